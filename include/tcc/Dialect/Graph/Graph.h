@@ -1,0 +1,27 @@
+//===- Graph.h - The graph dialect -------------------------------*- C++ -*-===//
+//
+// Given by the import phase, consumed by decompose. See GraphOps.td.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "tcc/Dialect/Graph/GraphDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tcc/Dialect/Graph/GraphAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "tcc/Dialect/Graph/GraphTypes.h.inc"
+#define GET_OP_CLASSES
+#include "tcc/Dialect/Graph/GraphOps.h.inc"
+
+namespace tcc::graph {
+/// Argument and result attributes of the model function.
+inline constexpr llvm::StringLiteral kNameAttr = "graph.name";
+inline constexpr llvm::StringLiteral kDimsAttr = "graph.dims";
+} // namespace tcc::graph

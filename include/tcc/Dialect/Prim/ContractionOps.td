@@ -1,0 +1,42 @@
+//===- ContractionOps.td - Sums of products -*- tablegen -*-===//
+#ifndef TCC_DIALECT_PRIM_CONTRACTIONOPS_TD
+#define TCC_DIALECT_PRIM_CONTRACTIONOPS_TD
+include "tcc/Dialect/Prim/PrimBase.td"
+
+def Prim_DotOp : Prim_Op<"dot", [Pure]> {
+  let summary = "generalised matrix product";
+  let description = [{
+    The result is batch axes, free axes of lhs, free axes of rhs, each in order (StableHLO
+    dot_general). The sum is kept in the result's element type, or in f32 when that is a 16-bit
+    float; i8 and ui8 operands give i32.
+  }];
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
+                       DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs `batch` $lhs_batch `x` $rhs_batch `contract` $lhs_contract `x` $rhs_contract attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_ConvOp : Prim_Op<"conv", [Pure]> {
+  let summary = "convolution (cross-correlation) over any number of spatial axes";
+  let description = [{
+    x is [N, C, spatial...], w [O, C/groups, window...], result [N, O, spatial...]; with
+    `channels_last` x is [N, spatial..., C], result [N, spatial..., O]. Points outside x are 0.
+    `input_dilation` puts that many minus one zeros between neighbours of x (a transposed
+    convolution). Result extent = ((extent - 1) * input_dilation + 1 + low + high -
+    ((window - 1) * dilation + 1)) / stride + 1; `sizes` gives result dims that are `?`.
+    i8 and ui8 operands give i32.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$w, Variadic<Index>:$sizes, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$input_dilation, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
+                       I64Attr:$groups, DefaultValuedAttr<BoolAttr, "false">:$channels_last);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `,` $w `sizes` `(` $sizes `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_FftOp : Prim_Op<"fft", [Pure]> {
+  let summary = "discrete Fourier transform of complex x along `axis`; inverse divides by the length";
+  let arguments = (ins RankedTensorOf<[AnyComplex]>:$x, I64Attr:$axis, BoolAttr:$inverse);
+  let results = (outs RankedTensorOf<[AnyComplex]>:$result);
+  let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
+}
+#endif

@@ -1,0 +1,104 @@
+//===- IndexingOps.td - Data-dependent reads and writes -*- tablegen -*-===//
+#ifndef TCC_DIALECT_PRIM_INDEXINGOPS_TD
+#define TCC_DIALECT_PRIM_INDEXINGOPS_TD
+include "tcc/Dialect/Prim/PrimBase.td"
+
+// Indices are i32 or i64 and not negative (decompose adds the extent to negative
+// ones); an index past the end is clamped, so that no input reads foreign memory.
+// Writes past the end are dropped.
+
+def Prim_TakeOp : Prim_Op<"take", [Pure]> {
+  let summary = "slices of x along `axis`: x.shape[:axis] + indices.shape + x.shape[axis+1:] (numpy.take)";
+  let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_TakeAlongOp : Prim_Op<"take_along", [Pure]> {
+  let summary = "result[p] = x[p with p[axis] = indices[p]] (numpy.take_along_axis, ONNX GatherElements)";
+  let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_GatherNdOp : Prim_Op<"gather_nd", [Pure]> {
+  let summary = "slices of x at index tuples (ONNX GatherND)";
+  let description = [{
+    indices has shape batch + outer + [k]; result batch + outer + x.shape[b+k:].
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$batch_dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `,` $indices `batch` $batch_dims attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_ScatterKind : I32EnumAttr<"ScatterKind", "what happens where an update lands", [
+  I32EnumAttrCase<"assign", 0>, I32EnumAttrCase<"add", 1>, I32EnumAttrCase<"mul", 2>,
+  I32EnumAttrCase<"max", 3>, I32EnumAttrCase<"min", 4>]> {
+  let cppNamespace = "::tcc::prim";
+  let genSpecializedAttr = 0;
+}
+def Prim_ScatterKindAttr : EnumAttr<Prim_Dialect, Prim_ScatterKind, "scatter_kind">;
+def Prim_ScatterAlongOp : Prim_Op<"scatter_along", [Pure]> {
+  let summary = "x with result[p with p[axis] = indices[p]] updated by updates[p], in row-major order of p";
+  let arguments = (ins Prim_ScatterKindAttr:$kind, AnyRankedTensor:$x, Prim_IndexTensor:$indices, AnyRankedTensor:$updates, I64Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $x `,` $indices `,` $updates `axis` $axis attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_ScatterNdOp : Prim_Op<"scatter_nd", [Pure]> {
+  let summary = "x with slices at index tuples updated, in row-major order (ONNX ScatterND)";
+  let description = "indices has shape outer + [k]; updates outer + x.shape[k:].";
+  let arguments = (ins Prim_ScatterKindAttr:$kind, AnyRankedTensor:$x, Prim_IndexTensor:$indices, AnyRankedTensor:$updates);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$kind $x `,` $indices `,` $updates attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_InsertSliceOp : Prim_Op<"insert_slice", [Pure]> {
+  let summary = "x with x[start + i * step] = update[i]; starts are rank-0 or host values as in prim.slice";
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$update, Variadic<Index>:$starts,
+                       DenseI64ArrayAttr:$static_starts, DenseI64ArrayAttr:$steps);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `,` $update `starts` $static_starts `(` $starts `)` `steps` $steps attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = "::llvm::SmallVector<::mlir::OpFoldResult> getMixedStarts();";
+}
+def Prim_NonzeroOp : Prim_Op<"nonzero", [Pure]> {
+  let summary = "indices of the elements that are not zero, row-major: [rank, count]";
+  let arguments = (ins AnyRankedTensor:$x);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+}
+def Prim_UniqueOp : Prim_Op<"unique", [Pure]> {
+  let summary = "distinct elements of a rank-1 tensor, or distinct rows of a rank-2 one (ONNX Unique)";
+  let description = [{
+    Results: values, index of each one's first appearance, index into values for
+    each input, and the counts. Sorted ascending (lexicographically), else in order of appearance.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, BoolAttr:$sorted);
+  let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$first, RankedTensorOf<[I64]>:$inverse, RankedTensorOf<[I64]>:$counts);
+  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+}
+def Prim_SortOp : Prim_Op<"sort", [Pure]> {
+  let summary = "x sorted along `axis`, stable, NaN last when ascending; and where each element came from";
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, BoolAttr:$descending);
+  let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
+  let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
+}
+def Prim_TopKOp : Prim_Op<"top_k", [Pure]> {
+  let summary = "the `k` largest (or smallest) elements along `axis`, in order; ties by lower index";
+  let description = "`k` is the extent of the result's axis; given as an operand when that is `?`.";
+  let arguments = (ins AnyRankedTensor:$x, Optional<Index>:$k, I64Attr:$axis, BoolAttr:$largest);
+  let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
+  let assemblyFormat = "$x (`k` $k^)? `axis` $axis attr-dict `:` functional-type(operands, results)";
+}
+def Prim_NonMaxSuppressionOp : Prim_Op<"non_max_suppression", [Pure]> {
+  let summary = "selected boxes as rows (batch, class, box), as ONNX NonMaxSuppression";
+  let description = [{
+    boxes [B, N, 4], scores [B, C, N] in f32; max_output (i64), iou_threshold and score_threshold
+    (f32) are rank-0 tensors. `center_point`: boxes are (x, y, w, h), else two corners.
+  }];
+  let arguments = (ins AnyRankedTensor:$boxes, AnyRankedTensor:$scores, AnyRankedTensor:$max_output,
+                       AnyRankedTensor:$iou_threshold, AnyRankedTensor:$score_threshold, BoolAttr:$center_point);
+  let results = (outs RankedTensorOf<[I64]>:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+#endif

@@ -1,0 +1,47 @@
+//===- Prim.h - The prim dialect ---------------------------------*- C++ -*-===//
+//
+// Given by decompose, rewritten by simplify, differentiate and layout, grouped
+// into kernels by fuse. See PrimBase.td for what holds of all operators.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tcc/Support/DType.h"
+
+#include "tcc/Dialect/Prim/PrimDialect.h.inc"
+#include "tcc/Dialect/Prim/PrimEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tcc/Dialect/Prim/PrimAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "tcc/Dialect/Prim/PrimOps.h.inc"
+
+namespace tcc::prim {
+
+/// Marks an entry of `static_starts` or `static_low` that an operand gives.
+inline constexpr int64_t kDynamicStart = INT64_MIN;
+
+/// Whether `op` gives one value a point from operands of the same shape.
+bool isElementwise(mlir::Operation *op);
+
+/// The extent of axis `axis` of `value`: an attribute when static, else an
+/// index value made from the operands of its producer, as far back as that is
+/// possible (a function argument's `prim.dim` at worst), built by `builder`.
+mlir::OpFoldResult dimOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                         unsigned axis);
+/// All extents of `value`.
+llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Location loc,
+                                             mlir::Value value);
+
+/// The element type for `dtype`, and back; nullopt for a type no DType names.
+mlir::Type elementType(mlir::MLIRContext *context, DType dtype);
+std::optional<DType> dtypeOf(mlir::Type elementType);
+
+} // namespace tcc::prim

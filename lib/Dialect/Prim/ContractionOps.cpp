@@ -1,0 +1,52 @@
+#include "Dialect/Prim/Verify.h"
+
+using namespace mlir;
+using namespace tcc::prim;
+
+LogicalResult DotOp::verify() {
+  auto lhs = tensorType(getLhs()), rhs = tensorType(getRhs());
+  if (getLhsBatch().size() != getRhsBatch().size() ||
+      getLhsContract().size() != getRhsContract().size())
+    return emitOpError("pairs a different number of axes on the two sides");
+  SmallVector<int64_t> lhsUsed(getLhsBatch()), rhsUsed(getRhsBatch());
+  llvm::append_range(lhsUsed, getLhsContract());
+  llvm::append_range(rhsUsed, getRhsContract());
+  if (failed(verifyAxes(*this, lhsUsed, getLhs())) || failed(verifyAxes(*this, rhsUsed, getRhs())))
+    return failure();
+  for (auto [l, r] : llvm::zip(lhsUsed, rhsUsed))
+    if (!lhs.isDynamicDim(l) && !rhs.isDynamicDim(r) && lhs.getDimSize(l) != rhs.getDimSize(r))
+      return emitOpError("pairs axes of extent ")
+             << lhs.getDimSize(l) << " and " << rhs.getDimSize(r);
+  SmallVector<int64_t> expected;
+  for (int64_t axis : getLhsBatch())
+    expected.push_back(lhs.getDimSize(axis));
+  for (int64_t i = 0; i < lhs.getRank(); ++i)
+    if (!llvm::is_contained(lhsUsed, i))
+      expected.push_back(lhs.getDimSize(i));
+  for (int64_t i = 0; i < rhs.getRank(); ++i)
+    if (!llvm::is_contained(rhsUsed, i))
+      expected.push_back(rhs.getDimSize(i));
+  return verifyShape(*this, getResult(), expected);
+}
+
+LogicalResult ConvOp::verify() {
+  auto x = tensorType(getX()), w = tensorType(getW());
+  size_t spatial = getStrides().size();
+  if (x.getRank() != static_cast<int64_t>(spatial) + 2 || w.getRank() != x.getRank())
+    return emitOpError("has ") << spatial << " strides for tensors of rank " << x.getRank()
+                               << " and " << w.getRank();
+  for (ArrayRef<int64_t> list : {getDilations(), getInputDilation(), getLow(), getHigh()})
+    if (list.size() != spatial)
+      return emitOpError("needs one entry for each of ") << spatial << " spatial axes";
+  int64_t channels = x.getDimSize(getChannelsLast() ? x.getRank() - 1 : 1);
+  if (getGroups() < 1)
+    return emitOpError("has ") << getGroups() << " groups";
+  if (!ShapedType::isDynamic(channels) && !w.isDynamicDim(1) &&
+      channels != w.getDimSize(1) * static_cast<int64_t>(getGroups()))
+    return emitOpError("has ") << channels << " input channels, its weight expects "
+                               << w.getDimSize(1) * static_cast<int64_t>(getGroups());
+  if (!w.isDynamicDim(0) && w.getDimSize(0) % static_cast<int64_t>(getGroups()) != 0)
+    return emitOpError("has ") << w.getDimSize(0) << " output channels for " << getGroups()
+                               << " groups";
+  return verifySizes(*this, getSizes(), getResult());
+}

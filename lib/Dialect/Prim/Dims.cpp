@@ -1,0 +1,135 @@
+//===- Dims.cpp - Extents as host values ----------------------------------===//
+//
+// A dynamic extent is traced from a value back through its producer to where
+// it is made: a `sizes` operand, arithmetic on operand extents (concat), or in
+// the end `prim.dim` of a function argument or of an operator whose extents
+// depend on data (nonzero). Extents that come from one place thus become one
+// SSA value after CSE, which is how later phases know that they are equal.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/Prim/Verify.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc::prim;
+
+namespace {
+
+/// The `sizes` operand that gives dim `axis` of `result`.
+Value sizeOperand(ValueRange sizes, Value result, unsigned axis) {
+  return sizes[tensorType(result).getDynamicDimIndex(axis)];
+}
+
+/// An extent of an operand that equals result extent `axis`: (operand, axis).
+std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axis) {
+  using Pair = std::optional<std::pair<Value, unsigned>>;
+  if (isElementwise(op)) {
+    for (Value operand : op->getOperands())
+      if (!tensorType(operand).isDynamicDim(axis))
+        return Pair({operand, axis});
+    return Pair({op->getOperand(0), axis});
+  }
+  return llvm::TypeSwitch<Operation *, Pair>(op)
+      .Case([&](TransposeOp o) { return Pair({o.getX(), o.getPermutation()[axis]}); })
+      .Case([&](ReverseOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](ReduceOp o) -> Pair {
+        unsigned kept = 0;
+        for (int64_t i = 0, e = tensorType(o.getX()).getRank(); i < e; ++i)
+          if (!llvm::is_contained(o.getAxes(), i) && kept++ == axis)
+            return Pair({o.getX(), i});
+        return std::nullopt;
+      })
+      .Case([&](ArgReduceOp o) { return Pair({o.getX(), axis < o.getAxis() ? axis : axis + 1}); })
+      .Case([&](CumulativeOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](SortOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](FftOp o) { return Pair({o.getX(), axis}); })
+      .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>(
+          [&](auto o) { return Pair({o.getX(), axis}); })
+      .Case([&](TakeAlongOp o) { return Pair({o.getIndices(), axis}); })
+      .Case([&](TakeOp o) {
+        unsigned at = o.getAxis(), inner = tensorType(o.getIndices()).getRank();
+        if (axis < at)
+          return Pair({o.getX(), axis});
+        return axis < at + inner ? Pair({o.getIndices(), axis - at})
+                                 : Pair({o.getX(), axis - inner + 1});
+      })
+      .Case([&](GatherNdOp o) {
+        auto indices = tensorType(o.getIndices());
+        unsigned outer = indices.getRank() - 1;
+        return axis < outer
+                   ? Pair({o.getIndices(), axis})
+                   : Pair({o.getX(), axis - outer + o.getBatchDims() + indices.getShape().back()});
+      })
+      .Case([&](TopKOp o) -> Pair {
+        return axis == o.getAxis() ? Pair() : Pair({o.getX(), axis});
+      })
+      .Case([&](DotOp o) -> Pair {
+        unsigned at = axis;
+        if (at < o.getLhsBatch().size())
+          return Pair({o.getLhs(), o.getLhsBatch()[at]});
+        at -= o.getLhsBatch().size();
+        auto free = [&](Value side, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) -> Pair {
+          for (int64_t i = 0, e = tensorType(side).getRank(); i < e; ++i)
+            if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i) && at-- == 0)
+              return Pair({side, i});
+          return std::nullopt;
+        };
+        if (Pair lhs = free(o.getLhs(), o.getLhsBatch(), o.getLhsContract()))
+          return lhs;
+        return free(o.getRhs(), o.getRhsBatch(), o.getRhsContract());
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsigned axis) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, RandomBitsOp>(
+          [&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
+      .Case([&](TopKOp o) { return axis == o.getAxis() ? o.getK() : Value(); })
+      .Case([&](ConcatOp o) -> Value {
+        if (axis != o.getAxis())
+          return getValueOrCreateConstantIndexOp(builder, loc,
+                                                 dimOf(builder, loc, o.getInputs()[0], axis));
+        Value sum;
+        for (Value input : o.getInputs()) {
+          Value dim = getValueOrCreateConstantIndexOp(builder, loc,
+                                                      dimOf(builder, loc, input, axis));
+          sum = sum ? arith::AddIOp::create(builder, loc, sum, dim) : dim;
+        }
+        return sum;
+      })
+      .Default([](Operation *) { return Value(); });
+}
+
+} // namespace
+
+OpFoldResult tcc::prim::dimOf(OpBuilder &builder, Location loc, Value value, unsigned axis) {
+  while (true) {
+    auto type = tensorType(value);
+    if (!type.isDynamicDim(axis))
+      return builder.getIndexAttr(type.getDimSize(axis));
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      break;
+    if (auto same = sameExtent(op, axis)) {
+      std::tie(value, axis) = *same;
+      continue;
+    }
+    if (Value size = traced(builder, loc, op, value, axis)) {
+      if (auto constant = getConstantIntValue(size))
+        return builder.getIndexAttr(*constant);
+      return size;
+    }
+    break;
+  }
+  return DimOp::create(builder, loc, builder.getIndexType(), value, axis).getResult();
+}
+
+SmallVector<OpFoldResult> tcc::prim::dimsOf(OpBuilder &builder, Location loc, Value value) {
+  SmallVector<OpFoldResult> dims;
+  for (unsigned i = 0, e = tensorType(value).getRank(); i < e; ++i)
+    dims.push_back(dimOf(builder, loc, value, i));
+  return dims;
+}

@@ -1,0 +1,20 @@
+//===- Verify.h - What verifiers of several families check -------*- C++ -*-===//
+#pragma once
+#include "tcc/Dialect/Prim/Prim.h"
+
+namespace tcc::prim {
+
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// `sizes` must give exactly the dims of `result` that are `?`.
+mlir::LogicalResult verifySizes(mlir::Operation *op, mlir::ValueRange sizes, mlir::Value result);
+mlir::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, mlir::Value of);
+/// `axes` are distinct and in range for `of`.
+mlir::LogicalResult verifyAxes(mlir::Operation *op, llvm::ArrayRef<int64_t> axes, mlir::Value of);
+/// The result's rank and static dims agree with `expected` (kDynamic: anything).
+mlir::LogicalResult verifyShape(mlir::Operation *op, mlir::Value result,
+                                llvm::ArrayRef<int64_t> expected);
+
+} // namespace tcc::prim
