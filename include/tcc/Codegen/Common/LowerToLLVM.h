@@ -1,0 +1,26 @@
+//===- LowerToLLVM.h - Kernel modules to the LLVM dialect -------*- C++ -*-===//
+//
+// The last step of code generation, shared by every kernel: builders write scf,
+// arith, math, vector and llvm operations, and this turns a module of them into
+// the LLVM dialect alone, ready for lib/Emit. A kernel has a few hundred ops and a
+// model hundreds of kernels, so it is one conversion with all patterns instead of
+// upstream's chain of eight passes.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace tcc::codegen {
+
+/// Registers the dialects that kernels are written in and their translation to
+/// LLVM IR. A context made for compiling kernels needs nothing else.
+void registerKernelDialects(mlir::DialectRegistry &registry);
+
+/// Lowers every function of `module` to the LLVM dialect in place. Math functions
+/// that LLVM has no instruction for become calls of libm, one per element: expand
+/// what must be fast before. Fails, with a diagnostic, on an operation of another
+/// dialect: that is a bug of the builder.
+mlir::LogicalResult lowerKernelModule(mlir::ModuleOp module);
+
+} // namespace tcc::codegen

@@ -1,0 +1,212 @@
+//===- Cpu.cpp - CPU records ----------------------------------------------===//
+//
+// A record is made in three steps: the name is resolved against LLVM's own list
+// of processors, the instruction-set table gives vector width and abilities from
+// the features that LLVM derives for that name, and the cache table gives sizes.
+// Everything that differs between CPUs is in the two tables.
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Target/Cpu.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include <algorithm>
+#include <mutex>
+#include <unistd.h>
+
+using namespace llvm;
+namespace tcc {
+namespace {
+
+/// Instruction sets, best first; the first row whose features are all present
+/// decides. `fma` names the feature that brings fused multiply-add ("" = always).
+struct IsaRow {
+  Triple::ArchType arch;
+  const char *needs;
+  unsigned vectorBits, registers;
+  const char *fma;
+  bool masked;
+};
+constexpr IsaRow isaRows[] = {
+    {Triple::x86_64, "+avx512f,+avx512vl,+avx512bw,+avx512dq", 512, 32, "", true},
+    {Triple::x86_64, "+avx", 256, 16, "+fma", false},
+    {Triple::x86_64, "+sse2", 128, 16, "+fma", false},
+    {Triple::aarch64, "+neon", 128, 32, "", false},
+};
+
+/// Abilities beside plain f32 vectors, all of them looked up in the same way.
+struct AbilityRow {
+  Triple::ArchType arch;
+  const char *needs;
+  void (*set)(CpuTarget &);
+};
+constexpr AbilityRow abilityRows[] = {
+    {Triple::x86_64, "+f16c", [](CpuTarget &t) { t.halfConversion = true; }},
+    {Triple::x86_64, "+avx512fp16", [](CpuTarget &t) { t.halfArithmetic = true; }},
+    {Triple::x86_64, "+avx512bf16", [](CpuTarget &t) { t.bfloatDot = true; }},
+    {Triple::x86_64, "+avx512vnni", [](CpuTarget &t) { t.byteDot = ByteDot::UnsignedSigned; }},
+    {Triple::x86_64, "+avxvnni", [](CpuTarget &t) { t.byteDot = ByteDot::UnsignedSigned; }},
+    {Triple::aarch64, "+neon", [](CpuTarget &t) { t.halfConversion = true; }},
+    {Triple::aarch64, "+fullfp16", [](CpuTarget &t) { t.halfArithmetic = true; }},
+    {Triple::aarch64, "+bf16", [](CpuTarget &t) { t.bfloatDot = true; }},
+    {Triple::aarch64, "+dotprod", [](CpuTarget &t) { t.byteDot = ByteDot::Same; }},
+};
+
+/// Cache sizes in KiB by CPU name; the last level is one core's share. A name
+/// that is not here keeps the record's defaults, which every CPU of the last
+/// ten years has at least.
+struct CacheRow {
+  const char *name;
+  unsigned l1, l2, l3;
+};
+constexpr CacheRow cacheRows[] = {
+    {"znver1", 32, 512, 2048},          {"znver2", 32, 512, 4096},
+    {"znver3", 32, 512, 4096},          {"znver4", 32, 1024, 4096},
+    {"znver5", 48, 1024, 4096},         {"haswell", 32, 256, 2048},
+    {"broadwell", 32, 256, 2048},       {"skylake", 32, 256, 2048},
+    {"skylake-avx512", 32, 1024, 1408}, {"cascadelake", 32, 1024, 1408},
+    {"icelake-server", 48, 1280, 1536}, {"sapphirerapids", 48, 2048, 1920},
+    {"emeraldrapids", 48, 2048, 5120},  {"graniterapids", 48, 2048, 4096},
+    {"alderlake", 48, 1280, 3072},      {"raptorlake", 48, 2048, 3072},
+    {"x86-64-v4", 32, 1024, 1408},      {"neoverse-n1", 64, 1024, 1024},
+    {"neoverse-v1", 64, 1024, 1024},    {"neoverse-n2", 64, 1024, 1024},
+    {"neoverse-v2", 64, 2048, 1536},    {"apple-m1", 128, 3072, 2048},
+    {"apple-m2", 128, 4096, 2048},      {"apple-m3", 128, 4096, 2048},
+    {"cortex-a72", 32, 512, 512},       {"cortex-a76", 64, 256, 512},
+};
+
+void initializeTargetsOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64TargetMC();
+  });
+}
+
+/// "aarch64-linux" says enough for a person; LLVM wants the environment too.
+Triple completeTriple(StringRef text) {
+  Triple host(sys::getDefaultTargetTriple());
+  if (text.empty())
+    return host;
+  Triple triple(Triple::normalize(text));
+  if (triple.getOS() == Triple::UnknownOS)
+    triple.setOS(Triple::Linux);
+  if (triple.isOSLinux() && triple.getEnvironment() == Triple::UnknownEnvironment)
+    triple.setEnvironment(Triple::GNU);
+  return triple;
+}
+
+std::string hostFeatures() {
+  SmallVector<std::string> names;
+  for (const StringMapEntry<bool> &feature : sys::getHostCPUFeatures())
+    names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(names, [](StringRef a, StringRef b) { return a.drop_front() < b.drop_front(); });
+  return join(names, ",");
+}
+
+Error unknownCpu(StringRef cpu, const Triple &triple, const MCSubtargetInfo &info) {
+  SmallVector<std::pair<unsigned, StringRef>> byDistance;
+  for (const SubtargetSubTypeKV &known : info.getAllProcessorDescriptions())
+    byDistance.emplace_back(cpu.edit_distance(known.Key), known.Key);
+  llvm::sort(byDistance);
+  std::string near;
+  for (const auto &[distance, name] : ArrayRef(byDistance).take_front(5))
+    near += (near.empty() ? "" : ", ") + name.str();
+  return userError("unknown CPU '" + printable(cpu, 60) + "' for " + triple.str() +
+                   "; near names: " + near + " (or native)");
+}
+
+void readCaches(CpuTarget &target, bool native) {
+  for (const CacheRow &row : cacheRows)
+    if (target.name == row.name) {
+      target.l1Bytes = int64_t(row.l1) << 10;
+      target.l2Bytes = int64_t(row.l2) << 10;
+      target.l3Bytes = int64_t(row.l3) << 10;
+      return;
+    }
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+  // The last level is not asked for: a virtual machine reports the whole socket's.
+  if (native) {
+    if (long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
+      target.l1Bytes = bytes;
+    if (long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
+      target.l2Bytes = bytes;
+  }
+#endif
+}
+
+void readAbilities(CpuTarget &target, const Triple &triple, const MCSubtargetInfo &info) {
+  for (const IsaRow &row : isaRows)
+    if (row.arch == triple.getArch() && info.checkFeatures(row.needs)) {
+      target.vectorBits = row.vectorBits;
+      target.vectorRegisters = row.registers;
+      target.fma = !*row.fma || info.checkFeatures(row.fma);
+      target.maskedMemory = row.masked;
+      break;
+    }
+  for (const AbilityRow &row : abilityRows)
+    if (row.arch == triple.getArch() && info.checkFeatures(row.needs))
+      row.set(target);
+}
+
+std::string resolveName(StringRef cpu, const Triple &triple) {
+  if (cpu == "v2" || cpu == "v3" || cpu == "v4")
+    return ("x86-64-" + cpu).str();
+  if (!cpu.empty())
+    return cpu.str();
+  return triple.getArch() == Triple::x86_64 ? "x86-64-v2" : "generic";
+}
+
+} // namespace
+
+std::string CpuTarget::key() const {
+  return triple + "|" + name + "|" + features + "|" + std::to_string(vectorBits) + "|" +
+         std::to_string(l1Bytes) + "|" + std::to_string(l2Bytes) + "|" + std::to_string(l3Bytes);
+}
+
+Expected<CpuTarget> CpuTarget::create(StringRef cpu, StringRef tripleText) {
+  initializeTargetsOnce();
+  Triple triple = completeTriple(tripleText);
+  Triple host(sys::getDefaultTargetTriple());
+  std::string message;
+  const llvm::Target *target = TargetRegistry::lookupTarget(triple, message);
+  bool described =
+      llvm::any_of(isaRows, [&](const IsaRow &row) { return row.arch == triple.getArch(); });
+  if (!target || !described)
+    return userError("unknown target '" + printable(tripleText, 60) +
+                     "': x86_64-linux and aarch64-linux are supported");
+
+  bool isHost = triple.getArch() == host.getArch();
+  bool native = cpu == "native" || (cpu.empty() && tripleText.empty());
+  if (native && !isHost)
+    return userError("--cpu native is for the host, which is " + host.getArchName() +
+                     ": name a CPU for target " + triple.str());
+
+  CpuTarget result;
+  result.triple = triple.str();
+  result.name = native ? sys::getHostCPUName().str() : resolveName(cpu, triple);
+  result.features = native ? hostFeatures() : "";
+
+  std::unique_ptr<MCSubtargetInfo> names(target->createMCSubtargetInfo(triple, "", ""));
+  if (!names->isCPUStringValid(result.name))
+    return unknownCpu(result.name, triple, *names);
+  std::unique_ptr<MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, result.name, result.features));
+  readAbilities(result, triple, *info);
+  readCaches(result, native);
+  // Some CPUs' tuning avoids 512-bit registers in general code; ours is chosen
+  // by `vectorBits` and must not be split behind our back.
+  if (result.vectorBits == 512)
+    result.features += result.features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
+  return result;
+}
+
+} // namespace tcc
