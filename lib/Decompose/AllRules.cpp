@@ -1,0 +1,5 @@
+#include "AllRules.h"
+
+void tcc::populateAllRules(RuleSet &rules) {
+  populateOnnxElementwiseRules(rules);
+}

@@ -1,0 +1,158 @@
+//===- PrimBuilderContract.cpp - Reductions, products, windows ------------===//
+#include "HostScalars.h"
+
+using namespace mlir;
+using namespace tcc;
+
+static Value hostReduce(PrimBuilder &pb, prim::ReduceKind kind, Value x, bool keepDims) {
+  using K = prim::ReduceKind;
+  static const std::map<K, StringRef> ops = {{K::sum, "prim.add"},     {K::prod, "prim.mul"},
+                                             {K::max, "prim.maximum"}, {K::min, "prim.minimum"},
+                                             {K::any, "prim.or"},      {K::all, "prim.and"}};
+  auto elements = pb.hostElements(x);
+  if (!elements || elements->empty() || pb.rank(x) != 1)
+    return {};
+  Dim total = elements->front();
+  for (Dim d : llvm::drop_begin(*elements))
+    if (!(total = hostBinary(pb, ops.at(kind), pb.elem(x), total, d)))
+      return {};
+  return pb.fromHost({total}, keepDims ? SmallVector<int64_t>{1} : SmallVector<int64_t>{},
+                     pb.elem(x));
+}
+
+Value PrimBuilder::reduce(prim::ReduceKind kind, Value x, ArrayRef<int64_t> axes, bool keepDims) {
+  SmallVector<int64_t> sorted;
+  for (int64_t axis : axes)
+    sorted.push_back(axisOf(axis, rank(x)));
+  llvm::sort(sorted);
+  if (sorted.empty())
+    return x;
+  if (Value folded = hostReduce(*this, kind, x, keepDims))
+    return folded;
+  Dims kept, list;
+  for (auto [i, d] : llvm::enumerate(dims(x))) {
+    bool gone = llvm::is_contained(sorted, static_cast<int64_t>(i));
+    if (!gone)
+      list.push_back(d);
+    kept.push_back(gone ? dim(1) : d);
+  }
+  Value result =
+      prim::ReduceOp::create(b, loc, typeOf(list, elem(x)), kind, x, sorted).getResult();
+  return keepDims ? reshape(result, kept) : result;
+}
+
+Value PrimBuilder::mean(Value x, ArrayRef<int64_t> axes, bool keepDims) {
+  if (axes.empty())
+    return x;
+  Dims counted;
+  for (int64_t axis : axes)
+    counted.push_back(dim(x, axisOf(axis, rank(x))));
+  Value sum = reduce(prim::ReduceKind::sum, x, axes, keepDims);
+  Dim count = productOf(counted);
+  if (auto constant = known(count))
+    return div(sum, scalar(static_cast<double>(*constant), elem(x)));
+  return div(sum, cast(fromHost({count}, {}, b.getI64Type()), elem(x)));
+}
+
+Value PrimBuilder::softmax(Value x, int64_t axis) {
+  Type own = elem(x);
+  if (own.getIntOrFloatBitWidth() < 32)
+    x = cast(x, b.getF32Type());
+  Value shifted = sub(x, reduce(prim::ReduceKind::max, x, axis, true));
+  Value e = exp(shifted);
+  return cast(div(e, reduce(prim::ReduceKind::sum, e, axis, true)), own);
+}
+
+Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch,
+                       ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContract,
+                       ArrayRef<int64_t> rhsContract, Type elementType) {
+  Dims dl = dims(lhs), dr = dims(rhs), list;
+  for (auto [l, r] : llvm::zip(lhsBatch, rhsBatch))
+    list.push_back(known(dl[l]) ? dl[l] : dr[r]);
+  for (int64_t i = 0; i < rank(lhs); ++i)
+    if (!llvm::is_contained(lhsBatch, i) && !llvm::is_contained(lhsContract, i))
+      list.push_back(dl[i]);
+  for (int64_t i = 0; i < rank(rhs); ++i)
+    if (!llvm::is_contained(rhsBatch, i) && !llvm::is_contained(rhsContract, i))
+      list.push_back(dr[i]);
+  RankedTensorType t = typeOf(list, elementType ? elementType : elem(lhs));
+  return prim::DotOp::create(b, loc, t, lhs, rhs, lhsBatch, rhsBatch, lhsContract, rhsContract)
+      .getResult();
+}
+
+Value PrimBuilder::matmul(Value lhs, Value rhs, Type elementType) {
+  bool rowVector = rank(lhs) == 1, columnVector = rank(rhs) == 1;
+  if (rowVector)
+    lhs = unsqueeze(lhs, {0});
+  if (columnVector)
+    rhs = unsqueeze(rhs, {1});
+  Value result;
+  if (rank(rhs) == 2) {
+    // A matrix on the right needs no batch axes: the left ones are all free.
+    result = dot(lhs, rhs, {}, {}, {rank(lhs) - 1}, {0}, elementType);
+  } else {
+    Dims dl = dims(lhs), dr = dims(rhs);
+    Dims batch = broadcastShapes(ArrayRef(dl).drop_back(2), ArrayRef(dr).drop_back(2));
+    Dims fullL = batch, fullR = batch;
+    fullL.append(dl.end() - 2, dl.end());
+    fullR.append(dr.end() - 2, dr.end());
+    lhs = broadcastTo(lhs, fullL);
+    rhs = broadcastTo(rhs, fullR);
+    SmallVector<int64_t> axes;
+    for (int64_t i = 0, e = batch.size(); i < e; ++i)
+      axes.push_back(i);
+    int64_t r = batch.size() + 2;
+    result = dot(lhs, rhs, axes, axes, {r - 1}, {r - 2}, elementType);
+  }
+  if (columnVector)
+    result = squeeze(result, {-1});
+  if (rowVector)
+    result = squeeze(result, {columnVector ? -1 : -2});
+  return result;
+}
+
+/// The number of window positions, rounding down.
+static Dim windowCount(PrimBuilder &pb, Dim padded, int64_t window, int64_t dilation,
+                       int64_t stride) {
+  Dim span = pb.subDims(padded, pb.dim((window - 1) * dilation + 1));
+  return pb.addDims(pb.floorDivDims(span, pb.dim(stride)), pb.dim(1));
+}
+
+Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, Type elementType) {
+  Dims have = dims(x), list = {have[0], dim(w, 0)};
+  for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
+    Dim extent = have[i + 2];
+    if (window.inputDilation[i] != 1)
+      extent = addDims(mulDims(subDims(extent, dim(1)), dim(window.inputDilation[i])), dim(1));
+    Dim padded = addDims(extent, dim(window.low[i] + window.high[i]));
+    list.push_back(windowCount(*this, padded, type(w).getDimSize(i + 2), window.dilations[i],
+                               window.strides[i]));
+  }
+  RankedTensorType t = typeOf(list, elementType ? elementType : elem(x));
+  return prim::ConvOp::create(b, loc, t, x, w, dynamicSizes(list), window.strides,
+                              window.dilations, window.inputDilation, window.low, window.high,
+                              groups)
+      .getResult();
+}
+
+Value PrimBuilder::pool(prim::ReduceKind kind, Value x, const Window &window, bool ceilMode) {
+  Dims have = dims(x), list = {have[0], have[1]};
+  for (int64_t i = 0, e = window.window.size(); i < e; ++i) {
+    Dim padded = addDims(have[i + 2], dim(window.low[i] + window.high[i]));
+    int64_t stride = window.strides[i];
+    Dim count = windowCount(*this, ceilMode ? addDims(padded, dim(stride - 1)) : padded,
+                            window.window[i], window.dilations[i], stride);
+    if (ceilMode) {
+      // The last window must start inside x or its low padding.
+      Dim start = mulDims(subDims(count, dim(1)), dim(stride));
+      Dim limit = addDims(have[i + 2], dim(window.low[i]));
+      Dim outside = compareDims(arith::CmpIPredicate::sge, start, limit);
+      count = selectDims(outside, subDims(count, dim(1)), count);
+    }
+    list.push_back(count);
+  }
+  return prim::PoolOp::create(b, loc, typeOf(list, elem(x)), kind, x, dynamicSizes(list),
+                              window.window, window.strides, window.dilations, window.low,
+                              window.high)
+      .getResult();
+}

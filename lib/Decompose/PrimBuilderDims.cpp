@@ -1,0 +1,206 @@
+//===- PrimBuilderDims.cpp - Extents and host arithmetic ------------------===//
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tcc/Decompose/PrimBuilder.h"
+
+using namespace mlir;
+using namespace tcc;
+
+RankedTensorType PrimBuilder::type(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+Value PrimBuilder::indexValue(Dim d) { return getValueOrCreateConstantIndexOp(b, loc, d); }
+
+bool PrimBuilder::same(Dim x, Dim y) { return isEqualConstantIntOrValue(x, y); }
+
+Dim PrimBuilder::dim(Value tensor, int64_t axis) { return prim::dimOf(b, loc, tensor, axis); }
+
+Dims PrimBuilder::dims(Value tensor) { return prim::dimsOf(b, loc, tensor); }
+
+/// An earlier op of the same kind on the same operands that dominates the
+/// insertion point: rules only ever append, so one in an enclosing block does.
+template <typename Op, typename... Extra>
+static Op findSame(OpBuilder &b, Value x, Value y) {
+  Value anchor = x.getDefiningOp<arith::ConstantOp>() ? y : x;
+  for (Operation *user : anchor.getUsers())
+    if (auto op = dyn_cast<Op>(user))
+      if (op->getOperand(0) == x && op->getOperand(1) == y &&
+          op->getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
+        return op;
+  return {};
+}
+
+template <typename Op> static std::optional<int64_t> foldInts(int64_t x, int64_t y) {
+  int64_t result;
+  if constexpr (std::is_same_v<Op, arith::AddIOp>)
+    return __builtin_add_overflow(x, y, &result) ? std::nullopt : std::optional(result);
+  if constexpr (std::is_same_v<Op, arith::SubIOp>)
+    return __builtin_sub_overflow(x, y, &result) ? std::nullopt : std::optional(result);
+  if constexpr (std::is_same_v<Op, arith::MulIOp>)
+    return __builtin_mul_overflow(x, y, &result) ? std::nullopt : std::optional(result);
+  if constexpr (std::is_same_v<Op, arith::MinSIOp>)
+    return std::min(x, y);
+  if constexpr (std::is_same_v<Op, arith::MaxSIOp>)
+    return std::max(x, y);
+  if (y == 0 || (y == -1 && x == INT64_MIN))
+    return std::nullopt;
+  int64_t quotient = x / y, rest = x % y;
+  if constexpr (std::is_same_v<Op, arith::DivSIOp>)
+    return quotient;
+  if constexpr (std::is_same_v<Op, arith::RemSIOp>)
+    return rest;
+  if constexpr (std::is_same_v<Op, arith::FloorDivSIOp>)
+    return quotient - (rest != 0 && (rest < 0) != (y < 0));
+  if constexpr (std::is_same_v<Op, arith::CeilDivSIOp>)
+    return quotient + (rest != 0 && (rest < 0) == (y < 0));
+  return std::nullopt;
+}
+
+/// x op y for neutral or absorbing constants, or null.
+template <typename Op> static Dim foldIdentity(PrimBuilder &pb, Dim x, Dim y) {
+  auto cx = pb.known(x), cy = pb.known(y);
+  if constexpr (std::is_same_v<Op, arith::AddIOp>) {
+    if (cx == 0)
+      return y;
+    if (cy == 0)
+      return x;
+  }
+  if constexpr (std::is_same_v<Op, arith::SubIOp>) {
+    if (cy == 0)
+      return x;
+    if (pb.same(x, y))
+      return pb.dim(0);
+  }
+  if constexpr (std::is_same_v<Op, arith::MulIOp>) {
+    if (cx == 0 || cy == 0)
+      return pb.dim(0);
+    if (cx == 1)
+      return y;
+    if (cy == 1)
+      return x;
+  }
+  constexpr bool division = std::is_same_v<Op, arith::DivSIOp> ||
+                            std::is_same_v<Op, arith::FloorDivSIOp> ||
+                            std::is_same_v<Op, arith::CeilDivSIOp>;
+  if (division && cy == 1)
+    return x;
+  if constexpr (std::is_same_v<Op, arith::MinSIOp> || std::is_same_v<Op, arith::MaxSIOp>)
+    if (pb.same(x, y))
+      return x;
+  return {};
+}
+
+template <typename Op> Dim PrimBuilder::arith2(Dim x, Dim y) {
+  auto cx = known(x), cy = known(y);
+  if (cx && cy)
+    if (auto folded = foldInts<Op>(*cx, *cy))
+      return dim(*folded);
+  if (Dim folded = foldIdentity<Op>(*this, x, y))
+    return folded;
+  // (a + c) - a and (a - c) + c, which padding and cropping leave behind.
+  if constexpr (std::is_same_v<Op, arith::SubIOp>)
+    if (auto vx = dyn_cast<Value>(x))
+      if (auto sum = vx.getDefiningOp<arith::AddIOp>())
+        for (int i : {0, 1})
+          if (same(sum->getOperand(i), y))
+            return getAsOpFoldResult(sum->getOperand(1 - i));
+  Value vx = indexValue(x), vy = indexValue(y);
+  if (Op before = findSame<Op>(b, vx, vy))
+    return before.getResult();
+  return Op::create(b, loc, vx, vy).getResult();
+}
+
+Dim PrimBuilder::addDims(Dim x, Dim y) {
+  // (a + c1) + c2 = a + (c1 + c2), so that equal sums meet.
+  if (auto value = dyn_cast<Value>(x); value && known(y))
+    if (auto sum = value.getDefiningOp<arith::AddIOp>())
+      if (auto inner = getConstantIntValue(sum.getRhs()))
+        return addDims(sum.getLhs(), dim(*inner + *known(y)));
+  return arith2<arith::AddIOp>(x, y);
+}
+Dim PrimBuilder::subDims(Dim x, Dim y) {
+  if (auto constant = known(y); constant && !known(x))
+    return addDims(x, dim(-*constant));
+  return arith2<arith::SubIOp>(x, y);
+}
+Dim PrimBuilder::mulDims(Dim x, Dim y) { return arith2<arith::MulIOp>(x, y); }
+Dim PrimBuilder::floorDivDims(Dim x, Dim y) {
+  // (a * c) / c, which flattening and splitting leave behind.
+  if (auto value = dyn_cast<Value>(x))
+    if (auto product = value.getDefiningOp<arith::MulIOp>())
+      for (int i : {0, 1})
+        if (same(getAsOpFoldResult(product->getOperand(i)), y))
+          return getAsOpFoldResult(product->getOperand(1 - i));
+  return arith2<arith::FloorDivSIOp>(x, y);
+}
+Dim PrimBuilder::ceilDivDims(Dim x, Dim y) { return arith2<arith::CeilDivSIOp>(x, y); }
+Dim PrimBuilder::remDims(Dim x, Dim y) { return arith2<arith::RemSIOp>(x, y); }
+Dim PrimBuilder::minDims(Dim x, Dim y) { return arith2<arith::MinSIOp>(x, y); }
+Dim PrimBuilder::maxDims(Dim x, Dim y) { return arith2<arith::MaxSIOp>(x, y); }
+
+Dim PrimBuilder::productOf(ArrayRef<Dim> list) {
+  Dim product = dim(1);
+  for (Dim d : list)
+    product = mulDims(product, d);
+  return product;
+}
+
+Dim PrimBuilder::compareDims(arith::CmpIPredicate predicate, Dim x, Dim y) {
+  auto cx = known(x), cy = known(y);
+  if (cx && cy)
+    return b.getBoolAttr(arith::applyCmpPredicate(predicate, APInt(64, *cx, true),
+                                                  APInt(64, *cy, true)));
+  if (same(x, y))
+    return b.getBoolAttr(arith::applyCmpPredicate(predicate, APInt(64, 0), APInt(64, 0)));
+  return arith::CmpIOp::create(b, loc, predicate, indexValue(x), indexValue(y)).getResult();
+}
+
+Dim PrimBuilder::selectDims(Dim condition, Dim x, Dim y) {
+  if (auto constant = known(condition))
+    return *constant ? x : y;
+  if (same(x, y))
+    return x;
+  return arith::SelectOp::create(b, loc, cast<Value>(condition), indexValue(x), indexValue(y))
+      .getResult();
+}
+
+Dim PrimBuilder::broadcastDims(Dim x, Dim y) {
+  auto cx = known(x), cy = known(y);
+  if (same(x, y) || cy == 1)
+    return x;
+  if (cx == 1)
+    return y;
+  if (cx || cy) // one is known and not 1: the other is 1 or the same
+    return cx ? x : y;
+  // Neither is known: decided at run time. A known extent of 1 was handled.
+  Value vx = cast<Value>(x), vy = cast<Value>(y);
+  for (Operation *user : vx.getUsers())
+    if (auto before = dyn_cast<arith::SelectOp>(user))
+      if (before.getTrueValue() == vy && before.getFalseValue() == vx &&
+          before->getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
+        return before.getResult();
+  Dim isOne = compareDims(arith::CmpIPredicate::eq, x, dim(1));
+  return selectDims(isOne, y, x);
+}
+
+void PrimBuilder::check(Dim condition, StringRef message) {
+  if (auto constant = known(condition); constant && *constant)
+    return;
+  Value value = isa<Value>(condition)
+                    ? cast<Value>(condition)
+                    : arith::ConstantOp::create(b, loc, b.getBoolAttr(false)).getResult();
+  prim::AssertOp::create(b, loc, value, b.getStringAttr(message));
+}
+
+RankedTensorType PrimBuilder::typeOf(ArrayRef<Dim> list, Type elementType) {
+  SmallVector<int64_t> shape;
+  for (Dim d : list)
+    shape.push_back(known(d).value_or(ShapedType::kDynamic));
+  return RankedTensorType::get(shape, elementType);
+}
+
+SmallVector<Value> PrimBuilder::dynamicSizes(ArrayRef<Dim> list) {
+  SmallVector<Value> sizes;
+  for (Dim d : list)
+    if (!known(d))
+      sizes.push_back(cast<Value>(d));
+  return sizes;
+}

@@ -1,0 +1,174 @@
+//===- PrimBuilderElementwise.cpp - Broadcasting, casts, indices ----------===//
+#include "HostScalars.h"
+
+using namespace mlir;
+using namespace tcc;
+
+Type PrimBuilder::refined(Value x, Value y) {
+  SmallVector<int64_t> shape(type(x).getShape());
+  for (auto [mine, other] : llvm::zip(shape, type(y).getShape()))
+    if (ShapedType::isDynamic(mine))
+      mine = other;
+  return RankedTensorType::get(shape, elem(x));
+}
+
+Dims PrimBuilder::broadcastShapes(ArrayRef<Dim> x, ArrayRef<Dim> y) {
+  size_t rank = std::max(x.size(), y.size());
+  Dims result(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    Dim dx = i < x.size() ? x[x.size() - 1 - i] : dim(1);
+    Dim dy = i < y.size() ? y[y.size() - 1 - i] : dim(1);
+    result[rank - 1 - i] = broadcastDims(dx, dy);
+  }
+  return result;
+}
+
+void PrimBuilder::broadcastTogether(Value &x, Value &y) {
+  if (x.getType() == y.getType() && type(x).hasStaticShape())
+    return;
+  Dims shape = broadcastShapes(dims(x), dims(y));
+  x = broadcastTo(x, shape);
+  y = broadcastTo(y, shape);
+}
+
+/// Elements of `x` and `y` paired as broadcasting pairs them, or false.
+static bool pairElements(PrimBuilder &pb, Value x, Value y, SmallVector<int64_t> &shape,
+                         Dims &ex, Dims &ey) {
+  auto hx = pb.hostElements(x), hy = pb.hostElements(y);
+  if (!hx || !hy)
+    return false;
+  auto common = broadcastStatic(pb.type(x).getShape(), pb.type(y).getShape());
+  if (!common)
+    return false;
+  shape = *common;
+  for (int64_t i = 0, n = ShapedType::getNumElements(shape); i < n; ++i) {
+    ex.push_back((*hx)[broadcastIndex(i, shape, pb.type(x).getShape())]);
+    ey.push_back((*hy)[broadcastIndex(i, shape, pb.type(y).getShape())]);
+  }
+  return true;
+}
+
+Value PrimBuilder::compare(prim::ComparePredicate predicate, Value x, Value y) {
+  SmallVector<int64_t> shape;
+  Dims ex, ey, result;
+  if (elem(x) == elem(y) && pairElements(*this, x, y, shape, ex, ey)) {
+    for (auto [l, r] : llvm::zip(ex, ey))
+      if (Dim d = hostCompare(*this, predicate, elem(x), l, r))
+        result.push_back(d);
+    if (result.size() == ex.size())
+      return fromHost(result, shape, b.getI1Type());
+  }
+  broadcastTogether(x, y);
+  auto t = cast<RankedTensorType>(refined(x, y)).clone(b.getI1Type());
+  return prim::CompareOp::create(b, loc, t, predicate, x, y).getResult();
+}
+
+Value PrimBuilder::select(Value condition, Value x, Value y) {
+  SmallVector<int64_t> shape;
+  Dims ex, ey, result;
+  auto conditions = hostElements(condition);
+  if (conditions && pairElements(*this, x, y, shape, ex, ey)) {
+    auto common = broadcastStatic(shape, type(condition).getShape());
+    for (int64_t i = 0, n = common ? ShapedType::getNumElements(*common) : 0; i < n; ++i) {
+      int64_t at = broadcastIndex(i, *common, shape);
+      Dim c = (*conditions)[broadcastIndex(i, *common, type(condition).getShape())];
+      if (Dim d = hostSelect(*this, elem(x), c, ex[at], ey[at]))
+        result.push_back(d);
+    }
+    if (common && static_cast<int64_t>(result.size()) == ShapedType::getNumElements(*common))
+      return fromHost(result, *common, elem(x));
+  }
+  Dims all = broadcastShapes(broadcastShapes(dims(x), dims(y)), dims(condition));
+  x = broadcastTo(x, all);
+  y = broadcastTo(y, all);
+  condition = broadcastTo(condition, all);
+  return prim::SelectOp::create(b, loc, typeOf(all, elem(x)), condition, x, y).getResult();
+}
+
+Value PrimBuilder::cast(Value x, Type elementType, bool saturate) {
+  if (elem(x) == elementType)
+    return x;
+  bool hostKind = elementType.isInteger(1) || elementType.isInteger(32) ||
+                  elementType.isInteger(64) || elementType.isF32() || elementType.isF64();
+  if (auto elements = hostKind ? hostElements(x) : std::nullopt) {
+    Dims result;
+    for (Dim d : *elements)
+      if (Dim folded = hostCast(*this, elem(x), elementType, d))
+        result.push_back(folded);
+    if (result.size() == elements->size())
+      return fromHost(result, type(x).getShape(), elementType);
+  }
+  return prim::CastOp::create(b, loc, type(x).clone(elementType), x, b.getBoolAttr(saturate))
+      .getResult();
+}
+
+Value PrimBuilder::full(ArrayRef<Dim> list, double value, Type elementType) {
+  return full(list, scalar(value, elementType));
+}
+
+Value PrimBuilder::full(ArrayRef<Dim> list, Value scalarValue) {
+  RankedTensorType t = typeOf(list, elem(scalarValue));
+  auto constantOp = scalarValue.getDefiningOp<prim::ConstantOp>();
+  if (constantOp && t.hasStaticShape())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements()))
+      return constant(dense.resizeSplat(t));
+  return broadcastInDim(scalarValue, list, {});
+}
+
+Value PrimBuilder::iota(ArrayRef<Dim> list, int64_t axis, Type elementType) {
+  RankedTensorType t = typeOf(list, elementType);
+  if (t.hasStaticShape() && t.getRank() == 1 && t.getNumElements() <= 64 &&
+      (elementType.isInteger(64) || elementType.isInteger(32))) {
+    Dims values;
+    for (int64_t i = 0; i < t.getNumElements(); ++i)
+      values.push_back(dim(i));
+    return fromHost(values, t.getShape(), elementType);
+  }
+  return prim::IotaOp::create(b, loc, t, axis, dynamicSizes(list)).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Indexing
+//===----------------------------------------------------------------------===//
+
+Value PrimBuilder::wrapIndices(Value indices, Dim extent) {
+  if (auto constants = constantInts(indices)) {
+    if (llvm::all_of(*constants, [](int64_t v) { return v >= 0; }))
+      return indices;
+  }
+  if (!elem(indices).isInteger(64))
+    indices = cast(indices, b.getI64Type());
+  Value size = fromHost({extent}, {}, b.getI64Type());
+  Value negative = compare(prim::ComparePredicate::lt, indices, 0.0);
+  return select(negative, add(indices, size), indices);
+}
+
+Value PrimBuilder::take(Value x, Value indices, int64_t axis) {
+  auto elements = hostElements(x);
+  auto positions = constantInts(indices);
+  if (elements && positions && rank(x) == 1) {
+    Dims result;
+    int64_t extent = type(x).getDimSize(0);
+    for (int64_t p : *positions)
+      result.push_back((*elements)[std::clamp<int64_t>(p < 0 ? p + extent : p, 0, extent - 1)]);
+    return fromHost(result, type(indices).getShape(), elem(x));
+  }
+  Dims result = dims(x), inner = dims(indices);
+  result.erase(result.begin() + axis);
+  result.insert(result.begin() + axis, inner.begin(), inner.end());
+  return prim::TakeOp::create(b, loc, typeOf(result, elem(x)), x, indices, axis).getResult();
+}
+
+Value PrimBuilder::takeAlong(Value x, Value indices, int64_t axis) {
+  return prim::TakeAlongOp::create(b, loc, type(indices).clone(elem(x)), x, indices, axis)
+      .getResult();
+}
+
+Value PrimBuilder::gatherNd(Value x, Value indices, int64_t batchDims) {
+  Dims result = dims(indices), tail = dims(x);
+  int64_t depth = type(indices).getShape().back();
+  result.pop_back();
+  result.append(tail.begin() + batchDims + depth, tail.end());
+  return prim::GatherNdOp::create(b, loc, typeOf(result, elem(x)), x, indices, batchDims)
+      .getResult();
+}

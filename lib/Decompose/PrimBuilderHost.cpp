@@ -1,0 +1,236 @@
+//===- PrimBuilderHost.cpp - Small tensors of host scalars ----------------===//
+//
+// Exporters write shape computation as tensor operators on tiny i64 (and i32,
+// bool, f32) tensors. Their elements are followed here as host scalars: index
+// values for integers, i1 for bool, floats as they are. Whatever can be done on
+// host scalars is, and gives prim.constant or prim.from_elements.
+//
+//===----------------------------------------------------------------------===//
+#include "HostScalars.h"
+#include "mlir/IR/Matchers.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tcc;
+
+static constexpr int64_t kMaxHostElements = 64;
+
+static bool hostType(Type t) {
+  return t.isInteger(1) || t.isInteger(32) || t.isInteger(64) || t.isF32() || t.isF64();
+}
+
+/// A value as an attribute when it is a constant.
+static Dim simplest(Value v) {
+  Attribute attr;
+  if (matchPattern(v, m_Constant(&attr)))
+    return attr;
+  return v;
+}
+
+std::optional<Dims> PrimBuilder::hostElements(Value tensor) {
+  auto t = dyn_cast<RankedTensorType>(tensor.getType());
+  if (!t || !t.hasStaticShape() || t.getNumElements() > kMaxHostElements ||
+      !hostType(t.getElementType()))
+    return std::nullopt;
+  Dims elements;
+  if (auto from = tensor.getDefiningOp<prim::FromElementsOp>()) {
+    for (Value v : from.getElements())
+      elements.push_back(simplest(v));
+    return elements;
+  }
+  auto constant = tensor.getDefiningOp<prim::ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  if (isa<FloatType>(t.getElementType())) {
+    for (APFloat v : constant.getElements().getValues<APFloat>())
+      elements.push_back(b.getFloatAttr(t.getElementType(), v));
+  } else if (t.getElementType().isInteger(1)) {
+    for (bool v : constant.getElements().getValues<bool>())
+      elements.push_back(b.getBoolAttr(v));
+  } else {
+    for (APInt v : constant.getElements().getValues<APInt>())
+      elements.push_back(dim(v.getSExtValue()));
+  }
+  return elements;
+}
+
+Dims PrimBuilder::readElements(Value tensor) {
+  if (auto known = hostElements(tensor))
+    return *known;
+  Type e = elem(tensor);
+  Type scalar = e.isInteger(1) || isa<FloatType>(e) ? e : b.getIndexType();
+  Dims elements;
+  for (int64_t i = 0, n = type(tensor).getNumElements(); i < n; ++i)
+    elements.push_back(prim::ExtractOp::create(b, loc, scalar, tensor, i).getResult());
+  return elements;
+}
+
+std::optional<SmallVector<int64_t>> PrimBuilder::constantInts(Value tensor) {
+  SmallVector<int64_t> values;
+  auto constant = tensor.getDefiningOp<prim::ConstantOp>();
+  if (constant && isa<IntegerType>(elem(tensor))) {
+    bool isUnsigned = cast<IntegerType>(elem(tensor)).isUnsigned() || elem(tensor).isInteger(1);
+    for (APInt v : constant.getElements().getValues<APInt>())
+      values.push_back(isUnsigned ? v.getZExtValue() : v.getSExtValue());
+    return values;
+  }
+  if (auto elements = hostElements(tensor)) {
+    for (Dim d : *elements) {
+      auto value = known(d);
+      if (!value)
+        return std::nullopt;
+      values.push_back(*value);
+    }
+    return values;
+  }
+  return std::nullopt;
+}
+
+std::optional<SmallVector<double>> PrimBuilder::constantFloats(Value tensor) {
+  auto constant = tensor.getDefiningOp<prim::ConstantOp>();
+  if (!constant || !isa<FloatType>(elem(tensor)))
+    return std::nullopt;
+  SmallVector<double> values;
+  for (APFloat v : constant.getElements().getValues<APFloat>()) {
+    bool lost;
+    v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
+    values.push_back(v.convertToDouble());
+  }
+  return values;
+}
+
+Value PrimBuilder::constant(ElementsAttr value) {
+  return prim::ConstantOp::create(b, loc, value.getType(), cast<TypedAttr>(value)).getResult();
+}
+
+Attribute tcc::numberAttr(Type t, double value) {
+  Builder b(t.getContext());
+  if (auto f = dyn_cast<FloatType>(t))
+    return b.getFloatAttr(f, value);
+  if (auto i = dyn_cast<IntegerType>(t)) {
+    if (i.getWidth() == 1)
+      return b.getBoolAttr(value != 0);
+    return IntegerAttr::get(t, APInt(i.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)),
+                                     /*isSigned=*/false, /*implicitTrunc=*/true));
+  }
+  auto part = cast<FloatType>(cast<ComplexType>(t).getElementType());
+  return b.getArrayAttr({b.getFloatAttr(part, value), b.getFloatAttr(part, 0)});
+}
+
+Value PrimBuilder::scalar(double value, Type elementType) {
+  auto t = RankedTensorType::get({}, elementType);
+  if (auto complex = dyn_cast<ComplexType>(elementType)) {
+    auto part = cast<FloatType>(complex.getElementType());
+    bool lost;
+    APFloat re(value), im(0.0);
+    re.convert(part.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    im.convert(part.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    return constant(DenseElementsAttr::get(t, std::complex<APFloat>(re, im)));
+  }
+  return constant(DenseElementsAttr::get(t, numberAttr(elementType, value)));
+}
+
+Value PrimBuilder::ints(ArrayRef<int64_t> values) {
+  auto t = RankedTensorType::get({static_cast<int64_t>(values.size())}, b.getI64Type());
+  return constant(DenseElementsAttr::get(t, values));
+}
+
+Value PrimBuilder::fromHost(ArrayRef<Dim> elements, ArrayRef<int64_t> shape, Type elementType) {
+  auto t = RankedTensorType::get(shape, elementType);
+  if (llvm::all_of(elements, [](Dim d) { return isa<Attribute>(d); })) {
+    SmallVector<Attribute> attrs;
+    for (Dim d : elements) {
+      auto attr = cast<Attribute>(d);
+      if (auto i = dyn_cast<IntegerAttr>(attr); i && i.getType() != elementType)
+        attr = IntegerAttr::get(elementType, i.getValue().sextOrTrunc(elementType.getIntOrFloatBitWidth()));
+      attrs.push_back(attr);
+    }
+    return constant(DenseElementsAttr::get(t, attrs));
+  }
+  SmallVector<Value> values;
+  for (Dim d : elements)
+    values.push_back(hostValue(*this, d));
+  return prim::FromElementsOp::create(b, loc, t, values).getResult();
+}
+
+Value tcc::hostValue(PrimBuilder &pb, Dim d) {
+  if (auto v = dyn_cast<Value>(d))
+    return v;
+  auto attr = cast<TypedAttr>(cast<Attribute>(d));
+  return arith::ConstantOp::create(pb.builder(), pb.location(), attr).getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// Folding of elementwise operators
+//===----------------------------------------------------------------------===//
+
+/// Whether the host should compute on these operands: all elements known.
+static bool collect(PrimBuilder &pb, ArrayRef<Value> operands, SmallVectorImpl<Dims> &lists) {
+  for (Value v : operands) {
+    auto elements = pb.hostElements(v);
+    if (!elements)
+      return false;
+    lists.push_back(std::move(*elements));
+  }
+  return true;
+}
+
+std::optional<SmallVector<int64_t>> tcc::broadcastStatic(ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
+  SmallVector<int64_t> shape(std::max(x.size(), y.size()), 1);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t ex = i < x.size() ? x[x.size() - 1 - i] : 1, ey = i < y.size() ? y[y.size() - 1 - i] : 1;
+    if (ex != ey && ex != 1 && ey != 1)
+      return std::nullopt;
+    shape[shape.size() - 1 - i] = ex == 1 ? ey : ex;
+  }
+  int64_t count = 1;
+  for (int64_t e : shape)
+    count *= e;
+  return count > kMaxHostElements ? std::nullopt : std::optional(shape);
+}
+
+int64_t tcc::broadcastIndex(int64_t linear, ArrayRef<int64_t> result, ArrayRef<int64_t> operand) {
+  int64_t index = 0, stride = 1;
+  for (size_t i = 0; i < result.size(); ++i) {
+    int64_t extent = result[result.size() - 1 - i], at = linear % extent;
+    linear /= extent;
+    if (i < operand.size()) {
+      int64_t own = operand[operand.size() - 1 - i];
+      index += (own == 1 ? 0 : at) * stride;
+      stride *= own;
+    }
+  }
+  return index;
+}
+
+Value PrimBuilder::foldBinary(StringRef op, Value x, Value y) {
+  SmallVector<Dims, 2> lists;
+  if (elem(x) != elem(y) || !collect(*this, {x, y}, lists))
+    return {};
+  auto shape = broadcastStatic(type(x).getShape(), type(y).getShape());
+  if (!shape)
+    return {};
+  Dims result;
+  for (int64_t i = 0, n = ShapedType::getNumElements(*shape); i < n; ++i) {
+    Dim d = hostBinary(*this, op, elem(x), lists[0][broadcastIndex(i, *shape, type(x).getShape())],
+                       lists[1][broadcastIndex(i, *shape, type(y).getShape())]);
+    if (!d)
+      return {};
+    result.push_back(d);
+  }
+  return fromHost(result, *shape, elem(x));
+}
+
+Value PrimBuilder::foldUnary(StringRef op, Value x) {
+  SmallVector<Dims, 1> lists;
+  if (!collect(*this, {x}, lists))
+    return {};
+  Dims result;
+  for (Dim d : lists[0]) {
+    Dim folded = hostUnary(*this, op, elem(x), d);
+    if (!folded)
+      return {};
+    result.push_back(folded);
+  }
+  return fromHost(result, type(x).getShape(), elem(x));
+}

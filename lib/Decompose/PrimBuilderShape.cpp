@@ -1,0 +1,204 @@
+//===- PrimBuilderShape.cpp - Views ---------------------------------------===//
+#include "HostScalars.h"
+
+using namespace mlir;
+using namespace tcc;
+
+/// The elements of `x` at `source` positions as a new host tensor, or null.
+static Value pickElements(PrimBuilder &pb, Value x, ArrayRef<int64_t> shape,
+                          function_ref<int64_t(int64_t)> source) {
+  if (ShapedType::isDynamicShape(shape) || ShapedType::getNumElements(shape) > 64)
+    return {};
+  auto elements = pb.hostElements(x);
+  if (!elements)
+    return {};
+  Dims picked;
+  for (int64_t i = 0, n = ShapedType::getNumElements(shape); i < n; ++i)
+    picked.push_back((*elements)[source(i)]);
+  return pb.fromHost(picked, shape, pb.elem(x));
+}
+
+Value PrimBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
+  Dims list;
+  for (int64_t extent : shape)
+    list.push_back(dim(extent));
+  return reshape(x, list);
+}
+
+Value PrimBuilder::reshape(Value x, ArrayRef<Dim> list) {
+  Dims have = dims(x);
+  if (have.size() == list.size() &&
+      llvm::all_of(llvm::zip(have, list), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
+    return x;
+  RankedTensorType t = typeOf(list, elem(x));
+  if (Value picked = pickElements(*this, x, t.getShape(), [](int64_t i) { return i; }))
+    return picked;
+  if (auto constantOp = x.getDefiningOp<prim::ConstantOp>(); constantOp && t.hasStaticShape())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements()))
+      return constant(dense.isSplat() ? dense.resizeSplat(t) : dense.reshape(t));
+  if (auto before = x.getDefiningOp<prim::ReshapeOp>())
+    x = before.getX();
+  return prim::ReshapeOp::create(b, loc, t, x, dynamicSizes(list)).getResult();
+}
+
+Value PrimBuilder::unsqueeze(Value x, ArrayRef<int64_t> axes) {
+  Dims list = dims(x);
+  int64_t total = list.size() + axes.size();
+  SmallVector<int64_t> sorted;
+  for (int64_t axis : axes)
+    sorted.push_back(axisOf(axis, total));
+  llvm::sort(sorted);
+  for (int64_t axis : sorted)
+    list.insert(list.begin() + axis, dim(1));
+  return reshape(x, list);
+}
+
+Value PrimBuilder::squeeze(Value x, ArrayRef<int64_t> axes) {
+  Dims list;
+  for (auto [i, d] : llvm::enumerate(dims(x)))
+    if (llvm::none_of(axes, [&, at = static_cast<int64_t>(i)](int64_t a) { return axisOf(a, rank(x)) == at; }))
+      list.push_back(d);
+  return reshape(x, list);
+}
+
+Value PrimBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  if (llvm::is_sorted(permutation))
+    return x;
+  Dims have = dims(x), list;
+  for (int64_t axis : permutation)
+    list.push_back(have[axis]);
+  if (auto before = x.getDefiningOp<prim::TransposeOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t axis : permutation)
+      composed.push_back(before.getPermutation()[axis]);
+    return transpose(before.getX(), composed);
+  }
+  return prim::TransposeOp::create(b, loc, typeOf(list, elem(x)), x, permutation).getResult();
+}
+
+Value PrimBuilder::broadcastTo(Value x, ArrayRef<Dim> list) {
+  SmallVector<int64_t> axes;
+  for (int64_t i = 0, lead = list.size() - rank(x); i < rank(x); ++i)
+    axes.push_back(lead + i);
+  return broadcastInDim(x, list, axes);
+}
+
+Value PrimBuilder::broadcastInDim(Value x, ArrayRef<Dim> list, ArrayRef<int64_t> axes) {
+  Dims have = dims(x);
+  if (have.size() == list.size() &&
+      llvm::all_of(llvm::zip(have, list), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
+    return x;
+  RankedTensorType t = typeOf(list, elem(x));
+  auto constantOp = x.getDefiningOp<prim::ConstantOp>();
+  if (constantOp && t.hasStaticShape())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements()); dense && dense.isSplat())
+      return constant(dense.resizeSplat(t));
+  SmallVector<int64_t> from(type(x).getShape());
+  auto source = [&](int64_t linear) {
+    SmallVector<int64_t> at(t.getRank());
+    for (int64_t i = t.getRank() - 1; i >= 0; --i) {
+      at[i] = linear % t.getDimSize(i);
+      linear /= t.getDimSize(i);
+    }
+    int64_t index = 0;
+    for (auto [i, axis] : llvm::enumerate(axes))
+      index = index * from[i] + (from[i] == 1 ? 0 : at[axis]);
+    return index;
+  };
+  if (t.hasStaticShape() && type(x).hasStaticShape())
+    if (Value picked = pickElements(*this, x, t.getShape(), source))
+      return picked;
+  return prim::BroadcastOp::create(b, loc, t, x, axes, dynamicSizes(list)).getResult();
+}
+
+static void splitMixed(ArrayRef<Dim> list, SmallVectorImpl<int64_t> &statics,
+                       SmallVectorImpl<Value> &dynamics) {
+  for (Dim d : list) {
+    if (auto constant = PrimBuilder::known(d)) {
+      statics.push_back(*constant);
+    } else {
+      statics.push_back(prim::kDynamicStart);
+      dynamics.push_back(cast<Value>(d));
+    }
+  }
+}
+
+Value PrimBuilder::slice(Value x, ArrayRef<Dim> starts, ArrayRef<Dim> sizes,
+                         ArrayRef<int64_t> steps) {
+  Dims have = dims(x);
+  bool whole = true;
+  for (auto [extent, start, size, step] : llvm::zip(have, starts, sizes, steps))
+    whole &= known(start) == 0 && step == 1 && same(extent, size);
+  if (whole)
+    return x;
+  RankedTensorType t = typeOf(sizes, elem(x));
+  if (rank(x) == 1 && known(starts[0]) && t.hasStaticShape())
+    if (Value picked = pickElements(*this, x, t.getShape(), [&](int64_t i) {
+          return *known(starts[0]) + i * steps[0];
+        }))
+      return picked;
+  SmallVector<int64_t> statics;
+  SmallVector<Value> dynamics;
+  splitMixed(starts, statics, dynamics);
+  return prim::SliceOp::create(b, loc, t, x, dynamics, dynamicSizes(sizes), statics, steps)
+      .getResult();
+}
+
+Value PrimBuilder::sliceAxis(Value x, int64_t axis, Dim start, Dim size, int64_t step) {
+  Dims starts(rank(x), dim(0)), sizes = dims(x);
+  SmallVector<int64_t> steps(rank(x), 1);
+  starts[axis] = start;
+  sizes[axis] = size;
+  steps[axis] = step;
+  return slice(x, starts, sizes, steps);
+}
+
+Value PrimBuilder::pad(Value x, Value value, ArrayRef<Dim> low, ArrayRef<Dim> high,
+                       ArrayRef<int64_t> interior) {
+  SmallVector<int64_t> gaps(interior);
+  gaps.resize(rank(x), 0);
+  Dims have = dims(x), list;
+  bool nothing = true;
+  for (auto [extent, lo, hi, gap] : llvm::zip(have, low, high, gaps)) {
+    nothing &= known(lo) == 0 && known(hi) == 0 && gap == 0;
+    Dim spread = gap == 0 ? extent : addDims(mulDims(maxDims(subDims(extent, dim(1)), dim(0)), dim(gap)), extent);
+    list.push_back(addDims(addDims(spread, lo), hi));
+  }
+  if (nothing)
+    return x;
+  SmallVector<int64_t> statics;
+  SmallVector<Value> dynamics;
+  splitMixed(low, statics, dynamics);
+  return prim::PadOp::create(b, loc, typeOf(list, elem(x)), x, value, dynamics,
+                             dynamicSizes(list), statics, gaps)
+      .getResult();
+}
+
+Value PrimBuilder::concat(ValueRange inputs, int64_t axis) {
+  if (inputs.size() == 1)
+    return inputs[0];
+  if (rank(inputs[0]) == 1) {
+    Dims all;
+    bool host = llvm::all_of(inputs, [&](Value v) {
+      auto elements = hostElements(v);
+      if (elements)
+        all.append(*elements);
+      return elements.has_value();
+    });
+    if (host && all.size() <= 64)
+      return fromHost(all, {static_cast<int64_t>(all.size())}, elem(inputs[0]));
+  }
+  Dims list = dims(inputs[0]);
+  for (Value v : inputs.drop_front())
+    for (auto [i, d] : llvm::enumerate(dims(v))) {
+      if (static_cast<int64_t>(i) == axis)
+        list[i] = addDims(list[i], d);
+      else if (!known(list[i]))
+        list[i] = d;
+    }
+  return prim::ConcatOp::create(b, loc, typeOf(list, elem(inputs[0])), inputs, axis).getResult();
+}
+
+Value PrimBuilder::reverse(Value x, ArrayRef<int64_t> axes) {
+  return prim::ReverseOp::create(b, loc, type(x), x, axes).getResult();
+}
