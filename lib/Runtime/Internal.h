@@ -1,0 +1,148 @@
+/* What the runtime's own files share. One file per concept:
+ *   Model.c      open, weights, descriptions        Context.c  one run's memory and threads
+ *   Run.c        one run from inputs to outputs     Tensor.c   DLPack checks, copies, packing
+ *   Heap.c       blocks kept from run to run        ThreadPool.c
+ *   Machine.c    CPU features, core count, floating-point mode      Error.c
+ * There is no global state: every model.so in a process is independent, and dlclose leaves nothing.
+ */
+#ifndef TCC_RUNTIME_INTERNAL_H
+#define TCC_RUNTIME_INTERNAL_H
+
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "Program.h"
+#include "tcc/Runtime/tcc.h"
+
+#define TCC_MAX_RANK 64
+
+/* ---- Error.c ---- */
+
+/* Fills `error` (which may be NULL) and returns `code`. */
+tcc_status tcc_set_error(tcc_error *error, tcc_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A message in parts, cut short where the buffer ends. */
+struct tcc_text {
+  char *begin;
+  size_t size, used;
+};
+void tcc_text_add(struct tcc_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- Machine.c ---- */
+
+/* The first of the comma-separated LLVM feature names that this CPU lacks, copied to `missing`. */
+bool tcc_cpu_has(const char *features, char *missing, size_t size);
+uint32_t tcc_usable_cores(void);
+/* Default rounding and subnormal handling while a model runs, whatever the caller uses. */
+uint64_t tcc_fp_enter(void);
+void tcc_fp_leave(uint64_t saved);
+
+/* ---- ThreadPool.c ---- */
+
+struct tcc_job {
+  tcc_kernel_fn kernel;
+  int64_t *args;
+  int64_t tasks, chunk;
+  uint32_t chunks;
+};
+
+struct tcc_pool;
+/* NULL only when there is no memory. Threads start with the first job. */
+struct tcc_pool *tcc_pool_create(uint32_t threads);
+void tcc_pool_destroy(struct tcc_pool *pool);
+uint32_t tcc_pool_threads(const struct tcc_pool *pool);
+void tcc_pool_run(struct tcc_pool *pool, const struct tcc_job *job);
+/* The same on the caller's threads. */
+void tcc_pool_run_foreign(const tcc_thread_pool *pool, const struct tcc_job *job);
+
+/* ---- Heap.c ---- */
+
+struct tcc_heap;
+struct tcc_heap *tcc_heap_create(const tcc_allocator *allocator);
+/* Frees all but the blocks that were handed out; those free themselves. */
+void tcc_heap_release(struct tcc_heap *heap);
+/* NULL when there is no memory or `bytes` is negative or absurd. Belongs to the current run. */
+void *tcc_heap_alloc(struct tcc_heap *heap, int64_t bytes);
+void tcc_heap_free(struct tcc_heap *heap, void *block);
+/* The block leaves the run and lives until tcc_heap_return, from any thread. */
+void tcc_heap_hand_out(struct tcc_heap *heap, void *block);
+void tcc_heap_return(void *block);
+/* Takes back what the run left behind, and gives up blocks that no recent run needed. */
+void tcc_heap_end_run(struct tcc_heap *heap);
+void tcc_heap_usage(struct tcc_heap *heap, uint64_t *held, uint64_t *peak);
+/* Memory outside the heap's accounting: arenas and objects. */
+void *tcc_memory_alloc(const tcc_allocator *allocator, size_t size);
+void tcc_memory_free(const tcc_allocator *allocator, void *pointer, size_t size);
+
+/* ---- Tensor.c ---- */
+
+/* Elements, or -1 when the shape is negative somewhere or its bytes do not fit. */
+int64_t tcc_element_count(int32_t rank, const int64_t *dims, DLDataType dtype);
+/* Bytes of a compact tensor, packed as DLPack has it. */
+int64_t tcc_packed_bytes(int64_t elements, DLDataType dtype);
+/* Bytes of a compact tensor as generated code sees it. */
+int64_t tcc_plain_bytes(int64_t elements, DLDataType dtype);
+bool tcc_is_compact(const DLTensor *tensor);
+bool tcc_is_aligned(const DLTensor *tensor);
+/* Between a DLPack tensor and its plain form. */
+void tcc_load_plain(const DLTensor *from, int64_t elements, void *plain);
+void tcc_store_plain(const void *plain, int64_t elements, const DLTensor *to);
+void tcc_text_dtype(struct tcc_text *text, DLDataType dtype);
+void tcc_text_expected(struct tcc_text *text, const struct tcc_io_desc *desc);
+void tcc_text_given(struct tcc_text *text, DLDataType dtype, int32_t rank, const int64_t *dims);
+
+/* ---- Model.c, Context.c, Run.c ---- */
+
+struct tcc_model {
+  _Atomic uint32_t references; /* the user's, and one per context */
+  void *map;                   /* of the weights file */
+  size_t map_size;
+  const char *weights;
+  int64_t *shapes;        /* of inputs, then outputs, as tcc_tensor_info has them */
+  const char **dim_names; /* likewise */
+};
+void tcc_model_release(struct tcc_model *model);
+
+struct tcc_output_slot {
+  void *plain;              /* what the host function writes; NULL until it asks */
+  DLManagedTensor *managed; /* ours to hand out, or the caller's */
+  bool own;
+  bool convert; /* plain is not the tensor's own storage */
+  int64_t elements;
+};
+
+struct tcc_kernel_time {
+  tcc_kernel_fn fn;
+  uint32_t index; /* in tcc_program.kernels */
+  uint64_t calls, nanoseconds;
+};
+
+struct tcc_context {
+  struct tcc_model *model;
+  tcc_allocator allocator;
+  tcc_thread_pool foreign; /* .parallel NULL: use `pool` */
+  struct tcc_pool *pool;
+  struct tcc_heap *heap;
+  char *arena, *state;
+  atomic_bool busy;
+  _Atomic uint64_t runs;
+
+  /* of the current run */
+  struct tcc_frame frame;
+  struct tcc_rt_tensor *inputs; /* num_inputs */
+  int32_t *ranks;               /* num_inputs */
+  int64_t *symbols;             /* num_symbols */
+  uint32_t *symbol_inputs;      /* which input bound the symbol */
+  struct tcc_output_slot *outputs;
+  DLManagedTensor **caller_outputs;
+  tcc_error *error;
+  tcc_status status;
+  jmp_buf failure;
+
+  struct tcc_kernel_time *kernels; /* sorted by fn; NULL without profile */
+};
+
+#endif

@@ -1,0 +1,112 @@
+/* The contract between generated code and the runtime; nothing here is visible to users.
+ *
+ * The compiler emits one object that defines `tcc_program`; it is linked with the runtime into
+ * model.so. The generated host function `entry` runs on the calling thread, allocates what is not
+ * in the static arena, and starts kernels with tcc_rt_parallel.
+ *
+ * What `entry` may rely on:
+ *   - inputs have the described dtype, rank and static dims, equal symbols are equal and lie in
+ *     their ranges; they are compact, row-major, aligned to their element size, never NULL;
+ *   - types below 8 bits lie in memory one element a byte (signed ones sign-extended, others
+ *     zero-extended), in inputs and outputs alike: the runtime unpacks and packs;
+ *   - the arena and every block of tcc_rt_alloc and tcc_rt_output are aligned to 64 bytes. Blocks
+ *     that are not freed when the run ends or fails are reclaimed.
+ * tcc_rt_* are for the host function's thread only, outside of kernels.
+ *
+ * This layout is also written down in the code generator; tcc_program_abi changes with it.
+ */
+#ifndef TCC_RUNTIME_PROGRAM_H
+#define TCC_RUNTIME_PROGRAM_H
+
+#include <stdint.h>
+
+#include "tcc/Runtime/dlpack.h"
+
+#define TCC_PROGRAM_ABI 1u
+#define TCC_ALIGNMENT 64u
+
+struct tcc_rt_tensor {
+  void *data;
+  const int64_t *dims;
+};
+
+/* One run, passed to the host function. */
+struct tcc_frame {
+  struct tcc_context *ctx;
+  const struct tcc_rt_tensor *inputs;
+  const char *weights;    /* the weight blob, or NULL when there is none */
+  char *arena;            /* arena_size bytes, content undefined at entry */
+  char *state;            /* state_size bytes, kept from run to run, see tcc_state_init */
+  const int64_t *symbols; /* the size of each symbolic dim that an input carries, else -1 */
+  const int32_t *ranks;   /* of the inputs, for those whose description leaves it open */
+};
+
+typedef void (*tcc_kernel_fn)(int64_t *args, int64_t begin, int64_t end);
+
+enum { TCC_IO_MUTATED = 1u /* the host function writes into this input */ };
+
+struct tcc_io_desc {
+  const char *name;
+  DLDataType dtype; /* { u8 code, u8 bits, u16 lanes = 1 } */
+  int32_t rank;     /* -1: any */
+  uint32_t flags;
+  uint32_t reserved;
+  const int64_t *dims; /* >= 0: static; -1-k: symbol k; INT64_MIN: anything */
+};
+
+struct tcc_symbol_desc {
+  const char *name; /* "" when it has none */
+  int64_t min, max; /* inclusive; checked where an input carries the symbol */
+};
+
+/* A part of the state that starts as a copy of a part of the weights; the rest starts as zeros. */
+struct tcc_state_init {
+  uint64_t state_offset, weights_offset, size;
+};
+
+struct tcc_kernel_desc {
+  const char *name;
+  tcc_kernel_fn fn;
+};
+
+struct tcc_program {
+  uint32_t abi_version; /* TCC_PROGRAM_ABI */
+  uint32_t num_inputs, num_outputs, num_symbols, num_kernels, num_state_inits;
+  const struct tcc_io_desc *inputs, *outputs;
+  const struct tcc_symbol_desc *symbols;
+  const struct tcc_kernel_desc *kernels; /* for profiles; may be empty */
+  const struct tcc_state_init *state_inits;
+  const char *manifest; /* terminated */
+  uint64_t manifest_size;
+  const char *cpu_features;     /* LLVM names the code needs, "avx2,fma"; "" for the baseline */
+  const char *embedded_weights; /* NULL when they lie in the file below */
+  const char *weights_file;     /* base name, beside the .so (safetensors) */
+  uint64_t weights_offset;      /* of the blob in the file, a multiple of 64 */
+  uint64_t weights_size;        /* 0: the model has none */
+  uint64_t weights_layout_hash; /* FNV-1a of the file's first weights_offset bytes; 0: unchecked */
+  uint64_t arena_size, state_size;
+  int32_t (*entry)(struct tcc_frame *); /* 0, or a tcc_status */
+};
+
+extern const struct tcc_program tcc_program __attribute__((visibility("hidden")));
+
+/* Never NULL: a failure ends the run with TCC_OUT_OF_MEMORY. `bytes` < 0 counts as an overflow. */
+void *tcc_rt_alloc(struct tcc_frame *frame, int64_t bytes);
+void tcc_rt_free(struct tcc_frame *frame, void *block); /* NULL is allowed */
+
+/* Storage of output `index`, once its shape is known; each output exactly once. */
+void *tcc_rt_output(struct tcc_frame *frame, int32_t index, const int64_t *dims);
+/* The same for an output of unknown rank. */
+void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
+                           const int64_t *dims);
+
+/* Calls kernel(args, b, e) on disjoint ranges that cover [0, tasks), each at least `grain` tasks
+ * long but the last, on several threads; returns when all are done. */
+void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,
+                     int64_t grain);
+
+/* Ends the run with an error; does not return. `code` is a tcc_status. The message is copied. */
+void tcc_rt_fail(struct tcc_frame *frame, int32_t code, const char *message)
+    __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,323 @@
+/* One run: inputs are checked and brought into plain form, the host function runs, and outputs are
+ * handed out. A failure inside the host function comes back through longjmp; everything that the
+ * run allocated is then on the heap's list, so nothing leaks wherever it happened.
+ */
+#include "Internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(name, bytes)                                                                          \
+  char name##_bytes[bytes] = "";                                                                   \
+  struct tcc_text name = {name##_bytes, bytes, 0}
+
+/* ---- inputs ---- */
+
+static tcc_status mismatch(const char *kind, const struct tcc_io_desc *desc, const DLTensor *tensor,
+                           tcc_error *error) {
+  TEXT(expected, 256);
+  TEXT(given, 256);
+  tcc_text_expected(&expected, desc);
+  tcc_text_given(&given, tensor->dtype, tensor->ndim, tensor->shape);
+  return tcc_set_error(error, TCC_INVALID_ARGUMENT, "%s '%s': expected %s, got %s", kind,
+                       desc->name, expected_bytes, given_bytes);
+}
+
+static bool is_host_memory(DLDevice device) {
+  return device.device_type == kDLCPU || device.device_type == kDLCUDAHost ||
+         device.device_type == kDLROCMHost || device.device_type == kDLCUDAManaged;
+}
+
+/* What holds for inputs and for the caller's outputs alike. */
+static tcc_status check_tensor(const char *kind, const struct tcc_io_desc *desc,
+                               const DLTensor *tensor, tcc_error *error) {
+  if (!tensor)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "%s '%s' is NULL", kind, desc->name);
+  if (tensor->ndim < 0 || tensor->ndim > TCC_MAX_RANK || (tensor->ndim && !tensor->shape))
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "%s '%s': %d dimensions, from 0 to %d are possible", kind, desc->name,
+                         tensor->ndim, TCC_MAX_RANK);
+  if (!is_host_memory(tensor->device))
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "%s '%s' lies on device type %d: copy it to the CPU first", kind,
+                         desc->name, (int)tensor->device.device_type);
+  bool same_type = tensor->dtype.code == desc->dtype.code &&
+                   tensor->dtype.bits == desc->dtype.bits && tensor->dtype.lanes == 1;
+  if (!same_type || (desc->rank >= 0 && tensor->ndim != desc->rank))
+    return mismatch(kind, desc, tensor, error);
+  int64_t count = tcc_element_count(tensor->ndim, tensor->shape, tensor->dtype);
+  if (count < 0)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "%s '%s': a dimension is negative, or the size overflows", kind,
+                         desc->name);
+  if (count && !tensor->data)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "%s '%s': data is NULL", kind, desc->name);
+  return TCC_OK;
+}
+
+static tcc_status bind_symbol(struct tcc_context *context, uint32_t input, int32_t d,
+                              uint32_t symbol, int64_t size, tcc_error *error) {
+  const struct tcc_symbol_desc *desc = &tcc_program.symbols[symbol];
+  const char *name = tcc_program.inputs[input].name, *label = *desc->name ? desc->name : "?";
+  int64_t known = context->symbols[symbol];
+  if (known >= 0 && known != size)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "input '%s': dimension %d (%s) is %lld, but %s is %lld in input '%s'",
+                         name, d, label, (long long)size, label, (long long)known,
+                         tcc_program.inputs[context->symbol_inputs[symbol]].name);
+  if (size < desc->min || size > desc->max)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "input '%s': dimension %d (%s) is %lld, this model takes %lld to %lld",
+                         name, d, label, (long long)size, (long long)desc->min,
+                         (long long)desc->max);
+  if (known < 0)
+    context->symbol_inputs[symbol] = input;
+  context->symbols[symbol] = size;
+  return TCC_OK;
+}
+
+static tcc_status check_dims(struct tcc_context *context, uint32_t index, const DLTensor *tensor,
+                             tcc_error *error) {
+  const struct tcc_io_desc *desc = &tcc_program.inputs[index];
+  for (int32_t d = 0; d < desc->rank; ++d) {
+    int64_t expected = desc->dims[d];
+    if (expected >= 0 && expected != tensor->shape[d])
+      return mismatch("input", desc, tensor, error);
+    if (expected >= 0 || expected == INT64_MIN)
+      continue;
+    tcc_status status =
+        bind_symbol(context, index, d, (uint32_t)(-1 - expected), tensor->shape[d], error);
+    if (status)
+      return status;
+  }
+  return TCC_OK;
+}
+
+static bool needs_copy(const DLTensor *tensor) {
+  return tensor->dtype.bits < 8 || !tcc_is_compact(tensor) || !tcc_is_aligned(tensor);
+}
+
+static tcc_status bind_input(struct tcc_context *context, uint32_t index, const DLTensor *tensor,
+                             tcc_error *error) {
+  static _Alignas(64) char nothing[TCC_ALIGNMENT]; /* for tensors without elements */
+  const struct tcc_io_desc *desc = &tcc_program.inputs[index];
+  tcc_status status = check_tensor("input", desc, tensor, error);
+  if (!status)
+    status = check_dims(context, index, tensor, error);
+  if (status)
+    return status;
+  int64_t count = tcc_element_count(tensor->ndim, tensor->shape, tensor->dtype);
+  struct tcc_rt_tensor *input = &context->inputs[index];
+  input->dims = tensor->shape;
+  context->ranks[index] = tensor->ndim;
+  input->data = count ? (char *)tensor->data + tensor->byte_offset : nothing;
+  if (!count || !needs_copy(tensor))
+    return TCC_OK;
+  input->data = tcc_heap_alloc(context->heap, tcc_plain_bytes(count, tensor->dtype));
+  if (!input->data)
+    return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory to make input '%s' compact",
+                         desc->name);
+  tcc_load_plain(tensor, count, input->data);
+  return TCC_OK;
+}
+
+static tcc_status bind_inputs(struct tcc_context *context, const DLTensor *const *inputs,
+                              tcc_error *error) {
+  for (uint32_t i = 0; i < tcc_program.num_symbols; ++i)
+    context->symbols[i] = -1;
+  for (uint32_t i = 0; i < tcc_program.num_inputs; ++i) {
+    tcc_status status = bind_input(context, i, inputs[i], error);
+    if (status)
+      return status;
+  }
+  return TCC_OK;
+}
+
+/* Inputs that the model writes and that were copied go back to where they came from. */
+static void write_back_inputs(struct tcc_context *context, const DLTensor *const *inputs) {
+  for (uint32_t i = 0; i < tcc_program.num_inputs; ++i)
+    if (tcc_program.inputs[i].flags & TCC_IO_MUTATED && needs_copy(inputs[i]))
+      tcc_store_plain(context->inputs[i].data,
+                      tcc_element_count(inputs[i]->ndim, inputs[i]->shape, inputs[i]->dtype),
+                      inputs[i]);
+}
+
+/* ---- outputs ---- */
+
+static void delete_output(DLManagedTensor *managed) {
+  if (managed)
+    tcc_heap_return(managed);
+}
+
+static size_t round_up(size_t size) {
+  return (size + TCC_ALIGNMENT - 1) & ~(size_t)(TCC_ALIGNMENT - 1);
+}
+
+/* One block holds the DLPack structure, the shape and the data. */
+static DLManagedTensor *new_output(struct tcc_frame *frame, const struct tcc_io_desc *desc,
+                                   int32_t rank, const int64_t *dims, int64_t count) {
+  size_t head = round_up(sizeof(DLManagedTensor) + (size_t)rank * 2 * sizeof(int64_t));
+  DLManagedTensor *managed =
+      tcc_rt_alloc(frame, (int64_t)head + tcc_packed_bytes(count, desc->dtype));
+  int64_t *shape = (int64_t *)(managed + 1), *strides = shape + rank, step = 1;
+  for (int32_t d = rank - 1; d >= 0; --d) {
+    shape[d] = dims[d];
+    strides[d] = step;
+    step *= dims[d];
+  }
+  *managed = (DLManagedTensor){.dl_tensor = {.data = (char *)managed + head,
+                                             .device = {kDLCPU, 0},
+                                             .ndim = rank,
+                                             .dtype = desc->dtype,
+                                             .shape = shape,
+                                             .strides = strides},
+                               .deleter = delete_output};
+  return managed;
+}
+
+/* A caller's tensor is checked against the shape that the run computed. */
+static void check_caller_output(struct tcc_frame *frame, const struct tcc_io_desc *desc,
+                                const DLTensor *tensor, int32_t rank, const int64_t *dims) {
+  struct tcc_context *context = frame->ctx;
+  context->status = check_tensor("output", desc, tensor, context->error);
+  if (context->status)
+    longjmp(context->failure, 1);
+  if (tensor->ndim == rank && (!rank || !memcmp(tensor->shape, dims, (size_t)rank * sizeof *dims)))
+    return;
+  TEXT(expected, 256);
+  TEXT(given, 256);
+  tcc_text_given(&expected, desc->dtype, rank, dims);
+  tcc_text_given(&given, tensor->dtype, tensor->ndim, tensor->shape);
+  TEXT(message, 768);
+  tcc_text_add(&message, "output '%s': this run gives %s, the tensor passed in is %s", desc->name,
+               expected_bytes, given_bytes);
+  tcc_rt_fail(frame, TCC_INVALID_ARGUMENT, message_bytes);
+}
+
+void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
+                           const int64_t *dims) {
+  struct tcc_context *context = frame->ctx;
+  const struct tcc_io_desc *desc = &tcc_program.outputs[index];
+  struct tcc_output_slot *slot = &context->outputs[index];
+  int64_t count = rank <= TCC_MAX_RANK ? tcc_element_count(rank, dims, desc->dtype) : -1;
+  if (count < 0)
+    tcc_rt_fail(frame, TCC_MODEL_ERROR, "the size of an output is negative or overflows");
+  DLManagedTensor *given = context->caller_outputs[index];
+  slot->elements = count;
+  slot->own = !given;
+  if (given)
+    check_caller_output(frame, desc, &given->dl_tensor, rank, dims);
+  slot->managed = given ? given : new_output(frame, desc, rank, dims, count);
+  const DLTensor *tensor = &slot->managed->dl_tensor;
+  slot->convert = !count || needs_copy(tensor);
+  slot->plain = slot->convert ? tcc_rt_alloc(frame, tcc_plain_bytes(count, desc->dtype))
+                              : (char *)tensor->data + tensor->byte_offset;
+  return slot->plain;
+}
+
+void *tcc_rt_output(struct tcc_frame *frame, int32_t index, const int64_t *dims) {
+  return tcc_rt_output_ranked(frame, index, tcc_program.outputs[index].rank, dims);
+}
+
+static tcc_status check_outputs_made(struct tcc_context *context, tcc_error *error) {
+  for (uint32_t i = 0; i < tcc_program.num_outputs; ++i)
+    if (!context->outputs[i].plain)
+      return tcc_set_error(error, TCC_INTERNAL, "output '%s' was not computed",
+                           tcc_program.outputs[i].name);
+  return TCC_OK;
+}
+
+static void hand_out(struct tcc_context *context) {
+  for (uint32_t i = 0; i < tcc_program.num_outputs; ++i) {
+    struct tcc_output_slot *slot = &context->outputs[i];
+    if (slot->convert)
+      tcc_store_plain(slot->plain, slot->elements, &slot->managed->dl_tensor);
+    if (!slot->own)
+      continue;
+    tcc_heap_hand_out(context->heap, slot->managed);
+    context->caller_outputs[i] = slot->managed;
+  }
+}
+
+/* ---- the host function's view ---- */
+
+void tcc_rt_fail(struct tcc_frame *frame, int32_t code, const char *message) {
+  frame->ctx->status = tcc_set_error(frame->ctx->error, code ? code : TCC_INTERNAL, "%s", message);
+  longjmp(frame->ctx->failure, 1);
+}
+
+void *tcc_rt_alloc(struct tcc_frame *frame, int64_t bytes) {
+  void *block = tcc_heap_alloc(frame->ctx->heap, bytes);
+  if (block)
+    return block;
+  TEXT(message, 96);
+  if (bytes < 0)
+    tcc_text_add(&message, "the size of a tensor overflows");
+  else
+    tcc_text_add(&message, "no memory for a tensor of %lld bytes", (long long)bytes);
+  tcc_rt_fail(frame, TCC_OUT_OF_MEMORY, message_bytes);
+}
+
+void tcc_rt_free(struct tcc_frame *frame, void *block) { tcc_heap_free(frame->ctx->heap, block); }
+
+static tcc_status call_entry(struct tcc_context *context) {
+  if (setjmp(context->failure))
+    return context->status;
+  int32_t code = tcc_program.entry(&context->frame);
+  if (code)
+    return tcc_set_error(context->error, code, "the model failed with code %d", (int)code);
+  return TCC_OK;
+}
+
+/* ---- one run ---- */
+
+static tcc_status run_exclusive(struct tcc_context *context, const DLTensor *const *inputs,
+                                DLManagedTensor **outputs, tcc_error *error) {
+  tcc_status status = bind_inputs(context, inputs, error);
+  if (status)
+    return status;
+  memset(context->outputs, 0, tcc_program.num_outputs * sizeof *context->outputs);
+  context->caller_outputs = outputs;
+  context->error = error;
+  context->frame =
+      (struct tcc_frame){context,        context->inputs,  context->model->weights, context->arena,
+                         context->state, context->symbols, context->ranks};
+  status = call_entry(context);
+  if (!status)
+    status = check_outputs_made(context, error);
+  if (status)
+    return status;
+  write_back_inputs(context, inputs);
+  hand_out(context);
+  return TCC_OK;
+}
+
+static tcc_status check_counts(const DLTensor *const *inputs, uint32_t num_inputs,
+                               DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error) {
+  if (num_inputs != tcc_program.num_inputs || (num_inputs && !inputs))
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "this model takes %u inputs, got %u",
+                         tcc_program.num_inputs, inputs ? num_inputs : 0);
+  if (num_outputs != tcc_program.num_outputs || (num_outputs && !outputs))
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "this model gives %u outputs, room is for %u",
+                         tcc_program.num_outputs, outputs ? num_outputs : 0);
+  return TCC_OK;
+}
+
+tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, uint32_t num_inputs,
+                   DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error) {
+  if (!context)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "tcc_run: context is NULL");
+  tcc_status status = check_counts(inputs, num_inputs, outputs, num_outputs, error);
+  if (status)
+    return status;
+  if (atomic_exchange(&context->busy, true))
+    return tcc_set_error(error, TCC_BUSY, "another thread runs this context: use one for each");
+  uint64_t mode = tcc_fp_enter();
+  status = run_exclusive(context, inputs, outputs, error);
+  tcc_fp_leave(mode);
+  tcc_heap_end_run(context->heap);
+  if (!status)
+    atomic_fetch_add(&context->runs, 1);
+  atomic_store(&context->busy, false);
+  return status;
+}
