@@ -1,0 +1,135 @@
+"""Exports the architectures as ONNX and .pt2 with inputs and reference outputs (scripts/export-models).
+
+Each architecture gives the folders NAME (static), NAME-dynamic, and where .pt2
+is asked for NAME-pt2 (static) and NAME-dynamic-pt2, whose model.pt2 is in the
+training dialect and model-aten.pt2 after run_decompositions(). The yardstick
+beside the outputs is the same module in float64.
+"""
+import argparse
+import copy
+import logging
+import pathlib
+import shutil
+import sys
+import time
+import warnings
+
+import torch
+
+from architectures import ARCHITECTURES
+from testfolder import write_data_set, write_onnx_data_sets
+
+
+def tensors(value):
+    """The flat list of tensors a module returned."""
+    leaves, _ = torch.utils._pytree.tree_flatten(value)
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def double(tensor):
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+class Exporter:
+    def __init__(self, name, root):
+        self.name, self.root = name, root
+        self.architecture = ARCHITECTURES[name]
+        self.module = self.architecture.build()
+        self.exact = copy.deepcopy(self.module).double()
+
+    def arguments(self, dynamic):
+        # A size of one is specialised by torch.export: trace a dynamic model on the last sizes.
+        return self.architecture.inputs(*self.architecture.sizes[-1 if dynamic else 0])
+
+    def cases(self, dynamic):
+        sizes = self.architecture.sizes
+        return [self.architecture.inputs(*size) for size in (sizes if dynamic else sizes[:1])]
+
+    def dynamic_shapes(self):
+        symbols = {}
+        shapes = []
+        for axes in self.architecture.dynamic.values():
+            shapes.append({axis: symbols.setdefault(name, torch.export.Dim(name, min=1, max=4096 if name == "batch" else 512))
+                           for axis, name in axes.items()})
+        return tuple(shapes)
+
+    def exact_outputs(self, case):
+        with torch.no_grad():
+            return [t.double().numpy() for t in tensors(self.exact(*map(double, case.values())))]
+
+    def program(self, dynamic):
+        shapes = self.dynamic_shapes() if dynamic else None
+        with torch.no_grad():
+            return torch.export.export(self.module, tuple(self.arguments(dynamic).values()),
+                                       dynamic_shapes=shapes, strict=False)
+
+    def fresh(self, suffix):
+        part = self.root / f".{self.name}{suffix}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        return part, self.root / f"{self.name}{suffix}"
+
+    def onnx(self, dynamic):
+        part, folder = self.fresh("-dynamic" if dynamic else "")
+        program = torch.onnx.export(
+            self.module, tuple(self.arguments(dynamic).values()), dynamo=True, verbose=False,
+            input_names=list(self.architecture.dynamic),
+            dynamic_shapes=self.dynamic_shapes() if dynamic else None)
+        program.save(str(part / "model.onnx"))
+        cases = self.cases(dynamic)
+        arrays = [{name: tensor.numpy() for name, tensor in case.items()} for case in cases]
+        write_onnx_data_sets(part, arrays, [self.exact_outputs(case) for case in cases])
+        finish(part, folder)
+
+    def pt2(self, dynamic):
+        part, folder = self.fresh("-dynamic-pt2" if dynamic else "-pt2")
+        program = self.program(dynamic)
+        torch.export.save(program, part / "model.pt2")
+        try:
+            torch.export.save(program.run_decompositions(), part / "model-aten.pt2")
+        except Exception as error:  # torch itself fails on some: an invalid view of attention's strided output
+            print(f"{folder.name}: no model-aten.pt2: {str(error)[:200]}", file=sys.stderr)
+        for number, case in enumerate(self.cases(dynamic)):
+            with torch.no_grad():
+                outputs = tensors(self.module(*case.values()))
+            write_data_set(part, number, [(name, t.numpy()) for name, t in case.items()],
+                           [(f"output_{n}", t.numpy()) for n, t in enumerate(outputs)],
+                           self.exact_outputs(case))
+        finish(part, folder)
+
+
+def finish(part, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    part.rename(folder)
+    print(folder, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/export-models", description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="architectures (all if none is named)")
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--force", action="store_true", help="export again what is there")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(2)
+    failed = []
+    for name in options.names or ARCHITECTURES:
+        wanted = ["", "-dynamic"] + (["-pt2", "-dynamic-pt2"] if ARCHITECTURES[name].pt2 else [])
+        wanted = [s for s in wanted if options.force or not (options.output / (name + s)).exists()]
+        if not wanted:
+            continue
+        start = time.time()
+        exporter = Exporter(name, options.output)
+        for suffix in wanted:
+            try:
+                (exporter.pt2 if suffix.endswith("pt2") else exporter.onnx)("dynamic" in suffix)
+            except Exception as error:  # the others are still wanted
+                failed.append(name + suffix)
+                print(f"{name}{suffix}: {type(error).__name__}: {str(error)[:800]}", file=sys.stderr)
+        print(f"{name}: {time.time() - start:.0f} s", file=sys.stderr)
+    return f"not exported: {', '.join(failed)}" if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
