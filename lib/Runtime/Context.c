@@ -1,5 +1,4 @@
 /* One run's memory and threads, made once and used by many runs. */
-#define _GNU_SOURCE
 #include "Internal.h"
 
 #include <stdlib.h>

@@ -14,7 +14,6 @@
  *
  * Large blocks of our own are aligned to and advised for huge pages.
  */
-#define _GNU_SOURCE
 #include "Internal.h"
 
 #include <pthread.h>

@@ -3,7 +3,6 @@
  * A model compiled for a newer CPU must be refused by name, not killed by an illegal instruction,
  * so the features it was compiled for are checked when it is opened.
  */
-#define _GNU_SOURCE
 #include "Internal.h"
 
 #include <fcntl.h>

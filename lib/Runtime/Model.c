@@ -1,7 +1,6 @@
 /* Opening a model: the machine is checked, the weights are mapped (pages are read when a kernel
  * first touches them), and that is all, so that opening takes far less than 10 ms at any size.
  */
-#define _GNU_SOURCE
 #include "Internal.h"
 
 #include <dlfcn.h>

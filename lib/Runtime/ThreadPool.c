@@ -12,7 +12,6 @@
  *
  * A job started while another one runs (from inside a kernel) is run by its caller alone.
  */
-#define _GNU_SOURCE
 #include "Internal.h"
 
 #include <errno.h>

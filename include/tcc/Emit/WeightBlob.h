@@ -1,0 +1,65 @@
+//===- WeightBlob.h - Where a model's weights lie ---------------*- C++ -*-===//
+//
+// All weights of a model form one blob: every tensor at a multiple of 64 bytes,
+// in the order they were added. Generated code addresses them as base + offset
+// and does not know whether the blob is a section of model.so or a part of the
+// mapped safetensors file beside it; both hold the same bytes. The bytes are
+// streamed from their owner, tensor by tensor, and never gathered in memory.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Support/DType.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tcc::emit {
+
+struct WeightEntry {
+  std::string name;
+  DType dtype;
+  llvm::SmallVector<int64_t, 4> shape;
+  uint64_t offset, size; ///< in bytes, in the blob
+};
+
+/// Names, places and sizes. Names are unique (as in a WeightTable).
+class WeightLayout {
+public:
+  static constexpr uint64_t alignment = 64;
+
+  /// Returns the offset in the blob. `size` is storageBytes of the shape, or
+  /// another number for packed data.
+  uint64_t add(llvm::StringRef name, DType dtype, llvm::ArrayRef<int64_t> shape, uint64_t size);
+  llvm::ArrayRef<WeightEntry> entries() const { return all; }
+  uint64_t size() const { return end; }
+
+private:
+  std::vector<WeightEntry> all;
+  uint64_t end = 0;
+};
+
+struct WeightBlob {
+  WeightLayout layout;
+  /// Writes exactly `entry.size` bytes.
+  std::function<llvm::Error(const WeightEntry &entry, llvm::raw_ostream &os)> write;
+};
+
+/// The symbol of an embedded blob: `extern const char tcc_weights[]`, hidden.
+inline constexpr const char *weightSymbol = "tcc_weights";
+
+/// A relocatable ELF object of `triple`'s machine with the blob as one section.
+llvm::Error writeWeightObject(const WeightBlob &blob, const llvm::Triple &triple,
+                              llvm::raw_ostream &os);
+
+/// The head of the safetensors file, its length field included; a multiple of 64
+/// bytes long. Its length is tcc_program's weights_offset, its hash (below)
+/// weights_layout_hash.
+std::string safetensorsHead(const WeightLayout &layout);
+uint64_t safetensorsLayoutHash(llvm::StringRef head);
+llvm::Error writeSafetensors(const WeightBlob &blob, llvm::raw_ostream &os);
+
+} // namespace tcc::emit

@@ -1,0 +1,171 @@
+// lld reads files by name only. The objects are in memory, so each becomes an
+// anonymous file of the kernel (memfd), which has a name below /proc/self/fd
+// and leaves nothing behind; where that is not possible it is a temporary file.
+//
+// lld keeps its state in globals that it clears after each link: links are
+// serialised by a lock.
+#include "tcc/Emit/Link.h"
+#include "Embedded.h"
+#include "lld/Common/Driver.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Parallel.h"
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+using namespace llvm;
+
+namespace tcc::emit {
+
+namespace {
+
+/// One input of the linker, gone when this is.
+class LinkInput {
+public:
+  LinkInput() = default;
+  LinkInput(const LinkInput &) = delete;
+  ~LinkInput() {
+    if (descriptor >= 0)
+      close(descriptor);
+    if (!temporary.empty())
+      sys::fs::remove(temporary);
+  }
+
+  Error open() {
+    descriptor = memfd_create("tcc", MFD_CLOEXEC);
+    path = "/proc/self/fd/" + std::to_string(descriptor);
+    if (descriptor >= 0 && access(path.c_str(), R_OK) == 0)
+      return Error::success();
+    if (descriptor >= 0)
+      close(descriptor);
+    if (std::error_code code = sys::fs::createTemporaryFile("tcc", "o", descriptor, temporary))
+      return createStringError(code, "no temporary file for the linker: " + code.message());
+    path = temporary.str();
+    return Error::success();
+  }
+
+  Error fill(function_ref<Error(raw_ostream &)> write) {
+    raw_fd_ostream os(descriptor, /*shouldClose=*/false);
+    Error error = write(os);
+    os.flush();
+    std::error_code code = os.error();
+    os.clear_error();
+    if (error || !code)
+      return error;
+    return createStringError(code, "no room for the linker's input: " + code.message());
+  }
+
+  std::string path;
+
+private:
+  int descriptor = -1;
+  SmallString<128> temporary;
+};
+
+using LinkInputs = std::vector<std::unique_ptr<LinkInput>>;
+
+} // namespace
+
+static Expected<StringRef> addInput(LinkInputs &inputs, function_ref<Error(raw_ostream &)> write) {
+  inputs.push_back(std::make_unique<LinkInput>());
+  if (Error error = inputs.back()->open())
+    return error;
+  if (Error error = inputs.back()->fill(write))
+    return error;
+  return StringRef(inputs.back()->path);
+}
+
+static Expected<StringRef> addInput(LinkInputs &inputs, StringRef content) {
+  return addInput(inputs, [&](raw_ostream &os) {
+    os << content;
+    return Error::success();
+  });
+}
+
+/// Only the C interface is visible; everything else, kernels included, is local.
+static constexpr StringRef versionScript =
+    "{ global: tcc_abi_version; tcc_get_api; tcc_model_*; tcc_context_*; tcc_run; local: *; };\n";
+
+static std::vector<std::string> flags(const LinkJob &job, StringRef output) {
+  std::vector<std::string> flags = {"ld.lld",
+                                    "-shared",
+                                    "-soname",
+                                    job.soname,
+                                    "-o",
+                                    output.str(),
+                                    "--gc-sections",
+                                    "--as-needed",
+                                    "--no-undefined",
+                                    "--build-id=none",
+                                    "--hash-style=gnu",
+                                    "--strip-debug",
+                                    "-z",
+                                    "now",
+                                    "-z",
+                                    "noexecstack",
+                                    "--threads=" + std::to_string(std::max(1u, job.threads))};
+  return flags;
+}
+
+/// Puts all inputs where lld can read them and appends their names.
+static Error addInputs(const LinkJob &job, LinkInputs &inputs, std::vector<std::string> &args) {
+  auto add = [&](auto &&content, StringRef before = "") -> Error {
+    Expected<StringRef> path = addInput(inputs, content);
+    if (!path)
+      return path.takeError();
+    args.push_back((before + *path).str());
+    return Error::success();
+  };
+  if (Error error = add(versionScript, "--version-script="))
+    return error;
+  for (MemoryBufferRef object : job.objects)
+    if (Error error = add(object.getBuffer()))
+      return error;
+  EmbeddedFiles embedded = embeddedFiles(job.triple);
+  for (StringRef file : {embedded.runtime, embedded.libm, embedded.libc})
+    if (Error error = add(file))
+      return error;
+  if (!job.weights || job.weights->layout.entries().empty())
+    return Error::success();
+  return add([&](raw_ostream &os) { return writeWeightObject(*job.weights, job.triple, os); });
+}
+
+/// lld's --threads sets LLVM's process-wide strategy, which others use too.
+static Error runLinker(ArrayRef<std::string> args) {
+  static std::mutex lock;
+  static bool broken = false;
+  std::lock_guard guard(lock);
+  if (broken)
+    return createStringError("the linker failed before and cannot run again in this process");
+  std::vector<const char *> pointers;
+  for (const std::string &arg : args)
+    pointers.push_back(arg.c_str());
+  std::string text;
+  raw_string_ostream os(text);
+  ThreadPoolStrategy strategy = parallel::strategy;
+  lld::Result result = lld::lldMain(pointers, os, os, {{lld::Gnu, &lld::elf::link}});
+  parallel::strategy = strategy;
+  broken = !result.canRunAgain;
+  if (result.retCode == 0)
+    return Error::success();
+  return createStringError("linking failed: " + StringRef(text).trim().take_front(2000));
+}
+
+StringRef runtimeObject(const Triple &triple) { return embeddedFiles(triple).runtime; }
+
+Error linkModel(const LinkJob &job, StringRef path) {
+  if (runtimeObject(job.triple).empty())
+    return userError("no runtime for target '" + printable(job.triple.str()) +
+                     "': choose x86_64-linux-gnu or aarch64-linux-gnu");
+  std::vector<std::string> args = flags(job, path);
+  LinkInputs inputs;
+  if (Error error = addInputs(job, inputs, args))
+    return error;
+  return runLinker(args);
+}
+
+} // namespace tcc::emit

@@ -1,0 +1,96 @@
+#include "tcc/Emit/OutputFiles.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+namespace fs = llvm::sys::fs;
+
+namespace tcc::emit {
+
+static Error cannotWrite(StringRef path, std::error_code code) {
+  return userError("cannot write '" + printable(path) + "': " + code.message());
+}
+
+OutputFiles::~OutputFiles() {
+  for (const File &file : files) {
+    fs::remove(file.temporary);
+    sys::DontRemoveFileOnSignal(file.temporary);
+  }
+}
+
+Expected<std::string> OutputFiles::create(StringRef path) {
+  SmallString<256> target(path), model, temporary;
+  fs::file_status status;
+  std::error_code missing = fs::status(path, status);
+  bool exists = !missing && fs::exists(status);
+  if (exists && fs::is_directory(status))
+    return userError("cannot write '" + printable(path) + "': it is a directory");
+  if (exists)
+    if (std::error_code code = fs::real_path(path, target))
+      return cannotWrite(path, code);
+  bool special = exists && !fs::is_regular_file(status);
+  if (special)
+    sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
+  else
+    model = sys::path::parent_path(target);
+  sys::path::append(model, sys::path::filename(target) + ".tmp-%%%%%%%%");
+  int descriptor;
+  if (std::error_code code = fs::createUniqueFile(model, descriptor, temporary))
+    return cannotWrite(path, code);
+  sys::RemoveFileOnSignal(temporary);
+  sys::fs::file_t handle = fs::convertFDToNativeFile(descriptor);
+  fs::closeFile(handle);
+  files.push_back({temporary.str().str(), target.str().str(), special});
+  return files.back().temporary;
+}
+
+Error OutputFiles::write(StringRef path, StringRef content) {
+  Expected<std::string> temporary = create(path);
+  if (!temporary)
+    return temporary.takeError();
+  std::error_code code;
+  raw_fd_ostream os(*temporary, code);
+  if (!code) {
+    os << content;
+    os.close();
+    code = os.error();
+    os.clear_error();
+  }
+  return code ? cannotWrite(path, code) : Error::success();
+}
+
+static std::error_code copyInto(StringRef from, StringRef to) {
+  auto content = MemoryBuffer::getFile(from);
+  if (!content)
+    return content.getError();
+  std::error_code code;
+  raw_fd_ostream os(to, code, fs::CD_OpenExisting, fs::FA_Write, fs::OF_None);
+  if (code)
+    return code;
+  os << (*content)->getBuffer();
+  os.close();
+  code = os.error();
+  os.clear_error();
+  return code;
+}
+
+Error OutputFiles::commit() {
+  for (const File &file : files) {
+    std::error_code code =
+        file.special ? copyInto(file.temporary, file.path) : fs::rename(file.temporary, file.path);
+    if (code)
+      return cannotWrite(file.path, code);
+    if (file.special)
+      fs::remove(file.temporary);
+    sys::DontRemoveFileOnSignal(file.temporary);
+  }
+  files.clear();
+  return Error::success();
+}
+
+} // namespace tcc::emit

@@ -1,0 +1,155 @@
+// The safetensors format: 8 bytes of length, a JSON object that gives each
+// tensor's dtype, shape and place, padded with spaces, then the data without
+// holes. Ours keeps every tensor at a multiple of 64 bytes, so the gaps are
+// tensors of their own; any safetensors reader can open the file.
+#include "WeightObject.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace tcc::emit {
+
+uint64_t WeightLayout::add(StringRef name, DType dtype, ArrayRef<int64_t> shape, uint64_t size) {
+  uint64_t offset = alignTo(end, alignment);
+  all.push_back({name.str(), dtype, {shape.begin(), shape.end()}, offset, size});
+  end = offset + size;
+  return offset;
+}
+
+/// The format's name for a type that it knows.
+static std::optional<StringRef> formatName(DType dtype) {
+  switch (dtype) {
+  case DType::F16:
+    return "F16";
+  case DType::BF16:
+    return "BF16";
+  case DType::F32:
+    return "F32";
+  case DType::F64:
+    return "F64";
+  case DType::F8E4M3FN:
+    return "F8_E4M3";
+  case DType::F8E5M2:
+    return "F8_E5M2";
+  case DType::F8E8M0FNU:
+    return "F8_E8M0";
+  case DType::I8:
+    return "I8";
+  case DType::I16:
+    return "I16";
+  case DType::I32:
+    return "I32";
+  case DType::I64:
+    return "I64";
+  case DType::U8:
+    return "U8";
+  case DType::U16:
+    return "U16";
+  case DType::U32:
+    return "U32";
+  case DType::U64:
+    return "U64";
+  case DType::Bool:
+    return "BOOL";
+  case DType::C64:
+    return "C64";
+  default:
+    return std::nullopt;
+  }
+}
+
+/// What the format cannot express, and packed data, is a row of bytes.
+static void writeEntry(json::OStream &json, StringRef name, const WeightEntry &entry) {
+  std::optional<StringRef> format = formatName(entry.dtype);
+  uint64_t elements = 1;
+  for (int64_t dim : entry.shape)
+    elements *= static_cast<uint64_t>(dim);
+  if (format && storageBytes(entry.dtype, elements) != entry.size)
+    format = std::nullopt;
+  json.attributeObject(name, [&] {
+    json.attribute("dtype", format.value_or("U8"));
+    json.attributeArray("shape", [&] {
+      if (!format)
+        json.value(entry.size);
+      for (int64_t dim : format ? ArrayRef<int64_t>(entry.shape) : ArrayRef<int64_t>())
+        json.value(dim);
+    });
+    json.attributeArray("data_offsets", [&] {
+      json.value(entry.offset);
+      json.value(entry.offset + entry.size);
+    });
+  });
+}
+
+/// A prefix that no weight's name begins with.
+static std::string paddingPrefix(const WeightLayout &layout) {
+  std::string prefix = "tcc.padding.";
+  while (any_of(layout.entries(),
+                [&](const WeightEntry &e) { return StringRef(e.name).starts_with(prefix); }))
+    prefix.insert(prefix.begin(), '_');
+  return prefix;
+}
+
+/// The format reserves one name.
+static std::string fileName(const WeightLayout &layout, StringRef name) {
+  if (name != "__metadata__")
+    return name.str();
+  std::string other = "__metadata___";
+  while (any_of(layout.entries(), [&](const WeightEntry &e) { return e.name == other; }))
+    other += '_';
+  return other;
+}
+
+std::string safetensorsHead(const WeightLayout &layout) {
+  std::string text;
+  raw_string_ostream os(text);
+  json::OStream json(os);
+  std::string prefix = paddingPrefix(layout);
+  uint64_t end = 0, gaps = 0;
+  json.object([&] {
+    json.attributeObject("__metadata__", [&] { json.attribute("format", "tcc"); });
+    for (const WeightEntry &entry : layout.entries()) {
+      if (entry.offset != end)
+        writeEntry(json, prefix + std::to_string(gaps++),
+                   {"", DType::U8, {int64_t(entry.offset - end)}, end, entry.offset - end});
+      writeEntry(json, fileName(layout, entry.name), entry);
+      end = entry.offset + entry.size;
+    }
+  });
+  text.resize(alignTo(text.size() + 8, WeightLayout::alignment) - 8, ' ');
+  char length[8];
+  support::endian::write64le(length, text.size());
+  return std::string(length, 8) + text;
+}
+
+uint64_t safetensorsLayoutHash(StringRef head) {
+  uint64_t hash = 0xcbf29ce484222325u; // FNV-1a, as in the runtime
+  for (unsigned char byte : head.bytes())
+    hash = (hash ^ byte) * 0x100000001b3u;
+  return hash;
+}
+
+Error writeBlob(const WeightBlob &blob, raw_ostream &os) {
+  uint64_t begin = os.tell();
+  for (const WeightEntry &entry : blob.layout.entries()) {
+    os.write_zeros(begin + entry.offset - os.tell());
+    if (Error error = blob.write(entry, os))
+      return error;
+    if (os.tell() != begin + entry.offset + entry.size)
+      return createStringError("weight '" + printable(entry.name) + "' wrote " +
+                               Twine(os.tell() - begin - entry.offset) + " bytes instead of " +
+                               Twine(entry.size));
+  }
+  return Error::success();
+}
+
+Error writeSafetensors(const WeightBlob &blob, raw_ostream &os) {
+  os << safetensorsHead(blob.layout);
+  return writeBlob(blob, os);
+}
+
+} // namespace tcc::emit
