@@ -1,7 +1,7 @@
 """Folders in the form of ONNX's backend tests: a model and its inputs and outputs.
 
     NAME/model.onnx (and model.onnx.data) or NAME/model.pt2
-    NAME/test_data_set_K/input_N.pb, output_N.pb     outputs of ONNX Runtime (or PyTorch)
+    NAME/test_data_set_K/input_N.pb, output_N.pb     outputs of ONNX Runtime
     NAME/test_data_set_K/output64_N.npy              the same computed in float64, where known
 """
 import pathlib

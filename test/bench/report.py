@@ -1,0 +1,84 @@
+"""How scripts/bench shows its rows: on the terminal, and in docs/performance.md.
+
+The page keeps its data in JSON lines beside it (docs/performance.json), so that
+a run over some models replaces their rows and leaves the others with the date
+they were measured on.
+"""
+import json
+import math
+
+from contestants import CONTESTANTS
+
+TITLES = {name: contestant.title for name, contestant in CONTESTANTS.items()}
+
+
+def head(contestants):
+    print(f"{'model':20}" + "".join(f"{TITLES[name]:>15}" for name in contestants) + "   ms, median", flush=True)
+
+
+def show(row, contestants):
+    cells = [f"{row['results'][name]['median_ms']:.3g}" if name in row["results"] else "fails"
+             for name in contestants]
+    print(f"{row['model']:20}" + "".join(f"{cell:>15}" for cell in cells), flush=True)
+    for name, why in row["failed"].items():
+        if why != "NotImplementedError: no PyTorch module":
+            print(f"    {TITLES[name]}: {why}")
+
+
+def milliseconds(row, name):
+    if name in row["results"]:
+        value = row["results"][name]["median_ms"]
+        return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return "fails" if name in row["failed"] else ""
+
+
+def against(row, peer):
+    """How many times faster tcc is."""
+    if "tcc" in row["results"] and peer in row["results"]:
+        return row["results"][peer]["median_ms"] / row["results"]["tcc"]["median_ms"]
+    return None
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def merge(path, rows):
+    stored = {}
+    if path.exists():
+        stored = {row["model"]: row for row in json.loads(path.read_text())["rows"]}
+    for row in rows:
+        kept = stored.get(row["model"])
+        if kept and kept["date"] == row["date"]:
+            # Peers measured apart on the same day stay; what was measured again is replaced.
+            row = {**row, "results": {**kept["results"], **row["results"]},
+                   "failed": {name: why for name, why in {**kept["failed"], **row["failed"]}.items()
+                              if name not in row["results"]}}
+        stored[row["model"]] = row
+    return list(stored.values())
+
+
+def table(rows):
+    names = [name for name in CONTESTANTS if any(name in row["results"] for row in rows)]
+    lines = ["| model | " + " | ".join(TITLES[name] for name in names) + " | ONNX Runtime ÷ tcc | date |",
+             "|---|" + "---:|" * (len(names) + 1) + "---|"]
+    for row in rows:
+        ratio = against(row, "ort")
+        lines.append(f"| {row['model']} | " + " | ".join(milliseconds(row, name) for name in names) +
+                     f" | {f'{ratio:.2f}' if ratio else ''} | {row['date']} |")
+    return lines
+
+
+def write(page, rows, machine, versions, options):
+    data = page.with_suffix(".json")
+    rows = merge(data, rows)
+    data.write_text(json.dumps({"machine": machine, "versions": versions, "rows": rows}, indent=1) + "\n")
+    ratios = [ratio for row in rows if (ratio := against(row, "ort"))]
+    lines = ["# Performance on the CPU", "",
+             "Written by `scripts/bench cpu --write`; do not edit. Milliseconds a run, medians, lower is better:",
+             f"float32, {options.threads} threads, all engines in turns in one process, outputs checked.", "",
+             f"- Machine: {machine}", "- Versions: " + ", ".join(f"{name} {value}" for name, value in versions.items()),
+             "", *table(rows), ""]
+    if ratios:
+        lines += [f"Geometric mean of ONNX Runtime ÷ tcc over {len(ratios)} models: {geometric_mean(ratios):.2f}.", ""]
+    page.write_text("\n".join(lines))
