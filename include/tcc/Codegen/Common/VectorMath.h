@@ -1,0 +1,43 @@
+//===- VectorMath.h - Elementary functions as plain arithmetic --*- C++ -*-===//
+//
+// Kernels are written with the math dialect. LLVM has no instruction for most of
+// it and would call libm once per element, which is ten to fifty times slower than
+// the arithmetic of a vector loop. This expands every such operation, on scalars
+// and on vectors of any shape, into arith operations, bit casts, square roots,
+// roundings and fused multiply-adds, all of which have vector instructions.
+//
+// Runs on finished kernel bodies, before scf is lowered: the rare large arguments
+// of sin, cos and tan are handled behind an scf.if. What is left of the math
+// dialect afterwards has an LLVM intrinsic with a native instruction: absf,
+// copysign, fma, sqrt, floor, ceil, trunc, round, roundeven, absi, ctpop, ctlz,
+// cttz and the classifications (isnan, ...).
+//
+// f32 is accurate to about 1 ulp over the whole range, with IEEE's infinities,
+// NaNs, subnormals and zeros; narrower types are computed in f32; the figures are
+// in docs/Rationale/vector-math.md.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace tcc::codegen {
+
+struct ExpandMathOptions {
+  /// The target has a fused multiply-add instruction for f32 and f64. Without
+  /// one (x86-64-v2), math.fma is emulated exactly and vector.fma becomes a
+  /// multiplication and an addition.
+  bool hasFma = true;
+};
+
+/// Expands every operation of the math dialect inside `root`: a module, a function
+/// or any operation below one. Helper functions are added, private, to the module
+/// around it, so two functions of one module must not be expanded concurrently.
+void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
+
+/// `expandMath` as a pass on a module: tcc-codegen-expand-math{has-fma=true}.
+std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &options = {});
+void registerExpandMathPass();
+
+} // namespace tcc::codegen

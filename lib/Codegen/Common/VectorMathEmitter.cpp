@@ -1,0 +1,236 @@
+//===- VectorMathEmitter.cpp - Formulas that emit IR ----------------------===//
+#include "VectorMathEmitter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+namespace tcc::codegen::vmath {
+namespace {
+
+template <typename Op, typename T, typename... Args> T emit(T first, Args... rest) {
+  return {first.e, Op::create(first.e->builder, first.v, rest.v...)};
+}
+
+Mask compare(arith::CmpFPredicate predicate, Fp a, Fp b) {
+  return {a.e, arith::CmpFOp::create(a.e->builder, predicate, a.v, b.v)};
+}
+
+Mask compare(arith::CmpIPredicate predicate, Int a, int64_t b) {
+  return {a.e, arith::CmpIOp::create(a.e->builder, predicate, a.v, a.constant(b).v)};
+}
+
+Value splat(Emitter &e, Type type, Attribute scalar) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    scalar = DenseElementsAttr::get(vector, scalar);
+  return arith::ConstantOp::create(e.builder, cast<TypedAttr>(scalar));
+}
+
+} // namespace
+
+Type withElementType(Type like, Type element) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return vector.clone(element);
+  return element;
+}
+
+Fp Fp::constant(const llvm::APFloat &c) const {
+  return {e, splat(*e, type(), FloatAttr::get(getElementTypeOrSelf(type()), c))};
+}
+Fp Fp::constant(double c) const {
+  return {e, splat(*e, type(), FloatAttr::get(getElementTypeOrSelf(type()), c))};
+}
+Fp Fp::infinity() const { return constant(std::numeric_limits<double>::infinity()); }
+Fp Fp::nan() const { return constant(std::numeric_limits<double>::quiet_NaN()); }
+Int Int::constant(int64_t c) const {
+  return {e, splat(*e, type(), IntegerAttr::get(getElementTypeOrSelf(type()), c))};
+}
+
+Fp operator+(Fp a, Fp b) { return emit<arith::AddFOp>(a, b); }
+Fp operator-(Fp a, Fp b) { return emit<arith::SubFOp>(a, b); }
+Fp operator*(Fp a, Fp b) { return emit<arith::MulFOp>(a, b); }
+Fp operator/(Fp a, Fp b) { return emit<arith::DivFOp>(a, b); }
+Fp operator-(Fp a) { return emit<arith::NegFOp>(a); }
+Mask operator<(Fp a, Fp b) { return compare(arith::CmpFPredicate::OLT, a, b); }
+Mask operator<=(Fp a, Fp b) { return compare(arith::CmpFPredicate::OLE, a, b); }
+Mask operator==(Fp a, Fp b) { return compare(arith::CmpFPredicate::OEQ, a, b); }
+Mask isNaN(Fp x) { return compare(arith::CmpFPredicate::UNO, x, x); }
+
+Int operator+(Int a, Int b) { return emit<arith::AddIOp>(a, b); }
+Int operator-(Int a, Int b) { return emit<arith::SubIOp>(a, b); }
+Int operator*(Int a, Int b) { return emit<arith::MulIOp>(a, b); }
+Int operator&(Int a, Int b) { return emit<arith::AndIOp>(a, b); }
+Int operator|(Int a, Int b) { return emit<arith::OrIOp>(a, b); }
+Int operator^(Int a, Int b) { return emit<arith::XOrIOp>(a, b); }
+Int operator<<(Int a, Int b) { return emit<arith::ShLIOp>(a, b); }
+Int operator>>(Int a, Int b) { return emit<arith::ShRSIOp>(a, b); }
+Int lshr(Int a, Int b) { return emit<arith::ShRUIOp>(a, b); }
+Mask operator==(Int a, int64_t b) { return compare(arith::CmpIPredicate::eq, a, b); }
+Mask operator!=(Int a, int64_t b) { return compare(arith::CmpIPredicate::ne, a, b); }
+Mask operator<(Int a, int64_t b) { return compare(arith::CmpIPredicate::slt, a, b); }
+
+Mask operator&(Mask a, Mask b) { return emit<arith::AndIOp>(a, b); }
+Mask operator|(Mask a, Mask b) { return emit<arith::OrIOp>(a, b); }
+Mask operator^(Mask a, Mask b) { return emit<arith::XOrIOp>(a, b); }
+Mask operator~(Mask a) {
+  Value ones = splat(*a.e, a.v.getType(), a.e->builder.getIntegerAttr(a.e->builder.getI1Type(), 1));
+  return {a.e, arith::XOrIOp::create(a.e->builder, a.v, ones)};
+}
+
+Fp select(Mask m, Fp a, Fp b) {
+  return {a.e, arith::SelectOp::create(a.e->builder, m.v, a.v, b.v)};
+}
+Int select(Mask m, Int a, Int b) {
+  return {a.e, arith::SelectOp::create(a.e->builder, m.v, a.v, b.v)};
+}
+
+Fp abs(Fp x) { return emit<math::AbsFOp>(x); }
+Fp sqrt(Fp x) { return emit<math::SqrtOp>(x); }
+Fp roundEven(Fp x) { return emit<math::RoundEvenOp>(x); }
+Fp trunc(Fp x) { return emit<math::TruncOp>(x); }
+Fp floor(Fp x) { return emit<math::FloorOp>(x); }
+Fp copySign(Fp magnitude, Fp sign) { return emit<math::CopySignOp>(magnitude, sign); }
+
+// In this order of operands these are x86's minps and maxps, which give the second
+// operand when either is NaN.
+Fp atMost(Fp x, double c) { return select(x.constant(c) < x, x.constant(c), x); }
+Fp atLeast(Fp x, double c) { return select(x < x.constant(c), x.constant(c), x); }
+
+Fp mulAdd(Fp a, Fp b, Fp c) { return a.e->options.hasFma ? emit<math::FmaOp>(a, b, c) : a * b + c; }
+
+Fp poly(Fp x, ArrayRef<double> coefficients) {
+  Fp p = x.constant(coefficients.front());
+  for (double c : coefficients.drop_front())
+    p = mulAdd(p, x, c);
+  return p;
+}
+
+Int bits(Fp x) {
+  Type type = withElementType(x.type(), x.e->builder.getIntegerType(x.isF64() ? 64 : 32));
+  return {x.e, arith::BitcastOp::create(x.e->builder, type, x.v)};
+}
+
+Fp fromBits(Int x) {
+  OpBuilder &b = x.e->builder;
+  bool wide = getElementTypeOrSelf(x.v).isInteger(64);
+  Type element = wide ? Type(b.getF64Type()) : Type(b.getF32Type());
+  return {x.e, arith::BitcastOp::create(x.e->builder, withElementType(x.type(), element), x.v)};
+}
+
+Int toInt(Fp x) {
+  Type type = withElementType(x.type(), x.e->builder.getIntegerType(x.isF64() ? 64 : 32));
+  return {x.e, arith::FPToSIOp::create(x.e->builder, type, x.v)};
+}
+
+Fp toFp(Int x) {
+  OpBuilder &b = x.e->builder;
+  bool wide = getElementTypeOrSelf(x.v).isInteger(64);
+  Type element = wide ? Type(b.getF64Type()) : Type(b.getF32Type());
+  return {x.e, arith::SIToFPOp::create(x.e->builder, withElementType(x.type(), element), x.v)};
+}
+
+Fp toF64(Fp x) {
+  Type type = withElementType(x.type(), x.e->builder.getF64Type());
+  return {x.e, arith::ExtFOp::create(x.e->builder, type, x.v)};
+}
+
+Fp toF32(Fp x) {
+  Type type = withElementType(x.type(), x.e->builder.getF32Type());
+  return {x.e, arith::TruncFOp::create(x.e->builder, type, x.v)};
+}
+
+Int toI64(Int x) {
+  Type type = withElementType(x.type(), x.e->builder.getI64Type());
+  return {x.e, arith::ExtSIOp::create(x.e->builder, type, x.v)};
+}
+
+Int toI32(Int x) {
+  Type type = withElementType(x.type(), x.e->builder.getI32Type());
+  return {x.e, arith::TruncIOp::create(x.e->builder, type, x.v)};
+}
+
+Fp powerOfTwo(Int n, Fp like) {
+  return like.isF64() ? fromBits((n + 1023) << 52) : fromBits((n + 127) << 23);
+}
+
+Fp scaleByPowerOfTwo(Fp x, Int n) { return x * powerOfTwo(n, x); }
+
+Value anyLane(Mask m) {
+  auto type = dyn_cast<VectorType>(m.v.getType());
+  if (!type)
+    return m.v;
+  ImplicitLocOpBuilder &b = m.e->builder;
+  Value flat = m.v;
+  if (type.getRank() != 1)
+    flat = vector::ShapeCastOp::create(
+        b, VectorType::get({type.getNumElements()}, type.getElementType()), flat);
+  return vector::ReductionOp::create(b, vector::CombiningKind::OR, flat);
+}
+
+/// The function `name` of the module around, declared private on first use.
+static func::FuncOp declare(Emitter &e, StringRef name, FunctionType type) {
+  auto module = e.builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  assert(module && "expandMath works on functions of a module");
+  if (auto found = module.lookupSymbol<func::FuncOp>(name))
+    return found;
+  OpBuilder::InsertionGuard guard(e.builder);
+  e.builder.setInsertionPointToStart(module.getBody());
+  auto function = func::FuncOp::create(e.builder, name, type);
+  function.setPrivate();
+  return function;
+}
+
+SmallVector<Value> callHelper(Emitter &e, StringRef name, ValueRange arguments, TypeRange results,
+                              llvm::function_ref<SmallVector<Value>(Emitter &, ValueRange)> body) {
+  auto type = FunctionType::get(e.builder.getContext(), arguments.getTypes(), results);
+  func::FuncOp helper = declare(e, name, type);
+  if (helper.isDeclaration()) {
+    OpBuilder::InsertionGuard guard(e.builder);
+    Block *entry = helper.addEntryBlock();
+    e.builder.setInsertionPointToStart(entry);
+    func::ReturnOp::create(e.builder, body(e, entry->getArguments()));
+  }
+  return SmallVector<Value>(func::CallOp::create(e.builder, helper, arguments).getResults());
+}
+
+Fp callLibm(StringRef name, ArrayRef<Fp> arguments) {
+  Emitter &e = *arguments.front().e;
+  ImplicitLocOpBuilder &b = e.builder;
+  Type type = arguments.front().type();
+  Type element = getElementTypeOrSelf(type);
+  std::string symbol = (name + (element.isF32() ? "f" : "")).str();
+  SmallVector<Type> parameters(arguments.size(), element);
+  func::FuncOp callee =
+      declare(e, symbol, FunctionType::get(b.getContext(), parameters, {element}));
+  SmallVector<Value> operands;
+  for (Fp a : arguments)
+    operands.push_back(a.v);
+  auto vector = dyn_cast<VectorType>(type);
+  if (!vector)
+    return {&e, func::CallOp::create(b, callee, operands).getResult(0)};
+
+  int64_t lanes = vector.getNumElements();
+  auto flatType = VectorType::get({lanes}, element);
+  if (vector != flatType)
+    for (Value &v : operands)
+      v = vector::ShapeCastOp::create(b, flatType, v);
+  Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1);
+  Value count = arith::ConstantIndexOp::create(b, lanes);
+  auto loop = scf::ForOp::create(
+      b, zero, count, one, ValueRange{operands.front()},
+      [&](OpBuilder &nested, Location loc, Value lane, ValueRange carried) {
+        SmallVector<Value> scalars;
+        for (Value v : operands)
+          scalars.push_back(vector::ExtractOp::create(nested, loc, v, OpFoldResult(lane)));
+        Value y = func::CallOp::create(nested, loc, callee, scalars).getResult(0);
+        Value next = vector::InsertOp::create(nested, loc, y, carried.front(), OpFoldResult(lane));
+        scf::YieldOp::create(nested, loc, next);
+      });
+  Value result = loop.getResult(0);
+  if (vector != flatType)
+    result = vector::ShapeCastOp::create(b, vector, result);
+  return {&e, result};
+}
+
+} // namespace tcc::codegen::vmath

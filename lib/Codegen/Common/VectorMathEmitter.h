@@ -1,0 +1,175 @@
+//===- VectorMathEmitter.h - Formulas that emit IR --------------*- C++ -*-===//
+//
+// `Fp`, `Int` and `Mask` are SSA values, scalars or vectors alike, with C++'s
+// operators, so that an expansion reads as the formula it is. Constants in a
+// formula take the type of the value beside them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "tcc/Codegen/Common/VectorMath.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tcc::codegen::vmath {
+
+/// Where the formulas of one expansion go, and what the target can do.
+struct Emitter {
+  mlir::ImplicitLocOpBuilder &builder;
+  ExpandMathOptions options;
+};
+
+/// A floating-point value: f32 or f64, or a vector of one.
+struct Fp {
+  Emitter *e;
+  mlir::Value v;
+
+  mlir::Type type() const { return v.getType(); }
+  bool isF64() const { return mlir::getElementTypeOrSelf(v).isF64(); }
+  Fp constant(double c) const;
+  Fp constant(const llvm::APFloat &c) const;
+  Fp infinity() const;
+  Fp nan() const;
+};
+
+/// A signless integer value as wide as the floating-point values beside it.
+struct Int {
+  Emitter *e;
+  mlir::Value v;
+
+  mlir::Type type() const { return v.getType(); }
+  Int constant(int64_t c) const;
+};
+
+struct Mask {
+  Emitter *e;
+  mlir::Value v;
+};
+
+Fp operator+(Fp a, Fp b);
+Fp operator-(Fp a, Fp b);
+Fp operator*(Fp a, Fp b);
+Fp operator/(Fp a, Fp b);
+Fp operator-(Fp a);
+inline Fp operator+(Fp a, double b) { return a + a.constant(b); }
+inline Fp operator-(Fp a, double b) { return a - a.constant(b); }
+inline Fp operator*(Fp a, double b) { return a * a.constant(b); }
+inline Fp operator/(Fp a, double b) { return a / a.constant(b); }
+inline Fp operator+(double a, Fp b) { return b.constant(a) + b; }
+inline Fp operator-(double a, Fp b) { return b.constant(a) - b; }
+inline Fp operator*(double a, Fp b) { return b.constant(a) * b; }
+inline Fp operator/(double a, Fp b) { return b.constant(a) / b; }
+
+// Ordered comparisons: false where an operand is NaN.
+Mask operator<(Fp a, Fp b);
+Mask operator<=(Fp a, Fp b);
+Mask operator==(Fp a, Fp b);
+inline Mask operator>(Fp a, Fp b) { return b < a; }
+inline Mask operator>=(Fp a, Fp b) { return b <= a; }
+inline Mask operator<(Fp a, double b) { return a < a.constant(b); }
+inline Mask operator<=(Fp a, double b) { return a <= a.constant(b); }
+inline Mask operator>(Fp a, double b) { return a > a.constant(b); }
+inline Mask operator>=(Fp a, double b) { return a >= a.constant(b); }
+inline Mask operator==(Fp a, double b) { return a == a.constant(b); }
+
+Int operator+(Int a, Int b);
+Int operator-(Int a, Int b);
+Int operator*(Int a, Int b);
+Int operator&(Int a, Int b);
+Int operator|(Int a, Int b);
+Int operator^(Int a, Int b);
+Int operator<<(Int a, Int b);
+/// Arithmetic shift; `lshr` is the logical one.
+Int operator>>(Int a, Int b);
+Int lshr(Int a, Int b);
+inline Int operator+(Int a, int64_t b) { return a + a.constant(b); }
+inline Int operator-(Int a, int64_t b) { return a - a.constant(b); }
+inline Int operator-(int64_t a, Int b) { return b.constant(a) - b; }
+inline Int operator&(Int a, int64_t b) { return a & a.constant(b); }
+inline Int operator|(Int a, int64_t b) { return a | a.constant(b); }
+inline Int operator^(Int a, int64_t b) { return a ^ a.constant(b); }
+inline Int operator<<(Int a, int64_t b) { return a << a.constant(b); }
+inline Int operator>>(Int a, int64_t b) { return a >> a.constant(b); }
+inline Int lshr(Int a, int64_t b) { return lshr(a, a.constant(b)); }
+Mask operator==(Int a, int64_t b);
+Mask operator!=(Int a, int64_t b);
+Mask operator<(Int a, int64_t b);
+
+Mask operator&(Mask a, Mask b);
+Mask operator|(Mask a, Mask b);
+Mask operator^(Mask a, Mask b);
+Mask operator~(Mask a);
+
+Fp select(Mask m, Fp a, Fp b);
+Int select(Mask m, Int a, Int b);
+inline Fp select(Mask m, double a, Fp b) { return select(m, b.constant(a), b); }
+inline Fp select(Mask m, Fp a, double b) { return select(m, a, a.constant(b)); }
+inline Int select(Mask m, int64_t a, Int b) { return select(m, b.constant(a), b); }
+inline Int select(Mask m, Int a, int64_t b) { return select(m, a, a.constant(b)); }
+
+Fp abs(Fp x);
+Fp sqrt(Fp x);
+Fp roundEven(Fp x);
+Fp trunc(Fp x);
+Fp floor(Fp x);
+Fp copySign(Fp magnitude, Fp sign);
+/// The smaller or larger of x and c; a NaN in x stays, so no select follows.
+Fp atMost(Fp x, double c);
+Fp atLeast(Fp x, double c);
+Mask isNaN(Fp x);
+
+/// a * b + c, fused where the target can; otherwise rounded twice.
+Fp mulAdd(Fp a, Fp b, Fp c);
+inline Fp mulAdd(Fp a, double b, Fp c) { return mulAdd(a, a.constant(b), c); }
+inline Fp mulAdd(Fp a, Fp b, double c) { return mulAdd(a, b, a.constant(c)); }
+inline Fp mulAdd(Fp a, double b, double c) { return mulAdd(a, a.constant(b), a.constant(c)); }
+/// Horner's rule, the coefficient of the highest power first.
+Fp poly(Fp x, llvm::ArrayRef<double> coefficients);
+
+Int bits(Fp x);
+Fp fromBits(Int x);
+/// Signed conversions to and from the integer as wide as the float.
+Int toInt(Fp x);
+Fp toFp(Int x);
+Fp toF64(Fp x);
+Fp toF32(Fp x);
+Int toI64(Int x);
+Int toI32(Int x);
+/// x * 2^n where 2^n is a normal number.
+Fp scaleByPowerOfTwo(Fp x, Int n);
+/// 2^n for a normal result.
+Fp powerOfTwo(Int n, Fp like);
+
+/// True when any lane is.
+mlir::Value anyLane(Mask m);
+/// `like` with another element type.
+mlir::Type withElementType(mlir::Type like, mlir::Type element);
+
+/// Calls `name` of libm, once per lane.
+Fp callLibm(llvm::StringRef name, llvm::ArrayRef<Fp> arguments);
+/// A private function of the module around, made by `body` on first use.
+llvm::SmallVector<mlir::Value>
+callHelper(Emitter &e, llvm::StringRef name, mlir::ValueRange arguments, mlir::TypeRange results,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(Emitter &, mlir::ValueRange)> body);
+
+// The functions, each on f32 or f64. One file a family.
+Fp exp(Fp x);
+Fp exp2(Fp x);
+Fp expm1(Fp x);
+/// expm1 of an f32 in [-20, 88], without the cases outside.
+Fp expm1Small(Fp x);
+Fp log(Fp x);
+Fp log2(Fp x);
+Fp log10(Fp x);
+Fp log1p(Fp x);
+std::pair<Fp, Fp> sincos(Fp x);
+Fp sin(Fp x);
+Fp cos(Fp x);
+Fp tan(Fp x);
+Fp tanh(Fp x);
+Fp erf(Fp x);
+Fp pow(Fp x, Fp y);
+
+} // namespace tcc::codegen::vmath

@@ -1,0 +1,90 @@
+//===- VectorMathExp.cpp - exp, exp2, expm1 -------------------------------===//
+//
+// e^x = 2^n * e^r with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln(2)/2, where
+// a polynomial of low degree gives e^r. Adding 1.5 * 2^23 rounds to an integer and
+// leaves it in the low bits of the sum, so n costs one multiply-add, n as a float
+// one subtraction and 2^n one shift.
+//
+// ln 2 is subtracted in two parts; the high one has so few bits that n times it is
+// exact without a fused multiply-add as well.
+//
+//===----------------------------------------------------------------------===//
+#include "VectorMathEmitter.h"
+#include <cmath>
+
+namespace tcc::codegen::vmath {
+namespace {
+
+constexpr double log2e = 0x1.715476p+0;
+constexpr double ln2High = 0x1.62e4p-1, ln2Low = 0x1.7f7d1cp-20;
+constexpr double roundingBias = 0x1.8p23;
+
+/// x = n ln 2 + r: r, and 2^(n + bias).
+struct Reduced {
+  Fp r, power;
+};
+
+/// `bias` moves n to where neither end of its range leaves the normal numbers.
+Reduced reduceExp(Fp x, Fp magic) {
+  Fp shifted = mulAdd(x, log2e, magic);
+  Fp n = shifted - magic;
+  Fp r = mulAdd(n, -ln2Low, mulAdd(n, -ln2High, x));
+  return {r, fromBits(bits(shifted) << 23)};
+}
+
+/// Scales by 2^n in two factors, so that results up to the largest number and down
+/// to the smallest subnormal are rounded once.
+struct TwoFactors {
+  Fp magic, second;
+};
+TwoFactors splitPower(Fp x) {
+  Mask small = x < 0.0;
+  return {select(small, x.constant(roundingBias + 127 + 32), x.constant(roundingBias + 127 - 32)),
+          select(small, x.constant(0x1p-32), x.constant(0x1p+32))};
+}
+
+Fp expF32(Fp x) {
+  x = atLeast(atMost(x, 89.0), -104.0);
+  TwoFactors factors = splitPower(x);
+  Reduced a = reduceExp(x, factors.magic);
+  Fp p = poly(
+      a.r, {0x1.6a6b2ep-10, 0x1.123f8ap-7, 0x1.55589ep-5, 0x1.55548ap-3, 0x1.fffffcp-2, 1.0, 1.0});
+  return p * a.power * factors.second;
+}
+
+Fp exp2F32(Fp x) {
+  x = atLeast(atMost(x, 128.0), -150.0);
+  TwoFactors factors = splitPower(x);
+  Fp shifted = x + factors.magic;
+  Fp r = x - (shifted - factors.magic);
+  Fp p = poly(r, {0x1.41871ep-13, 0x1.5f0d58p-10, 0x1.3b2dcap-7, 0x1.c6af74p-5, 0x1.ebfbdcp-3,
+                  0x1.62e430p-1, 1.0});
+  return p * fromBits(bits(shifted) << 23) * factors.second;
+}
+
+/// (e^x - 1) / scale for a power of two `scale`: 2^n/scale * (e^r - 1) + (2^n/scale - 1/scale),
+/// whose last term is exact wherever it matters.
+Fp expm1Over(Fp x, double scale) {
+  Reduced a = reduceExp(x, x.constant(roundingBias + 127 - std::log2(scale)));
+  Fp p =
+      poly(a.r, {0x1.9e7dd0p-13, 0x1.6d405ap-10, 0x1.1112d6p-7, 0x1.5554f4p-5, 0x1.555554p-3, 0.5});
+  Fp q = mulAdd(a.r * a.r, p, a.r);
+  return mulAdd(a.power, q, a.power - 1.0 / scale);
+}
+
+/// Halved, because 2^128 is no float though e^88.7 is one. Below 2^-25 the result is
+/// x, whose last bits and sign of zero the halving would lose.
+Fp expm1F32(Fp x) {
+  Fp y = expm1Over(atLeast(atMost(x, 89.0), -20.0), 2.0) * 2.0;
+  return select(abs(x) < 0x1p-25, x, y);
+}
+
+} // namespace
+
+Fp expm1Small(Fp x) { return expm1Over(x, 1.0); }
+
+Fp exp(Fp x) { return x.isF64() ? callLibm("exp", {x}) : expF32(x); }
+Fp exp2(Fp x) { return x.isF64() ? callLibm("exp2", {x}) : exp2F32(x); }
+Fp expm1(Fp x) { return x.isF64() ? callLibm("expm1", {x}) : expm1F32(x); }
+
+} // namespace tcc::codegen::vmath

@@ -1,0 +1,66 @@
+//===- VectorMathPow.cpp - powf -------------------------------------------===//
+//
+// x^y = 2^(y log2 x). An f32 result needs the product y log2 x to about 2^-32 where
+// it may be as large as 150, more than f32 holds, so this is done in f64, where
+// the subnormal numbers of f32 are normal ones.
+//
+//===----------------------------------------------------------------------===//
+#include "VectorMathEmitter.h"
+
+namespace tcc::codegen::vmath {
+namespace {
+
+/// log2 of a positive normal f64, relative error 2^-38.
+Fp log2Rough(Fp x) {
+  constexpr int64_t sqrtHalfBits = 0x3fe6a09e667f3bcd;
+  Int i = bits(x) - sqrtHalfBits;
+  Fp f = fromBits((i & 0xfffffffffffff) + sqrtHalfBits) - 1.0;
+  Fp p = poly(f, {-0x1.1d8c2312277abp-4, 0x1.0f5befb634bf0p-3, -0x1.13bd248e670e0p-3,
+                  0x1.0ad062744d0c6p-3, -0x1.23d5cb9cf292ap-3, 0x1.481f5b9ab8864p-3,
+                  -0x1.7188d939ceaabp-3, 0x1.a61b827c95818p-3, -0x1.ec6f2de53eb86p-3,
+                  0x1.2776b6bdbcf03p-2, -0x1.715478884906cp-2, 0x1.ec709de360653p-2,
+                  -0x1.71547651b70d8p-1, 0x1.71547652b58c0p+0});
+  // The exponent through the mantissa of 1.5 * 2^52: f64 vectors of integers convert
+  // slowly before AVX-512.
+  Fp k = fromBits((i >> 52) + 0x4338000000000000) - 0x1.8p52;
+  return mulAdd(f, p, k);
+}
+
+/// 2^x for x in [-152, 130], relative error 2^-34.
+Fp exp2Rough(Fp x) {
+  Fp shifted = x + 0x1.8p52;
+  Fp r = x - (shifted - 0x1.8p52);
+  Fp p = poly(r, {0x1.fde609f211ac5p-17, 0x1.445cd85211beap-13, 0x1.5d8a86eaa2887p-10,
+                  0x1.3b29f33953dd9p-7, 0x1.c6b08abe98727p-5, 0x1.ebfbe077ee465p-3,
+                  0x1.62e42ff0e2d77p-1, 1.0});
+  return fromBits(bits(p) + (bits(shifted) << 52));
+}
+
+Fp powF32(Fp x, Fp y) {
+  Fp ax = abs(x);
+  Fp logarithm = log2Rough(toF64(ax));
+  Fp product = toF64(y) * logarithm;
+  Fp r = toF32(exp2Rough(atLeast(atMost(product, 130.0), -152.0)));
+
+  // 0 and infinity, whose logarithm log2Rough does not know: y's sign decides.
+  Mask zero = ax == 0.0, infinite = ax == x.infinity();
+  Mask grows = zero ^ (y > 0.0);
+  Fp edge = select(grows, x.infinity(), x.constant(0.0));
+  r = select(zero | infinite, edge, r);
+
+  Fp half = y * 0.5;
+  Mask integer = trunc(y) == y;
+  Mask odd = integer & ~(trunc(half) == half);
+  Mask negative = bits(x) < 0;
+  r = select(negative & odd, -r, r);
+  r = select((x < 0.0) & ~(infinite | integer), r.nan(), r);
+  r = select(isNaN(x) | isNaN(y), x + y, r);
+  Mask one = (x == 1.0) | (y == 0.0) | ((x == -1.0) & (abs(y) == y.infinity()));
+  return select(one, 1.0, r);
+}
+
+} // namespace
+
+Fp pow(Fp x, Fp y) { return x.isF64() ? callLibm("pow", {x, y}) : powF32(x, y); }
+
+} // namespace tcc::codegen::vmath

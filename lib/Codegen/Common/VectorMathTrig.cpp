@@ -1,0 +1,162 @@
+//===- VectorMathTrig.cpp - sin, cos, tan ---------------------------------===//
+//
+// x = q * pi/2 + r with |r| <= pi/4; the last two bits of q choose between the
+// polynomials of sin r and cos r, and the sign.
+//
+// Below 10^5, r = x - q * pi/2 with pi/2 in three floats (Cody and Waite): the first
+// product cancels exactly in a fused multiply-add. Without one, r comes from f64.
+// Above, 2/pi would be needed to 128 bits and more. That path (Payne and Hanek) is a
+// function of its own behind a branch that is taken when any lane needs it, so that
+// ordinary arguments do not pay for it.
+//
+// Payne and Hanek: x = m * 2^s with an integer m < 2^24. In x * 2/pi only the bits of
+// 2/pi that weigh less than 4 after scaling by 2^s matter, because multiples of 4
+// quadrants change nothing. 96 bits from there on times m, modulo 2^64 in the upper
+// part, are quadrant and fraction as a fixed-point number with 62 fraction bits; no
+// f32 comes closer to a multiple of pi/2 than 2^-31.
+//
+//===----------------------------------------------------------------------===//
+#include "VectorMathEmitter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+namespace tcc::codegen::vmath {
+namespace {
+
+constexpr double largeArgument = 1e5;
+constexpr double twoOverPi = 0x1.45f306p-1;
+
+/// `r` in [-pi/4, pi/4] and the quadrant, of which two bits count.
+struct Reduced {
+  Fp r;
+  Int quadrant;
+};
+
+/// For 0 <= x < 10^5; harmless elsewhere.
+Reduced reduceSmall(Fp x) {
+  if (!x.e->options.hasFma) {
+    Fp wide = toF64(x);
+    Fp shifted = wide * 0x1.45f306dc9c883p-1 + 0x1.8p52;
+    Fp n = shifted - 0x1.8p52;
+    return {toF32(wide - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34), toI32(bits(shifted))};
+  }
+  Fp shifted = mulAdd(x, twoOverPi, 0x1.8p23);
+  Fp n = shifted - 0x1.8p23;
+  Fp r = mulAdd(n, -0x1.921fb6p+0, x);
+  r = mulAdd(n, 0x1.777a5cp-25, r);
+  return {mulAdd(n, 0x1.ee59dap-50, r), bits(shifted)};
+}
+
+/// The 64 bits of 2/pi from word `first` on, words being 32 bits and the first of
+/// them the integer part.
+int64_t twoOverPiBits(int first) {
+  static constexpr uint64_t words[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
+                                       0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
+  return static_cast<int64_t>(words[first] << 32 | words[first + 1]);
+}
+
+/// For finite x >= 2^16; NaN for infinity.
+Reduced reduceLarge(Fp x) {
+  Int i = bits(x);
+  Int m = toI64((i & 0x7fffff) | 0x800000);
+  // The window starts at the bit of 2/pi that weighs 2: 31 + (exponent - 23) - 1 bits
+  // into the words above.
+  Int start = toI64(lshr(i, 23) - (127 + 23) + 30);
+  Int word = lshr(start, 5);
+  Int shift = start & 31;
+  Int high = word.constant(twoOverPiBits(0)), low = word.constant(twoOverPiBits(2));
+  for (int w = 1; w <= 4; ++w) {
+    Mask here = word == w;
+    high = select(here, twoOverPiBits(w), high);
+    low = select(here, twoOverPiBits(w + 2), low);
+  }
+  Int window = (high << shift) | lshr(lshr(low, 1), 63 - shift);
+  Int next = lshr(low << shift, 32);
+  Int product = m * window + lshr(m * next, 32);
+  Int quadrant = lshr(product + (int64_t(1) << 61), 62);
+  Fp r = toF32(toFp(product - (quadrant << 62)) * (0x1.921fb54442d18p+0 * 0x1p-62));
+  return {select(x < x.infinity(), r, x.nan()), toI32(quadrant)};
+}
+
+std::string helperName(Type type) {
+  std::string name = "tcc_reduce_pi_2";
+  if (auto vector = dyn_cast<VectorType>(type))
+    for (int64_t dim : vector.getShape())
+      name += "_" + std::to_string(dim);
+  return name;
+}
+
+Reduced reduce(Fp x) {
+  Emitter *e = x.e;
+  Reduced common = reduceSmall(x);
+  Mask large = x >= largeArgument;
+  OpBuilder::InsertionGuard guard(e->builder);
+  auto branch = scf::IfOp::create(e->builder, TypeRange{common.r.type(), common.quadrant.type()},
+                                  anyLane(large), /*withElseRegion=*/true);
+  e->builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> far = callHelper(*e, helperName(x.type()), x.v, branch.getResultTypes(),
+                                      [](Emitter &inner, ValueRange args) {
+                                        Reduced far = reduceLarge({&inner, args.front()});
+                                        return SmallVector<Value>{far.r.v, far.quadrant.v};
+                                      });
+  scf::YieldOp::create(e->builder, ValueRange{select(large, Fp{e, far[0]}, common.r).v,
+                                              select(large, Int{e, far[1]}, common.quadrant).v});
+  e->builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(e->builder, ValueRange{common.r.v, common.quadrant.v});
+  return {{e, branch.getResult(0)}, {e, branch.getResult(1)}};
+}
+
+Fp sinPolynomial(Fp r, Fp z) {
+  Fp p = poly(z, {-0x1.990d64p-13, 0x1.1106aap-7, -0x1.555544p-3});
+  return mulAdd(r * z, p, r);
+}
+
+Fp cosPolynomial(Fp z) {
+  return poly(z, {0x1.9996eap-16, -0x1.6c0b00p-10, 0x1.555548p-5, -0.5, 1.0});
+}
+
+Fp flipSign(Fp x, Int sign) { return fromBits(bits(x) ^ sign); }
+
+constexpr int64_t signBit = -0x80000000ll;
+
+/// sin and cos of an f32, by the quadrant of |x|.
+struct Both {
+  Fp sin, cos;
+};
+Both sinCosF32(Fp x, bool wantSin, bool wantCos) {
+  Reduced a = reduce(abs(x));
+  Fp z = a.r * a.r;
+  Fp s = sinPolynomial(a.r, z), c = cosPolynomial(z);
+  Mask odd = (a.quadrant & 1) != 0;
+  Both result{x, x};
+  if (wantSin)
+    result.sin = flipSign(select(odd, c, s), ((a.quadrant << 30) ^ bits(x)) & signBit);
+  if (wantCos)
+    result.cos = flipSign(select(odd, s, c), ((a.quadrant + 1) << 30) & signBit);
+  return result;
+}
+
+/// tan r = r + r^3 P(r^2); in odd quadrants -1 / tan r.
+Fp tanF32(Fp x) {
+  Reduced a = reduce(abs(x));
+  Fp z = a.r * a.r;
+  Fp p = poly(z, {0x1.25b986p-8, -0x1.f47204p-14, 0x1.685026p-7, 0x1.5bb5b6p-6, 0x1.baf314p-5,
+                  0x1.110d12p-3, 0x1.555562p-2});
+  Fp t = mulAdd(a.r * z, p, a.r);
+  Mask odd = (a.quadrant & 1) != 0;
+  return flipSign(select(odd, -1.0 / t, t), bits(x) & signBit);
+}
+
+} // namespace
+
+std::pair<Fp, Fp> sincos(Fp x) {
+  if (x.isF64())
+    return {callLibm("sin", {x}), callLibm("cos", {x})};
+  Both both = sinCosF32(x, true, true);
+  return {both.sin, both.cos};
+}
+Fp sin(Fp x) { return x.isF64() ? callLibm("sin", {x}) : sinCosF32(x, true, false).sin; }
+Fp cos(Fp x) { return x.isF64() ? callLibm("cos", {x}) : sinCosF32(x, false, true).cos; }
+Fp tan(Fp x) { return x.isF64() ? callLibm("tan", {x}) : tanF32(x); }
+
+} // namespace tcc::codegen::vmath
