@@ -169,7 +169,7 @@ const struct tcc_program tcc_program = {
     .embedded_weights = EMBEDDED,
 #ifdef TCC_TEST_WEIGHTS_FILE
     .weights_file = TCC_TEST_WEIGHTS_FILE,
-    .weights_offset = 192,
+    .weights_offset = 128,
     .weights_layout_hash = TCC_TEST_WEIGHTS_HASH,
 #endif
     .weights_size = 16,

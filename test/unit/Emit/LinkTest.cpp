@@ -1,0 +1,264 @@
+// The runtime tests' program, linked in this process and used as a user would: dlopen, run,
+// dlclose.
+#include "tcc/Emit/Link.h"
+#include "../../runtime/Fixture.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <catch2/catch.hpp>
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+
+using namespace llvm;
+using namespace tcc;
+using namespace tcc::emit;
+
+static const tcc_api *current;
+const tcc_api &rt::api() { return *current; }
+
+namespace {
+
+struct Folder {
+  SmallString<128> path;
+  Folder() { REQUIRE(!sys::fs::createUniqueDirectory("tcc-link-test", path)); }
+  ~Folder() { sys::fs::remove_directories(path); }
+  std::string file(StringRef name) const { return (path + "/" + name).str(); }
+};
+
+/// A loaded model whose table is `rt::api()` while this lives.
+struct Library {
+  void *handle;
+  explicit Library(const std::string &path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    INFO((handle ? "" : dlerror()));
+    REQUIRE(handle);
+    auto get = reinterpret_cast<decltype(&tcc_get_api)>(dlsym(handle, "tcc_get_api"));
+    REQUIRE(get);
+    CHECK(get(99) == nullptr);
+    current = get(TCC_ABI_VERSION);
+    REQUIRE(current);
+  }
+  ~Library() {
+    dlclose(handle);
+    current = nullptr;
+  }
+};
+
+std::unique_ptr<MemoryBuffer> object(StringRef name) {
+  auto buffer = MemoryBuffer::getFile(TCC_TEST_OBJECTS "/" + name);
+  REQUIRE(buffer);
+  return std::move(*buffer);
+}
+
+WeightBlob blob(float first = 2.5f) {
+  WeightBlob blob;
+  blob.layout.add("w", DType::F32, {4}, 16);
+  blob.write = [first](const WeightEntry &, raw_ostream &os) {
+    float w[4] = {first};
+    os.write(reinterpret_cast<const char *>(w), sizeof w);
+    return Error::success();
+  };
+  return blob;
+}
+
+std::string link(StringRef name, const std::string &path, const WeightBlob *weights = nullptr,
+                 StringRef triple = "x86_64-unknown-linux-gnu", unsigned threads = 1) {
+  auto buffer = object(name);
+  LinkJob job;
+  job.triple = Triple(triple);
+  job.objects = {buffer->getMemBufferRef()};
+  job.weights = weights;
+  job.soname = sys::path::filename(path).str();
+  job.threads = threads;
+  return toString(linkModel(job, path));
+}
+
+std::string bytes(const std::string &path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  REQUIRE(buffer);
+  return (*buffer)->getBuffer().str();
+}
+
+void writeWeights(const std::string &path, const WeightBlob &blob) {
+  std::error_code code;
+  raw_fd_ostream os(path, code);
+  REQUIRE(!writeSafetensors(blob, os));
+}
+
+void checkRun(float factor = 2.5f) {
+  rt::Model model;
+  INFO(model.error.message);
+  REQUIRE(model.status == TCC_OK);
+  rt::Context context(model, rt::withThreads(3));
+  rt::Inputs in(50, 40, 9);
+  rt::Outputs out;
+  REQUIRE(context.run(in, out) == TCC_OK);
+  CHECK(out.data<float>(0)[7] == 8 * factor);
+  CHECK(out.data<float>(1)[49] == in.rowSum(49));
+}
+
+} // namespace
+
+TEST_CASE("a linked model runs") {
+  Folder folder;
+  WeightBlob weights = blob();
+  CHECK(link("embedded.o", folder.file("m.so"), &weights) == "");
+  Library library(folder.file("m.so"));
+  checkRun();
+}
+
+TEST_CASE("a model needs libc alone and shows its interface alone") {
+  Folder folder;
+  WeightBlob weights = blob();
+  REQUIRE(link("embedded.o", folder.file("m.so"), &weights) == "");
+  auto buffer = MemoryBuffer::getFile(folder.file("m.so"));
+  auto file = cantFail(object::ELFObjectFile<object::ELF64LE>::create(**buffer));
+  std::vector<std::string> exported, needed;
+  for (object::ELFSymbolRef symbol : file.getDynamicSymbolIterators())
+    if (!(cantFail(symbol.getFlags()) & object::SymbolRef::SF_Undefined))
+      exported.push_back(cantFail(symbol.getName()).str());
+  llvm::sort(exported);
+  CHECK(exported == std::vector<std::string>{"tcc_abi_version", "tcc_context_create",
+                                             "tcc_context_destroy", "tcc_context_get_stats",
+                                             "tcc_context_kernel", "tcc_get_api", "tcc_model_close",
+                                             "tcc_model_input", "tcc_model_manifest",
+                                             "tcc_model_num_inputs", "tcc_model_num_outputs",
+                                             "tcc_model_open", "tcc_model_output", "tcc_run"});
+  const auto &elf = file.getELFFile();
+  auto entries = cantFail(elf.dynamicEntries());
+  uint64_t strings = 0;
+  for (const auto &entry : entries)
+    if (entry.getTag() == ELF::DT_STRTAB)
+      strings = entry.getPtr();
+  const char *table = reinterpret_cast<const char *>(cantFail(elf.toMappedAddr(strings)));
+  for (const auto &entry : entries)
+    if (entry.getTag() == ELF::DT_NEEDED)
+      needed.push_back(table + entry.getVal());
+  CHECK(needed == std::vector<std::string>{"libc.so.6"});
+}
+
+TEST_CASE("same job, same bytes") {
+  Folder a, b;
+  WeightBlob weights = blob();
+  REQUIRE(link("embedded.o", a.file("m.so"), &weights) == "");
+  REQUIRE(link("embedded.o", b.file("m.so"), &weights, "x86_64-unknown-linux-gnu", 2) == "");
+  CHECK(bytes(a.file("m.so")) == bytes(b.file("m.so")));
+  CHECK(bytes(a.file("m.so")).find("/proc/self/fd") == std::string::npos);
+  CHECK(bytes(a.file("m.so")).find(a.path.c_str()) == std::string::npos);
+}
+
+TEST_CASE("models come and go") {
+  Folder folder;
+  WeightBlob weights = blob();
+  REQUIRE(link("embedded.o", folder.file("m.so"), &weights) == "");
+  auto count = [](const char *folder) {
+    auto all = std::filesystem::directory_iterator(folder);
+    return std::distance(begin(all), end(all));
+  };
+  long threads = 0, files = 0;
+  for (int i = 0; i < 40; ++i) {
+    if (i == 1)
+      threads = count("/proc/self/task"), files = count("/proc/self/fd");
+    Library library(folder.file("m.so"));
+    checkRun();
+  }
+  CHECK(count("/proc/self/task") == threads);
+  CHECK(count("/proc/self/fd") == files);
+  std::ifstream maps("/proc/self/maps");
+  std::string all((std::istreambuf_iterator<char>(maps)), {});
+  CHECK(all.find(folder.file("m.so")) == std::string::npos);
+}
+
+TEST_CASE("weights lie in a file beside the model and may be replaced") {
+  Folder folder;
+  REQUIRE(link("file.o", folder.file("m.so")) == "");
+  writeWeights(folder.file("weights.safetensors"), blob());
+  writeWeights(folder.file("other.safetensors"), blob(4.f));
+  Library library(folder.file("m.so"));
+  checkRun();
+  rt::Model other(folder.file("other.safetensors").c_str());
+  REQUIRE(other.status == TCC_OK);
+  rt::Context context(other);
+  rt::Inputs in(1, 1, 0);
+  rt::Outputs out;
+  REQUIRE(context.run(in, out) == TCC_OK);
+  CHECK(out.data<float>(0)[0] == 4.f);
+}
+
+TEST_CASE("a weights file that is not the model's is refused") {
+  Folder folder;
+  REQUIRE(link("file.o", folder.file("m.so")) == "");
+  std::string path = folder.file("weights.safetensors");
+  Library library(folder.file("m.so"));
+  auto message = [&] {
+    rt::Model model;
+    CHECK(model.status == TCC_IO_ERROR);
+    return StringRef(model.error.message).str();
+  };
+  CHECK(message() == "weights file '" + path + "': No such file or directory");
+  std::ofstream(path).close();
+  CHECK(message() == "weights file '" + path + "' is empty or not a file");
+  writeWeights(path, blob());
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  CHECK(StringRef(message()).contains("it is cut short or belongs to another model"));
+  WeightBlob different = blob();
+  different.layout = {};
+  different.layout.add("v", DType::F32, {4}, 16);
+  writeWeights(path, different);
+  CHECK(StringRef(message()).contains("has another layout than this model's"));
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  CHECK(StringRef(message()).contains("is empty or not a file"));
+}
+
+TEST_CASE("a model for another CPU is refused by name") {
+  Folder folder;
+  REQUIRE(link("newcpu.o", folder.file("m.so")) == "");
+  Library library(folder.file("m.so"));
+  rt::Model model;
+  CHECK(model.status == TCC_INCOMPATIBLE);
+  CHECK(StringRef(model.error.message).contains("for CPUs with tbm, which this one lacks"));
+}
+
+TEST_CASE("other targets link here") {
+  Folder folder;
+  WeightBlob weights = blob();
+  REQUIRE(link("aarch64.o", folder.file("m.so"), &weights, "aarch64-unknown-linux-gnu") == "");
+  auto buffer = MemoryBuffer::getFile(folder.file("m.so"));
+  auto file = cantFail(object::ELFObjectFile<object::ELF64LE>::create(**buffer));
+  CHECK(file.getArch() == Triple::aarch64);
+  CHECK(StringRef(link("aarch64.o", folder.file("n.so"), nullptr, "riscv64-linux-gnu"))
+            .contains("no runtime for target"));
+}
+
+TEST_CASE("what the linker says reaches the caller") {
+  Folder folder;
+  std::string text = link("embedded.o", folder.file("m.so")); // without weights
+  CHECK(StringRef(text).contains("tcc_weights"));
+  CHECK(!sys::fs::exists(folder.file("m.so")));
+  WeightBlob weights = blob();
+  CHECK(link("embedded.o", folder.file("m.so"), &weights) == ""); // and it works again
+}
+
+TEST_CASE("opening takes no time at 200 MB") {
+  Folder folder;
+  WeightBlob weights = blob();
+  weights.layout.add("big", DType::U8, {200 << 20}, 200 << 20);
+  weights.write = [](const WeightEntry &entry, raw_ostream &os) {
+    os.write_zeros(entry.size);
+    return Error::success();
+  };
+  REQUIRE(link("embedded.o", folder.file("m.so"), &weights) == "");
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    Library library(folder.file("m.so"));
+    rt::Model model;
+    rt::Context context(model);
+    std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    best = std::min(best, time.count());
+  }
+  CHECK(best < 10);
+}
