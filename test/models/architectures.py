@@ -21,6 +21,7 @@ class Architecture:
     sizes: list
     dynamic: dict                 # input name -> {axis: symbol}
     pt2: bool = False
+    trace: bool = False           # export the dynamic form by tracing: torch.export fixes its sizes
     only_static: bool = False     # a size to measure at, of an architecture that is there already
 
     def build(self):
@@ -125,17 +126,17 @@ def of_pictures(make, pt2=False):
     return Architecture(make, picture, PICTURES, {"image": {0: "batch"}}, pt2)
 
 
-def of_texts(make, vocabulary, pt2=False, mask=True, sizes=TEXTS, only_static=False):
+def of_texts(make, vocabulary, pt2=False, mask=True, sizes=TEXTS, **others):
     axes = {0: "batch", 1: "sequence"}
     names = ["input_ids", "attention_mask"] if mask else ["input_ids"]
-    return Architecture(make, text(vocabulary, mask), sizes, {name: axes for name in names}, pt2, only_static)
+    return Architecture(make, text(vocabulary, mask), sizes, {name: axes for name in names}, pt2, **others)
 
 
-def of_rows(make, *row, sizes=((4,), (7,)), pt2=True, only_static=False):
+def of_rows(make, *row, sizes=((4,), (7,)), pt2=True, **others):
     def inputs(batch):
         generator = torch.Generator().manual_seed(batch)
         return {"x": torch.randn(batch, *row, generator=generator)}
-    return Architecture(make, inputs, list(sizes), {"x": {0: "batch"}}, pt2, only_static)
+    return Architecture(make, inputs, list(sizes), {"x": {0: "batch"}}, pt2, **others)
 
 
 ARCHITECTURES = {
@@ -156,10 +157,12 @@ ARCHITECTURES = {
     "efficientnet_b0": of_pictures(torchvision_model("efficientnet_b0")),
     "convnext_tiny": of_pictures(torchvision_model("convnext_tiny")),
     "mixer_b16_224": of_pictures(timm_model("mixer_b16_224")),
-    "distilbert": of_texts(transformer("DistilBertModel", "DistilBertConfig"), 30522),
+    # torch's own decomposition of these two's fused attention fails with a dynamic batch.
+    "distilbert": of_texts(transformer("DistilBertModel", "DistilBertConfig", attn_implementation="eager"), 30522),
     "t5-small-encoder": of_texts(
-        transformer("T5EncoderModel", "T5Config", d_model=512, d_ff=2048, num_layers=6, num_heads=8), 32128),
-    "lstm-tagger": of_texts(LstmTagger, 5000, mask=False),
+        transformer("T5EncoderModel", "T5Config", d_model=512, d_ff=2048, num_layers=6, num_heads=8,
+                    attn_implementation="eager"), 32128),
+    "lstm-tagger": of_texts(LstmTagger, 5000, mask=False, trace=True),
     # measured at other sizes
     "sincos-16m": of_rows(SinCos, 1 << 20, sizes=((16,),), pt2=False, only_static=True),
     "bert-base-b8": of_texts(transformer("BertModel", "BertConfig"), 30522, sizes=[(8, 128)], only_static=True),

@@ -20,6 +20,10 @@ from architectures import ARCHITECTURES
 from testfolder import write_onnx_data_sets
 
 
+# Of the symbolic dims. GPT-2 and BERT have few positions.
+LARGEST = {"batch": 4096, "sequence": 512}
+
+
 def tensors(value):
     """The flat list of tensors a module returned."""
     leaves, _ = torch.utils._pytree.tree_flatten(value)
@@ -49,7 +53,7 @@ class Exporter:
         symbols = {}
         shapes = []
         for axes in self.architecture.dynamic.values():
-            shapes.append({axis: symbols.setdefault(name, torch.export.Dim(name, min=1, max=4096 if name == "batch" else 512))
+            shapes.append({axis: symbols.setdefault(name, torch.export.Dim(name, min=1, max=LARGEST[name]))
                            for axis, name in axes.items()})
         return tuple(shapes)
 
@@ -71,11 +75,14 @@ class Exporter:
 
     def onnx(self, dynamic):
         part, folder = self.fresh("-dynamic" if dynamic else "")
-        program = torch.onnx.export(
-            self.module, tuple(self.arguments(dynamic).values()), dynamo=True, verbose=False,
-            input_names=list(self.architecture.dynamic),
-            dynamic_shapes=self.dynamic_shapes() if dynamic else None)
-        program.save(str(part / "model.onnx"))
+        arguments, names = tuple(self.arguments(dynamic).values()), list(self.architecture.dynamic)
+        if dynamic and self.architecture.trace:
+            torch.onnx.export(self.module, arguments, str(part / "model.onnx"), dynamo=False, input_names=names,
+                              dynamic_axes=self.architecture.dynamic)
+        else:
+            torch.onnx.export(self.module, arguments, dynamo=True, verbose=False, input_names=names,
+                              dynamic_shapes=self.dynamic_shapes() if dynamic else None
+                              ).save(str(part / "model.onnx"))
         cases = self.cases(dynamic)
         arrays = [{name: tensor.numpy() for name, tensor in case.items()} for case in cases]
         write_onnx_data_sets(part, arrays, [self.exact_outputs(case) for case in cases])
