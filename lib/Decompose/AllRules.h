@@ -5,7 +5,20 @@ namespace tcc {
 class RuleSet;
 
 // One line a family; each is defined in the file of its name.
+void populateOnnxActivationRules(RuleSet &rules);
+void populateOnnxConvRules(RuleSet &rules);
+void populateOnnxEinsumRules(RuleSet &rules);
 void populateOnnxElementwiseRules(RuleSet &rules);
+void populateOnnxGatherRules(RuleSet &rules);
+void populateOnnxGenerateRules(RuleSet &rules);
+void populateOnnxMatmulRules(RuleSet &rules);
+void populateOnnxNormalizationRules(RuleSet &rules);
+void populateOnnxPadRules(RuleSet &rules);
+void populateOnnxPoolRules(RuleSet &rules);
+void populateOnnxReductionRules(RuleSet &rules);
+void populateOnnxReshapeRules(RuleSet &rules);
+void populateOnnxSliceRules(RuleSet &rules);
+void populateOnnxSoftmaxRules(RuleSet &rules);
 
 void populateAllRules(RuleSet &rules);
 

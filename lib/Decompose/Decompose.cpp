@@ -104,7 +104,12 @@ LogicalResult Decomposer::lowerNode(graph::NodeOp node) {
     return inlineBody(r, args);
   });
   unsigned before = failures;
-  if (failed((*rule)(context))) {
+  bool ok = succeeded((*rule)(context));
+  if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
+    context.why = fault;
+    ok = false;
+  }
+  if (!ok) {
     if (failures == before)
       report(node, context.why.empty() ? "not supported in this form" : context.why);
     return failure();

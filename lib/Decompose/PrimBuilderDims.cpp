@@ -110,17 +110,35 @@ template <typename Op> Dim PrimBuilder::arith2(Dim x, Dim y) {
 
 Dim PrimBuilder::addDims(Dim x, Dim y) {
   // (a + c1) + c2 = a + (c1 + c2), so that equal sums meet.
+  if (known(x))
+    std::swap(x, y);
   if (auto value = dyn_cast<Value>(x); value && known(y))
     if (auto sum = value.getDefiningOp<arith::AddIOp>())
       if (auto inner = getConstantIntValue(sum.getRhs()))
         return addDims(sum.getLhs(), dim(*inner + *known(y)));
   return arith2<arith::AddIOp>(x, y);
 }
+static std::pair<Dim, int64_t> splitConstant(Dim d);
+
 Dim PrimBuilder::subDims(Dim x, Dim y) {
   if (auto constant = known(y); constant && !known(x))
     return addDims(x, dim(-*constant));
+  // (a + c1) - (b + c2) = (a - b) + (c1 - c2).
+  auto [bx, cx] = splitConstant(x);
+  auto [by, cy] = splitConstant(y);
+  if (cx != 0 || cy != 0)
+    return addDims(subDims(bx, by), dim(cx - cy));
   return arith2<arith::SubIOp>(x, y);
 }
+/// d = base + constant.
+static std::pair<Dim, int64_t> splitConstant(Dim d) {
+  if (auto value = dyn_cast<Value>(d))
+    if (auto sum = value.getDefiningOp<arith::AddIOp>())
+      if (auto constant = getConstantIntValue(sum.getRhs()))
+        return {sum.getLhs(), *constant};
+  return {d, 0};
+}
+
 Dim PrimBuilder::mulDims(Dim x, Dim y) { return arith2<arith::MulIOp>(x, y); }
 Dim PrimBuilder::floorDivDims(Dim x, Dim y) {
   // (a * c) / c, which flattening and splitting leave behind.
@@ -133,8 +151,17 @@ Dim PrimBuilder::floorDivDims(Dim x, Dim y) {
 }
 Dim PrimBuilder::ceilDivDims(Dim x, Dim y) { return arith2<arith::CeilDivSIOp>(x, y); }
 Dim PrimBuilder::remDims(Dim x, Dim y) { return arith2<arith::RemSIOp>(x, y); }
-Dim PrimBuilder::minDims(Dim x, Dim y) { return arith2<arith::MinSIOp>(x, y); }
-Dim PrimBuilder::maxDims(Dim x, Dim y) { return arith2<arith::MaxSIOp>(x, y); }
+Dim PrimBuilder::minDims(Dim x, Dim y) {
+  return known(x) ? arith2<arith::MinSIOp>(y, x) : arith2<arith::MinSIOp>(x, y);
+}
+Dim PrimBuilder::maxDims(Dim x, Dim y) {
+  if (known(x))
+    std::swap(x, y);
+  // What is not negative is above any bound that is not positive.
+  if (auto bound = known(y); bound && *bound <= 0 && nonNegative(x))
+    return x;
+  return arith2<arith::MaxSIOp>(x, y);
+}
 
 Dim PrimBuilder::productOf(ArrayRef<Dim> list) {
   Dim product = dim(1);
@@ -168,8 +195,16 @@ Dim PrimBuilder::broadcastDims(Dim x, Dim y) {
     return x;
   if (cx == 1)
     return y;
+  if (cx && cy)
+    fault("extents " + llvm::Twine(*cx) + " and " + llvm::Twine(*cy) + " do not broadcast");
   if (cx || cy) // one is known and not 1: the other is 1 or the same
     return cx ? x : y;
+  // min(a, constant) comes from a slice of a table: where it differs from a, the
+  // two would not broadcast.
+  for (auto [narrow, wide] : {std::pair(x, y), std::pair(y, x)})
+    if (auto cut = cast<Value>(narrow).getDefiningOp<arith::MinSIOp>())
+      if (same(getAsOpFoldResult(cut.getLhs()), wide) && getConstantIntValue(cut.getRhs()).value_or(0) > 0)
+        return wide;
   // Neither is known: decided at run time. A known extent of 1 was handled.
   Value vx = cast<Value>(x), vy = cast<Value>(y);
   for (Operation *user : vx.getUsers())
@@ -179,6 +214,15 @@ Dim PrimBuilder::broadcastDims(Dim x, Dim y) {
         return before.getResult();
   Dim isOne = compareDims(arith::CmpIPredicate::eq, x, dim(1));
   return selectDims(isOne, y, x);
+}
+
+bool PrimBuilder::broadcastable(ArrayRef<Dim> x, ArrayRef<Dim> y) {
+  for (size_t i = 1; i <= std::min(x.size(), y.size()); ++i) {
+    auto cx = known(x[x.size() - i]), cy = known(y[y.size() - i]);
+    if (cx && cy && *cx != *cy && *cx != 1 && *cy != 1)
+      return false;
+  }
+  return true;
 }
 
 void PrimBuilder::check(Dim condition, StringRef message) {

@@ -53,9 +53,17 @@ public:
   /// a where `condition` (an i1 attribute or value) holds, else b.
   Dim selectDims(Dim condition, Dim a, Dim b);
   Dim compareDims(mlir::arith::CmpIPredicate predicate, Dim a, Dim b);
+  /// Logic on host conditions (i1 attributes or values).
+  Dim andDims(Dim a, Dim b);
+  Dim orDims(Dim a, Dim b);
+  Dim notDim(Dim a);
+  /// Whether an extent is surely not negative, as far as its arithmetic tells.
+  static bool nonNegative(Dim d);
   mlir::Value indexValue(Dim d);
   /// Two extents that broadcast to one (NumPy): equal, or one of them 1.
   Dim broadcastDims(Dim a, Dim b);
+  /// Whether no two known extents stand against that.
+  static bool broadcastable(llvm::ArrayRef<Dim> x, llvm::ArrayRef<Dim> y);
   /// Whether two extents are surely equal.
   static bool same(Dim a, Dim b);
   /// Stops the run unless `condition` (i1) holds.
@@ -95,6 +103,8 @@ public:
     if (mlir::Value v = foldBinary(Op::getOperationName(), x, y))
       return v;
     broadcastTogether(x, y);
+    if (elem(x) != elem(y))
+      fault("operands differ in element type");
     return Op::create(b, loc, refined(x, y), x, y).getResult();
   }
 #define TCC_BINARY(NAME, OP)                                                                       \
@@ -175,10 +185,24 @@ public:
   /// `ceilMode` as in prim.pool.
   mlir::Value pool(prim::ReduceKind kind, mlir::Value x, const Window &window, bool ceilMode);
 
+  //===-- Control flow -------------------------------------------------------===//
+  using Body = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
+  /// What `onTrue` builds where the condition holds, else what `onFalse` builds.
+  /// Extents that differ become `?`; nullopt when ranks or element types do.
+  std::optional<llvm::SmallVector<mlir::Value>> branch(Dim condition, Body onTrue, Body onFalse);
+
   /// The tensor type of `dims`, with `?` for what is not known.
   mlir::RankedTensorType typeOf(llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   /// The values of the dims that are `?`, in order.
   llvm::SmallVector<mlir::Value> dynamicSizes(llvm::ArrayRef<Dim> dims);
+
+  /// Records that operands do not fit together (shapes, element types). What is
+  /// built then means nothing; decompose reports the node. The first one stays.
+  void fault(const llvm::Twine &reason) {
+    if (problem.empty())
+      problem = reason.str();
+  }
+  std::string takeFault() { return std::exchange(problem, std::string()); }
 
 private:
   mlir::Type refined(mlir::Value x, mlir::Value y);
@@ -188,6 +212,7 @@ private:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  std::string problem;
 };
 
 } // namespace tcc

@@ -4,18 +4,70 @@
 // it is made: a `sizes` operand, arithmetic on operand extents (concat), or in
 // the end `prim.dim` of a function argument or of an operator whose extents
 // depend on data (nonzero). Extents that come from one place thus become one
-// SSA value after CSE, which is how later phases know that they are equal.
+// SSA value, which is how later phases know that they are equal; inputs whose
+// dims bear the same symbol share theirs.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Prim/Verify.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tcc::prim;
 
 namespace {
+
+/// Whether `op` may be used where `builder` inserts.
+bool dominates(OpBuilder &builder, Operation *op) {
+  Block *block = builder.getInsertionBlock();
+  Block::iterator point = builder.getInsertionPoint();
+  while (block && block != op->getBlock()) {
+    Operation *parent = block->getParentOp();
+    block = parent ? parent->getBlock() : nullptr;
+    if (block)
+      point = parent->getIterator();
+  }
+  return block && (point == block->end() || op->isBeforeInBlock(&*point));
+}
+
+/// An op of this kind on `operand` that `fits` and may be used here, or a new one.
+template <typename Op, typename Fits, typename Make>
+Value reuse(OpBuilder &builder, Value operand, Fits fits, Make make) {
+  for (Operation *user : operand.getUsers())
+    if (auto op = dyn_cast<Op>(user); op && fits(op) && dominates(builder, op))
+      return op->getResult(0);
+  return make();
+}
+
+/// The first model input, and its axis, that has the same symbolic dim.
+std::pair<Value, unsigned> firstWithSymbol(Value value, unsigned axis) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function = argument
+                      ? dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp())
+                      : FunctionOpInterface();
+  if (!function || !argument.getOwner()->isEntryBlock())
+    return {value, axis};
+  auto symbolOf = [&](unsigned i, unsigned at) -> StringAttr {
+    auto dims = function.getArgAttrOfType<ArrayAttr>(i, "graph.dims");
+    return dims && at < dims.size() ? dyn_cast<StringAttr>(dims[at]) : StringAttr();
+  };
+  StringAttr wanted = symbolOf(argument.getArgNumber(), axis);
+  if (!wanted || wanted.empty())
+    return {value, axis};
+  for (unsigned i = 0; i < argument.getArgNumber(); ++i) {
+    Value other = argument.getOwner()->getArgument(i);
+    auto type = dyn_cast<RankedTensorType>(other.getType());
+    for (unsigned at = 0, e = type ? type.getRank() : 0; at < e; ++at)
+      if (type.isDynamicDim(at) && symbolOf(i, at) == wanted)
+        return {other, at};
+  }
+  for (unsigned at = 0; at < axis; ++at)
+    if (tensorType(value).isDynamicDim(at) && symbolOf(argument.getArgNumber(), at) == wanted)
+      return {value, at};
+  return {value, axis};
+}
 
 /// The `sizes` operand that gives dim `axis` of `result`.
 Value sizeOperand(ValueRange sizes, Value result, unsigned axis) {
@@ -32,8 +84,12 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
     return Pair({op->getOperand(0), axis});
   }
   return llvm::TypeSwitch<Operation *, Pair>(op)
-      .Case([&](TransposeOp o) { return Pair({o.getX(), o.getPermutation()[axis]}); })
-      .Case([&](ReverseOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](TransposeOp o) {
+        return Pair({o.getX(), o.getPermutation()[axis]});
+      })
+      .Case([&](ReverseOp o) {
+        return Pair({o.getX(), axis});
+      })
       .Case([&](ReduceOp o) -> Pair {
         unsigned kept = 0;
         for (int64_t i = 0, e = tensorType(o.getX()).getRank(); i < e; ++i)
@@ -41,13 +97,24 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
             return Pair({o.getX(), i});
         return std::nullopt;
       })
-      .Case([&](ArgReduceOp o) { return Pair({o.getX(), axis < o.getAxis() ? axis : axis + 1}); })
-      .Case([&](CumulativeOp o) { return Pair({o.getX(), axis}); })
-      .Case([&](SortOp o) { return Pair({o.getX(), axis}); })
-      .Case([&](FftOp o) { return Pair({o.getX(), axis}); })
-      .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>(
-          [&](auto o) { return Pair({o.getX(), axis}); })
-      .Case([&](TakeAlongOp o) { return Pair({o.getIndices(), axis}); })
+      .Case([&](ArgReduceOp o) {
+        return Pair({o.getX(), axis < o.getAxis() ? axis : axis + 1});
+      })
+      .Case([&](CumulativeOp o) {
+        return Pair({o.getX(), axis});
+      })
+      .Case([&](SortOp o) {
+        return Pair({o.getX(), axis});
+      })
+      .Case([&](FftOp o) {
+        return Pair({o.getX(), axis});
+      })
+      .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>([&](auto o) {
+        return Pair({o.getX(), axis});
+      })
+      .Case([&](TakeAlongOp o) {
+        return Pair({o.getIndices(), axis});
+      })
       .Case([&](TakeOp o) {
         unsigned at = o.getAxis(), inner = tensorType(o.getIndices()).getRank();
         if (axis < at)
@@ -94,9 +161,16 @@ Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsig
                                                  dimOf(builder, loc, o.getInputs()[0], axis));
         Value sum;
         for (Value input : o.getInputs()) {
-          Value dim = getValueOrCreateConstantIndexOp(builder, loc,
-                                                      dimOf(builder, loc, input, axis));
-          sum = sum ? arith::AddIOp::create(builder, loc, sum, dim) : dim;
+          Value dim =
+              getValueOrCreateConstantIndexOp(builder, loc, dimOf(builder, loc, input, axis));
+          if (!sum) {
+            sum = dim;
+            continue;
+          }
+          sum = reuse<arith::AddIOp>(
+              builder, dim.getDefiningOp<arith::ConstantOp>() ? sum : dim,
+              [&](arith::AddIOp add) { return add.getLhs() == sum && add.getRhs() == dim; },
+              [&] { return arith::AddIOp::create(builder, loc, sum, dim).getResult(); });
         }
         return sum;
       })
@@ -124,7 +198,10 @@ OpFoldResult tcc::prim::dimOf(OpBuilder &builder, Location loc, Value value, uns
     }
     break;
   }
-  return DimOp::create(builder, loc, builder.getIndexType(), value, axis).getResult();
+  std::tie(value, axis) = firstWithSymbol(value, axis);
+  return reuse<DimOp>(
+      builder, value, [&](DimOp op) { return op.getAxis() == axis; },
+      [&] { return DimOp::create(builder, loc, builder.getIndexType(), value, axis).getResult(); });
 }
 
 SmallVector<OpFoldResult> tcc::prim::dimsOf(OpBuilder &builder, Location loc, Value value) {

@@ -1,0 +1,173 @@
+//===- Conv.cpp - Convolutions --------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/Window.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+/// Adds a bias along the channels and narrows.
+LogicalResult finish(NodeContext &c, Value result, size_t bias, Type own) {
+  if (c.has(bias)) {
+    Value v = c.b.cast(c.in(bias), c.b.elem(result));
+    if (c.b.rank(v) != 1)
+      return c.fail("the bias must be a vector");
+    result = c.b.add(result, alongAxis(c.b, v, 1, c.b.rank(result)));
+  }
+  return c.give(c.b.cast(result, own));
+}
+
+LogicalResult checkChannels(NodeContext &c, Value x, Value w, int64_t groups, bool transposed) {
+  auto channels = c.b.known(c.b.dim(x, 1));
+  auto w0 = c.b.known(c.b.dim(w, 0)), w1 = c.b.known(c.b.dim(w, 1));
+  if (groups < 1 || groups > INT32_MAX)
+    return c.fail("has " + llvm::Twine(groups) + " groups");
+  auto expected = transposed ? w0 : w1 ? std::optional(*w1 * groups) : std::nullopt;
+  if (channels && expected && *channels != *expected)
+    return c.fail("the operand has " + llvm::Twine(*channels) + " channels, the weight expects " +
+                  llvm::Twine(*expected));
+  if (w0 && *w0 % groups != 0)
+    return c.fail("the weight does not split into " + llvm::Twine(groups) + " groups");
+  return success();
+}
+
+LogicalResult conv(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), w = c.in(1);
+  int64_t groups = c.intAttr("group", 1);
+  auto kernel = kernelOf(c, w);
+  if (failed(kernel))
+    return failure();
+  auto window = onnxWindow(c, x, *kernel);
+  if (failed(window) || failed(checkChannels(c, x, w, groups, false)))
+    return failure();
+  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
+  return finish(c, convolve(b, x, w, *window, groups, wide), 2, own);
+}
+
+/// [C, M/g, k...] as the weight of the convolution that it transposes: [M, C/g, k...], mirrored.
+Value transposedWeight(PrimBuilder &b, Value w, int64_t groups) {
+  Dims d = b.dims(w);
+  int64_t rank = d.size();
+  if (groups == 1) {
+    SmallVector<int64_t> order = allAxes(rank);
+    std::swap(order[0], order[1]);
+    w = b.transpose(w, order);
+  } else {
+    Dim g = b.dim(groups), inner = b.floorDivDims(d[0], g);
+    Dims split = {g, inner, d[1]}, merged = {b.mulDims(g, d[1]), inner};
+    split.append(d.begin() + 2, d.end());
+    merged.append(d.begin() + 2, d.end());
+    SmallVector<int64_t> order = allAxes(rank + 1);
+    std::swap(order[1], order[2]);
+    w = b.reshape(b.transpose(b.reshape(w, split), order), merged);
+  }
+  return b.reverse(w, axesFrom(2, rank));
+}
+
+/// Where the result of a transposed convolution lies in the full one.
+struct Crop {
+  Dim begin, size;
+};
+
+/// ONNX ConvTranspose: pads, or output_shape, or auto_pad say what is cut off.
+FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<int64_t> kernel,
+                                             const PrimBuilder::Window &w,
+                                             ArrayRef<int64_t> extra) {
+  PrimBuilder &b = c.b;
+  size_t count = kernel.size();
+  auto shape = c.intsAttr("output_shape");
+  if (shape && shape->size() == count + 2)
+    shape->erase(shape->begin(), shape->begin() + 2);
+  if (shape && shape->size() != count)
+    return c.fail("'output_shape' needs " + llvm::Twine(count) + " entries");
+  std::string mode = c.stringAttr("auto_pad", "NOTSET");
+  SmallVector<int64_t> pads = c.intsAttr("pads").value_or(SmallVector<int64_t>(2 * count, 0));
+  if (pads.size() != 2 * count)
+    return c.fail("'pads' needs " + llvm::Twine(2 * count) + " entries");
+  SmallVector<Crop> crops;
+  for (size_t i = 0; i < count; ++i) {
+    Dim extent = b.dim(x, i + 2), stride = b.dim(w.strides[i]);
+    int64_t span = (kernel[i] - 1) * w.dilations[i] + 1;
+    Dim full = b.addDims(b.mulDims(b.subDims(extent, b.dim(1)), stride), b.dim(span + extra[i]));
+    bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+    if (!shape && !same) {
+      int64_t low = mode == "VALID" ? 0 : pads[i], high = mode == "VALID" ? 0 : pads[i + count];
+      crops.push_back({b.dim(low), b.subDims(full, b.dim(low + high))});
+      continue;
+    }
+    Dim size = shape ? b.dim((*shape)[i]) : b.mulDims(extent, stride);
+    Dim total = same && !shape ? b.dim(span - w.strides[i] + extra[i]) : b.subDims(full, size);
+    if (!shape)
+      total = b.maxDims(total, b.dim(0));
+    Dim half = b.floorDivDims(total, b.dim(2));
+    crops.push_back({mode == "SAME_UPPER" ? half : b.subDims(total, half), size});
+  }
+  return crops;
+}
+
+LogicalResult convTranspose(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), w = c.in(1);
+  int64_t groups = c.intAttr("group", 1);
+  auto kernel = kernelOf(c, w);
+  if (failed(kernel) || failed(checkChannels(c, x, w, groups, true)))
+    return failure();
+  size_t count = kernel->size();
+  auto list = [&](StringRef name, int64_t otherwise) {
+    return c.intsAttr(name).value_or(SmallVector<int64_t>(count, otherwise));
+  };
+  PrimBuilder::Window window;
+  window.window = *kernel;
+  window.strides = list("strides", 1);
+  window.dilations = list("dilations", 1);
+  SmallVector<int64_t> extra = list("output_padding", 0);
+  if (window.strides.size() != count || window.dilations.size() != count || extra.size() != count ||
+      b.rank(x) != static_cast<int64_t>(count) + 2)
+    return c.fail("strides, dilations, output_padding and the operand differ in rank");
+  for (auto [s, d, e] : llvm::zip(window.strides, window.dilations, extra))
+    if (s < 1 || d < 1 || e < 0)
+      return c.fail("has a stride or dilation below 1");
+  auto crops = transposedCrops(c, x, *kernel, window, extra);
+  if (failed(crops))
+    return failure();
+  // A constant crop is the padding of the convolution; what cannot be is sliced off.
+  Dims starts(2, b.dim(0)), sizes = {b.dim(x, 0), b.dim(0)};
+  window.inputDilation = window.strides;
+  window.strides.assign(count, 1);
+  for (size_t i = 0; i < count; ++i) {
+    int64_t reach = ((*kernel)[i] - 1) * window.dilations[i];
+    auto begin = b.known((*crops)[i].begin);
+    int64_t low = begin && *begin <= reach ? reach - *begin : reach;
+    Dim start = b.subDims((*crops)[i].begin, b.dim(reach - low));
+    // Enough after the end for the extra outputs, and exactly that where known.
+    Dim extent = b.addDims(
+        b.mulDims(b.subDims(b.dim(x, i + 2), b.dim(1)), b.dim(window.inputDilation[i])), b.dim(1));
+    Dim produced = b.addDims(extent, b.dim(low - reach));
+    Dim need = b.subDims(b.addDims(start, (*crops)[i].size), produced);
+    auto high = b.known(need);
+    if (high && *high < 0) // cropped by more than the kernel reaches
+      high = 0;
+    if (!high)
+      b.check(b.compareDims(arith::CmpIPredicate::sle, need, b.dim(reach + extra[i])),
+              "ConvTranspose: output_shape is larger than the result");
+    window.low.push_back(low);
+    window.high.push_back(high.value_or(reach + extra[i]));
+    starts.push_back(start);
+    sizes.push_back((*crops)[i].size);
+  }
+  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
+  Value result = b.conv(x, transposedWeight(b, w, groups), window, groups, wide);
+  sizes[1] = b.dim(result, 1);
+  result = b.slice(result, starts, sizes, SmallVector<int64_t>(count + 2, 1));
+  return finish(c, result, 2, own);
+}
+
+} // namespace
+
+void tcc::populateOnnxConvRules(RuleSet &rules) {
+  rules.add("onnx", "Conv", conv);
+  rules.add("onnx", "ConvTranspose", convTranspose);
+}

@@ -1,0 +1,220 @@
+//===- Einsum.cpp - Einstein summation ------------------------------------===//
+//
+// Operands are taken in from left to right. Each axis carries a label; a pair
+// of operands becomes one prim.dot, in which a shared label is a batch axis when
+// it is needed later (in the result or by a further operand) and is contracted
+// when not. Labels that a single operand repeats are its diagonal; labels that
+// it alone has and the result has not are summed away first.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/Operands.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+// Letters are themselves; the axes of `...` are 256, 257, .. from the right.
+using Labels = SmallVector<int>;
+constexpr int kEllipsis = 256;
+
+struct Term {
+  Value value;
+  Labels labels;
+};
+
+struct Equation {
+  SmallVector<std::string> operands;
+  std::optional<std::string> result;
+};
+
+Equation parse(StringRef text) {
+  std::string dense;
+  for (char ch : text)
+    if (ch != ' ')
+      dense += ch;
+  Equation e;
+  auto [left, right] = StringRef(dense).split("->");
+  if (StringRef(dense).contains("->"))
+    e.result = right.str();
+  SmallVector<StringRef> parts;
+  left.split(parts, ',');
+  for (StringRef part : parts)
+    e.operands.push_back(part.str());
+  return e;
+}
+
+/// One label an axis; fails on a bad term.
+FailureOr<Labels> labelsOf(NodeContext &c, StringRef term, int64_t ellipsisRank) {
+  Labels labels;
+  while (!term.empty()) {
+    if (term.consume_front("...")) {
+      for (int64_t i = ellipsisRank; i-- > 0;)
+        labels.push_back(kEllipsis + i);
+      continue;
+    }
+    if (!llvm::isAlpha(term[0]))
+      return c.fail("has a bad equation");
+    labels.push_back(term[0]);
+    term = term.drop_front();
+  }
+  return labels;
+}
+
+/// Keeps the diagonal where a label stands twice.
+void takeDiagonals(PrimBuilder &b, Term &t) {
+  for (size_t i = 0; i < t.labels.size(); ++i)
+    for (size_t j = t.labels.size(); j-- > i + 1;) {
+      if (t.labels[i] != t.labels[j])
+        continue;
+      Type index = b.builder().getI64Type();
+      int64_t rank = t.labels.size();
+      Value row = alongAxis(b, b.iota({b.dim(t.value, i)}, 0, index), i, rank);
+      Value column = alongAxis(b, b.iota({b.dim(t.value, j)}, 0, index), j, rank);
+      Value kept = b.select(b.compare(prim::ComparePredicate::eq, row, column), t.value,
+                            b.scalar(0, b.elem(t.value)));
+      t.value = b.reduce(prim::ReduceKind::sum, kept, static_cast<int64_t>(j), false);
+      t.labels.erase(t.labels.begin() + j);
+    }
+}
+
+/// Sums the axes whose label is not in `needed`.
+void sumAway(PrimBuilder &b, Term &t, ArrayRef<int> needed) {
+  SmallVector<int64_t> axes;
+  Labels kept;
+  for (auto [i, label] : llvm::enumerate(t.labels)) {
+    if (llvm::is_contained(needed, label))
+      kept.push_back(label);
+    else
+      axes.push_back(i);
+  }
+  t.value = b.reduce(prim::ReduceKind::sum, t.value, axes, false);
+  t.labels = kept;
+}
+
+Term contract(PrimBuilder &b, const Term &x, const Term &y, ArrayRef<int> needed) {
+  SmallVector<int64_t> xBatch, yBatch, xSum, ySum;
+  Labels batch, xFree, yFree;
+  auto inY = [&](int label) { return llvm::find(y.labels, label) - y.labels.begin(); };
+  for (auto [i, label] : llvm::enumerate(x.labels)) {
+    int64_t j = inY(label);
+    if (j == static_cast<int64_t>(y.labels.size())) {
+      xFree.push_back(label);
+    } else if (llvm::is_contained(needed, label)) {
+      xBatch.push_back(i);
+      yBatch.push_back(j);
+      batch.push_back(label);
+    } else {
+      xSum.push_back(i);
+      ySum.push_back(j);
+    }
+  }
+  for (int label : y.labels)
+    if (!llvm::is_contained(x.labels, label))
+      yFree.push_back(label);
+  Term result;
+  result.value = b.dot(x.value, y.value, xBatch, yBatch, xSum, ySum);
+  result.labels = batch;
+  result.labels.append(xFree);
+  result.labels.append(yFree);
+  return result;
+}
+
+/// Labels of the result when the equation has none: those that stand once, in order.
+Labels implicitResult(ArrayRef<Term> terms) {
+  std::map<int, int> count;
+  for (const Term &t : terms)
+    for (int label : t.labels)
+      ++count[label];
+  Labels ellipsis, letters;
+  for (auto [label, times] : count) {
+    if (label >= kEllipsis)
+      ellipsis.insert(ellipsis.begin(), label);
+    else if (times == 1)
+      letters.push_back(label);
+  }
+  ellipsis.append(letters);
+  return ellipsis;
+}
+
+/// Axes of `...` broadcast: gives each label its full extent.
+void broadcastLabels(PrimBuilder &b, MutableArrayRef<Term> terms) {
+  std::map<int, Dim> extents;
+  for (Term &t : terms)
+    for (auto [i, label] : llvm::enumerate(t.labels)) {
+      Dim d = b.dim(t.value, i);
+      auto [it, isNew] = extents.try_emplace(label, d);
+      if (!isNew)
+        it->second = b.broadcastDims(it->second, d);
+    }
+  for (Term &t : terms) {
+    Dims full;
+    for (int label : t.labels)
+      full.push_back(extents[label]);
+    t.value = b.broadcastTo(t.value, full);
+  }
+}
+
+LogicalResult einsum(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Equation equation = parse(c.stringAttr("equation", ""));
+  if (equation.operands.size() != c.numInputs())
+    return c.fail("the equation has " + llvm::Twine(equation.operands.size()) + " operands");
+  Type own = b.elem(c.in(0));
+  SmallVector<Term> terms;
+  int64_t ellipsisRank = 0;
+  for (auto [i, text] : llvm::enumerate(equation.operands)) {
+    StringRef term(text);
+    bool ellipsis = term.contains("...");
+    int64_t letters = term.size() - (ellipsis ? 3 : 0), rank = b.rank(c.in(i));
+    if (ellipsis ? rank < letters : rank != letters)
+      return c.fail("operand " + llvm::Twine(i) + " has rank " + llvm::Twine(rank) +
+                    ", the equation gives it " + llvm::Twine(letters) + " labels");
+    ellipsisRank = std::max(ellipsisRank, ellipsis ? rank - letters : 0);
+    auto labels = labelsOf(c, term, rank - letters);
+    if (failed(labels))
+      return failure();
+    terms.push_back({c.in(i), *labels});
+  }
+  Labels result = implicitResult(terms);
+  if (equation.result) {
+    auto labels = labelsOf(c, *equation.result, ellipsisRank);
+    if (failed(labels))
+      return failure();
+    result = *labels;
+  }
+  broadcastLabels(b, terms);
+  bool single = terms.size() == 1;
+  for (Term &t : terms) {
+    t.value = single || terms.size() == 2 ? t.value : widen(b, t.value);
+    takeDiagonals(b, t);
+  }
+  Term total = terms[0];
+  for (size_t i = 0; i < terms.size(); ++i) {
+    Labels needed = result;
+    for (size_t j = i + 1; j < terms.size(); ++j)
+      needed.append(terms[j].labels);
+    if (i == 0) {
+      sumAway(b, total, needed);
+      continue;
+    }
+    Labels alone = needed;
+    alone.append(total.labels);
+    sumAway(b, terms[i], alone);
+    total = contract(b, total, terms[i], needed);
+    sumAway(b, total, needed);
+  }
+  SmallVector<int64_t> order;
+  for (int label : result) {
+    auto *it = llvm::find(total.labels, label);
+    if (it == total.labels.end() || llvm::is_contained(order, it - total.labels.begin()))
+      return c.fail("the result has a label that no operand has, or one twice");
+    order.push_back(it - total.labels.begin());
+  }
+  return c.give(b.cast(b.transpose(total.value, order), own));
+}
+
+} // namespace
+
+void tcc::populateOnnxEinsumRules(RuleSet &rules) { rules.add("onnx", "Einsum", einsum); }

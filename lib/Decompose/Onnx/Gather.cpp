@@ -1,0 +1,201 @@
+//===- Gather.cpp - Reads and writes at computed positions ----------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/Operands.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+LogicalResult gather(NodeContext &c) {
+  auto axis = axisAttr(c, 0);
+  if (failed(axis))
+    return failure();
+  PrimBuilder &b = c.b;
+  Value indices = b.wrapIndices(c.in(1), b.dim(c.in(0), *axis));
+  return c.give(b.take(c.in(0), indices, *axis));
+}
+
+LogicalResult gatherElements(NodeContext &c) {
+  auto axis = axisAttr(c, 0);
+  if (failed(axis))
+    return failure();
+  PrimBuilder &b = c.b;
+  if (b.rank(c.in(0)) != b.rank(c.in(1)))
+    return c.fail("data and indices differ in rank");
+  Value indices = b.wrapIndices(c.in(1), b.dim(c.in(0), *axis));
+  return c.give(b.takeAlong(c.in(0), indices, *axis));
+}
+
+/// Index tuples with the extents of the axes they index added to negative entries.
+FailureOr<Value> wrapTuples(NodeContext &c, Value x, Value indices, int64_t batch) {
+  PrimBuilder &b = c.b;
+  int64_t rank = b.rank(indices);
+  if (rank == 0 || b.type(indices).isDynamicDim(rank - 1))
+    return c.fail("the length of the index tuples must be known");
+  int64_t depth = b.type(indices).getShape().back();
+  if (batch < 0 || batch >= rank || batch + depth > b.rank(x))
+    return c.fail("indexes more axes than there are");
+  Dims extents;
+  for (int64_t i = 0; i < depth; ++i)
+    extents.push_back(b.dim(x, batch + i));
+  if (auto constants = b.constantInts(indices))
+    if (llvm::all_of(*constants, [](int64_t v) { return v >= 0; }))
+      return indices;
+  Type index = b.builder().getI64Type();
+  indices = b.cast(indices, index);
+  Value size = b.fromHost(extents, {depth}, index);
+  return b.select(b.compare(prim::ComparePredicate::lt, indices, 0.0), b.add(indices, size),
+                  indices);
+}
+
+LogicalResult gatherNd(NodeContext &c) {
+  int64_t batch = c.intAttr("batch_dims", 0);
+  auto indices = wrapTuples(c, c.in(0), c.in(1), batch);
+  return failed(indices) ? failure() : c.give(c.b.gatherNd(c.in(0), *indices, batch));
+}
+
+FailureOr<prim::ScatterKind> scatterKind(NodeContext &c) {
+  using S = prim::ScatterKind;
+  static const llvm::StringMap<S> kNames = {
+      {"none", S::assign}, {"add", S::add}, {"mul", S::mul}, {"max", S::max}, {"min", S::min}};
+  auto it = kNames.find(c.stringAttr("reduction", "none"));
+  if (it == kNames.end())
+    return c.fail("has an unknown reduction");
+  return it->second;
+}
+
+LogicalResult scatterElements(NodeContext &c) {
+  auto axis = axisAttr(c, 0);
+  auto kind = scatterKind(c);
+  if (failed(axis) || failed(kind))
+    return failure();
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), updates = c.in(2);
+  if (b.rank(x) != b.rank(c.in(1)) || b.rank(x) != b.rank(updates))
+    return c.fail("operands differ in rank");
+  Value indices = b.wrapIndices(c.in(1), b.dim(x, *axis));
+  return c.give(prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), *kind, x,
+                                             indices, updates, *axis)
+                    .getResult());
+}
+
+LogicalResult scatterNd(NodeContext &c) {
+  auto kind = scatterKind(c);
+  auto indices = wrapTuples(c, c.in(0), c.in(1), 0);
+  if (failed(kind) || failed(indices))
+    return failure();
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), updates = c.in(2);
+  int64_t depth = b.type(*indices).getShape().back();
+  if (b.rank(updates) != b.rank(*indices) - 1 + b.rank(x) - depth)
+    return c.fail("the updates have the wrong rank");
+  return c.give(
+      prim::ScatterNdOp::create(b.builder(), b.location(), x.getType(), *kind, x, *indices, updates)
+          .getResult());
+}
+
+/// The positions at which a vector of conditions holds.
+Value positionsOf(PrimBuilder &b, Value condition) {
+  Type index = b.builder().getI64Type();
+  auto t = RankedTensorType::get({1, ShapedType::kDynamic}, index);
+  Value found = prim::NonzeroOp::create(b.builder(), b.location(), t, condition).getResult();
+  return b.reshape(found, {b.dim(found, 1)});
+}
+
+LogicalResult compress(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  int64_t axis = 0;
+  if (c.hasAttr("axis")) {
+    auto given = axisAttr(c, 0);
+    if (failed(given))
+      return failure();
+    axis = *given;
+  } else {
+    x = b.reshape(x, {b.productOf(b.dims(x))});
+  }
+  if (b.rank(c.in(1)) != 1)
+    return c.fail("the condition must be a vector");
+  return c.give(b.take(x, positionsOf(b, c.in(1)), axis));
+}
+
+LogicalResult nonZero(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  auto t = RankedTensorType::get({b.rank(x), ShapedType::kDynamic}, b.builder().getI64Type());
+  return c.give(prim::NonzeroOp::create(b.builder(), b.location(), t, x).getResult());
+}
+
+LogicalResult unique(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  bool sorted = c.intAttr("sorted", 1);
+  int64_t rank = b.rank(x), axis = 0;
+  SmallVector<int64_t> order;
+  Dims moved;
+  if (c.hasAttr("axis")) {
+    auto given = axisAttr(c, 0);
+    if (failed(given))
+      return failure();
+    axis = *given;
+    order.push_back(axis);
+    for (int64_t i = 0; i < rank; ++i)
+      if (i != axis)
+        order.push_back(i);
+    x = b.transpose(x, order);
+    moved = b.dims(x);
+    x = b.reshape(x, {moved[0], b.productOf(ArrayRef(moved).drop_front())});
+  } else {
+    x = b.reshape(x, {b.productOf(b.dims(x))});
+  }
+  SmallVector<int64_t> shape(b.type(x).getShape());
+  shape[0] = ShapedType::kDynamic;
+  Type index = b.builder().getI64Type();
+  auto found = RankedTensorType::get({ShapedType::kDynamic}, index);
+  auto each = RankedTensorType::get({b.type(x).getDimSize(0)}, index);
+  auto op =
+      prim::UniqueOp::create(b.builder(), b.location(), RankedTensorType::get(shape, b.elem(x)),
+                             found, each, found, x, sorted);
+  Value values = op.getValues();
+  if (!moved.empty()) {
+    moved[0] = b.dim(values, 0);
+    SmallVector<int64_t> back(rank);
+    for (auto [i, from] : llvm::enumerate(order))
+      back[from] = i;
+    values = b.transpose(b.reshape(values, moved), back);
+  }
+  Value results[] = {values, op.getFirst(), op.getInverse(), op.getCounts()};
+  for (size_t i = 0; i < std::min<size_t>(4, c.numResults()); ++i)
+    (void)c.give(i, results[i]);
+  return success();
+}
+
+/// The first `length` steps of each sequence of a batch reversed.
+LogicalResult reverseSequence(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  int64_t rank = b.rank(x);
+  int64_t batch = c.intAttr("batch_axis", 1), time = c.intAttr("time_axis", 0);
+  if (rank < 2 || batch + time != 1 || batch * time != 0)
+    return c.fail("the batch and time axes must be the first two");
+  Type index = b.builder().getI64Type();
+  Value length = alongAxis(b, b.cast(c.in(1), index), batch, rank);
+  Value step = alongAxis(b, b.iota({b.dim(x, time)}, 0, index), time, rank);
+  Value mirrored = b.sub(b.sub(length, 1.0), step);
+  Value from = b.select(b.compare(prim::ComparePredicate::lt, step, length), mirrored, step);
+  return c.give(b.takeAlong(x, b.broadcastTo(from, b.dims(x)), time));
+}
+
+} // namespace
+
+void tcc::populateOnnxGatherRules(RuleSet &rules) {
+  static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
+      {"Gather", gather},           {"GatherElements", gatherElements},
+      {"GatherND", gatherNd},       {"ScatterElements", scatterElements},
+      {"Scatter", scatterElements}, {"ScatterND", scatterNd},
+      {"Compress", compress},       {"NonZero", nonZero},
+      {"Unique", unique},           {"ReverseSequence", reverseSequence}};
+  for (auto [op, rule] : kTable)
+    rules.add("onnx", op, rule);
+}

@@ -1,0 +1,14 @@
+//===- Normalization.h - Zero mean and unit variance -------------*- C++ -*-===//
+#pragma once
+#include "tcc/Decompose/PrimBuilder.h"
+
+namespace tcc {
+
+struct Standardized {
+  mlir::Value value, mean, variance, inverse; ///< the last three with extents 1
+};
+/// (x - mean) / sqrt(variance + epsilon) over `axes`, in the type of x.
+Standardized standardize(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes,
+                         double epsilon);
+
+} // namespace tcc

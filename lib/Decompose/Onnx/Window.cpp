@@ -1,0 +1,109 @@
+#include "Decompose/Onnx/Window.h"
+#include "Decompose/Onnx/Operands.h"
+
+using namespace mlir;
+using namespace tcc;
+
+FailureOr<SmallVector<int64_t>> tcc::kernelOf(NodeContext &c, Value weight) {
+  RankedTensorType t = c.b.type(weight);
+  if (t.getRank() < 3)
+    return c.fail("the weight has rank " + llvm::Twine(t.getRank()));
+  SmallVector<int64_t> kernel(t.getShape().drop_front(2));
+  auto given = c.intsAttr("kernel_shape");
+  if (given && given->size() == kernel.size())
+    for (auto [have, want] : llvm::zip(kernel, *given)) {
+      if (!ShapedType::isDynamic(have) && have != want)
+        return c.fail("'kernel_shape' is not the shape of the weight");
+      have = want;
+    }
+  if (ShapedType::isDynamicShape(kernel))
+    return c.fail("the kernel's extents must be known");
+  return kernel;
+}
+
+static FailureOr<SmallVector<int64_t>> positiveList(NodeContext &c, StringRef name, size_t count) {
+  SmallVector<int64_t> list = c.intsAttr(name).value_or(SmallVector<int64_t>(count, 1));
+  if (list.size() != count || llvm::any_of(list, [](int64_t v) { return v < 1 || v > INT32_MAX; }))
+    return c.fail("'" + name + "' needs " + llvm::Twine(count) + " positive entries");
+  return list;
+}
+
+/// auto_pad SAME: as much as gives ceil(extent / stride) windows.
+static void samePadding(PrimBuilder &b, Dim extent, int64_t span, int64_t stride, bool upper,
+                        Dim &low, Dim &high) {
+  Dim total;
+  if (stride == 1) {
+    total = b.dim(span - 1);
+  } else {
+    Dim count = b.ceilDivDims(extent, b.dim(stride));
+    Dim covered = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(stride)), b.dim(span));
+    total = b.maxDims(b.subDims(covered, extent), b.dim(0));
+  }
+  Dim half = b.floorDivDims(total, b.dim(2)), rest = b.subDims(total, half);
+  low = upper ? half : rest;
+  high = upper ? rest : half;
+}
+
+FailureOr<OnnxWindow> tcc::onnxWindow(NodeContext &c, Value x, ArrayRef<int64_t> kernel) {
+  PrimBuilder &b = c.b;
+  size_t count = kernel.size();
+  if (b.rank(x) != static_cast<int64_t>(count) + 2)
+    return c.fail("the operand has rank " + llvm::Twine(b.rank(x)) + " for " + llvm::Twine(count) +
+                  " window axes");
+  if (llvm::any_of(kernel, [](int64_t v) { return v < 1 || v > INT32_MAX; }))
+    return c.fail("has an empty kernel");
+  auto strides = positiveList(c, "strides", count), dilations = positiveList(c, "dilations", count);
+  if (failed(strides) || failed(dilations))
+    return failure();
+  OnnxWindow w;
+  w.window.window.assign(kernel.begin(), kernel.end());
+  w.window.strides = *strides;
+  w.window.dilations = *dilations;
+  w.window.inputDilation.assign(count, 1);
+  std::string mode = c.stringAttr("auto_pad", "NOTSET");
+  SmallVector<int64_t> pads = c.intsAttr("pads").value_or(SmallVector<int64_t>(2 * count, 0));
+  if (mode == "VALID")
+    pads.assign(2 * count, 0);
+  if (pads.size() != 2 * count)
+    return c.fail("'pads' needs " + llvm::Twine(2 * count) + " entries");
+  bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  for (size_t i = 0; i < count; ++i) {
+    Dim low = b.dim(pads[i]), high = b.dim(pads[i + count]);
+    int64_t span = (kernel[i] - 1) * (*dilations)[i] + 1;
+    if (same)
+      samePadding(b, b.dim(x, i + 2), span, (*strides)[i], mode == "SAME_UPPER", low, high);
+    if (auto l = b.known(low), h = b.known(high); !l || !h || *l < 0 || *h < 0)
+      w.explicitPad = true;
+    w.low.push_back(low);
+    w.high.push_back(high);
+    auto padded = b.known(b.addDims(b.addDims(b.dim(x, i + 2), low), high));
+    if (padded && *padded < span)
+      return c.fail("the window is larger than its operand");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    w.window.low.push_back(w.explicitPad ? 0 : *b.known(w.low[i]));
+    w.window.high.push_back(w.explicitPad ? 0 : *b.known(w.high[i]));
+  }
+  return w;
+}
+
+Value tcc::padForWindow(PrimBuilder &b, Value x, const OnnxWindow &w, Value value) {
+  if (!w.explicitPad)
+    return x;
+  Dims low(2, b.dim(0)), high(2, b.dim(0));
+  low.append(w.low);
+  high.append(w.high);
+  return b.pad(x, value, low, high);
+}
+
+Value tcc::convolve(PrimBuilder &b, Value x, Value w, const OnnxWindow &window, int64_t groups,
+                    Type elementType, Value zero) {
+  OnnxWindow own = window;
+  if (zero) { // what is outside is not 0
+    own.explicitPad = true;
+    own.window.low.assign(own.axes(), 0);
+    own.window.high.assign(own.axes(), 0);
+  }
+  x = padForWindow(b, x, own, zero ? zero : b.scalar(0, b.elem(x)));
+  return b.conv(x, w, own.window, groups, elementType);
+}

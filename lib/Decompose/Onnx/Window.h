@@ -1,0 +1,35 @@
+//===- Window.h - Sliding windows as ONNX states them ------------*- C++ -*-===//
+//
+// Convolutions and pools share kernel_shape, strides, dilations, pads and
+// auto_pad. Paddings that depend on an extent which is not known (auto_pad SAME
+// with a stride) are applied by prim.pad; all others go into the operator.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Decompose/Rules.h"
+
+namespace tcc {
+
+struct OnnxWindow {
+  PrimBuilder::Window window; ///< low and high: what the operator applies itself
+  Dims low, high;             ///< the whole padding
+  bool explicitPad = false;   ///< low and high are not constants: use prim.pad
+
+  int64_t axes() const { return window.window.size(); }
+};
+
+/// Reads the attributes for `spatial` axes of x ([N, C, ...]) with these kernel
+/// extents.
+mlir::FailureOr<OnnxWindow> onnxWindow(NodeContext &c, mlir::Value x,
+                                       llvm::ArrayRef<int64_t> kernel);
+/// x with the padding that the operator cannot apply, filled with `value`.
+mlir::Value padForWindow(PrimBuilder &b, mlir::Value x, const OnnxWindow &w, mlir::Value value);
+/// Kernel extents of a weight [O, I, ...], by its type or by `kernel_shape`.
+mlir::FailureOr<llvm::SmallVector<int64_t>> kernelOf(NodeContext &c, mlir::Value weight);
+
+/// Convolution of x by w with the padding of `window`; `zero`, when given, is
+/// the value of points outside x.
+mlir::Value convolve(PrimBuilder &b, mlir::Value x, mlir::Value w, const OnnxWindow &window,
+                     int64_t groups, mlir::Type elementType, mlir::Value zero = {});
+
+} // namespace tcc
