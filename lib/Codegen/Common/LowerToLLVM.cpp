@@ -33,6 +33,7 @@ LogicalResult flattenVectorOps(ModuleOp module) {
   vector::populateVectorBroadcastLoweringPatterns(patterns);
   vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
   vector::populateVectorInterleaveLoweringPatterns(patterns);
+  vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/true);
   vector::populateVectorMultiReductionLoweringPatterns(
       patterns, vector::VectorMultiReductionLowering::InnerReduction);
   vector::populateVectorShapeCastLoweringPatterns(patterns);

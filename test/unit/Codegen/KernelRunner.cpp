@@ -5,6 +5,10 @@
 #include "llvm/Support/TargetSelect.h"
 #include <algorithm>
 #include <chrono>
+#include <ctime>
+#include <random>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace mlir;
 namespace tcc::test {
@@ -44,6 +48,25 @@ KernelFn CompiledKernels::get(llvm::StringRef name) const {
   return llvm::cantFail(jit->lookup(name)).toPtr<KernelFn>();
 }
 
+GuardedFloats::GuardedFloats(size_t count) : count(count) {
+  size_t page = sysconf(_SC_PAGESIZE);
+  size_t used = (count * sizeof(float) + page - 1) / page * page;
+  bytes = used + page;
+  mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED || mprotect(static_cast<char *>(mapping) + used, page, PROT_NONE))
+    llvm::report_fatal_error("no memory");
+  values = reinterpret_cast<float *>(static_cast<char *>(mapping) + used) - count;
+}
+
+GuardedFloats::~GuardedFloats() { munmap(mapping, bytes); }
+
+void GuardedFloats::fill(unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(-0.5f, 0.5f);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = uniform(engine);
+}
+
 std::string assemblyOf(ModuleOp module, const CpuTarget &cpu) {
   if (failed(codegen::lowerKernelModule(module)))
     llvm::report_fatal_error("lowering failed");
@@ -53,17 +76,24 @@ std::string assemblyOf(ModuleOp module, const CpuTarget &cpu) {
   return std::string(text.data(), text.size());
 }
 
-double medianSeconds(llvm::function_ref<void()> fn, double budgetSeconds) {
+/// Time that this thread ran: others may be using the machine.
+static double threadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
+Seconds measure(llvm::function_ref<void()> fn, double budgetSeconds) {
   fn();
   std::vector<double> times;
   Clock::time_point begin = Clock::now();
   do {
-    Clock::time_point start = Clock::now();
+    double start = threadSeconds();
     fn();
-    times.push_back(secondsSince(start));
+    times.push_back(threadSeconds() - start);
   } while (times.size() < 5 || (secondsSince(begin) < budgetSeconds && times.size() < 10000));
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
+  llvm::sort(times);
+  return {times.front(), times[times.size() / 2]};
 }
 
 } // namespace tcc::test

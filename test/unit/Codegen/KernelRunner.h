@@ -36,10 +36,31 @@ private:
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
+/// Floats that end at a page which may not be touched: reading or writing past the
+/// end ends the program.
+class GuardedFloats {
+public:
+  explicit GuardedFloats(size_t count);
+  ~GuardedFloats();
+  GuardedFloats(const GuardedFloats &) = delete;
+  float *data() { return values; }
+  float &operator[](size_t i) { return values[i]; }
+  size_t size() const { return count; }
+  void fill(unsigned seed); ///< uniform in [-0.5, 0.5)
+
+private:
+  void *mapping;
+  size_t bytes, count;
+  float *values;
+};
+
 /// Lowers and emits as assembly text.
 std::string assemblyOf(mlir::ModuleOp module, const CpuTarget &cpu);
 
-/// Median seconds of one call of `fn`.
-double medianSeconds(llvm::function_ref<void()> fn, double budgetSeconds = 0.25);
+/// Thread time of one call of `fn`.
+struct Seconds {
+  double best, median;
+};
+Seconds measure(llvm::function_ref<void()> fn, double budgetSeconds = 0.25);
 
 } // namespace tcc::test

@@ -19,8 +19,9 @@ void registerKernelDialects(mlir::DialectRegistry &registry);
 
 /// Lowers every function of `module` to the LLVM dialect in place. Math functions
 /// that LLVM has no instruction for become calls of libm, one per element: expand
-/// what must be fast before. Fails, with a diagnostic, on an operation of another
-/// dialect: that is a bug of the builder.
+/// what must be fast before. Operands of vector.create_mask must lie below 2^31: clamp
+/// what is left of an extent to the number of lanes. Fails, with a diagnostic, on an operation of
+/// another dialect: that is a bug of the builder.
 mlir::LogicalResult lowerKernelModule(mlir::ModuleOp module);
 
 } // namespace tcc::codegen

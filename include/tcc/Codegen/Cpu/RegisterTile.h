@@ -1,0 +1,58 @@
+//===- RegisterTile.h - The innermost loop of contractions ------*- C++ -*-===//
+//
+// A register tile is a block of C, `rows` x `widths`, that stays in vector
+// registers while k runs: for every k, one vector of B per width and one broadcast
+// element of A per row. GEMM and every convolution are loops around it; they
+// differ in where the rows of A start (RowSource) and how often a run is repeated
+// (once, or once per filter tap).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Cpu/KernelBuilder.h"
+#include "tcc/Target/Cpu.h"
+
+namespace tcc::codegen {
+
+struct RegisterTile {
+  unsigned rows = 1;
+  llvm::SmallVector<unsigned> widths; ///< lanes of each vector of a row, left to right
+  mlir::Type acc;                     ///< element type of the accumulators
+
+  unsigned columns() const;
+  unsigned count() const { return rows * widths.size(); }
+};
+
+/// Where A's rows are: row i, element k at `base + i * rowStride + k * kStride`,
+/// or, with a pointer table, `table[i] + k * kStride`.
+struct RowSource {
+  mlir::Type element;
+  bool isUnsigned = false;
+  mlir::Value base;  ///< pointer to row 0, k 0
+  Index rowStride;   ///< elements
+  Index kStride;     ///< elements
+  mlir::Value table; ///< pointer to `rows` row pointers; replaces base and rowStride
+  Index validRows;   ///< rows at or past it repeat the last valid one; null: all valid
+};
+
+/// Where B's vectors are: k's vectors start at `base + k * kStride`.
+struct PanelSource {
+  mlir::Type element;
+  bool isUnsigned = false;
+  mlir::Value base;
+  Index kStride;
+  Index validColumns; ///< null: reading whole vectors is safe; else masked loads
+};
+
+llvm::SmallVector<mlir::Value> zeroTile(KernelBuilder &k, const RegisterTile &tile);
+
+/// accs[row][vector] += A[row][0..length) * B[0..length)[vector]; row-major order.
+llvm::SmallVector<mlir::Value> emitRun(KernelBuilder &k, const CpuTarget &cpu,
+                                       const RegisterTile &tile, const RowSource &a,
+                                       const PanelSource &b, Index length, unsigned unroll,
+                                       mlir::ValueRange accs);
+
+/// a * b + acc in the way of the target; floating or integer.
+mlir::Value emitMultiplyAdd(KernelBuilder &k, const CpuTarget &cpu, mlir::Value a, mlir::Value b,
+                            mlir::Value acc);
+
+} // namespace tcc::codegen

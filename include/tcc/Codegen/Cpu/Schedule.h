@@ -1,0 +1,50 @@
+//===- Schedule.h - Tile sizes of contractions ------------------*- C++ -*-===//
+//
+// The one place that decides tile sizes, from the CPU record and the shape. Layout
+// asks it for the panel width weights are packed in; codegen asks it for the rest.
+// Both must ask with the same N and accumulator.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Target/Cpu.h"
+#include <cstdint>
+#include <optional>
+
+namespace tcc::codegen {
+
+/// How B lies in memory.
+enum class PanelLayout {
+  Packed,     ///< [ceil(N / nr)][K][nr], zero-padded: weights, packed at compile time
+  RowMajor,   ///< [K][N]
+  Transposed, ///< [N][K]: repacked by each task
+};
+
+/// What a schedule may depend on; an unknown extent is -1.
+struct ContractionShape {
+  int64_t m = -1, n = -1, k = -1;
+  unsigned accBits = 32; ///< accumulator element
+  PanelLayout b = PanelLayout::Packed;
+  bool packsA = false; ///< A is generated or converted into scratch, not read in place
+};
+
+struct ContractionSchedule {
+  unsigned lanes = 4;          ///< accumulator elements in a vector register
+  unsigned vectors = 2;        ///< vectors a row of the register tile: a panel's width
+  unsigned rows = 6;           ///< rows of the register tile
+  unsigned unroll = 4;         ///< of k
+  int64_t tilesPerTask = 1;    ///< register tiles along m in a task
+  int64_t panelsPerTask = 1;   ///< panels along n in a task
+  int64_t kBlock = 0;          ///< k is cut into blocks of it; 0: not cut
+  bool packsA = false;         ///< the rows of a tile are copied before use
+  bool packsB = false;         ///< panels are copied before use (B is not packed)
+  bool inlineEpilogue = false; ///< write the epilogue out for every vector of the tile
+
+  unsigned panelWidth() const { return lanes * vectors; }
+};
+
+/// Columns of a packed panel of B (nr).
+unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
+
+ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape);
+
+} // namespace tcc::codegen

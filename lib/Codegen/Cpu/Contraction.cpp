@@ -1,0 +1,69 @@
+//===- Contraction.cpp - Matrix products on the CPU -----------------------===//
+//
+// The tile loop (TileLoop.h) over rows of A that are read in place, or, where they
+// would fall into the same cache sets, have no memory at all, or need conversion,
+// from a packed copy of the tile's rows.
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Codegen/Cpu/Contraction.h"
+#include "PanelPacking.h"
+#include "TileLoop.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+namespace {
+
+class MatrixRows : public RowFeed {
+public:
+  explicit MatrixRows(const ContractionSpec &spec) : spec(spec) {}
+
+  void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override {
+    if (!spec.schedule.packsA) {
+      Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, spec.aKStride));
+      source = RowSource{spec.aElement,   spec.aUnsigned, k.address(spec.a, spec.aElement, offset),
+                         spec.aRowStride, spec.aKStride,  Value(),
+                         rows.valid};
+      return;
+    }
+    unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;
+    int64_t stride = packedRowStride(spec.cpu, packedDepth(k, spec), bytes);
+    if (!packed)
+      packed = k.scratch(spec.acc, spec.schedule.rows * stride);
+    packRows(k, spec, rows, block, packed, stride);
+    source =
+        RowSource{spec.acc, false, packed, k.constant(stride), k.constant(1), Value(), Index()};
+  }
+
+  SmallVector<Value> run(KernelBuilder &k, const RegisterTile &tile, const PanelSource &panel,
+                         const KBlock &block, ValueRange accs) override {
+    return emitRun(k, spec.cpu, tile, source, panel, block.length, spec.schedule.unroll, accs);
+  }
+
+private:
+  const ContractionSpec &spec;
+  RowSource source;
+  Value packed;
+};
+
+} // namespace
+
+Index emitContractionTaskCount(OpBuilder &builder, Location loc, const ContractionSpec &spec) {
+  KernelBuilder k(builder, loc);
+  return emitTileTaskCount(k, spec);
+}
+
+void emitContractionTask(OpBuilder &builder, Location loc, const ContractionSpec &spec, Value task,
+                         EpilogueFn epilogue) {
+  KernelBuilder k(builder, loc);
+  MatrixRows feed(spec);
+  emitTileTask(k, spec, feed, task, epilogue);
+}
+
+void emitContractionTasks(OpBuilder &builder, Location loc, const ContractionSpec &spec,
+                          Value begin, Value end, EpilogueFn epilogue) {
+  KernelBuilder k(builder, loc);
+  k.loop(begin, end, k.constant(1),
+         [&](Index task) { emitContractionTask(builder, loc, spec, k.value(task), epilogue); });
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,137 @@
+//===- PanelPacking.cpp - Copies of operands for the register tile --------===//
+#include "PanelPacking.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+
+int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec) {
+  if (spec.schedule.kBlock)
+    return spec.schedule.kBlock;
+  std::optional<int64_t> depth = k.known(spec.k);
+  assert(depth && "packing needs a bounded block of k");
+  return *depth;
+}
+
+Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, Value panels, Index slot) {
+  int64_t size = spec.schedule.panelWidth() * packedDepth(k, spec);
+  return k.address(panels, spec.acc, k.mul(slot, k.constant(size)));
+}
+
+static void packRowMajor(KernelBuilder &k, const ContractionSpec &spec, Value from, Index columns,
+                         Index length, Value to) {
+  unsigned lanes = spec.schedule.lanes;
+  auto type = VectorType::get({int64_t(lanes)}, spec.bElement);
+  Index width = k.constant(spec.schedule.panelWidth());
+  k.loop(k.constant(0), length, k.constant(1), [&](Index row) {
+    for (unsigned vector = 0; vector < spec.schedule.vectors; ++vector) {
+      Index column = k.constant(vector * lanes);
+      Value source = k.address(from, spec.bElement, k.mulAdd(row, spec.bStride, column));
+      Index valid = k.max(k.sub(columns, column), k.constant(0));
+      Value values = k.widen(k.loadPart(type, source, valid), spec.acc, spec.bUnsigned);
+      k.store(values, k.address(to, spec.acc, k.mulAdd(row, width, column)));
+    }
+  });
+}
+
+/// Transposes lanes x lanes values: log2(lanes) rounds, each exchanging blocks of
+/// half the size of the round before between rows that far apart.
+static SmallVector<Value> transpose(KernelBuilder &k, SmallVector<Value> rows) {
+  int64_t lanes = rows.size();
+  for (int64_t step = lanes / 2; step >= 1; step /= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t i = 0; i < lanes; ++i) {
+      low.push_back(i & step ? lanes + i - step : i);
+      high.push_back(i & step ? lanes + i : i + step);
+    }
+    for (int64_t i = 0; i < lanes; ++i)
+      if (!(i & step)) {
+        Value a = rows[i], b = rows[i + step];
+        rows[i] = vector::ShuffleOp::create(k.builder, k.loc, a, b, low);
+        rows[i + step] = vector::ShuffleOp::create(k.builder, k.loc, a, b, high);
+      }
+  }
+  return rows;
+}
+
+static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value from, Index columns,
+                           Index length, Value to) {
+  unsigned lanes = spec.schedule.lanes;
+  Index width = k.constant(spec.schedule.panelWidth()), step = k.constant(lanes);
+  Index whole = k.mul(k.floorDiv(length, step), step);
+  // Columns that do not exist repeat the last one that does; nobody reads their sums.
+  Index lastColumn = k.sub(columns, k.constant(1));
+  k.loop(k.constant(0), width, step, [&](Index column) {
+    SmallVector<Value> lines;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      Index at = k.min(k.add(column, k.constant(lane)), lastColumn);
+      lines.push_back(k.address(from, spec.bElement, k.mul(at, spec.bStride)));
+    }
+    auto storeAt = [&](Value values, Index row) {
+      k.store(values, k.address(to, spec.acc, k.mulAdd(row, width, column)));
+    };
+    k.loop(k.constant(0), whole, step, [&](Index row) {
+      SmallVector<Value> rows;
+      for (Value line : lines)
+        rows.push_back(k.widen(k.load(VectorType::get({int64_t(lanes)}, spec.bElement),
+                                      k.address(line, spec.bElement, row)),
+                               spec.acc, spec.bUnsigned));
+      for (auto [i, values] : llvm::enumerate(transpose(k, rows)))
+        storeAt(values, k.add(row, k.constant(i)));
+    });
+    k.loop(whole, length, k.constant(1), [&](Index row) {
+      SmallVector<Value> scalars;
+      for (Value line : lines)
+        scalars.push_back(k.widen(k.load(spec.bElement, k.address(line, spec.bElement, row)),
+                                  spec.acc, spec.bUnsigned));
+      storeAt(vector::FromElementsOp::create(k.builder, k.loc,
+                                             VectorType::get({int64_t(lanes)}, spec.acc), scalars),
+              row);
+    });
+  });
+}
+
+void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
+               const KBlock &block, Value to) {
+  bool transposed = spec.bLayout == PanelLayout::Transposed;
+  Index offset = transposed ? k.mulAdd(firstColumn, spec.bStride, block.begin)
+                            : k.mulAdd(block.begin, spec.bStride, firstColumn);
+  Value from = k.address(spec.b, spec.bElement, offset);
+  (transposed ? packTransposed : packRowMajor)(k, spec, from, columns, block.length, to);
+}
+
+int64_t packedRowStride(const CpuTarget &cpu, int64_t length, unsigned elementBytes) {
+  int64_t line = cpu.lineBytes / elementBytes;
+  int64_t lines = (length + line - 1) / line;
+  return (lines | 1) * line;
+}
+
+void packRows(KernelBuilder &k, const ContractionSpec &spec, const TileRows &rows,
+              const KBlock &block, Value to, int64_t stride) {
+  unsigned lanes = spec.schedule.lanes;
+  Index count = k.constant(rows.count), step = k.constant(lanes);
+  Index whole = k.mul(k.floorDiv(block.length, step), step);
+  k.loop(k.constant(0), count, k.constant(1), [&](Index row) {
+    Index valid = rows.valid ? k.min(row, k.sub(rows.valid, k.constant(1))) : row;
+    Index m = k.add(rows.first, valid);
+    auto copy = [&](Index at, unsigned width) {
+      Index from = k.add(block.begin, at);
+      Value values;
+      if (spec.aGenerator) {
+        values = spec.aGenerator(k.builder, k.loc, k.value(m), k.value(from), width);
+      } else {
+        Index offset = k.add(k.mul(m, spec.aRowStride), k.mul(from, spec.aKStride));
+        Value pointer = k.address(spec.a, spec.aElement, offset);
+        values = k.load(VectorType::get({int64_t(width)}, spec.aElement), pointer);
+      }
+      k.store(k.widen(values, spec.acc, spec.aUnsigned),
+              k.address(to, spec.acc, k.mulAdd(row, k.constant(stride), at)));
+    };
+    bool vectors = spec.aGenerator || k.isKnown(spec.aKStride, 1);
+    Index bulk = vectors ? whole : k.constant(0);
+    k.loop(k.constant(0), bulk, step, [&](Index at) { copy(at, lanes); });
+    k.loop(bulk, block.length, k.constant(1), [&](Index at) { copy(at, 1); });
+  });
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,31 @@
+//===- PanelPacking.h - Copies of operands for the register tile *- C++ -*-===//
+//
+// The register tile wants B as panels [k][nr] and A as rows that do not fall into
+// the same cache sets. What does not lie so is copied into scratch, one block of k
+// at a time, and widened to the accumulator's type on the way.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "TileLoop.h"
+
+namespace tcc::codegen {
+
+/// Rows of k that a packed panel has room for.
+int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec);
+
+mlir::Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panels,
+                          Index slot);
+
+/// Copies B[block, firstColumn .. + columns] to `to` as [length][nr].
+void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
+               const KBlock &block, mlir::Value to);
+
+/// Elements from one packed row of A to the next for rows of `length`: a multiple
+/// of the cache line that keeps `rows` rows out of each other's sets.
+int64_t packedRowStride(const CpuTarget &cpu, int64_t length, unsigned elementBytes);
+
+/// Copies A[rows, block] to `to` as [count][stride]; missing rows repeat the last.
+void packRows(KernelBuilder &k, const ContractionSpec &spec, const TileRows &rows,
+              const KBlock &block, mlir::Value to, int64_t stride);
+
+} // namespace tcc::codegen

@@ -1,0 +1,138 @@
+//===- RegisterTile.cpp - The innermost loop of contractions --------------===//
+//
+// Accumulators are loop-carried SSA values, so LLVM keeps them in registers as
+// long as tile + operands fit (lib/Codegen/Cpu/Schedule.cpp sees to that). With a
+// known row stride all rows are addressed from one pointer with constant
+// displacements; with an unknown one, or a table, each row has its own pointer,
+// which LLVM reloads from the stack once per unrolled step: cheap, since a step of
+// 4 k does 100 multiply-adds.
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Codegen/Cpu/RegisterTile.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+
+unsigned RegisterTile::columns() const {
+  unsigned sum = 0;
+  for (unsigned width : widths)
+    sum += width;
+  return sum;
+}
+
+SmallVector<Value> zeroTile(KernelBuilder &k, const RegisterTile &tile) {
+  SmallVector<Value> zeros;
+  for (unsigned row = 0; row < tile.rows; ++row)
+    for (unsigned width : tile.widths)
+      zeros.push_back(k.zero(VectorType::get({int64_t(width)}, tile.acc)));
+  return zeros;
+}
+
+Value emitMultiplyAdd(KernelBuilder &k, const CpuTarget &cpu, Value a, Value b, Value acc) {
+  OpBuilder &builder = k.builder;
+  if (isa<FloatType>(getElementTypeOrSelf(acc.getType()))) {
+    if (cpu.fma)
+      return math::FmaOp::create(builder, k.loc, a, b, acc);
+    return arith::AddFOp::create(builder, k.loc, acc, arith::MulFOp::create(builder, k.loc, a, b));
+  }
+  return arith::AddIOp::create(builder, k.loc, acc, arith::MulIOp::create(builder, k.loc, a, b));
+}
+
+namespace {
+/// Addresses of A's rows, prepared before the loop over k.
+class RowAddresses {
+public:
+  RowAddresses(KernelBuilder &k, const RegisterTile &tile, const RowSource &source)
+      : source(source) {
+    bool contiguousRows = !source.table && !source.validRows && k.known(source.rowStride);
+    if (contiguousRows)
+      return;
+    auto pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
+    for (unsigned row = 0; row < tile.rows; ++row) {
+      Index at = k.constant(row);
+      if (source.validRows && row)
+        at = k.min(at, k.sub(source.validRows, k.constant(1)));
+      pointers.push_back(source.table
+                             ? k.load(pointer, k.address(source.table, pointer, at))
+                             : k.address(source.base, source.element, k.mul(at, source.rowStride)));
+    }
+  }
+
+  /// Starts step k: every address of the step is a constant away from one of these.
+  void begin(KernelBuilder &k, Index at) {
+    Index offset = k.mul(at, source.kStride);
+    stepBase = pointers.empty() ? k.address(source.base, source.element, offset) : Value();
+    stepPointers.clear();
+    for (Value pointer : pointers)
+      stepPointers.push_back(k.address(pointer, source.element, offset));
+  }
+
+  Value load(KernelBuilder &k, unsigned row, unsigned ahead) {
+    Index offset = k.mul(k.constant(ahead), source.kStride);
+    if (pointers.empty())
+      offset = k.add(offset, k.mul(k.constant(row), source.rowStride));
+    Value from = pointers.empty() ? stepBase : stepPointers[row];
+    return k.load(source.element, k.address(from, source.element, offset));
+  }
+
+private:
+  const RowSource &source;
+  SmallVector<Value> pointers, stepPointers;
+  Value stepBase;
+};
+} // namespace
+
+static Value loadPanelVector(KernelBuilder &k, const RegisterTile &tile, const PanelSource &b,
+                             Value stepBase, unsigned ahead, unsigned column, unsigned width) {
+  Index offset = k.add(k.mul(k.constant(ahead), b.kStride), k.constant(column));
+  Value pointer = k.address(stepBase, b.element, offset);
+  auto type = VectorType::get({int64_t(width)}, b.element);
+  Value vector;
+  if (!b.validColumns)
+    vector = k.load(type, pointer);
+  else
+    vector =
+        k.loadPart(type, pointer, k.max(k.sub(b.validColumns, k.constant(column)), k.constant(0)));
+  return k.widen(vector, tile.acc, b.isUnsigned);
+}
+
+SmallVector<Value> emitRun(KernelBuilder &k, const CpuTarget &cpu, const RegisterTile &tile,
+                           const RowSource &a, const PanelSource &b, Index length, unsigned unroll,
+                           ValueRange init) {
+  RowAddresses rows(k, tile, a);
+  auto steps = [&](Index at, unsigned count, ValueRange in) {
+    SmallVector<Value> accs = llvm::to_vector(in);
+    rows.begin(k, at);
+    Value panel = k.address(b.base, b.element, k.mul(at, b.kStride));
+    for (unsigned ahead = 0; ahead < count; ++ahead) {
+      SmallVector<Value> vectors;
+      unsigned column = 0;
+      for (unsigned width : tile.widths) {
+        vectors.push_back(loadPanelVector(k, tile, b, panel, ahead, column, width));
+        column += width;
+      }
+      for (unsigned row = 0; row < tile.rows; ++row) {
+        Value scalar = k.widen(rows.load(k, row, ahead), tile.acc, a.isUnsigned);
+        for (auto [i, width] : llvm::enumerate(tile.widths)) {
+          Value &acc = accs[row * tile.widths.size() + i];
+          acc = emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), vectors[i], acc);
+        }
+      }
+    }
+    return accs;
+  };
+
+  std::optional<int64_t> knownLength = k.known(length);
+  unroll = std::max(1u, knownLength ? unsigned(std::min<int64_t>(unroll, *knownLength)) : unroll);
+  Index whole = k.mul(k.floorDiv(length, k.constant(unroll)), k.constant(unroll));
+  SmallVector<Value> accs = k.loop(k.constant(0), whole, k.constant(unroll), init,
+                                   [&](Index at, ValueRange in) { return steps(at, unroll, in); });
+  if (knownLength && *knownLength % unroll)
+    return steps(whole, *knownLength % unroll, accs);
+  return k.loop(whole, length, k.constant(1), accs,
+                [&](Index at, ValueRange in) { return steps(at, 1, in); });
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,168 @@
+//===- Schedule.cpp - Tile sizes of contractions --------------------------===//
+//
+// Register tiles come from a table by register file. The cut into tasks is searched
+// with a small time model: multiply-adds, bytes that come from beyond L2, and the
+// idle time of 2 to 16 threads at the end, for which the number of tasks matters
+// more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Codegen/Cpu/Schedule.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace tcc::codegen {
+namespace {
+
+/// Register tiles by register file: rows for 1, 2, 3, 4 vectors a row. They fit with
+/// the vectors of B and a broadcast, and have no more rows than L1 has ways (8): a
+/// row stride of 4096 bytes puts all rows into one set (14x2 then loses 25 %).
+struct TileRow {
+  unsigned vectorBits, registers;
+  unsigned rows[4];
+};
+constexpr TileRow tileRows[] = {
+    {512, 32, {12, 8, 8, 6}},
+    {256, 16, {6, 6, 4, 2}},
+    {128, 32, {8, 8, 7, 5}},
+    {128, 16, {6, 4, 3, 2}},
+};
+
+/// Speed of a tile with 1, 2, 3, 4 vectors a row, relative to the best.
+constexpr double vectorsSpeed[] = {0.8, 0.98, 1.0, 1.0};
+
+/// Assumed for extents that are unknown at compile time.
+constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512;
+/// Bytes of stack that a kernel may use for packed panels, and for partial sums.
+constexpr int64_t scratchLimit = 64 << 10;
+/// k is cut where panels are packed into scratch.
+constexpr int64_t packedBlock = 256;
+
+const TileRow &tileRow(const CpuTarget &cpu) {
+  for (const TileRow &row : tileRows)
+    if (row.vectorBits == cpu.vectorBits && row.registers <= cpu.vectorRegisters)
+      return row;
+  return tileRows[3];
+}
+
+/// Widest tile that still holds enough rows to pay for its loads.
+unsigned mostVectors(const CpuTarget &cpu) {
+  const TileRow &row = tileRow(cpu);
+  return row.rows[3] >= 5 ? 4 : 3;
+}
+
+double panelTime(double columns, unsigned vectors, unsigned lanes) {
+  // The last panel computes whole vectors, its last one at half width if that holds it.
+  double needed = std::ceil(2 * columns / lanes) / 2;
+  unsigned used = std::max(1u, std::min(vectors, unsigned(std::ceil(needed))));
+  return std::max(needed, 0.5) / vectorsSpeed[used - 1];
+}
+
+/// One candidate cut into tasks.
+struct Cut {
+  int64_t tiles, panels; ///< per task
+  double time;
+};
+
+struct Problem {
+  double tiles, panels, tileCycles, aTileBytes, bPanelBytes, l2Bytes;
+
+  double time(int64_t taskTiles, int64_t taskPanels) const {
+    double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
+    double tasks = taskRows * taskColumns;
+    // B's group stays in L2 across the tiles of a task, or comes again for each.
+    bool resident = taskPanels * bPanelBytes <= l2Bytes / 2;
+    double bytes =
+        aTileBytes * tiles * taskColumns + bPanelBytes * panels * (resident ? taskRows : tiles);
+    double idle = 0;
+    for (double threads : {2.0, 4.0, 8.0, 16.0})
+      idle += std::ceil(tasks / threads) * threads / tasks / 4;
+    constexpr double bytesPerCycle = 20, cyclesPerTask = 500;
+    return idle * (tiles * panels * tileCycles + bytes / bytesPerCycle) + tasks * cyclesPerTask;
+  }
+};
+
+Cut bestCut(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
+  Cut best{1, 1, HUGE_VAL};
+  auto candidates = [](double total, int64_t most) {
+    llvm::SmallVector<int64_t> sizes;
+    for (int64_t parts = 1; parts <= std::min(total, 64.0); ++parts)
+      if (int64_t size = std::ceil(total / parts);
+          size <= most && (sizes.empty() || sizes.back() != size))
+        sizes.push_back(size);
+    if (sizes.empty() || sizes.back() > most)
+      sizes.push_back(std::max<int64_t>(1, most));
+    return sizes;
+  };
+  for (int64_t tiles : candidates(problem.tiles, mostTiles))
+    for (int64_t panels : candidates(problem.panels, mostPanels))
+      if (double time = problem.time(tiles, panels); time < best.time)
+        best = {tiles, panels, time};
+  return best;
+}
+
+} // namespace
+
+unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
+  unsigned lanes = cpu.lanes(accBits);
+  if (n <= 0)
+    n = typicalN;
+  unsigned best = 1;
+  double bestTime = HUGE_VAL;
+  for (unsigned vectors : {3u, 4u, 2u, 1u}) {
+    if (vectors > mostVectors(cpu) || (vectors > 1 && n <= (vectors - 1) * lanes))
+      continue;
+    int64_t width = int64_t(vectors) * lanes;
+    double time = double(n / width) * panelTime(width, vectors, lanes);
+    if (n % width)
+      time += panelTime(n % width, vectors, lanes);
+    if (time < bestTime - 1e-9) {
+      best = vectors;
+      bestTime = time;
+    }
+  }
+  return best * lanes;
+}
+
+ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
+  ContractionSchedule schedule;
+  schedule.lanes = cpu.lanes(shape.accBits);
+  schedule.vectors = choosePanelWidth(cpu, shape.n, shape.accBits) / schedule.lanes;
+  schedule.rows = tileRow(cpu).rows[schedule.vectors - 1];
+  schedule.unroll = 2;
+  if (shape.m > 0)
+    schedule.rows = std::min<int64_t>(schedule.rows, shape.m);
+
+  int64_t m = shape.m > 0 ? shape.m : typicalM, n = shape.n > 0 ? shape.n : typicalN,
+          k = shape.k > 0 ? shape.k : typicalK;
+  int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
+  schedule.packsA = shape.packsA;
+  schedule.packsB = shape.b == PanelLayout::Transposed ||
+                    (shape.b == PanelLayout::RowMajor && m > 2 * schedule.rows);
+  if ((schedule.packsB || schedule.packsA) && (shape.k < 0 || shape.k > packedBlock))
+    schedule.kBlock = packedBlock;
+
+  int64_t mostTiles = INT64_MAX, mostPanels = INT64_MAX;
+  if (schedule.packsB)
+    mostPanels = std::max<int64_t>(1, scratchLimit / (std::min(k, packedBlock) * width * bytes));
+  if (schedule.kBlock)
+    mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
+  Problem problem;
+  problem.tiles = std::ceil(double(m) / schedule.rows);
+  problem.panels = std::ceil(double(n) / width);
+  problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
+  problem.aTileBytes = double(schedule.rows) * k * bytes;
+  problem.bPanelBytes = double(width) * k * bytes;
+  problem.l2Bytes = cpu.l2Bytes;
+  Cut cut = bestCut(problem, mostTiles, mostPanels);
+  schedule.tilesPerTask = cut.tiles;
+  schedule.panelsPerTask = cut.panels;
+  if (schedule.kBlock) // the sums of all tiles and panels of a task are kept
+    schedule.panelsPerTask = std::max<int64_t>(
+        1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
+  schedule.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
+  return schedule;
+}
+
+} // namespace tcc::codegen

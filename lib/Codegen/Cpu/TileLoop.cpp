@@ -1,0 +1,365 @@
+//===- TileLoop.cpp - Loops around the register tile ----------------------===//
+//
+// C is cut into register tiles of `rows` x one panel (Schedule.h). A task is a
+// block of tiles along m by a group of panels along n:
+//
+//   for block of k:                          one block if K is not large
+//     [pack B's panels]                      unless B came packed
+//     for tile in the task's row tiles:
+//       feed.prepare(tile)                   pack A's rows, or find them
+//       for panel in the task's panels:      stays in L2 across tiles
+//         accs = feed.run(tile, panel)       RegisterTile.h
+//         epilogue(accs), or keep the partial sums
+//   [epilogue of the whole task]             if k was cut
+//
+// Rows: M is cut into tiles that differ by at most one row, so a known M needs two
+// kernels at most and no tile is much smaller than the others. An unknown M has
+// full tiles and one remainder, computed by the smallest of a few tiles that holds
+// it, whose missing rows repeat the last one and are dropped by the epilogue.
+// Columns: the last panel has its own code with only the vectors that exist.
+//
+// The epilogue is normally written once a vector, in a loop over the rows of the
+// tile, which has been spilled to a small buffer: a store and a load a vector are
+// nothing beside K multiply-adds, and the code is 14 times smaller.
+//
+//===----------------------------------------------------------------------===//
+#include "TileLoop.h"
+#include "PanelPacking.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+namespace {
+
+/// The cut of M into tiles and of N into panels.
+struct Tiling {
+  Index tiles;        ///< along m
+  Index largeTiles;   ///< the first tiles, which have `rows` rows
+  unsigned rows;      ///< of a large tile
+  unsigned smallRows; ///< of the others when M is known, else 0
+  Index panels, fullPanels;
+  Index kBlocks;
+  Index taskRows, taskColumns; ///< number of tasks along m and along n
+};
+
+Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
+  const ContractionSchedule &schedule = spec.schedule;
+  Tiling tiling;
+  Index rows = k.constant(schedule.rows), width = k.constant(schedule.panelWidth());
+  tiling.tiles = k.ceilDiv(spec.m, rows);
+  if (std::optional<int64_t> m = k.known(spec.m); m && *m > 0) {
+    int64_t tiles = *k.known(tiling.tiles);
+    tiling.rows = (*m + tiles - 1) / tiles;
+    tiling.smallRows = *m / tiles;
+    tiling.largeTiles = k.constant(*m % tiles ? *m % tiles : tiles);
+  } else {
+    tiling.rows = schedule.rows;
+    tiling.smallRows = 0;
+    tiling.largeTiles = k.floorDiv(spec.m, rows);
+  }
+  tiling.panels = k.ceilDiv(spec.n, width);
+  tiling.fullPanels = k.floorDiv(spec.n, width);
+  tiling.kBlocks = schedule.kBlock ? k.ceilDiv(spec.k, k.constant(schedule.kBlock)) : k.constant(1);
+  tiling.taskRows = k.ceilDiv(tiling.tiles, k.constant(schedule.tilesPerTask));
+  tiling.taskColumns = k.ceilDiv(tiling.panels, k.constant(schedule.panelsPerTask));
+  return tiling;
+}
+
+/// Vectors that cover `columns` of the last panel: whole ones, then the smallest
+/// power of two that holds the rest (packed panels are padded with zeros).
+SmallVector<unsigned> tailWidths(int64_t columns, unsigned lanes) {
+  SmallVector<unsigned> widths(columns / lanes, lanes);
+  if (int64_t rest = columns % lanes)
+    widths.push_back(std::min<unsigned>(lanes, std::max<int64_t>(4, llvm::PowerOf2Ceil(rest))));
+  return widths;
+}
+
+class TaskEmitter {
+public:
+  TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue)
+      : k(k), spec(spec), feed(feed), epilogue(epilogue), tiling(cut(k, spec)),
+        cutsK(!k.isKnown(tiling.kBlocks, 1)) {}
+
+  void emit(Index task);
+
+private:
+  using PanelFn = llvm::function_ref<void(Index panel, bool full)>;
+  using TileFn = llvm::function_ref<void(const TileRows &rows, Index tile)>;
+  void forPanels(PanelFn body);
+  void forTiles(TileFn body);
+  void forRemainder(TileFn body);
+
+  void emitBlock(const KBlock &block);
+  void emitTile(const TileRows &rows, Index tile, Index panel, bool full, const KBlock &block);
+  PanelSource panelSource(Index panel, bool full, const KBlock &block);
+  SmallVector<unsigned> panelWidths(bool full);
+  Index panelColumns(Index panel, bool full);
+
+  // Partial sums: [tile of the task][panel of the task][row][panel width]
+  Value sums(Index tile, Index panel);
+  void storeTile(Value at, unsigned rows, ArrayRef<unsigned> widths, ValueRange accs);
+  SmallVector<Value> loadTile(Value at, unsigned rows, ArrayRef<unsigned> widths);
+
+  void finishInline(const TileRows &rows, Index panel, bool full, ValueRange accs);
+  void finishRolled(const TileRows &rows, Index panel, bool full, Value from);
+  void finishRow(Index m, Index panel, bool full, llvm::function_ref<Value(unsigned, unsigned)>);
+
+  KernelBuilder &k;
+  const ContractionSpec &spec;
+  RowFeed &feed;
+  EpilogueFn epilogue;
+  Tiling tiling;
+  bool cutsK;
+  Index firstTile, endTile, firstPanel, endPanel;
+  Value buffer; ///< sums of one tile, or of the task when k is cut
+  Value packedPanels;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void TaskEmitter::emit(Index task) {
+  const ContractionSchedule &schedule = spec.schedule;
+  Index taskRow = task, taskColumn = k.constant(0);
+  if (!k.isKnown(tiling.taskColumns, 1)) {
+    taskRow = k.rem(task, tiling.taskRows);
+    taskColumn = k.floorDiv(task, tiling.taskRows);
+  }
+  Index tilesPerTask = k.constant(schedule.tilesPerTask);
+  Index panelsPerTask = k.constant(schedule.panelsPerTask);
+  firstTile = k.mul(taskRow, tilesPerTask);
+  endTile = k.min(k.add(firstTile, tilesPerTask), tiling.tiles);
+  firstPanel = k.mul(taskColumn, panelsPerTask);
+  endPanel = k.min(k.add(firstPanel, panelsPerTask), tiling.panels);
+
+  int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
+  if (cutsK)
+    buffer = k.scratch(spec.acc, schedule.tilesPerTask * schedule.panelsPerTask * tileSize);
+  else if (!schedule.inlineEpilogue || tiling.smallRows == 0)
+    buffer = k.scratch(spec.acc, tileSize);
+  if (schedule.packsB)
+    packedPanels =
+        k.scratch(spec.acc, schedule.panelsPerTask * schedule.panelWidth() * packedDepth(k, spec));
+
+  if (!cutsK)
+    return emitBlock({k.constant(0), spec.k});
+  forTiles([&](const TileRows &rows, Index tile) {
+    forPanels([&](Index panel, bool full) {
+      RegisterTile zeros{rows.count, panelWidths(full), spec.acc};
+      storeTile(sums(tile, panel), rows.count, zeros.widths, zeroTile(k, zeros));
+    });
+  });
+  Index step = k.constant(schedule.kBlock);
+  k.loop(k.constant(0), spec.k, step, [&](Index begin) {
+    emitBlock({begin, k.min(step, k.sub(spec.k, begin))});
+  });
+  forTiles([&](const TileRows &rows, Index tile) {
+    forPanels([&](Index panel, bool full) { finishRolled(rows, panel, full, sums(tile, panel)); });
+  });
+}
+
+void TaskEmitter::emitBlock(const KBlock &block) {
+  if (spec.schedule.packsB)
+    forPanels([&](Index panel, bool full) {
+      Index slot = k.sub(panel, firstPanel);
+      packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
+                panelColumns(panel, full), block, packedPanelAt(k, spec, packedPanels, slot));
+    });
+  forTiles([&](const TileRows &rows, Index tile) {
+    feed.prepare(k, rows, block);
+    forPanels([&](Index panel, bool full) { emitTile(rows, tile, panel, full, block); });
+  });
+}
+
+void TaskEmitter::forPanels(PanelFn body) {
+  k.loop(firstPanel, k.min(endPanel, tiling.fullPanels), k.constant(1),
+         [&](Index panel) { body(panel, /*full=*/true); });
+  std::optional<int64_t> n = k.known(spec.n);
+  if (n && *n % spec.schedule.panelWidth() == 0)
+    return;
+  if (k.isKnown(tiling.taskColumns, 1) && n)
+    return body(tiling.fullPanels, /*full=*/false);
+  k.ifThen(k.compare(arith::CmpIPredicate::sgt, endPanel, tiling.fullPanels),
+           [&] { body(tiling.fullPanels, /*full=*/false); });
+}
+
+void TaskEmitter::forTiles(TileFn body) {
+  Index one = k.constant(1);
+  k.loop(firstTile, k.min(endTile, tiling.largeTiles), one, [&](Index tile) {
+    body({tiling.rows, k.mul(tile, k.constant(tiling.rows)), Index()}, tile);
+  });
+  if (tiling.smallRows == 0)
+    return k.ifThen(k.compare(arith::CmpIPredicate::sgt, endTile, tiling.largeTiles),
+                    [&] { forRemainder(body); });
+  if (tiling.smallRows == tiling.rows)
+    return;
+  Index shift = tiling.largeTiles; // every large tile before has one row more
+  k.loop(k.max(firstTile, tiling.largeTiles), endTile, one, [&](Index tile) {
+    body({tiling.smallRows, k.mulAdd(tile, k.constant(tiling.smallRows), shift), Index()}, tile);
+  });
+}
+
+void TaskEmitter::forRemainder(TileFn body) {
+  Index first = k.mul(tiling.largeTiles, k.constant(tiling.rows));
+  Index rest = k.sub(spec.m, first);
+  std::function<void(unsigned)> choose = [&](unsigned rows) {
+    if (rows == 1)
+      return body({1, first, Index()}, tiling.largeTiles);
+    k.ifThenElse(
+        k.compare(arith::CmpIPredicate::sgt, rest, k.constant(rows / 2)),
+        [&] {
+          body({rows, first, rest}, tiling.largeTiles);
+        },
+        [&] { choose(rows / 2); });
+  };
+  choose(std::max(1u, tiling.rows - 1));
+}
+
+//===----------------------------------------------------------------------===//
+// One tile
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> TaskEmitter::panelWidths(bool full) {
+  const ContractionSchedule &schedule = spec.schedule;
+  std::optional<int64_t> n = k.known(spec.n);
+  bool whole = full || !n;
+  return tailWidths(whole ? schedule.panelWidth() : *n % schedule.panelWidth(), schedule.lanes);
+}
+
+Index TaskEmitter::panelColumns(Index panel, bool full) {
+  Index width = k.constant(spec.schedule.panelWidth());
+  if (full)
+    return width;
+  if (std::optional<int64_t> n = k.known(spec.n))
+    return k.constant(*n % spec.schedule.panelWidth());
+  return k.sub(spec.n, k.mul(panel, width));
+}
+
+PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block) {
+  Index width = k.constant(spec.schedule.panelWidth());
+  PanelSource source;
+  source.element = spec.bElement;
+  source.isUnsigned = spec.bUnsigned;
+  if (spec.schedule.packsB) {
+    source.element = spec.acc;
+    source.base = packedPanelAt(k, spec, packedPanels, k.sub(panel, firstPanel));
+    source.kStride = width;
+  } else if (spec.bLayout == PanelLayout::Packed) {
+    Index offset = k.mul(k.mulAdd(panel, spec.k, block.begin), width);
+    source.base = k.address(spec.b, spec.bElement, offset);
+    source.kStride = width;
+  } else {
+    assert(spec.bLayout == PanelLayout::RowMajor && "a transposed B must be packed");
+    Index offset = k.mulAdd(block.begin, spec.bStride, k.mul(panel, width));
+    source.base = k.address(spec.b, spec.bElement, offset);
+    source.kStride = spec.bStride;
+    if (!full)
+      source.validColumns = panelColumns(panel, full);
+  }
+  return source;
+}
+
+void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool full,
+                           const KBlock &block) {
+  RegisterTile registers{rows.count, panelWidths(full), spec.acc};
+  PanelSource source = panelSource(panel, full, block);
+  if (cutsK) {
+    Value at = sums(tile, panel);
+    SmallVector<Value> accs = loadTile(at, rows.count, registers.widths);
+    storeTile(at, rows.count, registers.widths, feed.run(k, registers, source, block, accs));
+    return;
+  }
+  SmallVector<Value> accs = feed.run(k, registers, source, block, zeroTile(k, registers));
+  if (spec.schedule.inlineEpilogue && !rows.valid)
+    return finishInline(rows, panel, full, accs);
+  storeTile(buffer, rows.count, registers.widths, accs);
+  finishRolled(rows, panel, full, buffer);
+}
+
+Value TaskEmitter::sums(Index tile, Index panel) {
+  Index panels = k.constant(spec.schedule.panelsPerTask);
+  Index slot = k.mulAdd(k.sub(tile, firstTile), panels, k.sub(panel, firstPanel));
+  Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
+  return k.address(buffer, spec.acc, k.mul(slot, size));
+}
+
+void TaskEmitter::storeTile(Value at, unsigned rows, ArrayRef<unsigned> widths, ValueRange accs) {
+  for (unsigned row = 0, i = 0; row < rows; ++row) {
+    int64_t column = int64_t(row) * spec.schedule.panelWidth();
+    for (unsigned lanes : widths) {
+      k.store(accs[i++], k.address(at, spec.acc, k.constant(column)));
+      column += lanes;
+    }
+  }
+}
+
+SmallVector<Value> TaskEmitter::loadTile(Value at, unsigned rows, ArrayRef<unsigned> widths) {
+  SmallVector<Value> accs;
+  for (unsigned row = 0; row < rows; ++row) {
+    int64_t column = int64_t(row) * spec.schedule.panelWidth();
+    for (unsigned lanes : widths) {
+      accs.push_back(k.load(VectorType::get({int64_t(lanes)}, spec.acc),
+                            k.address(at, spec.acc, k.constant(column))));
+      column += lanes;
+    }
+  }
+  return accs;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+void TaskEmitter::finishRow(Index m, Index panel, bool full,
+                            llvm::function_ref<Value(unsigned, unsigned)> vectorAt) {
+  Index columns = panelColumns(panel, full);
+  Index firstColumn = k.mul(panel, k.constant(spec.schedule.panelWidth()));
+  Value row = k.value(m);
+  unsigned column = 0;
+  for (auto [i, lanes] : llvm::enumerate(panelWidths(full))) {
+    Index rest = k.sub(columns, k.constant(column));
+    auto finish = [&, i = i, lanes = lanes] {
+      Value n = k.value(k.add(firstColumn, k.constant(column)));
+      epilogue(k.builder, k.loc, row, n, vectorAt(i, column), k.min(k.constant(lanes), rest));
+    };
+    if (column == 0 || k.known(rest))
+      finish();
+    else
+      k.ifThen(k.compare(arith::CmpIPredicate::sgt, rest, k.constant(0)), finish);
+    column += lanes;
+  }
+}
+
+void TaskEmitter::finishInline(const TileRows &rows, Index panel, bool full, ValueRange accs) {
+  unsigned perRow = panelWidths(full).size();
+  for (unsigned row = 0; row < rows.count; ++row)
+    finishRow(k.add(rows.first, k.constant(row)), panel, full,
+              [&](unsigned i, unsigned) { return accs[row * perRow + i]; });
+}
+
+void TaskEmitter::finishRolled(const TileRows &rows, Index panel, bool full, Value from) {
+  Index width = k.constant(spec.schedule.panelWidth());
+  SmallVector<unsigned> widths = panelWidths(full);
+  Index count = rows.valid ? rows.valid : k.constant(rows.count);
+  k.loop(k.constant(0), count, k.constant(1), [&](Index row) {
+    finishRow(k.add(rows.first, row), panel, full, [&](unsigned i, unsigned column) {
+      Index offset = k.mulAdd(row, width, k.constant(column));
+      return k.load(VectorType::get({int64_t(widths[i])}, spec.acc),
+                    k.address(from, spec.acc, offset));
+    });
+  });
+}
+
+Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec) {
+  Tiling tiling = cut(k, spec);
+  return k.mul(tiling.taskRows, tiling.taskColumns);
+}
+
+void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index task,
+                  EpilogueFn epilogue) {
+  TaskEmitter(k, spec, feed, epilogue).emit(task);
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,42 @@
+//===- TileLoop.h - Loops around the register tile --------------*- C++ -*-===//
+//
+// What GEMM and the convolutions share: the cut of rows and columns into tasks,
+// register tiles and panels, the order of the loops, partial sums across blocks of
+// k, and the epilogue. They differ in the rows of A, which a RowFeed provides.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Cpu/Contraction.h"
+
+namespace tcc::codegen {
+
+/// The rows of a register tile: `count` of them in registers, `valid` in C.
+struct TileRows {
+  unsigned count;
+  Index first;
+  Index valid; ///< null: all
+};
+
+/// A range of k; `begin` is a multiple of the schedule's kBlock.
+struct KBlock {
+  Index begin, length;
+};
+
+/// Provides A to the tile loop.
+class RowFeed {
+public:
+  virtual ~RowFeed() = default;
+  /// Called once a tile and block of k, before its panels: packing, pointer tables.
+  virtual void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) = 0;
+  /// Adds A[rows, block] * B[block, panel] to `accs`; `panel` starts at the block.
+  virtual llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
+                                             const PanelSource &panel, const KBlock &block,
+                                             mlir::ValueRange accs) = 0;
+};
+
+/// `spec` without its A, which `feed` replaces.
+Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec);
+void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index task,
+                  EpilogueFn epilogue);
+
+} // namespace tcc::codegen

@@ -1,0 +1,163 @@
+#include "GemmKernel.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace tcc;
+using namespace tcc::test;
+using codegen::PanelLayout;
+
+namespace {
+
+/// Runs the case, its tasks in a mixed order, and compares every element.
+void check(const GemmCase &g, const CpuTarget &cpu,
+           std::optional<codegen::ContractionSchedule> given = {}) {
+  CAPTURE(g.m, g.n, g.k, g.dynamicM, g.dynamicN, g.dynamicK, int(g.layout), cpu.name);
+  codegen::ContractionSchedule schedule = given ? *given : scheduleOf(cpu, g);
+  auto context = kernelContext();
+  auto module = gemmModule(*context, cpu, g, schedule);
+  CompiledKernels kernels(*module, cpu);
+
+  GuardedFloats a(g.m * g.k), c(g.m * g.n), bias(g.n);
+  std::vector<float> b(g.k * g.n);
+  a.fill(1), bias.fill(2);
+  GuardedFloats random(b.size());
+  random.fill(3);
+  std::copy_n(random.data(), b.size(), b.begin());
+  std::vector<float> laid = layOutB(b, g, schedule.panelWidth());
+  GuardedFloats guardedB(laid.size());
+  std::copy(laid.begin(), laid.end(), guardedB.data());
+  std::fill_n(c.data(), c.size(), NAN);
+
+  int64_t args[8] = {int64_t(a.data()),
+                     int64_t(guardedB.data()),
+                     int64_t(c.data()),
+                     int64_t(bias.data()),
+                     g.m,
+                     g.n,
+                     g.k};
+  kernels.get("tasks")(args, 0, 0);
+  int64_t tasks = args[7], half = tasks / 2;
+  kernels.get("gemm")(args, half, tasks);
+  kernels.get("gemm")(args, 0, half);
+
+  double worst = 0;
+  for (int64_t m = 0; m < g.m; ++m)
+    for (int64_t n = 0; n < g.n; ++n) {
+      double sum = 0;
+      for (int64_t k = 0; k < g.k; ++k)
+        sum += double(g.transposedA ? a[k * g.m + m] : a[m * g.k + k]) * b[k * g.n + n];
+      if (g.generatedA)
+        sum = -sum;
+      if (g.relu)
+        sum = std::max(0.0, sum + bias[n]);
+      double error = std::fabs(sum - c[m * g.n + n]);
+      worst = error <= worst ? worst : error;
+    }
+  CHECK(worst <= 1e-6 * (1 + g.k / 16.0));
+}
+
+CpuTarget target(llvm::StringRef cpu) { return llvm::cantFail(CpuTarget::create(cpu)); }
+
+bool hostRuns(const CpuTarget &cpu) {
+  CpuTarget host = target("native");
+  return cpu.vectorBits <= host.vectorBits && (!cpu.fma || host.fma);
+}
+
+const llvm::StringRef levels[] = {"v2", "v3", "v4", "native"};
+
+} // namespace
+
+TEST_CASE("static shapes, also odd ones") {
+  const int64_t shapes[][3] = {{1, 1, 1},    {1, 17, 5},   {3, 1, 9},     {5, 3, 2},
+                               {8, 48, 16},  {13, 31, 33}, {14, 64, 64},  {37, 100, 50},
+                               {49, 40, 7},  {50, 24, 19}, {67, 129, 65}, {100, 72, 1},
+                               {1, 300, 257}};
+  for (llvm::StringRef level : levels) {
+    CpuTarget cpu = target(level);
+    if (!hostRuns(cpu))
+      continue;
+    for (const auto &[m, n, k] : shapes)
+      check({.m = m, .n = n, .k = k, .relu = (m + n) % 2 == 0}, cpu);
+  }
+}
+
+TEST_CASE("unknown extents") {
+  for (llvm::StringRef level : {"v3", "native"}) {
+    CpuTarget cpu = target(level);
+    if (!hostRuns(cpu))
+      continue;
+    for (int64_t m : {1, 2, 7, 8, 15, 40})
+      check({.m = m, .n = 48, .k = 33, .dynamicM = true, .relu = true}, cpu);
+    check({.m = 10, .n = 20, .k = 600, .dynamicM = true, .dynamicK = true}, cpu);
+    for (int64_t n : {1, 16, 47, 130})
+      check({.m = 21,
+             .n = n,
+             .k = 40,
+             .dynamicM = true,
+             .dynamicN = true,
+             .dynamicK = true,
+             .layout = PanelLayout::RowMajor},
+            cpu);
+  }
+}
+
+TEST_CASE("B of activations") {
+  for (llvm::StringRef level : levels) {
+    CpuTarget cpu = target(level);
+    if (!hostRuns(cpu))
+      continue;
+    for (PanelLayout layout : {PanelLayout::RowMajor, PanelLayout::Transposed}) {
+      check({.m = 40, .n = 100, .k = 64, .layout = layout}, cpu);
+      check({.m = 2, .n = 33, .k = 20, .layout = layout}, cpu);
+      check({.m = 50, .n = 70, .k = 700, .layout = layout}, cpu);
+      check({.m = 33,
+             .n = 45,
+             .k = 300,
+             .dynamicM = true,
+             .dynamicN = true,
+             .dynamicK = true,
+             .layout = layout},
+            cpu);
+    }
+  }
+}
+
+TEST_CASE("A transposed, and A without memory") {
+  CpuTarget cpu = target("native");
+  check({.m = 50, .n = 70, .k = 33, .transposedA = true}, cpu);
+  check({.m = 50, .n = 70, .k = 33, .dynamicM = true, .transposedA = true}, cpu);
+  check({.m = 50, .n = 70, .k = 33, .generatedA = true}, cpu);
+  check({.m = 50, .n = 70, .k = 600, .dynamicM = true, .dynamicK = true, .generatedA = true}, cpu);
+}
+
+TEST_CASE("every choice of a schedule is correct") {
+  CpuTarget cpu = target("native");
+  GemmCase g{.m = 45, .n = 90, .k = 70};
+  for (bool inlined : {false, true})
+    for (int64_t kBlock : {0, 16, 32}) {
+      codegen::ContractionSchedule schedule = scheduleOf(cpu, g);
+      schedule.inlineEpilogue = inlined;
+      schedule.kBlock = kBlock;
+      schedule.tilesPerTask = 2;
+      schedule.panelsPerTask = 1 + inlined;
+      check(g, cpu, schedule);
+      g.dynamicM = !g.dynamicM;
+    }
+}
+
+TEST_CASE("panel widths waste little") {
+  CpuTarget cpu = target("v4");
+  CHECK(codegen::choosePanelWidth(cpu, 768) == 48);
+  CHECK(codegen::choosePanelWidth(cpu, 64) == 64);
+  CHECK(codegen::choosePanelWidth(cpu, 10) == 16);
+  CHECK(codegen::choosePanelWidth(target("v3"), 64) % 8 == 0);
+}
+
+TEST_CASE("accumulators stay in registers on other machines") {
+  GemmCase g{.m = 128, .n = 768, .k = 768};
+  CpuTarget arm = llvm::cantFail(CpuTarget::create("generic", "aarch64-linux"));
+  auto context = kernelContext();
+  std::string text = assemblyOf(*gemmModule(*context, arm, g, scheduleOf(arm, g)), arm);
+  CHECK_THAT(text, Catch::Contains("fmla"));
+  CHECK_THAT(text, !Catch::Contains("Folded Spill"));
+}
