@@ -1,0 +1,131 @@
+#include "Model.h"
+#include <chrono>
+#include <dlfcn.h>
+#include <filesystem>
+
+namespace tcc::run {
+
+Outputs::~Outputs() {
+  for (DLManagedTensor *tensor : tensors)
+    if (tensor)
+      tensor->deleter(tensor);
+}
+
+std::string TensorInfo::text() const {
+  std::string text = dtypeName(dtype);
+  if (!shape)
+    return text + " of any shape";
+  text += "[";
+  for (size_t d = 0; d < shape->size(); ++d) {
+    std::string open = symbols[d].empty() ? "?" : printable(symbols[d]);
+    text += (d ? ", " : "") + ((*shape)[d] < 0 ? open : std::to_string((*shape)[d]));
+  }
+  return text + "]";
+}
+
+static TensorInfo publicInfo(const tcc_tensor_info &info) {
+  TensorInfo result{
+      info.name, info.dtype, std::nullopt, {}, (info.flags & TCC_TENSOR_MUTATED) != 0};
+  if (info.ndim < 0)
+    return result;
+  result.shape.emplace(info.shape, info.shape + info.ndim);
+  result.symbols.assign(info.symbols, info.symbols + info.ndim);
+  return result;
+}
+
+/// dlopen takes a name without a slash from the system's folders.
+static std::string withFolder(const std::string &path) {
+  return path.find('/') == std::string::npos ? "./" + path : path;
+}
+
+Model::Model(const std::string &path, const Options &options) {
+  auto begin = std::chrono::steady_clock::now();
+  try {
+    open(path, options);
+  } catch (...) {
+    close();
+    throw;
+  }
+  openMs =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  auto describe = [&](auto count, auto get, std::vector<TensorInfo> &infos) {
+    for (uint32_t i = 0; i < count(model); ++i) {
+      tcc_tensor_info info = {};
+      info.struct_size = sizeof info;
+      get(model, i, &info);
+      infos.push_back(publicInfo(info));
+    }
+  };
+  describe(api->model_num_inputs, api->model_input, inputs);
+  describe(api->model_num_outputs, api->model_output, outputs);
+}
+
+void Model::open(const std::string &path, const Options &options) {
+  if (!std::filesystem::is_regular_file(path))
+    throw DataError("cannot read '" + printable(path) + "'");
+  handle = dlopen(withFolder(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    throw DataError("cannot load '" + printable(path) + "': " + printable(dlerror()));
+  auto getApi = reinterpret_cast<decltype(&tcc_get_api)>(dlsym(handle, "tcc_get_api"));
+  if (!getApi)
+    throw DataError("'" + printable(path) + "' is not a model made by tcc");
+  api = getApi(TCC_ABI_VERSION);
+  if (!api)
+    throw DataError("'" + printable(path) + "' has another interface version than " +
+                    std::to_string(TCC_ABI_VERSION));
+  tcc_error error = {};
+  tcc_model_options modelOptions = {};
+  modelOptions.struct_size = sizeof modelOptions;
+  modelOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
+  if (tcc_status status = api->model_open(&modelOptions, &model, &error))
+    throw ModelError(status, printable(path) + ": " + error.message);
+  tcc_context_options contextOptions = {};
+  contextOptions.struct_size = sizeof contextOptions;
+  contextOptions.threads = options.threads;
+  contextOptions.profile = options.profile;
+  if (tcc_status status = api->context_create(model, &contextOptions, &context, &error))
+    throw ModelError(status, printable(path) + ": " + error.message);
+}
+
+void Model::close() {
+  if (api) {
+    api->context_destroy(context);
+    api->model_close(model);
+  }
+  if (handle)
+    dlclose(handle);
+}
+
+Model::~Model() { close(); }
+
+Outputs Model::run(const std::vector<DLTensor> &tensors) {
+  std::vector<const DLTensor *> pointers;
+  for (const DLTensor &tensor : tensors)
+    pointers.push_back(&tensor);
+  Outputs result(outputs.size());
+  tcc_error error = {};
+  if (tcc_status status = api->run(context, pointers.data(), uint32_t(pointers.size()),
+                                   result.data(), uint32_t(result.size()), &error))
+    throw ModelError(status, error.message);
+  return result;
+}
+
+std::string Model::manifest() const { return api->model_manifest(model, nullptr); }
+
+tcc_context_stats Model::stats() const {
+  tcc_context_stats stats = {};
+  stats.struct_size = sizeof stats;
+  api->context_get_stats(context, &stats);
+  return stats;
+}
+
+std::vector<tcc_kernel_info> Model::kernels() const {
+  std::vector<tcc_kernel_info> kernels;
+  tcc_kernel_info info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; api->context_kernel(context, i, &info) == TCC_OK; ++i)
+    kernels.push_back(info);
+  return kernels;
+}
+
+} // namespace tcc::run
