@@ -2,16 +2,12 @@
 import os
 import pathlib
 import subprocess
-import sys
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "test" / "models"))
 from agreement import check_folder
+from toolrun import MODELS, SOURCE
 from trained import TRAINED
 
-CACHE = pathlib.Path(os.environ.get("TCC_CACHE") or
-                     pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tcc")
 
 
 class TrainedModels(unittest.TestCase):
@@ -22,7 +18,7 @@ class TrainedModels(unittest.TestCase):
 
 def add(name):
     def test(self):
-        check_folder(self, CACHE / "models" / name)
+        check_folder(self, MODELS / name)
     setattr(TrainedModels, f"test_{name}", test)
 
 

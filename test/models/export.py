@@ -9,6 +9,7 @@ import argparse
 import copy
 import logging
 import pathlib
+import re
 import shutil
 import sys
 import time
@@ -20,6 +21,7 @@ from architectures import ARCHITECTURES
 from testfolder import write_onnx_data_sets
 
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # Of the symbolic dims. GPT-2 and BERT have few positions.
 LARGEST = {"batch": 4096, "sequence": 512}
 
@@ -32,6 +34,14 @@ def tensors(value):
 
 def double(tensor):
     return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def with_relative_traces(program):
+    """Source lines without the folders of this machine, so that the same model gives the same bytes elsewhere."""
+    for node in program.graph.nodes:
+        if trace := node.meta.get("stack_trace"):
+            node.meta["stack_trace"] = re.sub(r'"[^"]*/(site-packages|%s)/' % SOURCE.name, '"', trace)
+    return program
 
 
 class Exporter:
@@ -64,8 +74,9 @@ class Exporter:
     def program(self, dynamic):
         shapes = self.dynamic_shapes() if dynamic else None
         with torch.no_grad():
-            return torch.export.export(self.module, tuple(self.arguments(dynamic).values()),
-                                       dynamic_shapes=shapes, strict=False)
+            program = torch.export.export(self.module, tuple(self.arguments(dynamic).values()),
+                                          dynamic_shapes=shapes, strict=False)
+        return with_relative_traces(program)
 
     def fresh(self, suffix):
         part = self.root / f".{self.name}{suffix}.part"
@@ -80,8 +91,7 @@ class Exporter:
             torch.onnx.export(self.module, arguments, str(part / "model.onnx"), dynamo=False, input_names=names,
                               dynamic_axes=self.architecture.dynamic)
         else:
-            torch.onnx.export(self.module, arguments, dynamo=True, verbose=False, input_names=names,
-                              dynamic_shapes=self.dynamic_shapes() if dynamic else None
+            torch.onnx.export(self.program(dynamic), dynamo=True, verbose=False, input_names=names,
                               ).save(str(part / "model.onnx"))
         cases = self.cases(dynamic)
         arrays = [{name: tensor.numpy() for name, tensor in case.items()} for case in cases]

@@ -1,0 +1,48 @@
+"""Architectures with seeded weights, against float64: tcc's error is at most twice ONNX Runtime's.
+
+Names in $TCC_ARCHITECTURES (comma-separated, or "all") choose which; the
+default is a small set that a continuous integration run can afford.
+"""
+import os
+import pathlib
+import subprocess
+import unittest
+
+from agreement import check_folder
+from toolrun import MODELS, SOURCE
+
+# The front ends, families and forms that share least with each other.
+AFFORDABLE = ["mobilenet_v3_large", "resnet50", "bert-base", "lstm-tagger"]
+WITH_PT2 = {"sincos", "linear", "linear-relu", "conv-bn-silu", "resnet50", "bert-base", "gpt2", "vit_b_16",
+            "mobilenet_v3_large"}
+ALL = [*sorted(WITH_PT2), "resnext101_32x8d", "efficientnet_b0", "convnext_tiny", "mixer_b16_224", "distilbert",
+       "t5-small-encoder", "lstm-tagger"]
+
+
+def chosen():
+    names = os.environ.get("TCC_ARCHITECTURES")
+    return ALL if names == "all" else names.split(",") if names else AFFORDABLE
+
+
+class Architectures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        subprocess.run([SOURCE / "scripts/export-models", *chosen()], check=True)
+
+
+def add(name, form):
+    def test(self):
+        folder = MODELS / (name + form)
+        models = sorted(folder.glob("*.pt2")) if form.endswith("pt2") else [folder / "model.onnx"]
+        for model in models:
+            with self.subTest(model.name):
+                check_folder(self, folder, model.name)
+    setattr(Architectures, f"test_{name}{form}", test)
+
+
+for name in chosen():
+    for form in ["", "-dynamic"] + (["-pt2", "-dynamic-pt2"] if name in WITH_PT2 else []):
+        add(name, form)
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+"""What is odd but legal must compile and run: strange names, zero sizes, unknown dims written as -1, long chains."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from compiled import Compiled
+from toolrun import ToolTest
+
+FLOAT = TensorProto.FLOAT
+
+
+def model(nodes, inputs, outputs, opset=20):
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def value(name, shape):
+    return helper.make_tensor_value_info(name, FLOAT, shape)
+
+
+class OddButLegal(ToolTest):
+    def outputs(self, proto, inputs, timeout=60):
+        onnx.save(proto, self.work / "model.onnx")
+        self.compiles("model.onnx", "-o", "model.so", timeout=timeout)
+        with Compiled(self.work / "model.so") as compiled:
+            return compiled.run(inputs), compiled
+
+    def test_names(self):
+        for name in ("a name", "it's \"quoted\"", "%s%n%d", "a/b/../c", "naïve 名前 🙂", "\\", "a\tb", "x:0", "#weight", "{}"):
+            with self.subTest(name):
+                proto = model([helper.make_node("Neg", [name], [name + "!"], name=name)],
+                              [value(name, ("n", 3))], [value(name + "!", ("n", 3))])
+                x = np.arange(6, dtype=np.float32).reshape(2, 3)
+                (y,), compiled = self.outputs(proto, [x])
+                np.testing.assert_array_equal(y, -x)
+                self.assertEqual(compiled.inputs[0].name.decode(), name)
+
+    def test_file_name(self):
+        proto = model([helper.make_node("Neg", ["x"], ["y"])], [value("x", (3,))], [value("y", (3,))])
+        onnx.save(proto, self.work / "a model's (1) ünï %s.onnx")
+        self.compiles("a model's (1) ünï %s.onnx", "-o", "out put.so")
+        self.assertTrue((self.work / "out put.so").exists())
+
+    def test_zero_sizes(self):
+        for shape in ((0, 3), (2, 0), (0,)):
+            with self.subTest(shape):
+                proto = model([helper.make_node("Exp", ["x"], ["a"]), helper.make_node("Add", ["a", "x"], ["y"])],
+                              [value("x", shape)], [value("y", shape)])
+                (y,), _ = self.outputs(proto, [np.zeros(shape, np.float32)])
+                self.assertEqual(y.shape, shape)
+
+    def test_zero_size_at_run_time(self):
+        proto = model([helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0)], [value("x", ("n", 3))], [value("y", ())])
+        (y,), _ = self.outputs(proto, [np.zeros((0, 3), np.float32)])
+        self.assertEqual(y, 0)
+
+    def test_minus_one_is_unknown(self):
+        proto = model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (-1, 3))], [value("y", (-1, 3))])
+        for rows in (1, 5):
+            x = np.random.default_rng(rows).normal(size=(rows, 3)).astype(np.float32)
+            (y,), _ = self.outputs(proto, [x])
+            np.testing.assert_array_equal(y, np.maximum(x, 0))
+
+    def test_no_nodes(self):
+        proto = model([], [value("x", (3,))], [value("x", (3,))])
+        (y,), _ = self.outputs(proto, [np.arange(3, dtype=np.float32)])
+        np.testing.assert_array_equal(y, np.arange(3))
+
+    def test_unused_input(self):
+        proto = model([helper.make_node("Neg", ["b"], ["y"])], [value("a", (2,)), value("b", (3,))], [value("y", (3,))])
+        (y,), _ = self.outputs(proto, [np.zeros(2, np.float32), np.ones(3, np.float32)])
+        np.testing.assert_array_equal(y, -np.ones(3))
+
+    def test_one_value_as_two_outputs(self):
+        proto = model([helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Identity", ["y"], ["z"])],
+                      [value("x", (3,))], [value("y", (3,)), value("z", (3,))])
+        (y, z), _ = self.outputs(proto, [np.ones(3, np.float32)])
+        np.testing.assert_array_equal(y, z)
+
+    def test_long_chain(self):
+        ops = ["Sin", "Cos", "Tanh", "Sigmoid"]
+        nodes = [helper.make_node(ops[k % 4], [f"v{k}"], [f"v{k + 1}"]) for k in range(10_000)]
+        proto = model(nodes, [value("v0", (16,))], [value("v10000", (16,))])
+        x = np.linspace(-1, 1, 16, dtype=np.float32)
+        (y,), _ = self.outputs(proto, [x], timeout=60)
+        exact = x.astype(np.float64)
+        for k in range(10_000):
+            exact = {"Sin": np.sin, "Cos": np.cos, "Tanh": np.tanh, "Sigmoid": lambda v: 1 / (1 + np.exp(-v))}[ops[k % 4]](exact)
+        np.testing.assert_allclose(y, exact, rtol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()

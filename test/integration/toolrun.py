@@ -1,0 +1,79 @@
+"""Running the built tools in a scratch folder and looking at what they leave behind."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+from dataclasses import dataclass
+
+from compiled import tool
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+# Where scripts/fetch-models and scripts/export-models put their folders.
+MODELS = pathlib.Path(os.environ.get("TCC_CACHE") or
+                      pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tcc") / "models"
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: bytes
+    seconds: float
+    peak_bytes: int
+
+    @property
+    def text(self):
+        return self.err.decode(errors="replace")
+
+
+def run(name, *arguments, cwd=None, timeout=120, env=None):
+    """Runs a tool to its end; a signal shows as a negative code."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.monotonic()
+        child = subprocess.Popen([tool(name), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out,
+                                 stderr=err, cwd=cwd, env={**os.environ, **(env or {})})
+        while True:
+            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+            if pid:
+                break
+            if time.monotonic() - start > timeout:
+                child.kill()
+                os.wait4(child.pid, 0)
+                raise TimeoutError(f"{name} {' '.join(map(str, arguments))}: more than {timeout} s")
+            time.sleep(0.002)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        return Result(child.returncode, out.read().decode(errors="replace"), err.read(),
+                      time.monotonic() - start, usage.ru_maxrss * 1024)
+
+
+class ToolTest(unittest.TestCase):
+    """A test with a scratch folder and a cold kernel cache of its own."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="tcc-test-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.work = self.folder / "work"
+        self.work.mkdir()
+        self.env = {"TCC_CACHE_DIR": str(self.folder / "cache"), "TMPDIR": str(self.folder / "tmp")}
+        (self.folder / "tmp").mkdir()
+
+    def tcc(self, *arguments, **options):
+        return run("tcc", *arguments, cwd=self.work, env=self.env, **options)
+
+    def tcc_run(self, *arguments, **options):
+        return run("tcc-run", *arguments, cwd=self.work, env=self.env, **options)
+
+    def compiles(self, *arguments, **options):
+        result = self.tcc(*arguments, **options)
+        self.assertEqual(result.code, 0, result.text)
+        return result
+
+    def left_behind(self):
+        """What lies in the working and the temporary folder."""
+        return sorted(str(path.relative_to(self.folder)) for top in ("work", "tmp")
+                      for path in (self.folder / top).rglob("*"))
