@@ -56,6 +56,10 @@ def Graph_StringType : Graph_Type<"String", "string"> {
   let extraClassDeclaration = "";
 }
 
+def Graph_UnknownType : Graph_Type<"Unknown", "unknown"> {
+  let summary = "a value whose type the file does not tell, or that has no tensor (map, opaque)";
+}
+
 class Graph_Op<string mnemonic, list<Trait> traits = []> : Op<Graph_Dialect, mnemonic, traits>;
 
 def Graph_NodeOp : Graph_Op<"node"> {

@@ -1,0 +1,215 @@
+#include "tcc/Import/Onnx/ImportOnnx.h"
+#include "GraphImporter.h"
+#include "Inference.h"
+#include "ModelInputs.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::onnximport;
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+
+namespace {
+
+/// Imports `model` into a new module.
+class ModelImporter {
+public:
+  ModelImporter(const ModelFile &file, const ImportOptions &options, WeightTable &weights,
+                MLIRContext &context)
+      : file(file), options(options), weights(weights), builder(&context) {}
+
+  Expected<OwningOpRef<ModuleOp>> run();
+
+private:
+  Error checkHeader();
+  Error checkDomains();
+  void findForeignNodes(const onnx::GraphProto &graph, std::string &list, unsigned &count);
+  Error importMain(func::FuncOp main, const ModelInputs &inputs);
+  ArrayAttr dimsAttr(const onnx::TypeProto &type);
+
+  const ModelFile &file;
+  const ImportOptions &options;
+  WeightTable &weights;
+  OpBuilder builder;
+  OpsetMap opsets;
+  GraphImporter *importer = nullptr;
+};
+
+} // namespace
+
+Error ModelImporter::checkHeader() {
+  const onnx::ModelProto &model = file.model();
+  if (model.ir_version() < 1 || model.ir_version() > onnx::IR_VERSION)
+    return file.error("ir_version is " + Twine(model.ir_version()) + "; 1 to " +
+                      Twine(static_cast<int>(onnx::IR_VERSION)) + " are known");
+  for (const auto &import : model.opset_import()) {
+    std::string domain = domainName(import.domain());
+    auto newest = newestOpset(domain);
+    if (import.version() < 1 || import.version() > INT32_MAX)
+      return file.error("opset_import of domain '" + printable(domain) + "' has version " +
+                        Twine(import.version()));
+    if (newest && import.version() > *newest)
+      return file.error("opset " + Twine(import.version()) + " of domain '" + printable(domain) +
+                        "' is newer than " + Twine(*newest) +
+                        ", the newest that is known; export with an older opset");
+    auto known = opsets.try_emplace(domain, import.version());
+    if (!known.second && known.first->second != import.version())
+      return file.error("opset_import names domain '" + printable(domain) +
+                        "' twice, with different versions");
+  }
+  // Before IR version 3 there was only opset 1.
+  if (model.ir_version() < 3)
+    opsets.try_emplace("onnx", 1);
+  if (opsets.empty())
+    return file.error("there is no opset_import");
+  return Error::success();
+}
+
+void ModelImporter::findForeignNodes(const onnx::GraphProto &graph, std::string &list,
+                                     unsigned &count) {
+  constexpr unsigned kListed = 10;
+  for (const onnx::NodeProto &node : graph.node()) {
+    std::string domain = domainName(node.domain());
+    if (!opsets.count(domain) && !importer->hasFunctionsOf(domain))
+      if (++count <= kListed)
+        list += "\n  " + describe(node) + " of domain '" + printable(domain, 100) + "'";
+    for (const auto &attribute : node.attribute())
+      if (attribute.has_g())
+        findForeignNodes(attribute.g(), list, count);
+  }
+}
+
+Error ModelImporter::checkDomains() {
+  std::string list;
+  unsigned count = 0;
+  findForeignNodes(file.model().graph(), list, count);
+  if (count == 0)
+    return Error::success();
+  return file.error(Twine(count) + (count == 1 ? " node is" : " nodes are") +
+                    " of a domain that opset_import does not name:" + list +
+                    (count > 10 ? "\n  ..." : ""));
+}
+
+ArrayAttr ModelImporter::dimsAttr(const onnx::TypeProto &type) {
+  SmallVector<Attribute> dims;
+  for (const auto &dim : type.tensor_type().shape().dim()) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0)
+      dims.push_back(builder.getI64IntegerAttr(dim.dim_value()));
+    else
+      dims.push_back(builder.getStringAttr(
+          dim.has_dim_param() && !dim.dim_param().empty() ? cleanName(dim.dim_param()) : "?"));
+  }
+  return builder.getArrayAttr(dims);
+}
+
+Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
+  const onnx::GraphProto &graph = file.model().graph();
+  Block &entry = *main.addEntryBlock();
+  GraphImporter graphImporter(file, options, inputs.dims, weights, builder, entry);
+  importer = &graphImporter;
+  if (Error error = checkDomains())
+    return error;
+  Scope scope;
+  scope.opsets = &opsets;
+  for (auto [input, argument] : llvm::zip(inputs.inputs, entry.getArguments()))
+    if (Error error =
+            graphImporter.define(scope, input.info->name(), {argument, input.type, nullptr, {}}))
+      return error;
+  builder.setInsertionPointToEnd(&entry);
+  if (Error error = graphImporter.importBody(graph, scope))
+    return error;
+  if (graph.output_size() == 0)
+    return file.error("the graph has no outputs");
+  SmallVector<Value> results;
+  SmallVector<Attribute> attributes;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    auto value = graphImporter.outputValue(graph, output.name(), scope);
+    if (!value)
+      return value.takeError();
+    if (!isCleanText(output.name()))
+      return file.error("output '" + printable(output.name()) +
+                        "' has a name that is not clean UTF-8");
+    results.push_back(value->value);
+    attributes.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(graph::kNameAttr, builder.getStringAttr(output.name())),
+         builder.getNamedAttr(graph::kDimsAttr, dimsAttr(value->type))}));
+  }
+  func::ReturnOp::create(builder, main.getLoc(), results);
+  main.setType(builder.getFunctionType(main.getArgumentTypes(), ValueRange(results).getTypes()));
+  main.setResAttrsAttr(builder.getArrayAttr(attributes));
+  return Error::success();
+}
+
+Expected<OwningOpRef<ModuleOp>> ModelImporter::run() {
+  if (Error error = checkHeader())
+    return error;
+  auto inputs = resolveInputs(file, options);
+  if (!inputs)
+    return inputs.takeError();
+  SmallVector<Type> types;
+  SmallVector<Attribute> attributes;
+  for (const ModelInput &input : inputs->inputs) {
+    auto type = convertType(builder.getContext(), input.type);
+    if (!type)
+      return file.error("input '" + printable(input.info->name()) + "' " +
+                        llvm::toString(type.takeError()));
+    types.push_back(*type);
+    attributes.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(graph::kNameAttr, builder.getStringAttr(input.info->name())),
+         builder.getNamedAttr(graph::kDimsAttr, dimsAttr(input.type))}));
+  }
+  Location loc = FileLineColLoc::get(
+      builder.getStringAttr(cleanName(llvm::sys::path::filename(file.path()))), 0, 0);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto main = func::FuncOp::create(builder, loc, "main", builder.getFunctionType(types, {}));
+  main.setArgAttrsAttr(builder.getArrayAttr(attributes));
+  if (!inputs->ranges.empty()) {
+    SmallVector<NamedAttribute> ranges;
+    for (const auto &[name, range] : inputs->ranges)
+      ranges.push_back(builder.getNamedAttr(cleanName(name),
+                                            builder.getDenseI64ArrayAttr({range.min, range.max})));
+    main->setAttr(graph::kRangesAttr, builder.getDictionaryAttr(ranges));
+  }
+  if (Error error = importMain(main, *inputs))
+    return error;
+  return std::move(module);
+}
+
+Expected<OwningOpRef<ModuleOp>> tcc::importOnnx(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                                                StringRef path, const ImportOptions &options,
+                                                WeightTable &weights, MLIRContext &context) {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  auto file = ModelFile::parse(std::move(buffer), path);
+  if (!file)
+    return file.takeError();
+  try {
+    return ModelImporter(**file, options, weights, context).run();
+  } catch (const std::exception &e) {
+    // ONNX's code signals faults of the model by exceptions of several kinds.
+    return (*file)->error(printable(e.what(), 500));
+  }
+}
+
+Expected<OwningOpRef<ModuleOp>> tcc::importOnnx(StringRef path, const ImportOptions &options,
+                                                WeightTable &weights, MLIRContext &context) {
+  auto fail = [&](const Twine &why) { return userError(printable(path) + ": " + why); };
+  llvm::sys::fs::file_status status;
+  if (std::error_code code = llvm::sys::fs::status(path, status))
+    return fail("cannot be opened: " + code.message());
+  if (!llvm::sys::fs::is_regular_file(status))
+    return fail("is no regular file");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return fail("cannot be read: " + buffer.getError().message());
+  if (options.fileRead)
+    options.fileRead(path);
+  return importOnnx(std::move(*buffer), path, options, weights, context);
+}
