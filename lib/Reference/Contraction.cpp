@@ -1,0 +1,210 @@
+//===- Contraction.cpp - Generalised matrix products and convolutions ----===//
+//
+// Both become matrix products: dot by permuting each side to [batch, free,
+// contracted], convolution by gathering, for a block of output points, the
+// inputs that each sees into a matrix (im2col).
+//
+//===----------------------------------------------------------------------===//
+#include "Reference/Evaluators.h"
+#include "Reference/Gemm.h"
+#include "Reference/SlidingWindow.h"
+#include "Reference/StridedCopy.h"
+
+namespace tcc::reference {
+
+namespace {
+
+using Axes = llvm::SmallVector<int64_t, 6>;
+
+Axes freeAxes(int64_t rank, llvm::ArrayRef<int64_t> batch, llvm::ArrayRef<int64_t> contract) {
+  Axes free;
+  for (int64_t i = 0; i < rank; ++i)
+    if (!llvm::is_contained(batch, i) && !llvm::is_contained(contract, i))
+      free.push_back(i);
+  return free;
+}
+
+/// x with its axes in the order of `groups`, and the extent of each group.
+struct Grouped {
+  Tensor values;
+  llvm::SmallVector<int64_t, 3> extents;
+};
+
+llvm::Expected<Grouped> grouped(const Tensor &x, llvm::ArrayRef<Axes> groups) {
+  llvm::SmallVector<int64_t> shape;
+  Strides all = stridesOf(x.shape()), from;
+  Grouped result;
+  for (const Axes &group : groups) {
+    int64_t extent = 1;
+    for (int64_t axis : group) {
+      extent *= x.dim(axis);
+      shape.push_back(x.dim(axis));
+      from.push_back(all[axis]);
+    }
+    result.extents.push_back(extent);
+  }
+  if (llvm::ArrayRef(from) == llvm::ArrayRef(all)) {
+    result.values = x;
+    return result;
+  }
+  llvm::Expected<Tensor> copy = Tensor::allocate(x.dtype(), shape);
+  if (!copy)
+    return copy.takeError();
+  copyStrided(shape, elementBytes(x.dtype()), {x.data(), from},
+              {copy->mutableData(), stridesOf(shape)});
+  result.values = std::move(*copy);
+  return result;
+}
+
+/// Calls `f.operator()<W>()` with the type that products for `type` are summed
+/// in: integers modulo 2^64 whatever their sign.
+template <typename F> void withSum(DType type, F f) {
+  if (isFloat(type))
+    f.template operator()<double>();
+  else if (isComplex(type))
+    f.template operator()<Complex>();
+  else
+    f.template operator()<uint64_t>();
+}
+
+bool sameDomain(DType a, DType b) {
+  return isFloat(a) == isFloat(b) && isComplex(a) == isComplex(b);
+}
+
+/// Narrows sums of products: what is an integer modulo 2^64 wraps.
+template <typename W> void widenSlice(const Tensor &x, int64_t first, std::vector<W> &to) {
+  widen(x.dtype(), at(x, first), static_cast<int64_t>(to.size()), to.data());
+}
+
+llvm::Error checkPairs(prim::DotOp op, const Tensor &lhs, const Tensor &rhs) {
+  auto check = [&](llvm::ArrayRef<int64_t> l, llvm::ArrayRef<int64_t> r) -> llvm::Error {
+    for (auto [i, j] : llvm::zip_equal(l, r))
+      if (lhs.dim(i) != rhs.dim(j))
+        return userError("pairs axis " + llvm::Twine(i) + " of shape " + shapeText(lhs.shape()) +
+                         " with axis " + llvm::Twine(j) + " of shape " + shapeText(rhs.shape()));
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = check(op.getLhsBatch(), op.getRhsBatch()))
+    return error;
+  if (!sameDomain(lhs.dtype(), rhs.dtype()) || !sameDomain(lhs.dtype(), resultDType(op)))
+    return undefinedOn(rhs.dtype());
+  return check(op.getLhsContract(), op.getRhsContract());
+}
+
+llvm::Expected<Tensor> dot(prim::DotOp op, Operands operands) {
+  const Tensor &lhs = operands[0], &rhs = operands[1];
+  if (llvm::Error error = checkPairs(op, lhs, rhs))
+    return error;
+  Axes lhsFree = freeAxes(lhs.rank(), op.getLhsBatch(), op.getLhsContract());
+  Axes rhsFree = freeAxes(rhs.rank(), op.getRhsBatch(), op.getRhsContract());
+  auto a = grouped(lhs, {Axes(op.getLhsBatch()), lhsFree, Axes(op.getLhsContract())});
+  if (!a)
+    return a.takeError();
+  auto b = grouped(rhs, {Axes(op.getRhsBatch()), Axes(op.getRhsContract()), rhsFree});
+  if (!b)
+    return b.takeError();
+  llvm::SmallVector<int64_t> shape;
+  for (int64_t axis : op.getLhsBatch())
+    shape.push_back(lhs.dim(axis));
+  for (int64_t axis : lhsFree)
+    shape.push_back(lhs.dim(axis));
+  for (int64_t axis : rhsFree)
+    shape.push_back(rhs.dim(axis));
+  llvm::Expected<Tensor> result = Tensor::allocate(resultDType(op), shape);
+  if (!result || result->elements() == 0)
+    return result;
+  int64_t m = a->extents[1], k = a->extents[2], n = b->extents[2];
+  withSum(lhs.dtype(), [&]<typename W>() {
+    std::vector<W> left(m * k), right(k * n), product(m * n);
+    for (int64_t batch = 0; batch < a->extents[0]; ++batch) {
+      widenSlice(a->values, batch * m * k, left);
+      widenSlice(b->values, batch * k * n, right);
+      gemm(m, n, k, left.data(), right.data(), product.data());
+      narrow(result->dtype(), product.data(), m * n, at(*result, batch * m * n));
+    }
+  });
+  return result;
+}
+
+/// One convolution, channels first, with everything that its loops need.
+struct Convolution {
+  SlidingWindow window;
+  int64_t batch, groups, inChannels, outChannels; ///< channels of one group
+};
+
+/// The [inChannels * taps, end - begin] matrix of what outputs [begin, end) see.
+template <typename W>
+void gather(const Convolution &conv, const W *x, int64_t begin, int64_t end, int64_t *sources,
+            W *columns) {
+  int64_t taps = conv.window.taps(), inputs = conv.window.inputs(), count = end - begin;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    conv.window.sources(tap, begin, end, sources);
+    for (int64_t channel = 0; channel < conv.inChannels; ++channel) {
+      const W *plane = x + channel * inputs;
+      W *row = columns + (channel * taps + tap) * count;
+      for (int64_t i = 0; i < count; ++i)
+        row[i] = sources[i] < 0 ? W(0) : plane[sources[i]];
+    }
+  }
+}
+
+template <typename W>
+void convolve(const Convolution &conv, const Tensor &x, const Tensor &w, Tensor &result) {
+  int64_t inputs = conv.window.inputs(), outputs = conv.window.outputs();
+  int64_t depth = conv.inChannels * conv.window.taps();
+  int64_t block = std::clamp<int64_t>((1 << 19) / std::max<int64_t>(depth, 1), 16, 512);
+  std::vector<W> weight = widened<W>(w), image(conv.inChannels * inputs);
+  std::vector<W> columns(depth * block), product(conv.outChannels * block);
+  std::vector<int64_t> sources(block);
+  for (int64_t slice = 0; slice < conv.batch * conv.groups; ++slice) {
+    widenSlice(x, slice * conv.inChannels * inputs, image);
+    const W *filters = weight.data() + slice % conv.groups * conv.outChannels * depth;
+    for (int64_t begin = 0; begin < outputs; begin += block) {
+      int64_t end = std::min(outputs, begin + block), count = end - begin;
+      gather(conv, image.data(), begin, end, sources.data(), columns.data());
+      gemm(conv.outChannels, count, depth, filters, columns.data(), product.data());
+      for (int64_t o = 0; o < conv.outChannels; ++o)
+        narrow(result.dtype(), product.data() + o * count, count,
+               at(result, (slice * conv.outChannels + o) * outputs + begin));
+    }
+  }
+}
+
+llvm::Expected<Tensor> conv(prim::ConvOp op, Operands operands) {
+  auto shape = resultShape(op.getResult(), valuesOf(op.getSizes(), operands));
+  if (!shape)
+    return shape.takeError();
+  bool last = op.getChannelsLast();
+  llvm::Expected<Tensor> x = last ? channelsFirst(operands[0]) : operands[0];
+  if (!x)
+    return x;
+  const Tensor &w = operands[1];
+  if (last)
+    std::rotate(shape->begin() + 1, shape->end() - 1, shape->end());
+  int64_t groups = op.getGroups();
+  if ((*shape)[0] != x->dim(0) || (*shape)[1] != w.dim(0) || w.dim(0) % groups != 0 ||
+      x->dim(1) != w.dim(1) * groups || !sameDomain(x->dtype(), w.dtype()))
+    return userError("x of shape " + shapeText(x->shape()) + ", w of shape " +
+                     shapeText(w.shape()) + " and " + llvm::Twine(groups) +
+                     " groups do not give shape " + shapeText(*shape));
+  llvm::SmallVector<SlidingWindow::Axis> axes;
+  for (size_t i = 0; i < op.getStrides().size(); ++i)
+    axes.push_back({x->dim(i + 2), (*shape)[i + 2], w.dim(i + 2), op.getStrides()[i],
+                    op.getDilations()[i], op.getInputDilation()[i], op.getLow()[i]});
+  llvm::Expected<Tensor> result = Tensor::allocate(resultDType(op), *shape);
+  if (!result)
+    return result;
+  Convolution sizes{SlidingWindow(axes), x->dim(0), groups, w.dim(1), w.dim(0) / groups};
+  if (result->elements() != 0)
+    withSum(x->dtype(), [&]<typename W>() { convolve<W>(sizes, *x, w, *result); });
+  return last ? channelsLast(*result) : std::move(result);
+}
+
+} // namespace
+
+void addContractions(Evaluators &all) {
+  all.add<prim::DotOp, dot>();
+  all.add<prim::ConvOp, conv>();
+}
+
+} // namespace tcc::reference

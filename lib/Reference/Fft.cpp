@@ -1,0 +1,84 @@
+//===- Fft.cpp - Discrete Fourier transform ------------------------------===//
+//
+// Mixed radix, decimation in time: a transform of length n is p transforms of
+// length n / p over every p-th element, p the smallest prime factor of n,
+// combined with twiddle factors. The factors come from one table of exp(-2 pi i
+// j / n), indexed modulo n, so that errors do not build up.
+//
+//===----------------------------------------------------------------------===//
+#include "Reference/Evaluators.h"
+#include <cmath>
+#include <numbers>
+
+namespace tcc::reference {
+
+namespace {
+
+int64_t smallestFactor(int64_t n) {
+  for (int64_t p = 2; p * p <= n; ++p)
+    if (n % p == 0)
+      return p;
+  return n;
+}
+
+class Transform {
+public:
+  Transform(int64_t length, bool inverse) : length(length), roots(length) {
+    for (int64_t j = 0; j < length; ++j) {
+      double angle = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(length);
+      roots[j] = {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+    }
+  }
+
+  /// The transform of `n` elements of `x`, `stride` apart, into `to`; n divides
+  /// the length. `work` has room for n elements.
+  void run(const Complex *x, int64_t stride, int64_t n, Complex *to, Complex *work) const {
+    if (n == 1) {
+      *to = *x;
+      return;
+    }
+    int64_t p = smallestFactor(n), m = n / p, unit = length / n;
+    for (int64_t r = 0; r < p; ++r)
+      run(x + r * stride, stride * p, m, work + r * m, to + r * m);
+    for (int64_t k = 0; k < n; ++k) {
+      Complex sum = work[k % m];
+      for (int64_t r = 1; r < p; ++r) {
+        Complex root = roots[r * k % n * unit], part = work[r * m + k % m];
+        sum += Complex(root.real() * part.real() - root.imag() * part.imag(),
+                       root.real() * part.imag() + root.imag() * part.real());
+      }
+      to[k] = sum;
+    }
+  }
+
+private:
+  int64_t length;
+  std::vector<Complex> roots;
+};
+
+llvm::Expected<Tensor> fft(prim::FftOp op, Operands operands) {
+  const Tensor &x = operands[0];
+  llvm::Expected<Tensor> result = Tensor::allocate(x.dtype(), x.shape());
+  if (!result || result->elements() == 0)
+    return result;
+  AroundAxis around(x.shape(), op.getAxis());
+  int64_t n = around.extent;
+  Transform transform(n, op.getInverse());
+  std::vector<Complex> values = widened<Complex>(x), out(n), work(n);
+  double scale = op.getInverse() ? 1.0 / static_cast<double>(n) : 1.0;
+  for (int64_t outer = 0; outer < around.outer; ++outer)
+    for (int64_t inner = 0; inner < around.inner; ++inner) {
+      Complex *line = values.data() + outer * n * around.inner + inner;
+      transform.run(line, around.inner, n, out.data(), work.data());
+      for (int64_t i = 0; i < n; ++i)
+        line[i * around.inner] = out[i] * scale;
+    }
+  narrow(x.dtype(), values.data(), x.elements(), result->mutableData());
+  return result;
+}
+
+} // namespace
+
+void addFft(Evaluators &all) { all.add<prim::FftOp, fft>(); }
+
+} // namespace tcc::reference
