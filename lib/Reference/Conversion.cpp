@@ -41,12 +41,18 @@ template <typename W> bool compareValues(prim::ComparePredicate predicate, W a, 
     return predicate == eq ? a == b : a != b;
   } else {
     switch (predicate) {
-    case eq: return a == b;
-    case ne: return a != b;
-    case lt: return a < b;
-    case le: return a <= b;
-    case gt: return a > b;
-    case ge: return a >= b;
+    case eq:
+      return a == b;
+    case ne:
+      return a != b;
+    case lt:
+      return a < b;
+    case le:
+      return a <= b;
+    case gt:
+      return a > b;
+    case ge:
+      return a >= b;
     }
   }
   return false;
@@ -92,8 +98,7 @@ llvm::Expected<Tensor> select(prim::SelectOp, Operands operands) {
   return result;
 }
 
-template <typename Op, bool imaginary>
-llvm::Expected<Tensor> complexPart(Op, Operands operands) {
+template <typename Op, bool imaginary> llvm::Expected<Tensor> complexPart(Op, Operands operands) {
   const Tensor &x = operands[0];
   if (!isComplex(x.dtype()))
     return undefinedOn(x.dtype());

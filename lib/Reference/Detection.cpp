@@ -40,8 +40,8 @@ std::vector<int64_t> keptBoxes(llvm::ArrayRef<Box> boxes, const float *scores, i
   for (int64_t i : order) {
     if (static_cast<int64_t>(kept.size()) >= limit)
       break;
-    bool free = llvm::none_of(
-        kept, [&](int64_t j) { return overlap(boxes[i], boxes[j]) > overlapLimit; });
+    bool free =
+        llvm::none_of(kept, [&](int64_t j) { return overlap(boxes[i], boxes[j]) > overlapLimit; });
     if (free)
       kept.push_back(i);
   }

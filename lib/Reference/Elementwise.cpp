@@ -17,8 +17,7 @@ namespace {
 // Loops
 //===----------------------------------------------------------------------===//
 
-template <typename W, auto function>
-void unaryLoop(const Tensor &x, Tensor &result) {
+template <typename W, auto function> void unaryLoop(const Tensor &x, Tensor &result) {
   W in[kRun], out[kRun];
   for (int64_t first = 0; first < x.elements(); first += kRun) {
     int64_t length = std::min(kRun, x.elements() - first);
@@ -189,9 +188,7 @@ struct Sign {
 };
 struct ShiftRight {
   uint64_t operator()(uint64_t a, uint64_t b) const { return b < 64 ? a >> b : 0; }
-  int64_t operator()(int64_t a, int64_t b) const {
-    return a >> (b < 0 || b > 63 ? 63 : b);
-  }
+  int64_t operator()(int64_t a, int64_t b) const { return a >> (b < 0 || b > 63 ? 63 : b); }
 };
 struct ShiftLeft {
   template <IntegerWide W> W operator()(W a, W b) const {
@@ -263,8 +260,7 @@ llvm::Expected<Tensor> onBits(Op, Operands operands) {
 
 /// The next pattern after `from` towards `to`: sign and magnitude count up from
 /// zero. f8E8M0FNU has no sign.
-template <typename Pattern>
-Pattern nextPattern(DType type, Pattern from, double a, double b) {
+template <typename Pattern> Pattern nextPattern(DType type, Pattern from, double a, double b) {
   if (type == DType::F8E8M0FNU)
     return static_cast<Pattern>(a < b ? from + 1 : from - 1);
   Pattern signBit = static_cast<Pattern>(Pattern(1) << (bitWidth(type) - 1));
@@ -290,7 +286,7 @@ llvm::Expected<Tensor> nextafter(prim::NextafterOp, Operands operands) {
       for (int64_t i = 0; i < lhs.elements(); ++i) {
         double a = as[i], b = bs[i];
         bool stays = isNan(a) || isNan(b) || a == b;
-        result->mutableAs<T>()[i] = !stays      ? nextPattern(lhs.dtype(), lhs.as<T>()[i], a, b)
+        result->mutableAs<T>()[i] = !stays     ? nextPattern(lhs.dtype(), lhs.as<T>()[i], a, b)
                                     : isNan(a) ? lhs.as<T>()[i]
                                                : rhs.as<T>()[i];
       }

@@ -25,8 +25,13 @@ class Transform {
 public:
   Transform(int64_t length, bool inverse) : length(length), roots(length) {
     for (int64_t j = 0; j < length; ++j) {
-      double angle = 2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(length);
-      roots[j] = {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+      // Within a quadrant, so that the roots on the axes are exact.
+      int64_t quadrant = 4 * j / length, rest = 4 * j % length;
+      double angle = std::numbers::pi / 2 * static_cast<double>(rest) / static_cast<double>(length);
+      Complex root(std::cos(angle), std::sin(angle));
+      for (int64_t turn = 0; turn < quadrant; ++turn)
+        root = {-root.imag(), root.real()};
+      roots[j] = inverse ? root : std::conj(root);
     }
   }
 

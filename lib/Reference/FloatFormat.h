@@ -18,8 +18,8 @@ namespace tcc::reference {
 struct FloatFormat {
   int bits, mantissa, bias;
   double largest;
-  uint32_t infinity;  ///< the pattern of +inf; 0 where there is none
-  uint32_t nan;       ///< a pattern of NaN; the only one where there is no infinity
+  uint32_t infinity;    ///< the pattern of +inf; 0 where there is none
+  uint32_t nan;         ///< a pattern of NaN; the only one where there is no infinity
   bool hasNegativeZero; ///< else that pattern is NaN, or there is no sign
 };
 
@@ -35,8 +35,8 @@ inline constexpr FloatFormat kF4E2M1FN{4, 1, 1, 6.0, 0, 0x8, true}; // NaN becom
 inline double roundTo(const FloatFormat &format, double value) {
   int exponent = static_cast<int>(std::bit_cast<uint64_t>(value) >> 52) - 1023;
   exponent = std::max(exponent, 1 - format.bias);
-  double magic = std::bit_cast<double>(static_cast<uint64_t>(exponent - format.mantissa + 52 + 1023)
-                                       << 52);
+  double magic =
+      std::bit_cast<double>(static_cast<uint64_t>(exponent - format.mantissa + 52 + 1023) << 52);
   return (value + magic) - magic;
 }
 
@@ -54,7 +54,8 @@ inline uint32_t encode(const FloatFormat &format, double value, bool saturate) {
     return format.infinity ? format.infinity | sign
                            : format.nan | (format.hasNegativeZero ? sign : 0);
   rounded = over ? format.largest : rounded;
-  double smallestNormal = std::bit_cast<double>(static_cast<uint64_t>(1 - format.bias + 1023) << 52);
+  double smallestNormal =
+      std::bit_cast<double>(static_cast<uint64_t>(1 - format.bias + 1023) << 52);
   double perStep =
       std::bit_cast<double>(static_cast<uint64_t>(format.mantissa + format.bias - 1 + 1023) << 52);
   uint32_t pattern =
@@ -102,8 +103,8 @@ inline float decodeF16(uint16_t pattern) {
   uint32_t sign = word & 0x80000000u, body = word + word;
   float normal = std::bit_cast<float>((body >> 4) + (0xe0u << 23)) * 0x1.0p-112f;
   float subnormal = std::bit_cast<float>((body >> 17) | (126u << 23)) - 0.5f;
-  return std::bit_cast<float>(
-      sign | std::bit_cast<uint32_t>(body < (1u << 27) ? subnormal : normal));
+  return std::bit_cast<float>(sign |
+                              std::bit_cast<uint32_t>(body < (1u << 27) ? subnormal : normal));
 }
 inline float decodeBF16(uint16_t pattern) {
   return std::bit_cast<float>(static_cast<uint32_t>(pattern) << 16);

@@ -92,16 +92,26 @@ llvm::Expected<Tensor> compareIntegers(arith::CmpIOp op, Operands operands) {
   auto result = [&] {
     using enum arith::CmpIPredicate;
     switch (op.getPredicate()) {
-    case eq: return a == b;
-    case ne: return a != b;
-    case slt: return a < b;
-    case sle: return a <= b;
-    case sgt: return a > b;
-    case sge: return a >= b;
-    case ult: return ua < ub;
-    case ule: return ua <= ub;
-    case ugt: return ua > ub;
-    case uge: return ua >= ub;
+    case eq:
+      return a == b;
+    case ne:
+      return a != b;
+    case slt:
+      return a < b;
+    case sle:
+      return a <= b;
+    case sgt:
+      return a > b;
+    case sge:
+      return a >= b;
+    case ult:
+      return ua < ub;
+    case ule:
+      return ua <= ub;
+    case ugt:
+      return ua > ub;
+    case uge:
+      return ua >= ub;
     }
     return false;
   };

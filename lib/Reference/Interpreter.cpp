@@ -218,8 +218,9 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, Operands inp
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return llvm::createStringError("the reference interpreter runs functions of one block");
   if (inputs.size() != function.getNumArguments())
-    return userError("@" + function.getName() + " takes " + llvm::Twine(function.getNumArguments()) +
-                     " inputs, not " + llvm::Twine(inputs.size()));
+    return userError("@" + function.getName() + " takes " +
+                     llvm::Twine(function.getNumArguments()) + " inputs, not " +
+                     llvm::Twine(inputs.size()));
   for (auto [i, input] : llvm::enumerate(inputs))
     if (llvm::Error error = checkType(input, function.getArgumentTypes()[i]))
       return userError("input " + llvm::Twine(i) + " is " + llvm::toString(std::move(error)));

@@ -119,8 +119,7 @@ llvm::Expected<Tensor> insertSlice(prim::InsertSliceOp op, Operands operands) {
     int64_t last = 0;
     bool wraps = __builtin_mul_overflow(update.dim(i) - 1, step, &last) ||
                  __builtin_add_overflow(last, starts[i], &last);
-    bool outside =
-        wraps || std::min(starts[i], last) < 0 || std::max(starts[i], last) >= x.dim(i);
+    bool outside = wraps || std::min(starts[i], last) < 0 || std::max(starts[i], last) >= x.dim(i);
     if (outside && update.elements() != 0)
       return userError("a slice of shape " + shapeText(update.shape()) + " from " +
                        llvm::Twine(starts[i]) + " by " + llvm::Twine(step) + " on axis " +

@@ -51,8 +51,7 @@ template <typename T> void copyRow(const Axis &axis, const T *from, T *to) {
       to[i * axis.to] = from[i * axis.from];
 }
 
-template <typename T>
-void copyTiled(const Axis &outer, const Axis &inner, const T *from, T *to) {
+template <typename T> void copyTiled(const Axis &outer, const Axis &inner, const T *from, T *to) {
   constexpr int64_t tile = 32;
   for (int64_t i0 = 0; i0 < outer.extent; i0 += tile)
     for (int64_t j0 = 0; j0 < inner.extent; j0 += tile)

@@ -25,7 +25,8 @@ std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape) {
 }
 
 std::string shapeText(llvm::ArrayRef<int64_t> shape) {
-  return "[" + llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), ", ") +
+  return "[" +
+         llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), ", ") +
          "]";
 }
 
@@ -41,9 +42,8 @@ llvm::Expected<Tensor> Tensor::allocate(DType type, llvm::ArrayRef<int64_t> shap
   auto *bytes = static_cast<char *>(std::aligned_alloc(64, size));
   if (!bytes)
     return userError("no memory for a tensor of shape " + shapeText(shape));
-  tensor.storage = std::shared_ptr<const char>(bytes, [](const char *p) {
-    std::free(const_cast<char *>(p));
-  });
+  tensor.storage =
+      std::shared_ptr<const char>(bytes, [](const char *p) { std::free(const_cast<char *>(p)); });
   return tensor;
 }
 
@@ -64,8 +64,8 @@ llvm::Expected<Tensor> Tensor::fromPacked(DType type, llvm::ArrayRef<int64_t> sh
   if (!tensor)
     return tensor;
   if (storageBytes(type, tensor->count) != bytes.size())
-    return userError("a tensor of " + dtypeName(type) + " and shape " + shapeText(shape) +
-                     " has " + llvm::Twine(storageBytes(type, tensor->count)) + " bytes, not " +
+    return userError("a tensor of " + dtypeName(type) + " and shape " + shapeText(shape) + " has " +
+                     llvm::Twine(storageBytes(type, tensor->count)) + " bytes, not " +
                      llvm::Twine(bytes.size()));
   if (bitWidth(type) < 8)
     unpack(bitWidth(type), isSignedInt(type), bytes.data(), tensor->count, tensor->mutableData());

@@ -198,8 +198,7 @@ llvm::Expected<Tensor> concat(prim::ConcatOp op, Operands operands) {
   int64_t start = 0;
   for (const Tensor &operand : operands) {
     copyStrided(operand.shape(), elementBytes(operand.dtype()),
-                {operand.data(), stridesOf(operand.shape())},
-                {at(*result, start * to[axis]), to});
+                {operand.data(), stridesOf(operand.shape())}, {at(*result, start * to[axis]), to});
     start += operand.dim(axis);
   }
   return result;

@@ -112,8 +112,7 @@ template <typename Stored, typename W> void narrowInteger(const W *from, int64_t
   narrowBy<Stored>(from, count, to, [](W x) { return asInteger<Stored>(x); });
 }
 
-template <typename Part, typename W>
-void narrowComplex(const W *from, int64_t count, char *to) {
+template <typename Part, typename W> void narrowComplex(const W *from, int64_t count, char *to) {
   auto *parts = reinterpret_cast<Part *>(to);
   for (int64_t i = 0; i < count; ++i) {
     parts[2 * i] = static_cast<Part>(asReal(from[i]));
@@ -135,67 +134,108 @@ template <typename W> double asDouble(W x) {
 
 template <typename W> void widen(DType type, const char *from, int64_t count, W *to) {
   switch (type) {
-  case DType::F16: return widenBy<uint16_t>(from, count, to, decodeF16);
-  case DType::BF16: return widenBy<uint16_t>(from, count, to, decodeBF16);
-  case DType::F32: return widenPlain<float>(from, count, to);
-  case DType::F64: return widenPlain<double>(from, count, to);
-  case DType::F8E4M3FN: return widenBy<uint8_t>(from, count, to, decodeByte<kF8E4M3FN>);
-  case DType::F8E4M3FNUZ: return widenBy<uint8_t>(from, count, to, decodeByte<kF8E4M3FNUZ>);
-  case DType::F8E5M2: return widenBy<uint8_t>(from, count, to, decodeByte<kF8E5M2>);
-  case DType::F8E5M2FNUZ: return widenBy<uint8_t>(from, count, to, decodeByte<kF8E5M2FNUZ>);
-  case DType::F8E8M0FNU: return widenBy<uint8_t>(from, count, to, decodeE8M0);
-  case DType::F4E2M1FN: return widenBy<uint8_t>(from, count, to, decodeByte<kF4E2M1FN>);
-  case DType::I2: case DType::I4: case DType::I8: return widenPlain<int8_t>(from, count, to);
-  case DType::I16: return widenPlain<int16_t>(from, count, to);
-  case DType::I32: return widenPlain<int32_t>(from, count, to);
-  case DType::I64: return widenPlain<int64_t>(from, count, to);
-  case DType::U2: case DType::U4: case DType::U8: return widenPlain<uint8_t>(from, count, to);
-  case DType::Bool: return widenBy<uint8_t>(from, count, to, [](uint8_t x) { return x != 0; });
-  case DType::U16: return widenPlain<uint16_t>(from, count, to);
-  case DType::U32: return widenPlain<uint32_t>(from, count, to);
-  case DType::U64: return widenPlain<uint64_t>(from, count, to);
-  case DType::C64: return widenComplex<float>(from, count, to);
-  case DType::C128: return widenComplex<double>(from, count, to);
+  case DType::F16:
+    return widenBy<uint16_t>(from, count, to, decodeF16);
+  case DType::BF16:
+    return widenBy<uint16_t>(from, count, to, decodeBF16);
+  case DType::F32:
+    return widenPlain<float>(from, count, to);
+  case DType::F64:
+    return widenPlain<double>(from, count, to);
+  case DType::F8E4M3FN:
+    return widenBy<uint8_t>(from, count, to, decodeByte<kF8E4M3FN>);
+  case DType::F8E4M3FNUZ:
+    return widenBy<uint8_t>(from, count, to, decodeByte<kF8E4M3FNUZ>);
+  case DType::F8E5M2:
+    return widenBy<uint8_t>(from, count, to, decodeByte<kF8E5M2>);
+  case DType::F8E5M2FNUZ:
+    return widenBy<uint8_t>(from, count, to, decodeByte<kF8E5M2FNUZ>);
+  case DType::F8E8M0FNU:
+    return widenBy<uint8_t>(from, count, to, decodeE8M0);
+  case DType::F4E2M1FN:
+    return widenBy<uint8_t>(from, count, to, decodeByte<kF4E2M1FN>);
+  case DType::I2:
+  case DType::I4:
+  case DType::I8:
+    return widenPlain<int8_t>(from, count, to);
+  case DType::I16:
+    return widenPlain<int16_t>(from, count, to);
+  case DType::I32:
+    return widenPlain<int32_t>(from, count, to);
+  case DType::I64:
+    return widenPlain<int64_t>(from, count, to);
+  case DType::U2:
+  case DType::U4:
+  case DType::U8:
+    return widenPlain<uint8_t>(from, count, to);
+  case DType::Bool:
+    return widenBy<uint8_t>(from, count, to, [](uint8_t x) { return x != 0; });
+  case DType::U16:
+    return widenPlain<uint16_t>(from, count, to);
+  case DType::U32:
+    return widenPlain<uint32_t>(from, count, to);
+  case DType::U64:
+    return widenPlain<uint64_t>(from, count, to);
+  case DType::C64:
+    return widenComplex<float>(from, count, to);
+  case DType::C128:
+    return widenComplex<double>(from, count, to);
   }
 }
 
 template <typename W>
 void narrow(DType type, const W *from, int64_t count, char *to, bool saturate) {
   switch (type) {
-  case DType::F16: return narrowFloat<kF16, uint16_t>(from, count, to, false);
-  case DType::BF16: return narrowFloat<kBF16, uint16_t>(from, count, to, false);
+  case DType::F16:
+    return narrowFloat<kF16, uint16_t>(from, count, to, false);
+  case DType::BF16:
+    return narrowFloat<kBF16, uint16_t>(from, count, to, false);
   case DType::F32:
     return narrowBy<float>(from, count, to, [](W x) { return asReal(x); });
   case DType::F64:
     return narrowBy<double>(from, count, to, [](W x) { return asDouble(x); });
-  case DType::F8E4M3FN: return narrowFloat<kF8E4M3FN, uint8_t>(from, count, to, saturate);
-  case DType::F8E4M3FNUZ: return narrowFloat<kF8E4M3FNUZ, uint8_t>(from, count, to, saturate);
-  case DType::F8E5M2: return narrowFloat<kF8E5M2, uint8_t>(from, count, to, saturate);
-  case DType::F8E5M2FNUZ: return narrowFloat<kF8E5M2FNUZ, uint8_t>(from, count, to, saturate);
+  case DType::F8E4M3FN:
+    return narrowFloat<kF8E4M3FN, uint8_t>(from, count, to, saturate);
+  case DType::F8E4M3FNUZ:
+    return narrowFloat<kF8E4M3FNUZ, uint8_t>(from, count, to, saturate);
+  case DType::F8E5M2:
+    return narrowFloat<kF8E5M2, uint8_t>(from, count, to, saturate);
+  case DType::F8E5M2FNUZ:
+    return narrowFloat<kF8E5M2FNUZ, uint8_t>(from, count, to, saturate);
   case DType::F8E8M0FNU:
-    return narrowBy<uint8_t>(from, count, to,
-                             [=](W x) { return encodeE8M0(asReal(x), saturate); });
-  case DType::F4E2M1FN: return narrowFloat<kF4E2M1FN, uint8_t>(from, count, to, true);
+    return narrowBy<uint8_t>(from, count, to, [=](W x) { return encodeE8M0(asReal(x), saturate); });
+  case DType::F4E2M1FN:
+    return narrowFloat<kF4E2M1FN, uint8_t>(from, count, to, true);
   case DType::I2:
     return narrowBy<int8_t>(from, count, to, [](W x) { return asSmallSigned<2>(x); });
   case DType::I4:
     return narrowBy<int8_t>(from, count, to, [](W x) { return asSmallSigned<4>(x); });
-  case DType::I8: return narrowInteger<int8_t>(from, count, to);
-  case DType::I16: return narrowInteger<int16_t>(from, count, to);
-  case DType::I32: return narrowInteger<int32_t>(from, count, to);
-  case DType::I64: return narrowInteger<int64_t>(from, count, to);
+  case DType::I8:
+    return narrowInteger<int8_t>(from, count, to);
+  case DType::I16:
+    return narrowInteger<int16_t>(from, count, to);
+  case DType::I32:
+    return narrowInteger<int32_t>(from, count, to);
+  case DType::I64:
+    return narrowInteger<int64_t>(from, count, to);
   case DType::U2:
     return narrowBy<uint8_t>(from, count, to, [](W x) { return asSmallUnsigned<2>(x); });
   case DType::U4:
     return narrowBy<uint8_t>(from, count, to, [](W x) { return asSmallUnsigned<4>(x); });
-  case DType::U8: return narrowInteger<uint8_t>(from, count, to);
-  case DType::U16: return narrowInteger<uint16_t>(from, count, to);
-  case DType::U32: return narrowInteger<uint32_t>(from, count, to);
-  case DType::U64: return narrowInteger<uint64_t>(from, count, to);
+  case DType::U8:
+    return narrowInteger<uint8_t>(from, count, to);
+  case DType::U16:
+    return narrowInteger<uint16_t>(from, count, to);
+  case DType::U32:
+    return narrowInteger<uint32_t>(from, count, to);
+  case DType::U64:
+    return narrowInteger<uint64_t>(from, count, to);
   case DType::Bool:
     return narrowBy<uint8_t>(from, count, to, [](W x) { return x != W(0) ? 1 : 0; });
-  case DType::C64: return narrowComplex<float>(from, count, to);
-  case DType::C128: return narrowComplex<double>(from, count, to);
+  case DType::C64:
+    return narrowComplex<float>(from, count, to);
+  case DType::C128:
+    return narrowComplex<double>(from, count, to);
   }
 }
 

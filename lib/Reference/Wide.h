@@ -57,11 +57,16 @@ struct Bytes16 {
 };
 template <typename F> decltype(auto) withBytes(unsigned bytes, F &&f) {
   switch (bytes) {
-  case 1: return f.template operator()<uint8_t>();
-  case 2: return f.template operator()<uint16_t>();
-  case 4: return f.template operator()<uint32_t>();
-  case 8: return f.template operator()<uint64_t>();
-  default: return f.template operator()<Bytes16>();
+  case 1:
+    return f.template operator()<uint8_t>();
+  case 2:
+    return f.template operator()<uint16_t>();
+  case 4:
+    return f.template operator()<uint32_t>();
+  case 8:
+    return f.template operator()<uint64_t>();
+  default:
+    return f.template operator()<Bytes16>();
   }
 }
 

@@ -14,8 +14,8 @@ static Tensor dot(const Tensor &lhs, const Tensor &rhs, const std::string &lhsBa
   };
   return result("dot", {lhs, rhs},
                 "lhs_batch = " + list(lhsBatch) + ", rhs_batch = " + list(rhsBatch) +
-                    ", lhs_contract = " + list(lhsContract) + ", rhs_contract = " +
-                    list(rhsContract),
+                    ", lhs_contract = " + list(lhsContract) +
+                    ", rhs_contract = " + list(rhsContract),
                 typeText(type, shape));
 }
 
@@ -30,8 +30,7 @@ TEST_CASE("dot: matrices, batches, transposed and contracted axes") {
   Tensor c = counting(DType::F32, {2, 2, 2});
   checkReals(dot(c, c, "0", "0", "2", "1", DType::F32, {2, 2, 2}), {2, 3, 6, 11, 46, 55, 66, 79});
   // The batch axis in the middle on one side.
-  checkReals(dot(c, c, "1", "0", "2", "1", DType::F32, {2, 2, 2}),
-             {2, 3, 22, 31, 46 - 20, 31, 66, 79});
+  checkReals(dot(c, c, "1", "0", "2", "1", DType::F32, {2, 2, 2}), {2, 3, 10, 19, 26, 31, 66, 79});
 }
 
 TEST_CASE("dot: types") {
@@ -49,7 +48,8 @@ TEST_CASE("dot: types") {
 }
 
 TEST_CASE("dot: blocked products of every remainder") {
-  for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>(5, 17, 300), {33, 600, 257}, {1, 1, 1000}}) {
+  for (auto [m, n, k] :
+       {std::tuple<int64_t, int64_t, int64_t>(5, 17, 300), {33, 600, 257}, {1, 1, 1000}}) {
     std::vector<double> a(m * k), b(k * n), c(m * n);
     for (size_t i = 0; i < a.size(); ++i)
       a[i] = static_cast<double>(i * 7 % 23) - 11;
@@ -105,15 +105,19 @@ TEST_CASE("conv: channels, groups and layouts") {
   checkReals(Conv{.last = true}(f32({1, 3, 2}, {1, 10, 2, 20, 3, 30}),
                                 f32({2, 2, 1}, {1, 1, 1, -1}), DType::F32, {1, 3, 2}),
              {11, -9, 22, -18, 33, -27});
-  checkIntegers(Conv{}(ints(DType::U8, {1, 1, 2}, {255, 255}), ints(DType::I8, {1, 1, 2}, {-128, 1}),
-                       DType::I32, {1, 1, 1}),
+  checkIntegers(Conv{}(ints(DType::U8, {1, 1, 2}, {255, 255}),
+                       ints(DType::I8, {1, 1, 2}, {-128, 1}), DType::I32, {1, 1, 1}),
                 {255 * -127});
 }
 
 TEST_CASE("conv: two axes against the definition") {
   Tensor x = counting(DType::F32, {2, 4, 7, 6}), w = counting(DType::F32, {6, 2, 3, 2});
-  Tensor y = Conv{.strides = "2, 1", .dilations = "1, 2", .inputDilation = "1, 1", .low = "1, 0",
-                  .high = "1, 2", .groups = 2}(x, w, DType::F32, {2, 6, 4, 6});
+  Tensor y = Conv{.strides = "2, 1",
+                  .dilations = "1, 2",
+                  .inputDilation = "1, 1",
+                  .low = "1, 0",
+                  .high = "1, 2",
+                  .groups = 2}(x, w, DType::F32, {2, 6, 4, 6});
   auto at = [&](int64_t n, int64_t c, int64_t i, int64_t j) {
     bool inside = i >= 0 && i < 7 && j >= 0 && j < 6;
     return inside ? static_cast<double>(((n * 4 + c) * 7 + i) * 6 + j) : 0.0;
@@ -160,8 +164,9 @@ TEST_CASE("fft of any length against the definition, and back") {
       for (int64_t k = 0; k < n; ++k) {
         std::complex<double> sum = 0;
         for (int64_t j = 0; j < n; ++j)
-          sum += x[row * n + j] * std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) /
-                                                      static_cast<double>(n));
+          sum += x[row * n + j] *
+                 std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) /
+                                     static_cast<double>(n));
         worst = std::max(worst, std::abs(sum - out.complex(row * n + k)));
         worst = std::max(worst, std::abs(x[row * n + k] - back.complex(row * n + k)));
       }

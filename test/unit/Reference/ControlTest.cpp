@@ -1,4 +1,5 @@
 #include "Fixture.h"
+#include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Error.h"
 
 using namespace tcc;
@@ -50,7 +51,7 @@ TEST_CASE("the observer sees every result of every turn") {
   options.observer = [&](mlir::OpResult result, const Tensor &value) {
     seen.push_back(result.getOwner()->getName().getStringRef().str() + shapeText(value.shape()));
   };
-  run(kDoubling, {Tensor::ofIndex(2), f32({1}, {5})}, {}, options);
+  run(kDoubling, {Tensor::ofIndex(2), f32({1}, {5})}, {}, &options);
   CHECK(seen == std::vector<std::string>{"arith.constant[]", "arith.constant[]", "arith.cmpi[]",
                                          "prim.concat[2]", "arith.addi[]", "arith.cmpi[]",
                                          "prim.concat[4]", "arith.addi[]", "arith.cmpi[]",
@@ -63,11 +64,21 @@ TEST_CASE("host arithmetic") {
     int64_t a, b, want;
   };
   const std::vector<Row> rows = {
-      {"addi", 2, 3, 5},         {"subi", 2, 3, -1},       {"muli", -4, 3, -12},
-      {"divsi", -7, 2, -3},      {"floordivsi", -7, 2, -4}, {"ceildivsi", -7, 2, -3},
-      {"ceildivsi", 7, 2, 4},    {"floordivsi", 7, -2, -4}, {"remsi", -7, 2, -1},
-      {"maxsi", -7, 2, 2},       {"minsi", -7, 2, -7},      {"andi", 12, 10, 8},
-      {"ori", 12, 10, 14},       {"xori", 12, 10, 6},       {"divsi", INT64_MIN, -1, INT64_MIN},
+      {"addi", 2, 3, 5},
+      {"subi", 2, 3, -1},
+      {"muli", -4, 3, -12},
+      {"divsi", -7, 2, -3},
+      {"floordivsi", -7, 2, -4},
+      {"ceildivsi", -7, 2, -3},
+      {"ceildivsi", 7, 2, 4},
+      {"floordivsi", 7, -2, -4},
+      {"remsi", -7, 2, -1},
+      {"maxsi", -7, 2, 2},
+      {"minsi", -7, 2, -7},
+      {"andi", 12, 10, 8},
+      {"ori", 12, 10, 14},
+      {"xori", 12, 10, 6},
+      {"divsi", INT64_MIN, -1, INT64_MIN},
       {"addi", INT64_MAX, 1, INT64_MIN},
   };
   for (const Row &row : rows)
@@ -80,7 +91,8 @@ TEST_CASE("host arithmetic") {
 }
 
 TEST_CASE("host conversions, comparisons and floats") {
-  auto outputs = run(R"(func.func @main(%a: index, %f: f64) -> (i64, i1, i1, index, f64, i64, i32, i64, i1) {
+  auto outputs =
+      run(R"(func.func @main(%a: index, %f: f64) -> (i64, i1, i1, index, f64, i64, i32, i64, i1) {
     %0 = arith.index_cast %a : index to i64
     %1 = arith.cmpi sgt, %0, %0 : i64
     %2 = arith.cmpi ult, %a, %a : index
@@ -93,7 +105,7 @@ TEST_CASE("host conversions, comparisons and floats") {
     %8 = arith.cmpf olt, %f, %4 : f64
     return %0, %1, %2, %3, %4, %5, %6, %7, %8 : i64, i1, i1, index, f64, i64, i32, i64, i1
   })",
-                     {Tensor::ofIndex((int64_t(1) << 32) + 7), reals(DType::F64, {}, {1.5})});
+          {Tensor::ofIndex((int64_t(1) << 32) + 7), reals(DType::F64, {}, {1.5})});
   Integers want = {(int64_t(1) << 32) + 7, 0, 0, (int64_t(1) << 32) + 7, 2, 2, 7, -1, 1};
   for (size_t i = 0; i < want.size(); ++i)
     CHECK(outputs[i].integer(0) == want[i]);
@@ -122,9 +134,9 @@ TEST_CASE("inputs are checked") {
   })";
   CHECK(errorOf(text, {}) == "@main takes 1 inputs, not 0");
   CHECK(errorOf(text, {f32({3, 1}, {1, 2, 3})}) ==
-        "input 0 is f32[3, 1] where 'tensor<2x?xf32>' is expected");
+        "input 0 is f32[3, 1] where tensor<2x?xf32> is expected");
   CHECK(errorOf(text, {i64({2, 1}, {1, 2})}) ==
-        "input 0 is i64[2, 1] where 'tensor<2x?xf32>' is expected");
+        "input 0 is i64[2, 1] where tensor<2x?xf32> is expected");
   checkReals(run(text, {f32({2, 1}, {1, 2})})[0], {1, 2});
 }
 

@@ -35,7 +35,8 @@ TEST_CASE("float to integer truncates and clamps, NaN is 0") {
 }
 
 TEST_CASE("integers wrap into narrower ones") {
-  checkIntegers(castTo(ints(DType::I32, {4}, {300, -300, 128, -1}), DType::I8), {44, -44, -128, -1});
+  checkIntegers(castTo(ints(DType::I32, {4}, {300, -300, 128, -1}), DType::I8),
+                {44, -44, -128, -1});
   checkIntegers(castTo(ints(DType::I64, {3}, {-1, 16, 9}), DType::U4), {15, 0, 9});
   checkIntegers(castTo(ints(DType::I64, {3}, {-1, 8, 7}), DType::I4), {-1, -8, 7});
   checkIntegers(castTo(ints(DType::U8, {2}, {200, 7}), DType::I8), {-56, 7});
@@ -62,18 +63,24 @@ TEST_CASE("narrow floats: saturating and not") {
   };
   // The last is -0.3 at the type's spacing.
   const std::vector<Row> rows = {
-      {DType::F8E4M3FN, {448, 448, 448, 448, -448, kNaN, 0, -0.3125},
+      {DType::F8E4M3FN,
+       {448, 448, 448, 448, -448, kNaN, 0, -0.3125},
        {448, kNaN, kNaN, kNaN, kNaN, kNaN, 0, -0.3125}},
-      {DType::F8E4M3FNUZ, {240, 240, 240, 240, -240, kNaN, 0, -0.3125},
+      {DType::F8E4M3FNUZ,
+       {240, 240, 240, 240, -240, kNaN, 0, -0.3125},
        {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0, -0.3125}},
-      {DType::F8E5M2, {448, 448, 57344, 57344, -57344, kNaN, 0, -0.3125},
+      {DType::F8E5M2,
+       {448, 448, 57344, 57344, -57344, kNaN, 0, -0.3125},
        {448, 448, kInf, kInf, -kInf, kNaN, 0, -0.3125}},
-      {DType::F8E5M2FNUZ, {448, 448, 57344, 57344, -57344, kNaN, 0, -0.3125},
+      {DType::F8E5M2FNUZ,
+       {448, 448, 57344, 57344, -57344, kNaN, 0, -0.3125},
        {448, 448, kNaN, kNaN, kNaN, kNaN, 0, -0.3125}},
       {DType::F4E2M1FN, {6, 6, 6, 6, -6, 0, 0, -0.5}, {6, 6, 6, 6, -6, 0, 0, -0.5}},
-      {DType::F8E8M0FNU, {512, 512, 0x1p30, kNaN, kNaN, kNaN, 0x1p-30, 0.25},
+      {DType::F8E8M0FNU,
+       {512, 512, 0x1p30, kNaN, kNaN, kNaN, 0x1p-30, 0.25},
        {512, 512, 0x1p30, kNaN, kNaN, kNaN, 0x1p-30, 0.25}},
-      {DType::F16, {460, 470, kInf, kInf, -kInf, kNaN, 0, -0.300048828125},
+      {DType::F16,
+       {460, 470, kInf, kInf, -kInf, kNaN, 0, -0.300048828125},
        {460, 470, kInf, kInf, -kInf, kNaN, 0, -0.300048828125}},
   };
   for (const Row &row : rows) {
@@ -126,9 +133,9 @@ TEST_CASE("comparisons") {
 
 TEST_CASE("select and complex parts") {
   Tensor condition = ints(DType::Bool, {3}, {1, 0, 1});
-  checkIntegers(result("select", {condition, i64({3}, {1, 2, 3}), i64({3}, {4, 5, 6})}, "",
-                       "tensor<3xi64>"),
-                {1, 5, 3});
+  checkIntegers(
+      result("select", {condition, i64({3}, {1, 2, 3}), i64({3}, {4, 5, 6})}, "", "tensor<3xi64>"),
+      {1, 5, 3});
   Tensor c = result("complex", {f32({2}, {1, 2}), f32({2}, {3, 4})}, "", "tensor<2xcomplex<f32>>");
   CHECK(c.complex(1) == std::complex<double>(2, 4));
   checkReals(result("real", c, "", "tensor<2xf32>"), {1, 2});

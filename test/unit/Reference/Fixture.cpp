@@ -3,6 +3,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Reference/Interpreter.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>
@@ -27,22 +28,23 @@ Tensor counting(DType type, const Shape &shape) {
 
 std::string typeText(DType type, llvm::ArrayRef<int64_t> shape) {
   std::string text;
-  llvm::raw_string_ostream(text)
-      << mlir::RankedTensorType::get(shape, prim::elementType(&context(), type));
+  llvm::raw_string_ostream(text) << mlir::RankedTensorType::get(
+      shape, prim::elementType(&context(), type));
   return text;
 }
 
 llvm::Expected<std::vector<Tensor>> tryRun(llvm::StringRef module, llvm::ArrayRef<Tensor> inputs,
                                            const WeightTable &weights,
-                                           const EvaluateOptions &options) {
+                                           const EvaluateOptions *options) {
   INFO(module.str());
   auto parsed = mlir::parseSourceString<mlir::ModuleOp>(module, &context());
   REQUIRE(parsed);
-  return evaluate(parsed->lookupSymbol<mlir::func::FuncOp>("main"), inputs, weights, options);
+  return evaluate(parsed->lookupSymbol<mlir::func::FuncOp>("main"), inputs, weights,
+                  options ? *options : EvaluateOptions());
 }
 
 std::vector<Tensor> run(llvm::StringRef module, llvm::ArrayRef<Tensor> inputs,
-                        const WeightTable &weights, const EvaluateOptions &options) {
+                        const WeightTable &weights, const EvaluateOptions *options) {
   auto outputs = tryRun(module, inputs, weights, options);
   if (!outputs)
     FAIL(llvm::toString(outputs.takeError()));
@@ -89,8 +91,8 @@ Tensor result(llvm::StringRef op, llvm::ArrayRef<Tensor> operands, llvm::StringR
   return results(op, operands, attributes, resultType).front();
 }
 
-std::string failure(llvm::StringRef op, llvm::ArrayRef<Tensor> operands,
-                    llvm::StringRef attributes, std::string resultType) {
+std::string failure(llvm::StringRef op, llvm::ArrayRef<Tensor> operands, llvm::StringRef attributes,
+                    std::string resultType) {
   return errorOf(moduleText(op, operands, attributes, resultType), operands);
 }
 
@@ -100,9 +102,8 @@ void checkReals(const Tensor &have, const Reals &want, double tolerance) {
   for (size_t i = 0; i < want.size(); ++i) {
     INFO("element " << i << ": have " << values[i] << ", want " << want[i]);
     bool same = std::isnan(want[i]) ? std::isnan(values[i])
-                                    : values[i] == want[i] ||
-                                          std::fabs(values[i] - want[i]) <=
-                                              tolerance * std::fabs(want[i]);
+                                    : values[i] == want[i] || std::fabs(values[i] - want[i]) <=
+                                                                  tolerance * std::fabs(want[i]);
     CHECK(same);
   }
 }

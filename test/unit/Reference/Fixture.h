@@ -1,11 +1,15 @@
 // Evaluates prim operators from their text form.
 #pragma once
 #include "catch2/catch.hpp"
-#include "tcc/Reference/Interpreter.h"
+#include "tcc/Reference/Tensor.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>
 #include <limits>
+
+namespace tcc::reference {
+struct EvaluateOptions;
+}
 
 namespace tcc::reference::testing {
 
@@ -36,10 +40,10 @@ std::string typeText(DType type, llvm::ArrayRef<int64_t> shape);
 /// Runs the function @main of `module`.
 llvm::Expected<std::vector<Tensor>> tryRun(llvm::StringRef module, llvm::ArrayRef<Tensor> inputs,
                                            const WeightTable &weights = {},
-                                           const EvaluateOptions &options = {});
+                                           const EvaluateOptions *options = nullptr);
 /// The same where it must succeed, and where it must fail.
 std::vector<Tensor> run(llvm::StringRef module, llvm::ArrayRef<Tensor> inputs,
-                        const WeightTable &weights = {}, const EvaluateOptions &options = {});
+                        const WeightTable &weights = {}, const EvaluateOptions *options = nullptr);
 std::string errorOf(llvm::StringRef module, llvm::ArrayRef<Tensor> inputs,
                     const WeightTable &weights = {});
 
@@ -50,8 +54,8 @@ std::vector<Tensor> results(llvm::StringRef op, llvm::ArrayRef<Tensor> operands,
 /// One operator with one result, by default of the first operand's type.
 Tensor result(llvm::StringRef op, llvm::ArrayRef<Tensor> operands, llvm::StringRef attributes = "",
               std::string resultType = "");
-std::string failure(llvm::StringRef op, llvm::ArrayRef<Tensor> operands,
-                    llvm::StringRef attributes, std::string resultType);
+std::string failure(llvm::StringRef op, llvm::ArrayRef<Tensor> operands, llvm::StringRef attributes,
+                    std::string resultType);
 
 /// Values equal within `tolerance` (relative), NaN to NaN.
 void checkReals(const Tensor &have, const Reals &want, double tolerance = 0);

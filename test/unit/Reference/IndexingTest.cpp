@@ -10,8 +10,8 @@ TEST_CASE("take") {
                 {8, 9, 10, 11, 0, 1, 2, 3});
   checkIntegers(result("take", {x, i64({2, 1}, {1, 3})}, "axis = 1 : i64", "tensor<3x2x1xf32>"),
                 {1, 3, 5, 7, 9, 11});
-  checkIntegers(
-      result("take", {x, ints(DType::I32, {}, {1})}, "axis = 1 : i64", "tensor<3xf32>"), {1, 5, 9});
+  checkIntegers(result("take", {x, ints(DType::I32, {}, {1})}, "axis = 1 : i64", "tensor<3xf32>"),
+                {1, 5, 9});
   // Out of range is clamped.
   checkIntegers(result("take", {i64({3}, {5, 6, 7}), i64({3}, {9, -4, 1})}, "axis = 0 : i64",
                        "tensor<3xi64>"),
@@ -35,12 +35,12 @@ TEST_CASE("gather_nd") {
   checkIntegers(result("gather_nd", {x, i64({2, 2}, {0, 1, 1, 2})}, "batch_dims = 0 : i64",
                        "tensor<2x2xf32>"),
                 {2, 3, 10, 11});
-  checkIntegers(result("gather_nd", {x, i64({2, 1}, {1, 0})}, "batch_dims = 1 : i64",
-                       "tensor<2x2xf32>"),
-                {2, 3, 6, 7});
-  checkIntegers(result("gather_nd", {x, i64({1, 3}, {1, 9, -1})}, "batch_dims = 0 : i64",
-                       "tensor<1xf32>"),
-                {10});
+  checkIntegers(
+      result("gather_nd", {x, i64({2, 1}, {1, 0})}, "batch_dims = 1 : i64", "tensor<2x2xf32>"),
+      {2, 3, 6, 7});
+  checkIntegers(
+      result("gather_nd", {x, i64({1, 3}, {1, 9, -1})}, "batch_dims = 0 : i64", "tensor<1xf32>"),
+      {10});
 }
 
 TEST_CASE("scatter_along") {
@@ -57,8 +57,7 @@ TEST_CASE("scatter_along") {
                 {11, 2, 23, 4, 75, 6});
   checkIntegers(scatter("mul", i64({1, 3}, {1, 1, 0}), i64({1, 3}, {10, 20, 30}), 0),
                 {1, 2, 90, 40, 100, 6});
-  checkIntegers(scatter("max", i64({1, 2}, {0, 0}), i64({1, 2}, {10, 20}), 1),
-                {20, 2, 3, 4, 5, 6});
+  checkIntegers(scatter("max", i64({1, 2}, {0, 0}), i64({1, 2}, {10, 20}), 1), {20, 2, 3, 4, 5, 6});
   checkIntegers(scatter("min", i64({1, 2}, {0, 9}), i64({1, 2}, {-1, 20}), 1),
                 {-1, 2, 3, 4, 5, 6}); // writes past the end are dropped
   CHECK(failure("scatter_along", {x, i64({3, 1}, {0, 0, 0}), i64({3, 1}, {1, 1, 1})},
@@ -109,8 +108,7 @@ TEST_CASE("non_max_suppression") {
   checkIntegers(suppress(boxes, 2, 0, false), {0, 0, 3, 0, 0, 0});
   checkIntegers(suppress(boxes, 3, 0.4, false), {0, 0, 3, 0, 0, 0});
   checkShape(suppress(boxes, 0, 0, false), {0, 3});
-  Tensor centered =
-      f32({1, 6, 4}, {0.5, 0.5,  1, 1, 0.5, 0.6,  1, 1, 0.5, 0.4,   1, 1,
-                      0.5, 10.5, 1, 1, 0.5, 10.6, 1, 1, 0.5, 100.5, 1, 1});
+  Tensor centered = f32({1, 6, 4}, {0.5, 0.5,  1, 1, 0.5, 0.6,  1, 1, 0.5, 0.4,   1, 1,
+                                    0.5, 10.5, 1, 1, 0.5, 10.6, 1, 1, 0.5, 100.5, 1, 1});
   checkIntegers(suppress(centered, 3, 0, true), {0, 0, 3, 0, 0, 0, 0, 0, 5});
 }

@@ -105,9 +105,9 @@ TEST_CASE("pool") {
                  const std::string &high, const Shape &shape, bool last = false) {
     return result("pool", x,
                   "kind = #prim<reduce_kind " + kind + ">, window = array<i64: " + window +
-                      ">, strides = array<i64: " + strides + ">, dilations = array<i64: " +
-                      dilations + ">, low = array<i64: " + low + ">, high = array<i64: " + high +
-                      ">" + (last ? ", channels_last = true" : ""),
+                      ">, strides = array<i64: " + strides +
+                      ">, dilations = array<i64: " + dilations + ">, low = array<i64: " + low +
+                      ">, high = array<i64: " + high + ">" + (last ? ", channels_last = true" : ""),
                   typeText(x.dtype(), shape));
   };
   Tensor x = counting(DType::F32, {1, 1, 4, 4});
@@ -123,7 +123,7 @@ TEST_CASE("pool") {
              {kInf, 5, 5, kInf});
   Tensor last = f32({1, 4, 2}, {0, 10, 1, 11, 2, 12, 3, 13});
   checkReals(pool("max", last, "2", "2", "1", "0", "0", {1, 2, 2}, true), {1, 11, 3, 13});
-  checkIntegers(pool("max", ints(DType::U8, {1, 1, 4}, {1, 200, 3, 4}), "2", "2", "1", "0", "0",
-                     {1, 1, 2}),
-                {200, 4});
+  checkIntegers(
+      pool("max", ints(DType::U8, {1, 1, 4}, {1, 200, 3, 4}), "2", "2", "1", "0", "0", {1, 1, 2}),
+      {200, 4});
 }

@@ -45,7 +45,8 @@ TEST_CASE("top_k") {
   checkReals(bottom[0], {1, 2, 5, 0, 3, 4});
   checkIntegers(bottom[1], {0, 3, 1, 3, 1, 0});
   checkIntegers(topK(i64({2, 2}, {1, 4, 3, 2}), 0, true, {1, 2})[0], {3, 4});
-  const char *text = R"(func.func @main(%x: tensor<4xf32>, %k: index) -> (tensor<?xf32>, tensor<?xi64>) {
+  const char *text =
+      R"(func.func @main(%x: tensor<4xf32>, %k: index) -> (tensor<?xf32>, tensor<?xi64>) {
     %v, %i = prim.top_k %x k %k axis 0 {largest = true} : (tensor<4xf32>, index) -> (tensor<?xf32>, tensor<?xi64>)
     return %v, %i : tensor<?xf32>, tensor<?xi64>
   })";

@@ -75,8 +75,8 @@ TEST_CASE("rounding to narrow floats agrees with LLVM's") {
       for (double x : {a, middle, std::nextafter(middle, a), std::nextafter(middle, b), a * 1.01})
         check(x);
     }
-    for (double x : {1e-300, -1e-300, 0.0, -0.0, kInf, -kInf, 1e300, 464.0, 465.0, 65519.99, 65520.0,
-                     61439.0, 61440.0, 248.0, 247.9, 0x1.ffp127, 0x1.fefp127})
+    for (double x : {1e-300, -1e-300, 0.0, -0.0, kInf, -kInf, 1e300, 464.0, 465.0, 65519.99,
+                     65520.0, 61439.0, 61440.0, 248.0, 247.9, 0x1.ffp127, 0x1.fefp127})
       check(x);
     CHECK(wrong == 0);
   }
@@ -88,10 +88,10 @@ TEST_CASE("sub-byte types are packed low bits first") {
     std::vector<uint8_t> packed;
     Integers values;
   };
-  for (const Row &row : {Row{DType::I4, {0x2f, 0x08}, {-1, 2, -8}},
-                         Row{DType::U4, {0x2f, 0x08}, {15, 2, 8}},
-                         Row{DType::I2, {0b11100100, 0b10}, {0, 1, -2, -1, -2}},
-                         Row{DType::U2, {0b11100100, 0b10}, {0, 1, 2, 3, 2}}}) {
+  for (const Row &row :
+       {Row{DType::I4, {0x2f, 0x08}, {-1, 2, -8}}, Row{DType::U4, {0x2f, 0x08}, {15, 2, 8}},
+        Row{DType::I2, {0b11100100, 0b10}, {0, 1, -2, -1, -2}},
+        Row{DType::U2, {0b11100100, 0b10}, {0, 1, 2, 3, 2}}}) {
     INFO(dtypeName(row.type).str());
     std::vector<char> bytes(row.packed.begin(), row.packed.end());
     auto count = static_cast<int64_t>(row.values.size());
@@ -121,14 +121,12 @@ TEST_CASE("impossible shapes are errors") {
   CHECK(!elementCount({INT64_MAX, 2}));
   CHECK(elementCount({INT64_MAX / 16, 0}) == 0);
   CHECK(elementCount({}) == 1);
-  auto huge = Tensor::allocate(DType::F32, {1 << 30, 1 << 30});
+  auto huge = Tensor::allocate(DType::F32, {1 << 25, 1 << 25});
   REQUIRE(!huge);
-  CHECK(llvm::toString(huge.takeError()) ==
-        "no memory for a tensor of shape [1073741824, 1073741824]");
+  CHECK(llvm::toString(huge.takeError()) == "no memory for a tensor of shape [33554432, 33554432]");
   auto wrong = Tensor::fromPacked(DType::F32, {2}, {0, 0});
   REQUIRE(!wrong);
-  CHECK(llvm::toString(wrong.takeError()) ==
-        "a tensor of f32 and shape [2] has 8 bytes, not 2");
+  CHECK(llvm::toString(wrong.takeError()) == "a tensor of f32 and shape [2] has 8 bytes, not 2");
 }
 
 TEST_CASE("splats") {

@@ -7,8 +7,8 @@ using namespace tcc::reference::testing;
 
 TEST_CASE("constants of every kind of element") {
   auto constant = [](const std::string &value, const std::string &type) {
-    return run("func.func @main() -> " + type + " {\n  %0 = prim.constant dense<" + value + "> : " +
-                   type + "\n  return %0 : " + type + "\n}",
+    return run("func.func @main() -> " + type + " {\n  %0 = prim.constant dense<" + value +
+                   "> : " + type + "\n  return %0 : " + type + "\n}",
                {})
         .front();
   };
@@ -22,7 +22,8 @@ TEST_CASE("constants of every kind of element") {
   checkIntegers(constant("true", "tensor<10xi1>"), Integers(10, 1));
   checkIntegers(constant("-3", "tensor<4xi64>"), {-3, -3, -3, -3});
   checkIntegers(constant("5", "tensor<i16>"), {5});
-  CHECK(constant("[(1.0, 2.0)]", "tensor<1xcomplex<f32>>").complex(0) == std::complex<double>(1, 2));
+  CHECK(constant("[(1.0, 2.0)]", "tensor<1xcomplex<f32>>").complex(0) ==
+        std::complex<double>(1, 2));
   CHECK(constant("(1.0, 2.0)", "tensor<3xcomplex<f64>>").complex(2) == std::complex<double>(1, 2));
   CHECK(constant("", "tensor<0xf32>").elements() == 0);
 }
@@ -31,7 +32,8 @@ TEST_CASE("iota, dim, from_elements, extract") {
   checkIntegers(result("iota", {}, "axis = 1 : i64", "tensor<2x3xi32>"), {0, 1, 2, 0, 1, 2});
   checkIntegers(result("iota", {}, "axis = 0 : i64", "tensor<2x3xui8>"), {0, 0, 0, 1, 1, 1});
   checkReals(result("iota", {}, "axis = 0 : i64", "tensor<3xf16>"), {0, 1, 2});
-  auto outputs = run(R"(func.func @main(%n: index) -> (tensor<?x2xi64>, index, tensor<3xf32>, index) {
+  auto outputs =
+      run(R"(func.func @main(%n: index) -> (tensor<?x2xi64>, index, tensor<3xf32>, index) {
     %0 = prim.iota 0 sizes(%n) : tensor<?x2xi64>
     %d = prim.dim %0, 0 : tensor<?x2xi64>
     %f = arith.constant 2.5 : f32
@@ -40,7 +42,7 @@ TEST_CASE("iota, dim, from_elements, extract") {
     %x = prim.extract %e[1] : (tensor<3xf32>) -> index
     return %0, %d, %e, %x : tensor<?x2xi64>, index, tensor<3xf32>, index
   })",
-                     {Tensor::ofIndex(3)});
+          {Tensor::ofIndex(3)});
   checkIntegers(outputs[0], {0, 0, 1, 1, 2, 2});
   checkIntegers(outputs[1], {3});
   checkReals(outputs[2], {3, 2.5, 1});
@@ -97,9 +99,9 @@ TEST_CASE("transposes of any order and width") {
 }
 
 TEST_CASE("broadcast") {
-  checkIntegers(result("broadcast", i64({2, 1}, {1, 2}), "axes = array<i64: 0, 2>",
-                       "tensor<2x2x3xi64>"),
-                {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2});
+  checkIntegers(
+      result("broadcast", i64({2, 1}, {1, 2}), "axes = array<i64: 0, 2>", "tensor<2x2x3xi64>"),
+      {1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2});
   checkIntegers(result("broadcast", i64({}, {7}), "axes = array<i64>", "tensor<2x2xi64>"),
                 {7, 7, 7, 7});
   std::string error = errorOf(R"(func.func @main(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
@@ -175,8 +177,9 @@ TEST_CASE("concat and reverse") {
   checkIntegers(result("concat", {a, b}, "axis = 1 : i64", "tensor<2x3xi64>"), {1, 3, 4, 2, 5, 6});
   checkIntegers(result("concat", {b, b}, "axis = 0 : i64", "tensor<4x2xi64>"),
                 {3, 4, 5, 6, 3, 4, 5, 6});
-  checkIntegers(result("concat", {i64({0}, {}), i64({2}, {1, 2})}, "axis = 0 : i64", "tensor<2xi64>"),
-                {1, 2});
+  checkIntegers(
+      result("concat", {i64({0}, {}), i64({2}, {1, 2})}, "axis = 0 : i64", "tensor<2xi64>"),
+      {1, 2});
   checkIntegers(result("reverse", b, "axes = array<i64: 0, 1>"), {6, 5, 4, 3});
   checkIntegers(result("reverse", b, "axes = array<i64: 1>"), {4, 3, 6, 5});
 }
