@@ -2,6 +2,7 @@
 
 void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxActivationRules(rules);
+  populateOnnxControlFlowRules(rules);
   populateOnnxConvRules(rules);
   populateOnnxEinsumRules(rules);
   populateOnnxElementwiseRules(rules);
@@ -11,8 +12,11 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxNormalizationRules(rules);
   populateOnnxPadRules(rules);
   populateOnnxPoolRules(rules);
+  populateOnnxQuantizationRules(rules);
+  populateOnnxRecurrentRules(rules);
   populateOnnxReductionRules(rules);
   populateOnnxReshapeRules(rules);
+  populateOnnxSequenceRules(rules);
   populateOnnxSliceRules(rules);
   populateOnnxSoftmaxRules(rules);
 }

@@ -6,6 +6,7 @@ class RuleSet;
 
 // One line a family; each is defined in the file of its name.
 void populateOnnxActivationRules(RuleSet &rules);
+void populateOnnxControlFlowRules(RuleSet &rules);
 void populateOnnxConvRules(RuleSet &rules);
 void populateOnnxEinsumRules(RuleSet &rules);
 void populateOnnxElementwiseRules(RuleSet &rules);
@@ -15,8 +16,11 @@ void populateOnnxMatmulRules(RuleSet &rules);
 void populateOnnxNormalizationRules(RuleSet &rules);
 void populateOnnxPadRules(RuleSet &rules);
 void populateOnnxPoolRules(RuleSet &rules);
+void populateOnnxQuantizationRules(RuleSet &rules);
+void populateOnnxRecurrentRules(RuleSet &rules);
 void populateOnnxReductionRules(RuleSet &rules);
 void populateOnnxReshapeRules(RuleSet &rules);
+void populateOnnxSequenceRules(RuleSet &rules);
 void populateOnnxSliceRules(RuleSet &rules);
 void populateOnnxSoftmaxRules(RuleSet &rules);
 

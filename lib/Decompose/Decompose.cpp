@@ -21,13 +21,14 @@ namespace {
 class Decomposer {
 public:
   Decomposer(ModuleOp module, WeightTable &weights)
-      : weights(weights), opBuilder(module.getContext()), b(opBuilder, module.getLoc()) {}
+      : weights(weights), opBuilder(module.getContext()), b(opBuilder, module.getLoc(), &weights) {}
 
   llvm::Error run(func::FuncOp function);
 
 private:
   LogicalResult lowerBlock(Block &block, Operation *until);
   LogicalResult lowerNode(graph::NodeOp node);
+  Value lowerWeight(graph::WeightOp op);
   FailureOr<std::vector<Lowered>> inlineBody(Region &body, ArrayRef<Lowered> arguments);
   void report(graph::NodeOp node, StringRef why);
 
@@ -35,7 +36,7 @@ private:
   OpBuilder opBuilder;
   PrimBuilder b;
   DenseMap<Value, Lowered> map;
-  unsigned depth = 0;
+  unsigned depth = 0, bodies = 0;
   unsigned failures = 0;
   std::string text;
 };
@@ -120,6 +121,15 @@ LogicalResult Decomposer::lowerNode(graph::NodeOp node) {
   return success();
 }
 
+/// Small weights become constants, whose elements rules can look at.
+Value Decomposer::lowerWeight(graph::WeightOp op) {
+  constexpr uint64_t kSmall = 64;
+  const Weight *weight = weights.lookup(op.getName());
+  if (weight && weight->elements() <= kSmall)
+    return b.constant(*weight);
+  return prim::WeightOp::create(opBuilder, op.getLoc(), op.getResult().getType(), op.getNameAttr());
+}
+
 LogicalResult Decomposer::lowerBlock(Block &block, Operation *until) {
   bool ok = true;
   // Stops at `until`: what follows it is what this pass appends.
@@ -130,17 +140,21 @@ LogicalResult Decomposer::lowerBlock(Block &block, Operation *until) {
     if (auto node = dyn_cast<graph::NodeOp>(op)) {
       ok &= succeeded(lowerNode(node));
     } else if (auto weight = dyn_cast<graph::WeightOp>(op)) {
-      map[weight] = Lowered::tensor(prim::WeightOp::create(opBuilder, op.getLoc(), op.getResult(0).getType(),
-                                                           weight.getNameAttr()));
+      map[weight] = Lowered::tensor(lowerWeight(weight));
     }
   }
   return success(ok);
 }
 
 FailureOr<std::vector<Lowered>> Decomposer::inlineBody(Region &body, ArrayRef<Lowered> arguments) {
-  constexpr unsigned kMaxDepth = 200;
-  if (++depth > kMaxDepth)
+  // A subgraph is decomposed once for each time that a rule builds it, so that
+  // nested loops multiply; no real model comes near this.
+  constexpr unsigned kMaxDepth = 64, kMaxBodies = 20000;
+  if (depth >= kMaxDepth || ++bodies > kMaxBodies) {
+    b.fault("subgraphs are nested too deeply");
     return failure();
+  }
+  ++depth;
   Block &block = body.front();
   for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
     map[argument] = value;

@@ -90,3 +90,37 @@ std::optional<SmallVector<Value>> PrimBuilder::branch(Dim condition, Body onTrue
   draft.erase();
   return SmallVector<Value>(op.getResults());
 }
+
+std::optional<SmallVector<Value>>
+PrimBuilder::loop(ValueRange inits, function_ref<Dim(ValueRange)> condition,
+                  function_ref<std::optional<SmallVector<Value>>(ValueRange)> body) {
+  SmallVector<Type> types(inits.getTypes());
+  // Each round makes at least one more extent `?`; most loops need one or two.
+  while (true) {
+    auto op = prim::WhileOp::create(b, loc, types, inits);
+    SmallVector<Location> locations(types.size(), loc);
+    OpBuilder::InsertionGuard guard(b);
+    Block *test = b.createBlock(&op.getCondition(), {}, types, locations);
+    Dim holds = condition(test->getArguments());
+    prim::YieldOp::create(b, loc, hostValue(*this, holds));
+    Block *turn = b.createBlock(&op.getBody(), {}, types, locations);
+    auto next = body(turn->getArguments());
+    if (!next || next->size() != types.size()) {
+      op.erase();
+      return std::nullopt;
+    }
+    SmallVector<Type> wider;
+    for (auto [have, value] : llvm::zip(types, *next))
+      wider.push_back(merged(have, value.getType()));
+    if (llvm::is_contained(wider, Type())) {
+      op.erase();
+      return std::nullopt;
+    }
+    if (wider == types) {
+      prim::YieldOp::create(b, loc, *next);
+      return SmallVector<Value>(op.getResults());
+    }
+    op.erase();
+    types = wider;
+  }
+}

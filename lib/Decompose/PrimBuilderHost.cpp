@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "HostScalars.h"
 #include "mlir/IR/Matchers.h"
+#include "tcc/Support/WeightTable.h"
 #include <cmath>
 
 using namespace mlir;
@@ -65,8 +66,68 @@ Dims PrimBuilder::readElements(Value tensor) {
   return elements;
 }
 
+/// Element `i` of dense bytes as its bits; sub-byte types are packed, low bits first.
+static APInt bitsAt(const Weight &weight, unsigned width, uint64_t i) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(weight.bytes.data());
+  if (width < 8)
+    return APInt(width, (bytes[i * width / 8] >> (i * width % 8)) & ((1u << width) - 1));
+  uint64_t bits = 0;
+  for (unsigned k = 0; k < width / 8; ++k)
+    bits |= static_cast<uint64_t>(bytes[i * (width / 8) + k]) << (8 * k);
+  return APInt(width, bits);
+}
+
+static unsigned storedWidth(const Weight &weight) {
+  return weight.dtype == DType::Bool ? 8 : bitWidth(weight.dtype);
+}
+
+Value PrimBuilder::constant(const Weight &weight) {
+  Type type = prim::elementType(context(), weight.dtype);
+  auto t = RankedTensorType::get(weight.shape, type);
+  unsigned width = storedWidth(weight);
+  auto at = [&](uint64_t i, unsigned bits) { return bitsAt(weight, bits, i); };
+  if (auto complexType = dyn_cast<ComplexType>(type)) {
+    const auto &semantics = cast<FloatType>(complexType.getElementType()).getFloatSemantics();
+    SmallVector<std::complex<APFloat>> values;
+    for (uint64_t i = 0; i < weight.elements(); ++i)
+      values.emplace_back(APFloat(semantics, at(2 * i, width / 2)),
+                          APFloat(semantics, at(2 * i + 1, width / 2)));
+    return constant(DenseElementsAttr::get(t, values));
+  }
+  if (auto floatType = dyn_cast<FloatType>(type)) {
+    SmallVector<APFloat> values;
+    for (uint64_t i = 0; i < weight.elements(); ++i)
+      values.emplace_back(floatType.getFloatSemantics(), at(i, width));
+    return constant(DenseElementsAttr::get(t, values));
+  }
+  SmallVector<APInt> values;
+  for (uint64_t i = 0; i < weight.elements(); ++i)
+    values.push_back(weight.dtype == DType::Bool ? APInt(1, at(i, 8) != 0) : at(i, width));
+  return constant(DenseElementsAttr::get(t, values));
+}
+
+/// The integers of a weight, when there are not too many to look at.
+static std::optional<SmallVector<int64_t>> weightInts(const WeightTable *weights, Value tensor) {
+  constexpr uint64_t kMany = 1 << 16;
+  auto op = tensor.getDefiningOp<prim::WeightOp>();
+  const Weight *weight = op && weights ? weights->lookup(op.getName()) : nullptr;
+  if (!weight || weight->elements() > kMany)
+    return std::nullopt;
+  bool isSigned = isSignedInt(weight->dtype);
+  if (!isSigned && !isUnsignedInt(weight->dtype) && weight->dtype != DType::Bool)
+    return std::nullopt;
+  SmallVector<int64_t> values;
+  for (uint64_t i = 0; i < weight->elements(); ++i) {
+    APInt bits = bitsAt(*weight, storedWidth(*weight), i);
+    values.push_back(isSigned ? bits.getSExtValue() : static_cast<int64_t>(bits.getZExtValue()));
+  }
+  return values;
+}
+
 std::optional<SmallVector<int64_t>> PrimBuilder::constantInts(Value tensor) {
   SmallVector<int64_t> values;
+  if (auto fromWeight = weightInts(weights, tensor))
+    return fromWeight;
   auto constant = tensor.getDefiningOp<prim::ConstantOp>();
   if (constant && isa<IntegerType>(elem(tensor))) {
     bool isUnsigned = cast<IntegerType>(elem(tensor)).isUnsigned() || elem(tensor).isInteger(1);

@@ -174,6 +174,14 @@ Value PrimBuilder::pad(Value x, Value value, ArrayRef<Dim> low, ArrayRef<Dim> hi
       .getResult();
 }
 
+Value PrimBuilder::insertSlice(Value x, Value update, ArrayRef<Dim> starts) {
+  SmallVector<int64_t> statics, steps(rank(x), 1);
+  SmallVector<Value> dynamics;
+  splitMixed(starts, statics, dynamics);
+  return prim::InsertSliceOp::create(b, loc, x.getType(), x, update, dynamics, statics, steps)
+      .getResult();
+}
+
 Value PrimBuilder::concat(ValueRange inputs, int64_t axis) {
   if (inputs.size() == 1)
     return inputs[0];

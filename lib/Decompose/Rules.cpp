@@ -51,6 +51,9 @@ Value NodeContext::tensorAttr(StringRef name) {
   const Weight *weight = ref ? weights.lookup(ref.getName()) : nullptr;
   if (!weight)
     return {};
+  constexpr uint64_t kSmall = 64;
+  if (weight->elements() <= kSmall)
+    return b.constant(*weight);
   auto type = RankedTensorType::get(weight->shape, prim::elementType(b.context(), weight->dtype));
   return prim::WeightOp::create(b.builder(), b.location(), type,
                                 b.builder().getStringAttr(ref.getName()))

@@ -16,13 +16,16 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace tcc {
+class WeightTable;
+struct Weight;
 
 using Dim = mlir::OpFoldResult;
 using Dims = llvm::SmallVector<Dim>;
 
 class PrimBuilder {
 public:
-  PrimBuilder(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
+  PrimBuilder(mlir::OpBuilder &builder, mlir::Location loc, const WeightTable *weights = nullptr)
+      : b(builder), loc(loc), weights(weights) {}
 
   mlir::OpBuilder &builder() { return b; }
   mlir::MLIRContext *context() { return b.getContext(); }
@@ -85,7 +88,9 @@ public:
   /// As above, reading the tensor at run time if need be (prim.extract). The
   /// tensor must have a static shape.
   Dims readElements(mlir::Value tensor);
-  /// All elements as constants, or nullopt.
+  /// The constant that a small weight is, so that its elements are known.
+  mlir::Value constant(const Weight &weight);
+  /// All elements as constants, or nullopt; looks into weights of moderate size.
   std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value tensor);
   std::optional<llvm::SmallVector<double>> constantFloats(mlir::Value tensor);
   mlir::Value iota(llvm::ArrayRef<Dim> dims, int64_t axis, mlir::Type elementType);
@@ -156,6 +161,8 @@ public:
   mlir::Value sliceAxis(mlir::Value x, int64_t axis, Dim start, Dim size, int64_t step = 1);
   mlir::Value pad(mlir::Value x, mlir::Value value, llvm::ArrayRef<Dim> low,
                   llvm::ArrayRef<Dim> high, llvm::ArrayRef<int64_t> interior = {});
+  /// x with update written from `starts` on, every axis in steps of 1.
+  mlir::Value insertSlice(mlir::Value x, mlir::Value update, llvm::ArrayRef<Dim> starts);
   mlir::Value concat(mlir::ValueRange inputs, int64_t axis);
   mlir::Value reverse(mlir::Value x, llvm::ArrayRef<int64_t> axes);
 
@@ -191,6 +198,14 @@ public:
   /// Extents that differ become `?`; nullopt when ranks or element types do.
   std::optional<llvm::SmallVector<mlir::Value>> branch(Dim condition, Body onTrue, Body onFalse);
 
+  /// A loop over carried values: `condition` gives a host i1 and `body` the next
+  /// values, each from the current ones. Both may be built more than once, until
+  /// the carried types hold for every turn; nullopt when there are none, or when
+  /// `body` gives nothing.
+  std::optional<llvm::SmallVector<mlir::Value>>
+  loop(mlir::ValueRange inits, llvm::function_ref<Dim(mlir::ValueRange)> condition,
+       llvm::function_ref<std::optional<llvm::SmallVector<mlir::Value>>(mlir::ValueRange)> body);
+
   /// The tensor type of `dims`, with `?` for what is not known.
   mlir::RankedTensorType typeOf(llvm::ArrayRef<Dim> dims, mlir::Type elementType);
   /// The values of the dims that are `?`, in order.
@@ -212,6 +227,7 @@ private:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  const WeightTable *weights;
   std::string problem;
 };
 

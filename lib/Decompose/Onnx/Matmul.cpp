@@ -34,60 +34,8 @@ LogicalResult gemm(NodeContext &c) {
   return c.give(b.cast(result, own));
 }
 
-/// An 8-bit operand less its zero point, as i32. A vector of zero points runs
-/// along `axis` (rows of the left, columns of the right operand).
-Value centred(PrimBuilder &b, Value x, Value zero, int64_t axis) {
-  Type i32 = b.builder().getI32Type();
-  Value wide = b.cast(x, i32);
-  if (!zero)
-    return wide;
-  zero = b.cast(zero, i32);
-  if (b.rank(zero) == 1 && b.known(b.dim(zero, 0)) != 1)
-    zero = alongAxis(b, zero, b.axisOf(axis, b.rank(x)), b.rank(x));
-  else if (b.rank(zero) == 1)
-    zero = b.reshape(zero, ArrayRef<Dim>());
-  return b.sub(wide, zero);
-}
-
-/// The product of integer matrices less their zero points, exact in i32. With x
-/// and y the operands, p and q their zero points and n their common extent,
-///   (x - p)(y - q) = xy - p rowless(y) - q columnless(x) + npq,
-/// whose first term runs on the 8-bit operands as they are.
-Value integerProduct(PrimBuilder &b, Value x, Value y, Value p, Value q) {
-  Type i32 = b.builder().getI32Type();
-  bool small = b.elem(x).getIntOrFloatBitWidth() == 8 && b.elem(y).getIntOrFloatBitWidth() == 8;
-  auto scalarLike = [&](Value zero) {
-    return !zero || b.rank(zero) == 0 || b.known(b.dim(zero, 0)) == 1;
-  };
-  if (!small || b.rank(x) < 2 || b.rank(y) < 2 || !scalarLike(p) || !scalarLike(q))
-    return b.matmul(centred(b, x, p, -2), centred(b, y, q, -1), i32);
-  Value product = b.matmul(x, y, i32);
-  auto isZero = [&](Value zero) {
-    auto constants = zero ? b.constantInts(zero) : std::nullopt;
-    return !zero || (constants && llvm::all_of(*constants, [](int64_t v) { return v == 0; }));
-  };
-  auto scalar32 = [&](Value zero) { return b.reshape(b.cast(zero, i32), ArrayRef<Dim>()); };
-  if (!isZero(q)) {
-    Value rows = b.reduce(prim::ReduceKind::sum, b.cast(x, i32), {-1}, true);
-    product = b.sub(product, b.mul(rows, scalar32(q)));
-  }
-  if (!isZero(p)) {
-    Value columns = b.reduce(prim::ReduceKind::sum, b.cast(y, i32), {-2}, true);
-    product = b.sub(product, b.mul(columns, scalar32(p)));
-    if (!isZero(q)) {
-      Value count = scalarOf(b, b.dim(x, b.rank(x) - 1), i32);
-      product = b.add(product, b.mul(b.mul(scalar32(p), scalar32(q)), count));
-    }
-  }
-  return product;
-}
-
-LogicalResult matmulInteger(NodeContext &c) {
-  return c.give(integerProduct(c.b, c.in(0), c.in(1), c.inOr(2, {}), c.inOr(3, {})));
-}
-
-/// The determinant by elimination over a small static matrix, pivot-free orders
-/// being wrong, so with partial pivoting by selection.
+/// The determinant of matrices of known extent, by elimination with partial
+/// pivoting, unrolled.
 LogicalResult det(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = widen(b, c.in(0));
@@ -141,6 +89,5 @@ LogicalResult det(NodeContext &c) {
 void tcc::populateOnnxMatmulRules(RuleSet &rules) {
   rules.add("onnx", "MatMul", matmul);
   rules.add("onnx", "Gemm", gemm);
-  rules.add("onnx", "MatMulInteger", matmulInteger);
   rules.add("onnx", "Det", det);
 }

@@ -1,0 +1,293 @@
+//===- Quantization.cpp - Quantised operators of ai.onnx -------------------===//
+#include "Decompose/Onnx/Quantization.h"
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/Window.h"
+
+using namespace mlir;
+using namespace tcc;
+
+Value tcc::quantize(PrimBuilder &b, Value x, Value scale, Value zero, Type to, bool saturate) {
+  Value scaled = widen(b, x);
+  if (scale)
+    scaled = b.div(scaled, b.cast(scale, b.elem(scaled)));
+  if (isa<FloatType>(to))
+    return b.cast(scaled, to, saturate);
+  Value rounded = b.unary<prim::RoundOp>(scaled);
+  if (zero)
+    rounded = b.add(rounded, b.cast(zero, b.elem(rounded)));
+  return b.cast(rounded, to); // clamps to the range of `to`
+}
+
+Value tcc::dequantize(PrimBuilder &b, Value x, Value scale, Value zero) {
+  Type f32 = b.builder().getF32Type();
+  bool exact = !b.elem(x).isInteger(32); // narrower values are exact in f32
+  Value wide = exact ? b.cast(x, f32) : x;
+  if (zero && isa<IntegerType>(b.elem(x)))
+    wide = b.sub(wide, b.cast(zero, b.elem(wide)));
+  return b.mul(b.cast(wide, f32), b.cast(scale, f32));
+}
+
+FailureOr<Value> tcc::spreadParameter(NodeContext &c, Value parameter, Value x, int64_t axis,
+                                      int64_t block) {
+  PrimBuilder &b = c.b;
+  int64_t rank = b.rank(x), own = b.rank(parameter);
+  if (own == 0)
+    return parameter;
+  if (own == 1 && b.known(b.dim(parameter, 0)) == 1)
+    return b.reshape(parameter, ArrayRef<Dim>());
+  auto at = axisWithin(c, axis, rank);
+  if (failed(at))
+    return failure();
+  if (block > 0) {
+    if (own != rank)
+      return c.fail("a blocked scale must have the rank of its operand");
+    Type index = b.builder().getI64Type();
+    Value position = b.iota({b.dim(x, *at)}, 0, index);
+    Value blocks =
+        b.binary<prim::FloorDivOp>(position, b.scalar(static_cast<double>(block), index));
+    return b.take(parameter, blocks, *at);
+  }
+  if (own != 1)
+    return c.fail("the scale must be a scalar or a vector");
+  return alongAxis(b, parameter, *at, rank);
+}
+
+FailureOr<Value> tcc::dequantized(NodeContext &c, Value x, size_t i, int64_t axis) {
+  auto scale = spreadParameter(c, c.in(i), x, axis);
+  if (failed(scale))
+    return failure();
+  if (!c.has(i + 1))
+    return dequantize(c.b, x, *scale, {});
+  auto zero = spreadParameter(c, c.in(i + 1), x, axis);
+  return failed(zero) ? FailureOr<Value>(failure()) : dequantize(c.b, x, *scale, *zero);
+}
+
+FailureOr<Value> tcc::quantized(NodeContext &c, Value x, size_t i, Type otherwise) {
+  auto scale = scalarOperand(c, i);
+  if (failed(scale))
+    return failure();
+  if (!c.has(i + 1))
+    return quantize(c.b, x, *scale, {}, otherwise);
+  auto zero = scalarOperand(c, i + 1);
+  return failed(zero) ? FailureOr<Value>(failure())
+                      : quantize(c.b, x, *scale, *zero, c.b.elem(*zero));
+}
+
+/// Whether a zero point is absent or a constant 0.
+static bool isZero(PrimBuilder &b, Value zero) {
+  auto constants = zero ? b.constantInts(zero) : std::nullopt;
+  return !zero || (constants && llvm::all_of(*constants, [](int64_t v) { return v == 0; }));
+}
+
+/// An operand less its zero point, as i32; a vector runs along `axis`.
+static Value centred(PrimBuilder &b, Value x, Value zero, int64_t axis) {
+  Type i32 = b.builder().getI32Type();
+  Value wide = b.cast(x, i32);
+  if (isZero(b, zero))
+    return wide;
+  zero = b.cast(zero, i32);
+  if (b.rank(zero) == 1)
+    zero = b.known(b.dim(zero, 0)) == 1 ? b.reshape(zero, ArrayRef<Dim>())
+                                        : alongAxis(b, zero, b.axisOf(axis, b.rank(x)), b.rank(x));
+  return b.sub(wide, zero);
+}
+
+/// With n the common extent,
+///   (x - p)(y - q) = xy - p (column sums of y) - (row sums of x) q + npq,
+/// whose first term runs on the 8-bit operands as they are.
+Value tcc::integerProduct(PrimBuilder &b, Value x, Value y, Value p, Value q) {
+  Type i32 = b.builder().getI32Type();
+  bool bytes = b.elem(x).getIntOrFloatBitWidth() == 8 && b.elem(y).getIntOrFloatBitWidth() == 8;
+  auto scalarLike = [&](Value zero) {
+    return b.rank(zero) == 0 || (b.rank(zero) == 1 && b.known(b.dim(zero, 0)) == 1);
+  };
+  bool noP = isZero(b, p), noQ = isZero(b, q);
+  bool columnsOfQ = !noQ && b.rank(q) == 1;
+  if (!bytes || b.rank(x) < 2 || b.rank(y) < 2 || (!noP && !scalarLike(p)) ||
+      (!noQ && !scalarLike(q) && !columnsOfQ))
+    return b.matmul(centred(b, x, p, -2), centred(b, y, q, -1), i32);
+  // A vector of zero points of y runs along the columns, as the result's last axis.
+  auto parameter = [&](Value zero) {
+    zero = b.cast(zero, i32);
+    return scalarLike(zero) ? b.reshape(zero, ArrayRef<Dim>()) : zero;
+  };
+  Value product = b.matmul(x, y, i32);
+  if (!noQ) {
+    Value rows = b.reduce(prim::ReduceKind::sum, b.cast(x, i32), {-1}, true);
+    product = b.sub(product, b.mul(rows, parameter(q)));
+  }
+  if (!noP) {
+    Value columns = b.reduce(prim::ReduceKind::sum, b.cast(y, i32), {-2}, true);
+    if (!noQ) {
+      Value count = scalarOf(b, b.dim(x, b.rank(x) - 1), i32);
+      columns = b.sub(columns, b.mul(parameter(q), count));
+    }
+    product = b.sub(product, b.mul(columns, parameter(p)));
+  }
+  return product;
+}
+
+Quantized tcc::quantizeDynamically(PrimBuilder &b, Value x) {
+  SmallVector<int64_t> axes = allAxes(b.rank(x));
+  Type f32 = b.builder().getF32Type(), ui8 = b.builder().getIntegerType(8, false);
+  Value low = b.minimum(b.reduce(prim::ReduceKind::min, x, axes, false), 0.0);
+  Value high = b.maximum(b.reduce(prim::ReduceKind::max, x, axes, false), 0.0);
+  Value span = b.cast(b.sub(high, low), f32);
+  Value flat = b.compare(prim::ComparePredicate::eq, span, 0.0);
+  Quantized q;
+  q.scale = b.div(b.select(flat, b.scalar(1, f32), span), 255.0);
+  Value zero = b.neg(b.div(b.cast(low, f32), q.scale));
+  zero = b.unary<prim::RoundOp>(b.minimum(b.maximum(zero, 0.0), 255.0));
+  q.zero = b.cast(zero, ui8);
+  q.value = quantize(b, x, q.scale, zero, ui8);
+  return q;
+}
+
+namespace {
+
+LogicalResult quantizeLinear(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  int64_t axis = c.intAttr("axis", 1), block = c.intAttr("block_size", 0);
+  Type to = b.builder().getIntegerType(8, false);
+  if (int64_t code = c.intAttr("output_dtype", 0))
+    to = onnxElementType(b.context(), code);
+  if (c.has(2))
+    to = b.elem(c.in(2));
+  auto scale = spreadParameter(c, c.in(1), x, axis, block);
+  if (failed(scale) || !to)
+    return to ? failure() : c.fail("has an unknown output type");
+  Value zero;
+  if (c.has(2) && isa<IntegerType>(to)) {
+    auto spread = spreadParameter(c, c.in(2), x, axis, block);
+    if (failed(spread))
+      return failure();
+    zero = *spread;
+  }
+  Type precision = onnxElementType(b.context(), c.intAttr("precision", 0));
+  if (isa<IntegerType>(b.elem(x))) // an accumulator
+    x = b.cast(x, b.builder().getF32Type());
+  if (isa_and_nonnull<FloatType>(precision)) {
+    Value scaled = b.div(b.cast(x, precision), b.cast(*scale, precision));
+    return c.give(quantize(b, scaled, {}, zero, to, c.intAttr("saturate", 1)));
+  }
+  return c.give(quantize(b, x, *scale, zero, to, c.intAttr("saturate", 1)));
+}
+
+LogicalResult dequantizeLinear(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  int64_t axis = c.intAttr("axis", 1), block = c.intAttr("block_size", 0);
+  auto scale = spreadParameter(c, c.in(1), x, axis, block);
+  if (failed(scale))
+    return failure();
+  Value zero;
+  if (c.has(2) && isa<IntegerType>(b.elem(x))) {
+    auto spread = spreadParameter(c, c.in(2), x, axis, block);
+    if (failed(spread))
+      return failure();
+    zero = *spread;
+  }
+  Type to = onnxElementType(b.context(), c.intAttr("output_dtype", 0));
+  return c.give(b.cast(dequantize(b, x, *scale, zero), to ? to : b.elem(c.in(1))));
+}
+
+LogicalResult dynamicQuantizeLinear(NodeContext &c) {
+  Quantized q = quantizeDynamically(c.b, c.in(0));
+  Value results[] = {q.value, q.scale, q.zero};
+  for (size_t i = 0; i < std::min<size_t>(3, c.numResults()); ++i)
+    (void)c.give(i, results[i]);
+  return success();
+}
+
+LogicalResult matmulInteger(NodeContext &c) {
+  return c.give(integerProduct(c.b, c.in(0), c.in(1), c.inOr(2, {}), c.inOr(3, {})));
+}
+
+/// a, its scale and zero point, the same of b, and of the result.
+LogicalResult qlinearMatmul(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Type f32 = b.builder().getF32Type();
+  Value x = c.in(0), y = c.in(3);
+  Value product = b.cast(integerProduct(b, x, y, c.inOr(2, {}), c.inOr(5, {})), f32);
+  // A vector of scales of a runs along the rows, of b along the columns.
+  auto left = spreadParameter(c, c.in(1), x, -2), right = spreadParameter(c, c.in(4), y, -1);
+  auto result = scalarOperand(c, 6);
+  if (failed(left) || failed(right) || failed(result))
+    return failure();
+  Value scale = b.div(b.mul(b.cast(*left, f32), b.cast(*right, f32)), b.cast(*result, f32));
+  Value zero = c.inOr(7, {});
+  if (zero && b.rank(zero) == 1)
+    zero = b.reshape(zero, ArrayRef<Dim>());
+  return c.give(quantize(b, b.mul(product, scale), {}, zero, zero ? b.elem(zero) : b.elem(x)));
+}
+
+/// Integer convolution of x by w less their zero points, in i32. With no zero
+/// point of w (the usual case) x stays in 8 bits: its padding is its zero point,
+/// and what that adds is the zero point times the sum of each filter.
+FailureOr<Value> integerConv(NodeContext &c, Value x, Value w, Value p, Value q) {
+  PrimBuilder &b = c.b;
+  Type i32 = b.builder().getI32Type();
+  int64_t groups = c.intAttr("group", 1);
+  auto kernel = kernelOf(c, w);
+  if (failed(kernel))
+    return failure();
+  auto window = onnxWindow(c, x, *kernel);
+  if (failed(window))
+    return failure();
+  bool noP = isZero(b, p);
+  if (p)
+    p = b.reshape(p, ArrayRef<Dim>());
+  if (!isZero(b, q))
+    return convolve(b, centred(b, x, p, 0), centred(b, w, q, 0), *window, groups, i32);
+  Value result = convolve(b, x, w, *window, groups, i32, noP ? Value() : p);
+  if (noP)
+    return result;
+  Value sums = b.reduce(prim::ReduceKind::sum, b.cast(w, i32), axesFrom(1, b.rank(w)), false);
+  return b.sub(result, alongAxis(b, b.mul(sums, b.cast(p, i32)), 1, b.rank(x)));
+}
+
+LogicalResult convInteger(NodeContext &c) {
+  auto result = integerConv(c, c.in(0), c.in(1), c.inOr(2, {}), c.inOr(3, {}));
+  return failed(result) ? failure() : c.give(*result);
+}
+
+LogicalResult qlinearConv(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Type f32 = b.builder().getF32Type();
+  Value x = c.in(0), w = c.in(3);
+  auto result = integerConv(c, x, w, c.inOr(2, {}), c.inOr(5, {}));
+  if (failed(result))
+    return failure();
+  Value sum = *result;
+  if (c.has(8))
+    sum = b.add(sum, alongAxis(b, b.cast(c.in(8), b.elem(sum)), 1, b.rank(x)));
+  auto xScale = scalarOperand(c, 1), yScale = scalarOperand(c, 6);
+  auto wScale = spreadParameter(c, c.in(4), x, 1);
+  if (failed(xScale) || failed(yScale) || failed(wScale))
+    return failure();
+  Value scale = b.div(b.mul(b.cast(*xScale, f32), b.cast(*wScale, f32)), b.cast(*yScale, f32));
+  Value zero = c.inOr(7, {});
+  if (zero)
+    zero = b.reshape(zero, ArrayRef<Dim>());
+  return c.give(
+      quantize(b, b.mul(b.cast(sum, f32), scale), {}, zero, zero ? b.elem(zero) : b.elem(x)));
+}
+
+} // namespace
+
+void tcc::populateOnnxQuantizationRules(RuleSet &rules) {
+  static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
+      {"QuantizeLinear", quantizeLinear},
+      {"DequantizeLinear", dequantizeLinear},
+      {"DynamicQuantizeLinear", dynamicQuantizeLinear},
+      {"MatMulInteger", matmulInteger},
+      {"QLinearMatMul", qlinearMatmul},
+      {"ConvInteger", convInteger},
+      {"QLinearConv", qlinearConv}};
+  for (auto [op, rule] : kTable)
+    rules.add("onnx", op, rule);
+  rules.add("com.microsoft", "QuantizeLinear", quantizeLinear);
+  rules.add("com.microsoft", "DequantizeLinear", dequantizeLinear);
+}
