@@ -46,6 +46,7 @@ Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(const CpuTarget &cpu,
     return internal(message);
   TargetOptions options;
   options.NoTrappingFPMath = true;
+  options.MCOptions.AsmVerbose = true; // spills are named in assembly text
   constexpr CodeGenOptLevel levels[] = {CodeGenOptLevel::None, CodeGenOptLevel::Less,
                                         CodeGenOptLevel::Default, CodeGenOptLevel::Aggressive};
   return std::unique_ptr<TargetMachine>(

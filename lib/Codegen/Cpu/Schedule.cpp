@@ -30,7 +30,7 @@ constexpr TileRow tileRows[] = {
 };
 
 /// Speed of a tile with 1, 2, 3, 4 vectors a row, relative to the best.
-constexpr double vectorsSpeed[] = {0.8, 0.98, 1.0, 1.0};
+constexpr double vectorsSpeed[] = {0.95, 0.98, 1.0, 1.0};
 
 /// Assumed for extents that are unknown at compile time.
 constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512;
@@ -130,7 +130,10 @@ ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionSha
   schedule.lanes = cpu.lanes(shape.accBits);
   schedule.vectors = choosePanelWidth(cpu, shape.n, shape.accBits) / schedule.lanes;
   schedule.rows = tileRow(cpu).rows[schedule.vectors - 1];
-  schedule.unroll = 2;
+  // With vectors of two sizes in a tile LLVM's allocator spills once k is unrolled.
+  int64_t lastLanes = shape.n > 0 ? shape.n % schedule.lanes : 0;
+  bool mixedSizes = shape.n > schedule.lanes && lastLanes && 2 * lastLanes <= schedule.lanes;
+  schedule.unroll = mixedSizes ? 1 : 2;
   if (shape.m > 0)
     schedule.rows = std::min<int64_t>(schedule.rows, shape.m);
 

@@ -93,6 +93,10 @@ void benchGemm(const CpuTarget &cpu, GemmCase g, const Options &options) {
     args[1] = int64_t(laid[turn++ % copies].data());
     gemm(args, 0, args[7]);
   });
+  if (options.get("brief", 0)) {
+    std::printf("%6.1f ", 2e-9 * g.m * g.n * g.k / seconds.best);
+    return;
+  }
   std::printf("gemm %5ldx%5ldx%5ld %ux%u u%u task %ldx%ld tasks %4ld  %6.1f (median %6.1f) GFLOP/s "
               "%8.3f ms  error %.1e  "
               "lower %.1f emit %.1f ms\n",
@@ -112,7 +116,7 @@ int main(int argc, char **argv) {
     else
       options.values[key] = value.str();
   }
-  CpuTarget cpu = llvm::cantFail(CpuTarget::create(options.text("cpu")));
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create(options.text("cpu"), options.text("triple")));
   if (argc > 1 && llvm::StringRef(argv[1]) == "gemm" && numbers.size() == 3) {
     GemmCase g;
     g.m = numbers[0], g.n = numbers[1], g.k = numbers[2];
