@@ -57,9 +57,10 @@ llvm::Expected<Grouped> grouped(const Tensor &x, llvm::ArrayRef<Axes> groups) {
 }
 
 /// Calls `f.operator()<W>()` with the type that products for `type` are summed
-/// in: integers modulo 2^64 whatever their sign.
+/// in: integers modulo 2^64 whatever their sign, or in double where that is
+/// exact, which is faster.
 template <typename F> void withSum(DType type, F f) {
-  if (isFloat(type))
+  if (isFloat(type) || bitWidth(type) <= 8)
     f.template operator()<double>();
   else if (isComplex(type))
     f.template operator()<Complex>();
@@ -67,13 +68,20 @@ template <typename F> void withSum(DType type, F f) {
     f.template operator()<uint64_t>();
 }
 
-bool sameDomain(DType a, DType b) {
-  return isFloat(a) == isFloat(b) && isComplex(a) == isComplex(b);
+/// Sums as elements of `type`; integers wrap, also those summed in double.
+template <typename W> void narrowSums(DType type, const W *sums, int64_t count, char *to) {
+  if (isFloat(type) || isComplex(type) || !std::is_same_v<W, double>)
+    return narrow(type, sums, count, to);
+  int64_t whole[kRun];
+  for (int64_t first = 0; first < count; first += kRun) {
+    int64_t length = std::min(kRun, count - first);
+    narrow(DType::I64, sums + first, length, reinterpret_cast<char *>(whole));
+    narrow(type, whole, length, to + first * elementBytes(type));
+  }
 }
 
-/// Narrows sums of products: what is an integer modulo 2^64 wraps.
-template <typename W> void widenSlice(const Tensor &x, int64_t first, std::vector<W> &to) {
-  widen(x.dtype(), at(x, first), static_cast<int64_t>(to.size()), to.data());
+bool sameDomain(DType a, DType b) {
+  return isFloat(a) == isFloat(b) && isComplex(a) == isComplex(b);
 }
 
 llvm::Error checkPairs(prim::DotOp op, const Tensor &lhs, const Tensor &rhs) {
@@ -115,12 +123,12 @@ llvm::Expected<Tensor> dot(prim::DotOp op, Operands operands) {
     return result;
   int64_t m = a->extents[1], k = a->extents[2], n = b->extents[2];
   withSum(lhs.dtype(), [&]<typename W>() {
-    std::vector<W> left(m * k), right(k * n), product(m * n);
+    std::vector<W> product(m * n);
     for (int64_t batch = 0; batch < a->extents[0]; ++batch) {
-      widenSlice(a->values, batch * m * k, left);
-      widenSlice(b->values, batch * k * n, right);
-      gemm(m, n, k, left.data(), right.data(), product.data());
-      narrow(result->dtype(), product.data(), m * n, at(*result, batch * m * n));
+      Matrix left{at(a->values, batch * m * k), lhs.dtype(), k};
+      Matrix right{at(b->values, batch * k * n), rhs.dtype(), n};
+      gemm(m, n, k, left, right, product.data());
+      narrowSums(result->dtype(), product.data(), m * n, at(*result, batch * m * n));
     }
   });
   return result;
@@ -132,40 +140,41 @@ struct Convolution {
   int64_t batch, groups, inChannels, outChannels; ///< channels of one group
 };
 
-/// The [inChannels * taps, end - begin] matrix of what outputs [begin, end) see.
+/// The [inChannels * taps, count] matrix of what `count` outputs see of `x`:
+/// `sources` has the position seen by each tap of each output.
 template <typename W>
-void gather(const Convolution &conv, const W *x, int64_t begin, int64_t end, int64_t *sources,
+void gather(const Convolution &conv, const W *x, const int64_t *sources, int64_t count,
             W *columns) {
-  int64_t taps = conv.window.taps(), inputs = conv.window.inputs(), count = end - begin;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    conv.window.sources(tap, begin, end, sources);
-    for (int64_t channel = 0; channel < conv.inChannels; ++channel) {
-      const W *plane = x + channel * inputs;
-      W *row = columns + (channel * taps + tap) * count;
-      for (int64_t i = 0; i < count; ++i)
-        row[i] = sources[i] < 0 ? W(0) : plane[sources[i]];
-    }
-  }
+  int64_t taps = conv.window.taps(), inputs = conv.window.inputs();
+  for (int64_t channel = 0; channel < conv.inChannels; ++channel, x += inputs)
+    for (int64_t i = 0; i < taps * count; ++i)
+      *columns++ = sources[i] < 0 ? W(0) : x[sources[i]];
 }
+
+template <typename W> constexpr DType storedAs = DType::F64;
+template <> constexpr DType storedAs<uint64_t> = DType::U64;
+template <> constexpr DType storedAs<Complex> = DType::C128;
 
 template <typename W>
 void convolve(const Convolution &conv, const Tensor &x, const Tensor &w, Tensor &result) {
   int64_t inputs = conv.window.inputs(), outputs = conv.window.outputs();
-  int64_t depth = conv.inChannels * conv.window.taps();
+  int64_t taps = conv.window.taps(), depth = conv.inChannels * taps;
   int64_t block = std::clamp<int64_t>((1 << 19) / std::max<int64_t>(depth, 1), 16, 512);
-  std::vector<W> weight = widened<W>(w), image(conv.inChannels * inputs);
-  std::vector<W> columns(depth * block), product(conv.outChannels * block);
-  std::vector<int64_t> sources(block);
-  for (int64_t slice = 0; slice < conv.batch * conv.groups; ++slice) {
-    widenSlice(x, slice * conv.inChannels * inputs, image);
-    const W *filters = weight.data() + slice % conv.groups * conv.outChannels * depth;
-    for (int64_t begin = 0; begin < outputs; begin += block) {
-      int64_t end = std::min(outputs, begin + block), count = end - begin;
-      gather(conv, image.data(), begin, end, sources.data(), columns.data());
-      gemm(conv.outChannels, count, depth, filters, columns.data(), product.data());
+  std::vector<W> images = widened<W>(x), columns(depth * block), sums(conv.outChannels * block);
+  std::vector<int64_t> sources(taps * block);
+  for (int64_t begin = 0; begin < outputs; begin += block) {
+    int64_t count = std::min(block, outputs - begin);
+    for (int64_t tap = 0; tap < taps; ++tap)
+      conv.window.sources(tap, begin, begin + count, sources.data() + tap * count);
+    for (int64_t slice = 0; slice < conv.batch * conv.groups; ++slice) {
+      gather(conv, images.data() + slice * conv.inChannels * inputs, sources.data(), count,
+             columns.data());
+      int64_t filter = slice % conv.groups * conv.outChannels * depth;
+      gemm(conv.outChannels, count, depth, Matrix{at(w, filter), w.dtype(), depth},
+           Matrix{reinterpret_cast<const char *>(columns.data()), storedAs<W>, count}, sums.data());
       for (int64_t o = 0; o < conv.outChannels; ++o)
-        narrow(result.dtype(), product.data() + o * count, count,
-               at(result, (slice * conv.outChannels + o) * outputs + begin));
+        narrowSums(result.dtype(), sums.data() + o * count, count,
+                   at(result, (slice * conv.outChannels + o) * outputs + begin));
     }
   }
 }

@@ -2,8 +2,10 @@
 //
 // The usual three loops of blocks: a panel of b stays in the second-level cache,
 // a strip of it and a strip of a in the first, and a tile of c in registers. The
-// strips are packed so that the inner loop reads both sequentially. No fused
-// multiply-add: where the processor has none the bits would differ.
+// strips are packed, and widened on the way, so that the inner loop reads both
+// sequentially. With few rows packing would cost more than it saves: then b is
+// streamed once. No fused multiply-add: where the processor has none the bits
+// would differ.
 //
 //===----------------------------------------------------------------------===//
 #include "Reference/Gemm.h"
@@ -40,24 +42,33 @@ TCC_CLONES void multiplyTile(int64_t depth, const double *a, const double *b, do
 }
 
 /// b's rows [row, row + depth) and columns [column, column + width), as strips.
-void packColumns(const double *b, int64_t n, int64_t row, int64_t depth, int64_t column,
-                 int64_t width, double *to) {
-  for (int64_t j = 0; j < width; j += kTileColumns)
-    for (int64_t p = 0; p < depth; ++p) {
+void packColumns(const Matrix &b, int64_t row, int64_t depth, int64_t column, int64_t width,
+                 double *to) {
+  double line[kPanelColumns];
+  for (int64_t p = 0; p < depth; ++p) {
+    b.row(row + p, column, width, line);
+    for (int64_t j = 0; j < width; j += kTileColumns) {
+      double *strip = to + j * depth + p * kTileColumns;
       int64_t have = std::min(kTileColumns, width - j);
-      to = std::copy_n(b + (row + p) * n + column + j, have, to);
-      to = std::fill_n(to, kTileColumns - have, 0.0);
+      std::fill_n(std::copy_n(line + j, have, strip), kTileColumns - have, 0.0);
     }
+  }
 }
 
-void packRows(const double *a, int64_t k, int64_t row, int64_t have, int64_t column, int64_t depth,
+void packRows(const Matrix &a, int64_t row, int64_t have, int64_t column, int64_t depth,
               double *to) {
-  for (int64_t p = 0; p < depth; ++p)
-    for (int64_t i = 0; i < kTileRows; ++i)
-      *to++ = i < have ? a[(row + i) * k + column + p] : 0.0;
+  double line[kPanelDepth];
+  for (int64_t i = 0; i < kTileRows; ++i) {
+    if (i < have)
+      a.row(row + i, column, depth, line);
+    else
+      std::fill_n(line, depth, 0.0);
+    for (int64_t p = 0; p < depth; ++p)
+      to[p * kTileRows + i] = line[p];
+  }
 }
 
-/// c's tile at (row, column) += the packed strips.
+/// c's tile of `rows` by `columns` += the packed strips.
 void addTile(int64_t rows, int64_t columns, int64_t n, int64_t depth, const double *a,
              const double *b, double *c) {
   double tile[kTileRows * kTileColumns] = {};
@@ -68,27 +79,51 @@ void addTile(int64_t rows, int64_t columns, int64_t n, int64_t depth, const doub
     std::copy_n(tile + i * kTileColumns, columns, c + i * n);
 }
 
+template <typename W> void multiplyAdd(W *sums, W factor, const W *x, int64_t count) {
+  for (int64_t j = 0; j < count; ++j)
+    sums[j] += factor * x[j];
+}
+template <> void multiplyAdd(Complex *sums, Complex factor, const Complex *x, int64_t count) {
+  // Without the recovery of infinities that C99 asks of a complex product.
+  double re = factor.real(), im = factor.imag();
+  for (int64_t j = 0; j < count; ++j)
+    sums[j] += Complex(re * x[j].real() - im * x[j].imag(), re * x[j].imag() + im * x[j].real());
+}
+
+/// Streams b once for each `kTileRows` rows of a.
 template <typename W>
-void gemmPlain(int64_t m, int64_t n, int64_t k, const W *a, const W *b, W *c) {
+void gemmByRows(int64_t m, int64_t n, int64_t k, const Matrix &a, const Matrix &b, W *c) {
   std::fill_n(c, m * n, W(0));
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t p = 0; p < k; ++p)
-      for (int64_t j = 0; j < n; ++j)
-        c[i * n + j] += a[i * k + p] * b[p * n + j];
+  std::vector<W> factors(kTileRows * k);
+  W line[kRun];
+  for (int64_t i0 = 0; i0 < m; i0 += kTileRows) {
+    int64_t rows = std::min(kTileRows, m - i0);
+    a.row(i0, 0, rows * k, factors.data());
+    for (int64_t j = 0; j < n; j += kRun) {
+      int64_t count = std::min(kRun, n - j);
+      for (int64_t p = 0; p < k; ++p) {
+        b.row(p, j, count, line);
+        for (int64_t i = 0; i < rows; ++i)
+          multiplyAdd(c + (i0 + i) * n + j, factors[i * k + p], line, count);
+      }
+    }
+  }
 }
 
 } // namespace
 
-void gemm(int64_t m, int64_t n, int64_t k, const double *a, const double *b, double *c) {
+void gemm(int64_t m, int64_t n, int64_t k, const Matrix &a, const Matrix &b, double *c) {
+  if (m <= kTileRows)
+    return gemmByRows(m, n, k, a, b, c);
   std::fill_n(c, m * n, 0.0);
   std::vector<double> panel(kPanelDepth * kPanelColumns), strip(kPanelDepth * kTileRows);
   for (int64_t j0 = 0; j0 < n; j0 += kPanelColumns)
     for (int64_t p0 = 0; p0 < k; p0 += kPanelDepth) {
       int64_t width = std::min(kPanelColumns, n - j0), depth = std::min(kPanelDepth, k - p0);
-      packColumns(b, n, p0, depth, j0, width, panel.data());
+      packColumns(b, p0, depth, j0, width, panel.data());
       for (int64_t i = 0; i < m; i += kTileRows) {
         int64_t rows = std::min(kTileRows, m - i);
-        packRows(a, k, i, rows, p0, depth, strip.data());
+        packRows(a, i, rows, p0, depth, strip.data());
         for (int64_t j = 0; j < width; j += kTileColumns)
           addTile(rows, std::min(kTileColumns, width - j), n, depth, strip.data(),
                   panel.data() + j * depth, c + i * n + j0 + j);
@@ -96,12 +131,12 @@ void gemm(int64_t m, int64_t n, int64_t k, const double *a, const double *b, dou
     }
 }
 
-void gemm(int64_t m, int64_t n, int64_t k, const uint64_t *a, const uint64_t *b, uint64_t *c) {
-  gemmPlain(m, n, k, a, b, c);
+void gemm(int64_t m, int64_t n, int64_t k, const Matrix &a, const Matrix &b, uint64_t *c) {
+  gemmByRows(m, n, k, a, b, c);
 }
 
-void gemm(int64_t m, int64_t n, int64_t k, const Complex *a, const Complex *b, Complex *c) {
-  gemmPlain(m, n, k, a, b, c);
+void gemm(int64_t m, int64_t n, int64_t k, const Matrix &a, const Matrix &b, Complex *c) {
+  gemmByRows(m, n, k, a, b, c);
 }
 
 } // namespace tcc::reference

@@ -55,7 +55,8 @@ TEST_CASE("dot: blocked products of every remainder") {
       a[i] = static_cast<double>(i * 7 % 23) - 11;
     for (size_t i = 0; i < b.size(); ++i)
       b[i] = static_cast<double>(i * 5 % 19) - 9;
-    gemm(m, n, k, a.data(), b.data(), c.data());
+    gemm(m, n, k, {reinterpret_cast<const char *>(a.data()), DType::F64, k},
+         {reinterpret_cast<const char *>(b.data()), DType::F64, n}, c.data());
     unsigned wrong = 0;
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
