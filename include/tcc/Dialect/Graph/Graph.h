@@ -29,4 +29,8 @@ inline constexpr llvm::StringLiteral kRangesAttr = "graph.ranges";
 /// Node attribute: why the importer could not infer the node's types. Most
 /// likely the node's own fault, so a report on the node should say it.
 inline constexpr llvm::StringLiteral kFaultAttr = "graph.fault";
+/// On an argument: it holds state between runs; the weight of this name is its
+/// first value. On a result: the new value of the argument of this name.
+inline constexpr llvm::StringLiteral kStateAttr = "graph.state";
+inline constexpr llvm::StringLiteral kMutatesAttr = "graph.mutates";
 } // namespace tcc::graph

@@ -1,0 +1,87 @@
+//===- GraphImporter.h - FX nodes → graph.node -------------------*- C++ -*-===//
+//
+// Imports the nodes of one FX graph, and of the subgraphs of its higher-order
+// operators, at the builder's insertion point.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "Import/TorchExport/Aliases.h"
+#include "Import/TorchExport/OpSemantics.h"
+#include "Import/TorchExport/Schema.h"
+#include "Import/TorchExport/Shapes.h"
+
+namespace tcc::torchexport {
+
+/// The names of one graph and what they stand for.
+struct Scope {
+  const Graph &graph;
+  AliasTracker &aliases;
+  llvm::StringMap<AliasTracker::Id> names = {};
+  /// Makes a name that is not there yet (a parameter); null means unknown.
+  llvm::function_ref<llvm::Expected<mlir::Value>(llvm::StringRef)> onDemand = nullptr;
+};
+
+class GraphImporter {
+public:
+  GraphImporter(mlir::OpBuilder &builder, Shapes &shapes) : b(builder), shapes(shapes) {}
+
+  llvm::Error importNodes(Scope &scope);
+
+  llvm::Expected<AliasTracker::Id> lookup(Scope &scope, llvm::StringRef name);
+  llvm::Expected<mlir::Value> read(Scope &scope, llvm::StringRef name);
+  llvm::Error define(Scope &scope, llvm::StringRef name, AliasTracker::Id id);
+  /// The value an output argument refers to; null for None.
+  llvm::Expected<mlir::Value> outputValue(Scope &scope, const Argument &argument);
+  llvm::Expected<mlir::RankedTensorType> typeOf(Scope &scope, llvm::StringRef name);
+
+private:
+  /// What becomes of a node while it is imported.
+  struct Draft {
+    std::string domain, target;
+    mlir::Location loc;
+    llvm::SmallVector<mlir::Value> operands = {};
+    llvm::SmallVector<AliasTracker::Id> operandIds = {};
+    llvm::SmallVector<mlir::NamedAttribute> attrs = {};
+    std::vector<std::pair<std::string, std::unique_ptr<Graph>>> graphs = {};
+    llvm::SmallVector<mlir::Type> types = {};
+    llvm::SmallVector<std::string> outs = {}; ///< empty for a result without a name
+
+    mlir::Attribute attr(llvm::StringRef name) const;
+    /// The operand that the argument `name` is, if it is one.
+    std::optional<unsigned> operand(llvm::StringRef name) const;
+  };
+
+  llvm::Error importNode(Scope &scope, const Node &node);
+  llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
+  llvm::Error importBatchNorm(Scope &scope, Draft &draft);
+  llvm::Error importInlined(Scope &scope, const Node &node);
+  llvm::Error importGetItem(Scope &scope, const Node &node);
+  llvm::Error importRegions(Scope &scope, Draft &draft, graph::NodeOp op);
+  llvm::Error importRegion(mlir::Region &region, const Graph &graph,
+                           llvm::ArrayRef<mlir::Value> captured);
+  llvm::Error defineResults(Scope &scope, const Draft &draft, graph::NodeOp op);
+  std::optional<unsigned> viewedOperand(Scope &scope, const Draft &draft);
+  graph::NodeOp create(const Draft &draft);
+
+  llvm::Error readArguments(Scope &scope, const Node &node, Draft &draft);
+  llvm::Expected<mlir::Attribute> convert(Scope &scope, const Argument &argument, Draft &draft);
+  llvm::Expected<mlir::Attribute> convertList(Scope &scope, const Argument &argument, Draft &draft);
+  llvm::Expected<mlir::Attribute> operandRef(Scope &scope, llvm::StringRef name, Draft &draft);
+  mlir::Value literal(const Argument &argument);
+  llvm::Error readOutputs(Scope &scope, const Node &node, Draft &draft);
+  llvm::Error addOutput(Scope &scope, const Argument &output, Draft &draft);
+
+  mlir::OpBuilder &b;
+  Shapes &shapes;
+};
+
+/// The name of a tensor argument ({"name": ...}), of a symbolic one
+/// ({"as_name": ...}), or nothing.
+std::optional<llvm::StringRef> referredName(const llvm::json::Value &value);
+
+/// A node's name over the line of the user's Python that made it.
+mlir::Location sourceLocation(mlir::MLIRContext *context, const Node &node);
+/// " (aten.add.Tensor, model.py:12)", for errors.
+std::string describe(const Node &node);
+
+} // namespace tcc::torchexport

@@ -1,0 +1,86 @@
+#include "Import/TorchExport/OpSemantics.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace llvm;
+
+namespace tcc::torchexport {
+
+static StringMap<ViewSemantics> makeViewTable() {
+  StringMap<ViewSemantics> table;
+  auto add = [&](AliasWhen when, WriteBack write, std::initializer_list<StringRef> ops) {
+    for (StringRef op : ops)
+      table[op] = {when, write};
+  };
+  using W = AliasWhen;
+  add(W::Always, WriteBack::Identity,
+      {"alias", "detach", "lift_fresh", "positive", "resolve_conj", "resolve_neg"});
+  add(W::Always, WriteBack::Reshape,
+      {"view", "_reshape_alias", "view_as", "unflatten", "squeeze", "unsqueeze", "atleast_1d",
+       "atleast_2d", "atleast_3d", "_unsafe_view"});
+  add(W::Always, WriteBack::Inverse, {"permute", "movedim", "moveaxis"});
+  add(W::Always, WriteBack::Again,
+      {"transpose", "t", "swapaxes", "swapdims", "numpy_T", "mT", "mH", "adjoint", "matrix_H"});
+  add(W::Always, WriteBack::SelectScatter, {"select"});
+  add(W::Always, WriteBack::SliceScatter, {"slice"});
+  add(W::Always, WriteBack::NarrowScatter, {"narrow"});
+  add(W::Always, WriteBack::DiagonalScatter, {"diagonal", "linalg_diagonal"});
+  add(W::Always, WriteBack::StridedScatter, {"as_strided"});
+  add(W::Always, WriteBack::UnbindScatter, {"unbind"});
+  add(W::Always, WriteBack::SplitScatter,
+      {"split", "split_with_sizes", "chunk", "tensor_split", "hsplit", "vsplit", "dsplit"});
+  add(W::Always, WriteBack::RealPart, {"real"});
+  add(W::Always, WriteBack::ImaginaryPart, {"imag"});
+  add(W::Always, WriteBack::AsComplex, {"view_as_real"});
+  add(W::Always, WriteBack::AsReal, {"view_as_complex"});
+  add(W::Always, WriteBack::Refused, {"expand", "expand_as", "broadcast_to", "unfold"});
+  add(W::OperandContiguous, WriteBack::Identity, {"contiguous"});
+  add(W::NoCopy, WriteBack::Reshape, {"reshape", "reshape_as", "flatten", "ravel"});
+  add(W::SameDType, WriteBack::Identity, {"to", "type_as"});
+  add(W::Evaluating, WriteBack::Identity,
+      {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"});
+  return table;
+}
+
+std::optional<ViewSemantics> viewSemantics(StringRef op) {
+  static const StringMap<ViewSemantics> table = makeViewTable();
+  auto it = table.find(op);
+  return it == table.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::optional<InPlaceSemantics> inPlaceSemantics(StringRef target) {
+  auto [op, overload] = target.split('.');
+  std::string suffix = overload.empty() ? "" : ("." + overload).str();
+  if (overload == "out" || overload.ends_with("_out")) {
+    StringRef rest = overload == "out" ? "default" : overload.drop_back(4);
+    return InPlaceSemantics{(op + "." + rest).str(), "out", false};
+  }
+  StringRef renamed = StringSwitch<StringRef>(op)
+                          .Case("normal_", "normal_functional")
+                          .Case("_index_put_impl_", "index_put")
+                          .Case("__iand__", "bitwise_and")
+                          .Case("__ior__", "bitwise_or")
+                          .Case("__ixor__", "bitwise_xor")
+                          .Case("__ilshift__", "bitwise_left_shift")
+                          .Case("__irshift__", "bitwise_right_shift")
+                          .Default("");
+  if (!renamed.empty())
+    return InPlaceSemantics{renamed.str() + suffix, "self", false};
+  if (!op.ends_with("_") || op.ends_with("__") || op.size() < 2)
+    return std::nullopt;
+  bool shape = StringSwitch<bool>(op)
+                   .Cases({"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_"}, true)
+                   .Cases({"swapdims_", "detach_", "as_strided_"}, true)
+                   .Default(false);
+  return InPlaceSemantics{op.drop_back().str() + suffix, "self", shape};
+}
+
+bool isAnnotation(StringRef op) {
+  return StringSwitch<bool>(op)
+      .Cases({"_assert_tensor_metadata", "sym_constrain_range", "sym_constrain_range_for_size"},
+             true)
+      .Cases({"_functional_assert_async", "record_stream"}, true)
+      .Default(false);
+}
+
+} // namespace tcc::torchexport

@@ -1,0 +1,46 @@
+#include "Import/TorchExport/SymExpr.h"
+#include <catch2/catch.hpp>
+
+using tcc::torchexport::SymExpr;
+
+static std::optional<int64_t> valueOf(llvm::StringRef text) {
+  auto expr = SymExpr::parse(text);
+  if (!expr)
+    return std::nullopt;
+  return expr->evaluate([](llvm::StringRef symbol) -> std::optional<int64_t> {
+    if (symbol == "s0")
+      return 12;
+    return symbol == "u1" ? std::optional<int64_t>(5) : std::nullopt;
+  });
+}
+
+TEST_CASE("dimension expressions have values") {
+  CHECK(valueOf("7") == 7);
+  CHECK(valueOf("2*s0 + 1") == 25);
+  CHECK(valueOf("s0//u1") == 2);
+  CHECK(valueOf("(s0/2)") == 6);
+  CHECK(valueOf("-s0 + u1**2") == 13);
+  CHECK(valueOf("Mod(s0, u1)") == 2);
+  CHECK(valueOf("Symbol('s0', positive=True, integer=True)") == 12);
+  CHECK(valueOf("Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(-1))") == 23);
+  CHECK(valueOf("Mul(Rational(1, 2), Symbol('s0', positive=True))") == 6);
+  CHECK(valueOf("Max(Integer(1), Symbol('u1', integer=True))") == 5);
+  CHECK(valueOf("Pow(Symbol('u1', integer=True), Integer(2))") == 25);
+}
+
+TEST_CASE("dimension expressions without a value") {
+  for (const char *text : {"", "s9", "s0 +", "(s0", "s0/5", "9223372036854775807*s0", "Mod(s0, 0)",
+                           "f(s0)", "s0 s0", "99999999999999999999"})
+    CHECK(!valueOf(text));
+  CHECK(!valueOf(std::string(100000, '(')));
+  CHECK(!valueOf(std::string(100000, '-') + "1"));
+}
+
+TEST_CASE("dimension expressions as text") {
+  auto text = [](llvm::StringRef from) { return SymExpr::parse(from)->str(); };
+  CHECK(text("Symbol('s0', integer=True)") == "s0");
+  CHECK(text("Mul(Integer(2), Add(Symbol('s0'), Integer(1)))") == "2*(s0 + 1)");
+  CHECK(text("FloorDiv(Symbol('s0'), Integer(2))") == "FloorDiv(s0, 2)");
+  CHECK(SymExpr::parse("s0")->symbol() == llvm::StringRef("s0"));
+  CHECK(!SymExpr::parse("2*s0")->symbol());
+}
