@@ -1,0 +1,263 @@
+"""Runs models that tcc compiled: one file over the C interface, with ctypes and NumPy.
+
+    import tcc
+    model = tcc.Model("model.so")
+    y, = model(x)                               # in the model's order
+    y, = model(x, wrap=torch.from_dlpack)       # as another library's tensors
+
+Inputs are anything with __dlpack__ on the CPU (NumPy, PyTorch, JAX, ...) or that numpy.asarray takes;
+nothing is copied that is compact. Outputs are NumPy arrays over the memory that the model filled. Types
+that NumPy lacks become those of ml_dtypes where it is installed, else raw unsigned integers; types
+below 8 bits become int8 or uint8. One Model may be used by one thread at a time; make one for each.
+"""
+import ctypes
+import os
+
+import numpy as np
+
+_P = ctypes.POINTER
+_ABI_VERSION = 1
+
+
+# ---- the structures of dlpack.h and tcc.h ----
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", _P(ctypes.c_int64)), ("strides", _P(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+class _DLManagedTensor(ctypes.Structure):
+    pass
+
+
+_DLManagedTensor._fields_ = [("tensor", _DLTensor), ("manager", ctypes.c_void_p),
+                             ("deleter", ctypes.CFUNCTYPE(None, _P(_DLManagedTensor)))]
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 1020)]
+
+
+class _ModelOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("weights_path", ctypes.c_char_p)]
+
+
+class _ContextOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32), ("profile", ctypes.c_uint32),
+                ("allocator", ctypes.c_void_p * 3), ("pool", ctypes.c_void_p * 2), ("concurrency", ctypes.c_uint32)]
+
+
+class _TensorInfo(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("ndim", ctypes.c_int32),
+                ("flags", ctypes.c_uint32), ("shape", _P(ctypes.c_int64)), ("symbols", _P(ctypes.c_char_p))]
+
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+# Types that NumPy has, and for the others how they are called in ml_dtypes.
+_NUMPY = {(0, 8): "int8", (0, 16): "int16", (0, 32): "int32", (0, 64): "int64", (1, 8): "uint8", (1, 16): "uint16",
+          (1, 32): "uint32", (1, 64): "uint64", (2, 16): "float16", (2, 32): "float32", (2, 64): "float64",
+          (5, 64): "complex64", (5, 128): "complex128", (6, 8): "bool"}
+_ML_DTYPES = {(4, 16): "bfloat16", (10, 8): "float8_e4m3fn", (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2",
+              (13, 8): "float8_e5m2fnuz", (14, 8): "float8_e8m0fnu"}
+
+
+def _dtype(code, bits):
+    if (code, bits) in _NUMPY:
+        return np.dtype(_NUMPY[code, bits])
+    try:
+        import ml_dtypes
+        return np.dtype(getattr(ml_dtypes, _ML_DTYPES[code, bits]))
+    except (ImportError, KeyError, AttributeError):
+        return np.dtype(f"uint{max(bits, 8)}")
+
+
+class Error(Exception):
+    """What the runtime says, with its tcc_status in `code`."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+class Tensor:
+    """An input's or output's name, dtype and shape; a size that changes is its symbol or None."""
+
+    def __init__(self, info):
+        self.name = info.name.decode()
+        self.code, self.bits = info.code, info.bits
+        self.dtype = _dtype(info.code, info.bits)
+        self.shape = None
+        if info.ndim >= 0:
+            self.shape = tuple(info.shape[d] if info.shape[d] >= 0 else info.symbols[d].decode() or None
+                               for d in range(info.ndim))
+
+    def __repr__(self):
+        return f"{self.name}: {self.dtype}{list(self.shape) if self.shape is not None else ''}"
+
+
+class _Output:
+    """Hands one tensor of the runtime to whoever asks for DLPack."""
+
+    def __init__(self, pointer):
+        self.pointer = pointer
+
+    def __dlpack__(self, stream=None, **_):
+        pointer, self.pointer = self.pointer, None
+        return _new_capsule(ctypes.cast(pointer, ctypes.c_void_p), b"dltensor", None)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def release(self):
+        if self.pointer is not None:
+            self.pointer.contents.deleter(self.pointer)
+            self.pointer = None
+
+
+class Model:
+    """An opened model with memory and threads for one run at a time.
+
+    threads: 0 for one a core. weights: another safetensors file of the same layout.
+    """
+
+    def __init__(self, path, threads=0, weights=None):
+        self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        if self._library.tcc_abi_version() != _ABI_VERSION:
+            raise Error(5, f"{path} has another interface version than {_ABI_VERSION}")
+        self._library.tcc_model_manifest.restype = ctypes.c_char_p
+        self._model, self._context, self._error = ctypes.c_void_p(), ctypes.c_void_p(), _Error()
+        options = _ModelOptions(ctypes.sizeof(_ModelOptions), None if weights is None else os.fsencode(weights))
+        self._check(self._library.tcc_model_open(ctypes.byref(options), ctypes.byref(self._model),
+                                                 ctypes.byref(self._error)))
+        options = _ContextOptions(struct_size=ctypes.sizeof(_ContextOptions), threads=threads)
+        self._check(self._library.tcc_context_create(self._model, ctypes.byref(options),
+                                                     ctypes.byref(self._context), ctypes.byref(self._error)))
+        self.inputs, self.outputs = self._describe("input"), self._describe("output")
+
+    def __call__(self, *inputs, wrap=None, **named):
+        """Runs once. Inputs by position, by name, or both; returns a list of outputs."""
+        inputs = list(inputs) + [named.pop(t.name) for t in self.inputs[len(inputs):] if t.name in named]
+        if named or len(inputs) != len(self.inputs):
+            raise Error(1, f"this model takes {', '.join(t.name for t in self.inputs)}")
+        borrowed = [_borrow(value, tensor) for value, tensor in zip(inputs, self.inputs)]
+        pointers = (_P(_DLTensor) * len(borrowed))(*[ctypes.pointer(tensor) for tensor, _ in borrowed])
+        results = (_P(_DLManagedTensor) * len(self.outputs))()
+        self._check(self._library.tcc_run(self._context, pointers, len(borrowed), results, len(results),
+                                          ctypes.byref(self._error)))
+        outputs = [_Output(pointer) for pointer in results]
+        try:
+            return [wrap(output) if wrap else _to_numpy(output) for output in outputs]
+        finally:
+            for output in outputs:
+                output.release()
+
+    def run(self, inputs):
+        """The same with dictionaries from names to arrays."""
+        return dict(zip([tensor.name for tensor in self.outputs], self(*[inputs[t.name] for t in self.inputs])))
+
+    @property
+    def manifest(self):
+        """JSON text, see docs/manifest.schema.json."""
+        return self._library.tcc_model_manifest(self._model, None).decode()
+
+    def close(self):
+        context, model = self._context, self._model
+        self._context, self._model = ctypes.c_void_p(), ctypes.c_void_p()
+        self._library.tcc_context_destroy(context)
+        self._library.tcc_model_close(model)
+
+    def __del__(self):
+        if getattr(self, "_model", None):
+            self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _check(self, status):
+        if status:
+            raise Error(status, self._error.message.decode(errors="replace"))
+
+    def _describe(self, kind):
+        tensors = []
+        for index in range(getattr(self._library, f"tcc_model_num_{kind}s")(self._model)):
+            info = _TensorInfo(struct_size=ctypes.sizeof(_TensorInfo))
+            getattr(self._library, f"tcc_model_{kind}")(self._model, index, ctypes.byref(info))
+            tensors.append(Tensor(info))
+        return tensors
+
+
+def _borrow(value, tensor):
+    """A DLTensor over the value's memory, and what keeps that alive."""
+    if not hasattr(value, "__dlpack__"):
+        value = np.asarray(value, tensor.dtype if tensor.bits >= 8 else None)
+    if isinstance(value, np.ndarray):
+        return _borrow_numpy(value, tensor)
+    capsule = value.__dlpack__()
+    managed = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), _P(_DLManagedTensor))
+    return managed.contents.tensor, (capsule, value)
+
+
+def _borrow_numpy(array, tensor):
+    """NumPy exports neither read-only arrays nor types that are not its own: built here."""
+    code, bits = tensor.code, tensor.bits
+    if bits < 8 and array.dtype.itemsize == 1:
+        array = _pack(array, bits)
+        shape, strides = array[1], None
+        array = array[0]
+    else:
+        if array.dtype != tensor.dtype:
+            known = {np.dtype(name): key for key, name in _NUMPY.items()}
+            if array.dtype not in known:
+                raise Error(1, f"input '{tensor.name}': expected {tensor.dtype}, got {array.dtype}")
+            code, bits = known[array.dtype]
+        if any(stride % array.itemsize for stride in array.strides):
+            array = np.ascontiguousarray(array)
+        shape, strides = array.shape, [stride // array.itemsize for stride in array.strides]
+    ndim = len(shape)
+    result = _DLTensor(data=array.ctypes.data, device_type=1, ndim=ndim, code=code, bits=bits, lanes=1)
+    result.shape = (ctypes.c_int64 * ndim)(*shape)
+    if strides is not None:
+        result.strides = (ctypes.c_int64 * ndim)(*strides)
+    return result, array
+
+
+def _pack(array, bits):
+    """One element a byte into DLPack's packed form; returns it and the shape."""
+    per_byte = 8 // bits
+    flat = array.astype(np.uint8).ravel() & ((1 << bits) - 1)
+    flat = np.concatenate([flat, np.zeros(-len(flat) % per_byte, np.uint8)]).reshape(-1, per_byte)
+    return np.bitwise_or.reduce(flat << (np.arange(per_byte, dtype=np.uint8) * bits), axis=1).astype(np.uint8), array.shape
+
+
+def _to_numpy(output):
+    tensor = output.pointer.contents.tensor
+    code, bits = tensor.code, tensor.bits
+    if bits < 8:
+        return _unpack(tensor)
+    dtype = _dtype(code, bits)
+    if code not in (0, 1, 2, 5):  # what np.from_dlpack may not know travels as integers
+        tensor.code, tensor.bits = 1, bits
+        return np.from_dlpack(output).view(dtype)
+    return np.from_dlpack(output)
+
+
+def _unpack(tensor):
+    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+    count, per_byte = int(np.prod(shape, dtype=np.int64)), 8 // tensor.bits
+    packed = np.frombuffer(ctypes.string_at(tensor.data, -(-count // per_byte)), np.uint8)
+    values = packed[:, None] >> (np.arange(per_byte, dtype=np.uint8) * tensor.bits) & ((1 << tensor.bits) - 1)
+    values = values.reshape(-1)[:count].reshape(shape)
+    if tensor.code == 0:
+        sign = 1 << (tensor.bits - 1)
+        return (values ^ sign).astype(np.int8) - sign
+    return values.astype(np.uint8)

@@ -1,0 +1,92 @@
+"""lib/Bindings/Python/tcc.py on the runtime tests' program (test/runtime/Program.c)."""
+import gc
+import os
+import pathlib
+import platform
+import sys
+import unittest
+
+import numpy as np
+
+SOURCE = pathlib.Path(os.environ["TCC_SOURCE"])
+MODEL = pathlib.Path(os.environ["TCC_BIN"]) / f"../test/runtime/{platform.machine()}-linux-gnu/model.so"
+sys.path.insert(0, str(SOURCE / "lib/Bindings/Python"))
+import tcc  # noqa: E402
+
+
+class Foreign:
+    """A tensor of another library: DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+class Loader(unittest.TestCase):
+    def setUp(self):
+        self.model = tcc.Model(MODEL, threads=2)
+        rng = np.random.default_rng(0)
+        self.x = rng.random((5, 4), np.float32)
+        self.y = rng.random((5, 3), np.float32)
+        self.nibbles = np.arange(-8, 7, dtype=np.int8)
+        self.acc = np.zeros(4, np.float32)
+
+    def inputs(self, **changes):
+        inputs = {"x": self.x, "y": self.y, "nibbles": self.nibbles, "command": np.int32(0), "acc": self.acc}
+        return {**inputs, **changes}
+
+    def check(self, outputs):
+        np.testing.assert_allclose(outputs["scaled"], self.x * 2.5)
+        np.testing.assert_allclose(outputs["rows"], self.x.sum(1) + self.y.sum(1), rtol=1e-6)
+        np.testing.assert_array_equal(outputs["halves"], np.trunc(self.nibbles / 2))
+
+    def test_description(self):
+        self.assertEqual([repr(t) for t in self.model.inputs[:2]], ["x: float32['N', None]", "y: float32['N', 3]"])
+        self.assertEqual(self.model.outputs[3].shape, ())
+        self.assertEqual(self.model.manifest, '{"tool": "test"}')
+
+    def test_numpy(self):
+        outputs = self.model.run(self.inputs())
+        self.check(outputs)
+        self.assertEqual(outputs["count"][()], 1)
+        np.testing.assert_allclose(self.acc, self.x.sum(0), rtol=1e-6)
+
+    def test_strided_and_read_only(self):
+        transposed = np.asfortranarray(self.x)
+        transposed.flags.writeable = False
+        self.check(self.model.run(self.inputs(x=transposed, y=np.repeat(self.y, 2, 0)[::2])))
+
+    def test_other_libraries(self):
+        self.check(self.model.run(self.inputs(x=Foreign(self.x))))
+        values = list(self.inputs().values())
+        devices = self.model(*values, wrap=lambda output: output.__dlpack_device__())
+        self.assertEqual(devices, [(1, 0)] * 4)
+
+    def test_outputs_outlive_the_model(self):
+        outputs = self.model.run(self.inputs())
+        self.model.close()
+        del self.model
+        gc.collect()
+        self.check(outputs)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(tcc.Error, r"input 'x': expected float32\[N, \?\], got float64\[5, 4\]"):
+            self.model.run(self.inputs(x=self.x.astype(np.float64)))
+        with self.assertRaisesRegex(tcc.Error, "this model takes x, y"):
+            self.model(self.x)
+        with self.assertRaisesRegex(tcc.Error, "gather_1") as caught:
+            self.model.run(self.inputs(command=np.int32(1)))
+        self.assertEqual(caught.exception.code, 6)
+        self.check(self.model.run(self.inputs()))
+
+    def test_python_numbers(self):
+        self.check(self.model.run(self.inputs(x=self.x.tolist(), command=0)))
+
+
+if __name__ == "__main__":
+    unittest.main()
