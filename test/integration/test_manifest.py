@@ -10,7 +10,7 @@ import jsonschema
 import onnx
 from onnx import TensorProto, helper
 
-SOURCE = pathlib.Path(os.environ["TCC_SOURCE"])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TCC = pathlib.Path(os.environ["TCC_BIN"]) / "tcc"
 TCC_RUN = pathlib.Path(os.environ["TCC_BIN"]) / "tcc-run"
 

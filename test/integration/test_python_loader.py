@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 
-SOURCE = pathlib.Path(os.environ["TCC_SOURCE"])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MODEL = pathlib.Path(os.environ["TCC_BIN"]) / f"../test/runtime/{platform.machine()}-linux-gnu/model.so"
 sys.path.insert(0, str(SOURCE / "lib/Bindings/Python"))
 import tcc  # noqa: E402
