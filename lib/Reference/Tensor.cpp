@@ -167,6 +167,16 @@ std::vector<char> Tensor::packed() const {
   return out;
 }
 
+Weight Tensor::toWeight() const {
+  Weight weight{type, dims, {data(), static_cast<size_t>(bytes())}, storage};
+  if (bitWidth(type) < 8) {
+    auto dense = std::make_shared<std::vector<char>>(packed());
+    weight.bytes = *dense;
+    weight.owner = dense;
+  }
+  return weight;
+}
+
 bool Tensor::isSplat() const {
   // Every element equals its successor: one overlapping comparison.
   size_t width = elementBytes(type);

@@ -81,6 +81,8 @@ public:
   Tensor reshaped(llvm::ArrayRef<int64_t> shape) const;
   /// Dense bytes as in a Weight: sub-byte types packed, low bits first.
   std::vector<char> packed() const;
+  /// The same as a Weight, which shares the bytes where they are dense already.
+  Weight toWeight() const;
   /// Whether all elements have the same bits (of a tensor with at least one).
   bool isSplat() const;
 
