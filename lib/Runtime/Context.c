@@ -168,8 +168,6 @@ static struct tcc_job cut(tcc_kernel_fn kernel, int64_t *args, int64_t tasks, in
   int64_t chunk = grain > 0 ? grain : 1, even = tasks / ((int64_t)threads * 4);
   if (chunk < even)
     chunk = even;
-  if (tasks / chunk >= INT32_MAX)
-    chunk = tasks / INT32_MAX + 1;
   return (struct tcc_job){kernel, args, tasks, chunk, (uint32_t)((tasks - 1) / chunk + 1)};
 }
 

@@ -46,7 +46,7 @@ struct tcc_job {
   tcc_kernel_fn kernel;
   int64_t *args;
   int64_t tasks, chunk;
-  uint32_t chunks;
+  uint32_t chunks; /* below 2^20 */
 };
 
 struct tcc_pool;

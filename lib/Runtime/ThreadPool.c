@@ -5,10 +5,12 @@
  * chunk that no worker has claimed: a job never waits for a thread that has not woken up, which
  * also makes a forked child, whose workers are gone, slow instead of stuck.
  *
- * One 64-bit word, `ticket`, holds the job's number and how many chunks are unclaimed. A thread
- * claims one by a compare-and-swap that takes one off; only then does it read the job's fields,
- * which stay as they are until that chunk is counted as done. A worker that was late for job n can
- * therefore never run a chunk of job n with the fields of job n+1.
+ * Every thread has its own contiguous share of the job's chunks, so that it meets the same rows
+ * again in the next kernel, and takes them from the front; a thread that is done takes from the
+ * back of the others' shares. A share is one 64-bit word, the job's number and the bounds of what
+ * is unclaimed, and a chunk is claimed by a compare-and-swap. Only then does the thread read the
+ * job's fields, which stay as they are until that chunk is counted as done: a worker that was late
+ * for job n can never run a chunk of job n with the fields of job n+1.
  *
  * A job started while another one runs (from inside a kernel) is run by its caller alone.
  */
@@ -19,14 +21,24 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { SPIN_NS = 100000, SPINS_PER_LOOK = 64, STACK_BYTES = 4 << 20 };
 
+struct share {
+  _Alignas(64) _Atomic uint64_t range; /* job number << 40 | end << 20 | begin */
+};
+
+struct member {
+  struct tcc_pool *pool;
+  uint32_t index; /* of its share; the caller has 0 */
+  pthread_t thread;
+};
+
 struct tcc_pool {
-  _Alignas(64) _Atomic uint64_t ticket;  /* job number << 32 | unclaimed chunks */
   _Alignas(64) _Atomic uint32_t pending; /* chunks not done; futex of the caller */
   _Atomic uint32_t caller_sleeps;
   _Alignas(64) _Atomic uint32_t signal; /* counts jobs; futex of the workers */
@@ -36,8 +48,10 @@ struct tcc_pool {
   atomic_bool busy;
   uint32_t wanted, started; /* workers, without the caller */
   bool tried;               /* to start them */
+  uint64_t number;          /* of the current job */
   pid_t process;
-  pthread_t workers[];
+  struct share *shares;   /* one a thread, the caller's first */
+  struct member *workers; /* wanted */
 };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value) {
@@ -68,17 +82,39 @@ static void run_chunk(const struct tcc_job *job, uint32_t index) {
   job->kernel(job->args, begin, begin + (left < job->chunk ? left : job->chunk));
 }
 
-/* Runs chunks until none is unclaimed. */
-static void work(struct tcc_pool *pool) {
-  uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
-  while ((uint32_t)ticket != 0) {
-    if (!atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1,
-                                               memory_order_acq_rel, memory_order_acquire))
-      continue;
-    run_chunk(&pool->job, pool->job.chunks - (uint32_t)ticket);
-    if (atomic_fetch_sub(&pool->pending, 1) == 1 && atomic_load(&pool->caller_sleeps))
-      futex_wake(&pool->pending, 1);
-    ticket = atomic_load_explicit(&pool->ticket, memory_order_acquire);
+enum { FIELD = 20 };
+static const uint64_t field_mask = (1u << FIELD) - 1;
+
+/* Claims the first or the last chunk of a share. */
+static bool claim(struct share *share, bool first, uint32_t *chunk) {
+  uint64_t range = atomic_load_explicit(&share->range, memory_order_acquire);
+  for (;;) {
+    uint64_t begin = range & field_mask, end = range >> FIELD & field_mask;
+    if (begin == end)
+      return false;
+    uint64_t rest = first ? range + 1 : range - (1u << FIELD);
+    *chunk = (uint32_t)(first ? begin : end - 1);
+    if (atomic_compare_exchange_weak_explicit(&share->range, &range, rest, memory_order_acq_rel,
+                                              memory_order_acquire))
+      return true;
+  }
+}
+
+static void run_claimed(struct tcc_pool *pool, uint32_t chunk) {
+  run_chunk(&pool->job, chunk);
+  if (atomic_fetch_sub(&pool->pending, 1) == 1 && atomic_load(&pool->caller_sleeps))
+    futex_wake(&pool->pending, 1);
+}
+
+/* Runs the thread's own chunks, then what the others have left. */
+static void work(struct tcc_pool *pool, uint32_t self) {
+  uint32_t chunk, threads = pool->wanted + 1;
+  while (claim(&pool->shares[self], true, &chunk))
+    run_claimed(pool, chunk);
+  for (uint32_t i = 1; i < threads; ++i) {
+    uint32_t other = self + i < threads ? self + i : self + i - threads;
+    while (claim(&pool->shares[other], false, &chunk))
+      run_claimed(pool, chunk);
   }
 }
 
@@ -100,7 +136,8 @@ static bool spin_while(_Atomic uint32_t *word, uint32_t value) {
 }
 
 static void *worker(void *argument) {
-  struct tcc_pool *pool = argument;
+  const struct member *member = argument;
+  struct tcc_pool *pool = member->pool;
   tcc_fp_enter();
   uint32_t seen = 0;
   while (!atomic_load(&pool->stop)) {
@@ -110,7 +147,7 @@ static void *worker(void *argument) {
       atomic_fetch_sub(&pool->sleepers, 1);
     }
     seen = atomic_load(&pool->signal);
-    work(pool);
+    work(pool, member->index);
   }
   return NULL;
 }
@@ -127,7 +164,9 @@ static void start_workers(struct tcc_pool *pool) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   while (pool->started < pool->wanted) {
-    if (pthread_create(&pool->workers[pool->started], &attributes, worker, pool))
+    struct member *member = &pool->workers[pool->started];
+    *member = (struct member){.pool = pool, .index = pool->started + 1};
+    if (pthread_create(&member->thread, &attributes, worker, member))
       break;
     ++pool->started;
   }
@@ -149,10 +188,16 @@ static void wait_done(struct tcc_pool *pool) {
 }
 
 static void publish(struct tcc_pool *pool, const struct tcc_job *job) {
+  uint64_t threads = pool->wanted + 1, begin = 0;
   pool->job = *job;
+  ++pool->number;
   atomic_store_explicit(&pool->pending, job->chunks, memory_order_relaxed);
-  uint64_t number = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
-  atomic_store_explicit(&pool->ticket, number << 32 | job->chunks, memory_order_release);
+  for (uint64_t t = 0; t < threads; ++t) {
+    uint64_t end = ((t + 1) * job->chunks + threads - 1) / threads;
+    atomic_store_explicit(&pool->shares[t].range, pool->number << 2 * FIELD | end << FIELD | begin,
+                          memory_order_release);
+    begin = end;
+  }
   atomic_fetch_add(&pool->signal, 1);
   uint32_t sleepers = atomic_load(&pool->sleepers);
   if (sleepers)
@@ -167,19 +212,23 @@ void tcc_pool_run(struct tcc_pool *pool, const struct tcc_job *job) {
   if (!pool->tried)
     start_workers(pool);
   publish(pool, job);
-  work(pool);
+  work(pool, 0);
   wait_done(pool);
   atomic_store(&pool->busy, false);
 }
 
 struct tcc_pool *tcc_pool_create(uint32_t threads) {
   uint32_t wanted = threads ? threads - 1 : 0;
-  size_t size = sizeof(struct tcc_pool) + wanted * sizeof(pthread_t);
+  size_t shares = sizeof(struct tcc_pool), workers = shares + (wanted + 1) * sizeof(struct share);
+  size_t size = workers + wanted * sizeof(struct member);
   void *memory;
   if (posix_memalign(&memory, 64, size))
     return NULL;
+  memset(memory, 0, size);
   struct tcc_pool *pool = memory;
-  *pool = (struct tcc_pool){.wanted = wanted};
+  pool->wanted = wanted;
+  pool->shares = (struct share *)(void *)((char *)memory + shares);
+  pool->workers = (struct member *)(void *)((char *)memory + workers);
   return pool;
 }
 
@@ -191,7 +240,7 @@ void tcc_pool_destroy(struct tcc_pool *pool) {
   futex_wake(&pool->signal, (int)pool->wanted);
   if (pool->process == getpid())
     for (uint32_t i = 0; i < pool->started; ++i)
-      pthread_join(pool->workers[i], NULL);
+      pthread_join(pool->workers[i].thread, NULL);
   free(pool);
 }
 
