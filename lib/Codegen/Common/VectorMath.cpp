@@ -2,8 +2,10 @@
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "VectorMathEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Target/Cpu.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -11,88 +13,188 @@ namespace tcc::codegen {
 namespace {
 using vmath::Emitter;
 using vmath::Fp;
+using vmath::Int;
 
-/// The results of an operation of the math dialect on f32 or f64 operands; empty
-/// for one that LLVM knows.
-SmallVector<Fp> expandOp(Operation *op, ArrayRef<Fp> x) {
-  using Results = SmallVector<Fp>;
+struct Unary {
+  Fp (*expand)(Fp);
+  /// LLVM has an instruction for f32 and f64: only narrower types are widened.
+  bool native = false;
+};
+
+const llvm::StringMap<Unary> &unaryFunctions() {
+  static const llvm::StringMap<Unary> table = {
+      {"math.exp", {vmath::exp}},
+      {"math.exp2", {vmath::exp2}},
+      {"math.expm1", {vmath::expm1}},
+      {"math.log", {vmath::log}},
+      {"math.log2", {vmath::log2}},
+      {"math.log10", {vmath::log10}},
+      {"math.log1p", {vmath::log1p}},
+      {"math.sin", {vmath::sin}},
+      {"math.cos", {vmath::cos}},
+      {"math.tan", {vmath::tan}},
+      {"math.asin", {vmath::asin}},
+      {"math.acos", {vmath::acos}},
+      {"math.atan", {vmath::atan}},
+      {"math.sinh", {vmath::sinh}},
+      {"math.cosh", {vmath::cosh}},
+      {"math.tanh", {vmath::tanh}},
+      {"math.asinh", {vmath::asinh}},
+      {"math.acosh", {vmath::acosh}},
+      {"math.atanh", {vmath::atanh}},
+      {"math.erf", {vmath::erf}},
+      {"math.erfc", {vmath::erfc}},
+      {"math.cbrt", {vmath::cbrt}},
+      {"math.rsqrt", {[](Fp x) { return 1.0 / sqrt(x); }}},
+      {"math.sqrt", {vmath::sqrt, true}},
+      {"math.floor", {vmath::floor, true}},
+      {"math.ceil", {vmath::ceil, true}},
+      {"math.trunc", {vmath::trunc, true}},
+      {"math.round", {vmath::round, true}},
+      {"math.roundeven", {vmath::roundEven, true}},
+  };
+  return table;
+}
+
+bool isNarrow(Type type) { return getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32; }
+
+/// A floating-point operand as f32 or f64.
+Fp widened(Emitter &e, Value v) {
+  if (!isNarrow(v.getType()))
+    return {&e, v};
+  Type wide = vmath::withElementType(v.getType(), e.builder.getF32Type());
+  return {&e, arith::ExtFOp::create(e.builder, wide, v)};
+}
+
+/// An integer operand as an integer of 32 bits or more.
+Int widenedInteger(Emitter &e, Value v) {
+  Type element = getElementTypeOrSelf(v.getType());
+  if (element.isIndex()) {
+    Type wide = vmath::withElementType(v.getType(), e.builder.getI64Type());
+    return {&e, arith::IndexCastOp::create(e.builder, wide, v)};
+  }
+  if (!isNarrow(v.getType()))
+    return {&e, v};
+  Type wide = vmath::withElementType(v.getType(), e.builder.getI32Type());
+  return {&e, arith::ExtSIOp::create(e.builder, wide, v)};
+}
+
+/// What replaces the results of `op`; empty for an operation that stays.
+SmallVector<Value> expand(Operation *op, Emitter &e) {
+  auto in = [&](unsigned i) { return widened(e, op->getOperand(i)); };
+  auto out = [&](Fp y) -> Value {
+    Type type = op->getResult(0).getType();
+    return y.type() == type ? y.v : Value(arith::TruncFOp::create(e.builder, type, y.v));
+  };
+  using Results = SmallVector<Value>;
+  bool narrow = !op->getNumOperands() || isNarrow(op->getOperand(0).getType());
+  if (auto found = unaryFunctions().find(op->getName().getStringRef());
+      found != unaryFunctions().end()) {
+    if (found->second.native && !narrow)
+      return {};
+    return {out(found->second.expand(in(0)))};
+  }
   return TypeSwitch<Operation *, Results>(op)
-      .Case([&](math::ExpOp) { return Results{exp(x[0])}; })
-      .Case([&](math::Exp2Op) { return Results{exp2(x[0])}; })
-      .Case([&](math::ExpM1Op) { return Results{expm1(x[0])}; })
-      .Case([&](math::LogOp) { return Results{log(x[0])}; })
-      .Case([&](math::Log2Op) { return Results{log2(x[0])}; })
-      .Case([&](math::Log10Op) { return Results{log10(x[0])}; })
-      .Case([&](math::Log1pOp) { return Results{log1p(x[0])}; })
-      .Case([&](math::SinOp) { return Results{sin(x[0])}; })
-      .Case([&](math::CosOp) { return Results{cos(x[0])}; })
       .Case([&](math::SincosOp) {
-        auto [s, c] = sincos(x[0]);
-        return Results{s, c};
+        auto [s, c] = vmath::sincos(in(0));
+        return Results{out(s), out(c)};
       })
-      .Case([&](math::TanOp) { return Results{tan(x[0])}; })
-      .Case([&](math::TanhOp) { return Results{tanh(x[0])}; })
-      .Case([&](math::ErfOp) { return Results{erf(x[0])}; })
-      .Case([&](math::PowFOp) { return Results{pow(x[0], x[1])}; })
-      .Case([&](math::RsqrtOp) { return Results{1.0 / sqrt(x[0])}; })
+      .Case([&](math::Atan2Op) { return Results{out(vmath::atan2(in(0), in(1)))}; })
+      .Case([&](math::PowFOp) { return Results{out(vmath::pow(in(0), in(1)))}; })
+      .Case([&](math::FPowIOp) {
+        return Results{out(vmath::pow(in(0), widenedInteger(e, op->getOperand(1))))};
+      })
+      .Case([&](math::IPowIOp power) {
+        return Results{vmath::pow(Int{&e, power.getLhs()}, Int{&e, power.getRhs()}).v};
+      })
+      .Case([&](math::ClampFOp clamp) {
+        Value low = arith::MaximumFOp::create(e.builder, clamp.getValue(), clamp.getMin());
+        return Results{arith::MinimumFOp::create(e.builder, low, clamp.getMax())};
+      })
+      .Case([&](math::FmaOp) {
+        if (e.options.hasFma && !narrow)
+          return Results{};
+        return Results{out(e.options.hasFma ? vmath::mulAdd(in(0), in(1), in(2))
+                                            : vmath::fusedMulAdd(in(0), in(1), in(2)))};
+      })
+      .Case([&](vector::FMAOp) {
+        return e.options.hasFma ? Results{} : Results{out(in(0) * in(1) + in(2))};
+      })
+      .Case([&](arith::RemFOp) { return Results{out(vmath::remainder(in(0), in(1)))}; })
       .Default([](Operation *) { return Results{}; });
 }
 
-bool allFloat(Operation *op) {
-  return llvm::all_of(op->getOperandTypes(),
-                      [](Type t) { return isa<FloatType>(getElementTypeOrSelf(t)); });
+/// sin x and cos x in one block become one math.sincos, which reduces x once.
+template <typename Op, typename Other> void pairWith(Op op, SmallVectorImpl<Operation *> &dead) {
+  for (Operation *user : op.getOperand().getUsers()) {
+    auto other = dyn_cast<Other>(user);
+    if (!other || other->getBlock() != op->getBlock() || other.use_empty())
+      continue;
+    OpBuilder builder(op->isBeforeInBlock(other) ? op.getOperation() : user);
+    auto both = math::SincosOp::create(builder, op.getLoc(), op.getOperand());
+    bool isSin = isa<math::SinOp>(op.getOperation());
+    op.getResult().replaceAllUsesWith(isSin ? both.getSin() : both.getCos());
+    other.getResult().replaceAllUsesWith(isSin ? both.getCos() : both.getSin());
+    dead.append({op, other});
+    return;
+  }
 }
 
-void expandOne(Operation *op, const ExpandMathOptions &options) {
-  ImplicitLocOpBuilder builder(op->getLoc(), op);
-  Emitter emitter{builder, options};
-  if (!allFloat(op))
-    return;
-  Type type = op->getOperand(0).getType();
-  bool narrow = getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32;
-  Type wide = vmath::withElementType(type, builder.getF32Type());
-  SmallVector<Fp> operands;
-  for (Value v : op->getOperands())
-    operands.push_back({&emitter, narrow ? arith::ExtFOp::create(builder, wide, v) : v});
-  SmallVector<Fp> results = expandOp(op, operands);
-  if (results.empty())
-    return;
-  for (auto [old, expanded] : llvm::zip_equal(op->getResults(), results))
-    old.replaceAllUsesWith(narrow ? Value(arith::TruncFOp::create(builder, type, expanded.v))
-                                  : expanded.v);
-  op->erase();
+void pairSinesWithCosines(Operation *root) {
+  SmallVector<Operation *> dead;
+  root->walk([&](math::SinOp op) { pairWith<math::SinOp, math::CosOp>(op, dead); });
+  for (Operation *op : dead)
+    op->erase();
 }
 
 class ExpandMathPass : public PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
   ExpandMathPass() = default;
-  explicit ExpandMathPass(const ExpandMathOptions &options) { hasFma = options.hasFma; }
+  explicit ExpandMathPass(const ExpandMathOptions &options) {
+    hasFma = options.hasFma;
+    hasAvx512 = options.hasAvx512;
+  }
   ExpandMathPass(const ExpandMathPass &other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "tcc-codegen-expand-math"; }
   StringRef getDescription() const override { return "Elementary functions as plain arithmetic"; }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   }
-  void runOnOperation() override { expandMath(getOperation(), {hasFma}); }
+  void runOnOperation() override { expandMath(getOperation(), {hasFma, hasAvx512}); }
 
 private:
   Option<bool> hasFma{*this, "has-fma", llvm::cl::desc("The target has fused multiply-add"),
                       llvm::cl::init(true)};
+  Option<bool> hasAvx512{*this, "has-avx512", llvm::cl::desc("The target has AVX-512"),
+                         llvm::cl::init(false)};
 };
 
 } // namespace
 
+ExpandMathOptions ExpandMathOptions::forTarget(const CpuTarget &cpu) {
+  bool x86 = StringRef(cpu.triple).starts_with("x86_64");
+  return {cpu.fma, x86 && cpu.vectorBits >= 512};
+}
+
 void expandMath(Operation *root, const ExpandMathOptions &options) {
+  pairSinesWithCosines(root);
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa<math::MathDialect>(op->getDialect()))
+    if (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, vector::FMAOp>(op))
       ops.push_back(op);
   });
-  for (Operation *op : ops)
-    expandOne(op, options);
+  for (Operation *op : ops) {
+    ImplicitLocOpBuilder builder(op->getLoc(), op);
+    Emitter emitter{builder, options};
+    SmallVector<Value> results = expand(op, emitter);
+    if (results.empty())
+      continue;
+    op->replaceAllUsesWith(results);
+    op->erase();
+  }
 }
 
 std::unique_ptr<Pass> createExpandMathPass(const ExpandMathOptions &options) {

@@ -1,6 +1,7 @@
 //===- VectorMathEmitter.cpp - Formulas that emit IR ----------------------===//
 #include "VectorMathEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -90,6 +91,8 @@ Fp sqrt(Fp x) { return emit<math::SqrtOp>(x); }
 Fp roundEven(Fp x) { return emit<math::RoundEvenOp>(x); }
 Fp trunc(Fp x) { return emit<math::TruncOp>(x); }
 Fp floor(Fp x) { return emit<math::FloorOp>(x); }
+Fp ceil(Fp x) { return emit<math::CeilOp>(x); }
+Fp round(Fp x) { return emit<math::RoundOp>(x); }
 Fp copySign(Fp magnitude, Fp sign) { return emit<math::CopySignOp>(magnitude, sign); }
 
 // In this order of operands these are x86's minps and maxps, which give the second
@@ -156,6 +159,50 @@ Fp powerOfTwo(Int n, Fp like) {
 
 Fp scaleByPowerOfTwo(Fp x, Int n) { return x * powerOfTwo(n, x); }
 
+bool hasScale(Fp x) {
+  auto type = dyn_cast<VectorType>(x.type());
+  if (!type || !x.e->options.hasAvx512)
+    return false;
+  int64_t lanes = type.getNumElements();
+  int64_t full = x.isF64() ? 8 : 16;
+  return lanes % full == 0 || lanes == full / 2 || lanes == full / 4;
+}
+
+Fp scale(Fp x, Fp n) {
+  ImplicitLocOpBuilder &b = x.e->builder;
+  auto type = cast<VectorType>(x.type());
+  int64_t lanes = type.getNumElements(), full = x.isF64() ? 8 : 16;
+  int64_t chunk = std::min(lanes, full);
+  auto flat = VectorType::get({lanes}, type.getElementType());
+  auto part = VectorType::get({chunk}, type.getElementType());
+  std::string name = "llvm.x86.avx512.mask.scalef." + std::string(x.isF64() ? "pd." : "ps.") +
+                     std::to_string(512 * chunk / full);
+  Value mask = arith::ConstantOp::create(
+      b, b.getIntegerAttr(b.getIntegerType(std::max<int64_t>(chunk, 8)), -1));
+  Value currentRounding = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
+  auto cast = [&](Type to, Value v) -> Value {
+    return v.getType() == to ? v : vector::ShapeCastOp::create(b, to, v);
+  };
+  Value xs = cast(flat, x.v), ns = cast(flat, n.v), result = xs;
+  for (int64_t i = 0; i < lanes; i += chunk) {
+    auto slice = [&](Value v) -> Value {
+      if (lanes == chunk)
+        return v;
+      return vector::ExtractStridedSliceOp::create(b, v, ArrayRef<int64_t>{i},
+                                                   ArrayRef<int64_t>{chunk}, ArrayRef<int64_t>{1});
+    };
+    Value piece = slice(xs);
+    SmallVector<Value> operands = {piece, slice(ns), piece, mask};
+    if (chunk == full)
+      operands.push_back(currentRounding);
+    Value y = LLVM::CallIntrinsicOp::create(b, part, b.getStringAttr(name), operands).getResult(0);
+    result = lanes == chunk ? y
+                            : vector::InsertStridedSliceOp::create(
+                                  b, y, result, ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1});
+  }
+  return {x.e, cast(type, result)};
+}
+
 Value anyLane(Mask m) {
   auto type = dyn_cast<VectorType>(m.v.getType());
   if (!type)
@@ -166,6 +213,19 @@ Value anyLane(Mask m) {
     flat = vector::ShapeCastOp::create(
         b, VectorType::get({type.getNumElements()}, type.getElementType()), flat);
   return vector::ReductionOp::create(b, vector::CombiningKind::OR, flat);
+}
+
+SmallVector<Value> ifAnyLane(Mask m, ValueRange usual,
+                             llvm::function_ref<SmallVector<Value>()> rare) {
+  ImplicitLocOpBuilder &b = m.e->builder;
+  auto branch = scf::IfOp::create(b, usual.getTypes(), anyLane(m), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> results = rare();
+  scf::YieldOp::create(b, results);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, usual);
+  return SmallVector<Value>(branch.getResults());
 }
 
 /// The function `name` of the module around, declared private on first use.
@@ -179,6 +239,14 @@ static func::FuncOp declare(Emitter &e, StringRef name, FunctionType type) {
   auto function = func::FuncOp::create(e.builder, name, type);
   function.setPrivate();
   return function;
+}
+
+std::string helperName(StringRef base, Type type) {
+  std::string name = ("tcc_" + base).str();
+  if (auto vector = dyn_cast<VectorType>(type))
+    for (int64_t dim : vector.getShape())
+      name += "_" + std::to_string(dim);
+  return name;
 }
 
 SmallVector<Value> callHelper(Emitter &e, StringRef name, ValueRange arguments, TypeRange results,

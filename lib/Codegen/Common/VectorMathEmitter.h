@@ -114,6 +114,9 @@ Fp sqrt(Fp x);
 Fp roundEven(Fp x);
 Fp trunc(Fp x);
 Fp floor(Fp x);
+Fp ceil(Fp x);
+/// Halves away from zero, as C's round.
+Fp round(Fp x);
 Fp copySign(Fp magnitude, Fp sign);
 /// The smaller or larger of x and c; a NaN in x stays, so no select follows.
 Fp atMost(Fp x, double c);
@@ -142,24 +145,34 @@ Fp scaleByPowerOfTwo(Fp x, Int n);
 /// 2^n for a normal result.
 Fp powerOfTwo(Int n, Fp like);
 
-/// True when any lane is.
-mlir::Value anyLane(Mask m);
 /// `like` with another element type.
 mlir::Type withElementType(mlir::Type like, mlir::Type element);
 
-/// Calls `name` of libm, once per lane.
-Fp callLibm(llvm::StringRef name, llvm::ArrayRef<Fp> arguments);
-/// A private function of the module around, made by `body` on first use.
+/// The target multiplies `x` by a power of two in one instruction (AVX-512's scalef),
+/// which needs no care for overflow and underflow.
+bool hasScale(Fp x);
+/// x * 2^n for an integral n, where `hasScale(x)`.
+Fp scale(Fp x, Fp n);
+
+/// Whether `m` holds in any lane.
+mlir::Value anyLane(Mask m);
+/// `usual`, or what `rare` makes if `m` holds in any lane: code that ordinary
+/// arguments jump over.
+llvm::SmallVector<mlir::Value> ifAnyLane(Mask m, mlir::ValueRange usual,
+                                         llvm::function_ref<llvm::SmallVector<mlir::Value>()> rare);
+/// Calls a private function of the module around, made by `body` on first use.
 llvm::SmallVector<mlir::Value>
 callHelper(Emitter &e, llvm::StringRef name, mlir::ValueRange arguments, mlir::TypeRange results,
            llvm::function_ref<llvm::SmallVector<mlir::Value>(Emitter &, mlir::ValueRange)> body);
+/// `base` and the shape of `type`, for the name of a helper.
+std::string helperName(llvm::StringRef base, mlir::Type type);
+/// Calls `name` of libm, once per lane.
+Fp callLibm(llvm::StringRef name, llvm::ArrayRef<Fp> arguments);
 
 // The functions, each on f32 or f64. One file a family.
 Fp exp(Fp x);
 Fp exp2(Fp x);
 Fp expm1(Fp x);
-/// expm1 of an f32 in [-20, 88], without the cases outside.
-Fp expm1Small(Fp x);
 Fp log(Fp x);
 Fp log2(Fp x);
 Fp log10(Fp x);
@@ -168,8 +181,39 @@ std::pair<Fp, Fp> sincos(Fp x);
 Fp sin(Fp x);
 Fp cos(Fp x);
 Fp tan(Fp x);
+Fp asin(Fp x);
+Fp acos(Fp x);
+Fp atan(Fp x);
+Fp atan2(Fp y, Fp x);
+Fp sinh(Fp x);
+Fp cosh(Fp x);
 Fp tanh(Fp x);
+Fp asinh(Fp x);
+Fp acosh(Fp x);
+Fp atanh(Fp x);
 Fp erf(Fp x);
+Fp erfc(Fp x);
 Fp pow(Fp x, Fp y);
+Fp pow(Fp x, Int n);
+Int pow(Int x, Int n);
+Fp cbrt(Fp x);
+/// C's fmod.
+Fp remainder(Fp x, Fp y);
+/// a * b + c rounded once, where the target has no instruction for it.
+Fp fusedMulAdd(Fp a, Fp b, Fp c);
+
+// Parts that several families use, on f32.
+
+/// expm1 of a value in [-20, 88], without the cases outside.
+Fp expm1Small(Fp x);
+/// e^x / 2 for 0 <= x; infinity from 89.42 on.
+Fp halfExp(Fp x);
+
+// Parts in f64 that are exact enough for an f32 result.
+
+/// log2 of a positive normal number, relative error 2^-38; nonsense elsewhere.
+Fp log2Rough(Fp x);
+/// 2^x with x clamped to [-1000, 1000], relative error 2^-34.
+Fp exp2Rough(Fp x);
 
 } // namespace tcc::codegen::vmath

@@ -19,21 +19,22 @@ constexpr double log2e = 0x1.715476p+0;
 constexpr double ln2High = 0x1.62e4p-1, ln2Low = 0x1.7f7d1cp-20;
 constexpr double roundingBias = 0x1.8p23;
 
-/// x = n ln 2 + r: r, and 2^(n + bias).
+/// x = n ln 2 + r: r, n, and 2^(n + bias).
 struct Reduced {
-  Fp r, power;
+  Fp r, n, power;
 };
 
-/// `bias` moves n to where neither end of its range leaves the normal numbers.
+/// `magic` is the rounding constant plus a bias that moves n to where neither end of
+/// its range leaves the exponents of normal numbers.
 Reduced reduceExp(Fp x, Fp magic) {
   Fp shifted = mulAdd(x, log2e, magic);
   Fp n = shifted - magic;
   Fp r = mulAdd(n, -ln2Low, mulAdd(n, -ln2High, x));
-  return {r, fromBits(bits(shifted) << 23)};
+  return {r, n, fromBits(bits(shifted) << 23)};
 }
 
-/// Scales by 2^n in two factors, so that results up to the largest number and down
-/// to the smallest subnormal are rounded once.
+/// 2^n as two factors, so that results up to the largest number and down to the
+/// smallest subnormal are rounded once.
 struct TwoFactors {
   Fp magic, second;
 };
@@ -43,23 +44,36 @@ TwoFactors splitPower(Fp x) {
           select(small, x.constant(0x1p-32), x.constant(0x1p+32))};
 }
 
+Fp expPolynomial(Fp r) {
+  return poly(
+      r, {0x1.6a6b2ep-10, 0x1.123f8ap-7, 0x1.55589ep-5, 0x1.55548ap-3, 0x1.fffffcp-2, 1.0, 1.0});
+}
+
 Fp expF32(Fp x) {
   x = atLeast(atMost(x, 89.0), -104.0);
+  if (hasScale(x)) {
+    Reduced a = reduceExp(x, x.constant(roundingBias));
+    return scale(expPolynomial(a.r), a.n);
+  }
   TwoFactors factors = splitPower(x);
   Reduced a = reduceExp(x, factors.magic);
-  Fp p = poly(
-      a.r, {0x1.6a6b2ep-10, 0x1.123f8ap-7, 0x1.55589ep-5, 0x1.55548ap-3, 0x1.fffffcp-2, 1.0, 1.0});
-  return p * a.power * factors.second;
+  return expPolynomial(a.r) * a.power * factors.second;
 }
 
 Fp exp2F32(Fp x) {
+  auto polynomial = [](Fp r) {
+    return poly(r, {0x1.41871ep-13, 0x1.5f0d58p-10, 0x1.3b2dcap-7, 0x1.c6af74p-5, 0x1.ebfbdcp-3,
+                    0x1.62e430p-1, 1.0});
+  };
   x = atLeast(atMost(x, 128.0), -150.0);
+  if (hasScale(x)) {
+    Fp n = roundEven(x);
+    return scale(polynomial(x - n), n);
+  }
   TwoFactors factors = splitPower(x);
   Fp shifted = x + factors.magic;
   Fp r = x - (shifted - factors.magic);
-  Fp p = poly(r, {0x1.41871ep-13, 0x1.5f0d58p-10, 0x1.3b2dcap-7, 0x1.c6af74p-5, 0x1.ebfbdcp-3,
-                  0x1.62e430p-1, 1.0});
-  return p * fromBits(bits(shifted) << 23) * factors.second;
+  return polynomial(r) * fromBits(bits(shifted) << 23) * factors.second;
 }
 
 /// (e^x - 1) / scale for a power of two `scale`: 2^n/scale * (e^r - 1) + (2^n/scale - 1/scale),
@@ -82,6 +96,12 @@ Fp expm1F32(Fp x) {
 } // namespace
 
 Fp expm1Small(Fp x) { return expm1Over(x, 1.0); }
+
+Fp halfExp(Fp x) {
+  x = atMost(x, 89.5);
+  Reduced a = reduceExp(x, x.constant(roundingBias + 127 - 2));
+  return expPolynomial(a.r) * a.power * 2.0;
+}
 
 Fp exp(Fp x) { return x.isF64() ? callLibm("exp", {x}) : expF32(x); }
 Fp exp2(Fp x) { return x.isF64() ? callLibm("exp2", {x}) : exp2F32(x); }

@@ -1,16 +1,18 @@
-//===- VectorMathPow.cpp - powf -------------------------------------------===//
+//===- VectorMathPow.cpp - powf, fpowi, ipowi, cbrt -----------------------===//
 //
 // x^y = 2^(y log2 x). An f32 result needs the product y log2 x to about 2^-32 where
 // it may be as large as 150, more than f32 holds, so this is done in f64, where
-// the subnormal numbers of f32 are normal ones.
+// the subnormal numbers of f32 are normal ones. The exponents that models use most,
+// 2, 3, 1/2 and their like, are products and roots.
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
+using namespace mlir;
 namespace tcc::codegen::vmath {
-namespace {
 
-/// log2 of a positive normal f64, relative error 2^-38.
 Fp log2Rough(Fp x) {
   constexpr int64_t sqrtHalfBits = 0x3fe6a09e667f3bcd;
   Int i = bits(x) - sqrtHalfBits;
@@ -20,14 +22,14 @@ Fp log2Rough(Fp x) {
                   -0x1.7188d939ceaabp-3, 0x1.a61b827c95818p-3, -0x1.ec6f2de53eb86p-3,
                   0x1.2776b6bdbcf03p-2, -0x1.715478884906cp-2, 0x1.ec709de360653p-2,
                   -0x1.71547651b70d8p-1, 0x1.71547652b58c0p+0});
-  // The exponent through the mantissa of 1.5 * 2^52: f64 vectors of integers convert
-  // slowly before AVX-512.
+  // The exponent by way of the mantissa of 1.5 * 2^52: vectors of 64-bit integers
+  // convert slowly before AVX-512.
   Fp k = fromBits((i >> 52) + 0x4338000000000000) - 0x1.8p52;
   return mulAdd(f, p, k);
 }
 
-/// 2^x for x in [-152, 130], relative error 2^-34.
 Fp exp2Rough(Fp x) {
+  x = atLeast(atMost(x, 1000.0), -1000.0);
   Fp shifted = x + 0x1.8p52;
   Fp r = x - (shifted - 0x1.8p52);
   Fp p = poly(r, {0x1.fde609f211ac5p-17, 0x1.445cd85211beap-13, 0x1.5d8a86eaa2887p-10,
@@ -36,31 +38,123 @@ Fp exp2Rough(Fp x) {
   return fromBits(bits(p) + (bits(shifted) << 52));
 }
 
-Fp powF32(Fp x, Fp y) {
-  Fp ax = abs(x);
-  Fp logarithm = log2Rough(toF64(ax));
-  Fp product = toF64(y) * logarithm;
-  Fp r = toF32(exp2Rough(atLeast(atMost(product, 130.0), -152.0)));
+namespace {
 
+/// |x|^y for an f32 x and an f64 y, NaN apart.
+Fp powMagnitude(Fp ax, Fp y) {
+  Fp r = toF32(exp2Rough(y * log2Rough(toF64(ax))));
   // 0 and infinity, whose logarithm log2Rough does not know: y's sign decides.
-  Mask zero = ax == 0.0, infinite = ax == x.infinity();
-  Mask grows = zero ^ (y > 0.0);
-  Fp edge = select(grows, x.infinity(), x.constant(0.0));
-  r = select(zero | infinite, edge, r);
+  Mask zero = ax == 0.0, infinite = ax == ax.infinity();
+  Fp edge = select(zero ^ (y > 0.0), ax.infinity(), ax.constant(0.0));
+  return select(zero | infinite, edge, r);
+}
 
+Fp powF32(Fp x, Fp y) {
+  Fp r = powMagnitude(abs(x), toF64(y));
   Fp half = y * 0.5;
   Mask integer = trunc(y) == y;
   Mask odd = integer & ~(trunc(half) == half);
   Mask negative = bits(x) < 0;
   r = select(negative & odd, -r, r);
-  r = select((x < 0.0) & ~(infinite | integer), r.nan(), r);
+  r = select((x < 0.0) & (x > -x.infinity()) & ~integer, r.nan(), r);
   r = select(isNaN(x) | isNaN(y), x + y, r);
   Mask one = (x == 1.0) | (y == 0.0) | ((x == -1.0) & (abs(y) == y.infinity()));
   return select(one, 1.0, r);
 }
 
+std::optional<double> splatConstant(Value v) {
+  Attribute attribute;
+  if (!matchPattern(v, m_Constant(&attribute)))
+    return std::nullopt;
+  if (auto dense = dyn_cast<SplatElementsAttr>(attribute))
+    attribute = dense.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(attribute))
+    return number.getValueAsDouble();
+  return std::nullopt;
+}
+
+/// x^y for the few y that are cheap to have exactly.
+std::optional<Fp> powConstant(Fp x, double y) {
+  auto root = [&] { return select(x == -x.infinity(), x.infinity(), sqrt(x) + 0.0); };
+  Fp one = x.constant(1.0);
+  if (y == 0.0)
+    return one;
+  if (y == 1.0)
+    return x;
+  if (y == 2.0)
+    return x * x;
+  if (y == 3.0)
+    return x * x * x;
+  if (y == -1.0)
+    return one / x;
+  if (y == 0.5)
+    return root();
+  if (y == -0.5)
+    return one / root();
+  if (y == 4.0) {
+    Fp square = x * x;
+    return square * square;
+  }
+  if (y == -2.0) {
+    Fp inverse = one / x;
+    return inverse * inverse;
+  }
+  return std::nullopt;
+}
+
+Fp cbrtF32(Fp x) {
+  Fp a = abs(x);
+  Fp y = toF32(exp2Rough(log2Rough(toF64(a)) * (1.0 / 3.0)));
+  Mask kept = (a == 0.0) | (a == x.infinity()) | isNaN(x);
+  return select(kept, x, copySign(y, x));
+}
+
 } // namespace
 
-Fp pow(Fp x, Fp y) { return x.isF64() ? callLibm("pow", {x, y}) : powF32(x, y); }
+Fp pow(Fp x, Fp y) {
+  if (std::optional<double> constant = splatConstant(y.v))
+    if (std::optional<Fp> known = powConstant(x, *constant))
+      return *known;
+  return x.isF64() ? callLibm("pow", {x, y}) : powF32(x, y);
+}
+
+Fp pow(Fp x, Int n) {
+  Type wide = withElementType(x.type(), x.e->builder.getF64Type());
+  Fp y{x.e, arith::SIToFPOp::create(x.e->builder, wide, n.v)};
+  if (x.isF64())
+    return callLibm("pow", {x, y});
+  Fp r = powMagnitude(abs(x), y);
+  r = select((bits(x) < 0) & ((n & 1) != 0), -r, r);
+  return select(n == 0, r.constant(1.0), select(isNaN(x), x, r));
+}
+
+/// By squaring, until no lane has a bit of its exponent left. A negative exponent
+/// gives the truncated quotient 1 / x^-n: 0 but for x = 1 and -1.
+static SmallVector<Value> integerPower(Emitter &e, ValueRange arguments) {
+  Int x{&e, arguments[0]}, n{&e, arguments[1]};
+  Mask negative = n < 0, odd = (n & 1) != 0;
+  Int inverse = select(x == 1, 1, select((x == -1) & odd, -1, select(x == -1, 1, x.constant(0))));
+  Value start[] = {select(negative, inverse, 1).v, x.v, select(negative, 0, n).v};
+  ImplicitLocOpBuilder &b = e.builder;
+  auto loop = scf::WhileOp::create(
+      b, TypeRange(ValueRange(start)), ValueRange(start),
+      [&](OpBuilder &, Location, ValueRange carried) {
+        scf::ConditionOp::create(b, anyLane(Int{&e, carried[2]} != 0), carried);
+      },
+      [&](OpBuilder &, Location, ValueRange carried) {
+        Int result{&e, carried[0]}, power{&e, carried[1]}, left{&e, carried[2]};
+        Int product = select((left & 1) != 0, result * power, result);
+        scf::YieldOp::create(b, ValueRange{product.v, (power * power).v, lshr(left, 1).v});
+      });
+  return {loop.getResult(0)};
+}
+
+Int pow(Int x, Int n) {
+  std::string name = helperName("power", x.type());
+  llvm::raw_string_ostream(name) << "_" << getElementTypeOrSelf(x.type());
+  return {x.e, callHelper(*x.e, name, {x.v, n.v}, x.type(), integerPower).front()};
+}
+
+Fp cbrt(Fp x) { return x.isF64() ? callLibm("cbrt", {x}) : cbrtF32(x); }
 
 } // namespace tcc::codegen::vmath

@@ -17,7 +17,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 namespace tcc::codegen::vmath {
@@ -26,25 +25,37 @@ namespace {
 constexpr double largeArgument = 1e5;
 constexpr double twoOverPi = 0x1.45f306p-1;
 
-/// `r` in [-pi/4, pi/4] and the quadrant, of which two bits count.
+/// `r` in [-pi/4, pi/4], its rounding error if asked for (else 0, not used), and the
+/// quadrant, of which two bits count.
 struct Reduced {
-  Fp r;
+  Fp r, low;
   Int quadrant;
 };
 
+/// An f64 as the sum of two f32.
+Reduced splitF64(Fp r, Int quadrant) {
+  Fp high = toF32(r);
+  return {high, toF32(r - toF64(high)), quadrant};
+}
+
 /// For 0 <= x < 10^5; harmless elsewhere.
-Reduced reduceSmall(Fp x) {
+Reduced reduceSmall(Fp x, bool wantLow) {
   if (!x.e->options.hasFma) {
     Fp wide = toF64(x);
     Fp shifted = wide * 0x1.45f306dc9c883p-1 + 0x1.8p52;
     Fp n = shifted - 0x1.8p52;
-    return {toF32(wide - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34), toI32(bits(shifted))};
+    return splitF64(wide - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34, toI32(bits(shifted)));
   }
+  constexpr double high = -0x1.921fb6p+0, middle = 0x1.777a5cp-25, last = 0x1.ee59dap-50;
   Fp shifted = mulAdd(x, twoOverPi, 0x1.8p23);
   Fp n = shifted - 0x1.8p23;
-  Fp r = mulAdd(n, -0x1.921fb6p+0, x);
-  r = mulAdd(n, 0x1.777a5cp-25, r);
-  return {mulAdd(n, 0x1.ee59dap-50, r), bits(shifted)};
+  Fp first = mulAdd(n, high, x);
+  if (!wantLow)
+    return {mulAdd(n, last, mulAdd(n, middle, first)), x.constant(0.0), bits(shifted)};
+  Fp product = n * middle;
+  Fp r = first + product;
+  Fp low = (first - r) + product + mulAdd(n, middle, -product);
+  return {r, mulAdd(n, last, low), bits(shifted)};
 }
 
 /// The 64 bits of 2/pi from word `first` on, words being 32 bits and the first of
@@ -74,36 +85,27 @@ Reduced reduceLarge(Fp x) {
   Int next = lshr(low << shift, 32);
   Int product = m * window + lshr(m * next, 32);
   Int quadrant = lshr(product + (int64_t(1) << 61), 62);
-  Fp r = toF32(toFp(product - (quadrant << 62)) * (0x1.921fb54442d18p+0 * 0x1p-62));
-  return {select(x < x.infinity(), r, x.nan()), toI32(quadrant)};
+  Fp r = toFp(product - (quadrant << 62)) * (0x1.921fb54442d18p+0 * 0x1p-62);
+  return splitF64(select(x < x.infinity(), r, r.nan()), toI32(quadrant));
 }
 
-std::string helperName(Type type) {
-  std::string name = "tcc_reduce_pi_2";
-  if (auto vector = dyn_cast<VectorType>(type))
-    for (int64_t dim : vector.getShape())
-      name += "_" + std::to_string(dim);
-  return name;
-}
-
-Reduced reduce(Fp x) {
+Reduced reduce(Fp x, bool wantLow) {
   Emitter *e = x.e;
-  Reduced common = reduceSmall(x);
+  Reduced common = reduceSmall(x, wantLow);
   Mask large = x >= largeArgument;
-  OpBuilder::InsertionGuard guard(e->builder);
-  auto branch = scf::IfOp::create(e->builder, TypeRange{common.r.type(), common.quadrant.type()},
-                                  anyLane(large), /*withElseRegion=*/true);
-  e->builder.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> far = callHelper(*e, helperName(x.type()), x.v, branch.getResultTypes(),
-                                      [](Emitter &inner, ValueRange args) {
-                                        Reduced far = reduceLarge({&inner, args.front()});
-                                        return SmallVector<Value>{far.r.v, far.quadrant.v};
-                                      });
-  scf::YieldOp::create(e->builder, ValueRange{select(large, Fp{e, far[0]}, common.r).v,
-                                              select(large, Int{e, far[1]}, common.quadrant).v});
-  e->builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(e->builder, ValueRange{common.r.v, common.quadrant.v});
-  return {{e, branch.getResult(0)}, {e, branch.getResult(1)}};
+  Value usual[] = {common.r.v, common.low.v, common.quadrant.v};
+  SmallVector<Value> results = ifAnyLane(large, usual, [&] {
+    SmallVector<Value> far =
+        callHelper(*e, helperName("reduce_pi_2", x.type()), x.v, TypeRange(ValueRange(usual)),
+                   [](Emitter &inner, ValueRange args) {
+                     Reduced a = reduceLarge({&inner, args.front()});
+                     return SmallVector<Value>{a.r.v, a.low.v, a.quadrant.v};
+                   });
+    return SmallVector<Value>{select(large, Fp{e, far[0]}, common.r).v,
+                              select(large, Fp{e, far[1]}, common.low).v,
+                              select(large, Int{e, far[2]}, common.quadrant).v};
+  });
+  return {{e, results[0]}, {e, results[1]}, {e, results[2]}};
 }
 
 Fp sinPolynomial(Fp r, Fp z) {
@@ -124,7 +126,7 @@ struct Both {
   Fp sin, cos;
 };
 Both sinCosF32(Fp x, bool wantSin, bool wantCos) {
-  Reduced a = reduce(abs(x));
+  Reduced a = reduce(abs(x), /*wantLow=*/false);
   Fp z = a.r * a.r;
   Fp s = sinPolynomial(a.r, z), c = cosPolynomial(z);
   Mask odd = (a.quadrant & 1) != 0;
@@ -136,15 +138,25 @@ Both sinCosF32(Fp x, bool wantSin, bool wantCos) {
   return result;
 }
 
+/// -1 / (t + low), not rounded twice.
+Fp negativeReciprocal(Fp t, Fp low) {
+  if (!t.e->options.hasFma)
+    return toF32(-1.0 / (toF64(t) + toF64(low)));
+  Fp y = -1.0 / t;
+  Fp error = mulAdd(low, y, mulAdd(t, y, 1.0));
+  return mulAdd(y, error, y);
+}
+
 /// tan r = r + r^3 P(r^2); in odd quadrants -1 / tan r.
 Fp tanF32(Fp x) {
-  Reduced a = reduce(abs(x));
+  Reduced a = reduce(abs(x), /*wantLow=*/true);
   Fp z = a.r * a.r;
   Fp p = poly(z, {0x1.25b986p-8, -0x1.f47204p-14, 0x1.685026p-7, 0x1.5bb5b6p-6, 0x1.baf314p-5,
                   0x1.110d12p-3, 0x1.555562p-2});
-  Fp t = mulAdd(a.r * z, p, a.r);
+  Fp tail = mulAdd(a.r * z, p, mulAdd(a.low, z, a.low));
+  Fp t = a.r + tail;
   Mask odd = (a.quadrant & 1) != 0;
-  return flipSign(select(odd, -1.0 / t, t), bits(x) & signBit);
+  return flipSign(select(odd, negativeReciprocal(t, tail - (t - a.r)), t), bits(x) & signBit);
 }
 
 } // namespace

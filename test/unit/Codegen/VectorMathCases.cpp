@@ -9,30 +9,54 @@ namespace tcc::test {
 
 #define TCC_UNARY(name, f, u32, u64)                                                               \
   MathCase {                                                                                       \
-    name, 1, [](long double x, long double) -> long double { return std::f(x); },                  \
+    "math." name, 1, [](long double x, long double) -> long double { return std::f(x); },          \
         [](double x, double) -> double { return std::f(x); }, u32, u64                             \
   }
+#define TCC_BINARY(name, f, u32, u64)                                                              \
+  MathCase {                                                                                       \
+    name, 2, [](long double x, long double y) -> long double { return std::f(x, y); },             \
+        [](double x, double y) -> double { return std::f(x, y); }, u32, u64                        \
+  }
+
+static long double rsqrt(long double x) { return 1 / std::sqrt(x); }
 
 const std::vector<MathCase> &mathCases() {
   static const std::vector<MathCase> cases = {
-      TCC_UNARY("exp", exp, 1.2, 1.0),
-      TCC_UNARY("exp2", exp2, 1.2, 1.0),
-      TCC_UNARY("expm1", expm1, 1.5, 1.0),
-      TCC_UNARY("log", log, 1.0, 1.0),
-      TCC_UNARY("log2", log2, 2.0, 1.0),
-      TCC_UNARY("log10", log10, 2.0, 2.0),
-      TCC_UNARY("log1p", log1p, 1.6, 1.0),
-      TCC_UNARY("sin", sin, 1.6, 1.0),
-      TCC_UNARY("cos", cos, 1.6, 1.0),
-      TCC_UNARY("tan", tan, 2.5, 1.0),
-      TCC_UNARY("tanh", tanh, 2.5, 2.5),
-      TCC_UNARY("erf", erf, 4.0, 1.2),
-      MathCase{"powf", 2,
-               [](long double x, long double y) -> long double { return std::pow(x, y); },
-               [](double x, double y) -> double { return std::pow(x, y); }, 1.0, 1.0},
-      MathCase{"rsqrt", 1,
-               [](long double x, long double) -> long double { return 1 / std::sqrt(x); },
-               [](double x, double) -> double { return 1 / std::sqrt(x); }, 1.5, 1.5},
+      TCC_UNARY("exp", exp, 1.2, 1),
+      TCC_UNARY("exp2", exp2, 1.2, 1),
+      TCC_UNARY("expm1", expm1, 1.5, 1),
+      TCC_UNARY("log", log, 1, 1),
+      TCC_UNARY("log2", log2, 2, 1),
+      TCC_UNARY("log10", log10, 2, 2),
+      TCC_UNARY("log1p", log1p, 1.6, 1),
+      TCC_UNARY("sin", sin, 1.6, 1),
+      TCC_UNARY("cos", cos, 1.6, 1),
+      TCC_UNARY("tan", tan, 2, 1),
+      TCC_UNARY("asin", asin, 2, 1),
+      TCC_UNARY("acos", acos, 2, 1),
+      TCC_UNARY("atan", atan, 2, 1),
+      TCC_UNARY("sinh", sinh, 2, 2.5),
+      TCC_UNARY("cosh", cosh, 2, 2.5),
+      TCC_UNARY("tanh", tanh, 2, 2.5),
+      TCC_UNARY("asinh", asinh, 0.6, 2.5),
+      TCC_UNARY("acosh", acosh, 0.6, 2.5),
+      TCC_UNARY("atanh", atanh, 0.6, 2.5),
+      TCC_UNARY("erf", erf, 1.5, 1.2),
+      TCC_UNARY("erfc", erfc, 0.6, 5),
+      TCC_UNARY("cbrt", cbrt, 0.6, 4),
+      TCC_UNARY("floor", floor, 0, 0),
+      TCC_UNARY("ceil", ceil, 0, 0),
+      TCC_UNARY("trunc", trunc, 0, 0),
+      TCC_UNARY("round", round, 0, 0),
+      TCC_UNARY("roundeven", nearbyint, 0, 0),
+      TCC_UNARY("absf", fabs, 0, 0),
+      TCC_UNARY("sqrt", sqrt, 0.5, 0.5),
+      MathCase{"math.rsqrt", 1, [](long double x, long double) -> long double { return rsqrt(x); },
+               [](double x, double) -> double { return rsqrt(x); }, 1.5, 1.5},
+      TCC_BINARY("math.powf", pow, 0.6, 1),
+      TCC_BINARY("math.atan2", atan2, 2, 1),
+      TCC_BINARY("math.copysign", copysign, 0, 0),
+      TCC_BINARY("arith.remf", fmod, 0, 0),
   };
   return cases;
 }
@@ -83,7 +107,11 @@ template <typename T> std::vector<T> sampleArguments(int64_t count, uint64_t see
       x.push_back(static_cast<T>((unit - 0.5) * 40));
       break;
     default:
-      x.push_back(static_cast<T>((unit - 0.5) * 220));
+      // Multiples of pi/4 and their neighbours, where reduction cancels.
+      if (r & 1)
+        x.push_back(static_cast<T>((unit - 0.5) * 220));
+      else
+        x.push_back(static_cast<T>(pi / 4 * std::floor(unit * 300000)));
     }
   }
   x.resize(count);

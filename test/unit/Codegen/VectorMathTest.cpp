@@ -45,14 +45,16 @@ std::string kernelText(const std::string &name, const MathCase &c, const std::st
     text += "    %v" + p + " = llvm.load %p" + p + " {alignment = 4 : i64} : !llvm.ptr -> " + type +
             "\n";
   }
-  text += "    %r = math." + c.op + " %vx" + (c.arity == 2 ? ", %vy" : "") + " : " + type + "\n";
+  text += "    %r = " + c.op + " %vx" + (c.arity == 2 ? ", %vy" : "") + " : " + type + "\n";
   text +=
       "    llvm.store %r, %pz {alignment = 4 : i64} : " + type + ", !llvm.ptr\n  }\n  return\n}\n";
   return text;
 }
 
 const int allLanes[] = {16, 8, 4, 1, 0};
-std::string kernelName(const MathCase &c, int lanes) { return c.op + "_" + std::to_string(lanes); }
+std::string kernelName(const MathCase &c, int lanes) {
+  return llvm::StringRef(c.op).split('.').second.str() + "_" + std::to_string(lanes);
+}
 
 struct Kernels {
   std::unique_ptr<mlir::MLIRContext> context = test::kernelContext();
@@ -66,7 +68,7 @@ struct Kernels {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     REQUIRE(module);
     CpuTarget target = llvm::cantFail(CpuTarget::create(cpu));
-    codegen::expandMath(*module, {.hasFma = target.fma});
+    codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(target));
     compiled = std::make_unique<test::CompiledKernels>(*module, target);
   }
 
@@ -122,7 +124,7 @@ template <typename T> void checkAccuracy(const char *cpu, int64_t count, bool pr
     std::vector<T> z = kernels.run(c, 16, x, y);
     Worst worst = worstError(c, x, y, z);
     if (print)
-      std::printf("%-8s %s %-6s %.3f ulp at %a, %a\n", c.op.c_str(), isF32 ? "f32" : "f64", cpu,
+      std::printf("%-14s %s %-6s %.3f ulp at %a, %a\n", c.op.c_str(), isF32 ? "f32" : "f64", cpu,
                   worst.ulps, worst.x, worst.y);
     INFO(c.op << "(" << worst.x << ", " << worst.y << ") = " << worst.got << ", exactly "
               << worst.want);
@@ -169,7 +171,7 @@ TEST_CASE("speed", "[.bench]") {
     for (const MathCase &c : test::mathCases()) {
       test::KernelFn fn = kernels.compiled->get(kernelName(c, 16));
       double seconds = test::medianSeconds([&] { fn(args, 0, n); }, 0.1);
-      std::printf("%-8s %s %.3f ns\n", c.op.c_str(), element.c_str(), seconds / n * 1e9);
+      std::printf("%-14s %s %.3f ns\n", c.op.c_str(), element.c_str(), seconds / n * 1e9);
     }
   }
 }

@@ -22,6 +22,10 @@
 #include "mlir/Pass/Pass.h"
 #include <memory>
 
+namespace tcc {
+struct CpuTarget;
+}
+
 namespace tcc::codegen {
 
 struct ExpandMathOptions {
@@ -29,11 +33,16 @@ struct ExpandMathOptions {
   /// one (x86-64-v2), math.fma is emulated exactly and vector.fma becomes a
   /// multiplication and an addition.
   bool hasFma = true;
+  /// The target has AVX-512 for 512, 256 and 128-bit vectors, whose scalef makes exp
+  /// a quarter faster.
+  bool hasAvx512 = false;
+
+  static ExpandMathOptions forTarget(const CpuTarget &cpu);
 };
 
-/// Expands every operation of the math dialect inside `root`: a module, a function
-/// or any operation below one. Helper functions are added, private, to the module
-/// around it, so two functions of one module must not be expanded concurrently.
+/// Expands every operation of the math dialect, and arith.remf, inside `root`: a
+/// module, a function of one or any operation inside. Helper functions are added, private, to the
+/// module around it, so two functions of one module must not be expanded concurrently.
 void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 
 /// `expandMath` as a pass on a module: tcc-codegen-expand-math{has-fma=true}.
