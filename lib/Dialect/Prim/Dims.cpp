@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -174,7 +175,13 @@ Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsig
         }
         return sum;
       })
-      .Default([](Operation *) { return Value(); });
+      .Default([&](Operation *o) -> Value {
+        auto shaped = dyn_cast<ReifyRankedShapedTypeOpInterface>(o);
+        ReifiedRankedShapedTypeDims shapes;
+        if (!shaped || failed(shaped.reifyResultShapes(builder, shapes)))
+          return {};
+        return dyn_cast<Value>(shapes[cast<OpResult>(value).getResultNumber()][axis]);
+      });
 }
 
 } // namespace

@@ -1,0 +1,169 @@
+//===- Elemental.h - A primitive's value at a point --------------*- C++ -*-===//
+//
+// The heart of code generation, for CPU and GPU alike. A kernel's region is a
+// graph of primitives; a loop nest asks for the value of what it stores at one
+// point, or at `lanes` neighbouring points at once, and the emitter builds the
+// code for it by walking back through the graph: views change the index, element
+// operators compute, memory is loaded. So any composition of them fuses without
+// a buffer between. The idea is XLA's ElementalIrEmitter, here with vectors.
+//
+// Point index: one Coord an axis. Along the lanes a coord is uniform, affine
+// (base + lane * step) or an arbitrary vector; that decides whether a load is a
+// scalar, a contiguous vector or a gather.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "llvm/ADT/DenseSet.h"
+#include <functional>
+
+namespace tcc::codegen {
+
+/// The index along one axis of `lanes` points.
+struct Coord {
+  mlir::Value base;   ///< index of lane 0; null when `vector` is set
+  int64_t step = 0;   ///< lane l is at base + l * step
+  mlir::Value vector; ///< vector<lanes x index>, when not affine
+
+  static Coord uniform(mlir::Value v) { return {v, 0, {}}; }
+  static Coord affine(mlir::Value v, int64_t step) { return {v, step, {}}; }
+  static Coord any(mlir::Value v) { return {{}, 0, v}; }
+  bool isUniform() const { return !vector && step == 0; }
+  bool operator==(const Coord &o) const {
+    return base == o.base && step == o.step && vector == o.vector;
+  }
+};
+using Coords = llvm::SmallVector<Coord, 6>;
+
+/// A dense row-major tensor in memory.
+struct Memory {
+  mlir::Value pointer;                      ///< !llvm.ptr
+  llvm::SmallVector<mlir::Value> extents;   ///< index
+  mlir::Type elementType;                   ///< prim element type
+};
+
+/// In registers, 16-bit and narrower floats are f32 and unsigned integers
+/// signless; in memory they keep their width and bool is a byte.
+mlir::Type computeType(mlir::Type elementType);
+mlir::Type storageType(mlir::Type elementType);
+
+class Elemental {
+public:
+  /// Gives the value of an operator that the caller computes itself.
+  using Provider = std::function<mlir::Value(llvm::ArrayRef<Coord>)>;
+
+  Elemental(mlir::ImplicitLocOpBuilder &b, unsigned lanes) : b(b), numLanes(lanes) {}
+
+  unsigned lanes() const { return numLanes; }
+  void setLanes(unsigned lanes) { numLanes = lanes; forget(); }
+
+  /// `value` (a region argument) lies in memory / is a host scalar.
+  void bindMemory(mlir::Value value, Memory memory) { memories[value] = std::move(memory); }
+  void bindScalar(mlir::Value value, mlir::Value scalar) { scalars[value] = scalar; }
+  void bindProvider(mlir::Value value, Provider provider) { providers[value] = std::move(provider); }
+  void unbindProvider(mlir::Value value) { providers.erase(value); }
+  const Memory *memoryOf(mlir::Value value) const;
+  /// `index` is a multiple of the number of lanes.
+  void bindAligned(mlir::Value index) { aligned.insert(index); }
+
+  /// The value of `value` at `at`, of its compute type: a scalar when it is the
+  /// same in all lanes, else a vector.
+  mlir::Value eval(mlir::Value value, llvm::ArrayRef<Coord> at);
+  /// As eval, always a vector when lanes > 1.
+  mlir::Value evalVector(mlir::Value value, llvm::ArrayRef<Coord> at);
+  /// Writes `element` (compute type) to `memory` at `at`, converted for storage.
+  void store(const Memory &memory, llvm::ArrayRef<Coord> at, mlir::Value element);
+  mlir::Value load(const Memory &memory, llvm::ArrayRef<Coord> at);
+
+  /// The extent of an axis of a value in the region.
+  mlir::Value extent(mlir::Value value, unsigned axis);
+  /// A host scalar of the region, computed inside the kernel.
+  mlir::Value scalar(mlir::Value value);
+
+  /// Values found so far no longer hold: a new block begins, or ends.
+  void forget() { memo.clear(); }
+  /// Evaluates inside a nested block; what it finds stays there.
+  template <typename Fn> auto nested(Fn fn) {
+    auto saved = memo;
+    auto savedMask = mask;
+    struct Restore {
+      Elemental &e;
+      decltype(saved) &s;
+      mlir::Value m;
+      ~Restore() { e.memo = std::move(s); e.mask = m; }
+    } restore{*this, saved, savedMask};
+    return fn();
+  }
+
+  mlir::ImplicitLocOpBuilder &builder() { return b; }
+
+  //===-- Small arithmetic that folds ---------------------------------------===//
+  mlir::Value index(int64_t v);
+  mlir::Value addIndex(mlir::Value x, mlir::Value y);
+  mlir::Value subIndex(mlir::Value x, mlir::Value y);
+  mlir::Value mulIndex(mlir::Value x, mlir::Value y);
+  mlir::Value divIndex(mlir::Value x, mlir::Value y); ///< of values not negative
+  mlir::Value remIndex(mlir::Value x, mlir::Value y);
+  mlir::Value splat(mlir::Value scalar, unsigned lanes);
+  /// A coord as vector<lanes x index>, or as the base when uniform.
+  mlir::Value coordValue(const Coord &c);
+
+private:
+  struct Known {
+    Coords at;
+    mlir::Value result;
+  };
+  mlir::Value evalNew(mlir::Value value, llvm::ArrayRef<Coord> at);
+  mlir::Value evalView(mlir::Operation *op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalReshape(prim::ReshapeOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalBroadcast(prim::BroadcastOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalPad(prim::PadOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalConcat(prim::ConcatOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalIndexing(mlir::Operation *op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalConstant(prim::ConstantOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalReduce(mlir::Operation *op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalPool(prim::PoolOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalDot(prim::DotOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalConv(prim::ConvOp op, llvm::ArrayRef<Coord> at);
+  mlir::Value evalRandom(prim::RandomBitsOp op, llvm::ArrayRef<Coord> at);
+
+  bool alignedToLanes(mlir::Value index) const;
+  Coord addCoord(const Coord &c, mlir::Value offset);
+  Coord scaleCoord(const Coord &c, int64_t factor);
+  /// An index read from a tensor, clamped into [0, extent).
+  Coord clampedIndex(mlir::Value element, mlir::Value extent);
+  /// Whether 0 <= c < extent, and a coord that is safe to load at under it.
+  mlir::Value inRange(Coord &c, mlir::Value extent);
+  mlir::Value andMasks(mlir::Value x, mlir::Value y);
+  mlir::Value widen(mlir::Value x, bool vector);
+  mlir::Value linearOffset(const Memory &memory, llvm::ArrayRef<Coord> at, Coord &linear);
+  Coord linearIndex(mlir::ValueRange extents, llvm::ArrayRef<Coord> at);
+  mlir::Value loadLinear(const Memory &memory, const Coord &linear);
+  mlir::Value pointerAt(const Memory &memory, mlir::Value linear);
+  mlir::Value fromStorage(mlir::Value v, mlir::Type elementType);
+  mlir::Value toStorage(mlir::Value v, mlir::Type elementType);
+
+  mlir::ImplicitLocOpBuilder &b;
+  unsigned numLanes;
+  mlir::Value mask; ///< vector of i1: lanes that may load; null: all
+  llvm::DenseSet<mlir::Value> aligned;
+  llvm::DenseMap<mlir::Value, Memory> memories;
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::DenseMap<mlir::Value, Provider> providers;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Known, 1>> memo;
+};
+
+/// One elementwise primitive on operands of compute type (all scalars or all
+/// vectors of one length). Emits an error at `op` and gives null if it cannot.
+mlir::Value emitElementwise(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op,
+                            mlir::ValueRange operands);
+/// `kind` applied to two values of compute type, and its neutral element.
+mlir::Value emitCombine(mlir::ImplicitLocOpBuilder &b, prim::ReduceKind kind, mlir::Type elementType,
+                        mlir::Value x, mlir::Value y);
+mlir::TypedAttr neutralElement(prim::ReduceKind kind, mlir::Type elementType);
+mlir::Value emitCast(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type from, mlir::Type to,
+                     bool saturate);
+
+} // namespace tcc::codegen

@@ -1,0 +1,25 @@
+//===- NarrowTypes.h - Element types narrower than registers -----*- C++ -*-===//
+//
+// Registers hold f32 for 16-bit and narrower floats and i8 for 2- and 4-bit
+// integers. These functions round and wrap as the narrow type would, and convert
+// between register and memory forms.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tcc::codegen {
+
+/// `x` (compute type) rounded to the values that `elementType` can hold.
+mlir::Value roundToStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType,
+                           bool saturate);
+/// `x` (compute type) reduced to the low bits of a 2- or 4-bit type.
+mlir::Value wrapToStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType);
+/// Between an f32 value and the bits (i8) of an 8-bit or 4-bit float.
+mlir::Value packFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType,
+                       bool saturate);
+mlir::Value unpackFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value bits, mlir::Type elementType);
+/// Whether a type is narrower than a byte. At run time its elements lie one a byte.
+bool isSubByte(mlir::Type elementType);
+
+} // namespace tcc::codegen

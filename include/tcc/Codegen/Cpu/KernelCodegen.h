@@ -1,0 +1,33 @@
+//===- KernelCodegen.h - kernel.launch → a function --------------*- C++ -*-===//
+//
+// A kernel is `void k(int64_t *args, int64_t begin, int64_t end)`: it does tasks
+// [begin, end) of its task space. `args` holds, for each launch input, a pointer
+// and the dims that are `?` (a tensor) or the value (a host scalar: floats as
+// bits), then for each result a pointer and its dims that are `?`.
+//
+// The kernel's function and the host's idea of its task space come from the same
+// schedule, which depends on the launch alone.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Target/Cpu.h"
+
+namespace tcc::codegen {
+
+/// What the host needs to start a kernel: tasks, and the fewest worth a thread.
+struct TaskSpace {
+  mlir::OpFoldResult tasks;
+  mlir::OpFoldResult grain;
+};
+
+/// Built at `b` from the launch's operands, outside of its region.
+TaskSpace taskSpace(mlir::OpBuilder &b, kernel::LaunchOp launch, const CpuTarget &cpu);
+
+/// The function that does `launch`, added to `module` under `name`. Null after
+/// an error was emitted at the operator that cannot be compiled.
+mlir::func::FuncOp emitKernel(kernel::LaunchOp launch, mlir::ModuleOp module, llvm::StringRef name,
+                              const CpuTarget &cpu);
+
+} // namespace tcc::codegen

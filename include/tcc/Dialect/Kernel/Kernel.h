@@ -1,0 +1,17 @@
+//===- Kernel.h - The kernel dialect -----------------------------*- C++ -*-===//
+//
+// Given by the fuse phase, consumed by plan and codegen. See KernelOps.td.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "tcc/Dialect/Kernel/KernelDialect.h.inc"
+#define GET_OP_CLASSES
+#include "tcc/Dialect/Kernel/KernelOps.h.inc"

@@ -1,0 +1,316 @@
+//===- Elemental.cpp - Evaluation, memory access and index arithmetic -----===//
+#include "tcc/Codegen/Common/Elemental.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+Type tcc::codegen::computeType(Type e) {
+  Builder b(e.getContext());
+  if (auto f = dyn_cast<FloatType>(e))
+    return f.getWidth() < 32 ? b.getF32Type() : e;
+  if (auto i = dyn_cast<IntegerType>(e))
+    return i.getWidth() == 1 ? b.getI1Type() : b.getIntegerType(std::max(8u, i.getWidth()));
+  return e;
+}
+
+Type tcc::codegen::storageType(Type e) {
+  Builder b(e.getContext());
+  if (e.isF16() || e.isBF16() || e.isF32() || e.isF64())
+    return e;
+  if (isa<FloatType>(e))
+    return b.getI8Type();
+  if (auto i = dyn_cast<IntegerType>(e))
+    return b.getIntegerType(std::max(8u, i.getWidth()));
+  return e;
+}
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value Elemental::index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
+
+Value Elemental::addIndex(Value x, Value y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy)
+    return index(*cx + *cy);
+  if (cx == 0)
+    return y;
+  return cy == 0 ? x : Value(arith::AddIOp::create(b, x, y));
+}
+
+Value Elemental::subIndex(Value x, Value y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy)
+    return index(*cx - *cy);
+  return cy == 0 ? x : Value(arith::SubIOp::create(b, x, y));
+}
+
+Value Elemental::mulIndex(Value x, Value y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy)
+    return index(*cx * *cy);
+  if (cx == 0 || cy == 0)
+    return index(0);
+  if (cx == 1)
+    return y;
+  return cy == 1 ? x : Value(arith::MulIOp::create(b, x, y));
+}
+
+Value Elemental::divIndex(Value x, Value y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy && *cy != 0)
+    return index(*cx / *cy);
+  return cy == 1 ? x : Value(arith::DivUIOp::create(b, x, y));
+}
+
+Value Elemental::remIndex(Value x, Value y) {
+  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+  if (cx && cy && *cy != 0)
+    return index(*cx % *cy);
+  return cy == 1 ? index(0) : Value(arith::RemUIOp::create(b, x, y));
+}
+
+bool Elemental::alignedToLanes(Value v) const {
+  if (aligned.contains(v))
+    return true;
+  if (auto constant = getConstantIntValue(v))
+    return *constant % numLanes == 0;
+  if (auto sum = v.getDefiningOp<arith::AddIOp>())
+    return alignedToLanes(sum.getLhs()) && alignedToLanes(sum.getRhs());
+  if (auto product = v.getDefiningOp<arith::MulIOp>())
+    return alignedToLanes(product.getLhs()) || alignedToLanes(product.getRhs());
+  return false;
+}
+
+Value Elemental::splat(Value scalar, unsigned n) {
+  return vector::BroadcastOp::create(b, VectorType::get({n}, scalar.getType()), scalar);
+}
+
+Value Elemental::coordValue(const Coord &c) {
+  if (c.vector)
+    return c.vector;
+  if (c.step == 0 || numLanes == 1)
+    return c.base;
+  SmallVector<int64_t> steps;
+  for (unsigned i = 0; i < numLanes; ++i)
+    steps.push_back(i * c.step);
+  auto type = VectorType::get({numLanes}, b.getIndexType());
+  Value lanes = arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(steps)));
+  return arith::AddIOp::create(b, splat(c.base, numLanes), lanes);
+}
+
+Coord Elemental::addCoord(const Coord &c, Value offset) {
+  if (c.vector)
+    return Coord::any(arith::AddIOp::create(b, c.vector, splat(offset, numLanes)));
+  return {addIndex(c.base, offset), c.step, {}};
+}
+
+Coord Elemental::scaleCoord(const Coord &c, int64_t factor) {
+  if (factor == 1)
+    return c;
+  if (c.vector)
+    return Coord::any(arith::MulIOp::create(b, c.vector, splat(index(factor), numLanes)));
+  return {mulIndex(c.base, index(factor)), c.step * factor, {}};
+}
+
+Value Elemental::widen(Value x, bool vector) {
+  return vector && !isa<VectorType>(x.getType()) ? splat(x, numLanes) : x;
+}
+
+Value Elemental::andMasks(Value x, Value y) {
+  if (!x || !y)
+    return x ? x : y;
+  bool vector = isa<VectorType>(x.getType()) || isa<VectorType>(y.getType());
+  return arith::AndIOp::create(b, widen(x, vector), widen(y, vector));
+}
+
+/// Row-major position: sum of index times stride, affine wherever it can be.
+Coord Elemental::linearIndex(ValueRange extents, ArrayRef<Coord> at) {
+  Coord sum = Coord::uniform(index(0));
+  Value stride = index(1);
+  for (int64_t i = static_cast<int64_t>(at.size()) - 1; i >= 0; --i) {
+    const Coord &c = at[i];
+    auto known = getConstantIntValue(stride);
+    if (!c.vector && (c.step == 0 || known)) {
+      Value part = mulIndex(c.base, stride);
+      int64_t step = c.step * known.value_or(0);
+      if (sum.vector) {
+        Coord term{part, step, {}};
+        sum.vector = arith::AddIOp::create(b, sum.vector, widen(coordValue(term), true));
+      } else {
+        sum.base = addIndex(sum.base, part);
+        sum.step += step;
+      }
+    } else {
+      Value term = arith::MulIOp::create(b, widen(coordValue(c), true), splat(stride, numLanes));
+      Value so = widen(coordValue(sum), true);
+      sum = Coord::any(arith::AddIOp::create(b, so, term));
+    }
+    stride = mulIndex(stride, extents[i]);
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value Elemental::pointerAt(const Memory &memory, Value linear) {
+  Type element = storageType(memory.elementType);
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto vectorType = dyn_cast<VectorType>(linear.getType());
+  Type i64 = vectorType ? Type(VectorType::get(vectorType.getShape(), b.getI64Type()))
+                        : Type(b.getI64Type());
+  Value offset = arith::IndexCastOp::create(b, i64, linear);
+  Type result = vectorType ? Type(VectorType::get(vectorType.getShape(), pointer)) : pointer;
+  return LLVM::GEPOp::create(b, result, element, memory.pointer, ArrayRef<LLVM::GEPArg>{offset},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value Elemental::fromStorage(Value v, Type e) {
+  auto vector = dyn_cast<VectorType>(v.getType());
+  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
+  if (e.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, zero);
+  }
+  if (e.isF16() || e.isBF16())
+    return arith::ExtFOp::create(b, as(b.getF32Type()), v);
+  if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
+    return unpackFloat8(b, v, e);
+  return v;
+}
+
+Value Elemental::toStorage(Value v, Type e) {
+  auto vector = dyn_cast<VectorType>(v.getType());
+  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
+  if (e.isInteger(1))
+    return arith::ExtUIOp::create(b, as(b.getI8Type()), v);
+  if (e.isF16() || e.isBF16())
+    return arith::TruncFOp::create(b, as(e), v);
+  if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
+    return packFloat8(b, v, e, /*saturate=*/true);
+  return v;
+}
+
+Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
+  Type element = storageType(memory.elementType);
+  auto vectorType = VectorType::get({numLanes}, element);
+  unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
+  if (linear.isUniform() || numLanes == 1) {
+    Value v = LLVM::LoadOp::create(b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
+    return fromStorage(v, memory.elementType);
+  }
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
+  if (!linear.vector && linear.step == 1) {
+    Value pointer = pointerAt(memory, linear.base);
+    Value v = mask ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero, b.getI32IntegerAttr(align)))
+                   : Value(LLVM::LoadOp::create(b, vectorType, pointer, align));
+    return fromStorage(v, memory.elementType);
+  }
+  Value pointers = pointerAt(memory, coordValue(linear));
+  Value lanesMask = mask ? mask : Value(arith::ConstantOp::create(b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true)));
+  Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero, b.getI32IntegerAttr(align));
+  return fromStorage(v, memory.elementType);
+}
+
+Value Elemental::load(const Memory &memory, ArrayRef<Coord> at) {
+  return loadLinear(memory, linearIndex(memory.extents, at));
+}
+
+void Elemental::store(const Memory &memory, ArrayRef<Coord> at, Value element) {
+  Coord linear = linearIndex(memory.extents, at);
+  unsigned align = std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
+  bool vector = numLanes > 1 && !linear.isUniform();
+  Value v = toStorage(widen(element, vector), memory.elementType);
+  if (!vector || (!linear.vector && linear.step == 1)) {
+    LLVM::StoreOp::create(b, v, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
+    return;
+  }
+  Value all = arith::ConstantOp::create(b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true));
+  LLVM::masked_scatter::create(b, v, pointerAt(memory, coordValue(linear)), all, b.getI32IntegerAttr(align));
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+const Memory *Elemental::memoryOf(Value value) const {
+  auto it = memories.find(value);
+  return it == memories.end() ? nullptr : &it->second;
+}
+
+Value Elemental::scalar(Value value) {
+  if (auto it = scalars.find(value); it != scalars.end())
+    return it->second;
+  Operation *op = value.getDefiningOp();
+  assert(op && "host scalar is not bound");
+  if (auto dim = dyn_cast<prim::DimOp>(op))
+    return extent(dim.getX(), dim.getAxis());
+  IRMapping map;
+  for (Value operand : op->getOperands())
+    map.map(operand, scalar(operand));
+  Value result = b.clone(*op, map)->getResult(0);
+  return result;
+}
+
+Value Elemental::extent(Value value, unsigned axis) {
+  if (!tensorType(value).isDynamicDim(axis))
+    return index(tensorType(value).getDimSize(axis));
+  if (const Memory *memory = memoryOf(value))
+    return memory->extents[axis];
+  // The region is never changed: what dimOf makes is read and removed again.
+  OpBuilder region(value.getContext());
+  region.setInsertionPointAfterValue(value);
+  OpFoldResult dim = prim::dimOf(region, value.getLoc(), value, axis);
+  if (auto constant = getConstantIntValue(dim))
+    return index(*constant);
+  return scalar(cast<Value>(dim));
+}
+
+Value Elemental::evalVector(Value value, ArrayRef<Coord> at) {
+  return widen(eval(value, at), numLanes > 1);
+}
+
+Value Elemental::eval(Value value, ArrayRef<Coord> at) {
+  if (auto it = memo.find(value); it != memo.end())
+    for (const Known &known : it->second)
+      if (llvm::equal(known.at, at))
+        return known.result;
+  Value result = evalNew(value, at);
+  if (result)
+    memo[value].push_back({Coords(at), result});
+  return result;
+}
+
+Value Elemental::evalNew(Value value, ArrayRef<Coord> at) {
+  if (auto it = providers.find(value); it != providers.end())
+    return it->second(at);
+  if (const Memory *memory = memoryOf(value))
+    return load(*memory, at);
+  Operation *op = value.getDefiningOp();
+  assert(op && "tensor argument is not bound");
+  if (!prim::isElementwise(op))
+    return evalView(op, at);
+  SmallVector<Value> operands;
+  bool vector = false;
+  for (Value operand : op->getOperands()) {
+    Value v = eval(operand, at);
+    if (!v)
+      return {};
+    vector |= isa<VectorType>(v.getType());
+    operands.push_back(v);
+  }
+  for (Value &v : operands)
+    v = widen(v, vector);
+  return emitElementwise(b, op, operands);
+}

@@ -1,0 +1,450 @@
+//===- ElementalMath.cpp - Elementwise primitives on registers ------------===//
+//
+// Operands are scalars or vectors of compute type. Signedness comes from the
+// prim element type, since registers hold signless integers.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
+#include <cmath>
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static Type likeType(Type element, Value shape) {
+  if (auto vector = dyn_cast<VectorType>(shape.getType()))
+    return VectorType::get(vector.getShape(), element);
+  return element;
+}
+
+static Value constantLike(ImplicitLocOpBuilder &b, TypedAttr value, Value shape) {
+  if (auto vector = dyn_cast<VectorType>(shape.getType())) {
+    auto type = VectorType::get(vector.getShape(), value.getType());
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, value));
+  }
+  return arith::ConstantOp::create(b, value);
+}
+
+static Value number(ImplicitLocOpBuilder &b, double v, Value like) {
+  Type e = getElementTypeOrSelf(like.getType());
+  if (isa<FloatType>(e))
+    return constantLike(b, b.getFloatAttr(e, v), like);
+  APInt bits(64, static_cast<uint64_t>(static_cast<int64_t>(v)));
+  return constantLike(b, b.getIntegerAttr(e, bits.sextOrTrunc(e.getIntOrFloatBitWidth())), like);
+}
+
+static bool isUnsigned(Type elementType) {
+  auto i = dyn_cast<IntegerType>(elementType);
+  return i && (i.isUnsigned() || i.getWidth() == 1);
+}
+
+static constexpr auto kContract = arith::FastMathFlags::contract;
+
+namespace {
+
+/// Integer division and remainder that never trap; x / 0 = 0.
+struct IntegerDivision {
+  ImplicitLocOpBuilder &b;
+  Value x, y;
+  bool isSigned;
+  Value zero = number(b, 0, x);
+  Value one = number(b, 1, x);
+  Value byZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, y, zero);
+  Value byMinusOne = isSigned ? Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, y,
+                                                            number(b, -1, x)))
+                              : Value();
+  Value safe() {
+    Value unsafe = isSigned ? Value(arith::OrIOp::create(b, byZero, byMinusOne)) : byZero;
+    return arith::SelectOp::create(b, unsafe, one, y);
+  }
+  Value quotient() {
+    Value q = isSigned ? Value(arith::DivSIOp::create(b, x, safe()))
+                       : Value(arith::DivUIOp::create(b, x, safe()));
+    if (isSigned)
+      q = arith::SelectOp::create(b, byMinusOne, arith::SubIOp::create(b, zero, x), q);
+    return arith::SelectOp::create(b, byZero, zero, q);
+  }
+  Value remainder() {
+    // With a divisor of 0 or -1 the divisor used is 1, and the remainder 0.
+    return isSigned ? Value(arith::RemSIOp::create(b, x, safe()))
+                    : Value(arith::RemUIOp::create(b, x, safe()));
+  }
+  /// Whether the remainder `r` has another sign than y.
+  Value signsDiffer(Value r) {
+    Value nonzero = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, r, zero);
+    Value differ = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                         arith::XOrIOp::create(b, r, y), zero);
+    return arith::AndIOp::create(b, nonzero, differ);
+  }
+};
+
+} // namespace
+
+static Value floorDivide(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
+  if (isa<FloatType>(e))
+    return math::FloorOp::create(b, arith::DivFOp::create(b, x, y));
+  IntegerDivision division{b, x, y, !isUnsigned(e)};
+  Value q = division.quotient();
+  if (isUnsigned(e))
+    return q;
+  Value lower = arith::SubIOp::create(b, q, division.one);
+  Value adjust = division.signsDiffer(division.remainder());
+  return arith::SelectOp::create(b, adjust, lower, q);
+}
+
+static Value modulo(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
+  if (isa<FloatType>(e)) {
+    Value r = arith::RemFOp::create(b, x, y);
+    Value zero = number(b, 0, x);
+    Value nonzero = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, r, zero);
+    Value rNegative = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, r, zero);
+    Value yNegative = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, y, zero);
+    Value differ = arith::XOrIOp::create(b, rNegative, yNegative);
+    return arith::SelectOp::create(b, arith::AndIOp::create(b, nonzero, differ),
+                                   arith::AddFOp::create(b, r, y), r);
+  }
+  IntegerDivision division{b, x, y, !isUnsigned(e)};
+  Value r = division.remainder();
+  if (isUnsigned(e))
+    return r;
+  return arith::SelectOp::create(b, division.signsDiffer(r), arith::AddIOp::create(b, r, y), r);
+}
+
+/// Exponentiation by squaring: six steps cover every exponent whose power of an
+/// integer other than 0 and +-1 fits 64 bits; larger exponents wrap as products do.
+static Value integerPower(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
+  unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  Value zero = number(b, 0, x), one = number(b, 1, x), result = one, base = x, rest = y;
+  for (unsigned bit = 0; bit < std::min(width, 64u); ++bit) {
+    Value odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                      arith::AndIOp::create(b, rest, one), zero);
+    result = arith::SelectOp::create(b, odd, arith::MulIOp::create(b, result, base), result);
+    base = arith::MulIOp::create(b, base, base);
+    rest = arith::ShRUIOp::create(b, rest, one);
+  }
+  if (isUnsigned(e))
+    return result;
+  // A negative exponent: 1 / x^|y| truncated, not 0 for x = +-1 only.
+  Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, y, zero);
+  Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, one);
+  Value minusOne = number(b, -1, x);
+  Value isMinusOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, minusOne);
+  Value odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, y, one), zero);
+  Value alternating = arith::SelectOp::create(b, odd, minusOne, one);
+  Value inverse = arith::SelectOp::create(
+      b, isOne, one, arith::SelectOp::create(b, isMinusOne, alternating, zero));
+  return arith::SelectOp::create(b, negative, inverse, result);
+}
+
+static Value shift(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool left) {
+  unsigned width = e.getIntOrFloatBitWidth();
+  Value limit = number(b, width, x), zero = number(b, 0, x);
+  Value tooFar = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, y, limit);
+  Value last = number(b, width - 1, x);
+  Value amount = arith::SelectOp::create(b, tooFar, last, y);
+  if (!left && !isUnsigned(e))
+    return arith::ShRSIOp::create(b, x, amount);
+  Value shifted = left ? Value(arith::ShLIOp::create(b, x, amount))
+                       : Value(arith::ShRUIOp::create(b, x, amount));
+  return arith::SelectOp::create(b, tooFar, zero, shifted);
+}
+
+static Value compareValues(ImplicitLocOpBuilder &b, prim::ComparePredicate predicate, Value x,
+                           Value y, Type e) {
+  using P = prim::ComparePredicate;
+  if (isa<FloatType>(e)) {
+    static const std::map<P, arith::CmpFPredicate> table = {
+        {P::eq, arith::CmpFPredicate::OEQ}, {P::ne, arith::CmpFPredicate::UNE},
+        {P::lt, arith::CmpFPredicate::OLT}, {P::le, arith::CmpFPredicate::OLE},
+        {P::gt, arith::CmpFPredicate::OGT}, {P::ge, arith::CmpFPredicate::OGE}};
+    return arith::CmpFOp::create(b, table.at(predicate), x, y);
+  }
+  static const std::map<P, std::pair<arith::CmpIPredicate, arith::CmpIPredicate>> table = {
+      {P::eq, {arith::CmpIPredicate::eq, arith::CmpIPredicate::eq}},
+      {P::ne, {arith::CmpIPredicate::ne, arith::CmpIPredicate::ne}},
+      {P::lt, {arith::CmpIPredicate::slt, arith::CmpIPredicate::ult}},
+      {P::le, {arith::CmpIPredicate::sle, arith::CmpIPredicate::ule}},
+      {P::gt, {arith::CmpIPredicate::sgt, arith::CmpIPredicate::ugt}},
+      {P::ge, {arith::CmpIPredicate::sge, arith::CmpIPredicate::uge}}};
+  auto [s, u] = table.at(predicate);
+  return arith::CmpIOp::create(b, isUnsigned(e) ? u : s, x, y);
+}
+
+static Value signOf(ImplicitLocOpBuilder &b, Value x, Type e) {
+  Value zero = number(b, 0, x), one = number(b, 1, x);
+  if (isa<FloatType>(e)) {
+    Value isNumber = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, x, zero);
+    return arith::SelectOp::create(b, isNumber, math::CopySignOp::create(b, one, x), x);
+  }
+  Value nonzero = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, zero);
+  Value positive = arith::SelectOp::create(b, nonzero, one, zero);
+  if (isUnsigned(e))
+    return positive;
+  Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, zero);
+  return arith::SelectOp::create(b, negative, number(b, -1, x), positive);
+}
+
+static Value extremum(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool larger) {
+  if (isa<FloatType>(e))
+    return larger ? Value(arith::MaximumFOp::create(b, x, y))
+                  : Value(arith::MinimumFOp::create(b, x, y));
+  if (isUnsigned(e))
+    return larger ? Value(arith::MaxUIOp::create(b, x, y)) : Value(arith::MinUIOp::create(b, x, y));
+  return larger ? Value(arith::MaxSIOp::create(b, x, y)) : Value(arith::MinSIOp::create(b, x, y));
+}
+
+static Value sum(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
+  if (isa<FloatType>(e))
+    return arith::AddFOp::create(b, x, y, kContract);
+  return e.isInteger(1) ? Value(arith::OrIOp::create(b, x, y)) : Value(arith::AddIOp::create(b, x, y));
+}
+
+static Value product(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
+  if (isa<FloatType>(e))
+    return arith::MulFOp::create(b, x, y, kContract);
+  return e.isInteger(1) ? Value(arith::AndIOp::create(b, x, y)) : Value(arith::MulIOp::create(b, x, y));
+}
+
+static Value logistic(ImplicitLocOpBuilder &b, Value x) {
+  Value one = number(b, 1, x);
+  Value e = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+  return arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, e));
+}
+
+/// The next float: one more or less in the order of the bit patterns.
+static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
+  Type e = getElementTypeOrSelf(x.getType());
+  Type bitsType = likeType(b.getIntegerType(e.getIntOrFloatBitWidth()), x);
+  Value bits = arith::BitcastOp::create(b, bitsType, x);
+  Value zeroF = number(b, 0, x), one = number(b, 1, bits);
+  auto cmp = [&](arith::CmpFPredicate p, Value l, Value r) { return Value(arith::CmpFOp::create(b, p, l, r)); };
+  Value up = cmp(arith::CmpFPredicate::OLT, x, y);
+  Value positive = cmp(arith::CmpFPredicate::OGT, x, zeroF);
+  Value grow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, up, positive);
+  Value moved = arith::SelectOp::create(b, grow, arith::AddIOp::create(b, bits, one), arith::SubIOp::create(b, bits, one));
+  Value tiny = arith::BitcastOp::create(b, x.getType(), one);
+  Value fromZero = math::CopySignOp::create(b, tiny, y);
+  Value result = arith::SelectOp::create(b, cmp(arith::CmpFPredicate::OEQ, x, zeroF), fromZero, arith::BitcastOp::create(b, x.getType(), moved));
+  result = arith::SelectOp::create(b, cmp(arith::CmpFPredicate::OEQ, x, y), y, result);
+  Value unordered = cmp(arith::CmpFPredicate::UNO, x, y);
+  return arith::SelectOp::create(b, unordered, arith::AddFOp::create(b, x, y), result);
+}
+
+template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRange v) {
+  return [&b, v](auto) -> Value { return MathOp::create(b, v[0]); };
+}
+
+static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<prim::ExpOp>(viaMath<math::ExpOp>(b, v))
+      .Case<prim::Exp2Op>(viaMath<math::Exp2Op>(b, v))
+      .Case<prim::Expm1Op>(viaMath<math::ExpM1Op>(b, v))
+      .Case<prim::LogOp>(viaMath<math::LogOp>(b, v))
+      .Case<prim::Log2Op>(viaMath<math::Log2Op>(b, v))
+      .Case<prim::Log10Op>(viaMath<math::Log10Op>(b, v))
+      .Case<prim::Log1pOp>(viaMath<math::Log1pOp>(b, v))
+      .Case<prim::SqrtOp>(viaMath<math::SqrtOp>(b, v))
+      .Case<prim::RsqrtOp>(viaMath<math::RsqrtOp>(b, v))
+      .Case<prim::CbrtOp>(viaMath<math::CbrtOp>(b, v))
+      .Case<prim::SinOp>(viaMath<math::SinOp>(b, v))
+      .Case<prim::CosOp>(viaMath<math::CosOp>(b, v))
+      .Case<prim::TanOp>(viaMath<math::TanOp>(b, v))
+      .Case<prim::AsinOp>(viaMath<math::AsinOp>(b, v))
+      .Case<prim::AcosOp>(viaMath<math::AcosOp>(b, v))
+      .Case<prim::AtanOp>(viaMath<math::AtanOp>(b, v))
+      .Case<prim::SinhOp>(viaMath<math::SinhOp>(b, v))
+      .Case<prim::CoshOp>(viaMath<math::CoshOp>(b, v))
+      .Case<prim::TanhOp>(viaMath<math::TanhOp>(b, v))
+      .Case<prim::AsinhOp>(viaMath<math::AsinhOp>(b, v))
+      .Case<prim::AcoshOp>(viaMath<math::AcoshOp>(b, v))
+      .Case<prim::AtanhOp>(viaMath<math::AtanhOp>(b, v))
+      .Case<prim::ErfOp>(viaMath<math::ErfOp>(b, v))
+      .Case<prim::ErfcOp>(viaMath<math::ErfcOp>(b, v))
+      .Case<prim::FloorOp>(viaMath<math::FloorOp>(b, v))
+      .Case<prim::CeilOp>(viaMath<math::CeilOp>(b, v))
+      .Case<prim::RoundOp>(viaMath<math::RoundEvenOp>(b, v))
+      .Case<prim::TruncOp>(viaMath<math::TruncOp>(b, v))
+      .Case([&](prim::LogisticOp) { return logistic(b, v[0]); })
+      .Default([](Operation *) { return Value(); });
+}
+
+Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, ValueRange v) {
+  Type e = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
+  bool isFloat = isa<FloatType>(e);
+  if (Value result = emitFloatUnary(b, op, v))
+    return result;
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case([&](prim::NegOp) {
+            return isFloat ? Value(arith::NegFOp::create(b, v[0]))
+                           : Value(arith::SubIOp::create(b, number(b, 0, v[0]), v[0]));
+          })
+          .Case([&](prim::AbsOp) -> Value {
+            if (isFloat)
+              return math::AbsFOp::create(b, v[0]);
+            return isUnsigned(e) ? v[0] : Value(math::AbsIOp::create(b, v[0]));
+          })
+          .Case([&](prim::SignOp) { return signOf(b, v[0], e); })
+          .Case([&](prim::NotOp) { return arith::XOrIOp::create(b, v[0], number(b, -1, v[0])); })
+          .Case([&](prim::PopcountOp) { return math::CtPopOp::create(b, v[0]); })
+          .Case([&](prim::CountLeadingZerosOp) {
+            return math::CountLeadingZerosOp::create(b, v[0]);
+          })
+          .Case([&](prim::IsNanOp) {
+            return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, v[0], v[0]);
+          })
+          .Case([&](prim::IsInfOp) {
+            Value inf = number(b, INFINITY, v[0]);
+            return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, v[0]), inf);
+          })
+          .Case([&](prim::IsFiniteOp) {
+            Value inf = number(b, INFINITY, v[0]);
+            return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, v[0]), inf);
+          })
+          .Case([&](prim::AddOp) { return sum(b, v[0], v[1], e); })
+          .Case([&](prim::SubOp) -> Value {
+            if (isFloat)
+              return arith::SubFOp::create(b, v[0], v[1], kContract);
+            return arith::SubIOp::create(b, v[0], v[1]);
+          })
+          .Case([&](prim::MulOp) { return product(b, v[0], v[1], e); })
+          .Case([&](prim::DivOp) -> Value {
+            if (isFloat)
+              return arith::DivFOp::create(b, v[0], v[1]);
+            return IntegerDivision{b, v[0], v[1], !isUnsigned(e)}.quotient();
+          })
+          .Case([&](prim::FloorDivOp) { return floorDivide(b, v[0], v[1], e); })
+          .Case([&](prim::RemOp) -> Value {
+            if (isFloat)
+              return arith::RemFOp::create(b, v[0], v[1]);
+            return IntegerDivision{b, v[0], v[1], !isUnsigned(e)}.remainder();
+          })
+          .Case([&](prim::ModOp) { return modulo(b, v[0], v[1], e); })
+          .Case([&](prim::PowOp) {
+            return isFloat ? Value(math::PowFOp::create(b, v[0], v[1]))
+                           : integerPower(b, v[0], v[1], e);
+          })
+          .Case([&](prim::Atan2Op) { return math::Atan2Op::create(b, v[0], v[1]); })
+          .Case([&](prim::MaximumOp) { return extremum(b, v[0], v[1], e, true); })
+          .Case([&](prim::MinimumOp) { return extremum(b, v[0], v[1], e, false); })
+          .Case([&](prim::FmaxOp) { return arith::MaxNumFOp::create(b, v[0], v[1]); })
+          .Case([&](prim::FminOp) { return arith::MinNumFOp::create(b, v[0], v[1]); })
+          .Case([&](prim::CopysignOp) { return math::CopySignOp::create(b, v[0], v[1]); })
+          .Case([&](prim::NextafterOp) { return nextAfter(b, v[0], v[1]); })
+          .Case([&](prim::AndOp) { return arith::AndIOp::create(b, v[0], v[1]); })
+          .Case([&](prim::OrOp) { return arith::OrIOp::create(b, v[0], v[1]); })
+          .Case([&](prim::XorOp) { return arith::XOrIOp::create(b, v[0], v[1]); })
+          .Case([&](prim::ShiftLeftOp) { return shift(b, v[0], v[1], e, true); })
+          .Case([&](prim::ShiftRightOp) { return shift(b, v[0], v[1], e, false); })
+          .Case([&](prim::CompareOp o) { return compareValues(b, o.getPredicate(), v[0], v[1], e); })
+          .Case([&](prim::SelectOp) { return arith::SelectOp::create(b, v[0], v[1], v[2]); })
+          .Case([&](prim::CastOp o) {
+            Type to = cast<RankedTensorType>(o.getType()).getElementType();
+            return emitCast(b, v[0], e, to, o.getSaturate());
+          })
+          .Case([&](prim::BitcastOp o) -> Value {
+            Type to = cast<RankedTensorType>(o.getType()).getElementType();
+            Type from16 = storageType(e), to16 = storageType(to);
+            Value x = v[0];
+            if (from16 != computeType(e) && isFloat)
+              x = arith::TruncFOp::create(b, likeType(from16, x), x);
+            x = arith::BitcastOp::create(b, likeType(to16, x), x);
+            return to16 != computeType(to) && isa<FloatType>(to)
+                       ? Value(arith::ExtFOp::create(b, likeType(computeType(to), x), x)) : x;
+          })
+          .Default([](Operation *) { return Value(); });
+  if (!result)
+    op->emitError("code generation knows no element operator '") << op->getName() << "'";
+  return result;
+}
+
+Value tcc::codegen::emitCombine(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Value x, Value y) {
+  switch (kind) {
+  case prim::ReduceKind::sum: return sum(b, x, y, e);
+  case prim::ReduceKind::prod: return product(b, x, y, e);
+  case prim::ReduceKind::max: return extremum(b, x, y, e, true);
+  case prim::ReduceKind::min: return extremum(b, x, y, e, false);
+  case prim::ReduceKind::any: return arith::OrIOp::create(b, x, y);
+  case prim::ReduceKind::all: return arith::AndIOp::create(b, x, y);
+  }
+  llvm_unreachable("all kinds are handled above");
+}
+
+TypedAttr tcc::codegen::neutralElement(prim::ReduceKind kind, Type e) {
+  Builder b(e.getContext());
+  Type t = computeType(e);
+  bool larger = kind == prim::ReduceKind::max;
+  switch (kind) {
+  case prim::ReduceKind::sum: return b.getZeroAttr(t);
+  case prim::ReduceKind::any: return b.getBoolAttr(false);
+  case prim::ReduceKind::all: return b.getBoolAttr(true);
+  case prim::ReduceKind::prod:
+    return isa<FloatType>(t) ? TypedAttr(b.getFloatAttr(t, 1)) : b.getIntegerAttr(t, 1);
+  case prim::ReduceKind::max:
+  case prim::ReduceKind::min:
+    if (isa<FloatType>(t))
+      return b.getFloatAttr(t, larger ? -INFINITY : INFINITY);
+    unsigned width = t.getIntOrFloatBitWidth();
+    if (isUnsigned(e))
+      return b.getIntegerAttr(t, larger ? APInt::getZero(width) : APInt::getMaxValue(width));
+    return b.getIntegerAttr(t, larger ? APInt::getSignedMinValue(width)
+                                      : APInt::getSignedMaxValue(width));
+  }
+  llvm_unreachable("all kinds are handled above");
+}
+
+/// Truncates towards zero; out of range gives the nearest bound, NaN gives 0.
+static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool uns = isUnsigned(to);
+  Type result = likeType(computeType(to), x);
+  double low = uns ? 0.0 : -std::ldexp(1.0, width - 1);
+  double limit = std::ldexp(1.0, uns ? width : width - 1); // first value above the range
+  Value tooHigh = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, number(b, limit, x));
+  Value tooLow = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, number(b, low, x));
+  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
+  Value zero = number(b, 0, x);
+  Value outside = arith::OrIOp::create(b, isNan, arith::OrIOp::create(b, tooHigh, tooLow));
+  Value safe = arith::SelectOp::create(b, outside, zero, x);
+  Value converted = uns ? Value(arith::FPToUIOp::create(b, result, safe))
+                        : Value(arith::FPToSIOp::create(b, result, safe));
+  auto bound = [&](APInt v) { return constantLike(b, b.getIntegerAttr(computeType(to), v), x); };
+  Value high = bound(uns ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width));
+  Value lowest = bound(uns ? APInt::getZero(width) : APInt::getSignedMinValue(width));
+  converted = arith::SelectOp::create(b, tooHigh, high, converted);
+  return arith::SelectOp::create(b, tooLow, lowest, converted);
+}
+
+Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type to, bool saturate) {
+  Type ct = computeType(to), cf = computeType(from), rt = likeType(ct, x);
+  if (isa<FloatType>(from) && isa<FloatType>(to)) {
+    if (cf.getIntOrFloatBitWidth() > ct.getIntOrFloatBitWidth())
+      x = arith::TruncFOp::create(b, rt, x);
+    else if (cf != ct)
+      x = arith::ExtFOp::create(b, rt, x);
+    return from == to ? x : roundToStorage(b, x, to, saturate);
+  }
+  if (isa<FloatType>(from)) {
+    if (to.isInteger(1))
+      return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x, number(b, 0, x));
+    return floatToInteger(b, x, to);
+  }
+  if (isa<FloatType>(to)) {
+    Value f = isUnsigned(from) ? Value(arith::UIToFPOp::create(b, rt, x))
+                               : Value(arith::SIToFPOp::create(b, rt, x));
+    return roundToStorage(b, f, to, saturate);
+  }
+  if (to.isInteger(1))
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, number(b, 0, x));
+  unsigned wf = cf.getIntOrFloatBitWidth(), wt = ct.getIntOrFloatBitWidth();
+  Value r = x;
+  if (wf > wt)
+    r = arith::TruncIOp::create(b, rt, x);
+  else if (wf < wt)
+    r = isUnsigned(from) ? Value(arith::ExtUIOp::create(b, rt, x)) : Value(arith::ExtSIOp::create(b, rt, x));
+  return wrapToStorage(b, r, to);
+}

@@ -1,0 +1,60 @@
+//===- ElementalRandom.cpp - Philox4x32-10 --------------------------------===//
+//
+// Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3
+// (SC 2011). Counter i / 4, key = the seed's two words; word i mod 4 is taken.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/Elemental.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+Value Elemental::evalRandom(prim::RandomBitsOp o, ArrayRef<Coord> at) {
+  auto rt = cast<RankedTensorType>(o.getType());
+  SmallVector<Value> extents;
+  for (int64_t i = 0; i < rt.getRank(); ++i)
+    extents.push_back(extent(o.getResult(), i));
+  Value linear = widen(coordValue(linearIndex(extents, at)), numLanes > 1);
+  auto vector = dyn_cast<VectorType>(linear.getType());
+  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
+  Type i32 = as(b.getI32Type()), i64 = as(b.getI64Type());
+  auto constant = [&](Type t, int64_t v) -> Value {
+    TypedAttr a = b.getIntegerAttr(getElementTypeOrSelf(t), v);
+    if (vector)
+      a = DenseElementsAttr::get(cast<VectorType>(t), Attribute(a));
+    return arith::ConstantOp::create(b, a);
+  };
+  auto low = [&](Value v) -> Value { return arith::TruncIOp::create(b, i32, v); };
+  auto high = [&](Value v) -> Value {
+    return arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, v, constant(i64, 32)));
+  };
+  auto product = [&](Value v, int64_t m) -> Value {
+    return arith::MulIOp::create(b, Value(arith::ExtUIOp::create(b, i64, v)), constant(i64, m));
+  };
+  Value position = arith::IndexCastOp::create(b, i64, linear);
+  Value counter = arith::ShRUIOp::create(b, position, constant(i64, 2));
+  Value seed = widen(eval(o.getSeed(), {}), vector != nullptr);
+  Value c0 = low(counter), c1 = high(counter), c2 = constant(i32, 0), c3 = c2;
+  Value k0 = low(seed), k1 = high(seed);
+  for (int round = 0; round < 10; ++round) {
+    Value p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
+    Value n0 = arith::XOrIOp::create(b, arith::XOrIOp::create(b, high(p1), c1), k0);
+    Value n2 = arith::XOrIOp::create(b, arith::XOrIOp::create(b, high(p0), c3), k1);
+    c1 = low(p1);
+    c3 = low(p0);
+    c0 = n0;
+    c2 = n2;
+    k0 = arith::AddIOp::create(b, k0, constant(i32, static_cast<int32_t>(0x9E3779B9)));
+    k1 = arith::AddIOp::create(b, k1, constant(i32, static_cast<int32_t>(0xBB67AE85)));
+  }
+  Value word = arith::AndIOp::create(b, low(position), constant(i32, 3)), result = c0;
+  Value words[] = {c0, c1, c2, c3};
+  for (int i = 1; i < 4; ++i) {
+    Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, word, constant(i32, i));
+    result = arith::SelectOp::create(b, here, words[i], result);
+  }
+  return result;
+}

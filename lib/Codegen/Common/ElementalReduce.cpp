@@ -1,0 +1,205 @@
+//===- ElementalReduce.cpp - Reductions at a point ------------------------===//
+//
+// A reduction is a loop inside the point's code; the lanes are neighbouring
+// results, so this is the form for kept innermost axes (channels last), windows
+// and small sums. Rows reduced along their innermost axis have a kernel template
+// of their own, and large contractions too.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Codegen/Common/Elemental.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// A nest of loops over `extents` carrying one value.
+static Value carryLoop(Elemental &e, ArrayRef<Value> extents, Value init,
+                       function_ref<Value(ArrayRef<Value>, Value)> body,
+                       SmallVector<Value> indices = {}) {
+  if (indices.size() == extents.size())
+    return e.nested([&] { return body(indices, init); });
+  ImplicitLocOpBuilder &b = e.builder();
+  Value extent = extents[indices.size()];
+  if (getConstantIntValue(extent) == 1) {
+    indices.push_back(e.index(0));
+    return carryLoop(e, extents, init, body, indices);
+  }
+  auto loop = scf::ForOp::create(b, e.index(0), extent, e.index(1), ValueRange{init});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  indices.push_back(loop.getInductionVar());
+  Value next = carryLoop(e, extents, loop.getRegionIterArg(0), body, indices);
+  if (!next)
+    next = loop.getRegionIterArg(0); // the error is reported; keep the IR whole
+  scf::YieldOp::create(b, next);
+  return loop.getResult(0);
+}
+
+static Value neutralVector(Elemental &e, TypedAttr neutral) {
+  Value v = arith::ConstantOp::create(e.builder(), neutral);
+  return e.lanes() > 1 ? e.splat(v, e.lanes()) : v;
+}
+
+Value Elemental::evalReduce(Operation *op, ArrayRef<Coord> at) {
+  auto o = cast<prim::ReduceOp>(op);
+  auto xt = tensorType(o.getX());
+  SmallVector<Value> extents;
+  for (int64_t axis : o.getAxes())
+    extents.push_back(extent(o.getX(), axis));
+  Value init = neutralVector(*this, neutralElement(o.getKind(), xt.getElementType()));
+  return carryLoop(*this, extents, init, [&](ArrayRef<Value> inner, Value carried) -> Value {
+    Coords source;
+    unsigned kept = 0;
+    for (int64_t axis = 0; axis < xt.getRank(); ++axis) {
+      auto *it = llvm::find(o.getAxes(), axis);
+      source.push_back(it == o.getAxes().end() ? at[kept++]
+                                               : Coord::uniform(inner[it - o.getAxes().begin()]));
+    }
+    Value v = evalVector(o.getX(), source);
+    return v ? emitCombine(b, o.getKind(), xt.getElementType(), carried, v) : Value();
+  });
+}
+
+Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
+  Type e = tensorType(o.getX()).getElementType();
+  unsigned first = o.getChannelsLast() ? 1 : 2;
+  SmallVector<Value> extents;
+  for (int64_t w : o.getWindow())
+    extents.push_back(index(w));
+  TypedAttr neutral = neutralElement(o.getKind(), e);
+  Value init = neutralVector(*this, neutral);
+  return carryLoop(*this, extents, init, [&](ArrayRef<Value> window, Value carried) -> Value {
+    Coords source(at);
+    Value inside, laneMask;
+    for (auto [i, w] : llvm::enumerate(window)) {
+      Value offset = subIndex(mulIndex(w, index(o.getDilations()[i])), index(o.getLow()[i]));
+      Coord &c = source[first + i] = addCoord(scaleCoord(at[first + i], o.getStrides()[i]), offset);
+      bool affine = !c.vector && c.step != 0 && numLanes > 1;
+      Value ok = inRange(c, extent(o.getX(), first + i));
+      if (affine)
+        laneMask = andMasks(laneMask, ok);
+      inside = andMasks(inside, ok);
+    }
+    if (laneMask)
+      mask = andMasks(mask, laneMask);
+    Value v = evalVector(o.getX(), source);
+    if (!v)
+      return {};
+    Value none = neutralVector(*this, neutral);
+    v = arith::SelectOp::create(b, isa<VectorType>(v.getType()) ? widen(inside, true) : inside, v, none);
+    return emitCombine(b, o.getKind(), e, carried, v);
+  });
+}
+
+/// x * y + sum, each widened to the type that the sum is kept in.
+static Value multiplyAdd(Elemental &e, Value x, Value y, Value sum, Type xe, Type ye, Type re) {
+  ImplicitLocOpBuilder &b = e.builder();
+  x = emitCast(b, x, xe, re, true);
+  y = emitCast(b, y, ye, re, true);
+  return emitCombine(b, prim::ReduceKind::sum, re,
+                     emitCombine(b, prim::ReduceKind::prod, re, x, y), sum);
+}
+
+/// The type a contraction's sum is kept in.
+static Type sumType(Type result) {
+  Builder b(result.getContext());
+  return isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : result;
+}
+
+Value Elemental::evalDot(prim::DotOp o, ArrayRef<Coord> at) {
+  auto lt = tensorType(o.getLhs()), rt = tensorType(o.getRhs());
+  Type re = sumType(tensorType(o.getResult()).getElementType());
+  SmallVector<Value> extents;
+  for (int64_t axis : o.getLhsContract())
+    extents.push_back(extent(o.getLhs(), axis));
+  unsigned batch = o.getLhsBatch().size();
+  Value init = neutralVector(*this, neutralElement(prim::ReduceKind::sum, re));
+  return carryLoop(*this, extents, init, [&](ArrayRef<Value> k, Value carried) -> Value {
+    unsigned next = batch;
+    auto side = [&](RankedTensorType type, ArrayRef<int64_t> batchAxes, ArrayRef<int64_t> contract) {
+      Coords c(type.getRank());
+      for (auto [i, axis] : llvm::enumerate(batchAxes))
+        c[axis] = at[i];
+      for (auto [i, axis] : llvm::enumerate(contract))
+        c[axis] = Coord::uniform(k[i]);
+      for (int64_t axis = 0; axis < type.getRank(); ++axis)
+        if (!llvm::is_contained(batchAxes, axis) && !llvm::is_contained(contract, axis))
+          c[axis] = at[next++];
+      return c;
+    };
+    Coords lc = side(lt, o.getLhsBatch(), o.getLhsContract());
+    Coords rc = side(rt, o.getRhsBatch(), o.getRhsContract());
+    Value l = evalVector(o.getLhs(), lc), r = evalVector(o.getRhs(), rc);
+    return l && r ? multiplyAdd(*this, l, r, carried, lt.getElementType(), rt.getElementType(), re)
+                  : Value();
+  });
+}
+
+Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
+  auto xt = tensorType(o.getX()), wt = tensorType(o.getW());
+  Type re = sumType(tensorType(o.getResult()).getElementType());
+  unsigned spatial = o.getStrides().size();
+  unsigned first = o.getChannelsLast() ? 1 : 2, channelAxis = o.getChannelsLast() ? spatial + 1 : 1;
+  SmallVector<Value> extents = {extent(o.getW(), 1)};
+  for (unsigned i = 0; i < spatial; ++i)
+    extents.push_back(extent(o.getW(), i + 2));
+  // The group's first input channel.
+  Coord outChannel = at[channelAxis];
+  Value perGroup = divIndex(extent(o.getW(), 0), index(o.getGroups()));
+  Coord channelBase = Coord::uniform(index(0));
+  if (o.getGroups() > 1) {
+    Value channels = extent(o.getW(), 1);
+    if (getConstantIntValue(perGroup) == 1) {
+      auto known = getConstantIntValue(channels);
+      channelBase = known ? scaleCoord(outChannel, *known)
+                          : Coord::any(arith::MulIOp::create(b, widen(coordValue(outChannel), true), splat(channels, numLanes)));
+    } else if (outChannel.isUniform()) {
+      channelBase = Coord::uniform(mulIndex(divIndex(outChannel.base, perGroup), channels));
+    } else {
+      Value group = arith::DivUIOp::create(b, coordValue(outChannel), widen(perGroup, numLanes > 1));
+      Value start = arith::MulIOp::create(b, group, widen(channels, numLanes > 1));
+      channelBase = numLanes > 1 ? Coord::any(start) : Coord::uniform(start);
+    }
+  }
+  Value init = neutralVector(*this, neutralElement(prim::ReduceKind::sum, re));
+  return carryLoop(*this, extents, init, [&](ArrayRef<Value> k, Value carried) -> Value {
+    Coords xc(at), wc = {outChannel, Coord::uniform(k[0])};
+    xc[channelAxis] = addCoord(channelBase, k[0]);
+    Value inside, laneMask;
+    for (unsigned i = 0; i < spatial; ++i) {
+      wc.push_back(Coord::uniform(k[i + 1]));
+      Value offset = subIndex(mulIndex(k[i + 1], index(o.getDilations()[i])), index(o.getLow()[i]));
+      Coord c = addCoord(scaleCoord(at[first + i], o.getStrides()[i]), offset);
+      if (int64_t gap = o.getInputDilation()[i]; gap != 1) {
+        Value v = coordValue(c);
+        bool vector = isa<VectorType>(v.getType());
+        Value g = widen(index(gap), vector), zero = widen(index(0), vector), none = widen(index(-1), vector);
+        Value hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arith::RemSIOp::create(b, v, g), zero);
+        Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, zero);
+        Value q = arith::SelectOp::create(b, negative, none, arith::DivSIOp::create(b, v, g));
+        q = arith::SelectOp::create(b, hit, q, none);
+        c = vector ? Coord::any(q) : Coord::uniform(q);
+      }
+      bool affine = !c.vector && c.step != 0 && numLanes > 1;
+      Value ok = inRange(c, extent(o.getX(), first + i));
+      if (affine)
+        laneMask = andMasks(laneMask, ok);
+      inside = andMasks(inside, ok);
+      xc[first + i] = c;
+    }
+    Value w = evalVector(o.getW(), wc);
+    if (laneMask)
+      mask = andMasks(mask, laneMask);
+    Value x = laneMask ? nested([&] { forget(); return evalVector(o.getX(), xc); }) : evalVector(o.getX(), xc);
+    if (!x || !w)
+      return {};
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(x.getType())));
+    if (inside)
+      x = arith::SelectOp::create(b, isa<VectorType>(x.getType()) ? widen(inside, true) : inside, x, zero);
+    return multiplyAdd(*this, x, w, carried, xt.getElementType(), wt.getElementType(), re);
+  });
+}

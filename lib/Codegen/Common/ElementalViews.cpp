@@ -1,0 +1,395 @@
+//===- ElementalViews.cpp - Views and indexing as changes of the index ----===//
+//
+// Padding and concatenation decide by the index which operand a point comes
+// from. A point outside an operand must not be loaded: a uniform index is
+// replaced by 0, a vector of them by a mask on the loads.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/Elemental.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](prim::ConstantOp o) { return evalConstant(o, at); })
+      .Case([&](prim::IotaOp o) {
+        Type e = tensorType(o.getResult()).getElementType(), c = computeType(e);
+        Value v = coordValue(at[o.getAxis()]);
+        auto vector = dyn_cast<VectorType>(v.getType());
+        auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
+        if (isa<FloatType>(e)) {
+          Value i = arith::IndexCastOp::create(b, as(b.getI64Type()), v);
+          return Value(arith::SIToFPOp::create(b, as(c), i));
+        }
+        return Value(arith::IndexCastOp::create(b, as(c), v));
+      })
+      .Case([&](prim::FromElementsOp o) -> Value {
+        // Few elements: chosen by comparing the position.
+        SmallVector<Value> extents;
+        for (int64_t d : tensorType(o.getResult()).getShape())
+          extents.push_back(index(d));
+        Value position = coordValue(linearIndex(extents, at));
+        bool vector = isa<VectorType>(position.getType());
+        Type c = computeType(tensorType(o.getResult()).getElementType());
+        Value result;
+        for (auto [i, element] : llvm::enumerate(o.getElements())) {
+          Value v = scalar(element);
+          if (v.getType() != c)
+            v = arith::IndexCastOp::create(b, c, v);
+          v = widen(v, vector);
+          if (!result) {
+            result = v;
+            continue;
+          }
+          Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position,
+                                             widen(index(i), vector));
+          result = arith::SelectOp::create(b, here, v, result);
+        }
+        return result;
+      })
+      .Case([&](prim::TransposeOp o) {
+        Coords source(at.size());
+        for (auto [i, axis] : llvm::enumerate(o.getPermutation()))
+          source[axis] = at[i];
+        return eval(o.getX(), source);
+      })
+      .Case([&](prim::ReverseOp o) {
+        Coords source(at);
+        for (int64_t axis : o.getAxes())
+          source[axis] = addCoord(scaleCoord(at[axis], -1),
+                                  subIndex(extent(o.getX(), axis), index(1)));
+        return eval(o.getX(), source);
+      })
+      .Case([&](prim::SliceOp o) {
+        Coords source;
+        for (auto [c, start, step] : llvm::zip(at, o.getMixedStarts(), o.getSteps())) {
+          Value offset = isa<Value>(start) ? scalar(cast<Value>(start))
+                                           : index(*getConstantIntValue(start));
+          source.push_back(addCoord(scaleCoord(c, step), offset));
+        }
+        return eval(o.getX(), source);
+      })
+      .Case([&](prim::ReshapeOp o) { return evalReshape(o, at); })
+      .Case([&](prim::BroadcastOp o) { return evalBroadcast(o, at); })
+      .Case([&](prim::PadOp o) { return evalPad(o, at); })
+      .Case([&](prim::ConcatOp o) { return evalConcat(o, at); })
+      .Case<prim::TakeOp, prim::TakeAlongOp, prim::GatherNdOp>(
+          [&](auto o) { return evalIndexing(o, at); })
+      .Case([&](prim::ReduceOp o) { return evalReduce(o, at); })
+      .Case([&](prim::PoolOp o) { return evalPool(o, at); })
+      .Case([&](prim::DotOp o) { return evalDot(o, at); })
+      .Case([&](prim::ConvOp o) { return evalConv(o, at); })
+      .Case([&](prim::RandomBitsOp o) { return evalRandom(o, at); })
+      .Default([](Operation *o) {
+        o->emitError("code generation has no elemental form of '") << o->getName() << "'";
+        return Value();
+      });
+}
+
+Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
+  auto type = tensorType(op.getResult());
+  Type e = type.getElementType(), c = computeType(e);
+  auto dense = cast<DenseElementsAttr>(op.getElements());
+  auto element = [&](int64_t i) -> TypedAttr {
+    if (auto f = dyn_cast<FloatType>(e)) {
+      APFloat v = *(dense.value_begin<APFloat>() + i);
+      bool lost;
+      v.convert(cast<FloatType>(c).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+      return b.getFloatAttr(c, v);
+    }
+    APInt v = *(dense.value_begin<APInt>() + i);
+    bool wide = cast<IntegerType>(e).isUnsigned() || e.isInteger(1);
+    unsigned width = c.getIntOrFloatBitWidth();
+    return b.getIntegerAttr(c, wide ? v.zextOrTrunc(width) : v.sextOrTrunc(width));
+  };
+  if (dense.isSplat() || type.getNumElements() == 1)
+    return arith::ConstantOp::create(b, element(0));
+  SmallVector<Value> extents;
+  for (int64_t d : type.getShape())
+    extents.push_back(index(d));
+  Value position = coordValue(linearIndex(extents, at));
+  bool vector = isa<VectorType>(position.getType());
+  Value result;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value v = widen(arith::ConstantOp::create(b, element(i)), vector);
+    if (!result) {
+      result = v;
+      continue;
+    }
+    Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
+    result = arith::SelectOp::create(b, here, v, result);
+  }
+  return result;
+}
+
+/// One side's axes [from, to) hold as many elements as the other side's.
+namespace {
+struct AxisGroup {
+  unsigned xBegin, xEnd, rBegin, rEnd;
+};
+} // namespace
+
+/// Splits a static reshape into the smallest groups of axes that correspond.
+static std::optional<SmallVector<AxisGroup>> axisGroups(ArrayRef<int64_t> x, ArrayRef<int64_t> r) {
+  SmallVector<AxisGroup> groups;
+  unsigned i = 0, j = 0;
+  while (i < x.size() || j < r.size()) {
+    AxisGroup group{i, i, j, j};
+    int64_t nx = 1, nr = 1;
+    bool first = true;
+    while (first || nx != nr) {
+      first = false;
+      bool takeX = j >= r.size() || (i < x.size() && nx <= nr);
+      int64_t d = takeX ? (i < x.size() ? x[i] : -1) : r[j];
+      if (d < 0 || (takeX && i >= x.size()))
+        return std::nullopt;
+      (takeX ? nx : nr) *= d;
+      ++(takeX ? i : j);
+      if (nx == 0 || nr == 0)
+        return std::nullopt;
+    }
+    group.xEnd = i;
+    group.rEnd = j;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
+  auto xt = tensorType(op.getX()), rt = tensorType(op.getResult());
+  SmallVector<Value> rExtents, xExtents;
+  for (unsigned i = 0; i < rt.getRank(); ++i)
+    rExtents.push_back(extent(op.getResult(), i));
+  if (const Memory *memory = memoryOf(op.getX()))
+    return loadLinear(*memory, linearIndex(rExtents, at));
+  for (unsigned i = 0; i < xt.getRank(); ++i)
+    xExtents.push_back(extent(op.getX(), i));
+
+  Coords source(xt.getRank());
+  // A linear position becomes an index: the last axis stays affine when a group
+  // of lanes can never cross its end.
+  auto split = [&](Coord linear, unsigned begin, unsigned end) {
+    for (unsigned i = end; i-- > begin;) {
+      if (i == begin) {
+        source[i] = linear;
+        break;
+      }
+      auto d = getConstantIntValue(xExtents[i]);
+      bool whole = !linear.vector && (linear.step == 0 || (linear.step == 1 && d && *d % numLanes == 0 && alignedToLanes(linear.base)));
+      if (whole) {
+        source[i] = {remIndex(linear.base, xExtents[i]), linear.step, {}};
+        linear = Coord::uniform(divIndex(linear.base, xExtents[i]));
+        continue;
+      }
+      Value v = coordValue(linear), n = splat(xExtents[i], numLanes);
+      source[i] = Coord::any(arith::RemUIOp::create(b, v, n));
+      linear = Coord::any(arith::DivUIOp::create(b, v, n));
+    }
+  };
+  auto groups = axisGroups(xt.getShape(), rt.getShape());
+  if (!groups) {
+    if (xt.getRank() > 0)
+      split(linearIndex(rExtents, at), 0, xt.getRank());
+    return eval(op.getX(), source);
+  }
+  for (const AxisGroup &g : *groups) {
+    auto part = ArrayRef(rExtents).slice(g.rBegin, g.rEnd - g.rBegin);
+    Coord linear = linearIndex(part, at.slice(g.rBegin, g.rEnd - g.rBegin));
+    if (g.xEnd > g.xBegin)
+      split(linear, g.xBegin, g.xEnd);
+  }
+  return eval(op.getX(), source);
+}
+
+Value Elemental::evalBroadcast(prim::BroadcastOp op, ArrayRef<Coord> at) {
+  auto xt = tensorType(op.getX()), rt = tensorType(op.getResult());
+  Coords source;
+  for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
+    const Coord &c = at[axis];
+    bool surelySame = !xt.isDynamicDim(i) && xt.getDimSize(i) != 1;
+    if (xt.getDimSize(i) == 1) {
+      source.push_back(Coord::uniform(index(0)));
+    } else if (surelySame || !xt.isDynamicDim(i)) {
+      source.push_back(c);
+    } else {
+      Value have = extent(op.getX(), i);
+      if (rt.isDynamicDim(axis) && have == extent(op.getResult(), axis)) {
+        source.push_back(c);
+        continue;
+      }
+      Value one = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, have, index(1));
+      if (c.isUniform()) {
+        source.push_back(Coord::uniform(arith::SelectOp::create(b, one, index(0), c.base)));
+      } else {
+        Value v = coordValue(c);
+        Value zero = splat(index(0), numLanes);
+        source.push_back(Coord::any(arith::SelectOp::create(b, splat(one, numLanes), zero, v)));
+      }
+    }
+  }
+  return eval(op.getX(), source);
+}
+
+/// 0 <= c < extent; afterwards c is safe wherever the answer is no, or the mask
+/// must be applied (affine coords stay as they are).
+Value Elemental::inRange(Coord &c, Value extentValue) {
+  bool vector = !c.isUniform() && numLanes > 1;
+  Value v = coordValue(c);
+  // Unsigned comparison: negative indices are huge.
+  Value ok = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, v, widen(extentValue, vector));
+  if (!vector)
+    c = Coord::uniform(arith::SelectOp::create(b, ok, v, index(0)));
+  else if (c.vector)
+    c = Coord::any(arith::SelectOp::create(b, ok, v, splat(index(0), numLanes)));
+  return ok;
+}
+
+Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
+  auto xt = tensorType(op.getX());
+  Coords source;
+  Value inside, laneMask;
+  for (auto [i, low] : llvm::enumerate(op.getMixedLow())) {
+    bool dynamic = isa<Value>(low);
+    Value offset = dynamic ? scalar(cast<Value>(low)) : index(*getConstantIntValue(low));
+    int64_t gap = op.getInterior()[i] + 1;
+    bool untouched = !dynamic && getConstantIntValue(low) == 0 && gap == 1 && !xt.isDynamicDim(i) &&
+                     xt.getDimSize(i) == tensorType(op.getResult()).getDimSize(i);
+    if (untouched) {
+      source.push_back(at[i]);
+      continue;
+    }
+    Coord c = addCoord(at[i], subIndex(index(0), offset));
+    if (gap != 1) {
+      Value v = coordValue(c);
+      bool vector = isa<VectorType>(v.getType());
+      Value g = widen(index(gap), vector), zero = widen(index(0), vector);
+      Value rest = arith::RemSIOp::create(b, v, g);
+      Value hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero);
+      Value q = arith::DivSIOp::create(b, v, g);
+      // Between elements and before the first: an index no extent reaches.
+      Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, zero);
+      Value none = widen(index(-1), vector);
+      q = arith::SelectOp::create(b, hit, arith::SelectOp::create(b, negative, none, q), none);
+      c = vector ? Coord::any(q) : Coord::uniform(q);
+    }
+    bool affine = !c.vector && c.step != 0 && numLanes > 1;
+    Value ok = inRange(c, extent(op.getX(), i));
+    if (affine)
+      laneMask = andMasks(laneMask, ok);
+    inside = andMasks(inside, ok);
+    source.push_back(c);
+  }
+  if (!inside)
+    return eval(op.getX(), source);
+  Value x = nested([&] {
+    if (laneMask) {
+      mask = andMasks(mask, laneMask);
+      forget();
+    }
+    return eval(op.getX(), source);
+  });
+  Value border = eval(op.getValue(), {});
+  if (!x || !border)
+    return {};
+  bool vector = isa<VectorType>(inside.getType()) || isa<VectorType>(x.getType());
+  return arith::SelectOp::create(b, widen(inside, vector), widen(x, vector), widen(border, vector));
+}
+
+Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
+  unsigned axis = op.getAxis();
+  Value begin = index(0), result;
+  for (Value input : op.getInputs()) {
+    Coords source(at);
+    Coord &c = source[axis] = addCoord(at[axis], subIndex(index(0), begin));
+    Value size = extent(input, axis);
+    bool affine = !c.vector && c.step != 0 && numLanes > 1;
+    Value ok = inRange(c, size);
+    if (result && !isa<VectorType>(ok.getType())) {
+      // One operand for all lanes: only that one is read.
+      Value before = widen(result, numLanes > 1);
+      auto branch = scf::IfOp::create(b, before.getType(), ok, /*withElse=*/true);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(branch.thenBlock());
+        Value here = nested([&] { return evalVector(input, source); });
+        scf::YieldOp::create(b, here ? here : before);
+        b.setInsertionPointToStart(branch.elseBlock());
+        scf::YieldOp::create(b, before);
+      }
+      result = branch.getResult(0);
+      begin = addIndex(begin, size);
+      continue;
+    }
+    Value v = nested([&] {
+      if (affine) {
+        mask = andMasks(mask, ok);
+        forget();
+      }
+      return eval(input, source);
+    });
+    if (!v)
+      return {};
+    if (!result) {
+      result = v;
+    } else {
+      bool vector = isa<VectorType>(ok.getType()) || isa<VectorType>(v.getType()) ||
+                    isa<VectorType>(result.getType());
+      result = arith::SelectOp::create(b, widen(ok, vector), widen(v, vector), widen(result, vector));
+    }
+    begin = addIndex(begin, size);
+  }
+  return result;
+}
+
+Coord Elemental::clampedIndex(Value element, Value extentValue) {
+  auto vector = dyn_cast<VectorType>(element.getType());
+  Type type = vector ? Type(VectorType::get(vector.getShape(), b.getIndexType())) : b.getIndexType();
+  Value i = arith::IndexCastOp::create(b, type, element);
+  Value last = widen(subIndex(extentValue, index(1)), vector != nullptr);
+  Value zero = widen(index(0), vector != nullptr);
+  i = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, i, last), zero);
+  return vector ? Coord::any(i) : Coord::uniform(i);
+}
+
+Value Elemental::evalIndexing(Operation *op, ArrayRef<Coord> at) {
+  if (auto o = dyn_cast<prim::TakeOp>(op)) {
+    unsigned axis = o.getAxis(), inner = tensorType(o.getIndices()).getRank();
+    Value i = eval(o.getIndices(), at.slice(axis, inner));
+    if (!i)
+      return {};
+    Coords source(at.take_front(axis));
+    source.push_back(clampedIndex(i, extent(o.getX(), axis)));
+    source.append(at.begin() + axis + inner, at.end());
+    return eval(o.getX(), source);
+  }
+  if (auto o = dyn_cast<prim::TakeAlongOp>(op)) {
+    Value i = eval(o.getIndices(), at);
+    if (!i)
+      return {};
+    Coords source(at);
+    source[o.getAxis()] = clampedIndex(i, extent(o.getX(), o.getAxis()));
+    return eval(o.getX(), source);
+  }
+  auto o = cast<prim::GatherNdOp>(op);
+  auto indices = tensorType(o.getIndices());
+  unsigned outer = indices.getRank() - 1, batch = o.getBatchDims();
+  Coords source(at.take_front(batch));
+  for (int64_t k = 0; k < indices.getShape().back(); ++k) {
+    Coords where(at.take_front(outer));
+    where.push_back(Coord::uniform(index(k)));
+    Value i = eval(o.getIndices(), where);
+    if (!i)
+      return {};
+    source.push_back(clampedIndex(i, extent(o.getX(), batch + k)));
+  }
+  source.append(at.begin() + outer, at.end());
+  return eval(o.getX(), source);
+}

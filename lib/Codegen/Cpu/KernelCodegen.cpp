@@ -1,0 +1,85 @@
+//===- KernelCodegen.cpp - Templates by kind and their task spaces --------===//
+#include "tcc/Codegen/Cpu/KernelCodegen.h"
+#include "KernelFrame.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static StringRef kindOf(kernel::LaunchOp launch) {
+  auto kind = launch->getAttrOfType<StringAttr>("kind");
+  return kind ? kind.getValue() : "loop";
+}
+
+namespace {
+
+/// Host index arithmetic that folds.
+struct HostIndex {
+  OpBuilder &b;
+  Location loc;
+  OpFoldResult constant(int64_t v) { return b.getIndexAttr(v); }
+  template <typename Op>
+  OpFoldResult apply(OpFoldResult x, OpFoldResult y, int64_t (*fold)(int64_t, int64_t)) {
+    auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+    if (cx && cy)
+      return constant(fold(*cx, *cy));
+    return Op::create(b, loc, getValueOrCreateConstantIndexOp(b, loc, x),
+                      getValueOrCreateConstantIndexOp(b, loc, y))
+        .getResult();
+  }
+  OpFoldResult mul(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::MulIOp>(x, y, [](int64_t a, int64_t c) { return a * c; });
+  }
+  OpFoldResult ceilDiv(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::CeilDivSIOp>(x, y, [](int64_t a, int64_t c) { return (a + c - 1) / c; });
+  }
+};
+
+} // namespace
+
+/// Points of about this much work make a task worth a thread.
+static constexpr int64_t kGrainPoints = 16384;
+
+static TaskSpace loopTasks(HostIndex h, ArrayRef<OpFoldResult> dims) {
+  if (dims.empty())
+    return {h.constant(1), h.constant(1)};
+  OpFoldResult tasks = h.ceilDiv(dims.back(), h.constant(kLoopChunk));
+  for (OpFoldResult d : dims.drop_back())
+    tasks = h.mul(tasks, d);
+  int64_t inner = getConstantIntValue(dims.back()).value_or(256);
+  int64_t points = std::clamp<int64_t>(inner, 1, kLoopChunk);
+  return {tasks, h.constant(std::max<int64_t>(1, kGrainPoints / points))};
+}
+
+TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const CpuTarget &cpu) {
+  HostIndex h{b, launch.getLoc()};
+  SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+  if (kindOf(launch) == "row") {
+    int64_t rows = launch->getAttrOfType<IntegerAttr>("rows").getInt();
+    OpFoldResult tasks = h.constant(1);
+    for (OpFoldResult d : ArrayRef(dims).take_front(rows))
+      tasks = h.mul(tasks, d);
+    return {tasks, h.constant(4)};
+  }
+  if (kindOf(launch) == "special")
+    return {h.constant(1), h.constant(1)};
+  return loopTasks(h, dims);
+}
+
+func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
+                                      const CpuTarget &cpu) {
+  MLIRContext *context = module.getContext();
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  Type index = b.getIndexType(), pointer = LLVM::LLVMPointerType::get(context);
+  auto function = func::FuncOp::create(b, launch.getLoc(), name,
+                                       b.getFunctionType({pointer, index, index}, {}));
+  KernelFrame frame(launch, function, cpu);
+  StringRef kind = kindOf(launch);
+  bool ok = kind == "row"       ? emitRowKernel(frame)
+            : kind == "special" ? emitSpecialKernel(frame)
+                                : emitLoopKernel(frame);
+  func::ReturnOp::create(frame.b);
+  return ok ? function : func::FuncOp();
+}

@@ -1,0 +1,305 @@
+//===- RowKernel.cpp - Rows reduced along their innermost axes ------------===//
+//
+// softmax, layer norm, RMS norm and plain row sums. A task is one row of the
+// space. Each reduction of the row is one loop over it, in program order;
+// reductions that do not need each other share a loop. Then whatever is stored a
+// point is one more loop, and whatever is stored a row is stored once. Expensive
+// values that several loops of a row need (the exp of softmax) are kept in a
+// buffer of one row, on the stack, when the row's length is known.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+class RowEmitter {
+public:
+  RowEmitter(KernelFrame &f)
+      : f(f), rows(f.launch->getAttrOfType<IntegerAttr>("rows").getInt()) {}
+  bool run();
+
+private:
+  using Stage = SmallVector<prim::ReduceOp>;
+  void planStages();
+  bool dependsOn(Value value, const DenseSet<Operation *> &ops);
+  void planCache();
+  void emitStage(const Stage &stage);
+  void emitStores();
+  void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
+                 function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
+                 SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces);
+  Coords rowCoords();
+  SmallVector<Coord> pointCoords(ValueRange inner, Value last);
+
+  KernelFrame &f;
+  unsigned rows;
+  std::vector<Stage> stages;
+  SmallVector<Value> extents;  ///< of the whole space
+  SmallVector<Value> rowIndex; ///< of the current task
+  Value fullValue;             ///< the operand of the first reduction: has the space's shape
+  llvm::MapVector<Value, Memory> cache; ///< one row of an expensive value
+  DenseSet<Value> cached;      ///< those already computed in this row
+};
+
+} // namespace
+
+/// Whether computing `value` at a point evaluates one of `ops`.
+bool RowEmitter::dependsOn(Value value, const DenseSet<Operation *> &ops) {
+  SmallVector<Value> work = {value};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation *op = v.getDefiningOp();
+    if (!op || !seen.insert(v).second)
+      continue;
+    if (ops.contains(op))
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+void RowEmitter::planStages() {
+  for (Operation &op : f.launch.getBody().front()) {
+    auto reduce = dyn_cast<prim::ReduceOp>(op);
+    if (!reduce)
+      continue;
+    if (!fullValue)
+      fullValue = reduce.getX();
+    DenseSet<Operation *> last;
+    if (!stages.empty())
+      for (prim::ReduceOp r : stages.back())
+        last.insert(r);
+    if (stages.empty() || dependsOn(reduce.getX(), last))
+      stages.emplace_back();
+    stages.back().push_back(reduce);
+  }
+}
+
+static bool isExpensive(Operation *op) {
+  return isa<prim::ExpOp, prim::TanhOp, prim::ErfOp, prim::LogisticOp, prim::LogOp, prim::PowOp,
+             prim::SinOp, prim::CosOp, prim::RandomBitsOp, prim::TakeOp>(op);
+}
+
+/// A value of the whole space that is expensive and read by two loops.
+void RowEmitter::planCache() {
+  constexpr int64_t kMaxRow = 16384;
+  auto full = tensorType(fullValue);
+  int64_t length = 1;
+  for (int64_t d : full.getShape().drop_front(rows))
+    length = ShapedType::isDynamic(d) || length < 0 ? -1 : length * d;
+  if (length < 0 || length > kMaxRow)
+    return;
+  for (Operation &op : f.launch.getBody().front()) {
+    if (!isExpensive(&op) || tensorType(op.getResult(0)).getShape() != full.getShape() ||
+        tensorType(op.getResult(0)).getElementType() != f.b.getF32Type())
+      continue;
+    unsigned loops = 0;
+    for (const Stage &stage : stages)
+      loops += llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {&op}); });
+    loops += llvm::any_of(f.yield().getValues(), [&](Value v) { return dependsOn(v, {&op}); });
+    if (loops < 2)
+      continue;
+    Type f32 = f.b.getF32Type(), pointer = LLVM::LLVMPointerType::get(f.b.getContext());
+    Value count = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(length));
+    Memory row{LLVM::AllocaOp::create(f.b, pointer, f32, count, 64), {}, f32};
+    for (int64_t d : full.getShape().drop_front(rows))
+      row.extents.push_back(f.e.index(d));
+    cache[op.getResult(0)] = row;
+  }
+}
+
+SmallVector<Coord> RowEmitter::pointCoords(ValueRange inner, Value last) {
+  SmallVector<Coord> at;
+  for (Value i : rowIndex)
+    at.push_back(Coord::uniform(i));
+  for (Value i : inner)
+    at.push_back(Coord::uniform(i));
+  at.push_back(Coord::affine(last, f.e.lanes() > 1 ? 1 : 0));
+  return at;
+}
+
+/// One loop nest over the row's points carrying accumulators: vectors first, each
+/// folded to a scalar, then the remaining points.
+void RowEmitter::pointLoop(
+    SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
+    function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
+    SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces) {
+  ImplicitLocOpBuilder &b = f.b;
+  auto inner = ArrayRef(extents).drop_front(rows);
+  int64_t lastStatic = tensorType(fullValue).getShape().back();
+  unsigned lanes = lanesFor(f.cpu, f.launch, lastStatic);
+  Value high = inner.back(), n = f.e.index(lanes);
+  Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
+
+  // Loops over all inner axes but the last, then the last one.
+  std::function<SmallVector<Value>(SmallVector<Value>, SmallVector<Value>, Value, Value, unsigned)>
+      nest = [&](SmallVector<Value> indices, SmallVector<Value> carried, Value low, Value top,
+                 unsigned step) -> SmallVector<Value> {
+    bool last = indices.size() + 1 == inner.size();
+    Value from = last ? low : f.e.index(0), to = last ? top : inner[indices.size()];
+    auto loop = scf::ForOp::create(b, from, to, f.e.index(last ? step : 1), carried);
+    OpBuilder::InsertionGuard guard(b);
+    if (loop.getBody()->mightHaveTerminator() && !loop.getBody()->empty())
+      loop.getBody()->getTerminator()->erase();
+    b.setInsertionPointToStart(loop.getBody());
+    Value iv = loop.getInductionVar();
+    SmallVector<Value> next = f.e.nested([&]() -> SmallVector<Value> {
+      SmallVector<Value> args(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      if (!last) {
+        SmallVector<Value> deeper(indices);
+        deeper.push_back(iv);
+        return nest(deeper, args, low, top, step);
+      }
+      if (step > 1)
+        f.e.bindAligned(iv);
+      return body(pointCoords(indices, iv), args);
+    });
+    scf::YieldOp::create(b, next);
+    return SmallVector<Value>(loop.getResults().begin(), loop.getResults().end());
+  };
+
+  if (lanes > 1) {
+    f.e.setLanes(lanes);
+    SmallVector<Value> vectors;
+    for (TypedAttr neutral : neutrals)
+      vectors.push_back(f.e.splat(arith::ConstantOp::create(b, neutral), lanes));
+    vectors = nest({}, vectors, f.e.index(0), middle, lanes);
+    f.e.setLanes(1);
+    // Fold the lanes pairwise.
+    for (auto [i, v] : llvm::enumerate(vectors)) {
+      Type e = tensorType(reduces[i].getX()).getElementType();
+      for (unsigned width = lanes; width > 1; width /= 2) {
+        SmallVector<int64_t> lowHalf, highHalf;
+        for (unsigned l = 0; l < width / 2; ++l) {
+          lowHalf.push_back(l);
+          highHalf.push_back(l + width / 2);
+        }
+        Value lo = vector::ShuffleOp::create(b, v, v, lowHalf);
+        Value hi = vector::ShuffleOp::create(b, v, v, highHalf);
+        v = emitCombine(b, reduces[i].getKind(), e, lo, hi);
+      }
+      accumulators[i] = vector::ExtractOp::create(b, v, int64_t(0));
+    }
+  }
+  auto cm = getConstantIntValue(middle), ch = getConstantIntValue(high);
+  if (!(cm && ch && *cm == *ch))
+    accumulators = nest({}, accumulators, middle, high, 1);
+  totals.assign(accumulators.begin(), accumulators.end());
+}
+
+void RowEmitter::emitStage(const Stage &stage) {
+  ImplicitLocOpBuilder &b = f.b;
+  SmallVector<TypedAttr> neutrals;
+  SmallVector<Value> init, totals;
+  for (prim::ReduceOp r : stage) {
+    neutrals.push_back(neutralElement(r.getKind(), tensorType(r.getX()).getElementType()));
+    init.push_back(arith::ConstantOp::create(b, neutrals.back()));
+  }
+  // Cached values that this loop is the first to compute are written on the way.
+  SmallVector<Value> fresh;
+  for (auto &[value, memory] : cache) {
+    if (cached.contains(value))
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); }))
+      fresh.push_back(value);
+  }
+  pointLoop(init, neutrals, [&](ArrayRef<Coord> at, ValueRange carried) {
+    for (Value value : fresh)
+      if (Value v = f.e.eval(value, at))
+        f.e.store(cache[value], at.drop_front(rows), v);
+    SmallVector<Value> next;
+    for (auto [r, acc] : llvm::zip(stage, carried)) {
+      Value v = f.e.evalVector(r.getX(), at);
+      f.failed |= !v;
+      next.push_back(v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), acc, v)
+                       : acc);
+    }
+    return next;
+  }, totals, stage);
+  for (auto [r, total] : llvm::zip(stage, totals))
+    f.e.bindProvider(r.getResult(), [total](ArrayRef<Coord>) { return total; });
+  for (Value value : fresh) {
+    cached.insert(value);
+    f.e.bindProvider(value, [this, memory = cache[value]](ArrayRef<Coord> at) {
+      return f.e.load(memory, at.drop_front(rows));
+    });
+  }
+}
+
+void RowEmitter::emitStores() {
+  SmallVector<std::pair<Value, Memory>> points;
+  for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
+    if (memory.extents.size() == extents.size() && extents.size() != rows) {
+      points.push_back({value, memory});
+      continue;
+    }
+    Coords at;
+    for (Value i : rowIndex)
+      at.push_back(Coord::uniform(i));
+    Value v = f.e.eval(value, at);
+    if (!v) {
+      f.failed = true;
+      return;
+    }
+    f.e.store(memory, at, v);
+  }
+  if (points.empty())
+    return;
+  auto inner = ArrayRef(extents).drop_front(rows);
+  unsigned lanes = lanesFor(f.cpu, f.launch, tensorType(fullValue).getShape().back());
+  std::function<void(SmallVector<Value>)> nest = [&](SmallVector<Value> indices) {
+    if (indices.size() + 1 < inner.size()) {
+      f.loop(f.e.index(0), inner[indices.size()], 1, [&](Value i) {
+        SmallVector<Value> deeper(indices);
+        deeper.push_back(i);
+        nest(deeper);
+      });
+      return;
+    }
+    f.vectorLoop(f.e.index(0), inner.back(), lanes, true, [&](Value i) {
+      SmallVector<Coord> at = pointCoords(indices, i);
+      for (auto &[value, memory] : points) {
+        Value v = f.e.eval(value, at);
+        if (!v) {
+          f.failed = true;
+          return;
+        }
+        f.e.store(memory, at, v);
+      }
+    });
+  };
+  nest({});
+}
+
+bool RowEmitter::run() {
+  planStages();
+  if (!fullValue) {
+    f.launch.emitError("row kernel without a reduction");
+    return false;
+  }
+  for (unsigned i = 0; i < tensorType(fullValue).getRank(); ++i)
+    extents.push_back(f.e.extent(fullValue, i));
+  planCache();
+  f.loop(f.begin, f.end, 1, [&](Value task) {
+    rowIndex = f.delinearize(task, ArrayRef(extents).take_front(rows));
+    cached.clear();
+    for (const Stage &stage : stages)
+      emitStage(stage);
+    emitStores();
+  });
+  return !f.failed;
+}
+
+bool tcc::codegen::emitRowKernel(KernelFrame &frame) { return RowEmitter(frame).run(); }

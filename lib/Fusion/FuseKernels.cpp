@@ -1,0 +1,190 @@
+//===- FuseKernels.cpp - Groups become kernel.launch ops ------------------===//
+#include "Groups.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::fusion;
+
+StringRef tcc::kernelKindName(KernelKind kind) {
+  switch (kind) {
+  case KernelKind::Loop: return "loop";
+  case KernelKind::Row: return "row";
+  case KernelKind::Contraction: return "contraction";
+  case KernelKind::Convolution: return "convolution";
+  case KernelKind::Special: return "special";
+  }
+  llvm_unreachable("all kinds are handled above");
+}
+
+namespace {
+
+/// Builds the region of one launch: copies what the group computes, and takes
+/// what it reads from memory or the host as arguments.
+class LaunchBuilder {
+public:
+  LaunchBuilder(Group &group, Block *body) : group(group), body(body) {
+    builder.setInsertionPointToStart(body);
+  }
+  Value get(Value value, bool fromMemory);
+  SmallVector<Value> inputs;
+
+private:
+  Value argument(Value value);
+  Group &group;
+  Block *body;
+  OpBuilder builder{body->getParentOp()->getContext()};
+  IRMapping map, arguments;
+};
+
+} // namespace
+
+Value LaunchBuilder::argument(Value value) {
+  if (Value known = arguments.lookupOrNull(value))
+    return known;
+  inputs.push_back(value);
+  Value argument = body->addArgument(value.getType(), value.getLoc());
+  arguments.map(value, argument);
+  return argument;
+}
+
+Value LaunchBuilder::get(Value value, bool fromMemory) {
+  Operation *op = value.getDefiningOp();
+  if (!isa<RankedTensorType>(value.getType())) {
+    // Host scalars; constants are cheaper inside than passed.
+    if (op && op->hasTrait<OpTrait::ConstantLike>()) {
+      if (Value known = map.lookupOrNull(value))
+        return known;
+      Value copy = builder.clone(*op)->getResult(0);
+      map.map(value, copy);
+      return copy;
+    }
+    return argument(value);
+  }
+  bool here = op && group.ops.contains(op);
+  bool free = op && !here && !fromMemory && isFree(op) && op->getBlock() == group.root->getBlock();
+  if (op && !here && isa<prim::ConstantOp>(op) && !fromMemory)
+    free = true;
+  if (!here && !free)
+    return argument(value);
+  if (Value known = map.lookupOrNull(value))
+    return known;
+  bool operandsInMemory = isa<prim::DotOp, prim::ConvOp>(op) || group.kind == KernelKind::Special;
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, get(operand, operandsInMemory));
+  Operation *copy = builder.clone(*op, operands);
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+    map.map(from, to);
+  return map.lookup(value);
+}
+
+/// A name that tells a reader what the kernel does: its operators, most telling
+/// ones first in program order.
+static std::string kernelName(Group &group) {
+  SmallVector<StringRef> names;
+  SmallVector<Operation *> ops(group.ops.begin(), group.ops.end());
+  llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *op : ops) {
+    StringRef name = op->getName().stripDialect();
+    if (!llvm::is_contained(names, name) && names.size() < 5)
+      names.push_back(name);
+  }
+  return llvm::join(names, "_");
+}
+
+static LogicalResult buildLaunch(Group &group) {
+  Operation *root = group.root;
+  OpBuilder b(root);
+  SmallVector<Type> types;
+  SmallVector<Value> sizes;
+  for (Value v : group.outputs) {
+    types.push_back(v.getType());
+    for (OpFoldResult d : prim::dimsOf(b, root->getLoc(), v))
+      if (auto size = dyn_cast<Value>(d); size)
+        sizes.push_back(size);
+  }
+  // A traced extent may be static although the type says `?`.
+  size_t dynamic = 0;
+  for (Type t : types)
+    dynamic += cast<RankedTensorType>(t).getNumDynamicDims();
+  if (dynamic != sizes.size()) {
+    sizes.clear();
+    for (Value v : group.outputs)
+      for (auto [axis, d] : llvm::enumerate(prim::dimsOf(b, root->getLoc(), v)))
+        if (cast<RankedTensorType>(v.getType()).isDynamicDim(axis))
+          sizes.push_back(getValueOrCreateConstantIndexOp(b, root->getLoc(), d));
+  }
+  SmallVector<Location> locs;
+  for (Operation *op : group.ops)
+    locs.push_back(op->getLoc());
+  Location loc = FusedLoc::get(root->getContext(), locs);
+
+  Region region;
+  Block *body = &region.emplaceBlock();
+  auto launch = kernel::LaunchOp::create(b, loc, types, b.getStringAttr(kernelName(group)),
+                                         ValueRange{}, sizes);
+  launch.getBody().takeBody(region);
+  body = &launch.getBody().front();
+  LaunchBuilder inside(group, body);
+  SmallVector<Value> yielded;
+  for (Value v : group.outputs)
+    yielded.push_back(inside.get(v, false));
+  OpBuilder end = OpBuilder::atBlockEnd(body);
+  kernel::YieldOp::create(end, loc, yielded);
+  launch.getInputsMutable().assign(inside.inputs);
+  launch->setAttr("kind", b.getStringAttr(kernelKindName(group.kind)));
+  if (group.kind == KernelKind::Row)
+    launch->setAttr("rows", b.getI64IntegerAttr(group.rows));
+  SmallVector<Value> outputs(group.outputs.begin(), group.outputs.end());
+  for (auto [from, to] : llvm::zip(outputs, launch.getResults()))
+    from.replaceAllUsesWith(to);
+  return success();
+}
+
+static void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa<prim::PrimDialect>(op.getDialect()) && isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static LogicalResult fuseBlock(Block &block) {
+  for (Operation &op : block)
+    for (Region &region : op.getRegions())
+      if (!isa<kernel::LaunchOp>(op))
+        for (Block &nested : region)
+          if (failed(fuseBlock(nested)))
+            return failure();
+  for (auto &group : formGroups(block))
+    if (failed(buildLaunch(*group)))
+      return failure();
+  eraseDead(block);
+  return success();
+}
+
+namespace {
+
+class FuseKernelsPass : public PassWrapper<FuseKernelsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseKernelsPass)
+  StringRef getArgument() const override { return "tcc-fuse-kernels"; }
+  StringRef getDescription() const override {
+    return "Group the primitives of every block into kernel.launch ops";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<kernel::KernelDialect, prim::PrimDialect, arith::ArithDialect>();
+  }
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(fuseBlock(function.getBody().front())))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tcc::createFuseKernelsPass() { return std::make_unique<FuseKernelsPass>(); }

@@ -1,0 +1,349 @@
+//===- Groups.cpp - Which primitive belongs to which kernel ---------------===//
+//
+// The block is walked backwards, so that the kernels of all users of an operator
+// are known when it is its turn. It joins the kernel of its users if there is one
+// such kernel and its loop nest can compute it; else it becomes the root of a new
+// kernel and its result goes to memory.
+//
+// - Free operators (views, constants, broadcasts) are copied into every reader.
+// - A pointwise operator read by several kernels is computed in the earliest and
+//   written from there, if that one reads it at its own loop index. Earliest is
+//   right: no kernel before it can need the value, and none after it can be
+//   needed by it, so there is no cycle.
+// - A reduction over trailing axes joins the kernel of its users if that reads it
+//   once a row: the rows are shared and softmax or layer norm become one kernel.
+// - A contraction or convolution joins a pointwise kernel of its own shape: that
+//   becomes its epilogue.
+// - Operators with an algorithm of their own (sort, scatter, scan) are alone.
+//
+//===----------------------------------------------------------------------===//
+#include "Groups.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::fusion;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+bool tcc::fusion::isFree(Operation *op) {
+  return isa<prim::ConstantOp, prim::IotaOp, prim::FromElementsOp, prim::ReshapeOp,
+             prim::TransposeOp, prim::BroadcastOp, prim::SliceOp, prim::ReverseOp>(op);
+}
+
+bool tcc::fusion::isPointwise(Operation *op) {
+  return prim::isElementwise(op) || isa<prim::PadOp, prim::ConcatOp, prim::TakeOp,
+                                        prim::TakeAlongOp, prim::GatherNdOp, prim::RandomBitsOp>(op);
+}
+
+bool tcc::fusion::isHost(Operation *op) {
+  return !isa<prim::PrimDialect>(op->getDialect()) ||
+         isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp,
+             prim::AssertOp, prim::WeightOp>(op);
+}
+
+namespace {
+
+class Grouping {
+public:
+  explicit Grouping(Block &block) : block(block) {
+    unsigned n = 0;
+    for (Operation &op : block)
+      positions[&op] = n++;
+  }
+  std::vector<std::unique_ptr<Group>> run();
+
+private:
+  /// Whoever reads `value` through free operators: groups, or memory.
+  void readers(Value value, llvm::SmallSetVector<Group *, 4> &groups, bool &memory);
+  /// The index at which group `g` reads `value`.
+  Access accessIn(Group &g, Value value);
+  void place(Operation *op);
+  Group *startGroup(Operation *op);
+  bool joins(Operation *op, Group &g);
+  bool joinsRows(prim::ReduceOp op, Group &g);
+  bool joinsEpilogue(Operation *op, Group &g);
+  bool worthRecomputing(Operation *op, Group &g);
+  void add(Operation *op, Group &g);
+
+  Block &block;
+  DenseMap<Operation *, unsigned> positions;
+  DenseMap<Operation *, Group *> groupOf;
+  std::vector<std::unique_ptr<Group>> groups;
+};
+
+} // namespace
+
+void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, bool &memory) {
+  for (Operation *user : value.getUsers()) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (here != user || isHost(user)) {
+      memory |= !isa<prim::DimOp>(user);
+    } else if (isFree(user)) {
+      Group *copy = groupOf.lookup(user);
+      bool copied = false;
+      readers(user->getResult(0), found, copy ? copied : memory);
+      if (copy)
+        found.insert(copy);
+    } else if (Group *g = groupOf.lookup(user)) {
+      found.insert(g);
+      // Contractions and special operators read their operands from memory.
+      bool inMemory = g->kind == KernelKind::Special || isa<prim::DotOp, prim::ConvOp>(user);
+      memory |= inMemory;
+    }
+  }
+}
+
+Access Grouping::accessIn(Group &g, Value value) {
+  std::optional<Access> merged;
+  auto take = [&](const Access &a) { merged = merged ? mergeAccess(*merged, a) : a; };
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != &block)
+      continue;
+    if (isFree(user) && groupOf.lookup(user) != &g) {
+      Access at = accessIn(g, user->getResult(0));
+      if (static_cast<int64_t>(at.size()) == tensorType(user->getResult(0)).getRank())
+        take(operandAccess(user, use.getOperandNumber(), at));
+    } else if (groupOf.lookup(user) == &g) {
+      Access reduced;
+      // Loops inside a point's code get numbers that no loop dim has.
+      unsigned begin = g.kind == KernelKind::Row ? g.rows : 100;
+      for (unsigned i = 0; i < 8; ++i)
+        reduced.push_back(begin + i);
+      take(operandAccess(user, use.getOperandNumber(), g.access[user->getResult(0)], reduced));
+    }
+  }
+  return merged.value_or(Access{});
+}
+
+/// Whether an access walks the first `count` loop dims in order, unit axes aside.
+static bool isPrefix(ArrayRef<int> at, unsigned count) {
+  unsigned next = 0;
+  for (int entry : at) {
+    if (entry == kZero)
+      continue;
+    if (entry != static_cast<int>(next++))
+      return false;
+  }
+  return next == count;
+}
+
+static bool sameExtents(ArrayRef<OpFoldResult> x, ArrayRef<OpFoldResult> y) {
+  return x.size() == y.size() && llvm::all_of(llvm::zip(x, y), [](auto p) {
+           return isEqualConstantIntOrValue(std::get<0>(p), std::get<1>(p));
+         });
+}
+
+/// Axes that are the last ones.
+static bool reducesTrailing(prim::ReduceOp op) {
+  int64_t rank = tensorType(op.getX()).getRank(), n = op.getAxes().size();
+  for (auto [i, axis] : llvm::enumerate(op.getAxes()))
+    if (axis != rank - n + static_cast<int64_t>(i))
+      return false;
+  return n > 0;
+}
+
+static SmallVector<OpFoldResult> extentsOf(Operation *op, Value v) {
+  OpBuilder b(op);
+  return prim::dimsOf(b, op->getLoc(), v);
+}
+
+Group *Grouping::startGroup(Operation *op) {
+  auto &g = *groups.emplace_back(std::make_unique<Group>());
+  g.root = op;
+  g.position = positions[op];
+  Value result = op->getResult(0);
+  g.space = extentsOf(op, result);
+  if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && reducesTrailing(reduce)) {
+    g.kind = KernelKind::Row;
+    g.rows = tensorType(result).getRank();
+    g.space = extentsOf(op, reduce.getX());
+    g.access[result] = identityAccess(g.rows);
+  } else {
+    g.access[result] = identityAccess(g.space.size());
+    if (isa<prim::DotOp>(op))
+      g.kind = KernelKind::Contraction;
+    else if (isa<prim::ConvOp>(op))
+      g.kind = KernelKind::Convolution;
+    else if (!isPointwise(op) && !isFree(op) && !isa<prim::ReduceOp, prim::PoolOp>(op))
+      g.kind = KernelKind::Special;
+  }
+  for (Value v : op->getResults())
+    g.outputs.insert(v);
+  g.ops.insert(op);
+  groupOf[op] = &g;
+  return &g;
+}
+
+bool Grouping::joinsRows(prim::ReduceOp op, Group &g) {
+  if (!reducesTrailing(op) || g.kind == KernelKind::Contraction ||
+      g.kind == KernelKind::Convolution)
+    return false;
+  unsigned rows = tensorType(op.getResult()).getRank();
+  SmallVector<OpFoldResult> full = extentsOf(op, op.getX());
+  Access at = accessIn(g, op.getResult());
+  if (g.kind == KernelKind::Row)
+    return g.rows == rows && sameExtents(g.space, full) && isPrefix(at, rows);
+  for (Operation *other : g.ops)
+    if (isa<prim::ReduceOp, prim::PoolOp>(other))
+      return false;
+  if (!isPrefix(at, rows))
+    return false;
+  if (sameExtents(g.space, full)) {
+    g.rows = rows; // the pointwise part runs over whole rows
+  } else {
+    // The pointwise part runs once a row: its space is the rows, unit axes aside.
+    SmallVector<OpFoldResult> own;
+    for (OpFoldResult d : g.space)
+      if (getConstantIntValue(d) != 1)
+        own.push_back(d);
+    SmallVector<OpFoldResult> head;
+    for (OpFoldResult d : ArrayRef(full).take_front(rows))
+      if (getConstantIntValue(d) != 1)
+        head.push_back(d);
+    if (!sameExtents(own, head) || g.space.size() != rows)
+      return false;
+    g.rows = rows;
+    g.space = full;
+  }
+  g.kind = KernelKind::Row;
+  return true;
+}
+
+bool Grouping::joinsEpilogue(Operation *op, Group &g) {
+  if (g.kind != KernelKind::Loop || !isPointwise(g.root))
+    return false;
+  for (Operation *other : g.ops)
+    if (!prim::isElementwise(other) || other->hasTrait<OpTrait::IsTerminator>())
+      return false;
+  Access at = accessIn(g, op->getResult(0));
+  if (at != identityAccess(g.space.size()) ||
+      !sameExtents(g.space, extentsOf(op, op->getResult(0))))
+    return false;
+  g.kind = isa<prim::DotOp>(op) ? KernelKind::Contraction : KernelKind::Convolution;
+  return true;
+}
+
+static bool isExpensive(Operation *op) {
+  return isa<prim::ExpOp, prim::LogOp, prim::TanhOp, prim::ErfOp, prim::PowOp, prim::SinOp,
+             prim::CosOp, prim::LogisticOp, prim::DivOp, prim::SqrtOp, prim::RsqrtOp,
+             prim::RandomBitsOp, prim::ConcatOp, prim::RemOp, prim::ModOp, prim::TakeOp,
+             prim::GatherNdOp, prim::TakeAlongOp, prim::LgammaOp, prim::DigammaOp>(op);
+}
+
+/// A value read at the loop index is computed once a point. Read in any other way
+/// it is computed again and again, which only cheap operators are worth.
+bool Grouping::worthRecomputing(Operation *op, Group &g) {
+  Access at = accessIn(g, op->getResult(0));
+  bool windows = llvm::any_of(g.ops, [](Operation *o) { return isa<prim::PoolOp>(o); });
+  unsigned loops = 0;
+  for (int entry : at)
+    loops += entry >= 0;
+  if (!llvm::is_contained(at, kUnknown) && loops >= g.space.size())
+    return true;
+  // Once a row, or hoisted out of the innermost loop.
+  bool outerOnly = !llvm::is_contained(at, kUnknown) &&
+                   !llvm::is_contained(at, static_cast<int>(g.space.size()) - 1);
+  return (outerOnly && !windows) || (!isExpensive(op) && !windows);
+}
+
+bool Grouping::joins(Operation *op, Group &g) {
+  if (g.kind == KernelKind::Special)
+    return false;
+  if (auto reduce = dyn_cast<prim::ReduceOp>(op))
+    return joinsRows(reduce, g);
+  if (isa<prim::DotOp, prim::ConvOp>(op))
+    return joinsEpilogue(op, g);
+  if (!isPointwise(op))
+    return false;
+  if ((g.kind == KernelKind::Contraction || g.kind == KernelKind::Convolution) &&
+      !prim::isElementwise(op))
+    return false;
+  return worthRecomputing(op, g);
+}
+
+void Grouping::add(Operation *op, Group &g) {
+  g.ops.insert(op);
+  groupOf[op] = &g;
+  g.access[op->getResult(0)] = accessIn(g, op->getResult(0));
+}
+
+void Grouping::place(Operation *op) {
+  llvm::SmallSetVector<Group *, 4> found;
+  bool memory = false;
+  for (Value v : op->getResults())
+    readers(v, found, memory);
+  if (found.empty() && !memory)
+    return; // dead
+  if (op->getNumResults() != 1) {
+    startGroup(op);
+    return;
+  }
+  if (found.empty()) {
+    startGroup(op);
+    return;
+  }
+  Group *first = *llvm::min_element(found, [](Group *a, Group *b) { return a->position < b->position; });
+  bool shared = memory || found.size() > 1;
+  if (!shared) {
+    joins(op, *first) ? add(op, *first) : (void)startGroup(op);
+    return;
+  }
+  // Several readers: computed in the first and written from there, if that one
+  // computes it at every point of its own loops. Host readers come later or not
+  // at all only if they follow the kernel.
+  bool hostFollows = true;
+  for (Operation *user : op->getResult(0).getUsers()) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (here && (here != user || isHost(user)) && !isa<prim::DimOp>(user))
+      hostFollows &= positions[here] > first->position;
+  }
+  bool plain = (first->kind == KernelKind::Loop || first->kind == KernelKind::Row) &&
+               prim::isElementwise(op);
+  bool readsOwn = plain && hostFollows &&
+                  sameExtents(first->space, extentsOf(op, op->getResult(0))) &&
+                  accessIn(*first, op->getResult(0)) == identityAccess(first->space.size());
+  bool rootAtFull = first->access[first->root->getResult(0)].size() == first->space.size();
+  if (readsOwn && (first->kind == KernelKind::Row || rootAtFull)) {
+    add(op, *first);
+    first->outputs.insert(op->getResult(0));
+    return;
+  }
+  startGroup(op);
+}
+
+std::vector<std::unique_ptr<Group>> Grouping::run() {
+  for (Operation &op : llvm::reverse(block)) {
+    if (isHost(&op))
+      continue;
+    if (!isFree(&op)) {
+      place(&op);
+      continue;
+    }
+    // A free operator whose value must lie in memory is copied there, except a
+    // reshape, which renames what its operand is stored in.
+    llvm::SmallSetVector<Group *, 4> found;
+    bool memory = false;
+    for (Operation *user : op.getResult(0).getUsers()) {
+      Operation *here = block.findAncestorOpInBlock(*user);
+      if (here != user || isHost(user)) {
+        memory |= !isa<prim::DimOp>(user);
+      } else if (Group *g = groupOf.lookup(user)) {
+        memory |= g->kind == KernelKind::Special || isa<prim::DotOp, prim::ConvOp>(user);
+      } else if (isa<prim::ReshapeOp>(user)) {
+        bool dummy = false;
+        readers(user->getResult(0), found, dummy);
+        memory |= dummy;
+      }
+    }
+    if (memory && !isa<prim::ReshapeOp>(op))
+      startGroup(&op);
+  }
+  llvm::stable_sort(groups, [](auto &a, auto &b) { return a->position < b->position; });
+  return std::move(groups);
+}
+
+std::vector<std::unique_ptr<Group>> tcc::fusion::formGroups(Block &block) {
+  return Grouping(block).run();
+}

@@ -1,0 +1,37 @@
+//===- Groups.h - Which primitive belongs to which kernel --------*- C++ -*-===//
+//
+// Internal to lib/Fusion: the decision, apart from the rewriting. See the essay
+// in Groups.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Analysis/AccessMap.h"
+#include "tcc/Fusion/Fusion.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tcc::fusion {
+
+struct Group {
+  KernelKind kind = KernelKind::Loop;
+  mlir::Operation *root;        ///< the last op; the kernel runs at its place
+  unsigned position;            ///< of the root in the block
+  llvm::SmallVector<mlir::OpFoldResult> space; ///< extents of the loop space
+  unsigned rows = 0;            ///< Row: leading dims of the space that are rows
+  llvm::SetVector<mlir::Operation *> ops;
+  llvm::SetVector<mlir::Value> outputs;
+  llvm::DenseMap<mlir::Value, Access> access; ///< how values are read in this group
+};
+
+/// Operators that cost nothing to evaluate wherever they are read.
+bool isFree(mlir::Operation *op);
+/// Operators with a value at a point, so that they can be part of any loop nest.
+bool isPointwise(mlir::Operation *op);
+/// Operators that stay on the host.
+bool isHost(mlir::Operation *op);
+
+/// The groups of one block, in the order in which they run. Free operators are
+/// in no group: each group that reads them copies them.
+std::vector<std::unique_ptr<Group>> formGroups(mlir::Block &block);
+
+} // namespace tcc::fusion
