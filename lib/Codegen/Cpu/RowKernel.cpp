@@ -178,7 +178,8 @@ void RowEmitter::pointLoop(
     f.e.setLanes(1);
     // Fold the lanes pairwise.
     for (auto [i, v] : llvm::enumerate(vectors)) {
-      Type e = tensorType(reduces[i].getX()).getElementType();
+      prim::ReduceOp reduce = reduces[i];
+      Type e = tensorType(reduce.getX()).getElementType();
       for (unsigned width = lanes; width > 1; width /= 2) {
         SmallVector<int64_t> lowHalf, highHalf;
         for (unsigned l = 0; l < width / 2; ++l) {
@@ -187,7 +188,7 @@ void RowEmitter::pointLoop(
         }
         Value lo = vector::ShuffleOp::create(b, v, v, lowHalf);
         Value hi = vector::ShuffleOp::create(b, v, v, highHalf);
-        v = emitCombine(b, reduces[i].getKind(), e, lo, hi);
+        v = emitCombine(b, reduce.getKind(), e, lo, hi);
       }
       accumulators[i] = vector::ExtractOp::create(b, v, int64_t(0));
     }
@@ -220,7 +221,8 @@ void RowEmitter::emitStage(const Stage &stage) {
       if (Value v = f.e.eval(value, at))
         f.e.store(cache[value], at.drop_front(rows), v);
     SmallVector<Value> next;
-    for (auto [r, acc] : llvm::zip(stage, carried)) {
+    for (auto [i, acc] : llvm::enumerate(carried)) {
+      prim::ReduceOp r = stage[i];
       Value v = f.e.evalVector(r.getX(), at);
       f.failed |= !v;
       next.push_back(v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), acc, v)
@@ -228,8 +230,10 @@ void RowEmitter::emitStage(const Stage &stage) {
     }
     return next;
   }, totals, stage);
-  for (auto [r, total] : llvm::zip(stage, totals))
+  for (auto [i, total] : llvm::enumerate(totals)) {
+    prim::ReduceOp r = stage[i];
     f.e.bindProvider(r.getResult(), [total](ArrayRef<Coord>) { return total; });
+  }
   for (Value value : fresh) {
     cached.insert(value);
     f.e.bindProvider(value, [this, memory = cache[value]](ArrayRef<Coord> at) {

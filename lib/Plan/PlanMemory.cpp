@@ -1,0 +1,163 @@
+//===- PlanMemory.cpp - One arena by liveness -----------------------------===//
+//
+// Results of static size share one arena. Each is live from its launch to the
+// last reader of it or of a reshape of it; nested blocks count as their op in the
+// top block. Largest first, each goes to the lowest offset that no live neighbour
+// occupies: greedy by size (Pisarchyk and Lee, Efficient Memory Management for
+// Deep Neural Net Inference, 2020), within a few percent of the lower bound on
+// real models.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Plan/Plan.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tcc;
+
+int64_t tcc::elementBytes(Type e) {
+  if (auto complex = dyn_cast<ComplexType>(e))
+    return 2 * elementBytes(complex.getElementType());
+  return std::max<int64_t>(1, e.getIntOrFloatBitWidth() / 8);
+}
+
+int64_t tcc::tensorBytes(RankedTensorType type) {
+  return type.getNumElements() * elementBytes(type.getElementType());
+}
+
+namespace {
+
+struct Buffer {
+  kernel::LaunchOp launch;
+  unsigned result;
+  int64_t size, offset = -1;
+  unsigned first, last; ///< positions in the top block
+};
+
+class MemoryPlanner {
+public:
+  explicit MemoryPlanner(func::FuncOp function) : function(function) {
+    unsigned n = 0;
+    for (Operation &op : function.getBody().front())
+      positions[&op] = n++;
+  }
+  int64_t run();
+
+private:
+  unsigned positionOf(Operation *op) {
+    return positions[function.getBody().front().findAncestorOpInBlock(*op)];
+  }
+  unsigned lastUse(Value value);
+  int64_t outputOf(Value value);
+  void collect(kernel::LaunchOp launch);
+  int64_t assignOffsets();
+
+  func::FuncOp function;
+  DenseMap<Operation *, unsigned> positions;
+  std::vector<Buffer> buffers;
+  DenseMap<Operation *, SmallVector<int64_t>> places;
+  DenseSet<int64_t> takenOutputs;
+};
+
+} // namespace
+
+unsigned MemoryPlanner::lastUse(Value value) {
+  unsigned last = 0;
+  for (Operation *user : value.getUsers()) {
+    last = std::max(last, positionOf(user));
+    if (isa<prim::ReshapeOp>(user))
+      last = std::max(last, lastUse(user->getResult(0)));
+  }
+  return last;
+}
+
+/// The output that `value` (or a static reshape of it) is, or -1.
+int64_t MemoryPlanner::outputOf(Value value) {
+  Operation *end = function.getBody().front().getTerminator();
+  for (OpOperand &use : value.getUses()) {
+    if (use.getOwner() == end && !takenOutputs.contains(use.getOperandNumber()))
+      return use.getOperandNumber();
+    if (auto reshape = dyn_cast<prim::ReshapeOp>(use.getOwner()))
+      if (cast<RankedTensorType>(reshape.getType()).hasStaticShape())
+        if (int64_t k = outputOf(reshape.getResult()); k >= 0)
+          return k;
+  }
+  return -1;
+}
+
+void MemoryPlanner::collect(kernel::LaunchOp launch) {
+  bool top = launch->getParentOp() == function;
+  SmallVector<int64_t> &own = places[launch];
+  for (auto [i, value] : llvm::enumerate(launch.getResults())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t output = top ? outputOf(value) : -1;
+    if (output >= 0) {
+      takenOutputs.insert(output);
+      own.push_back(kOutputPlace - output);
+      continue;
+    }
+    own.push_back(kDynamicPlace);
+    if (!type.hasStaticShape())
+      continue;
+    unsigned at = positionOf(launch);
+    int64_t size = llvm::alignTo(std::max<int64_t>(tensorBytes(type), 1), 64);
+    buffers.push_back({launch, static_cast<unsigned>(i), size, -1, at, top ? std::max(at, lastUse(value)) : at});
+  }
+}
+
+int64_t MemoryPlanner::assignOffsets() {
+  SmallVector<Buffer *> order;
+  for (Buffer &buffer : buffers)
+    order.push_back(&buffer);
+  llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->size > b->size; });
+  SmallVector<Buffer *> placed; // by offset
+  int64_t arena = 0;
+  for (Buffer *buffer : order) {
+    int64_t offset = 0;
+    for (Buffer *other : placed) {
+      if (other->last < buffer->first || buffer->last < other->first)
+        continue;
+      if (offset + buffer->size <= other->offset)
+        break;
+      offset = std::max(offset, other->offset + other->size);
+    }
+    buffer->offset = offset;
+    arena = std::max(arena, offset + buffer->size);
+    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->offset < b->offset; }), buffer);
+  }
+  return arena;
+}
+
+int64_t MemoryPlanner::run() {
+  function.walk([&](kernel::LaunchOp launch) { collect(launch); });
+  int64_t arena = assignOffsets();
+  for (const Buffer &buffer : buffers)
+    places[const_cast<Buffer &>(buffer).launch][buffer.result] = buffer.offset;
+  for (auto &[op, list] : places)
+    op->setAttr(kPlacesAttr, DenseI64ArrayAttr::get(op->getContext(), list));
+  return arena;
+}
+
+namespace {
+
+class PlanMemoryPass : public PassWrapper<PlanMemoryPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
+  StringRef getArgument() const override { return "tcc-plan-memory"; }
+  StringRef getDescription() const override {
+    return "Place the results of kernels in one arena by liveness";
+  }
+  void runOnOperation() override {
+    int64_t arena = 0;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      arena = std::max(arena, MemoryPlanner(function).run());
+    Builder b(&getContext());
+    getOperation()->setAttr(kArenaSizeAttr, b.getI64IntegerAttr(arena));
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tcc::createPlanMemoryPass() { return std::make_unique<PlanMemoryPass>(); }
