@@ -96,22 +96,27 @@ void optimize(llvm::Module &module, TargetMachine &machine, const EmitOptions &o
 
 Expected<SmallVector<char, 0>> emitObject(mlir::ModuleOp module, const CpuTarget &cpu,
                                           const EmitOptions &options) {
-  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(cpu, options.optLevel);
-  if (!machine)
-    return machine.takeError();
   LLVMContext context;
   std::unique_ptr<llvm::Module> ir = mlir::translateModuleToLLVMIR(module, context, "tcc");
   if (!ir)
     return internal("translation to LLVM IR failed");
-  ir->setTargetTriple((*machine)->getTargetTriple());
-  ir->setDataLayout((*machine)->createDataLayout());
-  addFunctionAttributes(*ir, cpu);
-  optimize(*ir, **machine, options);
+  return emitLlvmModule(*ir, cpu, options);
+}
+
+Expected<SmallVector<char, 0>> emitLlvmModule(llvm::Module &ir, const CpuTarget &cpu,
+                                              const EmitOptions &options) {
+  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(cpu, options.optLevel);
+  if (!machine)
+    return machine.takeError();
+  ir.setTargetTriple((*machine)->getTargetTriple());
+  ir.setDataLayout((*machine)->createDataLayout());
+  addFunctionAttributes(ir, cpu);
+  optimize(ir, **machine, options);
 
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
   if (options.kind == OutputKind::LlvmIr) {
-    ir->print(stream, nullptr);
+    ir.print(stream, nullptr);
     return bytes;
   }
   legacy::PassManager codegen;
@@ -121,7 +126,7 @@ Expected<SmallVector<char, 0>> emitObject(mlir::ModuleOp module, const CpuTarget
                                                               : CodeGenFileType::ObjectFile;
   if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr, type))
     return internal("no object emission for " + cpu.triple);
-  codegen.run(*ir);
+  codegen.run(ir);
   return bytes;
 }
 

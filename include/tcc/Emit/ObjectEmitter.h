@@ -12,6 +12,10 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
+namespace llvm {
+class Module;
+}
+
 namespace tcc::emit {
 
 enum class OutputKind { Object, Assembly, LlvmIr };
@@ -30,5 +34,10 @@ struct EmitOptions {
 /// fault of ours.
 llvm::Expected<llvm::SmallVector<char, 0>> emitObject(mlir::ModuleOp module, const CpuTarget &cpu,
                                                       const EmitOptions &options = {});
+
+/// The same for a module of LLVM IR, which is changed.
+llvm::Expected<llvm::SmallVector<char, 0>> emitLlvmModule(llvm::Module &module,
+                                                          const CpuTarget &cpu,
+                                                          const EmitOptions &options = {});
 
 } // namespace tcc::emit

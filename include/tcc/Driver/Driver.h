@@ -1,0 +1,46 @@
+//===- Driver.h - The compiler behind the command line -----------*- C++ -*-===//
+//
+// One compile from options to files. tools/tcc only parses and prints.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Pipeline/Pipeline.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace tcc {
+
+enum class EmitKind { So, Obj, Llvm, Asm, Mlir };
+
+struct DriverOptions {
+  std::string input, output;
+  std::string cpu = "native", target;
+  std::vector<std::string> shapes, dims; ///< as on the command line
+  EmitKind emit = EmitKind::So;
+  Phase stopAfter = Phase::Emit;
+  std::string dumpDir;                   ///< IR after each phase, when not empty
+  std::vector<std::string> dumpPhases;   ///< only these, when not empty
+  std::string cacheDir;                  ///< empty: none
+  uint64_t embedLimit = 256ull << 20;    ///< weights above this go to a file beside
+  unsigned jobs = 0;                     ///< 0: all cores
+  bool timing = false;
+};
+
+/// What the summary line says.
+struct CompileSummary {
+  unsigned kernels = 0, cacheHits = 0;
+  uint64_t weightBytes = 0, arenaBytes = 0;
+  double seconds = 0;
+  std::vector<std::pair<std::string, double>> phaseSeconds;
+};
+
+/// Compiles `options.input` to `options.output`. A UserError is the user's fault
+/// (exit code 2), any other ours (1). Nothing is left behind by a failure.
+llvm::Expected<CompileSummary> compile(const DriverOptions &options);
+
+/// Where compiled kernels are kept: $TCC_CACHE_DIR, else $XDG_CACHE_HOME/tcc, else
+/// ~/.cache/tcc.
+std::string defaultCacheDir();
+
+} // namespace tcc

@@ -1,0 +1,46 @@
+//===- Program.h - The description that every model.so carries ---*- C++ -*-===//
+//
+// Writes `const struct tcc_program tcc_program` of lib/Runtime/Program.h: what
+// the runtime knows of a model. The layout here and there change together, with
+// TCC_PROGRAM_ABI.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Support/DType.h"
+#include "tcc/Target/Cpu.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace tcc::emit {
+
+struct ProgramTensor {
+  std::string name;
+  DType dtype;
+  llvm::SmallVector<int64_t, 4> dims; ///< >= 0: static; -1-k: symbol k; INT64_MIN: anything
+  bool mutated = false;               ///< an input that the model writes into
+};
+
+struct ProgramSymbol {
+  std::string name;
+  int64_t min = 0, max = INT64_MAX;
+};
+
+struct ProgramDescription {
+  std::vector<ProgramTensor> inputs, outputs;
+  std::vector<ProgramSymbol> symbols;
+  std::string manifest;     ///< JSON
+  std::string cpuFeatures;  ///< "avx2,fma"
+  bool embeddedWeights = true;
+  std::string weightsFile;  ///< base name, when not embedded
+  uint64_t weightsOffset = 0, weightsSize = 0, weightsLayoutHash = 0;
+  uint64_t arenaSize = 0, stateSize = 0;
+  std::string entry;        ///< the host function's symbol
+};
+
+/// An object that defines `tcc_program`.
+llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramDescription &program,
+                                                       const CpuTarget &cpu);
+
+} // namespace tcc::emit

@@ -1,0 +1,58 @@
+//===- Pipeline.h - The phases and their order -------------------*- C++ -*-===//
+//
+// The only place that knows which phase follows which. Stopping, resuming,
+// dumping and timing all go by this enum.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "tcc/Support/WeightTable.h"
+#include "tcc/Target/Cpu.h"
+#include "llvm/Support/Error.h"
+#include <functional>
+#include <optional>
+
+namespace tcc {
+
+enum class Phase { Import, Decompose, Simplify, Differentiate, Layout, Fuse, Plan, Codegen, Emit };
+inline constexpr Phase kPhases[] = {Phase::Import,        Phase::Decompose, Phase::Simplify,
+                                    Phase::Differentiate, Phase::Layout,    Phase::Fuse,
+                                    Phase::Plan,          Phase::Codegen,   Phase::Emit};
+
+llvm::StringRef phaseName(Phase phase);
+std::optional<Phase> parsePhase(llvm::StringRef name);
+
+/// A model on its way: the IR and the weights it names.
+struct Model {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::shared_ptr<WeightTable> weights = std::make_shared<WeightTable>();
+};
+
+struct PipelineOptions {
+  CpuTarget cpu;
+  unsigned jobs = 1;
+  std::string cacheDir; ///< compiled kernels by content; empty: none
+  /// Called when a phase is done: dumps, times, progress.
+  std::function<void(Phase, mlir::ModuleOp)> afterPhase;
+};
+
+/// The dialects of every phase.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Runs the phases (from, to] that work on the IR: decompose to plan. After each,
+/// a verifier checks that only what may exist there does.
+llvm::Error runPhases(Model &model, Phase from, Phase to, const PipelineOptions &options);
+
+/// What the codegen phase makes: objects, and what the link needs to know.
+struct CompiledModel {
+  std::vector<llvm::SmallVector<char, 0>> objects;
+  std::vector<std::string> weightNames; ///< in the order of the blob
+  uint64_t arenaSize = 0;
+  unsigned kernels = 0, cacheHits = 0;
+};
+
+/// The codegen phase: one object a distinct kernel and one for the host function.
+llvm::Expected<CompiledModel> generateCode(Model &model, const PipelineOptions &options);
+
+} // namespace tcc

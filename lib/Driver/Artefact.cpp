@@ -1,0 +1,179 @@
+#include "Artefact.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Decompose/Rules.h"
+#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Emit/Link.h"
+#include "tcc/Emit/OutputFiles.h"
+#include "tcc/Emit/Program.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tcc;
+using mlir::cast;
+using mlir::dyn_cast_or_null;
+
+bool tcc::hasRule(StringRef domain, StringRef op, int64_t version) {
+  return allRules().lookup(domain, op, version) != nullptr;
+}
+
+namespace {
+
+/// Names and dims of inputs and outputs, with symbols numbered by first use.
+class Signature {
+public:
+  Signature(mlir::func::FuncOp function, emit::ProgramDescription &program)
+      : function(function), program(program) {}
+  void run();
+
+private:
+  emit::ProgramTensor tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims);
+  int64_t symbol(StringRef name);
+
+  mlir::func::FuncOp function;
+  emit::ProgramDescription &program;
+};
+
+} // namespace
+
+int64_t Signature::symbol(StringRef name) {
+  for (size_t i = 0; i < program.symbols.size(); ++i)
+    if (program.symbols[i].name == name)
+      return -1 - static_cast<int64_t>(i);
+  program.symbols.push_back({name.str(), 0, INT64_MAX});
+  return -static_cast<int64_t>(program.symbols.size());
+}
+
+emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims) {
+  auto shaped = cast<mlir::RankedTensorType>(type);
+  emit::ProgramTensor t;
+  t.name = name ? name.str() : "";
+  t.dtype = *prim::dtypeOf(shaped.getElementType());
+  for (auto [i, d] : enumerate(shaped.getShape())) {
+    auto symbolName = dims && i < dims.size() ? dyn_cast_or_null<mlir::StringAttr>(dims[i]) : mlir::StringAttr();
+    bool named = symbolName && !symbolName.getValue().empty();
+    if (!mlir::ShapedType::isDynamic(d))
+      t.dims.push_back(d);
+    else
+      t.dims.push_back(named ? symbol(symbolName.getValue()) : INT64_MIN);
+  }
+  return t;
+}
+
+void Signature::run() {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    program.inputs.push_back(tensor(function.getArgumentTypes()[i],
+                                    function.getArgAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
+                                    function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    program.outputs.push_back(
+        tensor(function.getResultTypes()[i],
+               function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
+               function.getResultAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
+}
+
+static json::Array tensorsJson(const std::vector<emit::ProgramTensor> &tensors,
+                               const emit::ProgramDescription &program) {
+  json::Array list;
+  for (const emit::ProgramTensor &t : tensors) {
+    json::Array shape;
+    for (int64_t d : t.dims) {
+      if (d >= 0)
+        shape.push_back(d);
+      else if (d == INT64_MIN)
+        shape.push_back("?");
+      else
+        shape.push_back(program.symbols[-1 - d].name);
+    }
+    list.push_back(json::Object{{"name", t.name}, {"dtype", dtypeName(t.dtype)}, {"shape", std::move(shape)}});
+  }
+  return list;
+}
+
+/// One weight's bytes as the run time wants them: sub-byte elements one a byte.
+static Error writeWeight(const Weight &weight, raw_ostream &os) {
+  unsigned bits = bitWidth(weight.dtype);
+  if (bits >= 8) {
+    os.write(weight.bytes.data(), weight.bytes.size());
+    return Error::success();
+  }
+  unsigned perByte = 8 / bits, mask = (1u << bits) - 1;
+  for (uint64_t i = 0, n = weight.elements(); i < n; ++i) {
+    unsigned v = (static_cast<uint8_t>(weight.bytes[i / perByte]) >> (bits * (i % perByte))) & mask;
+    if (isSignedInt(weight.dtype) && (v >> (bits - 1)))
+      v |= ~mask;
+    os << static_cast<char>(v);
+  }
+  return Error::success();
+}
+
+Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
+                                      const DriverOptions &options, const CpuTarget &cpu) {
+  emit::WeightBlob blob;
+  for (const std::string &name : compiled.weightNames) {
+    const Weight *weight = model.weights->lookup(name);
+    uint64_t size = bitWidth(weight->dtype) < 8 ? weight->elements() : weight->bytes.size();
+    blob.layout.add(name, weight->dtype, weight->shape, size);
+  }
+  blob.write = [&](const emit::WeightEntry &entry, raw_ostream &os) {
+    return writeWeight(*model.weights->lookup(entry.name), os);
+  };
+  emit::ProgramDescription program;
+  Signature(*model.module->getOps<mlir::func::FuncOp>().begin(), program).run();
+  std::string stem = sys::path::filename(options.output).str();
+  program.entry = "tcc_entry";
+  program.weightsSize = blob.layout.size();
+  program.embeddedWeights = blob.layout.size() <= options.embedLimit;
+  program.arenaSize = compiled.arenaSize;
+  std::string weightsPath = options.output + ".safetensors";
+  if (!program.embeddedWeights) {
+    std::string head = emit::safetensorsHead(blob.layout);
+    program.weightsFile = stem + ".safetensors";
+    program.weightsOffset = head.size();
+    program.weightsLayoutHash = emit::safetensorsLayoutHash(head);
+  }
+  json::Object manifest{{"format", 1},
+                        {"tool", "tcc"},
+                        {"cpu", cpu.name},
+                        {"triple", cpu.triple},
+                        {"inputs", tensorsJson(program.inputs, program)},
+                        {"outputs", tensorsJson(program.outputs, program)},
+                        {"kernels", compiled.kernels},
+                        {"arena_bytes", static_cast<int64_t>(compiled.arenaSize)},
+                        {"weight_bytes", static_cast<int64_t>(blob.layout.size())}};
+  raw_string_ostream(program.manifest) << json::Value(std::move(manifest));
+  auto description = emit::emitProgram(program, cpu);
+  if (!description)
+    return description.takeError();
+  compiled.objects.push_back(std::move(*description));
+
+  emit::LinkJob job;
+  job.triple = Triple(cpu.triple);
+  for (auto &object : compiled.objects)
+    job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
+  job.weights = program.weightsSize && program.embeddedWeights ? &blob : nullptr;
+  job.soname = stem;
+  emit::OutputFiles files;
+  if (!program.embeddedWeights) {
+    auto path = files.create(weightsPath);
+    if (!path)
+      return path.takeError();
+    std::error_code ec;
+    raw_fd_ostream os(*path, ec);
+    if (ec)
+      return createStringError(ec, "cannot write " + *path);
+    if (Error error = emit::writeSafetensors(blob, os))
+      return std::move(error);
+  }
+  auto path = files.create(options.output);
+  if (!path)
+    return path.takeError();
+  if (Error error = emit::linkModel(job, *path))
+    return std::move(error);
+  if (Error error = files.commit())
+    return std::move(error);
+  return blob.layout.size();
+}

@@ -1,0 +1,242 @@
+//===- GenerateCode.cpp - Kernels compiled in parallel, by content --------===//
+//
+// Every launch is printed without names and locations: equal texts are one
+// kernel. Each text is parsed into a context of its own on a worker thread, so
+// that compilation scales, and its object is cached on disk under the hash of
+// text, CPU and tool version. The host function is one more job.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelCache.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Parser/Parser.h"
+#include "tcc/Codegen/Common/LowerToLLVM.h"
+#include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Codegen/Cpu/HostProgram.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Emit/ObjectEmitter.h"
+#include "tcc/Emit/WeightBlob.h"
+#include "tcc/Pipeline/Pipeline.h"
+#include "tcc/Plan/Plan.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/ThreadPool.h"
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+struct Job {
+  std::string text, symbol;
+  llvm::SmallVector<char, 0> object;
+  std::string error;
+  bool cached = false;
+};
+
+class CodeGenerator {
+public:
+  CodeGenerator(Model &model, const PipelineOptions &options)
+      : model(model), options(options), cache(options.cacheDir) {}
+  llvm::Expected<CompiledModel> run();
+
+private:
+  std::string kernelText(kernel::LaunchOp launch);
+  std::string symbolFor(kernel::LaunchOp launch);
+  int64_t weightOffset(StringRef name);
+  int64_t constantOffset(ElementsAttr value);
+  llvm::Error compileHost(func::FuncOp function, CompiledModel &result);
+  void compileKernel(Job &job);
+  void runJobs();
+
+  Model &model;
+  const PipelineOptions &options;
+  KernelCache cache;
+  std::map<std::string, unsigned> jobOfText;
+  std::vector<std::unique_ptr<Job>> jobs;
+  emit::WeightLayout layout;
+  std::map<std::string, int64_t> offsets;
+};
+
+} // namespace
+
+/// The launch alone in a module, in generic form: what its code depends on.
+std::string CodeGenerator::kernelText(kernel::LaunchOp launch) {
+  OpBuilder b(launch.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
+  b.setInsertionPointToStart(module->getBody());
+  SmallVector<Type> types(launch.getInputs().getTypes());
+  types.append(launch.getSizes().getTypes().begin(), launch.getSizes().getTypes().end());
+  auto function = func::FuncOp::create(b, b.getUnknownLoc(), "k", b.getFunctionType(types, {}));
+  Block *block = function.addEntryBlock();
+  b.setInsertionPointToStart(block);
+  IRMapping map;
+  for (auto [i, operand] : llvm::enumerate(launch->getOperands()))
+    map.map(operand, block->getArgument(i));
+  // An operand passed twice is two arguments.
+  auto copy = cast<kernel::LaunchOp>(b.clone(*launch, map));
+  copy->setOperands(block->getArguments());
+  copy->removeAttr(kPlacesAttr);
+  copy.setName("k");
+  func::ReturnOp::create(b, b.getUnknownLoc());
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.printGenericOpForm();
+  module->print(os, flags);
+  return text;
+}
+
+std::string CodeGenerator::symbolFor(kernel::LaunchOp launch) {
+  std::string text = kernelText(launch);
+  auto [it, fresh] = jobOfText.insert({text, static_cast<unsigned>(jobs.size())});
+  if (fresh) {
+    auto &job = *jobs.emplace_back(std::make_unique<Job>());
+    job.text = text;
+    job.symbol = "k" + std::to_string(jobs.size() - 1) + "_" + launch.getName().str();
+  }
+  return jobs[it->second]->symbol;
+}
+
+int64_t CodeGenerator::weightOffset(StringRef name) {
+  auto it = offsets.find(name.str());
+  if (it != offsets.end())
+    return it->second;
+  const Weight *weight = model.weights->lookup(name);
+  assert(weight && "weight is not in the table");
+  // Sub-byte elements lie one a byte at run time.
+  uint64_t size = bitWidth(weight->dtype) < 8 ? weight->elements() : weight->bytes.size();
+  int64_t offset = layout.add(name, weight->dtype, weight->shape, size);
+  offsets[name.str()] = offset;
+  return offset;
+}
+
+int64_t CodeGenerator::constantOffset(ElementsAttr value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto dense = cast<DenseElementsAttr>(value);
+  std::vector<char> bytes;
+  int64_t width = elementBytes(type.getElementType());
+  auto append = [&](const APInt &v) {
+    for (int64_t i = 0; i < width; ++i)
+      bytes.push_back(static_cast<char>(v.zextOrTrunc(64).lshr(8 * i).getZExtValue() & 0xff));
+  };
+  if (isa<FloatType>(type.getElementType()))
+    for (APFloat v : dense.getValues<APFloat>())
+      append(v.bitcastToAPInt());
+  else
+    for (APInt v : dense.getValues<APInt>())
+      append(v);
+  DType dtype = *prim::dtypeOf(type.getElementType());
+  std::string name = model.weights->addOwned("constant", dtype, type.getShape(), std::move(bytes));
+  return weightOffset(name);
+}
+
+/// Compiles one printed kernel; thread-safe.
+void CodeGenerator::compileKernel(Job &job) {
+  std::string key = KernelCache::key({job.text, job.symbol, options.cpu.key()});
+  if (cache.load(key, job.object)) {
+    job.cached = true;
+    return;
+  }
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
+    if (d.getSeverity() == DiagnosticSeverity::Error && job.error.empty())
+      job.error = d.str();
+    return success();
+  });
+  auto parsed = parseSourceString<ModuleOp>(job.text, &context);
+  if (!parsed) {
+    job.error = "kernel does not parse: " + job.error;
+    return;
+  }
+  kernel::LaunchOp launch;
+  parsed->walk([&](kernel::LaunchOp op) { launch = op; });
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  context.loadAllAvailableDialects();
+  func::FuncOp function = codegen::emitKernel(launch, *module, job.symbol, options.cpu);
+  if (!function) {
+    if (job.error.empty())
+      job.error = "no code for kernel " + job.symbol;
+    return;
+  }
+  codegen::expandMath(*module, {options.cpu.fma});
+  if (failed(codegen::lowerKernelModule(*module))) {
+    job.error = "lowering failed: " + job.error;
+    return;
+  }
+  auto object = emit::emitObject(*module, options.cpu);
+  if (!object) {
+    job.error = llvm::toString(object.takeError());
+    return;
+  }
+  job.object = std::move(*object);
+  cache.store(key, job.object);
+}
+
+void CodeGenerator::runJobs() {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next++) < jobs.size();)
+      compileKernel(*jobs[i]);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < options.jobs; ++i)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &t : threads)
+    t.join();
+}
+
+llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &result) {
+  MLIRContext *context = function.getContext();
+  context->loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
+  codegen::HostCallbacks callbacks;
+  callbacks.taskSpace = [&](OpBuilder &b, kernel::LaunchOp launch) {
+    return codegen::taskSpace(b, launch, options.cpu);
+  };
+  callbacks.kernelSymbol = [&](kernel::LaunchOp launch) { return symbolFor(launch); };
+  callbacks.weightOffset = [&](StringRef name) { return weightOffset(name); };
+  callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
+  if (failed(codegen::emitHostProgram(function, *module, callbacks)))
+    return llvm::createStringError("host program failed");
+  codegen::expandMath(*module, {options.cpu.fma});
+  if (failed(codegen::lowerKernelModule(*module)))
+    return llvm::createStringError("lowering of the host program failed");
+  emit::EmitOptions emitOptions;
+  emitOptions.optLevel = 1;
+  auto object = emit::emitObject(*module, options.cpu, emitOptions);
+  if (!object)
+    return object.takeError();
+  result.objects.push_back(std::move(*object));
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompiledModel> CodeGenerator::run() {
+  CompiledModel result;
+  auto function = *model.module->getOps<func::FuncOp>().begin();
+  if (llvm::Error error = compileHost(function, result))
+    return std::move(error);
+  runJobs();
+  for (auto &job : jobs) {
+    if (!job->error.empty())
+      return llvm::createStringError("kernel '" + job->symbol + "': " + job->error);
+    result.objects.push_back(std::move(job->object));
+    result.cacheHits += job->cached;
+  }
+  result.kernels = jobs.size();
+  for (const emit::WeightEntry &entry : layout.entries())
+    result.weightNames.push_back(entry.name);
+  if (auto size = (*model.module)->getAttrOfType<IntegerAttr>(kArenaSizeAttr))
+    result.arenaSize = size.getInt();
+  return std::move(result);
+}
+
+llvm::Expected<CompiledModel> tcc::generateCode(Model &model, const PipelineOptions &options) {
+  return CodeGenerator(model, options).run();
+}

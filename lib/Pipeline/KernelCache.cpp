@@ -1,0 +1,53 @@
+#include "KernelCache.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tcc;
+
+std::string KernelCache::key(ArrayRef<std::string> parts) {
+  SHA256 hash;
+  hash.update(TCC_BUILD_ID);
+  for (const std::string &part : parts) {
+    hash.update(part);
+    hash.update(StringRef("\0", 1));
+  }
+  return toHex(hash.final(), /*LowerCase=*/true);
+}
+
+bool KernelCache::load(StringRef key, SmallVectorImpl<char> &bytes) const {
+  if (folder.empty())
+    return false;
+  SmallString<128> path(folder);
+  sys::path::append(path, key);
+  auto file = MemoryBuffer::getFile(path, false, false);
+  if (!file || (*file)->getBufferSize() == 0)
+    return false;
+  bytes.assign((*file)->getBufferStart(), (*file)->getBufferEnd());
+  return true;
+}
+
+void KernelCache::store(StringRef key, ArrayRef<char> bytes) const {
+  if (folder.empty() || sys::fs::create_directories(folder))
+    return;
+  SmallString<128> path(folder), temporary;
+  sys::path::append(path, key);
+  int descriptor;
+  if (sys::fs::createUniqueFile(path + ".%%%%%%%%", descriptor, temporary))
+    return;
+  {
+    raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+    os.write(bytes.data(), bytes.size());
+    if (os.has_error()) {
+      os.clear_error();
+      (void)sys::fs::remove(temporary);
+      return;
+    }
+  }
+  if (sys::fs::rename(temporary, path))
+    (void)sys::fs::remove(temporary);
+}

@@ -1,0 +1,38 @@
+#include "Legality.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/Prim.h"
+
+using namespace mlir;
+using namespace tcc;
+
+/// Primitives that stay outside of kernels.
+static bool staysOnHost(Operation *op) {
+  return isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp,
+             prim::AssertOp, prim::WeightOp, prim::ConstantOp, prim::ReshapeOp>(op);
+}
+
+LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
+  if (failed(verify(module)))
+    return failure();
+  auto result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool graph = isa<graph::GraphDialect>(op->getDialect());
+    bool kernel = isa<kernel::KernelDialect>(op->getDialect());
+    bool prim = isa<prim::PrimDialect>(op->getDialect());
+    bool legal = true;
+    if (phase >= Phase::Decompose)
+      legal &= !graph;
+    if (phase < Phase::Fuse)
+      legal &= !kernel;
+    else if (prim)
+      legal &= staysOnHost(op);
+    if (!legal) {
+      op->emitError("'") << op->getName() << "' may not exist after phase '" << phaseName(phase) << "'";
+      return WalkResult::interrupt();
+    }
+    return kernel ? WalkResult::skip() : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}

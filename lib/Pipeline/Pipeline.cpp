@@ -1,0 +1,70 @@
+#include "tcc/Pipeline/Pipeline.h"
+#include "Legality.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "tcc/Codegen/Common/LowerToLLVM.h"
+#include "tcc/Decompose/Decompose.h"
+#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Fusion/Fusion.h"
+#include "tcc/Plan/Plan.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tcc;
+
+static constexpr llvm::StringLiteral kNames[] = {"import", "decompose", "simplify", "differentiate", "layout",
+                                                 "fuse",   "plan",      "codegen",  "emit"};
+
+StringRef tcc::phaseName(Phase phase) { return kNames[static_cast<size_t>(phase)]; }
+
+std::optional<Phase> tcc::parsePhase(StringRef name) {
+  for (Phase phase : kPhases)
+    if (phaseName(phase) == name)
+      return phase;
+  return std::nullopt;
+}
+
+void tcc::registerDialects(DialectRegistry &registry) {
+  codegen::registerKernelDialects(registry);
+  registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect>();
+}
+
+static void addPasses(PassManager &pm, Phase phase) {
+  switch (phase) {
+  case Phase::Simplify:
+    pm.addPass(createCSEPass());
+    break;
+  case Phase::Fuse:
+    pm.addPass(createFuseKernelsPass());
+    pm.addPass(createCSEPass());
+    break;
+  case Phase::Plan:
+    pm.addPass(createPlanMemoryPass());
+    break;
+  default:
+    break;
+  }
+}
+
+llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOptions &options) {
+  for (Phase phase : kPhases) {
+    if (phase <= from || phase > to || phase >= Phase::Codegen)
+      continue;
+    if (phase == Phase::Decompose)
+      if (llvm::Error error = decompose(*model.module, *model.weights))
+        return error;
+    PassManager pm(model.module->getContext());
+    pm.enableVerifier(false);
+    addPasses(pm, phase);
+    if (failed(pm.run(*model.module)) || failed(verifyPhase(*model.module, phase)))
+      return llvm::createStringError("phase '" + phaseName(phase) + "' failed");
+    if (options.afterPhase)
+      options.afterPhase(phase, *model.module);
+  }
+  return llvm::Error::success();
+}
