@@ -46,9 +46,15 @@ std::string describe(Type type) {
   llvm::raw_string_ostream os(s);
   if (auto t = dyn_cast<RankedTensorType>(type)) {
     os << t.getElementType() << '[';
-    llvm::interleave(t.getShape(), os, [&](int64_t d) {
-      if (ShapedType::isDynamic(d)) os << '?'; else os << d;
-    }, "x");
+    llvm::interleave(
+        t.getShape(), os,
+        [&](int64_t d) {
+          if (ShapedType::isDynamic(d))
+            os << '?';
+          else
+            os << d;
+        },
+        "x");
     os << ']';
   } else {
     os << type;
@@ -101,9 +107,8 @@ LogicalResult Decomposer::lowerNode(graph::NodeOp node) {
     report(node, "no rule for this operator");
     return failure();
   }
-  NodeContext context(node, b, operands, weights, [this](Region &r, ArrayRef<Lowered> args) {
-    return inlineBody(r, args);
-  });
+  NodeContext context(node, b, operands, weights,
+                      [this](Region &r, ArrayRef<Lowered> args) { return inlineBody(r, args); });
   unsigned before = failures;
   bool ok = succeeded((*rule)(context));
   if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
@@ -184,13 +189,12 @@ llvm::Error Decomposer::run(func::FuncOp function) {
   // New ops follow a marker before the return, so that old and new never mix.
   opBuilder.setInsertionPoint(end);
   Operation *lastOld = end->getPrevNode();
-  Operation *firstNew = arith::ConstantOp::create(opBuilder, end->getLoc(),
-                                                  opBuilder.getBoolAttr(false));
+  Operation *firstNew =
+      arith::ConstantOp::create(opBuilder, end->getLoc(), opBuilder.getBoolAttr(false));
   bool ok = lastOld ? succeeded(lowerBlock(block, firstNew)) : true;
   if (!ok)
     return userError(llvm::Twine(failures) + (failures == 1 ? " node" : " nodes") +
-                     " cannot be compiled:" + text +
-                     (failures > 20 ? "\n  ..." : "") +
+                     " cannot be compiled:" + text + (failures > 20 ? "\n  ..." : "") +
                      "\n  Replace the operator in the exporting code, or export another opset.");
   SmallVector<Value> results;
   for (auto [i, v] : llvm::enumerate(end->getOperands())) {

@@ -12,11 +12,20 @@ enum class Fn { Add, Sub, Mul, Div, FloorDiv, Rem, Mod, Max, Min, Pow, And, Or, 
 
 static Fn functionOf(StringRef op) {
   return llvm::StringSwitch<Fn>(op)
-      .Case("prim.add", Fn::Add).Case("prim.sub", Fn::Sub).Case("prim.mul", Fn::Mul)
-      .Case("prim.div", Fn::Div).Case("prim.floor_div", Fn::FloorDiv).Case("prim.rem", Fn::Rem)
-      .Case("prim.mod", Fn::Mod).Case("prim.maximum", Fn::Max).Case("prim.minimum", Fn::Min)
-      .Case("prim.pow", Fn::Pow).Case("prim.and", Fn::And).Case("prim.or", Fn::Or)
-      .Case("prim.xor", Fn::Xor).Default(Fn::None);
+      .Case("prim.add", Fn::Add)
+      .Case("prim.sub", Fn::Sub)
+      .Case("prim.mul", Fn::Mul)
+      .Case("prim.div", Fn::Div)
+      .Case("prim.floor_div", Fn::FloorDiv)
+      .Case("prim.rem", Fn::Rem)
+      .Case("prim.mod", Fn::Mod)
+      .Case("prim.maximum", Fn::Max)
+      .Case("prim.minimum", Fn::Min)
+      .Case("prim.pow", Fn::Pow)
+      .Case("prim.and", Fn::And)
+      .Case("prim.or", Fn::Or)
+      .Case("prim.xor", Fn::Xor)
+      .Default(Fn::None);
 }
 
 static std::optional<APFloat> constantFloat(Dim d) {
@@ -38,14 +47,22 @@ static Dim floatBinary(PrimBuilder &pb, Fn fn, Type type, Dim x, Dim y) {
   if (cx && cy) {
     double l = toDouble(*cx), r = toDouble(*cy);
     switch (fn) {
-    case Fn::Add: return Dim(b.getFloatAttr(type, l + r));
-    case Fn::Sub: return Dim(b.getFloatAttr(type, l - r));
-    case Fn::Mul: return Dim(b.getFloatAttr(type, l * r));
-    case Fn::Div: return Dim(b.getFloatAttr(type, l / r));
-    case Fn::Max: return std::isnan(l) || std::isnan(r) ? Dim() : Dim(b.getFloatAttr(type, std::max(l, r)));
-    case Fn::Min: return std::isnan(l) || std::isnan(r) ? Dim() : Dim(b.getFloatAttr(type, std::min(l, r)));
-    case Fn::Pow: return Dim(b.getFloatAttr(type, std::pow(l, r)));
-    default: return {};
+    case Fn::Add:
+      return Dim(b.getFloatAttr(type, l + r));
+    case Fn::Sub:
+      return Dim(b.getFloatAttr(type, l - r));
+    case Fn::Mul:
+      return Dim(b.getFloatAttr(type, l * r));
+    case Fn::Div:
+      return Dim(b.getFloatAttr(type, l / r));
+    case Fn::Max:
+      return std::isnan(l) || std::isnan(r) ? Dim() : Dim(b.getFloatAttr(type, std::max(l, r)));
+    case Fn::Min:
+      return std::isnan(l) || std::isnan(r) ? Dim() : Dim(b.getFloatAttr(type, std::min(l, r)));
+    case Fn::Pow:
+      return Dim(b.getFloatAttr(type, std::pow(l, r)));
+    default:
+      return {};
     }
   }
   Location loc = pb.location();
@@ -53,13 +70,20 @@ static Dim floatBinary(PrimBuilder &pb, Fn fn, Type type, Dim x, Dim y) {
     return decltype(op)::create(b, loc, hostValue(pb, x), hostValue(pb, y)).getResult();
   };
   switch (fn) {
-  case Fn::Add: return make(arith::AddFOp());
-  case Fn::Sub: return make(arith::SubFOp());
-  case Fn::Mul: return make(arith::MulFOp());
-  case Fn::Div: return make(arith::DivFOp());
-  case Fn::Max: return make(arith::MaximumFOp());
-  case Fn::Min: return make(arith::MinimumFOp());
-  default: return {};
+  case Fn::Add:
+    return make(arith::AddFOp());
+  case Fn::Sub:
+    return make(arith::SubFOp());
+  case Fn::Mul:
+    return make(arith::MulFOp());
+  case Fn::Div:
+    return make(arith::DivFOp());
+  case Fn::Max:
+    return make(arith::MaximumFOp());
+  case Fn::Min:
+    return make(arith::MinimumFOp());
+  default:
+    return {};
   }
 }
 
@@ -69,13 +93,21 @@ static Dim boolBinary(PrimBuilder &pb, Fn fn, Dim x, Dim y) {
   Location loc = pb.location();
   Value vx = hostValue(pb, x), vy = hostValue(pb, y);
   switch (fn) {
-  case Fn::And: case Fn::Mul: case Fn::Min:
-    return cx && cy ? Dim(b.getBoolAttr(*cx && *cy)) : Dim(arith::AndIOp::create(b, loc, vx, vy).getResult());
-  case Fn::Or: case Fn::Add: case Fn::Max:
-    return cx && cy ? Dim(b.getBoolAttr(*cx || *cy)) : Dim(arith::OrIOp::create(b, loc, vx, vy).getResult());
+  case Fn::And:
+  case Fn::Mul:
+  case Fn::Min:
+    return cx && cy ? Dim(b.getBoolAttr(*cx && *cy))
+                    : Dim(arith::AndIOp::create(b, loc, vx, vy).getResult());
+  case Fn::Or:
+  case Fn::Add:
+  case Fn::Max:
+    return cx && cy ? Dim(b.getBoolAttr(*cx || *cy))
+                    : Dim(arith::OrIOp::create(b, loc, vx, vy).getResult());
   case Fn::Xor:
-    return cx && cy ? Dim(b.getBoolAttr(!*cx != !*cy)) : Dim(arith::XOrIOp::create(b, loc, vx, vy).getResult());
-  default: return {};
+    return cx && cy ? Dim(b.getBoolAttr(!*cx != !*cy))
+                    : Dim(arith::XOrIOp::create(b, loc, vx, vy).getResult());
+  default:
+    return {};
   }
 }
 
@@ -87,11 +119,16 @@ Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
     return boolBinary(pb, fn, x, y);
   auto divisor = pb.known(y);
   switch (fn) {
-  case Fn::Add: return pb.addDims(x, y);
-  case Fn::Sub: return pb.subDims(x, y);
-  case Fn::Mul: return pb.mulDims(x, y);
-  case Fn::Max: return pb.maxDims(x, y);
-  case Fn::Min: return pb.minDims(x, y);
+  case Fn::Add:
+    return pb.addDims(x, y);
+  case Fn::Sub:
+    return pb.subDims(x, y);
+  case Fn::Mul:
+    return pb.mulDims(x, y);
+  case Fn::Max:
+    return pb.maxDims(x, y);
+  case Fn::Min:
+    return pb.minDims(x, y);
   case Fn::FloorDiv:
     return divisor && *divisor != 0 ? pb.floorDivDims(x, y) : Dim();
   case Fn::Div: {
@@ -103,10 +140,10 @@ Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
     Dim negative = pb.compareDims(arith::CmpIPredicate::slt, x, pb.dim(0));
     bool extent = isa<Value>(x) && cast<Value>(x).getDefiningOp<prim::DimOp>();
     Dim floor = pb.floorDivDims(x, y);
-    return extent && *divisor > 0 ? floor
-                                  : pb.selectDims(negative, pb.ceilDivDims(x, y), floor);
+    return extent && *divisor > 0 ? floor : pb.selectDims(negative, pb.ceilDivDims(x, y), floor);
   }
-  case Fn::Rem: case Fn::Mod: {
+  case Fn::Rem:
+  case Fn::Mod: {
     auto cx = pb.known(x);
     if (!cx || !divisor || *divisor == 0)
       return {};
@@ -115,7 +152,8 @@ Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
       rest += *divisor;
     return pb.dim(rest);
   }
-  default: return {};
+  default:
+    return {};
   }
 }
 
@@ -134,9 +172,11 @@ Dim tcc::hostUnary(PrimBuilder &pb, StringRef op, Type type, Dim x) {
     return op == "prim.neg" ? pb.subDims(pb.dim(0), x) : Dim();
   auto c = constantFloat(x);
   if (op == "prim.floor")
-    return c ? Dim(b.getFloatAttr(type, std::floor(toDouble(*c)))) : Dim(math::FloorOp::create(b, loc, hostValue(pb, x)).getResult());
+    return c ? Dim(b.getFloatAttr(type, std::floor(toDouble(*c))))
+             : Dim(math::FloorOp::create(b, loc, hostValue(pb, x)).getResult());
   if (op == "prim.ceil")
-    return c ? Dim(b.getFloatAttr(type, std::ceil(toDouble(*c)))) : Dim(math::CeilOp::create(b, loc, hostValue(pb, x)).getResult());
+    return c ? Dim(b.getFloatAttr(type, std::ceil(toDouble(*c))))
+             : Dim(math::CeilOp::create(b, loc, hostValue(pb, x)).getResult());
   if (!c)
     return {};
   if (op == "prim.neg")
@@ -154,9 +194,12 @@ Dim tcc::hostCompare(PrimBuilder &pb, prim::ComparePredicate predicate, Type typ
     if (!cx || !cy)
       return {};
     double l = toDouble(*cx), r = toDouble(*cy);
-    bool holds = predicate == P::eq ? l == r : predicate == P::ne ? l != r
-                 : predicate == P::lt ? l < r : predicate == P::le ? l <= r
-                 : predicate == P::gt ? l > r : l >= r;
+    bool holds = predicate == P::eq   ? l == r
+                 : predicate == P::ne ? l != r
+                 : predicate == P::lt ? l < r
+                 : predicate == P::le ? l <= r
+                 : predicate == P::gt ? l > r
+                                      : l >= r;
     return b.getBoolAttr(holds);
   }
   static const std::map<P, arith::CmpIPredicate> table = {

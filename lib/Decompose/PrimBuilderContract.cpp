@@ -36,8 +36,7 @@ Value PrimBuilder::reduce(prim::ReduceKind kind, Value x, ArrayRef<int64_t> axes
       list.push_back(d);
     kept.push_back(gone ? dim(1) : d);
   }
-  Value result =
-      prim::ReduceOp::create(b, loc, typeOf(list, elem(x)), kind, x, sorted).getResult();
+  Value result = prim::ReduceOp::create(b, loc, typeOf(list, elem(x)), kind, x, sorted).getResult();
   return keepDims ? reshape(result, kept) : result;
 }
 
@@ -63,9 +62,9 @@ Value PrimBuilder::softmax(Value x, int64_t axis) {
   return cast(div(e, reduce(prim::ReduceKind::sum, e, axis, true)), own);
 }
 
-Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch,
-                       ArrayRef<int64_t> rhsBatch, ArrayRef<int64_t> lhsContract,
-                       ArrayRef<int64_t> rhsContract, Type elementType) {
+Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
+                       ArrayRef<int64_t> lhsContract, ArrayRef<int64_t> rhsContract,
+                       Type elementType) {
   Dims dl = dims(lhs), dr = dims(rhs), list;
   for (auto [l, r] : llvm::zip(lhsBatch, rhsBatch))
     list.push_back(known(dl[l]) ? dl[l] : dr[r]);
@@ -129,9 +128,8 @@ Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, 
                                window.strides[i]));
   }
   RankedTensorType t = typeOf(list, elementType ? elementType : elem(x));
-  return prim::ConvOp::create(b, loc, t, x, w, dynamicSizes(list), window.strides,
-                              window.dilations, window.inputDilation, window.low, window.high,
-                              groups)
+  return prim::ConvOp::create(b, loc, t, x, w, dynamicSizes(list), window.strides, window.dilations,
+                              window.inputDilation, window.low, window.high, groups)
       .getResult();
 }
 

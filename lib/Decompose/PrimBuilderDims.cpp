@@ -17,8 +17,7 @@ Dims PrimBuilder::dims(Value tensor) { return prim::dimsOf(b, loc, tensor); }
 
 /// An earlier op of the same kind on the same operands that dominates the
 /// insertion point: rules only ever append, so one in an enclosing block does.
-template <typename Op, typename... Extra>
-static Op findSame(OpBuilder &b, Value x, Value y) {
+template <typename Op, typename... Extra> static Op findSame(OpBuilder &b, Value x, Value y) {
   Value anchor = x.getDefiningOp<arith::ConstantOp>() ? y : x;
   for (Operation *user : anchor.getUsers())
     if (auto op = dyn_cast<Op>(user))
@@ -173,8 +172,8 @@ Dim PrimBuilder::productOf(ArrayRef<Dim> list) {
 Dim PrimBuilder::compareDims(arith::CmpIPredicate predicate, Dim x, Dim y) {
   auto cx = known(x), cy = known(y);
   if (cx && cy)
-    return b.getBoolAttr(arith::applyCmpPredicate(predicate, APInt(64, *cx, true),
-                                                  APInt(64, *cy, true)));
+    return b.getBoolAttr(
+        arith::applyCmpPredicate(predicate, APInt(64, *cx, true), APInt(64, *cy, true)));
   if (same(x, y))
     return b.getBoolAttr(arith::applyCmpPredicate(predicate, APInt(64, 0), APInt(64, 0)));
   return arith::CmpIOp::create(b, loc, predicate, indexValue(x), indexValue(y)).getResult();
@@ -203,7 +202,8 @@ Dim PrimBuilder::broadcastDims(Dim x, Dim y) {
   // two would not broadcast.
   for (auto [narrow, wide] : {std::pair(x, y), std::pair(y, x)})
     if (auto cut = cast<Value>(narrow).getDefiningOp<arith::MinSIOp>())
-      if (same(getAsOpFoldResult(cut.getLhs()), wide) && getConstantIntValue(cut.getRhs()).value_or(0) > 0)
+      if (same(getAsOpFoldResult(cut.getLhs()), wide) &&
+          getConstantIntValue(cut.getRhs()).value_or(0) > 0)
         return wide;
   // Neither is known: decided at run time. A known extent of 1 was handled.
   Value vx = cast<Value>(x), vy = cast<Value>(y);

@@ -32,8 +32,8 @@ void PrimBuilder::broadcastTogether(Value &x, Value &y) {
 }
 
 /// Elements of `x` and `y` paired as broadcasting pairs them, or false.
-static bool pairElements(PrimBuilder &pb, Value x, Value y, SmallVector<int64_t> &shape,
-                         Dims &ex, Dims &ey) {
+static bool pairElements(PrimBuilder &pb, Value x, Value y, SmallVector<int64_t> &shape, Dims &ex,
+                         Dims &ey) {
   auto hx = pb.hostElements(x), hy = pb.hostElements(y);
   if (!hx || !hy)
     return false;

@@ -171,8 +171,9 @@ Attribute tcc::numberAttr(Type t, double value) {
   if (auto i = dyn_cast<IntegerType>(t)) {
     if (i.getWidth() == 1)
       return b.getBoolAttr(value != 0);
-    return IntegerAttr::get(t, APInt(i.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)),
-                                     /*isSigned=*/false, /*implicitTrunc=*/true));
+    return IntegerAttr::get(t,
+                            APInt(i.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)),
+                                  /*isSigned=*/false, /*implicitTrunc=*/true));
   }
   auto part = cast<FloatType>(cast<ComplexType>(t).getElementType());
   return b.getArrayAttr({b.getFloatAttr(part, value), b.getFloatAttr(part, 0)});
@@ -203,7 +204,8 @@ Value PrimBuilder::fromHost(ArrayRef<Dim> elements, ArrayRef<int64_t> shape, Typ
     for (Dim d : elements) {
       auto attr = cast<Attribute>(d);
       if (auto i = dyn_cast<IntegerAttr>(attr); i && i.getType() != elementType)
-        attr = IntegerAttr::get(elementType, i.getValue().sextOrTrunc(elementType.getIntOrFloatBitWidth()));
+        attr = IntegerAttr::get(elementType,
+                                i.getValue().sextOrTrunc(elementType.getIntOrFloatBitWidth()));
       attrs.push_back(attr);
     }
     return constant(DenseElementsAttr::get(t, attrs));
@@ -239,7 +241,8 @@ static bool collect(PrimBuilder &pb, ArrayRef<Value> operands, SmallVectorImpl<D
 std::optional<SmallVector<int64_t>> tcc::broadcastStatic(ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
   SmallVector<int64_t> shape(std::max(x.size(), y.size()), 1);
   for (size_t i = 0; i < shape.size(); ++i) {
-    int64_t ex = i < x.size() ? x[x.size() - 1 - i] : 1, ey = i < y.size() ? y[y.size() - 1 - i] : 1;
+    int64_t ex = i < x.size() ? x[x.size() - 1 - i] : 1,
+            ey = i < y.size() ? y[y.size() - 1 - i] : 1;
     if (ex != ey && ex != 1 && ey != 1)
       return std::nullopt;
     shape[shape.size() - 1 - i] = ex == 1 ? ey : ex;

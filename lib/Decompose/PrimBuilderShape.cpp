@@ -27,8 +27,9 @@ Value PrimBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
 
 Value PrimBuilder::reshape(Value x, ArrayRef<Dim> list) {
   Dims have = dims(x);
-  if (have.size() == list.size() &&
-      llvm::all_of(llvm::zip(have, list), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
+  if (have.size() == list.size() && llvm::all_of(llvm::zip(have, list), [](auto p) {
+        return same(std::get<0>(p), std::get<1>(p));
+      }))
     return x;
   RankedTensorType t = typeOf(list, elem(x));
   if (Value picked = pickElements(*this, x, t.getShape(), [](int64_t i) { return i; }))
@@ -56,7 +57,9 @@ Value PrimBuilder::unsqueeze(Value x, ArrayRef<int64_t> axes) {
 Value PrimBuilder::squeeze(Value x, ArrayRef<int64_t> axes) {
   Dims list;
   for (auto [i, d] : llvm::enumerate(dims(x)))
-    if (llvm::none_of(axes, [&, at = static_cast<int64_t>(i)](int64_t a) { return axisOf(a, rank(x)) == at; }))
+    if (llvm::none_of(axes, [&, at = static_cast<int64_t>(i)](int64_t a) {
+          return axisOf(a, rank(x)) == at;
+        }))
       list.push_back(d);
   return reshape(x, list);
 }
@@ -85,13 +88,15 @@ Value PrimBuilder::broadcastTo(Value x, ArrayRef<Dim> list) {
 
 Value PrimBuilder::broadcastInDim(Value x, ArrayRef<Dim> list, ArrayRef<int64_t> axes) {
   Dims have = dims(x);
-  if (have.size() == list.size() &&
-      llvm::all_of(llvm::zip(have, list), [](auto p) { return same(std::get<0>(p), std::get<1>(p)); }))
+  if (have.size() == list.size() && llvm::all_of(llvm::zip(have, list), [](auto p) {
+        return same(std::get<0>(p), std::get<1>(p));
+      }))
     return x;
   RankedTensorType t = typeOf(list, elem(x));
   auto constantOp = x.getDefiningOp<prim::ConstantOp>();
   if (constantOp && t.hasStaticShape())
-    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements()); dense && dense.isSplat())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constantOp.getElements());
+        dense && dense.isSplat())
       return constant(dense.resizeSplat(t));
   SmallVector<int64_t> from(type(x).getShape());
   auto source = [&](int64_t linear) {
@@ -133,9 +138,8 @@ Value PrimBuilder::slice(Value x, ArrayRef<Dim> starts, ArrayRef<Dim> sizes,
     return x;
   RankedTensorType t = typeOf(sizes, elem(x));
   if (rank(x) == 1 && known(starts[0]) && t.hasStaticShape())
-    if (Value picked = pickElements(*this, x, t.getShape(), [&](int64_t i) {
-          return *known(starts[0]) + i * steps[0];
-        }))
+    if (Value picked = pickElements(*this, x, t.getShape(),
+                                    [&](int64_t i) { return *known(starts[0]) + i * steps[0]; }))
       return picked;
   SmallVector<int64_t> statics;
   SmallVector<Value> dynamics;
@@ -161,7 +165,9 @@ Value PrimBuilder::pad(Value x, Value value, ArrayRef<Dim> low, ArrayRef<Dim> hi
   bool nothing = true;
   for (auto [extent, lo, hi, gap] : llvm::zip(have, low, high, gaps)) {
     nothing &= known(lo) == 0 && known(hi) == 0 && gap == 0;
-    Dim spread = gap == 0 ? extent : addDims(mulDims(maxDims(subDims(extent, dim(1)), dim(0)), dim(gap)), extent);
+    Dim spread = gap == 0
+                     ? extent
+                     : addDims(mulDims(maxDims(subDims(extent, dim(1)), dim(0)), dim(gap)), extent);
     list.push_back(addDims(addDims(spread, lo), hi));
   }
   if (nothing)
@@ -169,8 +175,8 @@ Value PrimBuilder::pad(Value x, Value value, ArrayRef<Dim> low, ArrayRef<Dim> hi
   SmallVector<int64_t> statics;
   SmallVector<Value> dynamics;
   splitMixed(low, statics, dynamics);
-  return prim::PadOp::create(b, loc, typeOf(list, elem(x)), x, value, dynamics,
-                             dynamicSizes(list), statics, gaps)
+  return prim::PadOp::create(b, loc, typeOf(list, elem(x)), x, value, dynamics, dynamicSizes(list),
+                             statics, gaps)
       .getResult();
 }
 

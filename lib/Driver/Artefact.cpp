@@ -47,13 +47,15 @@ int64_t Signature::symbol(StringRef name) {
   return -static_cast<int64_t>(program.symbols.size());
 }
 
-emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims) {
+emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name,
+                                      mlir::ArrayAttr dims) {
   auto shaped = cast<mlir::RankedTensorType>(type);
   emit::ProgramTensor t;
   t.name = name ? name.str() : "";
   t.dtype = *prim::dtypeOf(shaped.getElementType());
   for (auto [i, d] : enumerate(shaped.getShape())) {
-    auto symbolName = dims && i < dims.size() ? dyn_cast_or_null<mlir::StringAttr>(dims[i]) : mlir::StringAttr();
+    auto symbolName =
+        dims && i < dims.size() ? dyn_cast_or_null<mlir::StringAttr>(dims[i]) : mlir::StringAttr();
     bool named = symbolName && !symbolName.getValue().empty();
     if (!mlir::ShapedType::isDynamic(d))
       t.dims.push_back(d);
@@ -65,9 +67,10 @@ emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, ml
 
 void Signature::run() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    program.inputs.push_back(tensor(function.getArgumentTypes()[i],
-                                    function.getArgAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
-                                    function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
+    program.inputs.push_back(
+        tensor(function.getArgumentTypes()[i],
+               function.getArgAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
+               function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     program.outputs.push_back(
         tensor(function.getResultTypes()[i],
@@ -88,7 +91,8 @@ static json::Array tensorsJson(const std::vector<emit::ProgramTensor> &tensors,
       else
         shape.push_back(program.symbols[-1 - d].name);
     }
-    list.push_back(json::Object{{"name", t.name}, {"dtype", dtypeName(t.dtype)}, {"shape", std::move(shape)}});
+    list.push_back(
+        json::Object{{"name", t.name}, {"dtype", dtypeName(t.dtype)}, {"shape", std::move(shape)}});
   }
   return list;
 }

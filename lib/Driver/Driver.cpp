@@ -125,6 +125,7 @@ Error Compile::writeText(mlir::ModuleOp module) {
 
 Expected<CompileSummary> Compile::run() {
   Clock::time_point start = Clock::now();
+  context.loadAllAvailableDialects();
   auto cpu = CpuTarget::create(options.cpu, options.target);
   if (!cpu)
     return cpu.takeError();
@@ -135,7 +136,8 @@ Expected<CompileSummary> Compile::run() {
   pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp) { phaseDone(phase); };
   if (Error error = import())
     return std::move(error);
-  Phase last = options.emit == EmitKind::Mlir ? std::min(options.stopAfter, Phase::Plan) : options.stopAfter;
+  Phase last =
+      options.emit == EmitKind::Mlir ? std::min(options.stopAfter, Phase::Plan) : options.stopAfter;
   if (Error error = runPhases(model, Phase::Import, last, pipeline))
     return withDiagnostic(std::move(error));
   if (last < Phase::Codegen) {
@@ -160,4 +162,6 @@ Expected<CompileSummary> Compile::run() {
   return summary;
 }
 
-Expected<CompileSummary> tcc::compile(const DriverOptions &options) { return Compile(options).run(); }
+Expected<CompileSummary> tcc::compile(const DriverOptions &options) {
+  return Compile(options).run();
+}

@@ -27,7 +27,9 @@ private:
   Constant *null() { return ConstantPointerNull::get(pointer); }
   Constant *text(StringRef s);
   Constant *array(ArrayRef<Constant *> elements);
-  Constant *structure(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
+  Constant *structure(ArrayRef<Constant *> fields) {
+    return ConstantStruct::getAnon(context, fields);
+  }
   Constant *external(StringRef name) {
     auto *global = new GlobalVariable(module, u8(0)->getType(), true, GlobalValue::ExternalLinkage,
                                       nullptr, name);
@@ -50,27 +52,41 @@ Constant *ProgramWriter::global(Constant *value) {
   return g;
 }
 
-Constant *ProgramWriter::text(StringRef s) { return global(ConstantDataArray::getString(context, s)); }
+Constant *ProgramWriter::text(StringRef s) {
+  return global(ConstantDataArray::getString(context, s));
+}
 
 Constant *ProgramWriter::array(ArrayRef<Constant *> elements) {
   if (elements.empty())
     return null();
-  return global(ConstantArray::get(ArrayType::get(elements[0]->getType(), elements.size()), elements));
+  return global(
+      ConstantArray::get(ArrayType::get(elements[0]->getType(), elements.size()), elements));
 }
 
 /// DLPack's type codes (dlpack.h, DLDataTypeCode).
 static unsigned dlpackCode(DType type) {
   switch (type) {
-  case DType::BF16: return 4;
-  case DType::F8E4M3FN: return 10;
-  case DType::F8E4M3FNUZ: return 11;
-  case DType::F8E5M2: return 12;
-  case DType::F8E5M2FNUZ: return 13;
-  case DType::F8E8M0FNU: return 14;
-  case DType::F4E2M1FN: return 17;
-  case DType::Bool: return 6;
-  case DType::C64: case DType::C128: return 5;
-  default: return isFloat(type) ? 2 : isSignedInt(type) ? 0 : 1;
+  case DType::BF16:
+    return 4;
+  case DType::F8E4M3FN:
+    return 10;
+  case DType::F8E4M3FNUZ:
+    return 11;
+  case DType::F8E5M2:
+    return 12;
+  case DType::F8E5M2FNUZ:
+    return 13;
+  case DType::F8E8M0FNU:
+    return 14;
+  case DType::F4E2M1FN:
+    return 17;
+  case DType::Bool:
+    return 6;
+  case DType::C64:
+  case DType::C128:
+    return 5;
+  default:
+    return isFloat(type) ? 2 : isSignedInt(type) ? 0 : 1;
   }
 }
 
@@ -81,7 +97,8 @@ Constant *ProgramWriter::tensors(const std::vector<ProgramTensor> &list) {
     for (int64_t d : t.dims)
       dims.push_back(u64(d));
     Constant *dtype = structure({u8(dlpackCode(t.dtype)), u8(bitWidth(t.dtype)), u16(1)});
-    elements.push_back(structure({text(t.name), dtype, u32(t.dims.size()), u32(t.mutated), u32(0), array(dims)}));
+    elements.push_back(
+        structure({text(t.name), dtype, u32(t.dims.size()), u32(t.mutated), u32(0), array(dims)}));
   }
   return array(elements);
 }
@@ -92,14 +109,28 @@ void ProgramWriter::write(const ProgramDescription &p) {
     symbols.push_back(structure({text(s.name), u64(s.min), u64(s.max)}));
   constexpr uint32_t kProgramAbi = 1;
   bool weights = p.weightsSize > 0;
-  Constant *value = structure(
-      {u32(kProgramAbi), u32(p.inputs.size()), u32(p.outputs.size()), u32(p.symbols.size()),
-       u32(0), u32(0), tensors(p.inputs), tensors(p.outputs), array(symbols), null(), null(),
-       text(p.manifest), u64(p.manifest.size()), text(p.cpuFeatures),
-       weights && p.embeddedWeights ? external(weightSymbol) : null(),
-       weights && !p.embeddedWeights ? text(p.weightsFile) : null(), u64(p.weightsOffset),
-       u64(p.weightsSize), u64(p.weightsLayoutHash), u64(p.arenaSize), u64(p.stateSize),
-       external(p.entry)});
+  Constant *value = structure({u32(kProgramAbi),
+                               u32(p.inputs.size()),
+                               u32(p.outputs.size()),
+                               u32(p.symbols.size()),
+                               u32(0),
+                               u32(0),
+                               tensors(p.inputs),
+                               tensors(p.outputs),
+                               array(symbols),
+                               null(),
+                               null(),
+                               text(p.manifest),
+                               u64(p.manifest.size()),
+                               text(p.cpuFeatures),
+                               weights && p.embeddedWeights ? external(weightSymbol) : null(),
+                               weights && !p.embeddedWeights ? text(p.weightsFile) : null(),
+                               u64(p.weightsOffset),
+                               u64(p.weightsSize),
+                               u64(p.weightsLayoutHash),
+                               u64(p.arenaSize),
+                               u64(p.stateSize),
+                               external(p.entry)});
   auto *g = new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
                                "tcc_program");
   g->setVisibility(GlobalValue::HiddenVisibility);

@@ -1,9 +1,9 @@
 //===- FuseKernels.cpp - Groups become kernel.launch ops ------------------===//
 #include "Groups.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -12,11 +12,16 @@ using namespace tcc::fusion;
 
 StringRef tcc::kernelKindName(KernelKind kind) {
   switch (kind) {
-  case KernelKind::Loop: return "loop";
-  case KernelKind::Row: return "row";
-  case KernelKind::Contraction: return "contraction";
-  case KernelKind::Convolution: return "convolution";
-  case KernelKind::Special: return "special";
+  case KernelKind::Loop:
+    return "loop";
+  case KernelKind::Row:
+    return "row";
+  case KernelKind::Contraction:
+    return "contraction";
+  case KernelKind::Convolution:
+    return "convolution";
+  case KernelKind::Special:
+    return "special";
   }
   llvm_unreachable("all kinds are handled above");
 }

@@ -32,14 +32,15 @@ bool tcc::fusion::isFree(Operation *op) {
 }
 
 bool tcc::fusion::isPointwise(Operation *op) {
-  return prim::isElementwise(op) || isa<prim::PadOp, prim::ConcatOp, prim::TakeOp,
-                                        prim::TakeAlongOp, prim::GatherNdOp, prim::RandomBitsOp>(op);
+  return prim::isElementwise(op) ||
+         isa<prim::PadOp, prim::ConcatOp, prim::TakeOp, prim::TakeAlongOp, prim::GatherNdOp,
+             prim::RandomBitsOp>(op);
 }
 
 bool tcc::fusion::isHost(Operation *op) {
   return !isa<prim::PrimDialect>(op->getDialect()) ||
-         isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp,
-             prim::AssertOp, prim::WeightOp>(op);
+         isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
+             prim::WeightOp>(op);
 }
 
 namespace {
@@ -284,7 +285,8 @@ void Grouping::place(Operation *op) {
     startGroup(op);
     return;
   }
-  Group *first = *llvm::min_element(found, [](Group *a, Group *b) { return a->position < b->position; });
+  Group *first =
+      *llvm::min_element(found, [](Group *a, Group *b) { return a->position < b->position; });
   bool shared = memory || found.size() > 1;
   if (!shared) {
     joins(op, *first) ? add(op, *first) : (void)startGroup(op);

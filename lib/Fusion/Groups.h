@@ -14,10 +14,10 @@ namespace tcc::fusion {
 
 struct Group {
   KernelKind kind = KernelKind::Loop;
-  mlir::Operation *root;        ///< the last op; the kernel runs at its place
-  unsigned position;            ///< of the root in the block
+  mlir::Operation *root;                       ///< the last op; the kernel runs at its place
+  unsigned position;                           ///< of the root in the block
   llvm::SmallVector<mlir::OpFoldResult> space; ///< extents of the loop space
-  unsigned rows = 0;            ///< Row: leading dims of the space that are rows
+  unsigned rows = 0;                           ///< Row: leading dims of the space that are rows
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<mlir::Value> outputs;
   llvm::DenseMap<mlir::Value, Access> access; ///< how values are read in this group

@@ -10,8 +10,8 @@ using namespace tcc;
 
 /// Primitives that stay outside of kernels.
 static bool staysOnHost(Operation *op) {
-  return isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp,
-             prim::AssertOp, prim::WeightOp, prim::ConstantOp, prim::ReshapeOp>(op);
+  return isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
+             prim::WeightOp, prim::ConstantOp, prim::ReshapeOp>(op);
 }
 
 LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
@@ -29,7 +29,8 @@ LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
     else if (prim)
       legal &= staysOnHost(op);
     if (!legal) {
-      op->emitError("'") << op->getName() << "' may not exist after phase '" << phaseName(phase) << "'";
+      op->emitError("'") << op->getName() << "' may not exist after phase '" << phaseName(phase)
+                         << "'";
       return WalkResult::interrupt();
     }
     return kernel ? WalkResult::skip() : WalkResult::advance();

@@ -17,8 +17,9 @@
 using namespace mlir;
 using namespace tcc;
 
-static constexpr llvm::StringLiteral kNames[] = {"import", "decompose", "simplify", "differentiate", "layout",
-                                                 "fuse",   "plan",      "codegen",  "emit"};
+static constexpr llvm::StringLiteral kNames[] = {"import",        "decompose", "simplify",
+                                                 "differentiate", "layout",    "fuse",
+                                                 "plan",          "codegen",   "emit"};
 
 StringRef tcc::phaseName(Phase phase) { return kNames[static_cast<size_t>(phase)]; }
 

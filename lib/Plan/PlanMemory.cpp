@@ -103,7 +103,8 @@ void MemoryPlanner::collect(kernel::LaunchOp launch) {
       continue;
     unsigned at = positionOf(launch);
     int64_t size = llvm::alignTo(std::max<int64_t>(tensorBytes(type), 1), 64);
-    buffers.push_back({launch, static_cast<unsigned>(i), size, -1, at, top ? std::max(at, lastUse(value)) : at});
+    buffers.push_back(
+        {launch, static_cast<unsigned>(i), size, -1, at, top ? std::max(at, lastUse(value)) : at});
   }
 }
 
@@ -125,7 +126,9 @@ int64_t MemoryPlanner::assignOffsets() {
     }
     buffer->offset = offset;
     arena = std::max(arena, offset + buffer->size);
-    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->offset < b->offset; }), buffer);
+    placed.insert(llvm::upper_bound(placed, buffer,
+                                    [](Buffer *a, Buffer *b) { return a->offset < b->offset; }),
+                  buffer);
   }
   return arena;
 }

@@ -1,7 +1,7 @@
 // tcc: the command line. Everything it does is in lib/Driver.
 #include "tcc/Driver/Driver.h"
 #include "tcc/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <CLI/CLI.hpp>
 
@@ -17,9 +17,9 @@ static void printSummary(const DriverOptions &options, const CompileSummary &s) 
   for (auto &[phase, seconds] : s.phaseSeconds)
     if (options.timing)
       llvm::outs() << llvm::formatv("{0,-14} {1:f3} s\n", phase, seconds);
-  llvm::outs() << llvm::formatv("{0}: {1} kernels ({2} from cache), weights {3:f1} MB, arena {4:f1} MB, {5:f2} s\n",
-                                options.output, s.kernels, s.cacheHits, s.weightBytes / 1e6,
-                                s.arenaBytes / 1e6, s.seconds);
+  llvm::outs() << llvm::formatv(
+      "{0}: {1} kernels ({2} from cache), weights {3:f1} MB, arena {4:f1} MB, {5:f2} s\n",
+      options.output, s.kernels, s.cacheHits, s.weightBytes / 1e6, s.arenaBytes / 1e6, s.seconds);
 }
 
 int main(int argc, char **argv) {
@@ -29,7 +29,8 @@ int main(int argc, char **argv) {
   CLI::App app("Compiles an exported model (ONNX, or torch.export's .pt2) to one model.so", "tcc");
   app.add_option("model", options.input, "model.onnx or model.pt2")->required();
   app.add_option("-o,--output", options.output, "file to write (default: MODEL.so)");
-  app.add_option("--cpu", options.cpu, "native, x86-64-v2, x86-64-v3, x86-64-v4 or a name LLVM knows");
+  app.add_option("--cpu", options.cpu,
+                 "native, x86-64-v2, x86-64-v3, x86-64-v4 or a name LLVM knows");
   app.add_option("--target", options.target, "triple to compile for, such as aarch64-linux");
   app.add_option("--shape", options.shapes, "shape of an input: x=1x3x224x224");
   app.add_option("--dim", options.dims, "range or value of a symbolic dim: N=1..64");

@@ -76,7 +76,7 @@ public:
   mlir::Value constant(mlir::ElementsAttr value);
   /// Rank-0 constant of any number type.
   mlir::Value scalar(double value, mlir::Type elementType);
-  mlir::Value ints(llvm::ArrayRef<int64_t> values);        ///< rank-1 i64
+  mlir::Value ints(llvm::ArrayRef<int64_t> values); ///< rank-1 i64
   mlir::Value full(llvm::ArrayRef<Dim> dims, double value, mlir::Type elementType);
   mlir::Value full(llvm::ArrayRef<Dim> dims, mlir::Value scalar);
   /// A tensor of `elementType` made of host scalars, row-major.
@@ -149,8 +149,7 @@ public:
   /// NumPy broadcast_to: axes align at the end.
   mlir::Value broadcastTo(mlir::Value x, llvm::ArrayRef<Dim> dims);
   /// x axis i becomes result axis axes[i].
-  mlir::Value broadcastInDim(mlir::Value x, llvm::ArrayRef<Dim> dims,
-                             llvm::ArrayRef<int64_t> axes);
+  mlir::Value broadcastInDim(mlir::Value x, llvm::ArrayRef<Dim> dims, llvm::ArrayRef<int64_t> axes);
   void broadcastTogether(mlir::Value &x, mlir::Value &y);
   Dims broadcastShapes(llvm::ArrayRef<Dim> x, llvm::ArrayRef<Dim> y);
   mlir::Value unsqueeze(mlir::Value x, llvm::ArrayRef<int64_t> axes); ///< axes of the result

@@ -19,11 +19,11 @@ struct DriverOptions {
   std::vector<std::string> shapes, dims; ///< as on the command line
   EmitKind emit = EmitKind::So;
   Phase stopAfter = Phase::Emit;
-  std::string dumpDir;                   ///< IR after each phase, when not empty
-  std::vector<std::string> dumpPhases;   ///< only these, when not empty
-  std::string cacheDir;                  ///< empty: none
-  uint64_t embedLimit = 256ull << 20;    ///< weights above this go to a file beside
-  unsigned jobs = 0;                     ///< 0: all cores
+  std::string dumpDir;                 ///< IR after each phase, when not empty
+  std::vector<std::string> dumpPhases; ///< only these, when not empty
+  std::string cacheDir;                ///< empty: none
+  uint64_t embedLimit = 256ull << 20;  ///< weights above this go to a file beside
+  unsigned jobs = 0;                   ///< 0: all cores
   bool timing = false;
 };
 

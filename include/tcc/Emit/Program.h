@@ -30,13 +30,13 @@ struct ProgramSymbol {
 struct ProgramDescription {
   std::vector<ProgramTensor> inputs, outputs;
   std::vector<ProgramSymbol> symbols;
-  std::string manifest;     ///< JSON
-  std::string cpuFeatures;  ///< "avx2,fma"
+  std::string manifest;    ///< JSON
+  std::string cpuFeatures; ///< "avx2,fma"
   bool embeddedWeights = true;
-  std::string weightsFile;  ///< base name, when not embedded
+  std::string weightsFile; ///< base name, when not embedded
   uint64_t weightsOffset = 0, weightsSize = 0, weightsLayoutHash = 0;
   uint64_t arenaSize = 0, stateSize = 0;
-  std::string entry;        ///< the host function's symbol
+  std::string entry; ///< the host function's symbol
 };
 
 /// An object that defines `tcc_program`.

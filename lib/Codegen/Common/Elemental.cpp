@@ -207,19 +207,25 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
   auto vectorType = VectorType::get({numLanes}, element);
   unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
   if (linear.isUniform() || numLanes == 1) {
-    Value v = LLVM::LoadOp::create(b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
+    Value v = LLVM::LoadOp::create(
+        b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
     return fromStorage(v, memory.elementType);
   }
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
   if (!linear.vector && linear.step == 1) {
     Value pointer = pointerAt(memory, linear.base);
-    Value v = mask ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero, b.getI32IntegerAttr(align)))
+    Value v = mask ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero,
+                                                      b.getI32IntegerAttr(align)))
                    : Value(LLVM::LoadOp::create(b, vectorType, pointer, align));
     return fromStorage(v, memory.elementType);
   }
   Value pointers = pointerAt(memory, coordValue(linear));
-  Value lanesMask = mask ? mask : Value(arith::ConstantOp::create(b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true)));
-  Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero, b.getI32IntegerAttr(align));
+  Value lanesMask =
+      mask ? mask
+           : Value(arith::ConstantOp::create(
+                 b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true)));
+  Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero,
+                                        b.getI32IntegerAttr(align));
   return fromStorage(v, memory.elementType);
 }
 
@@ -229,15 +235,19 @@ Value Elemental::load(const Memory &memory, ArrayRef<Coord> at) {
 
 void Elemental::store(const Memory &memory, ArrayRef<Coord> at, Value element) {
   Coord linear = linearIndex(memory.extents, at);
-  unsigned align = std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
+  unsigned align =
+      std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
   bool vector = numLanes > 1 && !linear.isUniform();
   Value v = toStorage(widen(element, vector), memory.elementType);
   if (!vector || (!linear.vector && linear.step == 1)) {
-    LLVM::StoreOp::create(b, v, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
+    LLVM::StoreOp::create(b, v, pointerAt(memory, linear.base ? linear.base : linear.vector),
+                          align);
     return;
   }
-  Value all = arith::ConstantOp::create(b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true));
-  LLVM::masked_scatter::create(b, v, pointerAt(memory, coordValue(linear)), all, b.getI32IntegerAttr(align));
+  Value all = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true));
+  LLVM::masked_scatter::create(b, v, pointerAt(memory, coordValue(linear)), all,
+                               b.getI32IntegerAttr(align));
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,8 +8,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
-#include <cmath>
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -54,9 +54,9 @@ struct IntegerDivision {
   Value zero = number(b, 0, x);
   Value one = number(b, 1, x);
   Value byZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, y, zero);
-  Value byMinusOne = isSigned ? Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, y,
-                                                            number(b, -1, x)))
-                              : Value();
+  Value byMinusOne =
+      isSigned ? Value(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, y, number(b, -1, x)))
+               : Value();
   Value safe() {
     Value unsafe = isSigned ? Value(arith::OrIOp::create(b, byZero, byMinusOne)) : byZero;
     return arith::SelectOp::create(b, unsafe, one, y);
@@ -76,8 +76,8 @@ struct IntegerDivision {
   /// Whether the remainder `r` has another sign than y.
   Value signsDiffer(Value r) {
     Value nonzero = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, r, zero);
-    Value differ = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                         arith::XOrIOp::create(b, r, y), zero);
+    Value differ =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, arith::XOrIOp::create(b, r, y), zero);
     return arith::AndIOp::create(b, nonzero, differ);
   }
 };
@@ -133,7 +133,8 @@ static Value integerPower(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
   Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, one);
   Value minusOne = number(b, -1, x);
   Value isMinusOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, minusOne);
-  Value odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, y, one), zero);
+  Value odd =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, y, one), zero);
   Value alternating = arith::SelectOp::create(b, odd, minusOne, one);
   Value inverse = arith::SelectOp::create(
       b, isOne, one, arith::SelectOp::create(b, isMinusOne, alternating, zero));
@@ -200,13 +201,15 @@ static Value extremum(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool la
 static Value sum(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
   if (isa<FloatType>(e))
     return arith::AddFOp::create(b, x, y, kContract);
-  return e.isInteger(1) ? Value(arith::OrIOp::create(b, x, y)) : Value(arith::AddIOp::create(b, x, y));
+  return e.isInteger(1) ? Value(arith::OrIOp::create(b, x, y))
+                        : Value(arith::AddIOp::create(b, x, y));
 }
 
 static Value product(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
   if (isa<FloatType>(e))
     return arith::MulFOp::create(b, x, y, kContract);
-  return e.isInteger(1) ? Value(arith::AndIOp::create(b, x, y)) : Value(arith::MulIOp::create(b, x, y));
+  return e.isInteger(1) ? Value(arith::AndIOp::create(b, x, y))
+                        : Value(arith::MulIOp::create(b, x, y));
 }
 
 static Value logistic(ImplicitLocOpBuilder &b, Value x) {
@@ -221,14 +224,18 @@ static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
   Type bitsType = likeType(b.getIntegerType(e.getIntOrFloatBitWidth()), x);
   Value bits = arith::BitcastOp::create(b, bitsType, x);
   Value zeroF = number(b, 0, x), one = number(b, 1, bits);
-  auto cmp = [&](arith::CmpFPredicate p, Value l, Value r) { return Value(arith::CmpFOp::create(b, p, l, r)); };
+  auto cmp = [&](arith::CmpFPredicate p, Value l, Value r) {
+    return Value(arith::CmpFOp::create(b, p, l, r));
+  };
   Value up = cmp(arith::CmpFPredicate::OLT, x, y);
   Value positive = cmp(arith::CmpFPredicate::OGT, x, zeroF);
   Value grow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, up, positive);
-  Value moved = arith::SelectOp::create(b, grow, arith::AddIOp::create(b, bits, one), arith::SubIOp::create(b, bits, one));
+  Value moved = arith::SelectOp::create(b, grow, arith::AddIOp::create(b, bits, one),
+                                        arith::SubIOp::create(b, bits, one));
   Value tiny = arith::BitcastOp::create(b, x.getType(), one);
   Value fromZero = math::CopySignOp::create(b, tiny, y);
-  Value result = arith::SelectOp::create(b, cmp(arith::CmpFPredicate::OEQ, x, zeroF), fromZero, arith::BitcastOp::create(b, x.getType(), moved));
+  Value result = arith::SelectOp::create(b, cmp(arith::CmpFPredicate::OEQ, x, zeroF), fromZero,
+                                         arith::BitcastOp::create(b, x.getType(), moved));
   result = arith::SelectOp::create(b, cmp(arith::CmpFPredicate::OEQ, x, y), y, result);
   Value unordered = cmp(arith::CmpFPredicate::UNO, x, y);
   return arith::SelectOp::create(b, unordered, arith::AddFOp::create(b, x, y), result);
@@ -291,19 +298,20 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           .Case([&](prim::SignOp) { return signOf(b, v[0], e); })
           .Case([&](prim::NotOp) { return arith::XOrIOp::create(b, v[0], number(b, -1, v[0])); })
           .Case([&](prim::PopcountOp) { return math::CtPopOp::create(b, v[0]); })
-          .Case([&](prim::CountLeadingZerosOp) {
-            return math::CountLeadingZerosOp::create(b, v[0]);
-          })
+          .Case(
+              [&](prim::CountLeadingZerosOp) { return math::CountLeadingZerosOp::create(b, v[0]); })
           .Case([&](prim::IsNanOp) {
             return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, v[0], v[0]);
           })
           .Case([&](prim::IsInfOp) {
             Value inf = number(b, INFINITY, v[0]);
-            return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, math::AbsFOp::create(b, v[0]), inf);
+            return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                         math::AbsFOp::create(b, v[0]), inf);
           })
           .Case([&](prim::IsFiniteOp) {
             Value inf = number(b, INFINITY, v[0]);
-            return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, math::AbsFOp::create(b, v[0]), inf);
+            return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT,
+                                         math::AbsFOp::create(b, v[0]), inf);
           })
           .Case([&](prim::AddOp) { return sum(b, v[0], v[1], e); })
           .Case([&](prim::SubOp) -> Value {
@@ -340,7 +348,8 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           .Case([&](prim::XorOp) { return arith::XOrIOp::create(b, v[0], v[1]); })
           .Case([&](prim::ShiftLeftOp) { return shift(b, v[0], v[1], e, true); })
           .Case([&](prim::ShiftRightOp) { return shift(b, v[0], v[1], e, false); })
-          .Case([&](prim::CompareOp o) { return compareValues(b, o.getPredicate(), v[0], v[1], e); })
+          .Case(
+              [&](prim::CompareOp o) { return compareValues(b, o.getPredicate(), v[0], v[1], e); })
           .Case([&](prim::SelectOp) { return arith::SelectOp::create(b, v[0], v[1], v[2]); })
           .Case([&](prim::CastOp o) {
             Type to = cast<RankedTensorType>(o.getType()).getElementType();
@@ -354,7 +363,8 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
               x = arith::TruncFOp::create(b, likeType(from16, x), x);
             x = arith::BitcastOp::create(b, likeType(to16, x), x);
             return to16 != computeType(to) && isa<FloatType>(to)
-                       ? Value(arith::ExtFOp::create(b, likeType(computeType(to), x), x)) : x;
+                       ? Value(arith::ExtFOp::create(b, likeType(computeType(to), x), x))
+                       : x;
           })
           .Default([](Operation *) { return Value(); });
   if (!result)
@@ -362,14 +372,21 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
   return result;
 }
 
-Value tcc::codegen::emitCombine(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Value x, Value y) {
+Value tcc::codegen::emitCombine(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Value x,
+                                Value y) {
   switch (kind) {
-  case prim::ReduceKind::sum: return sum(b, x, y, e);
-  case prim::ReduceKind::prod: return product(b, x, y, e);
-  case prim::ReduceKind::max: return extremum(b, x, y, e, true);
-  case prim::ReduceKind::min: return extremum(b, x, y, e, false);
-  case prim::ReduceKind::any: return arith::OrIOp::create(b, x, y);
-  case prim::ReduceKind::all: return arith::AndIOp::create(b, x, y);
+  case prim::ReduceKind::sum:
+    return sum(b, x, y, e);
+  case prim::ReduceKind::prod:
+    return product(b, x, y, e);
+  case prim::ReduceKind::max:
+    return extremum(b, x, y, e, true);
+  case prim::ReduceKind::min:
+    return extremum(b, x, y, e, false);
+  case prim::ReduceKind::any:
+    return arith::OrIOp::create(b, x, y);
+  case prim::ReduceKind::all:
+    return arith::AndIOp::create(b, x, y);
   }
   llvm_unreachable("all kinds are handled above");
 }
@@ -379,9 +396,12 @@ TypedAttr tcc::codegen::neutralElement(prim::ReduceKind kind, Type e) {
   Type t = computeType(e);
   bool larger = kind == prim::ReduceKind::max;
   switch (kind) {
-  case prim::ReduceKind::sum: return b.getZeroAttr(t);
-  case prim::ReduceKind::any: return b.getBoolAttr(false);
-  case prim::ReduceKind::all: return b.getBoolAttr(true);
+  case prim::ReduceKind::sum:
+    return b.getZeroAttr(t);
+  case prim::ReduceKind::any:
+    return b.getBoolAttr(false);
+  case prim::ReduceKind::all:
+    return b.getBoolAttr(true);
   case prim::ReduceKind::prod:
     return isa<FloatType>(t) ? TypedAttr(b.getFloatAttr(t, 1)) : b.getIntegerAttr(t, 1);
   case prim::ReduceKind::max:
@@ -445,6 +465,7 @@ Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type t
   if (wf > wt)
     r = arith::TruncIOp::create(b, rt, x);
   else if (wf < wt)
-    r = isUnsigned(from) ? Value(arith::ExtUIOp::create(b, rt, x)) : Value(arith::ExtSIOp::create(b, rt, x));
+    r = isUnsigned(from) ? Value(arith::ExtUIOp::create(b, rt, x))
+                         : Value(arith::ExtSIOp::create(b, rt, x));
   return wrapToStorage(b, r, to);
 }

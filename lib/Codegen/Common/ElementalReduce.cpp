@@ -90,7 +90,8 @@ Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
     if (!v)
       return {};
     Value none = neutralVector(*this, neutral);
-    v = arith::SelectOp::create(b, isa<VectorType>(v.getType()) ? widen(inside, true) : inside, v, none);
+    v = arith::SelectOp::create(b, isa<VectorType>(v.getType()) ? widen(inside, true) : inside, v,
+                                none);
     return emitCombine(b, o.getKind(), e, carried, v);
   });
 }
@@ -100,8 +101,8 @@ static Value multiplyAdd(Elemental &e, Value x, Value y, Value sum, Type xe, Typ
   ImplicitLocOpBuilder &b = e.builder();
   x = emitCast(b, x, xe, re, true);
   y = emitCast(b, y, ye, re, true);
-  return emitCombine(b, prim::ReduceKind::sum, re,
-                     emitCombine(b, prim::ReduceKind::prod, re, x, y), sum);
+  return emitCombine(b, prim::ReduceKind::sum, re, emitCombine(b, prim::ReduceKind::prod, re, x, y),
+                     sum);
 }
 
 /// The type a contraction's sum is kept in.
@@ -120,7 +121,8 @@ Value Elemental::evalDot(prim::DotOp o, ArrayRef<Coord> at) {
   Value init = neutralVector(*this, neutralElement(prim::ReduceKind::sum, re));
   return carryLoop(*this, extents, init, [&](ArrayRef<Value> k, Value carried) -> Value {
     unsigned next = batch;
-    auto side = [&](RankedTensorType type, ArrayRef<int64_t> batchAxes, ArrayRef<int64_t> contract) {
+    auto side = [&](RankedTensorType type, ArrayRef<int64_t> batchAxes,
+                    ArrayRef<int64_t> contract) {
       Coords c(type.getRank());
       for (auto [i, axis] : llvm::enumerate(batchAxes))
         c[axis] = at[i];
@@ -156,11 +158,13 @@ Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
     if (getConstantIntValue(perGroup) == 1) {
       auto known = getConstantIntValue(channels);
       channelBase = known ? scaleCoord(outChannel, *known)
-                          : Coord::any(arith::MulIOp::create(b, widen(coordValue(outChannel), true), splat(channels, numLanes)));
+                          : Coord::any(arith::MulIOp::create(b, widen(coordValue(outChannel), true),
+                                                             splat(channels, numLanes)));
     } else if (outChannel.isUniform()) {
       channelBase = Coord::uniform(mulIndex(divIndex(outChannel.base, perGroup), channels));
     } else {
-      Value group = arith::DivUIOp::create(b, coordValue(outChannel), widen(perGroup, numLanes > 1));
+      Value group =
+          arith::DivUIOp::create(b, coordValue(outChannel), widen(perGroup, numLanes > 1));
       Value start = arith::MulIOp::create(b, group, widen(channels, numLanes > 1));
       channelBase = numLanes > 1 ? Coord::any(start) : Coord::uniform(start);
     }
@@ -177,8 +181,10 @@ Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
       if (int64_t gap = o.getInputDilation()[i]; gap != 1) {
         Value v = coordValue(c);
         bool vector = isa<VectorType>(v.getType());
-        Value g = widen(index(gap), vector), zero = widen(index(0), vector), none = widen(index(-1), vector);
-        Value hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arith::RemSIOp::create(b, v, g), zero);
+        Value g = widen(index(gap), vector), zero = widen(index(0), vector),
+              none = widen(index(-1), vector);
+        Value hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          arith::RemSIOp::create(b, v, g), zero);
         Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, zero);
         Value q = arith::SelectOp::create(b, negative, none, arith::DivSIOp::create(b, v, g));
         q = arith::SelectOp::create(b, hit, q, none);
@@ -194,12 +200,17 @@ Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
     Value w = evalVector(o.getW(), wc);
     if (laneMask)
       mask = andMasks(mask, laneMask);
-    Value x = laneMask ? nested([&] { forget(); return evalVector(o.getX(), xc); }) : evalVector(o.getX(), xc);
+    Value x = laneMask ? nested([&] {
+      forget();
+      return evalVector(o.getX(), xc);
+    })
+                       : evalVector(o.getX(), xc);
     if (!x || !w)
       return {};
     Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(x.getType())));
     if (inside)
-      x = arith::SelectOp::create(b, isa<VectorType>(x.getType()) ? widen(inside, true) : inside, x, zero);
+      x = arith::SelectOp::create(b, isa<VectorType>(x.getType()) ? widen(inside, true) : inside, x,
+                                  zero);
     return multiplyAdd(*this, x, w, carried, xt.getElementType(), wt.getElementType(), re);
   });
 }

@@ -49,8 +49,8 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
             result = v;
             continue;
           }
-          Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position,
-                                             widen(index(i), vector));
+          Value here =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
           result = arith::SelectOp::create(b, here, v, result);
         }
         return result;
@@ -64,15 +64,15 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
       .Case([&](prim::ReverseOp o) {
         Coords source(at);
         for (int64_t axis : o.getAxes())
-          source[axis] = addCoord(scaleCoord(at[axis], -1),
-                                  subIndex(extent(o.getX(), axis), index(1)));
+          source[axis] =
+              addCoord(scaleCoord(at[axis], -1), subIndex(extent(o.getX(), axis), index(1)));
         return eval(o.getX(), source);
       })
       .Case([&](prim::SliceOp o) {
         Coords source;
         for (auto [c, start, step] : llvm::zip(at, o.getMixedStarts(), o.getSteps())) {
-          Value offset = isa<Value>(start) ? scalar(cast<Value>(start))
-                                           : index(*getConstantIntValue(start));
+          Value offset =
+              isa<Value>(start) ? scalar(cast<Value>(start)) : index(*getConstantIntValue(start));
           source.push_back(addCoord(scaleCoord(c, step), offset));
         }
         return eval(o.getX(), source);
@@ -124,7 +124,8 @@ Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
       result = v;
       continue;
     }
-    Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
+    Value here =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
     result = arith::SelectOp::create(b, here, v, result);
   }
   return result;
@@ -183,7 +184,9 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
         break;
       }
       auto d = getConstantIntValue(xExtents[i]);
-      bool whole = !linear.vector && (linear.step == 0 || (linear.step == 1 && d && *d % numLanes == 0 && alignedToLanes(linear.base)));
+      bool whole = !linear.vector &&
+                   (linear.step == 0 ||
+                    (linear.step == 1 && d && *d % numLanes == 0 && alignedToLanes(linear.base)));
       if (whole) {
         source[i] = {remIndex(linear.base, xExtents[i]), linear.step, {}};
         linear = Coord::uniform(divIndex(linear.base, xExtents[i]));
@@ -342,7 +345,8 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
     } else {
       bool vector = isa<VectorType>(ok.getType()) || isa<VectorType>(v.getType()) ||
                     isa<VectorType>(result.getType());
-      result = arith::SelectOp::create(b, widen(ok, vector), widen(v, vector), widen(result, vector));
+      result =
+          arith::SelectOp::create(b, widen(ok, vector), widen(v, vector), widen(result, vector));
     }
     begin = addIndex(begin, size);
   }
@@ -351,7 +355,8 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
 
 Coord Elemental::clampedIndex(Value element, Value extentValue) {
   auto vector = dyn_cast<VectorType>(element.getType());
-  Type type = vector ? Type(VectorType::get(vector.getShape(), b.getIndexType())) : b.getIndexType();
+  Type type =
+      vector ? Type(VectorType::get(vector.getShape(), b.getIndexType())) : b.getIndexType();
   Value i = arith::IndexCastOp::create(b, type, element);
   Value last = widen(subIndex(extentValue, index(1)), vector != nullptr);
   Value zero = widen(index(0), vector != nullptr);

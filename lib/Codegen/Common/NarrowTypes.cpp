@@ -22,10 +22,10 @@ namespace {
 
 struct Format {
   int exponentBits, mantissaBits, bias;
-  uint8_t nan;     ///< bits of NaN without sign; 0 if there is none
+  uint8_t nan;      ///< bits of NaN without sign; 0 if there is none
   uint8_t infinity; ///< bits of +inf, or 0
-  uint8_t largest; ///< bits of the largest finite value
-  bool fnuz;       ///< no negative zero; 0x80 is NaN
+  uint8_t largest;  ///< bits of the largest finite value
+  bool fnuz;        ///< no negative zero; 0x80 is NaN
 };
 
 Format formatOf(Type t) {
@@ -44,7 +44,8 @@ Format formatOf(Type t) {
 struct Shaped {
   ImplicitLocOpBuilder &b;
   VectorType vector;
-  Shaped(ImplicitLocOpBuilder &b, Value like) : b(b), vector(dyn_cast<VectorType>(like.getType())) {}
+  Shaped(ImplicitLocOpBuilder &b, Value like)
+      : b(b), vector(dyn_cast<VectorType>(like.getType())) {}
   Type of(Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; }
   Value constant(TypedAttr a) {
     if (vector)
@@ -62,7 +63,9 @@ struct Shaped {
 
 } // namespace
 
-bool tcc::codegen::isSubByte(Type t) { return t.isIntOrFloat() && !t.isInteger(1) && t.getIntOrFloatBitWidth() < 8; }
+bool tcc::codegen::isSubByte(Type t) {
+  return t.isIntOrFloat() && !t.isInteger(1) && t.getIntOrFloatBitWidth() < 8;
+}
 
 Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
   Shaped s(b, x);
@@ -79,7 +82,8 @@ Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool sa
   int shift = 23 - f.mantissaBits;
   Value odd = s.band(arith::ShRUIOp::create(b, magnitude, s.i32(shift)), 1);
   Value half = arith::AddIOp::create(b, odd, s.i32((1 << (shift - 1)) - 1));
-  Value rounded = arith::ShRUIOp::create(b, arith::AddIOp::create(b, magnitude, half), s.i32(shift));
+  Value rounded =
+      arith::ShRUIOp::create(b, arith::AddIOp::create(b, magnitude, half), s.i32(shift));
   Value normal = arith::SubIOp::create(b, rounded, s.i32((127 - f.bias) << f.mantissaBits));
   float magic = std::ldexp(1.0f, 23 - f.mantissaBits + 1 - f.bias);
   int32_t magicBits;
@@ -144,7 +148,7 @@ Value tcc::codegen::roundToStorage(ImplicitLocOpBuilder &b, Value x, Type t, boo
   Shaped s(b, x);
   if (t.isF16() || t.isBF16())
     return arith::ExtFOp::create(b, s.of(b.getF32Type()),
-                                Value(arith::TruncFOp::create(b, s.of(t), x)));
+                                 Value(arith::TruncFOp::create(b, s.of(t), x)));
   return unpackFloat8(b, packFloat8(b, x, t, saturate), t);
 }
 

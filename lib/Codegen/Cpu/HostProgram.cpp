@@ -19,7 +19,8 @@ using namespace tcc::codegen;
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 HostEmitter::HostEmitter(func::FuncOp source, ModuleOp module, const HostCallbacks &callbacks)
-    : source(source), module(module), callbacks(callbacks), b(source.getLoc(), source.getContext()) {
+    : source(source), module(module), callbacks(callbacks),
+      b(source.getLoc(), source.getContext()) {
   pointer = LLVM::LLVMPointerType::get(b.getContext());
   i64 = b.getI64Type();
 }
@@ -53,12 +54,14 @@ Value HostEmitter::toI64(Value v) {
 }
 
 Value HostEmitter::loadWord(Value base, int64_t slot, Type type) {
-  Value at = LLVM::GEPOp::create(b, pointer, i64, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(slot)});
+  Value at = LLVM::GEPOp::create(b, pointer, i64, base,
+                                 ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(slot)});
   return LLVM::LoadOp::create(b, type, at, 8);
 }
 
 Value HostEmitter::offsetPointer(Value base, int64_t bytes) {
-  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{constant(bytes)});
+  return LLVM::GEPOp::create(b, pointer, b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{constant(bytes)});
 }
 
 /// `count` words on the stack, allocated once a call.
@@ -70,7 +73,8 @@ Value HostEmitter::stackWords(size_t count) {
 
 void HostEmitter::storeWords(Value base, ArrayRef<Value> words) {
   for (auto [i, word] : llvm::enumerate(words)) {
-    Value at = LLVM::GEPOp::create(b, pointer, i64, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value at =
+        LLVM::GEPOp::create(b, pointer, i64, base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(b, word, at, 8);
   }
 }
@@ -144,7 +148,8 @@ Value HostEmitter::pointerOf(Value tensor) {
   if (auto weight = dyn_cast_or_null<prim::WeightOp>(op))
     return pointers[tensor] = offsetPointer(weights, callbacks.weightOffset(weight.getName()));
   if (auto constantOp = dyn_cast_or_null<prim::ConstantOp>(op))
-    return pointers[tensor] = offsetPointer(weights, callbacks.constantOffset(constantOp.getElements()));
+    return pointers[tensor] =
+               offsetPointer(weights, callbacks.constantOffset(constantOp.getElements()));
   llvm_unreachable("a tensor has no place: fusion left it without a kernel");
 }
 
@@ -218,7 +223,9 @@ Value HostEmitter::outputStorage(int64_t output, Value tensor) {
 void HostEmitter::emitExtract(prim::ExtractOp op) {
   Type e = tensorType(op.getX()).getElementType(), target = op.getType();
   Type stored = e.isInteger(1) ? b.getI8Type()
-                : isa<IntegerType>(e) ? Type(b.getIntegerType(std::max(8u, e.getIntOrFloatBitWidth()))) : e;
+                : isa<IntegerType>(e)
+                    ? Type(b.getIntegerType(std::max(8u, e.getIntOrFloatBitWidth())))
+                    : e;
   Value at = offsetPointer(pointerOf(op.getX()), op.getPosition() * elementBytes(e));
   Value v = LLVM::LoadOp::create(b, stored, at, elementBytes(e));
   if (target.isIndex()) {
@@ -245,8 +252,8 @@ void HostEmitter::emitAssert(prim::AssertOp op) {
   {
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
     auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
-    LLVM::GlobalOp::create(top, op.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Private, name,
-                           b.getStringAttr(text));
+    LLVM::GlobalOp::create(top, op.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Private,
+                           name, b.getStringAttr(text));
   }
   Value message = LLVM::AddressOfOp::create(b, pointer, name);
   constexpr int32_t kRuntimeCheckFailed = 8;
@@ -302,7 +309,8 @@ LogicalResult HostEmitter::emitIf(prim::IfOp op) {
     if (failed(emitBlock(region->front())))
       return failure();
     SmallVector<Value> words;
-    for (auto [v, t] : llvm::zip(region->front().getTerminator()->getOperands(), op.getResultTypes()))
+    for (auto [v, t] :
+         llvm::zip(region->front().getTerminator()->getOperands(), op.getResultTypes()))
       leaveRegion(v, t, words);
     freeOwned(region->front());
     scf::YieldOp::create(b, words);
@@ -406,26 +414,42 @@ LogicalResult HostEmitter::emitBlock(Block &block) {
     ops.push_back(&op);
   for (Operation *op : ops) {
     b.setLoc(op->getLoc());
-    LogicalResult done = llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case([&](kernel::LaunchOp o) { emitLaunch(o); return success(); })
-        .Case<prim::WeightOp, prim::ConstantOp>([](auto) { return success(); })
-        .Case([&](prim::DimOp o) { scalars[o] = extent(o.getX(), o.getAxis()); return success(); })
-        .Case([&](prim::ReshapeOp o) { pointers[o] = pointerOf(o.getX()); return success(); })
-        .Case([&](prim::ExtractOp o) { emitExtract(o); return success(); })
-        .Case([&](prim::AssertOp o) { emitAssert(o); return success(); })
-        .Case([&](prim::IfOp o) { return emitIf(o); })
-        .Case([&](prim::WhileOp o) { return emitWhile(o); })
-        .Default([&](Operation *o) -> LogicalResult {
-          if (isa<prim::PrimDialect>(o->getDialect()))
-            return o->emitError("'") << o->getName() << "' was left without a kernel";
-          IRMapping map;
-          for (Value operand : o->getOperands())
-            map.map(operand, scalarOf(operand));
-          Operation *copy = b.clone(*o, map);
-          for (auto [from, to] : llvm::zip(o->getResults(), copy->getResults()))
-            scalars[from] = to;
-          return success();
-        });
+    LogicalResult done =
+        llvm::TypeSwitch<Operation *, LogicalResult>(op)
+            .Case([&](kernel::LaunchOp o) {
+              emitLaunch(o);
+              return success();
+            })
+            .Case<prim::WeightOp, prim::ConstantOp>([](auto) { return success(); })
+            .Case([&](prim::DimOp o) {
+              scalars[o] = extent(o.getX(), o.getAxis());
+              return success();
+            })
+            .Case([&](prim::ReshapeOp o) {
+              pointers[o] = pointerOf(o.getX());
+              return success();
+            })
+            .Case([&](prim::ExtractOp o) {
+              emitExtract(o);
+              return success();
+            })
+            .Case([&](prim::AssertOp o) {
+              emitAssert(o);
+              return success();
+            })
+            .Case([&](prim::IfOp o) { return emitIf(o); })
+            .Case([&](prim::WhileOp o) { return emitWhile(o); })
+            .Default([&](Operation *o) -> LogicalResult {
+              if (isa<prim::PrimDialect>(o->getDialect()))
+                return o->emitError("'") << o->getName() << "' was left without a kernel";
+              IRMapping map;
+              for (Value operand : o->getOperands())
+                map.map(operand, scalarOf(operand));
+              Operation *copy = b.clone(*o, map);
+              for (auto [from, to] : llvm::zip(o->getResults(), copy->getResults()))
+                scalars[from] = to;
+              return success();
+            });
     if (failed(done))
       return failure();
     for (Value v : op->getResults())

@@ -51,7 +51,8 @@ private:
 } // namespace
 
 KernelFrame::KernelFrame(kernel::LaunchOp launch, func::FuncOp function, const CpuTarget &cpu)
-    : launch(launch), function(function), cpu(cpu), b(launch.getLoc(), launch.getContext()), e(b, 1) {
+    : launch(launch), function(function), cpu(cpu), b(launch.getLoc(), launch.getContext()),
+      e(b, 1) {
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   begin = entry->getArgument(1);

@@ -19,10 +19,12 @@ struct KernelFrame {
   const CpuTarget &cpu;
   mlir::ImplicitLocOpBuilder b;
   Elemental e;
-  mlir::Value begin, end;              ///< the tasks to do
-  llvm::SmallVector<Memory> results;   ///< where each launch result goes
+  mlir::Value begin, end;            ///< the tasks to do
+  llvm::SmallVector<Memory> results; ///< where each launch result goes
 
-  kernel::YieldOp yield() { return mlir::cast<kernel::YieldOp>(launch.getBody().front().getTerminator()); }
+  kernel::YieldOp yield() {
+    return mlir::cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  }
   /// for (i = low; i < high; i += step) body(i), in a scope of its own.
   void loop(mlir::Value low, mlir::Value high, int64_t step,
             llvm::function_ref<void(mlir::Value)> body);

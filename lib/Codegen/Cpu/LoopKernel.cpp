@@ -30,7 +30,8 @@ bool tcc::codegen::emitLoopKernel(KernelFrame &f) {
   Value inner = out.extents.back();
   auto type = cast<RankedTensorType>(f.launch.getResultTypes()[0]);
   unsigned lanes = lanesFor(f.cpu, f.launch, type.getShape().back());
-  Value chunks = f.e.divIndex(f.e.addIndex(inner, f.e.index(kLoopChunk - 1)), f.e.index(kLoopChunk));
+  Value chunks =
+      f.e.divIndex(f.e.addIndex(inner, f.e.index(kLoopChunk - 1)), f.e.index(kLoopChunk));
   f.loop(f.begin, f.end, 1, [&](Value task) {
     Value chunk = f.e.remIndex(task, chunks);
     Coords at;

@@ -24,8 +24,7 @@ namespace {
 
 class RowEmitter {
 public:
-  RowEmitter(KernelFrame &f)
-      : f(f), rows(f.launch->getAttrOfType<IntegerAttr>("rows").getInt()) {}
+  RowEmitter(KernelFrame &f) : f(f), rows(f.launch->getAttrOfType<IntegerAttr>("rows").getInt()) {}
   bool run();
 
 private:
@@ -48,7 +47,7 @@ private:
   SmallVector<Value> rowIndex; ///< of the current task
   Value fullValue;             ///< the operand of the first reduction: has the space's shape
   llvm::MapVector<Value, Memory> cache; ///< one row of an expensive value
-  DenseSet<Value> cached;      ///< those already computed in this row
+  DenseSet<Value> cached;               ///< those already computed in this row
 };
 
 } // namespace
@@ -131,10 +130,9 @@ SmallVector<Coord> RowEmitter::pointCoords(ValueRange inner, Value last) {
 
 /// One loop nest over the row's points carrying accumulators: vectors first, each
 /// folded to a scalar, then the remaining points.
-void RowEmitter::pointLoop(
-    SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
-    function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
-    SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces) {
+void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
+                           function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
+                           SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces) {
   ImplicitLocOpBuilder &b = f.b;
   auto inner = ArrayRef(extents).drop_front(rows);
   int64_t lastStatic = tensorType(fullValue).getShape().back();
@@ -216,20 +214,23 @@ void RowEmitter::emitStage(const Stage &stage) {
     if (llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); }))
       fresh.push_back(value);
   }
-  pointLoop(init, neutrals, [&](ArrayRef<Coord> at, ValueRange carried) {
-    for (Value value : fresh)
-      if (Value v = f.e.eval(value, at))
-        f.e.store(cache[value], at.drop_front(rows), v);
-    SmallVector<Value> next;
-    for (auto [i, acc] : llvm::enumerate(carried)) {
-      prim::ReduceOp r = stage[i];
-      Value v = f.e.evalVector(r.getX(), at);
-      f.failed |= !v;
-      next.push_back(v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), acc, v)
-                       : acc);
-    }
-    return next;
-  }, totals, stage);
+  pointLoop(
+      init, neutrals,
+      [&](ArrayRef<Coord> at, ValueRange carried) {
+        for (Value value : fresh)
+          if (Value v = f.e.eval(value, at))
+            f.e.store(cache[value], at.drop_front(rows), v);
+        SmallVector<Value> next;
+        for (auto [i, acc] : llvm::enumerate(carried)) {
+          prim::ReduceOp r = stage[i];
+          Value v = f.e.evalVector(r.getX(), at);
+          f.failed |= !v;
+          next.push_back(
+              v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), acc, v) : acc);
+        }
+        return next;
+      },
+      totals, stage);
   for (auto [i, total] : llvm::enumerate(totals)) {
     prim::ReduceOp r = stage[i];
     f.e.bindProvider(r.getResult(), [total](ArrayRef<Coord>) { return total; });

@@ -152,9 +152,8 @@ void TaskEmitter::emit(Index task) {
     });
   });
   Index step = k.constant(schedule.kBlock);
-  k.loop(k.constant(0), spec.k, step, [&](Index begin) {
-    emitBlock({begin, k.min(step, k.sub(spec.k, begin))});
-  });
+  k.loop(k.constant(0), spec.k, step,
+         [&](Index begin) { emitBlock({begin, k.min(step, k.sub(spec.k, begin))}); });
   forTiles([&](const TileRows &rows, Index tile) {
     forPanels([&](Index panel, bool full) { finishRolled(rows, panel, full, sums(tile, panel)); });
   });
@@ -209,10 +208,7 @@ void TaskEmitter::forRemainder(TileFn body) {
       return body({1, first, Index()}, tiling.largeTiles);
     k.ifThenElse(
         k.compare(arith::CmpIPredicate::sgt, rest, k.constant(rows / 2)),
-        [&] {
-          body({rows, first, rest}, tiling.largeTiles);
-        },
-        [&] { choose(rows / 2); });
+        [&] { body({rows, first, rest}, tiling.largeTiles); }, [&] { choose(rows / 2); });
   };
   choose(std::max(1u, tiling.rows - 1));
 }

@@ -39,9 +39,9 @@ using Coords = llvm::SmallVector<Coord, 6>;
 
 /// A dense row-major tensor in memory.
 struct Memory {
-  mlir::Value pointer;                      ///< !llvm.ptr
-  llvm::SmallVector<mlir::Value> extents;   ///< index
-  mlir::Type elementType;                   ///< prim element type
+  mlir::Value pointer;                    ///< !llvm.ptr
+  llvm::SmallVector<mlir::Value> extents; ///< index
+  mlir::Type elementType;                 ///< prim element type
 };
 
 /// In registers, 16-bit and narrower floats are f32 and unsigned integers
@@ -57,12 +57,17 @@ public:
   Elemental(mlir::ImplicitLocOpBuilder &b, unsigned lanes) : b(b), numLanes(lanes) {}
 
   unsigned lanes() const { return numLanes; }
-  void setLanes(unsigned lanes) { numLanes = lanes; forget(); }
+  void setLanes(unsigned lanes) {
+    numLanes = lanes;
+    forget();
+  }
 
   /// `value` (a region argument) lies in memory / is a host scalar.
   void bindMemory(mlir::Value value, Memory memory) { memories[value] = std::move(memory); }
   void bindScalar(mlir::Value value, mlir::Value scalar) { scalars[value] = scalar; }
-  void bindProvider(mlir::Value value, Provider provider) { providers[value] = std::move(provider); }
+  void bindProvider(mlir::Value value, Provider provider) {
+    providers[value] = std::move(provider);
+  }
   void unbindProvider(mlir::Value value) { providers.erase(value); }
   const Memory *memoryOf(mlir::Value value) const;
   /// `index` is a multiple of the number of lanes.
@@ -92,7 +97,10 @@ public:
       Elemental &e;
       decltype(saved) &s;
       mlir::Value m;
-      ~Restore() { e.memo = std::move(s); e.mask = m; }
+      ~Restore() {
+        e.memo = std::move(s);
+        e.mask = m;
+      }
     } restore{*this, saved, savedMask};
     return fn();
   }
@@ -160,8 +168,8 @@ private:
 mlir::Value emitElementwise(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op,
                             mlir::ValueRange operands);
 /// `kind` applied to two values of compute type, and its neutral element.
-mlir::Value emitCombine(mlir::ImplicitLocOpBuilder &b, prim::ReduceKind kind, mlir::Type elementType,
-                        mlir::Value x, mlir::Value y);
+mlir::Value emitCombine(mlir::ImplicitLocOpBuilder &b, prim::ReduceKind kind,
+                        mlir::Type elementType, mlir::Value x, mlir::Value y);
 mlir::TypedAttr neutralElement(prim::ReduceKind kind, mlir::Type elementType);
 mlir::Value emitCast(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type from, mlir::Type to,
                      bool saturate);
