@@ -22,18 +22,11 @@ class Tcc:
         compile_model(case.model, path, "--cpu", "native", *flags)
         self.prepared_in = time.perf_counter() - start
         self.model = Compiled(path, threads)
-        self.once = self.model.prepare([array for _, array in case.inputs])
-
-    def run(self):
-        from compiled import release
-        release(self.once())
+        self.arrays = [array for _, array in case.inputs]
+        self.run = self.model.prepare(self.arrays)
 
     def outputs(self):
-        from compiled import release, to_array
-        raw = self.once()
-        arrays = [to_array(output.contents.tensor) for output in raw]
-        release(raw)
-        return arrays
+        return self.model(*self.arrays)
 
 
 class OnnxRuntime:

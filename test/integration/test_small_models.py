@@ -16,11 +16,11 @@ class SmallModels(ToolTest):
     def check(self, name, suffix, *flags, threads=2):
         inputs, outputs, _ = read_data_set(SOURCE / "samples" / name / "data")
         with Compiled.build(SOURCE / "samples" / name / f"{name}.{suffix}", *flags, threads=threads) as compiled:
-            (result,) = compiled.run([array for _, array in inputs])
+            (result,) = compiled(*[array for _, array in inputs])
             self.assertIsNone(disagreement(result, outputs[0][1]))
             # A row's result is the same in a batch of any size.
             for rows in (1, 3):
-                (part,) = compiled.run([inputs[0][1][:rows]])
+                (part,) = compiled(inputs[0][1][:rows])
                 self.assertIsNone(disagreement(part, outputs[0][1][:rows]))
 
     def test_every_sample(self):
@@ -41,14 +41,14 @@ class SmallModels(ToolTest):
         model = SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx"
         inputs, outputs, _ = read_data_set(SOURCE / "samples/conv-bn-silu/data")
         with Compiled.build(model, "--shape", "x=4x3x8x8") as compiled:
-            (result,) = compiled.run([inputs[0][1]])
+            (result,) = compiled(inputs[0][1])
             self.assertIsNone(disagreement(result, outputs[0][1]))
-            self.assertEqual([compiled.inputs[0].shape[axis] for axis in range(4)], [4, 3, 8, 8])
+            self.assertEqual(compiled.inputs[0].shape, (4, 3, 8, 8))
 
     def test_many_rows(self):
         x = np.random.default_rng(0).normal(size=(1000, 8)).astype(np.float32)
         with Compiled.build(SOURCE / "samples/sincos/sincos.onnx") as compiled:
-            (y,) = compiled.run([x])
+            (y,) = compiled(x)
         np.testing.assert_allclose(y, np.sin(np.cos(x.astype(np.float64))), rtol=0, atol=2.5e-7)
 
     def test_needs_only_the_c_library(self):

@@ -46,7 +46,7 @@ def check_folder(test, folder, model="model.onnx", flags=()):
         test.assertTrue(data_sets, f"{folder} has no data set")
         for data in data_sets:
             inputs, outputs, exact = read_data_set(data)
-            results = compiled.run([array for _, array in inputs])
+            results = compiled(*[array for _, array in inputs])
             test.assertEqual(len(results), len(outputs))
             for (name, stored), actual, yardstick in zip(outputs, results, exact):
                 test.assertIsNone(wrong := disagreement(actual, stored, yardstick),
