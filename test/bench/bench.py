@@ -1,6 +1,7 @@
 """scripts/bench: tcc beside its peers, in turns in one process.
 
     scripts/bench cpu [--models resnet50,bert-base] [--peers ort,openvino]
+    scripts/bench compile [--models resnet50]      seconds and memory a compile takes
 
 Each round gives every contestant, in turn, a pause, one run that does not
 count and then its timed runs; the figure is the median over all rounds. In
@@ -154,8 +155,8 @@ def environment(threads):
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["cpu"])
-    parser.add_argument("--models", default=",".join(MODELS), help="comma-separated folders of the model cache")
+    parser.add_argument("what", choices=["cpu", "compile"])
+    parser.add_argument("--models", help="comma-separated folders of the model cache")
     parser.add_argument("--peers", default="ort,openvino", help="of ort,openvino,eager,compile,max-autotune; or none")
     parser.add_argument("--without-tcc", action="store_true", help="peers alone")
     parser.add_argument("--threads", type=int, default=2)
@@ -167,14 +168,29 @@ def parse(argv):
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
-    options.models = options.models.split(",")
+    defaults = MODELS if options.what == "cpu" else compile_cost.MODELS
+    options.models = options.models.split(",") if options.models else defaults
     peers = [] if options.peers == "none" else options.peers.split(",")
     options.contestants = ([] if options.without_tcc else ["tcc"]) + peers
     return options
 
 
+def bench_compile(options):
+    rows = []
+    for name in options.models:
+        if not (options.cache / name).exists():
+            make(name)
+        rows.append(compile_cost.measure(name, options.cache / name, options.flags.split()))
+        report.show_compile(rows[-1], first=len(rows) == 1)
+    if options.write:
+        report.write(SOURCE / "docs" / "performance.md", [], rows, machine(), versions(), options)
+    return 0
+
+
 def main():
     options = parse(sys.argv[1:])
+    if options.what == "compile":
+        return bench_compile(options)
     if options.one:
         print(json.dumps(bench_model(options.models[0], options)))
         return 0
@@ -184,11 +200,12 @@ def main():
     report.head(options.contestants)
     rows = list(one_row_at_a_time(options))
     if options.write:
-        report.write(SOURCE / "docs" / "performance.md", rows, machine(), versions(), options)
+        report.write(SOURCE / "docs" / "performance.md", rows, [], machine(), versions(), options)
     return 1 if any("tcc" in row["failed"] for row in rows) else 0
 
 
-import report  # noqa: E402  (beside this file)
+import compile_cost  # noqa: E402  (beside this file)
+import report  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,6 +1,6 @@
 """How scripts/bench shows its rows: on the terminal, and in docs/performance.md.
 
-The page keeps its data in JSON lines beside it (docs/performance.json), so that
+The page keeps its data beside it (docs/performance.json), so that
 a run over some models replaces their rows and leaves the others with the date
 they were measured on.
 """
@@ -43,10 +43,8 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
-def merge(path, rows):
-    stored = {}
-    if path.exists():
-        stored = {row["model"]: row for row in json.loads(path.read_text())["rows"]}
+def merge(old, rows):
+    stored = {row["model"]: row for row in old}
     for row in rows:
         kept = stored.get(row["model"])
         if kept and kept["date"] == row["date"]:
@@ -69,16 +67,37 @@ def table(rows):
     return lines
 
 
-def write(page, rows, machine, versions, options):
+COMPILE = {"cold_s": "cold, s", "warm_s": "warm cache, s", "peak_mb": "peak memory, MB", "model_mb": "model file, MB",
+           "so_mb": "result, MB", "open_ms": "opening, ms"}
+
+
+def show_compile(row, first):
+    if first:
+        print(f"{'model':20}" + "".join(f"{title:>18}" for title in COMPILE.values()))
+    print(f"{row['model']:20}" + "".join(f"{row[key]:18.2f}" for key in COMPILE), flush=True)
+
+
+def compile_table(rows):
+    return ["| model | " + " | ".join(COMPILE.values()) + " |", "|---|" + "---:|" * len(COMPILE),
+            *[f"| {row['model']} | " + " | ".join(f"{row[key]:.2f}" for key in COMPILE) + " |" for row in rows]]
+
+
+def write(page, rows, compile_rows, machine, versions, options):
     data = page.with_suffix(".json")
-    rows = merge(data, rows)
-    data.write_text(json.dumps({"machine": machine, "versions": versions, "rows": rows}, indent=1) + "\n")
+    stored = json.loads(data.read_text()) if data.exists() else {}
+    rows = merge(stored.get("rows", []), rows)
+    compiles = {row["model"]: row for row in stored.get("compile", []) + compile_rows}
+    data.write_text(json.dumps({"machine": machine, "versions": versions, "rows": rows,
+                                "compile": list(compiles.values())}, indent=1) + "\n")
     ratios = [ratio for row in rows if (ratio := against(row, "ort"))]
     lines = ["# Performance on the CPU", "",
-             "Written by `scripts/bench cpu --write`; do not edit. Milliseconds a run, medians, lower is better:",
-             f"float32, {options.threads} threads, all engines in turns in one process, outputs checked.", "",
-             f"- Machine: {machine}", "- Versions: " + ", ".join(f"{name} {value}" for name, value in versions.items()),
-             "", *table(rows), ""]
+             "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
+             f"- Machine: {machine}", "- Versions: " + ", ".join(f"{name} {value}" for name, value in versions.items())]
+    if rows:
+        lines += ["", "## Running", "", "Milliseconds a run, medians, lower is better: float32, "
+                  f"{options.threads} threads, all engines in turns in one process, outputs checked.", "", *table(rows)]
     if ratios:
-        lines += [f"Geometric mean of ONNX Runtime ÷ tcc over {len(ratios)} models: {geometric_mean(ratios):.2f}.", ""]
-    page.write_text("\n".join(lines))
+        lines += ["", f"Geometric mean of ONNX Runtime ÷ tcc over {len(ratios)} models: {geometric_mean(ratios):.2f}."]
+    if compiles:
+        lines += ["", "## Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles.values())]
+    page.write_text("\n".join(lines) + "\n")

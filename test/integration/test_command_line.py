@@ -1,0 +1,134 @@
+"""The command line of tcc: its options, exit codes, what it prints where, and the files it writes."""
+import re
+import unittest
+
+import numpy as np
+
+from compiled import Compiled
+from testfolder import read_data_set
+from toolrun import SOURCE, ToolTest
+
+SINCOS = SOURCE / "samples/sincos/sincos.onnx"
+CONV = SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx"
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+PHASES = ("import", "decompose", "simplify", "layout", "fuse", "plan")
+
+
+class CommandLine(ToolTest):
+    def check_runs(self, path, sample="conv-bn-silu"):
+        inputs, outputs, _ = read_data_set(SOURCE / "samples" / sample / "data")
+        with Compiled(path) as model:
+            np.testing.assert_allclose(model(inputs[0][1])[0], outputs[0][1], rtol=1e-4, atol=1e-5)
+
+    def test_help(self):
+        result = self.tcc("--help")
+        self.assertEqual(result.code, 0)
+        for option in ("-o", "--mode", "--backend", "--dynamic", "--fullgraph", "--disable", "--options", "--cpu",
+                       "--target", "--shape", "--dim", "--emit", "--dump-ir", "--stop-after", "--start-from",
+                       "--timing", "--print-plan", "--depfile", "--jobs", "--logs", "--reproducer", "--verify",
+                       "--cache", "--list-mode-options", "--list-options", "--list-backends"):
+            self.assertIn(option, result.out)
+
+    def test_version(self):
+        self.assertRegex(self.tcc("--version").out, r"\d+\.\d+\.\d+")
+
+    def test_lists(self):
+        self.assertIn("max_autotune", self.tcc("--list-mode-options").out)
+        self.assertIn("epilogue_fusion", self.tcc("--list-options").out)
+        self.assertEqual(self.tcc("--list-backends").code, 0)
+
+    def test_wrong_use(self):
+        for arguments in ((), ("--frobnicate",), (SINCOS, "--mode", "fast"), (SINCOS, "--emit", "pdf"),
+                          (SINCOS, "--cpu", "z80"), (SINCOS, "--target", "pdp11-unknown"), (SINCOS, "--jobs", "-1"),
+                          (SINCOS, "--shape", "x"), (SINCOS, "--shape", "nothing=1x2"), (SINCOS, "--shape", "x=1x2x3"),
+                          (SINCOS, "--dim", "batch=9..2"), (SINCOS, "--stop-after", "lunch"),
+                          (SINCOS, "--options", "no_such_option=1"), (SINCOS, "--options", "max_autotune=perhaps")):
+            with self.subTest(arguments):
+                result = self.tcc(*arguments, "-o", "model.so")
+                self.assertEqual(result.code, 2, result.text)
+                self.assertEqual(len(re.findall(r"\berror:", result.text)), 1, result.text)
+                self.assertEqual(self.left_behind(), [])
+
+    def test_one_summary_line(self):
+        result = self.compiles(SINCOS, "-o", "model.so")
+        self.assertEqual(result.out, "")
+        self.assertEqual(len(result.text.splitlines()), 1, result.text)
+        self.assertIn("model.so", result.text)
+
+    def test_modes(self):
+        for mode in MODES:
+            with self.subTest(mode):
+                self.compiles(CONV, "--mode", mode, "-o", "model.so")
+                self.check_runs(self.work / "model.so")
+
+    def test_option_without_effect_says_so_once(self):
+        result = self.compiles(CONV, "--options", "triton.cudagraphs=true", "-o", "model.so")
+        self.assertEqual(len(re.findall("cudagraphs", result.text)), 1, result.text)
+
+    def test_emit(self):
+        starts = {"so": b"\x7fELF", "obj": b"\x7fELF"}
+        for kind in ("so", "obj", "llvm", "asm", "mlir"):
+            with self.subTest(kind):
+                self.compiles(CONV, "--emit", kind, "-o", "out")
+                data = (self.work / "out").read_bytes()
+                self.assertTrue(data.startswith(starts.get(kind, b"")) and len(data) > 100)
+                if kind == "llvm":
+                    self.assertIn(b"define ", data)
+                if kind == "asm":
+                    self.assertIn(b".text", data)
+                if kind == "mlir":
+                    self.assertIn(b"func.func @main", data)
+
+    def test_dump_ir(self):
+        self.compiles(CONV, "-o", "model.so", "--dump-ir", "all")
+        self.assertGreaterEqual(len(list((self.work / "all").glob("*.mlir"))), len(PHASES))
+        self.compiles(CONV, "-o", "model.so", "--dump-ir", "some=import,fuse")
+        self.assertEqual(len(list((self.work / "some").glob("*.mlir"))), 2)
+
+    def test_stop_and_resume(self):
+        for phase, after in zip(PHASES, PHASES[1:]):
+            with self.subTest(phase):
+                self.compiles(CONV, "--stop-after", phase, "-o", "half.mlir")
+                self.compiles("half.mlir", "--start-from", after, "-o", "model.so")
+                self.check_runs(self.work / "model.so")
+
+    def test_timing(self):
+        result = self.compiles(CONV, "-o", "model.so", "--timing")
+        for phase in PHASES:
+            self.assertIn(phase, result.out + result.text)
+
+    def test_print_plan(self):
+        result = self.compiles(CONV, "-o", "model.so", "--print-plan")
+        for word in ("arena", "peak", "FLOP"):
+            self.assertIn(word.lower(), (result.out + result.text).lower())
+
+    def test_depfile(self):
+        self.compiles(CONV, "-o", "model.so", "--depfile", "model.d")
+        target, _, sources = (self.work / "model.d").read_text().partition(":")
+        self.assertEqual(target.strip(), "model.so")
+        self.assertIn("conv-bn-silu.onnx", sources)
+
+    def test_verify(self):
+        self.compiles(CONV, "-o", "model.so", "--verify")
+
+    def test_default_output(self):
+        (self.work / "net.onnx").write_bytes(SINCOS.read_bytes())
+        self.compiles("net.onnx")
+        self.assertTrue((self.work / "net.so").exists())
+
+    def test_leaves_only_its_output(self):
+        self.compiles(SINCOS, "-o", "model.so")
+        names = [name for name in self.left_behind() if not name.endswith(".json")]  # the manifest lies beside
+        self.assertEqual(names, ["work/model.so"])
+
+    def test_dim_range_is_a_guard(self):
+        self.compiles(SINCOS, "--dim", "batch=1..4", "-o", "model.so")
+        with Compiled(self.work / "model.so") as model:
+            model(np.zeros((4, 8), np.float32))
+            with self.assertRaises(Exception) as caught:
+                model(np.zeros((5, 8), np.float32))
+            self.assertIn("x", str(caught.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
