@@ -1,12 +1,13 @@
 //===- Schedule.cpp - Tile sizes of contractions --------------------------===//
 //
-// Register tiles come from a table by register file. The cut into tasks is searched
-// with a small time model: multiply-adds, bytes that come from beyond L2, and the
-// idle time of 2 to 16 threads at the end, for which the number of tasks matters
-// more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
+// Panel widths and register tiles come from Target/WeightPanels.h, where layout sees
+// them too. The cut into tasks is searched with a small time model: multiply-adds, bytes that come
+// from beyond L2, and the idle time of 2 to 16 threads at the end, for which the number of tasks
+// matters more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
+#include "tcc/Target/WeightPanels.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -15,49 +16,12 @@
 namespace tcc::codegen {
 namespace {
 
-/// Register tiles by register file: rows for 1, 2, 3, 4 vectors a row. They fit with
-/// the vectors of B and a broadcast, and have no more rows than L1 has ways (8): a
-/// row stride of 4096 bytes puts all rows into one set (14x2 then loses 25 %).
-struct TileRow {
-  unsigned vectorBits, registers;
-  unsigned rows[4];
-};
-constexpr TileRow tileRows[] = {
-    {512, 32, {12, 8, 8, 6}},
-    {256, 16, {6, 6, 4, 2}},
-    {128, 32, {8, 8, 7, 5}},
-    {128, 16, {6, 4, 3, 2}},
-};
-
-/// Speed of a tile with 1, 2, 3, 4 vectors a row, relative to the best.
-constexpr double vectorsSpeed[] = {0.95, 0.98, 1.0, 1.0};
-
 /// Assumed for extents that are unknown at compile time.
 constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512;
 /// Bytes of stack that a kernel may use for packed panels, and for partial sums.
 constexpr int64_t scratchLimit = 64 << 10;
 /// k is cut where panels are packed into scratch.
 constexpr int64_t packedBlock = 256;
-
-const TileRow &tileRow(const CpuTarget &cpu) {
-  for (const TileRow &row : tileRows)
-    if (row.vectorBits == cpu.vectorBits && row.registers <= cpu.vectorRegisters)
-      return row;
-  return tileRows[3];
-}
-
-/// Widest tile that still holds enough rows to pay for its loads.
-unsigned mostVectors(const CpuTarget &cpu) {
-  const TileRow &row = tileRow(cpu);
-  return row.rows[3] >= 5 ? 4 : 3;
-}
-
-double panelTime(double columns, unsigned vectors, unsigned lanes) {
-  // The last panel computes whole vectors, its last one at half width if that holds it.
-  double needed = std::ceil(2 * columns / lanes) / 2;
-  unsigned used = std::max(1u, std::min(vectors, unsigned(std::ceil(needed))));
-  return std::max(needed, 0.5) / vectorsSpeed[used - 1];
-}
 
 /// One candidate cut into tasks.
 struct Cut {
@@ -104,32 +68,11 @@ Cut bestCut(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
 
 } // namespace
 
-unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
-  unsigned lanes = cpu.lanes(accBits);
-  if (n <= 0)
-    n = typicalN;
-  unsigned best = 1;
-  double bestTime = HUGE_VAL;
-  for (unsigned vectors : {3u, 4u, 2u, 1u}) {
-    if (vectors > mostVectors(cpu) || (vectors > 1 && n <= (vectors - 1) * lanes))
-      continue;
-    int64_t width = int64_t(vectors) * lanes;
-    double time = double(n / width) * panelTime(width, vectors, lanes);
-    if (n % width)
-      time += panelTime(n % width, vectors, lanes);
-    if (time < bestTime - 1e-9) {
-      best = vectors;
-      bestTime = time;
-    }
-  }
-  return best * lanes;
-}
-
 ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
   ContractionSchedule schedule;
   schedule.lanes = cpu.lanes(shape.accBits);
   schedule.vectors = choosePanelWidth(cpu, shape.n, shape.accBits) / schedule.lanes;
-  schedule.rows = tileRow(cpu).rows[schedule.vectors - 1];
+  schedule.rows = registerTileRows(cpu, schedule.vectors);
   // With vectors of two sizes in a tile LLVM's allocator spills once k is unrolled.
   int64_t lastLanes = shape.n > 0 ? shape.n % schedule.lanes : 0;
   bool mixedSizes = shape.n > schedule.lanes && lastLanes && 2 * lastLanes <= schedule.lanes;

@@ -146,14 +146,6 @@ TEST_CASE("every choice of a schedule is correct") {
     }
 }
 
-TEST_CASE("panel widths waste little") {
-  CpuTarget cpu = target("v4");
-  CHECK(codegen::choosePanelWidth(cpu, 768) == 48);
-  CHECK(codegen::choosePanelWidth(cpu, 64) == 64);
-  CHECK(codegen::choosePanelWidth(cpu, 10) == 16);
-  CHECK(codegen::choosePanelWidth(target("v3"), 64) % 8 == 0);
-}
-
 TEST_CASE("accumulators stay in registers") {
   const int64_t shapes[][3] = {{128, 768, 768}, {784, 128, 512}, {784, 40, 120},
                                {3136, 24, 64},  {49, 112, 480},  {1, 1000, 2048}};

@@ -1,6 +1,7 @@
 #include "GemmKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Target/WeightPanels.h"
 
 using namespace mlir;
 using namespace tcc::codegen;
@@ -121,13 +122,19 @@ OwningOpRef<ModuleOp> gemmModule(MLIRContext &context, const CpuTarget &cpu, con
 std::vector<float> layOutB(const std::vector<float> &b, const GemmCase &shape, int64_t panelWidth) {
   if (shape.layout == PanelLayout::RowMajor)
     return b;
-  bool packed = shape.layout == PanelLayout::Packed;
-  int64_t panels = (shape.n + panelWidth - 1) / panelWidth;
-  std::vector<float> out(packed ? panels * panelWidth * shape.k : shape.n * shape.k);
-  for (int64_t k = 0; k < shape.k; ++k)
-    for (int64_t n = 0; n < shape.n; ++n)
-      out[packed ? (n / panelWidth * shape.k + k) * panelWidth + n % panelWidth : n * shape.k + k] =
-          b[k * shape.n + n];
+  std::vector<float> out(shape.n * shape.k);
+  if (shape.layout == PanelLayout::Transposed) {
+    for (int64_t k = 0; k < shape.k; ++k)
+      for (int64_t n = 0; n < shape.n; ++n)
+        out[n * shape.k + k] = b[k * shape.n + n];
+    return out;
+  }
+  PanelShape panels{1, (shape.n + panelWidth - 1) / panelWidth, shape.k, panelWidth};
+  llvm::SmallVector<char, 0> bytes =
+      packPanels(reinterpret_cast<const char *>(b.data()), sizeof(float), panels, {1, 0},
+                 {shape.n, 1}, {{shape.k, shape.n}});
+  out.resize(panels.elements());
+  std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
 }
 

@@ -18,6 +18,13 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Time that this thread ran: others may be using the machine.
+static double threadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec + 1e-9 * time.tv_nsec;
+}
+
 std::unique_ptr<MLIRContext> kernelContext() {
   DialectRegistry registry;
   codegen::registerKernelDialects(registry);
@@ -28,13 +35,13 @@ std::unique_ptr<MLIRContext> kernelContext() {
 
 CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &cpu,
                                  const emit::EmitOptions &options) {
-  Clock::time_point start = Clock::now();
+  double start = threadSeconds();
   if (failed(codegen::lowerKernelModule(module)))
     llvm::report_fatal_error("lowering failed");
-  lowerMs = secondsSince(start) * 1e3;
-  start = Clock::now();
+  lowerMs = (threadSeconds() - start) * 1e3;
+  start = threadSeconds();
   llvm::SmallVector<char, 0> object = llvm::cantFail(emit::emitObject(module, cpu, options));
-  emitMs = secondsSince(start) * 1e3;
+  emitMs = (threadSeconds() - start) * 1e3;
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
@@ -74,13 +81,6 @@ std::string assemblyOf(ModuleOp module, const CpuTarget &cpu) {
   options.kind = emit::OutputKind::Assembly;
   llvm::SmallVector<char, 0> text = llvm::cantFail(emit::emitObject(module, cpu, options));
   return std::string(text.data(), text.size());
-}
-
-/// Time that this thread ran: others may be using the machine.
-static double threadSeconds() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
 Seconds measure(llvm::function_ref<void()> fn, double budgetSeconds) {

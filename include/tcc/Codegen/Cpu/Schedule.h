@@ -1,8 +1,7 @@
 //===- Schedule.h - Tile sizes of contractions ------------------*- C++ -*-===//
 //
-// The one place that decides tile sizes, from the CPU record and the shape. Layout
-// asks it for the panel width weights are packed in; codegen asks it for the rest.
-// Both must ask with the same N and accumulator.
+// The one place that decides tile sizes, from the CPU record and the shape; panel
+// widths and register tiles are in Target/WeightPanels.h, which layout sees as well.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -41,9 +40,6 @@ struct ContractionSchedule {
 
   unsigned panelWidth() const { return lanes * vectors; }
 };
-
-/// Columns of a packed panel of B (nr).
-unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
 
 ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape);
 

@@ -1,0 +1,44 @@
+//===- WeightPanels.h - Weights in the order that kernels read --*- C++ -*-===//
+//
+// A CPU kernel reads its weights as panels: `width` output columns at a time, all
+// of k for them, contiguous. Layout packs weights so at compile time, codegen
+// reads them; what both must agree on is here, below either.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Target/Cpu.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace tcc {
+
+/// Rows of the register tile that goes with `vectors` (1 to 4) vectors a row.
+unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors);
+
+/// Columns of a packed panel for `n` output columns (-1: unknown) whose sums have
+/// `accBits` bits. A multiple of the vector length.
+unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
+
+/// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
+struct PanelShape {
+  int64_t groups = 1, panels = 1, k = 1, width = 1;
+  int64_t elements() const { return groups * panels * k * width; }
+};
+
+/// The shape for `groups` matrices of k x n.
+PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
+                        unsigned accBits = 32);
+
+/// One axis of the weights as they come: extent and stride in elements.
+struct PanelAxis {
+  int64_t extent, stride;
+};
+
+/// Packs weights of `elementBytes` a piece from `source`: element (g, n, k) lies at
+/// g * group.stride + n * column.stride + the strides of k, whose axes are given
+/// outermost first: {{kh, ..}, {kw, ..}, {c, ..}} for a convolution.
+llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
+                                      const PanelShape &shape, PanelAxis group, PanelAxis column,
+                                      llvm::ArrayRef<PanelAxis> k);
+
+} // namespace tcc

@@ -1,0 +1,111 @@
+//===- WeightPanels.cpp - Weights in the order that kernels read ----------===//
+#include "tcc/Target/WeightPanels.h"
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+
+using namespace llvm;
+namespace tcc {
+namespace {
+
+/// Register tiles by register file: rows for 1, 2, 3, 4 vectors a row. They fit with
+/// the vectors of B and a broadcast, and have no more rows than L1 has ways (8): a
+/// row stride of 4096 bytes puts all rows into one set (14x2 then loses 25 %).
+struct TileRow {
+  unsigned vectorBits, registers;
+  unsigned rows[4];
+};
+constexpr TileRow tileRows[] = {
+    {512, 32, {12, 8, 8, 6}},
+    {256, 16, {6, 6, 4, 2}},
+    {128, 32, {8, 8, 7, 5}},
+    {128, 16, {6, 4, 3, 2}},
+};
+
+/// Speed of a tile with 1, 2, 3, 4 vectors a row, relative to the best.
+constexpr double vectorsSpeed[] = {0.95, 0.98, 1.0, 1.0};
+
+/// Assumed where n is unknown.
+constexpr int64_t typicalN = 256;
+
+const TileRow &tileRow(const CpuTarget &cpu) {
+  for (const TileRow &row : tileRows)
+    if (row.vectorBits == cpu.vectorBits && row.registers <= cpu.vectorRegisters)
+      return row;
+  return tileRows[3];
+}
+
+double panelTime(double columns, unsigned vectors, unsigned lanes) {
+  // The last panel computes whole vectors, its last one at half width if that holds it.
+  double needed = std::max(0.5, std::ceil(2 * columns / lanes) / 2);
+  unsigned used = std::clamp(unsigned(std::ceil(needed)), 1u, vectors);
+  return needed / vectorsSpeed[used - 1];
+}
+
+} // namespace
+
+unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors) {
+  return tileRow(cpu).rows[vectors - 1];
+}
+
+unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
+  unsigned lanes = cpu.lanes(accBits);
+  if (n <= 0)
+    n = typicalN;
+  // Four vectors a row pay only if enough rows remain to amortise their loads.
+  unsigned mostVectors = registerTileRows(cpu, 4) >= 5 ? 4 : 3;
+  unsigned best = 1;
+  double bestTime = HUGE_VAL;
+  for (unsigned vectors : {3u, 4u, 2u, 1u}) {
+    if (vectors > mostVectors || (vectors > 1 && n <= int64_t(vectors - 1) * lanes))
+      continue;
+    int64_t width = int64_t(vectors) * lanes;
+    double time = double(n / width) * panelTime(width, vectors, lanes);
+    if (n % width)
+      time += panelTime(n % width, vectors, lanes);
+    if (time < bestTime - 1e-9) {
+      best = vectors;
+      bestTime = time;
+    }
+  }
+  return best * lanes;
+}
+
+PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
+                        unsigned accBits) {
+  int64_t width = choosePanelWidth(cpu, n, accBits);
+  return {groups, (n + width - 1) / width, k, width};
+}
+
+SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const PanelShape &shape,
+                                PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k) {
+  SmallVector<int64_t, 0> offsets{0}; // of every k, in elements
+  for (const PanelAxis &axis : k) {
+    SmallVector<int64_t, 0> next;
+    next.reserve(offsets.size() * axis.extent);
+    for (int64_t offset : offsets)
+      for (int64_t i = 0; i < axis.extent; ++i)
+        next.push_back(offset + i * axis.stride);
+    offsets = std::move(next);
+  }
+  assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
+
+  SmallVector<char, 0> packed(shape.elements() * elementBytes, 0);
+  char *to = packed.data();
+  for (int64_t g = 0; g < shape.groups; ++g)
+    for (int64_t panel = 0; panel < shape.panels; ++panel) {
+      int64_t first = panel * shape.width;
+      int64_t columns = std::min(shape.width, column.extent - first);
+      const char *from = source + (g * group.stride + first * column.stride) * elementBytes;
+      for (int64_t offset : offsets) {
+        for (int64_t i = 0; i < columns; ++i)
+          std::memcpy(to + i * elementBytes, from + (offset + i * column.stride) * elementBytes,
+                      elementBytes);
+        to += shape.width * elementBytes;
+      }
+    }
+  return packed;
+}
+
+} // namespace tcc
