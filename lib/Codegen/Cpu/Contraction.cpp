@@ -20,9 +20,13 @@ public:
   void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override {
     if (!spec.schedule.packsA) {
       Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, spec.aKStride));
-      source = RowSource{spec.aElement,   spec.aUnsigned, k.address(spec.a, spec.aElement, offset),
-                         spec.aRowStride, spec.aKStride,  Value(),
-                         rows.valid};
+      source = RowSource();
+      source.element = spec.aElement;
+      source.isUnsigned = spec.aUnsigned;
+      source.base = k.address(spec.a, spec.aElement, offset);
+      source.rowStride = spec.aRowStride;
+      source.kStride = spec.aKStride;
+      source.validRows = rows.valid;
       return;
     }
     unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;
@@ -30,13 +34,19 @@ public:
     if (!packed)
       packed = k.scratch(spec.acc, spec.schedule.rows * stride);
     packRows(k, spec, rows, block, packed, stride);
-    source =
-        RowSource{spec.acc, false, packed, k.constant(stride), k.constant(1), Value(), Index()};
+    source = RowSource();
+    source.element = spec.acc;
+    source.base = packed;
+    source.rowStride = k.constant(stride);
+    source.kStride = k.constant(1);
   }
 
   SmallVector<Value> run(KernelBuilder &k, const RegisterTile &tile, const PanelSource &panel,
-                         const KBlock &block, ValueRange accs) override {
-    return emitRun(k, spec.cpu, tile, source, panel, block.length, spec.schedule.unroll, accs);
+                         Index group, const KBlock &block, ValueRange accs) override {
+    RowSource rows = source;
+    if (spec.groups > 1)
+      rows.base = k.address(rows.base, rows.element, k.mul(group, spec.k));
+    return emitRun(k, spec.cpu, tile, rows, panel, block.length, spec.schedule.unroll, accs);
   }
 
 private:

@@ -16,6 +16,12 @@ Value KernelBuilder::value(Index index) {
   return getValueOrCreateConstantIndexOp(builder, loc, index);
 }
 
+Value KernelBuilder::toI64(Index index) {
+  if (std::optional<int64_t> constant = known(index))
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(*constant));
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value(index));
+}
+
 /// Folds `a op b` when both are known, else creates the operation.
 template <typename Op, typename Fold>
 static Index emitBinary(KernelBuilder &k, Index a, Index b, Fold fold) {
@@ -96,9 +102,8 @@ Value KernelBuilder::address(Value base, Type element, Index offset) {
   if (std::optional<int64_t> constant = known(offset); constant && llvm::isInt<31>(*constant))
     return LLVM::GEPOp::create(builder, loc, pointer, element, base,
                                ArrayRef<LLVM::GEPArg>{int32_t(*constant)}, flags);
-  Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value(offset));
-  return LLVM::GEPOp::create(builder, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{wide},
-                             flags);
+  return LLVM::GEPOp::create(builder, loc, pointer, element, base,
+                             ArrayRef<LLVM::GEPArg>{toI64(offset)}, flags);
 }
 
 Value KernelBuilder::load(Type type, Value pointer) {

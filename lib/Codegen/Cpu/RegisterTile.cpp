@@ -52,11 +52,15 @@ public:
     auto pointer = LLVM::LLVMPointerType::get(k.builder.getContext());
     for (unsigned row = 0; row < tile.rows; ++row) {
       Index at = k.constant(row);
+      if (source.table) {
+        Value start = k.load(pointer, k.address(source.table, pointer, at));
+        Index offset = source.offset ? source.offset : k.constant(0);
+        pointers.push_back(k.address(start, source.element, offset));
+        continue;
+      }
       if (source.validRows && row)
         at = k.min(at, k.sub(source.validRows, k.constant(1)));
-      pointers.push_back(source.table
-                             ? k.load(pointer, k.address(source.table, pointer, at))
-                             : k.address(source.base, source.element, k.mul(at, source.rowStride)));
+      pointers.push_back(k.address(source.base, source.element, k.mul(at, source.rowStride)));
     }
   }
 

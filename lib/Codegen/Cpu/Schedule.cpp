@@ -17,7 +17,7 @@ namespace tcc::codegen {
 namespace {
 
 /// Assumed for extents that are unknown at compile time.
-constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512;
+constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512, typicalPixels = 3136;
 /// Bytes of stack that a kernel may use for packed panels, and for partial sums.
 constexpr int64_t scratchLimit = 64 << 10;
 /// k is cut where panels are packed into scratch.
@@ -68,18 +68,64 @@ Cut bestCut(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
 
 } // namespace
 
-ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
+/// Lanes, rows, vectors and unrolling for m rows and n columns.
+static ContractionSchedule registerTile(const CpuTarget &cpu, int64_t m, int64_t n,
+                                        unsigned accBits) {
   ContractionSchedule schedule;
-  schedule.lanes = cpu.lanes(shape.accBits);
-  schedule.vectors = choosePanelWidth(cpu, shape.n, shape.accBits) / schedule.lanes;
+  schedule.lanes = cpu.lanes(accBits);
+  schedule.vectors = choosePanelWidth(cpu, n, accBits) / schedule.lanes;
   schedule.rows = registerTileRows(cpu, schedule.vectors);
   // With vectors of two sizes in a tile LLVM's allocator spills once k is unrolled.
-  int64_t lastLanes = shape.n > 0 ? shape.n % schedule.lanes : 0;
-  bool mixedSizes = shape.n > schedule.lanes && lastLanes && 2 * lastLanes <= schedule.lanes;
+  int64_t lastLanes = n > 0 ? n % schedule.lanes : 0;
+  bool mixedSizes = n > schedule.lanes && lastLanes && 2 * lastLanes <= schedule.lanes;
   schedule.unroll = mixedSizes ? 1 : 2;
-  if (shape.m > 0)
-    schedule.rows = std::min<int64_t>(schedule.rows, shape.m);
+  if (m > 0)
+    schedule.rows = std::min<int64_t>(schedule.rows, m);
+  return schedule;
+}
 
+ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
+  ContractionSchedule schedule = registerTile(cpu, shape.pixels, shape.filters, shape.accBits);
+  int64_t pixels = shape.pixels > 0 ? shape.pixels : typicalPixels;
+  int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
+  int64_t k = shape.taps * shape.channels;
+
+  Problem problem;
+  problem.tiles = std::ceil(double(pixels) / schedule.rows);
+  problem.panels = shape.groups * std::ceil(double(shape.filters) / width);
+  problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
+  problem.aTileBytes =
+      double(schedule.rows) * shape.inputPixels * shape.channels * shape.groups * bytes;
+  problem.bPanelBytes = double(width) * k * bytes;
+  problem.l2Bytes = cpu.l2Bytes;
+
+  // A panel that does not stay in L2 is used a block of taps at a time, by all of
+  // the task's tiles; their sums wait in scratch. The same bounds gathered rows.
+  int64_t mostTiles = INT64_MAX, mostPanels = INT64_MAX;
+  int64_t blockBytes = INT64_MAX;
+  if (problem.bPanelBytes > cpu.l2Bytes / 2 && problem.tiles > 1)
+    blockBytes = cpu.l2Bytes / 4 / width;
+  if (shape.gathers && schedule.rows * k * bytes > scratchLimit)
+    blockBytes = std::min(blockBytes, scratchLimit / schedule.rows);
+  if (!shape.gathers && schedule.rows * shape.taps * 16 > scratchLimit) // pointer table
+    blockBytes = std::min(blockBytes, scratchLimit / 16 / schedule.rows * shape.channels * bytes);
+  if (shape.taps > 1 && blockBytes != INT64_MAX) {
+    int64_t taps = std::max<int64_t>(1, blockBytes / (shape.channels * bytes));
+    int64_t blocks = llvm::divideCeil(shape.taps, taps);
+    schedule.kBlock = llvm::divideCeil(shape.taps, blocks) * shape.channels;
+    mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
+    mostPanels = 1;
+    problem.bPanelBytes = 0; // resident
+  }
+  Cut cut = bestCut(problem, mostTiles, mostPanels);
+  schedule.tilesPerTask = cut.tiles;
+  schedule.panelsPerTask = cut.panels;
+  schedule.inlineEpilogue = k <= 48 && shape.pixels > 0;
+  return schedule;
+}
+
+ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
+  ContractionSchedule schedule = registerTile(cpu, shape.m, shape.n, shape.accBits);
   int64_t m = shape.m > 0 ? shape.m : typicalM, n = shape.n > 0 ? shape.n : typicalN,
           k = shape.k > 0 ? shape.k : typicalK;
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();

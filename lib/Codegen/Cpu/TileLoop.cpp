@@ -37,6 +37,7 @@ struct Tiling {
   unsigned rows;      ///< of a large tile
   unsigned smallRows; ///< of the others when M is known, else 0
   Index panels, fullPanels;
+  Index groupPanels; ///< panels of one group
   Index kBlocks;
   Index taskRows, taskColumns; ///< number of tasks along m and along n
 };
@@ -56,7 +57,8 @@ Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
     tiling.smallRows = 0;
     tiling.largeTiles = k.floorDiv(spec.m, rows);
   }
-  tiling.panels = k.ceilDiv(spec.n, width);
+  tiling.groupPanels = k.ceilDiv(spec.n, width);
+  tiling.panels = k.mul(tiling.groupPanels, k.constant(spec.groups));
   tiling.fullPanels = k.floorDiv(spec.n, width);
   tiling.kBlocks = schedule.kBlock ? k.ceilDiv(spec.k, k.constant(schedule.kBlock)) : k.constant(1);
   tiling.taskRows = k.ceilDiv(tiling.tiles, k.constant(schedule.tilesPerTask));
@@ -173,10 +175,22 @@ void TaskEmitter::emitBlock(const KBlock &block) {
 }
 
 void TaskEmitter::forPanels(PanelFn body) {
-  k.loop(firstPanel, k.min(endPanel, tiling.fullPanels), k.constant(1),
-         [&](Index panel) { body(panel, /*full=*/true); });
   std::optional<int64_t> n = k.known(spec.n);
-  if (n && *n % spec.schedule.panelWidth() == 0)
+  bool noTail = n && *n % spec.schedule.panelWidth() == 0;
+  Index one = k.constant(1);
+  if (spec.groups > 1) {
+    if (noTail || k.isKnown(tiling.groupPanels, 1))
+      return k.loop(firstPanel, endPanel, one, [&](Index panel) { body(panel, noTail); });
+    return k.loop(firstPanel, endPanel, one, [&](Index panel) {
+      Value last =
+          k.compare(arith::CmpIPredicate::eq, k.rem(panel, tiling.groupPanels), tiling.fullPanels);
+      k.ifThenElse(
+          last, [&] { body(panel, /*full=*/false); }, [&] { body(panel, /*full=*/true); });
+    });
+  }
+  k.loop(firstPanel, k.min(endPanel, tiling.fullPanels), one,
+         [&](Index panel) { body(panel, /*full=*/true); });
+  if (noTail)
     return;
   if (k.isKnown(tiling.taskColumns, 1) && n)
     return body(tiling.fullPanels, /*full=*/false);
@@ -261,13 +275,14 @@ void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool f
                            const KBlock &block) {
   RegisterTile registers{rows.count, panelWidths(full), spec.acc};
   PanelSource source = panelSource(panel, full, block);
+  Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
   if (cutsK) {
     Value at = sums(tile, panel);
     SmallVector<Value> accs = loadTile(at, rows.count, registers.widths);
-    storeTile(at, rows.count, registers.widths, feed.run(k, registers, source, block, accs));
+    storeTile(at, rows.count, registers.widths, feed.run(k, registers, source, group, block, accs));
     return;
   }
-  SmallVector<Value> accs = feed.run(k, registers, source, block, zeroTile(k, registers));
+  SmallVector<Value> accs = feed.run(k, registers, source, group, block, zeroTile(k, registers));
   if (spec.schedule.inlineEpilogue && !rows.valid)
     return finishInline(rows, panel, full, accs);
   storeTile(buffer, rows.count, registers.widths, accs);
@@ -311,7 +326,11 @@ SmallVector<Value> TaskEmitter::loadTile(Value at, unsigned rows, ArrayRef<unsig
 void TaskEmitter::finishRow(Index m, Index panel, bool full,
                             llvm::function_ref<Value(unsigned, unsigned)> vectorAt) {
   Index columns = panelColumns(panel, full);
-  Index firstColumn = k.mul(panel, k.constant(spec.schedule.panelWidth()));
+  Index width = k.constant(spec.schedule.panelWidth());
+  Index firstColumn = k.mul(panel, width);
+  if (spec.groups > 1)
+    firstColumn = k.mulAdd(k.floorDiv(panel, tiling.groupPanels), spec.n,
+                           k.mul(k.rem(panel, tiling.groupPanels), width));
   Value row = k.value(m);
   unsigned column = 0;
   for (auto [i, lanes] : llvm::enumerate(panelWidths(full))) {

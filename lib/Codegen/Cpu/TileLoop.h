@@ -28,10 +28,11 @@ public:
   virtual ~RowFeed() = default;
   /// Called once a tile and block of k, before its panels: packing, pointer tables.
   virtual void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) = 0;
-  /// Adds A[rows, block] * B[block, panel] to `accs`; `panel` starts at the block.
+  /// Adds A[rows, block] * B[block, panel] to `accs`; `panel` starts at the block and
+  /// belongs to `group`.
   virtual llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
-                                             const PanelSource &panel, const KBlock &block,
-                                             mlir::ValueRange accs) = 0;
+                                             const PanelSource &panel, Index group,
+                                             const KBlock &block, mlir::ValueRange accs) = 0;
 };
 
 /// `spec` without its A, which `feed` replaces.

@@ -1,8 +1,11 @@
 // Micro benchmark of the CPU kernel builders.
 //   kernel-bench gemm M N K [key=value...]
+//   kernel-bench conv H W C F KERNEL STRIDE [groups= batch= pad= dynamic=1 ...]
 // keys: cpu=NAME rows= vectors= unroll= tiles= panels= inline=1 dynamic=mnk
 //       layout=packed|row|transposed relu=1 cold=COPIES asm=1 threads=1
+#include "ConvKernel.h"
 #include "GemmKernel.h"
+#include "tcc/Target/WeightPanels.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>
@@ -52,6 +55,19 @@ double worstError(const GemmCase &g, const std::vector<float> &a, const std::vec
   return worst;
 }
 
+codegen::ContractionSchedule override(codegen::ContractionSchedule s, const Options &options) {
+  s.rows = options.get("rows", s.rows);
+  s.vectors = options.get("vectors", s.vectors);
+  s.unroll = options.get("unroll", s.unroll);
+  s.tilesPerTask = options.get("tiles", s.tilesPerTask);
+  s.panelsPerTask = options.get("panels", s.panelsPerTask);
+  s.kBlock = options.get("kblock", s.kBlock);
+  s.packsA = options.get("packa", s.packsA);
+  s.packsB = options.get("packb", s.packsB);
+  s.inlineEpilogue = options.get("inline", s.inlineEpilogue);
+  return s;
+}
+
 void benchGemm(const CpuTarget &cpu, GemmCase g, const Options &options) {
   std::string dynamic = options.text("dynamic");
   g.dynamicM = dynamic.find('m') != std::string::npos;
@@ -63,16 +79,7 @@ void benchGemm(const CpuTarget &cpu, GemmCase g, const Options &options) {
   if (options.text("layout") == "transposed")
     g.layout = codegen::PanelLayout::Transposed;
 
-  codegen::ContractionSchedule s = scheduleOf(cpu, g);
-  s.rows = options.get("rows", s.rows);
-  s.vectors = options.get("vectors", s.vectors);
-  s.unroll = options.get("unroll", s.unroll);
-  s.tilesPerTask = options.get("tiles", s.tilesPerTask);
-  s.panelsPerTask = options.get("panels", s.panelsPerTask);
-  s.kBlock = options.get("kblock", s.kBlock);
-  s.packsA = options.get("packa", s.packsA);
-  s.packsB = options.get("packb", s.packsB);
-  s.inlineEpilogue = options.get("inline", s.inlineEpilogue);
+  codegen::ContractionSchedule s = override(scheduleOf(cpu, g), options);
 
   auto context = kernelContext();
   auto module = gemmModule(*context, cpu, g, s);
@@ -104,6 +111,61 @@ void benchGemm(const CpuTarget &cpu, GemmCase g, const Options &options) {
               2e-9 * g.m * g.n * g.k / seconds.best, 2e-9 * g.m * g.n * g.k / seconds.median,
               seconds.best * 1e3, worstError(g, a, b, c), kernels.lowerMs, kernels.emitMs);
 }
+
+void benchConv(const CpuTarget &cpu, ConvCase g, const Options &options) {
+  codegen::ConvShape shape;
+  shape.pixels = g.dynamic ? -1 : g.pixels();
+  shape.groups = g.groups;
+  shape.channels = g.channels / g.groups;
+  shape.filters = g.filters / g.groups;
+  shape.taps = g.taps();
+  shape.inputPixels = g.stride[1] * g.stride[2];
+  shape.gathers = g.groups == 1 && shape.channels < 16 && g.taps() > 1;
+  codegen::ContractionSchedule s = override(codegen::chooseConv(cpu, shape), options);
+  auto context = kernelContext();
+  auto module = convModule(*context, cpu, g, s);
+  if (options.get("asm", 0)) {
+    std::fputs(assemblyOf(*module, cpu).c_str(), stdout);
+    return;
+  }
+  CompiledKernels kernels(*module, cpu);
+  std::vector<float> input = randomFloats(g.batch * g.input[1] * g.input[2] * g.channels),
+                     weights = randomFloats(g.filters * g.channels / g.groups * g.taps()),
+                     bias(g.filters), output(g.pixels() * g.filters),
+                     packed = packConvWeights(cpu, weights.data(), g);
+  int64_t args[12] = {int64_t(input.data()),
+                      int64_t(packed.data()),
+                      int64_t(output.data()),
+                      int64_t(bias.data()),
+                      g.batch,
+                      1,
+                      g.input[1],
+                      g.input[2],
+                      1,
+                      g.output(1),
+                      g.output(2)};
+  kernels.get("tasks")(args, 0, 0);
+  KernelFn conv = kernels.get("conv");
+  Seconds seconds = measure([&] { conv(args, 0, args[11]); });
+  double worst = 0;
+  std::mt19937 engine(3);
+  for (int sample = 0; sample < 2000; ++sample) {
+    int64_t pixel = engine() % g.pixels(), filter = engine() % g.filters;
+    double want = std::max(0.0, convReference(g, input.data(), weights.data(), pixel, filter));
+    worst = std::max(worst, std::fabs(want - output[pixel * g.filters + filter]));
+  }
+  if (options.get("brief", 0)) {
+    std::printf("%6.1f ", 1e-9 * g.flops() / seconds.best);
+    return;
+  }
+  std::printf(
+      "conv %ldx%ldx%ld -> %ld k%ldx%ld s%ld g%ld  %ux%u u%u task %ldx%ld kb %ld tasks %4ld "
+      "%6.1f (median %6.1f) GFLOP/s %8.3f ms  error %.1e  lower %.1f emit %.1f ms\n",
+      g.input[1], g.input[2], g.channels, g.filters, g.kernel[1], g.kernel[2], g.stride[1],
+      g.groups, s.rows, s.vectors, s.unroll, s.tilesPerTask, s.panelsPerTask, s.kBlock, args[11],
+      1e-9 * g.flops() / seconds.best, 1e-9 * g.flops() / seconds.median, seconds.best * 1e3, worst,
+      kernels.lowerMs, kernels.emitMs);
+}
 } // namespace
 
 int main(int argc, char **argv) {
@@ -123,6 +185,22 @@ int main(int argc, char **argv) {
     benchGemm(cpu, g, options);
     return 0;
   }
-  std::fprintf(stderr, "usage: kernel-bench gemm M N K [key=value...]\n");
+  if (argc > 1 && llvm::StringRef(argv[1]) == "conv" && numbers.size() == 6) {
+    ConvCase g;
+    g.input[1] = numbers[0], g.input[2] = numbers[1];
+    g.channels = numbers[2], g.filters = numbers[3];
+    for (int d : {1, 2}) {
+      g.kernel[d] = numbers[4];
+      g.stride[d] = numbers[5];
+      g.pad[d] = options.get("pad", numbers[4] / 2);
+    }
+    g.batch = options.get("batch", 1);
+    g.groups = options.get("groups", 1);
+    g.dynamic = options.get("dynamic", 0);
+    benchConv(cpu, g, options);
+    return 0;
+  }
+  std::fprintf(stderr,
+               "usage: kernel-bench gemm M N K | conv H W C F KERNEL STRIDE [key=value...]\n");
   return 1;
 }

@@ -35,6 +35,11 @@ struct ContractionSpec {
   mlir::Value b;
   PanelLayout bLayout = PanelLayout::Packed;
   Index bStride; ///< elements between rows of RowMajor or Transposed
+
+  /// Independent products with packed B of n columns each, columns side by side in C:
+  /// grouped convolutions. Group g reads A from column g * k on. Known n only, and A in
+  /// place.
+  int64_t groups = 1;
 };
 
 /// Called for row `m`, columns `n .. n + lanes`, of which the first `valid` exist

@@ -34,6 +34,7 @@ public:
   Index mulAdd(Index a, Index b, Index c) { return add(mul(a, b), c); }
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, Index a, Index b);
 
+  mlir::Value toI64(Index index);
   mlir::Value value(Index index);
   static std::optional<int64_t> known(Index index);
   static bool isKnown(Index index, int64_t value) { return known(index) == value; }

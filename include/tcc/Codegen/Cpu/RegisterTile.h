@@ -23,7 +23,7 @@ struct RegisterTile {
 };
 
 /// Where A's rows are: row i, element k at `base + i * rowStride + k * kStride`,
-/// or, with a pointer table, `table[i] + k * kStride`.
+/// or, with a pointer table, `table[i] + offset + k * kStride`.
 struct RowSource {
   mlir::Type element;
   bool isUnsigned = false;
@@ -31,7 +31,9 @@ struct RowSource {
   Index rowStride;   ///< elements
   Index kStride;     ///< elements
   mlir::Value table; ///< pointer to `rows` row pointers; replaces base and rowStride
-  Index validRows;   ///< rows at or past it repeat the last valid one; null: all valid
+  Index offset;      ///< elements added to the pointers of the table; null: none
+  Index
+      validRows; ///< without a table: rows at or past it repeat the last valid one; null: all valid
 };
 
 /// Where B's vectors are: k's vectors start at `base + k * kStride`.

@@ -26,6 +26,16 @@ struct ContractionShape {
   bool packsA = false; ///< A is generated or converted into scratch, not read in place
 };
 
+/// The same for a convolution; extents of one group.
+struct ConvShape {
+  int64_t pixels = -1; ///< of all output images
+  int64_t groups = 1, channels = 1, filters = 1;
+  int64_t taps = 1;        ///< positions of the filter
+  int64_t inputPixels = 1; ///< new ones with each output pixel: the product of the strides
+  unsigned accBits = 32;
+  bool gathers = false; ///< rows are copied into scratch and not read through pointers
+};
+
 struct ContractionSchedule {
   unsigned lanes = 4;          ///< accumulator elements in a vector register
   unsigned vectors = 2;        ///< vectors a row of the register tile: a panel's width
@@ -41,6 +51,7 @@ struct ContractionSchedule {
   unsigned panelWidth() const { return lanes * vectors; }
 };
 
+ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape);
 ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape);
 
 } // namespace tcc::codegen

@@ -1,0 +1,59 @@
+//===- Conv.h - Convolutions on the CPU -------------------------*- C++ -*-===//
+//
+// Emits channels-last convolutions of one to three spatial dimensions as tasks, in
+// the form of a matrix product whose rows are output pixels (all images, row by
+// row) and whose columns are output channels: the same tile loop and the same
+// epilogue contract as Contraction.h, where `m` is the pixel's number and `n` the
+// channel. An output that is channels-last itself has the element at
+// m * (groups * filters) + n. Weights are packed by layout (Target/WeightPanels.h)
+// with k running over filter depth, height, width, then the group's channels.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Cpu/Contraction.h"
+
+namespace tcc::codegen {
+
+/// One spatial dimension. A 2-d convolution leaves depth as it is here, a 1-d one
+/// depth and height.
+struct ConvDim {
+  Index input, output; ///< extents
+  Index padBefore;     ///< rows of padding before the first
+  int64_t kernel = 1, stride = 1, dilation = 1;
+};
+
+/// Makes input where it has no memory: `lanes` channels from `c` on of pixel
+/// (d, h, w) of image `n`, which lies inside the image.
+using PixelGenerator =
+    std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ArrayRef<mlir::Value> ndhw,
+                              mlir::Value c, unsigned lanes)>;
+
+struct ConvSpec {
+  CpuTarget cpu;
+  Index batch;
+  ConvDim dims[3];                               ///< depth, height, width
+  int64_t groups = 1, channels = 1, filters = 1; ///< channels and filters of one group
+
+  mlir::Type inputElement, weightElement, acc;
+  bool inputUnsigned = false, weightUnsigned = false;
+  mlir::Value input;        ///< element (n, d, h, w, c) at the strides below, c contiguous
+  Index imageStride;        ///< elements from image to image
+  Index strides[3];         ///< of depth, height, width
+  bool dense = false;       ///< pixels lie one after the other, images too
+  PixelGenerator generator; ///< replaces `input` and its strides; one group only
+  mlir::Value padValue;     ///< scalar of inputElement; null: zero
+  mlir::Value weights;      ///< packed panels
+
+  std::optional<ContractionSchedule> schedule; ///< instead of chooseConv
+};
+
+/// Fills the strides of a densely stored channels-last input; call after `dims`,
+/// `groups` and `channels` are set.
+void setDenseStrides(KernelBuilder &k, ConvSpec &spec);
+
+Index emitConvTaskCount(mlir::OpBuilder &builder, mlir::Location loc, const ConvSpec &spec);
+
+void emitConvTasks(mlir::OpBuilder &builder, mlir::Location loc, const ConvSpec &spec,
+                   mlir::Value begin, mlir::Value end, EpilogueFn epilogue);
+
+} // namespace tcc::codegen

@@ -1,0 +1,112 @@
+//===- Conv.cpp - Convolutions on the CPU ---------------------------------===//
+//
+// A convolution is the tile loop (TileLoop.h) over one of three kinds of rows:
+//   1x1 without padding on dense pixels   rows of the input matrix, in place
+//   few channels, or generated input      gathered (im2row) a tile at a time
+//   anything else                         in place, through a table of pointers
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Codegen/Cpu/Conv.h"
+#include "ConvRows.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+namespace {
+
+/// Below it a run over the channels of one tap is too short for the table of
+/// pointers that it needs.
+constexpr int64_t fewChannels = 16;
+
+int64_t tapCount(const ConvSpec &spec) {
+  return spec.dims[0].kernel * spec.dims[1].kernel * spec.dims[2].kernel;
+}
+
+bool gathers(const ConvSpec &spec) {
+  return spec.generator || (spec.groups == 1 && spec.channels < fewChannels && tapCount(spec) > 1);
+}
+
+/// Every output pixel reads the input pixel of the same number.
+bool isMatrixProduct(KernelBuilder &k, const ConvSpec &spec) {
+  if (!spec.dense || spec.generator)
+    return false;
+  return llvm::all_of(spec.dims, [&](const ConvDim &dim) {
+    return dim.kernel == 1 && dim.stride == 1 && k.isKnown(dim.padBefore, 0) &&
+           (dim.input == dim.output ||
+            (k.known(dim.input) && k.known(dim.input) == k.known(dim.output)));
+  });
+}
+
+Index pixelCount(KernelBuilder &k, const ConvSpec &spec) {
+  Index count = spec.batch;
+  for (const ConvDim &dim : spec.dims)
+    count = k.mul(count, dim.output);
+  return count;
+}
+
+ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
+  ConvShape shape;
+  shape.pixels = k.known(pixelCount(k, spec)).value_or(-1);
+  shape.groups = spec.groups;
+  shape.channels = spec.channels;
+  shape.filters = spec.filters;
+  shape.taps = tapCount(spec);
+  for (const ConvDim &dim : spec.dims)
+    shape.inputPixels *= dim.stride;
+  shape.accBits = spec.acc.getIntOrFloatBitWidth();
+  shape.gathers = gathers(spec);
+  return shape;
+}
+
+ContractionSpec productOf(KernelBuilder &k, const ConvSpec &spec) {
+  ContractionSpec product;
+  product.cpu = spec.cpu;
+  product.schedule = spec.schedule ? *spec.schedule : chooseConv(spec.cpu, shapeOf(k, spec));
+  product.m = pixelCount(k, spec);
+  product.n = k.constant(spec.filters);
+  product.k = k.constant(tapCount(spec) * spec.channels);
+  product.groups = spec.groups;
+  product.acc = spec.acc;
+  product.aElement = spec.inputElement;
+  product.aUnsigned = spec.inputUnsigned;
+  product.a = spec.input;
+  product.aRowStride = spec.strides[2];
+  product.aKStride = k.constant(1);
+  product.bElement = spec.weightElement;
+  product.bUnsigned = spec.weightUnsigned;
+  product.b = spec.weights;
+  return product;
+}
+
+} // namespace
+
+void setDenseStrides(KernelBuilder &k, ConvSpec &spec) {
+  Index stride = k.constant(spec.groups * spec.channels);
+  for (int d = 2; d >= 0; --d) {
+    spec.strides[d] = stride;
+    stride = k.mul(stride, spec.dims[d].input);
+  }
+  spec.imageStride = stride;
+  spec.dense = true;
+}
+
+Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {
+  KernelBuilder k(builder, loc);
+  return emitTileTaskCount(k, productOf(k, spec));
+}
+
+void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value begin, Value end,
+                   EpilogueFn epilogue) {
+  KernelBuilder k(builder, loc);
+  ContractionSpec product = productOf(k, spec);
+  if (isMatrixProduct(k, spec))
+    return emitContractionTasks(builder, loc, product, begin, end, epilogue);
+  std::unique_ptr<RowFeed> feed;
+  if (gathers(spec))
+    feed = std::make_unique<GatheredRows>(k, spec, product.schedule);
+  else
+    feed = std::make_unique<PointerRows>(k, spec, product.schedule);
+  k.loop(begin, end, k.constant(1),
+         [&](Index task) { emitTileTask(k, product, *feed, task, epilogue); });
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,309 @@
+//===- ConvRows.cpp - Rows of A for convolutions --------------------------===//
+//
+// Output pixels are numbered through all images, so a tile may cross lines and
+// images and every tile is full but the last: what a padded border costs is one
+// select a pointer. The pointers of a tap are computed together, as a vector with a
+// lane a row: validity by an unsigned compare per dimension, then a select between
+// the pixel and the line of padding.
+//
+//===----------------------------------------------------------------------===//
+#include "ConvRows.h"
+#include "PanelPacking.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+namespace tcc::codegen {
+
+//===----------------------------------------------------------------------===//
+// Pixels
+//===----------------------------------------------------------------------===//
+
+void ConvFeed::forRows(KernelBuilder &k, const TileRows &rows, RowFn body) {
+  Index rest = rows.first, zero = k.constant(0), one = k.constant(1);
+  SmallVector<Value> start(4); // output coordinates: image, depth, height, width
+  for (int d = 2; d >= 0; --d) {
+    start[d + 1] = k.value(k.rem(rest, spec.dims[d].output));
+    rest = k.floorDiv(rest, spec.dims[d].output);
+  }
+  start[0] = k.value(rest);
+  k.loop(zero, k.constant(rows.count), one, start, [&](Index row, ValueRange at) {
+    Pixel first;
+    for (auto [d, dim] : llvm::enumerate(spec.dims)) {
+      Index scaled = k.mul(at[d + 1], k.constant(dim.stride));
+      first.push_back(k.isKnown(dim.output, 1) && k.isKnown(dim.padBefore, 0)
+                          ? zero
+                          : k.sub(scaled, dim.padBefore));
+    }
+    body(row, at[0], first);
+    // The next pixel: one to the right, carried into the dimensions before.
+    SmallVector<Value> next(4);
+    Value step = k.value(one);
+    if (rows.valid) {
+      Value more = k.compare(arith::CmpIPredicate::slt, k.add(row, one), rows.valid);
+      step = arith::SelectOp::create(k.builder, k.loc, more, step, k.value(zero));
+    }
+    for (int d = 2; d >= 0; --d) {
+      Value moved = k.value(k.add(at[d + 1], step));
+      Value wraps = k.compare(arith::CmpIPredicate::eq, moved, spec.dims[d].output);
+      next[d + 1] = arith::SelectOp::create(k.builder, k.loc, wraps, k.value(zero), moved);
+      step = arith::SelectOp::create(k.builder, k.loc, wraps, k.value(one), k.value(zero));
+    }
+    next[0] = k.value(k.add(at[0], step));
+    return next;
+  });
+}
+
+Pixel ConvFeed::tapShift(KernelBuilder &k, Index tap) const {
+  Pixel shift(3);
+  for (int d = 2; d >= 0; --d) {
+    const ConvDim &dim = spec.dims[d];
+    shift[d] = k.mul(k.rem(tap, k.constant(dim.kernel)), k.constant(dim.dilation));
+    tap = k.floorDiv(tap, k.constant(dim.kernel));
+    if (dim.kernel == 1)
+      shift[d] = k.constant(0);
+  }
+  return shift;
+}
+
+bool ConvFeed::leavesImage(KernelBuilder &k, unsigned d) const {
+  const ConvDim &dim = spec.dims[d];
+  std::optional<int64_t> input = k.known(dim.input), output = k.known(dim.output);
+  if (!k.isKnown(dim.padBefore, 0) || !input || !output)
+    return true;
+  return (*output - 1) * dim.stride + (dim.kernel - 1) * dim.dilation >= *input;
+}
+
+Index ConvFeed::pixelOffset(KernelBuilder &k, const Pixel &pixel) const {
+  Index offset = k.constant(0);
+  for (unsigned d = 0; d < 3; ++d)
+    if (!k.isKnown(pixel[d], 0))
+      offset = k.add(offset, k.mul(pixel[d], spec.strides[d]));
+  return offset;
+}
+
+Value ConvFeed::padScalar(KernelBuilder &k) const {
+  return spec.padValue ? spec.padValue : k.zero(spec.inputElement);
+}
+
+//===----------------------------------------------------------------------===//
+// Pointers
+//===----------------------------------------------------------------------===//
+
+static int64_t blockTaps(KernelBuilder &k, const ConvSpec &spec,
+                         const ContractionSchedule &schedule) {
+  int64_t taps = spec.dims[0].kernel * spec.dims[1].kernel * spec.dims[2].kernel;
+  return schedule.kBlock ? std::min(taps, schedule.kBlock / spec.channels) : taps;
+}
+
+PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
+                         const ContractionSchedule &schedule)
+    : ConvFeed(spec, schedule), slots(llvm::PowerOf2Ceil(schedule.rows)) {
+  Type i64 = k.builder.getI64Type();
+  origins = k.scratch(i64, 4 * slots);
+  table = k.scratch(i64, blockTaps(k, spec, schedule) * slots);
+  if (!leavesImage(k, 0) && !leavesImage(k, 1) && !leavesImage(k, 2))
+    return;
+  int64_t lanes = schedule.lanes, length = llvm::alignTo(spec.groups * spec.channels, lanes);
+  padding = k.scratch(spec.inputElement, length);
+  Value pad = k.broadcast(padScalar(k), lanes);
+  k.loop(k.constant(0), k.constant(length), k.constant(lanes),
+         [&](Index at) { k.store(pad, k.address(padding, spec.inputElement, at)); });
+}
+
+void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) {
+  OpBuilder &b = k.builder;
+  Type i64 = b.getI64Type();
+  auto lanes = VectorType::get({slots}, i64);
+  auto originAt = [&](unsigned field, Index row) {
+    return k.address(origins, i64, k.add(k.constant(field * slots), row));
+  };
+  forRows(k, rows, [&](Index row, Index image, const Pixel &first) {
+    Index offset = k.mulAdd(image, spec.imageStride, pixelOffset(k, first));
+    k.store(k.toI64(offset), originAt(3, row));
+    for (unsigned d = 0; d < 3; ++d)
+      if (leavesImage(k, d))
+        k.store(k.toI64(first[d]), originAt(d, row));
+  });
+
+  int64_t bytes = spec.inputElement.getIntOrFloatBitWidth() / 8;
+  auto splat = [&](Index value) { return k.broadcast(k.toI64(value), slots); };
+  auto addressOf = [&](Value pointer) {
+    return k.broadcast(LLVM::PtrToIntOp::create(b, k.loc, i64, pointer), slots);
+  };
+  Index channels = k.constant(spec.channels);
+  Index firstTap = k.floorDiv(block.begin, channels);
+  k.loop(k.constant(0), k.floorDiv(block.length, channels), k.constant(1), [&](Index at) {
+    Pixel shift = tapShift(k, k.add(firstTap, at));
+    Value offset = arith::AddIOp::create(b, k.loc, k.load(lanes, originAt(3, k.constant(0))),
+                                         splat(pixelOffset(k, shift)));
+    offset = arith::MulIOp::create(b, k.loc, offset, splat(k.constant(bytes)));
+    Value pointers = arith::AddIOp::create(b, k.loc, addressOf(spec.input), offset);
+    for (unsigned d = 0; d < 3; ++d) {
+      if (!leavesImage(k, d))
+        continue;
+      Value pixel = arith::AddIOp::create(b, k.loc, k.load(lanes, originAt(d, k.constant(0))),
+                                          splat(shift[d]));
+      Value inside = arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::ult, pixel,
+                                           splat(spec.dims[d].input));
+      pointers = arith::SelectOp::create(b, k.loc, inside, pointers, addressOf(padding));
+    }
+    k.store(pointers, k.address(table, i64, k.mul(at, k.constant(slots))));
+  });
+}
+
+SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
+                                    const PanelSource &panel, Index group, const KBlock &block,
+                                    ValueRange accs) {
+  Index channels = k.constant(spec.channels);
+  RowSource source;
+  source.element = spec.inputElement;
+  source.isUnsigned = spec.inputUnsigned;
+  source.kStride = k.constant(1);
+  source.offset = k.mul(group, channels);
+  Index taps = k.floorDiv(block.length, channels);
+  return k.loop(k.constant(0), taps, k.constant(1), accs, [&](Index tap, ValueRange in) {
+    source.table = k.address(table, k.builder.getI64Type(), k.mul(tap, k.constant(slots)));
+    PanelSource part = panel;
+    part.base = k.address(panel.base, panel.element, k.mul(k.mul(tap, channels), panel.kStride));
+    return emitRun(k, spec.cpu, tile, source, part, channels, schedule.unroll, in);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Gathering
+//===----------------------------------------------------------------------===//
+
+GatheredRows::GatheredRows(KernelBuilder &k, const ConvSpec &spec,
+                           const ContractionSchedule &schedule)
+    : ConvFeed(spec, schedule) {
+  assert(spec.groups == 1 && "groups are read in place");
+  lines = !schedule.kBlock && !spec.generator && spec.dims[2].dilation == 1 &&
+          k.isKnown(spec.strides[2], spec.channels);
+  unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;
+  rowStride = packedRowStride(spec.cpu, blockTaps(k, spec, schedule) * spec.channels, bytes);
+  packed = k.scratch(spec.acc, schedule.rows * rowStride);
+}
+
+Value GatheredRows::inside(KernelBuilder &k, const Pixel &pixel, int64_t width) {
+  Value all;
+  for (unsigned d = 0; d < 3; ++d) {
+    if (!leavesImage(k, d))
+      continue;
+    Index extent = spec.dims[d].input;
+    if (d == 2) // of `width` pixels the first is inside if `width - 1` remain after it
+      extent = k.max(k.sub(extent, k.constant(width - 1)), k.constant(0));
+    Value in = k.compare(arith::CmpIPredicate::ult, pixel[d], extent);
+    all = all ? arith::AndIOp::create(k.builder, k.loc, all, in).getResult() : in;
+  }
+  return all;
+}
+
+void GatheredRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) {
+  Index one = k.constant(1), zero = k.constant(0);
+  forRows(k, rows, [&](Index row, Index image, const Pixel &first) {
+    Value to = k.address(packed, spec.acc, k.mul(row, k.constant(rowStride)));
+    auto at = [&](const Pixel &shift) {
+      Pixel pixel;
+      for (unsigned d = 0; d < 3; ++d)
+        pixel.push_back(k.add(first[d], shift[d]));
+      return pixel;
+    };
+    if (lines) {
+      int64_t width = spec.dims[2].kernel;
+      Index count = k.constant(spec.dims[0].kernel * spec.dims[1].kernel);
+      return k.loop(zero, count, one, [&](Index line) {
+        Index offset = k.mul(line, k.constant(width * spec.channels));
+        gatherLine(k, image, at(tapShift(k, k.mul(line, k.constant(width)))),
+                   k.address(to, spec.acc, offset));
+      });
+    }
+    Index channels = k.constant(spec.channels);
+    Index firstTap = k.floorDiv(block.begin, channels);
+    k.loop(zero, k.floorDiv(block.length, channels), one, [&](Index tap) {
+      gatherTap(k, image, at(tapShift(k, k.add(firstTap, tap))),
+                k.address(to, spec.acc, k.mul(tap, channels)));
+    });
+  });
+}
+
+void GatheredRows::gatherLine(KernelBuilder &k, Index image, const Pixel &pixel, Value to) {
+  int64_t width = spec.dims[2].kernel;
+  auto whole = [&] { copy(k, image, pixel, width * spec.channels, to); };
+  Value isInside = inside(k, pixel, width);
+  if (!isInside)
+    return whole();
+  k.ifThenElse(isInside, whole, [&] {
+    k.loop(k.constant(0), k.constant(width), k.constant(1), [&](Index tap) {
+      Pixel at = pixel;
+      at[2] = k.add(at[2], tap);
+      gatherTap(k, image, at, k.address(to, spec.acc, k.mul(tap, k.constant(spec.channels))));
+    });
+  });
+}
+
+void GatheredRows::gatherTap(KernelBuilder &k, Index image, const Pixel &pixel, Value to) {
+  Value isInside = inside(k, pixel, 1);
+  if (!isInside)
+    return copy(k, image, pixel, spec.channels, to);
+  k.ifThenElse(
+      isInside, [&] { copy(k, image, pixel, spec.channels, to); },
+      [&] { fill(k, spec.channels, to); });
+}
+
+/// Covers [0, count) with vectors: a loop of whole ones, then halves down to one.
+static void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
+                      llvm::function_ref<void(Index at, unsigned width)> body) {
+  int64_t whole = count / lanes * lanes;
+  if (whole <= 4 * lanes)
+    for (int64_t at = 0; at < whole; at += lanes)
+      body(k.constant(at), lanes);
+  else
+    k.loop(k.constant(0), k.constant(whole), k.constant(lanes), [&](Index at) { body(at, lanes); });
+  for (int64_t at = whole, width = lanes / 2; at < count; width /= 2)
+    if (at + width <= count) {
+      body(k.constant(at), width);
+      at += width;
+    }
+}
+
+void GatheredRows::copy(KernelBuilder &k, Index image, const Pixel &pixel, int64_t count,
+                        Value to) {
+  SmallVector<Value> coordinates;
+  Value from;
+  if (spec.generator) {
+    coordinates.push_back(k.value(image));
+    for (Index at : pixel)
+      coordinates.push_back(k.value(at));
+  } else {
+    Index offset = k.mulAdd(image, spec.imageStride, pixelOffset(k, pixel));
+    from = k.address(spec.input, spec.inputElement, offset);
+  }
+  forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
+    Value values = spec.generator
+                       ? spec.generator(k.builder, k.loc, coordinates, k.value(at), width)
+                       : k.load(VectorType::get({int64_t(width)}, spec.inputElement),
+                                k.address(from, spec.inputElement, at));
+    k.store(k.widen(values, spec.acc, spec.inputUnsigned), k.address(to, spec.acc, at));
+  });
+}
+
+void GatheredRows::fill(KernelBuilder &k, int64_t count, Value to) {
+  Value pad = k.widen(padScalar(k), spec.acc, spec.inputUnsigned);
+  forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
+    k.store(k.broadcast(pad, width), k.address(to, spec.acc, at));
+  });
+}
+
+SmallVector<Value> GatheredRows::run(KernelBuilder &k, const RegisterTile &tile,
+                                     const PanelSource &panel, Index group, const KBlock &block,
+                                     ValueRange accs) {
+  RowSource source;
+  source.element = spec.acc;
+  source.base = packed;
+  source.rowStride = k.constant(rowStride);
+  source.kStride = k.constant(1);
+  return emitRun(k, spec.cpu, tile, source, panel, block.length, schedule.unroll, accs);
+}
+
+} // namespace tcc::codegen

@@ -1,0 +1,75 @@
+//===- ConvRows.h - Rows of A for convolutions ------------------*- C++ -*-===//
+//
+// A convolution's matrix A has a row for every output pixel and a column for every
+// filter tap and channel, and does not exist in memory. Two feeds stand in for it;
+// both find the input pixels of a tile once and serve all panels and groups.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "TileLoop.h"
+#include "tcc/Codegen/Cpu/Conv.h"
+
+namespace tcc::codegen {
+
+/// Input coordinates of a pixel, outermost first; outside of the image in padding.
+using Pixel = llvm::SmallVector<Index, 3>;
+
+class ConvFeed : public RowFeed {
+protected:
+  ConvFeed(const ConvSpec &spec, const ContractionSchedule &schedule)
+      : spec(spec), schedule(schedule) {}
+
+  /// Calls `body` for each row of a tile with its image and the pixel under the
+  /// filter's first tap; rows that are not valid repeat the last valid one.
+  using RowFn = llvm::function_ref<void(Index row, Index image, const Pixel &first)>;
+  void forRows(KernelBuilder &k, const TileRows &rows, RowFn body);
+  /// How far tap number `tap` is from the first one.
+  Pixel tapShift(KernelBuilder &k, Index tap) const;
+  /// Whether taps can fall outside of the image in dimension `d`.
+  bool leavesImage(KernelBuilder &k, unsigned d) const;
+  /// Elements from the start of an image to a pixel.
+  Index pixelOffset(KernelBuilder &k, const Pixel &pixel) const;
+  mlir::Value padScalar(KernelBuilder &k) const;
+
+  const ConvSpec &spec;
+  const ContractionSchedule &schedule;
+};
+
+/// Reads the input in place: a table has a pointer for every tap and row, to the
+/// input pixel or, outside of the image, to a line of padding.
+class PointerRows : public ConvFeed {
+public:
+  PointerRows(KernelBuilder &k, const ConvSpec &spec, const ContractionSchedule &schedule);
+  void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override;
+  llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
+                                     const PanelSource &panel, Index group, const KBlock &block,
+                                     mlir::ValueRange accs) override;
+
+private:
+  int64_t slots; ///< rows of the table, a power of two
+  mlir::Value padding, table, origins;
+};
+
+/// Copies the pixels under the filter into scratch: for few channels, where a whole
+/// line of the filter is copied at once, and for input that is generated.
+class GatheredRows : public ConvFeed {
+public:
+  GatheredRows(KernelBuilder &k, const ConvSpec &spec, const ContractionSchedule &schedule);
+  void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override;
+  llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
+                                     const PanelSource &panel, Index group, const KBlock &block,
+                                     mlir::ValueRange accs) override;
+
+private:
+  void gatherLine(KernelBuilder &k, Index image, const Pixel &pixel, mlir::Value to);
+  void gatherTap(KernelBuilder &k, Index image, const Pixel &pixel, mlir::Value to);
+  void copy(KernelBuilder &k, Index image, const Pixel &pixel, int64_t count, mlir::Value to);
+  void fill(KernelBuilder &k, int64_t count, mlir::Value to);
+  mlir::Value inside(KernelBuilder &k, const Pixel &pixel, int64_t width);
+
+  bool lines; ///< a line of the filter is contiguous in the input
+  int64_t rowStride;
+  mlir::Value packed;
+};
+
+} // namespace tcc::codegen

@@ -1,0 +1,170 @@
+#include "ConvKernel.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace tcc;
+using namespace tcc::test;
+
+namespace {
+
+void check(const ConvCase &g, const CpuTarget &cpu,
+           std::optional<codegen::ContractionSchedule> schedule = {}) {
+  CAPTURE(g.batch, g.input[0], g.input[1], g.input[2], g.channels, g.filters, g.groups, g.kernel[1],
+          g.kernel[2], g.stride[1], g.pad[1], g.dynamic, g.generated, cpu.name);
+  auto context = kernelContext();
+  auto module = convModule(*context, cpu, g, schedule);
+  CompiledKernels kernels(*module, cpu);
+
+  int64_t pixels = g.pixels();
+  GuardedFloats input(g.batch * g.input[0] * g.input[1] * g.input[2] * g.channels);
+  GuardedFloats weights(g.filters * g.channels / g.groups * g.taps());
+  GuardedFloats bias(g.filters), output(pixels * g.filters);
+  input.fill(1), weights.fill(2), bias.fill(3);
+  std::vector<float> laid = packConvWeights(cpu, weights.data(), g);
+  GuardedFloats packed(laid.size());
+  std::copy(laid.begin(), laid.end(), packed.data());
+  std::fill_n(output.data(), output.size(), NAN);
+  int64_t args[12] = {int64_t(input.data()),
+                      int64_t(packed.data()),
+                      int64_t(output.data()),
+                      int64_t(bias.data()),
+                      g.batch,
+                      g.input[0],
+                      g.input[1],
+                      g.input[2],
+                      g.output(0),
+                      g.output(1),
+                      g.output(2)};
+  kernels.get("tasks")(args, 0, 0);
+  int64_t tasks = args[11], half = tasks / 2;
+  kernels.get("conv")(args, half, tasks);
+  kernels.get("conv")(args, 0, half);
+
+  double worst = 0;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel)
+    for (int64_t filter = 0; filter < g.filters; ++filter) {
+      double want = convReference(g, input.data(), weights.data(), pixel, filter) + bias[filter];
+      double error = std::fabs(std::max(0.0, want) - output[pixel * g.filters + filter]);
+      worst = error <= worst ? worst : error;
+    }
+  CHECK(worst <= 1e-6 * (1 + g.taps() * g.channels / g.groups / 16.0));
+}
+
+/// In every form: static, dynamic, and on every vector length of the host.
+void checkAll(ConvCase g) {
+  CpuTarget host = llvm::cantFail(CpuTarget::create("native"));
+  for (llvm::StringRef level : {"v2", "v3", "native"}) {
+    CpuTarget cpu = llvm::cantFail(CpuTarget::create(level));
+    if (cpu.vectorBits > host.vectorBits || (cpu.fma && !host.fma))
+      continue;
+    for (bool dynamic : {false, true}) {
+      g.dynamic = dynamic;
+      check(g, cpu);
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("3x3") {
+  checkAll(
+      {.input = {1, 9, 11}, .channels = 32, .filters = 40, .kernel = {1, 3, 3}, .pad = {0, 1, 1}});
+  checkAll({.batch = 2,
+            .input = {1, 7, 7},
+            .channels = 24,
+            .filters = 16,
+            .kernel = {1, 3, 3},
+            .stride = {1, 2, 2},
+            .pad = {0, 1, 1}});
+  checkAll({.input = {1, 13, 10},
+            .channels = 17,
+            .filters = 33,
+            .kernel = {1, 3, 3},
+            .dilation = {1, 2, 3}});
+}
+
+TEST_CASE("1x1") {
+  checkAll({.batch = 2, .input = {1, 5, 6}, .channels = 20, .filters = 50});
+  checkAll({.input = {1, 9, 9}, .channels = 20, .filters = 50, .stride = {1, 2, 2}});
+  checkAll({.input = {1, 4, 4}, .channels = 20, .filters = 10, .pad = {0, 1, 1}});
+}
+
+TEST_CASE("few channels are gathered") {
+  checkAll({.input = {1, 19, 21},
+            .channels = 3,
+            .filters = 24,
+            .kernel = {1, 7, 7},
+            .stride = {1, 2, 2},
+            .pad = {0, 3, 3}});
+  checkAll({.batch = 2,
+            .input = {1, 8, 8},
+            .channels = 1,
+            .filters = 5,
+            .kernel = {1, 3, 3},
+            .dilation = {1, 1, 2}});
+  checkAll(
+      {.input = {1, 3, 3}, .channels = 4, .filters = 8, .kernel = {1, 5, 5}, .pad = {0, 2, 2}});
+}
+
+TEST_CASE("one and three dimensions") {
+  checkAll({.input = {1, 1, 50},
+            .channels = 16,
+            .filters = 20,
+            .kernel = {1, 1, 5},
+            .stride = {1, 1, 2},
+            .pad = {0, 0, 2}});
+  checkAll(
+      {.input = {5, 6, 7}, .channels = 16, .filters = 20, .kernel = {3, 3, 3}, .pad = {1, 1, 1}});
+  checkAll(
+      {.input = {5, 6, 7}, .channels = 3, .filters = 20, .kernel = {3, 3, 3}, .pad = {1, 1, 1}});
+}
+
+TEST_CASE("groups") {
+  checkAll({.input = {1, 6, 7},
+            .channels = 32,
+            .filters = 32,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .groups = 4});
+  checkAll({.input = {1, 6, 7},
+            .channels = 12,
+            .filters = 36,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .groups = 3});
+  checkAll({.input = {1, 5, 5}, .channels = 48, .filters = 144, .groups = 2});
+  checkAll({.input = {1, 6, 7},
+            .channels = 6,
+            .filters = 6,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .groups = 6});
+}
+
+TEST_CASE("generated input") {
+  checkAll({.input = {1, 9, 11},
+            .channels = 20,
+            .filters = 40,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .generated = true});
+  checkAll({.input = {1, 9, 11}, .channels = 20, .filters = 40, .generated = true});
+}
+
+TEST_CASE("k in blocks of taps") {
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("native"));
+  for (bool generated : {false, true}) {
+    ConvCase g{.input = {1, 9, 11},
+               .channels = 20,
+               .filters = 40,
+               .kernel = {1, 3, 3},
+               .pad = {0, 1, 1},
+               .generated = generated};
+    codegen::ConvShape shape{.pixels = 99, .channels = 20, .filters = 40, .taps = 9};
+    codegen::ContractionSchedule schedule = codegen::chooseConv(cpu, shape);
+    schedule.kBlock = 2 * 20;
+    schedule.tilesPerTask = 3;
+    schedule.panelsPerTask = 1;
+    check(g, cpu, schedule);
+  }
+}
