@@ -184,8 +184,7 @@ void TaskEmitter::forPanels(PanelFn body) {
     return k.loop(firstPanel, endPanel, one, [&](Index panel) {
       Value last =
           k.compare(arith::CmpIPredicate::eq, k.rem(panel, tiling.groupPanels), tiling.fullPanels);
-      k.ifThenElse(
-          last, [&] { body(panel, /*full=*/false); }, [&] { body(panel, /*full=*/true); });
+      k.ifThenElse(last, [&] { body(panel, /*full=*/false); }, [&] { body(panel, /*full=*/true); });
     });
   }
   k.loop(firstPanel, k.min(endPanel, tiling.fullPanels), one,
