@@ -170,7 +170,7 @@ TEST_CASE("speed", "[.bench]") {
                       reinterpret_cast<int64_t>(z.data())};
     for (const MathCase &c : test::mathCases()) {
       test::KernelFn fn = kernels.compiled->get(kernelName(c, 16));
-      double seconds = test::medianSeconds([&] { fn(args, 0, n); }, 0.1);
+      double seconds = test::measure([&] { fn(args, 0, n); }, 0.1).best;
       std::printf("%-14s %s %.3f ns\n", c.op.c_str(), element.c_str(), seconds / n * 1e9);
     }
   }
