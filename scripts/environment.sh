@@ -3,6 +3,7 @@
 #   TCC_ROOT       this checkout
 #   TCC_CACHE      what every checkout of one user shares (downloads, Python environments, models)
 #   TCC_DOWNLOADS  files fetched from package indexes, each checked against a pinned sha256
+shopt -s inherit_errexit # a failure inside $(...) ends the script too
 TCC_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TCC_CACHE=${TCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tcc}
 TCC_DOWNLOADS=$TCC_CACHE/downloads
