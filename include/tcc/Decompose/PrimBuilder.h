@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/DenseMap.h"
