@@ -10,19 +10,26 @@ void populateOnnxControlFlowRules(RuleSet &rules);
 void populateOnnxConvRules(RuleSet &rules);
 void populateOnnxEinsumRules(RuleSet &rules);
 void populateOnnxElementwiseRules(RuleSet &rules);
+void populateOnnxFoldRules(RuleSet &rules);
 void populateOnnxGatherRules(RuleSet &rules);
 void populateOnnxGenerateRules(RuleSet &rules);
+void populateOnnxGridSampleRules(RuleSet &rules);
 void populateOnnxMatmulRules(RuleSet &rules);
 void populateOnnxNormalizationRules(RuleSet &rules);
 void populateOnnxPadRules(RuleSet &rules);
 void populateOnnxPoolRules(RuleSet &rules);
 void populateOnnxQuantizationRules(RuleSet &rules);
+void populateOnnxRandomRules(RuleSet &rules);
 void populateOnnxRecurrentRules(RuleSet &rules);
 void populateOnnxReductionRules(RuleSet &rules);
+void populateOnnxRegionRules(RuleSet &rules);
 void populateOnnxReshapeRules(RuleSet &rules);
+void populateOnnxResizeRules(RuleSet &rules);
 void populateOnnxSequenceRules(RuleSet &rules);
+void populateOnnxSignalRules(RuleSet &rules);
 void populateOnnxSliceRules(RuleSet &rules);
 void populateOnnxSoftmaxRules(RuleSet &rules);
+void populateOnnxTrainingRules(RuleSet &rules);
 
 void populateAllRules(RuleSet &rules);
 

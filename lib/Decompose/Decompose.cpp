@@ -107,6 +107,11 @@ LogicalResult Decomposer::lowerNode(graph::NodeOp node) {
     report(node, "no rule for this operator");
     return failure();
   }
+  for (const Lowered &operand : operands)
+    if (operand.value && isa<graph::StringType>(PrimBuilder::elem(operand.value))) {
+      report(node, "tensors of text are not supported");
+      return failure();
+    }
   NodeContext context(node, b, operands, weights,
                       [this](Region &r, ArrayRef<Lowered> args) { return inlineBody(r, args); });
   unsigned before = failures;

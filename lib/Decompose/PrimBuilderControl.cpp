@@ -70,10 +70,11 @@ std::optional<SmallVector<Value>> PrimBuilder::branch(Dim condition, Body onTrue
   // an operator without results and then moved.
   auto draft = prim::IfOp::create(b, loc, TypeRange(), cast<Value>(condition));
   SmallVector<Value> results[2];
-  for (auto [i, body] : llvm::enumerate(ArrayRef<Body>{onTrue, onFalse})) {
+  const Body bodies[] = {onTrue, onFalse};
+  for (unsigned i : {0, 1}) {
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&draft->getRegion(i));
-    results[i] = body();
+    results[i] = bodies[i]();
     prim::YieldOp::create(b, loc, results[i]);
   }
   SmallVector<Type> types;

@@ -103,6 +103,31 @@ LogicalResult bitShift(NodeContext &c) {
                                                         : c.b.binary<prim::ShiftRightOp>(x, y));
 }
 
+/// x as `to`. A float becomes a sub-byte integer by way of i32, whose high bits
+/// are then dropped. f8E8M0FNU holds powers of two: `round_mode` "up" (the
+/// default) and "down" choose by dropping the fraction's bits.
+Value castTo(NodeContext &c, Value x, Type to) {
+  PrimBuilder &b = c.b;
+  bool tiny = isa<IntegerType>(to) && to.getIntOrFloatBitWidth() < 8 && !to.isInteger(1);
+  if (tiny && isa<FloatType>(b.elem(x)))
+    return b.cast(b.cast(x, b.builder().getI32Type()), to);
+  std::string mode = c.stringAttr("round_mode", "up");
+  if (isa<Float8E8M0FNUType>(to) && isa<FloatType>(b.elem(x)) && mode != "nearest") {
+    constexpr double kFraction = (1 << 23) - 1;
+    auto bitcast = [&](Value v, Type t) {
+      return prim::BitcastOp::create(b.builder(), b.location(), b.type(v).clone(t), v).getResult();
+    };
+    Value bits = bitcast(b.cast(x, b.builder().getF32Type()), b.builder().getI32Type());
+    if (mode == "up")
+      bits = b.add(bits, kFraction);
+    Value power = b.binary<prim::AndOp>(bits, b.scalar(-kFraction - 1, b.elem(bits)));
+    Value wide = b.cast(x, b.builder().getF32Type());
+    Value exact = bitcast(power, b.builder().getF32Type());
+    x = b.select(b.predicate<prim::IsFiniteOp>(wide), exact, wide);
+  }
+  return b.cast(x, to, c.intAttr("saturate", 1));
+}
+
 LogicalResult cast(NodeContext &c) {
   static const llvm::StringMap<int64_t> kNames = {
       {"FLOAT", 1}, {"UINT8", 2}, {"INT8", 3},     {"UINT16", 4},  {"INT16", 5},   {"INT32", 6},
@@ -111,22 +136,31 @@ LogicalResult cast(NodeContext &c) {
   Type to = onnxElementType(c.b.context(), code ? code : c.intAttr("to", 0));
   if (!to)
     return c.fail("cannot cast to this element type");
-  return c.give(c.b.cast(c.in(0), to, c.intAttr("saturate", 1)));
+  return c.give(castTo(c, c.in(0), to));
 }
 
-LogicalResult castLike(NodeContext &c) {
-  return c.give(c.b.cast(c.in(0), c.b.elem(c.in(1)), c.intAttr("saturate", 1)));
-}
+LogicalResult castLike(NodeContext &c) { return c.give(castTo(c, c.in(0), c.b.elem(c.in(1)))); }
 
 LogicalResult bitCast(NodeContext &c) {
   Type to = onnxElementType(c.b.context(), c.intAttr("to", 0));
   Value x = c.in(0);
-  if (!to || to.isInteger(1) || c.b.elem(x).getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+  Type from = c.b.elem(x);
+  if (!to || isa<ComplexType>(to) || isa<ComplexType>(from))
     return c.fail("needs two number types of one width");
-  if (c.b.elem(x) == to)
-    return c.give(x);
-  return c.give(
-      prim::BitcastOp::create(c.b.builder(), c.b.location(), c.b.type(x).clone(to), x).getResult());
+  // A bool is stored as a byte.
+  auto width = [](Type t) { return t.isInteger(1) ? 8 : t.getIntOrFloatBitWidth(); };
+  if (width(from) != width(to))
+    return c.fail("needs two number types of one width");
+  Type byte = c.b.builder().getIntegerType(8, false);
+  if (from.isInteger(1))
+    x = c.b.cast(x, byte);
+  auto bitcast = [&](Type t) {
+    return c.b.elem(x) == t
+               ? x
+               : prim::BitcastOp::create(c.b.builder(), c.b.location(), c.b.type(x).clone(t), x)
+                     .getResult();
+  };
+  return c.give(to.isInteger(1) ? c.b.cast(bitcast(byte), to) : bitcast(to));
 }
 
 } // namespace

@@ -40,6 +40,33 @@ struct Reduction {
   bool mean = false, logSumExp = false;
 };
 
+/// The map after the sum, in floats, and back to the operand's type.
+Value finish(PrimBuilder &b, const Reduction &r, Value v, Type own) {
+  if (r.after != Map::None && isa<IntegerType>(b.elem(v)))
+    v = b.cast(v, b.builder().getF64Type());
+  return b.cast(apply(b, r.after, v), own);
+}
+
+/// Over the axes for which the host condition `gone` holds, with extents kept.
+Value reduceWhere(PrimBuilder &b, K kind, Value v, ArrayRef<Dim> gone) {
+  for (auto [axis, condition] : llvm::enumerate(gone))
+    v = (*b.branch(
+        condition,
+        [&, at = static_cast<int64_t>(axis)] {
+          return SmallVector<Value>{b.reduce(kind, v, at, true)};
+        },
+        [&] { return SmallVector<Value>{v}; }))[0];
+  return v;
+}
+
+/// Shifted by the maximum, where that is finite.
+Value logSumExp(PrimBuilder &b, Value x, llvm::function_ref<Value(K, Value)> reduceBy) {
+  Value top = reduceBy(K::max, x);
+  Value finite = b.predicate<prim::IsFiniteOp>(top);
+  Value shift = b.select(finite, top, b.scalar(0, b.elem(x)));
+  return b.add(b.log(reduceBy(K::sum, b.exp(b.sub(x, shift)))), shift);
+}
+
 /// Reduces over axes that are only known at run time.
 LogicalResult reduceDynamic(NodeContext &c, const Reduction &r, bool keepDims) {
   auto axes = hostInts(c, 1);
@@ -49,35 +76,22 @@ LogicalResult reduceDynamic(NodeContext &c, const Reduction &r, bool keepDims) {
   Value x = c.in(0);
   Type own = b.elem(x);
   int64_t rank = b.rank(x);
-  if (r.logSumExp)
-    return c.fail("'axes' must be a constant");
   Dims extents = b.dims(x), gone;
-  Value v = apply(b, r.before, r.mean || r.after != Map::None ? widen(b, x) : x);
   Dim counted = b.dim(1);
   for (int64_t axis = 0; axis < rank; ++axis) {
     gone.push_back(isNamedAxis(b, *axes, axis, rank));
     counted = b.mulDims(counted, b.selectDims(gone.back(), extents[axis], b.dim(1)));
-    auto results = b.branch(
-        gone.back(), [&] { return SmallVector<Value>{b.reduce(r.kind, v, axis, true)}; },
-        [&] { return SmallVector<Value>{v}; });
-    v = (*results)[0];
   }
+  bool steps = r.mean || r.logSumExp || r.before != Map::None || r.after != Map::None;
+  Value v = apply(b, r.before, steps ? widen(b, x) : x);
+  auto reduceBy = [&](K kind, Value of) { return reduceWhere(b, kind, of, gone); };
+  v = r.logSumExp ? logSumExp(b, v, reduceBy) : reduceBy(r.kind, v);
   if (r.mean)
     v = b.div(v, scalarOf(b, counted, b.elem(v)));
-  v = b.cast(apply(b, r.after, v), own);
+  v = finish(b, r, v, own);
   if (!keepDims)
-    v = b.reshape(v, keptExtents(b, extents, gone, rank - axes->size()));
+    v = b.reshape(v, keptExtents(b, extents, gone, std::max<int64_t>(rank - axes->size(), 0)));
   return c.give(v);
-}
-
-Value logSumExp(PrimBuilder &b, Value x, ArrayRef<int64_t> axes, bool keepDims) {
-  // Shifted by the maximum, where that is finite.
-  Value top = b.reduce(K::max, x, axes, true);
-  Value finite = b.predicate<prim::IsFiniteOp>(top);
-  Value shift = b.select(finite, top, b.scalar(0, b.elem(x)));
-  Value sum = b.reduce(K::sum, b.exp(b.sub(x, shift)), axes, true);
-  Value result = b.add(b.log(sum), shift);
-  return keepDims ? result : b.squeeze(result, axes);
 }
 
 LogicalResult reduceRule(NodeContext &c, const Reduction &r) {
@@ -103,15 +117,14 @@ LogicalResult reduceRule(NodeContext &c, const Reduction &r) {
     return failure();
   bool steps = r.mean || r.logSumExp || r.before != Map::None || r.after != Map::None;
   Value v = apply(b, r.before, steps ? widen(b, x) : x);
+  if (r.logSumExp && !isa<FloatType>(own))
+    return c.fail("needs floats");
+  auto reduceBy = [&](K kind, Value of) { return b.reduce(kind, of, *axes, true); };
   if (r.logSumExp)
-    v = isa<FloatType>(own) ? logSumExp(b, v, *axes, keepDims) : v;
+    v = keepDims ? logSumExp(b, v, reduceBy) : b.squeeze(logSumExp(b, v, reduceBy), *axes);
   else
     v = r.mean ? b.mean(v, *axes, keepDims) : b.reduce(r.kind, v, *axes, keepDims);
-  if (r.after != Map::None && isa<IntegerType>(b.elem(v)))
-    v = b.cast(apply(b, r.after, b.cast(v, b.builder().getF64Type())), own);
-  else
-    v = apply(b, r.after, v);
-  return c.give(b.cast(v, own));
+  return c.give(finish(b, r, v, own));
 }
 
 template <K kind> LogicalResult argReduce(NodeContext &c) {

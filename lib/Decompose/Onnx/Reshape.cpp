@@ -22,32 +22,42 @@ void factorise(Dim d, SmallVectorImpl<Dim> &symbols, int64_t &constant) {
   symbols.push_back(d);
 }
 
-/// total / parts, both given as factors, with what they share cancelled. Sets
-/// `exact` when the division is known to leave no rest.
-Dim quotient(PrimBuilder &b, ArrayRef<Dim> total, ArrayRef<Dim> parts, bool &exact) {
-  SmallVector<Dim> above, below;
-  int64_t p = 1, q = 1;
-  for (Dim d : total)
-    factorise(d, above, p);
-  for (Dim d : parts)
-    factorise(d, below, q);
-  for (auto *it = below.begin(); it != below.end();) {
-    auto *match = llvm::find_if(above, [&](Dim d) { return b.same(d, *it); });
-    if (match == above.end()) {
-      ++it;
-      continue;
+/// total / parts with what they share cancelled.
+struct Ratio {
+  SmallVector<Dim> above, below; ///< symbols
+  int64_t p = 1, q = 1;          ///< constants
+
+  Ratio(ArrayRef<Dim> total, ArrayRef<Dim> parts) {
+    for (Dim d : total)
+      factorise(d, above, p);
+    for (Dim d : parts)
+      factorise(d, below, q);
+    for (auto *it = below.begin(); it != below.end();) {
+      auto *match = llvm::find_if(above, [&](Dim d) { return PrimBuilder::same(d, *it); });
+      if (match == above.end()) {
+        ++it;
+        continue;
+      }
+      above.erase(match);
+      it = below.erase(it);
     }
-    above.erase(match);
-    it = below.erase(it);
+    if (q != 0 && p % q == 0) {
+      p /= q;
+      q = 1;
+    }
   }
-  if (q != 0 && p % q == 0) {
-    p /= q;
-    q = 1;
+  /// Whether the division leaves no rest, whatever the extents.
+  bool exact() const { return below.empty() && q == 1; }
+  bool isOne() const { return exact() && above.empty() && p == 1; }
+
+  Dim quotient(PrimBuilder &b) const {
+    Dim product = b.mulDims(b.productOf(above), b.dim(p));
+    if (exact())
+      return product;
+    // An empty tensor: anything goes, but a division by zero.
+    return b.floorDivDims(product, b.maxDims(b.mulDims(b.productOf(below), b.dim(q)), b.dim(1)));
   }
-  exact = below.empty() && q == 1;
-  Dim product = b.mulDims(b.productOf(above), b.dim(p));
-  return exact ? product : b.floorDivDims(product, b.mulDims(b.productOf(below), b.dim(q)));
-}
+};
 
 /// ONNX Reshape: 0 copies an extent, -1 is what is left.
 LogicalResult reshape(NodeContext &c) {
@@ -93,7 +103,9 @@ LogicalResult reshape(NodeContext &c) {
     if (maybeOpen)
       for (Dim &d : others)
         b.check(b.compareDims(Eq::sge, d, b.dim(0)), "Reshape: a negative extent");
-    want[*open] = quotient(b, have, others, exact);
+    Ratio rest(have, others);
+    exact = rest.exact();
+    want[*open] = rest.quotient(b);
   } else if (maybeOpen) {
     // One extent may turn out to be -1: what the others, without it, leave.
     Dims ones = want;
@@ -105,14 +117,12 @@ LogicalResult reshape(NodeContext &c) {
       if (!b.known(d))
         d = b.selectDims(b.compareDims(Eq::eq, d, b.dim(-1)), rest, d);
   }
-  if (!exact) {
-    Dim one = quotient(b, have, want, exact);
-    if (b.known(b.productOf(have)) && b.known(b.productOf(want)) &&
-        *b.known(b.productOf(have)) != *b.known(b.productOf(want)))
-      return c.fail("changes the number of elements");
-    if (!exact || b.known(one) != 1)
-      b.check(b.compareDims(Eq::eq, b.productOf(have), b.productOf(want)),
-              "Reshape: the number of elements changes");
+  if (!exact && !Ratio(have, want).isOne()) {
+    Dim before = b.productOf(have), after = b.productOf(want);
+    if (b.known(before) && b.known(after) && *b.known(before) != *b.known(after))
+      return c.fail("changes the number of elements from " + llvm::Twine(*b.known(before)) +
+                    " to " + llvm::Twine(*b.known(after)));
+    b.check(b.compareDims(Eq::eq, before, after), "Reshape: the number of elements changes");
   }
   return c.give(b.reshape(x, want));
 }

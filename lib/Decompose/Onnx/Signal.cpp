@@ -1,0 +1,216 @@
+//===- Signal.cpp - Fourier transforms --------------------------------------===//
+//
+// ONNX holds complex numbers as a last axis of extent 2 (1: the imaginary part
+// is 0). One-sided results are the first half of the spectrum.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/Operands.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// Part i of the last axis, without that axis.
+Value part(PrimBuilder &b, Value x, int64_t i) {
+  int64_t last = b.rank(x) - 1;
+  return b.squeeze(b.sliceAxis(x, last, b.dim(i), b.dim(1)), {last});
+}
+
+/// [..., 1 or 2] as complex [...].
+Value toComplex(PrimBuilder &b, Value x) {
+  Value re = part(b, x, 0);
+  Value im =
+      b.known(b.dim(x, b.rank(x) - 1)) == 2 ? part(b, x, 1) : b.full(b.dims(re), 0, b.elem(re));
+  auto t = b.type(re).clone(ComplexType::get(b.elem(re)));
+  return prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult();
+}
+
+std::pair<Value, Value> parts(PrimBuilder &b, Value z) {
+  auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
+  return {prim::RealOp::create(b.builder(), b.location(), t, z).getResult(),
+          prim::ImagOp::create(b.builder(), b.location(), t, z).getResult()};
+}
+
+Value fft(PrimBuilder &b, Value z, int64_t axis, bool inverse) {
+  return prim::FftOp::create(b.builder(), b.location(), z.getType(), z, axis, inverse).getResult();
+}
+
+/// x with `length` elements on an axis: cut, or followed by zeros.
+Value fitted(PrimBuilder &b, Value x, int64_t axis, Dim length) {
+  Dims low(b.rank(x), b.dim(0)), high = low;
+  high[axis] = b.subDims(length, b.dim(x, axis));
+  return b.pad(x, b.scalar(0, b.elem(x)), low, high);
+}
+
+Dim halfSpectrum(PrimBuilder &b, Dim length) {
+  return b.addDims(b.floorDivDims(length, b.dim(2)), b.dim(1));
+}
+
+/// The spectrum of z as [..., 2], its first half when one-sided.
+Value spectrum(PrimBuilder &b, Value z, int64_t axis, bool inverse, bool oneSided) {
+  auto [re, im] = parts(b, fft(b, z, axis, inverse));
+  if (oneSided) {
+    Dim half = halfSpectrum(b, b.dim(z, axis));
+    re = b.sliceAxis(re, axis, b.dim(0), half);
+    im = b.sliceAxis(im, axis, b.dim(0), half);
+  }
+  int64_t rank = b.rank(re);
+  return b.concat({b.unsqueeze(re, {rank}), b.unsqueeze(im, {rank})}, rank);
+}
+
+/// The real signal whose half spectrum z is: z[k] for k <= n/2, conj z[n-k] after.
+Value fromHalfSpectrum(PrimBuilder &b, Value z, int64_t axis, Dim length) {
+  auto [re, im] = parts(b, fitted(b, z, axis, halfSpectrum(b, length)));
+  Type i64 = b.builder().getI64Type();
+  int64_t rank = b.rank(re);
+  Value k = b.iota({length}, 0, i64), n = scalarOf(b, length, i64);
+  Value mirrored = b.compare(P::gt, b.mul(k, 2.0), n);
+  Value from = b.select(mirrored, b.sub(n, k), k);
+  Value sign = b.select(mirrored, b.scalar(-1, b.elem(re)), b.scalar(1, b.elem(re)));
+  // The imaginary parts of the constant and of the middle do not count.
+  Value edge = b.binary<prim::OrOp>(b.compare(P::eq, k, 0.0), b.compare(P::eq, b.mul(k, 2.0), n));
+  sign = b.select(edge, b.scalar(0, b.elem(re)), sign);
+  Value fullRe = b.take(re, from, axis);
+  Value fullIm = b.mul(b.take(im, from, axis), alongAxis(b, sign, axis, rank));
+  auto t = b.type(fullRe).clone(ComplexType::get(b.elem(re)));
+  Value full = prim::ComplexOp::create(b.builder(), b.location(), t, fullRe, fullIm).getResult();
+  return b.unsqueeze(parts(b, fft(b, full, axis, true)).first, {rank});
+}
+
+LogicalResult dft(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = widen(b, c.in(0));
+  int64_t rank = b.rank(x), axis = c.intAttr("axis", 1);
+  if (c.version() >= 20) {
+    axis = -2;
+    if (c.has(2)) {
+      auto given = hostInt(c, 2);
+      if (failed(given))
+        return failure();
+      auto constant = b.known(*given);
+      // The only axis that can be meant, when it is data.
+      axis = constant.value_or(1);
+      if (!constant && rank != 3 && rank != 2)
+        b.check(
+            b.compareDims(arith::CmpIPredicate::eq,
+                          b.selectDims(b.compareDims(arith::CmpIPredicate::slt, *given, b.dim(0)),
+                                       b.addDims(*given, b.dim(rank)), *given),
+                          b.dim(1)),
+            "DFT: an axis other than 1 must be a constant");
+      if (!constant && rank == 2)
+        axis = 0;
+    }
+  }
+  auto at = axisWithin(c, axis, rank);
+  if (failed(at))
+    return failure();
+  bool inverse = c.intAttr("inverse", 0), oneSided = c.intAttr("onesided", 0);
+  if (*at == rank - 1)
+    return c.fail("transforms the axis of real and imaginary parts");
+  Dim length = b.dim(x, *at);
+  if (inverse && oneSided)
+    length = b.mulDims(b.subDims(length, b.dim(1)), b.dim(2));
+  if (c.has(1)) {
+    auto given = hostInt(c, 1);
+    if (failed(given))
+      return failure();
+    length = *given;
+  }
+  Type own = b.elem(c.in(0));
+  Value z = toComplex(b, x);
+  if (inverse && oneSided)
+    return c.give(b.cast(fromHalfSpectrum(b, z, *at, length), own));
+  z = b.same(length, b.dim(x, *at)) ? z : toComplex(b, fitted(b, x, *at, length));
+  return c.give(b.cast(spectrum(b, z, *at, inverse, oneSided), own));
+}
+
+/// signal [N, length, 1 or 2], frame_step, window, frame_length.
+LogicalResult stft(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = widen(b, c.in(0));
+  if (b.rank(x) == 2)
+    x = b.unsqueeze(x, {2});
+  if (b.rank(x) != 3)
+    return c.fail("needs a batch of signals");
+  auto step = hostInt(c, 1);
+  if (failed(step))
+    return failure();
+  Dim length = b.dim(x, 1);
+  Value window;
+  if (c.has(2)) {
+    window = b.cast(c.in(2), b.elem(x));
+    length = b.dim(window, 0);
+  }
+  if (c.has(3)) {
+    auto given = hostInt(c, 3);
+    if (failed(given))
+      return failure();
+    length = *given;
+  }
+  Type i64 = b.builder().getI64Type();
+  Dim frames = b.addDims(b.floorDivDims(b.subDims(b.dim(x, 1), length), b.maxDims(*step, b.dim(1))),
+                         b.dim(1));
+  frames = b.maxDims(frames, b.dim(0));
+  Value start = b.mul(b.iota({frames}, 0, i64), scalarOf(b, *step, i64));
+  Value at = b.add(b.unsqueeze(start, {1}), b.unsqueeze(b.iota({length}, 0, i64), {0}));
+  Value framed = b.take(x, at, 1); // [N, frames, length, parts]
+  if (window)
+    framed = b.mul(framed, alongAxis(b, window, 2, 4));
+  Value result = spectrum(b, toComplex(b, framed), 2, false, c.intAttr("onesided", 1));
+  return c.give(b.cast(result, b.elem(c.in(0))));
+}
+
+/// Triangles between points that are equally far apart on the mel scale.
+LogicalResult melWeightMatrix(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Type f64 = b.builder().getF64Type(), i64 = b.builder().getI64Type();
+  Value v[5];
+  for (size_t i = 0; i < 5; ++i) {
+    auto given = scalarOperand(c, i);
+    if (failed(given))
+      return failure();
+    v[i] = b.cast(*given, f64);
+  }
+  auto bins = hostInt(c, 0), length = hostInt(c, 1);
+  Type to = onnxElementType(b.context(), c.intAttr("output_datatype", 1));
+  if (failed(bins) || failed(length) || !to)
+    return to ? failure() : c.fail("has an unknown element type");
+  constexpr double kLn10 = 2.302585092994046;
+  auto toMel = [&](Value hertz) {
+    return b.mul(b.unary<prim::Log1pOp>(b.div(hertz, 700.0)), 2595 / kLn10);
+  };
+  Value low = toMel(v[3]), high = toMel(v[4]);
+  Dim points = b.addDims(*bins, b.dim(2));
+  Value step = b.div(b.sub(high, low), scalarOf(b, points, f64));
+  Value mel = b.add(b.mul(b.iota({points}, 0, f64), step), low);
+  Value hertz = b.mul(b.unary<prim::Expm1Op>(b.mul(mel, kLn10 / 2595)), 700.0);
+  Value bin = b.unary<prim::FloorOp>(b.div(b.mul(hertz, b.add(v[1], 1.0)), v[2]));
+  auto point = [&](int64_t first) { // [1, bins]
+    return b.unsqueeze(b.sliceAxis(bin, 0, b.dim(first), *bins), {0});
+  };
+  Value left = point(0), centre = point(1), right = point(2);
+  Value row = b.unsqueeze(b.cast(b.iota({halfSpectrum(b, *length)}, 0, i64), f64), {1});
+  Value one = b.scalar(1, f64), zero = b.scalar(0, f64);
+  auto ratio = [&](Value above, Value below) {
+    return b.div(above, b.select(b.compare(P::eq, below, 0.0), one, below));
+  };
+  auto between = [&](Value from, Value to, P end) {
+    return b.binary<prim::AndOp>(b.compare(P::ge, row, from), b.compare(end, row, to));
+  };
+  Value rise = b.sub(centre, left), fall = b.sub(right, centre);
+  Value up = b.select(b.compare(P::eq, rise, 0.0), one, ratio(b.sub(row, left), rise));
+  Value weights = b.select(between(left, centre, P::le), up, zero);
+  weights = b.select(between(centre, right, P::lt), ratio(b.sub(right, row), fall), weights);
+  return c.give(b.cast(weights, to));
+}
+
+} // namespace
+
+void tcc::populateOnnxSignalRules(RuleSet &rules) {
+  rules.add("onnx", "DFT", dft);
+  rules.add("onnx", "STFT", stft);
+  rules.add("onnx", "MelWeightMatrix", melWeightMatrix);
+}
