@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Parallel.h"
+#include "llvm/Support/Path.h"
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -155,12 +156,30 @@ static Error runLinker(ArrayRef<std::string> args) {
   return createStringError("linking failed: " + StringRef(text).trim().take_front(2000));
 }
 
+/// lld writes through a mapping of a sparse file, where a full disk ends the process with SIGBUS:
+/// what will be needed must be free before.
+static Error checkSpace(const LinkJob &job, StringRef path) {
+  uint64_t needed = runtimeObject(job.triple).size() + (64 << 10);
+  for (MemoryBufferRef object : job.objects)
+    needed += object.getBufferSize();
+  if (job.weights)
+    needed += job.weights->layout.size();
+  StringRef folder = sys::path::parent_path(path);
+  ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folder.empty() ? "." : folder);
+  if (!space || space->available >= needed)
+    return Error::success();
+  return userError("cannot write '" + printable(path) + "': it needs " + Twine(needed) +
+                   " bytes, the disk has " + Twine(space->available) + " free");
+}
+
 StringRef runtimeObject(const Triple &triple) { return embeddedFiles(triple).runtime; }
 
 Error linkModel(const LinkJob &job, StringRef path) {
   if (runtimeObject(job.triple).empty())
     return userError("no runtime for target '" + printable(job.triple.str()) +
                      "': choose x86_64-linux-gnu or aarch64-linux-gnu");
+  if (Error error = checkSpace(job, path))
+    return error;
   std::vector<std::string> args = flags(job, path);
   LinkInputs inputs;
   if (Error error = addInputs(job, inputs, args))

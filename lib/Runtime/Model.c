@@ -7,12 +7,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* The code generator writes these structures without seeing Program.h: a change of their layout is
+ * a change of TCC_PROGRAM_ABI and of the generator. */
+_Static_assert(sizeof(struct tcc_io_desc) == 32 && sizeof(struct tcc_symbol_desc) == 24 &&
+                   sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 16 &&
+                   sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 56 &&
+                   sizeof(struct tcc_program) == 152 &&
+                   offsetof(struct tcc_program, manifest) == 64 &&
+                   offsetof(struct tcc_program, entry) == 144,
+               "Program.h has changed");
 
 /* The weights file lies beside the library that holds `tcc_program`. */
 static bool default_weights_path(char *path, size_t size) {

@@ -199,7 +199,8 @@ void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
   struct tcc_context *context = frame->ctx;
   const struct tcc_io_desc *desc = &tcc_program.outputs[index];
   struct tcc_output_slot *slot = &context->outputs[index];
-  int64_t count = rank <= TCC_MAX_RANK ? tcc_element_count(rank, dims, desc->dtype) : -1;
+  int64_t count =
+      rank >= 0 && rank <= TCC_MAX_RANK ? tcc_element_count(rank, dims, desc->dtype) : -1;
   if (count < 0)
     tcc_rt_fail(frame, TCC_MODEL_ERROR, "the size of an output is negative or overflows");
   DLManagedTensor *given = context->caller_outputs[index];

@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <thread>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 using namespace rt;
 
@@ -275,3 +278,22 @@ TEST_CASE("kernels are timed on request") {
   CHECK(info.calls == 0);
   CHECK(api().context_kernel(context.context, 4, &info) == TCC_INVALID_ARGUMENT);
 }
+
+#if defined(__x86_64__)
+TEST_CASE("subnormals count, whatever mode the caller is in") {
+  Model model;
+  Context context(model, withThreads(2));
+  Inputs in(64, 2, 1);
+  for (float &value : in.x)
+    value = 1e-40f;
+  unsigned mode = _mm_getcsr();
+  _mm_setcsr(mode | 0x8040); // flush to zero, subnormals are zero
+  Outputs out;
+  tcc_status status = context.run(in, out);
+  unsigned after = _mm_getcsr();
+  _mm_setcsr(mode);
+  REQUIRE(status == TCC_OK);
+  CHECK((after & 0xffc0) == ((mode | 0x8040) & 0xffc0));
+  CHECK(out.data<float>(0)[100] > 0);
+}
+#endif

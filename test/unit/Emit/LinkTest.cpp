@@ -262,3 +262,22 @@ TEST_CASE("opening takes no time at 200 MB") {
   }
   CHECK(best < 10);
 }
+
+TEST_CASE("the C library has what the stubs promise") {
+  auto list = MemoryBuffer::getFile(TCC_TEST_STUBS);
+  REQUIRE(list);
+  SmallVector<StringRef> lines, fields;
+  (*list)->getBuffer().split(lines, '\n', -1, false);
+  for (StringRef line : lines) {
+    fields.clear();
+    line.split(fields, ' ');
+    if (line.starts_with("#"))
+      continue;
+    REQUIRE(fields.size() == 3);
+    void *library = dlopen((fields[0] + ".so.6").str().c_str(), RTLD_NOW);
+    REQUIRE(library);
+    CAPTURE(line.str());
+    CHECK(dlvsym(library, fields[1].str().c_str(), ("GLIBC_" + fields[2]).str().c_str()));
+    dlclose(library);
+  }
+}
