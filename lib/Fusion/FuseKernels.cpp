@@ -78,7 +78,7 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
     return argument(value);
   if (Value known = map.lookupOrNull(value))
     return known;
-  bool operandsInMemory = isa<prim::DotOp, prim::ConvOp>(op) || group.kind == KernelKind::Special;
+  bool operandsInMemory = isContraction(op) || group.kind == KernelKind::Special;
   IRMapping operands;
   for (Value operand : op->getOperands())
     operands.map(operand, get(operand, operandsInMemory));

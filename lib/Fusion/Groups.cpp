@@ -37,6 +37,15 @@ bool tcc::fusion::isPointwise(Operation *op) {
              prim::RandomBitsOp>(op);
 }
 
+bool tcc::fusion::isContraction(Operation *op) {
+  return isa<prim::DotOp, prim::ConvOp, prim::PackedDotOp, prim::PackedConvOp>(op);
+}
+
+static KernelKind contractionKind(Operation *op) {
+  return isa<prim::DotOp, prim::PackedDotOp>(op) ? KernelKind::Contraction
+                                                 : KernelKind::Convolution;
+}
+
 bool tcc::fusion::isHost(Operation *op) {
   return !isa<prim::PrimDialect>(op->getDialect()) ||
          isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
@@ -89,7 +98,7 @@ void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, boo
     } else if (Group *g = groupOf.lookup(user)) {
       found.insert(g);
       // Contractions and special operators read their operands from memory.
-      bool inMemory = g->kind == KernelKind::Special || isa<prim::DotOp, prim::ConvOp>(user);
+      bool inMemory = g->kind == KernelKind::Special || isContraction(user);
       memory |= inMemory;
     }
   }
@@ -163,10 +172,8 @@ Group *Grouping::startGroup(Operation *op) {
     g.access[result] = identityAccess(g.rows);
   } else {
     g.access[result] = identityAccess(g.space.size());
-    if (isa<prim::DotOp>(op))
-      g.kind = KernelKind::Contraction;
-    else if (isa<prim::ConvOp>(op))
-      g.kind = KernelKind::Convolution;
+    if (isContraction(op))
+      g.kind = contractionKind(op);
     else if (!isPointwise(op) && !isFree(op) && !isa<prim::ReduceOp, prim::PoolOp>(op))
       g.kind = KernelKind::Special;
   }
@@ -222,7 +229,7 @@ bool Grouping::joinsEpilogue(Operation *op, Group &g) {
   if (at != identityAccess(g.space.size()) ||
       !sameExtents(g.space, extentsOf(op, op->getResult(0))))
     return false;
-  g.kind = isa<prim::DotOp>(op) ? KernelKind::Contraction : KernelKind::Convolution;
+  g.kind = contractionKind(op);
   return true;
 }
 
@@ -254,7 +261,7 @@ bool Grouping::joins(Operation *op, Group &g) {
     return false;
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return joinsRows(reduce, g);
-  if (isa<prim::DotOp, prim::ConvOp>(op))
+  if (isContraction(op))
     return joinsEpilogue(op, g);
   if (!isPointwise(op))
     return false;
@@ -332,7 +339,7 @@ std::vector<std::unique_ptr<Group>> Grouping::run() {
       if (here != user || isHost(user)) {
         memory |= !isa<prim::DimOp>(user);
       } else if (Group *g = groupOf.lookup(user)) {
-        memory |= g->kind == KernelKind::Special || isa<prim::DotOp, prim::ConvOp>(user);
+        memory |= g->kind == KernelKind::Special || isContraction(user);
       } else if (isa<prim::ReshapeOp>(user)) {
         bool dummy = false;
         readers(user->getResult(0), found, dummy);

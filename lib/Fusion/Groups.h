@@ -27,6 +27,8 @@ struct Group {
 bool isFree(mlir::Operation *op);
 /// Operators with a value at a point, so that they can be part of any loop nest.
 bool isPointwise(mlir::Operation *op);
+/// Matrix products and convolutions, which read their operands from memory.
+bool isContraction(mlir::Operation *op);
 /// Operators that stay on the host.
 bool isHost(mlir::Operation *op);
 

@@ -5,13 +5,25 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 using namespace tcc;
 
+/// Identifies this build of the compiler: the content of its executable.
+static const std::string &buildIdentity() {
+  static const std::string identity = [] {
+    static int anchor;
+    std::string path = sys::fs::getMainExecutable("tcc", &anchor);
+    auto file = MemoryBuffer::getFile(path, false, false);
+    return file ? utohexstr(xxh3_64bits((*file)->getBuffer())) : std::string();
+  }();
+  return identity;
+}
+
 std::string KernelCache::key(ArrayRef<std::string> parts) {
   SHA256 hash;
-  hash.update(TCC_BUILD_ID);
+  hash.update(buildIdentity());
   for (const std::string &part : parts) {
     hash.update(part);
     hash.update(StringRef("\0", 1));

@@ -11,7 +11,10 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Plan/Plan.h"
+#include "tcc/Simplify/FoldConstants.h"
+#include "tcc/Simplify/Simplify.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -35,9 +38,20 @@ void tcc::registerDialects(DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect>();
 }
 
-static void addPasses(PassManager &pm, Phase phase) {
+static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Simplify:
+    pm.addPass(createCSEPass());
+    pm.addPass(createFoldConstantsPass(model.weights.get()));
+    pm.addPass(createAbsorbTransposesPass());
+    pm.addPass(createCSEPass());
+    break;
+  case Phase::Layout:
+    pm.addPass(createChannelsLastPass());
+    pm.addPass(createAbsorbTransposesPass());
+    pm.addPass(createFoldConstantsPass(model.weights.get()));
+    pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu));
+    pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createCSEPass());
     break;
   case Phase::Fuse:
@@ -61,7 +75,7 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
         return error;
     PassManager pm(model.module->getContext());
     pm.enableVerifier(false);
-    addPasses(pm, phase);
+    addPasses(pm, phase, model, options);
     if (failed(pm.run(*model.module)) || failed(verifyPhase(*model.module, phase)))
       return llvm::createStringError("phase '" + phaseName(phase) + "' failed");
     if (options.afterPhase)

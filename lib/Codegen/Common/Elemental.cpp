@@ -239,13 +239,19 @@ void Elemental::store(const Memory &memory, ArrayRef<Coord> at, Value element) {
       std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
   bool vector = numLanes > 1 && !linear.isUniform();
   Value v = toStorage(widen(element, vector), memory.elementType);
+  if (vector && mask && !linear.vector && linear.step == 1) {
+    LLVM::MaskedStoreOp::create(b, v, pointerAt(memory, linear.base), mask,
+                                b.getI32IntegerAttr(align));
+    return;
+  }
   if (!vector || (!linear.vector && linear.step == 1)) {
     LLVM::StoreOp::create(b, v, pointerAt(memory, linear.base ? linear.base : linear.vector),
                           align);
     return;
   }
-  Value all = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true));
+  auto maskType = VectorType::get({numLanes}, b.getI1Type());
+  Value all =
+      mask ? mask : Value(arith::ConstantOp::create(b, DenseElementsAttr::get(maskType, true)));
   LLVM::masked_scatter::create(b, v, pointerAt(memory, coordValue(linear)), all,
                                b.getI32IntegerAttr(align));
 }

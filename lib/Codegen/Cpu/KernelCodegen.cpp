@@ -1,6 +1,6 @@
 //===- KernelCodegen.cpp - Templates by kind and their task spaces --------===//
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
-#include "KernelFrame.h"
+#include "ProductSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
@@ -53,6 +53,43 @@ static TaskSpace loopTasks(HostIndex h, ArrayRef<OpFoldResult> dims) {
   return {tasks, h.constant(std::max<int64_t>(1, kGrainPoints / points))};
 }
 
+/// The extents of an operand of an op in the region, as host values.
+static SmallVector<Index> hostExtents(OpBuilder &b, kernel::LaunchOp launch, Value inside) {
+  auto argument = cast<BlockArgument>(inside);
+  return prim::dimsOf(b, launch.getLoc(), launch.getInputs()[argument.getArgNumber()]);
+}
+
+/// Tasks of a contraction or convolution that a template does.
+static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp launch,
+                                             const CpuTarget &cpu) {
+  Operation *op = kindOf(launch) == "contraction" || kindOf(launch) == "convolution"
+                      ? contractionOf(launch)
+                      : nullptr;
+  if (!op || !isa<BlockArgument>(op->getOperand(0)) || !isa<BlockArgument>(op->getOperand(1)))
+    return std::nullopt;
+  HostIndex h{b, launch.getLoc()};
+  if (auto conv = dyn_cast<prim::PackedConvOp>(op)) {
+    SmallVector<Index> out = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+    auto spec = convSpec(b, launch.getLoc(), conv, hostExtents(b, launch, conv.getX()), out, cpu);
+    if (!spec)
+      return std::nullopt;
+    return TaskSpace{emitConvTaskCount(b, launch.getLoc(), *spec), h.constant(1)};
+  }
+  if (isa<prim::ConvOp>(op))
+    return std::nullopt;
+  auto product = productSpec(b, launch.getLoc(), op, hostExtents(b, launch, op->getOperand(0)),
+                             hostExtents(b, launch, op->getOperand(1)), cpu);
+  if (!product)
+    return std::nullopt;
+  if (auto dot = dyn_cast<prim::DotOp>(op)) {
+    int64_t rank = cast<RankedTensorType>(dot.getRhs().getType()).getRank();
+    if (rank - static_cast<int64_t>(dot.getRhsBatch().size() + dot.getRhsContract().size()) > 1)
+      return std::nullopt;
+  }
+  Index tasks = emitContractionTaskCount(b, launch.getLoc(), product->spec);
+  return TaskSpace{h.mul(tasks, product->batch), h.constant(1)};
+}
+
 TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const CpuTarget &cpu) {
   HostIndex h{b, launch.getLoc()};
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
@@ -63,6 +100,8 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
       tasks = h.mul(tasks, d);
     return {tasks, h.constant(4)};
   }
+  if (auto space = productTasks(b, launch, cpu))
+    return *space;
   if (kindOf(launch) == "special")
     return {h.constant(1), h.constant(1)};
   return loopTasks(h, dims);
@@ -77,9 +116,11 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
                                        b.getFunctionType({pointer, index, index}, {}));
   KernelFrame frame(launch, function, cpu);
   StringRef kind = kindOf(launch);
-  bool ok = kind == "row"       ? emitRowKernel(frame)
-            : kind == "special" ? emitSpecialKernel(frame)
-                                : emitLoopKernel(frame);
+  bool ok = kind == "row"           ? emitRowKernel(frame)
+            : kind == "special"     ? emitSpecialKernel(frame)
+            : kind == "contraction" ? emitContractionKernel(frame)
+            : kind == "convolution" ? emitConvolutionKernel(frame)
+                                    : emitLoopKernel(frame);
   func::ReturnOp::create(frame.b);
   return ok ? function : func::FuncOp();
 }

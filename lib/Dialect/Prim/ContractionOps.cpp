@@ -50,3 +50,34 @@ LogicalResult ConvOp::verify() {
                                << " groups";
   return verifySizes(*this, getSizes(), getResult());
 }
+
+static LogicalResult verifyPanels(Operation *op, Value panels) {
+  if (tensorType(panels).getRank() != 4 || !tensorType(panels).hasStaticShape())
+    return op->emitOpError("needs panels of static shape [groups, panels, k, width]");
+  return success();
+}
+
+LogicalResult PackedDotOp::verify() {
+  if (failed(verifyPanels(*this, getPanels())))
+    return failure();
+  auto lhs = tensorType(getLhs());
+  int64_t k = tensorType(getPanels()).getDimSize(2);
+  if (lhs.getRank() == 0 || (!lhs.isDynamicDim(lhs.getRank() - 1) && lhs.getShape().back() != k))
+    return emitOpError("contracts an axis that is not ") << k << " long";
+  SmallVector<int64_t> expected(lhs.getShape().drop_back());
+  expected.push_back(getColumns());
+  return verifyShape(*this, getResult(), expected);
+}
+
+LogicalResult PackedConvOp::verify() {
+  if (failed(verifyPanels(*this, getPanels())))
+    return failure();
+  size_t spatial = getWindow().size();
+  if (tensorType(getX()).getRank() != static_cast<int64_t>(spatial) + 2)
+    return emitOpError("has a window of ")
+           << spatial << " axes for a tensor of rank " << tensorType(getX()).getRank();
+  for (ArrayRef<int64_t> list : {getStrides(), getDilations(), getLow()})
+    if (list.size() != spatial)
+      return emitOpError("needs one entry for each of ") << spatial << " spatial axes";
+  return verifySizes(*this, getSizes(), getResult());
+}

@@ -25,8 +25,8 @@ LogicalResult WhileOp::verify() {
   if (getNumResults() != getInits().size())
     return emitOpError("has ") << getNumResults() << " results for " << getInits().size()
                                << " carried values";
-  if (failed(verifyYield(*this, getCondition(), IntegerType::get(getContext(), 1),
-                         "the condition")))
+  if (failed(
+          verifyYield(*this, getCondition(), IntegerType::get(getContext(), 1), "the condition")))
     return failure();
   return verifyYield(*this, getBody(), getResultTypes(), "the body");
 }

@@ -85,12 +85,8 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
     return Pair({op->getOperand(0), axis});
   }
   return llvm::TypeSwitch<Operation *, Pair>(op)
-      .Case([&](TransposeOp o) {
-        return Pair({o.getX(), o.getPermutation()[axis]});
-      })
-      .Case([&](ReverseOp o) {
-        return Pair({o.getX(), axis});
-      })
+      .Case([&](TransposeOp o) { return Pair({o.getX(), o.getPermutation()[axis]}); })
+      .Case([&](ReverseOp o) { return Pair({o.getX(), axis}); })
       .Case([&](ReduceOp o) -> Pair {
         unsigned kept = 0;
         for (int64_t i = 0, e = tensorType(o.getX()).getRank(); i < e; ++i)
@@ -98,24 +94,13 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
             return Pair({o.getX(), i});
         return std::nullopt;
       })
-      .Case([&](ArgReduceOp o) {
-        return Pair({o.getX(), axis < o.getAxis() ? axis : axis + 1});
-      })
-      .Case([&](CumulativeOp o) {
-        return Pair({o.getX(), axis});
-      })
-      .Case([&](SortOp o) {
-        return Pair({o.getX(), axis});
-      })
-      .Case([&](FftOp o) {
-        return Pair({o.getX(), axis});
-      })
-      .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>([&](auto o) {
-        return Pair({o.getX(), axis});
-      })
-      .Case([&](TakeAlongOp o) {
-        return Pair({o.getIndices(), axis});
-      })
+      .Case([&](ArgReduceOp o) { return Pair({o.getX(), axis < o.getAxis() ? axis : axis + 1}); })
+      .Case([&](CumulativeOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](SortOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](FftOp o) { return Pair({o.getX(), axis}); })
+      .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>(
+          [&](auto o) { return Pair({o.getX(), axis}); })
+      .Case([&](TakeAlongOp o) { return Pair({o.getIndices(), axis}); })
       .Case([&](TakeOp o) {
         unsigned at = o.getAxis(), inner = tensorType(o.getIndices()).getRank();
         if (axis < at)
@@ -130,9 +115,8 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
                    ? Pair({o.getIndices(), axis})
                    : Pair({o.getX(), axis - outer + o.getBatchDims() + indices.getShape().back()});
       })
-      .Case([&](TopKOp o) -> Pair {
-        return axis == o.getAxis() ? Pair() : Pair({o.getX(), axis});
-      })
+      .Case([&](TopKOp o) -> Pair { return axis == o.getAxis() ? Pair() : Pair({o.getX(), axis}); })
+      .Case([&](PackedDotOp o) { return Pair({o.getLhs(), axis}); })
       .Case([&](DotOp o) -> Pair {
         unsigned at = axis;
         if (at < o.getLhsBatch().size())
@@ -153,8 +137,8 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
 
 Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsigned axis) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, RandomBitsOp>(
-          [&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
+      .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, PackedConvOp,
+            RandomBitsOp>([&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
       .Case([&](TopKOp o) { return axis == o.getAxis() ? o.getK() : Value(); })
       .Case([&](ConcatOp o) -> Value {
         if (axis != o.getAxis())

@@ -25,8 +25,8 @@ LogicalResult GatherNdOp::verify() {
     return emitOpError("needs indices whose last extent is static");
   int64_t depth = indices.getShape().back(), batch = getBatchDims();
   if (batch < 0 || batch + depth > x.getRank() || batch >= indices.getRank())
-    return emitOpError("indexes ") << batch << " + " << depth << " axes of a tensor of rank "
-                                   << x.getRank();
+    return emitOpError("indexes ")
+           << batch << " + " << depth << " axes of a tensor of rank " << x.getRank();
   SmallVector<int64_t> expected(indices.getShape().drop_back());
   llvm::append_range(expected, x.getShape().drop_front(batch + depth));
   return verifyShape(*this, getResult(), expected);

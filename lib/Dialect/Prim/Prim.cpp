@@ -41,23 +41,46 @@ bool tcc::prim::isElementwise(Operation *op) {
 Type tcc::prim::elementType(MLIRContext *context, DType dtype) {
   Builder b(context);
   switch (dtype) {
-  case DType::F16: return b.getF16Type();
-  case DType::BF16: return b.getBF16Type();
-  case DType::F32: return b.getF32Type();
-  case DType::F64: return b.getF64Type();
-  case DType::F8E4M3FN: return Float8E4M3FNType::get(context);
-  case DType::F8E4M3FNUZ: return Float8E4M3FNUZType::get(context);
-  case DType::F8E5M2: return Float8E5M2Type::get(context);
-  case DType::F8E5M2FNUZ: return Float8E5M2FNUZType::get(context);
-  case DType::F8E8M0FNU: return Float8E8M0FNUType::get(context);
-  case DType::F4E2M1FN: return Float4E2M1FNType::get(context);
-  case DType::I2: case DType::I4: case DType::I8: case DType::I16: case DType::I32: case DType::I64:
+  case DType::F16:
+    return b.getF16Type();
+  case DType::BF16:
+    return b.getBF16Type();
+  case DType::F32:
+    return b.getF32Type();
+  case DType::F64:
+    return b.getF64Type();
+  case DType::F8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case DType::F8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case DType::F8E5M2:
+    return Float8E5M2Type::get(context);
+  case DType::F8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case DType::F8E8M0FNU:
+    return Float8E8M0FNUType::get(context);
+  case DType::F4E2M1FN:
+    return Float4E2M1FNType::get(context);
+  case DType::I2:
+  case DType::I4:
+  case DType::I8:
+  case DType::I16:
+  case DType::I32:
+  case DType::I64:
     return b.getIntegerType(bitWidth(dtype));
-  case DType::U2: case DType::U4: case DType::U8: case DType::U16: case DType::U32: case DType::U64:
+  case DType::U2:
+  case DType::U4:
+  case DType::U8:
+  case DType::U16:
+  case DType::U32:
+  case DType::U64:
     return b.getIntegerType(bitWidth(dtype), /*isSigned=*/false);
-  case DType::Bool: return b.getI1Type();
-  case DType::C64: return ComplexType::get(b.getF32Type());
-  case DType::C128: return ComplexType::get(b.getF64Type());
+  case DType::Bool:
+    return b.getI1Type();
+  case DType::C64:
+    return ComplexType::get(b.getF32Type());
+  case DType::C128:
+    return ComplexType::get(b.getF64Type());
   }
   llvm_unreachable("all element types are handled above");
 }

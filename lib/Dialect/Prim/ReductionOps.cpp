@@ -29,8 +29,8 @@ LogicalResult ArgReduceOp::verify() {
 LogicalResult PoolOp::verify() {
   size_t spatial = getWindow().size();
   if (static_cast<int64_t>(spatial) + 2 != tensorType(getX()).getRank())
-    return emitOpError("has a window of ") << spatial << " axes for a tensor of rank "
-                                           << tensorType(getX()).getRank();
+    return emitOpError("has a window of ")
+           << spatial << " axes for a tensor of rank " << tensorType(getX()).getRank();
   for (ArrayRef<int64_t> list : {getStrides(), getDilations(), getLow(), getHigh()})
     if (list.size() != spatial)
       return emitOpError("needs one entry for each of ") << spatial << " spatial axes";

@@ -7,15 +7,15 @@ using namespace tcc::prim;
 LogicalResult tcc::prim::verifySizes(Operation *op, ValueRange sizes, Value result) {
   int64_t dynamic = tensorType(result).getNumDynamicDims();
   if (static_cast<int64_t>(sizes.size()) != dynamic)
-    return op->emitOpError("has ") << dynamic << " dynamic result dims but " << sizes.size()
-                                   << " sizes";
+    return op->emitOpError("has ")
+           << dynamic << " dynamic result dims but " << sizes.size() << " sizes";
   return success();
 }
 
 LogicalResult tcc::prim::verifyAxis(Operation *op, int64_t axis, Value of) {
   if (axis < 0 || axis >= tensorType(of).getRank())
-    return op->emitOpError("axis ") << axis << " is out of range for rank "
-                                    << tensorType(of).getRank();
+    return op->emitOpError("axis ")
+           << axis << " is out of range for rank " << tensorType(of).getRank();
   return success();
 }
 
@@ -33,8 +33,7 @@ LogicalResult tcc::prim::verifyAxes(Operation *op, ArrayRef<int64_t> axes, Value
 LogicalResult tcc::prim::verifyShape(Operation *op, Value result, ArrayRef<int64_t> expected) {
   ArrayRef<int64_t> shape = tensorType(result).getShape();
   if (shape.size() != expected.size())
-    return op->emitOpError("result has rank ") << shape.size() << ", expected "
-                                               << expected.size();
+    return op->emitOpError("result has rank ") << shape.size() << ", expected " << expected.size();
   for (auto [i, have, want] : llvm::enumerate(shape, expected))
     if (!ShapedType::isDynamic(have) && !ShapedType::isDynamic(want) && have != want)
       return op->emitOpError("result dim ") << i << " is " << have << ", expected " << want;
@@ -88,8 +87,8 @@ LogicalResult ReshapeOp::verify() {
 LogicalResult TransposeOp::verify() {
   auto type = tensorType(getX());
   if (static_cast<int64_t>(getPermutation().size()) != type.getRank())
-    return emitOpError("permutes ") << getPermutation().size() << " axes of a tensor of rank "
-                                    << type.getRank();
+    return emitOpError("permutes ")
+           << getPermutation().size() << " axes of a tensor of rank " << type.getRank();
   if (failed(verifyAxes(*this, getPermutation(), getX())))
     return failure();
   SmallVector<int64_t> expected;
@@ -144,8 +143,8 @@ static LogicalResult verifyStarts(Operation *op, ArrayRef<int64_t> starts, Value
   if (static_cast<int64_t>(starts.size()) != rank || static_cast<int64_t>(perAxis.size()) != rank)
     return op->emitOpError("needs one entry for each of ") << rank << " axes";
   if (llvm::count(starts, kDynamicStart) != static_cast<int64_t>(dynamic.size()))
-    return op->emitOpError("has ") << dynamic.size() << " dynamic starts, expected "
-                                   << llvm::count(starts, kDynamicStart);
+    return op->emitOpError("has ")
+           << dynamic.size() << " dynamic starts, expected " << llvm::count(starts, kDynamicStart);
   return success();
 }
 

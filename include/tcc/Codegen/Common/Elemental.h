@@ -70,6 +70,11 @@ public:
   }
   void unbindProvider(mlir::Value value) { providers.erase(value); }
   const Memory *memoryOf(mlir::Value value) const;
+  /// Only lanes of `lanesMask` (vector of i1, null: all) are loaded and stored.
+  void setMask(mlir::Value lanesMask) {
+    mask = lanesMask;
+    forget();
+  }
   /// `index` is a multiple of the number of lanes.
   void bindAligned(mlir::Value index) { aligned.insert(index); }
 

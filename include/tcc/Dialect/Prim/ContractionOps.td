@@ -39,4 +39,24 @@ def Prim_FftOp : Prim_Op<"fft", [Pure]> {
   let results = (outs RankedTensorOf<[AnyComplex]>:$result);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
+// Made by the layout phase: weights lie in panels (Target/WeightPanels.h), which
+// are [groups, panels, k, width] with zeros past the last column.
+
+def Prim_PackedDotOp : Prim_Op<"packed_dot", [Pure]> {
+  let summary = "lhs [..., K] times a K x `columns` matrix held in panels [1, panels, K, width]";
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$panels, I64Attr:$columns);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$lhs `,` $panels `columns` $columns attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+def Prim_PackedConvOp : Prim_Op<"packed_conv", [Pure]> {
+  let summary = "prim.conv of channels-last x with weights in panels, k running over the window, then channels";
+  let description = "`window` holds the spatial extents of the weights, `filters` all output channels.";
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$panels, Variadic<Index>:$sizes, DenseI64ArrayAttr:$window,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low,
+                       I64Attr:$groups, I64Attr:$filters);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `,` $panels `sizes` `(` $sizes `)` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
 #endif

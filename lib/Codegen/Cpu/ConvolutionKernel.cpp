@@ -1,0 +1,85 @@
+//===- ConvolutionKernel.cpp - prim.packed_conv as a kernel ---------------===//
+//
+// Rows of the template are output pixels, columns output channels; a kernel of
+// another form of convolution (unknown weights, transposed) is elemental.
+//
+//===----------------------------------------------------------------------===//
+#include "ProductSpec.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+static bool isUnsigned(Type t) {
+  auto i = dyn_cast<IntegerType>(t);
+  return i && i.isUnsigned();
+}
+
+std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim::PackedConvOp op,
+                                               ArrayRef<Index> in, ArrayRef<Index> out,
+                                               const CpuTarget &cpu) {
+  KernelBuilder k(b, loc);
+  ConvSpec spec;
+  size_t spatial = op.getWindow().size();
+  if (spatial < 1 || spatial > 3)
+    return std::nullopt;
+  spec.cpu = cpu;
+  spec.batch = in[0];
+  for (ConvDim &dim : spec.dims) {
+    dim.input = dim.output = k.constant(1);
+    dim.padBefore = k.constant(0);
+  }
+  for (size_t i = 0; i < spatial; ++i) {
+    ConvDim &dim = spec.dims[3 - spatial + i];
+    dim.input = in[i + 1];
+    dim.output = out[i + 1];
+    dim.padBefore = k.constant(op.getLow()[i]);
+    dim.kernel = op.getWindow()[i];
+    dim.stride = op.getStrides()[i];
+    dim.dilation = op.getDilations()[i];
+  }
+  auto x = tensorType(op.getX()), panels = tensorType(op.getPanels());
+  Type result = tensorType(op.getResult()).getElementType();
+  spec.groups = op.getGroups();
+  spec.channels = x.getShape().back() / spec.groups;
+  spec.filters = op.getFilters() / spec.groups;
+  spec.inputElement = storageType(x.getElementType());
+  spec.weightElement = storageType(panels.getElementType());
+  spec.inputUnsigned = isUnsigned(x.getElementType());
+  spec.weightUnsigned = isUnsigned(panels.getElementType());
+  spec.acc = isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type()
+                                                                           : storageType(result);
+  setDenseStrides(k, spec);
+  return spec;
+}
+
+bool tcc::codegen::emitConvolutionKernel(KernelFrame &f) {
+  auto op = dyn_cast<prim::PackedConvOp>(contractionOf(f.launch));
+  if (!op)
+    return emitLoopKernel(f);
+  const Memory *input = f.e.memoryOf(op.getX()), *panels = f.e.memoryOf(op.getPanels());
+  SmallVector<Index> in, out;
+  SmallVector<Value> pixels;
+  unsigned rank = tensorType(op.getResult()).getRank();
+  for (Value v : input->extents)
+    in.push_back(getAsOpFoldResult(v));
+  for (unsigned i = 0; i < rank; ++i) {
+    Value d = f.e.extent(op.getResult(), i);
+    out.push_back(getAsOpFoldResult(d));
+    if (i + 1 < rank)
+      pixels.push_back(d);
+  }
+  auto spec = convSpec(f.b, f.b.getLoc(), op, in, out, f.cpu);
+  if (!spec) {
+    op.emitError("convolution of ") << op.getWindow().size() << " spatial axes has no kernel";
+    return false;
+  }
+  spec->input = input->pointer;
+  spec->weights = panels->pointer;
+  withEpilogue(f, op, {}, pixels, true, [&](EpilogueFn epilogue) {
+    emitConvTasks(f.b, f.b.getLoc(), *spec, f.begin, f.end, epilogue);
+  });
+  return !f.failed;
+}

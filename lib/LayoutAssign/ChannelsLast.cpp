@@ -1,0 +1,325 @@
+//===- ChannelsLast.cpp - Convolutions read channels contiguously ---------===//
+//
+// Models come with channels second; kernels want them last. Each convolution is
+// rewritten to channels-last, and from there the layout spreads forward: an
+// operator one of whose operands exists channels-last is rewritten too if it can
+// be (elementwise, pooling, concatenation, padding, slices, reductions). Every
+// value keeps both forms in a map; a transpose back is made only when an operator
+// that cannot follow asks for it, so between convolutions none remain.
+//
+//   %t = prim.transpose %x [0, 2, 3, 1]
+//   %c = prim.conv %t, %w ... {channels_last}
+//   %r = prim.maximum %c, %zero         // not transposed back and forth
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+class ChannelsLast {
+public:
+  explicit ChannelsLast(Block &block) : block(block), b(block.getParentOp()->getContext()) {}
+  void run();
+
+private:
+  /// [0, 2, .., rank - 1, 1] and its inverse.
+  static SmallVector<int64_t> toLast(int64_t rank);
+  static SmallVector<int64_t> toFirst(int64_t rank);
+  /// Where axis `axis` of a channels-second value lies in its channels-last form.
+  static int64_t movedAxis(int64_t axis, int64_t rank) {
+    return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1;
+  }
+  Value transposed(Value x, ArrayRef<int64_t> permutation);
+  Value last(Value x);
+  bool isLast(Value x) { return lastOf.contains(x); }
+  bool rewrite(Operation *op);
+  bool rewriteConv(prim::ConvOp op);
+  bool rewriteElementwise(Operation *op);
+  bool rewritePool(prim::PoolOp op);
+  bool rewriteConcat(prim::ConcatOp op);
+  bool rewritePad(prim::PadOp op);
+  bool rewriteSlice(prim::SliceOp op);
+  bool rewriteReduce(prim::ReduceOp op);
+  bool rewriteTranspose(prim::TransposeOp op);
+  SmallVector<Value> sizesOf(Value oldResult, RankedTensorType newType);
+  RankedTensorType lastType(Value x);
+  void define(Value old, Value channelsLast);
+
+  Block &block;
+  OpBuilder b;
+  llvm::MapVector<Value, Value> backOf; ///< `old` made from its channels-last form
+  DenseMap<Value, Value> lastOf;        ///< channels-last form of a channels-second value
+};
+
+} // namespace
+
+SmallVector<int64_t> ChannelsLast::toLast(int64_t rank) {
+  SmallVector<int64_t> p = {0};
+  for (int64_t i = 2; i < rank; ++i)
+    p.push_back(i);
+  p.push_back(1);
+  return p;
+}
+
+SmallVector<int64_t> ChannelsLast::toFirst(int64_t rank) {
+  SmallVector<int64_t> p = {0, rank - 1};
+  for (int64_t i = 1; i < rank - 1; ++i)
+    p.push_back(i);
+  return p;
+}
+
+Value ChannelsLast::transposed(Value x, ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> shape;
+  for (int64_t axis : permutation)
+    shape.push_back(tensorType(x).getDimSize(axis));
+  auto type = RankedTensorType::get(shape, tensorType(x).getElementType());
+  return prim::TransposeOp::create(b, x.getLoc(), type, x, permutation);
+}
+
+RankedTensorType ChannelsLast::lastType(Value x) {
+  SmallVector<int64_t> shape;
+  for (int64_t axis : toLast(tensorType(x).getRank()))
+    shape.push_back(tensorType(x).getDimSize(axis));
+  return RankedTensorType::get(shape, tensorType(x).getElementType());
+}
+
+/// The dynamic extents of `newType`, the channels-last form of `old`.
+SmallVector<Value> ChannelsLast::sizesOf(Value old, RankedTensorType newType) {
+  SmallVector<Value> sizes;
+  for (auto [i, axis] : llvm::enumerate(toLast(newType.getRank())))
+    if (newType.isDynamicDim(i))
+      sizes.push_back(cast<Value>(prim::dimOf(b, old.getLoc(), old, axis)));
+  return sizes;
+}
+
+/// The channels-last form of any value, made where it is needed first.
+Value ChannelsLast::last(Value x) {
+  if (Value known = lastOf.lookup(x))
+    return known;
+  int64_t rank = tensorType(x).getRank();
+  RankedTensorType type = lastType(x);
+  if (auto constant = x.getDefiningOp<prim::ConstantOp>())
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getElements()); dense && dense.isSplat())
+      return prim::ConstantOp::create(b, x.getLoc(), type,
+                                      cast<TypedAttr>(Attribute(dense.resizeSplat(type))));
+  if (auto broadcast = x.getDefiningOp<prim::BroadcastOp>()) {
+    // A per-channel vector or scalar: only the axes it maps to move.
+    SmallVector<int64_t> axes;
+    for (int64_t axis : broadcast.getAxes())
+      axes.push_back(movedAxis(axis, rank));
+    if (llvm::is_sorted(axes))
+      return prim::BroadcastOp::create(b, x.getLoc(), type, broadcast.getX(), axes,
+                                       sizesOf(x, type));
+    if (static_cast<int64_t>(axes.size()) == rank)
+      return prim::BroadcastOp::create(b, x.getLoc(), type, last(broadcast.getX()),
+                                       llvm::to_vector(llvm::seq<int64_t>(0, rank)),
+                                       sizesOf(x, type));
+  }
+  if (auto reshape = x.getDefiningOp<prim::ReshapeOp>()) {
+    // [N, C] or [C] with unit spatial axes: the axes that move have one element.
+    bool unit = true;
+    for (int64_t i = 2; i < rank; ++i)
+      unit &= tensorType(x).getDimSize(i) == 1;
+    if (unit)
+      return prim::ReshapeOp::create(b, x.getLoc(), type, reshape.getX(), sizesOf(x, type));
+  }
+  return transposed(x, toLast(rank));
+}
+
+void ChannelsLast::define(Value old, Value channelsLast) {
+  lastOf[old] = channelsLast;
+  Value back = transposed(channelsLast, toFirst(tensorType(old).getRank()));
+  // Operators that are rewritten look `old` up; in the end all others read `back`.
+  lastOf[back] = channelsLast;
+  backOf[old] = back;
+}
+
+bool ChannelsLast::rewriteConv(prim::ConvOp op) {
+  if (op.getChannelsLast() || llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }))
+    return false;
+  RankedTensorType type = lastType(op.getResult());
+  SmallVector<Value> sizes = sizesOf(op.getResult(), type);
+  Value conv = prim::ConvOp::create(
+      b, op.getLoc(), type, last(op.getX()), op.getW(), sizes, op.getStrides(), op.getDilations(),
+      op.getInputDilation(), op.getLow(), op.getHigh(), op.getGroups(), /*channels_last=*/true);
+  define(op.getResult(), conv);
+  return true;
+}
+
+bool ChannelsLast::rewriteElementwise(Operation *op) {
+  if (op->getNumResults() != 1 ||
+      llvm::none_of(op->getOperands(), [&](Value v) { return isLast(v); }))
+    return false;
+  SmallVector<Value> operands;
+  for (Value v : op->getOperands())
+    operands.push_back(last(v));
+  OperationState state(op->getLoc(), op->getName(), operands, lastType(op->getResult(0)),
+                       op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  define(op->getResult(0), b.create(state)->getResult(0));
+  return true;
+}
+
+bool ChannelsLast::rewritePool(prim::PoolOp op) {
+  if (!isLast(op.getX()) || op.getChannelsLast())
+    return false;
+  RankedTensorType type = lastType(op.getResult());
+  SmallVector<Value> sizes = sizesOf(op.getResult(), type);
+  define(op.getResult(),
+         prim::PoolOp::create(b, op.getLoc(), type, op.getKind(), last(op.getX()), sizes,
+                              op.getWindow(), op.getStrides(), op.getDilations(), op.getLow(),
+                              op.getHigh(), /*channels_last=*/true));
+  return true;
+}
+
+bool ChannelsLast::rewriteConcat(prim::ConcatOp op) {
+  if (llvm::none_of(op.getInputs(), [&](Value v) { return isLast(v); }))
+    return false;
+  SmallVector<Value> inputs;
+  for (Value v : op.getInputs())
+    inputs.push_back(last(v));
+  int64_t rank = tensorType(op.getResult()).getRank();
+  define(op.getResult(), prim::ConcatOp::create(b, op.getLoc(), lastType(op.getResult()), inputs,
+                                                movedAxis(op.getAxis(), rank)));
+  return true;
+}
+
+static SmallVector<int64_t> permuted(ArrayRef<int64_t> list, ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> out;
+  for (int64_t axis : permutation)
+    out.push_back(list[axis]);
+  return out;
+}
+
+bool ChannelsLast::rewritePad(prim::PadOp op) {
+  if (!isLast(op.getX()) || !op.getLows().empty())
+    return false;
+  RankedTensorType type = lastType(op.getResult());
+  SmallVector<int64_t> p = toLast(type.getRank());
+  define(op.getResult(),
+         prim::PadOp::create(b, op.getLoc(), type, last(op.getX()), op.getValue(), ValueRange{},
+                             sizesOf(op.getResult(), type), permuted(op.getStaticLow(), p),
+                             permuted(op.getInterior(), p)));
+  return true;
+}
+
+bool ChannelsLast::rewriteSlice(prim::SliceOp op) {
+  if (!isLast(op.getX()) || !op.getStarts().empty())
+    return false;
+  RankedTensorType type = lastType(op.getResult());
+  SmallVector<int64_t> p = toLast(type.getRank());
+  define(op.getResult(),
+         prim::SliceOp::create(b, op.getLoc(), type, last(op.getX()), ValueRange{},
+                               sizesOf(op.getResult(), type), permuted(op.getStaticStarts(), p),
+                               permuted(op.getSteps(), p)));
+  return true;
+}
+
+/// Reductions whose kept axes keep their order are final; others follow later.
+bool ChannelsLast::rewriteReduce(prim::ReduceOp op) {
+  if (!isLast(op.getX()))
+    return false;
+  int64_t rank = tensorType(op.getX()).getRank();
+  SmallVector<int64_t> axes, kept;
+  for (int64_t axis : op.getAxes())
+    axes.push_back(movedAxis(axis, rank));
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!llvm::is_contained(op.getAxes(), axis))
+      kept.push_back(movedAxis(axis, rank));
+  if (!llvm::is_sorted(kept))
+    return false;
+  llvm::sort(axes);
+  Value reduced =
+      prim::ReduceOp::create(b, op.getLoc(), op.getType(), op.getKind(), last(op.getX()), axes);
+  op.getResult().replaceAllUsesWith(reduced);
+  return true;
+}
+
+/// A transpose to or from channels-last is the other form of its operand.
+bool ChannelsLast::rewriteTranspose(prim::TransposeOp op) {
+  int64_t rank = tensorType(op.getX()).getRank();
+  if (rank < 3)
+    return false;
+  if (op.getPermutation() == ArrayRef<int64_t>(toFirst(rank))) {
+    lastOf[op.getResult()] = op.getX();
+    return true;
+  }
+  if (op.getPermutation() == ArrayRef<int64_t>(toLast(rank)) && isLast(op.getX())) {
+    op.getResult().replaceAllUsesWith(last(op.getX()));
+    return true;
+  }
+  return false;
+}
+
+bool ChannelsLast::rewrite(Operation *op) {
+  b.setInsertionPoint(op);
+  if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
+    return false;
+  if (prim::isElementwise(op))
+    return rewriteElementwise(op);
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](prim::ConvOp o) { return rewriteConv(o); })
+      .Case([&](prim::PoolOp o) { return rewritePool(o); })
+      .Case([&](prim::ConcatOp o) { return rewriteConcat(o); })
+      .Case([&](prim::PadOp o) { return rewritePad(o); })
+      .Case([&](prim::SliceOp o) { return rewriteSlice(o); })
+      .Case([&](prim::ReduceOp o) { return rewriteReduce(o); })
+      .Case([&](prim::TransposeOp o) { return rewriteTranspose(o); })
+      .Default([](Operation *) { return false; });
+}
+
+void ChannelsLast::run() {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  DenseSet<Operation *> rewritten;
+  for (Operation *op : ops)
+    if (rewrite(op))
+      rewritten.insert(op);
+  // Whoever was not rewritten reads the transpose back.
+  for (auto [old, back] : backOf)
+    for (OpOperand &use : llvm::make_early_inc_range(old.getUses())) {
+      Operation *user = use.getOwner();
+      if (!rewritten.contains(user) || isa<prim::TransposeOp>(user))
+        use.set(back);
+    }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+static void runOn(Block &block) {
+  for (Operation &op : block)
+    for (Region &region : op.getRegions())
+      for (Block &nested : region)
+        runOn(nested);
+  ChannelsLast(block).run();
+}
+
+namespace {
+
+class ChannelsLastPass : public PassWrapper<ChannelsLastPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChannelsLastPass)
+  StringRef getArgument() const override { return "tcc-layout-channels-last"; }
+  StringRef getDescription() const override {
+    return "Rewrite convolutions and what surrounds them to channels-last";
+  }
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      runOn(function.getBody().front());
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tcc::createChannelsLastPass() { return std::make_unique<ChannelsLastPass>(); }

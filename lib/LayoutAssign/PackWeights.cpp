@@ -1,0 +1,172 @@
+//===- PackWeights.cpp - Weights in the order that kernels read -----------===//
+//
+// A contraction with constant weights becomes its packed form, and the weights go
+// to the table as panels (Target/WeightPanels.h). Runs after channels-last and
+// constant folding, so that the weights are entries of the table.
+//
+//   %y = prim.dot %x, %w batch [] x [] contract [1] x [0]
+// becomes
+//   %p = prim.weight "w.panels" : tensor<1x24x768x32xf32>
+//   %y = prim.packed_dot %x, %p columns 768
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
+#include "tcc/Support/WeightTable.h"
+#include "tcc/Target/WeightPanels.h"
+
+using namespace mlir;
+using namespace tcc;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+class PackWeights {
+public:
+  PackWeights(WeightTable &weights, const CpuTarget &cpu) : weights(weights), cpu(cpu) {}
+  void pack(prim::DotOp op);
+  void pack(prim::ConvOp op);
+
+private:
+  const Weight *weightOf(Value v, std::string &name);
+  Value panels(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
+               const PanelShape &shape, PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k);
+
+  WeightTable &weights;
+  const CpuTarget &cpu;
+  std::map<std::string, std::string> packedNames; ///< one packing for equal requests
+};
+
+} // namespace
+
+const Weight *PackWeights::weightOf(Value v, std::string &name) {
+  auto op = v.getDefiningOp<prim::WeightOp>();
+  if (!op)
+    return nullptr;
+  name = op.getName().str();
+  const Weight *weight = weights.lookup(name);
+  return weight && bitWidth(weight->dtype) >= 8 ? weight : nullptr;
+}
+
+Value PackWeights::panels(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
+                          const PanelShape &shape, PanelAxis group, PanelAxis column,
+                          ArrayRef<PanelAxis> k) {
+  std::string key = name.str();
+  for (int64_t v : {shape.groups, shape.panels, shape.k, shape.width, group.stride, column.stride})
+    key += "," + std::to_string(v);
+  for (PanelAxis axis : k)
+    key += "," + std::to_string(axis.extent) + ":" + std::to_string(axis.stride);
+  SmallVector<int64_t, 4> dims = {shape.groups, shape.panels, shape.k, shape.width};
+  std::string &packed = packedNames[key];
+  if (packed.empty()) {
+    unsigned bytes = bitWidth(weight.dtype) / 8;
+    SmallVector<char, 0> data = packPanels(weight.bytes.data(), bytes, shape, group, column, k);
+    auto owner = std::make_shared<SmallVector<char, 0>>(std::move(data));
+    Weight entry{weight.dtype, dims, ArrayRef<char>(owner->data(), owner->size()), owner};
+    packed = weights.add((name + ".panels").str(), std::move(entry));
+  }
+  auto type = RankedTensorType::get(dims, prim::elementType(b.getContext(), weight.dtype));
+  return prim::WeightOp::create(b, loc, type, b.getStringAttr(packed));
+}
+
+/// Element types that the product template sums in `result`.
+static bool packable(Type x, Type w, Type result) {
+  auto plain = [](Type t) {
+    auto i = dyn_cast<IntegerType>(t);
+    return t.isF16() || t.isBF16() || t.isF32() || t.isF64() || (i && i.getWidth() >= 8);
+  };
+  bool isFloat = isa<FloatType>(result);
+  return plain(x) && plain(w) && plain(result) && isa<FloatType>(x) == isFloat &&
+         isa<FloatType>(w) == isFloat;
+}
+
+static unsigned accumulatorBits(Type result) {
+  return isa<FloatType>(result) ? std::max(32u, result.getIntOrFloatBitWidth())
+                                : result.getIntOrFloatBitWidth();
+}
+
+void PackWeights::pack(prim::DotOp op) {
+  std::string name;
+  auto lt = tensorType(op.getLhs()), rt = tensorType(op.getRhs());
+  const Weight *weight = weightOf(op.getRhs(), name);
+  bool plain = weight && rt.getRank() == 2 && op.getLhsBatch().empty() &&
+               op.getRhsContract().size() == 1 && op.getLhsContract()[0] == lt.getRank() - 1;
+  Type result = tensorType(op.getResult()).getElementType();
+  if (!plain || !packable(lt.getElementType(), rt.getElementType(), result))
+    return;
+  int64_t kAxis = op.getRhsContract()[0], nAxis = 1 - kAxis;
+  int64_t n = rt.getDimSize(nAxis), k = rt.getDimSize(kAxis);
+  if (n == 0 || k == 0)
+    return;
+  auto stride = [&](int64_t axis) { return axis == 0 ? rt.getDimSize(1) : 1; };
+  PanelShape shape = packedPanels(cpu, 1, n, k, accumulatorBits(result));
+  OpBuilder b(op);
+  Value packed = panels(b, op.getLoc(), *weight, name, shape, {1, 0}, {n, stride(nAxis)},
+                        PanelAxis{k, stride(kAxis)});
+  Value dot = prim::PackedDotOp::create(b, op.getLoc(), op.getType(), op.getLhs(), packed, n);
+  op.getResult().replaceAllUsesWith(dot);
+  op.erase();
+}
+
+void PackWeights::pack(prim::ConvOp op) {
+  std::string name;
+  auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
+  const Weight *weight = weightOf(op.getW(), name);
+  int64_t spatial = op.getStrides().size(), groups = op.getGroups();
+  Type result = tensorType(op.getResult()).getElementType();
+  if (!weight || !op.getChannelsLast() || spatial < 1 || spatial > 3 ||
+      xt.isDynamicDim(xt.getRank() - 1) ||
+      llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }) ||
+      !packable(xt.getElementType(), wt.getElementType(), result) || wt.getNumElements() == 0)
+    return;
+  int64_t filters = wt.getDimSize(0) / groups, channels = wt.getDimSize(1), taps = 1;
+  SmallVector<int64_t> window(wt.getShape().drop_front(2));
+  for (int64_t extent : window)
+    taps *= extent;
+  SmallVector<PanelAxis> k;
+  int64_t inner = taps;
+  for (int64_t extent : window) {
+    inner /= extent;
+    k.push_back({extent, inner});
+  }
+  k.push_back({channels, taps});
+  int64_t perFilter = channels * taps;
+  PanelShape shape = packedPanels(cpu, groups, filters, perFilter, accumulatorBits(result));
+  OpBuilder b(op);
+  Value packed = panels(b, op.getLoc(), *weight, name, shape, {groups, filters * perFilter},
+                        {filters, perFilter}, k);
+  Value conv = prim::PackedConvOp::create(b, op.getLoc(), op.getType(), op.getX(), packed,
+                                          op.getSizes(), window, op.getStrides(), op.getDilations(),
+                                          op.getLow(), groups, wt.getDimSize(0));
+  op.getResult().replaceAllUsesWith(conv);
+  op.erase();
+}
+
+namespace {
+
+class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
+  PackWeightsPass(WeightTable *weights, const CpuTarget *cpu) : weights(weights), cpu(cpu) {}
+  StringRef getArgument() const override { return "tcc-layout-pack-weights"; }
+  StringRef getDescription() const override {
+    return "Put the weights of contractions in the order that kernels read";
+  }
+  void runOnOperation() override {
+    PackWeights packer(*weights, *cpu);
+    getOperation().walk([&](prim::DotOp op) { packer.pack(op); });
+    getOperation().walk([&](prim::ConvOp op) { packer.pack(op); });
+  }
+
+private:
+  WeightTable *weights;
+  const CpuTarget *cpu;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tcc::createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu) {
+  return std::make_unique<PackWeightsPass>(weights, cpu);
+}

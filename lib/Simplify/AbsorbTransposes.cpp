@@ -1,0 +1,74 @@
+//===- AbsorbTransposes.cpp - Contractions read any axis order ------------===//
+//
+// Exporters transpose what a matrix product reads (attention heads, K^T). A
+// product names the axes it pairs, so a transpose of an operand is only another
+// numbering, as long as its free axes stay in order.
+//
+//   %t = prim.transpose %k [0, 2, 3, 1]
+//   %s = prim.dot %q, %t batch [0, 1] x [0, 1] contract [3] x [2]
+// becomes
+//   %s = prim.dot %q, %k batch [0, 1] x [0, 2] contract [3] x [3]
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Simplify/Simplify.h"
+
+using namespace mlir;
+using namespace tcc;
+
+/// Replaces a transposed operand by its source; false when free axes would swap.
+static bool absorb(Value &operand, SmallVector<int64_t> &batch, SmallVector<int64_t> &contract) {
+  auto transpose = operand.getDefiningOp<prim::TransposeOp>();
+  if (!transpose)
+    return false;
+  ArrayRef<int64_t> p = transpose.getPermutation();
+  SmallVector<int64_t> free;
+  for (int64_t axis = 0, e = p.size(); axis < e; ++axis)
+    if (!llvm::is_contained(batch, axis) && !llvm::is_contained(contract, axis))
+      free.push_back(p[axis]);
+  for (size_t i = 0; i + 1 < free.size(); ++i)
+    if (free[i] + 1 != free[i + 1])
+      return false; // they would swap, or no longer be one axis to the kernel
+  for (int64_t &axis : batch)
+    axis = p[axis];
+  for (int64_t &axis : contract)
+    axis = p[axis];
+  operand = transpose.getX();
+  return true;
+}
+
+namespace {
+
+class AbsorbTransposesPass : public PassWrapper<AbsorbTransposesPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AbsorbTransposesPass)
+  StringRef getArgument() const override { return "tcc-simplify-absorb-transposes"; }
+  StringRef getDescription() const override {
+    return "Number the axes of contractions so that transposes of operands vanish";
+  }
+  void runOnOperation() override {
+    getOperation().walk([](prim::DotOp op) {
+      Value lhs = op.getLhs(), rhs = op.getRhs();
+      SmallVector<int64_t> lb(op.getLhsBatch()), lc(op.getLhsContract());
+      SmallVector<int64_t> rb(op.getRhsBatch()), rc(op.getRhsContract());
+      bool changed = false;
+      while (absorb(lhs, lb, lc))
+        changed = true;
+      while (absorb(rhs, rb, rc))
+        changed = true;
+      if (!changed)
+        return;
+      OpBuilder b(op);
+      Value dot = prim::DotOp::create(b, op.getLoc(), op.getType(), lhs, rhs, lb, rb, lc, rc);
+      op.getResult().replaceAllUsesWith(dot);
+      op.erase();
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tcc::createAbsorbTransposesPass() {
+  return std::make_unique<AbsorbTransposesPass>();
+}
