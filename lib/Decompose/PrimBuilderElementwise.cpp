@@ -172,3 +172,14 @@ Value PrimBuilder::gatherNd(Value x, Value indices, int64_t batchDims) {
   return prim::GatherNdOp::create(b, loc, typeOf(result, elem(x)), x, indices, batchDims)
       .getResult();
 }
+
+Value PrimBuilder::nonzero(Value x) {
+  Value hit = cast(compare(prim::ComparePredicate::ne, x, 0.0), b.getI64Type());
+  SmallVector<int64_t> axes;
+  for (int64_t i = 0; i < rank(x); ++i)
+    axes.push_back(i);
+  Value total = reduce(prim::ReduceKind::sum, hit, axes, false);
+  Value count = indexValue(readElements(total)[0]);
+  auto t = RankedTensorType::get({rank(x), ShapedType::kDynamic}, b.getI64Type());
+  return prim::NonzeroOp::create(b, loc, t, x, count).getResult();
+}

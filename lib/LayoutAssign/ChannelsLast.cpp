@@ -12,6 +12,7 @@
 //   %r = prim.maximum %c, %zero         // not transposed back and forth
 //
 //===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -97,7 +98,8 @@ SmallVector<Value> ChannelsLast::sizesOf(Value old, RankedTensorType newType) {
   SmallVector<Value> sizes;
   for (auto [i, axis] : llvm::enumerate(toLast(newType.getRank())))
     if (newType.isDynamicDim(i))
-      sizes.push_back(cast<Value>(prim::dimOf(b, old.getLoc(), old, axis)));
+      sizes.push_back(getValueOrCreateConstantIndexOp(b, old.getLoc(),
+                                                      prim::dimOf(b, old.getLoc(), old, axis)));
   return sizes;
 }
 

@@ -171,6 +171,8 @@ public:
   mlir::Value wrapIndices(mlir::Value indices, Dim extent);
   mlir::Value take(mlir::Value x, mlir::Value indices, int64_t axis);
   mlir::Value takeAlong(mlir::Value x, mlir::Value indices, int64_t axis);
+  /// Indices of the elements that are not zero, [rank, count].
+  mlir::Value nonzero(mlir::Value x);
   mlir::Value gatherNd(mlir::Value x, mlir::Value indices, int64_t batchDims);
 
   //===-- Reductions and contractions --------------------------------------===//

@@ -1,6 +1,7 @@
 //===- KernelCodegen.cpp - Templates by kind and their task spaces --------===//
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
 #include "ProductSpec.h"
+#include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
@@ -90,6 +91,18 @@ static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp laun
   return TaskSpace{h.mul(tasks, product->batch), h.constant(1)};
 }
 
+/// Lines along an axis in parallel, or one task.
+static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch) {
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  auto line = lineAxis(yield.getValues()[0].getDefiningOp());
+  OpFoldResult tasks = h.constant(1);
+  if (line)
+    for (auto [i, d] : llvm::enumerate(hostExtents(b, launch, line->first)))
+      if (i != line->second)
+        tasks = h.mul(tasks, d);
+  return {tasks, h.constant(line ? 4 : 1)};
+}
+
 TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const CpuTarget &cpu) {
   HostIndex h{b, launch.getLoc()};
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
@@ -103,7 +116,7 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
   if (auto space = productTasks(b, launch, cpu))
     return *space;
   if (kindOf(launch) == "special")
-    return {h.constant(1), h.constant(1)};
+    return specialTasks(b, h, launch);
   return loopTasks(h, dims);
 }
 

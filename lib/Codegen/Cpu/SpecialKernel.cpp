@@ -1,12 +1,302 @@
 //===- SpecialKernel.cpp - Operators with an algorithm of their own -------===//
-#include "KernelFrame.h"
+//
+// Operators that write by index, carry along an axis, or order elements. Lines
+// along an axis are independent of each other and run in parallel; scatters keep
+// their order of writes and run as one task.
+//
+//===----------------------------------------------------------------------===//
+#include "SpecialKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+SmallVector<Value> tcc::codegen::extentsOf(KernelFrame &f, Value v) {
+  SmallVector<Value> extents;
+  for (int64_t i = 0, e = tensorType(v).getRank(); i < e; ++i)
+    extents.push_back(f.e.extent(v, i));
+  return extents;
+}
+
+void tcc::codegen::forEachPoint(KernelFrame &f, ArrayRef<Value> extents,
+                                function_ref<void(Coords &)> body, Coords prefix) {
+  if (extents.empty())
+    return body(prefix);
+  f.loop(f.e.index(0), extents.front(), 1, [&](Value i) {
+    Coords at(prefix);
+    at.push_back(Coord::uniform(i));
+    forEachPoint(f, extents.drop_front(), body, at);
+  });
+}
+
+/// Copies all of `source` to `target`, vectors along the last axis.
+static void copyTensor(KernelFrame &f, Value source, const Memory &target) {
+  ArrayRef<Value> extents = target.extents;
+  if (extents.empty()) {
+    f.e.store(target, {}, f.e.eval(source, {}));
+    return;
+  }
+  unsigned lanes = lanesFor(f.cpu, f.launch, tensorType(source).getShape().back());
+  forEachPoint(f, extents.drop_back(), [&](Coords &outer) {
+    f.vectorLoop(f.e.index(0), extents.back(), lanes, true, [&](Value i) {
+      Coords at(outer);
+      at.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
+      f.e.store(target, at, f.e.eval(source, at));
+    });
+  });
+}
+
+static Value inBounds(KernelFrame &f, Value i, Value extent) {
+  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, i, extent);
+}
+
+static void whenTrue(KernelFrame &f, Value condition, function_ref<void()> body) {
+  auto branch = scf::IfOp::create(f.b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] { body(); });
+}
+
+static Value asIndex(KernelFrame &f, Value v) {
+  return v.getType().isIndex() ? v : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
+}
+
+/// What lands at a point that holds `old`.
+static Value combineUpdate(KernelFrame &f, prim::ScatterKind kind, Type e, Value old,
+                           Value update) {
+  switch (kind) {
+  case prim::ScatterKind::assign:
+    return update;
+  case prim::ScatterKind::add:
+    return emitCombine(f.b, prim::ReduceKind::sum, e, old, update);
+  case prim::ScatterKind::mul:
+    return emitCombine(f.b, prim::ReduceKind::prod, e, old, update);
+  case prim::ScatterKind::max:
+    return emitCombine(f.b, prim::ReduceKind::max, e, old, update);
+  case prim::ScatterKind::min:
+    return emitCombine(f.b, prim::ReduceKind::min, e, old, update);
+  }
+  llvm_unreachable("all kinds are handled above");
+}
+
+static void updatePoint(KernelFrame &f, prim::ScatterKind kind, ArrayRef<Coord> at, Value update) {
+  const Memory &out = f.results[0];
+  f.e.forget();
+  Value old = kind == prim::ScatterKind::assign ? Value() : f.e.load(out, at);
+  f.e.store(out, at, combineUpdate(f, kind, out.elementType, old, update));
+}
+
+static void emitScatterAlong(KernelFrame &f, prim::ScatterAlongOp op) {
+  copyTensor(f, op.getX(), f.results[0]);
+  forEachPoint(f, extentsOf(f, op.getIndices()), [&](Coords &at) {
+    Value i = asIndex(f, f.e.eval(op.getIndices(), at));
+    whenTrue(f, inBounds(f, i, f.e.extent(op.getX(), op.getAxis())), [&] {
+      Value update = f.e.eval(op.getUpdates(), at);
+      Coords target(at);
+      target[op.getAxis()] = Coord::uniform(i);
+      updatePoint(f, op.getKind(), target, update);
+    });
+  });
+}
+
+static void emitScatterNd(KernelFrame &f, prim::ScatterNdOp op) {
+  copyTensor(f, op.getX(), f.results[0]);
+  int64_t depth = tensorType(op.getIndices()).getShape().back();
+  SmallVector<Value> outer = extentsOf(f, op.getIndices());
+  outer.pop_back();
+  SmallVector<Value> inner = extentsOf(f, op.getX());
+  inner.erase(inner.begin(), inner.begin() + depth);
+  forEachPoint(f, outer, [&](Coords &where) {
+    Coords target;
+    Value ok;
+    for (int64_t k = 0; k < depth; ++k) {
+      Coords element(where);
+      element.push_back(Coord::uniform(f.e.index(k)));
+      Value i = asIndex(f, f.e.eval(op.getIndices(), element));
+      Value in = inBounds(f, i, f.e.extent(op.getX(), k));
+      ok = ok ? Value(arith::AndIOp::create(f.b, ok, in)) : in;
+      target.push_back(Coord::uniform(i));
+    }
+    auto write = [&] {
+      forEachPoint(f, inner, [&](Coords &rest) {
+        Coords source(where), to(target);
+        source.append(rest.begin(), rest.end());
+        to.append(rest.begin(), rest.end());
+        updatePoint(f, op.getKind(), to, f.e.eval(op.getUpdates(), source));
+      });
+    };
+    ok ? whenTrue(f, ok, write) : write();
+  });
+}
+
+static void emitInsertSlice(KernelFrame &f, prim::InsertSliceOp op) {
+  copyTensor(f, op.getX(), f.results[0]);
+  forEachPoint(f, extentsOf(f, op.getUpdate()), [&](Coords &at) {
+    Coords target;
+    for (auto [c, start, step] : llvm::zip(at, op.getMixedStarts(), op.getSteps())) {
+      Value offset = isa<Value>(start) ? f.e.scalar(cast<Value>(start))
+                                       : f.e.index(*getConstantIntValue(start));
+      target.push_back(Coord::uniform(f.e.addIndex(f.e.mulIndex(c.base, f.e.index(step)), offset)));
+    }
+    f.e.store(f.results[0], target, f.e.eval(op.getUpdate(), at));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Lines along one axis
+//===----------------------------------------------------------------------===//
+
+void tcc::codegen::forEachLine(KernelFrame &f, Value x, unsigned axis,
+                               function_ref<void(Coords &, Value)> body) {
+  SmallVector<Value> extents = extentsOf(f, x), others;
+  Value length = extents[axis];
+  for (unsigned i = 0; i < extents.size(); ++i)
+    if (i != axis)
+      others.push_back(extents[i]);
+  f.loop(f.begin, f.end, 1, [&](Value task) {
+    Coords at;
+    SmallVector<Value> index = f.delinearize(task, others);
+    for (Value i : index)
+      at.push_back(Coord::uniform(i));
+    at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
+    body(at, length);
+  });
+}
+
+static void emitCumulative(KernelFrame &f, prim::CumulativeOp op) {
+  Type e = tensorType(op.getX()).getElementType();
+  forEachLine(f, op.getX(), op.getAxis(), [&](Coords &at, Value length) {
+    Value neutral = arith::ConstantOp::create(f.b, neutralElement(op.getKind(), e));
+    auto loop = scf::ForOp::create(f.b, f.e.index(0), length, f.e.index(1), ValueRange{neutral});
+    OpBuilder::InsertionGuard guard(f.b);
+    f.b.setInsertionPointToStart(loop.getBody());
+    Value i = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
+    if (op.getReverse())
+      i = f.e.subIndex(f.e.subIndex(length, f.e.index(1)), i);
+    at[op.getAxis()] = Coord::uniform(i);
+    Value next = f.e.nested([&]() -> Value {
+      Value v = f.e.eval(op.getX(), at);
+      return v ? emitCombine(f.b, op.getKind(), e, carried, v) : Value();
+    });
+    f.failed |= !next;
+    f.e.store(f.results[0], at, op.getExclusive() || !next ? carried : next);
+    scf::YieldOp::create(f.b, next ? next : carried);
+  });
+}
+
+/// Whether `x` comes before `y` when ordered; NaN is the largest.
+Value tcc::codegen::comesBefore(KernelFrame &f, Type e, bool descending, Value x, Value y) {
+  if (descending)
+    std::swap(x, y);
+  if (isa<FloatType>(e)) {
+    Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, x, y);
+    Value xNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, x, x);
+    Value yNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, y, y);
+    return arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, xNumber, yNan));
+  }
+  auto i = cast<IntegerType>(e);
+  bool isUnsigned = i.isUnsigned() || i.getWidth() == 1;
+  return arith::CmpIOp::create(
+      f.b, isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
+}
+
+static void emitArgReduce(KernelFrame &f, prim::ArgReduceOp op) {
+  Type e = tensorType(op.getX()).getElementType();
+  Type indexType = tensorType(op.getResult()).getElementType();
+  bool largest = op.getKind() == prim::ReduceKind::max;
+  forEachLine(f, op.getX(), op.getAxis(), [&](Coords &at, Value length) {
+    at[op.getAxis()] = Coord::uniform(f.e.index(0));
+    Value first = f.e.eval(op.getX(), at);
+    if (!first) {
+      f.failed = true;
+      return;
+    }
+    auto loop = scf::ForOp::create(f.b, f.e.index(1), length, f.e.index(1),
+                                   ValueRange{first, f.e.index(0)});
+    {
+      OpBuilder::InsertionGuard guard(f.b);
+      f.b.setInsertionPointToStart(loop.getBody());
+      Value i = loop.getInductionVar(), best = loop.getRegionIterArg(0);
+      at[op.getAxis()] = Coord::uniform(i);
+      Value v = f.e.nested([&] { return f.e.eval(op.getX(), at); });
+      // NaN is extreme either way: for the minimum it must come first.
+      Value better = comesBefore(f, e, largest, v, best);
+      if (isa<FloatType>(e) && !largest) {
+        Value vNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, v, v);
+        Value bestNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, best, best);
+        Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, v, best);
+        better = arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, vNan, bestNumber));
+      }
+      if (op.getLast()) {
+        Value equal = isa<FloatType>(e)
+                          ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::OEQ, v, best))
+                          : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, v, best));
+        better = arith::OrIOp::create(f.b, better, equal);
+      }
+      Value nextBest = arith::SelectOp::create(f.b, better, v, best);
+      Value nextIndex = arith::SelectOp::create(f.b, better, i, loop.getRegionIterArg(1));
+      scf::YieldOp::create(f.b, ValueRange{nextBest, nextIndex});
+    }
+    Coords out(at);
+    out.erase(out.begin() + op.getAxis());
+    f.e.store(f.results[0], out, arith::IndexCastOp::create(f.b, indexType, loop.getResult(1)));
+  });
+}
+
+static void emitNonzero(KernelFrame &f, prim::NonzeroOp op) {
+  Type e = tensorType(op.getX()).getElementType(),
+       pointer = LLVM::LLVMPointerType::get(f.b.getContext());
+  Value one = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(1));
+  Value counter = LLVM::AllocaOp::create(f.b, pointer, f.b.getI64Type(), one, 8);
+  LLVM::StoreOp::create(f.b, arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(0)), counter);
+  forEachPoint(f, extentsOf(f, op.getX()), [&](Coords &at) {
+    Value v = f.e.eval(op.getX(), at);
+    if (!v) {
+      f.failed = true;
+      return;
+    }
+    Value zero = arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(v.getType())));
+    Value nonzero = isa<FloatType>(e)
+                        ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNE, v, zero))
+                        : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, v, zero));
+    whenTrue(f, nonzero, [&] {
+      Value count = LLVM::LoadOp::create(f.b, f.b.getI64Type(), counter);
+      for (auto [axis, c] : llvm::enumerate(at)) {
+        Coord to[] = {Coord::uniform(f.e.index(axis)), Coord::uniform(asIndex(f, count))};
+        f.e.store(f.results[0], to, arith::IndexCastOp::create(f.b, f.b.getI64Type(), c.base));
+      }
+      LLVM::StoreOp::create(f.b, arith::AddIOp::create(f.b, count, one), counter);
+    });
+  });
+}
+
+std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) {
+  using Line = std::optional<std::pair<Value, unsigned>>;
+  return llvm::TypeSwitch<Operation *, Line>(op)
+      .Case<prim::CumulativeOp, prim::ArgReduceOp, prim::SortOp, prim::TopKOp>(
+          [](auto o) { return Line({o.getX(), static_cast<unsigned>(o.getAxis())}); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
 bool tcc::codegen::emitSpecialKernel(KernelFrame &f) {
   Operation *op = f.yield().getValues()[0].getDefiningOp();
-  op->emitError("code generation for '") << op->getName() << "' is missing";
-  return false;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](prim::ScatterAlongOp o) { emitScatterAlong(f, o); })
+      .Case([&](prim::ScatterNdOp o) { emitScatterNd(f, o); })
+      .Case([&](prim::InsertSliceOp o) { emitInsertSlice(f, o); })
+      .Case([&](prim::CumulativeOp o) { emitCumulative(f, o); })
+      .Case([&](prim::ArgReduceOp o) { emitArgReduce(f, o); })
+      .Case([&](prim::NonzeroOp o) { emitNonzero(f, o); })
+      .Case([&](prim::SortOp o) { emitOrdered(f, o.getX(), o.getAxis(), o.getDescending()); })
+      .Case([&](prim::TopKOp o) { emitOrdered(f, o.getX(), o.getAxis(), o.getLargest()); })
+      .Default([&](Operation *o) {
+        o->emitError("code generation for '") << o->getName() << "' is missing";
+        f.failed = true;
+      });
+  return !f.failed;
 }

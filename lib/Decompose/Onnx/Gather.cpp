@@ -97,9 +97,7 @@ LogicalResult scatterNd(NodeContext &c) {
 
 /// The positions at which a vector of conditions holds.
 Value positionsOf(PrimBuilder &b, Value condition) {
-  Type index = b.builder().getI64Type();
-  auto t = RankedTensorType::get({1, ShapedType::kDynamic}, index);
-  Value found = prim::NonzeroOp::create(b.builder(), b.location(), t, condition).getResult();
+  Value found = b.nonzero(condition);
   return b.reshape(found, {b.dim(found, 1)});
 }
 
@@ -120,12 +118,7 @@ LogicalResult compress(NodeContext &c) {
   return c.give(b.take(x, positionsOf(b, c.in(1)), axis));
 }
 
-LogicalResult nonZero(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  Value x = c.in(0);
-  auto t = RankedTensorType::get({b.rank(x), ShapedType::kDynamic}, b.builder().getI64Type());
-  return c.give(prim::NonzeroOp::create(b.builder(), b.location(), t, x).getResult());
-}
+LogicalResult nonZero(NodeContext &c) { return c.give(c.b.nonzero(c.in(0))); }
 
 LogicalResult unique(NodeContext &c) {
   PrimBuilder &b = c.b;

@@ -140,6 +140,7 @@ Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsig
       .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, PackedConvOp,
             RandomBitsOp>([&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
       .Case([&](TopKOp o) { return axis == o.getAxis() ? o.getK() : Value(); })
+      .Case([&](NonzeroOp o) { return axis == 1 ? o.getCount() : Value(); })
       .Case([&](ConcatOp o) -> Value {
         if (axis != o.getAxis())
           return getValueOrCreateConstantIndexOp(builder, loc,

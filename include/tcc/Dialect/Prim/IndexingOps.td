@@ -63,9 +63,10 @@ def Prim_InsertSliceOp : Prim_Op<"insert_slice", [Pure]> {
 }
 def Prim_NonzeroOp : Prim_Op<"nonzero", [Pure]> {
   let summary = "indices of the elements that are not zero, row-major: [rank, count]";
-  let arguments = (ins AnyRankedTensor:$x);
+  let description = "`count` is how many there are, as kernels must know before they run.";
+  let arguments = (ins AnyRankedTensor:$x, Optional<Index>:$count);
   let results = (outs RankedTensorOf<[I64]>:$result);
-  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$x (`count` $count^)? attr-dict `:` functional-type($x, results)";
 }
 def Prim_UniqueOp : Prim_Op<"unique", [Pure]> {
   let summary = "distinct elements of a rank-1 tensor, or distinct rows of a rank-2 one (ONNX Unique)";
