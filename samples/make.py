@@ -36,8 +36,11 @@ SAMPLES = {"sincos": (SinCos, (8,)), "linear": (lambda: nn.Linear(10, 2), (10,))
            "conv-bn-silu": (conv_bn_silu, (3, 8, 8))}
 
 
+SHAPES = ({0: torch.export.Dim("batch", max=1024)},)
+
+
 def export(module, x):
-    program = torch.export.export(module, (x,), dynamic_shapes=({0: torch.export.Dim("batch", max=1024)},))
+    program = torch.export.export(module, (x,), dynamic_shapes=SHAPES)
     for node in program.graph.nodes:
         if trace := node.meta.get("stack_trace"):  # without the folders of this machine
             node.meta["stack_trace"] = re.sub(r'"[^"]*/(site-packages/|(?=samples/))', '"', trace)
@@ -50,7 +53,8 @@ def make(name, module, shape):
     x = torch.randn(4, *shape)
     program = export(module, x)
     torch.export.save(program, folder / f"{name}.pt2")
-    model = torch.onnx.export(program, dynamo=True, verbose=False, input_names=["x"], output_names=["y"]).model_proto
+    model = torch.onnx.export(program, dynamo=True, verbose=False, input_names=["x"], output_names=["y"],
+                              dynamic_shapes=SHAPES).model_proto
     for node in model.graph.node:
         del node.metadata_props[:]
     onnx.save(model, folder / f"{name}.onnx")

@@ -92,6 +92,7 @@ class Exporter:
                               dynamic_axes=self.architecture.dynamic)
         else:
             torch.onnx.export(self.program(dynamic), dynamo=True, verbose=False, input_names=names,
+                              dynamic_shapes=self.dynamic_shapes() if dynamic else None  # for the dims' names
                               ).save(str(part / "model.onnx"))
         cases = self.cases(dynamic)
         arrays = [{name: tensor.numpy() for name, tensor in case.items()} for case in cases]
