@@ -15,9 +15,11 @@ PHASES = ("import", "decompose", "simplify", "layout", "fuse", "plan")
 
 
 class CommandLine(ToolTest):
-    def check_runs(self, path, sample="conv-bn-silu"):
-        inputs, outputs, _ = read_data_set(SOURCE / "samples" / sample / "data")
-        with Compiled(path) as model:
+    def check_runs(self, path):
+        inputs, outputs, _ = read_data_set(SOURCE / "samples/conv-bn-silu/data")
+        library = self.work / self.fresh_name()
+        path.rename(library)
+        with Compiled(library) as model:
             np.testing.assert_allclose(model(inputs[0][1])[0], outputs[0][1], rtol=1e-4, atol=1e-5)
 
     def test_help(self):
@@ -58,8 +60,8 @@ class CommandLine(ToolTest):
     def test_modes(self):
         for mode in MODES:
             with self.subTest(mode):
-                self.compiles(CONV, "--mode", mode, "-o", "model.so")
-                self.check_runs(self.work / "model.so")
+                self.compiles(CONV, "--mode", mode, "-o", "out.so")
+                self.check_runs(self.work / "out.so")
 
     def test_option_without_effect_says_so_once(self):
         result = self.compiles(CONV, "--options", "triton.cudagraphs=true", "-o", "model.so")
@@ -89,8 +91,8 @@ class CommandLine(ToolTest):
         for phase, after in zip(PHASES, PHASES[1:]):
             with self.subTest(phase):
                 self.compiles(CONV, "--stop-after", phase, "-o", "half.mlir")
-                self.compiles("half.mlir", "--start-from", after, "-o", "model.so")
-                self.check_runs(self.work / "model.so")
+                self.compiles("half.mlir", "--start-from", after, "-o", "out.so")
+                self.check_runs(self.work / "out.so")
 
     def test_timing(self):
         result = self.compiles(CONV, "-o", "model.so", "--timing")

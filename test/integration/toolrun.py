@@ -73,6 +73,11 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(result.code, 0, result.text)
         return result
 
+    def fresh_name(self):
+        """A name for a library: one that is loaded already is not loaded again from the same path."""
+        self.libraries = getattr(self, "libraries", 0) + 1
+        return f"model{self.libraries}.so"
+
     def left_behind(self):
         """What lies in the working and the temporary folder."""
         return sorted(str(path.relative_to(self.folder)) for top in ("work", "tmp")
