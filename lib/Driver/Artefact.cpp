@@ -56,7 +56,7 @@ emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name,
   for (auto [i, d] : enumerate(shaped.getShape())) {
     auto symbolName =
         dims && i < dims.size() ? dyn_cast_or_null<mlir::StringAttr>(dims[i]) : mlir::StringAttr();
-    bool named = symbolName && !symbolName.getValue().empty();
+    bool named = symbolName && !symbolName.getValue().empty() && symbolName.getValue() != "?";
     if (!mlir::ShapedType::isDynamic(d))
       t.dims.push_back(d);
     else

@@ -55,7 +55,7 @@ std::pair<Value, unsigned> firstWithSymbol(Value value, unsigned axis) {
     return dims && at < dims.size() ? dyn_cast<StringAttr>(dims[at]) : StringAttr();
   };
   StringAttr wanted = symbolOf(argument.getArgNumber(), axis);
-  if (!wanted || wanted.empty())
+  if (!wanted || wanted.empty() || wanted.getValue() == "?")
     return {value, axis};
   for (unsigned i = 0; i < argument.getArgNumber(); ++i) {
     Value other = argument.getOwner()->getArgument(i);
