@@ -95,17 +95,17 @@ void Decomposer::report(graph::NodeOp node, StringRef why) {
 
 LogicalResult Decomposer::lowerNode(graph::NodeOp node) {
   b.setLocation(node.getLoc());
+  const Rule *rule = allRules().lookup(node.getDomain(), node.getTarget(), node.getVersion());
+  if (!rule) {
+    report(node, "no rule for this operator");
+    return failure();
+  }
   SmallVector<Lowered> operands;
   for (Value v : node.getInputs()) {
     auto it = map.find(v);
     if (it == map.end() && !isa<NoneType>(v.getType()))
       return failure(); // its producer was reported already
     operands.push_back(it == map.end() ? Lowered() : it->second);
-  }
-  const Rule *rule = allRules().lookup(node.getDomain(), node.getTarget(), node.getVersion());
-  if (!rule) {
-    report(node, "no rule for this operator");
-    return failure();
   }
   for (const Lowered &operand : operands)
     if (operand.value && isa<graph::StringType>(PrimBuilder::elem(operand.value))) {

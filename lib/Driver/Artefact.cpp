@@ -2,13 +2,17 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Decompose/Rules.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/Link.h"
+#include "tcc/Emit/Manifest.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/Program.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -43,7 +47,14 @@ int64_t Signature::symbol(StringRef name) {
   for (size_t i = 0; i < program.symbols.size(); ++i)
     if (program.symbols[i].name == name)
       return -1 - static_cast<int64_t>(i);
-  program.symbols.push_back({name.str(), 0, INT64_MAX});
+  emit::ProgramSymbol symbol{name.str(), 0, INT64_MAX};
+  if (auto ranges = function->getAttrOfType<mlir::DictionaryAttr>(graph::kRangesAttr))
+    if (auto range = dyn_cast_or_null<mlir::DenseI64ArrayAttr>(ranges.get(name));
+        range && range.size() == 2) {
+      symbol.min = range[0];
+      symbol.max = range[1];
+    }
+  program.symbols.push_back(symbol);
   return -static_cast<int64_t>(program.symbols.size());
 }
 
@@ -78,23 +89,46 @@ void Signature::run() {
                function.getResultAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
 }
 
-static json::Array tensorsJson(const std::vector<emit::ProgramTensor> &tensors,
-                               const emit::ProgramDescription &program) {
-  json::Array list;
-  for (const emit::ProgramTensor &t : tensors) {
-    json::Array shape;
-    for (int64_t d : t.dims) {
-      if (d >= 0)
-        shape.push_back(d);
-      else if (d == INT64_MIN)
-        shape.push_back("?");
-      else
-        shape.push_back(program.symbols[-1 - d].name);
-    }
-    list.push_back(
-        json::Object{{"name", t.name}, {"dtype", dtypeName(t.dtype)}, {"shape", std::move(shape)}});
+static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
+                                           const emit::ProgramDescription &program) {
+  emit::ManifestTensor m{t.name, t.dtype, std::vector<emit::ManifestDim>(), t.mutated};
+  for (int64_t d : t.dims) {
+    if (d >= 0)
+      m.shape->push_back(d);
+    else
+      m.shape->push_back(d == INT64_MIN ? std::string() : program.symbols[-1 - d].name);
   }
-  return list;
+  return m;
+}
+
+/// Everything that the manifest says, from the planned module.
+static emit::Manifest makeManifest(Model &model, const emit::ProgramDescription &program,
+                                   const emit::WeightLayout &weights, const DriverOptions &options,
+                                   const CpuTarget &cpu) {
+  emit::Manifest m;
+  m.toolVersion = TCC_VERSION;
+  m.flags = options.resultFlags();
+  m.inputFormat = sys::path::extension(options.input) == ".pt2" ? "pt2" : "onnx";
+  if (auto file = MemoryBuffer::getFile(options.input, false, false))
+    m.inputSha256 = toHex(SHA256::hash(arrayRefFromStringRef((*file)->getBuffer())), true);
+  m.triple = cpu.triple;
+  m.cpu = cpu.name;
+  for (const emit::ProgramSymbol &s : program.symbols)
+    m.symbols.push_back({s.name, s.min, s.max == INT64_MAX ? std::nullopt : std::optional(s.max)});
+  for (const emit::ProgramTensor &t : program.inputs)
+    m.inputs.push_back(manifestTensor(t, program));
+  for (const emit::ProgramTensor &t : program.outputs)
+    m.outputs.push_back(manifestTensor(t, program));
+  m.kernels = manifestKernels(*model.module);
+  m.memory.arenaBytes = program.arenaSize;
+  m.memory.peakBytes = static_cast<int64_t>(program.arenaSize);
+  model.module->walk([&](kernel::LaunchOp launch) {
+    for (mlir::Type t : launch.getResultTypes())
+      m.memory.dynamic |= !cast<mlir::RankedTensorType>(t).hasStaticShape();
+  });
+  m.weightsFile = program.weightsFile;
+  m.weights = weights;
+  return m;
 }
 
 /// One weight's bytes as the run time wants them: sub-byte elements one a byte.
@@ -139,16 +173,7 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
     program.weightsOffset = head.size();
     program.weightsLayoutHash = emit::safetensorsLayoutHash(head);
   }
-  json::Object manifest{{"format", 1},
-                        {"tool", "tcc"},
-                        {"cpu", cpu.name},
-                        {"triple", cpu.triple},
-                        {"inputs", tensorsJson(program.inputs, program)},
-                        {"outputs", tensorsJson(program.outputs, program)},
-                        {"kernels", compiled.kernels},
-                        {"arena_bytes", static_cast<int64_t>(compiled.arenaSize)},
-                        {"weight_bytes", static_cast<int64_t>(blob.layout.size())}};
-  raw_string_ostream(program.manifest) << json::Value(std::move(manifest));
+  program.manifest = emit::manifestJson(makeManifest(model, program, blob.layout, options, cpu));
   auto description = emit::emitProgram(program, cpu);
   if (!description)
     return description.takeError();
@@ -160,24 +185,31 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
     job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
   job.weights = program.weightsSize && program.embeddedWeights ? &blob : nullptr;
   job.soname = stem;
-  emit::OutputFiles files;
+  // The library is made first and renamed last: it makes the others reachable.
+  emit::OutputFiles files, library;
+  auto path = library.create(options.output);
+  if (!path)
+    return path.takeError();
   if (!program.embeddedWeights) {
-    auto path = files.create(weightsPath);
-    if (!path)
-      return path.takeError();
+    auto weights = files.create(weightsPath);
+    if (!weights)
+      return weights.takeError();
     std::error_code ec;
-    raw_fd_ostream os(*path, ec);
+    raw_fd_ostream os(*weights, ec);
     if (ec)
-      return createStringError(ec, "cannot write " + *path);
+      return createStringError(ec, "cannot write " + *weights);
     if (Error error = emit::writeSafetensors(blob, os))
       return std::move(error);
   }
-  auto path = files.create(options.output);
-  if (!path)
-    return path.takeError();
+  SmallString<128> manifestPath(options.output);
+  sys::path::replace_extension(manifestPath, "json");
+  if (Error error = files.write(manifestPath, program.manifest + "\n"))
+    return std::move(error);
   if (Error error = emit::linkModel(job, *path))
     return std::move(error);
   if (Error error = files.commit())
+    return std::move(error);
+  if (Error error = library.commit())
     return std::move(error);
   return blob.layout.size();
 }

@@ -1,6 +1,7 @@
 //===- Artefact.h - model.so and the files beside it -------------*- C++ -*-===//
 #pragma once
 #include "tcc/Driver/Driver.h"
+#include "tcc/Emit/Manifest.h"
 
 namespace tcc {
 
@@ -11,5 +12,14 @@ bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 /// it; all or nothing. Gives the bytes of the weights.
 llvm::Expected<uint64_t> writeArtefact(Model &model, CompiledModel &compiled,
                                        const DriverOptions &options, const CpuTarget &cpu);
+
+/// The model's IR and, beside it, its weights, for --start-from.
+llvm::Error writeCheckpoint(Model &model, llvm::StringRef path);
+llvm::Error readCheckpoint(Model &model, llvm::StringRef path, mlir::MLIRContext &context);
+
+/// Kernels with their source nodes, FLOPs and bytes, and the memory plan.
+std::string planReport(mlir::ModuleOp module);
+/// The same kernels for the manifest.
+std::vector<emit::ManifestKernel> manifestKernels(mlir::ModuleOp module);
 
 } // namespace tcc

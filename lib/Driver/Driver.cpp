@@ -2,8 +2,11 @@
 #include "Artefact.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Driver/TorchOptions.h"
+#include "tcc/Emit/Link.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Import/Onnx/ImportOnnx.h"
+#include "tcc/Import/TorchExport/TorchExport.h"
 #include "tcc/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -26,6 +29,34 @@ std::string tcc::defaultCacheDir() {
   return std::string(path);
 }
 
+/// "node 'conv1': " when the location names a node of the model.
+static std::string nodePrefix(mlir::Location loc) {
+  std::string name;
+  loc->walk([&](mlir::Location part) {
+    if (auto named = mlir::dyn_cast<mlir::NameLoc>(part)) {
+      name = printable(named.getName());
+      return mlir::WalkResult::interrupt();
+    }
+    return mlir::WalkResult::advance();
+  });
+  return name.empty() ? name : "node '" + name + "': ";
+}
+
+std::vector<std::string> DriverOptions::resultFlags() const {
+  std::vector<std::string> flags = {"--cpu=" + cpu};
+  if (!target.empty())
+    flags.push_back("--target=" + target);
+  if (mode != "default")
+    flags.push_back("--mode=" + mode);
+  for (const std::string &text : options)
+    flags.push_back("--options=" + text);
+  for (const std::string &text : shapes)
+    flags.push_back("--shape=" + text);
+  for (const std::string &text : dims)
+    flags.push_back("--dim=" + text);
+  return flags;
+}
+
 namespace {
 
 class Compile {
@@ -43,19 +74,23 @@ private:
   }
   mlir::LogicalResult collect(mlir::Diagnostic &d) {
     if (d.getSeverity() == mlir::DiagnosticSeverity::Error && diagnostic.empty())
-      diagnostic = d.str();
+      diagnostic = nodePrefix(d.getLocation()) + printable(d.str(), 1000);
     return mlir::success();
   }
   Error import();
   void dump(Phase phase, mlir::ModuleOp module);
   void phaseDone(Phase phase);
   Error withDiagnostic(Error error);
-  Error writeText(mlir::ModuleOp module);
+  Error writeCode(CompiledModel &compiled);
+  Error writeDepfile(emit::OutputFiles &files);
+  Error finish(CompiledModel *compiled);
 
   const DriverOptions &options;
   mlir::MLIRContext context;
   mlir::ScopedDiagnosticHandler handler;
   std::string diagnostic;
+  std::vector<std::string> filesRead;
+  CpuTarget cpu;
   Model model;
   CompileSummary summary;
   Clock::time_point phaseStart = Clock::now();
@@ -87,6 +122,8 @@ void Compile::phaseDone(Phase phase) {
 }
 
 Error Compile::import() {
+  if (options.startFrom)
+    return readCheckpoint(model, options.input, context);
   ImportOptions import;
   for (const std::string &text : options.shapes)
     if (Error error = addShapeOption(import, text))
@@ -97,7 +134,10 @@ Error Compile::import() {
   import.hasRule = [](StringRef domain, StringRef op, int64_t version) {
     return hasRule(domain, op, version);
   };
-  auto module = importOnnx(options.input, import, *model.weights, context);
+  import.fileRead = [this](StringRef path) { filesRead.push_back(path.str()); };
+  auto module = looksLikeTorchExport(options.input)
+                    ? importTorchExport(options.input, import, *model.weights, context)
+                    : importOnnx(options.input, import, *model.weights, context);
   if (!module)
     return module.takeError();
   model.module = std::move(*module);
@@ -105,20 +145,82 @@ Error Compile::import() {
   return Error::success();
 }
 
-/// Our own diagnostics say where; an error of the pipeline says only what failed.
-Error Compile::withDiagnostic(Error error) {
-  if (error.isA<UserError>() || diagnostic.empty())
-    return error;
-  std::string what = toString(std::move(error));
-  return createStringError(what + ": " + printable(diagnostic, 1000));
+/// A rule for Make and Ninja: the output depends on every file that was read.
+Error Compile::writeDepfile(emit::OutputFiles &files) {
+  auto escaped = [](StringRef path) {
+    std::string out;
+    for (char c : path) {
+      if (c == ' ' || c == '#' || c == '\\')
+        out += '\\';
+      if (c == '$')
+        out += '$';
+      out += c;
+    }
+    return out;
+  };
+  std::string text = escaped(options.output) + ":";
+  if (filesRead.empty())
+    filesRead.push_back(options.input);
+  for (const std::string &path : filesRead)
+    text += " \\\n  " + escaped(path);
+  return files.write(options.depfile, text + "\n");
 }
 
-Error Compile::writeText(mlir::ModuleOp module) {
-  std::string text;
-  raw_string_ostream os(text);
-  module.print(os);
+/// Errors name the model; our own diagnostics say where in it.
+Error Compile::withDiagnostic(Error error) {
+  if (error.isA<UserError>()) {
+    std::string text = toString(std::move(error));
+    std::string file = printable(options.input);
+    if (!diagnostic.empty())
+      text += ": " + diagnostic;
+    return userError(StringRef(text).contains(file) ? text : file + ": " + text);
+  }
+  if (diagnostic.empty())
+    return error;
+  std::string what = toString(std::move(error));
+  return createStringError(what + ": " + diagnostic);
+}
+
+/// Compiled code as text, or as one relocatable object.
+Error Compile::writeCode(CompiledModel &compiled) {
   emit::OutputFiles files;
-  if (Error error = files.write(options.output, text))
+  auto path = files.create(options.output);
+  if (!path)
+    return path.takeError();
+  if (options.emit == EmitKind::Obj) {
+    emit::LinkJob job;
+    job.triple = Triple(cpu.triple);
+    for (auto &object : compiled.objects)
+      job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
+    if (Error error = emit::linkRelocatable(job, *path))
+      return error;
+  } else {
+    std::error_code ec;
+    raw_fd_ostream os(*path, ec);
+    if (ec)
+      return createStringError(ec, "cannot write " + *path);
+    for (auto &object : compiled.objects)
+      os.write(object.data(), object.size());
+  }
+  return files.commit();
+}
+
+Error Compile::finish(CompiledModel *compiled) {
+  if (compiled && options.emit == EmitKind::So) {
+    auto weightBytes = writeArtefact(model, *compiled, options, cpu);
+    if (!weightBytes)
+      return weightBytes.takeError();
+    summary.weightBytes = *weightBytes;
+  } else if (compiled) {
+    if (Error error = writeCode(*compiled))
+      return error;
+  } else if (Error error = writeCheckpoint(model, options.output)) {
+    return error;
+  }
+  if (options.depfile.empty())
+    return Error::success();
+  emit::OutputFiles files;
+  if (Error error = writeDepfile(files))
     return error;
   return files.commit();
 }
@@ -126,38 +228,48 @@ Error Compile::writeText(mlir::ModuleOp module) {
 Expected<CompileSummary> Compile::run() {
   Clock::time_point start = Clock::now();
   context.loadAllAvailableDialects();
-  auto cpu = CpuTarget::create(options.cpu, options.target);
-  if (!cpu)
-    return cpu.takeError();
+  auto notes = checkTorchOptions(options.mode, options.options);
+  if (!notes)
+    return notes.takeError();
+  summary.notes = *notes;
+  llvm::append_range(summary.notes, options.idle);
+  auto target = CpuTarget::create(options.cpu, options.target);
+  if (!target)
+    return target.takeError();
+  cpu = *target;
   PipelineOptions pipeline;
-  pipeline.cpu = *cpu;
+  pipeline.cpu = cpu;
   pipeline.jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   pipeline.cacheDir = options.cacheDir;
+  pipeline.code = options.emit == EmitKind::Asm    ? PipelineOptions::Code::Assembly
+                  : options.emit == EmitKind::Llvm ? PipelineOptions::Code::LlvmIr
+                                                   : PipelineOptions::Code::Object;
   pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp) { phaseDone(phase); };
   if (Error error = import())
-    return std::move(error);
+    return withDiagnostic(std::move(error));
+  Phase first = options.startFrom ? static_cast<Phase>(static_cast<int>(*options.startFrom) - 1)
+                                  : Phase::Import;
   Phase last =
       options.emit == EmitKind::Mlir ? std::min(options.stopAfter, Phase::Plan) : options.stopAfter;
-  if (Error error = runPhases(model, Phase::Import, last, pipeline))
+  if (Error error = runPhases(model, first, last, pipeline))
     return withDiagnostic(std::move(error));
+  if (options.printPlan && last >= Phase::Plan)
+    summary.plan = planReport(*model.module);
   if (last < Phase::Codegen) {
-    if (Error error = writeText(*model.module))
+    if (Error error = finish(nullptr))
       return std::move(error);
-    summary.seconds = secondsSince(start);
-    return summary;
+  } else {
+    auto compiled = generateCode(model, pipeline);
+    if (!compiled)
+      return withDiagnostic(compiled.takeError());
+    phaseDone(Phase::Codegen);
+    summary.kernels = compiled->kernels;
+    summary.cacheHits = compiled->cacheHits;
+    summary.arenaBytes = compiled->arenaSize;
+    if (Error error = finish(&*compiled))
+      return std::move(error);
+    phaseDone(Phase::Emit);
   }
-  auto compiled = generateCode(model, pipeline);
-  if (!compiled)
-    return withDiagnostic(compiled.takeError());
-  phaseDone(Phase::Codegen);
-  summary.kernels = compiled->kernels;
-  summary.cacheHits = compiled->cacheHits;
-  summary.arenaBytes = compiled->arenaSize;
-  auto weightBytes = writeArtefact(model, *compiled, options, *cpu);
-  if (!weightBytes)
-    return weightBytes.takeError();
-  summary.weightBytes = *weightBytes;
-  phaseDone(Phase::Emit);
   summary.seconds = secondsSince(start);
   return summary;
 }

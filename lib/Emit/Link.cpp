@@ -187,4 +187,17 @@ Error linkModel(const LinkJob &job, StringRef path) {
   return runLinker(args);
 }
 
+Error linkRelocatable(const LinkJob &job, StringRef path) {
+  std::vector<std::string> args = {"ld.lld",        "-r",         "-o", path.str(),
+                                   "--strip-debug", "--threads=1"};
+  LinkInputs inputs;
+  for (MemoryBufferRef object : job.objects) {
+    Expected<StringRef> input = addInput(inputs, object.getBuffer());
+    if (!input)
+      return input.takeError();
+    args.push_back(input->str());
+  }
+  return runLinker(args);
+}
+
 } // namespace tcc::emit

@@ -257,7 +257,9 @@ bool Grouping::worthRecomputing(Operation *op, Group &g) {
 }
 
 bool Grouping::joins(Operation *op, Group &g) {
-  if (g.kind == KernelKind::Special)
+  // A longer body compiles slowly and gains nothing: its values leave registers.
+  constexpr unsigned kMaxOps = 192;
+  if (g.kind == KernelKind::Special || g.ops.size() >= kMaxOps)
     return false;
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return joinsRows(reduce, g);

@@ -50,6 +50,13 @@ private:
   int64_t constantOffset(ElementsAttr value);
   llvm::Error compileHost(func::FuncOp function, CompiledModel &result);
   void compileKernel(Job &job);
+  emit::EmitOptions emitOptions() const {
+    emit::EmitOptions result;
+    result.kind = options.code == PipelineOptions::Code::Assembly ? emit::OutputKind::Assembly
+                  : options.code == PipelineOptions::Code::LlvmIr ? emit::OutputKind::LlvmIr
+                                                                  : emit::OutputKind::Object;
+    return result;
+  }
   void runJobs();
 
   Model &model;
@@ -136,7 +143,8 @@ int64_t CodeGenerator::constantOffset(ElementsAttr value) {
 
 /// Compiles one printed kernel; thread-safe.
 void CodeGenerator::compileKernel(Job &job) {
-  std::string key = KernelCache::key({job.text, job.symbol, options.cpu.key()});
+  std::string key = KernelCache::key(
+      {job.text, job.symbol, options.cpu.key(), std::to_string(static_cast<int>(options.code))});
   if (cache.load(key, job.object)) {
     job.cached = true;
     return;
@@ -169,7 +177,7 @@ void CodeGenerator::compileKernel(Job &job) {
     job.error = "lowering failed: " + job.error;
     return;
   }
-  auto object = emit::emitObject(*module, options.cpu);
+  auto object = emit::emitObject(*module, options.cpu, emitOptions());
   if (!object) {
     job.error = llvm::toString(object.takeError());
     return;
@@ -208,9 +216,9 @@ llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &res
   codegen::expandMath(*module, {options.cpu.fma});
   if (failed(codegen::lowerKernelModule(*module)))
     return llvm::createStringError("lowering of the host program failed");
-  emit::EmitOptions emitOptions;
-  emitOptions.optLevel = 1;
-  auto object = emit::emitObject(*module, options.cpu, emitOptions);
+  emit::EmitOptions hostOptions = emitOptions();
+  hostOptions.optLevel = 1;
+  auto object = emit::emitObject(*module, options.cpu, hostOptions);
   if (!object)
     return object.takeError();
   result.objects.push_back(std::move(*object));

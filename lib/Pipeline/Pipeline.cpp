@@ -15,6 +15,7 @@
 #include "tcc/Plan/Plan.h"
 #include "tcc/Simplify/FoldConstants.h"
 #include "tcc/Simplify/Simplify.h"
+#include "tcc/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -76,7 +77,11 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
     PassManager pm(model.module->getContext());
     pm.enableVerifier(false);
     addPasses(pm, phase, model, options);
-    if (failed(pm.run(*model.module)) || failed(verifyPhase(*model.module, phase)))
+    bool ok = succeeded(pm.run(*model.module)) && succeeded(verifyPhase(*model.module, phase));
+    // Decompose gives each node its meaning: what does not fit then is the model.
+    if (!ok && phase == Phase::Decompose)
+      return userError("the model does not fit together");
+    if (!ok)
       return llvm::createStringError("phase '" + phaseName(phase) + "' failed");
     if (options.afterPhase)
       options.afterPhase(phase, *model.module);

@@ -18,7 +18,16 @@ struct DriverOptions {
   std::string cpu = "native", target;
   std::vector<std::string> shapes, dims; ///< as on the command line
   EmitKind emit = EmitKind::So;
+  std::string mode = "default";
+  std::vector<std::string> options; ///< torch.compile's, key=value
+  std::vector<std::string> idle;    ///< flags given that change nothing yet
   Phase stopAfter = Phase::Emit;
+  std::optional<Phase> startFrom; ///< the input is IR as written before this phase
+  std::string depfile;            ///< Make rule naming every file that was read
+  bool printPlan = false;
+
+  /// The flags that change what is compiled, for the manifest.
+  std::vector<std::string> resultFlags() const;
   std::string dumpDir;                 ///< IR after each phase, when not empty
   std::vector<std::string> dumpPhases; ///< only these, when not empty
   std::string cacheDir;                ///< empty: none
@@ -33,6 +42,8 @@ struct CompileSummary {
   uint64_t weightBytes = 0, arenaBytes = 0;
   double seconds = 0;
   std::vector<std::pair<std::string, double>> phaseSeconds;
+  std::vector<std::string> notes; ///< options without effect
+  std::string plan;               ///< with printPlan
 };
 
 /// Compiles `options.input` to `options.output`. A UserError is the user's fault

@@ -32,6 +32,9 @@ struct LinkJob {
 /// several threads run one after the other.
 llvm::Error linkModel(const LinkJob &job, llvm::StringRef path);
 
+/// Writes the objects of `job` as one relocatable object, without runtime and weights.
+llvm::Error linkRelocatable(const LinkJob &job, llvm::StringRef path);
+
 /// The runtime's relocatable object for `triple`; empty for other machines.
 llvm::StringRef runtimeObject(const llvm::Triple &triple);
 

@@ -33,6 +33,8 @@ struct PipelineOptions {
   CpuTarget cpu;
   unsigned jobs = 1;
   std::string cacheDir; ///< compiled kernels by content; empty: none
+  /// What the codegen phase writes for each kernel and the host function.
+  enum class Code { Object, Assembly, LlvmIr } code = Code::Object;
   /// Called when a phase is done: dumps, times, progress.
   std::function<void(Phase, mlir::ModuleOp)> afterPhase;
 };

@@ -1,0 +1,29 @@
+//===- TorchOptions.h - torch.compile's modes and options --------*- C++ -*-===//
+//
+// The command line speaks torch.compile's words. Every name is accepted; one that
+// changes nothing for this target yet is reported, once.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace tcc {
+
+struct TorchOption {
+  llvm::StringRef name, type, what; ///< type: "bool", "int" or "string"
+  bool hasEffect;                   ///< on CPU targets, today
+};
+
+llvm::ArrayRef<llvm::StringRef> torchModes();
+llvm::ArrayRef<TorchOption> torchOptions();
+llvm::ArrayRef<llvm::StringRef> torchBackends();
+
+/// Checks `--mode` and `--options key=value`; gives the names without effect.
+llvm::Expected<std::vector<std::string>> checkTorchOptions(llvm::StringRef mode,
+                                                           llvm::ArrayRef<std::string> options);
+
+} // namespace tcc

@@ -1,0 +1,121 @@
+//===- Checkpoint.cpp - IR between two phases on disk ---------------------===//
+//
+// `--stop-after` writes the module as text and the weights that it names beside
+// it (PATH.weights, in safetensors form); `--start-from` reads both back.
+//
+//===----------------------------------------------------------------------===//
+#include "Artefact.h"
+#include "mlir/Parser/Parser.h"
+#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Emit/OutputFiles.h"
+#include "tcc/Emit/WeightBlob.h"
+#include "tcc/Support/Error.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tcc;
+
+static std::string weightsPath(StringRef path) { return (path + ".weights").str(); }
+
+Error tcc::writeCheckpoint(Model &model, StringRef path) {
+  std::string text;
+  raw_string_ostream os(text);
+  mlir::OpPrintingFlags flags;
+  flags.enableDebugInfo();
+  // A node with subgraphs reads back in generic form only.
+  bool hasNodes = model.module->walk([](graph::NodeOp) { return mlir::WalkResult::interrupt(); })
+                      .wasInterrupted();
+  if (hasNodes)
+    flags.printGenericOpForm();
+  model.module->print(os, flags);
+  emit::OutputFiles files;
+  emit::WeightBlob blob;
+  for (const std::string &name : model.weights->names()) {
+    const Weight *weight = model.weights->lookup(name);
+    blob.layout.add(name, weight->dtype, weight->shape, weight->bytes.size());
+  }
+  blob.write = [&](const emit::WeightEntry &entry, raw_ostream &out) {
+    ArrayRef<char> bytes = model.weights->lookup(entry.name)->bytes;
+    out.write(bytes.data(), bytes.size());
+    return Error::success();
+  };
+  if (!blob.layout.entries().empty()) {
+    auto temporary = files.create(weightsPath(path));
+    if (!temporary)
+      return temporary.takeError();
+    std::error_code ec;
+    raw_fd_ostream out(*temporary, ec);
+    if (ec)
+      return createStringError(ec, "cannot write " + *temporary);
+    if (Error error = emit::writeSafetensors(blob, out))
+      return error;
+  }
+  if (Error error = files.write(path, text))
+    return error;
+  return files.commit();
+}
+
+/// Adds `name` at its place in the data of the mapped file, with the type that the
+/// IR gives it; the file cannot express every element type.
+static Error addWeight(Model &model, const json::Object &head, StringRef data, StringRef name,
+                       mlir::RankedTensorType type, std::shared_ptr<const void> owner) {
+  if (model.weights->lookup(name))
+    return Error::success();
+  const json::Object *entry = head.getObject(name);
+  const json::Array *place = entry ? entry->getArray("data_offsets") : nullptr;
+  auto begin = place && place->size() == 2 ? (*place)[0].getAsInteger() : std::nullopt;
+  auto end = place && place->size() == 2 ? (*place)[1].getAsInteger() : std::nullopt;
+  auto dtype = prim::dtypeOf(type.getElementType());
+  if (!begin || !end || !dtype || *begin < 0 || *end < *begin ||
+      static_cast<uint64_t>(*end) > data.size() ||
+      storageBytes(*dtype, type.getNumElements()) != static_cast<uint64_t>(*end - *begin))
+    return userError("the weights beside the IR lack '" + printable(name) + "'");
+  ArrayRef<char> bytes(data.data() + *begin, *end - *begin);
+  Weight weight{*dtype, SmallVector<int64_t, 4>(type.getShape()), bytes, std::move(owner)};
+  model.weights->add(name, std::move(weight));
+  return Error::success();
+}
+
+static Error readWeights(Model &model, StringRef path) {
+  SmallVector<std::pair<std::string, mlir::RankedTensorType>> named;
+  model.module->walk([&](mlir::Operation *op) {
+    if (auto weight = mlir::dyn_cast<prim::WeightOp>(op))
+      named.push_back(
+          {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
+    if (auto weight = mlir::dyn_cast<graph::WeightOp>(op))
+      named.push_back(
+          {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
+  });
+  if (named.empty())
+    return Error::success();
+  auto file = MemoryBuffer::getFile(path, false, false);
+  if (!file)
+    return userError("cannot read '" + printable(path) + "': " + file.getError().message());
+  std::shared_ptr<const MemoryBuffer> owner(std::move(*file));
+  StringRef text = owner->getBuffer();
+  uint64_t length = text.size() < 8 ? 0 : support::endian::read64le(text.data());
+  if (text.size() < 8 || length > text.size() - 8)
+    return userError("'" + printable(path) + "' is cut short");
+  auto head = json::parse(text.substr(8, length));
+  if (!head || !head->getAsObject())
+    return userError("'" + printable(path) + "' is damaged");
+  for (auto &[name, type] : named)
+    if (Error error =
+            addWeight(model, *head->getAsObject(), text.drop_front(8 + length), name, type, owner))
+      return error;
+  return Error::success();
+}
+
+Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &context) {
+  if (!sys::fs::exists(path))
+    return userError("cannot read '" + printable(path) + "': no such file");
+  model.module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
+  if (!model.module)
+    return userError("'" + printable(path) + "' is not IR that --stop-after wrote");
+  return readWeights(model, weightsPath(path));
+}

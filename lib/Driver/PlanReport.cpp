@@ -1,0 +1,119 @@
+//===- PlanReport.cpp - What --print-plan prints --------------------------===//
+#include "Artefact.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Plan/Plan.h"
+#include "tcc/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace tcc;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// Elements, with dims that are `?` counted as 1.
+static double elements(RankedTensorType type) {
+  double n = 1;
+  for (int64_t d : type.getShape())
+    n *= ShapedType::isDynamic(d) ? 1 : static_cast<double>(d);
+  return n;
+}
+
+/// Floating-point operations: two a multiply-add, one an element of anything else.
+static double flops(kernel::LaunchOp launch) {
+  double total = 0;
+  launch.getBody().walk([&](Operation *op) {
+    if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
+      return;
+    double out = elements(tensorType(op->getResult(0)));
+    if (auto dot = dyn_cast<prim::DotOp>(op)) {
+      double k = 1;
+      for (int64_t axis : dot.getLhsContract())
+        k *= std::max<int64_t>(1, tensorType(dot.getLhs()).getDimSize(axis));
+      total += 2 * k * out;
+    } else if (isa<prim::PackedDotOp, prim::PackedConvOp>(op)) {
+      total += 2.0 * tensorType(op->getOperand(1)).getDimSize(2) * out;
+    } else if (auto conv = dyn_cast<prim::ConvOp>(op)) {
+      total += 2 * elements(tensorType(conv.getW())) / tensorType(conv.getW()).getDimSize(0) * out;
+    } else if (isa<prim::ReduceOp, prim::PoolOp>(op)) {
+      total += elements(tensorType(op->getOperand(0)));
+    } else if (prim::isElementwise(op)) {
+      total += out;
+    }
+  });
+  return total;
+}
+
+/// Compulsory traffic: every input and result once.
+static double bytes(kernel::LaunchOp launch) {
+  double total = 0;
+  auto add = [&](Type t) {
+    if (auto type = dyn_cast<RankedTensorType>(t))
+      total += elements(type) * elementBytes(type.getElementType());
+  };
+  for (Type t : launch.getInputs().getTypes())
+    add(t);
+  for (Type t : launch.getResultTypes())
+    add(t);
+  return total;
+}
+
+/// The model's nodes that a kernel does.
+static void collectNodes(Location loc, llvm::SmallVectorImpl<std::string> &names) {
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    for (Location part : fused.getLocations())
+      collectNodes(part, names);
+  } else if (auto name = dyn_cast<NameLoc>(loc)) {
+    std::string text = printable(name.getName(), 60);
+    if (!llvm::is_contained(names, text))
+      names.push_back(text);
+  }
+}
+
+std::string tcc::planReport(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::formatv("{0,-36} {1,10} {2,10}  {3}\n", "kernel", "MFLOP", "kB", "nodes");
+  double totalFlops = 0, totalBytes = 0, weights = 0;
+  bool dynamic = false;
+  module.walk([&](kernel::LaunchOp launch) {
+    SmallVector<std::string> nodes;
+    collectNodes(launch.getLoc(), nodes);
+    double f = flops(launch), b = bytes(launch);
+    totalFlops += f;
+    totalBytes += b;
+    std::string kind = launch->getAttrOfType<StringAttr>("kind").getValue().str();
+    os << llvm::formatv("{0,-36} {1,10:f3} {2,10:f1}  {3}\n",
+                        (launch.getName() + " (" + kind + ")").str(), f / 1e6, b / 1e3,
+                        llvm::join(nodes, ", "));
+    for (Type t : launch.getResultTypes())
+      dynamic |= !cast<RankedTensorType>(t).hasStaticShape();
+  });
+  module.walk([&](prim::WeightOp op) {
+    weights += elements(tensorType(op)) * elementBytes(tensorType(op).getElementType());
+  });
+  int64_t arena = 0;
+  if (auto size = module->getAttrOfType<IntegerAttr>(kArenaSizeAttr))
+    arena = size.getInt();
+  os << llvm::formatv("total {0:f3} MFLOP, {1:f1} kB moved, weights {2:f1} kB\n", totalFlops / 1e6,
+                      totalBytes / 1e3, weights / 1e3);
+  os << llvm::formatv("arena {0} bytes; peak {0} bytes{1}\n", arena,
+                      dynamic ? " and what results of dynamic shape take; `?` counts as 1 above"
+                              : "");
+  return text;
+}
+
+std::vector<emit::ManifestKernel> tcc::manifestKernels(ModuleOp module) {
+  std::vector<emit::ManifestKernel> kernels;
+  module.walk([&](kernel::LaunchOp launch) {
+    SmallVector<std::string> nodes;
+    collectNodes(launch.getLoc(), nodes);
+    kernels.push_back({launch.getName().str(),
+                       {nodes.begin(), nodes.end()},
+                       static_cast<int64_t>(flops(launch)),
+                       static_cast<int64_t>(bytes(launch))});
+  });
+  return kernels;
+}
