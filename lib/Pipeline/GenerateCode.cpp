@@ -70,6 +70,13 @@ private:
 
 } // namespace
 
+/// Helpers stay inside their object: several objects may have the same.
+static void hideHelpers(ModuleOp lowered, StringRef entry) {
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal() && function.getName() != entry)
+      function.setLinkage(LLVM::Linkage::Internal);
+}
+
 /// The launch alone in a module, in generic form: what its code depends on.
 std::string CodeGenerator::kernelText(kernel::LaunchOp launch) {
   OpBuilder b(launch.getContext());
@@ -177,6 +184,7 @@ void CodeGenerator::compileKernel(Job &job) {
     job.error = "lowering failed: " + job.error;
     return;
   }
+  hideHelpers(*module, job.symbol);
   auto object = emit::emitObject(*module, options.cpu, emitOptions());
   if (!object) {
     job.error = llvm::toString(object.takeError());
@@ -216,6 +224,7 @@ llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &res
   codegen::expandMath(*module, {options.cpu.fma});
   if (failed(codegen::lowerKernelModule(*module)))
     return llvm::createStringError("lowering of the host program failed");
+  hideHelpers(*module, codegen::kEntryName);
   emit::EmitOptions hostOptions = emitOptions();
   hostOptions.optLevel = 1;
   auto object = emit::emitObject(*module, options.cpu, hostOptions);

@@ -27,7 +27,7 @@ class CommandLine(ToolTest):
         self.assertEqual(result.code, 0)
         for option in ("-o", "--mode", "--backend", "--dynamic", "--fullgraph", "--disable", "--options", "--cpu",
                        "--target", "--shape", "--dim", "--emit", "--dump-ir", "--stop-after", "--start-from",
-                       "--timing", "--print-plan", "--depfile", "--jobs", "--logs", "--reproducer", "--verify",
+                       "--timing", "--print-plan", "--depfile", "--jobs",
                        "--cache", "--list-mode-options", "--list-options", "--list-backends"):
             self.assertIn(option, result.out)
 
@@ -109,9 +109,6 @@ class CommandLine(ToolTest):
         target, _, sources = (self.work / "model.d").read_text().partition(":")
         self.assertEqual(target.strip(), "model.so")
         self.assertIn("conv-bn-silu.onnx", sources)
-
-    def test_verify(self):
-        self.compiles(CONV, "-o", "model.so", "--verify")
 
     def test_default_output(self):
         (self.work / "net.onnx").write_bytes(SINCOS.read_bytes())
