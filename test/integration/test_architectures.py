@@ -12,7 +12,7 @@ from agreement import check_folder
 from toolrun import MODELS, SOURCE
 
 # The front ends, families and forms that share least with each other.
-AFFORDABLE = ["efficientnet_b0", "resnet50", "bert-base", "lstm-tagger"]
+AFFORDABLE = ["resnet50", "bert-base", "lstm-tagger"]
 WITH_PT2 = {"sincos", "linear", "linear-relu", "conv-bn-silu", "resnet50", "bert-base", "gpt2", "vit_b_16",
             "mobilenet_v3_large"}
 ALL = [*sorted(WITH_PT2), "resnext101_32x8d", "efficientnet_b0", "convnext_tiny", "mixer_b16_224", "distilbert",

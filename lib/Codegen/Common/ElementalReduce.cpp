@@ -50,8 +50,8 @@ Value Elemental::evalReduce(Operation *op, ArrayRef<Coord> at) {
   SmallVector<Value> extents;
   for (int64_t axis : o.getAxes())
     extents.push_back(extent(o.getX(), axis));
-  Value init = neutralVector(*this, neutralElement(o.getKind(), xt.getElementType()));
-  return carryLoop(*this, extents, init, [&](ArrayRef<Value> inner, Value carried) -> Value {
+  TypedAttr neutral = neutralElement(o.getKind(), xt.getElementType());
+  auto point = [&](ArrayRef<Value> inner) -> Value {
     Coords source;
     unsigned kept = 0;
     for (int64_t axis = 0; axis < xt.getRank(); ++axis) {
@@ -59,9 +59,23 @@ Value Elemental::evalReduce(Operation *op, ArrayRef<Coord> at) {
       source.push_back(it == o.getAxes().end() ? at[kept++]
                                                : Coord::uniform(inner[it - o.getAxes().begin()]));
     }
-    Value v = evalVector(o.getX(), source);
-    return v ? emitCombine(b, o.getKind(), xt.getElementType(), carried, v) : Value();
-  });
+    return evalVector(o.getX(), source);
+  };
+  // Each axis has a sum of its own: one running sum over all points would lose
+  // bits in proportion to their number.
+  std::function<Value(SmallVector<Value>)> level = [&](SmallVector<Value> indices) -> Value {
+    if (indices.size() == extents.size())
+      return point(indices);
+    return carryLoop(*this, extents[indices.size()], neutralVector(*this, neutral),
+                     [&](ArrayRef<Value> i, Value carried) -> Value {
+                       SmallVector<Value> deeper(indices);
+                       deeper.push_back(i[0]);
+                       Value v = level(deeper);
+                       return v ? emitCombine(b, o.getKind(), xt.getElementType(), carried, v)
+                                : Value();
+                     });
+  };
+  return level({});
 }
 
 Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
