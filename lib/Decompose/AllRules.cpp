@@ -1,6 +1,21 @@
 #include "AllRules.h"
 
 void tcc::populateAllRules(RuleSet &rules) {
+  populateAtenActivationRules(rules);
+  populateAtenBinaryRules(rules);
+  populateAtenConvRules(rules);
+  populateAtenCreateRules(rules);
+  populateAtenIndexRules(rules);
+  populateAtenJoinRules(rules);
+  populateAtenLinearRules(rules);
+  populateAtenNormalizationRules(rules);
+  populateAtenPoolRules(rules);
+  populateAtenReductionRules(rules);
+  populateAtenSliceRules(rules);
+  populateAtenSortRules(rules);
+  populateAtenSymbolicRules(rules);
+  populateAtenUnaryRules(rules);
+  populateAtenViewRules(rules);
   populateOnnxActivationRules(rules);
   populateOnnxControlFlowRules(rules);
   populateOnnxConvRules(rules);

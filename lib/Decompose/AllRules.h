@@ -5,6 +5,21 @@ namespace tcc {
 class RuleSet;
 
 // One line a family; each is defined in the file of its name.
+void populateAtenActivationRules(RuleSet &rules);
+void populateAtenBinaryRules(RuleSet &rules);
+void populateAtenConvRules(RuleSet &rules);
+void populateAtenCreateRules(RuleSet &rules);
+void populateAtenIndexRules(RuleSet &rules);
+void populateAtenJoinRules(RuleSet &rules);
+void populateAtenLinearRules(RuleSet &rules);
+void populateAtenNormalizationRules(RuleSet &rules);
+void populateAtenPoolRules(RuleSet &rules);
+void populateAtenReductionRules(RuleSet &rules);
+void populateAtenSliceRules(RuleSet &rules);
+void populateAtenSortRules(RuleSet &rules);
+void populateAtenSymbolicRules(RuleSet &rules);
+void populateAtenUnaryRules(RuleSet &rules);
+void populateAtenViewRules(RuleSet &rules);
 void populateOnnxActivationRules(RuleSet &rules);
 void populateOnnxControlFlowRules(RuleSet &rules);
 void populateOnnxConvRules(RuleSet &rules);

@@ -6,6 +6,25 @@
 using namespace mlir;
 using namespace tcc;
 
+Value tcc::transposedWeight(PrimBuilder &b, Value w, int64_t groups) {
+  Dims d = b.dims(w);
+  int64_t rank = d.size();
+  if (groups == 1) {
+    SmallVector<int64_t> order = allAxes(rank);
+    std::swap(order[0], order[1]);
+    w = b.transpose(w, order);
+  } else {
+    Dim g = b.dim(groups), inner = b.floorDivDims(d[0], g);
+    Dims split = {g, inner, d[1]}, merged = {b.mulDims(g, d[1]), inner};
+    split.append(d.begin() + 2, d.end());
+    merged.append(d.begin() + 2, d.end());
+    SmallVector<int64_t> order = allAxes(rank + 1);
+    std::swap(order[1], order[2]);
+    w = b.reshape(b.transpose(b.reshape(w, split), order), merged);
+  }
+  return b.reverse(w, axesFrom(2, rank));
+}
+
 namespace {
 
 /// Adds a bias along the channels and narrows.
@@ -45,26 +64,6 @@ LogicalResult conv(NodeContext &c) {
     return failure();
   Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
   return finish(c, convolve(b, x, w, *window, groups, wide), 2, own);
-}
-
-/// [C, M/g, k...] as the weight of the convolution that it transposes: [M, C/g, k...], mirrored.
-Value transposedWeight(PrimBuilder &b, Value w, int64_t groups) {
-  Dims d = b.dims(w);
-  int64_t rank = d.size();
-  if (groups == 1) {
-    SmallVector<int64_t> order = allAxes(rank);
-    std::swap(order[0], order[1]);
-    w = b.transpose(w, order);
-  } else {
-    Dim g = b.dim(groups), inner = b.floorDivDims(d[0], g);
-    Dims split = {g, inner, d[1]}, merged = {b.mulDims(g, d[1]), inner};
-    split.append(d.begin() + 2, d.end());
-    merged.append(d.begin() + 2, d.end());
-    SmallVector<int64_t> order = allAxes(rank + 1);
-    std::swap(order[1], order[2]);
-    w = b.reshape(b.transpose(b.reshape(w, split), order), merged);
-  }
-  return b.reverse(w, axesFrom(2, rank));
 }
 
 /// Where the result of a transposed convolution lies in the full one.

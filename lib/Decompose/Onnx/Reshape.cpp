@@ -1,5 +1,6 @@
 //===- Reshape.cpp - The same elements under another shape ----------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Extents.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -7,57 +8,6 @@ using namespace tcc;
 using Eq = arith::CmpIPredicate;
 
 namespace {
-
-/// Splits a product into its factors; constants are multiplied into `constant`.
-void factorise(Dim d, SmallVectorImpl<Dim> &symbols, int64_t &constant) {
-  if (auto value = PrimBuilder::known(d)) {
-    constant *= *value;
-    return;
-  }
-  if (auto product = cast<Value>(d).getDefiningOp<arith::MulIOp>()) {
-    factorise(getAsOpFoldResult(product.getLhs()), symbols, constant);
-    factorise(getAsOpFoldResult(product.getRhs()), symbols, constant);
-    return;
-  }
-  symbols.push_back(d);
-}
-
-/// total / parts with what they share cancelled.
-struct Ratio {
-  SmallVector<Dim> above, below; ///< symbols
-  int64_t p = 1, q = 1;          ///< constants
-
-  Ratio(ArrayRef<Dim> total, ArrayRef<Dim> parts) {
-    for (Dim d : total)
-      factorise(d, above, p);
-    for (Dim d : parts)
-      factorise(d, below, q);
-    for (auto *it = below.begin(); it != below.end();) {
-      auto *match = llvm::find_if(above, [&](Dim d) { return PrimBuilder::same(d, *it); });
-      if (match == above.end()) {
-        ++it;
-        continue;
-      }
-      above.erase(match);
-      it = below.erase(it);
-    }
-    if (q != 0 && p % q == 0) {
-      p /= q;
-      q = 1;
-    }
-  }
-  /// Whether the division leaves no rest, whatever the extents.
-  bool exact() const { return below.empty() && q == 1; }
-  bool isOne() const { return exact() && above.empty() && p == 1; }
-
-  Dim quotient(PrimBuilder &b) const {
-    Dim product = b.mulDims(b.productOf(above), b.dim(p));
-    if (exact())
-      return product;
-    // An empty tensor: anything goes, but a division by zero.
-    return b.floorDivDims(product, b.maxDims(b.mulDims(b.productOf(below), b.dim(q)), b.dim(1)));
-  }
-};
 
 /// ONNX Reshape: 0 copies an extent, -1 is what is left.
 LogicalResult reshape(NodeContext &c) {

@@ -1,0 +1,330 @@
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+bool AtenNode::has(StringRef name) const {
+  Attribute value = c.attr(name);
+  return value && !isa<UnitAttr>(value);
+}
+
+Value AtenNode::constant(Attribute value, Type elementType) const {
+  auto type = RankedTensorType::get({}, elementType);
+  if (auto truth = dyn_cast_or_null<BoolAttr>(value))
+    return b.scalar(truth.getValue(), elementType);
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(value)) {
+    if (auto t = dyn_cast<IntegerType>(elementType); t && t.getWidth() > 1)
+      return b.constant(DenseElementsAttr::get(type, integer.getValue().sextOrTrunc(t.getWidth())));
+    return b.scalar(static_cast<double>(integer.getInt()), elementType);
+  }
+  if (auto real = dyn_cast_or_null<FloatAttr>(value))
+    return b.scalar(real.getValueAsDouble(), elementType);
+  auto parts = dyn_cast_or_null<DictionaryAttr>(value);
+  auto complex = dyn_cast<ComplexType>(elementType);
+  auto re = parts ? dyn_cast_or_null<FloatAttr>(parts.get("real")) : FloatAttr();
+  auto im = parts ? dyn_cast_or_null<FloatAttr>(parts.get("imag")) : FloatAttr();
+  if (!complex || !re || !im)
+    return {};
+  Value x = b.scalar(re.getValueAsDouble(), complex.getElementType());
+  Value y = b.scalar(im.getValueAsDouble(), complex.getElementType());
+  return prim::ComplexOp::create(b.builder(), b.location(), type, x, y).getResult();
+}
+
+Value AtenNode::number(StringRef name, Type elementType) const {
+  if (Value v = tensor(name))
+    return b.cast(v, elementType);
+  return has(name) ? constant(c.attr(name), elementType) : Value();
+}
+
+Value AtenNode::number(StringRef name, double otherwise, Type elementType) const {
+  Value v = number(name, elementType);
+  return v ? v : b.scalar(otherwise, elementType);
+}
+
+SmallVector<Value> AtenNode::tensors(StringRef name) const {
+  SmallVector<Value> list;
+  auto array = dyn_cast_or_null<ArrayAttr>(c.attr(name));
+  if (!array)
+    return list;
+  for (Attribute element : array) {
+    auto ref = dyn_cast<graph::OperandAttr>(element);
+    list.push_back(ref && c.has(ref.getIndex()) ? c.in(ref.getIndex()) : Value());
+  }
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+int64_t AtenNode::integer(StringRef name, int64_t otherwise) const {
+  auto value = extent(name);
+  auto constant = value ? b.known(*value) : std::nullopt;
+  return constant.value_or(otherwise);
+}
+
+double AtenNode::real(StringRef name, double otherwise) const {
+  Attribute value = c.attr(name);
+  if (auto f = dyn_cast_or_null<FloatAttr>(value))
+    return f.getValueAsDouble();
+  if (auto i = dyn_cast_or_null<IntegerAttr>(value))
+    return static_cast<double>(i.getInt());
+  return otherwise;
+}
+
+bool AtenNode::flag(StringRef name, bool otherwise) const {
+  auto value = dyn_cast_or_null<BoolAttr>(c.attr(name));
+  return value ? value.getValue() : otherwise;
+}
+
+StringRef AtenNode::text(StringRef name, StringRef otherwise) const {
+  auto value = dyn_cast_or_null<StringAttr>(c.attr(name));
+  return value ? value.getValue() : otherwise;
+}
+
+Dim AtenNode::extentOf(Attribute value) const {
+  if (auto i = dyn_cast_or_null<IntegerAttr>(value))
+    return b.dim(i.getInt());
+  auto ref = dyn_cast_or_null<graph::OperandAttr>(value);
+  if (!ref || !c.has(ref.getIndex()))
+    return {};
+  Value v = c.in(ref.getIndex());
+  if (!isa<IntegerType>(b.elem(v)) || b.elem(v).isInteger(1) || !b.type(v).hasStaticShape() ||
+      b.type(v).getNumElements() != 1)
+    return {};
+  return b.readElements(v)[0];
+}
+
+std::optional<Dim> AtenNode::extent(StringRef name) const {
+  Dim d = extentOf(c.attr(name));
+  return d ? std::optional(d) : std::nullopt;
+}
+
+Dim AtenNode::extent(StringRef name, int64_t otherwise) const {
+  return extent(name).value_or(b.dim(otherwise));
+}
+
+std::optional<Dims> AtenNode::extents(StringRef name) const {
+  auto array = dyn_cast_or_null<ArrayAttr>(c.attr(name));
+  if (!array) {
+    auto one = extent(name);
+    return one ? std::optional(Dims{*one}) : std::nullopt;
+  }
+  Dims list;
+  for (Attribute element : array) {
+    Dim d = extentOf(element);
+    if (!d)
+      return std::nullopt;
+    list.push_back(d);
+  }
+  return list;
+}
+
+std::optional<SmallVector<int64_t>> AtenNode::integers(StringRef name) const {
+  auto list = extents(name);
+  if (!list)
+    return std::nullopt;
+  SmallVector<int64_t> values;
+  for (Dim d : *list) {
+    auto constant = b.known(d);
+    if (!constant)
+      return std::nullopt;
+    values.push_back(*constant);
+  }
+  return values;
+}
+
+std::optional<SmallVector<double>> AtenNode::reals(StringRef name) const {
+  auto array = dyn_cast_or_null<ArrayAttr>(c.attr(name));
+  if (!array)
+    return std::nullopt;
+  SmallVector<double> values;
+  for (Attribute element : array) {
+    if (auto f = dyn_cast<FloatAttr>(element))
+      values.push_back(f.getValueAsDouble());
+    else if (auto i = dyn_cast<IntegerAttr>(element))
+      values.push_back(static_cast<double>(i.getInt()));
+    else
+      return std::nullopt;
+  }
+  return values;
+}
+
+FailureOr<SmallVector<int64_t>> AtenNode::window(StringRef name, size_t count,
+                                                 int64_t otherwise) const {
+  SmallVector<int64_t> list = integers(name).value_or(SmallVector<int64_t>());
+  if (list.empty())
+    list.push_back(otherwise);
+  if (list.size() == 1)
+    list.resize(count, list[0]);
+  if (list.size() != count)
+    return fail("'" + name + "' has " + llvm::Twine(list.size()) + " entries for " +
+                llvm::Twine(count) + " axes");
+  if (llvm::any_of(list, [](int64_t v) { return v < 0 || v > INT32_MAX; }))
+    return fail("'" + name + "' has an entry out of range");
+  return list;
+}
+
+FailureOr<int64_t> AtenNode::within(int64_t axis, int64_t rank) const {
+  rank = std::max<int64_t>(rank, 1);
+  if (axis < -rank || axis >= rank)
+    return fail("axis " + llvm::Twine(axis) + " is out of range for rank " + llvm::Twine(rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+FailureOr<int64_t> AtenNode::axis(StringRef name, int64_t otherwise, int64_t rank) const {
+  return within(integer(name, otherwise), rank);
+}
+
+FailureOr<SmallVector<int64_t>> AtenNode::axes(StringRef name, int64_t rank) const {
+  SmallVector<int64_t> list = integers(name).value_or(SmallVector<int64_t>());
+  if (list.empty() || rank == 0)
+    return allAxes(rank);
+  for (int64_t &axis : list) {
+    auto inside = within(axis, rank);
+    if (failed(inside))
+      return failure();
+    axis = *inside;
+  }
+  llvm::sort(list);
+  if (std::adjacent_find(list.begin(), list.end()) != list.end())
+    return fail("an axis is named twice");
+  return list;
+}
+
+Type AtenNode::dtype(StringRef name) const {
+  auto dtype = parseDType(text(name));
+  return dtype ? prim::elementType(b.context(), *dtype) : Type();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+Type AtenNode::own(size_t i) const {
+  if (i < c.numResults())
+    if (auto t = dyn_cast<RankedTensorType>(c.node.getResult(i).getType()))
+      return t.getElementType();
+  return b.builder().getF32Type();
+}
+
+Type AtenNode::wide(Type elementType) {
+  if (auto f = dyn_cast<FloatType>(elementType); f && f.getWidth() < 32)
+    return Float32Type::get(f.getContext());
+  return elementType;
+}
+
+Type AtenNode::wide(size_t i) const { return wide(own(i)); }
+
+namespace {
+
+/// bool < integer < float < complex.
+int category(Type t) {
+  if (isa<ComplexType>(t))
+    return 3;
+  if (isa<FloatType>(t))
+    return 2;
+  return t.isInteger(1) ? 0 : 1;
+}
+
+Type wider(Type x, Type y) {
+  if (!x || x == y)
+    return y;
+  if (category(x) != category(y))
+    return category(x) < category(y) ? y : x;
+  if (auto cx = dyn_cast<ComplexType>(x))
+    return cx.getElementType().getIntOrFloatBitWidth() >= 64 ? x : y;
+  unsigned wx = x.getIntOrFloatBitWidth(), wy = y.getIntOrFloatBitWidth();
+  if (wx == wy) // f16 with bf16 is f32; u8 with i8 is i16
+    return isa<FloatType>(x) ? Type(Float32Type::get(x.getContext()))
+                             : Type(IntegerType::get(x.getContext(), std::min(2 * wx, 64u)));
+  Type big = wx > wy ? x : y;
+  return big.isUnsignedInteger() && !(wx > wy ? y : x).isUnsignedInteger() && !x.isInteger(1)
+             ? Type(
+                   IntegerType::get(x.getContext(), std::min(2 * big.getIntOrFloatBitWidth(), 64u)))
+             : big;
+}
+
+} // namespace
+
+Type AtenNode::promoted(ArrayRef<StringRef> names) const {
+  // Tensors with axes count before rank-0 tensors, and those before numbers,
+  // unless the later ones are of a higher category.
+  Type byPriority[3];
+  Type f32 = b.builder().getF32Type(), i64 = b.builder().getI64Type();
+  for (StringRef name : names) {
+    if (Value v = tensor(name)) {
+      Type &slot = byPriority[b.rank(v) == 0 ? 1 : 0];
+      slot = wider(slot, b.elem(v));
+      continue;
+    }
+    Attribute value = c.attr(name);
+    Type t = isa_and_nonnull<BoolAttr>(value)         ? Type(b.builder().getI1Type())
+             : isa_and_nonnull<IntegerAttr>(value)    ? i64
+             : isa_and_nonnull<FloatAttr>(value)      ? f32
+             : isa_and_nonnull<DictionaryAttr>(value) ? Type(ComplexType::get(f32))
+                                                      : Type();
+    if (t)
+      byPriority[2] = wider(byPriority[2], t);
+  }
+  Type result = byPriority[0];
+  for (Type t : {byPriority[1], byPriority[2]})
+    if (t && (!result || category(t) > category(result)))
+      result = t;
+  return result ? result : f32;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult AtenNode::give(size_t i, Value v) {
+  if (i >= c.numResults() || isa<NoneType>(c.node.getResult(i).getType()))
+    return success();
+  return c.give(i, b.cast(v, own(i)));
+}
+
+Value AtenNode::extentTensor(Dim d, Type elementType) const {
+  return b.cast(b.fromHost({d}, {}, b.builder().getI64Type()), elementType);
+}
+
+LogicalResult AtenNode::giveExtent(Dim d) { return give(extentTensor(d, own())); }
+
+void tcc::aten::addRules(RuleSet &rules, std::initializer_list<AtenEntry> table, StringRef domain) {
+  for (const AtenEntry &entry : table) {
+    SmallVector<StringRef> overloads, required;
+    entry.overloads.split(overloads, ' ', -1, false);
+    entry.required.split(required, ' ', -1, false);
+    auto rule = [required, body = entry.rule](NodeContext &c) -> LogicalResult {
+      AtenNode a(c);
+      for (StringRef name : required)
+        if (!a.tensor(name))
+          return c.fail("argument '" + name + "' is no tensor");
+      return body(a);
+    };
+    if (overloads.empty())
+      rules.add(domain, entry.op, rule);
+    for (StringRef overload : overloads)
+      rules.add(domain, (entry.op + "." + overload).str(), rule);
+  }
+}
+
+SmallVector<int64_t> tcc::aten::allAxes(int64_t rank) { return axesFrom(0, rank); }
+
+SmallVector<int64_t> tcc::aten::axesFrom(int64_t first, int64_t rank) {
+  SmallVector<int64_t> axes;
+  for (int64_t i = first; i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+Value tcc::aten::alongAxis(PrimBuilder &b, Value vector, int64_t axis, int64_t rank) {
+  Dims shape(rank, b.dim(1));
+  shape[axis] = b.dim(vector, 0);
+  return b.reshape(vector, shape);
+}

@@ -1,0 +1,308 @@
+//===- Binary.cpp - ATen arithmetic and comparisons -----------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// Both operands in type `t`; null when one is neither tensor nor number.
+struct Pair {
+  Value x, y;
+  explicit operator bool() const { return x && y; }
+};
+Pair operands(AtenNode &a, Type t, StringRef first = "self", StringRef second = "other") {
+  return {a.number(first, t), a.number(second, t)};
+}
+
+LogicalResult missing(AtenNode &a) { return a.fail("an operand is neither tensor nor number"); }
+
+template <typename Op> LogicalResult binary(AtenNode &a) {
+  Pair p = operands(a, a.own());
+  return p ? a.give(a.b.binary<Op>(p.x, p.y)) : missing(a);
+}
+
+/// Float only, through f32 for narrower types.
+template <typename Op> LogicalResult binaryFloat(AtenNode &a) {
+  Pair p = operands(a, a.wide());
+  if (!p)
+    return missing(a);
+  if (!isa<FloatType>(a.b.elem(p.x)))
+    return a.fail("needs float operands");
+  return a.give(a.b.binary<Op>(p.x, p.y));
+}
+
+/// self + alpha * other, or the other way round.
+template <typename Op, bool reversed = false> LogicalResult scaled(AtenNode &a) {
+  bool plain = !a.has("alpha") || a.real("alpha", 1) == 1;
+  Type t = plain ? a.own() : a.wide();
+  Pair p = operands(a, t);
+  if (!p)
+    return missing(a);
+  if (!plain) {
+    Value alpha = a.number("alpha", t);
+    (reversed ? p.x : p.y) = a.b.mul(reversed ? p.x : p.y, alpha);
+  }
+  return a.give(reversed ? a.b.binary<Op>(p.y, p.x) : a.b.binary<Op>(p.x, p.y));
+}
+
+LogicalResult divide(AtenNode &a) {
+  StringRef mode = a.text("rounding_mode");
+  bool isInteger = isa<IntegerType>(a.own());
+  Pair p = operands(a, mode.empty() || isInteger ? a.own() : a.wide());
+  if (!p)
+    return missing(a);
+  if (mode == "floor")
+    return a.give(a.b.binary<prim::FloorDivOp>(p.x, p.y));
+  Value quotient = a.b.div(p.x, p.y);
+  if (mode == "trunc" && !isInteger)
+    quotient = a.b.unary<prim::TruncOp>(quotient);
+  return a.give(quotient);
+}
+
+LogicalResult power(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type t = a.wide();
+  Pair p = operands(a, t, "self", "exponent");
+  if (!p)
+    return missing(a);
+  if (isa<FloatType>(t) && !a.tensor("exponent")) {
+    double e = a.real("exponent", 1);
+    if (e == 1)
+      return a.give(p.x);
+    if (e == 2)
+      return a.give(b.mul(p.x, p.x));
+    if (e == 3)
+      return a.give(b.mul(b.mul(p.x, p.x), p.x));
+    if (e == 0.5)
+      return a.give(b.sqrt(p.x));
+    if (e == -0.5)
+      return a.give(b.rsqrt(p.x));
+    if (e == -1)
+      return a.give(b.div(b.scalar(1, t), p.x));
+  }
+  return a.give(b.pow(p.x, p.y));
+}
+
+template <P predicate> LogicalResult compare(AtenNode &a) {
+  Pair p = operands(a, a.promoted({"self", "other"}));
+  return p ? a.give(a.b.compare(predicate, p.x, p.y)) : missing(a);
+}
+
+template <typename Op> LogicalResult logical(AtenNode &a) {
+  Pair p = operands(a, a.b.builder().getI1Type());
+  return p ? a.give(a.b.binary<Op>(p.x, p.y)) : missing(a);
+}
+
+/// maximum and minimum of bools are or and and.
+template <typename Op, typename BoolOp> LogicalResult extremum(AtenNode &a) {
+  Pair p = operands(a, a.own());
+  if (!p)
+    return missing(a);
+  return a.give(a.own().isInteger(1) ? a.b.binary<BoolOp>(p.x, p.y) : a.b.binary<Op>(p.x, p.y));
+}
+
+/// fmax and fmin, which on integers are maximum and minimum.
+template <typename Op, typename IntOp> LogicalResult quietExtremum(AtenNode &a) {
+  Pair p = operands(a, a.own());
+  if (!p)
+    return missing(a);
+  return a.give(isa<FloatType>(a.own()) ? a.b.binary<Op>(p.x, p.y) : a.b.binary<IntOp>(p.x, p.y));
+}
+
+LogicalResult clamp(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own());
+  Value low = a.number("min", a.own()), high = a.number("max", a.own());
+  if (low)
+    x = b.maximum(x, low);
+  if (high)
+    x = b.minimum(x, high);
+  return a.give(x);
+}
+
+LogicalResult hypotenuse(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Pair p = operands(a, a.wide());
+  if (!p)
+    return missing(a);
+  Value u = b.abs(p.x), v = b.abs(p.y), big = b.maximum(u, v);
+  Value isZero = b.compare(P::eq, big, 0.0);
+  Value ratio = b.div(b.minimum(u, v), b.select(isZero, b.scalar(1, b.elem(big)), big));
+  return a.give(b.mul(big, b.sqrt(b.add(b.mul(ratio, ratio), 1))));
+}
+
+/// max + log(1 + exp(-|x - y|)), in base e or 2.
+template <bool base2> LogicalResult logAddExp(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Pair p = operands(a, a.wide());
+  if (!p)
+    return missing(a);
+  Value top = b.maximum(p.x, p.y), distance = b.neg(b.abs(b.sub(p.x, p.y)));
+  Value tail =
+      base2 ? b.mul(b.unary<prim::Log1pOp>(b.unary<prim::Exp2Op>(distance)), 1.4426950408889634)
+            : b.unary<prim::Log1pOp>(b.exp(distance));
+  // Equal infinities have no distance.
+  Value equal = b.binary<prim::AndOp>(b.compare(P::eq, p.x, p.y), b.predicate<prim::IsInfOp>(top));
+  return a.give(b.select(equal, top, b.add(top, tail)));
+}
+
+/// x * log(y), 0 where x is 0 unless y is NaN.
+LogicalResult xLogY(AtenNode &a, Value (*log)(PrimBuilder &, Value)) {
+  PrimBuilder &b = a.b;
+  Pair p = operands(a, a.wide());
+  if (!p)
+    return missing(a);
+  Value zero = b.scalar(0, b.elem(p.x));
+  Value product = b.mul(p.x, log(b, p.y));
+  Value result = b.select(b.compare(P::eq, p.x, zero), zero, product);
+  return a.give(b.select(b.predicate<prim::IsNanOp>(p.y), p.y, result));
+}
+LogicalResult xlogy(AtenNode &a) {
+  return xLogY(a, [](PrimBuilder &b, Value y) { return b.log(y); });
+}
+LogicalResult xlog1py(AtenNode &a) {
+  return xLogY(a, [](PrimBuilder &b, Value y) { return b.unary<prim::Log1pOp>(y); });
+}
+
+LogicalResult heaviside(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Pair p = operands(a, a.own(), "self", "values");
+  if (!p)
+    return missing(a);
+  Value step = b.cast(b.compare(P::gt, p.x, b.scalar(0, a.own())), a.own());
+  Value result = b.select(b.compare(P::eq, p.x, b.scalar(0, a.own())), p.y, step);
+  return a.give(isa<FloatType>(a.own()) ? b.select(b.predicate<prim::IsNanOp>(p.x), p.x, result)
+                                        : result);
+}
+
+/// |x - y| <= atol + rtol * |y|, or equal.
+LogicalResult isClose(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type t = a.promoted({"self", "other"});
+  Pair p = operands(a, isa<FloatType>(t) ? AtenNode::wide(t) : Type(b.builder().getF64Type()));
+  if (!p)
+    return missing(a);
+  Value close = b.compare(P::le, b.abs(b.sub(p.x, p.y)),
+                          b.add(b.mul(b.abs(p.y), a.real("rtol", 1e-5)), a.real("atol", 1e-8)));
+  close = b.binary<prim::AndOp>(close, b.predicate<prim::IsFiniteOp>(p.y));
+  Value result = b.binary<prim::OrOp>(close, b.compare(P::eq, p.x, p.y));
+  if (a.flag("equal_nan", false))
+    result = b.binary<prim::OrOp>(result, b.binary<prim::AndOp>(b.predicate<prim::IsNanOp>(p.x),
+                                                                b.predicate<prim::IsNanOp>(p.y)));
+  return a.give(result);
+}
+
+LogicalResult where(AtenNode &a) {
+  Pair p = operands(a, a.own());
+  if (!p)
+    return missing(a);
+  Value condition = a.cast(a.tensor("condition"), a.b.builder().getI1Type());
+  return a.give(a.b.select(condition, p.x, p.y));
+}
+
+LogicalResult maskedFill(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value value = a.number("value", a.own());
+  if (!value)
+    return missing(a);
+  return a.give(b.select(a.cast(a.tensor("mask"), b.builder().getI1Type()), value,
+                         a.cast(a.tensor("self"), a.own())));
+}
+
+/// self + value * (tensor1 op tensor2).
+template <typename Op> LogicalResult addCombined(AtenNode &a) {
+  Type t = a.wide();
+  Value x = a.number("self", t), u = a.number("tensor1", t), v = a.number("tensor2", t);
+  Value combined = a.b.binary<Op>(u, v);
+  if (a.has("value") && a.real("value", 1) != 1)
+    combined = a.b.mul(combined, a.number("value", t));
+  return a.give(a.b.add(x, combined));
+}
+
+LogicalResult lerp(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type t = a.wide();
+  Value x = a.number("self", t), y = a.number("end", t), w = a.number("weight", t);
+  if (!w)
+    return missing(a);
+  // From the nearer end, as torch does, so that weight 1 gives `end` exactly.
+  Value d = b.sub(y, x), one = b.scalar(1, t);
+  Value fromStart = b.add(x, b.mul(w, d)), fromEnd = b.sub(y, b.mul(b.sub(one, w), d));
+  return a.give(b.select(b.compare(P::lt, b.abs(w), 0.5), fromStart, fromEnd));
+}
+
+} // namespace
+
+void tcc::populateAtenBinaryRules(RuleSet &rules) {
+  addRules(rules, {{"add", "Tensor Scalar", "self", scaled<prim::AddOp>},
+                   {"sub", "Tensor Scalar", "self", scaled<prim::SubOp>},
+                   {"subtract", "Tensor Scalar", "self", scaled<prim::SubOp>},
+                   {"rsub", "Tensor Scalar", "self", scaled<prim::SubOp, true>},
+                   {"mul", "Tensor Scalar", "self", binary<prim::MulOp>},
+                   {"multiply", "Tensor Scalar", "self", binary<prim::MulOp>},
+                   {"div", "Tensor Scalar Tensor_mode Scalar_mode", "self", divide},
+                   {"divide", "Tensor Scalar Tensor_mode Scalar_mode", "self", divide},
+                   {"true_divide", "Tensor Scalar", "self", divide},
+                   {"floor_divide", "default Scalar", "self", binary<prim::FloorDivOp>},
+                   {"remainder", "Tensor Scalar Scalar_Tensor", "", binary<prim::ModOp>},
+                   {"fmod", "Tensor Scalar", "self", binary<prim::RemOp>},
+                   {"pow", "Tensor_Tensor Tensor_Scalar Scalar", "", power},
+                   {"float_power", "Tensor_Tensor Tensor_Scalar Scalar", "", power},
+                   {"atan2", "default", "self other", binaryFloat<prim::Atan2Op>},
+                   {"arctan2", "default", "self other", binaryFloat<prim::Atan2Op>},
+                   {"copysign", "Tensor Scalar", "self", binary<prim::CopysignOp>},
+                   {"nextafter", "default", "self other", binary<prim::NextafterOp>},
+                   {"hypot", "default", "self other", hypotenuse},
+                   {"logaddexp", "default", "self other", logAddExp<false>},
+                   {"logaddexp2", "default", "self other", logAddExp<true>},
+                   {"xlogy", "Tensor Scalar_Other Scalar_Self", "", xlogy},
+                   {"special_xlogy", "default other_scalar self_scalar", "", xlogy},
+                   {"special_xlog1py", "default other_scalar self_scalar", "", xlog1py},
+                   {"heaviside", "default", "self values", heaviside}});
+  addRules(rules, {{"eq", "Tensor Scalar", "self", compare<P::eq>},
+                   {"ne", "Tensor Scalar", "self", compare<P::ne>},
+                   {"not_equal", "Tensor Scalar", "self", compare<P::ne>},
+                   {"lt", "Tensor Scalar", "self", compare<P::lt>},
+                   {"less", "Tensor Scalar", "self", compare<P::lt>},
+                   {"le", "Tensor Scalar", "self", compare<P::le>},
+                   {"less_equal", "Tensor Scalar", "self", compare<P::le>},
+                   {"gt", "Tensor Scalar", "self", compare<P::gt>},
+                   {"greater", "Tensor Scalar", "self", compare<P::gt>},
+                   {"ge", "Tensor Scalar", "self", compare<P::ge>},
+                   {"greater_equal", "Tensor Scalar", "self", compare<P::ge>},
+                   {"logical_and", "default", "self other", logical<prim::AndOp>},
+                   {"logical_or", "default", "self other", logical<prim::OrOp>},
+                   {"logical_xor", "default", "self other", logical<prim::XorOp>},
+                   {"bitwise_and", "Tensor Scalar Scalar_Tensor", "", binary<prim::AndOp>},
+                   {"bitwise_or", "Tensor Scalar Scalar_Tensor", "", binary<prim::OrOp>},
+                   {"bitwise_xor", "Tensor Scalar Scalar_Tensor", "", binary<prim::XorOp>},
+                   {"__and__", "Tensor Scalar", "self", binary<prim::AndOp>},
+                   {"__or__", "Tensor Scalar", "self", binary<prim::OrOp>},
+                   {"__xor__", "Tensor Scalar", "self", binary<prim::XorOp>}});
+  addRules(rules, {{"bitwise_left_shift", "Tensor Tensor_Scalar Scalar_Tensor", "",
+                    binary<prim::ShiftLeftOp>},
+                   {"bitwise_right_shift", "Tensor Tensor_Scalar Scalar_Tensor", "",
+                    binary<prim::ShiftRightOp>},
+                   {"__lshift__", "Tensor Scalar", "self", binary<prim::ShiftLeftOp>},
+                   {"__rshift__", "Tensor Scalar", "self", binary<prim::ShiftRightOp>},
+                   {"maximum", "default", "self other", extremum<prim::MaximumOp, prim::OrOp>},
+                   {"minimum", "default", "self other", extremum<prim::MinimumOp, prim::AndOp>},
+                   {"max", "other", "self other", extremum<prim::MaximumOp, prim::OrOp>},
+                   {"min", "other", "self other", extremum<prim::MinimumOp, prim::AndOp>},
+                   {"fmax", "default", "self other", quietExtremum<prim::FmaxOp, prim::MaximumOp>},
+                   {"fmin", "default", "self other", quietExtremum<prim::FminOp, prim::MinimumOp>},
+                   {"clamp", "default Tensor", "self", clamp},
+                   {"clip", "default Tensor", "self", clamp},
+                   {"clamp_min", "default Tensor", "self", clamp},
+                   {"clamp_max", "default Tensor", "self", clamp},
+                   {"isclose", "default", "self other", isClose},
+                   {"where", "self ScalarSelf ScalarOther Scalar", "condition", where},
+                   {"masked_fill", "Scalar Tensor", "self mask", maskedFill},
+                   {"addcmul", "default", "self tensor1 tensor2", addCombined<prim::MulOp>},
+                   {"addcdiv", "default", "self tensor1 tensor2", addCombined<prim::DivOp>},
+                   {"lerp", "Scalar Tensor", "self end", lerp}});
+}

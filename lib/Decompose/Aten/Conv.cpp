@@ -1,0 +1,157 @@
+//===- Conv.cpp - ATen convolutions ---------------------------------------===//
+//
+// A transposed convolution is the convolution of its operand, spread by the
+// stride, with the mirrored kernel.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Onnx/Window.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+
+namespace {
+
+using List = SmallVector<int64_t>;
+
+struct Convolution {
+  List kernel, stride, dilation, low, high, extra;
+  int64_t groups;
+  bool transposed;
+  size_t axes() const { return kernel.size(); }
+};
+
+/// Padding by number, or "same" and "valid".
+LogicalResult readPadding(AtenNode &a, Convolution &s) {
+  StringRef mode = a.text("padding");
+  if (mode.empty() || mode == "valid") {
+    auto padding = a.window("padding", s.axes(), 0);
+    if (failed(padding))
+      return failure();
+    s.low = s.high = *padding;
+    return success();
+  }
+  if (mode != "same")
+    return a.fail("unknown padding");
+  for (size_t i = 0; i < s.axes(); ++i) {
+    int64_t total = s.dilation[i] * (s.kernel[i] - 1);
+    s.low.push_back(total / 2);
+    s.high.push_back(total - total / 2);
+  }
+  return success();
+}
+
+FailureOr<Convolution> read(AtenNode &a, Value w, bool transposed) {
+  PrimBuilder &b = a.b;
+  if (b.rank(w) < 3 || !b.type(w).hasStaticShape())
+    return a.fail("the weight must have a known shape of rank 3 or more");
+  Convolution s;
+  s.kernel.assign(b.type(w).getShape().drop_front(2).begin(), b.type(w).getShape().end());
+  s.groups = a.integer("groups", 1);
+  s.transposed = a.flag("transposed", transposed);
+  auto stride = a.window("stride", s.axes(), 1), dilation = a.window("dilation", s.axes(), 1),
+       extra = a.window("output_padding", s.axes(), 0);
+  if (failed(stride) || failed(dilation) || failed(extra))
+    return failure();
+  s.stride = *stride;
+  s.dilation = *dilation;
+  s.extra = *extra;
+  if (llvm::is_contained(s.stride, 0) || llvm::is_contained(s.dilation, 0) ||
+      llvm::is_contained(s.kernel, 0) || s.groups < 1)
+    return a.fail("a stride, a dilation, a kernel extent or the number of groups is 0");
+  return failed(readPadding(a, s)) ? FailureOr<Convolution>(failure()) : s;
+}
+
+LogicalResult checkShapes(AtenNode &a, Value x, Value w, const Convolution &s) {
+  PrimBuilder &b = a.b;
+  if (b.rank(x) != static_cast<int64_t>(s.axes()) + 2)
+    return a.fail("the operand has rank " + llvm::Twine(b.rank(x)) + ", the weight " +
+                  llvm::Twine(b.rank(w)));
+  auto shape = b.type(w).getShape();
+  auto channels = b.known(b.dim(x, 1));
+  int64_t expected = s.transposed ? shape[0] : shape[1] * s.groups;
+  if (shape[0] % s.groups != 0 || (channels && *channels != expected))
+    return a.fail("the channels of operand and weight do not fit");
+  for (size_t i = 0; i < s.axes(); ++i) {
+    auto extent = b.known(b.dim(x, i + 2));
+    int64_t span = s.dilation[i] * (s.kernel[i] - 1) + 1;
+    if (!s.transposed && extent && *extent + s.low[i] + s.high[i] < span)
+      return a.fail("the kernel is larger than its operand");
+  }
+  return success();
+}
+
+Value direct(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t) {
+  PrimBuilder::Window window;
+  window.window = s.kernel;
+  window.strides = s.stride;
+  window.dilations = s.dilation;
+  window.inputDilation.assign(s.axes(), 1);
+  window.low = s.low;
+  window.high = s.high;
+  return b.conv(x, w, window, s.groups, t);
+}
+
+Value transposed(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t) {
+  PrimBuilder::Window window;
+  window.window = s.kernel;
+  window.strides.assign(s.axes(), 1);
+  window.dilations = s.dilation;
+  window.inputDilation = s.stride;
+  List cropLow(s.axes(), 0), cropHigh(s.axes(), 0);
+  for (size_t i = 0; i < s.axes(); ++i) {
+    int64_t full = s.dilation[i] * (s.kernel[i] - 1);
+    int64_t low = full - s.low[i], high = full - s.high[i] + s.extra[i];
+    // What is cut beyond the kernel's own border is sliced off afterwards.
+    cropLow[i] = std::max<int64_t>(-low, 0);
+    cropHigh[i] = std::max<int64_t>(-high, 0);
+    window.low.push_back(std::max<int64_t>(low, 0));
+    window.high.push_back(std::max<int64_t>(high, 0));
+  }
+  Value y = b.conv(x, transposedWeight(b, w, s.groups), window, s.groups, t);
+  for (size_t i = 0; i < s.axes(); ++i)
+    if (cropLow[i] || cropHigh[i])
+      y = b.sliceAxis(y, i + 2, b.dim(cropLow[i]),
+                      b.subDims(b.dim(y, i + 2), b.dim(cropLow[i] + cropHigh[i])));
+  return y;
+}
+
+LogicalResult convolve(AtenNode &a, bool isTransposed) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("input"), a.own()), w = a.cast(a.tensor("weight"), a.own());
+  auto s = read(a, w, isTransposed);
+  if (failed(s))
+    return failure();
+  bool unbatched = b.rank(x) == static_cast<int64_t>(s->axes()) + 1;
+  if (unbatched)
+    x = b.unsqueeze(x, {0});
+  if (failed(checkShapes(a, x, w, *s)))
+    return failure();
+  Value bias = a.tensor("bias");
+  Type wide = bias ? a.wide() : a.own();
+  Value y = s->transposed ? transposed(b, x, w, *s, wide) : direct(b, x, w, *s, wide);
+  if (bias) {
+    if (b.rank(bias) != 1 || !b.broadcastable({b.dim(bias, 0)}, {b.dim(y, 1)}))
+      return a.fail("the bias does not fit the channels");
+    y = b.add(y, alongAxis(b, a.cast(bias, wide), 1, b.rank(y)));
+  }
+  return a.give(unbatched ? b.squeeze(y, {0}) : y);
+}
+
+LogicalResult conv(AtenNode &a) { return convolve(a, false); }
+LogicalResult convTranspose(AtenNode &a) { return convolve(a, true); }
+
+} // namespace
+
+void tcc::populateAtenConvRules(RuleSet &rules) {
+  addRules(rules, {{"conv1d", "default padding", "input weight", conv},
+                   {"conv2d", "default padding", "input weight", conv},
+                   {"conv3d", "default padding", "input weight", conv},
+                   {"convolution", "default", "input weight", conv},
+                   {"_convolution", "default", "input weight", conv},
+                   {"conv_transpose1d", "default", "input weight", convTranspose},
+                   {"conv_transpose2d", "input", "input weight", convTranspose},
+                   {"conv_transpose3d", "input", "input weight", convTranspose}});
+}

@@ -1,0 +1,262 @@
+//===- Create.cpp - Tensors out of nothing, and copies --------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using P = prim::ComparePredicate;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// The same values
+//===----------------------------------------------------------------------===//
+
+/// clone, detach, contiguous, to, ...: at most another element type.
+LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
+
+LogicalResult dropout(AtenNode &a) {
+  if (a.flag("train", true) && a.real("p", 0.5) > 0)
+    return a.fail("random dropout (train = true) is not supported; export the model in eval()");
+  Value x = a.tensor("input");
+  (void)a.give(0, x);
+  return a.c.numResults() > 1 ? a.give(1, a.b.full(a.b.dims(x), 1, a.own(1))) : success();
+}
+
+/// The source under the shape and type of self.
+LogicalResult copy(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Dims want = b.dims(a.tensor("self"));
+  Value src = a.tensor("src");
+  if (b.rank(src) > static_cast<int64_t>(want.size()) || !b.broadcastable(b.dims(src), want))
+    return a.fail("the source does not fit");
+  return a.give(b.broadcastTo(src, want));
+}
+
+//===----------------------------------------------------------------------===//
+// One value everywhere
+//===----------------------------------------------------------------------===//
+
+LogicalResult giveFull(AtenNode &a, std::optional<Dims> size, Value value) {
+  if (!size || !value)
+    return a.fail("needs a list of extents and a number");
+  if (llvm::any_of(*size, [&](Dim d) { return a.b.known(d).value_or(0) < 0; }))
+    return a.fail("an extent is negative");
+  if (a.b.rank(value) != 0)
+    return a.fail("the value must be one number");
+  return a.give(a.b.full(*size, value));
+}
+
+LogicalResult full(AtenNode &a) {
+  return giveFull(a, a.extents("size"), a.number("fill_value", a.own()));
+}
+LogicalResult fullLike(AtenNode &a) {
+  return giveFull(a, a.b.dims(a.tensor("self")), a.number("fill_value", a.own()));
+}
+LogicalResult fill(AtenNode &a) {
+  return giveFull(a, a.b.dims(a.tensor("self")), a.number("value", a.own()));
+}
+template <int value> LogicalResult constantOf(AtenNode &a) {
+  return giveFull(a, a.extents("size"), a.b.scalar(value, a.own()));
+}
+template <int value> LogicalResult constantLike(AtenNode &a) {
+  return giveFull(a, a.b.dims(a.tensor("self")), a.b.scalar(value, a.own()));
+}
+LogicalResult scalarTensor(AtenNode &a) { return giveFull(a, Dims(), a.number("s", a.own())); }
+
+//===----------------------------------------------------------------------===//
+// Sequences of numbers
+//===----------------------------------------------------------------------===//
+
+/// start, start + step, ... up to end.
+LogicalResult arange(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto isInteger = [&](StringRef name) { return !a.has(name) || a.extent(name).has_value(); };
+  Type own = a.own();
+  if (isInteger("start") && isInteger("end") && isInteger("step")) {
+    Dim start = a.extent("start", 0), end = a.extent("end", 0), step = a.extent("step", 1);
+    auto by = b.known(step);
+    if (!by || *by == 0)
+      return a.fail("the step must be a constant that is not 0");
+    Dim span = *by > 0 ? b.subDims(end, start) : b.subDims(start, end);
+    Dim count = *by == 1 || *by == -1 ? span : b.ceilDivDims(span, b.dim(std::abs(*by)));
+    count = b.nonNegative(count) ? count : b.maxDims(count, b.dim(0));
+    Type index = b.builder().getI64Type();
+    Value v = b.iota({count}, 0, index);
+    if (*by != 1)
+      v = b.mul(v, a.extentTensor(step, index));
+    if (b.known(start) != 0)
+      v = b.add(v, a.extentTensor(start, index));
+    return a.give(v);
+  }
+  double start = a.real("start", 0), end = a.real("end", 0), step = a.real("step", 1);
+  if (step == 0 || !std::isfinite((end - start) / step))
+    return a.fail("the range is not finite");
+  double count = std::max(0.0, std::ceil((end - start) / step));
+  if (count > 1e12 || a.tensor("start") || a.tensor("end") || a.tensor("step"))
+    return a.fail("the range must be constant");
+  Type wide = isa<FloatType>(own) ? AtenNode::wide(own) : Type(b.builder().getF64Type());
+  Value i = b.iota({b.dim(static_cast<int64_t>(count))}, 0, wide);
+  return a.give(b.add(b.mul(i, step), start));
+}
+
+/// `steps` points from start to end, each half counted from its own end, as torch does.
+Value points(AtenNode &a, double start, double end, Dim steps, Type t) {
+  PrimBuilder &b = a.b;
+  Value i = b.iota({steps}, 0, b.builder().getI64Type());
+  Value last = a.extentTensor(b.subDims(steps, b.dim(1)), b.builder().getI64Type());
+  Value one = b.scalar(1, b.builder().getI64Type());
+  Value step = b.div(b.scalar(end - start, t), b.cast(b.maximum(last, one), t));
+  Value forward = b.add(b.mul(b.cast(i, t), step), start);
+  Value backward = b.sub(b.scalar(end, t), b.mul(b.cast(b.sub(last, i), t), step));
+  Value half = a.extentTensor(b.floorDivDims(steps, b.dim(2)), b.builder().getI64Type());
+  Value first = b.compare(P::lt, i, half);
+  // One point is the start.
+  Value alone = b.compare(P::eq, last, b.scalar(0, b.builder().getI64Type()));
+  return b.select(b.binary<prim::OrOp>(first, b.broadcastTo(alone, {steps})), forward, backward);
+}
+
+LogicalResult linspace(AtenNode &a) {
+  Type t = isa<FloatType>(a.own()) ? a.wide() : Type(a.b.builder().getF64Type());
+  if (a.tensor("start") || a.tensor("end"))
+    return a.fail("the ends must be constants");
+  return a.give(points(a, a.real("start", 0), a.real("end", 0), a.extent("steps", 1), t));
+}
+
+LogicalResult logspace(AtenNode &a) {
+  Type t = isa<FloatType>(a.own()) ? a.wide() : Type(a.b.builder().getF64Type());
+  if (a.tensor("start") || a.tensor("end"))
+    return a.fail("the ends must be constants");
+  Value e = points(a, a.real("start", 0), a.real("end", 0), a.extent("steps", 1), t);
+  return a.give(a.b.pow(a.b.scalar(a.real("base", 10), t), e));
+}
+
+//===----------------------------------------------------------------------===//
+// Triangles
+//===----------------------------------------------------------------------===//
+
+/// column - row over the last two extents.
+Value distance(PrimBuilder &b, Dim rows, Dim columns) {
+  Type index = b.builder().getI64Type();
+  Dims shape = {rows, columns};
+  return b.sub(b.iota(shape, 1, index), b.iota(shape, 0, index));
+}
+
+LogicalResult eye(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto rows = a.extent("n");
+  if (!rows)
+    return a.fail("needs a number of rows");
+  Value d = distance(b, *rows, a.has("m") ? *a.extent("m") : *rows);
+  return a.give(b.compare(P::eq, d, b.scalar(0, b.elem(d))));
+}
+
+template <P keep> LogicalResult triangle(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  if (b.rank(x) < 2)
+    return a.fail("needs a matrix");
+  Value d = distance(b, b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
+  Value inside = b.compare(keep, d, a.extentTensor(a.extent("diagonal", 0), b.elem(d)));
+  return a.give(b.select(inside, x, b.scalar(0, b.elem(x))));
+}
+
+/// Row and column of every element of a triangle, row-major: [2, count].
+template <P keep> LogicalResult triangleIndices(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto rows = a.extent("row"), columns = a.extent("col");
+  if (!rows || !columns)
+    return a.fail("needs rows and columns");
+  Value d = distance(b, *rows, *columns);
+  Value inside = b.compare(keep, d, a.extentTensor(a.extent("offset", 0), b.elem(d)));
+  auto t = RankedTensorType::get({2, ShapedType::kDynamic}, b.builder().getI64Type());
+  return a.give(prim::NonzeroOp::create(b.builder(), b.location(), t, inside).getResult());
+}
+
+/// A vector as a diagonal, or the diagonal of a matrix (torch.diag_embed for the former).
+LogicalResult diagEmbed(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t rank = b.rank(x) + 1, offset = a.integer("offset", 0);
+  auto i = a.axis("dim1", -2, rank), j = a.axis("dim2", -1, rank);
+  if (failed(i) || failed(j) || b.rank(x) == 0 || *i == *j)
+    return a.fail("needs two axes");
+  Dim length = b.dim(x, b.rank(x) - 1), side = b.addDims(length, b.dim(std::abs(offset)));
+  // Row r holds element r (or r + offset) at column r + offset.
+  Value padded = b.pad(
+      x, b.scalar(0, b.elem(x)),
+      [&] {
+        Dims low(b.rank(x), b.dim(0));
+        low.back() = b.dim(std::max<int64_t>(-offset, 0));
+        return low;
+      }(),
+      [&] {
+        Dims high(b.rank(x), b.dim(0));
+        high.back() = b.dim(std::max<int64_t>(offset, 0));
+        return high;
+      }());
+  Value d = distance(b, side, side);
+  Value on = b.compare(P::eq, d, b.scalar(static_cast<double>(offset), b.elem(d)));
+  Value result = b.select(on, b.unsqueeze(padded, {-1}), b.scalar(0, b.elem(x)));
+  SmallVector<int64_t> order;
+  int64_t next = 0;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    order.push_back(axis == *i ? rank - 2 : axis == *j ? rank - 1 : next++);
+  return a.give(b.transpose(result, order));
+}
+
+} // namespace
+
+void tcc::populateAtenCreateRules(RuleSet &rules) {
+  addRules(rules, {{"clone", "default", "self", same},
+                   {"detach", "default", "self", same},
+                   {"detach_copy", "default", "self", same},
+                   {"alias", "default", "self", same},
+                   {"alias_copy", "default", "self", same},
+                   {"contiguous", "default", "self", same},
+                   {"lift_fresh", "default", "self", same},
+                   {"lift_fresh_copy", "default", "self", same},
+                   {"lift", "default", "self", same},
+                   {"to", "dtype dtype_layout device other prim_Device prim_dtype prim_other",
+                    "self", same},
+                   {"_to_copy", "default", "self", same},
+                   {"type_as", "default", "self", same},
+                   {"_conj", "default", "self", same},
+                   {"resolve_conj", "default", "self", same},
+                   {"resolve_neg", "default", "self", same},
+                   {"dropout", "default", "input", dropout},
+                   {"native_dropout", "default", "input", dropout},
+                   {"feature_dropout", "default", "input", dropout},
+                   {"alpha_dropout", "default", "input", dropout},
+                   {"feature_alpha_dropout", "default", "input", dropout},
+                   {"copy", "default", "self src", copy}});
+  addRules(rules, {{"full", "default", "", full},
+                   {"full_like", "default", "self", fullLike},
+                   {"new_full", "default", "self", full},
+                   {"fill", "Scalar Tensor", "self", fill},
+                   {"zero", "default", "self", constantLike<0>},
+                   {"zeros", "default", "", constantOf<0>},
+                   {"ones", "default", "", constantOf<1>},
+                   {"new_zeros", "default", "self", constantOf<0>},
+                   {"new_ones", "default", "self", constantOf<1>},
+                   {"zeros_like", "default", "self", constantLike<0>},
+                   {"ones_like", "default", "self", constantLike<1>},
+                   {"empty", "memory_format", "", constantOf<0>},
+                   {"empty_strided", "default", "", constantOf<0>},
+                   {"new_empty", "default", "self", constantOf<0>},
+                   {"new_empty_strided", "default", "self", constantOf<0>},
+                   {"empty_like", "default", "self", constantLike<0>},
+                   {"empty_permuted", "default", "", constantOf<0>},
+                   {"scalar_tensor", "default", "", scalarTensor},
+                   {"arange", "default start start_step", "", arange},
+                   {"linspace", "default", "", linspace},
+                   {"logspace", "default", "", logspace},
+                   {"eye", "default m", "", eye},
+                   {"tril", "default", "self", triangle<P::le>},
+                   {"triu", "default", "self", triangle<P::ge>},
+                   {"tril_indices", "default", "", triangleIndices<P::le>},
+                   {"triu_indices", "default", "", triangleIndices<P::ge>},
+                   {"diag_embed", "default", "self", diagEmbed}});
+}

@@ -1,0 +1,424 @@
+//===- Index.cpp - Reads and writes at computed positions -----------------===//
+//
+// `index` and `index_put` take an index tensor (or none) for each axis. The axes
+// that have one are brought to the front, their indices broadcast together and
+// stacked into tuples, and one gather_nd or scatter_nd does the rest. The axes
+// of the indices come in the place of the indexed ones when those are
+// neighbours, else first (NumPy's rule). A mask stands for the positions where
+// it holds.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Slice.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using S = prim::ScatterKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// An axis argument of a tensor that has axes.
+FailureOr<int64_t> axisOf(AtenNode &a, StringRef name = "dim") {
+  int64_t rank = a.b.rank(a.tensor("self"));
+  if (rank == 0)
+    return a.fail("a rank-0 tensor is not supported");
+  return a.axis(name, 0, rank);
+}
+
+bool isIndex(AtenNode &a, Value v) {
+  return a.b.elem(v).isInteger(64) || a.b.elem(v).isInteger(32);
+}
+
+//===----------------------------------------------------------------------===//
+// One axis
+//===----------------------------------------------------------------------===//
+
+LogicalResult embedding(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value weight = a.tensor("weight"), indices = a.tensor("indices");
+  if (b.rank(weight) != 2 || !isIndex(a, indices))
+    return a.fail("needs a matrix and integer indices");
+  return a.give(b.take(weight, indices, 0));
+}
+
+LogicalResult indexSelect(AtenNode &a) {
+  auto axis = axisOf(a);
+  Value index = a.tensor("index");
+  if (failed(axis) || a.b.rank(index) > 1 || !isIndex(a, index))
+    return a.fail("needs an axis and a vector of indices");
+  Value vector = a.b.rank(index) == 0 ? a.b.unsqueeze(index, {0}) : index;
+  return a.give(a.b.take(a.tensor("self"), vector, *axis));
+}
+
+LogicalResult takeFlat(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("index");
+  Dim count = b.productOf(b.dims(x));
+  return a.give(b.take(b.reshape(x, {count}), b.wrapIndices(index, count), 0));
+}
+
+/// x cut to the extents of `indices` on every axis but one.
+Value cutTo(PrimBuilder &b, Value x, Value indices, int64_t axis) {
+  for (int64_t i = 0; i < b.rank(x); ++i) {
+    Dim want = b.dim(indices, i);
+    if (i != axis && !b.same(want, b.dim(x, i)))
+      x = b.sliceAxis(x, i, b.dim(0), want);
+  }
+  return x;
+}
+
+LogicalResult gather(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  Value index = a.tensor("index") ? a.tensor("index") : a.tensor("indices");
+  if (!index || !isIndex(a, index))
+    return a.fail("needs integer indices");
+  if (b.rank(x) == 0)
+    return a.give(b.reshape(x, b.dims(index)));
+  auto axis = axisOf(a);
+  if (failed(axis) || b.rank(index) != b.rank(x))
+    return a.fail("operand and indices differ in rank");
+  return a.give(b.takeAlong(cutTo(b, x, index, *axis), index, *axis));
+}
+
+/// Indices broadcast against the operand on every other axis.
+LogicalResult takeAlongDim(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("indices");
+  if (!a.has("dim"))
+    return a.give(b.take(b.reshape(x, {b.productOf(b.dims(x))}),
+                         b.reshape(index, {b.productOf(b.dims(index))}), 0));
+  auto axis = axisOf(a);
+  if (failed(axis) || b.rank(index) != b.rank(x))
+    return a.fail("operand and indices differ in rank");
+  Dims dx = b.dims(x), di = b.dims(index);
+  dx[*axis] = di[*axis] = b.dim(1);
+  Dims shape = b.broadcastShapes(dx, di);
+  Dims wantX = shape, wantI = shape;
+  wantX[*axis] = b.dim(x, *axis);
+  wantI[*axis] = b.dim(index, *axis);
+  Value wrapped = b.wrapIndices(index, b.dim(x, *axis));
+  return a.give(b.takeAlong(b.broadcastTo(x, wantX), b.broadcastTo(wrapped, wantI), *axis));
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+LogicalResult scatterAlong(AtenNode &a, S kind, Value updates) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("index");
+  auto axis = axisOf(a);
+  if (failed(axis) || !updates || !isIndex(a, index) || b.rank(index) != b.rank(x))
+    return a.fail("operand, indices and source differ in rank");
+  updates = a.cast(updates, b.elem(x));
+  if (b.rank(updates) == 0)
+    updates = b.broadcastTo(updates, b.dims(index));
+  if (b.rank(updates) != b.rank(index))
+    return a.fail("operand, indices and source differ in rank");
+  // The source may be larger than the indices.
+  updates = cutTo(b, updates, index, -1);
+  return a.give(prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), kind, x, index,
+                                             updates, *axis)
+                    .getResult());
+}
+
+std::optional<S> scatterKind(StringRef name) {
+  return llvm::StringSwitch<std::optional<S>>(name)
+      .Case("", S::assign)
+      .Cases({"add", "sum"}, S::add)
+      .Cases({"multiply", "prod"}, S::mul)
+      .Case("amax", S::max)
+      .Case("amin", S::min)
+      .Default(std::nullopt);
+}
+
+LogicalResult scatter(AtenNode &a) {
+  auto kind = scatterKind(a.text("reduce"));
+  if (!kind || (a.has("include_self") && !a.flag("include_self", true)))
+    return a.fail("this reduction is not supported");
+  Value updates = a.tensor("src") ? a.tensor("src") : a.number("value", a.b.elem(a.tensor("self")));
+  return scatterAlong(a, *kind, updates);
+}
+
+LogicalResult scatterAdd(AtenNode &a) { return scatterAlong(a, S::add, a.tensor("src")); }
+
+/// Slices along one axis written (or added) at a vector of positions.
+LogicalResult writeSlices(AtenNode &a, S kind, Value source) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("index");
+  auto axis = axisOf(a);
+  if (failed(axis) || !source || b.rank(index) > 1 || !isIndex(a, index))
+    return a.fail("needs an axis, a vector of indices and a source");
+  if (b.rank(index) == 0)
+    index = b.unsqueeze(index, {0});
+  source = a.cast(source, b.elem(x));
+  Dims want = b.dims(x);
+  want[*axis] = b.dim(index, 0);
+  if (b.rank(source) == 0)
+    source = b.broadcastTo(source, want);
+  if (b.rank(source) != b.rank(x) || !b.broadcastable(b.dims(source), want))
+    return a.fail("the source does not fit");
+  source = b.broadcastTo(source, want);
+  SmallVector<int64_t> order = allAxes(b.rank(x)), back(b.rank(x));
+  order.erase(order.begin() + *axis);
+  order.insert(order.begin(), *axis);
+  for (auto [i, axisThere] : llvm::enumerate(order))
+    back[axisThere] = i;
+  Value turned = b.transpose(x, order);
+  Value tuples = b.unsqueeze(b.wrapIndices(index, b.dim(x, *axis)), {1});
+  Value written = prim::ScatterNdOp::create(b.builder(), b.location(), turned.getType(), kind,
+                                            turned, tuples, b.transpose(source, order));
+  return a.give(b.transpose(written, back));
+}
+
+LogicalResult indexCopy(AtenNode &a) { return writeSlices(a, S::assign, a.tensor("source")); }
+
+LogicalResult indexAdd(AtenNode &a) {
+  Value source = a.cast(a.tensor("source"), a.own());
+  if (a.has("alpha") && a.real("alpha", 1) != 1)
+    source = a.b.mul(source, a.number("alpha", a.own()));
+  return writeSlices(a, S::add, source);
+}
+
+LogicalResult indexFill(AtenNode &a) {
+  return writeSlices(a, S::assign, a.number("value", a.own()));
+}
+
+//===----------------------------------------------------------------------===//
+// Several axes
+//===----------------------------------------------------------------------===//
+
+/// The positions where a mask holds, as one vector for each of its axes.
+SmallVector<Value> positionsOf(PrimBuilder &b, Value mask) {
+  auto t = RankedTensorType::get({b.rank(mask), ShapedType::kDynamic}, b.builder().getI64Type());
+  Value all = prim::NonzeroOp::create(b.builder(), b.location(), t, mask);
+  SmallVector<Value> vectors;
+  for (int64_t i = 0; i < b.rank(mask); ++i)
+    vectors.push_back(b.squeeze(b.sliceAxis(all, 0, b.dim(i), b.dim(1)), {0}));
+  return vectors;
+}
+
+struct Indexed {
+  Value x;                    ///< indexed axes first
+  Value tuples;               ///< [.., number of indexed axes]
+  SmallVector<int64_t> order; ///< of the axes of the operand in x
+  int64_t count = 0;          ///< of indexed axes
+  int64_t place = 0;          ///< of the indices' axes in the result
+  int64_t indexRank() const { return rank - 1; }
+  int64_t rank = 0; ///< of tuples
+};
+
+FailureOr<Indexed> readIndices(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  SmallVector<Value> perAxis;
+  for (Value v : a.tensors("indices")) {
+    if (v && (b.elem(v).isInteger(1) || b.elem(v).isUnsignedInteger(8)))
+      perAxis.append(positionsOf(b, a.cast(v, b.builder().getI1Type())));
+    else
+      perAxis.push_back(v);
+  }
+  if (static_cast<int64_t>(perAxis.size()) > b.rank(x))
+    return a.fail("more indices than axes");
+  perAxis.resize(b.rank(x));
+  Indexed r;
+  SmallVector<Value> indices;
+  Dims shape;
+  for (auto [axis, v] : llvm::enumerate(perAxis)) {
+    if (!v)
+      continue;
+    if (!isIndex(a, v) || !b.broadcastable(shape, b.dims(v)))
+      return a.fail("the indices do not fit together");
+    shape = b.broadcastShapes(shape, b.dims(v));
+    r.order.push_back(axis);
+    indices.push_back(b.cast(b.wrapIndices(v, b.dim(x, axis)), b.builder().getI64Type()));
+  }
+  r.count = indices.size();
+  if (r.count == 0)
+    return a.fail("has no indices");
+  bool neighbours = r.order.back() - r.order.front() + 1 == r.count;
+  r.place = neighbours ? r.order.front() : 0;
+  for (auto [axis, v] : llvm::enumerate(perAxis))
+    if (!v)
+      r.order.push_back(axis);
+  for (Value &v : indices)
+    v = b.unsqueeze(b.broadcastTo(v, shape), {static_cast<int64_t>(shape.size())});
+  r.x = b.transpose(x, r.order);
+  r.tuples = b.concat(indices, shape.size());
+  r.rank = shape.size() + 1;
+  return r;
+}
+
+/// The axes of [indices.., rest..] in the order of the result.
+SmallVector<int64_t> resultOrder(const Indexed &r, int64_t rank) {
+  int64_t lead = r.indexRank();
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < r.place; ++i)
+    order.push_back(lead + i);
+  for (int64_t i = 0; i < lead; ++i)
+    order.push_back(i);
+  for (int64_t i = lead + r.place; i < rank; ++i)
+    order.push_back(i);
+  return order;
+}
+
+LogicalResult indexTensors(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto r = readIndices(a);
+  if (failed(r))
+    return failure();
+  if (r->count == 1) { // as take does it, without moving axes
+    Value only = b.squeeze(r->tuples, {-1});
+    return a.give(b.take(x, only, r->order[0]));
+  }
+  Value found = b.gatherNd(r->x, r->tuples, 0);
+  return a.give(b.transpose(found, resultOrder(*r, b.rank(found))));
+}
+
+LogicalResult indexPut(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto r = readIndices(a);
+  if (failed(r))
+    return failure();
+  Dims want = b.dims(r->tuples), tail = b.dims(r->x);
+  want.pop_back();
+  want.append(tail.begin() + r->count, tail.end());
+  int64_t rank = want.size();
+  SmallVector<int64_t> order = resultOrder(*r, rank), back(rank);
+  Dims stated;
+  for (auto [i, axis] : llvm::enumerate(order)) {
+    stated.push_back(want[axis]);
+    back[axis] = i;
+  }
+  Value values = a.cast(a.tensor("values"), b.elem(r->x));
+  if (b.rank(values) > rank || !b.broadcastable(b.dims(values), stated))
+    return a.fail("the values do not fit");
+  values = b.transpose(b.broadcastTo(values, stated), back);
+  S kind = a.flag("accumulate", false) ? S::add : S::assign;
+  Value written = prim::ScatterNdOp::create(b.builder(), b.location(), r->x.getType(), kind, r->x,
+                                            r->tuples, values);
+  SmallVector<int64_t> home(r->order.size());
+  for (auto [i, axis] : llvm::enumerate(r->order))
+    home[axis] = i;
+  return a.give(b.transpose(written, home));
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+LogicalResult nonzero(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto t = RankedTensorType::get({b.rank(x), ShapedType::kDynamic}, b.builder().getI64Type());
+  Value found = prim::NonzeroOp::create(b.builder(), b.location(), t, x);
+  return a.give(b.transpose(found, {1, 0}));
+}
+
+LogicalResult nonzeroEach(AtenNode &a) {
+  Value x = a.tensor("self") ? a.tensor("self") : a.tensor("condition");
+  if (!x)
+    return a.fail("needs a tensor");
+  for (auto [i, v] : llvm::enumerate(positionsOf(a.b, x)))
+    (void)a.give(i, v);
+  return success();
+}
+
+LogicalResult maskedSelect(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), mask = a.cast(a.tensor("mask"), b.builder().getI1Type());
+  Dims shape = b.broadcastShapes(b.dims(x), b.dims(mask));
+  Dims flat = {b.productOf(shape)};
+  x = b.reshape(b.broadcastTo(x, shape), flat);
+  mask = b.reshape(b.broadcastTo(mask, shape), flat);
+  return a.give(b.take(x, positionsOf(b, mask)[0], 0));
+}
+
+/// Elements of the source, in order, where the mask holds.
+LogicalResult maskedScatter(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), source = a.tensor("source");
+  Dims shape = b.dims(x);
+  Value mask = b.broadcastTo(a.cast(a.tensor("mask"), b.builder().getI1Type()), shape);
+  Dims flat = {b.productOf(shape)};
+  Value count = b.reshape(b.cast(mask, b.builder().getI64Type()), flat);
+  Value position = prim::CumulativeOp::create(b.builder(), b.location(), count.getType(),
+                                              prim::ReduceKind::sum, count, 0, true, false);
+  Value values = b.take(b.reshape(source, {b.productOf(b.dims(source))}), position, 0);
+  return a.give(b.select(mask, b.reshape(values, shape), x));
+}
+
+LogicalResult oneHot(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto classes = a.extent("num_classes");
+  if (!classes || b.known(*classes).value_or(1) < 1)
+    return a.fail("the number of classes must be given");
+  Value x = a.tensor("self");
+  Dims shape = b.dims(x);
+  shape.push_back(*classes);
+  Value each = b.iota(shape, b.rank(x), b.elem(x));
+  return a.give(b.compare(P::eq, b.unsqueeze(x, {-1}), each));
+}
+
+/// How many boundaries lie below each value (or not above it, from the right).
+LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right) {
+  PrimBuilder &b = a.b;
+  if (b.rank(boundaries) == 0)
+    return a.fail("needs a sequence of boundaries");
+  Type wide = AtenNode::isFloat(b.elem(values)) ? b.elem(values) : b.elem(boundaries);
+  Value v = b.unsqueeze(b.cast(values, wide), {-1}), e = b.cast(boundaries, wide);
+  if (b.rank(e) > 1)
+    e = b.unsqueeze(e, {-2});
+  Value below = right ? b.compare(P::le, e, v) : b.compare(P::lt, e, v);
+  Value count =
+      b.reduce(prim::ReduceKind::sum, b.cast(below, b.builder().getI64Type()), {-1}, false);
+  return a.give(count);
+}
+
+LogicalResult bucketize(AtenNode &a) {
+  Value v = a.number("self", a.tensor("self") ? a.b.elem(a.tensor("self"))
+                                              : Type(a.b.builder().getF32Type()));
+  return v ? countBelow(a, a.tensor("boundaries"), v, a.flag("right", false))
+           : a.fail("needs values");
+}
+
+LogicalResult searchSorted(AtenNode &a) {
+  Value e = a.tensor("sorted_sequence");
+  Value v = a.number("self", a.tensor("self") ? a.b.elem(a.tensor("self")) : a.b.elem(e));
+  if (!v || a.tensor("sorter"))
+    return a.fail("needs values and no sorter");
+  return countBelow(a, e, v, a.flag("right", false) || a.text("side") == "right");
+}
+
+} // namespace
+
+void tcc::populateAtenIndexRules(RuleSet &rules) {
+  addRules(rules, {{"embedding", "default", "weight indices", embedding},
+                   {"index_select", "default", "self index", indexSelect},
+                   {"take", "default", "self index", takeFlat},
+                   {"gather", "default", "self index", gather},
+                   {"take_along_dim", "default", "self indices", takeAlongDim},
+                   {"scatter", "src value reduce value_reduce", "self index", scatter},
+                   {"scatter_reduce", "two", "self index src", scatter},
+                   {"scatter_add", "default", "self index src", scatterAdd},
+                   {"index_copy", "default", "self index source", indexCopy},
+                   {"index_add", "default", "self index source", indexAdd},
+                   {"index_fill", "int_Scalar int_Tensor", "self index", indexFill},
+                   {"index", "Tensor", "self", indexTensors},
+                   {"_unsafe_index", "Tensor", "self", indexTensors},
+                   {"index_put", "default", "self values", indexPut},
+                   {"_unsafe_index_put", "default", "self values", indexPut},
+                   {"nonzero", "default", "self", nonzero},
+                   {"nonzero_numpy", "default", "self", nonzeroEach},
+                   {"where", "default", "condition", nonzeroEach},
+                   {"masked_select", "default", "self mask", maskedSelect},
+                   {"masked_scatter", "default", "self mask source", maskedScatter},
+                   {"one_hot", "default", "self", oneHot},
+                   {"bucketize", "Tensor Scalar", "boundaries", bucketize},
+                   {"searchsorted", "Tensor Scalar", "sorted_sequence", searchSorted}});
+}

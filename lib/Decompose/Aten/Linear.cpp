@@ -1,0 +1,227 @@
+//===- Linear.cpp - Matrix products and attention -------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// Whether numpy.matmul takes these operands, as far as their extents are known.
+LogicalResult checkMatmul(AtenNode &a, Value x, Value y) {
+  PrimBuilder &b = a.b;
+  int64_t rx = b.rank(x), ry = b.rank(y);
+  if (rx == 0 || ry == 0)
+    return a.fail("a product of a rank-0 tensor");
+  auto inner = b.known(b.dim(x, rx - 1)), outer = b.known(b.dim(y, ry == 1 ? 0 : ry - 2));
+  if (inner && outer && *inner != *outer)
+    return a.fail("the inner extents are " + llvm::Twine(*inner) + " and " + llvm::Twine(*outer));
+  Dims dx = b.dims(x), dy = b.dims(y);
+  if (rx > 2 && ry > 2 && !b.broadcastable(ArrayRef(dx).drop_back(2), ArrayRef(dy).drop_back(2)))
+    return a.fail("the batch axes do not fit");
+  return success();
+}
+
+LogicalResult product(AtenNode &a, StringRef first, StringRef second) {
+  Value x = a.tensor(first), y = a.tensor(second);
+  if (failed(checkMatmul(a, x, y)))
+    return failure();
+  return a.give(a.b.matmul(a.cast(x, a.own()), a.cast(y, a.own())));
+}
+LogicalResult matmul(AtenNode &a) { return product(a, "self", "other"); }
+LogicalResult mm(AtenNode &a) { return product(a, "self", "mat2"); }
+LogicalResult mv(AtenNode &a) { return product(a, "self", "vec"); }
+LogicalResult dot(AtenNode &a) { return product(a, "self", "tensor"); }
+
+LogicalResult outer(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own()), y = a.cast(a.tensor("vec2"), a.own());
+  if (b.rank(x) != 1 || b.rank(y) != 1)
+    return a.fail("needs vectors");
+  return a.give(b.mul(b.unsqueeze(x, {1}), b.unsqueeze(y, {0})));
+}
+
+/// beta * self + alpha * (x @ y), in f32 for narrower floats.
+LogicalResult addProduct(AtenNode &a, StringRef first, StringRef second) {
+  PrimBuilder &b = a.b;
+  Type wide = a.wide();
+  Value x = a.tensor(first), y = a.tensor(second);
+  if (failed(checkMatmul(a, x, y)))
+    return failure();
+  Value p = b.matmul(a.cast(x, a.own()), a.cast(y, a.own()), wide);
+  if (a.has("alpha") && a.real("alpha", 1) != 1)
+    p = b.mul(p, a.number("alpha", wide));
+  if (a.has("beta") && a.real("beta", 1) == 0)
+    return a.give(p);
+  Value self = a.cast(a.tensor("self"), wide);
+  if (a.has("beta") && a.real("beta", 1) != 1)
+    self = b.mul(self, a.number("beta", wide));
+  return a.give(b.add(p, self));
+}
+LogicalResult addmm(AtenNode &a) { return addProduct(a, "mat1", "mat2"); }
+LogicalResult baddbmm(AtenNode &a) { return addProduct(a, "batch1", "batch2"); }
+LogicalResult addmv(AtenNode &a) { return addProduct(a, "mat", "vec"); }
+
+/// beta * self + alpha * sum over the batch.
+LogicalResult addbmm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("batch1"), y = a.tensor("batch2");
+  if (b.rank(x) != 3 || b.rank(y) != 3 || failed(checkMatmul(a, x, y)))
+    return a.fail("needs batches of matrices");
+  Type wide = a.wide();
+  Value p = b.mul(b.reduce(K::sum, b.matmul(a.cast(x, wide), a.cast(y, wide)), {0}, false),
+                  a.number("alpha", 1, wide));
+  return a.give(b.add(b.mul(a.cast(a.tensor("self"), wide), a.number("beta", 1, wide)), p));
+}
+
+/// beta * self + alpha * x yT.
+LogicalResult addr(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type wide = a.wide();
+  Value x = a.cast(a.tensor("vec1"), wide), y = a.cast(a.tensor("vec2"), wide);
+  if (b.rank(x) != 1 || b.rank(y) != 1)
+    return a.fail("needs vectors");
+  Value p = b.mul(b.mul(b.unsqueeze(x, {1}), b.unsqueeze(y, {0})), a.number("alpha", 1, wide));
+  return a.give(b.add(b.mul(a.cast(a.tensor("self"), wide), a.number("beta", 1, wide)), p));
+}
+
+LogicalResult linear(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("input"), a.own()), w = a.cast(a.tensor("weight"), a.own());
+  Value bias = a.tensor("bias");
+  if (b.rank(x) == 0 || b.rank(w) < 1 || b.rank(w) > 2)
+    return a.fail("needs a matrix of weights");
+  Value turned = b.rank(w) == 2 ? b.transpose(w, {1, 0}) : w;
+  if (failed(checkMatmul(a, x, turned)))
+    return failure();
+  Type wide = bias ? a.wide() : a.own();
+  Value y = b.matmul(x, turned, wide);
+  return a.give(bias ? b.add(y, a.cast(bias, wide)) : y);
+}
+
+/// x1 W[o] x2 + bias.
+LogicalResult bilinear(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("input1"), a.own()), y = a.cast(a.tensor("input2"), a.own());
+  Value w = a.cast(a.tensor("weight"), a.own());
+  if (b.rank(w) != 3 || b.rank(x) == 0 || b.rank(x) != b.rank(y))
+    return a.fail("needs operands of one rank and three axes of weights");
+  // [.., i] with [o, i, j] is [.., o, j]; then the sum over j with y.
+  Value left = b.dot(x, w, {}, {}, {b.rank(x) - 1}, {1});
+  Value v = b.reduce(K::sum, b.mul(left, b.unsqueeze(y, {-2})), {-1}, false);
+  if (Value bias = a.tensor("bias"))
+    v = b.add(v, a.cast(bias, b.elem(v)));
+  return a.give(v);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Heads of keys and values repeated so that each query head has its own.
+Value repeatHeads(PrimBuilder &b, Value x, Dim heads) {
+  int64_t axis = b.rank(x) - 3;
+  Dims have = b.dims(x);
+  if (b.same(have[axis], heads))
+    return x;
+  Dims wide = have, merged = have;
+  wide.insert(wide.begin() + axis + 1, b.floorDivDims(heads, have[axis]));
+  merged[axis] = heads;
+  return b.reshape(b.broadcastTo(b.unsqueeze(x, {axis + 1}), wide), merged);
+}
+
+/// Scores with what may not be attended to at -inf.
+Value masked(AtenNode &a, Value scores, Value mask, bool causal) {
+  PrimBuilder &b = a.b;
+  double inf = std::numeric_limits<double>::infinity();
+  if (mask && b.elem(mask).isInteger(1))
+    scores = b.select(mask, scores, b.scalar(-inf, b.elem(scores)));
+  else if (mask)
+    scores = b.add(scores, a.cast(mask, b.elem(scores)));
+  if (!causal)
+    return scores;
+  Type index = b.builder().getI64Type();
+  int64_t rank = b.rank(scores);
+  Dims shape = {b.dim(scores, rank - 2), b.dim(scores, rank - 1)};
+  Value allowed = b.compare(P::ge, b.iota(shape, 0, index), b.iota(shape, 1, index));
+  return b.select(allowed, scores, b.scalar(-inf, b.elem(scores)));
+}
+
+/// Softmax over the last axis. A row that is masked altogether gives 0, as torch
+/// has it: its sum is 0, and all others are at least 1.
+Value attentionWeights(PrimBuilder &b, Value scores, bool mayBeEmpty) {
+  int64_t axis = b.rank(scores) - 1;
+  if (!mayBeEmpty)
+    return b.softmax(scores, axis);
+  Value top = b.reduce(K::max, scores, {axis}, true);
+  Value zero = b.scalar(0, b.elem(scores));
+  Value empty = b.compare(P::eq, top, -std::numeric_limits<double>::infinity());
+  Value e = b.exp(b.sub(scores, b.select(empty, zero, top)));
+  return b.div(e, b.maximum(b.reduce(K::sum, e, {axis}, true), 1.0));
+}
+
+LogicalResult attention(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type wide = a.wide();
+  Value q = a.tensor("query"), k = a.tensor("key"), v = a.tensor("value");
+  Value mask = a.tensor("attn_mask") ? a.tensor("attn_mask") : a.tensor("attn_bias");
+  if (a.real("dropout_p", 0) != 0)
+    return a.fail("random dropout is not supported; export the model in eval()");
+  int64_t rank = b.rank(q);
+  if (rank < 2 || b.rank(k) != rank || b.rank(v) != rank)
+    return a.fail("query, key and value differ in rank");
+  if (a.flag("enable_gqa", false) && rank >= 3) {
+    k = repeatHeads(b, k, b.dim(q, rank - 3));
+    v = repeatHeads(b, v, b.dim(q, rank - 3));
+  }
+  SmallVector<int64_t> order = allAxes(rank);
+  std::swap(order[rank - 2], order[rank - 1]);
+  Value turned = b.transpose(k, order);
+  if (failed(checkMatmul(a, q, turned)))
+    return failure();
+  Value scores = b.matmul(q, turned, wide);
+  if (a.has("scale")) {
+    scores = b.mul(scores, a.number("scale", wide));
+  } else if (auto width = b.known(b.dim(q, rank - 1))) {
+    scores = b.mul(scores, 1 / std::sqrt(static_cast<double>(*width)));
+  } else {
+    scores = b.mul(scores, b.rsqrt(a.extentTensor(b.dim(q, rank - 1), wide)));
+  }
+  if (mask && !b.broadcastable(b.dims(mask), b.dims(scores)))
+    return a.fail("the mask does not fit the scores");
+  scores = masked(a, scores, mask, a.flag("is_causal", false));
+  Value weights = a.cast(attentionWeights(b, scores, bool(mask)), b.elem(v));
+  if (failed(checkMatmul(a, weights, v)))
+    return failure();
+  if (a.c.numResults() > 1 && a.c.wants(1))
+    return a.fail("the statistics of the rows are not supported as a result");
+  return a.give(b.matmul(weights, v, wide));
+}
+
+} // namespace
+
+void tcc::populateAtenLinearRules(RuleSet &rules) {
+  addRules(
+      rules,
+      {{"matmul", "default", "self other", matmul},
+       {"mm", "default", "self mat2", mm},
+       {"bmm", "default", "self mat2", mm},
+       {"mv", "default", "self vec", mv},
+       {"dot", "default", "self tensor", dot},
+       {"outer", "default", "self vec2", outer},
+       {"ger", "default", "self vec2", outer},
+       {"addmm", "default", "self mat1 mat2", addmm},
+       {"baddbmm", "default", "self batch1 batch2", baddbmm},
+       {"addmv", "default", "self mat vec", addmv},
+       {"addbmm", "default", "self batch1 batch2", addbmm},
+       {"addr", "default", "self vec1 vec2", addr},
+       {"linear", "default", "input weight", linear},
+       {"bilinear", "default", "input1 input2 weight", bilinear},
+       {"scaled_dot_product_attention", "default", "query key value", attention},
+       {"_scaled_dot_product_flash_attention_for_cpu", "default", "query key value", attention},
+       {"_scaled_dot_product_attention_math", "default", "query key value", attention}});
+}

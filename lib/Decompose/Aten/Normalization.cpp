@@ -1,0 +1,191 @@
+//===- Normalization.cpp - ATen norms -------------------------------------===//
+#include "Decompose/Onnx/Normalization.h"
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+
+namespace {
+
+/// x * scale + shift, each along axis 1 and optional.
+Value affine(AtenNode &a, Value x, Value scale, Value shift) {
+  PrimBuilder &b = a.b;
+  if (scale)
+    x = b.mul(x, alongAxis(b, a.cast(scale, b.elem(x)), 1, b.rank(x)));
+  if (shift)
+    x = b.add(x, alongAxis(b, a.cast(shift, b.elem(x)), 1, b.rank(x)));
+  return x;
+}
+
+LogicalResult checkChannels(AtenNode &a, Value x, std::initializer_list<StringRef> vectors) {
+  if (a.b.rank(x) < 2)
+    return a.fail("needs a batch and channels");
+  for (StringRef name : vectors)
+    if (Value v = a.tensor(name))
+      if (a.b.rank(v) != 1 || !a.b.broadcastable({a.b.dim(v, 0)}, {a.b.dim(x, 1)}))
+        return a.fail("'" + name + "' does not fit the channels");
+  return success();
+}
+
+SmallVector<int64_t> allButChannels(int64_t rank) {
+  SmallVector<int64_t> axes = axesFrom(2, rank);
+  axes.insert(axes.begin(), 0);
+  return axes;
+}
+
+/// With given statistics: x * s + (bias - mean * s), s = weight / sqrt(var + eps).
+LogicalResult normalizeBy(AtenNode &a, Value x) {
+  PrimBuilder &b = a.b;
+  Type wide = a.wide();
+  Value mean = a.tensor("running_mean"), var = a.tensor("running_var");
+  if (!mean || !var)
+    return a.fail("needs running statistics");
+  Value scale = b.rsqrt(b.add(a.cast(var, wide), a.real("eps", 1e-5)));
+  if (Value weight = a.tensor("weight"))
+    scale = b.mul(scale, a.cast(weight, wide));
+  Value shift = b.neg(b.mul(a.cast(mean, wide), scale));
+  if (Value bias = a.tensor("bias"))
+    shift = b.add(shift, a.cast(bias, wide));
+  (void)a.give(0, affine(a, a.cast(x, wide), scale, shift));
+  // Without training there are no saved statistics.
+  for (size_t i = 1; i < a.c.numResults(); ++i)
+    if (isa<RankedTensorType>(a.c.node.getResult(i).getType()))
+      (void)a.give(i, b.full({b.dim(0)}, 0, a.own(i)));
+  return success();
+}
+
+/// Results: y, mean, 1 / deviation, and the new running statistics.
+LogicalResult normalizeBatch(AtenNode &a, Value x) {
+  PrimBuilder &b = a.b;
+  SmallVector<int64_t> axes = allButChannels(b.rank(x));
+  Standardized s = standardize(b, a.cast(x, a.wide()), axes, a.real("eps", 1e-5));
+  (void)a.give(0, affine(a, s.value, a.tensor("weight"), a.tensor("bias")));
+  Value mean = b.squeeze(s.mean, axes), var = b.squeeze(s.variance, axes);
+  (void)a.give(1, mean);
+  (void)a.give(2, b.squeeze(s.inverse, axes));
+  if (a.c.numResults() < 5 || !a.tensor("running_mean") || !a.tensor("running_var"))
+    return success();
+  double momentum = a.real("momentum", 0.1);
+  Dims counted;
+  for (int64_t axis : axes)
+    counted.push_back(b.dim(x, axis));
+  Value count = a.extentTensor(b.productOf(counted), b.elem(var));
+  Value unbiased = b.mul(var, b.div(count, b.sub(count, 1.0)));
+  auto moved = [&](StringRef old, Value now) {
+    Value before = a.cast(a.tensor(old), b.elem(now));
+    return b.add(b.mul(before, 1 - momentum), b.mul(now, momentum));
+  };
+  (void)a.give(3, moved("running_mean", mean));
+  return a.give(4, moved("running_var", unbiased));
+}
+
+LogicalResult batchNorm(AtenNode &a) {
+  Value x = a.tensor("input");
+  if (failed(checkChannels(a, x, {"weight", "bias", "running_mean", "running_var"})))
+    return failure();
+  bool training = a.flag("training", false) || !a.tensor("running_mean");
+  return training ? normalizeBatch(a, x) : normalizeBy(a, x);
+}
+
+LogicalResult instanceNorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("input");
+  if (failed(checkChannels(a, x, {"weight", "bias", "running_mean", "running_var"})))
+    return failure();
+  if (!a.flag("use_input_stats", true))
+    return normalizeBy(a, x);
+  Standardized s = standardize(b, a.cast(x, a.wide()), axesFrom(2, b.rank(x)), a.real("eps", 1e-5));
+  return a.give(affine(a, s.value, a.tensor("weight"), a.tensor("bias")));
+}
+
+/// Weight and bias have the normalized shape, which is that of the last axes.
+LogicalResult layerNorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("input"), a.wide());
+  auto shape = a.extents("normalized_shape");
+  int64_t rank = b.rank(x), first = shape ? rank - int64_t(shape->size()) : -1;
+  if (first < 0 || first == rank)
+    return a.fail("the normalized shape does not fit the operand");
+  Dims tail = b.dims(x);
+  tail.erase(tail.begin(), tail.begin() + first);
+  Standardized s = standardize(b, x, axesFrom(first, rank), a.real("eps", 1e-5));
+  Value y = s.value;
+  for (StringRef name : {"weight", "bias"}) {
+    Value v = a.tensor(name);
+    if (!v)
+      continue;
+    if (b.rank(v) > rank - first || !b.broadcastable(b.dims(v), tail))
+      return a.fail("'" + name + "' does not fit the normalized shape");
+    v = a.cast(v, b.elem(y));
+    y = name == "weight" ? b.mul(y, v) : b.add(y, v);
+  }
+  (void)a.give(0, y);
+  if (a.c.numResults() > 1)
+    (void)a.give(1, s.mean);
+  return a.c.numResults() > 2 ? a.give(2, s.inverse) : success();
+}
+
+LogicalResult rmsNorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("input"), a.wide());
+  auto shape = a.extents("normalized_shape");
+  int64_t rank = b.rank(x), first = shape ? rank - int64_t(shape->size()) : -1;
+  auto f = dyn_cast<FloatType>(a.own());
+  if (first < 0 || first == rank || !f)
+    return a.fail("the normalized shape does not fit the operand");
+  llvm::APFloat epsilon = llvm::APFloat::getOne(f.getFloatSemantics());
+  llvm::APFloat next = epsilon;
+  next.next(/*nextDown=*/false);
+  double machine = next.convertToDouble() - 1;
+  Value square = b.mean(b.mul(x, x), axesFrom(first, rank), true);
+  Value inverse = b.rsqrt(b.add(square, a.real("eps", machine)));
+  Value y = b.mul(x, inverse);
+  if (Value weight = a.tensor("weight")) {
+    if (!b.broadcastable(b.dims(weight), b.dims(x)))
+      return a.fail("'weight' does not fit the normalized shape");
+    y = b.mul(y, a.cast(weight, b.elem(y)));
+  }
+  (void)a.give(0, y);
+  return a.c.numResults() > 1 ? a.give(1, inverse) : success();
+}
+
+LogicalResult groupNorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("input");
+  bool native = a.has("group");
+  int64_t groups = a.integer(native ? "group" : "num_groups", 0), rank = b.rank(x);
+  if (groups < 1 || failed(checkChannels(a, x, {"weight", "bias"})))
+    return a.fail("needs channels in groups");
+  Dims have = b.dims(x);
+  if (auto channels = b.known(have[1]); channels && *channels % groups != 0)
+    return a.fail("the channels do not split into the groups");
+  Dims split = {have[0], b.dim(groups), b.floorDivDims(have[1], b.dim(groups))};
+  split.append(have.begin() + 2, have.end());
+  Value grouped = b.reshape(a.cast(x, a.wide()), split);
+  SmallVector<int64_t> axes = axesFrom(2, rank + 1);
+  Standardized s = standardize(b, grouped, axes, a.real("eps", 1e-5));
+  (void)a.give(0, affine(a, b.reshape(s.value, have), a.tensor("weight"), a.tensor("bias")));
+  if (a.c.numResults() > 1)
+    (void)a.give(1, b.squeeze(s.mean, axes));
+  return a.c.numResults() > 2 ? a.give(2, b.squeeze(s.inverse, axes)) : success();
+}
+
+} // namespace
+
+void tcc::populateAtenNormalizationRules(RuleSet &rules) {
+  addRules(rules, {{"batch_norm", "default", "input", batchNorm},
+                   {"native_batch_norm", "default", "input", batchNorm},
+                   {"_native_batch_norm_legit", "default no_stats", "input", batchNorm},
+                   {"_native_batch_norm_legit_functional", "default", "input", batchNorm},
+                   {"_native_batch_norm_legit_no_training", "default", "input", batchNorm},
+                   {"cudnn_batch_norm", "default", "input", batchNorm},
+                   {"instance_norm", "default", "input", instanceNorm},
+                   {"layer_norm", "default", "input", layerNorm},
+                   {"native_layer_norm", "default", "input", layerNorm},
+                   {"rms_norm", "default", "input", rmsNorm},
+                   {"_fused_rms_norm", "default", "input", rmsNorm},
+                   {"group_norm", "default", "input", groupNorm},
+                   {"native_group_norm", "default", "input", groupNorm}});
+}

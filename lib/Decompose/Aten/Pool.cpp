@@ -1,0 +1,276 @@
+//===- Pool.cpp - ATen pools and pads -------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+Value lowest(PrimBuilder &b, Type t) {
+  if (isa<FloatType>(t))
+    return b.scalar(-std::numeric_limits<double>::infinity(), t);
+  auto i = cast<IntegerType>(t);
+  llvm::APInt least = i.isUnsigned() || i.getWidth() == 1
+                          ? llvm::APInt::getZero(i.getWidth())
+                          : llvm::APInt::getSignedMinValue(i.getWidth());
+  return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), least));
+}
+
+/// [N, C, spatial..] of an operand that may lack its batch axis.
+struct Planes {
+  Value x;
+  bool unbatched;
+};
+FailureOr<Planes> planes(AtenNode &a, int64_t spatial) {
+  Value x = a.tensor("self");
+  int64_t rank = a.b.rank(x);
+  if (rank != spatial + 1 && rank != spatial + 2)
+    return a.fail("the operand has rank " + llvm::Twine(rank));
+  bool unbatched = rank == spatial + 1;
+  return Planes{unbatched ? a.b.unsqueeze(x, {0}) : x, unbatched};
+}
+
+FailureOr<PrimBuilder::Window> readWindow(AtenNode &a, Value x, size_t axes) {
+  auto kernel = a.window("kernel_size", axes, 1), padding = a.window("padding", axes, 0),
+       dilation = a.window("dilation", axes, 1);
+  if (failed(kernel) || failed(padding) || failed(dilation))
+    return failure();
+  auto stride = a.integers("stride");
+  auto strides = stride && !stride->empty() ? a.window("stride", axes, 1) : kernel;
+  if (failed(strides))
+    return failure();
+  PrimBuilder::Window w;
+  w.window = *kernel;
+  w.strides = *strides;
+  w.dilations = *dilation;
+  w.inputDilation.assign(axes, 1);
+  w.low = w.high = *padding;
+  for (size_t i = 0; i < axes; ++i) {
+    if (w.window[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1)
+      return a.fail("a window extent, a stride or a dilation is 0");
+    auto extent = a.b.known(a.b.dim(x, i + 2));
+    if (extent && *extent + 2 * w.low[i] < (w.window[i] - 1) * w.dilations[i] + 1 &&
+        !a.flag("ceil_mode", false))
+      return a.fail("the window is larger than its operand");
+  }
+  return w;
+}
+
+template <int64_t axes> LogicalResult maxPool(AtenNode &a) {
+  auto p = planes(a, axes);
+  if (failed(p))
+    return failure();
+  auto w = readWindow(a, p->x, axes);
+  if (failed(w))
+    return failure();
+  if (a.c.wants(1))
+    return a.fail("the positions of the maxima are not supported as a result");
+  Value y = a.b.pool(K::max, p->x, *w, a.flag("ceil_mode", false));
+  return a.give(p->unbatched ? a.b.squeeze(y, {0}) : y);
+}
+
+/// How many elements each window counts: the same windows over ones.
+Value windowCounts(AtenNode &a, Value x, PrimBuilder::Window w, bool ceilMode, bool padded) {
+  PrimBuilder &b = a.b;
+  Dims shape = {b.dim(1), b.dim(1)};
+  for (size_t i = 0; i < w.window.size(); ++i) {
+    Dim extent = b.dim(x, i + 2);
+    shape.push_back(padded ? b.addDims(extent, b.dim(w.low[i] + w.high[i])) : extent);
+  }
+  if (padded) // The padding counts; what a rounded-up window adds does not.
+    w.low.assign(w.low.size(), 0), w.high.assign(w.high.size(), 0);
+  return b.pool(K::sum, b.full(shape, 1, b.elem(x)), w, ceilMode);
+}
+
+template <int64_t axes> LogicalResult averagePool(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto p = planes(a, axes);
+  if (failed(p))
+    return failure();
+  Value x = a.cast(p->x, a.wide());
+  auto w = readWindow(a, x, axes);
+  if (failed(w))
+    return failure();
+  bool ceilMode = a.flag("ceil_mode", false), padded = a.flag("count_include_pad", true);
+  Value sum = b.pool(K::sum, x, *w, ceilMode);
+  bool unpadded = llvm::all_of(w->low, [](int64_t v) { return v == 0; });
+  int64_t count = 1;
+  for (int64_t extent : w->window)
+    count *= extent;
+  Value y;
+  if (a.has("divisor_override"))
+    y = b.div(sum, a.real("divisor_override", 1));
+  else if (!ceilMode && (padded || unpadded))
+    y = b.div(sum, static_cast<double>(count));
+  else
+    y = b.div(sum, windowCounts(a, x, *w, ceilMode, padded));
+  return a.give(p->unbatched ? b.squeeze(y, {0}) : y);
+}
+
+/// Which elements of an axis each of `count` adaptive windows sees: window o is
+/// [floor(o n / count), ceil((o + 1) n / count)). Gives [count, n] of bool.
+Value adaptiveWindows(AtenNode &a, Dim extent, Dim count) {
+  PrimBuilder &b = a.b;
+  Type index = b.builder().getI64Type();
+  Dims shape = {count, extent};
+  Value o = b.iota(shape, 0, index), i = b.iota(shape, 1, index);
+  Value n = a.extentTensor(extent, index), m = a.extentTensor(count, index);
+  Value begin = b.binary<prim::FloorDivOp>(b.mul(o, n), m);
+  Value past = b.sub(b.add(b.mul(b.add(o, 1.0), n), m), 1.0);
+  Value end = b.binary<prim::FloorDivOp>(past, m);
+  return b.binary<prim::AndOp>(b.compare(P::ge, i, begin), b.compare(P::lt, i, end));
+}
+
+/// The result extents: a None among them keeps the operand's.
+FailureOr<Dims> adaptiveSizes(AtenNode &a, Value x, int64_t axes) {
+  auto sizes = a.extents("output_size");
+  if (!sizes || (static_cast<int64_t>(sizes->size()) != axes && sizes->size() != 1))
+    return a.fail("'output_size' must have an entry for each axis");
+  sizes->resize(axes, sizes->front());
+  return *sizes;
+}
+
+/// A window and stride that give the same parts, when the extents divide.
+std::optional<PrimBuilder::Window> evenWindow(PrimBuilder &b, Value x, ArrayRef<Dim> sizes) {
+  PrimBuilder::Window w;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    auto extent = b.known(b.dim(x, i + 2)), parts = b.known(size);
+    if (!extent || !parts || *parts < 1 || *extent % *parts != 0)
+      return std::nullopt;
+    w.window.push_back(*extent / *parts);
+  }
+  w.strides = w.window;
+  w.dilations.assign(sizes.size(), 1);
+  w.inputDilation = w.dilations;
+  w.low.assign(sizes.size(), 0);
+  w.high = w.low;
+  return w;
+}
+
+template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto p = planes(a, axes);
+  if (failed(p))
+    return failure();
+  constexpr bool average = kind == K::sum;
+  Value x = average ? a.cast(p->x, a.wide()) : p->x;
+  auto sizes = adaptiveSizes(a, x, axes);
+  if (failed(sizes))
+    return failure();
+  if (a.c.wants(1))
+    return a.fail("the positions of the maxima are not supported as a result");
+  auto finish = [&](Value y) { return a.give(p->unbatched ? b.squeeze(y, {0}) : y); };
+  if (llvm::all_of(*sizes, [&](Dim d) { return b.known(d) == 1; }))
+    return finish(average ? b.mean(x, axesFrom(2, b.rank(x)), true)
+                          : b.reduce(kind, x, axesFrom(2, b.rank(x)), true));
+  if (auto w = evenWindow(b, x, *sizes)) {
+    int64_t count = 1;
+    for (int64_t extent : w->window)
+      count *= extent;
+    Value y = b.pool(kind, x, *w, false);
+    return finish(average ? b.div(y, static_cast<double>(count)) : y);
+  }
+  for (int64_t i = 0; i < axes; ++i) {
+    // One axis after the other: last it goes, is reduced, and back.
+    int64_t axis = i + 2, rank = b.rank(x);
+    Value windows = adaptiveWindows(a, b.dim(x, axis), (*sizes)[i]);
+    SmallVector<int64_t> order = allAxes(rank);
+    std::swap(order[axis], order[rank - 1]);
+    Value turned = b.transpose(x, order), y;
+    if (average) {
+      Value weight = b.cast(windows, b.elem(x));
+      weight = b.div(weight, b.reduce(K::sum, weight, {1}, true));
+      y = b.dot(turned, weight, {}, {}, {rank - 1}, {1});
+    } else {
+      Value seen = b.select(windows, b.unsqueeze(turned, {-2}), lowest(b, b.elem(x)));
+      y = b.reduce(kind, seen, {-1}, false);
+    }
+    x = b.transpose(y, order);
+  }
+  return finish(x);
+}
+
+//===----------------------------------------------------------------------===//
+// Pads
+//===----------------------------------------------------------------------===//
+
+/// Where each element of the padded axis comes from.
+Value borderPositions(AtenNode &a, StringRef mode, Dim extent, Dim low, Dim high) {
+  PrimBuilder &b = a.b;
+  Type index = b.builder().getI64Type();
+  Dim total = b.addDims(b.addDims(extent, low), high);
+  Value p = b.sub(b.iota({total}, 0, index), a.extentTensor(low, index));
+  Value last = a.extentTensor(b.subDims(extent, b.dim(1)), index);
+  if (mode == "circular")
+    return b.binary<prim::ModOp>(p, a.extentTensor(extent, index));
+  if (mode == "replicate")
+    return b.minimum(b.maximum(p, 0.0), last);
+  return b.sub(last, b.abs(b.sub(last, b.abs(p))));
+}
+
+LogicalResult padBy(AtenNode &a, StringRef mode, Value value) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto list = a.has("pad") ? a.extents("pad") : a.extents("padding");
+  if (!list || list->size() % 2 != 0 || static_cast<int64_t>(list->size() / 2) > b.rank(x))
+    return a.fail("the padding must be a list with two entries for each axis");
+  Dims low(b.rank(x), b.dim(0)), high = low;
+  for (size_t i = 0; i < list->size() / 2; ++i) {
+    low[b.rank(x) - 1 - i] = (*list)[2 * i];
+    high[b.rank(x) - 1 - i] = (*list)[2 * i + 1];
+  }
+  for (auto [extent, lo, hi] : llvm::zip(b.dims(x), low, high)) {
+    Dim total = b.addDims(b.addDims(extent, lo), hi);
+    if (b.known(total).value_or(0) < 0)
+      return a.fail("cuts off more than there is");
+  }
+  if (mode == "constant")
+    return a.give(b.pad(x, value, low, high));
+  for (int64_t axis = 0; axis < b.rank(x); ++axis)
+    if (b.known(low[axis]) != 0 || b.known(high[axis]) != 0)
+      x = b.take(x, borderPositions(a, mode, b.dim(x, axis), low[axis], high[axis]), axis);
+  return a.give(x);
+}
+
+LogicalResult pad(AtenNode &a) {
+  StringRef mode = a.text("mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
+    return a.fail("unknown mode");
+  return padBy(a, mode, a.number("value", 0, a.b.elem(a.tensor("self"))));
+}
+LogicalResult reflectionPad(AtenNode &a) { return padBy(a, "reflect", {}); }
+LogicalResult replicationPad(AtenNode &a) { return padBy(a, "replicate", {}); }
+
+} // namespace
+
+void tcc::populateAtenPoolRules(RuleSet &rules) {
+  addRules(rules, {{"max_pool1d", "default", "self", maxPool<1>},
+                   {"max_pool2d", "default", "self", maxPool<2>},
+                   {"max_pool3d", "default", "self", maxPool<3>},
+                   {"max_pool1d_with_indices", "default", "self", maxPool<1>},
+                   {"max_pool2d_with_indices", "default", "self", maxPool<2>},
+                   {"max_pool3d_with_indices", "default", "self", maxPool<3>},
+                   {"avg_pool1d", "default", "self", averagePool<1>},
+                   {"avg_pool2d", "default", "self", averagePool<2>},
+                   {"avg_pool3d", "default", "self", averagePool<3>},
+                   {"adaptive_avg_pool1d", "default", "self", adaptivePool<1, K::sum>},
+                   {"adaptive_avg_pool2d", "default", "self", adaptivePool<2, K::sum>},
+                   {"adaptive_avg_pool3d", "default", "self", adaptivePool<3, K::sum>},
+                   {"_adaptive_avg_pool2d", "default", "self", adaptivePool<2, K::sum>},
+                   {"_adaptive_avg_pool3d", "default", "self", adaptivePool<3, K::sum>},
+                   {"adaptive_max_pool1d", "default", "self", adaptivePool<1, K::max>},
+                   {"adaptive_max_pool2d", "default", "self", adaptivePool<2, K::max>},
+                   {"adaptive_max_pool3d", "default", "self", adaptivePool<3, K::max>},
+                   {"constant_pad_nd", "default", "self", pad},
+                   {"pad", "default", "self", pad},
+                   {"reflection_pad1d", "default", "self", reflectionPad},
+                   {"reflection_pad2d", "default", "self", reflectionPad},
+                   {"reflection_pad3d", "default", "self", reflectionPad},
+                   {"replication_pad1d", "default", "self", replicationPad},
+                   {"replication_pad2d", "default", "self", replicationPad},
+                   {"replication_pad3d", "default", "self", replicationPad}});
+}

@@ -1,0 +1,290 @@
+//===- Reduction.cpp - ATen reductions ------------------------------------===//
+//
+// Sums, means and variances are taken in f32 for narrower floats. A variance is
+// the mean of the squared distance from the mean (two passes).
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Onnx/Operands.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+using Axes = SmallVector<int64_t>;
+
+/// `dim` and `keepdim`; everything when there is no `dim`.
+struct Over {
+  Axes axes;
+  bool keep;
+};
+FailureOr<Over> over(AtenNode &a) {
+  auto axes = a.axes("dim", a.b.rank(a.tensor("self")));
+  if (failed(axes))
+    return failure();
+  return Over{*axes, a.flag("keepdim", false)};
+}
+
+Value reduce(AtenNode &a, K kind, Value x, const Over &o) {
+  return a.b.reduce(kind, x, o.axes, o.keep);
+}
+
+template <K kind> LogicalResult sumLike(AtenNode &a) {
+  auto o = over(a);
+  return failed(o) ? failure() : a.give(reduce(a, kind, a.cast(a.tensor("self"), a.wide()), *o));
+}
+
+LogicalResult mean(AtenNode &a) {
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  return a.give(a.b.mean(a.cast(a.tensor("self"), a.wide()), o->axes, o->keep));
+}
+
+/// Sums that leave NaN out.
+template <bool average> LogicalResult nanSum(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  Value x = a.cast(a.tensor("self"), a.wide());
+  if (!isa<FloatType>(b.elem(x)))
+    return a.give(reduce(a, K::sum, x, *o));
+  Value isNan = b.predicate<prim::IsNanOp>(x);
+  Value sum = reduce(a, K::sum, b.select(isNan, b.scalar(0, b.elem(x)), x), *o);
+  if (!average)
+    return a.give(sum);
+  Value count = reduce(a, K::sum, b.cast(b.logicalNot(isNan), b.elem(x)), *o);
+  return a.give(b.div(sum, count));
+}
+
+template <K kind> LogicalResult extremumOver(AtenNode &a) {
+  auto o = over(a);
+  return failed(o) ? failure() : a.give(reduce(a, kind, a.tensor("self"), *o));
+}
+
+template <K kind> LogicalResult anyAll(AtenNode &a) {
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  Value x = a.cast(a.tensor("self"), a.b.builder().getI1Type());
+  return a.give(reduce(a, kind, x, *o));
+}
+
+LogicalResult countNonzero(AtenNode &a) {
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  Value set = a.cast(a.tensor("self"), a.b.builder().getI1Type());
+  return a.give(reduce(a, K::sum, a.cast(set, a.own()), *o));
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+Value argReduce(AtenNode &a, K kind, Value x, int64_t axis, bool keep) {
+  PrimBuilder &b = a.b;
+  Dims kept = b.dims(x), list = kept;
+  list.erase(list.begin() + axis);
+  kept[axis] = b.dim(1);
+  Value at = prim::ArgReduceOp::create(b.builder(), b.location(),
+                                       b.typeOf(list, b.builder().getI64Type()), kind, x, axis)
+                 .getResult();
+  return keep ? b.reshape(at, kept) : at;
+}
+
+template <K kind> LogicalResult argExtremum(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t rank = b.rank(x);
+  bool keep = a.flag("keepdim", false);
+  if (a.has("dim") && rank > 0) {
+    auto axis = a.axis("dim", 0, rank);
+    return failed(axis) ? failure() : a.give(argReduce(a, kind, x, *axis, keep));
+  }
+  Value at = argReduce(a, kind, b.reshape(x, {b.productOf(b.dims(x))}), 0, false);
+  return a.give(keep ? b.reshape(at, Axes(rank, 1)) : at);
+}
+
+/// max.dim, min.dim: the value and where it is.
+template <K kind> LogicalResult extremumAlong(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (failed(axis))
+    return failure();
+  if (b.rank(x) == 0) {
+    (void)a.give(0, x);
+    return a.give(1, b.scalar(0, b.builder().getI64Type()));
+  }
+  bool keep = a.flag("keepdim", false);
+  (void)a.give(0, b.reduce(kind, x, {*axis}, keep));
+  return a.c.wants(1) ? a.give(1, argReduce(a, kind, x, *axis, keep)) : success();
+}
+
+LogicalResult aminmax(AtenNode &a) {
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  (void)a.give(0, reduce(a, K::min, a.tensor("self"), *o));
+  return a.give(1, reduce(a, K::max, a.tensor("self"), *o));
+}
+
+//===----------------------------------------------------------------------===//
+// Variance and norms
+//===----------------------------------------------------------------------===//
+
+struct Moments {
+  Value variance, mean;
+};
+
+FailureOr<Moments> moments(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  Value x = a.cast(a.tensor("self"), a.wide());
+  if (!isa<FloatType>(b.elem(x)))
+    return a.fail("needs a float operand");
+  double correction =
+      a.has("correction") ? a.real("correction", 1) : (a.flag("unbiased", true) ? 1.0 : 0.0);
+  Value centred = b.sub(x, b.mean(x, o->axes, true));
+  Value sum = reduce(a, K::sum, b.mul(centred, centred), *o);
+  Dims counted;
+  for (int64_t axis : o->axes)
+    counted.push_back(b.dim(x, axis));
+  Value count = a.extentTensor(b.productOf(counted), b.elem(x));
+  Value divisor = b.maximum(b.sub(count, correction), 0.0);
+  return Moments{b.div(sum, divisor), b.mean(x, o->axes, o->keep)};
+}
+
+template <bool root, bool withMean> LogicalResult variance(AtenNode &a) {
+  auto m = moments(a);
+  if (failed(m))
+    return failure();
+  (void)a.give(0, root ? a.b.sqrt(m->variance) : m->variance);
+  return withMean ? a.give(1, m->mean) : success();
+}
+
+/// (sum |x|^p)^(1/p); p = 0 counts, infinite p takes the extreme.
+Value norm(AtenNode &a, Value x, double p, const Over &o) {
+  PrimBuilder &b = a.b;
+  Value size = b.abs(x);
+  if (std::isinf(p))
+    return reduce(a, p > 0 ? K::max : K::min, size, o);
+  if (p == 0)
+    return reduce(a, K::sum, b.cast(b.compare(P::ne, size, 0.0), b.elem(x)), o);
+  if (p == 1)
+    return reduce(a, K::sum, size, o);
+  if (p == 2)
+    return b.sqrt(reduce(a, K::sum, b.mul(x, x), o));
+  return b.pow(reduce(a, K::sum, b.pow(size, p), o), 1 / p);
+}
+
+LogicalResult vectorNorm(AtenNode &a, StringRef order) {
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  Value x = a.cast(a.tensor("self"), a.wide());
+  if (!isa<FloatType>(a.b.elem(x)))
+    return a.fail("needs a float operand");
+  return a.give(norm(a, x, a.real(order, 2), *o));
+}
+LogicalResult normByP(AtenNode &a) { return vectorNorm(a, "p"); }
+LogicalResult normByOrder(AtenNode &a) { return vectorNorm(a, "ord"); }
+
+LogicalResult distance(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value d = b.sub(a.number("self", a.wide()), a.number("other", a.wide()));
+  return a.give(norm(a, d, a.real("p", 2), {tcc::aten::allAxes(b.rank(d)), false}));
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax and its kin
+//===----------------------------------------------------------------------===//
+
+Value logSumExpOf(PrimBuilder &b, Value x, const Over &o) {
+  Value top = b.reduce(K::max, x, o.axes, true);
+  Value shift = b.select(b.predicate<prim::IsFiniteOp>(top), top, b.scalar(0, b.elem(x)));
+  Value sum = b.reduce(K::sum, b.exp(b.sub(x, shift)), o.axes, true);
+  Value result = b.add(b.log(sum), shift);
+  return o.keep ? result : b.squeeze(result, o.axes);
+}
+
+LogicalResult logSumExp(AtenNode &a) {
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  return a.give(logSumExpOf(a.b, a.cast(a.tensor("self"), a.wide()), *o));
+}
+
+template <bool logarithm, bool negative = false> LogicalResult softmax(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.wide());
+  if (b.rank(x) == 0)
+    return a.give(b.scalar(logarithm ? 0 : 1, a.own()));
+  auto axis = a.axis("dim", -1, b.rank(x));
+  if (failed(axis))
+    return failure();
+  if (negative)
+    x = b.neg(x);
+  return a.give(logarithm ? logSoftmaxOver(b, x, {*axis}) : b.softmax(x, *axis));
+}
+
+/// Rows without anything finite give 0 instead of NaN.
+LogicalResult safeSoftmax(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.wide());
+  auto axis = a.axis("dim", -1, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0)
+    return a.fail("needs an axis");
+  Value top = b.reduce(K::max, x, {*axis}, true);
+  Value nothing = b.compare(P::eq, top, -std::numeric_limits<double>::infinity());
+  return a.give(b.select(nothing, b.scalar(0, b.elem(x)), b.softmax(x, *axis)));
+}
+
+} // namespace
+
+void tcc::populateAtenReductionRules(RuleSet &rules) {
+  addRules(rules,
+           {{"sum", "default dim_IntList", "self", sumLike<K::sum>},
+            {"prod", "default dim_int", "self", sumLike<K::prod>},
+            {"mean", "default dim", "self", mean},
+            {"nansum", "default", "self", nanSum<false>},
+            {"nanmean", "default", "self", nanSum<true>},
+            {"amax", "default", "self", extremumOver<K::max>},
+            {"amin", "default", "self", extremumOver<K::min>},
+            {"max", "default", "self", extremumOver<K::max>},
+            {"min", "default", "self", extremumOver<K::min>},
+            {"max", "dim", "self", extremumAlong<K::max>},
+            {"min", "dim", "self", extremumAlong<K::min>},
+            {"aminmax", "default", "self", aminmax},
+            {"argmax", "default", "self", argExtremum<K::max>},
+            {"argmin", "default", "self", argExtremum<K::min>},
+            {"any", "default dim dims", "self", anyAll<K::any>},
+            {"all", "default dim dims", "self", anyAll<K::all>},
+            {"count_nonzero", "default dim_IntList", "self", countNonzero},
+            {"var", "default dim correction", "self", variance<false, false>},
+            {"std", "default dim correction", "self", variance<true, false>},
+            {"var_mean", "default dim correction", "self", variance<false, true>},
+            {"std_mean", "default dim correction", "self", variance<true, true>},
+            {"norm", "Scalar ScalarOpt_dim ScalarOpt_dim_dtype ScalarOpt_dtype", "self", normByP},
+            {"linalg_vector_norm", "default", "self", normByOrder},
+            {"dist", "default", "self other", distance},
+            {"logsumexp", "default", "self", logSumExp},
+            {"_softmax", "default", "self", softmax<false>},
+            {"softmax", "int", "self", softmax<false>},
+            {"special_softmax", "default", "self", softmax<false>},
+            {"_safe_softmax", "default", "self", safeSoftmax},
+            {"softmin", "int", "self", softmax<false, true>},
+            {"_log_softmax", "default", "self", softmax<true>},
+            {"log_softmax", "int", "self", softmax<true>},
+            {"special_log_softmax", "default", "self", softmax<true>}});
+}

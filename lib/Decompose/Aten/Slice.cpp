@@ -1,0 +1,341 @@
+//===- Slice.cpp - Parts of a tensor, and writes to them ------------------===//
+#include "Decompose/Aten/Slice.h"
+#include "Decompose/AllRules.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using Cmp = arith::CmpIPredicate;
+
+Dim tcc::aten::wrappedIndex(PrimBuilder &b, Dim index, Dim extent) {
+  if (b.nonNegative(index))
+    return index;
+  Dim fromEnd = b.addDims(index, extent);
+  return b.selectDims(b.compareDims(Cmp::slt, index, b.dim(0)), fromEnd, index);
+}
+
+SliceRange tcc::aten::clampedRange(PrimBuilder &b, Dim extent, std::optional<Dim> start,
+                                   std::optional<Dim> end, int64_t step) {
+  auto clamped = [&](Dim d) {
+    d = wrappedIndex(b, d, extent);
+    if (b.same(d, extent))
+      return d;
+    if (!b.nonNegative(d))
+      d = b.maxDims(d, b.dim(0));
+    return b.known(d) == 0 ? d : b.minDims(d, extent);
+  };
+  constexpr int64_t kToTheEnd = INT32_MAX; // far above any extent
+  Dim first = start ? clamped(*start) : b.dim(0);
+  bool whole = !end || b.known(*end).value_or(0) >= kToTheEnd;
+  Dim last = whole ? extent : clamped(*end);
+  Dim span = b.subDims(last, first);
+  bool ordered = b.known(first) == 0 || (b.known(span) && *b.known(span) >= 0);
+  if (!ordered)
+    span = b.maxDims(span, b.dim(0));
+  return {first, step == 1 ? span : b.ceilDivDims(span, b.dim(step)), step};
+}
+
+Value tcc::aten::writeRange(PrimBuilder &b, Value x, Value update, int64_t axis,
+                            const SliceRange &range) {
+  if (range.step == 1) {
+    Dims starts(b.rank(x), b.dim(0));
+    starts[axis] = range.start;
+    return b.insertSlice(x, update, starts);
+  }
+  SmallVector<int64_t> statics(b.rank(x), 0), steps(b.rank(x), 1);
+  SmallVector<Value> dynamics;
+  steps[axis] = range.step;
+  if (auto constant = b.known(range.start)) {
+    statics[axis] = *constant;
+  } else {
+    statics[axis] = prim::kDynamicStart;
+    dynamics.push_back(b.indexValue(range.start));
+  }
+  return prim::InsertSliceOp::create(b.builder(), b.location(), x.getType(), x, update, dynamics,
+                                     statics, steps)
+      .getResult();
+}
+
+namespace {
+
+FailureOr<int64_t> axisOf(AtenNode &a) {
+  Value x = a.tensor("self");
+  if (a.b.rank(x) == 0)
+    return a.fail("a rank-0 tensor has no axis to take parts of");
+  return a.axis("dim", 0, a.b.rank(x));
+}
+
+FailureOr<SliceRange> rangeOf(AtenNode &a, int64_t axis) {
+  int64_t step = a.integer("step", 1);
+  if (step < 1)
+    return a.fail("the step must be positive");
+  return clampedRange(a.b, a.b.dim(a.tensor("self"), axis), a.extent("start"), a.extent("end"),
+                      step);
+}
+
+LogicalResult slice(AtenNode &a) {
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  auto range = rangeOf(a, *axis);
+  if (failed(range))
+    return failure();
+  return a.give(a.b.sliceAxis(a.tensor("self"), *axis, range->start, range->size, range->step));
+}
+
+LogicalResult sliceScatter(AtenNode &a) {
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  auto range = rangeOf(a, *axis);
+  if (failed(range))
+    return failure();
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  Dims want = b.dims(x);
+  want[*axis] = range->size;
+  Value src = a.cast(a.tensor("src"), b.elem(x));
+  if (b.rank(src) > b.rank(x) || !b.broadcastable(b.dims(src), want))
+    return a.fail("the source does not fit the slice");
+  return a.give(writeRange(b, x, b.broadcastTo(src, want), *axis, *range));
+}
+
+/// The index within the axis, checked where both are known.
+FailureOr<Dim> indexOf(AtenNode &a, int64_t axis, StringRef name = "index") {
+  PrimBuilder &b = a.b;
+  Dim extent = b.dim(a.tensor("self"), axis);
+  auto index = a.extent(name);
+  if (!index)
+    return a.fail("'" + name + "' must be an integer");
+  Dim at = wrappedIndex(b, *index, extent);
+  auto known = b.known(at), size = b.known(extent);
+  if (known && (*known < 0 || (size && *known >= *size)))
+    return a.fail("index " + llvm::Twine(*known) + " is out of range");
+  return at;
+}
+
+LogicalResult selectOne(AtenNode &a) {
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  auto at = indexOf(a, *axis);
+  if (failed(at))
+    return failure();
+  Value part = a.b.sliceAxis(a.tensor("self"), *axis, *at, a.b.dim(1));
+  return a.give(a.b.squeeze(part, {*axis}));
+}
+
+LogicalResult selectScatter(AtenNode &a) {
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  auto at = indexOf(a, *axis);
+  if (failed(at))
+    return failure();
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  Value src = a.cast(a.tensor("src"), b.elem(x));
+  Dims want = b.dims(x);
+  want.erase(want.begin() + *axis);
+  if (b.rank(src) > b.rank(x) - 1 || !b.broadcastable(b.dims(src), want))
+    return a.fail("the source does not fit");
+  src = b.unsqueeze(b.broadcastTo(src, want), {*axis});
+  return a.give(writeRange(b, x, src, *axis, {*at, b.dim(1), 1}));
+}
+
+LogicalResult narrow(AtenNode &a) {
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  auto start = a.extent("start"), length = a.extent("length");
+  if (!start || !length)
+    return a.fail("needs a start and a length");
+  Dim first = wrappedIndex(a.b, *start, a.b.dim(a.tensor("self"), *axis));
+  return a.give(a.b.sliceAxis(a.tensor("self"), *axis, first, *length));
+}
+
+//===----------------------------------------------------------------------===//
+// Many parts
+//===----------------------------------------------------------------------===//
+
+/// Parts of these sizes, one after the other.
+LogicalResult giveParts(AtenNode &a, int64_t axis, ArrayRef<Dim> sizes) {
+  PrimBuilder &b = a.b;
+  if (sizes.size() != a.c.numResults())
+    return a.fail("gives " + llvm::Twine(sizes.size()) + " parts, the file states " +
+                  llvm::Twine(a.c.numResults()));
+  Dim start = b.dim(0);
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    (void)a.give(i, b.sliceAxis(a.tensor("self"), axis, start, size));
+    start = b.addDims(start, size);
+  }
+  return success();
+}
+
+/// As many parts of `size` as there are results, the last one what is left.
+LogicalResult giveEqualParts(AtenNode &a, int64_t axis, Dim size) {
+  PrimBuilder &b = a.b;
+  Dim extent = b.dim(a.tensor("self"), axis);
+  size_t count = a.c.numResults();
+  Dims sizes(count, size);
+  if (count)
+    sizes.back() = b.subDims(extent, b.mulDims(size, b.dim(count - 1)));
+  if (count && b.known(sizes.back()).value_or(0) < 0)
+    return a.fail("there are fewer parts than the file states");
+  return giveParts(a, axis, sizes);
+}
+
+LogicalResult split(AtenNode &a) {
+  auto axis = axisOf(a);
+  auto size = a.extent("split_size");
+  if (failed(axis))
+    return failure();
+  if (!size || a.b.known(*size).value_or(1) < 1)
+    return a.fail("needs a positive size");
+  return giveEqualParts(a, *axis, *size);
+}
+
+LogicalResult splitSizes(AtenNode &a) {
+  auto axis = axisOf(a);
+  auto sizes = a.has("split_sizes") ? a.extents("split_sizes") : a.extents("split_size");
+  if (failed(axis))
+    return failure();
+  return sizes ? giveParts(a, *axis, *sizes) : a.fail("needs a list of sizes");
+}
+
+/// Parts of ceil(extent / chunks).
+LogicalResult chunk(AtenNode &a) {
+  auto axis = axisOf(a);
+  int64_t chunks = a.integer("chunks", 0);
+  if (failed(axis) || chunks < 1)
+    return a.fail("needs an axis and a positive number of chunks");
+  Dim extent = a.b.dim(a.tensor("self"), *axis);
+  return giveEqualParts(a, *axis, a.b.ceilDivDims(extent, a.b.dim(chunks)));
+}
+
+/// Parts whose sizes differ by one at most, the larger ones first; or between
+/// given indices.
+LogicalResult tensorSplit(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  Dim extent = b.dim(a.tensor("self"), *axis);
+  Dims sizes;
+  if (auto sections = a.has("sections") ? a.extent("sections") : std::nullopt) {
+    auto count = b.known(*sections);
+    if (!count || *count < 1 || *count > 1 << 20)
+      return a.fail("needs a positive number of sections");
+    Dim small = b.floorDivDims(extent, b.dim(*count)), rest = b.remDims(extent, b.dim(*count));
+    for (int64_t i = 0; i < *count; ++i) {
+      Dim larger = b.compareDims(Cmp::slt, b.dim(i), rest);
+      sizes.push_back(b.addDims(small, b.selectDims(larger, b.dim(1), b.dim(0))));
+    }
+    return giveParts(a, *axis, sizes);
+  }
+  auto indices = a.extents("indices");
+  if (!indices)
+    return a.fail("needs sections or indices");
+  if (indices->size() + 1 != a.c.numResults())
+    return a.fail("another number of parts than the file states");
+  indices->push_back(extent);
+  std::optional<Dim> start;
+  for (auto [i, end] : llvm::enumerate(*indices)) {
+    SliceRange r = clampedRange(b, extent, start, end, 1);
+    (void)a.give(i, b.sliceAxis(a.tensor("self"), *axis, r.start, r.size));
+    start = end;
+  }
+  return success();
+}
+
+LogicalResult unbind(AtenNode &a) {
+  auto axis = axisOf(a);
+  if (failed(axis))
+    return failure();
+  PrimBuilder &b = a.b;
+  auto extent = b.known(b.dim(a.tensor("self"), *axis));
+  if (extent && *extent != static_cast<int64_t>(a.c.numResults()))
+    return a.fail("another number of parts than the file states");
+  for (size_t i = 0; i < a.c.numResults(); ++i) {
+    Value part = b.sliceAxis(a.tensor("self"), *axis, b.dim(i), b.dim(1));
+    (void)a.give(i, b.squeeze(part, {*axis}));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Diagonals and windows
+//===----------------------------------------------------------------------===//
+
+/// The diagonal of axes (i, j) as the last axis: position p is element
+/// (p + max(-offset, 0), p + max(offset, 0)), found by its flat position.
+LogicalResult diagonal(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t rank = b.rank(x), offset = a.integer("offset", 0);
+  auto i = a.axis("dim1", 0, rank), j = a.axis("dim2", 1, rank);
+  if (failed(i) || failed(j) || rank < 2 || *i == *j)
+    return a.fail("needs two axes");
+  SmallVector<int64_t> order;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (axis != *i && axis != *j)
+      order.push_back(axis);
+  order.append({*i, *j});
+  x = b.transpose(x, order);
+  Dims have = b.dims(x), flat(have.begin(), have.end() - 2);
+  Dim rows = have[rank - 2], columns = have[rank - 1];
+  int64_t down = std::max<int64_t>(-offset, 0), right = std::max<int64_t>(offset, 0);
+  Dim length = b.maxDims(b.minDims(b.subDims(rows, b.dim(down)), b.subDims(columns, b.dim(right))),
+                         b.dim(0));
+  flat.push_back(b.mulDims(rows, columns));
+  Type index = b.builder().getI64Type();
+  Value p = b.iota({length}, 0, index);
+  Value stride = a.extentTensor(b.addDims(columns, b.dim(1)), index);
+  Value first = a.extentTensor(b.addDims(b.mulDims(b.dim(down), columns), b.dim(right)), index);
+  return a.give(b.take(b.reshape(x, flat), b.add(b.mul(p, stride), first), rank - 2));
+}
+
+/// Windows of `size` every `step` along an axis, as a new last axis.
+LogicalResult unfold(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t rank = b.rank(x), size = a.integer("size", 0), step = a.integer("step", 1);
+  auto axis = a.axis("dimension", 0, rank);
+  if (failed(axis) || rank == 0 || size < 1 || step < 1)
+    return a.fail("needs an axis, a size and a step");
+  Dim count =
+      b.addDims(b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(size)), b.dim(step)), b.dim(1));
+  Type index = b.builder().getI64Type();
+  Value starts = b.mul(b.iota({count}, 0, index), static_cast<double>(step));
+  Value at = b.add(b.unsqueeze(starts, {1}), b.iota({b.dim(size)}, 0, index));
+  Value windows = b.take(x, at, *axis);
+  SmallVector<int64_t> order = allAxes(rank + 1);
+  order.erase(order.begin() + *axis + 1);
+  order.push_back(*axis + 1);
+  return a.give(b.transpose(windows, order));
+}
+
+} // namespace
+
+void tcc::populateAtenSliceRules(RuleSet &rules) {
+  addRules(rules, {{"slice", "Tensor", "self", slice},
+                   {"slice_copy", "Tensor", "self", slice},
+                   {"slice_scatter", "default", "self src", sliceScatter},
+                   {"select", "int", "self", selectOne},
+                   {"select_copy", "int", "self", selectOne},
+                   {"select_scatter", "default", "self src", selectScatter},
+                   {"narrow", "default Tensor", "self", narrow},
+                   {"split", "Tensor", "self", split},
+                   {"unsafe_split", "Tensor", "self", split},
+                   {"split", "sizes", "self", splitSizes},
+                   {"split_with_sizes", "default", "self", splitSizes},
+                   {"split_with_sizes_copy", "default", "self", splitSizes},
+                   {"unsafe_split_with_sizes", "default", "self", splitSizes},
+                   {"chunk", "default", "self", chunk},
+                   {"unsafe_chunk", "default", "self", chunk},
+                   {"tensor_split", "sections indices", "self", tensorSplit},
+                   {"unbind", "int", "self", unbind},
+                   {"diagonal", "default", "self", diagonal},
+                   {"diagonal_copy", "default", "self", diagonal},
+                   {"unfold", "default", "self", unfold}});
+}

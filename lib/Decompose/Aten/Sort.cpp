@@ -1,0 +1,167 @@
+//===- Sort.cpp - ATen scans, sorts and selections ------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+using Cmp = arith::CmpIPredicate;
+
+namespace {
+
+Value scan(PrimBuilder &b, K kind, Value x, int64_t axis) {
+  return prim::CumulativeOp::create(b.builder(), b.location(), x.getType(), kind, x, axis, false,
+                                    false)
+      .getResult();
+}
+
+template <K kind> LogicalResult cumulative(AtenNode &a) {
+  Value x = a.cast(a.tensor("self"), a.wide());
+  auto axis = a.axis("dim", 0, a.b.rank(x));
+  if (failed(axis))
+    return failure();
+  return a.give(a.b.rank(x) == 0 ? x : scan(a.b, kind, x, *axis));
+}
+
+/// Shifted by the running maximum's end, the overall maximum.
+LogicalResult logCumSumExp(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.wide());
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (failed(axis))
+    return failure();
+  if (b.rank(x) == 0)
+    return a.give(x);
+  Value top = b.reduce(K::max, x, {*axis}, true);
+  return a.give(b.add(b.log(scan(b, K::sum, b.exp(b.sub(x, top)), *axis)), top));
+}
+
+/// cummax, cummin: the running extreme and the last place it was met.
+template <K kind> LogicalResult cumulativeExtremum(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0)
+    return a.fail("needs an axis");
+  Value best = scan(b, kind, x, *axis);
+  (void)a.give(0, best);
+  if (!a.c.wants(1))
+    return success();
+  Type index = b.builder().getI64Type();
+  Value here = b.iota(b.dims(x), *axis, index);
+  Value met = b.compare(P::eq, x, best);
+  if (isa<FloatType>(b.elem(x))) // NaN is never equal
+    met = b.binary<prim::OrOp>(met, b.predicate<prim::IsNanOp>(x));
+  return a.give(1, scan(b, K::max, b.select(met, here, b.scalar(0, index)), *axis));
+}
+
+struct Sorted {
+  Value values, indices;
+};
+Sorted sorted(PrimBuilder &b, Value x, int64_t axis, bool descending) {
+  auto op = prim::SortOp::create(b.builder(), b.location(), x.getType(),
+                                 b.type(x).clone(b.builder().getI64Type()), x, axis, descending);
+  return {op.getValues(), op.getIndices()};
+}
+
+template <bool positions> LogicalResult sort(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", -1, b.rank(x));
+  if (failed(axis))
+    return failure();
+  Value zero = b.scalar(0, b.builder().getI64Type());
+  Sorted s = b.rank(x) == 0 ? Sorted{x, zero} : sorted(b, x, *axis, a.flag("descending", false));
+  if (positions)
+    return a.give(s.indices);
+  (void)a.give(0, s.values);
+  return a.give(1, s.indices);
+}
+
+LogicalResult topK(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", -1, b.rank(x));
+  auto k = a.extent("k");
+  if (failed(axis) || !k || b.rank(x) == 0)
+    return a.fail("needs an axis and a number");
+  Dims list = b.dims(x);
+  auto fixed = b.known(*k), extent = b.known(list[*axis]);
+  if ((fixed && *fixed < 0) || (fixed && extent && *fixed > *extent))
+    return a.fail("k is out of range");
+  if (!fixed || !extent)
+    b.check(b.compareDims(Cmp::sle, *k, list[*axis]), "topk: k is larger than the axis");
+  list[*axis] = *k;
+  auto values = b.typeOf(list, b.elem(x));
+  auto op = prim::TopKOp::create(
+      b.builder(), b.location(), values, values.clone(b.builder().getI64Type()), x,
+      fixed ? Value() : b.indexValue(*k), *axis, a.flag("largest", true));
+  (void)a.give(0, op.getValues());
+  return a.give(1, op.getIndices());
+}
+
+/// Element `rank` (from 0) of the sorted axis, and where it came from.
+LogicalResult giveRanked(AtenNode &a, Value x, int64_t axis, Dim place, bool keep) {
+  PrimBuilder &b = a.b;
+  Sorted s = sorted(b, x, axis, false);
+  Value value = b.sliceAxis(s.values, axis, place, b.dim(1));
+  Value index = b.sliceAxis(s.indices, axis, place, b.dim(1));
+  (void)a.give(0, keep ? value : b.squeeze(value, {axis}));
+  return a.give(1, keep ? index : b.squeeze(index, {axis}));
+}
+
+LogicalResult kthValue(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", -1, b.rank(x));
+  auto k = a.extent("k");
+  if (failed(axis) || !k || b.rank(x) == 0)
+    return a.fail("needs an axis and a number");
+  auto fixed = b.known(*k), extent = b.known(b.dim(x, *axis));
+  if (fixed && (*fixed < 1 || (extent && *fixed > *extent)))
+    return a.fail("k is out of range");
+  return giveRanked(a, x, *axis, b.subDims(*k, b.dim(1)), a.flag("keepdim", false));
+}
+
+/// The lower one of two medians; NaN sorts last, so an axis that holds one gives it.
+LogicalResult medianAlong(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", -1, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0)
+    return a.fail("needs an axis");
+  Dim middle = b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(1)), b.dim(2));
+  return giveRanked(a, x, *axis, middle, a.flag("keepdim", false));
+}
+
+LogicalResult median(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  Dim count = b.productOf(b.dims(x));
+  Value flat = sorted(b, b.reshape(x, {count}), 0, false).values;
+  Dim middle = b.floorDivDims(b.subDims(count, b.dim(1)), b.dim(2));
+  Value value = b.reshape(b.sliceAxis(flat, 0, middle, b.dim(1)), ArrayRef<int64_t>{});
+  if (!isa<FloatType>(b.elem(x)))
+    return a.give(value);
+  Value last =
+      b.reshape(b.sliceAxis(flat, 0, b.subDims(count, b.dim(1)), b.dim(1)), ArrayRef<int64_t>{});
+  return a.give(b.select(b.predicate<prim::IsNanOp>(last), last, value));
+}
+
+} // namespace
+
+void tcc::populateAtenSortRules(RuleSet &rules) {
+  addRules(rules, {{"cumsum", "default", "self", cumulative<K::sum>},
+                   {"cumprod", "default", "self", cumulative<K::prod>},
+                   {"logcumsumexp", "default", "self", logCumSumExp},
+                   {"cummax", "default", "self", cumulativeExtremum<K::max>},
+                   {"cummin", "default", "self", cumulativeExtremum<K::min>},
+                   {"sort", "default stable", "self", sort<false>},
+                   {"argsort", "default stable", "self", sort<true>},
+                   {"topk", "default", "self", topK},
+                   {"kthvalue", "default", "self", kthValue},
+                   {"median", "dim", "self", medianAlong},
+                   {"median", "default", "self", median}});
+}
