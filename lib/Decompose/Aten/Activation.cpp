@@ -185,6 +185,8 @@ void tcc::populateAtenActivationRules(RuleSet &rules) {
                    {"celu", "default", "self", celu},
                    {"leaky_relu", "default", "self", leakyRelu},
                    {"rrelu", "default", "self", rrelu},
+                   {"rrelu_with_noise", "default", "self", rrelu},
+                   {"rrelu_with_noise_functional", "default", "self", rrelu},
                    {"prelu", "default", "self weight", prelu},
                    {"_prelu_kernel", "default", "self weight", prelu},
                    {"softplus", "default", "self", softplus},

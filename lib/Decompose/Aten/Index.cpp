@@ -414,6 +414,7 @@ void tcc::populateAtenIndexRules(RuleSet &rules) {
                    {"index_put", "default", "self values", indexPut},
                    {"_unsafe_index_put", "default", "self values", indexPut},
                    {"nonzero", "default", "self", nonzero},
+                   {"argwhere", "default", "self", nonzero},
                    {"nonzero_numpy", "default", "self", nonzeroEach},
                    {"where", "default", "condition", nonzeroEach},
                    {"masked_select", "default", "self mask", maskedSelect},

@@ -45,6 +45,18 @@ LogicalResult outer(AtenNode &a) {
   return a.give(b.mul(b.unsqueeze(x, {1}), b.unsqueeze(y, {0})));
 }
 
+/// The sum over the last axis of both.
+LogicalResult inner(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own()), y = a.cast(a.tensor("other"), a.own());
+  if (b.rank(x) == 0 || b.rank(y) == 0)
+    return a.give(b.mul(x, y));
+  auto dx = b.known(b.dim(x, b.rank(x) - 1)), dy = b.known(b.dim(y, b.rank(y) - 1));
+  if (dx && dy && *dx != *dy)
+    return a.fail("the last extents differ");
+  return a.give(b.dot(x, y, {}, {}, {b.rank(x) - 1}, {b.rank(y) - 1}));
+}
+
 /// beta * self + alpha * (x @ y), in f32 for narrower floats.
 LogicalResult addProduct(AtenNode &a, StringRef first, StringRef second) {
   PrimBuilder &b = a.b;

@@ -215,12 +215,9 @@ LogicalResult chunk(AtenNode &a) {
 
 /// Parts whose sizes differ by one at most, the larger ones first; or between
 /// given indices.
-LogicalResult tensorSplit(AtenNode &a) {
+LogicalResult splitEvenly(AtenNode &a, int64_t axis) {
   PrimBuilder &b = a.b;
-  auto axis = axisOf(a);
-  if (failed(axis))
-    return failure();
-  Dim extent = b.dim(a.tensor("self"), *axis);
+  Dim extent = b.dim(a.tensor("self"), axis);
   Dims sizes;
   if (auto sections = a.has("sections") ? a.extent("sections") : std::nullopt) {
     auto count = b.known(*sections);
@@ -231,7 +228,7 @@ LogicalResult tensorSplit(AtenNode &a) {
       Dim larger = b.compareDims(Cmp::slt, b.dim(i), rest);
       sizes.push_back(b.addDims(small, b.selectDims(larger, b.dim(1), b.dim(0))));
     }
-    return giveParts(a, *axis, sizes);
+    return giveParts(a, axis, sizes);
   }
   auto indices = a.extents("indices");
   if (!indices)
@@ -242,10 +239,23 @@ LogicalResult tensorSplit(AtenNode &a) {
   std::optional<Dim> start;
   for (auto [i, end] : llvm::enumerate(*indices)) {
     SliceRange r = clampedRange(b, extent, start, end, 1);
-    (void)a.give(i, b.sliceAxis(a.tensor("self"), *axis, r.start, r.size));
+    (void)a.give(i, b.sliceAxis(a.tensor("self"), axis, r.start, r.size));
     start = end;
   }
   return success();
+}
+
+LogicalResult tensorSplit(AtenNode &a) {
+  auto axis = axisOf(a);
+  return failed(axis) ? failure() : splitEvenly(a, *axis);
+}
+
+/// hsplit, vsplit, dsplit: tensor_split along a fixed axis.
+template <int64_t along> LogicalResult splitAlong(AtenNode &a) {
+  int64_t rank = a.b.rank(a.tensor("self")), axis = along == 1 && rank == 1 ? 0 : along;
+  if (rank <= axis)
+    return a.fail("the operand has too few axes");
+  return splitEvenly(a, axis);
 }
 
 LogicalResult unbind(AtenNode &a) {
@@ -267,32 +277,88 @@ LogicalResult unbind(AtenNode &a) {
 // Diagonals and windows
 //===----------------------------------------------------------------------===//
 
-/// The diagonal of axes (i, j) as the last axis: position p is element
-/// (p + max(-offset, 0), p + max(offset, 0)), found by its flat position.
-LogicalResult diagonal(AtenNode &a) {
+/// A diagonal as positions in the plane of its two axes, which are brought last.
+struct Diagonal {
+  SmallVector<int64_t> order; ///< the two axes last
+  Dims outer, flat;           ///< extents before the plane, and with the plane as one
+  Value positions;            ///< in the flat plane
+};
+
+/// Position p is element (p + max(-offset, 0), p + max(offset, 0)).
+FailureOr<Diagonal> readDiagonal(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
-  int64_t rank = b.rank(x), offset = a.integer("offset", 0);
+  int64_t rank = b.rank(x), offset = a.integer("offset", a.integer("diagonal", 0));
   auto i = a.axis("dim1", 0, rank), j = a.axis("dim2", 1, rank);
   if (failed(i) || failed(j) || rank < 2 || *i == *j)
     return a.fail("needs two axes");
-  SmallVector<int64_t> order;
+  Diagonal d;
   for (int64_t axis = 0; axis < rank; ++axis)
     if (axis != *i && axis != *j)
-      order.push_back(axis);
-  order.append({*i, *j});
-  x = b.transpose(x, order);
-  Dims have = b.dims(x), flat(have.begin(), have.end() - 2);
-  Dim rows = have[rank - 2], columns = have[rank - 1];
+      d.order.push_back(axis);
+  d.order.append({*i, *j});
+  for (int64_t axis : ArrayRef(d.order).drop_back(2))
+    d.outer.push_back(b.dim(x, axis));
+  Dim rows = b.dim(x, *i), columns = b.dim(x, *j);
   int64_t down = std::max<int64_t>(-offset, 0), right = std::max<int64_t>(offset, 0);
   Dim length = b.maxDims(b.minDims(b.subDims(rows, b.dim(down)), b.subDims(columns, b.dim(right))),
                          b.dim(0));
-  flat.push_back(b.mulDims(rows, columns));
+  d.flat = d.outer;
+  d.flat.push_back(b.mulDims(rows, columns));
   Type index = b.builder().getI64Type();
-  Value p = b.iota({length}, 0, index);
   Value stride = a.extentTensor(b.addDims(columns, b.dim(1)), index);
   Value first = a.extentTensor(b.addDims(b.mulDims(b.dim(down), columns), b.dim(right)), index);
-  return a.give(b.take(b.reshape(x, flat), b.add(b.mul(p, stride), first), rank - 2));
+  d.positions = b.add(b.mul(b.iota({length}, 0, index), stride), first);
+  return d;
+}
+
+LogicalResult diagonal(AtenNode &a) {
+  auto d = readDiagonal(a);
+  if (failed(d))
+    return failure();
+  Value flat = a.b.reshape(a.b.transpose(a.tensor("self"), d->order), d->flat);
+  return a.give(a.b.take(flat, d->positions, d->outer.size()));
+}
+
+/// The diagonal replaced by a source that has it as the last axis.
+LogicalResult diagonalScatter(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto d = readDiagonal(a);
+  if (failed(d))
+    return failure();
+  Value turned = b.transpose(a.tensor("self"), d->order);
+  Value flat = b.reshape(turned, d->flat), src = a.cast(a.tensor("src"), b.elem(turned));
+  Dims want = d->outer;
+  want.push_back(b.dim(d->positions, 0));
+  if (b.rank(src) > static_cast<int64_t>(want.size()) || !b.broadcastable(b.dims(src), want))
+    return a.fail("the source does not fit the diagonal");
+  int64_t last = want.size() - 1;
+  Value at = b.broadcastInDim(d->positions, want, {last});
+  Value written = prim::ScatterAlongOp::create(b.builder(), b.location(), flat.getType(),
+                                               prim::ScatterKind::assign, flat, at,
+                                               b.broadcastTo(src, want), last);
+  SmallVector<int64_t> back(d->order.size());
+  for (auto [i, axis] : llvm::enumerate(d->order))
+    back[axis] = i;
+  return a.give(b.transpose(b.reshape(written, b.dims(turned)), back));
+}
+
+/// The diagonal of a matrix, or a matrix with a vector as its diagonal.
+LogicalResult diag(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  if (b.rank(x) == 2)
+    return diagonal(a);
+  if (b.rank(x) != 1)
+    return a.fail("needs a vector or a matrix");
+  int64_t offset = a.integer("diagonal", 0);
+  Dims low = {b.dim(std::max<int64_t>(-offset, 0))}, high = {b.dim(std::max<int64_t>(offset, 0))};
+  Value padded = b.pad(x, b.scalar(0, b.elem(x)), low, high);
+  Dim side = b.dim(padded, 0);
+  Type index = b.builder().getI64Type();
+  Value d = b.sub(b.iota({side, side}, 1, index), b.iota({side, side}, 0, index));
+  Value on = b.compare(prim::ComparePredicate::eq, d, static_cast<double>(offset));
+  return a.give(b.select(on, b.unsqueeze(padded, {1}), b.scalar(0, b.elem(x))));
 }
 
 /// Windows of `size` every `step` along an axis, as a new last axis.
@@ -336,6 +402,11 @@ void tcc::populateAtenSliceRules(RuleSet &rules) {
                    {"tensor_split", "sections indices", "self", tensorSplit},
                    {"unbind", "int", "self", unbind},
                    {"diagonal", "default", "self", diagonal},
+                   {"hsplit", "int array", "self", splitAlong<1>},
+                   {"vsplit", "int array", "self", splitAlong<0>},
+                   {"dsplit", "int array", "self", splitAlong<2>},
+                   {"diag", "default", "self", diag},
+                   {"diagonal_scatter", "default", "self src", diagonalScatter},
                    {"diagonal_copy", "default", "self", diagonal},
                    {"unfold", "default", "self", unfold}});
 }

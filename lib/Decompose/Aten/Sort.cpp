@@ -80,6 +80,11 @@ template <bool positions> LogicalResult sort(AtenNode &a) {
   return a.give(1, s.indices);
 }
 
+LogicalResult sortRows(AtenNode &a) {
+  Value x = a.tensor("self");
+  return a.give(a.b.rank(x) == 0 ? x : sorted(a.b, x, 0, false).values);
+}
+
 LogicalResult topK(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
@@ -159,6 +164,7 @@ void tcc::populateAtenSortRules(RuleSet &rules) {
                    {"cummax", "default", "self", cumulativeExtremum<K::max>},
                    {"cummin", "default", "self", cumulativeExtremum<K::min>},
                    {"sort", "default stable", "self", sort<false>},
+                   {"msort", "default", "self", sortRows},
                    {"argsort", "default stable", "self", sort<true>},
                    {"topk", "default", "self", topK},
                    {"kthvalue", "default", "self", kthValue},

@@ -82,9 +82,16 @@ LogicalResult roundDecimals(AtenNode &a) {
   return a.give(decimals < 0 ? a.b.mul(rounded, scale) : a.b.div(rounded, scale));
 }
 
+/// 0 for NaN, other than prim.sign.
 LogicalResult sign(AtenNode &a) {
+  PrimBuilder &b = a.b;
   Value x = a.tensor("self");
-  return a.give(a.b.elem(x).isInteger(1) ? x : a.b.unary<prim::SignOp>(x));
+  if (b.elem(x).isInteger(1))
+    return a.give(x);
+  Value s = b.unary<prim::SignOp>(x);
+  if (!isa<FloatType>(b.elem(x)))
+    return a.give(s);
+  return a.give(b.select(b.predicate<prim::IsNanOp>(x), b.scalar(0, b.elem(x)), s));
 }
 
 LogicalResult signBit(AtenNode &a) {
@@ -166,6 +173,18 @@ LogicalResult complexOf(AtenNode &a) {
   a.b.broadcastTogether(re, im);
   if (re.getType() != im.getType() || !isa<FloatType>(a.b.elem(re)))
     return a.fail("the parts differ in type");
+  auto t = a.b.type(re).clone(ComplexType::get(a.b.elem(re)));
+  return a.give(prim::ComplexOp::create(a.b.builder(), a.b.location(), t, re, im).getResult());
+}
+
+/// abs * (cos + i sin).
+LogicalResult polar(AtenNode &a) {
+  Value size = a.tensor("abs"), angle = a.tensor("angle");
+  a.b.broadcastTogether(size, angle);
+  if (size.getType() != angle.getType() || !isa<FloatType>(a.b.elem(size)))
+    return a.fail("the parts differ in type");
+  Value re = a.b.mul(size, a.b.unary<prim::CosOp>(angle));
+  Value im = a.b.mul(size, a.b.unary<prim::SinOp>(angle));
   auto t = a.b.type(re).clone(ComplexType::get(a.b.elem(re)));
   return a.give(prim::ComplexOp::create(a.b.builder(), a.b.location(), t, re, im).getResult());
 }
@@ -271,6 +290,7 @@ void tcc::populateAtenUnaryRules(RuleSet &rules) {
                    {"real", "default", "self", realPart},
                    {"imag", "default", "self", imaginaryPart},
                    {"complex", "default", "real imag", complexOf},
+                   {"polar", "default", "abs angle", polar},
                    {"view_as_real", "default", "self", viewAsReal},
                    {"view_as_complex", "default", "self", viewAsComplex}});
 }
