@@ -41,7 +41,7 @@ def add(name, form):
 
 
 for name in chosen():
-    for form in ["", "-dynamic"]:
+    for form in ["", "-dynamic"] + (["-pt2", "-dynamic-pt2"] if name in WITH_PT2 else []):
         add(name, form)
 
 if __name__ == "__main__":

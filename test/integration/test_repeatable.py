@@ -29,6 +29,9 @@ class Repeatable(ToolTest):
             with self.subTest(name):
                 self.check(SAMPLES / name / f"{name}.onnx", "--cpu", "x86-64-v3")
 
+    def test_pt2(self):
+        self.check(SAMPLES / "conv-bn-silu" / "conv-bn-silu.pt2", "--cpu", "x86-64-v3")
+
     def test_object(self):
         self.check(SAMPLES / "linear" / "linear.onnx", "--cpu", "x86-64-v3", "--emit", "obj")
 

@@ -25,7 +25,7 @@ class SmallModels(ToolTest):
 
     def test_every_sample(self):
         for name in NAMES:
-            for suffix in ("onnx",):
+            for suffix in ("onnx", "pt2"):
                 with self.subTest(name, suffix=suffix):
                     self.check(name, suffix)
 
