@@ -48,6 +48,13 @@ private:
 
 } // namespace
 
+/// Constants that are operands of instructions; others are read from memory.
+static bool isImmediate(prim::ConstantOp op) {
+  constexpr int64_t kMaxImmediates = 2;
+  auto dense = dyn_cast<DenseElementsAttr>(op.getElements());
+  return dense && (dense.isSplat() || dense.getNumElements() <= kMaxImmediates);
+}
+
 Value LaunchBuilder::argument(Value value) {
   if (Value known = arguments.lookupOrNull(value))
     return known;
@@ -72,8 +79,8 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
   }
   bool here = op && group.ops.contains(op);
   bool free = op && !here && !fromMemory && isFree(op) && op->getBlock() == group.root->getBlock();
-  if (op && !here && isa<prim::ConstantOp>(op) && !fromMemory)
-    free = true;
+  if (auto constant = dyn_cast_or_null<prim::ConstantOp>(op); constant && !fromMemory)
+    free = isImmediate(constant);
   if (!here && !free)
     return argument(value);
   if (Value known = map.lookupOrNull(value))
