@@ -10,22 +10,13 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Kernel/Places.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Plan/Plan.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tcc;
-
-int64_t tcc::elementBytes(Type e) {
-  if (auto complex = dyn_cast<ComplexType>(e))
-    return 2 * elementBytes(complex.getElementType());
-  return std::max<int64_t>(1, e.getIntOrFloatBitWidth() / 8);
-}
-
-int64_t tcc::tensorBytes(RankedTensorType type) {
-  return type.getNumElements() * elementBytes(type.getElementType());
-}
 
 namespace {
 

@@ -25,8 +25,8 @@ std::string WeightTable::add(llvm::StringRef hint, Weight weight) {
   return name;
 }
 
-std::string WeightTable::addOwned(llvm::StringRef hint, DType dtype,
-                                  llvm::ArrayRef<int64_t> shape, std::vector<char> bytes) {
+std::string WeightTable::addOwned(llvm::StringRef hint, DType dtype, llvm::ArrayRef<int64_t> shape,
+                                  std::vector<char> bytes) {
   auto owner = std::make_shared<std::vector<char>>(std::move(bytes));
   Weight weight{dtype, llvm::SmallVector<int64_t, 4>(shape), *owner, owner};
   return add(hint, std::move(weight));

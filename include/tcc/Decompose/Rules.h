@@ -17,9 +17,9 @@ struct Lowered;
 /// What a source value became: a tensor, a sequence, or nothing (absent optional).
 struct Lowered {
   enum class Kind { None, Tensor, Sequence } kind = Kind::None;
-  mlir::Value value;              ///< Tensor
-  std::vector<Lowered> elements;  ///< Sequence of statically known length
-  mlir::Type elementType;         ///< Sequence: element type when it is empty
+  mlir::Value value;             ///< Tensor
+  std::vector<Lowered> elements; ///< Sequence of statically known length
+  mlir::Type elementType;        ///< Sequence: element type when it is empty
 
   static Lowered tensor(mlir::Value v) {
     Lowered l;
@@ -39,10 +39,10 @@ struct Lowered {
 /// One node while its rule runs: operands and attributes in, results out.
 class NodeContext {
 public:
-  NodeContext(graph::NodeOp node, PrimBuilder &b, llvm::ArrayRef<Lowered> operands,
-              WeightTable &weights,
-              std::function<mlir::FailureOr<std::vector<Lowered>>(
-                  mlir::Region &, llvm::ArrayRef<Lowered>)> inlineBody);
+  NodeContext(
+      graph::NodeOp node, PrimBuilder &b, llvm::ArrayRef<Lowered> operands, WeightTable &weights,
+      std::function<mlir::FailureOr<std::vector<Lowered>>(mlir::Region &, llvm::ArrayRef<Lowered>)>
+          inlineBody);
 
   mutable graph::NodeOp node;
   PrimBuilder &b;
@@ -50,18 +50,14 @@ public:
   //===-- Operands ----------------------------------------------------------===//
   size_t numInputs() const { return operands.size(); }
   bool has(size_t i) const { return i < operands.size() && operands[i]; }
-  mlir::Value in(size_t i) const;           ///< the tensor; asserts has(i)
-  mlir::Value inOr(size_t i, mlir::Value otherwise) const {
-    return has(i) ? in(i) : otherwise;
-  }
+  mlir::Value in(size_t i) const; ///< the tensor; asserts has(i)
+  mlir::Value inOr(size_t i, mlir::Value otherwise) const { return has(i) ? in(i) : otherwise; }
   const Lowered &lowered(size_t i) const { return operands[i]; }
 
   //===-- ONNX attributes ---------------------------------------------------===//
   int64_t version() const { return node.getVersion(); }
   bool hasAttr(llvm::StringRef name) const { return bool(attr(name)); }
-  mlir::Attribute attr(llvm::StringRef name) const {
-    return node.attr(name);
-  }
+  mlir::Attribute attr(llvm::StringRef name) const { return node.attr(name); }
   int64_t intAttr(llvm::StringRef name, int64_t otherwise) const;
   double floatAttr(llvm::StringRef name, double otherwise) const;
   std::string stringAttr(llvm::StringRef name, llvm::StringRef otherwise) const;
@@ -71,7 +67,8 @@ public:
   mlir::Value tensorAttr(llvm::StringRef name);
   /// Integers given as an attribute in old opsets and as operand `i` since:
   /// constants, or nullopt when absent; fails when not constant.
-  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> intsFrom(llvm::StringRef name, size_t i);
+  mlir::FailureOr<std::optional<llvm::SmallVector<int64_t>>> intsFrom(llvm::StringRef name,
+                                                                      size_t i);
 
   //===-- FX arguments ------------------------------------------------------===//
   /// The tensor that the argument `name` refers to, or null (absent, None, a number).

@@ -36,8 +36,7 @@ llvm::Expected<llvm::SmallVector<char, 0>> emitObject(mlir::ModuleOp module, con
                                                       const EmitOptions &options = {});
 
 /// The same for a module of LLVM IR, which is changed.
-llvm::Expected<llvm::SmallVector<char, 0>> emitLlvmModule(llvm::Module &module,
-                                                          const CpuTarget &cpu,
-                                                          const EmitOptions &options = {});
+llvm::Expected<llvm::SmallVector<char, 0>>
+emitLlvmModule(llvm::Module &module, const CpuTarget &cpu, const EmitOptions &options = {});
 
 } // namespace tcc::emit

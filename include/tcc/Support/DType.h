@@ -13,11 +13,31 @@
 namespace tcc {
 
 enum class DType : uint8_t {
-  F16, BF16, F32, F64,
-  F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0FNU, F4E2M1FN,
-  I2, I4, I8, I16, I32, I64,
-  U2, U4, U8, U16, U32, U64,
-  Bool, C64, C128,
+  F16,
+  BF16,
+  F32,
+  F64,
+  F8E4M3FN,
+  F8E4M3FNUZ,
+  F8E5M2,
+  F8E5M2FNUZ,
+  F8E8M0FNU,
+  F4E2M1FN,
+  I2,
+  I4,
+  I8,
+  I16,
+  I32,
+  I64,
+  U2,
+  U4,
+  U8,
+  U16,
+  U32,
+  U64,
+  Bool,
+  C64,
+  C128,
 };
 
 /// Bits of one element as stored densely (4 for i4 and u4, 8 for bool).

@@ -23,7 +23,7 @@ namespace tcc {
 struct Weight {
   DType dtype;
   llvm::SmallVector<int64_t, 4> shape;
-  llvm::ArrayRef<char> bytes;      ///< exactly storageBytes(dtype, elements)
+  llvm::ArrayRef<char> bytes;        ///< exactly storageBytes(dtype, elements)
   std::shared_ptr<const void> owner; ///< keeps `bytes` alive: a mapped file or a buffer
 
   uint64_t elements() const;

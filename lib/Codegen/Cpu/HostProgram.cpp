@@ -9,7 +9,7 @@
 #include "tcc/Codegen/Cpu/HostProgram.h"
 #include "HostEmitter.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "tcc/Plan/Plan.h"
+#include "tcc/Dialect/Kernel/Places.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

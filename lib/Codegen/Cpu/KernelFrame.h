@@ -6,7 +6,6 @@
 #pragma once
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
-#include "tcc/Fusion/Fusion.h"
 
 namespace tcc::codegen {
 

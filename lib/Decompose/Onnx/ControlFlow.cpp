@@ -66,8 +66,8 @@ LogicalResult ifRule(NodeContext &c) {
     broken |= !tensors;
     return tensors.value_or(SmallVector<Value>());
   };
-  auto results = b.branch(
-      condition, [&] { return build(*bodies[0]); }, [&] { return build(*bodies[1]); });
+  auto results =
+      b.branch(condition, [&] { return build(*bodies[0]); }, [&] { return build(*bodies[1]); });
   if (broken)
     return c.fail("a branch gives something else than tensors");
   if (!results && isExtentTest(condition)) {
@@ -181,9 +181,7 @@ struct LoopBuilder {
       return b.concat({into, row}, 0);
     auto grown = b.branch(
         b.compareDims(Cmp::eq, index, b.dim(0)), [&] { return SmallVector<Value>{row}; },
-        [&] {
-          return SmallVector<Value>{b.concat({into, row}, 0)};
-        });
+        [&] { return SmallVector<Value>{b.concat({into, row}, 0)}; });
     return (*grown)[0];
   }
 

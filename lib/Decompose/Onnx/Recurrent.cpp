@@ -207,8 +207,8 @@ SmallVector<Value> runDirection(const Direction &d, const Network &n, const Inpu
     values.push_back(b.insertSlice(v.back(), b.unsqueeze(output, {0}), {t, b.dim(0), b.dim(0)}));
     return values;
   };
-  auto results = b.loop(
-      inits, [&](ValueRange v) { return b.compareDims(Cmp::slt, v[0], in.time); }, turn);
+  auto results =
+      b.loop(inits, [&](ValueRange v) { return b.compareDims(Cmp::slt, v[0], in.time); }, turn);
   if (!results)
     return {};
   SmallVector<Value> all = {results->back()};
@@ -304,9 +304,8 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
 
 void tcc::populateOnnxRecurrentRules(RuleSet &rules) {
   rules.add("onnx", "RNN", [](NodeContext &c) { return recurrent(c, {rnnCell, 1, 1, {"tanh"}}); });
-  rules.add("onnx", "GRU", [](NodeContext &c) {
-    return recurrent(c, {gruCell, 3, 1, {"sigmoid", "tanh"}});
-  });
+  rules.add("onnx", "GRU",
+            [](NodeContext &c) { return recurrent(c, {gruCell, 3, 1, {"sigmoid", "tanh"}}); });
   rules.add("onnx", "LSTM", [](NodeContext &c) {
     return recurrent(c, {lstmCell, 4, 2, {"sigmoid", "tanh", "tanh"}});
   });

@@ -1,5 +1,6 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
+#include "tcc/Dialect/Kernel/Places.h"
 
 using namespace mlir;
 using namespace tcc::kernel;
@@ -44,4 +45,14 @@ LogicalResult LaunchOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShape
     }
   }
   return success();
+}
+
+int64_t tcc::elementBytes(Type e) {
+  if (auto complex = dyn_cast<ComplexType>(e))
+    return 2 * elementBytes(complex.getElementType());
+  return std::max<int64_t>(1, e.getIntOrFloatBitWidth() / 8);
+}
+
+int64_t tcc::tensorBytes(RankedTensorType type) {
+  return type.getNumElements() * elementBytes(type.getElementType());
 }

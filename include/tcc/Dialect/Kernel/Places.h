@@ -1,0 +1,22 @@
+//===- Places.h - Where a kernel's results lie -------------------*- C++ -*-===//
+//
+// What the plan phase writes and code generation reads: the attribute `places` of
+// kernel.launch, one entry a result, and the module's `tcc.arena_size`.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace tcc {
+
+/// A place >= 0 is an offset in the arena.
+inline constexpr int64_t kDynamicPlace = -1; ///< allocated when its extents are known
+inline constexpr int64_t kOutputPlace = -2;  ///< kOutputPlace - k: storage of output k
+inline constexpr llvm::StringLiteral kPlacesAttr = "places";
+inline constexpr llvm::StringLiteral kArenaSizeAttr = "tcc.arena_size";
+
+/// The bytes of a static tensor at run time: sub-byte types take a byte each.
+int64_t tensorBytes(mlir::RankedTensorType type);
+int64_t elementBytes(mlir::Type elementType);
+
+} // namespace tcc
