@@ -52,7 +52,7 @@ class OpenVino:
         start = time.perf_counter()
         model = openvino.Core().compile_model(str(case.model), "CPU", {
             "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1,
-            "INFERENCE_PRECISION_HINT": "f32"})
+            "INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0})
         self.prepared_in = time.perf_counter() - start
         request = model.create_infer_request()
         feed = {index: array for index, (_, array) in enumerate(case.inputs)}
