@@ -92,6 +92,10 @@ extern const struct tcc_program tcc_program __attribute__((visibility("hidden"))
 
 /* Never NULL: a failure ends the run with TCC_OUT_OF_MEMORY. `bytes` < 0 counts as an overflow. */
 void *tcc_rt_alloc(struct tcc_frame *frame, int64_t bytes);
+/* The same for a tensor of run-time shape: a negative dim or a size that overflows, which values of
+ * the input can cause, ends the run with TCC_MODEL_ERROR. */
+void *tcc_rt_alloc_tensor(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
+                          const int64_t *dims);
 void tcc_rt_free(struct tcc_frame *frame, void *block); /* NULL is allowed */
 
 /* Storage of output `index`, once its shape is known; each output exactly once. */

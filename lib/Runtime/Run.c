@@ -259,6 +259,21 @@ void *tcc_rt_alloc(struct tcc_frame *frame, int64_t bytes) {
   tcc_rt_fail(frame, TCC_OUT_OF_MEMORY, message_bytes);
 }
 
+void *tcc_rt_alloc_tensor(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
+                          const int64_t *dims) {
+  DLDataType bytes = {kDLUInt, 8, 1};
+  int64_t size, count = tcc_element_count((int32_t)rank, dims, bytes);
+  if (count < 0 || __builtin_mul_overflow(count, element_bytes, &size)) {
+    TEXT(message, 512);
+    tcc_text_add(&message, "a tensor's shape is negative or too large: [");
+    for (int64_t d = 0; d < rank; ++d)
+      tcc_text_add(&message, "%s%lld", d ? ", " : "", (long long)dims[d]);
+    tcc_text_add(&message, "]");
+    tcc_rt_fail(frame, TCC_MODEL_ERROR, message_bytes);
+  }
+  return tcc_rt_alloc(frame, size);
+}
+
 void tcc_rt_free(struct tcc_frame *frame, void *block) { tcc_heap_free(frame->ctx->heap, block); }
 
 static tcc_status call_entry(struct tcc_context *context) {

@@ -21,7 +21,8 @@ enum Command {
   FailOverflow,
   ForgetOutput,
   FailAfterAllocs,
-  Slow
+  Slow,
+  FailShape
 };
 
 inline DLTensor tensor(void *data, DLDataType dtype, std::vector<int64_t> &shape,

@@ -18,7 +18,8 @@ enum command {
   FAIL_OVERFLOW,     /* a size that overflowed */
   FORGET_OUTPUT,     /* the last output is not computed */
   FAIL_AFTER_ALLOCS, /* with blocks and outputs alive */
-  SLOW               /* takes a while on all threads */
+  SLOW,              /* takes a while on all threads */
+  FAIL_SHAPE         /* a shape that overflowed */
 };
 
 static void scale(int64_t *args, int64_t begin, int64_t end) {
@@ -67,6 +68,9 @@ static int32_t fail(struct tcc_frame *frame, int32_t command) {
   case FAIL_OVERFLOW:
     tcc_rt_alloc(frame, -4);
     return 0;
+  case FAIL_SHAPE:
+    tcc_rt_alloc_tensor(frame, 4, 3, (int64_t[]){1ll << 40, 7, 1ll << 40});
+    return 0;
   case SLOW: {
     int64_t args[] = {2000000};
     tcc_rt_parallel(frame, spin, args, 64, 1);
@@ -88,7 +92,7 @@ static int32_t entry(struct tcc_frame *frame) {
   int64_t scale_args[] = {(int64_t)in[0].data, (int64_t)scaled, (int64_t)frame->weights};
   tcc_rt_parallel(frame, scale, scale_args, rows * columns, 16);
 
-  float *sums = tcc_rt_alloc(frame, rows * 4);
+  float *sums = tcc_rt_alloc_tensor(frame, 4, 1, &rows);
   int64_t row_args[] = {(int64_t)in[0].data, (int64_t)in[1].data, (int64_t)sums, columns};
   tcc_rt_parallel(frame, sum_rows, row_args, rows, 2);
   float *rows_out = tcc_rt_output(frame, 1, (int64_t[]){rows});
