@@ -17,7 +17,7 @@ public:
   explicit ProgramWriter(Module &module)
       : module(module), context(module.getContext()), pointer(PointerType::get(context, 0)) {}
 
-  void write(const ProgramDescription &program);
+  void write(const ProgramDescription &program, const CpuTarget &cpu);
 
 private:
   Constant *u8(uint64_t v) { return ConstantInt::get(Type::getInt8Ty(context), v); }
@@ -103,26 +103,30 @@ Constant *ProgramWriter::tensors(const std::vector<ProgramTensor> &list) {
   return array(elements);
 }
 
-void ProgramWriter::write(const ProgramDescription &p) {
-  SmallVector<Constant *> symbols;
+void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
+  SmallVector<Constant *> symbols, kernels, inits;
   for (const ProgramSymbol &s : p.symbols)
     symbols.push_back(structure({text(s.name), u64(s.min), u64(s.max)}));
+  for (const ProgramKernel &k : p.kernels)
+    kernels.push_back(structure({text(k.name), external(k.symbol)}));
+  for (const ProgramStateInit &s : p.stateInits)
+    inits.push_back(structure({u64(s.stateOffset), u64(s.weightsOffset), u64(s.size)}));
   constexpr uint32_t kProgramAbi = 1;
   bool weights = p.weightsSize > 0;
   Constant *value = structure({u32(kProgramAbi),
                                u32(p.inputs.size()),
                                u32(p.outputs.size()),
                                u32(p.symbols.size()),
-                               u32(0),
-                               u32(0),
+                               u32(kernels.size()),
+                               u32(inits.size()),
                                tensors(p.inputs),
                                tensors(p.outputs),
                                array(symbols),
-                               null(),
-                               null(),
+                               array(kernels),
+                               array(inits),
                                text(p.manifest),
                                u64(p.manifest.size()),
-                               text(p.cpuFeatures),
+                               text(cpu.required),
                                weights && p.embeddedWeights ? external(weightSymbol) : null(),
                                weights && !p.embeddedWeights ? text(p.weightsFile) : null(),
                                u64(p.weightsOffset),
@@ -141,6 +145,6 @@ Expected<SmallVector<char, 0>> tcc::emit::emitProgram(const ProgramDescription &
                                                       const CpuTarget &cpu) {
   LLVMContext context;
   Module module("tcc", context);
-  ProgramWriter(module).write(program);
+  ProgramWriter(module).write(program, cpu);
   return emitLlvmModule(module, cpu);
 }

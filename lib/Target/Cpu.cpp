@@ -157,6 +157,27 @@ void readAbilities(CpuTarget &target, const Triple &triple, const MCSubtargetInf
       row.set(target);
 }
 
+/// The names that the runtime can check (lib/Runtime/Machine.c).
+constexpr StringLiteral checkedFeatures[] = {
+    "sse3", "pclmul", "ssse3", "fma", "cx16", "sse4.1", "sse4.2", "movbe", "popcnt", "aes", "xsave",
+    "avx", "f16c", "bmi", "avx2", "bmi2", "avx512f", "avx512dq", "adx", "avx512ifma", "avx512cd",
+    "sha", "avx512bw", "avx512vl", "avx512vbmi", "avx512vbmi2", "gfni", "vaes", "vpclmulqdq",
+    "avx512vnni", "avx512bitalg", "avx512vpopcntdq", "avx512vp2intersect", "amx-bf16", "avx512fp16",
+    "amx-tile", "amx-int8", "avxvnni", "avx512bf16", "amx-fp16", "avxifma", "avxvnniint8",
+    "avxneconvert", "avxvnniint16", "lzcnt", "sse4a", "fma4", "tbm",
+    // AArch64
+    "fp-armv8", "neon", "sha2", "crc", "lse", "fullfp16", "rdm", "jsconv", "complxnum", "rcpc",
+    "sha3", "dotprod", "sve", "fp16fml", "sve2", "i8mm", "bf16", "sme"};
+
+std::string requiredFeatures(const MCSubtargetInfo &info) {
+  SmallVector<StringRef> names;
+  for (const SubtargetFeatureKV &feature : info.getEnabledProcessorFeatures())
+    if (is_contained(checkedFeatures, StringRef(feature.Key)))
+      names.push_back(feature.Key);
+  llvm::sort(names);
+  return join(names, ",");
+}
+
 std::string resolveName(StringRef cpu, const Triple &triple) {
   if (cpu == "v2" || cpu == "v3" || cpu == "v4")
     return ("x86-64-" + cpu).str();
@@ -201,6 +222,7 @@ Expected<CpuTarget> CpuTarget::create(StringRef cpu, StringRef tripleText) {
   std::unique_ptr<MCSubtargetInfo> info(
       target->createMCSubtargetInfo(triple, result.name, result.features));
   readAbilities(result, triple, *info);
+  result.required = requiredFeatures(*info);
   readCaches(result, native);
   // Some CPUs' tuning avoids 512-bit registers in general code; ours is chosen
   // by `vectorBits` and must not be split behind our back.

@@ -27,11 +27,22 @@ struct ProgramSymbol {
   int64_t min = 0, max = INT64_MAX;
 };
 
+/// A kernel's name in profiles and its symbol.
+struct ProgramKernel {
+  std::string name, symbol;
+};
+
+/// A part of the state that starts as a copy of a part of the weights.
+struct ProgramStateInit {
+  uint64_t stateOffset, weightsOffset, size;
+};
+
 struct ProgramDescription {
   std::vector<ProgramTensor> inputs, outputs;
   std::vector<ProgramSymbol> symbols;
-  std::string manifest;    ///< JSON
-  std::string cpuFeatures; ///< "avx2,fma"
+  std::vector<ProgramKernel> kernels; ///< each symbol once; those left out are not timed
+  std::vector<ProgramStateInit> stateInits;
+  std::string manifest; ///< JSON
   bool embeddedWeights = true;
   std::string weightsFile; ///< base name, when not embedded
   uint64_t weightsOffset = 0, weightsSize = 0, weightsLayoutHash = 0;
@@ -39,7 +50,8 @@ struct ProgramDescription {
   std::string entry; ///< the host function's symbol
 };
 
-/// An object that defines `tcc_program`.
+/// An object that defines `tcc_program`. The instruction sets of `cpu` are what
+/// the runtime asks of the machine.
 llvm::Expected<llvm::SmallVector<char, 0>> emitProgram(const ProgramDescription &program,
                                                        const CpuTarget &cpu);
 

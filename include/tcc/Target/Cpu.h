@@ -26,6 +26,10 @@ struct CpuTarget {
   std::string name;     ///< LLVM's name of the CPU ("znver4", "x86-64-v3", "generic")
   std::string features; ///< LLVM feature string on top of `name`, sorted
 
+  /// The instruction sets that code for this CPU may use, "avx2,fma": what a model
+  /// asks of the machine that opens it.
+  std::string required;
+
   unsigned vectorBits = 128;     ///< widest vector register worth using
   unsigned vectorRegisters = 16; ///< architectural vector registers
   bool fma = false;              ///< a multiply-add is one instruction, f32 and f64

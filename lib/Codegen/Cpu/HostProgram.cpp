@@ -86,9 +86,18 @@ Value HostEmitter::byteSize(Value tensor, Location loc) {
   return toI64(size);
 }
 
+/// The runtime multiplies sizes that depend on the run: they may overflow.
 Value HostEmitter::allocate(Value tensor) {
-  Value block = call("tcc_rt_alloc", pointer, {frame, byteSize(tensor, b.getLoc())});
-  return block;
+  if (tensorType(tensor).hasStaticShape())
+    return call("tcc_rt_alloc", pointer, {frame, byteSize(tensor, b.getLoc())});
+  SmallVector<Value> words;
+  for (Value d : extents(tensor))
+    words.push_back(toI64(d));
+  Value dims = stackWords(words.size());
+  storeWords(dims, words);
+  return call("tcc_rt_alloc_tensor", pointer,
+              {frame, constant(elementBytes(tensorType(tensor).getElementType())),
+               constant(words.size()), dims});
 }
 
 void HostEmitter::copy(Value to, Value from, Value bytes) {
