@@ -1,5 +1,6 @@
 //===- WeightPanels.cpp - Weights in the order that kernels read ----------===//
 #include "tcc/Target/WeightPanels.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -106,6 +107,30 @@ SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const
       }
     }
   return packed;
+}
+
+bool packsGroupsInLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
+  return extents.groups > 1 && extents.channels <= extents.filters && extents.filters <= 4 &&
+         extents.filters < cpu.lanes(accBits) && llvm::isPowerOf2_64(extents.filters) &&
+         llvm::isPowerOf2_64(extents.channels);
+}
+
+ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
+  int64_t filterSize = extents.channels * extents.taps, lanes = cpu.lanes(accBits);
+  ConvPanels panels;
+  panels.k[0] = {extents.taps, 1};
+  panels.k[1] = {extents.channels, extents.taps};
+  if (packsGroupsInLanes(cpu, extents, accBits)) {
+    int64_t columns = extents.groups * extents.filters;
+    panels.shape = {1, (columns + lanes - 1) / lanes, filterSize, lanes};
+    panels.group = {1, 0};
+    panels.column = {columns, filterSize};
+  } else {
+    panels.shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits);
+    panels.group = {extents.groups, extents.filters * filterSize};
+    panels.column = {extents.filters, filterSize};
+  }
+  return panels;
 }
 
 } // namespace tcc

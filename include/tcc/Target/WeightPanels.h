@@ -41,4 +41,22 @@ llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
                                       const PanelShape &shape, PanelAxis group, PanelAxis column,
                                       llvm::ArrayRef<PanelAxis> k);
 
+/// Extents of a convolution's weights; `channels` and `filters` are those of a group.
+struct ConvExtents {
+  int64_t groups = 1, filters = 1, channels = 1, taps = 1;
+};
+
+/// Whether groups are so narrow (depthwise: one channel) that a vector holds several
+/// of them side by side; their panels are one vector wide and count as one group.
+bool packsGroupsInLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
+
+/// How packPanels packs convolution weights that come as [groups * filters][channels]
+/// [taps]; k runs over taps, then channels.
+struct ConvPanels {
+  PanelShape shape;
+  PanelAxis group, column;
+  PanelAxis k[2];
+};
+ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
+
 } // namespace tcc

@@ -1,6 +1,8 @@
 //===- Conv.cpp - Convolutions on the CPU ---------------------------------===//
 //
-// A convolution is the tile loop (TileLoop.h) over one of three kinds of rows:
+// Groups narrower than a vector, depthwise ones among them, have a kernel of their own
+// (LaneGroups.h). Any other convolution is the tile loop (TileLoop.h) over one of three
+// kinds of rows:
 //   1x1 without padding on dense pixels   rows of the input matrix, in place
 //   few channels, or generated input      gathered (im2row) a tile at a time
 //   anything else                         in place, through a table of pointers
@@ -8,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Conv.h"
 #include "ConvRows.h"
+#include "LaneGroups.h"
+#include "tcc/Target/WeightPanels.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -89,14 +93,23 @@ void setDenseStrides(KernelBuilder &k, ConvSpec &spec) {
   spec.dense = true;
 }
 
+static bool usesLanes(const ConvSpec &spec) {
+  return packsGroupsInLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, tapCount(spec)},
+                            spec.acc.getIntOrFloatBitWidth());
+}
+
 Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {
   KernelBuilder k(builder, loc);
+  if (usesLanes(spec))
+    return emitLaneGroupTaskCount(k, spec);
   return emitTileTaskCount(k, productOf(k, spec));
 }
 
 void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value begin, Value end,
                    EpilogueFn epilogue) {
   KernelBuilder k(builder, loc);
+  if (usesLanes(spec))
+    return emitLaneGroupTasks(k, spec, begin, end, epilogue);
   ContractionSpec product = productOf(k, spec);
   if (isMatrixProduct(k, spec))
     return emitContractionTasks(builder, loc, product, begin, end, epilogue);

@@ -110,14 +110,13 @@ OwningOpRef<ModuleOp> convModule(MLIRContext &context, const CpuTarget &cpu, con
 
 std::vector<float> packConvWeights(const CpuTarget &cpu, const float *weights,
                                    const ConvCase &shape) {
-  int64_t channels = shape.channels / shape.groups, filters = shape.filters / shape.groups;
-  int64_t taps = shape.taps();
-  PanelShape panels = packedPanels(cpu, shape.groups, filters, taps * channels);
+  ConvExtents extents{shape.groups, shape.filters / shape.groups, shape.channels / shape.groups,
+                      shape.taps()};
+  ConvPanels panels = convPanels(cpu, extents);
   llvm::SmallVector<char, 0> bytes =
-      packPanels(reinterpret_cast<const char *>(weights), sizeof(float), panels,
-                 {shape.groups, filters * channels * taps}, {filters, channels * taps},
-                 {{taps, 1}, {channels, taps}});
-  std::vector<float> packed(panels.elements());
+      packPanels(reinterpret_cast<const char *>(weights), sizeof(float), panels.shape, panels.group,
+                 panels.column, panels.k);
+  std::vector<float> packed(bytes.size() / sizeof(float));
   std::memcpy(packed.data(), bytes.data(), bytes.size());
   return packed;
 }

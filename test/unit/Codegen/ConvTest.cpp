@@ -141,7 +141,81 @@ TEST_CASE("groups") {
             .groups = 6});
 }
 
+TEST_CASE("depthwise") {
+  for (int64_t stride : {1, 2})
+    for (int64_t size : {3, 5})
+      checkAll({.batch = 2,
+                .input = {1, 10, 19},
+                .channels = 40,
+                .filters = 40,
+                .kernel = {1, size, size},
+                .stride = {1, stride, stride},
+                .pad = {0, size / 2, size / 2},
+                .groups = 40});
+  checkAll({.input = {1, 7, 7},
+            .channels = 23,
+            .filters = 23,
+            .kernel = {1, 5, 5},
+            .pad = {0, 2, 2},
+            .groups = 23});
+  checkAll({.input = {1, 4, 3},
+            .channels = 16,
+            .filters = 16,
+            .kernel = {1, 7, 7},
+            .pad = {0, 3, 6},
+            .dilation = {1, 1, 2},
+            .groups = 16});
+  checkAll({.input = {1, 20, 20},
+            .channels = 16,
+            .filters = 16,
+            .kernel = {1, 3, 3},
+            .dilation = {1, 3, 3},
+            .groups = 16});
+  checkAll({.input = {1, 1, 40},
+            .channels = 6,
+            .filters = 6,
+            .kernel = {1, 1, 31},
+            .pad = {0, 0, 15},
+            .groups = 6});
+  checkAll({.input = {4, 5, 6},
+            .channels = 20,
+            .filters = 20,
+            .kernel = {3, 3, 3},
+            .pad = {1, 1, 1},
+            .groups = 20});
+  checkAll({.input = {1, 9, 30},
+            .channels = 12,
+            .filters = 24,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .groups = 12});
+}
+
+TEST_CASE("narrow groups") {
+  for (int64_t size : {2, 4, 8})
+    checkAll({.input = {1, 9, 20},
+              .channels = 7 * size,
+              .filters = 7 * size,
+              .kernel = {1, 3, 3},
+              .pad = {0, 1, 1},
+              .groups = 7});
+  checkAll({.input = {1, 9, 20},
+            .channels = 10,
+            .filters = 40,
+            .kernel = {1, 3, 3},
+            .stride = {1, 2, 2},
+            .pad = {0, 1, 1},
+            .groups = 5});
+}
+
 TEST_CASE("generated input") {
+  checkAll({.input = {1, 9, 20},
+            .channels = 20,
+            .filters = 20,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .groups = 20,
+            .generated = true});
   checkAll({.input = {1, 9, 11},
             .channels = 20,
             .filters = 40,

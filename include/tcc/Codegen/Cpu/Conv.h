@@ -40,8 +40,8 @@ struct ConvSpec {
   Index imageStride;        ///< elements from image to image
   Index strides[3];         ///< of depth, height, width
   bool dense = false;       ///< pixels lie one after the other, images too
-  PixelGenerator generator; ///< replaces `input` and its strides; one group only
-  mlir::Value padValue;     ///< scalar of inputElement; null: zero
+  PixelGenerator generator; ///< replaces `input` and its strides; not for wide groups
+  mlir::Value padValue;     ///< scalar of inputElement; null: zero; not for groups in lanes
   mlir::Value weights;      ///< packed panels
 
   std::optional<ContractionSchedule> schedule; ///< instead of chooseConv
