@@ -125,18 +125,10 @@ void PackWeights::pack(prim::ConvOp op) {
   SmallVector<int64_t> window(wt.getShape().drop_front(2));
   for (int64_t extent : window)
     taps *= extent;
-  SmallVector<PanelAxis> k;
-  int64_t inner = taps;
-  for (int64_t extent : window) {
-    inner /= extent;
-    k.push_back({extent, inner});
-  }
-  k.push_back({channels, taps});
-  int64_t perFilter = channels * taps;
-  PanelShape shape = packedPanels(cpu, groups, filters, perFilter, accumulatorBits(result));
+  ConvPanels packing = convPanels(cpu, {groups, filters, channels, taps}, accumulatorBits(result));
   OpBuilder b(op);
-  Value packed = panels(b, op.getLoc(), *weight, name, shape, {groups, filters * perFilter},
-                        {filters, perFilter}, k);
+  Value packed = panels(b, op.getLoc(), *weight, name, packing.shape, packing.group, packing.column,
+                        packing.k);
   Value conv = prim::PackedConvOp::create(b, op.getLoc(), op.getType(), op.getX(), packed,
                                           op.getSizes(), window, op.getStrides(), op.getDilations(),
                                           op.getLow(), groups, wt.getDimSize(0));

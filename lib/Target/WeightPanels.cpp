@@ -18,7 +18,7 @@ struct TileRow {
   unsigned rows[4];
 };
 constexpr TileRow tileRows[] = {
-    {512, 32, {12, 8, 8, 6}},
+    {512, 32, {8, 8, 8, 6}},
     {256, 16, {6, 6, 4, 2}},
     {128, 32, {8, 8, 7, 5}},
     {128, 16, {6, 4, 3, 2}},
@@ -109,18 +109,24 @@ SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const
   return packed;
 }
 
-bool packsGroupsInLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
-  return extents.groups > 1 && extents.channels <= extents.filters && extents.filters <= 4 &&
-         extents.filters < cpu.lanes(accBits) && llvm::isPowerOf2_64(extents.filters) &&
-         llvm::isPowerOf2_64(extents.channels);
+unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
+  unsigned lanes = cpu.lanes(accBits);
+  bool narrow = extents.groups > 1 && extents.channels <= extents.filters &&
+                extents.filters < lanes && isPowerOf2_64(extents.filters) &&
+                isPowerOf2_64(extents.channels);
+  if (!narrow)
+    return 0;
+  // A lane of every group is spread by a shuffle within 128 bits, which is cheap; wider
+  // groups have a vector each and their input comes by broadcasting loads.
+  return extents.filters * accBits <= 128 ? lanes : extents.filters;
 }
 
 ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
-  int64_t filterSize = extents.channels * extents.taps, lanes = cpu.lanes(accBits);
+  int64_t filterSize = extents.channels * extents.taps;
   ConvPanels panels;
   panels.k[0] = {extents.taps, 1};
   panels.k[1] = {extents.channels, extents.taps};
-  if (packsGroupsInLanes(cpu, extents, accBits)) {
+  if (int64_t lanes = narrowGroupLanes(cpu, extents, accBits)) {
     int64_t columns = extents.groups * extents.filters;
     panels.shape = {1, (columns + lanes - 1) / lanes, filterSize, lanes};
     panels.group = {1, 0};

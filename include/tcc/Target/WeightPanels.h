@@ -46,9 +46,10 @@ struct ConvExtents {
   int64_t groups = 1, filters = 1, channels = 1, taps = 1;
 };
 
-/// Whether groups are so narrow (depthwise: one channel) that a vector holds several
-/// of them side by side; their panels are one vector wide and count as one group.
-bool packsGroupsInLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
+/// Narrow groups, of fewer filters than a vector has lanes: the lanes of a vector of
+/// output channels, which holds one group (8 filters) or several side by side (depthwise
+/// to 4 filters). Their panels are as wide and count as one group. 0: not narrow.
+unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
 
 /// How packPanels packs convolution weights that come as [groups * filters][channels]
 /// [taps]; k runs over taps, then channels.

@@ -93,14 +93,14 @@ void setDenseStrides(KernelBuilder &k, ConvSpec &spec) {
   spec.dense = true;
 }
 
-static bool usesLanes(const ConvSpec &spec) {
-  return packsGroupsInLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, tapCount(spec)},
-                            spec.acc.getIntOrFloatBitWidth());
+static bool hasNarrowGroups(const ConvSpec &spec) {
+  return narrowGroupLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, tapCount(spec)},
+                          spec.acc.getIntOrFloatBitWidth()) != 0;
 }
 
 Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {
   KernelBuilder k(builder, loc);
-  if (usesLanes(spec))
+  if (hasNarrowGroups(spec))
     return emitLaneGroupTaskCount(k, spec);
   return emitTileTaskCount(k, productOf(k, spec));
 }
@@ -108,7 +108,7 @@ Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) 
 void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value begin, Value end,
                    EpilogueFn epilogue) {
   KernelBuilder k(builder, loc);
-  if (usesLanes(spec))
+  if (hasNarrowGroups(spec))
     return emitLaneGroupTasks(k, spec, begin, end, epilogue);
   ContractionSpec product = productOf(k, spec);
   if (isMatrixProduct(k, spec))

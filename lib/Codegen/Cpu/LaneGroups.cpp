@@ -3,7 +3,8 @@
 // Vectors run over output channels, several groups in one. Output channel `lane`
 // needs, for channel j of its group, input channel lane / filters * channels + j: a
 // shuffle of one vector of the input, made once and used by every tap of the line
-// that meets this pixel (depthwise: no shuffle at all).
+// that meets this pixel (depthwise: no shuffle at all; groups of 8 and more have a
+// vector each and a broadcasting load instead).
 //
 //   task = output line (image, depth, height) x block of channel vectors
 //   for vector of channels:
@@ -20,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 #include "LaneGroups.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Target/WeightPanels.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -35,9 +37,12 @@ struct TapRange {
 class LineEmitter {
 public:
   LineEmitter(KernelBuilder &k, const ConvSpec &spec, EpilogueFn epilogue)
-      : k(k), spec(spec), epilogue(epilogue), fullLanes(spec.cpu.lanes(accBits(spec))),
+      : k(k), spec(spec), epilogue(epilogue), fullLanes(lanesOf(spec)),
         pixelsPerTile(spec.cpu.vectorRegisters >= 32 ? 8 : 6) {}
 
+  static unsigned lanesOf(const ConvSpec &spec) {
+    return narrowGroupLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, 1}, accBits(spec));
+  }
   static unsigned accBits(const ConvSpec &spec) { return spec.acc.getIntOrFloatBitWidth(); }
   int64_t outputChannels() const { return spec.groups * spec.filters; }
   int64_t vectors() const { return llvm::divideCeil(outputChannels(), fullLanes); }
@@ -61,7 +66,7 @@ private:
   SmallVector<Value> overLines(ValueRange init,
                                llvm::function_ref<SmallVector<Value>(Index, Index, ValueRange)>);
   Value loadWeights(Index depth, Index height, Index tap, unsigned channel);
-  Value loadInput(Index depth, Index height, Index column, Index tap);
+  Value loadInput(Index depth, Index height, Index column, Index shift, unsigned channel);
   Value spread(Value input, unsigned channel);
   VectorType accType() const { return VectorType::get({int64_t(lanes)}, spec.acc); }
 
@@ -241,7 +246,7 @@ void LineEmitter::addFilterLine(Index depth, Index height, unsigned channel, Ind
           (knownColumn && !tapInside(*knownColumn + pixel, tap)))
         continue;
       if (!input)
-        input = spread(loadInput(depth, height, column, k.constant(x)), channel);
+        input = loadInput(depth, height, column, k.constant(x), channel);
       if (!weights[tap])
         weights[tap] = loadWeights(depth, height, k.constant(tap), channel);
       acc = emitMultiplyAdd(k, spec.cpu, input, weights[tap], acc);
@@ -257,11 +262,10 @@ void LineEmitter::emitPixel(Index column) {
       overLines(k.zero(accType()), [&](Index depth, Index height, ValueRange outer) {
         return k.loop(range.begin, range.end, k.constant(1), outer, [&](Index tap, ValueRange in) {
           Value acc = in[0];
-          Value input = loadInput(depth, height, column, k.mul(tap, k.constant(dim.dilation)));
-          for (unsigned channel = 0; channel < spec.channels; ++channel) {
-            acc = emitMultiplyAdd(k, spec.cpu, spread(input, channel),
+          Index shift = k.mul(tap, k.constant(dim.dilation));
+          for (unsigned channel = 0; channel < spec.channels; ++channel)
+            acc = emitMultiplyAdd(k, spec.cpu, loadInput(depth, height, column, shift, channel),
                                   loadWeights(depth, height, tap, channel), acc);
-          }
           return SmallVector<Value>{acc};
         });
       });
@@ -291,9 +295,10 @@ Value LineEmitter::loadWeights(Index depth, Index height, Index tap, unsigned ch
   return k.widen(weights, spec.acc, spec.weightUnsigned);
 }
 
-/// Input channels of this vector at column `column` * stride - padding + shift, as
-/// elements of the accumulator.
-Value LineEmitter::loadInput(Index depth, Index height, Index column, Index shift) {
+/// What channel `channel` of each lane's group is at column `column` * stride - padding +
+/// shift, as elements of the accumulator.
+Value LineEmitter::loadInput(Index depth, Index height, Index column, Index shift,
+                             unsigned channel) {
   const ConvDim &dim = spec.dims[width];
   unsigned count = lanes / spec.filters * spec.channels;
   Index at[3] = {k.mulAdd(depth, k.constant(spec.dims[0].dilation), first[0]),
@@ -303,8 +308,8 @@ Value LineEmitter::loadInput(Index depth, Index height, Index column, Index shif
     SmallVector<Value> pixel{k.value(image)};
     for (Index coordinate : at)
       pixel.push_back(k.value(coordinate));
-    return k.widen(spec.generator(k.builder, k.loc, pixel, k.value(inputChannel), count), spec.acc,
-                   spec.inputUnsigned);
+    Value input = spec.generator(k.builder, k.loc, pixel, k.value(inputChannel), count);
+    return spread(k.widen(input, spec.acc, spec.inputUnsigned), channel);
   }
   // The constant part comes last, so that the addresses of a tile differ by constants.
   Index offset = k.mulAdd(image, spec.imageStride, inputChannel);
@@ -314,8 +319,13 @@ Value LineEmitter::loadInput(Index depth, Index height, Index column, Index shif
   Value base =
       k.address(spec.input, spec.inputElement, k.add(offset, k.mul(start, spec.strides[width])));
   Value pointer = k.address(base, spec.inputElement, k.mul(shift, spec.strides[width]));
-  return k.widen(k.load(VectorType::get({int64_t(count)}, spec.inputElement), pointer), spec.acc,
-                 spec.inputUnsigned);
+  if (lanes == spec.filters && lanes > 1) {
+    Value scalar =
+        k.load(spec.inputElement, k.address(pointer, spec.inputElement, k.constant(channel)));
+    return k.broadcast(k.widen(scalar, spec.acc, spec.inputUnsigned), lanes);
+  }
+  Value input = k.load(VectorType::get({int64_t(count)}, spec.inputElement), pointer);
+  return spread(k.widen(input, spec.acc, spec.inputUnsigned), channel);
 }
 
 Value LineEmitter::spread(Value input, unsigned channel) {
