@@ -364,6 +364,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> importTorchExport(StringRef path,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return userError(shown + ": cannot be read: " + buffer.getError().message());
+  if (options.fileRead)
+    options.fileRead(path);
   auto module = torchexport::importArchive(std::move(*buffer), options, weights, context);
   if (!module)
     return userError(shown + ": " + toString(module.takeError()));
