@@ -11,6 +11,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenNormalizationRules(rules);
   populateAtenPoolRules(rules);
   populateAtenReductionRules(rules);
+  populateAtenResizeRules(rules);
   populateAtenSliceRules(rules);
   populateAtenSortRules(rules);
   populateAtenSymbolicRules(rules);

@@ -15,6 +15,7 @@ void populateAtenLinearRules(RuleSet &rules);
 void populateAtenNormalizationRules(RuleSet &rules);
 void populateAtenPoolRules(RuleSet &rules);
 void populateAtenReductionRules(RuleSet &rules);
+void populateAtenResizeRules(RuleSet &rules);
 void populateAtenSliceRules(RuleSet &rules);
 void populateAtenSortRules(RuleSet &rules);
 void populateAtenSymbolicRules(RuleSet &rules);

@@ -20,7 +20,10 @@ LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
 LogicalResult dropout(AtenNode &a) {
   if (a.flag("train", true) && a.real("p", 0.5) > 0)
     return a.fail("random dropout (train = true) is not supported; export the model in eval()");
-  Value x = a.tensor("input");
+  // What stands for dropout_ has "self".
+  Value x = a.tensor("input") ? a.tensor("input") : a.tensor("self");
+  if (!x)
+    return a.fail("needs a tensor");
   (void)a.give(0, x);
   return a.c.numResults() > 1 ? a.give(1, a.b.full(a.b.dims(x), 1, a.own(1))) : success();
 }
@@ -226,11 +229,11 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"_conj", "default", "self", same},
                    {"resolve_conj", "default", "self", same},
                    {"resolve_neg", "default", "self", same},
-                   {"dropout", "default", "input", dropout},
-                   {"native_dropout", "default", "input", dropout},
-                   {"feature_dropout", "default", "input", dropout},
-                   {"alpha_dropout", "default", "input", dropout},
-                   {"feature_alpha_dropout", "default", "input", dropout},
+                   {"dropout", "default", "", dropout},
+                   {"native_dropout", "default", "", dropout},
+                   {"feature_dropout", "default", "", dropout},
+                   {"alpha_dropout", "default", "", dropout},
+                   {"feature_alpha_dropout", "default", "", dropout},
                    {"copy", "default", "self src", copy}});
   addRules(rules, {{"full", "default", "", full},
                    {"full_like", "default", "self", fullLike},

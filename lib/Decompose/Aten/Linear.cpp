@@ -224,6 +224,7 @@ void tcc::populateAtenLinearRules(RuleSet &rules) {
        {"bmm", "default", "self mat2", mm},
        {"mv", "default", "self vec", mv},
        {"dot", "default", "self tensor", dot},
+       {"inner", "default", "self other", inner},
        {"outer", "default", "self vec2", outer},
        {"ger", "default", "self vec2", outer},
        {"addmm", "default", "self mat1 mat2", addmm},

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""Writes the cases of this folder (torch 2.15): NAME.pt2, and NAME.data with inputs and expected outputs.
+
+A .data file holds the inputs, a line "=", and the outputs, each as a line "dtype dims..." and its bytes.
+Several operators stand in one program, without stack traces, to keep the files small.
+Usage: export.py [FOLDER] [--all]; with --all each case is written after run_decompositions() too.
+"""
+import os
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+AUTO = torch.export.Dim.AUTO
+DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.int64: "i64", torch.int32: "i32", torch.int16: "i16",
+          torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool", torch.float16: "f16", torch.bfloat16: "bf16",
+          torch.complex64: "c64"}
+
+
+class Call(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def cases():
+    """(name, module or function, inputs, dynamic dims)"""
+    random = torch.Generator().manual_seed(1)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=random)
+
+    def uniform(*shape):
+        return torch.rand(*shape, generator=random)
+
+    def integers(low, high, *shape):
+        return torch.randint(low, high, shape, generator=random)
+
+    x, y, v = normal(3, 4), normal(3, 4), normal(4)
+    p, u = uniform(3, 4) + 0.1, uniform(3, 4) * 0.8 + 0.05
+    i, j = integers(-5, 6, 3, 4), integers(1, 5, 3, 4)
+    b, c = x > 0, y > 0
+    t, image = normal(2, 3, 4), normal(2, 4, 7, 9)
+    nan, inf = float("nan"), float("inf")
+    special = torch.tensor([[1.0, nan, inf, -inf], [0.0, -0.0, 2.5, -3.5], [0.5, 1.5, -0.5, -1.5]])
+
+    def each(names, module=torch):
+        functions = [getattr(module, name) for name in names.split()]
+        return lambda *args: [f(*args) for f in functions]
+
+    yield "unary", each(
+        "exp exp2 expm1 sin cos tan atan sinh cosh tanh asinh sigmoid erf erfc neg abs floor ceil trunc round frac "
+        "sign sgn square relu logical_not signbit rad2deg deg2rad sinc positive"), (x,)
+    yield "unary_positive", each("log log2 log10 log1p sqrt rsqrt reciprocal lgamma digamma i0"), (p * 3,)
+    yield "unary_unit", each("asin acos atanh erfinv logit"), (u,)
+    yield "unary_special", each(
+        "floor ceil trunc round sign isnan isinf isfinite nan_to_num signbit abs relu logical_not isposinf "
+        "isneginf"), (special,)
+    yield "unary_integer", each("exp sin sigmoid tanh abs neg sign square floor relu isnan isfinite logical_not "
+                                "bitwise_not"), (i,)
+    yield "binary", each("add sub mul div maximum minimum fmax fmin atan2 hypot copysign logaddexp logaddexp2 eq ne "
+                         "lt le gt ge nextafter xlogy heaviside isclose"), (x, y)
+    yield "binary_broadcast", each("add sub mul div maximum atan2 lt pow remainder fmod floor_divide"), (p, v.abs() + 0.5)
+    yield "binary_integer", each("add sub mul maximum minimum eq lt remainder fmod floor_divide bitwise_and "
+                                 "bitwise_or bitwise_xor pow true_divide"), (i, j)
+    yield "binary_bool", each("logical_and logical_or logical_xor bitwise_and maximum add mul eq"), (b, c)
+    yield "scalars", lambda a, n: [
+        a + 1, a * 2.5, a / 3, 1 - a, a > 0.5, a == 1, a % 2, a // 2, a**2, a**3, a**0.5, a**-1, 2**a, a**2.5,
+        n + 1, n * 2.5, n / 3, n - 1, n > 0, n % 3, n // 2, n**2, n << 1, n >> 1,
+        torch.add(a, a, alpha=2.5), torch.sub(n, n, alpha=2), torch.rsub(a, 3, alpha=2)], (p, i)
+    yield "promotion", lambda a, n, m: [
+        a + n, a * n, n < a, n / 2, torch.where(n > 0, n, a), m + n, m < n, m * a,
+        n + torch.tensor(2.5), a * torch.tensor(3), torch.cat([a, n])], (x, i, b)
+    yield "narrow_floats", lambda a, h: [
+        a + h, a * h, a / h, torch.sigmoid(a), F.gelu(a), torch.softmax(a, -1), a.sum(-1), a.mean(), a @ h.t(),
+        torch.add(a, h, alpha=0.3)], (x.bfloat16(), p.bfloat16())
+    yield "select_and_clamp", lambda a, d, m: [
+        a.clamp(-0.5, 0.5), a.clamp(min=0), a.clamp(max=0.2), torch.clamp(a, min=d), torch.where(m, a, d),
+        torch.where(m, a, 0.5), a.masked_fill(m, -inf), torch.addcmul(a, d, d, value=0.5),
+        torch.addcdiv(a, d, d.abs() + 1), torch.lerp(a, d, 0.3), torch.div(a, d, rounding_mode="floor"),
+        torch.div(a, d, rounding_mode="trunc")], (x, y, b)
+    yield "activations", each(
+        "relu relu6 hardtanh hardsigmoid hardswish silu gelu elu selu celu leaky_relu softplus logsigmoid mish "
+        "softsign tanhshrink softshrink hardshrink rrelu glu", F), (x * 3,)
+    yield "activations_more", lambda a, w: [
+        F.gelu(a, approximate="tanh"), F.prelu(a, w), F.threshold(a, 0.1, 20.0), F.elu(a, 0.5), F.softmax(a, 1),
+        F.log_softmax(a, 0), F.softmin(a, -1), torch.logsumexp(a, (0, 1))], (image, uniform(4))
+
+    yield "views", lambda a: [
+        a.view(6, 4), a.view(2, -1), a.reshape(4, 6), a.flatten(1), a.ravel(), a.unflatten(2, (2, 2)),
+        a.permute(2, 0, 1), a.transpose(-1, 0), a.movedim(0, 2), a.mT, a[0].t(), a.unsqueeze(-1), a[:1].squeeze(),
+        a[:1].squeeze(0), a[:1].expand(5, 3, 4), a[:, :1].expand(-1, 3, -1), a[:1].expand_as(a)], (t,)
+    yield "views_dynamic", lambda a: [
+        a.view(a.shape[0], -1), a.reshape(-1, 4), a.flatten(0, 1), a.unsqueeze(1).expand(-1, 5, -1, -1), a[:, 1:],
+        a[..., :-1], a[:, -2:], a[:, ::2], a[:, -1], a[:, : a.shape[1] // 2]], (t,), ({0: AUTO, 1: AUTO},)
+    yield "slices", lambda a: [
+        a[:, 1:], a[..., :-1], a[:, -2:, 1:3], a[:, ::2], a[1], a[:, -1], a.narrow(1, 1, 2), a[:, 5:], a[-10:1],
+        torch.split(a, 2, 2), torch.split(a, [1, 2], 1), torch.chunk(a, 3, 2), a.unbind(1),
+        torch.tensor_split(a, 3, 2), torch.hsplit(a, 3), torch.diagonal(a, 1, 0, 2), a.unfold(2, 2, 1)], (t,)
+    yield "diagonals", lambda a: [
+        torch.diag_embed(a, 1), torch.diag_embed(a, -2, 0, 2), torch.diag(a[0, 0]), torch.diagonal(a[0], -1),
+        a.tril(), a.triu(1), torch.tril_indices(3, 3)], (t,)
+    yield "joins", lambda a, d, s: [
+        torch.cat([a, d, a], -1), torch.stack([a, d], 1), torch.hstack([a, d]), torch.vstack([a, d]),
+        torch.dstack([a, d]), s.repeat(3, 2, 1, 2), s.tile(2), torch.repeat_interleave(s, 2, 1), s.flip(0, 2),
+        torch.roll(s, (1, -2), (1, 2)), torch.roll(s, 3), torch.rot90(s, 1, (1, 2)),
+        torch.meshgrid(a[0], d[0], indexing="xy")], (x, y, t)
+    yield "scatter_views", lambda a, d: [
+        torch.select_scatter(a, d[0], 0, 1), torch.slice_scatter(a, d[:, 1:], 1, 0, 2),
+        torch.diagonal_scatter(a, d[:, 0, :3], 0, 1, 2)], (t, normal(2, 3, 4))
+    yield "pixels", lambda a: [F.pixel_shuffle(a, 2), F.pixel_unshuffle(a, 2), F.channel_shuffle(a, 2)], (
+        normal(2, 4, 6, 8),)
+    yield "creation", lambda a: [
+        torch.full((2, 3), 1.5), torch.zeros_like(a), a.new_ones(3), a * torch.eye(3, 4), torch.arange(1, 10, 3),
+        torch.arange(0, 1, 0.25), torch.arange(5, 0, -2), torch.linspace(3, -2, 7), torch.logspace(0, 2, 4),
+        torch.arange(a.shape[0]), torch.zeros(a.shape[0], 2), a.int(), a.double(), a.bool(), a.half()], (x,), ({0: AUTO},)
+    yield "complex", lambda a, f: torch.view_as_real(
+        torch.view_as_complex(a.reshape(2, 3, 2, 2)) * torch.polar(torch.ones_like(f), f)).flatten(2), (t, normal(3, 2))
+
+    yield "reductions", lambda a: [
+        a.sum(), a.sum((0, 2)), a.sum(-1, keepdim=True), a.mean(), a.mean((1, 2)), a.prod(1), a.max(), a.max(1),
+        a.min(-1, keepdim=True), a.amax((0, 1)), a.argmax(), a.argmin(1), a.argmax(0, keepdim=True),
+        torch.aminmax(a), a.var(), a.var((0, 2), unbiased=False), a.std(1, keepdim=True), torch.var_mean(a, 1),
+        a.norm(), torch.linalg.vector_norm(a, 3, dim=(1, 2)), torch.linalg.vector_norm(a, inf, dim=-1)], (t,)
+    yield "reductions_integer", lambda n: [
+        n.sum(), n.prod(1), n.max(), n.argmax(1), n.cumsum(0), n.any(), n.all(1), torch.count_nonzero(n, 1)], (i,)
+    yield "scans_and_sorts", lambda a: [
+        a.cumsum(1), a.cumprod(2), torch.logcumsumexp(a, 1), torch.cummax(a, 1), torch.cummin(a, 2), a.sort(),
+        a.sort(0, descending=True), a.topk(2), a.kthvalue(2), a.median(), a.median(1)], (t,)
+
+    yield "products", lambda a, d, s: [
+        a @ d.t(), torch.matmul(s, d.t()), torch.bmm(s, s.mT), torch.mv(a, d[0]), torch.dot(a[0], d[0]),
+        torch.outer(a[0], d[0]), a[0] @ d.t(), torch.inner(a, d), torch.addmm(d[:, :3], a, d.t(), beta=0.5, alpha=2),
+        torch.addmv(a[:, 0], a, d[0]), F.linear(s, d, d[:, 0]), F.linear(s, d[0])], (x, y, t)
+    yield "linear_dynamic", lambda a, w, d: F.linear(a, w, d), (t, normal(5, 4), normal(5)), ({0: AUTO, 1: AUTO}, None, None)
+    mask = uniform(2, 1, 5, 5) > 0.4
+    mask[0, 0, 2] = False
+    yield "attention", lambda q, k, w, m: [
+        F.scaled_dot_product_attention(q, k, w), F.scaled_dot_product_attention(q, k, w, is_causal=True, scale=0.3),
+        F.scaled_dot_product_attention(q, k, w, m), F.scaled_dot_product_attention(q, k, w, m[0, 0].float()),
+        F.scaled_dot_product_attention(q, k[:, :2], w[:, :2], enable_gqa=True)], (
+            normal(2, 4, 5, 8), normal(2, 4, 5, 8), normal(2, 4, 5, 8), mask)
+    yield "transformer_layer", nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (normal(2, 5, 8),)
+    for name, module, shape in (
+            ("conv1d", nn.Conv1d(4, 6, 3, 2, 1), (2, 4, 9)),
+            ("conv2d", nn.Conv2d(4, 6, (3, 2), (2, 1), (1, 0), dilation=(1, 2), groups=2, bias=False), (2, 4, 7, 9)),
+            ("conv2d_same", nn.Conv2d(4, 6, 4, padding="same"), (2, 4, 7, 9)),
+            ("conv3d", nn.Conv3d(2, 3, 2), (1, 2, 4, 5, 6)),
+            ("conv_transpose1d", nn.ConvTranspose1d(4, 6, 3, 2, 1, 1), (2, 4, 9)),
+            ("conv_transpose2d", nn.ConvTranspose2d(4, 6, 3, 2, padding=1, output_padding=1, groups=2), (2, 4, 5, 6)),
+            ("conv_transpose2d_cut", nn.ConvTranspose2d(4, 3, 2, stride=3, padding=2, dilation=2), (2, 4, 5, 6))):
+        yield name, module, (normal(*shape),)
+    for name, module, shape in (
+            ("batch_norm", nn.BatchNorm2d(4), (2, 4, 5, 5)), ("layer_norm", nn.LayerNorm(4), (2, 3, 4)),
+            ("group_norm", nn.GroupNorm(2, 4), (2, 4, 5)), ("rms_norm", nn.RMSNorm(4), (2, 3, 4)),
+            ("instance_norm", nn.InstanceNorm2d(4, affine=True), (2, 4, 5, 5))):
+        for tensor in list(module.parameters()) + list(module.buffers()):
+            if tensor.is_floating_point():
+                tensor.data.uniform_(0.5, 1.5)
+        yield name, module, (normal(*shape),)
+    yield "pools", lambda a: [
+        F.max_pool2d(a, 3, 2, 1), F.max_pool2d(a, 2, ceil_mode=True), F.max_pool2d(a, 3, 1, dilation=2),
+        F.avg_pool2d(a, 3, 2, 1), F.avg_pool2d(a, 3, 2, 1, count_include_pad=False),
+        F.avg_pool2d(a, 3, 2, 1, ceil_mode=True), F.avg_pool2d(a, 2, divisor_override=3), F.max_pool1d(a[0], 3),
+        F.adaptive_avg_pool2d(a, 1), F.adaptive_avg_pool2d(a, (3, 4)), F.adaptive_avg_pool1d(a[0], 4),
+        F.adaptive_max_pool2d(a, (3, 4))], (image,)
+    yield "pools_dynamic", lambda a: [F.adaptive_avg_pool2d(a, (3, 4)), F.max_pool2d(a, 3, 2, 1)], (image,), (
+        {2: AUTO, 3: AUTO},)
+    yield "pads", lambda a: [
+        F.pad(a, (1, 2, 3, 0), value=2.0), F.pad(a, (-1, 2)), F.pad(a, (2, 1, 1, 2), mode="reflect"),
+        F.pad(a, (2, 1, 1, 2), mode="replicate"), F.pad(a, (2, 1, 1, 2), mode="circular")], (image,)
+
+    yield "indexing", lambda a, n, m, w: [
+        a[n], a[:, n], a[n, :, m], a[:, n, m], a[n[:, None], m], a[-1, n], F.embedding(m, w), w.index_select(0, m)], (
+            normal(3, 4, 5), torch.tensor([0, 2, -1]), torch.tensor([1, 0, 3]), normal(5, 4))
+    yield "masks", lambda a, m, d: [a[m], m.nonzero(), a.masked_scatter(m, d)], (x, b, y)
+    yield "gather_scatter", lambda a, n, s: [
+        a.gather(1, n), a.gather(0, n[:, :2].clamp(max=2)), torch.take_along_dim(a, n, 1), a.scatter(1, n, s),
+        a.scatter(1, n, 2.5), a.scatter_add(1, n, s), a.scatter_reduce(1, n, s, "amax"), a.index_copy(0, n[0, :3] % 3, s),
+        a.index_add(1, n[0], s, alpha=2), a.index_fill(1, n[0, :2], 3.0), F.one_hot(n, 6)], (
+            x, torch.tensor([[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]]), y)
+
+    def writes(a, n, m):
+        a = a.clone()
+        a[:, 1] = 5
+        a[n, 0] = 7.0
+        a[m] = 0
+        a[1:, 2:] += 1
+        a[0] = a[1]
+        view = a.view(-1)
+        view[5:7].mul_(4)
+        first, second = a.split(2, 1)
+        second.neg_()
+        a.diagonal().fill_(9)
+        return a, view, first, a.t()
+
+    yield "writes", writes, (x, torch.tensor([0, 2, 1]), b)
+    yield "numbers", lambda a: [
+        a.view(a.shape[0] * 2, -1), a * a.shape[0], a.sum() / a.shape[0], torch.full((a.shape[0] // 2,), a.shape[1])], (
+            normal(4, 6),), ({0: AUTO, 1: AUTO},)
+    yield "branch", lambda a: torch.cond(a.sum() > 0, lambda a: a.sin(), lambda a: a.cos() + 1, (a,)), (-p,)
+    yield "loop", lambda n, a: torch._higher_order_ops.while_loop(
+        lambda n, a: n < 5, lambda n, a: (n + 1, a * 2), (n, a)), (torch.tensor(0), x)
+
+
+def tensors(tree):
+    return [v for v in torch.utils._pytree.tree_leaves(tree) if isinstance(v, torch.Tensor)]
+
+
+def write_tensor(file, value):
+    value = value.detach().contiguous()
+    file.write(" ".join([DTYPES[value.dtype], *map(str, value.shape)]).encode() + b"\n")
+    file.write(bytes(value.reshape(-1).view(torch.uint8).tolist()) if value.numel() else b"")
+
+
+def save(program, path):
+    for module in program.graph_module.modules():
+        for node in getattr(module, "graph", torch.fx.Graph()).nodes:
+            for key in ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn"):
+                node.meta.pop(key, None)
+    program._example_inputs = None
+    torch.export.save(program, path)
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--all"]
+    folder = arguments[0] if arguments else os.path.dirname(os.path.abspath(__file__))
+    torch.manual_seed(0)
+    for name, model, inputs, *dynamic in cases():
+        bare = isinstance(model, nn.Module)
+        module = (model if bare else Call(model)).eval()
+        expected = tensors(module(*(v.clone() for v in inputs)))
+        shapes = (dynamic[0] if bare else (dynamic[0],)) if dynamic else None
+        program = torch.export.export(module, tuple(v.clone() for v in inputs), dynamic_shapes=shapes)
+        programs = {name: program}
+        if "--all" in sys.argv:
+            programs[name + "_aten"] = program.run_decompositions()
+        for title, one in programs.items():
+            path = os.path.join(folder, title)
+            save(one, path + ".pt2")
+            with open(path + ".data", "wb") as file:
+                for value in inputs:
+                    write_tensor(file, value)
+                file.write(b"=\n")
+                for value in expected:
+                    write_tensor(file, value)
+
+
+main()
