@@ -18,6 +18,10 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenUnaryRules(rules);
   populateAtenViewRules(rules);
   populateOnnxActivationRules(rules);
+  populateOnnxAttentionRules(rules);
+  populateOnnxContribAttentionRules(rules);
+  populateOnnxContribFusedRules(rules);
+  populateOnnxContribQuantizedRules(rules);
   populateOnnxControlFlowRules(rules);
   populateOnnxConvRules(rules);
   populateOnnxEinsumRules(rules);
@@ -41,5 +45,6 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxSignalRules(rules);
   populateOnnxSliceRules(rules);
   populateOnnxSoftmaxRules(rules);
+  populateOnnxTfIdfRules(rules);
   populateOnnxTrainingRules(rules);
 }

@@ -22,6 +22,10 @@ void populateAtenSymbolicRules(RuleSet &rules);
 void populateAtenUnaryRules(RuleSet &rules);
 void populateAtenViewRules(RuleSet &rules);
 void populateOnnxActivationRules(RuleSet &rules);
+void populateOnnxAttentionRules(RuleSet &rules);
+void populateOnnxContribAttentionRules(RuleSet &rules);
+void populateOnnxContribFusedRules(RuleSet &rules);
+void populateOnnxContribQuantizedRules(RuleSet &rules);
 void populateOnnxControlFlowRules(RuleSet &rules);
 void populateOnnxConvRules(RuleSet &rules);
 void populateOnnxEinsumRules(RuleSet &rules);
@@ -45,6 +49,7 @@ void populateOnnxSequenceRules(RuleSet &rules);
 void populateOnnxSignalRules(RuleSet &rules);
 void populateOnnxSliceRules(RuleSet &rules);
 void populateOnnxSoftmaxRules(RuleSet &rules);
+void populateOnnxTfIdfRules(RuleSet &rules);
 void populateOnnxTrainingRules(RuleSet &rules);
 
 void populateAllRules(RuleSet &rules);

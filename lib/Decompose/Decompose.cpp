@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Decompose/Decompose.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "tcc/Decompose/Rules.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/WeightTable.h"
@@ -220,9 +221,27 @@ llvm::Error Decomposer::run(func::FuncOp function) {
   return llvm::Error::success();
 }
 
+/// What no rule noticed but the operators' verifiers do: operands whose shapes or
+/// element types do not fit together.
+static llvm::Error checkFit(ModuleOp module) {
+  std::string text, node;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && text.empty()) {
+      text = diagnostic.str();
+      if (auto name = dyn_cast<NameLoc>(diagnostic.getLocation()))
+        node = printable(name.getName());
+    }
+    return success();
+  });
+  if (succeeded(verify(module)))
+    return llvm::Error::success();
+  return userError("node '" + node +
+                   "': its operands do not fit together: " + printable(text, 500));
+}
+
 llvm::Error tcc::decompose(ModuleOp module, WeightTable &weights) {
   for (auto function : module.getOps<func::FuncOp>())
     if (llvm::Error error = Decomposer(module, weights).run(function))
       return error;
-  return llvm::Error::success();
+  return checkFit(module);
 }

@@ -1,5 +1,4 @@
 #include "HostScalars.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
@@ -157,6 +156,27 @@ Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
   }
 }
 
+static Dim wholeExtent(PrimBuilder &pb, Value v);
+
+/// floor or ceil of a host float by way of an integer, in arith alone.
+static Dim roundedTo(PrimBuilder &pb, Type type, Dim x, bool up) {
+  OpBuilder &b = pb.builder();
+  Location loc = pb.location();
+  Value v = hostValue(pb, x);
+  if (!up)
+    if (Dim extent = wholeExtent(pb, v)) {
+      Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), pb.indexValue(extent));
+      return arith::SIToFPOp::create(b, loc, type, integer).getResult();
+    }
+  Value whole = arith::FPToSIOp::create(b, loc, b.getI64Type(), v);
+  whole = arith::SIToFPOp::create(b, loc, type, whole);
+  Value one = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, up ? 1.0 : -1.0));
+  Value next = arith::AddFOp::create(b, loc, whole, one);
+  auto predicate = up ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
+  Value beyond = arith::CmpFOp::create(b, loc, predicate, whole, v);
+  return arith::SelectOp::create(b, loc, beyond, next, whole).getResult();
+}
+
 Dim tcc::hostUnary(PrimBuilder &pb, StringRef op, Type type, Dim x) {
   OpBuilder &b = pb.builder();
   Location loc = pb.location();
@@ -172,11 +192,9 @@ Dim tcc::hostUnary(PrimBuilder &pb, StringRef op, Type type, Dim x) {
     return op == "prim.neg" ? pb.subDims(pb.dim(0), x) : Dim();
   auto c = constantFloat(x);
   if (op == "prim.floor")
-    return c ? Dim(b.getFloatAttr(type, std::floor(toDouble(*c))))
-             : Dim(math::FloorOp::create(b, loc, hostValue(pb, x)).getResult());
+    return c ? Dim(b.getFloatAttr(type, std::floor(toDouble(*c)))) : roundedTo(pb, type, x, false);
   if (op == "prim.ceil")
-    return c ? Dim(b.getFloatAttr(type, std::ceil(toDouble(*c))))
-             : Dim(math::CeilOp::create(b, loc, hostValue(pb, x)).getResult());
+    return c ? Dim(b.getFloatAttr(type, std::ceil(toDouble(*c)))) : roundedTo(pb, type, x, true);
   if (!c)
     return {};
   if (op == "prim.neg")
@@ -222,6 +240,38 @@ Dim tcc::hostSelect(PrimBuilder &pb, Type type, Dim condition, Dim x, Dim y) {
   return {};
 }
 
+/// The extent that a host float is, when it is one as it stands.
+static Dim asExtent(Value v) {
+  auto toFloat = v.getDefiningOp<arith::SIToFPOp>();
+  auto fromIndex =
+      toFloat ? toFloat.getIn().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
+  return fromIndex && fromIndex.getIn().getType().isIndex() ? Dim(fromIndex.getIn()) : Dim();
+}
+
+/// A host float as an integer when it is an extent times or (rounded down) by a
+/// whole number, as exporters write sizes. Extents are small enough to be exact.
+static Dim wholeExtent(PrimBuilder &pb, Value v) {
+  if (Dim d = asExtent(v))
+    return d;
+  auto whole = [](Value c) -> std::optional<int64_t> {
+    auto value = constantFloat(getAsOpFoldResult(c));
+    if (!value)
+      return std::nullopt;
+    double d = toDouble(*value);
+    return d == std::floor(d) && d >= 1 && d <= 4096 ? std::optional<int64_t>(d) : std::nullopt;
+  };
+  if (auto product = v.getDefiningOp<arith::MulFOp>())
+    for (int i : {0, 1})
+      if (auto times = whole(product->getOperand(1 - i)))
+        if (Dim d = asExtent(product->getOperand(i)))
+          return pb.mulDims(d, pb.dim(*times));
+  if (auto ratio = v.getDefiningOp<arith::DivFOp>())
+    if (auto by = whole(ratio.getRhs()))
+      if (Dim d = asExtent(ratio.getLhs()); d && pb.nonNegative(d))
+        return pb.floorDivDims(d, pb.dim(*by));
+  return {};
+}
+
 Dim tcc::hostCast(PrimBuilder &pb, Type from, Type to, Dim x) {
   OpBuilder &b = pb.builder();
   Location loc = pb.location();
@@ -238,6 +288,8 @@ Dim tcc::hostCast(PrimBuilder &pb, Type from, Type to, Dim x) {
       return pb.dim(static_cast<int64_t>(toDouble(*c)));
     if (c || isa<FloatType>(to) || toBool)
       return {};
+    if (Dim extent = wholeExtent(pb, hostValue(pb, x)))
+      return extent;
     Value integer = arith::FPToSIOp::create(b, loc, b.getI64Type(), hostValue(pb, x));
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer).getResult();
   }
@@ -246,7 +298,10 @@ Dim tcc::hostCast(PrimBuilder &pb, Type from, Type to, Dim x) {
     if (c)
       return b.getFloatAttr(to, fromBool ? (*c ? 1.0 : 0.0) : static_cast<double>(*c));
     if (fromBool)
-      return arith::UIToFPOp::create(b, loc, to, hostValue(pb, x)).getResult();
+      return arith::SelectOp::create(b, loc, hostValue(pb, x),
+                                     arith::ConstantOp::create(b, loc, b.getFloatAttr(to, 1.0)),
+                                     arith::ConstantOp::create(b, loc, b.getFloatAttr(to, 0.0)))
+          .getResult();
     Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), hostValue(pb, x));
     return arith::SIToFPOp::create(b, loc, to, integer).getResult();
   }

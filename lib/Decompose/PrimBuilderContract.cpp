@@ -27,6 +27,10 @@ Value PrimBuilder::reduce(prim::ReduceKind kind, Value x, ArrayRef<int64_t> axes
   llvm::sort(sorted);
   if (sorted.empty())
     return x;
+  if (sorted.front() < 0 || sorted.back() >= rank(x)) {
+    fault("an operand of rank " + llvm::Twine(rank(x)) + " lacks an axis to reduce");
+    return x;
+  }
   if (Value folded = hostReduce(*this, kind, x, keepDims))
     return folded;
   Dims kept, list;
@@ -80,6 +84,10 @@ Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch, ArrayRe
 }
 
 Value PrimBuilder::matmul(Value lhs, Value rhs, Type elementType) {
+  if (rank(lhs) == 0 || rank(rhs) == 0) {
+    fault("a scalar is no matrix");
+    return lhs;
+  }
   bool rowVector = rank(lhs) == 1, columnVector = rank(rhs) == 1;
   if (rowVector)
     lhs = unsqueeze(lhs, {0});
@@ -118,6 +126,10 @@ static Dim windowCount(PrimBuilder &pb, Dim padded, int64_t window, int64_t dila
 }
 
 Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, Type elementType) {
+  if (rank(x) != static_cast<int64_t>(window.strides.size()) + 2 || rank(w) != rank(x)) {
+    fault("a convolution of rank " + llvm::Twine(rank(x)) + " by rank " + llvm::Twine(rank(w)));
+    return x;
+  }
   Dims have = dims(x), list = {have[0], dim(w, 0)};
   for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
     Dim extent = have[i + 2];
@@ -134,6 +146,10 @@ Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, 
 }
 
 Value PrimBuilder::pool(prim::ReduceKind kind, Value x, const Window &window, bool ceilMode) {
+  if (rank(x) != static_cast<int64_t>(window.window.size()) + 2) {
+    fault("a pool of rank " + llvm::Twine(rank(x)));
+    return x;
+  }
   Dims have = dims(x), list = {have[0], have[1]};
   for (int64_t i = 0, e = window.window.size(); i < e; ++i) {
     Dim padded = addDims(have[i + 2], dim(window.low[i] + window.high[i]));

@@ -11,7 +11,13 @@ Value PrimBuilder::indexValue(Dim d) { return getValueOrCreateConstantIndexOp(b,
 
 bool PrimBuilder::same(Dim x, Dim y) { return isEqualConstantIntOrValue(x, y); }
 
-Dim PrimBuilder::dim(Value tensor, int64_t axis) { return prim::dimOf(b, loc, tensor, axis); }
+Dim PrimBuilder::dim(Value tensor, int64_t axis) {
+  if (axis < 0 || axis >= rank(tensor)) {
+    fault("an operand of rank " + llvm::Twine(rank(tensor)) + " has no axis " + llvm::Twine(axis));
+    return dim(1);
+  }
+  return prim::dimOf(b, loc, tensor, axis);
+}
 
 Dims PrimBuilder::dims(Value tensor) { return prim::dimsOf(b, loc, tensor); }
 

@@ -58,6 +58,8 @@ Value PrimBuilder::compare(prim::ComparePredicate predicate, Value x, Value y) {
     if (result.size() == ex.size())
       return fromHost(result, shape, b.getI1Type());
   }
+  if (elem(x) != elem(y))
+    fault("operands differ in element type");
   broadcastTogether(x, y);
   auto t = cast<RankedTensorType>(refined(x, y)).clone(b.getI1Type());
   return prim::CompareOp::create(b, loc, t, predicate, x, y).getResult();
@@ -78,6 +80,8 @@ Value PrimBuilder::select(Value condition, Value x, Value y) {
     if (common && static_cast<int64_t>(result.size()) == ShapedType::getNumElements(*common))
       return fromHost(result, *common, elem(x));
   }
+  if (elem(x) != elem(y) || !elem(condition).isInteger(1))
+    fault("operands differ in element type");
   Dims all = broadcastShapes(broadcastShapes(dims(x), dims(y)), dims(condition));
   x = broadcastTo(x, all);
   y = broadcastTo(y, all);
@@ -160,6 +164,8 @@ Value PrimBuilder::take(Value x, Value indices, int64_t axis) {
 }
 
 Value PrimBuilder::takeAlong(Value x, Value indices, int64_t axis) {
+  if (rank(x) != rank(indices))
+    fault("data and indices differ in rank");
   return prim::TakeAlongOp::create(b, loc, type(indices).clone(elem(x)), x, indices, axis)
       .getResult();
 }

@@ -65,6 +65,11 @@ Value PrimBuilder::squeeze(Value x, ArrayRef<int64_t> axes) {
 }
 
 Value PrimBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  if (static_cast<int64_t>(permutation.size()) != rank(x)) {
+    fault("an operand has rank " + llvm::Twine(rank(x)) + ", not " +
+          llvm::Twine(permutation.size()));
+    return x;
+  }
   if (llvm::is_sorted(permutation))
     return x;
   Dims have = dims(x), list;
@@ -87,6 +92,11 @@ Value PrimBuilder::broadcastTo(Value x, ArrayRef<Dim> list) {
 }
 
 Value PrimBuilder::broadcastInDim(Value x, ArrayRef<Dim> list, ArrayRef<int64_t> axes) {
+  if (static_cast<int64_t>(axes.size()) != rank(x) || (!axes.empty() && axes.front() < 0)) {
+    fault("an operand of rank " + llvm::Twine(rank(x)) + " does not broadcast to rank " +
+          llvm::Twine(list.size()));
+    return full(list, 0, elem(x));
+  }
   Dims have = dims(x);
   if (have.size() == list.size() && llvm::all_of(llvm::zip(have, list), [](auto p) {
         return same(std::get<0>(p), std::get<1>(p));
@@ -131,6 +141,12 @@ static void splitMixed(ArrayRef<Dim> list, SmallVectorImpl<int64_t> &statics,
 Value PrimBuilder::slice(Value x, ArrayRef<Dim> starts, ArrayRef<Dim> sizes,
                          ArrayRef<int64_t> steps) {
   Dims have = dims(x);
+  for (auto [extent, start, size] : llvm::zip(have, starts, sizes)) {
+    auto e = known(extent), from = known(start), count = known(size);
+    if ((count && *count < 0) || (from && *from < 0) ||
+        (e && from && count && *count > 0 && *from >= *e))
+      fault("a slice reaches outside of its operand");
+  }
   bool whole = true;
   for (auto [extent, start, size, step] : llvm::zip(have, starts, sizes, steps))
     whole &= known(start) == 0 && step == 1 && same(extent, size);
@@ -149,6 +165,10 @@ Value PrimBuilder::slice(Value x, ArrayRef<Dim> starts, ArrayRef<Dim> sizes,
 }
 
 Value PrimBuilder::sliceAxis(Value x, int64_t axis, Dim start, Dim size, int64_t step) {
+  if (axis < 0 || axis >= rank(x)) {
+    fault("an operand of rank " + llvm::Twine(rank(x)) + " has no axis " + llvm::Twine(axis));
+    return x;
+  }
   Dims starts(rank(x), dim(0)), sizes = dims(x);
   SmallVector<int64_t> steps(rank(x), 1);
   starts[axis] = start;
@@ -159,6 +179,8 @@ Value PrimBuilder::sliceAxis(Value x, int64_t axis, Dim start, Dim size, int64_t
 
 Value PrimBuilder::pad(Value x, Value value, ArrayRef<Dim> low, ArrayRef<Dim> high,
                        ArrayRef<int64_t> interior) {
+  if (elem(value) != elem(x))
+    fault("the padding has another element type");
   SmallVector<int64_t> gaps(interior);
   gaps.resize(rank(x), 0);
   Dims have = dims(x), list;
@@ -191,6 +213,11 @@ Value PrimBuilder::insertSlice(Value x, Value update, ArrayRef<Dim> starts) {
 Value PrimBuilder::concat(ValueRange inputs, int64_t axis) {
   if (inputs.size() == 1)
     return inputs[0];
+  for (Value v : inputs)
+    if (rank(v) != rank(inputs[0]) || elem(v) != elem(inputs[0]) || axis >= rank(v)) {
+      fault("tensors to concatenate differ in rank or element type");
+      return inputs[0];
+    }
   if (rank(inputs[0]) == 1) {
     Dims all;
     bool host = llvm::all_of(inputs, [&](Value v) {

@@ -168,31 +168,45 @@ void readSettings(Case &c, const std::string &file, llvm::StringRef data) {
   }
 }
 
+/// The cases right below one folder.
+llvm::Error addFolder(const std::string &folder, llvm::StringRef kind, llvm::StringRef data,
+                      std::vector<Case> &cases) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; it != end && !error; it.increment(error)) {
+    if (!fs::is_directory(it->path()))
+      continue;
+    Case c;
+    c.name = path::filename(it->path()).str();
+    c.kind = kind.str();
+    std::string model = join(it->path(), "model.onnx");
+    if (fs::exists(model)) {
+      c.model = model;
+      c.folder = it->path();
+    }
+    readSettings(c, join(it->path(), "data.json"), data);
+    c.op = kind == "node" ? soleOperator(model) : "";
+    cases.push_back(c);
+  }
+  return error ? userError("no " + kind + " cases in " + folder) : llvm::Error::success();
+}
+
 } // namespace
+
+llvm::Expected<std::vector<Case>> conformance::enumerateModels(llvm::StringRef folder) {
+  std::vector<Case> cases;
+  if (llvm::Error error = addFolder(folder.str(), "model", folder, cases))
+    return std::move(error);
+  llvm::sort(cases, [](const Case &x, const Case &y) { return x.name < y.name; });
+  for (Case &c : cases)
+    c.op = "model";
+  return cases;
+}
 
 llvm::Expected<std::vector<Case>> conformance::enumerateCases(llvm::StringRef data) {
   std::vector<Case> cases;
-  for (llvm::StringRef kind : {"node", "simple", "pytorch-converted", "pytorch-operator", "real"}) {
-    std::error_code error;
-    for (fs::directory_iterator it(join(data, kind), error), end; it != end && !error;
-         it.increment(error)) {
-      if (!fs::is_directory(it->path()))
-        continue;
-      Case c;
-      c.name = path::filename(it->path()).str();
-      c.kind = kind.str();
-      std::string model = join(it->path(), "model.onnx");
-      if (fs::exists(model)) {
-        c.model = model;
-        c.folder = it->path();
-      }
-      readSettings(c, join(it->path(), "data.json"), data);
-      c.op = kind == "node" ? soleOperator(model) : "";
-      cases.push_back(c);
-    }
-    if (error)
-      return userError("no " + kind.str() + " cases in " + data.str());
-  }
+  for (llvm::StringRef kind : {"node", "simple", "pytorch-converted", "pytorch-operator", "real"})
+    if (llvm::Error error = addFolder(join(data, kind), kind, data, cases))
+      return std::move(error);
   llvm::sort(cases, [](const Case &x, const Case &y) { return x.name < y.name; });
   // A function body spelled out belongs to the operator of the case before it.
   std::map<std::string, std::string> ops;

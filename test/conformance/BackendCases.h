@@ -26,6 +26,9 @@ struct Case {
 /// All cases under `data` in order of name.
 llvm::Expected<std::vector<Case>> enumerateCases(llvm::StringRef data);
 
+/// Folders of the same form (model.onnx, test_data_set_*) right below `folder`.
+llvm::Expected<std::vector<Case>> enumerateModels(llvm::StringRef folder);
+
 struct DataSet {
   std::vector<reference::Tensor> inputs, outputs;
 };

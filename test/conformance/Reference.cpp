@@ -1,7 +1,10 @@
 // Runs ONNX's backend cases by import, decompose and the reference interpreter:
 // tests the rules by themselves.
 //
-//   conformance-reference [DATA] [--only TEXT] [--ir]
+//   conformance-reference [DATA] [--models DIR] [--only TEXT] [--ir] [--no-run]
+//
+// --models DIR: the folders with a model.onnx and data sets right below DIR instead.
+// --ir: prints the primitives. --no-run: decomposes only.
 #include "Agreement.h"
 #include "Report.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,7 +24,7 @@ using reference::Tensor;
 
 namespace {
 
-bool printIr = false;
+bool printIr = false, noRun = false;
 
 /// A UserError refuses the case, any other error is our fault.
 Result failureOf(llvm::Error error) {
@@ -53,6 +56,8 @@ Result runCase(const Case &c) {
     (*module)->print(llvm::errs());
   if (mlir::failed(mlir::verify(**module)))
     return {Outcome::Broken, "invalid IR: " + diagnostics};
+  if (noRun)
+    return {};
   auto main = (*module)->lookupSymbol<mlir::func::FuncOp>("main");
   auto sets = loadDataSets(c);
   if (!sets)
@@ -70,17 +75,21 @@ Result runCase(const Case &c) {
 } // namespace
 
 int main(int argc, char **argv) {
-  std::string data = TCC_ONNX_TEST_DATA, only;
+  std::string data = TCC_ONNX_TEST_DATA, models, only;
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef argument = argv[i];
     if (argument == "--only" && i + 1 < argc)
       only = argv[++i];
+    else if (argument == "--models" && i + 1 < argc)
+      models = argv[++i];
     else if (argument == "--ir")
       printIr = true;
+    else if (argument == "--no-run")
+      noRun = true;
     else
       data = argument.str();
   }
-  auto all = enumerateCases(data);
+  auto all = models.empty() ? enumerateCases(data) : enumerateModels(models);
   if (!all) {
     llvm::errs() << llvm::toString(all.takeError()) << '\n';
     return 1;

@@ -146,8 +146,12 @@ struct LoopBuilder {
           Region &region = *v[0].getParentRegion();
           for (Value value : turn->collected) {
             Collected each{b.elem(value), b.dims(value)};
-            for (Dim d : each.extents)
-              each.extentsKnown &= definedOutside(d, region);
+            for (Dim &d : each.extents) {
+              if (definedOutside(d, region))
+                continue;
+              each.extentsKnown = false;
+              d = b.dim(0); // what it was goes with this draft of the loop
+            }
             collected.push_back(each);
           }
           SmallVector<Value> values = {next(v[0]), conditionValue(turn->proceed)};
@@ -163,9 +167,6 @@ struct LoopBuilder {
 
   Value firstCollected(const Collected &each) {
     Dims list = each.extents;
-    for (Dim &d : list)
-      if (!each.extentsKnown)
-        d = b.known(d) ? d : b.dim(0);
     list.insert(list.begin(), preallocated(each) ? b.maxDims(turns, b.dim(0)) : b.dim(0));
     return b.full(list, 0, each.elementType);
   }

@@ -72,8 +72,8 @@ LogicalResult scatterElements(NodeContext &c) {
     return failure();
   PrimBuilder &b = c.b;
   Value x = c.in(0), updates = c.in(2);
-  if (b.rank(x) != b.rank(c.in(1)) || b.rank(x) != b.rank(updates))
-    return c.fail("operands differ in rank");
+  if (b.rank(x) != b.rank(c.in(1)) || b.rank(x) != b.rank(updates) || b.elem(x) != b.elem(updates))
+    return c.fail("operands differ in rank or element type");
   Value indices = b.wrapIndices(c.in(1), b.dim(x, *axis));
   return c.give(prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), *kind, x,
                                              indices, updates, *axis)
@@ -88,8 +88,8 @@ LogicalResult scatterNd(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0), updates = c.in(2);
   int64_t depth = b.type(*indices).getShape().back();
-  if (b.rank(updates) != b.rank(*indices) - 1 + b.rank(x) - depth)
-    return c.fail("the updates have the wrong rank");
+  if (b.rank(updates) != b.rank(*indices) - 1 + b.rank(x) - depth || b.elem(x) != b.elem(updates))
+    return c.fail("the updates have the wrong rank or element type");
   return c.give(
       prim::ScatterNdOp::create(b.builder(), b.location(), x.getType(), *kind, x, *indices, updates)
           .getResult());
@@ -118,7 +118,28 @@ LogicalResult compress(NodeContext &c) {
   return c.give(b.take(x, positionsOf(b, c.in(1)), axis));
 }
 
-LogicalResult nonZero(NodeContext &c) { return c.give(c.b.nonzero(c.in(0))); }
+/// Whether every element is one known number other than 0.
+bool isFullOfNonzero(PrimBuilder &b, Value x) {
+  if (auto broadcast = x.getDefiningOp<prim::BroadcastOp>())
+    x = broadcast.getX();
+  auto constantOp = x.getDefiningOp<prim::ConstantOp>();
+  auto dense =
+      constantOp ? dyn_cast<DenseElementsAttr>(constantOp.getElements()) : DenseElementsAttr();
+  if (!dense || !dense.isSplat())
+    return false;
+  if (isa<FloatType>(dense.getElementType()))
+    return !dense.getSplatValue<APFloat>().isZero();
+  return isa<IntegerType>(dense.getElementType()) && !dense.getSplatValue<APInt>().isZero();
+}
+
+LogicalResult nonZero(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  // NonZero(ConstantOfShape(n)) is how exporters once wrote 0 .. n - 1.
+  if (b.rank(x) == 1 && isFullOfNonzero(b, x))
+    return c.give(b.unsqueeze(b.iota(b.dims(x), 0, b.builder().getI64Type()), {0}));
+  return c.give(b.nonzero(x));
+}
 
 LogicalResult unique(NodeContext &c) {
   PrimBuilder &b = c.b;

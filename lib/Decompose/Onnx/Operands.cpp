@@ -100,6 +100,10 @@ FailureOr<Value> tcc::scalarOperand(NodeContext &c, size_t i) {
 }
 
 Value tcc::alongAxis(PrimBuilder &b, Value vector, int64_t axis, int64_t rank) {
+  if (b.rank(vector) != 1 || axis < 0 || axis >= rank) {
+    b.fault("a parameter has rank " + llvm::Twine(b.rank(vector)) + " and must be a vector");
+    return b.full(Dims(std::max<int64_t>(rank, 0), b.dim(1)), 0, b.elem(vector));
+  }
   Dims shape(rank, b.dim(1));
   shape[axis] = b.dim(vector, 0);
   return b.reshape(vector, shape);

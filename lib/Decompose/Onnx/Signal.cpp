@@ -80,35 +80,15 @@ Value fromHalfSpectrum(PrimBuilder &b, Value z, int64_t axis, Dim length) {
   return b.unsqueeze(parts(b, fft(b, full, axis, true)).first, {rank});
 }
 
-LogicalResult dft(NodeContext &c) {
+/// The transform along a known axis; null when it is out of range.
+FailureOr<Value> dftAlong(NodeContext &c, int64_t axis) {
   PrimBuilder &b = c.b;
   Value x = widen(b, c.in(0));
-  int64_t rank = b.rank(x), axis = c.intAttr("axis", 1);
-  if (c.version() >= 20) {
-    axis = -2;
-    if (c.has(2)) {
-      auto given = hostInt(c, 2);
-      if (failed(given))
-        return failure();
-      auto constant = b.known(*given);
-      // The only axis that can be meant, when it is data.
-      axis = constant.value_or(1);
-      if (!constant && rank != 3 && rank != 2)
-        b.check(
-            b.compareDims(arith::CmpIPredicate::eq,
-                          b.selectDims(b.compareDims(arith::CmpIPredicate::slt, *given, b.dim(0)),
-                                       b.addDims(*given, b.dim(rank)), *given),
-                          b.dim(1)),
-            "DFT: an axis other than 1 must be a constant");
-      if (!constant && rank == 2)
-        axis = 0;
-    }
-  }
-  auto at = axisWithin(c, axis, rank);
+  auto at = axisWithin(c, axis, b.rank(x));
   if (failed(at))
     return failure();
   bool inverse = c.intAttr("inverse", 0), oneSided = c.intAttr("onesided", 0);
-  if (*at == rank - 1)
+  if (*at == b.rank(x) - 1)
     return c.fail("transforms the axis of real and imaginary parts");
   Dim length = b.dim(x, *at);
   if (inverse && oneSided)
@@ -120,11 +100,44 @@ LogicalResult dft(NodeContext &c) {
     length = *given;
   }
   Type own = b.elem(c.in(0));
-  Value z = toComplex(b, x);
   if (inverse && oneSided)
-    return c.give(b.cast(fromHalfSpectrum(b, z, *at, length), own));
-  z = b.same(length, b.dim(x, *at)) ? z : toComplex(b, fitted(b, x, *at, length));
-  return c.give(b.cast(spectrum(b, z, *at, inverse, oneSided), own));
+    return b.cast(fromHalfSpectrum(b, toComplex(b, x), *at, length), own);
+  Value z = toComplex(b, b.same(length, b.dim(x, *at)) ? x : fitted(b, x, *at, length));
+  return b.cast(spectrum(b, z, *at, inverse, oneSided), own);
+}
+
+LogicalResult dft(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  int64_t rank = b.rank(c.in(0));
+  if (c.version() < 20 || !c.has(2)) {
+    auto result = dftAlong(c, c.version() < 20 ? c.intAttr("axis", 1) : -2);
+    return failed(result) ? failure() : c.give(*result);
+  }
+  auto axis = hostInt(c, 2);
+  if (failed(axis) || rank < 2)
+    return failed(axis) ? failure() : c.fail("needs a signal axis");
+  if (auto constant = b.known(*axis)) {
+    auto result = dftAlong(c, *constant);
+    return failed(result) ? failure() : c.give(*result);
+  }
+  // The axis is data: one branch for each.
+  auto first = dftAlong(c, 0);
+  if (failed(first))
+    return failure();
+  Value result = *first;
+  for (int64_t i = 1; i < rank - 1; ++i) {
+    auto chosen = b.branch(
+        isNamedAxis(b, *axis, i, rank),
+        [&] {
+          auto along = dftAlong(c, i);
+          return succeeded(along) ? SmallVector<Value>{*along} : SmallVector<Value>();
+        },
+        [&] { return SmallVector<Value>{result}; });
+    if (!chosen)
+      return c.fail("the axis must be a constant");
+    result = (*chosen)[0];
+  }
+  return c.give(result);
 }
 
 /// signal [N, length, 1 or 2], frame_step, window, frame_length.

@@ -1,0 +1,243 @@
+//===- ContribAttention.cpp - Attention operators of com.microsoft ------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/AttentionCore.h"
+#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/Quantization.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// A key mask as what is added to the scores [B, N, S, T]. ONNX Runtime takes the
+/// number of keys of each sequence [B] (or its ends and starts [2 B]), or a 0/1
+/// mask of rank 2 (keys), 3 (queries and keys) or 4.
+FailureOr<Value> maskBias(NodeContext &c, Value mask, Dim keys, Dim batch, double hidden,
+                          Type type) {
+  PrimBuilder &b = c.b;
+  Type index = b.builder().getI64Type();
+  Value seen;
+  if (b.rank(mask) == 1) {
+    Value column = alongAxis(b, b.iota({keys}, 0, index), 3, 4);
+    Value ends = b.sliceAxis(b.cast(mask, index), 0, b.dim(0), batch);
+    seen = b.compare(P::lt, column, alongAxis(b, ends, 0, 4));
+    Dim length = b.dim(mask, 0);
+    if (b.known(length) && b.known(batch) && *b.known(length) >= 2 * *b.known(batch)) {
+      Value starts = b.sliceAxis(b.cast(mask, index), 0, batch, batch);
+      seen = b.binary<prim::AndOp>(seen, b.compare(P::ge, column, alongAxis(b, starts, 0, 4)));
+    }
+  } else {
+    seen = b.elem(mask).isInteger(1) ? mask : b.compare(P::ne, mask, 0.0);
+    if (b.rank(mask) == 2)
+      seen = b.unsqueeze(seen, {1, 2});
+    else if (b.rank(mask) == 3)
+      seen = b.unsqueeze(seen, {1});
+    else if (b.rank(mask) != 4)
+      return c.fail("the mask has rank " + llvm::Twine(b.rank(mask)));
+  }
+  return b.select(seen, b.scalar(0, type), b.scalar(hidden, type));
+}
+
+/// What the attention operators share once q, k and v are split into heads.
+struct Masks {
+  Value mask; ///< as above, or null
+  Value bias; ///< added to the scores, or null
+  bool causal = false;
+};
+
+FailureOr<Value> attendMasked(NodeContext &c, Value q, Value k, Value v, Dim past, const Masks &m) {
+  PrimBuilder &b = c.b;
+  Attention a{q, k, v};
+  a.scale = c.floatAttr("scale", 0);
+  a.softcap = c.floatAttr("softcap", 0);
+  Type wide = wideType(b.elem(q));
+  if (m.bias)
+    a.bias = b.cast(m.bias, wide);
+  if (m.mask) {
+    auto bias = maskBias(c, m.mask, b.dim(k, 2), b.dim(q, 0),
+                         c.floatAttr("mask_filter_value", -10000), wide);
+    if (failed(bias))
+      return failure();
+    a.bias = a.bias ? b.add(a.bias, *bias) : *bias;
+  }
+  if (m.causal)
+    a.allowed = causalMask(b, b.dim(q, 2), b.dim(k, 2), past);
+  return attend(b, a).result;
+}
+
+/// Q, K and V beside one another in the last axis of x.
+SmallVector<Value> splitProjection(NodeContext &c, Value x, int64_t heads) {
+  PrimBuilder &b = c.b;
+  SmallVector<Value> parts;
+  Dim start = b.dim(0), third = b.floorDivDims(b.dim(x, 2), b.dim(3));
+  auto sizes = c.intsAttr("qkv_hidden_sizes");
+  for (size_t i = 0; i < 3; ++i) {
+    Dim size = sizes && sizes->size() == 3 ? b.dim((*sizes)[i]) : third;
+    parts.push_back(splitHeads(b, b.sliceAxis(x, 2, start, size), heads));
+    start = b.addDims(start, size);
+  }
+  return parts;
+}
+
+/// Appends to a cache [2, B, N, P, H]; gives the new cache.
+Value appendPast(PrimBuilder &b, Value past, Value &k, Value &v, Dim &length) {
+  if (past) {
+    auto half = [&](int64_t i) { return b.squeeze(b.sliceAxis(past, 0, b.dim(i), b.dim(1)), {0}); };
+    length = b.dim(past, 3);
+    k = b.concat({half(0), k}, 2);
+    v = b.concat({half(1), v}, 2);
+  }
+  return b.concat({b.unsqueeze(k, {0}), b.unsqueeze(v, {0})}, 0);
+}
+
+/// From the projected [B, S, 3 N H] on.
+LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value past, Value bias) {
+  PrimBuilder &b = c.b;
+  int64_t heads = c.intAttr("num_heads", 0);
+  if (heads < 1 || b.rank(projected) != 3)
+    return c.fail("needs 'num_heads' and an operand of rank 3");
+  SmallVector<Value> qkv = splitProjection(c, projected, heads);
+  Dim length = b.dim(0);
+  Value present = appendPast(b, past, qkv[1], qkv[2], length);
+  Masks m{mask, bias, c.intAttr("unidirectional", 0) != 0};
+  auto result = attendMasked(c, qkv[0], qkv[1], qkv[2], length, m);
+  if (failed(result))
+    return failure();
+  if (c.numResults() > 1)
+    (void)c.give(1, present);
+  return c.give(mergeHeads(b, *result));
+}
+
+/// input, weights, bias, mask_index, past, attention_bias.
+LogicalResult attention(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  if (c.intAttr("do_rotary", 0) || c.intAttr("past_present_share_buffer", 0))
+    return c.fail("rotary embedding and shared buffers are not supported here");
+  Value projected = b.matmul(c.in(0), c.in(1));
+  if (c.has(2))
+    projected = b.add(projected, c.in(2));
+  return attendProjected(c, projected, c.inOr(3, {}), c.inOr(4, {}), c.inOr(5, {}));
+}
+
+/// input, weight, bias, input_scale, weight_scale, mask_index, input_zero_point,
+/// weight_zero_point, past.
+LogicalResult quantizedAttention(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Type f32 = b.builder().getF32Type();
+  Value sum = b.cast(integerProduct(b, c.in(0), c.in(1), c.inOr(6, {}), c.inOr(7, {})), f32);
+  auto xScale = scalarOperand(c, 3);
+  auto wScale = spreadParameter(c, c.in(4), c.in(1), -1);
+  if (failed(xScale) || failed(wScale))
+    return failure();
+  Value scale = b.mul(*xScale, *wScale);
+  if (b.rank(scale) == 2)
+    scale = b.unsqueeze(scale, {0});
+  Value projected = b.mul(sum, scale);
+  if (c.has(2))
+    projected = b.add(projected, c.in(2));
+  return attendProjected(c, projected, c.inOr(5, {}), c.inOr(8, {}), {});
+}
+
+/// query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value.
+LogicalResult multiHeadAttention(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  int64_t heads = c.intAttr("num_heads", 0);
+  Value q = c.in(0);
+  if (heads < 1)
+    return c.fail("needs 'num_heads'");
+  Value k, v;
+  if (b.rank(q) == 5) { // [B, S, N, 3, H]
+    auto part = [&](int64_t i) {
+      return b.transpose(b.squeeze(b.sliceAxis(q, 3, b.dim(i), b.dim(1)), {3}), {0, 2, 1, 3});
+    };
+    k = part(1);
+    v = part(2);
+    q = part(0);
+  } else {
+    if (b.rank(q) != 3 || !c.has(1))
+      return c.fail("needs a query of rank 3 and a key");
+    Value bias = c.inOr(3, {});
+    Dim offset = b.dim(0);
+    auto shifted = [&](Value x) { // its part of the bias [Q | K | V]
+      if (!bias)
+        return x;
+      Value part = b.sliceAxis(bias, 0, offset, b.dim(x, 2));
+      offset = b.addDims(offset, b.dim(x, 2));
+      return b.add(x, part);
+    };
+    k = c.in(1);
+    q = splitHeads(b, shifted(q), heads);
+    if (b.rank(k) == 5) { // [B, T, N, 2, H]
+      auto part = [&](int64_t i) {
+        return b.transpose(b.squeeze(b.sliceAxis(k, 3, b.dim(i), b.dim(1)), {3}), {0, 2, 1, 3});
+      };
+      v = part(1);
+      k = part(0);
+    } else if (b.rank(k) == 4) { // already [B, N, T, H]
+      v = c.inOr(2, {});
+    } else {
+      k = splitHeads(b, shifted(k), heads);
+      v = c.has(2) ? splitHeads(b, shifted(c.in(2)), heads) : Value();
+    }
+  }
+  if (!v || b.rank(v) != 4)
+    return c.fail("needs a value");
+  Dim past = b.dim(0);
+  if (c.has(6) && c.has(7)) {
+    past = b.dim(c.in(6), 2);
+    k = b.concat({c.in(6), k}, 2);
+    v = b.concat({c.in(7), v}, 2);
+  }
+  Masks m{c.inOr(4, {}), c.inOr(5, {}), c.intAttr("unidirectional", 0) != 0};
+  auto result = attendMasked(c, q, k, v, past, m);
+  if (failed(result))
+    return failure();
+  if (c.numResults() > 1)
+    (void)c.give(1, k);
+  if (c.numResults() > 2)
+    (void)c.give(2, v);
+  return c.give(mergeHeads(b, *result));
+}
+
+/// input, position_ids, cos_cache, sin_cache.
+LogicalResult rotaryEmbedding(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), ids = c.in(1), cos = c.in(2), sin = c.in(3);
+  if (b.rank(cos) != 2 || b.rank(sin) != 2)
+    return c.fail("needs tables of rank 2");
+  bool flat = b.rank(x) == 3;
+  Dims have = b.dims(x);
+  Dim length = have[flat ? 1 : 2], width = b.mulDims(b.dim(cos, 1), b.dim(2));
+  // One first position for all, or one position for each token.
+  if (b.rank(ids) < 2) {
+    Type index = b.builder().getI64Type();
+    ids = b.add(b.iota({length}, 0, index), b.cast(b.reshape(ids, ArrayRef<Dim>()), index));
+    ids = b.unsqueeze(ids, {0});
+  }
+  int64_t heads = c.intAttr("num_heads", 0);
+  if (flat) {
+    Dim n = heads > 0 ? b.dim(heads) : b.floorDivDims(have[2], width);
+    x = b.reshape(x, {have[0], have[1], n, b.floorDivDims(have[2], n)});
+  } else if (b.rank(x) != 4) {
+    return c.fail("needs x of rank 3 or 4");
+  }
+  int64_t headAxis = flat ? 2 : 1, rotated = c.intAttr("rotary_embedding_dim", 0);
+  if (rotated == 0)
+    rotated = b.known(width).value_or(0);
+  auto angles = [&](Value table) { return b.unsqueeze(b.take(table, ids, 0), {headAxis}); };
+  Value result = rotate(b, x, angles(cos), angles(sin), rotated, c.intAttr("interleaved", 0));
+  return c.give(flat ? b.reshape(result, have) : result);
+}
+
+} // namespace
+
+void tcc::populateOnnxContribAttentionRules(RuleSet &rules) {
+  static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
+      {"Attention", attention},
+      {"QAttention", quantizedAttention},
+      {"MultiHeadAttention", multiHeadAttention},
+      {"RotaryEmbedding", rotaryEmbedding}};
+  for (auto [op, rule] : kTable)
+    rules.add("com.microsoft", op, rule);
+}

@@ -1,0 +1,275 @@
+//===- ContribFused.cpp - Fused operators of com.microsoft -------------------===//
+//
+// What ONNX Runtime's graph optimizer writes into the models that it saves:
+// activations, products and normalisations with what stood around them.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Onnx/Activation.h"
+#include "Decompose/Onnx/AttentionCore.h"
+#include "Decompose/Onnx/Normalization.h"
+#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/Window.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// `body` of x + operand 1 (when there is one) in the wide type.
+LogicalResult biased(NodeContext &c, llvm::function_ref<Value(Value)> body) {
+  PrimBuilder &b = c.b;
+  Value x = widen(b, c.in(0));
+  if (c.has(1))
+    x = b.add(x, b.cast(c.in(1), b.elem(x)));
+  return c.give(b.cast(body(x), b.elem(c.in(0))));
+}
+
+LogicalResult gelu(NodeContext &c) {
+  return biased(c, [&](Value x) { return geluErf(c.b, x); });
+}
+
+LogicalResult fastGelu(NodeContext &c) {
+  return biased(c, [&](Value x) { return geluTanh(c.b, x); });
+}
+
+LogicalResult quickGelu(NodeContext &c) {
+  double alpha = c.floatAttr("alpha", 1.702);
+  return biased(c, [&](Value x) { return c.b.mul(x, c.b.logistic(c.b.mul(x, alpha))); });
+}
+
+/// The activation that a fused operator names.
+FailureOr<Value> fusedActivation(NodeContext &c, Value x, StringRef list) {
+  PrimBuilder &b = c.b;
+  std::string name = c.stringAttr("activation", "");
+  SmallVector<double> p = c.floatsAttr(list).value_or(SmallVector<double>());
+  auto parameter = [&](size_t i, double otherwise) { return i < p.size() ? p[i] : otherwise; };
+  if (name.empty())
+    return x;
+  if (name == "Relu")
+    return b.maximum(x, 0.0);
+  if (name == "Sigmoid")
+    return b.logistic(x);
+  if (name == "Tanh")
+    return b.tanh(x);
+  if (name == "LeakyRelu")
+    return b.select(b.compare(P::lt, x, 0.0), b.mul(x, parameter(0, 0.01)), x);
+  if (name == "Clip")
+    return b.minimum(b.maximum(x, parameter(0, 0)), parameter(1, 6));
+  if (name == "HardSigmoid") {
+    Value line = b.add(b.mul(x, parameter(0, 0.2)), parameter(1, 0.5));
+    return b.minimum(b.maximum(line, 0.0), 1.0);
+  }
+  return c.fail("has an unknown activation");
+}
+
+/// X, W, B and Z, which is added before the activation.
+LogicalResult fusedConv(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), w = c.in(1);
+  auto kernel = kernelOf(c, w);
+  if (failed(kernel))
+    return failure();
+  auto window = onnxWindow(c, x, *kernel);
+  if (failed(window))
+    return failure();
+  Type own = b.elem(x), wide = wideType(own);
+  Value y = convolve(b, x, w, *window, c.intAttr("group", 1), wide);
+  if (c.has(2))
+    y = b.add(y, alongAxis(b, b.cast(c.in(2), wide), 1, b.rank(x)));
+  if (c.has(3))
+    y = b.add(y, b.cast(c.in(3), wide));
+  auto result = fusedActivation(c, y, "activation_params");
+  return failed(result) ? failure() : c.give(b.cast(*result, own));
+}
+
+/// The last two axes, or the first and the last but one, changed over.
+Value swapped(PrimBuilder &b, Value x, bool matrix, bool batch) {
+  int64_t rank = b.rank(x);
+  SmallVector<int64_t> order = allAxes(rank);
+  if (batch) { // [M, batch..., K] for [batch..., M, K]
+    order.erase(order.begin());
+    order.insert(order.end() - 1, 0);
+  }
+  if (matrix)
+    std::swap(order[rank - 1], order[rank - 2]);
+  return b.transpose(x, order);
+}
+
+LogicalResult fusedMatmul(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), y = c.in(1);
+  if (b.rank(x) < 2 || b.rank(y) < 2)
+    return c.give(b.mul(b.matmul(x, y), c.floatAttr("alpha", 1)));
+  x = swapped(b, x, c.intAttr("transA", 0), c.intAttr("transBatchA", 0));
+  y = swapped(b, y, c.intAttr("transB", 0), c.intAttr("transBatchB", 0));
+  Type own = b.elem(x);
+  double alpha = c.floatAttr("alpha", 1);
+  Value product = b.matmul(x, y, alpha == 1 ? own : wideType(own));
+  return c.give(b.cast(alpha == 1 ? product : b.mul(product, alpha), own));
+}
+
+LogicalResult fusedGemm(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), y = c.in(1);
+  if (b.rank(x) != 2 || b.rank(y) != 2)
+    return c.fail("needs two matrices");
+  Type own = b.elem(x), wide = wideType(own);
+  Value sum =
+      b.dot(x, y, {}, {}, {c.intAttr("transA", 0) ? 0 : 1}, {c.intAttr("transB", 0) ? 1 : 0}, wide);
+  sum = b.mul(sum, c.floatAttr("alpha", 1));
+  if (c.has(2))
+    sum = b.add(sum, b.mul(b.cast(c.in(2), wide), c.floatAttr("beta", 1)));
+  auto result = fusedActivation(c, sum, "activation_params");
+  return failed(result) ? failure() : c.give(b.cast(*result, own));
+}
+
+struct Scaled {
+  Value result, mean, inverse;
+};
+
+/// Layer norm over the last axis, or only by the root of the mean square.
+Scaled normalizeLast(PrimBuilder &b, Value x, Value gamma, Value beta, double epsilon, bool rms) {
+  int64_t last = b.rank(x) - 1;
+  Scaled s;
+  if (rms) {
+    s.inverse = b.rsqrt(b.add(b.mean(b.mul(x, x), last, true), epsilon));
+    s.result = b.mul(x, s.inverse);
+  } else {
+    Standardized standard = standardize(b, x, last, epsilon);
+    s = {standard.value, standard.mean, standard.inverse};
+  }
+  s.result = b.mul(s.result, b.cast(gamma, b.elem(x)));
+  if (beta)
+    s.result = b.add(s.result, b.cast(beta, b.elem(x)));
+  return s;
+}
+
+/// input, skip, gamma, (beta,) bias; gives the norm of the sum and the sum.
+LogicalResult skipNorm(NodeContext &c, bool rms) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  Type own = b.elem(x);
+  size_t biasAt = rms ? 3 : 4;
+  Value sum = b.add(widen(b, x), widen(b, c.in(1)));
+  if (c.has(biasAt))
+    sum = b.add(sum, b.cast(c.in(biasAt), b.elem(sum)));
+  Value beta = rms ? Value() : c.inOr(3, {});
+  Scaled s = normalizeLast(b, sum, c.in(2), beta, c.floatAttr("epsilon", 1e-12), rms);
+  (void)c.give(0, b.cast(s.result, own));
+  Value extra[] = {{}, s.mean, s.inverse, b.cast(sum, own)};
+  for (size_t i = 1; i < std::min<size_t>(4, c.numResults()); ++i)
+    if (extra[i])
+      (void)c.give(i, extra[i]);
+  return success();
+}
+
+LogicalResult simplifiedNorm(NodeContext &c) {
+  auto axis = axisAttr(c, -1);
+  if (failed(axis))
+    return failure();
+  PrimBuilder &b = c.b;
+  Value x = widen(b, c.in(0));
+  Value square = b.mean(b.mul(x, x), axesFrom(*axis, b.rank(x)), true);
+  Value inverse = b.rsqrt(b.add(square, c.floatAttr("epsilon", 1e-5)));
+  Value y = b.mul(b.mul(x, inverse), b.cast(c.in(1), b.elem(x)));
+  if (c.numResults() > 1)
+    (void)c.give(1, inverse);
+  return c.give(b.cast(y, b.elem(c.in(0))));
+}
+
+/// input_ids, segment_ids, word, position and segment tables, gamma, beta, mask,
+/// position_ids.
+LogicalResult embedLayerNorm(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value ids = c.in(0), table = c.in(2);
+  if (b.rank(ids) != 2 || b.rank(table) != 2)
+    return c.fail("needs a batch of token ids and a table");
+  Value sum = widen(b, b.take(table, ids, 0));
+  Dim length = b.dim(ids, 1);
+  Value position = c.has(8) ? b.take(c.in(3), c.in(8), 0)
+                            : b.unsqueeze(b.sliceAxis(c.in(3), 0, b.dim(0), length), {0});
+  sum = b.add(sum, widen(b, position));
+  if (c.has(1) && c.has(4))
+    sum = b.add(sum, widen(b, b.take(c.in(4), c.in(1), 0)));
+  Scaled s = normalizeLast(b, sum, c.in(5), c.in(6), c.floatAttr("epsilon", 1e-12), false);
+  (void)c.give(0, b.cast(s.result, b.elem(table)));
+  Type i32 = b.builder().getI32Type();
+  if (c.numResults() > 1)
+    (void)c.give(1, c.has(7) ? b.reduce(prim::ReduceKind::sum, b.cast(c.in(7), i32), 1, false)
+                             : b.full({b.dim(ids, 0)}, 0, i32));
+  if (c.numResults() > 2)
+    (void)c.give(2, b.cast(sum, b.elem(table)));
+  return success();
+}
+
+/// Group norm of [N, H, W, C], or of [N, C, H, W], with an optional SiLU.
+LogicalResult groupNorm(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = widen(b, c.in(0));
+  int64_t rank = b.rank(x), groups = c.intAttr("groups", 0);
+  if (rank < 3 || groups < 1)
+    return c.fail("needs groups and channels");
+  bool last = c.intAttr("channels_last", 1);
+  SmallVector<int64_t> toFirst = allAxes(rank), back = toFirst;
+  if (last) {
+    toFirst.erase(toFirst.end() - 1);
+    toFirst.insert(toFirst.begin() + 1, rank - 1);
+    back.erase(back.begin() + 1);
+    back.push_back(1);
+    x = b.transpose(x, toFirst);
+  }
+  Dims have = b.dims(x);
+  Dims split = {have[0], b.dim(groups), b.floorDivDims(have[1], b.dim(groups))};
+  split.append(have.begin() + 2, have.end());
+  Standardized s =
+      standardize(b, b.reshape(x, split), axesFrom(2, rank + 1), c.floatAttr("epsilon", 1e-5));
+  Value y = b.reshape(s.value, have);
+  y = b.mul(y, alongAxis(b, b.cast(c.in(1), b.elem(x)), 1, rank));
+  y = b.add(y, alongAxis(b, b.cast(c.in(2), b.elem(x)), 1, rank));
+  if (c.intAttr("activation", 0))
+    y = b.mul(y, b.logistic(y));
+  return c.give(b.cast(last ? b.transpose(y, back) : y, b.elem(c.in(0))));
+}
+
+/// A + B + C: an image, a bias vector and a residual.
+LogicalResult biasAdd(NodeContext &c) {
+  return c.give(c.b.add(c.b.add(c.in(0), c.in(1)), c.in(2)));
+}
+
+/// First half times the GELU of the second, of x + bias.
+LogicalResult biasSplitGelu(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = b.add(widen(b, c.in(0)), widen(b, c.in(1)));
+  int64_t last = b.rank(x) - 1;
+  Dim half = b.floorDivDims(b.dim(x, last), b.dim(2));
+  Value left = b.sliceAxis(x, last, b.dim(0), half), right = b.sliceAxis(x, last, half, half);
+  return c.give(b.cast(b.mul(left, geluErf(b, right)), b.elem(c.in(0))));
+}
+
+} // namespace
+
+void tcc::populateOnnxContribFusedRules(RuleSet &rules) {
+  static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
+      {"Gelu", gelu},
+      {"BiasGelu", gelu},
+      {"FastGelu", fastGelu},
+      {"QuickGelu", quickGelu},
+      {"FusedConv", fusedConv},
+      {"FusedMatMul", fusedMatmul},
+      {"TransposeMatMul", fusedMatmul},
+      {"FusedGemm", fusedGemm},
+      {"SimplifiedLayerNormalization", simplifiedNorm},
+      {"EmbedLayerNormalization", embedLayerNorm},
+      {"GroupNorm", groupNorm},
+      {"BiasAdd", biasAdd},
+      {"BiasSplitGelu", biasSplitGelu}};
+  for (auto [op, rule] : kTable)
+    rules.add("com.microsoft", op, rule);
+  rules.add("com.microsoft", "SkipLayerNormalization",
+            [](NodeContext &c) { return skipNorm(c, false); });
+  rules.add("com.microsoft", "SkipSimplifiedLayerNormalization",
+            [](NodeContext &c) { return skipNorm(c, true); });
+  rules.add("onnx", "SimplifiedLayerNormalization", simplifiedNorm);
+}
