@@ -92,6 +92,11 @@ DenseElementsAttr ConstantBuilder::elements(const Tensor &tensor) {
   return DenseElementsAttr::get(type, values);
 }
 
+std::string ConstantBuilder::addWeight(StringRef hint, Weight weight) {
+  unsigned use = uses[hint]++;
+  return weights.add(use ? (hint + "." + llvm::Twine(use)).str() : hint.str(), std::move(weight));
+}
+
 Expected<GraphValue> ConstantBuilder::value(Tensor tensor, StringRef name, Location loc) {
   GraphValue result;
   result.type = tensorType(tensor.dataType, tensor.shape);
@@ -106,7 +111,7 @@ Expected<GraphValue> ConstantBuilder::value(Tensor tensor, StringRef name, Locat
     result.value = node.getResult(0);
     return result;
   }
-  std::string key = weights.add(cleanName(name), std::move(tensor.weight));
+  std::string key = addWeight(cleanName(name), std::move(tensor.weight));
   result.value = graph::WeightOp::create(builder, loc, type, builder.getStringAttr(key));
   return result;
 }
@@ -154,7 +159,7 @@ Expected<Tensor> ConstantBuilder::constantNode(const NodeView &node) {
 Expected<Attribute> ConstantBuilder::tensorAttribute(Tensor tensor, StringRef name) {
   if (tensor.isText() || tensor.elements() <= kMaxAttributeElements)
     return elements(tensor);
-  std::string key = weights.add(cleanName(name), std::move(tensor.weight));
+  std::string key = addWeight(cleanName(name), std::move(tensor.weight));
   return graph::WeightAttr::get(builder.getContext(), key);
 }
 

@@ -26,11 +26,13 @@ public:
 private:
   llvm::Expected<mlir::Attribute> tensorAttribute(Tensor tensor, llvm::StringRef name);
   mlir::DenseElementsAttr elements(const Tensor &tensor);
+  std::string addWeight(llvm::StringRef hint, Weight weight);
 
   const ModelFile &file;
   TensorReader &reader;
   WeightTable &weights;
   mlir::OpBuilder &builder;
+  llvm::StringMap<unsigned> uses; ///< of each weight name: calls repeat them
 };
 
 /// `text` as a name for IR and messages: unchanged if it is clean UTF-8.

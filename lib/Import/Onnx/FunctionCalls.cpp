@@ -75,7 +75,14 @@ Error GraphImporter::call(const onnx::FunctionProto &function, const onnx::OpSch
       return error;
 
   calls.push_back(&function);
+  // The body of a schema's function is short-lived: its graphs must not be known
+  // by their addresses later.
+  Captures outer;
+  if (schema)
+    std::swap(outer, captures);
   Error error = importNodes(function.node(), scope);
+  if (schema)
+    std::swap(outer, captures);
   calls.pop_back();
   if (error)
     return error;

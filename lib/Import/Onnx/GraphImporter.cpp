@@ -70,6 +70,9 @@ Error GraphImporter::define(Scope &scope, StringRef name, GraphValue value) {
 
 Error GraphImporter::importInitializers(const onnx::GraphProto &graph, Scope &scope) {
   auto add = [&](const auto &proto, StringRef name) -> Error {
+    auto known = scope.values.find(name);
+    if (known != scope.values.end() && isa_and_nonnull<BlockArgument>(known->second.value))
+      return Error::success(); // a default that the user replaces by an input
     auto tensor = reader.read(proto, "initializer '" + printable(name) + "'");
     if (!tensor)
       return tensor.takeError();
@@ -109,7 +112,7 @@ Expected<GraphValue> GraphImporter::outputValue(const onnx::GraphProto &graph, S
 Error GraphImporter::importNodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto> &nodes,
                                  Scope &scope) {
   std::vector<int> cycle;
-  std::vector<int> order = orderNodes(nodes, cycle);
+  std::vector<int> order = orderNodes(nodes, captures, cycle);
   if (!cycle.empty()) {
     constexpr size_t kNamed = 5;
     std::string names;

@@ -4,6 +4,7 @@
 #include "ExternalData.h"
 #include "GraphValue.h"
 #include "ModelFile.h"
+#include "NodeOrder.h"
 #include "Tensors.h"
 #include "Types.h"
 #include "mlir/IR/Builders.h"
@@ -56,10 +57,9 @@ private:
   // NodeBuilder.cpp
   llvm::Error buildNode(const NodeView &node, const onnx::OpSchema *schema, Scope &scope,
                         mlir::Location loc);
-  llvm::Expected<std::vector<onnx::TypeProto>> resultTypes(const NodeView &node,
-                                                           const onnx::OpSchema *schema,
-                                                           Scope &scope, Subgraphs &subgraphs,
-                                                           std::string &complaint);
+  llvm::Expected<std::vector<GraphValue>> inferResults(const NodeView &node,
+                                                       const onnx::OpSchema *schema, Scope &scope,
+                                                       Subgraphs &subgraphs, std::string &fault);
   llvm::Error importSubgraphs(const NodeView &node, Subgraphs &subgraphs);
   llvm::Expected<Subgraph> importSubgraph(const NodeView &node, const onnx::GraphProto &graph,
                                           llvm::ArrayRef<onnx::TypeProto> arguments, Scope &outer);
@@ -82,6 +82,7 @@ private:
   ExternalData external;
   TensorReader reader;
   ConstantBuilder constants;
+  Captures captures;
   llvm::StringMap<const onnx::FunctionProto *> functions;
   std::vector<const onnx::FunctionProto *> calls; ///< being imported, outermost first
   mlir::StringAttr fileName;

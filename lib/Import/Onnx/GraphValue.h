@@ -17,6 +17,7 @@ struct GraphValue {
   onnx::TypeProto type; ///< VALUE_NOT_SET when unknown
   std::shared_ptr<const onnx::TensorProto> constant; ///< small constants
   std::optional<onnx::TensorShapeProto> elements;    ///< integers known symbolically
+  bool annotated = false; ///< the type is partly what an annotation claims, here or upstream
 };
 
 /// Domain → opset; "onnx" stands for ONNX's own domain.

@@ -118,8 +118,8 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
   Scope scope;
   scope.opsets = &opsets;
   for (auto [input, argument] : llvm::zip(inputs.inputs, entry.getArguments()))
-    if (Error error =
-            graphImporter.define(scope, input.info->name(), {argument, input.type, nullptr, {}}))
+    if (Error error = graphImporter.define(scope, input.info->name(),
+                                           {argument, input.type, nullptr, {}, false}))
       return error;
   builder.setInsertionPointToEnd(&entry);
   if (Error error = graphImporter.importBody(graph, scope))

@@ -218,10 +218,10 @@ std::optional<int64_t> onnximport::newestOpset(const std::string &domain) {
   return it == map.end() ? std::nullopt : std::optional<int64_t>(it->second.second);
 }
 
-llvm::Expected<std::vector<TypeProto>> onnximport::inferResults(const NodeView &node,
-                                                                const onnx::OpSchema &schema,
-                                                                InferSubgraph inferSubgraph,
-                                                                std::string &complaint) {
+llvm::Expected<std::vector<TypeProto>> onnximport::inferTypes(const NodeView &node,
+                                                              const onnx::OpSchema &schema,
+                                                              InferSubgraph inferSubgraph,
+                                                              std::string &complaint) {
   std::vector<TypeProto> unknown(node.proto.output_size());
   if (!inputTypesKnown(node))
     return unknown;

@@ -28,10 +28,10 @@ using InferSubgraph = llvm::function_ref<llvm::Expected<std::vector<onnx::TypePr
 /// The types of the node's results, unset where unknown. A node that ONNX's
 /// function finds fault with has unknown types and the fault in `complaint`;
 /// an error is only what `inferSubgraph` gave.
-llvm::Expected<std::vector<onnx::TypeProto>> inferResults(const NodeView &node,
-                                                          const onnx::OpSchema &schema,
-                                                          InferSubgraph inferSubgraph,
-                                                          std::string &complaint);
+llvm::Expected<std::vector<onnx::TypeProto>> inferTypes(const NodeView &node,
+                                                        const onnx::OpSchema &schema,
+                                                        InferSubgraph inferSubgraph,
+                                                        std::string &complaint);
 
 /// What is known of the elements of the node's results: Shape, Gather, Concat...
 std::vector<std::optional<onnx::TensorShapeProto>>

@@ -28,9 +28,11 @@ namespace {
 
 constexpr size_t kInlineTensorBytes = 512;
 constexpr unsigned kMaxMessageDepth = 3 * kMaxGraphDepth + 40;
-constexpr uint64_t kMaxMessages = 8'000'000;
-constexpr uint64_t kMaxFields = 30'000'000;
-constexpr size_t kMaxStructureBytes = size_t(1) << 30;
+/// Memory that the structure may take once parsed, estimated from above: what a
+/// message and a field cost, and integers of one byte that become eight.
+constexpr uint64_t kMaxStructureBytes = uint64_t(1) << 30;
+constexpr uint64_t kMessageBytes = 200;
+constexpr uint64_t kFieldBytes = 48;
 
 enum class Message : uint8_t {
   Model,
@@ -155,6 +157,11 @@ public:
 private:
   bool rewriteTensor(ArrayRef<char> bytes);
   bool rewriteField(Message message, const WireField &field);
+  bool spend(uint64_t bytes) {
+    spent += bytes;
+    return spent <= kMaxStructureBytes ||
+           fail("nodes, names and attributes need more than 1 GB of memory");
+  }
   bool fail(const Twine &what) {
     reason = what.str();
     return false;
@@ -167,8 +174,7 @@ private:
   ArrayRef<char> file;
   unsigned depth = 0;
   unsigned graphDepth = 0;
-  uint64_t messages = 0;
-  uint64_t fields = 0;
+  uint64_t spent = 0;
 };
 
 } // namespace
@@ -176,8 +182,8 @@ private:
 bool Rewriter::rewrite(Message message, ArrayRef<char> bytes) {
   if (message == Message::Tensor)
     return rewriteTensor(bytes);
-  if (++messages > kMaxMessages)
-    return fail("more than " + Twine(kMaxMessages) + " nodes, attributes and types");
+  if (!spend(kMessageBytes))
+    return false;
   bool isGraph = message == Message::Graph;
   if (isGraph && ++graphDepth > kMaxGraphDepth + 1)
     return fail("subgraphs are nested more than " + Twine(kMaxGraphDepth) + " deep (at byte " +
@@ -200,17 +206,13 @@ bool Rewriter::rewrite(Message message, ArrayRef<char> bytes) {
 }
 
 bool Rewriter::rewriteField(Message message, const WireField &field) {
-  if (++fields > kMaxFields)
-    return fail("more than " + Twine(kMaxFields) + " fields");
-  if (out.size() > kMaxStructureBytes)
-    return fail("more than 1 GB of structure (nodes, names and attributes)");
   for (const FieldRule &rule : fieldRules(message)) {
     if (rule.number != field.number)
       continue;
     if (!rule.message) {
-      // A large attribute counts before it is copied.
-      if (field.whole.size() > kMaxStructureBytes)
-        return fail("an attribute or name of more than 1 GB");
+      bool integers = message == Message::Attribute && field.number == 8;
+      if (!spend(kFieldBytes + field.whole.size() * (integers ? 8 : 1)))
+        return false;
       out.append(field.whole.data(), field.whole.size());
       return true;
     }
@@ -226,8 +228,8 @@ bool Rewriter::rewriteField(Message message, const WireField &field) {
 }
 
 bool Rewriter::rewriteTensor(ArrayRef<char> bytes) {
-  if (++messages > kMaxMessages)
-    return fail("more than " + Twine(kMaxMessages) + " tensors");
+  if (!spend(kMessageBytes))
+    return false;
   bool whole = bytes.size() <= kInlineTensorBytes;
   WireCursor cursor(bytes);
   WireField field;
@@ -235,8 +237,6 @@ bool Rewriter::rewriteTensor(ArrayRef<char> bytes) {
     const char *at = cursor.position();
     if (!cursor.next(field))
       return damaged(Message::Tensor, at);
-    if (++fields > kMaxFields)
-      return fail("more than " + Twine(kMaxFields) + " fields");
     bool isData = field.number == 4 || field.number == 5 || field.number == 6 ||
                   field.number == 7 || field.number == 9 || field.number == 10 ||
                   field.number == 11;
@@ -245,8 +245,11 @@ bool Rewriter::rewriteTensor(ArrayRef<char> bytes) {
     if (field.number == 3)
       return fail("the tensor at byte " + Twine(at - file.begin()) +
                   " is stored in segments, which is not supported");
-    if (isHeader || (isData && whole))
-      out.append(field.whole.data(), field.whole.size());
+    if (!isHeader && !(isData && whole))
+      continue;
+    if (!spend(kFieldBytes + 8 * field.whole.size()))
+      return false;
+    out.append(field.whole.data(), field.whole.size());
   }
   if (!whole) {
     size_t begin = openMessage(out, 3);
@@ -272,8 +275,6 @@ ModelFile::parse(std::unique_ptr<llvm::MemoryBuffer> buffer, StringRef path) {
   Rewriter rewriter(bytes);
   if (!rewriter.rewrite(Message::Model, bytes))
     return result->error("not a valid ONNX model: " + rewriter.reason);
-  if (rewriter.out.size() > std::numeric_limits<int>::max())
-    return result->error("the structure without weights is larger than 2 GB");
 
   google::protobuf::io::ArrayInputStream stream(rewriter.out.data(),
                                                 static_cast<int>(rewriter.out.size()));

@@ -13,7 +13,7 @@ namespace tcc::onnximport {
 /// Subgraphs within subgraphs; real models have three or four.
 inline constexpr unsigned kMaxGraphDepth = 100;
 /// Nodes after functions are inlined.
-inline constexpr uint64_t kMaxNodes = 2'000'000;
+inline constexpr uint64_t kMaxNodes = 500'000;
 
 /// A model whose large tensors are still in the file: such a TensorProto has no
 /// data but a `segment` with the place of the whole message in the file.

@@ -56,7 +56,8 @@ Expected<GraphImporter::Subgraph> GraphImporter::importSubgraph(const NodeView &
       return file.error(node.proto, "subgraph input '" + printable(input.name()) + "' " +
                                         llvm::toString(irType.takeError()));
     Value argument = block.addArgument(*irType, builder.getUnknownLoc());
-    if (Error error = define(scope, input.name(), {argument, std::move(type), nullptr, {}}))
+    if (Error error = define(scope, input.name(),
+                             {argument, std::move(type), nullptr, {}, /*annotated=*/true}))
       return error;
     ++count;
   }
@@ -80,11 +81,15 @@ Expected<GraphImporter::Subgraph> GraphImporter::importSubgraph(const NodeView &
   return result;
 }
 
-Expected<std::vector<TypeProto>> GraphImporter::resultTypes(const NodeView &node,
-                                                            const onnx::OpSchema *schema,
-                                                            Scope &scope, Subgraphs &subgraphs,
-                                                            std::string &complaint) {
+/// The results without their IR values. `fault` is what ONNX's inference finds
+/// wrong with the node, if only annotations can be the reason.
+Expected<std::vector<GraphValue>> GraphImporter::inferResults(const NodeView &node,
+                                                              const onnx::OpSchema *schema,
+                                                              Scope &scope, Subgraphs &subgraphs,
+                                                              std::string &fault) {
   std::vector<TypeProto> types(node.proto.output_size());
+  bool annotated =
+      llvm::any_of(node.inputs, [](const GraphValue *input) { return input && input->annotated; });
   if (schema) {
     auto inferSubgraph = [&](const std::string &name,
                              ArrayRef<TypeProto> arguments) -> Expected<std::vector<TypeProto>> {
@@ -100,18 +105,22 @@ Expected<std::vector<TypeProto>> GraphImporter::resultTypes(const NodeView &node
         return subgraph.takeError();
       return subgraphs.emplace(name, std::move(*subgraph)).first->second.outputs;
     };
-    auto inferred = inferResults(node, *schema, inferSubgraph, complaint);
+    auto inferred = inferTypes(node, *schema, inferSubgraph, fault);
     if (!inferred)
       return inferred.takeError();
+    if (!fault.empty() && !annotated && subgraphs.empty())
+      return file.error(node.proto, printable(fault, 500));
     types = std::move(*inferred);
   }
-  for (auto [i, type] : llvm::enumerate(types)) {
+  std::vector<GraphValue> results(types.size());
+  for (auto [i, result] : llvm::enumerate(results)) {
+    result.type = normalized(types[i], dims.bindings);
+    result.annotated = annotated || !subgraphs.empty();
     auto declared = scope.declared.find(node.proto.output(static_cast<int>(i)));
-    type = normalized(type, dims.bindings);
     if (declared != scope.declared.end())
-      mergeDeclared(type, declaredType(*declared->second));
+      result.annotated |= mergeDeclared(result.type, declaredType(*declared->second));
   }
-  return types;
+  return results;
 }
 
 /// The subgraphs that inference did not ask for.
@@ -177,35 +186,38 @@ Expected<graph::NodeOp> GraphImporter::createNode(const NodeView &node, TypeRang
 Error GraphImporter::buildNode(const NodeView &node, const onnx::OpSchema *schema, Scope &scope,
                                Location loc) {
   Subgraphs subgraphs;
-  std::string complaint;
-  auto types = resultTypes(node, schema, scope, subgraphs, complaint);
-  if (!types)
-    return types.takeError();
+  std::string fault;
+  auto results = inferResults(node, schema, scope, subgraphs, fault);
+  if (!results)
+    return results.takeError();
   if (Error error = importSubgraphs(node, subgraphs))
     return error;
   SmallVector<Type> irTypes;
-  for (auto [name, type] : llvm::zip(node.proto.output(), *types)) {
+  std::vector<TypeProto> types;
+  for (auto [name, result] : llvm::zip(node.proto.output(), *results)) {
     auto irType = name.empty() ? Expected<Type>(builder.getNoneType())
-                               : convertType(builder.getContext(), type);
+                               : convertType(builder.getContext(), result.type);
     if (!irType)
       return file.error(node.proto, "its result '" + printable(name) + "' " +
                                         llvm::toString(irType.takeError()));
     irTypes.push_back(*irType);
+    types.push_back(result.type);
   }
   auto op = createNode(node, irTypes, subgraphs, loc);
   if (!op)
     return op.takeError();
-  if (!complaint.empty())
-    (*op)->setAttr(graph::kFaultAttr, builder.getStringAttr(printable(complaint, 400)));
-  std::vector<std::optional<onnx::TensorShapeProto>> elements(types->size());
+  if (!fault.empty())
+    (*op)->setAttr(graph::kFaultAttr, builder.getStringAttr(printable(fault, 500)));
+  std::vector<std::optional<onnx::TensorShapeProto>> elements(types.size());
   if (schema)
-    elements = propagateElements(node, *schema, *types);
-  for (size_t i = 0; i < types->size(); ++i) {
+    elements = propagateElements(node, *schema, types);
+  for (auto [i, result] : llvm::enumerate(*results)) {
     const std::string &name = node.proto.output(static_cast<int>(i));
     if (name.empty())
       continue;
-    GraphValue value{op->getResult(i), std::move((*types)[i]), nullptr, std::move(elements[i])};
-    if (Error error = define(scope, name, std::move(value)))
+    result.value = op->getResult(i);
+    result.elements = std::move(elements[i]);
+    if (Error error = define(scope, name, std::move(result)))
       return error;
   }
   return Error::success();

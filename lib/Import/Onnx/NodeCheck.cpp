@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "NodeCheck.h"
+#include "InferenceGuards.h"
 #include "Types.h"
 #include "onnx/defs/data_type_utils.h"
 #include "tcc/Support/Error.h"
@@ -193,5 +194,7 @@ std::string onnximport::checkNode(const NodeView &node, const OpSchema &schema) 
     return why;
   if (std::string why = checkAttributes(node, schema); !why.empty())
     return why;
-  return checkTypes(node, schema);
+  if (std::string why = checkTypes(node, schema); !why.empty())
+    return why;
+  return guardInference(node);
 }

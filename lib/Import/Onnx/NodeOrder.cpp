@@ -7,8 +7,19 @@ using namespace tcc::onnximport;
 using llvm::StringRef;
 using llvm::StringSet;
 
-/// Adds to `free` what the graph uses and does not define.
-static void addFreeNames(const onnx::GraphProto &graph, StringSet<> &free) {
+template <typename Visit> static void forEachSubgraph(const onnx::NodeProto &node, Visit visit) {
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.has_g())
+      visit(attribute.g());
+    for (const auto &graph : attribute.graphs())
+      visit(graph);
+  }
+}
+
+const StringSet<> &Captures::of(const onnx::GraphProto &graph) {
+  auto [entry, isNew] = known.try_emplace(&graph);
+  if (!isNew)
+    return entry->second;
   StringSet<> defined, used;
   for (const auto &input : graph.input())
     defined.insert(input.name());
@@ -19,12 +30,10 @@ static void addFreeNames(const onnx::GraphProto &graph, StringSet<> &free) {
   for (const onnx::NodeProto &node : graph.node()) {
     for (const std::string &name : node.input())
       used.insert(name);
-    for (const auto &attribute : node.attribute()) {
-      if (attribute.has_g())
-        addFreeNames(attribute.g(), used);
-      for (const auto &body : attribute.graphs())
-        addFreeNames(body, used);
-    }
+    forEachSubgraph(node, [&](const onnx::GraphProto &inner) {
+      for (const auto &name : of(inner))
+        used.insert(name.getKey());
+    });
     for (const std::string &name : node.output())
       defined.insert(name);
   }
@@ -32,18 +41,8 @@ static void addFreeNames(const onnx::GraphProto &graph, StringSet<> &free) {
     used.insert(output.name());
   for (const auto &name : used)
     if (!defined.contains(name.getKey()))
-      free.insert(name.getKey());
-}
-
-StringSet<> tcc::onnximport::capturedNames(const onnx::NodeProto &node) {
-  StringSet<> free;
-  for (const auto &attribute : node.attribute()) {
-    if (attribute.has_g())
-      addFreeNames(attribute.g(), free);
-    for (const auto &body : attribute.graphs())
-      addFreeNames(body, free);
-  }
-  return free;
+      entry->second.insert(name.getKey());
+  return entry->second;
 }
 
 namespace {
@@ -54,7 +53,7 @@ struct Dependencies {
 };
 } // namespace
 
-static Dependencies findDependencies(const NodeList &nodes) {
+static Dependencies findDependencies(const NodeList &nodes, Captures &captures) {
   llvm::StringMap<int> producer;
   for (int i = 0; i < nodes.size(); ++i)
     for (const std::string &name : nodes[i].output())
@@ -74,8 +73,10 @@ static Dependencies findDependencies(const NodeList &nodes) {
     };
     for (const std::string &name : nodes[i].input())
       use(name);
-    for (const auto &name : capturedNames(nodes[i]))
-      use(name.getKey());
+    forEachSubgraph(nodes[i], [&](const onnx::GraphProto &graph) {
+      for (const auto &name : captures.of(graph))
+        use(name.getKey());
+    });
   }
   return result;
 }
@@ -101,8 +102,9 @@ static std::vector<int> findCycle(const Dependencies &dependencies, const std::v
   return cycle;
 }
 
-std::vector<int> tcc::onnximport::orderNodes(const NodeList &nodes, std::vector<int> &cycle) {
-  Dependencies dependencies = findDependencies(nodes);
+std::vector<int> tcc::onnximport::orderNodes(const NodeList &nodes, Captures &captures,
+                                             std::vector<int> &cycle) {
+  Dependencies dependencies = findDependencies(nodes, captures);
   std::vector<int> order;
   order.reserve(nodes.size());
   if (dependencies.sorted) {

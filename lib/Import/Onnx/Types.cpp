@@ -149,37 +149,44 @@ TypeProto onnximport::normalized(const TypeProto &declared,
   return type;
 }
 
-static void mergeTensor(TypeProto::Tensor &type, const TypeProto::Tensor &declared) {
+static bool mergeTensor(TypeProto::Tensor &type, const TypeProto::Tensor &declared) {
   if (type.elem_type() == TensorProto::UNDEFINED)
     type.set_elem_type(declared.elem_type());
   if (!declared.has_shape())
-    return;
+    return false;
   if (!type.has_shape()) {
     *type.mutable_shape() = declared.shape();
-    return;
+    return true;
   }
   if (type.shape().dim_size() != declared.shape().dim_size())
-    return;
+    return false;
+  bool changed = false;
   for (int i = 0; i < type.shape().dim_size(); ++i) {
     auto &dim = *type.mutable_shape()->mutable_dim(i);
     const auto &other = declared.shape().dim(i);
     // A number says more than a name, and the file's name more than none.
-    if (!dim.has_dim_value() && (other.has_dim_value() || !dim.has_dim_param()))
+    if (!dim.has_dim_value() && (other.has_dim_value() || !dim.has_dim_param())) {
+      changed |= other.has_dim_value();
       dim = other;
+    }
   }
+  return changed;
 }
 
-void onnximport::mergeDeclared(TypeProto &type, const TypeProto &declared) {
-  if (!isSet(type))
+bool onnximport::mergeDeclared(TypeProto &type, const TypeProto &declared) {
+  if (!isSet(type)) {
     type = declared;
-  else if (type.has_tensor_type() && declared.has_tensor_type())
-    mergeTensor(*type.mutable_tensor_type(), declared.tensor_type());
-  else if (type.has_sequence_type() && declared.has_sequence_type())
-    mergeDeclared(*type.mutable_sequence_type()->mutable_elem_type(),
-                  declared.sequence_type().elem_type());
-  else if (type.has_optional_type() && declared.has_optional_type())
-    mergeDeclared(*type.mutable_optional_type()->mutable_elem_type(),
-                  declared.optional_type().elem_type());
+    return isSet(declared);
+  }
+  if (type.has_tensor_type() && declared.has_tensor_type())
+    return mergeTensor(*type.mutable_tensor_type(), declared.tensor_type());
+  if (type.has_sequence_type() && declared.has_sequence_type())
+    return mergeDeclared(*type.mutable_sequence_type()->mutable_elem_type(),
+                         declared.sequence_type().elem_type());
+  if (type.has_optional_type() && declared.has_optional_type())
+    return mergeDeclared(*type.mutable_optional_type()->mutable_elem_type(),
+                         declared.optional_type().elem_type());
+  return false;
 }
 
 TypeProto onnximport::tensorType(int32_t elementType, ArrayRef<int64_t> shape) {

@@ -37,7 +37,8 @@ onnx::TypeProto normalized(const onnx::TypeProto &declared,
                            const llvm::StringMap<int64_t> &bindings, bool dropDims = false);
 
 /// Adds to `type` what only `declared` knows; where they differ `type` stays.
-void mergeDeclared(onnx::TypeProto &type, const onnx::TypeProto &declared);
+/// Whether that changed its rank or an extent.
+bool mergeDeclared(onnx::TypeProto &type, const onnx::TypeProto &declared);
 
 onnx::TypeProto tensorType(int32_t elementType, llvm::ArrayRef<int64_t> shape);
 

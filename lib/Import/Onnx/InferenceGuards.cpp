@@ -1,0 +1,37 @@
+//===- InferenceGuards.cpp - What ONNX's inference takes on trust ---------===//
+//
+// Each guard here stands for a fault in ONNX 1.23.2's inference functions that
+// fuzzing found, and goes when ONNX has fixed it.
+//
+//===----------------------------------------------------------------------===//
+#include "InferenceGuards.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace tcc;
+using namespace tcc::onnximport;
+
+/// Any other character on the left side makes the parser loop for ever.
+static std::string guardEinsum(const NodeView &node) {
+  const onnx::AttributeProto *equation = node.attribute("equation");
+  llvm::StringRef text = equation ? llvm::StringRef(equation->s()) : "";
+  auto [left, right] = text.split("->");
+  llvm::SmallVector<llvm::StringRef> terms;
+  left.split(terms, ',');
+  terms.push_back(right);
+  for (llvm::StringRef term : terms) {
+    auto [head, tail] = term.split("...");
+    for (char c : (head + tail).str())
+      if (!llvm::isAlpha(c) && c != ' ')
+        return "the equation '" + printable(text) + "' is not one that Einsum knows";
+  }
+  return {};
+}
+
+std::string onnximport::guardInference(const NodeView &node) {
+  if (node.domain != "onnx")
+    return {};
+  if (node.proto.op_type() == "Einsum")
+    return guardEinsum(node);
+  return {};
+}
