@@ -254,6 +254,10 @@ SmallVector<Value> callHelper(Emitter &e, StringRef name, ValueRange arguments, 
   auto type = FunctionType::get(e.builder.getContext(), arguments.getTypes(), results);
   func::FuncOp helper = declare(e, name, type);
   if (helper.isDeclaration()) {
+    // Inlined, its constants would take the registers of the loop it is rare in.
+    helper->setAttr("llvm.linkage",
+                    LLVM::LinkageAttr::get(e.builder.getContext(), LLVM::Linkage::Internal));
+    helper->setAttr("passthrough", e.builder.getStrArrayAttr({"noinline", "cold", "nounwind"}));
     OpBuilder::InsertionGuard guard(e.builder);
     Block *entry = helper.addEntryBlock();
     e.builder.setInsertionPointToStart(entry);
