@@ -209,11 +209,28 @@ Fp expm1Small(Fp x);
 /// e^x / 2 for 0 <= x; infinity from 89.42 on.
 Fp halfExp(Fp x);
 
+// The families' f64 halves that are not left to libm.
+
+Fp expF64(Fp x);
+Fp exp2F64(Fp x);
+Fp expm1F64(Fp x);
+Fp tanhF64(Fp x);
+Fp logF64(Fp x);
+Fp log2F64(Fp x);
+Fp log10F64(Fp x);
+Fp log1pF64(Fp x);
+Fp sinF64(Fp x);
+Fp cosF64(Fp x);
+std::pair<Fp, Fp> sincosF64(Fp x);
+
 // Parts in f64 that are exact enough for an f32 result.
 
 /// log2 of a positive normal number, relative error 2^-38; nonsense elsewhere.
 Fp log2Rough(Fp x);
 /// 2^x with x clamped to [-1000, 1000], relative error 2^-34.
 Fp exp2Rough(Fp x);
+
+/// `function`, written for f64, on a scalar or vector of any float type.
+mlir::Value viaF64(mlir::ImplicitLocOpBuilder &b, mlir::Value x, Fp (*function)(Fp));
 
 } // namespace tcc::codegen::vmath

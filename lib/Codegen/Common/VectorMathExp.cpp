@@ -103,8 +103,8 @@ Fp halfExp(Fp x) {
   return expPolynomial(a.r) * a.power * 2.0;
 }
 
-Fp exp(Fp x) { return x.isF64() ? callLibm("exp", {x}) : expF32(x); }
-Fp exp2(Fp x) { return x.isF64() ? callLibm("exp2", {x}) : exp2F32(x); }
-Fp expm1(Fp x) { return x.isF64() ? callLibm("expm1", {x}) : expm1F32(x); }
+Fp exp(Fp x) { return x.isF64() ? expF64(x) : expF32(x); }
+Fp exp2(Fp x) { return x.isF64() ? exp2F64(x) : exp2F32(x); }
+Fp expm1(Fp x) { return x.isF64() ? expm1F64(x) : expm1F32(x); }
 
 } // namespace tcc::codegen::vmath

@@ -65,7 +65,7 @@ Fp atanhF32(Fp x) {
 
 Fp sinh(Fp x) { return x.isF64() ? callLibm("sinh", {x}) : sinhF32(x); }
 Fp cosh(Fp x) { return x.isF64() ? callLibm("cosh", {x}) : coshF32(x); }
-Fp tanh(Fp x) { return x.isF64() ? callLibm("tanh", {x}) : tanhF32(x); }
+Fp tanh(Fp x) { return x.isF64() ? tanhF64(x) : tanhF32(x); }
 Fp asinh(Fp x) { return x.isF64() ? callLibm("asinh", {x}) : asinhF32(x); }
 Fp acosh(Fp x) { return x.isF64() ? callLibm("acosh", {x}) : acoshF32(x); }
 Fp atanh(Fp x) { return x.isF64() ? callLibm("atanh", {x}) : atanhF32(x); }

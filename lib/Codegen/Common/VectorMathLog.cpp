@@ -76,9 +76,9 @@ Fp log1pF32(Fp x) {
 
 } // namespace
 
-Fp log(Fp x) { return x.isF64() ? callLibm("log", {x}) : logF32(x, baseE); }
-Fp log2(Fp x) { return x.isF64() ? callLibm("log2", {x}) : logF32(x, base2); }
-Fp log10(Fp x) { return x.isF64() ? callLibm("log10", {x}) : logF32(x, base10); }
-Fp log1p(Fp x) { return x.isF64() ? callLibm("log1p", {x}) : log1pF32(x); }
+Fp log(Fp x) { return x.isF64() ? logF64(x) : logF32(x, baseE); }
+Fp log2(Fp x) { return x.isF64() ? log2F64(x) : logF32(x, base2); }
+Fp log10(Fp x) { return x.isF64() ? log10F64(x) : logF32(x, base10); }
+Fp log1p(Fp x) { return x.isF64() ? log1pF64(x) : log1pF32(x); }
 
 } // namespace tcc::codegen::vmath

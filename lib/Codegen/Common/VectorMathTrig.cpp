@@ -163,12 +163,12 @@ Fp tanF32(Fp x) {
 
 std::pair<Fp, Fp> sincos(Fp x) {
   if (x.isF64())
-    return {callLibm("sin", {x}), callLibm("cos", {x})};
+    return sincosF64(x);
   Both both = sinCosF32(x, true, true);
   return {both.sin, both.cos};
 }
-Fp sin(Fp x) { return x.isF64() ? callLibm("sin", {x}) : sinCosF32(x, true, false).sin; }
-Fp cos(Fp x) { return x.isF64() ? callLibm("cos", {x}) : sinCosF32(x, false, true).cos; }
+Fp sin(Fp x) { return x.isF64() ? sinF64(x) : sinCosF32(x, true, false).sin; }
+Fp cos(Fp x) { return x.isF64() ? cosF64(x) : sinCosF32(x, false, true).cos; }
 Fp tan(Fp x) { return x.isF64() ? callLibm("tan", {x}) : tanF32(x); }
 
 } // namespace tcc::codegen::vmath

@@ -49,4 +49,17 @@ void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &options = {});
 void registerExpandMathPass();
 
+// Functions that the math dialect lacks, on a scalar or a vector of any float type.
+// The builder inserts into a function of a module. No pass is needed after them, but
+// for the loops of lgamma and tgamma, which call libm once per element.
+mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitTgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+/// The modified Bessel functions of the first kind; I0e and I1e times e^-|x|.
+mlir::Value emitBesselI0(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitBesselI0e(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitBesselI1(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value emitBesselI1e(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
 } // namespace tcc::codegen

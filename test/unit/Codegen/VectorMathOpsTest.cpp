@@ -1,0 +1,196 @@
+// Operations, types and shapes that VectorMathTest's table of functions leaves out.
+#include "KernelRunner.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "tcc/Codegen/Common/VectorMath.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace tcc;
+
+namespace {
+
+/// A kernel that computes %r : `rType` of %x : `xType` and %y : `yType`, read from and
+/// written to the arrays of its arguments.
+struct Compiled {
+  std::unique_ptr<mlir::MLIRContext> context = test::kernelContext();
+  std::unique_ptr<test::CompiledKernels> kernels;
+
+  Compiled(const std::string &xType, const std::string &yType, const std::string &rType,
+           const std::string &body, const char *cpu = "native") {
+    auto access = [](const std::string &type) { return " {alignment = 1 : i64} : " + type; };
+    std::string text = R"(func.func @k(%args: !llvm.ptr, %begin: i64, %end: i64) {
+      %p1 = llvm.getelementptr %args[1] : (!llvm.ptr) -> !llvm.ptr, i64
+      %p2 = llvm.getelementptr %args[2] : (!llvm.ptr) -> !llvm.ptr, i64
+      %ax = llvm.load %args : !llvm.ptr -> !llvm.ptr
+      %ay = llvm.load %p1 : !llvm.ptr -> !llvm.ptr
+      %ar = llvm.load %p2 : !llvm.ptr -> !llvm.ptr
+      %x = llvm.load %ax)" +
+                       access("!llvm.ptr -> " + xType) + "\n%y = llvm.load %ay" +
+                       access("!llvm.ptr -> " + yType) + "\n" + body + "\nllvm.store %r, %ar" +
+                       access(rType + ", !llvm.ptr") + "\nreturn\n}";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+    REQUIRE(module);
+    CpuTarget target = llvm::cantFail(CpuTarget::create(cpu));
+    codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(target));
+    REQUIRE(mlir::succeeded(mlir::verify(*module)));
+    kernels = std::make_unique<test::CompiledKernels>(*module, target);
+  }
+  void run(const void *x, const void *y, void *r) const {
+    int64_t args[] = {reinterpret_cast<int64_t>(x), reinterpret_cast<int64_t>(y),
+                      reinterpret_cast<int64_t>(r)};
+    kernels->get("k")(args, 0, 1);
+  }
+};
+
+bool same(float a, float b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
+
+} // namespace
+
+TEST_CASE("math.fma is exact where the target has no such instruction") {
+  Compiled kernel("vector<16xf32>", "vector<16xf32>", "vector<16xf32>",
+                  "%r = math.fma %x, %y, %x : vector<16xf32>", "v2");
+  test::KernelFn fn = kernel.kernels->get("k");
+  float x[16], y[16], r[16];
+  int64_t args[] = {reinterpret_cast<int64_t>(x), reinterpret_cast<int64_t>(y),
+                    reinterpret_cast<int64_t>(r)};
+  std::mt19937 random(1);
+  for (int round = 0; round < 100000; ++round) {
+    for (int i = 0; i < 16; ++i) {
+      uint32_t a = random(), b = random();
+      if (i % 2) // x * y nearly cancels x
+        b = 0xbf800000 + static_cast<int32_t>(b % 65) - 32;
+      std::memcpy(&x[i], &a, 4), std::memcpy(&y[i], &b, 4);
+    }
+    fn(args, 0, 1);
+    for (int i = 0; i < 16; ++i)
+      if (float want = std::fma(x[i], y[i], x[i]);
+          !(r[i] == want || (std::isnan(r[i]) && std::isnan(want))))
+        FAIL("fma(" << x[i] << ", " << y[i] << ") = " << r[i] << ", exactly " << want);
+  }
+}
+
+TEST_CASE("math.fpowi") {
+  for (const char *cpu : {"native", "v2"}) {
+    Compiled kernel("vector<16xf32>", "vector<16xi32>", "vector<16xf32>",
+                    "%r = math.fpowi %x, %y : vector<16xf32>, vector<16xi32>", cpu);
+    float x[16] = {2,   -2,  0,  -0.f, 0.f,      -0.f, 1.5f, -1.5f,
+                   NAN, NAN, 10, 0.1f, INFINITY, -1,   -1,   -INFINITY};
+    int32_t n[16] = {10, 11, 0, -3, -2, 5, -7, 3, 0, 1, 38, 45, -1, INT32_MAX, INT32_MIN, 3};
+    float r[16];
+    kernel.run(x, n, r);
+    for (int i = 0; i < 16; ++i) {
+      INFO(x[i] << "^" << n[i] << " = " << r[i]);
+      CHECK(same(r[i], static_cast<float>(std::pow(double(x[i]), double(n[i])))));
+    }
+  }
+}
+
+TEST_CASE("math.ipowi wraps and truncates") {
+  Compiled kernel("vector<16xi32>", "vector<16xi32>", "vector<16xi32>", R"(
+    %x2 = vector.shape_cast %x : vector<16xi32> to vector<2x8xi32>
+    %y2 = vector.shape_cast %y : vector<16xi32> to vector<2x8xi32>
+    %r2 = math.ipowi %x2, %y2 : vector<2x8xi32>
+    %r = vector.shape_cast %r2 : vector<2x8xi32> to vector<16xi32>)");
+  int32_t x[16] = {2, 3, -3, 0, 0, 1, -1, -1, -1, 5, 5, 2, 7, 10, -2, 46341};
+  int32_t n[16] = {10, 4, 3, 0, 5, -4, -3, -2, 7, -1, 0, 31, 30, 9, 31, 2}, r[16];
+  kernel.run(x, n, r);
+  for (int i = 0; i < 16; ++i) {
+    uint32_t power = 1;
+    for (int k = 0; k < std::abs(n[i]); ++k)
+      power *= static_cast<uint32_t>(x[i]);
+    int32_t want = static_cast<int32_t>(power);
+    if (n[i] < 0) // 1 / power, whose magnitude is 1 or less
+      want = want == 1 || want == -1 ? want : 0;
+    INFO(x[i] << "^" << n[i]);
+    CHECK(r[i] == want);
+  }
+}
+
+TEST_CASE("powers with a known exponent") {
+  for (double y : {0.0, 1.0, 2.0, 3.0, 4.0, -1.0, -2.0, 0.5, -0.5, 2.5}) {
+    Compiled kernel("vector<16xf32>", "vector<16xf32>", "vector<16xf32>",
+                    "%c = arith.constant dense<" + std::to_string(y) +
+                        "> : vector<16xf32>\n%r = math.powf %x, %c : vector<16xf32>");
+    float x[16] = {0,   -0.f, 1,    -1,     2,      -2,       0.3f,      1e20f,
+                   NAN, 7,    9.5f, 1e-20f, 3e-39f, INFINITY, -INFINITY, 123456};
+    float r[16];
+    kernel.run(x, x, r);
+    for (int i = 0; i < 16; ++i) {
+      double want = std::pow(double(x[i]), y);
+      INFO(x[i] << "^" << y << " = " << r[i] << ", exactly " << want);
+      double ulp = std::max(std::abs(want) * 0x1p-23, 0x1p-149);
+      CHECK((same(r[i], static_cast<float>(want)) || std::abs(r[i] - want) <= 1.5 * ulp));
+    }
+  }
+}
+
+TEST_CASE("narrow types are computed in f32") {
+  Compiled kernel("vector<16xf16>", "vector<16xbf16>", "vector<16xf32>", R"(
+    %s = math.sin %x : vector<16xf16>
+    %c = math.cos %x : vector<16xf16>
+    %q = math.sqrt %y : vector<16xbf16>
+    %s32 = arith.extf %s : vector<16xf16> to vector<16xf32>
+    %c32 = arith.extf %c : vector<16xf16> to vector<16xf32>
+    %q32 = arith.extf %q : vector<16xbf16> to vector<16xf32>
+    %t = arith.mulf %s32, %c32 : vector<16xf32>
+    %r = arith.addf %t, %q32 : vector<16xf32>)");
+  _Float16 x[16];
+  uint16_t y[16];
+  float r[16];
+  for (int i = 0; i < 16; ++i) {
+    x[i] = static_cast<_Float16>(i * 0.37f);
+    y[i] = 0x4000 + i; // bf16 from 2 up
+  }
+  kernel.run(x, y, r);
+  for (int i = 0; i < 16; ++i) {
+    uint32_t wide = uint32_t(y[i]) << 16;
+    float yf;
+    std::memcpy(&yf, &wide, 4);
+    float s = static_cast<_Float16>(std::sin(float(x[i])));
+    float c = static_cast<_Float16>(std::cos(float(x[i])));
+    CHECK(std::abs(r[i] - (s * c + std::sqrt(yf))) <= std::sqrt(yf) * 0x1p-8);
+  }
+}
+
+TEST_CASE("clampf and a vector.fma without the instruction") {
+  Compiled kernel("vector<4xf32>", "vector<4xf32>", "vector<4xf32>", R"(
+    %low = arith.constant dense<-1.0> : vector<4xf32>
+    %high = arith.constant dense<2.0> : vector<4xf32>
+    %c = math.clampf %x to [%low, %high] : vector<4xf32>
+    %r = vector.fma %c, %y, %y : vector<4xf32>)",
+                  "v2");
+  float x[4] = {-5, 0.5f, 7, NAN}, y[4] = {3, 2, 1, 1}, r[4];
+  kernel.run(x, y, r);
+  CHECK(r[0] == 0);
+  CHECK(r[1] == 3);
+  CHECK(r[2] == 3);
+  CHECK(std::isnan(r[3]));
+}
+
+TEST_CASE("sin and cos of one value share its reduction") {
+  auto context = test::kernelContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+    func.func @k(%x: vector<2x4xf32>) -> (vector<2x4xf32>, vector<2x4xf32>) {
+      %c = math.cos %x : vector<2x4xf32>
+      %s = math.sin %x : vector<2x4xf32>
+      return %s, %c : vector<2x4xf32>, vector<2x4xf32>
+    })",
+                                                        context.get());
+  REQUIRE(module);
+  codegen::expandMath(*module);
+  int branches = 0, left = 0;
+  module->walk([&](mlir::Operation *op) {
+    branches += mlir::isa<mlir::scf::IfOp>(op);
+    left += mlir::isa<mlir::math::SinOp, mlir::math::CosOp, mlir::math::SincosOp>(op);
+  });
+  CHECK(branches == 1);
+  CHECK(left == 0);
+  CHECK(mlir::succeeded(mlir::verify(*module)));
+}

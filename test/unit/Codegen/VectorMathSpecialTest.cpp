@@ -1,0 +1,173 @@
+// The functions that the math dialect lacks, on f32 and f64 vectors.
+#include "KernelRunner.h"
+#include "VectorMathCases.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Parser/Parser.h"
+#include "tcc/Codegen/Common/VectorMath.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace tcc;
+
+namespace {
+
+using EmitFunction = mlir::Value (*)(mlir::ImplicitLocOpBuilder &, mlir::Value);
+
+/// Applies `function` to `x`, a multiple of 8 values, 8 at a time.
+template <typename T> std::vector<T> apply(EmitFunction function, std::vector<T> x) {
+  std::string type = sizeof(T) == 4 ? "vector<8xf32>" : "vector<8xf64>";
+  std::string element = sizeof(T) == 4 ? "f32" : "f64";
+  std::string text = R"(func.func @k(%args: !llvm.ptr, %begin: i64, %end: i64) {
+    %p1 = llvm.getelementptr %args[1] : (!llvm.ptr) -> !llvm.ptr, i64
+    %ax = llvm.load %args : !llvm.ptr -> !llvm.ptr
+    %ay = llvm.load %p1 : !llvm.ptr -> !llvm.ptr
+    %step = arith.constant 8 : i64
+    scf.for %i = %begin to %end step %step : i64 {
+      %px = llvm.getelementptr %ax[%i] : (!llvm.ptr, i64) -> !llvm.ptr, )" +
+                     element + R"(
+      %py = llvm.getelementptr %ay[%i] : (!llvm.ptr, i64) -> !llvm.ptr, )" +
+                     element + R"(
+      %x = llvm.load %px {alignment = 4 : i64} : !llvm.ptr -> )" +
+                     type + R"(
+      %r = arith.negf %x {replaced} : )" +
+                     type + R"(
+      llvm.store %r, %py {alignment = 4 : i64} : )" +
+                     type + ", !llvm.ptr\n}\nreturn\n}";
+  auto context = test::kernelContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+  REQUIRE(module);
+  module->walk([&](mlir::arith::NegFOp op) {
+    if (!op->hasAttr("replaced"))
+      return;
+    mlir::ImplicitLocOpBuilder builder(op.getLoc(), op);
+    op.replaceAllUsesWith(function(builder, op.getOperand()));
+    op.erase();
+  });
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("native"));
+  codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(cpu));
+  test::CompiledKernels kernels(*module, cpu);
+  std::vector<T> y(x.size());
+  int64_t args[] = {reinterpret_cast<int64_t>(x.data()), reinterpret_cast<int64_t>(y.data())};
+  kernels.get("k")(args, 0, x.size());
+  return y;
+}
+
+/// The largest error where `x` is in [low, high], against a long double reference.
+template <typename T>
+double worst(EmitFunction function, double low, double high, long double (*exact)(long double)) {
+  std::vector<T> x(4096);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<T>(low + (high - low) * i / (x.size() - 1));
+  std::vector<T> y = apply<T>(function, x);
+  double largest = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    using Wide = std::conditional_t<sizeof(T) == 4, double, long double>;
+    double ulps = test::ulpError<T, Wide>(y[i], static_cast<Wide>(exact(x[i])));
+    if (ulps > largest) {
+      largest = ulps;
+      UNSCOPED_INFO("f(" << double(x[i]) << ") = " << double(y[i]) << ", exactly "
+                         << double(exact(x[i])) << ", off by " << ulps << " ulp");
+    }
+  }
+  return largest;
+}
+
+const double infinity = INFINITY;
+
+} // namespace
+
+TEST_CASE("gamma functions of libm") {
+  CHECK(worst<float>(codegen::emitLgamma, 0.1, 40, [](long double x) { return lgammal(x); }) <= 3);
+  CHECK(worst<double>(codegen::emitLgamma, 5, 400, [](long double x) { return lgammal(x); }) <= 3);
+  CHECK(worst<float>(codegen::emitTgamma, -5.3, 30, [](long double x) { return tgammal(x); }) <= 4);
+}
+
+TEST_CASE("digamma") {
+  const std::pair<double, double> exact[] = {
+      {1e-300, -0x1.7e43c8800759bp+996}, {1e-05, -0x1.86a093c353ea9p+16},
+      {0.1, -0x1.4d8f668552b02p+3},      {0.5, -0x1.f6a897d3214fcp+0},
+      {1, -0x1.2788cfc6fb619p-1},        {1.4616, -0x1.04f02a764ee0ap-15},
+      {2, 0x1.b0ee6072093cep-2},         {3.7, 0x1.2aca9308f7e52p+0},
+      {9.99, 0x1.2016f32733d79p+1},      {10, 0x1.20396dc85cc95p+1},
+      {15.5, 0x1.5aa773d2666e7p+1},      {1e3, 0x1.ba1078189c03cp+2},
+      {1e15, 0x1.144f69ff9ffc4p+5},      {-0.5, 0x1.2aed059bd608ap-5},
+      {-1e-05, 0x1.869f6c3a84229p+16},   {-1.5, 0x1.680425af12b5ep-1},
+      {-2.75, -0x1.f584a5562319cp+0},    {-10.3, 0x1.2a64d19f6c3ccp+2},
+      {-100.25, 0x1.f045737bcae4cp+2},   {2, 0x1.b0ee6072093cep-2},
+      {2, 0x1.b0ee6072093cep-2},         {2, 0x1.b0ee6072093cep-2},
+      {2, 0x1.b0ee6072093cep-2},         {2, 0x1.b0ee6072093cep-2}};
+  std::vector<double> x;
+  for (auto [argument, value] : exact)
+    x.push_back(argument);
+  std::vector<double> y = apply<double>(codegen::emitDigamma, x);
+  for (size_t i = 0; i < x.size(); ++i) {
+    INFO("digamma(" << x[i] << ") = " << y[i]);
+    CHECK(std::abs(y[i] - exact[i].second) <= 1e-15 + 4e-15 * std::abs(exact[i].second));
+  }
+  std::vector<float> edges =
+      apply<float>(codegen::emitDigamma, {0.f, -0.f, -1, -7, INFINITY, -INFINITY, NAN, 1});
+  CHECK(edges[0] == -infinity);
+  CHECK(edges[1] == infinity);
+  for (int i : {2, 3, 5, 6})
+    CHECK(std::isnan(edges[i]));
+  CHECK(edges[4] == infinity);
+  CHECK(edges[7] == -0x1.2788cfp-1f);
+}
+
+TEST_CASE("erfinv inverts erf") {
+  std::vector<float> x;
+  for (int i = -2000; i < 2000; ++i)
+    x.push_back(i / 2000.f);
+  for (int i = 0; i < 24; ++i)
+    x.push_back(1 - std::ldexp(1.f, -i - 1));
+  std::vector<float> y = apply<float>(codegen::emitErfinv, x);
+  CHECK(y[0] == -infinity);
+  double largest = 0;
+  for (size_t i = 1; i < x.size(); ++i) {
+    if (x[i] == 0) {
+      CHECK(y[i] == 0);
+      continue;
+    }
+    // erf(y) - x over its derivative is how far y is from the exact value.
+    long double v = y[i], wrong = x[i] > 0.5 ? (1 - (long double)x[i]) - erfcl(v)
+                                             : erfl(v) - (long double)x[i];
+    long double distance = wrong / (1.1283791670955125738961589L * expl(-v * v));
+    double ulps = std::abs(double(distance)) / std::ldexp(1.0, std::ilogb(y[i]) - 23);
+    largest = std::max(largest, ulps);
+  }
+  CHECK(largest <= 0.51);
+  std::vector<double> edges =
+      apply<double>(codegen::emitErfinv, {1, -1, 1.5, NAN, -0.0, 0.5, 0.9999999999, 1e-300});
+  CHECK(edges[0] == infinity);
+  CHECK(edges[1] == -infinity);
+  CHECK(std::isnan(edges[2]));
+  CHECK(std::isnan(edges[3]));
+  CHECK(std::signbit(edges[4]));
+  CHECK(edges[5] == Approx(0.47693627620446987338).epsilon(1e-15));
+  CHECK(edges[6] == Approx(4.5728249585449249378).epsilon(1e-14));
+  CHECK(edges[7] == Approx(0.88622692545275801365e-300).epsilon(1e-15));
+}
+
+TEST_CASE("modified Bessel functions") {
+  auto i0 = [](long double x) { return std::cyl_bessel_il(0, std::abs(x)); };
+  auto i1 = [](long double x) { return std::copysign(std::cyl_bessel_il(1, std::abs(x)), x); };
+  auto i0e = [](long double x) { return std::cyl_bessel_il(0, std::abs(x)) * expl(-std::abs(x)); };
+  CHECK(worst<float>(codegen::emitBesselI0, -80, 80, i0) <= 0.51);
+  CHECK(worst<float>(codegen::emitBesselI1, -80, 80, i1) <= 0.51);
+  CHECK(worst<double>(codegen::emitBesselI0, 0, 600, i0) <= 8);
+  CHECK(worst<double>(codegen::emitBesselI0e, 0, 600, i0e) <= 8);
+  std::vector<float> edges =
+      apply<float>(codegen::emitBesselI1, {0.f, -0.f, 1e-30f, INFINITY, -INFINITY, NAN, 200, -200});
+  CHECK(edges[0] == 0);
+  CHECK(std::signbit(edges[1]));
+  CHECK(edges[2] == 0.5e-30f);
+  CHECK(edges[3] == infinity);
+  CHECK(edges[4] == -infinity);
+  CHECK(std::isnan(edges[5]));
+  CHECK(edges[6] == infinity);
+  CHECK(edges[7] == -infinity);
+  std::vector<float> scaled =
+      apply<float>(codegen::emitBesselI1e, {0, 0, 0, INFINITY, 200, 1, 1, 1});
+  CHECK(scaled[3] == 0);
+  CHECK(scaled[4] == Approx(0.0281565033948329));
+}
