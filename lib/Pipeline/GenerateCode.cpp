@@ -179,7 +179,7 @@ void CodeGenerator::compileKernel(Job &job) {
       job.error = "no code for kernel " + job.symbol;
     return;
   }
-  codegen::expandMath(*module, {options.cpu.fma});
+  codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
   if (failed(codegen::lowerKernelModule(*module))) {
     job.error = "lowering failed: " + job.error;
     return;
@@ -221,7 +221,7 @@ llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &res
   callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
   if (failed(codegen::emitHostProgram(function, *module, callbacks)))
     return llvm::createStringError("host program failed");
-  codegen::expandMath(*module, {options.cpu.fma});
+  codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
   if (failed(codegen::lowerKernelModule(*module)))
     return llvm::createStringError("lowering of the host program failed");
   hideHelpers(*module, codegen::kEntryName);

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
+#include "tcc/Codegen/Common/VectorMath.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -271,6 +272,11 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
       .Case<prim::AtanhOp>(viaMath<math::AtanhOp>(b, v))
       .Case<prim::ErfOp>(viaMath<math::ErfOp>(b, v))
       .Case<prim::ErfcOp>(viaMath<math::ErfcOp>(b, v))
+      .Case([&](prim::ErfinvOp) { return emitErfinv(b, v[0]); })
+      .Case([&](prim::LgammaOp) { return emitLgamma(b, v[0]); })
+      .Case([&](prim::DigammaOp) { return emitDigamma(b, v[0]); })
+      .Case([&](prim::BesselI0Op) { return emitBesselI0(b, v[0]); })
+      .Case([&](prim::BesselI1Op) { return emitBesselI1(b, v[0]); })
       .Case<prim::FloorOp>(viaMath<math::FloorOp>(b, v))
       .Case<prim::CeilOp>(viaMath<math::CeilOp>(b, v))
       .Case<prim::RoundOp>(viaMath<math::RoundEvenOp>(b, v))
