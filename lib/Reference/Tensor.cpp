@@ -6,6 +6,9 @@
 #include "llvm/ADT/Twine.h"
 #include <cstdlib>
 #include <cstring>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace tcc::reference {
 
@@ -30,6 +33,21 @@ std::string shapeText(llvm::ArrayRef<int64_t> shape) {
          "]";
 }
 
+/// Storage that large tensors do not spend half their time faulting in.
+static char *allocateBytes(size_t size) {
+#if defined(__linux__)
+  constexpr size_t hugePage = size_t(2) << 20;
+  if (size >= 2 * hugePage) {
+    size = (size + hugePage - 1) / hugePage * hugePage;
+    void *bytes = std::aligned_alloc(hugePage, size);
+    if (bytes)
+      madvise(bytes, size, MADV_HUGEPAGE);
+    return static_cast<char *>(bytes);
+  }
+#endif
+  return static_cast<char *>(std::aligned_alloc(64, size));
+}
+
 llvm::Expected<Tensor> Tensor::allocate(DType type, llvm::ArrayRef<int64_t> shape) {
   std::optional<int64_t> count = elementCount(shape);
   if (!count)
@@ -39,7 +57,7 @@ llvm::Expected<Tensor> Tensor::allocate(DType type, llvm::ArrayRef<int64_t> shap
   tensor.dims.assign(shape.begin(), shape.end());
   tensor.count = *count;
   size_t size = (static_cast<size_t>(tensor.bytes()) + 64) / 64 * 64;
-  auto *bytes = static_cast<char *>(std::aligned_alloc(64, size));
+  char *bytes = allocateBytes(size);
   if (!bytes)
     return userError("no memory for a tensor of shape " + shapeText(shape));
   tensor.storage =
