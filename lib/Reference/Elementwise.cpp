@@ -132,15 +132,8 @@ struct Rem {
   int64_t operator()(int64_t a, int64_t b) const { return b == 0 || b == -1 ? 0 : a % b; }
 };
 struct FloorDiv {
-  // The floor of the exact quotient: a / b may round up to the next integer.
-  double operator()(double a, double b) const {
-    if (b == 0)
-      return a / b;
-    double rest = std::fmod(a, b), quotient = (a - rest) / b;
-    if (rest != 0 && (rest < 0) != (b < 0))
-      quotient -= 1;
-    return quotient == 0 ? std::copysign(0.0, a / b) : std::round(quotient);
-  }
+  // The quotient is rounded to f32 first, as code for narrower floats does too.
+  double operator()(double a, double b) const { return std::floor(static_cast<float>(a / b)); }
   uint64_t operator()(uint64_t a, uint64_t b) const { return Div()(a, b); }
   int64_t operator()(int64_t a, int64_t b) const {
     int64_t quotient = Div()(a, b);
@@ -148,6 +141,8 @@ struct FloorDiv {
     return inexact && (a < 0) != (b < 0) ? quotient - 1 : quotient;
   }
 };
+double floorDivF64(double a, double b) { return std::floor(a / b); }
+
 struct Pow {
   double operator()(double a, double b) const { return std::pow(a, b); }
   Complex operator()(Complex a, Complex b) const {
@@ -230,6 +225,12 @@ struct Log1p {
 //===----------------------------------------------------------------------===//
 // Operators that depend on the width or the format
 //===----------------------------------------------------------------------===//
+
+llvm::Expected<Tensor> floorDiv(prim::FloorDivOp op, Operands operands) {
+  if (operands[0].dtype() == DType::F64)
+    return binary<prim::FloorDivOp, floorDivF64>(op, operands);
+  return binary<prim::FloorDivOp, FloorDiv{}>(op, operands);
+}
 
 unsigned logicalWidth(DType type) { return type == DType::Bool ? 1 : bitWidth(type); }
 
@@ -360,7 +361,7 @@ void addArithmetic(Evaluators &all) {
   addBinary<SubOp, []<typename W>(W a, W b) { return wrapSub(a, b); }>(all);
   addBinary<MulOp, Mul{}>(all);
   addBinary<DivOp, Div{}>(all);
-  addBinary<FloorDivOp, FloorDiv{}>(all);
+  all.add<FloorDivOp, floorDiv>();
   addBinary<RemOp, Rem{}>(all);
   addBinary<ModOp, Mod{}>(all);
   addBinary<PowOp, Pow{}>(all);

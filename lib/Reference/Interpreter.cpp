@@ -127,6 +127,10 @@ static llvm::Expected<Results> weightValue(prim::WeightOp op, const WeightTable 
 
 static llvm::Expected<Results> valueOf(Operation *op, Operands operands,
                                        const WeightTable &weights) {
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      if (!prim::dtypeOf(tensor.getElementType()))
+        return userError("gives elements of a type that tcc does not compute with");
   if (auto weight = dyn_cast<prim::WeightOp>(op))
     return weightValue(weight, weights);
   if (Evaluator evaluator = allEvaluators().lookup(op))

@@ -3,6 +3,23 @@
 using namespace mlir;
 using namespace tcc::prim;
 
+/// Operands and result of one domain: floats, integers or complex numbers; an
+/// element of the result holds any of theirs.
+static LogicalResult verifyProduct(Operation *op, Value lhs, Value rhs, Value result) {
+  auto element = [](Value value) { return tensorType(value).getElementType(); };
+  Type to = element(result);
+  for (Value operand : {lhs, rhs}) {
+    Type from = element(operand);
+    if (isa<FloatType>(from) != isa<FloatType>(to) ||
+        isa<ComplexType>(from) != isa<ComplexType>(to))
+      return op->emitOpError("multiplies ") << from << " into " << to;
+    std::optional<tcc::DType> narrow = dtypeOf(from), wide = dtypeOf(to);
+    if (!narrow || !wide || tcc::bitWidth(*narrow) > tcc::bitWidth(*wide))
+      return op->emitOpError("multiplies ") << from << " into " << to;
+  }
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   auto lhs = tensorType(getLhs()), rhs = tensorType(getRhs());
   if (getLhsBatch().size() != getRhsBatch().size() ||
@@ -17,6 +34,8 @@ LogicalResult DotOp::verify() {
     if (!lhs.isDynamicDim(l) && !rhs.isDynamicDim(r) && lhs.getDimSize(l) != rhs.getDimSize(r))
       return emitOpError("pairs axes of extent ")
              << lhs.getDimSize(l) << " and " << rhs.getDimSize(r);
+  if (failed(verifyProduct(*this, getLhs(), getRhs(), getResult())))
+    return failure();
   SmallVector<int64_t> expected;
   for (int64_t axis : getLhsBatch())
     expected.push_back(lhs.getDimSize(axis));
@@ -48,6 +67,15 @@ LogicalResult ConvOp::verify() {
   if (!w.isDynamicDim(0) && w.getDimSize(0) % static_cast<int64_t>(getGroups()) != 0)
     return emitOpError("has ") << w.getDimSize(0) << " output channels for " << getGroups()
                                << " groups";
+  for (ArrayRef<int64_t> list : {getStrides(), getDilations(), getInputDilation()})
+    if (llvm::any_of(list, [](int64_t n) { return n < 1; }))
+      return emitOpError("has a stride or dilation below 1");
+  SmallVector<int64_t> expected(x.getRank(), ShapedType::kDynamic);
+  expected[0] = x.getDimSize(0);
+  expected[getChannelsLast() ? x.getRank() - 1 : 1] = w.getDimSize(0);
+  if (failed(verifyShape(*this, getResult(), expected)) ||
+      failed(verifyProduct(*this, getX(), getW(), getResult())))
+    return failure();
   return verifySizes(*this, getSizes(), getResult());
 }
 
@@ -80,4 +108,12 @@ LogicalResult PackedConvOp::verify() {
     if (list.size() != spatial)
       return emitOpError("needs one entry for each of ") << spatial << " spatial axes";
   return verifySizes(*this, getSizes(), getResult());
+}
+
+LogicalResult FftOp::verify() {
+  auto x = tensorType(getX());
+  if (failed(verifyAxis(*this, getAxis(), getX())) ||
+      failed(verifyElementType(*this, getResult(), x.getElementType())))
+    return failure();
+  return verifyShape(*this, getResult(), x.getShape());
 }

@@ -11,6 +11,12 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange expect
   return success();
 }
 
+LogicalResult RandomBitsOp::verify() {
+  if (tensorType(getSeed()).getRank() != 0)
+    return emitOpError("takes a seed of rank 0, not ") << tensorType(getSeed()).getRank();
+  return verifySizes(*this, getSizes(), getResult());
+}
+
 LogicalResult IfOp::verify() {
   if (failed(verifyYield(*this, getThenRegion(), getResultTypes(), "the then region")))
     return failure();

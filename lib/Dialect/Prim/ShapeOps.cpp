@@ -40,6 +40,13 @@ LogicalResult tcc::prim::verifyShape(Operation *op, Value result, ArrayRef<int64
   return success();
 }
 
+LogicalResult tcc::prim::verifyElementType(Operation *op, Value result, Type expected) {
+  Type have = tensorType(result).getElementType();
+  if (have != expected)
+    return op->emitOpError("has element type ") << have << ", expected " << expected;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
@@ -67,6 +74,19 @@ LogicalResult FromElementsOp::verify() {
   int64_t count = cast<RankedTensorType>(getType()).getNumElements();
   if (static_cast<int64_t>(getElements().size()) != count)
     return emitOpError("has ") << getElements().size() << " elements, its type " << count;
+  for (Type type : getElements().getTypes())
+    if (!type.isIntOrIndexOrFloat())
+      return emitOpError("takes host scalars, not ") << type;
+  return success();
+}
+
+LogicalResult ExtractOp::verify() {
+  auto type = tensorType(getX());
+  auto position = static_cast<int64_t>(getPosition());
+  if (position < 0 || (type.hasStaticShape() && position >= type.getNumElements()))
+    return emitOpError("has no element ") << position << " in " << type;
+  if (!getResult().getType().isIntOrIndexOrFloat())
+    return emitOpError("gives ") << getResult().getType() << ", which is not a scalar";
   return success();
 }
 
@@ -89,7 +109,8 @@ LogicalResult TransposeOp::verify() {
   if (static_cast<int64_t>(getPermutation().size()) != type.getRank())
     return emitOpError("permutes ")
            << getPermutation().size() << " axes of a tensor of rank " << type.getRank();
-  if (failed(verifyAxes(*this, getPermutation(), getX())))
+  if (failed(verifyAxes(*this, getPermutation(), getX())) ||
+      failed(verifyElementType(*this, getResult(), type.getElementType())))
     return failure();
   SmallVector<int64_t> expected;
   for (int64_t axis : getPermutation())
@@ -102,7 +123,8 @@ LogicalResult BroadcastOp::verify() {
   ArrayRef<int64_t> axes = getAxes();
   if (static_cast<int64_t>(axes.size()) != from.getRank())
     return emitOpError("maps ") << axes.size() << " axes of a tensor of rank " << from.getRank();
-  if (failed(verifyAxes(*this, axes, getResult())))
+  if (failed(verifyAxes(*this, axes, getResult())) ||
+      failed(verifyElementType(*this, getResult(), from.getElementType())))
     return failure();
   if (!llvm::is_sorted(axes))
     return emitOpError("axes must increase");
@@ -138,8 +160,8 @@ SmallVector<OpFoldResult> PadOp::getMixedLow() {
   return mixed(getContext(), getStaticLow(), getLows());
 }
 
-static LogicalResult verifyStarts(Operation *op, ArrayRef<int64_t> starts, ValueRange dynamic,
-                                  ArrayRef<int64_t> perAxis, int64_t rank) {
+LogicalResult tcc::prim::verifyStarts(Operation *op, ArrayRef<int64_t> starts, ValueRange dynamic,
+                                      ArrayRef<int64_t> perAxis, int64_t rank) {
   if (static_cast<int64_t>(starts.size()) != rank || static_cast<int64_t>(perAxis.size()) != rank)
     return op->emitOpError("needs one entry for each of ") << rank << " axes";
   if (llvm::count(starts, kDynamicStart) != static_cast<int64_t>(dynamic.size()))
@@ -156,6 +178,8 @@ LogicalResult SliceOp::verify() {
     return emitOpError("has a step of 0");
   if (tensorType(getResult()).getRank() != tensorType(getX()).getRank())
     return emitOpError("changes the rank");
+  if (failed(verifyElementType(*this, getResult(), tensorType(getX()).getElementType())))
+    return failure();
   return verifySizes(*this, getSizes(), getResult());
 }
 
@@ -167,7 +191,20 @@ LogicalResult PadOp::verify() {
     return failure();
   if (tensorType(getResult()).getRank() != tensorType(getX()).getRank())
     return emitOpError("changes the rank");
+  if (llvm::any_of(getInterior(), [](int64_t n) { return n < 0; }))
+    return emitOpError("has a negative interior");
+  Type element = tensorType(getX()).getElementType();
+  if (failed(verifyElementType(*this, getValue(), element)) ||
+      failed(verifyElementType(*this, getResult(), element)))
+    return failure();
   return verifySizes(*this, getSizes(), getResult());
+}
+
+LogicalResult ReverseOp::verify() {
+  if (failed(verifyAxes(*this, getAxes(), getX())) ||
+      failed(verifyElementType(*this, getResult(), tensorType(getX()).getElementType())))
+    return failure();
+  return verifyShape(*this, getResult(), tensorType(getX()).getShape());
 }
 
 LogicalResult ConcatOp::verify() {
@@ -180,6 +217,8 @@ LogicalResult ConcatOp::verify() {
   int64_t extent = 0;
   for (Value input : getInputs()) {
     auto type = tensorType(input);
+    if (failed(verifyElementType(*this, getResult(), type.getElementType())))
+      return failure();
     if (type.getRank() != rank)
       return emitOpError("operand has rank ") << type.getRank() << ", the result " << rank;
     extent = type.isDynamicDim(axis) || extent < 0 ? -1 : extent + type.getDimSize(axis);

@@ -17,4 +17,14 @@ mlir::LogicalResult verifyAxes(mlir::Operation *op, llvm::ArrayRef<int64_t> axes
 mlir::LogicalResult verifyShape(mlir::Operation *op, mlir::Value result,
                                 llvm::ArrayRef<int64_t> expected);
 
+/// `result` has element type `expected`.
+mlir::LogicalResult verifyElementType(mlir::Operation *op, mlir::Value result, mlir::Type expected);
+/// `starts`, with `dynamic` for its kDynamicStart entries, and `perAxis` have one
+/// entry for each of `rank` axes.
+mlir::LogicalResult verifyStarts(mlir::Operation *op, llvm::ArrayRef<int64_t> starts,
+                                 mlir::ValueRange dynamic, llvm::ArrayRef<int64_t> perAxis,
+                                 int64_t rank);
+/// `kind` is defined on `elementType`.
+mlir::LogicalResult verifyReduceKind(mlir::Operation *op, ReduceKind kind, mlir::Type elementType);
+
 } // namespace tcc::prim

@@ -7,8 +7,8 @@ def Prim_DotOp : Prim_Op<"dot", [Pure]> {
   let summary = "generalised matrix product";
   let description = [{
     The result is batch axes, free axes of lhs, free axes of rhs, each in order (StableHLO
-    dot_general). The sum is kept in the result's element type, or in f32 when that is a 16-bit
-    float; i8 and ui8 operands give i32.
+    dot_general). The sum is kept in the result's element type, or in f32 when that is narrower;
+    i8 and ui8 operands, in any mixture, give i32. Operands of narrow floats may give f32.
   }];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
@@ -34,7 +34,9 @@ def Prim_ConvOp : Prim_Op<"conv", [Pure]> {
   let hasVerifier = 1;
 }
 def Prim_FftOp : Prim_Op<"fft", [Pure]> {
-  let summary = "discrete Fourier transform of complex x along `axis`; inverse divides by the length";
+  let summary = "discrete Fourier transform of complex x along `axis`: X[k] = sum of x[j] exp(-2 pi i j k / n)";
+  let description = "`inverse`: with the other sign in the exponent, divided by n.";
+  let hasVerifier = 1;
   let arguments = (ins RankedTensorOf<[AnyComplex]>:$x, I64Attr:$axis, BoolAttr:$inverse);
   let results = (outs RankedTensorOf<[AnyComplex]>:$result);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";

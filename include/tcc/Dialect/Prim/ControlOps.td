@@ -30,7 +30,11 @@ def Prim_WhileOp : Prim_Op<"while", [RecursiveMemoryEffects]> {
 }
 def Prim_RandomBitsOp : Prim_Op<"random_bits", [Pure]> {
   let summary = "uniform random 32-bit words from Philox4x32-10 (Salmon et al., SC 2011)";
-  let description = "`seed` is a rank-0 i64 tensor; word i of the result is word i mod 4 of counter i / 4. `sizes` gives dims that are `?`.";
+  let description = [{
+    `seed` is a rank-0 i64 tensor whose low and high half are the key. Word i of the result is word
+    i mod 4 of counter i / 4 (low half first, the upper two words 0). `sizes` gives dims that are `?`.
+  }];
+  let hasVerifier = 1;
   let arguments = (ins RankedTensorOf<[I64]>:$seed, Variadic<Index>:$sizes);
   let results = (outs RankedTensorOf<[UI32]>:$result);
   let assemblyFormat = "$seed `sizes` `(` $sizes `)` attr-dict `:` functional-type($seed, results)";

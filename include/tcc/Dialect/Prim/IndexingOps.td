@@ -4,8 +4,9 @@
 include "tcc/Dialect/Prim/PrimBase.td"
 
 // Indices are i32 or i64 and not negative (decompose adds the extent to negative
-// ones); an index past the end is clamped, so that no input reads foreign memory.
-// Writes past the end are dropped.
+// ones); one out of range is clamped into it, so that no input reads foreign
+// memory. Writes out of range are dropped. Reading from an axis without elements
+// has no meaning: who cannot rule it out asserts that there are some.
 
 def Prim_TakeOp : Prim_Op<"take", [Pure]> {
   let summary = "slices of x along `axis`: x.shape[:axis] + indices.shape + x.shape[axis+1:] (numpy.take)";
@@ -16,6 +17,7 @@ def Prim_TakeOp : Prim_Op<"take", [Pure]> {
 }
 def Prim_TakeAlongOp : Prim_Op<"take_along", [Pure]> {
   let summary = "result[p] = x[p with p[axis] = indices[p]] (numpy.take_along_axis, ONNX GatherElements)";
+  let description = "On the other axes indices may be shorter than x.";
   let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
@@ -40,6 +42,10 @@ def Prim_ScatterKind : I32EnumAttr<"ScatterKind", "what happens where an update 
 def Prim_ScatterKindAttr : EnumAttr<Prim_Dialect, Prim_ScatterKind, "scatter_kind">;
 def Prim_ScatterAlongOp : Prim_Op<"scatter_along", [Pure]> {
   let summary = "x with result[p with p[axis] = indices[p]] updated by updates[p], in row-major order of p";
+  let description = [{
+    indices and updates have one shape, which on the other axes may be shorter than x. max and min
+    give NaN if either is NaN.
+  }];
   let arguments = (ins Prim_ScatterKindAttr:$kind, AnyRankedTensor:$x, Prim_IndexTensor:$indices, AnyRankedTensor:$updates, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $x `,` $indices `,` $updates `axis` $axis attr-dict `:` functional-type(operands, results)";
@@ -54,7 +60,8 @@ def Prim_ScatterNdOp : Prim_Op<"scatter_nd", [Pure]> {
   let hasVerifier = 1;
 }
 def Prim_InsertSliceOp : Prim_Op<"insert_slice", [Pure]> {
-  let summary = "x with x[start + i * step] = update[i]; starts are rank-0 or host values as in prim.slice";
+  let summary = "x with x[start + i * step] = update[i]; starts and steps as in prim.slice, all of update inside x";
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$update, Variadic<Index>:$starts,
                        DenseI64ArrayAttr:$static_starts, DenseI64ArrayAttr:$steps);
   let results = (outs AnyRankedTensor:$result);
@@ -62,8 +69,9 @@ def Prim_InsertSliceOp : Prim_Op<"insert_slice", [Pure]> {
   let extraClassDeclaration = "::llvm::SmallVector<::mlir::OpFoldResult> getMixedStarts();";
 }
 def Prim_NonzeroOp : Prim_Op<"nonzero", [Pure]> {
-  let summary = "indices of the elements that are not zero, row-major: [rank, count]";
+  let summary = "indices of the elements that are not zero (NaN is not), row-major: [rank, count]";
   let description = "`count` is how many there are, as kernels must know before they run.";
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, Optional<Index>:$count);
   let results = (outs RankedTensorOf<[I64]>:$result);
   let assemblyFormat = "$x (`count` $count^)? attr-dict `:` functional-type($x, results)";
@@ -73,20 +81,27 @@ def Prim_UniqueOp : Prim_Op<"unique", [Pure]> {
   let description = [{
     Results: values, index of each one's first appearance, index into values for
     each input, and the counts. Sorted ascending (lexicographically), else in order of appearance.
+    NaN equals itself and comes last.
   }];
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, BoolAttr:$sorted);
   let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$first, RankedTensorOf<[I64]>:$inverse, RankedTensorOf<[I64]>:$counts);
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
 }
 def Prim_SortOp : Prim_Op<"sort", [Pure]> {
-  let summary = "x sorted along `axis`, stable, NaN last when ascending; and where each element came from";
+  let summary = "x sorted along `axis`, stable, NaN as the largest value; and where each element came from";
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, BoolAttr:$descending);
   let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
 def Prim_TopKOp : Prim_Op<"top_k", [Pure]> {
   let summary = "the `k` largest (or smallest) elements along `axis`, in order; ties by lower index";
-  let description = "`k` is the extent of the result's axis; given as an operand when that is `?`.";
+  let description = [{
+    `k` is the extent of the result's axis, at most that of x; given as an operand when that is `?`.
+    NaN is the largest value.
+  }];
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, Optional<Index>:$k, I64Attr:$axis, BoolAttr:$largest);
   let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
   let assemblyFormat = "$x (`k` $k^)? `axis` $axis attr-dict `:` functional-type(operands, results)";
@@ -95,8 +110,12 @@ def Prim_NonMaxSuppressionOp : Prim_Op<"non_max_suppression", [Pure]> {
   let summary = "selected boxes as rows (batch, class, box), as ONNX NonMaxSuppression";
   let description = [{
     boxes [B, N, 4], scores [B, C, N] in f32; max_output (i64), iou_threshold and score_threshold
-    (f32) are rank-0 tensors. `center_point`: boxes are (x, y, w, h), else two corners.
+    (f32) are rank-0 tensors. `center_point`: boxes are (x center, y center, width, height), else
+    two opposite corners (y, x, y, x). Of each image and class, the boxes whose score is above
+    score_threshold are taken in descending order of it (ties by index), at most max_output; a box
+    is left out when its intersection with one taken, over their union, is above iou_threshold.
   }];
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$boxes, AnyRankedTensor:$scores, AnyRankedTensor:$max_output,
                        AnyRankedTensor:$iou_threshold, AnyRankedTensor:$score_threshold, BoolAttr:$center_point);
   let results = (outs RankedTensorOf<[I64]>:$result);

@@ -23,15 +23,22 @@ def Prim_Dialect : Dialect {
     operator makes it. Nothing broadcasts implicitly: `prim.broadcast` does.
 
     Signless integers are signed; `ui8` and the like are unsigned; `i1` is bool.
+    Integers wrap at their width. Floats narrower than f32 are computed in f32 or
+    better and rounded to nearest even; where a result is beyond the largest
+    finite value it is infinite, or NaN in a type without infinity, or the
+    largest value in f4E2M1FN, which has neither. The running definition of every
+    operator is the reference interpreter (lib/Reference).
   }];
 }
 
 class Prim_Op<string mnemonic, list<Trait> traits = []> : Op<Prim_Dialect, mnemonic, traits>;
 
 // Element-type groups.
-def Prim_FloatTensor : RankedTensorOf<[AnyFloat, AnyComplex]>;
+def Prim_FloatTensor : RankedTensorOf<[AnyFloat]>;
+def Prim_FieldTensor : RankedTensorOf<[AnyFloat, AnyComplex]>;
 def Prim_RealTensor : RankedTensorOf<[AnyFloat, AnyInteger]>;
 def Prim_NumberTensor : RankedTensorOf<[AnyFloat, AnyInteger, AnyComplex]>;
+def Prim_ComplexTensor : RankedTensorOf<[AnyComplex]>;
 def Prim_IntTensor : RankedTensorOf<[AnyInteger]>;
 def Prim_BoolTensor : RankedTensorOf<[I1]>;
 def Prim_IndexTensor : RankedTensorOf<[I32, I64]>;

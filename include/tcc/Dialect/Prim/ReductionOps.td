@@ -15,7 +15,8 @@ def Prim_ReduceOp : Prim_Op<"reduce", [Pure]> {
   let summary = "x reduced over `axes`, which vanish";
   let description = [{
     16-bit floats accumulate in f32. max and min give NaN if any element is NaN.
-    Over nothing: 0, 1, lowest or -inf, highest or inf, false, true.
+    any and all take bool, max and min real numbers; the result has x's element type.
+    Over nothing: 0, 1, -inf or the lowest, inf or the highest, false, true.
   }];
   let arguments = (ins Prim_ReduceKindAttr:$kind, AnyRankedTensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs AnyRankedTensor:$result);
@@ -24,14 +25,19 @@ def Prim_ReduceOp : Prim_Op<"reduce", [Pure]> {
 }
 def Prim_ArgReduceOp : Prim_Op<"arg_reduce", [Pure]> {
   let summary = "index of the largest (kind max) or smallest (min) element along `axis`, which vanishes";
-  let description = "The first of equals, or the last with `last`; NaN counts as extreme.";
+  let description = "The first of equals, or the last with `last`; NaN counts as extreme. The axis must have elements.";
   let arguments = (ins Prim_ReduceKindAttr:$kind, AnyRankedTensor:$x, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$last);
   let results = (outs Prim_IndexTensor:$result);
   let assemblyFormat = "$kind $x $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 def Prim_CumulativeOp : Prim_Op<"cumulative", [Pure]> {
-  let summary = "running sum, prod, max or min along `axis`";
+  let summary = "running reduction along `axis`: the result at i is that of elements 0 to i";
+  let description = [{
+    `exclusive` leaves out element i (the first is then the reduction of nothing); `reverse` runs
+    from the last element to the first. 16-bit floats accumulate in f32.
+  }];
+  let hasVerifier = 1;
   let arguments = (ins Prim_ReduceKindAttr:$kind, AnyRankedTensor:$x, I64Attr:$axis,
                        DefaultValuedAttr<BoolAttr, "false">:$exclusive, DefaultValuedAttr<BoolAttr, "false">:$reverse);
   let results = (outs AnyRankedTensor:$result);
@@ -40,11 +46,11 @@ def Prim_CumulativeOp : Prim_Op<"cumulative", [Pure]> {
 def Prim_PoolOp : Prim_Op<"pool", [Pure]> {
   let summary = "x reduced over sliding windows of its trailing spatial axes";
   let description = [{
-    x is [N, C, spatial...], or [N, spatial..., C] when `channels_last`. Points outside x are
-    neutral (they do not count). `low` and `high` pad each spatial axis; the result extent is
-    (extent + low + high - (window - 1) * dilation - 1) / stride + 1, the quotient rounded up
-    when `ceil_mode` (a window then starts inside x or its low padding); `sizes` gives result
-    dims that are `?`.
+    x is [N, C, spatial...], or [N, spatial..., C] when `channels_last`. Window o of a spatial axis
+    is the points o * stride - low + k * dilation; those outside x do not count, and a window with
+    none inside gives the reduction of nothing. The result extent is the type's, or given by `sizes`
+    where that is `?`: (extent + low + high - (window - 1) * dilation - 1) / stride + 1, the quotient
+    rounded up where the model says so (ONNX ceil_mode).
   }];
   let arguments = (ins Prim_ReduceKindAttr:$kind, AnyRankedTensor:$x, Variadic<Index>:$sizes,
                        DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,

@@ -19,7 +19,7 @@ def Prim_WeightOp : Prim_Op<"weight", [Pure]> {
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 def Prim_IotaOp : Prim_Op<"iota", [Pure]> {
-  let summary = "the index along `axis` at every point";
+  let summary = "the index along `axis` at every point, converted as prim.cast converts i64";
   let description = "`sizes` gives the dims that are `?` in the result type, in order.";
   let arguments = (ins I64Attr:$axis, Variadic<Index>:$sizes);
   let results = (outs Prim_RealTensor:$result);
@@ -38,7 +38,7 @@ def Prim_FromElementsOp : Prim_Op<"from_elements", [Pure]> {
   let summary = "a small static tensor of host scalars (index, integer or float), row-major";
   let description = [{
     Where shape arithmetic becomes a tensor. An `index` element is converted to
-    the result's element type.
+    the result's element type, as prim.cast converts i64; a value of another type likewise.
   }];
   let arguments = (ins Variadic<AnyType>:$elements);
   let results = (outs AnyStaticShapeTensor:$result);
@@ -47,7 +47,11 @@ def Prim_FromElementsOp : Prim_Op<"from_elements", [Pure]> {
 }
 def Prim_ExtractOp : Prim_Op<"extract", [Pure]> {
   let summary = "one element of a tensor as a host scalar, at row-major `position`";
-  let description = "An integer element may be taken as `index`; bool as i1.";
+  let description = [{
+    The element is converted to the scalar's type as prim.cast does: an integer may be taken as
+    `index`, bool as i1. A position past the end stops the run.
+  }];
+  let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$position);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$x `[` $position `]` attr-dict `:` functional-type($x, results)";
@@ -83,7 +87,8 @@ def Prim_SliceOp : Prim_Op<"slice", [Pure, AttrSizedOperandSegments]> {
   let summary = "result[i] = x[start + i * step] on every axis";
   let description = [{
     `starts` (static_starts where not dynamic) are in range and steps are not
-    zero (negative steps walk back). `sizes` gives the result dims that are `?`.
+    zero (negative steps walk back); every element taken lies in x. `sizes` gives
+    the result dims that are `?`.
     A start of INT64_MIN in `static_starts` takes the next of `starts`.
   }];
   let arguments = (ins AnyRankedTensor:$x, Variadic<Index>:$starts, Variadic<Index>:$sizes,
@@ -97,7 +102,8 @@ def Prim_PadOp : Prim_Op<"pad", [Pure, AttrSizedOperandSegments]> {
   let summary = "x inside a border of the rank-0 tensor `value`";
   let description = [{
     `low` elements before, the rest after; `interior` elements between
-    neighbours. `low` may be negative (crops). `lows` gives the entries of
+    neighbours. `low` may be negative (crops); what does not fit the result falls
+    away. `lows` gives the entries of
     `static_low` that are INT64_MIN, `sizes` the result dims that are `?`.
   }];
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$value, Variadic<Index>:$lows, Variadic<Index>:$sizes,
@@ -118,6 +124,7 @@ def Prim_ReverseOp : Prim_Op<"reverse", [Pure]> {
   let summary = "x with the given axes reversed";
   let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs AnyRankedTensor:$result);
+  let hasVerifier = 1;
   let assemblyFormat = "$x $axes attr-dict `:` functional-type($x, results)";
 }
 #endif
