@@ -1,0 +1,70 @@
+// RUN: tcc-opt %s -split-input-file -verify-diagnostics
+
+func.func @f(%c: i1, %x: tensor<2xf32>) {
+  // expected-error @+1 {{the else region must yield 1 values}}
+  %0 = prim.if %c {
+    prim.yield %x : tensor<2xf32>
+  } else {
+    prim.yield
+  } : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @+1 {{region has 0 arguments for 1 carried values}}
+  %0 = prim.while(%x) {
+    %c = arith.constant true
+    prim.yield %c : i1
+  } do {
+  ^bb0(%t: tensor<2xf32>):
+    prim.yield %t : tensor<2xf32>
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the body must yield 1 values}}
+  %0 = prim.while(%x) {
+  ^bb0(%t: tensor<2xf32>):
+    %c = arith.constant true
+    prim.yield %c : i1
+  } do {
+  ^bb0(%t: tensor<2xf32>):
+    prim.yield
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the condition must yield 1 values}}
+  %0 = prim.while(%x) {
+  ^bb0(%t: tensor<2xf32>):
+    prim.yield
+  } do {
+  ^bb0(%t: tensor<2xf32>):
+    prim.yield %t : tensor<2xf32>
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%s: tensor<1xi64>) {
+  // expected-error @+1 {{takes a seed of rank 0, not 1}}
+  %0 = prim.random_bits %s sizes() : (tensor<1xi64>) -> tensor<3xui32>
+  return
+}
+
+// -----
+
+func.func @f(%s: tensor<i64>) {
+  // expected-error @+1 {{has 1 dynamic result dims but 0 sizes}}
+  %0 = prim.random_bits %s sizes() : (tensor<i64>) -> tensor<?xui32>
+  return
+}

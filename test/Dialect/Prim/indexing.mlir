@@ -1,0 +1,47 @@
+// RUN: tcc-opt %s | tcc-opt | FileCheck %s
+
+// CHECK-LABEL: func @reads
+func.func @reads(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %j: tensor<4xi32>) {
+  // CHECK: prim.take %{{.*}}, %{{.*}} axis 0 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3x?xf32>
+  %0 = prim.take %x, %i axis 0 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3x?xf32>
+  // CHECK: prim.take_along %{{.*}}, %{{.*}} axis 1 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3xf32>
+  %1 = prim.take_along %x, %i axis 1 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3xf32>
+  // CHECK: prim.gather_nd %{{.*}}, %{{.*}} batch 0 : (tensor<5x7x8x9xf32>, tensor<2x3xi64>) -> tensor<2x9xf32>
+  %y = prim.broadcast %x axes [0, 1] sizes() : (tensor<5x?xf32>) -> tensor<5x7x8x9xf32>
+  %z = prim.slice %y starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<5x7x8x9xf32>) -> tensor<5x7x8x9xf32>
+  %2 = prim.gather_nd %z, %i batch 0 : (tensor<5x7x8x9xf32>, tensor<2x3xi64>) -> tensor<2x9xf32>
+  // CHECK: prim.nonzero %{{.*}} : (tensor<5x?xf32>) -> tensor<2x?xi64>
+  %3 = prim.nonzero %x : (tensor<5x?xf32>) -> tensor<2x?xi64>
+  return
+}
+
+// CHECK-LABEL: func @writes
+func.func @writes(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %u: tensor<2x3xf32>, %t: tensor<2x1xi32>, %v: tensor<2x?xf32>, %n: index) {
+  // CHECK: prim.scatter_along add %{{.*}}, %{{.*}}, %{{.*}} axis 1
+  %0 = prim.scatter_along add %x, %i, %u axis 1 : (tensor<5x?xf32>, tensor<2x3xi64>, tensor<2x3xf32>) -> tensor<5x?xf32>
+  // CHECK: prim.scatter_nd max %{{.*}}, %{{.*}}, %{{.*}} :
+  %1 = prim.scatter_nd max %x, %t, %v : (tensor<5x?xf32>, tensor<2x1xi32>, tensor<2x?xf32>) -> tensor<5x?xf32>
+  // CHECK: prim.insert_slice %{{.*}}, %{{.*}} starts [1, -9223372036854775808](%{{.*}}) steps [1, -1]
+  %2 = prim.insert_slice %x, %u starts [1, -9223372036854775808](%n) steps [1, -1] : (tensor<5x?xf32>, tensor<2x3xf32>, index) -> tensor<5x?xf32>
+  return
+}
+
+// CHECK-LABEL: func @orders
+func.func @orders(%x: tensor<5x?xf32>, %n: index) {
+  // CHECK: prim.sort %{{.*}} axis 1 {descending = true} : (tensor<5x?xf32>) -> (tensor<5x?xf32>, tensor<5x?xi64>)
+  %0:2 = prim.sort %x axis 1 {descending = true} : (tensor<5x?xf32>) -> (tensor<5x?xf32>, tensor<5x?xi64>)
+  // CHECK: prim.top_k %{{.*}} axis 0 {largest = true}
+  %1:2 = prim.top_k %x axis 0 {largest = true} : (tensor<5x?xf32>) -> (tensor<3x?xf32>, tensor<3x?xi64>)
+  // CHECK: prim.top_k %{{.*}} k %{{.*}} axis 1 {largest = false}
+  %2:2 = prim.top_k %x k %n axis 1 {largest = false} : (tensor<5x?xf32>, index) -> (tensor<5x?xf32>, tensor<5x?xi64>)
+  // CHECK: prim.unique %{{.*}} {sorted = true}
+  %3:4 = prim.unique %x {sorted = true} : (tensor<5x?xf32>) -> (tensor<?x?xf32>, tensor<?xi64>, tensor<5xi64>, tensor<?xi64>)
+  return
+}
+
+// CHECK-LABEL: func @detection
+func.func @detection(%b: tensor<2x?x4xf32>, %s: tensor<2x3x?xf32>, %n: tensor<i64>, %t: tensor<f32>) {
+  // CHECK: prim.non_max_suppression
+  %0 = prim.non_max_suppression %b, %s, %n, %t, %t {center_point = false} : (tensor<2x?x4xf32>, tensor<2x3x?xf32>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<?x3xi64>
+  return
+}
