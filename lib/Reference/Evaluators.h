@@ -35,9 +35,7 @@ public:
         return std::move(*result);
     };
   }
-  Evaluator lookup(mlir::Operation *op) const {
-    return byOperator.lookup(op->getName().getTypeID());
-  }
+  Evaluator lookup(mlir::OperationName name) const { return byOperator.lookup(name.getTypeID()); }
 
 private:
   llvm::DenseMap<mlir::TypeID, Evaluator> byOperator;

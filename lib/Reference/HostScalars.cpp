@@ -1,11 +1,12 @@
 //===- HostScalars.cpp - arith on host scalars, and prim.assert ----------===//
 //
-// Host code computes extents and conditions with arith. A scalar is a rank-0
+// Host code computes extents and conditions with arith and some math. A scalar is a rank-0
 // Tensor of the type's DType (i64 for index); integers wrap at its width.
 //
 //===----------------------------------------------------------------------===//
 #include "Reference/Evaluators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 namespace tcc::reference {
@@ -78,6 +79,10 @@ uint64_t unsignedValue(const Tensor &value) {
 
 template <typename Op> llvm::Expected<Tensor> zeroExtend(Op op, Operands operands) {
   return scalar(op.getType(), static_cast<int64_t>(unsignedValue(operands[0])));
+}
+
+llvm::Expected<Tensor> unsignedToReal(arith::UIToFPOp op, Operands operands) {
+  return scalar(op.getType(), static_cast<double>(unsignedValue(operands[0])));
 }
 
 /// i1 extends to all ones.
@@ -180,6 +185,8 @@ void addReals(Evaluators &all) {
   addReal<MinimumFOp, nanMinimum>(all);
   all.add<NegFOp, realUnary<NegFOp, [](double x) { return -x; }>>();
   all.add<CmpFOp, compareReals>();
+  all.add<math::FloorOp, realUnary<math::FloorOp, [](double x) { return std::floor(x); }>>();
+  all.add<math::CeilOp, realUnary<math::CeilOp, [](double x) { return std::ceil(x); }>>();
 }
 
 void addConverters(Evaluators &all) {
@@ -191,6 +198,7 @@ void addConverters(Evaluators &all) {
   all.add<ExtUIOp, zeroExtend<ExtUIOp>>();
   all.add<IndexCastUIOp, zeroExtend<IndexCastUIOp>>();
   all.add<SIToFPOp, toReal<SIToFPOp>>();
+  all.add<UIToFPOp, unsignedToReal>();
   all.add<ExtFOp, toReal<ExtFOp>>();
   all.add<TruncFOp, toReal<TruncFOp>>();
 }

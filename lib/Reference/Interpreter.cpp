@@ -1,4 +1,5 @@
 #include "Reference/Interpreter.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -111,8 +112,8 @@ static llvm::Error checkResults(Operation *op, const Results &results) {
 // Operators
 //===----------------------------------------------------------------------===//
 
-bool isEvaluable(Operation *op) {
-  return isa<prim::WeightOp, prim::ConstantOp>(op) || allEvaluators().lookup(op);
+bool isEvaluable(OperationName name) {
+  return name.getTypeID() == TypeID::get<prim::WeightOp>() || allEvaluators().lookup(name);
 }
 
 static llvm::Expected<Results> weightValue(prim::WeightOp op, const WeightTable &weights) {
@@ -133,7 +134,7 @@ static llvm::Expected<Results> valueOf(Operation *op, Operands operands,
         return userError("gives elements of a type that tcc does not compute with");
   if (auto weight = dyn_cast<prim::WeightOp>(op))
     return weightValue(weight, weights);
-  if (Evaluator evaluator = allEvaluators().lookup(op))
+  if (Evaluator evaluator = allEvaluators().lookup(op->getName()))
     return evaluator(op, operands);
   return llvm::createStringError("the reference interpreter does not know this operator");
 }
@@ -186,6 +187,8 @@ llvm::Expected<Results> Interpreter::evaluate(Operation *op) {
     results = evaluateIf(branch, operands);
   else if (auto loop = dyn_cast<prim::WhileOp>(op))
     results = evaluateWhile(loop, operands);
+  else if (auto launch = dyn_cast<kernel::LaunchOp>(op))
+    results = run(launch.getBody(), valuesOf(launch.getInputs(), operands));
   else
     return evaluateOp(op, operands, weights);
   if (!results)

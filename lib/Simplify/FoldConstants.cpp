@@ -103,8 +103,9 @@ bool isWritable(Type type) {
 }
 
 bool Folder::isCandidate(Operation *op) const {
-  return op->getNumResults() > 0 && op->getNumRegions() == 0 && reference::isEvaluable(op) &&
-         isMemoryEffectFree(op) && !KnownValues::isConstant(op) &&
+  return op->getNumResults() > 0 && op->getNumRegions() == 0 &&
+         reference::isEvaluable(op->getName()) && isMemoryEffectFree(op) &&
+         !KnownValues::isConstant(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) { return known.isKnown(operand); }) &&
          llvm::all_of(op->getResultTypes(), isWritable);
 }

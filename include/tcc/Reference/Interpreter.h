@@ -29,14 +29,15 @@ struct EvaluateOptions {
   std::function<void(mlir::OpResult, const Tensor &)> observer;
 };
 
-/// Runs `function`, of prim operators and arith on host scalars, on `inputs`.
+/// Runs `function`, of prim operators, kernel.launch and arith on host scalars,
+/// on `inputs`.
 llvm::Expected<std::vector<Tensor>> evaluate(mlir::func::FuncOp function,
                                              llvm::ArrayRef<Tensor> inputs,
                                              const WeightTable &weights,
                                              const EvaluateOptions &options = {});
 
-/// Whether `evaluateOp` knows `op`: a prim or arith operator without regions.
-bool isEvaluable(mlir::Operation *op);
+/// Whether `evaluateOp` knows the operator: of prim or arith, without regions.
+bool isEvaluable(mlir::OperationName name);
 
 /// One operator on values of its operands.
 llvm::Expected<llvm::SmallVector<Tensor, 1>>

@@ -58,6 +58,25 @@ TEST_CASE("the observer sees every result of every turn") {
                                          "prim.while[]", "prim.while[4]"});
 }
 
+TEST_CASE("every operator has an evaluator") {
+  CHECK(unknownOperators() == std::vector<std::string>());
+}
+
+TEST_CASE("kernels run as the operators they hold") {
+  auto outputs = run(R"(func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+    %n = prim.dim %x, 0 : tensor<?xf32>
+    %y = kernel.launch "k" ins(%x : tensor<?xf32>) sizes(%n) {
+    ^bb0(%a: tensor<?xf32>):
+      %b = prim.neg %a : (tensor<?xf32>) -> tensor<?xf32>
+      %c = prim.abs %b : (tensor<?xf32>) -> tensor<?xf32>
+      kernel.yield %c : tensor<?xf32>
+    } -> tensor<?xf32>
+    return %y : tensor<?xf32>
+  })",
+                     {f32({2}, {1, -2})});
+  checkReals(outputs[0], {1, 2});
+}
+
 TEST_CASE("host arithmetic") {
   struct Row {
     const char *op;
@@ -103,6 +122,13 @@ TEST_CASE("host conversions, comparisons and floats") {
     %6 = arith.trunci %0 : i64 to i32
     %7 = arith.extsi %t : i1 to i64
     %8 = arith.cmpf olt, %f, %4 : f64
+    %9 = math.floor %f : f64
+    %10 = math.ceil %f : f64
+    %11 = arith.uitofp %t : i1 to f64
+    %12 = arith.addf %9, %10 : f64
+    %13 = arith.addf %12, %11 : f64
+    %14 = arith.cmpf oeq, %13, %13 : f64
+    prim.assert %14, "1 + 2 + 1 is a number"
     return %0, %1, %2, %3, %4, %5, %6, %7, %8 : i64, i1, i1, index, f64, i64, i32, i64, i1
   })",
           {Tensor::ofIndex((int64_t(1) << 32) + 7), reals(DType::F64, {}, {1.5})});

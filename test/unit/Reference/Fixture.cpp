@@ -1,7 +1,9 @@
 #include "Fixture.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,11 +15,22 @@ namespace tcc::reference::testing {
 static mlir::MLIRContext &context() {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   static bool loaded = [] {
-    context.loadDialect<prim::PrimDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect>();
+    context.loadDialect<prim::PrimDialect, kernel::KernelDialect, mlir::math::MathDialect,
+                        mlir::arith::ArithDialect, mlir::func::FuncDialect>();
     return true;
   }();
   (void)loaded;
   return context;
+}
+
+std::vector<std::string> unknownOperators() {
+  std::vector<std::string> unknown;
+  for (mlir::RegisteredOperationName name : context().getRegisteredOperationsByDialect("prim")) {
+    llvm::StringRef op = name.stripDialect();
+    if (op != "if" && op != "while" && op != "yield" && !isEvaluable(name))
+      unknown.push_back(op.str());
+  }
+  return unknown;
 }
 
 Tensor counting(DType type, const Shape &shape) {

@@ -34,6 +34,9 @@ inline Tensor i64(const Shape &shape, const Integers &values) {
 /// 0, 1, 2, ... in row-major order.
 Tensor counting(DType type, const Shape &shape);
 
+/// The operators of prim that `evaluate` does not know.
+std::vector<std::string> unknownOperators();
+
 /// "tensor<2x3xf32>".
 std::string typeText(DType type, llvm::ArrayRef<int64_t> shape);
 

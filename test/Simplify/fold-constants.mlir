@@ -1,0 +1,51 @@
+// RUN: tcc-opt %s -tcc-simplify-fold-constants | FileCheck %s
+
+// CHECK-LABEL: func @chain
+// CHECK-NEXT: %[[C:.*]] = prim.constant dense<{{\[}}[-1.000000e+00, -3.000000e+00], [-2.000000e+00, -4.000000e+00]]> : tensor<2x2xf32>
+// CHECK-NEXT: return %[[C]]
+func.func @chain() -> tensor<2x2xf32> {
+  %0 = prim.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %1 = prim.neg %0 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = prim.transpose %1 [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}
+
+// A mask is cheaper to compute where it is used than to store.
+// CHECK-LABEL: func @mask
+// CHECK: prim.iota 0
+// CHECK: prim.iota 1
+// CHECK: prim.compare
+func.func @mask() -> tensor<128x128xi1> {
+  %0 = prim.iota 0 sizes() : tensor<128x128xi32>
+  %1 = prim.iota 1 sizes() : tensor<128x128xi32>
+  %2 = prim.compare ge %0, %1 : (tensor<128x128xi32>, tensor<128x128xi32>) -> tensor<128x128xi1>
+  return %2 : tensor<128x128xi1>
+}
+
+// CHECK-LABEL: func @splat
+// CHECK-NEXT: prim.constant dense<6.000000e+00> : tensor<1024x1024xf32>
+func.func @splat() -> tensor<1024x1024xf32> {
+  %0 = prim.constant dense<2.0> : tensor<f32>
+  %1 = prim.broadcast %0 axes [] sizes() : (tensor<f32>) -> tensor<1024x1024xf32>
+  %2 = prim.constant dense<3.0> : tensor<1024x1024xf32>
+  %3 = prim.mul %1, %2 : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %3 : tensor<1024x1024xf32>
+}
+
+// What depends on an input, fails, or has an effect stays.
+// CHECK-LABEL: func @stays
+// CHECK: prim.add
+// CHECK: arith.divsi
+// CHECK: prim.assert
+// CHECK: prim.slice
+func.func @stays(%x: tensor<2xf32>) -> (tensor<2xf32>, i64, tensor<?xf32>) {
+  %0 = prim.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = prim.add %x, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %zero = arith.constant 0 : i64
+  %2 = arith.divsi %zero, %zero : i64
+  %false = arith.constant false
+  prim.assert %false, "never"
+  %n = arith.constant 9 : index
+  %3 = prim.slice %0 starts [0]() steps [1] sizes(%n) : (tensor<2xf32>) -> tensor<?xf32>
+  return %1, %2, %3 : tensor<2xf32>, i64, tensor<?xf32>
+}
