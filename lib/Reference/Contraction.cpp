@@ -5,6 +5,7 @@
 // inputs that each sees into a matrix (im2col).
 //
 //===----------------------------------------------------------------------===//
+#include "Reference/Contraction.h"
 #include "Reference/Evaluators.h"
 #include "Reference/Gemm.h"
 #include "Reference/SlidingWindow.h"
@@ -135,7 +136,7 @@ llvm::Expected<Tensor> dot(prim::DotOp op, Operands operands) {
 }
 
 /// One convolution, channels first, with everything that its loops need.
-struct Convolution {
+struct Loops {
   SlidingWindow window;
   int64_t batch, groups, inChannels, outChannels; ///< channels of one group
 };
@@ -143,8 +144,7 @@ struct Convolution {
 /// The [inChannels * taps, count] matrix of what `count` outputs see of `x`:
 /// `sources` has the position seen by each tap of each output.
 template <typename W>
-void gather(const Convolution &conv, const W *x, const int64_t *sources, int64_t count,
-            W *columns) {
+void gather(const Loops &conv, const W *x, const int64_t *sources, int64_t count, W *columns) {
   int64_t taps = conv.window.taps(), inputs = conv.window.inputs();
   for (int64_t channel = 0; channel < conv.inChannels; ++channel, x += inputs)
     for (int64_t i = 0; i < taps * count; ++i)
@@ -156,7 +156,7 @@ template <> constexpr DType storedAs<uint64_t> = DType::U64;
 template <> constexpr DType storedAs<Complex> = DType::C128;
 
 template <typename W>
-void convolve(const Convolution &conv, const Tensor &x, const Tensor &w, Tensor &result) {
+void convolve(const Loops &conv, const Tensor &x, const Tensor &w, Tensor &result) {
   int64_t inputs = conv.window.inputs(), outputs = conv.window.outputs();
   int64_t taps = conv.window.taps(), depth = conv.inChannels * taps;
   int64_t block = std::clamp<int64_t>((1 << 19) / std::max<int64_t>(depth, 1), 16, 512);
@@ -183,33 +183,61 @@ llvm::Expected<Tensor> conv(prim::ConvOp op, Operands operands) {
   auto shape = resultShape(op.getResult(), valuesOf(op.getSizes(), operands));
   if (!shape)
     return shape.takeError();
-  bool last = op.getChannelsLast();
-  llvm::Expected<Tensor> x = last ? channelsFirst(operands[0]) : operands[0];
-  if (!x)
-    return x;
-  const Tensor &w = operands[1];
-  if (last)
-    std::rotate(shape->begin() + 1, shape->end() - 1, shape->end());
-  int64_t groups = op.getGroups();
-  if ((*shape)[0] != x->dim(0) || (*shape)[1] != w.dim(0) || w.dim(0) % groups != 0 ||
-      x->dim(1) != w.dim(1) * groups || !sameDomain(x->dtype(), w.dtype()))
-    return userError("x of shape " + shapeText(x->shape()) + ", w of shape " +
-                     shapeText(w.shape()) + " and " + llvm::Twine(groups) +
-                     " groups do not give shape " + shapeText(*shape));
-  llvm::SmallVector<SlidingWindow::Axis> axes;
-  for (size_t i = 0; i < op.getStrides().size(); ++i)
-    axes.push_back({x->dim(i + 2), (*shape)[i + 2], w.dim(i + 2), op.getStrides()[i],
-                    op.getDilations()[i], op.getInputDilation()[i], op.getLow()[i]});
-  llvm::Expected<Tensor> result = Tensor::allocate(resultDType(op), *shape);
-  if (!result)
-    return result;
-  Convolution sizes{SlidingWindow(axes), x->dim(0), groups, w.dim(1), w.dim(0) / groups};
-  if (result->elements() != 0)
-    withSum(x->dtype(), [&]<typename W>() { convolve<W>(sizes, *x, w, *result); });
-  return last ? channelsLast(*result) : std::move(result);
+  Convolution attributes{op.getStrides(),
+                         op.getDilations(),
+                         op.getInputDilation(),
+                         op.getLow(),
+                         static_cast<int64_t>(op.getGroups()),
+                         op.getChannelsLast()};
+  return convolution(operands[0], operands[1], attributes, resultDType(op), *shape);
 }
 
 } // namespace
+
+llvm::Expected<Tensor> convolution(const Tensor &x, const Tensor &w, const Convolution &attributes,
+                                   DType type, llvm::ArrayRef<int64_t> resultShape) {
+  llvm::SmallVector<int64_t> shape(resultShape);
+  bool last = attributes.channelsLast;
+  llvm::Expected<Tensor> image = last ? channelsFirst(x) : x;
+  if (!image)
+    return image;
+  if (last)
+    std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  int64_t groups = attributes.groups;
+  if (shape[0] != image->dim(0) || shape[1] != w.dim(0) || w.dim(0) % groups != 0 ||
+      image->dim(1) != w.dim(1) * groups || !sameDomain(x.dtype(), w.dtype()))
+    return userError("x of shape " + shapeText(image->shape()) + ", w of shape " +
+                     shapeText(w.shape()) + " and " + llvm::Twine(groups) +
+                     " groups do not give shape " + shapeText(shape));
+  llvm::SmallVector<SlidingWindow::Axis> axes;
+  for (size_t i = 0; i < attributes.strides.size(); ++i)
+    axes.push_back({image->dim(i + 2), shape[i + 2], w.dim(i + 2), attributes.strides[i],
+                    attributes.dilations[i], attributes.inputDilation[i], attributes.low[i]});
+  llvm::Expected<Tensor> result = Tensor::allocate(type, shape);
+  if (!result)
+    return result;
+  Loops loops{SlidingWindow(axes), image->dim(0), groups, w.dim(1), w.dim(0) / groups};
+  if (result->elements() != 0)
+    withSum(x.dtype(), [&]<typename W>() { convolve<W>(loops, *image, w, *result); });
+  return last ? channelsLast(*result) : std::move(result);
+}
+
+llvm::Expected<Tensor> matrixProduct(const Tensor &lhs, const Tensor &rhs, DType type,
+                                     llvm::ArrayRef<int64_t> resultShape) {
+  int64_t k = rhs.dim(0), n = rhs.dim(1);
+  if (!sameDomain(lhs.dtype(), rhs.dtype()))
+    return undefinedOn(rhs.dtype());
+  llvm::Expected<Tensor> result = Tensor::allocate(type, resultShape);
+  if (!result || result->elements() == 0)
+    return result;
+  int64_t m = result->elements() / n;
+  withSum(lhs.dtype(), [&]<typename W>() {
+    std::vector<W> sums(m * n);
+    gemm(m, n, k, {lhs.data(), lhs.dtype(), k}, {rhs.data(), rhs.dtype(), n}, sums.data());
+    narrowSums(type, sums.data(), m * n, result->mutableData());
+  });
+  return result;
+}
 
 void addContractions(Evaluators &all) {
   all.add<prim::DotOp, dot>();

@@ -17,6 +17,7 @@ static const Evaluators &allEvaluators() {
     addReductions(all);
     addWindows(all);
     addContractions(all);
+    addPackedContractions(all);
     addFft(all);
     addSort(all);
     addDetection(all);

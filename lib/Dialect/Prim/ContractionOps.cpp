@@ -107,6 +107,13 @@ LogicalResult PackedConvOp::verify() {
   for (ArrayRef<int64_t> list : {getStrides(), getDilations(), getLow()})
     if (list.size() != spatial)
       return emitOpError("needs one entry for each of ") << spatial << " spatial axes";
+  for (ArrayRef<int64_t> list : {getWindow(), getStrides(), getDilations()})
+    if (llvm::any_of(list, [](int64_t n) { return n < 1; }))
+      return emitOpError("has a window, stride or dilation below 1");
+  auto groups = static_cast<int64_t>(getGroups()), filters = static_cast<int64_t>(getFilters());
+  if (groups < 1 || groups != tensorType(getPanels()).getDimSize(0) || filters % groups != 0)
+    return emitOpError("has ") << filters << " filters in " << groups << " groups, its panels "
+                               << tensorType(getPanels()).getDimSize(0) << " groups";
   return verifySizes(*this, getSizes(), getResult());
 }
 

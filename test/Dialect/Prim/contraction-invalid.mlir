@@ -93,3 +93,27 @@ func.func @f(%x: tensor<8xf32>) {
   %0 = prim.fft %x axis 0 {inverse = false} : (tensor<8xf32>) -> tensor<8xcomplex<f32>>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<9x7xf32>, %d: tensor<1x2x8x16xf32>) {
+  // expected-error @+1 {{contracts an axis that is not 8 long}}
+  %0 = prim.packed_dot %x, %d columns 20 : (tensor<9x7xf32>, tensor<1x2x8x16xf32>) -> tensor<9x20xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<9x8xf32>, %d: tensor<2x8x16xf32>) {
+  // expected-error @+1 {{needs panels of static shape [groups, panels, k, width]}}
+  %0 = prim.packed_dot %x, %d columns 20 : (tensor<9x8xf32>, tensor<2x8x16xf32>) -> tensor<9x20xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x8xf32>, %w: tensor<2x1x12x16xf32>) {
+  // expected-error @+1 {{has 6 filters in 1 groups, its panels 2 groups}}
+  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 1>, groups = 1 : i64, filters = 6 : i64} : (tensor<1x9x8xf32>, tensor<2x1x12x16xf32>) -> tensor<1x9x6xf32>
+  return
+}

@@ -1,7 +1,7 @@
 // RUN: tcc-opt %s | tcc-opt | FileCheck %s
 
 // CHECK-LABEL: func @reads
-func.func @reads(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %j: tensor<4xi32>) {
+func.func @reads(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %n: index) {
   // CHECK: prim.take %{{.*}}, %{{.*}} axis 0 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3x?xf32>
   %0 = prim.take %x, %i axis 0 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3x?xf32>
   // CHECK: prim.take_along %{{.*}}, %{{.*}} axis 1 : (tensor<5x?xf32>, tensor<2x3xi64>) -> tensor<2x3xf32>
@@ -12,6 +12,8 @@ func.func @reads(%x: tensor<5x?xf32>, %i: tensor<2x3xi64>, %j: tensor<4xi32>) {
   %2 = prim.gather_nd %z, %i batch 0 : (tensor<5x7x8x9xf32>, tensor<2x3xi64>) -> tensor<2x9xf32>
   // CHECK: prim.nonzero %{{.*}} : (tensor<5x?xf32>) -> tensor<2x?xi64>
   %3 = prim.nonzero %x : (tensor<5x?xf32>) -> tensor<2x?xi64>
+  // CHECK: prim.nonzero %{{.*}} count %{{.*}} : (tensor<5x?xf32>) -> tensor<2x?xi64>
+  %4 = prim.nonzero %x count %n : (tensor<5x?xf32>) -> tensor<2x?xi64>
   return
 }
 

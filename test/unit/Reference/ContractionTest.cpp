@@ -139,6 +139,28 @@ TEST_CASE("conv: two axes against the definition") {
   checkReals(y, want);
 }
 
+TEST_CASE("packed_dot reads columns across panels") {
+  // [1, 2, 2, 2]: columns 0 1, then 2 and padding, of the matrix 1 2 3 / 4 5 6.
+  Tensor panels = f32({1, 2, 2, 2}, {1, 2, 4, 5, 3, 0, 6, 0});
+  checkReals(result("packed_dot", {f32({1, 2, 2}, {1, 0, 1, 10}), panels}, "columns = 3 : i64",
+                    "tensor<1x2x3xf32>"),
+             {1, 2, 3, 41, 52, 63});
+}
+
+TEST_CASE("packed_conv is conv with the window before the channels") {
+  // Two groups of one output and two inputs, window 2: k is (tap, channel).
+  Tensor w = f32({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  Tensor panels = f32({2, 1, 4, 2}, {1, 0, 3, 0, 2, 0, 4, 0, 5, 0, 7, 0, 6, 0, 8, 0});
+  Tensor x = counting(DType::F32, {1, 5, 4});
+  Tensor plain = Conv{.strides = "2", .low = "1", .high = "1", .groups = 2, .last = true}(
+      x, w, DType::F32, {1, 3, 2});
+  Tensor packed = result("packed_conv", {x, panels},
+                         "window = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: "
+                         "1>, low = array<i64: 1>, groups = 2 : i64, filters = 2 : i64",
+                         "tensor<1x3x2xf32>");
+  checkReals(packed, plain.reals());
+}
+
 TEST_CASE("conv: extents that do not fit are named") {
   std::string error = errorOf(
       R"(func.func @main(%x: tensor<1x?x5xf32>, %w: tensor<1x2x2xf32>) -> tensor<1x1x4xf32> {

@@ -1,0 +1,85 @@
+//===- PackedContraction.cpp - Products with weights in panels -----------===//
+//
+// The layout phase's forms of dot and conv: the weights are put back into the
+// order of the plain operator, which is then evaluated.
+//
+//===----------------------------------------------------------------------===//
+#include "Reference/Contraction.h"
+#include "Reference/Evaluators.h"
+#include "Reference/StridedCopy.h"
+
+namespace tcc::reference {
+
+namespace {
+
+/// Panels [groups, panels, k, width] as [groups, k, columns].
+llvm::Expected<Tensor> unpacked(const Tensor &panels, int64_t columns) {
+  int64_t groups = panels.dim(0), count = panels.dim(1), k = panels.dim(2), width = panels.dim(3);
+  if (columns > count * width || columns < 0)
+    return userError("panels of shape " + shapeText(panels.shape()) + " do not hold " +
+                     llvm::Twine(columns) + " columns");
+  llvm::Expected<Tensor> matrix = Tensor::allocate(panels.dtype(), {groups, k, columns});
+  if (!matrix)
+    return matrix;
+  for (int64_t first = 0; first < columns; first += width) {
+    int64_t panel = first / width;
+    copyStrided({groups, k, std::min(width, columns - first)}, elementBytes(panels.dtype()),
+                {at(panels, panel * k * width), {count * k * width, width, 1}},
+                {at(*matrix, first), {k * columns, columns, 1}});
+  }
+  return matrix;
+}
+
+llvm::Expected<Tensor> packedDot(prim::PackedDotOp op, Operands operands) {
+  const Tensor &lhs = operands[0], &panels = operands[1];
+  auto columns = static_cast<int64_t>(op.getColumns());
+  if (panels.dim(0) != 1 || lhs.shape().back() != panels.dim(2))
+    return userError("shapes " + shapeText(lhs.shape()) + " and " + shapeText(panels.shape()) +
+                     " do not match");
+  llvm::Expected<Tensor> matrix = unpacked(panels, columns);
+  if (!matrix)
+    return matrix;
+  llvm::SmallVector<int64_t> shape(lhs.shape().drop_back());
+  shape.push_back(columns);
+  return matrixProduct(lhs, matrix->reshaped({panels.dim(2), columns}), resultDType(op), shape);
+}
+
+llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
+  const Tensor &x = operands[0], &panels = operands[1];
+  auto shape = resultShape(op.getResult(), valuesOf(op.getSizes(), operands));
+  if (!shape)
+    return shape.takeError();
+  auto groups = static_cast<int64_t>(op.getGroups()),
+       filters = static_cast<int64_t>(op.getFilters());
+  int64_t taps = *elementCount(op.getWindow()), depth = panels.dim(2), each = filters / groups;
+  if (panels.dim(0) != groups || taps == 0 || depth % taps != 0)
+    return userError("panels of shape " + shapeText(panels.shape()) + " do not fit the window " +
+                     shapeText(op.getWindow()));
+  llvm::Expected<Tensor> matrix = unpacked(panels, each);
+  if (!matrix)
+    return matrix;
+  // [groups, taps, channels, each] → [groups, each, channels, taps]
+  int64_t channels = depth / taps;
+  llvm::SmallVector<int64_t> weightShape{filters, channels};
+  llvm::append_range(weightShape, op.getWindow());
+  llvm::Expected<Tensor> w = Tensor::allocate(panels.dtype(), weightShape);
+  if (!w)
+    return w;
+  llvm::SmallVector<int64_t> order{groups, each, channels, taps};
+  copyStrided(order, elementBytes(panels.dtype()),
+              {matrix->data(), {depth * each, 1, each, channels * each}},
+              {w->mutableData(), stridesOf(order)});
+  llvm::SmallVector<int64_t> ones(op.getWindow().size(), 1);
+  Convolution attributes{op.getStrides(),      op.getDilations(), ones, op.getLow(), groups,
+                         /*channelsLast=*/true};
+  return convolution(x, *w, attributes, resultDType(op), *shape);
+}
+
+} // namespace
+
+void addPackedContractions(Evaluators &all) {
+  all.add<prim::PackedDotOp, packedDot>();
+  all.add<prim::PackedConvOp, packedConv>();
+}
+
+} // namespace tcc::reference
