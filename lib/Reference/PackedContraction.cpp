@@ -51,21 +51,23 @@ llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
     return shape.takeError();
   auto groups = static_cast<int64_t>(op.getGroups()),
        filters = static_cast<int64_t>(op.getFilters());
-  int64_t taps = *elementCount(op.getWindow()), depth = panels.dim(2), each = filters / groups;
-  if (panels.dim(0) != groups || taps == 0 || depth % taps != 0)
+  // Panels of narrow groups hold the filters of all groups side by side.
+  int64_t packed = panels.dim(0), each = filters / std::max<int64_t>(packed, 1);
+  int64_t taps = *elementCount(op.getWindow()), depth = panels.dim(2);
+  if ((packed != groups && packed != 1) || taps == 0 || depth % taps != 0)
     return userError("panels of shape " + shapeText(panels.shape()) + " do not fit the window " +
                      shapeText(op.getWindow()));
   llvm::Expected<Tensor> matrix = unpacked(panels, each);
   if (!matrix)
     return matrix;
-  // [groups, taps, channels, each] → [groups, each, channels, taps]
+  // [packed, taps, channels, each] → [packed, each, channels, taps]
   int64_t channels = depth / taps;
   llvm::SmallVector<int64_t> weightShape{filters, channels};
   llvm::append_range(weightShape, op.getWindow());
   llvm::Expected<Tensor> w = Tensor::allocate(panels.dtype(), weightShape);
   if (!w)
     return w;
-  llvm::SmallVector<int64_t> order{groups, each, channels, taps};
+  llvm::SmallVector<int64_t> order{packed, each, channels, taps};
   copyStrided(order, elementBytes(panels.dtype()),
               {matrix->data(), {depth * each, 1, each, channels * each}},
               {w->mutableData(), stridesOf(order)});

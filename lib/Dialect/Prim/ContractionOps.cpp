@@ -111,9 +111,10 @@ LogicalResult PackedConvOp::verify() {
     if (llvm::any_of(list, [](int64_t n) { return n < 1; }))
       return emitOpError("has a window, stride or dilation below 1");
   auto groups = static_cast<int64_t>(getGroups()), filters = static_cast<int64_t>(getFilters());
-  if (groups < 1 || groups != tensorType(getPanels()).getDimSize(0) || filters % groups != 0)
+  int64_t packed = tensorType(getPanels()).getDimSize(0);
+  if (groups < 1 || filters % groups != 0 || (packed != groups && packed != 1))
     return emitOpError("has ") << filters << " filters in " << groups << " groups, its panels "
-                               << tensorType(getPanels()).getDimSize(0) << " groups";
+                               << packed << " groups";
   return verifySizes(*this, getSizes(), getResult());
 }
 

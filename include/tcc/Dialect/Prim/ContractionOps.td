@@ -53,7 +53,7 @@ def Prim_PackedDotOp : Prim_Op<"packed_dot", [Pure]> {
 }
 def Prim_PackedConvOp : Prim_Op<"packed_conv", [Pure]> {
   let summary = "prim.conv of channels-last x with weights in panels, k running over the window, then channels";
-  let description = "`window` holds the spatial extents of the weights, `filters` all output channels.";
+  let description = "`window` holds the spatial extents of the weights, `filters` all output channels. Panels [groups, panels, k, width]; groups narrower than a vector lie side by side in panels of one group.";
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$panels, Variadic<Index>:$sizes, DenseI64ArrayAttr:$window,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low,
                        I64Attr:$groups, I64Attr:$filters);
