@@ -1,20 +1,63 @@
 // Parses IR, runs passes on it and prints it: the tool of tests and of whoever
-// works on the compiler. Weights that the IR names have no data here.
+// works on the compiler. Code is for x86-64-v3, on whatever machine it runs.
+//
+// Weights that the IR names have no data here; -tcc-test-fill-weights gives each
+// one the elements 0, 1, 2, ...
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Pipeline/Pipeline.h"
 #include "tcc/Plan/Plan.h"
 #include "tcc/Simplify/FoldConstants.h"
+#include "tcc/Simplify/Simplify.h"
+#include <numeric>
+
+namespace {
+
+class FillWeightsPass
+    : public mlir::PassWrapper<FillWeightsPass, mlir::OperationPass<mlir::ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FillWeightsPass)
+  explicit FillWeightsPass(tcc::WeightTable &weights) : weights(weights) {}
+  llvm::StringRef getArgument() const override { return "tcc-test-fill-weights"; }
+  llvm::StringRef getDescription() const override {
+    return "Give f32 weights the data 0, 1, 2, ..";
+  }
+  void runOnOperation() override {
+    getOperation().walk([&](tcc::prim::WeightOp op) {
+      auto type = mlir::cast<mlir::RankedTensorType>(op.getType());
+      if (!type.getElementType().isF32() || weights.lookup(op.getName()))
+        return;
+      std::vector<float> values(type.getNumElements());
+      std::iota(values.begin(), values.end(), 0.0f);
+      const char *bytes = reinterpret_cast<const char *>(values.data());
+      weights.addOwned(op.getName(), tcc::DType::F32, type.getShape(),
+                       std::vector<char>(bytes, bytes + values.size() * sizeof(float)));
+    });
+  }
+
+private:
+  tcc::WeightTable &weights;
+};
+
+} // namespace
 
 int main(int argc, char **argv) {
   static tcc::WeightTable weights;
+  static tcc::CpuTarget cpu =
+      llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
   mlir::DialectRegistry registry;
   tcc::registerDialects(registry);
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerPass([] { return std::make_unique<FillWeightsPass>(weights); });
   mlir::registerPass([] { return tcc::createFoldConstantsPass(&weights); });
+  mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
+  mlir::registerPass([] { return tcc::createChannelsLastPass(); });
+  mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });

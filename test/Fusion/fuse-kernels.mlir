@@ -1,0 +1,72 @@
+// RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
+
+// CHECK-LABEL: func @softmax
+// CHECK-COUNT-1: kernel.launch "reduce_sub_exp_div"
+// CHECK: kind = "row"
+// CHECK-NOT: kernel.launch
+func.func @softmax(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %c0 = arith.constant 0 : index
+  %n = prim.dim %x, 0 : tensor<?x64xf32>
+  %0 = prim.reduce max %x [1] : (tensor<?x64xf32>) -> tensor<?xf32>
+  %1 = prim.broadcast %0 axes [0] sizes(%n) : (tensor<?xf32>) -> tensor<?x64xf32>
+  %2 = prim.sub %x, %1 : (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
+  %3 = prim.exp %2 : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  %4 = prim.reduce sum %3 [1] : (tensor<?x64xf32>) -> tensor<?xf32>
+  %5 = prim.broadcast %4 axes [0] sizes(%n) : (tensor<?xf32>) -> tensor<?x64xf32>
+  %6 = prim.div %3, %5 : (tensor<?x64xf32>, tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %6 : tensor<?x64xf32>
+}
+
+// Bias, activation and residual are the epilogue of the product.
+// CHECK-LABEL: func @linear
+// CHECK: kernel.launch "packed_dot_add_maximum"
+// CHECK: kind = "contraction"
+// CHECK-NOT: kernel.launch
+func.func @linear(%x: tensor<4x8xf32>, %p: tensor<1x1x8x16xf32>, %b: tensor<16xf32>, %r: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %0 = prim.packed_dot %x, %p columns 16 : (tensor<4x8xf32>, tensor<1x1x8x16xf32>) -> tensor<4x16xf32>
+  %1 = prim.broadcast %b axes [1] sizes() : (tensor<16xf32>) -> tensor<4x16xf32>
+  %2 = prim.add %0, %1 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  %zero = prim.constant dense<0.0> : tensor<4x16xf32>
+  %3 = prim.maximum %2, %zero : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  %4 = prim.add %3, %r : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %4 : tensor<4x16xf32>
+}
+
+// A value that memory and a later kernel need is written by the first kernel that has it.
+// CHECK-LABEL: func @two_results
+// CHECK: %{{.*}}:2 = kernel.launch "neg_exp"
+// CHECK-NOT: kernel.launch
+func.func @two_results(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = prim.neg %x : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = prim.exp %0 : (tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// A product does not join a pointwise kernel that reads it in another order.
+// CHECK-LABEL: func @transposed_reader
+// CHECK: kernel.launch "dot"
+// CHECK: kernel.launch "{{.*}}exp
+func.func @transposed_reader(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %1 = prim.transpose %0 [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = prim.exp %1 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// Two reductions over different rows are two kernels.
+// CHECK-LABEL: func @other_rows
+// CHECK-COUNT-2: kernel.launch "reduce"
+func.func @other_rows(%x: tensor<4x8x16xf32>) -> tensor<4xf32> {
+  %0 = prim.reduce max %x [2] : (tensor<4x8x16xf32>) -> tensor<4x8xf32>
+  %1 = prim.reduce sum %0 [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// A reshape renames memory: it is no kernel.
+// CHECK-LABEL: func @reshaped
+// CHECK-NOT: kernel.launch
+// CHECK: prim.reshape
+func.func @reshaped(%x: tensor<4x4xf32>) -> tensor<16xf32> {
+  %0 = prim.reshape %x sizes() : (tensor<4x4xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}

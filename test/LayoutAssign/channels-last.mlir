@@ -1,0 +1,49 @@
+// RUN: tcc-opt %s -tcc-layout-channels-last | FileCheck %s
+
+// Between convolutions nothing is transposed: bias, activation and pooling follow.
+// CHECK-LABEL: func @chain
+// CHECK: %[[X:.*]] = prim.transpose %arg0 [0, 2, 3, 1]
+// CHECK: %[[C:.*]] = prim.conv %[[X]], %arg1 {{.*}}channels_last
+// CHECK: %[[B:.*]] = prim.broadcast %arg2 axes [3]
+// CHECK: %[[S:.*]] = prim.add %[[C]], %[[B]] : {{.*}} -> tensor<1x8x8x4xf32>
+// CHECK: %[[P:.*]] = prim.pool {{.*}}channels_last
+// CHECK-NOT: prim.transpose
+// CHECK: %[[D:.*]] = prim.conv %[[P]], %arg3 {{.*}}channels_last
+// CHECK: %[[Y:.*]] = prim.transpose %[[D]] [0, 3, 1, 2]
+// CHECK: return %[[Y]]
+func.func @chain(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>, %v: tensor<6x4x1x1xf32>) -> tensor<1x6x4x4xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32>
+  %1 = prim.broadcast %b axes [1] sizes() : (tensor<4xf32>) -> tensor<1x4x8x8xf32>
+  %2 = prim.add %0, %1 : (tensor<1x4x8x8xf32>, tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %3 = prim.pool max %2 sizes() {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} : (tensor<1x4x8x8xf32>) -> tensor<1x4x4x4xf32>
+  %4 = prim.conv %3, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x4x4xf32>, tensor<6x4x1x1xf32>) -> tensor<1x6x4x4xf32>
+  return %4 : tensor<1x6x4x4xf32>
+}
+
+// A reshape across channels cannot follow: it reads the transpose back.
+// CHECK-LABEL: func @flattened
+// CHECK: %[[C:.*]] = prim.conv
+// CHECK: %[[T:.*]] = prim.transpose %[[C]] [0, 3, 1, 2]
+// CHECK: prim.reshape %[[T]]
+func.func @flattened(%x: tensor<1x3x4x4xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x64xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x3x4x4xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<1x4x4x4xf32>) -> tensor<1x64xf32>
+  return %1 : tensor<1x64xf32>
+}
+
+// Transposed convolutions (input dilation) have no channels-last kernel and stay.
+// CHECK-LABEL: func @transposed_convolution
+// CHECK-NEXT: prim.conv %arg0, %arg1
+// CHECK-NOT: prim.transpose
+func.func @transposed_convolution(%x: tensor<1x3x4x4xf32>, %w: tensor<4x3x2x2xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 2, 2>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x3x4x4xf32>, tensor<4x3x2x2xf32>) -> tensor<1x4x8x8xf32>
+  return %0 : tensor<1x4x8x8xf32>
+}
+
+// Without a convolution nothing is asked for.
+// CHECK-LABEL: func @none
+// CHECK-NEXT: prim.add
+func.func @none(%x: tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32> {
+  %0 = prim.add %x, %x : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
+  return %0 : tensor<1x3x4x4xf32>
+}

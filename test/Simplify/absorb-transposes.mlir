@@ -1,0 +1,21 @@
+// RUN: tcc-opt %s -tcc-simplify-absorb-transposes -canonicalize | FileCheck %s
+
+// Attention: heads of q and k, and K^T, are other numberings of their axes.
+// CHECK-LABEL: func @scores(%arg0: tensor<?x8x4x16xf32>, %arg1: tensor<?x8x4x16xf32>)
+// CHECK-NEXT: prim.dot %arg0, %arg1 batch [0, 2] x [0, 2] contract [3] x [3]
+func.func @scores(%q: tensor<?x8x4x16xf32>, %k: tensor<?x8x4x16xf32>) -> tensor<?x4x8x8xf32> {
+  %0 = prim.transpose %q [0, 2, 1, 3] : (tensor<?x8x4x16xf32>) -> tensor<?x4x8x16xf32>
+  %1 = prim.transpose %k [0, 2, 3, 1] : (tensor<?x8x4x16xf32>) -> tensor<?x4x16x8xf32>
+  %2 = prim.dot %0, %1 batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<?x4x8x16xf32>, tensor<?x4x16x8xf32>) -> tensor<?x4x8x8xf32>
+  return %2 : tensor<?x4x8x8xf32>
+}
+
+// The free axes of an operand keep their order in the result: these would swap.
+// CHECK-LABEL: func @swapped
+// CHECK: %[[T:.*]] = prim.transpose
+// CHECK-NEXT: prim.dot %[[T]], %arg1 batch [] x [] contract [2] x [0]
+func.func @swapped(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) -> tensor<3x2x5xf32> {
+  %0 = prim.transpose %x [1, 0, 2] : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  %1 = prim.dot %0, %w batch [] x [] contract [2] x [0] : (tensor<3x2x4xf32>, tensor<4x5xf32>) -> tensor<3x2x5xf32>
+  return %1 : tensor<3x2x5xf32>
+}
