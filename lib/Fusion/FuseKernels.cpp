@@ -109,6 +109,17 @@ static std::string kernelName(Group &group) {
   return llvm::join(names, "_");
 }
 
+/// Reshapes of a kernel's result stay on the host: those that stood before the
+/// kernel, which sits where its last operator was, follow it.
+static void moveReshapesAfter(Value value, Operation *definition) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+    if (isa<prim::ReshapeOp>(user) && user->getBlock() == definition->getBlock() &&
+        user->isBeforeInBlock(definition)) {
+      user->moveAfter(definition);
+      moveReshapesAfter(user->getResult(0), user);
+    }
+}
+
 static LogicalResult buildLaunch(Group &group) {
   Operation *root = group.root;
   OpBuilder b(root);
@@ -155,6 +166,8 @@ static LogicalResult buildLaunch(Group &group) {
   SmallVector<Value> outputs(group.outputs.begin(), group.outputs.end());
   for (auto [from, to] : llvm::zip(outputs, launch.getResults()))
     from.replaceAllUsesWith(to);
+  for (Value result : launch.getResults())
+    moveReshapesAfter(result, launch);
   return success();
 }
 

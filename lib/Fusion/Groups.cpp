@@ -66,6 +66,8 @@ public:
 private:
   /// Whoever reads `value` through free operators: groups, or memory.
   void readers(Value value, llvm::SmallSetVector<Group *, 4> &groups, bool &memory);
+  /// Whether the host reads `value`, if at all, after `position`.
+  bool hostReadersFollow(Value value, unsigned position);
   /// The index at which group `g` reads `value`.
   Access accessIn(Group &g, Value value);
   void place(Operation *op);
@@ -102,6 +104,15 @@ void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, boo
       memory |= inMemory;
     }
   }
+}
+
+bool Grouping::hostReadersFollow(Value value, unsigned position) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (here != user || isHost(user))
+      return isa<prim::DimOp>(user) || positions[here] > position;
+    return !isFree(user) || hostReadersFollow(user->getResult(0), position);
+  });
 }
 
 Access Grouping::accessIn(Group &g, Value value) {
@@ -304,12 +315,7 @@ void Grouping::place(Operation *op) {
   // Several readers: computed in the first and written from there, if that one
   // computes it at every point of its own loops. Host readers come later or not
   // at all only if they follow the kernel.
-  bool hostFollows = true;
-  for (Operation *user : op->getResult(0).getUsers()) {
-    Operation *here = block.findAncestorOpInBlock(*user);
-    if (here && (here != user || isHost(user)) && !isa<prim::DimOp>(user))
-      hostFollows &= positions[here] > first->position;
-  }
+  bool hostFollows = hostReadersFollow(op->getResult(0), first->position);
   bool plain = (first->kind == KernelKind::Loop || first->kind == KernelKind::Row) &&
                prim::isElementwise(op);
   bool readsOwn = plain && hostFollows &&

@@ -70,3 +70,14 @@ func.func @reshaped(%x: tensor<4x4xf32>) -> tensor<16xf32> {
   %0 = prim.reshape %x sizes() : (tensor<4x4xf32>) -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
+
+// A reshape of a kernel's inner result comes after the kernel, wherever it stood.
+// CHECK-LABEL: func @reshape_of_inner_result
+// CHECK: %[[K:.*]]:2 = kernel.launch "neg_reduce"
+// CHECK: prim.reshape %[[K]]#
+func.func @reshape_of_inner_result(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4xf32>) {
+  %0 = prim.neg %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<4x8xf32>) -> tensor<32xf32>
+  %2 = prim.reduce sum %0 [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  return %1, %2 : tensor<32xf32>, tensor<4xf32>
+}
