@@ -22,7 +22,9 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxContribAttentionRules(rules);
   populateOnnxContribFusedRules(rules);
   populateOnnxContribQuantizedRules(rules);
-  populateOnnxControlFlowRules(rules);
+  populateOnnxDetectionRules(rules);
+  populateOnnxIfRules(rules);
+  populateOnnxLoopRules(rules);
   populateOnnxConvRules(rules);
   populateOnnxEinsumRules(rules);
   populateOnnxElementwiseRules(rules);

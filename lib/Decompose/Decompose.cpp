@@ -5,8 +5,13 @@
 // Source values map to what they became (`Lowered`): a tensor, a sequence of
 // known length, or nothing. The old ops are dropped at the end.
 //
+// A node whose subgraphs disagree takes what follows it into them
+// (TailDuplication.h); when nothing follows in its own block, the node around it
+// does (`openEnd`).
+//
 //===----------------------------------------------------------------------===//
 #include "tcc/Decompose/Decompose.h"
+#include "TailDuplication.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "tcc/Decompose/Rules.h"
@@ -19,7 +24,7 @@ using namespace tcc;
 
 namespace {
 
-class Decomposer {
+class Decomposer : SubgraphBuilder {
 public:
   Decomposer(ModuleOp module, WeightTable &weights)
       : weights(weights), opBuilder(module.getContext()), b(opBuilder, module.getLoc(), &weights) {}
@@ -27,18 +32,24 @@ public:
   llvm::Error run(func::FuncOp function);
 
 private:
+  enum class Outcome { Done, Failed, NeedsTail };
+
   LogicalResult lowerBlock(Block &block, Operation *until);
-  LogicalResult lowerNode(graph::NodeOp node);
+  Outcome lowerNode(graph::NodeOp node, Operation *until);
+  bool operandsOf(graph::NodeOp node, SmallVectorImpl<Lowered> &operands);
+  Outcome disagreement(graph::NodeOp node, Operation *until, StringRef why);
   Value lowerWeight(graph::WeightOp op);
-  FailureOr<std::vector<Lowered>> inlineBody(Region &body, ArrayRef<Lowered> arguments);
+  FailureOr<std::vector<Lowered>> inlineBody(Region &body, ArrayRef<Lowered> arguments) override;
+  FailureOr<std::vector<Lowered>> attemptBody(Region &body, std::string &why) override;
   void report(graph::NodeOp node, StringRef why);
 
   WeightTable &weights;
   OpBuilder opBuilder;
   PrimBuilder b;
   DenseMap<Value, Lowered> map;
-  unsigned depth = 0, bodies = 0;
+  unsigned depth = 0, bodies = 0, copied = 0;
   unsigned failures = 0;
+  std::string openEnd; ///< why the node that ends a block needs what follows that block
   std::string text;
 };
 
@@ -94,42 +105,73 @@ void Decomposer::report(graph::NodeOp node, StringRef why) {
   text += "): " + printable(why, 300);
 }
 
-LogicalResult Decomposer::lowerNode(graph::NodeOp node) {
-  b.setLocation(node.getLoc());
-  const Rule *rule = allRules().lookup(node.getDomain(), node.getTarget(), node.getVersion());
-  if (!rule) {
-    report(node, "no rule for this operator");
-    return failure();
-  }
-  SmallVector<Lowered> operands;
+/// What the operands became; false when the producer of one was reported already.
+bool Decomposer::operandsOf(graph::NodeOp node, SmallVectorImpl<Lowered> &operands) {
   for (Value v : node.getInputs()) {
     auto it = map.find(v);
     if (it == map.end() && !isa<NoneType>(v.getType()))
-      return failure(); // its producer was reported already
+      return false;
     operands.push_back(it == map.end() ? Lowered() : it->second);
   }
   for (const Lowered &operand : operands)
     if (operand.value && isa<graph::StringType>(PrimBuilder::elem(operand.value))) {
       report(node, "tensors of text are not supported");
-      return failure();
+      return false;
     }
-  NodeContext context(node, b, operands, weights,
-                      [this](Region &r, ArrayRef<Lowered> args) { return inlineBody(r, args); });
+  return true;
+}
+
+/// No model of use comes near this many operators in copies.
+static constexpr unsigned kMaxCopied = 10000;
+
+Decomposer::Outcome Decomposer::lowerNode(graph::NodeOp node, Operation *until) {
+  b.setLocation(node.getLoc());
+  for (Value result : node.getResults())
+    map.erase(result); // of an earlier attempt
+  const Rule *rule = allRules().lookup(node.getDomain(), node.getTarget(), node.getVersion());
+  if (!rule) {
+    report(node, "no rule for this operator");
+    return Outcome::Failed;
+  }
+  SmallVector<Lowered> operands;
+  if (!operandsOf(node, operands))
+    return Outcome::Failed;
+  NodeContext context(node, b, operands, weights, *this);
+  context.tailFits = copied + costOfTail(node, until) <= kMaxCopied;
   unsigned before = failures;
   bool ok = succeeded((*rule)(context));
   if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
     context.why = fault;
-    ok = false;
+    context.disagrees = ok = false;
   }
-  if (!ok) {
-    if (failures == before)
-      report(node, context.why.empty() ? "not supported in this form" : context.why);
-    return failure();
+  if (!ok || !openEnd.empty()) {
+    if (failures != before)
+      return Outcome::Failed;
+    std::string open = std::exchange(openEnd, {});
+    if (context.tailFits && !node.getBodies().empty() && (context.disagrees || !open.empty()))
+      return disagreement(node, until, open.empty() ? context.why : open);
+    if (!open.empty())
+      context.why = open;
+    report(node, context.why.empty() ? "not supported in this form" : context.why);
+    return Outcome::Failed;
   }
   for (auto [value, result] : llvm::zip(node.getResults(), context.results))
     if (result)
       map[value] = result;
-  return success();
+  return Outcome::Done;
+}
+
+Decomposer::Outcome Decomposer::disagreement(graph::NodeOp node, Operation *until, StringRef why) {
+  if (node.getTarget() == "If") {
+    if (!isLastInBlock(node, until))
+      return Outcome::NeedsTail;
+    if (depth > 0) {
+      openEnd = why.str();
+      return Outcome::Failed;
+    }
+  }
+  report(node, why);
+  return Outcome::Failed;
 }
 
 /// Small weights become constants, whose elements rules can look at.
@@ -144,20 +186,32 @@ Value Decomposer::lowerWeight(graph::WeightOp op) {
 LogicalResult Decomposer::lowerBlock(Block &block, Operation *until) {
   bool ok = true;
   // Stops at `until`: what follows it is what this pass appends.
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (&op == until)
-      break;
-    b.setLocation(op.getLoc());
-    if (auto node = dyn_cast<graph::NodeOp>(op)) {
-      ok &= succeeded(lowerNode(node));
-    } else if (auto weight = dyn_cast<graph::WeightOp>(op)) {
+  for (Operation *op = &block.front(); op != until;) {
+    b.setLocation(op->getLoc());
+    if (auto weight = dyn_cast<graph::WeightOp>(op))
       map[weight] = Lowered::tensor(lowerWeight(weight));
+    if (auto node = dyn_cast<graph::NodeOp>(op)) {
+      Outcome outcome = lowerNode(node, until);
+      if (!openEnd.empty())
+        return failure();
+      if (outcome == Outcome::NeedsTail) {
+        copied += costOfTail(node, until);
+        if (graph::NodeOp last = duplicateTail(node, until)) {
+          op = last;
+          continue;
+        }
+        report(node, "a subgraph lacks outputs");
+      }
+      ok &= outcome == Outcome::Done;
     }
+    op = op->getNextNode();
   }
   return success(ok);
 }
 
 FailureOr<std::vector<Lowered>> Decomposer::inlineBody(Region &body, ArrayRef<Lowered> arguments) {
+  if (!openEnd.empty()) // what is built now will be built again
+    return failure();
   // A subgraph is decomposed once for each time that a rule builds it, so that
   // nested loops multiply; no real model comes near this.
   constexpr unsigned kMaxDepth = 64, kMaxBodies = 20000;
@@ -179,6 +233,37 @@ FailureOr<std::vector<Lowered>> Decomposer::inlineBody(Region &body, ArrayRef<Lo
   for (Value v : block.getTerminator()->getOperands())
     results.push_back(map.lookup(v));
   return results;
+}
+
+/// Why an operator in `block` is not valid, or nothing.
+static std::string faultIn(Block &block) {
+  std::string text;
+  ScopedDiagnosticHandler handler(block.getParentOp()->getContext(), [&](Diagnostic &diagnostic) {
+    if (text.empty())
+      text = printable(diagnostic.str(), 300);
+    return success();
+  });
+  for (Operation &op : block)
+    if (failed(verify(&op)))
+      return text.empty() ? "operands do not fit together" : text;
+  return {};
+}
+
+FailureOr<std::vector<Lowered>> Decomposer::attemptBody(Region &body, std::string &why) {
+  size_t length = text.size();
+  unsigned before = failures;
+  Block &block = *opBuilder.getInsertionBlock();
+  auto results = inlineBody(body, {});
+  if (failed(results))
+    why = (StringRef(text).drop_front(length).trim() + " ").str();
+  text.resize(length);
+  failures = before;
+  if (!openEnd.empty())
+    return failure();
+  if (succeeded(results) && (why = faultIn(block)).empty())
+    return results;
+  block.clear();
+  return failure();
 }
 
 llvm::Error Decomposer::run(func::FuncOp function) {

@@ -1,5 +1,6 @@
 //===- PrimBuilderContract.cpp - Reductions, products, windows ------------===//
 #include "HostScalars.h"
+#include "TransposedConv.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -130,6 +131,9 @@ Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, 
     fault("a convolution of rank " + llvm::Twine(rank(x)) + " by rank " + llvm::Twine(rank(w)));
     return x;
   }
+  if (llvm::any_of(window.inputDilation, [](int64_t d) { return d != 1; }))
+    if (auto result = convByPhases(*this, x, w, window, groups, elementType))
+      return *result;
   Dims have = dims(x), list = {have[0], dim(w, 0)};
   for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
     Dim extent = have[i + 2];

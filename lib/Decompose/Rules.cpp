@@ -5,15 +5,16 @@
 using namespace mlir;
 using namespace tcc;
 
-NodeContext::NodeContext(
-    graph::NodeOp node, PrimBuilder &b, ArrayRef<Lowered> operands, WeightTable &weights,
-    std::function<FailureOr<std::vector<Lowered>>(Region &, ArrayRef<Lowered>)> inlineBody)
+NodeContext::NodeContext(graph::NodeOp node, PrimBuilder &b, ArrayRef<Lowered> operands,
+                         WeightTable &weights, SubgraphBuilder &subgraphs)
     : node(node), b(b), results(node.getNumResults()), operands(operands), weights(weights),
-      inlineRegion(std::move(inlineBody)) {}
+      subgraphs(subgraphs) {}
 
 Value NodeContext::in(size_t i) const {
-  assert(has(i) && operands[i].kind == Lowered::Kind::Tensor && "operand is no tensor");
-  return operands[i].value;
+  if (has(i) && operands[i].kind == Lowered::Kind::Tensor)
+    return operands[i].value;
+  b.fault("operand " + llvm::Twine(i) + (has(i) ? " is no tensor" : " is missing"));
+  return b.scalar(0, b.builder().getF32Type());
 }
 
 int64_t NodeContext::intAttr(StringRef name, int64_t otherwise) const {

@@ -22,12 +22,8 @@ def add(name):
     setattr(TrainedModels, f"test_{name}", test)
 
 
-# If whose branches give tensors of different rank, decided by a run-time extent.
-NOT_YET = {"silero-vad", "silero-vad-16k", "silero-vad-half"}
-
 for name in TRAINED:
-    if name not in NOT_YET:
-        add(name)
+    add(name)
 
 if __name__ == "__main__":
     unittest.main()

@@ -36,13 +36,25 @@ struct Lowered {
   explicit operator bool() const { return kind != Kind::None; }
 };
 
+/// How a rule has the subgraphs of its node decomposed.
+class SubgraphBuilder {
+public:
+  virtual ~SubgraphBuilder() = default;
+  /// Decomposes `body` at the builder's insertion point with `arguments` for its
+  /// block arguments; gives what it yields. What cannot be decomposed is reported.
+  virtual mlir::FailureOr<std::vector<Lowered>> inlineBody(mlir::Region &body,
+                                                           llvm::ArrayRef<Lowered> arguments) = 0;
+  /// As inlineBody into a new block, for a path that a run may never take: what
+  /// cannot be decomposed is left out of the report, and `why` says it.
+  virtual mlir::FailureOr<std::vector<Lowered>> attemptBody(mlir::Region &body,
+                                                            std::string &why) = 0;
+};
+
 /// One node while its rule runs: operands and attributes in, results out.
 class NodeContext {
 public:
-  NodeContext(
-      graph::NodeOp node, PrimBuilder &b, llvm::ArrayRef<Lowered> operands, WeightTable &weights,
-      std::function<mlir::FailureOr<std::vector<Lowered>>(mlir::Region &, llvm::ArrayRef<Lowered>)>
-          inlineBody);
+  NodeContext(graph::NodeOp node, PrimBuilder &b, llvm::ArrayRef<Lowered> operands,
+              WeightTable &weights, SubgraphBuilder &subgraphs);
 
   mutable graph::NodeOp node;
   PrimBuilder &b;
@@ -50,7 +62,7 @@ public:
   //===-- Operands ----------------------------------------------------------===//
   size_t numInputs() const { return operands.size(); }
   bool has(size_t i) const { return i < operands.size() && operands[i]; }
-  mlir::Value in(size_t i) const; ///< the tensor; asserts has(i)
+  mlir::Value in(size_t i) const; ///< the tensor; a fault of the model when it is none
   mlir::Value inOr(size_t i, mlir::Value otherwise) const { return has(i) ? in(i) : otherwise; }
   const Lowered &lowered(size_t i) const { return operands[i]; }
 
@@ -90,22 +102,31 @@ public:
     return mlir::failure();
   }
 
-  /// Decomposes a subgraph at the builder's insertion point with `arguments`
-  /// for its block arguments; gives what it yields.
+  //===-- Subgraphs -----------------------------------------------------------===//
   mlir::FailureOr<std::vector<Lowered>> inlineBody(mlir::Region &body,
                                                    llvm::ArrayRef<Lowered> arguments) {
-    return inlineRegion(body, arguments);
+    return subgraphs.inlineBody(body, arguments);
+  }
+  mlir::FailureOr<std::vector<Lowered>> attemptBody(mlir::Region &body, std::string &reason) {
+    return subgraphs.attemptBody(body, reason);
+  }
+  /// The node's subgraphs give values that have no common type. What follows the
+  /// node is to become part of each (lib/Decompose/TailDuplication.h).
+  mlir::LogicalResult disagree(const llvm::Twine &reason) {
+    disagrees = true;
+    return fail(reason);
   }
   WeightTable &weightTable() { return weights; }
 
   std::vector<Lowered> results;
   std::string why;
+  bool disagrees = false;
+  bool tailFits = true; ///< whether `disagree` leads anywhere
 
 private:
   llvm::ArrayRef<Lowered> operands;
   WeightTable &weights;
-  std::function<mlir::FailureOr<std::vector<Lowered>>(mlir::Region &, llvm::ArrayRef<Lowered>)>
-      inlineRegion;
+  SubgraphBuilder &subgraphs;
 };
 
 using Rule = std::function<mlir::LogicalResult(NodeContext &)>;

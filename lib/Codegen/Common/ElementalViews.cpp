@@ -40,6 +40,8 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
         bool vector = isa<VectorType>(position.getType());
         Type c = computeType(tensorType(o.getResult()).getElementType());
         Value result;
+        if (o.getElements().empty()) // nobody gets to look at what it gives
+          return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c)));
         for (auto [i, element] : llvm::enumerate(o.getElements())) {
           Value v = scalar(element);
           if (v.getType() != c)
@@ -110,6 +112,8 @@ Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
     unsigned width = c.getIntOrFloatBitWidth();
     return b.getIntegerAttr(c, wide ? v.zextOrTrunc(width) : v.sextOrTrunc(width));
   };
+  if (type.getNumElements() == 0) // nobody gets to look at what it gives
+    return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c)));
   if (dense.isSplat() || type.getNumElements() == 1)
     return arith::ConstantOp::create(b, element(0));
   SmallVector<Value> extents;

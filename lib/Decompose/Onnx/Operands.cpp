@@ -99,6 +99,24 @@ FailureOr<Value> tcc::scalarOperand(NodeContext &c, size_t i) {
   return c.b.reshape(v, ArrayRef<Dim>());
 }
 
+std::optional<SmallVector<Value>> tcc::tensorsOf(ArrayRef<Lowered> list) {
+  SmallVector<Value> values;
+  for (const Lowered &l : list) {
+    if (l.kind != Lowered::Kind::Tensor)
+      return std::nullopt;
+    values.push_back(l.value);
+  }
+  return values;
+}
+
+LogicalResult tcc::giveAll(NodeContext &c, ArrayRef<Lowered> values) {
+  if (values.size() < c.numResults())
+    return c.fail("the subgraph has " + llvm::Twine(values.size()) + " outputs");
+  for (size_t i = 0; i < c.numResults(); ++i)
+    (void)c.give(i, values[i]);
+  return success();
+}
+
 Value tcc::alongAxis(PrimBuilder &b, Value vector, int64_t axis, int64_t rank) {
   if (b.rank(vector) != 1 || axis < 0 || axis >= rank) {
     b.fault("a parameter has rank " + llvm::Twine(b.rank(vector)) + " and must be a vector");

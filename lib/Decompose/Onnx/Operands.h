@@ -44,6 +44,10 @@ Dims keptExtents(PrimBuilder &b, llvm::ArrayRef<Dim> extents, llvm::ArrayRef<Dim
 mlir::Value scalarOf(PrimBuilder &b, Dim d, mlir::Type elementType);
 /// The one element of operand i as a rank-0 tensor; the node fails when it has more.
 mlir::FailureOr<mlir::Value> scalarOperand(NodeContext &c, size_t i);
+/// The tensors of `list`, or nullopt when one is no tensor.
+std::optional<llvm::SmallVector<mlir::Value>> tensorsOf(llvm::ArrayRef<Lowered> list);
+/// Gives what a subgraph yields as the node's results.
+mlir::LogicalResult giveAll(NodeContext &c, llvm::ArrayRef<Lowered> values);
 /// A vector along `axis` of a tensor of rank `rank`: [1, .., n, .., 1].
 mlir::Value alongAxis(PrimBuilder &b, mlir::Value vector, int64_t axis, int64_t rank);
 /// 0 .. rank - 1.

@@ -136,32 +136,9 @@ LogicalResult maxRoiPool(NodeContext &c) {
   return c.give(b.select(empty, b.scalar(0, b.elem(x)), best));
 }
 
-LogicalResult nonMaxSuppression(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  Type f32 = b.builder().getF32Type(), i64 = b.builder().getI64Type();
-  if (b.rank(c.in(0)) != 3 || b.rank(c.in(1)) != 3)
-    return c.fail("needs boxes and scores of rank 3");
-  Value limits[] = {b.scalar(0, i64), b.scalar(0, f32),
-                    b.scalar(-std::numeric_limits<double>::infinity(), f32)};
-  for (size_t i = 0; i < 3; ++i) {
-    if (!c.has(2 + i))
-      continue;
-    auto given = scalarOperand(c, 2 + i);
-    if (failed(given))
-      return failure();
-    limits[i] = b.cast(*given, b.elem(limits[i]));
-  }
-  auto t = RankedTensorType::get({ShapedType::kDynamic, 3}, i64);
-  return c.give(prim::NonMaxSuppressionOp::create(
-                    b.builder(), b.location(), t, b.cast(c.in(0), f32), b.cast(c.in(1), f32),
-                    limits[0], limits[1], limits[2], c.intAttr("center_point_box", 0) != 0)
-                    .getResult());
-}
-
 } // namespace
 
 void tcc::populateOnnxRegionRules(RuleSet &rules) {
   rules.add("onnx", "RoiAlign", roiAlign);
   rules.add("onnx", "MaxRoiPool", maxRoiPool);
-  rules.add("onnx", "NonMaxSuppression", nonMaxSuppression);
 }

@@ -19,10 +19,16 @@ using onnx::TensorProto;
 /// Elements that an attribute of the IR may have.
 static constexpr uint64_t kMaxAttributeElements = 64;
 
-bool onnximport::isCleanText(StringRef text) {
+static bool isUtf8(StringRef text) {
   auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.begin());
   auto *end = reinterpret_cast<const llvm::UTF8 *>(text.end());
-  if (!llvm::isLegalUTF8String(&begin, end))
+  return llvm::isLegalUTF8String(&begin, end);
+}
+
+bool onnximport::isInterfaceName(StringRef text) { return isUtf8(text) && !text.contains('\0'); }
+
+bool onnximport::isCleanText(StringRef text) {
+  if (!isUtf8(text))
     return false;
   for (size_t i = 0; i < text.size(); ++i) {
     auto byte = static_cast<unsigned char>(text[i]);

@@ -39,5 +39,7 @@ private:
 std::string cleanName(llvm::StringRef text);
 /// Whether `text` is UTF-8 without control characters.
 bool isCleanText(llvm::StringRef text);
+/// Whether `text` can name an input or output: UTF-8, and a string of C.
+bool isInterfaceName(llvm::StringRef text);
 
 } // namespace tcc::onnximport

@@ -132,9 +132,8 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
     auto value = graphImporter.outputValue(graph, output.name(), scope);
     if (!value)
       return value.takeError();
-    if (!isCleanText(output.name()))
-      return file.error("output '" + printable(output.name()) +
-                        "' has a name that is not clean UTF-8");
+    if (!isInterfaceName(output.name()))
+      return file.error("output '" + printable(output.name()) + "' has a name that is not UTF-8");
     results.push_back(value->value);
     attributes.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(graph::kNameAttr, builder.getStringAttr(output.name())),

@@ -149,8 +149,8 @@ Error Resolver::finish(ModelInput &input) {
   };
   if (input.info->name().empty())
     return file.error("an input has no name");
-  if (!isCleanText(input.info->name()))
-    return fail("has a name that is not clean UTF-8");
+  if (!isInterfaceName(input.info->name()))
+    return fail("has a name that is not UTF-8");
   if (!isSet(input.type))
     return fail("has no type");
   if (isTensor(input.type)) {

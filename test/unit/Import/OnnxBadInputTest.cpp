@@ -73,7 +73,7 @@ TEST_CASE("names") {
   model.mutable_graph()->mutable_input(0)->clear_name();
   CHECK_THAT(importModel(model)->error, Contains("an input has no name"));
   model.mutable_graph()->mutable_input(0)->set_name("\xff");
-  CHECK_THAT(importModel(model)->error, Contains("'\\xff' has a name that is not clean UTF-8"));
+  CHECK_THAT(importModel(model)->error, Contains("'\\xff' has a name that is not UTF-8"));
 }
 
 TEST_CASE("cycles name their nodes") {

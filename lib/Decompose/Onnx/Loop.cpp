@@ -1,11 +1,10 @@
-//===- ControlFlow.cpp - If, Loop, Scan ------------------------------------===//
+//===- Loop.cpp - Loop and Scan --------------------------------------------===//
 //
-// An If with a condition that is known takes its branch; else both become the
-// regions of a prim.if. Loop and Scan become prim.while over: the number of the
-// turn (a host index), whether to go on (i1), the state, and one tensor for
-// each value that is collected over the turns. That tensor is made before the
-// loop, and written slice by slice, when the number of turns and its shape are
-// known by then; else it grows by concatenation.
+// Both become prim.while over: the number of the turn (a host index), whether to
+// go on (i1), the state, and one tensor for each value that is collected over
+// the turns. That tensor is made before the loop, and written slice by slice,
+// when the number of turns and its shape are known by then; else it grows by
+// concatenation.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
@@ -16,72 +15,6 @@ using namespace tcc;
 using Cmp = arith::CmpIPredicate;
 
 namespace {
-
-/// The tensors of `list`, or nullopt when one is no tensor.
-std::optional<SmallVector<Value>> tensorsOf(ArrayRef<Lowered> list) {
-  SmallVector<Value> values;
-  for (const Lowered &l : list) {
-    if (l.kind != Lowered::Kind::Tensor)
-      return std::nullopt;
-    values.push_back(l.value);
-  }
-  return values;
-}
-
-/// Whether the host condition compares extents with constants only: such a
-/// condition is how exporters write "if this extent is 1, drop the axis".
-bool isExtentTest(Dim condition) {
-  auto value = dyn_cast<Value>(condition);
-  auto compare = value ? value.getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
-  return compare && compare.getPredicate() == Cmp::eq &&
-         PrimBuilder::nonNegative(getAsOpFoldResult(compare.getLhs())) &&
-         PrimBuilder::known(getAsOpFoldResult(compare.getRhs())) == 1;
-}
-
-LogicalResult giveAll(NodeContext &c, ArrayRef<Lowered> values) {
-  if (values.size() < c.numResults())
-    return c.fail("the subgraph has " + llvm::Twine(values.size()) + " outputs");
-  for (size_t i = 0; i < c.numResults(); ++i)
-    (void)c.give(i, values[i]);
-  return success();
-}
-
-LogicalResult ifRule(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  auto scalar = scalarOperand(c, 0);
-  Region *bodies[] = {c.node.body("then_branch"), c.node.body("else_branch")};
-  if (failed(scalar))
-    return failure();
-  if (!bodies[0] || !bodies[1])
-    return c.fail("lacks a branch");
-  Dim condition = b.readElements(*scalar)[0];
-  if (auto constant = b.known(condition)) {
-    auto results = c.inlineBody(*bodies[*constant ? 0 : 1], {});
-    return failed(results) ? failure() : giveAll(c, *results);
-  }
-  bool broken = false;
-  auto build = [&](Region &body) {
-    auto results = c.inlineBody(body, {});
-    auto tensors = succeeded(results) ? tensorsOf(*results) : std::nullopt;
-    broken |= !tensors;
-    return tensors.value_or(SmallVector<Value>());
-  };
-  auto results =
-      b.branch(condition, [&] { return build(*bodies[0]); }, [&] { return build(*bodies[1]); });
-  if (broken)
-    return c.fail("a branch gives something else than tensors");
-  if (!results && isExtentTest(condition)) {
-    // The branches differ in rank: an unknown extent is taken not to be 1.
-    b.check(b.notDim(condition), "If: an extent is 1 that the model treats specially");
-    auto otherwise = c.inlineBody(*bodies[1], {});
-    return failed(otherwise) ? failure() : giveAll(c, *otherwise);
-  }
-  if (!results)
-    return c.fail("its branches give tensors of different rank or element type");
-  for (size_t i = 0; i < c.numResults(); ++i)
-    (void)c.give(i, (*results)[i]);
-  return success();
-}
 
 /// A value collected over the turns of a loop.
 struct Collected {
@@ -400,8 +333,7 @@ LogicalResult scanRule(NodeContext &c) {
 
 } // namespace
 
-void tcc::populateOnnxControlFlowRules(RuleSet &rules) {
-  rules.add("onnx", "If", ifRule);
+void tcc::populateOnnxLoopRules(RuleSet &rules) {
   rules.add("onnx", "Loop", loopRule);
   rules.add("onnx", "Scan", scanRule);
 }

@@ -1,0 +1,121 @@
+//===- TransposedConv.cpp - Transposed convolutions as plain ones ----------===//
+//
+// A transposed convolution of stride s slides over x with s - 1 zeros put between
+// its elements, so that only one tap in s (along each axis) ever meets a value.
+// Result position s q + r meets the taps k = s u + (low mod s) - r alone, at x
+// position q + u - floor(low / s), whatever q is: the phase r has a short kernel
+// of its own. The phases become output channels of one plain convolution with
+//
+//   w'[r, u] = w[s u + (low mod s) - r]      (0 outside of w)
+//
+// which is a pad, a reshape and a reversal of the weights, folded at compile
+// time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s].
+//
+//===----------------------------------------------------------------------===//
+#include "TransposedConv.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+int64_t floorDiv(int64_t x, int64_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0)); }
+int64_t ceilDiv(int64_t x, int64_t y) { return -floorDiv(-x, y); }
+
+/// One spatial axis.
+struct Phases {
+  int64_t stride, padLow, padHigh; ///< of the weights
+  int64_t taps;                    ///< of each phase
+  int64_t low, high;               ///< of the plain convolution
+  int64_t rest;                    ///< the result has stride * extent + rest elements
+
+  Phases(int64_t stride, int64_t kernel, int64_t before, int64_t after) : stride(stride) {
+    low = floorDiv(before, stride);
+    padLow = stride - 1 - (before - low * stride);
+    taps = ceilDiv(kernel + padLow, stride);
+    padHigh = stride * taps - kernel - padLow;
+    rest = 2 - stride + before + after - kernel;
+    high = ceilDiv(rest, stride) + taps - 1 - low;
+  }
+};
+
+SmallVector<int64_t> range(int64_t first, int64_t count) {
+  return llvm::to_vector(llvm::seq(first, first + count));
+}
+
+/// [M, C / g, K...] -> [g * s... * (M / g), C / g, taps...].
+Value phaseWeights(PrimBuilder &b, Value w, ArrayRef<Phases> axes, int64_t groups) {
+  int64_t n = axes.size();
+  Dims low(2, b.dim(0)), high(2, b.dim(0));
+  Dims split = {b.dim(groups), b.floorDivDims(b.dim(w, 0), b.dim(groups)), b.dim(w, 1)};
+  SmallVector<int64_t> phaseAxes, tapAxes;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    low.push_back(b.dim(axis.padLow));
+    high.push_back(b.dim(axis.padHigh));
+    split.append({b.dim(axis.taps), b.dim(axis.stride)});
+    tapAxes.push_back(3 + 2 * i);
+    phaseAxes.push_back(4 + 2 * i);
+  }
+  Dims merged = {b.dim(w, 0), b.dim(w, 1)};
+  for (const Phases &axis : axes) {
+    merged[0] = b.mulDims(merged[0], b.dim(axis.stride));
+    merged.push_back(b.dim(axis.taps));
+  }
+  w = b.pad(w, b.scalar(0, b.elem(w)), low, high, SmallVector<int64_t>(n + 2, 0));
+  w = b.reverse(b.reshape(w, split), phaseAxes);
+  SmallVector<int64_t> order = {0};
+  order.append(phaseAxes);
+  order.append({1, 2});
+  order.append(tapAxes);
+  return b.reshape(b.transpose(w, order), merged);
+}
+
+/// [N, g * s... * (M / g), Q...] -> [N, M, (Q s)...].
+Value interleave(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels, int64_t groups) {
+  int64_t n = axes.size();
+  Dims have = b.dims(y), split = {have[0], b.dim(groups)}, merged = {have[0], channels};
+  for (const Phases &axis : axes)
+    split.push_back(b.dim(axis.stride));
+  split.push_back(b.floorDivDims(channels, b.dim(groups)));
+  split.append(have.begin() + 2, have.end());
+  SmallVector<int64_t> order = {0, 1, 2 + n};
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    order.append({static_cast<int64_t>(3 + n + i), static_cast<int64_t>(2 + i)});
+    merged.push_back(b.mulDims(have[2 + i], b.dim(axis.stride)));
+  }
+  return b.reshape(b.transpose(b.reshape(y, split), order), merged);
+}
+
+} // namespace
+
+std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
+                                       const PrimBuilder::Window &window, int64_t groups,
+                                       Type elementType) {
+  auto allOnes = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t v) { return v == 1; });
+  };
+  if (!allOnes(window.strides) || !allOnes(window.dilations) || groups < 1 ||
+      !PrimBuilder::type(w).hasStaticShape() || PrimBuilder::type(w).getDimSize(0) % groups != 0)
+    return std::nullopt;
+  SmallVector<Phases> axes;
+  PrimBuilder::Window plain = window;
+  for (size_t i = 0; i < window.strides.size(); ++i) {
+    Phases axis(window.inputDilation[i], PrimBuilder::type(w).getDimSize(i + 2), window.low[i],
+                window.high[i]);
+    if (axis.low < 0 || axis.high < 0)
+      return std::nullopt;
+    axes.push_back(axis);
+    plain.inputDilation[i] = 1;
+    plain.low[i] = axis.low;
+    plain.high[i] = axis.high;
+  }
+  Dim channels = b.dim(w, 0);
+  Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
+  y = interleave(b, y, axes, channels, groups);
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    Dim extent = b.addDims(b.mulDims(b.dim(x, i + 2), b.dim(axis.stride)), b.dim(axis.rest));
+    if (axis.rest % axis.stride != 0)
+      y = b.sliceAxis(y, i + 2, b.dim(0), extent);
+  }
+  return y;
+}

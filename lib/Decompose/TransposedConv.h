@@ -1,0 +1,13 @@
+//===- TransposedConv.h - Transposed convolutions as plain ones --*- C++ -*-===//
+#pragma once
+#include "tcc/Decompose/PrimBuilder.h"
+
+namespace tcc {
+
+/// The convolution of x, widened by `window.inputDilation`, with w, made of one
+/// convolution of x itself; nullopt where that is not possible.
+std::optional<mlir::Value> convByPhases(PrimBuilder &b, mlir::Value x, mlir::Value w,
+                                        const PrimBuilder::Window &window, int64_t groups,
+                                        mlir::Type elementType);
+
+} // namespace tcc

@@ -1,0 +1,182 @@
+"""Small graphs of the kinds that trained models hold and that are easy to get wrong, with seeded inputs."""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+node = helper.make_node
+
+
+def value(name, kind, shape):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def unknown(name, kind=FLOAT):
+    return value(name, kind, None)
+
+
+def constant(name, array, dtype=None):
+    return numpy_helper.from_array(np.array(array, dtype), name)
+
+
+def weight(name, *shape, seed=0):
+    return numpy_helper.from_array((np.random.default_rng(seed).normal(size=shape) * 0.3).astype(np.float32), name)
+
+
+def branch(*nodes, output):
+    return helper.make_graph(list(nodes), output, [], [unknown(output)])
+
+
+def model(nodes, inputs, outputs, initializers=()):
+    graph = helper.make_graph(nodes, "graph", inputs, outputs, list(initializers))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def normal(*shapes):
+    """Inputs called x, one of each shape."""
+    return [{"x": np.random.default_rng(seed).normal(size=shape).astype(np.float32)}
+            for seed, shape in enumerate(shapes)]
+
+
+def if_extent():
+    """The branches of an If on an extent give different ranks, and both can go on."""
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "one"], ["d"]), node("Equal", ["d", "one"], ["c"]),
+             node("If", ["c"], ["r"], then_branch=branch(node("Squeeze", ["x", "axis"], ["a"]), output="a"),
+                  else_branch=branch(node("Identity", ["x"], ["b"]), output="b")),
+             node("ReduceSum", ["r"], ["y"], keepdims=0), node("Shape", ["r"], ["rs"]), node("Size", ["rs"], ["rank"])]
+    initializers = [constant("one", 1, np.int64), constant("axis", [1], np.int64)]
+    return (model(nodes, [value("x", FLOAT, ["A", "B"])], [value("y", FLOAT, []), value("rank", INT64, [])],
+                  initializers), normal((3, 1), (3, 4)))
+
+
+def if_data():
+    """Ranks differ by the data; a second If on the rank makes them agree again."""
+    nodes = [node("ReduceSum", ["x"], ["s"], keepdims=0), node("Greater", ["s", "zero"], ["c"]),
+             node("If", ["c"], ["r"], then_branch=branch(node("Unsqueeze", ["x", "axis"], ["a"]), output="a"),
+                  else_branch=branch(node("Relu", ["x"], ["b"]), output="b")),
+             node("Mul", ["r", "two"], ["r2"]), node("Shape", ["r2"], ["rs"]), node("Size", ["rs"], ["rank"]),
+             node("Equal", ["rank", "three"], ["c2"]),
+             node("If", ["c2"], ["y"], then_branch=branch(node("Squeeze", ["r2", "axis"], ["d"]), output="d"),
+                  else_branch=branch(node("Identity", ["r2"], ["e"]), output="e"))]
+    initializers = [constant("zero", 0, np.float32), constant("two", 2, np.float32), constant("three", 3, np.int64),
+                    constant("axis", [0], np.int64)]
+    shape = [value(name, FLOAT, ["A", "B"]) for name in "xy"]
+    return model(nodes, shape[:1], shape[1:], initializers), normal((3, 1), (3, 4), (2, 2), (3, 3))
+
+
+def if_nested():
+    """The rank that an inner If gives leaves the outer one as well."""
+    inner = node("If", ["c2"], ["i"], then_branch=branch(node("Unsqueeze", ["x", "axis"], ["a"]), output="a"),
+                 else_branch=branch(node("Relu", ["x"], ["b"]), output="b"))
+    nodes = [node("ReduceSum", ["x"], ["s"], keepdims=0), node("Greater", ["s", "zero"], ["c1"]),
+             node("ReduceMax", ["x"], ["m"], keepdims=0), node("Greater", ["m", "one"], ["c2"]),
+             node("If", ["c1"], ["r"], then_branch=branch(inner, output="i"),
+                  else_branch=branch(node("Neg", ["x"], ["n"]), output="n")),
+             node("Softmax", ["r"], ["r2"], axis=-1), node("Reshape", ["r2", "flat"], ["y"])]
+    initializers = [constant("zero", 0, np.float32), constant("one", 1, np.float32), constant("flat", [-1], np.int64),
+                    constant("axis", [0], np.int64)]
+    return (model(nodes, [value("x", FLOAT, ["A", "B"])], [value("y", FLOAT, ["N"])], initializers),
+            normal((3, 1), (3, 4), (2, 2), (3, 3), (1, 5)))
+
+
+def if_legal_once():
+    """What follows is legal for one of the ranks alone: a matrix product of two axes."""
+    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "last"], ["d"]), node("Equal", ["d", "one"], ["c"]),
+             node("If", ["c"], ["r"], then_branch=branch(node("Squeeze", ["x", "axis"], ["a"]), output="a"),
+                  else_branch=branch(node("Identity", ["x"], ["b"]), output="b")),
+             node("Gemm", ["r", "w"], ["y"])]
+    initializers = [constant("last", 2, np.int64), constant("one", 1, np.int64), constant("axis", [2], np.int64),
+                    weight("w", 4, 5)]
+    return (model(nodes, [value("x", FLOAT, ["A", 4, "B"])], [value("y", FLOAT, ["A", 5])], initializers),
+            normal((3, 4, 1), (1, 4, 1)))
+
+
+def loop_until():
+    """A Loop that the data ends, with a list that starts empty and grows, and collected values."""
+    body = helper.make_graph(
+        [node("Mul", ["s", "half"], ["s2"]), node("ReduceSum", ["s2"], ["t"], keepdims=0),
+         node("Greater", ["t", "limit"], ["go"]), node("Unsqueeze", ["t", "axis"], ["t1"]),
+         node("Concat", ["list", "t1"], ["list2"], axis=0), node("Identity", ["s2"], ["each"])],
+        "body", [value("i", INT64, []), value("c", BOOL, []), value("s", FLOAT, ["N"]), value("list", FLOAT, ["M"])],
+        [value("go", BOOL, []), value("s2", FLOAT, ["N"]), value("list2", FLOAT, ["K"]), value("each", FLOAT, ["N"])])
+    initializers = [constant("half", 0.5, np.float32), constant("limit", 0.05, np.float32),
+                    constant("axis", [0], np.int64), constant("true", True), constant("empty", [], np.float32)]
+    return (model([node("Loop", ["", "true", "x", "empty"], ["last", "sums", "all"], body=body)],
+                  [value("x", FLOAT, ["N"])], [unknown(name) for name in ("last", "sums", "all")], initializers),
+            [{"x": np.abs(case["x"]) + 0.1} for case in normal((5,), (1,))])
+
+
+def scan_backwards():
+    body = helper.make_graph(
+        [node("MatMul", ["h", "w"], ["a"]), node("Add", ["a", "row"], ["b"]), node("Tanh", ["b"], ["h2"]),
+         node("Identity", ["h2"], ["out"])],
+        "body", [value("h", FLOAT, ["B", 4]), value("row", FLOAT, ["B", 4])],
+        [value("h2", FLOAT, ["B", 4]), value("out", FLOAT, ["B", 4])])
+    nodes = [node("ReduceMean", ["x"], ["h0"], axes=[1], keepdims=0),
+             node("Scan", ["h0", "x"], ["last", "all"], body=body, num_scan_inputs=1, scan_input_axes=[1],
+                  scan_output_axes=[1], scan_input_directions=[1])]
+    return (model(nodes, [value("x", FLOAT, ["B", "T", 4])], [unknown("last"), unknown("all")], [weight("w", 4, 4)]),
+            normal((2, 5, 4), (1, 1, 4)))
+
+
+def suppression(center_point):
+    """Detections as a YOLO export ends: the best boxes, and their scores gathered."""
+    nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["chosen"],
+                  center_point_box=center_point),
+             node("Gather", ["chosen", "imageAndBox"], ["at"], axis=1), node("GatherND", ["boxes", "at"], ["kept"]),
+             node("GatherND", ["scores", "chosen"], ["best"])]
+    initializers = [constant("most", [20], np.int64), constant("overlap", [0.45], np.float32),
+                    constant("least", [0.6], np.float32), constant("imageAndBox", [0, 2], np.int64)]
+    cases = []
+    for seed, (batch, count) in enumerate([(1, 40), (3, 100), (1, 1)]):
+        rng = np.random.default_rng(seed)
+        boxes = np.concatenate([rng.uniform(0, 10, (batch, count, 2)), rng.uniform(1, 4, (batch, count, 2))], -1)
+        if not center_point:
+            boxes[..., 2:] += boxes[..., :2]
+        scores = rng.uniform(0, 1, (batch, 3, count))
+        cases.append({"boxes": boxes.astype(np.float32), "scores": scores.astype(np.float32)})
+    return (model(nodes, [value("boxes", FLOAT, ["B", "N", 4]), value("scores", FLOAT, ["B", 3, "N"])],
+                  [unknown("chosen", INT64), unknown("kept"), unknown("best")], initializers), cases)
+
+
+def recurrent(kind, direction):
+    """With the length of each sequence, and states to begin with."""
+    gates, axes = {"RNN": 1, "GRU": 3, "LSTM": 4}[kind], 2 if direction == "bidirectional" else 1
+    inputs, names = [value("x", FLOAT, ["T", "B", 4]), value("lengths", TensorProto.INT32, ["B"]),
+                     value("h0", FLOAT, [axes, "B", 5])], ["x", "W", "R", "bias", "lengths", "h0"]
+    outputs, initializers = ["y", "h"], [weight("W", axes, gates * 5, 4), weight("R", axes, gates * 5, 5, seed=1),
+                                         weight("bias", axes, 2 * gates * 5, seed=2)]
+    if kind == "LSTM":
+        inputs.append(value("c0", FLOAT, [axes, "B", 5]))
+        names += ["c0", "P"]
+        initializers.append(weight("P", axes, 15, seed=3))
+        outputs.append("c")
+    options = {"linear_before_reset": 1} if kind == "GRU" else {}
+    cases = []
+    for seed, (turns, batch) in enumerate([(9, 4), (1, 2)]):
+        rng = np.random.default_rng(seed)
+        case = {"x": rng.normal(size=(turns, batch, 4)), "h0": rng.normal(size=(axes, batch, 5))}
+        if kind == "LSTM":
+            case["c0"] = rng.normal(size=(axes, batch, 5))
+        case = {name: array.astype(np.float32) for name, array in case.items()}
+        cases.append({**case, "lengths": rng.integers(1, turns + 1, batch).astype(np.int32)})
+    return (model([node(kind, names, outputs, hidden_size=5, direction=direction, **options)], inputs,
+                  [unknown(name) for name in outputs], initializers), cases)
+
+
+def transposed_conv(kernel, stride, pad=0, extra=0, groups=1, dilation=1):
+    options = dict(kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4, output_padding=[extra] * 2,
+                   group=groups, dilations=[dilation] * 2)
+    return (model([node("ConvTranspose", ["x", "w", "b"], ["y"], **options)], [value("x", FLOAT, ["N", 8, "H", "W"])],
+                  [unknown("y")], [weight("w", 8, 12 // groups, kernel, kernel), weight("b", 12)]),
+            normal((2, 8, 7, 9), (1, 8, 1, 5)))
+
+
+GRAPHS = {
+    "if-extent": if_extent, "if-data": if_data, "if-nested": if_nested, "if-legal-once": if_legal_once,
+    "loop-until": loop_until, "scan-backwards": scan_backwards,
+    "suppression-corners": lambda: suppression(0), "suppression-centers": lambda: suppression(1),
+    **{f"{kind.lower()}-{direction}": lambda k=kind, d=direction: recurrent(k, d)
+       for kind in ("RNN", "GRU", "LSTM") for direction in ("reverse", "bidirectional")},
+    **{"transposed-conv-" + "-".join(map(str, case)): lambda c=case: transposed_conv(*c)
+       for case in [(2, 2), (4, 2, 1), (3, 2, 1, 1), (5, 3, 2, 2, 2), (3, 2, 0, 1, 4), (1, 2), (3, 2, 1, 0, 1, 2)]},
+}
