@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Contraction.h"
 #include "PanelPacking.h"
+#include "PartialSums.h"
 #include "TileLoop.h"
 
 using namespace mlir;
@@ -46,7 +47,10 @@ public:
     RowSource rows = source;
     if (spec.groups > 1)
       rows.base = k.address(rows.base, rows.element, k.mul(group, spec.k));
-    return emitRun(k, spec.cpu, tile, rows, panel, block.length, spec.schedule.unroll, accs);
+    // Blocks of k that share packed panels are short enough, known or not.
+    bool isShort = spec.schedule.kBlock && spec.schedule.kBlock <= kSumBlock * 3 / 2;
+    auto run = isShort ? emitRun : emitLongRun;
+    return run(k, spec.cpu, tile, rows, panel, block.length, spec.schedule.unroll, accs);
   }
 
 private:

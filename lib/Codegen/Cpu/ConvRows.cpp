@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "ConvRows.h"
 #include "PanelPacking.h"
+#include "PartialSums.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -161,13 +162,35 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
   source.isUnsigned = spec.inputUnsigned;
   source.kStride = k.constant(1);
   source.offset = k.mul(group, channels);
+  Index zero = k.constant(0), one = k.constant(1);
   Index taps = k.floorDiv(block.length, channels);
-  return k.loop(k.constant(0), taps, k.constant(1), accs, [&](Index tap, ValueRange in) {
+  auto at = [&](Index tap) {
     source.table = k.address(table, k.builder.getI64Type(), k.mul(tap, k.constant(slots)));
     PanelSource part = panel;
     part.base = k.address(panel.base, panel.element, k.mul(k.mul(tap, channels), panel.kStride));
-    return emitRun(k, spec.cpu, tile, source, part, channels, schedule.unroll, in);
-  });
+    return part;
+  };
+  auto runTaps = [&](Index begin, Index end, ValueRange init) {
+    return k.loop(begin, end, one, init, [&](Index tap, ValueRange in) {
+      PanelSource part = at(tap);
+      return emitRun(k, spec.cpu, tile, source, part, channels, schedule.unroll, in);
+    });
+  };
+  if (!sumBlock(k, tile, block.length))
+    return runTaps(zero, taps, accs);
+  PartialSums sums(k, tile, accs);
+  int64_t together = std::max<int64_t>(1, kSumBlock / spec.channels);
+  if (together == 1)
+    k.loop(zero, taps, one, [&](Index tap) {
+      PanelSource part = at(tap);
+      addRun(k, spec.cpu, tile, source, part, channels, schedule.unroll, sums);
+    });
+  else
+    k.loop(zero, taps, k.constant(together), [&](Index first) {
+      Index end = k.min(taps, k.add(first, k.constant(together)));
+      sums.add(runTaps(first, end, zeroTile(k, tile)));
+    });
+  return sums.total();
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,7 +326,7 @@ SmallVector<Value> GatheredRows::run(KernelBuilder &k, const RegisterTile &tile,
   source.base = packed;
   source.rowStride = k.constant(rowStride);
   source.kStride = k.constant(1);
-  return emitRun(k, spec.cpu, tile, source, panel, block.length, schedule.unroll, accs);
+  return emitLongRun(k, spec.cpu, tile, source, panel, block.length, schedule.unroll, accs);
 }
 
 } // namespace tcc::codegen

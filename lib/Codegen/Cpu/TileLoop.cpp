@@ -276,9 +276,13 @@ void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool f
   PanelSource source = panelSource(panel, full, block);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
   if (cutsK) {
+    // The block is summed from zero (PartialSums.h says why).
     Value at = sums(tile, panel);
-    SmallVector<Value> accs = loadTile(at, rows.count, registers.widths);
-    storeTile(at, rows.count, registers.widths, feed.run(k, registers, source, group, block, accs));
+    SmallVector<Value> accs = feed.run(k, registers, source, group, block, zeroTile(k, registers));
+    for (auto [acc, sum] : llvm::zip_equal(accs, loadTile(at, rows.count, registers.widths)))
+      acc = isa<FloatType>(spec.acc) ? Value(arith::AddFOp::create(k.builder, k.loc, sum, acc))
+                                     : Value(arith::AddIOp::create(k.builder, k.loc, sum, acc));
+    storeTile(at, rows.count, registers.widths, accs);
     return;
   }
   SmallVector<Value> accs = feed.run(k, registers, source, group, block, zeroTile(k, registers));
