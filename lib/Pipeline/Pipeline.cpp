@@ -44,6 +44,9 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
   case Phase::Simplify:
     pm.addPass(createCSEPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
+    pm.addPass(createExpressionsPass());
+    pm.addPass(createFoldConstantsPass(model.weights.get()));
+    pm.addPass(createFoldScalesPass(model.weights.get()));
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createCSEPass());
     break;

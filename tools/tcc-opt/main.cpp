@@ -55,6 +55,13 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
   mlir::registerPass([] { return std::make_unique<FillWeightsPass>(weights); });
   mlir::registerPass([] { return tcc::createFoldConstantsPass(&weights); });
+  mlir::registerPass([] { return tcc::createExpressionsPass(); });
+  mlir::registerPass([] { return tcc::createAlgebraPass(); });
+  mlir::registerPass([] { return tcc::createCastChainsPass(); });
+  mlir::registerPass([] { return tcc::createSelectsPass(); });
+  mlir::registerPass([] { return tcc::createSimplifyViewsPass(); });
+  mlir::registerPass([] { return tcc::createBroadcastsPass(); });
+  mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });

@@ -1,10 +1,34 @@
 //===- Simplify.h - Passes of the simplify phase -----------------*- C++ -*-===//
+//
+// Between decompose, which gives every node its primitives one by one, and layout.
+// The essay at the head of each pass's file says what it rewrites and what it does
+// not. Folding constants has a header of its own: FoldConstants.h.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/Pass/Pass.h"
 
 namespace tcc {
+class WeightTable;
 
-/// tcc-simplify-absorb-transposes: see lib/Simplify/AbsorbTransposes.cpp.
+/// tcc-simplify-expressions: the five families below together, until none matches.
+std::unique_ptr<mlir::Pass> createExpressionsPass();
+/// tcc-simplify-algebra: arithmetic that is known beforehand.
+std::unique_ptr<mlir::Pass> createAlgebraPass();
+/// tcc-simplify-cast-chains: one cast where several were.
+std::unique_ptr<mlir::Pass> createCastChainsPass();
+/// tcc-simplify-selects: choices that are made already.
+std::unique_ptr<mlir::Pass> createSelectsPass();
+/// tcc-simplify-views: views of views.
+std::unique_ptr<mlir::Pass> createSimplifyViewsPass();
+/// tcc-simplify-broadcasts: compute before repeating.
+std::unique_ptr<mlir::Pass> createBroadcastsPass();
+
+/// tcc-simplify-fold-scales: batch norms and scales into weights. After constant
+/// folding. `weights` outlives the pass.
+std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
+
+/// tcc-simplify-absorb-transposes: contractions read any axis order.
 std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();
 
 } // namespace tcc

@@ -35,20 +35,21 @@ SmallVector<int64_t> allButChannels(int64_t rank) {
   return axes;
 }
 
-/// With given statistics: x * s + (bias - mean * s), s = weight / sqrt(var + eps).
+/// With given statistics: x * s + (bias - mean * s), s = weight / sqrt(var + eps), both
+/// vectors in f64, which costs nothing where they are constant.
 LogicalResult normalizeBy(AtenNode &a, Value x) {
   PrimBuilder &b = a.b;
-  Type wide = a.wide();
+  Type f64 = Float64Type::get(b.context());
   Value mean = a.tensor("running_mean"), var = a.tensor("running_var");
   if (!mean || !var)
     return a.fail("needs running statistics");
-  Value scale = b.rsqrt(b.add(a.cast(var, wide), a.real("eps", 1e-5)));
+  Value scale = b.rsqrt(b.add(a.cast(var, f64), a.real("eps", 1e-5)));
   if (Value weight = a.tensor("weight"))
-    scale = b.mul(scale, a.cast(weight, wide));
-  Value shift = b.neg(b.mul(a.cast(mean, wide), scale));
+    scale = b.mul(scale, a.cast(weight, f64));
+  Value shift = b.neg(b.mul(a.cast(mean, f64), scale));
   if (Value bias = a.tensor("bias"))
-    shift = b.add(shift, a.cast(bias, wide));
-  (void)a.give(0, affine(a, a.cast(x, wide), scale, shift));
+    shift = b.add(shift, a.cast(bias, f64));
+  (void)a.give(0, affine(a, a.cast(x, a.wide()), scale, shift));
   // Without training there are no saved statistics.
   for (size_t i = 1; i < a.c.numResults(); ++i)
     if (isa<RankedTensorType>(a.c.node.getResult(i).getType()))

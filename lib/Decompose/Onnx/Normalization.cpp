@@ -31,12 +31,13 @@ Value affine(PrimBuilder &b, Value x, Value scale, Value shift) {
   return b.add(y, alongAxis(b, b.cast(shift, b.elem(x)), 1, rank));
 }
 
-/// With known statistics: x * s + (bias - mean * s), s = scale / sqrt(var + eps).
+/// With known statistics: x * s + (bias - mean * s), s = scale / sqrt(var + eps). The
+/// two vectors are computed in f64, which costs nothing where they are constant.
 Value normalizeBy(PrimBuilder &b, Value x, Value scale, Value bias, Value mean, Value var,
                   double epsilon) {
-  Type wide = wideType(b.elem(x));
-  Value s = b.div(b.cast(scale, wide), b.sqrt(b.add(b.cast(var, wide), epsilon)));
-  Value shift = b.sub(b.cast(bias, wide), b.mul(b.cast(mean, wide), s));
+  Type wide = wideType(b.elem(x)), f64 = Float64Type::get(b.context());
+  Value s = b.div(b.cast(scale, f64), b.sqrt(b.add(b.cast(var, f64), epsilon)));
+  Value shift = b.sub(b.cast(bias, f64), b.mul(b.cast(mean, f64), s));
   return b.cast(affine(b, b.cast(x, wide), s, shift), b.elem(x));
 }
 

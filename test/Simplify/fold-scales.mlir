@@ -1,0 +1,76 @@
+// RUN: tcc-opt %s -tcc-simplify-fold-scales | FileCheck %s
+
+// A bias, then a batch norm: (x*w + b) * s + t = x*(w*s) + (b*s + t).
+// CHECK-LABEL: func @conv
+// CHECK: %[[W:.*]] = prim.constant dense<{{\[}}{{\[}}{{\[}}2.000000e+00, 4.000000e+00]], {{\[}}{{\[}}9.000000e+00, 1.200000e+01]]]>
+// CHECK: %[[C:.*]] = prim.conv %arg0, %[[W]]
+// CHECK-DAG: %[[T:.*]] = prim.constant dense<[1.200000e+01, 3.200000e+01]> : tensor<2xf32>
+// CHECK: %[[B:.*]] = prim.broadcast %[[T]] axes [1]
+// CHECK: %[[Y:.*]] = prim.add %[[C]], %[[B]]
+// CHECK-NEXT: return %[[Y]]
+func.func @conv(%x: tensor<1x1x8xf32>) -> tensor<1x2x7xf32> {
+  %w = prim.constant dense<[[[1.0, 2.0]], [[3.0, 4.0]]]> : tensor<2x1x2xf32>
+  %bias = prim.constant dense<[5.0, 10.0]> : tensor<2xf32>
+  %scale = prim.constant dense<[[[2.0], [3.0]]]> : tensor<1x2x1xf32>
+  %shift = prim.constant dense<2.0> : tensor<1x2x7xf32>
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 1 : i64} : (tensor<1x1x8xf32>, tensor<2x1x2xf32>) -> tensor<1x2x7xf32>
+  %1 = prim.broadcast %bias axes [1] sizes() : (tensor<2xf32>) -> tensor<1x2x7xf32>
+  %2 = prim.add %0, %1 : (tensor<1x2x7xf32>, tensor<1x2x7xf32>) -> tensor<1x2x7xf32>
+  %3 = prim.broadcast %scale axes [0, 1, 2] sizes() : (tensor<1x2x1xf32>) -> tensor<1x2x7xf32>
+  %4 = prim.mul %2, %3 : (tensor<1x2x7xf32>, tensor<1x2x7xf32>) -> tensor<1x2x7xf32>
+  %5 = prim.add %4, %shift : (tensor<1x2x7xf32>, tensor<1x2x7xf32>) -> tensor<1x2x7xf32>
+  return %5 : tensor<1x2x7xf32>
+}
+
+// A scale of a linear layer of dynamic batch, weights [K, N].
+// CHECK-LABEL: func @dot
+// CHECK: %[[W:.*]] = prim.constant dense<{{\[}}[5.000000e-01, 1.000000e+00], [1.500000e+00, 2.000000e+00]]>
+// CHECK: %[[D:.*]] = prim.dot %arg0, %[[W]]
+// CHECK-NOT: prim.mul
+// CHECK: return %[[D]]
+func.func @dot(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+  %n = prim.dim %x, 0 : tensor<?x2xf32>
+  %w = prim.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %two = prim.constant dense<2.0> : tensor<f32>
+  %s = prim.broadcast %two axes [] sizes(%n) : (tensor<f32>) -> tensor<?x2xf32>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<?x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32>
+  %1 = prim.div %0, %s : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xf32>
+  return %1 : tensor<?x2xf32>
+}
+
+// The product has another reader.
+// CHECK-LABEL: func @read_twice
+// CHECK: prim.dot
+// CHECK: prim.mul
+func.func @read_twice(%x: tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<1x2xf32>) {
+  %w = prim.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %s = prim.constant dense<2.0> : tensor<1x2xf32>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %1 = prim.mul %0, %s : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  return %0, %1 : tensor<1x2xf32>, tensor<1x2xf32>
+}
+
+// The weights have another reader; the scale differs from row to row; the scale
+// carries a weight out of range; nothing to gain from one addition.
+// CHECK-LABEL: func @stays
+// CHECK-COUNT-4: prim.mul
+// CHECK: prim.add
+func.func @stays(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %w = prim.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %v = prim.constant dense<[[1.0, 2.0], [3.0, 5.0]]> : tensor<2x2xf32>
+  %u = prim.constant dense<[[1.0, 2.0], [3.0, 1.0e+30]]> : tensor<2x2xf32>
+  %t = prim.constant dense<[[1.0, 2.0], [3.0, 7.0]]> : tensor<2x2xf32>
+  %s = prim.constant dense<2.0> : tensor<2x2xf32>
+  %rows = prim.constant dense<[[2.0, 2.0], [3.0, 3.0]]> : tensor<2x2xf32>
+  %large = prim.constant dense<1.0e+20> : tensor<2x2xf32>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = prim.mul %0, %s : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = prim.mul %w, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = prim.dot %x, %v batch [] x [] contract [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %4 = prim.mul %3, %rows : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %5 = prim.dot %x, %u batch [] x [] contract [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %6 = prim.mul %5, %large : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %7 = prim.dot %x, %t batch [] x [] contract [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  %8 = prim.add %7, %s : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %1, %2, %4, %6, %8 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
