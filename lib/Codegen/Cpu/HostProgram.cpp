@@ -174,6 +174,13 @@ void HostEmitter::emitLaunch(kernel::LaunchOp launch) {
     } else if (place == kDynamicPlace) {
       pointers[value] = allocate(value);
       owned.insert(value);
+    } else if (int64_t input = inputOfPlace(place); input >= 0) {
+      Value from = launch.getInputs()[input];
+      pointers[value] = pointerOf(from);
+      while (auto reshape = from.getDefiningOp<prim::ReshapeOp>())
+        from = reshape.getX();
+      owned.erase(from); // its block is the result's now
+      owned.insert(value);
     } else {
       pointers[value] = outputStorage(kOutputPlace - place, value);
     }

@@ -12,6 +12,14 @@ namespace tcc {
 /// A place >= 0 is an offset in the arena.
 inline constexpr int64_t kDynamicPlace = -1; ///< allocated when its extents are known
 inline constexpr int64_t kOutputPlace = -2;  ///< kOutputPlace - k: storage of output k
+/// kInputPlace + k: over input k of the launch, which dies there and was allocated
+/// when its extents were known.
+inline constexpr int64_t kInputPlace = INT64_MIN;
+inline constexpr int64_t kMaxInputs = 1 << 20;
+/// The input whose memory `place` takes over, or -1.
+inline int64_t inputOfPlace(int64_t place) {
+  return place < kInputPlace + kMaxInputs ? place - kInputPlace : -1;
+}
 inline constexpr llvm::StringLiteral kPlacesAttr = "places";
 inline constexpr llvm::StringLiteral kArenaSizeAttr = "tcc.arena_size";
 

@@ -1,0 +1,12 @@
+//===- InPlace.h - Kernels that may write over what they read --*- C++ -*-===//
+#pragma once
+#include "tcc/Dialect/Kernel/Kernel.h"
+
+namespace tcc::plan {
+
+/// The inputs of `launch` that its result may be written over, if nobody needs them
+/// afterwards: tensors of as many bytes, of which the kernel reads, to make one
+/// element, only the element in its place.
+llvm::SmallVector<unsigned> overwritableInputs(kernel::LaunchOp launch);
+
+} // namespace tcc::plan
