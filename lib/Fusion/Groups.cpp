@@ -13,7 +13,8 @@
 // - A reduction over trailing axes joins the kernel of its users if that reads it
 //   once a row: the rows are shared and softmax or layer norm become one kernel.
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
-//   becomes its epilogue.
+//   becomes its epilogue. It joins a transpose that goes to memory as well, and is
+//   stored in that order (the heads of attention, the channels of a last convolution).
 // - Operators with an algorithm of their own (sort, scatter, scan) are alone.
 //
 //===----------------------------------------------------------------------===//
@@ -231,14 +232,18 @@ bool Grouping::joinsRows(prim::ReduceOp op, Group &g) {
 }
 
 bool Grouping::joinsEpilogue(Operation *op, Group &g) {
-  if (g.kind != KernelKind::Loop || !isPointwise(g.root))
+  auto transposed = dyn_cast<prim::TransposeOp>(g.root);
+  if (g.kind != KernelKind::Loop || (!isPointwise(g.root) && !transposed))
     return false;
   for (Operation *other : g.ops)
-    if (!prim::isElementwise(other) || other->hasTrait<OpTrait::IsTerminator>())
+    if (!prim::isElementwise(other) && other != transposed)
       return false;
-  Access at = accessIn(g, op->getResult(0));
-  if (at != identityAccess(g.space.size()) ||
-      !sameExtents(g.space, extentsOf(op, op->getResult(0))))
+  SmallVector<OpFoldResult> own = extentsOf(op, op->getResult(0));
+  Access at = accessIn(g, op->getResult(0)), wanted = identityAccess(own.size());
+  if (transposed) // the epilogue stores at the transposed point
+    for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
+      wanted[axis] = i;
+  if (at != wanted || (!transposed && !sameExtents(g.space, own)))
     return false;
   g.kind = contractionKind(op);
   return true;

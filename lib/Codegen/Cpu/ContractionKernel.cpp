@@ -154,6 +154,18 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
   return p;
 }
 
+/// Where a result that is a transpose of the product's shape is stored for the
+/// product's point `at`.
+static Coords storedAt(Value yielded, ArrayRef<Coord> at) {
+  auto transpose = yielded.getDefiningOp<prim::TransposeOp>();
+  if (!transpose)
+    return Coords(at);
+  Coords moved;
+  for (int64_t axis : transpose.getPermutation())
+    moved.push_back(at[axis]);
+  return moved;
+}
+
 /// Evaluates what is fused after the product for `valid` of the lanes of `acc`.
 static void emitEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> batch,
                          ArrayRef<Value> rowExtents, bool hasColumns, Value m, Value n, Value acc,
@@ -172,12 +184,13 @@ static void emitEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> bat
       at.push_back(Coord::affine(n, lanes > 1 ? 1 : 0));
     f.e.bindProvider(product->getResult(0), [acc](ArrayRef<Coord>) { return acc; });
     for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
-      Value v = f.e.eval(value, at);
+      Coords stored = storedAt(value, at);
+      Value v = f.e.eval(value, stored);
       if (!v) {
         f.failed = true;
         break;
       }
-      f.e.store(memory, at, v);
+      f.e.store(memory, stored, v);
     }
     f.e.setMask({});
     f.e.setLanes(1);

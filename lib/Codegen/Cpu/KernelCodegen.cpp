@@ -60,6 +60,19 @@ static SmallVector<Index> hostExtents(OpBuilder &b, kernel::LaunchOp launch, Val
   return prim::dimsOf(b, launch.getLoc(), launch.getInputs()[argument.getArgNumber()]);
 }
 
+/// The extents of the product of `launch`, whose result may be a transpose of it.
+static SmallVector<Index> productExtents(OpBuilder &b, kernel::LaunchOp launch) {
+  SmallVector<Index> stored = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+  Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
+  auto transpose = yielded.getDefiningOp<prim::TransposeOp>();
+  if (!transpose)
+    return stored;
+  SmallVector<Index> extents(stored.size());
+  for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+    extents[axis] = stored[i];
+  return extents;
+}
+
 /// Tasks of a contraction or convolution that a template does.
 static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp launch,
                                              const CpuTarget &cpu) {
@@ -70,8 +83,8 @@ static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp laun
     return std::nullopt;
   HostIndex h{b, launch.getLoc()};
   if (auto conv = dyn_cast<prim::PackedConvOp>(op)) {
-    SmallVector<Index> out = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
-    auto spec = convSpec(b, launch.getLoc(), conv, hostExtents(b, launch, conv.getX()), out, cpu);
+    auto spec = convSpec(b, launch.getLoc(), conv, hostExtents(b, launch, conv.getX()),
+                         productExtents(b, launch), cpu);
     if (!spec)
       return std::nullopt;
     return TaskSpace{emitConvTaskCount(b, launch.getLoc(), *spec), h.constant(1)};

@@ -1,0 +1,41 @@
+// RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
+
+// The heads of attention, put side by side: the product stores them there.
+// CHECK-LABEL: func @heads
+// CHECK: kernel.launch "dot_transpose"
+// CHECK: kind = "contraction"
+// CHECK-NOT: kernel.launch
+// CHECK: return
+func.func @heads(%p: tensor<2x8x8xf32>, %v: tensor<2x8x4xf32>) -> tensor<8x2x4xf32> {
+  %0 = prim.dot %p, %v batch [0] x [0] contract [2] x [1] : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  %1 = prim.transpose %0 [1, 0, 2] : (tensor<2x8x4xf32>) -> tensor<8x2x4xf32>
+  return %1 : tensor<8x2x4xf32>
+}
+
+// Convolution, bias and SiLU, stored channels first.
+// CHECK-LABEL: func @last_convolution
+// CHECK: kernel.launch "packed_conv_add_logistic_mul_transpose"
+// CHECK: kind = "convolution"
+// CHECK-NOT: kernel.launch
+// CHECK: return
+func.func @last_convolution(%x: tensor<1x8x3xf32>, %w: tensor<1x1x3x8xf32>, %b: tensor<8xf32>) -> tensor<1x8x8xf32> {
+  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 1>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, groups = 1 : i64, filters = 8 : i64} : (tensor<1x8x3xf32>, tensor<1x1x3x8xf32>) -> tensor<1x8x8xf32>
+  %1 = prim.broadcast %b axes [2] sizes() : (tensor<8xf32>) -> tensor<1x8x8xf32>
+  %2 = prim.add %0, %1 : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %3 = prim.logistic %2 : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %4 = prim.mul %2, %3 : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %5 = prim.transpose %4 [0, 2, 1] : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  return %5 : tensor<1x8x8xf32>
+}
+
+// Of two transposes one only can be the order in which the product is stored, and an
+// operator after the transpose reads it at other points.
+// CHECK-LABEL: func @two_orders
+// CHECK-COUNT-3: kernel.launch
+// CHECK: return
+func.func @two_orders(%x: tensor<2x4x4xf32>) -> (tensor<4x2x4xf32>, tensor<4x4x2xf32>) {
+  %0 = prim.dot %x, %x batch [0] x [0] contract [2] x [1] : (tensor<2x4x4xf32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+  %1 = prim.transpose %0 [1, 0, 2] : (tensor<2x4x4xf32>) -> tensor<4x2x4xf32>
+  %2 = prim.transpose %0 [1, 2, 0] : (tensor<2x4x4xf32>) -> tensor<4x4x2xf32>
+  return %1, %2 : tensor<4x2x4xf32>, tensor<4x4x2xf32>
+}

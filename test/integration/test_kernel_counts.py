@@ -1,0 +1,117 @@
+"""What runs as one kernel, by --print-plan, and that it computes the right thing."""
+import unittest
+
+import numpy as np
+import onnx
+import onnx.reference
+from onnx import TensorProto, helper, numpy_helper
+
+from compiled import Compiled
+from toolrun import SOURCE, ToolTest
+
+
+def weight(name, *shape, scale=0.1):
+    values = np.random.default_rng(len(name)).normal(scale=scale, size=shape).astype(np.float32)
+    return numpy_helper.from_array(values, name)
+
+
+def model(nodes, inputs, outputs, weights=(), opset=23):
+    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    graph = helper.make_graph(nodes, "g", [value(*x) for x in inputs], [value(*y) for y in outputs], list(weights))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+class KernelCounts(ToolTest):
+    def kernels(self, proto, *flags):
+        """The names of the compiled model's kernels, copies by transposes apart."""
+        path = self.work / "model.onnx"
+        onnx.save(proto, path)
+        lines = self.compiles(path, "-o", self.fresh_name(), "--print-plan", *flags).out.splitlines()
+        names = [line.split()[0] for line in lines if line.split()[1:2] and line.split()[1].startswith("(")]
+        self.assertTrue(names, lines)
+        return [name for name in names if name != "transpose"]
+
+    def agrees(self, proto, expected, *arrays):
+        onnx.save(proto, self.work / "run.onnx")
+        results = Compiled.build(self.work / "run.onnx")(*arrays)
+        for actual, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-5)
+
+    def test_rows(self):
+        scale = weight("scale", 64)
+        for op, attributes, weights in [("Softmax", {}, []),
+                                        ("LayerNormalization", {}, [scale, weight("bias", 64)]),
+                                        ("RMSNormalization", {}, [scale]),
+                                        ("LogSoftmax", {}, [])]:
+            for rows in (8, "N"):
+                with self.subTest(op, rows=rows):
+                    node = helper.make_node(op, ["x", *[w.name for w in weights]], ["y"], **attributes)
+                    proto = model([node], [("x", [rows, 64])], [("y", [rows, 64])], weights)
+                    self.assertEqual(len(self.kernels(proto)), 1)
+
+    def test_linear_with_epilogue(self):
+        w, b = weight("w", 64, 32), weight("bias", 32)
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Add", ["h", "bias"], ["a"]),
+                 helper.make_node("Gelu", ["a"], ["g"]), helper.make_node("Add", ["g", "r"], ["y"])]
+        for rows in (8, "N"):
+            proto = model(nodes, [("x", [rows, 64]), ("r", [rows, 32])], [("y", [rows, 32])], [w, b])
+            self.assertEqual(len(self.kernels(proto)), 1)
+
+    def test_convolution_with_batch_norm_and_silu(self):
+        norm = [weight(name, 32) for name in ("scale", "shift", "mean")] + [
+            numpy_helper.from_array(np.full(32, 0.5, np.float32), "variance")]
+        nodes = [helper.make_node("Conv", ["x", "w", "bias"], ["c"], pads=[1, 1, 1, 1]),
+                 helper.make_node("BatchNormalization", ["c", "scale", "shift", "mean", "variance"], ["n"]),
+                 helper.make_node("Sigmoid", ["n"], ["s"]), helper.make_node("Mul", ["n", "s"], ["y"])]
+        proto = model(nodes, [("x", ["N", 16, 8, 8])], [("y", ["N", 32, 8, 8])],
+                      [weight("w", 32, 16, 3, 3), weight("bias", 32), *norm])
+        self.assertEqual(self.kernels(proto), ["packed_conv_add_logistic_mul_transpose"])
+        x = np.random.default_rng(0).normal(size=(3, 16, 8, 8)).astype(np.float32)
+        reference = onnx.reference.ReferenceEvaluator(proto).run(None, {"x": x})
+        self.agrees(proto, reference, x)
+
+    def test_samples(self):
+        for suffix in ("onnx", "pt2"):
+            path = SOURCE / f"samples/conv-bn-silu/conv-bn-silu.{suffix}"
+            plan = self.compiles(path, "-o", self.fresh_name(), "--print-plan").out
+            self.assertEqual(plan.count("(convolution)"), 1, plan)
+            self.assertEqual(plan.count("(loop)"), 1, plan)  # the input, channels last
+
+    def test_several_results(self):
+        nodes = [helper.make_node("Exp", ["x"], ["e"]), helper.make_node("Sin", ["e"], ["s"]),
+                 helper.make_node("Add", ["e", "s"], ["y"])]
+        proto = model(nodes, [("x", [4, 64])], [("e", [4, 64]), ("y", [4, 64])])
+        self.assertEqual(len(self.kernels(proto)), 1)
+        x = np.random.default_rng(0).normal(size=(4, 64)).astype(np.float32)
+        self.agrees(proto, [np.exp(x), np.exp(x) + np.sin(np.exp(x))], x)
+
+    def test_heads_are_stored_where_they_belong(self):
+        nodes = [helper.make_node("MatMul", ["p", "v"], ["c"]),
+                 helper.make_node("Transpose", ["c"], ["y"], perm=[0, 2, 1, 3])]
+        proto = model(nodes, [("p", [2, 4, 8, 8]), ("v", [2, 4, 8, 16])], [("y", [2, 8, 4, 16])])
+        self.assertEqual(len(self.kernels(proto)), 1)
+        random = np.random.default_rng(0)
+        p, v = (random.normal(size=s).astype(np.float32) for s in [(2, 4, 8, 8), (2, 4, 8, 16)])
+        self.agrees(proto, [(p @ v).transpose(0, 2, 1, 3)], p, v)
+
+    def test_two_products_are_two_kernels(self):
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["r"]),
+                 helper.make_node("MatMul", ["r", "w"], ["y"])]
+        proto = model(nodes, [("x", [8, 32])], [("y", [8, 32])], [weight("w", 32, 32)])
+        self.assertEqual(len(self.kernels(proto)), 2)
+
+
+class Algebra(ToolTest):
+    def test_constants_are_merged(self):
+        one, two, three = (numpy_helper.from_array(np.float32(v), n) for v, n in [(1, "one"), (2, "two"), (3, "three")])
+        nodes = [helper.make_node("Mul", ["x", "two"], ["a"]), helper.make_node("Add", ["a", "three"], ["b"]),
+                 helper.make_node("Sub", ["b", "one"], ["y"])]
+        proto = model(nodes, [("x", ["N"])], [("y", ["N"])], [one, two, three])
+        onnx.save(proto, self.work / "model.onnx")
+        text = self.compiles("model.onnx", "--stop-after", "simplify", "-o", "out.mlir").out
+        text = text or (self.work / "out.mlir").read_text()
+        self.assertEqual((text.count("prim.add"), text.count("prim.sub"), text.count("prim.mul")), (1, 0, 1), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
