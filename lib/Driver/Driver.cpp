@@ -43,7 +43,9 @@ static std::string nodePrefix(mlir::Location loc) {
 }
 
 std::vector<std::string> DriverOptions::resultFlags() const {
-  std::vector<std::string> flags = {"--cpu=" + cpu};
+  std::vector<std::string> flags;
+  if (!cpu.empty())
+    flags.push_back("--cpu=" + cpu);
   if (!target.empty())
     flags.push_back("--target=" + target);
   if (mode != "default")

@@ -94,7 +94,8 @@ int main(int argc, char **argv) {
   app.add_flag("--fullgraph", fullgraph, "refuse graph breaks; an exported model has none");
   app.add_flag("--disable", disable, "compile without optimising");
   app.add_option("--cpu", options.cpu,
-                 "native, x86-64-v2, x86-64-v3, x86-64-v4 or a name LLVM knows");
+                 "native, x86-64-v2, x86-64-v3, x86-64-v4 or a name LLVM knows; by default native, "
+                 "with --target the least that target has");
   app.add_option("--target", options.target, "triple to compile for, such as aarch64-linux");
   app.add_option("--shape", options.shapes, "shape of an input: x=1x3x224x224");
   app.add_option("--dim", options.dims, "range or value of a symbolic dim: N=1..64");

@@ -15,7 +15,8 @@ enum class EmitKind { So, Obj, Llvm, Asm, Mlir };
 
 struct DriverOptions {
   std::string input, output;
-  std::string cpu = "native", target;
+  /// Empty: this machine and its CPU; for another target the least it can be.
+  std::string cpu, target;
   std::vector<std::string> shapes, dims; ///< as on the command line
   EmitKind emit = EmitKind::So;
   std::string mode = "default";

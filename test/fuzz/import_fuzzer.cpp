@@ -1,0 +1,110 @@
+// libFuzzer target over the first two phases: any bytes give a module of
+// primitives or one error. What starts like a zip archive is read as a .pt2 file,
+// all else as ONNX. Half of the mutations keep the file readable and change what
+// its model says.
+#include "OnnxMutator.h"
+#include "TorchExportMutator.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "tcc/Decompose/Rules.h"
+#include "tcc/Import/ImportOptions.h"
+#include "tcc/Import/Onnx/ImportOnnx.h"
+#include "tcc/Import/TorchExport/TorchExport.h"
+#include "tcc/Pipeline/Pipeline.h"
+#include "tcc/Support/Error.h"
+#include <memory>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace tcc;
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+
+/// A context keeps every type and attribute: a new one now and then.
+static mlir::MLIRContext &freshContext() {
+  static std::unique_ptr<mlir::MLIRContext> context;
+  static unsigned uses = 0;
+  if (uses++ % 500 == 0) {
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+    context->loadAllAvailableDialects();
+  }
+  return *context;
+}
+
+/// The importer of .pt2 maps its file: one in memory that has a name.
+static llvm::StringRef fileOf(llvm::StringRef bytes) {
+  static const int file = memfd_create("model.pt2", 0);
+  static const std::string path = "/proc/self/fd/" + std::to_string(file);
+  if (file < 0 || ftruncate(file, 0) ||
+      pwrite(file, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    abort();
+  return path;
+}
+
+static bool isArchive(llvm::StringRef bytes) { return bytes.starts_with("PK\x03\x04"); }
+
+static llvm::Error importAndDecompose(llvm::StringRef bytes, mlir::MLIRContext &context) {
+  Model model;
+  ImportOptions options;
+  if (bytes.size() % 2) // else every function is expanded
+    options.hasRule = [](llvm::StringRef domain, llvm::StringRef op, int64_t version) {
+      return hasRule(domain, op, version);
+    };
+  else
+    options.hasRule = [](llvm::StringRef, llvm::StringRef, int64_t) { return false; };
+  auto module = isArchive(bytes)
+                    ? importTorchExport(fileOf(bytes), options, *model.weights, context)
+                    : importOnnx(llvm::MemoryBuffer::getMemBufferCopy(bytes), "fuzz/model.onnx",
+                                 options, *model.weights, context);
+  if (!module)
+    return module.takeError();
+  if (failed(mlir::verify(**module)))
+    abort();
+  model.module = std::move(*module);
+  return runPhases(model, Phase::Import, Phase::Decompose, {});
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  mlir::MLIRContext &context = freshContext();
+  mlir::ScopedDiagnosticHandler quiet(&context, [](mlir::Diagnostic &) { return true; });
+  llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
+  llvm::handleAllErrors(
+      importAndDecompose(bytes, context),
+      [](const UserError &error) {
+        std::string text;
+        llvm::raw_string_ostream stream(text);
+        error.log(stream);
+        if (text.empty())
+          abort();
+      },
+      [](const llvm::ErrorInfoBase &) { abort(); });
+  return 0;
+}
+
+static std::optional<std::string> mutated(llvm::StringRef bytes, std::minstd_rand &random) {
+  if (isArchive(bytes))
+    return test::mutateTorchExport(bytes, random);
+  onnx::ModelProto model;
+  std::string text;
+  if (!model.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return std::nullopt;
+  test::mutate(model, random);
+  if (!model.SerializePartialToString(&text))
+    return std::nullopt;
+  return text;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t maxSize,
+                                          unsigned seed) {
+  std::minstd_rand random(seed);
+  if (random() % 2)
+    if (auto text = mutated({reinterpret_cast<const char *>(data), size}, random);
+        text && text->size() <= maxSize) {
+      std::copy(text->begin(), text->end(), data);
+      return text->size();
+    }
+  return LLVMFuzzerMutate(data, size, maxSize);
+}
