@@ -40,6 +40,8 @@ public:
 
 private:
   Value argument(Value value);
+  /// The views between `source`, which lies in memory, and `value`.
+  Value viewOf(Value value, Value source);
   Group &group;
   Block *body;
   OpBuilder builder{body->getParentOp()->getContext()};
@@ -62,6 +64,15 @@ Value LaunchBuilder::argument(Value value) {
   Value argument = body->addArgument(value.getType(), value.getLoc());
   arguments.map(value, argument);
   return argument;
+}
+
+Value LaunchBuilder::viewOf(Value value, Value source) {
+  if (value == source)
+    return argument(source);
+  Operation *op = value.getDefiningOp();
+  IRMapping operands;
+  operands.map(op->getOperand(0), viewOf(op->getOperand(0), source));
+  return builder.clone(*op, operands)->getResult(0);
 }
 
 Value LaunchBuilder::get(Value value, bool fromMemory) {
@@ -87,8 +98,10 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
     return known;
   bool operandsInMemory = isContraction(op) || group.kind == KernelKind::Special;
   IRMapping operands;
-  for (Value operand : op->getOperands())
-    operands.map(operand, get(operand, operandsInMemory));
+  for (OpOperand &use : op->getOpOperands()) {
+    std::optional<Value> source = operandsInMemory ? readInPlace(use) : std::nullopt;
+    operands.map(use.get(), source ? viewOf(use.get(), *source) : get(use.get(), operandsInMemory));
+  }
   Operation *copy = builder.clone(*op, operands);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
     map.map(from, to);

@@ -15,6 +15,7 @@
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
 //   becomes its epilogue. It joins a transpose that goes to memory as well, and is
 //   stored in that order (the heads of attention, the channels of a last convolution).
+//   Views that it can read in place (Analysis/DotOperand.h) are not copied for it.
 // - Operators with an algorithm of their own (sort, scatter, scan) are alone.
 //
 //===----------------------------------------------------------------------===//
@@ -53,6 +54,31 @@ bool tcc::fusion::isHost(Operation *op) {
              prim::WeightOp>(op);
 }
 
+static bool isView(Operation *op) {
+  return isa<prim::TransposeOp, prim::ReshapeOp, prim::SliceOp>(op);
+}
+
+std::optional<Value> tcc::fusion::readInPlace(OpOperand &use) {
+  auto dot = dyn_cast<prim::DotOp>(use.getOwner());
+  Operation *last = use.get().getDefiningOp();
+  if (!dot || !last || !isView(last))
+    return std::nullopt;
+  auto extents = [&](Value v) {
+    return getAsIndexOpFoldResult(v.getContext(), tensorType(v).getShape());
+  };
+  auto through = [&](Operation *op) {
+    return op->getBlock() == dot->getBlock() && tensorType(op->getResult(0)).hasStaticShape() &&
+           tensorType(op->getOperand(0)).hasStaticShape();
+  };
+  auto operand = dotOperand(dot, use.getOperandNumber(), extents, through);
+  if (!operand || operand->view.length() == 0)
+    return std::nullopt;
+  Operation *source = operand->view.source().getDefiningOp();
+  if (source && isFree(source))
+    return std::nullopt;
+  return operand->view.source();
+}
+
 namespace {
 
 class Grouping {
@@ -66,15 +92,19 @@ public:
 
 private:
   /// Whoever reads `value` through free operators: groups, or memory.
-  void readers(Value value, llvm::SmallSetVector<Group *, 4> &groups, bool &memory);
+  /// `copied`: a view of the value is written to memory for those who need it there.
+  void readers(Value value, llvm::SmallSetVector<Group *, 4> &groups, bool &memory,
+               bool copied = false);
   /// Whether the host reads `value`, if at all, after `position`.
   bool hostReadersFollow(Value value, unsigned position);
   /// The index at which group `g` reads `value`.
   Access accessIn(Group &g, Value value);
   void place(Operation *op);
   Group *startGroup(Operation *op);
+  bool needsCopy(Value view);
   bool joins(Operation *op, Group &g);
   bool joinsRows(prim::ReduceOp op, Group &g);
+  bool joinsPoints(prim::ReduceOp op, Group &g);
   bool joinsEpilogue(Operation *op, Group &g);
   bool worthRecomputing(Operation *op, Group &g);
   void add(Operation *op, Group &g);
@@ -87,21 +117,25 @@ private:
 
 } // namespace
 
-void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, bool &memory) {
-  for (Operation *user : value.getUsers()) {
+void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, bool &memory,
+                       bool copied) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
     Operation *here = block.findAncestorOpInBlock(*user);
     if (here != user || isHost(user)) {
-      memory |= !isa<prim::DimOp>(user);
+      memory |= !copied && !isa<prim::DimOp>(user);
     } else if (isFree(user)) {
       Group *copy = groupOf.lookup(user);
-      bool copied = false;
-      readers(user->getResult(0), found, copy ? copied : memory);
+      readers(user->getResult(0), found, memory, copied || copy);
       if (copy)
         found.insert(copy);
     } else if (Group *g = groupOf.lookup(user)) {
-      found.insert(g);
-      // Contractions and special operators read their operands from memory.
+      // Contractions and special operators read their operands from memory: that of
+      // a copied view, where there is one.
       bool inMemory = g->kind == KernelKind::Special || isContraction(user);
+      if (inMemory && copied && !readInPlace(use))
+        continue;
+      found.insert(g);
       memory |= inMemory;
     }
   }
@@ -118,7 +152,12 @@ bool Grouping::hostReadersFollow(Value value, unsigned position) {
 
 Access Grouping::accessIn(Group &g, Value value) {
   std::optional<Access> merged;
-  auto take = [&](const Access &a) { merged = merged ? mergeAccess(*merged, a) : a; };
+  auto take = [&](Access a) {
+    for (auto [axis, entry] : llvm::enumerate(a))
+      if (tensorType(value).getDimSize(axis) == 1)
+        entry = kZero;
+    merged = merged ? mergeAccess(*merged, a) : a;
+  };
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
     if (user->getBlock() != &block)
@@ -139,15 +178,32 @@ Access Grouping::accessIn(Group &g, Value value) {
   return merged.value_or(Access{});
 }
 
-/// Whether an access walks the first `count` loop dims in order, unit axes aside.
-static bool isPrefix(ArrayRef<int> at, unsigned count) {
+/// Whether an access is at the loop index itself, unit axes aside.
+static bool isIdentity(ArrayRef<int> at, ArrayRef<OpFoldResult> space) {
+  if (at.size() != space.size())
+    return false;
+  for (auto [dim, entry] : llvm::enumerate(at))
+    if (entry != static_cast<int>(dim) && (entry != kZero || getConstantIntValue(space[dim]) != 1))
+      return false;
+  return true;
+}
+
+/// Whether an access walks the first `count` loop dims in order, unit axes and loop
+/// dims of one iteration aside.
+static bool isPrefix(ArrayRef<int> at, unsigned count, ArrayRef<OpFoldResult> space) {
   unsigned next = 0;
+  auto skipUnitDims = [&](int upTo) {
+    while (next < count && static_cast<int>(next) != upTo && getConstantIntValue(space[next]) == 1)
+      ++next;
+  };
   for (int entry : at) {
     if (entry == kZero)
       continue;
+    skipUnitDims(entry);
     if (entry != static_cast<int>(next++))
       return false;
   }
+  skipUnitDims(-1);
   return next == count;
 }
 
@@ -204,11 +260,11 @@ bool Grouping::joinsRows(prim::ReduceOp op, Group &g) {
   SmallVector<OpFoldResult> full = extentsOf(op, op.getX());
   Access at = accessIn(g, op.getResult());
   if (g.kind == KernelKind::Row)
-    return g.rows == rows && sameExtents(g.space, full) && isPrefix(at, rows);
+    return g.rows == rows && sameExtents(g.space, full) && isPrefix(at, rows, g.space);
   for (Operation *other : g.ops)
     if (isa<prim::ReduceOp, prim::PoolOp>(other))
       return false;
-  if (!isPrefix(at, rows))
+  if (rows > g.space.size() || !isPrefix(at, rows, g.space))
     return false;
   if (sameExtents(g.space, full)) {
     g.rows = rows; // the pointwise part runs over whole rows
@@ -231,6 +287,26 @@ bool Grouping::joinsRows(prim::ReduceOp op, Group &g) {
   return true;
 }
 
+/// What the epilogue of a product reads instead of it: the product under another
+/// shape with the same columns, or itself.
+static Value rowsOf(Operation *op) {
+  Value result = op->getResult(0);
+  auto reshape =
+      result.hasOneUse() ? dyn_cast<prim::ReshapeOp>(*result.user_begin()) : prim::ReshapeOp();
+  if (!reshape || !isa<prim::DotOp, prim::PackedDotOp>(op))
+    return result;
+  if (auto dot = dyn_cast<prim::DotOp>(op)) {
+    int64_t columns =
+        tensorType(dot.getRhs()).getRank() - dot.getRhsBatch().size() - dot.getRhsContract().size();
+    if (columns != 1)
+      return result;
+  }
+  auto from = tensorType(result), to = tensorType(reshape.getResult());
+  bool sameColumns = to.getRank() > 0 && !from.isDynamicDim(from.getRank() - 1) &&
+                     from.getShape().back() == to.getShape().back();
+  return sameColumns ? reshape.getResult() : result;
+}
+
 bool Grouping::joinsEpilogue(Operation *op, Group &g) {
   auto transposed = dyn_cast<prim::TransposeOp>(g.root);
   if (g.kind != KernelKind::Loop || (!isPointwise(g.root) && !transposed))
@@ -238,15 +314,32 @@ bool Grouping::joinsEpilogue(Operation *op, Group &g) {
   for (Operation *other : g.ops)
     if (!prim::isElementwise(other) && other != transposed)
       return false;
-  SmallVector<OpFoldResult> own = extentsOf(op, op->getResult(0));
-  Access at = accessIn(g, op->getResult(0)), wanted = identityAccess(own.size());
+  Value rows = transposed ? op->getResult(0) : rowsOf(op);
+  SmallVector<OpFoldResult> own = extentsOf(op, rows);
+  Access at = accessIn(g, rows), wanted = identityAccess(own.size());
   if (transposed) // the epilogue stores at the transposed point
     for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
       wanted[axis] = i;
-  if (at != wanted || (!transposed && !sameExtents(g.space, own)))
+  if (at.size() != own.size() || (!transposed && !sameExtents(g.space, own)))
     return false;
+  for (auto [entry, there, extent] : llvm::zip(at, wanted, own))
+    if (entry != there && (entry != kZero || getConstantIntValue(extent) != 1))
+      return false;
   g.kind = contractionKind(op);
   return true;
+}
+
+/// A reduction over other axes is a loop at each of its points; what is done with the
+/// result may follow in the same kernel, if it has no more points.
+bool Grouping::joinsPoints(prim::ReduceOp op, Group &g) {
+  if (reducesTrailing(op) || g.kind != KernelKind::Loop ||
+      llvm::any_of(g.ops, [](Operation *o) { return isa<prim::ReduceOp, prim::PoolOp>(o); }))
+    return false;
+  Access at = accessIn(g, op.getResult());
+  for (auto [dim, extent] : llvm::enumerate(g.space))
+    if (getConstantIntValue(extent) != 1 && llvm::count(at, static_cast<int>(dim)) != 1)
+      return false;
+  return !llvm::is_contained(at, kUnknown);
 }
 
 static bool isExpensive(Operation *op) {
@@ -261,10 +354,12 @@ static bool isExpensive(Operation *op) {
 bool Grouping::worthRecomputing(Operation *op, Group &g) {
   Access at = accessIn(g, op->getResult(0));
   bool windows = llvm::any_of(g.ops, [](Operation *o) { return isa<prim::PoolOp>(o); });
-  unsigned loops = 0;
+  unsigned loops = 0, dims = 0;
   for (int entry : at)
     loops += entry >= 0;
-  if (!llvm::is_contained(at, kUnknown) && loops >= g.space.size())
+  for (OpFoldResult extent : g.space)
+    dims += getConstantIntValue(extent) != 1;
+  if (!llvm::is_contained(at, kUnknown) && loops >= dims)
     return true;
   // Once a row, or hoisted out of the innermost loop.
   bool outerOnly = !llvm::is_contained(at, kUnknown) &&
@@ -278,7 +373,7 @@ bool Grouping::joins(Operation *op, Group &g) {
   if (g.kind == KernelKind::Special || g.ops.size() >= kMaxOps)
     return false;
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
-    return joinsRows(reduce, g);
+    return joinsRows(reduce, g) || joinsPoints(reduce, g);
   if (isContraction(op))
     return joinsEpilogue(op, g);
   if (!isPointwise(op))
@@ -325,7 +420,7 @@ void Grouping::place(Operation *op) {
                prim::isElementwise(op);
   bool readsOwn = plain && hostFollows &&
                   sameExtents(first->space, extentsOf(op, op->getResult(0))) &&
-                  accessIn(*first, op->getResult(0)) == identityAccess(first->space.size());
+                  isIdentity(accessIn(*first, op->getResult(0)), first->space);
   bool rootAtFull = first->access[first->root->getResult(0)].size() == first->space.size();
   if (readsOwn && (first->kind == KernelKind::Row || rootAtFull)) {
     add(op, *first);
@@ -333,6 +428,19 @@ void Grouping::place(Operation *op) {
     return;
   }
   startGroup(op);
+}
+
+/// Whether the value of a free operator must lie in memory. A reshape renames what its
+/// operand is stored in.
+bool Grouping::needsCopy(Value view) {
+  return llvm::any_of(view.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (block.findAncestorOpInBlock(*user) != user || isHost(user))
+      return !isa<prim::DimOp>(user);
+    if (Group *g = groupOf.lookup(user))
+      return g->kind == KernelKind::Special || (isContraction(user) && !readInPlace(use));
+    return isa<prim::ReshapeOp>(user) && needsCopy(user->getResult(0));
+  });
 }
 
 std::vector<std::unique_ptr<Group>> Grouping::run() {
@@ -343,23 +451,7 @@ std::vector<std::unique_ptr<Group>> Grouping::run() {
       place(&op);
       continue;
     }
-    // A free operator whose value must lie in memory is copied there, except a
-    // reshape, which renames what its operand is stored in.
-    llvm::SmallSetVector<Group *, 4> found;
-    bool memory = false;
-    for (Operation *user : op.getResult(0).getUsers()) {
-      Operation *here = block.findAncestorOpInBlock(*user);
-      if (here != user || isHost(user)) {
-        memory |= !isa<prim::DimOp>(user);
-      } else if (Group *g = groupOf.lookup(user)) {
-        memory |= g->kind == KernelKind::Special || isContraction(user);
-      } else if (isa<prim::ReshapeOp>(user)) {
-        bool dummy = false;
-        readers(user->getResult(0), found, dummy);
-        memory |= dummy;
-      }
-    }
-    if (memory && !isa<prim::ReshapeOp>(op))
+    if (!isa<prim::ReshapeOp>(op) && needsCopy(op.getResult(0)))
       startGroup(&op);
   }
   llvm::stable_sort(groups, [](auto &a, auto &b) { return a->position < b->position; });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Analysis/AccessMap.h"
+#include "tcc/Analysis/DotOperand.h"
 #include "tcc/Fusion/Fusion.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -29,6 +30,8 @@ bool isFree(mlir::Operation *op);
 bool isPointwise(mlir::Operation *op);
 /// Matrix products and convolutions, which read their operands from memory.
 bool isContraction(mlir::Operation *op);
+/// The value in memory that a product reads in place through the views before `use`.
+std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 /// Operators that stay on the host.
 bool isHost(mlir::Operation *op);
 

@@ -42,6 +42,7 @@ private:
   Value transposed(Value x, ArrayRef<int64_t> permutation);
   Value last(Value x);
   bool isLast(Value x) { return lastOf.contains(x); }
+  bool meetsChannelsLast(Value x);
   bool rewrite(Operation *op);
   bool rewriteConv(prim::ConvOp op);
   bool rewriteElementwise(Operation *op);
@@ -246,17 +247,39 @@ bool ChannelsLast::rewriteReduce(prim::ReduceOp op) {
   return true;
 }
 
+/// Whether `x` reaches a convolution, a pool or something channels-last through
+/// operators that keep the layout. A transpose that does not is the model's own wish:
+/// the tokens of a vision transformer come as [N, C, T] and are meant to be [N, T, C].
+bool ChannelsLast::meetsChannelsLast(Value x) {
+  constexpr unsigned kMaxOps = 64;
+  SmallVector<Value> work = {x};
+  DenseSet<Operation *> seen;
+  while (!work.empty() && seen.size() < kMaxOps)
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (isa<prim::ConvOp, prim::PoolOp>(user))
+        return true;
+      if (!prim::isElementwise(user) && !isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(user))
+        continue;
+      if (llvm::any_of(user->getOperands(), [&](Value v) { return isLast(v); }))
+        return true;
+      if (seen.insert(user).second)
+        llvm::append_range(work, user->getResults());
+    }
+  return false;
+}
+
 /// A transpose to or from channels-last is the other form of its operand.
 bool ChannelsLast::rewriteTranspose(prim::TransposeOp op) {
   int64_t rank = tensorType(op.getX()).getRank();
   if (rank < 3)
     return false;
-  if (op.getPermutation() == ArrayRef<int64_t>(toFirst(rank))) {
-    lastOf[op.getResult()] = op.getX();
-    return true;
-  }
   if (op.getPermutation() == ArrayRef<int64_t>(toLast(rank)) && isLast(op.getX())) {
     op.getResult().replaceAllUsesWith(last(op.getX()));
+    return true;
+  }
+  if (op.getPermutation() == ArrayRef<int64_t>(toFirst(rank)) &&
+      meetsChannelsLast(op.getResult())) {
+    lastOf[op.getResult()] = op.getX();
     return true;
   }
   return false;

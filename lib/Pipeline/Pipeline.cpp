@@ -47,11 +47,14 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createFoldScalesPass(model.weights.get()));
+    pm.addPass(createDeferScalesPass());
+    pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createCSEPass());
     break;
   case Phase::Layout:
     pm.addPass(createChannelsLastPass());
+    pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu));

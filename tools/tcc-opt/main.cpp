@@ -62,9 +62,11 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createSimplifyViewsPass(); });
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
-  mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
+  mlir::registerPass([] { return tcc::createDeferScalesPass(); });
+  mlir::registerPass([] { return tcc::createComposeViewsPass(); });
+  mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });

@@ -30,5 +30,10 @@ std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
 
 /// tcc-simplify-absorb-transposes: contractions read any axis order.
 std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();
+/// tcc-simplify-compose-views: see lib/Simplify/ComposeViews.cpp. Before
+/// tcc-simplify-absorb-transposes, which sees one transpose then.
+std::unique_ptr<mlir::Pass> createComposeViewsPass();
+/// tcc-simplify-defer-scales: see lib/Simplify/DeferScales.cpp.
+std::unique_ptr<mlir::Pass> createDeferScalesPass();
 
 } // namespace tcc

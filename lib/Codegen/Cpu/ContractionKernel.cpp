@@ -3,13 +3,16 @@
 // The product is the template of Contraction.h; what is fused after it is
 // evaluated in its epilogue, a vector of one row at a time, with the product's
 // value provided from registers. A batched product runs the tasks of each batch
-// entry one after the other.
+// entry one after the other. Operands are read in place where they are views
+// (Analysis/DotOperand.h), and the result may be stored transposed or under another
+// shape.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "ProductSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Analysis/DotOperand.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -35,19 +38,53 @@ static SmallVector<Index> stridesOf(KernelBuilder &k, ArrayRef<Index> extents) {
   return strides;
 }
 
-/// Several axes as one of a single stride, if they lie one inside the other.
-static std::optional<std::pair<Index, Index>> mergeAxes(KernelBuilder &k, ArrayRef<int64_t> axes,
-                                                        ArrayRef<Index> extents,
-                                                        ArrayRef<Index> strides) {
-  if (axes.empty())
-    return std::pair(k.constant(1), k.constant(0));
-  for (size_t i = 0; i + 1 < axes.size(); ++i)
-    if (axes[i] + 1 != axes[i + 1])
-      return std::nullopt;
-  Index extent = k.constant(1);
-  for (int64_t axis : axes)
-    extent = k.mul(extent, extents[axis]);
-  return std::pair(extent, strides[axes.back()]);
+/// The argument that an operand is a view of.
+Value tcc::codegen::memoryBehind(Value operand) {
+  while (Operation *op = operand.getDefiningOp()) {
+    if (!isa<prim::TransposeOp, prim::ReshapeOp, prim::SliceOp>(op))
+      break;
+    operand = op->getOperand(0);
+  }
+  return operand;
+}
+
+namespace {
+/// One operand of a dot: what its memory holds, and the stride of each axis.
+struct StridedOperand {
+  DotOperand axes;
+  SmallVector<Index> sourceStrides;
+  Index offset;
+
+  Index stride(KernelBuilder &k, const ViewFactors::Axis &axis, int64_t unit) const {
+    if (axis.empty())
+      return k.constant(unit);
+    const ViewFactors::Factor &last = axes.view.factor(axis.back());
+    return k.mul(sourceStrides[last.axis], k.constant(last.scale));
+  }
+  Index extent(KernelBuilder &k, const ViewFactors::Axis &axis) const {
+    Index product = k.constant(1);
+    for (unsigned id : axis)
+      product = k.mul(product, axes.view.factor(id).extent);
+    return product;
+  }
+};
+} // namespace
+
+static std::optional<StridedOperand> stridedOperand(KernelBuilder &k, prim::DotOp dot,
+                                                    unsigned index, ArrayRef<Index> extents) {
+  // Views have static shapes; only a tensor itself may have unknown extents.
+  auto extentsOf = [&](Value v) -> SmallVector<Index> {
+    if (isa<BlockArgument>(v))
+      return llvm::to_vector(extents);
+    return getAsIndexOpFoldResult(k.builder.getContext(), tensorType(v).getShape());
+  };
+  auto axes = dotOperand(dot, index, extentsOf, [](Operation *) { return true; });
+  if (!axes || !isa<BlockArgument>(axes->view.source()))
+    return std::nullopt;
+  StridedOperand operand{*axes, stridesOf(k, extents), k.constant(0)};
+  for (auto [start, stride] : llvm::zip(axes->view.starts(), operand.sourceStrides))
+    operand.offset = k.mulAdd(k.constant(start), stride, operand.offset);
+  return operand;
 }
 
 static SmallVector<int64_t> freeAxes(int64_t rank, ArrayRef<int64_t> batch,
@@ -100,7 +137,6 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
   spec.bElement = storageType(rt.getElementType());
   spec.aUnsigned = isUnsigned(lt.getElementType());
   spec.bUnsigned = isUnsigned(rt.getElementType());
-  SmallVector<Index> ls = stridesOf(k, lhsExtents);
   p.batch = k.constant(1);
   if (auto packed = dyn_cast<prim::PackedDotOp>(op)) {
     spec.m = k.constant(1);
@@ -111,36 +147,28 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     spec.aRowStride = spec.k;
     spec.aKStride = k.constant(1);
     spec.bLayout = PanelLayout::Packed;
+    p.lhsOffset = p.rhsOffset = k.constant(0);
   } else {
     auto dot = cast<prim::DotOp>(op);
-    SmallVector<Index> rs = stridesOf(k, rhsExtents);
-    SmallVector<int64_t> lf = freeAxes(lt.getRank(), dot.getLhsBatch(), dot.getLhsContract());
-    SmallVector<int64_t> rf = freeAxes(rt.getRank(), dot.getRhsBatch(), dot.getRhsContract());
-    if (dot.getLhsContract().size() != 1)
+    auto lhs = stridedOperand(k, dot, 0, lhsExtents), rhs = stridedOperand(k, dot, 1, rhsExtents);
+    if (!lhs || !rhs)
       return std::nullopt;
-    auto rows = mergeAxes(k, lf, lhsExtents, ls), columns = mergeAxes(k, rf, rhsExtents, rs);
-    if (!rows || !columns)
-      return std::nullopt;
-    spec.m = rows->first;
-    spec.n = columns->first;
-    spec.k = lhsExtents[dot.getLhsContract()[0]];
-    spec.aRowStride = rows->second;
-    spec.aKStride = ls[dot.getLhsContract()[0]];
-    Index kStride = rs[dot.getRhsContract()[0]];
-    if (k.isKnown(columns->second, 1) || rf.empty()) {
-      spec.bLayout = PanelLayout::RowMajor;
-      spec.bStride = kStride;
-    } else if (k.isKnown(kStride, 1)) {
-      spec.bLayout = PanelLayout::Transposed;
-      spec.bStride = columns->second;
-    } else {
-      return std::nullopt;
-    }
-    for (auto [l, r] : llvm::zip(dot.getLhsBatch(), dot.getRhsBatch())) {
-      p.batchExtents.push_back(lhsExtents[l]);
-      p.lhsBatchStrides.push_back(ls[l]);
-      p.rhsBatchStrides.push_back(rs[r]);
-      p.batch = k.mul(p.batch, lhsExtents[l]);
+    spec.m = lhs->extent(k, lhs->axes.free);
+    spec.n = rhs->extent(k, rhs->axes.free);
+    spec.k = lhs->extent(k, lhs->axes.contract);
+    spec.aRowStride = lhs->stride(k, lhs->axes.free, 0);
+    spec.aKStride = lhs->stride(k, lhs->axes.contract, 1);
+    bool rowMajor = rhs->axes.isContiguous(rhs->axes.free);
+    spec.bLayout = rowMajor ? PanelLayout::RowMajor : PanelLayout::Transposed;
+    spec.bStride =
+        rowMajor ? rhs->stride(k, rhs->axes.contract, 1) : rhs->stride(k, rhs->axes.free, 1);
+    p.lhsOffset = lhs->offset;
+    p.rhsOffset = rhs->offset;
+    for (auto [l, r] : llvm::zip(lhs->axes.batch, rhs->axes.batch)) {
+      p.batchExtents.push_back(lhs->extent(k, l));
+      p.lhsBatchStrides.push_back(lhs->stride(k, l, 0));
+      p.rhsBatchStrides.push_back(rhs->stride(k, r, 0));
+      p.batch = k.mul(p.batch, p.batchExtents.back());
     }
   }
   ContractionShape shape;
@@ -227,12 +255,14 @@ static void emitEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> bat
 /// Runs `emitTemplate` with an epilogue that works at the template's builder.
 void tcc::codegen::withEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> batch,
                                 ArrayRef<Value> rowExtents, bool hasColumns,
-                                llvm::function_ref<void(EpilogueFn)> emitTemplate) {
+                                llvm::function_ref<void(EpilogueFn)> emitTemplate, Value firstRow) {
   emitTemplate([&](OpBuilder &builder, Location, Value m, Value n, Value acc, Index valid) {
     OpBuilder::InsertionGuard guard(f.b);
     f.b.restoreInsertionPoint(builder.saveInsertionPoint());
     f.e.nested([&] {
       f.e.forget();
+      if (firstRow)
+        m = f.e.addIndex(firstRow, m);
       emitEpilogue(f, product, batch, rowExtents, hasColumns, m, n, acc, valid);
     });
     builder.restoreInsertionPoint(f.b.saveInsertionPoint());
@@ -248,7 +278,8 @@ static SmallVector<Index> asIndices(ValueRange extents) {
 
 bool tcc::codegen::emitContractionKernel(KernelFrame &f) {
   Operation *op = contractionOf(f.launch);
-  const Memory *lhs = f.e.memoryOf(op->getOperand(0)), *rhs = f.e.memoryOf(op->getOperand(1));
+  const Memory *lhs = f.e.memoryOf(memoryBehind(op->getOperand(0)));
+  const Memory *rhs = f.e.memoryOf(memoryBehind(op->getOperand(1)));
   auto product = lhs && rhs ? productSpec(f.b, f.b.getLoc(), op, asIndices(lhs->extents),
                                           asIndices(rhs->extents), f.cpu)
                             : std::nullopt;
@@ -269,13 +300,17 @@ bool tcc::codegen::emitContractionKernel(KernelFrame &f) {
   } else {
     rowRank = resultType.getRank() - 1;
   }
+  // What follows a reshape works on all rows, batch entries too, in another shape.
+  bool reshaped = isa<prim::ReshapeOp>(*op->getUsers().begin());
   SmallVector<Value> rowExtents;
-  for (unsigned i = 0; i < rowRank; ++i)
+  for (unsigned i = 0; i < rowRank && !reshaped; ++i)
     rowExtents.push_back(f.e.extent(op->getResult(0), batchRank + i));
+  if (reshaped)
+    llvm::append_range(rowExtents, ArrayRef(f.results[0].extents).drop_back());
   ContractionSpec &spec = product->spec;
   if (batchRank == 0) {
-    spec.a = lhs->pointer;
-    spec.b = rhs->pointer;
+    spec.a = k.address(lhs->pointer, spec.aElement, product->lhsOffset);
+    spec.b = k.address(rhs->pointer, spec.bElement, product->rhsOffset);
     withEpilogue(f, op, {}, rowExtents, hasColumns, [&](EpilogueFn epilogue) {
       emitContractionTasks(f.b, f.b.getLoc(), spec, f.begin, f.end, epilogue);
     });
@@ -288,16 +323,20 @@ bool tcc::codegen::emitContractionKernel(KernelFrame &f) {
     for (Index d : product->batchExtents)
       extents.push_back(k.value(d));
     SmallVector<Value> batch = f.delinearize(entry, extents);
-    Index a = k.constant(0), b = k.constant(0);
+    Index a = product->lhsOffset, b = product->rhsOffset;
     for (auto [i, v] : llvm::enumerate(batch)) {
       a = k.mulAdd(v, product->lhsBatchStrides[i], a);
       b = k.mulAdd(v, product->rhsBatchStrides[i], b);
     }
     spec.a = k.address(lhs->pointer, spec.aElement, a);
     spec.b = k.address(rhs->pointer, spec.bElement, b);
-    withEpilogue(f, op, batch, rowExtents, hasColumns, [&](EpilogueFn epilogue) {
-      emitContractionTask(f.b, f.b.getLoc(), spec, inner, epilogue);
-    });
+    Value firstRow = reshaped ? f.e.mulIndex(entry, k.value(spec.m)) : Value();
+    if (reshaped)
+      batch.clear();
+    withEpilogue(
+        f, op, batch, rowExtents, hasColumns,
+        [&](EpilogueFn epilogue) { emitContractionTask(f.b, f.b.getLoc(), spec, inner, epilogue); },
+        firstRow);
   });
   return !f.failed;
 }

@@ -40,18 +40,14 @@ struct HostIndex {
 
 } // namespace
 
-/// Points of about this much work make a task worth a thread.
-static constexpr int64_t kGrainPoints = 16384;
-
-static TaskSpace loopTasks(HostIndex h, ArrayRef<OpFoldResult> dims) {
+static TaskSpace loopTasks(HostIndex h, kernel::LaunchOp launch, ArrayRef<OpFoldResult> dims) {
+  LoopCut cut = cutLoop(launch);
   if (dims.empty())
     return {h.constant(1), h.constant(1)};
-  OpFoldResult tasks = h.ceilDiv(dims.back(), h.constant(kLoopChunk));
-  for (OpFoldResult d : dims.drop_back())
+  OpFoldResult tasks = h.ceilDiv(dims[cut.axis], h.constant(cut.chunk));
+  for (OpFoldResult d : dims.take_front(cut.axis))
     tasks = h.mul(tasks, d);
-  int64_t inner = getConstantIntValue(dims.back()).value_or(256);
-  int64_t points = std::clamp<int64_t>(inner, 1, kLoopChunk);
-  return {tasks, h.constant(std::max<int64_t>(1, kGrainPoints / points))};
+  return {tasks, h.constant(cut.grain)};
 }
 
 /// The extents of an operand of an op in the region, as host values.
@@ -79,7 +75,10 @@ static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp laun
   Operation *op = kindOf(launch) == "contraction" || kindOf(launch) == "convolution"
                       ? contractionOf(launch)
                       : nullptr;
-  if (!op || !isa<BlockArgument>(op->getOperand(0)) || !isa<BlockArgument>(op->getOperand(1)))
+  if (!op)
+    return std::nullopt;
+  Value first = memoryBehind(op->getOperand(0)), second = memoryBehind(op->getOperand(1));
+  if (!isa<BlockArgument>(first) || !isa<BlockArgument>(second))
     return std::nullopt;
   HostIndex h{b, launch.getLoc()};
   if (auto conv = dyn_cast<prim::PackedConvOp>(op)) {
@@ -91,8 +90,8 @@ static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp laun
   }
   if (isa<prim::ConvOp>(op))
     return std::nullopt;
-  auto product = productSpec(b, launch.getLoc(), op, hostExtents(b, launch, op->getOperand(0)),
-                             hostExtents(b, launch, op->getOperand(1)), cpu);
+  auto product = productSpec(b, launch.getLoc(), op, hostExtents(b, launch, first),
+                             hostExtents(b, launch, second), cpu);
   if (!product)
     return std::nullopt;
   if (auto dot = dyn_cast<prim::DotOp>(op)) {
@@ -130,7 +129,7 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
     return *space;
   if (kindOf(launch) == "special")
     return specialTasks(b, h, launch);
-  return loopTasks(h, dims);
+  return loopTasks(h, launch, dims);
 }
 
 func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,

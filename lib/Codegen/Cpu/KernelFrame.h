@@ -39,8 +39,16 @@ struct KernelFrame {
 /// Lanes for a loop whose innermost extent is `extent` (kDynamic: not known).
 unsigned lanesFor(const CpuTarget &cpu, kernel::LaunchOp launch, int64_t extent);
 
-/// Points of the innermost axis that one task does.
-inline constexpr int64_t kLoopChunk = 4096;
+/// How a loop kernel's points are cut into tasks. `axis` is the one along which lanes
+/// lie: the last one, unless that and those after `axis` have but a few points, which
+/// are then written out one by one (the three channels of an image).
+struct LoopCut {
+  unsigned axis;
+  int64_t innerPoints; ///< of the axes after it, static
+  int64_t chunk;       ///< points along `axis` in a task
+  int64_t grain;       ///< tasks worth a thread
+};
+LoopCut cutLoop(kernel::LaunchOp launch);
 
 // Kernel templates; false after an error was emitted.
 bool emitLoopKernel(KernelFrame &frame);

@@ -1,0 +1,79 @@
+// RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
+
+// Heads are read where they lie, and the result is stored as the next product reads it.
+// CHECK-LABEL: func @attention
+// CHECK: kernel.launch "dot" ins(%arg0, %arg1
+// CHECK: prim.slice
+// CHECK: prim.dot
+// CHECK: kernel.launch "dot_transpose" ins(%{{.*}}, %arg2
+// CHECK-NOT: kernel.launch
+func.func @attention(%q: tensor<1x8x3x2x16xf32>, %k: tensor<1x8x32xf32>, %v: tensor<1x8x32xf32>) -> tensor<1x8x2x16xf32> {
+  %0 = prim.slice %q starts [0, 0, 1, 0, 0]() steps [1, 1, 1, 1, 1] sizes() : (tensor<1x8x3x2x16xf32>) -> tensor<1x8x1x2x16xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<1x8x1x2x16xf32>) -> tensor<1x8x2x16xf32>
+  %2 = prim.reshape %k sizes() : (tensor<1x8x32xf32>) -> tensor<1x8x2x16xf32>
+  %3 = prim.dot %1, %2 batch [0, 2] x [0, 2] contract [3] x [3] : (tensor<1x8x2x16xf32>, tensor<1x8x2x16xf32>) -> tensor<1x2x8x8xf32>
+  %4 = prim.reshape %v sizes() : (tensor<1x8x32xf32>) -> tensor<1x8x2x16xf32>
+  %5 = prim.dot %3, %4 batch [0, 1] x [0, 2] contract [3] x [1] : (tensor<1x2x8x8xf32>, tensor<1x8x2x16xf32>) -> tensor<1x2x8x16xf32>
+  %6 = prim.transpose %5 [0, 2, 1, 3] : (tensor<1x2x8x16xf32>) -> tensor<1x8x2x16xf32>
+  return %6 : tensor<1x8x2x16xf32>
+}
+
+// Columns that are neighbours in neither direction are copied.
+// CHECK-LABEL: func @copied
+// CHECK: kernel.launch "slice"
+// CHECK: kernel.launch "dot"
+func.func @copied(%x: tensor<8x8xf32>, %y: tensor<8x16xf32>) -> tensor<8x8xf32> {
+  %0 = prim.slice %y starts [0, 0]() steps [1, 2] sizes() : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  %1 = prim.dot %x, %0 batch [] x [] contract [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+
+// The epilogue may see the product's rows under another shape.
+// CHECK-LABEL: func @rows
+// CHECK: kernel.launch "packed_dot_add"
+// CHECK-NOT: kernel.launch
+func.func @rows(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
+  %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<8x16xf32>) -> tensor<2x4x16xf32>
+  %2 = prim.add %1, %r : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+  return %2 : tensor<2x4x16xf32>
+}
+
+// But not with other columns.
+// CHECK-LABEL: func @columns
+// CHECK: kernel.launch "packed_dot"
+// CHECK: kernel.launch "add"
+func.func @columns(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<8x16xf32>) -> tensor<16x8xf32>
+  %2 = prim.add %1, %r : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
+  return %2 : tensor<16x8xf32>
+}
+
+// One image: the rows of a norm are counted past the unit axis.
+// CHECK-LABEL: func @norm
+// CHECK: kernel.launch "reduce_sub_mul_add"
+// CHECK-NOT: kernel.launch
+func.func @norm(%x: tensor<1x8x64xf32>) -> tensor<1x8x64xf32> {
+  %0 = prim.reduce sum %x [2] : (tensor<1x8x64xf32>) -> tensor<1x8xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<1x8xf32>) -> tensor<1x8x1xf32>
+  %2 = prim.broadcast %1 axes [0, 1, 2] sizes() : (tensor<1x8x1xf32>) -> tensor<1x8x64xf32>
+  %3 = prim.sub %x, %2 : (tensor<1x8x64xf32>, tensor<1x8x64xf32>) -> tensor<1x8x64xf32>
+  %4 = prim.mul %3, %3 : (tensor<1x8x64xf32>, tensor<1x8x64xf32>) -> tensor<1x8x64xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<1x8x64xf32>) -> tensor<1x8xf32>
+  %6 = prim.reshape %5 sizes() : (tensor<1x8xf32>) -> tensor<1x8x1xf32>
+  %7 = prim.broadcast %6 axes [0, 1, 2] sizes() : (tensor<1x8x1xf32>) -> tensor<1x8x64xf32>
+  %8 = prim.add %3, %7 : (tensor<1x8x64xf32>, tensor<1x8x64xf32>) -> tensor<1x8x64xf32>
+  return %8 : tensor<1x8x64xf32>
+}
+
+// A mean over pixels ends where it was summed.
+// CHECK-LABEL: func @pooled
+// CHECK: kernel.launch "reduce_div"
+// CHECK-NOT: kernel.launch
+func.func @pooled(%x: tensor<1x7x7x32xf32>) -> tensor<1x32xf32> {
+  %0 = prim.reduce sum %x [1, 2] : (tensor<1x7x7x32xf32>) -> tensor<1x32xf32>
+  %c = prim.constant dense<49.0> : tensor<1x32xf32>
+  %1 = prim.div %0, %c : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+  return %1 : tensor<1x32xf32>
+}
