@@ -1,4 +1,5 @@
 //===- PrimBuilderContract.cpp - Reductions, products, windows ------------===//
+#include "Checks.h"
 #include "HostScalars.h"
 #include "TransposedConv.h"
 
@@ -71,8 +72,12 @@ Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch, ArrayRe
                        ArrayRef<int64_t> lhsContract, ArrayRef<int64_t> rhsContract,
                        Type elementType) {
   Dims dl = dims(lhs), dr = dims(rhs), list;
-  for (auto [l, r] : llvm::zip(lhsBatch, rhsBatch))
+  for (auto [l, r] : llvm::zip(lhsBatch, rhsBatch)) {
+    requireSame(*this, dl[l], dr[r], "matrix product");
     list.push_back(known(dl[l]) ? dl[l] : dr[r]);
+  }
+  for (auto [l, r] : llvm::zip(lhsContract, rhsContract))
+    requireSame(*this, dl[l], dr[r], "matrix product");
   for (int64_t i = 0; i < rank(lhs); ++i)
     if (!llvm::is_contained(lhsBatch, i) && !llvm::is_contained(lhsContract, i))
       list.push_back(dl[i]);
@@ -134,6 +139,7 @@ Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, 
   if (llvm::any_of(window.inputDilation, [](int64_t d) { return d != 1; }))
     if (auto result = convByPhases(*this, x, w, window, groups, elementType))
       return *result;
+  requireSame(*this, dim(x, 1), mulDims(dim(w, 1), dim(groups)), "convolution");
   Dims have = dims(x), list = {have[0], dim(w, 0)};
   for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
     Dim extent = have[i + 2];

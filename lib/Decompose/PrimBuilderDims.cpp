@@ -1,4 +1,5 @@
 //===- PrimBuilderDims.cpp - Extents and host arithmetic ------------------===//
+#include "Checks.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Decompose/PrimBuilder.h"
 
@@ -32,6 +33,11 @@ template <typename Op, typename... Extra> static Op findSame(OpBuilder &b, Value
         return op;
   return {};
 }
+
+template <typename Op>
+constexpr bool kDivides =
+    std::is_same_v<Op, arith::DivSIOp> || std::is_same_v<Op, arith::RemSIOp> ||
+    std::is_same_v<Op, arith::FloorDivSIOp> || std::is_same_v<Op, arith::CeilDivSIOp>;
 
 template <typename Op> static std::optional<int64_t> foldInts(int64_t x, int64_t y) {
   int64_t result;
@@ -107,6 +113,8 @@ template <typename Op> Dim PrimBuilder::arith2(Dim x, Dim y) {
         for (int i : {0, 1})
           if (same(sum->getOperand(i), y))
             return getAsOpFoldResult(sum->getOperand(1 - i));
+  if constexpr (kDivides<Op>)
+    requireDivisor(*this, x, y);
   Value vx = indexValue(x), vy = indexValue(y);
   if (Op before = findSame<Op>(b, vx, vy))
     return before.getResult();

@@ -1,4 +1,5 @@
 //===- PrimBuilderElementwise.cpp - Broadcasting, casts, indices ----------===//
+#include "Checks.h"
 #include "HostScalars.h"
 
 using namespace mlir;
@@ -136,6 +137,7 @@ Value PrimBuilder::iota(ArrayRef<Dim> list, int64_t axis, Type elementType) {
 //===----------------------------------------------------------------------===//
 
 Value PrimBuilder::wrapIndices(Value indices, Dim extent) {
+  requireInRange(*this, indices, extent);
   if (auto constants = constantInts(indices)) {
     if (llvm::all_of(*constants, [](int64_t v) { return v >= 0; }))
       return indices;
@@ -166,6 +168,10 @@ Value PrimBuilder::take(Value x, Value indices, int64_t axis) {
 Value PrimBuilder::takeAlong(Value x, Value indices, int64_t axis) {
   if (rank(x) != rank(indices))
     fault("data and indices differ in rank");
+  else
+    for (int64_t i = 0; i < rank(x); ++i)
+      if (i != axis)
+        requireAtMost(*this, dim(indices, i), dim(x, i), "indices");
   return prim::TakeAlongOp::create(b, loc, type(indices).clone(elem(x)), x, indices, axis)
       .getResult();
 }
@@ -173,6 +179,8 @@ Value PrimBuilder::takeAlong(Value x, Value indices, int64_t axis) {
 Value PrimBuilder::gatherNd(Value x, Value indices, int64_t batchDims) {
   Dims result = dims(indices), tail = dims(x);
   int64_t depth = type(indices).getShape().back();
+  for (int64_t i = 0; i < batchDims; ++i)
+    requireSame(*this, result[i], tail[i], "batch axes");
   result.pop_back();
   result.append(tail.begin() + batchDims + depth, tail.end());
   return prim::GatherNdOp::create(b, loc, typeOf(result, elem(x)), x, indices, batchDims)

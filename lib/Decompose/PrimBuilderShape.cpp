@@ -1,4 +1,5 @@
 //===- PrimBuilderShape.cpp - Views ---------------------------------------===//
+#include "Checks.h"
 #include "HostScalars.h"
 
 using namespace mlir;
@@ -102,6 +103,8 @@ Value PrimBuilder::broadcastInDim(Value x, ArrayRef<Dim> list, ArrayRef<int64_t>
         return same(std::get<0>(p), std::get<1>(p));
       }))
     return x;
+  for (auto [d, axis] : llvm::zip(have, axes))
+    requireBroadcast(*this, d, list[axis]);
   RankedTensorType t = typeOf(list, elem(x));
   auto constantOp = x.getDefiningOp<prim::ConstantOp>();
   if (constantOp && t.hasStaticShape())
@@ -234,7 +237,7 @@ Value PrimBuilder::concat(ValueRange inputs, int64_t axis) {
     for (auto [i, d] : llvm::enumerate(dims(v))) {
       if (static_cast<int64_t>(i) == axis)
         list[i] = addDims(list[i], d);
-      else if (!known(list[i]))
+      else if (requireSame(*this, list[i], d, "concatenation"); !known(list[i]))
         list[i] = d;
     }
   return prim::ConcatOp::create(b, loc, typeOf(list, elem(inputs[0])), inputs, axis).getResult();

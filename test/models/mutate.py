@@ -217,7 +217,7 @@ def write_mutant(seed, source, target):
             target.write_bytes(mutate_bytes(rng, source.read_bytes()))
 
 
-def limit_memory():
+def without_core_dump():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -227,7 +227,7 @@ def verdict(mutant, folder):
     before = sorted(p.name for p in folder.iterdir())
     start = time.monotonic()
     child = subprocess.Popen([tool("tcc"), mutant.name, "-o", output.name, "--cache", ""], cwd=folder,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit_memory)
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=without_core_dump)
     try:
         error = child.communicate(timeout=60)[1]
     except subprocess.TimeoutExpired:

@@ -1,5 +1,6 @@
 //===- Gather.cpp - Reads and writes at computed positions ----------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -39,6 +40,8 @@ FailureOr<Value> wrapTuples(NodeContext &c, Value x, Value indices, int64_t batc
   Dims extents;
   for (int64_t i = 0; i < depth; ++i)
     extents.push_back(b.dim(x, batch + i));
+  for (int64_t i = 0; i < depth; ++i)
+    requireInRange(b, b.sliceAxis(indices, rank - 1, b.dim(i), b.dim(1)), extents[i]);
   if (auto constants = b.constantInts(indices))
     if (llvm::all_of(*constants, [](int64_t v) { return v >= 0; }))
       return indices;
@@ -74,6 +77,11 @@ LogicalResult scatterElements(NodeContext &c) {
   Value x = c.in(0), updates = c.in(2);
   if (b.rank(x) != b.rank(c.in(1)) || b.rank(x) != b.rank(updates) || b.elem(x) != b.elem(updates))
     return c.fail("operands differ in rank or element type");
+  for (int64_t i = 0; i < b.rank(x); ++i) {
+    requireSame(b, b.dim(c.in(1), i), b.dim(updates, i), "indices and updates");
+    if (i != *axis)
+      requireAtMost(b, b.dim(updates, i), b.dim(x, i), "updates");
+  }
   Value indices = b.wrapIndices(c.in(1), b.dim(x, *axis));
   return c.give(prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), *kind, x,
                                              indices, updates, *axis)
@@ -90,6 +98,10 @@ LogicalResult scatterNd(NodeContext &c) {
   int64_t depth = b.type(*indices).getShape().back();
   if (b.rank(updates) != b.rank(*indices) - 1 + b.rank(x) - depth || b.elem(x) != b.elem(updates))
     return c.fail("the updates have the wrong rank or element type");
+  int64_t outer = b.rank(*indices) - 1;
+  for (int64_t i = 0; i < b.rank(updates); ++i)
+    requireSame(b, b.dim(updates, i), i < outer ? b.dim(*indices, i) : b.dim(x, i - outer + depth),
+                "updates");
   return c.give(
       prim::ScatterNdOp::create(b.builder(), b.location(), x.getType(), *kind, x, *indices, updates)
           .getResult());

@@ -1,5 +1,6 @@
 //===- Slice.cpp - Parts of tensors, and tensors from parts ---------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -48,6 +49,7 @@ Range rangeOf(PrimBuilder &b, Dim start, Dim stop, int64_t step, Dim extent) {
 /// Along one axis by computed positions: the step is data.
 Value sliceByIndex(PrimBuilder &b, Value x, int64_t axis, Dim start, Dim stop, Dim step) {
   Dim extent = b.dim(x, axis), zero = b.dim(0), last = b.subDims(extent, b.dim(1));
+  b.check(b.compareDims(Cmp::ne, step, zero), "Slice: a step is 0");
   Dim up = b.compareDims(Cmp::sgt, step, zero);
   Dim low = b.selectDims(up, zero, b.dim(-1)), high = b.selectDims(up, extent, last);
   start = clampBound(b, start, extent, low, high);
@@ -189,19 +191,25 @@ LogicalResult split(NodeContext &c) {
   if (sizes->size() != c.numResults())
     return c.fail("splits into " + llvm::Twine(sizes->size()) + " parts for " +
                   llvm::Twine(c.numResults()) + " outputs");
-  Dim start = b.dim(0);
-  for (auto [i, size] : llvm::enumerate(*sizes)) {
+  Dim total = b.dim(0);
+  for (Dim size : *sizes) {
     if (auto constant = b.known(size); constant && *constant < 0)
       return c.fail("has a part of negative size");
+    if (!PrimBuilder::nonNegative(size))
+      b.check(b.compareDims(Cmp::sge, size, b.dim(0)), "Split: a part has a negative size");
+    total = b.addDims(total, size);
+  }
+  auto sum = b.known(total), extent = b.known(b.dim(x, *axis));
+  if (sum && extent && *sum != *extent)
+    return c.fail("the parts add up to " + llvm::Twine(*sum) + ", the axis has " +
+                  llvm::Twine(*extent));
+  if (c.has(1) && !(sum && extent))
+    b.check(b.compareDims(Cmp::eq, total, b.dim(x, *axis)), "Split: the parts do not add up");
+  Dim start = b.dim(0);
+  for (auto [i, size] : llvm::enumerate(*sizes)) {
     (void)c.give(i, b.sliceAxis(x, *axis, start, size));
     start = b.addDims(start, size);
   }
-  auto total = b.known(start), extent = b.known(b.dim(x, *axis));
-  if (total && extent && *total != *extent)
-    return c.fail("the parts add up to " + llvm::Twine(*total) + ", the axis has " +
-                  llvm::Twine(*extent));
-  if (c.has(1) && !(total && extent))
-    b.check(b.compareDims(Cmp::eq, start, b.dim(x, *axis)), "Split: the parts do not add up");
   return success();
 }
 
@@ -272,7 +280,10 @@ LogicalResult expand(NodeContext &c) {
       return c.fail("has a negative extent");
   if (!b.broadcastable(b.dims(x), *shape))
     return c.fail("the shapes do not broadcast");
-  return c.give(b.broadcastTo(x, b.broadcastShapes(b.dims(x), *shape)));
+  Dims result = b.broadcastShapes(b.dims(x), *shape);
+  for (auto [d, extent] : llvm::zip(*shape, ArrayRef(result).take_back(shape->size())))
+    requireBroadcast(b, d, extent);
+  return c.give(b.broadcastTo(x, result));
 }
 
 LogicalResult shapeOf(NodeContext &c) {

@@ -1,0 +1,26 @@
+//===- Checks.h - What a run must hold to -------------------------*- C++ -*-===//
+//
+// Rules know much about extents and indices at compile time; what they cannot
+// know, the compiled model checks, since kernels trust it: a run on inputs that
+// do not fit together ends with an error and never reads past a tensor. Each of
+// these is a fault of the model when it cannot hold, nothing when it surely does,
+// and else a check at run time, made once for the same extents.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Decompose/PrimBuilder.h"
+
+namespace tcc {
+
+/// x and y are equal.
+void requireSame(PrimBuilder &b, Dim x, Dim y, llvm::StringRef what);
+/// An axis of extent x can be broadcast to `extent`.
+void requireBroadcast(PrimBuilder &b, Dim x, Dim extent);
+/// x is at most `limit`.
+void requireAtMost(PrimBuilder &b, Dim x, Dim limit, llvm::StringRef what);
+/// Every index lies within [-extent, extent).
+void requireInRange(PrimBuilder &b, mlir::Value indices, Dim extent);
+/// d can divide x.
+void requireDivisor(PrimBuilder &b, Dim x, Dim d);
+
+} // namespace tcc

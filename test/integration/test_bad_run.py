@@ -1,0 +1,102 @@
+"""Inputs that do not fit the model: a run ends with an error, and never reads or writes past a tensor."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from compiled import Compiled
+from toolrun import ToolTest
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+LOW = -(2**63)
+
+
+def ints(*values):
+    return np.array(values, np.int64)
+
+
+def floats(*shape):
+    return np.ones(shape, np.float32)
+
+
+# What: (operator, attributes, inputs' types and dims, inputs that are good, those that are not).
+A3, PAIRS = (FLOAT, ["A", 3]), (INT64, ["K", 2])
+CASES = {
+    "gather": ("Gather", {}, [A3, (INT64, ["K"])], [(X, ints(0, -4, 3))],
+               [(X, ints(index)) for index in (4, -5, 10**12, LOW)]),
+    "gather-elements": ("GatherElements", {"axis": 1}, [A3, (INT64, ["B", 2])], [(X, np.array([[0, -3]] * 4))],
+                        [(X, np.array([[0, 3]] * 4)), (X, np.array([[0, 1]] * 5))]),
+    "gather-nd": ("GatherND", {}, [A3, PAIRS], [(X, ints([0, 1], [-4, -3]))],
+                  [(X, ints([4, 0])), (X, ints([0, -4])), (X, ints([0, 2**40]))]),
+    "scatter-nd": ("ScatterND", {}, [A3, PAIRS, (FLOAT, ["L"])], [(X, ints([3, 2]), floats(1))],
+                   [(X, ints([4, 0]), floats(1)), (X, ints([0, 10**15]), floats(1)), (X, ints([0, 1]), floats(2))]),
+    "scatter-elements": ("ScatterElements", {}, [A3, (INT64, ["K", "M"]), (FLOAT, ["L", "N"])],
+                         [(X, ints([0, -1, 3]), floats(1, 3))],
+                         [(X, ints([4, 0, 0]), floats(1, 3)), (X, ints([0, 0, 0, 0]), floats(1, 4)),
+                          (X, ints([0, 0, 0]), floats(2, 3))]),
+    "add": ("Add", {}, [(FLOAT, ["A", "B"]), (FLOAT, ["C", "D"])], [(X, X), (X, floats(1, 3)), (floats(0, 3), floats(1, 3))],
+            [(X, floats(4, 2)), (X, floats(5, 3)), (floats(0, 3), X)]),
+    "matmul": ("MatMul", {}, [(FLOAT, ["A", "B"]), (FLOAT, ["C", "D"])], [(X, floats(3, 2)), (floats(0, 3), floats(3, 2))],
+               [(X, X), (X, floats(0, 3))]),
+    "concat": ("Concat", {"axis": 1}, [(FLOAT, ["A", "B"]), (FLOAT, ["C", "D"])], [(X, floats(4, 1))], [(X, floats(3, 3))]),
+    "conv": ("Conv", {}, [(FLOAT, [1, "C", "H", "W"]), (FLOAT, [2, 3, 3, 3])], [(floats(1, 3, 4, 4), floats(2, 3, 3, 3))],
+             [(floats(1, 2, 4, 4), floats(2, 3, 3, 3)), (floats(1, 3, 0, 4), floats(2, 3, 3, 3))]),
+    "expand": ("Expand", {}, [A3, (INT64, [2])], [(X, ints(4, 3)), (X, ints(1, 1))],
+               [(X, ints(4, 5)), (X, ints(2**40, 3)), (X, ints(-1, 3))]),
+    "reshape": ("Reshape", {}, [A3, (INT64, [2])], [(X, ints(3, 4)), (X, ints(0, -1))],
+                [(X, ints(5, 5)), (X, ints(-1, 5)), (X, ints(-2, -6)), (X, ints(2**40, 2**40))]),
+    "split": ("Split", {}, [A3, (INT64, [2])], [(X, ints(1, 3)), (X, ints(0, 4))],
+              [(X, ints(5, -1)), (X, ints(2, 1)), (X, ints(2**62, 2**62))]),
+    "slice": ("Slice", {}, [A3, *[(INT64, [1])] * 4], [(X, ints(-1), ints(LOW), ints(0), ints(-1))],
+              [(X, ints(0), ints(2), ints(0), ints(0))]),
+    "tile": ("Tile", {}, [A3, (INT64, [2])], [(X, ints(1, 2))], [(X, ints(-1, 1)), (X, ints(2**31, 2**31))]),
+    "top-k": ("TopK", {}, [A3, (INT64, [1])], [(X, ints(2)), (X, ints(0))], [(X, ints(4)), (X, ints(-1))]),
+    "range": ("Range", {}, [(INT64, [])] * 3, [(np.int64(5), np.int64(0), np.int64(-2))],
+              [(np.int64(0), np.int64(5), np.int64(0)), (np.int64(0), np.int64(2**62), np.int64(1))]),
+    "constant-of-shape": ("ConstantOfShape", {}, [(INT64, [2])], [(ints(0, 5),)],
+                          [(ints(-1, 2),), (ints(2**40, 2**40),)]),
+}
+
+
+class BadRun(ToolTest):
+    def build(self, operator, attributes, inputs):
+        names = [f"x{index}" for index in range(len(inputs))]
+        outputs = ["y", "z"] if operator in ("Split", "TopK") else ["y"]
+        kinds = {"Range": [INT64], "TopK": [FLOAT, INT64]}.get(operator, [FLOAT] * 2)
+        graph = helper.make_graph(
+            [helper.make_node(operator, names, outputs, **attributes)], "graph",
+            [helper.make_tensor_value_info(name, *entry) for name, entry in zip(names, inputs)],
+            [helper.make_tensor_value_info(name, kind, None) for name, kind in zip(outputs, kinds)])
+        path = self.work / f"{operator}.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+        return Compiled.build(path)
+
+    def test_interface(self):
+        """What the runtime itself refuses: types, ranks, the number of inputs."""
+        with self.build("Add", {}, [A3, A3]) as model:
+            for inputs in [(X,), (X, X, X), (X.astype(np.float64), X), (X[0], X), (floats(4, 2), X)]:
+                with self.assertRaises(Exception):
+                    model(*inputs)
+            model(X, X)
+
+
+def add(name):
+    def test(self):
+        operator, attributes, inputs, good, bad = CASES[name]
+        with self.build(operator, attributes, inputs) as model:
+            for case in [*good, *bad, *good]:  # and a run after one that failed is as good as the first
+                if any(case is entry for entry in good):
+                    model(*case)
+                    continue
+                with self.subTest(str(case)), self.assertRaises(Exception):
+                    model(*case)
+    setattr(BadRun, "test_" + name.replace("-", "_"), test)
+
+
+for name in CASES:
+    add(name)
+
+if __name__ == "__main__":
+    unittest.main()
