@@ -90,6 +90,13 @@ const Rule *RuleSet::lookup(StringRef domain, StringRef op, int64_t version) con
   return above == it->second.begin() ? nullptr : &std::prev(above)->second;
 }
 
+void RuleSet::forEach(
+    llvm::function_ref<void(StringRef domain, StringRef op, int64_t since)> f) const {
+  for (const auto &[name, versions] : rules)
+    for (const auto &[since, rule] : versions)
+      f(name.first, name.second, since);
+}
+
 const RuleSet &tcc::allRules() {
   static const RuleSet set = [] {
     RuleSet rules;

@@ -10,9 +10,7 @@
 #include "tcc/Emit/Program.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -102,24 +100,27 @@ static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
 }
 
 /// Everything that the manifest says, from the planned module.
-static emit::Manifest makeManifest(Model &model, const emit::ProgramDescription &program,
+static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
+                                   const emit::ProgramDescription &program,
                                    const emit::WeightLayout &weights, const DriverOptions &options,
-                                   const CpuTarget &cpu) {
+                                   const CpuTarget &cpu, StringRef inputSha256) {
   emit::Manifest m;
   m.toolVersion = TCC_VERSION;
   m.flags = options.resultFlags();
   m.inputFormat = sys::path::extension(options.input) == ".pt2" ? "pt2" : "onnx";
-  if (auto file = MemoryBuffer::getFile(options.input, false, false))
-    m.inputSha256 = toHex(SHA256::hash(arrayRefFromStringRef((*file)->getBuffer())), true);
+  m.inputSha256 = inputSha256.str();
   m.triple = cpu.triple;
   m.cpu = cpu.name;
+  SmallVector<StringRef> features;
+  StringRef(cpu.required).split(features, ',', -1, /*KeepEmpty=*/false);
+  m.features.assign(features.begin(), features.end());
   for (const emit::ProgramSymbol &s : program.symbols)
     m.symbols.push_back({s.name, s.min, s.max == INT64_MAX ? std::nullopt : std::optional(s.max)});
   for (const emit::ProgramTensor &t : program.inputs)
     m.inputs.push_back(manifestTensor(t, program));
   for (const emit::ProgramTensor &t : program.outputs)
     m.outputs.push_back(manifestTensor(t, program));
-  m.kernels = manifestKernels(*model.module);
+  m.kernels = manifestKernels(compiled);
   m.memory.arenaBytes = program.arenaSize;
   m.memory.peakBytes = static_cast<int64_t>(program.arenaSize);
   model.module->walk([&](kernel::LaunchOp launch) {
@@ -149,7 +150,8 @@ static Error writeWeight(const Weight &weight, raw_ostream &os) {
 }
 
 Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
-                                      const DriverOptions &options, const CpuTarget &cpu) {
+                                      const DriverOptions &options, const CpuTarget &cpu,
+                                      StringRef inputSha256) {
   emit::WeightBlob blob;
   for (const std::string &name : compiled.weightNames) {
     const Weight *weight = model.weights->lookup(name);
@@ -173,7 +175,11 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
     program.weightsOffset = head.size();
     program.weightsLayoutHash = emit::safetensorsLayoutHash(head);
   }
-  program.manifest = emit::manifestJson(makeManifest(model, program, blob.layout, options, cpu));
+  emit::Manifest manifest =
+      makeManifest(model, compiled, program, blob.layout, options, cpu, inputSha256);
+  for (const emit::ManifestKernel &kernel : manifest.kernels)
+    program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
+  program.manifest = emit::manifestJson(manifest);
   auto description = emit::emitProgram(program, cpu);
   if (!description)
     return description.takeError();
@@ -203,7 +209,7 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
   }
   SmallString<128> manifestPath(options.output);
   sys::path::replace_extension(manifestPath, "json");
-  if (Error error = files.write(manifestPath, program.manifest + "\n"))
+  if (Error error = files.write(manifestPath, program.manifest))
     return std::move(error);
   if (Error error = emit::linkModel(job, *path))
     return std::move(error);

@@ -11,7 +11,8 @@ bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 /// Links model.so, writes the manifest and, above the limit, the weights beside
 /// it; all or nothing. Gives the bytes of the weights.
 llvm::Expected<uint64_t> writeArtefact(Model &model, CompiledModel &compiled,
-                                       const DriverOptions &options, const CpuTarget &cpu);
+                                       const DriverOptions &options, const CpuTarget &cpu,
+                                       llvm::StringRef inputSha256);
 
 /// The model's IR and, beside it, its weights, for --start-from.
 llvm::Error writeCheckpoint(Model &model, llvm::StringRef path);
@@ -19,7 +20,7 @@ llvm::Error readCheckpoint(Model &model, llvm::StringRef path, mlir::MLIRContext
 
 /// Kernels with their source nodes, FLOPs and bytes, and the memory plan.
 std::string planReport(mlir::ModuleOp module);
-/// The same kernels for the manifest.
-std::vector<emit::ManifestKernel> manifestKernels(mlir::ModuleOp module);
+/// The compiled kernels for the manifest.
+std::vector<emit::ManifestKernel> manifestKernels(const CompiledModel &compiled);
 
 } // namespace tcc

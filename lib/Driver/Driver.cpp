@@ -1,5 +1,9 @@
 #include "tcc/Driver/Driver.h"
 #include "Artefact.h"
+#include "ModelLog.h"
+#include "Progress.h"
+#include "Reproducer.h"
+#include "Verify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Driver/TorchOptions.h"
@@ -8,10 +12,16 @@
 #include "tcc/Import/Onnx/ImportOnnx.h"
 #include "tcc/Import/TorchExport/TorchExport.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/Logging.h"
+#include "tcc/Support/Sha256.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 #include <chrono>
+#include <future>
 #include <thread>
 
 using namespace llvm;
@@ -79,10 +89,17 @@ private:
       diagnostic = nodePrefix(d.getLocation()) + printable(d.str(), 1000);
     return mlir::success();
   }
-  Error import();
+  Error prepare();
+  Expected<Model> importModel();
+  Error compileAll();
+  Error generate();
+  Error verifyLibrary();
   void dump(Phase phase, mlir::ModuleOp module);
-  void phaseDone(Phase phase);
+  void phaseStarts(Phase phase);
+  void phaseDone(Phase phase, mlir::ModuleOp module);
+  Phase firstPhase() const;
   Error withDiagnostic(Error error);
+  Error withReproducer(Error error, bool phaseFailed);
   Error writeCode(CompiledModel &compiled);
   Error writeDepfile(emit::OutputFiles &files);
   Error finish(CompiledModel *compiled);
@@ -93,8 +110,12 @@ private:
   std::string diagnostic;
   std::vector<std::string> filesRead;
   CpuTarget cpu;
+  PipelineOptions pipeline;
   Model model;
   CompileSummary summary;
+  Reproducer reproducer;
+  Progress progress;
+  std::future<std::string> inputHash; ///< for the manifest, computed aside
   Clock::time_point phaseStart = Clock::now();
 };
 
@@ -111,40 +132,65 @@ void Compile::dump(Phase phase, mlir::ModuleOp module) {
   (void)sys::fs::create_directories(options.dumpDir);
   std::string path = options.dumpDir + "/" + std::to_string(static_cast<int>(phase)) + "-" +
                      phaseName(phase).str() + ".mlir";
+  log::write(log::Topic::Emit, printable(path, 1000));
   std::error_code ec;
   raw_fd_ostream os(path, ec);
   if (!ec)
     module.print(os);
 }
 
-void Compile::phaseDone(Phase phase) {
-  dump(phase, *model.module);
+void Compile::phaseStarts(Phase phase) {
+  progress.show("tcc: " + phaseName(phase));
+  log::write(log::Topic::Phases, phaseName(phase) + " starts");
+  if (options.reproducer.empty())
+    return;
+  // What the emit phase takes is in memory only: its input is that of codegen.
+  if (phase != Phase::Import && phase != Phase::Emit)
+    reproducer.keep(phase, model);
+}
+
+void Compile::phaseDone(Phase phase, mlir::ModuleOp module) {
+  dump(phase, module);
+  logPhase(phase, module);
   summary.phaseSeconds.push_back({phaseName(phase).str(), secondsSince(phaseStart)});
   phaseStart = Clock::now();
 }
 
-Error Compile::import() {
-  if (options.startFrom)
-    return readCheckpoint(model, options.input, context);
+/// The phase whose result importModel gives.
+Phase Compile::firstPhase() const {
+  return options.startFrom ? static_cast<Phase>(static_cast<int>(*options.startFrom) - 1)
+                           : Phase::Import;
+}
+
+Expected<Model> Compile::importModel() {
+  Model result;
+  if (options.startFrom) {
+    if (Error error = readCheckpoint(result, options.input, context))
+      return std::move(error);
+    return std::move(result);
+  }
   ImportOptions import;
   for (const std::string &text : options.shapes)
     if (Error error = addShapeOption(import, text))
-      return error;
+      return std::move(error);
   for (const std::string &text : options.dims)
     if (Error error = addDimOption(import, text))
-      return error;
+      return std::move(error);
   import.hasRule = [](StringRef domain, StringRef op, int64_t version) {
     return hasRule(domain, op, version);
   };
-  import.fileRead = [this](StringRef path) { filesRead.push_back(path.str()); };
+  filesRead.clear();
+  import.fileRead = [this](StringRef path) {
+    log::write(log::Topic::Import, "reads " + printable(path, 1000));
+    filesRead.push_back(path.str());
+  };
   auto module = looksLikeTorchExport(options.input)
-                    ? importTorchExport(options.input, import, *model.weights, context)
-                    : importOnnx(options.input, import, *model.weights, context);
+                    ? importTorchExport(options.input, import, *result.weights, context)
+                    : importOnnx(options.input, import, *result.weights, context);
   if (!module)
     return module.takeError();
-  model.module = std::move(*module);
-  phaseDone(Phase::Import);
-  return Error::success();
+  result.module = std::move(*module);
+  return std::move(result);
 }
 
 /// A rule for Make and Ninja: the output depends on every file that was read.
@@ -209,7 +255,7 @@ Error Compile::writeCode(CompiledModel &compiled) {
 
 Error Compile::finish(CompiledModel *compiled) {
   if (compiled && options.emit == EmitKind::So) {
-    auto weightBytes = writeArtefact(model, *compiled, options, cpu);
+    auto weightBytes = writeArtefact(model, *compiled, options, cpu, inputHash.get());
     if (!weightBytes)
       return weightBytes.takeError();
     summary.weightBytes = *weightBytes;
@@ -227,8 +273,24 @@ Error Compile::finish(CompiledModel *compiled) {
   return files.commit();
 }
 
-Expected<CompileSummary> Compile::run() {
-  Clock::time_point start = Clock::now();
+/// Where the user asked for one: the fault, in a folder.
+Error Compile::withReproducer(Error error, bool phaseFailed) {
+  if (options.reproducer.empty() || cpu.name.empty())
+    return error;
+  bool user = error.isA<UserError>();
+  std::string text = error ? toString(std::move(error)) : "";
+  Error written = reproducer.write(options, cpu, text, phaseFailed);
+  if (text.empty())
+    return written;
+  if (written)
+    text += "; no reproducer: " + toString(std::move(written));
+  else
+    text += " (reproducer in " + printable(options.reproducer) + ")";
+  return user ? userError(text) : createStringError(text);
+}
+
+/// Options into what the phases take.
+Error Compile::prepare() {
   context.loadAllAvailableDialects();
   auto notes = checkTorchOptions(options.mode, options.options);
   if (!notes)
@@ -239,39 +301,113 @@ Expected<CompileSummary> Compile::run() {
   if (!target)
     return target.takeError();
   cpu = *target;
-  PipelineOptions pipeline;
+  if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
+    return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
   pipeline.cpu = cpu;
   pipeline.jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   pipeline.cacheDir = options.cacheDir;
   pipeline.code = options.emit == EmitKind::Asm    ? PipelineOptions::Code::Assembly
                   : options.emit == EmitKind::Llvm ? PipelineOptions::Code::LlvmIr
                                                    : PipelineOptions::Code::Object;
-  pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp) { phaseDone(phase); };
-  if (Error error = import())
-    return withDiagnostic(std::move(error));
-  Phase first = options.startFrom ? static_cast<Phase>(static_cast<int>(*options.startFrom) - 1)
-                                  : Phase::Import;
+  pipeline.beforePhase = [this](Phase phase) { phaseStarts(phase); };
+  pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp module) { phaseDone(phase, module); };
+  pipeline.kernelDone = [this](unsigned done, unsigned total) {
+    progress.show("tcc: codegen " + Twine(done) + "/" + Twine(total));
+  };
+  return Error::success();
+}
+
+/// The last two phases.
+Error Compile::generate() {
+  phaseStarts(Phase::Codegen);
+  auto compiled = generateCode(model, pipeline);
+  if (!compiled)
+    return withDiagnostic(compiled.takeError());
+  phaseDone(Phase::Codegen, *model.module);
+  summary.kernels = compiled->kernels.size();
+  summary.cacheHits = count_if(compiled->kernels, [](const auto &k) { return k.cached; });
+  summary.arenaBytes = compiled->arenaSize;
+  phaseStarts(Phase::Emit);
+  if (Error error = finish(&*compiled))
+    return error;
+  phaseDone(Phase::Emit, *model.module);
+  return Error::success();
+}
+
+/// Empty for what is no file or cannot be read, which the importer tells.
+static std::string hashOfFile(const std::string &path) {
+  if (!sys::fs::is_regular_file(path))
+    return "";
+  auto file = MemoryBuffer::getFile(path, false, false);
+  return file ? sha256((*file)->getBuffer()) : std::string();
+}
+
+Error Compile::compileAll() {
+  if (options.emit == EmitKind::So && options.stopAfter == Phase::Emit)
+    inputHash = std::async(std::launch::async, hashOfFile, options.input);
+  phaseStarts(Phase::Import);
+  auto imported = importModel();
+  if (!imported)
+    return withDiagnostic(imported.takeError());
+  model = std::move(*imported);
+  if (!options.startFrom)
+    phaseDone(Phase::Import, *model.module);
   Phase last =
       options.emit == EmitKind::Mlir ? std::min(options.stopAfter, Phase::Plan) : options.stopAfter;
-  if (Error error = runPhases(model, first, last, pipeline))
+  if (Error error = runPhases(model, firstPhase(), last, pipeline))
     return withDiagnostic(std::move(error));
   if (options.printPlan && last >= Phase::Plan)
     summary.plan = planReport(*model.module);
-  if (last < Phase::Codegen) {
-    if (Error error = finish(nullptr))
+  return last < Phase::Codegen ? finish(nullptr) : generate();
+}
+
+/// Compiles the model once more up to primitives; --verify takes it from there.
+Error Compile::verifyLibrary() {
+  model = Model(); // its memory is needed now
+  PipelineOptions quiet = pipeline;
+  quiet.beforePhase = nullptr;
+  quiet.afterPhase = nullptr;
+  Phase first = std::max(firstPhase(), Phase::Decompose);
+  VerifyHooks hooks;
+  hooks.mayExpose = first < Phase::Fuse;
+  hooks.load = [&]() -> Expected<Model> {
+    auto loaded = importModel();
+    if (!loaded)
+      return loaded;
+    if (Error error = runPhases(*loaded, firstPhase(), first, quiet))
       return std::move(error);
-  } else {
-    auto compiled = generateCode(model, pipeline);
+    return loaded;
+  };
+  hooks.build = [&](Model &changed, const std::string &path) -> Error {
+    if (Error error = runPhases(changed, first, Phase::Plan, quiet))
+      return error;
+    auto compiled = generateCode(changed, quiet);
     if (!compiled)
-      return withDiagnostic(compiled.takeError());
-    phaseDone(Phase::Codegen);
-    summary.kernels = compiled->kernels;
-    summary.cacheHits = compiled->cacheHits;
-    summary.arenaBytes = compiled->arenaSize;
-    if (Error error = finish(&*compiled))
-      return std::move(error);
-    phaseDone(Phase::Emit);
-  }
+      return compiled.takeError();
+    DriverOptions elsewhere = options;
+    elsewhere.output = path;
+    return writeArtefact(changed, *compiled, elsewhere, cpu, "").takeError();
+  };
+  progress.show("tcc: verify");
+  auto result = verify(options.output, hooks);
+  if (!result)
+    return withDiagnostic(result.takeError());
+  summary.phaseSeconds.push_back({"verify", secondsSince(phaseStart)});
+  summary.verified = result->text;
+  return result->agrees ? Error::success() : createStringError(result->text);
+}
+
+Expected<CompileSummary> Compile::run() {
+  Clock::time_point start = Clock::now();
+  Error error = prepare();
+  if (!error)
+    error = compileAll();
+  bool phaseFailed = static_cast<bool>(error);
+  if (!phaseFailed && options.verify)
+    error = verifyLibrary();
+  progress.clear();
+  if (Error failure = withReproducer(std::move(error), phaseFailed))
+    return std::move(failure);
   summary.seconds = secondsSince(start);
   return summary;
 }

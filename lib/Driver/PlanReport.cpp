@@ -1,5 +1,6 @@
 //===- PlanReport.cpp - What --print-plan prints --------------------------===//
 #include "Artefact.h"
+#include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Kernel/Places.h"
@@ -60,18 +61,6 @@ static double bytes(kernel::LaunchOp launch) {
   return total;
 }
 
-/// The model's nodes that a kernel does.
-static void collectNodes(Location loc, llvm::SmallVectorImpl<std::string> &names) {
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location part : fused.getLocations())
-      collectNodes(part, names);
-  } else if (auto name = dyn_cast<NameLoc>(loc)) {
-    std::string text = printable(name.getName(), 60);
-    if (!llvm::is_contained(names, text))
-      names.push_back(text);
-  }
-}
-
 std::string tcc::planReport(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -79,15 +68,13 @@ std::string tcc::planReport(ModuleOp module) {
   double totalFlops = 0, totalBytes = 0, weights = 0;
   bool dynamic = false;
   module.walk([&](kernel::LaunchOp launch) {
-    SmallVector<std::string> nodes;
-    collectNodes(launch.getLoc(), nodes);
     double f = flops(launch), b = bytes(launch);
     totalFlops += f;
     totalBytes += b;
     std::string kind = launch->getAttrOfType<StringAttr>("kind").getValue().str();
     os << llvm::formatv("{0,-36} {1,10:f3} {2,10:f1}  {3}\n",
                         (launch.getName() + " (" + kind + ")").str(), f / 1e6, b / 1e3,
-                        llvm::join(nodes, ", "));
+                        sourceNodes(launch.getLoc()));
     for (Type t : launch.getResultTypes())
       dynamic |= !cast<RankedTensorType>(t).hasStaticShape();
   });
@@ -105,15 +92,19 @@ std::string tcc::planReport(ModuleOp module) {
   return text;
 }
 
-std::vector<emit::ManifestKernel> tcc::manifestKernels(ModuleOp module) {
+/// FLOPs and bytes are those of the first launch; equal kernels have equal ones but for open dims.
+std::vector<emit::ManifestKernel> tcc::manifestKernels(const CompiledModel &compiled) {
   std::vector<emit::ManifestKernel> kernels;
-  module.walk([&](kernel::LaunchOp launch) {
+  for (const CompiledKernel &kernel : compiled.kernels) {
     SmallVector<std::string> nodes;
-    collectNodes(launch.getLoc(), nodes);
-    kernels.push_back({launch.getName().str(),
+    for (Operation *launch : kernel.launches)
+      collectNodes(launch->getLoc(), nodes);
+    auto first = cast<kernel::LaunchOp>(kernel.launches.front());
+    kernels.push_back({kernel.symbol,
                        {nodes.begin(), nodes.end()},
-                       static_cast<int64_t>(flops(launch)),
-                       static_cast<int64_t>(bytes(launch))});
-  });
+                       static_cast<int64_t>(flops(first)),
+                       static_cast<int64_t>(bytes(first)),
+                       kernel.launches.size()});
+  }
   return kernels;
 }

@@ -6,52 +6,84 @@
 using namespace llvm;
 using namespace tcc;
 
-static constexpr StringRef kModes[] = {"default", "reduce-overhead", "max-autotune",
-                                       "max-autotune-no-cudagraphs"};
+static constexpr TorchMode kModes[] = {
+    {"default", ""},
+    {"lite", "fallback_by_default=true selective_decompose=true reorder_for_peak_memory=false "
+             "use_dce=false allow_buffer_reuse=false"},
+    {"reduce-overhead", "triton.cudagraphs=true"},
+    {"max-autotune", "max_autotune=true triton.cudagraphs=true coordinate_descent_tuning=true"},
+    {"max-autotune-no-cudagraphs", "max_autotune=true coordinate_descent_tuning=true"}};
 static constexpr StringRef kBackends[] = {"inductor"};
 
-static constexpr TorchOption kOptions[] = {
-    {"epilogue_fusion", "bool", "fuse pointwise operators into what they follow", false},
-    {"max_autotune", "bool", "measure candidates of each kernel and keep the best", false},
-    {"coordinate_descent_tuning", "bool", "refine tile sizes one at a time", false},
-    {"fallback_random", "bool", "PyTorch's random numbers instead of Philox by position", false},
-    {"shape_padding", "bool", "pad matrices to sizes that hardware likes", false},
-    {"layout_optimization", "bool", "channels-last convolutions", false},
-    {"freezing", "bool", "treat parameters as constants", false},
-    {"cpp_wrapper", "bool", "compiled host code", false},
+/// What is worth a word; the others are known by name and type.
+static constexpr std::pair<StringRef, StringRef> kDescriptions[] = {
+    {"epilogue_fusion", "fuse pointwise operators into what they follow"},
+    {"max_autotune", "measure candidates of each kernel and keep the best"},
+    {"coordinate_descent_tuning", "refine tile sizes one at a time"},
+    {"fallback_random", "PyTorch's random numbers instead of Philox by position"},
+    {"shape_padding", "pad matrices to sizes that hardware likes"},
+    {"layout_optimization", "channels-last convolutions"},
+    {"freezing", "treat parameters as constants"},
+    {"cpp_wrapper", "compiled host code"},
+    {"triton.cudagraphs", "record GPU work as a CUDA graph"},
+    {"triton.unique_kernel_names", "kernel names that tell their operators"},
+    {"trace.enabled", "keep what every phase gives"},
+    {"trace.graph_diagram", "draw the fused graph"},
+    {"dynamic_scale_rblock", "scale reduction blocks by registers in use"}};
+
+/// torch.compile's own, and those that older versions had.
+static constexpr TorchOption kOthers[] = {
     {"cudagraphs", "bool", "record GPU work as a CUDA graph", false},
-    {"triton.cudagraphs", "bool", "record GPU work as a CUDA graph", false},
-    {"triton.unique_kernel_names", "bool", "kernel names that tell their operators", false},
-    {"trace.enabled", "bool", "keep what every phase gives", false},
-    {"trace.graph_diagram", "bool", "draw the fused graph", false},
-    {"guard_filter_fn", "string", "which guards to keep", false},
-    {"dynamic_scale_rblock", "bool", "scale reduction blocks by registers in use", false},
     {"force_same_precision", "bool", "16-bit results between fused operators", false},
+    {"guard_filter_fn", "string", "which guards to keep", false}};
+
+static constexpr std::pair<StringRef, StringRef> kNames[] = {
+#define TORCH_OPTION(name, type) {name, type},
+#include "TorchOptions.inc"
+#undef TORCH_OPTION
 };
 
-ArrayRef<StringRef> tcc::torchModes() { return kModes; }
-ArrayRef<TorchOption> tcc::torchOptions() { return kOptions; }
+ArrayRef<TorchMode> tcc::torchModes() { return kModes; }
 ArrayRef<StringRef> tcc::torchBackends() { return kBackends; }
+
+ArrayRef<TorchOption> tcc::torchOptions() {
+  static const std::vector<TorchOption> options = [] {
+    std::vector<TorchOption> all(std::begin(kOthers), std::end(kOthers));
+    for (auto [name, type] : kNames) {
+      const auto *described = find_if(kDescriptions, [&](auto &d) { return d.first == name; });
+      all.push_back({name, type, described == std::end(kDescriptions) ? "" : described->second,
+                     /*hasEffect=*/false});
+    }
+    sort(all, [](const TorchOption &a, const TorchOption &b) { return a.name < b.name; });
+    return all;
+  }();
+  return options;
+}
 
 static bool fits(StringRef type, StringRef value) {
   if (type == "bool")
     return is_contained({"true", "false", "1", "0", "True", "False"}, value);
   int64_t number;
-  return type == "int" ? !value.getAsInteger(10, number) : true;
+  double real;
+  return type == "int"     ? !value.getAsInteger(10, number)
+         : type == "float" ? !value.getAsDouble(real)
+                           : true;
 }
 
 Expected<std::vector<std::string>> tcc::checkTorchOptions(StringRef mode,
                                                           ArrayRef<std::string> options) {
   std::vector<std::string> idle;
-  if (!is_contained(kModes, mode))
-    return userError("--mode '" + printable(mode) + "' is none of " + join(ArrayRef(kModes), ", "));
+  if (none_of(kModes, [&](const TorchMode &m) { return m.name == mode; }))
+    return userError(
+        "--mode '" + printable(mode) + "' is none of " +
+        join(map_range(kModes, [](const TorchMode &m) { return m.name.str(); }), ", "));
   if (mode != "default")
     idle.push_back("--mode " + mode.str());
   for (StringRef text : options) {
     auto [name, value] = text.split('=');
-    const TorchOption *option =
-        find_if(kOptions, [&](const TorchOption &o) { return o.name == name; });
-    if (option == std::end(kOptions))
+    const auto *option =
+        find_if(torchOptions(), [&](const TorchOption &o) { return o.name == name; });
+    if (option == torchOptions().end())
       return userError("--options: '" + printable(name) + "' is unknown (see --list-options)");
     if (!fits(option->type, value))
       return userError("--options: '" + printable(name) + "' takes a " + option->type + ", not '" +

@@ -108,10 +108,10 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
   for (const ProgramSymbol &s : p.symbols)
     symbols.push_back(structure({text(s.name), u64(s.min), u64(s.max)}));
   for (const ProgramKernel &k : p.kernels)
-    kernels.push_back(structure({text(k.name), external(k.symbol)}));
+    kernels.push_back(structure({text(k.name), external(k.symbol), text(k.sources)}));
   for (const ProgramStateInit &s : p.stateInits)
     inits.push_back(structure({u64(s.stateOffset), u64(s.weightsOffset), u64(s.size)}));
-  constexpr uint32_t kProgramAbi = 1;
+  constexpr uint32_t kProgramAbi = 2;
   bool weights = p.weightsSize > 0;
   Constant *value = structure({u32(kProgramAbi),
                                u32(p.inputs.size()),

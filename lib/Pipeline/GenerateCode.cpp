@@ -18,6 +18,8 @@
 #include "tcc/Emit/ObjectEmitter.h"
 #include "tcc/Emit/WeightBlob.h"
 #include "tcc/Pipeline/Pipeline.h"
+#include "tcc/Support/Error.h"
+#include "tcc/Support/Logging.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/ThreadPool.h"
@@ -31,10 +33,11 @@ using namespace tcc;
 namespace {
 
 struct Job {
-  std::string text, symbol;
+  std::string text;
+  CompiledKernel kernel;
   llvm::SmallVector<char, 0> object;
   std::string error;
-  bool cached = false;
+  std::string refused; ///< why, where the model asks for what tcc cannot do
 };
 
 class CodeGenerator {
@@ -49,6 +52,7 @@ private:
   int64_t weightOffset(StringRef name);
   int64_t constantOffset(ElementsAttr value);
   llvm::Error compileHost(func::FuncOp function, CompiledModel &result);
+  llvm::Error compileLowered(ModuleOp module, CompiledModel &result);
   void compileKernel(Job &job);
   emit::EmitOptions emitOptions() const {
     emit::EmitOptions result;
@@ -110,9 +114,11 @@ std::string CodeGenerator::symbolFor(kernel::LaunchOp launch) {
   if (fresh) {
     auto &job = *jobs.emplace_back(std::make_unique<Job>());
     job.text = text;
-    job.symbol = "k" + std::to_string(jobs.size() - 1) + "_" + launch.getName().str();
+    job.kernel.symbol = "k" + std::to_string(jobs.size() - 1) + "_" + launch.getName().str();
   }
-  return jobs[it->second]->symbol;
+  CompiledKernel &kernel = jobs[it->second]->kernel;
+  kernel.launches.push_back(launch);
+  return kernel.symbol;
 }
 
 int64_t CodeGenerator::weightOffset(StringRef name) {
@@ -148,12 +154,26 @@ int64_t CodeGenerator::constantOffset(ElementsAttr value) {
   return weightOffset(name);
 }
 
+static bool usesComplex(kernel::LaunchOp launch) {
+  auto isComplex = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<ComplexType>(tensor.getElementType());
+  };
+  return launch
+      .walk([&](Operation *op) {
+        bool found = llvm::any_of(op->getOperandTypes(), isComplex) ||
+                     llvm::any_of(op->getResultTypes(), isComplex);
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Compiles one printed kernel; thread-safe.
 void CodeGenerator::compileKernel(Job &job) {
-  std::string key = KernelCache::key(
-      {job.text, job.symbol, options.cpu.key(), std::to_string(static_cast<int>(options.code))});
+  std::string key = KernelCache::key({job.text, job.kernel.symbol, options.cpu.key(),
+                                      std::to_string(static_cast<int>(options.code))});
   if (cache.load(key, job.object)) {
-    job.cached = true;
+    job.kernel.cached = true;
     return;
   }
   DialectRegistry registry;
@@ -173,10 +193,14 @@ void CodeGenerator::compileKernel(Job &job) {
   parsed->walk([&](kernel::LaunchOp op) { launch = op; });
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   context.loadAllAvailableDialects();
-  func::FuncOp function = codegen::emitKernel(launch, *module, job.symbol, options.cpu);
+  if (usesComplex(launch)) {
+    job.refused = "no code is generated for complex numbers yet";
+    return;
+  }
+  func::FuncOp function = codegen::emitKernel(launch, *module, job.kernel.symbol, options.cpu);
   if (!function) {
     if (job.error.empty())
-      job.error = "no code for kernel " + job.symbol;
+      job.error = "no code for kernel " + job.kernel.symbol;
     return;
   }
   codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
@@ -184,7 +208,7 @@ void CodeGenerator::compileKernel(Job &job) {
     job.error = "lowering failed: " + job.error;
     return;
   }
-  hideHelpers(*module, job.symbol);
+  hideHelpers(*module, job.kernel.symbol);
   auto object = emit::emitObject(*module, options.cpu, emitOptions());
   if (!object) {
     job.error = llvm::toString(object.takeError());
@@ -194,11 +218,25 @@ void CodeGenerator::compileKernel(Job &job) {
   cache.store(key, job.object);
 }
 
+static void logKernel(const Job &job) {
+  const CompiledKernel &kernel = job.kernel;
+  log::write(log::Topic::Cache, (kernel.cached ? "hit " : "miss ") + kernel.symbol);
+  if (!kernel.cached)
+    log::write(log::Topic::Codegen,
+               kernel.symbol + ": " + llvm::Twine(job.object.size()) + " bytes");
+  log::write(log::Topic::Codegen, kernel.symbol + ":\n" + job.text, log::Level::Debug);
+}
+
 void CodeGenerator::runJobs() {
-  std::atomic<size_t> next{0};
+  std::atomic<size_t> next{0}, done{0};
   auto work = [&] {
-    for (size_t i; (i = next++) < jobs.size();)
+    for (size_t i; (i = next++) < jobs.size();) {
       compileKernel(*jobs[i]);
+      logKernel(*jobs[i]);
+      ++done;
+      if (options.kernelDone)
+        options.kernelDone(done, jobs.size());
+    }
   };
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < options.jobs; ++i)
@@ -225,12 +263,26 @@ llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &res
   if (failed(codegen::lowerKernelModule(*module)))
     return llvm::createStringError("lowering of the host program failed");
   hideHelpers(*module, codegen::kEntryName);
+  return compileLowered(*module, result);
+}
+
+/// The host function's object; its text in the LLVM dialect is what it depends on.
+llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os);
+  std::string key = KernelCache::key(
+      {text, "host", options.cpu.key(), std::to_string(static_cast<int>(options.code))});
+  llvm::SmallVector<char, 0> &object = result.objects.emplace_back();
+  if (cache.load(key, object))
+    return llvm::Error::success();
   emit::EmitOptions hostOptions = emitOptions();
   hostOptions.optLevel = 1;
-  auto object = emit::emitObject(*module, options.cpu, hostOptions);
-  if (!object)
-    return object.takeError();
-  result.objects.push_back(std::move(*object));
+  auto compiled = emit::emitObject(module, options.cpu, hostOptions);
+  if (!compiled)
+    return compiled.takeError();
+  object = std::move(*compiled);
+  cache.store(key, object);
   return llvm::Error::success();
 }
 
@@ -241,12 +293,13 @@ llvm::Expected<CompiledModel> CodeGenerator::run() {
     return std::move(error);
   runJobs();
   for (auto &job : jobs) {
+    if (!job->refused.empty())
+      return userError("kernel '" + job->kernel.symbol + "': " + job->refused);
     if (!job->error.empty())
-      return llvm::createStringError("kernel '" + job->symbol + "': " + job->error);
+      return llvm::createStringError("kernel '" + job->kernel.symbol + "': " + job->error);
     result.objects.push_back(std::move(job->object));
-    result.cacheHits += job->cached;
+    result.kernels.push_back(std::move(job->kernel));
   }
-  result.kernels = jobs.size();
   for (const emit::WeightEntry &entry : layout.entries())
     result.weightNames.push_back(entry.name);
   if (auto size = (*model.module)->getAttrOfType<IntegerAttr>(kArenaSizeAttr))

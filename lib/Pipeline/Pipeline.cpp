@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/LowerToLLVM.h"
+#include "tcc/Codegen/Common/VectorMath.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
@@ -57,7 +58,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
-    pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu));
+    pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu, options.jobs));
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createCSEPass());
     break;
@@ -77,6 +78,8 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
   for (Phase phase : kPhases) {
     if (phase <= from || phase > to || phase >= Phase::Codegen)
       continue;
+    if (options.beforePhase)
+      options.beforePhase(phase);
     if (phase == Phase::Decompose)
       if (llvm::Error error = decompose(*model.module, *model.weights))
         return error;
@@ -93,4 +96,19 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
       options.afterPhase(phase, *model.module);
   }
   return llvm::Error::success();
+}
+
+void tcc::forEachPass(
+    llvm::function_ref<void(Phase, StringRef argument, StringRef description)> f) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  Model model;
+  PipelineOptions options;
+  for (Phase phase : kPhases) {
+    PassManager pm(&context);
+    addPasses(pm, phase, model, options);
+    if (phase == Phase::Codegen)
+      pm.addPass(codegen::createExpandMathPass());
+    for (Pass &pass : pm.getPasses())
+      f(phase, pass.getArgument(), pass.getDescription());
+  }
 }

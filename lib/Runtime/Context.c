@@ -149,7 +149,8 @@ tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index, tcc_ke
     tcc_kernel_info full = {.struct_size = info->struct_size,
                             .name = tcc_program.kernels[index].name,
                             .calls = time->calls,
-                            .nanoseconds = time->nanoseconds};
+                            .nanoseconds = time->nanoseconds,
+                            .sources = tcc_program.kernels[index].sources};
     memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
   }
   return TCC_OK;

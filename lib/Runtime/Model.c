@@ -18,7 +18,7 @@
 /* The code generator writes these structures without seeing Program.h: a change of their layout is
  * a change of TCC_PROGRAM_ABI and of the generator. */
 _Static_assert(sizeof(struct tcc_io_desc) == 32 && sizeof(struct tcc_symbol_desc) == 24 &&
-                   sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 16 &&
+                   sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 24 &&
                    sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 56 &&
                    sizeof(struct tcc_program) == 152 &&
                    offsetof(struct tcc_program, manifest) == 64 &&

@@ -22,7 +22,7 @@
 
 #include "tcc/Runtime/dlpack.h"
 
-#define TCC_PROGRAM_ABI 1u
+#define TCC_PROGRAM_ABI 2u
 #define TCC_ALIGNMENT 64u
 
 struct tcc_rt_tensor {
@@ -67,6 +67,7 @@ struct tcc_state_init {
 struct tcc_kernel_desc {
   const char *name;
   tcc_kernel_fn fn;
+  const char *sources; /* nodes of the input model, as text */
 };
 
 struct tcc_program {

@@ -1,5 +1,6 @@
 //===- WeightPanels.cpp - Weights in the order that kernels read ----------===//
 #include "tcc/Target/WeightPanels.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cassert>
@@ -79,9 +80,9 @@ PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t
   return {groups, (n + width - 1) / width, k, width};
 }
 
-SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const PanelShape &shape,
-                                PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k) {
-  SmallVector<int64_t, 0> offsets{0}; // of every k, in elements
+/// Where each k lies, in elements.
+static SmallVector<int64_t, 0> offsetsOf(ArrayRef<PanelAxis> k) {
+  SmallVector<int64_t, 0> offsets{0};
   for (const PanelAxis &axis : k) {
     SmallVector<int64_t, 0> next;
     next.reserve(offsets.size() * axis.extent);
@@ -90,22 +91,64 @@ SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const
         next.push_back(offset + i * axis.stride);
     offsets = std::move(next);
   }
-  assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
+  return offsets;
+}
 
-  SmallVector<char, 0> packed(shape.elements() * elementBytes, 0);
-  char *to = packed.data();
+namespace {
+template <unsigned size> struct Element {
+  char bytes[size];
+};
+} // namespace
+
+template <typename T>
+static void packElements(const T *source, const PanelShape &shape, PanelAxis group,
+                         PanelAxis column, ArrayRef<int64_t> offsets, T *to) {
   for (int64_t g = 0; g < shape.groups; ++g)
     for (int64_t panel = 0; panel < shape.panels; ++panel) {
       int64_t first = panel * shape.width;
-      int64_t columns = std::min(shape.width, column.extent - first);
-      const char *from = source + (g * group.stride + first * column.stride) * elementBytes;
+      int64_t columns = std::clamp<int64_t>(column.extent - first, 0, shape.width);
+      const T *from = source + g * group.stride + first * column.stride;
       for (int64_t offset : offsets) {
-        for (int64_t i = 0; i < columns; ++i)
-          std::memcpy(to + i * elementBytes, from + (offset + i * column.stride) * elementBytes,
-                      elementBytes);
-        to += shape.width * elementBytes;
+        if (column.stride == 1)
+          std::memcpy(to, from + offset, columns * sizeof(T));
+        else
+          for (int64_t i = 0; i < columns; ++i)
+            to[i] = from[offset + i * column.stride];
+        if (columns < shape.width)
+          std::memset(static_cast<void *>(to + columns), 0, (shape.width - columns) * sizeof(T));
+        to += shape.width;
       }
     }
+}
+
+void packPanels(const char *source, unsigned elementBytes, const PanelShape &shape, PanelAxis group,
+                PanelAxis column, ArrayRef<PanelAxis> k, char *packed) {
+  SmallVector<int64_t, 0> offsets = offsetsOf(k);
+  assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
+  auto pack = [&]<unsigned size>() {
+    using T = Element<size>;
+    packElements(reinterpret_cast<const T *>(source), shape, group, column, offsets,
+                 reinterpret_cast<T *>(packed));
+  };
+  switch (elementBytes) {
+  case 1:
+    return pack.operator()<1>();
+  case 2:
+    return pack.operator()<2>();
+  case 4:
+    return pack.operator()<4>();
+  case 8:
+    return pack.operator()<8>();
+  default:
+    llvm_unreachable("no kernel reads panels of such elements");
+  }
+}
+
+SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const PanelShape &shape,
+                                PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k) {
+  SmallVector<char, 0> packed;
+  packed.resize_for_overwrite(shape.elements() * elementBytes);
+  packPanels(source, elementBytes, shape, group, column, k, packed.data());
   return packed;
 }
 

@@ -10,7 +10,7 @@ from toolrun import SOURCE, ToolTest
 
 SINCOS = SOURCE / "samples/sincos/sincos.onnx"
 CONV = SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx"
-MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 PHASES = ("import", "decompose", "simplify", "layout", "fuse", "plan")
 
 
@@ -27,7 +27,7 @@ class CommandLine(ToolTest):
         self.assertEqual(result.code, 0)
         for option in ("-o", "--mode", "--backend", "--dynamic", "--fullgraph", "--disable", "--options", "--cpu",
                        "--target", "--shape", "--dim", "--emit", "--dump-ir", "--stop-after", "--start-from",
-                       "--timing", "--print-plan", "--depfile", "--jobs",
+                       "--timing", "--print-plan", "--depfile", "--jobs", "--verify", "--logs", "--reproducer",
                        "--cache", "--list-mode-options", "--list-options", "--list-backends"):
             self.assertIn(option, result.out)
 
@@ -44,6 +44,9 @@ class CommandLine(ToolTest):
                           (SINCOS, "--cpu", "z80"), (SINCOS, "--target", "pdp11-unknown"), (SINCOS, "--jobs", "-1"),
                           (SINCOS, "--shape", "x"), (SINCOS, "--shape", "nothing=1x2"), (SINCOS, "--shape", "x=1x2x3"),
                           (SINCOS, "--dim", "batch=9..2"), (SINCOS, "--stop-after", "lunch"),
+                          (SINCOS, "--logs", "weather"), (SINCOS, "--verify", "--emit", "obj"),
+                          (SINCOS, "--target", "aarch64-linux", "--verify"), (SINCOS, "--dynamic", "maybe"),
+                          (SINCOS, "--backend", "eager"), (SINCOS, "--dump-ir", "dumps=lunch"),
                           (SINCOS, "--options", "no_such_option=1"), (SINCOS, "--options", "max_autotune=perhaps")):
             with self.subTest(arguments):
                 result = self.tcc(*arguments, "-o", "model.so")
@@ -109,6 +112,85 @@ class CommandLine(ToolTest):
         target, _, sources = (self.work / "model.d").read_text().partition(":")
         self.assertEqual(target.strip(), "model.so")
         self.assertIn("conv-bn-silu.onnx", sources)
+
+    def test_verify(self):
+        for model in (SINCOS, CONV):
+            result = self.compiles(model, "--verify", "-o", "model.so")
+            self.assertIn("agrees with the reference interpreter", result.text)
+            self.assertEqual(len(result.text.splitlines()), 1, result.text)
+        self.compiles(SINCOS, "--verify", "--shape", "x=3x8", "-o", "model.so")
+
+    def test_logs(self):
+        self.assertIn("fusion", self.tcc("--logs", "help").out)
+        result = self.compiles(CONV, "-o", "model.so", "--logs", "phases,+fusion,guards,-cache")
+        for topic in ("phases", "fusion", "guards"):
+            self.assertIn(f"[{topic}] ", result.text)
+        self.assertNotIn("[cache]", result.text)
+        self.env["TCC_LOGS"] = "+codegen"
+        self.assertIn("kernel.launch", self.compiles(SINCOS, "-o", "model.so", "--cache", "").text)
+
+    def test_reproducer(self):
+        self.compiles(CONV, "-o", "model.so", "--reproducer", "repro")
+        text = (self.work / "repro/repeat.txt").read_text()
+        self.assertIn("--reproducer repro", text)
+        self.assertIn("--start-from decompose", text)
+        self.compiles("repro/model.mlir", "--start-from", "decompose", "-o", "out.so")
+        self.check_runs(self.work / "out.so")
+
+    def test_reproducer_of_a_fault(self):
+        # IR that no phase before layout would have made: a kernel where there may be none yet.
+        (self.work / "bad.mlir").write_text("""
+            func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+              %0 = "kernel.launch"(%x) ({
+              ^bb0(%a: tensor<4xf32>):
+                %1 = prim.sin %a : (tensor<4xf32>) -> tensor<4xf32>
+                "kernel.yield"(%1) : (tensor<4xf32>) -> ()
+              }) {name = "k", kind = "loop", operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> tensor<4xf32>
+              return %0 : tensor<4xf32>
+            }""")
+        result = self.tcc("bad.mlir", "--start-from", "layout", "-o", "model.so", "--reproducer", "repro")
+        self.assertEqual(result.code, 1, result.text)
+        self.assertEqual(len(re.findall(r"\berror:", result.text)), 1, result.text)
+        self.assertIn("--start-from layout", (self.work / "repro/repeat.txt").read_text())
+        again = self.tcc("repro/model.mlir", "--start-from", "layout", "-o", "model.so")
+        self.assertEqual(again.code, 1, again.text)
+        self.assertFalse((self.work / "model.so").exists())
+
+    def test_jobs_and_cache(self):
+        self.compiles(CONV, "-o", "model.so", "--jobs", "1", "--cache", "kernels")
+        self.assertTrue(list((self.work / "kernels").iterdir()))
+        self.assertIn("from cache", self.compiles(CONV, "-o", "model.so", "--cache", "kernels").text)
+
+    def test_profile(self):
+        self.compiles(CONV, "-o", "model.so")
+        result = self.tcc_run("model.so", "--bench", "--seconds", "0.1", "--profile", "--dim", "batch=2")
+        self.assertEqual(result.code, 0, result.text)
+        self.assertRegex(result.out, r"k\d+_\w*conv\w*: \w+")
+
+    def test_idle_words(self):
+        result = self.compiles(CONV, "-o", "model.so", "--dynamic", "true", "--disable", "--fullgraph", "--backend",
+                               "inductor", "--mode", "max-autotune")
+        for word in ("--dynamic", "--disable", "--mode max-autotune"):
+            self.assertEqual(len(re.findall(f"note: {word} changes nothing", result.text)), 1, result.text)
+
+    def test_target(self):
+        self.compiles(CONV, "-o", "model.so", "--target", "aarch64-linux")
+        self.assertEqual((self.work / "model.so").read_bytes()[18:20], b"\xb7\x00")  # EM_AARCH64
+        self.compiles(CONV, "-o", "model.so", "--cpu", "x86-64-v3")
+
+    def test_progress_is_for_terminals(self):
+        import os
+        import pty
+        import subprocess
+        from compiled import tool
+        main, terminal = pty.openpty()
+        subprocess.run([tool("tcc"), CONV, "-o", "model.so"], cwd=self.work, stderr=terminal, check=True,
+                       env={**os.environ, **self.env, "TERM": "xterm"})
+        os.close(terminal)
+        text = os.read(main, 1 << 16).decode()
+        os.close(main)
+        self.assertIn("\rtcc: codegen", text)
+        self.assertRegex(text.strip().split("\n")[-1], r"\r\x1b\[Kmodel.so: \d+ kernels")
 
     def test_default_output(self):
         (self.work / "net.onnx").write_bytes(SINCOS.read_bytes())

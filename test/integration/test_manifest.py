@@ -50,7 +50,8 @@ class Manifest(unittest.TestCase):
         manifest = json.loads(beside)
         self.validator.validate(manifest)
         self.assertEqual([t["shape"] for t in manifest["inputs"]], [["N", 4]])
-        self.assertTrue(manifest["kernels"])
+        self.assertEqual(sorted(s for k in manifest["kernels"] for s in k["sources"]), ["c", "y"])
+        self.assertTrue(manifest["target"]["features"])
 
 
 if __name__ == "__main__":

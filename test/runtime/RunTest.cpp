@@ -272,6 +272,7 @@ TEST_CASE("kernels are timed on request") {
   info.struct_size = sizeof info;
   REQUIRE(api().context_kernel(context.context, 1, &info) == TCC_OK);
   CHECK(std::string(info.name) == "sum_rows");
+  CHECK(std::string(info.sources) == "sum");
   CHECK(info.calls == 3);
   CHECK(info.nanoseconds > 0);
   REQUIRE(api().context_kernel(context.context, 3, &info) == TCC_OK);

@@ -52,6 +52,12 @@ std::string timingText(const Timing &timing, const Model &model) {
   return text;
 }
 
+/// A kernel that is launched in many places computes many nodes.
+static std::string shortened(const std::string &nodes) {
+  constexpr size_t shown = 100;
+  return printable(nodes.size() > shown ? nodes.substr(0, shown) + "..." : nodes);
+}
+
 std::string profileText(const Model &model) {
   std::vector<tcc_kernel_info> kernels = model.kernels();
   std::sort(kernels.begin(), kernels.end(),
@@ -60,12 +66,12 @@ std::string profileText(const Model &model) {
   for (const tcc_kernel_info &kernel : kernels)
     total += double(kernel.nanoseconds);
   double runs = std::max<double>(1, double(model.stats().runs));
-  std::string text = "  ms/run   share  calls/run  kernel\n";
+  std::string text = "  ms/run   share  calls/run  kernel: nodes of the model\n";
   for (const tcc_kernel_info &kernel : kernels) {
     char line[96];
     snprintf(line, sizeof line, "%8.4f  %5.1f%%  %9.1f  ", double(kernel.nanoseconds) / runs / 1e6,
              total > 0 ? 100 * double(kernel.nanoseconds) / total : 0, double(kernel.calls) / runs);
-    text += line + printable(kernel.name) + "\n";
+    text += line + printable(kernel.name) + ": " + shortened(kernel.sources) + "\n";
   }
   return text;
 }

@@ -137,6 +137,9 @@ class RuleSet {
 public:
   void add(llvm::StringRef domain, llvm::StringRef op, Rule rule, int64_t since = 0);
   const Rule *lookup(llvm::StringRef domain, llvm::StringRef op, int64_t version) const;
+  /// Calls `f` for every rule, in the order of domain, operator and version.
+  void forEach(
+      llvm::function_ref<void(llvm::StringRef domain, llvm::StringRef op, int64_t since)> f) const;
 
 private:
   std::map<std::pair<std::string, std::string>, std::map<int64_t, Rule>> rules;

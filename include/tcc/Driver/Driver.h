@@ -26,6 +26,9 @@ struct DriverOptions {
   std::optional<Phase> startFrom; ///< the input is IR as written before this phase
   std::string depfile;            ///< Make rule naming every file that was read
   bool printPlan = false;
+  bool verify = false;    ///< run the result beside the reference interpreter
+  std::string reproducer; ///< folder from which a fault can be repeated, when not empty
+  std::string command;    ///< the command line, for the reproducer
 
   /// The flags that change what is compiled, for the manifest.
   std::vector<std::string> resultFlags() const;
@@ -45,6 +48,7 @@ struct CompileSummary {
   std::vector<std::pair<std::string, double>> phaseSeconds;
   std::vector<std::string> notes; ///< options without effect
   std::string plan;               ///< with printPlan
+  std::string verified;           ///< with verify: what was found
 };
 
 /// Compiles `options.input` to `options.output`. A UserError is the user's fault

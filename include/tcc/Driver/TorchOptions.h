@@ -14,11 +14,15 @@
 namespace tcc {
 
 struct TorchOption {
-  llvm::StringRef name, type, what; ///< type: "bool", "int" or "string"
+  llvm::StringRef name, type, what; ///< type: "bool", "int", "float" or "string"
   bool hasEffect;                   ///< on CPU targets, today
 };
 
-llvm::ArrayRef<llvm::StringRef> torchModes();
+struct TorchMode {
+  llvm::StringRef name, sets; ///< the options that it stands for
+};
+
+llvm::ArrayRef<TorchMode> torchModes();
 llvm::ArrayRef<TorchOption> torchOptions();
 llvm::ArrayRef<llvm::StringRef> torchBackends();
 

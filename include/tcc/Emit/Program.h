@@ -27,9 +27,9 @@ struct ProgramSymbol {
   int64_t min = 0, max = INT64_MAX;
 };
 
-/// A kernel's name in profiles and its symbol.
+/// A kernel's name in profiles, its symbol, and the nodes of the model that it computes, as text.
 struct ProgramKernel {
-  std::string name, symbol;
+  std::string name, symbol, sources;
 };
 
 /// A part of the state that starts as a copy of a part of the weights.

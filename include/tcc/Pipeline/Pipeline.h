@@ -35,8 +35,11 @@ struct PipelineOptions {
   std::string cacheDir; ///< compiled kernels by content; empty: none
   /// What the codegen phase writes for each kernel and the host function.
   enum class Code { Object, Assembly, LlvmIr } code = Code::Object;
-  /// Called when a phase is done: dumps, times, progress.
+  /// Called when a phase that works on the IR starts, and when it is done.
+  std::function<void(Phase)> beforePhase;
   std::function<void(Phase, mlir::ModuleOp)> afterPhase;
+  /// Called when one more of `total` kernels is compiled, from any thread.
+  std::function<void(unsigned done, unsigned total)> kernelDone;
 };
 
 /// The dialects of every phase.
@@ -46,12 +49,23 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// a verifier checks that only what may exist there does.
 llvm::Error runPhases(Model &model, Phase from, Phase to, const PipelineOptions &options);
 
+/// Calls `f` for every pass, in the order in which they run.
+void forEachPass(
+    llvm::function_ref<void(Phase, llvm::StringRef argument, llvm::StringRef description)> f);
+
+/// One compiled function and the launches that it does.
+struct CompiledKernel {
+  std::string symbol;
+  std::vector<mlir::Operation *> launches; ///< in the module, in program order
+  bool cached = false;
+};
+
 /// What the codegen phase makes: objects, and what the link needs to know.
 struct CompiledModel {
   std::vector<llvm::SmallVector<char, 0>> objects;
   std::vector<std::string> weightNames; ///< in the order of the blob
+  std::vector<CompiledKernel> kernels;
   uint64_t arenaSize = 0;
-  unsigned kernels = 0, cacheHits = 0;
 };
 
 /// The codegen phase: one object a distinct kernel and one for the host function.

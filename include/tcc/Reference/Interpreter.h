@@ -25,8 +25,9 @@ namespace tcc::reference {
 
 struct EvaluateOptions {
   /// Called with each result of each operator as it is computed, also within
-  /// regions (for every turn of a loop).
-  std::function<void(mlir::OpResult, const Tensor &)> observer;
+  /// regions (for every turn of a loop). It may put another value in its place,
+  /// of the same type and shape.
+  std::function<void(mlir::OpResult, Tensor &)> observer;
 };
 
 /// Runs `function`, of prim operators, kernel.launch and arith on host scalars,

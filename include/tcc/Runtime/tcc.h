@@ -124,6 +124,7 @@ typedef struct tcc_kernel_info {
   const char *name;   /* as in the manifest, which maps it to source nodes */
   uint64_t calls;     /* since the context was created */
   uint64_t nanoseconds;
+  const char *sources; /* the nodes of the input model that it computes, with ", " between */
 } tcc_kernel_info;
 
 TCC_API uint32_t tcc_abi_version(void);

@@ -40,6 +40,9 @@ struct PanelAxis {
 llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
                                       const PanelShape &shape, PanelAxis group, PanelAxis column,
                                       llvm::ArrayRef<PanelAxis> k);
+/// The same into `packed`, which has room for shape.elements().
+void packPanels(const char *source, unsigned elementBytes, const PanelShape &shape, PanelAxis group,
+                PanelAxis column, llvm::ArrayRef<PanelAxis> k, char *packed);
 
 /// Extents of a convolution's weights; `channels` and `filters` are those of a group.
 struct ConvExtents {

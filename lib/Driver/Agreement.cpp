@@ -1,0 +1,126 @@
+#include "Agreement.h"
+#include <cmath>
+#include <cstdio>
+
+using namespace llvm;
+using namespace tcc;
+using reference::Tensor;
+
+void Agreement::include(const Agreement &other) {
+  if (agrees && !other.agrees)
+    worst = other.worst;
+  agrees &= other.agrees;
+  maxAbsolute = std::max(maxAbsolute, other.maxAbsolute);
+  maxRelative = std::max(maxRelative, other.maxRelative);
+}
+
+static std::string text(double v) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "%.6g", v);
+  return buffer;
+}
+
+static std::string text(std::complex<double> v) {
+  return text(v.real()) + "+" + text(v.imag()) + "i";
+}
+
+std::string Agreement::errors() const {
+  return "error " + text(maxAbsolute) + " absolute, " + text(maxRelative) + " relative";
+}
+
+static double relativeTolerance(DType type) {
+  switch (type) {
+  case DType::F64:
+  case DType::C128:
+    return 1e-8;
+  case DType::F32:
+  case DType::C64:
+    return 1e-3;
+  case DType::F16:
+    return 1e-2;
+  case DType::BF16:
+    return 5e-2;
+  default:
+    return 0.25;
+  }
+}
+
+static std::string indexText(ArrayRef<int64_t> shape, int64_t position) {
+  SmallVector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0; position /= shape[axis])
+    index[axis] = position % shape[axis];
+  return reference::shapeText(index);
+}
+
+namespace {
+
+/// Element by element, through a function that gives the i-th as T.
+template <typename T> class Comparer {
+public:
+  Comparer(const Tensor &want, double relative, double absolute)
+      : want(want), relative(relative), absolute(absolute) {}
+
+  void element(int64_t i, T got, T expected, double scale) {
+    bool nan = got != got, expectedNan = expected != expected;
+    if (got == expected || (nan && expectedNan))
+      return;
+    double distance = std::abs(got - expected), size = std::abs(expected);
+    bool good = distance <= relative * size + absolute && std::isfinite(distance);
+    double over = std::isfinite(distance) ? distance : INFINITY;
+    result.maxAbsolute = std::max(result.maxAbsolute, over);
+    result.maxRelative = std::max(result.maxRelative, over / std::max(size, scale));
+    result.agrees &= good;
+    if (good || over <= worstOver)
+      return;
+    worstOver = over;
+    result.worst = indexText(want.shape(), i) + ": " + text(got) + " instead of " + text(expected);
+  }
+  Agreement result;
+
+private:
+  const Tensor &want;
+  double relative, absolute, worstOver = -1;
+};
+
+} // namespace
+
+static double rootMeanSquare(const Tensor &x) {
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    double size = std::abs(x.complex(i));
+    if (std::isfinite(size)) {
+      sum += size * size;
+      ++count;
+    }
+  }
+  return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
+}
+
+Agreement tcc::compare(const Tensor &got, const Tensor &want) {
+  if (got.shape() != want.shape()) {
+    Agreement result;
+    result.agrees = false;
+    result.maxAbsolute = result.maxRelative = INFINITY;
+    result.worst = "shape " + reference::shapeText(got.shape()) + " instead of " +
+                   reference::shapeText(want.shape());
+    return result;
+  }
+  DType type = want.dtype();
+  if (isComplex(type) || isFloat(type)) {
+    double r = relativeTolerance(type), scale = rootMeanSquare(want);
+    Comparer<std::complex<double>> comparer(want, r, r / 10 * scale);
+    Comparer<double> reals(want, r, r / 10 * scale);
+    for (int64_t i = 0; i < want.elements(); ++i)
+      isFloat(type) ? reals.element(i, got.real(i), want.real(i), scale)
+                    : comparer.element(i, got.complex(i), want.complex(i), scale);
+    return isFloat(type) ? reals.result : comparer.result;
+  }
+  double apart = bitWidth(type) <= 8 && type != DType::Bool ? 1 : 0;
+  Comparer<double> comparer(want, 0, apart);
+  for (int64_t i = 0; i < want.elements(); ++i)
+    if (got.integer(i) != want.integer(i))
+      comparer.element(i, static_cast<double>(got.integer(i)), static_cast<double>(want.integer(i)),
+                       1);
+  return comparer.result;
+}

@@ -1,0 +1,311 @@
+#include "tcc/Driver/CommandLine.h"
+#include "tcc/Driver/TorchOptions.h"
+#include "tcc/Support/Error.h"
+#include "tcc/Support/Logging.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <CLI/CLI.hpp>
+
+using namespace llvm;
+using namespace tcc;
+
+namespace {
+
+/// What the flags write to, as typed.
+struct Arguments {
+  DriverOptions options;
+  std::string stopAfter, startFrom, dump, logs, emit = "so";
+  std::string backend = "inductor", dynamic = "auto";
+  bool fullgraph = false, disable = false;
+  bool listModes = false, listOptions = false, listBackends = false;
+};
+
+constexpr std::pair<const char *, EmitKind> kEmitKinds[] = {{"so", EmitKind::So},
+                                                            {"obj", EmitKind::Obj},
+                                                            {"llvm", EmitKind::Llvm},
+                                                            {"asm", EmitKind::Asm},
+                                                            {"mlir", EmitKind::Mlir}};
+
+} // namespace
+
+static void defineFiles(CLI::App &app, Arguments &args) {
+  auto add = [&](const char *name, std::string &value, const char *what) {
+    return app.add_option(name, value, what)->group("Files");
+  };
+  DriverOptions &o = args.options;
+  add("model", o.input, "model.onnx, model.pt2, or the IR that --stop-after wrote");
+  add("-o,--output", o.output, "File to write (default: the model's name with .so)");
+  add("--emit", args.emit,
+      "so: a library that runs; obj: its code as one relocatable object; llvm, asm: "
+      "the code as text; mlir: the IR after the plan phase");
+  add("--depfile", o.depfile, "Write a Make rule that names every file that was read");
+  add("--cache", o.cacheDir,
+      "Folder for compiled kernels, \"\" for none (default: $TCC_CACHE_DIR, else "
+      "~/.cache/tcc/kernels)");
+}
+
+/// An option that may be given many times, with one value each.
+static void addList(CLI::App &app, const char *group, const char *name,
+                    std::vector<std::string> &values, const char *what) {
+  app.add_option(name, values, what)->group(group)->allow_extra_args(false);
+}
+
+static void defineTarget(CLI::App &app, Arguments &args) {
+  const char *group = "Shapes and target";
+  DriverOptions &o = args.options;
+  addList(app, group, "--shape", o.shapes, "Shape of an input, x=1x3x224x224; may be repeated");
+  addList(app, group, "--dim", o.dims,
+          "Range or value of a named dimension, N=1..64 or N=8; may be repeated");
+  app.add_option("--dynamic", args.dynamic,
+                 "auto, true or false: which dims stay open (torch.compile)")
+      ->group(group);
+  app.add_option(
+         "--cpu", o.cpu,
+         "native, x86-64-v2, x86-64-v3, x86-64-v4, or any CPU that LLVM knows (default: native "
+         "or, with --target, what all CPUs of the target have)")
+      ->group(group);
+  app.add_option("--target", o.target,
+                 "Triple to compile for, such as aarch64-linux (default: "
+                 "this machine)")
+      ->group(group);
+}
+
+static void defineTorch(CLI::App &app, Arguments &args) {
+  const char *group = "Words of torch.compile";
+  app.add_option("--mode", args.options.mode,
+                 "default, lite, reduce-overhead, max-autotune or "
+                 "max-autotune-no-cudagraphs")
+      ->group(group)
+      ->capture_default_str();
+  addList(app, group, "--options", args.options.options,
+          "One of torch.compile's options, key=value; may be repeated");
+  app.add_option("--backend", args.backend, "inductor")->group(group)->capture_default_str();
+  app.add_flag("--fullgraph", args.fullgraph,
+               "Refuse graph breaks; an exported model has none, so nothing changes")
+      ->group(group);
+  app.add_flag("--disable", args.disable, "Compile without optimising")->group(group);
+  app.add_flag("--list-mode-options", args.listModes, "Print what each mode sets")->group(group);
+  app.add_flag("--list-options", args.listOptions, "Print the names that --options knows")
+      ->group(group);
+  app.add_flag("--list-backends", args.listBackends, "Print the backends")->group(group);
+}
+
+static void definePhases(CLI::App &app, Arguments &args) {
+  const char *group = "Looking inside";
+  DriverOptions &o = args.options;
+  auto add = [&](const char *name, std::string &value, const char *what) {
+    app.add_option(name, value, what)->group(group);
+  };
+  add("--stop-after", args.stopAfter,
+      "Write the IR after this phase to the output, and the weights beside it, and stop");
+  add("--start-from", args.startFrom, "The model is such IR; go on with this phase");
+  add("--dump-ir", args.dump, "Write the IR after each phase to a folder: DIR, or DIR=phase,phase");
+  add("--logs", args.logs,
+      "Tell more on stderr: topics with commas, +topic in detail; `--logs help` lists them "
+      "(also TCC_LOGS)");
+  add("--reproducer", o.reproducer,
+      "Write a folder from which a fault can be repeated: the command, the version, and the IR at "
+      "the start of the phase that failed (if none did: of decompose)");
+  app.add_flag("--verify", o.verify,
+               "Run the result beside the reference interpreter on seeded inputs; if it differs, "
+               "name the first node that does, exit code 1")
+      ->group(group);
+  app.add_flag("--timing", o.timing, "Print the time of each phase")->group(group);
+  app.add_flag("--print-plan", o.printPlan,
+               "Print the kernels with their nodes, FLOPs and bytes, and the memory plan")
+      ->group(group);
+  app.add_option("--jobs", o.jobs, "Threads to compile with (default: one a core)")->group(group);
+}
+
+static void define(CLI::App &app, Arguments &args) {
+  args.options.cacheDir = defaultCacheDir();
+  app.set_version_flag("--version", "tcc " TCC_VERSION, "Print the version and stop");
+  app.set_help_flag("-h,--help", "Print this help and stop");
+  defineFiles(app, args);
+  defineTarget(app, args);
+  defineTorch(app, args);
+  definePhases(app, args);
+}
+
+static constexpr const char *kWhat =
+    "Compiles an exported model (ONNX, or torch.export's .pt2) to one model.so";
+
+//===----------------------------------------------------------------------===//
+// From text to options
+//===----------------------------------------------------------------------===//
+
+static Error parsePhaseOption(const std::string &name, std::optional<Phase> &phase) {
+  if (name.empty())
+    return Error::success();
+  phase = parsePhase(name);
+  if (phase)
+    return Error::success();
+  std::string names = join(map_range(kPhases, [](Phase p) { return phaseName(p).str(); }), ", ");
+  return userError("no phase is called '" + printable(name) + "', they are: " + names);
+}
+
+static Error parseEmit(const std::string &name, EmitKind &kind) {
+  for (auto &[text, value] : kEmitKinds)
+    if (name == text) {
+      kind = value;
+      return Error::success();
+    }
+  return userError("--emit '" + printable(name) + "' is none of so, obj, llvm, asm, mlir");
+}
+
+/// DIR or DIR=phase,phase
+static Error parseDump(StringRef text, DriverOptions &options) {
+  auto [folder, phases] = text.split('=');
+  options.dumpDir = folder.str();
+  SmallVector<StringRef> names;
+  phases.split(names, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef name : names) {
+    std::optional<Phase> phase;
+    if (Error error = parsePhaseOption(name.str(), phase))
+      return error;
+    options.dumpPhases.push_back(name.str());
+  }
+  return Error::success();
+}
+
+static Error parseTorchWords(const Arguments &args, DriverOptions &options) {
+  if (!is_contained(torchBackends(), args.backend))
+    return userError("--backend '" + printable(args.backend) +
+                     "' is unknown (see --list-backends)");
+  if (!is_contained({"auto", "true", "false"}, args.dynamic))
+    return userError("--dynamic '" + printable(args.dynamic) + "' is none of auto, true, false");
+  if (args.dynamic != "auto")
+    options.idle.push_back("--dynamic");
+  if (args.disable)
+    options.idle.push_back("--disable");
+  return Error::success();
+}
+
+static Error parseLogs(StringRef text) {
+  if (const char *environment = std::getenv("TCC_LOGS"))
+    if (Error error = log::configure(environment))
+      return error;
+  return log::configure(text);
+}
+
+static std::string optionList() {
+  std::string text;
+  for (const TorchOption &o : torchOptions())
+    text +=
+        StringRef(formatv("{0,-48} {1,-7} {2}", o.name, o.type, o.what).str()).rtrim().str() + "\n";
+  return text;
+}
+
+static std::string modeList() {
+  std::string text;
+  for (const TorchMode &mode : torchModes())
+    text += StringRef(formatv("{0,-28} {1}", mode.name, mode.sets).str()).rtrim().str() + "\n";
+  return text;
+}
+
+static std::string listAskedFor(const Arguments &args) {
+  return args.listModes        ? modeList()
+         : args.listOptions    ? optionList()
+         : args.listBackends   ? join(torchBackends(), "\n") + "\n"
+         : args.logs == "help" ? log::help()
+                               : "";
+}
+
+/// As typed, quoted for a shell where needed.
+static std::string commandText(int argc, const char *const *argv) {
+  std::string text = "tcc";
+  for (int i = 1; i < argc; ++i) {
+    StringRef word = argv[i];
+    bool plain = !word.empty() && all_of(word, [](char c) {
+      return isAlnum(c) || StringRef("-_./=,:+").contains(c);
+    });
+    text += " " + (plain ? word.str() : "'" + printable(word, 4000) + "'");
+  }
+  return text;
+}
+
+static Expected<CommandLine> understand(Arguments &args) {
+  CommandLine result;
+  result.print = listAskedFor(args);
+  if (!result.print.empty())
+    return result;
+  DriverOptions &options = args.options;
+  if (options.input.empty())
+    return userError("no model is given (see tcc --help)");
+  std::optional<Phase> stop;
+  for (auto parse : std::initializer_list<std::function<Error()>>{
+           [&] { return parseTorchWords(args, options); },
+           [&] { return parsePhaseOption(args.stopAfter, stop); },
+           [&] { return parsePhaseOption(args.startFrom, options.startFrom); },
+           [&] { return parseEmit(args.emit, options.emit); },
+           [&] { return parseDump(args.dump, options); }, [&] { return parseLogs(args.logs); }})
+    if (Error error = parse())
+      return std::move(error);
+  options.stopAfter = stop.value_or(Phase::Emit);
+  if (options.startFrom == Phase::Import)
+    options.startFrom = std::nullopt; // that is where it starts anyway
+  if (options.verify && (options.emit != EmitKind::So || options.stopAfter != Phase::Emit))
+    return userError("--verify needs a library to run: leave out --emit and --stop-after");
+  if (options.output.empty())
+    options.output = options.input.substr(0, options.input.rfind('.')) + ".so";
+  result.options = std::move(options);
+  return result;
+}
+
+Expected<CommandLine> tcc::parseCommandLine(int argc, const char *const *argv) {
+  Arguments args;
+  CLI::App app(kWhat, "tcc");
+  define(app, args);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    return CommandLine{{}, app.help()};
+  } catch (const CLI::CallForVersion &version) {
+    return CommandLine{{}, std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError &error) {
+    return userError(printable(error.what()) + " (see tcc --help)");
+  }
+  args.options.command = commandText(argc, argv);
+  return understand(args);
+}
+
+//===----------------------------------------------------------------------===//
+// The reference
+//===----------------------------------------------------------------------===//
+
+/// `|` divides the cells of a table.
+static std::string cell(StringRef text) {
+  std::string out;
+  for (char c : text)
+    out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string tcc::commandLineReference() {
+  Arguments args;
+  CLI::App app(kWhat, "tcc");
+  define(app, args);
+  std::string text = "# The command line of tcc\n\n`tcc [OPTIONS] model`\n\n" + std::string(kWhat) +
+                     ". Exit code 0: done; 2: a fault in what was given; 1: a fault of tcc.\n";
+  std::vector<std::string> groups;
+  for (const CLI::Option *option : app.get_options())
+    if (!is_contained(groups, option->get_group()))
+      groups.push_back(option->get_group());
+  std::rotate(groups.begin(), groups.begin() + 1, groups.end()); // --help and --version last
+  for (const std::string &group : groups) {
+    text += "\n## " + (group == "Options" ? "Help" : group) + "\n\n| flag | meaning |\n|---|---|\n";
+    for (const CLI::Option *option : app.get_options()) {
+      if (option->get_group() != group)
+        continue;
+      std::string usual = option->get_default_str();
+      text += "| `" + option->get_name(/*positional=*/true, /*all_options=*/true) + "` | " +
+              cell(option->get_description()) + (usual.empty() ? "" : " (default: " + usual + ")") +
+              " |\n";
+    }
+  }
+  text += "\n## Phases\n\n`--stop-after`, `--start-from` and `--dump-ir` go by these names: ";
+  text += join(map_range(kPhases, [](Phase p) { return "`" + phaseName(p).str() + "`"; }), ", ") +
+          ".\n";
+  text += "\n## Log topics\n\n```\n" + log::help() + "```\n";
+  return text;
+}

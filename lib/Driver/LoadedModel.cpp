@@ -1,0 +1,117 @@
+#include "LoadedModel.h"
+#include "tcc/Support/Error.h"
+#include <dlfcn.h>
+
+using namespace llvm;
+using namespace tcc;
+using reference::Tensor;
+
+static Error modelError(tcc_status status, const tcc_error &error) {
+  std::string text = printable(error.message, 1000);
+  return status == TCC_INCOMPATIBLE || status == TCC_INVALID_ARGUMENT ? userError(text)
+                                                                      : createStringError(text);
+}
+
+Expected<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string &path) {
+  std::unique_ptr<LoadedModel> loaded(new LoadedModel);
+  if (Error error = loaded->openAt(path))
+    return std::move(error);
+  return std::move(loaded);
+}
+
+Error LoadedModel::openAt(const std::string &path) {
+  // dlopen takes a name without a slash from the system's folders.
+  std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle)
+    return userError("this machine cannot load the model: " + printable(dlerror(), 500));
+  auto getApi = reinterpret_cast<decltype(&tcc_get_api)>(dlsym(handle, "tcc_get_api"));
+  api = getApi ? getApi(TCC_ABI_VERSION) : nullptr;
+  if (!api)
+    return createStringError("the model does not speak interface version " +
+                             Twine(TCC_ABI_VERSION));
+  tcc_error error = {};
+  if (tcc_status status = api->model_open(nullptr, &model, &error))
+    return modelError(status, error);
+  if (tcc_status status = api->context_create(model, nullptr, &context, &error))
+    return modelError(status, error);
+  return Error::success();
+}
+
+LoadedModel::~LoadedModel() {
+  if (api) {
+    api->context_destroy(context);
+    api->model_close(model);
+  }
+  if (handle)
+    dlclose(handle);
+}
+
+namespace {
+
+/// The inputs of one run as DLPack; holds what it points to.
+class Views {
+public:
+  Views(const tcc_api &api, const tcc_model *model, ArrayRef<Tensor> inputs) {
+    storage.reserve(inputs.size());
+    for (auto [i, input] : enumerate(inputs)) {
+      tcc_tensor_info info = {};
+      info.struct_size = sizeof info;
+      (void)api.model_input(model, i, &info);
+      auto &[bytes, shape] = storage.emplace_back(
+          input.packed(), std::vector<int64_t>(input.shape().begin(), input.shape().end()));
+      bytes.resize(std::max<size_t>(bytes.size(), 1)); // an empty tensor still has an address
+      DLTensor view = {};
+      view.data = bytes.data();
+      view.device = {kDLCPU, 0};
+      view.ndim = static_cast<int32_t>(shape.size());
+      view.dtype = info.dtype;
+      view.shape = shape.data();
+      views.push_back(view);
+    }
+    for (const DLTensor &view : views)
+      pointers.push_back(&view);
+  }
+  const DLTensor *const *data() const { return pointers.data(); }
+
+private:
+  std::vector<std::pair<std::vector<char>, std::vector<int64_t>>> storage;
+  std::vector<DLTensor> views;
+  std::vector<const DLTensor *> pointers;
+};
+
+struct Outputs {
+  explicit Outputs(size_t count) : tensors(count) {}
+  ~Outputs() {
+    for (DLManagedTensor *tensor : tensors)
+      if (tensor)
+        tensor->deleter(tensor);
+  }
+  std::vector<DLManagedTensor *> tensors;
+};
+
+} // namespace
+
+Expected<std::vector<Tensor>> LoadedModel::run(ArrayRef<Tensor> inputs, ArrayRef<DType> types) {
+  Views views(*api, model, inputs);
+  Outputs outputs(types.size());
+  tcc_error error = {};
+  if (tcc_status status = api->run(context, views.data(), inputs.size(), outputs.tensors.data(),
+                                   types.size(), &error))
+    return modelError(status, error);
+  std::vector<Tensor> results;
+  for (auto [managed, type] : zip_equal(outputs.tensors, types)) {
+    const DLTensor &view = managed->dl_tensor;
+    ArrayRef<int64_t> shape(view.shape, view.ndim);
+    std::optional<int64_t> count = reference::elementCount(shape);
+    if (!count)
+      return createStringError("an output has an impossible shape");
+    ArrayRef<char> bytes(static_cast<const char *>(view.data) + view.byte_offset,
+                         storageBytes(type, *count));
+    Expected<Tensor> tensor = Tensor::fromPacked(type, shape, bytes);
+    if (!tensor)
+      return tensor.takeError();
+    results.push_back(std::move(*tensor));
+  }
+  return results;
+}

@@ -1,0 +1,27 @@
+//===- Reproducer.h - A fault in a folder ------------------------*- C++ -*-===//
+#pragma once
+#include "tcc/Driver/Driver.h"
+
+namespace tcc {
+
+/// What --reproducer writes: the model as it was when the phase that failed started, and the
+/// command that goes on from there.
+class Reproducer {
+public:
+  /// Keeps the model as `next` will find it.
+  void keep(Phase next, Model &model);
+  /// Writes folder `options.reproducer`: repeat.txt and, if something was kept, model.mlir with
+  /// its weights: as it was last kept or, where no phase failed, first. `fault` is empty where
+  /// nothing did.
+  llvm::Error write(const DriverOptions &options, const CpuTarget &cpu, llvm::StringRef fault,
+                    bool phaseFailed);
+
+private:
+  struct Kept {
+    Phase phase;
+    Model model;
+  };
+  std::optional<Kept> first, last;
+};
+
+} // namespace tcc

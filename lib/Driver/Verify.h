@@ -1,0 +1,30 @@
+//===- Verify.h - The compiled model against the reference -------*- C++ -*-===//
+//
+// What --verify does. See Verify.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Pipeline/Pipeline.h"
+#include <functional>
+
+namespace tcc {
+
+/// What the verifier needs of the compiler.
+struct VerifyHooks {
+  /// The model in primitives, before anything was optimised.
+  std::function<llvm::Expected<Model>()> load;
+  /// Takes such a model through the other phases, to a library at `path`.
+  std::function<llvm::Error(Model &model, const std::string &path)> build;
+  /// Whether other outputs may be added to what `load` gives: it has no kernels yet.
+  bool mayExpose = true;
+};
+
+struct VerifyResult {
+  bool agrees = true;
+  std::string text; ///< one line: the errors, or the first node that differs
+};
+
+/// Runs `library`, built from what `hooks.load` gives, beside the reference interpreter.
+llvm::Expected<VerifyResult> verify(const std::string &library, const VerifyHooks &hooks);
+
+} // namespace tcc

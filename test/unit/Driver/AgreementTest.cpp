@@ -1,0 +1,43 @@
+#include "Driver/Agreement.h"
+#include <catch2/catch.hpp>
+#include <limits>
+
+using namespace tcc;
+using reference::Tensor;
+
+static Tensor reals(DType type, llvm::ArrayRef<double> values) {
+  return Tensor::ofReals(type, {static_cast<int64_t>(values.size())}, values);
+}
+
+TEST_CASE("floats agree within their precision") {
+  CHECK(compare(reals(DType::F32, {1, 2}), reals(DType::F32, {1.0005, 2})).agrees);
+  CHECK_FALSE(compare(reals(DType::F32, {1, 2}), reals(DType::F32, {1.01, 2})).agrees);
+  CHECK(compare(reals(DType::BF16, {1, 2}), reals(DType::BF16, {1.01, 2})).agrees);
+  CHECK_FALSE(compare(reals(DType::F64, {1, 2}), reals(DType::F64, {1.0005, 2})).agrees);
+}
+
+TEST_CASE("what is not finite agrees with its like only") {
+  double nan = std::numeric_limits<double>::quiet_NaN(),
+         inf = std::numeric_limits<double>::infinity();
+  CHECK(compare(reals(DType::F32, {nan, inf}), reals(DType::F32, {nan, inf})).agrees);
+  CHECK_FALSE(compare(reals(DType::F32, {nan}), reals(DType::F32, {1})).agrees);
+  CHECK_FALSE(compare(reals(DType::F32, {inf}), reals(DType::F32, {-inf})).agrees);
+  CHECK_FALSE(compare(reals(DType::F32, {1}), reals(DType::F32, {inf})).agrees);
+}
+
+TEST_CASE("integers are equal, bytes at most one apart") {
+  auto integers = [](DType type, int64_t v) { return Tensor::ofIntegers(type, {1}, {v}); };
+  CHECK_FALSE(compare(integers(DType::I64, 4), integers(DType::I64, 5)).agrees);
+  CHECK(compare(integers(DType::I8, 4), integers(DType::I8, 5)).agrees);
+  CHECK_FALSE(compare(integers(DType::U8, 4), integers(DType::U8, 6)).agrees);
+  CHECK_FALSE(compare(integers(DType::Bool, 0), integers(DType::Bool, 1)).agrees);
+}
+
+TEST_CASE("the worst element is named") {
+  Tensor want = Tensor::ofReals(DType::F32, {2, 2}, {1, 2, 3, 4});
+  Tensor got = Tensor::ofReals(DType::F32, {2, 2}, {1, 2, 9, 5});
+  Agreement agreement = compare(got, want);
+  CHECK(agreement.worst == "[1, 0]: 9 instead of 3");
+  CHECK(agreement.maxAbsolute == 6);
+  CHECK_FALSE(compare(reals(DType::F32, {1}), want).agrees);
+}
