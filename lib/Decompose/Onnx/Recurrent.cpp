@@ -6,9 +6,14 @@
 // its output. With sequence lengths, a sequence that has ended keeps its state
 // and outputs 0; walking backwards it keeps its first state until it begins.
 //
+// ONNX Runtime's DynamicQuantizeLSTM has integer weights and rounds the inputs,
+// and each turn the state, to 8 bits of their own range. Products of such integers
+// are exact in floats, so it is the same network on rounded numbers.
+//
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/Quantization.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -96,6 +101,12 @@ FailureOr<SmallVector<ActivationSpec>> activationSpecs(NodeContext &c, ArrayRef<
   return specs;
 }
 
+/// x as 8 bits of its range hold it.
+Value roundedTo8Bits(PrimBuilder &b, Value x) {
+  Quantized q = quantizeDynamically(b, x);
+  return dequantize(b, q.value, q.scale, q.zero);
+}
+
 /// The weights of one direction, wide, and what the gates need to know.
 struct Direction {
   PrimBuilder &b;
@@ -105,7 +116,7 @@ struct Direction {
   Value peephole;      ///< [3 * H] or null
   Dim hidden;
   double clip = 0;
-  bool inputForget = false, linearBeforeReset = false;
+  bool inputForget = false, linearBeforeReset = false, quantized = false;
 
   Value act(size_t i, Value x) const {
     if (clip > 0)
@@ -119,7 +130,9 @@ struct Direction {
   Value rows(Value all, int64_t first, int64_t count) const {
     return b.sliceAxis(all, 0, b.mulDims(hidden, b.dim(first)), b.mulDims(hidden, b.dim(count)));
   }
-  Value product(Value h, Value weight) const { return b.dot(h, weight, {}, {}, {1}, {1}); }
+  Value product(Value h, Value weight) const {
+    return b.dot(quantized ? roundedTo8Bits(b, h) : h, weight, {}, {}, {1}, {1});
+  }
 };
 
 /// The next state from what X W gives for this turn: [h] or [h, cell].
@@ -171,6 +184,7 @@ struct Network {
   Cell cell;
   int64_t gates, states;
   SmallVector<StringRef> activations;
+  bool quantized = false;
 };
 
 /// Everything the directions share.
@@ -224,6 +238,25 @@ Value ofDirection(NodeContext &c, size_t i, int64_t d) {
   return b.squeeze(b.sliceAxis(widen(b, c.in(i)), 0, b.dim(d), b.dim(1)), {0});
 }
 
+/// Direction d of the weight in operand i, [gates * H, columns]. Integers come as
+/// [columns, gates * H], with scales in operand `scale` and zero points after it.
+FailureOr<Value> weightOf(NodeContext &c, const Network &n, size_t i, size_t scale, int64_t d) {
+  PrimBuilder &b = c.b;
+  if (!n.quantized)
+    return ofDirection(c, i, d);
+  auto parameter = [&](size_t at) -> Value {
+    if (!c.has(at) || b.rank(c.in(at)) < 1 || b.rank(c.in(at)) > 2)
+      return {};
+    Value v = b.sliceAxis(c.in(at), 0, b.dim(d), b.dim(1));
+    return b.rank(v) == 2 ? b.squeeze(v, {0}) : v;
+  };
+  Value scales = parameter(scale);
+  if (!scales)
+    return c.fail("lacks the scales of a weight");
+  Value w = b.squeeze(b.sliceAxis(c.in(i), 0, b.dim(d), b.dim(1)), {0});
+  return b.transpose(dequantize(b, w, scales, parameter(scale + 1)), {1, 0});
+}
+
 /// The biases that can be added before the loop: both, but for GRU's hidden gate
 /// when its product is taken before the reset.
 Value inputBias(Direction &d, Value both, int64_t gates) {
@@ -259,20 +292,26 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
   in.lengths = c.inOr(4, {});
   in.time = b.dim(in.x, 0);
   in.batch = b.dim(in.x, 1);
-  in.hidden = b.dim(c.in(2), 2);
+  in.hidden = b.dim(c.in(2), n.quantized ? 1 : 2);
+  if (n.quantized)
+    in.x = roundedTo8Bits(b, in.x);
   SmallVector<Value> outputs;
   SmallVector<SmallVector<Value>> last(n.states);
   for (int64_t k = 0; k < directions; ++k) {
+    auto w = weightOf(c, n, 1, 8, k), r = weightOf(c, n, 2, 10, k);
+    if (failed(w) || failed(r))
+      return failure();
     Direction d{b,
                 ArrayRef(*specs).slice(k * n.activations.size(), n.activations.size()),
-                ofDirection(c, 2, k),
+                *r,
                 {},
                 ofDirection(c, 7, k),
                 in.hidden};
     d.clip = c.floatAttr("clip", 0);
     d.inputForget = c.intAttr("input_forget", 0);
     d.linearBeforeReset = c.intAttr("linear_before_reset", 0) && n.gates == 3;
-    Value projected = b.dot(in.x, ofDirection(c, 1, k), {}, {}, {2}, {1});
+    d.quantized = n.quantized;
+    Value projected = b.dot(in.x, *w, {}, {}, {2}, {1});
     if (Value bias = inputBias(d, ofDirection(c, 3, k), n.gates))
       projected = b.add(projected, bias);
     SmallVector<Value> state;
@@ -308,5 +347,8 @@ void tcc::populateOnnxRecurrentRules(RuleSet &rules) {
             [](NodeContext &c) { return recurrent(c, {gruCell, 3, 1, {"sigmoid", "tanh"}}); });
   rules.add("onnx", "LSTM", [](NodeContext &c) {
     return recurrent(c, {lstmCell, 4, 2, {"sigmoid", "tanh", "tanh"}});
+  });
+  rules.add("com.microsoft", "DynamicQuantizeLSTM", [](NodeContext &c) {
+    return recurrent(c, {lstmCell, 4, 2, {"sigmoid", "tanh", "tanh"}, true});
   });
 }
