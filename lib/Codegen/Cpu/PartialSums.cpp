@@ -25,22 +25,32 @@ PartialSums::PartialSums(KernelBuilder &k, const RegisterTile &tile, ValueRange 
   }
   buffer = k.scratch(element, offset);
   for (auto [i, v] : llvm::enumerate(init))
-    k.store(v, slot(i));
+    store(v, i);
 }
 
 Value PartialSums::slot(unsigned i) { return k.address(buffer, element, k.constant(offsets[i])); }
 
+// Volatile, or LLVM makes the buffer variables, which it then has to spill.
+
+void PartialSums::store(Value value, unsigned i) {
+  unsigned alignment = element.getIntOrFloatBitWidth() / 8;
+  LLVM::StoreOp::create(k.builder, k.loc, value, slot(i), alignment, /*isVolatile=*/true);
+}
+
+Value PartialSums::load(unsigned i) {
+  unsigned alignment = element.getIntOrFloatBitWidth() / 8;
+  return LLVM::LoadOp::create(k.builder, k.loc, types[i], slot(i), alignment, /*isVolatile=*/true);
+}
+
 void PartialSums::add(ValueRange accs) {
-  for (auto [i, acc] : llvm::enumerate(accs)) {
-    Value at = slot(i);
-    k.store(arith::AddFOp::create(k.builder, k.loc, k.load(types[i], at), acc), at);
-  }
+  for (auto [i, acc] : llvm::enumerate(accs))
+    store(arith::AddFOp::create(k.builder, k.loc, load(i), acc), i);
 }
 
 SmallVector<Value> PartialSums::total() {
   SmallVector<Value> values;
   for (unsigned i = 0; i < types.size(); ++i)
-    values.push_back(k.load(types[i], slot(i)));
+    values.push_back(load(i));
   return values;
 }
 

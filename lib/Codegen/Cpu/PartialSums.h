@@ -28,6 +28,8 @@ public:
 
 private:
   mlir::Value slot(unsigned i);
+  mlir::Value load(unsigned i);
+  void store(mlir::Value value, unsigned i);
   KernelBuilder &k;
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<int64_t> offsets;
