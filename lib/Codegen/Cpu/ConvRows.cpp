@@ -166,9 +166,7 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
   Index taps = k.floorDiv(block.length, channels);
   auto at = [&](Index tap) {
     source.table = k.address(table, k.builder.getI64Type(), k.mul(tap, k.constant(slots)));
-    PanelSource part = panel;
-    part.base = k.address(panel.base, panel.element, k.mul(k.mul(tap, channels), panel.kStride));
-    return part;
+    return panel.from(k, k.mul(tap, channels));
   };
   auto runTaps = [&](Index begin, Index end, ValueRange init) {
     return k.loop(begin, end, one, init, [&](Index tap, ValueRange in) {

@@ -66,8 +66,7 @@ void addRun(KernelBuilder &k, const CpuTarget &cpu, const RegisterTile &tile, co
       rows.offset = a.offset ? k.add(a.offset, ahead) : ahead;
     else
       rows.base = k.address(a.base, a.element, ahead);
-    PanelSource panel = b;
-    panel.base = k.address(b.base, b.element, k.mul(begin, b.kStride));
+    PanelSource panel = b.from(k, begin);
     bool equal = k.known(length) && *k.known(length) % *k.known(block) == 0;
     Index count = equal ? block : k.min(block, k.sub(length, begin));
     sums.add(emitRun(k, cpu, tile, rows, panel, count, unroll, zeroTile(k, tile)));

@@ -22,6 +22,23 @@ unsigned RegisterTile::columns() const {
   return sum;
 }
 
+PanelSource PanelSource::from(KernelBuilder &k, Index begin) const {
+  PanelSource rest = *this;
+  rest.base = k.address(base, element, k.mul(begin, kStride));
+  if (ahead)
+    rest.ahead = k.address(ahead, k.builder.getI8Type(), k.mul(begin, k.constant(aheadStep)));
+  return rest;
+}
+
+/// Fetches what the steps from `at` on are to fetch of the next panel.
+static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSource &b, Index at,
+                          unsigned count) {
+  Type byte = k.builder.getI8Type();
+  Value pointer = k.address(b.ahead, byte, k.mul(at, k.constant(b.aheadStep)));
+  for (int64_t offset = 0; offset < b.aheadStep * count; offset += cpu.lineBytes)
+    k.prefetch(k.address(pointer, byte, k.constant(offset)));
+}
+
 SmallVector<Value> zeroTile(KernelBuilder &k, const RegisterTile &tile) {
   SmallVector<Value> zeros;
   for (unsigned row = 0; row < tile.rows; ++row)
@@ -110,6 +127,8 @@ SmallVector<Value> emitRun(KernelBuilder &k, const CpuTarget &cpu, const Registe
     SmallVector<Value> accs = llvm::to_vector(in);
     rows.begin(k, at);
     Value panel = k.address(b.base, b.element, k.mul(at, b.kStride));
+    if (b.ahead)
+      prefetchAhead(k, cpu, b, at, count);
     for (unsigned ahead = 0; ahead < count; ++ahead) {
       SmallVector<Value> vectors;
       unsigned column = 0;

@@ -20,8 +20,9 @@ namespace {
 constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512, typicalPixels = 3136;
 /// Bytes of stack that a kernel may use for packed panels, and for partial sums.
 constexpr int64_t scratchLimit = 64 << 10;
-/// k is cut where panels are packed into scratch.
-constexpr int64_t packedBlock = 256;
+/// k is cut where panels are packed into scratch, and where a panel of weights leaves
+/// no room in L2 for the next one.
+constexpr int64_t packedBlock = 256, weightBlock = 768;
 
 /// One candidate cut into tasks.
 struct Cut {
@@ -134,6 +135,9 @@ ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionSha
                     (shape.b == PanelLayout::RowMajor && m > 2 * schedule.rows);
   if ((schedule.packsB || schedule.packsA) && (shape.k < 0 || shape.k > packedBlock))
     schedule.kBlock = packedBlock;
+  if (shape.b == PanelLayout::Packed && !schedule.packsA && m > schedule.rows &&
+      shape.k > 2 * weightBlock)
+    schedule.kBlock = llvm::divideCeil(k, llvm::divideCeil(k, weightBlock));
 
   int64_t mostTiles = INT64_MAX, mostPanels = INT64_MAX;
   if (schedule.packsB)
@@ -147,6 +151,8 @@ ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionSha
   problem.aTileBytes = double(schedule.rows) * k * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
+  if (schedule.kBlock && shape.b == PanelLayout::Packed)
+    problem.l2Bytes *= double(k) / schedule.kBlock; // only a block of a panel at a time
   Cut cut = bestCut(problem, mostTiles, mostPanels);
   schedule.tilesPerTask = cut.tiles;
   schedule.panelsPerTask = cut.panels;

@@ -93,6 +93,7 @@ private:
   void emitBlock(const KBlock &block);
   void emitTile(const TileRows &rows, Index tile, Index panel, bool full, const KBlock &block);
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
+  void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
   SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);
 
@@ -154,8 +155,10 @@ void TaskEmitter::emit(Index task) {
     });
   });
   Index step = k.constant(schedule.kBlock);
-  k.loop(k.constant(0), spec.k, step,
-         [&](Index begin) { emitBlock({begin, k.min(step, k.sub(spec.k, begin))}); });
+  bool equal = k.known(spec.k) && *k.known(spec.k) % schedule.kBlock == 0;
+  k.loop(k.constant(0), spec.k, step, [&](Index begin) {
+    emitBlock({begin, equal ? step : k.min(step, k.sub(spec.k, begin))});
+  });
   forTiles([&](const TileRows &rows, Index tile) {
     forPanels([&](Index panel, bool full) { finishRolled(rows, panel, full, sums(tile, panel)); });
   });
@@ -270,10 +273,29 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
   return source;
 }
 
+/// Weights are read once a run and come from far away. Each tile of the task fetches
+/// its part of the panel that follows in memory, which is the one of the next block or
+/// of the next task: threads take neighbouring tasks.
+void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
+  constexpr int64_t fewTiles = 2, manyTiles = 64; // no use, or no time to lose
+  int64_t tiles = spec.schedule.tilesPerTask;
+  if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB || tiles < fewTiles ||
+      tiles > manyTiles)
+    return;
+  int64_t width = spec.schedule.panelWidth();
+  int64_t bytes = width * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
+  source.aheadStep = llvm::divideCeil(bytes, tiles);
+  Index next = cutsK ? block.length : k.mul(spec.k, k.constant(spec.schedule.panelsPerTask));
+  Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));
+  Value after = k.address(source.base, spec.bElement, k.mul(next, k.constant(width)));
+  source.ahead = k.address(after, k.builder.getI8Type(), part);
+}
+
 void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool full,
                            const KBlock &block) {
   RegisterTile registers{rows.count, panelWidths(full), spec.acc};
   PanelSource source = panelSource(panel, full, block);
+  prefetchNext(source, tile, block);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
   if (cutsK) {
     // The block is summed from zero (PartialSums.h says why).

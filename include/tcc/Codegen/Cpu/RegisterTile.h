@@ -42,7 +42,12 @@ struct PanelSource {
   bool isUnsigned = false;
   mlir::Value base;
   Index kStride;
-  Index validColumns; ///< null: reading whole vectors is safe; else masked loads
+  Index validColumns;    ///< null: reading whole vectors is safe; else masked loads
+  mlir::Value ahead;     ///< what is read after the panel, fetched on the way; null: nothing
+  int64_t aheadStep = 0; ///< bytes of it for one k
+
+  /// The panel from `begin` on.
+  PanelSource from(KernelBuilder &k, Index begin) const;
 };
 
 llvm::SmallVector<mlir::Value> zeroTile(KernelBuilder &k, const RegisterTile &tile);
