@@ -1,4 +1,5 @@
 #include "BackendCases.h"
+#include "onnx/onnx-data.pb.h"
 #include "onnx/onnx-ml.pb.h"
 #include "tcc/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
@@ -80,17 +81,44 @@ llvm::Expected<Tensor> loadTensor(const std::string &file) {
   return tensorOf(proto);
 }
 
+/// A value of any kind as tensors; an optional one that is absent is refused.
+llvm::Error addValue(const std::string &file, const onnx::TypeProto &type,
+                     std::vector<Tensor> &tensors) {
+  auto add = [&](const onnx::TensorProto &proto) -> llvm::Error {
+    auto tensor = tensorOf(proto);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(*tensor);
+    return llvm::Error::success();
+  };
+  auto text = readFile(file);
+  if (!text)
+    return text.takeError();
+  if (type.has_sequence_type())
+    return userError("a sequence");
+  if (type.has_optional_type()) {
+    onnx::OptionalProto proto;
+    if (!proto.ParseFromString(*text) || !proto.has_tensor_value())
+      return userError("an optional without a tensor");
+    return add(proto.tensor_value());
+  }
+  onnx::TensorProto proto;
+  if (!proto.ParseFromString(*text))
+    return userError("no tensor in " + file);
+  return add(proto);
+}
+
 /// input_0.pb, input_1.pb, ... of one data set.
-llvm::Error loadNumbered(const std::string &folder, llvm::StringRef what,
+template <typename Values>
+llvm::Error loadNumbered(const std::string &folder, llvm::StringRef what, const Values &values,
                          std::vector<Tensor> &tensors) {
   for (int i = 0;; ++i) {
     std::string file = join(folder, what + "_" + llvm::Twine(i) + ".pb");
     if (!fs::exists(file))
       return llvm::Error::success();
-    auto tensor = loadTensor(file);
-    if (!tensor)
-      return tensor.takeError();
-    tensors.push_back(*tensor);
+    onnx::TypeProto type = i < values.size() ? values.Get(i).type() : onnx::TypeProto();
+    if (llvm::Error error = addValue(file, type, tensors))
+      return error;
   }
 }
 
@@ -222,6 +250,30 @@ llvm::Expected<std::vector<Case>> conformance::enumerateCases(llvm::StringRef da
   return cases;
 }
 
+llvm::Expected<std::vector<std::string>> conformance::dynamicShapes(const Case &testCase) {
+  auto text = readFile(testCase.model);
+  if (!text)
+    return text.takeError();
+  onnx::ModelProto model;
+  if (!model.ParseFromString(*text))
+    return userError("no model in " + testCase.model);
+  std::map<std::string, bool> weights;
+  for (const auto &weight : model.graph().initializer())
+    weights[weight.name()] = true;
+  std::vector<std::string> shapes;
+  int next = 0;
+  for (const auto &input : model.graph().input()) {
+    int rank = input.type().tensor_type().shape().dim_size();
+    if (!input.type().has_tensor_type() || rank == 0 || weights.count(input.name()))
+      continue;
+    std::string shape = input.name() + "=";
+    for (int i = 0; i < rank; ++i)
+      shape += (i ? ",d" : "d") + std::to_string(next++);
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 llvm::Expected<std::vector<DataSet>> conformance::loadDataSets(const Case &testCase) {
   std::vector<DataSet> sets;
   if (testCase.folder.empty()) {
@@ -231,14 +283,20 @@ llvm::Expected<std::vector<DataSet>> conformance::loadDataSets(const Case &testC
     sets.push_back(std::move(*set));
     return sets;
   }
+  auto text = readFile(testCase.model);
+  if (!text)
+    return text.takeError();
+  onnx::ModelProto model;
+  if (!model.ParseFromString(*text))
+    return userError("no model in " + testCase.model);
   for (int i = 0;; ++i) {
     std::string folder = join(testCase.folder, "test_data_set_" + llvm::Twine(i));
     if (!fs::is_directory(folder))
       return sets;
     DataSet set;
-    if (llvm::Error error = loadNumbered(folder, "input", set.inputs))
+    if (llvm::Error error = loadNumbered(folder, "input", model.graph().input(), set.inputs))
       return error;
-    if (llvm::Error error = loadNumbered(folder, "output", set.outputs))
+    if (llvm::Error error = loadNumbered(folder, "output", model.graph().output(), set.outputs))
       return error;
     sets.push_back(std::move(set));
   }
