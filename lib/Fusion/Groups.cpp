@@ -316,6 +316,8 @@ bool Grouping::joinsEpilogue(Operation *op, Group &g) {
       return false;
   Value rows = transposed ? op->getResult(0) : rowsOf(op);
   SmallVector<OpFoldResult> own = extentsOf(op, rows);
+  if (transposed && transposed.getPermutation().size() != own.size())
+    return false; // a reshape lies between
   Access at = accessIn(g, rows), wanted = identityAccess(own.size());
   if (transposed) // the epilogue stores at the transposed point
     for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
