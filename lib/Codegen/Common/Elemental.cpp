@@ -198,7 +198,7 @@ Value Elemental::toStorage(Value v, Type e) {
   if (e.isF16() || e.isBF16())
     return arith::TruncFOp::create(b, as(e), v);
   if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
-    return packFloat8(b, v, e, /*saturate=*/true);
+    return packFloat8(b, v, e, /*saturate=*/false); // prim.cast has done that
   return v;
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 struct Format {
   int exponentBits, mantissaBits, bias;
-  uint8_t nan;      ///< bits of NaN without sign; 0 if there is none
+  uint8_t nan;      ///< bits of NaN without sign; 0 if there is none: NaN becomes -0
   uint8_t infinity; ///< bits of +inf, or 0
   uint8_t largest;  ///< bits of the largest finite value
   bool fnuz;        ///< no negative zero; 0x80 is NaN
@@ -101,9 +101,11 @@ Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool sa
     code = s.select(isInf, s.i32(saturate ? f.largest : f.nan), code);
   else if (f.infinity)
     code = s.select(isInf, s.i32(saturate ? f.largest : f.infinity), code);
-  code = s.select(isNan, s.i32(noNan ? f.largest : f.nan), code);
+  code = s.select(isNan, s.i32(f.nan), code);
   int signBit = f.exponentBits + f.mantissaBits;
   Value signedCode = arith::OrIOp::create(b, code, arith::ShLIOp::create(b, sign, s.i32(signBit)));
+  if (noNan)
+    signedCode = s.select(isNan, s.i32(1 << signBit), signedCode);
   if (f.fnuz) {
     Value zero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code, s.i32(0));
     signedCode = s.select(zero, s.i32(0), signedCode);
