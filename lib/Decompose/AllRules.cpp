@@ -1,4 +1,5 @@
 #include "AllRules.h"
+#include "Decompose/Onnx/MachineLearning.h"
 
 void tcc::populateAllRules(RuleSet &rules) {
   populateAtenActivationRules(rules);
@@ -32,6 +33,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxGatherRules(rules);
   populateOnnxGenerateRules(rules);
   populateOnnxGridSampleRules(rules);
+  populateOnnxMachineLearningRules(rules);
   populateOnnxMatmulRules(rules);
   populateOnnxNormalizationRules(rules);
   populateOnnxPadRules(rules);
@@ -49,4 +51,5 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxSoftmaxRules(rules);
   populateOnnxTfIdfRules(rules);
   populateOnnxTrainingRules(rules);
+  populateOnnxTreeEnsembleRules(rules);
 }

@@ -270,6 +270,9 @@ llvm::Error Decomposer::run(func::FuncOp function) {
   Block &block = function.getBody().front();
   Operation *end = block.getTerminator();
   for (BlockArgument argument : block.getArguments()) {
+    // A compiled model gets all its inputs: an optional one is there.
+    if (auto optional = dyn_cast<graph::OptionalType>(argument.getType()))
+      argument.setType(optional.getElement());
     if (!isa<RankedTensorType>(argument.getType())) {
       auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr);
       return userError("input '" + printable(name ? name.getValue() : "") +
@@ -302,7 +305,7 @@ llvm::Error Decomposer::run(func::FuncOp function) {
     if (isa<graph::GraphDialect>(op.getDialect()))
       op.erase();
   SmallVector<Type> types = llvm::to_vector(ValueRange(results).getTypes());
-  function.setType(FunctionType::get(function.getContext(), function.getArgumentTypes(), types));
+  function.setType(FunctionType::get(function.getContext(), block.getArgumentTypes(), types));
   return llvm::Error::success();
 }
 

@@ -2,6 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Unique.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -175,15 +176,10 @@ LogicalResult unique(NodeContext &c) {
   } else {
     x = b.reshape(x, {b.productOf(b.dims(x))});
   }
-  SmallVector<int64_t> shape(b.type(x).getShape());
-  shape[0] = ShapedType::kDynamic;
-  Type index = b.builder().getI64Type();
-  auto found = RankedTensorType::get({ShapedType::kDynamic}, index);
-  auto each = RankedTensorType::get({b.type(x).getDimSize(0)}, index);
-  auto op =
-      prim::UniqueOp::create(b.builder(), b.location(), RankedTensorType::get(shape, b.elem(x)),
-                             found, each, found, x, sorted);
-  Value values = op.getValues();
+  auto found = distinct(b, x, sorted);
+  if (!found)
+    return c.fail("rows of unknown or very large size cannot be compared");
+  Value values = found->values;
   if (!moved.empty()) {
     moved[0] = b.dim(values, 0);
     SmallVector<int64_t> back(rank);
@@ -191,7 +187,7 @@ LogicalResult unique(NodeContext &c) {
       back[from] = i;
     values = b.transpose(b.reshape(values, moved), back);
   }
-  Value results[] = {values, op.getFirst(), op.getInverse(), op.getCounts()};
+  Value results[] = {values, found->first, found->inverse, found->counts};
   for (size_t i = 0; i < std::min<size_t>(4, c.numResults()); ++i)
     (void)c.give(i, results[i]);
   return success();

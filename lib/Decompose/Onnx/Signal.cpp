@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Fourier.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -19,23 +20,10 @@ Value part(PrimBuilder &b, Value x, int64_t i) {
   return b.squeeze(b.sliceAxis(x, last, b.dim(i), b.dim(1)), {last});
 }
 
-/// [..., 1 or 2] as complex [...].
-Value toComplex(PrimBuilder &b, Value x) {
-  Value re = part(b, x, 0);
-  Value im =
-      b.known(b.dim(x, b.rank(x) - 1)) == 2 ? part(b, x, 1) : b.full(b.dims(re), 0, b.elem(re));
-  auto t = b.type(re).clone(ComplexType::get(b.elem(re)));
-  return prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult();
-}
-
-std::pair<Value, Value> parts(PrimBuilder &b, Value z) {
-  auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
-  return {prim::RealOp::create(b.builder(), b.location(), t, z).getResult(),
-          prim::ImagOp::create(b.builder(), b.location(), t, z).getResult()};
-}
-
-Value fft(PrimBuilder &b, Value z, int64_t axis, bool inverse) {
-  return prim::FftOp::create(b.builder(), b.location(), z.getType(), z, axis, inverse).getResult();
+/// [..., 1 or 2] as the parts of complex [...].
+ComplexParts toComplex(PrimBuilder &b, Value x) {
+  bool pairs = b.known(b.dim(x, b.rank(x) - 1)) == 2;
+  return {part(b, x, 0), pairs ? part(b, x, 1) : Value()};
 }
 
 /// x with `length` elements on an axis: cut, or followed by zeros.
@@ -50,20 +38,21 @@ Dim halfSpectrum(PrimBuilder &b, Dim length) {
 }
 
 /// The spectrum of z as [..., 2], its first half when one-sided.
-Value spectrum(PrimBuilder &b, Value z, int64_t axis, bool inverse, bool oneSided) {
-  auto [re, im] = parts(b, fft(b, z, axis, inverse));
-  if (oneSided) {
-    Dim half = halfSpectrum(b, b.dim(z, axis));
-    re = b.sliceAxis(re, axis, b.dim(0), half);
-    im = b.sliceAxis(im, axis, b.dim(0), half);
-  }
+Value spectrum(NodeContext &c, ComplexParts z, int64_t axis, bool inverse, bool oneSided) {
+  PrimBuilder &b = c.b;
+  Dim length = b.dim(z.re, axis);
+  Dim count = oneSided ? halfSpectrum(b, length) : length;
+  auto [re, im] = fourier(b, c.weightTable(), z, axis, inverse, count);
   int64_t rank = b.rank(re);
   return b.concat({b.unsqueeze(re, {rank}), b.unsqueeze(im, {rank})}, rank);
 }
 
 /// The real signal whose half spectrum z is: z[k] for k <= n/2, conj z[n-k] after.
-Value fromHalfSpectrum(PrimBuilder &b, Value z, int64_t axis, Dim length) {
-  auto [re, im] = parts(b, fitted(b, z, axis, halfSpectrum(b, length)));
+Value fromHalfSpectrum(NodeContext &c, ComplexParts z, int64_t axis, Dim length) {
+  PrimBuilder &b = c.b;
+  Dim half = halfSpectrum(b, length);
+  Value re = fitted(b, z.re, axis, half);
+  Value im = z.im ? fitted(b, z.im, axis, half) : b.full(b.dims(re), 0, b.elem(re));
   Type i64 = b.builder().getI64Type();
   int64_t rank = b.rank(re);
   Value k = b.iota({length}, 0, i64), n = scalarOf(b, length, i64);
@@ -75,9 +64,7 @@ Value fromHalfSpectrum(PrimBuilder &b, Value z, int64_t axis, Dim length) {
   sign = b.select(edge, b.scalar(0, b.elem(re)), sign);
   Value fullRe = b.take(re, from, axis);
   Value fullIm = b.mul(b.take(im, from, axis), alongAxis(b, sign, axis, rank));
-  auto t = b.type(fullRe).clone(ComplexType::get(b.elem(re)));
-  Value full = prim::ComplexOp::create(b.builder(), b.location(), t, fullRe, fullIm).getResult();
-  return b.unsqueeze(parts(b, fft(b, full, axis, true)).first, {rank});
+  return b.unsqueeze(fourier(b, c.weightTable(), {fullRe, fullIm}, axis, true, length).re, {rank});
 }
 
 /// The transform along a known axis; null when it is out of range.
@@ -101,9 +88,9 @@ FailureOr<Value> dftAlong(NodeContext &c, int64_t axis) {
   }
   Type own = b.elem(c.in(0));
   if (inverse && oneSided)
-    return b.cast(fromHalfSpectrum(b, toComplex(b, x), *at, length), own);
-  Value z = toComplex(b, b.same(length, b.dim(x, *at)) ? x : fitted(b, x, *at, length));
-  return b.cast(spectrum(b, z, *at, inverse, oneSided), own);
+    return b.cast(fromHalfSpectrum(c, toComplex(b, x), *at, length), own);
+  ComplexParts z = toComplex(b, b.same(length, b.dim(x, *at)) ? x : fitted(b, x, *at, length));
+  return b.cast(spectrum(c, z, *at, inverse, oneSided), own);
 }
 
 LogicalResult dft(NodeContext &c) {
@@ -172,7 +159,7 @@ LogicalResult stft(NodeContext &c) {
   Value framed = b.take(x, at, 1); // [N, frames, length, parts]
   if (window)
     framed = b.mul(framed, alongAxis(b, window, 2, 4));
-  Value result = spectrum(b, toComplex(b, framed), 2, false, c.intAttr("onesided", 1));
+  Value result = spectrum(c, toComplex(b, framed), 2, false, c.intAttr("onesided", 1));
   return c.give(b.cast(result, b.elem(c.in(0))));
 }
 

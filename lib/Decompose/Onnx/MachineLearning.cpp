@@ -1,0 +1,153 @@
+//===- MachineLearning.cpp - Preprocessing of ai.onnx.ml --------------------===//
+//
+// The operators on numbers; those on text have no rule.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/Onnx/MachineLearning.h"
+#include "Decompose/Onnx/Operands.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+using K = prim::ReduceKind;
+
+namespace {
+
+/// A list attribute as a vector of `element`, or null when it is absent.
+Value listAttr(NodeContext &c, StringRef name, Type element) {
+  PrimBuilder &b = c.b;
+  if (auto floats = c.floatsAttr(name)) {
+    SmallVector<float> narrow(floats->begin(), floats->end());
+    auto t = RankedTensorType::get({static_cast<int64_t>(narrow.size())}, b.builder().getF32Type());
+    return narrow.empty()
+               ? Value()
+               : b.cast(b.constant(DenseElementsAttr::get(t, ArrayRef(narrow))), element);
+  }
+  if (auto ints = c.intsAttr(name); ints && !ints->empty())
+    return b.cast(b.ints(*ints), element);
+  return {};
+}
+
+Type floatType(NodeContext &c) {
+  Type e = c.b.elem(c.in(0));
+  return e.isF64() ? e : c.b.builder().getF32Type();
+}
+
+LogicalResult arrayFeatureExtractor(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), places = b.reshape(c.in(1), {b.productOf(b.dims(c.in(1)))});
+  if (b.rank(x) == 0)
+    return c.fail("needs features");
+  Value y = b.take(x, places, b.rank(x) - 1);
+  return c.give(b.rank(x) == 1 ? b.unsqueeze(y, {0}) : y);
+}
+
+LogicalResult binarizer(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  return c.give(b.cast(b.compare(P::gt, x, c.floatAttr("threshold", 0)), b.elem(x)));
+}
+
+LogicalResult scaler(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = b.cast(c.in(0), b.builder().getF32Type());
+  if (Value offset = listAttr(c, "offset", b.elem(x)))
+    x = b.sub(x, offset);
+  if (Value scale = listAttr(c, "scale", b.elem(x)))
+    x = b.mul(x, scale);
+  return c.give(x);
+}
+
+LogicalResult normalizer(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = b.cast(c.in(0), b.builder().getF32Type());
+  int64_t last = b.rank(x) - 1;
+  std::string norm = c.stringAttr("norm", "MAX");
+  if (last < 0)
+    return c.fail("needs features");
+  Value size = norm == "L2"   ? b.sqrt(b.reduce(K::sum, b.mul(x, x), {last}, true))
+               : norm == "L1" ? b.reduce(K::sum, b.abs(x), {last}, true)
+                              : b.reduce(K::max, x, {last}, true);
+  Value none = b.compare(P::eq, size, 0.0);
+  return c.give(b.div(x, b.select(none, b.scalar(1, b.elem(x)), size)));
+}
+
+LogicalResult imputer(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  bool isFloat = isa<FloatType>(b.elem(x));
+  Value fill = listAttr(c, isFloat ? "imputed_value_floats" : "imputed_value_int64s", b.elem(x));
+  if (!fill)
+    return c.fail("has no values of the operand's type");
+  double missing = isFloat ? c.floatAttr("replaced_value_float", 0)
+                           : static_cast<double>(c.intAttr("replaced_value_int64", 0));
+  Value gone = missing != missing ? b.predicate<prim::IsNanOp>(x) : b.compare(P::eq, x, missing);
+  return c.give(b.select(gone, fill, x));
+}
+
+/// The value of the key that x equals, or the default.
+LogicalResult labelEncoder(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), keys, values, otherwise;
+  for (StringRef kind : {"floats", "int64s"}) {
+    bool real = kind == "floats";
+    Type own = real ? Type(b.builder().getF32Type()) : Type(b.builder().getI64Type());
+    if (Value list = listAttr(c, ("keys_" + kind).str(), b.elem(x)))
+      keys = list;
+    if (Value list = listAttr(c, ("values_" + kind).str(), own)) {
+      values = list;
+      otherwise = real ? b.scalar(c.floatAttr("default_float", -0.0), own)
+                       : b.scalar(static_cast<double>(c.intAttr("default_int64", -1)), own);
+    }
+  }
+  if (Value list = c.tensorAttr("keys_tensor"))
+    keys = b.cast(list, b.elem(x));
+  if (Value list = c.tensorAttr("values_tensor")) {
+    values = list;
+    otherwise = c.tensorAttr("default_tensor");
+  }
+  if (!keys || !values || !otherwise || b.rank(keys) != 1 || b.rank(values) != 1 ||
+      b.known(b.dim(keys, 0)) != b.known(b.dim(values, 0)))
+    return c.fail("needs as many numeric keys as values, and a default");
+  otherwise = b.cast(b.reshape(otherwise, ArrayRef<int64_t>{}), b.elem(values));
+  Type i64 = b.builder().getI64Type();
+  int64_t rank = b.rank(x);
+  Value met = b.compare(P::eq, b.unsqueeze(x, {rank}), keys);
+  Value at = b.select(met, b.iota({b.dim(keys, 0)}, 0, i64), b.scalar(-1, i64));
+  at = b.reduce(K::max, at, {rank}, false);
+  Value known = b.compare(P::ge, at, 0.0);
+  return c.give(b.select(known, b.take(values, b.maximum(at, 0.0), 0), otherwise));
+}
+
+LogicalResult linearRegressor(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Type f = floatType(c);
+  Value x = b.cast(c.in(0), f), weights = listAttr(c, "coefficients", f);
+  int64_t targets = c.intAttr("targets", 1);
+  if (b.rank(x) == 1)
+    x = b.unsqueeze(x, {0});
+  if (!weights || b.rank(x) != 2 || targets < 1 || c.stringAttr("post_transform", "NONE") != "NONE")
+    return c.fail("needs a batch, coefficients and no transform after");
+  int64_t count = *b.known(b.dim(weights, 0));
+  if (count % targets || b.known(b.dim(x, 1)).value_or(count / targets) != count / targets)
+    return c.fail("has the wrong number of coefficients");
+  Value y = b.dot(x, b.reshape(weights, {targets, count / targets}), {}, {}, {1}, {1});
+  if (Value shift = listAttr(c, "intercepts", f))
+    y = b.add(y, shift);
+  return c.give(b.cast(y, b.builder().getF32Type()));
+}
+
+} // namespace
+
+void tcc::populateOnnxMachineLearningRules(RuleSet &rules) {
+  static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
+      {"ArrayFeatureExtractor", arrayFeatureExtractor},
+      {"Binarizer", binarizer},
+      {"Imputer", imputer},
+      {"LabelEncoder", labelEncoder},
+      {"LinearRegressor", linearRegressor},
+      {"Normalizer", normalizer},
+      {"Scaler", scaler}};
+  for (auto [op, rule] : kTable)
+    rules.add("ai.onnx.ml", op, rule);
+}

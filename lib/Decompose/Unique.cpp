@@ -1,0 +1,115 @@
+//===- Unique.cpp - Distinct elements, from primitives --------------------===//
+//
+// A kernel must know its extents before it runs, and how many elements are
+// distinct is known only after they are sorted. So this is several kernels: sort,
+// mark where a sorted element differs from the one before it, count the marks
+// (which the host reads), and gather. Sorting is stable, so that the first of
+// equals in sorted order is the first in order of appearance. Rows are sorted by
+// one column after the other, the last one first.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/Unique.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+using K = prim::ReduceKind;
+
+namespace {
+
+class Finder {
+public:
+  Finder(PrimBuilder &b, Value x)
+      : b(b), x(x), i64(b.builder().getI64Type()), count(b.dim(x, 0)),
+        places(b.iota({count}, 0, i64)) {}
+
+  Distinct run(bool sorted);
+
+private:
+  /// The places of the sorted elements of rank-1 x.
+  Value order(Value keys);
+  Value sortedPlaces();
+  /// Whether sorted element i differs from element i - 1.
+  Value differs(Value values);
+  /// base with base[at[i]] = updates[i], or that added.
+  Value scatter(prim::ScatterKind kind, Value base, Value at, Value updates) {
+    return prim::ScatterAlongOp::create(b.builder(), b.location(), base.getType(), kind, base, at,
+                                        updates, 0)
+        .getResult();
+  }
+  Value zeros(Dim n) { return b.full({n}, 0, i64); }
+
+  PrimBuilder &b;
+  Value x;
+  Type i64;
+  Dim count;
+  Value places; ///< 0 .. count - 1
+};
+
+} // namespace
+
+Value Finder::order(Value keys) {
+  return prim::SortOp::create(b.builder(), b.location(), keys.getType(), b.type(keys).clone(i64),
+                              keys, 0, /*descending=*/false)
+      .getIndices();
+}
+
+Value Finder::sortedPlaces() {
+  if (b.rank(x) == 1)
+    return order(x);
+  Value sorted = places;
+  for (int64_t column = *b.known(b.dim(x, 1)); column-- > 0;) {
+    Value keys = b.squeeze(b.sliceAxis(x, 1, b.dim(column), b.dim(1)), {1});
+    sorted = b.take(sorted, order(b.take(keys, sorted, 0)), 0);
+  }
+  return sorted;
+}
+
+Value Finder::differs(Value values) {
+  Value before = b.take(values, b.maximum(b.sub(places, 1.0), 0.0), 0);
+  Value unlike = b.compare(P::ne, values, before);
+  if (isa<FloatType>(b.elem(values))) {
+    // NaN equals itself here.
+    Value bothNan = b.binary<prim::AndOp>(b.predicate<prim::IsNanOp>(values),
+                                          b.predicate<prim::IsNanOp>(before));
+    unlike = b.binary<prim::AndOp>(unlike, b.logicalNot(bothNan));
+  }
+  return b.rank(unlike) == 1 ? unlike : b.reduce(K::any, unlike, {1}, false);
+}
+
+Distinct Finder::run(bool sorted) {
+  Value from = sortedPlaces(), values = b.take(x, from, 0);
+  Value starts = b.binary<prim::OrOp>(differs(values), b.compare(P::eq, places, 0.0));
+  Value mark = b.cast(starts, i64);
+  Value group = prim::CumulativeOp::create(b.builder(), b.location(), mark.getType(), K::sum, mark,
+                                           0, /*exclusive=*/false, /*reverse=*/false)
+                    .getResult();
+  group = b.sub(group, 1.0);
+  Value heads = b.squeeze(b.nonzero(starts), {0});
+  Dim found = b.dim(heads, 0);
+  Distinct d;
+  d.values = b.take(values, heads, 0);
+  d.first = b.take(from, heads, 0);
+  d.inverse = scatter(prim::ScatterKind::assign, zeros(count), from, group);
+  d.counts = scatter(prim::ScatterKind::add, zeros(found), group, b.full({count}, 1, i64));
+  if (sorted)
+    return d;
+  Value appearance = order(d.first);
+  Value turn =
+      scatter(prim::ScatterKind::assign, zeros(found), appearance, b.iota({found}, 0, i64));
+  d.values = b.take(d.values, appearance, 0);
+  d.first = b.take(d.first, appearance, 0);
+  d.counts = b.take(d.counts, appearance, 0);
+  d.inverse = b.take(turn, d.inverse, 0);
+  return d;
+}
+
+std::optional<Distinct> tcc::distinct(PrimBuilder &b, Value x, bool sorted) {
+  constexpr int64_t kMaxColumns = 256; // each is sorted once
+  int64_t rank = b.rank(x);
+  if (rank != 1 && rank != 2)
+    return std::nullopt;
+  if (rank == 2 && b.known(b.dim(x, 1)).value_or(kMaxColumns + 1) > kMaxColumns)
+    return std::nullopt;
+  return Finder(b, x).run(sorted);
+}
