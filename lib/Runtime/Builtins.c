@@ -14,6 +14,12 @@ static uint32_t bits_of(float value) {
   return bits;
 }
 
+static uint64_t bits_of_double(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 /* ---- f16 and bf16, from the bits of a float or a double ---- */
 
 /* Rounds `value >> shift` to nearest even; shift is from 1 to 63. */
@@ -52,17 +58,11 @@ static uint16_t narrow(uint64_t bits, unsigned from_exp, unsigned from_frac, uns
   return (uint16_t)(to_sign | shift_round(fraction, (unsigned)shift));
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) /* AArch64 converts f16 in hardware. */
 static float float_of(uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
-}
-
-static uint64_t bits_of_double(double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
 }
 
 /* _Float16 and __bf16 come and go in xmm0 on x86-64. */
@@ -76,8 +76,6 @@ float __extendhfsf2(_Float16 value);
 double __extendhfdf2(_Float16 value);
 _Float16 __truncsfhf2(float value);
 _Float16 __truncdfhf2(double value);
-__bf16 __truncsfbf2(float value);
-__bf16 __truncdfbf2(double value);
 
 float __extendhfsf2(_Float16 value) {
   uint16_t half;
@@ -98,41 +96,20 @@ _Float16 __truncsfhf2(float value) { return half_of(narrow(bits_of(value), 8, 23
 _Float16 __truncdfhf2(double value) {
   return half_of(narrow(bits_of_double(value), 11, 52, 5, 10));
 }
+#endif
 
-__bf16 __truncsfbf2(float value) {
-  uint16_t bits = narrow(bits_of(value), 8, 23, 8, 7);
-  __bf16 result;
-  memcpy(&result, &bits, sizeof result);
-  return result;
-}
-
-__bf16 __truncdfbf2(double value) {
-  uint16_t bits = narrow(bits_of_double(value), 11, 52, 8, 7);
-  __bf16 result;
-  memcpy(&result, &bits, sizeof result);
-  return result;
-}
-#else
-/* AArch64 converts f16 in hardware; bf16 is called for without +bf16. */
 __bf16 __truncsfbf2(float value);
 __bf16 __truncdfbf2(double value);
 
-__bf16 __truncsfbf2(float value) {
-  uint16_t bits = narrow(bits_of(value), 8, 23, 8, 7);
-  __bf16 result;
-  memcpy(&result, &bits, sizeof result);
-  return result;
+static __bf16 bfloat_of(uint16_t bits) {
+  __bf16 value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
-__bf16 __truncdfbf2(double value) {
-  uint64_t wide;
-  memcpy(&wide, &value, sizeof wide);
-  uint16_t bits = narrow(wide, 11, 52, 8, 7);
-  __bf16 result;
-  memcpy(&result, &bits, sizeof result);
-  return result;
-}
-#endif
+__bf16 __truncsfbf2(float value) { return bfloat_of(narrow(bits_of(value), 8, 23, 8, 7)); }
+
+__bf16 __truncdfbf2(double value) { return bfloat_of(narrow(bits_of_double(value), 11, 52, 8, 7)); }
 
 /* ---- 128-bit integers ---- */
 
