@@ -1,5 +1,6 @@
 //===- PlanReport.cpp - What --print-plan prints --------------------------===//
 #include "Artefact.h"
+#include "DynamicPeak.h"
 #include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
@@ -86,9 +87,12 @@ std::string tcc::planReport(ModuleOp module) {
     arena = size.getInt();
   os << llvm::formatv("total {0:f3} MFLOP, {1:f1} kB moved, weights {2:f1} kB\n", totalFlops / 1e6,
                       totalBytes / 1e3, weights / 1e3);
-  os << llvm::formatv("arena {0} bytes; peak {0} bytes{1}\n", arena,
-                      dynamic ? " and what results of dynamic shape take; `?` counts as 1 above"
-                              : "");
+  std::string allocated;
+  for (auto function : module.getOps<func::FuncOp>())
+    allocated += dynamicPeak(function);
+  os << llvm::formatv("arena {0} bytes; peak {0}{1}{2} bytes{3}\n", arena,
+                      allocated.empty() ? "" : " + ", allocated,
+                      dynamic ? "; `?` counts as 1 in MFLOP and kB" : "");
   return text;
 }
 

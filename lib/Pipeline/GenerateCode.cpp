@@ -98,6 +98,7 @@ std::string CodeGenerator::kernelText(kernel::LaunchOp launch) {
   auto copy = cast<kernel::LaunchOp>(b.clone(*launch, map));
   copy->setOperands(block->getArguments());
   copy->removeAttr(kPlacesAttr);
+  copy->removeAttr(kArenasAttr);
   copy.setName("k");
   func::ReturnOp::create(b, b.getUnknownLoc());
   std::string text;

@@ -25,6 +25,7 @@ static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.ge
 namespace {
 
 struct Buffer {
+  size_t arena; ///< 0: the static one
   int64_t size, offset = -1;
   unsigned first, last; ///< positions in the top block
 };
@@ -43,7 +44,8 @@ public:
     for (Operation &op : function.getBody().front())
       positions[&op] = n++;
   }
-  int64_t run();
+  /// The sizes of the arenas, the static one first.
+  SmallVector<int64_t> run();
 
 private:
   unsigned positionOf(Operation *op) {
@@ -53,9 +55,10 @@ private:
   int64_t outputOf(Value value);
   void collect(kernel::LaunchOp launch);
   Value dyingInput(kernel::LaunchOp launch, unsigned number);
-  bool moveIn(kernel::LaunchOp launch, int64_t size);
+  bool moveIn(kernel::LaunchOp launch, size_t arena, int64_t size);
+  std::optional<std::pair<size_t, int64_t>> dynamicArena(kernel::LaunchOp launch, unsigned result);
   int64_t allocatedPlace(kernel::LaunchOp launch);
-  int64_t assignOffsets();
+  int64_t assignOffsets(size_t arena);
 
   func::FuncOp function;
   DenseMap<Operation *, unsigned> positions;
@@ -63,6 +66,8 @@ private:
   std::vector<Tenant> tenants;
   DenseMap<Value, size_t> bufferOf; ///< of results, the last tenants
   DenseMap<Operation *, SmallVector<int64_t>> places;
+  /// The unknown extents of each dynamic arena, sorted.
+  std::vector<SmallVector<void *>> factors;
   DenseSet<int64_t> takenOutputs;
 };
 
@@ -114,17 +119,21 @@ void MemoryPlanner::collect(kernel::LaunchOp launch) {
       own.push_back(kOutputPlace - output);
       continue;
     }
-    bool isStatic = type.hasStaticShape();
-    own.push_back(isStatic || !top ? kDynamicPlace : allocatedPlace(launch));
-    if (!isStatic)
+    auto share = type.hasStaticShape() || !top ? std::nullopt : dynamicArena(launch, i);
+    own.push_back(kDynamicPlace);
+    if (!type.hasStaticShape() && !share) {
+      own.back() = top ? allocatedPlace(launch) : kDynamicPlace;
       continue;
+    }
     unsigned at = positionOf(launch);
-    int64_t size = llvm::alignTo(std::max<int64_t>(tensorBytes(type), 1), 64);
-    if (top && moveIn(launch, size))
+    size_t arena = share ? share->first : 0;
+    int64_t size =
+        share ? share->second : llvm::alignTo(std::max<int64_t>(tensorBytes(type), 1), 64);
+    if (top && moveIn(launch, arena, size))
       continue;
     tenants.push_back({launch, static_cast<unsigned>(i), buffers.size()});
     bufferOf[value] = buffers.size();
-    buffers.push_back({size, -1, at, top ? std::max(at, lastUse(value)) : at});
+    buffers.push_back({arena, size, -1, at, top ? std::max(at, lastUse(value)) : at});
   }
   places[launch] = own;
 }
@@ -140,11 +149,36 @@ Value MemoryPlanner::dyingInput(kernel::LaunchOp launch, unsigned number) {
   return dies ? input : Value();
 }
 
+/// The dynamic arena of a result, and its size there. Sizes keep their alignment only
+/// in multiples of 64 bytes: others are left to the run's heap.
+std::optional<std::pair<size_t, int64_t>> MemoryPlanner::dynamicArena(kernel::LaunchOp launch,
+                                                                      unsigned result) {
+  auto sizes = launch.getSizes().begin();
+  for (unsigned i = 0; i < result; ++i)
+    sizes += tensorType(launch.getResult(i)).getNumDynamicDims();
+  RankedTensorType type = tensorType(launch.getResult(result));
+  int64_t bytes = elementBytes(type.getElementType());
+  SmallVector<void *> extents;
+  for (int64_t d : type.getShape())
+    if (ShapedType::isDynamic(d))
+      extents.push_back((*sizes++).getAsOpaquePointer());
+    else if (llvm::MulOverflow(bytes, d, bytes))
+      return std::nullopt;
+  if (bytes == 0 || bytes % 64)
+    return std::nullopt;
+  llvm::sort(extents);
+  size_t arena = llvm::find(factors, extents) - factors.begin();
+  if (arena == factors.size())
+    factors.push_back(extents);
+  return std::pair(arena + 1, bytes);
+}
+
 /// Puts the one result of `launch` into the buffer of an input that dies there.
-bool MemoryPlanner::moveIn(kernel::LaunchOp launch, int64_t size) {
+bool MemoryPlanner::moveIn(kernel::LaunchOp launch, size_t arena, int64_t size) {
   for (unsigned number : plan::overwritableInputs(launch)) {
     auto found = bufferOf.find(dyingInput(launch, number));
-    if (found == bufferOf.end() || buffers[found->second].size != size)
+    if (found == bufferOf.end() || buffers[found->second].arena != arena ||
+        buffers[found->second].size != size)
       continue;
     size_t buffer = found->second;
     tenants.push_back({launch, 0, buffer});
@@ -159,7 +193,7 @@ bool MemoryPlanner::moveIn(kernel::LaunchOp launch, int64_t size) {
 int64_t MemoryPlanner::allocatedPlace(kernel::LaunchOp launch) {
   for (unsigned number : plan::overwritableInputs(launch)) {
     auto input = dyn_cast_or_null<OpResult>(dyingInput(launch, number));
-    if (!input)
+    if (!input || bufferOf.contains(input))
       continue;
     int64_t place = places[input.getOwner()][input.getResultNumber()];
     if (place == kDynamicPlace || inputOfPlace(place) >= 0)
@@ -169,13 +203,14 @@ int64_t MemoryPlanner::allocatedPlace(kernel::LaunchOp launch) {
   return kDynamicPlace;
 }
 
-int64_t MemoryPlanner::assignOffsets() {
+int64_t MemoryPlanner::assignOffsets(size_t arena) {
   SmallVector<Buffer *> order;
   for (Buffer &buffer : buffers)
-    order.push_back(&buffer);
+    if (buffer.arena == arena)
+      order.push_back(&buffer);
   llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->size > b->size; });
   SmallVector<Buffer *> placed; // by offset
-  int64_t arena = 0;
+  int64_t size = 0;
   for (Buffer *buffer : order) {
     int64_t offset = 0;
     for (Buffer *other : placed) {
@@ -186,22 +221,34 @@ int64_t MemoryPlanner::assignOffsets() {
       offset = std::max(offset, other->offset + other->size);
     }
     buffer->offset = offset;
-    arena = std::max(arena, offset + buffer->size);
+    size = std::max(size, offset + buffer->size);
     placed.insert(llvm::upper_bound(placed, buffer,
                                     [](Buffer *a, Buffer *b) { return a->offset < b->offset; }),
                   buffer);
   }
-  return arena;
+  return size;
 }
 
-int64_t MemoryPlanner::run() {
+SmallVector<int64_t> MemoryPlanner::run() {
   function.walk([&](kernel::LaunchOp launch) { collect(launch); });
-  int64_t arena = assignOffsets();
-  for (const Tenant &tenant : tenants)
-    places[tenant.launch][tenant.result] = buffers[tenant.buffer].offset;
-  for (auto &[op, list] : places)
-    op->setAttr(kPlacesAttr, DenseI64ArrayAttr::get(op->getContext(), list));
-  return arena;
+  SmallVector<int64_t> sizes;
+  for (size_t arena = 0; arena <= factors.size(); ++arena)
+    sizes.push_back(assignOffsets(arena));
+  DenseMap<Operation *, SmallVector<int64_t>> arenas;
+  for (const Tenant &tenant : tenants) {
+    const Buffer &buffer = buffers[tenant.buffer];
+    places[tenant.launch][tenant.result] = buffer.offset;
+    SmallVector<int64_t> &own = arenas[tenant.launch];
+    own.resize(places[tenant.launch].size());
+    own[tenant.result] = static_cast<int64_t>(buffer.arena);
+  }
+  MLIRContext *context = function.getContext();
+  for (auto &[op, list] : places) {
+    op->setAttr(kPlacesAttr, DenseI64ArrayAttr::get(context, list));
+    if (auto own = arenas.lookup(op); llvm::any_of(own, [](int64_t arena) { return arena > 0; }))
+      op->setAttr(kArenasAttr, DenseI64ArrayAttr::get(context, own));
+  }
+  return sizes;
 }
 
 namespace {
@@ -214,11 +261,14 @@ public:
     return "Place the results of kernels in one arena by liveness";
   }
   void runOnOperation() override {
-    int64_t arena = 0;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      arena = std::max(arena, MemoryPlanner(function).run());
+    SmallVector<int64_t> sizes = {0};
+    for (auto function : getOperation().getOps<func::FuncOp>()) // there is one
+      sizes = MemoryPlanner(function).run();
     Builder b(&getContext());
-    getOperation()->setAttr(kArenaSizeAttr, b.getI64IntegerAttr(arena));
+    getOperation()->setAttr(kArenaSizeAttr, b.getI64IntegerAttr(sizes[0]));
+    if (sizes.size() > 1)
+      getOperation()->setAttr(kDynamicArenasAttr,
+                              b.getDenseI64ArrayAttr(ArrayRef(sizes).drop_front()));
   }
 };
 

@@ -101,6 +101,28 @@ class KernelCounts(ToolTest):
         self.assertEqual(len(self.kernels(proto)), 2)
 
 
+class Memory(ToolTest):
+    def test_dynamic_results_lie_in_an_arena(self):
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Softmax", ["h"], ["s"]),
+                 helper.make_node("MatMul", ["s", "w"], ["g"]), helper.make_node("Softmax", ["g"], ["t"]),
+                 helper.make_node("MatMul", ["t", "w"], ["y"])]
+        proto = model(nodes, [("x", ["N", 64])], [("y", ["N", 64])], [weight("w", 64, 64)])
+        onnx.save(proto, self.work / "model.onnx")
+        plan = self.compiles("model.onnx", "-o", "model.so", "--print-plan").out
+        # Two rows of 64 floats live at once, whatever N is; softmax is in place.
+        self.assertIn("peak 0 + 512*N bytes", plan)
+        w = numpy_helper.to_array(proto.graph.initializer[0])
+        with Compiled(self.work / "model.so") as compiled:
+            for rows in (3, 1, 100, 0, 7):
+                y = x = np.random.default_rng(rows).normal(size=(rows, 64)).astype(np.float32)
+                for last in (False, False, True):
+                    y = y @ w
+                    if not last:
+                        e = np.exp(y - y.max(axis=1, keepdims=True, initial=-np.inf))
+                        y = e / e.sum(axis=1, keepdims=True)
+                np.testing.assert_allclose(compiled(x)[0], y, rtol=1e-5, atol=1e-6)
+
+
 class Algebra(ToolTest):
     def test_constants_are_merged(self):
         one, two, three = (numpy_helper.from_array(np.float32(v), n) for v, n in [(1, "one"), (2, "two"), (3, "three")])

@@ -38,6 +38,8 @@ private:
   llvm::SmallVector<mlir::Value> extents(mlir::Value tensor);
   mlir::Value pointerOf(mlir::Value tensor);
   mlir::Value outputStorage(int64_t output, mlir::Value tensor);
+  mlir::Value inDynamicArena(int64_t arena, int64_t place, mlir::Value tensor);
+  void place(kernel::LaunchOp launch);
 
   mlir::LogicalResult emitBlock(mlir::Block &block);
   void emitLaunch(kernel::LaunchOp launch);
@@ -61,6 +63,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> dynamicExtents;
   llvm::DenseSet<mlir::Value> owned;
+  /// Memory and factor of each dynamic arena, by number less one.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> dynamicArenas;
   llvm::DenseSet<int64_t> written;
   unsigned messages = 0;
 };

@@ -79,31 +79,6 @@ void HostEmitter::storeWords(Value base, ArrayRef<Value> words) {
   }
 }
 
-Value HostEmitter::byteSize(Value tensor, Location loc) {
-  Value size = index(elementBytes(tensorType(tensor).getElementType()));
-  for (Value d : extents(tensor))
-    size = arith::MulIOp::create(b, size, d);
-  return toI64(size);
-}
-
-/// The runtime multiplies sizes that depend on the run: they may overflow.
-Value HostEmitter::allocate(Value tensor) {
-  if (tensorType(tensor).hasStaticShape())
-    return call("tcc_rt_alloc", pointer, {frame, byteSize(tensor, b.getLoc())});
-  SmallVector<Value> words;
-  for (Value d : extents(tensor))
-    words.push_back(toI64(d));
-  Value dims = stackWords(words.size());
-  storeWords(dims, words);
-  return call("tcc_rt_alloc_tensor", pointer,
-              {frame, constant(elementBytes(tensorType(tensor).getElementType())),
-               constant(words.size()), dims});
-}
-
-void HostEmitter::copy(Value to, Value from, Value bytes) {
-  LLVM::MemcpyOp::create(b, to, from, bytes, /*isVolatile=*/false);
-}
-
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -167,24 +142,7 @@ Value HostEmitter::pointerOf(Value tensor) {
 //===----------------------------------------------------------------------===//
 
 void HostEmitter::emitLaunch(kernel::LaunchOp launch) {
-  auto places = launch->getAttrOfType<DenseI64ArrayAttr>(kPlacesAttr).asArrayRef();
-  for (auto [value, place] : llvm::zip(launch.getResults(), places)) {
-    if (place >= 0) {
-      pointers[value] = offsetPointer(arena, place);
-    } else if (place == kDynamicPlace) {
-      pointers[value] = allocate(value);
-      owned.insert(value);
-    } else if (int64_t input = inputOfPlace(place); input >= 0) {
-      Value from = launch.getInputs()[input];
-      pointers[value] = pointerOf(from);
-      while (auto reshape = from.getDefiningOp<prim::ReshapeOp>())
-        from = reshape.getX();
-      owned.erase(from); // its block is the result's now
-      owned.insert(value);
-    } else {
-      pointers[value] = outputStorage(kOutputPlace - place, value);
-    }
-  }
+  place(launch);
   SmallVector<Value> words;
   auto tensor = [&](Value v) {
     words.push_back(pointerOf(v));
@@ -220,20 +178,6 @@ void HostEmitter::emitLaunch(kernel::LaunchOp launch) {
   Value function = LLVM::AddressOfOp::create(b, pointer, symbol);
   call("tcc_rt_parallel", LLVM::LLVMVoidType::get(b.getContext()),
        {frame, function, args, word(space.tasks), word(space.grain)});
-}
-
-Value HostEmitter::outputStorage(int64_t output, Value tensor) {
-  // The output's own shape: the tensor may be a reshape away from it.
-  Value returned = source.getBody().front().getTerminator()->getOperand(output);
-  bool fixed = tensorType(returned).hasStaticShape();
-  SmallVector<Value> words;
-  for (Value d : extents(fixed ? returned : tensor))
-    words.push_back(toI64(d));
-  Value dims = stackWords(words.size());
-  storeWords(dims, words);
-  written.insert(output);
-  Value number = arith::ConstantOp::create(b, b.getI32IntegerAttr(output));
-  return call("tcc_rt_output", pointer, {frame, number, dims});
 }
 
 void HostEmitter::emitExtract(prim::ExtractOp op) {
@@ -395,10 +339,6 @@ LogicalResult HostEmitter::emitWhile(prim::WhileOp op) {
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-void HostEmitter::release(Value v) {
-  call("tcc_rt_free", LLVM::LLVMVoidType::get(b.getContext()), {frame, pointers[v]});
-}
-
 /// The last op of the value's block that reads it, or a reshape of it.
 static Operation *lastReader(Value v, Block &block) {
   Operation *last = nullptr;
@@ -413,14 +353,6 @@ static Operation *lastReader(Value v, Block &block) {
       last = here;
   }
   return last;
-}
-
-/// Frees what this block allocated and whose last reader is its end.
-void HostEmitter::freeOwned(Block &block) {
-  for (Operation &op : block)
-    for (Value v : op.getResults())
-      if (owned.erase(v))
-        release(v);
 }
 
 LogicalResult HostEmitter::emitBlock(Block &block) {
@@ -510,6 +442,9 @@ LogicalResult HostEmitter::run() {
     Value storage = outputStorage(i, v);
     copy(storage, pointerOf(v), byteSize(v, b.getLoc()));
   }
+  for (auto &[memory, factor] : dynamicArenas)
+    if (memory)
+      call("tcc_rt_free", LLVM::LLVMVoidType::get(b.getContext()), {frame, memory});
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
   func::ReturnOp::create(b, zero);
   return success();

@@ -9,7 +9,7 @@
 
 namespace tcc {
 
-/// A place >= 0 is an offset in the arena.
+/// A place >= 0 is an offset in an arena.
 inline constexpr int64_t kDynamicPlace = -1; ///< allocated when its extents are known
 inline constexpr int64_t kOutputPlace = -2;  ///< kOutputPlace - k: storage of output k
 /// kInputPlace + k: over input k of the launch, which dies there and was allocated
@@ -22,6 +22,13 @@ inline int64_t inputOfPlace(int64_t place) {
 }
 inline constexpr llvm::StringLiteral kPlacesAttr = "places";
 inline constexpr llvm::StringLiteral kArenaSizeAttr = "tcc.arena_size";
+
+/// Results whose unknown extents are the same values share a dynamic arena, which the
+/// run allocates once: `arenas` gives beside each place the number of its arena, 0
+/// being the static one. Offsets and sizes of a dynamic arena count in bytes times its
+/// factor, the product of those extents; `tcc.dynamic_arenas` are the sizes, from 1 on.
+inline constexpr llvm::StringLiteral kArenasAttr = "arenas";
+inline constexpr llvm::StringLiteral kDynamicArenasAttr = "tcc.dynamic_arenas";
 
 /// The bytes of a static tensor at run time: sub-byte types take a byte each.
 int64_t tensorBytes(mlir::RankedTensorType type);
