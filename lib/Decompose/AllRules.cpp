@@ -3,21 +3,29 @@
 
 void tcc::populateAllRules(RuleSet &rules) {
   populateAtenActivationRules(rules);
+  populateAtenAlgebraRules(rules);
   populateAtenBinaryRules(rules);
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);
+  populateAtenFourierRules(rules);
   populateAtenIndexRules(rules);
   populateAtenJoinRules(rules);
   populateAtenLinearRules(rules);
+  populateAtenLossRules(rules);
   populateAtenNormalizationRules(rules);
   populateAtenPoolRules(rules);
+  populateAtenRandomRules(rules);
+  populateAtenRecurrentRules(rules);
   populateAtenReductionRules(rules);
   populateAtenResizeRules(rules);
+  populateAtenScatterRules(rules);
   populateAtenSliceRules(rules);
   populateAtenSortRules(rules);
+  populateAtenStatisticsRules(rules);
   populateAtenSymbolicRules(rules);
   populateAtenUnaryRules(rules);
   populateAtenViewRules(rules);
+  populateAtenWindowRules(rules);
   populateOnnxActivationRules(rules);
   populateOnnxAttentionRules(rules);
   populateOnnxContribAttentionRules(rules);

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Decompose/Decompose.h"
+#include "Decompose/SplitComplex.h"
 #include "TailDuplication.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -82,6 +83,19 @@ std::string nodeName(graph::NodeOp node) {
   return "(unnamed)";
 }
 
+/// " (model.py:12)" where the node comes from a line of Python.
+std::string sourceLine(Location loc) {
+  std::string text;
+  loc->walk([&](Location part) {
+    auto line = dyn_cast<FileLineColLoc>(part);
+    if (!line || !line.getFilename().getValue().ends_with(".py"))
+      return WalkResult::advance();
+    text = " (" + printable(line.getFilename()) + ":" + std::to_string(line.getLine()) + ")";
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
 } // namespace
 
 void Decomposer::report(graph::NodeOp node, StringRef why) {
@@ -102,7 +116,7 @@ void Decomposer::report(graph::NodeOp node, StringRef why) {
     Type type = it != map.end() && it->second.value ? it->second.value.getType() : v.getType();
     text += (i ? ", " : "") + describe(type);
   }
-  text += "): " + printable(why, 300);
+  text += ")" + sourceLine(node.getLoc()) + ": " + printable(why, 300);
 }
 
 /// What the operands became; false when the producer of one was reported already.
@@ -331,5 +345,7 @@ llvm::Error tcc::decompose(ModuleOp module, WeightTable &weights) {
   for (auto function : module.getOps<func::FuncOp>())
     if (llvm::Error error = Decomposer(module, weights).run(function))
       return error;
-  return checkFit(module);
+  if (llvm::Error error = checkFit(module))
+    return error;
+  return splitComplex(module, weights);
 }

@@ -132,7 +132,11 @@ LogicalResult hypotenuse(AtenNode &a) {
   Value u = b.abs(p.x), v = b.abs(p.y), big = b.maximum(u, v);
   Value isZero = b.compare(P::eq, big, 0.0);
   Value ratio = b.div(b.minimum(u, v), b.select(isZero, b.scalar(1, b.elem(big)), big));
-  return a.give(b.mul(big, b.sqrt(b.add(b.mul(ratio, ratio), 1))));
+  Value size = b.mul(big, b.sqrt(b.add(b.mul(ratio, ratio), 1)));
+  Value infinite =
+      b.binary<prim::OrOp>(b.predicate<prim::IsInfOp>(u), b.predicate<prim::IsInfOp>(v));
+  double inf = std::numeric_limits<double>::infinity();
+  return a.give(b.select(infinite, b.scalar(inf, b.elem(size)), size));
 }
 
 /// max + log(1 + exp(-|x - y|)), in base e or 2.

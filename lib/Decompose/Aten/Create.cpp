@@ -17,6 +17,19 @@ namespace {
 /// clone, detach, contiguous, to, ...: at most another element type.
 LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
 
+LogicalResult conjugate(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value z = a.tensor("self");
+  auto complex = dyn_cast<ComplexType>(b.elem(z));
+  if (!complex)
+    return a.give(z);
+  auto part = b.type(z).clone(complex.getElementType());
+  Value re = prim::RealOp::create(b.builder(), b.location(), part, z);
+  Value im = prim::ImagOp::create(b.builder(), b.location(), part, z);
+  return a.give(
+      prim::ComplexOp::create(b.builder(), b.location(), z.getType(), re, b.neg(im)).getResult());
+}
+
 LogicalResult dropout(AtenNode &a) {
   if (a.flag("train", true) && a.real("p", 0.5) > 0)
     return a.fail("random dropout (train = true) is not supported; export the model in eval()");
@@ -226,7 +239,9 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                     "self", same},
                    {"_to_copy", "default", "self", same},
                    {"type_as", "default", "self", same},
-                   {"_conj", "default", "self", same},
+                   {"_conj", "default", "self", conjugate},
+                   {"conj", "default", "self", conjugate},
+                   {"conj_physical", "default", "self", conjugate},
                    {"resolve_conj", "default", "self", same},
                    {"resolve_neg", "default", "self", same},
                    {"dropout", "default", "", dropout},

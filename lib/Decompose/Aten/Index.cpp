@@ -194,8 +194,7 @@ LogicalResult indexFill(AtenNode &a) {
 
 /// The positions where a mask holds, as one vector for each of its axes.
 SmallVector<Value> positionsOf(PrimBuilder &b, Value mask) {
-  auto t = RankedTensorType::get({b.rank(mask), ShapedType::kDynamic}, b.builder().getI64Type());
-  Value all = prim::NonzeroOp::create(b.builder(), b.location(), t, mask);
+  Value all = b.nonzero(mask);
   SmallVector<Value> vectors;
   for (int64_t i = 0; i < b.rank(mask); ++i)
     vectors.push_back(b.squeeze(b.sliceAxis(all, 0, b.dim(i), b.dim(1)), {0}));
@@ -314,10 +313,7 @@ LogicalResult indexPut(AtenNode &a) {
 
 LogicalResult nonzero(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.tensor("self");
-  auto t = RankedTensorType::get({b.rank(x), ShapedType::kDynamic}, b.builder().getI64Type());
-  Value found = prim::NonzeroOp::create(b.builder(), b.location(), t, x);
-  return a.give(b.transpose(found, {1, 0}));
+  return a.give(b.transpose(b.nonzero(a.tensor("self")), {1, 0}));
 }
 
 LogicalResult nonzeroEach(AtenNode &a) {
@@ -404,7 +400,6 @@ void tcc::populateAtenIndexRules(RuleSet &rules) {
                    {"gather", "default", "self index", gather},
                    {"take_along_dim", "default", "self indices", takeAlongDim},
                    {"scatter", "src value reduce value_reduce", "self index", scatter},
-                   {"scatter_reduce", "two", "self index src", scatter},
                    {"scatter_add", "default", "self index src", scatterAdd},
                    {"index_copy", "default", "self index source", indexCopy},
                    {"index_add", "default", "self index source", indexAdd},

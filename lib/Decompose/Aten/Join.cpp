@@ -226,6 +226,93 @@ LogicalResult meshgrid(AtenNode &a) {
   return success();
 }
 
+/// Vectors as columns, beside matrices.
+LogicalResult columnStack(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto list = parts(a);
+  if (failed(list))
+    return failure();
+  for (Value &v : *list)
+    if (b.rank(v) < 2)
+      v = b.reshape(v, {b.productOf(b.dims(v)), b.dim(1)});
+  return concatenate(a, *list, 1);
+}
+
+/// Matrices along the diagonal of a matrix of zeros.
+LogicalResult blockDiagonal(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto list = parts(a);
+  if (failed(list))
+    return failure();
+  Dims whole(2, b.dim(0)), at = whole;
+  for (Value &v : *list) {
+    if (b.rank(v) > 2)
+      return a.fail("needs matrices");
+    v = b.rank(v) < 2 ? b.unsqueeze(v, allAxes(2 - b.rank(v))) : v;
+    for (int64_t i : {0, 1})
+      whole[i] = b.addDims(whole[i], b.dim(v, i));
+  }
+  SmallVector<Value> rows;
+  for (Value v : *list) {
+    Dim right = b.subDims(b.subDims(whole[1], at[1]), b.dim(v, 1));
+    rows.push_back(b.pad(v, b.scalar(0, b.elem(v)), {b.dim(0), at[1]}, {b.dim(0), right}));
+    at[1] = b.addDims(at[1], b.dim(v, 1));
+  }
+  return a.give(b.concat(rows, 0));
+}
+
+/// Every choice of one element a vector, as rows.
+LogicalResult cartesianProduct(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto list = parts(a);
+  if (failed(list))
+    return failure();
+  Dims shape;
+  for (Value v : *list) {
+    if (b.rank(v) != 1)
+      return a.fail("needs vectors");
+    shape.push_back(b.dim(v, 0));
+  }
+  if (list->size() == 1)
+    return a.give((*list)[0]);
+  SmallVector<Value> columns;
+  for (auto [i, v] : llvm::enumerate(*list)) {
+    Value each = b.broadcastInDim(v, shape, {static_cast<int64_t>(i)});
+    columns.push_back(b.reshape(each, {b.productOf(shape), b.dim(1)}));
+  }
+  return a.give(b.concat(columns, 1));
+}
+
+/// Each slice (of 0, 1, .. when there is no operand) as often as its own number says:
+/// output position p is of the first slice whose running total exceeds p.
+LogicalResult repeatEach(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), counts = a.tensor("repeats");
+  Type i64 = b.builder().getI64Type();
+  if (!x)
+    x = b.iota({b.productOf(b.dims(counts))}, 0, i64);
+  if (!a.has("dim"))
+    x = b.reshape(x, {b.productOf(b.dims(x))});
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0 || b.rank(counts) > 1)
+    return a.fail("needs an axis and a vector of numbers");
+  counts = b.broadcastTo(b.reshape(a.cast(counts, i64), {b.productOf(b.dims(counts))}),
+                         {b.dim(x, *axis)});
+  Value total = prim::CumulativeOp::create(b.builder(), b.location(), counts.getType(),
+                                           prim::ReduceKind::sum, counts, 0, false, false);
+  Dim size;
+  if (auto given = a.extent("output_size")) {
+    size = *given;
+  } else {
+    Value sum = b.reduce(prim::ReduceKind::sum, counts, {0}, false);
+    size = b.maxDims(b.readElements(sum)[0], b.dim(0));
+  }
+  Value passed = b.compare(prim::ComparePredicate::le, b.unsqueeze(total, {0}),
+                           b.iota({size, b.dim(1)}, 0, i64));
+  Value from = b.reduce(prim::ReduceKind::sum, b.cast(passed, i64), {1}, false);
+  return a.give(b.take(x, from, *axis));
+}
+
 } // namespace
 
 void tcc::populateAtenJoinRules(RuleSet &rules) {
@@ -240,6 +327,11 @@ void tcc::populateAtenJoinRules(RuleSet &rules) {
                    {"repeat", "default", "self", repeatCounts},
                    {"tile", "default", "self", tile},
                    {"repeat_interleave", "self_int", "self", repeatInterleave},
+                   {"repeat_interleave", "self_Tensor", "self repeats", repeatEach},
+                   {"repeat_interleave", "Tensor", "repeats", repeatEach},
+                   {"column_stack", "default", "", columnStack},
+                   {"block_diag", "default", "", blockDiagonal},
+                   {"cartesian_prod", "default", "", cartesianProduct},
                    {"flip", "default", "self", flip},
                    {"fliplr", "default", "self", flipOne<1>},
                    {"flipud", "default", "self", flipOne<0>},

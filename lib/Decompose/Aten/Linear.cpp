@@ -57,6 +57,19 @@ LogicalResult inner(AtenNode &a) {
   return a.give(b.dot(x, y, {}, {}, {b.rank(x) - 1}, {b.rank(y) - 1}));
 }
 
+/// beta * self + p, where beta = 0 leaves out NaN too.
+Value plusSelf(AtenNode &a, Value p) {
+  PrimBuilder &b = a.b;
+  Type wide = b.elem(p);
+  bool scaled = a.has("beta") && a.real("beta", 1) != 1;
+  if (scaled && a.real("beta", 1) == 0) {
+    Dims shape = b.broadcastShapes(b.dims(a.tensor("self")), b.dims(p));
+    return b.broadcastTo(p, shape);
+  }
+  Value self = a.cast(a.tensor("self"), wide);
+  return b.add(p, scaled ? b.mul(self, a.number("beta", wide)) : self);
+}
+
 /// beta * self + alpha * (x @ y), in f32 for narrower floats.
 LogicalResult addProduct(AtenNode &a, StringRef first, StringRef second) {
   PrimBuilder &b = a.b;
@@ -67,12 +80,7 @@ LogicalResult addProduct(AtenNode &a, StringRef first, StringRef second) {
   Value p = b.matmul(a.cast(x, a.own()), a.cast(y, a.own()), wide);
   if (a.has("alpha") && a.real("alpha", 1) != 1)
     p = b.mul(p, a.number("alpha", wide));
-  if (a.has("beta") && a.real("beta", 1) == 0)
-    return a.give(p);
-  Value self = a.cast(a.tensor("self"), wide);
-  if (a.has("beta") && a.real("beta", 1) != 1)
-    self = b.mul(self, a.number("beta", wide));
-  return a.give(b.add(p, self));
+  return a.give(plusSelf(a, p));
 }
 LogicalResult addmm(AtenNode &a) { return addProduct(a, "mat1", "mat2"); }
 LogicalResult baddbmm(AtenNode &a) { return addProduct(a, "batch1", "batch2"); }
@@ -87,7 +95,7 @@ LogicalResult addbmm(AtenNode &a) {
   Type wide = a.wide();
   Value p = b.mul(b.reduce(K::sum, b.matmul(a.cast(x, wide), a.cast(y, wide)), {0}, false),
                   a.number("alpha", 1, wide));
-  return a.give(b.add(b.mul(a.cast(a.tensor("self"), wide), a.number("beta", 1, wide)), p));
+  return a.give(plusSelf(a, p));
 }
 
 /// beta * self + alpha * x yT.
@@ -98,7 +106,7 @@ LogicalResult addr(AtenNode &a) {
   if (b.rank(x) != 1 || b.rank(y) != 1)
     return a.fail("needs vectors");
   Value p = b.mul(b.mul(b.unsqueeze(x, {1}), b.unsqueeze(y, {0})), a.number("alpha", 1, wide));
-  return a.give(b.add(b.mul(a.cast(a.tensor("self"), wide), a.number("beta", 1, wide)), p));
+  return a.give(plusSelf(a, p));
 }
 
 LogicalResult linear(AtenNode &a) {

@@ -60,6 +60,56 @@ FailureOr<PrimBuilder::Window> readWindow(AtenNode &a, Value x, size_t axes) {
   return w;
 }
 
+/// The flat position, in its plane of x, of each maximum of `pooled`: every window
+/// is laid out as one axis, whose largest element has its offset in the window.
+Value maximaPositions(AtenNode &a, Value x, const PrimBuilder::Window &w, Value pooled) {
+  PrimBuilder &b = a.b;
+  int64_t axes = w.window.size(), rank = axes + 2;
+  Type i64 = b.builder().getI64Type();
+  Dims low(rank, b.dim(0)), high = low, shape = b.dims(pooled);
+  for (int64_t i = 0; i < axes; ++i) {
+    Dim last = b.mulDims(b.subDims(shape[i + 2], b.dim(1)), b.dim(w.strides[i]));
+    Dim reach = b.addDims(last, b.dim((w.window[i] - 1) * w.dilations[i] + 1));
+    low[i + 2] = b.dim(w.low[i]);
+    high[i + 2] = b.maxDims(b.subDims(reach, b.addDims(b.dim(x, i + 2), low[i + 2])), b.dim(0));
+  }
+  Value wide = b.pad(x, lowest(b, b.elem(x)), low, high);
+  auto steps = [&](Dim count, int64_t step) {
+    return b.mul(b.iota({count}, 0, i64), static_cast<double>(step));
+  };
+  for (int64_t i = axes; i-- > 0;) { // each axis becomes (position, offset)
+    Value start = steps(shape[i + 2], w.strides[i]);
+    Value offset = steps(b.dim(w.window[i]), w.dilations[i]);
+    wide = b.take(wide, b.add(b.unsqueeze(start, {1}), b.unsqueeze(offset, {0})), i + 2);
+  }
+  SmallVector<int64_t> order = {0, 1};
+  int64_t taps = 1;
+  for (int64_t i = 0; i < axes; ++i) {
+    order.push_back(2 + 2 * i);
+    taps *= w.window[i];
+  }
+  for (int64_t i = 0; i < axes; ++i)
+    order.push_back(3 + 2 * i);
+  Dims flat = shape;
+  flat.push_back(b.dim(taps));
+  wide = b.reshape(b.transpose(wide, order), flat);
+  Value tap =
+      prim::ArgReduceOp::create(b.builder(), b.location(), b.typeOf(shape, i64), K::max, wide, rank)
+          .getResult();
+  Value position;
+  for (int64_t i = 0; i < axes; ++i) {
+    taps /= w.window[i];
+    Value offset = b.binary<prim::ModOp>(
+        b.binary<prim::FloorDivOp>(tap, b.scalar(static_cast<double>(taps), i64)),
+        b.scalar(static_cast<double>(w.window[i]), i64));
+    Value start = b.sub(steps(shape[i + 2], w.strides[i]), static_cast<double>(w.low[i]));
+    Value at =
+        b.add(b.mul(offset, static_cast<double>(w.dilations[i])), alongAxis(b, start, i + 2, rank));
+    position = position ? b.add(b.mul(position, a.extentTensor(b.dim(x, i + 2), i64)), at) : at;
+  }
+  return position;
+}
+
 template <int64_t axes> LogicalResult maxPool(AtenNode &a) {
   auto p = planes(a, axes);
   if (failed(p))
@@ -67,9 +117,11 @@ template <int64_t axes> LogicalResult maxPool(AtenNode &a) {
   auto w = readWindow(a, p->x, axes);
   if (failed(w))
     return failure();
-  if (a.c.wants(1))
-    return a.fail("the positions of the maxima are not supported as a result");
   Value y = a.b.pool(K::max, p->x, *w, a.flag("ceil_mode", false));
+  if (a.c.wants(1)) {
+    Value at = maximaPositions(a, p->x, *w, y);
+    (void)a.give(1, p->unbatched ? a.b.squeeze(at, {0}) : at);
+  }
   return a.give(p->unbatched ? a.b.squeeze(y, {0}) : y);
 }
 
@@ -230,6 +282,15 @@ LogicalResult padBy(AtenNode &a, StringRef mode, Value value) {
   }
   if (mode == "constant")
     return a.give(b.pad(x, value, low, high));
+  for (int64_t axis = 0; mode == "circular" && axis < b.rank(x); ++axis) {
+    // What is cut off does not come round either.
+    Dim less = b.minDims(low[axis], b.dim(0)), start = b.subDims(b.dim(0), less);
+    Dim size = b.addDims(b.addDims(b.dim(x, axis), less), b.minDims(high[axis], b.dim(0)));
+    if (!b.same(size, b.dim(x, axis)))
+      x = b.sliceAxis(x, axis, start, size);
+    low[axis] = b.maxDims(low[axis], b.dim(0));
+    high[axis] = b.maxDims(high[axis], b.dim(0));
+  }
   for (int64_t axis = 0; axis < b.rank(x); ++axis)
     if (b.known(low[axis]) != 0 || b.known(high[axis]) != 0)
       x = b.take(x, borderPositions(a, mode, b.dim(x, axis), low[axis], high[axis]), axis);

@@ -287,9 +287,10 @@ struct Diagonal {
 /// Position p is element (p + max(-offset, 0), p + max(offset, 0)).
 FailureOr<Diagonal> readDiagonal(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.tensor("self");
+  Value x = a.tensor("self") ? a.tensor("self") : a.tensor("A");
+  bool matrices = !a.tensor("self"); // linalg_diagonal counts from the end
   int64_t rank = b.rank(x), offset = a.integer("offset", a.integer("diagonal", 0));
-  auto i = a.axis("dim1", 0, rank), j = a.axis("dim2", 1, rank);
+  auto i = a.axis("dim1", matrices ? -2 : 0, rank), j = a.axis("dim2", matrices ? -1 : 1, rank);
   if (failed(i) || failed(j) || rank < 2 || *i == *j)
     return a.fail("needs two axes");
   Diagonal d;
@@ -316,7 +317,8 @@ LogicalResult diagonal(AtenNode &a) {
   auto d = readDiagonal(a);
   if (failed(d))
     return failure();
-  Value flat = a.b.reshape(a.b.transpose(a.tensor("self"), d->order), d->flat);
+  Value x = a.tensor("self") ? a.tensor("self") : a.tensor("A");
+  Value flat = a.b.reshape(a.b.transpose(x, d->order), d->flat);
   return a.give(a.b.take(flat, d->positions, d->outer.size()));
 }
 
@@ -343,6 +345,17 @@ LogicalResult diagonalScatter(AtenNode &a) {
   return a.give(b.transpose(b.reshape(written, b.dims(turned)), back));
 }
 
+/// A matrix of zeros but for a vector on one diagonal.
+Value onDiagonal(PrimBuilder &b, Value x, int64_t offset) {
+  Dims low = {b.dim(std::max<int64_t>(-offset, 0))}, high = {b.dim(std::max<int64_t>(offset, 0))};
+  Value padded = b.pad(x, b.scalar(0, b.elem(x)), low, high);
+  Dim side = b.dim(padded, 0);
+  Type index = b.builder().getI64Type();
+  Value d = b.sub(b.iota({side, side}, 1, index), b.iota({side, side}, 0, index));
+  Value on = b.compare(prim::ComparePredicate::eq, d, static_cast<double>(offset));
+  return b.select(on, b.unsqueeze(padded, {1}), b.scalar(0, b.elem(x)));
+}
+
 /// The diagonal of a matrix, or a matrix with a vector as its diagonal.
 LogicalResult diag(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -351,14 +364,14 @@ LogicalResult diag(AtenNode &a) {
     return diagonal(a);
   if (b.rank(x) != 1)
     return a.fail("needs a vector or a matrix");
-  int64_t offset = a.integer("diagonal", 0);
-  Dims low = {b.dim(std::max<int64_t>(-offset, 0))}, high = {b.dim(std::max<int64_t>(offset, 0))};
-  Value padded = b.pad(x, b.scalar(0, b.elem(x)), low, high);
-  Dim side = b.dim(padded, 0);
-  Type index = b.builder().getI64Type();
-  Value d = b.sub(b.iota({side, side}, 1, index), b.iota({side, side}, 0, index));
-  Value on = b.compare(prim::ComparePredicate::eq, d, static_cast<double>(offset));
-  return a.give(b.select(on, b.unsqueeze(padded, {1}), b.scalar(0, b.elem(x))));
+  return a.give(onDiagonal(b, x, a.integer("diagonal", 0)));
+}
+
+/// A matrix with the flattened operand as its diagonal.
+LogicalResult diagFlat(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = b.reshape(a.tensor("self"), {b.productOf(b.dims(a.tensor("self")))});
+  return a.give(onDiagonal(b, x, a.integer("offset", 0)));
 }
 
 /// Windows of `size` every `step` along an axis, as a new last axis.
@@ -408,5 +421,10 @@ void tcc::populateAtenSliceRules(RuleSet &rules) {
                    {"diag", "default", "self", diag},
                    {"diagonal_scatter", "default", "self src", diagonalScatter},
                    {"diagonal_copy", "default", "self", diagonal},
+                   {"linalg_diagonal", "default", "A", diagonal},
+                   {"diagflat", "default", "self", diagFlat},
+                   {"narrow_copy", "default", "self", narrow},
+                   {"unbind_copy", "int", "self", unbind},
+                   {"unfold_copy", "default", "self", unfold},
                    {"unfold", "default", "self", unfold}});
 }

@@ -138,7 +138,8 @@ LogicalResult logit(AtenNode &a) {
   Value x = a.cast(a.tensor("self"), a.wide());
   if (a.has("eps")) {
     double eps = a.real("eps", 0);
-    x = a.b.minimum(a.b.maximum(x, eps), 1 - eps);
+    Value low = a.b.scalar(eps, a.b.elem(x));
+    x = a.b.select(a.b.compare(P::lt, x, eps), low, a.b.minimum(x, 1 - eps));
   }
   Value one = a.b.scalar(1, a.b.elem(x));
   return a.give(a.b.log(a.b.div(x, a.b.sub(one, x))));
@@ -213,6 +214,46 @@ LogicalResult viewAsComplex(AtenNode &a) {
   return a.give(prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult());
 }
 
+/// The angle of a real number: 0 or pi.
+LogicalResult realAngle(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own());
+  if (!isa<FloatType>(b.elem(x)) || isa<ComplexType>(b.elem(a.tensor("self"))))
+    return a.fail("complex operands are not supported");
+  Value v = b.select(b.compare(P::lt, x, 0.0), b.scalar(std::numbers::pi, b.elem(x)),
+                     b.scalar(0, b.elem(x)));
+  return a.give(b.select(b.predicate<prim::IsNanOp>(x), x, v));
+}
+
+LogicalResult isReal(AtenNode &a) {
+  Value x = a.tensor("self");
+  if (isa<ComplexType>(a.b.elem(x)))
+    return a.fail("complex operands are not supported");
+  return a.give(a.b.full(a.b.dims(x), 1, a.b.builder().getI1Type()));
+}
+
+/// -x log x; 0 at 0, -inf below.
+LogicalResult entropy(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.wide()), zero = b.scalar(0, b.elem(x));
+  Value v = b.select(b.compare(P::gt, x, 0.0), b.neg(b.mul(x, b.log(x))),
+                     b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x)));
+  v = b.select(b.compare(P::eq, x, 0.0), zero, v);
+  return a.give(b.select(b.predicate<prim::IsNanOp>(x), x, v));
+}
+
+/// The normal distribution: erfc(-x / sqrt 2) / 2.
+LogicalResult normalDistribution(AtenNode &a) {
+  Value x = a.cast(a.tensor("self"), a.wide());
+  return a.give(a.b.mul(a.b.unary<prim::ErfcOp>(a.b.mul(x, -std::numbers::sqrt2 / 2)), 0.5));
+}
+
+/// Bessel functions times e^-|x|.
+template <typename Op> LogicalResult scaledBessel(AtenNode &a) {
+  Value x = a.cast(a.tensor("self"), a.wide());
+  return a.give(a.b.mul(a.b.unary<Op>(x), a.b.exp(a.b.neg(a.b.abs(x)))));
+}
+
 } // namespace
 
 void tcc::populateAtenUnaryRules(RuleSet &rules) {
@@ -255,7 +296,12 @@ void tcc::populateAtenUnaryRules(RuleSet &rules) {
                    {"lgamma", "default", "self", unary<prim::LgammaOp>},
                    {"digamma", "default", "self", unary<prim::DigammaOp>},
                    {"i0", "default", "self", unary<prim::BesselI0Op>},
+                   {"special_i0", "default", "self", unary<prim::BesselI0Op>},
+                   {"special_modified_bessel_i0", "default", "self", unary<prim::BesselI0Op>},
                    {"special_i1", "default", "self", unary<prim::BesselI1Op>},
+                   {"special_modified_bessel_i1", "default", "self", unary<prim::BesselI1Op>},
+                   {"special_i0e", "default", "self", scaledBessel<prim::BesselI0Op>},
+                   {"special_i1e", "default", "self", scaledBessel<prim::BesselI1Op>},
                    {"neg", "default", "self", unary<prim::NegOp>},
                    {"negative", "default", "self", unary<prim::NegOp>}});
   addRules(rules, {{"floor", "default", "self", rounding<prim::FloorOp>},
@@ -270,6 +316,10 @@ void tcc::populateAtenUnaryRules(RuleSet &rules) {
                    {"isposinf", "default", "self", isSignedInf<1>},
                    {"isneginf", "default", "self", isSignedInf<-1>},
                    {"positive", "default", "self", same},
+                   {"angle", "default", "self", realAngle},
+                   {"isreal", "default", "self", isReal},
+                   {"special_entr", "default", "self", entropy},
+                   {"special_ndtr", "default", "self", normalDistribution},
                    {"reciprocal", "default", "self", reciprocal},
                    {"square", "default", "self", square},
                    {"abs", "default", "self", absolute},

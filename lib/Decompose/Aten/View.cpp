@@ -262,11 +262,9 @@ LogicalResult broadcastTensors(AtenNode &a) {
   return success();
 }
 
-template <int64_t least> LogicalResult atLeast(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value x = a.tensor("self");
+template <int64_t least> Value atLeastOf(PrimBuilder &b, Value x) {
   if (b.rank(x) >= least)
-    return a.give(x);
+    return x;
   SmallVector<int64_t> axes;
   if (least == 3 && b.rank(x) == 2)
     axes = {2};
@@ -274,7 +272,42 @@ template <int64_t least> LogicalResult atLeast(AtenNode &a) {
     axes = {0, 2};
   else
     axes = allAxes(least - b.rank(x));
-  return a.give(b.unsqueeze(x, axes));
+  return b.unsqueeze(x, axes);
+}
+
+template <int64_t least> LogicalResult atLeast(AtenNode &a) {
+  return a.give(atLeastOf<least>(a.b, a.tensor("self")));
+}
+
+template <int64_t least> LogicalResult eachAtLeast(AtenNode &a) {
+  for (auto [i, v] : llvm::enumerate(a.tensors("tensors"))) {
+    if (!v)
+      return a.fail("needs tensors");
+    (void)a.give(i, atLeastOf<least>(a.b, v));
+  }
+  return success();
+}
+
+/// The axes that were broadcast summed up again.
+LogicalResult sumToSize(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto size = a.extents("size");
+  int64_t lead = size ? b.rank(x) - int64_t(size->size()) : -1;
+  if (lead < 0)
+    return a.fail("needs at most as many extents as the operand has axes");
+  x = b.reduce(prim::ReduceKind::sum, x, allAxes(lead), false);
+  SmallVector<int64_t> summed;
+  for (auto [i, extent] : llvm::enumerate(*size))
+    if (b.known(extent) == 1 && b.known(b.dim(x, i)) != 1)
+      summed.push_back(i);
+  return a.give(b.reduce(prim::ReduceKind::sum, x, summed, true));
+}
+
+/// Of real matrices.
+LogicalResult conjugateTranspose(AtenNode &a) {
+  return isa<ComplexType>(a.b.elem(a.tensor("self"))) ? a.fail("complex matrices are not supported")
+                                                      : matrixTranspose(a);
 }
 
 /// pixel_shuffle: [.., C r r, H, W] to [.., C, H r, W r]; unshuffle undoes it.
@@ -342,7 +375,17 @@ void tcc::populateAtenViewRules(RuleSet &rules) {
                    {"swapdims", "default", "self", transpose},
                    {"t", "default", "self", matrixTranspose},
                    {"mT", "default", "self", matrixTranspose},
-                   {"adjoint", "default", "self", matrixTranspose},
+                   {"adjoint", "default", "self", conjugateTranspose},
+                   {"mH", "default", "self", conjugateTranspose},
+                   {"matrix_H", "default", "self", conjugateTranspose},
+                   {"t_copy", "default", "self", matrixTranspose},
+                   {"transpose_copy", "int", "self", transpose},
+                   {"expand_copy", "default", "self", expand},
+                   {"squeeze_copy", "default dim dims", "self", squeeze},
+                   {"sum_to_size", "default", "self", sumToSize},
+                   {"atleast_1d", "Sequence", "", eachAtLeast<1>},
+                   {"atleast_2d", "Sequence", "", eachAtLeast<2>},
+                   {"atleast_3d", "Sequence", "", eachAtLeast<3>},
                    {"numpy_T", "default", "self", reverseAxes},
                    {"movedim", "int intlist", "self", moveAxes},
                    {"moveaxis", "int intlist", "self", moveAxes},

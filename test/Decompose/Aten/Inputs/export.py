@@ -206,6 +206,60 @@ def cases():
     yield "loop", lambda n, a: torch._higher_order_ops.while_loop(
         lambda n, a: n < 5, lambda n, a: (n + 1, a * 2), (n, a)), (torch.tensor(0), x)
 
+    yield "losses", lambda a, d, u, v: [
+        F.mse_loss(a, d), F.mse_loss(a, d, reduction="none"), F.l1_loss(a, d, reduction="sum"), F.smooth_l1_loss(a, d),
+        F.smooth_l1_loss(a, d, beta=0.3), F.huber_loss(a, d, delta=0.7), F.binary_cross_entropy(u, v),
+        F.binary_cross_entropy_with_logits(a, v, weight=u, pos_weight=v[0]), F.kl_div(a, u, reduction="batchmean"),
+        F.kl_div(a, d, log_target=True), F.soft_margin_loss(a, d.sign()), F.hinge_embedding_loss(a, d.sign()),
+        F.margin_ranking_loss(a, d, u.sign(), 0.2), F.poisson_nll_loss(a, v * 5, full=True),
+        F.cosine_embedding_loss(a, d, u[:, 0].sign()), F.triplet_margin_loss(a, d, u, swap=True)], (x, y, u, p / 2)
+    classes = torch.tensor([[0, 3, 1, 2], [2, -100, 0, 1]])
+    yield "losses_of_classes", lambda a, k, w, q: [
+        F.cross_entropy(a, k), F.cross_entropy(a, k, w, reduction="sum"), F.cross_entropy(a, k, reduction="none"),
+        F.cross_entropy(a, k, w, label_smoothing=0.1), F.cross_entropy(a, q), F.cross_entropy(a[0].t(), k[0]),
+        F.nll_loss(F.log_softmax(a, 1), k.abs() % 4, w, ignore_index=2), F.cross_entropy(a[0, :, 0], k[0, 1]),
+        F.multi_margin_loss(a[0].t(), k[0], weight=w)], (
+            normal(2, 4, 4), classes, uniform(4), torch.softmax(normal(2, 4, 4), 1))
+    yield "lstm", nn.LSTM(3, 4, 2, bidirectional=True, batch_first=True), (normal(2, 5, 3),)
+    yield "gru", nn.GRU(3, 4, bidirectional=True), (normal(5, 2, 3),), ({0: AUTO, 1: AUTO},)
+    yield "rnn", nn.RNN(3, 4, nonlinearity="relu", bias=False), (normal(5, 2, 3),)
+    yield "fourier", lambda a, d: [torch.view_as_real(z.resolve_conj()) for z in (
+        torch.fft.fft(a), torch.fft.ifft(torch.complex(a, d), norm="ortho"), torch.fft.rfft(a, 6),
+        torch.fft.rfft2(a),
+        torch.fft.ihfft(a, norm="forward"), torch.fft.fftn(a), torch.fft.fft(a, 3, 1))] + [
+            torch.fft.irfft(torch.complex(a, d), 7), torch.fft.irfft2(torch.complex(a, d)),
+            torch.fft.hfft(torch.complex(a, d)), torch.fft.fftshift(a), torch.fft.ifftshift(a, 1)], (t, normal(2, 3, 4))
+    yield "algebra", lambda a, d, s: [
+        torch.einsum("ij,kj->ik", a, d), torch.einsum("bij,kj,i->bk", s, a, d[:, 0]), torch.tensordot(s, a, ([2], [1])),
+        torch.kron(a[:2], d[:2, :3]), torch.vdot(a[0], d[0]), torch.linalg.vecdot(a, d), torch.chain_matmul(a, d.t(), a),
+        torch.linalg.matrix_power(a @ d.t(), 3), torch.linalg.cross(a[:, :3], d[:, 1:]), torch.trace(a),
+        torch.linalg.norm(s), torch.linalg.norm(a, "fro"), torch.linalg.norm(a, 1), torch.linalg.matrix_norm(s, inf),
+        torch.linalg.norm(a, 3, dim=1), F.pairwise_distance(a, d), F.cosine_similarity(s, d, -1), torch.cdist(a, d),
+        torch.cdist(s, d, 1.0), F.pdist(a), torch.renorm(a, 2, 0, 1.0)], (x, y, t)
+    yield "windows", lambda a, g, c, th: [
+        F.unfold(a, 3, 2, 1, 2), F.fold(c, (4, 5), 2, stride=1), F.grid_sample(a, g, align_corners=False),
+        F.grid_sample(a, g, "nearest", "border", True), F.grid_sample(a, g, "bicubic", "reflection", False),
+        F.affine_grid(th, (2, 1, 3, 4), align_corners=False), F.max_unpool2d(*F.max_pool2d(a[..., :6, :8], 2, return_indices=True), 2),
+        a.as_strided((3, 2), (5, 2), 1)], (image, uniform(2, 3, 5, 2) * 2.4 - 1.2, normal(2, 8, 12), normal(2, 2, 3))
+    yield "scatter_reductions", lambda a, n, s, bag, at: [
+        a.scatter_reduce(1, n, s, "mean"), a.scatter_reduce(1, n, s, "sum", include_self=False),
+        a.scatter_reduce(1, n, s, "amin", include_self=False), a.scatter_reduce(0, n % 3, s, "prod"),
+        a.index_reduce(0, n[0, :3] % 3, s, "mean"), a.put(n, s, accumulate=True), F.embedding_bag(bag, s, at),
+        F.embedding_bag(bag, s, at, mode="sum", padding_idx=1), F.embedding_bag(bag, s, at, mode="max")], (
+            x, torch.tensor([[0, 1, 2, 3], [3, 3, 1, 1], [1, 0, 1, 2]]), y, torch.tensor([1, 0, 2, 2, 1]),
+            torch.tensor([0, 2, 2]))
+    yield "statistics", lambda a, s, n: [
+        torch.quantile(a, 0.3), torch.quantile(s, torch.tensor([0.1, 0.5, 0.75]), 1, keepdim=True),
+        torch.nanquantile(a, 0.4, 1, interpolation="higher"), torch.nanmedian(s, 1), torch.histc(a, 5, -1, 1),
+        torch.isin(n, torch.tensor([1, 3])), torch.diff(a), torch.diff(s, 2, 1), torch.trapezoid(a, dx=0.5),
+        torch.trapezoid(a, s[0], dim=1), torch.cumulative_trapezoid(a)], (x, t, i)
+    yield "assorted", lambda a, d, s, n: [
+        torch.block_diag(a, d, s[0, 0]), torch.cartesian_prod(a[0], d[1]), torch.column_stack([a, d[:, 0]]),
+        torch.repeat_interleave(a, n, 0), torch.diagflat(a[0], 1), torch.angle(a), torch.special.entr(d.abs()),
+        torch.special.ndtr(a), torch.special.i0e(a), torch.atleast_3d(a, s), a.sum_to_size(1, 4), torch.conj(a),
+        torch.logit(d.sigmoid(), 0.1), torch.addbmm(a[:, :3] * inf, s[:, :, :2], s[:, :2, :3], beta=0),
+        F.pad(s, (-1, 1), mode="circular")], (x, y, t, torch.tensor([2, 0, 3]))
+
 
 def tensors(tree):
     return [v for v in torch.utils._pytree.tree_leaves(tree) if isinstance(v, torch.Tensor)]

@@ -1,0 +1,339 @@
+//===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+Value wideTensor(AtenNode &a, StringRef name) { return a.cast(a.tensor(name), a.wide()); }
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+LogicalResult einsum(AtenNode &a) {
+  SmallVector<Value> operands = a.tensors("tensors");
+  if (operands.empty() || llvm::is_contained(operands, Value()))
+    return a.fail("needs tensors");
+  for (Value &v : operands)
+    v = a.cast(v, a.own());
+  auto results = a.onnx("Einsum", operands, {a.attribute("equation", a.text("equation"))});
+  return failed(results) ? failure() : a.give((*results)[0]);
+}
+
+LogicalResult tensorDot(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own()), y = a.cast(a.tensor("other"), a.own());
+  auto left = a.integers("dims_self"), right = a.integers("dims_other");
+  if (!left || !right || left->size() != right->size())
+    return a.fail("needs as many axes of one operand as of the other");
+  for (auto [list, operand] : {std::pair(&*left, x), std::pair(&*right, y)})
+    for (int64_t &axis : *list) {
+      auto inside = a.within(axis, b.rank(operand));
+      if (failed(inside))
+        return failure();
+      axis = *inside;
+    }
+  for (auto [i, j] : llvm::zip(*left, *right)) {
+    auto dx = b.known(b.dim(x, i)), dy = b.known(b.dim(y, j));
+    if (dx && dy && *dx != *dy)
+      return a.fail("the contracted extents differ");
+  }
+  return a.give(b.dot(x, y, {}, {}, *left, *right));
+}
+
+LogicalResult kronecker(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own()), y = a.cast(a.tensor("other"), a.own());
+  int64_t rank = std::max(b.rank(x), b.rank(y));
+  Dims dx(rank - b.rank(x), b.dim(1)), dy(rank - b.rank(y), b.dim(1));
+  dx.append(b.dims(x));
+  dy.append(b.dims(y));
+  Dims spreadX, spreadY, merged;
+  for (auto [i, j] : llvm::zip(dx, dy)) {
+    spreadX.append({i, b.dim(1)});
+    spreadY.append({b.dim(1), j});
+    merged.push_back(b.mulDims(i, j));
+  }
+  return a.give(b.reshape(b.mul(b.reshape(x, spreadX), b.reshape(y, spreadY)), merged));
+}
+
+/// The sum over one axis of both, the first one conjugate.
+LogicalResult vectorProduct(AtenNode &a, Value x, Value y, int64_t axis) {
+  PrimBuilder &b = a.b;
+  x = a.cast(x, a.wide());
+  y = a.cast(y, a.wide());
+  if (isa<ComplexType>(b.elem(x)))
+    return a.fail("complex operands are not supported");
+  b.broadcastTogether(x, y);
+  auto inside = a.within(axis, b.rank(x));
+  if (failed(inside) || b.rank(x) == 0)
+    return a.fail("needs vectors");
+  return a.give(b.reduce(K::sum, b.mul(x, y), {*inside}, false));
+}
+LogicalResult vdot(AtenNode &a) { return vectorProduct(a, a.tensor("self"), a.tensor("other"), 0); }
+LogicalResult vecdot(AtenNode &a) {
+  return vectorProduct(a, a.tensor("x"), a.tensor("y"), a.integer("dim", -1));
+}
+
+LogicalResult multiDot(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  SmallVector<Value> list = a.tensors(a.has("tensors") ? "tensors" : "matrices");
+  Value product;
+  for (Value v : list) {
+    if (!v || b.rank(v) < 1 || b.rank(v) > 2)
+      return a.fail("needs matrices");
+    v = a.cast(v, a.own());
+    product = product ? b.matmul(product, v) : v;
+  }
+  return product ? a.give(product) : a.fail("needs matrices");
+}
+
+LogicalResult matrixPower(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t n = a.integer("n", 1), rank = b.rank(x);
+  if (rank < 2 || n < 0 || n > 1024)
+    return a.fail("needs matrices and an exponent from 0 to 1024");
+  Type i64 = b.builder().getI64Type();
+  Dims shape = b.dims(x);
+  Value result = b.cast(
+      b.compare(P::eq, b.iota(shape, rank - 2, i64), b.iota(shape, rank - 1, i64)), b.elem(x));
+  bool first = true;
+  for (Value square = x; n > 0; n /= 2) {
+    if (n % 2)
+      result = std::exchange(first, false) ? square : b.matmul(result, square);
+    if (n > 1)
+      square = b.matmul(square, square);
+  }
+  return a.give(result);
+}
+
+/// x[i+1] y[i+2] - x[i+2] y[i+1] along an axis of extent 3.
+LogicalResult cross(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own()), y = a.cast(a.tensor("other"), a.own());
+  b.broadcastTogether(x, y);
+  int64_t rank = b.rank(x), axis = -1;
+  if (a.has("dim") || a.c.node.getTarget().starts_with("linalg")) {
+    auto given = a.axis("dim", -1, rank);
+    if (failed(given))
+      return failure();
+    axis = *given;
+  } else { // the first one of extent 3
+    for (int64_t i = rank; i-- > 0;)
+      axis = b.known(b.dim(x, i)) == 3 ? i : axis;
+  }
+  if (rank == 0 || axis < 0 || b.known(b.dim(x, axis)).value_or(3) != 3)
+    return a.fail("needs an axis of extent 3");
+  auto turned = [&](Value v, int64_t by) {
+    return b.concat(
+        {b.sliceAxis(v, axis, b.dim(by), b.dim(3 - by)), b.sliceAxis(v, axis, b.dim(0), b.dim(by))},
+        axis);
+  };
+  return a.give(b.sub(b.mul(turned(x, 1), turned(y, 2)), b.mul(turned(x, 2), turned(y, 1))));
+}
+
+LogicalResult trace(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  if (b.rank(x) != 2)
+    return a.fail("needs a matrix");
+  Type i64 = b.builder().getI64Type();
+  Dims shape = b.dims(x);
+  Value on = b.compare(P::eq, b.iota(shape, 0, i64), b.iota(shape, 1, i64));
+  x = a.cast(x, a.wide());
+  return a.give(b.reduce(K::sum, b.select(on, x, b.scalar(0, b.elem(x))), {0, 1}, false));
+}
+
+//===----------------------------------------------------------------------===//
+// Norms
+//===----------------------------------------------------------------------===//
+
+/// |x| of real or complex x.
+Value magnitude(PrimBuilder &b, Value x) {
+  auto complex = dyn_cast<ComplexType>(b.elem(x));
+  if (!complex)
+    return b.abs(x);
+  auto t = b.type(x).clone(complex.getElementType());
+  Value re = prim::RealOp::create(b.builder(), b.location(), t, x);
+  Value im = prim::ImagOp::create(b.builder(), b.location(), t, x);
+  return b.sqrt(b.add(b.mul(re, re), b.mul(im, im)));
+}
+
+/// (sum |x|^p)^(1/p); p = 0 counts, infinite p takes the extreme.
+Value normOver(PrimBuilder &b, Value size, double p, ArrayRef<int64_t> axes, bool keep) {
+  if (std::isinf(p))
+    return b.reduce(p > 0 ? K::max : K::min, size, axes, keep);
+  if (p == 0)
+    return b.reduce(K::sum, b.cast(b.compare(P::ne, size, 0.0), b.elem(size)), axes, keep);
+  if (p == 1)
+    return b.reduce(K::sum, size, axes, keep);
+  if (p == 2)
+    return b.sqrt(b.reduce(K::sum, b.mul(size, size), axes, keep));
+  return b.pow(b.reduce(K::sum, b.pow(size, p), axes, keep), 1 / p);
+}
+
+/// Frobenius, and the largest (or smallest) row or column sum.
+LogicalResult matrixNorm(AtenNode &a, ArrayRef<int64_t> axes, bool keep) {
+  PrimBuilder &b = a.b;
+  Value x = magnitude(b, wideTensor(a, a.c.hasAttr("A") ? "A" : "self"));
+  if (!a.has("ord") || a.text("ord") == "fro")
+    return a.give(
+        normOver(b, x, 2, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}, keep));
+  double order = a.real("ord", 0);
+  bool byRow = std::isinf(order);
+  if (!byRow && std::abs(order) != 1)
+    return a.fail("norms of matrices by singular values are not supported");
+  int64_t summed = byRow ? axes[1] : axes[0], left = byRow ? axes[0] : axes[1];
+  Value sums = b.reduce(K::sum, x, {summed}, true);
+  Value norm = b.reduce(order > 0 ? K::max : K::min, sums, {left}, true);
+  if (keep)
+    return a.give(norm);
+  return a.give(b.squeeze(norm, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}));
+}
+
+FailureOr<SmallVector<int64_t>> axesInOrder(AtenNode &a, int64_t rank) {
+  SmallVector<int64_t> axes = a.integers("dim").value_or(SmallVector<int64_t>());
+  for (int64_t &axis : axes) {
+    auto inside = a.within(axis, rank);
+    if (failed(inside))
+      return failure();
+    axis = *inside;
+  }
+  return axes;
+}
+
+LogicalResult linalgMatrixNorm(AtenNode &a) {
+  Value x = a.tensor(a.c.hasAttr("A") ? "A" : "self");
+  if (!x || a.b.rank(x) < 2)
+    return a.fail("needs matrices");
+  auto axes = axesInOrder(a, a.b.rank(x));
+  if (failed(axes))
+    return failure();
+  if (axes->empty())
+    *axes = {a.b.rank(x) - 2, a.b.rank(x) - 1};
+  return axes->size() == 2 ? matrixNorm(a, *axes, a.flag("keepdim", false))
+                           : a.fail("needs two axes");
+}
+
+/// A vector's norm, a matrix's, or without an order that of all elements.
+LogicalResult linalgNorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axes = axesInOrder(a, b.rank(x));
+  if (failed(axes))
+    return failure();
+  bool keep = a.flag("keepdim", false), everything = axes->empty();
+  if (everything)
+    *axes = allAxes(b.rank(x));
+  if (axes->size() == 2 && (a.has("ord") || !everything))
+    return matrixNorm(a, *axes, keep);
+  if (a.has("ord") && axes->size() != 1)
+    return a.fail("an order needs one or two axes");
+  return a.give(normOver(b, magnitude(b, wideTensor(a, "self")), a.real("ord", 2), *axes, keep));
+}
+
+/// Slices along an axis whose norm exceeds a bound, scaled down to it.
+LogicalResult renorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = wideTensor(a, "self");
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (failed(axis) || b.rank(x) < 2)
+    return a.fail("needs two axes");
+  SmallVector<int64_t> others = allAxes(b.rank(x));
+  others.erase(others.begin() + *axis);
+  Value norm = normOver(b, b.abs(x), a.real("p", 2), others, true), one = b.scalar(1, b.elem(x));
+  Value most = a.number("maxnorm", b.elem(x));
+  Value factor = b.select(b.compare(P::gt, norm, most), b.div(most, b.add(norm, 1e-7)), one);
+  return a.give(b.mul(x, factor));
+}
+
+//===----------------------------------------------------------------------===//
+// Distances
+//===----------------------------------------------------------------------===//
+
+LogicalResult pairwiseDistance(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value d = b.abs(b.add(b.sub(wideTensor(a, "x1"), wideTensor(a, "x2")), a.real("eps", 1e-6)));
+  if (b.rank(d) == 0)
+    return a.fail("needs vectors");
+  return a.give(normOver(b, d, a.real("p", 2), {b.rank(d) - 1}, a.flag("keepdim", false)));
+}
+
+LogicalResult cosineSimilarity(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = wideTensor(a, "x1"), y = wideTensor(a, "x2");
+  b.broadcastTogether(x, y);
+  auto axis = a.axis("dim", 1, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0)
+    return a.fail("needs vectors");
+  auto unit = [&](Value v) {
+    Value size = normOver(b, b.abs(v), 2, {*axis}, true);
+    return b.div(v, b.maximum(size, a.real("eps", 1e-8)));
+  };
+  return a.give(b.reduce(K::sum, b.mul(unit(x), unit(y)), {*axis}, false));
+}
+
+/// All pairs of rows: [..., P, R].
+Value allDistances(AtenNode &a, Value x, Value y) {
+  PrimBuilder &b = a.b;
+  Value d = b.abs(b.sub(b.unsqueeze(x, {b.rank(x) - 1}), b.unsqueeze(y, {b.rank(y) - 2})));
+  return normOver(b, d, a.real("p", 2), {b.rank(d) - 1}, false);
+}
+
+LogicalResult cdist(AtenNode &a) {
+  Value x = wideTensor(a, "x1"), y = wideTensor(a, "x2");
+  if (a.b.rank(x) < 2 || a.b.rank(y) < 2)
+    return a.fail("needs rows");
+  return a.give(allDistances(a, x, y));
+}
+
+/// The pairs i < j of rows, in order.
+LogicalResult pdist(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = wideTensor(a, "self");
+  auto rows = b.rank(x) == 2 ? b.known(b.dim(x, 0)) : std::nullopt;
+  if (!rows || *rows > 2048)
+    return a.fail("needs a known number of rows, up to 2048");
+  SmallVector<int64_t> left, right;
+  for (int64_t i = 0; i < *rows; ++i)
+    for (int64_t j = i + 1; j < *rows; ++j) {
+      left.push_back(i);
+      right.push_back(j);
+    }
+  Value d = b.abs(b.sub(b.take(x, b.ints(left), 0), b.take(x, b.ints(right), 0)));
+  return a.give(normOver(b, d, a.real("p", 2), {1}, false));
+}
+
+} // namespace
+
+void tcc::populateAtenAlgebraRules(RuleSet &rules) {
+  addRules(rules, {{"einsum", "default", "", einsum},
+                   {"tensordot", "default", "self other", tensorDot},
+                   {"kron", "default", "self other", kronecker},
+                   {"vdot", "default", "self other", vdot},
+                   {"linalg_vecdot", "default", "x y", vecdot},
+                   {"linalg_multi_dot", "default", "", multiDot},
+                   {"chain_matmul", "default", "", multiDot},
+                   {"matrix_power", "default", "self", matrixPower},
+                   {"linalg_matrix_power", "default", "self", matrixPower},
+                   {"cross", "default", "self other", cross},
+                   {"linalg_cross", "default", "self other", cross},
+                   {"trace", "default", "self", trace},
+                   {"linalg_norm", "default ord_str", "self", linalgNorm},
+                   {"linalg_matrix_norm", "default str_ord", "", linalgMatrixNorm},
+                   {"renorm", "default", "self", renorm},
+                   {"pairwise_distance", "default", "x1 x2", pairwiseDistance},
+                   {"cosine_similarity", "default", "x1 x2", cosineSimilarity},
+                   {"cdist", "default", "x1 x2", cdist},
+                   {"_cdist_forward", "default", "x1 x2", cdist},
+                   {"pdist", "default", "self", pdist},
+                   {"_pdist_forward", "default", "self", pdist}});
+}

@@ -1,0 +1,350 @@
+//===- Fourier.cpp - ATen's Fourier transforms ----------------------------===//
+//
+// Every transform is prim.fft along one axis after the other, on complex
+// numbers. Real input becomes complex first; a real result of n elements is made
+// from the n/2 + 1 that its spectrum has, whose rest is conjugate to it.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using P = prim::ComparePredicate;
+
+namespace {
+
+using Axes = SmallVector<int64_t>;
+
+Value real(PrimBuilder &b, Value z) {
+  auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
+  return prim::RealOp::create(b.builder(), b.location(), t, z).getResult();
+}
+Value imag(PrimBuilder &b, Value z) {
+  auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
+  return prim::ImagOp::create(b.builder(), b.location(), t, z).getResult();
+}
+Value complex(PrimBuilder &b, Value re, Value im) {
+  auto t = b.type(re).clone(ComplexType::get(b.elem(re)));
+  return prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult();
+}
+Value toComplex(PrimBuilder &b, Value x) {
+  if (isa<ComplexType>(b.elem(x)))
+    return x;
+  if (!isa<FloatType>(b.elem(x)))
+    x = b.cast(x, b.builder().getF32Type());
+  x = b.cast(x, AtenNode::wide(b.elem(x)));
+  return complex(b, x, b.full(b.dims(x), 0, b.elem(x)));
+}
+Value conjugate(PrimBuilder &b, Value z) { return complex(b, real(b, z), b.neg(imag(b, z))); }
+
+/// The sum over the axis, not divided by anything in either direction.
+Value transformed(AtenNode &a, Value z, int64_t axis, bool inverse) {
+  PrimBuilder &b = a.b;
+  // prim.fft divides the inverse by n; conj(F(conj z)) does not.
+  Value in = inverse ? conjugate(b, z) : z;
+  Value out =
+      prim::FftOp::create(b.builder(), b.location(), in.getType(), in, axis, false).getResult();
+  return inverse ? conjugate(b, out) : out;
+}
+
+Value scaled(AtenNode &a, Value x, Value factor) {
+  PrimBuilder &b = a.b;
+  if (!isa<ComplexType>(b.elem(x)))
+    return b.mul(x, b.cast(factor, b.elem(x)));
+  Value re = real(b, x), im = imag(b, x), f = b.cast(factor, b.elem(re));
+  return complex(b, b.mul(re, f), b.mul(im, f));
+}
+
+/// `length` elements on the axis: cut, or followed by zeros.
+Value fitted(PrimBuilder &b, Value x, int64_t axis, Dim length) {
+  if (b.same(b.dim(x, axis), length))
+    return x;
+  auto fit = [&](Value part) {
+    Dims low(b.rank(part), b.dim(0)), high = low;
+    high[axis] = b.subDims(length, b.dim(part, axis));
+    return b.pad(part, b.scalar(0, b.elem(part)), low, high);
+  };
+  if (!isa<ComplexType>(b.elem(x)))
+    return fit(x);
+  return complex(b, fit(real(b, x)), fit(imag(b, x)));
+}
+
+Value sliced(PrimBuilder &b, Value z, int64_t axis, Dim start, Dim size) {
+  return complex(b, b.sliceAxis(real(b, z), axis, start, size),
+                 b.sliceAxis(imag(b, z), axis, start, size));
+}
+
+Dim halfOf(PrimBuilder &b, Dim length) {
+  return b.addDims(b.floorDivDims(length, b.dim(2)), b.dim(1));
+}
+
+/// The real signal of `length` elements whose half spectrum z is, not divided.
+Value realSignal(AtenNode &a, Value z, int64_t axis, Dim length) {
+  PrimBuilder &b = a.b;
+  z = fitted(b, z, axis, halfOf(b, length));
+  Type i64 = b.builder().getI64Type();
+  Value k = b.iota({length}, 0, i64), n = a.extentTensor(length, i64), twice = b.mul(k, 2.0);
+  Value mirrored = b.compare(P::gt, twice, n);
+  Value from = b.select(mirrored, b.sub(n, k), k);
+  Value re = b.take(real(b, z), from, axis), im = b.take(imag(b, z), from, axis);
+  Type t = b.elem(re);
+  Value sign = b.select(mirrored, b.scalar(-1, t), b.scalar(1, t));
+  // The imaginary parts of the constant and of the middle do not count.
+  Value edge = b.binary<prim::OrOp>(b.compare(P::eq, k, 0.0), b.compare(P::eq, twice, n));
+  sign = b.select(edge, b.scalar(0, t), sign);
+  Value full = complex(b, re, b.mul(im, alongAxis(b, sign, axis, b.rank(im))));
+  return real(b, transformed(a, full, axis, true));
+}
+
+//===----------------------------------------------------------------------===//
+// What is transformed, and how it is scaled
+//===----------------------------------------------------------------------===//
+
+/// The product of the lengths to the power that `norm` asks for.
+enum class Scale { None, Root, Whole };
+Scale scaleOf(AtenNode &a, bool inverse) {
+  StringRef norm = a.text("norm", "backward");
+  if (norm == "ortho")
+    return Scale::Root;
+  return (norm == "forward") != inverse ? Scale::Whole : Scale::None;
+}
+Scale scaleOf(int64_t normalization) { return static_cast<Scale>(normalization); }
+
+Value divided(AtenNode &a, Value x, Scale scale, ArrayRef<Dim> lengths) {
+  PrimBuilder &b = a.b;
+  if (scale == Scale::None || lengths.empty())
+    return x;
+  Value n = a.extentTensor(b.productOf(lengths), b.builder().getF64Type());
+  if (scale == Scale::Root)
+    n = b.sqrt(n);
+  return scaled(a, x, b.div(b.scalar(1, b.elem(n)), n));
+}
+
+struct Plan {
+  Axes axes;
+  std::optional<Dims> lengths; ///< of those axes
+};
+
+/// `n` and `dim` of the transforms along one axis, `s` and `dim` of the others.
+FailureOr<Plan> readPlan(AtenNode &a, bool one, ArrayRef<int64_t> defaults) {
+  PrimBuilder &b = a.b;
+  int64_t rank = b.rank(a.tensor("self"));
+  Plan plan;
+  if (a.has(one ? "n" : "s"))
+    plan.lengths = a.extents(one ? "n" : "s");
+  if (auto given = a.has("dim") ? a.integers("dim") : std::nullopt)
+    plan.axes = *given;
+  else if (!defaults.empty())
+    plan.axes.assign(defaults.begin(), defaults.end());
+  else if (plan.lengths)
+    plan.axes = axesFrom(rank - plan.lengths->size(), rank);
+  else
+    plan.axes = allAxes(rank);
+  if (rank == 0 || (plan.lengths && plan.lengths->size() != plan.axes.size()))
+    return a.fail("lengths and axes differ in number");
+  for (int64_t &axis : plan.axes) {
+    auto inside = a.within(axis, rank);
+    if (failed(inside))
+      return failure();
+    axis = *inside;
+  }
+  if (plan.lengths) // -1: as it is
+    for (auto [length, axis] : llvm::zip(*plan.lengths, plan.axes))
+      if (b.known(length) == -1)
+        length = b.dim(a.tensor("self"), axis);
+  return plan;
+}
+
+Value fittedTo(PrimBuilder &b, Value x, const Plan &plan) {
+  if (plan.lengths)
+    for (auto [axis, length] : llvm::zip(plan.axes, *plan.lengths))
+      x = fitted(b, x, axis, length);
+  return x;
+}
+
+Dims extentsOf(PrimBuilder &b, Value x, ArrayRef<int64_t> axes) {
+  Dims extents;
+  for (int64_t axis : axes)
+    extents.push_back(b.dim(x, axis));
+  return extents;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+using Defaults = SmallVector<int64_t>;
+
+LogicalResult complexToComplex(AtenNode &a, bool one, const Defaults &defaults, bool inverse) {
+  PrimBuilder &b = a.b;
+  auto plan = readPlan(a, one, defaults);
+  if (failed(plan))
+    return failure();
+  Value z = toComplex(b, fittedTo(b, a.tensor("self"), *plan));
+  for (int64_t axis : plan->axes)
+    z = transformed(a, z, axis, inverse);
+  return a.give(divided(a, z, scaleOf(a, inverse), extentsOf(b, z, plan->axes)));
+}
+
+/// rfft and its kin; with `inverse`, ihfft: the conjugate, scaled as an inverse.
+LogicalResult realToComplex(AtenNode &a, bool one, const Defaults &defaults, bool inverse) {
+  PrimBuilder &b = a.b;
+  auto plan = readPlan(a, one, defaults);
+  if (failed(plan) || plan->axes.empty())
+    return a.fail("needs an axis");
+  Value z = toComplex(b, fittedTo(b, a.tensor("self"), *plan));
+  Dims lengths = extentsOf(b, z, plan->axes);
+  z = transformed(a, z, plan->axes.back(), false);
+  z = sliced(b, z, plan->axes.back(), b.dim(0), halfOf(b, lengths.back()));
+  for (int64_t axis : ArrayRef(plan->axes).drop_back())
+    z = transformed(a, z, axis, false);
+  if (inverse)
+    z = conjugate(b, z);
+  return a.give(divided(a, z, scaleOf(a, inverse), lengths));
+}
+
+/// irfft and its kin; without `inverse`, hfft: of the conjugate, scaled as a forward one.
+LogicalResult complexToReal(AtenNode &a, bool one, const Defaults &defaults, bool inverse) {
+  PrimBuilder &b = a.b;
+  auto plan = readPlan(a, one, defaults);
+  if (failed(plan) || plan->axes.empty())
+    return a.fail("needs an axis");
+  Value z = toComplex(b, a.tensor("self"));
+  int64_t last = plan->axes.back();
+  Dim length = plan->lengths ? plan->lengths->back()
+                             : b.mulDims(b.subDims(b.dim(z, last), b.dim(1)), b.dim(2));
+  Plan others = *plan;
+  others.axes.pop_back();
+  if (others.lengths)
+    others.lengths->pop_back();
+  z = fittedTo(b, z, others);
+  if (!inverse)
+    z = conjugate(b, z);
+  for (int64_t axis : others.axes)
+    z = transformed(a, z, axis, true);
+  Dims lengths = extentsOf(b, z, others.axes);
+  lengths.push_back(length);
+  return a.give(divided(a, realSignal(a, z, last, length), scaleOf(a, inverse), lengths));
+}
+
+FailureOr<Axes> coreAxes(AtenNode &a) {
+  Plan plan;
+  auto given = a.integers("dim");
+  if (!given || given->empty())
+    return a.fail("needs axes");
+  for (int64_t &axis : *given) {
+    auto inside = a.within(axis, a.b.rank(a.tensor("self")));
+    if (failed(inside))
+      return failure();
+    axis = *inside;
+  }
+  return *given;
+}
+
+LogicalResult coreComplex(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto axes = coreAxes(a);
+  if (failed(axes))
+    return failure();
+  Value z = toComplex(b, a.tensor("self"));
+  for (int64_t axis : *axes)
+    z = transformed(a, z, axis, !a.flag("forward", true));
+  return a.give(divided(a, z, scaleOf(a.integer("normalization", 0)), extentsOf(b, z, *axes)));
+}
+
+LogicalResult coreFromReal(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto axes = coreAxes(a);
+  if (failed(axes))
+    return failure();
+  Value z = toComplex(b, a.tensor("self"));
+  Dims lengths = extentsOf(b, z, *axes);
+  for (int64_t axis : *axes)
+    z = transformed(a, z, axis, false);
+  if (a.flag("onesided", true))
+    z = sliced(b, z, axes->back(), b.dim(0), halfOf(b, lengths.back()));
+  return a.give(divided(a, z, scaleOf(a.integer("normalization", 0)), lengths));
+}
+
+LogicalResult coreToReal(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto axes = coreAxes(a);
+  auto length = a.extent("last_dim_size");
+  if (failed(axes) || !length)
+    return a.fail("needs axes and a length");
+  Value z = a.tensor("self");
+  for (int64_t axis : ArrayRef(*axes).drop_back())
+    z = transformed(a, z, axis, true);
+  Dims lengths = extentsOf(b, z, ArrayRef(*axes).drop_back());
+  lengths.push_back(*length);
+  Value x = realSignal(a, z, axes->back(), *length);
+  return a.give(divided(a, x, scaleOf(a.integer("normalization", 0)), lengths));
+}
+
+/// Half of each axis moved to its other end.
+template <bool inverse> LogicalResult shift(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto axes = a.axes("dim", b.rank(x));
+  if (failed(axes))
+    return failure();
+  for (int64_t axis : *axes) {
+    Dim n = b.dim(x, axis), half = b.floorDivDims(n, b.dim(2));
+    Dim first = inverse ? half : b.subDims(n, half);
+    x = b.concat(
+        {b.sliceAxis(x, axis, first, b.subDims(n, first)), b.sliceAxis(x, axis, b.dim(0), first)},
+        axis);
+  }
+  return a.give(x);
+}
+
+/// 0, 1, .., then (unless one-sided) the negative ones, over n d.
+template <bool oneSided> LogicalResult frequencies(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto n = a.extent("n");
+  if (!n)
+    return a.fail("needs a length");
+  Type i64 = b.builder().getI64Type(), wide = a.wide();
+  Value k = b.iota({oneSided ? halfOf(b, *n) : *n}, 0, i64), count = a.extentTensor(*n, i64);
+  if (!oneSided) {
+    Value half = a.extentTensor(b.floorDivDims(b.addDims(*n, b.dim(1)), b.dim(2)), i64);
+    k = b.select(b.compare(P::ge, k, half), b.sub(k, count), k);
+  }
+  return a.give(b.div(b.cast(k, wide), b.mul(b.cast(count, wide), a.real("d", 1))));
+}
+
+using Transform = LogicalResult (*)(AtenNode &, bool, const Defaults &, bool);
+
+/// The names of one transform: along one axis, over two and over any.
+void addFamily(RuleSet &rules, StringRef prefix, StringRef name, Transform transform,
+               bool inverse) {
+  struct Member {
+    StringRef suffix;
+    bool one;
+    Defaults defaults;
+  };
+  for (const Member &m :
+       {Member{"", true, {-1}}, Member{"2", false, {-2, -1}}, Member{"n", false, {}}})
+    addRules(rules, {{(prefix + name + m.suffix).str(), "default", "self",
+                      [=](AtenNode &a) { return transform(a, m.one, m.defaults, inverse); }}});
+}
+
+} // namespace
+
+void tcc::populateAtenFourierRules(RuleSet &rules) {
+  addFamily(rules, "fft_", "fft", complexToComplex, false);
+  addFamily(rules, "fft_", "ifft", complexToComplex, true);
+  addFamily(rules, "fft_", "rfft", realToComplex, false);
+  addFamily(rules, "fft_", "ihfft", realToComplex, true);
+  addFamily(rules, "fft_", "irfft", complexToReal, true);
+  addFamily(rules, "fft_", "hfft", complexToReal, false);
+  addRules(rules, {{"_fft_c2c", "default", "self", coreComplex},
+                   {"_fft_r2c", "default", "self", coreFromReal},
+                   {"_fft_c2r", "default", "self", coreToReal},
+                   {"fft_fftshift", "default", "self", shift<false>},
+                   {"fft_ifftshift", "default", "self", shift<true>},
+                   {"fft_fftfreq", "default", "", frequencies<false>},
+                   {"fft_rfftfreq", "default", "", frequencies<true>}});
+}

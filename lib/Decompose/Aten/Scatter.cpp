@@ -1,0 +1,197 @@
+//===- Scatter.cpp - ATen's reductions into positions ---------------------===//
+//
+// What several updates of one position become: their sum, product, extreme or
+// mean, with or without what was there. Without it, the positions that receive
+// anything start from the reduction's neutral value.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using S = prim::ScatterKind;
+using P = prim::ComparePredicate;
+using K = prim::ReduceKind;
+
+namespace {
+
+/// The largest (sign 1) or smallest (sign -1) value of a type.
+Value extreme(PrimBuilder &b, Type t, int sign) {
+  if (isa<FloatType>(t))
+    return b.scalar(sign * std::numeric_limits<double>::infinity(), t);
+  auto integer = cast<IntegerType>(t);
+  unsigned width = integer.getWidth();
+  bool isSigned = !integer.isUnsigned() && width > 1;
+  APInt bound = sign > 0 ? (isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width))
+                         : (isSigned ? APInt::getSignedMinValue(width) : APInt::getMinValue(width));
+  return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), bound));
+}
+
+struct Reduction {
+  S kind;
+  bool mean = false;
+};
+
+std::optional<Reduction> readReduction(StringRef name) {
+  return llvm::StringSwitch<std::optional<Reduction>>(name)
+      .Cases({"sum", "add"}, Reduction{S::add})
+      .Cases({"prod", "multiply"}, Reduction{S::mul})
+      .Case("amax", Reduction{S::max})
+      .Case("amin", Reduction{S::min})
+      .Case("mean", Reduction{S::add, true})
+      .Default(std::nullopt);
+}
+
+Value neutral(PrimBuilder &b, S kind, Type t) {
+  if (kind == S::max || kind == S::min)
+    return extreme(b, t, kind == S::max ? -1 : 1);
+  return b.scalar(kind == S::mul ? 1 : 0, t);
+}
+
+/// Updates along `axis` at `index`, which has their shape.
+Value reduced(AtenNode &a, Reduction how, bool includeSelf, Value x, Value index, Value updates,
+              int64_t axis) {
+  PrimBuilder &b = a.b;
+  auto scatter = [&](S kind, Value into, Value what) {
+    return prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
+                                        index, what, axis)
+        .getResult();
+  };
+  Type i64 = b.builder().getI64Type();
+  Value counts;
+  if (how.mean || !includeSelf)
+    counts = scatter(S::add, b.full(b.dims(x), 0, i64), b.full(b.dims(index), 1, i64));
+  Value base = x;
+  if (!includeSelf)
+    base = b.select(b.compare(P::gt, counts, 0.0), neutral(b, how.kind, b.elem(x)), x);
+  Value result = scatter(how.kind, base, updates);
+  if (!how.mean)
+    return result;
+  Value divisor = includeSelf ? b.add(counts, 1.0) : b.maximum(counts, 1.0);
+  divisor = b.cast(divisor, b.elem(x));
+  return isa<FloatType>(b.elem(x)) ? b.div(result, divisor)
+                                   : b.binary<prim::FloorDivOp>(result, divisor);
+}
+
+/// The source cut to the extents of the indices.
+Value cutTo(PrimBuilder &b, Value x, Value like) {
+  for (int64_t i = 0; i < b.rank(x); ++i)
+    if (!b.same(b.dim(like, i), b.dim(x, i)))
+      x = b.sliceAxis(x, i, b.dim(0), b.dim(like, i));
+  return x;
+}
+
+LogicalResult scatterReduce(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("index"), src = a.tensor("src");
+  auto how = readReduction(a.text("reduce"));
+  int64_t rank = b.rank(x);
+  auto axis = a.axis("dim", 0, rank);
+  if (!how || failed(axis) || b.rank(index) != rank || b.rank(src) != rank)
+    return a.fail("operand, indices and source differ in rank");
+  bool flat = rank == 0;
+  if (flat)
+    for (Value *v : {&x, &index, &src})
+      *v = b.unsqueeze(*v, {0});
+  src = cutTo(b, a.cast(src, b.elem(x)), index);
+  Value result = reduced(a, *how, a.flag("include_self", true), x, index, src, *axis);
+  return a.give(flat ? b.squeeze(result, {0}) : result);
+}
+
+/// Slices along one axis, at a vector of positions.
+LogicalResult indexReduce(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("index"), src = a.tensor("source");
+  auto how = readReduction(a.text("reduce"));
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (!how || failed(axis) || b.rank(index) != 1 || b.rank(src) != b.rank(x) || b.rank(x) == 0)
+    return a.fail("needs an axis, a vector of indices and a source");
+  index = b.wrapIndices(index, b.dim(x, *axis));
+  Value at = b.broadcastTo(alongAxis(b, index, *axis, b.rank(x)), b.dims(src));
+  return a.give(
+      reduced(a, *how, a.flag("include_self", true), x, at, a.cast(src, b.elem(x)), *axis));
+}
+
+/// Elements written at positions of the flat operand.
+LogicalResult put(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), index = a.tensor("index"), source = a.tensor("source");
+  Dims shape = b.dims(x);
+  Dim count = b.productOf(shape), updates = b.productOf(b.dims(index));
+  Value flat = b.reshape(x, {count});
+  S kind = a.flag("accumulate", false) ? S::add : S::assign;
+  Value written =
+      prim::ScatterAlongOp::create(b.builder(), b.location(), flat.getType(), kind, flat,
+                                   b.wrapIndices(b.reshape(index, {updates}), count),
+                                   b.reshape(a.cast(source, b.elem(x)), {updates}), 0);
+  return a.give(b.reshape(written, shape));
+}
+
+//===----------------------------------------------------------------------===//
+// Bags of embeddings
+//===----------------------------------------------------------------------===//
+
+enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
+
+/// The bag of each index: how many bags begin at or before it, less one.
+Value bagOf(PrimBuilder &b, Value offsets, Dim count) {
+  Type i64 = b.builder().getI64Type();
+  Value begun = b.compare(P::le, b.unsqueeze(b.cast(offsets, i64), {0}),
+                          b.unsqueeze(b.iota({count}, 0, i64), {1}));
+  return b.sub(b.reduce(K::sum, b.cast(begun, i64), {1}, false), 1.0);
+}
+
+LogicalResult embeddingBag(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value table = a.tensor("weight"), indices = a.tensor("indices"), offsets = a.tensor("offsets");
+  int64_t mode = a.integer("mode", kSum);
+  if (b.rank(table) != 2 || b.rank(indices) != 1 || b.rank(offsets) != 1)
+    return a.fail("needs a matrix, a vector of indices and offsets");
+  for (size_t i = 1; i < a.c.numResults(); ++i)
+    if (a.c.wants(i))
+      return a.fail("only the bags are supported as a result");
+  Type wide = a.wide(), i64 = b.builder().getI64Type();
+  Dim count = b.dim(indices, 0), bags = b.dim(offsets, 0), width = b.dim(table, 1);
+  if (a.flag("include_last_offset", false)) {
+    bags = b.subDims(bags, b.dim(1));
+    offsets = b.sliceAxis(offsets, 0, b.dim(0), bags);
+  }
+  Value bag = bagOf(b, offsets, count), rows = a.cast(b.take(table, indices, 0), wide);
+  if (Value weights = a.tensor("per_sample_weights"))
+    rows = b.mul(rows, b.unsqueeze(a.cast(weights, wide), {1}));
+  Value counted = b.broadcastTo(b.scalar(1, i64), {count});
+  int64_t padding = a.integer("padding_idx", -1);
+  if (a.has("padding_idx") && padding >= 0) {
+    Value kept = b.compare(P::ne, indices, static_cast<double>(padding));
+    counted = b.cast(kept, i64);
+    rows = b.select(b.unsqueeze(kept, {1}), rows, neutral(b, mode == kMax ? S::max : S::add, wide));
+  }
+  Value start = b.broadcastTo(neutral(b, mode == kMax ? S::max : S::add, wide), {bags, width});
+  Value at = b.broadcastTo(b.unsqueeze(bag, {1}), {count, width});
+  auto scatter = [&](S kind, Value into, Value index, Value what) {
+    return prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
+                                        index, what, 0)
+        .getResult();
+  };
+  Value result = scatter(mode == kMax ? S::max : S::add, start, at, rows);
+  Value sizes = b.unsqueeze(scatter(S::add, b.full({bags}, 0, i64), bag, counted), {1});
+  if (mode == kMean)
+    result = b.div(result, b.cast(b.maximum(sizes, 1.0), wide));
+  if (mode == kMax)
+    result = b.select(b.compare(P::gt, sizes, 0.0), result, b.scalar(0, wide));
+  return a.give(result);
+}
+
+} // namespace
+
+void tcc::populateAtenScatterRules(RuleSet &rules) {
+  addRules(rules,
+           {{"scatter_reduce", "two", "self index src", scatterReduce},
+            {"index_reduce", "default", "self index source", indexReduce},
+            {"put", "default", "self index source", put},
+            {"embedding_bag", "default padding_idx", "weight indices offsets", embeddingBag},
+            {"_embedding_bag", "default", "weight indices offsets", embeddingBag},
+            {"_embedding_bag_forward_only", "default", "weight indices offsets", embeddingBag}});
+}

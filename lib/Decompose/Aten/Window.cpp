@@ -1,0 +1,174 @@
+//===- Window.cpp - ATen's unfolding, folding and sampling ----------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+
+namespace {
+
+Value padded(PrimBuilder &b, Value x, ArrayRef<int64_t> padding) {
+  Dims low(b.rank(x), b.dim(0));
+  for (auto [i, p] : llvm::enumerate(padding))
+    low[b.rank(x) - padding.size() + i] = b.dim(p);
+  return b.pad(x, b.scalar(0, b.elem(x)), low, low);
+}
+
+struct Blocks {
+  SmallVector<int64_t> kernel, dilation, padding, stride;
+};
+
+FailureOr<Blocks> readBlocks(AtenNode &a) {
+  auto kernel = a.window("kernel_size", 2, 1), dilation = a.window("dilation", 2, 1),
+       padding = a.window("padding", 2, 0), stride = a.window("stride", 2, 1);
+  if (failed(kernel) || failed(dilation) || failed(padding) || failed(stride))
+    return failure();
+  if (llvm::any_of(*stride, [](int64_t s) { return s < 1; }))
+    return a.fail("has a stride below 1");
+  return Blocks{*kernel, *dilation, *padding, *stride};
+}
+
+/// [N, C, H, W] as columns [N, C * block, positions].
+LogicalResult unfoldImage(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto blocks = readBlocks(a);
+  if (failed(blocks))
+    return failure();
+  bool batch = b.rank(x) == 4;
+  if (!batch && b.rank(x) != 3)
+    return a.fail("needs images");
+  if (!batch)
+    x = b.unsqueeze(x, {0});
+  x = padded(b, x, blocks->padding);
+  Type i64 = b.builder().getI64Type();
+  // Each spatial axis becomes (offset in the block, position).
+  for (int64_t i : {1, 0}) {
+    int64_t k = blocks->kernel[i], d = blocks->dilation[i], s = blocks->stride[i];
+    Dim reach = b.subDims(b.dim(x, 2 + i), b.dim(d * (k - 1) + 1));
+    Dim count = b.maxDims(b.addDims(b.floorDivDims(reach, b.dim(s)), b.dim(1)), b.dim(0));
+    Value offset = b.mul(b.iota({b.dim(k)}, 0, i64), static_cast<double>(d));
+    Value start = b.mul(b.iota({count}, 0, i64), static_cast<double>(s));
+    x = b.take(x, b.add(b.unsqueeze(offset, {1}), b.unsqueeze(start, {0})), 2 + i);
+  }
+  x = b.transpose(x, {0, 1, 2, 4, 3, 5}); // [N, C, kh, oh, kw, ow]
+  Dims d = b.dims(x);
+  x = b.reshape(x, {d[0], b.mulDims(d[1], b.mulDims(d[2], d[3])), b.mulDims(d[4], d[5])});
+  return a.give(batch ? x : b.squeeze(x, {0}));
+}
+
+LogicalResult foldImage(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto blocks = readBlocks(a);
+  auto size = a.extents("output_size");
+  if (failed(blocks) || !size || size->size() != 2)
+    return a.fail("needs an output size");
+  bool batch = b.rank(x) == 3;
+  if (!batch && b.rank(x) != 2)
+    return a.fail("needs columns");
+  Value columns = batch ? x : b.unsqueeze(x, {0});
+  ArrayRef<int64_t> p = blocks->padding;
+  auto results = a.onnx(
+      "Col2Im", {columns, b.fromHost(*size, {2}, b.builder().getI64Type()), b.ints(blocks->kernel)},
+      {a.attribute("strides", blocks->stride), a.attribute("dilations", blocks->dilation),
+       a.attribute("pads", {p[0], p[1], p[0], p[1]})});
+  if (failed(results))
+    return failure();
+  return a.give(batch ? (*results)[0] : b.squeeze((*results)[0], {0}));
+}
+
+/// Elements at the flat positions of a pool's windows, zeros elsewhere.
+template <int64_t spatial> LogicalResult unpool(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), indices = a.tensor("indices");
+  auto size = a.extents("output_size");
+  int64_t lead = b.rank(x) - spatial;
+  if (!size || static_cast<int64_t>(size->size()) != spatial || lead < 1 || lead > 2)
+    return a.fail("needs an output size for each spatial axis");
+  Dims shape = b.dims(x), places(shape.begin() + lead, shape.end());
+  shape.truncate(lead);
+  Dim planes = b.productOf(shape), from = b.productOf(places), to = b.productOf(*size);
+  Value zeros = b.full({planes, to}, 0, b.elem(x));
+  Value written = prim::ScatterAlongOp::create(
+      b.builder(), b.location(), zeros.getType(), prim::ScatterKind::assign, zeros,
+      b.reshape(indices, {planes, from}), b.reshape(x, {planes, from}), 1);
+  shape.append(*size);
+  return a.give(b.reshape(written, shape));
+}
+
+LogicalResult gridSample(AtenNode &a) {
+  static constexpr StringRef kModes[] = {"linear", "nearest", "cubic"},
+                             kPaddings[] = {"zeros", "border", "reflection"};
+  int64_t mode = a.integer("interpolation_mode", 0), padding = a.integer("padding_mode", 0);
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
+    return a.fail("has an unknown mode");
+  auto results =
+      a.onnx("GridSample", {a.tensor("input"), a.tensor("grid")},
+             {a.attribute("mode", kModes[mode]), a.attribute("padding_mode", kPaddings[padding]),
+              a.attribute("align_corners", a.flag("align_corners", false))});
+  return failed(results) ? failure() : a.give((*results)[0]);
+}
+
+/// Positions of `n` pixels in [-1, 1].
+Value basePositions(AtenNode &a, Dim n, bool corners, Type t) {
+  PrimBuilder &b = a.b;
+  Value count = a.extentTensor(n, t), i = b.iota({n}, 0, t);
+  Value centred = b.sub(b.mul(i, 2.0), b.sub(count, 1.0)); // 2 i - (n - 1)
+  return b.div(centred, corners ? b.maximum(b.sub(count, 1.0), 1.0) : count);
+}
+
+/// [N, places..., axes], the product of theta with (x, y, (z,) 1) at each pixel.
+LogicalResult affineGrid(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value theta = a.cast(a.tensor("theta"), a.wide());
+  auto size = a.extents("size");
+  if (!size || b.rank(theta) != 3 || (size->size() != 4 && size->size() != 5))
+    return a.fail("needs the size of a batch of images");
+  int64_t spatial = size->size() - 2;
+  Dims places(size->begin() + 2, size->end()), shape = places;
+  shape.push_back(b.dim(1));
+  SmallVector<Value> columns;
+  for (int64_t i = spatial; i-- > 0;) {
+    Value p = basePositions(a, places[i], a.flag("align_corners", false), b.elem(theta));
+    columns.push_back(b.broadcastTo(alongAxis(b, p, i, spatial + 1), shape));
+  }
+  columns.push_back(b.full(shape, 1, b.elem(theta)));
+  Value homogeneous = b.concat(columns, spatial);
+  Value grid = b.dot(theta, homogeneous, {}, {}, {2}, {spatial}); // [N, axes, places...]
+  SmallVector<int64_t> order = {0};
+  for (int64_t i = 0; i < spatial; ++i)
+    order.push_back(2 + i);
+  order.push_back(1);
+  return a.give(b.transpose(grid, order));
+}
+
+/// The windows of `unfold` are views; this one is by index, from dense storage.
+LogicalResult asStrided(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto size = a.extents("size"), stride = a.extents("stride");
+  if (!size || !stride || size->size() != stride->size())
+    return a.fail("sizes and strides differ in number");
+  Type i64 = b.builder().getI64Type();
+  Value at = b.broadcastTo(a.extentTensor(a.extent("storage_offset", 0), i64), *size);
+  for (auto [i, step] : llvm::enumerate(*stride))
+    at = b.add(at, b.mul(b.iota(*size, i, i64), a.extentTensor(step, i64)));
+  return a.give(b.take(b.reshape(x, {b.productOf(b.dims(x))}), at, 0));
+}
+
+} // namespace
+
+void tcc::populateAtenWindowRules(RuleSet &rules) {
+  addRules(rules, {{"im2col", "default", "self", unfoldImage},
+                   {"col2im", "default", "self", foldImage},
+                   {"max_unpool2d", "default", "self indices", unpool<2>},
+                   {"max_unpool3d", "default", "self indices", unpool<3>},
+                   {"grid_sampler", "default", "input grid", gridSample},
+                   {"grid_sampler_2d", "default", "input grid", gridSample},
+                   {"grid_sampler_3d", "default", "input grid", gridSample},
+                   {"affine_grid_generator", "default", "theta", affineGrid},
+                   {"as_strided", "default", "self", asStrided},
+                   {"as_strided_copy", "default", "self", asStrided}});
+}

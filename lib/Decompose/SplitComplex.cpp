@@ -1,0 +1,357 @@
+//===- SplitComplex.cpp - Complex tensors as two real ones ----------------===//
+//
+// Code generation knows real numbers only. Every complex value is mapped to its
+// real and its imaginary part: arithmetic by its formulas, operators that only
+// move elements or add them up once for each part.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/SplitComplex.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "tcc/Decompose/Decompose.h"
+#include "tcc/Decompose/PrimBuilder.h"
+#include "tcc/Support/Error.h"
+#include "tcc/Support/WeightTable.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+
+namespace {
+
+struct Parts {
+  Value re, im;
+};
+
+bool holdsComplex(Type t) {
+  auto tensor = dyn_cast<RankedTensorType>(t);
+  return tensor && isa<ComplexType>(tensor.getElementType());
+}
+bool holdsComplex(Value v) { return holdsComplex(v.getType()); }
+Type realOf(Value v) { return cast<ComplexType>(PrimBuilder::elem(v)).getElementType(); }
+
+class Splitter {
+public:
+  Splitter(func::FuncOp function, WeightTable &weights)
+      : function(function), weights(weights), builder(function.getContext()),
+        b(builder, function.getLoc(), &weights) {}
+  llvm::Error run();
+
+private:
+  llvm::Error splitFrom(Block &block, Block::iterator first);
+  bool split(Operation *op);
+  bool splitArithmetic(Operation *op);
+  bool splitEach(Operation *op);
+  Parts of(Value v) { return parts.lookup(v); }
+  bool give(Value v, Value re, Value im) {
+    parts[v] = {re, im};
+    return true;
+  }
+  bool replace(Value v, Value by) {
+    v.replaceAllUsesWith(by);
+    return true;
+  }
+  Parts pairsOf(Value v);
+  bool splitConstant(prim::ConstantOp op);
+  bool splitWeight(prim::WeightOp op);
+  bool splitCast(prim::CastOp op);
+  bool splitDot(prim::DotOp op);
+  bool splitFft(prim::FftOp op);
+  Parts times(Parts x, Parts y) {
+    return {b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im)),
+            b.add(b.mul(x.re, y.im), b.mul(x.im, y.re))};
+  }
+  void splitArguments();
+  void splitResults();
+
+  func::FuncOp function;
+  WeightTable &weights;
+  OpBuilder builder;
+  PrimBuilder b;
+  DenseMap<Value, Parts> parts;
+  SmallVector<Operation *> done;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What comes in and goes out
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType withPairs(RankedTensorType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(2);
+  return RankedTensorType::get(shape, cast<ComplexType>(type.getElementType()).getElementType());
+}
+
+/// The parts of [..., 2].
+Parts Splitter::pairsOf(Value v) {
+  int64_t last = b.rank(v) - 1;
+  auto part = [&](int64_t i) {
+    return b.squeeze(b.sliceAxis(v, last, b.dim(i), b.dim(1)), {last});
+  };
+  return {part(0), part(1)};
+}
+
+void Splitter::splitArguments() {
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments()) {
+    if (!holdsComplex(argument))
+      continue;
+    argument.setType(withPairs(cast<RankedTensorType>(argument.getType())));
+    function.setArgAttr(argument.getArgNumber(), kComplexAttr, builder.getUnitAttr());
+    builder.setInsertionPointToStart(&block);
+    parts[argument] = pairsOf(argument);
+  }
+}
+
+void Splitter::splitResults() {
+  Operation *end = function.getBody().front().getTerminator();
+  builder.setInsertionPoint(end);
+  for (OpOperand &result : end->getOpOperands()) {
+    Value v = result.get();
+    if (!parts.contains(v))
+      continue;
+    Parts p = of(v);
+    int64_t rank = b.rank(p.re);
+    result.set(b.concat({b.unsqueeze(p.re, {rank}), b.unsqueeze(p.im, {rank})}, rank));
+    function.setResultAttr(result.getOperandNumber(), kComplexAttr, builder.getUnitAttr());
+  }
+  function.setType(FunctionType::get(function.getContext(),
+                                     function.getBody().front().getArgumentTypes(),
+                                     end->getOperandTypes()));
+}
+
+bool Splitter::splitConstant(prim::ConstantOp op) {
+  auto dense = dyn_cast<DenseElementsAttr>(op.getElements());
+  if (!dense)
+    return false;
+  SmallVector<APFloat> re, im;
+  auto type = cast<RankedTensorType>(op.getType());
+  if (dense.isSplat()) {
+    auto value = dense.getSplatValue<std::complex<APFloat>>();
+    re.push_back(value.real());
+    im.push_back(value.imag());
+  } else {
+    for (std::complex<APFloat> value : dense.getValues<std::complex<APFloat>>()) {
+      re.push_back(value.real());
+      im.push_back(value.imag());
+    }
+  }
+  auto real = RankedTensorType::get(type.getShape(), realOf(op));
+  return give(op, b.constant(DenseElementsAttr::get(real, re)),
+              b.constant(DenseElementsAttr::get(real, im)));
+}
+
+bool Splitter::splitWeight(prim::WeightOp op) {
+  const Weight *weight = weights.lookup(op.getName());
+  if (!weight)
+    return false;
+  auto type = withPairs(cast<RankedTensorType>(op.getType()));
+  Weight pairs = *weight;
+  pairs.dtype = *prim::dtypeOf(type.getElementType());
+  pairs.shape.push_back(2);
+  std::string name = weights.add((op.getName() + ".parts").str(), std::move(pairs));
+  Value v = prim::WeightOp::create(builder, op.getLoc(), type, builder.getStringAttr(name));
+  Parts p = pairsOf(v);
+  return give(op, p.re, p.im);
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+bool Splitter::splitCast(prim::CastOp op) {
+  Value x = op.getX();
+  Type to = b.elem(op);
+  if (!holdsComplex(op.getResult()))
+    return replace(op, b.cast(of(x).re, to));
+  Type real = realOf(op);
+  if (parts.contains(x))
+    return give(op, b.cast(of(x).re, real), b.cast(of(x).im, real));
+  return give(op, b.cast(x, real), b.full(b.dims(x), 0, real));
+}
+
+bool Splitter::splitDot(prim::DotOp op) {
+  Parts x = of(op.getLhs()), y = of(op.getRhs());
+  if (!x.re || !y.re)
+    return false;
+  auto dot = [&](Value l, Value r) {
+    return b.dot(l, r, op.getLhsBatch(), op.getRhsBatch(), op.getLhsContract(),
+                 op.getRhsContract());
+  };
+  return give(op, b.sub(dot(x.re, y.re), dot(x.im, y.im)), b.add(dot(x.re, y.im), dot(x.im, y.re)));
+}
+
+/// Products with the matrices cos(2 pi j k / n) and sin(2 pi j k / n).
+bool Splitter::splitFft(prim::FftOp op) {
+  Parts z = of(op.getX());
+  int64_t axis = op.getAxis(), rank = b.rank(z.re);
+  Dim n = b.dim(z.re, axis);
+  Type i64 = builder.getI64Type(), f64 = builder.getF64Type(), own = b.elem(z.re);
+  Value count = b.fromHost({n}, {}, i64);
+  // j k mod n is exact, so that the angle is.
+  Value turns = b.binary<prim::ModOp>(b.mul(b.iota({n, n}, 0, i64), b.iota({n, n}, 1, i64)), count);
+  Value angle = b.div(b.mul(b.cast(turns, f64), 2 * std::numbers::pi), b.cast(count, f64));
+  Value cos = b.cast(b.unary<prim::CosOp>(angle), own);
+  Value sin = b.cast(b.unary<prim::SinOp>(angle), own);
+  SmallVector<int64_t> order; // the product has the axis last
+  for (int64_t i = 0; i < rank - 1; ++i)
+    order.push_back(i);
+  order.insert(order.begin() + axis, rank - 1);
+  auto product = [&](Value v, Value matrix) {
+    return b.transpose(b.dot(v, matrix, {}, {}, {axis}, {0}), order);
+  };
+  Value rc = product(z.re, cos), rs = product(z.re, sin), ic = product(z.im, cos),
+        is = product(z.im, sin);
+  if (!op.getInverse())
+    return give(op, b.add(rc, is), b.sub(ic, rs));
+  Value size = b.cast(count, own);
+  return give(op, b.div(b.sub(rc, is), size), b.div(b.add(ic, rs), size));
+}
+
+bool Splitter::splitArithmetic(Operation *op) {
+  Value v = op->getResult(0);
+  auto x = [&] { return of(op->getOperand(0)); };
+  auto y = [&] { return of(op->getOperand(1)); };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](prim::ComplexOp o) { return give(v, o.getRe(), o.getIm()); })
+      .Case([&](prim::RealOp) { return replace(v, x().re); })
+      .Case([&](prim::ImagOp) { return replace(v, x().im); })
+      .Case([&](prim::DimOp o) { return replace(v, b.indexValue(b.dim(x().re, o.getAxis()))); })
+      .Case([&](prim::AddOp) { return give(v, b.add(x().re, y().re), b.add(x().im, y().im)); })
+      .Case([&](prim::SubOp) { return give(v, b.sub(x().re, y().re), b.sub(x().im, y().im)); })
+      .Case([&](prim::NegOp) { return give(v, b.neg(x().re), b.neg(x().im)); })
+      .Case([&](prim::MulOp) {
+        Parts p = times(x(), y());
+        return give(v, p.re, p.im);
+      })
+      .Case([&](prim::DivOp) { // x conj(y) / |y|^2
+        Parts p = times(x(), {y().re, b.neg(y().im)});
+        Value size = b.add(b.mul(y().re, y().re), b.mul(y().im, y().im));
+        return give(v, b.div(p.re, size), b.div(p.im, size));
+      })
+      .Case([&](prim::ExpOp) {
+        Value e = b.exp(x().re);
+        return give(v, b.mul(e, b.unary<prim::CosOp>(x().im)),
+                    b.mul(e, b.unary<prim::SinOp>(x().im)));
+      })
+      .Case([&](prim::SelectOp o) {
+        Parts t = of(o.getOnTrue()), f = of(o.getOnFalse());
+        return give(v, b.select(o.getCondition(), t.re, f.re),
+                    b.select(o.getCondition(), t.im, f.im));
+      })
+      .Case([&](prim::CompareOp o) {
+        Value re = b.compare(o.getPredicate(), x().re, y().re);
+        Value im = b.compare(o.getPredicate(), x().im, y().im);
+        return replace(v, o.getPredicate() == P::eq ? b.binary<prim::AndOp>(re, im)
+                                                    : b.binary<prim::OrOp>(re, im));
+      })
+      .Case([&](prim::CastOp o) { return splitCast(o); })
+      .Case([&](prim::DotOp o) { return splitDot(o); })
+      .Case([&](prim::FftOp o) { return splitFft(o); })
+      .Case([&](prim::ConstantOp o) { return splitConstant(o); })
+      .Case([&](prim::WeightOp o) { return splitWeight(o); })
+      .Default([](Operation *) { return false; });
+}
+
+//===----------------------------------------------------------------------===//
+// Operators that do the same to each part
+//===----------------------------------------------------------------------===//
+
+static bool actsOnEachPart(Operation *op) {
+  if (auto reduce = dyn_cast<prim::ReduceOp>(op))
+    return reduce.getKind() == prim::ReduceKind::sum;
+  if (auto scan = dyn_cast<prim::CumulativeOp>(op))
+    return scan.getKind() == prim::ReduceKind::sum;
+  if (auto scatter = dyn_cast<prim::ScatterAlongOp>(op))
+    return scatter.getKind() == prim::ScatterKind::assign ||
+           scatter.getKind() == prim::ScatterKind::add;
+  if (auto scatter = dyn_cast<prim::ScatterNdOp>(op))
+    return scatter.getKind() == prim::ScatterKind::assign ||
+           scatter.getKind() == prim::ScatterKind::add;
+  return isa<prim::ReshapeOp, prim::TransposeOp, prim::BroadcastOp, prim::SliceOp, prim::PadOp,
+             prim::ConcatOp, prim::ReverseOp, prim::TakeOp, prim::TakeAlongOp, prim::GatherNdOp,
+             prim::InsertSliceOp>(op);
+}
+
+bool Splitter::splitEach(Operation *op) {
+  if (!actsOnEachPart(op) || op->getNumResults() != 1)
+    return false;
+  Value v = op->getResult(0);
+  auto part = [&](bool imaginary) {
+    IRMapping map;
+    for (Value operand : op->getOperands())
+      if (parts.contains(operand))
+        map.map(operand, imaginary ? of(operand).im : of(operand).re);
+    Operation *copy = builder.clone(*op, map);
+    copy->getResult(0).setType(cast<RankedTensorType>(v.getType()).clone(realOf(v)));
+    return copy->getResult(0);
+  };
+  Value re = part(false);
+  return give(v, re, part(true));
+}
+
+bool Splitter::split(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (holdsComplex(operand) && !parts.contains(operand))
+      return false;
+  return splitArithmetic(op) || splitEach(op);
+}
+
+/// What is made meanwhile stands before `first` or the operator it replaces.
+llvm::Error Splitter::splitFrom(Block &block, Block::iterator first) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(first, block.end()))) {
+    auto touches = [](auto values) {
+      return llvm::any_of(values, [](Value v) { return holdsComplex(v); });
+    };
+    // An argument that was complex counts, too.
+    bool converted = llvm::any_of(op.getOperands(), [&](Value v) { return parts.contains(v); });
+    if ((touches(op.getOperands()) || touches(op.getResults()) || converted) &&
+        !op.hasTrait<OpTrait::IsTerminator>()) {
+      builder.setInsertionPoint(&op);
+      b.setLocation(op.getLoc());
+      if (!split(&op)) {
+        auto name = dyn_cast<NameLoc>(op.getLoc());
+        return userError((name ? "node '" + printable(name.getName()) + "': " : std::string()) +
+                         "complex numbers are not supported by " + op.getName().getStringRef());
+      }
+      done.push_back(&op);
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &nested : region)
+        if (llvm::Error error = splitFrom(nested, nested.begin()))
+          return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Splitter::run() {
+  Block &block = function.getBody().front();
+  Block::iterator first = block.begin();
+  splitArguments();
+  if (llvm::Error error = splitFrom(block, first))
+    return error;
+  splitResults();
+  for (Operation *op : llvm::reverse(done))
+    if (op->use_empty())
+      op->erase();
+  return llvm::Error::success();
+}
+
+llvm::Error tcc::splitComplex(ModuleOp module, WeightTable &weights) {
+  auto found = module.walk([](Operation *op) {
+    bool complex = llvm::any_of(op->getResultTypes(), [](Type t) { return holdsComplex(t); }) ||
+                   llvm::any_of(op->getOperandTypes(), [](Type t) { return holdsComplex(t); });
+    return complex ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!found.wasInterrupted())
+    return llvm::Error::success();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (llvm::Error error = Splitter(function, weights).run())
+      return error;
+  return llvm::Error::success();
+}
