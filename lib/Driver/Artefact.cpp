@@ -1,5 +1,6 @@
 #include "Artefact.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Decompose/Decompose.h"
 #include "tcc/Decompose/Rules.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
@@ -9,6 +10,7 @@
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/Program.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -32,7 +34,8 @@ public:
   void run();
 
 private:
-  emit::ProgramTensor tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims);
+  emit::ProgramTensor tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims,
+                             bool complex);
   int64_t symbol(StringRef name);
 
   mlir::func::FuncOp function;
@@ -56,13 +59,18 @@ int64_t Signature::symbol(StringRef name) {
   return -static_cast<int64_t>(program.symbols.size());
 }
 
-emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name,
-                                      mlir::ArrayAttr dims) {
+emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims,
+                                      bool complex) {
   auto shaped = cast<mlir::RankedTensorType>(type);
   emit::ProgramTensor t;
   t.name = name ? name.str() : "";
   t.dtype = *prim::dtypeOf(shaped.getElementType());
-  for (auto [i, d] : enumerate(shaped.getShape())) {
+  ArrayRef<int64_t> shape = shaped.getShape();
+  if (complex) {
+    t.dtype = t.dtype == DType::F64 ? DType::C128 : DType::C64;
+    shape = shape.drop_back();
+  }
+  for (auto [i, d] : enumerate(shape)) {
     auto symbolName =
         dims && i < dims.size() ? dyn_cast_or_null<mlir::StringAttr>(dims[i]) : mlir::StringAttr();
     bool named = symbolName && !symbolName.getValue().empty() && symbolName.getValue() != "?";
@@ -74,17 +82,29 @@ emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name,
   return t;
 }
 
+/// State is no input, and what changes an argument is no output.
 void Signature::run() {
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+  llvm::StringSet<> changed;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, graph::kMutatesAttr))
+      changed.insert(name);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (function.getArgAttr(i, graph::kStateAttr))
+      continue;
     program.inputs.push_back(
         tensor(function.getArgumentTypes()[i],
                function.getArgAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
-               function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
+               function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr),
+               bool(function.getArgAttr(i, kComplexAttr))));
+    program.inputs.back().mutated = changed.contains(program.inputs.back().name);
+  }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    program.outputs.push_back(
-        tensor(function.getResultTypes()[i],
-               function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
-               function.getResultAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr)));
+    if (!function.getResultAttr(i, graph::kMutatesAttr))
+      program.outputs.push_back(
+          tensor(function.getResultTypes()[i],
+                 function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
+                 function.getResultAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr),
+                 bool(function.getResultAttr(i, kComplexAttr))));
 }
 
 static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
@@ -122,7 +142,8 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
     m.outputs.push_back(manifestTensor(t, program));
   m.kernels = manifestKernels(compiled);
   m.memory.arenaBytes = program.arenaSize;
-  m.memory.peakBytes = static_cast<int64_t>(program.arenaSize);
+  m.memory.stateBytes = program.stateSize;
+  m.memory.peakBytes = static_cast<int64_t>(program.arenaSize + program.stateSize);
   model.module->walk([&](kernel::LaunchOp launch) {
     for (mlir::Type t : launch.getResultTypes())
       m.memory.dynamic |= !cast<mlir::RankedTensorType>(t).hasStaticShape();
@@ -168,6 +189,9 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
   program.weightsSize = blob.layout.size();
   program.embeddedWeights = blob.layout.size() <= options.embedLimit;
   program.arenaSize = compiled.arenaSize;
+  program.stateSize = compiled.stateSize;
+  for (const CompiledModel::StateInit &init : compiled.stateInits)
+    program.stateInits.push_back({init.offset, init.weightsOffset, init.size});
   std::string weightsPath = options.output + ".safetensors";
   if (!program.embeddedWeights) {
     std::string head = emit::safetensorsHead(blob.layout);

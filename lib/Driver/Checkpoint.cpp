@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Artefact.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -90,6 +91,12 @@ static Error readWeights(Model &model, StringRef path) {
     if (auto weight = mlir::dyn_cast<graph::WeightOp>(op))
       named.push_back(
           {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
+  });
+  model.module->walk([&](mlir::FunctionOpInterface function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto state = function.getArgAttrOfType<mlir::StringAttr>(i, graph::kStateAttr))
+        named.push_back(
+            {state.str(), mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i])});
   });
   if (named.empty())
     return Error::success();

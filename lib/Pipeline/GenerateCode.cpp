@@ -51,6 +51,7 @@ private:
   std::string symbolFor(kernel::LaunchOp launch);
   int64_t weightOffset(StringRef name);
   int64_t constantOffset(ElementsAttr value);
+  int64_t stateOffset(StringRef name, CompiledModel &result);
   llvm::Error compileHost(func::FuncOp function, CompiledModel &result);
   llvm::Error compileLowered(ModuleOp module, CompiledModel &result);
   void compileKernel(Job &job);
@@ -122,15 +123,18 @@ std::string CodeGenerator::symbolFor(kernel::LaunchOp launch) {
   return kernel.symbol;
 }
 
+/// Sub-byte elements lie one a byte at run time.
+static uint64_t runTimeSize(const Weight &weight) {
+  return bitWidth(weight.dtype) < 8 ? weight.elements() : weight.bytes.size();
+}
+
 int64_t CodeGenerator::weightOffset(StringRef name) {
   auto it = offsets.find(name.str());
   if (it != offsets.end())
     return it->second;
   const Weight *weight = model.weights->lookup(name);
   assert(weight && "weight is not in the table");
-  // Sub-byte elements lie one a byte at run time.
-  uint64_t size = bitWidth(weight->dtype) < 8 ? weight->elements() : weight->bytes.size();
-  int64_t offset = layout.add(name, weight->dtype, weight->shape, size);
+  int64_t offset = layout.add(name, weight->dtype, weight->shape, runTimeSize(*weight));
   offsets[name.str()] = offset;
   return offset;
 }
@@ -167,6 +171,14 @@ static bool usesComplex(kernel::LaunchOp launch) {
         return found ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+int64_t CodeGenerator::stateOffset(StringRef name, CompiledModel &result) {
+  uint64_t from = weightOffset(name), size = runTimeSize(*model.weights->lookup(name));
+  uint64_t offset = llvm::alignTo(result.stateSize, emit::WeightLayout::alignment);
+  result.stateInits.push_back({offset, from, size});
+  result.stateSize = offset + size;
+  return offset;
 }
 
 /// Compiles one printed kernel; thread-safe.
@@ -258,6 +270,7 @@ llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &res
   callbacks.kernelSymbol = [&](kernel::LaunchOp launch) { return symbolFor(launch); };
   callbacks.weightOffset = [&](StringRef name) { return weightOffset(name); };
   callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
+  callbacks.stateOffset = [&](StringRef name) { return stateOffset(name, result); };
   if (failed(codegen::emitHostProgram(function, *module, callbacks)))
     return llvm::createStringError("host program failed");
   codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "Plan/InPlace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Kernel/Places.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -53,6 +54,8 @@ private:
   }
   unsigned lastUse(Value value);
   int64_t outputOf(Value value);
+  /// The other results are new values of arguments, which are written at the end.
+  bool isOutput(unsigned result) { return !function.getResultAttr(result, graph::kMutatesAttr); }
   void collect(kernel::LaunchOp launch);
   Value dyingInput(kernel::LaunchOp launch, unsigned number);
   bool moveIn(kernel::LaunchOp launch, size_t arena, int64_t size);
@@ -87,7 +90,8 @@ unsigned MemoryPlanner::lastUse(Value value) {
 int64_t MemoryPlanner::outputOf(Value value) {
   Operation *end = function.getBody().front().getTerminator();
   for (OpOperand &use : value.getUses()) {
-    if (use.getOwner() == end && !takenOutputs.contains(use.getOperandNumber()))
+    if (use.getOwner() == end && isOutput(use.getOperandNumber()) &&
+        !takenOutputs.contains(use.getOperandNumber()))
       return use.getOperandNumber();
     if (auto reshape = dyn_cast<prim::ReshapeOp>(use.getOwner()))
       if (cast<RankedTensorType>(reshape.getType()).hasStaticShape())

@@ -10,6 +10,8 @@
 #include "tcc/Simplify/FoldConstants.h"
 #include "Simplify/KnownValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/WeightTable.h"
@@ -45,6 +47,7 @@ private:
   void eraseDead();
   void dropWeight(StringRef name);
   void dropWeights();
+  SmallVector<StringRef> stateWeights();
 
   ModuleOp module;
   WeightTable &weights;
@@ -260,9 +263,22 @@ void Folder::dropWeight(StringRef name) {
   ++statistics.droppedWeights;
 }
 
+/// The first values of what the model keeps between runs.
+SmallVector<StringRef> Folder::stateWeights() {
+  SmallVector<StringRef> names;
+  module.walk([&](FunctionOpInterface function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, graph::kStateAttr))
+        names.push_back(name);
+  });
+  return names;
+}
+
 void Folder::dropWeights() {
   llvm::StringSet<> named;
   module.walk([&](prim::WeightOp op) { named.insert(op.getName()); });
+  for (StringRef name : stateWeights())
+    named.insert(name);
   for (const std::string &name : weights.names())
     if (!named.contains(name))
       dropWeight(name);
@@ -276,6 +292,8 @@ FoldStatistics Folder::run() {
       ++references[weight.getName()];
     ownsWeights &= op->getName().getDialectNamespace() != "graph";
   });
+  for (StringRef name : stateWeights())
+    ++references[name];
   for (Operation *op : all)
     visit(op);
   eraseDead();

@@ -65,7 +65,12 @@ struct CompiledModel {
   std::vector<llvm::SmallVector<char, 0>> objects;
   std::vector<std::string> weightNames; ///< in the order of the blob
   std::vector<CompiledKernel> kernels;
-  uint64_t arenaSize = 0;
+  uint64_t arenaSize = 0, stateSize = 0;
+  /// What the state starts as: a copy of `size` bytes of the blob.
+  struct StateInit {
+    uint64_t offset, weightsOffset, size;
+  };
+  std::vector<StateInit> stateInits;
 };
 
 /// The codegen phase: one object a distinct kernel and one for the host function.

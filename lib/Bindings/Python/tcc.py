@@ -93,6 +93,7 @@ class Tensor:
         self.name = info.name.decode()
         self.code, self.bits = info.code, info.bits
         self.dtype = _dtype(info.code, info.bits)
+        self.mutated = bool(info.flags & 1)  # an input that the model writes into
         self.shape = None
         if info.ndim >= 0:
             self.shape = tuple(info.shape[d] if info.shape[d] >= 0 else info.symbols[d].decode() or None
@@ -210,6 +211,9 @@ def _borrow(value, tensor):
 def _borrow_numpy(array, tensor):
     """NumPy exports neither read-only arrays nor types that are not its own: built here."""
     code, bits = tensor.code, tensor.bits
+    copied = bits < 8 or any(stride % array.itemsize for stride in array.strides)
+    if tensor.mutated and (copied or not array.flags.writeable):
+        raise Error(1, f"the model writes into input '{tensor.name}': it cannot be read-only or need a copy")
     if bits < 8 and array.dtype.itemsize == 1:
         array = _pack(array, bits)
         shape, strides = array[1], None

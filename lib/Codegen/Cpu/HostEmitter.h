@@ -1,6 +1,6 @@
 //===- HostEmitter.h - State of emitting the host function -------*- C++ -*-===//
 //
-// Internal to HostProgram.cpp.
+// Internal to HostProgram.cpp and HostArguments.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -40,6 +40,11 @@ private:
   mlir::Value outputStorage(int64_t output, mlir::Value tensor);
   mlir::Value inDynamicArena(int64_t arena, int64_t place, mlir::Value tensor);
   void place(kernel::LaunchOp launch);
+
+  mlir::LogicalResult bindArguments();
+  llvm::StringRef changed(int64_t i);
+  void giveOutputs();
+  void writeBack();
 
   mlir::LogicalResult emitBlock(mlir::Block &block);
   void emitLaunch(kernel::LaunchOp launch);

@@ -420,28 +420,12 @@ LogicalResult HostEmitter::run() {
   Block *block = entry.addEntryBlock();
   b.setInsertionPointToStart(block);
   frame = block->getArgument(0);
-  Value inputs = loadWord(frame, 1, pointer);
   arena = loadWord(frame, 3, pointer);
   weights = loadWord(frame, 2, pointer);
-  for (BlockArgument argument : source.getArguments()) {
-    unsigned i = argument.getArgNumber();
-    pointers[argument] = loadWord(inputs, 2 * i, pointer);
-    Value dims = loadWord(inputs, 2 * i + 1, pointer);
-    for (int64_t axis = 0, e = tensorType(argument).getRank(); axis < e; ++axis)
-      if (tensorType(argument).isDynamicDim(axis)) {
-        Value d = loadWord(dims, axis, i64);
-        dynamicExtents[{argument, static_cast<unsigned>(axis)}] =
-            arith::IndexCastOp::create(b, b.getIndexType(), d);
-      }
-  }
-  if (failed(emitBlock(source.getBody().front())))
+  if (failed(bindArguments()) || failed(emitBlock(source.getBody().front())))
     return failure();
-  for (auto [i, v] : llvm::enumerate(source.getBody().front().getTerminator()->getOperands())) {
-    if (written.contains(i))
-      continue;
-    Value storage = outputStorage(i, v);
-    copy(storage, pointerOf(v), byteSize(v, b.getLoc()));
-  }
+  giveOutputs();
+  writeBack();
   for (auto &[memory, factor] : dynamicArenas)
     if (memory)
       call("tcc_rt_free", LLVM::LLVMVoidType::get(b.getContext()), {frame, memory});

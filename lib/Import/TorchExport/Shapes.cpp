@@ -31,11 +31,8 @@ llvm::Expected<int64_t> Shapes::size(const SymInt &size) {
   if (size.value) {
     value = *size.value;
   } else if (const SymExpr *expr = parsed(size.expr)) {
-    auto lookup = [&](StringRef symbol) -> std::optional<int64_t> {
-      auto it = fixed.find(symbol);
-      return it == fixed.end() ? std::nullopt : std::optional(it->second);
-    };
-    value = expr->evaluate(lookup).value_or(ShapedType::kDynamic);
+    value = expr->evaluate([&](StringRef symbol) { return fixedValue(symbol); })
+                .value_or(ShapedType::kDynamic);
   }
   if (value < 0 && value != ShapedType::kDynamic)
     return userError("a tensor has the size " + llvm::Twine(value));
@@ -70,6 +67,11 @@ llvm::Expected<ArrayAttr> Shapes::dimNames(const TensorMeta &meta) {
       names.push_back(builder.getStringAttr(expr ? expr->str() : printable(dim.expr)));
   }
   return builder.getArrayAttr(names);
+}
+
+std::optional<int64_t> Shapes::fixedValue(StringRef symbol) const {
+  auto it = fixed.find(symbol);
+  return it == fixed.end() ? std::nullopt : std::optional(it->second);
 }
 
 llvm::Error Shapes::fix(StringRef symbol, int64_t value, StringRef because) {
@@ -118,18 +120,27 @@ llvm::Error Shapes::bind(ArrayRef<Input> inputs, const llvm::StringMap<Range> &r
       return;
     order.push_back(symbol.str());
     auto it = ranges.find(symbol);
-    if (it != ranges.end())
-      bounds[symbol] = {it->second.min.value_or(0), it->second.max.value_or(INT64_MAX)};
+    if (it == ranges.end())
+      return;
+    // torch traces with sizes from 2 on and says so, but runs with 0 and 1 too.
+    int64_t min = it->second.min.value_or(0);
+    bounds[symbol] = {min == 2 ? 0 : min, it->second.max.value_or(INT64_MAX)};
   };
+  std::vector<std::string> described;
   for (const Input &input : inputs)
-    for (const SymInt &dim : input.meta->sizes)
-      if (const SymExpr *expr = dim.value ? nullptr : parsed(dim.expr); expr && expr->symbol())
+    for (auto [axis, dim] : llvm::enumerate(input.meta->sizes))
+      if (const SymExpr *expr = expression(dim); expr && expr->symbol()) {
+        if (!bounds.contains(*expr->symbol()))
+          described.push_back("'" + expr->symbol()->str() + "' (axis " + std::to_string(axis) +
+                              " of '" + printable(input.name) + "')");
         note(*expr->symbol());
+      }
   for (const auto &option : options.dims) {
     auto it = bounds.find(option.getKey());
     if (it == bounds.end())
       return userError("--dim " + printable(option.getKey()) + ": no input has this dim; there " +
-                       (order.empty() ? "are none" : "is '" + llvm::join(order, "', '") + "'"));
+                       (order.empty() ? "are none" : "is " + llvm::join(described, ", ")) +
+                       " (torch.export does not save the names of Dim)");
     if (option.getValue().isOne()) {
       if (llvm::Error error = fix(option.getKey(), option.getValue().min, "--dim"))
         return error;

@@ -30,6 +30,10 @@ public:
   llvm::Expected<mlir::ArrayAttr> dimNames(const TensorMeta &meta);
   /// `graph.ranges`: bounds of the symbols that are still free.
   mlir::DictionaryAttr ranges();
+  /// What the file states of a size, when it is no number.
+  const SymExpr *expression(const SymInt &size) { return size.value ? nullptr : parsed(size.expr); }
+  /// The value that the user's options give a symbol.
+  std::optional<int64_t> fixedValue(llvm::StringRef symbol) const;
   /// Whether the metadata says surely that the tensor is dense and row-major.
   bool isContiguous(const TensorMeta &meta);
 

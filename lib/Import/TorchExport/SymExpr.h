@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -33,6 +34,13 @@ public:
   std::string str() const;
   /// The symbol's name, when the expression is just that.
   std::optional<llvm::StringRef> symbol() const;
+  /// The number, when it is just that.
+  std::optional<int64_t> constant() const {
+    return kind == Kind::Integer ? std::optional(value) : std::nullopt;
+  }
+  /// Of a call: "Add", "FloorDiv", ..; else empty.
+  llvm::StringRef function() const { return kind == Kind::Call ? name : llvm::StringRef(); }
+  llvm::ArrayRef<SymExpr> operands() const { return args; }
 
 private:
   friend class SymExprParser;

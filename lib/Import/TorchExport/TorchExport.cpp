@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Import/TorchExport/TorchExport.h"
 #include "Import/TorchExport/GraphImporter.h"
+#include "Import/TorchExport/InputChecks.h"
 #include "Import/TorchExport/Payloads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -43,7 +44,9 @@ private:
   llvm::Expected<Value> makeWeight(StringRef name);
   llvm::Error addOutput(const OutputSpec &spec);
   llvm::Error addOutputs();
-  llvm::Error addWrittenBack(StringRef name, Value value);
+  Argument_ *findArgument(StringRef name);
+  llvm::Expected<std::string> makeState(const InputSpec &spec);
+  llvm::Error addWrittenBack(StringRef name, bool isState, Value value);
   void addResult(StringRef name, Value value, ArrayAttr dims, StringRef mutates);
   void finish(func::FuncOp function);
 
@@ -61,6 +64,7 @@ private:
   std::vector<std::string> parameterOrder;             ///< placeholders, as they came into use
   llvm::StringMap<graph::WeightOp> weightOps;          ///< by placeholder
   std::vector<Argument_> arguments;
+  llvm::DenseMap<Value, Value> stateOf; ///< the argument that a weight became
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;
   llvm::StringSet<> resultNames;
@@ -154,31 +158,50 @@ void ProgramImporter::addResult(StringRef name, Value value, ArrayAttr dims, Str
   resultAttrs.push_back(builder.getDictionaryAttr(attrs));
 }
 
+ProgramImporter::Argument_ *ProgramImporter::findArgument(StringRef name) {
+  auto it = llvm::find_if(arguments, [&](const Argument_ &a) { return a.name == name; });
+  return it == arguments.end() ? nullptr : &*it;
+}
+
+/// Makes the parameter or buffer an argument, which the run-time keeps.
+llvm::Expected<std::string> ProgramImporter::makeState(const InputSpec &spec) {
+  StringRef placeholder = *referredName(*spec.arg.value);
+  auto id = importer.lookup(scope, placeholder);
+  if (!id)
+    return id.takeError();
+  graph::WeightOp weight = weightOps.lookup(placeholder);
+  auto dims = shapes.dimNames(program.graph.tensors.find(placeholder)->second);
+  if (!dims)
+    return dims.takeError();
+  Value argument =
+      block->addArgument(weight.getType(), NameLoc::get(builder.getStringAttr(spec.target)));
+  weight.replaceAllUsesWith(argument);
+  stateOf[weight.getResult()] = argument;
+  std::string name = spec.target.str(); // an input may have it too
+  while (findArgument(name))
+    name += ".state";
+  arguments.push_back({name, *dims, weight.getName().str(), *id});
+  return name;
+}
+
 /// The new value of the input, or of the parameter or buffer, called `name`.
-llvm::Error ProgramImporter::addWrittenBack(StringRef name, Value value) {
-  if (auto it = parametersByName.find(name); it != parametersByName.end()) {
-    StringRef placeholder = *referredName(*it->second->arg.value);
-    // The first value becomes an argument, which the run-time keeps.
-    auto id = importer.lookup(scope, placeholder);
-    if (!id)
-      return id.takeError();
-    graph::WeightOp weight = weightOps.lookup(placeholder);
-    auto dims = shapes.dimNames(program.graph.tensors.find(placeholder)->second);
-    if (!dims)
-      return dims.takeError();
-    Value argument =
-        block->addArgument(weight.getType(), NameLoc::get(builder.getStringAttr(name)));
-    weight.replaceAllUsesWith(argument);
-    if (value == weight.getResult())
-      value = argument;
-    arguments.push_back({name.str(), *dims, weight.getName().str(), *id});
+llvm::Error ProgramImporter::addWrittenBack(StringRef name, bool isState, Value value) {
+  std::string own = name.str();
+  if (isState) {
+    auto it = parametersByName.find(name);
+    if (it == parametersByName.end())
+      return userError("'" + printable(name) + "' is changed but is no buffer");
+    auto made = makeState(*it->second);
+    if (!made)
+      return made.takeError();
+    own = *made;
   }
-  auto argument = llvm::find_if(arguments, [&](const Argument_ &a) { return a.name == name; });
-  if (argument == arguments.end())
+  Argument_ *argument = findArgument(own);
+  if (!argument)
     return userError("'" + printable(name) + "' is changed but is no input");
-  if (value.getType() != block->getArgument(argument - arguments.begin()).getType())
+  if (value.getType() != block->getArgument(argument - arguments.data()).getType())
     return userError("'" + printable(name) + "' changes its type");
-  addResult(name, value, argument->dims, name);
+  addResult(own, value, argument->dims, own);
   return llvm::Error::success();
 }
 
@@ -217,27 +240,31 @@ llvm::Error ProgramImporter::addOutputs() {
     auto value = importer.read(scope, *name);
     if (!value)
       return value.takeError();
-    if (llvm::Error error = addWrittenBack(spec.target, *value))
+    bool isState = spec.kind != "user_input_mutation";
+    if (llvm::Error error = addWrittenBack(spec.target, isState, *value))
       return error;
   }
   // What in-place operators changed stands in no signature.
   for (size_t i = 0, inputs = arguments.size(); i < inputs; ++i)
     if (aliases.written(arguments[i].id) && arguments[i].state.empty())
       if (llvm::Error error =
-              addWrittenBack(arguments[i].name, aliases.read(builder, arguments[i].id)))
+              addWrittenBack(arguments[i].name, false, aliases.read(builder, arguments[i].id)))
         return error;
   for (const std::string &placeholder : parameterOrder) {
     AliasTracker::Id id = scope.names.lookup(placeholder);
     if (!aliases.written(id))
       continue;
     if (llvm::Error error =
-            addWrittenBack(parameters.lookup(placeholder)->target, aliases.read(builder, id)))
+            addWrittenBack(parameters.lookup(placeholder)->target, true, aliases.read(builder, id)))
       return error;
   }
   return llvm::Error::success();
 }
 
 void ProgramImporter::finish(func::FuncOp function) {
+  for (Value &result : results)
+    if (Value state = stateOf.lookup(result))
+      result = state;
   for (const Argument_ &argument : arguments)
     if (!argument.state.empty())
       for (auto op : llvm::make_early_inc_range(block->getOps<graph::WeightOp>()))
@@ -269,6 +296,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> ProgramImporter::run() {
   for (const InputSpec &spec : program.inputs)
     if (llvm::Error error = addInput(spec))
       return error;
+  SmallVector<CheckedInput> checked;
+  for (auto [argument, value] : llvm::zip(arguments, block->getArguments()))
+    if (auto meta = program.graph.tensors.find(argument.name); meta != program.graph.tensors.end())
+      checked.push_back({argument.name, &meta->second, value});
+  checkInputs(builder, shapes, checked);
   auto onDemand = [&](StringRef name) { return makeWeight(name); };
   scope.onDemand = onDemand;
   if (llvm::Error error = importer.importNodes(scope))

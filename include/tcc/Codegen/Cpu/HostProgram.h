@@ -20,6 +20,8 @@ struct HostCallbacks {
   std::function<int64_t(llvm::StringRef)> weightOffset;
   /// Where a constant lies in the blob; it is added if it is not there.
   std::function<int64_t(mlir::ElementsAttr)> constantOffset;
+  /// A new place in the state, in bytes, for a buffer that starts as this weight.
+  std::function<int64_t(llvm::StringRef)> stateOffset;
 };
 
 inline constexpr llvm::StringLiteral kEntryName = "tcc_entry";

@@ -1,0 +1,93 @@
+"""Models of torch.export that change their buffers or inputs, against PyTorch: each run goes on from the one before."""
+import pathlib
+import unittest
+
+import numpy as np
+
+from compiled import Compiled
+from toolrun import ToolTest
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "torch_export"
+
+
+def listed(data, kind, run):
+    return [data[f"{kind}{run}_{i}"] for i in range(sum(key.startswith(f"{kind}{run}_") for key in data))]
+
+
+class Mutation(unittest.TestCase):
+    def agree(self, actual, expected, what):
+        self.assertEqual(actual.dtype, expected.dtype, what)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6, err_msg=what)
+
+    def check(self, name, form, arrange=np.array):
+        data = dict(np.load(FOLDER / (name + ".npz")))
+        with Compiled.build(FOLDER / (name + form + ".pt2")) as model:
+            self.assertEqual(len(model.inputs), len(listed(data, "input", 0)))
+            for run in range(100):
+                inputs = [arrange(x) for x in listed(data, "input", run)]
+                if not inputs:
+                    return
+                outputs, expected = model(*inputs), listed(data, "output", run)
+                self.assertEqual(len(outputs), len(expected))
+                for i, (actual, right) in enumerate(zip(outputs, expected)):
+                    self.agree(actual, right, f"output {i} of run {run}")
+                for i, (actual, right) in enumerate(zip(inputs, listed(data, "written", run))):
+                    self.agree(actual, right, f"input {i} after run {run}")
+
+    def test_inputs_of_any_strides_are_written_back(self):
+        for form in ["", "-aten"]:
+            self.check("in_place", form, lambda x: np.array(x, order="F"))
+
+    def test_read_only_inputs_are_refused(self):
+        def frozen(x):
+            x = np.array(x)
+            x.flags.writeable = False
+            return x
+        with self.assertRaisesRegex(Exception, "writes into input"):
+            self.check("in_place", "", frozen)
+
+    def test_each_context_has_a_state_of_its_own(self):
+        data = dict(np.load(FOLDER / "counter.npz"))
+        for _ in range(2):
+            with Compiled.build(FOLDER / "counter.pt2") as model:
+                self.assertEqual(model(data["input0_0"])[1], 3)
+                self.assertEqual(model(data["input0_0"])[1], 4)
+
+
+class Messages(ToolTest):
+    def test_refused_nodes_are_named_with_their_line_of_python(self):
+        result = self.tcc(FOLDER / "refused.pt2", "-o", "model.so")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertRegex(result.text, r"node 'linalg_eigh': aten\.linalg_eigh\.default on \(f32\[3x3\]\) "
+                                      r"\(.*model\.py:6\): no rule")
+
+    def test_dims_that_depend_on_each_other_are_checked(self):
+        with Compiled.build(FOLDER / "doubled.pt2") as model:
+            x = np.ones((3, 2), np.float32)
+            y = np.ones((6, 2), np.float32)
+            self.assertEqual(model(x, y)[0].tolist(), (np.concatenate([x, x]) + y).tolist())
+            with self.assertRaisesRegex(Exception, r"input 'y': dim 0 must be 2\*s\d+"):
+                model(x, y[:5])
+
+    def test_bounds_of_a_dim_are_checked(self):
+        with Compiled.build(FOLDER / "doubled.pt2") as model:
+            with self.assertRaisesRegex(Exception, "9"):
+                model(np.ones((9, 2), np.float32), np.ones((18, 2), np.float32))
+
+    def test_an_unknown_dim_is_answered_with_those_there_are(self):
+        result = self.tcc(FOLDER / "doubled.pt2", "-o", "model.so", "--dim", "batch=4")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertRegex(result.text, r"there is 's\d+' \(axis 0 of 'x'\)")
+
+
+def add(name, form):
+    setattr(Mutation, f"test_{name}{form.replace('-', '_')}", lambda self: self.check(name, form))
+
+
+for name in ["counter", "cache", "batch_norm", "in_place", "exchange", "same_name"]:
+    for form in ["", "-aten"]:
+        add(name, form)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Writes the models of test_torch_export.py (torch 2.15): NAME.pt2, NAME-aten.pt2, and NAME.npz by PyTorch.
+
+Each run K of a model has inputK_I, outputK_I, and writtenK_I: the inputs after it. Runs follow each other on one
+model, so that its state shows.
+Usage: export.py [FOLDER]
+"""
+import copy
+import os
+import sys
+
+import numpy as np
+import torch
+from torch import nn
+
+
+class Counter(nn.Module):
+    """Counts its runs; what it returns is read before and after the change."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.tensor(3))
+        self.register_buffer("seen", torch.zeros(2, dtype=torch.bool))
+
+    def forward(self, x):
+        before = self.count.clone()
+        self.count += 1
+        self.seen.logical_or_(x[:2] > 0)
+        return x * self.count, before, self.seen.clone()
+
+
+class Cache(nn.Module):
+    """A cache of keys and values: one written at a computed place, one by a slice."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("k", torch.zeros(1, 2, 8, 4))
+        self.register_buffer("v", torch.zeros(1, 2, 8, 4))
+
+    def forward(self, q, k, v, at):
+        self.k.index_copy_(2, at, k)
+        self.v[:, :, at] = v
+        seen = (torch.arange(8) <= at[-1]).reshape(1, 8)
+        return nn.functional.scaled_dot_product_attention(q, self.k, self.v, attn_mask=seen)
+
+
+class Normalised(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(3)
+
+    def forward(self, x):
+        return self.norm(x).relu()
+
+
+class InPlace(nn.Module):
+    """Writes into its inputs, the second one through views."""
+
+    def forward(self, x, y):
+        x.add_(1)
+        y[:, 0] = 0
+        y.t()[1].mul_(x[0])
+        return x * 2 + y
+
+
+class Exchange(nn.Module):
+    """Two buffers change places; a third stays what it is."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.arange(4.0))
+        self.register_buffer("b", -torch.arange(4.0))
+        self.register_buffer("c", torch.ones(4))
+
+    def forward(self, x):
+        a = self.a.clone()
+        self.a.copy_(self.b)
+        self.b.copy_(a)
+        return x + self.a * self.c, self.b.clone()
+
+
+class SameName(nn.Module):
+    """An input and a buffer of one name; nothing but the buffer changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("x", torch.zeros(3))
+
+    def forward(self, x):
+        self.x.add_(x)
+        return self.x.sum()
+
+
+def models():
+    random = torch.Generator().manual_seed(7)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=random)
+
+    yield "counter", Counter(), [(normal(5),) for _ in range(3)]
+    yield "cache", Cache(), [(normal(1, 2, 1, 4), normal(1, 2, 1, 4), normal(1, 2, 1, 4), torch.tensor([k]))
+                             for k in range(3)]
+    yield "batch_norm", Normalised().train(), [(normal(2, 3, 4, 5),) for _ in range(3)]
+    yield "in_place", InPlace(), [(normal(3, 3), normal(3, 3)) for _ in range(2)]
+    yield "exchange", Exchange(), [(normal(4),) for _ in range(3)]
+    yield "same_name", SameName(), [(normal(3),) for _ in range(2)]
+
+
+# With the line that it is written on, which messages name.
+REFUSED = """
+import torch
+
+
+class Refused(torch.nn.Module):
+    def forward(self, x):
+        return torch.linalg.eigh(x)[0]
+"""
+
+
+def export_refused(path):
+    scope = {}
+    exec(compile(REFUSED.replace("\n", "", 1), "model.py", "exec"), scope)
+    torch.export.save(torch.export.export(scope["Refused"](), (torch.eye(3),)), path)
+
+
+class Doubled(nn.Module):
+    def forward(self, x, y):
+        return torch.cat([x, x]) + y
+
+
+def export_doubled(path):
+    size = torch.export.Dim("size", min=2, max=8)
+    program = torch.export.export(Doubled(), (torch.ones(3, 2), torch.ones(6, 2)),
+                                  dynamic_shapes=({0: size}, {0: 2 * size}))
+    save(program, path)
+
+
+def save(program, path):
+    for node in program.graph.nodes:  # paths of this machine
+        node.meta.pop("stack_trace", None)
+    torch.export.save(program, path)
+
+
+def tensors(result):
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+    export_refused(os.path.join(folder, "refused.pt2"))
+    export_doubled(os.path.join(folder, "doubled.pt2"))
+    for name, module, runs in models():
+        program = torch.export.export(copy.deepcopy(module), tuple(x.clone() for x in runs[0]))
+        for form, saved in [("", program), ("-aten", program.run_decompositions())]:
+            save(saved, os.path.join(folder, name + form + ".pt2"))
+        data = {}
+        for k, inputs in enumerate(runs):
+            given = [x.clone() for x in inputs]
+            with torch.no_grad():
+                outputs = tensors(module(*given))
+            for kind, values in [("input", inputs), ("output", outputs), ("written", given)]:
+                for i, value in enumerate(values):
+                    data[f"{kind}{k}_{i}"] = value.numpy()
+        np.savez_compressed(os.path.join(folder, name + ".npz"), **data)
+
+
+main()
