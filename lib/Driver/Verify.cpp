@@ -22,6 +22,7 @@
 #include "SampleInputs.h"
 #include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
@@ -273,6 +274,12 @@ Expected<VerifyResult> Verifier::run() {
     return loaded.takeError();
   model = std::move(*loaded);
   function = mainOf(model);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (function.getArgAttr(i, graph::kStateAttr) || function.getArgAttr(i, kComplexAttr))
+      return userError("--verify does not know models with state or complex inputs");
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (function.getResultAttr(i, graph::kMutatesAttr) || function.getResultAttr(i, kComplexAttr))
+      return userError("--verify does not know models that change inputs or give complex numbers");
   if (Error error = compute())
     return std::move(error);
   Expected<Agreement> agreement = compareOutputs(library);
