@@ -264,7 +264,9 @@ llvm::Expected<std::vector<std::string>> conformance::dynamicShapes(const Case &
   int next = 0;
   for (const auto &input : model.graph().input()) {
     int rank = input.type().tensor_type().shape().dim_size();
-    if (!input.type().has_tensor_type() || rank == 0 || weights.count(input.name()))
+    // How many axes or sizes there are belongs to the graph.
+    bool isList = rank == 1 && input.type().tensor_type().elem_type() == onnx::TensorProto::INT64;
+    if (!input.type().has_tensor_type() || rank == 0 || isList || weights.count(input.name()))
       continue;
     std::string shape = input.name() + "=";
     for (int i = 0; i < rank; ++i)

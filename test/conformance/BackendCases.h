@@ -33,8 +33,9 @@ struct DataSet {
   std::vector<reference::Tensor> inputs, outputs;
 };
 
-/// For every input of the case's model that is a tensor a `--shape` that names each
-/// dim instead of giving it: the same case with shapes known only when it runs.
+/// For every input of the case's model that is a tensor, lists of i64 aside, a
+/// `--shape` that names each dim instead of giving it: the same case with shapes known only when it
+/// runs.
 llvm::Expected<std::vector<std::string>> dynamicShapes(const Case &testCase);
 
 /// The data sets of a case; an error when one holds something else than tensors

@@ -42,11 +42,15 @@ static Value headwise(PrimBuilder &b, Value heads, Value shared, int64_t sharedC
                       Type type) {
   Dims h = b.dims(heads), s = b.dims(shared);
   auto many = b.known(h[1]), few = b.known(s[1]);
-  if (!many || !few || *many == *few || *few == 0)
+  if (b.same(h[1], s[1]) || few == 0)
     return b.dot(heads, shared, {0, 1}, {0, 1}, {3}, {sharedContract}, type);
-  if (*many % *few != 0)
+  Dim group = b.floorDivDims(h[1], b.maxDims(s[1], b.dim(1)));
+  if (many && few && *many % *few != 0)
     b.fault("the query heads do not divide among the heads of keys");
-  Value grouped = b.reshape(heads, {h[0], s[1], b.dim(*many / *few), h[2], h[3]});
+  else if (!many || !few)
+    b.check(b.compareDims(arith::CmpIPredicate::eq, b.mulDims(group, s[1]), h[1]),
+            "attention: the query heads do not divide among the heads of keys");
+  Value grouped = b.reshape(heads, {h[0], s[1], group, h[2], h[3]});
   Value product = b.dot(grouped, shared, {0, 1}, {0, 1}, {4}, {sharedContract}, type);
   return b.reshape(product, {h[0], h[1], h[2], s[sharedContract == 3 ? 2 : 3]});
 }

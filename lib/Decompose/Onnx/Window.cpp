@@ -4,8 +4,9 @@
 using namespace mlir;
 using namespace tcc;
 
-FailureOr<SmallVector<int64_t>> tcc::kernelOf(NodeContext &c, Value weight) {
-  RankedTensorType t = c.b.type(weight);
+FailureOr<SmallVector<int64_t>> tcc::kernelOf(NodeContext &c, Value &weight) {
+  PrimBuilder &b = c.b;
+  RankedTensorType t = b.type(weight);
   if (t.getRank() < 3)
     return c.fail("the weight has rank " + llvm::Twine(t.getRank()));
   SmallVector<int64_t> kernel(t.getShape().drop_front(2));
@@ -18,6 +19,14 @@ FailureOr<SmallVector<int64_t>> tcc::kernelOf(NodeContext &c, Value weight) {
     }
   if (ShapedType::isDynamicShape(kernel))
     return c.fail("the kernel's extents must be known");
+  Dims dims = b.dims(weight);
+  for (auto [i, extent] : llvm::enumerate(kernel))
+    if (!b.known(dims[i + 2])) {
+      b.check(b.compareDims(arith::CmpIPredicate::eq, dims[i + 2], b.dim(extent)),
+              "'kernel_shape' is not the shape of the weight");
+      dims[i + 2] = b.dim(extent);
+    }
+  weight = b.reshape(weight, dims);
   return kernel;
 }
 

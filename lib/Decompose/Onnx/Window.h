@@ -24,8 +24,9 @@ mlir::FailureOr<OnnxWindow> onnxWindow(NodeContext &c, mlir::Value x,
                                        llvm::ArrayRef<int64_t> kernel);
 /// x with the padding that the operator cannot apply, filled with `value`.
 mlir::Value padForWindow(PrimBuilder &b, mlir::Value x, const OnnxWindow &w, mlir::Value value);
-/// Kernel extents of a weight [O, I, ...], by its type or by `kernel_shape`.
-mlir::FailureOr<llvm::SmallVector<int64_t>> kernelOf(NodeContext &c, mlir::Value weight);
+/// Kernel extents of a weight [O, I, ...], by its type or by `kernel_shape`, which the
+/// weight then has in its type.
+mlir::FailureOr<llvm::SmallVector<int64_t>> kernelOf(NodeContext &c, mlir::Value &weight);
 
 /// Convolution of x by w with the padding of `window`; `zero`, when given, is
 /// the value of points outside x.
