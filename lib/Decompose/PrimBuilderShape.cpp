@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace tcc;
 
-/// The elements of `x` at `source` positions as a new host tensor, or null.
+/// The elements of `x` at `source` positions as a new host tensor, or null; null too
+/// where a model that has been found at fault asks for what `x` does not have.
 static Value pickElements(PrimBuilder &pb, Value x, ArrayRef<int64_t> shape,
                           function_ref<int64_t(int64_t)> source) {
   if (ShapedType::isDynamicShape(shape) || ShapedType::getNumElements(shape) > 64)
@@ -14,8 +15,12 @@ static Value pickElements(PrimBuilder &pb, Value x, ArrayRef<int64_t> shape,
   if (!elements)
     return {};
   Dims picked;
-  for (int64_t i = 0, n = ShapedType::getNumElements(shape); i < n; ++i)
-    picked.push_back((*elements)[source(i)]);
+  for (int64_t i = 0, n = ShapedType::getNumElements(shape); i < n; ++i) {
+    int64_t at = source(i);
+    if (at < 0 || at >= static_cast<int64_t>(elements->size()))
+      return {};
+    picked.push_back((*elements)[at]);
+  }
   return pb.fromHost(picked, shape, pb.elem(x));
 }
 
