@@ -39,10 +39,6 @@ struct Phases {
   }
 };
 
-SmallVector<int64_t> range(int64_t first, int64_t count) {
-  return llvm::to_vector(llvm::seq(first, first + count));
-}
-
 /// [M, C / g, K...] -> [g * s... * (M / g), C / g, taps...].
 Value phaseWeights(PrimBuilder &b, Value w, ArrayRef<Phases> axes, int64_t groups) {
   int64_t n = axes.size();

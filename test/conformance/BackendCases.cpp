@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 using namespace tcc;
 using namespace tcc::conformance;
@@ -122,23 +123,37 @@ llvm::Error loadNumbered(const std::string &folder, llvm::StringRef what, const 
   }
 }
 
-/// i / n at position i, for each input that is no initializer.
-llvm::Expected<DataSet> lightDataSet(const Case &testCase) {
+llvm::Expected<onnx::ModelProto> readModel(const Case &testCase) {
   auto text = readFile(testCase.model);
   if (!text)
     return text.takeError();
   onnx::ModelProto model;
   if (!model.ParseFromString(*text))
     return userError("no model in " + testCase.model);
-  std::map<std::string, bool> weights;
-  for (const auto &weight : model.graph().initializer())
-    weights[weight.name()] = true;
+  return model;
+}
+
+/// The inputs of a model's graph that are no initializers.
+std::vector<const onnx::ValueInfoProto *> realInputs(const onnx::GraphProto &graph) {
+  std::set<std::string> weights;
+  for (const auto &weight : graph.initializer())
+    weights.insert(weight.name());
+  std::vector<const onnx::ValueInfoProto *> inputs;
+  for (const auto &input : graph.input())
+    if (!weights.count(input.name()))
+      inputs.push_back(&input);
+  return inputs;
+}
+
+/// i / n at position i, for each input that is no initializer.
+llvm::Expected<DataSet> lightDataSet(const Case &testCase) {
+  auto model = readModel(testCase);
+  if (!model)
+    return model.takeError();
   DataSet set;
-  for (const auto &input : model.graph().input()) {
-    if (weights.count(input.name()))
-      continue;
+  for (const onnx::ValueInfoProto *input : realInputs(model->graph())) {
     llvm::SmallVector<int64_t> shape;
-    for (const auto &dim : input.type().tensor_type().shape().dim())
+    for (const auto &dim : input->type().tensor_type().shape().dim())
       shape.push_back(dim.has_dim_value() ? dim.dim_value() : 1);
     auto count = reference::elementCount(shape);
     if (!count)
@@ -251,24 +266,18 @@ llvm::Expected<std::vector<Case>> conformance::enumerateCases(llvm::StringRef da
 }
 
 llvm::Expected<std::vector<std::string>> conformance::dynamicShapes(const Case &testCase) {
-  auto text = readFile(testCase.model);
-  if (!text)
-    return text.takeError();
-  onnx::ModelProto model;
-  if (!model.ParseFromString(*text))
-    return userError("no model in " + testCase.model);
-  std::map<std::string, bool> weights;
-  for (const auto &weight : model.graph().initializer())
-    weights[weight.name()] = true;
+  auto model = readModel(testCase);
+  if (!model)
+    return model.takeError();
   std::vector<std::string> shapes;
   int next = 0;
-  for (const auto &input : model.graph().input()) {
-    int rank = input.type().tensor_type().shape().dim_size();
+  for (const onnx::ValueInfoProto *input : realInputs(model->graph())) {
+    int rank = input->type().tensor_type().shape().dim_size();
     // How many axes or sizes there are belongs to the graph.
-    bool isList = rank == 1 && input.type().tensor_type().elem_type() == onnx::TensorProto::INT64;
-    if (!input.type().has_tensor_type() || rank == 0 || isList || weights.count(input.name()))
+    bool isList = rank == 1 && input->type().tensor_type().elem_type() == onnx::TensorProto::INT64;
+    if (!input->type().has_tensor_type() || rank == 0 || isList)
       continue;
-    std::string shape = input.name() + "=";
+    std::string shape = input->name() + "=";
     for (int i = 0; i < rank; ++i)
       shape += (i ? ",d" : "d") + std::to_string(next++);
     shapes.push_back(shape);

@@ -70,7 +70,7 @@ bool tcc::codegen::isSubByte(Type t) {
 Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
   Shaped s(b, x);
   Value raw = s.bits(x), sign = arith::ShRUIOp::create(b, raw, s.i32(31));
-  Value magnitude = s.band(raw, 0x7fffffff), i8;
+  Value magnitude = s.band(raw, 0x7fffffff);
   Value isNan = s.less(s.i32(0x7f800000), magnitude);
   if (isa<Float8E8M0FNUType>(t)) {
     // A power of two: the exponent, rounded to nearest on the mantissa.

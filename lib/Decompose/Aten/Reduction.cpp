@@ -200,16 +200,6 @@ LogicalResult vectorNorm(AtenNode &a, StringRef order) {
 LogicalResult normByP(AtenNode &a) { return vectorNorm(a, "p"); }
 LogicalResult normByOrder(AtenNode &a) { return vectorNorm(a, "ord"); }
 
-/// linalg_norm of a vector, or of everything; matrices have norms of their own.
-LogicalResult linalgNorm(AtenNode &a) {
-  auto axes = a.axes("dim", a.b.rank(a.tensor("self")));
-  if (failed(axes))
-    return failure();
-  if (a.has("ord") && axes->size() != 1)
-    return a.fail("norms of matrices are not supported");
-  return vectorNorm(a, "ord");
-}
-
 LogicalResult distance(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value d = b.sub(a.number("self", a.wide()), a.number("other", a.wide()));

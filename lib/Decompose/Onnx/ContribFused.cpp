@@ -125,24 +125,14 @@ LogicalResult fusedGemm(NodeContext &c) {
   return failed(result) ? failure() : c.give(b.cast(*result, own));
 }
 
-struct Scaled {
-  Value result, mean, inverse;
-};
-
 /// Layer norm over the last axis, or only by the root of the mean square.
-Scaled normalizeLast(PrimBuilder &b, Value x, Value gamma, Value beta, double epsilon, bool rms) {
+Standardized normalizeLast(PrimBuilder &b, Value x, Value gamma, Value beta, double epsilon,
+                           bool rms) {
   int64_t last = b.rank(x) - 1;
-  Scaled s;
-  if (rms) {
-    s.inverse = b.rsqrt(b.add(b.mean(b.mul(x, x), last, true), epsilon));
-    s.result = b.mul(x, s.inverse);
-  } else {
-    Standardized standard = standardize(b, x, last, epsilon);
-    s = {standard.value, standard.mean, standard.inverse};
-  }
-  s.result = b.mul(s.result, b.cast(gamma, b.elem(x)));
+  Standardized s = rms ? scaleByRms(b, x, last, epsilon) : standardize(b, x, last, epsilon);
+  s.value = b.mul(s.value, b.cast(gamma, b.elem(x)));
   if (beta)
-    s.result = b.add(s.result, b.cast(beta, b.elem(x)));
+    s.value = b.add(s.value, b.cast(beta, b.elem(x)));
   return s;
 }
 
@@ -156,8 +146,8 @@ LogicalResult skipNorm(NodeContext &c, bool rms) {
   if (c.has(biasAt))
     sum = b.add(sum, b.cast(c.in(biasAt), b.elem(sum)));
   Value beta = rms ? Value() : c.inOr(3, {});
-  Scaled s = normalizeLast(b, sum, c.in(2), beta, c.floatAttr("epsilon", 1e-12), rms);
-  (void)c.give(0, b.cast(s.result, own));
+  Standardized s = normalizeLast(b, sum, c.in(2), beta, c.floatAttr("epsilon", 1e-12), rms);
+  (void)c.give(0, b.cast(s.value, own));
   Value extra[] = {{}, s.mean, s.inverse, b.cast(sum, own)};
   for (size_t i = 1; i < std::min<size_t>(4, c.numResults()); ++i)
     if (extra[i])
@@ -171,11 +161,10 @@ LogicalResult simplifiedNorm(NodeContext &c) {
     return failure();
   PrimBuilder &b = c.b;
   Value x = widen(b, c.in(0));
-  Value square = b.mean(b.mul(x, x), axesFrom(*axis, b.rank(x)), true);
-  Value inverse = b.rsqrt(b.add(square, c.floatAttr("epsilon", 1e-5)));
-  Value y = b.mul(b.mul(x, inverse), b.cast(c.in(1), b.elem(x)));
+  Standardized s = scaleByRms(b, x, axesFrom(*axis, b.rank(x)), c.floatAttr("epsilon", 1e-5));
+  Value y = b.mul(s.value, b.cast(c.in(1), b.elem(x)));
   if (c.numResults() > 1)
-    (void)c.give(1, inverse);
+    (void)c.give(1, s.inverse);
   return c.give(b.cast(y, b.elem(c.in(0))));
 }
 
@@ -193,8 +182,8 @@ LogicalResult embedLayerNorm(NodeContext &c) {
   sum = b.add(sum, widen(b, position));
   if (c.has(1) && c.has(4))
     sum = b.add(sum, widen(b, b.take(c.in(4), c.in(1), 0)));
-  Scaled s = normalizeLast(b, sum, c.in(5), c.in(6), c.floatAttr("epsilon", 1e-12), false);
-  (void)c.give(0, b.cast(s.result, b.elem(table)));
+  Standardized s = normalizeLast(b, sum, c.in(5), c.in(6), c.floatAttr("epsilon", 1e-12), false);
+  (void)c.give(0, b.cast(s.value, b.elem(table)));
   Type i32 = b.builder().getI32Type();
   if (c.numResults() > 1)
     (void)c.give(1, c.has(7) ? b.reduce(prim::ReduceKind::sum, b.cast(c.in(7), i32), 1, false)

@@ -22,6 +22,13 @@ Standardized tcc::standardize(PrimBuilder &b, Value x, ArrayRef<int64_t> axes, d
   return s;
 }
 
+Standardized tcc::scaleByRms(PrimBuilder &b, Value x, ArrayRef<int64_t> axes, double epsilon) {
+  Standardized s;
+  s.inverse = b.rsqrt(b.add(b.mean(b.mul(x, x), axes, true), epsilon));
+  s.value = b.mul(x, s.inverse);
+  return s;
+}
+
 namespace {
 
 /// scale * x + shift with vectors along axis 1.
@@ -108,8 +115,7 @@ LogicalResult rmsNormalization(NodeContext &c) {
     return failure();
   PrimBuilder &b = c.b;
   Value x = widen(b, c.in(0));
-  Value square = b.mean(b.mul(x, x), axesFrom(*axis, b.rank(x)), true);
-  Value y = b.mul(x, b.rsqrt(b.add(square, c.floatAttr("epsilon", 1e-5))));
+  Value y = scaleByRms(b, x, axesFrom(*axis, b.rank(x)), c.floatAttr("epsilon", 1e-5)).value;
   return c.give(b.cast(b.mul(y, widen(b, c.in(1))), b.elem(c.in(0))));
 }
 

@@ -10,5 +10,8 @@ struct Standardized {
 /// (x - mean) / sqrt(variance + epsilon) over `axes`, in the type of x.
 Standardized standardize(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes,
                          double epsilon);
+/// x / sqrt(mean(x^2) + epsilon) over `axes`; gives `value` and `inverse` alone.
+Standardized scaleByRms(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes,
+                        double epsilon);
 
 } // namespace tcc
