@@ -9,7 +9,9 @@
 // residual that an epilogue adds may be overwritten.
 //
 // Kernels with several results are left out: the second would be computed when the
-// first is stored already. So are operators with an algorithm of their own.
+// first is stored already. So are operators with an algorithm of their own, but for
+// those that change a part of a tensor: they copy the rest, which lies there already
+// (the outputs of a recurrent layer, one turn at a time; a cache of keys and values).
 //
 //===----------------------------------------------------------------------===//
 #include "Plan/InPlace.h"
@@ -69,11 +71,27 @@ static bool isInPlace(ArrayRef<int> at, RankedTensorType type, RankedTensorType 
   return extents == resultExtents && llvm::equal(entries, resultAxes);
 }
 
+/// The input that `launch` copies before it changes a part of it, if it does that.
+static std::optional<unsigned> changedInput(kernel::LaunchOp launch) {
+  Operation *op = launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<prim::InsertSliceOp, prim::ScatterAlongOp, prim::ScatterNdOp>(op))
+    return std::nullopt;
+  auto changed = dyn_cast<BlockArgument>(op->getOperand(0));
+  if (!changed || !changed.hasOneUse())
+    return std::nullopt;
+  return changed.getArgNumber();
+}
+
 SmallVector<unsigned> tcc::plan::overwritableInputs(kernel::LaunchOp launch) {
   SmallVector<unsigned> inputs;
   auto kind = launch->getAttrOfType<StringAttr>("kind");
-  if (launch.getNumResults() != 1 || !kind || kind.getValue() == "special")
+  if (launch.getNumResults() != 1 || !kind)
     return inputs;
+  if (kind.getValue() == "special") {
+    if (std::optional<unsigned> changed = changedInput(launch))
+      inputs.push_back(*changed);
+    return inputs;
+  }
   RankedTensorType result = tensorType(launch.getResult(0));
   DenseMap<Value, Access> accesses = accessesOf(launch);
   for (BlockArgument argument : launch.getBody().getArguments()) {

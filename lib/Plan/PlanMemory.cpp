@@ -61,6 +61,7 @@ private:
   bool moveIn(kernel::LaunchOp launch, size_t arena, int64_t size);
   std::optional<std::pair<size_t, int64_t>> dynamicArena(kernel::LaunchOp launch, unsigned result);
   int64_t allocatedPlace(kernel::LaunchOp launch);
+  int64_t carriedPlace(kernel::LaunchOp launch);
   int64_t assignOffsets(size_t arena);
 
   func::FuncOp function;
@@ -124,7 +125,9 @@ void MemoryPlanner::collect(kernel::LaunchOp launch) {
       continue;
     }
     auto share = type.hasStaticShape() || !top ? std::nullopt : dynamicArena(launch, i);
-    own.push_back(kDynamicPlace);
+    own.push_back(top ? kDynamicPlace : carriedPlace(launch));
+    if (inputOfPlace(own.back()) >= 0)
+      continue;
     if (!type.hasStaticShape() && !share) {
       own.back() = top ? allocatedPlace(launch) : kDynamicPlace;
       continue;
@@ -203,6 +206,21 @@ int64_t MemoryPlanner::allocatedPlace(kernel::LaunchOp launch) {
     if (place == kDynamicPlace || inputOfPlace(place) >= 0)
       if (!tensorType(input).hasStaticShape())
         return kInputPlace + number;
+  }
+  return kDynamicPlace;
+}
+
+/// What a loop carries lies in a block of its own. A kernel of the loop's body that is
+/// the only one to need it may write over it.
+int64_t MemoryPlanner::carriedPlace(kernel::LaunchOp launch) {
+  for (unsigned number : plan::overwritableInputs(launch)) {
+    auto carried = dyn_cast<BlockArgument>(launch.getInputs()[number]);
+    if (!carried || carried.getOwner() != launch->getBlock() ||
+        !isa<prim::WhileOp>(launch->getParentOp()))
+      continue;
+    if (llvm::count_if(carried.getUses(),
+                       [](OpOperand &use) { return !isa<prim::DimOp>(use.getOwner()); }) == 1)
+      return kInputPlace + number;
   }
   return kDynamicPlace;
 }

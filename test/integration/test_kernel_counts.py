@@ -57,6 +57,16 @@ class KernelCounts(ToolTest):
             proto = model(nodes, [("x", [rows, 64]), ("r", [rows, 32])], [("y", [rows, 32])], [w, b])
             self.assertEqual(len(self.kernels(proto)), 1)
 
+    def test_gates_of_a_turn(self):
+        """A turn of an LSTM is its product, one kernel for all gates, and what writes its output."""
+        weights = [weight("w", 1, 64, 8), weight("r", 1, 64, 16)]
+        node = helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=16)
+        for batch in (2, "N"):
+            with self.subTest(batch=batch):
+                proto = model([node], [("x", [5, batch, 8])], [("y", [5, 1, batch, 16])], weights, 22)
+                gates = [name for name in self.kernels(proto) if "logistic" in name or "tanh" in name]
+                self.assertEqual(gates, ["add_logistic_mul_tanh"])
+
     def test_convolution_with_batch_norm_and_silu(self):
         norm = [weight(name, 32) for name in ("scale", "shift", "mean")] + [
             numpy_helper.from_array(np.full(32, 0.5, np.float32), "variance")]

@@ -106,6 +106,22 @@ def loop_until():
             [{"x": np.abs(case["x"]) + 0.1} for case in normal((5,), (1,))])
 
 
+def loop_exchange():
+    """What a Loop carries changes places, is made anew, stays, and has one row changed a turn."""
+    body = helper.make_graph(
+        [node("Add", ["a", "b"], ["sum"]), node("Mul", ["sum", "half"], ["c2"]), node("Expand", ["i", "wide"], ["row"]),
+         node("ScatterElements", ["table", "row", "sum"], ["table2"], axis=0)],
+        "body", [value("i", INT64, []), value("go", BOOL, []), *[value(n, FLOAT, [1, 4]) for n in "abcd"],
+                 value("table", FLOAT, [6, 4])],
+        [value("go", BOOL, []), *[value(n, FLOAT, [1, 4]) for n in ("b", "a", "c2", "d")], value("table2", FLOAT, [6, 4])])
+    initializers = [constant("half", 0.5, np.float32), constant("wide", [1, 4], np.int64), constant("turns", 5, np.int64),
+                    constant("true", True)]
+    outputs = ("p", "q", "r", "s", "all")
+    return (model([node("Relu", ["x"], ["y"]), node("Loop", ["turns", "true", "x", "y", "x", "y", "t"], list(outputs), body=body)],
+                  [value("x", FLOAT, [1, 4]), value("t", FLOAT, [6, 4])], [unknown(name) for name in outputs], initializers),
+            [{**case, "t": np.ones((6, 4), np.float32)} for case in normal((1, 4), (1, 4))])
+
+
 def scan_backwards():
     body = helper.make_graph(
         [node("MatMul", ["h", "w"], ["a"]), node("Add", ["a", "row"], ["b"]), node("Tanh", ["b"], ["h2"]),
@@ -187,7 +203,7 @@ def transposed_conv(kernel, stride, pad=0, extra=0, groups=1, dilation=1):
 
 GRAPHS = {
     "if-extent": if_extent, "if-data": if_data, "if-nested": if_nested, "if-legal-once": if_legal_once,
-    "loop-until": loop_until, "scan-backwards": scan_backwards,
+    "loop-until": loop_until, "loop-exchange": loop_exchange, "scan-backwards": scan_backwards,
     "suppression-corners": lambda: suppression(0), "suppression-centers": lambda: suppression(1),
     **{f"{kind.lower()}-{direction}": lambda k=kind, d=direction: recurrent(k, d)
        for kind in ("RNN", "GRU", "LSTM") for direction in ("reverse", "bidirectional")},

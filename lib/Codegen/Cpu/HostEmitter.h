@@ -52,7 +52,9 @@ private:
   void emitAssert(prim::AssertOp op);
   mlir::LogicalResult emitIf(prim::IfOp op);
   mlir::LogicalResult emitWhile(prim::WhileOp op);
-  void leaveRegion(mlir::Value v, mlir::Type outer, llvm::SmallVectorImpl<mlir::Value> &words);
+  void endTurn(prim::WhileOp op);
+  void leaveRegion(mlir::Value v, mlir::Type outer, bool dies,
+                   llvm::SmallVectorImpl<mlir::Value> &words, mlir::Value target = {});
   void enterValue(mlir::Value v, mlir::ValueRange words, size_t &next);
   llvm::SmallVector<mlir::Type> wordTypes(mlir::TypeRange types);
   void release(mlir::Value v);

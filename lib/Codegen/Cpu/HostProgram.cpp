@@ -221,15 +221,43 @@ void HostEmitter::emitAssert(prim::AssertOp op) {
   call("tcc_rt_fail", LLVM::LLVMVoidType::get(b.getContext()), {frame, code, message});
 }
 
-/// The value with its dynamic extents as words that leave a region: tensors are
-/// copied into a block of their own.
-void HostEmitter::leaveRegion(Value v, Type outer, SmallVectorImpl<Value> &words) {
+/// The last op of the value's block that reads it, or a reshape of it.
+static Operation *lastReader(Value v, Block &block) {
+  Operation *last = nullptr;
+  for (Operation *user : v.getUsers()) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (!here)
+      continue;
+    if (isa<prim::ReshapeOp>(user))
+      if (Operation *through = lastReader(user->getResult(0), block))
+        here = through->isBeforeInBlock(here) ? here : through;
+    if (!last || last->isBeforeInBlock(here))
+      last = here;
+  }
+  return last;
+}
+
+/// The value whose memory `v` is.
+static Value memoryOf(Value v) {
+  while (auto reshape = v.getDefiningOp<prim::ReshapeOp>())
+    v = reshape.getX();
+  return v;
+}
+
+/// The value with its dynamic extents as words that leave a region. A tensor leaves in
+/// the block that it owns, if nobody reads it there afterwards (`dies`), or as a copy:
+/// into `target`, or a block of its own.
+void HostEmitter::leaveRegion(Value v, Type outer, bool dies, SmallVectorImpl<Value> &words,
+                              Value target) {
   if (!isa<RankedTensorType>(v.getType())) {
     words.push_back(scalarOf(v));
     return;
   }
-  Value block = allocate(v);
-  copy(block, pointerOf(v), byteSize(v, b.getLoc()));
+  Value block = pointerOf(v);
+  if (!dies || !owned.erase(memoryOf(v))) {
+    block = target ? target : allocate(v);
+    copy(block, pointerOf(v), byteSize(v, b.getLoc()));
+  }
   words.push_back(block);
   for (unsigned i = 0, e = tensorType(v).getRank(); i < e; ++i)
     if (cast<RankedTensorType>(outer).isDynamicDim(i))
@@ -271,7 +299,7 @@ LogicalResult HostEmitter::emitIf(prim::IfOp op) {
     SmallVector<Value> words;
     for (auto [v, t] :
          llvm::zip(region->front().getTerminator()->getOperands(), op.getResultTypes()))
-      leaveRegion(v, t, words);
+      leaveRegion(v, t, memoryOf(v).getParentBlock() == &region->front(), words);
     freeOwned(region->front());
     scf::YieldOp::create(b, words);
   }
@@ -284,10 +312,43 @@ LogicalResult HostEmitter::emitIf(prim::IfOp op) {
   return success();
 }
 
+/// Whether the memory of `init` is needed by nobody but as the first value of `op`.
+static bool diesIn(prim::WhileOp op, Value init) {
+  Value memory = memoryOf(init);
+  return memory.getParentBlock() == op->getBlock() &&
+         lastReader(memory, *op->getBlock()) == op.getOperation() &&
+         llvm::none_of(memory.getUsers(),
+                       [&](Operation *user) { return op->isProperAncestor(user); });
+}
+
+/// The values for the next turn. Those that lie in an arena go where the last turn's
+/// were, unless these are among them.
+void HostEmitter::endTurn(prim::WhileOp op) {
+  Block &body = op.getBody().front();
+  Operation::operand_range next = body.getTerminator()->getOperands();
+  SmallVector<Value> words;
+  for (auto [v, argument] : llvm::zip(next, body.getArguments())) {
+    Value memory = memoryOf(v);
+    bool dies = memory.getParentBlock() == &body;
+    bool reused = isa<RankedTensorType>(v.getType()) && v.getType() == argument.getType() &&
+                  tensorType(v).hasStaticShape() && owned.contains(argument) &&
+                  !(dies && owned.contains(memory)) &&
+                  llvm::none_of(next, [&](Value o) { return memoryOf(o) == argument; });
+    leaveRegion(v, argument.getType(), dies, words, reused ? pointers[argument] : Value());
+    if (reused)
+      owned.erase(argument);
+  }
+  freeOwned(body);
+  for (Value argument : body.getArguments())
+    if (owned.erase(argument))
+      release(argument);
+  scf::YieldOp::create(b, words);
+}
+
 LogicalResult HostEmitter::emitWhile(prim::WhileOp op) {
   SmallVector<Value> inits;
   for (auto [v, t] : llvm::zip(op.getInits(), op.getResultTypes()))
-    leaveRegion(v, t, inits);
+    leaveRegion(v, t, diesIn(op, v), inits);
   SmallVector<Type> types = wordTypes(op.getResultTypes());
   auto loop = scf::WhileOp::create(b, types, inits);
   SmallVector<Location> locs(types.size(), op.getLoc());
@@ -314,16 +375,12 @@ LogicalResult HostEmitter::emitWhile(prim::WhileOp op) {
     b.setInsertionPointToEnd(after);
     Block &body = op.getBody().front();
     bind(body, after);
-    if (failed(emitBlock(body)))
-      return failure();
-    SmallVector<Value> words;
-    for (auto [v, t] : llvm::zip(body.getTerminator()->getOperands(), op.getResultTypes()))
-      leaveRegion(v, t, words);
-    freeOwned(body);
     for (Value argument : body.getArguments())
       if (isa<RankedTensorType>(argument.getType()))
-        release(argument);
-    scf::YieldOp::create(b, words);
+        owned.insert(argument);
+    if (failed(emitBlock(body)))
+      return failure();
+    endTurn(op);
   }
   b.setInsertionPointAfter(loop);
   size_t next = 0;
@@ -338,22 +395,6 @@ LogicalResult HostEmitter::emitWhile(prim::WhileOp op) {
 //===----------------------------------------------------------------------===//
 // Lifetimes
 //===----------------------------------------------------------------------===//
-
-/// The last op of the value's block that reads it, or a reshape of it.
-static Operation *lastReader(Value v, Block &block) {
-  Operation *last = nullptr;
-  for (Operation *user : v.getUsers()) {
-    Operation *here = block.findAncestorOpInBlock(*user);
-    if (!here)
-      continue;
-    if (isa<prim::ReshapeOp>(user))
-      if (Operation *through = lastReader(user->getResult(0), block))
-        here = through->isBeforeInBlock(here) ? here : through;
-    if (!last || last->isBeforeInBlock(here))
-      last = here;
-  }
-  return last;
-}
 
 LogicalResult HostEmitter::emitBlock(Block &block) {
   DenseMap<Operation *, SmallVector<Value>> freedAfter;

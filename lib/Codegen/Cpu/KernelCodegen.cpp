@@ -33,6 +33,9 @@ struct HostIndex {
   OpFoldResult mul(OpFoldResult x, OpFoldResult y) {
     return apply<arith::MulIOp>(x, y, [](int64_t a, int64_t c) { return a * c; });
   }
+  OpFoldResult max(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::MaxSIOp>(x, y, [](int64_t a, int64_t c) { return std::max(a, c); });
+  }
   OpFoldResult ceilDiv(OpFoldResult x, OpFoldResult y) {
     return apply<arith::CeilDivSIOp>(x, y, [](int64_t a, int64_t c) { return (a + c - 1) / c; });
   }
@@ -48,6 +51,16 @@ static TaskSpace loopTasks(HostIndex h, kernel::LaunchOp launch, ArrayRef<OpFold
   for (OpFoldResult d : dims.take_front(cut.axis))
     tasks = h.mul(tasks, d);
   return {tasks, h.constant(cut.grain)};
+}
+
+/// Tasks worth a thread, of `tasks` that make up a product of m x n x k: a thread that
+/// waits for work takes some microseconds to answer.
+static OpFoldResult productGrain(HostIndex h, OpFoldResult tasks, ArrayRef<OpFoldResult> extents) {
+  constexpr int64_t kGrainProducts = 1 << 17;
+  OpFoldResult products = h.constant(1);
+  for (OpFoldResult d : extents)
+    products = h.mul(products, d);
+  return h.ceilDiv(h.mul(tasks, h.constant(kGrainProducts)), h.max(products, h.constant(1)));
 }
 
 /// The extents of an operand of an op in the region, as host values.
@@ -99,8 +112,9 @@ static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp laun
     if (rank - static_cast<int64_t>(dot.getRhsBatch().size() + dot.getRhsContract().size()) > 1)
       return std::nullopt;
   }
-  Index tasks = emitContractionTaskCount(b, launch.getLoc(), product->spec);
-  return TaskSpace{h.mul(tasks, product->batch), h.constant(1)};
+  const ContractionSpec &spec = product->spec;
+  Index tasks = h.mul(emitContractionTaskCount(b, launch.getLoc(), spec), product->batch);
+  return TaskSpace{tasks, productGrain(h, tasks, {product->batch, spec.m, spec.n, spec.k})};
 }
 
 /// Lines along an axis in parallel, or one task.

@@ -34,6 +34,13 @@ void tcc::codegen::forEachPoint(KernelFrame &f, ArrayRef<Value> extents,
   });
 }
 
+static void whenTrue(KernelFrame &f, Value condition, function_ref<void()> body) {
+  auto branch = scf::IfOp::create(f.b, condition, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] { body(); });
+}
+
 /// Copies all of `source` to `target`, vectors along the last axis.
 static void copyTensor(KernelFrame &f, Value source, const Memory &target) {
   ArrayRef<Value> extents = target.extents;
@@ -53,13 +60,6 @@ static void copyTensor(KernelFrame &f, Value source, const Memory &target) {
 
 static Value inBounds(KernelFrame &f, Value i, Value extent) {
   return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, i, extent);
-}
-
-static void whenTrue(KernelFrame &f, Value condition, function_ref<void()> body) {
-  auto branch = scf::IfOp::create(f.b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(f.b);
-  f.b.setInsertionPointToStart(branch.thenBlock());
-  f.e.nested([&] { body(); });
 }
 
 static Value asIndex(KernelFrame &f, Value v) {
@@ -91,8 +91,20 @@ static void updatePoint(KernelFrame &f, prim::ScatterKind kind, ArrayRef<Coord> 
   f.e.store(out, at, combineUpdate(f, kind, out.elementType, old, update));
 }
 
+/// Copies what the operator changes a part of, unless it is changed where it lies
+/// (Plan/InPlace.h).
+static void copyUnchanged(KernelFrame &f, Value source) {
+  const Memory *memory = f.e.memoryOf(source), &target = f.results[0];
+  if (!memory)
+    return copyTensor(f, source, target);
+  Value from = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), memory->pointer);
+  Value to = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), target.pointer);
+  Value apart = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, from, to);
+  whenTrue(f, apart, [&] { copyTensor(f, source, target); });
+}
+
 static void emitScatterAlong(KernelFrame &f, prim::ScatterAlongOp op) {
-  copyTensor(f, op.getX(), f.results[0]);
+  copyUnchanged(f, op.getX());
   forEachPoint(f, extentsOf(f, op.getIndices()), [&](Coords &at) {
     Value i = asIndex(f, f.e.eval(op.getIndices(), at));
     whenTrue(f, inBounds(f, i, f.e.extent(op.getX(), op.getAxis())), [&] {
@@ -105,7 +117,7 @@ static void emitScatterAlong(KernelFrame &f, prim::ScatterAlongOp op) {
 }
 
 static void emitScatterNd(KernelFrame &f, prim::ScatterNdOp op) {
-  copyTensor(f, op.getX(), f.results[0]);
+  copyUnchanged(f, op.getX());
   int64_t depth = tensorType(op.getIndices()).getShape().back();
   SmallVector<Value> outer = extentsOf(f, op.getIndices());
   outer.pop_back();
@@ -135,15 +147,31 @@ static void emitScatterNd(KernelFrame &f, prim::ScatterNdOp op) {
 }
 
 static void emitInsertSlice(KernelFrame &f, prim::InsertSliceOp op) {
-  copyTensor(f, op.getX(), f.results[0]);
-  forEachPoint(f, extentsOf(f, op.getUpdate()), [&](Coords &at) {
-    Coords target;
-    for (auto [c, start, step] : llvm::zip(at, op.getMixedStarts(), op.getSteps())) {
-      Value offset = isa<Value>(start) ? f.e.scalar(cast<Value>(start))
-                                       : f.e.index(*getConstantIntValue(start));
-      target.push_back(Coord::uniform(f.e.addIndex(f.e.mulIndex(c.base, f.e.index(step)), offset)));
-    }
-    f.e.store(f.results[0], target, f.e.eval(op.getUpdate(), at));
+  copyUnchanged(f, op.getX());
+  SmallVector<OpFoldResult> starts = op.getMixedStarts();
+  auto targetOf = [&](unsigned axis, Value i) {
+    Value offset = isa<Value>(starts[axis]) ? f.e.scalar(cast<Value>(starts[axis]))
+                                            : f.e.index(*getConstantIntValue(starts[axis]));
+    return f.e.addIndex(f.e.mulIndex(i, f.e.index(op.getSteps()[axis])), offset);
+  };
+  SmallVector<Value> extents = extentsOf(f, op.getUpdate());
+  if (extents.empty())
+    return f.e.store(f.results[0], {}, f.e.eval(op.getUpdate(), {}));
+  unsigned last = extents.size() - 1;
+  bool dense = op.getSteps()[last] == 1;
+  unsigned lanes =
+      dense ? lanesFor(f.cpu, f.launch, tensorType(op.getUpdate()).getShape().back()) : 1;
+  forEachPoint(f, ArrayRef(extents).drop_back(), [&](Coords &outer) {
+    Coords to;
+    for (auto [axis, c] : llvm::enumerate(outer))
+      to.push_back(Coord::uniform(targetOf(axis, c.base)));
+    f.vectorLoop(f.e.index(0), extents[last], lanes, true, [&](Value i) {
+      int64_t step = f.e.lanes() > 1 ? 1 : 0;
+      Coords from(outer), target(to);
+      from.push_back(Coord::affine(i, step));
+      target.push_back(Coord::affine(targetOf(last, i), step));
+      f.e.store(f.results[0], target, f.e.eval(op.getUpdate(), from));
+    });
   });
 }
 

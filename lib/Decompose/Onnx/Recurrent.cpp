@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
 
@@ -205,8 +206,13 @@ SmallVector<Value> runDirection(const Direction &d, const Network &n, const Inpu
   inits.push_back(outputs);
   auto turn = [&](ValueRange v) -> std::optional<SmallVector<Value>> {
     Dim t = backwards ? b.subDims(b.subDims(in.time, b.dim(1)), v[0]) : Dim(v[0]);
-    Value x = b.squeeze(b.sliceAxis(projected, 0, t, b.dim(1)), {0});
-    ValueRange old = v.slice(1, n.states);
+    Value x = b.reshape(b.sliceAxis(projected, 0, t, b.dim(1)),
+                        {in.batch, b.dim(projected, b.rank(projected) - 1)});
+    // A loop carries unknown extents as `?`: these are the batch, so that all gates of
+    // the turn have one shape and fuse.
+    SmallVector<Value> old;
+    for (Value s : v.slice(1, n.states))
+      old.push_back(b.reshape(s, {in.batch, in.hidden}));
     SmallVector<Value> next = n.cell(d, x, old);
     Value output = next[0];
     if (in.lengths) {
@@ -319,6 +325,10 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
       Value given = c.has(5 + s) ? b.cast(c.in(5 + s), wide) : Value();
       if (given && batchFirst)
         given = b.transpose(given, {1, 0, 2});
+      if (given) {
+        requireSame(b, b.dim(given, 1), in.batch, "initial state and input");
+        requireSame(b, b.dim(given, 2), in.hidden, "initial state and weight");
+      }
       state.push_back(given ? b.squeeze(b.sliceAxis(given, 0, b.dim(k), b.dim(1)), {0})
                             : b.full({in.batch, in.hidden}, 0, wide));
     }
