@@ -233,7 +233,7 @@ static Expected<CommandLine> understand(Arguments &args) {
   if (options.input.empty())
     return userError("no model is given (see tcc --help)");
   std::optional<Phase> stop;
-  for (auto parse : std::initializer_list<std::function<Error()>>{
+  for (const auto &parse : std::initializer_list<std::function<Error()>>{
            [&] { return parseTorchWords(args, options); },
            [&] { return parsePhaseOption(args.stopAfter, stop); },
            [&] { return parsePhaseOption(args.startFrom, options.startFrom); },
