@@ -36,7 +36,7 @@ def disagreement(actual, stored, exact=None):
     if np.where(same, -1.0, excess).max(initial=-1.0) <= 0:
         return None
     worst = np.unravel_index(np.argmax(np.where(same, -1.0, excess)), actual.shape)
-        return f"at {list(map(int, worst))} is {actual[worst]:.8g}, expected {stored[worst]:.8g}"
+    return f"at {list(map(int, worst))} is {actual[worst]:.8g}, expected {stored[worst]:.8g}"
 
 
 def check_folder(test, folder, model="model.onnx", flags=()):
