@@ -13,7 +13,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace tcc;
@@ -153,89 +152,105 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
   return m;
 }
 
-/// One weight's bytes as the run time wants them: sub-byte elements one a byte.
-static Error writeWeight(const Weight &weight, raw_ostream &os) {
-  unsigned bits = bitWidth(weight.dtype);
-  if (bits >= 8) {
-    os.write(weight.bytes.data(), weight.bytes.size());
-    return Error::success();
-  }
-  unsigned perByte = 8 / bits, mask = (1u << bits) - 1;
-  for (uint64_t i = 0, n = weight.elements(); i < n; ++i) {
+/// Elements [begin, end) below 8 bits, one a byte as the run time wants them.
+static void spread(const Weight &weight, uint64_t begin, uint64_t end, char *to) {
+  unsigned bits = bitWidth(weight.dtype), perByte = 8 / bits, mask = (1u << bits) - 1;
+  for (uint64_t i = begin; i < end; ++i) {
     unsigned v = (static_cast<uint8_t>(weight.bytes[i / perByte]) >> (bits * (i % perByte))) & mask;
     if (isSignedInt(weight.dtype) && (v >> (bits - 1)))
       v |= ~mask;
-    os << static_cast<char>(v);
+    *to++ = static_cast<char>(v);
   }
-  return Error::success();
 }
 
-Expected<uint64_t> tcc::writeArtefact(Model &model, CompiledModel &compiled,
-                                      const DriverOptions &options, const CpuTarget &cpu,
-                                      StringRef inputSha256) {
+static emit::WeightBlob blobOf(const WeightTable &weights, ArrayRef<std::string> names) {
   emit::WeightBlob blob;
-  for (const std::string &name : compiled.weightNames) {
-    const Weight *weight = model.weights->lookup(name);
-    uint64_t size = bitWidth(weight->dtype) < 8 ? weight->elements() : weight->bytes.size();
-    blob.layout.add(name, weight->dtype, weight->shape, size);
+  for (const std::string &name : names) {
+    const Weight *weight = weights.describe(name);
+    uint64_t size = bitWidth(weight->dtype) < 8 ? weight->elements() : weight->size();
+    blob.layout.add(name, weight->dtype, weight->shape, size,
+                    weight->maker ? weight->maker->grain : 1);
   }
-  blob.write = [&](const emit::WeightEntry &entry, raw_ostream &os) {
-    return writeWeight(*model.weights->lookup(entry.name), os);
+  blob.read = [&weights](const emit::WeightEntry &entry, uint64_t begin, uint64_t end, char *room) {
+    const Weight &weight = *weights.describe(entry.name);
+    StringRef made(room, end - begin);
+    if (weight.maker)
+      return weight.maker->make(begin, end, room), made;
+    if (bitWidth(weight.dtype) < 8)
+      return spread(weight, begin, end, room), made;
+    return StringRef(weight.bytes.data() + begin, end - begin);
   };
+  return blob;
+}
+
+/// All but kernels and manifest.
+static emit::ProgramDescription describeProgram(Model &model, const CompiledModel &compiled,
+                                                const DriverOptions &options,
+                                                const emit::WeightLayout &weights) {
   emit::ProgramDescription program;
   Signature(*model.module->getOps<mlir::func::FuncOp>().begin(), program).run();
-  std::string stem = sys::path::filename(options.output).str();
   program.entry = "tcc_entry";
-  program.weightsSize = blob.layout.size();
-  program.embeddedWeights = blob.layout.size() <= options.embedLimit;
+  program.weightsSize = weights.size();
+  program.embeddedWeights = weights.size() <= options.embedLimit;
   program.arenaSize = compiled.arenaSize;
   program.stateSize = compiled.stateSize;
   for (const CompiledModel::StateInit &init : compiled.stateInits)
     program.stateInits.push_back({init.offset, init.weightsOffset, init.size});
-  std::string weightsPath = options.output + ".safetensors";
   if (!program.embeddedWeights) {
-    std::string head = emit::safetensorsHead(blob.layout);
-    program.weightsFile = stem + ".safetensors";
+    std::string head = emit::safetensorsHead(weights);
+    program.weightsFile = sys::path::filename(options.output).str() + ".safetensors";
     program.weightsOffset = head.size();
     program.weightsLayoutHash = emit::safetensorsLayoutHash(head);
   }
+  return program;
+}
+
+static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> description,
+                          const emit::WeightBlob *embedded, const DriverOptions &options,
+                          const CpuTarget &cpu, StringRef path) {
+  emit::LinkJob job;
+  job.triple = Triple(cpu.triple);
+  auto add = [&](ArrayRef<char> object) {
+    job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
+  };
+  for (const auto &object : compiled.objects)
+    add(object);
+  add(description);
+  job.weights = embedded;
+  job.soname = sys::path::filename(options.output).str();
+  job.threads = options.threads();
+  return emit::linkModel(job, path);
+}
+
+Expected<uint64_t> tcc::writeArtefact(Model &model, const CompiledModel &compiled,
+                                      const DriverOptions &options, const CpuTarget &cpu,
+                                      function_ref<std::string()> inputHash) {
+  emit::WeightBlob blob = blobOf(*model.weights, compiled.weightNames);
+  emit::ProgramDescription program = describeProgram(model, compiled, options, blob.layout);
+  // The library gets its place first and its name last: it makes the others reachable.
+  emit::OutputFiles files, library;
+  auto path = library.create(options.output);
+  if (!path)
+    return path.takeError();
+  auto fill = [&](int file) { return emit::writeSafetensors(blob, file, options.threads()); };
+  if (!program.embeddedWeights)
+    if (Error error = files.write(options.output + ".safetensors", fill))
+      return std::move(error);
   emit::Manifest manifest =
-      makeManifest(model, compiled, program, blob.layout, options, cpu, inputSha256);
+      makeManifest(model, compiled, program, blob.layout, options, cpu, inputHash());
   for (const emit::ManifestKernel &kernel : manifest.kernels)
     program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
   program.manifest = emit::manifestJson(manifest);
   auto description = emit::emitProgram(program, cpu);
   if (!description)
     return description.takeError();
-  compiled.objects.push_back(std::move(*description));
-
-  emit::LinkJob job;
-  job.triple = Triple(cpu.triple);
-  for (auto &object : compiled.objects)
-    job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
-  job.weights = program.weightsSize && program.embeddedWeights ? &blob : nullptr;
-  job.soname = stem;
-  // The library is made first and renamed last: it makes the others reachable.
-  emit::OutputFiles files, library;
-  auto path = library.create(options.output);
-  if (!path)
-    return path.takeError();
-  if (!program.embeddedWeights) {
-    auto weights = files.create(weightsPath);
-    if (!weights)
-      return weights.takeError();
-    std::error_code ec;
-    raw_fd_ostream os(*weights, ec);
-    if (ec)
-      return createStringError(ec, "cannot write " + *weights);
-    if (Error error = emit::writeSafetensors(blob, os))
-      return std::move(error);
-  }
   SmallString<128> manifestPath(options.output);
   sys::path::replace_extension(manifestPath, "json");
   if (Error error = files.write(manifestPath, program.manifest))
     return std::move(error);
-  if (Error error = emit::linkModel(job, *path))
+  bool embeds = program.weightsSize && program.embeddedWeights;
+  if (Error error =
+          linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, cpu, *path))
     return std::move(error);
   if (Error error = files.commit())
     return std::move(error);

@@ -9,10 +9,11 @@ namespace tcc {
 bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 
 /// Links model.so, writes the manifest and, above the limit, the weights beside
-/// it; all or nothing. Gives the bytes of the weights.
-llvm::Expected<uint64_t> writeArtefact(Model &model, CompiledModel &compiled,
+/// it; all or nothing. Gives the bytes of the weights. `inputHash` is asked when the
+/// weights are written: it may still be at work.
+llvm::Expected<uint64_t> writeArtefact(Model &model, const CompiledModel &compiled,
                                        const DriverOptions &options, const CpuTarget &cpu,
-                                       llvm::StringRef inputSha256);
+                                       llvm::function_ref<std::string()> inputHash);
 
 /// The model's IR and, beside it, its weights, for --start-from.
 llvm::Error writeCheckpoint(Model &model, llvm::StringRef path);

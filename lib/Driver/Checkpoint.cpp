@@ -38,24 +38,15 @@ Error tcc::writeCheckpoint(Model &model, StringRef path) {
   emit::WeightBlob blob;
   for (const std::string &name : model.weights->names()) {
     const Weight *weight = model.weights->lookup(name);
-    blob.layout.add(name, weight->dtype, weight->shape, weight->bytes.size());
+    blob.layout.add(name, weight->dtype, weight->shape, weight->size());
   }
-  blob.write = [&](const emit::WeightEntry &entry, raw_ostream &out) {
-    ArrayRef<char> bytes = model.weights->lookup(entry.name)->bytes;
-    out.write(bytes.data(), bytes.size());
-    return Error::success();
+  blob.read = [&](const emit::WeightEntry &entry, uint64_t begin, uint64_t end, char *) {
+    return StringRef(model.weights->lookup(entry.name)->bytes.data() + begin, end - begin);
   };
-  if (!blob.layout.entries().empty()) {
-    auto temporary = files.create(weightsPath(path));
-    if (!temporary)
-      return temporary.takeError();
-    std::error_code ec;
-    raw_fd_ostream out(*temporary, ec);
-    if (ec)
-      return createStringError(ec, "cannot write " + *temporary);
-    if (Error error = emit::writeSafetensors(blob, out))
+  auto fill = [&](int file) { return emit::writeSafetensors(blob, file); };
+  if (!blob.layout.entries().empty())
+    if (Error error = files.write(weightsPath(path), fill))
       return error;
-  }
   if (Error error = files.write(path, text))
     return error;
   return files.commit();

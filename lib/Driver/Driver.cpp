@@ -6,6 +6,7 @@
 #include "Verify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Driver/CrashReport.h"
 #include "tcc/Driver/TorchOptions.h"
 #include "tcc/Emit/Link.h"
 #include "tcc/Emit/OutputFiles.h"
@@ -50,6 +51,10 @@ static std::string nodePrefix(mlir::Location loc) {
     return mlir::WalkResult::advance();
   });
   return name.empty() ? name : "node '" + name + "': ";
+}
+
+unsigned DriverOptions::threads() const {
+  return jobs ? jobs : std::max(1u, std::thread::hardware_concurrency());
 }
 
 std::vector<std::string> DriverOptions::resultFlags() const {
@@ -135,12 +140,16 @@ void Compile::dump(Phase phase, mlir::ModuleOp module) {
   log::write(log::Topic::Emit, printable(path, 1000));
   std::error_code ec;
   raw_fd_ostream os(path, ec);
-  if (!ec)
-    module.print(os);
+  if (ec)
+    return;
+  module.print(os);
+  os.flush();
+  os.clear_error(); // of a full disk: a dump is not what is asked for
 }
 
 void Compile::phaseStarts(Phase phase) {
   progress.show("tcc: " + phaseName(phase));
+  crashPhase(phase);
   log::write(log::Topic::Phases, phaseName(phase) + " starts");
   if (options.reproducer.empty())
     return;
@@ -232,10 +241,10 @@ Error Compile::withDiagnostic(Error error) {
 /// Compiled code as text, or as one relocatable object.
 Error Compile::writeCode(CompiledModel &compiled) {
   emit::OutputFiles files;
-  auto path = files.create(options.output);
-  if (!path)
-    return path.takeError();
   if (options.emit == EmitKind::Obj) {
+    auto path = files.create(options.output);
+    if (!path)
+      return path.takeError();
     emit::LinkJob job;
     job.triple = Triple(cpu.triple);
     for (auto &object : compiled.objects)
@@ -243,19 +252,19 @@ Error Compile::writeCode(CompiledModel &compiled) {
     if (Error error = emit::linkRelocatable(job, *path))
       return error;
   } else {
-    std::error_code ec;
-    raw_fd_ostream os(*path, ec);
-    if (ec)
-      return createStringError(ec, "cannot write " + *path);
+    std::string text;
     for (auto &object : compiled.objects)
-      os.write(object.data(), object.size());
+      text.append(object.data(), object.size());
+    if (Error error = files.write(options.output, text))
+      return error;
   }
   return files.commit();
 }
 
 Error Compile::finish(CompiledModel *compiled) {
   if (compiled && options.emit == EmitKind::So) {
-    auto weightBytes = writeArtefact(model, *compiled, options, cpu, inputHash.get());
+    auto weightBytes =
+        writeArtefact(model, *compiled, options, cpu, [&] { return inputHash.get(); });
     if (!weightBytes)
       return weightBytes.takeError();
     summary.weightBytes = *weightBytes;
@@ -279,7 +288,7 @@ Error Compile::withReproducer(Error error, bool phaseFailed) {
     return error;
   bool user = error.isA<UserError>();
   std::string text = error ? toString(std::move(error)) : "";
-  Error written = reproducer.write(options, cpu, text, phaseFailed);
+  Error written = reproducer.write(options, text, phaseFailed);
   if (text.empty())
     return written;
   if (written)
@@ -304,7 +313,7 @@ Error Compile::prepare() {
   if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
     return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
   pipeline.cpu = cpu;
-  pipeline.jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;
   pipeline.code = options.emit == EmitKind::Asm    ? PipelineOptions::Code::Assembly
                   : options.emit == EmitKind::Llvm ? PipelineOptions::Code::LlvmIr
@@ -338,8 +347,7 @@ Error Compile::generate() {
 static std::string hashOfFile(const std::string &path) {
   if (!sys::fs::is_regular_file(path))
     return "";
-  auto file = MemoryBuffer::getFile(path, false, false);
-  return file ? sha256((*file)->getBuffer()) : std::string();
+  return sha256OfFile(path).value_or("");
 }
 
 Error Compile::compileAll() {
@@ -386,9 +394,10 @@ Error Compile::verifyLibrary() {
       return compiled.takeError();
     DriverOptions elsewhere = options;
     elsewhere.output = path;
-    return writeArtefact(changed, *compiled, elsewhere, cpu, "").takeError();
+    return writeArtefact(changed, *compiled, elsewhere, cpu, [] { return ""; }).takeError();
   };
   progress.show("tcc: verify");
+  crashPhase(std::nullopt);
   auto result = verify(options.output, hooks);
   if (!result)
     return withDiagnostic(result.takeError());

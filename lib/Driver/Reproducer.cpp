@@ -12,7 +12,7 @@ static Model copyOf(Model &model) {
   Model copy;
   copy.module = model.module->clone();
   for (const std::string &name : model.weights->names())
-    copy.weights->add(name, *model.weights->lookup(name));
+    copy.weights->add(name, *model.weights->describe(name));
   return copy;
 }
 
@@ -20,25 +20,43 @@ void Reproducer::keep(Phase next, Model &model) {
   (first ? last : first) = Kept{next, copyOf(model)};
 }
 
-Error Reproducer::write(const DriverOptions &options, const CpuTarget &cpu, StringRef fault,
-                        bool phaseFailed) {
+Error tcc::writeReproducerFolder(const DriverOptions &options) {
   if (std::error_code code = sys::fs::create_directories(options.reproducer))
     return userError("cannot make '" + printable(options.reproducer) + "': " + code.message());
+  return Error::success();
+}
+
+Error tcc::writeRepeatText(const DriverOptions &options, StringRef fault,
+                           std::optional<Phase> phase) {
+  std::string cpuName = options.cpu, triple = options.target;
+  if (auto cpu = CpuTarget::create(options.cpu, options.target)) {
+    cpuName = cpu->name;
+    triple = cpu->triple;
+  } else {
+    consumeError(cpu.takeError()); // a fault before it mattered
+  }
   std::string text =
-      "tcc " TCC_VERSION " for " + cpu.triple + ", " + cpu.name + "\n" + options.command + "\n";
+      "tcc " TCC_VERSION " for " + triple + ", " + cpuName + "\n" + options.command + "\n";
   text += fault.empty() ? "nothing failed\n" : "error: " + fault.str() + "\n";
-  std::optional<Kept> &kept = phaseFailed && last ? last : first;
-  if (kept) {
-    text += "\nto repeat it, in this folder:\n  tcc --start-from " + phaseName(kept->phase).str() +
-            " model.mlir -o model.so --cpu " + cpu.name + " --target " + cpu.triple;
+  if (phase) {
+    text += "\nto repeat it, in this folder:\n  tcc --start-from " + phaseName(*phase).str() +
+            " model.mlir -o model.so --cpu " + cpuName + " --target " + triple;
     if (options.verify)
       text += " --verify";
     text += "\n";
-    if (Error error = writeCheckpoint(kept->model, options.reproducer + "/model.mlir"))
-      return error;
   }
   emit::OutputFiles files;
   if (Error error = files.write(options.reproducer + "/repeat.txt", text))
     return error;
   return files.commit();
+}
+
+Error Reproducer::write(const DriverOptions &options, StringRef fault, bool phaseFailed) {
+  if (Error error = writeReproducerFolder(options))
+    return error;
+  std::optional<Kept> &kept = phaseFailed && last ? last : first;
+  if (kept)
+    if (Error error = writeCheckpoint(kept->model, options.reproducer + "/model.mlir"))
+      return error;
+  return writeRepeatText(options, fault, kept ? std::optional(kept->phase) : std::nullopt);
 }

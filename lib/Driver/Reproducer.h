@@ -4,6 +4,13 @@
 
 namespace tcc {
 
+/// Makes the folder.
+llvm::Error writeReproducerFolder(const DriverOptions &options);
+/// Writes repeat.txt: `fault`, empty where there was none, and the command that goes on
+/// from model.mlir in `phase`, if there is one.
+llvm::Error writeRepeatText(const DriverOptions &options, llvm::StringRef fault,
+                            std::optional<Phase> phase);
+
 /// What --reproducer writes: the model as it was when the phase that failed started, and the
 /// command that goes on from there.
 class Reproducer {
@@ -13,8 +20,7 @@ public:
   /// Writes folder `options.reproducer`: repeat.txt and, if something was kept, model.mlir with
   /// its weights: as it was last kept or, where no phase failed, first. `fault` is empty where
   /// nothing did.
-  llvm::Error write(const DriverOptions &options, const CpuTarget &cpu, llvm::StringRef fault,
-                    bool phaseFailed);
+  llvm::Error write(const DriverOptions &options, llvm::StringRef fault, bool phaseFailed);
 
 private:
   struct Kept {

@@ -174,7 +174,7 @@ Error Verifier::buildWith(ArrayRef<Probe> probes, const std::string &path) {
   Model copy;
   copy.module = model.module->clone();
   for (const std::string &name : model.weights->names())
-    copy.weights->add(name, *model.weights->lookup(name));
+    copy.weights->add(name, *model.weights->describe(name));
   mlir::func::FuncOp main = mainOf(copy);
   mlir::Block &block = main.getBody().front();
   std::vector<mlir::Operation *> ops;

@@ -6,6 +6,7 @@
 // serialised by a lock.
 #include "tcc/Emit/Link.h"
 #include "Embedded.h"
+#include "WeightObject.h"
 #include "lld/Common/Driver.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
@@ -49,15 +50,11 @@ public:
     return Error::success();
   }
 
-  Error fill(function_ref<Error(raw_ostream &)> write) {
-    raw_fd_ostream os(descriptor, /*shouldClose=*/false);
-    Error error = write(os);
-    os.flush();
-    std::error_code code = os.error();
-    os.clear_error();
-    if (error || !code)
-      return error;
-    return createStringError(code, "no room for the linker's input: " + code.message());
+  Error fill(function_ref<Error(int)> write) {
+    Error error = write(descriptor);
+    return error
+               ? createStringError("no room for the linker's input: " + toString(std::move(error)))
+               : Error::success();
   }
 
   std::string path;
@@ -71,7 +68,7 @@ using LinkInputs = std::vector<std::unique_ptr<LinkInput>>;
 
 } // namespace
 
-static Expected<StringRef> addInput(LinkInputs &inputs, function_ref<Error(raw_ostream &)> write) {
+static Expected<StringRef> addInput(LinkInputs &inputs, function_ref<Error(int)> write) {
   inputs.push_back(std::make_unique<LinkInput>());
   if (Error error = inputs.back()->open())
     return error;
@@ -81,10 +78,7 @@ static Expected<StringRef> addInput(LinkInputs &inputs, function_ref<Error(raw_o
 }
 
 static Expected<StringRef> addInput(LinkInputs &inputs, StringRef content) {
-  return addInput(inputs, [&](raw_ostream &os) {
-    os << content;
-    return Error::success();
-  });
+  return addInput(inputs, [&](int file) { return writeAt(file, content, 0); });
 }
 
 /// Only the C interface is visible; everything else, kernels included, is local.
@@ -132,7 +126,8 @@ static Error addInputs(const LinkJob &job, LinkInputs &inputs, std::vector<std::
       return error;
   if (!job.weights || job.weights->layout.entries().empty())
     return Error::success();
-  return add([&](raw_ostream &os) { return writeWeightObject(*job.weights, job.triple, os); });
+  return add(
+      [&](int file) { return writeWeightObject(*job.weights, job.triple, file, job.threads); });
 }
 
 /// lld's --threads sets LLVM's process-wide strategy, which others use too.

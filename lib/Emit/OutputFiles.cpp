@@ -1,9 +1,11 @@
 #include "tcc/Emit/OutputFiles.h"
+#include "WeightObject.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -49,19 +51,22 @@ Expected<std::string> OutputFiles::create(StringRef path) {
   return files.back().temporary;
 }
 
-Error OutputFiles::write(StringRef path, StringRef content) {
+Error OutputFiles::write(StringRef path, function_ref<Error(int)> fill) {
   Expected<std::string> temporary = create(path);
   if (!temporary)
     return temporary.takeError();
-  std::error_code code;
-  raw_fd_ostream os(*temporary, code);
-  if (!code) {
-    os << content;
-    os.close();
-    code = os.error();
-    os.clear_error();
-  }
+  int file;
+  if (std::error_code code = fs::openFileForWrite(*temporary, file, fs::CD_OpenExisting))
+    return cannotWrite(path, code);
+  Error error = fill(file);
+  std::error_code code = sys::Process::SafelyCloseFileDescriptor(file);
+  if (error)
+    return userError("cannot write '" + printable(path) + "': " + toString(std::move(error)));
   return code ? cannotWrite(path, code) : Error::success();
+}
+
+Error OutputFiles::write(StringRef path, StringRef content) {
+  return write(path, [&](int file) { return writeAt(file, content, 0); });
 }
 
 static std::error_code copyInto(StringRef from, StringRef to) {

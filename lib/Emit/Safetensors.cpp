@@ -13,9 +13,10 @@ using namespace llvm;
 
 namespace tcc::emit {
 
-uint64_t WeightLayout::add(StringRef name, DType dtype, ArrayRef<int64_t> shape, uint64_t size) {
+uint64_t WeightLayout::add(StringRef name, DType dtype, ArrayRef<int64_t> shape, uint64_t size,
+                           uint64_t grain) {
   uint64_t offset = alignTo(end, alignment);
-  all.push_back({name.str(), dtype, {shape.begin(), shape.end()}, offset, size});
+  all.push_back({name.str(), dtype, {shape.begin(), shape.end()}, offset, size, grain});
   end = offset + size;
   return offset;
 }
@@ -133,23 +134,11 @@ uint64_t safetensorsLayoutHash(StringRef head) {
   return hash;
 }
 
-Error writeBlob(const WeightBlob &blob, raw_ostream &os) {
-  uint64_t begin = os.tell();
-  for (const WeightEntry &entry : blob.layout.entries()) {
-    os.write_zeros(begin + entry.offset - os.tell());
-    if (Error error = blob.write(entry, os))
-      return error;
-    if (os.tell() != begin + entry.offset + entry.size)
-      return createStringError("weight '" + printable(entry.name) + "' wrote " +
-                               Twine(os.tell() - begin - entry.offset) + " bytes instead of " +
-                               Twine(entry.size));
-  }
-  return Error::success();
-}
-
-Error writeSafetensors(const WeightBlob &blob, raw_ostream &os) {
-  os << safetensorsHead(blob.layout);
-  return writeBlob(blob, os);
+Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads) {
+  std::string head = safetensorsHead(blob.layout);
+  if (Error error = writeAt(file, head, 0))
+    return error;
+  return writeBlob(blob, file, head.size(), threads);
 }
 
 } // namespace tcc::emit

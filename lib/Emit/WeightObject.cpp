@@ -1,6 +1,6 @@
 // The weights as a relocatable object. A compiler that went through LLVM IR or
 // assembly would hold them several times; an ELF file with one section and one
-// symbol is simple enough to write while the bytes stream through:
+// symbol is simple enough to write around the bytes:
 //
 //   ELF header | the blob | symbol and string tables | section headers
 //
@@ -84,7 +84,7 @@ static void writeSection(support::endian::Writer &w, const SectionHeader &sectio
   w.write(section.entrySize);
 }
 
-Error writeWeightObject(const WeightBlob &blob, const Triple &triple, raw_ostream &os) {
+Error writeWeightObject(const WeightBlob &blob, const Triple &triple, int file, unsigned threads) {
   bool x86 = triple.getArch() == Triple::x86_64;
   if (!x86 && triple.getArch() != Triple::aarch64)
     return createStringError("no weight object for " + triple.str());
@@ -127,19 +127,21 @@ Error writeWeightObject(const WeightBlob &blob, const Triple &triple, raw_ostrea
   table[StackNote] = {note, SHT_PROGBITS, 0, after, 0, 0, 0, 1, 0};
   uint64_t sections = alignTo(after, 8);
 
-  uint64_t begin = os.tell();
-  auto padTo = [&](uint64_t offset) { os.write_zeros(begin + offset - os.tell()); };
-  support::endian::Writer w(os, endianness::little);
-  writeHeader(w, x86 ? EM_X86_64 : EM_AARCH64, sections);
-  if (Error error = writeBlob(blob, os))
-    return error;
-  padTo(symbols);
-  writeSymbol(w, symbol, blob.layout.size());
-  os << strings.bytes << names.bytes;
-  padTo(sections);
+  std::string head, tail;
+  raw_string_ostream headStream(head), tailStream(tail);
+  support::endian::Writer headWriter(headStream, endianness::little);
+  support::endian::Writer tailWriter(tailStream, endianness::little);
+  writeHeader(headWriter, x86 ? EM_X86_64 : EM_AARCH64, sections);
+  writeSymbol(tailWriter, symbol, blob.layout.size());
+  tailStream << strings.bytes << names.bytes;
+  tailStream.write_zeros(sections - after);
   for (const SectionHeader &section : table)
-    writeSection(w, section);
-  return Error::success();
+    writeSection(tailWriter, section);
+  if (Error error = writeAt(file, head, 0))
+    return error;
+  if (Error error = writeBlob(blob, file, headerSize, threads))
+    return error;
+  return writeAt(file, tail, symbols);
 }
 
 } // namespace tcc::emit

@@ -4,7 +4,9 @@
 
 namespace tcc::emit {
 
-/// The blob's bytes, with the gaps between tensors as zeros.
-llvm::Error writeBlob(const WeightBlob &blob, llvm::raw_ostream &os);
+/// The blob's bytes from `begin` on, with the gaps between tensors as zeros; ends the file.
+llvm::Error writeBlob(const WeightBlob &blob, int file, uint64_t begin, unsigned threads);
+
+llvm::Error writeAt(int file, llvm::StringRef bytes, uint64_t offset);
 
 } // namespace tcc::emit

@@ -1,8 +1,9 @@
 //===- PackWeights.cpp - Weights in the order that kernels read -----------===//
 //
 // A contraction with constant weights becomes its packed form, and the weights go
-// to the table as panels (Target/WeightPanels.h). Runs after channels-last and
-// constant folding, so that the weights are entries of the table.
+// to the table as panels (Target/WeightPanels.h), which are made when they are
+// written out: emit packs them straight into the artefact. Runs after channels-last
+// and constant folding, so that the weights are entries of the table.
 //
 //   %y = prim.dot %x, %w batch [] x [] contract [1] x [0]
 // becomes
@@ -15,9 +16,6 @@
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
 #include "tcc/Target/WeightPanels.h"
-#include <atomic>
-#include <functional>
-#include <thread>
 
 using namespace mlir;
 using namespace tcc;
@@ -31,8 +29,6 @@ public:
   PackWeights(WeightTable &weights, const CpuTarget &cpu) : weights(weights), cpu(cpu) {}
   void pack(prim::DotOp op);
   void pack(prim::ConvOp op);
-  /// Fills in the panels, which until then only have their place, on several threads.
-  void finish(unsigned threads);
 
 private:
   const Weight *weightOf(Value v, std::string &name);
@@ -42,7 +38,6 @@ private:
   WeightTable &weights;
   const CpuTarget &cpu;
   std::map<std::string, std::string> packedNames; ///< one packing for equal requests
-  std::vector<std::function<void()>> pending;
 };
 
 } // namespace
@@ -68,33 +63,21 @@ Value PackWeights::panels(OpBuilder &b, Location loc, const Weight &weight, Stri
   std::string &packed = packedNames[key];
   if (packed.empty()) {
     unsigned bytes = bitWidth(weight.dtype) / 8;
-    size_t size = shape.elements() * bytes;
-    std::shared_ptr<char[]> owner(new char[size]); // unlike make_shared's, not filled with zeros
-    pending.push_back(
-        [source = weight, owner, bytes, shape, group, column, axes = SmallVector<PanelAxis>(k)] {
-          packPanels(source.bytes.data(), bytes, shape, group, column, axes, owner.get());
-        });
-    Weight entry{weight.dtype, dims, ArrayRef<char>(owner.get(), size), owner};
+    uint64_t row = shape.width * bytes;
+    auto make = [source = weight, row, bytes, shape, group, column,
+                 axes = SmallVector<PanelAxis>(k)](uint64_t begin, uint64_t end, char *to) {
+      packPanelRows(source.bytes.data(), bytes, shape, group, column, axes, begin / row, end / row,
+                    to);
+    };
+    Weight entry{weight.dtype,
+                 dims,
+                 {},
+                 nullptr,
+                 std::make_shared<WeightMaker>(WeightMaker{row, std::move(make)})};
     packed = weights.add((name + ".panels").str(), std::move(entry));
   }
   auto type = RankedTensorType::get(dims, prim::elementType(b.getContext(), weight.dtype));
   return prim::WeightOp::create(b, loc, type, b.getStringAttr(packed));
-}
-
-void PackWeights::finish(unsigned threads) {
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i; (i = next++) < pending.size();) {
-      pending[i]();
-      pending[i] = nullptr; // lets go of the weight it was made of
-    }
-  };
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min<size_t>(threads, pending.size()); ++i)
-    others.emplace_back(work);
-  work();
-  for (std::thread &thread : others)
-    thread.join();
 }
 
 /// Element types that the product template sums in `result`.
@@ -167,8 +150,7 @@ namespace {
 class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
-  PackWeightsPass(WeightTable *weights, const CpuTarget *cpu, unsigned threads)
-      : weights(weights), cpu(cpu), threads(threads) {}
+  PackWeightsPass(WeightTable *weights, const CpuTarget *cpu) : weights(weights), cpu(cpu) {}
   StringRef getArgument() const override { return "tcc-layout-pack-weights"; }
   StringRef getDescription() const override {
     return "Put the weights of contractions in the order that kernels read";
@@ -177,18 +159,15 @@ public:
     PackWeights packer(*weights, *cpu);
     getOperation().walk([&](prim::DotOp op) { packer.pack(op); });
     getOperation().walk([&](prim::ConvOp op) { packer.pack(op); });
-    packer.finish(threads);
   }
 
 private:
   WeightTable *weights;
   const CpuTarget *cpu;
-  unsigned threads;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu,
-                                                 unsigned threads) {
-  return std::make_unique<PackWeightsPass>(weights, cpu, threads);
+std::unique_ptr<Pass> tcc::createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu) {
+  return std::make_unique<PackWeightsPass>(weights, cpu);
 }

@@ -125,14 +125,14 @@ std::string CodeGenerator::symbolFor(kernel::LaunchOp launch) {
 
 /// Sub-byte elements lie one a byte at run time.
 static uint64_t runTimeSize(const Weight &weight) {
-  return bitWidth(weight.dtype) < 8 ? weight.elements() : weight.bytes.size();
+  return bitWidth(weight.dtype) < 8 ? weight.elements() : weight.size();
 }
 
 int64_t CodeGenerator::weightOffset(StringRef name) {
   auto it = offsets.find(name.str());
   if (it != offsets.end())
     return it->second;
-  const Weight *weight = model.weights->lookup(name);
+  const Weight *weight = model.weights->describe(name);
   assert(weight && "weight is not in the table");
   int64_t offset = layout.add(name, weight->dtype, weight->shape, runTimeSize(*weight));
   offsets[name.str()] = offset;
@@ -174,7 +174,7 @@ static bool usesComplex(kernel::LaunchOp launch) {
 }
 
 int64_t CodeGenerator::stateOffset(StringRef name, CompiledModel &result) {
-  uint64_t from = weightOffset(name), size = runTimeSize(*model.weights->lookup(name));
+  uint64_t from = weightOffset(name), size = runTimeSize(*model.weights->describe(name));
   uint64_t offset = llvm::alignTo(result.stateSize, emit::WeightLayout::alignment);
   result.stateInits.push_back({offset, from, size});
   result.stateSize = offset + size;
@@ -252,7 +252,7 @@ void CodeGenerator::runJobs() {
     }
   };
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < options.jobs; ++i)
+  for (size_t i = 1; i < std::min<size_t>(options.jobs, jobs.size()); ++i)
     threads.emplace_back(work);
   work();
   for (std::thread &t : threads)

@@ -54,6 +54,7 @@ void KernelCache::store(StringRef key, ArrayRef<char> bytes) const {
   {
     raw_fd_ostream os(descriptor, /*shouldClose=*/true);
     os.write(bytes.data(), bytes.size());
+    os.close(); // shows a full disk now, not in the destructor, which would end the process
     if (os.has_error()) {
       os.clear_error();
       (void)sys::fs::remove(temporary);

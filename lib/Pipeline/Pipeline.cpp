@@ -58,7 +58,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
-    pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu, options.jobs));
+    pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu));
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createCSEPass());
     break;

@@ -119,8 +119,8 @@ bool Folder::mayKeep(Operation *op, int64_t bytes) const {
 
 /// Small weights and splats are better known to other passes as constants.
 void Folder::visitWeight(prim::WeightOp op) {
-  const Weight *weight = weights.lookup(op.getName());
-  if (!weight)
+  const Weight *weight = weights.describe(op.getName());
+  if (!weight || weight->maker) // made of a weight that was neither
     return;
   size_t width = bitWidth(weight->dtype) / 8, size = weight->bytes.size();
   bool splat = width > 0 && size > width &&

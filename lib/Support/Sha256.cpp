@@ -1,8 +1,13 @@
 #include "tcc/Support/Sha256.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/SHA256.h"
 #include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -68,19 +73,22 @@ __attribute__((target("sha,sse4.1"))) static void hashBlocks(uint32_t *state, co
   _mm_storeu_si128(reinterpret_cast<__m128i *>(state + 4), _mm_alignr_epi8(high, low, 8));
 }
 
-static std::string sha256ByInstructions(StringRef bytes) {
+static std::string sha256ByInstructions(function_ref<StringRef()> nextPart) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  size_t whole = bytes.size() / 64;
-  hashBlocks(state, bytes.data(), whole);
-  // A one bit, zeros, and the length in bits fill up the last block or two.
+  uint64_t length = 0;
   char tail[128] = {};
-  StringRef rest = bytes.drop_front(whole * 64);
-  if (!rest.empty())
-    std::memcpy(tail, rest.data(), rest.size());
-  tail[rest.size()] = static_cast<char>(0x80);
-  size_t blocks = rest.size() < 56 ? 1 : 2;
-  support::endian::write64be(tail + blocks * 64 - 8, uint64_t(bytes.size()) * 8);
+  size_t rest = 0;
+  for (StringRef part = nextPart(); !part.empty(); part = nextPart()) {
+    hashBlocks(state, part.data(), part.size() / 64);
+    length += part.size();
+    rest = part.size() % 64;
+    std::memcpy(tail, part.end() - rest, rest);
+  }
+  // A one bit, zeros, and the length in bits fill up the last block or two.
+  tail[rest] = static_cast<char>(0x80);
+  size_t blocks = rest < 56 ? 1 : 2;
+  support::endian::write64be(tail + blocks * 64 - 8, length * 8);
   hashBlocks(state, tail, blocks);
   uint8_t digest[32];
   for (int i = 0; i < 8; ++i)
@@ -90,13 +98,73 @@ static std::string sha256ByInstructions(StringRef bytes) {
 
 #endif
 
-std::string sha256(StringRef bytes) {
+/// All parts but the last have a multiple of 64 bytes; an empty one ends them.
+static std::string hashParts(function_ref<StringRef()> nextPart) {
 #if defined(__x86_64__)
   static const bool fast = hasInstructions();
   if (fast)
-    return sha256ByInstructions(bytes);
+    return sha256ByInstructions(nextPart);
 #endif
-  return toHex(SHA256::hash(arrayRefFromStringRef(bytes)), /*LowerCase=*/true);
+  SHA256 hash;
+  for (StringRef part = nextPart(); !part.empty(); part = nextPart())
+    hash.update(part);
+  return toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::string sha256(StringRef bytes) {
+  return hashParts([&] { return std::exchange(bytes, StringRef()); });
+}
+
+namespace {
+
+/// A part of a file, mapped for as long as this lives.
+class Window {
+public:
+  Window() = default;
+  ~Window() { reset(); }
+  void reset() {
+    if (data != MAP_FAILED)
+      munmap(data, size);
+    data = MAP_FAILED;
+  }
+  /// Whether it could be mapped.
+  bool map(int file, uint64_t offset, size_t bytes) {
+    reset();
+    size = bytes;
+    data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, off_t(offset));
+    return data != MAP_FAILED;
+  }
+  StringRef bytes() const { return StringRef(static_cast<const char *>(data), size); }
+
+private:
+  void *data = MAP_FAILED;
+  size_t size = 0;
+};
+
+} // namespace
+
+std::optional<std::string> sha256OfFile(const std::string &path) {
+  constexpr uint64_t windowBytes = 16 << 20;
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0) {
+    if (file >= 0)
+      close(file);
+    return std::nullopt;
+  }
+  uint64_t size = status.st_size, offset = 0;
+  bool failed = false;
+  Window window;
+  std::string result = hashParts([&] {
+    uint64_t bytes = std::min(windowBytes, size - offset);
+    failed |= bytes != 0 && !window.map(file, offset, bytes);
+    if (failed || bytes == 0)
+      return StringRef();
+    offset += bytes;
+    return window.bytes();
+  });
+  close(file);
+  return failed ? std::nullopt : std::optional(result);
 }
 
 } // namespace tcc

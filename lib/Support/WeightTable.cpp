@@ -15,8 +15,8 @@ std::string WeightTable::add(llvm::StringRef hint, Weight weight) {
   std::string name = hint.str();
   for (unsigned n = 1; entries.contains(name); ++n) {
     const Weight &same = *entries[name];
-    if (same.bytes.data() == weight.bytes.data() && same.dtype == weight.dtype &&
-        same.shape == weight.shape)
+    if (same.bytes.data() == weight.bytes.data() && same.maker == weight.maker &&
+        same.dtype == weight.dtype && same.shape == weight.shape)
       return name;
     name = (hint + "." + llvm::Twine(n)).str();
   }
@@ -33,6 +33,21 @@ std::string WeightTable::addOwned(llvm::StringRef hint, DType dtype, llvm::Array
 }
 
 const Weight *WeightTable::lookup(llvm::StringRef name) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto it = entries.find(name);
+  if (it == entries.end())
+    return nullptr;
+  Weight &weight = *it->second;
+  if (std::shared_ptr<const WeightMaker> maker = std::move(weight.maker)) {
+    std::shared_ptr<char[]> owner(new char[weight.size()]); // unlike make_shared's, not zeroed
+    maker->make(0, weight.size(), owner.get());
+    weight.bytes = {owner.get(), weight.size()};
+    weight.owner = std::move(owner);
+  }
+  return &weight;
+}
+
+const Weight *WeightTable::describe(llvm::StringRef name) const {
   std::lock_guard<std::mutex> lock(mutex);
   auto it = entries.find(name);
   return it == entries.end() ? nullptr : it->second.get();

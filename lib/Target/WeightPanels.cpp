@@ -100,34 +100,50 @@ template <unsigned size> struct Element {
 };
 } // namespace
 
+/// Rows [first, first + offsets.size()) of k of one panel, whose first element is at `from`.
 template <typename T>
-static void packElements(const T *source, const PanelShape &shape, PanelAxis group,
-                         PanelAxis column, ArrayRef<int64_t> offsets, T *to) {
-  for (int64_t g = 0; g < shape.groups; ++g)
-    for (int64_t panel = 0; panel < shape.panels; ++panel) {
-      int64_t first = panel * shape.width;
-      int64_t columns = std::clamp<int64_t>(column.extent - first, 0, shape.width);
-      const T *from = source + g * group.stride + first * column.stride;
-      for (int64_t offset : offsets) {
-        if (column.stride == 1)
-          std::memcpy(to, from + offset, columns * sizeof(T));
-        else
-          for (int64_t i = 0; i < columns; ++i)
-            to[i] = from[offset + i * column.stride];
-        if (columns < shape.width)
-          std::memset(static_cast<void *>(to + columns), 0, (shape.width - columns) * sizeof(T));
-        to += shape.width;
-      }
+static void packRows(const T *from, int64_t columns, int64_t stride, int64_t width,
+                     ArrayRef<int64_t> offsets, T *to) {
+  constexpr size_t cacheLine = 16; // of the source, mostly: its elements along k are neighbours
+  for (size_t begin = 0; begin < offsets.size(); begin += cacheLine) {
+    ArrayRef<int64_t> some = offsets.slice(begin, std::min(cacheLine, offsets.size() - begin));
+    for (int64_t i = 0; i < columns && stride != 1; ++i)
+      for (size_t row = 0; row < some.size(); ++row)
+        to[row * width + i] = from[some[row] + i * stride];
+    for (int64_t offset : some) {
+      if (stride == 1)
+        std::memcpy(static_cast<void *>(to), from + offset, columns * sizeof(T));
+      if (columns < width)
+        std::memset(static_cast<void *>(to + columns), 0, (width - columns) * sizeof(T));
+      to += width;
     }
+  }
 }
 
-void packPanels(const char *source, unsigned elementBytes, const PanelShape &shape, PanelAxis group,
-                PanelAxis column, ArrayRef<PanelAxis> k, char *packed) {
+template <typename T>
+static void packElements(const T *source, const PanelShape &shape, PanelAxis group,
+                         PanelAxis column, ArrayRef<int64_t> offsets, int64_t first, int64_t last,
+                         T *to) {
+  while (first < last) {
+    int64_t panel = first / shape.k, k = first % shape.k;
+    int64_t rows = std::min(shape.k - k, last - first);
+    int64_t g = panel / shape.panels, begin = panel % shape.panels * shape.width;
+    int64_t columns = std::clamp<int64_t>(column.extent - begin, 0, shape.width);
+    packRows(source + g * group.stride + begin * column.stride, columns, column.stride, shape.width,
+             offsets.slice(k, rows), to);
+    to += rows * shape.width;
+    first += rows;
+  }
+}
+
+void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &shape,
+                   PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k, int64_t first,
+                   int64_t last, char *packed) {
   SmallVector<int64_t, 0> offsets = offsetsOf(k);
   assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
   auto pack = [&]<unsigned size>() {
     using T = Element<size>;
-    packElements(reinterpret_cast<const T *>(source), shape, group, column, offsets,
+    packElements(reinterpret_cast<const T *>(source), shape, group, column, offsets, first, last,
                  reinterpret_cast<T *>(packed));
   };
   switch (elementBytes) {
@@ -148,7 +164,7 @@ SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const
                                 PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k) {
   SmallVector<char, 0> packed;
   packed.resize_for_overwrite(shape.elements() * elementBytes);
-  packPanels(source, elementBytes, shape, group, column, k, packed.data());
+  packPanelRows(source, elementBytes, shape, group, column, k, 0, shape.rows(), packed.data());
   return packed;
 }
 

@@ -1,8 +1,13 @@
 """The command line of tcc: its options, exit codes, what it prints where, and the files it writes."""
+import pathlib
 import re
+import resource
+import signal
 import unittest
 
 import numpy as np
+import onnx
+from onnx import helper, numpy_helper
 
 from compiled import Compiled
 from testfolder import read_data_set
@@ -155,6 +160,59 @@ class CommandLine(ToolTest):
         again = self.tcc("repro/model.mlir", "--start-from", "layout", "-o", "model.so")
         self.assertEqual(again.code, 1, again.text)
         self.assertFalse((self.work / "model.so").exists())
+
+    def crash(self, number, *arguments):
+        """tcc on a model that takes a while, when the signal `number` hits it in codegen: its end."""
+        import os
+        import subprocess
+        import time
+        from compiled import tool
+        compiler = subprocess.Popen([tool("tcc"), CONV, "-o", "model.so", "--cache", "", "--logs", "phases", *arguments],
+                                    cwd=self.work, stderr=subprocess.PIPE, text=True, env={**os.environ, **self.env})
+        text = ""
+        while "codegen starts" not in text:
+            text += compiler.stderr.readline()
+        children = pathlib.Path(f"/proc/{compiler.pid}/task/{compiler.pid}/children").read_text().split()
+        os.kill(int((children or [compiler.pid])[0]), number)
+        text += compiler.communicate()[1]
+        return compiler.returncode, text
+
+    def test_crash(self):
+        for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE):
+            code, text = self.crash(number)
+            self.assertEqual(code, 1, text)
+            self.assertRegex(text, r"error: tcc crashed in phase 'codegen': .*--reproducer")
+            self.assertEqual(len(re.findall(r"\berror:", text)), 1, text)
+            self.assertEqual(self.left_behind(), [])
+
+    def test_reproducer_of_a_crash(self):
+        code, text = self.crash(signal.SIGSEGV, "--reproducer", "repro")
+        self.assertEqual(code, 1, text)
+        self.assertRegex(text, r"error: tcc crashed \(.*\) in phase 'codegen': .* \(reproducer in repro\)")
+        self.assertFalse((self.work / "model.so").exists())
+        repeat = (self.work / "repro/repeat.txt").read_text()
+        self.assertIn("--start-from codegen model.mlir", repeat)
+        self.compiles("repro/model.mlir", "--start-from", "codegen", "-o", "out.so")
+        self.check_runs(self.work / "out.so")
+
+    def test_full_disk(self):
+        """A limit on file sizes is as good: for weights in the library and those beside IR."""
+        weight = numpy_helper.from_array(np.ones((1 << 20, 5), np.float32) * np.arange(5, dtype=np.float32), "w")
+        graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+                                  [helper.make_tensor_value_info("x", 1, [2, 1 << 20])],
+                                  [helper.make_tensor_value_info("y", 1, [2, 5])], [weight])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "big.onnx")
+        (self.work / "model.so").write_text("as before")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))  # noqa: E731
+        for arguments in ((), ("--emit", "mlir"), ("--stop-after", "simplify")):
+            with self.subTest(arguments):
+                result = self.tcc("big.onnx", "-o", "model.so", *arguments, before=limit)
+                self.assertIn(result.code, (1, 2), result.text)
+                self.assertRegex(result.text, r"^error: .*(File too large|cannot write|no room|linking failed)")
+                self.assertEqual(len(result.text.splitlines()), 1, result.text)
+                self.assertEqual((self.work / "model.so").read_text(), "as before")
+                names = [name for name in self.left_behind() if name not in ("work/big.onnx", "work/model.so")]
+                self.assertEqual(names, [])
 
     def test_jobs_and_cache(self):
         self.compiles(CONV, "-o", "model.so", "--jobs", "1", "--cache", "kernels")

@@ -28,12 +28,12 @@ class Result:
         return self.err.decode(errors="replace")
 
 
-def run(name, *arguments, cwd=None, timeout=120, env=None):
-    """Runs a tool to its end; a signal shows as a negative code."""
+def run(name, *arguments, cwd=None, timeout=120, env=None, before=None):
+    """Runs a tool to its end; a signal shows as a negative code. `before` runs in the new process."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
         child = subprocess.Popen([tool(name), *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=out,
-                                 stderr=err, cwd=cwd, env={**os.environ, **(env or {})})
+                                 stderr=err, cwd=cwd, env={**os.environ, **(env or {})}, preexec_fn=before)
         while True:
             pid, status, usage = os.wait4(child.pid, os.WNOHANG)
             if pid:

@@ -1,5 +1,6 @@
 // tcc: parses the command line, compiles and prints. Everything it does is in lib/Driver.
 #include "tcc/Driver/CommandLine.h"
+#include "tcc/Driver/CrashReport.h"
 #include "tcc/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -34,7 +35,16 @@ static void printSummary(const DriverOptions &options, const CompileSummary &s) 
       s.seconds, verified);
 }
 
+static int run(const DriverOptions &options) {
+  auto summary = compile(options);
+  if (!summary)
+    return fail(summary.takeError());
+  printSummary(options, *summary);
+  return 0;
+}
+
 int main(int argc, char **argv) {
+  installCrashHandlers();
   auto command = parseCommandLine(argc, argv);
   if (!command)
     return fail(command.takeError());
@@ -42,9 +52,8 @@ int main(int argc, char **argv) {
     llvm::outs() << command->print;
     return 0;
   }
-  auto summary = compile(command->options);
-  if (!summary)
-    return fail(summary.takeError());
-  printSummary(command->options, *summary);
-  return 0;
+  const DriverOptions &options = command->options;
+  if (options.reproducer.empty())
+    return run(options);
+  return withCrashReproducer(options, [&] { return run(options); });
 }

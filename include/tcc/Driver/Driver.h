@@ -37,6 +37,7 @@ struct DriverOptions {
   std::string cacheDir;                ///< empty: none
   uint64_t embedLimit = 256ull << 20;  ///< weights above this go to a file beside
   unsigned jobs = 0;                   ///< 0: all cores
+  unsigned threads() const;
   bool timing = false;
 };
 

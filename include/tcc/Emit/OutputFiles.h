@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -25,6 +26,8 @@ public:
   llvm::Expected<std::string> create(llvm::StringRef path);
   /// The same with content.
   llvm::Error write(llvm::StringRef path, llvm::StringRef content);
+  /// The same with what `fill` writes into the open, empty file.
+  llvm::Error write(llvm::StringRef path, llvm::function_ref<llvm::Error(int file)> fill);
   /// Renames all, in the order of their creation: create the file that makes the
   /// others reachable (model.so) last.
   llvm::Error commit();

@@ -3,15 +3,14 @@
 // All weights of a model form one blob: every tensor at a multiple of 64 bytes,
 // in the order they were added. Generated code addresses them as base + offset
 // and does not know whether the blob is a section of model.so or a part of the
-// mapped safetensors file beside it; both hold the same bytes. The bytes are
-// streamed from their owner, tensor by tensor, and never gathered in memory.
+// mapped safetensors file beside it; both hold the same bytes. The bytes go
+// from their owner to the file in parts, and are never gathered in memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Support/DType.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Triple.h"
 #include <functional>
 #include <string>
@@ -24,6 +23,7 @@ struct WeightEntry {
   DType dtype;
   llvm::SmallVector<int64_t, 4> shape;
   uint64_t offset, size; ///< in bytes, in the blob
+  uint64_t grain = 1;    ///< parts that are read begin and end at multiples of it
 };
 
 /// Names, places and sizes. Names are unique (as in a WeightTable).
@@ -33,7 +33,8 @@ public:
 
   /// Returns the offset in the blob. `size` is storageBytes of the shape, or
   /// another number for packed data.
-  uint64_t add(llvm::StringRef name, DType dtype, llvm::ArrayRef<int64_t> shape, uint64_t size);
+  uint64_t add(llvm::StringRef name, DType dtype, llvm::ArrayRef<int64_t> shape, uint64_t size,
+               uint64_t grain = 1);
   llvm::ArrayRef<WeightEntry> entries() const { return all; }
   uint64_t size() const { return end; }
 
@@ -44,22 +45,26 @@ private:
 
 struct WeightBlob {
   WeightLayout layout;
-  /// Writes exactly `entry.size` bytes.
-  std::function<llvm::Error(const WeightEntry &entry, llvm::raw_ostream &os)> write;
+  /// Gives bytes [begin, end) of `entry`: where they lie, or made in `room`, which has place
+  /// for them. Called from several threads.
+  std::function<llvm::StringRef(const WeightEntry &entry, uint64_t begin, uint64_t end, char *room)>
+      read;
 };
 
 /// The symbol of an embedded blob: `extern const char tcc_weights[]`, hidden.
 inline constexpr const char *weightSymbol = "tcc_weights";
 
-/// A relocatable ELF object of `triple`'s machine with the blob as one section.
-llvm::Error writeWeightObject(const WeightBlob &blob, const llvm::Triple &triple,
-                              llvm::raw_ostream &os);
+/// A relocatable ELF object of `triple`'s machine with the blob as one section, into an empty
+/// file.
+llvm::Error writeWeightObject(const WeightBlob &blob, const llvm::Triple &triple, int file,
+                              unsigned threads = 1);
 
 /// The head of the safetensors file, its length field included; a multiple of 64
 /// bytes long. Its length is tcc_program's weights_offset, its hash (below)
 /// weights_layout_hash.
 std::string safetensorsHead(const WeightLayout &layout);
 uint64_t safetensorsLayoutHash(llvm::StringRef head);
-llvm::Error writeSafetensors(const WeightBlob &blob, llvm::raw_ostream &os);
+/// The whole file; `file` is open and empty.
+llvm::Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads = 1);
 
 } // namespace tcc::emit

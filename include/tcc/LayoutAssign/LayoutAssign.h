@@ -18,7 +18,6 @@ std::unique_ptr<mlir::Pass> createChannelsLastPass();
 
 /// tcc-layout-pack-weights: see lib/LayoutAssign/PackWeights.cpp. `weights` and
 /// `cpu` outlive the pass.
-std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu,
-                                                  unsigned threads = 1);
+std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu);
 
 } // namespace tcc

@@ -7,11 +7,15 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 #include <string>
 
 namespace tcc {
 
 /// In lower-case hexadecimal.
 std::string sha256(llvm::StringRef bytes);
+/// Nothing when the file cannot be read. Maps a few megabytes
+/// at a time: a model that is mapped as a whole a second time would count twice.
+std::optional<std::string> sha256OfFile(const std::string &path);
 
 } // namespace tcc

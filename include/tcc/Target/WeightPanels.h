@@ -22,7 +22,8 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32
 /// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
 struct PanelShape {
   int64_t groups = 1, panels = 1, k = 1, width = 1;
-  int64_t elements() const { return groups * panels * k * width; }
+  int64_t rows() const { return groups * panels * k; }
+  int64_t elements() const { return rows() * width; }
 };
 
 /// The shape for `groups` matrices of k x n.
@@ -40,9 +41,10 @@ struct PanelAxis {
 llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
                                       const PanelShape &shape, PanelAxis group, PanelAxis column,
                                       llvm::ArrayRef<PanelAxis> k);
-/// The same into `packed`, which has room for shape.elements().
-void packPanels(const char *source, unsigned elementBytes, const PanelShape &shape, PanelAxis group,
-                PanelAxis column, llvm::ArrayRef<PanelAxis> k, char *packed);
+/// The same for rows [first, last) of all groups * panels * k rows of `width` elements.
+void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &shape,
+                   PanelAxis group, PanelAxis column, llvm::ArrayRef<PanelAxis> k, int64_t first,
+                   int64_t last, char *packed);
 
 /// Extents of a convolution's weights; `channels` and `filters` are those of a group.
 struct ConvExtents {

@@ -41,7 +41,7 @@ static VerifyResult verifyWith(const Mistake &mistake) {
     if (!compiled)
       return compiled.takeError();
     driver.input = driver.output = path;
-    return writeArtefact(model, *compiled, driver, pipeline.cpu, "").takeError();
+    return writeArtefact(model, *compiled, driver, pipeline.cpu, [] { return ""; }).takeError();
   };
   llvm::SmallString<128> folder;
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("verify-test", folder));

@@ -8,6 +8,7 @@
 #include "llvm/Support/Path.h"
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
@@ -55,10 +56,10 @@ std::unique_ptr<MemoryBuffer> object(StringRef name) {
 WeightBlob blob(float first = 2.5f) {
   WeightBlob blob;
   blob.layout.add("w", DType::F32, {4}, 16);
-  blob.write = [first](const WeightEntry &, raw_ostream &os) {
+  blob.read = [first](const WeightEntry &, uint64_t begin, uint64_t end, char *room) {
     float w[4] = {first};
-    os.write(reinterpret_cast<const char *>(w), sizeof w);
-    return Error::success();
+    std::memcpy(room, reinterpret_cast<const char *>(w) + begin, end - begin);
+    return StringRef(room, end - begin);
   };
   return blob;
 }
@@ -82,9 +83,10 @@ std::string bytes(const std::string &path) {
 }
 
 void writeWeights(const std::string &path, const WeightBlob &blob) {
-  std::error_code code;
-  raw_fd_ostream os(path, code);
-  REQUIRE(!writeSafetensors(blob, os));
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  REQUIRE(file >= 0);
+  REQUIRE(!writeSafetensors(blob, file));
+  close(file);
 }
 
 void checkRun(float factor = 2.5f) {
@@ -246,9 +248,9 @@ TEST_CASE("opening takes no time at 200 MB") {
   Folder folder;
   WeightBlob weights = blob();
   weights.layout.add("big", DType::U8, {200 << 20}, 200 << 20);
-  weights.write = [](const WeightEntry &entry, raw_ostream &os) {
-    os.write_zeros(entry.size);
-    return Error::success();
+  weights.read = [](const WeightEntry &, uint64_t begin, uint64_t end, char *room) {
+    std::memset(room, 0, end - begin);
+    return StringRef(room, end - begin);
   };
   REQUIRE(link("embedded.o", folder.file("m.so"), &weights) == "");
   double best = 1e9;

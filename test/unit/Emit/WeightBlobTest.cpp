@@ -1,7 +1,11 @@
 #include "tcc/Emit/WeightBlob.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <catch2/catch.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace tcc;
@@ -13,11 +17,25 @@ static WeightBlob blob() {
   blob.layout.add("tcc.padding.0", DType::I4, {3, 3}, 5);
   blob.layout.add("__metadata__", DType::BF16, {0, 4}, 0);
   blob.layout.add("b \"q\" \xc3\xa9", DType::F16, {2, 2}, 64); // packed with padding
-  blob.write = [](const WeightEntry &entry, raw_ostream &os) {
-    os << std::string(entry.size, entry.name[0]);
-    return Error::success();
+  blob.read = [](const WeightEntry &entry, uint64_t begin, uint64_t end, char *room) {
+    std::fill(room, room + (end - begin), entry.name[0]);
+    return StringRef(room, end - begin);
   };
   return blob;
+}
+
+/// What `write` makes of an empty file.
+static std::string contentOf(function_ref<Error(int)> write) {
+  SmallString<128> path;
+  int file;
+  REQUIRE(!sys::fs::createTemporaryFile("tcc-blob", "bin", file, path));
+  Error error = write(file);
+  sys::fs::closeFile(file);
+  auto buffer = MemoryBuffer::getFile(path);
+  sys::fs::remove(path);
+  REQUIRE(toString(std::move(error)) == "");
+  REQUIRE(buffer);
+  return (*buffer)->getBuffer().str();
 }
 
 TEST_CASE("tensors begin at multiples of 64") {
@@ -30,9 +48,7 @@ TEST_CASE("tensors begin at multiples of 64") {
 
 TEST_CASE("a safetensors file has no holes and any name") {
   WeightBlob b = blob();
-  std::string file;
-  raw_string_ostream os(file);
-  REQUIRE(!writeSafetensors(b, os));
+  std::string file = contentOf([&](int out) { return writeSafetensors(b, out); });
   std::string head = safetensorsHead(b.layout);
   CHECK(head.size() % 64 == 0);
   REQUIRE(file.size() == head.size() + 192);
@@ -65,9 +81,8 @@ TEST_CASE("a safetensors file has no holes and any name") {
 TEST_CASE("a weight object is ELF with the blob in it") {
   for (const char *triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
     WeightBlob b = blob();
-    std::string bytes;
-    raw_string_ostream os(bytes);
-    REQUIRE(!writeWeightObject(b, Triple(triple), os));
+    std::string bytes =
+        contentOf([&](int out) { return writeWeightObject(b, Triple(triple), out); });
     auto file =
         cantFail(object::ELFObjectFile<object::ELF64LE>::create(MemoryBufferRef(bytes, "weights")));
     CHECK(file.getArch() == Triple(triple).getArch());
@@ -89,18 +104,50 @@ TEST_CASE("a weight object is ELF with the blob in it") {
     }
     CHECK(symbols == 1);
   }
-  std::string bytes;
-  raw_string_ostream os(bytes);
-  CHECK(toString(writeWeightObject(blob(), Triple("riscv64-linux"), os)) != "");
+  CHECK(toString(writeWeightObject(blob(), Triple("riscv64-linux"), -1)) != "");
 }
 
-TEST_CASE("a writer that gives the wrong number of bytes is found out") {
-  WeightBlob b = blob();
-  b.write = [](const WeightEntry &, raw_ostream &os) {
-    os << "x";
-    return Error::success();
+TEST_CASE("parts of any number of threads make the same file") {
+  WeightBlob b;
+  b.layout.add("large", DType::U8, {5 << 20}, 5 << 20);
+  b.layout.add("small", DType::U8, {100}, 100);
+  b.layout.add("rows", DType::U8, {30000, 96}, 30000 * 96, /*grain=*/96);
+  b.layout.add("coarse", DType::U8, {3 << 20}, 3 << 20, /*grain=*/3 << 19);
+  b.read = [](const WeightEntry &entry, uint64_t begin, uint64_t end, char *room) {
+    if (begin % entry.grain || end % entry.grain)
+      return StringRef();
+    for (uint64_t i = begin; i < end; ++i)
+      room[i - begin] = static_cast<char>(i * 7 + entry.offset);
+    return StringRef(room, end - begin);
   };
-  std::string bytes;
-  raw_string_ostream os(bytes);
-  CHECK(toString(writeSafetensors(b, os)) == "weight 'a' wrote 1 bytes instead of 12");
+  std::string one = contentOf([&](int out) { return writeSafetensors(b, out, 1); });
+  std::string four = contentOf([&](int out) { return writeSafetensors(b, out, 4); });
+  CHECK((one == four));
+  StringRef data = StringRef(one).drop_front(safetensorsHead(b.layout).size());
+  REQUIRE(data.size() == b.layout.size());
+  bool right = true;
+  for (const WeightEntry &entry : b.layout.entries())
+    for (uint64_t i = 0; i < entry.size; ++i)
+      right &= data[entry.offset + i] == static_cast<char>(i * 7 + entry.offset);
+  CHECK(right);
+}
+
+TEST_CASE("a reader that gives the wrong number of bytes is found out") {
+  WeightBlob b = blob();
+  b.read = [](const WeightEntry &, uint64_t, uint64_t, char *) { return StringRef("x"); };
+  std::string problem;
+  (void)contentOf([&](int out) {
+    problem = toString(writeSafetensors(b, out));
+    return Error::success();
+  });
+  CHECK(problem == "weight 'a' gave 1 bytes instead of 12");
+}
+
+TEST_CASE("a full disk is an error, on every thread") {
+  WeightBlob b = blob();
+  int file = open("/dev/full", O_WRONLY);
+  REQUIRE(file >= 0);
+  for (unsigned threads : {1, 4})
+    CHECK(toString(writeSafetensors(b, file, threads)) == "No space left on device");
+  close(file);
 }

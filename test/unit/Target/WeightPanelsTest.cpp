@@ -1,6 +1,7 @@
 #include "tcc/Target/WeightPanels.h"
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <vector>
 
 using namespace tcc;
 
@@ -15,6 +16,38 @@ TEST_CASE("panel widths waste little") {
   CHECK(choosePanelWidth(get("v3"), 64) % 8 == 0);
   PanelShape shape = packedPanels(get("v4"), 2, 100, 9);
   CHECK(shape.panels * shape.width >= 100);
+}
+
+TEST_CASE("any rows are packed as all of them") {
+  // A matrix of 70 x 37 (k x n) as it comes and transposed, of elements of 1 to 8 bytes.
+  constexpr int64_t k = 70, n = 37;
+  for (unsigned bytes : {1, 2, 4, 8})
+    for (bool transposed : {false, true}) {
+      std::vector<char> source(k * n * bytes);
+      for (size_t i = 0; i < source.size(); ++i)
+        source[i] = static_cast<char>(i * 11 + i / 256);
+      PanelShape shape{1, 5, k, 8};
+      PanelAxis column{n, transposed ? k : 1}, along{k, transposed ? 1 : n};
+      auto whole = packPanels(source.data(), bytes, shape, {1, 0}, column, along);
+      int64_t row = shape.width * bytes;
+      for (int64_t first : {0, 1, 69, 70, 133, 349})
+        for (int64_t last : {first, first + 1, std::min(first + 140, shape.rows())}) {
+          std::vector<char> part((last - first) * row + 1, 'x');
+          packPanelRows(source.data(), bytes, shape, {1, 0}, column, along, first, last,
+                        part.data());
+          CHECK(part.back() == 'x');
+          CHECK(std::equal(part.begin(), part.end() - 1, whole.begin() + first * row));
+        }
+      for (int64_t r = 0; r < shape.rows(); ++r)
+        for (int64_t lane = 0; lane < shape.width; ++lane) {
+          int64_t c = r / k * shape.width + lane, at = c * column.stride + r % k * along.stride;
+          std::vector<char> expected(bytes, 0);
+          if (c < n)
+            std::copy_n(source.begin() + at * bytes, bytes, expected.begin());
+          CHECK(std::equal(expected.begin(), expected.end(),
+                           whole.begin() + (r * shape.width + lane) * bytes));
+        }
+    }
 }
 
 TEST_CASE("packing permutes k and pads columns with zeros") {
