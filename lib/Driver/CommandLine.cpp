@@ -286,7 +286,9 @@ std::string tcc::commandLineReference() {
   CLI::App app(kWhat, "tcc");
   define(app, args);
   std::string text = "# The command line of tcc\n\n`tcc [OPTIONS] model`\n\n" + std::string(kWhat) +
-                     ". Exit code 0: done; 2: a fault in what was given; 1: a fault of tcc.\n";
+                     ".\n\n| exit code | meaning |\n|---|---|\n| 0 | done |\n"
+                     "| 1 | a fault of tcc, or --verify found a difference; nothing is written |\n"
+                     "| 2 | a fault in what was given; nothing is written |\n";
   std::vector<std::string> groups;
   for (const CLI::Option *option : app.get_options())
     if (!is_contained(groups, option->get_group()))

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -88,6 +89,7 @@ void tcc::installCrashHandlers() {
   install_fatal_error_handler([](void *, const char *reason, bool) { giveUp(reason); });
   install_bad_alloc_error_handler([](void *, const char *, bool) { giveUp("out of memory"); });
   std::set_new_handler([] { giveUp("out of memory"); });
+  std::set_terminate([] { giveUp("an exception that nobody caught"); });
   // What is beyond a limit on file sizes is an error of write, as on a full disk.
   sigset_t signals;
   sigemptyset(&signals);

@@ -61,7 +61,7 @@ CASES = {
 
 
 class BadRun(ToolTest):
-    def build(self, operator, attributes, inputs):
+    def model(self, operator, attributes, inputs):
         names = [f"x{index}" for index in range(len(inputs))]
         outputs = ["y", "z"] if operator in ("Split", "TopK") else ["y"]
         kinds = {"Range": [INT64], "TopK": [FLOAT, INT64]}.get(operator, [FLOAT] * 2)
@@ -71,7 +71,10 @@ class BadRun(ToolTest):
             [helper.make_tensor_value_info(name, kind, None) for name, kind in zip(outputs, kinds)])
         path = self.work / f"{operator}.onnx"
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
-        return Compiled.build(path)
+        return path
+
+    def build(self, operator, attributes, inputs):
+        return Compiled.build(self.model(operator, attributes, inputs))
 
     def test_interface(self):
         """What the runtime itself refuses: types, ranks, the number of inputs."""
@@ -80,6 +83,26 @@ class BadRun(ToolTest):
                 with self.assertRaises(Exception):
                     model(*inputs)
             model(X, X)
+
+    def test_exit_code(self):
+        """tcc-run: 2 for whatever the inputs are at fault for, 1 for our own."""
+        runs = {  # what the model is, its inputs' sizes, and inputs that it does not take
+            "gather": [(X, ints(4)), (X.astype(np.float64), ints(0)), (X[0], ints(0)), (X[:, :2], ints(0))],
+            "add": [(X, floats(4, 2))], "matmul": [(X, X)], "reshape": [(X, ints(5, 5)), (X, ints(3, 4, 1))],
+            "top-k": [(X, ints(4))], "expand": [(X, ints(-1, 3))], "constant-of-shape": [(ints(-1, 2),)]}
+        for name, bad in runs.items():
+            operator, attributes, inputs, good, _ = CASES[name]
+            path = self.model(operator, attributes, inputs)
+            self.compiles(path, "-o", "model.so")
+            for values, code in [*((case, 0) for case in good[:1]), *((case, 2) for case in bad)]:
+                arguments = []
+                for index, value in enumerate(values):
+                    np.save(self.work / f"{index}.npy", value)
+                    arguments += ["--input", f"x{index}={index}.npy"]
+                with self.subTest(f"{name} {values}"):
+                    result = self.tcc_run("model.so", *arguments)
+                    self.assertEqual(result.code, code, result.text)
+                    self.assertEqual(result.text.count("error:"), int(code != 0), result.text)
 
 
 def add(name):

@@ -158,10 +158,10 @@ int report(const char *text, ExitCode code) {
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app(
-      "Runs a model that tcc compiled.\n"
-      "Exit code 0: good, or all outputs match; 3: an output differs; 2: wrong use or data.",
-      "tcc-run");
+  CLI::App app("Runs a model that tcc compiled.\n"
+               "Exit code 0: good, or all outputs match; 1: a fault of the model or of tcc-run;\n"
+               "2: wrong use, or inputs that the model does not take; 3: an output differs.",
+               "tcc-run");
   Arguments args;
   define(app, args);
   try {
@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     return report(error.what(), BadInput);
   } catch (const ModelError &error) {
     bool given = error.status == TCC_INVALID_ARGUMENT || error.status == TCC_IO_ERROR ||
-                 error.status == TCC_INCOMPATIBLE;
+                 error.status == TCC_INCOMPATIBLE || error.status == TCC_MODEL_ERROR;
     return report(error.what(), given ? BadInput : OurFault);
   } catch (const std::bad_alloc &) {
     return report("not enough memory", OurFault);

@@ -216,8 +216,8 @@ void HostEmitter::emitAssert(prim::AssertOp op) {
                            name, b.getStringAttr(text));
   }
   Value message = LLVM::AddressOfOp::create(b, pointer, name);
-  constexpr int32_t kRuntimeCheckFailed = 8;
-  Value code = arith::ConstantOp::create(b, b.getI32IntegerAttr(kRuntimeCheckFailed));
+  constexpr int32_t kModelError = 6; // TCC_MODEL_ERROR: the values are at fault
+  Value code = arith::ConstantOp::create(b, b.getI32IntegerAttr(kModelError));
   call("tcc_rt_fail", LLVM::LLVMVoidType::get(b.getContext()), {frame, code, message});
 }
 
