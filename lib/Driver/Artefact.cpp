@@ -163,6 +163,12 @@ static void spread(const Weight &weight, uint64_t begin, uint64_t end, char *to)
   }
 }
 
+std::string tcc::manifestPath(StringRef library) {
+  SmallString<128> path(library);
+  sys::path::replace_extension(path, "json");
+  return std::string(path);
+}
+
 static emit::WeightBlob blobOf(const WeightTable &weights, ArrayRef<std::string> names) {
   emit::WeightBlob blob;
   for (const std::string &name : names) {
@@ -244,9 +250,7 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, const CompiledModel &compile
   auto description = emit::emitProgram(program, cpu);
   if (!description)
     return description.takeError();
-  SmallString<128> manifestPath(options.output);
-  sys::path::replace_extension(manifestPath, "json");
-  if (Error error = files.write(manifestPath, program.manifest))
+  if (Error error = files.write(manifestPath(options.output), program.manifest))
     return std::move(error);
   bool embeds = program.weightsSize && program.embeddedWeights;
   if (Error error =

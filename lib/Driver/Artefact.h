@@ -8,6 +8,9 @@ namespace tcc {
 /// Whether decompose has a rule, for the importer.
 bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 
+/// The manifest lies beside the library: model.json for model.so.
+std::string manifestPath(llvm::StringRef library);
+
 /// Links model.so, writes the manifest and, above the limit, the weights beside
 /// it; all or nothing. Gives the bytes of the weights. `inputHash` is asked when the
 /// weights are written: it may still be at work.

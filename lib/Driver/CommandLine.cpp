@@ -99,7 +99,9 @@ static void definePhases(CLI::App &app, Arguments &args) {
   add("--stop-after", args.stopAfter,
       "Write the IR after this phase to the output, and the weights beside it, and stop");
   add("--start-from", args.startFrom, "The model is such IR; go on with this phase");
-  add("--dump-ir", args.dump, "Write the IR after each phase to a folder: DIR, or DIR=phase,phase");
+  add("--dump-ir", args.dump,
+      "Write the IR after each phase to a folder, and each kernel as loops, LLVM IR and assembly: "
+      "DIR, or DIR=phase,phase");
   add("--logs", args.logs,
       "Tell more on stderr: topics with commas, +topic in detail; `--logs help` lists them "
       "(also TCC_LOGS)");

@@ -1,5 +1,6 @@
 #include "tcc/Driver/Driver.h"
 #include "Artefact.h"
+#include "Dump.h"
 #include "ModelLog.h"
 #include "Progress.h"
 #include "Reproducer.h"
@@ -99,7 +100,6 @@ private:
   Error compileAll();
   Error generate();
   Error verifyLibrary();
-  void dump(Phase phase, mlir::ModuleOp module);
   void phaseStarts(Phase phase);
   void phaseDone(Phase phase, mlir::ModuleOp module);
   Phase firstPhase() const;
@@ -110,6 +110,7 @@ private:
   Error finish(CompiledModel *compiled);
 
   const DriverOptions &options;
+  const Dump dump{options};
   mlir::MLIRContext context;
   mlir::ScopedDiagnosticHandler handler;
   std::string diagnostic;
@@ -130,23 +131,6 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Compile::dump(Phase phase, mlir::ModuleOp module) {
-  if (options.dumpDir.empty() ||
-      (!options.dumpPhases.empty() && !is_contained(options.dumpPhases, phaseName(phase))))
-    return;
-  (void)sys::fs::create_directories(options.dumpDir);
-  std::string path = options.dumpDir + "/" + std::to_string(static_cast<int>(phase)) + "-" +
-                     phaseName(phase).str() + ".mlir";
-  log::write(log::Topic::Emit, printable(path, 1000));
-  std::error_code ec;
-  raw_fd_ostream os(path, ec);
-  if (ec)
-    return;
-  module.print(os);
-  os.flush();
-  os.clear_error(); // of a full disk: a dump is not what is asked for
-}
-
 void Compile::phaseStarts(Phase phase) {
   progress.show("tcc: " + phaseName(phase));
   crashPhase(phase);
@@ -159,7 +143,7 @@ void Compile::phaseStarts(Phase phase) {
 }
 
 void Compile::phaseDone(Phase phase, mlir::ModuleOp module) {
-  dump(phase, module);
+  dump.module(phase, module);
   logPhase(phase, module);
   summary.phaseSeconds.push_back({phaseName(phase).str(), secondsSince(phaseStart)});
   phaseStart = Clock::now();
@@ -312,12 +296,15 @@ Error Compile::prepare() {
   cpu = *target;
   if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
     return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
+  if (Error error = dump.prepare())
+    return error;
   pipeline.cpu = cpu;
   pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;
   pipeline.code = options.emit == EmitKind::Asm    ? PipelineOptions::Code::Assembly
                   : options.emit == EmitKind::Llvm ? PipelineOptions::Code::LlvmIr
                                                    : PipelineOptions::Code::Object;
+  pipeline.codeObserver = dump.codeObserver();
   pipeline.beforePhase = [this](Phase phase) { phaseStarts(phase); };
   pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp module) { phaseDone(phase, module); };
   pipeline.kernelDone = [this](unsigned done, unsigned total) {
@@ -339,6 +326,8 @@ Error Compile::generate() {
   phaseStarts(Phase::Emit);
   if (Error error = finish(&*compiled))
     return error;
+  if (options.emit == EmitKind::So)
+    dump.manifest(manifestPath(options.output));
   phaseDone(Phase::Emit, *model.module);
   return Error::success();
 }
@@ -375,6 +364,7 @@ Error Compile::verifyLibrary() {
   PipelineOptions quiet = pipeline;
   quiet.beforePhase = nullptr;
   quiet.afterPhase = nullptr;
+  quiet.codeObserver = nullptr;
   Phase first = std::max(firstPhase(), Phase::Decompose);
   VerifyHooks hooks;
   hooks.mayExpose = first < Phase::Fuse;

@@ -456,7 +456,7 @@ std::vector<std::unique_ptr<Group>> Grouping::run() {
     if (!isa<prim::ReshapeOp>(op) && needsCopy(op.getResult(0)))
       startGroup(&op);
   }
-  llvm::stable_sort(groups, [](auto &a, auto &b) { return a->position < b->position; });
+  llvm::sort(groups, [](auto &a, auto &b) { return a->position < b->position; });
   return std::move(groups);
 }
 

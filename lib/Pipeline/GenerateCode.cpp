@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/LowerToLLVM.h"
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "tcc/Codegen/Cpu/HostProgram.h"
@@ -55,6 +57,8 @@ private:
   llvm::Error compileHost(func::FuncOp function, CompiledModel &result);
   llvm::Error compileLowered(ModuleOp module, CompiledModel &result);
   void compileKernel(Job &job);
+  void showLoops(StringRef symbol, ModuleOp module) const;
+  void showCode(StringRef symbol, ModuleOp lowered, emit::EmitOptions how) const;
   emit::EmitOptions emitOptions() const {
     emit::EmitOptions result;
     result.kind = options.code == PipelineOptions::Code::Assembly ? emit::OutputKind::Assembly
@@ -185,7 +189,7 @@ int64_t CodeGenerator::stateOffset(StringRef name, CompiledModel &result) {
 void CodeGenerator::compileKernel(Job &job) {
   std::string key = KernelCache::key({job.text, job.kernel.symbol, options.cpu.key(),
                                       std::to_string(static_cast<int>(options.code))});
-  if (cache.load(key, job.object)) {
+  if (!options.codeObserver && cache.load(key, job.object)) {
     job.kernel.cached = true;
     return;
   }
@@ -216,12 +220,14 @@ void CodeGenerator::compileKernel(Job &job) {
       job.error = "no code for kernel " + job.kernel.symbol;
     return;
   }
+  showLoops(job.kernel.symbol, *module);
   codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
   if (failed(codegen::lowerKernelModule(*module))) {
     job.error = "lowering failed: " + job.error;
     return;
   }
   hideHelpers(*module, job.kernel.symbol);
+  showCode(job.kernel.symbol, *module, emitOptions());
   auto object = emit::emitObject(*module, options.cpu, emitOptions());
   if (!object) {
     job.error = llvm::toString(object.takeError());
@@ -229,6 +235,34 @@ void CodeGenerator::compileKernel(Job &job) {
   }
   job.object = std::move(*object);
   cache.store(key, job.object);
+}
+
+/// Easier to read than what is compiled, which LLVM cleans up.
+void CodeGenerator::showLoops(StringRef symbol, ModuleOp module) const {
+  if (!options.codeObserver)
+    return;
+  OwningOpRef<ModuleOp> tidy = module.clone();
+  PassManager pm(module.getContext());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  (void)pm.run(*tidy);
+  std::string text;
+  llvm::raw_string_ostream(text) << *tidy << '\n';
+  options.codeObserver(symbol, ".mlir", text);
+}
+
+void CodeGenerator::showCode(StringRef symbol, ModuleOp lowered, emit::EmitOptions how) const {
+  if (!options.codeObserver)
+    return;
+  for (auto [kind, suffix] :
+       {std::pair(emit::OutputKind::LlvmIr, ".ll"), std::pair(emit::OutputKind::Assembly, ".s")}) {
+    how.kind = kind;
+    auto text = emit::emitObject(lowered, options.cpu, how);
+    if (text)
+      options.codeObserver(symbol, suffix, StringRef(text->data(), text->size()));
+    else
+      llvm::consumeError(text.takeError()); // the object's emission says so
+  }
 }
 
 static void logKernel(const Job &job) {
@@ -273,6 +307,7 @@ llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &res
   callbacks.stateOffset = [&](StringRef name) { return stateOffset(name, result); };
   if (failed(codegen::emitHostProgram(function, *module, callbacks)))
     return llvm::createStringError("host program failed");
+  showLoops("host", *module);
   codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
   if (failed(codegen::lowerKernelModule(*module)))
     return llvm::createStringError("lowering of the host program failed");
@@ -288,10 +323,11 @@ llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result
   std::string key = KernelCache::key(
       {text, "host", options.cpu.key(), std::to_string(static_cast<int>(options.code))});
   llvm::SmallVector<char, 0> &object = result.objects.emplace_back();
-  if (cache.load(key, object))
+  if (!options.codeObserver && cache.load(key, object))
     return llvm::Error::success();
   emit::EmitOptions hostOptions = emitOptions();
   hostOptions.optLevel = 1;
+  showCode("host", module, hostOptions);
   auto compiled = emit::emitObject(module, options.cpu, hostOptions);
   if (!compiled)
     return compiled.takeError();

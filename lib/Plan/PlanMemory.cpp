@@ -230,7 +230,9 @@ int64_t MemoryPlanner::assignOffsets(size_t arena) {
   for (Buffer &buffer : buffers)
     if (buffer.arena == arena)
       order.push_back(&buffer);
-  llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->size > b->size; });
+  // Equal sizes in program order, which is that of their addresses.
+  llvm::sort(order,
+             [](Buffer *a, Buffer *b) { return a->size != b->size ? a->size > b->size : a < b; });
   SmallVector<Buffer *> placed; // by offset
   int64_t size = 0;
   for (Buffer *buffer : order) {

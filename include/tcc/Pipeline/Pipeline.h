@@ -29,12 +29,18 @@ struct Model {
   std::shared_ptr<WeightTable> weights = std::make_shared<WeightTable>();
 };
 
+/// Told what the code of a kernel or of the host function looks like on its way: as loops
+/// (".mlir"), as optimised LLVM IR (".ll"), as assembly (".s"). Called from any thread.
+using CodeObserver =
+    std::function<void(llvm::StringRef symbol, llvm::StringRef suffix, llvm::StringRef text)>;
+
 struct PipelineOptions {
   CpuTarget cpu;
   unsigned jobs = 1;
   std::string cacheDir; ///< compiled kernels by content; empty: none
   /// What the codegen phase writes for each kernel and the host function.
   enum class Code { Object, Assembly, LlvmIr } code = Code::Object;
+  CodeObserver codeObserver; ///< while there is one, nothing comes from the cache
   /// Called when a phase that works on the IR starts, and when it is done.
   std::function<void(Phase)> beforePhase;
   std::function<void(Phase, mlir::ModuleOp)> afterPhase;

@@ -10,12 +10,12 @@
 namespace tcc {
 
 struct Attention {
-  mlir::Value query;   ///< [B, N, S, H]
-  mlir::Value key;     ///< [B, N or a divisor of it, T, H]
-  mlir::Value value;   ///< [B, as key, T, V]
-  double scale = 0;    ///< 0: 1 / sqrt(H)
-  mlir::Value bias;    ///< added to the scores, broadcast to [B, N, S, T], or null
-  mlir::Value allowed; ///< i1, likewise: where false, a score is -inf; or null
+  mlir::Value query;     ///< [B, N, S, H]
+  mlir::Value key;       ///< [B, N or a divisor of it, T, H]
+  mlir::Value value;     ///< [B, as key, T, V]
+  double scale = 0;      ///< 0: 1 / sqrt(H)
+  mlir::Value bias{};    ///< added to the scores, broadcast to [B, N, S, T], or null
+  mlir::Value allowed{}; ///< i1, likewise: where false, a score is -inf; or null
   double softcap = 0;
   bool emptyRows = false; ///< a query may see no key at all: its result is 0
 };

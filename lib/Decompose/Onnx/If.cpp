@@ -57,7 +57,7 @@ struct Branches {
   Dim condition;
   Region *bodies[2];
   FailureOr<std::vector<Lowered>> results[2] = {};
-  std::string why[2];
+  std::string why[2] = {};
   Block *blocks[2] = {};
 
   Dim holds(unsigned branch) { return branch == 0 ? condition : c.b.notDim(condition); }

@@ -44,7 +44,7 @@ struct LoopBuilder {
   TurnBuilder body;
 
   bool alwaysProceeds = false;
-  SmallVector<Collected> collected;
+  SmallVector<Collected> collected = {};
 
   Dim goesOn(ValueRange v) {
     Dim again = alwaysProceeds ? Dim(b.builder().getBoolAttr(true)) : Dim(v[1]);
