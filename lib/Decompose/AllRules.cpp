@@ -4,12 +4,17 @@
 void tcc::populateAllRules(RuleSet &rules) {
   populateAtenActivationRules(rules);
   populateAtenAlgebraRules(rules);
+  populateAtenBackwardNormalizationRules(rules);
+  populateAtenBackwardPointwiseRules(rules);
+  populateAtenBackwardWindowRules(rules);
   populateAtenBinaryRules(rules);
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);
   populateAtenFourierRules(rules);
   populateAtenIndexRules(rules);
   populateAtenJoinRules(rules);
+  populateAtenLinalgRules(rules);
+  populateAtenLinalgSpectralRules(rules);
   populateAtenLinearRules(rules);
   populateAtenLossRules(rules);
   populateAtenNormalizationRules(rules);

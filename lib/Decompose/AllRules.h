@@ -7,12 +7,17 @@ class RuleSet;
 // One line a family; each is defined in the file of its name.
 void populateAtenActivationRules(RuleSet &rules);
 void populateAtenAlgebraRules(RuleSet &rules);
+void populateAtenBackwardNormalizationRules(RuleSet &rules);
+void populateAtenBackwardPointwiseRules(RuleSet &rules);
+void populateAtenBackwardWindowRules(RuleSet &rules);
 void populateAtenBinaryRules(RuleSet &rules);
 void populateAtenConvRules(RuleSet &rules);
 void populateAtenCreateRules(RuleSet &rules);
 void populateAtenFourierRules(RuleSet &rules);
 void populateAtenIndexRules(RuleSet &rules);
 void populateAtenJoinRules(RuleSet &rules);
+void populateAtenLinalgRules(RuleSet &rules);
+void populateAtenLinalgSpectralRules(RuleSet &rules);
 void populateAtenLinearRules(RuleSet &rules);
 void populateAtenLossRules(RuleSet &rules);
 void populateAtenNormalizationRules(RuleSet &rules);

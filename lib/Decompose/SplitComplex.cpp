@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/SplitComplex.h"
+#include "Decompose/Fourier.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Decompose/Decompose.h"
@@ -13,7 +14,6 @@
 #include "tcc/Support/Error.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -185,31 +185,11 @@ bool Splitter::splitDot(prim::DotOp op) {
   return give(op, b.sub(dot(x.re, y.re), dot(x.im, y.im)), b.add(dot(x.re, y.im), dot(x.im, y.re)));
 }
 
-/// Products with the matrices cos(2 pi j k / n) and sin(2 pi j k / n).
 bool Splitter::splitFft(prim::FftOp op) {
   Parts z = of(op.getX());
-  int64_t axis = op.getAxis(), rank = b.rank(z.re);
-  Dim n = b.dim(z.re, axis);
-  Type i64 = builder.getI64Type(), f64 = builder.getF64Type(), own = b.elem(z.re);
-  Value count = b.fromHost({n}, {}, i64);
-  // j k mod n is exact, so that the angle is.
-  Value turns = b.binary<prim::ModOp>(b.mul(b.iota({n, n}, 0, i64), b.iota({n, n}, 1, i64)), count);
-  Value angle = b.div(b.mul(b.cast(turns, f64), 2 * std::numbers::pi), b.cast(count, f64));
-  Value cos = b.cast(b.unary<prim::CosOp>(angle), own);
-  Value sin = b.cast(b.unary<prim::SinOp>(angle), own);
-  SmallVector<int64_t> order; // the product has the axis last
-  for (int64_t i = 0; i < rank - 1; ++i)
-    order.push_back(i);
-  order.insert(order.begin() + axis, rank - 1);
-  auto product = [&](Value v, Value matrix) {
-    return b.transpose(b.dot(v, matrix, {}, {}, {axis}, {0}), order);
-  };
-  Value rc = product(z.re, cos), rs = product(z.re, sin), ic = product(z.im, cos),
-        is = product(z.im, sin);
-  if (!op.getInverse())
-    return give(op, b.add(rc, is), b.sub(ic, rs));
-  Value size = b.cast(count, own);
-  return give(op, b.div(b.sub(rc, is), size), b.div(b.add(ic, rs), size));
+  int64_t axis = op.getAxis();
+  auto [re, im] = fourier(b, weights, {z.re, z.im}, axis, op.getInverse(), b.dim(z.re, axis));
+  return give(op, re, im);
 }
 
 bool Splitter::splitArithmetic(Operation *op) {

@@ -250,7 +250,8 @@ void Folder::eraseIfUnused(Operation *op) {
 
 void Folder::eraseDead() {
   SmallVector<Operation *> all;
-  module.walk([&](Operation *op) { all.push_back(op); });
+  // Backwards: users before what they use, a loop's body before the loop.
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) { all.push_back(op); });
   for (Operation *op : llvm::reverse(all))
     if (isOpTriviallyDead(op))
       op->erase();

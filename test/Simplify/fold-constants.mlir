@@ -49,3 +49,23 @@ func.func @stays(%x: tensor<2xf32>) -> (tensor<2xf32>, i64, tensor<?xf32>) {
   %3 = prim.slice %0 starts [0]() steps [1] sizes(%n) : (tensor<2xf32>) -> tensor<?xf32>
   return %1, %2, %3 : tensor<2xf32>, i64, tensor<?xf32>
 }
+
+// A loop whose results nobody wants goes with all that is in it.
+// CHECK-LABEL: func @dead_loop
+// CHECK-NEXT: return %arg0
+func.func @dead_loop(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0 : index
+  %r:2 = prim.while(%zero, %x) {
+  ^bb0(%k: index, %v: tensor<4xf32>):
+    %limit = arith.constant 8 : index
+    %go = arith.cmpi slt, %k, %limit : index
+    prim.yield %go : i1
+  } do {
+  ^bb0(%k: index, %v: tensor<4xf32>):
+    %one = arith.constant 1 : index
+    %next = arith.addi %k, %one : index
+    %w = prim.exp %v : (tensor<4xf32>) -> tensor<4xf32>
+    prim.yield %next, %w : index, tensor<4xf32>
+  } : (index, tensor<4xf32>) -> (index, tensor<4xf32>)
+  return %x : tensor<4xf32>
+}

@@ -1,6 +1,7 @@
 //===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Matrices.h"
 #include <cmath>
 
 using namespace mlir;
@@ -180,17 +181,39 @@ Value normOver(PrimBuilder &b, Value size, double p, ArrayRef<int64_t> axes, boo
   return b.pow(b.reduce(K::sum, b.pow(size, p), axes, keep), 1 / p);
 }
 
-/// Frobenius, and the largest (or smallest) row or column sum.
+/// The largest or smallest singular value, or their sum, over two axes.
+LogicalResult spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind, bool keep) {
+  PrimBuilder &b = a.b;
+  if (!isa<FloatType>(b.elem(x)))
+    return a.fail("singular values of complex matrices are not supported");
+  SmallVector<int64_t> order, both = {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])};
+  for (int64_t i = 0; i < b.rank(x); ++i)
+    if (!llvm::is_contained(axes, i))
+      order.push_back(i);
+  order.append(axes.begin(), axes.end());
+  Value turned = b.cast(b.transpose(x, order), b.builder().getF64Type());
+  auto s = matrices::factorSVD(b, turned);
+  if (!s)
+    return a.fail("it is not known which extent of the matrices is larger");
+  Value norm = b.reduce(kind, s->values, {b.rank(s->values) - 1}, false);
+  return a.give(keep ? b.unsqueeze(norm, both) : norm);
+}
+
+/// Frobenius, the largest (or smallest) row or column sum, and those of singular values.
 LogicalResult matrixNorm(AtenNode &a, ArrayRef<int64_t> axes, bool keep) {
   PrimBuilder &b = a.b;
-  Value x = magnitude(b, wideTensor(a, a.c.hasAttr("A") ? "A" : "self"));
+  Value own = wideTensor(a, a.c.hasAttr("A") ? "A" : "self"), x = magnitude(b, own);
+  if (a.text("ord") == "nuc")
+    return spectralNorm(a, own, axes, K::sum, keep);
   if (!a.has("ord") || a.text("ord") == "fro")
     return a.give(
         normOver(b, x, 2, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}, keep));
   double order = a.real("ord", 0);
   bool byRow = std::isinf(order);
+  if (std::abs(order) == 2)
+    return spectralNorm(a, own, axes, order > 0 ? K::max : K::min, keep);
   if (!byRow && std::abs(order) != 1)
-    return a.fail("norms of matrices by singular values are not supported");
+    return a.fail("matrices have no norm of this order");
   int64_t summed = byRow ? axes[1] : axes[0], left = byRow ? axes[0] : axes[1];
   Value sums = b.reduce(K::sum, x, {summed}, true);
   Value norm = b.reduce(order > 0 ? K::max : K::min, sums, {left}, true);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -230,7 +231,6 @@ LogicalResult complexToReal(AtenNode &a, bool one, const Defaults &defaults, boo
 }
 
 FailureOr<Axes> coreAxes(AtenNode &a) {
-  Plan plan;
   auto given = a.integers("dim");
   if (!given || given->empty())
     return a.fail("needs axes");
@@ -315,6 +315,61 @@ template <bool oneSided> LogicalResult frequencies(AtenNode &a) {
   return a.give(b.div(b.cast(k, wide), b.mul(b.cast(count, wide), a.real("d", 1))));
 }
 
+/// Transforms of windows every `hop_length`, as [..., frequencies, frames].
+LogicalResult shortTime(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), window = a.tensor("window");
+  int64_t length = a.integer("n_fft", 0), hop = a.integer("hop_length", length / 4);
+  int64_t last = b.rank(x) - 1;
+  if (last < 0 || last > 1 || length < 1 || hop < 1 || isa<ComplexType>(b.elem(x)))
+    return a.fail("needs real signals, a length and a step");
+  Type i64 = b.builder().getI64Type();
+  Dim span = b.subDims(b.dim(x, last), b.dim(length));
+  Dim frames = b.maxDims(b.addDims(b.floorDivDims(span, b.dim(hop)), b.dim(1)), b.dim(0));
+  Value start = b.mul(b.iota({frames}, 0, i64), static_cast<double>(hop));
+  Value at = b.add(b.unsqueeze(start, {1}), b.unsqueeze(b.iota({b.dim(length)}, 0, i64), {0}));
+  Value framed = b.take(b.cast(x, AtenNode::wide(b.elem(x))), at, last); // [..., frames, length]
+  if (!window && a.has("win_length"))
+    window = b.full({a.extent("win_length", length)}, 1, b.elem(framed));
+  if (window) {
+    Dim less = b.subDims(b.dim(length), b.dim(window, 0));
+    Dim low = b.floorDivDims(less, b.dim(2));
+    window = b.cast(window, b.elem(framed));
+    window = b.pad(window, b.scalar(0, b.elem(framed)), {low}, {b.subDims(less, low)});
+    framed = b.mul(framed, window);
+  }
+  Value z = transformed(a, toComplex(b, framed), last + 1, false);
+  if (a.flag("onesided", true))
+    z = sliced(b, z, last + 1, b.dim(0), b.dim(length / 2 + 1));
+  if (a.flag("normalized", false))
+    z = divided(a, z, Scale::Root, {b.dim(length)});
+  SmallVector<int64_t> order = allAxes(last + 2);
+  std::swap(order[last], order[last + 1]);
+  if (a.flag("return_complex", false))
+    return a.give(b.transpose(z, order));
+  Value re = b.transpose(real(b, z), order), im = b.transpose(imag(b, z), order);
+  return a.give(b.concat({b.unsqueeze(re, {last + 2}), b.unsqueeze(im, {last + 2})}, last + 2));
+}
+
+/// alpha - beta cos(2 pi k / n) + gamma cos(4 pi k / n).
+LogicalResult cosineWindow(AtenNode &a, double alpha, double beta, double gamma) {
+  PrimBuilder &b = a.b;
+  auto length = a.integer("window_length", 0);
+  if (length < 1)
+    return a.fail("needs a length");
+  double n = std::max<int64_t>(length - (a.flag("periodic", true) ? 0 : 1), 1);
+  Value k = b.mul(b.iota({b.dim(length)}, 0, b.builder().getF64Type()), 2 * std::numbers::pi / n);
+  Value v = b.sub(b.scalar(alpha, b.elem(k)), b.mul(b.unary<prim::CosOp>(k), beta));
+  if (gamma != 0)
+    v = b.add(v, b.mul(b.unary<prim::CosOp>(b.mul(k, 2.0)), gamma));
+  return a.give(length == 1 ? b.full({b.dim(1)}, 1, a.own()) : v);
+}
+LogicalResult hann(AtenNode &a) { return cosineWindow(a, 0.5, 0.5, 0); }
+LogicalResult hamming(AtenNode &a) {
+  return cosineWindow(a, a.real("alpha", 0.54), a.real("beta", 0.46), 0);
+}
+LogicalResult blackman(AtenNode &a) { return cosineWindow(a, 0.42, 0.5, 0.08); }
+
 using Transform = LogicalResult (*)(AtenNode &, bool, const Defaults &, bool);
 
 /// The names of one transform: along one axis, over two and over any.
@@ -340,11 +395,16 @@ void tcc::populateAtenFourierRules(RuleSet &rules) {
   addFamily(rules, "fft_", "ihfft", realToComplex, true);
   addFamily(rules, "fft_", "irfft", complexToReal, true);
   addFamily(rules, "fft_", "hfft", complexToReal, false);
-  addRules(rules, {{"_fft_c2c", "default", "self", coreComplex},
-                   {"_fft_r2c", "default", "self", coreFromReal},
-                   {"_fft_c2r", "default", "self", coreToReal},
-                   {"fft_fftshift", "default", "self", shift<false>},
-                   {"fft_ifftshift", "default", "self", shift<true>},
-                   {"fft_fftfreq", "default", "", frequencies<false>},
-                   {"fft_rfftfreq", "default", "", frequencies<true>}});
+  addRules(rules,
+           {{"_fft_c2c", "default", "self", coreComplex},
+            {"_fft_r2c", "default", "self", coreFromReal},
+            {"_fft_c2r", "default", "self", coreToReal},
+            {"fft_fftshift", "default", "self", shift<false>},
+            {"fft_ifftshift", "default", "self", shift<true>},
+            {"fft_fftfreq", "default", "", frequencies<false>},
+            {"stft", "default", "self", shortTime},
+            {"hann_window", "default periodic", "", hann},
+            {"hamming_window", "default periodic periodic_alpha periodic_alpha_beta", "", hamming},
+            {"blackman_window", "default periodic", "", blackman},
+            {"fft_rfftfreq", "default", "", frequencies<true>}});
 }

@@ -173,6 +173,36 @@ LogicalResult groupNorm(AtenNode &a) {
   return a.c.numResults() > 2 ? a.give(2, b.squeeze(s.inverse, axes)) : success();
 }
 
+/// The norm of each slice along an axis, all others kept as 1.
+Value normExcept(AtenNode &a, Value v, int64_t axis) {
+  PrimBuilder &b = a.b;
+  SmallVector<int64_t> others;
+  for (int64_t i = 0; i < b.rank(v); ++i)
+    if (i != axis)
+      others.push_back(i);
+  return b.sqrt(b.reduce(prim::ReduceKind::sum, b.mul(v, v), others, true));
+}
+
+/// v g / |v|, the norm over all axes but one (-1: over all).
+template <bool norms> LogicalResult weightNorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value v = a.cast(a.tensor("v"), a.wide()), g = a.cast(a.tensor("g"), a.wide());
+  int64_t axis = a.integer("dim", 0);
+  if (axis < -1 || axis >= b.rank(v) || !b.broadcastable(b.dims(g), b.dims(v)))
+    return a.fail("the magnitudes do not fit the weight");
+  Value norm = normExcept(a, v, axis);
+  (void)a.give(0, b.mul(v, b.div(g, norm)));
+  return norms ? a.give(1, norm) : success();
+}
+
+LogicalResult normExceptDim(AtenNode &a) {
+  int64_t axis = a.integer("dim", 0);
+  Value v = a.cast(a.tensor("v"), a.wide());
+  if (a.integer("pow", 2) != 2 || axis < -1 || axis >= a.b.rank(v))
+    return a.fail("needs the power 2 and an axis");
+  return a.give(normExcept(a, v, axis));
+}
+
 } // namespace
 
 void tcc::populateAtenNormalizationRules(RuleSet &rules) {
@@ -187,6 +217,9 @@ void tcc::populateAtenNormalizationRules(RuleSet &rules) {
                    {"native_layer_norm", "default", "input", layerNorm},
                    {"rms_norm", "default", "input", rmsNorm},
                    {"_fused_rms_norm", "default", "input", rmsNorm},
+                   {"_weight_norm", "default", "v g", weightNorm<false>},
+                   {"_weight_norm_interface", "default", "v g", weightNorm<true>},
+                   {"norm_except_dim", "default", "v", normExceptDim},
                    {"group_norm", "default", "input", groupNorm},
                    {"native_group_norm", "default", "input", groupNorm}});
 }

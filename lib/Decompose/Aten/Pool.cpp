@@ -1,6 +1,6 @@
 //===- Pool.cpp - ATen pools and pads -------------------------------------===//
+#include "Decompose/Aten/Pool.h"
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -20,12 +20,9 @@ Value lowest(PrimBuilder &b, Type t) {
   return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), least));
 }
 
-/// [N, C, spatial..] of an operand that may lack its batch axis.
-struct Planes {
-  Value x;
-  bool unbatched;
-};
-FailureOr<Planes> planes(AtenNode &a, int64_t spatial) {
+} // namespace
+
+FailureOr<Planes> aten::planes(AtenNode &a, int64_t spatial) {
   Value x = a.tensor("self");
   int64_t rank = a.b.rank(x);
   if (rank != spatial + 1 && rank != spatial + 2)
@@ -34,7 +31,7 @@ FailureOr<Planes> planes(AtenNode &a, int64_t spatial) {
   return Planes{unbatched ? a.b.unsqueeze(x, {0}) : x, unbatched};
 }
 
-FailureOr<PrimBuilder::Window> readWindow(AtenNode &a, Value x, size_t axes) {
+FailureOr<PrimBuilder::Window> aten::readWindow(AtenNode &a, Value x, size_t axes) {
   auto kernel = a.window("kernel_size", axes, 1), padding = a.window("padding", axes, 0),
        dilation = a.window("dilation", axes, 1);
   if (failed(kernel) || failed(padding) || failed(dilation))
@@ -59,6 +56,8 @@ FailureOr<PrimBuilder::Window> readWindow(AtenNode &a, Value x, size_t axes) {
   }
   return w;
 }
+
+namespace {
 
 /// The flat position, in its plane of x, of each maximum of `pooled`: every window
 /// is laid out as one axis, whose largest element has its offset in the window.
@@ -125,8 +124,9 @@ template <int64_t axes> LogicalResult maxPool(AtenNode &a) {
   return a.give(p->unbatched ? a.b.squeeze(y, {0}) : y);
 }
 
-/// How many elements each window counts: the same windows over ones.
-Value windowCounts(AtenNode &a, Value x, PrimBuilder::Window w, bool ceilMode, bool padded) {
+} // namespace
+
+Value aten::windowCounts(AtenNode &a, Value x, PrimBuilder::Window w, bool ceilMode, bool padded) {
   PrimBuilder &b = a.b;
   Dims shape = {b.dim(1), b.dim(1)};
   for (size_t i = 0; i < w.window.size(); ++i) {
@@ -138,6 +138,21 @@ Value windowCounts(AtenNode &a, Value x, PrimBuilder::Window w, bool ceilMode, b
   return b.pool(K::sum, b.full(shape, 1, b.elem(x)), w, ceilMode);
 }
 
+Value aten::averageDivisor(AtenNode &a, Value x, const PrimBuilder::Window &w) {
+  bool ceilMode = a.flag("ceil_mode", false), padded = a.flag("count_include_pad", true);
+  bool unpadded = llvm::all_of(w.low, [](int64_t v) { return v == 0; });
+  double count = 1;
+  for (int64_t extent : w.window)
+    count *= static_cast<double>(extent);
+  if (a.has("divisor_override"))
+    return a.b.scalar(a.real("divisor_override", 1), a.b.elem(x));
+  if (!ceilMode && (padded || unpadded))
+    return a.b.scalar(count, a.b.elem(x));
+  return windowCounts(a, x, w, ceilMode, padded);
+}
+
+namespace {
+
 template <int64_t axes> LogicalResult averagePool(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto p = planes(a, axes);
@@ -147,25 +162,14 @@ template <int64_t axes> LogicalResult averagePool(AtenNode &a) {
   auto w = readWindow(a, x, axes);
   if (failed(w))
     return failure();
-  bool ceilMode = a.flag("ceil_mode", false), padded = a.flag("count_include_pad", true);
-  Value sum = b.pool(K::sum, x, *w, ceilMode);
-  bool unpadded = llvm::all_of(w->low, [](int64_t v) { return v == 0; });
-  int64_t count = 1;
-  for (int64_t extent : w->window)
-    count *= extent;
-  Value y;
-  if (a.has("divisor_override"))
-    y = b.div(sum, a.real("divisor_override", 1));
-  else if (!ceilMode && (padded || unpadded))
-    y = b.div(sum, static_cast<double>(count));
-  else
-    y = b.div(sum, windowCounts(a, x, *w, ceilMode, padded));
+  Value sum = b.pool(K::sum, x, *w, a.flag("ceil_mode", false));
+  Value y = b.div(sum, averageDivisor(a, x, *w));
   return a.give(p->unbatched ? b.squeeze(y, {0}) : y);
 }
 
-/// Which elements of an axis each of `count` adaptive windows sees: window o is
-/// [floor(o n / count), ceil((o + 1) n / count)). Gives [count, n] of bool.
-Value adaptiveWindows(AtenNode &a, Dim extent, Dim count) {
+} // namespace
+
+Value aten::adaptiveWindows(AtenNode &a, Dim extent, Dim count) {
   PrimBuilder &b = a.b;
   Type index = b.builder().getI64Type();
   Dims shape = {count, extent};
@@ -176,6 +180,8 @@ Value adaptiveWindows(AtenNode &a, Dim extent, Dim count) {
   Value end = b.binary<prim::FloorDivOp>(past, m);
   return b.binary<prim::AndOp>(b.compare(P::ge, i, begin), b.compare(P::lt, i, end));
 }
+
+namespace {
 
 /// The result extents: a None among them keeps the operand's.
 FailureOr<Dims> adaptiveSizes(AtenNode &a, Value x, int64_t axes) {

@@ -15,6 +15,7 @@ using namespace tcc::aten;
 namespace {
 
 enum class Mode { Nearest, NearestExact, Linear, Cubic };
+constexpr bool interpolates(Mode mode) { return mode == Mode::Linear || mode == Mode::Cubic; }
 
 struct AxisResizer {
   AtenNode &a;
@@ -80,7 +81,46 @@ struct AxisResizer {
     sum = b.add(sum, tap(x, axis, b.add(low, 1.0), near(rest)));
     return b.add(sum, tap(x, axis, b.add(low, 2.0), far(b.add(rest, 1.0))));
   }
+
+  Value resized(Value x, int64_t axis, Mode mode) {
+    switch (mode) {
+    case Mode::Linear:
+      return linear(x, axis);
+    case Mode::Cubic:
+      return cubic(x, axis);
+    default:
+      return nearest(x, axis, mode == Mode::NearestExact);
+    }
+  }
+
+  /// Weights [out, in] of the interpolation whose kernel is widened when it makes
+  /// x smaller, so that every element of x counts. The cubic kernel has a = -0.5.
+  Value antialiased(Mode mode) {
+    Value scale = step(), width = b.maximum(scale, 1.0), one = b.scalar(1, f32);
+    Value centre = b.mul(b.add(b.iota({out}, 0, f32), 0.5), scale);
+    Value at = b.add(b.iota({in}, 0, f32), 0.5);
+    Value d = b.abs(b.div(b.sub(b.unsqueeze(at, {0}), b.unsqueeze(centre, {1})), width));
+    Value w;
+    if (mode == Mode::Linear) {
+      w = b.maximum(b.sub(one, d), 0.0);
+    } else {
+      Value inner = b.add(b.mul(b.mul(b.sub(b.mul(d, 1.5), 2.5), d), d), 1.0);
+      Value outer = b.add(b.mul(b.sub(b.mul(b.add(b.mul(d, -0.5), 2.5), d), 4.0), d), 2.0);
+      using P = prim::ComparePredicate;
+      outer = b.select(b.compare(P::lt, d, 2.0), outer, b.scalar(0, f32));
+      w = b.select(b.compare(P::lt, d, 1.0), inner, outer);
+    }
+    return b.div(w, b.reduce(prim::ReduceKind::sum, w, {1}, true));
+  }
 };
+
+/// x's axis times the matrix's axis `contracted`; the other one takes its place.
+Value alongMatrix(PrimBuilder &b, Value x, int64_t axis, Value matrix, int64_t contracted) {
+  Value y = b.dot(x, b.cast(matrix, b.elem(x)), {}, {}, {axis}, {contracted});
+  SmallVector<int64_t> order = allAxes(b.rank(x) - 1);
+  order.insert(order.begin() + axis, b.rank(x) - 1);
+  return b.transpose(y, order);
+}
 
 /// The scale of axis i: an entry of `scale_factors`, or `scales_h` and the like.
 std::optional<double> factorOf(AtenNode &a, int64_t i, int64_t axes) {
@@ -91,69 +131,96 @@ std::optional<double> factorOf(AtenNode &a, int64_t i, int64_t axes) {
   return a.has(name) ? std::optional(a.real(name, 1)) : std::nullopt;
 }
 
-LogicalResult resize(AtenNode &a, Mode mode, int64_t axes) {
+/// The extent that axis i gets, or null.
+Dim resultExtent(AtenNode &a, const std::optional<Dims> &sizes, int64_t i, int64_t axes, Dim in,
+                 std::optional<double> factor) {
+  PrimBuilder &b = a.b;
+  if (sizes && static_cast<int64_t>(sizes->size()) == axes)
+    return (*sizes)[i];
+  if (auto extent = b.known(in); extent && factor)
+    return b.dim(static_cast<int64_t>(static_cast<double>(*extent) * *factor));
+  if (factor && *factor == static_cast<int64_t>(*factor))
+    return b.mulDims(in, b.dim(static_cast<int64_t>(*factor)));
+  return {};
+}
+
+AxisResizer resizerOf(AtenNode &a, Mode mode, Dim in, Dim out, std::optional<double> factor) {
+  bool corners = interpolates(mode) && a.flag("align_corners", false);
+  Builder &types = a.b.builder();
+  return {a, a.b, in, out, factor, corners, types.getF32Type(), types.getI64Type()};
+}
+
+LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self") ? a.tensor("self") : a.tensor("input");
   if (!x || b.rank(x) != axes + 2)
     return a.fail("the operand must have " + llvm::Twine(axes + 2) + " axes");
-  bool interpolates = mode == Mode::Linear || mode == Mode::Cubic;
-  if (interpolates)
+  if (interpolates(mode))
     x = a.cast(x, a.wide());
+  if (antialias && !isa<FloatType>(b.elem(x)))
+    return a.fail("needs floats");
   auto sizes = a.extents("output_size");
   for (int64_t i = 0; i < axes; ++i) {
     auto factor = factorOf(a, i, axes);
-    Dim in = b.dim(x, i + 2), out;
-    if (sizes && static_cast<int64_t>(sizes->size()) == axes) {
-      out = (*sizes)[i];
-    } else if (auto extent = b.known(in); extent && factor) {
-      out = b.dim(static_cast<int64_t>(static_cast<double>(*extent) * *factor));
-    } else if (factor && *factor == static_cast<int64_t>(*factor)) {
-      out = b.mulDims(in, b.dim(static_cast<int64_t>(*factor)));
-    } else {
-      return a.fail("the extents of the result are not known");
-    }
     if (factor && !(*factor > 0))
       return a.fail("a scale is not positive");
-    AxisResizer r{a,
-                  b,
-                  in,
-                  out,
-                  factor,
-                  interpolates && a.flag("align_corners", false),
-                  b.builder().getF32Type(),
-                  b.builder().getI64Type()};
-    switch (mode) {
-    case Mode::Nearest:
-    case Mode::NearestExact:
-      x = r.nearest(x, i + 2, mode == Mode::NearestExact);
-      break;
-    case Mode::Linear:
-      x = r.linear(x, i + 2);
-      break;
-    case Mode::Cubic:
-      x = r.cubic(x, i + 2);
-      break;
-    }
+    Dim in = b.dim(x, i + 2), out = resultExtent(a, sizes, i, axes, in, factor);
+    if (!out)
+      return a.fail("the extents of the result are not known");
+    AxisResizer r = resizerOf(a, mode, in, out, factor);
+    x = antialias ? alongMatrix(b, x, i + 2, r.antialiased(mode), 1) : r.resized(x, i + 2, mode);
   }
   return a.give(x);
 }
 
 template <Mode mode, int64_t axes> LogicalResult resizeRule(AtenNode &a) {
-  return resize(a, mode, axes);
+  return resize(a, mode, axes, false);
+}
+template <Mode mode> LogicalResult antialiasedRule(AtenNode &a) { return resize(a, mode, 2, true); }
+
+/// The gradient: what resizing makes of the unit matrix is its matrix, whose
+/// transpose takes the gradient back.
+template <Mode mode, int64_t axes> LogicalResult resizeBackward(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value g = a.cast(a.tensor("grad_output"), a.wide());
+  auto sizes = a.extents("input_size");
+  if (!sizes || b.rank(g) != axes + 2 || static_cast<int64_t>(sizes->size()) != axes + 2)
+    return a.fail("the sizes do not fit the gradient");
+  for (int64_t i = 0; i < axes; ++i) {
+    Dim in = (*sizes)[i + 2], out = b.dim(g, i + 2);
+    AxisResizer r = resizerOf(a, mode, in, out, factorOf(a, i, axes));
+    Value one = b.compare(prim::ComparePredicate::eq, b.iota({in, in}, 0, r.i64),
+                          b.iota({in, in}, 1, r.i64));
+    Value matrix = r.resized(b.cast(one, b.elem(g)), 0, mode);
+    g = alongMatrix(b, g, i + 2, matrix, 0);
+  }
+  return a.give(g);
 }
 
 } // namespace
 
 void tcc::populateAtenResizeRules(RuleSet &rules) {
-  addRules(rules,
-           {{"upsample_nearest1d", "vec default", "", resizeRule<Mode::Nearest, 1>},
-            {"upsample_nearest2d", "vec default", "", resizeRule<Mode::Nearest, 2>},
-            {"upsample_nearest3d", "vec default", "", resizeRule<Mode::Nearest, 3>},
-            {"_upsample_nearest_exact1d", "vec default", "", resizeRule<Mode::NearestExact, 1>},
-            {"_upsample_nearest_exact2d", "vec default", "", resizeRule<Mode::NearestExact, 2>},
-            {"_upsample_nearest_exact3d", "vec default", "", resizeRule<Mode::NearestExact, 3>},
-            {"upsample_linear1d", "vec default", "", resizeRule<Mode::Linear, 1>},
-            {"upsample_bilinear2d", "vec default", "", resizeRule<Mode::Linear, 2>},
-            {"upsample_trilinear3d", "vec default", "", resizeRule<Mode::Linear, 3>},
-            {"upsample_bicubic2d", "vec default", "", resizeRule<Mode::Cubic, 2>}});
+  addRules(
+      rules,
+      {{"upsample_nearest1d", "vec default", "", resizeRule<Mode::Nearest, 1>},
+       {"upsample_nearest2d", "vec default", "", resizeRule<Mode::Nearest, 2>},
+       {"upsample_nearest3d", "vec default", "", resizeRule<Mode::Nearest, 3>},
+       {"_upsample_nearest_exact1d", "vec default", "", resizeRule<Mode::NearestExact, 1>},
+       {"_upsample_nearest_exact2d", "vec default", "", resizeRule<Mode::NearestExact, 2>},
+       {"_upsample_nearest_exact3d", "vec default", "", resizeRule<Mode::NearestExact, 3>},
+       {"upsample_linear1d", "vec default", "", resizeRule<Mode::Linear, 1>},
+       {"upsample_bilinear2d", "vec default", "", resizeRule<Mode::Linear, 2>},
+       {"upsample_trilinear3d", "vec default", "", resizeRule<Mode::Linear, 3>},
+       {"upsample_bicubic2d", "vec default", "", resizeRule<Mode::Cubic, 2>},
+       {"_upsample_bilinear2d_aa", "vec default", "", antialiasedRule<Mode::Linear>},
+       {"_upsample_bicubic2d_aa", "vec default", "", antialiasedRule<Mode::Cubic>},
+       {"upsample_nearest1d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 1>},
+       {"upsample_nearest2d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 2>},
+       {"upsample_nearest3d_backward", "default", "grad_output", resizeBackward<Mode::Nearest, 3>},
+       {"_upsample_nearest_exact2d_backward", "default", "grad_output",
+        resizeBackward<Mode::NearestExact, 2>},
+       {"upsample_linear1d_backward", "default", "grad_output", resizeBackward<Mode::Linear, 1>},
+       {"upsample_bilinear2d_backward", "default", "grad_output", resizeBackward<Mode::Linear, 2>},
+       {"upsample_trilinear3d_backward", "default", "grad_output", resizeBackward<Mode::Linear, 3>},
+       {"upsample_bicubic2d_backward", "default", "grad_output", resizeBackward<Mode::Cubic, 2>}});
 }

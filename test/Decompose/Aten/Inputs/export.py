@@ -3,7 +3,7 @@
 
 A .data file holds the inputs, a line "=", and the outputs, each as a line "dtype dims..." and its bytes.
 Several operators stand in one program, without stack traces, to keep the files small.
-Usage: export.py [FOLDER] [--all]; with --all each case is written after run_decompositions() too.
+Usage: export.py [FOLDER] [--all] [--only=NAME,..]; with --all each case is written after run_decompositions() too.
 """
 import os
 import sys
@@ -260,6 +260,87 @@ def cases():
         torch.logit(d.sigmoid(), 0.1), torch.addbmm(a[:, :3] * inf, s[:, :, :2], s[:, :2, :3], beta=0),
         F.pad(s, (-1, 1), mode="circular")], (x, y, t, torch.tensor([2, 0, 3]))
 
+    aten = torch.ops.aten
+    square = normal(2, 5, 5) + 4 * torch.eye(5)
+    positive = square @ square.mT
+    yield "linear_systems", lambda m, s, v, small: [
+        torch.linalg.solve(m, v), torch.linalg.solve(m, v.mT, left=False), torch.linalg.solve(m[0], v[0, :, 0]),
+        torch.linalg.inv(m), torch.linalg.inv(small), torch.linalg.det(m), torch.linalg.det(small), *torch.slogdet(m),
+        torch.logdet(s), torch.linalg.cholesky(s), torch.linalg.cholesky(s, upper=True),
+        torch.cholesky_solve(v, torch.linalg.cholesky(s)), torch.cholesky_inverse(torch.linalg.cholesky(s)),
+        torch.linalg.solve_triangular(m, v, upper=False), torch.linalg.solve_triangular(m, v, upper=True),
+        torch.linalg.solve_triangular(m, v.mT, upper=True, left=False, unitriangular=True),
+        *torch.linalg.lu_factor(m), *torch.linalg.lu(m[:, :, :3]), *torch.linalg.lu(m[:, :2]),
+        torch.linalg.lu_solve(*torch.linalg.lu_factor(m), v, adjoint=True), *torch.linalg.inv_ex(m),
+        torch.linalg.tensorinv(m[0, :4, :4].reshape(4, 2, 2), 1), torch.linalg.tensorsolve(m[0, :4, :4].reshape(2, 2, 4), v[0, :4, 0].reshape(2, 2))], (
+            square, positive, normal(2, 5, 3), normal(3, 2, 2))
+    yield "linear_systems_dynamic", lambda m, v: [torch.linalg.solve(m, v), torch.linalg.det(m)], (
+        square, normal(2, 5, 3)), ({0: AUTO, 1: AUTO, 2: AUTO}, {0: AUTO, 1: AUTO})
+    yield "spectra", lambda m, s, w: [
+        torch.linalg.eigvalsh(s), (lambda e: e[1] * e[0][:, None] @ e[1].mT)(torch.linalg.eigh(s)),
+        torch.linalg.svdvals(w), (lambda e: e[0] * e[1][:, None] @ e[2])(torch.linalg.svd(w, full_matrices=False)),
+        (lambda e: e[0].mT @ e[0])(torch.linalg.svd(w)), *torch.linalg.qr(w), *torch.linalg.qr(w.mT, "complete"),
+        torch.linalg.pinv(w), torch.linalg.matrix_rank(w.mT @ w), torch.linalg.cond(m), torch.matrix_exp(m / 3),
+        torch.linalg.matrix_norm(w, 2), torch.linalg.matrix_norm(w, "nuc"), torch.linalg.matrix_norm(w, -2),
+        torch.linalg.vander(w[0, 0], N=3)], (square, positive, normal(2, 6, 4))
+    yield "fourier_windows", lambda a, w: [torch.view_as_real(z) for z in (
+        torch.stft(a, 8, 2, window=w, return_complex=True), torch.stft(a, 6, win_length=4, return_complex=True),
+        torch.stft(a[0], 8, 4, window=w, center=False, onesided=False, normalized=True, return_complex=True))] + [
+            torch.hann_window(6), torch.hamming_window(5, periodic=False), torch.blackman_window(7)], (
+                normal(2, 20), uniform(8))
+    yield "gradients", lambda g, a, y: [
+        aten.threshold_backward(g, a, 0.1), aten.hardtanh_backward(g, a, -0.5, 0.5), aten.sigmoid_backward(g, y),
+        aten.tanh_backward(g, y), aten.gelu_backward(g, a), aten.gelu_backward(g, a, approximate="tanh"),
+        aten.silu_backward(g, a), aten.mish_backward(g, a), aten.hardswish_backward(g, a * 3),
+        aten.hardsigmoid_backward(g, a * 3), aten.leaky_relu_backward(g, a, 0.2, False),
+        aten.elu_backward(g, 1.5, 2.0, 0.5, False, a), aten.elu_backward(g, 1.5, 2.0, 0.5, True, a),
+        aten.softplus_backward(g, a, 2.0, 1.0), aten.log_sigmoid_backward(g, a, torch.exp(-a.abs())), aten.softshrink_backward(g, a, 0.3),
+        aten.glu_backward(g[:, :2], a, 1), aten.native_dropout_backward(g, y > 0.5, 2.0),
+        aten._softmax_backward_data(g, y, 1, torch.float32), aten._log_softmax_backward_data(g, y.log(), 0, torch.float32),
+        aten._prelu_kernel_backward(g, a, y[0]), aten.mse_loss_backward(g, a, y, 0), aten.mse_loss_backward(g[0, 0], a, y, 1),
+        aten.smooth_l1_loss_backward(g[0, 0], a, y, 1, 0.5), aten.huber_loss_backward(g, a, y, 0, 0.5),
+        aten.soft_margin_loss_backward(g[0, 0], a, y.round(), 2), aten.binary_cross_entropy_backward(g[0, 0], y, y.flip(0))], (
+            x, y, u)
+    yield "gradients_of_classes", lambda g, a, k, w, s: [
+        aten.nll_loss_backward(g[0], a[:, :, 0], k[:, 0], w, 1, -100, s), aten.nll_loss_backward(g, a[:, :, 0], k[:, 0], None, 0, 2, s),
+        aten.nll_loss2d_backward(g[0], a[..., None], k[..., None], w, 1, -100, s),
+        aten.embedding_dense_backward(a, k[:, :4], 5, 1, False), aten.embedding_dense_backward(a, k[:, :4], 5, -1, True)], (
+            normal(2), normal(2, 4, 4), torch.tensor([[0, 3, 1, 2], [2, 3, 0, 1]]), uniform(4), torch.tensor(2.5))
+
+    def norms(g, a, w, r):
+        y, mean, inverse = aten.native_layer_norm(a, [4], w, w, 1e-5)
+        z, means, inverses = aten.native_group_norm(a, w[:3], None, 2, 3, 4, 3, 1e-5)
+        return [aten.native_layer_norm_backward(g, a, [4], mean, inverse, w, w, [True, True, True]),
+                aten.native_group_norm_backward(g, a, means, inverses, w[:3], 2, 3, 4, 3, [True, True, True]),
+                aten.native_batch_norm_backward(g, a, w[:3], None, None, r[0], r[1], True, 1e-5, [True, True, True]),
+                aten.native_batch_norm_backward(g, a, None, r[0], r[1], None, None, False, 1e-5, [True, True, True])]
+
+    yield "gradients_of_norms", norms, (normal(2, 3, 4), t, uniform(4), uniform(2, 3))
+    every = [True, True, True]
+    yield "gradients_of_convolutions", lambda g, a, w, h, v, o: [
+        *aten.convolution_backward(g, a, w, [6], [2, 1], [1, 0], [1, 2], False, [0, 0], 2, every),
+        *aten.convolution_backward(h, v, o, [4], [2, 2], [1, 1], [1, 1], True, [1, 1], 1, every)], (
+            normal(2, 6, 4, 7), normal(2, 4, 7, 9), normal(6, 2, 3, 2), normal(2, 4, 10, 10), normal(2, 3, 5, 5),
+            normal(3, 4, 3, 3))
+    yield "gradients_of_convolutions_dynamic", lambda g, a, w: [
+        *aten.convolution_backward(g, a, w, [6], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, every)], (
+            normal(2, 6, 7, 9), normal(2, 4, 7, 9), normal(6, 4, 3, 3)), ({0: AUTO, 2: AUTO}, {0: AUTO, 2: AUTO}, None)
+    yield "gradients_of_windows", lambda g, a, r: [
+        aten.max_pool2d_with_indices_backward(g, a, [3, 3], [2, 2], [1, 1], [1, 1], False,
+                                              aten.max_pool2d_with_indices(a, [3, 3], [2, 2], [1, 1])[1]),
+        aten.avg_pool2d_backward(g, a, [3, 3], [2, 2], [1, 1], False, True, None),
+        aten.avg_pool2d_backward(g, a, [3, 3], [2, 2], [1, 1], True, False, None),
+        aten._adaptive_avg_pool2d_backward(g, a), aten.select_backward(g, [2, 4, 4, 3, 5], 3, -1),
+        aten.slice_backward(g, [2, 4, 9, 5], 2, 1, 9, 2), aten.upsample_nearest2d_backward(r, [14, 18], [2, 4, 7, 9]),
+        aten.upsample_bilinear2d_backward(r, [14, 18], [2, 4, 6, 5], False),
+        aten.upsample_bicubic2d_backward(r, [14, 18], [2, 4, 6, 5], True)], (
+            normal(2, 4, 4, 5), image, normal(2, 4, 14, 18))
+    yield "antialiased", lambda a: [
+        F.interpolate(a, (4, 5), mode="bilinear", antialias=True), F.interpolate(a, (3, 12), mode="bicubic", antialias=True),
+        F.interpolate(a, scale_factor=0.6, mode="bilinear", antialias=True)], (image,)
+    yield "weight_norms", lambda v, g: [torch._weight_norm(v, g, 0), torch._weight_norm(v, g[:2].reshape(1, 1, 2), 2),
+                                        torch.norm_except_dim(v, 2, 1)], (normal(4, 3, 2), uniform(4, 1, 1))
+
 
 def tensors(tree):
     return [v for v in torch.utils._pytree.tree_leaves(tree) if isinstance(v, torch.Tensor)]
@@ -282,9 +363,13 @@ def save(program, path):
 
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--all"]
-    folder = arguments[0] if arguments else os.path.dirname(os.path.abspath(__file__))
+    folders = [a for a in arguments if not a.startswith("--")]
+    folder = folders[0] if folders else os.path.dirname(os.path.abspath(__file__))
     torch.manual_seed(0)
+    only = next((a[7:].split(",") for a in arguments if a.startswith("--only=")), None)
     for name, model, inputs, *dynamic in cases():
+        if only and name not in only:
+            continue
         bare = isinstance(model, nn.Module)
         module = (model if bare else Call(model)).eval()
         expected = tensors(module(*(v.clone() for v in inputs)))

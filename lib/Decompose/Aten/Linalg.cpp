@@ -1,0 +1,387 @@
+//===- Linalg.cpp - ATen's factors of matrices and systems of equations ---===//
+//
+// Everything is computed in f64: the matrices are small beside a model's
+// products, and what comes out is then as good as LAPACK's in the own type.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Matrices.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using namespace tcc::matrices;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+/// The argument's matrices in f64, or null and the reason reported.
+Value matricesOf(AtenNode &a, StringRef name, bool square = true) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor(name);
+  if (!isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
+    (void)a.fail("needs matrices of real numbers");
+    return {};
+  }
+  auto n = b.known(b.dim(x, b.rank(x) - 2)), m = b.known(b.dim(x, b.rank(x) - 1));
+  if (square && n && m && *n != *m) {
+    (void)a.fail("needs square matrices");
+    return {};
+  }
+  return b.cast(x, b.builder().getF64Type());
+}
+
+Dim order(AtenNode &a, Value x) { return a.b.dim(x, a.b.rank(x) - 1); }
+Value unitLike(AtenNode &a, Value x) {
+  return identity(a.b, batchOf(a.b, x), order(a, x), a.b.elem(x));
+}
+
+/// Stops the run where a matrix has no inverse, or is not positive definite.
+void require(AtenNode &a, Value holds, StringRef message) {
+  PrimBuilder &b = a.b;
+  Value all =
+      b.reduce(K::min, b.cast(holds, b.builder().getI64Type()), allAxes(b.rank(holds)), false);
+  b.check(b.readElements(b.compare(P::ne, all, 0.0))[0], message);
+}
+void requireRegular(AtenNode &a, const LU &lu) {
+  require(a, a.b.compare(P::ne, diagonal(a.b, lu.packed), 0.0), "the matrix is singular");
+}
+
+/// The first zero of the diagonal from 1, or 0.
+Value firstZero(AtenNode &a, Value isBad) {
+  PrimBuilder &b = a.b;
+  int64_t axis = b.rank(isBad) - 1;
+  Type i64 = b.builder().getI64Type();
+  Value length = b.fromHost({b.dim(isBad, axis)}, {}, i64);
+  Value place = b.select(isBad, b.iota({b.dim(isBad, axis)}, 0, i64), length);
+  Value first = b.minimum(b.reduce(K::min, place, {axis}, false), length);
+  return b.select(b.compare(P::eq, first, length), b.scalar(0, i64), b.add(first, 1.0));
+}
+Value singularity(AtenNode &a, const LU &lu) {
+  return firstZero(a, a.b.compare(P::eq, diagonal(a.b, lu.packed), 0.0));
+}
+
+LogicalResult giveLU(AtenNode &a, size_t first, const LU &lu) {
+  (void)a.give(first, lu.packed);
+  return a.give(first + 1, a.b.add(lu.pivots, 1.0));
+}
+
+//===----------------------------------------------------------------------===//
+// LU
+//===----------------------------------------------------------------------===//
+
+template <bool info> LogicalResult luFactor(AtenNode &a) {
+  StringRef name = a.c.hasAttr("A") ? "A" : "self";
+  Value x = matricesOf(a, name, false);
+  if (!x)
+    return failure();
+  LU lu = factorLU(a.b, x, a.flag("pivot", true));
+  (void)giveLU(a, 0, lu);
+  return info ? a.give(2, singularity(a, lu)) : success();
+}
+
+/// L and U of the packed matrix, n x k and k x m.
+void giveTriangles(AtenNode &a, Value packed) {
+  PrimBuilder &b = a.b;
+  int64_t rank = b.rank(packed);
+  Dim least = b.minDims(b.dim(packed, rank - 2), b.dim(packed, rank - 1));
+  (void)a.give(1, b.sliceAxis(lower(b, packed, true), rank - 1, b.dim(0), least));
+  (void)a.give(2, b.sliceAxis(upper(b, packed), rank - 2, b.dim(0), least));
+}
+/// P with x = P L U: the rows of the unit matrix in that order, transposed.
+Value permutation(AtenNode &a, Value rowOrder, Type element) {
+  PrimBuilder &b = a.b;
+  Value one = identity(b, batchOf(b, rowOrder, 1), b.dim(rowOrder, b.rank(rowOrder) - 1), element);
+  return transposed(b, rowsInOrder(b, one, rowOrder));
+}
+
+LogicalResult luParts(AtenNode &a) {
+  Value x = matricesOf(a, "A", false);
+  if (!x)
+    return failure();
+  bool pivoting = a.flag("pivot", true);
+  LU lu = factorLU(a.b, x, pivoting);
+  giveTriangles(a, lu.packed);
+  return a.give(0, pivoting ? permutation(a, lu.order, a.b.elem(x))
+                            : a.b.full({a.b.dim(0)}, 0, a.b.elem(x)));
+}
+
+Value pivotsOf(AtenNode &a, StringRef name) {
+  return a.b.sub(a.cast(a.tensor(name), a.b.builder().getI64Type()), 1.0);
+}
+
+LogicalResult luUnpack(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value packed = a.tensor("LU_data");
+  if (b.rank(packed) < 2)
+    return a.fail("needs matrices");
+  Value none = b.full({b.dim(0)}, 0, b.elem(packed));
+  if (a.flag("unpack_data", true)) {
+    giveTriangles(a, packed);
+  } else {
+    (void)a.give(1, none);
+    (void)a.give(2, none);
+  }
+  if (!a.flag("unpack_pivots", true))
+    return a.give(0, none);
+  Value rows = orderOf(b, pivotsOf(a, "LU_pivots"), b.dim(packed, b.rank(packed) - 2));
+  return a.give(0, permutation(a, rows, b.elem(packed)));
+}
+
+/// X of A X = B, or of X A = B, from the factors of A; `adjoint`: of A^T.
+Value solved(AtenNode &a, const LU &lu, Value rhs, bool left, bool adjoint) {
+  PrimBuilder &b = a.b;
+  if (!left)
+    rhs = transposed(b, rhs);
+  if (left != adjoint) {
+    Value x = solve(b, lu, rhs);
+    return left ? x : transposed(b, x);
+  }
+  // A^T = U^T L^T P^T.
+  Value turned = transposed(b, lu.packed);
+  Value y = solveTriangular(b, turned, rhs, false, false);
+  y = solveTriangular(b, turned, y, true, true);
+  Type i64 = b.builder().getI64Type();
+  // Rows back to their places: the inverse of the order.
+  Value order = lu.order;
+  Value back = prim::SortOp::create(b.builder(), b.location(), order.getType(),
+                                    b.type(order).clone(i64), order, b.rank(order) - 1, false)
+                   .getIndices();
+  Value column = b.unsqueeze(back, {b.rank(back)});
+  broadcastBatches(b, column, y);
+  Value x = rowsInOrder(b, y, b.squeeze(column, {b.rank(column) - 1}));
+  return left ? x : transposed(b, x);
+}
+
+LogicalResult luSolve(AtenNode &a, StringRef factors, StringRef pivots, StringRef rhs) {
+  PrimBuilder &b = a.b;
+  Value packed = matricesOf(a, factors), right = packed ? matricesOf(a, rhs, false) : Value();
+  if (!right)
+    return failure();
+  LU lu{packed, orderOf(b, pivotsOf(a, pivots), order(a, packed)), {}, {}};
+  return a.give(solved(a, lu, right, a.flag("left", true), a.flag("adjoint", false)));
+}
+LogicalResult linalgLuSolve(AtenNode &a) { return luSolve(a, "LU", "pivots", "B"); }
+LogicalResult atenLuSolve(AtenNode &a) { return luSolve(a, "LU_data", "LU_pivots", "self"); }
+
+//===----------------------------------------------------------------------===//
+// Systems, inverses, determinants
+//===----------------------------------------------------------------------===//
+
+enum class Extra { None, Info, Factors };
+
+template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = matricesOf(a, "A"), rhs = a.tensor("B");
+  if (!x || !isa<FloatType>(b.elem(rhs)))
+    return a.fail("needs matrices of real numbers");
+  rhs = b.cast(rhs, b.elem(x));
+  // Vectors are told from matrices by their shape.
+  bool isVector = b.rank(rhs) == 1;
+  if (b.rank(rhs) == b.rank(x) - 1 && b.rank(rhs) > 1) {
+    isVector = true;
+    for (int64_t i = 0; i < b.rank(rhs); ++i)
+      isVector = isVector && b.known(b.dim(rhs, i)) == b.known(b.dim(x, i));
+  }
+  if (isVector)
+    rhs = b.unsqueeze(rhs, {b.rank(rhs)});
+  if (b.rank(rhs) < 2)
+    return a.fail("needs a right side");
+  LU lu = factorLU(b, x);
+  if (extra == Extra::None)
+    requireRegular(a, lu);
+  Value result = solved(a, lu, rhs, a.flag("left", true), false);
+  (void)a.give(0, isVector ? b.squeeze(result, {b.rank(result) - 1}) : result);
+  if (extra == Extra::Info)
+    return a.give(1, singularity(a, lu));
+  if (extra == Extra::Factors) {
+    (void)giveLU(a, 1, lu);
+    return a.give(3, singularity(a, lu));
+  }
+  return success();
+}
+
+template <bool info> LogicalResult inverse(AtenNode &a) {
+  Value x = matricesOf(a, a.c.hasAttr("A") ? "A" : "self");
+  if (!x)
+    return failure();
+  LU lu = factorLU(a.b, x);
+  if (!info)
+    requireRegular(a, lu);
+  (void)a.give(0, solve(a.b, lu, unitLike(a, x)));
+  return info ? a.give(1, singularity(a, lu)) : success();
+}
+
+template <bool factors> LogicalResult det(AtenNode &a) {
+  Value x = matricesOf(a, a.c.hasAttr("A") ? "A" : "self");
+  if (!x)
+    return failure();
+  LU lu = factorLU(a.b, x);
+  (void)a.give(0, determinant(a.b, lu));
+  return factors ? giveLU(a, 1, lu) : success();
+}
+
+/// 0: sign and log |det|; 1: with the factors; 2: the log, NaN of a negative one.
+template <int form> LogicalResult logDet(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = matricesOf(a, a.c.hasAttr("A") ? "A" : "self");
+  if (!x)
+    return failure();
+  LU lu = factorLU(b, x);
+  Value d = diagonal(b, lu.packed);
+  int64_t axis = b.rank(d) - 1;
+  Value sign = b.mul(lu.sign, b.reduce(K::prod, b.unary<prim::SignOp>(d), {axis}, false));
+  Value size = b.reduce(K::sum, b.log(b.abs(d)), {axis}, false);
+  if (form == 2) {
+    Value nan = b.scalar(std::nan(""), b.elem(size));
+    return a.give(b.select(b.compare(P::lt, sign, 0.0), nan, size));
+  }
+  (void)a.give(0, sign);
+  (void)a.give(1, size);
+  return form == 1 ? giveLU(a, 2, lu) : success();
+}
+
+LogicalResult tensorInverse(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t first = a.integer("ind", 2), rank = b.rank(x);
+  if (first < 1 || first >= rank || !isa<FloatType>(b.elem(x)))
+    return a.fail("needs an axis within the tensor");
+  Dims dims = b.dims(x), top(dims.begin(), dims.begin() + first),
+       rest(dims.begin() + first, dims.end());
+  Dim n = b.productOf(top);
+  Value m = b.cast(b.reshape(x, {n, b.productOf(rest)}), b.builder().getF64Type());
+  LU lu = factorLU(b, m);
+  requireRegular(a, lu);
+  rest.append(top);
+  return a.give(b.reshape(solve(b, lu, unitLike(a, m)), rest));
+}
+
+LogicalResult tensorSolve(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), rhs = a.tensor("other");
+  if (!isa<FloatType>(b.elem(x)))
+    return a.fail("needs real numbers");
+  int64_t rank = b.rank(x);
+  SmallVector<int64_t> order, moved = a.integers("dims").value_or(SmallVector<int64_t>());
+  for (int64_t &axis : moved) {
+    auto inside = a.within(axis, rank);
+    if (failed(inside))
+      return failure();
+    axis = *inside;
+  }
+  for (int64_t i = 0; i < rank; ++i)
+    if (!llvm::is_contained(moved, i))
+      order.push_back(i);
+  order.append(moved);
+  if (int64_t(order.size()) != rank || rank < b.rank(rhs))
+    return a.fail("an axis is named twice");
+  x = b.transpose(x, order);
+  Dims dims = b.dims(x), rest(dims.begin() + b.rank(rhs), dims.end());
+  Type f64 = b.builder().getF64Type();
+  Dim n = b.productOf(b.dims(rhs));
+  LU lu = factorLU(b, b.cast(b.reshape(x, {n, b.productOf(rest)}), f64));
+  requireRegular(a, lu);
+  Value result = solve(b, lu, b.cast(b.reshape(rhs, {n, b.dim(1)}), f64));
+  return a.give(b.reshape(result, rest));
+}
+
+//===----------------------------------------------------------------------===//
+// Triangles
+//===----------------------------------------------------------------------===//
+
+/// T X = B or X T = B.
+Value triangular(AtenNode &a, Value t, Value rhs, bool isUpper, bool left, bool unit) {
+  PrimBuilder &b = a.b;
+  if (left)
+    return solveTriangular(b, t, rhs, isUpper, unit);
+  return transposed(b, solveTriangular(b, transposed(b, t), transposed(b, rhs), !isUpper, unit));
+}
+
+LogicalResult solveTriangularRule(AtenNode &a) {
+  Value t = matricesOf(a, "self"), rhs = t ? matricesOf(a, "B", false) : Value();
+  if (!rhs)
+    return failure();
+  return a.give(triangular(a, t, rhs, a.flag("upper", false), a.flag("left", true),
+                           a.flag("unitriangular", false)));
+}
+
+LogicalResult oldSolveTriangular(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value t = matricesOf(a, "A"), rhs = t ? matricesOf(a, "self", false) : Value();
+  if (!rhs)
+    return failure();
+  bool isUpper = a.flag("upper", true), turned = a.flag("transpose", false);
+  broadcastBatches(b, t, rhs);
+  (void)a.give(1, t);
+  return a.give(0, solveTriangular(b, turned ? transposed(b, t) : t, rhs, isUpper != turned,
+                                   a.flag("unitriangular", false)));
+}
+
+template <bool info> LogicalResult cholesky(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  bool isUpper = a.flag("upper", false);
+  Value x = matricesOf(a, "self");
+  if (!x)
+    return failure();
+  Value l = factorCholesky(b, isUpper ? transposed(b, x) : x);
+  Value isGood = b.compare(P::gt, diagonal(b, l), 0.0); // not of NaN
+  if (!info)
+    require(a, isGood, "the matrix is not positive definite");
+  (void)a.give(0, isUpper ? transposed(b, l) : l);
+  return info ? a.give(1, firstZero(a, b.logicalNot(isGood))) : success();
+}
+
+/// (L L^T)^-1 B.
+LogicalResult solveByCholesky(AtenNode &a, StringRef factor, Value rhs) {
+  PrimBuilder &b = a.b;
+  Value l = matricesOf(a, factor);
+  if (!l)
+    return failure();
+  l = a.flag("upper", false) ? transposed(b, upper(b, l)) : l;
+  Value right = rhs ? b.cast(rhs, b.elem(l)) : unitLike(a, l);
+  Value y = solveTriangular(b, l, right, false, false);
+  return a.give(solveTriangular(b, transposed(b, l), y, true, false));
+}
+LogicalResult choleskySolve(AtenNode &a) {
+  if (a.b.rank(a.tensor("self")) < 2)
+    return a.fail("needs matrices");
+  return solveByCholesky(a, "input2", a.tensor("self"));
+}
+LogicalResult choleskyInverse(AtenNode &a) { return solveByCholesky(a, "self", {}); }
+
+} // namespace
+
+void tcc::populateAtenLinalgRules(RuleSet &rules) {
+  addRules(rules, {{"linalg_lu_factor", "default", "A", luFactor<false>},
+                   {"linalg_lu_factor_ex", "default", "A", luFactor<true>},
+                   {"_lu_with_info", "default", "self", luFactor<true>},
+                   {"linalg_lu", "default", "A", luParts},
+                   {"lu_unpack", "default", "LU_data LU_pivots", luUnpack},
+                   {"linalg_lu_solve", "default", "LU pivots B", linalgLuSolve},
+                   {"lu_solve", "default", "self LU_data LU_pivots", atenLuSolve},
+                   {"linalg_solve", "default", "A B", linearSystem<Extra::None>},
+                   {"linalg_solve_ex", "default", "A B", linearSystem<Extra::Info>},
+                   {"_linalg_solve_ex", "default", "A B", linearSystem<Extra::Factors>},
+                   {"linalg_inv", "default", "A", inverse<false>},
+                   {"inverse", "default", "self", inverse<false>},
+                   {"linalg_inv_ex", "default", "A", inverse<true>},
+                   {"linalg_det", "default", "A", det<false>},
+                   {"det", "default", "self", det<false>},
+                   {"_linalg_det", "default", "A", det<true>},
+                   {"linalg_slogdet", "default", "A", logDet<0>},
+                   {"slogdet", "default", "self", logDet<0>},
+                   {"_linalg_slogdet", "default", "A", logDet<1>},
+                   {"logdet", "default", "self", logDet<2>},
+                   {"linalg_tensorinv", "default", "self", tensorInverse},
+                   {"linalg_tensorsolve", "default", "self other", tensorSolve},
+                   {"linalg_solve_triangular", "default", "self B", solveTriangularRule},
+                   {"triangular_solve", "default", "self A", oldSolveTriangular},
+                   {"linalg_cholesky", "default", "self", cholesky<false>},
+                   {"cholesky", "default", "self", cholesky<false>},
+                   {"linalg_cholesky_ex", "default", "self", cholesky<true>},
+                   {"cholesky_solve", "default", "self input2", choleskySolve},
+                   {"cholesky_inverse", "default", "self", choleskyInverse}});
+}

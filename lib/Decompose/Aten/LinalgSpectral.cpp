@@ -1,0 +1,249 @@
+//===- LinalgSpectral.cpp - ATen's QR, eigenvalues and singular values ----===//
+//
+// In f64, as Linalg.cpp. Eigenvectors and singular vectors have a sign (or, of
+// equal values, a basis) that no definition fixes; it is not LAPACK's here.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Matrices.h"
+#include <limits>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using namespace tcc::matrices;
+using K = prim::ReduceKind;
+using P = prim::ComparePredicate;
+
+namespace {
+
+Value matricesOf(AtenNode &a, bool square) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor(a.c.hasAttr("A") ? "A" : a.c.hasAttr("input") ? "input" : "self");
+  if (!x || !isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
+    (void)a.fail("needs matrices of real numbers");
+    return {};
+  }
+  auto n = b.known(b.dim(x, b.rank(x) - 2)), m = b.known(b.dim(x, b.rank(x) - 1));
+  if (square && n && m && *n != *m) {
+    (void)a.fail("needs square matrices");
+    return {};
+  }
+  return b.cast(x, b.builder().getF64Type());
+}
+
+Value firstColumns(PrimBuilder &b, Value x, Dim count) {
+  return b.sliceAxis(x, b.rank(x) - 1, b.dim(0), count);
+}
+Value firstRows(PrimBuilder &b, Value x, Dim count) {
+  return b.sliceAxis(x, b.rank(x) - 2, b.dim(0), count);
+}
+
+LogicalResult qr(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = matricesOf(a, false);
+  if (!x)
+    return failure();
+  StringRef mode = a.text("mode", "reduced");
+  QR factors = factorQR(b, x);
+  Dim least = b.minDims(b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
+  bool complete = mode == "complete";
+  (void)a.give(1, complete ? factors.r : firstRows(b, factors.r, least));
+  if (mode == "r")
+    return a.give(0, b.full({b.dim(0)}, 0, b.elem(x)));
+  return a.give(0, complete ? factors.q : firstColumns(b, factors.q, least));
+}
+
+/// The symmetric matrix of one triangle.
+Value symmetric(AtenNode &a, Value x) {
+  PrimBuilder &b = a.b;
+  StringRef triangle = a.text("UPLO", "L");
+  bool isUpper = triangle == "U" || triangle == "u";
+  P inside = isUpper ? P::le : P::ge;
+  Value keeps = b.compare(inside, position(b, x, 2), position(b, x, 1));
+  return b.select(keeps, x, transposed(b, x));
+}
+
+template <bool vectors> LogicalResult eigen(AtenNode &a) {
+  Value x = matricesOf(a, true);
+  if (!x)
+    return failure();
+  Eigen e = eigenSymmetric(a.b, symmetric(a, x));
+  (void)a.give(0, e.values);
+  return vectors ? a.give(1, e.vectors) : success();
+}
+
+std::optional<SVD> singular(AtenNode &a, Value x) {
+  auto s = factorSVD(a.b, x);
+  if (!s)
+    (void)a.fail("it is not known which extent of the matrices is larger");
+  return s;
+}
+
+/// `vh`: the last result is V transposed.
+LogicalResult giveSVD(AtenNode &a, bool full, bool vh) {
+  PrimBuilder &b = a.b;
+  Value x = matricesOf(a, false);
+  auto s = x ? singular(a, x) : std::nullopt;
+  if (!s)
+    return failure();
+  Dim least = b.dim(s->values, b.rank(s->values) - 1);
+  Value u = full ? s->u : firstColumns(b, s->u, least);
+  Value v = full ? s->v : firstColumns(b, s->v, least);
+  (void)a.give(0, u);
+  (void)a.give(1, s->values);
+  return a.give(2, vh ? transposed(b, v) : v);
+}
+LogicalResult svd(AtenNode &a) { return giveSVD(a, a.flag("full_matrices", true), true); }
+LogicalResult coreSvd(AtenNode &a) {
+  if (a.flag("compute_uv", true))
+    return giveSVD(a, a.flag("full_matrices", false), true);
+  Value x = matricesOf(a, false);
+  auto s = x ? singular(a, x) : std::nullopt;
+  Value none = a.b.full({a.b.dim(0)}, 0, a.own());
+  (void)a.give(0, none);
+  (void)a.give(2, none);
+  return s ? a.give(1, s->values) : failure();
+}
+LogicalResult oldSvd(AtenNode &a) {
+  return a.flag("compute_uv", true) ? giveSVD(a, !a.flag("some", true), false)
+                                    : a.fail("needs compute_uv");
+}
+LogicalResult singularValuesAlone(AtenNode &a) {
+  Value x = matricesOf(a, false);
+  auto s = x ? singular(a, x) : std::nullopt;
+  return s ? a.give(s->values) : failure();
+}
+
+/// Of the values' absolutes, what counts as zero: max(atol, rtol * largest).
+FailureOr<Value> threshold(AtenNode &a, Value x, Value values) {
+  PrimBuilder &b = a.b;
+  Type f64 = b.elem(values);
+  Value largest = b.reduce(K::max, b.abs(values), {b.rank(values) - 1}, true);
+  auto bound = [&](StringRef name) -> Value {
+    Value v = a.number(name, f64);
+    return v && b.rank(v) > 0 ? b.unsqueeze(v, {b.rank(v)}) : v;
+  };
+  if (Value tol = bound("tol")) // of matrix_rank alone
+    return b.maximum(tol, b.mul(largest, 0.0));
+  Value atol = bound("atol"), rtol = bound(a.has("rcond") ? "rcond" : "rtol");
+  if (!rtol) {
+    auto own = cast<FloatType>(b.elem(a.tensor(a.c.hasAttr("input") ? "input" : "self")));
+    double eps = own.isF64() ? std::numeric_limits<double>::epsilon()
+                             : std::numeric_limits<float>::epsilon();
+    Dim n = b.maxDims(b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
+    rtol = b.mul(b.cast(b.fromHost({n}, {}, b.builder().getI64Type()), f64), eps);
+    if (atol) // then the default is 0 where atol is not
+      rtol = b.select(b.compare(P::gt, atol, 0.0), b.scalar(0, f64), rtol);
+  }
+  Value bounded = b.mul(largest, rtol);
+  return atol ? b.maximum(bounded, atol) : bounded;
+}
+
+/// V (1 / s where s is not zero) U^T.
+LogicalResult pseudoInverse(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = matricesOf(a, false);
+  if (!x)
+    return failure();
+  if (a.flag("hermitian", false))
+    x = symmetric(a, x);
+  auto s = singular(a, x);
+  auto zero = s ? threshold(a, x, s->values) : FailureOr<Value>();
+  if (failed(zero))
+    return failure();
+  Value one = b.scalar(1, b.elem(x)), counts = b.compare(P::gt, s->values, *zero);
+  Value inverse =
+      b.select(counts, b.div(one, b.select(counts, s->values, one)), b.scalar(0, b.elem(x)));
+  Dim least = b.dim(s->values, b.rank(s->values) - 1);
+  Value v = b.mul(firstColumns(b, s->v, least), b.unsqueeze(inverse, {b.rank(x) - 2}));
+  return a.give(b.matmul(v, transposed(b, firstColumns(b, s->u, least))));
+}
+
+LogicalResult rank(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = matricesOf(a, false);
+  if (!x)
+    return failure();
+  if (a.flag("hermitian", false))
+    x = symmetric(a, x);
+  auto s = singular(a, x);
+  auto zero = s ? threshold(a, x, s->values) : FailureOr<Value>();
+  if (failed(zero))
+    return failure();
+  Value counts = b.cast(b.compare(P::gt, s->values, *zero), b.builder().getI64Type());
+  return a.give(b.reduce(K::sum, counts, {b.rank(s->values) - 1}, false));
+}
+
+/// s_max / s_min (or its inverse).
+LogicalResult condition(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  double p = a.real("p", 2);
+  if (a.has("p") && std::abs(p) != 2)
+    return a.fail("condition numbers of other norms than 2 are not supported");
+  Value x = matricesOf(a, false);
+  auto s = x ? singular(a, x) : std::nullopt;
+  if (!s)
+    return failure();
+  int64_t axis = b.rank(s->values) - 1;
+  Value most = b.reduce(K::max, s->values, {axis}, false),
+        least = b.reduce(K::min, s->values, {axis}, false);
+  return a.give(p > 0 ? b.div(most, least) : b.div(least, most));
+}
+
+/// e^x by the series of x / 2^s, squared s times.
+LogicalResult exponential(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  constexpr int kTerms = 18;
+  Value x = matricesOf(a, true);
+  if (!x)
+    return failure();
+  Type i64 = b.builder().getI64Type(), f64 = b.elem(x);
+  Value columns = b.reduce(K::sum, b.abs(x), {b.rank(x) - 2}, false);
+  Value norm = b.reduce(K::max, columns, allAxes(b.rank(columns)), false);
+  Value halvings =
+      b.maximum(b.unary<prim::CeilOp>(b.unary<prim::Log2Op>(b.maximum(norm, 1.0))), 0.0);
+  x = b.div(x, b.unary<prim::Exp2Op>(halvings));
+  Value one = identity(b, batchOf(b, x), b.dim(x, b.rank(x) - 1), f64), sum = one;
+  for (int k = kTerms; k > 0; --k)
+    sum = b.add(one, b.div(b.matmul(x, sum), k));
+  Dim count = b.readElements(b.cast(b.minimum(halvings, 1024.0), i64))[0];
+  return a.give(repeat(b, count, {sum}, [&](Value, ValueRange have) -> SmallVector<Value> {
+    return {b.matmul(have[0], have[0])};
+  })[0]);
+}
+
+/// Powers of x: [.., i, j] is x[i]^j.
+LogicalResult vandermonde(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("x"), a.own());
+  if (b.rank(x) < 1)
+    return a.fail("needs a vector");
+  Dim count = a.extent("N").value_or(b.dim(x, b.rank(x) - 1));
+  Value power = b.cast(b.iota({count}, 0, b.builder().getI64Type()), b.elem(x));
+  return a.give(b.pow(b.unsqueeze(x, {b.rank(x)}), power));
+}
+
+} // namespace
+
+void tcc::populateAtenLinalgSpectralRules(RuleSet &rules) {
+  addRules(rules,
+           {{"linalg_qr", "default", "A", qr},
+            {"qr", "default", "self", qr},
+            {"linalg_eigh", "default", "self", eigen<true>},
+            {"_linalg_eigh", "default", "A", eigen<true>},
+            {"linalg_eigvalsh", "default", "self", eigen<false>},
+            {"linalg_svd", "default", "A", svd},
+            {"_linalg_svd", "default", "A", coreSvd},
+            {"svd", "default", "self", oldSvd},
+            {"linalg_svdvals", "default", "A", singularValuesAlone},
+            {"linalg_pinv", "default atol_rtol_float atol_rtol_tensor rcond_tensor", "self",
+             pseudoInverse},
+            {"pinverse", "default", "self", pseudoInverse},
+            {"linalg_matrix_rank", "default tol_tensor atol_rtol_tensor atol_rtol_float", "", rank},
+            {"linalg_cond", "default", "self", condition},
+            {"linalg_matrix_exp", "default", "self", exponential},
+            {"matrix_exp", "default", "self", exponential},
+            {"linalg_vander", "default", "x", vandermonde}});
+}

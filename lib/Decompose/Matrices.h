@@ -1,0 +1,74 @@
+//===- Matrices.h - Factors of matrices by loops of primitives ----*- C++ -*-===//
+//
+// Matrices are the last two axes of a tensor of f32 or f64; those before them
+// are batches. Extents may be known at run time alone. Every algorithm is a loop
+// of O(n) steps, each a few element operators over the whole batch.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Decompose/PrimBuilder.h"
+
+namespace tcc::matrices {
+
+/// The extents before the last `last` ones.
+Dims batchOf(PrimBuilder &b, mlir::Value x, int64_t last = 2);
+/// x with its last two axes exchanged.
+mlir::Value transposed(PrimBuilder &b, mlir::Value x);
+/// Index of the row (`fromEnd` = 2) or column (1) at each element of x's shape.
+mlir::Value position(PrimBuilder &b, mlir::Value x, int64_t fromEnd);
+/// n x n unit matrices for these batches.
+mlir::Value identity(PrimBuilder &b, llvm::ArrayRef<Dim> batch, Dim n, mlir::Type elementType);
+mlir::Value diagonal(PrimBuilder &b, mlir::Value x); ///< [.., min(n, m)]
+mlir::Value lower(PrimBuilder &b, mlir::Value x, bool unit = false);
+mlir::Value upper(PrimBuilder &b, mlir::Value x);
+/// Batches of both broadcast to one shape.
+void broadcastBatches(PrimBuilder &b, mlir::Value &x, mlir::Value &y);
+
+/// What a loop carries, from what it carried and the turn's number (i64[]).
+using Step = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+/// Turns 0 .. count - 1; few known ones are written out.
+llvm::SmallVector<mlir::Value> repeat(PrimBuilder &b, Dim count, mlir::ValueRange inits, Step step);
+
+struct LU {
+  mlir::Value packed; ///< L below the diagonal (which is 1), U on and above it
+  mlir::Value order;  ///< i64 [.., n]: the row of the operand that became row i
+  mlir::Value pivots; ///< i64 [.., min(n, m)]: the row that row i changed places with
+  mlir::Value sign;   ///< [..]: the permutation's, 1 or -1
+};
+/// By elimination, with partial pivoting if asked for.
+LU factorLU(PrimBuilder &b, mlir::Value x, bool pivoting = true);
+/// The rows of x in the order that these pivots (from 0) make.
+mlir::Value orderOf(PrimBuilder &b, mlir::Value pivots, Dim rows);
+mlir::Value rowsInOrder(PrimBuilder &b, mlir::Value x, mlir::Value order);
+mlir::Value determinant(PrimBuilder &b, const LU &lu);
+
+/// T X = B for a triangle; only that triangle of `t` is read.
+mlir::Value solveTriangular(PrimBuilder &b, mlir::Value t, mlir::Value rhs, bool isUpper,
+                            bool unit);
+mlir::Value solve(PrimBuilder &b, const LU &lu, mlir::Value rhs);
+/// L with L L^T = x; NaN where x is not positive definite.
+mlir::Value factorCholesky(PrimBuilder &b, mlir::Value x);
+
+struct QR {
+  mlir::Value q; ///< n x n
+  mlir::Value r; ///< as x, upper
+};
+/// By reflections, with LAPACK's signs.
+QR factorQR(PrimBuilder &b, mlir::Value x);
+
+struct Eigen {
+  mlir::Value values;  ///< [.., n], ascending
+  mlir::Value vectors; ///< columns
+};
+/// Of symmetric matrices.
+Eigen eigenSymmetric(PrimBuilder &b, mlir::Value x);
+
+struct SVD {
+  mlir::Value u;      ///< n x n
+  mlir::Value values; ///< [.., min(n, m)], descending
+  mlir::Value v;      ///< m x m, columns
+};
+/// Nothing where it is not known whether rows or columns are more.
+std::optional<SVD> factorSVD(PrimBuilder &b, mlir::Value x);
+
+} // namespace tcc::matrices
