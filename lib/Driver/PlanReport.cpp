@@ -36,7 +36,9 @@ static double flops(kernel::LaunchOp launch) {
         k *= std::max<int64_t>(1, tensorType(dot.getLhs()).getDimSize(axis));
       total += 2 * k * out;
     } else if (isa<prim::PackedDotOp, prim::PackedConvOp>(op)) {
-      total += 2.0 * tensorType(op->getOperand(1)).getDimSize(2) * out;
+      RankedTensorType panels = tensorType(op->getOperand(1));
+      int64_t group = panels.getRank() == 5 ? panels.getDimSize(4) : 1;
+      total += 2.0 * panels.getDimSize(2) * group * out;
     } else if (auto conv = dyn_cast<prim::ConvOp>(op)) {
       total += 2 * elements(tensorType(conv.getW())) / tensorType(conv.getW()).getDimSize(0) * out;
     } else if (isa<prim::ReduceOp, prim::PoolOp>(op)) {

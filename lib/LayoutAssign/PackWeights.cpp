@@ -55,15 +55,17 @@ Value PackWeights::panels(OpBuilder &b, Location loc, const Weight &weight, Stri
                           const PanelShape &shape, PanelAxis group, PanelAxis column,
                           ArrayRef<PanelAxis> k) {
   std::string key = name.str();
-  for (int64_t v : {shape.groups, shape.panels, shape.k, shape.width, group.stride, column.stride})
+  for (int64_t v : {shape.groups, shape.panels, shape.k, shape.width, group.stride, column.stride,
+                    shape.run, int64_t(shape.bytes.size), int64_t(shape.bytes.sumScale())})
     key += "," + std::to_string(v);
   for (PanelAxis axis : k)
     key += "," + std::to_string(axis.extent) + ":" + std::to_string(axis.stride);
-  SmallVector<int64_t, 4> dims = {shape.groups, shape.panels, shape.k, shape.width};
+  SmallVector<int64_t, 4> dims = shape.dims();
   std::string &packed = packedNames[key];
   if (packed.empty()) {
     unsigned bytes = bitWidth(weight.dtype) / 8;
-    uint64_t row = shape.width * bytes;
+    uint64_t row = shape.width * shape.bytes.size * bytes;
+    uint64_t grain = shape.bytes.size > 1 ? row * shape.panelRows() : row;
     auto make = [source = weight, row, bytes, shape, group, column,
                  axes = SmallVector<PanelAxis>(k)](uint64_t begin, uint64_t end, char *to) {
       packPanelRows(source.bytes.data(), bytes, shape, group, column, axes, begin / row, end / row,
@@ -73,7 +75,7 @@ Value PackWeights::panels(OpBuilder &b, Location loc, const Weight &weight, Stri
                  dims,
                  {},
                  nullptr,
-                 std::make_shared<WeightMaker>(WeightMaker{row, std::move(make)})};
+                 std::make_shared<WeightMaker>(WeightMaker{grain, std::move(make)})};
     packed = weights.add((name + ".panels").str(), std::move(entry));
   }
   auto type = RankedTensorType::get(dims, prim::elementType(b.getContext(), weight.dtype));
@@ -96,6 +98,11 @@ static unsigned accumulatorBits(Type result) {
                                 : result.getIntOrFloatBitWidth();
 }
 
+/// Whether x and w are 8-bit integers that are summed in 32 bits.
+static bool areBytes(Type x, Type w, Type result) {
+  return x.isInteger(8) && w.isInteger(8) && result.isInteger(32);
+}
+
 void PackWeights::pack(prim::DotOp op) {
   std::string name;
   auto lt = tensorType(op.getLhs()), rt = tensorType(op.getRhs());
@@ -110,7 +117,12 @@ void PackWeights::pack(prim::DotOp op) {
   if (n == 0 || k == 0)
     return;
   auto stride = [&](int64_t axis) { return axis == 0 ? rt.getDimSize(1) : 1; };
-  PanelShape shape = packedPanels(cpu, 1, n, k, accumulatorBits(result));
+  ByteGroups bytes;
+  if (areBytes(lt.getElementType(), rt.getElementType(), result) &&
+      !lt.isDynamicDim(lt.getRank() - 1))
+    bytes = byteGroups(cpu, lt.getElementType().isUnsignedInteger(),
+                       rt.getElementType().isUnsignedInteger());
+  PanelShape shape = packedPanels(cpu, 1, n, k, accumulatorBits(result), bytes);
   OpBuilder b(op);
   Value packed = panels(b, op.getLoc(), *weight, name, shape, {1, 0}, {n, stride(nAxis)},
                         PanelAxis{k, stride(kAxis)});
@@ -134,7 +146,12 @@ void PackWeights::pack(prim::ConvOp op) {
   SmallVector<int64_t> window(wt.getShape().drop_front(2));
   for (int64_t extent : window)
     taps *= extent;
-  ConvPanels packing = convPanels(cpu, {groups, filters, channels, taps}, accumulatorBits(result));
+  ConvExtents extents{groups, filters, channels, taps};
+  ByteGroups bytes;
+  if (areBytes(xt.getElementType(), wt.getElementType(), result))
+    bytes = convByteGroups(cpu, extents, xt.getElementType().isUnsignedInteger(),
+                           wt.getElementType().isUnsignedInteger());
+  ConvPanels packing = convPanels(cpu, extents, accumulatorBits(result), bytes);
   OpBuilder b(op);
   Value packed = panels(b, op.getLoc(), *weight, name, packing.shape, packing.group, packing.column,
                         packing.k);

@@ -7,13 +7,42 @@
 #include "Reference/Contraction.h"
 #include "Reference/Evaluators.h"
 #include "Reference/StridedCopy.h"
+#include "tcc/Target/WeightPanels.h"
 
 namespace tcc::reference {
 
 namespace {
 
+/// Panels of bytes [groups, panels, steps, width, size] as [groups, k, columns], where
+/// each `run` of k fills whole steps.
+llvm::Expected<Tensor> unpackedBytes(const Tensor &panels, int64_t columns, int64_t k,
+                                     int64_t run) {
+  int64_t groups = panels.dim(0), count = panels.dim(1), rows = panels.dim(2),
+          width = panels.dim(3), size = panels.dim(4);
+  int64_t steps = run > 0 && size > 0 ? (run + size - 1) / size * (k / run) : 0;
+  if (columns > count * width || columns < 0 || steps > rows)
+    return userError("panels of shape " + shapeText(panels.shape()) + " do not hold " +
+                     llvm::Twine(k) + " x " + llvm::Twine(columns));
+  llvm::Expected<Tensor> matrix = Tensor::allocate(panels.dtype(), {groups, k, columns});
+  if (!matrix)
+    return matrix;
+  const char *from = panels.data();
+  char *to = matrix->mutableData();
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t n = 0; n < columns; ++n) {
+        int64_t step = i / run * ((run + size - 1) / size) + i % run / size;
+        int64_t row = (g * count + n / width) * rows + step;
+        to[(g * k + i) * columns + n] = from[(row * width + n % width) * size + i % run % size];
+      }
+  return matrix;
+}
+
 /// Panels [groups, panels, k, width] as [groups, k, columns].
-llvm::Expected<Tensor> unpacked(const Tensor &panels, int64_t columns) {
+llvm::Expected<Tensor> unpacked(const Tensor &panels, int64_t columns, int64_t bytesK,
+                                int64_t bytesRun) {
+  if (panels.shape().size() == 5)
+    return unpackedBytes(panels, columns, bytesK, bytesRun);
   int64_t groups = panels.dim(0), count = panels.dim(1), k = panels.dim(2), width = panels.dim(3);
   if (columns > count * width || columns < 0)
     return userError("panels of shape " + shapeText(panels.shape()) + " do not hold " +
@@ -33,15 +62,16 @@ llvm::Expected<Tensor> unpacked(const Tensor &panels, int64_t columns) {
 llvm::Expected<Tensor> packedDot(prim::PackedDotOp op, Operands operands) {
   const Tensor &lhs = operands[0], &panels = operands[1];
   auto columns = static_cast<int64_t>(op.getColumns());
-  if (panels.dim(0) != 1 || lhs.shape().back() != panels.dim(2))
+  int64_t k = lhs.shape().back();
+  if (panels.dim(0) != 1 || (panels.shape().size() == 4 && k != panels.dim(2)))
     return userError("shapes " + shapeText(lhs.shape()) + " and " + shapeText(panels.shape()) +
                      " do not match");
-  llvm::Expected<Tensor> matrix = unpacked(panels, columns);
+  llvm::Expected<Tensor> matrix = unpacked(panels, columns, k, k);
   if (!matrix)
     return matrix;
   llvm::SmallVector<int64_t> shape(lhs.shape().drop_back());
   shape.push_back(columns);
-  return matrixProduct(lhs, matrix->reshaped({panels.dim(2), columns}), resultDType(op), shape);
+  return matrixProduct(lhs, matrix->reshaped({k, columns}), resultDType(op), shape);
 }
 
 llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
@@ -53,11 +83,16 @@ llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
        filters = static_cast<int64_t>(op.getFilters());
   // Panels of narrow groups hold the filters of all groups side by side.
   int64_t packed = panels.dim(0), each = filters / std::max<int64_t>(packed, 1);
-  int64_t taps = *elementCount(op.getWindow()), depth = panels.dim(2);
+  int64_t taps = *elementCount(op.getWindow()), depth = panels.dim(2), run = depth;
+  if (panels.shape().size() == 5 && groups > 0) {
+    ConvExtents extents{groups, each, x.shape().back() / groups, taps};
+    depth = taps * extents.channels;
+    run = gathersTaps(extents) ? depth : extents.channels;
+  }
   if ((packed != groups && packed != 1) || taps == 0 || depth % taps != 0)
     return userError("panels of shape " + shapeText(panels.shape()) + " do not fit the window " +
                      shapeText(op.getWindow()));
-  llvm::Expected<Tensor> matrix = unpacked(panels, each);
+  llvm::Expected<Tensor> matrix = unpacked(panels, each, depth, run);
   if (!matrix)
     return matrix;
   // [packed, taps, channels, each] → [packed, each, channels, taps]

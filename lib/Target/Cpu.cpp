@@ -40,7 +40,8 @@ constexpr IsaRow isaRows[] = {
     {Triple::aarch64, "+neon", 128, 32, "", false},
 };
 
-/// Abilities beside plain f32 vectors, all of them looked up in the same way.
+/// Abilities beside plain f32 vectors, all of them looked up in the same way; the last
+/// row that sets a field decides.
 struct AbilityRow {
   Triple::ArchType arch;
   const char *needs;
@@ -50,6 +51,7 @@ constexpr AbilityRow abilityRows[] = {
     {Triple::x86_64, "+f16c", [](CpuTarget &t) { t.halfConversion = true; }},
     {Triple::x86_64, "+avx512fp16", [](CpuTarget &t) { t.halfArithmetic = true; }},
     {Triple::x86_64, "+avx512bf16", [](CpuTarget &t) { t.bfloatDot = true; }},
+    {Triple::x86_64, "+sse2", [](CpuTarget &t) { t.byteDot = ByteDot::Pairs; }},
     {Triple::x86_64, "+avx512vnni", [](CpuTarget &t) { t.byteDot = ByteDot::UnsignedSigned; }},
     {Triple::x86_64, "+avxvnni", [](CpuTarget &t) { t.byteDot = ByteDot::UnsignedSigned; }},
     {Triple::aarch64, "+neon", [](CpuTarget &t) { t.halfConversion = true; }},

@@ -74,10 +74,37 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   return best * lanes;
 }
 
+ByteGroups byteGroups(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
+  ByteGroups groups{1, false, lhsUnsigned, rhsUnsigned};
+  switch (cpu.byteDot) {
+  case ByteDot::None:
+    return groups;
+  case ByteDot::Pairs:
+    groups.size = 2;
+    return groups;
+  case ByteDot::UnsignedSigned:
+    groups.size = 4;
+    groups.flipsLhs = lhsUnsigned == rhsUnsigned;
+    return groups;
+  case ByteDot::Same:
+    groups.size = 4;
+    groups.flipsLhs = lhsUnsigned != rhsUnsigned;
+    return groups;
+  }
+  llvm_unreachable("all kinds are handled above");
+}
+
+SmallVector<int64_t, 4> PanelShape::dims() const {
+  SmallVector<int64_t, 4> all{groups, panels, panelRows(), width};
+  if (bytes.size > 1)
+    all.push_back(bytes.size);
+  return all;
+}
+
 PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
-                        unsigned accBits) {
+                        unsigned accBits, ByteGroups bytes) {
   int64_t width = choosePanelWidth(cpu, n, accBits);
-  return {groups, (n + width - 1) / width, k, width};
+  return {groups, (n + width - 1) / width, bytes.steps(k), width, bytes};
 }
 
 /// Where each k lies, in elements.
@@ -136,10 +163,48 @@ static void packElements(const T *source, const PanelShape &shape, PanelAxis gro
   }
 }
 
+/// One panel of byte groups: `columns` of it from `from` on, the others zero.
+static void packByteGroups(const char *from, const PanelShape &shape, int64_t columns,
+                           int64_t columnStride, ArrayRef<int64_t> offsets, char *to) {
+  int64_t run = shape.run ? shape.run : offsets.size(), size = shape.bytes.size;
+  SmallVector<int32_t, 64> sums(shape.width);
+  std::memset(to, 0, shape.panelRows() * shape.width * size);
+  char *step = to;
+  for (; !offsets.empty(); offsets = offsets.drop_front(std::min<size_t>(run, offsets.size())))
+    for (int64_t first = 0; first < run; first += size, step += shape.width * size)
+      for (int64_t i = 0; i < std::min(size, run - first); ++i)
+        for (int64_t column = 0; column < columns; ++column) {
+          char value = from[offsets[first + i] + column * columnStride];
+          step[column * size + i] = value;
+          sums[column] += shape.bytes.rhsUnsigned ? int32_t(uint8_t(value)) : int8_t(value);
+        }
+  if (!shape.bytes.flipsLhs)
+    return;
+  for (int32_t &sum : sums)
+    sum *= shape.bytes.sumScale();
+  std::memcpy(step, sums.data(), shape.width * sizeof(int32_t));
+}
+
+/// Panels [first, last) of those of all groups.
+static void packBytePanels(const char *source, const PanelShape &shape, PanelAxis group,
+                           PanelAxis column, ArrayRef<int64_t> offsets, int64_t first, int64_t last,
+                           char *to) {
+  for (int64_t panel = first; panel < last; ++panel) {
+    int64_t begin = panel % shape.panels * shape.width;
+    packByteGroups(source + panel / shape.panels * group.stride + begin * column.stride, shape,
+                   std::clamp<int64_t>(column.extent - begin, 0, shape.width), column.stride,
+                   offsets, to);
+    to += shape.panelRows() * shape.width * shape.bytes.size;
+  }
+}
+
 void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &shape,
                    PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k, int64_t first,
                    int64_t last, char *packed) {
   SmallVector<int64_t, 0> offsets = offsetsOf(k);
+  if (shape.bytes.size > 1)
+    return packBytePanels(source, shape, group, column, offsets, first / shape.panelRows(),
+                          last / shape.panelRows(), packed);
   assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
   auto pack = [&]<unsigned size>() {
     using T = Element<size>;
@@ -180,7 +245,21 @@ unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsi
   return extents.filters * accBits <= 128 ? lanes : extents.filters;
 }
 
-ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
+bool gathersTaps(const ConvExtents &extents) {
+  constexpr int64_t fewChannels = 16;
+  return extents.groups == 1 && extents.channels < fewChannels && extents.taps > 1;
+}
+
+ByteGroups convByteGroups(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
+                          bool weightUnsigned) {
+  constexpr int64_t mostGathered = 4096; // more is copied a block of taps at a time
+  bool single = narrowGroupLanes(cpu, extents) ||
+                (gathersTaps(extents) && extents.taps * extents.channels > mostGathered);
+  return single ? ByteGroups() : byteGroups(cpu, inputUnsigned, weightUnsigned);
+}
+
+ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits,
+                      ByteGroups bytes) {
   int64_t filterSize = extents.channels * extents.taps;
   ConvPanels panels;
   panels.k[0] = {extents.taps, 1};
@@ -191,7 +270,11 @@ ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned
     panels.group = {1, 0};
     panels.column = {columns, filterSize};
   } else {
-    panels.shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits);
+    panels.shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits, bytes);
+    if (bytes.size > 1 && !gathersTaps(extents)) {
+      panels.shape.run = extents.channels;
+      panels.shape.k = extents.taps * bytes.steps(extents.channels);
+    }
     panels.group = {extents.groups, extents.filters * filterSize};
     panels.column = {extents.filters, filterSize};
   }

@@ -43,3 +43,37 @@ func.func @stays(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %z: tensor<1x2x4x4xf3
   %1 = prim.conv %z, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
   return %0, %1 : tensor<4x4xf32>, tensor<1x2x4x4xf32>
 }
+
+// Bytes lie in groups of neighbours in k, here in pairs; the last one is filled up.
+// CHECK-LABEL: func @bytes
+// CHECK: %[[P:.*]] = prim.weight "b.panels" : tensor<1x{{[0-9]+}}x7x{{[0-9]+}}x2xi8>
+// CHECK: prim.packed_dot %arg0, %[[P]] columns 40 : {{.*}} -> tensor<?x40xi32>
+func.func @bytes(%x: tensor<?x13xui8>) -> tensor<?x40xi32> {
+  %w = prim.weight "b" : tensor<13x40xi8>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<?x13xui8>, tensor<13x40xi8>) -> tensor<?x40xi32>
+  return %0 : tensor<?x40xi32>
+}
+
+// Each tap of a convolution fills its groups, unless all taps are gathered.
+// CHECK-LABEL: func @byte_taps
+// CHECK: prim.weight "many.panels" : tensor<1x1x81x16x2xi8>
+// CHECK: prim.weight "few.panels" : tensor<1x1x14x16x2xi8>
+func.func @byte_taps(%x: tensor<1x6x6x17xi8>, %y: tensor<1x6x6x3xi8>) -> (tensor<1x4x4x16xi32>, tensor<1x4x4x16xi32>) {
+  %v = prim.weight "many" : tensor<16x17x3x3xi8>
+  %w = prim.weight "few" : tensor<16x3x3x3xi8>
+  %0 = prim.conv %x, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x17xi8>, tensor<16x17x3x3xi8>) -> tensor<1x4x4x16xi32>
+  %1 = prim.conv %y, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x3xi8>, tensor<16x3x3x3xi8>) -> tensor<1x4x4x16xi32>
+  return %0, %1 : tensor<1x4x4x16xi32>, tensor<1x4x4x16xi32>
+}
+
+// Single bytes where groups do not fit: depthwise, and where the length is not known.
+// CHECK-LABEL: func @single_bytes
+// CHECK: prim.weight "unknown.panels" : tensor<1x{{[0-9]+}}x13x{{[0-9]+}}xi8>
+// CHECK: prim.weight "deep.panels" : tensor<1x2x9x8xi8>
+func.func @single_bytes(%x: tensor<?x?xui8>, %y: tensor<1x6x6x16xi8>) -> (tensor<?x40xi32>, tensor<1x4x4x16xi32>) {
+  %w = prim.weight "unknown" : tensor<13x40xi8>
+  %v = prim.weight "deep" : tensor<16x1x3x3xi8>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<?x?xui8>, tensor<13x40xi8>) -> tensor<?x40xi32>
+  %1 = prim.conv %y, %v sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 16 : i64} : (tensor<1x6x6x16xi8>, tensor<16x1x3x3xi8>) -> tensor<1x4x4x16xi32>
+  return %0, %1 : tensor<?x40xi32>, tensor<1x4x4x16xi32>
+}

@@ -7,7 +7,8 @@ import unittest
 import onnx
 
 from handmade import NETWORKS, inputs
-from testfolder import write_onnx_data_sets
+from integers import PAIRS, integer_model
+from testfolder import write_data_set, write_onnx_data_sets
 from toolrun import SOURCE, ToolTest
 
 RUN = [os.environ["TCC_BIN"] + "/tcc-run"]
@@ -42,6 +43,18 @@ class Aarch64(ToolTest):
             for cpu in ("generic", "neoverse-v1"):
                 with self.subTest(name, cpu=cpu):
                     self.network(name, "--cpu", cpu)
+
+    def test_integer_products(self):
+        for pair in PAIRS:
+            model, arrays, expected = integer_model(pair)
+            folder = self.folder / pair
+            folder.mkdir()
+            onnx.save(model, folder / "model.onnx")
+            names = lambda values, tensors: [(value.name, tensor) for value, tensor in zip(values, tensors, strict=True)]
+            write_data_set(folder, 0, names(model.graph.input, arrays), names(model.graph.output, expected))
+            for cpu in ("generic", "neoverse-v1"):
+                with self.subTest(pair, cpu=cpu):
+                    self.check(folder / "model.onnx", [folder / "test_data_set_0"], "--cpu", cpu, tolerances=("0", "0"))
 
     def test_default_cpu(self):
         self.network("lstm")

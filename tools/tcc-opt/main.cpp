@@ -24,22 +24,29 @@ public:
   explicit FillWeightsPass(tcc::WeightTable &weights) : weights(weights) {}
   llvm::StringRef getArgument() const override { return "tcc-test-fill-weights"; }
   llvm::StringRef getDescription() const override {
-    return "Give f32 weights the data 0, 1, 2, ..";
+    return "Give f32 and 8-bit weights the data 0, 1, 2, ..";
   }
   void runOnOperation() override {
     getOperation().walk([&](tcc::prim::WeightOp op) {
       auto type = mlir::cast<mlir::RankedTensorType>(op.getType());
-      if (!type.getElementType().isF32() || weights.lookup(op.getName()))
+      if (weights.lookup(op.getName()))
         return;
-      std::vector<float> values(type.getNumElements());
-      std::iota(values.begin(), values.end(), 0.0f);
-      const char *bytes = reinterpret_cast<const char *>(values.data());
-      weights.addOwned(op.getName(), tcc::DType::F32, type.getShape(),
-                       std::vector<char>(bytes, bytes + values.size() * sizeof(float)));
+      if (type.getElementType().isF32())
+        fill<float>(op, type);
+      else if (type.getElementType().isInteger(8))
+        fill<char>(op, type);
     });
   }
 
 private:
+  template <typename T> void fill(tcc::prim::WeightOp op, mlir::RankedTensorType type) {
+    std::vector<T> values(type.getNumElements());
+    std::iota(values.begin(), values.end(), T());
+    const char *bytes = reinterpret_cast<const char *>(values.data());
+    weights.addOwned(op.getName(), *tcc::prim::dtypeOf(type.getElementType()), type.getShape(),
+                     std::vector<char>(bytes, bytes + values.size() * sizeof(T)));
+  }
+
   tcc::WeightTable &weights;
 };
 

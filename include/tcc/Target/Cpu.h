@@ -16,7 +16,8 @@ namespace tcc {
 
 /// How the target multiplies bytes into 32-bit sums, if it can.
 enum class ByteDot : uint8_t {
-  None,           ///< widen to 16 or 32 bits and multiply
+  None,           ///< widen to 32 bits and multiply
+  Pairs,          ///< widen to 16 bits; two products at a time (x86)
   UnsignedSigned, ///< u8 x s8, four at a time (AVX-512 VNNI, AVX-VNNI)
   Same,           ///< s8 x s8 or u8 x u8, four at a time (Arm dotprod)
 };

@@ -19,16 +19,39 @@ unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors);
 /// `accBits` bits. A multiple of the vector length.
 unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
 
+/// How 8-bit numbers are multiplied into 32-bit sums: `size` neighbours in k are one
+/// step of k. Instructions that take two signednesses only get lhs with its sign bit
+/// flipped, which is less or more by 128; the weights' column sums make up for it.
+struct ByteGroups {
+  unsigned size = 1; ///< 1: element by element, like any other type
+  bool flipsLhs = false;
+  bool lhsUnsigned = false, rhsUnsigned = false;
+
+  /// What the column sums are multiplied by to be added to the products.
+  int32_t sumScale() const { return !flipsLhs ? 0 : lhsUnsigned ? 128 : -128; }
+  int64_t steps(int64_t k) const { return (k + size - 1) / size; }
+};
+ByteGroups byteGroups(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+
 /// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
+/// With groups of bytes, [groups][panels][steps of k][width][size]: every `run` of k
+/// fills whole steps, with zeros at its end. Where lhs is flipped, each panel has one
+/// step more, which holds i32: the column sums, scaled.
 struct PanelShape {
   int64_t groups = 1, panels = 1, k = 1, width = 1;
-  int64_t rows() const { return groups * panels * k; }
-  int64_t elements() const { return rows() * width; }
+  ByteGroups bytes;
+  int64_t run = 0; ///< 0: all of k
+
+  int64_t panelRows() const { return k + (bytes.flipsLhs ? 1 : 0); }
+  int64_t rows() const { return groups * panels * panelRows(); }
+  int64_t elements() const { return rows() * width * bytes.size; }
+  /// As the shape of a tensor, of rank 4 or 5.
+  llvm::SmallVector<int64_t, 4> dims() const;
 };
 
 /// The shape for `groups` matrices of k x n.
 PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
-                        unsigned accBits = 32);
+                        unsigned accBits = 32, ByteGroups bytes = {});
 
 /// One axis of the weights as they come: extent and stride in elements.
 struct PanelAxis {
@@ -41,7 +64,8 @@ struct PanelAxis {
 llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
                                       const PanelShape &shape, PanelAxis group, PanelAxis column,
                                       llvm::ArrayRef<PanelAxis> k);
-/// The same for rows [first, last) of all groups * panels * k rows of `width` elements.
+/// The same for rows [first, last) of all groups * panels * k rows of `width` elements;
+/// groups of bytes are packed a whole panel at a time.
 void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &shape,
                    PanelAxis group, PanelAxis column, llvm::ArrayRef<PanelAxis> k, int64_t first,
                    int64_t last, char *packed);
@@ -56,6 +80,14 @@ struct ConvExtents {
 /// to 4 filters). Their panels are as wide and count as one group. 0: not narrow.
 unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
 
+/// Whether the input under the whole filter is copied side by side before it is
+/// multiplied: a run over the channels of one tap is too short for a pointer of its own.
+bool gathersTaps(const ConvExtents &extents);
+
+/// byteGroups for a convolution; of size 1 where its kernel takes single elements.
+ByteGroups convByteGroups(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
+                          bool weightUnsigned);
+
 /// How packPanels packs convolution weights that come as [groups * filters][channels]
 /// [taps]; k runs over taps, then channels.
 struct ConvPanels {
@@ -63,6 +95,7 @@ struct ConvPanels {
   PanelAxis group, column;
   PanelAxis k[2];
 };
-ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32);
+ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32,
+                      ByteGroups bytes = {});
 
 } // namespace tcc

@@ -20,14 +20,18 @@ public:
 
   void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override {
     if (!spec.schedule.packsA) {
-      Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, spec.aKStride));
+      int64_t group = spec.bytes.size;
+      Index step = k.mul(spec.aKStride, k.constant(group));
+      Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, step));
       source = RowSource();
       source.element = spec.aElement;
       source.isUnsigned = spec.aUnsigned;
       source.base = k.address(spec.a, spec.aElement, offset);
       source.rowStride = spec.aRowStride;
-      source.kStride = spec.aKStride;
+      source.kStride = step;
       source.validRows = rows.valid;
+      if (group > 1 && k.known(spec.kElements).value_or(1) % group)
+        source.validK = k.sub(spec.kElements, k.mul(block.begin, k.constant(group)));
       return;
     }
     unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;
@@ -46,7 +50,8 @@ public:
                          Index group, const KBlock &block, ValueRange accs) override {
     RowSource rows = source;
     if (spec.groups > 1)
-      rows.base = k.address(rows.base, rows.element, k.mul(group, spec.k));
+      rows.base = k.address(rows.base, rows.element,
+                            k.mul(group, spec.bytes.size > 1 ? spec.kElements : spec.k));
     // Blocks of k that share packed panels are short enough, known or not.
     bool isShort = spec.schedule.kBlock && spec.schedule.kBlock <= kSumBlock * 3 / 2;
     auto run = isShort ? emitRun : emitLongRun;

@@ -116,6 +116,38 @@ static bool readable(Type t) {
   return i && i.getWidth() >= 8;
 }
 
+/// How the operands are multiplied in groups, if they are bytes that can be.
+static ByteGroups groupsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
+  bool bytes = spec.aElement.isInteger(8) && spec.bElement.isInteger(8) && spec.acc.isInteger(32);
+  return bytes ? byteGroups(cpu, spec.aUnsigned, spec.bUnsigned) : ByteGroups();
+}
+
+static ContractionSchedule scheduleOf(KernelBuilder &k, const ContractionSpec &spec) {
+  ContractionShape shape;
+  shape.m = k.known(spec.m).value_or(-1);
+  shape.n = k.known(spec.n).value_or(-1);
+  shape.k = k.known(spec.k).value_or(-1);
+  shape.accBits = spec.acc.getIntOrFloatBitWidth();
+  shape.b = spec.bLayout;
+  shape.packsA = !k.isKnown(spec.aKStride, 1);
+  return chooseContraction(spec.cpu, shape);
+}
+
+/// Lets the operands be multiplied in groups of bytes, if they come packed so or are
+/// copied before use.
+static void chooseByteGroups(KernelBuilder &k, ContractionSpec &spec) {
+  ByteGroups bytes = groupsOf(spec.cpu, spec);
+  if (bytes.size == 1 || !k.isKnown(spec.aKStride, 1))
+    return;
+  ContractionSpec grouped = spec;
+  grouped.bytes = bytes;
+  grouped.kElements = spec.k;
+  grouped.k = k.ceilDiv(spec.k, k.constant(bytes.size));
+  grouped.schedule = scheduleOf(k, grouped);
+  if (grouped.schedule.packsB)
+    spec = grouped;
+}
+
 std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc, Operation *op,
                                                      ArrayRef<Index> lhsExtents,
                                                      ArrayRef<Index> rhsExtents,
@@ -145,6 +177,11 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     spec.n = k.constant(packed.getColumns());
     spec.k = k.constant(rt.getDimSize(2));
     spec.aRowStride = spec.k;
+    if (rt.getRank() == 5) {
+      spec.bytes = groupsOf(cpu, spec);
+      spec.kElements = spec.aRowStride = k.constant(lt.getShape().back());
+      spec.k = k.constant(spec.bytes.steps(lt.getShape().back()));
+    }
     spec.aKStride = k.constant(1);
     spec.bLayout = PanelLayout::Packed;
     p.lhsOffset = p.rhsOffset = k.constant(0);
@@ -171,14 +208,9 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
       p.batch = k.mul(p.batch, p.batchExtents.back());
     }
   }
-  ContractionShape shape;
-  shape.m = k.known(spec.m).value_or(-1);
-  shape.n = k.known(spec.n).value_or(-1);
-  shape.k = k.known(spec.k).value_or(-1);
-  shape.accBits = spec.acc.getIntOrFloatBitWidth();
-  shape.b = spec.bLayout;
-  shape.packsA = !k.isKnown(spec.aKStride, 1);
-  spec.schedule = chooseContraction(cpu, shape);
+  spec.schedule = scheduleOf(k, spec);
+  if (isa<prim::DotOp>(op))
+    chooseByteGroups(k, spec);
   return p;
 }
 

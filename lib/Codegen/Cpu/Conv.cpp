@@ -17,16 +17,20 @@ using namespace mlir;
 namespace tcc::codegen {
 namespace {
 
-/// Below it a run over the channels of one tap is too short for the table of
-/// pointers that it needs.
-constexpr int64_t fewChannels = 16;
-
 int64_t tapCount(const ConvSpec &spec) {
   return spec.dims[0].kernel * spec.dims[1].kernel * spec.dims[2].kernel;
 }
 
-bool gathers(const ConvSpec &spec) {
-  return spec.generator || (spec.groups == 1 && spec.channels < fewChannels && tapCount(spec) > 1);
+ConvExtents extentsOf(const ConvSpec &spec) {
+  return {spec.groups, spec.filters, spec.channels, tapCount(spec)};
+}
+
+bool gathers(const ConvSpec &spec) { return spec.generator || gathersTaps(extentsOf(spec)); }
+
+/// Steps of k: elements, or groups of bytes, of a tap or, gathered, of all of them.
+int64_t stepCount(const ConvSpec &spec) {
+  return gathers(spec) ? spec.bytes.steps(tapCount(spec) * spec.channels)
+                       : tapCount(spec) * spec.bytes.steps(spec.channels);
 }
 
 /// Every output pixel reads the input pixel of the same number.
@@ -51,9 +55,9 @@ ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
   ConvShape shape;
   shape.pixels = k.known(pixelCount(k, spec)).value_or(-1);
   shape.groups = spec.groups;
-  shape.channels = spec.channels;
   shape.filters = spec.filters;
-  shape.taps = tapCount(spec);
+  shape.taps = gathers(spec) && spec.bytes.size > 1 ? 1 : tapCount(spec);
+  shape.channels = stepCount(spec) / shape.taps;
   for (const ConvDim &dim : spec.dims)
     shape.inputPixels *= dim.stride;
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
@@ -67,7 +71,9 @@ ContractionSpec productOf(KernelBuilder &k, const ConvSpec &spec) {
   product.schedule = spec.schedule ? *spec.schedule : chooseConv(spec.cpu, shapeOf(k, spec));
   product.m = pixelCount(k, spec);
   product.n = k.constant(spec.filters);
-  product.k = k.constant(tapCount(spec) * spec.channels);
+  product.k = k.constant(stepCount(spec));
+  product.bytes = spec.bytes;
+  product.kElements = k.constant(tapCount(spec) * spec.channels);
   product.groups = spec.groups;
   product.acc = spec.acc;
   product.aElement = spec.inputElement;
@@ -94,8 +100,7 @@ void setDenseStrides(KernelBuilder &k, ConvSpec &spec) {
 }
 
 static bool hasNarrowGroups(const ConvSpec &spec) {
-  return narrowGroupLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, tapCount(spec)},
-                          spec.acc.getIntOrFloatBitWidth()) != 0;
+  return narrowGroupLanes(spec.cpu, extentsOf(spec), spec.acc.getIntOrFloatBitWidth()) != 0;
 }
 
 Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {

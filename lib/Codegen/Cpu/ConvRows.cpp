@@ -91,10 +91,13 @@ Value ConvFeed::padScalar(KernelBuilder &k) const {
 // Pointers
 //===----------------------------------------------------------------------===//
 
+/// Steps of k that the channels of one tap make.
+static int64_t tapSteps(const ConvSpec &spec) { return spec.bytes.steps(spec.channels); }
+
 static int64_t blockTaps(KernelBuilder &k, const ConvSpec &spec,
                          const ContractionSchedule &schedule) {
   int64_t taps = spec.dims[0].kernel * spec.dims[1].kernel * spec.dims[2].kernel;
-  return schedule.kBlock ? std::min(taps, schedule.kBlock / spec.channels) : taps;
+  return schedule.kBlock ? std::min(taps, schedule.kBlock / tapSteps(spec)) : taps;
 }
 
 PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
@@ -132,9 +135,9 @@ void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
   auto addressOf = [&](Value pointer) {
     return k.broadcast(LLVM::PtrToIntOp::create(b, k.loc, i64, pointer), slots);
   };
-  Index channels = k.constant(spec.channels);
-  Index firstTap = k.floorDiv(block.begin, channels);
-  k.loop(k.constant(0), k.floorDiv(block.length, channels), k.constant(1), [&](Index at) {
+  Index steps = k.constant(tapSteps(spec));
+  Index firstTap = k.floorDiv(block.begin, steps);
+  k.loop(k.constant(0), k.floorDiv(block.length, steps), k.constant(1), [&](Index at) {
     Pixel shift = tapShift(k, k.add(firstTap, at));
     Value offset = arith::AddIOp::create(b, k.loc, k.load(lanes, originAt(3, k.constant(0))),
                                          splat(pixelOffset(k, shift)));
@@ -156,22 +159,24 @@ void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
 SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
                                     const PanelSource &panel, Index group, const KBlock &block,
                                     ValueRange accs) {
-  Index channels = k.constant(spec.channels);
+  Index steps = k.constant(tapSteps(spec)), channels = k.constant(spec.channels);
   RowSource source;
   source.element = spec.inputElement;
   source.isUnsigned = spec.inputUnsigned;
-  source.kStride = k.constant(1);
+  source.kStride = k.constant(spec.bytes.size);
   source.offset = k.mul(group, channels);
+  if (spec.channels % spec.bytes.size)
+    source.validK = channels;
   Index zero = k.constant(0), one = k.constant(1);
-  Index taps = k.floorDiv(block.length, channels);
+  Index taps = k.floorDiv(block.length, steps);
   auto at = [&](Index tap) {
     source.table = k.address(table, k.builder.getI64Type(), k.mul(tap, k.constant(slots)));
-    return panel.from(k, k.mul(tap, channels));
+    return panel.from(k, k.mul(tap, steps));
   };
   auto runTaps = [&](Index begin, Index end, ValueRange init) {
     return k.loop(begin, end, one, init, [&](Index tap, ValueRange in) {
       PanelSource part = at(tap);
-      return emitRun(k, spec.cpu, tile, source, part, channels, schedule.unroll, in);
+      return emitRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, in);
     });
   };
   if (!sumBlock(k, tile, block.length))
@@ -181,7 +186,7 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
   if (together == 1)
     k.loop(zero, taps, one, [&](Index tap) {
       PanelSource part = at(tap);
-      addRun(k, spec.cpu, tile, source, part, channels, schedule.unroll, sums);
+      addRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, sums);
     });
   else
     k.loop(zero, taps, k.constant(together), [&](Index first) {
@@ -201,9 +206,15 @@ GatheredRows::GatheredRows(KernelBuilder &k, const ConvSpec &spec,
   assert(spec.groups == 1 && "groups are read in place");
   lines = !schedule.kBlock && !spec.generator && spec.dims[2].dilation == 1 &&
           k.isKnown(spec.strides[2], spec.channels);
-  unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;
-  rowStride = packedRowStride(spec.cpu, blockTaps(k, spec, schedule) * spec.channels, bytes);
-  packed = k.scratch(spec.acc, schedule.rows * rowStride);
+  element = spec.bytes.size > 1 ? spec.inputElement : spec.acc;
+  unsigned bytes = element.getIntOrFloatBitWidth() / 8;
+  int64_t length = blockTaps(k, spec, schedule) * spec.channels;
+  rowStride = packedRowStride(spec.cpu, length, bytes);
+  packed = k.scratch(element, schedule.rows * rowStride);
+  // The last group of bytes is read whole.
+  for (int64_t row = 0; row < schedule.rows; ++row)
+    for (int64_t at = length; at % spec.bytes.size; ++at)
+      k.store(k.zero(element), k.address(packed, element, k.constant(row * rowStride + at)));
 }
 
 Value GatheredRows::inside(KernelBuilder &k, const Pixel &pixel, int64_t width) {
@@ -223,7 +234,7 @@ Value GatheredRows::inside(KernelBuilder &k, const Pixel &pixel, int64_t width) 
 void GatheredRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) {
   Index one = k.constant(1), zero = k.constant(0);
   forRows(k, rows, [&](Index row, Index image, const Pixel &first) {
-    Value to = k.address(packed, spec.acc, k.mul(row, k.constant(rowStride)));
+    Value to = k.address(packed, element, k.mul(row, k.constant(rowStride)));
     auto at = [&](const Pixel &shift) {
       Pixel pixel;
       for (unsigned d = 0; d < 3; ++d)
@@ -236,14 +247,14 @@ void GatheredRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock 
       return k.loop(zero, count, one, [&](Index line) {
         Index offset = k.mul(line, k.constant(width * spec.channels));
         gatherLine(k, image, at(tapShift(k, k.mul(line, k.constant(width)))),
-                   k.address(to, spec.acc, offset));
+                   k.address(to, element, offset));
       });
     }
     Index channels = k.constant(spec.channels);
     Index firstTap = k.floorDiv(block.begin, channels);
     k.loop(zero, k.floorDiv(block.length, channels), one, [&](Index tap) {
       gatherTap(k, image, at(tapShift(k, k.add(firstTap, tap))),
-                k.address(to, spec.acc, k.mul(tap, channels)));
+                k.address(to, element, k.mul(tap, channels)));
     });
   });
 }
@@ -258,7 +269,7 @@ void GatheredRows::gatherLine(KernelBuilder &k, Index image, const Pixel &pixel,
     k.loop(k.constant(0), k.constant(width), k.constant(1), [&](Index tap) {
       Pixel at = pixel;
       at[2] = k.add(at[2], tap);
-      gatherTap(k, image, at, k.address(to, spec.acc, k.mul(tap, k.constant(spec.channels))));
+      gatherTap(k, image, at, k.address(to, element, k.mul(tap, k.constant(spec.channels))));
     });
   });
 }
@@ -305,14 +316,14 @@ void GatheredRows::copy(KernelBuilder &k, Index image, const Pixel &pixel, int64
                        ? spec.generator(k.builder, k.loc, coordinates, k.value(at), width)
                        : k.load(VectorType::get({int64_t(width)}, spec.inputElement),
                                 k.address(from, spec.inputElement, at));
-    k.store(k.widen(values, spec.acc, spec.inputUnsigned), k.address(to, spec.acc, at));
+    k.store(k.widen(values, element, spec.inputUnsigned), k.address(to, element, at));
   });
 }
 
 void GatheredRows::fill(KernelBuilder &k, int64_t count, Value to) {
-  Value pad = k.widen(padScalar(k), spec.acc, spec.inputUnsigned);
+  Value pad = k.widen(padScalar(k), element, spec.inputUnsigned);
   forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
-    k.store(k.broadcast(pad, width), k.address(to, spec.acc, at));
+    k.store(k.broadcast(pad, width), k.address(to, element, at));
   });
 }
 
@@ -320,10 +331,10 @@ SmallVector<Value> GatheredRows::run(KernelBuilder &k, const RegisterTile &tile,
                                      const PanelSource &panel, Index group, const KBlock &block,
                                      ValueRange accs) {
   RowSource source;
-  source.element = spec.acc;
+  source.element = element;
   source.base = packed;
   source.rowStride = k.constant(rowStride);
-  source.kStride = k.constant(1);
+  source.kStride = k.constant(spec.bytes.size);
   return emitLongRun(k, spec.cpu, tile, source, panel, block.length, schedule.unroll, accs);
 }
 

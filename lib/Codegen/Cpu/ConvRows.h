@@ -69,6 +69,7 @@ private:
 
   bool lines; ///< a line of the filter is contiguous in the input
   int64_t rowStride;
+  mlir::Type element; ///< of the copies
   mlir::Value packed;
 };
 

@@ -51,6 +51,8 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.weightUnsigned = isUnsigned(panels.getElementType());
   spec.acc = isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type()
                                                                            : storageType(result);
+  if (panels.getRank() == 5)
+    spec.bytes = byteGroups(cpu, spec.inputUnsigned, spec.weightUnsigned);
   setDenseStrides(k, spec);
   return spec;
 }

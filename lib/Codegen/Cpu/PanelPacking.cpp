@@ -1,5 +1,6 @@
 //===- PanelPacking.cpp - Copies of operands for the register tile --------===//
 #include "PanelPacking.h"
+#include "BytePacking.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -13,9 +14,26 @@ int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec) {
   return *depth;
 }
 
+/// Bytes of one step of k in a packed panel.
+static int64_t stepBytes(const ContractionSpec &spec) {
+  unsigned bytes = spec.bytes.size > 1 ? spec.bytes.size : spec.acc.getIntOrFloatBitWidth() / 8;
+  return int64_t(spec.schedule.panelWidth()) * bytes;
+}
+
+int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t panels) {
+  return panels * stepBytes(spec) * (packedDepth(k, spec) + (spec.bytes.flipsLhs ? 1 : 0));
+}
+
 Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, Value panels, Index slot) {
-  int64_t size = spec.schedule.panelWidth() * packedDepth(k, spec);
-  return k.address(panels, spec.acc, k.mul(slot, k.constant(size)));
+  return k.address(panels, k.builder.getI8Type(),
+                   k.mul(slot, k.constant(packedPanelBytes(k, spec, 1))));
+}
+
+Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, Value panel) {
+  if (!spec.bytes.flipsLhs)
+    return {};
+  return k.address(panel, k.builder.getI8Type(),
+                   k.constant(packedDepth(k, spec) * stepBytes(spec)));
 }
 
 static void packRowMajor(KernelBuilder &k, const ContractionSpec &spec, Value from, Index columns,
@@ -93,6 +111,8 @@ static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value 
 
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
                const KBlock &block, Value to) {
+  if (spec.bytes.size > 1)
+    return packBytePanel(k, spec, firstColumn, columns, block, to);
   bool transposed = spec.bLayout == PanelLayout::Transposed;
   Index offset = transposed ? k.mulAdd(firstColumn, spec.bStride, block.begin)
                             : k.mulAdd(block.begin, spec.bStride, firstColumn);

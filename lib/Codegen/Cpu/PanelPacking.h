@@ -16,7 +16,14 @@ int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec);
 mlir::Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panels,
                           Index slot);
 
-/// Copies B[block, firstColumn .. + columns] to `to` as [length][nr].
+/// Bytes of stack for `panels` packed panels.
+int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t panels);
+
+/// The scaled column sums at the end of a packed panel (Target/WeightPanels.h), or null.
+mlir::Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panel);
+
+/// Copies B[block, firstColumn .. + columns] to `to` as [length][nr], or groups of bytes
+/// [steps][nr][size].
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
                const KBlock &block, mlir::Value to);
 

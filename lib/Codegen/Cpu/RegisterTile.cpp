@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/RegisterTile.h"
+#include "ByteDot.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -45,6 +46,21 @@ SmallVector<Value> zeroTile(KernelBuilder &k, const RegisterTile &tile) {
     for (unsigned width : tile.widths)
       zeros.push_back(k.zero(VectorType::get({int64_t(width)}, tile.acc)));
   return zeros;
+}
+
+SmallVector<Value> initialTile(KernelBuilder &k, const RegisterTile &tile, const PanelSource &b) {
+  if (!b.sums)
+    return zeroTile(k, tile);
+  SmallVector<Value> row, all;
+  unsigned column = 0;
+  for (unsigned width : tile.widths) {
+    row.push_back(k.load(VectorType::get({int64_t(width)}, tile.acc),
+                         k.address(b.sums, tile.acc, k.constant(column))));
+    column += width;
+  }
+  for (unsigned i = 0; i < tile.rows; ++i)
+    all.append(row);
+  return all;
 }
 
 Value emitMultiplyAdd(KernelBuilder &k, const CpuTarget &cpu, Value a, Value b, Value acc) {
@@ -90,12 +106,19 @@ public:
       stepPointers.push_back(k.address(pointer, source.element, offset));
   }
 
-  Value load(KernelBuilder &k, unsigned row, unsigned ahead) {
+  Value at(KernelBuilder &k, unsigned row, unsigned ahead) {
     Index offset = k.mul(k.constant(ahead), source.kStride);
     if (pointers.empty())
       offset = k.add(offset, k.mul(k.constant(row), source.rowStride));
     Value from = pointers.empty() ? stepBase : stepPointers[row];
-    return k.load(source.element, k.address(from, source.element, offset));
+    return k.address(from, source.element, offset);
+  }
+
+  /// The start of a row, whose step k is at k * kStride.
+  Value start(KernelBuilder &k, unsigned row) {
+    if (!pointers.empty())
+      return pointers[row];
+    return k.address(source.base, source.element, k.mul(k.constant(row), source.rowStride));
   }
 
 private:
@@ -107,55 +130,123 @@ private:
 
 static Value loadPanelVector(KernelBuilder &k, const RegisterTile &tile, const PanelSource &b,
                              Value stepBase, unsigned ahead, unsigned column, unsigned width) {
-  Index offset = k.add(k.mul(k.constant(ahead), b.kStride), k.constant(column));
+  int64_t group = tile.bytes.size;
+  Index offset = k.add(k.mul(k.constant(ahead), b.kStride), k.constant(column * group));
   Value pointer = k.address(stepBase, b.element, offset);
-  auto type = VectorType::get({int64_t(width)}, b.element);
+  auto type = VectorType::get({int64_t(width) * group}, b.element);
   Value vector;
   if (!b.validColumns)
     vector = k.load(type, pointer);
   else
     vector =
         k.loadPart(type, pointer, k.max(k.sub(b.validColumns, k.constant(column)), k.constant(0)));
-  return k.widen(vector, tile.acc, b.isUnsigned);
+  return group > 1 ? vector : k.widen(vector, tile.acc, b.isUnsigned);
+}
+
+namespace {
+/// One run of the register tile along k.
+class Run {
+public:
+  Run(KernelBuilder &k, const CpuTarget &cpu, const RegisterTile &tile, const RowSource &a,
+      const PanelSource &b)
+      : k(k), cpu(cpu), tile(tile), a(a), b(b), rows(k, tile, a) {}
+
+  SmallVector<Value> whole(Index begin, Index end, unsigned unroll, ValueRange init);
+  /// Steps of which a row has not all elements.
+  SmallVector<Value> partial(Index begin, Index end, ValueRange init);
+
+private:
+  SmallVector<Value> steps(Index at, unsigned count, ValueRange in);
+  SmallVector<Value> panelVectors(Value panel, unsigned ahead);
+  Value loadA(unsigned row, unsigned ahead);
+  void multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVector<Value> &accs);
+
+  KernelBuilder &k;
+  const CpuTarget &cpu;
+  const RegisterTile &tile;
+  const RowSource &a;
+  const PanelSource &b;
+  RowAddresses rows;
+};
+} // namespace
+
+SmallVector<Value> Run::panelVectors(Value panel, unsigned ahead) {
+  SmallVector<Value> vectors;
+  unsigned column = 0;
+  for (unsigned width : tile.widths) {
+    vectors.push_back(loadPanelVector(k, tile, b, panel, ahead, column, width));
+    column += width;
+  }
+  return vectors;
+}
+
+Value Run::loadA(unsigned row, unsigned ahead) {
+  Value pointer = rows.at(k, row, ahead);
+  if (tile.bytes.size > 1)
+    return loadByteGroup(k, tile.bytes, pointer);
+  return k.widen(k.load(a.element, pointer), tile.acc, a.isUnsigned);
+}
+
+void Run::multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVector<Value> &accs) {
+  for (auto [i, width] : llvm::enumerate(tile.widths)) {
+    Value &acc = accs[row * tile.widths.size() + i];
+    acc = tile.bytes.size > 1
+              ? emitByteDot(k, cpu, tile.bytes, spreadByteGroup(k, tile.bytes, scalar, width),
+                            vectors[i], acc)
+              : emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), vectors[i], acc);
+  }
+}
+
+SmallVector<Value> Run::steps(Index at, unsigned count, ValueRange in) {
+  SmallVector<Value> accs = llvm::to_vector(in);
+  rows.begin(k, at);
+  Value panel = k.address(b.base, b.element, k.mul(at, b.kStride));
+  if (b.ahead)
+    prefetchAhead(k, cpu, b, at, count);
+  for (unsigned ahead = 0; ahead < count; ++ahead) {
+    SmallVector<Value> vectors = panelVectors(panel, ahead);
+    for (unsigned row = 0; row < tile.rows; ++row)
+      multiply(row, loadA(row, ahead), vectors, accs);
+  }
+  return accs;
+}
+
+SmallVector<Value> Run::whole(Index begin, Index end, unsigned unroll, ValueRange init) {
+  Index length = k.sub(end, begin);
+  std::optional<int64_t> known = k.known(length);
+  unroll = std::max(1u, known ? unsigned(std::min<int64_t>(unroll, *known)) : unroll);
+  Index bulk = k.add(begin, k.mul(k.floorDiv(length, k.constant(unroll)), k.constant(unroll)));
+  SmallVector<Value> accs = k.loop(begin, bulk, k.constant(unroll), init,
+                                   [&](Index at, ValueRange in) { return steps(at, unroll, in); });
+  if (known && *known % unroll)
+    return steps(bulk, *known % unroll, accs);
+  return k.loop(bulk, end, k.constant(1), accs,
+                [&](Index at, ValueRange in) { return steps(at, 1, in); });
+}
+
+SmallVector<Value> Run::partial(Index begin, Index end, ValueRange init) {
+  return k.loop(begin, end, k.constant(1), init, [&](Index at, ValueRange in) {
+    SmallVector<Value> accs = llvm::to_vector(in);
+    SmallVector<Value> vectors =
+        panelVectors(k.address(b.base, b.element, k.mul(at, b.kStride)), 0);
+    for (unsigned row = 0; row < tile.rows; ++row) {
+      Value group = loadPartOfByteGroup(k, tile.bytes, rows.start(k, row),
+                                        k.mul(at, k.constant(tile.bytes.size)), a.validK);
+      multiply(row, group, vectors, accs);
+    }
+    return accs;
+  });
 }
 
 SmallVector<Value> emitRun(KernelBuilder &k, const CpuTarget &cpu, const RegisterTile &tile,
                            const RowSource &a, const PanelSource &b, Index length, unsigned unroll,
                            ValueRange init) {
-  RowAddresses rows(k, tile, a);
-  auto steps = [&](Index at, unsigned count, ValueRange in) {
-    SmallVector<Value> accs = llvm::to_vector(in);
-    rows.begin(k, at);
-    Value panel = k.address(b.base, b.element, k.mul(at, b.kStride));
-    if (b.ahead)
-      prefetchAhead(k, cpu, b, at, count);
-    for (unsigned ahead = 0; ahead < count; ++ahead) {
-      SmallVector<Value> vectors;
-      unsigned column = 0;
-      for (unsigned width : tile.widths) {
-        vectors.push_back(loadPanelVector(k, tile, b, panel, ahead, column, width));
-        column += width;
-      }
-      for (unsigned row = 0; row < tile.rows; ++row) {
-        Value scalar = k.widen(rows.load(k, row, ahead), tile.acc, a.isUnsigned);
-        for (auto [i, width] : llvm::enumerate(tile.widths)) {
-          Value &acc = accs[row * tile.widths.size() + i];
-          acc = emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), vectors[i], acc);
-        }
-      }
-    }
-    return accs;
-  };
-
-  std::optional<int64_t> knownLength = k.known(length);
-  unroll = std::max(1u, knownLength ? unsigned(std::min<int64_t>(unroll, *knownLength)) : unroll);
-  Index whole = k.mul(k.floorDiv(length, k.constant(unroll)), k.constant(unroll));
-  SmallVector<Value> accs = k.loop(k.constant(0), whole, k.constant(unroll), init,
-                                   [&](Index at, ValueRange in) { return steps(at, unroll, in); });
-  if (knownLength && *knownLength % unroll)
-    return steps(whole, *knownLength % unroll, accs);
-  return k.loop(whole, length, k.constant(1), accs,
-                [&](Index at, ValueRange in) { return steps(at, 1, in); });
+  Run run(k, cpu, tile, a, b);
+  Index zero = k.constant(0);
+  if (!a.validK)
+    return run.whole(zero, length, unroll, init);
+  Index full = k.min(length, k.floorDiv(a.validK, k.constant(tile.bytes.size)));
+  return run.partial(full, length, run.whole(zero, full, unroll, init));
 }
 
 } // namespace tcc::codegen

@@ -93,6 +93,8 @@ private:
   void emitBlock(const KBlock &block);
   void emitTile(const TileRows &rows, Index tile, Index panel, bool full, const KBlock &block);
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
+  /// Rows of a packed panel, with that of the column sums.
+  Index panelRows() { return k.add(spec.k, k.constant(spec.bytes.flipsLhs ? 1 : 0)); }
   void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
   SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);
@@ -144,14 +146,18 @@ void TaskEmitter::emit(Index task) {
     buffer = k.scratch(spec.acc, tileSize);
   if (schedule.packsB)
     packedPanels =
-        k.scratch(spec.acc, schedule.panelsPerTask * schedule.panelWidth() * packedDepth(k, spec));
+        k.scratch(k.builder.getI8Type(), packedPanelBytes(k, spec, schedule.panelsPerTask));
 
   if (!cutsK)
     return emitBlock({k.constant(0), spec.k});
   forTiles([&](const TileRows &rows, Index tile) {
     forPanels([&](Index panel, bool full) {
-      RegisterTile zeros{rows.count, panelWidths(full), spec.acc};
-      storeTile(sums(tile, panel), rows.count, zeros.widths, zeroTile(k, zeros));
+      RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
+      // Panels that are packed here have sums of their own for each block.
+      PanelSource start;
+      if (!schedule.packsB)
+        start = panelSource(panel, full, {k.constant(0), spec.k});
+      storeTile(sums(tile, panel), rows.count, registers.widths, initialTile(k, registers, start));
     });
   });
   Index step = k.constant(schedule.kBlock);
@@ -254,14 +260,18 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
   PanelSource source;
   source.element = spec.bElement;
   source.isUnsigned = spec.bUnsigned;
+  Index step = k.mul(width, k.constant(spec.bytes.size));
   if (spec.schedule.packsB) {
-    source.element = spec.acc;
+    source.element = spec.bytes.size > 1 ? spec.bElement : spec.acc;
     source.base = packedPanelAt(k, spec, packedPanels, k.sub(panel, firstPanel));
-    source.kStride = width;
+    source.sums = packedSumsAt(k, spec, source.base);
+    source.kStride = step;
   } else if (spec.bLayout == PanelLayout::Packed) {
-    Index offset = k.mul(k.mulAdd(panel, spec.k, block.begin), width);
-    source.base = k.address(spec.b, spec.bElement, offset);
-    source.kStride = width;
+    Value start = k.address(spec.b, spec.bElement, k.mul(k.mul(panel, panelRows()), step));
+    source.base = k.address(start, spec.bElement, k.mul(block.begin, step));
+    if (spec.bytes.flipsLhs)
+      source.sums = k.address(start, spec.bElement, k.mul(spec.k, step));
+    source.kStride = step;
   } else {
     assert(spec.bLayout == PanelLayout::RowMajor && "a transposed B must be packed");
     Index offset = k.mulAdd(block.begin, spec.bStride, k.mul(panel, width));
@@ -283,31 +293,35 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
       tiles > manyTiles)
     return;
   int64_t width = spec.schedule.panelWidth();
-  int64_t bytes = width * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
+  int64_t bytes = width * spec.bytes.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
   source.aheadStep = llvm::divideCeil(bytes, tiles);
-  Index next = cutsK ? block.length : k.mul(spec.k, k.constant(spec.schedule.panelsPerTask));
+  Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
   Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));
-  Value after = k.address(source.base, spec.bElement, k.mul(next, k.constant(width)));
+  Value after = k.address(source.base, spec.bElement, k.mul(next, source.kStride));
   source.ahead = k.address(after, k.builder.getI8Type(), part);
 }
 
 void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool full,
                            const KBlock &block) {
-  RegisterTile registers{rows.count, panelWidths(full), spec.acc};
+  RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
   PanelSource source = panelSource(panel, full, block);
   prefetchNext(source, tile, block);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
   if (cutsK) {
     // The block is summed from zero (PartialSums.h says why).
     Value at = sums(tile, panel);
-    SmallVector<Value> accs = feed.run(k, registers, source, group, block, zeroTile(k, registers));
+    bool whole = !spec.schedule.packsB; // `at` holds what its sums start from
+    SmallVector<Value> accs =
+        feed.run(k, registers, source, group, block,
+                 whole ? zeroTile(k, registers) : initialTile(k, registers, source));
     for (auto [acc, sum] : llvm::zip_equal(accs, loadTile(at, rows.count, registers.widths)))
       acc = isa<FloatType>(spec.acc) ? Value(arith::AddFOp::create(k.builder, k.loc, sum, acc))
                                      : Value(arith::AddIOp::create(k.builder, k.loc, sum, acc));
     storeTile(at, rows.count, registers.widths, accs);
     return;
   }
-  SmallVector<Value> accs = feed.run(k, registers, source, group, block, zeroTile(k, registers));
+  SmallVector<Value> accs =
+      feed.run(k, registers, source, group, block, initialTile(k, registers, source));
   if (spec.schedule.inlineEpilogue && !rows.valid)
     return finishInline(rows, panel, full, accs);
   storeTile(buffer, rows.count, registers.widths, accs);

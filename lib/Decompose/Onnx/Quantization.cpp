@@ -80,6 +80,16 @@ static bool isZero(PrimBuilder &b, Value zero) {
   return !zero || (constants && llvm::all_of(*constants, [](int64_t v) { return v == 0; }));
 }
 
+/// Weights of ui8 whose zero point is 128 throughout, as i8 without one.
+static void recentre(PrimBuilder &b, Value &w, Value &zero) {
+  auto zeros = zero && b.elem(w).isUnsignedInteger(8) ? b.constantInts(zero) : std::nullopt;
+  if (!zeros || llvm::any_of(*zeros, [](int64_t v) { return v != 128; }))
+    return;
+  Type i32 = b.builder().getI32Type();
+  w = b.cast(b.sub(b.cast(w, i32), b.scalar(128, i32)), b.builder().getI8Type());
+  zero = {};
+}
+
 /// An operand less its zero point, as i32; a vector runs along `axis`.
 static Value centred(PrimBuilder &b, Value x, Value zero, int64_t axis) {
   Type i32 = b.builder().getI32Type();
@@ -98,6 +108,7 @@ static Value centred(PrimBuilder &b, Value x, Value zero, int64_t axis) {
 /// whose first term runs on the 8-bit operands as they are.
 Value tcc::integerProduct(PrimBuilder &b, Value x, Value y, Value p, Value q) {
   Type i32 = b.builder().getI32Type();
+  recentre(b, y, q);
   bool bytes = b.elem(x).getIntOrFloatBitWidth() == 8 && b.elem(y).getIntOrFloatBitWidth() == 8;
   auto scalarLike = [&](Value zero) {
     return b.rank(zero) == 0 || (b.rank(zero) == 1 && b.known(b.dim(zero, 0)) == 1);
@@ -223,9 +234,23 @@ LogicalResult qlinearMatmul(NodeContext &c) {
   return c.give(quantize(b, b.mul(product, scale), {}, zero, zero ? b.elem(zero) : b.elem(x)));
 }
 
-/// Integer convolution of x by w less their zero points, in i32. With no zero
-/// point of w (the usual case) x stays in 8 bits: its padding is its zero point,
-/// and what that adds is the zero point times the sum of each filter.
+/// The sum of all that each filter sees of x, [N, 1, ...] in i32; `zero` as in convolve.
+Value windowSums(PrimBuilder &b, Value x, OnnxWindow w, Value zero) {
+  Type i32 = b.builder().getI32Type();
+  if (zero) {
+    w.explicitPad = true;
+    w.window.low.assign(w.axes(), 0);
+    w.window.high.assign(w.axes(), 0);
+  }
+  x = padForWindow(b, x, w, zero ? zero : b.scalar(0, b.elem(x)));
+  Value channels = b.reduce(prim::ReduceKind::sum, b.cast(x, i32), {1}, true);
+  return b.pool(prim::ReduceKind::sum, channels, w.window, false);
+}
+
+/// Integer convolution of x by w less their zero points, in i32. As in integerProduct the
+/// sum of the products of both as they are is corrected, so that x stays in 8 bits; its
+/// padding is its zero point. A group of channels has window sums of its own, which the
+/// correction by w's zero point would need: then both are widened first.
 FailureOr<Value> integerConv(NodeContext &c, Value x, Value w, Value p, Value q) {
   PrimBuilder &b = c.b;
   Type i32 = b.builder().getI32Type();
@@ -239,13 +264,30 @@ FailureOr<Value> integerConv(NodeContext &c, Value x, Value w, Value p, Value q)
   bool noP = isZero(b, p);
   if (p)
     p = b.reshape(p, ArrayRef<Dim>());
-  if (!isZero(b, q))
+  recentre(b, w, q);
+  bool noQ = isZero(b, q);
+  if (!noQ && groups > 1)
     return convolve(b, centred(b, x, p, 0), centred(b, w, q, 0), *window, groups, i32);
-  Value result = convolve(b, x, w, *window, groups, i32, noP ? Value() : p);
+  Value zero = noP ? Value() : p;
+  Value result = convolve(b, x, w, *window, groups, i32, zero);
+  auto channels = [&](Value v) { // of the result
+    v = b.cast(v, i32);
+    return b.rank(v) == 1 && b.known(b.dim(v, 0)) != 1 ? alongAxis(b, v, 1, b.rank(x))
+                                                       : b.reshape(v, ArrayRef<Dim>());
+  };
+  if (!noQ)
+    result = b.sub(result, b.mul(windowSums(b, x, *window, zero), channels(q)));
   if (noP)
     return result;
   Value sums = b.reduce(prim::ReduceKind::sum, b.cast(w, i32), axesFrom(1, b.rank(w)), false);
-  return b.sub(result, alongAxis(b, b.mul(sums, b.cast(p, i32)), 1, b.rank(x)));
+  Value offset = b.mul(alongAxis(b, sums, 1, b.rank(x)), b.cast(p, i32));
+  if (!noQ) {
+    Dim terms = b.dim(1);
+    for (int64_t axis = 1; axis < b.rank(w); ++axis)
+      terms = b.mulDims(terms, b.dim(w, axis));
+    offset = b.sub(offset, b.mul(b.mul(channels(q), scalarOf(b, terms, i32)), b.cast(p, i32)));
+  }
+  return b.sub(result, offset);
 }
 
 LogicalResult convInteger(NodeContext &c) {

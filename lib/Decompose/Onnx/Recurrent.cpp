@@ -6,9 +6,8 @@
 // its output. With sequence lengths, a sequence that has ended keeps its state
 // and outputs 0; walking backwards it keeps its first state until it begins.
 //
-// ONNX Runtime's DynamicQuantizeLSTM has integer weights and rounds the inputs,
-// and each turn the state, to 8 bits of their own range. Products of such integers
-// are exact in floats, so it is the same network on rounded numbers.
+// ONNX Runtime's DynamicQuantizeLSTM has 8-bit weights and rounds the inputs, and
+// each turn the state, to 8 bits of their own range; their products are of integers.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
@@ -102,22 +101,35 @@ FailureOr<SmallVector<ActivationSpec>> activationSpecs(NodeContext &c, ArrayRef<
   return specs;
 }
 
-/// x as 8 bits of its range hold it.
-Value roundedTo8Bits(PrimBuilder &b, Value x) {
-  Quantized q = quantizeDynamically(b, x);
-  return dequantize(b, q.value, q.scale, q.zero);
-}
+/// The weight of a product with rows of states or inputs: wide [columns, depth], or 8-bit
+/// [depth, columns] with a scale and a zero point (null: 0), one or for each column.
+struct ProductWeight {
+  Value value, scale, zero;
 
-/// The weights of one direction, wide, and what the gates need to know.
+  Value times(PrimBuilder &b, const Quantized &x) const {
+    Value product = b.cast(integerProduct(b, x.value, value, x.zero, zero), b.elem(x.scale));
+    return b.mul(product, b.mul(scale, x.scale));
+  }
+  Value times(PrimBuilder &b, Value x) const {
+    return scale ? times(b, quantizeDynamically(b, x))
+                 : b.dot(x, value, {}, {}, {b.rank(x) - 1}, {1});
+  }
+  /// Columns [first, first + count), which of 8-bit weights are all.
+  ProductWeight columns(PrimBuilder &b, Dim first, Dim count) const {
+    return scale ? *this : ProductWeight{b.sliceAxis(value, 0, first, count), {}, {}};
+  }
+};
+
+/// The weights of one direction and what the gates need to know.
 struct Direction {
   PrimBuilder &b;
   ArrayRef<ActivationSpec> f;
-  Value r;             ///< [gates * H, H]
+  ProductWeight r;     ///< gates * H columns
   Value recurrentBias; ///< [gates * H] or null
   Value peephole;      ///< [3 * H] or null
   Dim hidden;
   double clip = 0;
-  bool inputForget = false, linearBeforeReset = false, quantized = false;
+  bool inputForget = false, linearBeforeReset = false;
 
   Value act(size_t i, Value x) const {
     if (clip > 0)
@@ -131,8 +143,10 @@ struct Direction {
   Value rows(Value all, int64_t first, int64_t count) const {
     return b.sliceAxis(all, 0, b.mulDims(hidden, b.dim(first)), b.mulDims(hidden, b.dim(count)));
   }
-  Value product(Value h, Value weight) const {
-    return b.dot(quantized ? roundedTo8Bits(b, h) : h, weight, {}, {}, {1}, {1});
+  /// h times the columns of gates [first, first + count) of R.
+  Value product(Value h, int64_t first, int64_t count) const {
+    return r.columns(b, b.mulDims(hidden, b.dim(first)), b.mulDims(hidden, b.dim(count)))
+        .times(b, h);
   }
 };
 
@@ -140,25 +154,23 @@ struct Direction {
 using Cell = SmallVector<Value> (*)(const Direction &, Value x, ValueRange state);
 
 SmallVector<Value> rnnCell(const Direction &d, Value x, ValueRange state) {
-  return {d.act(0, d.b.add(x, d.product(state[0], d.r)))};
+  return {d.act(0, d.b.add(x, d.product(state[0], 0, 1)))};
 }
 
 /// Gates z, r, h.
 SmallVector<Value> gruCell(const Direction &d, Value x, ValueRange state) {
   PrimBuilder &b = d.b;
   Value h = state[0];
-  Value zr = b.add(b.sliceAxis(x, 1, b.dim(0), b.mulDims(d.hidden, b.dim(2))),
-                   d.product(h, d.rows(d.r, 0, 2)));
+  Value zr = b.add(b.sliceAxis(x, 1, b.dim(0), b.mulDims(d.hidden, b.dim(2))), d.product(h, 0, 2));
   Value z = d.act(0, d.gate(zr, 0)), reset = d.act(0, d.gate(zr, 1));
-  Value rh = d.rows(d.r, 2, 1);
   Value recurrent;
   if (d.linearBeforeReset) {
-    recurrent = d.product(h, rh);
+    recurrent = d.product(h, 2, 1);
     if (d.recurrentBias)
       recurrent = b.add(recurrent, d.rows(d.recurrentBias, 2, 1));
     recurrent = b.mul(reset, recurrent);
   } else {
-    recurrent = d.product(b.mul(reset, h), rh);
+    recurrent = d.product(b.mul(reset, h), 2, 1);
   }
   Value candidate = d.act(1, b.add(d.gate(x, 2), recurrent));
   // (1 - z) candidate + z h
@@ -169,7 +181,7 @@ SmallVector<Value> gruCell(const Direction &d, Value x, ValueRange state) {
 SmallVector<Value> lstmCell(const Direction &d, Value x, ValueRange state) {
   PrimBuilder &b = d.b;
   Value cell = state[1];
-  Value all = b.add(x, d.product(state[0], d.r));
+  Value all = b.add(x, d.product(state[0], 0, 4));
   auto peep = [&](Value gate, int64_t i, Value of) {
     return d.peephole ? b.add(gate, b.mul(d.rows(d.peephole, i, 1), of)) : gate;
   };
@@ -246,21 +258,26 @@ Value ofDirection(NodeContext &c, size_t i, int64_t d) {
 
 /// Direction d of the weight in operand i, [gates * H, columns]. Integers come as
 /// [columns, gates * H], with scales in operand `scale` and zero points after it.
-FailureOr<Value> weightOf(NodeContext &c, const Network &n, size_t i, size_t scale, int64_t d) {
+FailureOr<ProductWeight> weightOf(NodeContext &c, const Network &n, size_t i, size_t scale,
+                                  int64_t d) {
   PrimBuilder &b = c.b;
   if (!n.quantized)
-    return ofDirection(c, i, d);
+    return ProductWeight{ofDirection(c, i, d), {}, {}};
   auto parameter = [&](size_t at) -> Value {
     if (!c.has(at) || b.rank(c.in(at)) < 1 || b.rank(c.in(at)) > 2)
       return {};
     Value v = b.sliceAxis(c.in(at), 0, b.dim(d), b.dim(1));
-    return b.rank(v) == 2 ? b.squeeze(v, {0}) : v;
+    return b.rank(v) == 2 ? b.squeeze(v, {0}) : b.reshape(v, ArrayRef<Dim>());
   };
-  Value scales = parameter(scale);
-  if (!scales)
+  ProductWeight weight;
+  weight.scale = parameter(scale);
+  if (!weight.scale)
     return c.fail("lacks the scales of a weight");
-  Value w = b.squeeze(b.sliceAxis(c.in(i), 0, b.dim(d), b.dim(1)), {0});
-  return b.transpose(dequantize(b, w, scales, parameter(scale + 1)), {1, 0});
+  auto zeros = c.has(scale + 1) ? b.constantInts(c.in(scale + 1)) : std::nullopt;
+  if (!zeros || llvm::any_of(*zeros, [](int64_t v) { return v != 0; }))
+    weight.zero = parameter(scale + 1);
+  weight.value = b.squeeze(b.sliceAxis(c.in(i), 0, b.dim(d), b.dim(1)), {0});
+  return weight;
 }
 
 /// The biases that can be added before the loop: both, but for GRU's hidden gate
@@ -299,8 +316,9 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
   in.time = b.dim(in.x, 0);
   in.batch = b.dim(in.x, 1);
   in.hidden = b.dim(c.in(2), n.quantized ? 1 : 2);
+  std::optional<Quantized> rounded;
   if (n.quantized)
-    in.x = roundedTo8Bits(b, in.x);
+    rounded = quantizeDynamically(b, in.x);
   SmallVector<Value> outputs;
   SmallVector<SmallVector<Value>> last(n.states);
   for (int64_t k = 0; k < directions; ++k) {
@@ -316,8 +334,7 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
     d.clip = c.floatAttr("clip", 0);
     d.inputForget = c.intAttr("input_forget", 0);
     d.linearBeforeReset = c.intAttr("linear_before_reset", 0) && n.gates == 3;
-    d.quantized = n.quantized;
-    Value projected = b.dot(in.x, *w, {}, {}, {2}, {1});
+    Value projected = rounded ? w->times(b, *rounded) : w->times(b, in.x);
     if (Value bias = inputBias(d, ofDirection(c, 3, k), n.gates))
       projected = b.add(projected, bias);
     SmallVector<Value> state;

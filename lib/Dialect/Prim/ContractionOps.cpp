@@ -80,8 +80,11 @@ LogicalResult ConvOp::verify() {
 }
 
 static LogicalResult verifyPanels(Operation *op, Value panels) {
-  if (tensorType(panels).getRank() != 4 || !tensorType(panels).hasStaticShape())
-    return op->emitOpError("needs panels of static shape [groups, panels, k, width]");
+  auto type = tensorType(panels);
+  bool bytes = type.getRank() == 5 && type.getElementType().isInteger(8);
+  if ((type.getRank() != 4 && !bytes) || !type.hasStaticShape())
+    return op->emitOpError("needs panels of static shape [groups, panels, k, width], or "
+                           "[groups, panels, steps, width, size] of bytes");
   return success();
 }
 
@@ -89,9 +92,19 @@ LogicalResult PackedDotOp::verify() {
   if (failed(verifyPanels(*this, getPanels())))
     return failure();
   auto lhs = tensorType(getLhs());
-  int64_t k = tensorType(getPanels()).getDimSize(2);
-  if (lhs.getRank() == 0 || (!lhs.isDynamicDim(lhs.getRank() - 1) && lhs.getShape().back() != k))
+  auto panels = tensorType(getPanels());
+  int64_t k = panels.getDimSize(2);
+  if (panels.getRank() == 5) {
+    // One step more may hold column sums.
+    int64_t size = panels.getDimSize(4);
+    bool isKnown = lhs.getRank() > 0 && !lhs.isDynamicDim(lhs.getRank() - 1) && size > 0;
+    int64_t steps = isKnown ? llvm::divideCeil(lhs.getShape().back(), size) : -1;
+    if (steps != k && steps != k - 1)
+      return emitOpError("contracts an axis that does not fill ") << k << " steps of " << size;
+  } else if (lhs.getRank() == 0 ||
+             (!lhs.isDynamicDim(lhs.getRank() - 1) && lhs.getShape().back() != k)) {
     return emitOpError("contracts an axis that is not ") << k << " long";
+  }
   SmallVector<int64_t> expected(lhs.getShape().drop_back());
   expected.push_back(getColumns());
   return verifyShape(*this, getResult(), expected);

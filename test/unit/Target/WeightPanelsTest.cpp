@@ -67,3 +67,42 @@ TEST_CASE("packing permutes k and pads columns with zeros") {
         for (int c = 0; c < 2; ++c)
           CHECK(packed[g][n / 2][w][c][n % 2] == (n < 3 ? weights[g][n][c][w] : 0));
 }
+
+TEST_CASE("bytes are multiplied in the groups that the target has") {
+  CpuTarget vnni = get("sapphirerapids"), plain = get("v3");
+  CpuTarget arm = llvm::cantFail(CpuTarget::create("neoverse-v1", "aarch64-linux"));
+  CpuTarget neon = llvm::cantFail(CpuTarget::create("generic", "aarch64-linux"));
+  for (bool lhs : {false, true})
+    for (bool rhs : {false, true}) {
+      CHECK(byteGroups(vnni, lhs, rhs).size == 4);
+      CHECK(byteGroups(vnni, lhs, rhs).flipsLhs == (lhs == rhs));
+      CHECK(byteGroups(arm, lhs, rhs).size == 4);
+      CHECK(byteGroups(arm, lhs, rhs).flipsLhs == (lhs != rhs));
+      CHECK(byteGroups(plain, lhs, rhs).size == 2);
+      CHECK(!byteGroups(plain, lhs, rhs).flipsLhs);
+      CHECK(byteGroups(neon, lhs, rhs).size == 1);
+    }
+  CHECK(convByteGroups(vnni, {16, 1, 1, 9}, true, false).size == 1); // depthwise
+  CHECK(convByteGroups(vnni, {1, 64, 3, 49}, true, false).size == 4);
+  CHECK(convByteGroups(vnni, {1, 64, 15, 300}, true, false).size == 1); // gathered in blocks
+}
+
+TEST_CASE("groups of bytes are filled up, and the column sums follow") {
+  // Two taps of three channels for two columns; both operands signed.
+  int8_t weights[2][2][3] = {{{1, 2, 3}, {4, 5, 6}}, {{-1, -2, -3}, {-4, -5, -128}}};
+  ByteGroups groups{4, true, false, false};
+  PanelShape shape{1, 1, 2, 4, groups, 3};
+  llvm::SmallVector<char, 0> bytes =
+      packPanels(reinterpret_cast<char *>(weights), 1, shape, {1, 0}, {2, 6}, {{2, 3}, {3, 1}});
+  REQUIRE(bytes.size() == 3 * 4 * 4);
+  for (int tap = 0; tap < 2; ++tap)
+    for (int column = 0; column < 4; ++column)
+      for (int i = 0; i < 4; ++i)
+        CHECK(bytes[(tap * 4 + column) * 4 + i] ==
+              (column < 2 && i < 3 ? weights[column][tap][i] : 0));
+  int32_t sums[4];
+  std::memcpy(sums, bytes.data() + 32, sizeof sums);
+  CHECK(sums[0] == -128 * 21);
+  CHECK(sums[1] == 128 * 143);
+  CHECK((sums[2] == 0 && sums[3] == 0));
+}

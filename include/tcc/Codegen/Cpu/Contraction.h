@@ -36,6 +36,11 @@ struct ContractionSpec {
   PanelLayout bLayout = PanelLayout::Packed;
   Index bStride; ///< elements between rows of RowMajor or Transposed
 
+  /// With groups of bytes, `k` counts groups and elements are bytes: A's elements are
+  /// neighbours along k, of which there are kElements; B is packed, here or before.
+  ByteGroups bytes = {};
+  Index kElements;
+
   /// Independent products with packed B of n columns each, columns side by side in C:
   /// grouped convolutions. Group g reads A from column g * k on. Known n only, and A in
   /// place.

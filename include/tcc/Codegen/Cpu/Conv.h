@@ -43,6 +43,7 @@ struct ConvSpec {
   PixelGenerator generator; ///< replaces `input` and its strides; not for wide groups
   mlir::Value padValue;     ///< scalar of inputElement; null: zero; not for groups in lanes
   mlir::Value weights;      ///< packed panels
+  ByteGroups bytes = {};    ///< in which they hold bytes
 
   std::optional<ContractionSchedule> schedule; ///< instead of chooseConv
 };

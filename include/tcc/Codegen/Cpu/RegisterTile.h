@@ -4,12 +4,13 @@
 // registers while k runs: for every k, one vector of B per width and one broadcast
 // element of A per row. GEMM and every convolution are loops around it; they
 // differ in where the rows of A start (RowSource) and how often a run is repeated
-// (once, or once per filter tap).
+// (once, or once per filter tap). With groups of bytes (Target/WeightPanels.h) a step of
+// k is a group of A against a group in each lane of B.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
-#include "tcc/Target/Cpu.h"
+#include "tcc/Target/WeightPanels.h"
 
 namespace tcc::codegen {
 
@@ -17,6 +18,7 @@ struct RegisterTile {
   unsigned rows = 1;
   llvm::SmallVector<unsigned> widths; ///< lanes of each vector of a row, left to right
   mlir::Type acc;                     ///< element type of the accumulators
+  ByteGroups bytes = {};              ///< how a step of k is multiplied
 
   unsigned columns() const;
   unsigned count() const { return rows * widths.size(); }
@@ -34,6 +36,7 @@ struct RowSource {
   Index offset;      ///< elements added to the pointers of the table; null: none
   Index
       validRows; ///< without a table: rows at or past it repeat the last valid one; null: all valid
+  Index validK;  ///< with groups of bytes: elements that a row has; null: whole groups
 };
 
 /// Where B's vectors are: k's vectors start at `base + k * kStride`.
@@ -45,12 +48,17 @@ struct PanelSource {
   Index validColumns;    ///< null: reading whole vectors is safe; else masked loads
   mlir::Value ahead;     ///< what is read after the panel, fetched on the way; null: nothing
   int64_t aheadStep = 0; ///< bytes of it for one k
+  mlir::Value sums;      ///< what every row's sums start from; null: 0
 
   /// The panel from `begin` on.
   PanelSource from(KernelBuilder &k, Index begin) const;
 };
 
 llvm::SmallVector<mlir::Value> zeroTile(KernelBuilder &k, const RegisterTile &tile);
+
+/// What the sums over all of a panel start from.
+llvm::SmallVector<mlir::Value> initialTile(KernelBuilder &k, const RegisterTile &tile,
+                                           const PanelSource &b);
 
 /// accs[row][vector] += A[row][0..length) * B[0..length)[vector]; row-major order.
 llvm::SmallVector<mlir::Value> emitRun(KernelBuilder &k, const CpuTarget &cpu,
