@@ -4,10 +4,12 @@
 void tcc::populateAllRules(RuleSet &rules) {
   populateAtenActivationRules(rules);
   populateAtenAlgebraRules(rules);
+  populateAtenBackwardAttentionRules(rules);
   populateAtenBackwardNormalizationRules(rules);
   populateAtenBackwardPointwiseRules(rules);
   populateAtenBackwardWindowRules(rules);
   populateAtenBinaryRules(rules);
+  populateAtenControlFlowRules(rules);
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);
   populateAtenFourierRules(rules);
@@ -26,6 +28,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenScatterRules(rules);
   populateAtenSliceRules(rules);
   populateAtenSortRules(rules);
+  populateAtenSpecialRules(rules);
   populateAtenStatisticsRules(rules);
   populateAtenSymbolicRules(rules);
   populateAtenUnaryRules(rules);

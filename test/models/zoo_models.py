@@ -457,3 +457,91 @@ class Unet(nn.Module):
 
 add("nn-Unet", Unet, lambda batch: ((torch.randn(batch, 3, 16, 16, generator=random(batch)),
                                      torch.randint(0, 1000, (batch,), generator=random(batch, 1))), {}))
+
+
+# ---------------------------------------------------------------------------- forms of programs
+
+def function(name, call, inputs, sizes=None, dynamic=(0,), **tensors):
+    """A module of one function call(module, *args, **kwargs) with these parameters (floats) and buffers."""
+    class Program(nn.Module):
+        calibrated = False
+
+        def __init__(self):
+            super().__init__()
+            for key, make in tensors.items():
+                value = make()
+                if value.is_floating_point() and not key.startswith("buffer"):
+                    self.register_parameter(key, nn.Parameter(value))
+                else:
+                    self.register_buffer(key, value, persistent=not key.endswith("temporary"))
+
+    Program.forward = call
+    add("form-" + name, Program, inputs, sizes, dynamic)
+
+
+def nested(batch):
+    r = random(batch)
+    return ({"a": torch.randn(batch, 4, generator=r), "b": [torch.randn(batch, 4, generator=r),
+                                                            (torch.randn(batch, generator=r),)]},), \
+        {"scale": torch.tensor(2.5)}
+
+
+def nested_call(self, tree, scale):
+    x, (y, (z,)) = tree["a"], tree["b"]
+    return {"sum": x + y * scale, "parts": [z.exp(), (x > y).any(-1)], "none": None, "again": x + y * scale}
+
+
+function("nested", nested_call, nested)
+function("types", lambda self, x, n, m: [
+    x.half() * 2, x.bfloat16() + n, x.double().sin(), n // 3, n.to(torch.uint8) + 250, m & (x[:, 0] > 0), ~m, n.short(),
+    (n > 2).sum(), x.to(torch.float16).softmax(-1), x.bfloat16() @ self.w.bfloat16()],
+    lambda batch: ((torch.randn(batch, 4, generator=random(batch)), torch.arange(batch * 4).reshape(batch, 4),
+                    torch.arange(batch) % 2 == 0), {}), w=lambda: torch.randn(4, 3))
+function("extents", lambda self, x: [
+    x.reshape(-1, 2), x.new_zeros(x.shape[0] * 2, 3), torch.arange(x.shape[0]), x.sum() * x.shape[0],
+    F.pad(x, (0, 0, x.shape[0] - 1, 1)), x.repeat(x.shape[0], 1), torch.full((x.shape[0],), x.shape[0] / 2),
+    F.avg_pool2d(x[None, None], x.shape), x.view(x.shape[0] // 1, 2, 2).flip(0), torch.cat([x, x[: x.shape[0] // 2]]),
+    F.interpolate(x[None, None], size=(x.shape[0] * 2, 5), mode="bilinear")], rows(4), [(2,), (5,)])
+function("constants", lambda self, x: [
+    x * torch.tensor([1.0, 2, 3, 4]), x @ self.buffer_temporary, x + self.buffer_kept, x @ self.w.t(), x * 3.5e-3,
+    self.w.sum(), self.buffer_kept + 1],
+    rows(4), w=lambda: torch.randn(4, 4), buffer_temporary=lambda: torch.randn(4, 3), buffer_kept=lambda: torch.ones(4))
+function("views", lambda self, x: [x, x, x.t(), x[:, 1:], x.unsqueeze(0).expand(3, -1, -1), x[::2], x.detach().clone()],
+         rows(4))
+function("complex", lambda self, x: [
+    torch.fft.rfft(x).abs(), torch.view_as_real(torch.fft.fft2(x)), torch.fft.irfft(torch.fft.rfft(x) * self.w, n=8),
+    torch.stft(x, 8, 4, window=self.buffer_window, return_complex=True).abs().pow(2)],
+    rows(8), w=lambda: torch.randn(5), buffer_window=lambda: torch.hann_window(8))
+function("sampling", lambda self, x: [
+    torch.topk(x, 3).values, torch.topk(x, 3).indices, x.sort(-1, descending=True).values.cumsum(-1), x.argmax(-1),
+    torch.where(x < torch.topk(x, 2).values[..., -1:], -torch.inf, x).softmax(-1),
+    F.one_hot(x.argmax(-1), 8), torch.gather(x, 1, x.argsort(-1)), torch.bincount(x.argmax(-1), minlength=8),
+    torch.searchsorted(self.buffer_edges, x)], rows(8), buffer_edges=lambda: torch.linspace(-1, 1, 5))
+function("indexing", lambda self, x, n: [
+    x[n], x[:, n % 4], x[n, n % 4], x.index_put((n,), torch.ones(())), x[x > 0].sum(), x.masked_fill(x > 0, 0),
+    x.index_add(0, n, x[n]), torch.scatter(x, 1, n[:, None] % 4, 9.0), x.nonzero().shape[0] * x[:1], x.unfold(1, 2, 1)],
+    lambda batch: ((torch.randn(batch, 4, generator=random(batch)), torch.randint(0, batch, (batch,), generator=random(batch))),
+                   {}), [(3,), (5,)])
+function("linalg", lambda self, x: [
+    torch.linalg.inv(x), torch.linalg.solve(x, x.mT), torch.linalg.det(x), torch.linalg.svdvals(x),
+    torch.linalg.eigvalsh(x @ x.mT), torch.linalg.cholesky(x @ x.mT), torch.linalg.pinv(x), torch.linalg.matrix_norm(x, 2)],
+    lambda batch: ((torch.randn(batch, 6, 6, generator=random(batch)) + 3 * torch.eye(6),), {}), [(2,), (3,)])
+
+
+def loops(self, x):
+    from torch._higher_order_ops.map import map as over
+    n = torch.zeros((), dtype=torch.int64)
+    _, y = torch.while_loop(lambda n, x: n < 3, lambda n, x: (n + 1, x.sin() + 1), (n, x))
+    return [y, torch.cond(x.sum() > 0, torch.cos, torch.sin, (x,)), over(lambda row, w: row @ w, x, self.w)]
+
+
+function("loops", loops, rows(4), [(2,), (3,)], w=lambda: torch.randn(4, 3))
+
+
+def scans(self, x):
+    from torch._higher_order_ops.scan import scan
+    last, every = scan(lambda carry, row: (carry * 0.5 + row, (carry + row).sin()), torch.zeros(4), x)
+    return [last, every]
+
+
+function("scans", scans, rows(4), [(2,), (5,)])

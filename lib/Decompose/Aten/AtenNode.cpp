@@ -62,9 +62,17 @@ SmallVector<Value> AtenNode::tensors(StringRef name) const {
 // Numbers
 //===----------------------------------------------------------------------===//
 
+/// An argument that is there but not as a constant must not pass for its default.
+void AtenNode::needConstant(StringRef name) const {
+  if (has(name))
+    b.fault("'" + name + "' must be a constant");
+}
+
 int64_t AtenNode::integer(StringRef name, int64_t otherwise) const {
   auto value = extent(name);
   auto constant = value ? b.known(*value) : std::nullopt;
+  if (!constant)
+    needConstant(name);
   return constant.value_or(otherwise);
 }
 
@@ -74,11 +82,15 @@ double AtenNode::real(StringRef name, double otherwise) const {
     return f.getValueAsDouble();
   if (auto i = dyn_cast_or_null<IntegerAttr>(value))
     return static_cast<double>(i.getInt());
+  if (!isa_and_nonnull<BoolAttr, StringAttr>(value))
+    needConstant(name);
   return otherwise;
 }
 
 bool AtenNode::flag(StringRef name, bool otherwise) const {
   auto value = dyn_cast_or_null<BoolAttr>(c.attr(name));
+  if (!value)
+    needConstant(name);
   return value ? value.getValue() : otherwise;
 }
 
@@ -157,7 +169,10 @@ std::optional<SmallVector<double>> AtenNode::reals(StringRef name) const {
 
 FailureOr<SmallVector<int64_t>> AtenNode::window(StringRef name, size_t count,
                                                  int64_t otherwise) const {
-  SmallVector<int64_t> list = integers(name).value_or(SmallVector<int64_t>());
+  auto given = integers(name);
+  if (!given)
+    needConstant(name);
+  SmallVector<int64_t> list = given.value_or(SmallVector<int64_t>());
   if (list.empty())
     list.push_back(otherwise);
   if (list.size() == 1)
@@ -182,7 +197,10 @@ FailureOr<int64_t> AtenNode::axis(StringRef name, int64_t otherwise, int64_t ran
 }
 
 FailureOr<SmallVector<int64_t>> AtenNode::axes(StringRef name, int64_t rank) const {
-  SmallVector<int64_t> list = integers(name).value_or(SmallVector<int64_t>());
+  auto given = integers(name);
+  if (!given)
+    needConstant(name);
+  SmallVector<int64_t> list = given.value_or(SmallVector<int64_t>());
   if (list.empty() || rank == 0)
     return allAxes(rank);
   for (int64_t &axis : list) {

@@ -90,6 +90,7 @@ public:
   mlir::NamedAttribute attribute(llvm::StringRef name, llvm::ArrayRef<int64_t> value);
 
 private:
+  void needConstant(llvm::StringRef name) const;
   Dim extentOf(mlir::Attribute value) const; ///< null when it is none
 };
 

@@ -211,7 +211,8 @@ struct Indexed {
   int64_t rank = 0; ///< of tuples
 };
 
-FailureOr<Indexed> readIndices(AtenNode &a) {
+/// `clamps`: an index outside of its axis stands for the nearest one inside.
+FailureOr<Indexed> readIndices(AtenNode &a, bool clamps = false) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   SmallVector<Value> perAxis;
@@ -234,7 +235,13 @@ FailureOr<Indexed> readIndices(AtenNode &a) {
       return a.fail("the indices do not fit together");
     shape = b.broadcastShapes(shape, b.dims(v));
     r.order.push_back(axis);
-    indices.push_back(b.cast(b.wrapIndices(v, b.dim(x, axis)), b.builder().getI64Type()));
+    Type i64 = b.builder().getI64Type();
+    if (clamps) {
+      Value last = a.extentTensor(b.subDims(b.dim(x, axis), b.dim(1)), i64);
+      indices.push_back(b.minimum(b.maximum(b.cast(v, i64), 0.0), last));
+    } else {
+      indices.push_back(b.cast(b.wrapIndices(v, b.dim(x, axis)), i64));
+    }
   }
   r.count = indices.size();
   if (r.count == 0)
@@ -279,10 +286,32 @@ LogicalResult indexTensors(AtenNode &a) {
   return a.give(b.transpose(found, resultOrder(*r, b.rank(found))));
 }
 
-LogicalResult indexPut(AtenNode &a) {
+/// The mask for values of this shape, or null and the reason reported.
+Value maskFor(AtenNode &a, Value values) {
   PrimBuilder &b = a.b;
-  auto r = readIndices(a);
+  Value mask = a.cast(a.tensor("mask"), b.builder().getI1Type());
+  if (b.rank(mask) <= b.rank(values) && b.broadcastable(b.dims(mask), b.dims(values)))
+    return mask;
+  (void)a.fail("the mask does not fit the indices");
+  return {};
+}
+
+/// The elements where the mask holds, elsewhere a fill.
+LogicalResult maskedIndex(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto r = readIndices(a, true);
   if (failed(r))
+    return failure();
+  Value found = b.gatherNd(r->x, r->tuples, 0);
+  found = b.transpose(found, resultOrder(*r, b.rank(found)));
+  Value mask = maskFor(a, found);
+  return mask ? a.give(b.select(mask, found, a.number("fill", 0, b.elem(found)))) : failure();
+}
+
+/// Values written, or added, where the indices say.
+LogicalResult putAt(AtenNode &a, const FailureOr<Indexed> &r, Value values, S kind) {
+  PrimBuilder &b = a.b;
+  if (failed(r) || !values)
     return failure();
   Dims want = b.dims(r->tuples), tail = b.dims(r->x);
   want.pop_back();
@@ -294,17 +323,29 @@ LogicalResult indexPut(AtenNode &a) {
     stated.push_back(want[axis]);
     back[axis] = i;
   }
-  Value values = a.cast(a.tensor("values"), b.elem(r->x));
+  values = a.cast(values, b.elem(r->x));
   if (b.rank(values) > rank || !b.broadcastable(b.dims(values), stated))
     return a.fail("the values do not fit");
   values = b.transpose(b.broadcastTo(values, stated), back);
-  S kind = a.flag("accumulate", false) ? S::add : S::assign;
   Value written = prim::ScatterNdOp::create(b.builder(), b.location(), r->x.getType(), kind, r->x,
                                             r->tuples, values);
   SmallVector<int64_t> home(r->order.size());
   for (auto [i, axis] : llvm::enumerate(r->order))
     home[axis] = i;
   return a.give(b.transpose(written, home));
+}
+
+LogicalResult indexPut(AtenNode &a) {
+  return putAt(a, readIndices(a), a.tensor("values"),
+               a.flag("accumulate", false) ? S::add : S::assign);
+}
+
+/// The values where the mask holds, added.
+LogicalResult maskedPut(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value values = a.tensor("values"), mask = maskFor(a, values);
+  Value zero = b.scalar(0, b.elem(values));
+  return putAt(a, readIndices(a, true), mask ? b.select(mask, values, zero) : Value(), S::add);
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,27 +435,30 @@ LogicalResult searchSorted(AtenNode &a) {
 } // namespace
 
 void tcc::populateAtenIndexRules(RuleSet &rules) {
-  addRules(rules, {{"embedding", "default", "weight indices", embedding},
-                   {"index_select", "default", "self index", indexSelect},
-                   {"take", "default", "self index", takeFlat},
-                   {"gather", "default", "self index", gather},
-                   {"take_along_dim", "default", "self indices", takeAlongDim},
-                   {"scatter", "src value reduce value_reduce", "self index", scatter},
-                   {"scatter_add", "default", "self index src", scatterAdd},
-                   {"index_copy", "default", "self index source", indexCopy},
-                   {"index_add", "default", "self index source", indexAdd},
-                   {"index_fill", "int_Scalar int_Tensor", "self index", indexFill},
-                   {"index", "Tensor", "self", indexTensors},
-                   {"_unsafe_index", "Tensor", "self", indexTensors},
-                   {"index_put", "default", "self values", indexPut},
-                   {"_unsafe_index_put", "default", "self values", indexPut},
-                   {"nonzero", "default", "self", nonzero},
-                   {"argwhere", "default", "self", nonzero},
-                   {"nonzero_numpy", "default", "self", nonzeroEach},
-                   {"where", "default", "condition", nonzeroEach},
-                   {"masked_select", "default", "self mask", maskedSelect},
-                   {"masked_scatter", "default", "self mask source", maskedScatter},
-                   {"one_hot", "default", "self", oneHot},
-                   {"bucketize", "Tensor Scalar", "boundaries", bucketize},
-                   {"searchsorted", "Tensor Scalar", "sorted_sequence", searchSorted}});
+  addRules(rules,
+           {{"embedding", "default", "weight indices", embedding},
+            {"index_select", "default", "self index", indexSelect},
+            {"take", "default", "self index", takeFlat},
+            {"gather", "default", "self index", gather},
+            {"take_along_dim", "default", "self indices", takeAlongDim},
+            {"scatter", "src value reduce value_reduce", "self index", scatter},
+            {"scatter_add", "default", "self index src", scatterAdd},
+            {"index_copy", "default", "self index source", indexCopy},
+            {"index_add", "default", "self index source", indexAdd},
+            {"index_fill", "int_Scalar int_Tensor", "self index", indexFill},
+            {"index", "Tensor", "self", indexTensors},
+            {"_unsafe_index", "Tensor", "self", indexTensors},
+            {"_unsafe_masked_index", "default", "self mask", maskedIndex},
+            {"_unsafe_masked_index_put_accumulate", "default", "self mask values", maskedPut},
+            {"index_put", "default", "self values", indexPut},
+            {"_unsafe_index_put", "default", "self values", indexPut},
+            {"nonzero", "default", "self", nonzero},
+            {"argwhere", "default", "self", nonzero},
+            {"nonzero_numpy", "default", "self", nonzeroEach},
+            {"where", "default", "condition", nonzeroEach},
+            {"masked_select", "default", "self mask", maskedSelect},
+            {"masked_scatter", "default", "self mask source", maskedScatter},
+            {"one_hot", "default", "self", oneHot},
+            {"bucketize", "Tensor Scalar", "boundaries", bucketize},
+            {"searchsorted", "Tensor Scalar", "sorted_sequence", searchSorted}});
 }

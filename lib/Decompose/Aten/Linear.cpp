@@ -1,6 +1,6 @@
 //===- Linear.cpp - Matrix products and attention -------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Attention.h"
 #include <cmath>
 
 using namespace mlir;
@@ -154,8 +154,19 @@ Value repeatHeads(PrimBuilder &b, Value x, Dim heads) {
   return b.reshape(b.broadcastTo(b.unsqueeze(x, {axis + 1}), wide), merged);
 }
 
-/// Scores with what may not be attended to at -inf.
-Value masked(AtenNode &a, Value scores, Value mask, bool causal) {
+} // namespace
+
+Value aten::attentionScale(AtenNode &a, Value query, Type elementType) {
+  PrimBuilder &b = a.b;
+  Dim last = b.dim(query, b.rank(query) - 1);
+  if (a.has("scale"))
+    return a.number("scale", elementType);
+  if (auto width = b.known(last))
+    return b.scalar(1 / std::sqrt(static_cast<double>(*width)), elementType);
+  return b.rsqrt(a.extentTensor(last, elementType));
+}
+
+Value aten::maskedScores(AtenNode &a, Value scores, Value mask, bool causal) {
   PrimBuilder &b = a.b;
   double inf = std::numeric_limits<double>::infinity();
   if (mask && b.elem(mask).isInteger(1))
@@ -170,6 +181,8 @@ Value masked(AtenNode &a, Value scores, Value mask, bool causal) {
   Value allowed = b.compare(P::ge, b.iota(shape, 0, index), b.iota(shape, 1, index));
   return b.select(allowed, scores, b.scalar(-inf, b.elem(scores)));
 }
+
+namespace {
 
 /// Softmax over the last axis. A row that is masked altogether gives 0, as torch
 /// has it: its sum is 0, and all others are at least 1.
@@ -204,21 +217,20 @@ LogicalResult attention(AtenNode &a) {
   if (failed(checkMatmul(a, q, turned)))
     return failure();
   Value scores = b.matmul(q, turned, wide);
-  if (a.has("scale")) {
-    scores = b.mul(scores, a.number("scale", wide));
-  } else if (auto width = b.known(b.dim(q, rank - 1))) {
-    scores = b.mul(scores, 1 / std::sqrt(static_cast<double>(*width)));
-  } else {
-    scores = b.mul(scores, b.rsqrt(a.extentTensor(b.dim(q, rank - 1), wide)));
-  }
+  scores = b.mul(scores, attentionScale(a, q, wide));
   if (mask && !b.broadcastable(b.dims(mask), b.dims(scores)))
     return a.fail("the mask does not fit the scores");
-  scores = masked(a, scores, mask, a.flag("is_causal", false));
+  scores = maskedScores(a, scores, mask, a.flag("is_causal", false));
   Value weights = a.cast(attentionWeights(b, scores, bool(mask)), b.elem(v));
   if (failed(checkMatmul(a, weights, v)))
     return failure();
-  if (a.c.numResults() > 1 && a.c.wants(1))
-    return a.fail("the statistics of the rows are not supported as a result");
+  if (a.c.numResults() > 1 && a.c.wants(1)) {
+    if (a.c.numResults() > 2 || !isa<FloatType>(a.own(1)))
+      return a.fail("the weights are not supported as a result");
+    Value top = b.reduce(K::max, scores, {rank - 1}, true);
+    Value sum = b.reduce(K::sum, b.exp(b.sub(scores, top)), {rank - 1}, false);
+    (void)a.give(1, b.add(b.log(sum), b.squeeze(top, {rank - 1})));
+  }
   return a.give(b.matmul(weights, v, wide));
 }
 

@@ -36,7 +36,7 @@ FailureOr<PrimBuilder::Window> aten::readWindow(AtenNode &a, Value x, size_t axe
        dilation = a.window("dilation", axes, 1);
   if (failed(kernel) || failed(padding) || failed(dilation))
     return failure();
-  auto stride = a.integers("stride");
+  auto stride = a.extents("stride");
   auto strides = stride && !stride->empty() ? a.window("stride", axes, 1) : kernel;
   if (failed(strides))
     return failure();
@@ -153,12 +153,28 @@ Value aten::averageDivisor(AtenNode &a, Value x, const PrimBuilder::Window &w) {
 
 namespace {
 
+/// Whether the one window is x.shape[2:], which need not be known.
+bool coversAll(AtenNode &a, Value x, int64_t axes) {
+  auto kernel = a.extents("kernel_size"), padding = a.extents("padding");
+  if (!kernel || static_cast<int64_t>(kernel->size()) != axes || a.has("divisor_override") ||
+      (padding && llvm::any_of(*padding, [&](Dim d) { return a.b.known(d) != 0; })))
+    return false;
+  for (int64_t i = 0; i < axes; ++i)
+    if (!a.b.same((*kernel)[i], a.b.dim(x, i + 2)))
+      return false;
+  return true;
+}
+
 template <int64_t axes> LogicalResult averagePool(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto p = planes(a, axes);
   if (failed(p))
     return failure();
   Value x = a.cast(p->x, a.wide());
+  if (coversAll(a, x, axes)) {
+    Value all = b.mean(x, axesFrom(2, axes + 2), true);
+    return a.give(p->unbatched ? b.squeeze(all, {0}) : all);
+  }
   auto w = readWindow(a, x, axes);
   if (failed(w))
     return failure();

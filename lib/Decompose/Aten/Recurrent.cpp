@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/ProjectedLstm.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -84,6 +84,30 @@ LogicalResult runLayer(AtenNode &a, const Kind &kind, Layer &layer, ArrayRef<Val
   return success();
 }
 
+/// The same with projected states, direction by direction.
+LogicalResult runProjectedLayer(AtenNode &a, Layer &layer, ArrayRef<Value> params,
+                                int64_t directions) {
+  PrimBuilder &b = a.b;
+  int64_t each = params.size() / directions;
+  SmallVector<Value> outputs, hs, cs;
+  for (int64_t d = 0; d < directions; ++d) {
+    auto initial = [&](Value v) { return b.squeeze(b.sliceAxis(v, 0, b.dim(d), b.dim(1)), {0}); };
+    auto own = params.slice(d * each, each);
+    if (llvm::is_contained(own, Value()))
+      return a.fail("lacks a parameter");
+    auto run =
+        projectedLstm(b, layer.x, initial(layer.states[0]), initial(layer.states[1]), own, d == 1);
+    if (!run)
+      return a.fail("a parameter has the wrong rank");
+    outputs.push_back(run->y);
+    hs.push_back(run->h);
+    cs.push_back(run->c);
+  }
+  layer.x = b.concat(outputs, 2);
+  layer.states = {stack(b, hs), stack(b, cs)};
+  return success();
+}
+
 LogicalResult network(AtenNode &a, const Kind &kind) {
   PrimBuilder &b = a.b;
   SmallVector<Value> params = a.tensors("params"), initial = a.tensors("hx");
@@ -94,9 +118,12 @@ LogicalResult network(AtenNode &a, const Kind &kind) {
   if (a.flag("train", false) && a.real("dropout", 0) != 0)
     return a.fail("random dropout is not supported; export the model in eval()");
   int64_t each = directions * (biases ? 4 : 2);
-  if (layers < 1 || static_cast<int64_t>(params.size()) != layers * each)
-    return a.fail("has " + llvm::Twine(params.size()) +
-                  " parameters (projections are not supported)");
+  auto count = static_cast<int64_t>(params.size());
+  bool projected = kind.onnx == "LSTM" && count == layers * (each + directions);
+  if (projected)
+    each += directions;
+  if (layers < 1 || count != layers * each)
+    return a.fail("has " + llvm::Twine(count) + " parameters");
   if (static_cast<int64_t>(initial.size()) != kind.states() ||
       llvm::any_of(initial, [&](Value v) { return !v || b.rank(v) != 3; }))
     return a.fail("needs initial states of rank 3");
@@ -110,8 +137,9 @@ LogicalResult network(AtenNode &a, const Kind &kind) {
     layer.states.clear();
     for (Value v : initial)
       layer.states.push_back(b.sliceAxis(v, 0, b.dim(i * directions), b.dim(directions)));
-    if (failed(
-            runLayer(a, kind, layer, ArrayRef(params).slice(i * each, each), directions, biases)))
+    auto own = ArrayRef(params).slice(i * each, each);
+    if (failed(projected ? runProjectedLayer(a, layer, own, directions)
+                         : runLayer(a, kind, layer, own, directions, biases)))
       return failure();
     for (auto [list, state] : llvm::zip(last, layer.states))
       list.push_back(state);

@@ -91,103 +91,6 @@ LogicalResult assertHolds(AtenNode &a, StringRef name) {
 }
 LogicalResult assertScalar(AtenNode &a) { return assertHolds(a, "self"); }
 
-//===----------------------------------------------------------------------===//
-// Control flow
-//===----------------------------------------------------------------------===//
-
-std::optional<SmallVector<Value>> tensorsOf(const FailureOr<std::vector<Lowered>> &list) {
-  if (failed(list))
-    return std::nullopt;
-  SmallVector<Value> values;
-  for (const Lowered &l : *list) {
-    if (l.kind != Lowered::Kind::Tensor)
-      return std::nullopt;
-    values.push_back(l.value);
-  }
-  return values;
-}
-
-/// A rank-0 bool as a host condition.
-FailureOr<Dim> conditionOf(AtenNode &a, Value v) {
-  if (!v || !a.b.type(v).hasStaticShape() || a.b.type(v).getNumElements() != 1)
-    return a.fail("the condition is not one element");
-  return a.b.readElements(a.cast(v, a.b.builder().getI1Type()))[0];
-}
-
-LogicalResult cond(AtenNode &a) {
-  Region *bodies[] = {a.c.node.body("true_graph"), a.c.node.body("false_graph")};
-  auto condition = conditionOf(a, a.number("pred", a.b.builder().getI1Type()));
-  if (failed(condition) || !bodies[0] || !bodies[1])
-    return a.fail("lacks a condition or a branch");
-  bool broken = false;
-  auto build = [&](Region &body) {
-    auto values = tensorsOf(a.c.inlineBody(body, {}));
-    broken |= !values || values->size() != a.c.numResults();
-    return values.value_or(SmallVector<Value>());
-  };
-  auto results =
-      a.b.branch(*condition, [&] { return build(*bodies[0]); }, [&] { return build(*bodies[1]); });
-  if (broken || !results)
-    return a.fail("its branches do not give the same tensors");
-  for (auto [i, v] : llvm::enumerate(*results))
-    (void)a.give(i, v);
-  return success();
-}
-
-/// The tensors and numbers of a list argument, numbers as rank-0 tensors.
-FailureOr<SmallVector<Value>> valuesOf(AtenNode &a, StringRef name) {
-  SmallVector<Value> values;
-  auto list = dyn_cast_or_null<ArrayAttr>(a.c.attr(name));
-  if (!list)
-    return values;
-  for (auto [i, element] : llvm::enumerate(list)) {
-    auto ref = dyn_cast<graph::OperandAttr>(element);
-    Type t = isa<BoolAttr>(element)    ? Type(a.b.builder().getI1Type())
-             : isa<FloatAttr>(element) ? Type(a.b.builder().getF64Type())
-                                       : Type(a.b.builder().getI64Type());
-    Value v = ref && a.c.has(ref.getIndex()) ? a.c.in(ref.getIndex()) : a.constant(element, t);
-    if (!v)
-      return a.fail("'" + name + "' holds something else than tensors and numbers");
-    values.push_back(v);
-  }
-  return values;
-}
-
-LogicalResult whileLoop(AtenNode &a) {
-  Region *test = a.c.node.body("cond_fn"), *body = a.c.node.body("body_fn");
-  auto carried = valuesOf(a, "carried_inputs"), fixed = valuesOf(a, "additional_inputs");
-  if (failed(carried) || failed(fixed) || !test || !body)
-    return failure();
-  size_t count = carried->size() + fixed->size();
-  if (test->getNumArguments() != count || body->getNumArguments() != count ||
-      a.c.numResults() != carried->size())
-    return a.fail("its subgraphs take another number of values");
-  auto arguments = [&](ValueRange current) {
-    std::vector<Lowered> all;
-    for (Value v : current)
-      all.push_back(Lowered::tensor(v));
-    for (Value v : *fixed)
-      all.push_back(Lowered::tensor(v));
-    return all;
-  };
-  bool broken = false;
-  auto results = a.b.loop(
-      *carried,
-      [&](ValueRange current) -> Dim {
-        auto values = tensorsOf(a.c.inlineBody(*test, arguments(current)));
-        auto goesOn = values && values->size() == 1 ? conditionOf(a, values->front())
-                                                    : FailureOr<Dim>(failure());
-        broken |= failed(goesOn);
-        return succeeded(goesOn) ? *goesOn : Dim(a.b.builder().getBoolAttr(false));
-      },
-      [&](ValueRange current) { return tensorsOf(a.c.inlineBody(*body, arguments(current))); });
-  if (broken || !results)
-    return a.fail("its subgraphs do not fit together");
-  for (auto [i, v] : llvm::enumerate(*results))
-    (void)a.give(i, v);
-  return success();
-}
-
 } // namespace
 
 void tcc::populateAtenSymbolicRules(RuleSet &rules) {
@@ -233,5 +136,4 @@ void tcc::populateAtenSymbolicRules(RuleSet &rules) {
             {"ceil", "", "", convert<prim::CeilOp>},
             {"floor", "", "", convert<prim::FloorOp>}},
            "math");
-  addRules(rules, {{"cond", "", "", cond}, {"while_loop", "", "", whileLoop}}, "higher_order");
 }

@@ -248,12 +248,6 @@ LogicalResult normalDistribution(AtenNode &a) {
   return a.give(a.b.mul(a.b.unary<prim::ErfcOp>(a.b.mul(x, -std::numbers::sqrt2 / 2)), 0.5));
 }
 
-/// Bessel functions times e^-|x|.
-template <typename Op> LogicalResult scaledBessel(AtenNode &a) {
-  Value x = a.cast(a.tensor("self"), a.wide());
-  return a.give(a.b.mul(a.b.unary<Op>(x), a.b.exp(a.b.neg(a.b.abs(x)))));
-}
-
 } // namespace
 
 void tcc::populateAtenUnaryRules(RuleSet &rules) {
@@ -300,8 +294,6 @@ void tcc::populateAtenUnaryRules(RuleSet &rules) {
                    {"special_modified_bessel_i0", "default", "self", unary<prim::BesselI0Op>},
                    {"special_i1", "default", "self", unary<prim::BesselI1Op>},
                    {"special_modified_bessel_i1", "default", "self", unary<prim::BesselI1Op>},
-                   {"special_i0e", "default", "self", scaledBessel<prim::BesselI0Op>},
-                   {"special_i1e", "default", "self", scaledBessel<prim::BesselI1Op>},
                    {"neg", "default", "self", unary<prim::NegOp>},
                    {"negative", "default", "self", unary<prim::NegOp>}});
   addRules(rules, {{"floor", "default", "self", rounding<prim::FloorOp>},

@@ -202,13 +202,24 @@ llvm::Expected<Attribute> GraphImporter::convert(Scope &scope, const Argument &a
   return malformed(argument);
 }
 
+/// The name of argument i of a higher-order operator, which files leave out.
+static StringRef positional(StringRef target, size_t i) {
+  using Names = std::array<StringRef, 4>;
+  Names names =
+      llvm::StringSwitch<Names>(target)
+          .Case("cond", {"pred", "true_graph", "false_graph", "operands"})
+          .Case("while_loop", {"cond_fn", "body_fn", "carried_inputs", "additional_inputs"})
+          .Case("scan", {"combine_fn", "init", "xs", "additional_inputs"})
+          .Case("map_impl", {"f", "xs", "pos_args", ""})
+          .Default({});
+  return i < names.size() ? names[i] : StringRef();
+}
+
 llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &draft) {
   for (auto [i, input] : llvm::enumerate(node.inputs)) {
     std::string name = input.name.empty() ? "arg" + std::to_string(i) : input.name.str();
-    if (input.name.empty() && draft.target == "cond" && i < 4)
-      name = std::array{"pred", "true_graph", "false_graph", "operands"}[i];
-    if (input.name.empty() && draft.target == "while_loop" && i < 4)
-      name = std::array{"cond_fn", "body_fn", "carried_inputs", "additional_inputs"}[i];
+    if (StringRef given = positional(draft.target, i); input.name.empty() && !given.empty())
+      name = given.str();
     if (input.arg.kind == "as_graph") {
       const llvm::json::Object *object = input.arg.value->getAsObject();
       const llvm::json::Value *body = object ? object->get("graph") : nullptr;

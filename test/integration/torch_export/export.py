@@ -113,7 +113,7 @@ import torch
 
 class Refused(torch.nn.Module):
     def forward(self, x):
-        return torch.linalg.eigh(x)[0]
+        return torch.linalg.eig(x)[0]
 """
 
 

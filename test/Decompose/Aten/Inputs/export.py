@@ -335,6 +335,30 @@ def cases():
         aten.upsample_bilinear2d_backward(r, [14, 18], [2, 4, 6, 5], False),
         aten.upsample_bicubic2d_backward(r, [14, 18], [2, 4, 6, 5], True)], (
             normal(2, 4, 4, 5), image, normal(2, 4, 14, 18))
+    yield "special", lambda a, q, m: [
+        torch.special.erfcx(a * 4), torch.special.log_ndtr(a * 6), torch.special.ndtri(q), torch.special.zeta(q * 3 + 1.1, q * 5),
+        torch.polygamma(1, q * 4), torch.polygamma(3, q * 4), torch.mvlgamma(q * 4 + 2, 3), torch.ldexp(a, m),
+        torch.special.spherical_bessel_j0(a), torch.special.i0e(a * 300), torch.special.i1e(a * 300)], (x, u, i)
+
+    def attention(g, q, k, v):
+        out, sums = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
+        return [out, sums, *aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, out, sums, 0.0, True)]
+
+    yield "gradients_of_attention", attention, tuple(normal(2, 2, 5, 8) for _ in range(4))
+    yield "masked_indices", lambda a, m, n, v: [
+        aten._unsafe_masked_index(a, m, [n, None], -1.5),
+        aten._unsafe_masked_index_put_accumulate(a, m, [n, None], v)], (
+            x, torch.tensor([[True], [False], [True], [True]]), torch.tensor([2, 7, 0, 2]), normal(4, 4))
+
+    def scans(a, w):
+        from torch._higher_order_ops.map import map as over
+        from torch._higher_order_ops.scan import scan
+        last, every = scan(lambda c, row: (c * 0.5 + row, (c + row).sin()), torch.zeros(4), a)
+        return [last, every, over(lambda row, w: row @ w, a, w)]
+
+    yield "scans", scans, (x, normal(4, 2)), ({0: AUTO}, None)
+    yield "lstm_projected", nn.LSTM(3, 5, 2, proj_size=2, bidirectional=True), (normal(4, 2, 3),), ({0: AUTO, 1: AUTO},)
+    yield "average_of_all", lambda a: F.avg_pool2d(a, a.shape[2:]), (image,), ({2: AUTO, 3: AUTO},)
     yield "antialiased", lambda a: [
         F.interpolate(a, (4, 5), mode="bilinear", antialias=True), F.interpolate(a, (3, 12), mode="bicubic", antialias=True),
         F.interpolate(a, scale_factor=0.6, mode="bilinear", antialias=True)], (image,)

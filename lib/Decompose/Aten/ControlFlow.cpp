@@ -1,0 +1,198 @@
+//===- ControlFlow.cpp - torch's higher-order operators -------------------===//
+//
+// Their subgraphs are decomposed where they stand: into the branches of a
+// condition, or the body of a loop. A map and a scan are loops over the first
+// axis whose results grow in tensors that the loop carries; the first turn stands
+// before the loop, since it tells their extents.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using Cmp = arith::CmpIPredicate;
+
+namespace {
+
+std::optional<SmallVector<Value>> tensorsOf(const FailureOr<std::vector<Lowered>> &list) {
+  if (failed(list))
+    return std::nullopt;
+  SmallVector<Value> values;
+  for (const Lowered &l : *list) {
+    if (l.kind != Lowered::Kind::Tensor)
+      return std::nullopt;
+    values.push_back(l.value);
+  }
+  return values;
+}
+
+/// A rank-0 bool as a host condition.
+FailureOr<Dim> conditionOf(AtenNode &a, Value v) {
+  if (!v || !a.b.type(v).hasStaticShape() || a.b.type(v).getNumElements() != 1)
+    return a.fail("the condition is not one element");
+  return a.b.readElements(a.cast(v, a.b.builder().getI1Type()))[0];
+}
+
+LogicalResult cond(AtenNode &a) {
+  Region *bodies[] = {a.c.node.body("true_graph"), a.c.node.body("false_graph")};
+  auto condition = conditionOf(a, a.number("pred", a.b.builder().getI1Type()));
+  if (failed(condition) || !bodies[0] || !bodies[1])
+    return a.fail("lacks a condition or a branch");
+  bool broken = false;
+  auto build = [&](Region &body) {
+    auto values = tensorsOf(a.c.inlineBody(body, {}));
+    broken |= !values || values->size() != a.c.numResults();
+    return values.value_or(SmallVector<Value>());
+  };
+  auto results =
+      a.b.branch(*condition, [&] { return build(*bodies[0]); }, [&] { return build(*bodies[1]); });
+  if (broken || !results)
+    return a.fail("its branches do not give the same tensors");
+  for (auto [i, v] : llvm::enumerate(*results))
+    (void)a.give(i, v);
+  return success();
+}
+
+/// The tensors and numbers of a list argument, numbers as rank-0 tensors.
+FailureOr<SmallVector<Value>> valuesOf(AtenNode &a, StringRef name) {
+  SmallVector<Value> values;
+  auto list = dyn_cast_or_null<ArrayAttr>(a.c.attr(name));
+  if (!list)
+    return values;
+  for (auto [i, element] : llvm::enumerate(list)) {
+    auto ref = dyn_cast<graph::OperandAttr>(element);
+    Type t = isa<BoolAttr>(element)    ? Type(a.b.builder().getI1Type())
+             : isa<FloatAttr>(element) ? Type(a.b.builder().getF64Type())
+                                       : Type(a.b.builder().getI64Type());
+    Value v = ref && a.c.has(ref.getIndex()) ? a.c.in(ref.getIndex()) : a.constant(element, t);
+    if (!v)
+      return a.fail("'" + name + "' holds something else than tensors and numbers");
+    values.push_back(v);
+  }
+  return values;
+}
+
+LogicalResult whileLoop(AtenNode &a) {
+  Region *test = a.c.node.body("cond_fn"), *body = a.c.node.body("body_fn");
+  auto carried = valuesOf(a, "carried_inputs"), fixed = valuesOf(a, "additional_inputs");
+  if (failed(carried) || failed(fixed) || !test || !body)
+    return failure();
+  size_t count = carried->size() + fixed->size();
+  if (test->getNumArguments() != count || body->getNumArguments() != count ||
+      a.c.numResults() != carried->size())
+    return a.fail("its subgraphs take another number of values");
+  auto arguments = [&](ValueRange current) {
+    std::vector<Lowered> all;
+    for (Value v : current)
+      all.push_back(Lowered::tensor(v));
+    for (Value v : *fixed)
+      all.push_back(Lowered::tensor(v));
+    return all;
+  };
+  bool broken = false;
+  auto results = a.b.loop(
+      *carried,
+      [&](ValueRange current) -> Dim {
+        auto values = tensorsOf(a.c.inlineBody(*test, arguments(current)));
+        auto goesOn = values && values->size() == 1 ? conditionOf(a, values->front())
+                                                    : FailureOr<Dim>(failure());
+        broken |= failed(goesOn);
+        return succeeded(goesOn) ? *goesOn : Dim(a.b.builder().getBoolAttr(false));
+      },
+      [&](ValueRange current) { return tensorsOf(a.c.inlineBody(*body, arguments(current))); });
+  if (broken || !results)
+    return a.fail("its subgraphs do not fit together");
+  for (auto [i, v] : llvm::enumerate(*results))
+    (void)a.give(i, v);
+  return success();
+}
+
+/// One turn of a scan: what it carries and what it gives, from what was carried
+/// and the slices k of `xs`.
+std::optional<SmallVector<Value>> scanTurn(AtenNode &a, Region &body, ValueRange carried,
+                                           ArrayRef<Value> xs, ArrayRef<Value> fixed, Value k) {
+  std::vector<Lowered> arguments;
+  for (Value v : carried)
+    arguments.push_back(Lowered::tensor(v));
+  for (Value x : xs)
+    arguments.push_back(Lowered::tensor(a.b.take(x, k, 0)));
+  for (Value v : fixed)
+    arguments.push_back(Lowered::tensor(v));
+  auto results = tensorsOf(a.c.inlineBody(body, arguments));
+  if (!results || results->size() < carried.size())
+    return std::nullopt;
+  return results;
+}
+
+/// A scan of `inits` over the first axis of `xs`; a map has no inits.
+LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, StringRef over,
+                       StringRef additional) {
+  PrimBuilder &b = a.b;
+  Region *body = a.c.node.body(function);
+  auto inits = valuesOf(a, initial), xs = valuesOf(a, over), fixed = valuesOf(a, additional);
+  if (failed(inits) || failed(xs) || failed(fixed))
+    return failure();
+  if (!body || xs->empty() ||
+      body->getNumArguments() != inits->size() + xs->size() + fixed->size() ||
+      llvm::any_of(*xs, [&](Value x) { return b.rank(x) == 0; }))
+    return a.fail("its subgraph takes another number of values");
+  Dim count = b.dim(xs->front(), 0);
+  if (b.known(count) == 0)
+    return a.fail("there is nothing to go over");
+  b.check(b.compareDims(Cmp::sgt, count, b.dim(0)), "there is nothing to go over");
+  Type i64 = b.builder().getI64Type();
+  size_t held = inits->size();
+  auto first = scanTurn(a, *body, *inits, *xs, *fixed, b.scalar(0, i64));
+  if (!first || first->size() != a.c.numResults())
+    return a.fail("its subgraph gives another number of values");
+  SmallVector<Value> carried(first->begin(), first->begin() + held);
+  for (Value y : ArrayRef(*first).drop_front(held)) {
+    Dims dims = {count};
+    dims.append(b.dims(y));
+    Value all = b.full(dims, 0, b.elem(y));
+    carried.push_back(b.insertSlice(all, b.unsqueeze(y, {0}), Dims(dims.size(), b.dim(0))));
+  }
+  carried.push_back(b.scalar(1, i64));
+  auto results = b.loop(
+      carried,
+      [&](ValueRange have) {
+        return b.compareDims(Cmp::slt, b.readElements(have.back())[0], count);
+      },
+      [&](ValueRange have) -> std::optional<SmallVector<Value>> {
+        Value k = have.back();
+        auto turn = scanTurn(a, *body, have.take_front(held), *xs, *fixed, k);
+        if (!turn || turn->size() != a.c.numResults())
+          return std::nullopt;
+        for (auto [y, all] : llvm::zip(MutableArrayRef(*turn).drop_front(held),
+                                       have.drop_front(held).drop_back())) {
+          Dims starts(b.rank(all), b.dim(0));
+          starts[0] = b.readElements(k)[0];
+          y = b.insertSlice(all, b.unsqueeze(y, {0}), starts);
+        }
+        turn->push_back(b.add(k, 1.0));
+        return turn;
+      });
+  if (!results)
+    return a.fail("its subgraph does not give what it takes");
+  results->pop_back();
+  for (auto [i, v] : llvm::enumerate(*results))
+    (void)a.give(i, v);
+  return success();
+}
+LogicalResult scan(AtenNode &a) {
+  return scanOver(a, "combine_fn", "init", "xs", "additional_inputs");
+}
+LogicalResult mapOver(AtenNode &a) { return scanOver(a, "f", "", "xs", "pos_args"); }
+
+} // namespace
+
+void tcc::populateAtenControlFlowRules(RuleSet &rules) {
+  addRules(rules,
+           {{"cond", "", "", cond},
+            {"while_loop", "", "", whileLoop},
+            {"map_impl", "", "", mapOver},
+            {"scan", "", "", scan}},
+           "higher_order");
+}

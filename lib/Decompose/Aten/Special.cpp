@@ -1,0 +1,164 @@
+//===- Special.cpp - ATen's special functions ------------------------------===//
+//
+// In f64, by formulas that hold over the whole range; where two are needed, each
+// is evaluated where it is good and the other's result is not selected.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/AllRules.h"
+#include "Decompose/Aten/AtenNode.h"
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::aten;
+using P = prim::ComparePredicate;
+
+namespace {
+
+Value doubles(AtenNode &a, StringRef name) { return a.number(name, a.b.builder().getF64Type()); }
+
+/// e^(x^2) erfc(x); beyond 25 the first terms of its asymptotic series.
+Value scaledErfc(PrimBuilder &b, Value x) {
+  Value square = b.mul(x, x), one = b.scalar(1, b.elem(x));
+  Value direct = b.mul(b.exp(square), b.unary<prim::ErfcOp>(x));
+  Value r = b.div(b.scalar(0.5, b.elem(x)), square); // 1 / (2 x^2)
+  Value series = b.sub(one, b.mul(r, b.sub(one, b.mul(b.mul(r, 3.0), b.sub(one, b.mul(r, 5.0))))));
+  Value far = b.div(b.mul(series, std::numbers::inv_sqrtpi), x);
+  return b.select(b.compare(P::gt, x, 25.0), far, direct);
+}
+LogicalResult erfcx(AtenNode &a) { return a.give(scaledErfc(a.b, doubles(a, "self"))); }
+
+/// log of the normal distribution function.
+LogicalResult logNdtr(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = doubles(a, "self"), t = b.mul(x, std::numbers::sqrt2 / 2);
+  Value low = b.sub(b.log(b.mul(scaledErfc(b, b.neg(t)), 0.5)), b.mul(t, t));
+  Value high = b.unary<prim::Log1pOp>(b.mul(b.unary<prim::ErfcOp>(t), -0.5));
+  return a.give(b.select(b.compare(P::lt, x, -1.0), low, high));
+}
+
+LogicalResult ndtri(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = doubles(a, "self");
+  return a.give(b.mul(b.unary<prim::ErfinvOp>(b.sub(b.mul(x, 2.0), 1.0)), std::numbers::sqrt2));
+}
+
+/// Sum over k >= 0 of (q + k)^-s: the first terms, then Euler and Maclaurin's.
+Value hurwitzZeta(PrimBuilder &b, Value s, Value q) {
+  constexpr int kTerms = 12;
+  static constexpr double kBernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66};
+  Value minus = b.neg(s), sum;
+  for (int k = 0; k < kTerms; ++k) {
+    Value term = b.pow(b.add(q, k), minus);
+    sum = sum ? b.add(sum, term) : term;
+  }
+  Value w = b.add(q, kTerms), last = b.pow(w, minus);
+  sum = b.add(sum, b.div(b.mul(last, w), b.sub(s, 1.0)));
+  sum = b.add(sum, b.mul(last, 0.5));
+  // B_2j / (2j)! s (s + 1) .. (s + 2j - 2) w^(1 - s - 2j)
+  Value factor = b.div(s, w);
+  double factorial = 2;
+  for (int j = 1; j <= 5; ++j) {
+    sum = b.add(sum, b.mul(b.mul(factor, last), kBernoulli[j - 1] / factorial));
+    Value next = b.mul(b.add(s, 2 * j - 1), b.add(s, 2 * j));
+    factor = b.div(b.mul(factor, next), b.mul(w, w));
+    factorial *= (2 * j + 1) * (2 * j + 2);
+  }
+  return sum;
+}
+
+LogicalResult zeta(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value s = doubles(a, "self"), q = doubles(a, "other");
+  if (!s || !q)
+    return a.fail("needs numbers");
+  b.broadcastTogether(s, q);
+  Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(s));
+  Value nan = b.scalar(std::nan(""), b.elem(s)), value = hurwitzZeta(b, s, q);
+  Value whole = b.compare(P::eq, b.unary<prim::FloorOp>(q), q);
+  Value atMost = b.compare(P::le, q, 0.0);
+  Value fractional = b.compare(P::ne, b.unary<prim::FloorOp>(s), s);
+  Value below = b.select(whole, inf, b.select(fractional, nan, value));
+  value = b.select(atMost, below, value);
+  value = b.select(b.compare(P::lt, s, 1.0), nan, value);
+  return a.give(b.select(b.compare(P::eq, s, 1.0), inf, value));
+}
+
+/// (-1)^(n+1) n! zeta(n + 1, x); the 0th is digamma.
+LogicalResult polygamma(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  int64_t n = a.integer("n", 0);
+  Value x = doubles(a, "self");
+  if (n < 0 || n > 100)
+    return a.fail("needs an order from 0 to 100");
+  if (n == 0)
+    return a.give(b.unary<prim::DigammaOp>(x));
+  Value s = b.full(b.dims(x), static_cast<double>(n + 1), b.elem(x));
+  double factor = std::tgamma(static_cast<double>(n + 1)) * (n % 2 ? 1 : -1);
+  return a.give(b.mul(hurwitzZeta(b, s, x), factor));
+}
+
+/// log of the multivariate gamma function.
+LogicalResult multivariateLogGamma(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  int64_t p = a.integer("p", 1);
+  Value x = doubles(a, "self");
+  if (p < 1 || p > 256)
+    return a.fail("needs an order from 1 to 256");
+  Value sum;
+  for (int64_t j = 0; j < p; ++j) {
+    Value term = b.unary<prim::LgammaOp>(b.sub(x, 0.5 * static_cast<double>(j)));
+    sum = sum ? b.add(sum, term) : term;
+  }
+  double order = static_cast<double>(p);
+  return a.give(b.add(sum, order * (order - 1) / 4 * std::log(std::numbers::pi)));
+}
+
+/// x 2^n
+LogicalResult scaleByPower(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  return a.give(b.mul(doubles(a, "self"), b.unary<prim::Exp2Op>(doubles(a, "other"))));
+}
+
+/// sin(x) / x
+LogicalResult sphericalBessel(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = doubles(a, "x"), one = b.scalar(1, b.elem(x));
+  Value isZero = b.compare(P::eq, x, 0.0);
+  Value ratio = b.div(b.unary<prim::SinOp>(x), b.select(isZero, one, x));
+  Value infinite = b.predicate<prim::IsInfOp>(x);
+  return a.give(b.select(isZero, one, b.select(infinite, b.scalar(0, b.elem(x)), ratio)));
+}
+
+/// I(x) e^-|x|; where I would overflow, the first terms of its asymptotic series
+/// with mu = 4 order^2.
+template <typename Op, int mu> LogicalResult scaledBessel(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = doubles(a, "self"), size = b.abs(x), one = b.scalar(1, b.elem(x));
+  Value near = b.mul(b.unary<Op>(b.minimum(size, 600.0)), b.exp(b.neg(size)));
+  Value r = b.div(b.scalar(0.125, b.elem(x)), b.maximum(size, 1.0));
+  Value tail = b.sub(one, b.mul(b.mul(r, b.sub(one, b.mul(r, (mu - 25) / 3.0))), (mu - 9) / 2.0));
+  Value series = b.sub(one, b.mul(b.mul(r, mu - 1.0), tail));
+  Value far = b.div(series, b.sqrt(b.mul(b.maximum(size, 1.0), 2 * std::numbers::pi)));
+  Value value = b.select(b.compare(P::gt, size, 500.0), far, near);
+  bool odd = mu != 0;
+  return a.give(odd ? b.select(b.compare(P::lt, x, 0.0), b.neg(value), value) : value);
+}
+
+} // namespace
+
+void tcc::populateAtenSpecialRules(RuleSet &rules) {
+  addRules(rules, {{"special_erfcx", "default", "self", erfcx},
+                   {"special_log_ndtr", "default", "self", logNdtr},
+                   {"special_ndtri", "default", "self", ndtri},
+                   {"special_zeta", "default self_scalar other_scalar", "", zeta},
+                   {"polygamma", "default", "self", polygamma},
+                   {"special_polygamma", "default", "self", polygamma},
+                   {"mvlgamma", "default", "self", multivariateLogGamma},
+                   {"special_multigammaln", "default", "self", multivariateLogGamma},
+                   {"ldexp", "Tensor", "self other", scaleByPower},
+                   {"special_spherical_bessel_j0", "default", "x", sphericalBessel},
+                   {"special_i0e", "default", "self", scaledBessel<prim::BesselI0Op, 0>},
+                   {"special_i1e", "default", "self", scaledBessel<prim::BesselI1Op, 4>}});
+}
