@@ -9,6 +9,7 @@
 #include "tcc/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -23,6 +24,18 @@ static double elements(RankedTensorType type) {
   return n;
 }
 
+/// A product over the channels for each point of a tile, and the two transforms.
+static double tiledFlops(prim::PackedConvOp conv) {
+  auto y = tensorType(conv.getResult()), panels = tensorType(conv.getPanels());
+  auto side = static_cast<double>(conv.getWinograd());
+  double tiles = y.isDynamicDim(0) ? 1 : y.getDimSize(0);
+  for (int64_t axis : {1, 2})
+    tiles *= y.isDynamicDim(axis) ? 1 : std::ceil(y.getDimSize(axis) / side);
+  double points = panels.getDimSize(1), channels = panels.getDimSize(2), filters = y.getDimSize(3);
+  constexpr double inputAdds = 32, outputAdds = 24; // of F(2x2, 3x3)
+  return tiles * (2 * points * channels * filters + inputAdds * channels + outputAdds * filters);
+}
+
 /// Floating-point operations: two a multiply-add, one an element of anything else.
 static double flops(kernel::LaunchOp launch) {
   double total = 0;
@@ -35,6 +48,8 @@ static double flops(kernel::LaunchOp launch) {
       for (int64_t axis : dot.getLhsContract())
         k *= std::max<int64_t>(1, tensorType(dot.getLhs()).getDimSize(axis));
       total += 2 * k * out;
+    } else if (auto conv = dyn_cast<prim::PackedConvOp>(op); conv && conv.getWinograd()) {
+      total += tiledFlops(conv);
     } else if (isa<prim::PackedDotOp, prim::PackedConvOp>(op)) {
       RankedTensorType panels = tensorType(op->getOperand(1));
       int64_t group = panels.getRank() == 5 ? panels.getDimSize(4) : 1;

@@ -10,12 +10,15 @@
 //   %p = prim.weight "w.panels" : tensor<1x24x768x32xf32>
 //   %y = prim.packed_dot %x, %p columns 768
 //
+// The weights of 3x3 convolutions that are sooner done in tiles (Target/Winograd.h) are
+// transformed on the way.
+//
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Target/Winograd.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -34,6 +37,12 @@ private:
   const Weight *weightOf(Value v, std::string &name);
   Value panels(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
                const PanelShape &shape, PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k);
+  /// The panels of a 3x3 convolution in tiles.
+  Value tiles(OpBuilder &b, Location loc, const Weight &weight, StringRef name, int64_t filters,
+              int64_t channels);
+  /// The weight of `shape` under `key`: a new one, which `maker` makes, if there is none.
+  Value packed(OpBuilder &b, Location loc, DType dtype, const Twine &name, const std::string &key,
+               const PanelShape &shape, WeightMaker maker);
 
   WeightTable &weights;
   const CpuTarget &cpu;
@@ -60,26 +69,39 @@ Value PackWeights::panels(OpBuilder &b, Location loc, const Weight &weight, Stri
     key += "," + std::to_string(v);
   for (PanelAxis axis : k)
     key += "," + std::to_string(axis.extent) + ":" + std::to_string(axis.stride);
+  unsigned bytes = bitWidth(weight.dtype) / 8;
+  uint64_t row = shape.width * shape.bytes.size * bytes;
+  uint64_t grain = shape.bytes.size > 1 ? row * shape.panelRows() : row;
+  auto make = [source = weight, row, bytes, shape, group, column,
+               axes = SmallVector<PanelAxis>(k)](uint64_t begin, uint64_t end, char *to) {
+    packPanelRows(source.bytes.data(), bytes, shape, group, column, axes, begin / row, end / row,
+                  to);
+  };
+  return packed(b, loc, weight.dtype, name + ".panels", key, shape, {grain, std::move(make)});
+}
+
+Value PackWeights::tiles(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
+                         int64_t filters, int64_t channels) {
+  PanelShape shape = winogradPanels(cpu, filters, channels);
+  uint64_t panel = shape.elements() / shape.groups * sizeof(float);
+  auto make = [source = weight, filters, shape, panel](uint64_t begin, uint64_t end, char *to) {
+    packWinograd(reinterpret_cast<const float *>(source.bytes.data()), filters, shape,
+                 begin / panel, end / panel, reinterpret_cast<float *>(to));
+  };
+  return packed(b, loc, weight.dtype, name + ".tiles",
+                (name + ",tiles," + Twine(shape.width)).str(), shape, {panel, std::move(make)});
+}
+
+Value PackWeights::packed(OpBuilder &b, Location loc, DType dtype, const Twine &name,
+                          const std::string &key, const PanelShape &shape, WeightMaker maker) {
   SmallVector<int64_t, 4> dims = shape.dims();
-  std::string &packed = packedNames[key];
-  if (packed.empty()) {
-    unsigned bytes = bitWidth(weight.dtype) / 8;
-    uint64_t row = shape.width * shape.bytes.size * bytes;
-    uint64_t grain = shape.bytes.size > 1 ? row * shape.panelRows() : row;
-    auto make = [source = weight, row, bytes, shape, group, column,
-                 axes = SmallVector<PanelAxis>(k)](uint64_t begin, uint64_t end, char *to) {
-      packPanelRows(source.bytes.data(), bytes, shape, group, column, axes, begin / row, end / row,
-                    to);
-    };
-    Weight entry{weight.dtype,
-                 dims,
-                 {},
-                 nullptr,
-                 std::make_shared<WeightMaker>(WeightMaker{grain, std::move(make)})};
-    packed = weights.add((name + ".panels").str(), std::move(entry));
+  std::string &entry = packedNames[key];
+  if (entry.empty()) {
+    auto shared = std::make_shared<WeightMaker>(std::move(maker));
+    entry = weights.add(name.str(), {dtype, dims, {}, nullptr, std::move(shared)});
   }
-  auto type = RankedTensorType::get(dims, prim::elementType(b.getContext(), weight.dtype));
-  return prim::WeightOp::create(b, loc, type, b.getStringAttr(packed));
+  auto type = RankedTensorType::get(dims, prim::elementType(b.getContext(), dtype));
+  return prim::WeightOp::create(b, loc, type, b.getStringAttr(entry));
 }
 
 /// Element types that the product template sums in `result`.
@@ -131,6 +153,20 @@ void PackWeights::pack(prim::DotOp op) {
   op.erase();
 }
 
+/// Whether tiles can compute the convolution, and sooner.
+static bool prefersTiles(prim::ConvOp op, const CpuTarget &cpu) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
+  auto ones = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t v) { return v == 1; });
+  };
+  if (y.getRank() != 4 || w.getDimSize(2) != 3 || w.getDimSize(3) != 3 || op.getGroups() != 1 ||
+      !ones(op.getStrides()) || !ones(op.getDilations()) || !x.getElementType().isF32() ||
+      !w.getElementType().isF32() || !y.getElementType().isF32())
+    return false;
+  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
+  return prefersWinograd(cpu, {extent(0), extent(1), extent(2), w.getDimSize(1), w.getDimSize(0)});
+}
+
 void PackWeights::pack(prim::ConvOp op) {
   std::string name;
   auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
@@ -153,11 +189,13 @@ void PackWeights::pack(prim::ConvOp op) {
                            wt.getElementType().isUnsignedInteger());
   ConvPanels packing = convPanels(cpu, extents, accumulatorBits(result), bytes);
   OpBuilder b(op);
-  Value packed = panels(b, op.getLoc(), *weight, name, packing.shape, packing.group, packing.column,
-                        packing.k);
-  Value conv = prim::PackedConvOp::create(b, op.getLoc(), op.getType(), op.getX(), packed,
-                                          op.getSizes(), window, op.getStrides(), op.getDilations(),
-                                          op.getLow(), groups, wt.getDimSize(0));
+  bool inTiles = prefersTiles(op, cpu);
+  Value packed = inTiles ? tiles(b, op.getLoc(), *weight, name, filters, channels)
+                         : panels(b, op.getLoc(), *weight, name, packing.shape, packing.group,
+                                  packing.column, packing.k);
+  Value conv = prim::PackedConvOp::create(
+      b, op.getLoc(), op.getType(), op.getX(), packed, op.getSizes(), window, op.getStrides(),
+      op.getDilations(), op.getLow(), groups, wt.getDimSize(0), inTiles ? kWinogradOutputs : 0);
   op.getResult().replaceAllUsesWith(conv);
   op.erase();
 }

@@ -74,6 +74,36 @@ llvm::Expected<Tensor> packedDot(prim::PackedDotOp op, Operands operands) {
   return matrixProduct(lhs, matrix->reshaped({k, columns}), resultDType(op), shape);
 }
 
+/// The weights [filters, channels, 3, 3] that panels [panels, 16, channels, width] were made
+/// of: u = G w G^T, and G has a left inverse that takes rows 0, 1 minus 2, and 3.
+llvm::Expected<Tensor> untransformed(const Tensor &panels, int64_t filters) {
+  int64_t channels = panels.dim(2), width = panels.dim(3);
+  if (panels.dtype() != DType::F32 || panels.dim(1) != 16 || panels.dim(0) * width < filters)
+    return userError("panels of shape " + shapeText(panels.shape()) + " are not those of " +
+                     llvm::Twine(filters) + " transformed filters");
+  llvm::Expected<Tensor> w = Tensor::allocate(panels.dtype(), {filters, channels, 3, 3});
+  if (!w)
+    return w;
+  const auto *from = reinterpret_cast<const float *>(panels.data());
+  auto *to = reinterpret_cast<float *>(w->mutableData());
+  for (int64_t filter = 0; filter < filters; ++filter)
+    for (int64_t c = 0; c < channels; ++c) {
+      auto point = [&](int64_t i, int64_t j) -> double {
+        int64_t slice = filter / width * 16 + i * 4 + j;
+        return from[(slice * channels + c) * width + filter % width];
+      };
+      auto column = [&](int64_t i, int64_t j) {
+        return i == 1 ? point(1, j) - point(2, j) : point(i == 0 ? 0 : 3, j);
+      };
+      for (int64_t i = 0; i < 3; ++i)
+        for (int64_t j = 0; j < 3; ++j) {
+          double v = j == 1 ? column(i, 1) - column(i, 2) : column(i, j == 0 ? 0 : 3);
+          to[(filter * channels + c) * 9 + i * 3 + j] = static_cast<float>(v);
+        }
+    }
+  return w;
+}
+
 llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
   const Tensor &x = operands[0], &panels = operands[1];
   auto shape = resultShape(op.getResult(), valuesOf(op.getSizes(), operands));
@@ -81,6 +111,13 @@ llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
     return shape.takeError();
   auto groups = static_cast<int64_t>(op.getGroups()),
        filters = static_cast<int64_t>(op.getFilters());
+  llvm::SmallVector<int64_t> ones(op.getWindow().size(), 1);
+  Convolution attributes{op.getStrides(),      op.getDilations(), ones, op.getLow(), groups,
+                         /*channelsLast=*/true};
+  if (op.getWinograd()) {
+    llvm::Expected<Tensor> w = untransformed(panels, filters);
+    return w ? convolution(x, *w, attributes, resultDType(op), *shape) : std::move(w);
+  }
   // Panels of narrow groups hold the filters of all groups side by side.
   int64_t packed = panels.dim(0), each = filters / std::max<int64_t>(packed, 1);
   int64_t taps = *elementCount(op.getWindow()), depth = panels.dim(2), run = depth;
@@ -106,9 +143,6 @@ llvm::Expected<Tensor> packedConv(prim::PackedConvOp op, Operands operands) {
   copyStrided(order, elementBytes(panels.dtype()),
               {matrix->data(), {depth * each, 1, each, channels * each}},
               {w->mutableData(), stridesOf(order)});
-  llvm::SmallVector<int64_t> ones(op.getWindow().size(), 1);
-  Convolution attributes{op.getStrides(),      op.getDilations(), ones, op.getLow(), groups,
-                         /*channelsLast=*/true};
   return convolution(x, *w, attributes, resultDType(op), *shape);
 }
 

@@ -6,11 +6,13 @@
 //   1x1 without padding on dense pixels   rows of the input matrix, in place
 //   few channels, or generated input      gathered (im2row) a tile at a time
 //   anything else                         in place, through a table of pointers
+// 3x3 convolutions whose weights came transformed are computed in tiles (WinogradConv.h).
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Conv.h"
 #include "ConvRows.h"
 #include "LaneGroups.h"
+#include "WinogradConv.h"
 #include "tcc/Target/WeightPanels.h"
 
 using namespace mlir;
@@ -105,6 +107,8 @@ static bool hasNarrowGroups(const ConvSpec &spec) {
 
 Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {
   KernelBuilder k(builder, loc);
+  if (spec.winograd)
+    return emitWinogradTaskCount(k, spec);
   if (hasNarrowGroups(spec))
     return emitLaneGroupTaskCount(k, spec);
   return emitTileTaskCount(k, productOf(k, spec));
@@ -113,6 +117,8 @@ Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) 
 void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value begin, Value end,
                    EpilogueFn epilogue) {
   KernelBuilder k(builder, loc);
+  if (spec.winograd)
+    return emitWinogradTasks(k, spec, begin, end, epilogue);
   if (hasNarrowGroups(spec))
     return emitLaneGroupTasks(k, spec, begin, end, epilogue);
   ContractionSpec product = productOf(k, spec);

@@ -283,9 +283,8 @@ void GatheredRows::gatherTap(KernelBuilder &k, Index image, const Pixel &pixel, 
       [&] { fill(k, spec.channels, to); });
 }
 
-/// Covers [0, count) with vectors: a loop of whole ones, then halves down to one.
-static void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
-                      llvm::function_ref<void(Index at, unsigned width)> body) {
+void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
+               llvm::function_ref<void(Index at, unsigned width)> body) {
   int64_t whole = count / lanes * lanes;
   if (whole <= 4 * lanes)
     for (int64_t at = 0; at < whole; at += lanes)

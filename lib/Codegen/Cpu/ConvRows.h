@@ -14,6 +14,10 @@ namespace tcc::codegen {
 /// Input coordinates of a pixel, outermost first; outside of the image in padding.
 using Pixel = llvm::SmallVector<Index, 3>;
 
+/// Covers [0, count) with vectors: a loop of whole ones, then halves down to one.
+void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
+               llvm::function_ref<void(Index at, unsigned width)> body);
+
 class ConvFeed : public RowFeed {
 protected:
   ConvFeed(const ConvSpec &spec, const ContractionSchedule &schedule)

@@ -53,6 +53,7 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
                                                                            : storageType(result);
   if (panels.getRank() == 5)
     spec.bytes = byteGroups(cpu, spec.inputUnsigned, spec.weightUnsigned);
+  spec.winograd = op.getWinograd() != 0;
   setDenseStrides(k, spec);
   return spec;
 }

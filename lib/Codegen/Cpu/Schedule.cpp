@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Target/Winograd.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Cut {
   double time;
 };
 
-struct Problem {
+struct ProductProblem {
   double tiles, panels, tileCycles, aTileBytes, bPanelBytes, l2Bytes;
 
   double time(int64_t taskTiles, int64_t taskPanels) const {
@@ -48,6 +48,27 @@ struct Problem {
   }
 };
 
+/// The same for tiles of a convolution: `tiles` are register tiles of `rows` tiles.
+struct WinogradProblem {
+  double tiles, panels, rows, vectors, channels, lanes, panelBytes, l2Bytes;
+
+  double time(int64_t taskTiles, int64_t taskPanels) const {
+    double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
+    double tasks = taskRows * taskColumns, idle = 0;
+    for (double threads : {2.0, 4.0, 8.0, 16.0})
+      idle += std::ceil(tasks / threads) * threads / tasks / 4;
+    constexpr double inputCycles = 36, outputCycles = 60, bytesPerCycle = 10, cyclesPerTask = 500;
+    double input = tiles * rows * taskColumns * channels / lanes * inputCycles;
+    double output = tiles * panels * rows * vectors * outputCycles;
+    double products = tiles * panels * rows * vectors * kWinogradPoints * channels;
+    // A block uses each point's weights once; all of them stay in L2, or come again.
+    bool resident = panels * panelBytes <= l2Bytes / 4;
+    double bytes = panels * panelBytes * (resident ? 1 : taskRows);
+    return idle * (input + output + products + bytes / bytesPerCycle) + tasks * cyclesPerTask;
+  }
+};
+
+template <typename Problem>
 Cut bestCut(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
   Cut best{1, 1, HUGE_VAL};
   auto candidates = [](double total, int64_t most) {
@@ -91,7 +112,7 @@ ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
   int64_t k = shape.taps * shape.channels;
 
-  Problem problem;
+  ProductProblem problem;
   problem.tiles = std::ceil(double(pixels) / schedule.rows);
   problem.panels = shape.groups * std::ceil(double(shape.filters) / width);
   problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
@@ -125,6 +146,37 @@ ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
   return schedule;
 }
 
+WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape) {
+  constexpr int64_t typicalTiles = 784;
+  int64_t tiles = shape.tiles > 0 ? shape.tiles : typicalTiles;
+  WinogradSchedule schedule;
+  schedule.lanes = cpu.lanes(32);
+  schedule.vectors = choosePanelWidth(cpu, shape.filters) / schedule.lanes;
+  int64_t most = registerTileRows(cpu, schedule.vectors);
+  schedule.rows = most;
+  // Fewer rows if that leaves fewer of the last register tile idle.
+  for (int64_t rows = most - 1; shape.tiles > 0 && rows > std::max<int64_t>(1, most * 2 / 3);
+       --rows)
+    if (llvm::alignTo(tiles, rows) < 0.96 * llvm::alignTo(tiles, schedule.rows))
+      schedule.rows = rows;
+
+  WinogradProblem problem;
+  problem.tiles = llvm::divideCeil(tiles, schedule.rows);
+  problem.panels = llvm::divideCeil(shape.filters, schedule.panelWidth());
+  problem.rows = schedule.rows;
+  problem.vectors = schedule.vectors;
+  problem.channels = shape.channels;
+  problem.lanes = schedule.lanes;
+  problem.panelBytes = double(kWinogradPoints) * shape.channels * schedule.panelWidth() * 4;
+  problem.l2Bytes = cpu.l2Bytes;
+  int64_t tileBytes = winogradTileBytes(shape.channels, schedule.panelWidth());
+  int64_t mostTiles = std::max<int64_t>(1, winogradScratch(cpu) / (tileBytes * schedule.rows));
+  Cut cut = bestCut(problem, mostTiles, INT64_MAX);
+  schedule.tilesPerTask = cut.tiles;
+  schedule.panelsPerTask = cut.panels;
+  return schedule;
+}
+
 ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
   ContractionSchedule schedule = registerTile(cpu, shape.m, shape.n, shape.accBits);
   int64_t m = shape.m > 0 ? shape.m : typicalM, n = shape.n > 0 ? shape.n : typicalN,
@@ -144,7 +196,7 @@ ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionSha
     mostPanels = std::max<int64_t>(1, scratchLimit / (std::min(k, packedBlock) * width * bytes));
   if (schedule.kBlock)
     mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
-  Problem problem;
+  ProductProblem problem;
   problem.tiles = std::ceil(double(m) / schedule.rows);
   problem.panels = std::ceil(double(n) / width);
   problem.tileCycles = double(k) * schedule.rows * schedule.vectors;

@@ -66,15 +66,6 @@ Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
   return tiling;
 }
 
-/// Vectors that cover `columns` of the last panel: whole ones, then the smallest
-/// power of two that holds the rest (packed panels are padded with zeros).
-SmallVector<unsigned> tailWidths(int64_t columns, unsigned lanes) {
-  SmallVector<unsigned> widths(columns / lanes, lanes);
-  if (int64_t rest = columns % lanes)
-    widths.push_back(std::min<unsigned>(lanes, std::max<int64_t>(4, llvm::PowerOf2Ceil(rest))));
-  return widths;
-}
-
 class TaskEmitter {
 public:
   TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue)
@@ -243,7 +234,7 @@ SmallVector<unsigned> TaskEmitter::panelWidths(bool full) {
   const ContractionSchedule &schedule = spec.schedule;
   std::optional<int64_t> n = k.known(spec.n);
   bool whole = full || !n;
-  return tailWidths(whole ? schedule.panelWidth() : *n % schedule.panelWidth(), schedule.lanes);
+  return panelVectors(whole ? schedule.panelWidth() : *n % schedule.panelWidth(), schedule.lanes);
 }
 
 Index TaskEmitter::panelColumns(Index panel, bool full) {
@@ -404,6 +395,13 @@ void TaskEmitter::finishRolled(const TileRows &rows, Index panel, bool full, Val
                     k.address(from, spec.acc, offset));
     });
   });
+}
+
+SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes) {
+  SmallVector<unsigned> widths(columns / lanes, lanes);
+  if (int64_t rest = columns % lanes)
+    widths.push_back(std::min<unsigned>(lanes, std::max<int64_t>(4, llvm::PowerOf2Ceil(rest))));
+  return widths;
 }
 
 Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec) {

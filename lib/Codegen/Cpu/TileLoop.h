@@ -35,6 +35,10 @@ public:
                                              const KBlock &block, mlir::ValueRange accs) = 0;
 };
 
+/// Vectors that cover `columns` of a panel: whole ones, then the smallest power of two
+/// that holds the rest (packed panels are padded with zeros).
+llvm::SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes);
+
 /// `spec` without its A, which `feed` replaces.
 Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec);
 void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index task,

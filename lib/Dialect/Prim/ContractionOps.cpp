@@ -110,6 +110,25 @@ LogicalResult PackedDotOp::verify() {
   return verifyShape(*this, getResult(), expected);
 }
 
+static LogicalResult verifyWinograd(PackedConvOp op) {
+  if (op.getWinograd() != 2)
+    return op.emitOpError("has tiles of ") << op.getWinograd() << " outputs a side, 2 exist";
+  auto ones = [](ArrayRef<int64_t> list) { return llvm::all_equal(list) && list[0] == 1; };
+  if (op.getWindow() != ArrayRef<int64_t>({3, 3}) || !ones(op.getStrides()) ||
+      !ones(op.getDilations()) || op.getGroups() != 1)
+    return op.emitOpError("is in tiles, which need a 3x3 window, stride, dilation and groups 1");
+  auto x = tensorType(op.getX()), panels = tensorType(op.getPanels());
+  for (Value value : {op.getX(), op.getPanels(), op.getResult()})
+    if (!tensorType(value).getElementType().isF32())
+      return op.emitOpError("is in tiles, which need f32");
+  auto filters = static_cast<int64_t>(op.getFilters());
+  if (panels.getDimSize(1) != 16 || panels.getDimSize(2) != x.getShape().back() ||
+      panels.getDimSize(0) * panels.getDimSize(3) < filters)
+    return op.emitOpError("needs panels of 16 points, ")
+           << x.getShape().back() << " channels and at least " << filters << " columns";
+  return verifySizes(op, op.getSizes(), op.getResult());
+}
+
 LogicalResult PackedConvOp::verify() {
   if (failed(verifyPanels(*this, getPanels())))
     return failure();
@@ -123,6 +142,8 @@ LogicalResult PackedConvOp::verify() {
   for (ArrayRef<int64_t> list : {getWindow(), getStrides(), getDilations()})
     if (llvm::any_of(list, [](int64_t n) { return n < 1; }))
       return emitOpError("has a window, stride or dilation below 1");
+  if (getWinograd())
+    return verifyWinograd(*this);
   auto groups = static_cast<int64_t>(getGroups()), filters = static_cast<int64_t>(getFilters());
   int64_t packed = tensorType(getPanels()).getDimSize(0);
   if (groups < 1 || filters % groups != 0 || (packed != groups && packed != 1))

@@ -117,3 +117,35 @@ func.func @f(%x: tensor<1x9x8xf32>, %w: tensor<2x1x12x16xf32>) {
   %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 1>, groups = 1 : i64, filters = 6 : i64} : (tensor<1x9x8xf32>, tensor<2x1x12x16xf32>) -> tensor<1x9x6xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<2x36x32x16xf32>) {
+  // expected-error @+1 {{has tiles of 4 outputs a side, 2 exist}}
+  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 24 : i64, winograd = 4 : i64} : (tensor<1x9x9x32xf32>, tensor<2x36x32x16xf32>) -> tensor<1x9x9x24xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<2x16x32x16xf32>) {
+  // expected-error @+1 {{is in tiles, which need a 3x3 window, stride, dilation and groups 1}}
+  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 24 : i64, winograd = 2 : i64} : (tensor<1x9x9x32xf32>, tensor<2x16x32x16xf32>) -> tensor<1x5x5x24xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf16>, %w: tensor<2x16x32x16xf16>) {
+  // expected-error @+1 {{is in tiles, which need f32}}
+  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 24 : i64, winograd = 2 : i64} : (tensor<1x9x9x32xf16>, tensor<2x16x32x16xf16>) -> tensor<1x9x9x24xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<2x16x32x16xf32>) {
+  // expected-error @+1 {{needs panels of 16 points, 32 channels and at least 40 columns}}
+  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 40 : i64, winograd = 2 : i64} : (tensor<1x9x9x32xf32>, tensor<2x16x32x16xf32>) -> tensor<1x9x9x40xf32>
+  return
+}

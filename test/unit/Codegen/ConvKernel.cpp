@@ -1,7 +1,7 @@
 #include "ConvKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Target/Winograd.h"
 #include <cstring>
 
 using namespace mlir;
@@ -45,6 +45,7 @@ ConvSpec makeSpec(KernelBuilder &k, const CpuTarget &cpu, const ConvCase &shape,
   ConvSpec spec;
   spec.cpu = cpu;
   spec.schedule = schedule;
+  spec.winograd = shape.winograd;
   spec.batch = extent(shape.batch, 4, shape.dynamic);
   for (unsigned d = 0; d < 3; ++d) {
     bool dynamic = shape.dynamic && (shape.input[d] > 1 || d == 2);
@@ -110,6 +111,12 @@ OwningOpRef<ModuleOp> convModule(MLIRContext &context, const CpuTarget &cpu, con
 
 std::vector<float> packConvWeights(const CpuTarget &cpu, const float *weights,
                                    const ConvCase &shape) {
+  if (shape.winograd) {
+    PanelShape panels = winogradPanels(cpu, shape.filters, shape.channels);
+    std::vector<float> packed(panels.elements());
+    packWinograd(weights, shape.filters, panels, 0, panels.groups, packed.data());
+    return packed;
+  }
   ConvExtents extents{shape.groups, shape.filters / shape.groups, shape.channels / shape.groups,
                       shape.taps()};
   ConvPanels panels = convPanels(cpu, extents);

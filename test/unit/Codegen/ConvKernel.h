@@ -13,6 +13,7 @@ struct ConvCase {
   int64_t groups = 1;
   bool dynamic = false;   ///< batch and extents are read from memory
   bool generated = false; ///< input = -(the input given)
+  bool winograd = false;  ///< in tiles
 
   int64_t output(unsigned d) const {
     return (input[d] + 2 * pad[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] + 1;

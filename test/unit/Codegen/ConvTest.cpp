@@ -10,7 +10,7 @@ namespace {
 void check(const ConvCase &g, const CpuTarget &cpu,
            std::optional<codegen::ContractionSchedule> schedule = {}) {
   CAPTURE(g.batch, g.input[0], g.input[1], g.input[2], g.channels, g.filters, g.groups, g.kernel[1],
-          g.kernel[2], g.stride[1], g.pad[1], g.dynamic, g.generated, cpu.name);
+          g.kernel[2], g.stride[1], g.pad[1], g.dynamic, g.generated, g.winograd, cpu.name);
   auto context = kernelContext();
   auto module = convModule(*context, cpu, g, schedule);
   CompiledKernels kernels(*module, cpu);
@@ -241,4 +241,31 @@ TEST_CASE("k in blocks of taps") {
     schedule.panelsPerTask = 1;
     check(g, cpu, schedule);
   }
+}
+
+TEST_CASE("3x3 in tiles") {
+  // Extents that tiles divide or not, padding or none, channels and filters that vectors do not
+  // divide, several images, one and several register tiles, panels and sums.
+  for (int64_t pad : {0, 1, 2})
+    checkAll({.batch = 2,
+              .input = {1, 9, 12},
+              .channels = 36,
+              .filters = 40,
+              .kernel = {1, 3, 3},
+              .pad = {0, pad, 1},
+              .winograd = true});
+  checkAll(
+      {.input = {1, 3, 3}, .channels = 16, .filters = 5, .kernel = {1, 3, 3}, .winograd = true});
+  checkAll({.input = {1, 14, 14},
+            .channels = 201,
+            .filters = 100,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .winograd = true});
+  checkAll({.input = {1, 1, 50},
+            .channels = 32,
+            .filters = 64,
+            .kernel = {1, 3, 3},
+            .pad = {0, 1, 1},
+            .winograd = true});
 }

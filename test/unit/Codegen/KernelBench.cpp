@@ -1,6 +1,6 @@
 // Micro benchmark of the CPU kernel builders.
 //   kernel-bench gemm M N K [key=value...]
-//   kernel-bench conv H W C F KERNEL STRIDE [groups= batch= pad= dynamic=1 ...]
+//   kernel-bench conv H W C F KERNEL STRIDE [groups= batch= pad= dynamic=1 winograd=1 ...]
 // keys: cpu=NAME rows= vectors= unroll= tiles= panels= inline=1 dynamic=mnk
 //       layout=packed|row|transposed relu=1 cold=COPIES asm=1 threads=1
 #include "ConvKernel.h"
@@ -132,9 +132,10 @@ void benchConv(const CpuTarget &cpu, ConvCase g, const Options &options) {
   std::vector<float> input = randomFloats(g.batch * g.input[1] * g.input[2] * g.channels),
                      weights = randomFloats(g.filters * g.channels / g.groups * g.taps()),
                      bias(g.filters), output(g.pixels() * g.filters),
-                     packed = packConvWeights(cpu, weights.data(), g);
+                     once = packConvWeights(cpu, weights.data(), g);
+  std::vector<std::vector<float>> packed(options.get("cold", 1), once);
   int64_t args[12] = {int64_t(input.data()),
-                      int64_t(packed.data()),
+                      0,
                       int64_t(output.data()),
                       int64_t(bias.data()),
                       g.batch,
@@ -146,7 +147,11 @@ void benchConv(const CpuTarget &cpu, ConvCase g, const Options &options) {
                       g.output(2)};
   kernels.get("tasks")(args, 0, 0);
   KernelFn conv = kernels.get("conv");
-  Seconds seconds = measure([&] { conv(args, 0, args[11]); });
+  size_t turn = 0;
+  Seconds seconds = measure([&] {
+    args[1] = int64_t(packed[turn++ % packed.size()].data());
+    conv(args, 0, args[11]);
+  });
   double worst = 0;
   std::mt19937 engine(3);
   for (int sample = 0; sample < 2000; ++sample) {
@@ -197,6 +202,7 @@ int main(int argc, char **argv) {
     g.batch = options.get("batch", 1);
     g.groups = options.get("groups", 1);
     g.dynamic = options.get("dynamic", 0);
+    g.winograd = options.get("winograd", 0);
     benchConv(cpu, g, options);
     return 0;
   }

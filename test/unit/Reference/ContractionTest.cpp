@@ -161,6 +161,31 @@ TEST_CASE("packed_conv is conv with the window before the channels") {
   checkReals(packed, plain.reals());
 }
 
+TEST_CASE("packed_conv in tiles is conv with the weights transformed back") {
+  // One channel, one filter: u = G w G^T in the first column of panels of two.
+  constexpr float G[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+  std::vector<double> taps = {1, 2, 3, 4, 5, 6, 7, 8, 10}, points;
+  for (int p = 0; p < 16; ++p) {
+    double u = 0;
+    for (int t = 0; t < 9; ++t)
+      u += G[p / 4][t / 3] * G[p % 4][t % 3] * taps[t];
+    points.insert(points.end(), {u, 0});
+  }
+  Tensor x = counting(DType::F32, {1, 4, 5, 1});
+  Tensor plain = Conv{.strides = "1, 1",
+                      .dilations = "1, 1",
+                      .inputDilation = "1, 1",
+                      .low = "1, 0",
+                      .high = "1, 0",
+                      .last = true}(x, f32({1, 1, 3, 3}, taps), DType::F32, {1, 4, 3, 1});
+  Tensor tiles = result("packed_conv", {x, f32({1, 16, 1, 2}, points)},
+                        "window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = "
+                        "array<i64: 1, 1>, low = array<i64: 1, 0>, groups = 1 : i64, filters = 1 : "
+                        "i64, winograd = 2 : i64",
+                        "tensor<1x4x3x1xf32>");
+  checkReals(tiles, plain.reals());
+}
+
 TEST_CASE("conv: extents that do not fit are named") {
   std::string error = errorOf(
       R"(func.func @main(%x: tensor<1x?x5xf32>, %w: tensor<1x2x2xf32>) -> tensor<1x1x4xf32> {

@@ -44,6 +44,7 @@ struct ConvSpec {
   mlir::Value padValue;     ///< scalar of inputElement; null: zero; not for groups in lanes
   mlir::Value weights;      ///< packed panels
   ByteGroups bytes = {};    ///< in which they hold bytes
+  bool winograd = false;    ///< they are transformed (Target/Winograd.h); f32, zero padding
 
   std::optional<ContractionSchedule> schedule; ///< instead of chooseConv
 };

@@ -51,6 +51,21 @@ struct ContractionSchedule {
   unsigned panelWidth() const { return lanes * vectors; }
 };
 
+/// A 3x3 convolution in tiles of 2x2 outputs; an unknown number of tiles is -1.
+struct WinogradShape {
+  int64_t tiles = -1, channels = 1, filters = 1;
+};
+
+struct WinogradSchedule {
+  unsigned lanes = 4, vectors = 2; ///< of a panel
+  unsigned rows = 6;               ///< tiles in a register tile
+  int64_t tilesPerTask = 1;        ///< register tiles in a task
+  int64_t panelsPerTask = 1;
+
+  unsigned panelWidth() const { return lanes * vectors; }
+};
+
+WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape);
 ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape);
 ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape);
 

@@ -53,10 +53,16 @@ def Prim_PackedDotOp : Prim_Op<"packed_dot", [Pure]> {
 }
 def Prim_PackedConvOp : Prim_Op<"packed_conv", [Pure]> {
   let summary = "prim.conv of channels-last x with weights in panels, k running over the window, then channels";
-  let description = "`window` holds the spatial extents of the weights, `filters` all output channels. Panels [groups, panels, k, width]; groups narrower than a vector lie side by side in panels of one group.";
+  let description = [{
+    `window` holds the spatial extents of the weights, `filters` all output channels. Panels
+    [groups, panels, k, width]; groups narrower than a vector lie side by side in panels of one
+    group. With `winograd` = m the weights are transformed for tiles of m x m outputs
+    (Target/Winograd.h), and panels are [panels, points, channels, width]: a 3x3 window of f32,
+    stride, dilation and groups 1.
+  }];
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$panels, Variadic<Index>:$sizes, DenseI64ArrayAttr:$window,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low,
-                       I64Attr:$groups, I64Attr:$filters);
+                       I64Attr:$groups, I64Attr:$filters, DefaultValuedAttr<I64Attr, "0">:$winograd);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x `,` $panels `sizes` `(` $sizes `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -1,0 +1,40 @@
+//===- Winograd.h - 3x3 convolutions with fewer multiplications -*- C++ -*-===//
+//
+// Winograd's F(2x2, 3x3) computes a tile of 2x2 outputs from 4x4 inputs with 16
+// multiplications a channel instead of 36: both the input tile and the weights are
+// transformed to 16 points, the points are 16 independent matrix products over the
+// channels, and their results are transformed back. Layout decides here and packs the
+// transformed weights, codegen reads them (docs/Rationale/winograd.md has the figures).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Target/WeightPanels.h"
+
+namespace tcc {
+
+/// Outputs of a tile along one axis, and points of a tile.
+inline constexpr int64_t kWinogradOutputs = 2, kWinogradPoints = 16;
+
+/// A 3x3 convolution of stride, dilation and groups 1. Unknown extents are -1.
+struct WinogradExtents {
+  int64_t batch = -1, height = -1, width = -1; ///< of the output
+  int64_t channels = 1, filters = 1;
+};
+
+/// Bytes of scratch that a task may use: half of L2, and a part of a thread's stack.
+int64_t winogradScratch(const CpuTarget &cpu);
+/// What each of its tiles takes of that: its inputs, and its sums for one panel.
+int64_t winogradTileBytes(int64_t channels, int64_t panelWidth);
+
+/// Whether the tiles are computed sooner than the convolution itself.
+bool prefersWinograd(const CpuTarget &cpu, const WinogradExtents &extents);
+
+/// Transformed weights as panels: groups = panels of columns, panels = points, k = channels.
+PanelShape winogradPanels(const CpuTarget &cpu, int64_t filters, int64_t channels);
+
+/// Transforms weights [filters][channels][3][3] into panels [firstPanel, endPanel) of that shape;
+/// `packed` is where the first of them goes.
+void packWinograd(const float *weights, int64_t filters, const PanelShape &shape,
+                  int64_t firstPanel, int64_t endPanel, float *packed);
+
+} // namespace tcc

@@ -1,0 +1,16 @@
+//===- WinogradConv.h - 3x3 convolutions in tiles ---------------*- C++ -*-===//
+//
+// The convolution template for weights that layout has transformed (Target/Winograd.h):
+// same specification, tasks and epilogue as Conv.h, by which it is called.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Cpu/Conv.h"
+
+namespace tcc::codegen {
+
+Index emitWinogradTaskCount(KernelBuilder &k, const ConvSpec &spec);
+void emitWinogradTasks(KernelBuilder &k, const ConvSpec &spec, Index begin, Index end,
+                       EpilogueFn epilogue);
+
+} // namespace tcc::codegen

@@ -1,0 +1,88 @@
+//===- Winograd.cpp - 3x3 convolutions with fewer multiplications ---------===//
+#include "tcc/Target/Winograd.h"
+#include "llvm/ADT/bit.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace llvm;
+namespace tcc {
+
+int64_t winogradScratch(const CpuTarget &cpu) {
+  constexpr int64_t stackLimit = 512 << 10;
+  return std::min(cpu.l2Bytes / 2, stackLimit);
+}
+
+int64_t winogradTileBytes(int64_t channels, int64_t panelWidth) {
+  constexpr int64_t gap = 32; // between rows, for the cache's sets
+  return kWinogradPoints * (channels + gap + panelWidth) * int64_t(sizeof(float));
+}
+
+PanelShape winogradPanels(const CpuTarget &cpu, int64_t filters, int64_t channels) {
+  int64_t width = choosePanelWidth(cpu, filters);
+  return {(filters + width - 1) / width, kWinogradPoints, channels, width};
+}
+
+bool prefersWinograd(const CpuTarget &cpu, const WinogradExtents &extents) {
+  constexpr int64_t fewest = 8;         // channels or filters: below, transforms outweigh products
+  constexpr int64_t typicalExtent = 28; // assumed where the extent is unknown
+  int64_t lanes = cpu.lanes(32), channels = extents.channels, filters = extents.filters;
+  if (channels < fewest || filters < fewest)
+    return false;
+  int64_t width = choosePanelWidth(cpu, filters);
+  if (registerTileRows(cpu, width / lanes) * winogradTileBytes(channels, width) >
+      winogradScratch(cpu))
+    return false;
+  double batch = extents.batch > 0 ? extents.batch : 1;
+  double rows = extents.height > 0 ? extents.height : typicalExtent;
+  double columns = extents.width > 0 ? extents.width : typicalExtent;
+  double tiles = batch * std::ceil(rows / kWinogradOutputs) * std::ceil(columns / kWinogradOutputs);
+
+  // Cycles of two cores, measured on Zen 4. Weights come from memory once a run.
+  constexpr double cores = 2, bytesPerCycle = 16, inputCycles = 36, outputCycles = 60;
+  double inputVectors = channels / lanes + llvm::popcount(uint64_t(channels % lanes));
+  double outputVectors = std::ceil(double(filters) / lanes);
+  double products = channels * outputVectors;
+  double direct = batch * rows * columns * 9 * products / cores;
+  double transforms = inputCycles * inputVectors + outputCycles * outputVectors;
+  double inTiles = tiles * (kWinogradPoints * products + transforms) / cores;
+  double moreBytes = double(kWinogradPoints - 9) * channels * filters * sizeof(float);
+  return inTiles + moreBytes / bytesPerCycle < 0.9 * direct;
+}
+
+/// G g G^T for one 3x3 filter, in double: rounded once.
+static void transform(const float *g, double *points) {
+  double columns[4][3];
+  for (int j = 0; j < 3; ++j) {
+    double a = g[j], b = g[3 + j], c = g[6 + j];
+    columns[0][j] = a;
+    columns[1][j] = (a + b + c) / 2;
+    columns[2][j] = (a - b + c) / 2;
+    columns[3][j] = c;
+  }
+  for (int i = 0; i < 4; ++i) {
+    auto [a, b, c] = columns[i];
+    points[4 * i] = a;
+    points[4 * i + 1] = (a + b + c) / 2;
+    points[4 * i + 2] = (a - b + c) / 2;
+    points[4 * i + 3] = c;
+  }
+}
+
+void packWinograd(const float *weights, int64_t filters, const PanelShape &shape,
+                  int64_t firstPanel, int64_t endPanel, float *packed) {
+  int64_t channels = shape.k, width = shape.width;
+  for (int64_t panel = firstPanel; panel < endPanel; ++panel)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t column = 0; column < width; ++column) {
+        int64_t filter = panel * width + column;
+        double points[kWinogradPoints] = {};
+        if (filter < filters)
+          transform(weights + (filter * channels + c) * 9, points);
+        float *to =
+            packed + ((panel - firstPanel) * kWinogradPoints * channels + c) * width + column;
+        for (int64_t p = 0; p < kWinogradPoints; ++p)
+          to[p * channels * width] = static_cast<float>(points[p]);
+      }
+}
+
+} // namespace tcc

@@ -1,0 +1,42 @@
+// RUN: tcc-opt %s -tcc-test-fill-weights -tcc-layout-pack-weights -cse | FileCheck %s
+
+// 3x3 weights of many channels are transformed to 16 points.
+// CHECK-LABEL: func @tiles
+// CHECK: prim.weight "a.tiles" : tensor<{{[0-9]+}}x16x64x{{[0-9]+}}xf32>
+// CHECK: prim.packed_conv {{.*}}winograd = 2 : i64{{.*}} -> tensor<1x28x28x64xf32>
+func.func @tiles(%x: tensor<1x28x28x64xf32>) -> tensor<1x28x28x64xf32> {
+  %wa = prim.weight "a" : tensor<64x64x3x3xf32>
+  %a = prim.conv %x, %wa sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x28x28x64xf32>
+  return %a : tensor<1x28x28x64xf32>
+}
+
+// Extents and images may be unknown.
+// CHECK-LABEL: func @dynamic
+// CHECK: prim.packed_conv {{.*}}winograd = 2 : i64{{.*}} -> tensor<?x?x?x64xf32>
+func.func @dynamic(%x: tensor<?x?x?x64xf32>, %n: index, %h: index, %v: index) -> tensor<?x?x?x64xf32> {
+  %wb = prim.weight "b" : tensor<64x64x3x3xf32>
+  %b = prim.conv %x, %wb sizes(%n, %h, %v) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<?x?x?x64xf32>, tensor<64x64x3x3xf32>, index, index, index) -> tensor<?x?x?x64xf32>
+  return %b : tensor<?x?x?x64xf32>
+}
+
+// Not: few channels, few pixels for many weights, strides, dilations, groups, other windows and types.
+// CHECK-LABEL: func @stays
+// CHECK-NOT: winograd
+// CHECK: return
+func.func @stays(%x: tensor<1x28x28x4xf32>, %y: tensor<1x3x3x256xf32>, %z: tensor<1x28x28x64xf32>, %h: tensor<1x28x28x64xf16>) -> (tensor<1x28x28x64xf32>, tensor<1x3x3x256xf32>, tensor<1x14x14x64xf32>, tensor<1x26x26x64xf32>, tensor<1x28x28x64xf32>, tensor<1x30x30x64xf32>, tensor<1x28x28x64xf16>) {
+  %wfew = prim.weight "few" : tensor<64x4x3x3xf32>
+  %few = prim.conv %x, %wfew sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x4xf32>, tensor<64x4x3x3xf32>) -> tensor<1x28x28x64xf32>
+  %wsmall = prim.weight "small" : tensor<256x256x3x3xf32>
+  %small = prim.conv %y, %wsmall sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x3x3x256xf32>, tensor<256x256x3x3xf32>) -> tensor<1x3x3x256xf32>
+  %wstride = prim.weight "stride" : tensor<64x64x3x3xf32>
+  %stride = prim.conv %z, %wstride sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x14x14x64xf32>
+  %wdilation = prim.weight "dilation" : tensor<64x64x3x3xf32>
+  %dilation = prim.conv %z, %wdilation sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 2, 2>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x26x26x64xf32>
+  %wgroups = prim.weight "groups" : tensor<64x32x3x3xf32>
+  %groups = prim.conv %z, %wgroups sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 2 : i64} : (tensor<1x28x28x64xf32>, tensor<64x32x3x3xf32>) -> tensor<1x28x28x64xf32>
+  %wwindow = prim.weight "window" : tensor<64x64x1x1xf32>
+  %window = prim.conv %z, %wwindow sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf32>, tensor<64x64x1x1xf32>) -> tensor<1x30x30x64xf32>
+  %whalf = prim.weight "half" : tensor<64x64x3x3xf16>
+  %half = prim.conv %h, %whalf sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf16>, tensor<64x64x3x3xf16>) -> tensor<1x28x28x64xf16>
+  return %few, %small, %stride, %dilation, %groups, %window, %half : tensor<1x28x28x64xf32>, tensor<1x3x3x256xf32>, tensor<1x14x14x64xf32>, tensor<1x26x26x64xf32>, tensor<1x28x28x64xf32>, tensor<1x30x30x64xf32>, tensor<1x28x28x64xf16>
+}
