@@ -100,7 +100,8 @@ tcc_status tcc_context_create(tcc_model *model, const tcc_context_options *optio
       !prepare_threads(context, known.threads) || (known.profile && !prepare_profile(context))) {
     tcc_context_destroy(context);
     return tcc_set_error(error, TCC_OUT_OF_MEMORY,
-                         "no memory for a context: the model's arena and state take %" PRIu64 " bytes",
+                         "no memory for a context: the model's arena and state take %" PRIu64
+                         " bytes",
                          tcc_program.arena_size + tcc_program.state_size);
   }
   *result = context;

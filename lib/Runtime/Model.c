@@ -50,7 +50,8 @@ static tcc_status check_layout(struct tcc_model *model, const char *path, tcc_er
   uint64_t offset = tcc_program.weights_offset, size = tcc_program.weights_size;
   if (model->map_size < offset || model->map_size - offset < size)
     return tcc_set_error(error, TCC_IO_ERROR,
-                         "weights file '%s' has %zu bytes, this model needs %" PRIu64 ": it is cut short "
+                         "weights file '%s' has %zu bytes, this model needs %" PRIu64
+                         ": it is cut short "
                          "or belongs to another model",
                          path, model->map_size, offset + size);
   if (tcc_program.weights_layout_hash &&

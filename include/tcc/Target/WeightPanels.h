@@ -39,7 +39,7 @@ ByteGroups byteGroups(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
 /// step more, which holds i32: the column sums, scaled.
 struct PanelShape {
   int64_t groups = 1, panels = 1, k = 1, width = 1;
-  ByteGroups bytes;
+  ByteGroups bytes = {};
   int64_t run = 0; ///< 0: all of k
 
   int64_t panelRows() const { return k + (bytes.flipsLhs ? 1 : 0); }
