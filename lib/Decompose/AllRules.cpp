@@ -33,6 +33,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenSymbolicRules(rules);
   populateAtenUnaryRules(rules);
   populateAtenViewRules(rules);
+  populateAtenVisionRules(rules);
   populateAtenWindowRules(rules);
   populateOnnxActivationRules(rules);
   populateOnnxAttentionRules(rules);

@@ -196,6 +196,8 @@ LogicalResult spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind,
   if (!s)
     return a.fail("it is not known which extent of the matrices is larger");
   Value norm = b.reduce(kind, s->values, {b.rank(s->values) - 1}, false);
+  if (kind == K::max)
+    norm = b.maximum(norm, 0.0); // of no values at all
   return a.give(keep ? b.unsqueeze(norm, both) : norm);
 }
 

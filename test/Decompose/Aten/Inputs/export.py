@@ -358,6 +358,15 @@ def cases():
 
     yield "scans", scans, (x, normal(4, 2)), ({0: AUTO}, None)
     yield "lstm_projected", nn.LSTM(3, 5, 2, proj_size=2, bidirectional=True), (normal(4, 2, 3),), ({0: AUTO, 1: AUTO},)
+
+    import torchvision
+    corners = uniform(10, 4) * 4
+    boxes = torch.cat([corners[:, :2], corners[:, :2] + corners[:, 2:]], 1)
+    yield "detection", lambda rect, scores, a: [
+        torchvision.ops.nms(rect, scores, 0.4), torchvision.ops.roi_align(a, [rect[:4], rect[4:]], (3, 2), 0.5, 2, aligned=True),
+        torchvision.ops.roi_align(a, [rect[:4], rect[4:]], 2, 1.5, 1)], (boxes, uniform(10), image)
+    yield "deformable", torchvision.ops.DeformConv2d(4, 6, 3, padding=1, groups=2), (
+        image, normal(2, 18, 7, 9), uniform(2, 9, 7, 9))
     yield "average_of_all", lambda a: F.avg_pool2d(a, a.shape[2:]), (image,), ({2: AUTO, 3: AUTO},)
     yield "antialiased", lambda a: [
         F.interpolate(a, (4, 5), mode="bilinear", antialias=True), F.interpolate(a, (3, 12), mode="bicubic", antialias=True),
