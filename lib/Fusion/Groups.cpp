@@ -9,7 +9,8 @@
 // - A pointwise operator read by several kernels is computed in the earliest and
 //   written from there, if that one reads it at its own loop index. Earliest is
 //   right: no kernel before it can need the value, and none after it can be
-//   needed by it, so there is no cycle.
+//   needed by it, so there is no cycle. Not in the reduction of a whole tensor, which is
+//   one task; a product before it takes the operator as its epilogue.
 // - A reduction over trailing axes joins the kernel of its users if that reads it
 //   once a row: the rows are shared and softmax or layer norm become one kernel.
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
@@ -207,9 +208,21 @@ static bool isPrefix(ArrayRef<int> at, unsigned count, ArrayRef<OpFoldResult> sp
   return next == count;
 }
 
+/// Extents are equal as values, or asked of the same axis in two places.
+static bool sameExtent(OpFoldResult x, OpFoldResult y) {
+  if (isEqualConstantIntOrValue(x, y))
+    return true;
+  auto dimOf = [](OpFoldResult d) {
+    auto value = dyn_cast<Value>(d);
+    return value ? value.getDefiningOp<prim::DimOp>() : prim::DimOp();
+  };
+  prim::DimOp dx = dimOf(x), dy = dimOf(y);
+  return dx && dy && dx.getX() == dy.getX() && dx.getAxis() == dy.getAxis();
+}
+
 static bool sameExtents(ArrayRef<OpFoldResult> x, ArrayRef<OpFoldResult> y) {
   return x.size() == y.size() && llvm::all_of(llvm::zip(x, y), [](auto p) {
-           return isEqualConstantIntOrValue(std::get<0>(p), std::get<1>(p));
+           return sameExtent(std::get<0>(p), std::get<1>(p));
          });
 }
 
@@ -423,8 +436,10 @@ void Grouping::place(Operation *op) {
   bool readsOwn = plain && hostFollows &&
                   sameExtents(first->space, extentsOf(op, op->getResult(0))) &&
                   isIdentity(accessIn(*first, op->getResult(0)), first->space);
+  // A reduction of everything is one task: it should not make what others need as well.
+  bool isSerial = first->kind == KernelKind::Row && first->rows == 0;
   bool rootAtFull = first->access[first->root->getResult(0)].size() == first->space.size();
-  if (readsOwn && (first->kind == KernelKind::Row || rootAtFull)) {
+  if (readsOwn && !isSerial && (first->kind == KernelKind::Row || rootAtFull)) {
     add(op, *first);
     first->outputs.insert(op->getResult(0));
     return;

@@ -81,3 +81,27 @@ func.func @reshape_of_inner_result(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tens
   %2 = prim.reduce sum %0 [1] : (tensor<4x8xf32>) -> tensor<4xf32>
   return %1, %2 : tensor<32xf32>, tensor<4xf32>
 }
+
+// Two reductions of what a loop carries have the same rows, wherever its extent is asked.
+// CHECK-LABEL: func @range
+// CHECK: do {
+// CHECK: kernel.launch "reduce_sub"
+// CHECK-NOT: kernel.launch
+func.func @range(%x: tensor<?x8xf32>, %n: index) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = prim.constant dense<0.0> : tensor<f32>
+  %r:3 = prim.while(%c0, %x, %z) {
+  ^bb0(%i: index, %a: tensor<?x8xf32>, %s: tensor<f32>):
+    %more = arith.cmpi slt, %i, %n : index
+    prim.yield %more : i1
+  } do {
+  ^bb0(%i: index, %a: tensor<?x8xf32>, %s: tensor<f32>):
+    %0 = prim.reduce min %a [0, 1] : (tensor<?x8xf32>) -> tensor<f32>
+    %1 = prim.reduce max %a [0, 1] : (tensor<?x8xf32>) -> tensor<f32>
+    %2 = prim.sub %1, %0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %next = arith.addi %i, %c1 : index
+    prim.yield %next, %a, %2 : index, tensor<?x8xf32>, tensor<f32>
+  } : (index, tensor<?x8xf32>, tensor<f32>) -> (index, tensor<?x8xf32>, tensor<f32>)
+  return %r#2 : tensor<f32>
+}

@@ -77,3 +77,19 @@ func.func @pooled(%x: tensor<1x7x7x32xf32>) -> tensor<1x32xf32> {
   %1 = prim.div %0, %c : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
   return %1 : tensor<1x32xf32>
 }
+
+// What a quantiser finds the range of and then rounds is the product's epilogue: the
+// range is found by one task.
+// CHECK-LABEL: func @ranged
+// CHECK: kernel.launch "packed_dot_maximum"
+// CHECK: kernel.launch "reduce"
+// CHECK: kernel.launch "div"
+func.func @ranged(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>) -> (tensor<8x16xf32>, tensor<f32>) {
+  %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
+  %z = prim.constant dense<0.0> : tensor<8x16xf32>
+  %1 = prim.maximum %0, %z : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  %2 = prim.reduce max %1 [0, 1] : (tensor<8x16xf32>) -> tensor<f32>
+  %3 = prim.broadcast %2 axes [] sizes() : (tensor<f32>) -> tensor<8x16xf32>
+  %4 = prim.div %1, %3 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %4, %2 : tensor<8x16xf32>, tensor<f32>
+}

@@ -219,9 +219,10 @@ void TaskEmitter::forRemainder(TileFn body) {
   std::function<void(unsigned)> choose = [&](unsigned rows) {
     if (rows == 1)
       return body({1, first, Index()}, tiling.largeTiles);
+    unsigned fewer = (rows + 1) / 2;
     k.ifThenElse(
-        k.compare(arith::CmpIPredicate::sgt, rest, k.constant(rows / 2)),
-        [&] { body({rows, first, rest}, tiling.largeTiles); }, [&] { choose(rows / 2); });
+        k.compare(arith::CmpIPredicate::sgt, rest, k.constant(fewer)),
+        [&] { body({rows, first, rest}, tiling.largeTiles); }, [&] { choose(fewer); });
   };
   choose(std::max(1u, tiling.rows - 1));
 }
