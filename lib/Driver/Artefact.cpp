@@ -7,7 +7,6 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/Link.h"
 #include "tcc/Emit/Manifest.h"
-#include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/Program.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -228,20 +227,18 @@ static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> descript
   return emit::linkModel(job, path);
 }
 
-Expected<uint64_t> tcc::writeArtefact(Model &model, const CompiledModel &compiled,
-                                      const DriverOptions &options, const CpuTarget &cpu,
-                                      function_ref<std::string()> inputHash) {
+Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
+                      const CpuTarget &cpu, function_ref<std::string()> inputHash) {
   emit::WeightBlob blob = blobOf(*model.weights, compiled.weightNames);
   emit::ProgramDescription program = describeProgram(model, compiled, options, blob.layout);
+  weightBytes = blob.layout.size();
   // The library gets its place first and its name last: it makes the others reachable.
-  emit::OutputFiles files, library;
-  auto path = library.create(options.output);
-  if (!path)
-    return path.takeError();
+  if (Error error = library.create(options.output).moveInto(libraryPath))
+    return error;
   auto fill = [&](int file) { return emit::writeSafetensors(blob, file, options.threads()); };
   if (!program.embeddedWeights)
-    if (Error error = files.write(options.output + ".safetensors", fill))
-      return std::move(error);
+    if (Error error = files.write(options.output + ".safetensors", fill).moveInto(weightsPath))
+      return error;
   emit::Manifest manifest =
       makeManifest(model, compiled, program, blob.layout, options, cpu, inputHash());
   for (const emit::ManifestKernel &kernel : manifest.kernels)
@@ -251,14 +248,13 @@ Expected<uint64_t> tcc::writeArtefact(Model &model, const CompiledModel &compile
   if (!description)
     return description.takeError();
   if (Error error = files.write(manifestPath(options.output), program.manifest))
-    return std::move(error);
+    return error;
   bool embeds = program.weightsSize && program.embeddedWeights;
-  if (Error error =
-          linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, cpu, *path))
-    return std::move(error);
+  return linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, cpu, libraryPath);
+}
+
+Error Artefact::commit() {
   if (Error error = files.commit())
-    return std::move(error);
-  if (Error error = library.commit())
-    return std::move(error);
-  return blob.layout.size();
+    return error;
+  return library.commit();
 }

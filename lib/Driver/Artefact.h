@@ -2,6 +2,7 @@
 #pragma once
 #include "tcc/Driver/Driver.h"
 #include "tcc/Emit/Manifest.h"
+#include "tcc/Emit/OutputFiles.h"
 
 namespace tcc {
 
@@ -11,12 +12,21 @@ bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 /// The manifest lies beside the library: model.json for model.so.
 std::string manifestPath(llvm::StringRef library);
 
-/// Links model.so, writes the manifest and, above the limit, the weights beside
-/// it; all or nothing. Gives the bytes of the weights. `inputHash` is asked when the
-/// weights are written: it may still be at work.
-llvm::Expected<uint64_t> writeArtefact(Model &model, const CompiledModel &compiled,
-                                       const DriverOptions &options, const CpuTarget &cpu,
-                                       llvm::function_ref<std::string()> inputHash);
+/// model.so, its manifest and, above the limit, the weights beside it: written, but
+/// under temporary names until `commit`, which gives them theirs, all or nothing.
+class Artefact {
+public:
+  /// `inputHash` is asked when the weights are written: it may still be at work.
+  llvm::Error write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
+                    const CpuTarget &cpu, llvm::function_ref<std::string()> inputHash);
+  llvm::Error commit();
+
+  uint64_t weightBytes = 0;
+  std::string libraryPath, weightsPath; ///< as yet; no path where the weights are embedded
+
+private:
+  emit::OutputFiles files, library;
+};
 
 /// The model's IR and, beside it, its weights, for --start-from.
 llvm::Error writeCheckpoint(Model &model, llvm::StringRef path);

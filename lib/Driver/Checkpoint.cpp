@@ -45,7 +45,7 @@ Error tcc::writeCheckpoint(Model &model, StringRef path) {
   };
   auto fill = [&](int file) { return emit::writeSafetensors(blob, file); };
   if (!blob.layout.entries().empty())
-    if (Error error = files.write(weightsPath(path), fill))
+    if (Error error = files.write(weightsPath(path), fill).takeError())
       return error;
   if (Error error = files.write(path, text))
     return error;

@@ -108,6 +108,7 @@ private:
   Error writeCode(CompiledModel &compiled);
   Error writeDepfile(emit::OutputFiles &files);
   Error finish(CompiledModel *compiled);
+  Error publish();
 
   const DriverOptions &options;
   const Dump dump{options};
@@ -119,6 +120,7 @@ private:
   PipelineOptions pipeline;
   Model model;
   CompileSummary summary;
+  std::optional<Artefact> artefact;
   Reproducer reproducer;
   Progress progress;
   std::future<std::string> inputHash; ///< for the manifest, computed aside
@@ -246,18 +248,21 @@ Error Compile::writeCode(CompiledModel &compiled) {
 }
 
 Error Compile::finish(CompiledModel *compiled) {
-  if (compiled && options.emit == EmitKind::So) {
-    auto weightBytes =
-        writeArtefact(model, *compiled, options, cpu, [&] { return inputHash.get(); });
-    if (!weightBytes)
-      return weightBytes.takeError();
-    summary.weightBytes = *weightBytes;
-  } else if (compiled) {
-    if (Error error = writeCode(*compiled))
+  if (!compiled)
+    return writeCheckpoint(model, options.output);
+  if (options.emit != EmitKind::So)
+    return writeCode(*compiled);
+  artefact.emplace();
+  Error error = artefact->write(model, *compiled, options, cpu, [&] { return inputHash.get(); });
+  summary.weightBytes = artefact->weightBytes;
+  return error;
+}
+
+/// What is written and, where asked for, verified gets its names.
+Error Compile::publish() {
+  if (artefact)
+    if (Error error = artefact->commit())
       return error;
-  } else if (Error error = writeCheckpoint(model, options.output)) {
-    return error;
-  }
   if (options.depfile.empty())
     return Error::success();
   emit::OutputFiles files;
@@ -384,11 +389,14 @@ Error Compile::verifyLibrary() {
       return compiled.takeError();
     DriverOptions elsewhere = options;
     elsewhere.output = path;
-    return writeArtefact(changed, *compiled, elsewhere, cpu, [] { return ""; }).takeError();
+    Artefact probed;
+    if (Error error = probed.write(changed, *compiled, elsewhere, cpu, [] { return ""; }))
+      return error;
+    return probed.commit();
   };
   progress.show("tcc: verify");
   crashPhase(std::nullopt);
-  auto result = verify(options.output, hooks);
+  auto result = verify({artefact->libraryPath, artefact->weightsPath}, hooks);
   if (!result)
     return withDiagnostic(result.takeError());
   summary.phaseSeconds.push_back({"verify", secondsSince(phaseStart)});
@@ -404,6 +412,8 @@ Expected<CompileSummary> Compile::run() {
   bool phaseFailed = static_cast<bool>(error);
   if (!phaseFailed && options.verify)
     error = verifyLibrary();
+  if (!error)
+    error = publish();
   progress.clear();
   if (Error failure = withReproducer(std::move(error), phaseFailed))
     return std::move(failure);

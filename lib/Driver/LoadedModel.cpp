@@ -12,14 +12,15 @@ static Error modelError(tcc_status status, const tcc_error &error) {
                                                                       : createStringError(text);
 }
 
-Expected<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string &path) {
+Expected<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string &path,
+                                                         const std::string &weights) {
   std::unique_ptr<LoadedModel> loaded(new LoadedModel);
-  if (Error error = loaded->openAt(path))
+  if (Error error = loaded->openAt(path, weights))
     return std::move(error);
   return std::move(loaded);
 }
 
-Error LoadedModel::openAt(const std::string &path) {
+Error LoadedModel::openAt(const std::string &path, const std::string &weights) {
   // dlopen takes a name without a slash from the system's folders.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -31,7 +32,10 @@ Error LoadedModel::openAt(const std::string &path) {
     return createStringError("the model does not speak interface version " +
                              Twine(TCC_ABI_VERSION));
   tcc_error error = {};
-  if (tcc_status status = api->model_open(nullptr, &model, &error))
+  tcc_model_options options = {};
+  options.struct_size = sizeof options;
+  options.weights_path = weights.empty() ? nullptr : weights.c_str();
+  if (tcc_status status = api->model_open(&options, &model, &error))
     return modelError(status, error);
   if (tcc_status status = api->context_create(model, nullptr, &context, &error))
     return modelError(status, error);
@@ -64,7 +68,8 @@ public:
       DLTensor view = {};
       view.data = bytes.data();
       view.device = {kDLCPU, 0};
-      view.ndim = static_cast<int32_t>(shape.size());
+      bool pairs = info.dtype.code == kDLComplex && !isComplex(input.dtype());
+      view.ndim = static_cast<int32_t>(shape.size()) - pairs;
       view.dtype = info.dtype;
       view.shape = shape.data();
       views.push_back(view);
@@ -73,6 +78,7 @@ public:
       pointers.push_back(&view);
   }
   const DLTensor *const *data() const { return pointers.data(); }
+  ArrayRef<char> bytes(size_t i) const { return storage[i].first; }
 
 private:
   std::vector<std::pair<std::vector<char>, std::vector<int64_t>>> storage;
@@ -92,26 +98,39 @@ struct Outputs {
 
 } // namespace
 
-Expected<std::vector<Tensor>> LoadedModel::run(ArrayRef<Tensor> inputs, ArrayRef<DType> types) {
+/// What `managed` holds, with complex numbers as pairs where `type` is not complex.
+static Expected<Tensor> tensorOf(const DLTensor &view, DType type) {
+  SmallVector<int64_t> shape(ArrayRef<int64_t>(view.shape, view.ndim));
+  if (view.dtype.code == kDLComplex && !isComplex(type))
+    shape.push_back(2);
+  std::optional<int64_t> count = reference::elementCount(shape);
+  if (!count)
+    return createStringError("an output has an impossible shape");
+  ArrayRef<char> bytes(static_cast<const char *>(view.data) + view.byte_offset,
+                       storageBytes(type, *count));
+  return Tensor::fromPacked(type, shape, bytes);
+}
+
+Expected<LoadedModel::Results> LoadedModel::run(ArrayRef<Tensor> inputs, ArrayRef<DType> types) {
   Views views(*api, model, inputs);
   Outputs outputs(types.size());
   tcc_error error = {};
   if (tcc_status status = api->run(context, views.data(), inputs.size(), outputs.tensors.data(),
                                    types.size(), &error))
     return modelError(status, error);
-  std::vector<Tensor> results;
+  Results results;
   for (auto [managed, type] : zip_equal(outputs.tensors, types)) {
-    const DLTensor &view = managed->dl_tensor;
-    ArrayRef<int64_t> shape(view.shape, view.ndim);
-    std::optional<int64_t> count = reference::elementCount(shape);
-    if (!count)
-      return createStringError("an output has an impossible shape");
-    ArrayRef<char> bytes(static_cast<const char *>(view.data) + view.byte_offset,
-                         storageBytes(type, *count));
-    Expected<Tensor> tensor = Tensor::fromPacked(type, shape, bytes);
+    Expected<Tensor> tensor = tensorOf(managed->dl_tensor, type);
     if (!tensor)
       return tensor.takeError();
-    results.push_back(std::move(*tensor));
+    results.outputs.push_back(std::move(*tensor));
+  }
+  for (auto [i, input] : enumerate(inputs)) {
+    ArrayRef<char> bytes = views.bytes(i).take_front(storageBytes(input.dtype(), input.elements()));
+    Expected<Tensor> tensor = Tensor::fromPacked(input.dtype(), input.shape(), bytes);
+    if (!tensor)
+      return tensor.takeError();
+    results.inputs.push_back(std::move(*tensor));
   }
   return results;
 }

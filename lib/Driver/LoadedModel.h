@@ -10,17 +10,24 @@ namespace tcc {
 class LoadedModel {
 public:
   /// A UserError where this machine cannot run the model.
-  static llvm::Expected<std::unique_ptr<LoadedModel>> open(const std::string &path);
+  /// `weights` is the file of the weights where that does not lie beside the library.
+  static llvm::Expected<std::unique_ptr<LoadedModel>> open(const std::string &path,
+                                                           const std::string &weights = "");
   ~LoadedModel();
   LoadedModel(const LoadedModel &) = delete;
 
-  /// One run: the outputs in order, whose element types are `types`.
-  llvm::Expected<std::vector<reference::Tensor>> run(llvm::ArrayRef<reference::Tensor> inputs,
-                                                     llvm::ArrayRef<DType> types);
+  struct Results {
+    std::vector<reference::Tensor> outputs;
+    std::vector<reference::Tensor> inputs; ///< as the run left them
+  };
+  /// One run: the outputs in order, whose element types are `types`. Where the library has
+  /// complex numbers, tensors of reals have pairs.
+  llvm::Expected<Results> run(llvm::ArrayRef<reference::Tensor> inputs,
+                              llvm::ArrayRef<DType> types);
 
 private:
   LoadedModel() = default;
-  llvm::Error openAt(const std::string &path);
+  llvm::Error openAt(const std::string &path, const std::string &weights);
 
   void *handle = nullptr;
   const tcc_api *api = nullptr;

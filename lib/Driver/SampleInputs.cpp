@@ -1,4 +1,6 @@
 #include "SampleInputs.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
@@ -8,13 +10,22 @@
 using namespace llvm;
 using namespace tcc;
 using mlir::cast;
+using mlir::dyn_cast;
 using mlir::dyn_cast_or_null;
+using mlir::isa;
 using reference::Tensor;
 
 ArrayRef<SampleSizes> tcc::sampleSizes() {
-  static constexpr SampleSizes sizes[] = {{2, 64}, {2, 16},  {1, 64},  {1, 16},  {2, 8},
-                                          {1, 1},  {1, 128}, {1, 224}, {2, 3},   {1, 4},
-                                          {2, 2},  {1, 32},  {1, 256}, {1, 640}, {64, 64}};
+  static constexpr SampleSizes sizes[] = {
+      {2, 64},       {2, 16},       {1, 64},       {1, 16},        {2, 8},
+      {1, 1},        {1, 128},      {1, 224},      {2, 3},         {1, 4},
+      {2, 2},        {1, 32},       {1, 256},      {1, 640},       {64, 64},
+      {2, 64, true}, {1, 64, true}, {1, 16, true}, {1, 256, true}, {1, 512, true}};
+  return sizes;
+}
+
+ArrayRef<SampleSizes> tcc::moreSampleSizes() {
+  static constexpr SampleSizes sizes[] = {{3, 37}, {1, 1}, {5, 48}, {1, 96}, {4, 10}, {1, 160}};
   return sizes;
 }
 
@@ -27,11 +38,12 @@ public:
 
   SmallVector<int64_t> shape(mlir::RankedTensorType type, mlir::ArrayAttr names) {
     SmallVector<int64_t> shape(type.getShape());
+    bool only = sizes.anyAxis && type.getNumDynamicDims() == 1;
     for (auto [axis, dim] : enumerate(shape))
       if (mlir::ShapedType::isDynamic(dim)) {
         auto name = names && axis < names.size() ? dyn_cast_or_null<mlir::StringAttr>(names[axis])
                                                  : mlir::StringAttr();
-        int64_t size = axis == 0 && shape.size() > 1 ? sizes.leading : sizes.other;
+        int64_t size = (axis == 0 || only) && shape.size() > 1 ? sizes.leading : sizes.other;
         dim = name && name != "?" ? symbol(name.getValue(), size) : size;
       }
     return shape;
@@ -67,17 +79,75 @@ static Expected<Tensor> sample(DType type, ArrayRef<int64_t> shape, unsigned str
   return Tensor::ofReals(type, shape, values);
 }
 
-Expected<std::vector<Tensor>> tcc::sampleInputs(mlir::func::FuncOp function, SampleSizes sizes) {
-  ShapeChooser chooser(function, sizes);
-  std::vector<Tensor> inputs;
+/// Adds the constants among the operands of a comparison.
+static void addCompared(mlir::Operation *op, SmallVectorImpl<int64_t> &integers) {
+  constexpr size_t most = 4;
+  for (mlir::Value operand : op->getOperands()) {
+    APInt value;
+    bool known = matchPattern(operand, mlir::m_ConstantInt(&value));
+    auto constant = operand.getDefiningOp<prim::ConstantOp>();
+    auto dense = constant ? dyn_cast<mlir::DenseIntElementsAttr>(constant.getElements())
+                          : mlir::DenseIntElementsAttr();
+    if (!known && dense && dense.isSplat()) {
+      value = dense.getSplatValue<APInt>();
+      known = true;
+    }
+    if (!known || value.getBitWidth() == 1 || value.getSignificantBits() > 64)
+      continue;
+    int64_t integer = value.getSExtValue();
+    if (integers.size() < most && !is_contained(integers, integer))
+      integers.push_back(integer);
+  }
+}
+
+static bool isOneInteger(mlir::RankedTensorType type) {
+  return type.hasStaticShape() && type.getNumElements() == 1 && type.getElementType().isInteger() &&
+         !type.getElementType().isInteger(1);
+}
+
+SmallVector<int64_t> tcc::comparedIntegers(mlir::func::FuncOp function) {
+  SmallVector<int64_t> integers;
+  DenseSet<mlir::Operation *> seen;
+  SmallVector<mlir::Value> reached;
+  auto follow = [&](mlir::Operation *user) {
+    if (!seen.insert(user).second)
+      return;
+    if (isa<prim::CompareOp, mlir::arith::CmpIOp>(user))
+      return addCompared(user, integers);
+    for (mlir::Value result : user->getResults()) {
+      auto type = dyn_cast<mlir::RankedTensorType>(result.getType());
+      if (type ? isOneInteger(type) : result.getType().isIntOrIndex())
+        reached.push_back(result);
+    }
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (!function.getArgAttr(i, graph::kStateAttr) &&
+        isOneInteger(cast<mlir::RankedTensorType>(function.getArgumentTypes()[i])))
+      reached.push_back(function.getArgument(i));
+  while (!reached.empty())
+    for (mlir::Operation *user : reached.pop_back_val().getUsers())
+      follow(user);
+  return integers;
+}
+
+Expected<std::vector<Tensor>> tcc::sampleInputs(mlir::func::FuncOp function,
+                                                const SampleChoice &choice) {
+  ShapeChooser chooser(function, choice.sizes);
+  std::vector<Tensor> inputs(function.getNumArguments());
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    if (function.getArgAttr(i, graph::kStateAttr))
+      continue;
     auto type = cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
     auto names = function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr);
-    Expected<Tensor> input =
-        sample(*prim::dtypeOf(type.getElementType()), chooser.shape(type, names), i);
+    DType element = *prim::dtypeOf(type.getElementType());
+    SmallVector<int64_t> shape = chooser.shape(type, names);
+    constexpr unsigned apart = 1000; // more than a model has inputs
+    Expected<Tensor> input = choice.integer && isOneInteger(type)
+                                 ? Tensor::ofIntegers(element, shape, *choice.integer)
+                                 : sample(element, shape, i + choice.run * apart);
     if (!input)
       return input.takeError();
-    inputs.push_back(std::move(*input));
+    inputs[i] = std::move(*input);
   }
   return inputs;
 }

@@ -1,8 +1,8 @@
 //===- Verify.cpp - The first node that differs ---------------------------===//
 //
-// First the model as it is: its outputs beside those that the reference
-// interpreter computes from the primitives as decompose gives them. Where they
-// agree, all is said.
+// First the model as it is: its outputs, and inputs that it changes, beside those
+// that the reference interpreter computes from the primitives as decompose gives
+// them, in a row of runs (ReferenceRuns.h). Where they agree, all is said.
 //
 // Where they do not, the model is compiled again with the result of every node
 // as one more output. The interpreter then computes each node from the *compiled*
@@ -19,10 +19,9 @@
 #include "Verify.h"
 #include "Agreement.h"
 #include "LoadedModel.h"
-#include "SampleInputs.h"
+#include "ReferenceRuns.h"
 #include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
@@ -30,7 +29,6 @@
 #include "tcc/Support/Logging.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <chrono>
 
 using namespace llvm;
 using namespace tcc;
@@ -50,22 +48,28 @@ struct Probe {
 
 class Verifier {
 public:
-  Verifier(const std::string &library, const VerifyHooks &hooks) : library(library), hooks(hooks) {}
+  Verifier(const VerifiedFiles &files, const VerifyHooks &hooks) : files(files), hooks(hooks) {}
   Expected<VerifyResult> run();
 
 private:
-  Error compute();
-  Expected<Agreement> compareOutputs(const std::string &path);
+  Expected<Agreement> compareRuns();
+  Expected<Agreement> compareRun(LoadedModel &loaded, const ReferenceRun &run);
+  std::string label(const char *what, mlir::StringAttr name, unsigned number) const;
   std::vector<Probe> allProbes();
   Error buildWith(ArrayRef<Probe> probes, const std::string &path);
   Expected<std::string> firstDifference(unsigned stride);
+  Expected<std::string> differenceIn(const ReferenceRun &run, ArrayRef<Probe> all,
+                                     ArrayRef<Probe> chosen, unsigned stride,
+                                     const LoadedModel::Results &got);
   Expected<std::string> locate();
 
-  const std::string &library;
+  const VerifiedFiles &files;
   const VerifyHooks &hooks;
   Model model;
   mlir::func::FuncOp function;
-  std::vector<Tensor> inputs, expected;
+  std::optional<CallForm> form;
+  std::vector<ReferenceRun> runs;
+  size_t comparedRuns = 0; ///< up to the first that differs, that one included
 };
 
 /// A folder that goes with its content.
@@ -96,51 +100,56 @@ static mlir::func::FuncOp mainOf(Model &model) {
   return *model.module->getOps<mlir::func::FuncOp>().begin();
 }
 
-/// Chooses the first sizes that the model takes and computes what it should give.
-Error Verifier::compute() {
-  auto start = std::chrono::steady_clock::now();
-  std::string why;
-  bool open = any_of(function.getArgumentTypes(), [](mlir::Type type) {
-    return !cast<mlir::RankedTensorType>(type).hasStaticShape();
-  });
-  for (SampleSizes sizes : open ? sampleSizes() : sampleSizes().take_front()) {
-    Expected<std::vector<Tensor>> sample = sampleInputs(function, sizes);
-    if (!sample)
-      return sample.takeError();
-    auto results = reference::evaluate(function, *sample, *model.weights);
-    if (results) {
-      inputs = std::move(*sample);
-      expected = std::move(*results);
-      return Error::success();
-    }
-    Error error = results.takeError();
-    if (!error.isA<UserError>())
-      return error;
-    why = toString(std::move(error));
-    log::write(log::Topic::Verify, "sizes " + Twine(sizes.leading) + " and " + Twine(sizes.other) +
-                                       " do not fit: " + why);
-    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(60))
-      break;
-  }
-  return userError("--verify found no input that the model takes" +
-                   (open ? Twine(" (give sizes by --shape or --dim)") : Twine("")) + ": " + why);
+std::string Verifier::label(const char *what, mlir::StringAttr name, unsigned number) const {
+  std::string text =
+      std::string(what) + " '" + (name ? printable(name.getValue()) : std::to_string(number)) + "'";
+  return (runs.size() > 1 ? "run " + std::to_string(comparedRuns) + ", " : "") + text + " at ";
 }
 
-Expected<Agreement> Verifier::compareOutputs(const std::string &path) {
-  auto loaded = LoadedModel::open(path);
+/// Outputs, and inputs that the run changes.
+Expected<Agreement> Verifier::compareRun(LoadedModel &loaded, const ReferenceRun &run) {
+  std::vector<DType> types = typesOf(function.getResultTypes()), outputTypes;
+  for (unsigned i : form->outputs)
+    outputTypes.push_back(types[i]);
+  auto got = loaded.run(form->inputsOf(run.arguments), outputTypes);
+  if (!got)
+    return createStringError("the compiled model does not take what the reference interpreter "
+                             "takes: " +
+                             toString(got.takeError()));
+  Agreement all;
+  auto include = [&](const Tensor &have, const Tensor &want, const std::string &where) {
+    Agreement one = compare(have, want);
+    one.worst = where + one.worst;
+    log::write(log::Topic::Verify, where + one.errors());
+    all.include(one);
+  };
+  for (auto [have, i] : zip_equal(got->outputs, form->outputs))
+    include(
+        have, run.results[i],
+        label("output", function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr), i));
+  for (CallForm::Change change : form->changes)
+    if (const auto *at = find(form->inputs, change.argument); at != form->inputs.end())
+      include(got->inputs[at - form->inputs.begin()], run.results[change.result],
+              label("changed input",
+                    function.getArgAttrOfType<mlir::StringAttr>(change.argument, graph::kNameAttr),
+                    change.argument));
+  return all;
+}
+
+/// Up to the first run that differs.
+Expected<Agreement> Verifier::compareRuns() {
+  auto loaded = LoadedModel::open(files.library, files.weights);
   if (!loaded)
     return loaded.takeError();
-  auto got = (*loaded)->run(inputs, typesOf(function.getResultTypes()));
-  if (!got)
-    return got.takeError();
   Agreement all;
-  for (auto [i, pair] : enumerate(zip_equal(*got, expected))) {
-    Agreement one = compare(std::get<0>(pair), std::get<1>(pair));
-    auto name = function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr);
-    one.worst =
-        "output '" + (name ? printable(name.getValue()) : std::to_string(i)) + "' at " + one.worst;
-    log::write(log::Topic::Verify, "output " + Twine(i) + ": " + one.errors());
-    all.include(one);
+  for (const ReferenceRun &run : runs) {
+    ++comparedRuns;
+    Expected<Agreement> one = compareRun(**loaded, run);
+    if (!one)
+      return one;
+    all.include(*one);
+    if (!all.agrees)
+      break;
   }
   return all;
 }
@@ -213,21 +222,35 @@ Expected<std::string> Verifier::firstDifference(unsigned stride) {
   auto loaded = LoadedModel::open(path);
   if (!loaded)
     return loaded.takeError();
-  std::vector<DType> types = typesOf(function.getResultTypes());
+  std::vector<DType> types, resultTypes = typesOf(function.getResultTypes());
+  for (unsigned i : form->outputs)
+    types.push_back(resultTypes[i]);
   std::vector<mlir::Operation *> ops;
   for (mlir::Operation &op : function.getBody().front())
     ops.push_back(&op);
-  DenseMap<mlir::Value, size_t> index;
-  for (auto [i, probe] : enumerate(chosen)) {
-    mlir::Value value = ops[probe.op]->getResult(probe.result);
-    types.push_back(typesOf(value.getType())[0]);
-    index[value] = i;
+  for (const Probe &probe : chosen)
+    types.push_back(typesOf(ops[probe.op]->getResult(probe.result).getType())[0]);
+  for (const ReferenceRun &run : ArrayRef(runs).take_front(comparedRuns)) {
+    auto got = (*loaded)->run(form->inputsOf(run.arguments), types);
+    if (!got)
+      return got.takeError();
+    Expected<std::string> found = differenceIn(run, all, chosen, stride, *got);
+    if (!found || !found->empty())
+      return found;
   }
-  auto got = (*loaded)->run(inputs, types);
-  if (!got)
-    return got.takeError();
-  ArrayRef<Tensor> values = ArrayRef(*got).drop_front(expected.size());
+  return std::string();
+}
 
+Expected<std::string> Verifier::differenceIn(const ReferenceRun &run, ArrayRef<Probe> all,
+                                             ArrayRef<Probe> chosen, unsigned stride,
+                                             const LoadedModel::Results &got) {
+  ArrayRef<Tensor> values = ArrayRef(got.outputs).drop_front(form->outputs.size());
+  DenseMap<mlir::Value, size_t> index;
+  std::vector<mlir::Operation *> ops;
+  for (mlir::Operation &op : function.getBody().front())
+    ops.push_back(&op);
+  for (auto [i, probe] : enumerate(chosen))
+    index[ops[probe.op]->getResult(probe.result)] = i;
   std::string found;
   auto report = [&](size_t probe, const Agreement &agreement) {
     if (!found.empty() || agreement.agrees)
@@ -247,11 +270,11 @@ Expected<std::string> Verifier::firstDifference(unsigned stride) {
     if (values[at->second].shape() == value.shape())
       value = values[at->second];
   };
-  auto outputs = reference::evaluate(function, inputs, *model.weights, options);
-  if (!outputs)
-    return outputs.takeError();
-  for (auto [have, want] : zip(*got, *outputs))
-    report(chosen.size(), compare(have, want));
+  auto results = reference::evaluate(function, run.arguments, *model.weights, options);
+  if (!results)
+    return results.takeError();
+  for (auto [have, i] : zip(got.outputs, form->outputs))
+    report(chosen.size(), compare(have, (*results)[i]));
   return found;
 }
 
@@ -274,20 +297,18 @@ Expected<VerifyResult> Verifier::run() {
     return loaded.takeError();
   model = std::move(*loaded);
   function = mainOf(model);
-  for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (function.getArgAttr(i, graph::kStateAttr) || function.getArgAttr(i, kComplexAttr))
-      return userError("--verify does not know models with state or complex inputs");
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (function.getResultAttr(i, graph::kMutatesAttr) || function.getResultAttr(i, kComplexAttr))
-      return userError("--verify does not know models that change inputs or give complex numbers");
-  if (Error error = compute())
-    return std::move(error);
-  Expected<Agreement> agreement = compareOutputs(library);
+  form.emplace(function);
+  auto computed = referenceRuns(function, *model.weights);
+  if (!computed)
+    return computed.takeError();
+  runs = std::move(*computed);
+  Expected<Agreement> agreement = compareRuns();
   if (!agreement)
     return agreement.takeError();
   std::string errors = "largest " + agreement->errors();
+  std::string times = runs.size() > 1 ? " in " + std::to_string(runs.size()) + " runs" : "";
   if (agreement->agrees)
-    return VerifyResult{true, "agrees with the reference interpreter: " + errors};
+    return VerifyResult{true, "agrees with the reference interpreter" + times + ": " + errors};
   Expected<std::string> where = locate();
   if (!where)
     return where.takeError();
@@ -300,6 +321,6 @@ Expected<VerifyResult> Verifier::run() {
                           *where + "; " + errors + ", " + agreement->worst};
 }
 
-Expected<VerifyResult> tcc::verify(const std::string &library, const VerifyHooks &hooks) {
-  return Verifier(library, hooks).run();
+Expected<VerifyResult> tcc::verify(const VerifiedFiles &files, const VerifyHooks &hooks) {
+  return Verifier(files, hooks).run();
 }

@@ -24,7 +24,12 @@ struct VerifyResult {
   std::string text; ///< one line: the errors, or the first node that differs
 };
 
-/// Runs `library`, built from what `hooks.load` gives, beside the reference interpreter.
-llvm::Expected<VerifyResult> verify(const std::string &library, const VerifyHooks &hooks);
+struct VerifiedFiles {
+  std::string library;
+  std::string weights; ///< empty: in the library, or beside it under their name
+};
+
+/// Runs the library, built from what `hooks.load` gives, beside the reference interpreter.
+llvm::Expected<VerifyResult> verify(const VerifiedFiles &files, const VerifyHooks &hooks);
 
 } // namespace tcc

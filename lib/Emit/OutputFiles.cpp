@@ -51,7 +51,7 @@ Expected<std::string> OutputFiles::create(StringRef path) {
   return files.back().temporary;
 }
 
-Error OutputFiles::write(StringRef path, function_ref<Error(int)> fill) {
+Expected<std::string> OutputFiles::write(StringRef path, function_ref<Error(int)> fill) {
   Expected<std::string> temporary = create(path);
   if (!temporary)
     return temporary.takeError();
@@ -62,11 +62,14 @@ Error OutputFiles::write(StringRef path, function_ref<Error(int)> fill) {
   std::error_code code = sys::Process::SafelyCloseFileDescriptor(file);
   if (error)
     return userError("cannot write '" + printable(path) + "': " + toString(std::move(error)));
-  return code ? cannotWrite(path, code) : Error::success();
+  if (code)
+    return cannotWrite(path, code);
+  return temporary;
 }
 
 Error OutputFiles::write(StringRef path, StringRef content) {
-  return write(path, [&](int file) { return writeAt(file, content, 0); });
+  auto fill = [&](int file) { return writeAt(file, content, 0); };
+  return write(path, fill).takeError();
 }
 
 static std::error_code copyInto(StringRef from, StringRef to) {

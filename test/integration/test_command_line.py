@@ -136,6 +136,23 @@ class CommandLine(ToolTest):
             self.assertEqual(len(result.text.splitlines()), 1, result.text)
         self.compiles(SINCOS, "--verify", "--shape", "x=3x8", "-o", "model.so")
 
+    def test_verify_that_fails_writes_nothing(self):
+        """Here for want of an input that the model takes."""
+        shape = numpy_helper.from_array(np.array([17, 19], np.int64), "s")
+        graph = helper.make_graph([helper.make_node("Reshape", ["x", "s"], ["y"])], "g",
+                                  [helper.make_tensor_value_info("x", 1, ["N"])],
+                                  [helper.make_tensor_value_info("y", 1, [17, 19])], [shape])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "odd.onnx")
+        self.compiles("odd.onnx", "-o", "model.so", "--verify", "--dim", "N=323")
+        before = (self.work / "model.so").read_bytes()
+        (self.work / "model.json").write_text("as before")
+        result = self.tcc("odd.onnx", "-o", "model.so", "--verify", "--depfile", "model.d")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertRegex(result.text, r"^error: .*odd.onnx: --verify found no input")
+        self.assertEqual((self.work / "model.so").read_bytes(), before)
+        self.assertEqual((self.work / "model.json").read_text(), "as before")
+        self.assertEqual(self.left_behind(), ["work/model.json", "work/model.so", "work/odd.onnx"])
+
     def test_logs(self):
         self.assertIn("fusion", self.tcc("--logs", "help").out)
         result = self.compiles(CONV, "-o", "model.so", "--logs", "phases,+fusion,guards,-cache")

@@ -26,8 +26,9 @@ public:
   llvm::Expected<std::string> create(llvm::StringRef path);
   /// The same with content.
   llvm::Error write(llvm::StringRef path, llvm::StringRef content);
-  /// The same with what `fill` writes into the open, empty file.
-  llvm::Error write(llvm::StringRef path, llvm::function_ref<llvm::Error(int file)> fill);
+  /// The same with what `fill` writes into the open, empty file; gives its temporary name.
+  llvm::Expected<std::string> write(llvm::StringRef path,
+                                    llvm::function_ref<llvm::Error(int file)> fill);
   /// Renames all, in the order of their creation: create the file that makes the
   /// others reachable (model.so) last.
   llvm::Error commit();

@@ -19,7 +19,7 @@ func.func @main(%x: tensor<?x8xf32> {graph.name = "x", graph.dims = ["N", 8]})
   return %c : tensor<?x8xf32>
 })";
 
-static VerifyResult verifyWith(const Mistake &mistake) {
+static VerifyResult verifyWith(const Mistake &mistake, const char *source = kModel) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -30,7 +30,9 @@ static VerifyResult verifyWith(const Mistake &mistake) {
   VerifyHooks hooks;
   hooks.load = [&]() -> llvm::Expected<Model> {
     Model model;
-    model.module = mlir::parseSourceString<mlir::ModuleOp>(kModel, &context);
+    model.module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    std::vector<char> first(4 * sizeof(float), 0);
+    model.weights->addOwned("first", DType::F32, {4}, std::move(first));
     return std::move(model);
   };
   hooks.build = [&](Model &model, const std::string &path) -> llvm::Error {
@@ -41,14 +43,18 @@ static VerifyResult verifyWith(const Mistake &mistake) {
     if (!compiled)
       return compiled.takeError();
     driver.input = driver.output = path;
-    return writeArtefact(model, *compiled, driver, pipeline.cpu, [] { return ""; }).takeError();
+    Artefact artefact;
+    if (llvm::Error error =
+            artefact.write(model, *compiled, driver, pipeline.cpu, [] { return ""; }))
+      return error;
+    return artefact.commit();
   };
   llvm::SmallString<128> folder;
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("verify-test", folder));
   std::string path = (folder + "/model.so").str();
   Model model = llvm::cantFail(hooks.load());
   llvm::cantFail(hooks.build(model, path));
-  VerifyResult result = llvm::cantFail(verify(path, hooks));
+  VerifyResult result = llvm::cantFail(verify({path, ""}, hooks));
   llvm::sys::fs::remove_directories(folder);
   return result;
 }
@@ -82,4 +88,94 @@ TEST_CASE("a mistake of fusion is narrowed to the nodes compiled together") {
   });
   CHECK_FALSE(result.agrees);
   CHECK(result.text.find("nodes 'first' to 'second' compiled together") != std::string::npos);
+}
+
+// Counts its runs in a state, changes its second input, and its third is complex.
+static constexpr const char *kState = R"(
+func.func @main(%x: tensor<4xf32> {graph.name = "x"},
+                %m: tensor<4xf32> {graph.name = "m"},
+                %z: tensor<4x2xf32> {graph.name = "z", graph.complex},
+                %s: tensor<4xf32> {graph.name = "s", graph.state = "first"})
+    -> (tensor<4xf32> {graph.name = "y"}, tensor<4xf32> {graph.mutates = "s"},
+        tensor<4xf32> {graph.mutates = "m"}, tensor<4x2xf32> {graph.name = "w", graph.complex}) {
+  %a = prim.add %s, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc("sum")
+  %b = prim.exp %a : (tensor<4xf32>) -> tensor<4xf32> loc("state")
+  %c = prim.sin %m : (tensor<4xf32>) -> tensor<4xf32> loc("changed")
+  %d = prim.neg %z : (tensor<4x2xf32>) -> tensor<4x2xf32> loc("complex")
+  return %a, %b, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x2xf32>
+})";
+
+TEST_CASE("state, changed inputs and complex numbers are verified, over several runs") {
+  VerifyResult result = verifyWith([](mlir::ModuleOp) {}, kState);
+  CHECK(result.agrees);
+  CHECK(result.text.find("agrees with the reference interpreter in 3 runs") == 0);
+}
+
+TEST_CASE("a wrong state is found in the run after it, and its node named") {
+  auto mistake = [](mlir::ModuleOp module) {
+    module.walk([](prim::ExpOp op) {
+      mlir::OpBuilder b(op);
+      op.replaceAllUsesWith(
+          prim::Exp2Op::create(b, op.getLoc(), op.getType(), op.getX()).getResult());
+      op.erase();
+    });
+  };
+  VerifyResult result = verifyWith(mistake, kState);
+  CHECK_FALSE(result.agrees);
+  CHECK(result.text.find("node 'state'") != std::string::npos);
+  CHECK(result.text.find("run 2, output 'y'") != std::string::npos);
+}
+
+TEST_CASE("a changed input that is wrong is found") {
+  auto mistake = [](mlir::ModuleOp module) {
+    module.walk([](prim::SinOp op) {
+      mlir::OpBuilder b(op);
+      op.replaceAllUsesWith(
+          prim::CosOp::create(b, op.getLoc(), op.getType(), op.getX()).getResult());
+      op.erase();
+    });
+  };
+  VerifyResult result = verifyWith(mistake, kState);
+  CHECK_FALSE(result.agrees);
+  CHECK(result.text.find("node 'changed'") != std::string::npos);
+  CHECK(result.text.find("changed input 'm'") != std::string::npos);
+}
+
+// Takes 16000 and 8000 only, and does something else for each.
+static constexpr const char *kRate = R"(
+func.func @main(%x: tensor<?x?xf32> {graph.name = "x", graph.dims = ["N", "T"]},
+                %r: tensor<i64> {graph.name = "rate"}) -> (tensor<?x?xf32> {graph.name = "y"}) {
+  %wide = prim.constant dense<16000> : tensor<i64>
+  %narrow = prim.constant dense<8000> : tensor<i64>
+  %w = prim.compare eq %r, %wide : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %n = prim.compare eq %r, %narrow : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %either = prim.or %w, %n : (tensor<i1>, tensor<i1>) -> tensor<i1>
+  %ok = prim.extract %either[0] : (tensor<i1>) -> i1
+  prim.assert %ok, "what a rate"
+  %is = prim.extract %w[0] : (tensor<i1>) -> i1
+  %y = prim.if %is {
+    %a = prim.sin %x : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    prim.yield %a : tensor<?x?xf32>
+  } else {
+    %b = prim.exp %x : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    prim.yield %b : tensor<?x?xf32>
+  } : tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+})";
+
+TEST_CASE("integers that the model asks for are tried, and other sizes") {
+  VerifyResult result = verifyWith([](mlir::ModuleOp) {}, kRate);
+  CHECK(result.agrees);
+  CHECK(result.text.find("in 5 runs") != std::string::npos);
+  result = verifyWith(
+      [](mlir::ModuleOp module) {
+        module.walk([](prim::ExpOp op) {
+          mlir::OpBuilder b(op);
+          op.replaceAllUsesWith(
+              prim::Exp2Op::create(b, op.getLoc(), op.getType(), op.getX()).getResult());
+          op.erase();
+        });
+      },
+      kRate);
+  CHECK_FALSE(result.agrees);
 }
