@@ -260,9 +260,11 @@ Error Compile::finish(CompiledModel *compiled) {
 
 /// What is written and, where asked for, verified gets its names.
 Error Compile::publish() {
-  if (artefact)
+  if (artefact) {
     if (Error error = artefact->commit())
       return error;
+    dump.manifest(manifestPath(options.output));
+  }
   if (options.depfile.empty())
     return Error::success();
   emit::OutputFiles files;
@@ -331,8 +333,6 @@ Error Compile::generate() {
   phaseStarts(Phase::Emit);
   if (Error error = finish(&*compiled))
     return error;
-  if (options.emit == EmitKind::So)
-    dump.manifest(manifestPath(options.output));
   phaseDone(Phase::Emit, *model.module);
   return Error::success();
 }

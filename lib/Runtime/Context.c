@@ -16,8 +16,10 @@ static bool prepare_profile(struct tcc_context *context) {
   context->kernels = calloc(tcc_program.num_kernels + 1, sizeof *context->kernels);
   if (!context->kernels)
     return false;
-  for (uint32_t i = 0; i < tcc_program.num_kernels; ++i)
-    context->kernels[i] = (struct tcc_kernel_time){.fn = tcc_program.kernels[i].fn, .index = i};
+  for (uint32_t i = 0; i < tcc_program.num_kernels; ++i) {
+    context->kernels[i].fn = tcc_program.kernels[i].fn;
+    context->kernels[i].index = i;
+  }
   qsort(context->kernels, tcc_program.num_kernels, sizeof *context->kernels, compare_kernels);
   return true;
 }
@@ -150,8 +152,8 @@ tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index, tcc_ke
       continue;
     tcc_kernel_info full = {.struct_size = info->struct_size,
                             .name = tcc_program.kernels[index].name,
-                            .calls = time->calls,
-                            .nanoseconds = time->nanoseconds,
+                            .calls = atomic_load(&time->calls),
+                            .nanoseconds = atomic_load(&time->nanoseconds),
                             .sources = tcc_program.kernels[index].sources};
     memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
   }
@@ -204,7 +206,7 @@ void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *arg
   struct tcc_kernel_time *time = find_kernel(context, kernel);
   if (!time)
     return;
-  ++time->calls;
-  time->nanoseconds +=
-      (uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec);
+  atomic_fetch_add(&time->calls, 1);
+  atomic_fetch_add(&time->nanoseconds, (uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 +
+                                                  end.tv_nsec - begin.tv_nsec));
 }

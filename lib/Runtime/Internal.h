@@ -116,8 +116,8 @@ struct tcc_output_slot {
 
 struct tcc_kernel_time {
   tcc_kernel_fn fn;
-  uint32_t index; /* in tcc_program.kernels */
-  uint64_t calls, nanoseconds;
+  uint32_t index;                      /* in tcc_program.kernels */
+  _Atomic uint64_t calls, nanoseconds; /* may be read while a run adds to them */
 };
 
 struct tcc_context {

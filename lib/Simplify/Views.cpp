@@ -226,6 +226,35 @@ struct ConcatOfSlices : OpRewritePattern<prim::ConcatOp> {
   }
 };
 
+/// A kernel asks for each operand in turn whether a point lies in it: above this many, a tree.
+constexpr size_t kMostJoined = 32;
+
+struct WideConcat : OpRewritePattern<prim::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(prim::ConcatOp op, PatternRewriter &b) const override {
+    int64_t axis = op.getAxis();
+    size_t count = op.getInputs().size();
+    if (count <= kMostJoined)
+      return b.notifyMatchFailure(op, "few operands");
+    size_t each = std::max(kMostJoined, (count + kMostJoined - 1) / kMostJoined);
+    SmallVector<Value> joined;
+    for (size_t begin = 0; begin < count; begin += each) {
+      ValueRange some = op.getInputs().slice(begin, std::min(each, count - begin));
+      SmallVector<int64_t> shape(op.getType().getShape());
+      shape[axis] = 0;
+      for (Value input : some) {
+        int64_t extent = tensorType(input).getDimSize(axis);
+        bool open = ShapedType::isDynamic(extent) || ShapedType::isDynamic(shape[axis]);
+        shape[axis] = open ? ShapedType::kDynamic : shape[axis] + extent;
+      }
+      auto type = RankedTensorType::get(shape, op.getType().getElementType());
+      joined.push_back(prim::ConcatOp::create(b, op.getLoc(), type, some, axis));
+    }
+    b.replaceOpWithNewOp<prim::ConcatOp>(op, op.getType(), joined, axis);
+    return success();
+  }
+};
+
 /// Concatenations join if nobody else reads the inner one; empty operands go.
 struct FlattenConcat : OpRewritePattern<prim::ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -239,7 +268,8 @@ struct FlattenConcat : OpRewritePattern<prim::ConcatOp> {
       else if (tensorType(input).getDimSize(axis) != 0)
         inputs.push_back(input);
     }
-    if (inputs.empty() || llvm::equal(inputs, op.getInputs()))
+    if (inputs.empty() || llvm::equal(inputs, op.getInputs()) ||
+        (inputs.size() > kMostJoined && inputs.size() > op.getInputs().size()))
       return b.notifyMatchFailure(op, "nothing to join");
     b.replaceOpWithNewOp<prim::ConcatOp>(op, op.getType(), inputs, axis);
     return success();
@@ -261,8 +291,8 @@ public:
 
 void tcc::simplify::populateViewPatterns(RewritePatternSet &patterns) {
   patterns.add<IdentityView, TransposeOfTranspose, ReshapeOfReshape, BroadcastOfBroadcast,
-               ReverseOfReverse, SliceOfSlice, SliceOfConcat, ConcatOfSlices, FlattenConcat>(
-      patterns.getContext());
+               ReverseOfReverse, SliceOfSlice, SliceOfConcat, ConcatOfSlices, FlattenConcat,
+               WideConcat>(patterns.getContext());
 }
 
 std::unique_ptr<Pass> tcc::createSimplifyViewsPass() { return std::make_unique<ViewsPass>(); }

@@ -69,3 +69,12 @@ func.func @stays(%x: tensor<?x?xf32>, %n: index, %m: index, %y: tensor<4xf32>)
   %5 = prim.concat %3, %4 axis 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
   return %0, %2, %5 : tensor<?x?xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// More than 32 operands become a tree.
+// CHECK-LABEL: func @wide_concat
+// CHECK-COUNT-3: prim.concat %arg0, {{.*}} -> tensor<{{64|12}}xf32>
+// CHECK: prim.concat %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}} axis 0 : (tensor<64xf32>, tensor<64xf32>, tensor<12xf32>) -> tensor<140xf32>
+func.func @wide_concat(%x: tensor<2xf32>) -> tensor<140xf32> {
+  %0 = prim.concat %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x axis 0 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<140xf32>
+  return %0 : tensor<140xf32>
+}

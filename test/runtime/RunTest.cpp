@@ -280,6 +280,62 @@ TEST_CASE("kernels are timed on request") {
   CHECK(api().context_kernel(context.context, 4, &info) == TCC_INVALID_ARGUMENT);
 }
 
+TEST_CASE("statistics may be read while a run goes on") {
+  Model model;
+  tcc_context_options options = withThreads(2);
+  options.profile = 1;
+  Context context(model, options);
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    uint64_t calls = 0;
+    while (!done) {
+      tcc_kernel_info info = {};
+      info.struct_size = sizeof info;
+      if (api().context_kernel(context.context, 1, &info) != TCC_OK || info.calls < calls)
+        std::abort();
+      calls = info.calls;
+      (void)context.stats();
+    }
+  });
+  Inputs in(50, 50, 5);
+  for (int run = 0; run < 50; ++run) {
+    Outputs out;
+    CHECK(context.run(in, out) == TCC_OK);
+  }
+  done = true;
+  reader.join();
+}
+
+TEST_CASE("contexts share the caller's pool, and one may end while another runs") {
+  Model model;
+  tcc_context_options options = {};
+  options.thread_pool.concurrency = 2;
+  options.thread_pool.parallel = [](void *, void (*task)(void *, size_t), void *argument,
+                                    size_t count) {
+    std::thread other([=] { task(argument, 0); });
+    for (size_t i = 1; i < count; ++i)
+      task(argument, i);
+    other.join();
+  };
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      for (int life = 0; life < 5; ++life) {
+        Context context(model, options);
+        for (int run = 0; run < 4; ++run) {
+          Inputs in(100 + run * 40, 30 + t, run);
+          Outputs out;
+          if (context.run(in, out) != TCC_OK || out.data<float>(1)[0] != in.rowSum(0))
+            ++failures;
+        }
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  CHECK(failures == 0);
+}
+
 #if defined(__x86_64__)
 TEST_CASE("subnormals count, whatever mode the caller is in") {
   Model model;

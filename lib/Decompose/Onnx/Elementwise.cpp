@@ -82,6 +82,8 @@ LogicalResult power(NodeContext &c) {
 
 LogicalResult modulo(NodeContext &c) {
   Value x = c.in(0), y = c.in(1);
+  if (isa<FloatType>(c.b.elem(x)) && !c.intAttr("fmod", 0))
+    return c.fail("fmod must be 1 for floats");
   return c.give(c.intAttr("fmod", 0) ? c.b.binary<prim::RemOp>(x, y)
                                      : c.b.binary<prim::ModOp>(x, y));
 }

@@ -144,8 +144,9 @@ LogicalResult lrn(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = widen(b, c.in(0));
   int64_t size = c.intAttr("size", 1), rank = b.rank(x);
-  if (rank < 2 || size < 1)
-    return c.fail("needs channels and a size");
+  constexpr int64_t kMost = int64_t(1) << 30;
+  if (rank < 2 || size < 1 || size > kMost)
+    return c.fail("needs channels and a size from 1 to " + llvm::Twine(kMost));
   // A sum pool along the channels of [N, 1, C, rest].
   Dims have = b.dims(x);
   Dim rest = b.productOf(ArrayRef(have).drop_front(2));

@@ -32,6 +32,8 @@ FailureOr<Value> tcc::spreadParameter(NodeContext &c, Value parameter, Value x, 
                                       int64_t block) {
   PrimBuilder &b = c.b;
   int64_t rank = b.rank(x), own = b.rank(parameter);
+  if (block < 0)
+    return c.fail("a block has " + llvm::Twine(block) + " elements");
   if (own == 0)
     return parameter;
   if (own == 1 && b.known(b.dim(parameter, 0)) == 1)

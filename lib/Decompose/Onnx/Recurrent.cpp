@@ -306,8 +306,9 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
   for (size_t i : {0, 1, 2})
     if (b.rank(c.in(i)) != 3)
       return c.fail("operand " + llvm::Twine(i) + " must have rank 3");
-  if (auto have = b.known(b.dim(c.in(1), 0)); have && *have != directions)
-    return c.fail("the weight has " + llvm::Twine(*have) + " directions");
+  for (size_t i : {1, 2})
+    if (auto have = b.known(b.dim(c.in(i), 0)); have && *have != directions)
+      return c.fail("the weight has " + llvm::Twine(*have) + " directions");
   Inputs in;
   in.x = b.cast(c.in(0), wide);
   if (batchFirst)
@@ -316,6 +317,9 @@ LogicalResult recurrent(NodeContext &c, const Network &n) {
   in.time = b.dim(in.x, 0);
   in.batch = b.dim(in.x, 1);
   in.hidden = b.dim(c.in(2), n.quantized ? 1 : 2);
+  if (auto have = b.known(in.hidden); have && c.intAttr("hidden_size", *have) != *have)
+    return c.fail("hidden_size is " + llvm::Twine(c.intAttr("hidden_size", 0)) +
+                  ", but the weights are for " + llvm::Twine(*have));
   std::optional<Quantized> rounded;
   if (n.quantized)
     rounded = quantizeDynamically(b, in.x);

@@ -271,6 +271,8 @@ Value elementOf(PrimBuilder &b, Value vector, int64_t i) {
 /// floor(extent * scale), in f32 as ONNX's own shape inference has it.
 Dim scaledExtent(PrimBuilder &b, Dim extent, Value scale) {
   auto constant = b.constantFloats(scale);
+  if (constant && !((*constant)[0] > 0 && std::isfinite((*constant)[0])))
+    b.fault("a scale must be above 0");
   if (constant && (*constant)[0] >= 1 && (*constant)[0] == std::floor((*constant)[0]))
     return b.mulDims(extent, b.dim(static_cast<int64_t>((*constant)[0])));
   Type f32 = b.builder().getF32Type(), i64 = b.builder().getI64Type();

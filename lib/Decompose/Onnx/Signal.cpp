@@ -77,6 +77,9 @@ FailureOr<Value> dftAlong(NodeContext &c, int64_t axis) {
   bool inverse = c.intAttr("inverse", 0), oneSided = c.intAttr("onesided", 0);
   if (*at == b.rank(x) - 1)
     return c.fail("transforms the axis of real and imaginary parts");
+  if (auto parts = b.known(b.dim(x, b.rank(x) - 1)); parts && *parts != 1 && *parts != 2)
+    return c.fail("the last axis has " + llvm::Twine(*parts) +
+                  " elements, not real and imaginary parts");
   Dim length = b.dim(x, *at);
   if (inverse && oneSided)
     length = b.mulDims(b.subDims(length, b.dim(1)), b.dim(2));
@@ -150,6 +153,9 @@ LogicalResult stft(NodeContext &c) {
       return failure();
     length = *given;
   }
+  auto isBelow1 = [&](Dim d) { return b.known(d).value_or(1) < 1; };
+  if (isBelow1(*step) || isBelow1(length))
+    return c.fail("the frame step and length must be above 0");
   Type i64 = b.builder().getI64Type();
   Dim frames = b.addDims(b.floorDivDims(b.subDims(b.dim(x, 1), length), b.maxDims(*step, b.dim(1))),
                          b.dim(1));

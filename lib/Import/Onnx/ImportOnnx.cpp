@@ -108,6 +108,11 @@ ArrayAttr ModelImporter::dimsAttr(const onnx::TypeProto &type) {
   return builder.getArrayAttr(dims);
 }
 
+static std::string typeName(int type) {
+  std::string name = onnx::TensorProto::DataType_Name(onnx::TensorProto::DataType(type));
+  return name.empty() ? "type " + std::to_string(type) : name;
+}
+
 Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
   const onnx::GraphProto &graph = file.model().graph();
   Block &entry = *main.addEntryBlock();
@@ -132,6 +137,11 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
     auto value = graphImporter.outputValue(graph, output.name(), scope);
     if (!value)
       return value.takeError();
+    int declared = output.type().tensor_type().elem_type(),
+        made = value->type.tensor_type().elem_type();
+    if (declared && made && declared != made)
+      return file.error("output '" + printable(output.name()) + "' is declared as " +
+                        typeName(declared) + ", but its node gives " + typeName(made));
     if (!isInterfaceName(output.name()))
       return file.error("output '" + printable(output.name()) + "' has a name that is not UTF-8");
     results.push_back(value->value);

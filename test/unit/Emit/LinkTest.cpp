@@ -6,12 +6,14 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
+#include <thread>
 
 using namespace llvm;
 using namespace tcc;
@@ -213,6 +215,47 @@ TEST_CASE("a weights file that is not the model's is refused") {
   std::filesystem::remove(path);
   std::filesystem::create_directory(path);
   CHECK(StringRef(message()).contains("is empty or not a file"));
+}
+
+TEST_CASE("two models in one process: one is opened and closed while the other runs") {
+  Folder folder;
+  WeightBlob first = blob(2.5f), second = blob(4);
+  REQUIRE(link("embedded.o", folder.file("a.so"), &first) == "");
+  REQUIRE(link("embedded.o", folder.file("b.so"), &second) == "");
+  Library library(folder.file("a.so"));
+  std::atomic<bool> done{false};
+  std::atomic<int> failures{0};
+  std::thread other([&] { // by its own table: rt::api() is the other model's
+    while (!done) {
+      void *handle = dlopen(folder.file("b.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+      auto get =
+          handle ? reinterpret_cast<decltype(&tcc_get_api)>(dlsym(handle, "tcc_get_api")) : nullptr;
+      const tcc_api *api = get ? get(TCC_ABI_VERSION) : nullptr;
+      tcc_model *model = nullptr;
+      tcc_context *context = nullptr;
+      rt::Inputs in(50, 40, 9);
+      DLManagedTensor *outputs[4] = {};
+      bool good = api && api != current && api->model_open(nullptr, &model, nullptr) == TCC_OK &&
+                  api->context_create(model, nullptr, &context, nullptr) == TCC_OK &&
+                  api->run(context, in.pointers.data(), 5, outputs, 4, nullptr) == TCC_OK &&
+                  static_cast<float *>(outputs[0]->dl_tensor.data)[7] == 8 * 4;
+      failures += !good;
+      for (DLManagedTensor *output : outputs)
+        if (output)
+          output->deleter(output);
+      if (api) {
+        api->context_destroy(context);
+        api->model_close(model);
+      }
+      if (handle)
+        dlclose(handle);
+    }
+  });
+  for (int i = 0; i < 50; ++i)
+    checkRun();
+  done = true;
+  other.join();
+  CHECK(failures == 0);
 }
 
 TEST_CASE("a model for another CPU is refused by name") {

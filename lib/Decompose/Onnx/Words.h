@@ -1,0 +1,10 @@
+//===- Words.h - Attributes that have one of a few words --------*- C++ -*-===//
+#pragma once
+#include "tcc/Decompose/Rules.h"
+
+namespace tcc {
+
+/// Fails, with a reason, where an attribute of an ONNX node has a word that it cannot have.
+mlir::LogicalResult checkWords(NodeContext &c);
+
+} // namespace tcc
