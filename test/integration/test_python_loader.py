@@ -27,6 +27,13 @@ class Foreign:
         return 1, 0
 
 
+class Versioned(Foreign):
+    """The same with DLPack 1's structure, where it may be read-only."""
+
+    def __dlpack__(self, *, max_version=None):
+        return self.array.__dlpack__(max_version=max_version)
+
+
 class Loader(unittest.TestCase):
     def setUp(self):
         self.model = tcc.Model(MODEL, threads=2)
@@ -66,6 +73,16 @@ class Loader(unittest.TestCase):
         values = list(self.inputs().values())
         devices = self.model(*values, wrap=lambda output: output.__dlpack_device__())
         self.assertEqual(devices, [(1, 0)] * 4)
+
+    def test_dlpack_1(self):
+        read_only = self.x.copy()
+        read_only.flags.writeable = False
+        self.check(self.model.run(self.inputs(x=Versioned(self.x), acc=Versioned(self.acc))))
+        self.check(self.model.run(self.inputs(x=Versioned(read_only))))
+        fixed = np.zeros(4, np.float32)
+        fixed.flags.writeable = False
+        with self.assertRaisesRegex(tcc.Error, "the model writes into input 'acc': it cannot be read-only"):
+            self.model.run(self.inputs(acc=Versioned(fixed)))
 
     def test_outputs_outlive_the_model(self):
         outputs = self.model.run(self.inputs())

@@ -36,6 +36,11 @@ _DLManagedTensor._fields_ = [("tensor", _DLTensor), ("manager", ctypes.c_void_p)
                              ("deleter", ctypes.CFUNCTYPE(None, _P(_DLManagedTensor)))]
 
 
+class _DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
 class _Error(ctypes.Structure):
     _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 1020)]
 
@@ -57,6 +62,8 @@ class _TensorInfo(ctypes.Structure):
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_capsule_is = ctypes.pythonapi.PyCapsule_IsValid
+_capsule_is.restype, _capsule_is.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
@@ -203,9 +210,24 @@ def _borrow(value, tensor):
         value = np.asarray(value, tensor.dtype if tensor.bits >= 8 else None)
     if isinstance(value, np.ndarray):
         return _borrow_numpy(value, tensor)
-    capsule = value.__dlpack__()
-    managed = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), _P(_DLManagedTensor))
-    return managed.contents.tensor, (capsule, value)
+    capsule = _capsule_of(value)
+    if not _capsule_is(capsule, b"dltensor_versioned"):
+        managed = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), _P(_DLManagedTensor))
+        return managed.contents.tensor, (capsule, value)
+    managed = ctypes.cast(_capsule_pointer(capsule, b"dltensor_versioned"), _P(_DLManagedTensorVersioned)).contents
+    if managed.major != 1:
+        raise Error(1, f"input '{tensor.name}' is DLPack {managed.major}.{managed.minor}, this loader knows 1")
+    if tensor.mutated and managed.flags & 1:
+        raise Error(1, f"the model writes into input '{tensor.name}': it cannot be read-only")
+    return managed.tensor, (capsule, value)
+
+
+def _capsule_of(value):
+    """DLPack 1, which may say that a tensor is read-only, from who knows that."""
+    try:
+        return value.__dlpack__(max_version=(1, 1))
+    except TypeError:
+        return value.__dlpack__()
 
 
 def _borrow_numpy(array, tensor):
