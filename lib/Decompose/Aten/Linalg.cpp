@@ -45,6 +45,13 @@ void require(AtenNode &a, Value holds, StringRef message) {
       b.reduce(K::min, b.cast(holds, b.builder().getI64Type()), allAxes(b.rank(holds)), false);
   b.check(b.readElements(b.compare(P::ne, all, 0.0))[0], message);
 }
+/// `info` of the operators that tell it instead of stopping.
+LogicalResult checkErrors(AtenNode &a) {
+  require(
+      a, a.b.compare(P::eq, a.tensor("info"), 0.0),
+      (a.text("api_name", "linalg") + ": the matrix is singular or not positive definite").str());
+  return success();
+}
 void requireRegular(AtenNode &a, const LU &lu) {
   require(a, a.b.compare(P::ne, diagonal(a.b, lu.packed), 0.0), "the matrix is singular");
 }
@@ -375,6 +382,7 @@ void tcc::populateAtenLinalgRules(RuleSet &rules) {
                    {"slogdet", "default", "self", logDet<0>},
                    {"_linalg_slogdet", "default", "A", logDet<1>},
                    {"logdet", "default", "self", logDet<2>},
+                   {"_linalg_check_errors", "default", "info", checkErrors},
                    {"linalg_tensorinv", "default", "self", tensorInverse},
                    {"linalg_tensorsolve", "default", "self other", tensorSolve},
                    {"linalg_solve_triangular", "default", "self B", solveTriangularRule},

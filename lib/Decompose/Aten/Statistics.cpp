@@ -131,6 +131,28 @@ LogicalResult nanMedian(AtenNode &a) {
 // Counts
 //===----------------------------------------------------------------------===//
 
+/// How often each number from 0 on occurs, or the sum of its weights; as many as
+/// the largest needs, which only the data tell.
+LogicalResult countNumbers(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type i64 = b.builder().getI64Type(), own = a.own();
+  Value x = b.cast(a.tensor("self"), i64), weights = a.tensor("weights");
+  Dim least = a.extent("minlength", 0);
+  if (b.rank(x) != 1 || (weights && b.rank(weights) != 1))
+    return a.fail("needs a vector");
+  Value zero = b.scalar(0, i64);
+  Value padded = b.concat({x, b.unsqueeze(b.scalar(-1, i64), {0})}, 0); // there may be none
+  Value needed = b.add(b.reduce(K::max, padded, {0}, false), 1.0);
+  Value lowest = b.reduce(K::min, b.concat({x, b.unsqueeze(zero, {0})}, 0), {0}, false);
+  b.check(b.readElements(b.compare(P::ge, lowest, 0.0))[0], "bincount: a number is negative");
+  Dim bins = b.maxDims(b.readElements(needed)[0], least);
+  Value each = weights ? b.cast(weights, own) : b.full(b.dims(x), 1, own);
+  Value none = b.full({bins}, 0, own);
+  return a.give(prim::ScatterAlongOp::create(b.builder(), b.location(), none.getType(),
+                                             prim::ScatterKind::add, none, x, each, 0)
+                    .getResult());
+}
+
 /// Elements of [min, max] by bins of one width; the last bin has its upper end.
 LogicalResult histogram(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -253,6 +275,7 @@ void tcc::populateAtenStatisticsRules(RuleSet &rules) {
                    {"nanquantile", "default scalar", "self", quantile<true>},
                    {"nanmedian", "default dim", "self", nanMedian},
                    {"histc", "default", "self", histogram},
+                   {"bincount", "default", "self", countNumbers},
                    {"isin", "Tensor_Tensor Tensor_Scalar Scalar_Tensor", "", isIn},
                    {"diff", "default", "self", difference},
                    {"trapezoid", "x dx", "y", trapezoid},

@@ -202,7 +202,8 @@ llvm::Expected<Attribute> GraphImporter::convert(Scope &scope, const Argument &a
   return malformed(argument);
 }
 
-/// The name of argument i of a higher-order operator, which files leave out.
+/// The name of argument i of a higher-order operator, or of one called through it:
+/// files leave it out.
 static StringRef positional(StringRef target, size_t i) {
   using Names = std::array<StringRef, 4>;
   Names names =

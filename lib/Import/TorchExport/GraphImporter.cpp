@@ -151,6 +151,8 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return llvm::Error::success();
   if (domain == "higher_order" && isInlined(op))
     return importInlined(scope, node);
+  if (domain == "higher_order" && op == "with_effects")
+    return importEffect(scope, node);
   if (domain == "_operator" && op == "getitem")
     return importGetItem(scope, node);
   Draft draft{domain.str(), target.str(), sourceLocation(b.getContext(), node)};
@@ -317,6 +319,27 @@ llvm::Error GraphImporter::importGetItem(Scope &scope, const Node &node) {
     return userError("an element that is no tensor");
   auto id = lookup(scope, *from);
   return id ? define(scope, *to, *id) : id.takeError();
+}
+
+/// An operator that is called for what it does: the arguments are a token, the
+/// operator and its own ones. Tokens, which the results begin with, only keep such
+/// calls in order, as the nodes are already.
+llvm::Error GraphImporter::importEffect(Scope &scope, const Node &node) {
+  auto target = node.inputs.size() < 2 || node.inputs[1].arg.kind != "as_operator"
+                    ? std::nullopt
+                    : node.inputs[1].arg.value->getAsString();
+  if (!target)
+    return userError("names no operator");
+  auto [domain, op] = splitTarget(*target);
+  if (domain != "aten" || op != "_linalg_check_errors.default")
+    return userError("the effects of '" + printable(*target) + "' are not supported");
+  Node inner = node;
+  inner.inputs.erase(inner.inputs.begin(), inner.inputs.begin() + 2);
+  Draft draft{domain.str(), op.str(), sourceLocation(b.getContext(), node)};
+  if (llvm::Error error = readArguments(scope, inner, draft))
+    return error;
+  create(draft);
+  return llvm::Error::success();
 }
 
 /// Operators that only wrap a subgraph: its nodes are imported in their place,

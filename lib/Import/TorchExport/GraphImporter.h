@@ -55,6 +55,7 @@ private:
   llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
   llvm::Error importBatchNorm(Scope &scope, Draft &draft);
   llvm::Error importInlined(Scope &scope, const Node &node);
+  llvm::Error importEffect(Scope &scope, const Node &node);
   llvm::Error importGetItem(Scope &scope, const Node &node);
   llvm::Error importRegions(Scope &scope, Draft &draft, graph::NodeOp op);
   llvm::Error importRegion(mlir::Region &region, const Graph &graph,

@@ -367,6 +367,8 @@ def cases():
         torchvision.ops.roi_align(a, [rect[:4], rect[4:]], 2, 1.5, 1)], (boxes, uniform(10), image)
     yield "deformable", torchvision.ops.DeformConv2d(4, 6, 3, padding=1, groups=2), (
         image, normal(2, 18, 7, 9), uniform(2, 9, 7, 9))
+    yield "counts", lambda n, w: [torch.bincount(n), torch.bincount(n, w), torch.bincount(n, minlength=9)], (
+        torch.tensor([3, 1, 3, 0, 5, 3]), uniform(6))
     yield "average_of_all", lambda a: F.avg_pool2d(a, a.shape[2:]), (image,), ({2: AUTO, 3: AUTO},)
     yield "antialiased", lambda a: [
         F.interpolate(a, (4, 5), mode="bilinear", antialias=True), F.interpolate(a, (3, 12), mode="bicubic", antialias=True),
