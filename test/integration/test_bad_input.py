@@ -183,6 +183,13 @@ class BadInput(ToolTest):
     def test_unknown_opset(self):
         self.rejects(model([node("Relu", ["x"], ["y"])], opset=9999), "9999")
 
+    def test_operator_newer_than_its_opset(self):
+        self.rejects(model([node("SequenceEmpty", [], ["s"]), node("SequenceInsert", ["s"], ["y"])], opset=10),
+                     "SequenceEmpty", "opset 11")
+
+    def test_operator_that_was_given_up(self):
+        self.rejects(model([node("Upsample", ["x"], ["y"])], opset=11), "Upsample", "inputs")
+
     def test_wrong_types(self):
         ints = value("i", dtype=INT64)
         self.rejects(model([node("Add", ["x", "i"], ["y"])], [value("x"), ints]), "the_add")

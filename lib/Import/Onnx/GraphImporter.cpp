@@ -194,8 +194,17 @@ Error GraphImporter::importNode(const onnx::NodeProto &proto, int index, Scope &
   if (node->domain == "onnx" && proto.op_type() == "Constant")
     return importConstant(*node, scope, loc);
   const onnx::OpSchema *schema = findSchema(node->domain, proto.op_type(), node->version);
-  if (schema && schema->deprecated())
+  if (!schema)
+    if (auto since = firstVersion(node->domain, proto.op_type()))
+      return file.error(proto, "opset " + Twine(node->version) +
+                                   " has no such operator; it came with opset " + Twine(*since));
+  if (schema && schema->deprecated()) {
+    // What it was before it was given up says what it takes; inference no longer knows it.
+    schema = findSchema(node->domain, proto.op_type(), schema->since_version() - 1);
+    if (std::string why = schema ? checkNode(*node, *schema) : ""; !why.empty())
+      return file.error(proto, why);
     schema = nullptr;
+  }
   if (schema) {
     if (std::string why = checkNode(*node, *schema); !why.empty())
       return file.error(proto, why);

@@ -212,6 +212,19 @@ const onnx::OpSchema *onnximport::findSchema(const std::string &domain, const st
   return onnx::OpSchemaRegistry::Schema(op, static_cast<int>(version), schemaDomain(domain));
 }
 
+std::optional<int64_t> onnximport::firstVersion(const std::string &domain, const std::string &op) {
+  std::optional<int64_t> first;
+  std::optional<int64_t> newest = newestOpset(domain);
+  for (int64_t version = newest.value_or(0); version > 0;) {
+    const onnx::OpSchema *schema = findSchema(domain, op, version);
+    if (!schema)
+      break;
+    first = schema->since_version();
+    version = *first - 1;
+  }
+  return first;
+}
+
 std::optional<int64_t> onnximport::newestOpset(const std::string &domain) {
   const auto &map = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
   auto it = map.find(schemaDomain(domain));

@@ -17,6 +17,8 @@ namespace tcc::onnximport {
 
 /// The schema of an operator at an opset, or null.
 const onnx::OpSchema *findSchema(const std::string &domain, const std::string &op, int64_t version);
+/// The opset an operator came with; none if ONNX does not know it.
+std::optional<int64_t> firstVersion(const std::string &domain, const std::string &op);
 /// The newest opset of `domain` that the schemas describe; none if not theirs.
 std::optional<int64_t> newestOpset(const std::string &domain);
 
