@@ -64,7 +64,7 @@ public:
   bool has(size_t i) const { return i < operands.size() && operands[i]; }
   mlir::Value in(size_t i) const; ///< the tensor; a fault of the model when it is none
   mlir::Value inOr(size_t i, mlir::Value otherwise) const { return has(i) ? in(i) : otherwise; }
-  const Lowered &lowered(size_t i) const { return operands[i]; }
+  Lowered lowered(size_t i) const { return i < operands.size() ? operands[i] : Lowered(); }
 
   //===-- ONNX attributes ---------------------------------------------------===//
   int64_t version() const { return node.getVersion(); }

@@ -1,11 +1,22 @@
 //===- Binary.cpp - ATen arithmetic and comparisons -----------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/LogAddExp.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::aten;
 using P = prim::ComparePredicate;
+
+Value aten::logAddExp(PrimBuilder &b, Value x, Value y, bool base2) {
+  Value top = b.maximum(x, y), distance = b.neg(b.abs(b.sub(x, y)));
+  Value tail =
+      base2 ? b.mul(b.unary<prim::Log1pOp>(b.unary<prim::Exp2Op>(distance)), 1.4426950408889634)
+            : b.unary<prim::Log1pOp>(b.exp(distance));
+  // Equal infinities have no distance.
+  Value equal = b.binary<prim::AndOp>(b.compare(P::eq, x, y), b.predicate<prim::IsInfOp>(top));
+  return b.select(equal, top, b.add(top, tail));
+}
 
 namespace {
 
@@ -139,19 +150,9 @@ LogicalResult hypotenuse(AtenNode &a) {
   return a.give(b.select(infinite, b.scalar(inf, b.elem(size)), size));
 }
 
-/// max + log(1 + exp(-|x - y|)), in base e or 2.
-template <bool base2> LogicalResult logAddExp(AtenNode &a) {
-  PrimBuilder &b = a.b;
+template <bool base2> LogicalResult logAddExpOf(AtenNode &a) {
   Pair p = operands(a, a.wide());
-  if (!p)
-    return missing(a);
-  Value top = b.maximum(p.x, p.y), distance = b.neg(b.abs(b.sub(p.x, p.y)));
-  Value tail =
-      base2 ? b.mul(b.unary<prim::Log1pOp>(b.unary<prim::Exp2Op>(distance)), 1.4426950408889634)
-            : b.unary<prim::Log1pOp>(b.exp(distance));
-  // Equal infinities have no distance.
-  Value equal = b.binary<prim::AndOp>(b.compare(P::eq, p.x, p.y), b.predicate<prim::IsInfOp>(top));
-  return a.give(b.select(equal, top, b.add(top, tail)));
+  return p ? a.give(aten::logAddExp(a.b, p.x, p.y, base2)) : missing(a);
 }
 
 /// x * log(y), 0 where x is 0 unless y is NaN.
@@ -261,8 +262,8 @@ void tcc::populateAtenBinaryRules(RuleSet &rules) {
                    {"copysign", "Tensor Scalar", "", binary<prim::CopysignOp>},
                    {"nextafter", "default", "self other", binary<prim::NextafterOp>},
                    {"hypot", "default", "self other", hypotenuse},
-                   {"logaddexp", "default", "self other", logAddExp<false>},
-                   {"logaddexp2", "default", "self other", logAddExp<true>},
+                   {"logaddexp", "default", "self other", logAddExpOf<false>},
+                   {"logaddexp2", "default", "self other", logAddExpOf<true>},
                    {"xlogy", "Tensor Scalar_Other Scalar_Self", "", xlogy},
                    {"special_xlogy", "default other_scalar self_scalar", "", xlogy},
                    {"special_xlog1py", "default other_scalar self_scalar", "", xlog1py},

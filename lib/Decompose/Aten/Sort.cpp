@@ -1,6 +1,7 @@
 //===- Sort.cpp - ATen scans, sorts and selections ------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/LogAddExp.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -25,7 +26,21 @@ template <K kind> LogicalResult cumulative(AtenNode &a) {
   return a.give(a.b.rank(x) == 0 ? x : scan(a.b, kind, x, *axis));
 }
 
-/// Shifted by the running maximum's end, the overall maximum.
+/// Doubling (Hillis and Steele 1986): after the step of d, each place has the sum of the 2 d
+/// places that end there. No common shift would do: what lies far below it would be lost.
+Value runningLogAddExp(PrimBuilder &b, Value x, int64_t axis, int64_t extent) {
+  Value infinite = b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x));
+  for (int64_t d = 1; d < extent; d *= 2) {
+    SmallVector<Dim> low(b.rank(x), b.dim(0)), high = low;
+    low[axis] = b.dim(d);
+    Value kept = b.sliceAxis(x, axis, b.dim(0), b.dim(extent - d));
+    x = logAddExp(b, x, b.pad(kept, infinite, low, high));
+  }
+  return x;
+}
+
+/// Where the extent is known only at run time, shifted by the maximum, in double: what lies
+/// more than 745 below it is lost.
 LogicalResult logCumSumExp(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("self"), a.wide());
@@ -34,8 +49,14 @@ LogicalResult logCumSumExp(AtenNode &a) {
     return failure();
   if (b.rank(x) == 0)
     return a.give(x);
-  Value top = b.reduce(K::max, x, {*axis}, true);
-  return a.give(b.add(b.log(scan(b, K::sum, b.exp(b.sub(x, top)), *axis)), top));
+  int64_t extent = cast<RankedTensorType>(x.getType()).getDimSize(*axis);
+  if (!ShapedType::isDynamic(extent))
+    return a.give(runningLogAddExp(b, x, *axis, extent));
+  Value wide = b.cast(x, b.builder().getF64Type());
+  Value top = b.reduce(K::max, wide, {*axis}, true);
+  top = b.select(b.predicate<prim::IsInfOp>(top), b.scalar(0, b.elem(top)), top);
+  Value sum = b.add(b.log(scan(b, K::sum, b.exp(b.sub(wide, top)), *axis)), top);
+  return a.give(b.cast(sum, b.elem(x)));
 }
 
 /// cummax, cummin: the running extreme and the last place it was met.
