@@ -8,6 +8,9 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 using namespace llvm;
 namespace fs = llvm::sys::fs;
@@ -87,10 +90,21 @@ static std::error_code copyInto(StringRef from, StringRef to) {
   return code;
 }
 
+/// In one step, as rename does. A file that is there already is exchanged and then removed:
+/// ext4 first writes back what is renamed over another file, which for the weights of a large
+/// model takes longer than all else.
+static std::error_code moveOver(const std::string &from, const std::string &to) {
+  struct stat there;
+  if (lstat(to.c_str(), &there) == 0 && S_ISREG(there.st_mode) &&
+      renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0)
+    return fs::remove(from);
+  return fs::rename(from, to);
+}
+
 Error OutputFiles::commit() {
   for (const File &file : files) {
     std::error_code code =
-        file.special ? copyInto(file.temporary, file.path) : fs::rename(file.temporary, file.path);
+        file.special ? copyInto(file.temporary, file.path) : moveOver(file.temporary, file.path);
     if (code)
       return cannotWrite(file.path, code);
     if (file.special)
