@@ -70,7 +70,7 @@ class BadInput(ToolTest):
         """The whole contract, on one file."""
         (self.work / name).write_bytes(data if isinstance(data, bytes) else data.SerializeToString())
         before = self.left_behind()
-        result = self.tcc(name, "-o", "model.so", *arguments, timeout=60)
+        result = self.tcc(name, "-o", "model.so", *arguments, timeout=20)
         self.check_rejected(result, name, *words)
         self.assertEqual(self.left_behind(), before, "left something behind")
         return result

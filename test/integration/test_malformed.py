@@ -17,7 +17,7 @@ class Malformed(ToolTest):
     def check(self, expect, data):
         (self.work / "model.onnx").write_bytes(data)
         before = self.left_behind()
-        result = self.tcc("model.onnx", "-o", "model.so", timeout=200)
+        result = self.tcc("model.onnx", "-o", "model.so", timeout=20)
         self.assertIn(result.code, (2,) if expect == malformed.BAD else (0, 2), result.text[:1000])
         self.assertLess(result.peak_bytes, 4 << 30)
         if result.code == 0:

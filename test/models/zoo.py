@@ -26,6 +26,7 @@ from torch.utils import _pytree as pytree
 from agreement import disagreement
 from architectures import calibrate, roughen
 from compiled import Compiled, CompileError, compile_model
+import zoo_programs  # noqa: F401  adds its models to MODELS
 from zoo_models import MODELS
 
 FORMS = ["static", "static-aten", "dynamic", "dynamic-aten", "onnx", "onnx-dynamic"]

@@ -4,8 +4,8 @@
 // products, and what comes out is then as good as LAPACK's in the own type.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Aten/Linalg.h"
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Matrices.h"
 
 using namespace mlir;
@@ -15,13 +15,10 @@ using namespace tcc::matrices;
 using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 
-namespace {
-
-/// The argument's matrices in f64, or null and the reason reported.
-Value matricesOf(AtenNode &a, StringRef name, bool square = true) {
+Value aten::matricesOf(AtenNode &a, StringRef name, bool square) {
   PrimBuilder &b = a.b;
   Value x = a.tensor(name);
-  if (!isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
+  if (!x || !isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
     (void)a.fail("needs matrices of real numbers");
     return {};
   }
@@ -32,6 +29,8 @@ Value matricesOf(AtenNode &a, StringRef name, bool square = true) {
   }
   return b.cast(x, b.builder().getF64Type());
 }
+
+namespace {
 
 Dim order(AtenNode &a, Value x) { return a.b.dim(x, a.b.rank(x) - 1); }
 Value unitLike(AtenNode &a, Value x) {
@@ -211,7 +210,7 @@ template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
 }
 
 template <bool info> LogicalResult inverse(AtenNode &a) {
-  Value x = matricesOf(a, a.c.hasAttr("A") ? "A" : "self");
+  Value x = operandMatrices(a);
   if (!x)
     return failure();
   LU lu = factorLU(a.b, x);
@@ -222,7 +221,7 @@ template <bool info> LogicalResult inverse(AtenNode &a) {
 }
 
 template <bool factors> LogicalResult det(AtenNode &a) {
-  Value x = matricesOf(a, a.c.hasAttr("A") ? "A" : "self");
+  Value x = operandMatrices(a);
   if (!x)
     return failure();
   LU lu = factorLU(a.b, x);
@@ -233,7 +232,7 @@ template <bool factors> LogicalResult det(AtenNode &a) {
 /// 0: sign and log |det|; 1: with the factors; 2: the log, NaN of a negative one.
 template <int form> LogicalResult logDet(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = matricesOf(a, a.c.hasAttr("A") ? "A" : "self");
+  Value x = operandMatrices(a);
   if (!x)
     return failure();
   LU lu = factorLU(b, x);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Linalg.h"
 #include "Decompose/Matrices.h"
 #include <limits>
 
@@ -18,21 +18,6 @@ using P = prim::ComparePredicate;
 
 namespace {
 
-Value matricesOf(AtenNode &a, bool square) {
-  PrimBuilder &b = a.b;
-  Value x = a.tensor(a.c.hasAttr("A") ? "A" : a.c.hasAttr("input") ? "input" : "self");
-  if (!x || !isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
-    (void)a.fail("needs matrices of real numbers");
-    return {};
-  }
-  auto n = b.known(b.dim(x, b.rank(x) - 2)), m = b.known(b.dim(x, b.rank(x) - 1));
-  if (square && n && m && *n != *m) {
-    (void)a.fail("needs square matrices");
-    return {};
-  }
-  return b.cast(x, b.builder().getF64Type());
-}
-
 Value firstColumns(PrimBuilder &b, Value x, Dim count) {
   return b.sliceAxis(x, b.rank(x) - 1, b.dim(0), count);
 }
@@ -42,7 +27,7 @@ Value firstRows(PrimBuilder &b, Value x, Dim count) {
 
 LogicalResult qr(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = matricesOf(a, false);
+  Value x = operandMatrices(a, false);
   if (!x)
     return failure();
   StringRef mode = a.text("mode", "reduced");
@@ -66,7 +51,7 @@ Value symmetric(AtenNode &a, Value x) {
 }
 
 template <bool vectors> LogicalResult eigen(AtenNode &a) {
-  Value x = matricesOf(a, true);
+  Value x = operandMatrices(a);
   if (!x)
     return failure();
   Eigen e = eigenSymmetric(a.b, symmetric(a, x));
@@ -84,7 +69,7 @@ std::optional<SVD> singular(AtenNode &a, Value x) {
 /// `vh`: the last result is V transposed.
 LogicalResult giveSVD(AtenNode &a, bool full, bool vh) {
   PrimBuilder &b = a.b;
-  Value x = matricesOf(a, false);
+  Value x = operandMatrices(a, false);
   auto s = x ? singular(a, x) : std::nullopt;
   if (!s)
     return failure();
@@ -99,7 +84,7 @@ LogicalResult svd(AtenNode &a) { return giveSVD(a, a.flag("full_matrices", true)
 LogicalResult coreSvd(AtenNode &a) {
   if (a.flag("compute_uv", true))
     return giveSVD(a, a.flag("full_matrices", false), true);
-  Value x = matricesOf(a, false);
+  Value x = operandMatrices(a, false);
   auto s = x ? singular(a, x) : std::nullopt;
   Value none = a.b.full({a.b.dim(0)}, 0, a.own());
   (void)a.give(0, none);
@@ -111,13 +96,13 @@ LogicalResult oldSvd(AtenNode &a) {
                                     : a.fail("needs compute_uv");
 }
 LogicalResult singularValuesAlone(AtenNode &a) {
-  Value x = matricesOf(a, false);
+  Value x = operandMatrices(a, false);
   auto s = x ? singular(a, x) : std::nullopt;
   return s ? a.give(s->values) : failure();
 }
 
 /// Of the values' absolutes, what counts as zero: max(atol, rtol * largest).
-FailureOr<Value> threshold(AtenNode &a, Value x, Value values) {
+Value threshold(AtenNode &a, Value x, Value values) {
   PrimBuilder &b = a.b;
   Type f64 = b.elem(values);
   Value largest = b.reduce(K::max, b.abs(values), {b.rank(values) - 1}, true);
@@ -141,39 +126,43 @@ FailureOr<Value> threshold(AtenNode &a, Value x, Value values) {
   return atol ? b.maximum(bounded, atol) : bounded;
 }
 
+struct Counted {
+  SVD svd;
+  Value counts; ///< which singular values are not taken as zero
+};
+std::optional<Counted> countedSingular(AtenNode &a) {
+  Value x = operandMatrices(a, false);
+  if (x && a.flag("hermitian", false))
+    x = symmetric(a, x);
+  auto s = x ? singular(a, x) : std::nullopt;
+  if (!s)
+    return std::nullopt;
+  return Counted{*s, a.b.compare(P::gt, s->values, threshold(a, x, s->values))};
+}
+
 /// V (1 / s where s is not zero) U^T.
 LogicalResult pseudoInverse(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = matricesOf(a, false);
-  if (!x)
+  auto found = countedSingular(a);
+  if (!found)
     return failure();
-  if (a.flag("hermitian", false))
-    x = symmetric(a, x);
-  auto s = singular(a, x);
-  auto zero = s ? threshold(a, x, s->values) : FailureOr<Value>();
-  if (failed(zero))
-    return failure();
-  Value one = b.scalar(1, b.elem(x)), counts = b.compare(P::gt, s->values, *zero);
-  Value inverse =
-      b.select(counts, b.div(one, b.select(counts, s->values, one)), b.scalar(0, b.elem(x)));
-  Dim least = b.dim(s->values, b.rank(s->values) - 1);
-  Value v = b.mul(firstColumns(b, s->v, least), b.unsqueeze(inverse, {b.rank(x) - 2}));
-  return a.give(b.matmul(v, transposed(b, firstColumns(b, s->u, least))));
+  const auto &[s, counts] = *found;
+  Type type = b.elem(s.values);
+  Value one = b.scalar(1, type);
+  Value inverse = b.select(counts, b.div(one, b.select(counts, s.values, one)), b.scalar(0, type));
+  int64_t axis = b.rank(s.values) - 1;
+  Dim least = b.dim(s.values, axis);
+  Value v = b.mul(firstColumns(b, s.v, least), b.unsqueeze(inverse, {axis}));
+  return a.give(b.matmul(v, transposed(b, firstColumns(b, s.u, least))));
 }
 
 LogicalResult rank(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = matricesOf(a, false);
-  if (!x)
+  auto found = countedSingular(a);
+  if (!found)
     return failure();
-  if (a.flag("hermitian", false))
-    x = symmetric(a, x);
-  auto s = singular(a, x);
-  auto zero = s ? threshold(a, x, s->values) : FailureOr<Value>();
-  if (failed(zero))
-    return failure();
-  Value counts = b.cast(b.compare(P::gt, s->values, *zero), b.builder().getI64Type());
-  return a.give(b.reduce(K::sum, counts, {b.rank(s->values) - 1}, false));
+  Value counts = b.cast(found->counts, b.builder().getI64Type());
+  return a.give(b.reduce(K::sum, counts, {b.rank(counts) - 1}, false));
 }
 
 /// s_max / s_min (or its inverse).
@@ -182,7 +171,7 @@ LogicalResult condition(AtenNode &a) {
   double p = a.real("p", 2);
   if (a.has("p") && std::abs(p) != 2)
     return a.fail("condition numbers of other norms than 2 are not supported");
-  Value x = matricesOf(a, false);
+  Value x = operandMatrices(a, false);
   auto s = x ? singular(a, x) : std::nullopt;
   if (!s)
     return failure();
@@ -196,7 +185,7 @@ LogicalResult condition(AtenNode &a) {
 LogicalResult exponential(AtenNode &a) {
   PrimBuilder &b = a.b;
   constexpr int kTerms = 18;
-  Value x = matricesOf(a, true);
+  Value x = operandMatrices(a);
   if (!x)
     return failure();
   Type i64 = b.builder().getI64Type(), f64 = b.elem(x);

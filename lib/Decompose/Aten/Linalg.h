@@ -1,0 +1,15 @@
+//===- Linalg.h - Operands of ATen's linear algebra --------------*- C++ -*-===//
+#pragma once
+#include "Decompose/Aten/AtenNode.h"
+
+namespace tcc::aten {
+
+/// The argument's matrices (the last two axes) in f64, or null and the reason reported.
+mlir::Value matricesOf(AtenNode &a, llvm::StringRef name, bool square = true);
+
+/// Of the operand, whatever this operator calls it: A, input or self.
+inline mlir::Value operandMatrices(AtenNode &a, bool square = true) {
+  return matricesOf(a, a.c.hasAttr("A") ? "A" : a.c.hasAttr("input") ? "input" : "self", square);
+}
+
+} // namespace tcc::aten
