@@ -65,16 +65,19 @@ class OpenVino:
 
 
 class Torch:
-    """PyTorch on the module itself: eager, or through torch.compile in a mode."""
+    """PyTorch on the module itself: eager, or through torch.compile in a mode, with the weights
+    frozen (torch._inductor.config.freezing), since every other engine here has them constant."""
     mode = None
 
     def __init__(self, case, threads):
         import torch
+        import torch._inductor.config
         from architectures import ARCHITECTURES
         if case.name not in ARCHITECTURES:
             raise NotImplementedError("no PyTorch module")
         torch.set_num_threads(threads)
         torch._dynamo.reset()
+        torch._inductor.config.freezing = True
         self.torch = torch
         module = ARCHITECTURES[case.name].build()
         arguments = [torch.from_numpy(array) for _, array in case.inputs]
