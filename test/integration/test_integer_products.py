@@ -7,26 +7,16 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiled import Compiled
 from integers import PAIRS, TYPES, integer_model
-from toolrun import ToolTest
-
-
-def flags_of_this_machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        return set(next((line for line in file if line.startswith(("flags", "Features"))), "").split())
+from toolrun import ToolTest, cpu_levels
 
 
 class IntegerProducts(ToolTest):
-    def levels(self):
-        have = flags_of_this_machine()
-        yield "native"
-        yield from (level for level, needs in (("v2", "sse4_2"), ("v3", "avx2"), ("v4", "avx512bw")) if needs in have)
-
     def test_exact(self):
         for pair in PAIRS:
             proto, arrays, expected = integer_model(pair)
             path = self.work / f"{pair}.onnx"
             onnx.save(proto, path)
-            for cpu in self.levels():
+            for cpu in cpu_levels():
                 with self.subTest(pair, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
                     for output, actual, wanted in zip(proto.graph.output, compiled(*arrays), expected, strict=True):
                         np.testing.assert_array_equal(actual, wanted, output.name)

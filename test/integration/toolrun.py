@@ -50,6 +50,14 @@ def run(name, *arguments, cwd=None, timeout=120, env=None, before=None):
                       time.monotonic() - start, usage.ru_maxrss * 1024)
 
 
+def cpu_levels():
+    """What --cpu may be for a result that runs here."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        flags = set(next((line for line in file if line.startswith(("flags", "Features"))), "").split())
+    yield "native"
+    yield from (level for level, needs in (("v2", "sse4_2"), ("v3", "avx2"), ("v4", "avx512bw")) if needs in flags)
+
+
 class ToolTest(unittest.TestCase):
     """A test with a scratch folder and a cold kernel cache of its own."""
 

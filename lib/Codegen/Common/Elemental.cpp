@@ -219,6 +219,8 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
                    : Value(LLVM::LoadOp::create(b, vectorType, pointer, align));
     return fromStorage(v, memory.elementType);
   }
+  if (Value v = loadStrided(memory, linear))
+    return fromStorage(v, memory.elementType);
   Value pointers = pointerAt(memory, coordValue(linear));
   Value lanesMask =
       mask ? mask
@@ -230,6 +232,8 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
 }
 
 Value Elemental::load(const Memory &memory, ArrayRef<Coord> at) {
+  if (Value row = loadFromRows(memory, at))
+    return row;
   return loadLinear(memory, linearIndex(memory.extents, at));
 }
 

@@ -174,7 +174,7 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
   for (unsigned i = 0; i < rt.getRank(); ++i)
     rExtents.push_back(extent(op.getResult(), i));
   if (const Memory *memory = memoryOf(op.getX()))
-    return loadLinear(*memory, linearIndex(rExtents, at));
+    return load({memory->pointer, rExtents, memory->elementType}, at);
   for (unsigned i = 0; i < xt.getRank(); ++i)
     xExtents.push_back(extent(op.getX(), i));
 

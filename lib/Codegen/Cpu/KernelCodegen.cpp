@@ -43,13 +43,14 @@ struct HostIndex {
 
 } // namespace
 
-static TaskSpace loopTasks(HostIndex h, kernel::LaunchOp launch, ArrayRef<OpFoldResult> dims) {
-  LoopCut cut = cutLoop(launch);
+static TaskSpace loopTasks(HostIndex h, kernel::LaunchOp launch, ArrayRef<OpFoldResult> dims,
+                           const CpuTarget &cpu) {
+  LoopCut cut = cutLoop(launch, cpu);
   if (dims.empty())
     return {h.constant(1), h.constant(1)};
   OpFoldResult tasks = h.ceilDiv(dims[cut.axis], h.constant(cut.chunk));
-  for (OpFoldResult d : dims.take_front(cut.axis))
-    tasks = h.mul(tasks, d);
+  for (auto [axis, d] : llvm::enumerate(dims.take_front(cut.axis)))
+    tasks = h.mul(tasks, axis == cut.rowAxis ? h.ceilDiv(d, h.constant(cut.rows)) : d);
   return {tasks, h.constant(cut.grain)};
 }
 
@@ -143,7 +144,7 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
     return *space;
   if (kindOf(launch) == "special")
     return specialTasks(b, h, launch);
-  return loopTasks(h, launch, dims);
+  return loopTasks(h, launch, dims, cpu);
 }
 
 func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,

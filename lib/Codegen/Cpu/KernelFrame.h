@@ -44,11 +44,21 @@ unsigned lanesFor(const CpuTarget &cpu, kernel::LaunchOp launch, int64_t extent)
 /// are then written out one by one (the three channels of an image).
 struct LoopCut {
   unsigned axis;
-  int64_t innerPoints; ///< of the axes after it, static
-  int64_t chunk;       ///< points along `axis` in a task
-  int64_t grain;       ///< tasks worth a thread
+  int64_t innerPoints;  ///< of the axes after it, static
+  int64_t chunk;        ///< points along `axis` in a task
+  int64_t grain;        ///< tasks worth a thread
+  unsigned rowAxis = 0; ///< with rows > 1: the axis of which a task does a block
+  int64_t rows = 1;     ///< in a block, a power of two
 };
-LoopCut cutLoop(kernel::LaunchOp launch);
+LoopCut cutLoop(kernel::LaunchOp launch, const CpuTarget &cpu);
+
+/// An axis before the last along which operands lie that lanes along the last axis
+/// would gather, and how many of its indices make a block (RowBlock).
+struct BlockedAxis {
+  unsigned axis;
+  int64_t rows;
+};
+std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, const CpuTarget &cpu);
 
 // Kernel templates; false after an error was emitted.
 bool emitLoopKernel(KernelFrame &frame);

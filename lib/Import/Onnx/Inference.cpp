@@ -271,13 +271,22 @@ onnximport::propagateElements(const NodeView &node, const onnx::OpSchema &schema
   return std::move(context.elements);
 }
 
+/// ONNX's builder of SequenceMap takes it for granted, with an assertion.
+static bool subgraphsGiveTensors(const onnx::NodeProto &node) {
+  return llvm::all_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
+    return llvm::all_of(attribute.g().output(), [](const onnx::ValueInfoProto &output) {
+      return output.type().has_tensor_type();
+    });
+  });
+}
+
 std::optional<onnx::FunctionProto> onnximport::functionBody(const NodeView &node,
                                                             const onnx::OpSchema &schema) {
   auto version = static_cast<int>(node.version);
   try {
     if (const onnx::FunctionProto *body = schema.GetFunction(version))
       return *body;
-    if (!schema.HasContextDependentFunction())
+    if (!schema.HasContextDependentFunction() || !subgraphsGiveTensors(node.proto))
       return std::nullopt;
     onnx::FunctionProto body;
     if (schema.BuildContextDependentFunction(BodyContext(node), body, version))

@@ -15,6 +15,7 @@
 #pragma once
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tcc/Codegen/Common/LinearForm.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/DenseSet.h"
 #include <functional>
@@ -36,6 +37,14 @@ struct Coord {
   }
 };
 using Coords = llvm::SmallVector<Coord, 6>;
+
+/// Points that are evaluated one row of lanes after the other: row r has the index
+/// first + r along one axis, and nothing else differs.
+struct RowBlock {
+  mlir::Value first;
+  unsigned rows = 0; ///< a power of two; 0: no block
+  unsigned row = 0;  ///< the one at hand
+};
 
 /// A dense row-major tensor in memory.
 struct Memory {
@@ -75,6 +84,13 @@ public:
     mask = lanesMask;
     forget();
   }
+  /// Row 0 comes first. Reads that are contiguous along the rows are transposed in
+  /// registers from then on, where the lanes would gather (ElementalTranspose.cpp).
+  void setRowBlock(RowBlock rows) {
+    if (rows.row == 0)
+      knownRows.clear();
+    block = rows;
+  }
   /// `index` is a multiple of the number of lanes.
   void bindAligned(mlir::Value index) { aligned.insert(index); }
 
@@ -85,6 +101,10 @@ public:
   mlir::Value evalVector(mlir::Value value, llvm::ArrayRef<Coord> at);
   /// Writes `element` (compute type) to `memory` at `at`, converted for storage.
   void store(const Memory &memory, llvm::ArrayRef<Coord> at, mlir::Value element);
+  /// Writes elements[i] to `memory` at ats[i]. Where they interleave, lane by lane,
+  /// vectors are shuffled together instead of scattered.
+  void storeAll(const Memory &memory, llvm::ArrayRef<Coords> ats,
+                llvm::ArrayRef<mlir::Value> elements);
   mlir::Value load(const Memory &memory, llvm::ArrayRef<Coord> at);
 
   /// The extent of an axis of a value in the region.
@@ -97,16 +117,18 @@ public:
   /// Evaluates inside a nested block; what it finds stays there.
   template <typename Fn> auto nested(Fn fn) {
     auto saved = memo;
-    auto savedMask = mask;
     struct Restore {
       Elemental &e;
       decltype(saved) &s;
       mlir::Value m;
+      RowBlock rows;
       ~Restore() {
         e.memo = std::move(s);
         e.mask = m;
+        e.block = rows;
       }
-    } restore{*this, saved, savedMask};
+    } restore{*this, saved, mask, block};
+    block = {}; // what is nested may not happen for every row
     return fn();
   }
 
@@ -128,6 +150,14 @@ private:
     Coords at;
     mlir::Value result;
   };
+  /// What a row block's rows read at one place, by its index at row 0.
+  struct Rows {
+    mlir::Value pointer;
+    llvm::SmallVector<std::pair<LinearForm, int64_t>, 6> at; ///< base and step an axis
+    llvm::SmallVector<mlir::Value> vectors;                  ///< a row each, as stored
+  };
+  mlir::Value loadStrided(const Memory &memory, const Coord &linear);
+  mlir::Value loadFromRows(const Memory &memory, llvm::ArrayRef<Coord> at);
   mlir::Value evalNew(mlir::Value value, llvm::ArrayRef<Coord> at);
   mlir::Value evalView(mlir::Operation *op, llvm::ArrayRef<Coord> at);
   mlir::Value evalReshape(prim::ReshapeOp op, llvm::ArrayRef<Coord> at);
@@ -161,6 +191,8 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   unsigned numLanes;
   mlir::Value mask; ///< vector of i1: lanes that may load; null: all
+  RowBlock block;
+  llvm::SmallVector<Rows, 2> knownRows;
   llvm::DenseSet<mlir::Value> aligned;
   llvm::DenseMap<mlir::Value, Memory> memories;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;

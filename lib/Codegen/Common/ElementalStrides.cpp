@@ -1,0 +1,96 @@
+//===- ElementalStrides.cpp - Lanes a few elements apart ------------------===//
+//
+// Lanes that lie 2 to 4 elements apart, or backwards, are between the first lane and
+// the last, so whole vectors from there are loaded and the lanes picked out of them;
+// values that together fill such gaps (the channels of a picture's pixel, real and
+// imaginary parts) are shuffled together and stored as whole vectors. Gathers and
+// scatters cost an access a lane, where the target has them at all.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/Elemental.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+constexpr int64_t kFarthest = 4; ///< elements from one lane to the next
+
+/// Picks element `from[i]` of the vectors laid end to end, each `lanes` long.
+static Value pick(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors, ArrayRef<int64_t> from) {
+  int64_t lanes = from.size();
+  Value result = vectors[0];
+  SmallVector<int64_t> mask(lanes, 0);
+  for (auto [i, element] : llvm::enumerate(from))
+    if (element < lanes)
+      mask[i] = element;
+  result = vector::ShuffleOp::create(b, result, result, mask);
+  for (int64_t v = 1; v < static_cast<int64_t>(vectors.size()); ++v) {
+    bool used = false;
+    for (auto [i, element] : llvm::enumerate(from)) {
+      bool here = element / lanes == v;
+      mask[i] = here ? lanes + element % lanes : i;
+      used |= here;
+    }
+    if (used)
+      result = vector::ShuffleOp::create(b, result, vectors[v], mask);
+  }
+  return result;
+}
+
+/// As stored; null if the lanes are not few elements apart.
+Value Elemental::loadStrided(const Memory &memory, const Coord &linear) {
+  int64_t step = linear.step, lanes = numLanes;
+  if (mask || linear.vector || (step != -1 && (step < 2 || step > kFarthest)))
+    return {};
+  Type element = storageType(memory.elementType);
+  auto vectorType = VectorType::get({lanes}, element);
+  unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
+  auto loadAt = [&](int64_t offset) -> Value {
+    Value pointer = pointerAt(memory, addIndex(linear.base, index(offset)));
+    return LLVM::LoadOp::create(b, vectorType, pointer, align);
+  };
+  SmallVector<Value> vectors;
+  SmallVector<int64_t> from;
+  if (step == -1) {
+    vectors.push_back(loadAt(1 - lanes));
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      from.push_back(lanes - 1 - lane);
+    return pick(b, vectors, from);
+  }
+  // The last vector ends with the last lane.
+  int64_t last = (lanes - 1) * step + 1 - lanes;
+  for (int64_t v = 0; v < step; ++v)
+    vectors.push_back(loadAt(v + 1 < step ? v * lanes : last));
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    int64_t at = lane * step, vector = at / lanes;
+    from.push_back(vector + 1 < step ? at : (step - 1) * lanes + at - last);
+  }
+  return pick(b, vectors, from);
+}
+
+void Elemental::storeAll(const Memory &memory, ArrayRef<Coords> ats, ArrayRef<Value> elements) {
+  int64_t count = ats.size(), lanes = numLanes;
+  Coord linear = linearIndex(memory.extents, ats[0]);
+  bool interleaved = count > 1 && count <= kFarthest && lanes > 1 && !mask && !linear.vector &&
+                     linear.step == count;
+  if (!interleaved) {
+    for (auto [at, element] : llvm::zip(ats, elements))
+      store(memory, at, element);
+    return;
+  }
+  SmallVector<Value> vectors;
+  for (Value element : elements)
+    vectors.push_back(toStorage(widen(element, true), memory.elementType));
+  unsigned align =
+      std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
+  for (int64_t v = 0; v < count; ++v) {
+    SmallVector<int64_t> from;
+    for (int64_t i = v * lanes; i < (v + 1) * lanes; ++i)
+      from.push_back(i % count * lanes + i / count);
+    LLVM::StoreOp::create(b, pick(b, vectors, from),
+                          pointerAt(memory, addIndex(linear.base, index(v * lanes))), align);
+  }
+}

@@ -1,0 +1,143 @@
+//===- ElementalTranspose.cpp - Reads along the rows of a block -----------===//
+//
+// Lanes that lie `stride` elements apart cost a gather. When a loop nest writes a
+// block of rows at once (RowBlock), and the rows lie next to each other in memory, the
+// same elements are read as vectors along the rows, one a lane, and transposed in
+// registers; each row then takes its vector:
+//
+//        rows j0..j0+R, contiguous          lanes, contiguous in the result
+//   lane 0: x x x x                         row 0: x y z w
+//   lane 1: y y y y     --transpose-->      row 1: x y z w
+//   ...                                     ...
+//
+// The elements read are those that the rows read: each row's address must be the first
+// row's plus its number, found by taking the index expression apart. What cannot be
+// taken apart, or is behind a mask or a condition, stays a gather.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/Elemental.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+//===----------------------------------------------------------------------===//
+// Index expressions
+//===----------------------------------------------------------------------===//
+
+/// Whether `v` is arithmetic of block arguments and of what `block` does not compute,
+/// none of them `without`.
+static bool isArithmetic(Value v, Block *block, Value without) {
+  if (v == without)
+    return false;
+  Operation *op = v.getDefiningOp();
+  if (!op || op->getBlock() != block)
+    return true;
+  return isa<arith::ArithDialect>(op->getDialect()) &&
+         llvm::all_of(op->getOperands(), [&](Value x) { return isArithmetic(x, block, without); });
+}
+
+//===----------------------------------------------------------------------===//
+// Transposing in registers
+//===----------------------------------------------------------------------===//
+
+/// n vectors of n elements: the elements of `rows` across. Each stage swaps the blocks
+/// of `half` elements that lie off the diagonal of blocks twice as large.
+static void transposeSquare(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
+  int64_t n = rows.size();
+  for (int64_t half = n / 2; half; half /= 2) {
+    SmallVector<int64_t> upper, lower;
+    for (int64_t i = 0; i < n; ++i) {
+      upper.push_back(i & half ? n + (i ^ half) : i);
+      lower.push_back(i & half ? n + i : i ^ half);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      if (i & half)
+        continue;
+      Value x = rows[i], y = rows[i | half];
+      rows[i] = vector::ShuffleOp::create(b, x, y, upper);
+      rows[i | half] = vector::ShuffleOp::create(b, x, y, lower);
+    }
+  }
+}
+
+/// `columns` vectors of `rows` elements, as `rows` vectors of `columns` elements.
+static SmallVector<Value> transposeVectors(ImplicitLocOpBuilder &b, ArrayRef<Value> columns,
+                                           unsigned rows) {
+  SmallVector<Value> result(rows);
+  SmallVector<SmallVector<Value>> parts; // of each square: its rows
+  for (size_t i = 0; i < columns.size(); i += rows) {
+    parts.emplace_back(columns.slice(i, rows));
+    transposeSquare(b, parts.back());
+  }
+  for (unsigned row = 0; row < rows; ++row) {
+    SmallVector<Value> pieces;
+    for (auto &part : parts)
+      pieces.push_back(part[row]);
+    for (; pieces.size() > 1; pieces.truncate(pieces.size() / 2)) {
+      int64_t length = cast<VectorType>(pieces[0].getType()).getNumElements();
+      auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * length));
+      for (size_t i = 0; i < pieces.size() / 2; ++i)
+        pieces[i] = vector::ShuffleOp::create(b, pieces[2 * i], pieces[2 * i + 1], both);
+    }
+    result[row] = pieces[0];
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+Value Elemental::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
+  if (!block.rows || mask || numLanes % block.rows)
+    return {};
+  size_t last = at.size();
+  while (last > 0 && getConstantIntValue(memory.extents[last - 1]) == 1)
+    --last;
+  if (last-- == 0 || llvm::any_of(at, [](const Coord &c) { return c.vector != nullptr; }))
+    return {};
+
+  Rows rows;
+  bool spread = false;
+  Block *here = b.getInsertionBlock();
+  for (auto [i, c] : llvm::enumerate(at)) {
+    LinearForm form;
+    form.add(c.base, 1, block.first);
+    if (form.take(block.first) != (i == last) || (i == last && c.step != 0))
+      return {};
+    for (auto &[term, count] : form.terms)
+      if (!isArithmetic(term, here, block.first))
+        return {};
+    if (i == last)
+      form.constant -= block.row;
+    spread |= c.step != 0;
+    rows.at.push_back({std::move(form), c.step});
+  }
+  if (!spread)
+    return {};
+
+  rows.pointer = memory.pointer;
+  for (const Rows &known : knownRows)
+    if (known.pointer == rows.pointer && known.at == rows.at)
+      return fromStorage(known.vectors[block.row], memory.elementType);
+  if (block.row != 0) // the first row met another address
+    return {};
+
+  Type element = storageType(memory.elementType);
+  auto vectorType = VectorType::get({block.rows}, element);
+  unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
+  SmallVector<Value> columns;
+  for (unsigned lane = 0; lane < numLanes; ++lane) {
+    Coords column;
+    for (const Coord &c : at)
+      column.push_back(Coord::uniform(addIndex(c.base, index(lane * c.step))));
+    Value pointer = pointerAt(memory, linearIndex(memory.extents, column).base);
+    columns.push_back(LLVM::LoadOp::create(b, vectorType, pointer, align));
+  }
+  rows.vectors = transposeVectors(b, columns, block.rows);
+  knownRows.push_back(rows);
+  return fromStorage(rows.vectors[0], memory.elementType);
+}

@@ -1,0 +1,84 @@
+"""Transposes, strided slices and interleaving: exact on every level of instructions that this machine has, beside
+edges and remainders of every size, and without an access for each lane."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from compiled import Compiled
+from toolrun import ToolTest, cpu_levels
+
+TRANSPOSES = [((37, 70), (1, 0)), ((1, 16, 12, 12), (0, 2, 3, 1)), ((1, 7, 9, 40), (0, 3, 1, 2)),
+              ((2, 3, 33, 17), (0, 2, 3, 1)), ((2, 33, 17, 3), (0, 3, 1, 2)), ((3, 5, 21, 34), (0, 1, 3, 2)),
+              ((7, 9, 11, 13), (3, 1, 0, 2)), ((2, 4, 20, 18), (0, 2, 3, 1)), ((5, 1, 19, 1), (2, 1, 3, 0))]
+SLICES = [(0, 101, 2), (1, 101, 2), (1, 100, 3), (2, 101, 4), (100, -200, -1), (99, -200, -2), (3, 98, 5)]
+DTYPES = [np.float32, np.float64, np.float16, np.uint8, np.int64, np.bool_]
+
+
+def numbers(shape, dtype):
+    return (np.arange(np.prod(shape)).reshape(shape) * 7 % 251).astype(dtype)
+
+
+def model(nodes, x, outputs, initializers=(), shape=None):
+    dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
+    graph = helper.make_graph(nodes, "strided", [helper.make_tensor_value_info("x", dtype, shape or x.shape)],
+                              [helper.make_tensor_value_info(name, dtype, None) for name in outputs],
+                              [numpy_helper.from_array(np.array(v), n) for n, v in initializers])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+class StridedAccess(ToolTest):
+    def check(self, proto, x, expected, *flags):
+        path = self.work / "strided.onnx"
+        onnx.save(proto, path)
+        for cpu in cpu_levels():
+            with self.subTest(x.shape, dtype=x.dtype, cpu=cpu), Compiled.build(path, "--cpu", cpu, *flags) as compiled:
+                for actual, wanted in zip(compiled(x), expected, strict=True):
+                    np.testing.assert_array_equal(actual, wanted)
+
+    def test_transposes(self):
+        """All permutations in one model a type, with known and with unknown extents."""
+        for dtype in DTYPES:
+            for shape, order in TRANSPOSES if dtype == np.float32 else TRANSPOSES[1:3]:
+                x = numbers(shape, dtype)
+                for names in (None, [f"d{i}" for i in range(x.ndim)]):
+                    proto = model([helper.make_node("Transpose", ["x"], ["y"], perm=order)], x, ["y"], shape=names)
+                    self.check(proto, x, [x.transpose(order)])
+
+    def test_slices(self):
+        x = numbers((6, 101), np.float32)
+        names, nodes, constants = [], [], [("axis", [1])]
+        for i, bounds in enumerate(SLICES):
+            constants += [(f"{word}{i}", [value]) for word, value in zip(("begin", "end", "step"), bounds)]
+            nodes.append(helper.make_node("Slice", ["x", f"begin{i}", f"end{i}", "axis", f"step{i}"], [f"y{i}"]))
+            names.append(f"y{i}")
+        expected = [x[:, begin:None if end < 0 else end:step] for begin, end, step in SLICES]
+        self.check(model(nodes, x, names, constants), x, expected)
+
+    def test_block_of_a_longer_expression(self):
+        """A residual in the result's order beside a transposed operand, through a reshape, and two results."""
+        x = numbers((2, 24, 5, 9), np.float32)
+        nodes = [helper.make_node("Reshape", ["x", "flat"], ["r"]),
+                 helper.make_node("Transpose", ["r"], ["t"], perm=[0, 2, 1]),
+                 helper.make_node("Reshape", ["x", "turned"], ["s"]),
+                 helper.make_node("Add", ["t", "s"], ["a"]), helper.make_node("Mul", ["a", "t"], ["b"])]
+        constants = [("flat", [2, 24, 45]), ("turned", [2, 45, 24])]
+        t, s = x.reshape(2, 24, 45).transpose(0, 2, 1), x.reshape(2, 45, 24)
+        self.check(model(nodes, x, ["a", "b"], constants), x, [t + s, (t + s) * t])
+
+    def test_instructions(self):
+        """No gather or scatter, and no element on its own but in the remainders."""
+        for name, shape, order in (("turn", (64, 96), (1, 0)), ("picture", (32, 64, 3), (2, 0, 1)),
+                                   ("pixels", (3, 32, 64), (1, 2, 0))):
+            path, text = self.work / f"{name}.onnx", self.work / f"{name}.s"
+            onnx.save(model([helper.make_node("Transpose", ["x"], ["y"], perm=order)],
+                            numbers(shape, np.float32), ["y"]), path)
+            for cpu in ("v3", "v4"):
+                with self.subTest(name, cpu=cpu):
+                    self.compiles(path, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
+                    self.assertNotRegex(text.read_text(), r"\tv(p?gather|p?scatter|extractps|pextr|insertps|pinsr)")
+
+
+if __name__ == "__main__":
+    unittest.main()
