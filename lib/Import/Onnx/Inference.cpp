@@ -271,7 +271,8 @@ onnximport::propagateElements(const NodeView &node, const onnx::OpSchema &schema
   return std::move(context.elements);
 }
 
-/// ONNX's builder of SequenceMap takes it for granted, with an assertion.
+/// ONNX's builder of SequenceMap takes both for granted, with assertions: that the types of
+/// the inputs are known, and this.
 static bool subgraphsGiveTensors(const onnx::NodeProto &node) {
   return llvm::all_of(node.attribute(), [](const onnx::AttributeProto &attribute) {
     return llvm::all_of(attribute.g().output(), [](const onnx::ValueInfoProto &output) {
@@ -286,7 +287,8 @@ std::optional<onnx::FunctionProto> onnximport::functionBody(const NodeView &node
   try {
     if (const onnx::FunctionProto *body = schema.GetFunction(version))
       return *body;
-    if (!schema.HasContextDependentFunction() || !subgraphsGiveTensors(node.proto))
+    if (!schema.HasContextDependentFunction() || !inputTypesKnown(node) ||
+        !subgraphsGiveTensors(node.proto))
       return std::nullopt;
     onnx::FunctionProto body;
     if (schema.BuildContextDependentFunction(BodyContext(node), body, version))
