@@ -32,30 +32,12 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
         return Value(arith::IndexCastOp::create(b, as(c), v));
       })
       .Case([&](prim::FromElementsOp o) -> Value {
-        // Few elements: chosen by comparing the position.
-        SmallVector<Value> extents;
-        for (int64_t d : tensorType(o.getResult()).getShape())
-          extents.push_back(index(d));
-        Value position = coordValue(linearIndex(extents, at));
-        bool vector = isa<VectorType>(position.getType());
-        Type c = computeType(tensorType(o.getResult()).getElementType());
-        Value result;
-        if (o.getElements().empty()) // nobody gets to look at what it gives
-          return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c)));
-        for (auto [i, element] : llvm::enumerate(o.getElements())) {
-          Value v = scalar(element);
-          if (v.getType() != c)
-            v = arith::IndexCastOp::create(b, c, v);
-          v = widen(v, vector);
-          if (!result) {
-            result = v;
-            continue;
-          }
-          Value here =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
-          result = arith::SelectOp::create(b, here, v, result);
-        }
-        return result;
+        auto type = tensorType(o.getResult());
+        Type c = computeType(type.getElementType());
+        return chosenByPosition(type, at, [&](int64_t i) -> Value {
+          Value v = scalar(o.getElements()[i]);
+          return v.getType() == c ? v : Value(arith::IndexCastOp::create(b, c, v));
+        });
       })
       .Case([&](prim::TransposeOp o) {
         Coords source(at.size());
@@ -96,6 +78,30 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
       });
 }
 
+/// Of few elements: the one at `at`, by comparing the position with each.
+Value Elemental::chosenByPosition(RankedTensorType type, ArrayRef<Coord> at,
+                                  llvm::function_ref<Value(int64_t)> element) {
+  if (type.getNumElements() == 0) // nobody gets to look at what it gives
+    return arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(computeType(type.getElementType()))));
+  SmallVector<Value> extents;
+  for (int64_t d : type.getShape())
+    extents.push_back(index(d));
+  Value position = coordValue(linearIndex(extents, at)), result;
+  bool vector = isa<VectorType>(position.getType());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value v = widen(element(i), vector);
+    if (!result) {
+      result = v;
+      continue;
+    }
+    Value here =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
+    result = arith::SelectOp::create(b, here, v, result);
+  }
+  return result;
+}
+
 Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
   auto type = tensorType(op.getResult());
   Type e = type.getElementType(), c = computeType(e);
@@ -112,27 +118,10 @@ Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
     unsigned width = c.getIntOrFloatBitWidth();
     return b.getIntegerAttr(c, wide ? v.zextOrTrunc(width) : v.sextOrTrunc(width));
   };
-  if (type.getNumElements() == 0) // nobody gets to look at what it gives
-    return arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c)));
-  if (dense.isSplat() || type.getNumElements() == 1)
+  if (type.getNumElements() == 1 || (dense.isSplat() && type.getNumElements() > 0))
     return arith::ConstantOp::create(b, element(0));
-  SmallVector<Value> extents;
-  for (int64_t d : type.getShape())
-    extents.push_back(index(d));
-  Value position = coordValue(linearIndex(extents, at));
-  bool vector = isa<VectorType>(position.getType());
-  Value result;
-  for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    Value v = widen(arith::ConstantOp::create(b, element(i)), vector);
-    if (!result) {
-      result = v;
-      continue;
-    }
-    Value here =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, widen(index(i), vector));
-    result = arith::SelectOp::create(b, here, v, result);
-  }
-  return result;
+  return chosenByPosition(
+      type, at, [&](int64_t i) -> Value { return arith::ConstantOp::create(b, element(i)); });
 }
 
 /// One side's axes [from, to) hold as many elements as the other side's.

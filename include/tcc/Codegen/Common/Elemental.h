@@ -165,6 +165,8 @@ private:
   mlir::Value evalPad(prim::PadOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalConcat(prim::ConcatOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalIndexing(mlir::Operation *op, llvm::ArrayRef<Coord> at);
+  mlir::Value chosenByPosition(mlir::RankedTensorType type, llvm::ArrayRef<Coord> at,
+                               llvm::function_ref<mlir::Value(int64_t)> element);
   mlir::Value evalConstant(prim::ConstantOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalReduce(mlir::Operation *op, llvm::ArrayRef<Coord> at);
   mlir::Value evalPool(prim::PoolOp op, llvm::ArrayRef<Coord> at);
