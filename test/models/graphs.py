@@ -26,9 +26,9 @@ def branch(*nodes, output):
     return helper.make_graph(list(nodes), output, [], [unknown(output)])
 
 
-def model(nodes, inputs, outputs, initializers=()):
+def model(nodes, inputs, outputs, initializers=(), opset=17):
     graph = helper.make_graph(nodes, "graph", inputs, outputs, list(initializers))
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=9)
 
 
@@ -122,6 +122,67 @@ def loop_exchange():
             [{**case, "t": np.ones((6, 4), np.float32)} for case in normal((1, 4), (1, 4))])
 
 
+def sequence_grown():
+    """A Loop appends the first i + 1 rows of x to a sequence, and in some turns a scaled row to another."""
+    sequence = helper.make_tensor_sequence_value_info
+    append = helper.make_graph([node("Mul", ["head", "limit"], ["m"]), node("SequenceInsert", ["b", "m"], ["b1"])],
+                               "append", [], [sequence("b1", FLOAT, None)])
+    leave = helper.make_graph([node("Identity", ["b"], ["b2"])], "leave", [], [sequence("b2", FLOAT, None)])
+    body = helper.make_graph(
+        [node("Add", ["i", "one"], ["end"]), node("Reshape", ["end", "flat"], ["e"]),
+         node("Slice", ["x", "zero", "e"], ["head"]), node("SequenceInsert", ["a", "head"], ["aNext"]),
+         node("ReduceSum", ["head"], ["sum"], keepdims=0), node("Less", ["sum", "limit"], ["small"]),
+         node("If", ["small"], ["bNext"], then_branch=append, else_branch=leave), node("Identity", ["go"], ["goes"])],
+        "body", [value("i", INT64, []), value("go", BOOL, []), sequence("a", FLOAT, None), sequence("b", FLOAT, None)],
+        [value("goes", BOOL, []), sequence("aNext", FLOAT, None), sequence("bNext", FLOAT, None)])
+    nodes = [node("SequenceEmpty", [], ["none"]), node("SequenceConstruct", ["x"], ["some"]),
+             node("Shape", ["x"], ["s"]), node("Gather", ["s", "index"], ["turns"]),
+             node("Loop", ["turns", "true", "none", "some"], ["as", "bs"], body=body),
+             node("ConcatFromSequence", ["as"], ["all"], axis=0), node("SequenceLength", ["bs"], ["count"]),
+             node("SequenceAt", ["as", "minus"], ["last"]), node("ConcatFromSequence", ["bs"], ["chosen"], axis=0)]
+    initializers = [constant("one", 1, np.int64), constant("flat", [1], np.int64), constant("zero", [0], np.int64),
+                    constant("limit", 0.5, np.float32), constant("true", True), constant("index", 0, np.int64),
+                    constant("minus", -1, np.int64)]
+    outputs = [unknown("all"), unknown("count", INT64), unknown("last"), unknown("chosen")]
+    return model(nodes, [value("x", FLOAT, ["N", 3])], outputs, initializers), normal((4, 3), (1, 3), (9, 3))
+
+
+def sequence_split(axis, size, keep):
+    """An axis of unknown extent cut in parts, which a Loop reads one by one."""
+    body = helper.make_graph(
+        [node("SequenceAt", ["parts", "i"], ["part"]), node("ReduceSum", ["part"], ["sum"], keepdims=0),
+         node("Identity", ["go"], ["goes"])],
+        "body", [value("i", INT64, []), value("go", BOOL, [])], [value("goes", BOOL, []), value("sum", FLOAT, [])])
+    nodes = [node("SplitToSequence", ["x", "size"] if size else ["x"], ["parts"], axis=axis, keepdims=keep),
+             node("SequenceLength", ["parts"], ["count"]), node("Loop", ["count", "true"], ["sums"], body=body),
+             node("ConcatFromSequence", ["parts"], ["all"], axis=axis, new_axis=0 if size or keep else 1)]
+    return (model(nodes, [value("x", FLOAT, ["A", "B"])], [unknown("count", INT64), unknown("sums"), unknown("all")],
+                  [constant("size", size or 1, np.int64), constant("true", True)]), normal((9, 5), (4, 8), (1, 1)))
+
+
+def resized_integers(kind):
+    """What is interpolated along two axes is cut to an integer once."""
+    nodes = [node("Resize", ["x", "", "scales"], ["y"], mode="linear")]
+    shape = value("x", helper.np_dtype_to_tensor_dtype(np.dtype(kind)), [1, 2, "H", "W"])
+    rng = np.random.default_rng(0)
+    cases = [{"x": rng.integers(0, 100, (1, 2, *size)).astype(kind)} for size in [(5, 4), (1, 7)]]
+    return (model(nodes, [shape], [unknown("y", shape.type.tensor_type.elem_type)],
+                  [constant("scales", [1, 1, 2.5, 1.7], np.float32)]), cases)
+
+
+def cropping_border(mode):
+    """A negative pad crops first; the border repeats what is left."""
+    return (model([node("Pad", ["x", "pads"], ["y"], mode=mode)],
+                  [value("x", FLOAT, ["A", "B"]), value("pads", INT64, [4])], [unknown("y")], opset=19),
+            [{**case, "pads": np.array(pads)} for case, pads in
+             zip(normal((4, 5), (4, 5), (6, 3)), [[0, -2, 0, 2], [-1, 2, 1, -1], [-2, 1, 2, 0]])])
+
+
+def log_sum_exp_of_integers():
+    return (model([node("ReduceLogSumExp", ["x"], ["y"], axes=[1])], [value("x", INT64, ["A", "B"])],
+                  [unknown("y", INT64)]), [{"x": np.array([[30, 2, 3], [7, 7, 7]])}, {"x": np.array([[5]])}])
+
+
 def scan_backwards():
     body = helper.make_graph(
         [node("MatMul", ["h", "w"], ["a"]), node("Add", ["a", "row"], ["b"]), node("Tanh", ["b"], ["h2"]),
@@ -203,6 +264,12 @@ def transposed_conv(kernel, stride, pad=0, extra=0, groups=1, dilation=1):
 
 GRAPHS = {
     "if-extent": if_extent, "if-data": if_data, "if-nested": if_nested, "if-legal-once": if_legal_once,
+    "sequence-grown": sequence_grown,
+    **{f"sequence-split-{name}": lambda c=case: sequence_split(*c)
+       for name, case in {"rows": (0, 3, 1), "columns": (1, None, 1), "vectors": (0, None, 0), "across": (1, None, 0)}.items()},
+    **{f"resized-{kind}": lambda k=kind: resized_integers(k) for kind in ("uint8", "int32")},
+    **{f"cropping-{mode}": lambda m=mode: cropping_border(m) for mode in ("wrap", "reflect", "edge")},
+    "log-sum-exp-of-integers": log_sum_exp_of_integers,
     "loop-until": loop_until, "loop-exchange": loop_exchange, "scan-backwards": scan_backwards,
     "suppression-corners": lambda: suppression(0), "suppression-centers": lambda: suppression(1),
     **{f"{kind.lower()}-{direction}": lambda k=kind, d=direction: recurrent(k, d)

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/PackedSequence.h"
 #include "Decompose/TailDuplication.h"
 
 using namespace mlir;
@@ -77,11 +78,9 @@ struct Branches {
   LogicalResult build() {
     bool broken = false, tensors = true;
     auto body = [&](unsigned i) {
-      auto list = c.inlineBody(*bodies[i], {});
-      auto values = succeeded(list) ? tensorsOf(*list) : std::nullopt;
-      broken |= failed(list);
-      tensors &= values.has_value();
-      return values.value_or(SmallVector<Value>());
+      results[i] = c.inlineBody(*bodies[i], {});
+      broken |= failed(results[i]);
+      return valuesOf(i, tensors);
     };
     auto joined = c.b.branch(condition, [&] { return body(0); }, [&] { return body(1); });
     if (broken)
@@ -91,11 +90,17 @@ struct Branches {
     return giveJoined(*joined);
   }
 
+  /// What branch i carries out; clears `fits` when that is not tensors, or not as the other.
+  SmallVector<Value> valuesOf(unsigned i, bool &fits) {
+    auto values = succeeded(results[i]) ? carried(*results[i]) : std::nullopt;
+    fits &= values.has_value();
+    if (i == 1 && fits && succeeded(results[0]))
+      fits = mergeRanks(*results[0], *results[1]);
+    return values.value_or(SmallVector<Value>());
+  }
+
   LogicalResult giveJoined(ArrayRef<Value> values) {
-    std::vector<Lowered> list;
-    for (Value v : values)
-      list.push_back(Lowered::tensor(v));
-    return giveAll(c, list);
+    return giveAll(c, uncarried(*results[0], values));
   }
 
   /// Each body goes on with what followed the If, and may not be legal with it.
@@ -106,9 +111,7 @@ struct Branches {
       results[i] = c.attemptBody(*bodies[i], why[i]);
       if (i == 1 && succeeded(results[0]) != succeeded(results[1]))
         hoist(succeeded(results[0]) ? 0 : 1);
-      auto values = succeeded(results[i]) ? tensorsOf(*results[i]) : std::nullopt;
-      tensors &= values.has_value();
-      return values.value_or(SmallVector<Value>());
+      return valuesOf(i, tensors);
     };
     auto joined = c.b.branch(condition, [&] { return body(0); }, [&] { return body(1); });
     if (failed(results[0]) && failed(results[1]))

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/PackedSequence.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -155,13 +156,10 @@ std::vector<Lowered> lowered(ValueRange values) {
   return list;
 }
 
-/// A loop whose turns are counted at compile time, turn by turn: the only way
-/// to carry a sequence.
+/// A loop whose turns are counted at compile time, turn by turn: so it can carry
+/// a sequence of any tensors.
 LogicalResult unrolledLoop(NodeContext &c, Region &body, int64_t turns) {
-  constexpr int64_t kMany = 64;
   PrimBuilder &b = c.b;
-  if (turns > kMany)
-    return c.fail("carries a sequence over too many turns");
   std::vector<Lowered> state;
   for (size_t i = 2; i < c.numInputs(); ++i)
     state.push_back(c.lowered(i));
@@ -213,37 +211,48 @@ LogicalResult loopRule(NodeContext &c) {
       return failure();
     start = b.readElements(*given)[0];
   }
-  SmallVector<Value> state;
+  std::vector<Lowered> state;
   for (size_t i = 0; i < numState; ++i) {
-    if (c.lowered(2 + i).kind != Lowered::Kind::Tensor) {
-      if (turns && b.known(turns) && b.known(start).value_or(0))
+    constexpr int64_t kMany = 64;
+    Lowered each = c.lowered(2 + i);
+    if (each.kind != Lowered::Kind::Tensor && !isPacked(each)) {
+      if (turns && b.known(turns).value_or(kMany + 1) <= kMany && b.known(start).value_or(0))
         return unrolledLoop(c, *body, *b.known(turns));
-      return c.fail("carries a sequence or optional over a number of turns that is not known");
+      if (!canPack(b, each))
+        return c.fail("carries an optional, or tensors of different ranks, over a number of turns "
+                      "that is not known");
+      each = packed(b, each);
     }
-    state.push_back(c.in(2 + i));
+    state.push_back(each);
   }
   Type boolean = b.builder().getI1Type();
   auto turn = [&](Value index, ValueRange values) -> std::optional<Turn> {
-    SmallVector<Value> arguments = {scalarOf(b, index, b.builder().getI64Type()),
-                                    b.scalar(1, boolean)};
-    arguments.append(values.begin(), values.end());
-    auto results = c.inlineBody(*body, lowered(arguments));
-    auto tensors = succeeded(results) ? tensorsOf(*results) : std::nullopt;
-    if (!tensors || tensors->size() != 1 + c.numResults() || b.elem((*tensors)[0]) != boolean)
+    std::vector<Lowered> arguments =
+        lowered({scalarOf(b, index, b.builder().getI64Type()), b.scalar(1, boolean)});
+    llvm::append_range(arguments, uncarried(state, values));
+    auto results = c.inlineBody(*body, arguments);
+    if (failed(results) || results->size() != 1 + c.numResults())
+      return std::nullopt;
+    ArrayRef<Lowered> all = *results, next = all.slice(1, numState);
+    auto proceed = tensorsOf(all.take_front()), collects = tensorsOf(all.drop_front(1 + numState));
+    auto carries = carried(next);
+    // What a packed sequence holds may only be known from here on.
+    if (!proceed || !collects || !carries || !mergeRanks(state, next) ||
+        b.elem((*proceed)[0]) != boolean)
       return std::nullopt;
     Turn t;
-    t.proceed = b.readElements(b.reshape((*tensors)[0], ArrayRef<Dim>()))[0];
-    t.state.assign(tensors->begin() + 1, tensors->begin() + 1 + numState);
-    t.collected.assign(tensors->begin() + 1 + numState, tensors->end());
+    t.proceed = b.readElements(b.reshape((*proceed)[0], ArrayRef<Dim>()))[0];
+    t.state = *carries;
+    t.collected = *collects;
     return t;
   };
   LoopBuilder builder{b, turns, start, turn};
-  auto last = builder.build(state);
+  auto last = builder.build(*carried(state));
   if (!last)
     return c.fail("its state changes its rank or element type, or is no tensor");
-  SmallVector<Value> all = last->state;
-  all.append(last->collected);
-  return giveAll(c, lowered(all));
+  std::vector<Lowered> all = uncarried(state, last->state);
+  llvm::append_range(all, lowered(last->collected));
+  return giveAll(c, all);
 }
 
 /// Entry i of a list attribute, 0 when it is not given.

@@ -3,10 +3,13 @@
 // A sequence is a list of values at compile time; its operators are list
 // operators and leave nothing behind. Its length must therefore be known, its
 // tensors may have any shapes. An optional is a value or nothing, likewise.
+// Where the length is only known at run time, the tensors have one rank and the
+// sequence is packed (PackedSequence.h).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/PackedSequence.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -14,7 +17,7 @@ using namespace tcc;
 namespace {
 
 FailureOr<std::vector<Lowered>> sequenceIn(NodeContext &c, size_t i) {
-  if (!c.has(i) || c.lowered(i).kind != Lowered::Kind::Sequence)
+  if (!c.has(i) || c.lowered(i).kind != Lowered::Kind::Sequence || isPacked(c.lowered(i)))
     return c.fail("operand " + llvm::Twine(i) + " is no sequence of known length");
   return c.lowered(i).elements;
 }
@@ -51,6 +54,12 @@ LogicalResult empty(NodeContext &c) {
 }
 
 LogicalResult insert(NodeContext &c) {
+  if (isPacked(c.lowered(0))) {
+    if (c.has(2))
+      return c.fail("inserts into a sequence of unknown length elsewhere than at its end");
+    auto longer = packedAppend(c.b, c.lowered(0), c.in(1));
+    return longer ? c.give(0, *longer) : c.fail("the elements differ in rank or type");
+  }
   auto list = sequenceIn(c, 0);
   if (failed(list))
     return failure();
@@ -77,9 +86,15 @@ LogicalResult erase(NodeContext &c) {
 }
 
 LogicalResult at(NodeContext &c) {
-  auto list = sequenceIn(c, 0);
   auto given = hostInt(c, 1);
-  if (failed(list) || failed(given))
+  if (failed(given))
+    return failure();
+  if (isPacked(c.lowered(0))) {
+    auto element = packedAt(c, c.lowered(0), *given);
+    return failed(element) ? failure() : c.give(*element);
+  }
+  auto list = sequenceIn(c, 0);
+  if (failed(list))
     return failure();
   PrimBuilder &b = c.b;
   int64_t length = list->size();
@@ -104,6 +119,8 @@ LogicalResult at(NodeContext &c) {
 }
 
 LogicalResult length(NodeContext &c) {
+  if (isPacked(c.lowered(0)))
+    return c.give(scalarOf(c.b, packedLength(c.b, c.lowered(0)), c.b.builder().getI64Type()));
   auto list = sequenceIn(c, 0);
   if (failed(list))
     return failure();
@@ -111,6 +128,10 @@ LogicalResult length(NodeContext &c) {
 }
 
 LogicalResult concatFrom(NodeContext &c) {
+  if (isPacked(c.lowered(0))) {
+    auto all = packedConcat(c, c.lowered(0), c.intAttr("axis", 0), c.intAttr("new_axis", 0));
+    return failed(all) ? failure() : c.give(*all);
+  }
   auto list = sequenceIn(c, 0);
   if (failed(list))
     return failure();
@@ -129,6 +150,17 @@ LogicalResult concatFrom(NodeContext &c) {
     parts.push_back(newAxis ? b.unsqueeze(element.value, {*axis}) : element.value);
   }
   return c.give(b.concat(parts, *axis));
+}
+
+/// Into a number of parts that only the run knows, or that is large.
+LogicalResult packedSplit(NodeContext &c, Value x, int64_t axis, Dim size, bool drop) {
+  PrimBuilder &b = c.b;
+  if (axis != 0 && b.known(size) != 1)
+    return c.fail("the number of parts must be known, but for parts of 1 and the first axis");
+  if (b.rank(x) > 8)
+    return c.fail("has parts of too many axes, in an unknown number");
+  b.check(b.compareDims(arith::CmpIPredicate::sgt, size, b.dim(0)), "a part has no extent");
+  return c.give(0, packedParts(b, x, axis, size, drop));
 }
 
 LogicalResult splitTo(NodeContext &c) {
@@ -155,8 +187,10 @@ LogicalResult splitTo(NodeContext &c) {
     }
     auto size = b.known(each), total = b.known(extent);
     constexpr int64_t kMany = 4096;
-    if (!size || !total || *size < 1 || *total / *size > kMany)
-      return c.fail("the number of parts must be known");
+    if (size && *size < 1)
+      return c.fail("has parts of no extent");
+    if (!size || !total || *total / *size > kMany)
+      return packedSplit(c, x, *axis, each, drop);
     for (int64_t start = 0; start < *total; start += *size)
       sizes.push_back(b.dim(std::min(*size, *total - start)));
   }
@@ -182,6 +216,8 @@ LogicalResult map(NodeContext &c) {
     std::vector<Lowered> arguments = {(*list)[i]};
     for (size_t k = 1; k < c.numInputs(); ++k) {
       const Lowered &other = c.lowered(k);
+      if (isPacked(other))
+        return c.fail("needs sequences of known length");
       if (other.kind == Lowered::Kind::Sequence && other.elements.size() != list->size())
         return c.fail("the sequences differ in length");
       arguments.push_back(other.kind == Lowered::Kind::Sequence ? other.elements[i] : other);
