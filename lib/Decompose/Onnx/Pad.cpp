@@ -3,6 +3,7 @@
 // A constant border is prim.pad. The others repeat elements of x: along each
 // padded axis, position p of the result is position p - low of an x that goes
 // on forever by reflection, by its edges or periodically, and prim.take reads it.
+// A negative pad crops x first: what goes on forever is what is left of it.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
@@ -14,8 +15,8 @@ using Cmp = arith::CmpIPredicate;
 
 namespace {
 
-/// The positions in an axis of `extent` that -low .. extent + high - 1 read.
-Value borderPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim high) {
+/// The positions in an axis of `extent` that -low .. extent + high - 1 read, both at least 0.
+Value repeatedPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim high) {
   Type index = b.builder().getI64Type();
   Dim size = b.addDims(b.addDims(extent, low), high);
   Value p = b.sub(b.iota({size}, 0, index), scalarOf(b, low, index));
@@ -27,6 +28,15 @@ Value borderPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim h
   Value period = b.mul(last, 2.0);
   Value m = b.binary<prim::ModOp>(p, period);
   return b.minimum(m, b.sub(period, m));
+}
+
+/// The same where a negative `low` or `high` crops the axis.
+Value borderPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim high) {
+  Dim none = b.dim(0);
+  Dim cropped = b.maxDims(b.subDims(none, low), none);
+  Dim left = b.subDims(b.subDims(extent, cropped), b.maxDims(b.subDims(none, high), none));
+  Value p = repeatedPositions(b, mode, left, b.maxDims(low, none), b.maxDims(high, none));
+  return b.known(cropped) == 0 ? p : b.add(p, scalarOf(b, cropped, b.elem(p)));
 }
 
 LogicalResult padBy(NodeContext &c, ArrayRef<Dim> low, ArrayRef<Dim> high) {

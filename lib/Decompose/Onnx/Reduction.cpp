@@ -67,6 +67,13 @@ Value logSumExp(PrimBuilder &b, Value x, llvm::function_ref<Value(K, Value)> red
   return b.add(b.log(reduceBy(K::sum, b.exp(b.sub(x, shift)))), shift);
 }
 
+/// What the reduction sums or compares. An exponential needs floats, whatever the operand is.
+Value prepare(PrimBuilder &b, const Reduction &r, Value x) {
+  bool steps = r.mean || r.logSumExp || r.before != Map::None || r.after != Map::None;
+  Value v = apply(b, r.before, steps ? widen(b, x) : x);
+  return r.logSumExp && isa<IntegerType>(b.elem(v)) ? b.cast(v, b.builder().getF64Type()) : v;
+}
+
 /// Reduces over axes that are only known at run time.
 LogicalResult reduceDynamic(NodeContext &c, const Reduction &r, bool keepDims) {
   auto axes = hostInts(c, 1);
@@ -82,8 +89,7 @@ LogicalResult reduceDynamic(NodeContext &c, const Reduction &r, bool keepDims) {
     gone.push_back(isNamedAxis(b, *axes, axis, rank));
     counted = b.mulDims(counted, b.selectDims(gone.back(), extents[axis], b.dim(1)));
   }
-  bool steps = r.mean || r.logSumExp || r.before != Map::None || r.after != Map::None;
-  Value v = apply(b, r.before, steps ? widen(b, x) : x);
+  Value v = prepare(b, r, x);
   auto reduceBy = [&](K kind, Value of) { return reduceWhere(b, kind, of, gone); };
   v = r.logSumExp ? logSumExp(b, v, reduceBy) : reduceBy(r.kind, v);
   if (r.mean)
@@ -115,10 +121,7 @@ LogicalResult reduceRule(NodeContext &c, const Reduction &r) {
   auto axes = axesWithin(c, everything ? ArrayRef<int64_t>(allAxes(rank)) : list, rank);
   if (failed(axes))
     return failure();
-  bool steps = r.mean || r.logSumExp || r.before != Map::None || r.after != Map::None;
-  Value v = apply(b, r.before, steps ? widen(b, x) : x);
-  if (r.logSumExp && !isa<FloatType>(own))
-    return c.fail("needs floats");
+  Value v = prepare(b, r, x);
   auto reduceBy = [&](K kind, Value of) { return b.reduce(kind, of, *axes, true); };
   if (r.logSumExp)
     v = keepDims ? logSumExp(b, v, reduceBy) : b.squeeze(logSumExp(b, v, reduceBy), *axes);

@@ -49,8 +49,7 @@ public:
     if (o.mode == "nearest")
       return nearest(x);
     Value at = coordinates();
-    Value wide = isa<FloatType>(b.elem(x)) ? widen(b, x) : b.cast(x, b.builder().getF32Type());
-    Value result;
+    Value wide = inFloats(b, x), result;
     auto scale = b.constantFloats(a.scale);
     bool shrinks = o.antialias && !(scale && (*scale)[0] >= 1);
     if (shrinks && (!scale || tapCount((*scale)[0]) > kManyTaps))
@@ -59,7 +58,12 @@ public:
       result = weighted(wide, shrinks ? filterTaps(at, (*scale)[0]) : plainTaps(at));
     if (o.coordinates == "tf_crop_and_resize")
       result = b.select(along(outside(at)), b.scalar(o.extrapolation, b.elem(result)), result);
-    return narrow(result, b.elem(x));
+    return o.antialias ? rounded(result, b.elem(x)) : result;
+  }
+
+  /// Interpolation computes in floats from the first axis to the last.
+  static Value inFloats(PrimBuilder &b, Value x) {
+    return isa<FloatType>(b.elem(x)) ? widen(b, x) : b.cast(x, b.builder().getF32Type());
   }
 
 private:
@@ -69,8 +73,9 @@ private:
   Value along(Value vector) { return alongAxis(b, vector, a.axis, rank); }
   Value floor(Value v) { return b.unary<prim::FloorOp>(v); }
 
-  /// Integers are rounded and clamped to their range.
-  Value narrow(Value v, Type to) {
+  /// An image filtered along one axis is an image again: integers rounded, and clamped to
+  /// their range.
+  Value rounded(Value v, Type to) {
     return b.cast(isa<IntegerType>(to) ? b.unary<prim::RoundOp>(v) : v, to);
   }
 
@@ -293,6 +298,13 @@ void keepAspectRatio(PrimBuilder &b, MutableArrayRef<Axis> axes, bool larger) {
   }
 }
 
+/// What was interpolated between integers without a filter is cut to an integer once, as
+/// a cast does: 57 must not be cut to 56 since its weights add up to a little less than 1.
+Value withoutNoise(PrimBuilder &b, Value x) {
+  constexpr double kSteps = 4096;
+  return b.div(b.unary<prim::RoundOp>(b.mul(x, kSteps)), kSteps);
+}
+
 LogicalResult resizeAxes(NodeContext &c, MutableArrayRef<Axis> axes) {
   PrimBuilder &b = c.b;
   Options o = optionsOf(c);
@@ -308,7 +320,10 @@ LogicalResult resizeAxes(NodeContext &c, MutableArrayRef<Axis> axes) {
       continue;
     x = AxisResizer(b, o, a).run(x);
   }
-  return c.give(x);
+  Type own = b.elem(c.in(0));
+  if (isa<IntegerType>(own) && isa<FloatType>(b.elem(x)))
+    x = withoutNoise(b, x);
+  return c.give(b.cast(x, own));
 }
 
 /// x, roi, scales, sizes; only x and scales before opset 11.
