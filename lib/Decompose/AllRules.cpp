@@ -1,4 +1,5 @@
 #include "AllRules.h"
+#include "Decompose/Aten/Quantization.h"
 #include "Decompose/Onnx/MachineLearning.h"
 
 void tcc::populateAllRules(RuleSet &rules) {
@@ -21,6 +22,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenLossRules(rules);
   populateAtenNormalizationRules(rules);
   populateAtenPoolRules(rules);
+  populateAtenQuantizationRules(rules);
   populateAtenRandomRules(rules);
   populateAtenRecurrentRules(rules);
   populateAtenReductionRules(rules);

@@ -258,3 +258,20 @@ QR matrices::factorQR(PrimBuilder &b, Value x) {
   auto done = repeat(b, b.minDims(n, m), {x, identity(b, batch, n, element)}, step);
   return {done[1], upper(b, done[0])};
 }
+
+Value matrices::reflections(PrimBuilder &b, Value x, Value tau) {
+  Type i64 = indexType(b), element = b.elem(x);
+  int64_t rank = b.rank(x);
+  Dim n = b.dim(x, rank - 2);
+  auto step = [&](Value k, ValueRange have) -> SmallVector<Value> {
+    Value q = have[0], i = b.iota({n}, 0, i64);
+    Value below = where(b, b.compare(P::gt, i, k), column(b, x, k));
+    Value v = b.select(b.compare(P::eq, i, k), b.scalar(1, element), below);
+    Value qv = b.reduce(K::sum, b.mul(q, asRow(b, v)), {rank - 1}, true);
+    Value t = spread(b, spread(b, b.take(tau, k, b.rank(tau) - 1)));
+    return {b.sub(q, b.mul(t, b.mul(qv, asRow(b, v))))};
+  };
+  Value unit = identity(b, batchOf(b, x), n, element);
+  Value q = repeat(b, b.dim(tau, b.rank(tau) - 1), {unit}, step)[0];
+  return b.sliceAxis(q, rank - 1, b.dim(0), b.dim(x, rank - 1));
+}

@@ -56,6 +56,10 @@ struct QR {
 /// By reflections, with LAPACK's signs.
 QR factorQR(PrimBuilder &b, mlir::Value x);
 
+/// The first columns, as many as x has, of H_0 H_1 ..: H_k = 1 - tau_k v v^T, with v the
+/// column k of x below the diagonal and 1 on it.
+mlir::Value reflections(PrimBuilder &b, mlir::Value x, mlir::Value tau);
+
 struct Eigen {
   mlir::Value values;  ///< [.., n], ascending
   mlir::Value vectors; ///< columns

@@ -19,13 +19,16 @@ namespace {
 
 class Finder {
 public:
-  Finder(PrimBuilder &b, Value x)
-      : b(b), x(x), i64(b.builder().getI64Type()), count(b.dim(x, 0)),
+  Finder(PrimBuilder &b, Value x, bool nanIsOne)
+      : b(b), x(x), nanIsOne(nanIsOne), i64(b.builder().getI64Type()), count(b.dim(x, 0)),
         places(b.iota({count}, 0, i64)) {}
 
   Distinct run(bool sorted);
+  Distinct inOrder() { return grouped(places); }
 
 private:
+  /// The groups of equal neighbours in the order `from` of the elements.
+  Distinct grouped(Value from);
   /// The places of the sorted elements of rank-1 x.
   Value order(Value keys);
   Value sortedPlaces();
@@ -41,6 +44,7 @@ private:
 
   PrimBuilder &b;
   Value x;
+  bool nanIsOne;
   Type i64;
   Dim count;
   Value places; ///< 0 .. count - 1
@@ -68,8 +72,7 @@ Value Finder::sortedPlaces() {
 Value Finder::differs(Value values) {
   Value before = b.take(values, b.maximum(b.sub(places, 1.0), 0.0), 0);
   Value unlike = b.compare(P::ne, values, before);
-  if (isa<FloatType>(b.elem(values))) {
-    // NaN equals itself here.
+  if (nanIsOne && isa<FloatType>(b.elem(values))) {
     Value bothNan = b.binary<prim::AndOp>(b.predicate<prim::IsNanOp>(values),
                                           b.predicate<prim::IsNanOp>(before));
     unlike = b.binary<prim::AndOp>(unlike, b.logicalNot(bothNan));
@@ -77,8 +80,8 @@ Value Finder::differs(Value values) {
   return b.rank(unlike) == 1 ? unlike : b.reduce(K::any, unlike, {1}, false);
 }
 
-Distinct Finder::run(bool sorted) {
-  Value from = sortedPlaces(), values = b.take(x, from, 0);
+Distinct Finder::grouped(Value from) {
+  Value values = b.take(x, from, 0);
   Value starts = b.binary<prim::OrOp>(differs(values), b.compare(P::eq, places, 0.0));
   Value mark = b.cast(starts, i64);
   Value group = prim::CumulativeOp::create(b.builder(), b.location(), mark.getType(), K::sum, mark,
@@ -92,8 +95,14 @@ Distinct Finder::run(bool sorted) {
   d.first = b.take(from, heads, 0);
   d.inverse = scatter(prim::ScatterKind::assign, zeros(count), from, group);
   d.counts = scatter(prim::ScatterKind::add, zeros(found), group, b.full({count}, 1, i64));
+  return d;
+}
+
+Distinct Finder::run(bool sorted) {
+  Distinct d = grouped(sortedPlaces());
   if (sorted)
     return d;
+  Dim found = b.dim(d.values, 0);
   Value appearance = order(d.first);
   Value turn =
       scatter(prim::ScatterKind::assign, zeros(found), appearance, b.iota({found}, 0, i64));
@@ -104,12 +113,14 @@ Distinct Finder::run(bool sorted) {
   return d;
 }
 
-std::optional<Distinct> tcc::distinct(PrimBuilder &b, Value x, bool sorted) {
+std::optional<Distinct> tcc::distinct(PrimBuilder &b, Value x, bool sorted, bool nanIsOne) {
   constexpr int64_t kMaxColumns = 256; // each is sorted once
   int64_t rank = b.rank(x);
   if (rank != 1 && rank != 2)
     return std::nullopt;
   if (rank == 2 && b.known(b.dim(x, 1)).value_or(kMaxColumns + 1) > kMaxColumns)
     return std::nullopt;
-  return Finder(b, x).run(sorted);
+  return Finder(b, x, nanIsOne).run(sorted);
 }
+
+Distinct tcc::runs(PrimBuilder &b, Value x) { return Finder(b, x, /*nanIsOne=*/false).inOrder(); }

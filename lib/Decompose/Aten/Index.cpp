@@ -357,6 +357,19 @@ LogicalResult nonzero(AtenNode &a) {
   return a.give(b.transpose(b.nonzero(a.tensor("self")), {1, 0}));
 }
 
+/// As many as asked for: the first ones, or filled up.
+LogicalResult nonzeroStatic(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto size = a.extent("size");
+  if (!size)
+    return a.fail("needs a size");
+  Value found = b.transpose(b.nonzero(a.tensor("self")), {1, 0});
+  Dim missing = b.maxDims(b.subDims(*size, b.dim(found, 0)), b.dim(0));
+  Value fill = b.scalar(a.real("fill_value", -1), b.elem(found));
+  return a.give(b.sliceAxis(b.pad(found, fill, {b.dim(0), b.dim(0)}, {missing, b.dim(0)}), 0,
+                            b.dim(0), *size));
+}
+
 LogicalResult nonzeroEach(AtenNode &a) {
   Value x = a.tensor("self") ? a.tensor("self") : a.tensor("condition");
   if (!x)
@@ -454,6 +467,7 @@ void tcc::populateAtenIndexRules(RuleSet &rules) {
             {"_unsafe_index_put", "default", "self values", indexPut},
             {"nonzero", "default", "self", nonzero},
             {"argwhere", "default", "self", nonzero},
+            {"nonzero_static", "default", "self", nonzeroStatic},
             {"nonzero_numpy", "default", "self", nonzeroEach},
             {"where", "default", "condition", nonzeroEach},
             {"masked_select", "default", "self mask", maskedSelect},

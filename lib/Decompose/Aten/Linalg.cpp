@@ -358,6 +358,14 @@ LogicalResult choleskySolve(AtenNode &a) {
 }
 LogicalResult choleskyInverse(AtenNode &a) { return solveByCholesky(a, "self", {}); }
 
+LogicalResult householderProduct(AtenNode &a) {
+  Value x = matricesOf(a, a.tensor("input") ? "input" : "self", false);
+  Value tau = a.tensor("tau") ? a.tensor("tau") : a.tensor("input2");
+  if (!x || !tau || a.b.rank(tau) + 1 != a.b.rank(x))
+    return a.fail("needs matrices and a vector of factors for each");
+  return a.give(reflections(a.b, x, a.cast(tau, a.b.elem(x))));
+}
+
 } // namespace
 
 void tcc::populateAtenLinalgRules(RuleSet &rules) {
@@ -386,6 +394,8 @@ void tcc::populateAtenLinalgRules(RuleSet &rules) {
                    {"linalg_tensorsolve", "default", "self other", tensorSolve},
                    {"linalg_solve_triangular", "default", "self B", solveTriangularRule},
                    {"triangular_solve", "default", "self A", oldSolveTriangular},
+                   {"linalg_householder_product", "default", "", householderProduct},
+                   {"orgqr", "default", "self", householderProduct},
                    {"linalg_cholesky", "default", "self", cholesky<false>},
                    {"cholesky", "default", "self", cholesky<false>},
                    {"linalg_cholesky_ex", "default", "self", cholesky<true>},

@@ -184,11 +184,34 @@ LogicalResult embeddingBag(AtenNode &a) {
   return a.give(result);
 }
 
+/// Rows in use that are longer than `max_norm`, cut to it; 1e-7 as in torch.
+LogicalResult embeddingRenorm(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value w = a.cast(a.tensor("self"), a.wide()), indices = a.tensor("indices");
+  if (b.rank(w) != 2 || !isa<IntegerType>(b.elem(indices)))
+    return a.fail("needs a matrix and integer indices");
+  Type t = b.elem(w);
+  double most = a.real("max_norm", 1), p = a.real("norm_type", 2);
+  Value norm = b.abs(w);
+  if (std::isinf(p))
+    norm = b.reduce(K::max, norm, {1}, true);
+  else
+    norm = b.pow(b.reduce(K::sum, b.pow(norm, p), {1}, true), 1 / p);
+  Dim rows = b.dim(w, 0), count = b.productOf(b.dims(indices));
+  Value unused = b.full({rows}, 0, t), flat = b.reshape(indices, {count});
+  Value used = prim::ScatterAlongOp::create(b.builder(), b.location(), unused.getType(), S::assign,
+                                            unused, flat, b.full({count}, 1, t), 0);
+  Value cut = b.binary<prim::AndOp>(b.compare(P::gt, norm, most),
+                                    b.compare(P::ne, b.unsqueeze(used, {1}), 0.0));
+  return a.give(b.select(cut, b.mul(w, b.div(b.scalar(most, t), b.add(norm, 1e-7))), w));
+}
+
 } // namespace
 
 void tcc::populateAtenScatterRules(RuleSet &rules) {
   addRules(rules,
-           {{"scatter_reduce", "two", "self index src", scatterReduce},
+           {{"embedding_renorm", "default", "self indices", embeddingRenorm},
+            {"scatter_reduce", "two", "self index src", scatterReduce},
             {"index_reduce", "default", "self index source", indexReduce},
             {"put", "default", "self index source", put},
             {"embedding_bag", "default padding_idx", "weight indices offsets", embeddingBag},

@@ -1,7 +1,8 @@
-//===- Sort.cpp - ATen scans, sorts and selections ------------------------===//
+//===- Sort.cpp - ATen scans, sorts, selections and distinct elements -----===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LogAddExp.h"
+#include "Decompose/Unique.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -176,6 +177,111 @@ LogicalResult median(AtenNode &a) {
   return a.give(b.select(b.predicate<prim::IsNanOp>(last), last, value));
 }
 
+//===----------------------------------------------------------------------===//
+// Distinct and most frequent elements
+//===----------------------------------------------------------------------===//
+
+/// An operand as rows along one axis, and back.
+struct Rows {
+  Value rows;                ///< [count, elements of a row]
+  SmallVector<int64_t> back; ///< what undoes the axis' move to the front
+  Dims dims;                 ///< with the axis in front
+};
+
+Rows rowsAlong(PrimBuilder &b, Value x, int64_t axis) {
+  Rows r;
+  SmallVector<int64_t> order = allAxes(b.rank(x));
+  order.erase(order.begin() + axis);
+  order.insert(order.begin(), axis);
+  r.back.resize(order.size());
+  for (auto [i, from] : llvm::enumerate(order))
+    r.back[from] = i;
+  Value moved = b.transpose(x, order);
+  r.dims = b.dims(moved);
+  r.rows = b.reshape(moved, {r.dims[0], b.productOf(ArrayRef(r.dims).drop_front())});
+  return r;
+}
+
+/// Values, which one each element is, and how often each appears.
+LogicalResult giveDistinct(AtenNode &a, Value values, const Distinct &d, ArrayRef<Dim> shape) {
+  (void)a.give(0, values);
+  if (a.c.wants(1))
+    (void)a.give(1, a.b.reshape(d.inverse, shape));
+  return a.c.wants(2) ? a.give(2, d.counts) : success();
+}
+
+LogicalResult giveDistinctRows(AtenNode &a, Rows r, const Distinct &d) {
+  PrimBuilder &b = a.b;
+  Dims count = {r.dims[0]};
+  r.dims[0] = b.dim(d.values, 0);
+  return giveDistinct(a, b.transpose(b.reshape(d.values, r.dims), r.back), d, count);
+}
+
+/// torch sorts also when it need not.
+LogicalResult unique(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  Dims shape = b.dims(x);
+  auto d = distinct(b, b.reshape(x, {b.productOf(shape)}), /*sorted=*/true, /*nanIsOne=*/false);
+  return d ? giveDistinct(a, d->values, *d, shape) : failure();
+}
+
+LogicalResult uniqueRows(AtenNode &a) {
+  Value x = a.tensor("self");
+  auto axis = a.axis("dim", 0, a.b.rank(x));
+  if (failed(axis) || a.b.rank(x) == 0)
+    return a.fail("needs an axis");
+  Rows r = rowsAlong(a.b, x, *axis);
+  auto d = distinct(a.b, r.rows, /*sorted=*/true, /*nanIsOne=*/false);
+  return d ? giveDistinctRows(a, r, *d)
+           : a.fail("rows of unknown or very large size cannot be compared");
+}
+
+LogicalResult uniqueRuns(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  if (!a.has("dim")) {
+    Dims shape = b.dims(x);
+    Distinct d = runs(b, b.reshape(x, {b.productOf(shape)}));
+    return giveDistinct(a, d.values, d, shape);
+  }
+  auto axis = a.axis("dim", 0, b.rank(x));
+  if (failed(axis) || b.rank(x) == 0)
+    return a.fail("needs an axis");
+  Rows r = rowsAlong(b, x, *axis);
+  return giveDistinctRows(a, r, runs(b, r.rows));
+}
+
+/// The most frequent element, the least of several, and the last place that has it.
+LogicalResult mode(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t rank = b.rank(x);
+  auto axis = a.axis("dim", -1, rank);
+  if (failed(axis))
+    return failure();
+  Type i64 = b.builder().getI64Type();
+  if (rank == 0) {
+    (void)a.give(0, x);
+    return a.give(1, b.scalar(0, i64));
+  }
+  bool keep = a.flag("keepdim", false);
+  // Each element beside every other one along the axis.
+  Value each = b.unsqueeze(x, {*axis + 1}), other = b.unsqueeze(x, {*axis});
+  Value count = b.reduce(K::sum, b.cast(b.compare(P::eq, each, other), i64), {*axis + 1}, false);
+  Value often = b.compare(P::eq, count, b.reduce(K::max, count, {*axis}, true));
+  Value first = b.reduce(
+      K::min, b.select(often, b.iota(b.dims(x), *axis, i64), a.extentTensor(b.dim(x, *axis), i64)),
+      {*axis}, true);
+  Value candidate = b.takeAlong(x, first, *axis);
+  Value least = b.reduce(K::min, b.select(often, x, candidate), {*axis}, true);
+  Value here =
+      b.select(b.compare(P::eq, x, least), b.iota(b.dims(x), *axis, i64), b.scalar(0, i64));
+  Value place = b.reduce(K::max, here, {*axis}, true);
+  (void)a.give(0, keep ? least : b.squeeze(least, {*axis}));
+  return a.give(1, keep ? place : b.squeeze(place, {*axis}));
+}
+
 } // namespace
 
 void tcc::populateAtenSortRules(RuleSet &rules) {
@@ -190,5 +296,11 @@ void tcc::populateAtenSortRules(RuleSet &rules) {
                    {"topk", "default", "self", topK},
                    {"kthvalue", "default", "self", kthValue},
                    {"median", "dim", "self", medianAlong},
-                   {"median", "default", "self", median}});
+                   {"median", "default", "self", median},
+                   {"_unique2", "default", "self", unique},
+                   {"_unique", "default", "self", unique},
+                   {"unique_dim", "default", "self", uniqueRows},
+                   {"unique_consecutive", "default", "self", uniqueRuns},
+                   {"unique_dim_consecutive", "default", "self", uniqueRuns},
+                   {"mode", "default", "self", mode}});
 }

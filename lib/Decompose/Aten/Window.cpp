@@ -144,10 +144,9 @@ LogicalResult affineGrid(AtenNode &a) {
   return a.give(b.transpose(grid, order));
 }
 
-/// The windows of `unfold` are views; this one is by index, from dense storage.
-LogicalResult asStrided(AtenNode &a) {
+/// The place in dense storage of each element that sizes and strides describe.
+FailureOr<Value> stridedPlaces(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.tensor("self");
   auto size = a.extents("size"), stride = a.extents("stride");
   if (!size || !stride || size->size() != stride->size())
     return a.fail("sizes and strides differ in number");
@@ -155,7 +154,51 @@ LogicalResult asStrided(AtenNode &a) {
   Value at = b.broadcastTo(a.extentTensor(a.extent("storage_offset", 0), i64), *size);
   for (auto [i, step] : llvm::enumerate(*stride))
     at = b.add(at, b.mul(b.iota(*size, i, i64), a.extentTensor(step, i64)));
-  return a.give(b.take(b.reshape(x, {b.productOf(b.dims(x))}), at, 0));
+  return at;
+}
+
+/// The windows of `unfold` are views; this one is by index, from dense storage.
+LogicalResult asStrided(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto at = stridedPlaces(a);
+  return failed(at) ? failure() : a.give(b.take(b.reshape(x, {b.productOf(b.dims(x))}), *at, 0));
+}
+
+LogicalResult asStridedScatter(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), source = a.tensor("src");
+  auto at = stridedPlaces(a);
+  if (failed(at))
+    return failure();
+  Dim count = b.productOf(b.dims(*at));
+  Value flat = b.reshape(x, {b.productOf(b.dims(x))});
+  Value written = prim::ScatterAlongOp::create(
+      b.builder(), b.location(), flat.getType(), prim::ScatterKind::assign, flat,
+      b.reshape(*at, {count}), b.reshape(a.cast(source, b.elem(x)), {count}), 0);
+  return a.give(b.reshape(written, b.dims(x)));
+}
+
+/// Where all positions are equal; `wrap` begins anew below a tall matrix' square, and
+/// leaves one row out.
+LogicalResult fillDiagonal(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  int64_t rank = b.rank(x);
+  if (rank < 2)
+    return a.fail("needs at least two axes");
+  Type i64 = b.builder().getI64Type();
+  Dims shape = b.dims(x);
+  Value row = b.iota(shape, 0, i64), on;
+  if (rank == 2 && a.flag("wrap", false)) {
+    Value period = a.extentTensor(b.addDims(shape[1], b.dim(1)), i64);
+    row = b.binary<prim::ModOp>(row, period);
+  }
+  for (int64_t axis = 1; axis < rank; ++axis) {
+    Value equal = b.compare(prim::ComparePredicate::eq, row, b.iota(shape, axis, i64));
+    on = on ? b.binary<prim::AndOp>(on, equal) : equal;
+  }
+  return a.give(b.select(on, a.number("fill_value", b.elem(x)), x));
 }
 
 } // namespace
@@ -170,5 +213,7 @@ void tcc::populateAtenWindowRules(RuleSet &rules) {
                    {"grid_sampler_3d", "default", "input grid", gridSample},
                    {"affine_grid_generator", "default", "theta", affineGrid},
                    {"as_strided", "default", "self", asStrided},
-                   {"as_strided_copy", "default", "self", asStrided}});
+                   {"as_strided_copy", "default", "self", asStrided},
+                   {"as_strided_scatter", "default", "self src", asStridedScatter},
+                   {"fill_diagonal", "default", "self", fillDiagonal}});
 }

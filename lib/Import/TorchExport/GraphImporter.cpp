@@ -160,6 +160,8 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return error;
   if (llvm::Error error = readOutputs(scope, node, draft))
     return error;
+  if (scope.autocast && domain == "aten")
+    castOperands(draft);
   if (domain == "aten" &&
       (op == "batch_norm" || op == "native_batch_norm" || op == "_native_batch_norm_legit")) {
     auto training = dyn_cast_or_null<BoolAttr>(draft.attr("training"));
@@ -259,7 +261,8 @@ llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
   AliasTracker::Id id = draft.operandIds[*changed];
   draft.target = semantics.functional;
   std::string out = draft.outs.empty() ? "" : draft.outs[0];
-  if (!semantics.changesShape)
+  bool resized = semantics.argument == "out" && !draft.types.empty(); // an empty tensor grows
+  if (!semantics.changesShape && !resized)
     draft.types = {draft.operands[*changed].getType()};
   else if (draft.types.empty())
     return userError("this in-place operator is not supported");
@@ -342,6 +345,21 @@ llvm::Error GraphImporter::importEffect(Scope &scope, const Node &node) {
   return llvm::Error::success();
 }
 
+/// What a wrapped subgraph is given, in order; one value may be given twice.
+SmallVector<AliasTracker::Id> GraphImporter::argumentsOf(const Draft &draft) {
+  SmallVector<AliasTracker::Id> given;
+  auto add = [&](Attribute value) {
+    if (auto ref = dyn_cast<graph::OperandAttr>(value))
+      given.push_back(draft.operandIds[ref.getIndex()]);
+  };
+  for (NamedAttribute a : draft.attrs)
+    if (auto list = dyn_cast<ArrayAttr>(a.getValue()))
+      llvm::for_each(list, add);
+    else
+      add(a.getValue());
+  return given;
+}
+
 /// Operators that only wrap a subgraph: its nodes are imported in their place,
 /// with the same aliases, since they may write to what they are given.
 llvm::Error GraphImporter::importInlined(Scope &scope, const Node &node) {
@@ -350,23 +368,22 @@ llvm::Error GraphImporter::importInlined(Scope &scope, const Node &node) {
     return error;
   if (draft.graphs.size() != 1)
     return userError("expected one subgraph");
-  if (StringRef(node.target).ends_with("wrap_with_autocast") &&
-      llvm::any_of(draft.attrs, [](NamedAttribute a) {
-        auto enabled = dyn_cast<BoolAttr>(a.getValue());
-        return a.getName() == "arg2" && enabled && enabled.getValue();
-      }))
-    return userError("regions under autocast are not supported; save "
-                     "program.run_decompositions(), which writes the casts out");
   const Graph &graph = *draft.graphs[0].second;
   Scope inner{graph, scope.aliases};
+  inner.autocast = scope.autocast;
+  if (StringRef(node.target).ends_with("wrap_with_autocast")) {
+    auto enabled = dyn_cast_or_null<BoolAttr>(draft.attr("arg2"));
+    inner.autocast = enabled && enabled.getValue();
+  }
+  SmallVector<AliasTracker::Id> given = argumentsOf(draft);
   size_t next = 0;
   for (const Argument &input : graph.inputs) {
     auto name = referredName(*input.value);
     if (!name)
       continue;
-    if (next == draft.operandIds.size())
+    if (next == given.size())
       return userError("the subgraph has more inputs than it is given");
-    if (llvm::Error error = define(inner, *name, draft.operandIds[next++]))
+    if (llvm::Error error = define(inner, *name, given[next++]))
       return error;
   }
   if (llvm::Error error = importNodes(inner))
@@ -391,24 +408,25 @@ llvm::Error GraphImporter::importInlined(Scope &scope, const Node &node) {
 llvm::Error GraphImporter::importRegions(Scope &scope, Draft &draft, graph::NodeOp op) {
   SmallVector<Value> captured;
   bool isCond = draft.domain == "higher_order" && draft.target == "cond";
-  if (isCond)
-    if (auto list = dyn_cast_or_null<ArrayAttr>(draft.attr("operands")))
-      for (Attribute element : list)
-        if (auto ref = dyn_cast<graph::OperandAttr>(element))
-          captured.push_back(draft.operands[ref.getIndex()]);
+  auto list = isCond ? dyn_cast_or_null<ArrayAttr>(draft.attr("operands")) : ArrayAttr();
+  for (Attribute element : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto ref = dyn_cast<graph::OperandAttr>(element);
+    captured.push_back(ref ? draft.operands[ref.getIndex()] : Value()); // else a number
+  }
   for (auto [region, graph] : llvm::zip(op.getBodies(), draft.graphs))
-    if (llvm::Error error = importRegion(region, *graph.second, captured))
+    if (llvm::Error error = importRegion(region, *graph.second, captured, scope.autocast))
       return error;
   return llvm::Error::success();
 }
 
 /// Inputs are the `captured` values first, then block arguments.
 llvm::Error GraphImporter::importRegion(Region &region, const Graph &graph,
-                                        ArrayRef<Value> captured) {
+                                        ArrayRef<Value> captured, bool autocast) {
   OpBuilder::InsertionGuard guard(b);
   Block *block = b.createBlock(&region);
   AliasTracker aliases;
   Scope scope{graph, aliases};
+  scope.autocast = autocast;
   SmallVector<AliasTracker::Id> inputs;
   for (auto [i, input] : llvm::enumerate(graph.inputs)) {
     auto name = referredName(*input.value);

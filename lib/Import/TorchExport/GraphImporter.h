@@ -19,6 +19,7 @@ struct Scope {
   llvm::StringMap<AliasTracker::Id> names = {};
   /// Makes a name that is not there yet (a parameter); null means unknown.
   llvm::function_ref<llvm::Expected<mlir::Value>(llvm::StringRef)> onDemand = nullptr;
+  bool autocast = false; ///< the nodes stand in a region under autocast
 };
 
 class GraphImporter {
@@ -55,11 +56,14 @@ private:
   llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
   llvm::Error importBatchNorm(Scope &scope, Draft &draft);
   llvm::Error importInlined(Scope &scope, const Node &node);
+  static llvm::SmallVector<AliasTracker::Id> argumentsOf(const Draft &draft);
+  /// Autocast.cpp
+  void castOperands(Draft &draft);
   llvm::Error importEffect(Scope &scope, const Node &node);
   llvm::Error importGetItem(Scope &scope, const Node &node);
   llvm::Error importRegions(Scope &scope, Draft &draft, graph::NodeOp op);
   llvm::Error importRegion(mlir::Region &region, const Graph &graph,
-                           llvm::ArrayRef<mlir::Value> captured);
+                           llvm::ArrayRef<mlir::Value> captured, bool autocast);
   llvm::Error defineResults(Scope &scope, const Draft &draft, graph::NodeOp op);
   std::optional<unsigned> viewedOperand(Scope &scope, const Draft &draft);
   graph::NodeOp create(const Draft &draft);

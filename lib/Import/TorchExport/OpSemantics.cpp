@@ -48,13 +48,41 @@ std::optional<ViewSemantics> viewSemantics(StringRef op) {
   return it == table.end() ? std::nullopt : std::optional(it->second);
 }
 
+/// The overload of the functional form of an operator that writes to `out`, by its
+/// target: most are named alike.
+static StringRef overloadWithout(StringRef target) {
+  auto [op, overload] = target.split('.');
+  return StringSwitch<StringRef>(target)
+      .Cases({"add.out", "sub.out", "mul.out", "div.out", "subtract.out"}, "Tensor")
+      .Cases({"multiply.out", "divide.out", "true_divide.out"}, "Tensor")
+      .Cases({"div.out_mode", "divide.out_mode"}, "Tensor_mode")
+      .Case("sum.IntList_out", "dim_IntList")
+      .Case("prod.int_out", "dim_int")
+      .Cases({"mean.out", "all.out", "any.out", "std.out", "var.out"}, "dim")
+      .Cases({"max.out", "min.out"}, "other")
+      .Case("norm.out", "ScalarOpt_dim")
+      .Case("norm.dtype_out", "ScalarOpt_dim_dtype")
+      .Case("arange.start_out", "start_step")
+      .Default(overload == "out" ? StringRef("default") : overload.drop_back(4));
+}
+
 std::optional<InPlaceSemantics> inPlaceSemantics(StringRef target) {
   auto [op, overload] = target.split('.');
   std::string suffix = overload.empty() ? "" : ("." + overload).str();
-  if (overload == "out" || overload.ends_with("_out")) {
-    StringRef rest = overload == "out" ? "default" : overload.drop_back(4);
-    return InPlaceSemantics{(op + "." + rest).str(), "out", false};
-  }
+  if (overload == "out" || overload.ends_with("_out") || overload == "out_mode")
+    return InPlaceSemantics{(op + "." + overloadWithout(target)).str(), "out", false};
+  StringRef functional = StringSwitch<StringRef>(target)
+                             .Case("floor_divide_.Tensor", "floor_divide.default")
+                             .Case("pow_.Scalar", "pow.Tensor_Scalar")
+                             .Case("pow_.Tensor", "pow.Tensor_Tensor")
+                             .Case("float_power_.Scalar", "float_power.Tensor_Scalar")
+                             .Case("float_power_.Tensor", "float_power.Tensor_Tensor")
+                             .Case("ldexp_.default", "ldexp.Tensor")
+                             .Case("__ilshift__.Scalar", "bitwise_left_shift.Tensor_Scalar")
+                             .Case("__irshift__.Scalar", "bitwise_right_shift.Tensor_Scalar")
+                             .Default("");
+  if (!functional.empty())
+    return InPlaceSemantics{functional.str(), "self", false};
   StringRef renamed = StringSwitch<StringRef>(op)
                           .Case("normal_", "normal_functional")
                           .Case("_index_put_impl_", "index_put")

@@ -375,6 +375,77 @@ def cases():
         F.interpolate(a, scale_factor=0.6, mode="bilinear", antialias=True)], (image,)
     yield "weight_norms", lambda v, g: [torch._weight_norm(v, g, 0), torch._weight_norm(v, g[:2].reshape(1, 1, 2), 2),
                                         torch.norm_except_dim(v, 2, 1)], (normal(4, 3, 2), uniform(4, 1, 1))
+    yield from changed(normal)
+    yield from quantized(normal, integers)
+    numbers = integers(0, 4, 3, 5)
+    yield "distinct", lambda n, m: [
+        *torch.unique(n, return_inverse=True, return_counts=True), *torch.unique_consecutive(
+            n, return_inverse=True, return_counts=True), *torch.unique(m, dim=0, return_inverse=True, return_counts=True),
+        torch.unique_consecutive(m, dim=1)], (numbers, torch.tensor([[2, 2, 1], [0, 0, 5], [2, 2, 1], [0, 0, 4]]))
+    yield "modes", lambda n, a: [*torch.mode(n), *torch.mode(n, 0, keepdim=True), *torch.mode(a.round(), 1), *a[0, 0].mode()], (
+        numbers, normal(2, 6, 3))
+    yield "positions", lambda n: [torch.nonzero_static(n, size=4), torch.nonzero_static(n, size=20, fill_value=7)], (numbers,)
+    yield "reflections", lambda a, t: torch.linalg.householder_product(a, t), (normal(2, 5, 3), normal(2, 3))
+
+
+def changed(normal):
+    """Operators that write: strided views, diagonals, `out`, rows of a table; regions that cast."""
+    def strided(a):
+        a = a.clone()
+        torch.as_strided(a, (2, 2), (5, 2), 1).fill_(9.0)
+        b, c = a.clone().fill_diagonal_(3.0), torch.cat([a, a]).fill_diagonal_(4.0, wrap=True)
+        return a, b, c, torch.zeros(3, 3, 3).fill_diagonal_(1.0)
+
+    def given(a, b):
+        out, total, larger, empty = torch.empty(3, 4), torch.zeros(4), torch.empty(3, 4), torch.empty(0)
+        torch.add(a, b, alpha=2, out=out)
+        torch.sum(a, 0, out=total)
+        torch.maximum(a, b, out=larger)
+        torch.div(a, b, rounding_mode="floor", out=empty)
+        return out, total, larger, empty
+
+    class Casting(nn.Module):
+        """bfloat16 and back again; one value is given twice."""
+
+        def __init__(self):
+            super().__init__()
+            self.linear, self.norm = nn.Linear(4, 4), nn.LayerNorm(4)
+
+        def forward(self, a):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                b = self.norm(self.linear(a) + a @ a.t()[:, :4].contiguous())
+                c = F.mse_loss(b, b * 2)
+                with torch.autocast("cpu", enabled=False):
+                    d = self.linear(a)
+            with torch.no_grad():
+                e = b.float() + b
+            return b, c, d, e
+
+    yield "strided_writes", strided, (normal(4, 4),)
+    yield "given_results", given, (normal(3, 4), normal(3, 4))
+    yield "renormed", lambda w, n: torch.embedding_renorm_(w.clone(), n, 1.0, 2.0), (
+        normal(6, 4), torch.tensor([1, 3, 3]))
+    yield "casting", Casting(), (normal(4, 4),)
+
+
+def quantized(normal, integers):
+    import torch.ao.quantization.fx._decomposed  # noqa: F401  defines them
+    ops = torch.ops.quantized_decomposed
+
+    def run(a, w, s, z):
+        scale, zero = ops.choose_qparams.tensor(a, -128, 127, 1e-6, torch.int8)
+        q = ops.quantize_per_tensor.tensor(a, scale, zero, -128, 127, torch.int8)
+        p = ops.quantize_per_tensor.default(a, 0.02, 7, 0, 255, torch.uint8)
+        c = ops.quantize_per_channel.default(w, s, z, 0, -127, 127, torch.int8)
+        t = ops.quantize_per_token.default(a, s[:3, None], z[:3, None], -128, 127, torch.int8)
+        return [q, p, c, t, ops.dequantize_per_tensor.default(p, 0.02, 7, 0, 255, torch.uint8),
+                ops.dequantize_per_tensor.tensor(q, scale, zero, -128, 127, torch.int8),
+                ops.dequantize_per_channel.default(c, s, z, 0, -127, 127, torch.int8),
+                torch.fake_quantize_per_tensor_affine(a, 0.1, 3, 0, 15),
+                torch.fake_quantize_per_channel_affine(w, s, z.int(), 0, -8, 7),
+                torch._int_mm(torch.cat([q] * 6), c.t())]
+
+    yield "quantized", run, (normal(3, 8), normal(8, 8), torch.rand(8) / 20 + 0.01, integers(-3, 3, 8))
 
 
 def tensors(tree):
