@@ -234,12 +234,43 @@ LogicalResult attention(AtenNode &a) {
   return a.give(b.matmul(weights, v, wide));
 }
 
+/// A mixture of experts: rows that are sorted by expert, each group times its expert's
+/// matrix. `offs` says where each group ends; rows after the last one give zeros.
+LogicalResult groupedProduct(AtenNode &a, StringRef rowsName, StringRef matricesName) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor(rowsName), w = a.tensor(matricesName), ends = a.tensor("offs");
+  if (!ends && b.rank(x) == 3 && b.rank(w) == 3)
+    return a.give(b.matmul(a.cast(x, a.wide()), a.cast(w, a.wide())));
+  auto groups = ends && b.rank(ends) == 1 ? b.known(b.dim(ends, 0)) : std::nullopt;
+  if (!groups || b.rank(x) != 2 || b.rank(w) != 3 || b.known(b.dim(w, 0)) != groups ||
+      a.has("bias"))
+    return a.fail("needs rows, as many matrices as groups, and no bias");
+  using Cmp = arith::CmpIPredicate;
+  Dim start = b.dim(0), rows = b.dim(x, 0), columns = b.dim(w, 2);
+  SmallVector<Value> parts;
+  for (auto [i, end] : llvm::enumerate(b.readElements(ends))) {
+    b.check(b.andDims(b.compareDims(Cmp::sle, start, end), b.compareDims(Cmp::sle, end, rows)),
+            "the ends of the groups do not ascend, or lie beyond the rows");
+    Value part = b.sliceAxis(x, 0, start, b.subDims(end, start));
+    Value matrix = b.squeeze(b.sliceAxis(w, 0, b.dim(i), b.dim(1)), {0});
+    parts.push_back(b.matmul(part, a.cast(matrix, b.elem(x)), a.own()));
+    start = end;
+  }
+  parts.push_back(b.full({b.subDims(rows, start), columns}, 0, a.own()));
+  return a.give(b.reshape(b.concat(parts, 0), {rows, columns}));
+}
+LogicalResult groupedMm(AtenNode &a) { return groupedProduct(a, "self", "mat2"); }
+LogicalResult groupedMmFallback(AtenNode &a) { return groupedProduct(a, "input", "weight"); }
+
 } // namespace
 
 void tcc::populateAtenLinearRules(RuleSet &rules) {
+  addRules(rules, {{"grouped_mm_fallback", "default", "input weight offs", groupedMmFallback}},
+           "transformers");
   addRules(
       rules,
-      {{"matmul", "default", "self other", matmul},
+      {{"_grouped_mm", "default", "self mat2", groupedMm},
+       {"matmul", "default", "self other", matmul},
        {"mm", "default", "self mat2", mm},
        {"bmm", "default", "self mat2", mm},
        {"mv", "default", "self vec", mv},

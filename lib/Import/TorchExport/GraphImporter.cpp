@@ -155,6 +155,9 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return importEffect(scope, node);
   if (domain == "_operator" && op == "getitem")
     return importGetItem(scope, node);
+  if (domain == "torch" && target.starts_with("_functorch."))
+    return userError("transforms of torch.func (vmap, jvp, ..) are not supported as they are "
+                     "saved; save program.run_decompositions(), which writes them out");
   Draft draft{domain.str(), target.str(), sourceLocation(b.getContext(), node)};
   if (llvm::Error error = readArguments(scope, node, draft))
     return error;

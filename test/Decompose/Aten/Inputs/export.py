@@ -385,6 +385,8 @@ def cases():
     yield "modes", lambda n, a: [*torch.mode(n), *torch.mode(n, 0, keepdim=True), *torch.mode(a.round(), 1), *a[0, 0].mode()], (
         numbers, normal(2, 6, 3))
     yield "positions", lambda n: [torch.nonzero_static(n, size=4), torch.nonzero_static(n, size=20, fill_value=7)], (numbers,)
+    yield "experts", lambda a, w, n: torch.nn.functional.grouped_mm(a, w, offs=n), (
+        normal(7, 8), normal(3, 8, 16), torch.tensor([2, 2, 7], dtype=torch.int32))
     yield "reflections", lambda a, t: torch.linalg.householder_product(a, t), (normal(2, 5, 3), normal(2, 3))
 
 
