@@ -152,7 +152,7 @@ Decomposer::Outcome Decomposer::lowerNode(graph::NodeOp node, Operation *until) 
   if (!operandsOf(node, operands))
     return Outcome::Failed;
   NodeContext context(node, b, operands, weights, *this);
-  context.tailFits = copied + costOfTail(node, until) <= kMaxCopied;
+  context.tailFits = copied + costOfTail(node, until, kMaxCopied + 1) <= kMaxCopied;
   unsigned before = failures;
   bool ok = succeeded(checkWords(context)) && succeeded((*rule)(context));
   if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
@@ -210,7 +210,7 @@ LogicalResult Decomposer::lowerBlock(Block &block, Operation *until) {
       if (!openEnd.empty())
         return failure();
       if (outcome == Outcome::NeedsTail) {
-        copied += costOfTail(node, until);
+        copied += costOfTail(node, until, kMaxCopied + 1);
         if (graph::NodeOp last = duplicateTail(node, until)) {
           op = last;
           continue;

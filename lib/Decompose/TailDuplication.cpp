@@ -19,11 +19,14 @@ static SmallVector<Operation *> tailOf(graph::NodeOp node, Operation *end) {
   return tail;
 }
 
-unsigned tcc::costOfTail(graph::NodeOp node, Operation *end) {
-  unsigned count = 0;
-  for (Operation *op : tailOf(node, end))
-    op->walk([&](Operation *) { ++count; });
-  return count * (node.getBodies().size() - 1);
+unsigned tcc::costOfTail(graph::NodeOp node, Operation *end, unsigned enough) {
+  unsigned copies = std::max<size_t>(node.getBodies().size(), 1) - 1, count = 0;
+  for (Operation *op = node->getNextNode(); op != end && count * copies < enough && copies;
+       op = op->getNextNode())
+    op->walk([&](Operation *) {
+      return ++count < enough ? WalkResult::advance() : WalkResult::interrupt();
+    });
+  return count * copies;
 }
 
 /// What the end of the block takes from `node` and its tail.

@@ -22,8 +22,8 @@ namespace tcc {
 /// block's source operators end.
 bool isLastInBlock(graph::NodeOp node, mlir::Operation *end);
 
-/// How many operators duplicateTail would add.
-unsigned costOfTail(graph::NodeOp node, mlir::Operation *end);
+/// How many operators duplicateTail would add; counts no further than to about `enough`.
+unsigned costOfTail(graph::NodeOp node, mlir::Operation *end, unsigned enough);
 
 /// Moves what lies between `node` and `end` into each subgraph of `node`. Gives
 /// the node that now stands last, or null when a subgraph lacks outputs.

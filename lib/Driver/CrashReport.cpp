@@ -13,6 +13,7 @@
 #include "tcc/Driver/CrashReport.h"
 #include "Reproducer.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/LargeStack.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
@@ -137,11 +138,9 @@ static bool writeModel(const DriverOptions &options, Phase phase) {
   before.reproducer = before.dumpDir = before.depfile = "";
   before.verify = before.printPlan = false;
   auto status = inChild([&] {
-    auto summary = compile(before);
-    if (summary)
-      return 0;
-    consumeError(summary.takeError());
-    return 1;
+    bool written = false;
+    runWithLargeStack([&] { written = !errorToBool(compile(before).takeError()); });
+    return written ? 0 : 1;
   });
   if (!status)
     consumeError(status.takeError());

@@ -260,17 +260,19 @@ Error Compile::finish(CompiledModel *compiled) {
 
 /// What is written and, where asked for, verified gets its names.
 Error Compile::publish() {
-  if (artefact) {
-    if (Error error = artefact->commit())
-      return error;
-    dump.manifest(manifestPath(options.output));
-  }
-  if (options.depfile.empty())
-    return Error::success();
+  // Before the library, which is not written where this fails.
   emit::OutputFiles files;
-  if (Error error = writeDepfile(files))
+  if (!options.depfile.empty())
+    if (Error error = writeDepfile(files))
+      return error;
+  if (Error error = files.commit())
     return error;
-  return files.commit();
+  if (!artefact)
+    return Error::success();
+  if (Error error = artefact->commit())
+    return error;
+  dump.manifest(manifestPath(options.output));
+  return Error::success();
 }
 
 /// Where the user asked for one: the fault, in a folder.
@@ -305,6 +307,10 @@ Error Compile::prepare() {
     return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
   if (Error error = dump.prepare())
     return error;
+  emit::OutputFiles trial; // what cannot be written is told before anything is
+  if (!options.depfile.empty())
+    if (Error error = trial.create(options.depfile).takeError())
+      return error;
   pipeline.cpu = cpu;
   pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;

@@ -21,13 +21,11 @@
 #include "tcc/Emit/WeightBlob.h"
 #include "tcc/Pipeline/Pipeline.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/LargeStack.h"
 #include "tcc/Support/Logging.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/Support/ThreadPool.h"
 #include <atomic>
-#include <mutex>
-#include <thread>
 
 using namespace mlir;
 using namespace tcc;
@@ -285,11 +283,11 @@ void CodeGenerator::runJobs() {
         options.kernelDone(done, jobs.size());
     }
   };
-  std::vector<std::thread> threads;
+  std::vector<llvm::thread> threads;
   for (size_t i = 1; i < std::min<size_t>(options.jobs, jobs.size()); ++i)
-    threads.emplace_back(work);
+    threads.push_back(startWithLargeStack(work));
   work();
-  for (std::thread &t : threads)
+  for (llvm::thread &t : threads)
     t.join();
 }
 
@@ -325,8 +323,13 @@ llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result
   llvm::SmallVector<char, 0> &object = result.objects.emplace_back();
   if (!options.codeObserver && cache.load(key, object))
     return llvm::Error::success();
+  // Some of LLVM's passes take time quadratic in the size of a function, and a host
+  // function gains little from any.
+  constexpr int64_t kLarge = 20000;
+  int64_t size = 0;
+  module.walk([&](Operation *) { ++size; });
   emit::EmitOptions hostOptions = emitOptions();
-  hostOptions.optLevel = 1;
+  hostOptions.optLevel = size > kLarge ? 0 : 1;
   showCode("host", module, hostOptions);
   auto compiled = emit::emitObject(module, options.cpu, hostOptions);
   if (!compiled)

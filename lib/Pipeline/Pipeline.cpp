@@ -43,7 +43,7 @@ void tcc::registerDialects(DialectRegistry &registry) {
 static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Simplify:
-    pm.addPass(createCSEPass());
+    pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
@@ -51,7 +51,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createDeferScalesPass());
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
-    pm.addPass(createCSEPass());
+    pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Layout:
     pm.addPass(createChannelsLastPass());
@@ -60,11 +60,12 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu));
     pm.addPass(createFoldConstantsPass(model.weights.get()));
-    pm.addPass(createCSEPass());
+    pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Fuse:
     pm.addPass(createFuseKernelsPass());
-    pm.addPass(createCSEPass());
+    pm.addPass(createShareKernelsPass());
+    pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Plan:
     pm.addPass(createPlanMemoryPass());

@@ -225,6 +225,12 @@ class BadInput(ToolTest):
         (self.work / "model.onnx").write_bytes(model([node("Relu", ["x"], ["y"])]).SerializeToString())
         self.check_rejected(self.tcc("model.onnx", "-o", "absent/model.so"), "absent/model.so")
 
+    def test_dependencies_that_cannot_be_written(self):
+        (self.work / "model.onnx").write_bytes(model([node("Relu", ["x"], ["y"])]).SerializeToString())
+        (self.work / "folder").mkdir()
+        for name in ("folder", "absent/model.d", "/proc/self/mem"):
+            self.check_rejected(self.tcc("model.onnx", "-o", "model.so", "--depfile", name), name)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -91,6 +91,26 @@ class OddButLegal(ToolTest):
             exact = {"Sin": np.sin, "Cos": np.cos, "Tanh": np.tanh, "Sigmoid": lambda v: 1 / (1 + np.exp(-v))}[ops[k % 4]](exact)
         np.testing.assert_allclose(y, exact, rtol=1e-5)
 
+    def test_many_pieces(self):
+        names = [f"v{k}" for k in range(1000)]
+        proto = model([helper.make_node("Split", ["x"], names, axis=0, num_outputs=len(names))],
+                      [value("x", (len(names), 3))], [value(name, (1, 3)) for name in names])
+        x = np.arange(3 * len(names), dtype=np.float32).reshape(-1, 3)
+        pieces, _ = self.outputs(proto, [x])
+        np.testing.assert_array_equal(np.concatenate(pieces), x)
+
+    def test_many_branches_on_one_condition(self):
+        def branch(op, k):
+            return helper.make_graph([helper.make_node(op, [f"v{k}"], [f"{op}{k}"])], op, [], [value(f"{op}{k}", (3,))])
+        nodes = [helper.make_node("If", ["c"], [f"v{k + 1}"], then_branch=branch("Neg", k), else_branch=branch("Relu", k))
+                 for k in range(301)]
+        condition = helper.make_tensor_value_info("c", TensorProto.BOOL, ())
+        proto = model(nodes, [value("v0", (3,)), condition], [value("v301", (3,))])
+        x = np.array([-1, 0, 2], np.float32)
+        for taken, expected in ((True, -x), (False, np.maximum(x, 0))):
+            (y,), _ = self.outputs(proto, [x, np.array(taken)])
+            np.testing.assert_array_equal(y, expected)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -75,6 +75,8 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
+  mlir::registerPass([] { return tcc::createShareKernelsPass(); });
+  mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

@@ -2,6 +2,7 @@
 #include "tcc/Driver/CommandLine.h"
 #include "tcc/Driver/CrashReport.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/LargeStack.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -53,7 +54,10 @@ int main(int argc, char **argv) {
     return 0;
   }
   const DriverOptions &options = command->options;
-  if (options.reproducer.empty())
-    return run(options);
-  return withCrashReproducer(options, [&] { return run(options); });
+  auto work = [&] {
+    int code = 0;
+    runWithLargeStack([&] { code = run(options); });
+    return code;
+  };
+  return options.reproducer.empty() ? work() : withCrashReproducer(options, work);
 }

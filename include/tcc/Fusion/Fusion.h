@@ -23,5 +23,7 @@ llvm::StringRef kernelKindName(KernelKind kind);
 
 /// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp.
 std::unique_ptr<mlir::Pass> createFuseKernelsPass();
+/// tcc-share-kernels: see lib/Fusion/ShareKernels.cpp. After tcc-fuse-kernels.
+std::unique_ptr<mlir::Pass> createShareKernelsPass();
 
 } // namespace tcc

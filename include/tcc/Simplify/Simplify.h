@@ -11,6 +11,10 @@
 namespace tcc {
 class WeightTable;
 
+/// tcc-common-subexpressions: MLIR's, for any number of operators with regions; see
+/// lib/Simplify/CommonSubexpressions.cpp.
+std::unique_ptr<mlir::Pass> createCommonSubexpressionsPass();
+
 /// tcc-simplify-expressions: the five families below together, until none matches.
 std::unique_ptr<mlir::Pass> createExpressionsPass();
 /// tcc-simplify-algebra: arithmetic that is known beforehand.

@@ -39,10 +39,14 @@ LogicalResult HostEmitter::bindArguments() {
   return success();
 }
 
-/// The name of the argument that result number `i` is the new value of, or "".
-StringRef HostEmitter::changed(int64_t i) {
-  auto name = source.getResultAttrOfType<StringAttr>(i, graph::kMutatesAttr);
-  return name ? name.getValue() : "";
+void HostEmitter::nameChanges() {
+  int32_t outputs = 0;
+  for (unsigned i = 0, e = source.getNumResults(); i < e; ++i) {
+    auto name = source.getResultAttrOfType<StringAttr>(i, graph::kMutatesAttr);
+    changedNames.push_back(name ? name.getValue() : "");
+    outputNumbers.push_back(outputs);
+    outputs += !name;
+  }
 }
 
 void HostEmitter::giveOutputs() {
@@ -68,9 +72,11 @@ void HostEmitter::writeBack() {
   SmallVector<Change> changes;
   for (auto [i, v] : llvm::enumerate(source.getBody().front().getTerminator()->getOperands())) {
     StringRef name = changed(i);
+    if (name == "")
+      continue;
     for (BlockArgument argument : source.getArguments()) {
       auto own = source.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr);
-      if (name == "" || !own || own.getValue() != name || argumentOf(v) == argument)
+      if (!own || own.getValue() != name || argumentOf(v) == argument)
         continue;
       Value from = pointerOf(v);
       if (argumentOf(v)) { // may be written itself before it is read: buffers that change places

@@ -42,7 +42,8 @@ private:
   void place(kernel::LaunchOp launch);
 
   mlir::LogicalResult bindArguments();
-  llvm::StringRef changed(int64_t i);
+  void nameChanges();
+  llvm::StringRef changed(int64_t i) const { return changedNames[i]; }
   void giveOutputs();
   void writeBack();
 
@@ -66,13 +67,18 @@ private:
   mlir::ImplicitLocOpBuilder b;
   mlir::func::FuncOp entry;
   mlir::Type pointer, i64;
-  mlir::Value frame, arena, weights;
+  mlir::Value frame, arena, weights, callWords;
+  mlir::arith::ConstantOp callWordsSize;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers, scalars;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> dynamicExtents;
   llvm::DenseSet<mlir::Value> owned;
   /// Memory and factor of each dynamic arena, by number less one.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> dynamicArenas;
   llvm::DenseSet<int64_t> written;
+  llvm::StringMap<mlir::LLVM::LLVMFuncOp> declared;
+  /// By result of the source: the argument that it is the new value of, or "".
+  std::vector<llvm::StringRef> changedNames;
+  std::vector<int32_t> outputNumbers; ///< by result of the source: those before it that are outputs
   unsigned messages = 0;
 };
 

@@ -96,8 +96,7 @@ Value HostEmitter::outputStorage(int64_t output, Value tensor) {
   Value dims = stackWords(words.size());
   storeWords(dims, words);
   written.insert(output);
-  int32_t before = llvm::count_if(llvm::seq(output), [&](int64_t i) { return changed(i) != ""; });
-  Value number = arith::ConstantOp::create(b, b.getI32IntegerAttr(output - before));
+  Value number = arith::ConstantOp::create(b, b.getI32IntegerAttr(outputNumbers[output]));
   return call("tcc_rt_output", pointer, {frame, number, dims});
 }
 

@@ -30,11 +30,12 @@ HostEmitter::HostEmitter(func::FuncOp source, ModuleOp module, const HostCallbac
 //===----------------------------------------------------------------------===//
 
 LLVM::LLVMFuncOp HostEmitter::declare(StringRef name, Type result, ArrayRef<Type> arguments) {
-  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+  LLVM::LLVMFuncOp &known = declared[name];
+  if (known)
     return known;
   OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
   auto type = LLVM::LLVMFunctionType::get(result, arguments);
-  return LLVM::LLVMFuncOp::create(top, source.getLoc(), name, type);
+  return known = LLVM::LLVMFuncOp::create(top, source.getLoc(), name, type);
 }
 
 Value HostEmitter::call(StringRef name, Type result, ValueRange operands) {
@@ -64,11 +65,18 @@ Value HostEmitter::offsetPointer(Value base, int64_t bytes) {
                              ArrayRef<LLVM::GEPArg>{constant(bytes)});
 }
 
-/// `count` words on the stack, allocated once a call.
+/// `count` words on the stack for the next call; all calls of a run use the same.
 Value HostEmitter::stackWords(size_t count) {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&entry.getBody().front());
-  return LLVM::AllocaOp::create(b, pointer, i64, constant(std::max<size_t>(count, 1)), 8);
+  if (!callWords) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&entry.getBody().front());
+    Value size = constant(1);
+    callWordsSize = size.getDefiningOp<arith::ConstantOp>();
+    callWords = LLVM::AllocaOp::create(b, pointer, i64, size, 8);
+  }
+  auto known = cast<IntegerAttr>(callWordsSize.getValue()).getInt();
+  callWordsSize.setValueAttr(b.getI64IntegerAttr(std::max<int64_t>(known, count)));
+  return callWords;
 }
 
 void HostEmitter::storeWords(Value base, ArrayRef<Value> words) {
@@ -463,6 +471,7 @@ LogicalResult HostEmitter::run() {
   frame = block->getArgument(0);
   arena = loadWord(frame, 3, pointer);
   weights = loadWord(frame, 2, pointer);
+  nameChanges();
   if (failed(bindArguments()) || failed(emitBlock(source.getBody().front())))
     return failure();
   giveOutputs();

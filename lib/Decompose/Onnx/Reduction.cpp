@@ -106,8 +106,8 @@ LogicalResult reduceRule(NodeContext &c, const Reduction &r) {
   Type own = b.elem(x);
   int64_t rank = b.rank(x);
   bool keepDims = c.intAttr("keepdims", 1);
-  if (c.has(1) && !b.constantInts(c.in(1)) && !b.type(c.in(1)).isDynamicDim(0) &&
-      b.type(c.in(1)).getDimSize(0) != 0)
+  if (c.has(1) && !b.constantInts(c.in(1)) && b.rank(c.in(1)) == 1 &&
+      !b.type(c.in(1)).isDynamicDim(0) && b.type(c.in(1)).getDimSize(0) != 0)
     return reduceDynamic(c, r, keepDims);
   SmallVector<int64_t> list;
   if (!c.has(1) || !b.type(c.in(1)).hasStaticShape() || b.type(c.in(1)).getNumElements() != 0) {

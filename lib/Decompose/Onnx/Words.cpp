@@ -2,7 +2,8 @@
 //
 // What ONNX allows for attributes that choose: rules compare with the words they
 // know, and a word that nobody knows would pass for the default. It is an error
-// here, for every operator at once.
+// here, for every operator at once. So are lengths of windows beyond 32 bits, which
+// rules add and multiply.
 //
 //===----------------------------------------------------------------------===//
 #include "Words.h"
@@ -62,7 +63,22 @@ static LogicalResult checkWord(NodeContext &c, StringRef attribute, ArrayRef<Str
                 llvm::join(words, ", "));
 }
 
+static constexpr StringRef kLengths[] = {"dilations", "kernel_shape", "output_padding", "pads",
+                                         "strides"};
+
+static LogicalResult checkLengths(NodeContext &c) {
+  for (StringRef name : kLengths)
+    if (auto list = c.intsAttr(name))
+      for (int64_t v : *list)
+        if (v < INT32_MIN || v > INT32_MAX)
+          return c.fail("attribute '" + name + "' has the entry " + llvm::Twine(v) +
+                        ", beyond 32 bits");
+  return success();
+}
+
 LogicalResult tcc::checkWords(NodeContext &c) {
+  if (failed(checkLengths(c)))
+    return failure();
   StringRef op = c.node.getTarget();
   // An empty one, as old exporters write it, is NOTSET.
   if (llvm::is_contained(kPadded, op) && c.stringAttr("auto_pad", "") != "" &&

@@ -4,7 +4,8 @@
 
 namespace tcc {
 
-/// Fails, with a reason, where an attribute of an ONNX node has a word that it cannot have.
+/// Fails, with a reason, where an attribute of an ONNX node has a word, or a length, that it
+/// cannot have.
 mlir::LogicalResult checkWords(NodeContext &c);
 
 } // namespace tcc

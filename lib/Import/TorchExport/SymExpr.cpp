@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kMaxDepth = 100;
+  static constexpr unsigned kMaxDepth = 100, kMaxAtoms = 1000;
 
   bool consume(StringRef token) {
     text = text.ltrim();
@@ -44,8 +44,16 @@ private:
     SymExpr result;
     result.kind = SymExpr::Kind::Call;
     result.name = name.str();
-    result.args = {std::move(a), std::move(b)};
+    result.args.push_back(std::move(a));
+    result.args.push_back(std::move(b));
     return result;
+  }
+  /// Sums and products of many are one call, however long: nothing recurses along them.
+  static SymExpr joined(StringRef name, SymExpr left, SymExpr right) {
+    if ((name != "Add" && name != "Mul") || left.kind != SymExpr::Kind::Call || left.name != name)
+      return call(name, std::move(left), std::move(right));
+    left.args.push_back(std::move(right));
+    return left;
   }
   static SymExpr negated(SymExpr x) { return call("Mul", SymExpr::integer(-1), std::move(x)); }
 
@@ -58,7 +66,7 @@ private:
       Result right = term();
       if (!right)
         return std::nullopt;
-      left = call("Add", std::move(*left), plus ? std::move(*right) : negated(std::move(*right)));
+      left = joined("Add", std::move(*left), plus ? std::move(*right) : negated(std::move(*right)));
     }
     return left;
   }
@@ -74,7 +82,7 @@ private:
       Result right = unary();
       if (!right)
         return std::nullopt;
-      left = call(name.empty() ? "Mul" : name, std::move(*left), std::move(*right));
+      left = joined(name.empty() ? "Mul" : name, std::move(*left), std::move(*right));
     }
     return left;
   }
@@ -97,6 +105,8 @@ private:
   }
 
   Result atom() {
+    if (++atoms > kMaxAtoms)
+      return std::nullopt;
     if (consume("(")) {
       Result value = sum();
       return consume(")") ? std::move(value) : std::nullopt;
@@ -148,7 +158,7 @@ private:
   }
 
   StringRef text;
-  unsigned depth = 0;
+  unsigned depth = 0, atoms = 0;
 };
 
 SymExpr SymExpr::integer(int64_t value) {

@@ -36,6 +36,22 @@ TEST_CASE("dimension expressions without a value") {
   CHECK(!valueOf(std::string(100000, '-') + "1"));
 }
 
+/// "s0*s0*...", with `count` times s0.
+static std::string repeated(llvm::StringRef glue, unsigned count) {
+  std::string text = "s0";
+  while (--count)
+    text += (glue + "s0").str();
+  return text;
+}
+
+TEST_CASE("long sums and products are read in linear time, up to a limit") {
+  CHECK(valueOf(repeated(" + ", 1000)) == 12000);
+  CHECK(valueOf(repeated("*", 10)) == 61917364224);
+  CHECK(!valueOf(repeated("*", 1000)));
+  CHECK(!valueOf(repeated(" + ", 1001)));
+  CHECK(!valueOf(repeated("*", 1000000)));
+}
+
 TEST_CASE("dimension expressions as text") {
   auto text = [](llvm::StringRef from) { return SymExpr::parse(from)->str(); };
   CHECK(text("Symbol('s0', integer=True)") == "s0");
