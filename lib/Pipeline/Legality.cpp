@@ -4,6 +4,7 @@
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -12,6 +13,17 @@ using namespace tcc;
 static bool staysOnHost(Operation *op) {
   return isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
              prim::WeightOp, prim::ConstantOp, prim::ReshapeOp>(op);
+}
+
+/// Whether the bytes of a tensor of known extents have no 64-bit count.
+static bool overflows(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || llvm::is_contained(tensor.getShape(), 0))
+    return false;
+  constexpr int64_t kMaxElementBytes = 16;
+  int64_t bytes = kMaxElementBytes;
+  return llvm::any_of(tensor.getShape(),
+                      [&](int64_t d) { return llvm::MulOverflow(bytes, d, bytes); });
 }
 
 LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
@@ -31,6 +43,10 @@ LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
     if (!legal) {
       op->emitError("'") << op->getName() << "' may not exist after phase '" << phaseName(phase)
                          << "'";
+      return WalkResult::interrupt();
+    }
+    if (phase == Phase::Decompose && llvm::any_of(op->getResultTypes(), overflows)) {
+      op->emitError("a result has a shape whose size overflows");
       return WalkResult::interrupt();
     }
     return kernel ? WalkResult::skip() : WalkResult::advance();
