@@ -40,7 +40,7 @@ TEST_CASE("dimension expressions without a value") {
 static std::string repeated(llvm::StringRef glue, unsigned count) {
   std::string text = "s0";
   while (--count)
-    text += (glue + "s0").str();
+    text += glue.str() + "s0";
   return text;
 }
 
