@@ -88,16 +88,26 @@ def compile_table(rows):
             *[f"| {row['model']} | " + " | ".join(f"{row[key]:.2f}" for key in COMPILE) + " |" for row in rows]]
 
 
+def named(versions):
+    return ", ".join(f"{name} {value}" for name, value in versions.items())
+
+
 def write(page, rows, compile_rows, machine, versions, options):
     data = page.with_suffix(".json")
     stored = json.loads(data.read_text()) if data.exists() else {}
     rows = merge(stored.get("rows", []), rows)
     compiles = {row["model"]: row for row in stored.get("compile", []) + compile_rows}
-    data.write_text(json.dumps({"machine": machine, "versions": versions, "rows": rows,
+    # The two tables are measured apart, perhaps on different commits.
+    ran, compiled = stored.get("versions", versions), stored.get("compile_versions", versions)
+    if compile_rows:
+        compiled = {"tcc": versions["tcc"]}
+    else:
+        ran = versions
+    data.write_text(json.dumps({"machine": machine, "versions": ran, "rows": rows, "compile_versions": compiled,
                                 "compile": list(compiles.values())}, indent=1) + "\n")
     lines = ["# Performance on the CPU", "",
              "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
-             f"- Machine: {machine}", "- Versions: " + ", ".join(f"{name} {value}" for name, value in versions.items())]
+             f"- Machine: {machine}", f"- Versions: {named(ran)}; of tcc, for compiling: {compiled['tcc']}"]
     if rows:
         lines += ["", "## Running", "", "Milliseconds a run, medians, lower is better: float32, "
                   f"{options.threads} threads, all engines in turns in one process, outputs checked. "
