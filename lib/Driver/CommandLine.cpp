@@ -40,7 +40,8 @@ static void defineFiles(CLI::App &app, Arguments &args) {
       "the code as text; mlir: the IR after the plan phase");
   add("--depfile", o.depfile, "Write a Make rule that names every file that was read");
   add("--cache", o.cacheDir,
-      "Folder for compiled kernels, \"\" for none (default: $TCC_CACHE_DIR, else "
+      "Folder for compiled kernels and the hashes of models, \"\" for none (default: "
+      "$TCC_CACHE_DIR, else "
       "~/.cache/tcc/kernels)");
 }
 

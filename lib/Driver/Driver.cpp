@@ -14,8 +14,8 @@
 #include "tcc/Import/Onnx/ImportOnnx.h"
 #include "tcc/Import/TorchExport/TorchExport.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/FileHash.h"
 #include "tcc/Support/Logging.h"
-#include "tcc/Support/Sha256.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -343,16 +343,11 @@ Error Compile::generate() {
   return Error::success();
 }
 
-/// Empty for what is no file or cannot be read, which the importer tells.
-static std::string hashOfFile(const std::string &path) {
-  if (!sys::fs::is_regular_file(path))
-    return "";
-  return sha256OfFile(path).value_or("");
-}
-
 Error Compile::compileAll() {
   if (options.emit == EmitKind::So && options.stopAfter == Phase::Emit)
-    inputHash = std::async(std::launch::async, hashOfFile, options.input);
+    inputHash = std::async(std::launch::async, [this] { // what cannot be read, the importer tells
+      return hashOfFile(options.input, DiskCache(options.cacheDir)).value_or("");
+    });
   phaseStarts(Phase::Import);
   auto imported = importModel();
   if (!imported)

@@ -13,6 +13,7 @@
 #include "tcc/Support/Error.h"
 #include <atomic>
 #include <cerrno>
+#include <fcntl.h>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
@@ -66,7 +67,17 @@ static Error writePart(const WeightBlob &blob, const Part &part, int file, uint6
   return writeAt(file, bytes, begin + part.entry->offset + part.begin);
 }
 
+/// Room for all of it at once: a file system that allocates blocks late (ext4, xfs) then only
+/// copies. One that cannot do so, or not for this file, allocates as it goes.
+static Error reserve(int file, uint64_t bytes) {
+  if (bytes == 0 || fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0 || errno != ENOSPC)
+    return Error::success();
+  return errorCodeToError(std::error_code(errno, std::generic_category()));
+}
+
 Error writeBlob(const WeightBlob &blob, int file, uint64_t begin, unsigned threads) {
+  if (Error error = reserve(file, begin + blob.layout.size()))
+    return error;
   std::vector<Part> parts = partsOf(blob.layout);
   std::atomic<size_t> next{0};
   std::mutex lock;

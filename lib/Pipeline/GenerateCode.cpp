@@ -6,7 +6,7 @@
 // text, CPU and tool version. The host function is one more job.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelCache.h"
+#include "KernelKey.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
@@ -20,6 +20,7 @@
 #include "tcc/Emit/ObjectEmitter.h"
 #include "tcc/Emit/WeightBlob.h"
 #include "tcc/Pipeline/Pipeline.h"
+#include "tcc/Support/DiskCache.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/LargeStack.h"
 #include "tcc/Support/Logging.h"
@@ -68,7 +69,7 @@ private:
 
   Model &model;
   const PipelineOptions &options;
-  KernelCache cache;
+  DiskCache cache;
   std::map<std::string, unsigned> jobOfText;
   std::vector<std::unique_ptr<Job>> jobs;
   emit::WeightLayout layout;
@@ -185,8 +186,8 @@ int64_t CodeGenerator::stateOffset(StringRef name, CompiledModel &result) {
 
 /// Compiles one printed kernel; thread-safe.
 void CodeGenerator::compileKernel(Job &job) {
-  std::string key = KernelCache::key({job.text, job.kernel.symbol, options.cpu.key(),
-                                      std::to_string(static_cast<int>(options.code))});
+  std::string key = kernelKey({job.text, job.kernel.symbol, options.cpu.key(),
+                               std::to_string(static_cast<int>(options.code))});
   if (!options.codeObserver && cache.load(key, job.object)) {
     job.kernel.cached = true;
     return;
@@ -318,8 +319,8 @@ llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os);
-  std::string key = KernelCache::key(
-      {text, "host", options.cpu.key(), std::to_string(static_cast<int>(options.code))});
+  std::string key =
+      kernelKey({text, "host", options.cpu.key(), std::to_string(static_cast<int>(options.code))});
   llvm::SmallVector<char, 0> &object = result.objects.emplace_back();
   if (!options.codeObserver && cache.load(key, object))
     return llvm::Error::success();

@@ -1,37 +1,14 @@
-#include "KernelCache.h"
-#include "llvm/ADT/StringExtras.h"
+#include "tcc/Support/DiskCache.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 
 using namespace llvm;
 using namespace tcc;
 
-/// Identifies this build of the compiler: the content of its executable.
-static const std::string &buildIdentity() {
-  static const std::string identity = [] {
-    static int anchor;
-    std::string path = sys::fs::getMainExecutable("tcc", &anchor);
-    auto file = MemoryBuffer::getFile(path, false, false);
-    return file ? utohexstr(xxh3_64bits((*file)->getBuffer())) : std::string();
-  }();
-  return identity;
-}
-
-std::string KernelCache::key(ArrayRef<std::string> parts) {
-  SHA256 hash;
-  hash.update(buildIdentity());
-  for (const std::string &part : parts) {
-    hash.update(part);
-    hash.update(StringRef("\0", 1));
-  }
-  return toHex(hash.final(), /*LowerCase=*/true);
-}
-
-bool KernelCache::load(StringRef key, SmallVectorImpl<char> &bytes) const {
+bool DiskCache::load(StringRef key, SmallVectorImpl<char> &bytes) const {
   if (folder.empty())
     return false;
   SmallString<128> path(folder);
@@ -43,7 +20,7 @@ bool KernelCache::load(StringRef key, SmallVectorImpl<char> &bytes) const {
   return true;
 }
 
-void KernelCache::store(StringRef key, ArrayRef<char> bytes) const {
+void DiskCache::store(StringRef key, ArrayRef<char> bytes) const {
   if (folder.empty() || sys::fs::create_directories(folder))
     return;
   SmallString<128> path(folder), temporary;
