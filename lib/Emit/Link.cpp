@@ -6,7 +6,7 @@
 // serialised by a lock.
 #include "tcc/Emit/Link.h"
 #include "Embedded.h"
-#include "WeightObject.h"
+#include "WriteBlob.h"
 #include "lld/Common/Driver.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
@@ -106,6 +106,10 @@ static std::vector<std::string> flags(const LinkJob &job, StringRef output) {
   return flags;
 }
 
+static bool hasWeights(const LinkJob &job) {
+  return job.weights && !job.weights->layout.entries().empty();
+}
+
 /// Puts all inputs where lld can read them and appends their names.
 static Error addInputs(const LinkJob &job, LinkInputs &inputs, std::vector<std::string> &args) {
   auto add = [&](auto &&content, StringRef before = "") -> Error {
@@ -124,10 +128,10 @@ static Error addInputs(const LinkJob &job, LinkInputs &inputs, std::vector<std::
   for (StringRef file : {embedded.runtime, embedded.libm, embedded.libc})
     if (Error error = add(file))
       return error;
-  if (!job.weights || job.weights->layout.entries().empty())
+  if (!hasWeights(job))
     return Error::success();
-  return add(
-      [&](int file) { return writeWeightObject(*job.weights, job.triple, file, job.threads); });
+  Expected<std::string> weights = weightObject(job.weights->layout, job.triple);
+  return weights ? add(*weights) : weights.takeError();
 }
 
 /// lld's --threads sets LLVM's process-wide strategy, which others use too.
@@ -151,20 +155,39 @@ static Error runLinker(ArrayRef<std::string> args) {
   return createStringError("linking failed: " + StringRef(text).trim().take_front(2000));
 }
 
+/// What the user knows the file at `path` by, which has a temporary name.
+static std::string finalName(const LinkJob &job, StringRef path) {
+  SmallString<256> name(sys::path::parent_path(path));
+  sys::path::append(name, job.soname);
+  return name.str().str();
+}
+
 /// lld writes through a mapping of a sparse file, where a full disk ends the process with SIGBUS:
-/// what will be needed must be free before.
+/// what it will need must be free before.
 static Error checkSpace(const LinkJob &job, StringRef path) {
   uint64_t needed = runtimeObject(job.triple).size() + (64 << 10);
   for (MemoryBufferRef object : job.objects)
     needed += object.getBufferSize();
-  if (job.weights)
-    needed += job.weights->layout.size();
   StringRef folder = sys::path::parent_path(path);
   ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folder.empty() ? "." : folder);
   if (!space || space->available >= needed)
     return Error::success();
-  return userError("cannot write '" + printable(path) + "': it needs " + Twine(needed) +
-                   " bytes, the disk has " + Twine(space->available) + " free");
+  return userError("cannot write '" + printable(finalName(job, path)) + "': it needs " +
+                   Twine(needed) + " bytes, the disk has " + Twine(space->available) + " free");
+}
+
+static Error insertWeightsAt(StringRef path, const LinkJob &job) {
+  std::string name = printable(finalName(job, path));
+  int file;
+  std::error_code code = sys::fs::openFile(path, file, sys::fs::CD_OpenExisting,
+                                           sys::fs::FA_Read | sys::fs::FA_Write, sys::fs::OF_None);
+  if (code)
+    return userError("cannot write '" + name + "': " + code.message());
+  Error error = insertWeights(*job.weights, file, job.threads);
+  close(file);
+  if (error)
+    return userError("cannot write '" + name + "': " + toString(std::move(error)));
+  return Error::success();
 }
 
 StringRef runtimeObject(const Triple &triple) { return embeddedFiles(triple).runtime; }
@@ -179,7 +202,9 @@ Error linkModel(const LinkJob &job, StringRef path) {
   LinkInputs inputs;
   if (Error error = addInputs(job, inputs, args))
     return error;
-  return runLinker(args);
+  if (Error error = runLinker(args))
+    return error;
+  return hasWeights(job) ? insertWeightsAt(path, job) : Error::success();
 }
 
 Error linkRelocatable(const LinkJob &job, StringRef path) {

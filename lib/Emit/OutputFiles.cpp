@@ -1,5 +1,5 @@
 #include "tcc/Emit/OutputFiles.h"
-#include "WeightObject.h"
+#include "WriteBlob.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -2,7 +2,7 @@
 // tensor's dtype, shape and place, padded with spaces, then the data without
 // holes. Ours keeps every tensor at a multiple of 64 bytes, so the gaps are
 // tensors of their own; any safetensors reader can open the file.
-#include "WeightObject.h"
+#include "WriteBlob.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"

@@ -1,13 +1,12 @@
-// The weights as a relocatable object. A compiler that went through LLVM IR or
-// assembly would hold them several times; an ELF file with one section and one
-// symbol is simple enough to write around the bytes:
+// What the linker sees of the weights: an object with one section and one symbol,
+// of their size and without bytes. The bytes come into the linked library (see
+// WeightSegment.cpp), so that no linker copies hundreds of megabytes.
 //
-//   ELF header | the blob | symbol and string tables | section headers
+//   ELF header | symbol and string tables | section headers
 //
-// Everything but the blob has a known size, so the header can name the place of
-// what comes after. On x86-64 the section is marked large: the linker then puts
-// it where it does not push code and data out of each other's 2 GB reach.
-#include "WeightObject.h"
+// On x86-64 the section is marked large: the linker then puts it where it does
+// not push code and data out of each other's 2 GB reach.
+#include "tcc/Emit/WeightBlob.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/EndianStream.h"
 #include "llvm/Support/MathExtras.h"
@@ -84,19 +83,19 @@ static void writeSection(support::endian::Writer &w, const SectionHeader &sectio
   w.write(section.entrySize);
 }
 
-Error writeWeightObject(const WeightBlob &blob, const Triple &triple, int file, unsigned threads) {
+Expected<std::string> weightObject(const WeightLayout &layout, const Triple &triple) {
   bool x86 = triple.getArch() == Triple::x86_64;
   if (!x86 && triple.getArch() != Triple::aarch64)
     return createStringError("no weight object for " + triple.str());
   StringTable strings, names;
   uint32_t symbol = strings.add(weightSymbol);
-  uint64_t symbols = alignTo(headerSize + blob.layout.size(), 8);
+  uint64_t symbols = headerSize;
   SectionHeader table[numSections];
-  table[Weights] = {names.add(".tcc.weights"),
-                    SHT_PROGBITS,
+  table[Weights] = {names.add(weightSection),
+                    SHT_NOBITS,
                     SHF_ALLOC | (x86 ? uint64_t(SHF_X86_64_LARGE) : 0),
                     headerSize,
-                    blob.layout.size(),
+                    layout.size(),
                     0,
                     0,
                     WeightLayout::alignment,
@@ -127,21 +126,16 @@ Error writeWeightObject(const WeightBlob &blob, const Triple &triple, int file, 
   table[StackNote] = {note, SHT_PROGBITS, 0, after, 0, 0, 0, 1, 0};
   uint64_t sections = alignTo(after, 8);
 
-  std::string head, tail;
-  raw_string_ostream headStream(head), tailStream(tail);
-  support::endian::Writer headWriter(headStream, endianness::little);
-  support::endian::Writer tailWriter(tailStream, endianness::little);
-  writeHeader(headWriter, x86 ? EM_X86_64 : EM_AARCH64, sections);
-  writeSymbol(tailWriter, symbol, blob.layout.size());
-  tailStream << strings.bytes << names.bytes;
-  tailStream.write_zeros(sections - after);
+  std::string object;
+  raw_string_ostream stream(object);
+  support::endian::Writer w(stream, endianness::little);
+  writeHeader(w, x86 ? EM_X86_64 : EM_AARCH64, sections);
+  writeSymbol(w, symbol, layout.size());
+  stream << strings.bytes << names.bytes;
+  stream.write_zeros(sections - after);
   for (const SectionHeader &section : table)
-    writeSection(tailWriter, section);
-  if (Error error = writeAt(file, head, 0))
-    return error;
-  if (Error error = writeBlob(blob, file, headerSize, threads))
-    return error;
-  return writeAt(file, tail, symbols);
+    writeSection(w, section);
+  return object;
 }
 
 } // namespace tcc::emit

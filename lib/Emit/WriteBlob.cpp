@@ -9,7 +9,7 @@
 // full disk would be a signal.
 //
 //===----------------------------------------------------------------------===//
-#include "WeightObject.h"
+#include "WriteBlob.h"
 #include "tcc/Support/Error.h"
 #include <atomic>
 #include <cerrno>

@@ -51,13 +51,15 @@ struct WeightBlob {
       read;
 };
 
-/// The symbol of an embedded blob: `extern const char tcc_weights[]`, hidden.
+/// The symbol of an embedded blob, `extern const char tcc_weights[]`, hidden, and its section.
 inline constexpr const char *weightSymbol = "tcc_weights";
+inline constexpr const char *weightSection = ".tcc.weights";
 
-/// A relocatable ELF object of `triple`'s machine with the blob as one section, into an empty
-/// file.
-llvm::Error writeWeightObject(const WeightBlob &blob, const llvm::Triple &triple, int file,
-                              unsigned threads = 1);
+/// A relocatable ELF object of `triple`'s machine (x86_64 or aarch64) that has the section, with
+/// its size and no bytes. insertWeights gives them to the library that was linked with it.
+llvm::Expected<std::string> weightObject(const WeightLayout &layout, const llvm::Triple &triple);
+/// `file` is a shared library of 64 bits, open for reading and writing.
+llvm::Error insertWeights(const WeightBlob &blob, int file, unsigned threads = 1);
 
 /// The head of the safetensors file, its length field included; a multiple of 64
 /// bytes long. Its length is tcc_program's weights_offset, its hash (below)

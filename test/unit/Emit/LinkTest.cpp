@@ -278,6 +278,51 @@ TEST_CASE("other targets link here") {
             .contains("no runtime for target"));
 }
 
+TEST_CASE("the weights' bytes are in the library, and the rest keeps its addresses") {
+  for (StringRef machine : {"x86_64", "aarch64"}) {
+    Folder folder;
+    WeightBlob weights = blob();
+    weights.layout.add("after a gap", DType::U8, {300000}, 300000);
+    auto content = [](const WeightEntry &entry, uint64_t begin, uint64_t end, char *room) {
+      for (uint64_t i = begin; i < end; ++i)
+        room[i - begin] = char(i * 7 + entry.offset + 1);
+      return StringRef(room, end - begin);
+    };
+    weights.read = content;
+    std::string name = machine == "x86_64" ? "embedded.o" : "aarch64.o";
+    REQUIRE(link(name, folder.file("m.so"), &weights, (machine + "-unknown-linux-gnu").str(), 2) ==
+            "");
+    auto buffer = MemoryBuffer::getFile(folder.file("m.so"));
+    auto file = cantFail(object::ELFObjectFile<object::ELF64LE>::create(**buffer));
+    const auto &elf = file.getELFFile();
+    uint64_t filled = 0, size = (*buffer)->getBufferSize();
+    for (const auto &segment : cantFail(elf.program_headers())) {
+      if (segment.p_type != ELF::PT_LOAD)
+        continue;
+      CHECK((segment.p_offset - segment.p_vaddr) % segment.p_align == 0);
+      CHECK(segment.p_offset >= filled);
+      filled = segment.p_offset + segment.p_filesz;
+      CHECK(filled <= size);
+    }
+    std::string expected(weights.layout.size(), '\0');
+    for (const WeightEntry &entry : weights.layout.entries())
+      content(entry, 0, entry.size, expected.data() + entry.offset);
+    bool found = false;
+    for (const object::ELFSectionRef section : file.sections()) {
+      if (cantFail(section.getName()) == weightSection) {
+        found = true;
+        CHECK((cantFail(section.getContents()) == expected));
+        CHECK(section.getType() == ELF::SHT_PROGBITS);
+        CHECK(section.getAddress() % 64 == 0);
+      }
+      if (cantFail(section.getName()) == ".text")
+        CHECK(elf.toMappedAddr(section.getAddress()).get() ==
+              reinterpret_cast<const uint8_t *>(cantFail(section.getContents()).data()));
+    }
+    CHECK(found);
+  }
+}
+
 TEST_CASE("what the linker says reaches the caller") {
   Folder folder;
   std::string text = link("embedded.o", folder.file("m.so")); // without weights

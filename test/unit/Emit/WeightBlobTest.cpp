@@ -78,21 +78,19 @@ TEST_CASE("a safetensors file has no holes and any name") {
   CHECK(safetensorsLayoutHash(head) != safetensorsLayoutHash(safetensorsHead({})));
 }
 
-TEST_CASE("a weight object is ELF with the blob in it") {
+TEST_CASE("a weight object is ELF with room for the blob") {
   for (const char *triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"}) {
-    WeightBlob b = blob();
-    std::string bytes =
-        contentOf([&](int out) { return writeWeightObject(b, Triple(triple), out); });
+    std::string bytes = cantFail(weightObject(blob().layout, Triple(triple)));
     auto file =
         cantFail(object::ELFObjectFile<object::ELF64LE>::create(MemoryBufferRef(bytes, "weights")));
     CHECK(file.getArch() == Triple(triple).getArch());
     bool found = false;
-    for (const object::SectionRef &section : file.sections())
-      if (cantFail(section.getName()) == ".tcc.weights") {
+    for (const object::ELFSectionRef section : file.sections())
+      if (cantFail(section.getName()) == weightSection) {
         found = true;
+        CHECK(section.getType() == ELF::SHT_NOBITS);
         CHECK(section.getSize() == 192);
         CHECK(section.getAlignment() == Align(64));
-        CHECK(cantFail(section.getContents()).substr(128, 2) == "bb");
       }
     CHECK(found);
     size_t symbols = 0;
@@ -104,7 +102,31 @@ TEST_CASE("a weight object is ELF with the blob in it") {
     }
     CHECK(symbols == 1);
   }
-  CHECK(toString(writeWeightObject(blob(), Triple("riscv64-linux"), -1)) != "");
+  CHECK(toString(weightObject(blob().layout, Triple("riscv64-linux")).takeError()) != "");
+}
+
+TEST_CASE("weights go into nothing but a library that was linked for them") {
+  auto refusal = [](StringRef content) {
+    SmallString<128> path;
+    int file;
+    REQUIRE(!sys::fs::createTemporaryFile("tcc-blob", "so", file, path));
+    REQUIRE(write(file, content.data(), content.size()) == ssize_t(content.size()));
+    std::string text = toString(insertWeights(blob(), file));
+    sys::fs::closeFile(file);
+    auto left = MemoryBuffer::getFile(path);
+    CHECK((left && (*left)->getBuffer() == content));
+    sys::fs::remove(path);
+    return text;
+  };
+  CHECK(refusal("") == "the linked library is no ELF file with sections");
+  CHECK(refusal(std::string(1000, 'x')) == "the linked library is no ELF file with sections");
+  WeightBlob other = blob();
+  other.layout.add("more", DType::U8, {1}, 1);
+  std::string object = cantFail(weightObject(other.layout, Triple("x86_64-linux-gnu")));
+  CHECK(refusal(object) == "the linked library has no room for the weights");
+  object = cantFail(weightObject(blob().layout, Triple("x86_64-linux-gnu")));
+  CHECK(refusal(object) == "the linked library does not end a segment with the weights");
+  CHECK(toString(insertWeights(blob(), -1)) == "Bad file descriptor");
 }
 
 TEST_CASE("parts of any number of threads make the same file") {

@@ -1,4 +1,4 @@
-//===- WeightObject.h - Shared by the weight writers ------------*- C++ -*-===//
+//===- WriteBlob.h - Shared by what writes weights --------------*- C++ -*-===//
 #pragma once
 #include "tcc/Emit/WeightBlob.h"
 
