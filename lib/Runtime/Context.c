@@ -167,13 +167,14 @@ static struct tcc_kernel_time *find_kernel(struct tcc_context *context, tcc_kern
   return bsearch(&key, context->kernels, tcc_program.num_kernels, sizeof key, compare_kernels);
 }
 
-/* Four chunks a thread even out what other processes take away, at little cost. */
+/* Eight chunks a thread even out what other processes take away, at little cost; as many for each
+ * thread where there are enough. tasks > grain. */
 static struct tcc_job cut(tcc_kernel_fn kernel, int64_t *args, int64_t tasks, int64_t grain,
                           uint32_t threads) {
-  int64_t chunk = grain > 0 ? grain : 1, even = tasks / ((int64_t)threads * 4);
-  if (chunk < even)
-    chunk = even;
-  return (struct tcc_job){kernel, args, tasks, chunk, (uint32_t)((tasks - 1) / chunk + 1)};
+  int64_t chunks = (int64_t)threads * 8, most = grain > 1 ? tasks / grain : tasks;
+  if (chunks > most)
+    chunks = most > threads ? most - most % threads : most;
+  return (struct tcc_job){kernel, args, tasks, (uint32_t)chunks};
 }
 
 static void run_job(struct tcc_context *context, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,

@@ -45,8 +45,8 @@ void tcc_fp_leave(uint64_t saved);
 struct tcc_job {
   tcc_kernel_fn kernel;
   int64_t *args;
-  int64_t tasks, chunk;
-  uint32_t chunks; /* below 2^20 */
+  int64_t tasks;
+  uint32_t chunks; /* below 2^20, at most `tasks`; their lengths differ by one task at most */
 };
 
 struct tcc_pool;

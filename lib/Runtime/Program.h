@@ -106,7 +106,7 @@ void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
                            const int64_t *dims);
 
 /* Calls kernel(args, b, e) on disjoint ranges that cover [0, tasks), each at least `grain` tasks
- * long but the last, on several threads; returns when all are done. */
+ * long if there are as many, on several threads; returns when all are done. */
 void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,
                      int64_t grain);
 

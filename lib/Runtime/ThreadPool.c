@@ -76,10 +76,14 @@ static int64_t now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The first task of a chunk. The longer chunks lie between the shorter ones, so that equal shares
+ * of chunks are equal shares of tasks. */
+static int64_t chunk_begin(const struct tcc_job *job, uint32_t index) {
+  return job->tasks / job->chunks * index + job->tasks % job->chunks * index / job->chunks;
+}
+
 static void run_chunk(const struct tcc_job *job, uint32_t index) {
-  int64_t begin = (int64_t)index * job->chunk;
-  int64_t left = job->tasks - begin;
-  job->kernel(job->args, begin, begin + (left < job->chunk ? left : job->chunk));
+  job->kernel(job->args, chunk_begin(job, index), chunk_begin(job, index + 1));
 }
 
 enum { FIELD = 20 };

@@ -13,7 +13,7 @@ extern "C" { // lib/Runtime/Internal.h is C
 struct tcc_job {
   void (*kernel)(int64_t *args, int64_t begin, int64_t end);
   int64_t *args;
-  int64_t tasks, chunk;
+  int64_t tasks;
   uint32_t chunks;
 };
 struct tcc_pool;
@@ -21,6 +21,7 @@ struct tcc_heap;
 tcc_pool *tcc_pool_create(uint32_t threads);
 void tcc_pool_destroy(tcc_pool *pool);
 void tcc_pool_run(tcc_pool *pool, const tcc_job *job);
+void tcc_pool_run_foreign(const tcc_thread_pool *pool, const tcc_job *job);
 tcc_heap *tcc_heap_create(const tcc_allocator *allocator);
 void tcc_heap_release(tcc_heap *heap);
 void *tcc_heap_alloc(tcc_heap *heap, int64_t bytes);
@@ -34,8 +35,8 @@ uint32_t tcc_usable_cores(void);
 }
 
 static tcc_job job(void (*kernel)(int64_t *, int64_t, int64_t), void *args, int64_t tasks,
-                   int64_t chunk) {
-  return {kernel, static_cast<int64_t *>(args), tasks, chunk, uint32_t((tasks - 1) / chunk + 1)};
+                   uint32_t chunks) {
+  return {kernel, static_cast<int64_t *>(args), tasks, chunks};
 }
 
 TEST_CASE("every task runs exactly once") {
@@ -43,13 +44,13 @@ TEST_CASE("every task runs exactly once") {
   for (uint32_t threads : {1u, 2u, 3u, 8u}) {
     tcc_pool *pool = tcc_pool_create(threads);
     for (int round = 0; round < 400; ++round) {
-      int64_t tasks = 1 + random() % 500, chunk = 1 + random() % 20;
+      int64_t tasks = 1 + random() % 500, chunks = 1 + random() % std::min<int64_t>(tasks, 40);
       std::vector<int64_t> counts(tasks);
       auto count = [](int64_t *counts, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
           ++counts[i];
       };
-      tcc_job work = job(count, counts.data(), tasks, chunk);
+      tcc_job work = job(count, counts.data(), tasks, chunks);
       tcc_pool_run(pool, &work);
       REQUIRE(std::all_of(counts.begin(), counts.end(), [](int64_t c) { return c == 1; }));
       if (round % 100 == 0)
@@ -57,6 +58,33 @@ TEST_CASE("every task runs exactly once") {
     }
     tcc_pool_destroy(pool);
   }
+}
+
+TEST_CASE("chunks are of equal length but for one task, and so are the shares of threads") {
+  struct Length {
+    int64_t least, most;
+  };
+  for (int64_t tasks : {1, 7, 35, 42, 49, 784})
+    for (uint32_t chunks : {1u, 2u, 6u, 8u}) {
+      if (chunks > tasks)
+        continue;
+      Length length = {tasks, 0};
+      auto measure = [](int64_t *args, int64_t begin, int64_t end) {
+        auto *length = reinterpret_cast<Length *>(args);
+        length->least = std::min(length->least, end - begin);
+        length->most = std::max(length->most, end - begin);
+      };
+      tcc_job work = job(measure, &length, tasks, chunks);
+      tcc_thread_pool caller = {};
+      caller.concurrency = 1;
+      caller.parallel = [](void *, void (*task)(void *, size_t), void *argument, size_t count) {
+        for (size_t i = 0; i < count; ++i)
+          task(argument, i);
+      };
+      tcc_pool_run_foreign(&caller, &work);
+      CHECK(length.least == tasks / chunks);
+      CHECK(length.most == (tasks + chunks - 1) / chunks);
+    }
 }
 
 static tcc_pool *nestedPool;
@@ -68,13 +96,13 @@ TEST_CASE("a job inside a job and jobs of two threads are safe") {
   auto outer = [](int64_t *, int64_t begin, int64_t end) {
     auto inner = [](int64_t *, int64_t begin, int64_t end) { total += end - begin; };
     for (int64_t i = begin; i < end; ++i) {
-      tcc_job work = job(inner, nullptr, 10, 1);
+      tcc_job work = job(inner, nullptr, 10, 10);
       tcc_pool_run(nestedPool, &work);
     }
   };
   auto drive = [&] {
     for (int round = 0; round < 50; ++round) {
-      tcc_job work = job(outer, nullptr, 16, 1);
+      tcc_job work = job(outer, nullptr, 16, 16);
       tcc_pool_run(nestedPool, &work);
     }
   };
@@ -93,7 +121,7 @@ TEST_CASE("a forked child runs without the parent's threads") {
     for (int64_t i = begin; i < end; ++i)
       ++counts[i];
   };
-  tcc_job work = job(count, counts.data(), 100, 1);
+  tcc_job work = job(count, counts.data(), 100, 100);
   tcc_pool_run(pool, &work);
   pid_t child = fork();
   if (!child) {
