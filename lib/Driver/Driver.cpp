@@ -109,6 +109,8 @@ private:
   Error writeDepfile(emit::OutputFiles &files);
   Error finish(CompiledModel *compiled);
   Error publish();
+  void startReading();
+  Error checkSums();
 
   const DriverOptions &options;
   const Dump dump{options};
@@ -124,6 +126,7 @@ private:
   Reproducer reproducer;
   Progress progress;
   std::future<std::string> inputHash; ///< for the manifest, computed aside
+  std::future<std::string> damage;    ///< what the archive's checksums tell, computed aside
   Clock::time_point phaseStart = Clock::now();
 };
 
@@ -247,7 +250,28 @@ Error Compile::writeCode(CompiledModel &compiled) {
   return files.commit();
 }
 
+/// What goes over the whole input, beside the phases; what cannot be read, the importer tells.
+void Compile::startReading() {
+  DiskCache cache(options.cacheDir);
+  if (options.emit == EmitKind::So && options.stopAfter == Phase::Emit)
+    inputHash = std::async(std::launch::async,
+                           [this, cache] { return hashOfFile(options.input, cache).value_or(""); });
+  if (!options.startFrom && looksLikeTorchExport(options.input))
+    damage = std::async(std::launch::async, [this, cache] {
+      return toString(checkTorchExportSums(options.input, cache));
+    });
+}
+
+/// Waits for the checksums; to be asked before anything gets its name.
+Error Compile::checkSums() {
+  std::string text = damage.valid() ? damage.get() : "";
+  return text.empty() ? Error::success() : userError(text);
+}
+
 Error Compile::finish(CompiledModel *compiled) {
+  if (!compiled || options.emit != EmitKind::So)
+    if (Error error = checkSums())
+      return error;
   if (!compiled)
     return writeCheckpoint(model, options.output);
   if (options.emit != EmitKind::So)
@@ -344,10 +368,7 @@ Error Compile::generate() {
 }
 
 Error Compile::compileAll() {
-  if (options.emit == EmitKind::So && options.stopAfter == Phase::Emit)
-    inputHash = std::async(std::launch::async, [this] { // what cannot be read, the importer tells
-      return hashOfFile(options.input, DiskCache(options.cacheDir)).value_or("");
-    });
+  startReading();
   phaseStarts(Phase::Import);
   auto imported = importModel();
   if (!imported)
@@ -410,6 +431,10 @@ Expected<CompileSummary> Compile::run() {
   Error error = prepare();
   if (!error)
     error = compileAll();
+  if (Error damaged = checkSums()) { // the reason for whatever else failed
+    consumeError(std::move(error));
+    error = std::move(damaged);
+  }
   bool phaseFailed = static_cast<bool>(error);
   if (!phaseFailed && options.verify)
     error = verifyLibrary();

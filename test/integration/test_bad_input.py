@@ -1,6 +1,8 @@
 """Bad input: exit code 2, one clear error that names the file, nothing left behind, and quickly."""
+import io
 import re
 import unittest
+import zipfile
 
 import numpy as np
 import onnx
@@ -105,6 +107,34 @@ class BadInput(ToolTest):
         for data in (b"", b"PK\3\4" + b"\0" * 200, sample[: len(sample) // 2], sample[200:]):
             with self.subTest(data[:8]):
                 self.rejects(data, name="model.pt2")
+
+    def test_torch_export_checksums(self):
+        """A flipped bit of any entry is told, that of a weight too, whatever is asked for."""
+        data = (SOURCE / "samples/linear/linear.pt2").read_bytes()
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        for info in archive.infolist():
+            if not info.file_size:
+                continue
+            begin = data.index(archive.read(info), info.header_offset)
+            flipped = bytearray(data)
+            flipped[begin + info.file_size // 2] ^= 1
+            (self.work / "model.pt2").write_bytes(flipped)
+            for flags in ((), ("--emit", "obj"), ("--stop-after", "import")):
+                with self.subTest(info.filename, flags=flags):
+                    result = self.tcc("model.pt2", "-o", "model.so", *flags)
+                    self.check_rejected(result, "model.pt2")
+                    self.assertIn("damaged", result.text)
+                    self.assertFalse((self.work / "model.so").exists())
+
+    def test_torch_export_without_checksums(self):
+        """torch.serialization.set_crc32_options(False) leaves them 0: nothing to hold against."""
+        data = bytearray((SOURCE / "samples/linear/linear.pt2").read_bytes())
+        at = data.index(b"PK\1\2")
+        while at >= 0:
+            data[at + 16 : at + 20] = bytes(4)
+            at = data.find(b"PK\1\2", at + 1)
+        (self.work / "model.pt2").write_bytes(data)
+        self.assertEqual(self.tcc("model.pt2", "-o", "model.so").code, 0)
 
     def test_truncated(self):
         data = (SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx").read_bytes()

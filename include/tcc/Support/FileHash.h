@@ -1,6 +1,7 @@
 //===- FileHash.h - A model's SHA-256, computed once ------------*- C++ -*-===//
 #pragma once
 #include "tcc/Support/DiskCache.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <optional>
 #include <string>
 
@@ -12,5 +13,10 @@ namespace tcc {
 /// and not remembered, since another change might leave the same times. Nothing when the file
 /// cannot be read or is no regular file.
 std::optional<std::string> hashOfFile(const std::string &path, const DiskCache &cache);
+
+/// Whether the content of the file passes `check`, which is named `subject`: remembered in the
+/// same way where it does, and checked again where it does not.
+bool checkFile(const std::string &path, llvm::StringRef subject, const DiskCache &cache,
+               llvm::function_ref<bool()> check);
 
 } // namespace tcc

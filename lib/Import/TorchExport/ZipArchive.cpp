@@ -142,13 +142,16 @@ Expected<ZipArchive> ZipArchive::open(StringRef buffer) {
   if (!dir)
     return dir.takeError();
   ZipArchive archive;
-  uint64_t at = dir->offset, end = dir->offset + dir->size;
+  uint64_t at = dir->offset, end = dir->offset + dir->size, total = 0;
   for (uint64_t i = 0; i < dir->count; ++i) {
     auto entry = readEntry(buffer, at, end);
     if (!entry)
       return entry.takeError();
     if (!archive.byName.try_emplace(entry->name, archive.list.size()).second)
       return userError("entry '" + printable(entry->name) + "' is there twice");
+    total += entry->data.size();
+    if (total > buffer.size())
+      return userError("its entries lie over one another");
     archive.list.push_back(std::move(*entry));
   }
   return archive;

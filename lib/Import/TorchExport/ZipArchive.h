@@ -23,8 +23,8 @@ struct ZipEntry {
 class ZipArchive {
 public:
   /// Reads the central directory of `buffer`, which must outlive the archive.
-  /// Every entry is checked to lie inside the buffer; the errors do not name
-  /// the file.
+  /// Every entry is checked to lie inside the buffer, and all together to be no
+  /// larger than it; the errors do not name the file.
   static llvm::Expected<ZipArchive> open(llvm::StringRef buffer);
 
   /// The entry called `name`, or null.

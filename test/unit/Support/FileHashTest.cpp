@@ -54,3 +54,20 @@ TEST_CASE("no cache, no file, no regular file") {
   CHECK(!tcc::hashOfFile(place / "absent", none));
   CHECK(!tcc::hashOfFile(place.folder.c_str(), none));
 }
+
+TEST_CASE("a check that passed is remembered under its name, one that failed is not") {
+  Place place;
+  tcc::DiskCache cache(place / "cache");
+  int checks = 0;
+  auto check = [&](StringRef subject, bool result) {
+    return tcc::checkFile("/usr/bin/env", subject, cache, [&] { return ++checks, result; });
+  };
+  CHECK(!check("first", false));
+  CHECK(!check("first", false));
+  CHECK(checks == 2);
+  CHECK(check("first", true));
+  CHECK(check("first", false));
+  CHECK(checks == 3);
+  CHECK(!check("second", false));
+  CHECK(checks == 4);
+}

@@ -26,6 +26,7 @@
 #include "llvm/Support/Error.h"
 
 namespace tcc {
+class DiskCache;
 struct ImportOptions;
 class WeightTable;
 
@@ -35,6 +36,12 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> importTorchExport(llvm::String
                                                                     const ImportOptions &options,
                                                                     WeightTable &weights,
                                                                     mlir::MLIRContext &context);
+
+/// Holds every entry of the archive at `path` against the CRC-32 that the archive states of it. The
+/// importer does so for the program alone: reading all weights takes longer than it, so this may
+/// run beside the phases, and an unchanged file that passed is remembered in `cache`. A file that
+/// is no archive passes: the importer tells.
+llvm::Error checkTorchExportSums(llvm::StringRef path, const DiskCache &cache);
 
 /// Whether the file at `path` starts as a zip archive does, which is how `.pt2`
 /// is told from ONNX.
