@@ -44,6 +44,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
   switch (phase) {
   case Phase::Simplify:
     pm.addPass(createCommonSubexpressionsPass());
+    pm.addPass(createAbsorbTransposesPass()); // before a large weight is transposed
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));

@@ -149,6 +149,8 @@ bool Folder::replaceBySplat(Operation *op) {
 }
 
 void Folder::visit(Operation *op) {
+  if (op->getNumRegions() == 0 && isOpTriviallyDead(op)) // its value is of no interest
+    return eraseIfUnused(op);
   if (auto weight = dyn_cast<prim::WeightOp>(op))
     return visitWeight(weight);
   if (!isCandidate(op) || replaceBySplat(op) || workOf(op) > static_cast<double>(options.work))
@@ -238,7 +240,7 @@ void Folder::eraseIfUnused(Operation *op) {
   SmallVector<Operation *, 4> operands;
   for (Value operand : op->getOperands())
     if (Operation *source = operand.getDefiningOp();
-        KnownValues::isConstant(source) && !llvm::is_contained(operands, source))
+        source && KnownValues::isConstant(source) && !llvm::is_contained(operands, source))
       operands.push_back(source);
   if (auto weight = dyn_cast<prim::WeightOp>(op))
     if (--references[weight.getName()] == 0)

@@ -127,6 +127,38 @@ template <unsigned size> struct Element {
 };
 } // namespace
 
+static bool areNeighbours(ArrayRef<int64_t> offsets) {
+  for (size_t i = 0; i < offsets.size(); ++i)
+    if (offsets[i] != offsets[0] + int64_t(i))
+      return false;
+  return true;
+}
+
+/// to[row * width + i] = from[row + i * stride] for 16 rows and `columns` columns, four by four in
+/// vectors: a stride between stores costs more than the shuffles.
+static int64_t packSquares(const uint32_t *from, int64_t columns, int64_t stride, int64_t width,
+                           uint32_t *to) {
+  typedef uint32_t V4 __attribute__((vector_size(16), aligned(4)));
+  int64_t i = 0;
+  for (; i + 4 <= columns; i += 4)
+    for (int64_t row = 0; row < 16; row += 4) {
+      V4 c[4], pairs[4];
+      for (int j = 0; j < 4; ++j)
+        std::memcpy(&c[j], from + row + (i + j) * stride, sizeof(V4));
+      pairs[0] = __builtin_shufflevector(c[0], c[1], 0, 4, 1, 5);
+      pairs[1] = __builtin_shufflevector(c[2], c[3], 0, 4, 1, 5);
+      pairs[2] = __builtin_shufflevector(c[0], c[1], 2, 6, 3, 7);
+      pairs[3] = __builtin_shufflevector(c[2], c[3], 2, 6, 3, 7);
+      for (int j = 0; j < 2; ++j) {
+        V4 even = __builtin_shufflevector(pairs[2 * j], pairs[2 * j + 1], 0, 1, 4, 5);
+        V4 odd = __builtin_shufflevector(pairs[2 * j], pairs[2 * j + 1], 2, 3, 6, 7);
+        std::memcpy(to + (row + 2 * j) * width + i, &even, sizeof(V4));
+        std::memcpy(to + (row + 2 * j + 1) * width + i, &odd, sizeof(V4));
+      }
+    }
+  return i;
+}
+
 /// Rows [first, first + offsets.size()) of k of one panel, whose first element is at `from`.
 template <typename T>
 static void packRows(const T *from, int64_t columns, int64_t stride, int64_t width,
@@ -134,7 +166,12 @@ static void packRows(const T *from, int64_t columns, int64_t stride, int64_t wid
   constexpr size_t cacheLine = 16; // of the source, mostly: its elements along k are neighbours
   for (size_t begin = 0; begin < offsets.size(); begin += cacheLine) {
     ArrayRef<int64_t> some = offsets.slice(begin, std::min(cacheLine, offsets.size() - begin));
-    for (int64_t i = 0; i < columns && stride != 1; ++i)
+    int64_t done = 0;
+    if constexpr (sizeof(T) == 4)
+      if (stride != 1 && some.size() == cacheLine && areNeighbours(some))
+        done = packSquares(reinterpret_cast<const uint32_t *>(from + some[0]), columns, stride,
+                           width, reinterpret_cast<uint32_t *>(to));
+    for (int64_t i = done; i < columns && stride != 1; ++i)
       for (size_t row = 0; row < some.size(); ++row)
         to[row * width + i] = from[some[row] + i * stride];
     for (int64_t offset : some) {

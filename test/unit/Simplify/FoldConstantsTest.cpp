@@ -72,6 +72,19 @@ TEST_CASE("a chain on a weight becomes one weight, the old one goes") {
   CHECK(f.statistics.folded == 2);
 }
 
+TEST_CASE("what nobody uses goes without being computed, its weight with it") {
+  Folded f;
+  f.addWeight("w", DType::F32, {32, 16});
+  f.fold(R"(func.func @main() {
+    %w = prim.weight "w" : tensor<32x16xf32>
+    %t = prim.transpose %w [1, 0] : (tensor<32x16xf32>) -> tensor<16x32xf32>
+    return
+  })");
+  CHECK(f.count("prim.") == 0);
+  CHECK(f.weights.names().empty());
+  CHECK(f.statistics.folded == 0);
+}
+
 TEST_CASE("a batch-norm scale folds into the weight through its broadcast") {
   Folded f;
   f.addWeight("w", DType::F32, {8, 4, 3, 3});

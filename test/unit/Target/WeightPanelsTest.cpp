@@ -50,6 +50,21 @@ TEST_CASE("any rows are packed as all of them") {
     }
 }
 
+TEST_CASE("sixteen elements along k need not be neighbours, nor in order") {
+  std::vector<int32_t> weights(5 * 32);
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] = int32_t(i);
+  PanelShape shape{1, 1, 32, 8};
+  auto bytes = packPanels(reinterpret_cast<char *>(weights.data()), 4, shape, {1, 0}, {5, 32},
+                          {{2, 16}, {4, 1}, {4, 4}});
+  auto *packed = reinterpret_cast<const int32_t *>(bytes.data());
+  for (int k = 0; k < 32; ++k)
+    for (int column = 0; column < 8; ++column) {
+      int at = k / 16 * 16 + k % 16 / 4 + k % 4 * 4;
+      CHECK(packed[k * 8 + column] == (column < 5 ? column * 32 + at : 0));
+    }
+}
+
 TEST_CASE("packing permutes k and pads columns with zeros") {
   // Two groups of OIHW weights, 3 outputs, 2 inputs, 1x2: k runs over w, then c.
   float weights[2][3][2][2];
