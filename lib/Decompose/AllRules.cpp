@@ -54,6 +54,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxGridSampleRules(rules);
   populateOnnxMachineLearningRules(rules);
   populateOnnxMatmulRules(rules);
+  populateOnnxNamedTreeRules(rules);
   populateOnnxNormalizationRules(rules);
   populateOnnxPadRules(rules);
   populateOnnxPoolRules(rules);
@@ -68,6 +69,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxSignalRules(rules);
   populateOnnxSliceRules(rules);
   populateOnnxSoftmaxRules(rules);
+  populateOnnxSupportVectorRules(rules);
   populateOnnxTfIdfRules(rules);
   populateOnnxTrainingRules(rules);
   populateOnnxTreeEnsembleRules(rules);

@@ -106,12 +106,17 @@ Value PrimBuilder::constant(const Weight &weight) {
   return constant(DenseElementsAttr::get(t, values));
 }
 
-/// The integers of a weight, when there are not too many to look at.
-static std::optional<SmallVector<int64_t>> weightInts(const WeightTable *weights, Value tensor) {
-  constexpr uint64_t kMany = 1 << 16;
+/// The weight that `tensor` is, when it has not too many elements to look at, or null.
+static const Weight *moderateWeight(const WeightTable *weights, Value tensor) {
+  constexpr uint64_t kMany = 1 << 20;
   auto op = tensor.getDefiningOp<prim::WeightOp>();
-  const Weight *weight = op && weights ? weights->lookup(op.getName()) : nullptr;
-  if (!weight || weight->elements() > kMany)
+  const Weight *weight = op && weights ? weights->describe(op.getName()) : nullptr;
+  return weight && weight->elements() <= kMany ? weights->lookup(op.getName()) : nullptr;
+}
+
+static std::optional<SmallVector<int64_t>> weightInts(const WeightTable *weights, Value tensor) {
+  const Weight *weight = moderateWeight(weights, tensor);
+  if (!weight)
     return std::nullopt;
   bool isSigned = isSignedInt(weight->dtype);
   if (!isSigned && !isUnsignedInt(weight->dtype) && weight->dtype != DType::Bool)
@@ -148,15 +153,25 @@ std::optional<SmallVector<int64_t>> PrimBuilder::constantInts(Value tensor) {
 }
 
 std::optional<SmallVector<double>> PrimBuilder::constantFloats(Value tensor) {
-  auto constant = tensor.getDefiningOp<prim::ConstantOp>();
-  if (!constant || !isa<FloatType>(elem(tensor)))
+  auto floatType = dyn_cast<FloatType>(elem(tensor));
+  if (!floatType)
     return std::nullopt;
   SmallVector<double> values;
-  for (APFloat v : constant.getElements().getValues<APFloat>()) {
+  auto keep = [&](APFloat v) {
     bool lost;
     v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
     values.push_back(v.convertToDouble());
+  };
+  if (const Weight *weight = moderateWeight(weights, tensor)) {
+    for (uint64_t i = 0; i < weight->elements(); ++i)
+      keep(APFloat(floatType.getFloatSemantics(), bitsAt(*weight, storedWidth(*weight), i)));
+    return values;
   }
+  auto constant = tensor.getDefiningOp<prim::ConstantOp>();
+  if (!constant)
+    return std::nullopt;
+  for (APFloat v : constant.getElements().getValues<APFloat>())
+    keep(v);
   return values;
 }
 

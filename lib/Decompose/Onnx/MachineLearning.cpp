@@ -137,16 +137,52 @@ LogicalResult linearRegressor(NodeContext &c) {
   return c.give(b.cast(y, b.builder().getF32Type()));
 }
 
+/// One column for each category, along a new last axis.
+LogicalResult oneHotEncoder(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  auto categories = c.intsAttr("cats_int64s");
+  if (!categories || categories->empty())
+    return c.fail("needs integer categories");
+  Type i64 = b.builder().getI64Type();
+  Value places = b.unsqueeze(b.cast(x, i64), {b.rank(x)});
+  Value hits = b.compare(P::eq, places, b.ints(*categories));
+  return c.give(b.cast(hits, b.builder().getF32Type()));
+}
+
+/// The operands side by side, each cut or filled with zeros to its width.
+LogicalResult featureVectorizer(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  auto widths = c.intsAttr("inputdimensions");
+  SmallVector<Value> parts;
+  if (c.numInputs() == 0 || !widths || widths->size() != c.numInputs())
+    return c.fail("needs a width for each operand");
+  for (auto [i, width] : llvm::enumerate(*widths)) {
+    Value x = b.cast(c.in(i), b.builder().getF32Type());
+    if (b.rank(x) == 1)
+      x = b.unsqueeze(x, {0});
+    auto have = b.rank(x) == 2 ? b.known(b.dim(x, 1)) : std::nullopt;
+    if (!have || width < 0)
+      return c.fail("needs samples of a known number of features");
+    x = b.sliceAxis(x, 1, b.dim(int64_t(0)), b.dim(std::min(*have, width)));
+    Dim none = b.dim(int64_t(0)), more = b.dim(std::max<int64_t>(0, width - *have));
+    parts.push_back(b.pad(x, b.scalar(0, b.elem(x)), {none, none}, {none, more}));
+  }
+  return c.give(b.concat(parts, 1));
+}
+
 } // namespace
 
 void tcc::populateOnnxMachineLearningRules(RuleSet &rules) {
   static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
       {"ArrayFeatureExtractor", arrayFeatureExtractor},
       {"Binarizer", binarizer},
+      {"FeatureVectorizer", featureVectorizer},
       {"Imputer", imputer},
       {"LabelEncoder", labelEncoder},
       {"LinearRegressor", linearRegressor},
       {"Normalizer", normalizer},
+      {"OneHotEncoder", oneHotEncoder},
       {"Scaler", scaler}};
   for (auto [op, rule] : kTable)
     rules.add("ai.onnx.ml", op, rule);

@@ -5,6 +5,8 @@
 namespace tcc {
 
 void populateOnnxMachineLearningRules(RuleSet &rules);
+void populateOnnxNamedTreeRules(RuleSet &rules);
+void populateOnnxSupportVectorRules(RuleSet &rules);
 void populateOnnxTreeEnsembleRules(RuleSet &rules);
 
 } // namespace tcc

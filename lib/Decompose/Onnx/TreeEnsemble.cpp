@@ -6,6 +6,7 @@
 // that after as many steps as the deepest tree has levels all have arrived.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Onnx/TreeEnsemble.h"
 #include "Decompose/Onnx/MachineLearning.h"
 #include "Decompose/Onnx/Operands.h"
 #include <cmath>
@@ -17,44 +18,33 @@ using K = prim::ReduceKind;
 
 namespace {
 
-/// nodes_modes of opset 5.
-enum Mode : int64_t { LessEqual, Less, GreaterEqual, Greater, Equal, NotEqual, Member, kModes };
-
-struct Trees {
-  SmallVector<int64_t> features, modes, onTrue, onFalse, missingTrue, roots, targets;
-  SmallVector<double> splits;
-  SmallVector<std::pair<int64_t, double>> members; ///< (node, value)
-  int64_t nodes() const { return features.size(); }
-  int64_t leaves() const { return targets.size(); }
-  int64_t levels = 0;
-};
-
 class Walk {
 public:
-  Walk(PrimBuilder &b, const Trees &trees, Value x) : b(b), trees(trees), x(x) {}
+  Walk(PrimBuilder &b, const Trees &trees, Value x);
   Value leaves(); ///< the leaf of each sample in each tree
 
 private:
-  Value at(ArrayRef<int64_t> table, Value node) { return b.take(b.ints(table), node, 0); }
+  Value at(Value table, Value node) { return b.take(table, node, 0); }
   Value reals(ArrayRef<double> values);
-  Value passes(Value node, Value value, bool missingMatters);
+  Value passes(Value node, Value value);
+  Value isMember(Value node, Value value);
 
   PrimBuilder &b;
   const Trees &trees;
-  Value x;
+  Value x, features, splits, modes, onTrue, onFalse, missingTrue;
 };
 
 } // namespace
 
-/// Fills `trees.levels`; false when a child is no node, or the nodes form a cycle.
-static bool measure(Trees &trees) {
+bool tcc::measure(Trees &trees) {
   int64_t n = trees.nodes();
   SmallVector<int64_t> level(n, 0);
   SmallVector<int64_t> open(trees.roots);
-  // A tree visits each node once, so that more visits than nodes are a cycle.
-  for (int64_t visits = 0; !open.empty(); ++visits) {
+  // Each tree has one leaf more than nodes, and each is visited once: more visits are a cycle.
+  int64_t most = 2 * n + static_cast<int64_t>(trees.roots.size());
+  for (trees.visits = 0; !open.empty(); ++trees.visits) {
     int64_t node = open.pop_back_val();
-    if (visits > 2 * n + 1 || node < 0 || node >= n + trees.leaves())
+    if (trees.visits == most || node < 0 || node >= n + trees.leaves())
       return false;
     if (node >= n)
       continue;
@@ -70,43 +60,55 @@ static bool measure(Trees &trees) {
   return true;
 }
 
+Walk::Walk(PrimBuilder &b, const Trees &trees, Value x) : b(b), trees(trees), x(x) {
+  if (trees.levels == 0)
+    return;
+  features = b.ints(trees.features);
+  splits = reals(trees.splits);
+  modes = b.ints(trees.modes);
+  onTrue = b.ints(trees.onTrue);
+  onFalse = b.ints(trees.onFalse);
+  if (llvm::any_of(trees.missingTrue, [](int64_t v) { return v != 0; }))
+    missingTrue = b.ints(trees.missingTrue);
+}
+
 Value Walk::reals(ArrayRef<double> values) {
   auto t = RankedTensorType::get({static_cast<int64_t>(values.size())}, b.builder().getF64Type());
   return b.cast(b.constant(DenseElementsAttr::get(t, values)), b.elem(x));
 }
 
+/// Whether the value is in its node's set.
+Value Walk::isMember(Value node, Value value) {
+  SmallVector<int64_t> owners;
+  SmallVector<double> values;
+  for (auto [owner, member] : trees.members) {
+    owners.push_back(owner);
+    values.push_back(member);
+  }
+  if (owners.empty()) { // a set without values
+    owners.push_back(-1);
+    values.push_back(0);
+  }
+  Value mine = b.compare(P::eq, b.unsqueeze(node, {2}), b.ints(owners));
+  Value same = b.compare(P::eq, b.unsqueeze(value, {2}), reals(values));
+  return b.reduce(K::any, b.binary<prim::AndOp>(mine, same), {2}, false);
+}
+
 /// Whether the test of each node holds for the sample's value.
-Value Walk::passes(Value node, Value value, bool missingMatters) {
-  Value split = b.take(reals(trees.splits), node, 0), mode = at(trees.modes, node);
+Value Walk::passes(Value node, Value value) {
   static constexpr P kPredicates[] = {P::le, P::lt, P::ge, P::gt, P::eq, P::ne};
-  Value result;
-  for (int64_t m = 0; m < kModes; ++m) {
+  Value split = at(splits, node), mode = at(modes, node), result;
+  for (int64_t m = 0; m < Trees::kModes; ++m) {
     if (!llvm::is_contained(trees.modes, m))
       continue;
-    Value holds;
-    if (m == Member) {
-      SmallVector<int64_t> owners;
-      SmallVector<double> values;
-      for (auto [owner, member] : trees.members) {
-        owners.push_back(owner);
-        values.push_back(member);
-      }
-      if (owners.empty()) { // a set without values
-        owners.push_back(-1);
-        values.push_back(0);
-      }
-      Value mine = b.compare(P::eq, b.unsqueeze(node, {2}), b.ints(owners));
-      Value same = b.compare(P::eq, b.unsqueeze(value, {2}), reals(values));
-      holds = b.reduce(K::any, b.binary<prim::AndOp>(mine, same), {2}, false);
-    } else {
-      holds = b.compare(kPredicates[m], value, split);
-    }
+    Value holds =
+        m == Trees::Member ? isMember(node, value) : b.compare(kPredicates[m], value, split);
     result =
         result ? b.select(b.compare(P::eq, mode, static_cast<double>(m)), holds, result) : holds;
   }
-  if (!missingMatters)
+  if (!missingTrue)
     return result;
-  Value tracks = b.compare(P::ne, at(trees.missingTrue, node), 0.0);
+  Value tracks = b.compare(P::ne, at(missingTrue, node), 0.0);
   Value missing = b.predicate<prim::IsNanOp>(value);
   return b.select(missing, tracks, result);
 }
@@ -115,15 +117,17 @@ Value Walk::leaves() {
   Type i64 = b.builder().getI64Type();
   Value node = b.broadcastTo(b.ints(trees.roots),
                              {b.dim(x, 0), b.dim(static_cast<int64_t>(trees.roots.size()))});
-  bool missing = llvm::any_of(trees.missingTrue, [](int64_t v) { return v != 0; });
   for (int64_t level = 0; level < trees.levels; ++level) {
     Value inner = b.minimum(node, static_cast<double>(trees.nodes() - 1));
-    Value value = b.takeAlong(x, at(trees.features, inner), 1);
-    Value next =
-        b.select(passes(inner, value, missing), at(trees.onTrue, inner), at(trees.onFalse, inner));
+    Value value = b.takeAlong(x, at(features, inner), 1);
+    Value next = b.select(passes(inner, value), at(onTrue, inner), at(onFalse, inner));
     node = b.select(b.compare(P::lt, node, static_cast<double>(trees.nodes())), next, node);
   }
   return b.sub(node, b.scalar(static_cast<double>(trees.nodes()), i64));
+}
+
+Value tcc::reachedLeaves(PrimBuilder &b, const Trees &trees, Value x) {
+  return Walk(b, trees, x).leaves();
 }
 
 static std::optional<SmallVector<double>> doubles(NodeContext &c, StringRef name) {
@@ -162,13 +166,13 @@ static bool readTrees(NodeContext &c, Trees &trees) {
   trees.missingTrue = c.intsAttr("nodes_missing_value_tracks_true")
                           .value_or(SmallVector<int64_t>(features->size(), 0));
   if (trees.missingTrue.size() != features->size() ||
-      llvm::any_of(trees.modes, [](int64_t m) { return m < 0 || m >= kModes; }))
+      llvm::any_of(trees.modes, [](int64_t m) { return m < 0 || m >= Trees::kModes; }))
     return false;
   // Sets lie one after the other, each ended by NaN, in order of the nodes.
   auto members = doubles(c, "membership_values").value_or(SmallVector<double>());
   size_t next = 0;
   for (auto [node, mode] : llvm::enumerate(trees.modes))
-    for (; mode == Member && next < members.size(); ++next) {
+    for (; mode == Trees::Member && next < members.size(); ++next) {
       if (std::isnan(members[next])) {
         ++next;
         break;
@@ -210,7 +214,7 @@ static LogicalResult treeEnsemble(NodeContext &c) {
     return c.fail("its nodes and leaves do not form trees");
   if (targets < 1 || after < 0 || after > 2)
     return c.fail("needs targets, and no transform after but softmax and logistic");
-  Value y = aggregate(c, trees, Walk(b, trees, x).leaves(), b.cast(weights, b.elem(x)), targets);
+  Value y = aggregate(c, trees, reachedLeaves(b, trees, x), b.cast(weights, b.elem(x)), targets);
   return c.give(after == 1 ? b.softmax(y, 1) : after == 2 ? b.logistic(y) : y);
 }
 

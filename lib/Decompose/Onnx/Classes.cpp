@@ -1,0 +1,71 @@
+//===- Classes.cpp - What the classifiers of ai.onnx.ml share ---------------===//
+#include "Decompose/Onnx/Classes.h"
+#include "Decompose/Onnx/MachineLearning.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+using K = prim::ReduceKind;
+
+/// Softmax over the scores that are not zero; those that are stay so.
+static Value softmaxOfNonzero(PrimBuilder &b, Value x) {
+  constexpr double kZero = 1e-7; // as ONNX Runtime has it
+  Value there = b.compare(P::gt, b.abs(x), kZero);
+  Value powers = b.exp(b.sub(x, b.reduce(K::max, x, {1}, true)));
+  powers = b.select(there, powers, b.scalar(0, b.elem(x)));
+  return b.div(powers, b.reduce(K::sum, powers, {1}, true));
+}
+
+Value tcc::transformScores(NodeContext &c, Value scores) {
+  std::string name = c.stringAttr("post_transform", "NONE");
+  if (name == "NONE")
+    return scores;
+  if (name == "LOGISTIC")
+    return c.b.logistic(scores);
+  if (name == "SOFTMAX")
+    return c.b.softmax(scores, 1);
+  return name == "SOFTMAX_ZERO" ? softmaxOfNonzero(c.b, scores) : Value();
+}
+
+FailureOr<SmallVector<int64_t>> tcc::classLabels(NodeContext &c, StringRef name) {
+  auto labels = c.intsAttr(name);
+  if (labels && !labels->empty())
+    return *labels;
+  return c.fail("calls its classes by text: export it with integer labels");
+}
+
+Value tcc::labelled(PrimBuilder &b, ArrayRef<int64_t> labels, Value at) {
+  for (auto [i, label] : llvm::enumerate(labels))
+    if (label != static_cast<int64_t>(i))
+      return b.take(b.ints(labels), at, 0);
+  return at;
+}
+
+Value tcc::largestClass(PrimBuilder &b, Value scores) {
+  Value best = b.reduce(K::max, scores, {1}, true);
+  Dims dims = b.dims(scores);
+  Value place = b.iota({dims[1]}, 0, b.builder().getI64Type());
+  Value none = b.scalar(static_cast<double>(INT32_MAX), b.elem(place));
+  Value first = b.reduce(K::min, b.select(b.compare(P::eq, scores, best), place, none), {1}, false);
+  return b.select(b.compare(P::eq, first, none), b.scalar(0, b.elem(first)), first); // NaN
+}
+
+FailureOr<Value> tcc::samples(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  x = b.cast(x, b.elem(x).isF64() ? b.elem(x) : b.builder().getF32Type());
+  if (b.rank(x) == 1)
+    x = b.unsqueeze(x, {0});
+  if (b.rank(x) != 2)
+    return c.fail("needs samples of features");
+  return x;
+}
+
+Value tcc::floatTable(NodeContext &c, StringRef name, Type element) {
+  auto list = c.floatsAttr(name);
+  if (!list || list->empty())
+    return {};
+  SmallVector<float> narrow(list->begin(), list->end());
+  auto t = RankedTensorType::get({static_cast<int64_t>(narrow.size())}, c.b.builder().getF32Type());
+  return c.b.cast(c.b.constant(DenseElementsAttr::get(t, ArrayRef(narrow))), element);
+}

@@ -1,0 +1,26 @@
+//===- Classes.h - What the classifiers of ai.onnx.ml share ------*- C++ -*-===//
+#pragma once
+#include "tcc/Decompose/Rules.h"
+
+namespace tcc {
+
+/// `post_transform` of scores [samples, classes]; null when it has no rule (PROBIT).
+mlir::Value transformScores(NodeContext &c, mlir::Value scores);
+
+/// The numbers that classes are called by, from the attribute `name`; fails when
+/// the node calls them by text.
+mlir::FailureOr<llvm::SmallVector<int64_t>> classLabels(NodeContext &c, llvm::StringRef name);
+
+/// labels[at], as i64.
+mlir::Value labelled(PrimBuilder &b, llvm::ArrayRef<int64_t> labels, mlir::Value at);
+
+/// The place of the largest score of each sample, the first of equals.
+mlir::Value largestClass(PrimBuilder &b, mlir::Value scores);
+
+/// The operand as [samples, features] of floats: f64 stays, all else is f32.
+mlir::FailureOr<mlir::Value> samples(NodeContext &c);
+
+/// A float list attribute as a tensor of `element`, or null when it is absent or empty.
+mlir::Value floatTable(NodeContext &c, llvm::StringRef name, mlir::Type element);
+
+} // namespace tcc
