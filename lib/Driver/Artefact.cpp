@@ -228,22 +228,24 @@ static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> descript
 }
 
 Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
-                      const CpuTarget &cpu, function_ref<std::string()> inputHash) {
+                      const CpuTarget &cpu, function_ref<std::string()> inputHash,
+                      emit::OutputFiles &files) {
   emit::WeightBlob blob = blobOf(*model.weights, compiled.weightNames);
   emit::ProgramDescription program = describeProgram(model, compiled, options, blob.layout);
   weightBytes = blob.layout.size();
-  // The library gets its place first and its name last: it makes the others reachable.
-  if (Error error = library.create(options.output).moveInto(libraryPath))
+  // The library gets its place first and its name last.
+  using Turn = emit::OutputFiles::Turn;
+  if (Error error = files.create(options.output, Turn::Last).moveInto(libraryPath))
     return error;
   auto fill = [&](int file) { return emit::writeSafetensors(blob, file, options.threads()); };
   if (!program.embeddedWeights)
     if (Error error = files.write(options.output + ".safetensors", fill).moveInto(weightsPath))
       return error;
-  emit::Manifest manifest =
+  emit::Manifest facts =
       makeManifest(model, compiled, program, blob.layout, options, cpu, inputHash());
-  for (const emit::ManifestKernel &kernel : manifest.kernels)
+  for (const emit::ManifestKernel &kernel : facts.kernels)
     program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
-  program.manifest = emit::manifestJson(manifest);
+  program.manifest = manifest = emit::manifestJson(facts);
   auto description = emit::emitProgram(program, cpu);
   if (!description)
     return description.takeError();
@@ -251,10 +253,4 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
     return error;
   bool embeds = program.weightsSize && program.embeddedWeights;
   return linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, cpu, libraryPath);
-}
-
-Error Artefact::commit() {
-  if (Error error = files.commit())
-    return error;
-  return library.commit();
 }

@@ -12,24 +12,21 @@ bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 /// The manifest lies beside the library: model.json for model.so.
 std::string manifestPath(llvm::StringRef library);
 
-/// model.so, its manifest and, above the limit, the weights beside it: written, but
-/// under temporary names until `commit`, which gives them theirs, all or nothing.
+/// model.so, its manifest and, above the limit, the weights beside it.
 class Artefact {
 public:
   /// `inputHash` is asked when the weights are written: it may still be at work.
   llvm::Error write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
-                    const CpuTarget &cpu, llvm::function_ref<std::string()> inputHash);
-  llvm::Error commit();
+                    const CpuTarget &cpu, llvm::function_ref<std::string()> inputHash,
+                    emit::OutputFiles &files);
 
   uint64_t weightBytes = 0;
   std::string libraryPath, weightsPath; ///< as yet; no path where the weights are embedded
-
-private:
-  emit::OutputFiles files, library;
+  std::string manifest;                 ///< its text
 };
 
 /// The model's IR and, beside it, its weights, for --start-from.
-llvm::Error writeCheckpoint(Model &model, llvm::StringRef path);
+llvm::Error writeCheckpoint(Model &model, llvm::StringRef path, emit::OutputFiles &files);
 llvm::Error readCheckpoint(Model &model, llvm::StringRef path, mlir::MLIRContext &context);
 
 /// Kernels with their source nodes, FLOPs and bytes, and the memory plan.

@@ -23,7 +23,7 @@ using namespace tcc;
 
 static std::string weightsPath(StringRef path) { return (path + ".weights").str(); }
 
-Error tcc::writeCheckpoint(Model &model, StringRef path) {
+Error tcc::writeCheckpoint(Model &model, StringRef path, emit::OutputFiles &files) {
   std::string text;
   raw_string_ostream os(text);
   mlir::OpPrintingFlags flags;
@@ -34,7 +34,6 @@ Error tcc::writeCheckpoint(Model &model, StringRef path) {
   if (hasNodes)
     flags.printGenericOpForm();
   model.module->print(os, flags);
-  emit::OutputFiles files;
   emit::WeightBlob blob;
   for (const std::string &name : model.weights->names()) {
     const Weight *weight = model.weights->lookup(name);
@@ -47,9 +46,7 @@ Error tcc::writeCheckpoint(Model &model, StringRef path) {
   if (!blob.layout.entries().empty())
     if (Error error = files.write(weightsPath(path), fill).takeError())
       return error;
-  if (Error error = files.write(path, text))
-    return error;
-  return files.commit();
+  return files.write(path, text);
 }
 
 /// Adds `name` at its place in the data of the mapped file, with the type that the

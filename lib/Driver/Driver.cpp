@@ -106,14 +106,14 @@ private:
   Error withDiagnostic(Error error);
   Error withReproducer(Error error, bool phaseFailed);
   Error writeCode(CompiledModel &compiled);
-  Error writeDepfile(emit::OutputFiles &files);
+  Error writeDepfile();
   Error finish(CompiledModel *compiled);
   Error publish();
   void startReading();
   Error checkSums();
 
   const DriverOptions &options;
-  const Dump dump{options};
+  Dump dump{options};
   mlir::MLIRContext context;
   mlir::ScopedDiagnosticHandler handler;
   std::string diagnostic;
@@ -122,6 +122,7 @@ private:
   PipelineOptions pipeline;
   Model model;
   CompileSummary summary;
+  emit::OutputFiles files; ///< get their names when all else is done
   std::optional<Artefact> artefact;
   Reproducer reproducer;
   Progress progress;
@@ -192,7 +193,7 @@ Expected<Model> Compile::importModel() {
 }
 
 /// A rule for Make and Ninja: the output depends on every file that was read.
-Error Compile::writeDepfile(emit::OutputFiles &files) {
+Error Compile::writeDepfile() {
   auto escaped = [](StringRef path) {
     std::string out;
     for (char c : path) {
@@ -229,25 +230,21 @@ Error Compile::withDiagnostic(Error error) {
 
 /// Compiled code as text, or as one relocatable object.
 Error Compile::writeCode(CompiledModel &compiled) {
-  emit::OutputFiles files;
   if (options.emit == EmitKind::Obj) {
     auto path = files.create(options.output);
     if (!path)
       return path.takeError();
     emit::LinkJob job;
     job.triple = Triple(cpu.triple);
+    job.soname = sys::path::filename(options.output).str();
     for (auto &object : compiled.objects)
       job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
-    if (Error error = emit::linkRelocatable(job, *path))
-      return error;
-  } else {
-    std::string text;
-    for (auto &object : compiled.objects)
-      text.append(object.data(), object.size());
-    if (Error error = files.write(options.output, text))
-      return error;
+    return emit::linkRelocatable(job, *path);
   }
-  return files.commit();
+  std::string text;
+  for (auto &object : compiled.objects)
+    text.append(object.data(), object.size());
+  return files.write(options.output, text);
 }
 
 /// What goes over the whole input, beside the phases; what cannot be read, the importer tells.
@@ -269,34 +266,27 @@ Error Compile::checkSums() {
 }
 
 Error Compile::finish(CompiledModel *compiled) {
-  if (!compiled || options.emit != EmitKind::So)
-    if (Error error = checkSums())
-      return error;
   if (!compiled)
-    return writeCheckpoint(model, options.output);
+    return writeCheckpoint(model, options.output, files);
   if (options.emit != EmitKind::So)
     return writeCode(*compiled);
   artefact.emplace();
-  Error error = artefact->write(model, *compiled, options, cpu, [&] { return inputHash.get(); });
+  Error error =
+      artefact->write(model, *compiled, options, cpu, [&] { return inputHash.get(); }, files);
   summary.weightBytes = artefact->weightBytes;
   return error;
 }
 
 /// What is written and, where asked for, verified gets its names.
 Error Compile::publish() {
-  // Before the library, which is not written where this fails.
-  emit::OutputFiles files;
+  if (artefact)
+    dump.manifest(artefact->manifest);
+  if (Error error = dump.failure())
+    return error;
   if (!options.depfile.empty())
-    if (Error error = writeDepfile(files))
+    if (Error error = writeDepfile())
       return error;
-  if (Error error = files.commit())
-    return error;
-  if (!artefact)
-    return Error::success();
-  if (Error error = artefact->commit())
-    return error;
-  dump.manifest(manifestPath(options.output));
-  return Error::success();
+  return files.commit();
 }
 
 /// Where the user asked for one: the fault, in a folder.
@@ -412,9 +402,10 @@ Error Compile::verifyLibrary() {
     DriverOptions elsewhere = options;
     elsewhere.output = path;
     Artefact probed;
-    if (Error error = probed.write(changed, *compiled, elsewhere, cpu, [] { return ""; }))
+    emit::OutputFiles own;
+    if (Error error = probed.write(changed, *compiled, elsewhere, cpu, [] { return ""; }, own))
       return error;
-    return probed.commit();
+    return own.commit();
   };
   progress.show("tcc: verify");
   crashPhase(std::nullopt);
@@ -438,11 +429,12 @@ Expected<CompileSummary> Compile::run() {
   bool phaseFailed = static_cast<bool>(error);
   if (!phaseFailed && options.verify)
     error = verifyLibrary();
+  error = withReproducer(std::move(error), phaseFailed);
   if (!error)
     error = publish();
   progress.clear();
-  if (Error failure = withReproducer(std::move(error), phaseFailed))
-    return std::move(failure);
+  if (error)
+    return std::move(error);
   summary.seconds = secondsSince(start);
   return summary;
 }

@@ -30,33 +30,42 @@ Error Dump::prepare() const {
   return Error::success();
 }
 
-/// Runs `print` on a stream to the file; what cannot be written is logged, not fatal.
-static void writeFile(const std::string &path, function_ref<void(raw_ostream &)> print) {
+void Dump::write(const std::string &path, function_ref<void(raw_ostream &)> print) {
   log::write(log::Topic::Emit, printable(path, 1000));
-  std::error_code ec;
-  raw_fd_ostream os(path, ec);
-  if (!ec)
+  std::error_code code;
+  raw_fd_ostream os(path, code);
+  if (!code) {
     print(os);
-  os.flush();
-  if (ec || os.has_error())
-    log::write(log::Topic::Emit, "cannot write " + printable(path, 1000));
-  os.clear_error();
+    os.close(); // shows a full disk
+    code = os.error();
+    os.clear_error();
+    if (code)
+      (void)sys::fs::remove(path);
+  }
+  std::lock_guard guard(mutex);
+  if (code && failed.empty())
+    failed = "cannot write '" + printable(path, 1000) + "': " + code.message();
 }
 
-void Dump::module(Phase phase, mlir::ModuleOp module) const {
+void Dump::module(Phase phase, mlir::ModuleOp module) {
   if (wants(phase) && phase < Phase::Codegen)
-    writeFile(path(phase, ".mlir"), [&](raw_ostream &os) { module.print(os); });
+    write(path(phase, ".mlir"), [&](raw_ostream &os) { module.print(os); });
 }
 
-CodeObserver Dump::codeObserver() const {
+CodeObserver Dump::codeObserver() {
   if (!wants(Phase::Codegen))
     return nullptr;
   return [this](StringRef symbol, StringRef suffix, StringRef text) {
-    writeFile(path(Phase::Codegen, "/" + symbol + suffix), [&](raw_ostream &os) { os << text; });
+    write(path(Phase::Codegen, "/" + symbol + suffix), [&](raw_ostream &os) { os << text; });
   };
 }
 
-void Dump::manifest(StringRef from) const {
+void Dump::manifest(StringRef text) {
   if (wants(Phase::Emit))
-    (void)sys::fs::copy_file(from, path(Phase::Emit, ".json"));
+    write(path(Phase::Emit, ".json"), [&](raw_ostream &os) { os << text; });
+}
+
+Error Dump::failure() {
+  std::lock_guard guard(mutex);
+  return failed.empty() ? Error::success() : userError("--dump-ir: " + failed);
 }

@@ -55,8 +55,11 @@ Error Reproducer::write(const DriverOptions &options, StringRef fault, bool phas
   if (Error error = writeReproducerFolder(options))
     return error;
   std::optional<Kept> &kept = phaseFailed && last ? last : first;
+  emit::OutputFiles files;
   if (kept)
-    if (Error error = writeCheckpoint(kept->model, options.reproducer + "/model.mlir"))
+    if (Error error = writeCheckpoint(kept->model, options.reproducer + "/model.mlir", files))
       return error;
+  if (Error error = files.commit())
+    return error;
   return writeRepeatText(options, fault, kept ? std::optional(kept->phase) : std::nullopt);
 }

@@ -13,6 +13,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Parallel.h"
 #include "llvm/Support/Path.h"
+#include <fcntl.h>
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -163,17 +164,26 @@ static std::string finalName(const LinkJob &job, StringRef path) {
 }
 
 /// lld writes through a mapping of a sparse file, where a full disk ends the process with SIGBUS:
-/// what it will need must be free before.
-static Error checkSpace(const LinkJob &job, StringRef path) {
-  uint64_t needed = runtimeObject(job.triple).size() + (64 << 10);
+/// what it will need is taken for a moment, which shows quotas and limits on sizes too.
+static Error checkSpace(const LinkJob &job, uint64_t needed, StringRef path) {
   for (MemoryBufferRef object : job.objects)
     needed += object.getBufferSize();
-  StringRef folder = sys::path::parent_path(path);
-  ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(folder.empty() ? "." : folder);
-  if (!space || space->available >= needed)
+  int file;
+  bool isNew = !sys::fs::exists(path);
+  std::error_code code = sys::fs::openFileForWrite(path, file, sys::fs::CD_OpenAlways);
+  if (!code) {
+    int failed = posix_fallocate(file, 0, static_cast<off_t>(needed));
+    code = std::error_code(failed, std::generic_category());
+    if (ftruncate(file, 0) != 0 && !code)
+      code = std::error_code(errno, std::generic_category());
+    close(file);
+    if (isNew)
+      sys::fs::remove(path);
+  }
+  if (!code)
     return Error::success();
-  return userError("cannot write '" + printable(finalName(job, path)) + "': it needs " +
-                   Twine(needed) + " bytes, the disk has " + Twine(space->available) + " free");
+  return userError("cannot write '" + printable(finalName(job, path)) + "': room for its code, " +
+                   Twine(needed) + " bytes: " + code.message());
 }
 
 static Error insertWeightsAt(StringRef path, const LinkJob &job) {
@@ -196,7 +206,7 @@ Error linkModel(const LinkJob &job, StringRef path) {
   if (runtimeObject(job.triple).empty())
     return userError("no runtime for target '" + printable(job.triple.str()) +
                      "': choose x86_64-linux-gnu or aarch64-linux-gnu");
-  if (Error error = checkSpace(job, path))
+  if (Error error = checkSpace(job, runtimeObject(job.triple).size() + (64 << 10), path))
     return error;
   std::vector<std::string> args = flags(job, path);
   LinkInputs inputs;
@@ -210,6 +220,8 @@ Error linkModel(const LinkJob &job, StringRef path) {
 Error linkRelocatable(const LinkJob &job, StringRef path) {
   std::vector<std::string> args = {"ld.lld",        "-r",         "-o", path.str(),
                                    "--strip-debug", "--threads=1"};
+  if (Error error = checkSpace(job, 4 << 10, path))
+    return error;
   LinkInputs inputs;
   for (MemoryBufferRef object : job.objects) {
     Expected<StringRef> input = addInput(inputs, object.getBuffer());

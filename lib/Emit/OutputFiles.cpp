@@ -28,7 +28,7 @@ OutputFiles::~OutputFiles() {
   }
 }
 
-Expected<std::string> OutputFiles::create(StringRef path) {
+Expected<std::string> OutputFiles::create(StringRef path, Turn turn) {
   SmallString<256> target(path), model, temporary;
   fs::file_status status;
   std::error_code missing = fs::status(path, status);
@@ -50,7 +50,7 @@ Expected<std::string> OutputFiles::create(StringRef path) {
   sys::RemoveFileOnSignal(temporary);
   sys::fs::file_t handle = fs::convertFDToNativeFile(descriptor);
   fs::closeFile(handle);
-  files.push_back({temporary.str().str(), target.str().str(), special});
+  files.push_back({temporary.str().str(), target.str().str(), turn, special});
   return files.back().temporary;
 }
 
@@ -90,24 +90,41 @@ static std::error_code copyInto(StringRef from, StringRef to) {
   return code;
 }
 
-/// In one step, as rename does. A file that is there already is exchanged and then removed:
-/// ext4 first writes back what is renamed over another file, which for the weights of a large
-/// model takes longer than all else.
-static std::error_code moveOver(const std::string &from, const std::string &to) {
+/// In one step, as rename does. A file that is there already is exchanged and removed when all
+/// are in place: ext4 first writes back what is renamed over another file, which for the weights
+/// of a large model takes longer than all else.
+std::error_code OutputFiles::File::moveIntoPlace() {
   struct stat there;
-  if (lstat(to.c_str(), &there) == 0 && S_ISREG(there.st_mode) &&
-      renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0)
-    return fs::remove(from);
-  return fs::rename(from, to);
+  replaced = lstat(path.c_str(), &there) == 0;
+  exchanged = replaced && S_ISREG(there.st_mode) &&
+              renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
+  return exchanged ? std::error_code() : fs::rename(temporary, path);
+}
+
+void OutputFiles::File::moveBack() {
+  if (exchanged)
+    renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE);
+  else if (!replaced)
+    fs::remove(path);
 }
 
 Error OutputFiles::commit() {
-  for (const File &file : files) {
+  // What is written and not renamed can fail on a full disk: first.
+  auto rank = [](const File &file) { return file.special ? 0 : file.turn == Turn::Any ? 1 : 2; };
+  stable_sort(files, [&](const File &a, const File &b) { return rank(a) < rank(b); });
+  for (size_t i = 0; i < files.size(); ++i) {
+    File &file = files[i];
     std::error_code code =
-        file.special ? copyInto(file.temporary, file.path) : moveOver(file.temporary, file.path);
-    if (code)
-      return cannotWrite(file.path, code);
-    if (file.special)
+        file.special ? copyInto(file.temporary, file.path) : file.moveIntoPlace();
+    if (!code)
+      continue;
+    while (i-- > 0)
+      if (!files[i].special)
+        files[i].moveBack();
+    return cannotWrite(file.path, code);
+  }
+  for (const File &file : files) {
+    if (file.special || file.exchanged)
       fs::remove(file.temporary);
     sys::DontRemoveFileOnSignal(file.temporary);
   }

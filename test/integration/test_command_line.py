@@ -1,4 +1,5 @@
 """The command line of tcc: its options, exit codes, what it prints where, and the files it writes."""
+import os
 import pathlib
 import re
 import resource
@@ -241,6 +242,42 @@ class CommandLine(ToolTest):
                 self.assertEqual((self.work / "model.so").read_text(), "as before")
                 names = [name for name in self.left_behind() if name not in ("work/big.onnx", "work/model.so")]
                 self.assertEqual(names, [])
+
+    def test_full_disk_for_all_outputs(self):
+        """Every file that was asked for, or none: at each size that a file may reach."""
+        outputs = {"--depfile": ("model.d",), "--reproducer": ("repro",), "--dump-ir": ("dump",), "--emit": ("obj",),
+                   "--print-plan": ()}
+        for option, value in outputs.items():
+            whole = None
+            for size in [1 << n for n in range(9, 20)]:
+                (self.work / "model.so").write_text("as before")
+                limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731, B023
+                result = self.tcc(CONV, "-o", "model.so", option, *value, before=limit)
+                with self.subTest(option, size=size):
+                    files = [name for name in self.left_behind() if (self.folder / name).is_file()]
+                    if result.code == 0:
+                        whole = whole or files
+                        self.assertEqual(files, whole)
+                    else:
+                        self.assertIsNone(whole)
+                        self.assertEqual(result.code, 2, result.text)
+                        self.assertRegex(result.text, r"^error: .*File too large[^\n]*\n$")
+                        self.assertEqual((self.work / "model.so").read_text(), "as before")
+                        inside = [name for name in files if not name.startswith(("work/repro/", "work/dump/"))]
+                        self.assertEqual(inside, ["work/model.so"])
+                for name in files:
+                    (self.folder / name).unlink()
+            self.assertIsNotNone(whole, option)
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = self.tcc("--help", before=lambda: os.dup2(full.fileno(), 1))
+        self.assertEqual((result.code, result.text), (2, "error: cannot write standard output: No space left on device\n"))
+
+    def test_closed_standard_streams(self):
+        result = self.tcc(CONV, "-o", "model.so", before=lambda: os.closerange(0, 3))
+        self.assertEqual(result.code, 0)
+        self.check_runs(self.work / "model.so")
 
     def test_jobs_and_cache(self):
         self.compiles(CONV, "-o", "model.so", "--jobs", "1", "--cache", "kernels")

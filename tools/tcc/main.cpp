@@ -4,6 +4,7 @@
 #include "tcc/Support/Error.h"
 #include "tcc/Support/LargeStack.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tcc;
@@ -44,20 +45,33 @@ static int run(const DriverOptions &options) {
   return 0;
 }
 
+/// A full disk behind standard output is an error like any other; behind standard error nothing
+/// can be told.
+static int flushed(int code) {
+  llvm::errs().clear_error();
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  return error && code == 0 ? fail(userError("cannot write standard output: " + error.message()))
+                            : code;
+}
+
 int main(int argc, char **argv) {
+  // Else the first file that is opened becomes a standard stream that was closed.
+  llvm::sys::Process::FixupStandardFileDescriptors();
   installCrashHandlers();
   auto command = parseCommandLine(argc, argv);
   if (!command)
-    return fail(command.takeError());
+    return flushed(fail(command.takeError()));
   if (!command->print.empty()) {
     llvm::outs() << command->print;
-    return 0;
+    return flushed(0);
   }
   const DriverOptions &options = command->options;
   auto work = [&] {
     int code = 0;
     runWithLargeStack([&] { code = run(options); });
-    return code;
+    return flushed(code);
   };
   return options.reproducer.empty() ? work() : withCrashReproducer(options, work);
 }

@@ -44,10 +44,11 @@ static VerifyResult verifyWith(const Mistake &mistake, const char *source = kMod
       return compiled.takeError();
     driver.input = driver.output = path;
     Artefact artefact;
+    emit::OutputFiles files;
     if (llvm::Error error =
-            artefact.write(model, *compiled, driver, pipeline.cpu, [] { return ""; }))
+            artefact.write(model, *compiled, driver, pipeline.cpu, [] { return ""; }, files))
       return error;
-    return artefact.commit();
+    return files.commit();
   };
   llvm::SmallString<128> folder;
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("verify-test", folder));

@@ -50,6 +50,31 @@ TEST_CASE("without commit nothing happened") {
   CHECK(folder.count() == 1);
 }
 
+TEST_CASE("all or nothing: what has its name gives it back when another cannot get its own") {
+  Folder folder;
+  std::ofstream(folder.path / "old") << "old";
+  OutputFiles files;
+  auto library = files.create((folder.path / "library").string(), OutputFiles::Turn::Last);
+  REQUIRE(bool(library));
+  REQUIRE(!files.write((folder.path / "new").string(), "new"));
+  REQUIRE(!files.write((folder.path / "old").string(), "new"));
+  fs::create_directory(folder.path / "library"); // somebody was quicker
+  std::ofstream(folder.path / "library" / "x");
+  CHECK(toString(files.commit()).find("cannot write") != std::string::npos);
+  CHECK(!fs::exists(folder.path / "new"));
+  CHECK(read(folder.path / "old") == "old");
+  CHECK(fs::is_directory(folder.path / "library"));
+}
+
+TEST_CASE("a device that takes nothing is known before any file has its name") {
+  Folder folder;
+  OutputFiles files;
+  REQUIRE(!files.write((folder.path / "new").string(), "new"));
+  REQUIRE(!files.write("/dev/full", "text"));
+  CHECK(toString(files.commit()).find("/dev/full") != std::string::npos);
+  CHECK(!fs::exists(folder.path / "new"));
+}
+
 TEST_CASE("links are followed, devices are written to, folders refused") {
   Folder folder;
   std::ofstream(folder.path / "target") << "old";
