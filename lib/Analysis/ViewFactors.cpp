@@ -1,5 +1,7 @@
 #include "tcc/Analysis/ViewFactors.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -52,44 +54,82 @@ unsigned ViewFactors::split(unsigned id, int64_t inner) {
   return added;
 }
 
-/// The elements in row-major order, cut at the extents of another shape.
-bool ViewFactors::regroup(ArrayRef<OpFoldResult> extents) {
-  SmallVector<unsigned> flat; // what is left, innermost first
-  for (const Axis &axis : llvm::reverse(viewAxes))
-    flat.append(axis.rbegin(), axis.rend());
-  SmallVector<Axis> regrouped;
-  // From the last axis on: there extents are known more often than at the front.
-  for (OpFoldResult extent : llvm::reverse(extents)) {
-    Axis axis; // innermost first
-    std::optional<int64_t> wanted = getConstantIntValue(extent);
-    if (!wanted) {
-      if (flat.empty() || !isEqualConstantIntOrValue(factors[flat.front()].extent, extent))
-        return false;
-      axis.push_back(flat.front());
-      flat.erase(flat.begin());
-      regrouped.push_back(axis);
-      continue;
-    }
-    for (int64_t left = *wanted; left != 1;) {
-      if (left == 0 || flat.empty())
-        return false;
-      unsigned id = flat.front();
-      std::optional<int64_t> have = getConstantIntValue(factors[id].extent);
-      if (!have || *have == 0)
-        return false;
-      if (left % *have == 0) {
-        axis.push_back(id);
-        flat.erase(flat.begin());
-        left /= *have;
-      } else if (*have % left == 0) {
-        axis.push_back(split(id, left));
-        left = 1;
-      } else {
-        return false;
+namespace {
+
+/// An extent as a product: batch * 12 is what heads and batch are merged to.
+struct Product {
+  int64_t constant = 1;
+  SmallVector<Value, 2> symbols;
+
+  bool isOne() const { return constant == 1 && symbols.empty(); }
+  void multiply(OpFoldResult extent) {
+    constexpr size_t kMaxSymbols = 8;
+    if (std::optional<int64_t> known = getConstantIntValue(extent)) {
+      int64_t product;
+      if (!llvm::MulOverflow(constant, *known, product)) {
+        constant = product;
+        return;
       }
     }
-    regrouped.push_back(axis);
+    auto value = dyn_cast<Value>(extent);
+    auto factors = value ? value.getDefiningOp<arith::MulIOp>() : arith::MulIOp();
+    if (!factors || symbols.size() == kMaxSymbols) {
+      symbols.push_back(value);
+      return;
+    }
+    multiply(factors.getLhs());
+    multiply(factors.getRhs());
   }
+  bool dropSymbol(OpFoldResult extent) {
+    auto *at = llvm::find(symbols, dyn_cast<Value>(extent));
+    if (at == symbols.end())
+      return false;
+    symbols.erase(at);
+    return true;
+  }
+};
+
+} // namespace
+
+/// Takes the innermost factors of `flat` that make up `extent`, the last one cut if need be.
+bool ViewFactors::takeFactors(OpFoldResult extent, SmallVectorImpl<unsigned> &flat, Axis &axis) {
+  if (!flat.empty() && isEqualConstantIntOrValue(factors[flat.back()].extent, extent)) {
+    axis.push_back(flat.pop_back_val());
+    return true;
+  }
+  Product left;
+  left.multiply(extent);
+  while (!left.isOne()) {
+    if (left.constant == 0 || flat.empty())
+      return false;
+    unsigned id = flat.back();
+    std::optional<int64_t> have = getConstantIntValue(factors[id].extent);
+    if (!have && !left.dropSymbol(factors[id].extent))
+      return false;
+    if (!have || (*have != 0 && left.constant % *have == 0)) {
+      axis.push_back(id);
+      flat.pop_back();
+      left.constant /= have.value_or(1);
+    } else if (*have != 0 && left.constant != 1 && *have % left.constant == 0) {
+      axis.push_back(split(id, left.constant));
+      left.constant = 1;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The elements in row-major order, cut at the extents of another shape.
+bool ViewFactors::regroup(ArrayRef<OpFoldResult> extents) {
+  SmallVector<unsigned> flat; // what is left
+  for (const Axis &axis : viewAxes)
+    flat.append(axis);
+  SmallVector<Axis> regrouped;
+  // From the last axis on: there extents are known more often than at the front.
+  for (OpFoldResult extent : llvm::reverse(extents))
+    if (!takeFactors(extent, flat, regrouped.emplace_back()))
+      return false;
   if (!flat.empty())
     return false;
   std::reverse(regrouped.begin(), regrouped.end());

@@ -14,7 +14,8 @@
 //   %1 = prim.reshape %0 : 1x128x768 -> 1x128x12x64
 //   %5 = prim.transpose %1 [0, 2, 3, 1]
 //
-// Unknown extents are factors too, but are neither split nor merged. Taking one known
+// Unknown extents are factors too and are not split; products of them with numbers are
+// (batch * 12 is the batch and twelve heads). Taking one known
 // index is a slice, which readers see through as they do through the others.
 //
 //===----------------------------------------------------------------------===//

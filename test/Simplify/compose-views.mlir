@@ -39,6 +39,36 @@ func.func @dynamic(%x: tensor<?x6xf32>) -> tensor<3x?x2xf32> {
   return %4 : tensor<3x?x2xf32>
 }
 
+// Heads merged into the batch and split off again, the batch unknown: products of it are
+// taken apart.
+// CHECK-LABEL: func @heads_of_a_batch
+// CHECK: %[[R:.*]] = prim.reshape %arg0 sizes(%{{.*}}) : (tensor<197x?x768xf32>) -> tensor<197x?x12x64xf32>
+// CHECK-NEXT: %[[T:.*]] = prim.transpose %[[R]] [1, 2, 0, 3]
+// CHECK-NEXT: return %[[T]]
+func.func @heads_of_a_batch(%x: tensor<197x?x768xf32>) -> tensor<?x12x197x64xf32> {
+  %n = prim.dim %x, 1 : tensor<197x?x768xf32>
+  %c12 = arith.constant 12 : index
+  %h = arith.muli %n, %c12 : index
+  %0 = prim.reshape %x sizes(%h) : (tensor<197x?x768xf32>) -> tensor<197x?x64xf32>
+  %1 = prim.transpose %0 [1, 0, 2] : (tensor<197x?x64xf32>) -> tensor<?x197x64xf32>
+  %2 = prim.reshape %1 sizes(%n) : (tensor<?x197x64xf32>) -> tensor<?x12x197x64xf32>
+  return %2 : tensor<?x12x197x64xf32>
+}
+
+// The product of another extent is no factor of it.
+// CHECK-LABEL: func @heads_of_another
+// CHECK: prim.reshape
+// CHECK-NEXT: prim.transpose
+// CHECK: prim.reshape
+func.func @heads_of_another(%x: tensor<8x?x768xf32>, %n: index) -> tensor<?x12x8x64xf32> {
+  %c12 = arith.constant 12 : index
+  %h = arith.muli %n, %c12 : index
+  %0 = prim.reshape %x sizes(%h) : (tensor<8x?x768xf32>) -> tensor<8x?x64xf32>
+  %1 = prim.transpose %0 [1, 0, 2] : (tensor<8x?x64xf32>) -> tensor<?x8x64xf32>
+  %2 = prim.reshape %1 sizes(%n) : (tensor<?x8x64xf32>) -> tensor<?x12x8x64xf32>
+  return %2 : tensor<?x12x8x64xf32>
+}
+
 // Merging an unknown extent, or cutting across the factors, ends a chain.
 // CHECK-LABEL: func @stays
 // CHECK: prim.transpose %arg0 [1, 0]

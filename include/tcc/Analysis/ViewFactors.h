@@ -56,6 +56,7 @@ private:
   ViewFactors(mlir::Value source, llvm::ArrayRef<mlir::OpFoldResult> extents);
   bool apply(mlir::Operation *view, llvm::ArrayRef<mlir::OpFoldResult> extents);
   bool regroup(llvm::ArrayRef<mlir::OpFoldResult> extents);
+  bool takeFactors(mlir::OpFoldResult extent, llvm::SmallVectorImpl<unsigned> &flat, Axis &axis);
   bool slice(prim::SliceOp op, llvm::ArrayRef<mlir::OpFoldResult> extents);
   /// Cuts the factor into outer x `inner` and returns the inner one.
   unsigned split(unsigned id, int64_t inner);

@@ -46,8 +46,8 @@ bool isMatrixProduct(KernelBuilder &k, const ConvSpec &spec) {
   });
 }
 
-Index pixelCount(KernelBuilder &k, const ConvSpec &spec) {
-  Index count = spec.batch;
+Index pixelCount(KernelBuilder &k, const ConvSpec &spec, Index images) {
+  Index count = images;
   for (const ConvDim &dim : spec.dims)
     count = k.mul(count, dim.output);
   return count;
@@ -55,7 +55,8 @@ Index pixelCount(KernelBuilder &k, const ConvSpec &spec) {
 
 ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
   ConvShape shape;
-  shape.pixels = k.known(pixelCount(k, spec)).value_or(-1);
+  shape.pixels = k.known(pixelCount(k, spec, spec.batch)).value_or(-1);
+  shape.imagePixels = k.known(pixelCount(k, spec, k.constant(1))).value_or(-1);
   shape.groups = spec.groups;
   shape.filters = spec.filters;
   shape.taps = gathers(spec) && spec.bytes.size > 1 ? 1 : tapCount(spec);
@@ -71,7 +72,7 @@ ContractionSpec productOf(KernelBuilder &k, const ConvSpec &spec) {
   ContractionSpec product;
   product.cpu = spec.cpu;
   product.schedule = spec.schedule ? *spec.schedule : chooseConv(spec.cpu, shapeOf(k, spec));
-  product.m = pixelCount(k, spec);
+  product.m = pixelCount(k, spec, spec.batch);
   product.n = k.constant(spec.filters);
   product.k = k.constant(stepCount(spec));
   product.bytes = spec.bytes;

@@ -9,6 +9,7 @@
 #include "tcc/Codegen/Cpu/Schedule.h"
 #include "tcc/Target/Winograd.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -23,6 +24,10 @@ constexpr int64_t scratchLimit = 64 << 10;
 /// k is cut where panels are packed into scratch, and where a panel of weights leaves
 /// no room in L2 for the next one.
 constexpr int64_t packedBlock = 256, weightBlock = 768;
+
+int64_t firstKnown(std::initializer_list<int64_t> extents) {
+  return *llvm::find_if(extents, [](int64_t extent) { return extent > 0; });
+}
 
 /// One candidate cut into tasks.
 struct Cut {
@@ -108,7 +113,7 @@ static ContractionSchedule registerTile(const CpuTarget &cpu, int64_t m, int64_t
 
 ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
   ContractionSchedule schedule = registerTile(cpu, shape.pixels, shape.filters, shape.accBits);
-  int64_t pixels = shape.pixels > 0 ? shape.pixels : typicalPixels;
+  int64_t pixels = firstKnown({shape.pixels, shape.imagePixels, typicalPixels});
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
   int64_t k = shape.taps * shape.channels;
 
@@ -148,7 +153,7 @@ ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
 
 WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape) {
   constexpr int64_t typicalTiles = 784;
-  int64_t tiles = shape.tiles > 0 ? shape.tiles : typicalTiles;
+  int64_t tiles = firstKnown({shape.tiles, shape.imageTiles, typicalTiles});
   WinogradSchedule schedule;
   schedule.lanes = cpu.lanes(32);
   schedule.vectors = choosePanelWidth(cpu, shape.filters) / schedule.lanes;

@@ -36,8 +36,10 @@ struct Cut {
   Index taskRows, taskColumns; ///< number of tasks along tiles and along panels
 };
 
-WinogradSchedule scheduleOf(KernelBuilder &k, const ConvSpec &spec, Index tiles) {
-  return chooseWinograd(spec.cpu, {k.known(tiles).value_or(-1), spec.channels, spec.filters});
+WinogradSchedule scheduleOf(KernelBuilder &k, const ConvSpec &spec, const Cut &cut) {
+  auto known = [&](Index extent) { return k.known(extent).value_or(-1); };
+  return chooseWinograd(spec.cpu, {known(cut.tiles), spec.channels, spec.filters,
+                                   known(k.mul(cut.tileRows, cut.tileColumns))});
 }
 
 Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
@@ -46,7 +48,7 @@ Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
   cut.tileRows = k.ceilDiv(spec.dims[1].output, two);
   cut.tileColumns = k.ceilDiv(spec.dims[2].output, two);
   cut.tiles = k.mul(spec.batch, k.mul(cut.tileRows, cut.tileColumns));
-  WinogradSchedule schedule = scheduleOf(k, spec, cut.tiles);
+  WinogradSchedule schedule = scheduleOf(k, spec, cut);
   cut.taskRows = k.ceilDiv(cut.tiles, k.constant(schedule.rows * schedule.tilesPerTask));
   int64_t panels = llvm::divideCeil(spec.filters, schedule.panelWidth());
   cut.taskColumns = k.constant(llvm::divideCeil(panels, schedule.panelsPerTask));
@@ -57,7 +59,7 @@ class TaskEmitter {
 public:
   TaskEmitter(KernelBuilder &k, const ConvSpec &spec, EpilogueFn epilogue)
       : k(k), spec(spec), epilogue(epilogue), cut(cutOf(k, spec)),
-        schedule(scheduleOf(k, spec, cut.tiles)), f32(k.builder.getF32Type()) {
+        schedule(scheduleOf(k, spec, cut)), f32(k.builder.getF32Type()) {
     int64_t blockTiles = schedule.rows * schedule.tilesPerTask;
     rowStride = packedRowStride(spec.cpu, spec.channels, sizeof(float));
     int64_t line = spec.cpu.lineBytes / int64_t(sizeof(float));

@@ -28,7 +28,8 @@ struct ContractionShape {
 
 /// The same for a convolution; extents of one group.
 struct ConvShape {
-  int64_t pixels = -1; ///< of all output images
+  int64_t pixels = -1;      ///< of all output images
+  int64_t imagePixels = -1; ///< of one, which is assumed where their number is unknown
   int64_t groups = 1, channels = 1, filters = 1;
   int64_t taps = 1;        ///< positions of the filter
   int64_t inputPixels = 1; ///< new ones with each output pixel: the product of the strides
@@ -54,6 +55,7 @@ struct ContractionSchedule {
 /// A 3x3 convolution in tiles of 2x2 outputs; an unknown number of tiles is -1.
 struct WinogradShape {
   int64_t tiles = -1, channels = 1, filters = 1;
+  int64_t imageTiles = -1; ///< of one image, which is assumed where their number is unknown
 };
 
 struct WinogradSchedule {
