@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "tcc/Decompose/Rules.h"
+#include "tcc/Dialect/Prim/DimTraces.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,6 +48,7 @@ private:
 
   WeightTable &weights;
   OpBuilder opBuilder;
+  prim::DimTraces traces{opBuilder};
   PrimBuilder b;
   DenseMap<Value, Lowered> map;
   unsigned depth = 0, bodies = 0, copied = 0;

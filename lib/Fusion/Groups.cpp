@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #include "Groups.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/DimTraces.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -84,7 +85,7 @@ namespace {
 
 class Grouping {
 public:
-  explicit Grouping(Block &block) : block(block) {
+  explicit Grouping(Block &block) : block(block), builder(block.getParentOp()->getContext()) {
     unsigned n = 0;
     for (Operation &op : block)
       positions[&op] = n++;
@@ -103,6 +104,7 @@ private:
   void place(Operation *op);
   Group *startGroup(Operation *op);
   bool needsCopy(Value view);
+  SmallVector<OpFoldResult> extentsOf(Operation *op, Value v);
   bool joins(Operation *op, Group &g);
   bool joinsRows(prim::ReduceOp op, Group &g);
   bool joinsPoints(prim::ReduceOp op, Group &g);
@@ -114,6 +116,8 @@ private:
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Operation *, Group *> groupOf;
   std::vector<std::unique_ptr<Group>> groups;
+  OpBuilder builder;
+  prim::DimTraces traces{builder};
 };
 
 } // namespace
@@ -235,9 +239,9 @@ static bool reducesTrailing(prim::ReduceOp op) {
   return n > 0;
 }
 
-static SmallVector<OpFoldResult> extentsOf(Operation *op, Value v) {
-  OpBuilder b(op);
-  return prim::dimsOf(b, op->getLoc(), v);
+SmallVector<OpFoldResult> Grouping::extentsOf(Operation *op, Value v) {
+  builder.setInsertionPoint(op);
+  return prim::dimsOf(builder, op->getLoc(), v);
 }
 
 Group *Grouping::startGroup(Operation *op) {

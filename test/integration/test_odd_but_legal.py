@@ -91,6 +91,17 @@ class OddButLegal(ToolTest):
             exact = {"Sin": np.sin, "Cos": np.cos, "Tanh": np.tanh, "Sigmoid": lambda v: 1 / (1 + np.exp(-v))}[ops[k % 4]](exact)
         np.testing.assert_allclose(y, exact, rtol=1e-5)
 
+    def test_long_chain_of_open_shape(self):
+        """The extent of the last value is that of the first, found in a step and not in n."""
+        ops = ["Relu", "Neg", "Abs", "Sigmoid"]
+        nodes = [helper.make_node(ops[k % 4], [f"v{k}"], [f"v{k + 1}"]) for k in range(20_000)]
+        proto = model(nodes, [value("v0", ("N",))], [value("v20000", ("N",))])
+        (y,), _ = self.outputs(proto, [np.ones(3, np.float32)], timeout=30)
+        last = 0.0
+        for _ in range(5000):
+            last = 1 / (1 + np.exp(-abs(max(last, 0.0))))
+        np.testing.assert_allclose(y, np.full(3, last), rtol=1e-5)
+
     def test_many_pieces(self):
         names = [f"v{k}" for k in range(1000)]
         proto = model([helper.make_node("Split", ["x"], names, axis=0, num_outputs=len(names))],

@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "tcc/Dialect/Prim/DimTraces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -169,26 +170,38 @@ Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsig
       });
 }
 
+/// The end of the way back from `extent` through operators that have the extent of an operand.
+DimTraces::Extent followed(const OpBuilder &builder, DimTraces::Extent extent) {
+  DimTraces *traces = DimTraces::of(builder);
+  SmallVector<DimTraces::Extent, 8> path;
+  while (tensorType(extent.first).isDynamicDim(extent.second)) {
+    Operation *op = extent.first.getDefiningOp();
+    DimTraces::Extent nearer = traces && op ? traces->lookup(extent) : DimTraces::Extent();
+    if (op && !nearer.first)
+      nearer = sameExtent(op, extent.second).value_or(DimTraces::Extent());
+    if (!nearer.first)
+      break;
+    if (traces)
+      path.push_back(extent);
+    extent = nearer;
+  }
+  if (traces)
+    traces->remember(path, extent);
+  return extent;
+}
+
 } // namespace
 
 OpFoldResult tcc::prim::dimOf(OpBuilder &builder, Location loc, Value value, unsigned axis) {
-  while (true) {
-    auto type = tensorType(value);
-    if (!type.isDynamicDim(axis))
-      return builder.getIndexAttr(type.getDimSize(axis));
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      break;
-    if (auto same = sameExtent(op, axis)) {
-      std::tie(value, axis) = *same;
-      continue;
-    }
-    if (Value size = traced(builder, loc, op, value, axis)) {
-      if (auto constant = getConstantIntValue(size))
-        return builder.getIndexAttr(*constant);
-      return size;
-    }
-    break;
+  std::tie(value, axis) = followed(builder, {value, axis});
+  auto type = tensorType(value);
+  if (!type.isDynamicDim(axis))
+    return builder.getIndexAttr(type.getDimSize(axis));
+  Operation *op = value.getDefiningOp();
+  if (Value size = op ? traced(builder, loc, op, value, axis) : Value()) {
+    if (auto constant = getConstantIntValue(size))
+      return builder.getIndexAttr(*constant);
+    return size;
   }
   std::tie(value, axis) = firstWithSymbol(value, axis);
   return reuse<DimOp>(
