@@ -117,7 +117,11 @@ static void copy_tensor(const DLTensor *tensor, char *plain, bool to_plain) {
   copy.rank = tensor->ndim ? tensor->ndim : 1;
   copy.dims[0] = 1;
   for (int32_t d = tensor->ndim - 1; d >= 0; --d) {
-    int64_t stride = tensor->strides ? tensor->strides[d] * (int64_t)copy.size : compact;
+    int64_t stride = compact;
+    if (tensor->shape[d] == 1)
+      stride = 0; /* whatever the caller says: it is not walked */
+    else if (tensor->strides)
+      stride = tensor->strides[d] * (int64_t)copy.size;
     copy.dims[d] = tensor->shape[d];
     copy.from[d] = to_plain ? stride : compact;
     copy.to[d] = to_plain ? compact : stride;
@@ -135,20 +139,30 @@ static int64_t position(const DLTensor *tensor, int64_t i) {
     return i;
   int64_t at = 0;
   for (int32_t d = tensor->ndim - 1; d >= 0; --d) {
-    at += i % tensor->shape[d] * tensor->strides[d];
+    if (tensor->shape[d] != 1)
+      at += i % tensor->shape[d] * tensor->strides[d];
     i /= tensor->shape[d];
   }
   return at;
 }
 
-/* `bits` divides 8 here: 1, 2 and 4; other widths are refused before. */
+/* The byte and, in it, the bit of element number `at`, which is negative where strides go back
+ * from `data`. `bits` divides 8 here: 1, 2 and 4; other widths are refused before. */
+static int64_t byte_of(int64_t at, int64_t per_byte) {
+  return at >= 0 ? at / per_byte : -((per_byte - 1 - at) / per_byte);
+}
+
+static unsigned bit_of(int64_t at, int64_t per_byte, unsigned bits) {
+  return (unsigned)(at - byte_of(at, per_byte) * per_byte) * bits;
+}
+
 static void unpack(const DLTensor *from, int64_t elements, unsigned char *plain) {
   unsigned bits = from->dtype.bits, per_byte = 8 / bits, mask = (1u << bits) - 1;
   unsigned sign = from->dtype.code == kDLInt ? 1u << (bits - 1) : 0;
   const unsigned char *data = (const unsigned char *)data_of(from);
   for (int64_t i = 0; i < elements; ++i) {
     int64_t at = position(from, i);
-    unsigned value = data[at / per_byte] >> (at % per_byte * bits) & mask;
+    unsigned value = data[byte_of(at, per_byte)] >> bit_of(at, per_byte, bits) & mask;
     plain[i] = (unsigned char)((value ^ sign) - sign);
   }
 }
@@ -158,8 +172,8 @@ static void pack(const unsigned char *plain, int64_t elements, const DLTensor *t
   unsigned char *data = (unsigned char *)data_of(to);
   for (int64_t i = 0; i < elements; ++i) {
     int64_t at = position(to, i);
-    unsigned shift = (unsigned)(at % per_byte) * bits;
-    unsigned char *byte = &data[at / per_byte];
+    unsigned shift = bit_of(at, per_byte, bits);
+    unsigned char *byte = &data[byte_of(at, per_byte)];
     *byte = (unsigned char)((*byte & ~(mask << shift)) | (plain[i] & mask) << shift);
   }
 }

@@ -144,7 +144,8 @@ TCC_API tcc_status tcc_model_output(const tcc_model *model, uint32_t index, tcc_
 
 TCC_API tcc_status tcc_context_create(tcc_model *model, const tcc_context_options *options,
                                       tcc_context **context, tcc_error *error);
-/* Joins the threads and frees the memory; outputs handed out stay valid. NULL is allowed. */
+/* Joins the threads and frees the memory; outputs handed out stay valid. NULL is allowed. No run
+ * of this context may be under way, as with free: runs of others, and their models, are safe. */
 TCC_API void tcc_context_destroy(tcc_context *context);
 TCC_API tcc_status tcc_context_get_stats(const tcc_context *context, tcc_context_stats *stats);
 /* The i-th kernel's time in a context with `profile`; TCC_INVALID_ARGUMENT past the last one. */
