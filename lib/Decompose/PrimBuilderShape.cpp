@@ -24,6 +24,30 @@ static Value pickElements(PrimBuilder &pb, Value x, ArrayRef<int64_t> shape,
   return pb.fromHost(picked, shape, pb.elem(x));
 }
 
+/// As above for a view of `shape`: its element at `place` is that of `x` at
+/// start[i] + place[axis] * step[i] on each axis i of `x`.
+static Value pickView(PrimBuilder &pb, Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> axes,
+                      ArrayRef<int64_t> starts, ArrayRef<int64_t> steps) {
+  auto from = cast<RankedTensorType>(x.getType());
+  if (!from.hasStaticShape())
+    return {};
+  return pickElements(pb, x, shape, [&](int64_t linear) {
+    SmallVector<int64_t> place(shape.size());
+    for (int64_t axis = static_cast<int64_t>(shape.size()) - 1; axis >= 0; --axis) {
+      place[axis] = linear % shape[axis];
+      linear /= shape[axis];
+    }
+    int64_t at = 0;
+    for (auto [i, extent] : llvm::enumerate(from.getShape())) {
+      int64_t on = starts[i] + place[axes[i]] * steps[i];
+      if (on < 0 || on >= extent)
+        return int64_t(-1);
+      at = at * extent + on;
+    }
+    return at;
+  });
+}
+
 Value PrimBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
   Dims list;
   for (int64_t extent : shape)
@@ -87,6 +111,12 @@ Value PrimBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
       composed.push_back(before.getPermutation()[axis]);
     return transpose(before.getX(), composed);
   }
+  SmallVector<int64_t> goesTo(permutation.size());
+  for (auto [to, from] : llvm::enumerate(permutation))
+    goesTo[from] = static_cast<int64_t>(to);
+  SmallVector<int64_t> zeros(permutation.size(), 0), ones(permutation.size(), 1);
+  if (Value picked = pickView(*this, x, typeOf(list, elem(x)).getShape(), goesTo, zeros, ones))
+    return picked;
   return prim::TransposeOp::create(b, loc, typeOf(list, elem(x)), x, permutation).getResult();
 }
 
@@ -161,13 +191,13 @@ Value PrimBuilder::slice(Value x, ArrayRef<Dim> starts, ArrayRef<Dim> sizes,
   if (whole)
     return x;
   RankedTensorType t = typeOf(sizes, elem(x));
-  if (rank(x) == 1 && known(starts[0]) && t.hasStaticShape())
-    if (Value picked = pickElements(*this, x, t.getShape(),
-                                    [&](int64_t i) { return *known(starts[0]) + i * steps[0]; }))
-      return picked;
   SmallVector<int64_t> statics;
   SmallVector<Value> dynamics;
   splitMixed(starts, statics, dynamics);
+  if (dynamics.empty())
+    if (Value picked =
+            pickView(*this, x, t.getShape(), llvm::to_vector(llvm::seq(rank(x))), statics, steps))
+      return picked;
   return prim::SliceOp::create(b, loc, t, x, dynamics, dynamicSizes(sizes), statics, steps)
       .getResult();
 }
@@ -249,5 +279,14 @@ Value PrimBuilder::concat(ValueRange inputs, int64_t axis) {
 }
 
 Value PrimBuilder::reverse(Value x, ArrayRef<int64_t> axes) {
+  SmallVector<int64_t> starts(rank(x), 0), steps(rank(x), 1);
+  for (int64_t axis : axes)
+    if (int64_t extent = type(x).getDimSize(axis); !ShapedType::isDynamic(extent)) {
+      starts[axis] = extent - 1;
+      steps[axis] = -1;
+    }
+  if (Value picked = pickView(*this, x, type(x).getShape(), llvm::to_vector(llvm::seq(rank(x))),
+                              starts, steps))
+    return picked;
   return prim::ReverseOp::create(b, loc, type(x), x, axes).getResult();
 }

@@ -67,6 +67,25 @@ class KernelCounts(ToolTest):
                 gates = [name for name in self.kernels(proto) if "logistic" in name or "tanh" in name]
                 self.assertEqual(gates, ["add_logistic_mul_tanh"])
 
+    def test_convolution_after_computed_padding(self):
+        """PyTorch's exporter turns the amounts of F.pad round by a slice and a transpose of constants: what is padded
+        has known extents all the same, and the convolution its fast form."""
+        def ints(name, *values):
+            return numpy_helper.from_array(np.array(values, np.int64), name)
+        constants = [ints("amounts", 0, 0, 1, 2, 3, 4, 0, 0), ints("pairs", -1, 2), ints("flat", -1), ints("axis", 0),
+                     ints("start", -1), ints("end", -(2**63) + 1), ints("step", -1), weight("w", 32, 16, 3, 3)]
+        nodes = [helper.make_node("Reshape", ["amounts", "pairs"], ["rows"]),
+                 helper.make_node("Slice", ["rows", "start", "end", "axis", "step"], ["turned"]),
+                 helper.make_node("Transpose", ["turned"], ["columns"], perm=[1, 0]),
+                 helper.make_node("Reshape", ["columns", "flat"], ["pads"]),
+                 helper.make_node("Pad", ["x", "pads"], ["padded"]),
+                 helper.make_node("Transpose", ["padded"], ["planes"], perm=[0, 3, 1, 2]),
+                 helper.make_node("Conv", ["planes", "w"], ["y"])]
+        proto = model(nodes, [("x", ["N", 12, 14, 16])], [("y", None)], constants)
+        self.assertTrue(any("packed_conv" in name for name in self.kernels(proto)))
+        x = np.random.default_rng(0).normal(size=(2, 12, 14, 16)).astype(np.float32)
+        self.agrees(proto, onnx.reference.ReferenceEvaluator(proto).run(None, {"x": x}), x)
+
     def test_convolution_with_batch_norm_and_silu(self):
         norm = [weight(name, 32) for name in ("scale", "shift", "mean")] + [
             numpy_helper.from_array(np.full(32, 0.5, np.float32), "variance")]
