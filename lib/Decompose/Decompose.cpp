@@ -310,10 +310,13 @@ llvm::Error Decomposer::run(func::FuncOp function) {
   SmallVector<Value> results;
   for (auto [i, v] : llvm::enumerate(end->getOperands())) {
     Lowered lowered = map.lookup(v);
-    if (lowered.kind != Lowered::Kind::Tensor) {
-      auto name = function.getResultAttrOfType<StringAttr>(i, graph::kNameAttr);
-      return userError("output '" + printable(name ? name.getValue() : "") + "' is no tensor");
-    }
+    auto name = function.getResultAttrOfType<StringAttr>(i, graph::kNameAttr);
+    std::string shown = "output '" + printable(name ? name.getValue() : "") + "' ";
+    if (lowered.kind != Lowered::Kind::Tensor)
+      return userError(shown + "is no tensor");
+    if (isa<graph::StringType>(cast<RankedTensorType>(lowered.value.getType()).getElementType()))
+      return userError(shown + "holds strings, which compiled code has no form for: make it no "
+                               "output of the model");
     results.push_back(lowered.value);
   }
   end->setOperands(results);

@@ -219,6 +219,14 @@ def sparse():
         yield f"indices-{name}", expect, proto
 
 
+def strings():
+    """Text is for attributes: compiled code has no tensor of it."""
+    outputs = [value("y"), value("s", (2,), TensorProto.STRING)]
+    yield "constant-output", BAD, model([node("Neg", ["x"], ["y"]), node("Constant", [], ["s"], value_strings=["a", "b"])],
+                                        outputs=outputs)
+    yield "constant-unused", ODD, model([node("Neg", ["x"], ["y"]), node("Constant", [], ["s"], value_strings=["a", "b"])])
+
+
 # ---- functions and subgraphs ----
 
 def functions():
@@ -393,7 +401,7 @@ def operands():
         yield f"{op}-{tensor.name}-{numpy_helper.to_array(tensor).tolist()}", BAD, one(op, inputs, [tensor])
 
 
-FAMILIES = (wire, header, interface, names, tensors, external_data, sparse, functions, branches, loops, bombs, attributes, words,
+FAMILIES = (wire, header, interface, names, tensors, external_data, sparse, strings, functions, branches, loops, bombs, attributes, words,
             recurrent, operands)
 
 
