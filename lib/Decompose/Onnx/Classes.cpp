@@ -34,11 +34,20 @@ FailureOr<SmallVector<int64_t>> tcc::classLabels(NodeContext &c, StringRef name)
   return c.fail("calls its classes by text: export it with integer labels");
 }
 
-Value tcc::labelled(PrimBuilder &b, ArrayRef<int64_t> labels, Value at) {
+/// labels[at], as i64.
+static Value labelled(PrimBuilder &b, ArrayRef<int64_t> labels, Value at) {
   for (auto [i, label] : llvm::enumerate(labels))
     if (label != static_cast<int64_t>(i))
       return b.take(b.ints(labels), at, 0);
   return at;
+}
+
+LogicalResult tcc::giveClasses(NodeContext &c, ArrayRef<int64_t> labels, Value at, Value scores) {
+  Type f32 = c.b.builder().getF32Type();
+  if (!scores)
+    return c.fail("has no rule for its post_transform");
+  return success(succeeded(c.give(0, labelled(c.b, labels, at))) &&
+                 succeeded(c.give(1, c.b.cast(scores, f32))));
 }
 
 Value tcc::largestClass(PrimBuilder &b, Value scores) {

@@ -11,8 +11,10 @@ mlir::Value transformScores(NodeContext &c, mlir::Value scores);
 /// the node calls them by text.
 mlir::FailureOr<llvm::SmallVector<int64_t>> classLabels(NodeContext &c, llvm::StringRef name);
 
-/// labels[at], as i64.
-mlir::Value labelled(PrimBuilder &b, llvm::ArrayRef<int64_t> labels, mlir::Value at);
+/// A classifier's results: labels[at] as i64 and the scores as f32; fails where transformScores
+/// gave none.
+mlir::LogicalResult giveClasses(NodeContext &c, llvm::ArrayRef<int64_t> labels, mlir::Value at,
+                                mlir::Value scores);
 
 /// The place of the largest score of each sample, the first of equals.
 mlir::Value largestClass(PrimBuilder &b, mlir::Value scores);

@@ -256,7 +256,7 @@ static LogicalResult givePair(NodeContext &c, Value score, bool negative,
   Value pair = b.concat({other, score}, 1);
   pair = logistic ? b.logistic(pair) : pair;
   Value at = b.cast(b.squeeze(second, {1}), b.builder().getI64Type());
-  return success(succeeded(c.give(0, labelled(b, labels, at))) && succeeded(c.give(1, pair)));
+  return giveClasses(c, labels, at, pair);
 }
 
 static LogicalResult treeClassifier(NodeContext &c) {
@@ -288,11 +288,7 @@ static LogicalResult treeClassifier(NodeContext &c) {
     spoken = {};
   }
   Value ranked = spoken ? b.select(spoken, y, b.scalar(-INFINITY, b.elem(y))) : y;
-  Value scores = transformScores(c, y);
-  if (!scores)
-    return c.fail("has no rule for its post_transform");
-  return success(succeeded(c.give(0, labelled(b, *labels, largestClass(b, ranked)))) &&
-                 succeeded(c.give(1, b.cast(scores, b.builder().getF32Type()))));
+  return giveClasses(c, *labels, largestClass(b, ranked), transformScores(c, y));
 }
 
 void tcc::populateOnnxNamedTreeRules(RuleSet &rules) {

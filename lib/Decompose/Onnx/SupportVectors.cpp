@@ -53,14 +53,6 @@ static Value pairOf(NodeContext &c, Value score) {
   return b.concat({plain ? b.neg(score) : b.sub(b.scalar(1, b.elem(score)), score), score}, 1);
 }
 
-static LogicalResult giveClasses(NodeContext &c, ArrayRef<int64_t> labels, Value at, Value scores) {
-  Type f32 = c.b.builder().getF32Type();
-  if (!scores)
-    return c.fail("has no rule for its post_transform");
-  return success(succeeded(c.give(0, labelled(c.b, labels, at))) &&
-                 succeeded(c.give(1, c.b.cast(scores, f32))));
-}
-
 /// 1 where the score of [samples, 1] is positive.
 static Value positive(PrimBuilder &b, Value score) {
   return b.cast(b.squeeze(b.compare(P::gt, score, 0.0), {1}), b.builder().getI64Type());
