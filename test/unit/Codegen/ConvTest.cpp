@@ -243,6 +243,25 @@ TEST_CASE("k in blocks of taps") {
   }
 }
 
+TEST_CASE("an unknown number of images is cut into tasks as one image") {
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("x86-64-v4", "x86_64-linux"));
+  codegen::ConvShape known{.pixels = 49, .channels = 576, .filters = 96};
+  codegen::ConvShape open = known;
+  open.pixels = -1;
+  auto tasks = [&](const codegen::ConvShape &shape) {
+    codegen::ContractionSchedule s = codegen::chooseConv(cpu, shape);
+    return llvm::divideCeil(49, s.rows * s.tilesPerTask) *
+           llvm::divideCeil(96, s.panelWidth() * s.panelsPerTask);
+  };
+  CHECK(tasks(open) < tasks(known)); // as for the many pixels that are assumed
+  open.imagePixels = 49;
+  CHECK(tasks(open) == tasks(known));
+  auto tiles = [&](int64_t all, int64_t image) {
+    return codegen::chooseWinograd(cpu, {all, 64, 64, image}).tilesPerTask;
+  };
+  CHECK(tiles(-1, 16) == tiles(16, 16));
+}
+
 TEST_CASE("3x3 in tiles") {
   // Extents that tiles divide or not, padding or none, channels and filters that vectors do not
   // divide, several images, one and several register tiles, panels and sums.
