@@ -22,10 +22,10 @@ namespace {
 
 struct Format {
   int exponentBits, mantissaBits, bias;
-  uint8_t nan;      ///< bits of NaN without sign; 0 if there is none: NaN becomes -0
-  uint8_t infinity; ///< bits of +inf, or 0
-  uint8_t largest;  ///< bits of the largest finite value
-  bool fnuz;        ///< no negative zero; 0x80 is NaN
+  uint16_t nan;      ///< bits of NaN without sign; 0 if there is none: NaN becomes -0
+  uint16_t infinity; ///< bits of +inf, or 0
+  uint16_t largest;  ///< bits of the largest finite value
+  bool fnuz;         ///< no negative zero; 0x80 is NaN
 };
 
 Format formatOf(Type t) {
@@ -37,6 +37,8 @@ Format formatOf(Type t) {
     return {5, 2, 15, 0x7e, 0x7c, 0x7b, false};
   if (isa<Float8E5M2FNUZType>(t))
     return {5, 2, 16, 0x80, 0, 0x7f, true};
+  if (t.isF16())
+    return {5, 10, 15, 0x7e00, 0x7c00, 0x7bff, false};
   return {2, 1, 1, 0, 0, 7, false}; // f4E2M1FN
 }
 
@@ -67,7 +69,8 @@ bool tcc::codegen::isSubByte(Type t) {
   return t.isIntOrFloat() && !t.isInteger(1) && t.getIntOrFloatBitWidth() < 8;
 }
 
-Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
+/// The bits (i32) of `x` as a value of the format of `t`.
+static Value packBits(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
   Shaped s(b, x);
   Value raw = s.bits(x), sign = arith::ShRUIOp::create(b, raw, s.i32(31));
   Value magnitude = s.band(raw, 0x7fffffff);
@@ -76,7 +79,7 @@ Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool sa
     // A power of two: the exponent, rounded to nearest on the mantissa.
     Value rounded = arith::AddIOp::create(b, magnitude, s.i32(0x400000));
     Value e = arith::MinSIOp::create(b, arith::ShRUIOp::create(b, rounded, s.i32(23)), s.i32(254));
-    return arith::TruncIOp::create(b, s.of(b.getI8Type()), s.select(isNan, s.i32(255), e));
+    return s.select(isNan, s.i32(255), e);
   }
   Format f = formatOf(t);
   int shift = 23 - f.mantissaBits;
@@ -110,12 +113,12 @@ Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool sa
     Value zero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code, s.i32(0));
     signedCode = s.select(zero, s.i32(0), signedCode);
   }
-  return arith::TruncIOp::create(b, s.of(b.getI8Type()), signedCode);
+  return signedCode;
 }
 
-Value tcc::codegen::unpackFloat8(ImplicitLocOpBuilder &b, Value code, Type t) {
-  Shaped s(b, code);
-  Value raw = arith::ExtUIOp::create(b, s.of(b.getI32Type()), code);
+/// The f32 value of the bits (i32) of a value of the format of `t`.
+static Value unpackBits(ImplicitLocOpBuilder &b, Value raw, Type t) {
+  Shaped s(b, raw);
   if (isa<Float8E8M0FNUType>(t)) {
     Value normal = s.floats(arith::ShLIOp::create(b, raw, s.i32(23)));
     Value zero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, raw, s.i32(0));
@@ -144,6 +147,42 @@ Value tcc::codegen::unpackFloat8(ImplicitLocOpBuilder &b, Value code, Type t) {
   return value;
 }
 
+Value tcc::codegen::packFloat8(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
+  Value code = packBits(b, x, t, saturate);
+  return arith::TruncIOp::create(b, Shaped(b, x).of(b.getI8Type()), code);
+}
+
+Value tcc::codegen::unpackFloat8(ImplicitLocOpBuilder &b, Value code, Type t) {
+  return unpackBits(b, arith::ExtUIOp::create(b, Shaped(b, code).of(b.getI32Type()), code), t);
+}
+
+/// bf16 is the upper half of f32. Adding less than half of the lower half's range rounds ties to
+/// even; a NaN keeps its upper bits and becomes quiet, since rounding might make it infinite.
+static Value roundedUpperHalf(ImplicitLocOpBuilder &b, Value x) {
+  Shaped s(b, x);
+  Value raw = s.bits(x), upper = arith::ShRUIOp::create(b, raw, s.i32(16));
+  Value bias = arith::AddIOp::create(b, s.band(upper, 1), s.i32(0x7fff));
+  Value rounded = arith::ShRUIOp::create(b, arith::AddIOp::create(b, raw, bias), s.i32(16));
+  // Not as a comparison of floats: LLVM would move that before an extension of x.
+  Value isNan = s.less(s.i32(0x7f800000), s.band(raw, 0x7fffffff));
+  return s.select(isNan, arith::OrIOp::create(b, upper, s.i32(0x40)), rounded);
+}
+
+Value tcc::codegen::truncateFloat(ImplicitLocOpBuilder &b, Value x, Type t) {
+  Shaped s(b, x);
+  Value code = t.isBF16() ? roundedUpperHalf(b, x) : packBits(b, x, t, /*saturate=*/false);
+  Value narrow = arith::TruncIOp::create(b, s.of(b.getI16Type()), code);
+  return arith::BitcastOp::create(b, s.of(t), narrow);
+}
+
+Value tcc::codegen::extendFloat(ImplicitLocOpBuilder &b, Value x) {
+  Shaped s(b, x);
+  Value narrow = arith::BitcastOp::create(b, s.of(b.getI16Type()), x);
+  Value raw = arith::ExtUIOp::create(b, s.of(b.getI32Type()), narrow);
+  if (getElementTypeOrSelf(x.getType()).isBF16())
+    return s.floats(arith::ShLIOp::create(b, raw, s.i32(16)));
+  return unpackBits(b, raw, getElementTypeOrSelf(x.getType()));
+}
 Value tcc::codegen::roundToStorage(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
   if (!isa<FloatType>(t) || t.getIntOrFloatBitWidth() >= 32)
     return x;

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
 #include "tcc/Target/Cpu.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -55,6 +56,8 @@ const llvm::StringMap<Unary> &unaryFunctions() {
   };
   return table;
 }
+
+using BfloatConversion = ExpandMathOptions::BfloatConversion;
 
 bool isNarrow(Type type) { return getElementTypeOrSelf(type).getIntOrFloatBitWidth() < 32; }
 
@@ -154,6 +157,8 @@ public:
   explicit ExpandMathPass(const ExpandMathOptions &options) {
     hasFma = options.hasFma;
     hasAvx512 = options.hasAvx512;
+    hasHalfConversion = options.hasHalfConversion;
+    bfloatConversion = options.bfloatConversion;
   }
   ExpandMathPass(const ExpandMathPass &other) : PassWrapper(other) {}
 
@@ -163,20 +168,92 @@ public:
     registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                     scf::SCFDialect, vector::VectorDialect>();
   }
-  void runOnOperation() override { expandMath(getOperation(), {hasFma, hasAvx512}); }
+  void runOnOperation() override {
+    expandMath(getOperation(), {hasFma, hasAvx512, hasHalfConversion, bfloatConversion});
+  }
 
 private:
   Option<bool> hasFma{*this, "has-fma", llvm::cl::desc("The target has fused multiply-add"),
                       llvm::cl::init(true)};
   Option<bool> hasAvx512{*this, "has-avx512", llvm::cl::desc("The target has AVX-512"),
                          llvm::cl::init(false)};
+  Option<bool> hasHalfConversion{*this, "has-half-conversion",
+                                 llvm::cl::desc("The target converts f16 vectors"),
+                                 llvm::cl::init(true)};
+  Option<ExpandMathOptions::BfloatConversion> bfloatConversion{
+      *this, "bfloat-conversion", llvm::cl::desc("How the target rounds f32 vectors to bf16"),
+      llvm::cl::init(ExpandMathOptions::BfloatConversion::Exact),
+      llvm::cl::values(
+          clEnumValN(ExpandMathOptions::BfloatConversion::None, "none", "not at all"),
+          clEnumValN(ExpandMathOptions::BfloatConversion::Flushing, "flushing",
+                     "to zero if subnormal"),
+          clEnumValN(ExpandMathOptions::BfloatConversion::Exact, "exact", "as IEEE asks"))};
 };
 
 } // namespace
 
 ExpandMathOptions ExpandMathOptions::forTarget(const CpuTarget &cpu) {
   bool x86 = StringRef(cpu.triple).starts_with("x86_64");
-  return {cpu.fma, x86 && cpu.vectorBits >= 512};
+  BfloatConversion bfloat = !cpu.bfloatDot ? BfloatConversion::None
+                            : x86          ? BfloatConversion::Flushing
+                                           : BfloatConversion::Exact;
+  return {cpu.fma, x86 && cpu.vectorBits >= 512, cpu.halfConversion, bfloat};
+}
+
+/// `x` (f32) rounded to bf16 by an instruction that takes subnormals for zero.
+static Value flushingTruncation(Emitter &e, Value x, Type type) {
+  Value usual = arith::TruncFOp::create(e.builder, type, x);
+  Int raw = bits(Fp{&e, x});
+  Int distance = (raw & raw.constant(0x7fffffff)) - raw.constant(1);
+  Value subnormal = arith::CmpIOp::create(e.builder, arith::CmpIPredicate::ult, distance.v,
+                                          distance.constant(0x7fffff).v);
+  auto rare = [&] {
+    return SmallVector<Value>{truncateFloat(e.builder, x, getElementTypeOrSelf(type))};
+  };
+  return vmath::ifAnyLane({&e, subnormal}, usual, rare)[0];
+}
+
+/// What replaces a conversion between f32 and a 16-bit float; null for one that stays. From bf16
+/// too, which any target can: a value of a type that the target lacks is rounded again, one element
+/// after the other, where LLVM carries it from block to block.
+static Value expandConversion(Operation *op, const ExpandMathOptions &options) {
+  if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+    return {};
+  bool truncates = isa<arith::TruncFOp>(op);
+  Value x = op->getOperand(0);
+  Type type = op->getResult(0).getType();
+  Type narrow = getElementTypeOrSelf(truncates ? type : x.getType());
+  if (!getElementTypeOrSelf(truncates ? x.getType() : type).isF32())
+    return {};
+  ImplicitLocOpBuilder builder(op->getLoc(), op);
+  Emitter emitter{builder, options};
+  if (narrow.isBF16() && truncates && options.bfloatConversion == BfloatConversion::Flushing)
+    return flushingTruncation(emitter, x, type);
+  if ((narrow.isF16() && !options.hasHalfConversion) ||
+      (narrow.isBF16() && options.bfloatConversion == BfloatConversion::None))
+    return truncates ? truncateFloat(builder, x, narrow) : extendFloat(builder, x);
+  return {};
+}
+
+/// A value that was rounded to its type already is rounded again where it is stored.
+static void foldRepeatedRounding(Operation *root) {
+  root->walk([](arith::TruncFOp op) {
+    auto extended = op.getIn().getDefiningOp<arith::ExtFOp>();
+    if (extended && extended.getIn().getType() == op.getType()) {
+      op.replaceAllUsesWith(extended.getIn());
+      op.erase();
+    }
+  });
+}
+
+static void expandConversions(Operation *root, const ExpandMathOptions &options) {
+  foldRepeatedRounding(root);
+  root->walk([&](Operation *op) {
+    if (Value converted = expandConversion(op, options)) {
+      op->getResult(0).replaceAllUsesWith(converted);
+      op->erase();
+    }
+  });
 }
 
 void expandMath(Operation *root, const ExpandMathOptions &options) {
@@ -195,6 +272,7 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
     op->replaceAllUsesWith(results);
     op->erase();
   }
+  expandConversions(root, options); // the expansions above convert too
 }
 
 std::unique_ptr<Pass> createExpandMathPass(const ExpandMathOptions &options) {

@@ -60,13 +60,6 @@ void check(const GemmCase &g, const CpuTarget &cpu,
 
 CpuTarget target(llvm::StringRef cpu) { return llvm::cantFail(CpuTarget::create(cpu)); }
 
-bool hostRuns(const CpuTarget &cpu) {
-  CpuTarget host = target("native");
-  return cpu.vectorBits <= host.vectorBits && (!cpu.fma || host.fma);
-}
-
-const llvm::StringRef levels[] = {"v2", "v3", "v4", "native"};
-
 } // namespace
 
 TEST_CASE("static shapes, also odd ones") {
@@ -74,20 +67,16 @@ TEST_CASE("static shapes, also odd ones") {
                                {8, 48, 16},  {13, 31, 33}, {14, 64, 64},  {37, 100, 50},
                                {49, 40, 7},  {50, 24, 19}, {67, 129, 65}, {100, 72, 1},
                                {1, 300, 257}};
-  for (llvm::StringRef level : levels) {
+  for (const std::string &level : test::hostLevels()) {
     CpuTarget cpu = target(level);
-    if (!hostRuns(cpu))
-      continue;
     for (const auto &[m, n, k] : shapes)
       check({.m = m, .n = n, .k = k, .relu = (m + n) % 2 == 0}, cpu);
   }
 }
 
 TEST_CASE("unknown extents") {
-  for (llvm::StringRef level : {"v3", "native"}) {
+  for (const std::string &level : test::hostLevels()) {
     CpuTarget cpu = target(level);
-    if (!hostRuns(cpu))
-      continue;
     for (int64_t m : {1, 2, 7, 8, 15, 40})
       check({.m = m, .n = 48, .k = 33, .dynamicM = true, .relu = true}, cpu);
     check({.m = 10, .n = 20, .k = 600, .dynamicM = true, .dynamicK = true}, cpu);
@@ -104,10 +93,8 @@ TEST_CASE("unknown extents") {
 }
 
 TEST_CASE("B of activations") {
-  for (llvm::StringRef level : levels) {
+  for (const std::string &level : test::hostLevels()) {
     CpuTarget cpu = target(level);
-    if (!hostRuns(cpu))
-      continue;
     for (PanelLayout layout : {PanelLayout::RowMajor, PanelLayout::Transposed}) {
       check({.m = 40, .n = 100, .k = 64, .layout = layout}, cpu);
       check({.m = 2, .n = 33, .k = 20, .layout = layout}, cpu);

@@ -52,11 +52,8 @@ void check(const ConvCase &g, const CpuTarget &cpu,
 
 /// In every form: static, dynamic, and on every vector length of the host.
 void checkAll(ConvCase g) {
-  CpuTarget host = llvm::cantFail(CpuTarget::create("native"));
-  for (llvm::StringRef level : {"v2", "v3", "native"}) {
+  for (const std::string &level : test::hostLevels()) {
     CpuTarget cpu = llvm::cantFail(CpuTarget::create(level));
-    if (cpu.vectorBits > host.vectorBits || (cpu.fma && !host.fma))
-      continue;
     for (bool dynamic : {false, true}) {
       g.dynamic = dynamic;
       check(g, cpu);

@@ -55,6 +55,17 @@ KernelFn CompiledKernels::get(llvm::StringRef name) const {
   return llvm::cantFail(jit->lookup(name)).toPtr<KernelFn>();
 }
 
+std::vector<std::string> hostLevels() {
+  auto target = [](llvm::StringRef name) { return llvm::cantFail(CpuTarget::create(name)); };
+  CpuTarget host = target("native");
+  std::vector<std::string> levels = {"native"};
+  for (const char *name : {"v2", "v3", "v4"})
+    if (CpuTarget level = target(name);
+        level.vectorBits <= host.vectorBits && (!level.fma || host.fma))
+      levels.push_back(name);
+  return levels;
+}
+
 GuardedFloats::GuardedFloats(size_t count) : count(count) {
   size_t page = sysconf(_SC_PAGESIZE);
   size_t used = (count * sizeof(float) + page - 1) / page * page;

@@ -11,6 +11,7 @@
 #include "tcc/Target/Cpu.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm::orc {
 class LLJIT;
@@ -35,6 +36,10 @@ public:
 private:
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
+
+/// The CPUs by name, x86-64-v2 to v4, whose code runs here, and "native": what tests of generated
+/// code compile for, so that they mean the same on every machine.
+std::vector<std::string> hostLevels();
 
 /// Floats that end at a page which may not be touched: reading or writing past the
 /// end ends the program.

@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tcc/Codegen/Common/VectorMath.h"
 #include <catch2/catch.hpp>
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -49,6 +50,27 @@ struct Compiled {
 
 bool same(float a, float b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
+
+uint32_t bitsOf(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return bits;
+}
+
+float fromBits(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, 4);
+  return x;
+}
+
+/// `x` rounded to nearest even, of the two bf16 values around it.
+float nearestBfloat(float x) {
+  if (!std::isfinite(x))
+    return x;
+  uint32_t bits = bitsOf(x), down = bits & 0xffff0000, rest = bits & 0xffff;
+  bool up = rest > 0x8000 || (rest == 0x8000 && (down >> 16 & 1));
+  return fromBits(up ? down + 0x10000 : down);
 }
 
 } // namespace
@@ -132,7 +154,9 @@ TEST_CASE("powers with a known exponent") {
 }
 
 TEST_CASE("narrow types are computed in f32") {
-  Compiled kernel("vector<16xf16>", "vector<16xbf16>", "vector<16xf32>", R"(
+  for (const std::string &cpu : test::hostLevels()) {
+    INFO(cpu);
+    Compiled kernel("vector<16xf16>", "vector<16xbf16>", "vector<16xf32>", R"(
     %s = math.sin %x : vector<16xf16>
     %c = math.cos %x : vector<16xf16>
     %q = math.sqrt %y : vector<16xbf16>
@@ -140,22 +164,82 @@ TEST_CASE("narrow types are computed in f32") {
     %c32 = arith.extf %c : vector<16xf16> to vector<16xf32>
     %q32 = arith.extf %q : vector<16xbf16> to vector<16xf32>
     %t = arith.mulf %s32, %c32 : vector<16xf32>
-    %r = arith.addf %t, %q32 : vector<16xf32>)");
-  _Float16 x[16];
-  uint16_t y[16];
-  float r[16];
-  for (int i = 0; i < 16; ++i) {
-    x[i] = static_cast<_Float16>(i * 0.37f);
-    y[i] = 0x4000 + i; // bf16 from 2 up
+    %r = arith.addf %t, %q32 : vector<16xf32>)",
+                    cpu.c_str());
+    _Float16 x[16];
+    uint16_t y[16];
+    float r[16];
+    for (int i = 0; i < 16; ++i) {
+      x[i] = static_cast<_Float16>(i * 0.37f);
+      y[i] = 0x4000 + i; // bf16 from 2 up
+    }
+    kernel.run(x, y, r);
+    for (int i = 0; i < 16; ++i) {
+      float yf = fromBits(uint32_t(y[i]) << 16);
+      float s = static_cast<_Float16>(std::sin(float(x[i])));
+      float c = static_cast<_Float16>(std::cos(float(x[i])));
+      CHECK(std::abs(r[i] - (s * c + std::sqrt(yf))) <= std::sqrt(yf) * 0x1p-8);
+    }
   }
-  kernel.run(x, y, r);
-  for (int i = 0; i < 16; ++i) {
-    uint32_t wide = uint32_t(y[i]) << 16;
-    float yf;
-    std::memcpy(&yf, &wide, 4);
-    float s = static_cast<_Float16>(std::sin(float(x[i])));
-    float c = static_cast<_Float16>(std::cos(float(x[i])));
-    CHECK(std::abs(r[i] - (s * c + std::sqrt(yf))) <= std::sqrt(yf) * 0x1p-8);
+}
+
+TEST_CASE("f32 rounds to bf16 and f16 in the same way on every CPU") {
+  // Around every value of the narrow type and every midpoint between two, and random bits.
+  std::vector<float> values = {0.f, -0.f, INFINITY, -INFINITY, NAN, 65519.9f, 65520.f, FLT_MAX};
+  std::mt19937 random(3);
+  for (uint32_t upper = 0; upper < 0x10000; upper += 7)
+    for (uint32_t lower : {0x0000, 0x0001, 0x7fff, 0x8000, 0x8001, 0x0fff, 0x1000, 0x1001, 0xffff})
+      values.push_back(fromBits(upper << 16 | lower));
+  for (int i = 0; i < 100000; ++i)
+    values.push_back(fromBits(random()));
+  values.resize(values.size() / 16 * 16);
+  for (const std::string &cpu : test::hostLevels()) {
+    Compiled kernel("vector<16xf32>", "vector<16xf32>", "vector<32xi16>", R"(
+    %b = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+    %h = arith.truncf %x : vector<16xf32> to vector<16xf16>
+    %bi = arith.bitcast %b : vector<16xbf16> to vector<16xi16>
+    %hi = arith.bitcast %h : vector<16xf16> to vector<16xi16>
+    %r = vector.shuffle %bi, %hi [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]
+      : vector<16xi16>, vector<16xi16>)",
+                    cpu.c_str());
+    test::KernelFn fn = kernel.kernels->get("k");
+    uint16_t r[32];
+    for (size_t i = 0; i < values.size(); i += 16) {
+      int64_t args[] = {reinterpret_cast<int64_t>(&values[i]), 0, reinterpret_cast<int64_t>(r)};
+      fn(args, 0, 1);
+      for (int k = 0; k < 16; ++k) {
+        float x = values[i + k], half = 0;
+        _Float16 h;
+        std::memcpy(&h, &r[16 + k], 2), half = h;
+        float wantHalf = static_cast<_Float16>(x);
+        if (!same(half, wantHalf) || !same(fromBits(uint32_t(r[k]) << 16), nearestBfloat(x)))
+          FAIL(cpu << ": " << x << " (" << bitsOf(x) << ") gives bf16 " << r[k] << " and f16 "
+                   << half);
+      }
+    }
+  }
+}
+
+TEST_CASE("every f16 widens to f32") {
+  for (const std::string &cpu : test::hostLevels()) {
+    Compiled kernel("vector<16xf16>", "vector<16xf16>", "vector<16xf32>",
+                    "%r = arith.extf %x : vector<16xf16> to vector<16xf32>", cpu.c_str());
+    test::KernelFn fn = kernel.kernels->get("k");
+    for (uint32_t code = 0; code < 0x10000; code += 16) {
+      uint16_t x[16];
+      float r[16];
+      for (int i = 0; i < 16; ++i)
+        x[i] = code + i;
+      int64_t args[] = {reinterpret_cast<int64_t>(x), 0, reinterpret_cast<int64_t>(r)};
+      fn(args, 0, 1);
+      for (int i = 0; i < 16; ++i) {
+        _Float16 h;
+        std::memcpy(&h, &x[i], 2);
+        if (!same(r[i], static_cast<float>(h)))
+          FAIL(cpu << ": " << x[i] << " widens to " << r[i]);
+      }
+    }
   }
 }
 

@@ -147,6 +147,12 @@ TEST_CASE("f32 functions are accurate") { checkAccuracy<float>("native", 1 << 20
 TEST_CASE("f32 functions are accurate without fused multiply-add") {
   checkAccuracy<float>("v2", 1 << 20, false);
 }
+TEST_CASE("functions are accurate on every CPU by name") {
+  for (const std::string &cpu : test::hostLevels()) {
+    checkAccuracy<float>(cpu.c_str(), 1 << 15, false);
+    checkAccuracy<double>(cpu.c_str(), 1 << 15, false);
+  }
+}
 TEST_CASE("f64 functions are accurate") { checkAccuracy<double>("native", 1 << 18, false); }
 
 TEST_CASE("dense accuracy", "[.dense]") {

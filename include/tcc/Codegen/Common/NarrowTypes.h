@@ -19,6 +19,10 @@ mlir::Value wrapToStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Ty
 mlir::Value packFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType,
                        bool saturate);
 mlir::Value unpackFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value bits, mlir::Type elementType);
+/// What arith.truncf from f32 to f16 or bf16 and arith.extf back mean, in integer vectors: for
+/// targets that would convert one element after the other, or not exactly.
+mlir::Value truncateFloat(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType);
+mlir::Value extendFloat(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 /// Whether a type is narrower than a byte. At run time its elements lie one a byte.
 bool isSubByte(mlir::Type elementType);
 

@@ -36,13 +36,20 @@ struct ExpandMathOptions {
   /// The target has AVX-512 for 512, 256 and 128-bit vectors, whose scalef makes exp
   /// a quarter faster.
   bool hasAvx512 = false;
+  /// The target converts vectors between f32 and f16. Without, LLVM would call a function an
+  /// element.
+  bool hasHalfConversion = true;
+  /// How the target rounds vectors of f32 to bf16: not at all, like f16; with an instruction that
+  /// takes subnormals for zero (x86), which are then looked for; or as IEEE asks.
+  enum class BfloatConversion { None, Flushing, Exact } bfloatConversion = BfloatConversion::Exact;
 
   static ExpandMathOptions forTarget(const CpuTarget &cpu);
 };
 
-/// Expands every operation of the math dialect, and arith.remf, inside `root`: a
-/// module, a function of one or any operation inside. Helper functions are added, private, to the
-/// module around it, so two functions of one module must not be expanded concurrently.
+/// Expands every operation of the math dialect, arith.remf and the conversions of 16-bit floats
+/// that the target lacks, inside `root`: a module, a function of one or any operation inside.
+/// Helper functions are added, private, to the module around it, so two functions of one module
+/// must not be expanded concurrently.
 void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 
 /// `expandMath` as a pass on a module: tcc-codegen-expand-math{has-fma=true}.
