@@ -89,7 +89,7 @@ std::string tcc::planReport(ModuleOp module) {
     double f = flops(launch), b = bytes(launch);
     totalFlops += f;
     totalBytes += b;
-    std::string kind = launch->getAttrOfType<StringAttr>("kind").getValue().str();
+    std::string kind = kernel::stringifyKernelKind(launch.getKind()).str();
     os << llvm::formatv("{0,-36} {1,10:f3} {2,10:f1}  {3}\n",
                         (launch.getName() + " (" + kind + ")").str(), f / 1e6, b / 1e3,
                         sourceNodes(launch.getLoc()));

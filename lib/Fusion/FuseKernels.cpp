@@ -3,28 +3,11 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "tcc/Dialect/Kernel/Kernel.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::fusion;
-
-StringRef tcc::kernelKindName(KernelKind kind) {
-  switch (kind) {
-  case KernelKind::Loop:
-    return "loop";
-  case KernelKind::Row:
-    return "row";
-  case KernelKind::Contraction:
-    return "contraction";
-  case KernelKind::Convolution:
-    return "convolution";
-  case KernelKind::Special:
-    return "special";
-  }
-  llvm_unreachable("all kinds are handled above");
-}
 
 namespace {
 
@@ -162,7 +145,10 @@ static LogicalResult buildLaunch(Group &group) {
 
   Region region;
   Block *body = &region.emplaceBlock();
-  auto launch = kernel::LaunchOp::create(b, loc, types, b.getStringAttr(kernelName(group)),
+  IntegerAttr rows;
+  if (group.kind == KernelKind::Row)
+    rows = b.getI64IntegerAttr(group.rows);
+  auto launch = kernel::LaunchOp::create(b, loc, types, group.kind, rows, kernelName(group),
                                          ValueRange{}, sizes);
   launch.getBody().takeBody(region);
   body = &launch.getBody().front();
@@ -173,9 +159,6 @@ static LogicalResult buildLaunch(Group &group) {
   OpBuilder end = OpBuilder::atBlockEnd(body);
   kernel::YieldOp::create(end, loc, yielded);
   launch.getInputsMutable().assign(inside.inputs);
-  launch->setAttr("kind", b.getStringAttr(kernelKindName(group.kind)));
-  if (group.kind == KernelKind::Row)
-    launch->setAttr("rows", b.getI64IntegerAttr(group.rows));
   SmallVector<Value> outputs(group.outputs.begin(), group.outputs.end());
   for (auto [from, to] : llvm::zip(outputs, launch.getResults()))
     from.replaceAllUsesWith(to);

@@ -21,7 +21,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Groups.h"
-#include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/DimTraces.h"
 
 using namespace mlir;

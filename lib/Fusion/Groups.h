@@ -7,11 +7,14 @@
 #pragma once
 #include "tcc/Analysis/AccessMap.h"
 #include "tcc/Analysis/DotOperand.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Fusion/Fusion.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tcc::fusion {
+
+using kernel::KernelKind;
 
 struct Group {
   KernelKind kind = KernelKind::Loop;

@@ -113,7 +113,7 @@ void ShareKernelsPass::runOnOperation() {
   llvm::MapVector<StringRef, SmallVector<Candidate>> groups;
   llvm::StringSet<> texts;
   getOperation().walk([&](kernel::LaunchOp launch) {
-    if (launch->getAttrOfType<StringAttr>("kind") != kernelKindName(KernelKind::Loop))
+    if (launch.getKind() != kernel::KernelKind::Loop)
       return;
     Candidate c{launch, {}, {}};
     launch.walk([&](prim::SliceOp slice) {

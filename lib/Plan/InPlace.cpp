@@ -28,11 +28,11 @@ static DenseMap<Value, Access> accessesOf(kernel::LaunchOp launch) {
   Block &body = launch.getBody().front();
   Value result = body.getTerminator()->getOperand(0);
   unsigned space = tensorType(result).getRank();
-  if (auto rows = launch->getAttrOfType<IntegerAttr>("rows"))
-    space = rows.getInt();
+  if (std::optional<int64_t> rows = launch.getRows())
+    space = *rows;
   Access reduced; // a row kernel's inner axes follow its rows
   for (unsigned i = 0; i < 8; ++i)
-    reduced.push_back((launch->hasAttr("rows") ? space : 100) + i);
+    reduced.push_back((launch.getRows() ? space : 100) + i);
 
   DenseMap<Value, Access> accesses;
   accesses[result] = identityAccess(tensorType(result).getRank());
@@ -84,10 +84,9 @@ static std::optional<unsigned> changedInput(kernel::LaunchOp launch) {
 
 SmallVector<unsigned> tcc::plan::overwritableInputs(kernel::LaunchOp launch) {
   SmallVector<unsigned> inputs;
-  auto kind = launch->getAttrOfType<StringAttr>("kind");
-  if (launch.getNumResults() != 1 || !kind)
+  if (launch.getNumResults() != 1)
     return inputs;
-  if (kind.getValue() == "special") {
+  if (launch.getKind() == kernel::KernelKind::Special) {
     if (std::optional<unsigned> changed = changedInput(launch))
       inputs.push_back(*changed);
     return inputs;

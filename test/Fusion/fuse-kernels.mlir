@@ -1,8 +1,7 @@
 // RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
 
 // CHECK-LABEL: func @softmax
-// CHECK-COUNT-1: kernel.launch "reduce_sub_exp_div"
-// CHECK: kind = "row"
+// CHECK-COUNT-1: kernel.launch row[{{[0-9]}}] "reduce_sub_exp_div"
 // CHECK-NOT: kernel.launch
 func.func @softmax(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %c0 = arith.constant 0 : index
@@ -19,8 +18,7 @@ func.func @softmax(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 // Bias, activation and residual are the epilogue of the product.
 // CHECK-LABEL: func @linear
-// CHECK: kernel.launch "packed_dot_add_maximum"
-// CHECK: kind = "contraction"
+// CHECK: kernel.launch contraction "packed_dot_add_maximum"
 // CHECK-NOT: kernel.launch
 func.func @linear(%x: tensor<4x8xf32>, %p: tensor<1x1x8x16xf32>, %b: tensor<16xf32>, %r: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %0 = prim.packed_dot %x, %p columns 16 : (tensor<4x8xf32>, tensor<1x1x8x16xf32>) -> tensor<4x16xf32>
@@ -34,7 +32,7 @@ func.func @linear(%x: tensor<4x8xf32>, %p: tensor<1x1x8x16xf32>, %b: tensor<16xf
 
 // A value that memory and a later kernel need is written by the first kernel that has it.
 // CHECK-LABEL: func @two_results
-// CHECK: %{{.*}}:2 = kernel.launch "neg_exp"
+// CHECK: %{{.*}}:2 = kernel.launch loop "neg_exp"
 // CHECK-NOT: kernel.launch
 func.func @two_results(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = prim.neg %x : (tensor<8xf32>) -> tensor<8xf32>
@@ -44,8 +42,8 @@ func.func @two_results(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // A product does not join a pointwise kernel that reads it in another order.
 // CHECK-LABEL: func @transposed_reader
-// CHECK: kernel.launch "dot"
-// CHECK: kernel.launch "{{.*}}exp
+// CHECK: kernel.launch contraction "dot"
+// CHECK: kernel.launch loop "{{.*}}exp
 func.func @transposed_reader(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x4xf32> {
   %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   %1 = prim.transpose %0 [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -55,7 +53,7 @@ func.func @transposed_reader(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor
 
 // Two reductions over different rows are two kernels.
 // CHECK-LABEL: func @other_rows
-// CHECK-COUNT-2: kernel.launch "reduce"
+// CHECK-COUNT-2: kernel.launch row[{{[0-9]}}] "reduce"
 func.func @other_rows(%x: tensor<4x8x16xf32>) -> tensor<4xf32> {
   %0 = prim.reduce max %x [2] : (tensor<4x8x16xf32>) -> tensor<4x8xf32>
   %1 = prim.reduce sum %0 [1] : (tensor<4x8xf32>) -> tensor<4xf32>
@@ -73,7 +71,7 @@ func.func @reshaped(%x: tensor<4x4xf32>) -> tensor<16xf32> {
 
 // A reshape of a kernel's inner result comes after the kernel, wherever it stood.
 // CHECK-LABEL: func @reshape_of_inner_result
-// CHECK: %[[K:.*]]:2 = kernel.launch "neg_reduce"
+// CHECK: %[[K:.*]]:2 = kernel.launch row[{{[0-9]}}] "neg_reduce"
 // CHECK: prim.reshape %[[K]]#
 func.func @reshape_of_inner_result(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4xf32>) {
   %0 = prim.neg %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -85,7 +83,7 @@ func.func @reshape_of_inner_result(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tens
 // Two reductions of what a loop carries have the same rows, wherever its extent is asked.
 // CHECK-LABEL: func @range
 // CHECK: do {
-// CHECK: kernel.launch "reduce_sub"
+// CHECK: kernel.launch row[{{[0-9]}}] "reduce_sub"
 // CHECK-NOT: kernel.launch
 func.func @range(%x: tensor<?x8xf32>, %n: index) -> tensor<f32> {
   %c0 = arith.constant 0 : index

@@ -2,10 +2,10 @@
 
 // Heads are read where they lie, and the result is stored as the next product reads it.
 // CHECK-LABEL: func @attention
-// CHECK: kernel.launch "dot" ins(%arg0, %arg1
+// CHECK: kernel.launch contraction "dot" ins(%arg0, %arg1
 // CHECK: prim.slice
 // CHECK: prim.dot
-// CHECK: kernel.launch "dot_transpose" ins(%{{.*}}, %arg2
+// CHECK: kernel.launch contraction "dot_transpose" ins(%{{.*}}, %arg2
 // CHECK-NOT: kernel.launch
 func.func @attention(%q: tensor<1x8x3x2x16xf32>, %k: tensor<1x8x32xf32>, %v: tensor<1x8x32xf32>) -> tensor<1x8x2x16xf32> {
   %0 = prim.slice %q starts [0, 0, 1, 0, 0]() steps [1, 1, 1, 1, 1] sizes() : (tensor<1x8x3x2x16xf32>) -> tensor<1x8x1x2x16xf32>
@@ -20,8 +20,8 @@ func.func @attention(%q: tensor<1x8x3x2x16xf32>, %k: tensor<1x8x32xf32>, %v: ten
 
 // Columns that are neighbours in neither direction are copied.
 // CHECK-LABEL: func @copied
-// CHECK: kernel.launch "slice"
-// CHECK: kernel.launch "dot"
+// CHECK: kernel.launch loop "slice"
+// CHECK: kernel.launch contraction "dot"
 func.func @copied(%x: tensor<8x8xf32>, %y: tensor<8x16xf32>) -> tensor<8x8xf32> {
   %0 = prim.slice %y starts [0, 0]() steps [1, 2] sizes() : (tensor<8x16xf32>) -> tensor<8x8xf32>
   %1 = prim.dot %x, %0 batch [] x [] contract [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
@@ -30,7 +30,7 @@ func.func @copied(%x: tensor<8x8xf32>, %y: tensor<8x16xf32>) -> tensor<8x8xf32> 
 
 // The epilogue may see the product's rows under another shape.
 // CHECK-LABEL: func @rows
-// CHECK: kernel.launch "packed_dot_add"
+// CHECK: kernel.launch contraction "packed_dot_add"
 // CHECK-NOT: kernel.launch
 func.func @rows(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
   %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
@@ -41,8 +41,8 @@ func.func @rows(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<2x4x16
 
 // But not with other columns.
 // CHECK-LABEL: func @columns
-// CHECK: kernel.launch "packed_dot"
-// CHECK: kernel.launch "add"
+// CHECK: kernel.launch contraction "packed_dot"
+// CHECK: kernel.launch loop "add"
 func.func @columns(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<16x8xf32>) -> tensor<16x8xf32> {
   %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
   %1 = prim.reshape %0 sizes() : (tensor<8x16xf32>) -> tensor<16x8xf32>
@@ -52,7 +52,7 @@ func.func @columns(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<16x
 
 // One image: the rows of a norm are counted past the unit axis.
 // CHECK-LABEL: func @norm
-// CHECK: kernel.launch "reduce_sub_mul_add"
+// CHECK: kernel.launch row[{{[0-9]}}] "reduce_sub_mul_add"
 // CHECK-NOT: kernel.launch
 func.func @norm(%x: tensor<1x8x64xf32>) -> tensor<1x8x64xf32> {
   %0 = prim.reduce sum %x [2] : (tensor<1x8x64xf32>) -> tensor<1x8xf32>
@@ -69,7 +69,7 @@ func.func @norm(%x: tensor<1x8x64xf32>) -> tensor<1x8x64xf32> {
 
 // A mean over pixels ends where it was summed.
 // CHECK-LABEL: func @pooled
-// CHECK: kernel.launch "reduce_div"
+// CHECK: kernel.launch loop "reduce_div"
 // CHECK-NOT: kernel.launch
 func.func @pooled(%x: tensor<1x7x7x32xf32>) -> tensor<1x32xf32> {
   %0 = prim.reduce sum %x [1, 2] : (tensor<1x7x7x32xf32>) -> tensor<1x32xf32>
@@ -81,9 +81,9 @@ func.func @pooled(%x: tensor<1x7x7x32xf32>) -> tensor<1x32xf32> {
 // What a quantiser finds the range of and then rounds is the product's epilogue: the
 // range is found by one task.
 // CHECK-LABEL: func @ranged
-// CHECK: kernel.launch "packed_dot_maximum"
-// CHECK: kernel.launch "reduce"
-// CHECK: kernel.launch "div"
+// CHECK: kernel.launch contraction "packed_dot_maximum"
+// CHECK: kernel.launch row[{{[0-9]}}] "reduce"
+// CHECK: kernel.launch loop "div"
 func.func @ranged(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>) -> (tensor<8x16xf32>, tensor<f32>) {
   %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
   %z = prim.constant dense<0.0> : tensor<8x16xf32>

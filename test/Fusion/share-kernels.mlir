@@ -4,10 +4,10 @@
 // the axis that does not vary stays known.
 // CHECK-LABEL: func @many
 // CHECK: %[[START:.*]] = arith.constant 0 : index
-// CHECK: kernel.launch "neg" ins(%{{.*}}, %[[START]] : tensor<33x8xf32>, index)
+// CHECK: kernel.launch loop "neg" ins(%{{.*}}, %[[START]] : tensor<33x8xf32>, index)
 // CHECK: prim.slice %{{.*}} starts [-9223372036854775808, 4](%{{.*}})
 // CHECK: %[[START1:.*]] = arith.constant 1 : index
-// CHECK: kernel.launch "neg" ins(%{{.*}}, %[[START1]] : tensor<33x8xf32>, index)
+// CHECK: kernel.launch loop "neg" ins(%{{.*}}, %[[START1]] : tensor<33x8xf32>, index)
 func.func @many(%x: tensor<33x8xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>, tensor<1x4xf32>) {
   %s0 = prim.slice %x starts [0, 4]() steps [1, 1] sizes() : (tensor<33x8xf32>) -> tensor<1x4xf32>
   %r0 = prim.neg %s0 : (tensor<1x4xf32>) -> tensor<1x4xf32>

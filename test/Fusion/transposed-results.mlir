@@ -2,8 +2,7 @@
 
 // The heads of attention, put side by side: the product stores them there.
 // CHECK-LABEL: func @heads
-// CHECK: kernel.launch "dot_transpose"
-// CHECK: kind = "contraction"
+// CHECK: kernel.launch contraction "dot_transpose"
 // CHECK-NOT: kernel.launch
 // CHECK: return
 func.func @heads(%p: tensor<2x8x8xf32>, %v: tensor<2x8x4xf32>) -> tensor<8x2x4xf32> {
@@ -14,8 +13,7 @@ func.func @heads(%p: tensor<2x8x8xf32>, %v: tensor<2x8x4xf32>) -> tensor<8x2x4xf
 
 // Convolution, bias and SiLU, stored channels first.
 // CHECK-LABEL: func @last_convolution
-// CHECK: kernel.launch "packed_conv_add_logistic_mul_transpose"
-// CHECK: kind = "convolution"
+// CHECK: kernel.launch convolution "packed_conv_add_logistic_mul_transpose"
 // CHECK-NOT: kernel.launch
 // CHECK: return
 func.func @last_convolution(%x: tensor<1x8x3xf32>, %w: tensor<1x1x3x8xf32>, %b: tensor<8xf32>) -> tensor<1x8x8xf32> {

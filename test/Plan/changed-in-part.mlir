@@ -2,7 +2,7 @@
 
 // A kernel that changes a part of what a loop carries changes it in place.
 // CHECK-LABEL: func.func @main
-// CHECK: kernel.launch "insert"
+// CHECK: kernel.launch special "insert"
 // CHECK: places = array<i64: -9223372036854775808>
 func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index
@@ -14,11 +14,11 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
   } do {
   ^bb0(%i: index, %all: tensor<?x8xf32>):
     %m = prim.dim %all, 0 : tensor<?x8xf32>
-    %0 = kernel.launch "insert" ins(%all, %u, %i : tensor<?x8xf32>, tensor<1x8xf32>, index) sizes(%m) {
+    %0 = kernel.launch special "insert" ins(%all, %u, %i : tensor<?x8xf32>, tensor<1x8xf32>, index) sizes(%m) {
     ^bb0(%a: tensor<?x8xf32>, %b: tensor<1x8xf32>, %at: index):
       %1 = prim.insert_slice %a, %b starts [-9223372036854775808, 0](%at) steps [1, 1] : (tensor<?x8xf32>, tensor<1x8xf32>, index) -> tensor<?x8xf32>
       kernel.yield %1 : tensor<?x8xf32>
-    } {kind = "special"} -> tensor<?x8xf32>
+    } -> tensor<?x8xf32>
     %next = arith.addi %i, %c1 : index
     prim.yield %next, %0 : index, tensor<?x8xf32>
   } : (index, tensor<?x8xf32>) -> (index, tensor<?x8xf32>)
@@ -29,7 +29,7 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
 
 // Not where the loop needs the old value as well.
 // CHECK-LABEL: func.func @main
-// CHECK: kernel.launch "insert"
+// CHECK: kernel.launch special "insert"
 // CHECK: places = array<i64: -1>
 func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index
@@ -41,11 +41,11 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
   } do {
   ^bb0(%i: index, %all: tensor<?x8xf32>, %old: tensor<?x8xf32>):
     %m = prim.dim %all, 0 : tensor<?x8xf32>
-    %0 = kernel.launch "insert" ins(%all, %u, %i : tensor<?x8xf32>, tensor<1x8xf32>, index) sizes(%m) {
+    %0 = kernel.launch special "insert" ins(%all, %u, %i : tensor<?x8xf32>, tensor<1x8xf32>, index) sizes(%m) {
     ^bb0(%a: tensor<?x8xf32>, %b: tensor<1x8xf32>, %at: index):
       %1 = prim.insert_slice %a, %b starts [-9223372036854775808, 0](%at) steps [1, 1] : (tensor<?x8xf32>, tensor<1x8xf32>, index) -> tensor<?x8xf32>
       kernel.yield %1 : tensor<?x8xf32>
-    } {kind = "special"} -> tensor<?x8xf32>
+    } -> tensor<?x8xf32>
     %next = arith.addi %i, %c1 : index
     prim.yield %next, %0, %all : index, tensor<?x8xf32>, tensor<?x8xf32>
   } : (index, tensor<?x8xf32>, tensor<?x8xf32>) -> (index, tensor<?x8xf32>, tensor<?x8xf32>)
@@ -55,27 +55,27 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
 // -----
 
 // A scatter writes over a tensor that dies there; not over a function's argument.
-// CHECK: kernel.launch "argument"
+// CHECK: kernel.launch special "argument"
 // CHECK: places = array<i64: 0>
-// CHECK: kernel.launch "dying"
+// CHECK: kernel.launch special "dying"
 // CHECK: places = array<i64: 0>
 module {
   func.func @main(%x: tensor<16xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tensor<16xf32> {
-    %0 = kernel.launch "argument" ins(%x, %i, %u : tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) sizes() {
+    %0 = kernel.launch special "argument" ins(%x, %i, %u : tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) sizes() {
     ^bb0(%a: tensor<16xf32>, %b: tensor<2xi64>, %c: tensor<2xf32>):
       %1 = prim.scatter_along assign %a, %b, %c axis 0 : (tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<16xf32>
       kernel.yield %1 : tensor<16xf32>
-    } {kind = "special"} -> tensor<16xf32>
-    %2 = kernel.launch "dying" ins(%0, %i, %u : tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) sizes() {
+    } -> tensor<16xf32>
+    %2 = kernel.launch special "dying" ins(%0, %i, %u : tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) sizes() {
     ^bb0(%a: tensor<16xf32>, %b: tensor<2xi64>, %c: tensor<2xf32>):
       %1 = prim.scatter_along assign %a, %b, %c axis 0 : (tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<16xf32>
       kernel.yield %1 : tensor<16xf32>
-    } {kind = "special"} -> tensor<16xf32>
-    %3 = kernel.launch "last" ins(%2 : tensor<16xf32>) sizes() {
+    } -> tensor<16xf32>
+    %3 = kernel.launch loop "last" ins(%2 : tensor<16xf32>) sizes() {
     ^bb0(%a: tensor<16xf32>):
       %1 = prim.exp %a : (tensor<16xf32>) -> tensor<16xf32>
       kernel.yield %1 : tensor<16xf32>
-    } {kind = "loop"} -> tensor<16xf32>
+    } -> tensor<16xf32>
     return %3 : tensor<16xf32>
   }
 }

@@ -2,31 +2,31 @@
 
 // Each reads point by point what dies there: one buffer, and the output.
 // CHECK: module attributes {tcc.arena_size = 256 : i64}
-// CHECK: kernel.launch "a"
+// CHECK: kernel.launch loop "a"
 // CHECK: places = array<i64: 0>
-// CHECK: kernel.launch "b"
+// CHECK: kernel.launch loop "b"
 // CHECK: places = array<i64: 0>
-// CHECK: kernel.launch "c"
+// CHECK: kernel.launch loop "c"
 // CHECK: places = array<i64: -2>
 module {
   func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
-    %0 = kernel.launch "a" ins(%x : tensor<64xf32>) sizes() {
+    %0 = kernel.launch loop "a" ins(%x : tensor<64xf32>) sizes() {
     ^bb0(%a: tensor<64xf32>):
       %1 = prim.exp %a : (tensor<64xf32>) -> tensor<64xf32>
       kernel.yield %1 : tensor<64xf32>
-    } {kind = "loop"} -> tensor<64xf32>
+    } -> tensor<64xf32>
     %r = prim.reshape %0 sizes() : (tensor<64xf32>) -> tensor<1x64xf32>
-    %2 = kernel.launch "b" ins(%r : tensor<1x64xf32>) sizes() {
+    %2 = kernel.launch loop "b" ins(%r : tensor<1x64xf32>) sizes() {
     ^bb0(%a: tensor<1x64xf32>):
       %1 = prim.reshape %a sizes() : (tensor<1x64xf32>) -> tensor<64xf32>
       %3 = prim.sin %1 : (tensor<64xf32>) -> tensor<64xf32>
       kernel.yield %3 : tensor<64xf32>
-    } {kind = "loop"} -> tensor<64xf32>
-    %4 = kernel.launch "c" ins(%2 : tensor<64xf32>) sizes() {
+    } -> tensor<64xf32>
+    %4 = kernel.launch loop "c" ins(%2 : tensor<64xf32>) sizes() {
     ^bb0(%a: tensor<64xf32>):
       %1 = prim.cos %a : (tensor<64xf32>) -> tensor<64xf32>
       kernel.yield %1 : tensor<64xf32>
-    } {kind = "loop"} -> tensor<64xf32>
+    } -> tensor<64xf32>
     return %4 : tensor<64xf32>
   }
 }
@@ -35,40 +35,40 @@ module {
 
 // Softmax writes over its input, and the next buffer comes into its place.
 // CHECK: module attributes {tcc.arena_size = 2048 : i64}
-// CHECK: kernel.launch "scores"
+// CHECK: kernel.launch loop "scores"
 // CHECK: places = array<i64: 0>
-// CHECK: kernel.launch "softmax"
+// CHECK: kernel.launch row[1] "softmax"
 // CHECK: places = array<i64: 0>
-// CHECK: kernel.launch "transposed"
+// CHECK: kernel.launch loop "transposed"
 // CHECK: places = array<i64: 1024>
-// CHECK: kernel.launch "last"
+// CHECK: kernel.launch loop "last"
 // CHECK: places = array<i64: -2>
 module {
   func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
-    %0 = kernel.launch "scores" ins(%x : tensor<16x16xf32>) sizes() {
+    %0 = kernel.launch loop "scores" ins(%x : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.exp %a : (tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %1 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
-    %2 = kernel.launch "softmax" ins(%0 : tensor<16x16xf32>) sizes() {
+    } -> tensor<16x16xf32>
+    %2 = kernel.launch row[1] "softmax" ins(%0 : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.reduce sum %a [1] : (tensor<16x16xf32>) -> tensor<16xf32>
       %3 = prim.broadcast %1 axes [0] sizes() : (tensor<16xf32>) -> tensor<16x16xf32>
       %4 = prim.div %a, %3 : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %4 : tensor<16x16xf32>
-    } {kind = "row", rows = 1 : i64} -> tensor<16x16xf32>
+    } -> tensor<16x16xf32>
     // Reads at another point than it writes.
-    %5 = kernel.launch "transposed" ins(%2 : tensor<16x16xf32>) sizes() {
+    %5 = kernel.launch loop "transposed" ins(%2 : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.transpose %a [1, 0] : (tensor<16x16xf32>) -> tensor<16x16xf32>
       %3 = prim.neg %1 : (tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %3 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
-    %6 = kernel.launch "last" ins(%5 : tensor<16x16xf32>) sizes() {
+    } -> tensor<16x16xf32>
+    %6 = kernel.launch loop "last" ins(%5 : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.neg %a : (tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %1 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
+    } -> tensor<16x16xf32>
     return %6 : tensor<16x16xf32>
   }
 }
@@ -77,47 +77,47 @@ module {
 
 // Not written over: what is read later, what is read at two points, operands of a
 // contraction. The residual that its epilogue adds is.
-// CHECK: kernel.launch "a"
+// CHECK: kernel.launch loop "a"
 // CHECK: places = array<i64: [[A:[0-9]+]]>
-// CHECK: kernel.launch "b"
+// CHECK: kernel.launch loop "b"
 // CHECK-NOT: places = array<i64: [[A]]>
 // CHECK: places = array<i64: [[B:[0-9]+]]>
-// CHECK: kernel.launch "reversed"
+// CHECK: kernel.launch loop "reversed"
 // CHECK-NOT: places = array<i64: [[B]]>
 // CHECK: places = array<i64: [[R:[0-9]+]]>
-// CHECK: kernel.launch "product"
+// CHECK: kernel.launch contraction "product"
 // CHECK: places = array<i64: [[R]]>
-// CHECK: kernel.launch "last"
+// CHECK: kernel.launch loop "last"
 // CHECK: places = array<i64: -2>
 module {
   func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
-    %0 = kernel.launch "a" ins(%x : tensor<16x16xf32>) sizes() {
+    %0 = kernel.launch loop "a" ins(%x : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.exp %a : (tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %1 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
-    %2 = kernel.launch "b" ins(%0 : tensor<16x16xf32>) sizes() {
+    } -> tensor<16x16xf32>
+    %2 = kernel.launch loop "b" ins(%0 : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.sin %a : (tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %1 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
-    %5 = kernel.launch "reversed" ins(%2 : tensor<16x16xf32>) sizes() {
+    } -> tensor<16x16xf32>
+    %5 = kernel.launch loop "reversed" ins(%2 : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.reverse %a [1] : (tensor<16x16xf32>) -> tensor<16x16xf32>
       %3 = prim.add %1, %a : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %3 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
-    %6 = kernel.launch "product" ins(%0, %5 : tensor<16x16xf32>, tensor<16x16xf32>) sizes() {
+    } -> tensor<16x16xf32>
+    %6 = kernel.launch contraction "product" ins(%0, %5 : tensor<16x16xf32>, tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>, %r: tensor<16x16xf32>):
       %1 = prim.dot %a, %a batch [] x [] contract [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
       %3 = prim.add %1, %r : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %3 : tensor<16x16xf32>
-    } {kind = "contraction"} -> tensor<16x16xf32>
-    %7 = kernel.launch "last" ins(%6 : tensor<16x16xf32>) sizes() {
+    } -> tensor<16x16xf32>
+    %7 = kernel.launch loop "last" ins(%6 : tensor<16x16xf32>) sizes() {
     ^bb0(%a: tensor<16x16xf32>):
       %1 = prim.neg %a : (tensor<16x16xf32>) -> tensor<16x16xf32>
       kernel.yield %1 : tensor<16x16xf32>
-    } {kind = "loop"} -> tensor<16x16xf32>
+    } -> tensor<16x16xf32>
     return %7 : tensor<16x16xf32>
   }
 }
@@ -126,39 +126,39 @@ module {
 
 // What has a size only at run time is allocated then, and written over like the rest.
 // CHECK: module attributes {tcc.arena_size = 0 : i64}
-// CHECK: kernel.launch "a"
+// CHECK: kernel.launch loop "a"
 // CHECK: places = array<i64: -1>
-// CHECK: kernel.launch "b"
+// CHECK: kernel.launch loop "b"
 // CHECK: places = array<i64: -9223372036854775808>
-// CHECK: kernel.launch "cut"
+// CHECK: kernel.launch loop "cut"
 // CHECK: places = array<i64: -1>
-// CHECK: kernel.launch "last"
+// CHECK: kernel.launch loop "last"
 // CHECK: places = array<i64: -2>
 module {
   func.func @main(%x: tensor<?xf32>, %m: index) -> tensor<?xf32> {
     %n = prim.dim %x, 0 : tensor<?xf32>
-    %0 = kernel.launch "a" ins(%x : tensor<?xf32>) sizes(%n) {
+    %0 = kernel.launch loop "a" ins(%x : tensor<?xf32>) sizes(%n) {
     ^bb0(%a: tensor<?xf32>):
       %1 = prim.exp %a : (tensor<?xf32>) -> tensor<?xf32>
       kernel.yield %1 : tensor<?xf32>
-    } {kind = "loop"} -> tensor<?xf32>
-    %2 = kernel.launch "b" ins(%0 : tensor<?xf32>) sizes(%n) {
+    } -> tensor<?xf32>
+    %2 = kernel.launch loop "b" ins(%0 : tensor<?xf32>) sizes(%n) {
     ^bb0(%a: tensor<?xf32>):
       %1 = prim.exp %a : (tensor<?xf32>) -> tensor<?xf32>
       kernel.yield %1 : tensor<?xf32>
-    } {kind = "loop"} -> tensor<?xf32>
+    } -> tensor<?xf32>
     // Has another size.
-    %3 = kernel.launch "cut" ins(%2, %m : tensor<?xf32>, index) sizes(%m) {
+    %3 = kernel.launch loop "cut" ins(%2, %m : tensor<?xf32>, index) sizes(%m) {
     ^bb0(%a: tensor<?xf32>, %c: index):
       %1 = prim.slice %a starts [0]() steps [1] sizes(%c) : (tensor<?xf32>) -> tensor<?xf32>
       %4 = prim.exp %1 : (tensor<?xf32>) -> tensor<?xf32>
       kernel.yield %4 : tensor<?xf32>
-    } {kind = "loop"} -> tensor<?xf32>
-    %5 = kernel.launch "last" ins(%3 : tensor<?xf32>) sizes(%m) {
+    } -> tensor<?xf32>
+    %5 = kernel.launch loop "last" ins(%3 : tensor<?xf32>) sizes(%m) {
     ^bb0(%a: tensor<?xf32>):
       %1 = prim.exp %a : (tensor<?xf32>) -> tensor<?xf32>
       kernel.yield %1 : tensor<?xf32>
-    } {kind = "loop"} -> tensor<?xf32>
+    } -> tensor<?xf32>
     return %5 : tensor<?xf32>
   }
 }

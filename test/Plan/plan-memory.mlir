@@ -5,32 +5,32 @@
 // CHECK: module attributes {{.*}}arena{{.*}} = 8192
 // CHECK-LABEL: func @chain
 func.func @chain(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  // CHECK: kernel.launch "a"
+  // CHECK: kernel.launch loop "a"
   // CHECK: places = array<i64: [[A:[0-9]+]]>
-  %0 = kernel.launch "a" ins(%x : tensor<1024xf32>) sizes() {
+  %0 = kernel.launch loop "a" ins(%x : tensor<1024xf32>) sizes() {
   ^bb0(%v: tensor<1024xf32>):
     %y = prim.reverse %v [0] : (tensor<1024xf32>) -> tensor<1024xf32>
     kernel.yield %y : tensor<1024xf32>
-  } {kind = "loop"} -> tensor<1024xf32>
-  // CHECK: kernel.launch "b"
-  %1 = kernel.launch "b" ins(%0 : tensor<1024xf32>) sizes() {
+  } -> tensor<1024xf32>
+  // CHECK: kernel.launch loop "b"
+  %1 = kernel.launch loop "b" ins(%0 : tensor<1024xf32>) sizes() {
   ^bb0(%v: tensor<1024xf32>):
     %y = prim.reverse %v [0] : (tensor<1024xf32>) -> tensor<1024xf32>
     kernel.yield %y : tensor<1024xf32>
-  } {kind = "loop"} -> tensor<1024xf32>
-  // CHECK: kernel.launch "c"
+  } -> tensor<1024xf32>
+  // CHECK: kernel.launch loop "c"
   // CHECK: places = array<i64: [[A]]>
-  %2 = kernel.launch "c" ins(%1 : tensor<1024xf32>) sizes() {
+  %2 = kernel.launch loop "c" ins(%1 : tensor<1024xf32>) sizes() {
   ^bb0(%v: tensor<1024xf32>):
     %y = prim.reverse %v [0] : (tensor<1024xf32>) -> tensor<1024xf32>
     kernel.yield %y : tensor<1024xf32>
-  } {kind = "loop"} -> tensor<1024xf32>
-  // CHECK: kernel.launch "d"
+  } -> tensor<1024xf32>
+  // CHECK: kernel.launch loop "d"
   // CHECK: places = array<i64: -{{[0-9]+}}>
-  %3 = kernel.launch "d" ins(%2 : tensor<1024xf32>) sizes() {
+  %3 = kernel.launch loop "d" ins(%2 : tensor<1024xf32>) sizes() {
   ^bb0(%v: tensor<1024xf32>):
     %y = prim.reverse %v [0] : (tensor<1024xf32>) -> tensor<1024xf32>
     kernel.yield %y : tensor<1024xf32>
-  } {kind = "loop"} -> tensor<1024xf32>
+  } -> tensor<1024xf32>
   return %3 : tensor<1024xf32>
 }

@@ -11,16 +11,6 @@
 
 namespace tcc {
 
-/// What loop nest a kernel needs; the attribute `kind` of kernel.launch.
-enum class KernelKind {
-  Loop,        ///< one point at a time over the shape of its results
-  Row,         ///< rows in parallel, each reduced along its inner axes
-  Contraction, ///< prim.dot with an elementwise epilogue
-  Convolution, ///< prim.conv with an elementwise epilogue
-  Special,     ///< one operator with an algorithm of its own: sort, scatter, scan
-};
-llvm::StringRef kernelKindName(KernelKind kind);
-
 /// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp.
 std::unique_ptr<mlir::Pass> createFuseKernelsPass();
 /// tcc-share-kernels: see lib/Fusion/ShareKernels.cpp. After tcc-fuse-kernels.

@@ -8,11 +8,7 @@
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
-
-static StringRef kindOf(kernel::LaunchOp launch) {
-  auto kind = launch->getAttrOfType<StringAttr>("kind");
-  return kind ? kind.getValue() : "loop";
-}
+using kernel::KernelKind;
 
 namespace {
 
@@ -86,7 +82,8 @@ static SmallVector<Index> productExtents(OpBuilder &b, kernel::LaunchOp launch) 
 /// Tasks of a contraction or convolution that a template does.
 static std::optional<TaskSpace> productTasks(OpBuilder &b, kernel::LaunchOp launch,
                                              const CpuTarget &cpu) {
-  Operation *op = kindOf(launch) == "contraction" || kindOf(launch) == "convolution"
+  Operation *op = launch.getKind() == KernelKind::Contraction ||
+                          launch.getKind() == KernelKind::Convolution
                       ? contractionOf(launch)
                       : nullptr;
   if (!op)
@@ -133,18 +130,33 @@ static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch
 TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const CpuTarget &cpu) {
   HostIndex h{b, launch.getLoc()};
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
-  if (kindOf(launch) == "row") {
-    int64_t rows = launch->getAttrOfType<IntegerAttr>("rows").getInt();
+  if (launch.getKind() == KernelKind::Row) {
     OpFoldResult tasks = h.constant(1);
-    for (OpFoldResult d : ArrayRef(dims).take_front(rows))
+    for (OpFoldResult d : ArrayRef(dims).take_front(*launch.getRows()))
       tasks = h.mul(tasks, d);
     return {tasks, h.constant(4)};
   }
   if (auto space = productTasks(b, launch, cpu))
     return *space;
-  if (kindOf(launch) == "special")
+  if (launch.getKind() == KernelKind::Special)
     return specialTasks(b, h, launch);
   return loopTasks(h, launch, dims, cpu);
+}
+
+static bool emitTemplate(KernelFrame &frame) {
+  switch (frame.launch.getKind()) {
+  case KernelKind::Loop:
+    return emitLoopKernel(frame);
+  case KernelKind::Row:
+    return emitRowKernel(frame);
+  case KernelKind::Contraction:
+    return emitContractionKernel(frame);
+  case KernelKind::Convolution:
+    return emitConvolutionKernel(frame);
+  case KernelKind::Special:
+    return emitSpecialKernel(frame);
+  }
+  llvm_unreachable("all kinds are handled above");
 }
 
 func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
@@ -155,12 +167,7 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   auto function = func::FuncOp::create(b, launch.getLoc(), name,
                                        b.getFunctionType({pointer, index, index}, {}));
   KernelFrame frame(launch, function, cpu);
-  StringRef kind = kindOf(launch);
-  bool ok = kind == "row"           ? emitRowKernel(frame)
-            : kind == "special"     ? emitSpecialKernel(frame)
-            : kind == "contraction" ? emitContractionKernel(frame)
-            : kind == "convolution" ? emitConvolutionKernel(frame)
-                                    : emitLoopKernel(frame);
+  bool ok = emitTemplate(frame);
   func::ReturnOp::create(frame.b);
   return ok ? function : func::FuncOp();
 }

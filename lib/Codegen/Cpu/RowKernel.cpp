@@ -24,7 +24,7 @@ namespace {
 
 class RowEmitter {
 public:
-  RowEmitter(KernelFrame &f) : f(f), rows(f.launch->getAttrOfType<IntegerAttr>("rows").getInt()) {}
+  RowEmitter(KernelFrame &f) : f(f), rows(*f.launch.getRows()) {}
   bool run();
 
 private:

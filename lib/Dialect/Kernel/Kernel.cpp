@@ -1,19 +1,60 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "tcc/Dialect/Kernel/Places.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace tcc;
 using namespace tcc::kernel;
 
 #include "tcc/Dialect/Kernel/KernelDialect.cpp.inc"
+#include "tcc/Dialect/Kernel/KernelEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tcc/Dialect/Kernel/KernelAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "tcc/Dialect/Kernel/KernelOps.cpp.inc"
 
 void KernelDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tcc/Dialect/Kernel/KernelAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "tcc/Dialect/Kernel/KernelOps.cpp.inc"
       >();
+}
+
+/// Whether the region has what a kernel of its kind is about.
+static LogicalResult verifyKind(LaunchOp launch) {
+  KernelKind kind = launch.getKind();
+  if (launch.getRows().has_value() != (kind == KernelKind::Row))
+    return launch.emitOpError("of kind '")
+           << stringifyKernelKind(kind) << "' "
+           << (kind == KernelKind::Row ? "must say how many axes are rows" : "has no rows");
+  auto has = [&](auto isIt) { return llvm::any_of(launch.getBody().front(), isIt); };
+  bool fits = true;
+  if (kind == KernelKind::Row)
+    fits = has([](Operation &op) { return isa<prim::ReduceOp>(op); });
+  else if (kind == KernelKind::Contraction)
+    fits = has([](Operation &op) { return isa<prim::DotOp, prim::PackedDotOp>(op); });
+  else if (kind == KernelKind::Convolution)
+    fits = has([](Operation &op) { return isa<prim::ConvOp, prim::PackedConvOp>(op); });
+  if (!fits)
+    return launch.emitOpError("of kind '")
+           << stringifyKernelKind(kind) << "' computes none of what the kind is about";
+  return success();
+}
+
+/// The first axes of every result are the rows.
+static LogicalResult verifyRows(LaunchOp launch) {
+  std::optional<int64_t> rows = launch.getRows();
+  for (Type type : launch.getResultTypes())
+    if (rows && (*rows < 0 || *rows > cast<RankedTensorType>(type).getRank()))
+      return launch.emitOpError("has ") << *rows << " axes of rows, and a result of type " << type;
+  return success();
 }
 
 LogicalResult LaunchOp::verify() {
@@ -30,7 +71,9 @@ LogicalResult LaunchOp::verify() {
   if (static_cast<int64_t>(getSizes().size()) != dynamic)
     return emitOpError("has ") << dynamic << " dynamic result dims but " << getSizes().size()
                                << " sizes";
-  return success();
+  if (failed(verifyKind(*this)))
+    return failure();
+  return verifyRows(*this);
 }
 
 LogicalResult LaunchOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {

@@ -65,7 +65,7 @@ TEST_CASE("every operator has an evaluator") {
 TEST_CASE("kernels run as the operators they hold") {
   auto outputs = run(R"(func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
     %n = prim.dim %x, 0 : tensor<?xf32>
-    %y = kernel.launch "k" ins(%x : tensor<?xf32>) sizes(%n) {
+    %y = kernel.launch loop "k" ins(%x : tensor<?xf32>) sizes(%n) {
     ^bb0(%a: tensor<?xf32>):
       %b = prim.neg %a : (tensor<?xf32>) -> tensor<?xf32>
       %c = prim.abs %b : (tensor<?xf32>) -> tensor<?xf32>

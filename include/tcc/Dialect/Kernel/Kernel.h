@@ -13,5 +13,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "tcc/Dialect/Kernel/KernelDialect.h.inc"
+#include "tcc/Dialect/Kernel/KernelEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tcc/Dialect/Kernel/KernelAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "tcc/Dialect/Kernel/KernelOps.h.inc"

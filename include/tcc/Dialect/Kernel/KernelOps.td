@@ -3,12 +3,14 @@
 #define TCC_DIALECT_KERNEL_OPS_TD
 include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinTypes.td"
+include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Kernel_Dialect : Dialect {
   let name = "kernel";
   let cppNamespace = "::tcc::kernel";
+  let useDefaultAttributePrinterParser = 1;
   let summary = "What runs as one loop nest";
   let description = [{
     Given by the fuse phase: `kernel.launch` holds the primitives of one kernel.
@@ -19,6 +21,15 @@ def Kernel_Dialect : Dialect {
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
+def Kernel_KernelKind : I32EnumAttr<"KernelKind", "the loop nest that a kernel needs", [
+  I32EnumAttrCase<"Loop", 0, "loop">, I32EnumAttrCase<"Row", 1, "row">,
+  I32EnumAttrCase<"Contraction", 2, "contraction">,
+  I32EnumAttrCase<"Convolution", 3, "convolution">, I32EnumAttrCase<"Special", 4, "special">]> {
+  let cppNamespace = "::tcc::kernel";
+  let genSpecializedAttr = 0;
+}
+def Kernel_KernelKindAttr : EnumAttr<Kernel_Dialect, Kernel_KernelKind, "kind">;
+
 def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
                                            DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "one kernel: memory in, memory out, everything between in registers";
@@ -27,19 +38,31 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     for them in order. What the region yields is written to memory. `sizes` gives
     the dims of all results that are `?`, result by result.
 
+    `kind` says what the region is made of, and so which loop nest it needs:
+
+    | kind | region |
+    |---|---|
+    | `loop` | one value at a point of the results, which have one shape |
+    | `row` | the first `rows` axes are rows; each is reduced along the axes after them |
+    | `contraction` | a matrix product and what is computed from each of its elements |
+    | `convolution` | the same of a convolution |
+    | `special` | one operator with an algorithm of its own: sort, scatter, scan |
+
     ```mlir
-    %y = kernel.launch "relu" ins(%x : tensor<8xf32>) sizes() {
+    %y = kernel.launch loop "relu" ins(%x : tensor<8xf32>) sizes() {
     ^bb0(%a: tensor<8xf32>):
       ...
       kernel.yield %b : tensor<8xf32>
     } -> tensor<8xf32>
+    %s = kernel.launch row[1] "softmax" ins(%y : tensor<4x8xf32>) sizes() { ... } -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Variadic<AnyType>:$inputs, Variadic<Index>:$sizes);
+  let arguments = (ins Kernel_KernelKindAttr:$kind, OptionalAttr<I64Attr>:$rows, StrAttr:$name,
+                       Variadic<AnyType>:$inputs, Variadic<Index>:$sizes);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name `ins` `(` ($inputs^ `:` type($inputs))? `)` `sizes` `(` $sizes `)` $body attr-dict
+    $kind (`` `[` $rows^ `]`)? $name `ins` `(` ($inputs^ `:` type($inputs))? `)` `sizes` `(` $sizes `)` $body attr-dict
     `->` type($results)
   }];
   let hasVerifier = 1;

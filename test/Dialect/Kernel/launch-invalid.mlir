@@ -1,0 +1,81 @@
+// RUN: tcc-opt %s -split-input-file -verify-diagnostics
+
+func.func @f(%x: tensor<4x2xf32>) {
+  // expected-error @+1 {{'kernel.launch' op of kind 'row' must say how many axes are rows}}
+  %0 = kernel.launch row "sum" ins(%x : tensor<4x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x2xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<4x2xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of kind 'loop' has no rows}}
+  %0 = kernel.launch loop[1] "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    %b = prim.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x2xf32>) {
+  // expected-error @+1 {{has 2 axes of rows, and a result of type 'tensor<4xf32>'}}
+  %0 = kernel.launch row[2] "sum" ins(%x : tensor<4x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x2xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<4x2xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of kind 'contraction' computes none of what the kind is about}}
+  %0 = kernel.launch contraction "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    %b = prim.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+2 {{to be one of: loop, row, contraction, convolution, special}}
+  // expected-error @+1 {{failed to parse Kernel_KernelKindAttr parameter}}
+  %0 = kernel.launch loops "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has 1 region arguments for 0 inputs}}
+  %0 = kernel.launch loop "neg" ins() sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<?xf32>) {
+  // expected-error @+1 {{has 1 dynamic result dims but 0 sizes}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<?xf32>) sizes() {
+  ^bb0(%a: tensor<?xf32>):
+    kernel.yield %a : tensor<?xf32>
+  } -> tensor<?xf32>
+  return
+}
