@@ -9,7 +9,7 @@ namespace tcc {
 
 /// The model as each phase leaves it, in a folder: `N-PHASE.mlir`; after codegen a file for each
 /// kernel and the host function as loops (.mlir), optimised LLVM IR (.ll) and assembly (.s) in
-/// `7-codegen/`; after emit the manifest. Only the phases that were asked for, by default all.
+/// `8-codegen/`; after emit the manifest. Only the phases that were asked for, by default all.
 /// A file that cannot be written is removed, and `failure` tells of the first.
 class Dump {
 public:

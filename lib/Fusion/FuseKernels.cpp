@@ -149,7 +149,7 @@ static LogicalResult buildLaunch(Group &group) {
   if (group.kind == KernelKind::Row)
     rows = b.getI64IntegerAttr(group.rows);
   auto launch = kernel::LaunchOp::create(b, loc, types, group.kind, rows, kernelName(group),
-                                         ValueRange{}, sizes);
+                                         /*schedule=*/kernel::Schedule(), ValueRange{}, sizes);
   launch.getBody().takeBody(region);
   body = &launch.getBody().front();
   LaunchBuilder inside(group, body);

@@ -45,6 +45,12 @@ LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
                          << "'";
       return WalkResult::interrupt();
     }
+    auto launch = dyn_cast<kernel::LaunchOp>(op);
+    if (phase >= Phase::Schedule && launch && !launch.getScheduleAttr()) {
+      op->emitError("kernel '") << launch.getName() << "' has no schedule after phase '"
+                                << phaseName(phase) << "'";
+      return WalkResult::interrupt();
+    }
     if (phase == Phase::Decompose && llvm::any_of(op->getResultTypes(), overflows)) {
       op->emitError("a result has a shape whose size overflows");
       return WalkResult::interrupt();

@@ -7,6 +7,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/LowerToLLVM.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
@@ -14,6 +15,7 @@
 #include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Plan/Plan.h"
+#include "tcc/Schedule/Schedule.h"
 #include "tcc/Simplify/FoldConstants.h"
 #include "tcc/Simplify/Simplify.h"
 #include "tcc/Support/Error.h"
@@ -22,9 +24,9 @@
 using namespace mlir;
 using namespace tcc;
 
-static constexpr llvm::StringLiteral kNames[] = {"import",        "decompose", "simplify",
-                                                 "differentiate", "layout",    "fuse",
-                                                 "plan",          "codegen",   "emit"};
+static constexpr llvm::StringLiteral kNames[] = {
+    "import", "decompose", "simplify", "differentiate", "layout",
+    "fuse",   "schedule",  "plan",     "codegen",       "emit"};
 
 StringRef tcc::phaseName(Phase phase) { return kNames[static_cast<size_t>(phase)]; }
 
@@ -40,7 +42,8 @@ void tcc::registerDialects(DialectRegistry &registry) {
   registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect>();
 }
 
-static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options) {
+static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options,
+                      const ScheduleModel &schedules) {
   switch (phase) {
   case Phase::Simplify:
     pm.addPass(createCommonSubexpressionsPass());
@@ -68,6 +71,9 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createShareKernelsPass());
     pm.addPass(createCommonSubexpressionsPass());
     break;
+  case Phase::Schedule:
+    pm.addPass(createScheduleKernelsPass(&schedules));
+    break;
   case Phase::Plan:
     pm.addPass(createPlanMemoryPass());
     break;
@@ -77,6 +83,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
 }
 
 llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOptions &options) {
+  codegen::CpuScheduleModel schedules(options.cpu);
   for (Phase phase : kPhases) {
     if (phase <= from || phase > to || phase >= Phase::Codegen)
       continue;
@@ -87,7 +94,7 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
         return error;
     PassManager pm(model.module->getContext());
     pm.enableVerifier(false);
-    addPasses(pm, phase, model, options);
+    addPasses(pm, phase, model, options, schedules);
     bool ok = succeeded(pm.run(*model.module)) && succeeded(verifyPhase(*model.module, phase));
     // Decompose gives each node its meaning: what does not fit then is the model.
     if (!ok && phase == Phase::Decompose)
@@ -105,9 +112,10 @@ void tcc::forEachPass(
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Model model;
   PipelineOptions options;
+  codegen::CpuScheduleModel schedules(options.cpu);
   for (Phase phase : kPhases) {
     PassManager pm(&context);
-    addPasses(pm, phase, model, options);
+    addPasses(pm, phase, model, options, schedules);
     if (phase == Phase::Codegen)
       pm.addPass(codegen::createExpandMathPass());
     for (Pass &pass : pm.getPasses())

@@ -17,7 +17,7 @@ from toolrun import SOURCE, ToolTest
 SINCOS = SOURCE / "samples/sincos/sincos.onnx"
 CONV = SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx"
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
-PHASES = ("import", "decompose", "simplify", "layout", "fuse", "plan")
+PHASES = ("import", "decompose", "simplify", "layout", "fuse", "schedule", "plan")
 
 
 class CommandLine(ToolTest):
@@ -94,16 +94,16 @@ class CommandLine(ToolTest):
         self.compiles(CONV, "-o", "model.so", "--dump-ir", "all")
         files = {path.name for path in (self.work / "all").iterdir()}
         ir = {f"{i}-{phase}.mlir" for i, phase in enumerate(("import", "decompose", "simplify",
-                                                             "differentiate", "layout", "fuse", "plan"))}
-        self.assertEqual(files, ir | {"7-codegen", "8-emit.json"})
-        code = {path.name for path in (self.work / "all/7-codegen").iterdir()}
+                                                             "differentiate", "layout", "fuse", "schedule", "plan"))}
+        self.assertEqual(files, ir | {"8-codegen", "9-emit.json"})
+        code = {path.name for path in (self.work / "all/8-codegen").iterdir()}
         names = {path.rsplit(".", 1)[0] for path in code}
         self.assertEqual(code, {name + suffix for name in names for suffix in (".mlir", ".ll", ".s")})
         self.assertEqual(len(names), 3)  # the host function and two kernels
         for name in names:
-            self.assertIn("func.func", (self.work / f"all/7-codegen/{name}.mlir").read_text())
-            self.assertIn("define ", (self.work / f"all/7-codegen/{name}.ll").read_text())
-            self.assertIn(".text", (self.work / f"all/7-codegen/{name}.s").read_text())
+            self.assertIn("func.func", (self.work / f"all/8-codegen/{name}.mlir").read_text())
+            self.assertIn("define ", (self.work / f"all/8-codegen/{name}.ll").read_text())
+            self.assertIn(".text", (self.work / f"all/8-codegen/{name}.s").read_text())
         self.compiles(CONV, "-o", "model.so", "--dump-ir", "some=import,fuse")
         self.assertEqual(len(list((self.work / "some").glob("*.mlir"))), 2)
 

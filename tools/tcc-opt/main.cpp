@@ -6,11 +6,13 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Pipeline/Pipeline.h"
 #include "tcc/Plan/Plan.h"
+#include "tcc/Schedule/Schedule.h"
 #include "tcc/Simplify/FoldConstants.h"
 #include "tcc/Simplify/Simplify.h"
 #include <numeric>
@@ -56,6 +58,7 @@ int main(int argc, char **argv) {
   static tcc::WeightTable weights;
   static tcc::CpuTarget cpu =
       llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
+  static tcc::codegen::CpuScheduleModel schedules(cpu);
   mlir::DialectRegistry registry;
   tcc::registerDialects(registry);
   mlir::registerCanonicalizerPass();
@@ -77,6 +80,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
+  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&schedules); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

@@ -15,10 +15,21 @@
 
 namespace tcc {
 
-enum class Phase { Import, Decompose, Simplify, Differentiate, Layout, Fuse, Plan, Codegen, Emit };
-inline constexpr Phase kPhases[] = {Phase::Import,        Phase::Decompose, Phase::Simplify,
-                                    Phase::Differentiate, Phase::Layout,    Phase::Fuse,
-                                    Phase::Plan,          Phase::Codegen,   Phase::Emit};
+enum class Phase {
+  Import,
+  Decompose,
+  Simplify,
+  Differentiate,
+  Layout,
+  Fuse,
+  Schedule,
+  Plan,
+  Codegen,
+  Emit
+};
+inline constexpr Phase kPhases[] = {
+    Phase::Import, Phase::Decompose, Phase::Simplify, Phase::Differentiate, Phase::Layout,
+    Phase::Fuse,   Phase::Schedule,  Phase::Plan,     Phase::Codegen,       Phase::Emit};
 
 llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);

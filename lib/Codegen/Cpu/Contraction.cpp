@@ -1,8 +1,8 @@
 //===- Contraction.cpp - Matrix products on the CPU -----------------------===//
 //
 // The tile loop (TileLoop.h) over rows of A that are read in place, or, where they
-// would fall into the same cache sets, have no memory at all, or need conversion,
-// from a packed copy of the tile's rows.
+// would fall into the same cache sets or are no neighbours along k, from a packed copy
+// of the tile's rows.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Contraction.h"
@@ -19,7 +19,7 @@ public:
   explicit MatrixRows(const ContractionSpec &spec) : spec(spec) {}
 
   void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override {
-    if (!spec.schedule.packsA) {
+    if (!spec.schedule.packsA()) {
       int64_t group = spec.bytes.size;
       Index step = k.mul(spec.aKStride, k.constant(group));
       Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, step));

@@ -87,13 +87,11 @@ static std::optional<StridedOperand> stridedOperand(KernelBuilder &k, prim::DotO
   return operand;
 }
 
-static SmallVector<int64_t> freeAxes(int64_t rank, ArrayRef<int64_t> batch,
-                                     ArrayRef<int64_t> contract) {
-  SmallVector<int64_t> free;
-  for (int64_t axis = 0; axis < rank; ++axis)
-    if (!llvm::is_contained(batch, axis) && !llvm::is_contained(contract, axis))
-      free.push_back(axis);
-  return free;
+unsigned tcc::codegen::productColumns(Operation *op) {
+  auto dot = dyn_cast<prim::DotOp>(op);
+  return dot ? tensorType(dot.getRhs()).getRank() - dot.getRhsBatch().size() -
+                   dot.getRhsContract().size()
+             : 1;
 }
 
 static bool isUnsigned(Type t) {
@@ -122,30 +120,46 @@ static ByteGroups groupsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
   return bytes ? byteGroups(cpu, spec.aUnsigned, spec.bUnsigned) : ByteGroups();
 }
 
-static ContractionSchedule scheduleOf(KernelBuilder &k, const ContractionSpec &spec) {
+static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec) {
   ContractionShape shape;
   shape.m = k.known(spec.m).value_or(-1);
   shape.n = k.known(spec.n).value_or(-1);
   shape.k = k.known(spec.k).value_or(-1);
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
   shape.b = spec.bLayout;
-  shape.packsA = !k.isKnown(spec.aKStride, 1);
-  return chooseContraction(spec.cpu, shape);
+  shape.copiesA = !k.isKnown(spec.aKStride, 1);
+  SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape);
+  for (ContractionSchedule &schedule : ranked)
+    schedule.byteGroup = spec.bytes.size;
+  return ranked;
 }
 
-/// Lets the operands be multiplied in groups of bytes, if they come packed so or are
-/// copied before use.
-static void chooseByteGroups(KernelBuilder &k, ContractionSpec &spec) {
-  ByteGroups bytes = groupsOf(spec.cpu, spec);
-  if (bytes.size == 1 || !k.isKnown(spec.aKStride, 1))
-    return;
-  ContractionSpec grouped = spec;
-  grouped.bytes = bytes;
-  grouped.kElements = spec.k;
-  grouped.k = k.ceilDiv(spec.k, k.constant(bytes.size));
-  grouped.schedule = scheduleOf(k, grouped);
-  if (grouped.schedule.packsB)
-    spec = grouped;
+/// Takes 8-bit operands in groups, of which `k` then counts.
+static void groupBytes(KernelBuilder &k, ContractionSpec &spec) {
+  spec.bytes = groupsOf(spec.cpu, spec);
+  spec.kElements = spec.k;
+  spec.k = k.ceilDiv(spec.k, k.constant(spec.bytes.size));
+}
+
+SmallVector<ContractionSchedule> tcc::codegen::rankSchedules(KernelBuilder &k,
+                                                             const ContractionSpec &spec) {
+  // Bytes are grouped if they come packed so, or are copied before use.
+  if (spec.bLayout != PanelLayout::Packed && groupsOf(spec.cpu, spec).size > 1 &&
+      k.isKnown(spec.aKStride, 1)) {
+    ContractionSpec grouped = spec;
+    groupBytes(k, grouped);
+    SmallVector<ContractionSchedule> ranked = rank(k, grouped);
+    if (ranked.front().packsB())
+      return ranked;
+  }
+  return rank(k, spec);
+}
+
+void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
+                               const ContractionSchedule &schedule) {
+  if (schedule.byteGroup > spec.bytes.size)
+    groupBytes(k, spec);
+  spec.schedule = schedule;
 }
 
 std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc, Operation *op,
@@ -208,9 +222,6 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
       p.batch = k.mul(p.batch, p.batchExtents.back());
     }
   }
-  spec.schedule = scheduleOf(k, spec);
-  if (isa<prim::DotOp>(op))
-    chooseByteGroups(k, spec);
   return p;
 }
 
@@ -308,30 +319,18 @@ static SmallVector<Index> asIndices(ValueRange extents) {
   return all;
 }
 
-bool tcc::codegen::emitContractionKernel(KernelFrame &f) {
+bool tcc::codegen::emitContractionKernel(KernelFrame &f, const ContractionSchedule &schedule) {
   Operation *op = contractionOf(f.launch);
   const Memory *lhs = f.e.memoryOf(memoryBehind(op->getOperand(0)));
   const Memory *rhs = f.e.memoryOf(memoryBehind(op->getOperand(1)));
-  auto product = lhs && rhs ? productSpec(f.b, f.b.getLoc(), op, asIndices(lhs->extents),
-                                          asIndices(rhs->extents), f.cpu)
-                            : std::nullopt;
-  if (!product)
-    return emitLoopKernel(f);
+  auto product =
+      productSpec(f.b, f.b.getLoc(), op, asIndices(lhs->extents), asIndices(rhs->extents), f.cpu);
   KernelBuilder k(f.b, f.b.getLoc());
+  setSchedule(k, product->spec, schedule);
   unsigned batchRank = product->batchExtents.size();
-  auto resultType = tensorType(op->getResult(0));
-  bool hasColumns = true;
-  unsigned rowRank;
-  if (auto dot = dyn_cast<prim::DotOp>(op)) {
-    rowRank = freeAxes(tensorType(dot.getLhs()).getRank(), dot.getLhsBatch(), dot.getLhsContract())
-                  .size();
-    unsigned columnRank = resultType.getRank() - batchRank - rowRank;
-    if (columnRank > 1)
-      return emitLoopKernel(f);
-    hasColumns = columnRank == 1;
-  } else {
-    rowRank = resultType.getRank() - 1;
-  }
+  unsigned columnRank = productColumns(op), resultRank = tensorType(op->getResult(0)).getRank();
+  bool hasColumns = columnRank == 1;
+  unsigned rowRank = resultRank - batchRank - columnRank;
   // What follows a reshape works on all rows, batch entries too, in another shape.
   bool reshaped = isa<prim::ReshapeOp>(*op->getUsers().begin());
   SmallVector<Value> rowExtents;

@@ -4,7 +4,7 @@
 // (LaneGroups.h). Any other convolution is the tile loop (TileLoop.h) over one of three
 // kinds of rows:
 //   1x1 without padding on dense pixels   rows of the input matrix, in place
-//   few channels, or generated input      gathered (im2row) a tile at a time
+//   few channels                          gathered (im2row) a tile at a time
 //   anything else                         in place, through a table of pointers
 // 3x3 convolutions whose weights came transformed are computed in tiles (WinogradConv.h).
 //
@@ -27,7 +27,7 @@ ConvExtents extentsOf(const ConvSpec &spec) {
   return {spec.groups, spec.filters, spec.channels, tapCount(spec)};
 }
 
-bool gathers(const ConvSpec &spec) { return spec.generator || gathersTaps(extentsOf(spec)); }
+bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
 
 /// Steps of k: elements, or groups of bytes, of a tap or, gathered, of all of them.
 int64_t stepCount(const ConvSpec &spec) {
@@ -37,7 +37,7 @@ int64_t stepCount(const ConvSpec &spec) {
 
 /// Every output pixel reads the input pixel of the same number.
 bool isMatrixProduct(KernelBuilder &k, const ConvSpec &spec) {
-  if (!spec.dense || spec.generator)
+  if (!spec.dense)
     return false;
   return llvm::all_of(spec.dims, [&](const ConvDim &dim) {
     return dim.kernel == 1 && dim.stride == 1 && k.isKnown(dim.padBefore, 0) &&
@@ -64,14 +64,16 @@ ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
   for (const ConvDim &dim : spec.dims)
     shape.inputPixels *= dim.stride;
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
-  shape.gathers = gathers(spec);
+  shape.a = gathers(spec)              ? OperandAccess::Gathered
+            : isMatrixProduct(k, spec) ? OperandAccess::InPlace
+                                       : OperandAccess::Pointers;
   return shape;
 }
 
 ContractionSpec productOf(KernelBuilder &k, const ConvSpec &spec) {
   ContractionSpec product;
   product.cpu = spec.cpu;
-  product.schedule = spec.schedule ? *spec.schedule : chooseConv(spec.cpu, shapeOf(k, spec));
+  product.schedule = std::get<ContractionSchedule>(spec.schedule);
   product.m = pixelCount(k, spec, spec.batch);
   product.n = k.constant(spec.filters);
   product.k = k.constant(stepCount(spec));
@@ -102,15 +104,26 @@ void setDenseStrides(KernelBuilder &k, ConvSpec &spec) {
   spec.dense = true;
 }
 
-static bool hasNarrowGroups(const ConvSpec &spec) {
-  return narrowGroupLanes(spec.cpu, extentsOf(spec), spec.acc.getIntOrFloatBitWidth()) != 0;
+SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &spec) {
+  SmallVector<ConvSchedule> ranked;
+  if (spec.winograd) {
+    llvm::append_range(ranked, rankWinograd(spec.cpu, winogradShape(k, spec)));
+  } else if (narrowGroupLanes(spec.cpu, extentsOf(spec), spec.acc.getIntOrFloatBitWidth())) {
+    ranked.push_back(chooseLines(k, spec));
+  } else {
+    for (ContractionSchedule schedule : rankConv(spec.cpu, shapeOf(k, spec))) {
+      schedule.byteGroup = spec.bytes.size;
+      ranked.push_back(schedule);
+    }
+  }
+  return ranked;
 }
 
 Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {
   KernelBuilder k(builder, loc);
-  if (spec.winograd)
+  if (std::holds_alternative<WinogradSchedule>(spec.schedule))
     return emitWinogradTaskCount(k, spec);
-  if (hasNarrowGroups(spec))
+  if (std::holds_alternative<LineSchedule>(spec.schedule))
     return emitLaneGroupTaskCount(k, spec);
   return emitTileTaskCount(k, productOf(k, spec));
 }
@@ -118,15 +131,15 @@ Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) 
 void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value begin, Value end,
                    EpilogueFn epilogue) {
   KernelBuilder k(builder, loc);
-  if (spec.winograd)
+  if (std::holds_alternative<WinogradSchedule>(spec.schedule))
     return emitWinogradTasks(k, spec, begin, end, epilogue);
-  if (hasNarrowGroups(spec))
+  if (std::holds_alternative<LineSchedule>(spec.schedule))
     return emitLaneGroupTasks(k, spec, begin, end, epilogue);
   ContractionSpec product = productOf(k, spec);
-  if (isMatrixProduct(k, spec))
+  if (product.schedule.a == OperandAccess::InPlace)
     return emitContractionTasks(builder, loc, product, begin, end, epilogue);
   std::unique_ptr<RowFeed> feed;
-  if (gathers(spec))
+  if (product.schedule.a == OperandAccess::Gathered)
     feed = std::make_unique<GatheredRows>(k, spec, product.schedule);
   else
     feed = std::make_unique<PointerRows>(k, spec, product.schedule);

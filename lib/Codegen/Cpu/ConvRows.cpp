@@ -83,10 +83,6 @@ Index ConvFeed::pixelOffset(KernelBuilder &k, const Pixel &pixel) const {
   return offset;
 }
 
-Value ConvFeed::padScalar(KernelBuilder &k) const {
-  return spec.padValue ? spec.padValue : k.zero(spec.inputElement);
-}
-
 //===----------------------------------------------------------------------===//
 // Pointers
 //===----------------------------------------------------------------------===//
@@ -110,7 +106,7 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
     return;
   int64_t lanes = schedule.lanes, length = llvm::alignTo(spec.groups * spec.channels, lanes);
   padding = k.scratch(spec.inputElement, length);
-  Value pad = k.broadcast(padScalar(k), lanes);
+  Value pad = k.broadcast(k.zero(spec.inputElement), lanes);
   k.loop(k.constant(0), k.constant(length), k.constant(lanes),
          [&](Index at) { k.store(pad, k.address(padding, spec.inputElement, at)); });
 }
@@ -204,8 +200,8 @@ GatheredRows::GatheredRows(KernelBuilder &k, const ConvSpec &spec,
                            const ContractionSchedule &schedule)
     : ConvFeed(spec, schedule) {
   assert(spec.groups == 1 && "groups are read in place");
-  lines = !schedule.kBlock && !spec.generator && spec.dims[2].dilation == 1 &&
-          k.isKnown(spec.strides[2], spec.channels);
+  lines =
+      !schedule.kBlock && spec.dims[2].dilation == 1 && k.isKnown(spec.strides[2], spec.channels);
   element = spec.bytes.size > 1 ? spec.inputElement : spec.acc;
   unsigned bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t length = blockTaps(k, spec, schedule) * spec.channels;
@@ -300,27 +296,17 @@ void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
 
 void GatheredRows::copy(KernelBuilder &k, Index image, const Pixel &pixel, int64_t count,
                         Value to) {
-  SmallVector<Value> coordinates;
-  Value from;
-  if (spec.generator) {
-    coordinates.push_back(k.value(image));
-    for (Index at : pixel)
-      coordinates.push_back(k.value(at));
-  } else {
-    Index offset = k.mulAdd(image, spec.imageStride, pixelOffset(k, pixel));
-    from = k.address(spec.input, spec.inputElement, offset);
-  }
+  Index offset = k.mulAdd(image, spec.imageStride, pixelOffset(k, pixel));
+  Value from = k.address(spec.input, spec.inputElement, offset);
   forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
-    Value values = spec.generator
-                       ? spec.generator(k.builder, k.loc, coordinates, k.value(at), width)
-                       : k.load(VectorType::get({int64_t(width)}, spec.inputElement),
-                                k.address(from, spec.inputElement, at));
+    Value values = k.load(VectorType::get({int64_t(width)}, spec.inputElement),
+                          k.address(from, spec.inputElement, at));
     k.store(k.widen(values, element, spec.inputUnsigned), k.address(to, element, at));
   });
 }
 
 void GatheredRows::fill(KernelBuilder &k, int64_t count, Value to) {
-  Value pad = k.widen(padScalar(k), element, spec.inputUnsigned);
+  Value pad = k.widen(k.zero(spec.inputElement), element, spec.inputUnsigned);
   forChunks(k, count, schedule.lanes, [&](Index at, unsigned width) {
     k.store(k.broadcast(pad, width), k.address(to, element, at));
   });

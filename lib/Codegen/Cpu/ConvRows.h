@@ -33,7 +33,6 @@ protected:
   bool leavesImage(KernelBuilder &k, unsigned d) const;
   /// Elements from the start of an image to a pixel.
   Index pixelOffset(KernelBuilder &k, const Pixel &pixel) const;
-  mlir::Value padScalar(KernelBuilder &k) const;
 
   const ConvSpec &spec;
   const ContractionSchedule &schedule;
@@ -55,7 +54,7 @@ private:
 };
 
 /// Copies the pixels under the filter into scratch: for few channels, where a whole
-/// line of the filter is copied at once, and for input that is generated.
+/// line of the filter is copied at once.
 class GatheredRows : public ConvFeed {
 public:
   GatheredRows(KernelBuilder &k, const ConvSpec &spec, const ContractionSchedule &schedule);

@@ -58,10 +58,8 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   return spec;
 }
 
-bool tcc::codegen::emitConvolutionKernel(KernelFrame &f) {
-  auto op = dyn_cast<prim::PackedConvOp>(contractionOf(f.launch));
-  if (!op)
-    return emitLoopKernel(f);
+bool tcc::codegen::emitConvolutionKernel(KernelFrame &f, const ConvSchedule &schedule) {
+  auto op = cast<prim::PackedConvOp>(contractionOf(f.launch));
   const Memory *input = f.e.memoryOf(op.getX()), *panels = f.e.memoryOf(op.getPanels());
   SmallVector<Index> in, out;
   SmallVector<Value> pixels;
@@ -75,10 +73,7 @@ bool tcc::codegen::emitConvolutionKernel(KernelFrame &f) {
       pixels.push_back(d);
   }
   auto spec = convSpec(f.b, f.b.getLoc(), op, in, out, f.cpu);
-  if (!spec) {
-    op.emitError("convolution of ") << op.getWindow().size() << " spatial axes has no kernel";
-    return false;
-  }
+  spec->schedule = schedule;
   spec->input = input->pointer;
   spec->weights = panels->pointer;
   withEpilogue(f, op, {}, pixels, true, [&](EpilogueFn epilogue) {

@@ -115,11 +115,18 @@ Value KernelFrame::minIndex(Value x, Value y) {
   return arith::MinSIOp::create(b, x, y);
 }
 
-unsigned tcc::codegen::lanesFor(const CpuTarget &cpu, kernel::LaunchOp launch, int64_t extent) {
-  unsigned lanes = cpu.lanes(32);
+unsigned tcc::codegen::lanesFor(unsigned most, int64_t extent) {
+  unsigned lanes = most;
   if (ShapedType::isDynamic(extent))
     return lanes;
   while (lanes > 1 && extent < lanes)
     lanes /= 2;
   return lanes < 4 ? 1 : lanes;
+}
+
+int64_t tcc::codegen::pointsAfter(RankedTensorType type, unsigned axis) {
+  int64_t points = 1;
+  for (int64_t extent : type.getShape().drop_front(std::min<size_t>(axis + 1, type.getRank())))
+    points *= extent;
+  return points;
 }

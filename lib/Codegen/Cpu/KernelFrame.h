@@ -36,33 +36,15 @@ struct KernelFrame {
   bool failed = false;
 };
 
-/// Lanes for a loop whose innermost extent is `extent` (kDynamic: not known).
-unsigned lanesFor(const CpuTarget &cpu, kernel::LaunchOp launch, int64_t extent);
+/// Lanes, at most `most`, for a loop whose innermost extent is `extent` (kDynamic: not known).
+unsigned lanesFor(unsigned most, int64_t extent);
 
-/// How a loop kernel's points are cut into tasks. `axis` is the one along which lanes
-/// lie: the last one, unless that and those after `axis` have but a few points, which
-/// are then written out one by one (the three channels of an image).
-struct LoopCut {
-  unsigned axis;
-  int64_t innerPoints;  ///< of the axes after it, static
-  int64_t chunk;        ///< points along `axis` in a task
-  int64_t grain;        ///< tasks worth a thread
-  unsigned rowAxis = 0; ///< with rows > 1: the axis of which a task does a block
-  int64_t rows = 1;     ///< in a block, a power of two
-};
-LoopCut cutLoop(kernel::LaunchOp launch, const CpuTarget &cpu);
-
-/// An axis before the last along which operands lie that lanes along the last axis
-/// would gather, and how many of its indices make a block (RowBlock).
-struct BlockedAxis {
-  unsigned axis;
-  int64_t rows;
-};
-std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, const CpuTarget &cpu);
+/// Points of the axes after `axis`, whose extents are known.
+int64_t pointsAfter(mlir::RankedTensorType type, unsigned axis);
 
 // Kernel templates; false after an error was emitted.
-bool emitLoopKernel(KernelFrame &frame);
-bool emitRowKernel(KernelFrame &frame);
+bool emitLoopKernel(KernelFrame &frame, kernel::LoopScheduleAttr schedule);
+bool emitRowKernel(KernelFrame &frame, kernel::RowScheduleAttr schedule);
 bool emitSpecialKernel(KernelFrame &frame);
 
 } // namespace tcc::codegen

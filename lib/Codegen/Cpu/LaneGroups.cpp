@@ -37,16 +37,12 @@ struct TapRange {
 class LineEmitter {
 public:
   LineEmitter(KernelBuilder &k, const ConvSpec &spec, EpilogueFn epilogue)
-      : k(k), spec(spec), epilogue(epilogue), fullLanes(lanesOf(spec)),
-        pixelsPerTile(spec.cpu.vectorRegisters >= 32 ? 8 : 6) {}
+      : k(k), spec(spec), epilogue(epilogue), schedule(std::get<LineSchedule>(spec.schedule)),
+        fullLanes(schedule.lanes), pixelsPerTile(schedule.pixels) {}
 
-  static unsigned lanesOf(const ConvSpec &spec) {
-    return narrowGroupLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, 1}, accBits(spec));
-  }
-  static unsigned accBits(const ConvSpec &spec) { return spec.acc.getIntOrFloatBitWidth(); }
   int64_t outputChannels() const { return spec.groups * spec.filters; }
   int64_t vectors() const { return llvm::divideCeil(outputChannels(), fullLanes); }
-  int64_t vectorsPerTask();
+  int64_t blocks() const { return llvm::divideCeil(vectors(), schedule.vectorsPerTask); }
   Index lines();
   void emitTask(Index task);
 
@@ -73,6 +69,7 @@ private:
   KernelBuilder &k;
   const ConvSpec &spec;
   EpilogueFn epilogue;
+  LineSchedule schedule;
   unsigned fullLanes, pixelsPerTile;
 
   // The line and vector at hand.
@@ -88,23 +85,32 @@ private:
 // Tasks
 //===----------------------------------------------------------------------===//
 
-Index LineEmitter::lines() {
+static Index outputLines(KernelBuilder &k, const ConvSpec &spec) {
   return k.mul(spec.batch, k.mul(spec.dims[0].output, spec.dims[1].output));
 }
 
-int64_t LineEmitter::vectorsPerTask() {
+LineSchedule chooseLines(KernelBuilder &k, const ConvSpec &spec) {
+  LineSchedule schedule;
+  int64_t accBits = spec.acc.getIntOrFloatBitWidth();
+  schedule.lanes =
+      narrowGroupLanes(spec.cpu, {spec.groups, spec.filters, spec.channels, 1}, accBits);
+  schedule.pixels = spec.cpu.vectorRegisters >= 32 ? 8 : 6;
   // The input lines under a task stay in L2; few lines are cut for more tasks.
   int64_t columns = k.known(spec.dims[width].input).value_or(128);
-  int64_t bytes = columns * spec.dims[1].kernel * fullLanes * accBits(spec) / 8;
+  int64_t bytes = columns * spec.dims[1].kernel * schedule.lanes * accBits / 8;
   int64_t most = std::max<int64_t>(1, spec.cpu.l2Bytes / 2 / std::max<int64_t>(1, bytes));
   constexpr int64_t wantedTasks = 32;
-  int64_t blocks =
-      llvm::divideCeil(wantedTasks, std::max<int64_t>(1, k.known(lines()).value_or(32)));
-  return std::clamp<int64_t>(llvm::divideCeil(vectors(), blocks), 1, most);
+  int64_t lines = std::max<int64_t>(1, k.known(outputLines(k, spec)).value_or(wantedTasks));
+  int64_t vectors = llvm::divideCeil(spec.groups * spec.filters, schedule.lanes);
+  schedule.vectorsPerTask =
+      std::clamp<int64_t>(llvm::divideCeil(vectors, llvm::divideCeil(wantedTasks, lines)), 1, most);
+  return schedule;
 }
 
+Index LineEmitter::lines() { return outputLines(k, spec); }
+
 void LineEmitter::emitTask(Index task) {
-  int64_t perTask = vectorsPerTask(), blocks = llvm::divideCeil(vectors(), perTask);
+  int64_t perTask = schedule.vectorsPerTask, blocks = this->blocks();
   Index block = k.rem(task, k.constant(blocks));
   line = k.floorDiv(task, k.constant(blocks));
   Index rest = line;
@@ -304,13 +310,6 @@ Value LineEmitter::loadInput(Index depth, Index height, Index column, Index shif
   Index at[3] = {k.mulAdd(depth, k.constant(spec.dims[0].dilation), first[0]),
                  k.mulAdd(height, k.constant(spec.dims[1].dilation), first[1]),
                  k.add(k.sub(k.mul(column, k.constant(dim.stride)), dim.padBefore), shift)};
-  if (spec.generator) {
-    SmallVector<Value> pixel{k.value(image)};
-    for (Index coordinate : at)
-      pixel.push_back(k.value(coordinate));
-    Value input = spec.generator(k.builder, k.loc, pixel, k.value(inputChannel), count);
-    return spread(k.widen(input, spec.acc, spec.inputUnsigned), channel);
-  }
   // The constant part comes last, so that the addresses of a tile differ by constants.
   Index offset = k.mulAdd(image, spec.imageStride, inputChannel);
   for (unsigned d = 0; d < 2; ++d)
@@ -339,7 +338,7 @@ Value LineEmitter::spread(Value input, unsigned channel) {
 
 Index emitLaneGroupTaskCount(KernelBuilder &k, const ConvSpec &spec) {
   LineEmitter line(k, spec, EpilogueFn());
-  return k.mul(line.lines(), k.constant(llvm::divideCeil(line.vectors(), line.vectorsPerTask())));
+  return k.mul(line.lines(), k.constant(line.blocks()));
 }
 
 void emitLaneGroupTasks(KernelBuilder &k, const ConvSpec &spec, Value begin, Value end,

@@ -9,6 +9,8 @@
 
 namespace tcc::codegen {
 
+LineSchedule chooseLines(KernelBuilder &k, const ConvSpec &spec);
+
 Index emitLaneGroupTaskCount(KernelBuilder &k, const ConvSpec &spec);
 void emitLaneGroupTasks(KernelBuilder &k, const ConvSpec &spec, mlir::Value begin, mlir::Value end,
                         EpilogueFn epilogue);

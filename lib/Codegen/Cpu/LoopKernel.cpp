@@ -1,7 +1,7 @@
 //===- LoopKernel.cpp - One point at a time -------------------------------===//
 //
-// All results have one shape. A task is a run of points along one axis (LoopCut), or a
-// block of such rows where operands lie across them (BlockedRows.cpp); inside, vectors of
+// All results have one shape. A task is a run of points along one axis, or a block of
+// such rows where operands lie across them (#kernel.loop_schedule); inside, vectors of
 // neighbouring points, then single points.
 //
 //===----------------------------------------------------------------------===//
@@ -13,69 +13,14 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-/// Elements that a point sums up, if it does.
-static int64_t workPerPoint(kernel::LaunchOp launch) {
-  constexpr int64_t kTypical = 64;
-  int64_t most = 1;
-  auto count = [&](ArrayRef<int64_t> extents) {
-    int64_t product = 1;
-    for (int64_t d : extents)
-      product *= ShapedType::isDynamic(d) ? kTypical : std::max<int64_t>(d, 1);
-    most = std::max(most, product);
-  };
-  for (Operation &op : launch.getBody().front()) {
-    if (auto reduce = dyn_cast<prim::ReduceOp>(op)) {
-      SmallVector<int64_t> extents;
-      for (int64_t axis : reduce.getAxes())
-        extents.push_back(cast<RankedTensorType>(reduce.getX().getType()).getDimSize(axis));
-      count(extents);
-    } else if (auto pool = dyn_cast<prim::PoolOp>(op)) {
-      count(pool.getWindow());
-    } else if (isa<prim::DotOp, prim::ConvOp>(op)) {
-      count(ArrayRef<int64_t>{ShapedType::kDynamic});
-    }
-  }
-  return most;
-}
-
-LoopCut tcc::codegen::cutLoop(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  /// Points of about this much work make a task worth a thread.
-  constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096, kFewPoints = 4;
-  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  LoopCut cut{0, 1, kMostPoints, 1};
-  if (type.getRank() == 0)
-    return cut;
-  cut.axis = type.getRank() - 1;
-  while (cut.axis > 0) {
-    int64_t extent = type.getDimSize(cut.axis), next = type.getDimSize(cut.axis - 1);
-    bool few =
-        !ShapedType::isDynamic(extent) && extent > 0 && cut.innerPoints * extent < kFewPoints;
-    if (!few || (extent != 1 && !ShapedType::isDynamic(next) && next < extent))
-      break;
-    cut.innerPoints *= extent;
-    --cut.axis;
-  }
-  int64_t work = workPerPoint(launch) * cut.innerPoints;
-  cut.chunk = std::max<int64_t>(64, kMostPoints / work / 64 * 64); // a multiple of the lanes
-  int64_t extent = type.getDimSize(cut.axis);
-  int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, cut.chunk);
-  bool lastAxis = cut.axis == type.getRank() - 1;
-  if (auto blocked = lastAxis ? blockedAxis(launch, cpu) : std::nullopt) {
-    cut.rowAxis = blocked->axis;
-    cut.rows = blocked->rows;
-  }
-  cut.grain = std::max<int64_t>(1, kGrainPoints / (points * cut.rows * work));
-  return cut;
-}
-
 namespace {
 
 class LoopEmitter {
 public:
-  explicit LoopEmitter(KernelFrame &f) : f(f), out(f.results[0]), cut(cutLoop(f.launch, f.cpu)) {
-    auto type = cast<RankedTensorType>(f.launch.getResultTypes()[0]);
-    lanes = type.getRank() ? lanesFor(f.cpu, f.launch, type.getDimSize(cut.axis)) : 1;
-  }
+  LoopEmitter(KernelFrame &f, kernel::LoopScheduleAttr schedule)
+      : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
+        lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
+        innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)) {}
   void emitTask(Value task);
   void store(ArrayRef<Coords> points); ///< neighbours along the innermost axes
 
@@ -86,8 +31,8 @@ private:
 
   KernelFrame &f;
   const Memory &out;
-  LoopCut cut;
-  unsigned lanes;
+  unsigned axis, blockAxis, lanes;
+  int64_t chunk, blockRows, innerPoints;
 };
 
 } // namespace
@@ -110,29 +55,29 @@ void LoopEmitter::store(ArrayRef<Coords> points) {
 }
 
 void LoopEmitter::emitTask(Value task) {
-  Value line = out.extents[cut.axis], chunk = f.e.index(cut.chunk);
-  SmallVector<Value> outer(ArrayRef(out.extents).take_front(cut.axis));
-  if (cut.rows > 1)
-    outer[cut.rowAxis] = f.e.divIndex(f.e.addIndex(outer[cut.rowAxis], f.e.index(cut.rows - 1)),
-                                      f.e.index(cut.rows));
-  Value chunks = f.e.divIndex(f.e.addIndex(line, f.e.index(cut.chunk - 1)), chunk);
+  Value line = out.extents[axis], points = f.e.index(chunk);
+  SmallVector<Value> outer(ArrayRef(out.extents).take_front(axis));
+  if (blockRows > 1)
+    outer[blockAxis] = f.e.divIndex(f.e.addIndex(outer[blockAxis], f.e.index(blockRows - 1)),
+                                    f.e.index(blockRows));
+  Value chunks = f.e.divIndex(f.e.addIndex(line, f.e.index(chunk - 1)), points);
   Coords at;
   for (Value i : f.delinearize(f.e.divIndex(task, chunks), outer))
     at.push_back(Coord::uniform(i));
-  Value low = f.e.mulIndex(f.e.remIndex(task, chunks), chunk);
-  Value high = f.minIndex(f.e.addIndex(low, chunk), line);
+  Value low = f.e.mulIndex(f.e.remIndex(task, chunks), points);
+  Value high = f.minIndex(f.e.addIndex(low, points), line);
   if (getConstantIntValue(chunks) == 1) {
     low = f.e.index(0);
     high = line;
   }
-  cut.rows > 1 ? emitBlock(at, low, high) : emitRow(at, low, high);
+  blockRows > 1 ? emitBlock(at, low, high) : emitRow(at, low, high);
 }
 
 void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
-  SmallVector<Value> innerExtents(ArrayRef(out.extents).drop_front(cut.axis + 1));
+  SmallVector<Value> innerExtents(ArrayRef(out.extents).drop_front(axis + 1));
   f.vectorLoop(low, high, lanes, true, [&](Value i) {
     SmallVector<Coords> points;
-    for (int64_t inner = 0; inner < cut.innerPoints; ++inner) {
+    for (int64_t inner = 0; inner < innerPoints; ++inner) {
       Coords &point = points.emplace_back(outer);
       point.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
       for (Value c : f.delinearize(f.e.index(inner), innerExtents))
@@ -144,11 +89,11 @@ void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
 
 /// A whole block, or the rows that are left, one after the other.
 void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
-  Value extent = out.extents[cut.rowAxis], rows = f.e.index(cut.rows);
+  Value extent = out.extents[blockAxis], rows = f.e.index(blockRows);
   // Never folded: reads are recognised by it.
-  Value first = arith::MulIOp::create(f.b, outer[cut.rowAxis].base, rows);
+  Value first = arith::MulIOp::create(f.b, outer[blockAxis].base, rows);
   auto known = getConstantIntValue(extent);
-  if (known && *known % cut.rows == 0)
+  if (known && *known % blockRows == 0)
     return emitFullBlock(outer, first, low, high);
   Value end = f.e.addIndex(first, rows);
   Value whole = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ule, end, extent);
@@ -159,7 +104,7 @@ void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
   f.b.setInsertionPointToStart(branch.elseBlock());
   f.loop(first, extent, 1, [&](Value row) {
     Coords at = outer;
-    at[cut.rowAxis] = Coord::uniform(row);
+    at[blockAxis] = Coord::uniform(row);
     emitRow(at, low, high);
   });
 }
@@ -176,13 +121,13 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
     f.e.setLanes(n);
     f.loop(low, middle, n, [&](Value i) {
       f.e.bindAligned(i);
-      unsigned rows = std::min<int64_t>(cut.rows, n);
-      for (int64_t block = 0; block < cut.rows; block += rows) {
+      unsigned rows = std::min<int64_t>(blockRows, n);
+      for (int64_t block = 0; block < blockRows; block += rows) {
         Value base = block ? Value(arith::AddIOp::create(f.b, first, f.e.index(block))) : first;
         for (unsigned row = 0; row < rows; ++row) {
           f.e.setRowBlock({base, rows, row});
           Coords at = outer;
-          at[cut.rowAxis] = Coord::uniform(f.e.addIndex(base, f.e.index(row)));
+          at[blockAxis] = Coord::uniform(f.e.addIndex(base, f.e.index(row)));
           at.push_back(Coord::affine(i, 1));
           store(at);
         }
@@ -193,18 +138,18 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
   }
   if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(high))
     return;
-  f.loop(first, f.e.addIndex(first, f.e.index(cut.rows)), 1, [&](Value row) {
+  f.loop(first, f.e.addIndex(first, f.e.index(blockRows)), 1, [&](Value row) {
     f.loop(low, high, 1, [&](Value i) {
       Coords at = outer;
-      at[cut.rowAxis] = Coord::uniform(row);
+      at[blockAxis] = Coord::uniform(row);
       at.push_back(Coord::uniform(i));
       store(at);
     });
   });
 }
 
-bool tcc::codegen::emitLoopKernel(KernelFrame &f) {
-  LoopEmitter emitter(f);
+bool tcc::codegen::emitLoopKernel(KernelFrame &f, kernel::LoopScheduleAttr schedule) {
+  LoopEmitter emitter(f, schedule);
   f.loop(f.begin, f.end, 1, [&](Value task) {
     f.results[0].extents.empty() ? emitter.store(Coords()) : emitter.emitTask(task);
   });

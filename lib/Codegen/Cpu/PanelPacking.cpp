@@ -136,18 +136,13 @@ void packRows(KernelBuilder &k, const ContractionSpec &spec, const TileRows &row
     Index m = k.add(rows.first, valid);
     auto copy = [&](Index at, unsigned width) {
       Index from = k.add(block.begin, at);
-      Value values;
-      if (spec.aGenerator) {
-        values = spec.aGenerator(k.builder, k.loc, k.value(m), k.value(from), width);
-      } else {
-        Index offset = k.add(k.mul(m, spec.aRowStride), k.mul(from, spec.aKStride));
-        Value pointer = k.address(spec.a, spec.aElement, offset);
-        values = k.load(VectorType::get({int64_t(width)}, spec.aElement), pointer);
-      }
+      Index offset = k.add(k.mul(m, spec.aRowStride), k.mul(from, spec.aKStride));
+      Value pointer = k.address(spec.a, spec.aElement, offset);
+      Value values = k.load(VectorType::get({int64_t(width)}, spec.aElement), pointer);
       k.store(k.widen(values, spec.acc, spec.aUnsigned),
               k.address(to, spec.acc, k.mulAdd(row, k.constant(stride), at)));
     };
-    bool vectors = spec.aGenerator || k.isKnown(spec.aKStride, 1);
+    bool vectors = k.isKnown(spec.aKStride, 1);
     Index bulk = vectors ? whole : k.constant(0);
     k.loop(k.constant(0), bulk, step, [&](Index at) { copy(at, lanes); });
     k.loop(bulk, block.length, k.constant(1), [&](Index at) { copy(at, 1); });

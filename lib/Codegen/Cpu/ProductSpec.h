@@ -1,7 +1,7 @@
 //===- ProductSpec.h - Contractions of a launch as templates -----*- C++ -*-===//
 //
-// Internal to lib/Codegen/Cpu. The host counts tasks from the same spec that the
-// kernel is built from, so both come from here.
+// Internal to lib/Codegen/Cpu: what the schedule model, the host's count of tasks and the
+// kernel know of a product or convolution.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +18,7 @@ mlir::Operation *contractionOf(kernel::LaunchOp launch);
 mlir::Value memoryBehind(mlir::Value operand);
 
 struct ProductSpec {
-  ContractionSpec spec;       ///< of one batch entry, without pointers
+  ContractionSpec spec;       ///< of one batch entry, without pointers and schedule
   Index batch;                ///< entries
   Index lhsOffset, rhsOffset; ///< of the first element
   llvm::SmallVector<Index> batchExtents, lhsBatchStrides, rhsBatchStrides;
@@ -30,7 +30,14 @@ std::optional<ProductSpec> productSpec(mlir::OpBuilder &b, mlir::Location loc, m
                                        llvm::ArrayRef<Index> lhsExtents,
                                        llvm::ArrayRef<Index> rhsExtents, const CpuTarget &cpu);
 
-/// The template's view of a packed convolution, without pointers.
+/// Axes of the result that are columns of the product.
+unsigned productColumns(mlir::Operation *op);
+
+/// Ways to compute `spec`, the one that should be fastest first.
+llvm::SmallVector<ContractionSchedule> rankSchedules(KernelBuilder &k, const ContractionSpec &spec);
+void setSchedule(KernelBuilder &k, ContractionSpec &spec, const ContractionSchedule &schedule);
+
+/// The template's view of a packed convolution, without pointers and schedule.
 std::optional<ConvSpec> convSpec(mlir::OpBuilder &b, mlir::Location loc, prim::PackedConvOp op,
                                  llvm::ArrayRef<Index> inputExtents,
                                  llvm::ArrayRef<Index> outputExtents, const CpuTarget &cpu);
@@ -41,7 +48,7 @@ void withEpilogue(KernelFrame &f, mlir::Operation *product, llvm::ArrayRef<mlir:
                   llvm::ArrayRef<mlir::Value> rowExtents, bool hasColumns,
                   llvm::function_ref<void(EpilogueFn)> emitTemplate, mlir::Value firstRow = {});
 
-bool emitContractionKernel(KernelFrame &frame);
-bool emitConvolutionKernel(KernelFrame &frame);
+bool emitContractionKernel(KernelFrame &frame, const ContractionSchedule &schedule);
+bool emitConvolutionKernel(KernelFrame &frame, const ConvSchedule &schedule);
 
 } // namespace tcc::codegen

@@ -5,7 +5,8 @@
 // reductions that do not need each other share a loop. Then whatever is stored a
 // point is one more loop, and whatever is stored a row is stored once. Expensive
 // values that several loops of a row need (the exp of softmax) are kept in a
-// buffer of one row, on the stack, when the row's length is known.
+// buffer of one row, on the stack, when the row's length is known and not above what the
+// schedule allows.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -24,7 +25,8 @@ namespace {
 
 class RowEmitter {
 public:
-  RowEmitter(KernelFrame &f) : f(f), rows(*f.launch.getRows()) {}
+  RowEmitter(KernelFrame &f, kernel::RowScheduleAttr schedule)
+      : f(f), schedule(schedule), rows(*f.launch.getRows()) {}
   bool run();
 
 private:
@@ -41,6 +43,7 @@ private:
   SmallVector<Coord> pointCoords(ValueRange inner, Value last);
 
   KernelFrame &f;
+  kernel::RowScheduleAttr schedule;
   unsigned rows;
   std::vector<Stage> stages;
   SmallVector<Value> extents;  ///< of the whole space
@@ -92,12 +95,11 @@ static bool isExpensive(Operation *op) {
 
 /// A value of the whole space that is expensive and read by two loops.
 void RowEmitter::planCache() {
-  constexpr int64_t kMaxRow = 16384;
   auto full = tensorType(fullValue);
   int64_t length = 1;
   for (int64_t d : full.getShape().drop_front(rows))
     length = ShapedType::isDynamic(d) || length < 0 ? -1 : length * d;
-  if (length < 0 || length > kMaxRow)
+  if (length < 0 || length > schedule.getKept())
     return;
   for (Operation &op : f.launch.getBody().front()) {
     if (!isExpensive(&op) || tensorType(op.getResult(0)).getShape() != full.getShape() ||
@@ -135,8 +137,7 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
                            SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces) {
   ImplicitLocOpBuilder &b = f.b;
   auto inner = ArrayRef(extents).drop_front(rows);
-  int64_t lastStatic = tensorType(fullValue).getShape().back();
-  unsigned lanes = lanesFor(f.cpu, f.launch, lastStatic);
+  unsigned lanes = schedule.getLanes();
   Value high = inner.back(), n = f.e.index(lanes);
   Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
 
@@ -263,7 +264,7 @@ void RowEmitter::emitStores() {
   if (points.empty())
     return;
   auto inner = ArrayRef(extents).drop_front(rows);
-  unsigned lanes = lanesFor(f.cpu, f.launch, tensorType(fullValue).getShape().back());
+  unsigned lanes = schedule.getLanes();
   std::function<void(SmallVector<Value>)> nest = [&](SmallVector<Value> indices) {
     if (indices.size() + 1 < inner.size()) {
       f.loop(f.e.index(0), inner[indices.size()], 1, [&](Value i) {
@@ -290,10 +291,6 @@ void RowEmitter::emitStores() {
 
 bool RowEmitter::run() {
   planStages();
-  if (!fullValue) {
-    f.launch.emitError("row kernel without a reduction");
-    return false;
-  }
   for (unsigned i = 0; i < tensorType(fullValue).getRank(); ++i)
     extents.push_back(f.e.extent(fullValue, i));
   planCache();
@@ -307,4 +304,6 @@ bool RowEmitter::run() {
   return !f.failed;
 }
 
-bool tcc::codegen::emitRowKernel(KernelFrame &frame) { return RowEmitter(frame).run(); }
+bool tcc::codegen::emitRowKernel(KernelFrame &frame, kernel::RowScheduleAttr schedule) {
+  return RowEmitter(frame, schedule).run();
+}

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - Tile sizes of contractions --------------------------===//
+//===- Schedule.cpp - Tile sizes of products ------------------------------===//
 //
 // Panel widths and register tiles come from Target/WeightPanels.h, where layout sees
 // them too. The cut into tasks is searched with a small time model: multiply-adds, bytes that come
@@ -73,10 +73,11 @@ struct WinogradProblem {
   }
 };
 
+/// The best cuts, best first; of equals the one with the fewest and largest parts.
 template <typename Problem>
-Cut bestCut(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
-  Cut best{1, 1, HUGE_VAL};
-  auto candidates = [](double total, int64_t most) {
+llvm::SmallVector<Cut> bestCuts(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
+  constexpr size_t kept = 6;
+  auto sizesOf = [](double total, int64_t most) {
     llvm::SmallVector<int64_t> sizes;
     for (int64_t parts = 1; parts <= std::min(total, 64.0); ++parts)
       if (int64_t size = std::ceil(total / parts);
@@ -86,11 +87,24 @@ Cut bestCut(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
       sizes.push_back(std::max<int64_t>(1, most));
     return sizes;
   };
-  for (int64_t tiles : candidates(problem.tiles, mostTiles))
-    for (int64_t panels : candidates(problem.panels, mostPanels))
-      if (double time = problem.time(tiles, panels); time < best.time)
-        best = {tiles, panels, time};
-  return best;
+  llvm::SmallVector<Cut> cuts;
+  llvm::SmallVector<int64_t> panelSizes = sizesOf(problem.panels, mostPanels);
+  for (int64_t tiles : sizesOf(problem.tiles, mostTiles))
+    for (int64_t panels : panelSizes) {
+      Cut cut{tiles, panels, problem.time(tiles, panels)};
+      if (!(cut.time < HUGE_VAL))
+        continue;
+      auto *at =
+          llvm::upper_bound(cuts, cut, [](const Cut &a, const Cut &b) { return a.time < b.time; });
+      if (at == cuts.end() && cuts.size() == kept)
+        continue;
+      cuts.insert(at, cut);
+      if (cuts.size() > kept)
+        cuts.pop_back();
+    }
+  if (cuts.empty())
+    cuts.push_back({1, 1, HUGE_VAL});
+  return cuts;
 }
 
 } // namespace
@@ -111,8 +125,9 @@ static ContractionSchedule registerTile(const CpuTarget &cpu, int64_t m, int64_t
   return schedule;
 }
 
-ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
+llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape) {
   ContractionSchedule schedule = registerTile(cpu, shape.pixels, shape.filters, shape.accBits);
+  bool gathers = shape.a == OperandAccess::Gathered;
   int64_t pixels = firstKnown({shape.pixels, shape.imagePixels, typicalPixels});
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
   int64_t k = shape.taps * shape.channels;
@@ -132,9 +147,9 @@ ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
   int64_t blockBytes = INT64_MAX;
   if (problem.bPanelBytes > cpu.l2Bytes / 2 && problem.tiles > 1)
     blockBytes = cpu.l2Bytes / 4 / width;
-  if (shape.gathers && schedule.rows * k * bytes > scratchLimit)
+  if (gathers && schedule.rows * k * bytes > scratchLimit)
     blockBytes = std::min(blockBytes, scratchLimit / schedule.rows);
-  if (!shape.gathers && schedule.rows * shape.taps * 16 > scratchLimit) // pointer table
+  if (!gathers && schedule.rows * shape.taps * 16 > scratchLimit) // pointer table
     blockBytes = std::min(blockBytes, scratchLimit / 16 / schedule.rows * shape.channels * bytes);
   if (shape.taps > 1 && blockBytes != INT64_MAX) {
     int64_t taps = std::max<int64_t>(1, blockBytes / (shape.channels * bytes));
@@ -144,14 +159,18 @@ ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
     mostPanels = 1;
     problem.bPanelBytes = 0; // resident
   }
-  Cut cut = bestCut(problem, mostTiles, mostPanels);
-  schedule.tilesPerTask = cut.tiles;
-  schedule.panelsPerTask = cut.panels;
+  schedule.a = shape.a;
   schedule.inlineEpilogue = k <= 48 && shape.pixels > 0;
-  return schedule;
+  llvm::SmallVector<ContractionSchedule> ranked;
+  for (const Cut &cut : bestCuts(problem, mostTiles, mostPanels)) {
+    schedule.tilesPerTask = cut.tiles;
+    schedule.panelsPerTask = cut.panels;
+    ranked.push_back(schedule);
+  }
+  return ranked;
 }
 
-WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape) {
+llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const WinogradShape &shape) {
   constexpr int64_t typicalTiles = 784;
   int64_t tiles = firstKnown({shape.tiles, shape.imageTiles, typicalTiles});
   WinogradSchedule schedule;
@@ -176,28 +195,36 @@ WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape
   problem.l2Bytes = cpu.l2Bytes;
   int64_t tileBytes = winogradTileBytes(shape.channels, schedule.panelWidth());
   int64_t mostTiles = std::max<int64_t>(1, winogradScratch(cpu) / (tileBytes * schedule.rows));
-  Cut cut = bestCut(problem, mostTiles, INT64_MAX);
-  schedule.tilesPerTask = cut.tiles;
-  schedule.panelsPerTask = cut.panels;
-  return schedule;
+  llvm::SmallVector<WinogradSchedule> ranked;
+  for (const Cut &cut : bestCuts(problem, mostTiles, INT64_MAX)) {
+    schedule.tilesPerTask = cut.tiles;
+    schedule.panelsPerTask = cut.panels;
+    ranked.push_back(schedule);
+  }
+  return ranked;
 }
 
-ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
+llvm::SmallVector<ContractionSchedule> rankContraction(const CpuTarget &cpu,
+                                                       const ContractionShape &shape) {
+  constexpr int64_t grainProducts = 1 << 17; // a waiting thread takes microseconds to answer
   ContractionSchedule schedule = registerTile(cpu, shape.m, shape.n, shape.accBits);
   int64_t m = shape.m > 0 ? shape.m : typicalM, n = shape.n > 0 ? shape.n : typicalN,
           k = shape.k > 0 ? shape.k : typicalK;
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
-  schedule.packsA = shape.packsA;
-  schedule.packsB = shape.b == PanelLayout::Transposed ||
-                    (shape.b == PanelLayout::RowMajor && m > 2 * schedule.rows);
-  if ((schedule.packsB || schedule.packsA) && (shape.k < 0 || shape.k > packedBlock))
+  schedule.grainProducts = grainProducts;
+  if (shape.copiesA)
+    schedule.a = OperandAccess::Copied;
+  if (shape.b == PanelLayout::Transposed ||
+      (shape.b == PanelLayout::RowMajor && m > 2 * schedule.rows))
+    schedule.b = OperandAccess::Copied;
+  if ((schedule.packsB() || schedule.packsA()) && (shape.k < 0 || shape.k > packedBlock))
     schedule.kBlock = packedBlock;
-  if (shape.b == PanelLayout::Packed && !schedule.packsA && m > schedule.rows &&
+  if (shape.b == PanelLayout::Packed && !schedule.packsA() && m > schedule.rows &&
       shape.k > 2 * weightBlock)
     schedule.kBlock = llvm::divideCeil(k, llvm::divideCeil(k, weightBlock));
 
   int64_t mostTiles = INT64_MAX, mostPanels = INT64_MAX;
-  if (schedule.packsB)
+  if (schedule.packsB())
     mostPanels = std::max<int64_t>(1, scratchLimit / (std::min(k, packedBlock) * width * bytes));
   if (schedule.kBlock)
     mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
@@ -210,14 +237,75 @@ ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionSha
   problem.l2Bytes = cpu.l2Bytes;
   if (schedule.kBlock && shape.b == PanelLayout::Packed)
     problem.l2Bytes *= double(k) / schedule.kBlock; // only a block of a panel at a time
-  Cut cut = bestCut(problem, mostTiles, mostPanels);
-  schedule.tilesPerTask = cut.tiles;
-  schedule.panelsPerTask = cut.panels;
-  if (schedule.kBlock) // the sums of all tiles and panels of a task are kept
-    schedule.panelsPerTask = std::max<int64_t>(
-        1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
   schedule.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
-  return schedule;
+  llvm::SmallVector<ContractionSchedule> ranked;
+  for (const Cut &cut : bestCuts(problem, mostTiles, mostPanels)) {
+    schedule.tilesPerTask = cut.tiles;
+    schedule.panelsPerTask = cut.panels;
+    if (schedule.kBlock) // the sums of all tiles and panels of a task are kept
+      schedule.panelsPerTask = std::max<int64_t>(
+          1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
+    ranked.push_back(schedule);
+  }
+  return ranked;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSchedule &s) {
+  std::optional<int64_t> kBlock;
+  if (s.kBlock)
+    kBlock = s.kBlock;
+  return kernel::ContractionScheduleAttr::get(
+      context, s.lanes, s.vectors, s.rows, s.unroll, s.tilesPerTask, s.panelsPerTask, kBlock, s.a,
+      s.b, s.byteGroup, s.inlineEpilogue ? kernel::Epilogue::Inline : kernel::Epilogue::Rolled,
+      s.grainProducts);
+}
+
+kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &s) {
+  return kernel::WinogradScheduleAttr::get(context, s.lanes, s.vectors, s.rows, s.tilesPerTask,
+                                           s.panelsPerTask);
+}
+
+kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &s) {
+  return kernel::LineScheduleAttr::get(context, s.lanes, s.pixels, s.vectorsPerTask);
+}
+
+ContractionSchedule numbersOf(kernel::ContractionScheduleAttr attr) {
+  ContractionSchedule s;
+  s.lanes = attr.getLanes();
+  s.vectors = attr.getVectors();
+  s.rows = attr.getRows();
+  s.unroll = attr.getUnroll();
+  s.tilesPerTask = attr.getTilesPerTask();
+  s.panelsPerTask = attr.getPanelsPerTask();
+  s.kBlock = attr.getKBlock().value_or(0);
+  s.a = attr.getA();
+  s.b = attr.getB();
+  s.byteGroup = attr.getByteGroup();
+  s.inlineEpilogue = attr.getEpilogue() == kernel::Epilogue::Inline;
+  s.grainProducts = attr.getGrainProducts();
+  return s;
+}
+
+WinogradSchedule numbersOf(kernel::WinogradScheduleAttr attr) {
+  WinogradSchedule s;
+  s.lanes = attr.getLanes();
+  s.vectors = attr.getVectors();
+  s.rows = attr.getRows();
+  s.tilesPerTask = attr.getTilesPerTask();
+  s.panelsPerTask = attr.getPanelsPerTask();
+  return s;
+}
+
+LineSchedule numbersOf(kernel::LineScheduleAttr attr) {
+  LineSchedule s;
+  s.lanes = attr.getLanes();
+  s.pixels = attr.getPixels();
+  s.vectorsPerTask = attr.getVectorsPerTask();
+  return s;
 }
 
 } // namespace tcc::codegen

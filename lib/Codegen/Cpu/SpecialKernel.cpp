@@ -41,6 +41,12 @@ static void whenTrue(KernelFrame &f, Value condition, function_ref<void()> body)
   f.e.nested([&] { body(); });
 }
 
+/// Lanes for a copy of rows of `extent` elements.
+static unsigned copyLanes(KernelFrame &f, int64_t extent) {
+  auto schedule = cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr());
+  return lanesFor(schedule.getLanes(), extent);
+}
+
 /// Copies all of `source` to `target`, vectors along the last axis.
 static void copyTensor(KernelFrame &f, Value source, const Memory &target) {
   ArrayRef<Value> extents = target.extents;
@@ -48,7 +54,7 @@ static void copyTensor(KernelFrame &f, Value source, const Memory &target) {
     f.e.store(target, {}, f.e.eval(source, {}));
     return;
   }
-  unsigned lanes = lanesFor(f.cpu, f.launch, tensorType(source).getShape().back());
+  unsigned lanes = copyLanes(f, tensorType(source).getShape().back());
   forEachPoint(f, extents.drop_back(), [&](Coords &outer) {
     f.vectorLoop(f.e.index(0), extents.back(), lanes, true, [&](Value i) {
       Coords at(outer);
@@ -159,8 +165,7 @@ static void emitInsertSlice(KernelFrame &f, prim::InsertSliceOp op) {
     return f.e.store(f.results[0], {}, f.e.eval(op.getUpdate(), {}));
   unsigned last = extents.size() - 1;
   bool dense = op.getSteps()[last] == 1;
-  unsigned lanes =
-      dense ? lanesFor(f.cpu, f.launch, tensorType(op.getUpdate()).getShape().back()) : 1;
+  unsigned lanes = dense ? copyLanes(f, tensorType(op.getUpdate()).getShape().back()) : 1;
   forEachPoint(f, ArrayRef(extents).drop_back(), [&](Coords &outer) {
     Coords to;
     for (auto [axis, c] : llvm::enumerate(outer))

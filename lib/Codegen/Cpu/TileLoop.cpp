@@ -135,7 +135,7 @@ void TaskEmitter::emit(Index task) {
     buffer = k.scratch(spec.acc, schedule.tilesPerTask * schedule.panelsPerTask * tileSize);
   else if (!schedule.inlineEpilogue || tiling.smallRows == 0)
     buffer = k.scratch(spec.acc, tileSize);
-  if (schedule.packsB)
+  if (schedule.packsB())
     packedPanels =
         k.scratch(k.builder.getI8Type(), packedPanelBytes(k, spec, schedule.panelsPerTask));
 
@@ -146,7 +146,7 @@ void TaskEmitter::emit(Index task) {
       RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
       // Panels that are packed here have sums of their own for each block.
       PanelSource start;
-      if (!schedule.packsB)
+      if (!schedule.packsB())
         start = panelSource(panel, full, {k.constant(0), spec.k});
       storeTile(sums(tile, panel), rows.count, registers.widths, initialTile(k, registers, start));
     });
@@ -162,7 +162,7 @@ void TaskEmitter::emit(Index task) {
 }
 
 void TaskEmitter::emitBlock(const KBlock &block) {
-  if (spec.schedule.packsB)
+  if (spec.schedule.packsB())
     forPanels([&](Index panel, bool full) {
       Index slot = k.sub(panel, firstPanel);
       packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
@@ -253,7 +253,7 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
   source.element = spec.bElement;
   source.isUnsigned = spec.bUnsigned;
   Index step = k.mul(width, k.constant(spec.bytes.size));
-  if (spec.schedule.packsB) {
+  if (spec.schedule.packsB()) {
     source.element = spec.bytes.size > 1 ? spec.bElement : spec.acc;
     source.base = packedPanelAt(k, spec, packedPanels, k.sub(panel, firstPanel));
     source.sums = packedSumsAt(k, spec, source.base);
@@ -281,7 +281,7 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
 void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
   constexpr int64_t fewTiles = 2, manyTiles = 64; // no use, or no time to lose
   int64_t tiles = spec.schedule.tilesPerTask;
-  if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB || tiles < fewTiles ||
+  if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB() || tiles < fewTiles ||
       tiles > manyTiles)
     return;
   int64_t width = spec.schedule.panelWidth();
@@ -302,7 +302,7 @@ void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool f
   if (cutsK) {
     // The block is summed from zero (PartialSums.h says why).
     Value at = sums(tile, panel);
-    bool whole = !spec.schedule.packsB; // `at` holds what its sums start from
+    bool whole = !spec.schedule.packsB(); // `at` holds what its sums start from
     SmallVector<Value> accs =
         feed.run(k, registers, source, group, block,
                  whole ? zeroTile(k, registers) : initialTile(k, registers, source));

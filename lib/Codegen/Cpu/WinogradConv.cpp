@@ -36,10 +36,8 @@ struct Cut {
   Index taskRows, taskColumns; ///< number of tasks along tiles and along panels
 };
 
-WinogradSchedule scheduleOf(KernelBuilder &k, const ConvSpec &spec, const Cut &cut) {
-  auto known = [&](Index extent) { return k.known(extent).value_or(-1); };
-  return chooseWinograd(spec.cpu, {known(cut.tiles), spec.channels, spec.filters,
-                                   known(k.mul(cut.tileRows, cut.tileColumns))});
+WinogradSchedule scheduleOf(const ConvSpec &spec) {
+  return std::get<WinogradSchedule>(spec.schedule);
 }
 
 Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
@@ -48,7 +46,7 @@ Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
   cut.tileRows = k.ceilDiv(spec.dims[1].output, two);
   cut.tileColumns = k.ceilDiv(spec.dims[2].output, two);
   cut.tiles = k.mul(spec.batch, k.mul(cut.tileRows, cut.tileColumns));
-  WinogradSchedule schedule = scheduleOf(k, spec, cut);
+  WinogradSchedule schedule = scheduleOf(spec);
   cut.taskRows = k.ceilDiv(cut.tiles, k.constant(schedule.rows * schedule.tilesPerTask));
   int64_t panels = llvm::divideCeil(spec.filters, schedule.panelWidth());
   cut.taskColumns = k.constant(llvm::divideCeil(panels, schedule.panelsPerTask));
@@ -58,8 +56,8 @@ Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
 class TaskEmitter {
 public:
   TaskEmitter(KernelBuilder &k, const ConvSpec &spec, EpilogueFn epilogue)
-      : k(k), spec(spec), epilogue(epilogue), cut(cutOf(k, spec)),
-        schedule(scheduleOf(k, spec, cut)), f32(k.builder.getF32Type()) {
+      : k(k), spec(spec), epilogue(epilogue), cut(cutOf(k, spec)), schedule(scheduleOf(spec)),
+        f32(k.builder.getF32Type()) {
     int64_t blockTiles = schedule.rows * schedule.tilesPerTask;
     rowStride = packedRowStride(spec.cpu, spec.channels, sizeof(float));
     int64_t line = spec.cpu.lineBytes / int64_t(sizeof(float));
@@ -337,6 +335,13 @@ void TaskEmitter::emit(Index task) {
          [&](Index panel) { emitPanel(panel, /*full=*/true); });
   k.loop(k.max(firstPanel, fullPanels), k.min(endPanel, panels), one,
          [&](Index panel) { emitPanel(panel, /*full=*/false); });
+}
+
+WinogradShape winogradShape(KernelBuilder &k, const ConvSpec &spec) {
+  Index two = k.constant(kWinogradOutputs);
+  Index image = k.mul(k.ceilDiv(spec.dims[1].output, two), k.ceilDiv(spec.dims[2].output, two));
+  auto known = [&](Index extent) { return k.known(extent).value_or(-1); };
+  return {known(k.mul(spec.batch, image)), spec.channels, spec.filters, known(image)};
 }
 
 Index emitWinogradTaskCount(KernelBuilder &k, const ConvSpec &spec) {

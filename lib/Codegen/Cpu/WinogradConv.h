@@ -9,6 +9,9 @@
 
 namespace tcc::codegen {
 
+/// The extents that a schedule depends on.
+WinogradShape winogradShape(KernelBuilder &k, const ConvSpec &spec);
+
 Index emitWinogradTaskCount(KernelBuilder &k, const ConvSpec &spec);
 void emitWinogradTasks(KernelBuilder &k, const ConvSpec &spec, Index begin, Index end,
                        EpilogueFn epilogue);

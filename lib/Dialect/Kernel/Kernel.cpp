@@ -11,6 +11,7 @@ using namespace tcc::kernel;
 
 #include "tcc/Dialect/Kernel/KernelDialect.cpp.inc"
 #include "tcc/Dialect/Kernel/KernelEnums.cpp.inc"
+#include "tcc/Dialect/Kernel/KernelInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Kernel/KernelAttrs.cpp.inc"
 #define GET_OP_CLASSES
@@ -73,7 +74,9 @@ LogicalResult LaunchOp::verify() {
                                << " sizes";
   if (failed(verifyKind(*this)))
     return failure();
-  return verifyRows(*this);
+  if (failed(verifyRows(*this)))
+    return failure();
+  return getScheduleAttr() ? getScheduleAttr().verifyLaunch(*this) : success();
 }
 
 LogicalResult LaunchOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {

@@ -44,7 +44,6 @@ ConvSpec makeSpec(KernelBuilder &k, const CpuTarget &cpu, const ConvCase &shape,
   };
   ConvSpec spec;
   spec.cpu = cpu;
-  spec.schedule = schedule;
   spec.winograd = shape.winograd;
   spec.batch = extent(shape.batch, 4, shape.dynamic);
   for (unsigned d = 0; d < 3; ++d) {
@@ -63,17 +62,7 @@ ConvSpec makeSpec(KernelBuilder &k, const CpuTarget &cpu, const ConvCase &shape,
   spec.input = argument(k, args, 0, pointer);
   spec.weights = argument(k, args, 1, pointer);
   setDenseStrides(k, spec);
-  if (shape.generated)
-    spec.generator = [spec](OpBuilder &b, Location loc, ArrayRef<Value> at, Value c,
-                            unsigned lanes) {
-      KernelBuilder e(b, loc);
-      Index offset = e.mulAdd(at[0], spec.imageStride, c);
-      for (unsigned d = 0; d < 3; ++d)
-        offset = e.mulAdd(at[1 + d], spec.strides[d], offset);
-      Value values = e.load(VectorType::get({int64_t(lanes)}, b.getF32Type()),
-                            e.address(spec.input, b.getF32Type(), offset));
-      return arith::NegFOp::create(b, loc, values).getResult();
-    };
+  spec.schedule = schedule ? ConvSchedule(*schedule) : rankConvSchedules(k, spec).front();
   return spec;
 }
 
@@ -156,7 +145,7 @@ double convReference(const ConvCase &shape, const float *input, const float *wei
       sum += double(input[offset * shape.channels + firstChannel + c]) *
              weights[(filter * channels + c) * shape.taps() + tap];
   }
-  return shape.generated ? -sum : sum;
+  return sum;
 }
 
 } // namespace tcc::test

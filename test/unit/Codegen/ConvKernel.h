@@ -11,9 +11,8 @@ struct ConvCase {
   int64_t channels, filters;    ///< of all groups
   int64_t kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, pad[3] = {0, 0, 0}, dilation[3] = {1, 1, 1};
   int64_t groups = 1;
-  bool dynamic = false;   ///< batch and extents are read from memory
-  bool generated = false; ///< input = -(the input given)
-  bool winograd = false;  ///< in tiles
+  bool dynamic = false;  ///< batch and extents are read from memory
+  bool winograd = false; ///< in tiles
 
   int64_t output(unsigned d) const {
     return (input[d] + 2 * pad[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] + 1;

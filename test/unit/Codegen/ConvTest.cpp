@@ -10,7 +10,7 @@ namespace {
 void check(const ConvCase &g, const CpuTarget &cpu,
            std::optional<codegen::ContractionSchedule> schedule = {}) {
   CAPTURE(g.batch, g.input[0], g.input[1], g.input[2], g.channels, g.filters, g.groups, g.kernel[1],
-          g.kernel[2], g.stride[1], g.pad[1], g.dynamic, g.generated, g.winograd, cpu.name);
+          g.kernel[2], g.stride[1], g.pad[1], g.dynamic, g.winograd, cpu.name);
   auto context = kernelContext();
   auto module = convModule(*context, cpu, g, schedule);
   CompiledKernels kernels(*module, cpu);
@@ -205,33 +205,13 @@ TEST_CASE("narrow groups") {
             .groups = 5});
 }
 
-TEST_CASE("generated input") {
-  checkAll({.input = {1, 9, 20},
-            .channels = 20,
-            .filters = 20,
-            .kernel = {1, 3, 3},
-            .pad = {0, 1, 1},
-            .groups = 20,
-            .generated = true});
-  checkAll({.input = {1, 9, 11},
-            .channels = 20,
-            .filters = 40,
-            .kernel = {1, 3, 3},
-            .pad = {0, 1, 1},
-            .generated = true});
-  checkAll({.input = {1, 9, 11}, .channels = 20, .filters = 40, .generated = true});
-}
-
 TEST_CASE("k in blocks of taps") {
   CpuTarget cpu = llvm::cantFail(CpuTarget::create("native"));
-  for (bool generated : {false, true}) {
-    ConvCase g{.input = {1, 9, 11},
-               .channels = 20,
-               .filters = 40,
-               .kernel = {1, 3, 3},
-               .pad = {0, 1, 1},
-               .generated = generated};
-    codegen::ConvShape shape{.pixels = 99, .channels = 20, .filters = 40, .taps = 9};
+  ConvCase g{
+      .input = {1, 9, 11}, .channels = 20, .filters = 40, .kernel = {1, 3, 3}, .pad = {0, 1, 1}};
+  codegen::ConvShape shape{.pixels = 99, .channels = 20, .filters = 40, .taps = 9};
+  for (auto a : {codegen::OperandAccess::Pointers, codegen::OperandAccess::Gathered}) {
+    shape.a = a;
     codegen::ContractionSchedule schedule = codegen::chooseConv(cpu, shape);
     schedule.kBlock = 2 * 20;
     schedule.tilesPerTask = 3;

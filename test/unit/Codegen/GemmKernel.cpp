@@ -51,14 +51,6 @@ ContractionSpec makeSpec(KernelBuilder &k, const CpuTarget &cpu, const GemmCase 
   spec.b = argument(k, args, 1, pointer);
   spec.aRowStride = shape.transposedA ? k.constant(1) : spec.k;
   spec.aKStride = shape.transposedA ? spec.m : k.constant(1);
-  if (shape.generatedA)
-    spec.aGenerator = [a = spec.a, stride = spec.k](OpBuilder &b, Location loc, Value m, Value at,
-                                                    unsigned lanes) {
-      KernelBuilder e(b, loc);
-      Value values = e.load(VectorType::get({int64_t(lanes)}, b.getF32Type()),
-                            e.address(a, b.getF32Type(), e.mulAdd(m, stride, at)));
-      return arith::NegFOp::create(b, loc, values).getResult();
-    };
   spec.bLayout = shape.layout;
   spec.bStride = shape.layout == PanelLayout::RowMajor ? spec.n : spec.k;
   return spec;
@@ -106,7 +98,7 @@ ContractionSchedule scheduleOf(const CpuTarget &cpu, const GemmCase &shape) {
   known.n = shape.dynamicN ? -1 : shape.n;
   known.k = shape.dynamicK ? -1 : shape.k;
   known.b = shape.layout;
-  known.packsA = shape.generatedA;
+  known.copiesA = shape.transposedA && shape.copiedA;
   return chooseContraction(cpu, known);
 }
 

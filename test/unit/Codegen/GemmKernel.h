@@ -10,8 +10,8 @@ struct GemmCase {
   bool dynamicM = false, dynamicN = false, dynamicK = false;
   codegen::PanelLayout layout = codegen::PanelLayout::Packed;
   bool transposedA = false;
-  bool generatedA = false; ///< A = -(the A given)
-  bool relu = false;       ///< C = relu(A * B + bias) instead of A * B
+  bool copiedA = false; ///< of a transposed A: rows are copied before use
+  bool relu = false;    ///< C = relu(A * B + bias) instead of A * B
 };
 
 codegen::ContractionSchedule scheduleOf(const CpuTarget &cpu, const GemmCase &shape);

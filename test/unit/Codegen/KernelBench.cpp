@@ -62,8 +62,13 @@ codegen::ContractionSchedule override(codegen::ContractionSchedule s, const Opti
   s.tilesPerTask = options.get("tiles", s.tilesPerTask);
   s.panelsPerTask = options.get("panels", s.panelsPerTask);
   s.kBlock = options.get("kblock", s.kBlock);
-  s.packsA = options.get("packa", s.packsA);
-  s.packsB = options.get("packb", s.packsB);
+  auto access = [&](const char *key, codegen::OperandAccess usual) {
+    if (options.text(key).empty())
+      return usual;
+    return options.get(key, 0) ? codegen::OperandAccess::Copied : codegen::OperandAccess::InPlace;
+  };
+  s.a = access("packa", s.a);
+  s.b = access("packb", s.b);
   s.inlineEpilogue = options.get("inline", s.inlineEpilogue);
   return s;
 }
@@ -120,7 +125,10 @@ void benchConv(const CpuTarget &cpu, ConvCase g, const Options &options) {
   shape.filters = g.filters / g.groups;
   shape.taps = g.taps();
   shape.inputPixels = g.stride[1] * g.stride[2];
-  shape.gathers = g.groups == 1 && shape.channels < 16 && g.taps() > 1;
+  if (g.groups == 1 && shape.channels < 16 && g.taps() > 1)
+    shape.a = codegen::OperandAccess::Gathered;
+  else if (g.taps() == 1 && shape.inputPixels == 1)
+    shape.a = codegen::OperandAccess::InPlace;
   codegen::ContractionSchedule s = override(codegen::chooseConv(cpu, shape), options);
   auto context = kernelContext();
   auto module = convModule(*context, cpu, g, s);

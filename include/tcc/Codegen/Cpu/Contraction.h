@@ -13,11 +13,6 @@
 
 namespace tcc::codegen {
 
-/// Makes A where it has no memory: a vector of `lanes` elements of type aElement, of
-/// row `m` from column `k` on. schedule.packsA must be set.
-using RowGenerator = std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value m,
-                                               mlir::Value k, unsigned lanes)>;
-
 struct ContractionSpec {
   CpuTarget cpu;
   ContractionSchedule schedule;
@@ -28,7 +23,6 @@ struct ContractionSpec {
   bool aUnsigned = false;
   mlir::Value a;
   Index aRowStride, aKStride; ///< elements; a transposed A has aRowStride 1
-  RowGenerator aGenerator;    ///< replaces `a` and its strides
 
   mlir::Type bElement;
   bool bUnsigned = false;
@@ -52,7 +46,7 @@ struct ContractionSpec {
 using EpilogueFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value m,
                                            mlir::Value n, mlir::Value acc, Index valid)>;
 
-/// Tasks of one product. Host code and kernel must build it from equal specs.
+/// Tasks of one product: its schedule's sizes, and the extents of the run.
 Index emitContractionTaskCount(mlir::OpBuilder &builder, mlir::Location loc,
                                const ContractionSpec &spec);
 

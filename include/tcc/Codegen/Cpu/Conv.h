@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Cpu/Contraction.h"
+#include <variant>
 
 namespace tcc::codegen {
 
@@ -22,11 +23,8 @@ struct ConvDim {
   int64_t kernel = 1, stride = 1, dilation = 1;
 };
 
-/// Makes input where it has no memory: `lanes` channels from `c` on of pixel
-/// (d, h, w) of image `n`, which lies inside the image.
-using PixelGenerator =
-    std::function<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ArrayRef<mlir::Value> ndhw,
-                              mlir::Value c, unsigned lanes)>;
+/// In register tiles, or in tiles of 2x2 outputs, or by lines where groups are narrow.
+using ConvSchedule = std::variant<ContractionSchedule, WinogradSchedule, LineSchedule>;
 
 struct ConvSpec {
   CpuTarget cpu;
@@ -36,18 +34,20 @@ struct ConvSpec {
 
   mlir::Type inputElement, weightElement, acc;
   bool inputUnsigned = false, weightUnsigned = false;
-  mlir::Value input;        ///< element (n, d, h, w, c) at the strides below, c contiguous
-  Index imageStride;        ///< elements from image to image
-  Index strides[3];         ///< of depth, height, width
-  bool dense = false;       ///< pixels lie one after the other, images too
-  PixelGenerator generator; ///< replaces `input` and its strides; not for wide groups
-  mlir::Value padValue;     ///< scalar of inputElement; null: zero; not for groups in lanes
-  mlir::Value weights;      ///< packed panels
-  ByteGroups bytes = {};    ///< in which they hold bytes
-  bool winograd = false;    ///< they are transformed (Target/Winograd.h); f32, zero padding
+  mlir::Value input;     ///< element (n, d, h, w, c) at the strides below, c contiguous
+  Index imageStride;     ///< elements from image to image
+  Index strides[3];      ///< of depth, height, width
+  bool dense = false;    ///< pixels lie one after the other, images too
+  mlir::Value weights;   ///< packed panels
+  ByteGroups bytes = {}; ///< in which they hold bytes
+  bool winograd = false; ///< they are transformed (Target/Winograd.h); f32, zero padding
 
-  std::optional<ContractionSchedule> schedule; ///< instead of chooseConv
+  ConvSchedule schedule;
 };
+
+/// Ways to compute `spec`, the one that should be fastest first: what it is in but its
+/// schedule decides.
+llvm::SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &spec);
 
 /// Fills the strides of a densely stored channels-last input; call after `dims`,
 /// `groups` and `channels` are set.

@@ -5,8 +5,8 @@
 // and the dims that are `?` (a tensor) or the value (a host scalar: floats as
 // bits), then for each result a pointer and its dims that are `?`.
 //
-// The kernel's function and the host's idea of its task space come from the same
-// schedule, which depends on the launch alone.
+// The kernel's function and its task space are what the launch's schedule says: nothing
+// is chosen here.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

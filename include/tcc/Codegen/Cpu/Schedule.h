@@ -1,15 +1,20 @@
-//===- Schedule.h - Tile sizes of contractions ------------------*- C++ -*-===//
+//===- Schedule.h - Tile sizes of products ----------------------*- C++ -*-===//
 //
-// The one place that decides tile sizes, from the CPU record and the shape; panel
-// widths and register tiles are in Target/WeightPanels.h, which layout sees as well.
+// The time model behind the schedules of products on CPUs: from the CPU record and the
+// shape to ranked tile sizes. Panel widths and register tiles are in
+// Target/WeightPanels.h, which layout sees as well. ScheduleModel.h asks it once for each
+// launch and records the answer there; the templates are given what was recorded.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Target/Cpu.h"
 #include <cstdint>
 #include <optional>
 
 namespace tcc::codegen {
+
+using kernel::OperandAccess;
 
 /// How B lies in memory.
 enum class PanelLayout {
@@ -23,7 +28,7 @@ struct ContractionShape {
   int64_t m = -1, n = -1, k = -1;
   unsigned accBits = 32; ///< accumulator element
   PanelLayout b = PanelLayout::Packed;
-  bool packsA = false; ///< A is generated or converted into scratch, not read in place
+  bool copiesA = false; ///< A's elements are no neighbours along k
 };
 
 /// The same for a convolution; extents of one group.
@@ -34,22 +39,28 @@ struct ConvShape {
   int64_t taps = 1;        ///< positions of the filter
   int64_t inputPixels = 1; ///< new ones with each output pixel: the product of the strides
   unsigned accBits = 32;
-  bool gathers = false; ///< rows are copied into scratch and not read through pointers
+  OperandAccess a = OperandAccess::Pointers;
 };
 
+/// #kernel.contraction_schedule as numbers to compute with.
 struct ContractionSchedule {
-  unsigned lanes = 4;          ///< accumulator elements in a vector register
-  unsigned vectors = 2;        ///< vectors a row of the register tile: a panel's width
-  unsigned rows = 6;           ///< rows of the register tile
-  unsigned unroll = 4;         ///< of k
-  int64_t tilesPerTask = 1;    ///< register tiles along m in a task
-  int64_t panelsPerTask = 1;   ///< panels along n in a task
-  int64_t kBlock = 0;          ///< k is cut into blocks of it; 0: not cut
-  bool packsA = false;         ///< the rows of a tile are copied before use
-  bool packsB = false;         ///< panels are copied before use (B is not packed)
-  bool inlineEpilogue = false; ///< write the epilogue out for every vector of the tile
+  unsigned lanes = 4;        ///< accumulator elements in a vector register
+  unsigned vectors = 2;      ///< vectors a row of the register tile: a panel's width
+  unsigned rows = 6;         ///< rows of the register tile
+  unsigned unroll = 4;       ///< of k
+  int64_t tilesPerTask = 1;  ///< register tiles along m in a task
+  int64_t panelsPerTask = 1; ///< panels along n in a task
+  int64_t kBlock = 0;        ///< k is cut into blocks of it; 0: not cut
+  OperandAccess a = OperandAccess::InPlace;
+  OperandAccess b = OperandAccess::InPlace; ///< Copied: panels are packed before use
+  unsigned byteGroup = 1;                   ///< 8-bit elements that are multiplied at once
+  bool inlineEpilogue = false;              ///< write the epilogue out for every vector of the tile
+  /// Multiply-adds that are worth a thread; none: a task is.
+  std::optional<int64_t> grainProducts = {};
 
   unsigned panelWidth() const { return lanes * vectors; }
+  bool packsA() const { return a == OperandAccess::Copied; }
+  bool packsB() const { return b == OperandAccess::Copied; }
 };
 
 /// A 3x3 convolution in tiles of 2x2 outputs; an unknown number of tiles is -1.
@@ -58,6 +69,7 @@ struct WinogradShape {
   int64_t imageTiles = -1; ///< of one image, which is assumed where their number is unknown
 };
 
+/// #kernel.winograd_schedule as numbers to compute with.
 struct WinogradSchedule {
   unsigned lanes = 4, vectors = 2; ///< of a panel
   unsigned rows = 6;               ///< tiles in a register tile
@@ -67,8 +79,35 @@ struct WinogradSchedule {
   unsigned panelWidth() const { return lanes * vectors; }
 };
 
-WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape);
-ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape);
-ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape);
+/// #kernel.line_schedule as numbers to compute with.
+struct LineSchedule {
+  unsigned lanes = 4;  ///< output channels in a vector
+  unsigned pixels = 6; ///< output pixels of a tile
+  int64_t vectorsPerTask = 1;
+};
+
+/// Schedules for a shape, the one that the model takes for the fastest first.
+llvm::SmallVector<ContractionSchedule> rankContraction(const CpuTarget &cpu,
+                                                       const ContractionShape &shape);
+llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape);
+llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const WinogradShape &shape);
+
+inline ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
+  return rankContraction(cpu, shape).front();
+}
+inline ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
+  return rankConv(cpu, shape).front();
+}
+inline WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape) {
+  return rankWinograd(cpu, shape).front();
+}
+
+// Between the numbers and what a launch records.
+kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSchedule &schedule);
+kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &schedule);
+kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &schedule);
+ContractionSchedule numbersOf(kernel::ContractionScheduleAttr attr);
+WinogradSchedule numbersOf(kernel::WinogradScheduleAttr attr);
+LineSchedule numbersOf(kernel::LineScheduleAttr attr);
 
 } // namespace tcc::codegen

@@ -1,6 +1,7 @@
 //===- Kernel.h - The kernel dialect -----------------------------*- C++ -*-===//
 //
-// Given by the fuse phase, consumed by plan and codegen. See KernelOps.td.
+// Given by the fuse phase, completed by schedule, consumed by plan and codegen. See
+// KernelOps.td.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,6 +15,7 @@
 
 #include "tcc/Dialect/Kernel/KernelDialect.h.inc"
 #include "tcc/Dialect/Kernel/KernelEnums.h.inc"
+#include "tcc/Dialect/Kernel/KernelInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Kernel/KernelAttrs.h.inc"
 #define GET_OP_CLASSES

@@ -1,23 +1,12 @@
 //===- KernelOps.td - Groups of primitives that run as one loop nest -*- tablegen -*-===//
 #ifndef TCC_DIALECT_KERNEL_OPS_TD
 #define TCC_DIALECT_KERNEL_OPS_TD
-include "mlir/IR/OpBase.td"
 include "mlir/IR/BuiltinTypes.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-def Kernel_Dialect : Dialect {
-  let name = "kernel";
-  let cppNamespace = "::tcc::kernel";
-  let useDefaultAttributePrinterParser = 1;
-  let summary = "What runs as one loop nest";
-  let description = [{
-    Given by the fuse phase: `kernel.launch` holds the primitives of one kernel.
-    Between launches stay only host arithmetic on extents, control flow, and
-    reshapes, which cost nothing.
-  }];
-}
+include "tcc/Dialect/Kernel/KernelBase.td"
+include "tcc/Dialect/Kernel/ScheduleAttrs.td"
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 
@@ -48,6 +37,8 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     | `convolution` | the same of a convolution |
     | `special` | one operator with an algorithm of its own: sort, scatter, scan |
 
+    `schedule` says how the target runs it; the schedule phase gives it to every launch.
+
     ```mlir
     %y = kernel.launch loop "relu" ins(%x : tensor<8xf32>) sizes() {
     ^bb0(%a: tensor<8xf32>):
@@ -58,6 +49,7 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     ```
   }];
   let arguments = (ins Kernel_KernelKindAttr:$kind, OptionalAttr<I64Attr>:$rows, StrAttr:$name,
+                       OptionalAttr<Kernel_Schedule>:$schedule,
                        Variadic<AnyType>:$inputs, Variadic<Index>:$sizes);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);

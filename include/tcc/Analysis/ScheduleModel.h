@@ -1,0 +1,23 @@
+//===- ScheduleModel.h - What a target proposes for a launch ----*- C++ -*-===//
+//
+// The seam between the schedule phase and targets. The phase asks the model of the target
+// for ways to run each launch and records one of them on the launch; whatever follows
+// reads it there. A target's model lies beside its code generation, since both know the
+// same templates.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Dialect/Kernel/Kernel.h"
+
+namespace tcc {
+
+class ScheduleModel {
+public:
+  virtual ~ScheduleModel() = default;
+
+  /// Ways to run `launch`, the one that should be fastest first. They depend on the launch
+  /// and the target alone. None where the target has no template for it.
+  virtual llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch) const = 0;
+};
+
+} // namespace tcc

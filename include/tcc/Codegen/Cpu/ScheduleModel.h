@@ -1,0 +1,17 @@
+//===- ScheduleModel.h - Ways to run a launch on a CPU ----------*- C++ -*-===//
+#pragma once
+#include "tcc/Analysis/ScheduleModel.h"
+#include "tcc/Target/Cpu.h"
+
+namespace tcc::codegen {
+
+class CpuScheduleModel final : public ScheduleModel {
+public:
+  explicit CpuScheduleModel(CpuTarget cpu) : cpu(std::move(cpu)) {}
+  llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch) const override;
+
+private:
+  CpuTarget cpu;
+};
+
+} // namespace tcc::codegen

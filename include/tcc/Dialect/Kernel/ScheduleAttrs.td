@@ -1,0 +1,118 @@
+//===- ScheduleAttrs.td - How a kernel is run on its target -*- tablegen -*-===//
+//
+// What the schedule phase writes on a launch and everything after reads. A target's
+// schedules are attributes of their own behind one interface; these are the CPU's.
+// Sizes are constants. Where an extent is open they hold for whatever it is: the number
+// of tasks is a formula over the extents of a run, with these sizes in it.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TCC_DIALECT_KERNEL_SCHEDULE_ATTRS_TD
+#define TCC_DIALECT_KERNEL_SCHEDULE_ATTRS_TD
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "tcc/Dialect/Kernel/KernelBase.td"
+
+def Kernel_Schedule : AttrInterface<"Schedule"> {
+  let cppNamespace = "::tcc::kernel";
+  let description = [{How a launch is cut into tasks and what loops a task is.}];
+  let methods = [
+    InterfaceMethod<"Fails, with an error at the launch, where it cannot run so.",
+                    "::llvm::LogicalResult", "verifyLaunch", (ins "::mlir::Operation *":$launch)>
+  ];
+}
+
+class Kernel_ScheduleAttr<string name, string nameInText>
+    : AttrDef<Kernel_Dialect, name, [DeclareAttrInterfaceMethods<Kernel_Schedule>]> {
+  let mnemonic = nameInText;
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+class Kernel_DefaultInt<string value> : DefaultValuedParameter<"int64_t", value>;
+def Kernel_OptionalInt : OptionalParameter<"std::optional<int64_t>">;
+
+def Kernel_OperandAccess : I32EnumAttr<"OperandAccess", "how a product comes to an operand", [
+  I32EnumAttrCase<"InPlace", 0, "in_place">, I32EnumAttrCase<"Copied", 1, "copied">,
+  I32EnumAttrCase<"Pointers", 2, "pointers">, I32EnumAttrCase<"Gathered", 3, "gathered">]> {
+  let cppNamespace = "::tcc::kernel";
+  let genSpecializedAttr = 0;
+}
+def Kernel_Epilogue : I32EnumAttr<"Epilogue", "how what follows a product is written", [
+  I32EnumAttrCase<"Rolled", 0, "rolled">, I32EnumAttrCase<"Inline", 1, "inline">]> {
+  let cppNamespace = "::tcc::kernel";
+  let genSpecializedAttr = 0;
+}
+
+def Kernel_LoopScheduleAttr : Kernel_ScheduleAttr<"LoopSchedule", "loop_schedule"> {
+  let summary = "one point after the other";
+  let description = [{
+    Lanes lie along `axis`; what few points the axes after it have are written out one by
+    one. A task is a run of `chunk` points along `axis`, or with `block_rows` > 1 a block of
+    that many such rows along `block_axis`, which is read across. `grain` tasks are worth a
+    thread.
+
+        #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 4>
+  }];
+  let parameters = (ins "int64_t":$lanes, Kernel_DefaultInt<"0">:$axis, "int64_t":$chunk, "int64_t":$grain,
+                        Kernel_DefaultInt<"0">:$block_axis, Kernel_DefaultInt<"1">:$block_rows);
+}
+
+def Kernel_RowScheduleAttr : Kernel_ScheduleAttr<"RowSchedule", "row_schedule"> {
+  let summary = "a row a task";
+  let description = [{
+    Lanes lie along the last axis. What is costly to compute and read by several loops over
+    a row is kept on the stack where a row has at most `kept` elements. `grain` rows are
+    worth a thread.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$grain, "int64_t":$kept);
+}
+
+def Kernel_ContractionScheduleAttr : Kernel_ScheduleAttr<"ContractionSchedule", "contraction_schedule"> {
+  let summary = "a product in register tiles";
+  let description = [{
+    A register tile is `rows` rows of A by one panel of B, `vectors` vectors of `lanes`
+    columns, with k unrolled by `unroll`. A task is `tiles_per_task` tiles by
+    `panels_per_task` panels, one block of `k_block` of k after the other where that is given.
+    `a` and `b` say how the operands are read. 8-bit operands are multiplied `byte_group` at
+    a time. The epilogue is written out for every vector of a tile, or in a loop over its
+    rows. As many tasks as do `grain_products` multiply-adds are worth a thread; where that
+    is not given one task is.
+
+    Of convolutions, rows are output pixels and columns filters: `a` is `pointers`, one for
+    each tap and row, or `gathered`, the pixels under the filter side by side.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$unroll,
+                        "int64_t":$tiles_per_task, "int64_t":$panels_per_task, Kernel_OptionalInt:$k_block,
+                        EnumParameter<Kernel_OperandAccess>:$a, EnumParameter<Kernel_OperandAccess>:$b,
+                        Kernel_DefaultInt<"1">:$byte_group, EnumParameter<Kernel_Epilogue>:$epilogue,
+                        Kernel_OptionalInt:$grain_products);
+}
+
+def Kernel_WinogradScheduleAttr : Kernel_ScheduleAttr<"WinogradSchedule", "winograd_schedule"> {
+  let summary = "a 3x3 convolution in tiles of 2x2 outputs";
+  let description = [{
+    A register tile is `rows` tiles by one panel of `vectors` vectors of `lanes` filters; a
+    task `tiles_per_task` register tiles by `panels_per_task` panels.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$tiles_per_task,
+                        "int64_t":$panels_per_task);
+}
+
+def Kernel_LineScheduleAttr : Kernel_ScheduleAttr<"LineSchedule", "line_schedule"> {
+  let summary = "a convolution of groups narrower than a vector, line by line";
+  let description = [{
+    A task is one line of output pixels, `pixels` at a time in registers, by
+    `vectors_per_task` vectors of `lanes` filters of neighbouring groups.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$pixels, "int64_t":$vectors_per_task);
+}
+
+def Kernel_SpecialScheduleAttr : Kernel_ScheduleAttr<"SpecialSchedule", "special_schedule"> {
+  let summary = "an operator with an algorithm of its own";
+  let description = [{
+    Lines along the operator's axis are its tasks, where it has one; else all of it is one.
+    Copies take up to `lanes` elements at a time. `grain` tasks are worth a thread.
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$grain);
+}
+#endif

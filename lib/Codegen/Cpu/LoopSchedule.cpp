@@ -1,0 +1,162 @@
+//===- LoopSchedule.cpp - How loops are cut into tasks --------------------===//
+//
+// Lanes lie along the last axis, unless that and those after another have but a few points
+// (the three channels of an image), and a task does a run of points worth a thread's while.
+//
+// The exception is a transpose between memory and result: lanes along the result's last axis
+// read with a stride, which costs a gather a lane. If the operand is contiguous along another
+// axis of the result, a task does a block of that axis, whose reads are made along it and
+// transposed in registers (ElementalTranspose.cpp). That axis is found here: each operand is
+// followed from what is stored, and the operands that lie across vote.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "LaunchSchedules.h"
+#include "tcc/Analysis/AccessMap.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+namespace {
+
+/// An axis before the last along which operands lie that lanes along the last axis
+/// would gather, and how many of its indices make a block (RowBlock).
+struct BlockedAxis {
+  unsigned axis;
+  int64_t rows;
+};
+
+class OperandWalk {
+public:
+  explicit OperandWalk(unsigned rank) : votes(rank) {}
+  void visit(Value value, const Access &at);
+
+  SmallVector<unsigned> votes; ///< an axis: operands that are contiguous along it
+  unsigned operators = 0;      ///< that compute
+
+private:
+  void read(ArrayRef<int64_t> shape, const Access &at);
+  llvm::DenseMap<Value, SmallVector<Access, 1>> seen;
+};
+
+} // namespace
+
+/// Memory of `shape` read at `at`: along which axis it lies, if not the last.
+void OperandWalk::read(ArrayRef<int64_t> shape, const Access &at) {
+  size_t last = shape.size();
+  while (last > 0 && shape[last - 1] == 1)
+    --last;
+  int lanes = votes.size() - 1;
+  if (last-- == 0 || at[last] < 0 || at[last] == lanes)
+    return;
+  if (llvm::is_contained(at, lanes) && !llvm::is_contained(at, kUnknown))
+    ++votes[at[last]];
+}
+
+void OperandWalk::visit(Value value, const Access &at) {
+  auto &known = seen[value];
+  if (llvm::is_contained(known, at))
+    return;
+  known.push_back(at);
+  auto type = cast<RankedTensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return read(type.getShape(), at);
+  operators += prim::isElementwise(op);
+  if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
+    if (isa<BlockArgument>(reshape.getX()))
+      return read(type.getShape(), at); // the same elements in the same order
+  if (auto slice = dyn_cast<prim::SliceOp>(op))
+    if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
+      return visit(slice.getX(), at);
+  if (!prim::isElementwise(op) &&
+      !isa<prim::ReshapeOp, prim::BroadcastOp, prim::TransposeOp, prim::SliceOp>(op))
+    return;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()))
+      visit(operand.get(), operandAccess(op, operand.getOperandNumber(), at));
+}
+
+static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  constexpr int64_t kFewest = 4, kSmallBody = 6, kLargeBody = 24;
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (type.getRank() < 2)
+    return std::nullopt;
+  unsigned lanes = lanesFor(cpu.lanes(32), type.getShape().back());
+  OperandWalk walk(type.getRank());
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  for (Value value : yield.getValues())
+    walk.visit(value, identityAccess(type.getRank()));
+
+  auto best = std::max_element(walk.votes.begin(), walk.votes.end());
+  unsigned axis = best - walk.votes.begin();
+  int64_t extent = type.getDimSize(axis);
+  if (*best == 0 || lanes < kFewest || (!ShapedType::isDynamic(extent) && extent < kFewest))
+    return std::nullopt;
+  // Every row is written out: few of them where much is computed, or held in registers.
+  int64_t rows = walk.operators <= kSmallBody && *best == 1 ? 16
+                 : walk.operators <= kLargeBody             ? 8
+                                                            : 4;
+  unsigned bits = type.getElementTypeBitWidth();
+  rows = std::min<int64_t>({rows, lanes, bits > 32 ? 8 : 16});
+  // The block that leaves the fewest rows to be done one by one.
+  if (!ShapedType::isDynamic(extent))
+    while (rows > kFewest && (rows > extent || extent % rows > extent % (rows / 2) + extent / 8))
+      rows /= 2;
+  return BlockedAxis{axis, rows};
+}
+
+/// Elements that a point sums up, if it does.
+static int64_t workPerPoint(kernel::LaunchOp launch) {
+  constexpr int64_t kTypical = 64;
+  int64_t most = 1;
+  auto count = [&](ArrayRef<int64_t> extents) {
+    int64_t product = 1;
+    for (int64_t d : extents)
+      product *= ShapedType::isDynamic(d) ? kTypical : std::max<int64_t>(d, 1);
+    most = std::max(most, product);
+  };
+  for (Operation &op : launch.getBody().front()) {
+    if (auto reduce = dyn_cast<prim::ReduceOp>(op)) {
+      SmallVector<int64_t> extents;
+      for (int64_t axis : reduce.getAxes())
+        extents.push_back(cast<RankedTensorType>(reduce.getX().getType()).getDimSize(axis));
+      count(extents);
+    } else if (auto pool = dyn_cast<prim::PoolOp>(op)) {
+      count(pool.getWindow());
+    } else if (isa<prim::DotOp, prim::ConvOp>(op)) {
+      count(ArrayRef<int64_t>{ShapedType::kDynamic});
+    }
+  }
+  return most;
+}
+
+kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  /// Points of about this much work make a task worth a thread.
+  constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096, kFewPoints = 4;
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  MLIRContext *context = launch.getContext();
+  if (type.getRank() == 0)
+    return kernel::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
+                                         /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1);
+  int64_t axis = type.getRank() - 1, innerPoints = 1;
+  while (axis > 0) {
+    int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
+    bool few = !ShapedType::isDynamic(extent) && extent > 0 && innerPoints * extent < kFewPoints;
+    if (!few || (extent != 1 && !ShapedType::isDynamic(next) && next < extent))
+      break;
+    innerPoints *= extent;
+    --axis;
+  }
+  int64_t work = workPerPoint(launch) * innerPoints;
+  int64_t chunk = std::max<int64_t>(64, kMostPoints / work / 64 * 64); // a multiple of the lanes
+  int64_t extent = type.getDimSize(axis);
+  int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
+  BlockedAxis block{0, 1};
+  if (axis == type.getRank() - 1)
+    block = blockedAxis(launch, cpu).value_or(block);
+  int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
+  return kernel::LoopScheduleAttr::get(context, lanesFor(cpu.lanes(32), extent), axis, chunk, grain,
+                                       block.axis, block.rows);
+}

@@ -1,0 +1,131 @@
+//===- ScheduleModel.cpp - Ways to run a launch on a CPU ------------------===//
+//
+// A product is described to the time model (Schedule.h) by the same specification that its
+// kernel is built from. Extents that the types do not tell are values that nobody computes:
+// arithmetic on them goes to a block that is thrown away.
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Codegen/Cpu/ScheduleModel.h"
+#include "LaunchSchedules.h"
+#include "ProductSpec.h"
+#include "SpecialKernel.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+/// Extents of tensors in a kernel, and where arithmetic on them goes.
+class OpenExtents {
+public:
+  explicit OpenExtents(kernel::LaunchOp launch) : b(launch.getContext()), k(b, launch.getLoc()) {
+    b.setInsertionPointToStart(&block);
+  }
+
+  SmallVector<Index> of(Value memory) {
+    SmallVector<Index> extents;
+    for (int64_t d : tensorType(memory).getShape())
+      extents.push_back(ShapedType::isDynamic(d) ? open() : k.constant(d));
+    return extents;
+  }
+  /// Those of an operator's result, which the host may have found to be constant.
+  SmallVector<Index> of(prim::PackedConvOp conv) {
+    SmallVector<Index> extents = of(conv.getResult());
+    auto size = conv.getSizes().begin();
+    for (auto [axis, extent] : llvm::enumerate(extents))
+      if (tensorType(conv.getResult()).isDynamicDim(axis))
+        if (auto known = getConstantIntValue(*size++))
+          extent = k.constant(*known);
+    return extents;
+  }
+
+private:
+  Index open() { return block.addArgument(b.getIndexType(), k.loc); }
+  Block block;
+
+public:
+  OpBuilder b;
+  KernelBuilder k;
+};
+
+} // namespace
+
+template <typename Range>
+static SmallVector<kernel::Schedule> attributes(MLIRContext *context, const Range &ranked) {
+  SmallVector<kernel::Schedule> all;
+  for (const auto &schedule : ranked)
+    if (auto attr = scheduleAttr(context, schedule); !llvm::is_contained(all, attr))
+      all.push_back(attr);
+  return all;
+}
+
+static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  constexpr int64_t grain = 4, kept = 16384;
+  Block &body = launch.getBody().front();
+  auto first = *body.getOps<prim::ReduceOp>().begin();
+  int64_t lanes = lanesFor(cpu.lanes(32), tensorType(first.getX()).getShape().back());
+  return {kernel::RowScheduleAttr::get(launch.getContext(), lanes, grain, kept)};
+}
+
+static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
+                                                      const CpuTarget &cpu) {
+  Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
+  int64_t grain = lineAxis(yielded.getDefiningOp()) ? 4 : 1;
+  return {kernel::SpecialScheduleAttr::get(launch.getContext(), cpu.lanes(32), grain)};
+}
+
+/// Null where the product's template cannot do it.
+static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch,
+                                                      const CpuTarget &cpu) {
+  Operation *op = contractionOf(launch);
+  Value lhs = memoryBehind(op->getOperand(0)), rhs = memoryBehind(op->getOperand(1));
+  if (!isa<BlockArgument>(lhs) || !isa<BlockArgument>(rhs) || productColumns(op) > 1)
+    return {};
+  OpenExtents extents(launch);
+  auto product = productSpec(extents.b, launch.getLoc(), op, extents.of(lhs), extents.of(rhs), cpu);
+  if (!product)
+    return {};
+  return attributes(launch.getContext(), rankSchedules(extents.k, product->spec));
+}
+
+static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launch,
+                                                          const CpuTarget &cpu) {
+  auto op = dyn_cast<prim::PackedConvOp>(contractionOf(launch));
+  if (!op)
+    return {};
+  OpenExtents extents(launch);
+  auto spec = convSpec(extents.b, launch.getLoc(), op, extents.of(op.getX()), extents.of(op), cpu);
+  if (!spec)
+    return {};
+  SmallVector<kernel::Schedule> all;
+  for (const ConvSchedule &schedule : rankConvSchedules(extents.k, *spec))
+    all.push_back(
+        std::visit([&](const auto &s) { return scheduleAttr(launch.getContext(), s); }, schedule));
+  return all;
+}
+
+SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch) const {
+  SmallVector<kernel::Schedule> all;
+  switch (launch.getKind()) {
+  case kernel::KernelKind::Row:
+    return rowSchedules(launch, cpu);
+  case kernel::KernelKind::Special:
+    return specialSchedules(launch, cpu);
+  case kernel::KernelKind::Contraction:
+    all = productSchedules(launch, cpu);
+    break;
+  case kernel::KernelKind::Convolution:
+    all = convolutionSchedules(launch, cpu);
+    break;
+  case kernel::KernelKind::Loop:
+    break;
+  }
+  // Packed weights are read by the templates alone.
+  bool packed = isa_and_nonnull<prim::PackedDotOp, prim::PackedConvOp>(contractionOf(launch));
+  if (all.empty() && !packed)
+    all.push_back(loopSchedule(launch, cpu));
+  return all;
+}

@@ -1,0 +1,148 @@
+//===- TaskSpace.cpp - How many tasks a launch has ------------------------===//
+//
+// The formulas of the schedules over the extents of a run, as host code: what a schedule
+// holds is constant, what it is divided into may be known to a run only.
+//
+//===----------------------------------------------------------------------===//
+#include "ProductSpec.h"
+#include "SpecialKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+namespace {
+
+/// Host index arithmetic that folds.
+struct HostIndex {
+  OpBuilder &b;
+  Location loc;
+  OpFoldResult constant(int64_t v) { return b.getIndexAttr(v); }
+  template <typename Op>
+  OpFoldResult apply(OpFoldResult x, OpFoldResult y, int64_t (*fold)(int64_t, int64_t)) {
+    auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+    if (cx && cy)
+      return constant(fold(*cx, *cy));
+    return Op::create(b, loc, getValueOrCreateConstantIndexOp(b, loc, x),
+                      getValueOrCreateConstantIndexOp(b, loc, y))
+        .getResult();
+  }
+  OpFoldResult mul(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::MulIOp>(x, y, [](int64_t a, int64_t c) { return a * c; });
+  }
+  OpFoldResult max(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::MaxSIOp>(x, y, [](int64_t a, int64_t c) { return std::max(a, c); });
+  }
+  OpFoldResult ceilDiv(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::CeilDivSIOp>(x, y, [](int64_t a, int64_t c) { return (a + c - 1) / c; });
+  }
+};
+
+} // namespace
+
+static TaskSpace loopTasks(HostIndex h, kernel::LoopScheduleAttr schedule,
+                           ArrayRef<OpFoldResult> dims) {
+  if (dims.empty())
+    return {h.constant(1), h.constant(1)};
+  unsigned last = schedule.getAxis();
+  OpFoldResult tasks = h.ceilDiv(dims[last], h.constant(schedule.getChunk()));
+  for (auto [axis, d] : llvm::enumerate(dims.take_front(last)))
+    tasks = h.mul(tasks, int64_t(axis) == schedule.getBlockAxis()
+                             ? h.ceilDiv(d, h.constant(schedule.getBlockRows()))
+                             : d);
+  return {tasks, h.constant(schedule.getGrain())};
+}
+
+static TaskSpace rowTasks(HostIndex h, kernel::LaunchOp launch, kernel::RowScheduleAttr schedule,
+                          ArrayRef<OpFoldResult> dims) {
+  OpFoldResult tasks = h.constant(1);
+  for (OpFoldResult d : dims.take_front(*launch.getRows()))
+    tasks = h.mul(tasks, d);
+  return {tasks, h.constant(schedule.getGrain())};
+}
+
+/// Tasks worth a thread, of `tasks` that make up a product of these extents.
+static OpFoldResult productGrain(HostIndex h, OpFoldResult tasks, ArrayRef<OpFoldResult> extents,
+                                 std::optional<int64_t> grainProducts) {
+  if (!grainProducts)
+    return h.constant(1);
+  OpFoldResult products = h.constant(1);
+  for (OpFoldResult d : extents)
+    products = h.mul(products, d);
+  return h.ceilDiv(h.mul(tasks, h.constant(*grainProducts)), h.max(products, h.constant(1)));
+}
+
+/// The extents of an operand of an op in the region, as host values.
+static SmallVector<Index> hostExtents(OpBuilder &b, kernel::LaunchOp launch, Value inside) {
+  auto argument = cast<BlockArgument>(inside);
+  return prim::dimsOf(b, launch.getLoc(), launch.getInputs()[argument.getArgNumber()]);
+}
+
+/// The extents of the product of `launch`, whose result may be a transpose of it.
+static SmallVector<Index> productExtents(OpBuilder &b, kernel::LaunchOp launch) {
+  SmallVector<Index> stored = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+  Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
+  auto transpose = yielded.getDefiningOp<prim::TransposeOp>();
+  if (!transpose)
+    return stored;
+  SmallVector<Index> extents(stored.size());
+  for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+    extents[axis] = stored[i];
+  return extents;
+}
+
+static TaskSpace convolutionTasks(OpBuilder &b, kernel::LaunchOp launch,
+                                  const ConvSchedule &schedule, const CpuTarget &cpu) {
+  auto conv = cast<prim::PackedConvOp>(contractionOf(launch));
+  auto spec = convSpec(b, launch.getLoc(), conv, hostExtents(b, launch, conv.getX()),
+                       productExtents(b, launch), cpu);
+  spec->schedule = schedule;
+  return {emitConvTaskCount(b, launch.getLoc(), *spec), b.getIndexAttr(1)};
+}
+
+static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
+                              const ContractionSchedule &schedule, const CpuTarget &cpu) {
+  HostIndex h{b, launch.getLoc()};
+  KernelBuilder k(b, launch.getLoc());
+  Operation *op = contractionOf(launch);
+  auto product =
+      productSpec(b, launch.getLoc(), op, hostExtents(b, launch, memoryBehind(op->getOperand(0))),
+                  hostExtents(b, launch, memoryBehind(op->getOperand(1))), cpu);
+  ContractionSpec &spec = product->spec;
+  setSchedule(k, spec, schedule);
+  Index tasks = h.mul(emitContractionTaskCount(b, launch.getLoc(), spec), product->batch);
+  return {tasks,
+          productGrain(h, tasks, {product->batch, spec.m, spec.n, spec.k}, schedule.grainProducts)};
+}
+
+/// Lines along an axis in parallel, or one task.
+static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch,
+                              kernel::SpecialScheduleAttr schedule) {
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  auto line = lineAxis(yield.getValues()[0].getDefiningOp());
+  OpFoldResult tasks = h.constant(1);
+  if (line)
+    for (auto [i, d] : llvm::enumerate(hostExtents(b, launch, line->first)))
+      if (i != line->second)
+        tasks = h.mul(tasks, d);
+  return {tasks, h.constant(schedule.getGrain())};
+}
+
+TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const CpuTarget &cpu) {
+  HostIndex h{b, launch.getLoc()};
+  SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+  bool isProduct = launch.getKind() == kernel::KernelKind::Contraction;
+  return llvm::TypeSwitch<Attribute, TaskSpace>(launch.getScheduleAttr())
+      .Case([&](kernel::LoopScheduleAttr s) { return loopTasks(h, s, dims); })
+      .Case([&](kernel::RowScheduleAttr s) { return rowTasks(h, launch, s, dims); })
+      .Case([&](kernel::SpecialScheduleAttr s) { return specialTasks(b, h, launch, s); })
+      .Case([&](kernel::ContractionScheduleAttr s) {
+        return isProduct ? productTasks(b, launch, numbersOf(s), cpu)
+                         : convolutionTasks(b, launch, numbersOf(s), cpu);
+      })
+      .Case<kernel::WinogradScheduleAttr, kernel::LineScheduleAttr>(
+          [&](auto s) { return convolutionTasks(b, launch, numbersOf(s), cpu); });
+}

@@ -1,0 +1,162 @@
+//===- Schedule.cpp - What holds of schedules and the launches they are for -===//
+#include "mlir/IR/Diagnostics.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Prim/Prim.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::kernel;
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+namespace {
+struct Size {
+  StringRef name;
+  int64_t value, least = 1;
+};
+} // namespace
+
+static LogicalResult verifySizes(EmitError emitError, std::initializer_list<Size> sizes) {
+  for (const Size &size : sizes)
+    if (size.value < size.least)
+      return emitError() << size.name << " is " << size.value << ", at least " << size.least;
+  return success();
+}
+
+LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
+                                       int64_t chunk, int64_t grain, int64_t blockAxis,
+                                       int64_t blockRows) {
+  if (failed(verifySizes(emitError, {{"lanes", lanes},
+                                     {"axis", axis, 0},
+                                     {"chunk", chunk},
+                                     {"grain", grain},
+                                     {"block_axis", blockAxis, 0},
+                                     {"block_rows", blockRows}})))
+    return failure();
+  if (blockRows > 1 && blockAxis >= axis)
+    return emitError() << "block_axis is " << blockAxis << ", which is not before axis " << axis;
+  return success();
+}
+
+LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain,
+                                      int64_t kept) {
+  return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}, {"kept", kept, 0}});
+}
+
+LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
+                                              int64_t rows, int64_t unroll, int64_t tilesPerTask,
+                                              int64_t panelsPerTask, std::optional<int64_t> kBlock,
+                                              OperandAccess, OperandAccess b, int64_t byteGroup,
+                                              Epilogue, std::optional<int64_t> grainProducts) {
+  if (b == OperandAccess::Pointers || b == OperandAccess::Gathered)
+    return emitError() << "b is '" << stringifyOperandAccess(b) << "', which only a can be";
+  return verifySizes(emitError, {{"lanes", lanes},
+                                 {"vectors", vectors},
+                                 {"rows", rows},
+                                 {"unroll", unroll},
+                                 {"tiles_per_task", tilesPerTask},
+                                 {"panels_per_task", panelsPerTask},
+                                 {"k_block", kBlock.value_or(1)},
+                                 {"byte_group", byteGroup},
+                                 {"grain_products", grainProducts.value_or(1)}});
+}
+
+LogicalResult WinogradScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
+                                           int64_t rows, int64_t tilesPerTask,
+                                           int64_t panelsPerTask) {
+  return verifySizes(emitError, {{"lanes", lanes},
+                                 {"vectors", vectors},
+                                 {"rows", rows},
+                                 {"tiles_per_task", tilesPerTask},
+                                 {"panels_per_task", panelsPerTask}});
+}
+
+LogicalResult LineScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t pixels,
+                                       int64_t vectorsPerTask) {
+  return verifySizes(emitError,
+                     {{"lanes", lanes}, {"pixels", pixels}, {"vectors_per_task", vectorsPerTask}});
+}
+
+LogicalResult SpecialScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain) {
+  return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}});
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyKind(LaunchOp launch, StringRef schedule,
+                                llvm::ArrayRef<KernelKind> kinds) {
+  if (llvm::is_contained(kinds, launch.getKind()))
+    return success();
+  return launch.emitOpError("of kind '")
+         << stringifyKernelKind(launch.getKind()) << "' cannot run by a " << schedule;
+}
+
+/// The packed convolution of a launch, if it has one.
+static prim::PackedConvOp convolutionOf(LaunchOp launch) {
+  auto convolutions = launch.getBody().front().getOps<prim::PackedConvOp>();
+  return convolutions.empty() ? prim::PackedConvOp() : *convolutions.begin();
+}
+
+/// Panels that were packed before are as wide as the schedule reads them.
+static LogicalResult verifyPanels(LaunchOp launch, int64_t width) {
+  for (Operation &op : launch.getBody().front())
+    if (isa<prim::PackedDotOp, prim::PackedConvOp>(op))
+      if (int64_t packed = cast<RankedTensorType>(op.getOperand(1).getType()).getDimSize(3);
+          packed != width)
+        return launch.emitOpError("has panels of ")
+               << packed << " columns, but its schedule reads " << width;
+  return success();
+}
+
+LogicalResult LoopScheduleAttr::verifyLaunch(Operation *op) const {
+  auto launch = cast<LaunchOp>(op);
+  // A product that no template fits is computed point by point.
+  if (failed(verifyKind(launch, getMnemonic(),
+                        {KernelKind::Loop, KernelKind::Contraction, KernelKind::Convolution})))
+    return failure();
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (type.getRank() == 0)
+    return success();
+  if (getAxis() >= type.getRank())
+    return launch.emitOpError("of rank ") << type.getRank() << " has no axis " << getAxis();
+  if (llvm::is_contained(type.getShape().drop_front(getAxis() + 1), ShapedType::kDynamic))
+    return launch.emitOpError("has an open extent after axis ") << getAxis();
+  return success();
+}
+
+LogicalResult RowScheduleAttr::verifyLaunch(Operation *op) const {
+  return verifyKind(cast<LaunchOp>(op), getMnemonic(), {KernelKind::Row});
+}
+
+LogicalResult ContractionScheduleAttr::verifyLaunch(Operation *op) const {
+  auto launch = cast<LaunchOp>(op);
+  if (launch.getKind() == KernelKind::Contraction &&
+      (getA() == OperandAccess::Pointers || getA() == OperandAccess::Gathered))
+    return launch.emitOpError("of kind 'contraction' has no taps, so a cannot be '")
+           << stringifyOperandAccess(getA()) << "'";
+  if (prim::PackedConvOp conv = convolutionOf(launch); conv && conv.getWinograd())
+    return launch.emitOpError("has transformed weights, which only a winograd_schedule reads");
+  if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Contraction, KernelKind::Convolution})))
+    return failure();
+  return verifyPanels(launch, getLanes() * getVectors());
+}
+
+LogicalResult WinogradScheduleAttr::verifyLaunch(Operation *op) const {
+  auto launch = cast<LaunchOp>(op);
+  if (prim::PackedConvOp conv = convolutionOf(launch); !conv || !conv.getWinograd())
+    return launch.emitOpError("has no transformed weights for a winograd_schedule");
+  return verifyPanels(launch, getLanes() * getVectors());
+}
+
+LogicalResult LineScheduleAttr::verifyLaunch(Operation *op) const {
+  auto launch = cast<LaunchOp>(op);
+  if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Convolution})))
+    return failure();
+  return verifyPanels(launch, getLanes());
+}
+
+LogicalResult SpecialScheduleAttr::verifyLaunch(Operation *op) const {
+  return verifyKind(cast<LaunchOp>(op), getMnemonic(), {KernelKind::Special});
+}

@@ -1,0 +1,59 @@
+//===- ScheduleKernels.cpp - How each kernel is run -----------------------===//
+//
+// Asks the target's model (Analysis/ScheduleModel.h) for ways to run each launch and
+// records the best one on it; a tuning record or a tuner may choose another.
+//
+//   kernel.launch contraction "dot" ins(%x, %w) ...
+// becomes
+//   kernel.launch contraction "dot" ins(%x, %w) ...
+//     {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 6, ...>}
+//
+// Runs after the last pass that changes what a kernel computes, since the choice depends
+// on all of it, and before plan and code generation, which read the choice and must agree
+// on it: how many tasks a launch has and what one of them does.
+//
+// A launch that has a schedule keeps it.
+//
+//===----------------------------------------------------------------------===//
+#include "tcc/Schedule/Schedule.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+class ScheduleKernelsPass : public PassWrapper<ScheduleKernelsPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScheduleKernelsPass)
+  ScheduleKernelsPass(const ScheduleModel *model, ScheduleChooser chooser)
+      : model(model), chooser(std::move(chooser)) {}
+  StringRef getArgument() const override { return "tcc-schedule-kernels"; }
+  StringRef getDescription() const override { return "Record on each launch how it is run"; }
+  void runOnOperation() override {
+    WalkResult done = getOperation().walk([&](kernel::LaunchOp launch) {
+      return launch.getScheduleAttr() || succeeded(schedule(launch)) ? WalkResult::advance()
+                                                                     : WalkResult::interrupt();
+    });
+    if (done.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult schedule(kernel::LaunchOp launch) {
+    SmallVector<kernel::Schedule> candidates = model->candidates(launch);
+    if (candidates.empty())
+      return launch.emitError("the target has no code for kernel '") << launch.getName() << "'";
+    launch.setScheduleAttr(chooser ? chooser(launch, candidates) : candidates.front());
+    return launch.getScheduleAttr().verifyLaunch(launch);
+  }
+
+  const ScheduleModel *model;
+  ScheduleChooser chooser;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> tcc::createScheduleKernelsPass(const ScheduleModel *model,
+                                                     ScheduleChooser chooser) {
+  return std::make_unique<ScheduleKernelsPass>(model, std::move(chooser));
+}

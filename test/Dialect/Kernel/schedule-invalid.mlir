@@ -1,0 +1,135 @@
+// RUN: tcc-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{chunk is 0, at least 1}}
+func.func @f() attributes {s = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 0, grain = 1>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{block_axis is 1, which is not before axis 1}}
+func.func @f() attributes {s = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 64, grain = 1, block_axis = 1, block_rows = 4>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{kept is -1, at least 0}}
+func.func @f() attributes {s = #kernel.row_schedule<lanes = 8, grain = 1, kept = -1>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{k_block is 0, at least 1}}
+func.func @f() attributes {s = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, k_block = 0, a = in_place, b = in_place, epilogue = inline>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{b is 'gathered', which only a can be}}
+func.func @f() attributes {s = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = gathered, epilogue = inline>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rows is 0, at least 1}}
+func.func @f() attributes {s = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 0, tiles_per_task = 3, panels_per_task = 1>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{pixels is 0, at least 1}}
+func.func @f() attributes {s = #kernel.line_schedule<lanes = 8, pixels = 0, vectors_per_task = 2>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{grain is 0, at least 1}}
+func.func @f() attributes {s = #kernel.special_schedule<lanes = 8, grain = 0>} {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of kind 'loop' cannot run by a row_schedule}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  } {schedule = #kernel.row_schedule<lanes = 8, grain = 4, kept = 0>} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of rank 1 has no axis 1}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  } {schedule = #kernel.loop_schedule<lanes = 4, axis = 1, chunk = 64, grain = 1>} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x?xf32>, %n: index) {
+  // expected-error @+1 {{has an open extent after axis 0}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4x?xf32>) sizes(%n) {
+  ^bb0(%a: tensor<4x?xf32>):
+    kernel.yield %a : tensor<4x?xf32>
+  } {schedule = #kernel.loop_schedule<lanes = 4, chunk = 64, grain = 1>} -> tensor<4x?xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) {
+  // expected-error @+1 {{of kind 'contraction' has no taps, so a cannot be 'pointers'}}
+  %1 = kernel.launch contraction "dot" ins(%x, %y : tensor<4x8xf32>, tensor<8x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    kernel.yield %c : tensor<4x2xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = pointers, b = in_place, epilogue = inline>} -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) {
+  // expected-error @+1 {{has no transformed weights for a winograd_schedule}}
+  %1 = kernel.launch contraction "dot" ins(%x, %y : tensor<4x8xf32>, tensor<8x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    kernel.yield %c : tensor<4x2xf32>
+  } {schedule = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  // expected-error @+1 {{failed to satisfy constraint}}
+  } {schedule = "fast"} -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<1x1x8x16xf32>) {
+  // expected-error @+1 {{has panels of 16 columns, but its schedule reads 8}}
+  %1 = kernel.launch contraction "packed_dot" ins(%x, %w : tensor<4x8xf32>, tensor<1x1x8x16xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<1x1x8x16xf32>):
+    %c = prim.packed_dot %a, %b columns 9 : (tensor<4x8xf32>, tensor<1x1x8x16xf32>) -> tensor<4x9xf32>
+    kernel.yield %c : tensor<4x9xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
+  return
+}

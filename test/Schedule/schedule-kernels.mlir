@@ -1,0 +1,118 @@
+// RUN: tcc-opt %s -tcc-schedule-kernels | FileCheck %s
+// The answers for x86-64-v3: what is recorded, not that it is fastest.
+
+// A plain loop, and one that reads across: blocks of rows.
+// CHECK-LABEL: @loops
+// CHECK: {schedule = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64>}
+// CHECK: {schedule = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 8>}
+func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
+  %0 = kernel.launch loop "neg" ins(%x : tensor<?x256xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x256xf32>):
+    %b = prim.neg %a : (tensor<?x256xf32>) -> tensor<?x256xf32>
+    kernel.yield %b : tensor<?x256xf32>
+  } -> tensor<?x256xf32>
+  %1 = kernel.launch loop "transpose" ins(%y : tensor<64x64xf32>) sizes() {
+  ^bb0(%a: tensor<64x64xf32>):
+    %b = prim.transpose %a [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    kernel.yield %b : tensor<64x64xf32>
+  } -> tensor<64x64xf32>
+  return
+}
+
+// The columns decide on panels; rows that only a run knows are assumed to be many.
+// CHECK-LABEL: @products
+// CHECK: {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}
+// CHECK: {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied,
+func.func @products(%x: tensor<?x64xf32>, %w: tensor<1x11x64x24xf32>, %n: index, %y: tensor<64x256xf32>) {
+  %0 = kernel.launch contraction "packed_dot" ins(%x, %w : tensor<?x64xf32>, tensor<1x11x64x24xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x64xf32>, %b: tensor<1x11x64x24xf32>):
+    %c = prim.packed_dot %a, %b columns 256 : (tensor<?x64xf32>, tensor<1x11x64x24xf32>) -> tensor<?x256xf32>
+    kernel.yield %c : tensor<?x256xf32>
+  } -> tensor<?x256xf32>
+  %1 = kernel.launch contraction "dot" ins(%x, %y : tensor<?x64xf32>, tensor<64x256xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?x64xf32>, %b: tensor<64x256xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<?x64xf32>, tensor<64x256xf32>) -> tensor<?x256xf32>
+    kernel.yield %c : tensor<?x256xf32>
+  } -> tensor<?x256xf32>
+  return
+}
+
+// A product with two axes of columns has no template: point by point.
+// CHECK-LABEL: @no_template
+// CHECK: {schedule = #kernel.loop_schedule<
+func.func @no_template(%x: tensor<4x8xf32>, %y: tensor<8x2x3xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<4x8xf32>, tensor<8x2x3xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2x3xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2x3xf32>) -> tensor<4x2x3xf32>
+    kernel.yield %c : tensor<4x2x3xf32>
+  } -> tensor<4x2x3xf32>
+  return
+}
+
+// Convolutions: transformed weights, groups narrower than a vector, a 1x1 window read in
+// place, few channels gathered, and the rest through pointers.
+// CHECK-LABEL: @convolutions
+// CHECK: {schedule = #kernel.winograd_schedule<lanes = 8, vectors = 3, rows = {{[0-9]+}}, tiles_per_task = {{[0-9]+}}, panels_per_task = {{[0-9]+}}>}
+// CHECK: {schedule = #kernel.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 1>}
+// CHECK: a = in_place, b = in_place, epilogue = inline>}
+// CHECK: a = gathered, b = in_place, epilogue = inline>}
+// CHECK: a = pointers, b = in_place, epilogue = rolled>}
+func.func @convolutions(%x: tensor<1x9x9x32xf32>, %t: tensor<1x16x32x24xf32>, %d: tensor<1x4x9x8xf32>,
+                        %p: tensor<1x1x32x16xf32>, %y: tensor<1x9x9x3xf32>, %g: tensor<1x1x27x16xf32>,
+                        %k: tensor<1x1x288x16xf32>) {
+  %0 = kernel.launch convolution "packed_conv" ins(%x, %t : tensor<1x9x9x32xf32>, tensor<1x16x32x24xf32>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x16x32x24xf32>):
+    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 24 : i64, winograd = 2 : i64} : (tensor<1x9x9x32xf32>, tensor<1x16x32x24xf32>) -> tensor<1x9x9x24xf32>
+    kernel.yield %c : tensor<1x9x9x24xf32>
+  } -> tensor<1x9x9x24xf32>
+  %1 = kernel.launch convolution "packed_conv" ins(%x, %d : tensor<1x9x9x32xf32>, tensor<1x4x9x8xf32>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x4x9x8xf32>):
+    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 32 : i64, filters = 32 : i64} : (tensor<1x9x9x32xf32>, tensor<1x4x9x8xf32>) -> tensor<1x9x9x32xf32>
+    kernel.yield %c : tensor<1x9x9x32xf32>
+  } -> tensor<1x9x9x32xf32>
+  %2 = kernel.launch convolution "packed_conv" ins(%x, %p : tensor<1x9x9x32xf32>, tensor<1x1x32x16xf32>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x1x32x16xf32>):
+    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, groups = 1 : i64, filters = 16 : i64} : (tensor<1x9x9x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x9x9x16xf32>
+    kernel.yield %c : tensor<1x9x9x16xf32>
+  } -> tensor<1x9x9x16xf32>
+  %3 = kernel.launch convolution "packed_conv" ins(%y, %g : tensor<1x9x9x3xf32>, tensor<1x1x27x16xf32>) sizes() {
+  ^bb0(%a: tensor<1x9x9x3xf32>, %b: tensor<1x1x27x16xf32>):
+    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 16 : i64} : (tensor<1x9x9x3xf32>, tensor<1x1x27x16xf32>) -> tensor<1x9x9x16xf32>
+    kernel.yield %c : tensor<1x9x9x16xf32>
+  } -> tensor<1x9x9x16xf32>
+  %4 = kernel.launch convolution "packed_conv" ins(%x, %k : tensor<1x9x9x32xf32>, tensor<1x1x288x16xf32>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x1x288x16xf32>):
+    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 16 : i64} : (tensor<1x9x9x32xf32>, tensor<1x1x288x16xf32>) -> tensor<1x5x5x16xf32>
+    kernel.yield %c : tensor<1x5x5x16xf32>
+  } -> tensor<1x5x5x16xf32>
+  return
+}
+
+// What has a schedule keeps it.
+// CHECK-LABEL: @kept
+// CHECK: {schedule = #kernel.row_schedule<lanes = 4, grain = 7, kept = 0>}
+// CHECK: {schedule = #kernel.row_schedule<lanes = 8, grain = 4, kept = 16384>}
+func.func @kept(%x: tensor<4x64xf32>) {
+  %0 = kernel.launch row[1] "sum" ins(%x : tensor<4x64xf32>) sizes() {
+  ^bb0(%a: tensor<4x64xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<4x64xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } {schedule = #kernel.row_schedule<lanes = 4, grain = 7, kept = 0>} -> tensor<4xf32>
+  %1 = kernel.launch row[1] "sum" ins(%x : tensor<4x64xf32>) sizes() {
+  ^bb0(%a: tensor<4x64xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<4x64xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// CHECK-LABEL: @special
+// CHECK: {schedule = #kernel.special_schedule<lanes = 8, grain = 4>}
+func.func @special(%x: tensor<4x64xf32>) {
+  %0 = kernel.launch special "cumulative" ins(%x : tensor<4x64xf32>) sizes() {
+  ^bb0(%a: tensor<4x64xf32>):
+    %b = prim.cumulative sum %a 1 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    kernel.yield %b : tensor<4x64xf32>
+  } -> tensor<4x64xf32>
+  return
+}
