@@ -1,4 +1,4 @@
-//===- Fold.cpp - Col2Im, MaxUnpool, TensorScatter, DeformConv --------------===//
+//===- Col2Im.cpp - Col2Im, MaxUnpool, TensorScatter, DeformConv ------------===//
 //
 // Operators that put elements where windows say: the positions are computed
 // from the extents, so that nothing here needs to be known at compile time, and
@@ -206,7 +206,7 @@ LogicalResult deformConv(NodeContext &c) {
 
 } // namespace
 
-void tcc::populateOnnxFoldRules(RuleSet &rules) {
+void tcc::populateOnnxCol2ImRules(RuleSet &rules) {
   rules.add("onnx", "Col2Im", col2Im);
   rules.add("onnx", "MaxUnpool", maxUnpool);
   rules.add("onnx", "TensorScatter", tensorScatter);

@@ -1,4 +1,4 @@
-//===- Words.h - Attributes that have one of a few words --------*- C++ -*-===//
+//===- AttributeEnums.h - Attributes that have one of a few words *- C++ -*-===//
 #pragma once
 #include "tcc/Decompose/Rules.h"
 
@@ -6,6 +6,6 @@ namespace tcc {
 
 /// Fails, with a reason, where an attribute of an ONNX node has a word, or a length, that it
 /// cannot have.
-mlir::LogicalResult checkWords(NodeContext &c);
+mlir::LogicalResult checkEnums(NodeContext &c);
 
 } // namespace tcc

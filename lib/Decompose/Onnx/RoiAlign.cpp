@@ -1,4 +1,4 @@
-//===- Region.cpp - Regions of interest and boxes ---------------------------===//
+//===- RoiAlign.cpp - RoiAlign and MaxRoiPool --------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Sampling.h"
@@ -138,7 +138,7 @@ LogicalResult maxRoiPool(NodeContext &c) {
 
 } // namespace
 
-void tcc::populateOnnxRegionRules(RuleSet &rules) {
+void tcc::populateOnnxRoiAlignRules(RuleSet &rules) {
   rules.add("onnx", "RoiAlign", roiAlign);
   rules.add("onnx", "MaxRoiPool", maxRoiPool);
 }

@@ -1,4 +1,4 @@
-//===- Words.cpp - Attributes that have one of a few words ----------------===//
+//===- AttributeEnums.cpp - Attributes that have one of a few words -------===//
 //
 // What ONNX allows for attributes that choose: rules compare with the words they
 // know, and a word that nobody knows would pass for the default. It is an error
@@ -6,7 +6,7 @@
 // rules add and multiply.
 //
 //===----------------------------------------------------------------------===//
-#include "Words.h"
+#include "AttributeEnums.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -51,7 +51,7 @@ static const Choice kChoices[] = {
     {"Upsample", "mode", {"nearest", "linear", "bilinear"}},
 };
 
-static LogicalResult checkWord(NodeContext &c, StringRef attribute, ArrayRef<StringRef> words) {
+static LogicalResult checkEnum(NodeContext &c, StringRef attribute, ArrayRef<StringRef> words) {
   Attribute given = c.attr(attribute);
   if (!given)
     return success();
@@ -76,16 +76,16 @@ static LogicalResult checkLengths(NodeContext &c) {
   return success();
 }
 
-LogicalResult tcc::checkWords(NodeContext &c) {
+LogicalResult tcc::checkEnums(NodeContext &c) {
   if (failed(checkLengths(c)))
     return failure();
   StringRef op = c.node.getTarget();
   // An empty one, as old exporters write it, is NOTSET.
   if (llvm::is_contained(kPadded, op) && c.stringAttr("auto_pad", "") != "" &&
-      failed(checkWord(c, "auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"})))
+      failed(checkEnum(c, "auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"})))
     return failure();
   for (const Choice &choice : kChoices)
-    if (choice.op == op && failed(checkWord(c, choice.attribute, choice.words)))
+    if (choice.op == op && failed(checkEnum(c, choice.attribute, choice.words)))
       return failure();
   return success();
 }
