@@ -12,6 +12,7 @@
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/WeightBlob.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/InputFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -88,9 +89,9 @@ static Error readWeights(Model &model, StringRef path) {
   });
   if (named.empty())
     return Error::success();
-  auto file = MemoryBuffer::getFile(path, false, false);
+  auto file = openInputFile(path);
   if (!file)
-    return userError("cannot read '" + printable(path) + "': " + file.getError().message());
+    return userError("'" + printable(path) + "' " + toString(file.takeError()));
   std::shared_ptr<const MemoryBuffer> owner(std::move(*file));
   StringRef text = owner->getBuffer();
   uint64_t length = text.size() < 8 ? 0 : support::endian::read64le(text.data());
@@ -107,8 +108,8 @@ static Error readWeights(Model &model, StringRef path) {
 }
 
 Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &context) {
-  if (!sys::fs::exists(path))
-    return userError("cannot read '" + printable(path) + "': no such file");
+  if (auto file = openInputFile(path); !file)
+    return userError("'" + printable(path) + "' " + toString(file.takeError()));
   model.module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!model.module)
     return userError("'" + printable(path) + "' is not IR that --stop-after wrote");

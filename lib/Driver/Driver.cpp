@@ -109,7 +109,8 @@ private:
   Error writeDepfile();
   Error finish(CompiledModel *compiled);
   Error publish();
-  void startReading();
+  void startChecking();
+  void startHashing();
   Error checkSums();
 
   const DriverOptions &options;
@@ -247,16 +248,23 @@ Error Compile::writeCode(CompiledModel &compiled) {
   return files.write(options.output, text);
 }
 
-/// What goes over the whole input, beside the phases; what cannot be read, the importer tells.
-void Compile::startReading() {
+/// Holds an archive's entries against their checksums, beside the phases; what cannot be read, the
+/// importer tells.
+void Compile::startChecking() {
   DiskCache cache(options.cacheDir);
-  if (options.emit == EmitKind::So && options.stopAfter == Phase::Emit)
-    inputHash = std::async(std::launch::async,
-                           [this, cache] { return hashOfFile(options.input, cache).value_or(""); });
   if (!options.startFrom && looksLikeTorchExport(options.input))
     damage = std::async(std::launch::async, [this, cache] {
       return toString(checkTorchExportSums(options.input, cache));
     });
+}
+
+/// The hash of the whole input, beside the phases after import: a file that is refused may be far
+/// larger than anybody wants to read.
+void Compile::startHashing() {
+  DiskCache cache(options.cacheDir);
+  if (options.emit == EmitKind::So && options.stopAfter == Phase::Emit)
+    inputHash = std::async(std::launch::async,
+                           [this, cache] { return hashOfFile(options.input, cache).value_or(""); });
 }
 
 /// Waits for the checksums; to be asked before anything gets its name.
@@ -358,11 +366,12 @@ Error Compile::generate() {
 }
 
 Error Compile::compileAll() {
-  startReading();
+  startChecking();
   phaseStarts(Phase::Import);
   auto imported = importModel();
   if (!imported)
     return withDiagnostic(imported.takeError());
+  startHashing();
   model = std::move(*imported);
   if (!options.startFrom)
     phaseDone(Phase::Import, *model.module);

@@ -1,4 +1,5 @@
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,6 +18,21 @@ llvm::Error userError(const llvm::Twine &message) {
   return llvm::make_error<UserError>(message.str());
 }
 
+/// Characters that change how the text around them is shown or are not shown themselves: controls,
+/// direction marks and overrides, joiners, separators of lines, tags. A name with one of them could
+/// make an error read as another one.
+static bool isInvisible(llvm::UTF32 c) {
+  struct Range {
+    llvm::UTF32 first, last;
+  };
+  static constexpr Range ranges[] = {
+      {0x80, 0x9f},       {0xad, 0xad},      {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+      {0x180b, 0x180f},   {0x200b, 0x200f},  {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+      {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},  {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3},
+      {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+  return llvm::any_of(ranges, [&](Range r) { return r.first <= c && c <= r.last; });
+}
+
 /// Length of the valid, printable UTF-8 sequence at the head of `text`, or 0.
 static size_t cleanSequence(llvm::StringRef text) {
   auto byte = static_cast<unsigned char>(text[0]);
@@ -26,9 +42,11 @@ static size_t cleanSequence(llvm::StringRef text) {
   auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data());
   if (length > text.size() || !llvm::isLegalUTF8Sequence(begin, begin + length))
     return 0;
-  // U+0080..U+009F are control characters too.
-  bool control = byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-  return control ? 0 : length;
+  llvm::UTF32 c = 0, *out = &c;
+  if (llvm::ConvertUTF8toUTF32(&begin, begin + length, &out, out + 1, llvm::strictConversion) !=
+      llvm::conversionOK)
+    return 0;
+  return isInvisible(c) ? 0 : length;
 }
 
 std::string printable(llvm::StringRef text, size_t limit) {

@@ -1,6 +1,7 @@
 """Running the built tools in a scratch folder and looking at what they leave behind."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
@@ -13,6 +14,10 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # Where scripts/fetch-models and scripts/export-models put their folders.
 MODELS = pathlib.Path(os.environ.get("TCC_CACHE") or
                       pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tcc") / "models"
+
+
+# Characters that move the cursor, turn the direction of text or are not shown, except for the end of a line.
+UNSAFE = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\U000e0000-\\U000e0fff]")
 
 
 @dataclass

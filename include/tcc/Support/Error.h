@@ -27,8 +27,9 @@ private:
 /// Makes a UserError. Text that comes from the input must pass `printable`.
 llvm::Error userError(const llvm::Twine &message);
 
-/// `text` as one line of clean UTF-8 of at most `limit` bytes: control bytes,
-/// quotes and invalid sequences are escaped as \xNN, the rest is kept.
+/// `text` as one line of clean UTF-8 of at most `limit` bytes: control characters, those that turn
+/// the direction of text or are not shown, backslashes and invalid sequences are escaped as \xNN,
+/// the rest is kept.
 std::string printable(llvm::StringRef text, size_t limit = 200);
 
 } // namespace tcc

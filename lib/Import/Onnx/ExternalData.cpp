@@ -1,5 +1,6 @@
 #include "ExternalData.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/InputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -44,12 +45,9 @@ llvm::Expected<std::shared_ptr<const llvm::MemoryBuffer>> ExternalData::open(Str
   if (!StringRef(real).starts_with(root) ||
       (root != "/" && real.size() > root.size() && !path::is_separator(real[root.size()])))
     return refuse("is a link out of the model's folder; copy the file there");
-  if (!fs::is_regular_file(real))
-    return refuse("is no regular file");
-  auto buffer = llvm::MemoryBuffer::getFile(real, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = openInputFile(real);
   if (!buffer)
-    return refuse("cannot be read: " + buffer.getError().message());
+    return refuse(llvm::toString(buffer.takeError()));
   if (fileRead)
     fileRead(joined);
   return std::shared_ptr<const llvm::MemoryBuffer>(std::move(*buffer));

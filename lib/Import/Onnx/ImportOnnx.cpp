@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
+#include "tcc/Support/InputFile.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -208,16 +208,9 @@ Expected<OwningOpRef<ModuleOp>> tcc::importOnnx(std::unique_ptr<llvm::MemoryBuff
 
 Expected<OwningOpRef<ModuleOp>> tcc::importOnnx(StringRef path, const ImportOptions &options,
                                                 WeightTable &weights, MLIRContext &context) {
-  auto fail = [&](const Twine &why) { return userError(printable(path) + ": " + why); };
-  llvm::sys::fs::file_status status;
-  if (std::error_code code = llvm::sys::fs::status(path, status))
-    return fail("cannot be opened: " + code.message());
-  if (!llvm::sys::fs::is_regular_file(status))
-    return fail("is no regular file");
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = openInputFile(path);
   if (!buffer)
-    return fail("cannot be read: " + buffer.getError().message());
+    return userError(printable(path) + ": " + llvm::toString(buffer.takeError()));
   if (options.fileRead)
     options.fileRead(path);
   return importOnnx(std::move(*buffer), path, options, weights, context);

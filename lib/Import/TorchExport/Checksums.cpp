@@ -11,10 +11,10 @@
 #include "tcc/Support/Crc32.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/FileHash.h"
+#include "tcc/Support/InputFile.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 namespace fs = llvm::sys::fs;
@@ -57,9 +57,13 @@ static Error checkEntries(const ZipArchive &archive, const char *begin, fs::file
 }
 
 static Error checkArchive(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = openInputFile(path);
+  if (!buffer) {
+    consumeError(buffer.takeError());
+    return Error::success();
+  }
   auto file = fs::openNativeFileForRead(path);
-  if (!buffer || !file) {
+  if (!file) {
     consumeError(file.takeError());
     return Error::success();
   }

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/InputFile.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -392,10 +393,9 @@ llvm::Expected<OwningOpRef<ModuleOp>> importTorchExport(StringRef path,
                                                         MLIRContext &context) {
   context.loadDialect<graph::GraphDialect, prim::PrimDialect, func::FuncDialect>();
   std::string shown = printable(path, 1000);
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = openInputFile(path);
   if (!buffer)
-    return userError(shown + ": cannot be read: " + buffer.getError().message());
+    return userError(shown + ": " + toString(buffer.takeError()));
   if (options.fileRead)
     options.fileRead(path);
   auto module = torchexport::importArchive(std::move(*buffer), options, weights, context);
@@ -405,8 +405,10 @@ llvm::Expected<OwningOpRef<ModuleOp>> importTorchExport(StringRef path,
 }
 
 bool looksLikeTorchExport(StringRef path) {
-  auto head = llvm::MemoryBuffer::getFileSlice(path, 4, 0);
-  return head && (*head)->getBuffer().starts_with("PK\x03\x04");
+  auto file = openInputFile(path);
+  if (!file)
+    llvm::consumeError(file.takeError());
+  return file && (*file)->getBuffer().starts_with("PK\x03\x04");
 }
 
 } // namespace tcc
