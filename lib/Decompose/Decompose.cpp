@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Decompose/Decompose.h"
 #include "Decompose/Onnx/AttributeEnums.h"
+#include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/SplitComplex.h"
 #include "TailDuplication.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -156,7 +157,8 @@ Decomposer::Outcome Decomposer::lowerNode(graph::NodeOp node, Operation *until) 
   NodeContext context(node, b, operands, weights, *this);
   context.tailFits = copied + costOfTail(node, until, kMaxCopied + 1) <= kMaxCopied;
   unsigned before = failures;
-  bool ok = succeeded(checkEnums(context)) && succeeded((*rule)(context));
+  bool ok = succeeded(checkEnums(context)) && succeeded(checkOperandForms(context)) &&
+            succeeded((*rule)(context));
   if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
     context.why = fault;
     context.disagrees = ok = false;

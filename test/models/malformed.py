@@ -210,7 +210,10 @@ def sparse():
             ("negative", BAD, ints("", -1, 2), [2, 3]), ("of-another-count", BAD, ints("", 1), [2, 3]),
             ("huge", BAD, ints("", 0, 5), [2**40, 2**20]), ("overflow", BAD, ints("", 0, 5), [HUGE, 8]),
             ("of-rank-3", BAD, array("", np.zeros((2, 3), np.int64)), [2, 3]),
-            ("of-floats", BAD, array("", np.float32([0, 1])), [2, 3])):
+            ("of-floats", BAD, array("", np.float32([0, 1])), [2, 3]), ("twice", BAD, ints("", 5, 5), [2, 3]),
+            ("not-in-order", BAD, ints("", 5, 0), [2, 3]), ("pairs", ODD, array("", np.array([[0, 1], [1, 0]])), [2, 3]),
+            ("pairs-twice", BAD, array("", np.array([[1, 2], [1, 2]])), [2, 3]),
+            ("pairs-past-the-end", BAD, array("", np.array([[0, 1], [1, 3]])), [2, 3])):
         tensor = onnx.SparseTensorProto(dims=dims)
         tensor.values.CopyFrom(array("w", np.float32([1, 2])))
         tensor.indices.CopyFrom(indices)
@@ -247,6 +250,30 @@ def functions():
     yield "chain-of-3000", BAD, program("f2999", leaf, *(function(f"f{i}", [call(f"f{i - 1}", "a", "b")]) for i in range(1, 3000)))
     yield "without-its-output", BAD, program("r", function("r", [node("Relu", ["a"], ["c"])]))
     yield "that-reads-outside", BAD, program("r", function("r", [node("Add", ["a", "x"], ["b"])]))
+    yield "of-a-domain-without-an-opset", BAD, model([call("r")], functions=[function("r", [node("Relu", ["a"], ["b"])])])
+    yield "that-calls-a-domain-without-an-opset", BAD, model([call("s")], domains=["f"], functions=[
+        function("s", [helper.make_node("r", ["a"], ["b"], domain="g")]),
+        helper.make_function("g", "r", ["a"], ["b"], [node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 20)])])
+    yield "without-any-opset", BAD, model([call("r")], domains=["f"], functions=[
+        helper.make_function("f", "r", ["a"], ["b"], [node("Relu", ["a"], ["b"])], [])])
+    yield "of-opset-0", BAD, model([call("r")], domains=["f"], functions=[
+        helper.make_function("f", "r", ["a"], ["b"], [node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 0)])])
+    yield "of-opset-9999", BAD, model([call("r")], domains=["f"], functions=[
+        helper.make_function("f", "r", ["a"], ["b"], [node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 9999)])])
+    yield "of-one-opset-twice", BAD, model([call("r")], domains=["f"], functions=[helper.make_function(
+        "f", "r", ["a"], ["b"], [node("Relu", ["a"], ["b"])], [helper.make_opsetid("", 20), helper.make_opsetid("", 11)])])
+    relu_ = function("r", [node("Relu", ["a"], ["b"])])
+    yield "defined-twice", BAD, program("r", relu_, relu_)
+    yield "without-a-name", BAD, program("", function("", [node("Relu", ["a"], ["b"])]))
+    yield "unused-and-of-a-domain-without-an-opset", ODD, model([node("Relu", ["x"], ["y"])], functions=[relu_])
+    twice = function("r", [node("Relu", ["a"], ["b"])])
+    twice.output.append("b")
+    yield "with-an-output-twice", BAD, model([helper.make_node("r", ["x"], ["y", "z"], domain="f")], domains=["f"], functions=[twice])
+    asks = function("r", [node("Softmax", ["a"], ["b"], axis=1)])
+    asks.attribute.append("axis")
+    yield "without-its-attribute", BAD, program("r", asks)
+    other = helper.make_node("r", ["x"], ["y"], domain="f", name="the_call", frobnicate=3)
+    yield "with-an-unknown-attribute", BAD, model([other], domains=["f"], functions=[relu_])
     yield "with-an-input-twice", BAD, model([helper.make_node("r", ["x", "x"], ["y"], domain="f")], domains=["f"],
                                             functions=[function("r", [node("Relu", ["a"], ["b"])], ["a", "a"])])
 
@@ -294,6 +321,11 @@ def loops():
     body = graph([node("Relu", ["e"], ["e2"])], [untyped("e2")], [untyped("e")])
     for count in (0, 2, -1, HUGE, LOWEST):
         yield f"scan-of-{count}", BAD, one("Scan", num_scan_inputs=count, body=body)
+    for what in ("scan_input_directions", "scan_output_directions", "scan_input_axes", "scan_output_axes"):
+        for given in ([], [0], [0, 0], [2], [-1], [HUGE], [0] * 1000):
+            fine = given == [0] or (given == [-1] and what.endswith("axes"))
+            if given:  # an empty list of integers is none
+                yield f"{what}-{given[:3]}", ODD if fine else BAD, one("Scan", num_scan_inputs=1, body=body, **{what: given})
 
 
 # ---- sizes that a constant asks for ----
@@ -320,6 +352,22 @@ def bombs():
 
 
 # ---- operators ----
+
+def controls():
+    """Text that turns the direction of what follows, hides, or moves the cursor reaches nobody's terminal."""
+    for code in (0x202e, 0x2066, 0x200f, 0x061c, 0x2028, 0xfeff, 0x200b, 0xe0041, 0x85, 0x7f, 0xad):
+        text = "a" + chr(code) + "b"
+        yield f"{code:x}-operator", BAD, model([node(text, ["x"], ["y"])])
+        yield f"{code:x}-input", BAD, model([node("Relu", [text], ["y"])])
+        # ONNX's own messages name values and attributes.
+        yield f"{code:x}-shapes", BAD, model([helper.make_node("MatMul", ["x", "x"], [text], name=text), node("Relu", [text], ["y"])])
+        yield f"{code:x}-symbol", BAD, model([helper.make_node("Add", ["x", text], ["y"], name=text)], [value("x", (text, 3)), value(text, (text + "c", 4))])
+        yield f"{code:x}-type", BAD, model([helper.make_node("Add", ["x", text], ["y"], name=text)], [value("x"), value(text, dtype=INT64)])
+        yield f"{code:x}-cannot-be-compiled", BAD, model([helper.make_node("StringNormalizer", ["x"], [text], name=text), node("Relu", [text], ["y"])])
+        yield f"{code:x}-attribute", BAD, model([helper.make_node("Relu", ["x"], ["y"], name="n", **{text: 1})])
+        yield f"{code:x}-einsum", BAD, one("Einsum", equation=text)
+        yield f"{code:x}-word", BAD, one("MaxPool", shape=(1, 4, 4, 4), kernel_shape=[2, 2], auto_pad=text)
+
 
 def attributes():
     image, signal = (1, 4, 8, 8), (1, 128, 1)
@@ -392,6 +440,31 @@ def operands():
     yield "ReduceProd-axes-without-axis", BAD, model([node("ReduceProd", ["x", "s"], ["y"])], [value("x"), value("s", (), INT64)])
     for axis, step in ((0, 0), (9, 1), (LOWEST, 1)):
         yield f"Slice-{axis}-{step}", BAD, one("Slice", "xabcd", [ints(*pair) for pair in zip("abcd", (0, 2, axis, step))])
+    two = array("s", np.array([[3, 2]]))
+    for op, inputs in (("Reshape", "xs"), ("Expand", "xs"), ("Tile", "xs"), ("ConstantOfShape", "s"), ("Unsqueeze", "xs"), ("Squeeze", "xs"),
+                       ("ReduceSum", "xs"), ("Pad", "xs"), ("Resize", ["x", "", "", "s"]), ("Split", "xs"), ("TopK", "xs"), ("Upsample", "xs"),
+                       ("CenterCropPad", "xs")):
+        yield f"{op}-by-a-matrix", BAD, one(op, inputs, [two], opset=9 if op == "Upsample" else 20)
+    for op, inputs in (("Reshape", "xs"), ("Expand", "xs"), ("Tile", "xs"), ("ConstantOfShape", "s"), ("Pad", "xs")):
+        yield f"{op}-by-a-scalar", BAD, one(op, inputs, [array("s", np.int64(6))])
+        for shape in ((), (1, 2), (1, 1, 2)):
+            yield f"{op}-by-an-input-of-{shape}", BAD, model([node(op, list(inputs), ["y"])], [value("x"), value("s", shape, INT64)])
+    for i in range(1, 5):
+        pairs = [ints(*pair) for pair in zip("abcd", (0, 2, 0, 1))]
+        pairs[i - 1] = array("abcd"[i - 1], np.array([[1]]))
+        yield f"Slice-by-a-matrix-{i}", BAD, one("Slice", "xabcd", pairs)
+    for name, (start, limit, delta) in {"infinity": (0, np.inf, 1), "-infinity": (0, -np.inf, -1), "nan": (0, np.nan, 1), "from-nan": (np.nan, 1, 1),
+                                        "by-nan": (0, 1, np.nan), "by-0": (0, 1, 0), "by-infinity": (0, np.inf, np.inf), "by-1e-300": (0, 1, 1e-300),
+                                        "1e300": (0, 1e300, 1), "from-infinity": (-np.inf, 0, 1)}.items():
+        numbers = [array(n, np.float64(v)) for n, v in zip("abd", (start, limit, delta))]
+        yield f"Range-to-{name}", BAD, folded("Range", "abd", numbers)
+    yield "Range-of-vectors", BAD, folded("Range", "abd", [ints("a", 0, 1), ints("b", 3), ints("d", 1)])
+    yield "Range-of-no-numbers", BAD, folded("Range", "abd", [array(n, np.zeros(0, np.int64)) for n in "abd"])
+    for scale in (1e30, 1e18, 3e38):
+        yield f"Resize-by-{scale}", BAD, one("Resize", ["x", "", "c"], [array("c", np.float32([1, scale]))])
+        yield f"Upsample-by-{scale}", BAD, one("Upsample", "xc", [array("c", np.float32([1, scale]))], opset=9)
+    for sizes in ([2, HUGE], [2, -1], [LOWEST, 3], [2**40, 2**40]):
+        yield f"Resize-to-{sizes}", BAD, one("Resize", ["x", "", "", "s"], [ints("s", *sizes)])
     for scales in ([1, np.nan], [1, -1], [1, np.inf], [1, 2, 3], [1, 0]):
         yield f"Resize-{scales}", BAD, one("Resize", ["x", "", "c"], [array("c", np.float32(scales))])
     for op, inputs, tensor in (("Tile", "xs", ints("s", 2)), ("Tile", "xs", ints("s", 2, -2)), ("Expand", "xs", ints("s", 5, 5)),
@@ -401,7 +474,7 @@ def operands():
         yield f"{op}-{tensor.name}-{numpy_helper.to_array(tensor).tolist()}", BAD, one(op, inputs, [tensor])
 
 
-FAMILIES = (wire, header, interface, names, tensors, external_data, sparse, strings, functions, branches, loops, bombs, attributes, words,
+FAMILIES = (wire, header, interface, names, controls, tensors, external_data, sparse, strings, functions, branches, loops, bombs, attributes, words,
             recurrent, operands)
 
 

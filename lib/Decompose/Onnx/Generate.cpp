@@ -1,6 +1,8 @@
 //===- Generate.cpp - Tensors made from little ----------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/Onnx/Operands.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -53,14 +55,21 @@ FailureOr<Dim> rangeCount(NodeContext &c, Value start, Value limit, Value delta)
         step = b.readElements(delta)[0];
     if (b.known(step) == 0)
       return c.fail("has a step of 0");
+    if (!b.known(step))
+      b.check(b.compareDims(Cmp::ne, step, b.dim(0)), "Range: the step is 0");
+    if (auto low = b.known(from), high = b.known(to); low && high)
+      if (int64_t span; llvm::SubOverflow(*high, *low, span))
+        return c.fail("would give more elements than any tensor has");
     if (b.known(step).value_or(1) < 0)
       return b.maxDims(b.ceilDivDims(b.subDims(from, to), b.subDims(b.dim(0), step)), b.dim(0));
     return b.maxDims(b.ceilDivDims(b.subDims(to, from), step), b.dim(0));
   }
   Type wide = b.builder().getF64Type();
+  auto from = b.constantFloats(start), to = b.constantFloats(limit), step = b.constantFloats(delta);
+  if (from && to && step)
+    return extentOf(b, b.scalar(std::ceil(((*to)[0] - (*from)[0]) / (*step)[0]), wide));
   Value span = b.sub(b.cast(limit, wide), b.cast(start, wide));
-  Value count = b.unary<prim::CeilOp>(b.div(span, b.cast(delta, wide)));
-  return b.maxDims(b.readElements(b.cast(count, b.builder().getI64Type()))[0], b.dim(0));
+  return extentOf(b, b.unary<prim::CeilOp>(b.div(span, b.cast(delta, wide))));
 }
 
 LogicalResult range(NodeContext &c) {

@@ -261,6 +261,20 @@ int64_t entry(NodeContext &c, StringRef name, size_t i) {
   return list && i < list->size() ? (*list)[i] : 0;
 }
 
+/// Lists of a Scan have an entry for each of its `count` inputs or outputs, or are not there.
+LogicalResult checkEntries(NodeContext &c, StringRef name, int64_t count) {
+  auto list = c.intsAttr(name);
+  if (!list)
+    return success();
+  if (static_cast<int64_t>(list->size()) != count)
+    return c.fail("'" + name + "' has " + llvm::Twine(list->size()) + " entries for " +
+                  llvm::Twine(count));
+  if (name.ends_with("directions") &&
+      llvm::any_of(*list, [](int64_t v) { return v != 0 && v != 1; }))
+    return c.fail("'" + name + "' has an entry that is neither 0 (forward) nor 1 (reverse)");
+  return success();
+}
+
 LogicalResult scanRule(NodeContext &c) {
   PrimBuilder &b = c.b;
   Region *body = c.node.body("body");
@@ -274,6 +288,15 @@ LogicalResult scanRule(NodeContext &c) {
     return c.fail("its body does not take what it is given");
   if (batched && c.has(0))
     return c.fail("sequence lengths are not supported");
+  int64_t numCollected = static_cast<int64_t>(c.numResults()) - numState;
+  if (numCollected < 0)
+    return c.fail("gives fewer values than it has states");
+  for (auto [name, count] :
+       {std::pair("directions", numScan), std::pair("scan_input_directions", numScan),
+        std::pair("scan_input_axes", numScan), std::pair("scan_output_directions", numCollected),
+        std::pair("scan_output_axes", numCollected)})
+    if (failed(checkEntries(c, name, count)))
+      return failure();
   SmallVector<Value> state, scanned;
   SmallVector<bool> reversed;
   Dim turns;
@@ -290,7 +313,14 @@ LogicalResult scanRule(NodeContext &c) {
     order.insert(order.begin(), *axis);
     scanned.push_back(b.transpose(x, order));
     reversed.push_back(entry(c, batched ? "directions" : "scan_input_directions", i) != 0);
-    turns = turns && b.known(turns) ? turns : b.dim(x, *axis);
+    Dim length = b.dim(x, *axis);
+    if (turns && !b.same(turns, length)) {
+      if (b.known(turns) && b.known(length))
+        return c.fail("scans " + llvm::Twine(*b.known(turns)) + " and " +
+                      llvm::Twine(*b.known(length)) + " elements at once");
+      b.check(b.compareDims(Cmp::eq, turns, length), "Scan: inputs differ in their length");
+    }
+    turns = turns && b.known(turns) ? turns : length;
     batch = batched ? b.dim(x, 0) : Dim();
   }
   if (batched) {
@@ -318,8 +348,6 @@ LogicalResult scanRule(NodeContext &c) {
     t.collected.assign(tensors->begin() + numState, tensors->end());
     return t;
   };
-  if (static_cast<int64_t>(c.numResults()) < numState)
-    return c.fail("gives fewer values than it has states");
   LoopBuilder builder{b, turns, b.builder().getBoolAttr(true), turn};
   auto last = builder.build(state);
   if (!last)

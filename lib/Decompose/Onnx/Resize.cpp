@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/Onnx/Operands.h"
 #include <cmath>
 
@@ -276,13 +277,16 @@ Value elementOf(PrimBuilder &b, Value vector, int64_t i) {
 /// floor(extent * scale), in f32 as ONNX's own shape inference has it.
 Dim scaledExtent(PrimBuilder &b, Dim extent, Value scale) {
   auto constant = b.constantFloats(scale);
-  if (constant && !((*constant)[0] > 0 && std::isfinite((*constant)[0])))
-    b.fault("a scale must be above 0");
+  constexpr double kMost = 1u << 31;
+  if (constant && !((*constant)[0] > 0 && (*constant)[0] < kMost)) {
+    b.fault("a scale must be above 0 and below 2^31");
+    return b.dim(0);
+  }
   if (constant && (*constant)[0] >= 1 && (*constant)[0] == std::floor((*constant)[0]))
     return b.mulDims(extent, b.dim(static_cast<int64_t>((*constant)[0])));
-  Type f32 = b.builder().getF32Type(), i64 = b.builder().getI64Type();
+  Type f32 = b.builder().getF32Type();
   Value size = b.mul(scalarOf(b, extent, f32), b.cast(scale, f32));
-  return b.maxDims(b.readElements(b.cast(b.unary<prim::FloorOp>(size), i64))[0], b.dim(0));
+  return extentOf(b, b.cast(b.unary<prim::FloorOp>(size), b.builder().getF64Type()));
 }
 
 /// `sizes` under keep_aspect_ratio_policy: one scale for all axes.

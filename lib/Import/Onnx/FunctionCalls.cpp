@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "GraphImporter.h"
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace tcc;
 using namespace tcc::onnximport;
@@ -18,6 +19,59 @@ using llvm::Twine;
 static constexpr size_t kMaxCallDepth = 64;
 /// Names of calls within calls grow no further.
 static constexpr size_t kMaxPrefix = 1000;
+
+/// Functions are found by domain, name and overload.
+static std::string functionKey(const std::string &domain, const std::string &name,
+                               const std::string &overload) {
+  return domainName(domain) + '\0' + name + '\0' + overload;
+}
+
+static std::string describe(const onnx::FunctionProto &function) {
+  return "function '" + printable(function.domain()) + "." + printable(function.name()) + "'";
+}
+
+/// The first of `names` that is there twice.
+template <typename Names> static const std::string *repeated(const Names &names) {
+  llvm::StringSet<> seen;
+  for (const std::string &name : names)
+    if (!seen.insert(name).second)
+      return &name;
+  return nullptr;
+}
+
+Error GraphImporter::readFunctions() {
+  for (const onnx::FunctionProto &function : file.model().functions()) {
+    std::string key = functionKey(function.domain(), function.name(), function.overload());
+    if (!functions.try_emplace(key, &function).second)
+      return file.error(describe(function) + " is defined twice");
+    for (const auto *names : {&function.input(), &function.output(), &function.attribute()})
+      if (const std::string *name = repeated(*names))
+        return file.error(describe(function) + " names '" + printable(*name) + "' twice");
+    auto opsets = readOpsets(function.opset_import());
+    if (!opsets)
+      return file.error(describe(function) + ": " + llvm::toString(opsets.takeError()));
+    functionOpsets[&function] = std::move(*opsets);
+  }
+  return Error::success();
+}
+
+const onnx::FunctionProto *GraphImporter::localFunction(const NodeView &node) const {
+  if (functions.empty())
+    return nullptr;
+  return functions.lookup(functionKey(node.domain, node.proto.op_type(), node.proto.overload()));
+}
+
+/// An attribute that the function of the model does not take; null when there is none.
+static const std::string *foreignAttribute(const onnx::FunctionProto &function,
+                                           const NodeView &node) {
+  for (const auto &[name, attribute] : node.attributes)
+    if (!llvm::StringRef(name).starts_with("__") &&
+        !llvm::is_contained(function.attribute(), name) &&
+        llvm::none_of(function.attribute_proto(),
+                      [&](const onnx::AttributeProto &known) { return known.name() == name; }))
+      return &name;
+  return nullptr;
+}
 
 AttributeMap GraphImporter::bindAttributes(const onnx::FunctionProto &function,
                                            const onnx::OpSchema *schema, const NodeView &node,
@@ -54,11 +108,23 @@ Error GraphImporter::call(const onnx::FunctionProto &function, const onnx::OpSch
                                       " outputs, but the function takes " +
                                       Twine(function.input_size()) + " and gives " +
                                       Twine(function.output_size()));
+  if (const std::string *name = schema ? nullptr : foreignAttribute(function, node))
+    return file.error(node.proto,
+                      "there is no attribute '" + printable(*name) + "' in " + describe(function));
   Scope scope;
   AttributeMap arguments = bindAttributes(function, schema, node, scope);
-  OpsetMap opsets = opsetMap(function.opset_import());
-  for (const auto &[domain, version] : *caller.opsets)
-    opsets.try_emplace(domain, version);
+  // A function of the model says all that it needs; the body of a schema's does not.
+  OpsetMap opsets;
+  if (schema) {
+    auto own = readOpsets(function.opset_import());
+    if (!own)
+      return file.error(node.proto, llvm::toString(own.takeError()));
+    opsets = std::move(*own);
+    for (const auto &[domain, version] : *caller.opsets)
+      opsets.try_emplace(domain, version);
+  } else {
+    opsets = functionOpsets.lookup(&function);
+  }
   scope.parent = schema ? &caller : nullptr;
   scope.opsets = &opsets;
   scope.arguments = &arguments;

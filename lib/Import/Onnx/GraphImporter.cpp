@@ -26,10 +26,25 @@ std::string onnximport::domainName(StringRef domain) {
   return domain.empty() || domain == "ai.onnx" ? "onnx" : domain.str();
 }
 
-/// Functions are found by domain, name and overload.
-static std::string functionKey(const std::string &domain, const std::string &name,
-                               const std::string &overload) {
-  return domainName(domain) + '\0' + name + '\0' + overload;
+Expected<OpsetMap> onnximport::readOpsets(
+    const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &imports) {
+  OpsetMap opsets;
+  for (const onnx::OperatorSetIdProto &import : imports) {
+    std::string domain = domainName(import.domain());
+    auto newest = newestOpset(domain);
+    if (import.version() < 1 || import.version() > INT32_MAX)
+      return userError("opset_import of domain '" + printable(domain) + "' has version " +
+                       Twine(import.version()));
+    if (newest && import.version() > *newest)
+      return userError("opset " + Twine(import.version()) + " of domain '" + printable(domain) +
+                       "' is newer than " + Twine(*newest) +
+                       ", the newest that is known; export with an older opset");
+    auto known = opsets.try_emplace(domain, import.version());
+    if (!known.second && known.first->second != import.version())
+      return userError("opset_import names domain '" + printable(domain) +
+                       "' twice, with different versions");
+  }
+  return opsets;
 }
 
 GraphImporter::GraphImporter(const ModelFile &file, const ImportOptions &options,
@@ -38,23 +53,7 @@ GraphImporter::GraphImporter(const ModelFile &file, const ImportOptions &options
     : file(file), options(options), dims(dims), builder(builder), entry(entry),
       external(file.path(), options.fileRead), reader(file, external),
       constants(file, reader, weights, builder),
-      fileName(builder.getStringAttr(cleanName(llvm::sys::path::filename(file.path())))) {
-  for (const onnx::FunctionProto &function : file.model().functions())
-    functions.try_emplace(functionKey(function.domain(), function.name(), function.overload()),
-                          &function);
-}
-
-bool GraphImporter::hasFunctionsOf(StringRef domain) const {
-  return llvm::any_of(file.model().functions(), [&](const onnx::FunctionProto &function) {
-    return domainName(function.domain()) == domain;
-  });
-}
-
-const onnx::FunctionProto *GraphImporter::localFunction(const NodeView &node) const {
-  if (functions.empty())
-    return nullptr;
-  return functions.lookup(functionKey(node.domain, node.proto.op_type(), node.proto.overload()));
-}
+      fileName(builder.getStringAttr(cleanName(llvm::sys::path::filename(file.path())))) {}
 
 onnx::TypeProto GraphImporter::declaredType(const onnx::TypeProto &type) const {
   return normalized(type, dims.bindings, dims.shapesChanged);
@@ -139,11 +138,12 @@ Expected<NodeView> GraphImporter::viewNode(const onnx::NodeProto &proto, Scope &
   NodeView node{proto, domainName(proto.domain()), 0, {}, {}};
   if (proto.op_type().empty())
     return file.error(proto, "has no op_type");
-  if (auto opset = scope.opsets->find(node.domain); opset != scope.opsets->end())
-    node.version = opset->second;
-  else if (!hasFunctionsOf(node.domain))
-    return file.error(proto,
-                      "its domain '" + printable(node.domain) + "' is not among the opset imports");
+  auto opset = scope.opsets->find(node.domain);
+  if (opset == scope.opsets->end())
+    return file.error(proto, "its domain '" + printable(node.domain) +
+                                 "' is not among the opset imports of its " +
+                                 (calls.empty() ? "model" : "function"));
+  node.version = opset->second;
   for (const onnx::AttributeProto &attribute : proto.attribute()) {
     BoundAttribute bound{&attribute, &scope};
     if (!attribute.ref_attr_name().empty()) {

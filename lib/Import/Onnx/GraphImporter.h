@@ -35,8 +35,8 @@ public:
                                          Scope &scope);
   llvm::Error define(Scope &scope, llvm::StringRef name, GraphValue value);
   onnx::TypeProto declaredType(const onnx::TypeProto &type) const;
-  /// Whether calls of `domain` can be to functions of the model.
-  bool hasFunctionsOf(llvm::StringRef domain) const;
+  /// Reads what the model's functions are called and import; before any body.
+  llvm::Error readFunctions();
 
 private:
   struct Subgraph {
@@ -84,6 +84,7 @@ private:
   ConstantBuilder constants;
   Captures captures;
   llvm::StringMap<const onnx::FunctionProto *> functions;
+  llvm::DenseMap<const onnx::FunctionProto *, OpsetMap> functionOpsets;
   std::vector<const onnx::FunctionProto *> calls; ///< being imported, outermost first
   mlir::StringAttr fileName;
   mlir::Value noneValue;
@@ -92,12 +93,8 @@ private:
 
 /// "onnx" for ONNX's own domain, which files write as "" or "ai.onnx".
 std::string domainName(llvm::StringRef domain);
-/// The opsets that a model or function imports.
-template <typename Imports> OpsetMap opsetMap(const Imports &imports) {
-  OpsetMap map;
-  for (const auto &import : imports)
-    map[domainName(import.domain())] = import.version();
-  return map;
-}
+/// The opsets that a model or function imports; an error says what is wrong with them.
+llvm::Expected<OpsetMap>
+readOpsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &imports);
 
 } // namespace tcc::onnximport

@@ -38,7 +38,6 @@ private:
   WeightTable &weights;
   OpBuilder builder;
   OpsetMap opsets;
-  GraphImporter *importer = nullptr;
 };
 
 } // namespace
@@ -48,21 +47,10 @@ Error ModelImporter::checkHeader() {
   if (model.ir_version() < 1 || model.ir_version() > onnx::IR_VERSION)
     return file.error("ir_version is " + Twine(model.ir_version()) + "; 1 to " +
                       Twine(static_cast<int>(onnx::IR_VERSION)) + " are known");
-  for (const auto &import : model.opset_import()) {
-    std::string domain = domainName(import.domain());
-    auto newest = newestOpset(domain);
-    if (import.version() < 1 || import.version() > INT32_MAX)
-      return file.error("opset_import of domain '" + printable(domain) + "' has version " +
-                        Twine(import.version()));
-    if (newest && import.version() > *newest)
-      return file.error("opset " + Twine(import.version()) + " of domain '" + printable(domain) +
-                        "' is newer than " + Twine(*newest) +
-                        ", the newest that is known; export with an older opset");
-    auto known = opsets.try_emplace(domain, import.version());
-    if (!known.second && known.first->second != import.version())
-      return file.error("opset_import names domain '" + printable(domain) +
-                        "' twice, with different versions");
-  }
+  auto read = readOpsets(model.opset_import());
+  if (!read)
+    return file.error(llvm::toString(read.takeError()));
+  opsets = std::move(*read);
   // Before IR version 3 there was only opset 1.
   if (model.ir_version() < 3)
     opsets.try_emplace("onnx", 1);
@@ -76,7 +64,7 @@ void ModelImporter::findForeignNodes(const onnx::GraphProto &graph, std::string 
   constexpr unsigned kListed = 10;
   for (const onnx::NodeProto &node : graph.node()) {
     std::string domain = domainName(node.domain());
-    if (!opsets.count(domain) && !importer->hasFunctionsOf(domain))
+    if (!opsets.count(domain))
       if (++count <= kListed)
         list += "\n  " + describe(node) + " of domain '" + printable(domain, 100) + "'";
     for (const auto &attribute : node.attribute())
@@ -117,8 +105,9 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
   const onnx::GraphProto &graph = file.model().graph();
   Block &entry = *main.addEntryBlock();
   GraphImporter graphImporter(file, options, inputs.dims, weights, builder, entry);
-  importer = &graphImporter;
   if (Error error = checkDomains())
+    return error;
+  if (Error error = graphImporter.readFunctions())
     return error;
   Scope scope;
   scope.opsets = &opsets;

@@ -329,6 +329,7 @@ static std::string scatter(const Tensor &values, const Tensor &indices, ArrayRef
   if (indices.weight.dtype != DType::I64 || indices.elements() != count * width)
     return "has indices that do not fit its values";
   const char *at = indices.weight.bytes.data();
+  uint64_t before = 0;
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t position = 0;
     for (size_t axis = 0; axis < width; ++axis, at += 8) {
@@ -339,6 +340,9 @@ static std::string scatter(const Tensor &values, const Tensor &indices, ArrayRef
         return "has an index out of its shape";
       position = position * extent + index;
     }
+    if (i && position <= before)
+      return position == before ? "has an index twice" : "has indices that do not ascend";
+    before = position;
     std::memcpy(dense.data() + position * elementBytes,
                 values.weight.bytes.data() + i * elementBytes, elementBytes);
   }
