@@ -203,8 +203,9 @@ llvm::Expected<Attribute> GraphImporter::convert(Scope &scope, const Argument &a
 }
 
 /// The name of argument i of a higher-order operator, or of one called through it:
-/// files leave it out.
-static StringRef positional(StringRef target, size_t i) {
+/// files leave it out. Empty where the operator is none of these; nothing where it
+/// takes no such argument.
+static std::optional<StringRef> positional(StringRef target, size_t i) {
   using Names = std::array<StringRef, 4>;
   Names names =
       llvm::StringSwitch<Names>(target)
@@ -214,14 +215,19 @@ static StringRef positional(StringRef target, size_t i) {
           .Case("map_impl", {"f", "xs", "pos_args", ""})
           .Case("_linalg_check_errors.default", {"info", "api_name", "is_matrix", ""})
           .Default({});
-  return i < names.size() ? names[i] : StringRef();
+  if (names[0].empty())
+    return "";
+  return i < names.size() && !names[i].empty() ? std::optional(names[i]) : std::nullopt;
 }
 
 llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &draft) {
   for (auto [i, input] : llvm::enumerate(node.inputs)) {
-    std::string name = input.name.empty() ? "arg" + std::to_string(i) : input.name.str();
-    if (StringRef given = positional(draft.target, i); input.name.empty() && !given.empty())
-      name = given.str();
+    auto place = positional(draft.target, i);
+    if (input.name.empty() && !place)
+      return userError("has " + llvm::Twine(node.inputs.size()) + " arguments, more than it takes");
+    std::string name = !input.name.empty() ? input.name.str()
+                       : !place->empty()   ? place->str()
+                                           : "arg" + std::to_string(i);
     if (input.arg.kind == "as_graph") {
       const llvm::json::Object *object = input.arg.value->getAsObject();
       const llvm::json::Value *body = object ? object->get("graph") : nullptr;
@@ -230,6 +236,8 @@ llvm::Error GraphImporter::readArguments(Scope &scope, const Node &node, Draft &
       auto graph = readAs<Graph>(*body, "subgraph");
       if (!graph)
         return graph.takeError();
+      if (llvm::Error error = shapes.check(*graph))
+        return error;
       draft.graphs.emplace_back(name, std::make_unique<Graph>(std::move(*graph)));
       continue;
     }

@@ -1,4 +1,5 @@
 #include "Import/TorchExport/GraphImporter.h"
+#include "Import/TorchExport/OpSchemas.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -44,7 +45,7 @@ llvm::Expected<Value> GraphImporter::read(Scope &scope, StringRef name) {
 }
 
 llvm::Error GraphImporter::define(Scope &scope, StringRef name, AliasTracker::Id id) {
-  if (!name.empty() && !scope.names.try_emplace(name, id).second)
+  if (!name.empty() && (scope.isParameter(name) || !scope.names.try_emplace(name, id).second))
     return userError("'" + printable(name) + "' is defined twice");
   return llvm::Error::success();
 }
@@ -158,6 +159,8 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
   if (domain == "torch" && target.starts_with("_functorch."))
     return userError("transforms of torch.func (vmap, jvp, ..) are not supported as they are "
                      "saved; save program.run_decompositions(), which writes them out");
+  if (std::string why = checkArguments(domain, target, node); !why.empty())
+    return userError(why);
   Draft draft{domain.str(), target.str(), sourceLocation(b.getContext(), node)};
   if (llvm::Error error = readArguments(scope, node, draft))
     return error;

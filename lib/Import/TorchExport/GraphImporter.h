@@ -20,6 +20,10 @@ struct Scope {
   /// Makes a name that is not there yet (a parameter); null means unknown.
   llvm::function_ref<llvm::Expected<mlir::Value>(llvm::StringRef)> onDemand = nullptr;
   bool autocast = false; ///< the nodes stand in a region under autocast
+  /// Names that `onDemand` makes, which no node may define.
+  const llvm::StringMap<const InputSpec *> *parameters = nullptr;
+
+  bool isParameter(llvm::StringRef name) const { return parameters && parameters->contains(name); }
 };
 
 class GraphImporter {

@@ -179,7 +179,8 @@ bool fromJSON(const json::Value &value, Node &out, json::Path path) {
 bool fromJSON(const json::Value &value, Graph &out, json::Path path) {
   return read(value, "inputs", out.inputs, path) && read(value, "outputs", out.outputs, path) &&
          read(value, "nodes", out.nodes, path) &&
-         readMap(value, "tensor_values", out.tensors, path);
+         readMap(value, "tensor_values", out.tensors, path) &&
+         readMap(value, "sym_int_values", out.integers, path);
 }
 
 bool fromJSON(const json::Value &value, InputSpec &out, json::Path path) {
@@ -196,8 +197,16 @@ static bool fromJSON(const json::Value &value, Range &out, json::Path path) {
     path.report("expected object");
     return false;
   }
-  out.min = object->getInteger("min_val");
-  out.max = object->getInteger("max_val");
+  for (auto [name, bound] : {std::pair("min_val", &out.min), std::pair("max_val", &out.max)}) {
+    const json::Value *given = object->get(name);
+    if (!given || given->kind() == json::Value::Null)
+      continue; // unbounded
+    *bound = given->getAsInteger();
+    if (!*bound) {
+      path.field(name).report("expected integer or null");
+      return false;
+    }
+  }
   return true;
 }
 

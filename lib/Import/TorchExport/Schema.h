@@ -51,6 +51,7 @@ struct Graph {
   std::vector<Argument> inputs, outputs;
   std::vector<Node> nodes;
   llvm::StringMap<TensorMeta> tensors;
+  llvm::StringMap<SymInt> integers; ///< the numbers that it computes with
 };
 
 /// What a placeholder stands for, or where an output goes. `target` is the

@@ -115,6 +115,8 @@ llvm::Error Shapes::bindInput(const Input &input, ArrayRef<ShapeDim> dims) {
 
 llvm::Error Shapes::bind(ArrayRef<Input> inputs, const llvm::StringMap<Range> &ranges,
                          const ImportOptions &options) {
+  if (llvm::Error error = readRanges(ranges))
+    return error;
   auto note = [&](StringRef symbol) {
     if (!bounds.try_emplace(symbol).second)
       return;
@@ -124,7 +126,7 @@ llvm::Error Shapes::bind(ArrayRef<Input> inputs, const llvm::StringMap<Range> &r
       return;
     // torch traces with sizes from 2 on and says so, but runs with 0 and 1 too.
     int64_t min = it->second.min.value_or(0);
-    bounds[symbol] = {min == 2 ? 0 : min, it->second.max.value_or(INT64_MAX)};
+    bounds[symbol] = {min == 2 ? 0 : std::max<int64_t>(min, 0), it->second.max.value_or(INT64_MAX)};
   };
   std::vector<std::string> described;
   for (const Input &input : inputs)
@@ -135,6 +137,9 @@ llvm::Error Shapes::bind(ArrayRef<Input> inputs, const llvm::StringMap<Range> &r
                               " of '" + printable(input.name) + "')");
         note(*expr->symbol());
       }
+  for (const std::string &symbol : order)
+    if (bounds[symbol].max < 0)
+      return userError("range_constraints leave no size for '" + printable(symbol) + "'");
   for (const auto &option : options.dims) {
     auto it = bounds.find(option.getKey());
     if (it == bounds.end())
@@ -178,9 +183,11 @@ std::optional<int64_t> Shapes::trial(const SymInt &value, int64_t seed) {
   if (value.value)
     return value.value;
   const SymExpr *expr = parsed(value.expr);
-  if (!expr)
-    return std::nullopt;
-  return expr->evaluate([&](StringRef symbol) -> std::optional<int64_t> {
+  return expr ? trial(*expr, seed) : std::nullopt;
+}
+
+std::optional<int64_t> Shapes::trial(const SymExpr &expr, int64_t seed) {
+  return expr.evaluate([&](StringRef symbol) -> std::optional<int64_t> {
     // Different for every symbol; multiples of 240, so that usual quotients are whole.
     int64_t mixed = seed;
     for (char c : symbol)

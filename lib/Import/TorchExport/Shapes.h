@@ -9,6 +9,7 @@
 #include "Import/TorchExport/SymExpr.h"
 #include "mlir/IR/Builders.h"
 #include "tcc/Import/ImportOptions.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tcc::torchexport {
 
@@ -24,6 +25,10 @@ public:
   };
   llvm::Error bind(llvm::ArrayRef<Input> inputs, const llvm::StringMap<Range> &ranges,
                    const ImportOptions &options);
+
+  /// Whether all sizes and strides that the graph states can be read, over symbols that the inputs
+  /// or the ranges define. After `bind`.
+  llvm::Error check(const Graph &graph);
 
   llvm::Expected<mlir::RankedTensorType> type(const TensorMeta &meta);
   /// `graph.dims`: a number or an expression's text for each dim.
@@ -43,6 +48,11 @@ private:
   llvm::Error fix(llvm::StringRef symbol, int64_t value, llvm::StringRef because);
   llvm::Error bindInput(const Input &input, llvm::ArrayRef<ShapeDim> dims);
   std::optional<int64_t> trial(const SymInt &value, int64_t seed);
+  std::optional<int64_t> trial(const SymExpr &expr, int64_t seed);
+  llvm::Error readRanges(const llvm::StringMap<Range> &ranges);
+  bool isKnown(llvm::StringRef symbol) const;
+  std::string faultOf(const SymExpr &expr);
+  std::string faultOf(const SymInt &value);
 
   mlir::Builder builder;
   llvm::StringMap<std::optional<SymExpr>> expressions;
@@ -51,7 +61,9 @@ private:
     int64_t min = 0, max = INT64_MAX;
   };
   llvm::StringMap<Bounds> bounds;
-  std::vector<std::string> order; ///< of the symbols in the inputs
+  std::vector<std::string> order;      ///< of the symbols in the inputs
+  llvm::StringSet<> ranged;            ///< the symbols in the file's ranges
+  llvm::StringMap<std::string> faults; ///< by expression, as far as checked
 };
 
 /// Bytes that a tensor of this shape takes, or nothing when that overflows.

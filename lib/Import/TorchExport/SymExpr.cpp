@@ -1,6 +1,7 @@
 #include "Import/TorchExport/SymExpr.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
@@ -28,7 +29,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kMaxDepth = 100, kMaxAtoms = 1000;
+  static constexpr unsigned kMaxDepth = 400, kMaxAtoms = 20000;
 
   bool consume(StringRef token) {
     text = text.ltrim();
@@ -112,33 +113,88 @@ private:
       return consume(")") ? std::move(value) : std::nullopt;
     }
     StringRef name = word();
-    int64_t number;
-    if (name.empty())
+    if (!name.empty() && isDigit(name[0]))
+      return number(name);
+    if (!isName(name))
       return std::nullopt;
-    if (!name.getAsInteger(10, number))
-      return SymExpr::integer(number);
-    if (!consume("(")) {
-      SymExpr symbol;
-      symbol.kind = SymExpr::Kind::Symbol;
-      symbol.name = name.str();
-      return symbol;
-    }
-    return function(name);
+    return consume("(") ? function(name) : symbol(name);
   }
 
-  /// After "name(": arguments, quoted text and keywords up to ")".
+  static bool isName(StringRef text) {
+    return !text.empty() && !isDigit(text[0]) && !text.contains('.');
+  }
+
+  static Result named(SymExpr::Kind kind, StringRef name) {
+    SymExpr result;
+    result.kind = kind;
+    result.name = name.str();
+    return result;
+  }
+
+  static Result symbol(StringRef name) {
+    static constexpr StringLiteral constants[] = {"oo",   "nan",   "zoo",  "I",
+                                                  "true", "false", "True", "False"};
+    if (!isName(name) || is_contained(constants, name))
+      return std::nullopt;
+    return named(SymExpr::Kind::Symbol, name);
+  }
+
+  static Result number(StringRef digits) {
+    int64_t value;
+    double real;
+    if (!digits.getAsInteger(10, value))
+      return SymExpr::integer(value);
+    if (!digits.contains('.') || digits.getAsDouble(real))
+      return std::nullopt;
+    return named(SymExpr::Kind::Real, digits);
+  }
+
+  /// How many arguments a function of torch or sympy takes that may stand in a size.
+  static bool isKnown(StringRef name, size_t arguments) {
+    if (name.starts_with("OpaqueUnaryFn_"))
+      return arguments == 1;
+    if (name.starts_with("BitwiseFn_"))
+      return arguments == 2;
+    auto [low, high] =
+        StringSwitch<std::pair<size_t, size_t>>(name)
+            .Cases({"Add", "Mul", "Max", "Min", "And", "Or", "Piecewise"}, {1, SIZE_MAX})
+            .Case("IsNonOverlappingAndDenseIndicator", {1, SIZE_MAX})
+            .Cases({"Integer", "ToFloat", "TruncToInt", "TruncToFloat", "CeilToInt"}, {1, 1})
+            .Cases({"FloorToInt", "RoundToInt", "Identity", "Abs", "floor", "ceiling"}, {1, 1})
+            .Cases({"Not", "sqrt"}, {1, 1})
+            .Cases({"Pow", "PowByNatural", "FloatPow", "Mod", "PythonMod", "FloorDiv"}, {2, 2})
+            .Cases({"CleanDiv", "CeilDiv", "IntTrueDiv", "FloatTrueDiv", "Rational"}, {2, 2})
+            .Cases({"RoundDecimal", "LShift", "RShift", "ExprCondPair", "Equality"}, {2, 2})
+            .Cases({"Eq", "Ne", "Unequality", "StrictLessThan", "LessThan"}, {2, 2})
+            .Cases({"StrictGreaterThan", "GreaterThan", "Lt", "Le", "Gt", "Ge"}, {2, 2})
+            .Cases({"ModularIndexing", "Where"}, {3, 3})
+            .Default({1, 0});
+    return low <= arguments && arguments <= high;
+  }
+
+  /// After "Symbol(" or "Float(": 'text', and what else is known of it.
+  Result quoted(StringRef name) {
+    if (!consume("'"))
+      return std::nullopt;
+    StringRef content = word();
+    Result result = name == "Symbol" ? symbol(content) : number(content);
+    if (!consume("'"))
+      return std::nullopt;
+    while (result && consume(",")) {
+      if (word().empty() || !consume("=") || word().empty())
+        return std::nullopt;
+    }
+    return consume(")") ? std::move(result) : std::nullopt;
+  }
+
+  /// After "name(": arguments and keywords up to ")".
   Result function(StringRef name) {
+    if (name == "Symbol" || name == "Float")
+      return quoted(name);
     SymExpr result;
     result.kind = SymExpr::Kind::Call;
     result.name = name.str();
     do {
-      if (consume("'")) {
-        result.kind = SymExpr::Kind::Symbol;
-        result.name = word().str();
-        if (!consume("'"))
-          return std::nullopt;
-        continue;
-      }
       StringRef before = text;
       word();
       if (consume("=")) {
@@ -151,10 +207,12 @@ private:
         return std::nullopt;
       result.args.push_back(std::move(*argument));
     } while (consume(","));
-    if (!consume(")"))
+    if (!consume(")") || !isKnown(name, result.args.size()))
       return std::nullopt;
-    return name == "Integer" && result.args.size() == 1 ? std::move(result.args[0])
-                                                        : std::move(result);
+    if (name != "Integer")
+      return result;
+    bool whole = result.args[0].kind == SymExpr::Kind::Integer || result.args[0].name == "Mul";
+    return whole ? Result(std::move(result.args[0])) : std::nullopt; // "Mul": -1
   }
 
   StringRef text;
@@ -214,6 +272,8 @@ static std::optional<int64_t> applyFunction(StringRef name, ArrayRef<int64_t> ar
 std::optional<SymExpr::Rational> SymExpr::rational(Assignment symbols) const {
   if (kind == Kind::Integer)
     return Rational{value, 1};
+  if (kind == Kind::Real)
+    return std::nullopt;
   if (kind == Kind::Symbol) {
     auto bound = symbols(name);
     return bound ? std::optional(Rational{*bound, 1}) : std::nullopt;
@@ -266,6 +326,26 @@ std::optional<int64_t> SymExpr::evaluate(Assignment symbols) const {
   return result && result->den == 1 ? std::optional(result->num) : std::nullopt;
 }
 
+void SymExpr::forEachSymbol(function_ref<void(StringRef)> f) const {
+  if (kind == Kind::Symbol)
+    f(name);
+  for (const SymExpr &arg : args)
+    arg.forEachSymbol(f);
+}
+
+void SymExpr::forEachDivisor(function_ref<void(const SymExpr &)> f) const {
+  bool divides = StringSwitch<bool>(function())
+                     .Cases({"FloorDiv", "CleanDiv", "CeilDiv", "IntTrueDiv"}, true)
+                     .Cases({"FloatTrueDiv", "Rational", "Mod", "PythonMod"}, true)
+                     .Case("ModularIndexing", true)
+                     .Default(false);
+  for (const SymExpr &arg : args) {
+    if (divides && &arg != &args.front())
+      f(arg);
+    arg.forEachDivisor(f);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
@@ -273,7 +353,7 @@ std::optional<int64_t> SymExpr::evaluate(Assignment symbols) const {
 std::string SymExpr::print(unsigned precedence) const {
   if (kind == Kind::Integer)
     return std::to_string(value);
-  if (kind == Kind::Symbol)
+  if (kind == Kind::Symbol || kind == Kind::Real)
     return name;
   bool isAdd = name == "Add", isMul = name == "Mul";
   std::string text;

@@ -24,7 +24,8 @@ public:
   using Assignment = llvm::function_ref<std::optional<int64_t>(llvm::StringRef symbol)>;
 
   static SymExpr integer(int64_t value);
-  /// Reads either form; nothing when `text` is neither.
+  /// Reads either form; nothing when `text` is neither, or has a function that torch's sizes do
+  /// not have.
   static std::optional<SymExpr> parse(llvm::StringRef text);
 
   /// The value under an assignment; nothing when a symbol has none, the value
@@ -32,6 +33,9 @@ public:
   std::optional<int64_t> evaluate(Assignment symbols) const;
   /// Infix text: "2*s11 + 1".
   std::string str() const;
+  /// Calls `f` for every symbol in it, and for every expression that it divides by.
+  void forEachSymbol(llvm::function_ref<void(llvm::StringRef)> f) const;
+  void forEachDivisor(llvm::function_ref<void(const SymExpr &)> f) const;
   /// The symbol's name, when the expression is just that.
   std::optional<llvm::StringRef> symbol() const;
   /// The number, when it is just that.
@@ -44,7 +48,7 @@ public:
 
 private:
   friend class SymExprParser;
-  enum class Kind { Integer, Symbol, Call };
+  enum class Kind { Integer, Real, Symbol, Call };
   struct Rational {
     int64_t num, den;
   };
@@ -53,7 +57,7 @@ private:
 
   Kind kind = Kind::Integer;
   int64_t value = 0;
-  std::string name; ///< of the symbol or the function
+  std::string name; ///< of the symbol or the function, or the digits of a real
   std::vector<SymExpr> args;
 };
 

@@ -41,6 +41,7 @@ private:
     AliasTracker::Id id;
   };
   llvm::Error bindShapes();
+  llvm::Error checkSignature();
   llvm::Error addInput(const InputSpec &spec);
   llvm::Expected<Value> makeWeight(StringRef name);
   llvm::Error addOutput(const OutputSpec &spec);
@@ -68,7 +69,7 @@ private:
   llvm::DenseMap<Value, Value> stateOf; ///< the argument that a weight became
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultAttrs;
-  llvm::StringSet<> resultNames;
+  llvm::StringSet<> resultNames, changed;
 };
 
 bool isParameter(const InputSpec &spec) {
@@ -86,7 +87,32 @@ llvm::Error ProgramImporter::bindShapes() {
       return userError("graph_module.signature: an input without metadata");
     inputs.push_back({*name, &meta->second});
   }
-  return shapes.bind(inputs, program.ranges, options);
+  if (llvm::Error error = shapes.bind(inputs, program.ranges, options))
+    return error;
+  return shapes.check(program.graph);
+}
+
+/// The graph has its inputs and outputs once more, in the signature's order.
+llvm::Error ProgramImporter::checkSignature() {
+  auto check = [](StringRef what, const std::vector<Argument> &graph,
+                  const auto &signature) -> llvm::Error {
+    if (graph.size() != signature.size())
+      return userError("the graph has " + llvm::Twine(graph.size()) + " " + what +
+                       "s and its signature " + llvm::Twine(signature.size()));
+    for (auto [have, spec] : llvm::zip(graph, signature)) {
+      auto name = referredName(*have.value);
+      auto stated = spec.arg.value ? referredName(*spec.arg.value) : std::nullopt;
+      if (name && stated && *name != *stated)
+        return userError(what + " '" + printable(*name) + "' of the graph is '" +
+                         printable(*stated) + "' in its signature");
+      if (stated && stated->empty())
+        return userError(what + " without a name");
+    }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = check("input", program.graph.inputs, program.inputs))
+    return error;
+  return check("output", program.graph.outputs, program.outputs);
 }
 
 llvm::Error ProgramImporter::addInput(const InputSpec &spec) {
@@ -94,7 +120,7 @@ llvm::Error ProgramImporter::addInput(const InputSpec &spec) {
   if (!name) // None, a Python constant, a token: nothing at run time
     return llvm::Error::success();
   if (isParameter(spec)) {
-    if (!parameters.try_emplace(*name, &spec).second)
+    if (scope.names.contains(*name) || !parameters.try_emplace(*name, &spec).second)
       return userError("'" + printable(*name) + "' is defined twice");
     parametersByName[spec.target] = &spec;
     return llvm::Error::success();
@@ -200,6 +226,8 @@ llvm::Error ProgramImporter::addWrittenBack(StringRef name, bool isState, Value 
   Argument_ *argument = findArgument(own);
   if (!argument)
     return userError("'" + printable(name) + "' is changed but is no input");
+  if (!changed.insert(own).second)
+    return userError("'" + printable(name) + "' is changed twice");
   if (value.getType() != block->getArgument(argument - arguments.data()).getType())
     return userError("'" + printable(name) + "' changes its type");
   addResult(own, value, argument->dims, own);
@@ -235,9 +263,11 @@ llvm::Error ProgramImporter::addOutputs() {
       if (llvm::Error error = addOutput(spec))
         return userError("output: " + toString(std::move(error)));
   for (const OutputSpec &spec : program.outputs) {
-    auto name = isMutation(spec) ? referredName(*spec.arg.value) : std::nullopt;
-    if (!name)
+    if (!isMutation(spec))
       continue;
+    auto name = referredName(*spec.arg.value);
+    if (!name)
+      return userError("the new value of '" + printable(spec.target) + "' is no tensor");
     auto value = importer.read(scope, *name);
     if (!value)
       return value.takeError();
@@ -292,8 +322,11 @@ llvm::Expected<OwningOpRef<ModuleOp>> ProgramImporter::run() {
   module->push_back(function);
   block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
+  if (llvm::Error error = checkSignature())
+    return error;
   if (llvm::Error error = bindShapes())
     return error;
+  scope.parameters = &parameters;
   for (const InputSpec &spec : program.inputs)
     if (llvm::Error error = addInput(spec))
       return error;

@@ -1,0 +1,13 @@
+//===- OpSchemas.h - What operators of ATen take -----------------*- C++ -*-===//
+#pragma once
+#include "Import/TorchExport/Schema.h"
+#include <string>
+
+namespace tcc::torchexport {
+
+/// Why the node's arguments and results are not those of the operator `target` ("add.Tensor") of
+/// `domain`; empty when they are, or when the operator is not known here. An in-place operator and
+/// one that writes to `out` go by the functional one that they are a form of.
+std::string checkArguments(llvm::StringRef domain, llvm::StringRef target, const Node &node);
+
+} // namespace tcc::torchexport
