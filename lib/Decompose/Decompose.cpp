@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Decompose/Decompose.h"
 #include "Decompose/Onnx/AttributeEnums.h"
+#include "Decompose/Onnx/ContribSchemas.h"
 #include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/SplitComplex.h"
 #include "TailDuplication.h"
@@ -158,7 +159,7 @@ Decomposer::Outcome Decomposer::lowerNode(graph::NodeOp node, Operation *until) 
   context.tailFits = copied + costOfTail(node, until, kMaxCopied + 1) <= kMaxCopied;
   unsigned before = failures;
   bool ok = succeeded(checkEnums(context)) && succeeded(checkOperandForms(context)) &&
-            succeeded((*rule)(context));
+            succeeded(checkContrib(context)) && succeeded((*rule)(context));
   if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
     context.why = fault;
     context.disagrees = ok = false;

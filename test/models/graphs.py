@@ -262,6 +262,55 @@ def transposed_conv(kernel, stride, pad=0, extra=0, groups=1, dilation=1):
             normal((2, 8, 7, 9), (1, 8, 1, 5)))
 
 
+def microsoft(op, operands, outputs, **attributes):
+    """One operator of ONNX Runtime's own on `operands`: name -> array (a weight), list (an input's shape) or None."""
+    weights = [numpy_helper.from_array(array, name) for name, array in operands.items() if isinstance(array, np.ndarray)]
+    inputs = [value(name, FLOAT, shape) for name, shape in operands.items() if isinstance(shape, list)]
+    names = ["" if operand is None else name for name, operand in operands.items()]
+    return model([node(op, names, outputs, domain="com.microsoft", **attributes)], inputs,
+                 [unknown(name) for name in outputs if name], weights)
+
+
+def drawn(*cases):
+    """Inputs by name, of seeded numbers."""
+    rng = np.random.default_rng(7)
+    return [{name: rng.normal(size=shape).astype(np.float32) for name, shape in case.items()} for case in cases]
+
+
+def heads(*extents):
+    return np.random.default_rng(1).normal(size=extents).astype(np.float32)
+
+
+def multi_head_attention(mask=None, past=False):
+    """Two sequences, two heads of four; all that the operator gives: result, keys, values, scaled products."""
+    operands = {"q": ["B", "S", 8], "k": ["B", "T", 8], "v": ["B", "T", 8], "bias": heads(24),
+                "mask": None if mask is None else np.array(mask, np.int32), "added": None,
+                "past_key": ["B", 2, "P", 4] if past else None, "past_value": ["B", 2, "P", 4] if past else None}
+    graph = microsoft("MultiHeadAttention", operands, ["y", "keys", "values", "products"], num_heads=2, unidirectional=int(past))
+    shapes = {"q": (2, 3, 8), "k": (2, 4, 8), "v": (2, 4, 8)}
+    if past:
+        shapes |= {"k": (2, 3, 8), "v": (2, 3, 8), "past_key": (2, 2, 5, 4), "past_value": (2, 2, 5, 4)}
+    return graph, drawn(shapes, shapes)
+
+
+def masked_attention(mask):
+    operands = {"x": ["B", "S", 6], "w": heads(6, 24), "b": heads(24), "mask": np.array(mask, np.int32)}
+    return microsoft("Attention", operands, ["y", "present"], num_heads=2), drawn({"x": (2, 3, 6)})
+
+
+def packed_rotation(**attributes):
+    """More positions than the tables have rows, which are used again."""
+    operands = {"x": ["B", 2, "S", 8], "ids": np.arange(20)[None] % 16, "cos": heads(16, 4), "sin": heads(16, 4)}
+    return microsoft("RotaryEmbedding", operands, ["y"], **attributes), drawn({"x": (1, 2, 20, 8)})
+
+
+def fused_gemm(activation, **parameters):
+    operands = {"a": ["N", 6], "b": heads(6, 5), "c": heads(5)}
+    parameters = {f"activation_{name}": number for name, number in parameters.items()}
+    return (microsoft("FusedGemm", operands, ["y"], activation=activation, alpha=1.5, beta=0.5, **parameters),
+            drawn({"a": (3, 6)}, {"a": (1, 6)}))
+
+
 GRAPHS = {
     "if-extent": if_extent, "if-data": if_data, "if-nested": if_nested, "if-legal-once": if_legal_once,
     "sequence-grown": sequence_grown,
@@ -275,6 +324,12 @@ GRAPHS = {
     **{f"{kind.lower()}-{direction}": lambda k=kind, d=direction: recurrent(k, d)
        for kind in ("RNN", "GRU", "LSTM") for direction in ("reverse", "bidirectional")},
     "lstm-quantized": quantized_lstm,
+    "attention-gives-all": multi_head_attention, "attention-after-past": lambda: multi_head_attention(past=True),
+    **{f"attention-mask-of-{len(mask)}": lambda m=mask: multi_head_attention(m) for mask in ([2, 4], [2, 4, 0, 3, 6, 0, 2, 6])},
+    **{f"attention-projected-mask-of-{len(mask)}": lambda m=mask: masked_attention(m)
+       for mask in ([2, 3], [2, 3, 0, 1], [2, 3, 0, 3, 6, 0, 2, 5])},
+    "rotation-packed": lambda: packed_rotation(is_packed_batching=1, scale=2.0),
+    "fused-gemm-leaky": lambda: fused_gemm("LeakyRelu", alpha=0.3),
     **{"transposed-conv-" + "-".join(map(str, case)): lambda c=case: transposed_conv(*c)
        for case in [(2, 2), (4, 2, 1), (3, 2, 1, 1), (5, 3, 2, 2, 2), (3, 2, 0, 1, 4), (1, 2), (3, 2, 1, 0, 1, 2)]},
 }

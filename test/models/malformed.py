@@ -419,6 +419,40 @@ def words():
         yield f"{op}-{attribute}", BAD, one(op, inputs, weights, shape, **needed, **{attribute: "sideways"})
 
 
+def contrib():
+    """Operators of ONNX Runtime: what their rules do not know is named, not passed over."""
+    three = array("w", np.ones((3, 3), np.float32))
+    cube, ids = (1, 4, 6), ints("i", 0)
+
+    def given(op, inputs, weights=(), shape=cube, outputs=("y",), **attributes):
+        nodes = [node(op, list(inputs), list(outputs), domain="com.microsoft", **attributes)]
+        return model(nodes, [value("x", shape)], None, weights, domains=["com.microsoft"])
+    yield "fine", ODD, given("Gelu", "x")
+    for name, proto in (("frob", given("Gelu", "x", frob=1)), ("alpha", given("Gelu", "x", alpha=1.0))):
+        yield f"attribute-{name}", BAD, proto
+    yield "input-more", BAD, given("Gelu", "xx")
+    yield "input-less", BAD, given("BiasGelu", "x")
+    yield "output-more", BAD, given("Gelu", "x", outputs=["y", "z"])
+    yield "attribute-of-another-type", BAD, given("QuickGelu", "x", alpha=1)
+    yield "attribute-of-text", BAD, given("QuickGelu", "x", alpha="much")
+    yield "attribute-missing", BAD, given("MultiHeadAttention", "xxx")
+    attention = {"num_heads": 2}
+    yield "attention", ODD, given("MultiHeadAttention", "xxx", **attention)
+    for place in (8, 9, 10):
+        inputs = ["x"] * 3 + [""] * (place - 3) + ["i"]
+        yield f"attention-input-{place}", BAD, given("MultiHeadAttention", inputs, [ids], **attention)
+    yield "attention-output-4", BAD, given("MultiHeadAttention", "xxx", outputs=["y", "", "", "", "z"], **attention)
+    for length in (2, 3, 6):  # of one sequence: its length alone, or 5
+        lengths = array("m", np.ones(length, np.int32))
+        yield f"attention-mask-of-{length}", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "m"], [lengths], **attention)
+    yield "attention-half-a-past", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x"], **attention)
+    for name in ("do_rotary", "past_present_share_buffer"):
+        yield name, BAD, given("Attention", ["x", "v"], [array("v", np.ones((6, 18), np.float32))], **attention, **{name: 1})
+    yield "weight_prepacked", BAD, given("MatMulNBits", ["x", "q", "w"], [array("q", np.ones((3, 3, 8), np.uint8)), three],
+                                         K=6, N=3, block_size=16, weight_prepacked=1)
+    yield "unknown-operator", BAD, given("FrobnicateNBits", "x")
+
+
 def recurrent():
     for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
         def network(w=(1, 4, 3), r=(1, 4, 4), **given):
@@ -475,7 +509,7 @@ def operands():
 
 
 FAMILIES = (wire, header, interface, names, controls, tensors, external_data, sparse, strings, functions, branches, loops, bombs, attributes, words,
-            recurrent, operands)
+            contrib, recurrent, operands)
 
 
 def cases(family):

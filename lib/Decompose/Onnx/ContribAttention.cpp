@@ -7,26 +7,47 @@
 using namespace mlir;
 using namespace tcc;
 using P = prim::ComparePredicate;
+using Cmp = arith::CmpIPredicate;
 
 namespace {
 
-/// A key mask as what is added to the scores [B, N, S, T]. ONNX Runtime takes the
-/// number of keys of each sequence [B] (or its ends and starts [2 B]), or a 0/1
-/// mask of rank 2 (keys), 3 (queries and keys) or 4.
-FailureOr<Value> maskBias(NodeContext &c, Value mask, Dim keys, Dim batch, double hidden,
+/// Which keys [B, 1, 1, T] each sequence sees by a mask of rank 1: up to its number
+/// of keys [B]; from its start to its end, ends first [2 B]; or the numbers again,
+/// with sums over sequences that only packed ones need after them [3 B + 2].
+Value keysInRange(PrimBuilder &b, Value mask, Dim keys, Dim batch, bool takesStarts) {
+  Type index = b.builder().getI64Type();
+  auto isLength = [&](int64_t times, int64_t more) {
+    Dim length = b.addDims(b.mulDims(batch, b.dim(times)), b.dim(more));
+    return b.compareDims(Cmp::eq, b.dim(mask, 0), length);
+  };
+  Dim hasStarts = takesStarts ? isLength(2, 0) : Dim(b.builder().getBoolAttr(false));
+  Dim fits = b.orDims(b.orDims(isLength(1, 0), isLength(3, 2)), hasStarts);
+  constexpr StringRef kWhy = "a mask of rank 1 has another length than the batch says";
+  if (b.known(fits) == 0)
+    b.fault(kWhy);
+  else
+    b.check(fits, kWhy);
+  Value column = alongAxis(b, b.iota({keys}, 0, index), 3, 4);
+  auto part = [&](Dim start) {
+    return alongAxis(b, b.sliceAxis(b.cast(mask, index), 0, start, batch), 0, 4);
+  };
+  Value seen = b.compare(P::lt, column, part(b.dim(0)));
+  if (b.known(hasStarts) == 0)
+    return seen;
+  Value starts = part(b.selectDims(hasStarts, batch, b.dim(0)));
+  Value first = b.mul(starts, scalarOf(b, b.selectDims(hasStarts, b.dim(1), b.dim(0)), index));
+  return b.binary<prim::AndOp>(seen, b.compare(P::ge, column, first));
+}
+
+/// A key mask as what is added to the scores [B, N, S, T]. ONNX Runtime takes one of
+/// rank 1, as above, or a 0/1 mask of rank 2 (keys), 3 (queries and keys) or 4.
+FailureOr<Value> maskBias(NodeContext &c, Value mask, Dim keys, Dim batch, bool takesStarts,
                           Type type) {
   PrimBuilder &b = c.b;
-  Type index = b.builder().getI64Type();
+  double hidden = c.floatAttr("mask_filter_value", -10000);
   Value seen;
   if (b.rank(mask) == 1) {
-    Value column = alongAxis(b, b.iota({keys}, 0, index), 3, 4);
-    Value ends = b.sliceAxis(b.cast(mask, index), 0, b.dim(0), batch);
-    seen = b.compare(P::lt, column, alongAxis(b, ends, 0, 4));
-    Dim length = b.dim(mask, 0);
-    if (b.known(length) && b.known(batch) && *b.known(length) >= 2 * *b.known(batch)) {
-      Value starts = b.sliceAxis(b.cast(mask, index), 0, batch, batch);
-      seen = b.binary<prim::AndOp>(seen, b.compare(P::ge, column, alongAxis(b, starts, 0, 4)));
-    }
+    seen = keysInRange(b, mask, keys, batch, takesStarts);
   } else {
     seen = b.elem(mask).isInteger(1) ? mask : b.compare(P::ne, mask, 0.0);
     if (b.rank(mask) == 2)
@@ -44,9 +65,11 @@ struct Masks {
   Value mask; ///< as above, or null
   Value bias; ///< added to the scores, or null
   bool causal = false;
+  bool takesStarts = true; ///< a mask of rank 1 may have the first keys as well
 };
 
-FailureOr<Value> attendMasked(NodeContext &c, Value q, Value k, Value v, Dim past, const Masks &m) {
+FailureOr<Attended> attendMasked(NodeContext &c, Value q, Value k, Value v, Dim past,
+                                 const Masks &m) {
   PrimBuilder &b = c.b;
   Attention a{q, k, v};
   a.scale = c.floatAttr("scale", 0);
@@ -55,15 +78,14 @@ FailureOr<Value> attendMasked(NodeContext &c, Value q, Value k, Value v, Dim pas
   if (m.bias)
     a.bias = b.cast(m.bias, wide);
   if (m.mask) {
-    auto bias = maskBias(c, m.mask, b.dim(k, 2), b.dim(q, 0),
-                         c.floatAttr("mask_filter_value", -10000), wide);
+    auto bias = maskBias(c, m.mask, b.dim(k, 2), b.dim(q, 0), m.takesStarts, wide);
     if (failed(bias))
       return failure();
     a.bias = a.bias ? b.add(a.bias, *bias) : *bias;
   }
   if (m.causal)
     a.allowed = causalMask(b, b.dim(q, 2), b.dim(k, 2), past);
-  return attend(b, a).result;
+  return attend(b, a);
 }
 
 /// Q, K and V beside one another in the last axis of x.
@@ -106,14 +128,12 @@ LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value
     return failure();
   if (c.numResults() > 1)
     (void)c.give(1, present);
-  return c.give(mergeHeads(b, *result));
+  return c.give(mergeHeads(b, result->result));
 }
 
 /// input, weights, bias, mask_index, past, attention_bias.
 LogicalResult attention(NodeContext &c) {
   PrimBuilder &b = c.b;
-  if (c.intAttr("do_rotary", 0) || c.intAttr("past_present_share_buffer", 0))
-    return c.fail("rotary embedding and shared buffers are not supported here");
   Value projected = b.matmul(c.in(0), c.in(1));
   if (c.has(2))
     projected = b.add(projected, c.in(2));
@@ -148,6 +168,9 @@ LogicalResult multiHeadAttention(NodeContext &c) {
     return c.fail("needs 'num_heads'");
   Value k, v;
   if (b.rank(q) == 5) { // [B, S, N, 3, H]
+    if (c.has(1) || c.has(2) || c.has(3))
+      return c.fail("a key, a value or a bias beside queries, keys and values in one is not "
+                    "supported");
     auto part = [&](int64_t i) {
       return b.transpose(b.squeeze(b.sliceAxis(q, 3, b.dim(i), b.dim(1)), {3}), {0, 2, 1, 3});
     };
@@ -169,6 +192,8 @@ LogicalResult multiHeadAttention(NodeContext &c) {
     k = c.in(1);
     q = splitHeads(b, shifted(q), heads);
     if (b.rank(k) == 5) { // [B, T, N, 2, H]
+      if (c.has(2) || bias)
+        return c.fail("a value or a bias beside keys and values in one is not supported");
       auto part = [&](int64_t i) {
         return b.transpose(b.squeeze(b.sliceAxis(k, 3, b.dim(i), b.dim(1)), {3}), {0, 2, 1, 3});
       };
@@ -184,12 +209,15 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   if (!v || b.rank(v) != 4)
     return c.fail("needs a value");
   Dim past = b.dim(0);
-  if (c.has(6) && c.has(7)) {
+  if (c.has(6) != c.has(7))
+    return c.fail("needs both past_key and past_value, or neither");
+  if (c.has(6)) {
     past = b.dim(c.in(6), 2);
     k = b.concat({c.in(6), k}, 2);
     v = b.concat({c.in(7), v}, 2);
   }
-  Masks m{c.inOr(4, {}), c.inOr(5, {}), c.intAttr("unidirectional", 0) != 0};
+  Masks m{c.inOr(4, {}), c.inOr(5, {}), c.intAttr("unidirectional", 0) != 0,
+          /*takesStarts=*/false};
   auto result = attendMasked(c, q, k, v, past, m);
   if (failed(result))
     return failure();
@@ -197,7 +225,9 @@ LogicalResult multiHeadAttention(NodeContext &c) {
     (void)c.give(1, k);
   if (c.numResults() > 2)
     (void)c.give(2, v);
-  return c.give(mergeHeads(b, *result));
+  if (c.numResults() > 3)
+    (void)c.give(3, b.cast(result->scores, b.elem(q)));
+  return c.give(mergeHeads(b, result->result));
 }
 
 /// input, position_ids, cos_cache, sin_cache.

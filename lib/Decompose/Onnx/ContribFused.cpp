@@ -39,11 +39,10 @@ LogicalResult quickGelu(NodeContext &c) {
   return biased(c, [&](Value x) { return c.b.mul(x, c.b.logistic(c.b.mul(x, alpha))); });
 }
 
-/// The activation that a fused operator names.
-FailureOr<Value> fusedActivation(NodeContext &c, Value x, StringRef list) {
+/// The activation that a fused operator names, with its parameters as far as given.
+FailureOr<Value> fusedActivation(NodeContext &c, Value x, ArrayRef<double> p) {
   PrimBuilder &b = c.b;
   std::string name = c.stringAttr("activation", "");
-  SmallVector<double> p = c.floatsAttr(list).value_or(SmallVector<double>());
   auto parameter = [&](size_t i, double otherwise) { return i < p.size() ? p[i] : otherwise; };
   if (name.empty())
     return x;
@@ -80,7 +79,8 @@ LogicalResult fusedConv(NodeContext &c) {
     y = b.add(y, alongAxis(b, b.cast(c.in(2), wide), 1, b.rank(x)));
   if (c.has(3))
     y = b.add(y, b.cast(c.in(3), wide));
-  auto result = fusedActivation(c, y, "activation_params");
+  auto result =
+      fusedActivation(c, y, c.floatsAttr("activation_params").value_or(SmallVector<double>()));
   return failed(result) ? failure() : c.give(b.cast(*result, own));
 }
 
@@ -121,7 +121,13 @@ LogicalResult fusedGemm(NodeContext &c) {
   sum = b.mul(sum, c.floatAttr("alpha", 1));
   if (c.has(2))
     sum = b.add(sum, b.mul(b.cast(c.in(2), wide), c.floatAttr("beta", 1)));
-  auto result = fusedActivation(c, sum, "activation_params");
+  SmallVector<double> parameters;
+  for (StringRef name : {"activation_alpha", "activation_beta"}) {
+    if (!c.hasAttr(name))
+      break;
+    parameters.push_back(c.floatAttr(name, 0));
+  }
+  auto result = fusedActivation(c, sum, parameters);
   return failed(result) ? failure() : c.give(b.cast(*result, own));
 }
 

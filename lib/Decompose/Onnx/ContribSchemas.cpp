@@ -1,0 +1,208 @@
+//===- ContribSchemas.cpp - What operators without a schema take --------------===//
+//
+// ONNX has schemas of its own operators, which the importer holds every node
+// against; those of ONNX Runtime are not among them. A rule looks at what it
+// knows, and what it does not would change nothing without a word. So this table
+// has, for every such operator with a rule, all that ONNX Runtime 1.31 has, and
+// what of it the rule does not do. It is checked here, before the rule runs:
+//
+//   inputs, outputs   "name", "name?" may be absent, "-name?" must be absent,
+//                     "name*" any number
+//   attributes        "name:type", "name:type!" must be there, "name:type=0" may
+//                     have only this value, which is the default
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/Onnx/ContribSchemas.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+struct ContribSchema {
+  StringRef op, inputs, outputs, attributes;
+};
+
+/// One word of the table.
+struct Formal {
+  StringRef name;
+  bool optional = false, refused = false, variadic = false;
+};
+
+} // namespace
+
+static constexpr ContribSchema kContrib[] = {
+    {"Attention", "input weights bias? mask_index? past? attention_bias? -past_sequence_length?",
+     "output present?",
+     "num_heads:int! unidirectional:int mask_filter_value:float scale:float qkv_hidden_sizes:ints "
+     "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:int=0"},
+    {"BiasAdd", "X bias skip", "Y", ""},
+    {"BiasGelu", "A B", "C", ""},
+    {"BiasSplitGelu", "X bias", "Y", ""},
+    {"DequantizeLinear", "x x_scale x_zero_point?", "y", "axis:int"},
+    {"DynamicQuantizeLSTM",
+     "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
+     "Y? Y_h? Y_c?",
+     "hidden_size:int direction:string activations:strings activation_alpha:floats "
+     "activation_beta:floats clip:float input_forget:int"},
+    {"DynamicQuantizeMatMul", "A B b_scale b_zero_point? bias?", "Y", ""},
+    {"EmbedLayerNormalization",
+     "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
+     "position_ids?",
+     "output mask_index? embedding_sum?", "epsilon:float mask_index_type:int=0"},
+    {"FastGelu", "X bias?", "Y", ""},
+    {"FusedConv", "X W B? Z?", "Y",
+     "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int "
+     "activation:string activation_params:floats"},
+    {"FusedGemm", "A B C?", "Y",
+     "transA:int transB:int alpha:float beta:float activation:string activation_alpha:float "
+     "activation_beta:float activation_gamma:float"},
+    {"FusedMatMul", "A B", "Y",
+     "transA:int transB:int transBatchA:int transBatchB:int alpha:float"},
+    {"Gelu", "X", "Y", ""},
+    {"GroupNorm", "X gamma beta", "Y",
+     "activation:int! groups:int! channels_last:int epsilon:float"},
+    {"MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
+    {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
+     // accuracy_level allows less exact products than these.
+     "K:int! N:int! block_size:int! bits:int accuracy_level:int weight_prepacked:int=0"},
+    {"MultiHeadAttention",
+     "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
+     "-past_sequence_length? -cache_indirection?",
+     "output present_key? present_value? qk?",
+     "num_heads:int! unidirectional:int mask_filter_value:float scale:float"},
+    {"QAttention",
+     "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
+     "past?",
+     "output present?",
+     "num_heads:int! unidirectional:int mask_filter_value:float scale:float do_rotary:int=0 "
+     "past_present_share_buffer:int=0"},
+    {"QGemm", "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?", "Y",
+     "transA:int transB:int alpha:float"},
+    {"QLinearAdd", "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C",
+     ""},
+    {"QLinearAveragePool", "X x_scale x_zero_point? y_scale y_zero_point?", "Y",
+     "auto_pad:string kernel_shape:ints! pads:ints strides:ints ceil_mode:int=0 "
+     "channels_last:int=0 count_include_pad:int"},
+    {"QLinearConcat", "Y_scale Y_zero_point inputs*", "Y", "axis:int!"},
+    {"QLinearGlobalAveragePool", "X x_scale x_zero_point y_scale y_zero_point", "Y",
+     "channels_last:int"},
+    {"QLinearLeakyRelu", "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", "alpha:float"},
+    {"QLinearMul", "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C",
+     ""},
+    {"QLinearReduceMean", "data data_scale data_zero_point? reduced_scale reduced_zero_point?",
+     "reduced", "axes:ints! keepdims:int!"},
+    {"QLinearSigmoid", "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", ""},
+    {"QLinearSoftmax", "X X_scale x_zero_point? y_scale y_zero_point", "Y", "axis:int opset:int!"},
+    {"QLinearWhere", "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point",
+     "Z", ""},
+    {"QuantizeLinear", "x y_scale y_zero_point?", "y", "axis:int"},
+    {"QuickGelu", "X", "Y", "alpha:float"},
+    // ONNX Runtime takes `scale` and does not use it, nor do we. With packed batches positions may
+    // lie past the length of the tables' use for one sequence, which changes no value.
+    {"RotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
+     "interleaved:int num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:int"},
+    {"SimplifiedLayerNormalization", "X scale", "Y inv_std_var?",
+     "axis:int epsilon:float stash_type:int=1"},
+    {"SkipLayerNormalization", "input skip gamma beta? bias?",
+     "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
+    {"SkipSimplifiedLayerNormalization", "input skip gamma bias?",
+     "output -mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
+    {"TransposeMatMul", "A B", "Y", "transA:int transB:int alpha:float"},
+};
+
+static SmallVector<Formal> parse(StringRef text) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ', -1, /*KeepEmpty=*/false);
+  SmallVector<Formal> formals;
+  for (StringRef word : words) {
+    Formal formal;
+    formal.refused = word.consume_front("-");
+    formal.variadic = word.consume_back("*");
+    formal.optional = word.consume_back("?") || formal.variadic;
+    formal.name = word;
+    formals.push_back(formal);
+  }
+  return formals;
+}
+
+/// `count` values, of which `has(i)` says whether it is there, against the table's.
+static LogicalResult checkValues(NodeContext &c, StringRef what, StringRef text, size_t count,
+                                 llvm::function_ref<bool(size_t)> has) {
+  SmallVector<Formal> formals = parse(text);
+  for (auto [i, formal] : llvm::enumerate(formals)) {
+    bool given = i < count && has(i);
+    if (given && formal.refused)
+      return c.fail(what + " " + llvm::Twine(i) + " ('" + formal.name + "') is not supported");
+    if (!given && !formal.optional)
+      return c.fail(what + " " + llvm::Twine(i) + " ('" + formal.name + "') is missing");
+  }
+  for (size_t i = formals.size(); i < count && !(formals.size() && formals.back().variadic); ++i)
+    if (has(i))
+      return c.fail("there is no " + what + " " + llvm::Twine(i) + "; it has up to " +
+                    llvm::Twine(formals.size()));
+  return success();
+}
+
+static bool isOfType(Attribute value, StringRef type) {
+  // An empty list may be one of any kind.
+  bool empty = isa<DenseI64ArrayAttr>(value) && cast<DenseI64ArrayAttr>(value).empty();
+  return llvm::StringSwitch<bool>(type)
+      .Case("int", isa<IntegerAttr>(value))
+      .Case("float", isa<FloatAttr>(value))
+      .Case("string", isa<StringAttr>(value))
+      .Case("ints", isa<DenseI64ArrayAttr>(value))
+      .Case("floats", isa<DenseF32ArrayAttr>(value) || empty)
+      .Case("strings", isa<ArrayAttr>(value) || empty)
+      .Default(false);
+}
+
+static LogicalResult checkAttributes(NodeContext &c, StringRef text) {
+  SmallVector<StringRef> words;
+  text.split(words, ' ', -1, /*KeepEmpty=*/false);
+  llvm::StringMap<StringRef> types; // "int", "int!", "int=0"
+  for (StringRef word : words) {
+    auto [name, type] = word.split(':');
+    types[name] = type;
+    if (type.ends_with("!") && !c.hasAttr(name))
+      return c.fail("attribute '" + name + "' is missing");
+  }
+  DictionaryAttr given = c.node.getAttrsAttr();
+  for (NamedAttribute attribute : given ? given.getValue() : ArrayRef<NamedAttribute>()) {
+    StringRef name = attribute.getName();
+    auto known = types.find(name);
+    if (known == types.end()) {
+      if (name.starts_with("__"))
+        continue;
+      return c.fail("there is no attribute '" + name + "', or it is not supported");
+    }
+    auto [type, only] = known->second.split('=');
+    type.consume_back("!");
+    if (!isOfType(attribute.getValue(), type))
+      return c.fail("attribute '" + name + "' must be of type " + type);
+    int64_t wanted;
+    if (!only.getAsInteger(10, wanted) && c.intAttr(name, wanted) != wanted)
+      return c.fail("attribute '" + name + "' is " + llvm::Twine(c.intAttr(name, wanted)) +
+                    "; only " + only + " is supported");
+  }
+  return success();
+}
+
+LogicalResult tcc::checkContrib(NodeContext &c) {
+  StringRef domain = c.node.getDomain(), op = c.node.getTarget();
+  // ONNX Runtime keeps one operator of its own in ONNX's domain.
+  if (domain != "com.microsoft" && !(domain == "onnx" && op == "SimplifiedLayerNormalization"))
+    return success();
+  const auto *schema =
+      llvm::find_if(kContrib, [&](const ContribSchema &known) { return known.op == op; });
+  if (schema == std::end(kContrib))
+    return c.fail("its inputs and attributes are not known");
+  if (failed(checkValues(c, "input", schema->inputs, c.numInputs(),
+                         [&](size_t i) { return c.has(i); })))
+    return failure();
+  if (failed(checkValues(c, "output", schema->outputs, c.numResults(),
+                         [&](size_t i) { return !isa<NoneType>(c.node.getResult(i).getType()); })))
+    return failure();
+  return checkAttributes(c, schema->attributes);
+}
