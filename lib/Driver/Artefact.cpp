@@ -238,9 +238,13 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
   if (Error error = files.create(options.output, Turn::Last).moveInto(libraryPath))
     return error;
   auto fill = [&](int file) { return emit::writeSafetensors(blob, file, options.threads()); };
-  if (!program.embeddedWeights)
+  if (!program.embeddedWeights) {
     if (Error error = files.write(options.output + ".safetensors", fill).moveInto(weightsPath))
       return error;
+    auto hash = emit::safetensorsSampleHash(weightsPath, blob.layout);
+    if (Error error = hash.moveInto(program.weightsSampleHash))
+      return error;
+  }
   emit::Manifest facts =
       makeManifest(model, compiled, program, blob.layout, options, cpu, inputHash());
   for (const emit::ManifestKernel &kernel : facts.kernels)

@@ -111,7 +111,7 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
     kernels.push_back(structure({text(k.name), external(k.symbol), text(k.sources)}));
   for (const ProgramStateInit &s : p.stateInits)
     inits.push_back(structure({u64(s.stateOffset), u64(s.weightsOffset), u64(s.size)}));
-  constexpr uint32_t kProgramAbi = 2;
+  constexpr uint32_t kProgramAbi = 3;
   bool weights = p.weightsSize > 0;
   Constant *value = structure({u32(kProgramAbi),
                                u32(p.inputs.size()),
@@ -132,6 +132,7 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
                                u64(p.weightsOffset),
                                u64(p.weightsSize),
                                u64(p.weightsLayoutHash),
+                               u64(p.weightsSampleHash),
                                u64(p.arenaSize),
                                u64(p.stateSize),
                                external(p.entry)});

@@ -2,12 +2,14 @@
 // tensor's dtype, shape and place, padded with spaces, then the data without
 // holes. Ours keeps every tensor at a multiple of 64 bytes, so the gaps are
 // tensors of their own; any safetensors reader can open the file.
+#include "Runtime/WeightFile.h"
 #include "WriteBlob.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 
@@ -128,9 +130,17 @@ std::string safetensorsHead(const WeightLayout &layout) {
 }
 
 uint64_t safetensorsLayoutHash(StringRef head) {
-  uint64_t hash = 0xcbf29ce484222325u; // FNV-1a, as in the runtime
-  for (unsigned char byte : head.bytes())
-    hash = (hash ^ byte) * 0x100000001b3u;
+  return tcc_hash(TCC_HASH_BEGIN, head.data(), head.size());
+}
+
+Expected<uint64_t> safetensorsSampleHash(StringRef path, const WeightLayout &layout) {
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return errorCodeToError(file.getError());
+  uint64_t size = layout.size(), hash = TCC_HASH_BEGIN;
+  const char *weights = (*file)->getBufferEnd() - size;
+  for (uint32_t i = 0; i < tcc_sample_count(size); ++i)
+    hash = tcc_hash(hash, weights + tcc_sample_offset(size, i), tcc_sample_size(size, i));
   return hash;
 }
 

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "Program.h"
 #include "tcc/Runtime/tcc.h"
@@ -100,11 +101,16 @@ struct tcc_model {
   _Atomic uint32_t references; /* the user's, and one per context */
   void *map;                   /* of the weights file */
   size_t map_size;
+  int weights_file; /* open as long as it is mapped */
+  struct timespec weights_changed;
   const char *weights;
   int64_t *shapes;        /* of inputs, then outputs, as tcc_tensor_info has them */
   const char **dim_names; /* likewise */
 };
 void tcc_model_release(struct tcc_model *model);
+/* TCC_IO_ERROR when the weights file has changed since it was opened, as far as its size and time
+ * of change tell. */
+tcc_status tcc_model_check_weights(const struct tcc_model *model, tcc_error *error);
 
 struct tcc_output_slot {
   void *plain;              /* what the host function writes; NULL until it asks */

@@ -2,6 +2,7 @@
  * first touches them), and that is all, so that opening takes far less than 10 ms at any size.
  */
 #include "Internal.h"
+#include "WeightFile.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,9 +22,9 @@
 _Static_assert(sizeof(struct tcc_io_desc) == 32 && sizeof(struct tcc_symbol_desc) == 24 &&
                    sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 24 &&
                    sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 56 &&
-                   sizeof(struct tcc_program) == 152 &&
+                   sizeof(struct tcc_program) == 160 &&
                    offsetof(struct tcc_program, manifest) == 64 &&
-                   offsetof(struct tcc_program, entry) == 144,
+                   offsetof(struct tcc_program, entry) == 152,
                "Program.h has changed");
 
 /* The weights file lies beside the library that holds `tcc_program`. */
@@ -37,16 +38,71 @@ static bool default_weights_path(char *path, size_t size) {
   return length > 0 && (size_t)length < size;
 }
 
-static uint64_t layout_hash(const unsigned char *bytes, uint64_t size) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (uint64_t i = 0; i < size; ++i)
-    hash = (hash ^ bytes[i]) * 0x100000001b3u;
-  return hash;
+/* Bytes of the file as they are now. Through the mapping, those that are gone would be SIGBUS. */
+static tcc_status read_weights(int file, void *bytes, uint64_t size, uint64_t offset,
+                               const char *path, tcc_error *error) {
+  while (size) {
+    ssize_t count = pread(file, bytes, size, (off_t)offset);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return tcc_set_error(error, TCC_IO_ERROR, "weights file '%s': %s", path, strerror(errno));
+    if (count == 0)
+      return tcc_set_error(error, TCC_IO_ERROR,
+                           "weights file '%s' became shorter while it was read", path);
+    bytes = (char *)bytes + count;
+    size -= (uint64_t)count;
+    offset += (uint64_t)count;
+  }
+  return TCC_OK;
 }
 
-/* The header names every weight with dtype, shape and place: other weights must have an equal one.
- */
-static tcc_status check_layout(struct tcc_model *model, const char *path, tcc_error *error) {
+/* The head names every weight with dtype, shape and place: other weights must have an equal one. */
+static tcc_status check_layout(int file, const char *path, tcc_error *error) {
+  uint64_t size = tcc_program.weights_offset, hash;
+  if (!tcc_program.weights_layout_hash)
+    return TCC_OK;
+  void *head = malloc(size + 1);
+  if (!head)
+    return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory to open the weights");
+  tcc_status status = read_weights(file, head, size, 0, path, error);
+  hash = tcc_hash(TCC_HASH_BEGIN, head, size);
+  free(head);
+  if (!status && hash != tcc_program.weights_layout_hash)
+    return tcc_set_error(error, TCC_IO_ERROR,
+                         "weights file '%s' has another layout than this model's: it belongs to "
+                         "another model or another build",
+                         path);
+  return status;
+}
+
+/* The file beside the model must be the one that was written with it: a build that was copied in
+ * part, or weights of another training, would give other results without a word. Who wants other
+ * weights names their file, which is then held to its layout alone. */
+static tcc_status check_content(int file, const char *path, tcc_error *error) {
+  if (!tcc_program.weights_sample_hash)
+    return TCC_OK;
+  unsigned char sample[TCC_SAMPLE_BYTES];
+  uint64_t size = tcc_program.weights_size, hash = TCC_HASH_BEGIN;
+  for (uint32_t i = 0; i < tcc_sample_count(size); ++i) {
+    uint64_t bytes = tcc_sample_size(size, i),
+             offset = tcc_program.weights_offset + tcc_sample_offset(size, i);
+    tcc_status status = read_weights(file, sample, bytes, offset, path, error);
+    if (status)
+      return status;
+    hash = tcc_hash(hash, sample, bytes);
+  }
+  if (hash == tcc_program.weights_sample_hash)
+    return TCC_OK;
+  return tcc_set_error(error, TCC_IO_ERROR,
+                       "weights file '%s' is not the one that was compiled with this model: its "
+                       "content differs. To run with other weights of the same layout, pass their "
+                       "file as weights_path (tcc-run --weights)",
+                       path);
+}
+
+static tcc_status check_weights(struct tcc_model *model, bool own, const char *path,
+                                tcc_error *error) {
   uint64_t offset = tcc_program.weights_offset, size = tcc_program.weights_size;
   if (model->map_size < offset || model->map_size - offset < size)
     return tcc_set_error(error, TCC_IO_ERROR,
@@ -54,17 +110,31 @@ static tcc_status check_layout(struct tcc_model *model, const char *path, tcc_er
                          ": it is cut short "
                          "or belongs to another model",
                          path, model->map_size, offset + size);
-  if (tcc_program.weights_layout_hash &&
-      layout_hash(model->map, offset) != tcc_program.weights_layout_hash)
+  if (own && model->map_size - offset != size)
     return tcc_set_error(error, TCC_IO_ERROR,
-                         "weights file '%s' has another layout than this model's: it belongs to "
-                         "another model or another build",
-                         path);
-  return TCC_OK;
+                         "weights file '%s' has %zu bytes, that of this model has %" PRIu64, path,
+                         model->map_size, offset + size);
+  tcc_status status = check_layout(model->weights_file, path, error);
+  return status || !own ? status : check_content(model->weights_file, path, error);
 }
 
-static tcc_status map_weights(struct tcc_model *model, const char *path, tcc_error *error) {
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+tcc_status tcc_model_check_weights(const struct tcc_model *model, tcc_error *error) {
+  struct stat info;
+  if (!model->map ||
+      (fstat(model->weights_file, &info) == 0 && (size_t)info.st_size == model->map_size &&
+       info.st_mtim.tv_sec == model->weights_changed.tv_sec &&
+       info.st_mtim.tv_nsec == model->weights_changed.tv_nsec))
+    return TCC_OK;
+  return tcc_set_error(error, TCC_IO_ERROR,
+                       "the weights file has changed since the model was opened: open it again; to "
+                       "replace weights, rename a new file over the old one");
+}
+
+/* `own`: the file that lies beside the model. */
+static tcc_status map_weights(struct tcc_model *model, bool own, const char *path,
+                              tcc_error *error) {
+  /* Opening a FIFO would wait for its writer. */
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
     return tcc_set_error(error, TCC_IO_ERROR, "weights file '%s': %s", path, strerror(errno));
   struct stat info;
@@ -73,14 +143,17 @@ static tcc_status map_weights(struct tcc_model *model, const char *path, tcc_err
     return tcc_set_error(error, TCC_IO_ERROR, "weights file '%s' is empty or not a file", path);
   }
   void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  int reason = errno;
-  close(file);
-  if (map == MAP_FAILED)
+  if (map == MAP_FAILED) {
+    int reason = errno;
+    close(file);
     return tcc_set_error(error, TCC_IO_ERROR, "weights file '%s': %s", path, strerror(reason));
+  }
   model->map = map;
   model->map_size = (size_t)info.st_size;
+  model->weights_file = file;
+  model->weights_changed = info.st_mtim;
   model->weights = (const char *)map + tcc_program.weights_offset;
-  return check_layout(model, path, error);
+  return check_weights(model, own, path, error);
 }
 
 static tcc_status open_weights(struct tcc_model *model, const char *given, tcc_error *error) {
@@ -96,12 +169,12 @@ static tcc_status open_weights(struct tcc_model *model, const char *given, tcc_e
         "weights_path is given, but this model carries its weights inside: compile "
         "it with the weights in a file");
   if (given)
-    return map_weights(model, given, error);
+    return map_weights(model, false, given, error);
   char path[PATH_MAX];
   if (!default_weights_path(path, sizeof path))
     return tcc_set_error(error, TCC_IO_ERROR,
                          "the place of this library is unknown: pass weights_path");
-  return map_weights(model, path, error);
+  return map_weights(model, true, path, error);
 }
 
 static tcc_status check_machine(tcc_error *error) {
@@ -224,8 +297,10 @@ tcc_status tcc_model_open(const tcc_model_options *options, tcc_model **result, 
 void tcc_model_release(struct tcc_model *model) {
   if (atomic_fetch_sub(&model->references, 1) != 1)
     return;
-  if (model->map)
+  if (model->map) {
     munmap(model->map, model->map_size);
+    close(model->weights_file);
+  }
   free(model->shapes);
   free(model->dim_names);
   free(model);

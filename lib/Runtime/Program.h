@@ -22,7 +22,7 @@
 
 #include "tcc/Runtime/dlpack.h"
 
-#define TCC_PROGRAM_ABI 2u
+#define TCC_PROGRAM_ABI 3u
 #define TCC_ALIGNMENT 64u
 
 struct tcc_rt_tensor {
@@ -84,7 +84,8 @@ struct tcc_program {
   const char *weights_file;     /* base name, beside the .so (safetensors) */
   uint64_t weights_offset;      /* of the blob in the file, a multiple of 64 */
   uint64_t weights_size;        /* 0: the model has none */
-  uint64_t weights_layout_hash; /* FNV-1a of the file's first weights_offset bytes; 0: unchecked */
+  uint64_t weights_layout_hash; /* of the file's first weights_offset bytes; 0: unchecked */
+  uint64_t weights_sample_hash; /* of samples of the rest (WeightFile.h); 0: unchecked */
   uint64_t arena_size, state_size;
   int32_t (*entry)(struct tcc_frame *); /* 0, or a tcc_status */
 };

@@ -289,7 +289,9 @@ static tcc_status call_entry(struct tcc_context *context) {
 
 static tcc_status run_exclusive(struct tcc_context *context, const DLTensor *const *inputs,
                                 DLManagedTensor **outputs, tcc_error *error) {
-  tcc_status status = bind_inputs(context, inputs, error);
+  tcc_status status = tcc_model_check_weights(context->model, error);
+  if (!status)
+    status = bind_inputs(context, inputs, error);
   if (status)
     return status;
   memset(context->outputs, 0, tcc_program.num_outputs * sizeof *context->outputs);

@@ -177,6 +177,7 @@ const struct tcc_program tcc_program = {
     .weights_file = TCC_TEST_WEIGHTS_FILE,
     .weights_offset = 128,
     .weights_layout_hash = TCC_TEST_WEIGHTS_HASH,
+    .weights_sample_hash = TCC_TEST_SAMPLE_HASH,
 #endif
     .weights_size = 16,
     .arena_size = 4096,

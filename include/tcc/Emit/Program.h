@@ -45,7 +45,7 @@ struct ProgramDescription {
   std::string manifest; ///< JSON
   bool embeddedWeights = true;
   std::string weightsFile; ///< base name, when not embedded
-  uint64_t weightsOffset = 0, weightsSize = 0, weightsLayoutHash = 0;
+  uint64_t weightsOffset = 0, weightsSize = 0, weightsLayoutHash = 0, weightsSampleHash = 0;
   uint64_t arenaSize = 0, stateSize = 0;
   std::string entry; ///< the host function's symbol
 };

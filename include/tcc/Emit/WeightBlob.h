@@ -63,9 +63,10 @@ llvm::Error insertWeights(const WeightBlob &blob, int file, unsigned threads = 1
 
 /// The head of the safetensors file, its length field included; a multiple of 64
 /// bytes long. Its length is tcc_program's weights_offset, its hash (below)
-/// weights_layout_hash.
+/// weights_layout_hash; that of the file that was written is weights_sample_hash.
 std::string safetensorsHead(const WeightLayout &layout);
 uint64_t safetensorsLayoutHash(llvm::StringRef head);
+llvm::Expected<uint64_t> safetensorsSampleHash(llvm::StringRef path, const WeightLayout &layout);
 /// The whole file; `file` is open and empty.
 llvm::Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads = 1);
 

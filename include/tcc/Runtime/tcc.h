@@ -129,7 +129,15 @@ typedef struct tcc_kernel_info {
 
 TCC_API uint32_t tcc_abi_version(void);
 
-/* Maps the weights and checks that this machine can run the model. `options` may be NULL. */
+/* Maps the weights and checks that this machine can run the model. `options` may be NULL.
+ *
+ * A weights file beside the model must be the one that was compiled with it: its size, its layout
+ * and a hash of samples of its content are held against the model, else TCC_IO_ERROR. Weights can
+ * be replaced without compiling, but by name: the file at `weights_path` must have the size and
+ * the layout, and its content is its owner's. The file stays mapped and open. Rename a new one over
+ * it to replace it, which models that are open do not notice; one that is written over or cut
+ * short in place is TCC_IO_ERROR at the next run, but SIGBUS or other results in a run under way.
+ */
 TCC_API tcc_status tcc_model_open(const tcc_model_options *options, tcc_model **model,
                                   tcc_error *error);
 /* Contexts that still live keep what they need. NULL is allowed. */

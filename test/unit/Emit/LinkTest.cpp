@@ -2,6 +2,7 @@
 // dlclose.
 #include "tcc/Emit/Link.h"
 #include "../../runtime/Fixture.h"
+#include "Runtime/WeightFile.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -13,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace llvm;
@@ -215,6 +217,72 @@ TEST_CASE("a weights file that is not the model's is refused") {
   std::filesystem::remove(path);
   std::filesystem::create_directory(path);
   CHECK(StringRef(message()).contains("is empty or not a file"));
+}
+
+TEST_CASE("weights beside the model are those it was compiled with, unless they are named") {
+  Folder folder;
+  REQUIRE(link("file.o", folder.file("m.so")) == "");
+  std::string path = folder.file("weights.safetensors");
+  Library library(folder.file("m.so"));
+  writeWeights(path, blob(4.f));
+  rt::Model silently;
+  CHECK(silently.status == TCC_IO_ERROR);
+  CHECK(StringRef(silently.error.message).contains("its content differs"));
+  CHECK(StringRef(silently.error.message).contains("weights_path"));
+  rt::Model named(path.c_str());
+  CHECK(named.status == TCC_OK);
+  writeWeights(path, blob());
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type{}); // a copy
+  checkRun();
+  std::ofstream(path, std::ios::app) << "more";
+  rt::Model longer;
+  CHECK(StringRef(longer.error.message).contains("that of this model has 144"));
+  std::filesystem::remove(path);
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  rt::Model fifo;
+  CHECK(StringRef(fifo.error.message).contains("is empty or not a file"));
+}
+
+TEST_CASE("a weights file that changes while it is mapped is an error of the next run") {
+  Folder folder;
+  REQUIRE(link("file.o", folder.file("m.so")) == "");
+  std::string path = folder.file("weights.safetensors");
+  Library library(folder.file("m.so"));
+  auto run = [](rt::Context &context) {
+    rt::Inputs in(1, 1, 0);
+    rt::Outputs out;
+    return context.run(in, out);
+  };
+  writeWeights(path, blob());
+  {
+    rt::Model model;
+    REQUIRE(model.status == TCC_OK);
+    rt::Context context(model);
+    CHECK(run(context) == TCC_OK);
+    std::filesystem::resize_file(path, 64);
+    CHECK(run(context) == TCC_IO_ERROR);
+  }
+  writeWeights(path, blob());
+  rt::Model model;
+  REQUIRE(model.status == TCC_OK);
+  rt::Context context(model);
+  writeWeights(folder.file("new.safetensors"), blob(4.f));
+  std::filesystem::rename(folder.file("new.safetensors"), path);
+  CHECK(run(context) == TCC_OK); // goes on with the file that it opened
+}
+
+TEST_CASE("samples lie within the weights, the first and the last bytes among them") {
+  for (uint64_t size : {uint64_t(1), uint64_t(4096), uint64_t(4097), uint64_t(262144),
+                        uint64_t(262145), uint64_t(1) << 33, (uint64_t(1) << 60) - 1}) {
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < tcc_sample_count(size); ++i) {
+      uint64_t offset = tcc_sample_offset(size, i);
+      CHECK(tcc_sample_size(size, i) > 0);
+      CHECK((i == 0 ? offset == 0 : offset >= before));
+      before = offset + tcc_sample_size(size, i);
+    }
+    CHECK(before == size);
+  }
 }
 
 TEST_CASE("two models in one process: one is opened and closed while the other runs") {
