@@ -1,7 +1,7 @@
 //===- PrimBuilderContract.cpp - Reductions, products, windows ------------===//
 #include "Checks.h"
+#include "Decompose/Idioms/TransposedConv.h"
 #include "HostScalars.h"
-#include "TransposedConv.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/SplitComplex.h"
-#include "Decompose/Fourier.h"
+#include "Decompose/Idioms/Fourier.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Decompose/Decompose.h"

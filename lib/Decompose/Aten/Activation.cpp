@@ -1,7 +1,7 @@
 //===- Activation.cpp - ATen activations ----------------------------------===//
-#include "Decompose/Onnx/Activation.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/Gelu.h"
 
 using namespace mlir;
 using namespace tcc;

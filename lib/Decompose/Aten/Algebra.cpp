@@ -1,7 +1,7 @@
 //===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 #include <cmath>
 
 using namespace mlir;

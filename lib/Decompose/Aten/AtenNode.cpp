@@ -331,18 +331,3 @@ void tcc::aten::addRules(RuleSet &rules, std::initializer_list<AtenEntry> table,
       rules.add(domain, (entry.op + "." + overload).str(), rule);
   }
 }
-
-SmallVector<int64_t> tcc::aten::allAxes(int64_t rank) { return axesFrom(0, rank); }
-
-SmallVector<int64_t> tcc::aten::axesFrom(int64_t first, int64_t rank) {
-  SmallVector<int64_t> axes;
-  for (int64_t i = first; i < rank; ++i)
-    axes.push_back(i);
-  return axes;
-}
-
-Value tcc::aten::alongAxis(PrimBuilder &b, Value vector, int64_t axis, int64_t rank) {
-  Dims shape(rank, b.dim(1));
-  shape[axis] = b.dim(vector, 0);
-  return b.reshape(vector, shape);
-}

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "Decompose/Idioms/Axes.h"
 #include "tcc/Decompose/Rules.h"
 
 namespace tcc::aten {
@@ -104,11 +105,5 @@ struct AtenEntry {
 };
 void addRules(RuleSet &rules, std::initializer_list<AtenEntry> table,
               llvm::StringRef domain = "aten");
-
-/// 0 .. rank - 1, and first .. rank - 1.
-llvm::SmallVector<int64_t> allAxes(int64_t rank);
-llvm::SmallVector<int64_t> axesFrom(int64_t first, int64_t rank);
-/// A vector along `axis` of a tensor of rank `rank`: [1, .., n, .., 1].
-mlir::Value alongAxis(PrimBuilder &b, mlir::Value vector, int64_t axis, int64_t rank);
 
 } // namespace tcc::aten

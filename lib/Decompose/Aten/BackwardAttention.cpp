@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Attention.h"
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 
 using namespace mlir;
 using namespace tcc;

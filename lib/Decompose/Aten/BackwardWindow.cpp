@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Pool.h"
-#include "Decompose/Onnx/Window.h"
+#include "Decompose/Idioms/TransposedConv.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Onnx/Window.h"
+#include "Decompose/Idioms/TransposedConv.h"
 
 using namespace mlir;
 using namespace tcc;

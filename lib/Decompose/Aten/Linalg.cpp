@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Aten/Linalg.h"
 #include "Decompose/AllRules.h"
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 
 using namespace mlir;
 using namespace tcc;

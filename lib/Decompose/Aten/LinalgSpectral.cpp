@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Linalg.h"
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 #include <limits>
 
 using namespace mlir;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Idioms/Softmax.h"
 #include <numbers>
 
 using namespace mlir;
@@ -20,17 +20,14 @@ namespace {
 
 enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
 
-Value sumAll(PrimBuilder &b, Value x) {
-  return b.reduce(K::sum, x, tcc::aten::allAxes(b.rank(x)), false);
-}
+Value sumAll(PrimBuilder &b, Value x) { return b.reduce(K::sum, x, allAxes(b.rank(x)), false); }
 
 LogicalResult giveReduced(AtenNode &a, Value loss) {
   PrimBuilder &b = a.b;
   int64_t reduction = a.integer("reduction", kMean);
   if (reduction == kNone)
     return a.give(loss);
-  return a.give(reduction == kSum ? sumAll(b, loss)
-                                  : b.mean(loss, tcc::aten::allAxes(b.rank(loss)), false));
+  return a.give(reduction == kSum ? sumAll(b, loss) : b.mean(loss, allAxes(b.rank(loss)), false));
 }
 
 /// `name` in the type that the loss is computed in.
@@ -249,7 +246,7 @@ LogicalResult crossEntropyOfProbabilities(AtenNode &a, Value logs, int64_t axis)
     target = b.add(b.mul(target, 1 - smoothing), b.div(b.scalar(smoothing, b.elem(logs)), count));
   Value loss = b.mul(b.neg(logs), target);
   if (a.tensor("weight"))
-    loss = b.mul(loss, tcc::aten::alongAxis(b, wideTensor(a, "weight"), axis, b.rank(logs)));
+    loss = b.mul(loss, alongAxis(b, wideTensor(a, "weight"), axis, b.rank(logs)));
   loss = b.reduce(K::sum, loss, {axis}, false);
   return giveReduced(a, loss);
 }
@@ -269,10 +266,9 @@ LogicalResult crossEntropy(AtenNode &a) {
   Value loss = negativeLikelihood(b, *k);
   double smoothing = a.real("label_smoothing", 0);
   if (smoothing > 0) {
-    Value each =
-        a.tensor("weight")
-            ? b.mul(logs, tcc::aten::alongAxis(b, wideTensor(a, "weight"), axis, b.rank(logs)))
-            : logs;
+    Value each = a.tensor("weight")
+                     ? b.mul(logs, alongAxis(b, wideTensor(a, "weight"), axis, b.rank(logs)))
+                     : logs;
     Value all = b.neg(b.reduce(K::sum, each, {axis}, false));
     all = b.select(k->counted, all, b.scalar(0, b.elem(all)));
     Value share =

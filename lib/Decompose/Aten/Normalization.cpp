@@ -1,7 +1,7 @@
 //===- Normalization.cpp - ATen norms -------------------------------------===//
-#include "Decompose/Onnx/Normalization.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/Standardize.h"
 
 using namespace mlir;
 using namespace tcc;

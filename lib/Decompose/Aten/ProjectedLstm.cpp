@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Aten/ProjectedLstm.h"
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Idioms/Softmax.h"
 #include <cmath>
 
 using namespace mlir;
@@ -203,7 +203,7 @@ LogicalResult normByOrder(AtenNode &a) { return vectorNorm(a, "ord"); }
 LogicalResult distance(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value d = b.sub(a.number("self", a.wide()), a.number("other", a.wide()));
-  return a.give(norm(a, d, a.real("p", 2), {tcc::aten::allAxes(b.rank(d)), false}));
+  return a.give(norm(a, d, a.real("p", 2), {allAxes(b.rank(d)), false}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LogAddExp.h"
-#include "Decompose/Unique.h"
+#include "Decompose/Idioms/Unique.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Extents.h"
+#include "Decompose/Idioms/Extents.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -4,10 +4,9 @@
 // once at the end.
 //
 //===----------------------------------------------------------------------===//
-#include "Decompose/Onnx/Activation.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/Gelu.h"
 #include "Decompose/Onnx/Operands.h"
-#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -157,17 +156,6 @@ LogicalResult geluRule(NodeContext &c) {
 }
 
 } // namespace
-
-Value tcc::geluErf(PrimBuilder &b, Value x) {
-  Value erf = b.unary<prim::ErfOp>(b.mul(x, 1 / std::numbers::sqrt2));
-  return b.mul(b.mul(x, 0.5), b.add(erf, 1.0));
-}
-
-Value tcc::geluTanh(PrimBuilder &b, Value x) {
-  Value cube = b.mul(b.mul(x, x), x);
-  Value inner = b.mul(b.add(x, b.mul(cube, 0.044715)), std::sqrt(2.0) * std::numbers::inv_sqrtpi);
-  return b.mul(b.mul(x, 0.5), b.add(b.tanh(inner), 1.0));
-}
 
 void tcc::populateOnnxActivationRules(RuleSet &rules) {
   static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {

@@ -1,6 +1,6 @@
 //===- Attention.cpp - Attention and RotaryEmbedding of ai.onnx ---------------===//
+#include "Decompose/Idioms/Attention.h"
 #include "Decompose/AllRules.h"
-#include "Decompose/Onnx/AttentionCore.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;

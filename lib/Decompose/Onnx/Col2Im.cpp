@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/Sampling.h"
 #include "Decompose/Onnx/Operands.h"
-#include "Decompose/Onnx/Sampling.h"
 #include "Decompose/Onnx/Window.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- ContribAttention.cpp - Attention operators of com.microsoft ------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Onnx/AttentionCore.h"
+#include "Decompose/Idioms/Attention.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Onnx/Activation.h"
-#include "Decompose/Onnx/AttentionCore.h"
-#include "Decompose/Onnx/Normalization.h"
+#include "Decompose/Idioms/Attention.h"
+#include "Decompose/Idioms/Gelu.h"
+#include "Decompose/Idioms/Standardize.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
 #include "Decompose/Onnx/Window.h"

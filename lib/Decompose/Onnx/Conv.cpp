@@ -1,29 +1,11 @@
 //===- Conv.cpp - Convolutions --------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/TransposedConv.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 
 using namespace mlir;
 using namespace tcc;
-
-Value tcc::transposedWeight(PrimBuilder &b, Value w, int64_t groups) {
-  Dims d = b.dims(w);
-  int64_t rank = d.size();
-  if (groups == 1) {
-    SmallVector<int64_t> order = allAxes(rank);
-    std::swap(order[0], order[1]);
-    w = b.transpose(w, order);
-  } else {
-    Dim g = b.dim(groups), inner = b.floorDivDims(d[0], g);
-    Dims split = {g, inner, d[1]}, merged = {b.mulDims(g, d[1]), inner};
-    split.append(d.begin() + 2, d.end());
-    merged.append(d.begin() + 2, d.end());
-    SmallVector<int64_t> order = allAxes(rank + 1);
-    std::swap(order[1], order[2]);
-    w = b.reshape(b.transpose(b.reshape(w, split), order), merged);
-  }
-  return b.reverse(w, axesFrom(2, rank));
-}
 
 namespace {
 

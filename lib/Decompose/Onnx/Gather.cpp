@@ -1,8 +1,8 @@
 //===- Gather.cpp - Reads and writes at computed positions ----------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/Unique.h"
 #include "Decompose/Onnx/Operands.h"
-#include "Decompose/Unique.h"
 
 using namespace mlir;
 using namespace tcc;

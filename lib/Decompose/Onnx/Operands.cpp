@@ -17,14 +17,6 @@ Type tcc::onnxElementType(MLIRContext *context, int64_t code) {
   return prim::elementType(context, kByCode[code - 1]);
 }
 
-Type tcc::wideType(Type elementType) {
-  if (auto f = dyn_cast<FloatType>(elementType); f && f.getWidth() < 32)
-    return Float32Type::get(f.getContext());
-  return elementType;
-}
-
-Value tcc::widen(PrimBuilder &b, Value x) { return b.cast(x, wideType(b.elem(x))); }
-
 FailureOr<int64_t> tcc::axisWithin(NodeContext &c, int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     return c.fail("axis " + llvm::Twine(axis) + " is out of range for rank " + llvm::Twine(rank));
@@ -87,10 +79,6 @@ std::optional<int64_t> tcc::resultRank(NodeContext &c, size_t i) {
   return t ? std::optional(t.getRank()) : std::nullopt;
 }
 
-Value tcc::scalarOf(PrimBuilder &b, Dim d, Type elementType) {
-  return b.cast(b.fromHost({d}, {}, b.builder().getI64Type()), elementType);
-}
-
 FailureOr<Value> tcc::scalarOperand(NodeContext &c, size_t i) {
   Value v = c.in(i);
   for (Dim d : c.b.dims(v))
@@ -115,25 +103,6 @@ LogicalResult tcc::giveAll(NodeContext &c, ArrayRef<Lowered> values) {
   for (size_t i = 0; i < c.numResults(); ++i)
     (void)c.give(i, values[i]);
   return success();
-}
-
-Value tcc::alongAxis(PrimBuilder &b, Value vector, int64_t axis, int64_t rank) {
-  if (b.rank(vector) != 1 || axis < 0 || axis >= rank) {
-    b.fault("a parameter has rank " + llvm::Twine(b.rank(vector)) + " and must be a vector");
-    return b.full(Dims(std::max<int64_t>(rank, 0), b.dim(1)), 0, b.elem(vector));
-  }
-  Dims shape(rank, b.dim(1));
-  shape[axis] = b.dim(vector, 0);
-  return b.reshape(vector, shape);
-}
-
-SmallVector<int64_t> tcc::allAxes(int64_t rank) { return axesFrom(0, rank); }
-
-SmallVector<int64_t> tcc::axesFrom(int64_t first, int64_t rank) {
-  SmallVector<int64_t> axes;
-  for (int64_t i = first; i < rank; ++i)
-    axes.push_back(i);
-  return axes;
 }
 
 Dim tcc::isNamedAxis(PrimBuilder &b, ArrayRef<Dim> axes, int64_t axis, int64_t rank) {

@@ -5,17 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "Decompose/Idioms/Axes.h"
 #include "tcc/Decompose/Rules.h"
 
 namespace tcc {
 
 /// The element type of a TensorProto.DataType code, or null (string, unknown).
 mlir::Type onnxElementType(mlir::MLIRContext *context, int64_t code);
-
-/// The type in which an operator made of several steps computes: f32 for the
-/// narrower floats, else the type itself.
-mlir::Type wideType(mlir::Type elementType);
-mlir::Value widen(PrimBuilder &b, mlir::Value x);
 
 /// `axis` counted from the end when negative; the node fails when it is out of
 /// range for `rank`.
@@ -40,22 +36,11 @@ Dim isNamedAxis(PrimBuilder &b, llvm::ArrayRef<Dim> axes, int64_t axis, int64_t 
 Dims keptExtents(PrimBuilder &b, llvm::ArrayRef<Dim> extents, llvm::ArrayRef<Dim> gone,
                  int64_t count);
 
-/// A host integer as a rank-0 tensor.
-mlir::Value scalarOf(PrimBuilder &b, Dim d, mlir::Type elementType);
 /// The one element of operand i as a rank-0 tensor; the node fails when it has more.
 mlir::FailureOr<mlir::Value> scalarOperand(NodeContext &c, size_t i);
 /// The tensors of `list`, or nullopt when one is no tensor.
 std::optional<llvm::SmallVector<mlir::Value>> tensorsOf(llvm::ArrayRef<Lowered> list);
 /// Gives what a subgraph yields as the node's results.
 mlir::LogicalResult giveAll(NodeContext &c, llvm::ArrayRef<Lowered> values);
-/// A vector along `axis` of a tensor of rank `rank`: [1, .., n, .., 1].
-mlir::Value alongAxis(PrimBuilder &b, mlir::Value vector, int64_t axis, int64_t rank);
-/// 0 .. rank - 1.
-llvm::SmallVector<int64_t> allAxes(int64_t rank);
-llvm::SmallVector<int64_t> axesFrom(int64_t first, int64_t rank);
-
-/// Softmax over several axes together.
-mlir::Value softmaxOver(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes);
-mlir::Value logSoftmaxOver(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes);
 
 } // namespace tcc

@@ -1,6 +1,6 @@
 //===- Reshape.cpp - The same elements under another shape ----------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Extents.h"
+#include "Decompose/Idioms/Extents.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- RoiAlign.cpp - RoiAlign and MaxRoiPool --------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/Sampling.h"
 #include "Decompose/Onnx/Operands.h"
-#include "Decompose/Onnx/Sampling.h"
 #include <limits>
 
 using namespace mlir;

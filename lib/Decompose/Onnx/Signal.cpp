@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Fourier.h"
+#include "Decompose/Idioms/Fourier.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;

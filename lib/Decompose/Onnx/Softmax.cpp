@@ -4,6 +4,7 @@
 // then ran over all axes from `axis` on together. Since 13 it runs over one.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Idioms/Softmax.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
 
@@ -67,21 +68,6 @@ LogicalResult hardmax(NodeContext &c) {
 }
 
 } // namespace
-
-Value tcc::softmaxOver(PrimBuilder &b, Value x, ArrayRef<int64_t> axes) {
-  Type own = b.elem(x);
-  x = widen(b, x);
-  Value e = b.exp(b.sub(x, b.reduce(K::max, x, axes, true)));
-  return b.cast(b.div(e, b.reduce(K::sum, e, axes, true)), own);
-}
-
-Value tcc::logSoftmaxOver(PrimBuilder &b, Value x, ArrayRef<int64_t> axes) {
-  Type own = b.elem(x);
-  x = widen(b, x);
-  Value shifted = b.sub(x, b.reduce(K::max, x, axes, true));
-  Value sum = b.reduce(K::sum, b.exp(shifted), axes, true);
-  return b.cast(b.sub(shifted, b.log(sum)), own);
-}
 
 void tcc::populateOnnxSoftmaxRules(RuleSet &rules) {
   rules.add("onnx", "Softmax", softmax);

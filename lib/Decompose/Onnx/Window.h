@@ -33,7 +33,4 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> kernelOf(NodeContext &c, mlir::Value
 mlir::Value convolve(PrimBuilder &b, mlir::Value x, mlir::Value w, const OnnxWindow &window,
                      int64_t groups, mlir::Type elementType, mlir::Value zero = {});
 
-/// [C, M/g, k...] as the weight of the convolution that it transposes: [M, C/g, k...], mirrored.
-mlir::Value transposedWeight(PrimBuilder &b, mlir::Value w, int64_t groups);
-
 } // namespace tcc

@@ -1,4 +1,4 @@
-#include "Extents.h"
+#include "Decompose/Idioms/Extents.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -10,4 +10,7 @@ std::optional<mlir::Value> convByPhases(PrimBuilder &b, mlir::Value x, mlir::Val
                                         const PrimBuilder::Window &window, int64_t groups,
                                         mlir::Type elementType);
 
+/// [C, M/g, k...] as the weight of the convolution that it transposes: [M, C/g, k...], mirrored.
+mlir::Value transposedWeight(PrimBuilder &b, mlir::Value w, int64_t groups);
+
 } // namespace tcc

@@ -1,4 +1,4 @@
-//===- Normalization.h - Zero mean and unit variance -------------*- C++ -*-===//
+//===- Standardize.h - Zero mean and unit variance -------------*- C++ -*-===//
 #pragma once
 #include "tcc/Decompose/PrimBuilder.h"
 

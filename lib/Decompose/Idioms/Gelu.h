@@ -1,4 +1,4 @@
-//===- Activation.h - Pointwise functions used by several rules --*- C++ -*-===//
+//===- Gelu.h - The Gaussian error linear unit -------------------*- C++ -*-===//
 #pragma once
 #include "tcc/Decompose/PrimBuilder.h"
 

@@ -1,5 +1,5 @@
-#include "Decompose/Onnx/AttentionCore.h"
-#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Idioms/Attention.h"
+#include "Decompose/Idioms/Axes.h"
 #include <limits>
 
 using namespace mlir;

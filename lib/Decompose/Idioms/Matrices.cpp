@@ -5,7 +5,7 @@
 // O(n) kernels of O(n m) elements, whatever the batch.
 //
 //===----------------------------------------------------------------------===//
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 
 using namespace mlir;
 using namespace tcc;

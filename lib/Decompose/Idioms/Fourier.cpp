@@ -15,7 +15,7 @@
 // The matrix of a length that is known only at run time is computed there.
 //
 //===----------------------------------------------------------------------===//
-#include "Decompose/Fourier.h"
+#include "Decompose/Idioms/Fourier.h"
 #include <cmath>
 #include <cstring>
 #include <numbers>

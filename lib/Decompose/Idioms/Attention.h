@@ -1,4 +1,4 @@
-//===- AttentionCore.h - Scaled dot-product attention ------------*- C++ -*-===//
+//===- Attention.h - Scaled dot-product attention ----------------*- C++ -*-===//
 //
 // One form for every operator that contains attention, so that later phases have
 // one pattern to recognise: dot, scale, bias, softmax, dot.

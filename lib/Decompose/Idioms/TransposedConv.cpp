@@ -12,7 +12,8 @@
 // time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s].
 //
 //===----------------------------------------------------------------------===//
-#include "TransposedConv.h"
+#include "Decompose/Idioms/TransposedConv.h"
+#include "Decompose/Idioms/Axes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -114,4 +115,23 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
       y = b.sliceAxis(y, i + 2, b.dim(0), extent);
   }
   return y;
+}
+
+Value tcc::transposedWeight(PrimBuilder &b, Value w, int64_t groups) {
+  Dims d = b.dims(w);
+  int64_t rank = d.size();
+  if (groups == 1) {
+    SmallVector<int64_t> order = allAxes(rank);
+    std::swap(order[0], order[1]);
+    w = b.transpose(w, order);
+  } else {
+    Dim g = b.dim(groups), inner = b.floorDivDims(d[0], g);
+    Dims split = {g, inner, d[1]}, merged = {b.mulDims(g, d[1]), inner};
+    split.append(d.begin() + 2, d.end());
+    merged.append(d.begin() + 2, d.end());
+    SmallVector<int64_t> order = allAxes(rank + 1);
+    std::swap(order[1], order[2]);
+    w = b.reshape(b.transpose(b.reshape(w, split), order), merged);
+  }
+  return b.reverse(w, axesFrom(2, rank));
 }

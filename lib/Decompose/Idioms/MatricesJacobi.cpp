@@ -10,7 +10,7 @@
 // QR iteration.
 //
 //===----------------------------------------------------------------------===//
-#include "Decompose/Matrices.h"
+#include "Decompose/Idioms/Matrices.h"
 #include <limits>
 
 using namespace mlir;

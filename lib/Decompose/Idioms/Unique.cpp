@@ -8,7 +8,7 @@
 // one column after the other, the last one first.
 //
 //===----------------------------------------------------------------------===//
-#include "Decompose/Unique.h"
+#include "Decompose/Idioms/Unique.h"
 
 using namespace mlir;
 using namespace tcc;
