@@ -241,8 +241,8 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
   if (!program.embeddedWeights) {
     if (Error error = files.write(options.output + ".safetensors", fill).moveInto(weightsPath))
       return error;
-    auto hash = emit::safetensorsSampleHash(weightsPath, blob.layout);
-    if (Error error = hash.moveInto(program.weightsSampleHash))
+    if (Error error = emit::safetensorsSampleHash(weightsPath, blob.layout)
+                          .moveInto(program.weightsSampleHash))
       return error;
   }
   emit::Manifest facts =

@@ -66,7 +66,7 @@ static tcc_status check_layout(int file, const char *path, tcc_error *error) {
   if (!head)
     return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory to open the weights");
   tcc_status status = read_weights(file, head, size, 0, path, error);
-  hash = tcc_hash(TCC_HASH_BEGIN, head, size);
+  hash = status ? 0 : tcc_hash(TCC_HASH_BEGIN, head, size);
   free(head);
   if (!status && hash != tcc_program.weights_layout_hash)
     return tcc_set_error(error, TCC_IO_ERROR,

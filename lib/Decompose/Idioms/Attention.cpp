@@ -1,5 +1,6 @@
 #include "Decompose/Idioms/Attention.h"
 #include "Decompose/Idioms/Axes.h"
+#include "Decompose/Idioms/Softmax.h"
 #include <limits>
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/xxhash.h"

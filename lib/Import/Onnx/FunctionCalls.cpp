@@ -26,7 +26,7 @@ static std::string functionKey(const std::string &domain, const std::string &nam
   return domainName(domain) + '\0' + name + '\0' + overload;
 }
 
-static std::string describe(const onnx::FunctionProto &function) {
+static std::string titleOf(const onnx::FunctionProto &function) {
   return "function '" + printable(function.domain()) + "." + printable(function.name()) + "'";
 }
 
@@ -43,13 +43,13 @@ Error GraphImporter::readFunctions() {
   for (const onnx::FunctionProto &function : file.model().functions()) {
     std::string key = functionKey(function.domain(), function.name(), function.overload());
     if (!functions.try_emplace(key, &function).second)
-      return file.error(describe(function) + " is defined twice");
+      return file.error(titleOf(function) + " is defined twice");
     for (const auto *names : {&function.input(), &function.output(), &function.attribute()})
       if (const std::string *name = repeated(*names))
-        return file.error(describe(function) + " names '" + printable(*name) + "' twice");
+        return file.error(titleOf(function) + " names '" + printable(*name) + "' twice");
     auto opsets = readOpsets(function.opset_import());
     if (!opsets)
-      return file.error(describe(function) + ": " + llvm::toString(opsets.takeError()));
+      return file.error(titleOf(function) + ": " + llvm::toString(opsets.takeError()));
     functionOpsets[&function] = std::move(*opsets);
   }
   return Error::success();
@@ -110,7 +110,7 @@ Error GraphImporter::call(const onnx::FunctionProto &function, const onnx::OpSch
                                       Twine(function.output_size()));
   if (const std::string *name = schema ? nullptr : foreignAttribute(function, node))
     return file.error(node.proto,
-                      "there is no attribute '" + printable(*name) + "' in " + describe(function));
+                      "there is no attribute '" + printable(*name) + "' in " + titleOf(function));
   Scope scope;
   AttributeMap arguments = bindAttributes(function, schema, node, scope);
   // A function of the model says all that it needs; the body of a schema's does not.

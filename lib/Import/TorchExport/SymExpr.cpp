@@ -3,6 +3,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 #include <numeric>
 
 using namespace llvm;
@@ -121,7 +122,8 @@ private:
   }
 
   static bool isName(StringRef text) {
-    return !text.empty() && !isDigit(text[0]) && !text.contains('.');
+    return !text.empty() && !isDigit(text[0]) &&
+           all_of(text, [](char c) { return isAlnum(c) || c == '_'; });
   }
 
   static Result named(SymExpr::Kind kind, StringRef name) {
@@ -144,7 +146,7 @@ private:
     double real;
     if (!digits.getAsInteger(10, value))
       return SymExpr::integer(value);
-    if (!digits.contains('.') || digits.getAsDouble(real))
+    if (!digits.contains('.') || digits.getAsDouble(real) || !std::isfinite(real))
       return std::nullopt;
     return named(SymExpr::Kind::Real, digits);
   }
@@ -176,7 +178,8 @@ private:
   Result quoted(StringRef name) {
     if (!consume("'"))
       return std::nullopt;
-    StringRef content = word();
+    StringRef content = text.take_until([](char c) { return c == '\''; });
+    text = text.drop_front(content.size());
     Result result = name == "Symbol" ? symbol(content) : number(content);
     if (!consume("'"))
       return std::nullopt;

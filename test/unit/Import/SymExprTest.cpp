@@ -48,8 +48,35 @@ TEST_CASE("long sums and products are read in linear time, up to a limit") {
   CHECK(valueOf(repeated(" + ", 1000)) == 12000);
   CHECK(valueOf(repeated("*", 10)) == 61917364224);
   CHECK(!valueOf(repeated("*", 1000)));
-  CHECK(!valueOf(repeated(" + ", 1001)));
+  CHECK(valueOf(repeated(" + ", 20000)) == 240000);
+  CHECK(!valueOf(repeated(" + ", 20001)));
   CHECK(!valueOf(repeated("*", 1000000)));
+}
+
+TEST_CASE("what is no dimension expression is not read as one") {
+  for (const char *text : {"", "s0 +", "Frob(s0)", "Mod(s0)", "Max()", "Symbol('')", "Symbol('s0",
+                           "Symbol('s\u202e')", "Symbol('a b')", "Integer('1')", "2s", "s0.5", "oo",
+                           "nan", "1e5", "s0\x1b", "FloorDiv(s0, 1, 2)"}) {
+    INFO(text);
+    CHECK(!SymExpr::parse(text));
+  }
+  for (const char *text :
+       {"2.5", "Float('1.0e-5', precision=53)", "Float('-0.5', precision=53)", "Integer(-1)",
+        "FloorToInt(FloatTrueDiv(ToFloat(Symbol('s0')), Float('2.0', precision=53)))",
+        "Where(StrictLessThan(Symbol('s0'), Integer(2)), Integer(1), Symbol('s0'))"}) {
+    INFO(text);
+    CHECK(SymExpr::parse(text));
+  }
+}
+
+TEST_CASE("dimension expressions know their symbols and what they divide by") {
+  auto expr = *SymExpr::parse("s0//(u1 - 5) + Mod(s3, 2)");
+  std::string symbols;
+  expr.forEachSymbol([&](llvm::StringRef name) { symbols += name.str() + " "; });
+  CHECK(symbols == "s0 u1 s3 ");
+  std::string divisors;
+  expr.forEachDivisor([&](const SymExpr &divisor) { divisors += divisor.str() + "; "; });
+  CHECK(divisors == "u1 + -1*5; 2; ");
 }
 
 TEST_CASE("dimension expressions as text") {
