@@ -179,7 +179,7 @@ class CommandLine(ToolTest):
               ^bb0(%a: tensor<4xf32>):
                 %1 = prim.sin %a : (tensor<4xf32>) -> tensor<4xf32>
                 "kernel.yield"(%1) : (tensor<4xf32>) -> ()
-              }) {name = "k", kind = "loop", operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> tensor<4xf32>
+              }) {name = "k", kind = #kernel<kind loop>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> tensor<4xf32>
               return %0 : tensor<4xf32>
             }""")
         result = self.tcc("bad.mlir", "--start-from", "layout", "-o", "model.so", "--reproducer", "repro")

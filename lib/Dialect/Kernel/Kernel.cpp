@@ -14,6 +14,23 @@ using namespace tcc::kernel;
 #include "tcc/Dialect/Kernel/KernelInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Kernel/KernelAttrs.cpp.inc"
+
+static ParseResult parseKind(OpAsmParser &parser, KernelKindAttr &kind) {
+  llvm::SMLoc start = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<KernelKind> known = symbolizeKernelKind(word);
+  if (!known)
+    return parser.emitError(start, "no kind of kernel is called '") << word << "'";
+  kind = KernelKindAttr::get(parser.getContext(), *known);
+  return success();
+}
+
+static void printKind(OpAsmPrinter &printer, LaunchOp, KernelKindAttr kind) {
+  printer << stringifyKernelKind(kind.getValue());
+}
+
 #define GET_OP_CLASSES
 #include "tcc/Dialect/Kernel/KernelOps.cpp.inc"
 

@@ -54,7 +54,7 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $kind (`` `[` $rows^ `]`)? $name `ins` `(` ($inputs^ `:` type($inputs))? `)` `sizes` `(` $sizes `)` $body attr-dict
+    custom<Kind>($kind) (`` `[` $rows^ `]`)? $name `ins` `(` ($inputs^ `:` type($inputs))? `)` `sizes` `(` $sizes `)` $body attr-dict
     `->` type($results)
   }];
   let hasVerifier = 1;
