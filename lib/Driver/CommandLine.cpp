@@ -78,6 +78,14 @@ static void defineTorch(CLI::App &app, Arguments &args) {
                  "max-autotune-no-cudagraphs")
       ->group(group)
       ->capture_default_str();
+  app.add_option("--tuning", args.options.tuning,
+                 "Record of the schedules that were measured to be fastest: read and gone by; with "
+                 "max-autotune, kernels that it lacks are measured and added")
+      ->group(group);
+  app.add_option("--tune-budget", args.options.tuneBudget, "Seconds that max-autotune may measure")
+      ->group(group)
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   addList(app, group, "--options", args.options.options,
           "One of torch.compile's options, key=value; may be repeated");
   app.add_option("--backend", args.backend, "inductor")->group(group)->capture_default_str();

@@ -4,6 +4,7 @@
 #include "ModelLog.h"
 #include "Progress.h"
 #include "Reproducer.h"
+#include "Tune.h"
 #include "Verify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
@@ -58,6 +59,13 @@ unsigned DriverOptions::threads() const {
   return jobs ? jobs : std::max(1u, std::thread::hardware_concurrency());
 }
 
+bool DriverOptions::tunes() const {
+  return StringRef(mode).starts_with("max-autotune") || any_of(options, [](StringRef text) {
+           auto [name, value] = text.split('=');
+           return name == "max_autotune" && (value.equals_insensitive("true") || value == "1");
+         });
+}
+
 std::vector<std::string> DriverOptions::resultFlags() const {
   std::vector<std::string> flags;
   if (!cpu.empty())
@@ -100,6 +108,10 @@ private:
   Error compileAll();
   Error generate();
   Error verifyLibrary();
+  Error readTuning();
+  Error tuneKernels();
+  Error buildAside(Model &candidate, const PipelineOptions &how, Phase from,
+                   const std::string &path, CompiledModel &compiled);
   void phaseStarts(Phase phase);
   void phaseDone(Phase phase, mlir::ModuleOp module);
   Phase firstPhase() const;
@@ -121,6 +133,7 @@ private:
   std::vector<std::string> filesRead;
   CpuTarget cpu;
   PipelineOptions pipeline;
+  std::optional<TunedSchedules> schedules;
   Model model;
   CompileSummary summary;
   emit::OutputFiles files; ///< get their names when all else is done
@@ -333,6 +346,8 @@ Error Compile::prepare() {
   if (!options.depfile.empty())
     if (Error error = trial.create(options.depfile).takeError())
       return error;
+  if (Error error = readTuning())
+    return error;
   pipeline.cpu = cpu;
   pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;
@@ -365,8 +380,82 @@ Error Compile::generate() {
   return Error::success();
 }
 
+/// What the schedule phase goes by: the record, and later what tuning adds to it.
+Error Compile::readTuning() {
+  schedules.emplace(cpu, options.tuning);
+  if (Error error = schedules->read())
+    return error;
+  if (!options.tunes() && options.tuning.empty())
+    return Error::success();
+  if (!options.tunes() && !sys::fs::exists(options.tuning))
+    return userError("there is no --tuning " + printable(options.tuning, 1000) +
+                     " (--mode max-autotune writes one)");
+  pipeline.chooseSchedule = schedules->chooser();
+  return Error::success();
+}
+
+/// Measures the kernels that the record lacks, on a copy of the model.
+Error Compile::tuneKernels() {
+  if (!options.tunes())
+    return Error::success();
+  PipelineOptions quiet = pipeline;
+  quiet.beforePhase = nullptr;
+  quiet.afterPhase = nullptr;
+  quiet.codeObserver = nullptr;
+  quiet.kernelDone = nullptr;
+  quiet.code = PipelineOptions::Code::Object;
+  TuneHooks hooks;
+  hooks.load = [&]() -> Expected<Model> {
+    auto loaded = importModel();
+    if (!loaded)
+      return loaded;
+    if (Error error = runPhases(*loaded, firstPhase(), Phase::Fuse, quiet))
+      return std::move(error);
+    return loaded;
+  };
+  hooks.build = [&](Model &candidate, const std::string &path,
+                    ScheduleChooser chooser) -> Expected<CompiledModel> {
+    PipelineOptions how = quiet;
+    how.chooseSchedule = std::move(chooser);
+    CompiledModel compiled;
+    if (Error error = buildAside(candidate, how, Phase::Fuse, path, compiled))
+      return std::move(error);
+    return std::move(compiled);
+  };
+  hooks.foreign = Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch();
+  hooks.show = [&](const Twine &what) { progress.show(what); };
+  auto found = tune(hooks, *schedules, cpu, options.tuneBudget);
+  if (!found)
+    return withDiagnostic(found.takeError());
+  summary.tuned = *found;
+  summary.phaseSeconds.push_back({"tuning", secondsSince(phaseStart)});
+  phaseStart = Clock::now();
+  return options.tuning.empty() ? Error::success()
+                                : files.write(options.tuning, schedules->record.text());
+}
+
+/// A library at `path` of a model that has done the phases up to `from`.
+Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase from,
+                          const std::string &path, CompiledModel &compiled) {
+  if (Error error = runPhases(candidate, from, Phase::Plan, how))
+    return error;
+  auto code = generateCode(candidate, how);
+  if (!code)
+    return code.takeError();
+  compiled = std::move(*code);
+  DriverOptions elsewhere = options;
+  elsewhere.output = path;
+  Artefact probed;
+  emit::OutputFiles own;
+  if (Error error = probed.write(candidate, compiled, elsewhere, cpu, [] { return ""; }, own))
+    return error;
+  return own.commit();
+}
+
 Error Compile::compileAll() {
   startChecking();
+  if (Error error = tuneKernels())
+    return error;
   phaseStarts(Phase::Import);
   auto imported = importModel();
   if (!imported)
@@ -377,8 +466,13 @@ Error Compile::compileAll() {
     phaseDone(Phase::Import, *model.module);
   Phase last =
       options.emit == EmitKind::Mlir ? std::min(options.stopAfter, Phase::Plan) : options.stopAfter;
-  if (Error error = runPhases(model, firstPhase(), last, pipeline))
+  if (Error error = runPhases(model, firstPhase(), last, pipeline)) {
+    if (Error damage = schedules->damage()) {
+      consumeError(std::move(error));
+      return damage;
+    }
     return withDiagnostic(std::move(error));
+  }
   if (options.printPlan && last >= Phase::Plan)
     summary.plan = planReport(*model.module);
   return last < Phase::Codegen ? finish(nullptr) : generate();
@@ -403,18 +497,8 @@ Error Compile::verifyLibrary() {
     return loaded;
   };
   hooks.build = [&](Model &changed, const std::string &path) -> Error {
-    if (Error error = runPhases(changed, first, Phase::Plan, quiet))
-      return error;
-    auto compiled = generateCode(changed, quiet);
-    if (!compiled)
-      return compiled.takeError();
-    DriverOptions elsewhere = options;
-    elsewhere.output = path;
-    Artefact probed;
-    emit::OutputFiles own;
-    if (Error error = probed.write(changed, *compiled, elsewhere, cpu, [] { return ""; }, own))
-      return error;
-    return own.commit();
+    CompiledModel compiled;
+    return buildAside(changed, quiet, first, path, compiled);
   };
   progress.show("tcc: verify");
   crashPhase(std::nullopt);

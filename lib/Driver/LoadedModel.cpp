@@ -13,14 +13,14 @@ static Error modelError(tcc_status status, const tcc_error &error) {
 }
 
 Expected<std::unique_ptr<LoadedModel>> LoadedModel::open(const std::string &path,
-                                                         const std::string &weights) {
+                                                         const std::string &weights, bool profile) {
   std::unique_ptr<LoadedModel> loaded(new LoadedModel);
-  if (Error error = loaded->openAt(path, weights))
+  if (Error error = loaded->openAt(path, weights, profile))
     return std::move(error);
   return std::move(loaded);
 }
 
-Error LoadedModel::openAt(const std::string &path, const std::string &weights) {
+Error LoadedModel::openAt(const std::string &path, const std::string &weights, bool profile) {
   // dlopen takes a name without a slash from the system's folders.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -37,7 +37,10 @@ Error LoadedModel::openAt(const std::string &path, const std::string &weights) {
   options.weights_path = weights.empty() ? nullptr : weights.c_str();
   if (tcc_status status = api->model_open(&options, &model, &error))
     return modelError(status, error);
-  if (tcc_status status = api->context_create(model, nullptr, &context, &error))
+  tcc_context_options how = {};
+  how.struct_size = sizeof how;
+  how.profile = profile;
+  if (tcc_status status = api->context_create(model, &how, &context, &error))
     return modelError(status, error);
   return Error::success();
 }
@@ -49,6 +52,15 @@ LoadedModel::~LoadedModel() {
   }
   if (handle)
     dlclose(handle);
+}
+
+StringMap<double> LoadedModel::kernelSeconds() const {
+  StringMap<double> seconds;
+  tcc_kernel_info info = {};
+  info.struct_size = sizeof info;
+  for (uint32_t i = 0; api->context_kernel(context, i, &info) == TCC_OK; ++i)
+    seconds[info.name] = static_cast<double>(info.nanoseconds) * 1e-9;
+  return seconds;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 #include "tcc/Reference/Tensor.h"
 #include "tcc/Runtime/tcc.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 namespace tcc {
@@ -11,8 +12,8 @@ class LoadedModel {
 public:
   /// A UserError where this machine cannot run the model.
   /// `weights` is the file of the weights where that does not lie beside the library.
-  static llvm::Expected<std::unique_ptr<LoadedModel>> open(const std::string &path,
-                                                           const std::string &weights = "");
+  static llvm::Expected<std::unique_ptr<LoadedModel>>
+  open(const std::string &path, const std::string &weights = "", bool profile = false);
   ~LoadedModel();
   LoadedModel(const LoadedModel &) = delete;
 
@@ -25,9 +26,12 @@ public:
   llvm::Expected<Results> run(llvm::ArrayRef<reference::Tensor> inputs,
                               llvm::ArrayRef<DType> types);
 
+  /// Of all runs so far, by kernel; opened with `profile`.
+  llvm::StringMap<double> kernelSeconds() const;
+
 private:
   LoadedModel() = default;
-  llvm::Error openAt(const std::string &path, const std::string &weights);
+  llvm::Error openAt(const std::string &path, const std::string &weights, bool profile);
 
   void *handle = nullptr;
   const tcc_api *api = nullptr;

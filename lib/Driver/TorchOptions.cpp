@@ -52,7 +52,7 @@ ArrayRef<TorchOption> tcc::torchOptions() {
     for (auto [name, type] : kNames) {
       const auto *described = find_if(kDescriptions, [&](auto &d) { return d.first == name; });
       all.push_back({name, type, described == std::end(kDescriptions) ? "" : described->second,
-                     /*hasEffect=*/false});
+                     /*hasEffect=*/name == "max_autotune"});
     }
     sort(all, [](const TorchOption &a, const TorchOption &b) { return a.name < b.name; });
     return all;
@@ -77,7 +77,7 @@ Expected<std::vector<std::string>> tcc::checkTorchOptions(StringRef mode,
     return userError(
         "--mode '" + printable(mode) + "' is none of " +
         join(map_range(kModes, [](const TorchMode &m) { return m.name.str(); }), ", "));
-  if (mode != "default")
+  if (mode != "default" && !StringRef(mode).starts_with("max-autotune"))
     idle.push_back("--mode " + mode.str());
   for (StringRef text : options) {
     auto [name, value] = text.split('=');

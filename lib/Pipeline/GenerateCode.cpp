@@ -8,13 +8,13 @@
 //===----------------------------------------------------------------------===//
 #include "KernelKey.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/LowerToLLVM.h"
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "tcc/Codegen/Cpu/HostProgram.h"
+#include "tcc/Dialect/Kernel/KernelText.h"
 #include "tcc/Dialect/Kernel/Places.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/ObjectEmitter.h"
@@ -48,7 +48,6 @@ public:
   llvm::Expected<CompiledModel> run();
 
 private:
-  std::string kernelText(kernel::LaunchOp launch);
   std::string symbolFor(kernel::LaunchOp launch);
   int64_t weightOffset(StringRef name);
   int64_t constantOffset(ElementsAttr value);
@@ -85,36 +84,8 @@ static void hideHelpers(ModuleOp lowered, StringRef entry) {
       function.setLinkage(LLVM::Linkage::Internal);
 }
 
-/// The launch alone in a module, in generic form: what its code depends on.
-std::string CodeGenerator::kernelText(kernel::LaunchOp launch) {
-  OpBuilder b(launch.getContext());
-  OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
-  b.setInsertionPointToStart(module->getBody());
-  SmallVector<Type> types(launch.getInputs().getTypes());
-  types.append(launch.getSizes().getTypes().begin(), launch.getSizes().getTypes().end());
-  auto function = func::FuncOp::create(b, b.getUnknownLoc(), "k", b.getFunctionType(types, {}));
-  Block *block = function.addEntryBlock();
-  b.setInsertionPointToStart(block);
-  IRMapping map;
-  for (auto [i, operand] : llvm::enumerate(launch->getOperands()))
-    map.map(operand, block->getArgument(i));
-  // An operand passed twice is two arguments.
-  auto copy = cast<kernel::LaunchOp>(b.clone(*launch, map));
-  copy->setOperands(block->getArguments());
-  copy->removeAttr(kPlacesAttr);
-  copy->removeAttr(kArenasAttr);
-  copy.setName("k");
-  func::ReturnOp::create(b, b.getUnknownLoc());
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  OpPrintingFlags flags;
-  flags.printGenericOpForm();
-  module->print(os, flags);
-  return text;
-}
-
 std::string CodeGenerator::symbolFor(kernel::LaunchOp launch) {
-  std::string text = kernelText(launch);
+  std::string text = kernel::textOf(launch);
   auto [it, fresh] = jobOfText.insert({text, static_cast<unsigned>(jobs.size())});
   if (fresh) {
     auto &job = *jobs.emplace_back(std::make_unique<Job>());

@@ -72,7 +72,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Schedule:
-    pm.addPass(createScheduleKernelsPass(&schedules));
+    pm.addPass(createScheduleKernelsPass(&schedules, options.chooseSchedule));
     break;
   case Phase::Plan:
     pm.addPass(createPlanMemoryPass());

@@ -43,8 +43,11 @@ private:
     SmallVector<kernel::Schedule> candidates = model->candidates(launch);
     if (candidates.empty())
       return launch.emitError("the target has no code for kernel '") << launch.getName() << "'";
-    launch.setScheduleAttr(chooser ? chooser(launch, candidates) : candidates.front());
-    return launch.getScheduleAttr().verifyLaunch(launch);
+    kernel::Schedule chosen = chooser ? chooser(launch, candidates) : candidates.front();
+    if (!chosen)
+      return failure();
+    launch.setScheduleAttr(chosen);
+    return chosen.verifyLaunch(launch);
   }
 
   const ScheduleModel *model;

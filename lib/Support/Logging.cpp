@@ -29,7 +29,8 @@ constexpr TopicInfo kTopics[] = {
     {"codegen", "every kernel as it is compiled (+: its source)"},
     {"cache", "hits and misses of the kernel cache"},
     {"emit", "the files that are written"},
-    {"verify", "what --verify runs and compares"}};
+    {"verify", "what --verify runs and compares"},
+    {"tuning", "what --mode max-autotune builds and measures"}};
 
 class Loggers {
 public:

@@ -31,6 +31,8 @@ static void printSummary(const DriverOptions &options, const CompileSummary &s) 
   if (options.timing)
     printTiming(s);
   std::string verified = s.verified.empty() ? "" : "; " + s.verified;
+  if (!s.tuned.empty())
+    verified += "; " + s.tuned;
   llvm::errs() << llvm::formatv(
       "{0}: {1} kernels ({2} from cache), weights {3:f1} MB, arena {4:f1} MB, {5:f2} s{6}\n",
       printable(options.output), s.kernels, s.cacheHits, s.weightBytes / 1e6, s.arenaBytes / 1e6,

@@ -18,6 +18,10 @@ public:
   /// Ways to run `launch`, the one that should be fastest first. They depend on the launch
   /// and the target alone. None where the target has no template for it.
   virtual llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch) const = 0;
+
+  /// Changes with what the candidates are and mean: tuning records of another version do
+  /// not count.
+  virtual int64_t version() const = 0;
 };
 
 } // namespace tcc

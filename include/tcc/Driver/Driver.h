@@ -21,6 +21,9 @@ struct DriverOptions {
   EmitKind emit = EmitKind::So;
   std::string mode = "default";
   std::vector<std::string> options; ///< torch.compile's, key=value
+  std::string tuning;               ///< record of schedules to go by, when not empty
+  double tuneBudget = 60;           ///< seconds
+  bool tunes() const;               ///< measures what the record lacks
   std::vector<std::string> idle;    ///< flags given that change nothing yet
   Phase stopAfter = Phase::Emit;
   std::optional<Phase> startFrom; ///< the input is IR as written before this phase
@@ -50,6 +53,7 @@ struct CompileSummary {
   std::vector<std::string> notes; ///< options without effect
   std::string plan;               ///< with printPlan
   std::string verified;           ///< with verify: what was found
+  std::string tuned;              ///< with max-autotune: what was found
 };
 
 /// Compiles `options.input` to `options.output`. A UserError is the user's fault

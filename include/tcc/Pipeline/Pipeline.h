@@ -7,6 +7,7 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "tcc/Schedule/Schedule.h"
 #include "tcc/Support/WeightTable.h"
 #include "tcc/Target/Cpu.h"
 #include "llvm/Support/Error.h"
@@ -51,7 +52,8 @@ struct PipelineOptions {
   std::string cacheDir; ///< compiled kernels by content; empty: none
   /// What the codegen phase writes for each kernel and the host function.
   enum class Code { Object, Assembly, LlvmIr } code = Code::Object;
-  CodeObserver codeObserver; ///< while there is one, nothing comes from the cache
+  CodeObserver codeObserver;      ///< while there is one, nothing comes from the cache
+  ScheduleChooser chooseSchedule; ///< of a launch's candidates; none: the first
   /// Called when a phase that works on the IR starts, and when it is done.
   std::function<void(Phase)> beforePhase;
   std::function<void(Phase, mlir::ModuleOp)> afterPhase;

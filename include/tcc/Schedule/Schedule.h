@@ -11,7 +11,7 @@
 
 namespace tcc {
 
-/// Which of a launch's candidates, given best first, it runs by.
+/// Which of a launch's candidates, given best first, it runs by; null after it told why not.
 using ScheduleChooser =
     std::function<kernel::Schedule(kernel::LaunchOp, llvm::ArrayRef<kernel::Schedule>)>;
 

@@ -16,7 +16,19 @@
 
 namespace tcc::log {
 
-enum class Topic { Import, Phases, Dynamic, Guards, Fusion, Plan, Codegen, Cache, Emit, Verify };
+enum class Topic {
+  Import,
+  Phases,
+  Dynamic,
+  Guards,
+  Fusion,
+  Plan,
+  Codegen,
+  Cache,
+  Emit,
+  Verify,
+  Tuning
+};
 enum class Level { Debug, Info, Error };
 
 bool on(Topic topic, Level level = Level::Info);

@@ -9,6 +9,7 @@ class CpuScheduleModel final : public ScheduleModel {
 public:
   explicit CpuScheduleModel(CpuTarget cpu) : cpu(std::move(cpu)) {}
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch) const override;
+  int64_t version() const override { return 1; }
 
 private:
   CpuTarget cpu;

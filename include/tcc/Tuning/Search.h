@@ -1,0 +1,37 @@
+//===- Search.h - The fastest of some candidates each ------------*- C++ -*-===//
+//
+// A model is built and run with one candidate for every problem at once, since a run times
+// each kernel by itself: the number of builds is that of candidates, not of candidates times
+// problems. Where such a build fails (it crashed, or gave other numbers), its changed
+// problems are halved until the candidate at fault is found and dropped.
+//
+// A candidate replaces the model's own choice only where it is clearly faster, and stays only
+// if it still is when both are measured once more: what is left to chance stays as it was.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
+#include <vector>
+
+namespace tcc::tuning {
+
+/// Which candidate each problem runs by; 0 is the model's own choice.
+using Assignment = std::vector<unsigned>;
+
+/// Seconds of each problem in a run by these candidates, or nothing where they failed.
+using MeasureFn = llvm::function_ref<std::optional<std::vector<double>>(const Assignment &)>;
+
+struct SearchResult {
+  Assignment best;
+  unsigned failed = 0;          ///< candidates that were dropped
+  bool complete = true;         ///< time sufficed for all candidates
+  double before = 0, after = 0; ///< seconds of all problems in the last two measurements
+};
+
+/// `candidates` is their number for each problem, at least 1.
+SearchResult search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
+                    llvm::function_ref<bool()> timeLeft);
+
+} // namespace tcc::tuning

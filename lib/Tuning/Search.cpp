@@ -1,0 +1,98 @@
+#include "tcc/Tuning/Search.h"
+#include "llvm/ADT/STLExtras.h"
+#include <numeric>
+
+using namespace tcc::tuning;
+
+namespace {
+
+class Search {
+public:
+  Search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
+         llvm::function_ref<bool()> timeLeft)
+      : candidates(candidates), measure(measure), timeLeft(timeLeft) {}
+  SearchResult run();
+
+private:
+  /// Tries candidate `number` of each of these problems.
+  void attempt(llvm::ArrayRef<unsigned> problems, unsigned number);
+  void confirm();
+
+  llvm::ArrayRef<unsigned> candidates;
+  MeasureFn measure;
+  llvm::function_ref<bool()> timeLeft;
+  SearchResult result;
+  std::vector<double> seconds; ///< of the best so far
+};
+
+} // namespace
+
+void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
+  constexpr double clearly = 0.97;
+  if (problems.empty())
+    return;
+  if (!timeLeft()) {
+    result.complete = false;
+    return;
+  }
+  Assignment changed = result.best;
+  for (unsigned problem : problems)
+    changed[problem] = number;
+  if (std::optional<std::vector<double>> times = measure(changed)) {
+    for (unsigned problem : problems)
+      if ((*times)[problem] < clearly * seconds[problem]) {
+        result.best[problem] = number;
+        seconds[problem] = (*times)[problem];
+      }
+    return;
+  }
+  if (problems.size() == 1) {
+    ++result.failed;
+    return;
+  }
+  attempt(problems.take_front(problems.size() / 2), number);
+  attempt(problems.drop_front(problems.size() / 2), number);
+}
+
+/// Both once more, so that neither has the luck of many tries.
+void Search::confirm() {
+  Assignment own(candidates.size(), 0);
+  if (result.best == own)
+    return;
+  std::optional<std::vector<double>> chosen = measure(result.best), first = measure(own);
+  if (!chosen || !first) {
+    result.best = own;
+    return;
+  }
+  for (unsigned problem = 0; problem < own.size(); ++problem) {
+    result.before += (*first)[problem];
+    if ((*chosen)[problem] >= (*first)[problem])
+      result.best[problem] = 0;
+    result.after += std::min((*chosen)[problem], (*first)[problem]);
+  }
+}
+
+SearchResult Search::run() {
+  result.best.assign(candidates.size(), 0);
+  std::optional<std::vector<double>> first = measure(result.best);
+  if (!first) {
+    result.complete = false;
+    return result;
+  }
+  seconds = *first;
+  unsigned most = candidates.empty() ? 1 : *std::max_element(candidates.begin(), candidates.end());
+  for (unsigned number = 1; number < most; ++number) {
+    std::vector<unsigned> problems;
+    for (unsigned problem = 0; problem < candidates.size(); ++problem)
+      if (number < candidates[problem])
+        problems.push_back(problem);
+    attempt(problems, number);
+  }
+  confirm();
+  return result;
+}
+
+SearchResult tcc::tuning::search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
+                                 llvm::function_ref<bool()> timeLeft) {
+  return Search(candidates, measure, timeLeft).run();
+}

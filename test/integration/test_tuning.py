@@ -1,0 +1,80 @@
+"""--mode max-autotune measures and records; with the record the same bytes come out, without measuring."""
+import json
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from toolrun import ToolTest
+
+
+class Tuning(ToolTest):
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(1)
+        weights = [numpy_helper.from_array(rng.standard_normal(shape, dtype=np.float32), name)
+                   for name, shape in (("w", (64, 96)), ("filter", (24, 16, 3, 3)))]
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Relu", ["product"], ["y"]),
+                 helper.make_node("Conv", ["image", "filter"], ["z"], strides=[2, 2])]
+        graph = helper.make_graph(
+            nodes, "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 64]),
+             helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 16, 20, 20])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 96]),
+             helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 24, 9, 9])], weights)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), self.work / "m.onnx")
+        self.record = self.work / "record.jsonl"
+
+    def tune(self, folder, *more):
+        (self.work / folder).mkdir()
+        run = self.tcc("m.onnx", "--mode", "max-autotune", "--tuning", "record.jsonl", "-o", f"{folder}/m.so", *more)
+        self.assertEqual(run.code, 0, run.text)
+        return run.text
+
+    def refused(self, text, *words):
+        self.record.write_text(text)
+        run = self.tcc("m.onnx", "--tuning", "record.jsonl", "-o", "refused.so")
+        self.assertEqual(run.code, 2, run.text)
+        self.assertEqual(run.text.count("\n"), 1, run.text)
+        for word in words:
+            self.assertIn(word, run.text)
+        self.assertFalse((self.work / "refused.so").exists())
+
+    def test_a_record_replays(self):
+        self.assertIn("tuned ", self.tune("first", "--tune-budget", "20"))
+        entries = [json.loads(line) for line in self.record.read_text().splitlines()]
+        self.assertEqual(sorted(entry["kernel"].split("_")[1] for entry in entries), ["conv", "dot"])
+        kept = self.record.read_bytes()
+        self.assertIn("nothing left to tune", self.tune("second"))
+        self.assertEqual(self.record.read_bytes(), kept)
+        files = sorted(file.name for file in (self.work / "first").iterdir())
+        self.assertIn("m.so", files)
+        for file in files:
+            self.assertEqual((self.work / "first" / file).read_bytes(), (self.work / "second" / file).read_bytes())
+
+        # What the record says is what the launches say.
+        self.compiles("m.onnx", "--tuning", "record.jsonl", "-o", "a.mlir", "--stop-after", "schedule")
+        text = (self.work / "a.mlir").read_text()
+        for entry in entries:
+            self.assertIn(entry["schedule"], text)
+
+        # Damage is one clear error.
+        line = json.dumps(entries[0])
+        self.refused("{", "record.jsonl, line 1: no JSON")
+        self.refused(line + "\n" + line, "record.jsonl, line 2: the same problem as line 1")
+        self.refused(json.dumps({**entries[0], "schedule": "fast"}), "record.jsonl, line 1: kernel '",
+                     "cannot run by 'fast'")
+
+    def test_no_record(self):
+        run = self.tcc("m.onnx", "--tuning", "none.jsonl", "-o", "m.so")
+        self.assertEqual(run.code, 2)
+        self.assertIn("there is no --tuning none.jsonl", run.text)
+
+    def test_a_foreign_target_cannot_be_measured(self):
+        run = self.tcc("m.onnx", "--mode", "max-autotune", "--target", "aarch64-linux", "-o", "m.so")
+        self.assertEqual(run.code, 2)
+        self.assertIn("cannot run code for the target", run.text)
+
+
+unittest.main()

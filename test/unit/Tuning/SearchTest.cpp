@@ -1,0 +1,82 @@
+#include "tcc/Tuning/Search.h"
+#include <catch2/catch.hpp>
+
+using namespace tcc::tuning;
+
+namespace {
+
+/// Seconds by problem and candidate; negative: the candidate crashes.
+struct Machine {
+  std::vector<std::vector<double>> seconds;
+  unsigned measured = 0;
+
+  std::vector<unsigned> candidates() const {
+    std::vector<unsigned> counts;
+    for (const auto &problem : seconds)
+      counts.push_back(problem.size());
+    return counts;
+  }
+  std::optional<std::vector<double>> run(const Assignment &assignment) {
+    ++measured;
+    std::vector<double> times;
+    for (size_t i = 0; i < seconds.size(); ++i) {
+      times.push_back(seconds[i][assignment[i]]);
+      if (times.back() < 0)
+        return std::nullopt;
+    }
+    return times;
+  }
+  SearchResult search(unsigned most = 1000) {
+    return tcc::tuning::search(
+        candidates(), [&](const Assignment &a) { return run(a); }, [&] { return measured < most; });
+  }
+};
+
+} // namespace
+
+TEST_CASE("each problem gets its fastest candidate, with a build a candidate") {
+  Machine machine{{{3, 2, 1}, {3, 5, 4}, {3, 1}, {7}}};
+  SearchResult result = machine.search();
+  CHECK(result.best == Assignment{2, 0, 1, 0});
+  CHECK(result.complete);
+  CHECK(machine.measured == 3 + 2); // the two at the end confirm
+  CHECK(result.before == 16);
+  CHECK(result.after == 12);
+}
+
+TEST_CASE("what is hardly faster is left alone") {
+  Machine machine{{{3, 2.95}}};
+  CHECK(machine.search().best == Assignment{0});
+  CHECK(machine.measured == 2); // nothing to confirm
+}
+
+TEST_CASE("a candidate that fails is found and dropped, the others are not") {
+  Machine machine{{{3, 2}, {3, -1}, {3, 1}, {3, 2}, {3, 2}}};
+  SearchResult result = machine.search();
+  CHECK(result.best == Assignment{1, 0, 1, 1, 1});
+  CHECK(result.failed == 1);
+}
+
+TEST_CASE("a model that does not run is left alone") {
+  Machine machine{{{-1, 2}}};
+  SearchResult result = machine.search();
+  CHECK(result.best == Assignment{0});
+  CHECK_FALSE(result.complete);
+}
+
+TEST_CASE("the time is kept") {
+  Machine machine{{{3, 2, 1}}};
+  SearchResult result = machine.search(/*most=*/2);
+  CHECK(result.best == Assignment{1});
+  CHECK_FALSE(result.complete);
+}
+
+TEST_CASE("luck that does not last is not believed") {
+  unsigned measured = 0;
+  auto measure = [&](const Assignment &a) -> std::optional<std::vector<double>> {
+    return std::vector<double>{++measured == 2 ? 1.0 : 3.0 + a[0]};
+  };
+  SearchResult result = search({2}, measure, [] { return true; });
+  CHECK(result.best == Assignment{0});
+  CHECK(result.after == 3);
+}
