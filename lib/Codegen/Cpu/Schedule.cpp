@@ -73,23 +73,30 @@ struct WinogradProblem {
   }
 };
 
+/// Sizes of parts of `total`, largest first: up to 64 equal parts, then smaller ones in steps
+/// of a quarter, down to those of which a few lie in a cache.
+llvm::SmallVector<int64_t> partSizes(double total, int64_t most) {
+  llvm::SmallVector<int64_t> sizes;
+  auto add = [&](int64_t size) {
+    if (size <= most && (sizes.empty() || size < sizes.back()))
+      sizes.push_back(size);
+  };
+  for (int64_t parts = 1; parts <= std::min(total, 64.0); ++parts)
+    add(std::ceil(total / parts));
+  if (sizes.empty())
+    add(std::max<int64_t>(1, most));
+  while (!sizes.empty() && sizes.back() > 1)
+    add(sizes.back() * 3 / 4);
+  return sizes;
+}
+
 /// The best cuts, best first; of equals the one with the fewest and largest parts.
 template <typename Problem>
 llvm::SmallVector<Cut> bestCuts(const Problem &problem, int64_t mostTiles, int64_t mostPanels) {
   constexpr size_t kept = 6;
-  auto sizesOf = [](double total, int64_t most) {
-    llvm::SmallVector<int64_t> sizes;
-    for (int64_t parts = 1; parts <= std::min(total, 64.0); ++parts)
-      if (int64_t size = std::ceil(total / parts);
-          size <= most && (sizes.empty() || sizes.back() != size))
-        sizes.push_back(size);
-    if (sizes.empty() || sizes.back() > most)
-      sizes.push_back(std::max<int64_t>(1, most));
-    return sizes;
-  };
   llvm::SmallVector<Cut> cuts;
-  llvm::SmallVector<int64_t> panelSizes = sizesOf(problem.panels, mostPanels);
-  for (int64_t tiles : sizesOf(problem.tiles, mostTiles))
+  llvm::SmallVector<int64_t> panelSizes = partSizes(problem.panels, mostPanels);
+  for (int64_t tiles : partSizes(problem.tiles, mostTiles))
     for (int64_t panels : panelSizes) {
       Cut cut{tiles, panels, problem.time(tiles, panels)};
       if (!(cut.time < HUGE_VAL))

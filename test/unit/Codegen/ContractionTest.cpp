@@ -151,6 +151,19 @@ TEST_CASE("every choice of a schedule is correct") {
     }
 }
 
+TEST_CASE("the panels of a task stay in L2, however many columns there are") {
+  for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4"}) {
+    CpuTarget cpu = llvm::cantFail(CpuTarget::create(name, "x86_64-linux"));
+    for (int64_t n : {768, 4096, 9000, 32000, 50257, 200000})
+      for (int64_t k : {256, 768, 1024}) {
+        codegen::ContractionSchedule s = scheduleOf(cpu, {.m = 128, .n = n, .k = k});
+        CAPTURE(name.str(), n, k, s.tilesPerTask, s.panelsPerTask);
+        bool oneTile = s.tilesPerTask == 1;
+        CHECK((oneTile || s.panelsPerTask * s.panelWidth() * k * 4 <= cpu.l2Bytes / 2));
+      }
+  }
+}
+
 TEST_CASE("accumulators stay in registers") {
   const int64_t shapes[][3] = {{128, 768, 768}, {784, 128, 512}, {784, 40, 120},
                                {3136, 24, 64},  {49, 112, 480},  {1, 1000, 2048}};
