@@ -4,6 +4,7 @@ import os
 import pathlib
 import platform
 import sys
+import threading
 import unittest
 
 import numpy as np
@@ -83,6 +84,71 @@ class Loader(unittest.TestCase):
         fixed.flags.writeable = False
         with self.assertRaisesRegex(tcc.Error, "the model writes into input 'acc': it cannot be read-only"):
             self.model.run(self.inputs(acc=Versioned(fixed)))
+
+    def test_outputs_are_writable_and_their_own(self):
+        first = self.model.run(self.inputs())
+        for name, array in first.items():
+            self.assertTrue(array.flags.writeable, name)
+            self.assertTrue(array.flags.c_contiguous, name)
+        kept = first["scaled"]
+        kept[:] = -1
+        self.check(self.model.run(self.inputs()))
+        self.assertTrue((kept == -1).all())
+
+    def test_outputs_go_back_to_the_model(self):
+        address = lambda: self.model.run(self.inputs())["scaled"].ctypes.data  # noqa: E731
+        self.assertEqual(address(), address())
+        view = self.model.run(self.inputs())["scaled"][1:, 2:]
+        self.model.run(self.inputs(x=self.x * 0))
+        np.testing.assert_allclose(view, self.x[1:, 2:] * 2.5)
+
+    def test_outputs_by_place_and_name(self):
+        results = self.model(**self.inputs())
+        self.check(results)
+        scaled, rows, halves, count = results
+        self.assertIs(results["rows"], results[1])
+        self.assertEqual([len(results), results[-1], results[1:3]], [4, count, [rows, halves]])
+        self.assertEqual(list(dict(results)), ["scaled", "rows", "halves", "count"])
+        with self.assertRaisesRegex(KeyError, "this model gives scaled, rows, halves, count, not 'row'"):
+            results["row"]
+
+    def test_shapes_and_layouts_may_change_from_call_to_call(self):
+        for rows in (5, 5, 2, 1, 5):
+            for order in "CF":
+                x, y = np.asarray(self.x[:rows], order=order), self.y[:rows]
+                outputs = self.model.run(self.inputs(x=x, y=y))
+                np.testing.assert_array_equal(outputs["scaled"], x * np.float32(2.5))
+                self.assertEqual(outputs["rows"].shape, (rows,))
+        empty = self.model.run(self.inputs(x=self.x[:, :0], acc=self.acc[:0]))
+        self.assertEqual(empty["scaled"].shape, (5, 0))
+
+    def test_a_written_input_may_not_be_read_only(self):
+        fixed = np.zeros(4, np.float32)
+        self.model.run(self.inputs(acc=fixed))
+        before = fixed.copy()
+        fixed.flags.writeable = False
+        with self.assertRaisesRegex(tcc.Error, "the model writes into input 'acc'"):
+            self.model.run(self.inputs(acc=fixed))
+        np.testing.assert_array_equal(fixed, before)
+        self.check(self.model.run(self.inputs()))
+
+    def test_one_thread_at_a_time(self):
+        failures = []
+
+        def work():
+            for _ in range(20):
+                try:
+                    x = np.random.rand(5, 4).astype(np.float32)
+                    outputs = self.model.run(self.inputs(x=x, command=np.int32(7), acc=np.zeros(4, np.float32)))
+                    failures.append("wrong") if (outputs["scaled"] != x * np.float32(2.5)).any() else None
+                except tcc.Error as error:
+                    failures.append("other") if error.code != 4 else None
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
 
     def test_outputs_outlive_the_model(self):
         outputs = self.model.run(self.inputs())

@@ -3,15 +3,19 @@
     import tcc
     model = tcc.Model("model.so")
     y, = model(x)                               # in the model's order
+    y = model(x=x)["y"]                         # by name
     y, = model(x, wrap=torch.from_dlpack)       # as another library's tensors
 
 Inputs are anything with __dlpack__ on the CPU (NumPy, PyTorch, JAX, ...) or that numpy.asarray takes;
-nothing is copied that is compact. Outputs are NumPy arrays over the memory that the model filled. Types
-that NumPy lacks become those of ml_dtypes where it is installed, else raw unsigned integers; types
-below 8 bits become int8 or uint8. One Model may be used by one thread at a time; make one for each.
+nothing is copied that is compact. Outputs are writable NumPy arrays over the memory that the model filled,
+which goes back to the model for its next runs once they are gone. Types that NumPy lacks become those of
+ml_dtypes where it is installed, else raw unsigned integers; types below 8 bits become int8 or uint8. One
+Model may be used by one thread at a time; make one for each.
 """
 import ctypes
+import math
 import os
+import threading
 
 import numpy as np
 
@@ -60,6 +64,8 @@ class _TensorInfo(ctypes.Structure):
                 ("flags", ctypes.c_uint32), ("shape", _P(ctypes.c_int64)), ("symbols", _P(ctypes.c_char_p))]
 
 
+_ndarray, _address = np.ndarray, ctypes.addressof
+_byte, _pointer_at = ctypes.c_char.from_buffer, ctypes.c_void_p.from_address
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _capsule_is = ctypes.pythonapi.PyCapsule_IsValid
@@ -110,11 +116,27 @@ class Tensor:
         return f"{self.name}: {self.dtype}{list(self.shape) if self.shape is not None else ''}"
 
 
+class Results(list):
+    """The outputs of one run, in the model's order; results["name"] and dict(results) go by name."""
+
+    names = ()
+
+    def keys(self):
+        return list(self.names)
+
+    def __getitem__(self, key):
+        if isinstance(key, str):
+            if key not in self.names:
+                raise KeyError(f"this model gives {', '.join(self.names)}, not {key!r}")
+            key = self.names.index(key)
+        return super().__getitem__(key)
+
+
 class _Output:
     """Hands one tensor of the runtime to whoever asks for DLPack."""
 
-    def __init__(self, pointer):
-        self.pointer = pointer
+    def __init__(self, address):
+        self.pointer = ctypes.cast(address, _P(_DLManagedTensor))
 
     def __dlpack__(self, stream=None, **_):
         pointer, self.pointer = self.pointer, None
@@ -136,39 +158,61 @@ class Model:
     """
 
     def __init__(self, path, threads=0, weights=None):
-        self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
-        if self._library.tcc_abi_version() != _ABI_VERSION:
+        library = self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        if library.tcc_abi_version() != _ABI_VERSION:
             raise Error(5, f"{path} has another interface version than {_ABI_VERSION}")
-        self._library.tcc_model_manifest.restype = ctypes.c_char_p
+        library.tcc_model_manifest.restype = ctypes.c_char_p
         self._model, self._context, self._error = ctypes.c_void_p(), ctypes.c_void_p(), _Error()
         options = _ModelOptions(ctypes.sizeof(_ModelOptions), None if weights is None else os.fsencode(weights))
-        self._check(self._library.tcc_model_open(ctypes.byref(options), ctypes.byref(self._model),
-                                                 ctypes.byref(self._error)))
+        self._check(library.tcc_model_open(ctypes.byref(options), ctypes.byref(self._model),
+                                           ctypes.byref(self._error)))
         options = _ContextOptions(struct_size=ctypes.sizeof(_ContextOptions), threads=threads)
-        self._check(self._library.tcc_context_create(self._model, ctypes.byref(options),
-                                                     ctypes.byref(self._context), ctypes.byref(self._error)))
+        self._check(library.tcc_context_create(self._model, ctypes.byref(options),
+                                               ctypes.byref(self._context), ctypes.byref(self._error)))
         self.inputs, self.outputs = self._describe("input"), self._describe("output")
+        self._prepare()
+
+    def _prepare(self):
+        """The arguments of tcc_run, made once: a call writes only what differs from the call before."""
+        count = len(self.inputs)
+        self._slots, self._addresses = (_DLTensor * count)(), (ctypes.c_void_p * len(self.outputs))()
+        self._pointers = (ctypes.c_void_p * count)(*map(ctypes.addressof, self._slots))
+        self._arguments = (self._context, ctypes.addressof(self._pointers), count,
+                           ctypes.addressof(self._addresses), len(self.outputs), ctypes.addressof(self._error))
+        self._run = self._library.tcc_run
+        self._run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32,
+                              ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p]
+        self._lock = threading.Lock()
+        self._names = [tensor.name for tensor in self.inputs]
+        self._readers = [_Input(tensor, slot) for tensor, slot in zip(self.inputs, self._slots)]
+        self._takers = [_Taker(tensor) for tensor in self.outputs]
+        self._results = type("Results", (Results,), {"names": tuple(tensor.name for tensor in self.outputs)})
 
     def __call__(self, *inputs, wrap=None, **named):
-        """Runs once. Inputs by position, by name, or both; returns a list of outputs."""
-        inputs = list(inputs) + [named.pop(t.name) for t in self.inputs[len(inputs):] if t.name in named]
-        if named or len(inputs) != len(self.inputs):
-            raise Error(1, f"this model takes {', '.join(t.name for t in self.inputs)}")
-        borrowed = [_borrow(value, tensor) for value, tensor in zip(inputs, self.inputs)]
-        pointers = (_P(_DLTensor) * len(borrowed))(*[ctypes.pointer(tensor) for tensor, _ in borrowed])
-        results = (_P(_DLManagedTensor) * len(self.outputs))()
-        self._check(self._library.tcc_run(self._context, pointers, len(borrowed), results, len(results),
-                                          ctypes.byref(self._error)))
-        outputs = [_Output(pointer) for pointer in results]
+        """Runs once. Inputs by position, by name, or both; returns the outputs, a Results."""
+        if named or len(inputs) != len(self._readers):
+            inputs = self._in_order(inputs, named)
+        if not self._lock.acquire(False):
+            raise Error(4, "another thread runs this Model: make one for each")
         try:
-            return [wrap(output) if wrap else _to_numpy(output) for output in outputs]
+            addresses = self._addresses
+            for place in range(len(addresses)):
+                addresses[place] = None
+            kept = [reader(value) for reader, value in zip(self._readers, inputs)]
+            status = self._run(*self._arguments)
+            del kept
+            if status:
+                self._check(status)
+            addresses = addresses[:]
         finally:
-            for output in outputs:
-                output.release()
+            self._lock.release()
+        if wrap:
+            return self._results(_wrapped(addresses, wrap))
+        return self._results([take(address) for take, address in zip(self._takers, addresses)])
 
     def run(self, inputs):
         """The same with dictionaries from names to arrays."""
-        return dict(zip([tensor.name for tensor in self.outputs], self(*[inputs[t.name] for t in self.inputs])))
+        return dict(zip(self._results.names, self(*[inputs[name] for name in self._names])))
 
     @property
     def manifest(self):
@@ -178,11 +222,12 @@ class Model:
     def close(self):
         context, model = self._context, self._model
         self._context, self._model = ctypes.c_void_p(), ctypes.c_void_p()
+        self._arguments = (None, *self._arguments[1:])
         self._library.tcc_context_destroy(context)
         self._library.tcc_model_close(model)
 
     def __del__(self):
-        if getattr(self, "_model", None):
+        if getattr(self, "_arguments", None) and self._model:
             self.close()
 
     def __enter__(self):
@@ -190,6 +235,14 @@ class Model:
 
     def __exit__(self, *_):
         self.close()
+
+    def _in_order(self, inputs, named):
+        if not inputs and len(named) == len(self._names) and all(map(named.__contains__, self._names)):
+            return [named[name] for name in self._names]
+        inputs = list(inputs) + [named.pop(name) for name in self._names[len(inputs):] if name in named]
+        if named or len(inputs) != len(self._names):
+            raise Error(1, f"this model takes {', '.join(self._names)}")
+        return inputs
 
     def _check(self, status):
         if status:
@@ -202,6 +255,45 @@ class Model:
             getattr(self._library, f"tcc_model_{kind}")(self._model, index, ctypes.byref(info))
             tensors.append(Tensor(info))
         return tensors
+
+
+# ---- inputs ----
+
+class _Input:
+    """Fills one DLTensor from what a caller passes. Compact NumPy arrays of the right type, of one shape
+    call after call, cost no more than their address."""
+
+    def __init__(self, tensor, slot):
+        self.tensor, self.slot, self.dtype = tensor, slot, tensor.dtype if tensor.bits >= 8 else None
+        self.shape, self.extents = None, None  # of the compact array that the slot describes
+
+    def __call__(self, value):
+        """Returns what keeps the slot's memory alive until the run is over."""
+        if type(value) is not _ndarray or value.dtype != self.dtype:
+            return self._any(value)
+        try:
+            address = _address(_byte(value))
+        except (TypeError, ValueError):  # not compact, read-only or empty
+            if not value.flags.c_contiguous or self.tensor.mutated:
+                return self._any(value)
+            address = value.__array_interface__["data"][0]
+        if value.shape != self.shape:
+            self._compact(value.shape)
+        self.slot.data = address
+        return value
+
+    def _compact(self, shape):
+        slot, tensor = self.slot, self.tensor
+        self.shape, self.extents = shape, (ctypes.c_int64 * len(shape))(*shape)
+        slot.device_type, slot.device_id, slot.ndim = 1, 0, len(shape)
+        slot.code, slot.bits, slot.lanes, slot.byte_offset = tensor.code, tensor.bits, 1, 0
+        slot.shape, slot.strides = self.extents, None
+
+    def _any(self, value):
+        self.shape = None
+        described, kept = _borrow(value, self.tensor)
+        ctypes.pointer(self.slot)[0] = described
+        return described, kept
 
 
 def _borrow(value, tensor):
@@ -265,20 +357,73 @@ def _pack(array, bits):
     return np.bitwise_or.reduce(flat << (np.arange(per_byte, dtype=np.uint8) * bits), axis=1).astype(np.uint8), array.shape
 
 
-def _to_numpy(output):
-    tensor = output.pointer.contents.tensor
-    code, bits = tensor.code, tensor.bits
-    if bits < 8:
-        return _unpack(tensor)
-    dtype = _dtype(code, bits)
-    if code not in (0, 1, 2, 5):  # what np.from_dlpack may not know travels as integers
-        tensor.code, tensor.bits = 1, bits
-        return np.from_dlpack(output).view(dtype)
-    return np.from_dlpack(output)
+
+# ---- outputs ----
+
+class _Taker:
+    """Makes a writable array over an output's memory, which ends with the array."""
+
+    def __init__(self, tensor):
+        self.tensor, self.delete, self.block = tensor, None, None
+        # Types that NumPy lacks travel as integers.
+        self.native = (tensor.code, tensor.bits) in _NUMPY
+        self.dtype = tensor.dtype if self.native else np.dtype(f"uint{max(tensor.bits, 8)}")
+        self.shape = tensor.shape
+        if tensor.shape is None or not all(type(extent) is int for extent in tensor.shape):
+            self.shape = None  # known after a run
+
+    def __call__(self, address):
+        if self.block is None:
+            self._see(address)
+        if self.tensor.bits < 8:
+            return self._unpacked(address)
+        if self.shape is None:
+            array = np.asarray(_Block(address, self.delete, self.dtype.str))
+        else:
+            block = self.block.from_address(_pointer_at(address).value)
+            block.address = address
+            array = _ndarray(self.shape, self.dtype, block)
+        return array if self.native else array.view(self.tensor.dtype)
+
+    def _see(self, address):
+        """All outputs of a library are ended by one function."""
+        deleter = ctypes.cast(_DLManagedTensor.from_address(address).deleter, ctypes.c_void_p).value
+        delete = self.delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)
+        size = 0 if self.shape is None else math.prod(self.shape) * self.dtype.itemsize
+        self.block = type("Block", (ctypes.c_char * size,), {"__del__": lambda block: delete(block.address)})
+
+    def _unpacked(self, address):
+        output = _DLManagedTensor.from_address(address).tensor
+        array = _unpack(output, tuple(output.shape[:output.ndim]))
+        self.delete(address)
+        return array
 
 
-def _unpack(tensor):
-    shape = tuple(tensor.shape[d] for d in range(tensor.ndim))
+class _Block:
+    """The same for an array whose shape changes from run to run."""
+
+    __slots__ = ("address", "delete", "__array_interface__")
+
+    def __init__(self, address, delete, text):
+        self.address, self.delete = address, delete
+        output = _DLManagedTensor.from_address(address).tensor
+        self.__array_interface__ = {"data": (output.data, False), "shape": tuple(output.shape[:output.ndim]),
+                                    "typestr": text, "version": 3}
+
+    def __del__(self):
+        self.delete(self.address)
+
+
+def _wrapped(addresses, wrap):
+    outputs = [_Output(address) for address in addresses]
+    try:
+        return [wrap(output) for output in outputs]
+    finally:
+        for output in outputs:
+            output.release()
+
+
+def _unpack(tensor, shape):
     count, per_byte = int(np.prod(shape, dtype=np.int64)), 8 // tensor.bits
     packed = np.frombuffer(ctypes.string_at(tensor.data, -(-count // per_byte)), np.uint8)
     values = packed[:, None] >> (np.arange(per_byte, dtype=np.uint8) * tensor.bits) & ((1 << tensor.bits) - 1)
