@@ -199,6 +199,9 @@ static emit::ProgramDescription describeProgram(Model &model, const CompiledMode
   program.embeddedWeights = weights.size() <= options.embedLimit;
   program.arenaSize = compiled.arenaSize;
   program.stateSize = compiled.stateSize;
+  if (auto known =
+          model.module->getOperation()->getAttrOfType<mlir::IntegerAttr>(prim::kGeneratorsAttr))
+    program.generators = static_cast<uint64_t>(known.getInt());
   for (const CompiledModel::StateInit &init : compiled.stateInits)
     program.stateInits.push_back({init.offset, init.weightsOffset, init.size});
   if (!program.embeddedWeights) {

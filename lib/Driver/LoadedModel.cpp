@@ -1,4 +1,5 @@
 #include "LoadedModel.h"
+#include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Error.h"
 #include <dlfcn.h>
 
@@ -42,6 +43,7 @@ Error LoadedModel::openAt(const std::string &path, const std::string &weights, b
   how.profile = profile;
   if (tcc_status status = api->context_create(model, &how, &context, &error))
     return modelError(status, error);
+  (void)api->context_set_seed(context, reference::RandomState().seed); // nothing runs yet
   return Error::success();
 }
 

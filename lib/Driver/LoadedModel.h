@@ -7,7 +7,8 @@
 
 namespace tcc {
 
-/// A model.so for this machine, opened, with one context.
+/// A model.so for this machine, opened, with one context, whose random numbers start where those of
+/// the reference interpreter do.
 class LoadedModel {
 public:
   /// A UserError where this machine cannot run the model.

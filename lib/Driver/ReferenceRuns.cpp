@@ -61,7 +61,8 @@ private:
   CallForm form;
   SmallVector<int64_t> integers;
   bool open;
-  std::vector<Tensor> state; ///< as the last run left it
+  std::vector<Tensor> state;     ///< as the last run left it
+  reference::RandomState random; ///< likewise
   SampleChoice first{};
   std::string why; ///< the model did not take the last inputs
   std::vector<ReferenceRun> runs;
@@ -96,7 +97,10 @@ Expected<bool> Runs::add(SampleChoice choice) {
     return arguments.takeError();
   for (unsigned i : form.state)
     (*arguments)[i] = state[i];
-  auto results = reference::evaluate(function, *arguments, weights);
+  reference::RandomState before = random;
+  reference::EvaluateOptions options;
+  options.random = &random;
+  auto results = reference::evaluate(function, *arguments, weights, options);
   std::string what = "sizes " + std::to_string(choice.sizes.leading) + " and " +
                      std::to_string(choice.sizes.other) +
                      (choice.integer ? ", integer " + std::to_string(*choice.integer) : "");
@@ -111,7 +115,7 @@ Expected<bool> Runs::add(SampleChoice choice) {
   log::write(log::Topic::Verify, "run " + Twine(runs.size()) + ": " + what);
   for (CallForm::Change change : form.changes)
     state[change.argument] = (*results)[change.result];
-  runs.push_back({std::move(*arguments), std::move(*results)});
+  runs.push_back({std::move(*arguments), std::move(*results), std::move(before)});
   return true;
 }
 

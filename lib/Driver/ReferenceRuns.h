@@ -1,7 +1,7 @@
 //===- ReferenceRuns.h - What a model should give ----------------*- C++ -*-===//
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Reference/Tensor.h"
+#include "tcc/Reference/Interpreter.h"
 
 namespace tcc {
 class WeightTable;
@@ -22,9 +22,11 @@ struct CallForm {
   std::vector<reference::Tensor> inputsOf(llvm::ArrayRef<reference::Tensor> arguments) const;
 };
 
-/// One run: every argument, with state as the run before left it, and every result.
+/// One run: every argument, with state and random numbers as the run before left them, and every
+/// result.
 struct ReferenceRun {
   std::vector<reference::Tensor> arguments, results;
+  reference::RandomState random; ///< before the run
 };
 
 /// Runs of `function`, of primitives, by the reference interpreter, one after the other on one

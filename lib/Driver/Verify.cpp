@@ -262,6 +262,8 @@ Expected<std::string> Verifier::differenceIn(const ReferenceRun &run, ArrayRef<P
     found += ", at " + agreement.worst;
   };
   reference::EvaluateOptions options;
+  reference::RandomState random = run.random;
+  options.random = &random;
   options.observer = [&](mlir::OpResult result, Tensor &value) {
     auto at = index.find(result);
     if (at == index.end())

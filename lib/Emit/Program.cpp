@@ -135,6 +135,7 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
                                u64(p.weightsSampleHash),
                                u64(p.arenaSize),
                                u64(p.stateSize),
+                               u64(p.generators),
                                external(p.entry)});
   auto *g = new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
                                "tcc_program");

@@ -52,7 +52,7 @@ static KernelKind contractionKind(Operation *op) {
 bool tcc::fusion::isHost(Operation *op) {
   return !isa<prim::PrimDialect>(op->getDialect()) ||
          isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
-             prim::WeightOp>(op);
+             prim::RandomSeedOp, prim::RandomDrawOp, prim::WeightOp>(op);
 }
 
 static bool isView(Operation *op) {

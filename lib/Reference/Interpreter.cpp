@@ -188,6 +188,10 @@ llvm::Expected<Results> Interpreter::evaluate(Operation *op) {
     results = evaluateIf(branch, operands);
   else if (auto loop = dyn_cast<prim::WhileOp>(op))
     results = evaluateWhile(loop, operands);
+  else if (isa<prim::RandomSeedOp>(op))
+    return Results{Tensor::ofIndex(static_cast<int64_t>(random.seed))};
+  else if (auto draw = dyn_cast<prim::RandomDrawOp>(op))
+    return Results{Tensor::ofIndex(static_cast<int64_t>(random.draws[draw.getGenerator()]++))};
   else if (auto launch = dyn_cast<kernel::LaunchOp>(op))
     results = run(launch.getBody(), valuesOf(launch.getInputs(), operands));
   else
@@ -236,6 +240,8 @@ llvm::Expected<std::vector<Tensor>> evaluate(func::FuncOp function, Operands inp
   llvm::Expected<Results> results = interpreter.run(function.getBody(), inputs);
   if (!results)
     return results.takeError();
+  if (options.random)
+    *options.random = std::move(interpreter.random);
   return std::vector<Tensor>(results->begin(), results->end());
 }
 

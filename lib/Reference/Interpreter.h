@@ -11,10 +11,13 @@ namespace tcc::reference {
 class Interpreter {
 public:
   Interpreter(const WeightTable &weights, const EvaluateOptions &options)
-      : weights(weights), options(options) {}
+      : random(options.random ? *options.random : RandomState()), weights(weights),
+        options(options) {}
 
   /// Runs the only block of `region` on `arguments`: the operands of its terminator.
   llvm::Expected<Results> run(mlir::Region &region, Operands arguments);
+
+  RandomState random;
 
 private:
   llvm::Expected<Results> evaluate(mlir::Operation *op);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Reference/Evaluators.h"
 #include <array>
+#include <cstring>
 
 namespace tcc::reference {
 
@@ -22,19 +23,24 @@ static Words philox(Words counter, uint32_t key0, uint32_t key1) {
   return counter;
 }
 
+/// Both element types have the words of a block in one order in memory: little endian.
 static llvm::Expected<Tensor> randomBits(prim::RandomBitsOp op, Operands operands) {
   auto shape = resultShape(op.getResult(), valuesOf(op.getSizes(), operands));
   if (!shape)
     return shape.takeError();
-  llvm::Expected<Tensor> result = Tensor::allocate(DType::U32, *shape);
+  DType type = resultDType(op.getResult());
+  llvm::Expected<Tensor> result = Tensor::allocate(type, *shape);
   if (!result)
     return result;
   auto seed = static_cast<uint64_t>(operands[0].integer(0));
-  for (int64_t i = 0, e = result->elements(); i < e; i += 4) {
-    auto block = static_cast<uint64_t>(i / 4);
-    Words words = philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0},
-                         static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-    std::copy_n(words.begin(), std::min<int64_t>(4, e - i), result->mutableAs<uint32_t>() + i);
+  auto offset = static_cast<uint64_t>(operands[1].integer(0));
+  auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
+  auto high = [](uint64_t x) { return static_cast<uint32_t>(x >> 32); };
+  for (int64_t i = 0, e = result->bytes(); i < e; i += sizeof(Words)) {
+    uint64_t block = static_cast<uint64_t>(i) / sizeof(Words);
+    Words words =
+        philox({low(block), high(block), low(offset), high(offset)}, low(seed), high(seed));
+    std::memcpy(result->mutableData() + i, words.data(), std::min<int64_t>(sizeof(Words), e - i));
   }
   return result;
 }

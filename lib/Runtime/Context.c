@@ -99,7 +99,8 @@ tcc_status tcc_context_create(tcc_model *model, const tcc_context_options *optio
   context->allocator = known.allocator;
   context->foreign = known.thread_pool;
   if (!prepare_tables(context) || !prepare_memory(context) ||
-      !prepare_threads(context, known.threads) || (known.profile && !prepare_profile(context))) {
+      !tcc_random_create(&context->random) || !prepare_threads(context, known.threads) ||
+      (known.profile && !prepare_profile(context))) {
     tcc_context_destroy(context);
     return tcc_set_error(error, TCC_OUT_OF_MEMORY,
                          "no memory for a context: the model's arena and state take %" PRIu64
@@ -117,6 +118,7 @@ void tcc_context_destroy(tcc_context *context) {
   tcc_heap_release(context->heap);
   tcc_memory_free(&context->allocator, context->arena, tcc_program.arena_size);
   tcc_memory_free(&context->allocator, context->state, tcc_program.state_size);
+  tcc_random_destroy(&context->random);
   free(context->inputs);
   free(context->outputs);
   free(context->ranks);

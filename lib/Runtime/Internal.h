@@ -2,6 +2,7 @@
  *   Model.c      open, weights, descriptions        Context.c  one run's memory and threads
  *   Run.c        one run from inputs to outputs     Tensor.c   DLPack checks, copies, packing
  *   Heap.c       blocks kept from run to run        ThreadPool.c
+ *   Random.c     seeds and counts of draws
  *   Machine.c    CPU features, core count, floating-point mode      Error.c
  * There is no global state: every model.so in a process is independent, and dlclose leaves nothing.
  */
@@ -95,6 +96,19 @@ void tcc_text_dtype(struct tcc_text *text, DLDataType dtype);
 void tcc_text_expected(struct tcc_text *text, const struct tcc_io_desc *desc);
 void tcc_text_given(struct tcc_text *text, DLDataType dtype, int32_t rank, const int64_t *dims);
 
+/* ---- Random.c ---- */
+
+/* The state of all generators; what the run under way draws counts only when it succeeds. */
+struct tcc_random {
+  uint64_t seed;
+  int64_t *counts, *of_run; /* num_generators + 1 */
+};
+/* With a seed that nobody knows. False only when there is no memory. */
+bool tcc_random_create(struct tcc_random *random);
+void tcc_random_destroy(struct tcc_random *random);
+void tcc_random_begin_run(struct tcc_random *random);
+void tcc_random_keep_run(struct tcc_random *random);
+
 /* ---- Model.c, Context.c, Run.c ---- */
 
 struct tcc_model {
@@ -135,6 +149,7 @@ struct tcc_context {
   char *arena, *state;
   atomic_bool busy;
   _Atomic uint64_t runs;
+  struct tcc_random random;
 
   /* of the current run */
   struct tcc_frame frame;

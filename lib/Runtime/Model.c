@@ -318,6 +318,7 @@ const tcc_api *tcc_get_api(uint32_t abi_version) {
                               tcc_model_num_outputs, tcc_model_input,
                               tcc_model_output,      tcc_context_create,
                               tcc_context_destroy,   tcc_context_get_stats,
-                              tcc_context_kernel,    tcc_run};
+                              tcc_context_kernel,    tcc_run,
+                              tcc_context_set_seed};
   return abi_version == TCC_ABI_VERSION ? &api : NULL;
 }

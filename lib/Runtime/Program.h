@@ -87,6 +87,7 @@ struct tcc_program {
   uint64_t weights_layout_hash; /* of the file's first weights_offset bytes; 0: unchecked */
   uint64_t weights_sample_hash; /* of samples of the rest (WeightFile.h); 0: unchecked */
   uint64_t arena_size, state_size;
+  uint64_t num_generators;              /* of random numbers, beside the context's own */
   int32_t (*entry)(struct tcc_frame *); /* 0, or a tcc_status */
 };
 
@@ -110,6 +111,12 @@ void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
  * long if there are as many, on several threads; returns when all are done. */
 void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,
                      int64_t grain);
+
+/* Random numbers are a function of a seed, an offset and a position (Philox); what a context keeps
+ * is its seed, and for each generator how often it was drawn from. Generator 0 is the context's,
+ * 1 to num_generators those of nodes with a seed of their own. A failed run leaves the counts. */
+int64_t tcc_rt_random_seed(struct tcc_frame *frame);
+int64_t tcc_rt_random_draw(struct tcc_frame *frame, int64_t generator);
 
 /* Ends the run with an error; does not return. `code` is a tcc_status. The message is copied. */
 void tcc_rt_fail(struct tcc_frame *frame, int32_t code, const char *message)

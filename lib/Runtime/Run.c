@@ -300,11 +300,13 @@ static tcc_status run_exclusive(struct tcc_context *context, const DLTensor *con
   context->frame =
       (struct tcc_frame){context,        context->inputs,  context->model->weights, context->arena,
                          context->state, context->symbols, context->ranks};
+  tcc_random_begin_run(&context->random);
   status = call_entry(context);
   if (!status)
     status = check_outputs_made(context, error);
   if (status)
     return status;
+  tcc_random_keep_run(&context->random);
   write_back_inputs(context, inputs);
   hand_out(context);
   return TCC_OK;

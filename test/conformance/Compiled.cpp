@@ -11,6 +11,7 @@
 // operands tell them a rank or a number of results cannot all be compiled so; it
 // finds faults, and is not compared with the document.
 #include "Agreement.h"
+#include "Chance.h"
 #include "CompiledModel.h"
 #include "Document.h"
 #include "Workers.h"
@@ -61,6 +62,11 @@ Result compileAndRun(const Case &c, const std::string &folder, bool dynamic) {
   if (!model)
     return failureOf(model.takeError());
   for (const DataSet &set : *sets) {
+    if (isRandom(c)) {
+      if (auto what = unlikelihood(c, set, [&](auto inputs) { return (*model)->run(inputs); }))
+        return {Outcome::Wrong, *what};
+      continue;
+    }
     auto outputs = (*model)->run(set.inputs);
     if (!outputs)
       return {Outcome::Wrong, llvm::toString(outputs.takeError())};

@@ -73,6 +73,7 @@ llvm::Expected<std::unique_ptr<CompiledModel>> CompiledModel::open(const std::st
   options.threads = 1;
   if (self->api->context_create(self->model, &options, &self->context, &error))
     return failed("context", error);
+  (void)self->api->context_set_seed(self->context, 0); // nothing runs yet
   return self;
 }
 

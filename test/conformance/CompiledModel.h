@@ -16,7 +16,7 @@ namespace tcc::conformance {
 
 class CompiledModel {
 public:
-  /// Loads the library at `path` and opens a context of one thread.
+  /// Loads the library at `path` and opens a context of one thread and seed 0.
   static llvm::Expected<std::unique_ptr<CompiledModel>> open(const std::string &path);
   ~CompiledModel();
   CompiledModel(const CompiledModel &) = delete;

@@ -20,7 +20,7 @@ struct Row {
 static constexpr llvm::StringLiteral kHead = R"(# ONNX conformance
 Written by `conformance-onnx --write`, which compiles and runs every case of ONNX's backend tests (the onnx 1.22.0 wheel) and compares all outputs with the stored ones at the tolerances of ONNX's own runner. The test `conformance.onnx` fails when a case passes no longer.
 
-- passed: every output of every data set agrees.
+- passed: every output of every data set agrees; outputs that the specification leaves to chance have the stated distribution over 4000 runs.
 - wrong: it compiled, and at least one output does not agree or the run failed.
 - refused: the compiler says that it does not support this, and why.
 - broken: a fault of the compiler: an internal error or a crash.

@@ -6,6 +6,7 @@
 // --models DIR: the folders with a model.onnx and data sets right below DIR instead.
 // --ir: prints the primitives. --no-run: decomposes only.
 #include "Agreement.h"
+#include "Chance.h"
 #include "Report.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -62,8 +63,19 @@ Result runCase(const Case &c) {
   auto sets = loadDataSets(c);
   if (!sets)
     return failureOf(sets.takeError());
+  reference::RandomState random;
+  reference::EvaluateOptions evaluation;
+  evaluation.random = &random;
+  auto run = [&](llvm::ArrayRef<Tensor> inputs) {
+    return reference::evaluate(main, inputs, weights, evaluation);
+  };
   for (const DataSet &set : *sets) {
-    auto outputs = reference::evaluate(main, set.inputs, weights);
+    if (isRandom(c)) {
+      if (auto what = unlikelihood(c, set, run))
+        return {Outcome::Wrong, *what};
+      continue;
+    }
+    auto outputs = run(set.inputs);
     if (!outputs)
       return {Outcome::Wrong, "at run time: " + llvm::toString(outputs.takeError())};
     if (auto what = disagreement(*outputs, set.outputs, c.rtol, c.atol))

@@ -1,4 +1,5 @@
 """lib/Bindings/Python/tcc.py on the runtime tests' program (test/runtime/Program.c)."""
+import _ctypes
 import gc
 import os
 import pathlib
@@ -132,6 +133,15 @@ class Loader(unittest.TestCase):
         np.testing.assert_array_equal(fixed, before)
         self.check(self.model.run(self.inputs()))
 
+    def test_seed(self):
+        draw = self.inputs(command=np.int32(9))
+        self.model.set_seed(7)
+        self.assertEqual([self.model.run(draw)["count"] for _ in range(2)], [7, 7 + 10100])
+        self.assertEqual(tcc.Model(MODEL, seed=8).run(draw)["count"], 8)
+        for wrong in (-1, 1 << 64):
+            with self.assertRaisesRegex(tcc.Error, "is no seed"):
+                self.model.set_seed(wrong)
+
     def test_one_thread_at_a_time(self):
         failures = []
 
@@ -166,6 +176,17 @@ class Loader(unittest.TestCase):
             self.model.run(self.inputs(command=np.int32(1)))
         self.assertEqual(caught.exception.code, 6)
         self.check(self.model.run(self.inputs()))
+
+    def test_what_is_no_model(self):
+        with self.assertRaisesRegex(tcc.Error, "is not a model made by tcc"):
+            tcc.Model(_ctypes.__file__)
+
+    def test_closed(self):
+        self.model.close()
+        with self.assertRaisesRegex(tcc.Error, "context is NULL"):
+            self.model.run(self.inputs())
+        with self.assertRaisesRegex(tcc.Error, "this Model is closed"):
+            self.model.set_seed(1)
 
     def test_python_numbers(self):
         self.check(self.model.run(self.inputs(x=self.x.tolist(), command=0)))

@@ -171,7 +171,7 @@ TEST_CASE("wrong calls are refused") {
   CHECK(none == nullptr);
 }
 
-TEST_CASE("a second run on a busy context is refused") {
+TEST_CASE("a second run on a busy context is refused, and so is a seed") {
   Model model;
   Context context(model, withThreads(2));
   std::atomic<int> busy{0}, good{0};
@@ -184,7 +184,8 @@ TEST_CASE("a second run on a busy context is refused") {
       tcc_status status =
           api().run(context.context, in.pointers.data(), 5, out.tensors.data(), 4, &error);
       ++(status == TCC_BUSY ? busy : good);
-      if (status != TCC_BUSY && status != TCC_OK)
+      tcc_status seeded = api().context_set_seed(context.context, 1);
+      if ((status != TCC_BUSY && status != TCC_OK) || (seeded != TCC_BUSY && seeded != TCC_OK))
         good = -1000;
     }
   };

@@ -22,7 +22,9 @@ enum Command {
   ForgetOutput,
   FailAfterAllocs,
   Slow,
-  FailShape
+  FailShape,
+  Draw,
+  FailAfterDraw
 };
 
 inline DLTensor tensor(void *data, DLDataType dtype, std::vector<int64_t> &shape,

@@ -19,7 +19,9 @@ enum command {
   FORGET_OUTPUT,     /* the last output is not computed */
   FAIL_AFTER_ALLOCS, /* with blocks and outputs alive */
   SLOW,              /* takes a while on all threads */
-  FAIL_SHAPE         /* a shape that overflowed */
+  FAIL_SHAPE,        /* a shape that overflowed */
+  DRAW,              /* count is seed + 100 * draws of generator 0 + 10000 * those of generator 1 */
+  FAIL_AFTER_DRAW
 };
 
 static void scale(int64_t *args, int64_t begin, int64_t end) {
@@ -112,10 +114,15 @@ static int32_t entry(struct tcc_frame *frame) {
       scratch[0] += x[i * columns + j];
     acc[j] += scratch[0];
   }
-  int64_t *runs = (int64_t *)(void *)frame->state;
+  int64_t *runs = (int64_t *)(void *)frame->state, drawn = 0;
   ++runs[0];
+  if (command == DRAW || command == FAIL_AFTER_DRAW)
+    drawn = tcc_rt_random_seed(frame) + 100 * tcc_rt_random_draw(frame, 0) +
+            10000 * tcc_rt_random_draw(frame, 1);
+  if (command == FAIL_AFTER_DRAW)
+    tcc_rt_fail(frame, 6, "after a draw");
   if (command != FORGET_OUTPUT)
-    *(int64_t *)tcc_rt_output(frame, 3, 0) = runs[0] + runs[1];
+    *(int64_t *)tcc_rt_output(frame, 3, 0) = command == DRAW ? drawn : runs[0] + runs[1];
   return 0;
 }
 
@@ -182,5 +189,6 @@ const struct tcc_program tcc_program = {
     .weights_size = 16,
     .arena_size = 4096,
     .state_size = 64,
+    .num_generators = 1,
     .entry = entry,
 };

@@ -113,6 +113,36 @@ TEST_CASE("a written input changes in place, through strides too") {
   CHECK(acc == std::vector<float>{6, 1, 8, 1, 10, 1});
 }
 
+static int64_t drawn(Context &context) {
+  Inputs in(1, 1, 1);
+  in.command = Draw;
+  Outputs out;
+  REQUIRE(context.run(in, out) == TCC_OK);
+  return *out.data<int64_t>(3);
+}
+
+TEST_CASE("a seed starts all generators anew, and runs that succeed count draws") {
+  Model model;
+  Context context(model);
+  for (uint64_t seed : {7, 8, 7}) {
+    REQUIRE(api().context_set_seed(context.context, seed) == TCC_OK);
+    CHECK(drawn(context) == int64_t(seed));
+    CHECK(drawn(context) == int64_t(seed + 10100));
+    Inputs in(1, 1, 1);
+    in.command = FailAfterDraw;
+    Outputs out;
+    CHECK(context.run(in, out) == TCC_MODEL_ERROR);
+    CHECK(drawn(context) == int64_t(seed + 20200));
+  }
+  CHECK(api().context_set_seed(nullptr, 1) == TCC_INVALID_ARGUMENT);
+}
+
+TEST_CASE("contexts start with seeds of their own") {
+  Model model;
+  Context a(model), b(model);
+  CHECK(drawn(a) != drawn(b));
+}
+
 TEST_CASE("state lives in the context") {
   Model model;
   Context a(model), b(model);

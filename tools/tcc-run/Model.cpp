@@ -85,6 +85,11 @@ void Model::open(const std::string &path, const Options &options) {
   contextOptions.profile = options.profile;
   if (tcc_status status = api->context_create(model, &contextOptions, &context, &error))
     throw ModelError(status, printable(path) + ": " + error.message);
+  // Models of an older compiler draw the same numbers in every run.
+  bool takesSeed = api->struct_size >= offsetof(tcc_api, context_set_seed) + sizeof(void *);
+  if (options.seed && takesSeed)
+    if (tcc_status status = api->context_set_seed(context, *options.seed))
+      throw ModelError(status, printable(path) + ": the seed was refused");
 }
 
 void Model::close() {

@@ -27,6 +27,7 @@ struct TensorInfo {
 struct Options {
   std::string weights; ///< empty: the model's own
   uint32_t threads = 0;
+  std::optional<uint64_t> seed; ///< of the model's random numbers; absent: one that nobody knows
   bool profile = false;
 };
 

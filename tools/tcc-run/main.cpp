@@ -35,9 +35,9 @@ void define(CLI::App &app, Arguments &args) {
   app.add_flag("--bench", args.bench, "print the time per run");
   app.add_option("--shape", args.inputs.shapes, "x=1x3x224x224: the shape of a random input");
   app.add_option("--dim", args.inputs.dims, "N=4: the size of an open dimension");
-  app.add_option("--seed", args.inputs.seed,
-                 "of random inputs: floats in [0, 1), integers and booleans 0 or 1")
-      ->capture_default_str();
+  app.add_option("--seed", args.options.seed,
+                 "of random inputs (floats in [0, 1), integers and booleans 0 or 1; default 0) and "
+                 "of the model's own random numbers (default: others each time)");
   app.add_option("--threads", args.options.threads, "0: one a core")->capture_default_str();
   app.add_option("--seconds", args.seconds, "how long --bench measures")->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object");
@@ -166,6 +166,7 @@ int main(int argc, char **argv) {
   define(app, args);
   try {
     app.parse(argc, argv);
+    args.inputs.seed = args.options.seed.value_or(0);
     Model model(args.model, args.options);
     return act(model, args);
   } catch (const CLI::ParseError &error) {

@@ -47,7 +47,8 @@ struct ProgramDescription {
   std::string weightsFile; ///< base name, when not embedded
   uint64_t weightsOffset = 0, weightsSize = 0, weightsLayoutHash = 0, weightsSampleHash = 0;
   uint64_t arenaSize = 0, stateSize = 0;
-  std::string entry; ///< the host function's symbol
+  uint64_t generators = 0; ///< of random numbers, for nodes with seeds of their own
+  std::string entry;       ///< the host function's symbol
 };
 
 /// An object that defines `tcc_program`. The instruction sets of `cpu` are what

@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "tcc/Reference/Tensor.h"
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace tcc {
@@ -23,11 +24,20 @@ class WeightTable;
 
 namespace tcc::reference {
 
+/// The random numbers of a context, from one run to the next (prim.random_draw). The same
+/// seed and counts give what a compiled model gives.
+struct RandomState {
+  uint64_t seed = 0;
+  std::map<uint64_t, uint64_t> draws; ///< by generator; none yet where it has no entry
+};
+
 struct EvaluateOptions {
   /// Called with each result of each operator as it is computed, also within
   /// regions (for every turn of a loop). It may put another value in its place,
   /// of the same type and shape.
   std::function<void(mlir::OpResult, Tensor &)> observer;
+  /// Moves on with the run if it succeeds; without one a run starts at seed 0.
+  RandomState *random = nullptr;
 };
 
 /// Runs `function`, of prim operators, kernel.launch and arith on host scalars,

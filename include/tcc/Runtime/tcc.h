@@ -156,6 +156,11 @@ TCC_API tcc_status tcc_context_create(tcc_model *model, const tcc_context_option
  * of this context may be under way, as with free: runs of others, and their models, are safe. */
 TCC_API void tcc_context_destroy(tcc_context *context);
 TCC_API tcc_status tcc_context_get_stats(const tcc_context *context, tcc_context_stats *stats);
+/* Random operators draw other numbers in every run: they go on from one run of a context to the
+ * next, and a new context starts with a seed that nobody knows. This starts the sequence of `seed`,
+ * the same on every machine and for any number of threads, and starts those anew that nodes have of
+ * their own seeds. TCC_BUSY while a run is under way. */
+TCC_API tcc_status tcc_context_set_seed(tcc_context *context, uint64_t seed);
 /* The i-th kernel's time in a context with `profile`; TCC_INVALID_ARGUMENT past the last one. */
 TCC_API tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index,
                                       tcc_kernel_info *info);
@@ -168,7 +173,8 @@ TCC_API tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index
 TCC_API tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, uint32_t num_inputs,
                            DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error);
 
-/* All of the above for users of dlopen. */
+/* All of the above for users of dlopen. A library of an older compiler may have a shorter table:
+ * what lies beyond its `struct_size` is not there. */
 typedef struct tcc_api {
   size_t struct_size;
   uint32_t abi_version;
@@ -186,6 +192,7 @@ typedef struct tcc_api {
   tcc_status (*context_kernel)(const tcc_context *, uint32_t, tcc_kernel_info *);
   tcc_status (*run)(tcc_context *, const DLTensor *const *, uint32_t, DLManagedTensor **, uint32_t,
                     tcc_error *);
+  tcc_status (*context_set_seed)(tcc_context *, uint64_t);
 } tcc_api;
 
 /* NULL when the model does not speak `abi_version` (pass TCC_ABI_VERSION). */

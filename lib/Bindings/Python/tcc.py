@@ -155,10 +155,13 @@ class Model:
     """An opened model with memory and threads for one run at a time.
 
     threads: 0 for one a core. weights: another safetensors file of the same layout.
+    seed: of the model's random numbers, see set_seed.
     """
 
-    def __init__(self, path, threads=0, weights=None):
+    def __init__(self, path, threads=0, weights=None, seed=None):
         library = self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        if not hasattr(library, "tcc_abi_version"):
+            raise Error(5, f"{path} is not a model made by tcc")
         if library.tcc_abi_version() != _ABI_VERSION:
             raise Error(5, f"{path} has another interface version than {_ABI_VERSION}")
         library.tcc_model_manifest.restype = ctypes.c_char_p
@@ -171,6 +174,8 @@ class Model:
                                                ctypes.byref(self._context), ctypes.byref(self._error)))
         self.inputs, self.outputs = self._describe("input"), self._describe("output")
         self._prepare()
+        if seed is not None:
+            self.set_seed(seed)
 
     def _prepare(self):
         """The arguments of tcc_run, made once: a call writes only what differs from the call before."""
@@ -213,6 +218,17 @@ class Model:
     def run(self, inputs):
         """The same with dictionaries from names to arrays."""
         return dict(zip(self._results.names, self(*[inputs[name] for name in self._names])))
+
+    def set_seed(self, seed):
+        """Starts the random numbers of a seed from 0 to 2**64 - 1: the same in every process. Without it
+        they are others in every process, and in every run, as they go on from run to run."""
+        if not 0 <= seed < 1 << 64:
+            raise Error(1, f"{seed} is no seed: it needs 64 bits without a sign")
+        if not hasattr(self._library, "tcc_context_set_seed"):
+            raise Error(5, "this model was made by an older tcc, which knew no seeds: compile it again")
+        status = self._library.tcc_context_set_seed(self._context, ctypes.c_uint64(seed))
+        if status:
+            raise Error(status, "another thread runs this Model" if status == 4 else "this Model is closed")
 
     @property
     def manifest(self):

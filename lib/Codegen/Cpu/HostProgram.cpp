@@ -434,6 +434,15 @@ LogicalResult HostEmitter::emitBlock(Block &block) {
               emitAssert(o);
               return success();
             })
+            .Case([&](prim::RandomSeedOp o) {
+              scalars[o] = call("tcc_rt_random_seed", i64, {frame});
+              return success();
+            })
+            .Case([&](prim::RandomDrawOp o) {
+              Value generator = constant(static_cast<int64_t>(o.getGenerator()));
+              scalars[o] = call("tcc_rt_random_draw", i64, {frame, generator});
+              return success();
+            })
             .Case([&](prim::IfOp o) { return emitIf(o); })
             .Case([&](prim::WhileOp o) { return emitWhile(o); })
             .Default([&](Operation *o) -> LogicalResult {

@@ -30,17 +30,6 @@ LogicalResult conjugate(AtenNode &a) {
       prim::ComplexOp::create(b.builder(), b.location(), z.getType(), re, b.neg(im)).getResult());
 }
 
-LogicalResult dropout(AtenNode &a) {
-  if (a.flag("train", true) && a.real("p", 0.5) > 0)
-    return a.fail("random dropout (train = true) is not supported; export the model in eval()");
-  // What stands for dropout_ has "self".
-  Value x = a.tensor("input") ? a.tensor("input") : a.tensor("self");
-  if (!x)
-    return a.fail("needs a tensor");
-  (void)a.give(0, x);
-  return a.c.numResults() > 1 ? a.give(1, a.b.full(a.b.dims(x), 1, a.own(1))) : success();
-}
-
 /// The source under the shape and type of self.
 LogicalResult copy(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -244,11 +233,6 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"conj_physical", "default", "self", conjugate},
                    {"resolve_conj", "default", "self", same},
                    {"resolve_neg", "default", "self", same},
-                   {"dropout", "default", "", dropout},
-                   {"native_dropout", "default", "", dropout},
-                   {"feature_dropout", "default", "", dropout},
-                   {"alpha_dropout", "default", "", dropout},
-                   {"feature_alpha_dropout", "default", "", dropout},
                    {"copy", "default", "self src", copy}});
   addRules(rules, {{"full", "default", "", full},
                    {"full_like", "default", "self", fullLike},

@@ -1,12 +1,15 @@
 //===- Random.cpp - ATen's random numbers ---------------------------------===//
 //
-// The distributions are torch's, the numbers are not: they come from Philox by
-// the node's name, as for ONNX (Onnx/Random.cpp), so that every build and every
-// run of a model draws the same ones.
+// The distributions are torch's, the numbers are not: torch's come from another
+// generator on every device. A traced graph says nothing of torch.manual_seed, so
+// all nodes draw from the context's generator (tcc_context_set_seed).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/RandomNumbers.h"
+#include <cmath>
+#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -15,13 +18,6 @@ using P = prim::ComparePredicate;
 
 namespace {
 
-/// Of standard uniform or normal numbers.
-FailureOr<Value> draw(AtenNode &a, StringRef op, ArrayRef<Dim> shape) {
-  Type wide = isa<FloatType>(a.own()) ? a.wide() : Type(a.b.builder().getF32Type());
-  auto results = a.onnx(op, {a.b.full(shape, 0, wide)}, {});
-  return failed(results) ? FailureOr<Value>(failure()) : FailureOr<Value>((*results)[0]);
-}
-
 /// `size`, or the shape of self.
 FailureOr<Dims> shapeOf(AtenNode &a) {
   if (Value like = a.tensor("self"))
@@ -29,30 +25,43 @@ FailureOr<Dims> shapeOf(AtenNode &a) {
   auto size = a.extents("size");
   if (!size)
     return a.fail("needs a list of extents");
+  if (llvm::any_of(*size, [&](Dim d) { return a.b.known(d).value_or(0) < 0; }))
+    return a.fail("an extent is negative");
   return *size;
 }
 
-template <bool normal> LogicalResult standard(AtenNode &a) {
-  auto shape = shapeOf(a);
-  if (failed(shape))
-    return failure();
-  auto drawn = draw(a, normal ? "RandomNormalLike" : "RandomUniformLike", *shape);
-  return failed(drawn) ? failure() : a.give(*drawn);
+/// The type in which numbers for a result of `type` are drawn, and f32 or f64 for several steps.
+FloatType drawnType(AtenNode &a, Type type) {
+  auto real = dyn_cast<FloatType>(type);
+  return real && real.getWidth() >= 16 ? real : FloatType(a.b.builder().getF32Type());
+}
+FloatType wideFloat(AtenNode &a, Type type) {
+  return cast<FloatType>(type.isF64() ? Type(type) : Type(a.b.builder().getF32Type()));
 }
 
-/// Uniform in [from, to).
+/// Uniform in [from, to), of which rand is [0, 1).
 LogicalResult uniform(AtenNode &a) {
   auto shape = shapeOf(a);
   if (failed(shape))
     return failure();
-  auto drawn = draw(a, "RandomUniformLike", *shape);
   double from = a.real("from", 0), to = a.real("to", 1);
-  return failed(drawn) ? failure() : a.give(a.b.add(a.b.mul(*drawn, to - from), from));
+  Value drawn = RandomNumbers(a.b).uniform(*shape, drawnType(a, a.own()));
+  drawn = a.cast(drawn, wideFloat(a, a.own()));
+  return a.give(a.b.add(a.b.mul(drawn, to - from), from));
+}
+
+LogicalResult standardNormal(AtenNode &a) {
+  auto shape = shapeOf(a);
+  if (failed(shape))
+    return failure();
+  if (isa<ComplexType>(a.own()))
+    return a.fail("complex random numbers are not supported");
+  return a.give(RandomNumbers(a.b).normal(*shape, wideFloat(a, a.own())));
 }
 
 LogicalResult normalNumbers(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Type wide = a.wide();
+  FloatType wide = wideFloat(a, a.own());
   Value mean = a.number("mean", 0, wide), deviation = a.number("std", 1, wide);
   Dims shape = b.broadcastShapes(b.dims(mean), b.dims(deviation));
   if (a.tensor("self") || a.has("size")) {
@@ -61,102 +70,144 @@ LogicalResult normalNumbers(AtenNode &a) {
       return failure();
     shape = *stated;
   }
-  auto drawn = draw(a, "RandomNormalLike", shape);
-  if (failed(drawn))
-    return failure();
-  return a.give(b.add(b.mul(*drawn, deviation), mean));
+  Value drawn = RandomNumbers(b).normal(shape, wide);
+  return a.give(b.add(b.mul(drawn, deviation), mean));
 }
 
 /// Integers of [low, high).
 LogicalResult integers(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto shape = shapeOf(a);
-  auto drawn = failed(shape) ? FailureOr<Value>(failure()) : draw(a, "RandomUniformLike", *shape);
+  if (failed(shape))
+    return failure();
   auto high = a.extent("high");
-  if (failed(drawn) || !high)
+  if (!high)
     return a.fail("needs bounds");
-  Type i64 = b.builder().getI64Type(), f64 = b.builder().getF64Type();
-  Value low = a.extentTensor(a.extent("low", 0), f64), top = a.extentTensor(*high, f64);
-  Value real = b.add(b.mul(b.cast(*drawn, f64), b.sub(top, low)), low);
-  return a.give(b.cast(b.unary<prim::FloorOp>(real), i64));
+  Dim low = a.extent("low", 0);
+  Dim holds = b.compareDims(arith::CmpIPredicate::slt, low, *high);
+  if (b.known(holds) == 0)
+    return a.fail("needs a low bound below the high one");
+  b.check(holds, "randint's low bound is not below the high one");
+  Type i64 = b.builder().getI64Type();
+  Value first = a.extentTensor(low, i64), end = a.extentTensor(*high, i64);
+  return a.give(RandomNumbers(b).integers(*shape, first, b.sub(end, first)));
 }
 
-/// The order in which drawn numbers sort.
+/// The order in which drawn words sort. Words of 64 bits: with n of them, two are equal with a
+/// probability of n^2 / 2^65, and those two then keep their order.
 LogicalResult permutation(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto n = a.extent("n");
-  auto drawn = n ? draw(a, "RandomUniformLike", {*n}) : FailureOr<Value>(failure());
-  if (failed(drawn))
+  if (!n || b.known(*n).value_or(0) < 0)
     return a.fail("needs a length");
-  auto sort =
-      prim::SortOp::create(b.builder(), b.location(), (*drawn).getType(),
-                           b.type(*drawn).clone(b.builder().getI64Type()), *drawn, 0, false);
+  Value drawn = RandomNumbers(b).words({*n}, 64);
+  auto sort = prim::SortOp::create(b.builder(), b.location(), drawn.getType(),
+                                   b.type(drawn).clone(b.builder().getI64Type()), drawn, 0, false);
   return a.give(sort.getIndices());
+}
+
+/// Whether a number drawn for each element of `shape` is below its probability.
+Value happens(AtenNode &a, ArrayRef<Dim> shape, Value probability) {
+  auto type = cast<FloatType>(a.b.elem(probability));
+  return a.b.compare(P::lt, RandomNumbers(a.b).uniform(shape, type), probability);
 }
 
 LogicalResult bernoulli(AtenNode &a) {
   PrimBuilder &b = a.b;
-  auto shape = shapeOf(a);
-  auto drawn = failed(shape) ? FailureOr<Value>(failure()) : draw(a, "RandomUniformLike", *shape);
-  if (failed(drawn))
-    return failure();
-  Value p = a.has("p") ? a.number("p", b.elem(*drawn)) : a.cast(a.tensor("self"), b.elem(*drawn));
-  return a.give(b.compare(P::lt, *drawn, p));
+  Value self = a.tensor("self");
+  if (a.has("p"))
+    return a.give(happens(a, b.dims(self), a.number("p", b.builder().getF64Type())));
+  return a.give(happens(a, b.dims(self), a.cast(self, wideFloat(a, b.elem(self)))));
 }
 
-/// -log(1 - u) / lambda.
+/// What is kept is divided by the probability of being kept.
+LogicalResult dropout(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  double p = a.real("p", 0.5);
+  // What stands for dropout_ has "self".
+  Value x = a.tensor("input") ? a.tensor("input") : a.tensor("self");
+  if (!x)
+    return a.fail("needs a tensor");
+  if (p < 0 || p > 1)
+    return a.fail("needs a probability from 0 to 1");
+  bool drops = a.flag("train", true) && p > 0;
+  Value kept = b.full(b.dims(x), 1, b.builder().getI1Type());
+  if (drops) {
+    FloatType wide = wideFloat(a, a.own());
+    kept = happens(a, b.dims(x), b.scalar(1 - p, b.builder().getF64Type()));
+    Value zero = b.scalar(0, wide);
+    x = b.select(kept, b.mul(a.cast(x, wide), p < 1 ? 1 / (1 - p) : 0.0), zero);
+  }
+  (void)a.give(0, x);
+  return a.c.numResults() > 1 ? a.give(1, kept) : success();
+}
+
+/// Dropout of other kinds: whole channels, or to a value that is not 0.
+LogicalResult noDropout(AtenNode &a) {
+  if (a.flag("train", true) && a.real("p", 0.5) > 0)
+    return a.fail("this dropout (train = true) is not supported; export the model in eval()");
+  return dropout(a);
+}
+
 LogicalResult exponential(AtenNode &a) {
   PrimBuilder &b = a.b;
-  auto drawn = draw(a, "RandomUniformLike", b.dims(a.tensor("self")));
-  if (failed(drawn))
-    return failure();
-  return a.give(b.mul(b.unary<prim::Log1pOp>(b.neg(*drawn)), -1 / a.real("lambd", 1)));
+  Dims shape = b.dims(a.tensor("self"));
+  return a.give(
+      b.mul(RandomNumbers(b).exponential(shape, wideFloat(a, a.own())), 1 / a.real("lambd", 1)));
+}
+
+/// The trial that is the first to succeed: an exponential number in steps.
+LogicalResult geometric(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  double p = a.real("p", 0);
+  if (!(p > 0 && p < 1))
+    return a.fail("needs a probability between 0 and 1");
+  FloatType wide = wideFloat(a, a.own());
+  Value time = RandomNumbers(b).exponential(b.dims(a.tensor("self")), wide);
+  return a.give(b.unary<prim::CeilOp>(b.mul(time, -1 / std::log1p(-p))));
+}
+
+LogicalResult cauchy(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  FloatType wide = wideFloat(a, a.own());
+  Value u = RandomNumbers(b).uniform(b.dims(a.tensor("self")), wide);
+  Value angle = b.mul(b.sub(u, 0.5), std::numbers::pi);
+  Value scaled = b.mul(b.unary<prim::TanOp>(angle), a.real("sigma", 1));
+  return a.give(b.add(scaled, a.real("median", 0)));
+}
+
+LogicalResult logNormal(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value drawn = RandomNumbers(b).normal(b.dims(a.tensor("self")), wideFloat(a, a.own()));
+  return a.give(b.exp(b.add(b.mul(drawn, a.real("std", 2)), a.real("mean", 1))));
 }
 
 /// Classes by their weights; without replacement, those of the largest w / e of
 /// exponential e (Efraimidis and Spirakis).
 LogicalResult multinomial(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Type wide = b.builder().getF32Type();
-  Value weights = a.cast(a.tensor("self"), wide);
+  Value weights = a.tensor("self");
   auto samples = a.extent("num_samples");
   int64_t axis = b.rank(weights) - 1;
   if (!samples || axis < 0 || axis > 1)
     return a.fail("needs weights of classes and a number");
-  if (!a.flag("replacement", false)) {
-    auto drawn = draw(a, "RandomUniformLike", b.dims(weights));
-    if (failed(drawn))
-      return failure();
-    Value e = b.neg(b.unary<prim::Log1pOp>(b.neg(b.cast(*drawn, wide))));
-    Value key = b.div(weights, b.maximum(e, 1e-30));
-    auto sort = prim::SortOp::create(b.builder(), b.location(), key.getType(),
-                                     b.type(key).clone(b.builder().getI64Type()), key, axis, true);
-    return a.give(b.sliceAxis(sort.getIndices(), axis, b.dim(0), *samples));
-  }
-  Value sums = prim::CumulativeOp::create(b.builder(), b.location(), weights.getType(),
-                                          prim::ReduceKind::sum, weights, axis, false, false);
-  Value total = b.sliceAxis(sums, axis, b.subDims(b.dim(sums, axis), b.dim(1)), b.dim(1));
-  Dims shape = b.dims(weights);
-  shape[axis] = *samples;
-  auto drawn = draw(a, "RandomUniformLike", shape);
-  if (failed(drawn))
-    return failure();
-  Value at = b.mul(b.cast(*drawn, wide), total);
-  Value passed = b.compare(P::le, b.unsqueeze(sums, {axis}), b.unsqueeze(at, {axis + 1}));
-  Type i64 = b.builder().getI64Type();
-  Value index = b.reduce(prim::ReduceKind::sum, b.cast(passed, i64), {axis + 1}, false);
-  Value last = a.extentTensor(b.subDims(b.dim(weights, axis), b.dim(1)), i64);
-  return a.give(b.minimum(index, last));
+  if (a.flag("replacement", false))
+    return a.give(RandomNumbers(b).classes(weights, *samples));
+  FloatType wide = wideFloat(a, b.elem(weights));
+  Value key = b.div(a.cast(weights, wide), RandomNumbers(b).exponential(b.dims(weights), wide));
+  auto sort = prim::SortOp::create(b.builder(), b.location(), key.getType(),
+                                   b.type(key).clone(b.builder().getI64Type()), key, axis, true);
+  return a.give(b.sliceAxis(sort.getIndices(), axis, b.dim(0), *samples));
 }
 
 } // namespace
 
 void tcc::populateAtenRandomRules(RuleSet &rules) {
   addRules(rules,
-           {{"rand", "default generator", "", standard<false>},
-            {"rand_like", "default", "self", standard<false>},
-            {"randn", "default generator", "", standard<true>},
-            {"randn_like", "default", "self", standard<true>},
+           {{"rand", "default generator", "", uniform},
+            {"rand_like", "default", "self", uniform},
+            {"randn", "default generator", "", standardNormal},
+            {"randn_like", "default", "self", standardNormal},
             {"randint", "default low generator low_generator", "", integers},
             {"randint_like", "default low_dtype", "self", integers},
             {"randperm", "default generator", "", permutation},
@@ -165,5 +216,13 @@ void tcc::populateAtenRandomRules(RuleSet &rules) {
             {"normal_functional", "default", "self", normalNumbers},
             {"bernoulli", "default p float Tensor", "self", bernoulli},
             {"exponential", "default", "self", exponential},
-            {"multinomial", "default", "self", multinomial}});
+            {"geometric", "default", "self", geometric},
+            {"cauchy", "default", "self", cauchy},
+            {"log_normal", "default", "self", logNormal},
+            {"multinomial", "default", "self", multinomial},
+            {"dropout", "default", "", dropout},
+            {"native_dropout", "default", "", dropout},
+            {"feature_dropout", "default", "", noDropout},
+            {"alpha_dropout", "default", "", noDropout},
+            {"feature_alpha_dropout", "default", "", noDropout}});
 }

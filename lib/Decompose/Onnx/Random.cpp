@@ -1,16 +1,16 @@
 //===- Random.cpp - Random tensors and Dropout ------------------------------===//
 //
-// All come from prim.random_bits. Without a seed attribute the seed is a hash of
-// the name of the node's result, so that a model gives the same numbers in every
-// build and two nodes give different ones.
+// A node without `seed` draws from the context's generator. With one, "seed to the
+// random generator", it has a generator of its own, which in ONNX Runtime lives as
+// long as the session: from the seed on, the numbers go on from run to run and from
+// turn to turn. So they do here; a new context, or a new seed of it, starts anew.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/RandomNumbers.h"
 #include "llvm/ADT/bit.h"
-#include "llvm/Support/xxhash.h"
-#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -18,42 +18,24 @@ using P = prim::ComparePredicate;
 
 namespace {
 
-Value seedOf(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  uint64_t seed;
-  if (auto one = dyn_cast_or_null<IntegerAttr>(c.attr("seed"))) {
-    seed = one.getInt();
-  } else if (c.hasAttr("seed")) {
-    seed = llvm::bit_cast<uint32_t>(static_cast<float>(c.floatAttr("seed", 0)));
-  } else {
-    ArrayAttr outs = c.node.getOutsAttr();
-    auto name = outs && !outs.empty() ? dyn_cast<StringAttr>(outs[0]) : StringAttr();
-    seed = llvm::xxh3_64bits(name ? name.getValue() : StringRef());
-  }
-  auto t = RankedTensorType::get({}, b.builder().getI64Type());
-  return b.constant(DenseElementsAttr::get(t, static_cast<int64_t>(seed)));
+/// A seed of an integer attribute is that integer, one of a float attribute its bits.
+RandomNumbers numbersOf(NodeContext &c) {
+  if (auto seed = dyn_cast_or_null<IntegerAttr>(c.attr("seed")))
+    return RandomNumbers(c.b, seed.getInt());
+  if (c.hasAttr("seed"))
+    return RandomNumbers(c.b, llvm::bit_cast<uint32_t>(static_cast<float>(c.floatAttr("seed", 0))));
+  return RandomNumbers(c.b);
 }
 
-Value randomWords(PrimBuilder &b, Value seed, ArrayRef<Dim> shape) {
-  RankedTensorType t = b.typeOf(shape, b.builder().getIntegerType(32, /*isSigned=*/false));
-  return prim::RandomBitsOp::create(b.builder(), b.location(), t, seed, b.dynamicSizes(shape))
-      .getResult();
+/// The type to draw in: that of the result if it has random numbers of its own.
+FloatType drawnType(PrimBuilder &b, Type result) {
+  auto type = cast<FloatType>(result);
+  return type.getWidth() < 16 ? b.builder().getF32Type() : type;
 }
 
-/// In [0, 1) from 24 bits.
-Value uniform(PrimBuilder &b, Value words) {
-  Value high = b.binary<prim::ShiftRightOp>(words, b.scalar(8, b.elem(words)));
-  return b.mul(b.cast(high, b.builder().getF32Type()), 0x1p-24);
-}
-
-/// Box and Muller's transform of two words an element.
-Value normal(PrimBuilder &b, Value seed, ArrayRef<Dim> shape) {
-  Dims pair = {b.dim(2)};
-  pair.append(shape.begin(), shape.end());
-  Value u = uniform(b, randomWords(b, seed, pair));
-  auto half = [&](int64_t i) { return b.squeeze(b.sliceAxis(u, 0, b.dim(i), b.dim(1)), {0}); };
-  Value radius = b.sqrt(b.mul(b.log(b.sub(b.scalar(1, b.elem(u)), half(0))), -2.0));
-  return b.mul(radius, b.unary<prim::CosOp>(b.mul(half(1), 2 * std::numbers::pi)));
+/// That in which several steps are computed.
+FloatType wideFloat(PrimBuilder &b, Type result) {
+  return result.isF64() ? cast<FloatType>(b.builder().getF64Type()) : b.builder().getF32Type();
 }
 
 /// The shape and element type of a node that has `shape` or is like operand 0.
@@ -83,9 +65,10 @@ LogicalResult randomUniform(NodeContext &c, bool like) {
   if (failed(want))
     return failure();
   PrimBuilder &b = c.b;
+  auto [shape, type] = *want;
   double low = c.floatAttr("low", 0), high = c.floatAttr("high", 1);
-  Value u = uniform(b, randomWords(b, seedOf(c), want->first));
-  return c.give(b.cast(b.add(b.mul(u, high - low), low), want->second));
+  Value u = b.cast(numbersOf(c).uniform(shape, drawnType(b, type)), wideFloat(b, type));
+  return c.give(b.cast(b.add(b.mul(u, high - low), low), type));
 }
 
 LogicalResult randomNormal(NodeContext &c, bool like) {
@@ -93,8 +76,9 @@ LogicalResult randomNormal(NodeContext &c, bool like) {
   if (failed(want))
     return failure();
   PrimBuilder &b = c.b;
-  Value n = b.mul(normal(b, seedOf(c), want->first), c.floatAttr("scale", 1));
-  return c.give(b.cast(b.add(n, c.floatAttr("mean", 0)), want->second));
+  auto [shape, type] = *want;
+  Value n = b.mul(numbersOf(c).normal(shape, wideFloat(b, type)), c.floatAttr("scale", 1));
+  return c.give(b.cast(b.add(n, c.floatAttr("mean", 0)), type));
 }
 
 LogicalResult bernoulli(NodeContext &c) {
@@ -104,30 +88,25 @@ LogicalResult bernoulli(NodeContext &c) {
       c.hasAttr("dtype") ? onnxElementType(b.context(), c.intAttr("dtype", 1)) : b.elem(c.in(0));
   if (!to)
     return c.fail("has an unknown element type");
-  Value u = b.cast(uniform(b, randomWords(b, seedOf(c), b.dims(p))), b.elem(p));
+  if (!isa<FloatType>(b.elem(p)))
+    return c.fail("needs probabilities of a float type");
+  Value u = numbersOf(c).uniform(b.dims(p), cast<FloatType>(b.elem(p)));
   return c.give(b.cast(b.compare(P::lt, u, p), to));
 }
 
-/// Draws classes by the inverse of the cumulative distribution.
 LogicalResult multinomial(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value logits = c.in(0);
   if (b.rank(logits) != 2)
     return c.fail("needs a batch of class weights");
-  int64_t draws = c.intAttr("sample_size", 1);
-  Value probabilities = softmaxOver(b, b.cast(logits, b.builder().getF32Type()), 1);
-  Value sums = prim::CumulativeOp::create(b.builder(), b.location(), probabilities.getType(),
-                                          prim::ReduceKind::sum, probabilities, 1)
-                   .getResult();
-  Value u = uniform(b, randomWords(b, seedOf(c), {b.dim(logits, 0), b.dim(draws)}));
   Type to = onnxElementType(b.context(), c.intAttr("dtype", 6));
   if (!isa_and_nonnull<IntegerType>(to))
     return c.fail("needs an integer type");
-  Value passed = b.compare(P::le, b.unsqueeze(sums, {1}), b.unsqueeze(u, {2}));
-  Value index = b.reduce(prim::ReduceKind::sum, b.cast(passed, to), {2}, false);
-  Value last =
-      b.cast(scalarOf(b, b.subDims(b.dim(logits, 1), b.dim(1)), b.builder().getI64Type()), to);
-  return c.give(b.minimum(index, last));
+  int64_t draws = c.intAttr("sample_size", 1);
+  if (draws < 1)
+    return c.fail("draws fewer than one class");
+  Value probabilities = softmaxOver(b, b.cast(logits, b.builder().getF32Type()), 1);
+  return c.give(b.cast(numbersOf(c).classes(probabilities, b.dim(draws)), to));
 }
 
 /// A condition as a rank-0 tensor.
@@ -154,7 +133,7 @@ LogicalResult dropout(NodeContext &c) {
       (void)c.give(1, b.full(b.dims(x), 1, maskType));
     return c.give(x);
   }
-  Type wide = wideType(own);
+  FloatType wide = wideFloat(b, own);
   Value ratio = b.scalar(c.floatAttr("ratio", 0.5), wide);
   if (c.version() >= 12 && c.has(1)) {
     auto given = scalarOperand(c, 1);
@@ -162,7 +141,7 @@ LogicalResult dropout(NodeContext &c) {
       return failure();
     ratio = b.cast(*given, wide);
   }
-  Value u = b.cast(uniform(b, randomWords(b, seedOf(c), b.dims(x))), wide);
+  Value u = numbersOf(c).uniform(b.dims(x), wide);
   Value off = b.logicalNot(*training);
   Value keep = b.binary<prim::OrOp>(b.compare(P::ge, u, ratio), off);
   Value one = b.scalar(1, wide), rest = b.sub(one, ratio);

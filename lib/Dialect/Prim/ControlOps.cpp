@@ -1,4 +1,5 @@
 #include "Dialect/Prim/Verify.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace tcc::prim;
@@ -11,11 +12,17 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange expect
   return success();
 }
 
-LogicalResult RandomBitsOp::verify() {
-  if (tensorType(getSeed()).getRank() != 0)
-    return emitOpError("takes a seed of rank 0, not ") << tensorType(getSeed()).getRank();
-  return verifySizes(*this, getSizes(), getResult());
+LogicalResult RandomDrawOp::verify() {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  auto generators = module ? module->getAttrOfType<IntegerAttr>(kGeneratorsAttr) : IntegerAttr();
+  if (int64_t known = generators ? generators.getInt() : 0;
+      static_cast<int64_t>(getGenerator()) > known)
+    return emitOpError("draws from generator ")
+           << getGenerator() << ", the module has " << known << " beside the context's";
+  return success();
 }
+
+LogicalResult RandomBitsOp::verify() { return verifySizes(*this, getSizes(), getResult()); }
 
 LogicalResult IfOp::verify() {
   if (failed(verifyYield(*this, getThenRegion(), getResultTypes(), "the then region")))

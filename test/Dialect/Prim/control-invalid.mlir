@@ -55,16 +55,32 @@ func.func @f(%x: tensor<2xf32>) {
 
 // -----
 
-func.func @f(%s: tensor<1xi64>) {
-  // expected-error @+1 {{takes a seed of rank 0, not 1}}
-  %0 = prim.random_bits %s sizes() : (tensor<1xi64>) -> tensor<3xui32>
+func.func @f(%s: i64) {
+  // expected-error @+1 {{has 1 dynamic result dims but 0 sizes}}
+  %0 = prim.random_bits %s, %s sizes() : tensor<?xui32>
   return
 }
 
 // -----
 
-func.func @f(%s: tensor<i64>) {
-  // expected-error @+1 {{has 1 dynamic result dims but 0 sizes}}
-  %0 = prim.random_bits %s sizes() : (tensor<i64>) -> tensor<?xui32>
+func.func @f(%s: i64) {
+  // expected-error @+1 {{must be ranked tensor of 32-bit unsigned integer or 64-bit unsigned integer values}}
+  %0 = prim.random_bits %s, %s sizes() : tensor<3xi32>
   return
+}
+
+// -----
+
+func.func @f() -> i64 {
+  // expected-error @+1 {{draws from generator 1, the module has 0 beside the context's}}
+  %0 = prim.random_draw 1 : i64
+  return %0 : i64
+}
+
+// -----
+
+func.func @f() -> i64 {
+  // expected-error @+1 {{attribute 'generator' failed to satisfy constraint}}
+  %0 = prim.random_draw -1 : i64
+  return %0 : i64
 }

@@ -33,10 +33,21 @@ func.func @loop(%n: index, %x: tensor<?xf32>) -> tensor<?xf32> {
   return %r#1 : tensor<?xf32>
 }
 
+// CHECK-LABEL: func @random
+func.func @random(%n: index) -> (tensor<?x3xui32>, tensor<4xui64>) {
+  // CHECK: %[[SEED:.*]] = prim.random_seed : i64
+  // CHECK: %[[DRAW:.*]] = prim.random_draw 0 : i64
+  // CHECK: prim.random_bits %[[SEED]], %[[DRAW]] sizes(%{{.*}}) : tensor<?x3xui32>
+  // CHECK: prim.random_bits %[[SEED]], %[[DRAW]] sizes() : tensor<4xui64>
+  %seed = prim.random_seed : i64
+  %draw = prim.random_draw 0 : i64
+  %0 = prim.random_bits %seed, %draw sizes(%n) : tensor<?x3xui32>
+  %1 = prim.random_bits %seed, %draw sizes() : tensor<4xui64>
+  return %0, %1 : tensor<?x3xui32>, tensor<4xui64>
+}
+
 // CHECK-LABEL: func @others
-func.func @others(%c: i1, %s: tensor<i64>, %n: index) {
-  // CHECK: prim.random_bits %{{.*}} sizes(%{{.*}}) : (tensor<i64>) -> tensor<?x3xui32>
-  %0 = prim.random_bits %s sizes(%n) : (tensor<i64>) -> tensor<?x3xui32>
+func.func @others(%c: i1) {
   // CHECK: prim.assert %{{.*}}, "the batch is empty"
   prim.assert %c, "the batch is empty"
   return

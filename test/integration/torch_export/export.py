@@ -135,6 +135,27 @@ def export_doubled(path):
     save(program, path)
 
 
+class Random(nn.Module):
+    """Draws from every distribution, for test_random_numbers.py. The order of the results is in the test."""
+
+    def forward(self, x, weights):
+        half = torch.rand(20000, dtype=torch.float16), torch.rand(20000, dtype=torch.bfloat16)
+        return (torch.rand(20000), torch.rand(20000, dtype=torch.float64), *half,
+                torch.randint(0, 2 ** 32, (20000,)), torch.randint(-3, 4, (20000,)),
+                torch.randint(-2 ** 63, 2 ** 63 - 1, (20000,)), torch.randperm(100000), torch.randperm(8),
+                torch.randn(20000), torch.randn(20000, dtype=torch.float64), torch.normal(2.0, 3.0, (20000,)),
+                torch.bernoulli(x), torch.bernoulli(x, 0.125), torch.empty(20000).exponential_(2.0),
+                torch.multinomial(weights, 20000, True), torch.multinomial(weights.expand(2000, 6), 2),
+                *torch.native_dropout(x, 0.25, True), nn.functional.dropout(x, 0.5, True),
+                torch.empty(20000).geometric_(0.25), torch.empty(20000).cauchy_(1.0, 2.0),
+                torch.empty(20000).log_normal_(0.5, 0.25))
+
+
+def export_random(path):
+    inputs = torch.linspace(0, 1, 2000), torch.tensor([0.0, 1.0, 2.0, 0.0, 5.0, 0.0])
+    save(torch.export.export(Random(), inputs), path)
+
+
 def save(program, path):
     for node in program.graph.nodes:  # paths of this machine
         node.meta.pop("stack_trace", None)
@@ -149,6 +170,7 @@ def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     export_refused(os.path.join(folder, "refused.pt2"))
     export_doubled(os.path.join(folder, "doubled.pt2"))
+    export_random(os.path.join(folder, "random.pt2"))
     for name, module, runs in models():
         program = torch.export.export(copy.deepcopy(module), tuple(x.clone() for x in runs[0]))
         for form, saved in [("", program), ("-aten", program.run_decompositions())]:

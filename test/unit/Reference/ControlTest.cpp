@@ -177,12 +177,56 @@ TEST_CASE("weights are looked up by name") {
   checkIntegers(run(text, {}, table)[0], {1, -1});
 }
 
+/// The words for a seed and an offset, of `type`.
+static Tensor words(int64_t seed, int64_t offset, const std::string &type) {
+  std::string text = "func.func @main(%s: i64, %o: i64) -> " + type +
+                     " {\n  %0 = prim.random_bits %s, %o sizes() : " + type +
+                     "\n  return %0 : " + type + "\n}";
+  return run(text, {Tensor::ofIndex(seed), Tensor::ofIndex(offset)})[0];
+}
+
 TEST_CASE("Philox4x32-10 gives the published numbers") {
-  // Known answers of Random123: counter 0, key 0; and all ones by way of the seed -1.
-  Tensor words = result("random_bits", i64({}, {0}), "", "tensor<6xui32>");
-  Integers have = words.integers();
-  CHECK(Integers(have.begin(), have.begin() + 4) ==
+  // Random123's known answer for counter 0 and key 0. The others are of an implementation that
+  // gives all three of its known answers: key a4093822 299f31d0, offset 13198a2e 03707344.
+  CHECK(words(0, 0, "tensor<4xui32>").integers() ==
         Integers{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  Tensor other = result("random_bits", i64({}, {-1}), "", "tensor<6xui32>");
-  CHECK(other.integers() != have);
+  int64_t seed = 0x299f31d0a4093822, offset = 0x0370734413198a2e;
+  Integers want = {0xb60a410e, 0x61bd7780, 0xa53f3958, 0x3d51eb3f,
+                   0x314ddb4b, 0x0ab83527, 0x9fc3cabe};
+  CHECK(words(seed, offset, "tensor<7xui32>").integers() == want);
+  CHECK(words(seed, offset, "tensor<1x3x1xui32>").integers() ==
+        Integers(want.begin(), want.begin() + 3));
+  CHECK(words(seed, offset, "tensor<3xui64>").integers() ==
+        Integers{0x61bd7780b60a410e, 0x3d51eb3fa53f3958, 0x0ab83527314ddb4b});
+}
+
+static const char *const kDraws = R"(
+  module attributes {tcc.generators = 1 : i64} {
+  func.func @main(%ok: i1) -> (i64, i64, i64, i64) {
+    %0 = prim.random_seed : i64
+    %1 = prim.random_draw 0 : i64
+    %2 = prim.random_draw 1 : i64
+    %3 = prim.random_draw 0 : i64
+    prim.assert %ok, "not this time"
+    return %0, %1, %2, %3 : i64, i64, i64, i64
+  }
+  })";
+
+TEST_CASE("draws are counted by generator, from run to run, unless the run fails") {
+  RandomState random;
+  random.seed = 42;
+  EvaluateOptions options;
+  options.random = &random;
+  auto drawn = [&] {
+    Integers values;
+    for (const Tensor &value : run(kDraws, {ints(DType::Bool, {}, {1})}, {}, &options))
+      values.push_back(value.integer(0));
+    return values;
+  };
+  CHECK(drawn() == Integers{42, 0, 0, 1});
+  CHECK(drawn() == Integers{42, 2, 1, 3});
+  auto failed = tryRun(kDraws, {ints(DType::Bool, {}, {0})}, {}, &options);
+  REQUIRE(!failed);
+  llvm::consumeError(failed.takeError());
+  CHECK(drawn() == Integers{42, 4, 2, 5});
 }

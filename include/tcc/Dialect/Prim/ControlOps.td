@@ -28,16 +28,35 @@ def Prim_WhileOp : Prim_Op<"while", [RecursiveMemoryEffects]> {
   let assemblyFormat = "`(` $inits `)` $condition `do` $body attr-dict `:` functional-type($inits, $results)";
   let hasVerifier = 1;
 }
-def Prim_RandomBitsOp : Prim_Op<"random_bits", [Pure]> {
-  let summary = "uniform random 32-bit words from Philox4x32-10 (Salmon et al., SC 2011)";
+def Prim_RandomSeedOp : Prim_Op<"random_seed", [Pure]> {
+  let summary = "the seed of the context that runs";
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def Prim_RandomDrawOp : Prim_Op<"random_draw", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "how often a generator of the context was drawn from before, now once more";
   let description = [{
-    `seed` is a rank-0 i64 tensor whose low and high half are the key. Word i of the result is word
-    i mod 4 of counter i / 4 (low half first, the upper two words 0). `sizes` gives dims that are `?`.
+    A context counts the draws of each of its generators over all its runs. Generator 0 serves every
+    node that names no seed; each node with a seed of its own has one of the others, as many as
+    `tcc.generators` of the module says. A run that fails leaves the counts as they were.
   }];
   let hasVerifier = 1;
-  let arguments = (ins RankedTensorOf<[I64]>:$seed, Variadic<Index>:$sizes);
-  let results = (outs RankedTensorOf<[UI32]>:$result);
-  let assemblyFormat = "$seed `sizes` `(` $sizes `)` attr-dict `:` functional-type($seed, results)";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$generator);
+  let results = (outs I64:$number);
+  let assemblyFormat = "$generator attr-dict `:` type($number)";
+}
+def Prim_RandomBitsOp : Prim_Op<"random_bits", [Pure]> {
+  let summary = "uniform random words of 32 or 64 bits from Philox4x32-10 (Salmon et al., SC 2011)";
+  let description = [{
+    The low and high half of `seed` are the key; a counter has the block in its lower two words and
+    `offset` in its upper two, low half first. 32-bit word i of the sequence is word i mod 4 of block
+    i / 4; element i of a result of 64 bits is words 2i (low) and 2i + 1. So an element depends on the
+    seed, the offset and its position alone. `sizes` gives dims that are `?`.
+  }];
+  let hasVerifier = 1;
+  let arguments = (ins I64:$seed, I64:$offset, Variadic<Index>:$sizes);
+  let results = (outs RankedTensorOf<[UI32, UI64]>:$result);
+  let assemblyFormat = "$seed `,` $offset `sizes` `(` $sizes `)` attr-dict `:` type($result)";
 }
 def Prim_AssertOp : Prim_Op<"assert", []> {
   let summary = "stops the run with an error message unless the host condition holds";

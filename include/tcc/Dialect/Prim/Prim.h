@@ -28,6 +28,9 @@ namespace tcc::prim {
 /// Marks an entry of `static_starts` or `static_low` that an operand gives.
 inline constexpr int64_t kDynamicStart = INT64_MIN;
 
+/// Of a module: how many generators of random numbers it has for nodes with seeds of their own.
+inline constexpr llvm::StringLiteral kGeneratorsAttr = "tcc.generators";
+
 /// Whether `op` gives one value a point from operands of the same shape.
 bool isElementwise(mlir::Operation *op);
 
