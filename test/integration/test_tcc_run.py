@@ -177,6 +177,7 @@ class TccRun(unittest.TestCase):
         for content in (b"", b"\x93NUMPY", b"\x93NUMPY\x09\x00" + b"\0" * 50, npy(header, b"\0" * 31),
                         npy(header, length=60000), npy(b"{}"), npy(header.replace(b"<f4", b">f4")),
                         npy(header.replace(b"'<f4'", b"[('a', '<f4')]")), npy(header.replace(b"(4, 2)", b"(4, -2)")),
+                        npy(b"{'shape': (4, 2), 'fortran_order': False, 'descr':"), npy(b"{'descr':   "),
                         npy(header.replace(b"(4, 2)", b"(4, x)")), npy(header.replace(b"(4, 2)", b"4")),
                         npy(header.replace(b"(4, 2)", b"(99999999999999999999,)"))):
             path.write_bytes(content)
@@ -185,6 +186,20 @@ class TccRun(unittest.TestCase):
             self.assertEqual(err.count("error:"), 1)
         path.write_bytes(npy(header))
         self.assertEqual(run(model(), "--input", f"x={path}", "--dim", "K=1", "--shape", "acc=2")[0], 0)
+
+    def test_a_pipe_is_not_waited_for(self):
+        path = self.folder / "x.npy"
+        os.mkfifo(path)
+        code, _, err = run(model(), "--input", f"x={path}")
+        self.assertEqual((code, err.count("cannot read")), (2, 1), err)
+
+    def test_names_cannot_disguise_a_message(self):
+        for name in (b"a\xe2\x80\xaeb", b"a\x1b[31mb", b"a\xc2\x9bb", b"a\xffb", b"a\xe2\x80", b"a\xe2\x80\x8bb"):
+            code, _, err = run(model(), "--input", f"x={os.fsdecode(name)}.npy")
+            self.assertEqual(code, 2)
+            self.assertRegex(err, r"cannot read 'a\\x")
+            self.assertTrue(err.rstrip("\n").isprintable(), repr(err))
+        self.assertIn("é.npy", run(model(), "--input", "x=é.npy")[2])
 
     def test_other_machine(self):
         other = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", BIN / "tcc-run-aarch64"]

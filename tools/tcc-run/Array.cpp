@@ -73,16 +73,39 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
+/// Length of the valid UTF-8 sequence at `at`, and its character; 0 where there is none.
+static size_t character(const std::string &text, size_t at, uint32_t &c) {
+  auto byte = [&](size_t i) { return at + i < text.size() ? uint8_t(text[at + i]) : 0u; };
+  uint32_t first = byte(0);
+  size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  c = length == 1 ? first : first & (0x7f >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80)
+      return 0;
+    c = c << 6 | (byte(i) & 0x3f);
+  }
+  bool overlong = (length == 3 && c < 0x800) || (length == 4 && c < 0x10000);
+  return overlong || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : length;
+}
+
+/// Controls, and what turns the direction of the text around it or is not seen itself.
+static bool isInvisible(uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
+         (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe0000 && c < 0xe1000);
+}
+
 std::string printable(const std::string &text) {
   std::string result;
-  for (unsigned char c : text) {
-    char escaped[8];
-    if (c >= 0x20 && c != 0x7f) {
-      result += char(c);
-      continue;
+  for (size_t at = 0; at < text.size();) {
+    uint32_t c = 0;
+    size_t length = character(text, at, c);
+    bool shown = length && !isInvisible(c);
+    for (size_t end = at + (length ? length : 1); at < end; ++at) {
+      char escaped[8];
+      snprintf(escaped, sizeof escaped, shown ? "%c" : "\\x%02x", uint8_t(text[at]));
+      result += escaped;
     }
-    snprintf(escaped, sizeof escaped, "\\x%02x", c);
-    result += escaped;
   }
   return result;
 }

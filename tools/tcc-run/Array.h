@@ -38,7 +38,8 @@ size_t elementCount(const std::vector<int64_t> &shape);
 /// "float32", "bfloat16", "int4", "float8_e4m3fn", ...
 std::string dtypeName(DLDataType dtype);
 std::string shapeText(const std::vector<int64_t> &shape);
-/// One line of clean text: control bytes are escaped.
+/// One line of clean text: bytes of what is not valid UTF-8, not seen or turns text around are
+/// escaped.
 std::string printable(const std::string &text);
 
 /// The i-th element of compact bytes, exact for every real type.

@@ -9,9 +9,13 @@
 namespace tcc::run {
 
 std::string readFile(const std::filesystem::path &path) {
-  std::ifstream in(path, std::ios::binary);
+  std::error_code code;
+  bool regular = std::filesystem::is_regular_file(path, code); // a pipe would be waited for
+  std::ifstream in;
+  if (regular)
+    in.open(path, std::ios::binary);
   std::stringstream content;
-  if (!in || std::filesystem::is_directory(path) || !(content << in.rdbuf()))
+  if (!in.is_open() || (std::filesystem::file_size(path, code) && !(content << in.rdbuf())))
     throw DataError("cannot read '" + printable(path.string()) + "'");
   return content.str();
 }
@@ -37,7 +41,8 @@ std::string field(const std::string &header, const std::string &key) {
   at = at == std::string::npos ? at : header.find(':', at);
   if (at == std::string::npos)
     throw DataError("the .npy header has no '" + key + "'");
-  return header.substr(header.find_first_not_of(' ', at + 1));
+  size_t value = header.find_first_not_of(' ', at + 1);
+  return value == std::string::npos ? std::string() : header.substr(value);
 }
 
 DLDataType parseDescr(const std::string &descr) {
