@@ -6,17 +6,21 @@
 using namespace mlir;
 using namespace tcc;
 
-/// The next generator that a node of this module may call its own.
-static int64_t newGenerator(OpBuilder &builder) {
+/// The generator that the node calls its own, numbered in the module from 1 on.
+static int64_t generatorOf(Operation *node, OpBuilder &builder) {
+  constexpr StringLiteral kGenerator = "generator";
+  if (auto own = node->getAttrOfType<IntegerAttr>(kGenerator))
+    return own.getInt();
   auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   auto known = module->getAttrOfType<IntegerAttr>(prim::kGeneratorsAttr);
-  int64_t number = (known ? known.getInt() : 0) + 1;
-  module->setAttr(prim::kGeneratorsAttr, builder.getI64IntegerAttr(number));
-  return number;
+  IntegerAttr number = builder.getI64IntegerAttr((known ? known.getInt() : 0) + 1);
+  module->setAttr(prim::kGeneratorsAttr, number);
+  node->setAttr(kGenerator, number);
+  return number.getInt();
 }
 
-RandomNumbers::RandomNumbers(PrimBuilder &b, std::optional<int64_t> seed)
-    : b(b), generator(seed ? newGenerator(b.builder()) : 0), seed(seed) {}
+RandomNumbers::RandomNumbers(PrimBuilder &b, int64_t seed, Operation *node)
+    : b(b), generator(generatorOf(node, b.builder())), seed(seed) {}
 
 /// A generator with a seed of its own counts with the highest bit set, so that it gives other
 /// numbers than a context of the same seed.

@@ -13,9 +13,11 @@ namespace tcc {
 
 class RandomNumbers {
 public:
-  /// From the generator of the context, or, with a seed that the model states, from a
-  /// generator of its own, which starts at that seed in every context.
-  explicit RandomNumbers(PrimBuilder &b, std::optional<int64_t> seed = std::nullopt);
+  /// From the generator of the context.
+  explicit RandomNumbers(PrimBuilder &b) : b(b) {}
+  /// From a generator of `node` alone, which starts at this seed in every context. It stays the
+  /// node's where the body that the node is in is built more than once.
+  RandomNumbers(PrimBuilder &b, int64_t seed, mlir::Operation *node);
 
   /// Words of 32 or 64 random bits.
   mlir::Value words(llvm::ArrayRef<Dim> shape, unsigned bits);

@@ -38,6 +38,19 @@ def loop():
                  [value("y", FLOAT, ["turns", 64]), value("z", FLOAT, ["turns", 64])], [constant("go", True, bool)])
 
 
+def counted_loop():
+    """Three turns, which are compiled one by one because they carry a sequence."""
+    body = helper.make_graph([node("Identity", ["c"], ["more"]), uniform("drawn", seed=1.0),
+                              node("SequenceInsert", ["s", "drawn"], ["t"])], "body",
+                             [value("i", INT64, []), value("c", BOOL, []),
+                              helper.make_tensor_sequence_value_info("s", FLOAT, [64])],
+                             [value("more", BOOL, []), helper.make_tensor_sequence_value_info("t", FLOAT, [64])])
+    nodes = [node("SequenceEmpty", [], ["empty"]), node("Loop", ["n", "go", "empty"], ["all"], body=body),
+             node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1)]
+    return model(nodes, [], [value("y", FLOAT, [3, 64])],
+                 [constant("n", 3, np.int64), constant("go", True, bool)])
+
+
 def function_called_twice():
     made = model([node("Draw", [], ["a"], domain="own"), node("Draw", [], ["b"], domain="own")], [],
                  [unknown("a"), unknown("b")])
@@ -118,6 +131,13 @@ class RandomNumbers(ToolTest):
         compiled = self.build(loop())
         drawn = np.concatenate([np.concatenate(compiled(np.int64(10))) for _ in range(3)])
         self.assertEqual(len(np.unique(drawn, axis=0)), 60)
+
+    def test_turns_that_are_compiled_one_by_one_differ(self):
+        compiled = self.build(counted_loop())
+        drawn = np.concatenate([compiled()[0] for _ in range(3)])
+        self.assertEqual(len(np.unique(drawn, axis=0)), 9)
+        compiled.set_seed(0)
+        np.testing.assert_array_equal(np.concatenate([compiled()[0] for _ in range(3)]), drawn)
 
     def test_calls_of_a_function_differ(self):
         compiled = self.build(function_called_twice())

@@ -20,11 +20,12 @@ namespace {
 
 /// A seed of an integer attribute is that integer, one of a float attribute its bits.
 RandomNumbers numbersOf(NodeContext &c) {
-  if (auto seed = dyn_cast_or_null<IntegerAttr>(c.attr("seed")))
-    return RandomNumbers(c.b, seed.getInt());
-  if (c.hasAttr("seed"))
-    return RandomNumbers(c.b, llvm::bit_cast<uint32_t>(static_cast<float>(c.floatAttr("seed", 0))));
-  return RandomNumbers(c.b);
+  if (!c.hasAttr("seed"))
+    return RandomNumbers(c.b);
+  auto integer = dyn_cast_or_null<IntegerAttr>(c.attr("seed"));
+  int64_t seed = integer ? integer.getInt()
+                         : llvm::bit_cast<uint32_t>(static_cast<float>(c.floatAttr("seed", 0)));
+  return RandomNumbers(c.b, seed, c.node);
 }
 
 /// The type to draw in: that of the result if it has random numbers of its own.
