@@ -194,7 +194,6 @@ def metadata():
     for name in ("input", "linear", "p_weight"):
         yield f"{name}-of-dtype-99", BAD, of(name, dtype=99)
         yield f"{name}-of-dtype-text", BAD, of(name, dtype="float")
-        yield f"{name}-of-another-dtype", BAD, of(name, dtype=5)
         yield f"{name}-negative", BAD, of(name, sizes=[{"as_int": -4}, {"as_int": 10}])
         yield f"{name}-huge", BAD, of(name, sizes=[{"as_int": HUGE}, {"as_int": HUGE}])
         yield f"{name}-of-2^64", BAD, of(name, sizes=[{"as_int": 2**64}, {"as_int": 10}])
@@ -203,10 +202,13 @@ def metadata():
         yield f"{name}-of-another-rank", BAD, of(name, sizes=[{"as_int": 10}], strides=[{"as_int": 1}])
         yield f"{name}-sparse", BAD, of(name, layout=1)
         yield f"{name}-without-metadata", BAD, changed(PLAIN, lambda d, n=name: d.tensors.pop(n))
+    yield "p_weight-of-another-dtype", BAD, of("p_weight", dtype=5)
     yield "linear-of-another-shape", BAD, of("linear", sizes=[symbol("s31"), {"as_int": 3}])
     yield "p_weight-of-another-shape", BAD, of("p_weight", sizes=[{"as_int": 5}, {"as_int": 4}])
+    for name in ("p_weight", "input"):
+        yield f"{name}-stride-negative", BAD, of(name, strides=[{"as_int": -1}, {"as_int": 1}])
+        yield f"{name}-offset-negative", BAD, of(name, storage_offset={"as_int": -8})
     yield "rank-5000", BAD, of("input", sizes=[{"as_int": 1}] * 5000, strides=[{"as_int": 1}] * 5000)
-    yield "stride-negative", BAD, of("p_weight", strides=[{"as_int": -1}, {"as_int": 1}])
 
 
 def documents():
@@ -232,7 +234,7 @@ def documents():
         return out.getvalue()
     yield "not-utf8", BAD, raw(text.encode().replace(b'"linear"', b'"lin\xff\xfear"'))
     yield "cut-short", BAD, raw(text[:-5])
-    yield "key-twice", BAD, raw(text[:-1] + ', "range_constraints": {}}')
+    yield "key-twice", ODD, raw(text[:-1] + ', "range_constraints": {}}')
     yield "nested-100000-deep", BAD, raw("[" * 100_000 + "]" * 100_000)
     yield "a-number-of-10-million-digits", BAD, raw('{"schema_version": {"major": ' + "8" * 10_000_000 + "}}")
 

@@ -8,6 +8,7 @@ namespace tcc::torchexport {
 namespace {
 
 constexpr unsigned kMaxDepth = 256;
+constexpr size_t kMaxRank = 64;           // PyTorch's own
 constexpr size_t kMaxValues = 24'000'000; // about 1.5 GB once parsed
 
 /// The one member of a union object.
@@ -148,6 +149,8 @@ bool fromJSON(const json::Value &value, TensorMeta &out, json::Path path) {
     path.field("layout").report("unsupported layout (only strided tensors are)");
   else if (out.sizes.size() != out.strides.size())
     path.field("strides").report("expected as many strides as sizes");
+  else if (out.sizes.size() > kMaxRank)
+    path.field("sizes").report("more than 64 axes");
   else {
     out.dtype = *dtype;
     return true;

@@ -70,7 +70,10 @@ std::string Shapes::faultOf(const SymInt &value) {
 }
 
 llvm::Error Shapes::check(const Graph &graph) {
-  auto checked = [&](const SymInt &value, const llvm::Twine &what) -> llvm::Error {
+  auto checked = [&](const SymInt &value, const llvm::Twine &what,
+                     bool mayBeNegative = false) -> llvm::Error {
+    if (value.value && *value.value < 0 && !mayBeNegative)
+      return userError(what + " is " + llvm::Twine(*value.value));
     std::string fault = faultOf(value);
     return fault.empty() ? llvm::Error::success()
                          : userError(what + " '" + printable(value.expr) + "' " + fault);
@@ -87,8 +90,8 @@ llvm::Error Shapes::check(const Graph &graph) {
       return error;
   }
   for (const auto &entry : graph.integers)
-    if (llvm::Error error =
-            checked(entry.getValue(), "number '" + printable(entry.getKey()) + "':"))
+    if (llvm::Error error = checked(entry.getValue(), "number '" + printable(entry.getKey()) + "':",
+                                    /*mayBeNegative=*/true))
       return error;
   return llvm::Error::success();
 }
