@@ -55,6 +55,8 @@ CASES = {
     "top-k": ("TopK", {}, [A3, (INT64, [1])], [(X, ints(2)), (X, ints(0))], [(X, ints(4)), (X, ints(-1))]),
     "range": ("Range", {}, [(INT64, [])] * 3, [(np.int64(5), np.int64(0), np.int64(-2))],
               [(np.int64(0), np.int64(5), np.int64(0)), (np.int64(0), np.int64(2**62), np.int64(1))]),
+    "range-of-floats": ("Range", {}, [(FLOAT, [])] * 3, [tuple(np.float32([0, 5, 2])), tuple(np.float32([5, 0, 2]))],
+                        [tuple(np.float32(numbers)) for numbers in ((0, np.inf, 1), (np.nan, 1, 1), (0, 1, 0), (0, 1e38, 1), (0, 1, 1e-40))]),
     "constant-of-shape": ("ConstantOfShape", {}, [(INT64, [2])], [(ints(0, 5),)],
                           [(ints(-1, 2),), (ints(2**40, 2**40),)]),
 }
@@ -64,7 +66,7 @@ class BadRun(ToolTest):
     def model(self, operator, attributes, inputs):
         names = [f"x{index}" for index in range(len(inputs))]
         outputs = ["y", "z"] if operator in ("Split", "TopK") else ["y"]
-        kinds = {"Range": [INT64], "TopK": [FLOAT, INT64]}.get(operator, [FLOAT] * 2)
+        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64]}.get(operator, [FLOAT] * 2)
         graph = helper.make_graph(
             [helper.make_node(operator, names, outputs, **attributes)], "graph",
             [helper.make_tensor_value_info(name, *entry) for name, entry in zip(names, inputs)],
