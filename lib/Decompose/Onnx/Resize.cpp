@@ -285,8 +285,10 @@ Dim scaledExtent(PrimBuilder &b, Dim extent, Value scale) {
   if (constant && (*constant)[0] >= 1 && (*constant)[0] == std::floor((*constant)[0]))
     return b.mulDims(extent, b.dim(static_cast<int64_t>((*constant)[0])));
   Type f32 = b.builder().getF32Type();
-  Value size = b.mul(scalarOf(b, extent, f32), b.cast(scale, f32));
-  return extentOf(b, b.cast(b.unary<prim::FloorOp>(size), b.builder().getF64Type()));
+  Value size = b.unary<prim::FloorOp>(b.mul(scalarOf(b, extent, f32), b.cast(scale, f32)));
+  if (!constant)
+    return extentOf(b, b.cast(size, b.builder().getF64Type()));
+  return b.maxDims(b.readElements(b.cast(size, b.builder().getI64Type()))[0], b.dim(0));
 }
 
 /// `sizes` under keep_aspect_ratio_policy: one scale for all axes.
