@@ -453,9 +453,9 @@ Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase fr
 }
 
 Error Compile::compileAll() {
-  startChecking();
-  if (Error error = tuneKernels())
+  if (Error error = tuneKernels()) // before any thread is started: it forks
     return error;
+  startChecking();
   phaseStarts(Phase::Import);
   auto imported = importModel();
   if (!imported)
