@@ -2,11 +2,13 @@
 
     scripts/bench cpu [--models resnet50,bert-base] [--peers ort,openvino]
     scripts/bench compile [--models resnet50]      seconds and memory a compile takes
+    scripts/bench page                             docs/performance.md anew from its data
 
 Each round gives every contestant, in turn, a pause, one run that does not
 count and then its timed runs; the figure is the median over all rounds. In
 turns, because a machine's speed drifts; in one process, with the same number
-of threads. Every contestant's outputs are checked before it is timed.
+of threads. Every contestant's outputs are checked before it is timed, and where
+an engine can write into outputs that are there already, it does.
 """
 import argparse
 import dataclasses
@@ -22,11 +24,8 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "test" / "models"))
+PAGE = SOURCE / "docs" / "performance.md"
 
-MODELS = ["sincos-16m", "resnet50", "resnext101_32x8d", "mobilenet_v3_large", "efficientnet_b0", "convnext_tiny",
-          "bert-base", "bert-base-b8", "gpt2", "vit_b_16", "mixer_b16_224", "distilbert", "t5-small-encoder",
-          "lstm-tagger", "rapidocr-det", "rapidocr-cls", "rapidocr-rec", "silero-vad", "ddddocr-det", "minilm-int8",
-          "basic-pitch", "seizure-a"]
 # float32 against float64 or another engine's float32, relative to the largest output.
 TOLERANCE = 2e-3
 
@@ -56,21 +55,29 @@ def load_case(name, models):
 
 
 def worst_error(case, outputs):
-    """The largest difference, relative to the largest expected value of that output."""
+    """The largest difference, relative to the largest expected value of that output: infinite where one is not
+    finite and the other is not the same (a NaN is as good as another)."""
     import numpy as np
     worst = 0.0
     for actual, expected in zip(outputs, case.expected, strict=True):
         if actual.shape != expected.shape:
             return float("inf")
-        scale = max(float(np.abs(expected).max(initial=0)), 1e-30)
-        worst = max(worst, float(np.abs(actual.astype(np.float64) - expected).max(initial=0)) / scale)
+        wide = np.complex128 if np.iscomplexobj(expected) else np.float64
+        actual, expected = actual.astype(wide), expected.astype(wide)
+        with np.errstate(invalid="ignore"):
+            differs = np.where((actual == expected) | (np.isnan(actual) & np.isnan(expected)), 0,
+                               np.abs(actual - expected))
+        if not np.isfinite(differs).all():
+            return float("inf")
+        scale = max(float(np.abs(expected[np.isfinite(expected)]).max(initial=0)), 1e-30)
+        worst = max(worst, float(differs.max(initial=0)) / scale)
     return worst
 
 
 def prepare(case, names, options):
-    """The contestants that can run the model correctly, and the failures of the others."""
-    from contestants import CONTESTANTS
-    ready, failures = {}, {}
+    """The contestants that can run the model correctly, the failures of others, and why the rest was not tried."""
+    from contestants import CONTESTANTS, NotRun
+    ready, failures, absent = {}, {}, {}
     for name in names:
         try:
             extra = {"flags": options.flags.split()} if name == "tcc" else {}
@@ -80,9 +87,11 @@ def prepare(case, names, options):
                 raise ValueError(f"wrong output, relative error {error:.2g}")
             contestant.error = error
             ready[name] = contestant
+        except (NotRun, ModuleNotFoundError) as reason:
+            absent[name] = str(reason)
         except Exception as failure:  # a peer that cannot run a model is a result
             failures[name] = f"{type(failure).__name__}: {str(failure).strip()[:300]}"
-    return ready, failures
+    return ready, failures, absent
 
 
 def measure(ready, options):
@@ -105,12 +114,16 @@ def measure(ready, options):
 
 
 def bench_model(name, options):
+    from contestants import CONTESTANTS
     case = load_case(name, options.cache)
-    ready, failures = prepare(case, options.contestants, options)
-    row = {"model": name, "date": datetime.date.today().isoformat(),
-           "failed": failures, "results": {}}
+    ready, failures, absent = prepare(case, options.contestants, options)
+    row = {"model": name, "date": datetime.date.today().isoformat(), "machine": machine(),
+           "failed": failures, "not_run": absent, "results": {}}
+    known = versions()
     for contestant, samples in measure(ready, options).items():
         row["results"][contestant] = {
+            "version": known.get(CONTESTANTS[contestant].package, "?"),
+            "preallocated": CONTESTANTS[contestant].preallocated,
             "median_ms": statistics.median(samples), "min_ms": min(samples), "max_ms": max(samples),
             "runs": len(samples), "prepared_in_s": ready[contestant].prepared_in, "error": ready[contestant].error}
     return row
@@ -155,7 +168,7 @@ def environment(threads):
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["cpu", "compile"])
+    parser.add_argument("what", choices=["cpu", "compile", "page"])
     parser.add_argument("--models", help="comma-separated folders of the model cache")
     parser.add_argument("--peers", default="ort,openvino", help="of ort,openvino,eager,compile,max-autotune; or none")
     parser.add_argument("--without-tcc", action="store_true", help="peers alone")
@@ -180,15 +193,19 @@ def bench_compile(options):
     for name in options.models:
         if not (options.cache / name).exists():
             make(name)
-        rows.append(compile_cost.measure(name, options.cache / name, options.flags.split()))
+        rows.append({**compile_cost.measure(name, options.cache / name, options.flags.split()),
+                     "version": versions()["tcc"], "date": datetime.date.today().isoformat(), "machine": machine()})
         report.show_compile(rows[-1], first=len(rows) == 1)
     if options.write:
-        report.write(SOURCE / "docs" / "performance.md", [], rows, machine(), versions(), options)
+        report.write(PAGE, [], rows, options.threads)
     return 0
 
 
 def main():
     options = parse(sys.argv[1:])
+    if options.what == "page":
+        report.write(PAGE, [], [], options.threads)
+        return 0
     if options.what == "compile":
         return bench_compile(options)
     if options.one:
@@ -200,12 +217,13 @@ def main():
     report.head(options.contestants)
     rows = list(one_row_at_a_time(options))
     if options.write:
-        report.write(SOURCE / "docs" / "performance.md", rows, [], machine(), versions(), options)
+        report.write(PAGE, rows, [], options.threads)
     return 1 if any("tcc" in row["failed"] for row in rows) else 0
 
 
 import compile_cost  # noqa: E402  (beside this file)
 import report  # noqa: E402
+from rows import MODELS  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,13 +1,14 @@
 """How scripts/bench shows its rows: on the terminal, and in docs/performance.md.
 
-The page keeps its data beside it (docs/performance.json), so that
-a run over some models replaces their rows and leaves the others with the date
-they were measured on.
+The page keeps its data beside it (docs/performance.json), so that a run over some
+models replaces their rows. Each row has the date and the machine it was measured on,
+each figure the version that it was measured with.
 """
 import json
 import math
 
 from contestants import CONTESTANTS
+from rows import CLASSES, MODELS
 
 TITLES = {name: contestant.title for name, contestant in CONTESTANTS.items()}
 
@@ -17,19 +18,17 @@ def head(contestants):
 
 
 def show(row, contestants):
-    cells = [f"{row['results'][name]['median_ms']:.3g}" if name in row["results"] else "fails"
-             for name in contestants]
-    print(f"{row['model']:20}" + "".join(f"{cell:>15}" for cell in cells), flush=True)
+    print(f"{row['model']:20}" + "".join(f"{milliseconds(row, name):>15}" for name in contestants), flush=True)
     for name, why in row["failed"].items():
-        if why != "NotImplementedError: no PyTorch module":
-            print(f"    {TITLES[name]}: {why}")
+        print(f"    {TITLES[name]}: {why}")
 
 
 def milliseconds(row, name):
+    """A figure, that the engine failed on the model, or that nobody tried it."""
     if name in row["results"]:
         value = row["results"][name]["median_ms"]
         return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-    return "fails" if name in row["failed"] else ""
+    return "fails" if name in row["failed"] else "not run"
 
 
 def against(row, peer):
@@ -53,23 +52,81 @@ def merge(old, rows):
     stored = {row["model"]: row for row in old}
     for row in rows:
         kept = stored.get(row["model"])
-        if kept and kept["date"] == row["date"]:
-            # Peers measured apart on the same day stay; what was measured again is replaced.
-            row = {**row, "results": {**kept["results"], **row["results"]},
-                   "failed": {name: why for name, why in {**kept["failed"], **row["failed"]}.items()
-                              if name not in row["results"]}}
+        if kept and (kept["date"], kept["machine"]) == (row["date"], row["machine"]):
+            # Peers measured apart on the same day stay; what was tried again is replaced.
+            tried = {*row["results"], *row["failed"], *row["not_run"]}
+            row = {**row, **{part: {**{name: value for name, value in kept[part].items() if name not in tried},
+                                    **row[part]} for part in ("results", "failed", "not_run")}}
         stored[row["model"]] = row
     return list(stored.values())
 
 
-def table(rows):
+def upgrade(stored):
+    """Data of before each figure had its own version; it had that of the run which wrote the page."""
+    packages = {name: contestant.package for name, contestant in CONTESTANTS.items()}
+    for row in stored.get("rows", []):
+        row.setdefault("machine", stored.get("machine", "?"))
+        if "not_run" not in row:
+            row["not_run"] = {name: "no PyTorch module" for name, why in row["failed"].items()
+                              if why == "NotImplementedError: no PyTorch module"}
+            row["failed"] = {name: why for name, why in row["failed"].items() if name not in row["not_run"]}
+        for name, result in row["results"].items():
+            result.setdefault("version", stored.get("versions", {}).get(packages[name], "?"))
+            result.setdefault("preallocated", False)
+    for row in stored.get("compile", []):
+        row.setdefault("machine", stored.get("machine", "?"))
+        row.setdefault("version", stored.get("compile_versions", {}).get("tcc", "?"))
+        row.setdefault("date", "")
+    return stored
+
+
+TITLES_OF = {"tcc": "tcc", "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch": "PyTorch"}
+
+
+def usual_versions(rows):
+    """Of each peer, the version of most rows; only others are told in a row."""
+    found = {}
+    for row in rows:
+        for name, result in row["results"].items():
+            if name != "tcc":
+                found.setdefault(TITLES_OF[CONTESTANTS[name].package], []).append(result["version"])
+    return {package: max(set(versions), key=versions.count) for package, versions in found.items()}
+
+
+def stamp(row, usual, machines):
+    """tcc's version, and whatever of the row is not as the head of the page says."""
+    parts = [row["results"]["tcc"]["version"] if "tcc" in row["results"] else ""]
+    for name, result in row["results"].items():
+        package = TITLES_OF[CONTESTANTS[name].package]
+        if name != "tcc" and result["version"] != usual[package]:
+            parts.append(f"{package} {result['version']}")
+    if len(machines) > 1:
+        parts.append(f"machine {machines.index(row['machine']) + 1}")
+    return ", ".join(filter(None, dict.fromkeys(parts)))
+
+
+def table(rows, machines):
     names = [name for name in CONTESTANTS if any(name in row["results"] for row in rows)]
+    usual = usual_versions(rows)
     lines = ["| model | " + " | ".join(TITLES[name] for name in names) +
-             " | ONNX Runtime ÷ tcc | fastest peer ÷ tcc | date |", "|---|" + "---:|" * (len(names) + 2) + "---|"]
+             " | ONNX Runtime ÷ tcc | fastest peer ÷ tcc | tcc's version | date |",
+             "|---|" + "---:|" * (len(names) + 2) + "---|---|"]
     for row in rows:
         ratios = [f"{ratio:.2f}" if ratio else "" for ratio in (against(row, "ort"), against_best(row))]
         lines.append(" | ".join([f"| {row['model']}", *(milliseconds(row, name) for name in names), *ratios,
-                                 f"{row['date']} |"]))
+                                 stamp(row, usual, machines), f"{row['date']} |"]))
+    return lines
+
+
+def means(rows, classes):
+    """Geometric means of each class, and of all."""
+    kinds = {"ONNX Runtime ÷ tcc": lambda row: against(row, "ort"), "fastest peer ÷ tcc": against_best}
+    lines = ["| geometric mean | models | " + " | ".join(kinds) + " |", "|---|---:|" + "---:|" * len(kinds)]
+    groups = {name: [row for row in rows if row["model"] in models] for name, models in classes.items()}
+    for name, group in {**groups, "all": rows}.items():
+        cells = [geometric_mean([value for row in group if (value := ratio(row))]) for ratio in kinds.values()]
+        if any(cells):
+            lines.append(f"| {name} | {len(group)} | " + " | ".join(f"{x:.2f}" if x else "" for x in cells) + " |")
     return lines
 
 
@@ -83,39 +140,45 @@ def show_compile(row, first):
     print(f"{row['model']:20}" + "".join(f"{row[key]:18.2f}" for key in COMPILE), flush=True)
 
 
-def compile_table(rows):
-    return ["| model | " + " | ".join(COMPILE.values()) + " |", "|---|" + "---:|" * len(COMPILE),
-            *[f"| {row['model']} | " + " | ".join(f"{row[key]:.2f}" for key in COMPILE) + " |" for row in rows]]
+def compile_table(rows, machines):
+    where = (lambda row: f", machine {machines.index(row['machine']) + 1}") if len(machines) > 1 else lambda row: ""
+    return ["| model | " + " | ".join(COMPILE.values()) + " | tcc's version | date |",
+            "|---|" + "---:|" * len(COMPILE) + "---|---|",
+            *[f"| {row['model']} | " + " | ".join(f"{row[key]:.2f}" for key in COMPILE) +
+              f" | {row['version']}{where(row)} | {row['date']} |" for row in rows]]
 
 
-def named(versions):
-    return ", ".join(f"{name} {value}" for name, value in versions.items())
+def how_outputs(rows):
+    """Engines that can write into outputs which are there already do; older rows allocated them in every run."""
+    can = [(row["model"], CONTESTANTS[name].title, result["preallocated"]) for row in rows
+           for name, result in row["results"].items() if CONTESTANTS[name].preallocated]
+    titles = " and ".join(dict.fromkeys(title for _, title, _ in can))
+    if not can or not any(done for _, _, done in can):
+        return f" {titles} allocated their outputs in every run, as tcc did." if can else ""
+    older = sorted({model for model, _, done in can if not done})
+    return f" {titles} wrote into outputs allocated beforehand; tcc and PyTorch allocated theirs in every run" + (
+        f" (so did all on {', '.join(older)})." if older else ".")
 
 
-def write(page, rows, compile_rows, machine, versions, options):
+def write(page, rows, compile_rows, threads):
     data = page.with_suffix(".json")
-    stored = json.loads(data.read_text()) if data.exists() else {}
-    rows = merge(stored.get("rows", []), rows)
-    compiles = {row["model"]: row for row in stored.get("compile", []) + compile_rows}
-    # The two tables are measured apart, perhaps on different commits.
-    ran, compiled = stored.get("versions", versions), stored.get("compile_versions", versions)
-    if compile_rows:
-        compiled = {"tcc": versions["tcc"]}
-    else:
-        ran = versions
-    data.write_text(json.dumps({"machine": machine, "versions": ran, "rows": rows, "compile_versions": compiled,
-                                "compile": list(compiles.values())}, indent=1) + "\n")
+    stored = upgrade(json.loads(data.read_text()) if data.exists() else {})
+    place = {model: number for number, model in enumerate(MODELS)}
+    rows = sorted(merge(stored.get("rows", []), rows), key=lambda row: place.get(row["model"], len(MODELS)))
+    compiles = list({row["model"]: row for row in stored.get("compile", []) + compile_rows}.values())
+    data.write_text(json.dumps({"rows": rows, "compile": compiles}, indent=1) + "\n")
+    machines = list(dict.fromkeys(row["machine"] for row in rows + compiles))
     lines = ["# Performance on the CPU", "",
              "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
-             f"- Machine: {machine}", f"- Versions: {named(ran)}; of tcc, for compiling: {compiled['tcc']}"]
+             *(f"- Machine{f' {number + 1}' if len(machines) > 1 else ''}: {text}"
+               for number, text in enumerate(machines))]
     if rows:
-        lines += ["", "## Running", "", "Milliseconds a run, medians, lower is better: float32, "
-                  f"{options.threads} threads, all engines in turns in one process, outputs checked. "
-                  "torch.compile has its weights frozen, as every other compiler here.", "", *table(rows)]
-        for title, ratio in (("ONNX Runtime", lambda row: against(row, "ort")), ("fastest peer", against_best)):
-            if ratios := [value for row in rows if (value := ratio(row))]:
-                lines += ["", f"Geometric mean of {title} ÷ tcc over {len(ratios)} models: "
-                          f"{geometric_mean(ratios):.2f}."]
+        usual = ", ".join(f"{name} {version}" for name, version in usual_versions(rows).items())
+        lines += [f"- Versions, where a row does not say another: {usual}",
+                  "", "## Running", "", "Milliseconds a run, medians, lower is better: float32, "
+                  f"{threads} threads, all engines in turns in one process, outputs checked. "
+                  "torch.compile has its weights frozen, as every other compiler here." + how_outputs(rows), "",
+                  *table(rows, machines), "", *means(rows, CLASSES)]
     if compiles:
-        lines += ["", "## Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles.values())]
+        lines += ["", "## Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles, machines)]
     page.write_text("\n".join(lines) + "\n")

@@ -1,0 +1,102 @@
+"""scripts/bench: what it takes for a correct output, and what its page says of engines, versions and classes."""
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import bench  # noqa: E402
+import report  # noqa: E402
+
+
+def row(model, date="2026-01-02", machine="M", failed=(), not_run=(), **results):
+    """`results`: an engine's milliseconds and version."""
+    figures = {name: {"median_ms": ms, "version": version, "preallocated": True}
+               for name, (ms, version) in results.items()}
+    return {"model": model, "date": date, "machine": machine, "failed": dict.fromkeys(failed, "why"),
+            "not_run": dict.fromkeys(not_run, "why"), "results": figures}
+
+
+class Outputs(unittest.TestCase):
+    def error(self, actual, expected):
+        case = types.SimpleNamespace(expected=[np.array(expected)])
+        return bench.worst_error(case, [np.array(actual)])
+
+    def test_good(self):
+        self.assertEqual(self.error([1.0, 2.0], [1.0, 2.0]), 0)
+        self.assertAlmostEqual(self.error([1.0, 2.2], [1.0, 2.0]), 0.1)
+        self.assertEqual(self.error([np.nan, np.inf, 4], [np.nan, np.inf, 4]), 0)
+        self.assertAlmostEqual(self.error([1 + 1j, 2j], [1 + 1j, 1j]), 1 / np.sqrt(2))
+
+    def test_what_is_not_finite_is_wrong(self):
+        for actual, expected in (([np.nan, 2.0], [1.0, 2.0]), ([np.inf, 2.0], [1.0, 2.0]), ([1.0, 2.0], [np.nan, 2.0]),
+                                 ([-np.inf], [np.inf]), ([np.nan], [np.inf])):
+            self.assertEqual(self.error(actual, expected), float("inf"), (actual, expected))
+
+
+class Page(unittest.TestCase):
+    def write(self, rows, stored=None, compile_rows=()):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.md"
+            if stored:
+                page.with_suffix(".json").write_text(json.dumps(stored))
+            report.write(page, rows, list(compile_rows), 2)
+            return page.read_text(), json.loads(page.with_suffix(".json").read_text())
+
+    def line(self, text, model):
+        return next(line for line in text.splitlines() if line.startswith(f"| {model} |"))
+
+    def test_failed_is_not_the_same_as_not_run(self):
+        text, _ = self.write([row("resnet50", tcc=(1, "a"), ort=(2, "1"), failed=["openvino"], not_run=["eager"]),
+                              row("gpt2", tcc=(1, "a"), openvino=(3, "1"), eager=(4, "1"))])
+        self.assertIn("| resnet50 | 1 | 2 | fails | not run | 2.00 |", text)
+        self.assertIn("| gpt2 | 1 | not run | 3 | 4 |", text)
+
+    def test_a_version_a_row(self):
+        text, data = self.write([row("gpt2", tcc=(1, "new"), ort=(2, "1.9"))],
+                                {"rows": [row("resnet50", tcc=(1, "old"), ort=(2, "1.8")),
+                                          row("bert-base", tcc=(1, "old"), ort=(2, "1.8"))]})
+        self.assertIn("say another: ONNX Runtime 1.8", text)
+        self.assertRegex(self.line(text, "resnet50"), r"\| old \| 2026-01-02 \|$")
+        self.assertRegex(self.line(text, "gpt2"), r"\| new, ONNX Runtime 1.9 \| 2026-01-02 \|$")
+        text, _ = self.write([], data)  # writing it again changes no stamp
+        self.assertRegex(self.line(text, "resnet50"), r"\| old \| 2026-01-02 \|$")
+
+    def test_rows_of_one_day_and_machine_are_one(self):
+        old = row("gpt2", tcc=(1, "a"), openvino=(3, "1"), failed=["ort"])
+        new = row("gpt2", ort=(2, "1"), failed=["openvino"])
+        merged, = report.merge([old], [new])
+        self.assertEqual(set(merged["results"]), {"tcc", "ort"})
+        self.assertEqual(set(merged["failed"]), {"openvino"})
+        for other in ({"machine": "N"}, {"date": "2026-01-03"}):
+            merged, = report.merge([old], [{**new, **other}])
+            self.assertEqual(set(merged["results"]), {"ort"})
+
+    def test_old_data(self):
+        stored = {"machine": "M", "versions": {"tcc": "a", "onnxruntime": "1"}, "compile_versions": {"tcc": "b"},
+                  "rows": [{"model": "silero-vad", "date": "d", "results": {"tcc": {"median_ms": 1}, "ort": {"median_ms": 2}},
+                            "failed": {"openvino": "RuntimeError: x", "eager": "NotImplementedError: no PyTorch module"}}],
+                  "compile": [{"model": "gpt2", **dict.fromkeys(report.COMPILE, 1.0)}]}
+        text, data = self.write([], stored)
+        self.assertIn("ONNX Runtime 1", text)
+        self.assertRegex(self.line(text, "silero-vad"), r"\| a \| d \|$")
+        self.assertRegex(self.line(text, "gpt2"), r"\| b \|  \|$")
+        self.assertEqual(list(data["rows"][0]["not_run"]), ["eager"])
+        self.assertEqual(list(data["rows"][0]["failed"]), ["openvino"])
+
+    def test_means_by_class(self):
+        text, _ = self.write([row("resnet50", tcc=(1, "a"), ort=(2, "1"), openvino=(4, "1")),
+                              row("efficientnet_b0", tcc=(1, "a"), ort=(8, "1")),
+                              row("gpt2", tcc=(2, "a"), ort=(2, "1")), row("no-class", tcc=(1, "a"), ort=(1, "1"))])
+        self.assertIn("| convolution | 2 | 4.00 | 4.00 |", text)
+        self.assertIn("| transformer | 1 | 1.00 | 1.00 |", text)
+        self.assertNotIn("| recurrent |", text)
+        self.assertIn("| all | 4 | 2.00 | 2.00 |", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
