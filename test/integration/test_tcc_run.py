@@ -57,6 +57,29 @@ class TccRun(unittest.TestCase):
         code, out, err = run(model(), "--data", self.folder)
         self.assertEqual((code, out, err), (0, "4 outputs match (rtol 0.001, atol 1e-07)\n", ""))
 
+    def test_outputs_that_nobody_knows(self):
+        """Missing ones are an error, unless they are not asked for."""
+        inputs, outputs = self.tensors()
+        for known, missing in ((outputs[:2], "2 ('halves'), 3 ('count')"), ([], "0 ('scaled'), 1 ('rows'), 2 ")):
+            for path in self.folder.glob("output_*"):
+                path.unlink()
+            self.write(inputs, known)
+            code, out, err = run(model(), "--data", self.folder)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn(f"has no file for output {missing}", err)
+            self.assertIn("--run-only", err)
+            code, out, _ = run(model(), "--data", self.folder, "--run-only")
+            self.assertEqual(code, 0)
+            self.assertIn("2 outputs match" if known else "nothing to compare", out)
+        self.assertEqual(run(model(), "--data", self.folder, "--bench", "--seconds", "0.01")[0], 0)
+
+    def test_a_file_of_no_output(self):
+        inputs, outputs = self.tensors()
+        self.write(inputs, [*outputs, numpy_helper.from_array(np.int64(1), "another")])
+        code, out, err = run(model(), "--data", self.folder)
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("output_4.pb': the model has 4 outputs", err)
+
     def test_typed_fields_and_file_order(self):
         inputs, outputs = self.tensors()
         inputs[0] = helper.make_tensor("x", TensorProto.FLOAT, self.x.shape, self.x.ravel().tolist())

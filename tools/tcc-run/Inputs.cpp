@@ -217,10 +217,21 @@ static std::map<size_t, Array> assign(std::map<int64_t, Array> arrays,
   return result;
 }
 
+/// A file without a value to belong to is a mistake, which would otherwise go unseen.
+static void checkAll(const std::map<size_t, Array> &arrays, const std::vector<TensorInfo> &infos,
+                     const std::string &kind, const std::filesystem::path &folder) {
+  if (!arrays.empty() && arrays.rbegin()->first >= infos.size())
+    throw DataError("'" + printable((folder / kind).string()) + "_" +
+                    std::to_string(arrays.rbegin()->first) + ".pb': the model has " +
+                    std::to_string(infos.size()) + " " + kind + (infos.size() == 1 ? "" : "s"));
+}
+
 static TestData readSet(const Model &model, const std::filesystem::path &folder) {
   TestData data{folder, {}, {}, {}};
   std::map<size_t, Array> inputs = assign(readNumbered(folder, "input"), model.inputs);
   std::map<size_t, Array> outputs = assign(readNumbered(folder, "output"), model.outputs);
+  checkAll(inputs, model.inputs, "input", folder);
+  checkAll(outputs, model.outputs, "output", folder);
   for (size_t i = 0; i < model.inputs.size(); ++i) {
     if (!inputs.count(i))
       throw DataError("'" + printable(folder.string()) + "' has no file for input " +

@@ -15,7 +15,7 @@ enum ExitCode { Good = 0, OurFault = 1, BadInput = 2, Differs = 3 };
 
 struct Arguments {
   std::string model, data, outputDir;
-  bool describe = false, bench = false, json = false;
+  bool describe = false, bench = false, json = false, runOnly = false;
   double seconds = 3;
   Options options;
   InputOptions inputs;
@@ -27,6 +27,8 @@ void define(CLI::App &app, Arguments &args) {
   app.add_flag("--describe", args.describe, "print inputs and outputs; with --json the manifest");
   app.add_option("--data", args.data,
                  "run input_N.pb of this folder and compare with output_N.pb (ONNX's test form)");
+  app.add_flag("--run-only", args.runOnly,
+               "compare what --data has and do not ask for the outputs that it lacks");
   app.add_option("--rtol", args.tolerance.rtol, "relative tolerance")->capture_default_str();
   app.add_option("--atol", args.tolerance.atol, "absolute tolerance")->capture_default_str();
   app.add_option("--input", args.inputs.files, "x=a.npy (or .pb); inputs without a file are random")
@@ -58,10 +60,26 @@ void describe(const Model &model) {
   printf("static memory: %llu bytes\n", (unsigned long long)stats.static_bytes);
 }
 
+/// An answer that nobody knows is not a good one.
+void checkExpected(const Model &model, const TestData &data) {
+  std::string missing;
+  for (size_t i = 0; i < data.hasOutput.size(); ++i)
+    if (!data.hasOutput[i])
+      missing += (missing.empty() ? "" : ", ") + std::to_string(i) + " ('" +
+                 printable(model.outputs[i].name) + "')";
+  if (!missing.empty())
+    throw DataError("'" + printable(data.folder.string()) + "' has no file for output " + missing +
+                    "; --run-only runs without comparing what is missing");
+}
+
 ExitCode compareData(Model &model, const Arguments &args) {
   bool matches = true;
   size_t compared = 0;
-  for (const TestData &data : readTestData(model, args.data)) {
+  std::vector<TestData> sets = readTestData(model, args.data);
+  for (const TestData &data : sets)
+    if (!args.runOnly)
+      checkExpected(model, data);
+  for (const TestData &data : sets) {
     Outputs outputs = model.run(views(data.inputs));
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!data.hasOutput[i])
@@ -75,7 +93,10 @@ ExitCode compareData(Model &model, const Arguments &args) {
              printable(model.outputs[i].name).c_str(), result.problem.c_str());
     }
   }
-  if (matches)
+  if (matches && compared == 0)
+    printf("ran on %zu set%s of inputs, nothing to compare\n", sets.size(),
+           sets.size() == 1 ? "" : "s");
+  else if (matches)
     printf("%zu output%s match%s (rtol %g, atol %g)\n", compared, compared == 1 ? "" : "s",
            compared == 1 ? "es" : "", args.tolerance.rtol, args.tolerance.atol);
   return matches ? Good : Differs;
