@@ -1,4 +1,5 @@
 #include "Artefact.h"
+#include "OwnFiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Decompose/Rules.h"
@@ -162,11 +163,7 @@ static void spread(const Weight &weight, uint64_t begin, uint64_t end, char *to)
   }
 }
 
-std::string tcc::manifestPath(StringRef library) {
-  SmallString<128> path(library);
-  sys::path::replace_extension(path, "json");
-  return std::string(path);
-}
+std::string tcc::manifestPath(StringRef library) { return (library + ".json").str(); }
 
 static emit::WeightBlob blobOf(const WeightTable &weights, ArrayRef<std::string> names) {
   emit::WeightBlob blob;
@@ -242,7 +239,10 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
     return error;
   auto fill = [&](int file) { return emit::writeSafetensors(blob, file, options.threads()); };
   if (!program.embeddedWeights) {
-    if (Error error = files.write(options.output + ".safetensors", fill).moveInto(weightsPath))
+    std::string path = options.output + ".safetensors";
+    if (Error error = mayReplace(path, OwnFile::Weights))
+      return error;
+    if (Error error = files.write(path, fill).moveInto(weightsPath))
       return error;
     if (Error error = emit::safetensorsSampleHash(weightsPath, blob.layout)
                           .moveInto(program.weightsSampleHash))
@@ -256,8 +256,9 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
   auto description = emit::emitProgram(program, cpu);
   if (!description)
     return description.takeError();
-  if (Error error = files.write(manifestPath(options.output), program.manifest))
-    return error;
+  if (!isSpecialFile(options.output))
+    if (Error error = files.write(manifestPath(options.output), program.manifest))
+      return error;
   bool embeds = program.weightsSize && program.embeddedWeights;
   return linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, cpu, libraryPath);
 }

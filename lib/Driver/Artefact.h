@@ -9,7 +9,7 @@ namespace tcc {
 /// Whether decompose has a rule, for the importer.
 bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 
-/// The manifest lies beside the library: model.json for model.so.
+/// The manifest lies beside the library: model.so.json for model.so.
 std::string manifestPath(llvm::StringRef library);
 
 /// model.so, its manifest and, above the limit, the weights beside it.
@@ -25,6 +25,8 @@ public:
   std::string manifest;                 ///< its text
 };
 
+/// Where the weights of IR at `path` lie.
+std::string checkpointWeightsPath(llvm::StringRef path);
 /// The model's IR and, beside it, its weights, for --start-from.
 llvm::Error writeCheckpoint(Model &model, llvm::StringRef path, emit::OutputFiles &files);
 llvm::Error readCheckpoint(Model &model, llvm::StringRef path, mlir::MLIRContext &context);

@@ -22,7 +22,7 @@
 using namespace llvm;
 using namespace tcc;
 
-static std::string weightsPath(StringRef path) { return (path + ".weights").str(); }
+std::string tcc::checkpointWeightsPath(StringRef path) { return (path + ".weights").str(); }
 
 Error tcc::writeCheckpoint(Model &model, StringRef path, emit::OutputFiles &files) {
   std::string text;
@@ -45,7 +45,7 @@ Error tcc::writeCheckpoint(Model &model, StringRef path, emit::OutputFiles &file
   };
   auto fill = [&](int file) { return emit::writeSafetensors(blob, file); };
   if (!blob.layout.entries().empty())
-    if (Error error = files.write(weightsPath(path), fill).takeError())
+    if (Error error = files.write(checkpointWeightsPath(path), fill).takeError())
       return error;
   return files.write(path, text);
 }
@@ -113,5 +113,5 @@ Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &conte
   model.module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!model.module)
     return userError("'" + printable(path) + "' is not IR that --stop-after wrote");
-  return readWeights(model, weightsPath(path));
+  return readWeights(model, checkpointWeightsPath(path));
 }

@@ -1,4 +1,5 @@
 #include "tcc/Driver/CommandLine.h"
+#include "OwnFiles.h"
 #include "tcc/Driver/TorchOptions.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
@@ -34,7 +35,9 @@ static void defineFiles(CLI::App &app, Arguments &args) {
   };
   DriverOptions &o = args.options;
   add("model", o.input, "model.onnx, model.pt2, or the IR that --stop-after wrote");
-  add("-o,--output", o.output, "File to write (default: the model's name with .so)");
+  add("-o,--output", o.output,
+      "File to write (default: the model's name with .so, or .o, .ll, .s, .mlir for other kinds); "
+      "beside a library lies its manifest, FILE.json");
   add("--emit", args.emit,
       "so: a library that runs; obj: its code as one relocatable object; llvm, asm: "
       "the code as text; mlir: the IR after the plan phase");
@@ -235,6 +238,25 @@ static std::string commandText(int argc, const char *const *argv) {
   return text;
 }
 
+/// Of the default output: what it holds.
+static StringRef outputExtension(const DriverOptions &options) {
+  if (options.stopAfter < Phase::Codegen)
+    return ".mlir";
+  switch (options.emit) {
+  case EmitKind::So:
+    return ".so";
+  case EmitKind::Obj:
+    return ".o";
+  case EmitKind::Llvm:
+    return ".ll";
+  case EmitKind::Asm:
+    return ".s";
+  case EmitKind::Mlir:
+    return ".mlir";
+  }
+  llvm_unreachable("all kinds are handled above");
+}
+
 static Expected<CommandLine> understand(Arguments &args) {
   CommandLine result;
   result.print = listAskedFor(args);
@@ -257,8 +279,9 @@ static Expected<CommandLine> understand(Arguments &args) {
     options.startFrom = std::nullopt; // that is where it starts anyway
   if (options.verify && (options.emit != EmitKind::So || options.stopAfter != Phase::Emit))
     return userError("--verify needs a library to run: leave out --emit and --stop-after");
-  if (options.output.empty())
-    options.output = options.input.substr(0, options.input.rfind('.')) + ".so";
+  options.outputIsDefault = options.output.empty();
+  if (options.outputIsDefault)
+    options.output = defaultOutput(options.input, outputExtension(options));
   result.options = std::move(options);
   return result;
 }

@@ -2,6 +2,7 @@
 #include "Artefact.h"
 #include "Dump.h"
 #include "ModelLog.h"
+#include "OwnFiles.h"
 #include "Progress.h"
 #include "Reproducer.h"
 #include "Tune.h"
@@ -104,6 +105,7 @@ private:
     return mlir::success();
   }
   Error prepare();
+  Error checkOutput() const;
   Expected<Model> importModel();
   Error compileAll();
   Error generate();
@@ -326,6 +328,22 @@ Error Compile::withReproducer(Error error, bool phaseFailed) {
   return user ? userError(text) : createStringError(text);
 }
 
+/// Nothing is lost that the user did not name: neither the model nor a file whose name is derived.
+Error Compile::checkOutput() const {
+  if (sys::fs::equivalent(options.input, options.output))
+    return userError("the output '" + printable(options.output) +
+                     "' is the model itself: name another with -o");
+  bool library = options.emit == EmitKind::So && options.stopAfter == Phase::Emit;
+  if (options.outputIsDefault)
+    if (Error error = mayReplace(options.output, library ? OwnFile::Library : OwnFile::Text))
+      return error;
+  if (library && !isSpecialFile(options.output))
+    return mayReplace(manifestPath(options.output), OwnFile::Manifest);
+  bool text = options.emit == EmitKind::Mlir || options.stopAfter < Phase::Codegen;
+  return text ? mayReplace(checkpointWeightsPath(options.output), OwnFile::Weights)
+              : Error::success();
+}
+
 /// Options into what the phases take.
 Error Compile::prepare() {
   context.loadAllAvailableDialects();
@@ -340,6 +358,8 @@ Error Compile::prepare() {
   cpu = *target;
   if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
     return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
+  if (Error error = checkOutput())
+    return error;
   if (Error error = dump.prepare())
     return error;
   emit::OutputFiles trial; // what cannot be written is told before anything is

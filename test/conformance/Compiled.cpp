@@ -79,7 +79,7 @@ Result compileAndRun(const Case &c, const std::string &folder, bool dynamic) {
 Result runCase(const Case &c, const std::string &folder, bool dynamic) {
   Result result = compileAndRun(c, folder, dynamic);
   std::string stem = folder + "/" + c.name;
-  for (llvm::StringRef end : {".so", ".json", ".so.safetensors"})
+  for (llvm::StringRef end : {".so", ".so.json", ".so.safetensors"})
     fs::remove(stem + end);
   return result;
 }

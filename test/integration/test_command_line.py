@@ -146,13 +146,13 @@ class CommandLine(ToolTest):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "odd.onnx")
         self.compiles("odd.onnx", "-o", "model.so", "--verify", "--dim", "N=323")
         before = (self.work / "model.so").read_bytes()
-        (self.work / "model.json").write_text("as before")
+        manifest = (self.work / "model.so.json").read_text()
         result = self.tcc("odd.onnx", "-o", "model.so", "--verify", "--depfile", "model.d")
         self.assertEqual(result.code, 2, result.text)
         self.assertRegex(result.text, r"^error: --verify found no input.*odd.onnx")
         self.assertEqual((self.work / "model.so").read_bytes(), before)
-        self.assertEqual((self.work / "model.json").read_text(), "as before")
-        self.assertEqual(self.left_behind(), ["work/model.json", "work/model.so", "work/odd.onnx"])
+        self.assertEqual((self.work / "model.so.json").read_text(), manifest)
+        self.assertEqual(self.left_behind(), ["work/model.so", "work/model.so.json", "work/odd.onnx"])
 
     def test_logs(self):
         self.assertIn("fusion", self.tcc("--logs", "help").out)
@@ -319,9 +319,46 @@ class CommandLine(ToolTest):
         self.assertRegex(text.strip().split("\n")[-1], r"\r\x1b\[Kmodel.so: \d+ kernels")
 
     def test_default_output(self):
+        """The file's name without its last extension, which no folder's name takes part in."""
+        (self.work / "dir.v1").mkdir()
+        for name, flags, output in (("net.onnx", (), "net.so"), ("dir.v1/model", (), "dir.v1/model.so"),
+                                    ("dir.v1/../plain", (), "plain.so"), ("a.b.onnx", ("--emit", "asm"), "a.b.s"),
+                                    (".hidden", ("--stop-after", "fuse"), ".hidden.mlir")):
+            with self.subTest(name):
+                (self.work / name).write_bytes(SINCOS.read_bytes())
+                self.compiles(name, *flags)
+                self.assertTrue((self.work / output).exists(), self.left_behind())
+
+    def test_only_named_files_are_replaced(self):
+        """Beside them only what tcc wrote: a tokenizer.json is not its manifest."""
+        (self.work / "tokenizer.onnx").write_bytes(SINCOS.read_bytes())
+        (self.work / "tokenizer.json").write_text("{}")
+        for _ in range(2):
+            self.compiles("tokenizer.onnx")
+        self.assertEqual((self.work / "tokenizer.json").read_text(), "{}")
+        self.assertIn('"manifest_version"', (self.work / "tokenizer.so.json").read_text())
+        for name, flags in (("net.so", ()), ("net.so.json", ()), ("net.so.json", ("-o", "net.so")),
+                            ("net.so.safetensors", ("--cpu", "x86-64-v2", "-o", "net.so")), ("net.s", ("--emit", "asm")),
+                            ("net.mlir.weights", ("--emit", "mlir"))):
+            with self.subTest(name, flags=flags):
+                (self.work / "net.onnx").write_bytes(CONV.read_bytes())
+                (self.work / name).write_text("something else")
+                result = self.tcc("net.onnx", *flags)
+                if name == "net.so.safetensors":  # small weights lie in the library
+                    self.assertEqual(result.code, 0, result.text)
+                else:
+                    self.assertEqual(result.code, 2, result.text)
+                    self.assertRegex(result.text, rf"^error: .*'{name}' exists")
+                self.assertEqual((self.work / name).read_text(), "something else")
+                for path in self.work.glob("net.*"):
+                    path.unlink()
+
+    def test_the_model_is_not_replaced(self):
         (self.work / "net.onnx").write_bytes(SINCOS.read_bytes())
-        self.compiles("net.onnx")
-        self.assertTrue((self.work / "net.so").exists())
+        result = self.tcc("net.onnx", "-o", "./net.onnx")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertIn("is the model itself", result.text)
+        self.assertEqual((self.work / "net.onnx").read_bytes(), SINCOS.read_bytes())
 
     def test_leaves_only_its_output(self):
         self.compiles(SINCOS, "-o", "model.so")

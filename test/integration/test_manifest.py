@@ -43,7 +43,7 @@ class Manifest(unittest.TestCase):
             model = pathlib.Path(folder) / "model.onnx"
             onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), model)
             subprocess.run([TCC, model, "-o", pathlib.Path(folder) / "model.so"], check=True)
-            beside = (pathlib.Path(folder) / "model.json").read_text()
+            beside = (pathlib.Path(folder) / "model.so.json").read_text()
             embedded = subprocess.run([TCC_RUN, pathlib.Path(folder) / "model.so", "--describe", "--json"],
                                       check=True, capture_output=True, text=True).stdout
         self.assertEqual(beside.strip(), embedded.strip())

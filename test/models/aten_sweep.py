@@ -134,7 +134,7 @@ def check(path):
         child.kill()
         return "slow: the run takes more than 30 s"
     library.unlink()
-    library.with_suffix(".json").unlink(missing_ok=True)
+    library.with_name(library.name + ".json").unlink(missing_ok=True)
     verdict = queue.get() if child.exitcode == 0 else f"crash: the run ends with {child.exitcode}"
     return verdict if verdict == "good" or ":" in verdict else "wrong: " + verdict
 
