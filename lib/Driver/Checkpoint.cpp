@@ -89,6 +89,10 @@ static Error readWeights(Model &model, StringRef path) {
   });
   if (named.empty())
     return Error::success();
+  if (!sys::fs::exists(path))
+    return userError("its weights are missing: '" + printable(path) +
+                     "' does not exist; --stop-after writes IR with its weights beside it, "
+                     "--dump-ir writes it without");
   auto file = openInputFile(path);
   if (!file)
     return userError("'" + printable(path) + "' " + toString(file.takeError()));

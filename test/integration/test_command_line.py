@@ -360,6 +360,12 @@ class CommandLine(ToolTest):
         self.assertIn("is the model itself", result.text)
         self.assertEqual((self.work / "net.onnx").read_bytes(), SINCOS.read_bytes())
 
+    def test_a_dump_has_no_weights(self):
+        self.compiles(CONV, "-o", "model.so", "--dump-ir", "ir")
+        result = self.tcc("ir/2-simplify.mlir", "--start-from", "differentiate", "-o", "again.so")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertRegex(result.text, "its weights are missing: 'ir/2-simplify.mlir.weights' .*--stop-after")
+
     def test_leaves_only_its_output(self):
         self.compiles(SINCOS, "-o", "model.so")
         names = [name for name in self.left_behind() if not name.endswith(".json")]  # the manifest lies beside
