@@ -1,4 +1,5 @@
 #include "Artefact.h"
+#include "DynamicPeak.h"
 #include "OwnFiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Decompose/Decompose.h"
@@ -122,12 +123,12 @@ static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
 static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
                                    const emit::ProgramDescription &program,
                                    const emit::WeightLayout &weights, const DriverOptions &options,
-                                   const CpuTarget &cpu, StringRef inputSha256) {
+                                   const CpuTarget &cpu, const InputFacts &input) {
   emit::Manifest m;
   m.toolVersion = TCC_VERSION;
   m.flags = options.resultFlags();
-  m.inputFormat = sys::path::extension(options.input) == ".pt2" ? "pt2" : "onnx";
-  m.inputSha256 = inputSha256.str();
+  m.inputFormat = input.format.str();
+  m.inputSha256 = input.sha256();
   m.triple = cpu.triple;
   m.cpu = cpu.name;
   SmallVector<StringRef> features;
@@ -142,7 +143,8 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
   m.kernels = manifestKernels(compiled);
   m.memory.arenaBytes = program.arenaSize;
   m.memory.stateBytes = program.stateSize;
-  m.memory.peakBytes = static_cast<int64_t>(program.arenaSize + program.stateSize);
+  m.memory.peakBytes = peakBytes(*model.module->getOps<mlir::func::FuncOp>().begin(),
+                                 program.arenaSize + program.stateSize);
   model.module->walk([&](kernel::LaunchOp launch) {
     for (mlir::Type t : launch.getResultTypes())
       m.memory.dynamic |= !cast<mlir::RankedTensorType>(t).hasStaticShape();
@@ -228,8 +230,7 @@ static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> descript
 }
 
 Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
-                      const CpuTarget &cpu, function_ref<std::string()> inputHash,
-                      emit::OutputFiles &files) {
+                      const CpuTarget &cpu, const InputFacts &input, emit::OutputFiles &files) {
   emit::WeightBlob blob = blobOf(*model.weights, compiled.weightNames);
   emit::ProgramDescription program = describeProgram(model, compiled, options, blob.layout);
   weightBytes = blob.layout.size();
@@ -248,8 +249,7 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
                           .moveInto(program.weightsSampleHash))
       return error;
   }
-  emit::Manifest facts =
-      makeManifest(model, compiled, program, blob.layout, options, cpu, inputHash());
+  emit::Manifest facts = makeManifest(model, compiled, program, blob.layout, options, cpu, input);
   for (const emit::ManifestKernel &kernel : facts.kernels)
     program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
   program.manifest = manifest = emit::manifestJson(facts);

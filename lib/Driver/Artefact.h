@@ -12,13 +12,17 @@ bool hasRule(llvm::StringRef domain, llvm::StringRef op, int64_t version);
 /// The manifest lies beside the library: model.so.json for model.so.
 std::string manifestPath(llvm::StringRef library);
 
+/// What the manifest says of the file that the model was read from.
+struct InputFacts {
+  llvm::StringRef format;                   ///< "onnx", "pt2" or "mlir"
+  llvm::function_ref<std::string()> sha256; ///< asked when the weights are written
+};
+
 /// model.so, its manifest and, above the limit, the weights beside it.
 class Artefact {
 public:
-  /// `inputHash` is asked when the weights are written: it may still be at work.
   llvm::Error write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
-                    const CpuTarget &cpu, llvm::function_ref<std::string()> inputHash,
-                    emit::OutputFiles &files);
+                    const CpuTarget &cpu, const InputFacts &input, emit::OutputFiles &files);
 
   uint64_t weightBytes = 0;
   std::string libraryPath, weightsPath; ///< as yet; no path where the weights are embedded

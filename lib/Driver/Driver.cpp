@@ -86,6 +86,9 @@ std::vector<std::string> DriverOptions::resultFlags() const {
 
 namespace {
 
+/// What the input is; its content tells, in prepare, and nobody else asks.
+enum class InputFormat { Onnx, TorchExport, Mlir };
+
 class Compile {
 public:
   explicit Compile(const DriverOptions &options)
@@ -134,6 +137,7 @@ private:
   std::string diagnostic;
   std::vector<std::string> filesRead;
   CpuTarget cpu;
+  InputFormat format = InputFormat::Onnx;
   PipelineOptions pipeline;
   std::optional<TunedSchedules> schedules;
   Model model;
@@ -148,6 +152,18 @@ private:
 };
 
 } // namespace
+
+static StringRef nameOf(InputFormat format) {
+  switch (format) {
+  case InputFormat::Onnx:
+    return "onnx";
+  case InputFormat::TorchExport:
+    return "pt2";
+  case InputFormat::Mlir:
+    return "mlir";
+  }
+  llvm_unreachable("all formats are handled above");
+}
 
 static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -199,7 +215,7 @@ Expected<Model> Compile::importModel() {
     log::write(log::Topic::Import, "reads " + printable(path, 1000));
     filesRead.push_back(path.str());
   };
-  auto module = looksLikeTorchExport(options.input)
+  auto module = format == InputFormat::TorchExport
                     ? importTorchExport(options.input, import, *result.weights, context)
                     : importOnnx(options.input, import, *result.weights, context);
   if (!module)
@@ -267,7 +283,7 @@ Error Compile::writeCode(CompiledModel &compiled) {
 /// importer tells.
 void Compile::startChecking() {
   DiskCache cache(options.cacheDir);
-  if (!options.startFrom && looksLikeTorchExport(options.input))
+  if (format == InputFormat::TorchExport)
     damage = std::async(std::launch::async, [this, cache] {
       return toString(checkTorchExportSums(options.input, cache));
     });
@@ -294,8 +310,8 @@ Error Compile::finish(CompiledModel *compiled) {
   if (options.emit != EmitKind::So)
     return writeCode(*compiled);
   artefact.emplace();
-  Error error =
-      artefact->write(model, *compiled, options, cpu, [&] { return inputHash.get(); }, files);
+  auto hash = [&] { return inputHash.get(); };
+  Error error = artefact->write(model, *compiled, options, cpu, {nameOf(format), hash}, files);
   summary.weightBytes = artefact->weightBytes;
   return error;
 }
@@ -358,6 +374,9 @@ Error Compile::prepare() {
   cpu = *target;
   if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
     return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
+  format = options.startFrom                     ? InputFormat::Mlir
+           : looksLikeTorchExport(options.input) ? InputFormat::TorchExport
+                                                 : InputFormat::Onnx;
   if (Error error = checkOutput())
     return error;
   if (Error error = dump.prepare())
@@ -467,7 +486,7 @@ Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase fr
   elsewhere.output = path;
   Artefact probed;
   emit::OutputFiles own;
-  if (Error error = probed.write(candidate, compiled, elsewhere, cpu, [] { return ""; }, own))
+  if (Error error = probed.write(candidate, compiled, elsewhere, cpu, {nameOf(format), [] { return ""; }}, own))
     return error;
   return own.commit();
 }

@@ -36,7 +36,7 @@ public:
     for (Operation &op : block)
       positions[&op] = n++;
   }
-  std::string run();
+  Sizes run();
 
 private:
   Extent extentOf(Value v);
@@ -127,7 +127,7 @@ void PeakFinder::add(kernel::LaunchOp launch) {
   }
 }
 
-std::string PeakFinder::run() {
+Sizes PeakFinder::run() {
   SmallVector<kernel::LaunchOp> launches = llvm::to_vector(block.getOps<kernel::LaunchOp>());
   for (kernel::LaunchOp launch : launches)
     live[positions[launch]];
@@ -143,11 +143,18 @@ std::string PeakFinder::run() {
               kDynamicArenasAttr))
     for (auto &[arena, extents] : factors)
       total[extents] += double(sizes[arena - 1]);
-  std::string text;
-  for (auto &[extents, bytes] : total)
-    text += (text.empty() ? "" : " + ") + std::to_string(static_cast<int64_t>(bytes)) +
-            (extents.empty() ? "" : "*" + extents);
-  return text;
+  return total;
 }
 
-std::string tcc::dynamicPeak(func::FuncOp function) { return PeakFinder(function).run(); }
+emit::ManifestAmount tcc::peakBytes(func::FuncOp function, uint64_t fixed) {
+  Sizes sizes = PeakFinder(function).run();
+  auto constant = static_cast<int64_t>(fixed + static_cast<uint64_t>(sizes[""]));
+  sizes.erase("");
+  if (sizes.empty())
+    return constant;
+  std::string text = constant ? std::to_string(constant) : "";
+  for (auto &[extents, bytes] : sizes)
+    text +=
+        (text.empty() ? "" : " + ") + std::to_string(static_cast<int64_t>(bytes)) + "*" + extents;
+  return text;
+}

@@ -1,13 +1,13 @@
-//===- DynamicPeak.h - What results of dynamic shape take at most -*- C++ -*-===//
+//===- DynamicPeak.h - What a run holds at most ------------------*- C++ -*-===//
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include <string>
+#include "tcc/Emit/Manifest.h"
 
 namespace tcc {
 
-/// The bytes of the results that a run allocates and that live at once, at their
-/// peak, as a sum over the model's dims: "3072*batch*seq + 64*seq". Empty when there
-/// are none.
-std::string dynamicPeak(mlir::func::FuncOp function);
+/// `fixed` bytes and those of the results that a run allocates and that live at once, at
+/// their peak: a number, or a sum over the model's dims where those are open,
+/// "4096 + 3072*batch*seq + 64*seq". An extent that only the run knows is `?`.
+emit::ManifestAmount peakBytes(mlir::func::FuncOp function, uint64_t fixed);
 
 } // namespace tcc

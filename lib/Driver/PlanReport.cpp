@@ -79,9 +79,14 @@ static double bytes(kernel::LaunchOp launch) {
   return total;
 }
 
+static std::string text(const emit::ManifestAmount &amount) {
+  const int64_t *number = std::get_if<int64_t>(&amount);
+  return number ? std::to_string(*number) : std::get<std::string>(amount);
+}
+
 std::string tcc::planReport(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
+  std::string report;
+  llvm::raw_string_ostream os(report);
   os << llvm::formatv("{0,-36} {1,10} {2,10}  {3}\n", "kernel", "MFLOP", "kB", "nodes");
   double totalFlops = 0, totalBytes = 0, weights = 0;
   bool dynamic = false;
@@ -104,13 +109,10 @@ std::string tcc::planReport(ModuleOp module) {
     arena = size.getInt();
   os << llvm::formatv("total {0:f3} MFLOP, {1:f1} kB moved, weights {2:f1} kB\n", totalFlops / 1e6,
                       totalBytes / 1e3, weights / 1e3);
-  std::string allocated;
-  for (auto function : module.getOps<func::FuncOp>())
-    allocated += dynamicPeak(function);
-  os << llvm::formatv("arena {0} bytes; peak {0}{1}{2} bytes{3}\n", arena,
-                      allocated.empty() ? "" : " + ", allocated,
+  emit::ManifestAmount peak = peakBytes(*module.getOps<func::FuncOp>().begin(), arena);
+  os << llvm::formatv("arena {0} bytes; peak {1} bytes{2}\n", arena, text(peak),
                       dynamic ? "; `?` counts as 1 in MFLOP and kB" : "");
-  return text;
+  return report;
 }
 
 /// FLOPs and bytes are those of the first launch; equal kernels have equal ones but for open dims.

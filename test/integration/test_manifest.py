@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -52,6 +53,19 @@ class Manifest(unittest.TestCase):
         self.assertEqual([t["shape"] for t in manifest["inputs"]], [["N", 4]])
         self.assertEqual(sorted(s for k in manifest["kernels"] for s in k["sources"]), ["c", "y"])
         self.assertTrue(manifest["target"]["features"])
+
+    @unittest.skipUnless(TCC.exists(), "tcc is not built")
+    def test_format_is_told_by_content(self):
+        """And by content alone: the names lie."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            shutil.copy(SOURCE / "samples/sincos/sincos.onnx", folder / "onnx.pt2")
+            shutil.copy(SOURCE / "samples/linear/linear.pt2", folder / "pt2.onnx")
+            subprocess.run([TCC, folder / "onnx.pt2", "--stop-after", "simplify", "-o", folder / "mlir.onnx"], check=True)
+            for name, *flags in (("onnx.pt2",), ("pt2.onnx",), ("mlir.onnx", "--start-from", "differentiate")):
+                subprocess.run([TCC, folder / name, *flags, "-o", folder / "model.so"], check=True)
+                manifest = json.loads((folder / "model.so.json").read_text())
+                self.assertEqual(manifest["input"]["format"], name.split(".")[0])
 
 
 if __name__ == "__main__":

@@ -45,8 +45,9 @@ static VerifyResult verifyWith(const Mistake &mistake, const char *source = kMod
     driver.input = driver.output = path;
     Artefact artefact;
     emit::OutputFiles files;
+    auto noHash = [] { return ""; };
     if (llvm::Error error =
-            artefact.write(model, *compiled, driver, pipeline.cpu, [] { return ""; }, files))
+            artefact.write(model, *compiled, driver, pipeline.cpu, {"onnx", noHash}, files))
       return error;
     return files.commit();
   };
