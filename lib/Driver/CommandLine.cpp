@@ -18,7 +18,7 @@ struct Arguments {
   std::string stopAfter, startFrom, dump, logs, emit = "so";
   std::string backend = "inductor", dynamic = "auto";
   bool fullgraph = false, disable = false;
-  bool listModes = false, listOptions = false, listBackends = false;
+  bool listModes = false, listOptions = false, listBackends = false, listAll = false;
 };
 
 constexpr std::pair<const char *, EmitKind> kEmitKinds[] = {{"so", EmitKind::So},
@@ -28,6 +28,23 @@ constexpr std::pair<const char *, EmitKind> kEmitKinds[] = {{"so", EmitKind::So}
                                                             {"mlir", EmitKind::Mlir}};
 
 } // namespace
+
+/// What changes nothing says so before it is used (afterwards it is a note).
+static constexpr const char *kIdle = "are accepted and change nothing on this target yet";
+
+static std::string modeHelp() {
+  SmallVector<std::string> working, idle;
+  for (const TorchMode &mode : torchModes())
+    (hasEffect(mode) ? working : idle).push_back(mode.name.str());
+  return join(working, ", ") + (idle.empty() ? "" : "; " + join(idle, ", ") + " " + kIdle);
+}
+
+static std::string optionsHelp() {
+  bool none = none_of(torchOptions(), [](const TorchOption &o) { return o.hasEffect; });
+  return "One of torch.compile's options, key=value; may be repeated; " +
+         (none ? std::string("all of them ") + kIdle
+               : "those that --list-options leaves out " + std::string(kIdle));
+}
 
 static void defineFiles(CLI::App &app, Arguments &args) {
   auto add = [&](const char *name, std::string &value, const char *what) {
@@ -50,7 +67,7 @@ static void defineFiles(CLI::App &app, Arguments &args) {
 
 /// An option that may be given many times, with one value each.
 static void addList(CLI::App &app, const char *group, const char *name,
-                    std::vector<std::string> &values, const char *what) {
+                    std::vector<std::string> &values, const std::string &what) {
   app.add_option(name, values, what)->group(group)->allow_extra_args(false);
 }
 
@@ -61,7 +78,9 @@ static void defineTarget(CLI::App &app, Arguments &args) {
   addList(app, group, "--dim", o.dims,
           "Range or value of a named dimension, N=1..64 or N=8; may be repeated");
   app.add_option("--dynamic", args.dynamic,
-                 "auto, true or false: which dims stay open (torch.compile)")
+                 std::string("auto: those dims stay open that the model leaves open; true and "
+                             "false (torch.compile) ") +
+                     kIdle)
       ->group(group);
   app.add_option(
          "--cpu", o.cpu,
@@ -76,9 +95,9 @@ static void defineTarget(CLI::App &app, Arguments &args) {
 
 static void defineTorch(CLI::App &app, Arguments &args) {
   const char *group = "Words of torch.compile";
-  app.add_option("--mode", args.options.mode,
-                 "default, lite, reduce-overhead, max-autotune or "
-                 "max-autotune-no-cudagraphs")
+  app.add_option("--mode", args.options.mode, modeHelp())->group(group)->capture_default_str();
+  addList(app, group, "--options", args.options.options, optionsHelp());
+  app.add_option("--backend", args.backend, "inductor, the only one")
       ->group(group)
       ->capture_default_str();
   app.add_option("--tuning", args.options.tuning,
@@ -89,16 +108,20 @@ static void defineTorch(CLI::App &app, Arguments &args) {
       ->group(group)
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  addList(app, group, "--options", args.options.options,
-          "One of torch.compile's options, key=value; may be repeated");
-  app.add_option("--backend", args.backend, "inductor")->group(group)->capture_default_str();
   app.add_flag("--fullgraph", args.fullgraph,
                "Refuse graph breaks; an exported model has none, so nothing changes")
       ->group(group);
-  app.add_flag("--disable", args.disable, "Compile without optimising")->group(group);
-  app.add_flag("--list-mode-options", args.listModes, "Print what each mode sets")->group(group);
-  app.add_flag("--list-options", args.listOptions, "Print the names that --options knows")
+  app.add_flag("--disable", args.disable,
+               "Compile without optimising (torch.compile); changes nothing on this target yet")
       ->group(group);
+  app.add_flag("--list-mode-options", args.listModes, "Print what each mode sets")->group(group);
+  auto *list = app.add_flag("--list-options", args.listOptions,
+                            "Print the names of --options that change something")
+                   ->group(group);
+  app.add_flag("--all", args.listAll,
+               "With --list-options: also the names that are accepted and change nothing yet")
+      ->group(group)
+      ->needs(list);
   app.add_flag("--list-backends", args.listBackends, "Print the backends")->group(group);
 }
 
@@ -202,24 +225,32 @@ static Error parseLogs(StringRef text) {
   return log::configure(text);
 }
 
-static std::string optionList() {
-  std::string text;
+static std::string optionList(bool all) {
+  std::string working, idle;
   for (const TorchOption &o : torchOptions())
-    text +=
+    (o.hasEffect ? working : idle) +=
         StringRef(formatv("{0,-48} {1,-7} {2}", o.name, o.type, o.what).str()).rtrim().str() + "\n";
-  return text;
+  if (working.empty())
+    working = "no option changes anything on this target yet\n";
+  return working + (all ? "\naccepted, change nothing on this target yet:\n" + idle
+                        : "(--list-options --all prints all names that are accepted)\n");
 }
 
 static std::string modeList() {
   std::string text;
   for (const TorchMode &mode : torchModes())
-    text += StringRef(formatv("{0,-28} {1}", mode.name, mode.sets).str()).rtrim().str() + "\n";
+    text += StringRef(formatv("{0,-28} {1}{2}", mode.name, mode.sets,
+                              hasEffect(mode) ? "" : "  (changes nothing on this target yet)")
+                          .str())
+                .rtrim()
+                .str() +
+            "\n";
   return text;
 }
 
 static std::string listAskedFor(const Arguments &args) {
   return args.listModes        ? modeList()
-         : args.listOptions    ? optionList()
+         : args.listOptions    ? optionList(args.listAll)
          : args.listBackends   ? join(torchBackends(), "\n") + "\n"
          : args.logs == "help" ? log::help()
                                : "";

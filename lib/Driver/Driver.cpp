@@ -366,8 +366,9 @@ Error Compile::prepare() {
   auto notes = checkTorchOptions(options.mode, options.options);
   if (!notes)
     return notes.takeError();
-  summary.notes = *notes;
-  llvm::append_range(summary.notes, options.idle);
+  for (ArrayRef<std::string> idle : {ArrayRef(*notes), ArrayRef(options.idle)})
+    for (const std::string &name : idle)
+      summary.notes.push_back(name + " changes nothing on this target yet");
   auto target = CpuTarget::create(options.cpu, options.target);
   if (!target)
     return target.takeError();

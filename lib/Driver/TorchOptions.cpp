@@ -60,6 +60,17 @@ ArrayRef<TorchOption> tcc::torchOptions() {
   return options;
 }
 
+bool tcc::hasEffect(const TorchMode &mode) {
+  SmallVector<StringRef> sets;
+  mode.sets.split(sets, ' ', -1, /*KeepEmpty=*/false);
+  auto works = [](StringRef set) {
+    const auto *option = find_if(
+        torchOptions(), [&](const TorchOption &o) { return o.name == set.split('=').first; });
+    return option != torchOptions().end() && option->hasEffect;
+  };
+  return sets.empty() || any_of(sets, works);
+}
+
 static bool fits(StringRef type, StringRef value) {
   if (type == "bool")
     return is_contained({"true", "false", "1", "0", "True", "False"}, value);
@@ -73,11 +84,12 @@ static bool fits(StringRef type, StringRef value) {
 Expected<std::vector<std::string>> tcc::checkTorchOptions(StringRef mode,
                                                           ArrayRef<std::string> options) {
   std::vector<std::string> idle;
-  if (none_of(kModes, [&](const TorchMode &m) { return m.name == mode; }))
+  const TorchMode *chosen = find_if(kModes, [&](const TorchMode &m) { return m.name == mode; });
+  if (chosen == std::end(kModes))
     return userError(
         "--mode '" + printable(mode) + "' is none of " +
         join(map_range(kModes, [](const TorchMode &m) { return m.name.str(); }), ", "));
-  if (mode != "default" && !StringRef(mode).starts_with("max-autotune"))
+  if (!hasEffect(*chosen))
     idle.push_back("--mode " + mode.str());
   for (StringRef text : options) {
     auto [name, value] = text.split('=');

@@ -42,8 +42,35 @@ class CommandLine(ToolTest):
 
     def test_lists(self):
         self.assertIn("max_autotune", self.tcc("--list-mode-options").out)
-        self.assertIn("epilogue_fusion", self.tcc("--list-options").out)
+        self.assertIn("epilogue_fusion", self.tcc("--list-options", "--all").out)
         self.assertEqual(self.tcc("--list-backends").code, 0)
+        self.assertEqual(self.tcc("--all").code, 2)
+
+    def test_what_changes_nothing_says_so(self):
+        """Before it is used as after it: --help and the lists name exactly what a compile notes."""
+        idle = "change nothing on this target yet"
+        words = " ".join(self.tcc("--help").out.split())
+        working = self.tcc("--list-options").out
+        every = self.tcc("--list-options", "--all").out
+        for flag, value in (("--dynamic", "true"), ("--disable", None), *(("--mode", mode) for mode in MODES),
+                            ("--options", "epilogue_fusion=true"), ("--options", "triton.cudagraphs=true")):
+            text = self.compiles(SINCOS, "-o", "model.so", *filter(None, (flag, value))).text
+            noted = "changes nothing on this target yet" in text
+            with self.subTest(flag, value=value):
+                if flag == "--mode":
+                    line = next(line for line in self.tcc("--list-mode-options").out.splitlines()
+                                if line.split()[0] == value)
+                    self.assertEqual("changes nothing" in line, noted)
+                elif flag == "--options":
+                    name = value.split("=")[0]
+                    self.assertEqual(name not in working, noted)
+                    self.assertIn(name, every)
+                else:
+                    self.assertTrue(noted)
+        self.assertRegex(words, f"--mode .*max-autotune-no-cudagraphs are accepted and {idle}")
+        self.assertRegex(words, f"--dynamic .*accepted and {idle}")
+        self.assertRegex(words, f"--disable .*{idle.replace('change ', 'changes ')}")
+        self.assertIn(f"all of them are accepted and {idle}", words)
 
     def test_wrong_use(self):
         for arguments in ((), ("--frobnicate",), (SINCOS, "--mode", "fast"), (SINCOS, "--emit", "pdf"),

@@ -25,7 +25,7 @@ static void printTiming(const CompileSummary &s) {
 
 static void printSummary(const DriverOptions &options, const CompileSummary &s) {
   for (const std::string &note : s.notes)
-    llvm::errs() << "note: " << note << " changes nothing on this target yet\n";
+    llvm::errs() << "note: " << note << "\n";
   if (!s.plan.empty())
     llvm::outs() << s.plan;
   if (options.timing)

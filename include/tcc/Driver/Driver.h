@@ -51,7 +51,7 @@ struct CompileSummary {
   uint64_t weightBytes = 0, arenaBytes = 0;
   double seconds = 0;
   std::vector<std::pair<std::string, double>> phaseSeconds;
-  std::vector<std::string> notes; ///< options without effect
+  std::vector<std::string> notes; ///< what was given and is not used
   std::string plan;               ///< with printPlan
   std::string verified;           ///< with verify: what was found
   std::string tuned;              ///< with max-autotune: what was found

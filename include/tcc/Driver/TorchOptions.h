@@ -1,7 +1,8 @@
 //===- TorchOptions.h - torch.compile's modes and options --------*- C++ -*-===//
 //
 // The command line speaks torch.compile's words. Every name is accepted; one that
-// changes nothing for this target yet is reported, once.
+// changes nothing for this target yet is reported, once, and --help and the reference
+// say so beforehand. What has an effect is decided here alone.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,6 +24,8 @@ struct TorchMode {
 };
 
 llvm::ArrayRef<TorchMode> torchModes();
+/// The default, and those that stand for an option with an effect.
+bool hasEffect(const TorchMode &mode);
 llvm::ArrayRef<TorchOption> torchOptions();
 llvm::ArrayRef<llvm::StringRef> torchBackends();
 
