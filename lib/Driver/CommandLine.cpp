@@ -1,4 +1,5 @@
 #include "tcc/Driver/CommandLine.h"
+#include "CacheCommand.h"
 #include "OwnFiles.h"
 #include "tcc/Driver/TorchOptions.h"
 #include "tcc/Support/Error.h"
@@ -61,8 +62,8 @@ static void defineFiles(CLI::App &app, Arguments &args) {
   add("--depfile", o.depfile, "Write a Make rule that names every file that was read");
   add("--cache", o.cacheDir,
       "Folder for compiled kernels and the hashes of models, \"\" for none (default: "
-      "$TCC_CACHE_DIR, else "
-      "~/.cache/tcc/kernels)");
+      "$TCC_CACHE_DIR, else ~/.cache/tcc/kernels); only a folder that nobody else can write is "
+      "used; $TCC_CACHE_LIMIT bounds it, in megabytes (1000)");
 }
 
 /// An option that may be given many times, with one value each.
@@ -318,9 +319,16 @@ static Expected<CommandLine> understand(Arguments &args) {
 }
 
 Expected<CommandLine> tcc::parseCommandLine(int argc, const char *const *argv) {
+  if (argc > 1 && StringRef(argv[1]) == "cache") { // a model of this name is ./cache
+    Expected<std::string> text = cacheCommand(argc - 1, argv + 1);
+    if (!text)
+      return text.takeError();
+    return CommandLine{{}, *text};
+  }
   Arguments args;
   CLI::App app(kWhat, "tcc");
   define(app, args);
+  app.footer("tcc cache --stats, --prune: looks after the compiled kernels (see tcc cache --help)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
@@ -373,6 +381,7 @@ std::string tcc::commandLineReference() {
   text += "\n## Phases\n\n`--stop-after`, `--start-from` and `--dump-ir` go by these names: ";
   text += join(map_range(kPhases, [](Phase p) { return "`" + phaseName(p).str() + "`"; }), ", ") +
           ".\n";
+  text += "\n## tcc cache\n\n```\n" + StringRef(cacheCommandHelp()).trim().str() + "\n```\n";
   text += "\n## Log topics\n\n```\n" + log::help() + "```\n";
   return text;
 }

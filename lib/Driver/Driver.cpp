@@ -369,6 +369,8 @@ Error Compile::prepare() {
   for (ArrayRef<std::string> idle : {ArrayRef(*notes), ArrayRef(options.idle)})
     for (const std::string &name : idle)
       summary.notes.push_back(name + " changes nothing on this target yet");
+  if (std::string refusal = DiskCache(options.cacheDir).refusal(); !refusal.empty())
+    summary.notes.push_back(refusal);
   auto target = CpuTarget::create(options.cpu, options.target);
   if (!target)
     return target.takeError();

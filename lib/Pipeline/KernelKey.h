@@ -5,7 +5,8 @@
 
 namespace tcc {
 
-/// The hash of this build of the compiler and of `parts`, which are all that the code depends on.
+/// The hash of this build of the compiler, LLVM included, and of `parts`, which are all that the
+/// code depends on.
 std::string kernelKey(llvm::ArrayRef<std::string> parts);
 
 } // namespace tcc
