@@ -22,9 +22,9 @@
 _Static_assert(sizeof(struct tcc_io_desc) == 32 && sizeof(struct tcc_symbol_desc) == 24 &&
                    sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 24 &&
                    sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 56 &&
-                   sizeof(struct tcc_program) == 160 &&
+                   sizeof(struct tcc_program) == 168 &&
                    offsetof(struct tcc_program, manifest) == 64 &&
-                   offsetof(struct tcc_program, entry) == 152,
+                   offsetof(struct tcc_program, entry) == 160,
                "Program.h has changed");
 
 /* The weights file lies beside the library that holds `tcc_program`. */
