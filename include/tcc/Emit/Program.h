@@ -1,8 +1,7 @@
 //===- Program.h - The description that every model.so carries ---*- C++ -*-===//
 //
 // Writes `const struct tcc_program tcc_program` of lib/Runtime/Program.h: what
-// the runtime knows of a model. The layout here and there change together, with
-// TCC_PROGRAM_ABI.
+// the runtime knows of a model.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
