@@ -10,6 +10,7 @@
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
@@ -39,7 +40,7 @@ std::optional<Phase> tcc::parsePhase(StringRef name) {
 
 void tcc::registerDialects(DialectRegistry &registry) {
   codegen::registerKernelDialects(registry);
-  registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect>();
+  registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, host::HostDialect>();
 }
 
 static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options,

@@ -1,7 +1,7 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "tcc/Dialect/Kernel/Places.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -116,6 +116,6 @@ int64_t tcc::elementBytes(Type e) {
   return std::max<int64_t>(1, e.getIntOrFloatBitWidth() / 8);
 }
 
-int64_t tcc::tensorBytes(RankedTensorType type) {
+int64_t tcc::tensorBytes(ShapedType type) {
   return type.getNumElements() * elementBytes(type.getElementType());
 }

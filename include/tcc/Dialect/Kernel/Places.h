@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "mlir/IR/BuiltinTypes.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 namespace tcc {
 
@@ -29,9 +29,5 @@ inline constexpr llvm::StringLiteral kArenaSizeAttr = "tcc.arena_size";
 /// factor, the product of those extents; `tcc.dynamic_arenas` are the sizes, from 1 on.
 inline constexpr llvm::StringLiteral kArenasAttr = "arenas";
 inline constexpr llvm::StringLiteral kDynamicArenasAttr = "tcc.dynamic_arenas";
-
-/// The bytes of a static tensor at run time: sub-byte types take a byte each.
-int64_t tensorBytes(mlir::RankedTensorType type);
-int64_t elementBytes(mlir::Type elementType);
 
 } // namespace tcc
