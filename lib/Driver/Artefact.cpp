@@ -61,7 +61,7 @@ int64_t Signature::symbol(StringRef name) {
 
 emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims,
                                       bool complex) {
-  auto shaped = cast<mlir::RankedTensorType>(type);
+  auto shaped = cast<mlir::ShapedType>(type);
   emit::ProgramTensor t;
   t.name = name ? name.str() : "";
   t.dtype = *prim::dtypeOf(shaped.getElementType());
@@ -143,8 +143,7 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
   m.kernels = manifestKernels(compiled);
   m.memory.arenaBytes = program.arenaSize;
   m.memory.stateBytes = program.stateSize;
-  m.memory.peakBytes = peakBytes(*model.module->getOps<mlir::func::FuncOp>().begin(),
-                                 program.arenaSize + program.stateSize);
+  m.memory.peakBytes = peakBytes(model.main(), program.arenaSize + program.stateSize);
   model.module->walk([&](kernel::LaunchOp launch) {
     for (mlir::Type t : launch.getResultTypes())
       m.memory.dynamic |= !cast<mlir::RankedTensorType>(t).hasStaticShape();
@@ -192,7 +191,7 @@ static emit::ProgramDescription describeProgram(Model &model, const CompiledMode
                                                 const DriverOptions &options,
                                                 const emit::WeightLayout &weights) {
   emit::ProgramDescription program;
-  Signature(*model.module->getOps<mlir::func::FuncOp>().begin(), program).run();
+  Signature(model.main(), program).run();
   program.entry = "tcc_entry";
   program.weightsSize = weights.size();
   program.embeddedWeights = weights.size() <= options.embedLimit;

@@ -8,6 +8,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/WeightBlob.h"
@@ -77,15 +78,19 @@ static Error readWeights(Model &model, StringRef path) {
     if (auto weight = mlir::dyn_cast<prim::WeightOp>(op))
       named.push_back(
           {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
+    if (auto weight = mlir::dyn_cast<host::WeightOp>(op))
+      named.push_back({weight.getName().str(), host::tensorType(weight.getType())});
     if (auto weight = mlir::dyn_cast<graph::WeightOp>(op))
       named.push_back(
           {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
   });
   model.module->walk([&](mlir::FunctionOpInterface function) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto state = function.getArgAttrOfType<mlir::StringAttr>(i, graph::kStateAttr))
+      if (auto state = function.getArgAttrOfType<mlir::StringAttr>(i, graph::kStateAttr)) {
+        auto type = mlir::cast<mlir::ShapedType>(function.getArgumentTypes()[i]);
         named.push_back(
-            {state.str(), mlir::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i])});
+            {state.str(), mlir::RankedTensorType::get(type.getShape(), type.getElementType())});
+      }
   });
   if (named.empty())
     return Error::success();
@@ -117,5 +122,7 @@ Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &conte
   model.module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!model.module)
     return userError("'" + printable(path) + "' is not IR that --stop-after wrote");
+  if (!model.main())
+    return userError("'" + printable(path) + "' has no function @main: it is no model");
   return readWeights(model, checkpointWeightsPath(path));
 }

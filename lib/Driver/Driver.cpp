@@ -377,6 +377,9 @@ Error Compile::prepare() {
   cpu = *target;
   if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
     return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
+  if (options.verify && firstPhase() >= Phase::Plan)
+    return userError("--verify compares with the values of the model, and the phase plan leaves "
+                     "memory only: start from plan or an earlier phase");
   format = options.startFrom                     ? InputFormat::Mlir
            : looksLikeTorchExport(options.input) ? InputFormat::TorchExport
                                                  : InputFormat::Onnx;
@@ -489,7 +492,8 @@ Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase fr
   elsewhere.output = path;
   Artefact probed;
   emit::OutputFiles own;
-  if (Error error = probed.write(candidate, compiled, elsewhere, cpu, {nameOf(format), [] { return ""; }}, own))
+  if (Error error = probed.write(candidate, compiled, elsewhere, cpu,
+                                 {nameOf(format), [] { return ""; }}, own))
     return error;
   return own.commit();
 }

@@ -1,9 +1,9 @@
 #include "ModelLog.h"
 #include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/PeakMemory.h"
 #include "tcc/Dialect/Graph/Graph.h"
-#include "tcc/Dialect/Kernel/Kernel.h"
-#include "tcc/Dialect/Kernel/Places.h"
+#include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
@@ -79,21 +79,19 @@ static void logKernels(func::FuncOp function) {
 }
 
 static void logPlan(ModuleOp module, func::FuncOp function) {
-  if (auto size = module->getAttrOfType<IntegerAttr>(kArenaSizeAttr))
-    log::write(Topic::Plan, "arena of " + llvm::Twine(size.getInt()) + " bytes");
-  function.walk([&](kernel::LaunchOp launch) {
-    for (Type type : launch.getResultTypes())
-      if (!cast<RankedTensorType>(type).hasStaticShape())
-        log::write(Topic::Plan, launch.getName() + " gives " + text(type) +
+  log::write(Topic::Plan, "arena of " + llvm::Twine(arenaBytes(module)) + " bytes");
+  function.walk([&](host::LaunchOp launch) {
+    for (Type type : launch.getOuts().getTypes())
+      if (!cast<MemRefType>(type).hasStaticShape())
+        log::write(Topic::Plan, launch.getKernel() + " gives " + text(type) +
                                     ", whose memory is taken at run time");
   });
 }
 
 void tcc::logPhase(Phase phase, ModuleOp module) {
-  auto functions = module.getOps<func::FuncOp>();
-  if (functions.empty())
+  auto function = module.lookupSymbol<func::FuncOp>("main");
+  if (!function)
     return;
-  func::FuncOp function = *functions.begin();
   if (log::on(Topic::Phases)) {
     unsigned ops = 0;
     function.walk([&](Operation *) { ++ops; });

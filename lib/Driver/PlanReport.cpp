@@ -3,8 +3,9 @@
 #include "DynamicPeak.h"
 #include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Dialect/Kernel/Kernel.h"
-#include "tcc/Dialect/Kernel/Places.h"
+#include "tcc/Analysis/PeakMemory.h"
+#include "tcc/Dialect/Host/Host.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,7 +18,7 @@ using namespace tcc;
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 /// Elements, with dims that are `?` counted as 1.
-static double elements(RankedTensorType type) {
+static double elements(ShapedType type) {
   double n = 1;
   for (int64_t d : type.getShape())
     n *= ShapedType::isDynamic(d) ? 1 : static_cast<double>(d);
@@ -90,43 +91,43 @@ std::string tcc::planReport(ModuleOp module) {
   os << llvm::formatv("{0,-36} {1,10} {2,10}  {3}\n", "kernel", "MFLOP", "kB", "nodes");
   double totalFlops = 0, totalBytes = 0, weights = 0;
   bool dynamic = false;
-  module.walk([&](kernel::LaunchOp launch) {
+  module.walk([&](host::LaunchOp started) {
+    kernel::LaunchOp launch = started.getKernelOp().getKernelLaunch();
+    if (!launch)
+      return;
     double f = flops(launch), b = bytes(launch);
     totalFlops += f;
     totalBytes += b;
     std::string kind = kernel::stringifyKernelKind(launch.getKind()).str();
     os << llvm::formatv("{0,-36} {1,10:f3} {2,10:f1}  {3}\n",
                         (launch.getName() + " (" + kind + ")").str(), f / 1e6, b / 1e3,
-                        sourceNodes(launch.getLoc()));
+                        sourceNodes(started.getLoc()));
     for (Type t : launch.getResultTypes())
       dynamic |= !cast<RankedTensorType>(t).hasStaticShape();
   });
-  module.walk([&](prim::WeightOp op) {
-    weights += elements(tensorType(op)) * elementBytes(tensorType(op).getElementType());
-  });
-  int64_t arena = 0;
-  if (auto size = module->getAttrOfType<IntegerAttr>(kArenaSizeAttr))
-    arena = size.getInt();
+  module.walk(
+      [&](host::WeightOp op) { weights += static_cast<double>(tensorBytes(op.getType())); });
   os << llvm::formatv("total {0:f3} MFLOP, {1:f1} kB moved, weights {2:f1} kB\n", totalFlops / 1e6,
                       totalBytes / 1e3, weights / 1e3);
-  emit::ManifestAmount peak = peakBytes(*module.getOps<func::FuncOp>().begin(), arena);
+  int64_t arena = arenaBytes(module);
+  emit::ManifestAmount peak = peakBytes(module.lookupSymbol<func::FuncOp>("main"), arena);
   os << llvm::formatv("arena {0} bytes; peak {1} bytes{2}\n", arena, text(peak),
                       dynamic ? "; `?` counts as 1 in MFLOP and kB" : "");
   return report;
 }
 
-/// FLOPs and bytes are those of the first launch; equal kernels have equal ones but for open dims.
+/// FLOPs and bytes are those of one launch, with open dims counted as 1.
 std::vector<emit::ManifestKernel> tcc::manifestKernels(const CompiledModel &compiled) {
   std::vector<emit::ManifestKernel> kernels;
   for (const CompiledKernel &kernel : compiled.kernels) {
     SmallVector<std::string> nodes;
     for (Operation *launch : kernel.launches)
       collectNodes(launch->getLoc(), nodes);
-    auto first = cast<kernel::LaunchOp>(kernel.launches.front());
+    auto definition = cast<kernel::LaunchOp>(kernel.definition);
     kernels.push_back({kernel.symbol,
                        {nodes.begin(), nodes.end()},
-                       static_cast<int64_t>(flops(first)),
-                       static_cast<int64_t>(bytes(first)),
+                       static_cast<int64_t>(flops(definition)),
+                       static_cast<int64_t>(bytes(definition)),
                        kernel.launches.size()});
   }
   return kernels;

@@ -143,7 +143,7 @@ void Tuner::findProblems(mlir::ModuleOp module) {
 
 /// The first seeded inputs that the model takes.
 Error Tuner::findInputs(const std::string &library) {
-  auto function = *loaded.module->getOps<mlir::func::FuncOp>().begin();
+  auto function = loaded.main();
   CallForm form(function);
   for (unsigned result : form.outputs)
     outputTypes.push_back(*prim::dtypeOf(
@@ -198,7 +198,7 @@ Expected<std::vector<double>> Tuner::buildAndMeasure(const tuning::Assignment &a
       return createStringError("its outputs differ: " + agreement.worst);
   std::vector<double> seconds(problems.size());
   for (const CompiledKernel &kernel : compiled->kernels) {
-    auto launch = cast<kernel::LaunchOp>(kernel.launches.front());
+    auto launch = cast<kernel::LaunchOp>(kernel.definition);
     if (auto number = numberOf.find(schedules.keyOf(launch)); number != numberOf.end())
       seconds[number->second] += found->seconds.lookup(kernel.symbol);
   }

@@ -96,10 +96,6 @@ static std::vector<DType> typesOf(mlir::TypeRange types) {
   return result;
 }
 
-static mlir::func::FuncOp mainOf(Model &model) {
-  return *model.module->getOps<mlir::func::FuncOp>().begin();
-}
-
 std::string Verifier::label(const char *what, mlir::StringAttr name, unsigned number) const {
   std::string text =
       std::string(what) + " '" + (name ? printable(name.getValue()) : std::to_string(number)) + "'";
@@ -184,7 +180,7 @@ Error Verifier::buildWith(ArrayRef<Probe> probes, const std::string &path) {
   copy.module = model.module->clone();
   for (const std::string &name : model.weights->names())
     copy.weights->add(name, *model.weights->describe(name));
-  mlir::func::FuncOp main = mainOf(copy);
+  mlir::func::FuncOp main = copy.main();
   mlir::Block &block = main.getBody().front();
   std::vector<mlir::Operation *> ops;
   for (mlir::Operation &op : block)
@@ -298,7 +294,7 @@ Expected<VerifyResult> Verifier::run() {
   if (!loaded)
     return loaded.takeError();
   model = std::move(*loaded);
-  function = mainOf(model);
+  function = model.main();
   form.emplace(function);
   auto computed = referenceRuns(function, *model.weights);
   if (!computed)

@@ -1,9 +1,9 @@
 //===- GenerateCode.cpp - Kernels compiled in parallel, by content --------===//
 //
-// Every launch is printed without names and locations: equal texts are one
-// kernel. Each text is parsed into a context of its own on a worker thread, so
-// that compilation scales, and its object is cached on disk under the hash of
-// text, CPU and tool version. The host function is one more job.
+// Every kernel is printed without names and locations. Each text is parsed into a
+// context of its own on a worker thread, so that compilation scales, and its object is
+// cached on disk under the hash of text, CPU and tool version. The host program is one
+// more object.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelKey.h"
@@ -11,11 +11,13 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "tcc/Analysis/PeakMemory.h"
 #include "tcc/Codegen/Common/LowerToLLVM.h"
 #include "tcc/Codegen/Common/VectorMath.h"
-#include "tcc/Codegen/Cpu/HostProgram.h"
+#include "tcc/Codegen/Cpu/CpuLaunch.h"
+#include "tcc/Codegen/Host/HostProgram.h"
 #include "tcc/Dialect/Kernel/KernelText.h"
-#include "tcc/Dialect/Kernel/Places.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/ObjectEmitter.h"
 #include "tcc/Emit/WeightBlob.h"
@@ -48,11 +50,11 @@ public:
   llvm::Expected<CompiledModel> run();
 
 private:
-  std::string symbolFor(kernel::LaunchOp launch);
+  llvm::Error addKernels();
   int64_t weightOffset(StringRef name);
   int64_t constantOffset(ElementsAttr value);
   int64_t stateOffset(StringRef name, CompiledModel &result);
-  llvm::Error compileHost(func::FuncOp function, CompiledModel &result);
+  llvm::Error compileHost(CompiledModel &result);
   llvm::Error compileLowered(ModuleOp module, CompiledModel &result);
   void compileKernel(Job &job);
   void showLoops(StringRef symbol, ModuleOp module) const;
@@ -69,7 +71,6 @@ private:
   Model &model;
   const PipelineOptions &options;
   DiskCache cache;
-  std::map<std::string, unsigned> jobOfText;
   std::vector<std::unique_ptr<Job>> jobs;
   emit::WeightLayout layout;
   std::map<std::string, int64_t> offsets;
@@ -84,17 +85,24 @@ static void hideHelpers(ModuleOp lowered, StringRef entry) {
       function.setLinkage(LLVM::Linkage::Internal);
 }
 
-std::string CodeGenerator::symbolFor(kernel::LaunchOp launch) {
-  std::string text = kernel::textOf(launch);
-  auto [it, fresh] = jobOfText.insert({text, static_cast<unsigned>(jobs.size())});
-  if (fresh) {
-    auto &job = *jobs.emplace_back(std::make_unique<Job>());
-    job.text = text;
-    job.kernel.symbol = "k" + std::to_string(jobs.size() - 1) + "_" + launch.getName().str();
+/// A job for every kernel of the module, with its launches.
+llvm::Error CodeGenerator::addKernels() {
+  llvm::StringMap<Job *> jobOf;
+  for (auto kernel : model.module->getOps<host::KernelOp>()) {
+    kernel::LaunchOp launch = kernel.getKernelLaunch();
+    if (!launch)
+      return llvm::createStringError("no code for '" + kernel.getSymName() +
+                                     "': the CPU does one kernel.launch a launch");
+    Job &job = *jobs.emplace_back(std::make_unique<Job>());
+    job.text = kernel::textOf(launch);
+    job.kernel.symbol = kernel.getSymName().str();
+    job.kernel.definition = launch;
+    jobOf[kernel.getSymName()] = &job;
   }
-  CompiledKernel &kernel = jobs[it->second]->kernel;
-  kernel.launches.push_back(launch);
-  return kernel.symbol;
+  model.module->walk([&](host::LaunchOp launch) {
+    jobOf.lookup(launch.getKernel())->kernel.launches.push_back(launch);
+  });
+  return llvm::Error::success();
 }
 
 /// Sub-byte elements lie one a byte at run time.
@@ -263,20 +271,23 @@ void CodeGenerator::runJobs() {
     t.join();
 }
 
-llvm::Error CodeGenerator::compileHost(func::FuncOp function, CompiledModel &result) {
-  MLIRContext *context = function.getContext();
+/// The functions of the model, of which `main` is the one that the runtime calls.
+llvm::Error CodeGenerator::compileHost(CompiledModel &result) {
+  MLIRContext *context = model.module->getContext();
   context->loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
   codegen::HostCallbacks callbacks;
-  callbacks.taskSpace = [&](OpBuilder &b, kernel::LaunchOp launch) {
-    return codegen::taskSpace(b, launch, options.cpu);
-  };
-  callbacks.kernelSymbol = [&](kernel::LaunchOp launch) { return symbolFor(launch); };
   callbacks.weightOffset = [&](StringRef name) { return weightOffset(name); };
   callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
   callbacks.stateOffset = [&](StringRef name) { return stateOffset(name, result); };
-  if (failed(codegen::emitHostProgram(function, *module, callbacks)))
-    return llvm::createStringError("host program failed");
+  codegen::CpuLaunchEmitter launches(options.cpu);
+  for (auto function : model.module->getOps<func::FuncOp>()) {
+    std::string name = codegen::kEntryName.str();
+    if (function != model.main())
+      name += ("_" + function.getName()).str();
+    if (failed(codegen::emitHostProgram(function, name, *module, launches, callbacks)))
+      return llvm::createStringError("host program failed");
+  }
   showLoops("host", *module);
   codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
   if (failed(codegen::lowerKernelModule(*module)))
@@ -313,8 +324,9 @@ llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result
 
 llvm::Expected<CompiledModel> CodeGenerator::run() {
   CompiledModel result;
-  auto function = *model.module->getOps<func::FuncOp>().begin();
-  if (llvm::Error error = compileHost(function, result))
+  if (llvm::Error error = addKernels())
+    return std::move(error);
+  if (llvm::Error error = compileHost(result))
     return std::move(error);
   runJobs();
   for (auto &job : jobs) {
@@ -327,8 +339,7 @@ llvm::Expected<CompiledModel> CodeGenerator::run() {
   }
   for (const emit::WeightEntry &entry : layout.entries())
     result.weightNames.push_back(entry.name);
-  if (auto size = (*model.module)->getAttrOfType<IntegerAttr>(kArenaSizeAttr))
-    result.arenaSize = size.getInt();
+  result.arenaSize = arenaBytes(*model.module);
   return std::move(result);
 }
 

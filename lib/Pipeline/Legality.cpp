@@ -2,6 +2,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,13 +35,16 @@ LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
     bool graph = isa<graph::GraphDialect>(op->getDialect());
     bool kernel = isa<kernel::KernelDialect>(op->getDialect());
     bool prim = isa<prim::PrimDialect>(op->getDialect());
-    bool legal = true;
+    bool host = isa<host::HostDialect>(op->getDialect());
+    bool legal = phase >= Phase::Plan || !host;
     if (phase >= Phase::Decompose)
       legal &= !graph;
     if (phase < Phase::Fuse)
       legal &= !kernel;
-    else if (prim)
-      legal &= staysOnHost(op);
+    else if (phase < Phase::Plan)
+      legal &= !prim || staysOnHost(op);
+    else // values became memory, and launches name their kernels
+      legal &= !prim && (!kernel || isa<host::KernelOp>(op->getParentOp()));
     if (!legal) {
       op->emitError("'") << op->getName() << "' may not exist after phase '" << phaseName(phase)
                          << "'";

@@ -38,9 +38,14 @@ std::optional<Phase> tcc::parsePhase(StringRef name) {
   return std::nullopt;
 }
 
+mlir::func::FuncOp Model::main() const {
+  return mlir::ModuleOp(*module).lookupSymbol<mlir::func::FuncOp>("main");
+}
+
 void tcc::registerDialects(DialectRegistry &registry) {
   codegen::registerKernelDialects(registry);
-  registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, host::HostDialect>();
+  registry
+      .insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, host::HostDialect>();
 }
 
 static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options,

@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "Plan/InPlace.h"
 #include "tcc/Analysis/AccessMap.h"
-#include "tcc/Dialect/Kernel/Places.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;

@@ -13,7 +13,8 @@
  *     that are not freed when the run ends or fails are reclaimed.
  * tcc_rt_* are for the host function's thread only, outside of kernels.
  *
- * This layout is also written down in the code generator; tcc_program_abi changes with it.
+ * The compiler reads the layout of these structs here (lib/Emit/Program.cpp,
+ * lib/Codegen/Host/RuntimeLayout.h); TCC_PROGRAM_ABI changes with it.
  */
 #ifndef TCC_RUNTIME_PROGRAM_H
 #define TCC_RUNTIME_PROGRAM_H

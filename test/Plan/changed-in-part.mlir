@@ -2,8 +2,11 @@
 
 // A kernel that changes a part of what a loop carries changes it in place.
 // CHECK-LABEL: func.func @main
-// CHECK: kernel.launch special "insert"
-// CHECK: places = array<i64: -9223372036854775808>
+// CHECK: } do {
+// CHECK: ^bb0(%{{.*}}: index, %[[ALL:.*]]: memref<?x8xf32>):
+// CHECK: host.launch @k0_insert ins(%[[ALL]], {{.*}}) outs(%[[ALL]] :
+// CHECK-NEXT: %[[NEXT:.*]] = arith.addi
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[ALL]]
 func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -29,8 +32,10 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
 
 // Not where the loop needs the old value as well.
 // CHECK-LABEL: func.func @main
-// CHECK: kernel.launch special "insert"
-// CHECK: places = array<i64: -1>
+// CHECK: } do {
+// CHECK: ^bb0(%{{.*}}: index, %[[ALL:.*]]: memref<?x8xf32>, %[[OLD:.*]]: memref<?x8xf32>):
+// CHECK: %[[NEW:.*]] = host.alloc sizes(
+// CHECK: host.launch @k0_insert ins(%[[ALL]], {{.*}}) outs(%[[NEW]] :
 func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -55,10 +60,10 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
 // -----
 
 // A scatter writes over a tensor that dies there; not over a function's argument.
-// CHECK: kernel.launch special "argument"
-// CHECK: places = array<i64: 0>
-// CHECK: kernel.launch special "dying"
-// CHECK: places = array<i64: 0>
+// CHECK: %[[A:.*]] = host.slice %{{.*}}[0]
+// CHECK: host.launch @k0_argument ins(%{{.*}}) outs(%[[A]] :
+// CHECK: %[[D:.*]] = host.slice %{{.*}}[0]
+// CHECK: host.launch @k0_argument ins(%[[A]], {{.*}}) outs(%[[D]] :
 module {
   func.func @main(%x: tensor<16xf32>, %i: tensor<2xi64>, %u: tensor<2xf32>) -> tensor<16xf32> {
     %0 = kernel.launch special "argument" ins(%x, %i, %u : tensor<16xf32>, tensor<2xi64>, tensor<2xf32>) sizes() {

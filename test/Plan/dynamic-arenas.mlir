@@ -2,18 +2,16 @@
 
 // Results of the same unknown extents, in any order, share an arena: of a and c live
 // one at a time, beside b.
-// CHECK: module attributes {tcc.arena_size = 0 : i64, tcc.dynamic_arenas = array<i64: 192>}
-// CHECK: kernel.launch loop "a"
-// CHECK: arenas = array<i64: 1>
-// CHECK-SAME: places = array<i64: [[A:[0-9]+]]>
-// CHECK: kernel.launch loop "b"
-// CHECK: arenas = array<i64: 1>
-// CHECK-SAME: places = array<i64: {{[0-9]+}}>
-// CHECK: kernel.launch loop "c"
-// CHECK: arenas = array<i64: 1>
-// CHECK-SAME: places = array<i64: [[A]]>
-// CHECK: kernel.launch loop "d"
-// CHECK: places = array<i64: -2>
+// CHECK: %[[ARENA:.*]] = host.alloc_arena 192 times(%{{.*}}, %{{.*}}) : !host.arena
+// CHECK: host.slice %[[ARENA]]{{\[}}[[A:[0-9]+]]{{\]}} sizes(
+// CHECK: host.launch @k0_a
+// CHECK: host.slice %[[ARENA]]
+// CHECK: host.launch @k1_b
+// CHECK: host.slice %[[ARENA]]{{\[}}[[A]]{{\]}} sizes(
+// CHECK: host.launch @k2_c
+// CHECK: host.output 0 sizes(
+// CHECK: host.launch @k0_a
+// CHECK: host.free %[[ARENA]] : !host.arena
 module {
   func.func @main(%x: tensor<?x?x16xf32>) -> tensor<?x?x16xf32> {
     %n = prim.dim %x, 0 : tensor<?x?x16xf32>
@@ -47,15 +45,18 @@ module {
 // -----
 
 // Other extents are another arena; what is no multiple of 64 bytes has none.
-// CHECK: tcc.dynamic_arenas = array<i64: 64, 64>
-// CHECK: kernel.launch loop "a"
-// CHECK: arenas = array<i64: 1>
-// CHECK: kernel.launch loop "b"
-// CHECK: arenas = array<i64: 2>
-// CHECK: kernel.launch row[1] "c"
-// CHECK-NOT: arenas
-// CHECK: places = array<i64: -1>
-// CHECK: return
+// CHECK: %[[N:.*]] = host.alloc_arena 64 times(%{{[^,]*}}) : !host.arena
+// CHECK: host.slice %[[N]][0]
+// CHECK: host.launch @k0_a
+// CHECK: %[[M:.*]] = host.alloc_arena 64 times(%{{[^,]*}}) : !host.arena
+// CHECK: host.slice %[[M]][0]
+// CHECK: host.launch @k0_a
+// CHECK: %[[C:.*]] = host.alloc sizes(
+// CHECK: host.launch @k1_c ins({{.*}}) outs(%[[C]] :
+// CHECK: host.read %[[C]][0] : (memref<?xf32>) -> f32
+// CHECK: host.free %[[C]]
+// CHECK: host.free %[[N]]
+// CHECK: host.free %[[M]]
 module {
   func.func @main(%x: tensor<?x16xf32>, %y: tensor<?x16xf32>) -> index {
     %n = prim.dim %x, 0 : tensor<?x16xf32>

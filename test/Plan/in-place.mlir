@@ -1,13 +1,14 @@
 // RUN: tcc-opt %s -split-input-file -tcc-plan-memory | FileCheck %s
 
 // Each reads point by point what dies there: one buffer, and the output.
-// CHECK: module attributes {tcc.arena_size = 256 : i64}
-// CHECK: kernel.launch loop "a"
-// CHECK: places = array<i64: 0>
-// CHECK: kernel.launch loop "b"
-// CHECK: places = array<i64: 0>
-// CHECK: kernel.launch loop "c"
-// CHECK: places = array<i64: -2>
+// CHECK: %[[ARENA:.*]] = host.arena 256
+// CHECK: %[[A:.*]] = host.slice %[[ARENA]][0]
+// CHECK: host.launch @k0_a ins({{.*}}) outs(%[[A]] :
+// CHECK: %[[R:.*]] = host.view %[[A]] sizes() : memref<64xf32> -> memref<1x64xf32>
+// CHECK: %[[B:.*]] = host.slice %[[ARENA]][0]
+// CHECK: host.launch @k1_b ins(%[[R]] : {{.*}}) outs(%[[B]] :
+// CHECK: %[[C:.*]] = host.output 0
+// CHECK: host.launch @k2_c ins(%[[B]] : {{.*}}) outs(%[[C]] :
 module {
   func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
     %0 = kernel.launch loop "a" ins(%x : tensor<64xf32>) sizes() {
@@ -34,15 +35,15 @@ module {
 // -----
 
 // Softmax writes over its input, and the next buffer comes into its place.
-// CHECK: module attributes {tcc.arena_size = 2048 : i64}
-// CHECK: kernel.launch loop "scores"
-// CHECK: places = array<i64: 0>
-// CHECK: kernel.launch row[1] "softmax"
-// CHECK: places = array<i64: 0>
-// CHECK: kernel.launch loop "transposed"
-// CHECK: places = array<i64: 1024>
-// CHECK: kernel.launch loop "last"
-// CHECK: places = array<i64: -2>
+// CHECK: %[[ARENA:.*]] = host.arena 2048
+// CHECK: %[[S:.*]] = host.slice %[[ARENA]][0]
+// CHECK: host.launch @k0_scores ins({{.*}}) outs(%[[S]] :
+// CHECK: %[[T:.*]] = host.slice %[[ARENA]][0]
+// CHECK: host.launch @k1_softmax ins(%[[S]] : {{.*}}) outs(%[[T]] :
+// CHECK: %[[U:.*]] = host.slice %[[ARENA]][1024]
+// CHECK: host.launch @k2_transposed ins(%[[T]] : {{.*}}) outs(%[[U]] :
+// CHECK: %[[Y:.*]] = host.output 0
+// CHECK: host.launch @k3_last ins(%[[U]] : {{.*}}) outs(%[[Y]] :
 module {
   func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
     %0 = kernel.launch loop "scores" ins(%x : tensor<16x16xf32>) sizes() {
@@ -77,18 +78,18 @@ module {
 
 // Not written over: what is read later, what is read at two points, operands of a
 // contraction. The residual that its epilogue adds is.
-// CHECK: kernel.launch loop "a"
-// CHECK: places = array<i64: [[A:[0-9]+]]>
-// CHECK: kernel.launch loop "b"
-// CHECK-NOT: places = array<i64: [[A]]>
-// CHECK: places = array<i64: [[B:[0-9]+]]>
-// CHECK: kernel.launch loop "reversed"
-// CHECK-NOT: places = array<i64: [[B]]>
-// CHECK: places = array<i64: [[R:[0-9]+]]>
-// CHECK: kernel.launch contraction "product"
-// CHECK: places = array<i64: [[R]]>
-// CHECK: kernel.launch loop "last"
-// CHECK: places = array<i64: -2>
+// CHECK: host.slice %[[ARENA:.*]]{{\[}}[[A:[0-9]+]]{{\]}} sizes()
+// CHECK: host.launch @k0_a
+// CHECK-NOT: host.slice %[[ARENA]]{{\[}}[[A]]{{\]}} sizes()
+// CHECK: host.slice %[[ARENA]]{{\[}}[[B:[0-9]+]]{{\]}} sizes()
+// CHECK: host.launch @k1_b
+// CHECK-NOT: host.slice %[[ARENA]]{{\[}}[[B]]{{\]}} sizes()
+// CHECK: host.slice %[[ARENA]]{{\[}}[[R:[0-9]+]]{{\]}} sizes()
+// CHECK: host.launch @k2_reversed
+// CHECK: host.slice %[[ARENA]]{{\[}}[[R]]{{\]}} sizes()
+// CHECK: host.launch @k3_product
+// CHECK: host.output 0
+// CHECK: host.launch @k4_last
 module {
   func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {
     %0 = kernel.launch loop "a" ins(%x : tensor<16x16xf32>) sizes() {
@@ -125,15 +126,16 @@ module {
 // -----
 
 // What has a size only at run time is allocated then, and written over like the rest.
-// CHECK: module attributes {tcc.arena_size = 0 : i64}
-// CHECK: kernel.launch loop "a"
-// CHECK: places = array<i64: -1>
-// CHECK: kernel.launch loop "b"
-// CHECK: places = array<i64: -9223372036854775808>
-// CHECK: kernel.launch loop "cut"
-// CHECK: places = array<i64: -1>
-// CHECK: kernel.launch loop "last"
-// CHECK: places = array<i64: -2>
+// CHECK-NOT: host.arena
+// CHECK: %[[A:.*]] = host.alloc sizes(
+// CHECK: host.launch @k0_a ins({{.*}}) outs(%[[A]] :
+// CHECK: host.launch @k0_a ins(%[[A]] : {{.*}}) outs(%[[A]] :
+// CHECK: %[[C:.*]] = host.alloc sizes(
+// CHECK: host.launch @k1_cut ins(%[[A]], {{.*}}) outs(%[[C]] :
+// CHECK: host.free %[[A]]
+// CHECK: %[[Y:.*]] = host.output 0
+// CHECK: host.launch @k0_a ins(%[[C]] : {{.*}}) outs(%[[Y]] :
+// CHECK: host.free %[[C]]
 module {
   func.func @main(%x: tensor<?xf32>, %m: index) -> tensor<?xf32> {
     %n = prim.dim %x, 0 : tensor<?xf32>

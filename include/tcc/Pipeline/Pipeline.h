@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "tcc/Schedule/Schedule.h"
@@ -39,6 +40,9 @@ std::optional<Phase> parsePhase(llvm::StringRef name);
 struct Model {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::shared_ptr<WeightTable> weights = std::make_shared<WeightTable>();
+
+  /// The function that a run calls, `@main`.
+  mlir::func::FuncOp main() const;
 };
 
 /// Told what the code of a kernel or of the host function looks like on its way: as loops
@@ -75,6 +79,7 @@ void forEachPass(
 /// One compiled function and the launches that it does.
 struct CompiledKernel {
   std::string symbol;
+  mlir::Operation *definition = nullptr;   ///< the kernel.launch in the module
   std::vector<mlir::Operation *> launches; ///< in the module, in program order
   bool cached = false;
 };

@@ -1,8 +1,8 @@
-//===- Plan.h - Where every kernel's results lie -----------------*- C++ -*-===//
+//===- Plan.h - Values become memory -----------------------------*- C++ -*-===//
 //
-// The plan phase. Gives each launch the attribute `places` and the module the size
-// of its arena (Dialect/Kernel/Places.h). After it the peak memory of a model with
-// static shapes is known.
+// The plan phase. It takes launches over tensors and gives a program of the host dialect:
+// where every tensor lies, what is copied, when memory is free again. After it the peak
+// memory of a model with static shapes is known.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

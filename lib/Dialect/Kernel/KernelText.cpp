@@ -1,7 +1,6 @@
 #include "tcc/Dialect/Kernel/KernelText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "tcc/Dialect/Kernel/Places.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -21,8 +20,6 @@ std::string kernel::textOf(LaunchOp launch, bool withSchedule) {
   // An operand passed twice is two arguments.
   auto copy = cast<LaunchOp>(b.clone(*launch, map));
   copy->setOperands(block->getArguments());
-  copy->removeAttr(kPlacesAttr);
-  copy->removeAttr(kArenasAttr);
   if (!withSchedule)
     copy.removeScheduleAttr();
   copy.setName("k");

@@ -42,6 +42,10 @@ func.func @main(%x: memref<?x8xf32>) -> memref<?x8xf32> {
   %ok = arith.cmpi eq, %i, %n : index
   // CHECK: host.assert %{{.*}}, "one of each"
   host.assert %ok, "one of each"
+  // CHECK: host.random_seed : i64
+  %seed = host.random_seed : i64
+  // CHECK: host.random_draw 0 : i64
+  %drawn = host.random_draw 0 : i64
   // CHECK: %[[Y:.*]] = host.output 0 sizes(%[[N]]) : memref<?x8xf32>
   %y = host.output 0 sizes(%n) : memref<?x8xf32>
   // CHECK: host.view %[[Y]] sizes(%[[N]]) : memref<?x8xf32> -> memref<?x2x4xf32>

@@ -197,6 +197,18 @@ def Host_AssertOp : Host_Op<"assert"> {
   let assemblyFormat = "$condition `,` $message attr-dict";
 }
 
+def Host_RandomSeedOp : Host_Op<"random_seed"> {
+  let summary = "the seed of the context that runs";
+  let results = (outs I64:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def Host_RandomDrawOp : Host_Op<"random_draw"> {
+  let summary = "how often a generator of the context was drawn from before, now once more";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$generator);
+  let results = (outs I64:$number);
+  let assemblyFormat = "$generator attr-dict `:` type($number)";
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//

@@ -1,21 +1,18 @@
 //===- HostProgram.h - The compiled host side of a model ---------*- C++ -*-===//
 //
-// Turns the planned model function into `int32_t tcc_entry(struct tcc_frame *)`:
-// extents, allocation, kernel starts and control flow as compiled code. The frame
-// and the tcc_rt_* functions are those of lib/Runtime/Program.h.
+// Turns a function of the host dialect into `int32_t tcc_entry(struct tcc_frame *)`,
+// operator by operator. The frame and the tcc_rt_* functions are those of
+// lib/Runtime/Program.h; how a kernel is started is its back-end's affair.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Codegen/Cpu/KernelCodegen.h"
+#include "tcc/Codegen/Common/LaunchEmitter.h"
 
 namespace tcc::codegen {
 
+/// Where the data of a model lies.
 struct HostCallbacks {
-  /// The task space of a launch.
-  std::function<TaskSpace(mlir::OpBuilder &, kernel::LaunchOp)> taskSpace;
-  /// The function that does a launch.
-  std::function<std::string(kernel::LaunchOp)> kernelSymbol;
   /// Where a weight lies in the blob, in bytes.
   std::function<int64_t(llvm::StringRef)> weightOffset;
   /// Where a constant lies in the blob; it is added if it is not there.
@@ -26,9 +23,10 @@ struct HostCallbacks {
 
 inline constexpr llvm::StringLiteral kEntryName = "tcc_entry";
 
-/// Adds the host function of `function` to `module`. Emits an error and fails on
-/// an operator that may not exist after the plan phase.
-mlir::LogicalResult emitHostProgram(mlir::func::FuncOp function, mlir::ModuleOp module,
+/// Adds the host function of `program` to `module` as `name`. Fails after an error at an
+/// operator that may not exist after the plan phase, or that this runtime cannot do.
+mlir::LogicalResult emitHostProgram(mlir::func::FuncOp program, llvm::StringRef name,
+                                    mlir::ModuleOp module, LaunchEmitter &launches,
                                     const HostCallbacks &callbacks);
 
 } // namespace tcc::codegen

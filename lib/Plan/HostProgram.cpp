@@ -1,0 +1,246 @@
+//===- HostProgram.cpp - A planned function as a host program -------------===//
+//
+// Every tensor becomes memory, every launch an operator that says where it reads and
+// writes. Three rules:
+//
+//   - A block of the heap belongs to one value. It is freed after the last reader in the
+//     block of code that made it; arenas and outputs never are.
+//   - What leaves a branch or a turn of a loop, and is needed outside, leaves in the block
+//     of the heap that it owns, or as a copy in one of its own: whoever receives a tensor
+//     owns its block.
+//   - New values of arguments (`graph.mutates`) are written when all else is done: a run
+//     that fails changes nothing, and what reads the old value reads it before.
+//
+//===----------------------------------------------------------------------===//
+#include "Plan/HostProgram.h"
+#include "Plan/ProgramBuilder.h"
+#include "mlir/IR/IRMapping.h"
+#include "tcc/Dialect/Graph/Graph.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::plan;
+
+static Type programType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? host::memoryType(tensor) : type;
+}
+
+SmallVector<Type> plan::programTypes(TypeRange types) {
+  return llvm::map_to_vector(types, programType);
+}
+
+//===----------------------------------------------------------------------===//
+// Results and changed arguments
+//===----------------------------------------------------------------------===//
+
+/// The argument whose new value result `i` is, if it is one.
+BlockArgument ProgramBuilder::changedBy(unsigned i) {
+  auto name = source.getResultAttrOfType<StringAttr>(i, graph::kMutatesAttr);
+  for (BlockArgument argument : source.getArguments()) {
+    auto own = source.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr);
+    if (name && own == name)
+      return argument;
+  }
+  return {};
+}
+
+/// The number of the output that result `i` is.
+static int32_t outputNumber(func::FuncOp source, unsigned i) {
+  int32_t number = 0;
+  for (unsigned before = 0; before < i; ++before)
+    number += !source.getResultAttr(before, graph::kMutatesAttr);
+  return number;
+}
+
+/// Storage of result `i` of the model. It has that result's shape, which `tensor` may be
+/// a reshape away from.
+Value ProgramBuilder::outputStorage(unsigned i, Value tensor) {
+  Value returned = source.getBody().front().getTerminator()->getOperand(i);
+  Value shaped = tensorType(returned).hasStaticShape() ? returned : tensor;
+  Value storage = host::OutputOp::create(b, host::memoryType(tensorType(shaped)),
+                                         outputNumber(source, i), openExtents(shaped));
+  outputs[i] = storage;
+  return storage;
+}
+
+/// Results that no kernel wrote: arguments, weights, what a loop gave, a result twice.
+void ProgramBuilder::giveOutputs() {
+  for (auto [i, v] : llvm::enumerate(source.getBody().front().getTerminator()->getOperands())) {
+    if (!isa<RankedTensorType>(v.getType()))
+      outputs[i] = scalarOf(v);
+    else if (!outputs[i] && !source.getResultAttr(i, graph::kMutatesAttr))
+      copy(memoryOf(v), outputStorage(i, v));
+  }
+}
+
+void ProgramBuilder::writeBack() {
+  struct Change {
+    Value target, from;
+  };
+  SmallVector<Change> changes;
+  SmallVector<Value> saved;
+  for (auto [i, v] : llvm::enumerate(source.getBody().front().getTerminator()->getOperands())) {
+    BlockArgument argument = changedBy(i);
+    if (!argument)
+      continue;
+    outputs[i] = memoryOf(argument);
+    auto given = dyn_cast<BlockArgument>(storageOf(v));
+    if (given == argument)
+      continue;
+    Value from = memoryOf(v);
+    if (given) { // may be written itself before it is read: buffers that change places
+      from = allocate(v);
+      copy(memoryOf(v), from);
+      saved.push_back(from);
+    }
+    changes.push_back({memoryOf(argument), from});
+  }
+  for (auto [target, from] : changes)
+    copy(from, target);
+  for (Value block : saved)
+    host::FreeOp::create(b, block);
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+/// Gives result `i` of `launch` its memory.
+Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
+  Value result = launch.getResult(i);
+  auto type = host::memoryType(tensorType(result));
+  const Place &place = plan.places.at(launch)[i];
+  if (const auto *at = std::get_if<InArena>(&place))
+    return host::SliceOp::create(b, type, arena(at->arena, result), at->offset,
+                                 openExtents(result));
+  if (const auto *output = std::get_if<InOutput>(&place))
+    return viewAs(outputStorage(output->result, result), type, openExtents(result));
+  if (const auto *over = std::get_if<OverInput>(&place)) {
+    Value input = launch.getInputs()[over->input];
+    owned.erase(storageOf(input)); // its block is the result's now
+    owned.insert(result);
+    return viewAs(memoryOf(input), type, openExtents(result));
+  }
+  owned.insert(result);
+  return allocate(result);
+}
+
+void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
+  SmallVector<Value> inputs, outs;
+  for (auto [i, result] : llvm::enumerate(launch.getResults()))
+    outs.push_back(memory[result] = place(launch, i));
+  for (Value input : launch.getInputs())
+    inputs.push_back(isa<RankedTensorType>(input.getType()) ? memoryOf(input) : scalarOf(input));
+  host::KernelOp kernel = kernels.kernelOf(launch);
+  host::LaunchOp::create(b, kernel.getSymName(), inputs, outs);
+}
+
+LogicalResult ProgramBuilder::convertOther(Operation *op) {
+  if (isa<prim::PrimDialect>(op->getDialect()))
+    return op->emitError("'") << op->getName() << "' was left without a kernel";
+  IRMapping map;
+  for (Value operand : op->getOperands())
+    map.map(operand, scalarOf(operand));
+  Operation *copy = b.clone(*op, map);
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
+    scalars[from] = to;
+  return success();
+}
+
+LogicalResult ProgramBuilder::convert(Operation *op) {
+  b.setLoc(op->getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](kernel::LaunchOp o) {
+        convertLaunch(o);
+        return success();
+      })
+      .Case<prim::WeightOp, prim::ConstantOp>([](auto) { return success(); })
+      .Case([&](prim::DimOp o) {
+        scalars[o] = extent(o.getX(), o.getAxis());
+        return success();
+      })
+      .Case([&](prim::ReshapeOp o) {
+        Value from = memoryOf(o.getX());
+        memory[o] = viewAs(from, host::memoryType(tensorType(o)), openExtents(o));
+        return success();
+      })
+      .Case([&](prim::ExtractOp o) {
+        Value from = memoryOf(o.getX());
+        scalars[o] = host::ReadOp::create(b, o.getType(), from, o.getPosition());
+        return success();
+      })
+      .Case([&](prim::AssertOp o) {
+        host::AssertOp::create(b, scalarOf(o.getCondition()), o.getMessage());
+        return success();
+      })
+      .Case([&](prim::RandomSeedOp o) {
+        scalars[o] = host::RandomSeedOp::create(b, o.getType());
+        return success();
+      })
+      .Case([&](prim::RandomDrawOp o) {
+        scalars[o] = host::RandomDrawOp::create(b, o.getType(), o.getGenerator());
+        return success();
+      })
+      .Case([&](prim::IfOp o) { return convertIf(o); })
+      .Case([&](prim::WhileOp o) { return convertWhile(o); })
+      .Default([&](Operation *o) { return convertOther(o); });
+}
+
+/// The operators of `block`, and what they own freed after its last reader; what the
+/// block's end reads is left to whoever ends it.
+LogicalResult ProgramBuilder::convertBlock(Block &block) {
+  const StorageLiveness &liveness = livenessOf(block);
+  DenseMap<Operation *, SmallVector<Value>> freedAfter;
+  for (Operation *op :
+       llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; })) {
+    if (failed(convert(op)))
+      return failure();
+    for (Value v : op->getResults())
+      if (owned.contains(v)) {
+        Operation *last = liveness.lastReader(v);
+        if (last != block.getTerminator())
+          freedAfter[last ? last : op].push_back(v);
+      }
+    for (Value v : freedAfter.lookup(op))
+      release(v);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProgramBuilder::run() {
+  auto program = cast<func::FuncOp>(source->cloneWithoutRegions());
+  program.setFunctionType(b.getFunctionType(programTypes(source.getArgumentTypes()), {}));
+  source->getBlock()->getOperations().insert(source->getIterator(), program);
+  entry = program.addEntryBlock();
+  b.setInsertionPointToStart(entry);
+  for (auto [from, to] : llvm::zip(source.getArguments(), entry->getArguments()))
+    bind(from, to);
+  arenas.resize(plan.arenas.size());
+  outputs.resize(source.getNumResults());
+  if (failed(convertBlock(source.getBody().front())))
+    return failure();
+  for (unsigned i = 0; i < source.getNumResults(); ++i)
+    if (auto name = source.getResultAttr(i, graph::kMutatesAttr); name && !changedBy(i))
+      return source.emitError("result ") << i << " changes " << name << ", which is no argument";
+  b.setLoc(source.getBody().front().getTerminator()->getLoc());
+  giveOutputs();
+  writeBack();
+  for (Value arena : llvm::drop_begin(arenas))
+    if (arena)
+      host::FreeOp::create(b, arena);
+  func::ReturnOp::create(b, outputs);
+  program.setFunctionType(b.getFunctionType(program.getArgumentTypes(), TypeRange(outputs)));
+  source.erase();
+  return success();
+}
+
+LogicalResult plan::makeHostProgram(func::FuncOp function, const StoragePlan &plan,
+                                    KernelTable &kernels) {
+  return ProgramBuilder(function, plan, kernels).run();
+}

@@ -1,0 +1,79 @@
+//===- ProgramBuilder.h - State of making a host program ---------*- C++ -*-===//
+//
+// Internal to HostProgram.cpp, HostControl.cpp and ProgramBuilder.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "Plan/HostProgram.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tcc/Analysis/StorageLiveness.h"
+#include "tcc/Dialect/Prim/Prim.h"
+
+namespace tcc::plan {
+
+inline mlir::RankedTensorType tensorType(mlir::Value v) {
+  return mlir::cast<mlir::RankedTensorType>(v.getType());
+}
+
+/// Tensors as memory, scalars as they are.
+llvm::SmallVector<mlir::Type> programTypes(mlir::TypeRange types);
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::func::FuncOp source, const StoragePlan &plan, KernelTable &kernels)
+      : source(source), plan(plan), kernels(kernels), b(source.getLoc(), source.getContext()) {}
+  mlir::LogicalResult run();
+
+private:
+  // Values of the program for those of the source.
+  void bind(mlir::Value v, mlir::Value to);
+  mlir::Value scalarOf(mlir::Value v);
+  mlir::Value memoryOf(mlir::Value tensor);
+  mlir::Value boundExtent(mlir::Value tensor, unsigned axis);
+  mlir::Value extent(mlir::Value tensor, unsigned axis);
+  llvm::SmallVector<mlir::Value> openExtents(mlir::Value tensor);
+
+  // Memory
+  mlir::Value allocate(mlir::Value tensor);
+  void copy(mlir::Value from, mlir::Value to);
+  mlir::Value viewAs(mlir::Value memory, mlir::MemRefType type, mlir::ValueRange sizes);
+  mlir::Value arena(size_t number, mlir::Value tensor);
+  mlir::Value place(kernel::LaunchOp launch, unsigned i);
+  void release(mlir::Value v);
+  const StorageLiveness &livenessOf(mlir::Block &block);
+
+  // Results and changed arguments
+  mlir::BlockArgument changedBy(unsigned i);
+  mlir::Value outputStorage(unsigned i, mlir::Value tensor);
+  void giveOutputs();
+  void writeBack();
+
+  // Operators
+  mlir::LogicalResult convertBlock(mlir::Block &block);
+  mlir::LogicalResult convert(mlir::Operation *op);
+  mlir::LogicalResult convertOther(mlir::Operation *op);
+  void convertLaunch(kernel::LaunchOp launch);
+  mlir::LogicalResult convertIf(prim::IfOp op);
+  bool diesIn(prim::WhileOp op, mlir::Value init);
+  mlir::LogicalResult convertWhile(prim::WhileOp op);
+  mlir::Value leave(mlir::Value v, mlir::Type outer, bool dies, mlir::Value target = {});
+  llvm::SmallVector<mlir::Value> nextTurn(prim::WhileOp op);
+  void freeOwned(mlir::Block &block);
+
+  mlir::func::FuncOp source;
+  const StoragePlan &plan;
+  KernelTable &kernels;
+  mlir::ImplicitLocOpBuilder b;
+  std::map<mlir::Block *, StorageLiveness> livenesses; ///< of the source's blocks
+  llvm::DenseMap<mlir::Value, mlir::Value> memory, scalars;
+  /// Tensors that bring their extents with them: arguments, and what regions carry or give.
+  llvm::DenseSet<mlir::Value> bound;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> boundExtents;
+  llvm::DenseSet<mlir::Value> owned;              ///< tensors that a block of the heap belongs to
+  llvm::SmallVector<mlir::Value> arenas, outputs; ///< by number; null until they are needed
+  mlir::Block *entry = nullptr;                   ///< of the program
+  mlir::Operation *lastWeight = nullptr;
+};
+
+} // namespace tcc::plan

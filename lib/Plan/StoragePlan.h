@@ -1,0 +1,34 @@
+//===- StoragePlan.h - Where every kernel's results lie ----------*- C++ -*-===//
+#pragma once
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
+#include <variant>
+
+namespace tcc::plan {
+
+/// In an arena, from `offset` of its units on.
+struct InArena {
+  size_t arena;
+  int64_t offset;
+};
+struct InBlock {}; ///< a block of its own, taken when its extents are known
+/// The storage of what result `result` of the model is.
+struct InOutput {
+  unsigned result;
+};
+/// Over input `input` of the launch, whose block it takes over.
+struct OverInput {
+  unsigned input;
+};
+using Place = std::variant<InBlock, InArena, InOutput, OverInput>;
+
+struct StoragePlan {
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Place>> places; ///< by launch, its results
+  /// In units; number 0 is the static one, where a unit is a byte. The others have one
+  /// for each byte times the product of the unknown extents of the tensors in it.
+  llvm::SmallVector<int64_t> arenas;
+};
+
+StoragePlan planStorage(mlir::func::FuncOp function);
+
+} // namespace tcc::plan
