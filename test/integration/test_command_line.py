@@ -141,6 +141,13 @@ class CommandLine(ToolTest):
                 self.compiles("half.mlir", "--start-from", after, "-o", "out.so")
                 self.check_runs(self.work / "out.so")
 
+    def test_verify_needs_values(self):
+        """The plan leaves memory only: nothing to compare a compiled model with."""
+        self.compiles(CONV, "--stop-after", "plan", "-o", "half.mlir")
+        result = self.tcc("half.mlir", "--start-from", "codegen", "--verify", "-o", "out.so")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertIn("start from plan or an earlier phase", result.text)
+
     def test_timing(self):
         result = self.compiles(CONV, "-o", "model.so", "--timing")
         for phase in PHASES:
