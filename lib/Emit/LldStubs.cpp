@@ -36,7 +36,6 @@ TCC_NO_TARGET(Sparc)
 TCC_NO_TARGET(SystemZ)
 TCC_NO_TARGET(VE)
 TCC_NO_TARGET(WebAssembly)
-TCC_NO_TARGET(NVPTX) // until tcc generates code for it
 TCC_NO_TARGET(XCore)
 TCC_NO_TARGET(Xtensa)
 #undef TCC_NO_TARGET

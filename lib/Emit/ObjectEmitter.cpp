@@ -1,12 +1,12 @@
 //===- ObjectEmitter.cpp - LLVM dialect to machine code -------------------===//
 #include "tcc/Emit/ObjectEmitter.h"
+#include "LlvmPipeline.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -37,21 +37,20 @@ void initializeTargetsOnce() {
   });
 }
 
-Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(const CpuTarget &cpu, unsigned level) {
+Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(const CpuTarget &cpu,
+                                                           const EmitOptions &options) {
   initializeTargetsOnce();
   std::string message;
   Triple triple(cpu.triple);
   const Target *target = TargetRegistry::lookupTarget(triple, message);
   if (!target)
     return internal(message);
-  TargetOptions options;
-  options.NoTrappingFPMath = true;
-  options.MCOptions.AsmVerbose = true; // spills are named in assembly text
-  constexpr CodeGenOptLevel levels[] = {CodeGenOptLevel::None, CodeGenOptLevel::Less,
-                                        CodeGenOptLevel::Default, CodeGenOptLevel::Aggressive};
+  TargetOptions machineOptions;
+  machineOptions.NoTrappingFPMath = true;
+  machineOptions.MCOptions.AsmVerbose = true; // spills are named in assembly text
   return std::unique_ptr<TargetMachine>(
-      target->createTargetMachine(triple, cpu.name, cpu.features, options, Reloc::PIC_,
-                                  std::nullopt, levels[std::min(level, 3u)]));
+      target->createTargetMachine(triple, cpu.name, cpu.features, machineOptions, Reloc::PIC_,
+                                  std::nullopt, codegenLevel(options)));
 }
 
 void addFunctionAttributes(llvm::Module &module, const CpuTarget &cpu) {
@@ -68,30 +67,6 @@ void addFunctionAttributes(llvm::Module &module, const CpuTarget &cpu) {
   }
 }
 
-void optimize(llvm::Module &module, TargetMachine &machine, const EmitOptions &options) {
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = options.vectorize;
-  tuning.SLPVectorization = options.vectorize;
-  tuning.LoopInterleaving = options.vectorize;
-  tuning.LoopUnrolling = options.unroll;
-  LoopAnalysisManager lam;
-  FunctionAnalysisManager fam;
-  CGSCCAnalysisManager cgam;
-  ModuleAnalysisManager mam;
-  PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cgam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cgam, mam);
-  const OptimizationLevel levels[] = {OptimizationLevel::O0, OptimizationLevel::O1,
-                                      OptimizationLevel::O2, OptimizationLevel::O3};
-  OptimizationLevel level = levels[std::min(options.optLevel, 3u)];
-  ModulePassManager passes = options.optLevel == 0 ? builder.buildO0DefaultPipeline(level)
-                                                   : builder.buildPerModuleDefaultPipeline(level);
-  passes.run(module, mam);
-}
-
 } // namespace
 
 Expected<SmallVector<char, 0>> emitObject(mlir::ModuleOp module, const CpuTarget &cpu,
@@ -105,7 +80,7 @@ Expected<SmallVector<char, 0>> emitObject(mlir::ModuleOp module, const CpuTarget
 
 Expected<SmallVector<char, 0>> emitLlvmModule(llvm::Module &ir, const CpuTarget &cpu,
                                               const EmitOptions &options) {
-  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(cpu, options.optLevel);
+  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(cpu, options);
   if (!machine)
     return machine.takeError();
   ir.setTargetTriple((*machine)->getTargetTriple());

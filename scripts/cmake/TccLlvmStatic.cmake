@@ -26,17 +26,17 @@ foreach(target ${MLIR_EXPORTED_TARGETS} ${LLD_EXPORTED_TARGETS} ${LLVM_AVAILABLE
   endif()
 endforeach()
 
-llvm_map_components_to_libnames(TCC_LLVM_LIBS X86 AArch64 Passes TargetParser Core Support IRReader BitReader
+llvm_map_components_to_libnames(TCC_LLVM_LIBS X86 AArch64 NVPTX Passes TargetParser Core Support IRReader BitReader
                                 BitWriter TransformUtils MC)
 llvm_map_components_to_libnames(_lld_needs DTLTO LTO Option DebugInfoDWARF) # not named by lld's targets
 list(PREPEND TCC_LLVM_LIBS
   MLIRIR MLIRParser MLIRPass MLIRTransforms MLIRTransformUtils
   MLIRArithDialect MLIRArithTransforms MLIRArithUtils MLIRControlFlowDialect MLIRDialectUtils MLIRFuncDialect
-  MLIRIndexDialect MLIRLLVMDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect MLIRVectorDialect
+  MLIRIndexDialect MLIRLLVMDialect MLIRMathDialect MLIRNVVMDialect MLIRSCFDialect MLIRUBDialect MLIRVectorDialect
   MLIRVectorTransforms
   MLIRArithToLLVM MLIRControlFlowToLLVM MLIRFuncToLLVM MLIRIndexToLLVM MLIRLLVMCommonConversion MLIRMathToLLVM
-  MLIRMathToLibm MLIRSCFToControlFlow MLIRUBToLLVM MLIRVectorToLLVM
-  MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRTargetLLVMIRExport)
+  MLIRMathToLibm MLIRNVVMToLLVM MLIRSCFToControlFlow MLIRUBToLLVM MLIRVectorToLLVM
+  MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation MLIRTargetLLVMIRExport)
 set(TCC_LLD_LIBS lldELF lldCommon ${_lld_needs} ${TCC_LIBZSTD} ${TCC_LIBZ})
 
 # Only what is reached is kept; what is alike is kept once. At a fixed address: 100,000
