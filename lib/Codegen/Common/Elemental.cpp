@@ -166,7 +166,7 @@ Coord Elemental::linearIndex(ValueRange extents, ArrayRef<Coord> at) {
 
 Value Elemental::pointerAt(const Memory &memory, Value linear) {
   Type element = storageType(memory.elementType);
-  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Type pointer = memory.pointer.getType();
   auto vectorType = dyn_cast<VectorType>(linear.getType());
   Type i64 = vectorType ? Type(VectorType::get(vectorType.getShape(), b.getI64Type()))
                         : Type(b.getI64Type());
@@ -174,6 +174,13 @@ Value Elemental::pointerAt(const Memory &memory, Value linear) {
   Type result = vectorType ? Type(VectorType::get(vectorType.getShape(), pointer)) : pointer;
   return LLVM::GEPOp::create(b, result, element, memory.pointer, ArrayRef<LLVM::GEPArg>{offset},
                              LLVM::GEPNoWrapFlags::inbounds);
+}
+
+unsigned Elemental::alignmentAt(const Memory &memory, Value base) const {
+  unsigned element =
+      std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
+  bool whole = numLanes > 1 && memory.alignment > element && alignedToLanes(base);
+  return whole ? std::min(memory.alignment, element * numLanes) : element;
 }
 
 Value Elemental::fromStorage(Value v, Type e) {
@@ -214,9 +221,11 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
   if (!linear.vector && linear.step == 1) {
     Value pointer = pointerAt(memory, linear.base);
-    Value v = mask ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero,
-                                                      b.getI32IntegerAttr(align)))
-                   : Value(LLVM::LoadOp::create(b, vectorType, pointer, align));
+    Value v =
+        mask
+            ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero,
+                                               b.getI32IntegerAttr(align)))
+            : Value(LLVM::LoadOp::create(b, vectorType, pointer, alignmentAt(memory, linear.base)));
     return fromStorage(v, memory.elementType);
   }
   if (Value v = loadStrided(memory, linear))
@@ -250,7 +259,7 @@ void Elemental::store(const Memory &memory, ArrayRef<Coord> at, Value element) {
   }
   if (!vector || (!linear.vector && linear.step == 1)) {
     LLVM::StoreOp::create(b, v, pointerAt(memory, linear.base ? linear.base : linear.vector),
-                          align);
+                          vector ? alignmentAt(memory, linear.base) : align);
     return;
   }
   auto maskType = VectorType::get({numLanes}, b.getI1Type());

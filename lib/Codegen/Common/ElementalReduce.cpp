@@ -119,8 +119,7 @@ static Value multiplyAdd(Elemental &e, Value x, Value y, Value sum, Type xe, Typ
                      sum);
 }
 
-/// The type a contraction's sum is kept in.
-static Type sumType(Type result) {
+Type tcc::codegen::sumType(Type result) {
   Builder b(result.getContext());
   return isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : result;
 }
@@ -155,76 +154,84 @@ Value Elemental::evalDot(prim::DotOp o, ArrayRef<Coord> at) {
   });
 }
 
+/// The first input channel of the group that `outChannel` belongs to.
+Coord Elemental::groupChannel(prim::ConvOp o, const Coord &outChannel) {
+  if (o.getGroups() == 1)
+    return Coord::uniform(index(0));
+  Value perGroup = divIndex(extent(o.getW(), 0), index(o.getGroups()));
+  Value channels = extent(o.getW(), 1);
+  if (getConstantIntValue(perGroup) == 1) {
+    auto known = getConstantIntValue(channels);
+    return known ? scaleCoord(outChannel, *known)
+                 : Coord::any(arith::MulIOp::create(b, widen(coordValue(outChannel), true),
+                                                    splat(channels, numLanes)));
+  }
+  if (outChannel.isUniform())
+    return Coord::uniform(mulIndex(divIndex(outChannel.base, perGroup), channels));
+  Value group = arith::DivUIOp::create(b, coordValue(outChannel), widen(perGroup, numLanes > 1));
+  Value start = arith::MulIOp::create(b, group, widen(channels, numLanes > 1));
+  return numLanes > 1 ? Coord::any(start) : Coord::uniform(start);
+}
+
+Value Elemental::evalConvWeight(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Value> k) {
+  Coords wc = {at[o.getChannelsLast() ? o.getStrides().size() + 1 : 1]};
+  for (Value i : k)
+    wc.push_back(Coord::uniform(i));
+  return evalVector(o.getW(), wc);
+}
+
+Value Elemental::evalConvInput(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Value> k) {
+  unsigned spatial = o.getStrides().size();
+  unsigned first = o.getChannelsLast() ? 1 : 2, channelAxis = o.getChannelsLast() ? spatial + 1 : 1;
+  Coords xc(at);
+  xc[channelAxis] = addCoord(groupChannel(o, at[channelAxis]), k[0]);
+  Value inside, laneMask;
+  for (unsigned i = 0; i < spatial; ++i) {
+    Value offset = subIndex(mulIndex(k[i + 1], index(o.getDilations()[i])), index(o.getLow()[i]));
+    Coord c = addCoord(scaleCoord(at[first + i], o.getStrides()[i]), offset);
+    if (int64_t gap = o.getInputDilation()[i]; gap != 1) {
+      Value v = coordValue(c);
+      bool vector = isa<VectorType>(v.getType());
+      Value g = widen(index(gap), vector), zero = widen(index(0), vector),
+            none = widen(index(-1), vector);
+      Value hit =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, arith::RemSIOp::create(b, v, g), zero);
+      Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, zero);
+      Value q = arith::SelectOp::create(b, negative, none, arith::DivSIOp::create(b, v, g));
+      q = arith::SelectOp::create(b, hit, q, none);
+      c = vector ? Coord::any(q) : Coord::uniform(q);
+    }
+    bool affine = !c.vector && c.step != 0 && numLanes > 1;
+    Value ok = inRange(c, extent(o.getX(), first + i));
+    if (affine)
+      laneMask = andMasks(laneMask, ok);
+    inside = andMasks(inside, ok);
+    xc[first + i] = c;
+  }
+  if (laneMask)
+    mask = andMasks(mask, laneMask);
+  Value x = laneMask ? nested([&] {
+    forget();
+    return evalVector(o.getX(), xc);
+  })
+                     : evalVector(o.getX(), xc);
+  if (!x || !inside)
+    return x;
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(x.getType())));
+  return arith::SelectOp::create(b, isa<VectorType>(x.getType()) ? widen(inside, true) : inside, x,
+                                 zero);
+}
+
 Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
   auto xt = tensorType(o.getX()), wt = tensorType(o.getW());
   Type re = sumType(tensorType(o.getResult()).getElementType());
-  unsigned spatial = o.getStrides().size();
-  unsigned first = o.getChannelsLast() ? 1 : 2, channelAxis = o.getChannelsLast() ? spatial + 1 : 1;
-  SmallVector<Value> extents = {extent(o.getW(), 1)};
-  for (unsigned i = 0; i < spatial; ++i)
-    extents.push_back(extent(o.getW(), i + 2));
-  // The group's first input channel.
-  Coord outChannel = at[channelAxis];
-  Value perGroup = divIndex(extent(o.getW(), 0), index(o.getGroups()));
-  Coord channelBase = Coord::uniform(index(0));
-  if (o.getGroups() > 1) {
-    Value channels = extent(o.getW(), 1);
-    if (getConstantIntValue(perGroup) == 1) {
-      auto known = getConstantIntValue(channels);
-      channelBase = known ? scaleCoord(outChannel, *known)
-                          : Coord::any(arith::MulIOp::create(b, widen(coordValue(outChannel), true),
-                                                             splat(channels, numLanes)));
-    } else if (outChannel.isUniform()) {
-      channelBase = Coord::uniform(mulIndex(divIndex(outChannel.base, perGroup), channels));
-    } else {
-      Value group =
-          arith::DivUIOp::create(b, coordValue(outChannel), widen(perGroup, numLanes > 1));
-      Value start = arith::MulIOp::create(b, group, widen(channels, numLanes > 1));
-      channelBase = numLanes > 1 ? Coord::any(start) : Coord::uniform(start);
-    }
-  }
+  SmallVector<Value> extents;
+  for (unsigned i = 1; i < wt.getRank(); ++i)
+    extents.push_back(extent(o.getW(), i));
   Value init = neutralVector(*this, neutralElement(prim::ReduceKind::sum, re));
   return carryLoop(*this, extents, init, [&](ArrayRef<Value> k, Value carried) -> Value {
-    Coords xc(at), wc = {outChannel, Coord::uniform(k[0])};
-    xc[channelAxis] = addCoord(channelBase, k[0]);
-    Value inside, laneMask;
-    for (unsigned i = 0; i < spatial; ++i) {
-      wc.push_back(Coord::uniform(k[i + 1]));
-      Value offset = subIndex(mulIndex(k[i + 1], index(o.getDilations()[i])), index(o.getLow()[i]));
-      Coord c = addCoord(scaleCoord(at[first + i], o.getStrides()[i]), offset);
-      if (int64_t gap = o.getInputDilation()[i]; gap != 1) {
-        Value v = coordValue(c);
-        bool vector = isa<VectorType>(v.getType());
-        Value g = widen(index(gap), vector), zero = widen(index(0), vector),
-              none = widen(index(-1), vector);
-        Value hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                          arith::RemSIOp::create(b, v, g), zero);
-        Value negative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, v, zero);
-        Value q = arith::SelectOp::create(b, negative, none, arith::DivSIOp::create(b, v, g));
-        q = arith::SelectOp::create(b, hit, q, none);
-        c = vector ? Coord::any(q) : Coord::uniform(q);
-      }
-      bool affine = !c.vector && c.step != 0 && numLanes > 1;
-      Value ok = inRange(c, extent(o.getX(), first + i));
-      if (affine)
-        laneMask = andMasks(laneMask, ok);
-      inside = andMasks(inside, ok);
-      xc[first + i] = c;
-    }
-    Value w = evalVector(o.getW(), wc);
-    if (laneMask)
-      mask = andMasks(mask, laneMask);
-    Value x = laneMask ? nested([&] {
-      forget();
-      return evalVector(o.getX(), xc);
-    })
-                       : evalVector(o.getX(), xc);
-    if (!x || !w)
-      return {};
-    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(x.getType())));
-    if (inside)
-      x = arith::SelectOp::create(b, isa<VectorType>(x.getType()) ? widen(inside, true) : inside, x,
-                                  zero);
-    return multiplyAdd(*this, x, w, carried, xt.getElementType(), wt.getElementType(), re);
+    Value w = evalConvWeight(o, at, k), x = evalConvInput(o, at, k);
+    return x && w ? multiplyAdd(*this, x, w, carried, xt.getElementType(), wt.getElementType(), re)
+                  : Value();
   });
 }

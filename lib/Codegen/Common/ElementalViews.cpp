@@ -348,12 +348,22 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
 
 Coord Elemental::clampedIndex(Value element, Value extentValue) {
   auto vector = dyn_cast<VectorType>(element.getType());
-  Type type =
-      vector ? Type(VectorType::get(vector.getShape(), b.getIndexType())) : b.getIndexType();
-  Value i = arith::IndexCastOp::create(b, type, element);
-  Value last = widen(subIndex(extentValue, index(1)), vector != nullptr);
-  Value zero = widen(index(0), vector != nullptr);
-  i = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, i, last), zero);
+  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
+  Type indexType = as(b.getIndexType());
+  Value last = subIndex(extentValue, index(1)), zero = index(0);
+  // An index of 64 bits is clamped before it becomes `index`, which may have 32.
+  bool wide = getElementTypeOrSelf(element.getType()).isInteger(64);
+  if (wide) {
+    last = arith::IndexCastOp::create(b, b.getI64Type(), last);
+    zero = arith::IndexCastOp::create(b, b.getI64Type(), zero);
+  } else {
+    element = arith::IndexCastOp::create(b, indexType, element);
+  }
+  last = widen(last, vector != nullptr);
+  zero = widen(zero, vector != nullptr);
+  Value i = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, element, last), zero);
+  if (wide)
+    i = arith::IndexCastOp::create(b, indexType, i);
   return vector ? Coord::any(i) : Coord::uniform(i);
 }
 

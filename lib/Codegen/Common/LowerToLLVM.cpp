@@ -65,7 +65,7 @@ void registerKernelDialects(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-LogicalResult lowerKernelModule(ModuleOp module) {
+LogicalResult lowerKernelModule(ModuleOp module, const LowerOptions &lower) {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect, cf::ControlFlowDialect, ub::UBDialect,
                        vector::VectorDialect>();
@@ -73,6 +73,7 @@ LogicalResult lowerKernelModule(ModuleOp module) {
     return failure();
 
   LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(lower.indexBits);
   LLVMTypeConverter converter(context, options);
   RewritePatternSet patterns(context);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
@@ -82,12 +83,15 @@ LogicalResult lowerKernelModule(ModuleOp module) {
   populateFuncToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
                                        /*benefit=*/2);
-  populateMathToLibmConversionPatterns(patterns);
+  if (lower.libm)
+    populateMathToLibmConversionPatterns(patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/true);
   ub::populateUBToLLVMConversionPatterns(converter, patterns);
 
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
+  if (lower.extend)
+    lower.extend(patterns, target);
   return applyFullConversion(module, target, std::move(patterns));
 }
 

@@ -4,36 +4,22 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/LaunchFrame.h"
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
 
 namespace tcc::codegen {
 
-/// Unpacked arguments, the elemental emitter bound to them, and loop helpers.
-struct KernelFrame {
+/// A launch with its arguments unpacked, for tasks [begin, end).
+struct KernelFrame : LaunchFrame {
   KernelFrame(kernel::LaunchOp launch, mlir::func::FuncOp function, const CpuTarget &cpu);
 
-  kernel::LaunchOp launch;
   mlir::func::FuncOp function;
   const CpuTarget &cpu;
-  mlir::ImplicitLocOpBuilder b;
-  Elemental e;
-  mlir::Value begin, end;            ///< the tasks to do
-  llvm::SmallVector<Memory> results; ///< where each launch result goes
+  mlir::Value begin, end; ///< the tasks to do
 
-  kernel::YieldOp yield() {
-    return mlir::cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
-  }
-  /// for (i = low; i < high; i += step) body(i), in a scope of its own.
-  void loop(mlir::Value low, mlir::Value high, int64_t step,
-            llvm::function_ref<void(mlir::Value)> body);
   /// Runs `body(i, lanes)` for [low, high): vectors first, then single points.
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
                   llvm::function_ref<void(mlir::Value)> body);
-  /// `linear` as an index into `extents`.
-  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, mlir::ValueRange extents);
-  mlir::Value minIndex(mlir::Value x, mlir::Value y);
-  bool failed = false;
 };
 
 /// Lanes, at most `most`, for a loop whose innermost extent is `extent` (kDynamic: not known).

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/RowStages.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -30,11 +31,8 @@ public:
   bool run();
 
 private:
-  using Stage = SmallVector<prim::ReduceOp>;
-  void planStages();
-  bool dependsOn(Value value, const DenseSet<Operation *> &ops);
   void planCache();
-  void emitStage(const Stage &stage);
+  void emitStage(const RowStage &stage);
   void emitStores();
   void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
                  function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
@@ -45,7 +43,7 @@ private:
   KernelFrame &f;
   kernel::RowScheduleAttr schedule;
   unsigned rows;
-  std::vector<Stage> stages;
+  std::vector<RowStage> stages;
   SmallVector<Value> extents;  ///< of the whole space
   SmallVector<Value> rowIndex; ///< of the current task
   Value fullValue;             ///< the operand of the first reduction: has the space's shape
@@ -54,39 +52,6 @@ private:
 };
 
 } // namespace
-
-/// Whether computing `value` at a point evaluates one of `ops`.
-bool RowEmitter::dependsOn(Value value, const DenseSet<Operation *> &ops) {
-  SmallVector<Value> work = {value};
-  DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    Operation *op = v.getDefiningOp();
-    if (!op || !seen.insert(v).second)
-      continue;
-    if (ops.contains(op))
-      return true;
-    llvm::append_range(work, op->getOperands());
-  }
-  return false;
-}
-
-void RowEmitter::planStages() {
-  for (Operation &op : f.launch.getBody().front()) {
-    auto reduce = dyn_cast<prim::ReduceOp>(op);
-    if (!reduce)
-      continue;
-    if (!fullValue)
-      fullValue = reduce.getX();
-    DenseSet<Operation *> last;
-    if (!stages.empty())
-      for (prim::ReduceOp r : stages.back())
-        last.insert(r);
-    if (stages.empty() || dependsOn(reduce.getX(), last))
-      stages.emplace_back();
-    stages.back().push_back(reduce);
-  }
-}
 
 static bool isExpensive(Operation *op) {
   return isa<prim::ExpOp, prim::TanhOp, prim::ErfOp, prim::LogisticOp, prim::LogOp, prim::PowOp,
@@ -106,7 +71,7 @@ void RowEmitter::planCache() {
         tensorType(op.getResult(0)).getElementType() != f.b.getF32Type())
       continue;
     unsigned loops = 0;
-    for (const Stage &stage : stages)
+    for (const RowStage &stage : stages)
       loops += llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {&op}); });
     loops += llvm::any_of(f.yield().getValues(), [&](Value v) { return dependsOn(v, {&op}); });
     if (loops < 2)
@@ -198,7 +163,7 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   totals.assign(accumulators.begin(), accumulators.end());
 }
 
-void RowEmitter::emitStage(const Stage &stage) {
+void RowEmitter::emitStage(const RowStage &stage) {
   ImplicitLocOpBuilder &b = f.b;
   SmallVector<TypedAttr> neutrals;
   SmallVector<Value> init, totals;
@@ -290,14 +255,15 @@ void RowEmitter::emitStores() {
 }
 
 bool RowEmitter::run() {
-  planStages();
+  stages = rowStages(f.launch);
+  fullValue = stages.front().front().getX();
   for (unsigned i = 0; i < tensorType(fullValue).getRank(); ++i)
     extents.push_back(f.e.extent(fullValue, i));
   planCache();
   f.loop(f.begin, f.end, 1, [&](Value task) {
     rowIndex = f.delinearize(task, ArrayRef(extents).take_front(rows));
     cached.clear();
-    for (const Stage &stage : stages)
+    for (const RowStage &stage : stages)
       emitStage(stage);
     emitStores();
   });

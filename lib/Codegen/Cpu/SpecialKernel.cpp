@@ -16,13 +16,6 @@ using namespace tcc::codegen;
 
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
-SmallVector<Value> tcc::codegen::extentsOf(KernelFrame &f, Value v) {
-  SmallVector<Value> extents;
-  for (int64_t i = 0, e = tensorType(v).getRank(); i < e; ++i)
-    extents.push_back(f.e.extent(v, i));
-  return extents;
-}
-
 void tcc::codegen::forEachPoint(KernelFrame &f, ArrayRef<Value> extents,
                                 function_ref<void(Coords &)> body, Coords prefix) {
   if (extents.empty())
@@ -32,13 +25,6 @@ void tcc::codegen::forEachPoint(KernelFrame &f, ArrayRef<Value> extents,
     at.push_back(Coord::uniform(i));
     forEachPoint(f, extents.drop_front(), body, at);
   });
-}
-
-static void whenTrue(KernelFrame &f, Value condition, function_ref<void()> body) {
-  auto branch = scf::IfOp::create(f.b, condition, /*withElse=*/false);
-  OpBuilder::InsertionGuard guard(f.b);
-  f.b.setInsertionPointToStart(branch.thenBlock());
-  f.e.nested([&] { body(); });
 }
 
 /// Lanes for a copy of rows of `extent` elements.
@@ -106,14 +92,14 @@ static void copyUnchanged(KernelFrame &f, Value source) {
   Value from = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), memory->pointer);
   Value to = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), target.pointer);
   Value apart = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, from, to);
-  whenTrue(f, apart, [&] { copyTensor(f, source, target); });
+  f.when(apart, [&] { copyTensor(f, source, target); });
 }
 
 static void emitScatterAlong(KernelFrame &f, prim::ScatterAlongOp op) {
   copyUnchanged(f, op.getX());
   forEachPoint(f, extentsOf(f, op.getIndices()), [&](Coords &at) {
     Value i = asIndex(f, f.e.eval(op.getIndices(), at));
-    whenTrue(f, inBounds(f, i, f.e.extent(op.getX(), op.getAxis())), [&] {
+    f.when(inBounds(f, i, f.e.extent(op.getX(), op.getAxis())), [&] {
       Value update = f.e.eval(op.getUpdates(), at);
       Coords target(at);
       target[op.getAxis()] = Coord::uniform(i);
@@ -148,7 +134,7 @@ static void emitScatterNd(KernelFrame &f, prim::ScatterNdOp op) {
         updatePoint(f, op.getKind(), to, f.e.eval(op.getUpdates(), source));
       });
     };
-    ok ? whenTrue(f, ok, write) : write();
+    ok ? f.when(ok, write) : write();
   });
 }
 
@@ -180,104 +166,15 @@ static void emitInsertSlice(KernelFrame &f, prim::InsertSliceOp op) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Lines along one axis
-//===----------------------------------------------------------------------===//
-
-void tcc::codegen::forEachLine(KernelFrame &f, Value x, unsigned axis,
-                               function_ref<void(Coords &, Value)> body) {
-  SmallVector<Value> extents = extentsOf(f, x), others;
-  Value length = extents[axis];
-  for (unsigned i = 0; i < extents.size(); ++i)
-    if (i != axis)
-      others.push_back(extents[i]);
+static void emitLines(KernelFrame &f, Operation *op, Value x, unsigned axis) {
+  SmallVector<Value> extents = extentsOf(f, x), others(extents);
+  others.erase(others.begin() + axis);
   f.loop(f.begin, f.end, 1, [&](Value task) {
     Coords at;
-    SmallVector<Value> index = f.delinearize(task, others);
-    for (Value i : index)
+    for (Value i : f.delinearize(task, others))
       at.push_back(Coord::uniform(i));
     at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
-    body(at, length);
-  });
-}
-
-static void emitCumulative(KernelFrame &f, prim::CumulativeOp op) {
-  Type e = tensorType(op.getX()).getElementType();
-  forEachLine(f, op.getX(), op.getAxis(), [&](Coords &at, Value length) {
-    Value neutral = arith::ConstantOp::create(f.b, neutralElement(op.getKind(), e));
-    auto loop = scf::ForOp::create(f.b, f.e.index(0), length, f.e.index(1), ValueRange{neutral});
-    OpBuilder::InsertionGuard guard(f.b);
-    f.b.setInsertionPointToStart(loop.getBody());
-    Value i = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
-    if (op.getReverse())
-      i = f.e.subIndex(f.e.subIndex(length, f.e.index(1)), i);
-    at[op.getAxis()] = Coord::uniform(i);
-    Value next = f.e.nested([&]() -> Value {
-      Value v = f.e.eval(op.getX(), at);
-      return v ? emitCombine(f.b, op.getKind(), e, carried, v) : Value();
-    });
-    f.failed |= !next;
-    f.e.store(f.results[0], at, op.getExclusive() || !next ? carried : next);
-    scf::YieldOp::create(f.b, next ? next : carried);
-  });
-}
-
-/// Whether `x` comes before `y` when ordered; NaN is the largest.
-Value tcc::codegen::comesBefore(KernelFrame &f, Type e, bool descending, Value x, Value y) {
-  if (descending)
-    std::swap(x, y);
-  if (isa<FloatType>(e)) {
-    Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, x, y);
-    Value xNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, x, x);
-    Value yNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, y, y);
-    return arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, xNumber, yNan));
-  }
-  auto i = cast<IntegerType>(e);
-  bool isUnsigned = i.isUnsigned() || i.getWidth() == 1;
-  return arith::CmpIOp::create(
-      f.b, isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
-}
-
-static void emitArgReduce(KernelFrame &f, prim::ArgReduceOp op) {
-  Type e = tensorType(op.getX()).getElementType();
-  Type indexType = tensorType(op.getResult()).getElementType();
-  bool largest = op.getKind() == prim::ReduceKind::max;
-  forEachLine(f, op.getX(), op.getAxis(), [&](Coords &at, Value length) {
-    at[op.getAxis()] = Coord::uniform(f.e.index(0));
-    Value first = f.e.eval(op.getX(), at);
-    if (!first) {
-      f.failed = true;
-      return;
-    }
-    auto loop = scf::ForOp::create(f.b, f.e.index(1), length, f.e.index(1),
-                                   ValueRange{first, f.e.index(0)});
-    {
-      OpBuilder::InsertionGuard guard(f.b);
-      f.b.setInsertionPointToStart(loop.getBody());
-      Value i = loop.getInductionVar(), best = loop.getRegionIterArg(0);
-      at[op.getAxis()] = Coord::uniform(i);
-      Value v = f.e.nested([&] { return f.e.eval(op.getX(), at); });
-      // NaN is extreme either way: for the minimum it must come first.
-      Value better = comesBefore(f, e, largest, v, best);
-      if (isa<FloatType>(e) && !largest) {
-        Value vNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, v, v);
-        Value bestNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, best, best);
-        Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, v, best);
-        better = arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, vNan, bestNumber));
-      }
-      if (op.getLast()) {
-        Value equal = isa<FloatType>(e)
-                          ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::OEQ, v, best))
-                          : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, v, best));
-        better = arith::OrIOp::create(f.b, better, equal);
-      }
-      Value nextBest = arith::SelectOp::create(f.b, better, v, best);
-      Value nextIndex = arith::SelectOp::create(f.b, better, i, loop.getRegionIterArg(1));
-      scf::YieldOp::create(f.b, ValueRange{nextBest, nextIndex});
-    }
-    Coords out(at);
-    out.erase(out.begin() + op.getAxis());
-    f.e.store(f.results[0], out, arith::IndexCastOp::create(f.b, indexType, loop.getResult(1)));
+    emitLine(f, op, at, extents[axis]);
   });
 }
 
@@ -297,7 +194,7 @@ static void emitNonzero(KernelFrame &f, prim::NonzeroOp op) {
     Value nonzero = isa<FloatType>(e)
                         ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNE, v, zero))
                         : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, v, zero));
-    whenTrue(f, nonzero, [&] {
+    f.when(nonzero, [&] {
       Value count = LLVM::LoadOp::create(f.b, f.b.getI64Type(), counter);
       for (auto [axis, c] : llvm::enumerate(at)) {
         Coord to[] = {Coord::uniform(f.e.index(axis)), Coord::uniform(asIndex(f, count))};
@@ -308,25 +205,17 @@ static void emitNonzero(KernelFrame &f, prim::NonzeroOp op) {
   });
 }
 
-std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) {
-  using Line = std::optional<std::pair<Value, unsigned>>;
-  return llvm::TypeSwitch<Operation *, Line>(op)
-      .Case<prim::CumulativeOp, prim::ArgReduceOp, prim::SortOp, prim::TopKOp>(
-          [](auto o) { return Line({o.getX(), static_cast<unsigned>(o.getAxis())}); })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
 bool tcc::codegen::emitSpecialKernel(KernelFrame &f) {
   Operation *op = f.yield().getValues()[0].getDefiningOp();
+  if (auto line = lineAxis(op)) {
+    emitLines(f, op, line->first, line->second);
+    return !f.failed;
+  }
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](prim::ScatterAlongOp o) { emitScatterAlong(f, o); })
       .Case([&](prim::ScatterNdOp o) { emitScatterNd(f, o); })
       .Case([&](prim::InsertSliceOp o) { emitInsertSlice(f, o); })
-      .Case([&](prim::CumulativeOp o) { emitCumulative(f, o); })
-      .Case([&](prim::ArgReduceOp o) { emitArgReduce(f, o); })
       .Case([&](prim::NonzeroOp o) { emitNonzero(f, o); })
-      .Case([&](prim::SortOp o) { emitOrdered(f, o.getX(), o.getAxis(), o.getDescending()); })
-      .Case([&](prim::TopKOp o) { emitOrdered(f, o.getX(), o.getAxis(), o.getLargest()); })
       .Default([&](Operation *o) {
         o->emitError("code generation for '") << o->getName() << "' is missing";
         f.failed = true;

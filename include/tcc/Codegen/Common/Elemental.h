@@ -48,9 +48,12 @@ struct RowBlock {
 
 /// A dense row-major tensor in memory.
 struct Memory {
-  mlir::Value pointer;                    ///< !llvm.ptr
+  mlir::Value pointer;                    ///< !llvm.ptr, of any address space
   llvm::SmallVector<mlir::Value> extents; ///< index
   mlir::Type elementType;                 ///< prim element type
+  /// Bytes that the pointer is a multiple of; 0: an element's. Vectors whose place allows it
+  /// are then read and written as aligned: a GPU takes others apart.
+  unsigned alignment = 0;
 };
 
 /// In registers, 16-bit and narrower floats are f32 and unsigned integers
@@ -106,6 +109,13 @@ public:
   void storeAll(const Memory &memory, llvm::ArrayRef<Coords> ats,
                 llvm::ArrayRef<mlir::Value> elements);
   mlir::Value load(const Memory &memory, llvm::ArrayRef<Coord> at);
+
+  /// What a convolution multiplies for its result at `at`: `k` is the channel of the group,
+  /// then the position in the window. Its input is 0 in the padding.
+  mlir::Value evalConvInput(prim::ConvOp op, llvm::ArrayRef<Coord> at,
+                            llvm::ArrayRef<mlir::Value> k);
+  mlir::Value evalConvWeight(prim::ConvOp op, llvm::ArrayRef<Coord> at,
+                             llvm::ArrayRef<mlir::Value> k);
 
   /// The extent of an axis of a value in the region.
   mlir::Value extent(mlir::Value value, unsigned axis);
@@ -172,6 +182,7 @@ private:
   mlir::Value evalPool(prim::PoolOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalDot(prim::DotOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalConv(prim::ConvOp op, llvm::ArrayRef<Coord> at);
+  Coord groupChannel(prim::ConvOp op, const Coord &outChannel);
   mlir::Value evalRandom(prim::RandomBitsOp op, llvm::ArrayRef<Coord> at);
 
   bool alignedToLanes(mlir::Value index) const;
@@ -187,6 +198,8 @@ private:
   Coord linearIndex(mlir::ValueRange extents, llvm::ArrayRef<Coord> at);
   mlir::Value loadLinear(const Memory &memory, const Coord &linear);
   mlir::Value pointerAt(const Memory &memory, mlir::Value linear);
+  /// What is known of the address of the lanes from element `base` on.
+  unsigned alignmentAt(const Memory &memory, mlir::Value base) const;
   mlir::Value fromStorage(mlir::Value v, mlir::Type elementType);
   mlir::Value toStorage(mlir::Value v, mlir::Type elementType);
 
@@ -212,5 +225,7 @@ mlir::Value emitCombine(mlir::ImplicitLocOpBuilder &b, prim::ReduceKind kind,
 mlir::TypedAttr neutralElement(prim::ReduceKind kind, mlir::Type elementType);
 mlir::Value emitCast(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type from, mlir::Type to,
                      bool saturate);
+/// The element type that a contraction's sum is kept in.
+mlir::Type sumType(mlir::Type resultElement);
 
 } // namespace tcc::codegen

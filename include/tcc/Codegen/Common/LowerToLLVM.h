@@ -10,6 +10,12 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mlir {
+class ConversionTarget;
+class RewritePatternSet;
+} // namespace mlir
 
 namespace tcc::codegen {
 
@@ -17,11 +23,20 @@ namespace tcc::codegen {
 /// LLVM IR. A context made for compiling kernels needs nothing else.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
-/// Lowers every function of `module` to the LLVM dialect in place. Math functions
-/// that LLVM has no instruction for become calls of libm, one per element: expand
-/// what must be fast before. Operands of vector.create_mask must lie below 2^31: clamp
-/// what is left of an extent to the number of lanes. Fails, with a diagnostic, on an operation of
-/// another dialect: that is a bug of the builder.
-mlir::LogicalResult lowerKernelModule(mlir::ModuleOp module);
+struct LowerOptions {
+  /// Of `index`. 32 where every extent and offset of the kernel is smaller: a GPU divides
+  /// 64-bit numbers slowly.
+  unsigned indexBits = 64;
+  /// Math functions that LLVM has no instruction for become calls of libm, one per element:
+  /// expand what must be fast before. Without, such a function is an error.
+  bool libm = true;
+  /// Adds the patterns of one more dialect, and says in the target what of it is legal.
+  llvm::function_ref<void(mlir::RewritePatternSet &, mlir::ConversionTarget &)> extend;
+};
+
+/// Lowers every function of `module` to the LLVM dialect in place. Operands of vector.create_mask
+/// must lie below 2^31: clamp what is left of an extent to the number of lanes. Fails, with a
+/// diagnostic, on an operation of another dialect: that is a bug of the builder.
+mlir::LogicalResult lowerKernelModule(mlir::ModuleOp module, const LowerOptions &options = {});
 
 } // namespace tcc::codegen

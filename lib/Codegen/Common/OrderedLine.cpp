@@ -1,4 +1,4 @@
-//===- OrderedKernel.cpp - sort and top-k ---------------------------------===//
+//===- OrderedLine.cpp - sort and top-k ---------------------------------===//
 //
 // A line's first k elements in order, k being the extent of the result: a heap of
 // k whose root is the last of those kept. It is filled with the first k elements;
@@ -7,9 +7,9 @@
 // makes the order total and the result stable, in O(n log k) without scratch.
 //
 //===----------------------------------------------------------------------===//
-#include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Codegen/Common/LineKernel.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -20,7 +20,7 @@ namespace {
 /// The heap of one line, kept in the results themselves.
 class LineHeap {
 public:
-  LineHeap(KernelFrame &f, Coords at, unsigned axis, Type e, bool descending)
+  LineHeap(LaunchFrame &f, Coords at, unsigned axis, Type e, bool descending)
       : f(f), at(std::move(at)), axis(axis), e(e), descending(descending) {}
 
   struct Entry {
@@ -52,7 +52,7 @@ private:
     c[axis] = Coord::uniform(slot);
     return c;
   }
-  KernelFrame &f;
+  LaunchFrame &f;
   Coords at;
   unsigned axis;
   Type e;
@@ -96,47 +96,45 @@ void LineHeap::siftDown(Value start, Value size) {
   scf::YieldOp::create(b, ValueRange{last, swap});
 }
 
-void tcc::codegen::emitOrdered(KernelFrame &f, Value x, unsigned axis, bool descending) {
+void tcc::codegen::emitOrderedLine(LaunchFrame &f, Value x, unsigned axis, bool descending,
+                                   Coords at, Value length) {
   Type e = cast<RankedTensorType>(x.getType()).getElementType();
   Value kept = f.results[0].extents[axis];
-  forEachLine(f, x, axis, [&](Coords &at, Value length) {
-    LineHeap heap(f, at, axis, e, descending);
-    auto element = [&](Value i) -> LineHeap::Entry {
-      Coords source(at);
-      source[axis] = Coord::uniform(i);
-      Value v = f.e.eval(x, source);
-      f.failed |= !v;
-      return {v, arith::IndexCastOp::create(f.b, f.b.getI64Type(), i)};
-    };
-    f.loop(f.e.index(0), kept, 1, [&](Value i) {
-      LineHeap::Entry entry = element(i);
-      if (!f.failed)
-        heap.set(i, entry);
-    });
-    if (f.failed)
-      return;
-    Value half = f.e.divIndex(kept, f.e.index(2));
-    f.loop(f.e.index(0), half, 1, [&](Value i) {
-      heap.siftDown(f.e.subIndex(f.e.subIndex(half, f.e.index(1)), i), kept);
-    });
-    // With nothing kept there is no root to compare with.
-    Value any = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, kept, f.e.index(0));
-    Value from = arith::SelectOp::create(f.b, any, kept, length);
-    f.loop(from, length, 1, [&](Value i) {
-      LineHeap::Entry entry = element(i), root = heap.get(f.e.index(0));
-      Value better = heap.before(entry, root);
-      auto branch = scf::IfOp::create(f.b, better, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(f.b);
-      f.b.setInsertionPointToStart(branch.thenBlock());
-      heap.set(f.e.index(0), entry);
-      heap.siftDown(f.e.index(0), kept);
-    });
-    f.loop(f.e.index(1), kept, 1, [&](Value i) {
-      Value end = f.e.subIndex(kept, i);
-      LineHeap::Entry root = heap.get(f.e.index(0)), tail = heap.get(end);
-      heap.set(f.e.index(0), tail);
-      heap.set(end, root);
-      heap.siftDown(f.e.index(0), end);
-    });
+  LineHeap heap(f, at, axis, e, descending);
+  auto element = [&](Value i) -> LineHeap::Entry {
+    Coords source(at);
+    source[axis] = Coord::uniform(i);
+    Value v = f.e.eval(x, source);
+    f.failed |= !v;
+    return {v, arith::IndexCastOp::create(f.b, f.b.getI64Type(), i)};
+  };
+  f.loop(f.e.index(0), kept, 1, [&](Value i) {
+    LineHeap::Entry entry = element(i);
+    if (!f.failed)
+      heap.set(i, entry);
+  });
+  if (f.failed)
+    return;
+  Value half = f.e.divIndex(kept, f.e.index(2));
+  f.loop(f.e.index(0), half, 1,
+         [&](Value i) { heap.siftDown(f.e.subIndex(f.e.subIndex(half, f.e.index(1)), i), kept); });
+  // With nothing kept there is no root to compare with.
+  Value any = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, kept, f.e.index(0));
+  Value from = arith::SelectOp::create(f.b, any, kept, length);
+  f.loop(from, length, 1, [&](Value i) {
+    LineHeap::Entry entry = element(i), root = heap.get(f.e.index(0));
+    Value better = heap.before(entry, root);
+    auto branch = scf::IfOp::create(f.b, better, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(f.b);
+    f.b.setInsertionPointToStart(branch.thenBlock());
+    heap.set(f.e.index(0), entry);
+    heap.siftDown(f.e.index(0), kept);
+  });
+  f.loop(f.e.index(1), kept, 1, [&](Value i) {
+    Value end = f.e.subIndex(kept, i);
+    LineHeap::Entry root = heap.get(f.e.index(0)), tail = heap.get(end);
+    heap.set(f.e.index(0), tail);
+    heap.set(end, root);
+    heap.siftDown(f.e.index(0), end);
   });
 }

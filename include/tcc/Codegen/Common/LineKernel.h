@@ -1,0 +1,31 @@
+//===- LineKernel.h - Operators that work along one axis ---------*- C++ -*-===//
+//
+// Scans, the place of an extremum, sorting and top-k: lines along the operator's axis
+// are independent of each other, and one task does one line, whatever the target.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Common/LaunchFrame.h"
+#include <optional>
+
+namespace tcc::codegen {
+
+/// The tensor and axis whose lines are an operator's tasks, if they are.
+std::optional<std::pair<mlir::Value, unsigned>> lineAxis(mlir::Operation *op);
+
+/// Does `op`, of which `lineAxis` knows the lines, for the line at `at`, whose index along
+/// the axis is anything; the line has `length` elements.
+void emitLine(LaunchFrame &f, mlir::Operation *op, Coords at, mlir::Value length);
+
+/// The extents of a value in the region.
+llvm::SmallVector<mlir::Value> extentsOf(LaunchFrame &f, mlir::Value v);
+
+/// Whether `x` comes before `y` in an ordering where NaN is the largest.
+mlir::Value comesBefore(LaunchFrame &f, mlir::Type elementType, bool descending, mlir::Value x,
+                        mlir::Value y);
+
+/// Results 0 and 1: the first elements of a line in order, and their places.
+void emitOrderedLine(LaunchFrame &f, mlir::Value x, unsigned axis, bool descending, Coords at,
+                     mlir::Value length);
+
+} // namespace tcc::codegen

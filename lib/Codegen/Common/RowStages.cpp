@@ -1,0 +1,39 @@
+//===- RowStages.cpp - The loops that a row needs -------------------------===//
+#include "tcc/Codegen/Common/RowStages.h"
+#include "mlir/IR/Operation.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+bool tcc::codegen::dependsOn(Value value, const DenseSet<Operation *> &ops) {
+  SmallVector<Value> work = {value};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation *op = v.getDefiningOp();
+    if (!op || !seen.insert(v).second)
+      continue;
+    if (ops.contains(op))
+      return true;
+    llvm::append_range(work, op->getOperands());
+  }
+  return false;
+}
+
+std::vector<RowStage> tcc::codegen::rowStages(kernel::LaunchOp launch) {
+  std::vector<RowStage> stages;
+  for (Operation &op : launch.getBody().front()) {
+    auto reduce = dyn_cast<prim::ReduceOp>(op);
+    if (!reduce)
+      continue;
+    DenseSet<Operation *> last;
+    if (!stages.empty())
+      for (prim::ReduceOp r : stages.back())
+        last.insert(r);
+    if (stages.empty() || dependsOn(reduce.getX(), last))
+      stages.emplace_back();
+    stages.back().push_back(reduce);
+  }
+  return stages;
+}
