@@ -1,0 +1,419 @@
+/* NVIDIA's GPUs through the driver's own library, which is opened when a device is: nothing of CUDA
+ * is needed to build or to link, and a machine without a driver gets a sentence instead of a loader
+ * error. The library stays open, because the driver keeps threads of its own.
+ *
+ * The device's primary context is used, the one that other CUDA code of the process uses too, so
+ * that their pointers are ours. Each operation makes it current and then puts back what was.
+ */
+#include "Device.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Internal.h"
+
+/* The part of the driver's interface that is used, as its header (cuda.h) has it. */
+typedef int CUresult;
+typedef int CUdevice;
+typedef void *CUhandle; /* context, module, function, stream, event */
+enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_INVALID_PTX = 218,
+  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
+};
+enum {
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  CU_STREAM_NON_BLOCKING = 1
+};
+enum {
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+  CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
+};
+#define CU_LAUNCH_PARAM_END ((void *)0)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
+
+/* name in the structure, symbol of the library, parameters */
+#define TCC_CUDA_FUNCTIONS(X)                                                                      \
+  X(init, cuInit, (unsigned))                                                                      \
+  X(error_string, cuGetErrorString, (CUresult, const char **))                                     \
+  X(device_get, cuDeviceGet, (CUdevice *, int))                                                    \
+  X(device_count, cuDeviceGetCount, (int *))                                                       \
+  X(device_name, cuDeviceGetName, (char *, int, CUdevice))                                         \
+  X(device_attribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                \
+  X(device_memory, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                      \
+  X(context_retain, cuDevicePrimaryCtxRetain, (CUhandle *, CUdevice))                              \
+  X(context_release, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                     \
+  X(context_push, cuCtxPushCurrent_v2, (CUhandle))                                                 \
+  X(context_pop, cuCtxPopCurrent_v2, (CUhandle *))                                                 \
+  X(module_load, cuModuleLoadData, (CUhandle *, const void *))                                     \
+  X(module_unload, cuModuleUnload, (CUhandle))                                                     \
+  X(module_function, cuModuleGetFunction, (CUhandle *, CUhandle, const char *))                    \
+  X(function_attribute, cuFuncSetAttribute, (CUhandle, int, int))                                  \
+  X(memory_alloc, cuMemAlloc_v2, (uint64_t *, size_t))                                             \
+  X(memory_free, cuMemFree_v2, (uint64_t))                                                         \
+  X(copy_in, cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, CUhandle))                     \
+  X(copy_out, cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, CUhandle))                          \
+  X(copy, cuMemcpyDtoDAsync_v2, (uint64_t, uint64_t, size_t, CUhandle))                            \
+  X(stream_create, cuStreamCreate, (CUhandle *, unsigned))                                         \
+  X(stream_destroy, cuStreamDestroy_v2, (CUhandle))                                                \
+  X(stream_synchronize, cuStreamSynchronize, (CUhandle))                                           \
+  X(launch, cuLaunchKernel,                                                                        \
+    (CUhandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUhandle,     \
+     void **, void **))                                                                            \
+  X(tensor_map_encode, cuTensorMapEncodeTiled,                                                     \
+    (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,          \
+     const uint32_t *, int, int, int, int))                                                        \
+  X(event_create, cuEventCreate, (CUhandle *, unsigned))                                           \
+  X(event_destroy, cuEventDestroy_v2, (CUhandle))                                                  \
+  X(event_record, cuEventRecord, (CUhandle, CUhandle))                                             \
+  X(event_synchronize, cuEventSynchronize, (CUhandle))                                             \
+  X(event_elapsed, cuEventElapsedTime, (float *, CUhandle, CUhandle))
+
+struct tcc_device {
+  CUdevice ordinal;
+  CUhandle context;
+#define TCC_DECLARE(name, symbol, parameters) CUresult(*name) parameters;
+  TCC_CUDA_FUNCTIONS(TCC_DECLARE)
+#undef TCC_DECLARE
+};
+
+/* Handles of the driver are handed out as they are. */
+#define HANDLE(pointer) ((CUhandle)(pointer))
+
+static tcc_status status_of(CUresult result) {
+  switch (result) {
+  case CUDA_SUCCESS:
+    return TCC_OK;
+  case CUDA_ERROR_OUT_OF_MEMORY:
+    return TCC_OUT_OF_MEMORY;
+  case CUDA_ERROR_NO_DEVICE:
+  case CUDA_ERROR_INVALID_DEVICE:
+  case CUDA_ERROR_INVALID_IMAGE:
+  case CUDA_ERROR_NO_BINARY_FOR_GPU:
+  case CUDA_ERROR_INVALID_PTX:
+  case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    return TCC_INCOMPATIBLE;
+  default:
+    return TCC_INTERNAL;
+  }
+}
+
+static tcc_status failure(const struct tcc_device *device, CUresult result, const char *what,
+                          tcc_error *error) {
+  const char *text = NULL;
+  if (device->error_string(result, &text) != CUDA_SUCCESS || !text)
+    text = "unknown error";
+  return tcc_set_error(error, status_of(result), "GPU: %s: %s (CUDA error %d)", what, text, result);
+}
+
+/* Runs `call` in the device's context and returns from the function if it fails. */
+#define CUDA_TRY(device, what, call)                                                               \
+  do {                                                                                             \
+    CUresult result_ = (device)->context_push((device)->context);                                  \
+    if (result_ == CUDA_SUCCESS) {                                                                 \
+      result_ = (call);                                                                            \
+      CUhandle popped_;                                                                            \
+      (device)->context_pop(&popped_);                                                             \
+    }                                                                                              \
+    if (result_ != CUDA_SUCCESS)                                                                   \
+      return failure(device, result_, what, error);                                                \
+  } while (0)
+
+/* The same where nobody can be told. */
+#define CUDA_QUIETLY(device, call)                                                                 \
+  do {                                                                                             \
+    if ((device)->context_push((device)->context) == CUDA_SUCCESS) {                               \
+      (void)(call);                                                                                \
+      CUhandle popped_;                                                                            \
+      (device)->context_pop(&popped_);                                                             \
+    }                                                                                              \
+  } while (0)
+
+/* ---- the device ---- */
+
+static tcc_status find_functions(struct tcc_device *device, tcc_error *error) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!library)
+    return tcc_set_error(error, TCC_INCOMPATIBLE, "GPU: NVIDIA's driver is not installed: %s",
+                         dlerror());
+  const char *missing = NULL;
+#define TCC_FIND(name, symbol, parameters)                                                         \
+  {                                                                                                \
+    void *found = dlsym(library, #symbol);                                                         \
+    memcpy(&device->name, &found, sizeof found);                                                   \
+    if (!found)                                                                                    \
+      missing = #symbol;                                                                           \
+  }
+  TCC_CUDA_FUNCTIONS(TCC_FIND)
+#undef TCC_FIND
+  dlclose(library);
+  if (missing)
+    return tcc_set_error(error, TCC_INCOMPATIBLE, "GPU: NVIDIA's driver is too old: it has no %s",
+                         missing);
+  return TCC_OK;
+}
+
+static tcc_status describe(struct tcc_device *device, struct tcc_device_info *info,
+                           tcc_error *error) {
+  memset(info, 0, sizeof *info);
+  int major = 0, minor = 0;
+  size_t memory = 0;
+  CUresult result = device->device_name(info->name, sizeof info->name, device->ordinal);
+  const struct {
+    int *value;
+    int attribute;
+  } attributes[] = {
+      {&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+      {&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+      {&info->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+      {&info->shared_bytes, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
+  };
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes && result == CUDA_SUCCESS; ++i)
+    result =
+        device->device_attribute(attributes[i].value, attributes[i].attribute, device->ordinal);
+  if (result == CUDA_SUCCESS)
+    result = device->device_memory(&memory, device->ordinal);
+  if (result != CUDA_SUCCESS)
+    return failure(device, result, "asking what the device is", error);
+  info->capability = 10 * major + minor;
+  info->memory_bytes = memory;
+  return TCC_OK;
+}
+
+static tcc_status start(struct tcc_device *device, int32_t ordinal, struct tcc_device_info *info,
+                        tcc_error *error) {
+  tcc_status status = find_functions(device, error);
+  if (status != TCC_OK)
+    return status;
+  CUresult result = device->init(0);
+  if (result != CUDA_SUCCESS)
+    return failure(device, result, "starting NVIDIA's driver", error);
+  int count = 0;
+  result = device->device_count(&count);
+  if (result != CUDA_SUCCESS)
+    return failure(device, result, "counting the devices", error);
+  if (ordinal < 0 || ordinal >= count)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "GPU: there is no device %d; %d %s visible",
+                         ordinal, count, count == 1 ? "is" : "are");
+  result = device->device_get(&device->ordinal, ordinal);
+  if (result != CUDA_SUCCESS)
+    return failure(device, result, "finding the device", error);
+  struct tcc_device_info unused;
+  status = describe(device, info ? info : &unused, error);
+  if (status != TCC_OK)
+    return status;
+  result = device->context_retain(&device->context, device->ordinal);
+  return result == CUDA_SUCCESS ? TCC_OK : failure(device, result, "opening the device", error);
+}
+
+static tcc_status cuda_open(int32_t ordinal, struct tcc_device **opened,
+                            struct tcc_device_info *info, tcc_error *error) {
+  struct tcc_device *device = calloc(1, sizeof *device);
+  if (!device)
+    return tcc_set_error(error, TCC_OUT_OF_MEMORY, "GPU: out of memory");
+  tcc_status status = start(device, ordinal, info, error);
+  if (status != TCC_OK) {
+    free(device);
+    return status;
+  }
+  *opened = device;
+  return TCC_OK;
+}
+
+static void cuda_close(struct tcc_device *device) {
+  if (!device)
+    return;
+  (void)device->context_release(device->ordinal);
+  free(device);
+}
+
+/* ---- code ---- */
+
+static tcc_status cuda_load(struct tcc_device *device, const void *image,
+                            struct tcc_device_code **code, tcc_error *error) {
+  CUhandle module = NULL;
+  CUDA_TRY(device, "loading kernels", device->module_load(&module, image));
+  *code = module;
+  return TCC_OK;
+}
+
+static void cuda_unload(struct tcc_device *device, struct tcc_device_code *code) {
+  CUDA_QUIETLY(device, device->module_unload(HANDLE(code)));
+}
+
+static tcc_status cuda_kernel(struct tcc_device *device, struct tcc_device_code *code,
+                              const char *name, uint32_t shared_bytes,
+                              struct tcc_device_kernel **kernel, tcc_error *error) {
+  CUhandle function = NULL;
+  CUDA_TRY(device, name, device->module_function(&function, HANDLE(code), name));
+  /* A kernel gets this much without being asked. */
+  enum { UNASKED = 48 << 10 };
+  if (shared_bytes > UNASKED)
+    CUDA_TRY(device, name,
+             device->function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        (int)shared_bytes));
+  *kernel = function;
+  return TCC_OK;
+}
+
+/* ---- memory ---- */
+
+static tcc_status cuda_alloc(struct tcc_device *device, size_t bytes, tcc_device_address *memory,
+                             tcc_error *error) {
+  CUDA_TRY(device, "allocating memory", device->memory_alloc(memory, bytes ? bytes : 1));
+  return TCC_OK;
+}
+
+static void cuda_free(struct tcc_device *device, tcc_device_address memory) {
+  if (memory)
+    CUDA_QUIETLY(device, device->memory_free(memory));
+}
+
+static tcc_status cuda_copy_in(struct tcc_device *device, struct tcc_device_stream *stream,
+                               tcc_device_address to, const void *from, size_t bytes,
+                               tcc_error *error) {
+  if (bytes)
+    CUDA_TRY(device, "copying to the device", device->copy_in(to, from, bytes, HANDLE(stream)));
+  return TCC_OK;
+}
+
+static tcc_status cuda_copy_out(struct tcc_device *device, struct tcc_device_stream *stream,
+                                void *to, tcc_device_address from, size_t bytes, tcc_error *error) {
+  if (bytes)
+    CUDA_TRY(device, "copying from the device", device->copy_out(to, from, bytes, HANDLE(stream)));
+  return TCC_OK;
+}
+
+static tcc_status cuda_copy(struct tcc_device *device, struct tcc_device_stream *stream,
+                            tcc_device_address to, tcc_device_address from, size_t bytes,
+                            tcc_error *error) {
+  if (bytes)
+    CUDA_TRY(device, "copying on the device", device->copy(to, from, bytes, HANDLE(stream)));
+  return TCC_OK;
+}
+
+/* ---- streams ---- */
+
+static tcc_status cuda_stream_create(struct tcc_device *device, struct tcc_device_stream **stream,
+                                     tcc_error *error) {
+  CUhandle made = NULL;
+  CUDA_TRY(device, "making a stream", device->stream_create(&made, CU_STREAM_NON_BLOCKING));
+  *stream = made;
+  return TCC_OK;
+}
+
+static void cuda_stream_destroy(struct tcc_device *device, struct tcc_device_stream *stream) {
+  CUDA_QUIETLY(device, device->stream_destroy(HANDLE(stream)));
+}
+
+static tcc_status cuda_launch(struct tcc_device *device, struct tcc_device_stream *stream,
+                              const struct tcc_device_launch *launch, tcc_error *error) {
+  if (launch->blocks == 0)
+    return TCC_OK;
+  size_t bytes = sizeof(uint64_t) * launch->num_words;
+  void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)launch->words,
+                   CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+  /* Where the assembler puts a tensor map among the parameters is known to the driver alone: with
+   * one, each parameter is given by its address. */
+  enum { MOST_MAPS = 8 };
+  void *each[TCC_LAUNCH_WORDS + MOST_MAPS];
+  if (launch->num_words > TCC_LAUNCH_WORDS || launch->num_tensor_maps > MOST_MAPS)
+    return tcc_set_error(error, TCC_INTERNAL, "GPU: a kernel of %u parameters",
+                         launch->num_words + launch->num_tensor_maps);
+  for (uint32_t i = 0; launch->num_tensor_maps && i < launch->num_words; ++i)
+    each[i] = (void *)&launch->words[i];
+  for (uint32_t i = 0; i < launch->num_tensor_maps; ++i)
+    each[launch->num_words + i] = (void *)&launch->tensor_maps[i];
+  CUDA_TRY(device, "starting a kernel",
+           device->launch(HANDLE(launch->kernel), launch->blocks, 1, 1, launch->threads, 1, 1,
+                          launch->shared_bytes, HANDLE(stream),
+                          launch->num_tensor_maps ? each : NULL,
+                          launch->num_tensor_maps ? NULL : extra));
+  return TCC_OK;
+}
+
+static tcc_status cuda_tensor_map(struct tcc_device *device, const struct tcc_tensor_map *map,
+                                  struct tcc_encoded_tensor_map *encoded, tcc_error *error) {
+  uint64_t extents[] = {map->columns, map->rows}, pitch[] = {map->columns * 2};
+  uint32_t box[] = {map->box_columns, map->box_rows}, steps[] = {1, 1};
+  /* Elements are moved, not computed with: any 16-bit type is this one. */
+  CUDA_TRY(device, "describing a matrix",
+           device->tensor_map_encode(encoded->bytes, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2,
+                                     (void *)(uintptr_t)map->memory, extents, pitch, box, steps,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                                     CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  return TCC_OK;
+}
+
+static tcc_status cuda_synchronize(struct tcc_device *device, struct tcc_device_stream *stream,
+                                   tcc_error *error) {
+  CUDA_TRY(device, "waiting for the device", device->stream_synchronize(HANDLE(stream)));
+  return TCC_OK;
+}
+
+/* ---- events ---- */
+
+static tcc_status cuda_event_create(struct tcc_device *device, struct tcc_device_event **event,
+                                    tcc_error *error) {
+  CUhandle made = NULL;
+  CUDA_TRY(device, "making an event", device->event_create(&made, 0));
+  *event = made;
+  return TCC_OK;
+}
+
+static void cuda_event_destroy(struct tcc_device *device, struct tcc_device_event *event) {
+  CUDA_QUIETLY(device, device->event_destroy(HANDLE(event)));
+}
+
+static tcc_status cuda_event_record(struct tcc_device *device, struct tcc_device_stream *stream,
+                                    struct tcc_device_event *event, tcc_error *error) {
+  CUDA_TRY(device, "recording an event", device->event_record(HANDLE(event), HANDLE(stream)));
+  return TCC_OK;
+}
+
+static tcc_status cuda_event_milliseconds(struct tcc_device *device, struct tcc_device_event *from,
+                                          struct tcc_device_event *to, float *milliseconds,
+                                          tcc_error *error) {
+  CUDA_TRY(device, "waiting for an event", device->event_synchronize(HANDLE(to)));
+  CUDA_TRY(device, "reading the time",
+           device->event_elapsed(milliseconds, HANDLE(from), HANDLE(to)));
+  return TCC_OK;
+}
+
+const struct tcc_device_driver tcc_cuda = {
+    "cuda",
+    cuda_open,
+    cuda_close,
+    cuda_load,
+    cuda_unload,
+    cuda_kernel,
+    cuda_alloc,
+    cuda_free,
+    cuda_copy_in,
+    cuda_copy_out,
+    cuda_copy,
+    cuda_stream_create,
+    cuda_stream_destroy,
+    cuda_launch,
+    cuda_tensor_map,
+    cuda_synchronize,
+    cuda_event_create,
+    cuda_event_destroy,
+    cuda_event_record,
+    cuda_event_milliseconds,
+};
