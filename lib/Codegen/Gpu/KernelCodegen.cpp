@@ -1,0 +1,122 @@
+//===- KernelCodegen.cpp - kernel.launch → a GPU kernel -------------------===//
+#include "KernelFrame.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "tcc/Codegen/Common/LowerToLLVM.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+/// A word for each pointer, dim that is `?` and host scalar, in the order in which
+/// LaunchFrame::bindArguments reads them.
+static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, unsigned tensorMaps) {
+  Builder b(launch.getContext());
+  SmallVector<Type> words;
+  auto add = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor) {
+      words.push_back(b.getI64Type());
+      return;
+    }
+    words.push_back(LLVM::LLVMPointerType::get(b.getContext(), 1));
+    words.append(tensor.getNumDynamicDims(), b.getI64Type());
+  };
+  for (Type type : launch.getBody().getArgumentTypes())
+    add(type);
+  for (Type type : launch.getResultTypes())
+    add(type);
+  words.append(tensorMaps, LLVM::LLVMPointerType::get(b.getContext()));
+  return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), words);
+}
+
+/// Tensor maps are read where they lie among the parameters.
+static void describeTensorMaps(LLVM::LLVMFuncOp function, unsigned count) {
+  Builder b(function.getContext());
+  for (unsigned i = function.getNumArguments() - count; i < function.getNumArguments(); ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+  }
+}
+
+LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
+                                    const Schedule &schedule) {
+  MLIRContext *context = module.getContext();
+  context->loadDialect<NVVM::NVVMDialect>();
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  unsigned tensorMaps = schedule.form == Form::Wgmma ? 3 : 0;
+  auto function =
+      LLVM::LLVMFuncOp::create(b, launch.getLoc(), name, kernelType(launch, tensorMaps));
+  describeTensorMaps(function, tensorMaps);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.threads)}));
+  KernelFrame frame(launch, function, schedule);
+  switch (schedule.form) {
+  case Form::Loop:
+    emitLoopKernel(frame);
+    break;
+  case Form::Transpose:
+    emitTransposeKernel(frame);
+    break;
+  case Form::Column:
+    emitColumnKernel(frame);
+    break;
+  case Form::Row:
+    emitRowKernel(frame);
+    break;
+  case Form::Line:
+    emitLineKernel(frame);
+    break;
+  case Form::Scatter:
+    emitScatterKernel(frame);
+    break;
+  case Form::Collect:
+    emitCollectKernel(frame);
+    break;
+  case Form::Product:
+    emitProductKernel(frame);
+    break;
+  case Form::Wgmma:
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
+    emitWgmmaKernel(frame);
+    break;
+  }
+  LLVM::ReturnOp::create(frame.b, ValueRange());
+  return frame.failed ? LLVM::LLVMFuncOp() : function;
+}
+
+void device::registerKernelDialects(DialectRegistry &registry) {
+  codegen::registerKernelDialects(registry);
+  registry.insert<NVVM::NVVMDialect>();
+  registerNVVMDialectTranslation(registry);
+}
+
+LogicalResult device::lowerKernelModule(ModuleOp module, const Schedule &schedule) {
+  LowerOptions options;
+  options.indexBits = schedule.indexBits;
+  options.libm = false;
+  auto extend = [](RewritePatternSet &patterns, ConversionTarget &target) {
+    populateNVVMToLLVMConversionPatterns(patterns);
+    // Operations that LLVM has no intrinsic for become inline PTX here.
+    target.addDynamicallyLegalDialect<NVVM::NVVMDialect>([](Operation *op) {
+      auto inlined = dyn_cast<NVVM::BasicPtxBuilderInterface>(op);
+      return !inlined || inlined.hasIntrinsic();
+    });
+  };
+  options.extend = extend;
+  if (failed(codegen::lowerKernelModule(module, options)))
+    return failure();
+  // What expandMath left to libm.
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (function.isExternal())
+      return function.emitError("a GPU has no function '") << function.getName() << "'";
+  return success();
+}

@@ -1,0 +1,142 @@
+//===- KernelFrame.cpp - What GPU kernel templates start from -------------===//
+#include "KernelFrame.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+/// Address spaces of NVPTX.
+constexpr unsigned kGlobal = 1, kShared = 3;
+
+static Value asIndex(ImplicitLocOpBuilder &b, Value i32) {
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), i32);
+}
+
+device::KernelFrame::KernelFrame(kernel::LaunchOp launch, LLVM::LLVMFuncOp function,
+                                 const Schedule &schedule)
+    : LaunchFrame(launch), function(function), schedule(schedule) {
+  Block *entry = function.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  thread = asIndex(b, NVVM::ThreadIdXOp::create(b, b.getI32Type()));
+  block = asIndex(b, NVVM::BlockIdXOp::create(b, b.getI32Type()));
+  unsigned next = 0;
+  bindArguments(LLVM::LLVMPointerType::get(b.getContext(), kGlobal), GpuArch::accessBytes,
+                [&](Type) { return entry->getArgument(next++); });
+}
+
+Value device::KernelFrame::globalThread() {
+  return e.addIndex(e.mulIndex(block, e.index(schedule.threads)), thread);
+}
+
+Value device::KernelFrame::less(Value x, Value y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
+}
+
+Value device::KernelFrame::i32(int64_t v) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(v)));
+}
+
+Value device::KernelFrame::volume(ValueRange extents) {
+  Value product = e.index(1);
+  for (Value d : extents)
+    product = e.mulIndex(product, d);
+  return product;
+}
+
+void device::KernelFrame::barrier() { NVVM::Barrier0Op::create(b); }
+
+Value device::KernelFrame::shared(Type element, int64_t count, StringRef what) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto array = LLVM::LLVMArrayType::get(element, count);
+  std::string name = (function.getName() + "_" + what).str();
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  auto global = LLVM::GlobalOp::create(builder, b.getLoc(), array, /*isConstant=*/false,
+                                       LLVM::Linkage::Internal, name, Attribute(),
+                                       GpuArch::accessBytes, kShared);
+  return LLVM::AddressOfOp::create(b, global);
+}
+
+Type device::KernelFrame::asStored(Type computed) {
+  return computed.isInteger(1) ? Type(b.getI8Type()) : computed;
+}
+
+Value device::KernelFrame::asStored(Value computed) {
+  Type stored = asStored(computed.getType());
+  return stored == computed.getType() ? computed
+                                      : Value(arith::ExtUIOp::create(b, stored, computed));
+}
+
+Value device::KernelFrame::asComputed(Value stored, Type computed) {
+  return stored.getType() == computed ? stored
+                                      : Value(arith::TruncIOp::create(b, computed, stored));
+}
+
+Value device::KernelFrame::at(Value base, Type element, Value index) {
+  Value offset = arith::IndexCastUIOp::create(b, b.getI32Type(), index);
+  return LLVM::GEPOp::create(b, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{offset});
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes of a warp
+//===----------------------------------------------------------------------===//
+
+Value device::exchangeLanes(ImplicitLocOpBuilder &b, Value v, unsigned distance) {
+  Type type = v.getType(), i32 = b.getI32Type();
+  auto constant = [&](int32_t c) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(c));
+  };
+  auto exchange = [&](Value word) -> Value {
+    return NVVM::ShflOp::create(b, word.getType(), constant(-1), word, constant(distance),
+                                constant(31), NVVM::ShflKind::bfly, UnitAttr());
+  };
+  if (type.isF32() || type.isInteger(32))
+    return exchange(v);
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type bits = b.getIntegerType(width);
+  if (width < 32) {
+    Value wide = arith::ExtUIOp::create(
+        b, i32, type == bits ? v : Value(arith::BitcastOp::create(b, bits, v)));
+    Value narrow = arith::TruncIOp::create(b, bits, exchange(wide));
+    return type == bits ? narrow : Value(arith::BitcastOp::create(b, type, narrow));
+  }
+  Value whole = type == bits ? v : Value(arith::BitcastOp::create(b, bits, v));
+  Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
+  Value low = exchange(arith::TruncIOp::create(b, i32, whole));
+  Value high = exchange(arith::TruncIOp::create(b, i32, arith::ShRUIOp::create(b, whole, half)));
+  Value shifted = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, bits, high), half);
+  Value joined = arith::OrIOp::create(b, shifted, arith::ExtUIOp::create(b, bits, low));
+  return type == bits ? joined : Value(arith::BitcastOp::create(b, type, joined));
+}
+
+Value device::reduceWarp(ImplicitLocOpBuilder &b, Value v, prim::ReduceKind kind,
+                         Type elementType) {
+  for (unsigned distance = GpuArch::warp / 2; distance; distance /= 2)
+    v = emitCombine(b, kind, elementType, v, exchangeLanes(b, v, distance));
+  return v;
+}
+
+//===----------------------------------------------------------------------===//
+// What a launch is
+//===----------------------------------------------------------------------===//
+
+Value device::rowSpace(kernel::LaunchOp launch) {
+  for (Operation &op : launch.getBody().front())
+    if (auto reduce = dyn_cast<prim::ReduceOp>(op))
+      return reduce.getX();
+  return {};
+}
+
+Operation *device::productOf(kernel::LaunchOp launch) {
+  for (Operation &op : launch.getBody().front())
+    if (isa<prim::DotOp, prim::ConvOp, prim::PackedDotOp, prim::PackedConvOp>(op))
+      return &op;
+  return nullptr;
+}
+
+Operation *device::specialOf(kernel::LaunchOp launch) {
+  return launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+}

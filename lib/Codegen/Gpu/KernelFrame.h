@@ -1,0 +1,65 @@
+//===- KernelFrame.h - What GPU kernel templates start from ------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Common/LaunchFrame.h"
+#include "tcc/Codegen/Gpu/KernelCodegen.h"
+
+namespace tcc::codegen::device {
+
+struct KernelFrame : LaunchFrame {
+  KernelFrame(kernel::LaunchOp launch, mlir::LLVM::LLVMFuncOp function, const Schedule &schedule);
+
+  mlir::LLVM::LLVMFuncOp function;
+  const Schedule &schedule;
+  mlir::Value thread, block; ///< in the block, in the grid; index
+
+  /// Where thread `first` + its own number of all threads stands: the first task of a thread.
+  mlir::Value globalThread();
+  /// x < y, both not negative.
+  mlir::Value less(mlir::Value x, mlir::Value y);
+  mlir::Value i32(int64_t v);
+  /// The product of extents.
+  mlir::Value volume(mlir::ValueRange extents);
+  /// All threads of the block have come here, and see each other's shared memory.
+  void barrier();
+  /// Shared memory of the block: an array of `count` elements.
+  mlir::Value shared(mlir::Type element, int64_t count, llvm::StringRef what);
+  /// How a value of compute type lies in shared memory, and back: a bool is a byte.
+  mlir::Type asStored(mlir::Type computed);
+  mlir::Value asStored(mlir::Value computed);
+  mlir::Value asComputed(mlir::Value stored, mlir::Type computed);
+  /// The address of element `index` of an array.
+  mlir::Value at(mlir::Value base, mlir::Type element, mlir::Value index);
+};
+
+/// The value of lane `lane ^ distance` of the warp; `v` has at most 64 bits.
+mlir::Value exchangeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value v, unsigned distance);
+/// Every lane gets the combination of all, in one fixed order.
+mlir::Value reduceWarp(mlir::ImplicitLocOpBuilder &b, mlir::Value v, prim::ReduceKind kind,
+                       mlir::Type elementType);
+
+/// The tensor that the rows of a row kernel are made of.
+mlir::Value rowSpace(kernel::LaunchOp launch);
+/// Product: the contraction or convolution.
+mlir::Operation *productOf(kernel::LaunchOp launch);
+/// Column: the one reduction of a loop kernel that its threads can share; null if there is none.
+prim::ReduceOp columnReduction(kernel::LaunchOp launch);
+inline constexpr unsigned kColumnSide = 32; ///< results of a block, and threads of each
+/// The operator of a special kernel.
+mlir::Operation *specialOf(kernel::LaunchOp launch);
+
+// Kernel templates; each sets `failed` after an error was emitted.
+void emitLoopKernel(KernelFrame &f);
+void emitTransposeKernel(KernelFrame &f);
+void emitColumnKernel(KernelFrame &f);
+void emitRowKernel(KernelFrame &f);
+void emitLineKernel(KernelFrame &f);
+void emitScatterKernel(KernelFrame &f);
+void emitCollectKernel(KernelFrame &f);
+void emitProductKernel(KernelFrame &f);
+void emitWgmmaKernel(KernelFrame &f);
+
+} // namespace tcc::codegen::device

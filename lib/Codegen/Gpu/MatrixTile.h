@@ -1,0 +1,46 @@
+//===- MatrixTile.h - What a product needs for the matrix units --*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu. Which products the template for wgmma takes, and how its
+// operands lie: decided once here, read by the schedule, the tensor maps and the code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "KernelFrame.h"
+#include <optional>
+
+namespace tcc::codegen::device {
+
+/// A product of two matrices that lie dense in memory, and a result that does as well.
+struct MatrixProduct {
+  prim::DotOp dot;
+  mlir::BlockArgument left, right; ///< [rows..., k] and [columns, k] or [k, columns]
+  unsigned rowAxes;                ///< of left, before k
+  bool rightByColumns;             ///< right is [columns, k]
+  int64_t columns, inner;          ///< static
+};
+
+/// Null unless the template takes the launch: operands and result of one 16-bit float type,
+/// columns and inner extent known and their rows of memory a multiple of 16 bytes.
+std::optional<MatrixProduct> matrixProduct(kernel::LaunchOp launch);
+
+/// Blocks of shared memory, and where they lie in it.
+struct MatrixTile {
+  static constexpr unsigned depth = 64;    ///< of k in one stage: 128 bytes, a swizzle's width
+  static constexpr unsigned consumers = 2; ///< warp groups that multiply
+  static constexpr unsigned slabBytes = 64 * 64 * 2; ///< of the result, on its way to memory
+
+  unsigned rows, columns, stages, slabs; ///< slabs: of each consumer
+
+  /// The most stages that fit `sharedBytes`.
+  static MatrixTile fit(unsigned rows, unsigned columns, int64_t sharedBytes);
+
+  unsigned leftBytes() const { return rows * depth * 2; }
+  unsigned stageBytes() const { return (rows + columns) * depth * 2; }
+  unsigned slabOffset() const { return stages * stageBytes(); }
+  unsigned barrierOffset() const { return slabOffset() + consumers * slabs * slabBytes; }
+  /// With room to begin at a multiple of 1024.
+  unsigned sharedBytes() const { return barrierOffset() + 16 * stages + 1024; }
+  static constexpr unsigned threads() { return 128 * (consumers + 1); }
+};
+
+} // namespace tcc::codegen::device

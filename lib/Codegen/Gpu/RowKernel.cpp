@@ -1,0 +1,260 @@
+//===- RowKernel.cpp - Rows reduced by a warp or a block ------------------===//
+//
+// softmax, layer norm, sums along the last axes. The threads of a row take its vectors
+// in turn, so that their accesses join. Each stage of reductions (RowStages.h) is a pass
+// over the thread's own points, a sum over the warp by lane exchange, and for a block
+// one over the warps through shared memory; every thread then holds the result. All in
+// one fixed order, so that results repeat.
+//
+// Where a thread has few points, passes are written out one after the other and the
+// emitter's memory of values keeps the row in registers: it is read once.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/RowStages.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+struct Point {
+  Coords at;
+  Value inside; ///< null: always
+};
+
+class RowEmitter {
+public:
+  explicit RowEmitter(device::KernelFrame &f)
+      : f(f), b(f.b), stages(rowStages(f.launch)), rows(*f.launch.getRows()) {}
+  void run();
+
+private:
+  void emitRow(Value row);
+  Point pointOf(Value vectorIndex);
+  void forEachPoint(SmallVector<Value> &carried,
+                    llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body);
+  void emitStage(const RowStage &stage, unsigned number);
+  Value foldLanes(Value v, prim::ReduceOp reduce);
+  Value reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name);
+  void storePoints(ArrayRef<std::pair<Value, Memory>> points);
+  void storeRow(ArrayRef<std::pair<Value, Memory>> values);
+
+  device::KernelFrame &f;
+  ImplicitLocOpBuilder &b;
+  std::vector<RowStage> stages;
+  unsigned rows;
+  SmallVector<Value> extents; ///< of the whole space
+  SmallVector<Value> units;   ///< the row's extents, the last one counted in vectors
+  Value length;               ///< vectors of a row
+  Value lane;                 ///< of the threads that share a row
+  SmallVector<Value> rowIndex;
+  SmallVector<Point> kept; ///< the thread's points, where they are few
+};
+
+} // namespace
+
+/// The vector that `index` numbers in the row; past the end, the last one, which counts
+/// for nothing.
+Point RowEmitter::pointOf(Value index) {
+  Point point;
+  auto known = getConstantIntValue(length);
+  if (!known || *known % f.schedule.rowThreads != 0) {
+    point.inside = f.less(index, length);
+    index = arith::MinUIOp::create(b, index, f.e.subIndex(length, f.e.index(1)));
+  }
+  for (Value i : rowIndex)
+    point.at.push_back(Coord::uniform(i));
+  for (Value i : f.delinearize(index, units))
+    point.at.push_back(Coord::uniform(i));
+  if (f.schedule.lanes > 1) {
+    Value first = arith::MulIOp::create(b, point.at.back().base, f.e.index(f.schedule.lanes));
+    f.e.bindAligned(first);
+    point.at.back() = Coord::affine(first, 1);
+  }
+  return point;
+}
+
+/// Calls `body` for every point of the thread, carrying values.
+void RowEmitter::forEachPoint(
+    SmallVector<Value> &carried,
+    llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body) {
+  if (f.schedule.keepsRow) {
+    for (const Point &point : kept)
+      carried = body(point, carried);
+    return;
+  }
+  unsigned threads = f.schedule.rowThreads;
+  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(threads - 1)), f.e.index(threads));
+  auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), carried);
+  OpBuilder::InsertionGuard guard(b);
+  if (!loop.getBody()->empty())
+    loop.getBody()->getTerminator()->erase();
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next = f.e.nested([&] {
+    Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), f.e.index(threads)), lane);
+    SmallVector<Value> arguments(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    return body(pointOf(index), arguments);
+  });
+  scf::YieldOp::create(b, next);
+  carried.assign(loop.getResults().begin(), loop.getResults().end());
+}
+
+Value RowEmitter::foldLanes(Value v, prim::ReduceOp reduce) {
+  auto vector = dyn_cast<VectorType>(v.getType());
+  if (!vector)
+    return v;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < vector.getDimSize(0); ++i)
+    parts.push_back(vector::ExtractOp::create(b, v, i));
+  Type e = tensorType(reduce.getX()).getElementType();
+  for (; parts.size() > 1; parts.resize(parts.size() / 2))
+    for (size_t i = 0, half = parts.size() / 2; i < half; ++i)
+      parts[i] = emitCombine(b, reduce.getKind(), e, parts[i], parts[i + half]);
+  return parts[0];
+}
+
+/// From each warp's result to that of all warps of the block.
+Value RowEmitter::reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name) {
+  Type e = tensorType(reduce.getX()).getElementType();
+  unsigned warps = f.schedule.rowThreads / GpuArch::warp;
+  Type stored = f.asStored(v.getType());
+  Value partials = f.shared(stored, warps, name.str());
+  Value inWarp = f.e.remIndex(lane, f.e.index(GpuArch::warp));
+  Value warp = f.e.divIndex(lane, f.e.index(GpuArch::warp));
+  Value zero = f.e.index(0);
+  Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, inWarp, zero);
+  f.when(leads, [&] { LLVM::StoreOp::create(b, f.asStored(v), f.at(partials, stored, warp)); });
+  f.barrier();
+  Value slot = f.e.remIndex(inWarp, f.e.index(warps));
+  Value read = LLVM::LoadOp::create(b, stored, f.at(partials, stored, slot));
+  Value part = f.asComputed(read, v.getType());
+  for (unsigned distance = warps / 2; distance; distance /= 2)
+    part = emitCombine(b, reduce.getKind(), e, part, exchangeLanes(b, part, distance));
+  return part;
+}
+
+void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
+  SmallVector<Value> totals, neutrals;
+  for (prim::ReduceOp r : stage) {
+    Value neutral = arith::ConstantOp::create(
+        b, neutralElement(r.getKind(), tensorType(r.getX()).getElementType()));
+    neutrals.push_back(f.schedule.lanes > 1 ? f.e.splat(neutral, f.schedule.lanes) : neutral);
+  }
+  totals = neutrals;
+  forEachPoint(totals, [&](const Point &point, ValueRange carried) {
+    SmallVector<Value> next;
+    for (auto [i, total] : llvm::enumerate(carried)) {
+      prim::ReduceOp r = stage[i];
+      Value v = f.e.evalVector(r.getX(), point.at);
+      f.failed |= !v;
+      if (v && point.inside)
+        v = arith::SelectOp::create(b, point.inside, v, neutrals[i]);
+      next.push_back(
+          v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), total, v) : total);
+    }
+    return next;
+  });
+  for (auto [i, total] : llvm::enumerate(totals)) {
+    prim::ReduceOp r = stage[i];
+    Type e = tensorType(r.getX()).getElementType();
+    Value v = reduceWarp(b, foldLanes(total, r), r.getKind(), e);
+    if (f.schedule.rowThreads > GpuArch::warp)
+      v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i));
+    f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });
+  }
+}
+
+void RowEmitter::storePoints(ArrayRef<std::pair<Value, Memory>> points) {
+  SmallVector<Value> none;
+  forEachPoint(none, [&](const Point &point, ValueRange) {
+    SmallVector<Value> elements;
+    for (const auto &[value, memory] : points) {
+      elements.push_back(f.e.eval(value, point.at));
+      f.failed |= !elements.back();
+    }
+    auto store = [&] {
+      for (auto [pair, element] : llvm::zip(points, elements))
+        if (element)
+          f.e.store(pair.second, point.at, element);
+    };
+    point.inside ? f.when(point.inside, store) : store();
+    return SmallVector<Value>();
+  });
+}
+
+/// What is one value a row is stored by the row's first thread, after all have read
+/// whatever lay in its place.
+void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
+  if (f.schedule.rowThreads > GpuArch::warp)
+    f.barrier();
+  else
+    NVVM::SyncWarpOp::create(b, f.i32(-1));
+  Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(0));
+  f.e.setLanes(1);
+  f.when(leads, [&] {
+    Coords at;
+    for (Value i : rowIndex)
+      at.push_back(Coord::uniform(i));
+    for (const auto &[value, memory] : values) {
+      Value v = f.e.eval(value, at);
+      f.failed |= !v;
+      if (v)
+        f.e.store(memory, at, v);
+    }
+  });
+}
+
+void RowEmitter::emitRow(Value row) {
+  rowIndex = f.delinearize(row, ArrayRef(extents).take_front(rows));
+  f.e.setLanes(f.schedule.lanes);
+  if (f.schedule.keepsRow) {
+    int64_t rounds = llvm::divideCeil(*getConstantIntValue(length), f.schedule.rowThreads);
+    for (int64_t i = 0; i < rounds; ++i)
+      kept.push_back(pointOf(f.e.addIndex(f.e.index(i * f.schedule.rowThreads), lane)));
+  }
+  for (auto [number, stage] : llvm::enumerate(stages))
+    emitStage(stage, number);
+  SmallVector<std::pair<Value, Memory>> points, values;
+  for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
+    bool isPoint = memory.extents.size() == extents.size() && extents.size() != rows;
+    (isPoint ? points : values).push_back({value, memory});
+  }
+  if (!points.empty())
+    storePoints(points);
+  if (!values.empty())
+    storeRow(values);
+}
+
+void RowEmitter::run() {
+  Value space = rowSpace(f.launch);
+  if (!space) {
+    f.launch.emitError("row kernel without a reduction");
+    f.failed = true;
+    return;
+  }
+  for (unsigned i = 0; i < tensorType(space).getRank(); ++i)
+    extents.push_back(f.e.extent(space, i));
+  units.assign(extents.begin() + rows, extents.end());
+  units.back() = f.e.divIndex(units.back(), f.e.index(f.schedule.lanes));
+  length = f.volume(units);
+  Value perRow = f.e.index(f.schedule.rowThreads);
+  if (f.schedule.rowThreads == f.schedule.threads) {
+    lane = f.thread;
+    return emitRow(f.block);
+  }
+  lane = f.e.remIndex(f.thread, perRow);
+  Value row = f.e.divIndex(f.globalThread(), perRow);
+  f.when(f.less(row, f.volume(ArrayRef(extents).take_front(rows))), [&] { emitRow(row); });
+}
+
+void device::emitRowKernel(KernelFrame &f) { RowEmitter(f).run(); }

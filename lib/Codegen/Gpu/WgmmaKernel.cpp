@@ -1,0 +1,470 @@
+//===- WgmmaKernel.cpp - Products on the matrix units of sm_90a -----------===//
+//
+// One block a multiprocessor computes tile after tile of the result. One warp of its
+// first warp group fetches: it keeps a ring of stages filled with slices of both
+// operands by bulk tensor copies (TMA), which write them swizzled as wgmma reads them and
+// report to the stage's "full" barrier. The other two warp groups multiply, half of the
+// tile's rows each, one wgmma chain in flight while the next stage is awaited, and give a
+// stage back through its "empty" barrier when the chain that read it is done. Registers
+// move from the fetching group to the multiplying ones (setmaxnreg).
+//
+// The epilogue evaluates what is fused after the product on the accumulators where they
+// lie, two neighbouring columns at a time, and sends 64 x 64 slabs of the result through
+// shared memory to a bulk copy, which leaves out what lies past the result's edge.
+//
+// Tiles are taken in an order that keeps eight rows of tiles together: their operands
+// stay in the L2 cache.
+//
+//===----------------------------------------------------------------------===//
+#include "MatrixTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+/// A stage of the ring and the parity of its barriers.
+struct Place {
+  Value stage, parity;
+};
+
+class WgmmaEmitter {
+public:
+  WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
+      : f(f), b(f.b), p(product),
+        t(MatrixTile::fit(f.schedule.rows, f.schedule.columns, f.schedule.sharedBytes)),
+        blockRows(t.rows / MatrixTile::consumers), fragment(t.columns / 2),
+        accumulator(LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                                     SmallVector<Type>(fragment, b.getF32Type()))),
+        element(tensorType(f.yield().getValues()[0]).getElementType()) {}
+  void run();
+
+private:
+  // 32-bit arithmetic.
+  Value c(int64_t v) { return f.i32(v); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
+  Value rem(Value x, Value y) { return arith::RemUIOp::create(b, x, y); }
+  Value band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
+  Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
+  Value bxor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
+  Value equal(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); }
+  Value wide(Value x) { return arith::ExtUIOp::create(b, b.getI64Type(), x); }
+  Value c64(int64_t v) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(v)); }
+  Value sharedAt(Value offset) {
+    return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+  Value full(Value stage) { return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset()))); }
+  Value empty(Value stage) {
+    return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset() + 8 * t.stages)));
+  }
+  void await(Value barrier, Value parity) {
+    constexpr int64_t kTicks = 10000000;
+    NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, c(kTicks));
+  }
+  Place next(Place place);
+  std::pair<Value, Value> tileAt(Value number);
+  Value tensorMap(unsigned which) {
+    return f.function.getArgument(f.function.getNumArguments() - 3 + which);
+  }
+
+  void prepare();
+  void fetch();
+  Place fetchTile(Value number, Place place);
+  void fetchStage(Value firstRow, Value firstColumn, Value step, Place place);
+  void compute();
+  Place computeTile(Value number, Place place);
+  Value multiplyStage(Value sums, Place place, bool first);
+  Value awaitSums(Value sums);
+  void giveBack(Value stage);
+  void storeTile(Value sums, Value firstRow, Value firstColumn);
+  Value finished(Value sums, unsigned i, Value row, Value column);
+  Value forTiles(function_ref<Place(Value, Place)> body);
+
+  device::KernelFrame &f;
+  ImplicitLocOpBuilder &b;
+  MatrixProduct p;
+  MatrixTile t;
+  unsigned blockRows, fragment;
+  Type accumulator, element;
+  Value shared, sharedAddress; ///< aligned to 1024
+  Value tid, warp, block, grid;
+  Value tilesDown, tilesAcross, tiles, steps;
+  Value rows; ///< of the result, index
+  Value leads, consumer, groupThread, lane;
+};
+
+} // namespace
+
+Place WgmmaEmitter::next(Place place) {
+  Value stage = add(place.stage, c(1)), wraps = equal(stage, c(t.stages));
+  return {arith::SelectOp::create(b, wraps, c(0), stage),
+          bxor(place.parity, arith::ExtUIOp::create(b, b.getI32Type(), wraps))};
+}
+
+/// The first row and column of a tile.
+std::pair<Value, Value> WgmmaEmitter::tileAt(Value number) {
+  constexpr int64_t kTogether = 8; // rows of tiles
+  Value width = mul(c(kTogether), tilesAcross);
+  Value group = div(number, width), rest = rem(number, width);
+  Value first = mul(group, c(kTogether));
+  Value height = arith::MinSIOp::create(b, sub(tilesDown, first), c(kTogether));
+  Value down = add(first, rem(rest, height)), across = div(rest, height);
+  return {mul(down, c(t.rows)), mul(across, c(t.columns))};
+}
+
+void WgmmaEmitter::prepare() {
+  auto module = f.function->getParentOfType<ModuleOp>();
+  auto top = OpBuilder::atBlockBegin(module.getBody());
+  auto array = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+  auto global = LLVM::GlobalOp::create(top, b.getLoc(), array, false, LLVM::Linkage::External,
+                                       (f.function.getName() + "_shared").str(), Attribute(),
+                                       /*alignment=*/1024, /*addrSpace=*/3);
+  Value raw = LLVM::AddressOfOp::create(b, global);
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
+  sharedAddress = band(add(address, c(1023)), -1024);
+  shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);
+  tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  grid = NVVM::GridDimXOp::create(b, b.getI32Type());
+  // The same number in all lanes, in a form that shows it.
+  warp = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), shr(tid, 5), c(0), c(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+  SmallVector<Value> rowExtents;
+  for (unsigned i = 0; i < p.rowAxes; ++i)
+    rowExtents.push_back(f.e.extent(p.left, i));
+  rows = f.volume(rowExtents);
+  Value rows32 = arith::IndexCastUIOp::create(b, b.getI32Type(), rows);
+  tilesDown = div(add(rows32, c(t.rows - 1)), c(t.rows));
+  tilesAcross = c(llvm::divideCeil(p.columns, t.columns));
+  tiles = mul(tilesDown, tilesAcross);
+  steps = c(llvm::divideCeil(p.inner, MatrixTile::depth));
+  f.when(equal(tid, c(0)), [&] {
+    for (unsigned i = 0; i < 3; ++i)
+      NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
+                               tensorMap(i), Value(), /*tensormap=*/true);
+    for (unsigned i = 0; i < t.stages; ++i) {
+      NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
+      NVVM::MBarrierInitOp::create(b, empty(c(i)), c(MatrixTile::consumers), Value());
+    }
+    NVVM::FenceMbarrierInitOp::create(b);
+  });
+  f.barrier();
+}
+
+/// The block's tiles, with the place in the ring carried from one to the next.
+Value WgmmaEmitter::forTiles(function_ref<Place(Value, Place)> body) {
+  auto loop = scf::ForOp::create(b, block, tiles, grid, ValueRange{c(0), c(0)});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Place after = f.e.nested([&] {
+    return body(loop.getInductionVar(), {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
+  });
+  scf::YieldOp::create(b, ValueRange{after.stage, after.parity});
+  return loop.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Fetching
+//===----------------------------------------------------------------------===//
+
+void WgmmaEmitter::fetch() {
+  NVVM::SetMaxRegisterOp::create(b, 24, NVVM::SetMaxRegisterAction::decrease);
+  f.when(equal(warp, c(0)), [&] {
+    Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    f.when(elected,
+           [&] { forTiles([&](Value number, Place place) { return fetchTile(number, place); }); });
+    NVVM::SyncWarpOp::create(b, c(-1));
+  });
+}
+
+Place WgmmaEmitter::fetchTile(Value number, Place place) {
+  auto [firstRow, firstColumn] = tileAt(number);
+  auto loop = scf::ForOp::create(b, c(0), steps, c(1), ValueRange{place.stage, place.parity});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Place here = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+  fetchStage(firstRow, firstColumn, loop.getInductionVar(), here);
+  Place after = next(here);
+  scf::YieldOp::create(b, ValueRange{after.stage, after.parity});
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+void WgmmaEmitter::fetchStage(Value firstRow, Value firstColumn, Value step, Place place) {
+  await(empty(place.stage), bxor(place.parity, c(1)));
+  Value barrier = full(place.stage);
+  NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, c(t.stageBytes()),
+                                         NVVM::MemScopeKind::CTA, false, Value());
+  auto copy = [&](unsigned which, Value offset, ValueRange coordinates) {
+    Value to = LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 7),
+                                             sharedAt(offset));
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        b, to, tensorMap(which), coordinates, barrier, ValueRange(), Value(), Value(),
+        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+  };
+  Value k = mul(step, c(MatrixTile::depth)), base = mul(place.stage, c(t.stageBytes()));
+  copy(0, base, {k, firstRow});
+  Value right = add(base, c(t.leftBytes()));
+  if (p.rightByColumns)
+    return copy(1, right, {k, firstColumn});
+  for (unsigned i = 0; i < t.columns; i += 64)
+    copy(1, add(right, c(int64_t(i) * MatrixTile::depth * 2)), {add(firstColumn, c(i)), k});
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplying
+//===----------------------------------------------------------------------===//
+
+void WgmmaEmitter::compute() {
+  NVVM::SetMaxRegisterOp::create(b, 240, NVVM::SetMaxRegisterAction::increase);
+  consumer = sub(shr(warp, 2), c(1));
+  groupThread = band(tid, 127);
+  lane = band(tid, 31);
+  leads = equal(groupThread, c(0));
+  forTiles([&](Value number, Place place) { return computeTile(number, place); });
+  f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
+}
+
+/// The sums with one stage's products added; the chain is committed, not awaited.
+Value WgmmaEmitter::multiplyStage(Value sums, Place place, bool first) {
+  // Descriptors: 128-byte swizzle; rows of eight 1024 bytes apart; operands that lie by
+  // columns in slices of 64, 8192 bytes apart. Addresses in units of 16 bytes.
+  constexpr int64_t kByInner = (int64_t(1) << 62) | (int64_t(64) << 32) | (1 << 16);
+  constexpr int64_t kByColumns =
+      (int64_t(1) << 62) | (int64_t(64) << 32) | (int64_t(8192 >> 4) << 16);
+  await(full(place.stage), place.parity);
+  Value base = wide(band(shr(sharedAddress, 4), 0x3FFF));
+  auto join = [&](Value offset, int64_t fields) -> Value {
+    Value at = arith::AddIOp::create(b, base, wide(offset));
+    return arith::OrIOp::create(b, at, c64(fields));
+  };
+  Value stage = mul(place.stage, c(t.stageBytes() >> 4));
+  Value left = join(add(stage, mul(consumer, c(blockRows * MatrixTile::depth * 2 >> 4))), kByInner);
+  Value right = join(add(stage, c(t.leftBytes() >> 4)), p.rightByColumns ? kByInner : kByColumns);
+  NVVM::WgmmaFenceAlignedOp::create(b);
+  auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+  auto shape = NVVM::MMAShapeAttr::get(b.getContext(), 64, t.columns, 16);
+  int64_t rightStep = p.rightByColumns ? 2 : 2048 >> 4;
+  for (int64_t k = 0; k < MatrixTile::depth / 16; ++k) {
+    Value l = arith::AddIOp::create(b, left, c64(2 * k));
+    Value r = arith::AddIOp::create(b, right, c64(rightStep * k));
+    sums = NVVM::WgmmaMmaAsyncOp::create(
+        b, accumulator, sums, l, r, shape, type, type, NVVM::WGMMATypes::f32,
+        first && k == 0 ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
+        NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
+        p.rightByColumns ? NVVM::MMALayout::col : NVVM::MMALayout::row, NVVM::MMAIntOverflowAttr());
+  }
+  NVVM::WgmmaGroupSyncAlignedOp::create(b);
+  return sums;
+}
+
+/// Waits for all chains. The sums pass through the instruction, because LLVM would
+/// otherwise read them before it.
+Value WgmmaEmitter::awaitSums(Value sums) {
+  std::string constraints;
+  SmallVector<Value> parts;
+  for (unsigned i = 0; i < fragment; ++i)
+    constraints += i ? ",=f" : "=f";
+  for (unsigned i = 0; i < fragment; ++i) {
+    constraints += "," + std::to_string(i);
+    parts.push_back(LLVM::ExtractValueOp::create(b, sums, int64_t(i)));
+  }
+  return LLVM::InlineAsmOp::create(b, accumulator, parts, "wgmma.wait_group.sync.aligned 0;",
+                                   constraints, /*has_side_effects=*/true,
+                                   /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                   LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+
+void WgmmaEmitter::giveBack(Value stage) {
+  f.when(leads,
+         [&] { NVVM::MBarrierArriveOp::create(b, Type(b.getI64Type()), empty(stage), Value()); });
+}
+
+Place WgmmaEmitter::computeTile(Value number, Place place) {
+  auto [firstRow, firstColumn] = tileAt(number);
+  Value zero = LLVM::ZeroOp::create(b, accumulator);
+  Value sums = multiplyStage(zero, place, true);
+  Place second = next(place);
+  auto loop = scf::ForOp::create(b, c(1), steps, c(1),
+                                 ValueRange{sums, second.stage, second.parity, place.stage});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Place here = {loop.getRegionIterArg(1), loop.getRegionIterArg(2)};
+    Value added = multiplyStage(loop.getRegionIterArg(0), here, false);
+    // The chain before this one is done: its stage may be filled again.
+    NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
+    giveBack(loop.getRegionIterArg(3));
+    Place after = next(here);
+    scf::YieldOp::create(b, ValueRange{added, after.stage, after.parity, here.stage});
+  }
+  Value all = awaitSums(loop.getResult(0));
+  giveBack(loop.getResult(3));
+  storeTile(all, firstRow, firstColumn);
+  return {loop.getResult(1), loop.getResult(2)};
+}
+
+//===----------------------------------------------------------------------===//
+// The epilogue
+//===----------------------------------------------------------------------===//
+
+/// Sums i and i + 1, which are neighbours in a row, after what follows the product, as one
+/// word of the result's type.
+Value WgmmaEmitter::finished(Value sums, unsigned i, Value row, Value column) {
+  Value x = LLVM::ExtractValueOp::create(b, sums, int64_t(i));
+  Value y = LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1);
+  Value pair =
+      vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()), ValueRange{x, y});
+  Coords at;
+  for (Value r : f.delinearize(row, ArrayRef(f.results[0].extents).drop_back()))
+    at.push_back(Coord::uniform(r));
+  at.push_back(Coord::affine(column, 1));
+  f.e.bindProvider(p.dot.getResult(), [pair](ArrayRef<Coord>) { return pair; });
+  Value v = f.e.evalVector(f.yield().getValues()[0], at);
+  if (!v) {
+    f.failed = true;
+    return c(0);
+  }
+  Value narrow = arith::TruncFOp::create(b, VectorType::get({2}, element), v);
+  return LLVM::BitcastOp::create(b, b.getI32Type(), narrow);
+}
+
+void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
+  Value quarter = band(warp, 3);
+  // stmatrix: each lane gives the address of one row of eight columns.
+  Value slabRow = add(mul(quarter, c(16)), band(lane, 15));
+  Value rowOffset = mul(slabRow, c(128)), swizzle = band(slabRow, 7);
+  Value columnBlock = shr(lane, 4);
+  Value slab0 = add(mul(consumer, c(t.slabs * MatrixTile::slabBytes)), c(t.slabOffset()));
+  Value groupRow = add(firstRow, mul(consumer, c(blockRows)));
+  // The fragment: two neighbouring columns in rows r and r + 8.
+  Value row = add(groupRow, add(mul(quarter, c(16)), shr(lane, 2)));
+  Value pairColumn = add(firstColumn, mul(band(lane, 3), c(2)));
+  auto index = [&](Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); };
+  auto inside = [&](Value v, Value most) -> Value { return arith::MinUIOp::create(b, v, most); };
+  Value lastRow = f.e.subIndex(rows, f.e.index(1));
+  Value rowAt[2] = {inside(index(row), lastRow), inside(index(add(row, c(8))), lastRow)};
+  Value barrierId = add(consumer, c(1));
+  auto meet = [&] {
+    NVVM::BarrierOp::create(b, Type(), barrierId, c(128), NVVM::BarrierReductionAttr(), Value());
+  };
+  f.e.setLanes(2);
+  for (unsigned s = 0; s < t.columns / 64; ++s) {
+    Value slab = add(slab0, c(int64_t(s % t.slabs) * MatrixTile::slabBytes));
+    // The copy that read this slab before is done with it.
+    f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, t.slabs - 1, b.getUnitAttr()); });
+    meet();
+    for (unsigned j = 0; j < 4; ++j) {
+      SmallVector<Value> words;
+      for (unsigned block : {s * 8 + j * 2, s * 8 + j * 2 + 1}) {
+        Value column = index(add(pairColumn, c(int64_t(block) * 8)));
+        if (p.columns % t.columns != 0)
+          column = inside(column, f.e.index(p.columns - 2));
+        f.e.bindAligned(column);
+        for (unsigned half : {0u, 1u})
+          words.push_back(finished(sums, block * 4 + half * 2, rowAt[half], column));
+      }
+      Value chunk = bxor(add(columnBlock, c(j * 2)), swizzle);
+      Value to = sharedAt(add(slab, add(rowOffset, mul(chunk, c(16)))));
+      NVVM::StMatrixOp::create(b, to, words, NVVM::MMALayout::row,
+                               NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+                               NVVM::LdStMatrixEltType::B16);
+    }
+    NVVM::FenceProxyOp::create(
+        b, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+    meet();
+    f.when(leads, [&] {
+      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+          b, tensorMap(2), sharedAt(slab), ValueRange{add(firstColumn, c(s * 64)), groupRow},
+          Value(), NVVM::TMAStoreMode::TILE, Value());
+      NVVM::CpAsyncBulkCommitGroupOp::create(b);
+    });
+  }
+  f.e.setLanes(1);
+}
+
+void WgmmaEmitter::run() {
+  prepare();
+  auto branch = scf::IfOp::create(b, equal(shr(warp, 2), c(0)), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] { fetch(); });
+  b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested([&] { compute(); });
+}
+
+void device::emitWgmmaKernel(KernelFrame &f) { WgmmaEmitter(f, *matrixProduct(f.launch)).run(); }
+
+//===----------------------------------------------------------------------===//
+// Which products
+//===----------------------------------------------------------------------===//
+
+/// Whether a value is computed from the product and other things point by point, in the
+/// product's own shape or one that only joins its rows differently.
+static bool isEpilogue(kernel::LaunchOp launch, prim::DotOp dot) {
+  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (launch->getNumResults() != 1 || result.getRank() < 1 ||
+      result.getShape().back() != tensorType(dot.getResult()).getShape().back())
+    return false;
+  return llvm::none_of(launch.getBody().front(), [&](Operation &op) {
+    return isa<prim::TransposeOp, prim::ReverseOp, prim::ReduceOp, prim::PadOp, prim::ConcatOp,
+               prim::SliceOp, prim::PoolOp>(op) ||
+           (isa<prim::DotOp, prim::ConvOp>(op) && &op != dot.getOperation());
+  });
+}
+
+std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
+  auto dot = dyn_cast_or_null<prim::DotOp>(productOf(launch));
+  if (!dot || !dot.getLhsBatch().empty() || !isEpilogue(launch, dot))
+    return std::nullopt;
+  auto l = tensorType(dot.getLhs()), r = tensorType(dot.getRhs());
+  Type e = l.getElementType();
+  Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
+  bool halves = (e.isBF16() || e.isF16()) && r.getElementType() == e && out == e;
+  auto left = dyn_cast<BlockArgument>(dot.getLhs()), right = dyn_cast<BlockArgument>(dot.getRhs());
+  if (!halves || !left || !right || r.getRank() != 2 || l.getRank() < 2 ||
+      dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
+      dot.getRhsContract().size() != 1 || !r.hasStaticShape())
+    return std::nullopt;
+  bool byColumns = dot.getRhsContract()[0] == 1;
+  MatrixProduct product{dot,
+                        left,
+                        right,
+                        static_cast<unsigned>(l.getRank() - 1),
+                        byColumns,
+                        r.getDimSize(byColumns ? 0 : 1),
+                        r.getDimSize(byColumns ? 1 : 0)};
+  constexpr int64_t kPitch = GpuArch::accessBytes / 2; // elements in 16 bytes
+  if (product.columns % kPitch || product.inner % kPitch || product.inner == 0)
+    return std::nullopt;
+  return product;
+}
+
+MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, int64_t sharedBytes) {
+  MatrixTile tile{rows, columns, 8, 2};
+  // A slab's turn must come round with every tile.
+  if (columns / 64 % 2)
+    tile.slabs = 1;
+  while (tile.stages > 2 && tile.sharedBytes() > sharedBytes)
+    --tile.stages;
+  if (tile.slabs == 2 && tile.stages < 4) {
+    MatrixTile fewer{rows, columns, tile.stages + 1, 1};
+    if (fewer.sharedBytes() <= sharedBytes)
+      return fewer;
+  }
+  return tile;
+}

@@ -1,0 +1,194 @@
+/* A libcuda.so.1 without a GPU: keeps count of what is open, copies in host memory, and fails the
+ * call that FAKE_CUDA_FAIL names: "N:CODE" fails the Nth call from the last fake_cuda_reset on. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int CUresult;
+static int calls, fail_at, fail_code, live, depth, launches;
+
+void fake_cuda_reset(int at, int code) {
+  calls = 0;
+  fail_at = at;
+  fail_code = code;
+}
+/* What was opened and not closed again; contexts that were pushed and not popped. */
+void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
+  *open = live;
+  *pushed = depth;
+  *called = calls;
+  *launched = launches;
+}
+
+#define CALL()                                                                                     \
+  if (++calls == fail_at)                                                                          \
+  return fail_code
+
+CUresult cuInit(unsigned flags) {
+  CALL();
+  return flags ? 1 : 0;
+}
+CUresult cuGetErrorString(CUresult result, const char **text) {
+  *text = result == 2 ? "out of memory" : result == 700 ? "an illegal memory access" : NULL;
+  return *text ? 0 : 1;
+}
+CUresult cuDeviceGetCount(int *count) {
+  CALL();
+  *count = 1;
+  return 0;
+}
+CUresult cuDeviceGet(int *device, int ordinal) {
+  CALL();
+  *device = ordinal;
+  return 0;
+}
+CUresult cuDeviceGetName(char *name, int size, int device) {
+  CALL();
+  snprintf(name, (size_t)size, "Fake %d", device);
+  return 0;
+}
+CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
+  CALL();
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 132 : 232448;
+  return 0;
+}
+CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  CALL();
+  *bytes = (size_t)1 << 30;
+  return 0;
+}
+static CUresult open_handle(void **handle) {
+  *handle = malloc(1);
+  ++live;
+  return 0;
+}
+static CUresult close_handle(void *handle) {
+  free(handle);
+  --live;
+  return 0;
+}
+CUresult cuDevicePrimaryCtxRetain(void **context, int device) {
+  CALL();
+  *context = &live;
+  ++live;
+  return 0;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(int device) {
+  --live;
+  return 0;
+}
+CUresult cuCtxPushCurrent_v2(void *context) {
+  CALL();
+  ++depth;
+  return 0;
+}
+CUresult cuCtxPopCurrent_v2(void **context) {
+  --depth;
+  return 0;
+}
+CUresult cuModuleLoadData(void **module, const void *image) {
+  CALL();
+  if (memcmp(image, "cubin", 5))
+    return 200;
+  return open_handle(module);
+}
+CUresult cuModuleUnload(void *module) { return close_handle(module); }
+CUresult cuModuleGetFunction(void **function, void *module, const char *name) {
+  CALL();
+  if (strcmp(name, "k"))
+    return 500;
+  *function = module;
+  return 0;
+}
+CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
+  CALL();
+  return value > 232448 ? 1 : 0;
+}
+CUresult cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
+  CALL();
+  if (bytes > (size_t)1 << 30)
+    return 2;
+  *memory = (uint64_t)(uintptr_t)malloc(bytes);
+  ++live;
+  return 0;
+}
+CUresult cuMemFree_v2(uint64_t memory) { return close_handle((void *)(uintptr_t)memory); }
+CUresult cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  CALL();
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return 0;
+}
+CUresult cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  CALL();
+  memcpy(to, (void *)(uintptr_t)from, bytes);
+  return 0;
+}
+CUresult cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+  CALL();
+  memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+  return 0;
+}
+CUresult cuStreamCreate(void **stream, unsigned flags) {
+  CALL();
+  return open_handle(stream);
+}
+CUresult cuStreamDestroy_v2(void *stream) { return close_handle(stream); }
+CUresult cuStreamSynchronize(void *stream) {
+  CALL();
+  return 0;
+}
+/* The kernel adds its third word to every byte of the memory at its first, of the length that is
+ * its second. */
+CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared, void *stream, void **parameters,
+                        void **extra) {
+  CALL();
+  uint64_t words[3];
+  if (gy * gz * by * bz != 1 || !parameters == !extra)
+    return 1;
+  if (parameters) {
+    /* ... and the tensor map that is the fourth parameter is of its memory. */
+    for (int i = 0; i < 3; ++i)
+      words[i] = *(uint64_t *)parameters[i];
+    if (memcmp(parameters[3], words, sizeof *words))
+      return 1;
+  } else {
+    if (extra[0] != (void *)1 || extra[2] != (void *)2 || extra[4] ||
+        *(size_t *)extra[3] != sizeof words)
+      return 1;
+    memcpy(words, extra[1], sizeof words);
+  }
+  for (uint64_t i = 0; i < words[1]; ++i)
+    ((unsigned char *)(uintptr_t)words[0])[i] += (unsigned char)words[2];
+  ++launches;
+  return 0;
+}
+CUresult cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *memory,
+                                const uint64_t *extents, const uint64_t *pitches,
+                                const uint32_t *box, const uint32_t *steps, int interleave,
+                                int swizzle, int promotion, int fill) {
+  CALL();
+  if (type != 1 || rank != 2 || pitches[0] != extents[0] * 2 || box[0] > extents[0])
+    return 1;
+  memcpy(map, &memory, sizeof memory);
+  return 0;
+}
+CUresult cuEventCreate(void **event, unsigned flags) {
+  CALL();
+  return open_handle(event);
+}
+CUresult cuEventDestroy_v2(void *event) { return close_handle(event); }
+CUresult cuEventRecord(void *event, void *stream) {
+  CALL();
+  return 0;
+}
+CUresult cuEventSynchronize(void *event) {
+  CALL();
+  return 0;
+}
+CUresult cuEventElapsedTime(float *milliseconds, void *from, void *to) {
+  CALL();
+  *milliseconds = 1.5f;
+  return 0;
+}

@@ -1,0 +1,488 @@
+// Every form of GPU kernel on the simulated device against the reference interpreter, and its
+// PTX through ptxas for every architecture where there is a ptxas.
+#include "LaunchCheck.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Emit/Ptx.h"
+#include "tcc/Fusion/Fusion.h"
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+static MLIRContext &context() {
+  static std::unique_ptr<MLIRContext> context = [] {
+    DialectRegistry registry;
+    codegen::device::registerKernelDialects(registry);
+    registry.insert<prim::PrimDialect, kernel::KernelDialect>();
+    auto made = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    made->loadAllAvailableDialects();
+    return made;
+  }();
+  return *context;
+}
+
+/// The function @main of `text`, fused.
+static OwningOpRef<ModuleOp> fused(const std::string &text) {
+  auto module = parseSourceString<ModuleOp>(text, &context());
+  REQUIRE(module);
+  PassManager passes(&context());
+  passes.addPass(createFuseKernelsPass());
+  passes.addPass(createShareKernelsPass());
+  REQUIRE(succeeded(passes.run(*module)));
+  return module;
+}
+
+static Tensor random(DType type, llvm::ArrayRef<int64_t> shape, double low = -2, double high = 2) {
+  static std::mt19937 engine(1);
+  std::uniform_real_distribution<double> uniform(low, high);
+  std::vector<double> values(*reference::elementCount(shape));
+  for (double &v : values)
+    v = uniform(engine);
+  return Tensor::ofReals(type, shape, values);
+}
+
+static Tensor indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high) {
+  static std::mt19937 engine(2);
+  std::uniform_int_distribution<int64_t> uniform(low, high);
+  std::vector<int64_t> values(*reference::elementCount(shape));
+  for (int64_t &v : values)
+    v = uniform(engine);
+  return Tensor::ofIntegers(DType::I64, shape, values);
+}
+
+static void check(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
+  auto module = fused(text);
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  for (unsigned seed : {0, 7}) {
+    auto wrong = simulateLaunches(main, inputs, WeightTable(), *GpuArch::find("sm_80"), seed);
+    if (!wrong)
+      FAIL(llvm::toString(wrong.takeError()));
+    for (const std::string &line : *wrong)
+      FAIL_CHECK(line);
+  }
+}
+
+/// A function of `arguments` ("%x: tensor<2xf32>, ...") that gives %y.
+static std::string function(const std::string &arguments, const std::string &type,
+                            const std::string &body) {
+  return "func.func @main(" + arguments + ") -> " + type + " {\n" + body +
+         "\n  return %y : " + type + "\n}";
+}
+
+TEST_CASE("loops: vectors, tails, broadcasts, several types") {
+  check(function("%x: tensor<64x128xf32>", "tensor<64x128xf32>",
+                 "%y = prim.exp %x : (tensor<64x128xf32>) -> tensor<64x128xf32>"),
+        {random(DType::F32, {64, 128})});
+  check(function("%x: tensor<3x5x7xf32>", "tensor<3x5x7xf32>",
+                 "%y = prim.tanh %x : (tensor<3x5x7xf32>) -> tensor<3x5x7xf32>"),
+        {random(DType::F32, {3, 5, 7})});
+  for (const char *type : {"f64", "f16", "bf16", "i8", "ui8", "i64", "f8E4M3FN"}) {
+    std::string t = std::string("tensor<40x24x") + type + ">",
+                b = std::string("tensor<24x") + type + ">";
+    DType d = *prim::dtypeOf(cast<RankedTensorType>(parseType(t, &context())).getElementType());
+    check(function("%x: " + t + ", %b: " + b, t,
+                   "%0 = prim.broadcast %b axes [1] sizes() : (" + b + ") -> " + t +
+                       "\n%1 = prim.mul %x, %0 : (" + t + ", " + t + ") -> " + t +
+                       "\n%y = prim.maximum %1, %0 : (" + t + ", " + t + ") -> " + t),
+          {random(d, {40, 24}), random(d, {24})});
+  }
+  check(function("%x: tensor<200x16xf32>", "tensor<200x16xi1>", R"(
+    %c = prim.constant dense<0.5> : tensor<f32>
+    %0 = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<200x16xf32>
+    %y = prim.compare lt %x, %0 : (tensor<200x16xf32>, tensor<200x16xf32>) -> tensor<200x16xi1>)"),
+        {random(DType::F32, {200, 16})});
+}
+
+TEST_CASE("loops: open extents, empty tensors, in place of views") {
+  std::string open = function("%x: tensor<?x?xf32>", "tensor<?x?xf32>", R"(
+    %n = prim.dim %x, 0 : tensor<?x?xf32>
+    %m = prim.dim %x, 1 : tensor<?x?xf32>
+    %0 = prim.transpose %x [1, 0] : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    %y = prim.exp %0 : (tensor<?x?xf32>) -> tensor<?x?xf32>)");
+  check(open, {random(DType::F32, {33, 5})});
+  check(open, {random(DType::F32, {0, 5})});
+  check(function("%x: tensor<6x10x4xf32>", "tensor<4x60xf32>", R"(
+    %0 = prim.reverse %x [1] : (tensor<6x10x4xf32>) -> tensor<6x10x4xf32>
+    %1 = prim.reshape %0 sizes() : (tensor<6x10x4xf32>) -> tensor<60x4xf32>
+    %2 = prim.transpose %1 [1, 0] : (tensor<60x4xf32>) -> tensor<4x60xf32>
+    %y = prim.neg %2 : (tensor<4x60xf32>) -> tensor<4x60xf32>)"),
+        {random(DType::F32, {6, 10, 4})});
+  check(
+      function("%x: tensor<5x6xf32>, %z: tensor<5x3xf32>, %v: tensor<f32>", "tensor<8x11xf32>", R"(
+    %0 = prim.concat %x, %z axis 1 : (tensor<5x6xf32>, tensor<5x3xf32>) -> tensor<5x9xf32>
+    %y = prim.pad %0, %v low [1, 2] () interior [0, 0] sizes() : (tensor<5x9xf32>, tensor<f32>) -> tensor<8x11xf32>)"),
+      {random(DType::F32, {5, 6}), random(DType::F32, {5, 3}), random(DType::F32, {})});
+}
+
+TEST_CASE("transposes through shared memory: tails, types, open extents, beside other operands") {
+  for (const char *type : {"f32", "bf16", "i1", "i64"}) {
+    std::string x = std::string("tensor<3x70x45x") + type + ">",
+                y = std::string("tensor<45x3x70x") + type + ">";
+    DType d = *prim::dtypeOf(cast<RankedTensorType>(parseType(x, &context())).getElementType());
+    check(function("%x: " + x, y, "%y = prim.transpose %x [2, 0, 1] : (" + x + ") -> " + y),
+          {random(d, {3, 70, 45})});
+  }
+  check(function("%x: tensor<?x45xf32>, %z: tensor<45x?xf32>, %c: tensor<45xf32>",
+                 "tensor<45x?xf32>", R"(
+    %n = prim.dim %x, 0 : tensor<?x45xf32>
+    %0 = prim.transpose %x [1, 0] : (tensor<?x45xf32>) -> tensor<45x?xf32>
+    %1 = prim.mul %0, %z : (tensor<45x?xf32>, tensor<45x?xf32>) -> tensor<45x?xf32>
+    %2 = prim.broadcast %c axes [0] sizes(%n) : (tensor<45xf32>) -> tensor<45x?xf32>
+    %y = prim.add %1, %2 : (tensor<45x?xf32>, tensor<45x?xf32>) -> tensor<45x?xf32>)"),
+        {random(DType::F32, {77, 45}), random(DType::F32, {45, 77}), random(DType::F32, {45})});
+}
+
+TEST_CASE("loops: gathers clamp what they read, of any width") {
+  std::string take = function("%x: tensor<9x16xf32>, %i: tensor<7xi64>", "tensor<7x16xf32>",
+                              "%y = prim.take %x, %i axis 0 : (tensor<9x16xf32>, tensor<7xi64>) -> "
+                              "tensor<7x16xf32>");
+  check(take, {random(DType::F32, {9, 16}), indices({7}, 0, 8)});
+  // 2^32 is past the end, not at the start.
+  Tensor far = Tensor::ofIntegers(DType::I64, {7}, {0, 8, int64_t(1) << 32, 3, 2, 1, 100});
+  auto module = fused(take);
+  Tensor x = random(DType::F32, {9, 16});
+  auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), {x, far}, WeightTable(),
+                                *GpuArch::find("sm_80"));
+  // The interpreter refuses such an index or clamps it as well.
+  if (wrong)
+    CHECK(wrong->empty());
+  else
+    llvm::consumeError(wrong.takeError());
+  check(function("%x: tensor<9x16xf32>, %i: tensor<9x4xi64>", "tensor<9x4xf32>",
+                 "%y = prim.take_along %x, %i axis 1 : (tensor<9x16xf32>, tensor<9x4xi64>) -> "
+                 "tensor<9x4xf32>"),
+        {random(DType::F32, {9, 16}), indices({9, 4}, 0, 15)});
+}
+
+/// softmax of the last axis.
+static std::string softmax(const std::string &rows, const std::string &row) {
+  std::string full = "tensor<" + rows + "x" + row + "xf32>", per = "tensor<" + rows + "xf32>";
+  return function("%x: " + full, full,
+                  "%0 = prim.reduce max %x [1] : (" + full + ") -> " + per +
+                      "\n%1 = prim.broadcast %0 axes [0] sizes() : (" + per + ") -> " + full +
+                      "\n%2 = prim.sub %x, %1 : (" + full + ", " + full + ") -> " + full +
+                      "\n%3 = prim.exp %2 : (" + full + ") -> " + full +
+                      "\n%4 = prim.reduce sum %3 [1] : (" + full + ") -> " + per +
+                      "\n%5 = prim.broadcast %4 axes [0] sizes() : (" + per + ") -> " + full +
+                      "\n%y = prim.div %3, %5 : (" + full + ", " + full + ") -> " + full);
+}
+
+TEST_CASE("rows: a warp, a block, in registers and in loops") {
+  for (int row : {1, 3, 31, 64, 100, 512, 1000, 2048, 4097, 12288})
+    check(softmax("5", std::to_string(row)), {random(DType::F32, {5, row})});
+  check(softmax("3", "70000"), {random(DType::F32, {3, 70000})});
+}
+
+TEST_CASE("rows: whole tensors, other kinds and types, one value a row beside points") {
+  for (const char *kind : {"sum", "max", "min", "prod"})
+    check(function("%x: tensor<4x9xf32>", "tensor<f32>",
+                   std::string("%y = prim.reduce ") + kind +
+                       " %x [0, 1] : (tensor<4x9xf32>) -> tensor<f32>"),
+          {random(DType::F32, {4, 9})});
+  for (const char *type : {"f64", "i64", "i8", "bf16"}) {
+    std::string t = std::string("tensor<6x300x") + type + ">",
+                r = std::string("tensor<6x") + type + ">";
+    DType d = *prim::dtypeOf(cast<RankedTensorType>(parseType(t, &context())).getElementType());
+    check(function("%x: " + t, r, "%y = prim.reduce max %x [1] : (" + t + ") -> " + r),
+          {random(d, {6, 300})});
+  }
+  check(function("%x: tensor<7x2000xi1>", "tensor<7xi1>",
+                 "%y = prim.reduce any %x [1] : (tensor<7x2000xi1>) -> tensor<7xi1>"),
+        {random(DType::Bool, {7, 2000}, 0, 0.001)});
+  check(function("%x: tensor<2x8x12x32xf32>", "tensor<2x8xf32>",
+                 "%y = prim.reduce sum %x [2, 3] : (tensor<2x8x12x32xf32>) -> tensor<2x8xf32>"),
+        {random(DType::F32, {2, 8, 12, 32})});
+  // Leading axes: shared by the threads of a block where they are long, else a loop.
+  check(function("%x: tensor<3x700x50xf32>, %z: tensor<3x50xf32>", "tensor<3x50xf32>", R"(
+    %0 = prim.reduce sum %x [1] : (tensor<3x700x50xf32>) -> tensor<3x50xf32>
+    %y = prim.mul %0, %z : (tensor<3x50xf32>, tensor<3x50xf32>) -> tensor<3x50xf32>)"),
+        {random(DType::F32, {3, 700, 50}), random(DType::F32, {3, 50})});
+  check(function("%x: tensor<50x12x32xf32>", "tensor<12x32xf32>",
+                 "%y = prim.reduce sum %x [0] : (tensor<50x12x32xf32>) -> tensor<12x32xf32>"),
+        {random(DType::F32, {50, 12, 32})});
+}
+
+TEST_CASE("lines: scans, places of extrema, sorting") {
+  check(function("%x: tensor<5x20x3xf32>", "tensor<5x20x3xf32>",
+                 "%y = prim.cumulative sum %x 1 {exclusive = false, reverse = true} : "
+                 "(tensor<5x20x3xf32>) -> tensor<5x20x3xf32>"),
+        {random(DType::F32, {5, 20, 3})});
+  check(function("%x: tensor<50x20xf32>", "tensor<50xi64>",
+                 "%y = prim.arg_reduce max %x 1 {last = false} : (tensor<50x20xf32>) -> "
+                 "tensor<50xi64>"),
+        {random(DType::F32, {50, 20})});
+  check(function("%x: tensor<9x17xf32>", "tensor<9x17xf32>",
+                 "%y, %i = prim.sort %x axis 1 {descending = true} : (tensor<9x17xf32>) -> "
+                 "(tensor<9x17xf32>, tensor<9x17xi64>)"),
+        {random(DType::F32, {9, 17})});
+  check(function("%x: tensor<9x17xf32>", "tensor<9x4xf32>",
+                 "%y, %i = prim.top_k %x axis 1 {largest = true} : (tensor<9x17xf32>) -> "
+                 "(tensor<9x4xf32>, tensor<9x4xi64>)"),
+        {random(DType::F32, {9, 17})});
+}
+
+TEST_CASE("scatters keep the order of their updates") {
+  for (const char *kind : {"assign", "add", "max"}) {
+    check(function("%x: tensor<4x10x3xf32>, %i: tensor<4x25x2xi64>, %u: tensor<4x25x2xf32>",
+                   "tensor<4x10x3xf32>",
+                   std::string("%y = prim.scatter_along ") + kind +
+                       " %x, %i, %u axis 1 : (tensor<4x10x3xf32>, tensor<4x25x2xi64>, "
+                       "tensor<4x25x2xf32>) -> tensor<4x10x3xf32>"),
+          {random(DType::F32, {4, 10, 3}), indices({4, 25, 2}, 0, 9),
+           random(DType::F32, {4, 25, 2})});
+    check(function("%x: tensor<6x5x40xf32>, %i: tensor<30x2xi64>, %u: tensor<30x40xf32>",
+                   "tensor<6x5x40xf32>",
+                   std::string("%y = prim.scatter_nd ") + kind +
+                       " %x, %i, %u : (tensor<6x5x40xf32>, tensor<30x2xi64>, tensor<30x40xf32>) -> "
+                       "tensor<6x5x40xf32>"),
+          {random(DType::F32, {6, 5, 40}), indices({30, 2}, 0, 4), random(DType::F32, {30, 40})});
+  }
+  check(function("%x: tensor<8x9xf32>, %u: tensor<3x4xf32>", "tensor<8x9xf32>",
+                 "%y = prim.insert_slice %x, %u starts [6, 1] () steps [-2, 2] : "
+                 "(tensor<8x9xf32>, tensor<3x4xf32>) -> tensor<8x9xf32>"),
+        {random(DType::F32, {8, 9}), random(DType::F32, {3, 4})});
+}
+
+TEST_CASE("what a condition selects is collected in order") {
+  Tensor x = random(DType::F32, {7, 13}, -1, 1);
+  std::vector<double> values = x.reals();
+  int64_t count = 0;
+  for (double &v : values) {
+    v = v > 0.3 ? v : 0;
+    count += v != 0;
+  }
+  std::string n = std::to_string(count);
+  check(function("%x: tensor<7x13xf32>", "tensor<2x" + n + "xi64>",
+                 "%y = prim.nonzero %x : (tensor<7x13xf32>) -> tensor<2x" + n + "xi64>"),
+        {Tensor::ofReals(DType::F32, {7, 13}, values)});
+}
+
+TEST_CASE("products: matrices, batches, views, types, what follows") {
+  check(function("%a: tensor<70x33xf32>, %b: tensor<33x130xf32>, %c: tensor<130xf32>",
+                 "tensor<70x130xf32>", R"(
+    %0 = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<70x33xf32>, tensor<33x130xf32>) -> tensor<70x130xf32>
+    %1 = prim.broadcast %c axes [1] sizes() : (tensor<130xf32>) -> tensor<70x130xf32>
+    %2 = prim.add %0, %1 : (tensor<70x130xf32>, tensor<70x130xf32>) -> tensor<70x130xf32>
+    %y = prim.tanh %2 : (tensor<70x130xf32>) -> tensor<70x130xf32>)"),
+        {random(DType::F32, {70, 33}), random(DType::F32, {33, 130}), random(DType::F32, {130})});
+  check(function("%q: tensor<2x9x3x16xbf16>, %k: tensor<2x11x3x16xbf16>", "tensor<2x3x9x11xbf16>",
+                 "%y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : "
+                 "(tensor<2x9x3x16xbf16>, tensor<2x11x3x16xbf16>) -> tensor<2x3x9x11xbf16>"),
+        {random(DType::BF16, {2, 9, 3, 16}), random(DType::BF16, {2, 11, 3, 16})});
+  check(function("%a: tensor<5x40xi8>, %b: tensor<40x6xi8>", "tensor<5x6xi32>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<5x40xi8>, "
+                 "tensor<40x6xi8>) -> tensor<5x6xi32>"),
+        {random(DType::I8, {5, 40}, -120, 120), random(DType::I8, {40, 6}, -120, 120)});
+  check(function("%a: tensor<40xf64>, %b: tensor<40xf64>", "tensor<f64>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [0] x [0] : (tensor<40xf64>, "
+                 "tensor<40xf64>) -> tensor<f64>"),
+        {random(DType::F64, {40}), random(DType::F64, {40})});
+}
+
+TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
+  struct Case {
+    std::string x, w, y, attributes;
+    std::vector<int64_t> xs, ws;
+  };
+  for (
+      const Case &c : {
+          Case{
+              "2x6x9x10",
+              "8x6x3x3",
+              "2x8x9x10",
+              "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
+              "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64",
+              {2, 6, 9, 10},
+              {8, 6, 3, 3}},
+          Case{
+              "1x8x11x7",
+              "12x4x3x2",
+              "1x12x5x4",
+              "strides = array<i64: 2, 2>, dilations = array<i64: 1, 2>, input_dilation = "
+              "array<i64: 1, 1>, low = array<i64: 0, 1>, high = array<i64: 0, 1>, groups = 2 : i64",
+              {1, 8, 11, 7},
+              {12, 4, 3, 2}},
+          Case{"2x9x10x6",
+               "8x6x3x3",
+               "2x9x10x8",
+               "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
+               "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : "
+               "i64, channels_last = true",
+               {2, 9, 10, 6},
+               {8, 6, 3, 3}},
+          Case{"1x6x7x8",
+               "8x1x3x3",
+               "1x6x7x8",
+               "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
+               "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 8 : "
+               "i64, channels_last = true",
+               {1, 6, 7, 8},
+               {8, 1, 3, 3}},
+          Case{"1x3x5",
+               "4x3x3",
+               "1x4x9",
+               "strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: "
+               "2>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64",
+               {1, 3, 5},
+               {4, 3, 3}},
+      })
+    check(function("%x: tensor<" + c.x + "xf32>, %w: tensor<" + c.w + "xf32>",
+                   "tensor<" + c.y + "xf32>",
+                   "%y = prim.conv %x, %w sizes() {" + c.attributes + "} : (tensor<" + c.x +
+                       "xf32>, tensor<" + c.w + "xf32>) -> tensor<" + c.y + "xf32>"),
+          {random(DType::F32, c.xs), random(DType::F32, c.ws)});
+}
+
+//===----------------------------------------------------------------------===//
+// PTX
+//===----------------------------------------------------------------------===//
+
+/// PTX of the one launch of `text`.
+static std::string ptxOf(const std::string &text, const GpuArch &arch) {
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  auto schedule = codegen::device::chooseSchedule(launch, arch);
+  auto kernel = kernelModule(launch, "k", schedule);
+  REQUIRE(kernel);
+  REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
+  return llvm::cantFail(emit::emitPtx(*kernel, arch));
+}
+
+static bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("PTX: 16-byte accesses, 32-bit indices, the lowest version") {
+  std::string text =
+      function("%x: tensor<512x4096xbf16>", "tensor<512x4096xbf16>",
+               "%y = prim.exp %x : (tensor<512x4096xbf16>) -> tensor<512x4096xbf16>");
+  std::string ptx = ptxOf(text, *GpuArch::find("sm_90a"));
+  INFO(ptx);
+  CHECK(contains(ptx, ".version 8.0"));
+  CHECK(contains(ptx, ".target sm_90a"));
+  CHECK(contains(ptx, ".maxntid 256"));
+  CHECK(contains(ptx, "ld.global.v4.b32"));
+  CHECK(contains(ptx, "st.global.v4.b32"));
+  CHECK(!contains(ptx, "call"));
+  CHECK(!contains(ptx, "div.u64"));
+  CHECK(contains(ptxOf(text, *GpuArch::find("sm_80")), ".version 7.0"));
+}
+
+TEST_CASE("a function that only libm has is an error of the kernel, not of ptxas") {
+  auto module = fused(function("%x: tensor<64xf32>", "tensor<64xf32>",
+                               "%y = prim.lgamma %x : (tensor<64xf32>) -> tensor<64xf32>"));
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  auto schedule = codegen::device::chooseSchedule(launch, *GpuArch::find("sm_80"));
+  auto kernel = kernelModule(launch, "k", schedule);
+  REQUIRE(kernel);
+  std::string message;
+  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &d) {
+    message = d.str();
+    return success();
+  });
+  CHECK(failed(codegen::device::lowerKernelModule(*kernel, schedule)));
+  CHECK(contains(message, "a GPU has no function 'lgamma"));
+}
+
+TEST_CASE("ptxas takes every form for every architecture, without spills") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  const std::string texts[] = {
+      softmax("64", "512"),
+      softmax("64", "8192"),
+      softmax("2", "100000"),
+      function("%a: tensor<256x128xf32>, %b: tensor<128x256xf32>", "tensor<256x256xf32>",
+               "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<256x128xf32>, "
+               "tensor<128x256xf32>) -> tensor<256x256xf32>"),
+      function("%x: tensor<9x17xf32>", "tensor<9x4xf32>",
+               "%y, %i = prim.top_k %x axis 1 {largest = true} : (tensor<9x17xf32>) -> "
+               "(tensor<9x4xf32>, tensor<9x4xi64>)"),
+      function("%x: tensor<64x128xf16>", "tensor<64x128xf16>",
+               "%y = prim.erf %x : (tensor<64x128xf16>) -> tensor<64x128xf16>")};
+  for (const GpuArch &arch : GpuArch::all())
+    for (const std::string &text : texts) {
+      auto cubin = ptxas->assemble(ptxOf(text, arch), arch);
+      if (!cubin)
+        FAIL(llvm::toString(cubin.takeError()));
+      INFO(arch.name << ' ' << text);
+      CHECK(!cubin->bytes.empty());
+      CHECK(cubin->kernels.lookup("k").registers > 0);
+      CHECK(!cubin->kernels.lookup("k").spills());
+    }
+}
+
+TEST_CASE("the template for wgmma neither spills nor serialises") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  for (const char *type : {"bf16", "f16"})
+    for (int columns : {64, 200, 512, 4096, 8192})
+      for (bool byColumns : {true, false}) {
+        std::string n = std::to_string(columns), t = type;
+        std::string a = "tensor<4096x136x" + t + ">", y = "tensor<4096x" + n + "x" + t + ">";
+        std::string w =
+            byColumns ? "tensor<" + n + "x136x" + t + ">" : "tensor<136x" + n + "x" + t + ">";
+        std::string text =
+            function("%a: " + a + ", %w: " + w + ", %c: tensor<" + n + "x" + t + ">", y,
+                     "%0 = prim.dot %a, %w batch [] x [] contract [1] x [" +
+                         std::string(byColumns ? "1" : "0") + "] : (" + a + ", " + w + ") -> " + y +
+                         "\n%1 = prim.broadcast %c axes [1] sizes() : (tensor<" + n + "x" + t +
+                         ">) -> " + y + "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
+                         "\n%y = prim.logistic %2 : (" + y + ") -> " + y);
+        INFO(text);
+        std::string ptx = ptxOf(text, arch);
+        CHECK(contains(ptx, "wgmma.mma_async"));
+        CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
+        auto cubin = ptxas->assemble(ptx, arch);
+        if (!cubin)
+          FAIL(llvm::toString(cubin.takeError()));
+        CHECK(!cubin->kernels.lookup("k").spills());
+        CHECK(cubin->warnings.empty());
+      }
+}
+
+TEST_CASE("what ptxas prints is read; what it refuses is named") {
+  emit::Cubin cubin;
+  emit::Ptxas::readLog("ptxas info    : 0 bytes gmem\n"
+                       "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
+                       "ptxas info    : Function properties for gemm\n"
+                       "    32 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+                       "ptxas info    : Used 168 registers, used 9 barriers, 64 bytes smem\n"
+                       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
+                       "instructions are serialized\n",
+                       cubin);
+  emit::KernelResources kernel = cubin.kernels.lookup("gemm");
+  CHECK(kernel.registers == 168);
+  CHECK(kernel.sharedBytes == 64);
+  CHECK(kernel.stackBytes == 32);
+  CHECK(kernel.spillStoreBytes == 8);
+  CHECK(kernel.spillLoadBytes == 12);
+  CHECK(kernel.spills());
+  REQUIRE(cubin.warnings.size() == 1);
+  auto missing = emit::Ptxas::find("/nowhere/ptxas");
+  REQUIRE(!missing);
+  CHECK(llvm::toString(missing.takeError()) ==
+        "--ptxas: /nowhere/ptxas is no program that can be run");
+  auto other = emit::Ptxas::find("/bin/true");
+  REQUIRE(!other);
+  CHECK(contains(llvm::toString(other.takeError()), "does not answer --version as NVIDIA's ptxas"));
+  if (auto ptxas = llvm::cantFail(emit::Ptxas::find())) {
+    auto bad = ptxas->assemble("nonsense", *GpuArch::find("sm_80"));
+    REQUIRE(!bad);
+    CHECK(contains(llvm::toString(bad.takeError()), "refuses the code for sm_80"));
+  }
+}

@@ -1,0 +1,183 @@
+#include "LaunchCheck.h"
+#include "SimulatedDevice.h"
+#include "mlir/IR/IRMapping.h"
+#include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+namespace tcc::test {
+
+using codegen::device::Schedule;
+using reference::Tensor;
+
+/// What the kernel's code depends on.
+static std::string textOf(kernel::LaunchOp launch) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (Type type : launch->getOperandTypes())
+    os << type << ' ';
+  launch.getBody().front().print(os);
+  for (Type type : launch->getResultTypes())
+    os << type << ' ';
+  os << launch->getAttrDictionary();
+  return text;
+}
+
+OwningOpRef<ModuleOp> kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol,
+                                   const Schedule &schedule,
+                                   const codegen::ExpandMathOptions &math) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
+  if (!codegen::device::emitKernel(launch, *module, symbol, schedule))
+    return {};
+  codegen::expandMath(*module, math);
+  return module;
+}
+
+std::vector<int64_t>
+launchWords(const LaunchRecord &record,
+            llvm::function_ref<int64_t(bool isResult, unsigned index)> address) {
+  std::vector<int64_t> words;
+  auto tensor = [&](RankedTensorType type, const Tensor &value, int64_t at) {
+    words.push_back(at);
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (type.isDynamicDim(axis))
+        words.push_back(value.dim(axis));
+  };
+  kernel::LaunchOp launch = record.launch;
+  for (auto [i, type] : llvm::enumerate(launch.getInputs().getTypes())) {
+    if (auto ranked = dyn_cast<RankedTensorType>(type)) {
+      tensor(ranked, record.inputs[i], address(false, i));
+      continue;
+    }
+    int64_t word = 0;
+    std::memcpy(&word, record.inputs[i].data(), record.inputs[i].bytes());
+    words.push_back(isa<FloatType>(type) ? word : record.inputs[i].integer(0));
+  }
+  for (auto [i, type] : llvm::enumerate(launch.getResultTypes()))
+    tensor(cast<RankedTensorType>(type), record.expected[i], address(true, i));
+  return words;
+}
+
+double distance(const Tensor &have, const Tensor &want) {
+  double largest = 0, furthest = 0;
+  for (int64_t i = 0; i < want.elements(); ++i) {
+    double h = have.real(i), w = want.real(i);
+    if (std::isfinite(w))
+      largest = std::max(largest, std::abs(w));
+    if (h == w || (std::isnan(h) && std::isnan(w)))
+      continue;
+    if (!std::isfinite(h) || !std::isfinite(w))
+      return std::numeric_limits<double>::infinity();
+    furthest = std::max(furthest, std::abs(h - w));
+  }
+  return furthest == 0 ? 0 : furthest / std::max(largest, 1e-30);
+}
+
+double tolerance(DType type) {
+  if (!isFloat(type))
+    return 0;
+  switch (bitWidth(type)) {
+  case 64:
+    return 1e-12;
+  case 32:
+    return 2e-5;
+  default:
+    return type == DType::F16 ? 2e-3 : bitWidth(type) == 16 ? 1e-2 : 0.15;
+  }
+}
+
+llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
+                          const WeightTable &weights, const GpuArch &arch,
+                          llvm::function_ref<void(const LaunchRecord &)> visit) {
+  llvm::DenseMap<Value, Tensor> known;
+  struct Plan {
+    Schedule schedule;
+    OpFoldResult grid;
+    llvm::SmallVector<codegen::device::TensorMap> maps;
+    std::string symbol, text;
+  };
+  llvm::DenseMap<Operation *, Plan> plans;
+  std::map<std::string, std::string> symbols;
+  function.walk([&](kernel::LaunchOp launch) {
+    Schedule schedule = codegen::device::chooseSchedule(launch, arch);
+    OpBuilder b(launch);
+    OpFoldResult grid = codegen::device::gridOf(b, launch, schedule);
+    std::string text = textOf(launch);
+    auto [it, fresh] =
+        symbols.insert({text, "k" + std::to_string(symbols.size()) + "_" + launch.getName().str()});
+    plans[launch] = {schedule, grid, codegen::device::tensorMapsOf(b, launch, schedule), it->second,
+                     text};
+  });
+  for (auto [argument, value] : llvm::zip(function.getArguments(), inputs))
+    known[argument] = value;
+  reference::EvaluateOptions options;
+  options.observer = [&](OpResult result, Tensor &value) {
+    known[result] = value;
+    auto launch = dyn_cast<kernel::LaunchOp>(result.getOwner());
+    if (!launch || result.getResultNumber() + 1 != launch->getNumResults())
+      return;
+    const Plan &plan = plans[launch];
+    LaunchRecord record{launch, plan.symbol, plan.text, plan.schedule, 0, {}, {}, {}};
+    auto numberOf = [&](OpFoldResult v) {
+      auto constant = getConstantIntValue(v);
+      return constant ? *constant : known.at(cast<Value>(v)).integer(0);
+    };
+    record.blocks = numberOf(plan.grid);
+    record.maps = plan.maps;
+    for (codegen::device::TensorMap &map : record.maps)
+      map.rows = Builder(launch.getContext()).getIndexAttr(numberOf(map.rows));
+    for (Value input : launch.getInputs()) {
+      if (!known.count(input)) // an argument of a region, which nobody observes
+        return;
+      record.inputs.push_back(known.at(input));
+    }
+    for (Value output : launch.getResults())
+      record.expected.push_back(known.at(output));
+    visit(record);
+  };
+  auto outputs = reference::evaluate(function, inputs, weights, options);
+  return outputs ? llvm::Error::success() : outputs.takeError();
+}
+
+llvm::Expected<std::vector<std::string>> simulateLaunches(func::FuncOp function,
+                                                          llvm::ArrayRef<Tensor> inputs,
+                                                          const WeightTable &weights,
+                                                          const GpuArch &arch, unsigned seed) {
+  std::map<std::string, std::unique_ptr<SimulatedKernel>> kernels;
+  std::vector<std::string> wrong;
+  auto visit = [&](const LaunchRecord &record) {
+    std::unique_ptr<SimulatedKernel> &kernel = kernels[record.text];
+    if (!kernel) {
+      auto module = kernelModule(record.launch, record.symbol, record.schedule,
+                                 codegen::ExpandMathOptions::forTarget(simulatingCpu()));
+      if (!module) {
+        wrong.push_back(record.symbol + ": no code");
+        return;
+      }
+      kernel = std::make_unique<SimulatedKernel>(*module, record.symbol, record.schedule);
+    }
+    std::vector<Tensor> results;
+    for (const Tensor &expected : record.expected) {
+      results.push_back(llvm::cantFail(Tensor::allocate(expected.dtype(), expected.shape())));
+      std::memset(results.back().mutableData(), 0xA5, results.back().bytes());
+    }
+    auto words = launchWords(record, [&](bool isResult, unsigned i) {
+      return reinterpret_cast<int64_t>((isResult ? results[i] : record.inputs[i]).data());
+    });
+    kernel->launch(words, record.blocks, seed);
+    for (auto [i, expected] : llvm::enumerate(record.expected)) {
+      double far = distance(results[i], expected);
+      if (!(far <= tolerance(expected.dtype())))
+        wrong.push_back(record.symbol + " result " + std::to_string(i) + ": off by " +
+                        std::to_string(far));
+    }
+  };
+  if (llvm::Error error = forEachLaunch(function, inputs, weights, arch, visit))
+    return std::move(error);
+  return wrong;
+}
+
+} // namespace tcc::test

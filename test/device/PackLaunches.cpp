@@ -1,0 +1,224 @@
+// Packs the launches of functions of primitives for a machine with a GPU, which RunLaunches
+// replays there: pack-launches ARCH FILE.mlir FOLDER.
+//
+// Each function is fused. Its launches get random inputs (test.low and test.high of an argument
+// bound them) and what the reference interpreter expects. Functions named bench_* are too large for
+// it: their inputs are made where they run, and a launch that a template does is compared with the
+// general form of the same launch.
+//
+// FOLDER/launches lists one launch after the other, one word of its parameters a line; FOLDER/data
+// holds the bytes; each cubin is a file.
+#include "LaunchCheck.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Emit/Ptx.h"
+#include "tcc/Fusion/Fusion.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include <random>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::test;
+using codegen::device::Schedule;
+using reference::Tensor;
+
+namespace {
+
+class Packer {
+public:
+  Packer(const GpuArch &arch, emit::Ptxas ptxas, std::string folder)
+      : arch(arch), ptxas(std::move(ptxas)), folder(std::move(folder)) {
+    llvm::cantFail(llvm::errorCodeToError(llvm::sys::fs::create_directories(this->folder)));
+    std::error_code code;
+    list = std::make_unique<llvm::raw_fd_ostream>(this->folder + "/launches", code);
+    data = std::make_unique<llvm::raw_fd_ostream>(this->folder + "/data", code);
+  }
+
+  void pack(func::FuncOp function) {
+    bool bench = function.getName().starts_with("bench_");
+    if (bench)
+      return packBench(function);
+    std::vector<Tensor> inputs;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      inputs.push_back(randomInput(function, i));
+    llvm::cantFail(forEachLaunch(function, inputs, WeightTable(), arch, [&](const LaunchRecord &r) {
+      std::string name = function.getName().str() + "_" + r.symbol;
+      kernel::LaunchOp launch = r.launch;
+      begin(name, launch, r.schedule, r.maps, r.blocks, 0, 0);
+      for (auto [i, type] : llvm::enumerate(launch.getInputs().getTypes()))
+        input(cast<RankedTensorType>(type), r.inputs[i]);
+      for (auto [i, type] : llvm::enumerate(launch.getResultTypes()))
+        output(cast<RankedTensorType>(type), r.expected[i]);
+      *list << "end\n";
+    }));
+  }
+
+private:
+  /// Work of a launch whose inputs nobody looks at here.
+  void packBench(func::FuncOp function) {
+    unsigned count = 0;
+    function.walk([&](kernel::LaunchOp launch) {
+      std::string name = function.getName().str() + (count ? "_" + std::to_string(count) : "");
+      ++count;
+      Schedule schedule = codegen::device::chooseSchedule(launch, arch);
+      if (schedule.form == codegen::device::Form::Wgmma) {
+        GpuArch plain = arch;
+        plain.matrixUnit = MatrixUnit::None;
+        benchLaunch(name + ".general", launch, codegen::device::chooseSchedule(launch, plain), "");
+        benchLaunch(name, launch, schedule, name + ".general");
+      } else {
+        benchLaunch(name, launch, schedule, "");
+      }
+    });
+  }
+
+  void benchLaunch(const std::string &name, kernel::LaunchOp launch, const Schedule &schedule,
+                   const std::string &like) {
+    OpBuilder b(launch);
+    int64_t blocks = *getConstantIntValue(codegen::device::gridOf(b, launch, schedule));
+    double flops = 0, bytes = 0;
+    launch->walk([&](prim::DotOp dot) {
+      double inner = 1;
+      for (int64_t axis : dot.getLhsContract())
+        inner *= cast<RankedTensorType>(dot.getLhs().getType()).getDimSize(axis);
+      flops += 2 * inner * cast<RankedTensorType>(dot.getType()).getNumElements();
+    });
+    launch->walk([&](prim::ConvOp conv) {
+      auto w = cast<RankedTensorType>(conv.getW().getType());
+      flops += 2.0 * w.getNumElements() / w.getDimSize(0) *
+               cast<RankedTensorType>(conv.getType()).getNumElements();
+    });
+    auto sizeOf = [](Type type) {
+      auto tensor = cast<RankedTensorType>(type);
+      return static_cast<double>(tensor.getNumElements()) *
+             reference::elementBytes(*prim::dtypeOf(tensor.getElementType()));
+    };
+    for (Type type : launch->getOperandTypes())
+      bytes += sizeOf(type);
+    for (Type type : launch.getResultTypes())
+      bytes += sizeOf(type);
+    begin(name, launch, schedule, codegen::device::tensorMapsOf(b, launch, schedule), blocks, flops,
+          bytes);
+    for (auto [i, type] : llvm::enumerate(launch.getInputs().getTypes())) {
+      auto tensor = cast<RankedTensorType>(type);
+      *list << "random " << dtypeName(*prim::dtypeOf(tensor.getElementType())) << ' '
+            << tensor.getNumElements() << ' ' << i + 1 << '\n';
+    }
+    for (Type type : launch.getResultTypes()) {
+      auto tensor = cast<RankedTensorType>(type);
+      DType d = *prim::dtypeOf(tensor.getElementType());
+      *list << "output " << dtypeName(d) << ' ' << tensor.getNumElements() << " -1 " << tolerance(d)
+            << '\n';
+    }
+    if (!like.empty())
+      *list << "like " << like << '\n';
+    *list << "end\n";
+  }
+
+  void begin(const std::string &name, kernel::LaunchOp launch, const Schedule &schedule,
+             llvm::ArrayRef<codegen::device::TensorMap> maps, int64_t blocks, double flops,
+             double bytes) {
+    std::string file = cubinOf(launch, schedule);
+    *list << "launch " << name << ' ' << file << ' ' << blocks << ' ' << schedule.threads << ' '
+          << schedule.sharedBytes << ' ' << flops << ' ' << bytes << '\n';
+    for (const codegen::device::TensorMap &map : maps)
+      *list << "map " << map.ofResult << ' ' << map.index << ' ' << *getConstantIntValue(map.rows)
+            << ' ' << map.columns << ' ' << map.boxRows << ' ' << map.boxColumns << '\n';
+  }
+
+  std::string cubinOf(kernel::LaunchOp launch, const Schedule &schedule) {
+    std::string file = "k" + std::to_string(cubins++) + ".cubin";
+    auto module = kernelModule(launch, "k", schedule);
+    if (!module || failed(codegen::device::lowerKernelModule(*module, schedule)))
+      llvm::report_fatal_error("no code");
+    std::string ptx = llvm::cantFail(emit::emitPtx(*module, arch));
+    emit::Cubin cubin = llvm::cantFail(ptxas.assemble(ptx, arch));
+    std::error_code code;
+    llvm::raw_fd_ostream(folder + "/" + file, code).write(cubin.bytes.data(), cubin.bytes.size());
+    const emit::KernelResources &use = cubin.kernels["k"];
+    llvm::outs() << file << ' ' << launch.getName() << ": " << use.registers << " registers, "
+                 << use.spillStoreBytes << " bytes spilled, " << use.sharedBytes << " shared\n";
+    for (const std::string &warning : cubin.warnings)
+      llvm::outs() << "  " << warning << '\n';
+    return file;
+  }
+
+  void bytes(const Tensor &tensor) {
+    data->write(tensor.data(), tensor.bytes());
+    offset += tensor.bytes();
+  }
+  void dims(RankedTensorType type, const Tensor &tensor) {
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (type.isDynamicDim(axis))
+        *list << "word " << tensor.dim(axis) << '\n';
+  }
+  void input(RankedTensorType type, const Tensor &tensor) {
+    *list << "input " << offset << ' ' << tensor.bytes() << '\n';
+    bytes(tensor);
+    dims(type, tensor);
+  }
+  void output(RankedTensorType type, const Tensor &tensor) {
+    *list << "output " << dtypeName(tensor.dtype()) << ' ' << tensor.elements() << ' ' << offset
+          << ' ' << tolerance(tensor.dtype()) << '\n';
+    bytes(tensor);
+    dims(type, tensor);
+  }
+
+  Tensor randomInput(func::FuncOp function, unsigned i) {
+    auto bound = [&](llvm::StringRef name, double otherwise) {
+      auto attribute = function.getArgAttrOfType<FloatAttr>(i, name);
+      return attribute ? attribute.getValueAsDouble() : otherwise;
+    };
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+    std::uniform_real_distribution<double> uniform(bound("test.low", -2), bound("test.high", 2));
+    SmallVector<int64_t> shape(type.getShape());
+    for (int64_t &d : shape)
+      d = ShapedType::isDynamic(d) ? 37 : d;
+    std::vector<double> values(*reference::elementCount(shape));
+    for (double &v : values)
+      v = uniform(engine);
+    return Tensor::ofReals(*prim::dtypeOf(type.getElementType()), shape, values);
+  }
+
+  const GpuArch &arch;
+  emit::Ptxas ptxas;
+  std::string folder;
+  std::unique_ptr<llvm::raw_fd_ostream> list, data;
+  uint64_t offset = 0;
+  unsigned cubins = 0;
+  std::mt19937 engine{1};
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc != 4) {
+    llvm::errs() << "usage: pack-launches ARCH FILE.mlir FOLDER\n";
+    return 2;
+  }
+  const GpuArch *arch = GpuArch::find(argv[1]);
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!arch || !ptxas) {
+    llvm::errs() << (arch ? "no ptxas on this machine\n" : "unknown architecture\n");
+    return 2;
+  }
+  DialectRegistry registry;
+  codegen::device::registerKernelDialects(registry);
+  registry.insert<prim::PrimDialect, kernel::KernelDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  auto module = parseSourceFile<ModuleOp>(argv[2], &context);
+  if (!module)
+    return 2;
+  PassManager passes(&context);
+  passes.addPass(createFuseKernelsPass());
+  passes.addPass(createShareKernelsPass());
+  if (failed(passes.run(*module)))
+    return 1;
+  Packer packer(*arch, *ptxas, argv[3]);
+  for (auto function : module->getOps<func::FuncOp>())
+    packer.pack(function);
+  return 0;
+}

@@ -1,0 +1,223 @@
+// Launches that are timed on a GPU; scripts and figures: docs/Rationale/gpu-code.md.
+func.func @bench_copy_f32(%x: tensor<8192x4096xf32>) -> tensor<8192x4096xf32> {
+  %y = prim.neg %x : (tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+
+  return %y : tensor<8192x4096xf32>
+}
+func.func @bench_sin_cos_f32(%x: tensor<8192x4096xf32>) -> tensor<8192x4096xf32> {
+  %0 = prim.cos %x : (tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %y = prim.sin %0 : (tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+
+  return %y : tensor<8192x4096xf32>
+}
+func.func @bench_gelu_add_f32(%x: tensor<8192x4096xf32>, %z: tensor<8192x4096xf32>) -> tensor<8192x4096xf32> {
+  %c = prim.constant dense<0.70710678> : tensor<f32>
+  %h = prim.constant dense<0.5> : tensor<f32>
+  %o = prim.constant dense<1.0> : tensor<f32>
+  %cb = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<8192x4096xf32>
+  %hb = prim.broadcast %h axes [] sizes() : (tensor<f32>) -> tensor<8192x4096xf32>
+  %ob = prim.broadcast %o axes [] sizes() : (tensor<f32>) -> tensor<8192x4096xf32>
+  %0 = prim.add %x, %z : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %1 = prim.mul %0, %cb : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %2 = prim.erf %1 : (tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %3 = prim.add %2, %ob : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %4 = prim.mul %0, %hb : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %y = prim.mul %4, %3 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+
+  return %y : tensor<8192x4096xf32>
+}
+func.func @bench_softmax_f32(%x: tensor<8192x4096xf32>) -> tensor<8192x4096xf32> {
+  %0 = prim.reduce max %x [1] : (tensor<8192x4096xf32>) -> tensor<8192xf32>
+  %1 = prim.broadcast %0 axes [0] sizes() : (tensor<8192xf32>) -> tensor<8192x4096xf32>
+  %2 = prim.sub %x, %1 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %3 = prim.exp %2 : (tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %4 = prim.reduce sum %3 [1] : (tensor<8192x4096xf32>) -> tensor<8192xf32>
+  %5 = prim.broadcast %4 axes [0] sizes() : (tensor<8192xf32>) -> tensor<8192x4096xf32>
+  %y = prim.div %3, %5 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+
+  return %y : tensor<8192x4096xf32>
+}
+func.func @bench_layer_norm_f32(%x: tensor<8192x4096xf32>, %g: tensor<4096xf32>, %b: tensor<4096xf32>) -> tensor<8192x4096xf32> {
+  %n = prim.constant dense<2.441406e-04> : tensor<f32>
+  %e = prim.constant dense<1.0e-5> : tensor<f32>
+  %nb = prim.broadcast %n axes [] sizes() : (tensor<f32>) -> tensor<8192xf32>
+  %eb = prim.broadcast %e axes [] sizes() : (tensor<f32>) -> tensor<8192xf32>
+  %0 = prim.reduce sum %x [1] : (tensor<8192x4096xf32>) -> tensor<8192xf32>
+  %1 = prim.mul %0, %nb : (tensor<8192xf32>, tensor<8192xf32>) -> tensor<8192xf32>
+  %2 = prim.broadcast %1 axes [0] sizes() : (tensor<8192xf32>) -> tensor<8192x4096xf32>
+  %3 = prim.sub %x, %2 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %4 = prim.mul %3, %3 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %5 = prim.reduce sum %4 [1] : (tensor<8192x4096xf32>) -> tensor<8192xf32>
+  %6 = prim.mul %5, %nb : (tensor<8192xf32>, tensor<8192xf32>) -> tensor<8192xf32>
+  %7 = prim.add %6, %eb : (tensor<8192xf32>, tensor<8192xf32>) -> tensor<8192xf32>
+  %8 = prim.rsqrt %7 : (tensor<8192xf32>) -> tensor<8192xf32>
+  %9 = prim.broadcast %8 axes [0] sizes() : (tensor<8192xf32>) -> tensor<8192x4096xf32>
+  %10 = prim.mul %3, %9 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %11 = prim.broadcast %g axes [1] sizes() : (tensor<4096xf32>) -> tensor<8192x4096xf32>
+  %12 = prim.broadcast %b axes [1] sizes() : (tensor<4096xf32>) -> tensor<8192x4096xf32>
+  %13 = prim.mul %10, %11 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+  %y = prim.add %13, %12 : (tensor<8192x4096xf32>, tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
+
+  return %y : tensor<8192x4096xf32>
+}
+func.func @bench_transpose_f32(%x: tensor<8192x4096xf32>) -> tensor<4096x8192xf32> {
+  %y = prim.transpose %x [1, 0] : (tensor<8192x4096xf32>) -> tensor<4096x8192xf32>
+
+  return %y : tensor<4096x8192xf32>
+}
+func.func @bench_sum_leading_f32(%x: tensor<8192x4096xf32>) -> tensor<4096xf32> {
+  %y = prim.reduce sum %x [0] : (tensor<8192x4096xf32>) -> tensor<4096xf32>
+
+  return %y : tensor<4096xf32>
+}
+func.func @bench_copy_bf16(%x: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
+  %y = prim.neg %x : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+
+  return %y : tensor<8192x4096xbf16>
+}
+func.func @bench_sin_cos_bf16(%x: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
+  %0 = prim.cos %x : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %y = prim.sin %0 : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+
+  return %y : tensor<8192x4096xbf16>
+}
+func.func @bench_gelu_add_bf16(%x: tensor<8192x4096xbf16>, %z: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
+  %c = prim.constant dense<0.70710678> : tensor<bf16>
+  %h = prim.constant dense<0.5> : tensor<bf16>
+  %o = prim.constant dense<1.0> : tensor<bf16>
+  %cb = prim.broadcast %c axes [] sizes() : (tensor<bf16>) -> tensor<8192x4096xbf16>
+  %hb = prim.broadcast %h axes [] sizes() : (tensor<bf16>) -> tensor<8192x4096xbf16>
+  %ob = prim.broadcast %o axes [] sizes() : (tensor<bf16>) -> tensor<8192x4096xbf16>
+  %0 = prim.add %x, %z : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %1 = prim.mul %0, %cb : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %2 = prim.erf %1 : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %3 = prim.add %2, %ob : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %4 = prim.mul %0, %hb : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %y = prim.mul %4, %3 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+
+  return %y : tensor<8192x4096xbf16>
+}
+func.func @bench_softmax_bf16(%x: tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16> {
+  %0 = prim.reduce max %x [1] : (tensor<8192x4096xbf16>) -> tensor<8192xbf16>
+  %1 = prim.broadcast %0 axes [0] sizes() : (tensor<8192xbf16>) -> tensor<8192x4096xbf16>
+  %2 = prim.sub %x, %1 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %3 = prim.exp %2 : (tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %4 = prim.reduce sum %3 [1] : (tensor<8192x4096xbf16>) -> tensor<8192xbf16>
+  %5 = prim.broadcast %4 axes [0] sizes() : (tensor<8192xbf16>) -> tensor<8192x4096xbf16>
+  %y = prim.div %3, %5 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+
+  return %y : tensor<8192x4096xbf16>
+}
+func.func @bench_layer_norm_bf16(%x: tensor<8192x4096xbf16>, %g: tensor<4096xbf16>, %b: tensor<4096xbf16>) -> tensor<8192x4096xbf16> {
+  %n = prim.constant dense<2.441406e-04> : tensor<bf16>
+  %e = prim.constant dense<1.0e-5> : tensor<bf16>
+  %nb = prim.broadcast %n axes [] sizes() : (tensor<bf16>) -> tensor<8192xbf16>
+  %eb = prim.broadcast %e axes [] sizes() : (tensor<bf16>) -> tensor<8192xbf16>
+  %0 = prim.reduce sum %x [1] : (tensor<8192x4096xbf16>) -> tensor<8192xbf16>
+  %1 = prim.mul %0, %nb : (tensor<8192xbf16>, tensor<8192xbf16>) -> tensor<8192xbf16>
+  %2 = prim.broadcast %1 axes [0] sizes() : (tensor<8192xbf16>) -> tensor<8192x4096xbf16>
+  %3 = prim.sub %x, %2 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %4 = prim.mul %3, %3 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %5 = prim.reduce sum %4 [1] : (tensor<8192x4096xbf16>) -> tensor<8192xbf16>
+  %6 = prim.mul %5, %nb : (tensor<8192xbf16>, tensor<8192xbf16>) -> tensor<8192xbf16>
+  %7 = prim.add %6, %eb : (tensor<8192xbf16>, tensor<8192xbf16>) -> tensor<8192xbf16>
+  %8 = prim.rsqrt %7 : (tensor<8192xbf16>) -> tensor<8192xbf16>
+  %9 = prim.broadcast %8 axes [0] sizes() : (tensor<8192xbf16>) -> tensor<8192x4096xbf16>
+  %10 = prim.mul %3, %9 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %11 = prim.broadcast %g axes [1] sizes() : (tensor<4096xbf16>) -> tensor<8192x4096xbf16>
+  %12 = prim.broadcast %b axes [1] sizes() : (tensor<4096xbf16>) -> tensor<8192x4096xbf16>
+  %13 = prim.mul %10, %11 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+  %y = prim.add %13, %12 : (tensor<8192x4096xbf16>, tensor<8192x4096xbf16>) -> tensor<8192x4096xbf16>
+
+  return %y : tensor<8192x4096xbf16>
+}
+func.func @bench_transpose_bf16(%x: tensor<8192x4096xbf16>) -> tensor<4096x8192xbf16> {
+  %y = prim.transpose %x [1, 0] : (tensor<8192x4096xbf16>) -> tensor<4096x8192xbf16>
+
+  return %y : tensor<4096x8192xbf16>
+}
+func.func @bench_sum_leading_bf16(%x: tensor<8192x4096xbf16>) -> tensor<4096xbf16> {
+  %y = prim.reduce sum %x [0] : (tensor<8192x4096xbf16>) -> tensor<4096xbf16>
+
+  return %y : tensor<4096xbf16>
+}
+func.func @bench_sum_all_f32(%x: tensor<8192x4096xf32>) -> tensor<f32> {
+  %y = prim.reduce sum %x [0, 1] : (tensor<8192x4096xf32>) -> tensor<f32>
+
+  return %y : tensor<f32>
+}
+func.func @bench_gemm_8192(%a: tensor<8192x8192xbf16>, %w: tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<8192x8192xbf16>, tensor<8192x8192xbf16>) -> tensor<8192x8192xbf16>
+
+  return %y : tensor<8192x8192xbf16>
+}
+func.func @bench_gemm_4096(%a: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+
+  return %y : tensor<4096x4096xbf16>
+}
+func.func @bench_gemm_4096_kn(%a: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+
+  return %y : tensor<4096x4096xbf16>
+}
+func.func @bench_gemm_4096_bias_relu(%a: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>, %c: tensor<4096xbf16>) -> tensor<4096x4096xbf16> {
+  %z = prim.constant dense<0.0> : tensor<bf16>
+  %zb = prim.broadcast %z axes [] sizes() : (tensor<bf16>) -> tensor<4096x4096xbf16>
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<4096xbf16>) -> tensor<4096x4096xbf16>
+  %2 = prim.add %0, %1 : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+  %y = prim.maximum %2, %zb : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
+
+  return %y : tensor<4096x4096xbf16>
+}
+func.func @bench_gemm_1024_4096_4096(%a: tensor<1024x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1024x4096xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1024x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1024x4096xbf16>
+
+  return %y : tensor<1024x4096xbf16>
+}
+func.func @bench_gemm_tails(%a: tensor<1000x1096xbf16>, %w: tensor<1208x1096xbf16>, %c: tensor<1208xbf16>) -> tensor<1000x1208xbf16> {
+  %z = prim.constant dense<0.0> : tensor<bf16>
+  %zb = prim.broadcast %z axes [] sizes() : (tensor<bf16>) -> tensor<1000x1208xbf16>
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1000x1096xbf16>, tensor<1208x1096xbf16>) -> tensor<1000x1208xbf16>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<1208xbf16>) -> tensor<1000x1208xbf16>
+  %2 = prim.add %0, %1 : (tensor<1000x1208xbf16>, tensor<1000x1208xbf16>) -> tensor<1000x1208xbf16>
+  %y = prim.maximum %2, %zb : (tensor<1000x1208xbf16>, tensor<1000x1208xbf16>) -> tensor<1000x1208xbf16>
+
+  return %y : tensor<1000x1208xbf16>
+}
+func.func @bench_gemm_tails_kn(%a: tensor<1000x1096xbf16>, %w: tensor<1096x1208xbf16>, %c: tensor<1208xbf16>) -> tensor<1000x1208xbf16> {
+  %z = prim.constant dense<0.0> : tensor<bf16>
+  %zb = prim.broadcast %z axes [] sizes() : (tensor<bf16>) -> tensor<1000x1208xbf16>
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<1000x1096xbf16>, tensor<1096x1208xbf16>) -> tensor<1000x1208xbf16>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<1208xbf16>) -> tensor<1000x1208xbf16>
+  %2 = prim.add %0, %1 : (tensor<1000x1208xbf16>, tensor<1000x1208xbf16>) -> tensor<1000x1208xbf16>
+  %y = prim.maximum %2, %zb : (tensor<1000x1208xbf16>, tensor<1000x1208xbf16>) -> tensor<1000x1208xbf16>
+
+  return %y : tensor<1000x1208xbf16>
+}
+func.func @bench_gemm_bert(%a: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %c: tensor<3072xbf16>) -> tensor<4096x3072xbf16> {
+  %z = prim.constant dense<0.0> : tensor<bf16>
+  %zb = prim.broadcast %z axes [] sizes() : (tensor<bf16>) -> tensor<4096x3072xbf16>
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<3072x768xbf16>) -> tensor<4096x3072xbf16>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<3072xbf16>) -> tensor<4096x3072xbf16>
+  %2 = prim.add %0, %1 : (tensor<4096x3072xbf16>, tensor<4096x3072xbf16>) -> tensor<4096x3072xbf16>
+  %y = prim.maximum %2, %zb : (tensor<4096x3072xbf16>, tensor<4096x3072xbf16>) -> tensor<4096x3072xbf16>
+
+  return %y : tensor<4096x3072xbf16>
+}
+func.func @bench_gemm_f16(%a: tensor<2048x2048xf16>, %w: tensor<2048x2048xf16>) -> tensor<2048x2048xf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<2048x2048xf16>, tensor<2048x2048xf16>) -> tensor<2048x2048xf16>
+
+  return %y : tensor<2048x2048xf16>
+}
+func.func @bench_gemm_f32_2048(%a: tensor<2048x2048xf32>, %w: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+
+  return %y : tensor<2048x2048xf32>
+}
+func.func @bench_conv_f32(%x: tensor<32x56x56x64xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<32x56x56x64xf32> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x56x56x64xf32>, tensor<64x64x3x3xf32>) -> tensor<32x56x56x64xf32>
+
+  return %y : tensor<32x56x56x64xf32>
+}

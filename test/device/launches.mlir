@@ -1,0 +1,135 @@
+// Small launches of every form, which a GPU's results are checked on.
+func.func @exp_f32(%x: tensor<130x64xf32>) -> tensor<130x64xf32> {
+  %y = prim.exp %x : (tensor<130x64xf32>) -> tensor<130x64xf32>
+  return %y : tensor<130x64xf32>
+}
+func.func @math(%x: tensor<3001xf32> {test.low = -30.0, test.high = 30.0}) -> (tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>) {
+  %0 = prim.sin %x : (tensor<3001xf32>) -> tensor<3001xf32>
+  %1 = prim.tanh %x : (tensor<3001xf32>) -> tensor<3001xf32>
+  %2 = prim.erf %x : (tensor<3001xf32>) -> tensor<3001xf32>
+  %3 = prim.logistic %x : (tensor<3001xf32>) -> tensor<3001xf32>
+  %4 = prim.abs %x : (tensor<3001xf32>) -> tensor<3001xf32>
+  %5 = prim.log %4 : (tensor<3001xf32>) -> tensor<3001xf32>
+  %6 = prim.pow %4, %0 : (tensor<3001xf32>, tensor<3001xf32>) -> tensor<3001xf32>
+  return %0, %1, %2, %3, %5, %6 : tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>, tensor<3001xf32>
+}
+func.func @math_f64(%x: tensor<700xf64>) -> (tensor<700xf64>, tensor<700xf64>, tensor<700xf64>) {
+  %0 = prim.abs %x : (tensor<700xf64>) -> tensor<700xf64>
+  %1 = prim.exp %x : (tensor<700xf64>) -> tensor<700xf64>
+  %2 = prim.log %0 : (tensor<700xf64>) -> tensor<700xf64>
+  %3 = prim.sqrt %0 : (tensor<700xf64>) -> tensor<700xf64>
+  return %1, %2, %3 : tensor<700xf64>, tensor<700xf64>, tensor<700xf64>
+}
+func.func @types(%a: tensor<40x24xf16>, %b: tensor<40x24xbf16>, %c: tensor<40x24xi8> {test.low = -100.0, test.high = 100.0}, %d: tensor<40x24xi64> {test.low = -1000.0, test.high = 1000.0}) -> (tensor<40x24xbf16>, tensor<40x24xi64>, tensor<40x24xf16>) {
+  %0 = prim.cast %a : (tensor<40x24xf16>) -> tensor<40x24xbf16>
+  %1 = prim.mul %0, %b : (tensor<40x24xbf16>, tensor<40x24xbf16>) -> tensor<40x24xbf16>
+  %2 = prim.cast %c : (tensor<40x24xi8>) -> tensor<40x24xi64>
+  %3 = prim.div %d, %2 : (tensor<40x24xi64>, tensor<40x24xi64>) -> tensor<40x24xi64>
+  %4 = prim.cast %3 : (tensor<40x24xi64>) -> tensor<40x24xf16>
+  return %1, %3, %4 : tensor<40x24xbf16>, tensor<40x24xi64>, tensor<40x24xf16>
+}
+func.func @open(%x: tensor<?x24xf32>) -> tensor<24x?xf32> {
+  %n = prim.dim %x, 0 : tensor<?x24xf32>
+  %0 = prim.transpose %x [1, 0] : (tensor<?x24xf32>) -> tensor<24x?xf32>
+  %y = prim.exp %0 : (tensor<24x?xf32>) -> tensor<24x?xf32>
+  return %y : tensor<24x?xf32>
+}
+func.func @concat_pad(%x: tensor<5x6xf32>, %z: tensor<5x3xf32>, %v: tensor<f32>) -> tensor<8x11xf32> {
+  %0 = prim.concat %x, %z axis 1 : (tensor<5x6xf32>, tensor<5x3xf32>) -> tensor<5x9xf32>
+  %y = prim.pad %0, %v low [1, 2] () interior [0, 0] sizes() : (tensor<5x9xf32>, tensor<f32>) -> tensor<8x11xf32>
+  return %y : tensor<8x11xf32>
+}
+func.func @take(%x: tensor<90x16xf32>, %i: tensor<70xi64> {test.low = 0.0, test.high = 89.9}) -> tensor<70x16xf32> {
+  %y = prim.take %x, %i axis 0 : (tensor<90x16xf32>, tensor<70xi64>) -> tensor<70x16xf32>
+  return %y : tensor<70x16xf32>
+}
+func.func @softmax_warp(%x: tensor<50x100xf32>) -> tensor<50x100xf32> {
+  %0 = prim.reduce max %x [1] : (tensor<50x100xf32>) -> tensor<50xf32>
+  %1 = prim.broadcast %0 axes [0] sizes() : (tensor<50xf32>) -> tensor<50x100xf32>
+  %2 = prim.sub %x, %1 : (tensor<50x100xf32>, tensor<50x100xf32>) -> tensor<50x100xf32>
+  %3 = prim.exp %2 : (tensor<50x100xf32>) -> tensor<50x100xf32>
+  %4 = prim.reduce sum %3 [1] : (tensor<50x100xf32>) -> tensor<50xf32>
+  %5 = prim.broadcast %4 axes [0] sizes() : (tensor<50xf32>) -> tensor<50x100xf32>
+  %y = prim.div %3, %5 : (tensor<50x100xf32>, tensor<50x100xf32>) -> tensor<50x100xf32>
+  return %y : tensor<50x100xf32>
+}
+func.func @softmax_block(%x: tensor<5x4097xf32>) -> tensor<5x4097xf32> {
+  %0 = prim.reduce max %x [1] : (tensor<5x4097xf32>) -> tensor<5xf32>
+  %1 = prim.broadcast %0 axes [0] sizes() : (tensor<5xf32>) -> tensor<5x4097xf32>
+  %2 = prim.sub %x, %1 : (tensor<5x4097xf32>, tensor<5x4097xf32>) -> tensor<5x4097xf32>
+  %3 = prim.exp %2 : (tensor<5x4097xf32>) -> tensor<5x4097xf32>
+  %4 = prim.reduce sum %3 [1] : (tensor<5x4097xf32>) -> tensor<5xf32>
+  %5 = prim.broadcast %4 axes [0] sizes() : (tensor<5xf32>) -> tensor<5x4097xf32>
+  %y = prim.div %3, %5 : (tensor<5x4097xf32>, tensor<5x4097xf32>) -> tensor<5x4097xf32>
+  return %y : tensor<5x4097xf32>
+}
+func.func @softmax_loop(%x: tensor<3x70000xf32>) -> tensor<3x70000xf32> {
+  %0 = prim.reduce max %x [1] : (tensor<3x70000xf32>) -> tensor<3xf32>
+  %1 = prim.broadcast %0 axes [0] sizes() : (tensor<3xf32>) -> tensor<3x70000xf32>
+  %2 = prim.sub %x, %1 : (tensor<3x70000xf32>, tensor<3x70000xf32>) -> tensor<3x70000xf32>
+  %3 = prim.exp %2 : (tensor<3x70000xf32>) -> tensor<3x70000xf32>
+  %4 = prim.reduce sum %3 [1] : (tensor<3x70000xf32>) -> tensor<3xf32>
+  %5 = prim.broadcast %4 axes [0] sizes() : (tensor<3xf32>) -> tensor<3x70000xf32>
+  %y = prim.div %3, %5 : (tensor<3x70000xf32>, tensor<3x70000xf32>) -> tensor<3x70000xf32>
+  return %y : tensor<3x70000xf32>
+}
+func.func @reductions(%x: tensor<6x3000xf64>, %b: tensor<7x2000xi1> {test.low = -0.001, test.high = 0.001}, %i: tensor<6x300xi64> {test.low = -900.0, test.high = 900.0}) -> (tensor<f64>, tensor<7xi1>, tensor<6xi64>) {
+  %0 = prim.reduce sum %x [0, 1] : (tensor<6x3000xf64>) -> tensor<f64>
+  %1 = prim.reduce any %b [1] : (tensor<7x2000xi1>) -> tensor<7xi1>
+  %2 = prim.reduce min %i [1] : (tensor<6x300xi64>) -> tensor<6xi64>
+  return %0, %1, %2 : tensor<f64>, tensor<7xi1>, tensor<6xi64>
+}
+func.func @lines(%x: tensor<50x20xf32>) -> (tensor<50x20xf32>, tensor<50xi64>, tensor<50x20xf32>, tensor<50x4xf32>) {
+  %0 = prim.cumulative sum %x 1 {exclusive = false, reverse = false} : (tensor<50x20xf32>) -> tensor<50x20xf32>
+  %1 = prim.arg_reduce max %x 1 {last = false} : (tensor<50x20xf32>) -> tensor<50xi64>
+  %2, %3 = prim.sort %x axis 1 {descending = false} : (tensor<50x20xf32>) -> (tensor<50x20xf32>, tensor<50x20xi64>)
+  %4, %5 = prim.top_k %x axis 1 {largest = true} : (tensor<50x20xf32>) -> (tensor<50x4xf32>, tensor<50x4xi64>)
+  return %0, %1, %2, %4 : tensor<50x20xf32>, tensor<50xi64>, tensor<50x20xf32>, tensor<50x4xf32>
+}
+func.func @scatters(%x: tensor<4x10x3xf32>, %i: tensor<4x25x2xi64> {test.low = 0.0, test.high = 9.9}, %u: tensor<4x25x2xf32>, %z: tensor<6x5x40xf32>, %j: tensor<30x2xi64> {test.low = 0.0, test.high = 4.9}, %w: tensor<30x40xf32>) -> (tensor<4x10x3xf32>, tensor<6x5x40xf32>, tensor<6x5x40xf32>) {
+  %0 = prim.scatter_along assign %x, %i, %u axis 1 : (tensor<4x10x3xf32>, tensor<4x25x2xi64>, tensor<4x25x2xf32>) -> tensor<4x10x3xf32>
+  %1 = prim.scatter_nd add %z, %j, %w : (tensor<6x5x40xf32>, tensor<30x2xi64>, tensor<30x40xf32>) -> tensor<6x5x40xf32>
+  %2 = prim.scatter_nd assign %z, %j, %w : (tensor<6x5x40xf32>, tensor<30x2xi64>, tensor<30x40xf32>) -> tensor<6x5x40xf32>
+  return %0, %1, %2 : tensor<4x10x3xf32>, tensor<6x5x40xf32>, tensor<6x5x40xf32>
+}
+func.func @insert_slice(%x: tensor<8x9xf32>, %u: tensor<3x4xf32>) -> tensor<8x9xf32> {
+  %y = prim.insert_slice %x, %u starts [6, 1] () steps [-2, 2] : (tensor<8x9xf32>, tensor<3x4xf32>) -> tensor<8x9xf32>
+  return %y : tensor<8x9xf32>
+}
+func.func @dot_f32(%a: tensor<70x33xf32>, %b: tensor<33x130xf32>, %c: tensor<130xf32>) -> tensor<70x130xf32> {
+  %0 = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<70x33xf32>, tensor<33x130xf32>) -> tensor<70x130xf32>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<130xf32>) -> tensor<70x130xf32>
+  %2 = prim.add %0, %1 : (tensor<70x130xf32>, tensor<70x130xf32>) -> tensor<70x130xf32>
+  %y = prim.tanh %2 : (tensor<70x130xf32>) -> tensor<70x130xf32>
+  return %y : tensor<70x130xf32>
+}
+func.func @dot_batched(%q: tensor<2x9x3x16xbf16>, %k: tensor<2x11x3x16xbf16>) -> tensor<2x3x9x11xbf16> {
+  %y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : (tensor<2x9x3x16xbf16>, tensor<2x11x3x16xbf16>) -> tensor<2x3x9x11xbf16>
+  return %y : tensor<2x3x9x11xbf16>
+}
+func.func @dot_i8(%a: tensor<5x40xi8> {test.low = -120.0, test.high = 120.0}, %b: tensor<40x6xi8> {test.low = -120.0, test.high = 120.0}) -> tensor<5x6xi32> {
+  %y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<5x40xi8>, tensor<40x6xi8>) -> tensor<5x6xi32>
+  return %y : tensor<5x6xi32>
+}
+func.func @dot_wgmma(%a: tensor<200x72xbf16>, %w: tensor<136x72xbf16>, %c: tensor<136xbf16>) -> tensor<200x136xbf16> {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<200x72xbf16>, tensor<136x72xbf16>) -> tensor<200x136xbf16>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<136xbf16>) -> tensor<200x136xbf16>
+  %y = prim.add %0, %1 : (tensor<200x136xbf16>, tensor<200x136xbf16>) -> tensor<200x136xbf16>
+  return %y : tensor<200x136xbf16>
+}
+func.func @dot_wgmma_kn(%a: tensor<200x136xf16>, %w: tensor<136x264xf16>) -> tensor<200x264xf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<200x136xf16>, tensor<136x264xf16>) -> tensor<200x264xf16>
+  return %y : tensor<200x264xf16>
+}
+func.func @dot_wgmma_open(%a: tensor<?x128xbf16>, %w: tensor<512x128xbf16>) -> tensor<?x512xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<?x128xbf16>, tensor<512x128xbf16>) -> tensor<?x512xbf16>
+  return %y : tensor<?x512xbf16>
+}
+func.func @conv(%x: tensor<2x6x9x10xf32>, %w: tensor<8x6x3x3xf32>) -> tensor<2x8x9x10xf32> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x6x9x10xf32>, tensor<8x6x3x3xf32>) -> tensor<2x8x9x10xf32>
+  return %y : tensor<2x8x9x10xf32>
+}
+func.func @conv_grouped(%x: tensor<1x8x11x7xf32>, %w: tensor<12x4x3x2xf32>) -> tensor<1x12x5x4xf32> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 2>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 1>, high = array<i64: 0, 1>, groups = 2 : i64} : (tensor<1x8x11x7xf32>, tensor<12x4x3x2xf32>) -> tensor<1x12x5x4xf32>
+  return %y : tensor<1x12x5x4xf32>
+}
