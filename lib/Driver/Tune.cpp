@@ -130,7 +130,7 @@ private:
 
 void Tuner::findProblems(mlir::ModuleOp module) {
   module.walk([&](kernel::LaunchOp launch) {
-    SmallVector<kernel::Schedule> candidates = model.candidates(launch);
+    SmallVector<kernel::Schedule> candidates = model.candidates(launch, ScheduleModel::Asked::All);
     if (candidates.size() < 2)
       return;
     tuning::ProblemKey key = schedules.keyOf(launch);

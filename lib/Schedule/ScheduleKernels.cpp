@@ -40,7 +40,8 @@ public:
 
 private:
   LogicalResult schedule(kernel::LaunchOp launch) {
-    SmallVector<kernel::Schedule> candidates = model->candidates(launch);
+    SmallVector<kernel::Schedule> candidates =
+        model->candidates(launch, chooser ? ScheduleModel::Asked::All : ScheduleModel::Asked::Best);
     if (candidates.empty())
       return launch.emitError("the target has no code for kernel '") << launch.getName() << "'";
     kernel::Schedule chosen = chooser ? chooser(launch, candidates) : candidates.front();

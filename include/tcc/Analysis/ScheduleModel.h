@@ -15,9 +15,14 @@ class ScheduleModel {
 public:
   virtual ~ScheduleModel() = default;
 
-  /// Ways to run `launch`, the one that should be fastest first. They depend on the launch
-  /// and the target alone. None where the target has no template for it.
-  virtual llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch) const = 0;
+  /// How many of the candidates somebody looks at.
+  enum class Asked { Best, All };
+
+  /// Ways to run `launch`, the one that should be fastest first; with Best maybe that alone,
+  /// with All those too that only measuring can weigh. They depend on the launch and the
+  /// target alone. None where the target has no template for it.
+  virtual llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
+                                                         Asked asked) const = 0;
 
   /// Changes with what the candidates are and mean: tuning records of another version do
   /// not count.

@@ -120,15 +120,17 @@ static ByteGroups groupsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
   return bytes ? byteGroups(cpu, spec.aUnsigned, spec.bUnsigned) : ByteGroups();
 }
 
-static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec) {
+static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,
+                                             bool variations) {
   ContractionShape shape;
   shape.m = k.known(spec.m).value_or(-1);
   shape.n = k.known(spec.n).value_or(-1);
   shape.k = k.known(spec.k).value_or(-1);
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
   shape.b = spec.bLayout;
+  shape.panelWidth = spec.panelWidth;
   shape.copiesA = !k.isKnown(spec.aKStride, 1);
-  SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape);
+  SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)
     schedule.byteGroup = spec.bytes.size;
   return ranked;
@@ -141,18 +143,18 @@ static void groupBytes(KernelBuilder &k, ContractionSpec &spec) {
   spec.k = k.ceilDiv(spec.k, k.constant(spec.bytes.size));
 }
 
-SmallVector<ContractionSchedule> tcc::codegen::rankSchedules(KernelBuilder &k,
-                                                             const ContractionSpec &spec) {
+SmallVector<ContractionSchedule>
+tcc::codegen::rankSchedules(KernelBuilder &k, const ContractionSpec &spec, bool variations) {
   // Bytes are grouped if they come packed so, or are copied before use.
   if (spec.bLayout != PanelLayout::Packed && groupsOf(spec.cpu, spec).size > 1 &&
       k.isKnown(spec.aKStride, 1)) {
     ContractionSpec grouped = spec;
     groupBytes(k, grouped);
-    SmallVector<ContractionSchedule> ranked = rank(k, grouped);
-    if (ranked.front().packsB())
+    SmallVector<ContractionSchedule> ranked = rank(k, grouped, variations);
+    if (!ranked.empty() && ranked.front().packsB())
       return ranked;
   }
-  return rank(k, spec);
+  return rank(k, spec, variations);
 }
 
 void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
@@ -198,6 +200,7 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     }
     spec.aKStride = k.constant(1);
     spec.bLayout = PanelLayout::Packed;
+    spec.panelWidth = rt.getDimSize(3);
     p.lhsOffset = p.rhsOffset = k.constant(0);
   } else {
     auto dot = cast<prim::DotOp>(op);

@@ -64,6 +64,7 @@ ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
   for (const ConvDim &dim : spec.dims)
     shape.inputPixels *= dim.stride;
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
+  shape.panelWidth = spec.panelWidth;
   shape.a = gathers(spec)              ? OperandAccess::Gathered
             : isMatrixProduct(k, spec) ? OperandAccess::InPlace
                                        : OperandAccess::Pointers;
@@ -104,17 +105,23 @@ void setDenseStrides(KernelBuilder &k, ConvSpec &spec) {
   spec.dense = true;
 }
 
-SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &spec) {
+SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &spec,
+                                            bool variations) {
   SmallVector<ConvSchedule> ranked;
   if (spec.winograd) {
     llvm::append_range(ranked, rankWinograd(spec.cpu, winogradShape(k, spec)));
   } else if (narrowGroupLanes(spec.cpu, extentsOf(spec), spec.acc.getIntOrFloatBitWidth())) {
     ranked.push_back(chooseLines(k, spec));
   } else {
-    for (ContractionSchedule schedule : rankConv(spec.cpu, shapeOf(k, spec))) {
-      schedule.byteGroup = spec.bytes.size;
-      ranked.push_back(schedule);
+    ConvShape shape = shapeOf(k, spec);
+    llvm::append_range(ranked, rankConv(spec.cpu, shape));
+    if (variations && shape.a == OperandAccess::Pointers && spec.groups == 1 &&
+        spec.bytes.size == 1) {
+      shape.a = OperandAccess::Gathered; // costs copies, saves a pointer a tap: not modelled
+      llvm::append_range(ranked, ArrayRef(rankConv(spec.cpu, shape)).take_front(2));
     }
+    for (ConvSchedule &schedule : ranked)
+      std::get<ContractionSchedule>(schedule).byteGroup = spec.bytes.size;
   }
   return ranked;
 }

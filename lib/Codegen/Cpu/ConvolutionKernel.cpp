@@ -43,6 +43,7 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   auto x = tensorType(op.getX()), panels = tensorType(op.getPanels());
   Type result = tensorType(op.getResult()).getElementType();
   spec.groups = op.getGroups();
+  spec.panelWidth = panels.getDimSize(3);
   spec.channels = x.getShape().back() / spec.groups;
   spec.filters = op.getFilters() / spec.groups;
   spec.inputElement = storageType(x.getElementType());

@@ -33,8 +33,9 @@ std::optional<ProductSpec> productSpec(mlir::OpBuilder &b, mlir::Location loc, m
 /// Axes of the result that are columns of the product.
 unsigned productColumns(mlir::Operation *op);
 
-/// Ways to compute `spec`, the one that should be fastest first.
-llvm::SmallVector<ContractionSchedule> rankSchedules(KernelBuilder &k, const ContractionSpec &spec);
+/// Ways to compute `spec`, the one that should be fastest first; with `variations`, more.
+llvm::SmallVector<ContractionSchedule> rankSchedules(KernelBuilder &k, const ContractionSpec &spec,
+                                                     bool variations);
 void setSchedule(KernelBuilder &k, ContractionSpec &spec, const ContractionSchedule &schedule);
 
 /// The template's view of a packed convolution, without pointers and schedule.

@@ -116,12 +116,27 @@ llvm::SmallVector<Cut> bestCuts(const Problem &problem, int64_t mostTiles, int64
 
 } // namespace
 
+/// Vectors a row of a panel: of the width that layout gave it, or the best one for n columns.
+static std::optional<unsigned> panelVectorCount(const CpuTarget &cpu, int64_t n, unsigned accBits,
+                                                std::optional<int64_t> panelWidth) {
+  constexpr int64_t most = 4;
+  int64_t lanes = cpu.lanes(accBits),
+          width = panelWidth.value_or(choosePanelWidth(cpu, n, accBits));
+  if (width % lanes || width < lanes || width > most * lanes)
+    return std::nullopt;
+  return width / lanes;
+}
+
 /// Lanes, rows, vectors and unrolling for m rows and n columns.
-static ContractionSchedule registerTile(const CpuTarget &cpu, int64_t m, int64_t n,
-                                        unsigned accBits) {
+static std::optional<ContractionSchedule> registerTile(const CpuTarget &cpu, int64_t m, int64_t n,
+                                                       unsigned accBits,
+                                                       std::optional<int64_t> panelWidth) {
   ContractionSchedule schedule;
   schedule.lanes = cpu.lanes(accBits);
-  schedule.vectors = choosePanelWidth(cpu, n, accBits) / schedule.lanes;
+  std::optional<unsigned> vectors = panelVectorCount(cpu, n, accBits, panelWidth);
+  if (!vectors)
+    return std::nullopt;
+  schedule.vectors = *vectors;
   schedule.rows = registerTileRows(cpu, schedule.vectors);
   // With vectors of two sizes in a tile LLVM's allocator spills once k is unrolled.
   int64_t lastLanes = n > 0 ? n % schedule.lanes : 0;
@@ -133,7 +148,10 @@ static ContractionSchedule registerTile(const CpuTarget &cpu, int64_t m, int64_t
 }
 
 llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape) {
-  ContractionSchedule schedule = registerTile(cpu, shape.pixels, shape.filters, shape.accBits);
+  auto tile = registerTile(cpu, shape.pixels, shape.filters, shape.accBits, shape.panelWidth);
+  if (!tile)
+    return {};
+  ContractionSchedule schedule = *tile;
   bool gathers = shape.a == OperandAccess::Gathered;
   int64_t pixels = firstKnown({shape.pixels, shape.imagePixels, typicalPixels});
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
@@ -182,7 +200,10 @@ llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const Win
   int64_t tiles = firstKnown({shape.tiles, shape.imageTiles, typicalTiles});
   WinogradSchedule schedule;
   schedule.lanes = cpu.lanes(32);
-  schedule.vectors = choosePanelWidth(cpu, shape.filters) / schedule.lanes;
+  std::optional<unsigned> vectors = panelVectorCount(cpu, shape.filters, 32, shape.panelWidth);
+  if (!vectors)
+    return {};
+  schedule.vectors = *vectors;
   int64_t most = registerTileRows(cpu, schedule.vectors);
   schedule.rows = most;
   // Fewer rows if that leaves fewer of the last register tile idle.
@@ -211,40 +232,33 @@ llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const Win
   return ranked;
 }
 
-llvm::SmallVector<ContractionSchedule> rankContraction(const CpuTarget &cpu,
-                                                       const ContractionShape &shape) {
-  constexpr int64_t grainProducts = 1 << 17; // a waiting thread takes microseconds to answer
-  ContractionSchedule schedule = registerTile(cpu, shape.m, shape.n, shape.accBits);
-  int64_t m = shape.m > 0 ? shape.m : typicalM, n = shape.n > 0 ? shape.n : typicalN,
-          k = shape.k > 0 ? shape.k : typicalK;
-  int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();
-  schedule.grainProducts = grainProducts;
-  if (shape.copiesA)
-    schedule.a = OperandAccess::Copied;
-  if (shape.b == PanelLayout::Transposed ||
-      (shape.b == PanelLayout::RowMajor && m > 2 * schedule.rows))
-    schedule.b = OperandAccess::Copied;
-  if ((schedule.packsB() || schedule.packsA()) && (shape.k < 0 || shape.k > packedBlock))
-    schedule.kBlock = packedBlock;
-  if (shape.b == PanelLayout::Packed && !schedule.packsA() && m > schedule.rows &&
-      shape.k > 2 * weightBlock)
-    schedule.kBlock = llvm::divideCeil(k, llvm::divideCeil(k, weightBlock));
+/// Extents of a product, with those assumed that are unknown.
+struct ProductExtents {
+  explicit ProductExtents(const ContractionShape &shape)
+      : m(shape.m > 0 ? shape.m : typicalM), n(shape.n > 0 ? shape.n : typicalN),
+        k(shape.k > 0 ? shape.k : typicalK) {}
+  int64_t m, n, k;
+};
 
+/// `schedule`, complete but for its cut into tasks, with the best cuts.
+static llvm::SmallVector<ContractionSchedule>
+cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSchedule schedule) {
+  ProductExtents extents(shape);
+  int64_t k = extents.k, bytes = shape.accBits / 8, width = schedule.panelWidth();
   int64_t mostTiles = INT64_MAX, mostPanels = INT64_MAX;
   if (schedule.packsB())
     mostPanels = std::max<int64_t>(1, scratchLimit / (std::min(k, packedBlock) * width * bytes));
   if (schedule.kBlock)
     mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
   ProductProblem problem;
-  problem.tiles = std::ceil(double(m) / schedule.rows);
-  problem.panels = std::ceil(double(n) / width);
+  problem.tiles = std::ceil(double(extents.m) / schedule.rows);
+  problem.panels = std::ceil(double(extents.n) / width);
   problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
   problem.aTileBytes = double(schedule.rows) * k * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
   if (schedule.kBlock && shape.b == PanelLayout::Packed)
     problem.l2Bytes *= double(k) / schedule.kBlock; // only a block of a panel at a time
-  schedule.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
   llvm::SmallVector<ContractionSchedule> ranked;
   for (const Cut &cut : bestCuts(problem, mostTiles, mostPanels)) {
     schedule.tilesPerTask = cut.tiles;
@@ -253,6 +267,61 @@ llvm::SmallVector<ContractionSchedule> rankContraction(const CpuTarget &cpu,
       schedule.panelsPerTask = std::max<int64_t>(
           1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
     ranked.push_back(schedule);
+  }
+  return ranked;
+}
+
+/// What the time model does not weigh and measuring may: k in other blocks or in one, more of
+/// k unrolled, rows of B in place.
+static llvm::SmallVector<ContractionSchedule> variationsOf(const ContractionShape &shape,
+                                                           const ContractionSchedule &usual) {
+  llvm::SmallVector<ContractionSchedule> all;
+  auto add = [&](auto change) { change(all.emplace_back(usual)); };
+  bool copies = usual.packsA() || usual.packsB();
+  for (int64_t block : {256, 512})
+    if (!copies && shape.k >= 2 * block && usual.kBlock != block)
+      add([&](ContractionSchedule &s) { s.kBlock = block; });
+  if (!copies && usual.kBlock)
+    add([](ContractionSchedule &s) { s.kBlock = 0; });
+  if (usual.unroll == 2)
+    add([](ContractionSchedule &s) { s.unroll = 4; });
+  if (shape.b == PanelLayout::RowMajor && usual.packsB() && !usual.packsA())
+    add([](ContractionSchedule &s) {
+      s.b = OperandAccess::InPlace;
+      s.kBlock = 0;
+    });
+  return all;
+}
+
+llvm::SmallVector<ContractionSchedule>
+rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variations) {
+  constexpr int64_t grainProducts = 1 << 17; // a waiting thread takes microseconds to answer
+  constexpr size_t cutsOfVariation = 2;
+  auto tile = registerTile(cpu, shape.m, shape.n, shape.accBits, shape.panelWidth);
+  if (!tile)
+    return {};
+  ContractionSchedule usual = *tile;
+  ProductExtents extents(shape);
+  usual.grainProducts = grainProducts;
+  if (shape.copiesA)
+    usual.a = OperandAccess::Copied;
+  if (shape.b == PanelLayout::Transposed ||
+      (shape.b == PanelLayout::RowMajor && extents.m > 2 * usual.rows))
+    usual.b = OperandAccess::Copied;
+  if ((usual.packsB() || usual.packsA()) && (shape.k < 0 || shape.k > packedBlock))
+    usual.kBlock = packedBlock;
+  if (shape.b == PanelLayout::Packed && !usual.packsA() && extents.m > usual.rows &&
+      shape.k > 2 * weightBlock)
+    usual.kBlock = llvm::divideCeil(extents.k, llvm::divideCeil(extents.k, weightBlock));
+  usual.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
+
+  llvm::SmallVector<ContractionSchedule> ranked = cutProduct(cpu, shape, usual);
+  if (!variations)
+    return ranked;
+  for (const ContractionSchedule &other : variationsOf(shape, usual)) {
+    llvm::SmallVector<ContractionSchedule> cuts = cutProduct(cpu, shape, other);
+    cuts.resize(std::min(cuts.size(), cutsOfVariation));
+    llvm::append_range(ranked, cuts);
   }
   return ranked;
 }

@@ -78,8 +78,8 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
 }
 
 /// Null where the product's template cannot do it.
-static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch,
-                                                      const CpuTarget &cpu) {
+static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch, const CpuTarget &cpu,
+                                                      bool variations) {
   Operation *op = contractionOf(launch);
   Value lhs = memoryBehind(op->getOperand(0)), rhs = memoryBehind(op->getOperand(1));
   if (!isa<BlockArgument>(lhs) || !isa<BlockArgument>(rhs) || productColumns(op) > 1)
@@ -88,11 +88,11 @@ static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch,
   auto product = productSpec(extents.b, launch.getLoc(), op, extents.of(lhs), extents.of(rhs), cpu);
   if (!product)
     return {};
-  return attributes(launch.getContext(), rankSchedules(extents.k, product->spec));
+  return attributes(launch.getContext(), rankSchedules(extents.k, product->spec, variations));
 }
 
 static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launch,
-                                                          const CpuTarget &cpu) {
+                                                          const CpuTarget &cpu, bool variations) {
   auto op = dyn_cast<prim::PackedConvOp>(contractionOf(launch));
   if (!op)
     return {};
@@ -101,13 +101,15 @@ static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launc
   if (!spec)
     return {};
   SmallVector<kernel::Schedule> all;
-  for (const ConvSchedule &schedule : rankConvSchedules(extents.k, *spec))
+  for (const ConvSchedule &schedule : rankConvSchedules(extents.k, *spec, variations))
     all.push_back(
         std::visit([&](const auto &s) { return scheduleAttr(launch.getContext(), s); }, schedule));
   return all;
 }
 
-SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch) const {
+SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch,
+                                                                    Asked asked) const {
+  bool variations = asked == Asked::All;
   SmallVector<kernel::Schedule> all;
   switch (launch.getKind()) {
   case kernel::KernelKind::Row:
@@ -115,10 +117,10 @@ SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::Laun
   case kernel::KernelKind::Special:
     return specialSchedules(launch, cpu);
   case kernel::KernelKind::Contraction:
-    all = productSchedules(launch, cpu);
+    all = productSchedules(launch, cpu, variations);
     break;
   case kernel::KernelKind::Convolution:
-    all = convolutionSchedules(launch, cpu);
+    all = convolutionSchedules(launch, cpu, variations);
     break;
   case kernel::KernelKind::Loop:
     break;

@@ -341,7 +341,8 @@ WinogradShape winogradShape(KernelBuilder &k, const ConvSpec &spec) {
   Index two = k.constant(kWinogradOutputs);
   Index image = k.mul(k.ceilDiv(spec.dims[1].output, two), k.ceilDiv(spec.dims[2].output, two));
   auto known = [&](Index extent) { return k.known(extent).value_or(-1); };
-  return {known(k.mul(spec.batch, image)), spec.channels, spec.filters, known(image)};
+  return {known(k.mul(spec.batch, image)), spec.channels, spec.filters, known(image),
+          spec.panelWidth};
 }
 
 Index emitWinogradTaskCount(KernelBuilder &k, const ConvSpec &spec) {

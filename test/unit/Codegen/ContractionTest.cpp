@@ -151,6 +151,16 @@ TEST_CASE("every choice of a schedule is correct") {
     }
 }
 
+TEST_CASE("every candidate is correct") {
+  CpuTarget cpu = target("native");
+  for (PanelLayout layout : {PanelLayout::Packed, PanelLayout::RowMajor, PanelLayout::Transposed})
+    for (bool dynamic : {false, true}) {
+      GemmCase g{.m = 35, .n = 70, .k = 1030, .dynamicM = dynamic, .layout = layout};
+      for (const codegen::ContractionSchedule &schedule : candidatesOf(cpu, g))
+        check(g, cpu, schedule);
+    }
+}
+
 TEST_CASE("the panels of a task stay in L2, however many columns there are") {
   for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4"}) {
     CpuTarget cpu = llvm::cantFail(CpuTarget::create(name, "x86_64-linux"));

@@ -92,14 +92,18 @@ void emitTaskCount(OpBuilder &builder, ModuleOp module, const CpuTarget &cpu, co
 
 } // namespace
 
-ContractionSchedule scheduleOf(const CpuTarget &cpu, const GemmCase &shape) {
+llvm::SmallVector<ContractionSchedule> candidatesOf(const CpuTarget &cpu, const GemmCase &shape) {
   ContractionShape known;
   known.m = shape.dynamicM ? -1 : shape.m;
   known.n = shape.dynamicN ? -1 : shape.n;
   known.k = shape.dynamicK ? -1 : shape.k;
   known.b = shape.layout;
   known.copiesA = shape.transposedA && shape.copiedA;
-  return chooseContraction(cpu, known);
+  return rankContraction(cpu, known, /*variations=*/true);
+}
+
+ContractionSchedule scheduleOf(const CpuTarget &cpu, const GemmCase &shape) {
+  return candidatesOf(cpu, shape).front();
 }
 
 OwningOpRef<ModuleOp> gemmModule(MLIRContext &context, const CpuTarget &cpu, const GemmCase &shape,

@@ -14,6 +14,8 @@ struct GemmCase {
   bool relu = false;    ///< C = relu(A * B + bias) instead of A * B
 };
 
+llvm::SmallVector<codegen::ContractionSchedule> candidatesOf(const CpuTarget &cpu,
+                                                             const GemmCase &shape);
 codegen::ContractionSchedule scheduleOf(const CpuTarget &cpu, const GemmCase &shape);
 
 /// A module with @gemm(args = {A, B, C, bias, M, N, K}) and @tasks(args) which

@@ -28,7 +28,8 @@ struct ContractionSpec {
   bool bUnsigned = false;
   mlir::Value b;
   PanelLayout bLayout = PanelLayout::Packed;
-  Index bStride; ///< elements between rows of RowMajor or Transposed
+  std::optional<int64_t> panelWidth = {}; ///< of a packed B, if known
+  Index bStride;                          ///< elements between rows of RowMajor or Transposed
 
   /// With groups of bytes, `k` counts groups and elements are bytes: A's elements are
   /// neighbours along k, of which there are kElements; B is packed, here or before.

@@ -34,20 +34,22 @@ struct ConvSpec {
 
   mlir::Type inputElement, weightElement, acc;
   bool inputUnsigned = false, weightUnsigned = false;
-  mlir::Value input;     ///< element (n, d, h, w, c) at the strides below, c contiguous
-  Index imageStride;     ///< elements from image to image
-  Index strides[3];      ///< of depth, height, width
-  bool dense = false;    ///< pixels lie one after the other, images too
-  mlir::Value weights;   ///< packed panels
-  ByteGroups bytes = {}; ///< in which they hold bytes
+  mlir::Value input;   ///< element (n, d, h, w, c) at the strides below, c contiguous
+  Index imageStride;   ///< elements from image to image
+  Index strides[3];    ///< of depth, height, width
+  bool dense = false;  ///< pixels lie one after the other, images too
+  mlir::Value weights; ///< packed panels
+  std::optional<int64_t> panelWidth = {}; ///< of the panels, if known
+  ByteGroups bytes = {};                  ///< in which they hold bytes
   bool winograd = false; ///< they are transformed (Target/Winograd.h); f32, zero padding
 
   ConvSchedule schedule;
 };
 
-/// Ways to compute `spec`, the one that should be fastest first: what it is in but its
-/// schedule decides.
-llvm::SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &spec);
+/// Ways to compute `spec`, the one that should be fastest first: all that is in it but its
+/// schedule decides. With `variations`, also some that the time model does not weigh.
+llvm::SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &spec,
+                                                  bool variations = false);
 
 /// Fills the strides of a densely stored channels-last input; call after `dims`,
 /// `groups` and `channels` are set.

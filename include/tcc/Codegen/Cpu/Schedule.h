@@ -28,7 +28,8 @@ struct ContractionShape {
   int64_t m = -1, n = -1, k = -1;
   unsigned accBits = 32; ///< accumulator element
   PanelLayout b = PanelLayout::Packed;
-  bool copiesA = false; ///< A's elements are no neighbours along k
+  std::optional<int64_t> panelWidth = {}; ///< of B, where that came packed
+  bool copiesA = false;                   ///< A's elements are no neighbours along k
 };
 
 /// The same for a convolution; extents of one group.
@@ -39,6 +40,7 @@ struct ConvShape {
   int64_t taps = 1;        ///< positions of the filter
   int64_t inputPixels = 1; ///< new ones with each output pixel: the product of the strides
   unsigned accBits = 32;
+  std::optional<int64_t> panelWidth = {}; ///< of the weights
   OperandAccess a = OperandAccess::Pointers;
 };
 
@@ -67,6 +69,7 @@ struct ContractionSchedule {
 struct WinogradShape {
   int64_t tiles = -1, channels = 1, filters = 1;
   int64_t imageTiles = -1; ///< of one image, which is assumed where their number is unknown
+  std::optional<int64_t> panelWidth = {}; ///< of the weights
 };
 
 /// #kernel.winograd_schedule as numbers to compute with.
@@ -86,9 +89,11 @@ struct LineSchedule {
   int64_t vectorsPerTask = 1;
 };
 
-/// Schedules for a shape, the one that the model takes for the fastest first.
-llvm::SmallVector<ContractionSchedule> rankContraction(const CpuTarget &cpu,
-                                                       const ContractionShape &shape);
+/// Schedules for a shape, the one that the model takes for the fastest first; none where the
+/// weights' panels do not fit the target's registers. With
+/// `variations`, also some that differ in what the model does not weigh.
+llvm::SmallVector<ContractionSchedule>
+rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variations = false);
 llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape);
 llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const WinogradShape &shape);
 

@@ -8,7 +8,8 @@ namespace tcc::codegen {
 class CpuScheduleModel final : public ScheduleModel {
 public:
   explicit CpuScheduleModel(CpuTarget cpu) : cpu(std::move(cpu)) {}
-  llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch) const override;
+  llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
+                                                 Asked asked) const override;
   int64_t version() const override { return 1; }
 
 private:
