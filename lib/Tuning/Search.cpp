@@ -6,6 +6,8 @@ using namespace tcc::tuning;
 
 namespace {
 
+constexpr double clearly = 0.97; ///< of the time before: less is no luck
+
 class Search {
 public:
   Search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
@@ -28,7 +30,6 @@ private:
 } // namespace
 
 void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
-  constexpr double clearly = 0.97;
   if (problems.empty())
     return;
   if (!timeLeft()) {
@@ -66,9 +67,10 @@ void Search::confirm() {
   }
   for (unsigned problem = 0; problem < own.size(); ++problem) {
     result.before += (*first)[problem];
-    if ((*chosen)[problem] >= (*first)[problem])
+    bool stays = (*chosen)[problem] < clearly * (*first)[problem];
+    if (!stays)
       result.best[problem] = 0;
-    result.after += std::min((*chosen)[problem], (*first)[problem]);
+    result.after += stays ? (*chosen)[problem] : (*first)[problem];
   }
 }
 
