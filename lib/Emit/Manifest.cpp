@@ -144,17 +144,6 @@ static void writeGuards(json::OStream &json, const Manifest &manifest) {
 
 // ---- code, memory, weights ----
 
-static void writeVariants(json::OStream &json, ArrayRef<ManifestVariant> variants) {
-  static const ManifestVariant only{"default", {}};
-  json.attributeArray("variants", [&] {
-    for (const ManifestVariant &variant : variants.empty() ? ArrayRef(only) : variants)
-      json.object([&] {
-        json.attribute("name", utf8(variant.name));
-        writeStrings(json, "conditions", variant.conditions);
-      });
-  });
-}
-
 static void writeKernels(json::OStream &json, ArrayRef<ManifestKernel> kernels) {
   json.attributeArray("kernels", [&] {
     for (const ManifestKernel &kernel : kernels)
@@ -227,7 +216,6 @@ std::string manifestJson(const Manifest &manifest) {
     writeTensors(json, "outputs", manifest.outputs);
     writeSymbols(json, manifest.symbols);
     writeGuards(json, manifest);
-    writeVariants(json, manifest.variants);
     writeKernels(json, manifest.kernels);
     writeMemory(json, manifest.memory);
     writeWeights(json, manifest);

@@ -42,12 +42,6 @@ struct ManifestKernel {
   std::string target = "cpu";
 };
 
-/// One of several specialisations; taken when all its conditions hold.
-struct ManifestVariant {
-  std::string name;
-  std::vector<std::string> conditions; ///< "N == 1"
-};
-
 struct ManifestMemory {
   uint64_t arenaBytes = 0; ///< static, planned
   uint64_t stateBytes = 0; ///< kept from run to run
@@ -65,7 +59,6 @@ struct Manifest {
   std::vector<std::string> features; ///< LLVM's names
   std::vector<ManifestSymbol> symbols;
   std::vector<ManifestTensor> inputs, outputs;
-  std::vector<ManifestVariant> variants; ///< empty: one, without conditions
   std::vector<ManifestKernel> kernels;
   ManifestMemory memory;
   std::string weightsFile; ///< base name; empty: embedded, or none

@@ -24,7 +24,6 @@ static Manifest example() {
               {"y \"q\"", DType::I64, {{"N", "", "S"}}, true},
               {"any", DType::Bool, std::nullopt}};
   m.outputs = {{"out", DType::BF16, {{"N"}}}};
-  m.variants = {{"N1", {"N == 1"}}, {"default", {}}};
   m.kernels = {{"k0_conv", {"conv1", "relu\x01"}, "2*N*27", 1024}, {"k1", {}, 0, "4*N", 3}};
   m.memory = {4096, 64, "4096 + 4*N", true};
   m.weightsFile = "m.safetensors";
@@ -54,6 +53,6 @@ TEST_CASE("names that are not UTF-8 give valid JSON") {
 TEST_CASE("an empty manifest is a manifest") {
   auto json = json::parse(manifestJson({}));
   REQUIRE(bool(json));
-  CHECK(json->getAsObject()->getArray("variants")->size() == 1);
+  CHECK(json->getAsObject()->getArray("kernels")->empty());
   CHECK(json->getAsObject()->getObject("weights")->getString("placement") == StringRef("none"));
 }
