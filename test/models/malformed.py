@@ -393,7 +393,7 @@ def attributes():
         yield f"LRN-{size}", BAD, one("LRN", shape=image, size=size)
     for code in (99, 0, LOWEST):
         yield f"Cast-{code}", BAD, one("Cast", to=code)
-    for count in (0, HUGE):
+    for count in (0, 2**31, HUGE):
         yield f"Split-{count}", BAD, one("Split", num_outputs=count)
     for perm in ([0], [0, 2], [HUGE, 0]):
         yield f"Transpose-{perm}", BAD, one("Transpose", perm=perm)

@@ -28,10 +28,21 @@ static std::string guardEinsum(const NodeView &node) {
   return {};
 }
 
+/// It makes a list of as many sizes as the attribute says.
+static std::string guardSplit(const NodeView &node) {
+  const onnx::AttributeProto *count = node.attribute("num_outputs");
+  if (count && count->i() > node.proto.output_size())
+    return "'num_outputs' is " + std::to_string(count->i()) + ", and the node has " +
+           std::to_string(node.proto.output_size()) + " outputs";
+  return {};
+}
+
 std::string onnximport::guardInference(const NodeView &node) {
   if (node.domain != "onnx")
     return {};
   if (node.proto.op_type() == "Einsum")
     return guardEinsum(node);
+  if (node.proto.op_type() == "Split")
+    return guardSplit(node);
   return {};
 }
