@@ -15,15 +15,16 @@
 // and, on purpose, where one rounding falls away and the value can only get closer
 // to the exact one:
 //
-//   (x + a) + b                     x + (a + b)     a + b exact, and not smaller than
-//                                                   half of the larger: (x + 2^23) - 2^23
-//                                                   rounds x and stays
+//   (x + a) + b                     x + (a + b)     a + b exact, and a and b do not
+//                                                   cancel: (x + 2^23) - 2^23 rounds x
+//                                                   and stays
 //   (x * a) * b                     x * (a * b)     a * b exact, |a| and |b| both at
 //                                                   least 1 or both at most 1, so that
 //                                                   no overflow comes or goes
 //   pow(x, 2), pow(x, 3), pow(x, -1)  x * x, x * x * x, 1 / x: as PyTorch computes them
 //
 //===----------------------------------------------------------------------===//
+#include "Simplify/Cancellation.h"
 #include "Simplify/Patterns.h"
 #include "Simplify/Splat.h"
 #include "tcc/Simplify/Simplify.h"
@@ -117,17 +118,9 @@ struct MergeAddends : RewritePattern {
 
   static bool mayMerge(const APFloat &a, const APFloat &b, APFloat &sum) {
     sum = a;
-    if (!a.isFinite() || !b.isFinite() || sum.add(b, APFloat::rmNearestTiesToEven) != APFloat::opOK)
-      return false;
-    auto magnitude = [](APFloat v) {
-      v.clearSign();
-      return v;
-    };
-    APFloat larger = std::max(magnitude(a), magnitude(b), [](const APFloat &x, const APFloat &y) {
-      return x.compare(y) == APFloat::cmpLessThan;
-    });
-    APFloat half = scalbn(larger, -1, APFloat::rmNearestTiesToEven);
-    return magnitude(sum).compare(half) != APFloat::cmpLessThan;
+    return a.isFinite() && b.isFinite() &&
+           sum.add(b, APFloat::rmNearestTiesToEven) == APFloat::opOK &&
+           !cancel(a.convertToDouble(), b.convertToDouble());
   }
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &b) const override {
@@ -218,7 +211,10 @@ struct Signs : RewritePattern {
         b.replaceOp(op, op->getOperand(0));
         return success();
       }
-      if (Value x = negated(op->getOperand(0))) {
+      // -x of an unsigned x is another number.
+      auto integer = dyn_cast<IntegerType>(elementOf(op->getResult(0)));
+      Value x = integer && integer.isUnsigned() ? Value() : negated(op->getOperand(0));
+      if (x) {
         b.replaceOpWithNewOp<prim::AbsOp>(op, op->getResult(0).getType(), x);
         return success();
       }

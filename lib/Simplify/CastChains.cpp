@@ -6,7 +6,8 @@
 //   cast(cast(x : A to B) : B to C)         cast(x : A to C)   B holds every value of A
 //   cast(cast(x : i64 to i32) : i32 to i8)  cast(x : i64 to i8), since integers wrap
 //
-// A chain through a type that rounds (f32 to f16 to f32) changes values and stays.
+// A chain through a type that rounds (f32 to f16 to f32) changes values and stays, and so does
+// one from integers through floats to integers that do not hold them all.
 //
 //===----------------------------------------------------------------------===//
 #include "Simplify/Patterns.h"
@@ -68,6 +69,9 @@ struct CastOfCast : OpRewritePattern<prim::CastOp> {
                  to.getIntOrFloatBitWidth() <= by.getIntOrFloatBitWidth();
     if (!holdsAll(from, by) && !wraps)
       return b.notifyMatchFailure(op, "the type between changes values");
+    // A float out of range becomes the nearest integer, an integer wraps.
+    if (plain(from) && isa<FloatType>(by) && plain(to) && !holdsAll(from, to))
+      return b.notifyMatchFailure(op, "the last type does not hold all values of the first");
     b.replaceOpWithNewOp<prim::CastOp>(op, op.getType(), inner.getX(), op.getSaturate());
     return success();
   }

@@ -16,12 +16,15 @@
 // once; in reals the result is the same, in floats a rounding a point falls away.
 //
 // Left alone: a product that others read as well, weights that others use (they would
-// be stored twice), constants that differ within a channel, integers, and scales that
-// are not finite or that carry a weight out of range.
+// be stored twice), constants that differ within a channel, integers, scales that
+// are not finite or that carry a weight out of range, and from the first of two addends
+// on that cancel in every channel: a model rounds by them (Cancellation.h). In some
+// channels a bias and a batch norm cancel by chance.
 // Runs after constant folding, which makes what the model computes from constants one
 // constant, and before layout, which packs the weights.
 //
 //===----------------------------------------------------------------------===//
+#include "Simplify/Cancellation.h"
 #include "Simplify/Splat.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Reference/Interpreter.h"
@@ -36,13 +39,15 @@ using reference::Tensor;
 
 namespace {
 
-/// y = scale * x + shift in each channel.
-struct Line {
+/// What the operators up to and with `op` do to a product x: scale * x + shift in each
+/// channel.
+struct Step {
   std::vector<double> scale, shift;
-  SmallVector<Operation *> ops; ///< in program order
+  Operation *op = nullptr; ///< none: the product itself
   bool scales = false;
   unsigned additions = 0;
 };
+using Line = SmallVector<Step>; ///< in program order
 
 class ScaleFolder {
 public:
@@ -53,7 +58,7 @@ public:
 private:
   std::optional<Tensor> constant(Value value);
   std::optional<std::vector<double>> channels(Value value, int64_t axis, int64_t count);
-  Value extend(Value value, int64_t axis, Line &line);
+  bool extend(Line &line, Value value, int64_t axis);
   std::optional<Tensor> scaled(const Tensor &weight, int64_t axis, ArrayRef<double> scale);
   Value asOp(OpBuilder &b, Location loc, const Tensor &value, StringRef name);
 
@@ -98,35 +103,58 @@ std::optional<std::vector<double>> ScaleFolder::channels(Value value, int64_t ax
   return numbers;
 }
 
-/// Takes the one reader of `value` into the line; null if it does not belong to it.
-Value ScaleFolder::extend(Value value, int64_t axis, Line &line) {
+/// Whether `addends` cancel the shift of `now` in every channel. What rounds together with
+/// them, from where the shift came near to what it is now, is then taken off the line.
+static bool cutBeforeRounding(Line &line, const Step &now, ArrayRef<double> addends) {
+  auto inAllChannels = [&](auto holds) { return llvm::all_of(llvm::seq(addends.size()), holds); };
+  if (!inAllChannels([&](size_t i) { return cancel(now.shift[i], addends[i]); }))
+    return false;
+  auto isNear = [&](size_t i) {
+    const Step &step = line.back();
+    return std::fabs(step.shift[i] * now.scale[i]) >= std::fabs(now.shift[i] * step.scale[i]) / 2;
+  };
+  while (line.size() > 1 && inAllChannels(isNear))
+    line.pop_back();
+  return true;
+}
+
+/// Takes the one reader of the line's last value into it; false if it does not belong there.
+bool ScaleFolder::extend(Line &line, Value value, int64_t axis) {
   if (!value.hasOneUse())
-    return {};
+    return false;
   OpOperand &use = *value.use_begin();
   Operation *op = use.getOwner();
   bool isFirst = use.getOperandNumber() == 0;
   if (!isa<prim::AddOp, prim::SubOp, prim::MulOp, prim::DivOp>(op) ||
       (isa<prim::DivOp>(op) && !isFirst) || op->getResult(0).getType() != value.getType())
-    return {};
-  auto numbers = channels(op->getOperand(isFirst ? 1 : 0), axis, line.scale.size());
+    return false;
+  Step next = line.back();
+  auto numbers = channels(op->getOperand(isFirst ? 1 : 0), axis, next.scale.size());
   if (!numbers)
-    return {};
-  for (auto [c, s, t] : llvm::zip_equal(*numbers, line.scale, line.shift)) {
-    if (isa<prim::MulOp, prim::DivOp>(op)) {
-      s = isa<prim::MulOp>(op) ? s * c : s / c;
-      t = isa<prim::MulOp>(op) ? t * c : t / c;
-    } else if (isa<prim::AddOp>(op)) {
-      t += c;
-    } else {
-      s = isFirst ? s : -s;
-      t = isFirst ? t - c : c - t;
+    return false;
+  next.op = op;
+  bool negates = isa<prim::SubOp>(op) && !isFirst;
+  for (auto [c, s, t] : llvm::zip_equal(*numbers, next.scale, next.shift)) {
+    if (isa<prim::DivOp>(op)) {
+      s /= c;
+      t /= c;
+    } else if (isa<prim::MulOp>(op) || negates) {
+      s *= negates ? -1 : c;
+      t *= negates ? -1 : c;
+    } else if (isa<prim::SubOp>(op)) {
+      c = -c;
     }
   }
-  bool adds = isa<prim::AddOp>(op) || (isa<prim::SubOp>(op) && isFirst);
-  line.additions += !isa<prim::MulOp, prim::DivOp>(op);
-  line.scales |= !adds;
-  line.ops.push_back(op);
-  return op->getResult(0);
+  next.scales |= negates || isa<prim::MulOp, prim::DivOp>(op);
+  if (isa<prim::AddOp, prim::SubOp>(op)) {
+    if (cutBeforeRounding(line, next, *numbers))
+      return false;
+    for (auto [c, t] : llvm::zip_equal(*numbers, next.shift))
+      t += c;
+    ++next.additions;
+  }
+  line.push_back(std::move(next));
+  return true;
 }
 
 /// The same for the type that nearly all weights have, in one pass: multiplied and rounded as
@@ -192,16 +220,16 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
   if (!isFloat(result) || elementOf(result).getIntOrFloatBitWidth() < 16 || count <= 0 ||
       elementOf(weight.get()) != elementOf(result) || !weight.get().hasOneUse())
     return;
-  Line line{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0), {}};
-  Value end = result;
-  while (Value next = extend(end, axis, line))
-    end = next;
+  Line line = {Step{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0)}};
+  for (Value end = result; extend(line, end, axis);)
+    end = line.back().op->getResult(0);
   auto finite = [](double v) { return std::isfinite(v); };
-  if ((!line.scales && line.additions < 2) || !llvm::all_of(line.scale, finite) ||
-      !llvm::all_of(line.shift, finite))
+  const Step &whole = line.back();
+  if ((!whole.scales && whole.additions < 2) || !llvm::all_of(whole.scale, finite) ||
+      !llvm::all_of(whole.shift, finite))
     return;
   std::optional<Tensor> old = constant(weight.get());
-  std::optional<Tensor> folded = old ? scaled(*old, weightAxis, line.scale) : std::nullopt;
+  std::optional<Tensor> folded = old ? scaled(*old, weightAxis, whole.scale) : std::nullopt;
   if (!folded)
     return;
 
@@ -210,11 +238,11 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
   if (auto op = weight.get().getDefiningOp<prim::WeightOp>())
     name = op.getName();
   weight.set(asOp(b, weight.get().getLoc(), *folded, (name + ".scaled").str()));
-  Operation *last = line.ops.back();
+  Operation *last = whole.op;
   b.setInsertionPoint(last);
   Value replacement = result;
-  if (line.additions > 0) {
-    Tensor shift = Tensor::ofReals(folded->dtype(), {count}, line.shift);
+  if (whole.additions > 0) {
+    Tensor shift = Tensor::ofReals(folded->dtype(), {count}, whole.shift);
     Value vector = asOp(b, last->getLoc(), shift, (name + ".shift").str());
     SmallVector<Value> sizes;
     for (auto [i, d] : llvm::enumerate(prim::dimsOf(b, last->getLoc(), result)))
@@ -224,9 +252,9 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
                                              ArrayRef<int64_t>{axis}, sizes);
     replacement = prim::AddOp::create(b, last->getLoc(), result.getType(), result, shifts);
   }
-  end.replaceAllUsesWith(replacement);
-  for (Operation *op : llvm::reverse(line.ops))
-    op->erase();
+  last->getResult(0).replaceAllUsesWith(replacement);
+  for (const Step &step : llvm::reverse(ArrayRef(line).drop_front()))
+    step.op->erase();
 }
 
 namespace {

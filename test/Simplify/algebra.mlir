@@ -117,3 +117,16 @@ func.func @stays(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf
   %6 = prim.mul %5, %small : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %0, %2, %4, %6 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// |-x| is |x| where there is a sign.
+// CHECK-LABEL: func @magnitude
+// CHECK-DAG: prim.abs %arg0
+// CHECK-DAG: %[[N:.*]] = prim.neg %arg1
+// CHECK-DAG: prim.abs %[[N]]
+func.func @magnitude(%x: tensor<4xi8>, %y: tensor<4xui8>) -> (tensor<4xi8>, tensor<4xui8>) {
+  %0 = prim.neg %x : (tensor<4xi8>) -> tensor<4xi8>
+  %1 = prim.abs %0 : (tensor<4xi8>) -> tensor<4xi8>
+  %2 = prim.neg %y : (tensor<4xui8>) -> tensor<4xui8>
+  %3 = prim.abs %2 : (tensor<4xui8>) -> tensor<4xui8>
+  return %1, %3 : tensor<4xi8>, tensor<4xui8>
+}

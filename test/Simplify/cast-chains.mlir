@@ -36,3 +36,15 @@ func.func @stays(%x: tensor<4xf32>, %i: tensor<4xi32>, %s: tensor<4xi8>)
   %7 = prim.cast %6 : (tensor<4xi1>) -> tensor<4xf32>
   return %1, %3, %5, %7 : tensor<4xf32>, tensor<4xf64>, tensor<4xi64>, tensor<4xf32>
 }
+
+// -1 becomes 0 by way of a float, and 255 as an integer.
+// CHECK-LABEL: func @by_way_of_floats
+// CHECK: %[[F:.*]] = prim.cast %arg0 : (tensor<4xi8>) -> tensor<4xf32>
+// CHECK: prim.cast %[[F]] : (tensor<4xf32>) -> tensor<4xui8>
+// CHECK: prim.cast %arg0 : (tensor<4xi8>) -> tensor<4xi16>
+func.func @by_way_of_floats(%x: tensor<4xi8>) -> (tensor<4xui8>, tensor<4xi16>) {
+  %0 = prim.cast %x : (tensor<4xi8>) -> tensor<4xf32>
+  %1 = prim.cast %0 : (tensor<4xf32>) -> tensor<4xui8>
+  %2 = prim.cast %0 : (tensor<4xf32>) -> tensor<4xi16>
+  return %1, %2 : tensor<4xui8>, tensor<4xi16>
+}

@@ -74,3 +74,24 @@ func.func @stays(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tens
   %8 = prim.add %7, %s : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
   return %1, %2, %4, %6, %8 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
 }
+
+// (x*w * 2 + 0.5 + 1.5 * 2^23) - 1.5 * 2^23 rounds; what comes before that is folded.
+// CHECK-LABEL: func @rounds
+// CHECK: %[[D:.*]] = prim.dot
+// CHECK-NOT: prim.mul
+// CHECK: %[[S:.*]] = prim.add %[[D]]
+// CHECK: %[[M:.*]] = prim.add %[[S]], %[[MAGIC:.*]] :
+// CHECK: %[[Y:.*]] = prim.sub %[[M]], %[[MAGIC]]
+// CHECK: return %[[Y]]
+func.func @rounds(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+  %w = prim.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %two = prim.constant dense<2.0> : tensor<1x2xf32>
+  %half = prim.constant dense<0.5> : tensor<1x2xf32>
+  %magic = prim.constant dense<12582912.0> : tensor<1x2xf32>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32>
+  %1 = prim.mul %0, %two : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %2 = prim.add %1, %half : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %3 = prim.add %2, %magic : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  %4 = prim.sub %3, %magic : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+  return %4 : tensor<1x2xf32>
+}
