@@ -165,7 +165,11 @@ Dim PrimBuilder::floorDivDims(Dim x, Dim y) {
 Dim PrimBuilder::ceilDivDims(Dim x, Dim y) { return arith2<arith::CeilDivSIOp>(x, y); }
 Dim PrimBuilder::remDims(Dim x, Dim y) { return arith2<arith::RemSIOp>(x, y); }
 Dim PrimBuilder::minDims(Dim x, Dim y) {
-  return known(x) ? arith2<arith::MinSIOp>(y, x) : arith2<arith::MinSIOp>(x, y);
+  if (known(x))
+    std::swap(x, y);
+  if (auto bound = known(y); bound && *bound <= 0 && nonNegative(x))
+    return y;
+  return arith2<arith::MinSIOp>(x, y);
 }
 Dim PrimBuilder::maxDims(Dim x, Dim y) {
   if (known(x))

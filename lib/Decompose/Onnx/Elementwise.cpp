@@ -51,23 +51,6 @@ LogicalResult meanOf(NodeContext &c) {
   return c.give(c.b.cast(c.b.div(sum, static_cast<double>(c.numInputs())), own));
 }
 
-/// x^y, by products and roots where y is one of the usual constants.
-Value powerOf(PrimBuilder &b, Value x, Value y) {
-  auto constants = b.rank(y) <= b.rank(x) ? b.constantFloats(y) : std::nullopt;
-  if (!constants || constants->size() != 1 || !isa<FloatType>(b.elem(x)))
-    return b.pow(x, y);
-  Value square = (*constants)[0] == 2 || (*constants)[0] == 3 ? b.mul(x, x) : Value();
-  if ((*constants)[0] == 1)
-    return x;
-  if ((*constants)[0] == 2)
-    return square;
-  if ((*constants)[0] == 3)
-    return b.mul(square, x);
-  if ((*constants)[0] == 0.5)
-    return b.sqrt(x);
-  return b.pow(x, y);
-}
-
 /// The result has the base's type; a mixed pair is computed in the float type.
 LogicalResult power(NodeContext &c) {
   auto aligned = alignedOperand(c);
@@ -77,7 +60,7 @@ LogicalResult power(NodeContext &c) {
   Type own = c.b.elem(base);
   if (isa<IntegerType>(own) && isa<FloatType>(c.b.elem(exponent)))
     return c.give(c.b.cast(c.b.pow(c.b.cast(base, c.b.elem(exponent)), exponent), own));
-  return c.give(powerOf(c.b, base, c.b.cast(exponent, own)));
+  return c.give(c.b.pow(base, c.b.cast(exponent, own)));
 }
 
 LogicalResult modulo(NodeContext &c) {

@@ -29,6 +29,9 @@ struct Options {
   bool antialias = false, excludeOutside = false;
 };
 
+/// The `nearest` of operators that are older than the attribute.
+constexpr StringLiteral kBeforeModes = "before modes";
+
 struct Axis {
   int64_t axis;
   Dim in, out;
@@ -125,12 +128,23 @@ private:
     auto scale = b.constantFloats(a.scale);
     if (!scale || (*scale)[0] < 1 || (*scale)[0] != std::floor((*scale)[0]) || (*scale)[0] > 1024)
       return std::nullopt;
-    bool floors = o.coordinates == "asymmetric" && o.nearest == "floor";
+    bool floors =
+        o.coordinates == "asymmetric" && (o.nearest == "floor" || o.nearest == kBeforeModes);
     bool rounds = o.coordinates == "half_pixel" && o.nearest.rfind("round", 0) == 0;
     int64_t times = static_cast<int64_t>((*scale)[0]);
     if ((floors || rounds) && b.same(b.mulDims(a.in, b.dim(times)), a.out))
       return times;
     return std::nullopt;
+  }
+
+  /// Opset 10 leaves open which element is nearest; ONNX Runtime goes up where x shrinks and
+  /// down where it grows, from a coordinate in f32.
+  Value beforeModes(Value at) {
+    at = b.cast(at, b.builder().getF32Type());
+    Value up = b.unary<prim::CeilOp>(at), down = floor(at);
+    if (auto scale = b.constantFloats(a.scale))
+      return (*scale)[0] < 1 ? up : down;
+    return b.select(b.compare(P::lt, a.scale, 1.0), up, down);
   }
 
   Value nearest(Value x) {
@@ -144,7 +158,9 @@ private:
       return b.reshape(b.broadcastInDim(x, spread, axes), result);
     }
     Value at = coordinates(), index;
-    if (o.nearest == "floor")
+    if (o.nearest == kBeforeModes)
+      index = beforeModes(at);
+    else if (o.nearest == "floor")
       index = floor(at);
     else if (o.nearest == "ceil")
       index = b.unary<prim::CeilOp>(at);
@@ -260,7 +276,7 @@ Options optionsOf(NodeContext &c) {
   if (o.mode == "bilinear")
     o.mode = "linear";
   o.coordinates = old ? "asymmetric" : c.stringAttr("coordinate_transformation_mode", "half_pixel");
-  o.nearest = old ? "floor" : c.stringAttr("nearest_mode", "round_prefer_floor");
+  o.nearest = old ? kBeforeModes.str() : c.stringAttr("nearest_mode", "round_prefer_floor");
   o.cubic = c.floatAttr("cubic_coeff_a", -0.75);
   o.extrapolation = c.floatAttr("extrapolation_value", 0);
   o.antialias = c.intAttr("antialias", 0);

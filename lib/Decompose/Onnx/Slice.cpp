@@ -16,7 +16,7 @@ Dim clampBound(PrimBuilder &b, Dim bound, Dim extent, Dim low, Dim high) {
     if (*constant >= kEnd)
       return high;
     if (*constant <= -kEnd)
-      return low;
+      return b.minDims(low, high);
   }
   if (!b.nonNegative(bound)) {
     Dim negative = b.compareDims(Cmp::slt, bound, b.dim(0));
@@ -30,7 +30,8 @@ struct Range {
   Dim start, size;
 };
 
-/// start, stop and a constant step on an axis of `extent`, as Python has it.
+/// start, stop and a constant step on an axis of `extent`, as Python has it, but that a walk
+/// back starts at the first element where `start` lies before it (ONNX).
 Range rangeOf(PrimBuilder &b, Dim start, Dim stop, int64_t step, Dim extent) {
   Dim zero = b.dim(0), size;
   if (step > 0) {
@@ -39,7 +40,7 @@ Range rangeOf(PrimBuilder &b, Dim start, Dim stop, int64_t step, Dim extent) {
     size = b.ceilDivDims(b.subDims(stop, start), b.dim(step));
   } else {
     Dim last = b.subDims(extent, b.dim(1));
-    start = clampBound(b, start, extent, b.dim(-1), last);
+    start = clampBound(b, start, extent, zero, last);
     stop = clampBound(b, stop, extent, b.dim(-1), last);
     size = b.ceilDivDims(b.subDims(start, stop), b.dim(-step));
   }
@@ -52,7 +53,7 @@ Value sliceByIndex(PrimBuilder &b, Value x, int64_t axis, Dim start, Dim stop, D
   b.check(b.compareDims(Cmp::ne, step, zero), "Slice: a step is 0");
   Dim up = b.compareDims(Cmp::sgt, step, zero);
   Dim low = b.selectDims(up, zero, b.dim(-1)), high = b.selectDims(up, extent, last);
-  start = clampBound(b, start, extent, low, high);
+  start = clampBound(b, start, extent, zero, high);
   stop = clampBound(b, stop, extent, low, high);
   Dim way = b.selectDims(up, b.subDims(stop, start), b.subDims(start, stop));
   Dim stride = b.maxDims(b.selectDims(up, step, b.subDims(zero, step)), b.dim(1));
