@@ -1,4 +1,6 @@
 #include "HostScalars.h"
+#include "tcc/Reference/Interpreter.h"
+#include "tcc/Support/WeightTable.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
@@ -27,46 +29,39 @@ static Fn functionOf(StringRef op) {
       .Default(Fn::None);
 }
 
-static std::optional<APFloat> constantFloat(Dim d) {
-  if (auto attr = dyn_cast<Attribute>(d))
-    if (auto f = dyn_cast<FloatAttr>(attr))
-      return f.getValue();
-  return std::nullopt;
+static bool isConstant(Dim d) { return isa<Attribute>(d); }
+
+/// `op` on constants of the element types `types`, as the reference interpreter has it.
+static Dim evaluated(PrimBuilder &pb, StringRef op, ArrayRef<Dim> operands, ArrayRef<Type> types,
+                     Type resultType, ArrayRef<NamedAttribute> attributes = {}) {
+  OperationState state(pb.location(), op);
+  for (auto [d, type] : llvm::zip_equal(operands, types))
+    state.addOperands(pb.fromHost({d}, {}, type));
+  state.addTypes(RankedTensorType::get({}, resultType));
+  state.addAttributes(attributes);
+  SmallVector<Value> constants(state.operands.begin(), state.operands.end());
+  Operation *made = pb.builder().create(state);
+  Value result = pb.folded(made);
+  Dim element;
+  if (result.getDefiningOp<prim::ConstantOp>())
+    element = pb.hostElements(result)->front();
+  constants.push_back(result);
+  for (Value v : llvm::reverse(constants))
+    if (v.use_empty())
+      v.getDefiningOp()->erase();
+  return element;
 }
 
-static double toDouble(APFloat v) {
-  bool lost;
-  v.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
-  return v.convertToDouble();
+static std::optional<double> constantFloat(Dim d) {
+  auto attr = dyn_cast<Attribute>(d);
+  auto number = attr ? dyn_cast<FloatAttr>(attr) : FloatAttr();
+  return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
 }
 
-static Dim floatBinary(PrimBuilder &pb, Fn fn, Type type, Dim x, Dim y) {
-  auto cx = constantFloat(x), cy = constantFloat(y);
-  OpBuilder &b = pb.builder();
-  if (cx && cy) {
-    double l = toDouble(*cx), r = toDouble(*cy);
-    switch (fn) {
-    case Fn::Add:
-      return Dim(b.getFloatAttr(type, l + r));
-    case Fn::Sub:
-      return Dim(b.getFloatAttr(type, l - r));
-    case Fn::Mul:
-      return Dim(b.getFloatAttr(type, l * r));
-    case Fn::Div:
-      return Dim(b.getFloatAttr(type, l / r));
-    case Fn::Max:
-      return std::isnan(l) || std::isnan(r) ? Dim() : Dim(b.getFloatAttr(type, std::max(l, r)));
-    case Fn::Min:
-      return std::isnan(l) || std::isnan(r) ? Dim() : Dim(b.getFloatAttr(type, std::min(l, r)));
-    case Fn::Pow:
-      return Dim(b.getFloatAttr(type, std::pow(l, r)));
-    default:
-      return {};
-    }
-  }
-  Location loc = pb.location();
+static Dim floatBinary(PrimBuilder &pb, Fn fn, Dim x, Dim y) {
   auto make = [&](auto op) -> Dim {
-    return decltype(op)::create(b, loc, hostValue(pb, x), hostValue(pb, y)).getResult();
+    return decltype(op)::create(pb.builder(), pb.location(), hostValue(pb, x), hostValue(pb, y))
+        .getResult();
   };
   switch (fn) {
   case Fn::Add:
@@ -87,35 +82,39 @@ static Dim floatBinary(PrimBuilder &pb, Fn fn, Type type, Dim x, Dim y) {
 }
 
 static Dim boolBinary(PrimBuilder &pb, Fn fn, Dim x, Dim y) {
-  auto cx = pb.known(x), cy = pb.known(y);
-  OpBuilder &b = pb.builder();
-  Location loc = pb.location();
-  Value vx = hostValue(pb, x), vy = hostValue(pb, y);
+  auto make = [&](auto op) -> Dim {
+    return decltype(op)::create(pb.builder(), pb.location(), hostValue(pb, x), hostValue(pb, y))
+        .getResult();
+  };
   switch (fn) {
   case Fn::And:
   case Fn::Mul:
   case Fn::Min:
-    return cx && cy ? Dim(b.getBoolAttr(*cx && *cy))
-                    : Dim(arith::AndIOp::create(b, loc, vx, vy).getResult());
+    return make(arith::AndIOp());
   case Fn::Or:
   case Fn::Add:
   case Fn::Max:
-    return cx && cy ? Dim(b.getBoolAttr(*cx || *cy))
-                    : Dim(arith::OrIOp::create(b, loc, vx, vy).getResult());
+    return make(arith::OrIOp());
   case Fn::Xor:
-    return cx && cy ? Dim(b.getBoolAttr(!*cx != !*cy))
-                    : Dim(arith::XOrIOp::create(b, loc, vx, vy).getResult());
+    return make(arith::XOrIOp());
   default:
     return {};
   }
 }
 
-Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
-  Fn fn = functionOf(op);
-  if (isa<FloatType>(type))
-    return floatBinary(pb, fn, type, x, y);
-  if (type.isInteger(1))
-    return boolBinary(pb, fn, x, y);
+/// Truncates towards zero, as a quotient of extents, which are not negative, does by itself.
+static Dim quotient(PrimBuilder &pb, Dim x, Dim y, int64_t divisor) {
+  if (divisor == -1)
+    return pb.subDims(pb.dim(0), x);
+  Dim floor = pb.floorDivDims(x, y);
+  if (divisor > 0 && isa<Value>(x) && cast<Value>(x).getDefiningOp<prim::DimOp>())
+    return floor;
+  Dim negative = pb.compareDims(arith::CmpIPredicate::slt, x, pb.dim(0));
+  Dim ceil = pb.ceilDivDims(x, y);
+  return divisor > 0 ? pb.selectDims(negative, ceil, floor) : pb.selectDims(negative, floor, ceil);
+}
+
+static Dim integerBinary(PrimBuilder &pb, Fn fn, Dim x, Dim y) {
   auto divisor = pb.known(y);
   switch (fn) {
   case Fn::Add:
@@ -129,36 +128,45 @@ Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
   case Fn::Min:
     return pb.minDims(x, y);
   case Fn::FloorDiv:
-    return divisor && *divisor != 0 ? pb.floorDivDims(x, y) : Dim();
-  case Fn::Div: {
     if (!divisor || *divisor == 0)
       return {};
-    if (auto cx = pb.known(x))
-      return pb.dim(*cx / *divisor);
-    // Extents are not negative, but a difference of them may be: truncate exactly.
-    Dim negative = pb.compareDims(arith::CmpIPredicate::slt, x, pb.dim(0));
-    bool extent = isa<Value>(x) && cast<Value>(x).getDefiningOp<prim::DimOp>();
-    Dim floor = pb.floorDivDims(x, y);
-    return extent && *divisor > 0 ? floor : pb.selectDims(negative, pb.ceilDivDims(x, y), floor);
-  }
-  case Fn::Rem:
-  case Fn::Mod: {
-    auto cx = pb.known(x);
-    if (!cx || !divisor || *divisor == 0)
-      return {};
-    int64_t rest = *cx % *divisor;
-    if (fn == Fn::Mod && rest != 0 && (rest < 0) != (*divisor < 0))
-      rest += *divisor;
-    return pb.dim(rest);
-  }
+    return *divisor == -1 ? pb.subDims(pb.dim(0), x) : pb.floorDivDims(x, y);
+  case Fn::Div:
+    return divisor && *divisor != 0 ? quotient(pb, x, y, *divisor) : Dim();
   default:
     return {};
   }
 }
 
+bool tcc::isHostType(Type t) {
+  return t.isInteger(1) || t.isSignlessInteger(32) || t.isSignlessInteger(64) || t.isF32() ||
+         t.isF64();
+}
+
+Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
+  if (isConstant(x) && isConstant(y))
+    return evaluated(pb, op, {x, y}, {type, type}, type);
+  Fn fn = functionOf(op);
+  if (isa<FloatType>(type))
+    return floatBinary(pb, fn, x, y);
+  return type.isInteger(1) ? boolBinary(pb, fn, x, y) : integerBinary(pb, fn, x, y);
+}
+
 static Dim wholeExtent(PrimBuilder &pb, Value v);
 
-/// floor or ceil of a host float by way of an integer, in arith alone.
+/// Whether a host float lies in [low, high); NaN does not.
+static Value isWithin(PrimBuilder &pb, Value v, double low, double high) {
+  OpBuilder &b = pb.builder();
+  auto compare = [&](arith::CmpFPredicate predicate, double bound) {
+    Value c = arith::ConstantOp::create(b, pb.location(), b.getFloatAttr(v.getType(), bound));
+    return arith::CmpFOp::create(b, pb.location(), predicate, v, c).getResult();
+  };
+  return arith::AndIOp::create(b, pb.location(), compare(arith::CmpFPredicate::OGE, low),
+                               compare(arith::CmpFPredicate::OLT, high));
+}
+
+/// floor or ceil of a host float by way of an integer, in arith alone; what no i64 holds is
+/// whole already. The sign of a zero is lost.
 static Dim roundedTo(PrimBuilder &pb, Type type, Dim x, bool up) {
   OpBuilder &b = pb.builder();
   Location loc = pb.location();
@@ -174,62 +182,42 @@ static Dim roundedTo(PrimBuilder &pb, Type type, Dim x, bool up) {
   Value next = arith::AddFOp::create(b, loc, whole, one);
   auto predicate = up ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT;
   Value beyond = arith::CmpFOp::create(b, loc, predicate, whole, v);
-  return arith::SelectOp::create(b, loc, beyond, next, whole).getResult();
+  Value rounded = arith::SelectOp::create(b, loc, beyond, next, whole);
+  return arith::SelectOp::create(b, loc, isWithin(pb, v, -0x1p63, 0x1p63), rounded, v).getResult();
 }
 
 Dim tcc::hostUnary(PrimBuilder &pb, StringRef op, Type type, Dim x) {
+  if (isConstant(x))
+    return evaluated(pb, op, {x}, {type}, type);
   OpBuilder &b = pb.builder();
-  Location loc = pb.location();
   if (type.isInteger(1)) {
     if (op != "prim.not")
       return {};
-    if (auto c = pb.known(x))
-      return b.getBoolAttr(!*c);
-    Value one = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
-    return arith::XOrIOp::create(b, loc, hostValue(pb, x), one).getResult();
+    Value one = arith::ConstantOp::create(b, pb.location(), b.getBoolAttr(true));
+    return arith::XOrIOp::create(b, pb.location(), hostValue(pb, x), one).getResult();
   }
   if (isa<IntegerType>(type))
     return op == "prim.neg" ? pb.subDims(pb.dim(0), x) : Dim();
-  auto c = constantFloat(x);
-  if (op == "prim.floor")
-    return c ? Dim(b.getFloatAttr(type, std::floor(toDouble(*c)))) : roundedTo(pb, type, x, false);
-  if (op == "prim.ceil")
-    return c ? Dim(b.getFloatAttr(type, std::ceil(toDouble(*c)))) : roundedTo(pb, type, x, true);
-  if (!c)
-    return {};
-  if (op == "prim.neg")
-    return b.getFloatAttr(type, -toDouble(*c));
-  if (op == "prim.sqrt")
-    return b.getFloatAttr(type, std::sqrt(toDouble(*c)));
+  if (op == "prim.floor" || op == "prim.ceil")
+    return roundedTo(pb, type, x, op == "prim.ceil");
   return {};
 }
 
 Dim tcc::hostCompare(PrimBuilder &pb, prim::ComparePredicate predicate, Type type, Dim x, Dim y) {
   using P = prim::ComparePredicate;
   OpBuilder &b = pb.builder();
-  if (isa<FloatType>(type)) {
-    auto cx = constantFloat(x), cy = constantFloat(y);
-    if (!cx || !cy)
-      return {};
-    double l = toDouble(*cx), r = toDouble(*cy);
-    bool holds = predicate == P::eq   ? l == r
-                 : predicate == P::ne ? l != r
-                 : predicate == P::lt ? l < r
-                 : predicate == P::le ? l <= r
-                 : predicate == P::gt ? l > r
-                                      : l >= r;
-    return b.getBoolAttr(holds);
+  if (isConstant(x) && isConstant(y)) {
+    auto attr = prim::ComparePredicateAttr::get(b.getContext(), predicate);
+    return evaluated(pb, "prim.compare", {x, y}, {type, type}, b.getI1Type(),
+                     b.getNamedAttr("predicate", attr));
   }
+  if (isa<FloatType>(type) || type.isInteger(1))
+    return {};
   static const std::map<P, arith::CmpIPredicate> table = {
       {P::eq, arith::CmpIPredicate::eq},  {P::ne, arith::CmpIPredicate::ne},
       {P::lt, arith::CmpIPredicate::slt}, {P::le, arith::CmpIPredicate::sle},
       {P::gt, arith::CmpIPredicate::sgt}, {P::ge, arith::CmpIPredicate::sge}};
-  if (!type.isInteger(1))
-    return pb.compareDims(table.at(predicate), x, y);
-  auto cx = pb.known(x), cy = pb.known(y);
-  if (!cx || !cy || (predicate != P::eq && predicate != P::ne))
-    return {};
-  return b.getBoolAttr((!*cx == !*cy) == (predicate == P::eq));
+  return pb.compareDims(table.at(predicate), x, y);
 }
 
 Dim tcc::hostSelect(PrimBuilder &pb, Type type, Dim condition, Dim x, Dim y) {
@@ -254,10 +242,7 @@ static Dim wholeExtent(PrimBuilder &pb, Value v) {
   if (Dim d = asExtent(v))
     return d;
   auto whole = [](Value c) -> std::optional<int64_t> {
-    auto value = constantFloat(getAsOpFoldResult(c));
-    if (!value)
-      return std::nullopt;
-    double d = toDouble(*value);
+    double d = constantFloat(getAsOpFoldResult(c)).value_or(0);
     return d == std::floor(d) && d >= 1 && d <= 4096 ? std::optional<int64_t>(d) : std::nullopt;
   };
   if (auto product = v.getDefiningOp<arith::MulFOp>())
@@ -272,31 +257,41 @@ static Dim wholeExtent(PrimBuilder &pb, Value v) {
   return {};
 }
 
+/// A host float as an index: the nearest that the integer type `to` holds, 0 for NaN.
+static Dim truncated(PrimBuilder &pb, Value v, Type to) {
+  OpBuilder &b = pb.builder();
+  Location loc = pb.location();
+  unsigned width = to.getIntOrFloatBitWidth();
+  double end = std::ldexp(1.0, static_cast<int>(width) - 1);
+  auto integer = [&](int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)).getResult();
+  };
+  auto select = [&](Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, condition, x, y).getResult();
+  };
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(v.getType(), 0));
+  Value negative = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, v, zero);
+  Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, v, v);
+  Value bound = select(negative, integer(llvm::minIntN(width)), integer(llvm::maxIntN(width)));
+  Value inside = arith::FPToSIOp::create(b, loc, b.getI64Type(), v);
+  Value nearest = select(isWithin(pb, v, -end, end), inside, select(isNumber, bound, integer(0)));
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), nearest).getResult();
+}
+
 Dim tcc::hostCast(PrimBuilder &pb, Type from, Type to, Dim x) {
+  if (isConstant(x))
+    return evaluated(pb, "prim.cast", {x}, {from}, to);
   OpBuilder &b = pb.builder();
   Location loc = pb.location();
   bool fromBool = from.isInteger(1), toBool = to.isInteger(1);
-  if (from == to)
-    return x;
   if (isa<FloatType>(from)) {
-    auto c = constantFloat(x);
-    if (c && isa<FloatType>(to))
-      return b.getFloatAttr(to, toDouble(*c));
-    if (c && toBool)
-      return b.getBoolAttr(!c->isZero());
-    if (c && std::isfinite(toDouble(*c)) && std::fabs(toDouble(*c)) < 9e18)
-      return pb.dim(static_cast<int64_t>(toDouble(*c)));
-    if (c || isa<FloatType>(to) || toBool)
+    if (isa<FloatType>(to) || toBool)
       return {};
     if (Dim extent = wholeExtent(pb, hostValue(pb, x)))
       return extent;
-    Value integer = arith::FPToSIOp::create(b, loc, b.getI64Type(), hostValue(pb, x));
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer).getResult();
+    return truncated(pb, hostValue(pb, x), to);
   }
-  auto c = pb.known(x);
   if (isa<FloatType>(to)) {
-    if (c)
-      return b.getFloatAttr(to, fromBool ? (*c ? 1.0 : 0.0) : static_cast<double>(*c));
     if (fromBool)
       return arith::SelectOp::create(b, loc, hostValue(pb, x),
                                      arith::ConstantOp::create(b, loc, b.getFloatAttr(to, 1.0)),
@@ -306,7 +301,7 @@ Dim tcc::hostCast(PrimBuilder &pb, Type from, Type to, Dim x) {
     return arith::SIToFPOp::create(b, loc, to, integer).getResult();
   }
   if (fromBool)
-    return c ? pb.dim(*c ? 1 : 0) : pb.selectDims(x, pb.dim(1), pb.dim(0));
+    return pb.selectDims(x, pb.dim(1), pb.dim(0));
   if (toBool)
     return pb.compareDims(arith::CmpIPredicate::ne, x, pb.dim(0));
   return x; // i32 and i64 are both index here

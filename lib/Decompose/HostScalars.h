@@ -1,7 +1,9 @@
 //===- HostScalars.h - Operators on single host scalars ----------*- C++ -*-===//
 //
 // Internal to PrimBuilder: what an elementwise operator does to one element
-// that is known on the host. A null Dim means: not on the host.
+// that is known on the host. Elements that are all constants are the reference
+// interpreter's to compute, so that there is one arithmetic on constants; the host
+// computes where one is known at run time only. A null Dim means: not on the host.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,6 +16,9 @@ mlir::Attribute numberAttr(mlir::Type type, double value);
 /// A host scalar as an SSA value of its own type.
 mlir::Value hostValue(PrimBuilder &pb, Dim d);
 
+/// Whether tensors of this element type are followed as host scalars. Unsigned ones are
+/// not: index arithmetic is signed.
+bool isHostType(mlir::Type elementType);
 /// `op` is a full prim op name; `type` the tensors' element type.
 Dim hostBinary(PrimBuilder &pb, llvm::StringRef op, mlir::Type type, Dim x, Dim y);
 Dim hostUnary(PrimBuilder &pb, llvm::StringRef op, mlir::Type type, Dim x);

@@ -12,8 +12,8 @@ static Value hostReduce(PrimBuilder &pb, prim::ReduceKind kind, Value x, bool ke
                                              {K::max, "prim.maximum"}, {K::min, "prim.minimum"},
                                              {K::any, "prim.or"},      {K::all, "prim.and"}};
   auto elements = pb.hostElements(x);
-  if (!elements || elements->empty() || pb.rank(x) != 1)
-    return {};
+  if (!elements || elements->empty() || pb.rank(x) != 1 || x.getDefiningOp<prim::ConstantOp>())
+    return {}; // a constant is folded as it is
   Dim total = elements->front();
   for (Dim d : llvm::drop_begin(*elements))
     if (!(total = hostBinary(pb, ops.at(kind), pb.elem(x), total, d)))
@@ -42,7 +42,7 @@ Value PrimBuilder::reduce(prim::ReduceKind kind, Value x, ArrayRef<int64_t> axes
       list.push_back(d);
     kept.push_back(gone ? dim(1) : d);
   }
-  Value result = prim::ReduceOp::create(b, loc, typeOf(list, elem(x)), kind, x, sorted).getResult();
+  Value result = folded(prim::ReduceOp::create(b, loc, typeOf(list, elem(x)), kind, x, sorted));
   return keepDims ? reshape(result, kept) : result;
 }
 

@@ -121,6 +121,11 @@ template <typename Op> Dim PrimBuilder::arith2(Dim x, Dim y) {
   return Op::create(b, loc, vx, vy).getResult();
 }
 
+/// x + y as integers wrap.
+static int64_t wrapped(int64_t x, uint64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) + y);
+}
+
 Dim PrimBuilder::addDims(Dim x, Dim y) {
   // (a + c1) + c2 = a + (c1 + c2), so that equal sums meet.
   if (known(x))
@@ -128,19 +133,19 @@ Dim PrimBuilder::addDims(Dim x, Dim y) {
   if (auto value = dyn_cast<Value>(x); value && known(y))
     if (auto sum = value.getDefiningOp<arith::AddIOp>())
       if (auto inner = getConstantIntValue(sum.getRhs()))
-        return addDims(sum.getLhs(), dim(*inner + *known(y)));
+        return addDims(sum.getLhs(), dim(wrapped(*inner, *known(y))));
   return arith2<arith::AddIOp>(x, y);
 }
 static std::pair<Dim, int64_t> splitConstant(Dim d);
 
 Dim PrimBuilder::subDims(Dim x, Dim y) {
   if (auto constant = known(y); constant && !known(x))
-    return addDims(x, dim(-*constant));
+    return addDims(x, dim(wrapped(0, -static_cast<uint64_t>(*constant))));
   // (a + c1) - (b + c2) = (a - b) + (c1 - c2).
   auto [bx, cx] = splitConstant(x);
   auto [by, cy] = splitConstant(y);
   if (cx != 0 || cy != 0)
-    return addDims(subDims(bx, by), dim(cx - cy));
+    return addDims(subDims(bx, by), dim(wrapped(cx, -static_cast<uint64_t>(cy))));
   return arith2<arith::SubIOp>(x, y);
 }
 /// d = base + constant.

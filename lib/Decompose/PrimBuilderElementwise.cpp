@@ -49,10 +49,13 @@ static bool pairElements(PrimBuilder &pb, Value x, Value y, SmallVector<int64_t>
   return true;
 }
 
+static bool isConstant(Value v) { return v.getDefiningOp<prim::ConstantOp>() != nullptr; }
+
 Value PrimBuilder::compare(prim::ComparePredicate predicate, Value x, Value y) {
   SmallVector<int64_t> shape;
   Dims ex, ey, result;
-  if (elem(x) == elem(y) && pairElements(*this, x, y, shape, ex, ey)) {
+  bool onHost = elem(x) == elem(y) && !(isConstant(x) && isConstant(y));
+  if (onHost && pairElements(*this, x, y, shape, ex, ey)) {
     for (auto [l, r] : llvm::zip(ex, ey))
       if (Dim d = hostCompare(*this, predicate, elem(x), l, r))
         result.push_back(d);
@@ -63,14 +66,15 @@ Value PrimBuilder::compare(prim::ComparePredicate predicate, Value x, Value y) {
     fault("operands differ in element type");
   broadcastTogether(x, y);
   auto t = cast<RankedTensorType>(refined(x, y)).clone(b.getI1Type());
-  return prim::CompareOp::create(b, loc, t, predicate, x, y).getResult();
+  return folded(prim::CompareOp::create(b, loc, t, predicate, x, y));
 }
 
 Value PrimBuilder::select(Value condition, Value x, Value y) {
   SmallVector<int64_t> shape;
   Dims ex, ey, result;
   auto conditions = hostElements(condition);
-  if (conditions && pairElements(*this, x, y, shape, ex, ey)) {
+  bool constant = isConstant(condition) && isConstant(x) && isConstant(y);
+  if (conditions && !constant && pairElements(*this, x, y, shape, ex, ey)) {
     auto common = broadcastStatic(shape, type(condition).getShape());
     for (int64_t i = 0, n = common ? ShapedType::getNumElements(*common) : 0; i < n; ++i) {
       int64_t at = broadcastIndex(i, *common, shape);
@@ -87,15 +91,14 @@ Value PrimBuilder::select(Value condition, Value x, Value y) {
   x = broadcastTo(x, all);
   y = broadcastTo(y, all);
   condition = broadcastTo(condition, all);
-  return prim::SelectOp::create(b, loc, typeOf(all, elem(x)), condition, x, y).getResult();
+  return folded(prim::SelectOp::create(b, loc, typeOf(all, elem(x)), condition, x, y));
 }
 
 Value PrimBuilder::cast(Value x, Type elementType, bool saturate) {
   if (elem(x) == elementType)
     return x;
-  bool hostKind = elementType.isInteger(1) || elementType.isInteger(32) ||
-                  elementType.isInteger(64) || elementType.isF32() || elementType.isF64();
-  if (auto elements = hostKind ? hostElements(x) : std::nullopt) {
+  bool onHost = isHostType(elementType) && !isConstant(x);
+  if (auto elements = onHost ? hostElements(x) : std::nullopt) {
     Dims result;
     for (Dim d : *elements)
       if (Dim folded = hostCast(*this, elem(x), elementType, d))
@@ -103,8 +106,8 @@ Value PrimBuilder::cast(Value x, Type elementType, bool saturate) {
     if (result.size() == elements->size())
       return fromHost(result, type(x).getShape(), elementType);
   }
-  return prim::CastOp::create(b, loc, type(x).clone(elementType), x, b.getBoolAttr(saturate))
-      .getResult();
+  auto t = type(x).clone(elementType);
+  return folded(prim::CastOp::create(b, loc, t, x, b.getBoolAttr(saturate)));
 }
 
 Value PrimBuilder::full(ArrayRef<Dim> list, double value, Type elementType) {
@@ -152,7 +155,7 @@ Value PrimBuilder::wrapIndices(Value indices, Dim extent) {
 Value PrimBuilder::take(Value x, Value indices, int64_t axis) {
   auto elements = hostElements(x);
   auto positions = constantInts(indices);
-  if (elements && positions && rank(x) == 1) {
+  if (elements && !elements->empty() && positions && rank(x) == 1) {
     Dims result;
     int64_t extent = type(x).getDimSize(0);
     for (int64_t p : *positions)

@@ -3,11 +3,13 @@
 // Exporters write shape computation as tensor operators on tiny i64 (and i32,
 // bool, f32) tensors. Their elements are followed here as host scalars: index
 // values for integers, i1 for bool, floats as they are. Whatever can be done on
-// host scalars is, and gives prim.constant or prim.from_elements.
+// host scalars is, and gives prim.constant or prim.from_elements. Operators on
+// constants alone, of any element type, are evaluated as constant folding does.
 //
 //===----------------------------------------------------------------------===//
 #include "HostScalars.h"
 #include "mlir/IR/Matchers.h"
+#include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/WeightTable.h"
 #include <cmath>
 
@@ -15,10 +17,6 @@ using namespace mlir;
 using namespace tcc;
 
 static constexpr int64_t kMaxHostElements = 64;
-
-static bool hostType(Type t) {
-  return t.isInteger(1) || t.isInteger(32) || t.isInteger(64) || t.isF32() || t.isF64();
-}
 
 /// A value as an attribute when it is a constant.
 static Dim simplest(Value v) {
@@ -31,7 +29,7 @@ static Dim simplest(Value v) {
 std::optional<Dims> PrimBuilder::hostElements(Value tensor) {
   auto t = dyn_cast<RankedTensorType>(tensor.getType());
   if (!t || !t.hasStaticShape() || t.getNumElements() > kMaxHostElements ||
-      !hostType(t.getElementType()))
+      !isHostType(t.getElementType()))
     return std::nullopt;
   Dims elements;
   if (auto from = tensor.getDefiningOp<prim::FromElementsOp>()) {
@@ -186,9 +184,11 @@ Attribute tcc::numberAttr(Type t, double value) {
   if (auto i = dyn_cast<IntegerType>(t)) {
     if (i.getWidth() == 1)
       return b.getBoolAttr(value != 0);
-    return IntegerAttr::get(t,
-                            APInt(i.getWidth(), static_cast<uint64_t>(static_cast<int64_t>(value)),
-                                  /*isSigned=*/false, /*implicitTrunc=*/true));
+    // The nearest of 64 bits; a negative number stands for what it wraps to.
+    APSInt nearest(64, i.isUnsigned() && value >= 0);
+    bool exact;
+    APFloat(value).convertToInteger(nearest, APFloat::rmTowardZero, &exact);
+    return IntegerAttr::get(t, nearest.trunc(i.getWidth()));
   }
   auto part = cast<FloatType>(cast<ComplexType>(t).getElementType());
   return b.getArrayAttr({b.getFloatAttr(part, value), b.getFloatAttr(part, 0)});
@@ -242,17 +242,6 @@ Value tcc::hostValue(PrimBuilder &pb, Dim d) {
 // Folding of elementwise operators
 //===----------------------------------------------------------------------===//
 
-/// Whether the host should compute on these operands: all elements known.
-static bool collect(PrimBuilder &pb, ArrayRef<Value> operands, SmallVectorImpl<Dims> &lists) {
-  for (Value v : operands) {
-    auto elements = pb.hostElements(v);
-    if (!elements)
-      return false;
-    lists.push_back(std::move(*elements));
-  }
-  return true;
-}
-
 std::optional<SmallVector<int64_t>> tcc::broadcastStatic(ArrayRef<int64_t> x, ArrayRef<int64_t> y) {
   SmallVector<int64_t> shape(std::max(x.size(), y.size()), 1);
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -280,6 +269,69 @@ int64_t tcc::broadcastIndex(int64_t linear, ArrayRef<int64_t> result, ArrayRef<i
     }
   }
   return index;
+}
+
+static bool isSmall(Value v) {
+  auto t = cast<RankedTensorType>(v.getType());
+  return t.hasStaticShape() && t.getNumElements() <= kMaxHostElements;
+}
+
+/// What `op` gives for `operands`, if the reference interpreter can tell.
+static std::optional<reference::Tensor> evaluate(Operation *op,
+                                                 ArrayRef<reference::Tensor> operands) {
+  auto results = reference::evaluateOp(op, operands, WeightTable());
+  if (results)
+    return (*results)[0];
+  llvm::consumeError(results.takeError());
+  return std::nullopt;
+}
+
+/// The value of a small constant, or of one that is broadcast.
+static std::optional<reference::Tensor> constantValue(Value v) {
+  if (!isSmall(v))
+    return std::nullopt;
+  if (auto constant = v.getDefiningOp<prim::ConstantOp>()) {
+    auto tensor = reference::tensorOf(constant.getElements());
+    if (tensor)
+      return std::move(*tensor);
+    llvm::consumeError(tensor.takeError());
+  }
+  auto broadcast = v.getDefiningOp<prim::BroadcastOp>();
+  auto x = broadcast ? constantValue(broadcast.getX()) : std::nullopt;
+  return x ? evaluate(broadcast, *x) : std::nullopt;
+}
+
+Value PrimBuilder::folded(Operation *op) {
+  Value result = op->getResult(0);
+  SmallVector<reference::Tensor> operands;
+  if (!problem.empty() || !isSmall(result)) // what a fault left behind may not even verify
+    return result;
+  for (Value operand : op->getOperands()) {
+    auto value = constantValue(operand);
+    if (!value)
+      return result;
+    operands.push_back(std::move(*value));
+  }
+  auto value = evaluate(op, operands);
+  if (!value)
+    return result;
+  RankedTensorType t = type(result);
+  op->erase();
+  return constant(reference::attributeOf(*value, t));
+}
+
+/// Whether the host should compute on these: the elements of all are known, and those
+/// of one at run time only.
+static bool collect(PrimBuilder &pb, ArrayRef<Value> operands, SmallVectorImpl<Dims> &lists) {
+  bool constant = true;
+  for (Value v : operands) {
+    auto elements = pb.hostElements(v);
+    if (!elements)
+      return false;
+    constant &= v.getDefiningOp<prim::ConstantOp>() != nullptr;
+    lists.push_back(std::move(*elements));
+  }
+  return !constant;
 }
 
 Value PrimBuilder::foldBinary(StringRef op, Value x, Value y) {

@@ -67,6 +67,15 @@ template <typename Op> llvm::Expected<Tensor> toInteger(Op op, Operands operands
   return scalar(op.getType(), operands[0].integer(0));
 }
 
+/// Rounded once; i1 is 0 or -1.
+llvm::Expected<Tensor> signedToReal(arith::SIToFPOp op, Operands operands) {
+  std::optional<DType> dtype = prim::dtypeOf(op.getType());
+  if (!dtype)
+    return llvm::createStringError("computes on a type that is not a host scalar");
+  int64_t value = operands[0].integer(0);
+  return Tensor::ofIntegers(*dtype, {}, operands[0].dtype() == DType::Bool ? -value : value);
+}
+
 template <typename Op> llvm::Expected<Tensor> toReal(Op op, Operands operands) {
   return scalar(op.getType(), operands[0].real(0));
 }
@@ -197,7 +206,7 @@ void addConverters(Evaluators &all) {
   all.add<ExtSIOp, signExtend>();
   all.add<ExtUIOp, zeroExtend<ExtUIOp>>();
   all.add<IndexCastUIOp, zeroExtend<IndexCastUIOp>>();
-  all.add<SIToFPOp, toReal<SIToFPOp>>();
+  all.add<SIToFPOp, signedToReal>();
   all.add<UIToFPOp, unsignedToReal>();
   all.add<ExtFOp, toReal<ExtFOp>>();
   all.add<TruncFOp, toReal<TruncFOp>>();

@@ -311,7 +311,60 @@ def fused_gemm(activation, **parameters):
             drawn({"a": (3, 6)}, {"a": (1, 6)}))
 
 
+def single(nodes, kind, cases, initializers=(), out=FLOAT, opset=17):
+    """x of one axis to y."""
+    return (model(nodes, [value("x", kind, ["N"])], [unknown("y", out)], initializers, opset),
+            [{"x": case} for case in cases])
+
+
+def shrunk_before_modes():
+    """Which element is nearest, before there was an attribute for it."""
+    nodes = [node("Resize", ["x", "scales"], ["y"], mode="nearest")]
+    return single(nodes, FLOAT, [np.arange(1, n + 1, dtype=np.float32) for n in (4, 10, 11)],
+                  [constant("scales", [0.6], np.float32)], opset=10)
+
+
+def sliced_backwards(start):
+    """A walk back that starts before the first element, or after the last."""
+    return single([node("Slice", ["x", "start", "stop", "axes", "steps"], ["y"])], FLOAT,
+                  [np.arange(n, dtype=np.float32) for n in (4, 2, 1)],
+                  [constant("start", [start], np.int64), constant("stop", [-10], np.int64),
+                   constant("axes", [0], np.int64), constant("steps", [-1], np.int64)])
+
+
+def root_as_power():
+    """1 / pow(x, 0.5) tells the zeros apart."""
+    return single([node("Pow", ["x", "half"], ["r"]), node("Reciprocal", ["r"], ["y"])], FLOAT,
+                  [np.array([-np.inf, -0.0, 0.0, 2.25, np.inf, -1, np.nan], np.float32)],
+                  [constant("half", 0.5, np.float32)])
+
+
+def large_unsigned(dtype):
+    """Constants of an unsigned type above half of its range, as exporters never write and people do."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    large = np.iinfo(dtype).max - 294967295
+    nodes = [node("Div", ["large", "two"], ["half"]), node("Greater", ["large", "one"], ["more"]),
+             node("Cast", ["large"], ["float"], to=FLOAT), node("Cast", ["more"], ["bit"], to=FLOAT),
+             node("Cast", ["half"], ["halfFloat"], to=FLOAT), node("Sum", ["float", "bit", "halfFloat"], ["all"]),
+             node("Add", ["x", "all"], ["z"]), node("Div", ["z", "float"], ["y"])]
+    return single(nodes, FLOAT, [np.array([0, 1], np.float32)],
+                  [constant("large", large, dtype), constant("two", 2, dtype), constant("one", 1, dtype)])
+
+
+def rounding_by_addition():
+    """What is added to round is not folded into the weights of the product before it."""
+    nodes = [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "bias"], ["s"]), node("Add", ["s", "magic"], ["m"]),
+             node("Sub", ["m", "magic"], ["y"])]
+    return (model(nodes, [value("x", FLOAT, ["N", 3])], [unknown("y")],
+                  [constant("w", [[1.5, 2], [0.75, 1], [4, -2]], np.float32), constant("bias", [0.3, 0.25], np.float32),
+                   constant("magic", 12582912, np.float32)]), normal((4, 3), (1, 3)))
+
+
 GRAPHS = {
+    "shrunk-before-modes": shrunk_before_modes, "root-as-power": root_as_power,
+    **{f"sliced-backwards-from-{start}": lambda s=start: sliced_backwards(s) for start in (-10, -1, 10, -2**40)},
+    **{f"large-{kind}": lambda k=kind: large_unsigned(k) for kind in ("uint32", "uint64")},
+    "rounding-by-addition": rounding_by_addition,
     "if-extent": if_extent, "if-data": if_data, "if-nested": if_nested, "if-legal-once": if_legal_once,
     "sequence-grown": sequence_grown,
     **{f"sequence-split-{name}": lambda c=case: sequence_split(*c)

@@ -343,6 +343,10 @@ def bombs():
     yield "constant-of-shape-negative", BAD, folded("ConstantOfShape", "s", [ints("s", -4)])
     yield "pad-overflow", BAD, folded("Pad", "ws", [ints("s", 2**63 - 1, 2**63 - 1), ONES])
     yield "range-without-step", BAD, folded("Range", "abd", [array("a", np.int64(0)), array("b", np.int64(9)), array("d", np.int64(0))])
+    for op in ("Div", "Mod"):
+        yield f"lowest-{op}-minus-one", ODD, folded(op, "ab", [ints("a", LOWEST), ints("b", -1)])
+        yield f"{op}-zero", ODD, folded(op, "ab", [ints("a", 7, -7), ints("b", 0)])
+    yield "gather-from-nothing", BAD, folded("Gather", "ab", [ints("a"), ints("b", 0)])
     yield "random", ODD, model([node("RandomNormal", [], ["c"], shape=[2**22, 2**22]), node("ReduceSum", ["c"], ["y"], keepdims=0)])
     yield "concat-of-itself", BAD, model([node("Concat", ["x" if i == 0 else f"c{i}"] * 8, [f"c{i + 1}"], axis=0) for i in range(20)] +
                                          [node("ReduceSum", ["c20"], ["y"], keepdims=0)])

@@ -1,9 +1,10 @@
 //===- PrimBuilder.h - Makes prim ops with inferred types --------*- C++ -*-===//
 //
 // What decomposition rules are written in. Every method infers its result type,
-// broadcasts where NumPy would, and folds: arithmetic on small integer (and
-// float, and bool) tensors whose elements are known host scalars - constants or
-// extents - stays host arithmetic. A Shape → Gather → Mul → Concat → Reshape
+// broadcasts where NumPy would, and folds: an operator on small constants is
+// evaluated by the reference interpreter, and arithmetic on small integer (and
+// float, and bool) tensors whose elements are known host scalars - extents among
+// them - stays host arithmetic. A Shape → Gather → Mul → Concat → Reshape
 // chain therefore never becomes tensors, and `prim.reshape` gets the extents as
 // index values, static wherever they are.
 //
@@ -75,6 +76,9 @@ public:
 
   //===-- Constants and host tensors ---------------------------------------===//
   mlir::Value constant(mlir::ElementsAttr value);
+  /// The one result of `op`, or the constant that it is where its operands are small
+  /// constants; `op` is then gone.
+  mlir::Value folded(mlir::Operation *op);
   /// Rank-0 constant of any number type.
   mlir::Value scalar(double value, mlir::Type elementType);
   mlir::Value ints(llvm::ArrayRef<int64_t> values); ///< rank-1 i64
@@ -84,7 +88,7 @@ public:
   mlir::Value fromHost(llvm::ArrayRef<Dim> elements, llvm::ArrayRef<int64_t> shape,
                        mlir::Type elementType);
   /// The elements of a small tensor as host scalars if they are known without
-  /// running anything: integers as index, bool as i1, floats as themselves.
+  /// running anything: signed integers as index, bool as i1, floats as themselves.
   std::optional<Dims> hostElements(mlir::Value tensor);
   /// As above, reading the tensor at run time if need be (prim.extract). The
   /// tensor must have a static shape.
@@ -100,10 +104,10 @@ public:
   template <typename Op> mlir::Value unary(mlir::Value x) {
     if (mlir::Value v = foldUnary(Op::getOperationName(), x))
       return v;
-    return Op::create(b, loc, type(x), x).getResult();
+    return folded(Op::create(b, loc, type(x), x));
   }
   template <typename Op> mlir::Value predicate(mlir::Value x) {
-    return Op::create(b, loc, type(x).clone(b.getI1Type()), x).getResult();
+    return folded(Op::create(b, loc, type(x).clone(b.getI1Type()), x));
   }
   template <typename Op> mlir::Value binary(mlir::Value x, mlir::Value y) {
     if (mlir::Value v = foldBinary(Op::getOperationName(), x, y))
@@ -111,7 +115,7 @@ public:
     broadcastTogether(x, y);
     if (elem(x) != elem(y))
       fault("operands differ in element type");
-    return Op::create(b, loc, refined(x, y), x, y).getResult();
+    return folded(Op::create(b, loc, refined(x, y), x, y));
   }
 #define TCC_BINARY(NAME, OP)                                                                       \
   mlir::Value NAME(mlir::Value x, mlir::Value y) { return binary<prim::OP>(x, y); }                \
