@@ -77,6 +77,18 @@ void tcc::requireAtMost(PrimBuilder &b, Dim x, Dim limit, StringRef what) {
     b.check(b.compareDims(Cmp::sle, x, limit), what.str() + ": an extent is too large");
 }
 
+void tcc::requireElements(PrimBuilder &b, Dim extent, ArrayRef<Dim> results, StringRef what) {
+  if (b.known(extent).value_or(0) > 0)
+    return;
+  Dim wanted = b.productOf(results), none = b.dim(0);
+  Dim fine = b.orDims(b.compareDims(Cmp::sgt, extent, none), b.compareDims(Cmp::eq, wanted, none));
+  auto holds = b.known(fine);
+  if (holds && !*holds)
+    b.fault(what + " of no elements");
+  else if (!holds)
+    b.check(fine, what.str() + " of no elements");
+}
+
 void tcc::requireDivisor(PrimBuilder &b, Dim x, Dim d) {
   if (b.known(d))
     return;

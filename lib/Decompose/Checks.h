@@ -20,6 +20,9 @@ void requireBroadcast(PrimBuilder &b, Dim x, Dim extent);
 void requireAtMost(PrimBuilder &b, Dim x, Dim limit, llvm::StringRef what);
 /// Every index lies within [-extent, extent).
 void requireInRange(PrimBuilder &b, mlir::Value indices, Dim extent);
+/// An axis of `extent`, along which some operator looks for an element of each of `results`
+/// (extents), has one, or there is nothing to look for.
+void requireElements(PrimBuilder &b, Dim extent, llvm::ArrayRef<Dim> results, llvm::StringRef what);
 /// d can divide x.
 void requireDivisor(PrimBuilder &b, Dim x, Dim d);
 

@@ -46,6 +46,17 @@ Value PrimBuilder::reduce(prim::ReduceKind kind, Value x, ArrayRef<int64_t> axes
   return keepDims ? reshape(result, kept) : result;
 }
 
+Value PrimBuilder::argReduce(prim::ReduceKind kind, Value x, int64_t axis, bool keepDims,
+                             bool last) {
+  Dims kept = dims(x), list = kept;
+  list.erase(list.begin() + axis);
+  requireElements(*this, kept[axis], list, "the position of the largest or smallest");
+  kept[axis] = dim(1);
+  Value at = prim::ArgReduceOp::create(b, loc, typeOf(list, b.getI64Type()), kind, x, axis, last)
+                 .getResult();
+  return keepDims ? reshape(at, kept) : at;
+}
+
 Value PrimBuilder::mean(Value x, ArrayRef<int64_t> axes, bool keepDims) {
   if (axes.empty())
     return x;

@@ -53,6 +53,9 @@ CASES = {
               [(X, ints(0), ints(2), ints(0), ints(0))]),
     "tile": ("Tile", {}, [A3, (INT64, [2])], [(X, ints(1, 2))], [(X, ints(-1, 1)), (X, ints(2**31, 2**31))]),
     "top-k": ("TopK", {}, [A3, (INT64, [1])], [(X, ints(2)), (X, ints(0))], [(X, ints(4)), (X, ints(-1))]),
+    "arg-max": ("ArgMax", {"axis": 0}, [A3], [(X,)], [(floats(0, 3),)]),
+    "pad-edge": ("Pad", {"mode": "edge"}, [A3, (INT64, [4])], [(X, ints(1, 0, 1, 0)), (floats(0, 3), ints(0, 1, 0, 1))],
+                 [(floats(0, 3), ints(1, 0, 0, 0)), (X, ints(1, 0, -5, 0))]),
     "range": ("Range", {}, [(INT64, [])] * 3, [(np.int64(5), np.int64(0), np.int64(-2))],
               [(np.int64(0), np.int64(5), np.int64(0)), (np.int64(0), np.int64(2**62), np.int64(1))]),
     "range-of-floats": ("Range", {}, [(FLOAT, [])] * 3, [tuple(np.float32([0, 5, 2])), tuple(np.float32([5, 0, 2]))],
@@ -66,7 +69,7 @@ class BadRun(ToolTest):
     def model(self, operator, attributes, inputs):
         names = [f"x{index}" for index in range(len(inputs))]
         outputs = ["y", "z"] if operator in ("Split", "TopK") else ["y"]
-        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64]}.get(operator, [FLOAT] * 2)
+        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64], "ArgMax": [INT64]}.get(operator, [FLOAT] * 2)
         graph = helper.make_graph(
             [helper.make_node(operator, names, outputs, **attributes)], "graph",
             [helper.make_tensor_value_info(name, *entry) for name, entry in zip(names, inputs)],

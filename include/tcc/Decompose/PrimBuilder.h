@@ -182,6 +182,9 @@ public:
   //===-- Reductions and contractions --------------------------------------===//
   mlir::Value reduce(prim::ReduceKind kind, mlir::Value x, llvm::ArrayRef<int64_t> axes,
                      bool keepDims);
+  /// Where the largest or smallest element along `axis` is, as i64.
+  mlir::Value argReduce(prim::ReduceKind kind, mlir::Value x, int64_t axis, bool keepDims,
+                        bool last = false);
   mlir::Value mean(mlir::Value x, llvm::ArrayRef<int64_t> axes, bool keepDims);
   mlir::Value softmax(mlir::Value x, int64_t axis);
   /// The result has `elementType`, or that of lhs.

@@ -52,10 +52,37 @@ Value tcc::codegen::comesBefore(LaunchFrame &f, Type e, bool descending, Value x
       f.b, isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
 }
 
-static void emitArgReduce(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length) {
+static Value equalOrBothNan(LaunchFrame &f, Value x, Value y) {
+  auto compare = [&](arith::CmpFPredicate p, Value l, Value r) {
+    return Value(arith::CmpFOp::create(f.b, p, l, r));
+  };
+  using P = arith::CmpFPredicate;
+  Value nan = arith::AndIOp::create(f.b, compare(P::UNO, x, x), compare(P::UNO, y, y));
+  return arith::OrIOp::create(f.b, compare(P::OEQ, x, y), nan);
+}
+
+/// Whether `v`, which comes later in the line, takes the place of `best`.
+static Value isBetter(LaunchFrame &f, prim::ArgReduceOp op, Value v, Value best) {
   Type e = tensorType(op.getX()).getElementType();
-  Type indexType = tensorType(op.getResult()).getElementType();
   bool largest = op.getKind() == prim::ReduceKind::max;
+  // NaN is extreme either way: for the minimum it must come first.
+  Value better = comesBefore(f, e, largest, v, best);
+  if (isa<FloatType>(e) && !largest) {
+    Value vNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, v, v);
+    Value bestNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, best, best);
+    Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, v, best);
+    better = arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, vNan, bestNumber));
+  }
+  if (!op.getLast())
+    return better;
+  Value equal = isa<FloatType>(e)
+                    ? equalOrBothNan(f, v, best)
+                    : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, v, best));
+  return arith::OrIOp::create(f.b, better, equal);
+}
+
+/// The line at `at`, which has elements.
+static void emitBestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length) {
   at[op.getAxis()] = Coord::uniform(f.e.index(0));
   Value first = f.e.eval(op.getX(), at);
   if (!first) {
@@ -70,27 +97,26 @@ static void emitArgReduce(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value
     Value i = loop.getInductionVar(), best = loop.getRegionIterArg(0);
     at[op.getAxis()] = Coord::uniform(i);
     Value v = f.e.nested([&] { return f.e.eval(op.getX(), at); });
-    // NaN is extreme either way: for the minimum it must come first.
-    Value better = comesBefore(f, e, largest, v, best);
-    if (isa<FloatType>(e) && !largest) {
-      Value vNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, v, v);
-      Value bestNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, best, best);
-      Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, v, best);
-      better = arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, vNan, bestNumber));
-    }
-    if (op.getLast()) {
-      Value equal = isa<FloatType>(e)
-                        ? Value(arith::CmpFOp::create(f.b, arith::CmpFPredicate::OEQ, v, best))
-                        : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, v, best));
-      better = arith::OrIOp::create(f.b, better, equal);
-    }
+    Value better = isBetter(f, op, v, best);
     Value nextBest = arith::SelectOp::create(f.b, better, v, best);
     Value nextIndex = arith::SelectOp::create(f.b, better, i, loop.getRegionIterArg(1));
     scf::YieldOp::create(f.b, ValueRange{nextBest, nextIndex});
   }
-  Coords out(at);
-  out.erase(out.begin() + op.getAxis());
-  f.e.store(f.results[0], out, arith::IndexCastOp::create(f.b, indexType, loop.getResult(1)));
+  Type indexType = tensorType(op.getResult()).getElementType();
+  at.erase(at.begin() + op.getAxis());
+  f.e.store(f.results[0], at, arith::IndexCastOp::create(f.b, indexType, loop.getResult(1)));
+}
+
+/// Nobody asks for the best of no elements, but what is fused may come to pass by it: memory
+/// that is not there is not read.
+static void emitArgReduce(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length) {
+  if (getConstantIntValue(length).value_or(0) > 0)
+    return emitBestOfLine(f, op, at, length);
+  Value any = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, length, f.e.index(0));
+  auto branch = scf::IfOp::create(f.b, any, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] { emitBestOfLine(f, op, at, length); });
 }
 
 std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) {

@@ -1,6 +1,7 @@
 //===- Pool.cpp - ATen pools and pads -------------------------------------===//
 #include "Decompose/Aten/Pool.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -314,8 +315,11 @@ LogicalResult padBy(AtenNode &a, StringRef mode, Value value) {
     high[axis] = b.maxDims(high[axis], b.dim(0));
   }
   for (int64_t axis = 0; axis < b.rank(x); ++axis)
-    if (b.known(low[axis]) != 0 || b.known(high[axis]) != 0)
+    if (b.known(low[axis]) != 0 || b.known(high[axis]) != 0) {
+      Dim size = b.addDims(b.addDims(b.dim(x, axis), low[axis]), high[axis]);
+      requireElements(b, b.dim(x, axis), size, "a border made");
       x = b.take(x, borderPositions(a, mode, b.dim(x, axis), low[axis], high[axis]), axis);
+    }
   return a.give(x);
 }
 

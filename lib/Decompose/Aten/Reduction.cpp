@@ -89,17 +89,6 @@ LogicalResult countNonzero(AtenNode &a) {
 // Positions
 //===----------------------------------------------------------------------===//
 
-Value argReduce(AtenNode &a, K kind, Value x, int64_t axis, bool keep) {
-  PrimBuilder &b = a.b;
-  Dims kept = b.dims(x), list = kept;
-  list.erase(list.begin() + axis);
-  kept[axis] = b.dim(1);
-  Value at = prim::ArgReduceOp::create(b.builder(), b.location(),
-                                       b.typeOf(list, b.builder().getI64Type()), kind, x, axis)
-                 .getResult();
-  return keep ? b.reshape(at, kept) : at;
-}
-
 template <K kind> LogicalResult argExtremum(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
@@ -107,9 +96,9 @@ template <K kind> LogicalResult argExtremum(AtenNode &a) {
   bool keep = a.flag("keepdim", false);
   if (a.has("dim") && rank > 0) {
     auto axis = a.axis("dim", 0, rank);
-    return failed(axis) ? failure() : a.give(argReduce(a, kind, x, *axis, keep));
+    return failed(axis) ? failure() : a.give(b.argReduce(kind, x, *axis, keep));
   }
-  Value at = argReduce(a, kind, b.reshape(x, {b.productOf(b.dims(x))}), 0, false);
+  Value at = b.argReduce(kind, b.reshape(x, {b.productOf(b.dims(x))}), 0, false);
   return a.give(keep ? b.reshape(at, Axes(rank, 1)) : at);
 }
 
@@ -126,7 +115,7 @@ template <K kind> LogicalResult extremumAlong(AtenNode &a) {
   }
   bool keep = a.flag("keepdim", false);
   (void)a.give(0, b.reduce(kind, x, {*axis}, keep));
-  return a.c.wants(1) ? a.give(1, argReduce(a, kind, x, *axis, keep)) : success();
+  return a.c.wants(1) ? a.give(1, b.argReduce(kind, x, *axis, keep)) : success();
 }
 
 LogicalResult aminmax(AtenNode &a) {

@@ -2,6 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LogAddExp.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Unique.h"
 
 using namespace mlir;
@@ -132,6 +133,9 @@ LogicalResult topK(AtenNode &a) {
 /// Element `rank` (from 0) of the sorted axis, and where it came from.
 LogicalResult giveRanked(AtenNode &a, Value x, int64_t axis, Dim place, bool keep) {
   PrimBuilder &b = a.b;
+  Dims lines = b.dims(x);
+  lines.erase(lines.begin() + axis);
+  requireElements(b, b.dim(x, axis), lines, "an order statistic");
   Sorted s = sorted(b, x, axis, false);
   Value value = b.sliceAxis(s.values, axis, place, b.dim(1));
   Value index = b.sliceAxis(s.indices, axis, place, b.dim(1));
@@ -167,6 +171,7 @@ LogicalResult median(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   Dim count = b.productOf(b.dims(x));
+  requireElements(b, count, {}, "a median");
   Value flat = sorted(b, b.reshape(x, {count}), 0, false).values;
   Dim middle = b.floorDivDims(b.subDims(count, b.dim(1)), b.dim(2));
   Value value = b.reshape(b.sliceAxis(flat, 0, middle, b.dim(1)), ArrayRef<int64_t>{});
@@ -266,6 +271,9 @@ LogicalResult mode(AtenNode &a) {
     return a.give(1, b.scalar(0, i64));
   }
   bool keep = a.flag("keepdim", false);
+  Dims lines = b.dims(x);
+  lines.erase(lines.begin() + *axis);
+  requireElements(b, b.dim(x, *axis), lines, "a mode");
   // Each element beside every other one along the axis.
   Value each = b.unsqueeze(x, {*axis + 1}), other = b.unsqueeze(x, {*axis});
   Value count = b.reduce(K::sum, b.cast(b.compare(P::eq, each, other), i64), {*axis + 1}, false);

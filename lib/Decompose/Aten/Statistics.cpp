@@ -1,6 +1,7 @@
 //===- Statistics.cpp - Quantiles, counts, sums over samples --------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 #include "tcc/Support/Error.h"
 #include <cmath>
 
@@ -34,11 +35,17 @@ struct Samples {
 FailureOr<Samples> samplesOf(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
-  if (!a.has("dim") || b.rank(x) == 0)
-    return Samples{b.reshape(x, {b.productOf(b.dims(x))}), std::nullopt};
+  if (!a.has("dim") || b.rank(x) == 0) {
+    Dim count = b.productOf(b.dims(x));
+    requireElements(b, count, {}, "an order statistic");
+    return Samples{b.reshape(x, {count}), std::nullopt};
+  }
   auto axis = a.axis("dim", 0, b.rank(x));
   if (failed(axis))
     return failure();
+  Dims lines = b.dims(x);
+  lines.erase(lines.begin() + *axis);
+  requireElements(b, b.dim(x, *axis), lines, "an order statistic");
   SmallVector<int64_t> order = allAxes(b.rank(x));
   order.erase(order.begin() + *axis);
   order.push_back(*axis);

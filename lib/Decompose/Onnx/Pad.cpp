@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -35,6 +36,8 @@ Value borderPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim h
   Dim none = b.dim(0);
   Dim cropped = b.maxDims(b.subDims(none, low), none);
   Dim left = b.subDims(b.subDims(extent, cropped), b.maxDims(b.subDims(none, high), none));
+  Dim size = b.addDims(b.addDims(extent, low), high);
+  requireElements(b, left, size, "a border made");
   Value p = repeatedPositions(b, mode, left, b.maxDims(low, none), b.maxDims(high, none));
   return b.known(cropped) == 0 ? p : b.add(p, scalarOf(b, cropped, b.elem(p)));
 }

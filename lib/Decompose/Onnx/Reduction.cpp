@@ -134,17 +134,8 @@ template <K kind> LogicalResult argReduce(NodeContext &c) {
   auto axis = axisAttr(c, 0);
   if (failed(axis))
     return failure();
-  PrimBuilder &b = c.b;
-  Value x = c.in(0);
-  Dims list = b.dims(x);
-  Dims kept = list;
-  list.erase(list.begin() + *axis);
-  kept[*axis] = b.dim(1);
-  Value result =
-      prim::ArgReduceOp::create(b.builder(), b.location(), b.typeOf(list, b.builder().getI64Type()),
-                                kind, x, *axis, c.intAttr("select_last_index", 0) != 0)
-          .getResult();
-  return c.give(c.intAttr("keepdims", 1) ? b.reshape(result, kept) : result);
+  return c.give(c.b.argReduce(kind, c.in(0), *axis, c.intAttr("keepdims", 1) != 0,
+                              c.intAttr("select_last_index", 0) != 0));
 }
 
 template <K kind> LogicalResult cumulative(NodeContext &c) {

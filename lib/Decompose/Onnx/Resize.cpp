@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/Onnx/Operands.h"
 #include <cmath>
@@ -340,6 +341,7 @@ LogicalResult resizeAxes(NodeContext &c, MutableArrayRef<Axis> axes) {
     bool crop = o.coordinates == "tf_crop_and_resize";
     if (scale && (*scale)[0] == 1 && b.same(a.in, a.out) && !crop)
       continue;
+    requireElements(b, a.in, a.out, "an interpolation");
     x = AxisResizer(b, o, a).run(x);
   }
   Type own = b.elem(c.in(0));
