@@ -232,6 +232,14 @@ llvm::Expected<Tensor> floorDiv(prim::FloorDivOp op, Operands operands) {
   return binary<prim::FloorDivOp, FloorDiv{}>(op, operands);
 }
 
+/// Of bool only a shift by 0 leaves anything; other widths are cut off when narrowed.
+llvm::Expected<Tensor> shiftLeft(prim::ShiftLeftOp op, Operands operands) {
+  if (operands[0].dtype() == DType::Bool)
+    return binary<prim::ShiftLeftOp, []<IntegerWide W>(W a, W b) -> W { return a & ~b; }>(op,
+                                                                                          operands);
+  return binary<prim::ShiftLeftOp, ShiftLeft{}>(op, operands);
+}
+
 unsigned logicalWidth(DType type) { return type == DType::Bool ? 1 : bitWidth(type); }
 
 uint64_t complement(uint64_t x, unsigned width) { return x ^ (~uint64_t(0) >> (64 - width)); }
@@ -379,7 +387,7 @@ void addBitwise(Evaluators &all) {
   addBinary<AndOp, []<IntegerWide W>(W a, W b) -> W { return a & b; }>(all);
   addBinary<OrOp, []<IntegerWide W>(W a, W b) -> W { return a | b; }>(all);
   addBinary<XorOp, []<IntegerWide W>(W a, W b) -> W { return a ^ b; }>(all);
-  addBinary<ShiftLeftOp, ShiftLeft{}>(all);
+  all.add<ShiftLeftOp, shiftLeft>();
   addBinary<ShiftRightOp, ShiftRight{}>(all);
   all.add<NotOp, onBits<NotOp, complement>>();
   all.add<PopcountOp, onBits<PopcountOp, popcount>>();

@@ -183,32 +183,6 @@ unsigned Elemental::alignmentAt(const Memory &memory, Value base) const {
   return whole ? std::min(memory.alignment, element * numLanes) : element;
 }
 
-Value Elemental::fromStorage(Value v, Type e) {
-  auto vector = dyn_cast<VectorType>(v.getType());
-  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
-  if (e.isInteger(1)) {
-    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, zero);
-  }
-  if (e.isF16() || e.isBF16())
-    return arith::ExtFOp::create(b, as(b.getF32Type()), v);
-  if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
-    return unpackFloat8(b, v, e);
-  return v;
-}
-
-Value Elemental::toStorage(Value v, Type e) {
-  auto vector = dyn_cast<VectorType>(v.getType());
-  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
-  if (e.isInteger(1))
-    return arith::ExtUIOp::create(b, as(b.getI8Type()), v);
-  if (e.isF16() || e.isBF16())
-    return arith::TruncFOp::create(b, as(e), v);
-  if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
-    return packFloat8(b, v, e, /*saturate=*/false); // prim.cast has done that
-  return v;
-}
-
 Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
   Type element = storageType(memory.elementType);
   auto vectorType = VectorType::get({numLanes}, element);
@@ -216,7 +190,7 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
   if (linear.isUniform() || numLanes == 1) {
     Value v = LLVM::LoadOp::create(
         b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
-    return fromStorage(v, memory.elementType);
+    return fromStorage(b, v, memory.elementType);
   }
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
   if (!linear.vector && linear.step == 1) {
@@ -226,10 +200,10 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
             ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero,
                                                b.getI32IntegerAttr(align)))
             : Value(LLVM::LoadOp::create(b, vectorType, pointer, alignmentAt(memory, linear.base)));
-    return fromStorage(v, memory.elementType);
+    return fromStorage(b, v, memory.elementType);
   }
   if (Value v = loadStrided(memory, linear))
-    return fromStorage(v, memory.elementType);
+    return fromStorage(b, v, memory.elementType);
   Value pointers = pointerAt(memory, coordValue(linear));
   Value lanesMask =
       mask ? mask
@@ -237,7 +211,7 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
                  b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true)));
   Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero,
                                         b.getI32IntegerAttr(align));
-  return fromStorage(v, memory.elementType);
+  return fromStorage(b, v, memory.elementType);
 }
 
 Value Elemental::load(const Memory &memory, ArrayRef<Coord> at) {
@@ -251,7 +225,7 @@ void Elemental::store(const Memory &memory, ArrayRef<Coord> at, Value element) {
   unsigned align =
       std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
   bool vector = numLanes > 1 && !linear.isUniform();
-  Value v = toStorage(widen(element, vector), memory.elementType);
+  Value v = toStorage(b, widen(element, vector), memory.elementType);
   if (vector && mask && !linear.vector && linear.step == 1) {
     LLVM::MaskedStoreOp::create(b, v, pointerAt(memory, linear.base), mask,
                                 b.getI32IntegerAttr(align));

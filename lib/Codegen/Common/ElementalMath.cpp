@@ -242,6 +242,15 @@ static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, unordered, arith::AddFOp::create(b, x, y), result);
 }
 
+static bool isNarrow(Type e) { return isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 32; }
+
+/// An integer's bits without those that extend it to a register.
+static Value ownBits(ImplicitLocOpBuilder &b, Value x, Type e) {
+  return isSubByte(e) ? Value(arith::AndIOp::create(
+                            b, x, number(b, (1 << e.getIntOrFloatBitWidth()) - 1, x)))
+                      : x;
+}
+
 template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRange v) {
   return [&b, v](auto) -> Value { return MathOp::create(b, v[0]); };
 }
@@ -287,6 +296,7 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
 
 Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, ValueRange v) {
   Type e = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
+  Type resultType = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
   bool isFloat = isa<FloatType>(e);
   if (Value result = emitFloatUnary(b, op, v))
     return result;
@@ -303,9 +313,12 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           })
           .Case([&](prim::SignOp) { return signOf(b, v[0], e); })
           .Case([&](prim::NotOp) { return arith::XOrIOp::create(b, v[0], number(b, -1, v[0])); })
-          .Case([&](prim::PopcountOp) { return math::CtPopOp::create(b, v[0]); })
-          .Case(
-              [&](prim::CountLeadingZerosOp) { return math::CountLeadingZerosOp::create(b, v[0]); })
+          .Case([&](prim::PopcountOp) { return math::CtPopOp::create(b, ownBits(b, v[0], e)); })
+          .Case([&](prim::CountLeadingZerosOp) -> Value {
+            Value zeros = math::CountLeadingZerosOp::create(b, ownBits(b, v[0], e));
+            unsigned others = computeType(e).getIntOrFloatBitWidth() - e.getIntOrFloatBitWidth();
+            return arith::SubIOp::create(b, zeros, number(b, others, zeros));
+          })
           .Case([&](prim::IsNanOp) {
             return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, v[0], v[0]);
           })
@@ -348,7 +361,9 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           .Case([&](prim::FmaxOp) { return arith::MaxNumFOp::create(b, v[0], v[1]); })
           .Case([&](prim::FminOp) { return arith::MinNumFOp::create(b, v[0], v[1]); })
           .Case([&](prim::CopysignOp) { return math::CopySignOp::create(b, v[0], v[1]); })
-          .Case([&](prim::NextafterOp) { return nextAfter(b, v[0], v[1]); })
+          .Case([&](prim::NextafterOp) {
+            return isNarrow(e) ? nextNarrow(b, v[0], v[1], e) : nextAfter(b, v[0], v[1]);
+          })
           .Case([&](prim::AndOp) { return arith::AndIOp::create(b, v[0], v[1]); })
           .Case([&](prim::OrOp) { return arith::OrIOp::create(b, v[0], v[1]); })
           .Case([&](prim::XorOp) { return arith::XOrIOp::create(b, v[0], v[1]); })
@@ -357,29 +372,15 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           .Case(
               [&](prim::CompareOp o) { return compareValues(b, o.getPredicate(), v[0], v[1], e); })
           .Case([&](prim::SelectOp) { return arith::SelectOp::create(b, v[0], v[1], v[2]); })
-          .Case([&](prim::CastOp o) {
-            Type to = cast<RankedTensorType>(o.getType()).getElementType();
-            return emitCast(b, v[0], e, to, o.getSaturate());
-          })
-          .Case([&](prim::BitcastOp o) -> Value {
-            Type to = cast<RankedTensorType>(o.getType()).getElementType();
-            Type from16 = storageType(e), to16 = storageType(to);
-            Value x = v[0];
-            if (from16 != computeType(e) && isFloat)
-              x = arith::TruncFOp::create(b, likeType(from16, x), x);
-            x = arith::BitcastOp::create(b, likeType(to16, x), x);
-            return to16 != computeType(to) && isa<FloatType>(to)
-                       ? Value(arith::ExtFOp::create(b, likeType(computeType(to), x), x))
-                       : x;
-          })
+          .Case([&](prim::CastOp o) { return emitCast(b, v[0], e, resultType, o.getSaturate()); })
+          .Case([&](prim::BitcastOp) { return bitcastElement(b, v[0], e, resultType); })
           .Default([](Operation *) { return Value(); });
   if (!result)
     op->emitError("code generation knows no element operator '") << op->getName() << "'";
-  return result;
+  return result ? wrapToStorage(b, result, resultType) : result;
 }
 
-Value tcc::codegen::emitCombine(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Value x,
-                                Value y) {
+static Value combined(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Value x, Value y) {
   switch (kind) {
   case prim::ReduceKind::sum:
     return sum(b, x, y, e);
@@ -397,6 +398,22 @@ Value tcc::codegen::emitCombine(ImplicitLocOpBuilder &b, prim::ReduceKind kind, 
   llvm_unreachable("all kinds are handled above");
 }
 
+Value tcc::codegen::emitCombine(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Value x,
+                                Value y) {
+  return wrapToStorage(b, combined(b, kind, e, x, y), e);
+}
+
+/// The lowest or highest value of a type, infinite where it has infinities.
+static double boundOf(FloatType e, bool highest) {
+  const llvm::fltSemantics &semantics = e.getFloatSemantics();
+  if (!APFloat::semanticsHasSignedRepr(semantics) && !highest)
+    return APFloat::getSmallest(semantics).convertToDouble();
+  double bound = APFloat::semanticsHasInf(semantics)
+                     ? INFINITY
+                     : APFloat::getLargest(semantics).convertToDouble();
+  return highest ? bound : -bound;
+}
+
 TypedAttr tcc::codegen::neutralElement(prim::ReduceKind kind, Type e) {
   Builder b(e.getContext());
   Type t = computeType(e);
@@ -412,13 +429,15 @@ TypedAttr tcc::codegen::neutralElement(prim::ReduceKind kind, Type e) {
     return isa<FloatType>(t) ? TypedAttr(b.getFloatAttr(t, 1)) : b.getIntegerAttr(t, 1);
   case prim::ReduceKind::max:
   case prim::ReduceKind::min:
-    if (isa<FloatType>(t))
-      return b.getFloatAttr(t, larger ? -INFINITY : INFINITY);
-    unsigned width = t.getIntOrFloatBitWidth();
-    if (isUnsigned(e))
-      return b.getIntegerAttr(t, larger ? APInt::getZero(width) : APInt::getMaxValue(width));
-    return b.getIntegerAttr(t, larger ? APInt::getSignedMinValue(width)
-                                      : APInt::getSignedMaxValue(width));
+    if (auto f = dyn_cast<FloatType>(e))
+      return b.getFloatAttr(t, boundOf(f, !larger));
+    unsigned width = e.getIntOrFloatBitWidth(), registerWidth = t.getIntOrFloatBitWidth();
+    if (isUnsigned(e)) {
+      APInt bound = larger ? APInt::getZero(width) : APInt::getMaxValue(width);
+      return b.getIntegerAttr(t, bound.zext(registerWidth));
+    }
+    APInt bound = larger ? APInt::getSignedMinValue(width) : APInt::getSignedMaxValue(width);
+    return b.getIntegerAttr(t, bound.sext(registerWidth));
   }
   llvm_unreachable("all kinds are handled above");
 }
@@ -438,7 +457,11 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
   Value safe = arith::SelectOp::create(b, outside, zero, x);
   Value converted = uns ? Value(arith::FPToUIOp::create(b, result, safe))
                         : Value(arith::FPToSIOp::create(b, result, safe));
-  auto bound = [&](APInt v) { return constantLike(b, b.getIntegerAttr(computeType(to), v), x); };
+  unsigned registerWidth = computeType(to).getIntOrFloatBitWidth();
+  auto bound = [&](APInt v) {
+    v = uns ? v.zext(registerWidth) : v.sext(registerWidth);
+    return constantLike(b, b.getIntegerAttr(computeType(to), v), x);
+  };
   Value high = bound(uns ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width));
   Value lowest = bound(uns ? APInt::getZero(width) : APInt::getSignedMinValue(width));
   converted = arith::SelectOp::create(b, tooHigh, high, converted);
@@ -449,7 +472,7 @@ Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type t
   Type ct = computeType(to), cf = computeType(from), rt = likeType(ct, x);
   if (isa<FloatType>(from) && isa<FloatType>(to)) {
     if (cf.getIntOrFloatBitWidth() > ct.getIntOrFloatBitWidth())
-      x = arith::TruncFOp::create(b, rt, x);
+      x = isNarrow(to) ? floatToOdd(b, x) : Value(arith::TruncFOp::create(b, rt, x));
     else if (cf != ct)
       x = arith::ExtFOp::create(b, rt, x);
     return from == to ? x : roundToStorage(b, x, to, saturate);
@@ -460,6 +483,10 @@ Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type t
     return floatToInteger(b, x, to);
   }
   if (isa<FloatType>(to)) {
+    // Other narrow floats end below 2^24, up to which f32 has every integer.
+    bool reaches = to.isBF16() || isa<Float8E8M0FNUType>(to);
+    if (reaches && from.getIntOrFloatBitWidth() > 24)
+      return roundToStorage(b, integerToOdd(b, x, isUnsigned(from)), to, saturate);
     Value f = isUnsigned(from) ? Value(arith::UIToFPOp::create(b, rt, x))
                                : Value(arith::SIToFPOp::create(b, rt, x));
     return roundToStorage(b, f, to, saturate);

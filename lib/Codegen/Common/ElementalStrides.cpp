@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -83,7 +84,7 @@ void Elemental::storeAll(const Memory &memory, ArrayRef<Coords> ats, ArrayRef<Va
   }
   SmallVector<Value> vectors;
   for (Value element : elements)
-    vectors.push_back(toStorage(widen(element, true), memory.elementType));
+    vectors.push_back(toStorage(b, widen(element, true), memory.elementType));
   unsigned align =
       std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
   for (int64_t v = 0; v < count; ++v) {

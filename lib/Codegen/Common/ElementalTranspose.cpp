@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -122,7 +123,7 @@ Value Elemental::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
   rows.pointer = memory.pointer;
   for (const Rows &known : knownRows)
     if (known.pointer == rows.pointer && known.at == rows.at)
-      return fromStorage(known.vectors[block.row], memory.elementType);
+      return fromStorage(b, known.vectors[block.row], memory.elementType);
   if (block.row != 0) // the first row met another address
     return {};
 
@@ -139,5 +140,5 @@ Value Elemental::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
   }
   rows.vectors = transposeVectors(b, columns, block.rows);
   knownRows.push_back(rows);
-  return fromStorage(rows.vectors[0], memory.elementType);
+  return fromStorage(b, rows.vectors[0], memory.elementType);
 }

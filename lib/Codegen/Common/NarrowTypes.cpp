@@ -61,6 +61,10 @@ struct Shaped {
   Value band(Value x, int64_t m) { return arith::AndIOp::create(b, x, i32(m)); }
   Value less(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y); }
   Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, c, x, y); }
+  Value same(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); }
+  Value compare(arith::CmpFPredicate p, Value x, Value y) {
+    return arith::CmpFOp::create(b, p, x, y);
+  }
 };
 
 } // namespace
@@ -76,10 +80,16 @@ static Value packBits(ImplicitLocOpBuilder &b, Value x, Type t, bool saturate) {
   Value magnitude = s.band(raw, 0x7fffffff);
   Value isNan = s.less(s.i32(0x7f800000), magnitude);
   if (isa<Float8E8M0FNUType>(t)) {
-    // A power of two: the exponent, rounded to nearest on the mantissa.
+    // A power of two: the exponent, rounded to nearest on the mantissa. The smallest, 2^-127,
+    // is an f32 without an exponent of its own.
     Value rounded = arith::AddIOp::create(b, magnitude, s.i32(0x400000));
-    Value e = arith::MinSIOp::create(b, arith::ShRUIOp::create(b, rounded, s.i32(23)), s.i32(254));
-    return s.select(isNan, s.i32(255), e);
+    Value isSubnormal = s.less(magnitude, s.i32(0x800000));
+    Value two = arith::ShRUIOp::create(
+        b, s.select(isSubnormal, arith::AddIOp::create(b, magnitude, s.i32(0x200000)), rounded),
+        s.i32(23));
+    Value e = saturate ? Value(arith::MinSIOp::create(b, two, s.i32(254))) : two;
+    Value isFinite = s.less(magnitude, s.i32(0x7f800000));
+    return s.select(isFinite, e, s.i32(255));
   }
   Format f = formatOf(t);
   int shift = 23 - f.mantissaBits;
@@ -202,4 +212,101 @@ Value tcc::codegen::wrapToStorage(ImplicitLocOpBuilder &b, Value x, Type t) {
   Value low = arith::TruncIOp::create(b, narrow, x);
   return integer.isUnsigned() ? Value(arith::ExtUIOp::create(b, wide, low))
                               : Value(arith::ExtSIOp::create(b, wide, low));
+}
+
+Value tcc::codegen::fromStorage(ImplicitLocOpBuilder &b, Value v, Type e) {
+  Shaped s(b, v);
+  if (e.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, zero);
+  }
+  if (e.isF16() || e.isBF16())
+    return arith::ExtFOp::create(b, s.of(b.getF32Type()), v);
+  if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
+    return unpackFloat8(b, v, e);
+  return v;
+}
+
+Value tcc::codegen::toStorage(ImplicitLocOpBuilder &b, Value v, Type e) {
+  Shaped s(b, v);
+  if (e.isInteger(1))
+    return arith::ExtUIOp::create(b, s.of(b.getI8Type()), v);
+  if (e.isF16() || e.isBF16())
+    return arith::TruncFOp::create(b, s.of(e), v);
+  if (isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 16)
+    return packFloat8(b, v, e, /*saturate=*/false); // prim.cast has done that
+  return v;
+}
+
+/// The stored bits of `x` as an integer of their width, and back.
+static Value bitsOf(ImplicitLocOpBuilder &b, Value x, Type e) {
+  Value stored = toStorage(b, x, e);
+  unsigned width = getElementTypeOrSelf(stored.getType()).getIntOrFloatBitWidth();
+  Type bits = Shaped(b, x).of(b.getIntegerType(width));
+  return stored.getType() == bits ? stored : Value(arith::BitcastOp::create(b, bits, stored));
+}
+static Value ofBits(ImplicitLocOpBuilder &b, Value bits, Type e) {
+  unsigned width = getElementTypeOrSelf(bits.getType()).getIntOrFloatBitWidth();
+  bool isFloat = isa<FloatType>(e) && width >= 16; // a narrower one is stored as its bits
+  Value stored = isFloat ? Value(arith::BitcastOp::create(b, Shaped(b, bits).of(e), bits)) : bits;
+  return wrapToStorage(b, fromStorage(b, stored, e), e);
+}
+
+Value tcc::codegen::bitcastElement(ImplicitLocOpBuilder &b, Value x, Type from, Type to) {
+  return ofBits(b, bitsOf(b, x, from), to);
+}
+
+Value tcc::codegen::floatToOdd(ImplicitLocOpBuilder &b, Value x) {
+  using P = arith::CmpFPredicate;
+  Shaped s(b, x);
+  Value nearest = arith::TruncFOp::create(b, s.of(b.getF32Type()), x);
+  Value back = arith::ExtFOp::create(b, x.getType(), nearest), bits = s.bits(nearest);
+  Value even = s.same(s.band(bits, 1), s.i32(0));
+  Value below = s.compare(P::OLT, math::AbsFOp::create(b, back), math::AbsFOp::create(b, x));
+  Value other = arith::AddIOp::create(b, bits, s.select(below, s.i32(1), s.i32(-1)));
+  Value moves = arith::AndIOp::create(b, even, s.compare(P::ONE, back, x));
+  return s.floats(s.select(moves, other, bits));
+}
+
+Value tcc::codegen::integerToOdd(ImplicitLocOpBuilder &b, Value x, bool isUnsigned) {
+  Shaped s(b, x);
+  unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  if (width == 64) {
+    // Where f64 does not hold all bits either, those below it become its last one.
+    auto i64 = [&](uint64_t v) { return s.constant(b.getI64IntegerAttr(static_cast<int64_t>(v))); };
+    constexpr uint64_t kLow = 0x7ff, kLast = 0x800, kExact = uint64_t(1) << 53;
+    Value low = arith::AndIOp::create(b, x, i64(kLow));
+    Value rest = arith::AndIOp::create(b, x, i64(~kLow));
+    Value odd = s.select(s.same(low, i64(0)), rest, arith::OrIOp::create(b, rest, i64(kLast)));
+    Value from = isUnsigned ? x : Value(arith::AddIOp::create(b, x, i64(kExact)));
+    Value isExact = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, from,
+                                          i64(isUnsigned ? kExact : 2 * kExact));
+    x = s.select(isExact, x, odd);
+  }
+  Type f64 = s.of(b.getF64Type());
+  return floatToOdd(b, isUnsigned ? Value(arith::UIToFPOp::create(b, f64, x))
+                                  : Value(arith::SIToFPOp::create(b, f64, x)));
+}
+
+/// One more or less in the order of the patterns, sign and magnitude.
+Value tcc::codegen::nextNarrow(ImplicitLocOpBuilder &b, Value x, Value y, Type t) {
+  using P = arith::CmpFPredicate;
+  Shaped s(b, x);
+  Value stored = bitsOf(b, x, t), zero = s.f32(0), one = s.i32(1), minusOne = s.i32(-1);
+  Value bits = arith::ExtUIOp::create(b, s.of(b.getI32Type()), stored);
+  Value up = s.compare(P::OLT, x, y), moved;
+  if (isa<Float8E8M0FNUType>(t)) {
+    moved = arith::AddIOp::create(b, bits, s.select(up, one, minusOne));
+  } else {
+    int32_t sign = 1 << (t.getIntOrFloatBitWidth() - 1);
+    Value grows = s.same(up, s.compare(P::OGT, x, zero));
+    moved = arith::AddIOp::create(b, bits, s.select(grows, one, minusOne));
+    if (isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(t)) // there is no -0
+      moved = s.select(s.same(moved, s.i32(sign)), s.i32(0), moved);
+    Value fromZero = s.select(s.compare(P::OLT, y, zero), s.i32(sign | 1), one);
+    moved = s.select(s.compare(P::OEQ, x, zero), fromZero, moved);
+  }
+  Value next = ofBits(b, arith::TruncIOp::create(b, stored.getType(), moved), t);
+  next = s.select(s.compare(P::OEQ, x, y), y, next);
+  return s.select(s.compare(P::UNO, x, y), arith::AddFOp::create(b, x, y), next);
 }

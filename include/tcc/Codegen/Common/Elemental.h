@@ -200,8 +200,6 @@ private:
   mlir::Value pointerAt(const Memory &memory, mlir::Value linear);
   /// What is known of the address of the lanes from element `base` on.
   unsigned alignmentAt(const Memory &memory, mlir::Value base) const;
-  mlir::Value fromStorage(mlir::Value v, mlir::Type elementType);
-  mlir::Value toStorage(mlir::Value v, mlir::Type elementType);
 
   mlir::ImplicitLocOpBuilder &b;
   unsigned numLanes;

@@ -15,6 +15,19 @@ mlir::Value roundToStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::T
                            bool saturate);
 /// `x` (compute type) reduced to the low bits of a 2- or 4-bit type.
 mlir::Value wrapToStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType);
+/// Between a register of compute type and what lies in memory.
+mlir::Value fromStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value v, mlir::Type elementType);
+mlir::Value toStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value v, mlir::Type elementType);
+/// `x` (compute type of `from`) read as another element type of the same width.
+mlir::Value bitcastElement(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type from,
+                           mlir::Type to);
+/// An f64, or an integer, as an f32 that rounds to any narrower float as `x` itself does: of
+/// the two f32 around it the one whose last bit is set.
+mlir::Value floatToOdd(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+mlir::Value integerToOdd(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool isUnsigned);
+/// The next value of a narrow float after x towards y.
+mlir::Value nextNarrow(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value y,
+                       mlir::Type elementType);
 /// Between an f32 value and the bits (i8) of an 8-bit or 4-bit float.
 mlir::Value packFloat8(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type elementType,
                        bool saturate);

@@ -1,0 +1,177 @@
+// Operators along an axis - reductions, scans, orders, scatters - on every element type over
+// edge values, and on axes without elements.
+#include "EdgeValues.h"
+#include "PrimProgram.h"
+#include "mlir/Parser/Parser.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "llvm/ADT/StringExtras.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+namespace {
+
+constexpr int64_t kRows = 9, kColumns = 37;
+
+std::string typeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef element) {
+  std::string text = "tensor<";
+  for (int64_t d : shape)
+    text += std::to_string(d) + "x";
+  return text + element.str() + ">";
+}
+
+std::string elementText(DType type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << prim::elementType(&primContext(), type);
+  return text;
+}
+
+/// A line `%r... = op` on %x (and %i, indices, and %u, updates), with its result types.
+struct Line {
+  std::string op, results;
+};
+
+/// What there is along both axes of x.
+std::vector<Line> linesFor(DType type, int64_t rows, int64_t columns) {
+  std::string e = elementText(type), x = typeText({rows, columns}, e);
+  std::vector<Line> lines;
+  auto add = [&](const std::string &op, const std::string &operands, const std::string &results) {
+    lines.push_back({op + " : (" + operands + ") -> " + results, results});
+  };
+  for (int64_t axis : {0, 1}) {
+    std::string a = std::to_string(axis), index = "tensor<" + std::to_string(axis ? rows : columns);
+    std::string reduced = index + "x" + e + ">";
+    bool empty = (axis ? columns : rows) == 0;
+    for (std::string kind : {"sum", "prod", "max", "min", "any", "all"}) {
+      add("prim.reduce " + kind + " %x [" + a + "]", x, reduced);
+      for (std::string flags : {"", " {exclusive = true}", " {reverse = true}"})
+        add("prim.cumulative " + kind + " %x " + a + flags, x, x);
+    }
+    for (std::string kind : {"max", "min"})
+      for (std::string flags : {"", " {last = true}"})
+        if (!empty)
+          add("prim.arg_reduce " + kind + " %x " + a + flags, x, index + "xi64>");
+    for (std::string flag : {"true", "false"}) {
+      std::string pair = "(" + x + ", " + typeText({rows, columns}, "i64") + ")";
+      add("prim.sort %x axis " + a + " {descending = " + flag + "}", x, pair);
+      int64_t k = empty ? 0 : 3;
+      llvm::SmallVector<int64_t> few = {axis ? rows : k, axis ? k : columns};
+      add("prim.top_k %x axis " + a + " {largest = " + flag + "}", x,
+          "(" + typeText(few, e) + ", " + typeText(few, "i64") + ")");
+    }
+    if (!empty)
+      for (std::string kind : {"assign", "add", "mul", "max", "min"})
+        add("prim.scatter_along " + kind + " %x, %i, %u axis " + a,
+            x + ", " + typeText({rows, columns}, "i64") + ", " + x, x);
+  }
+  return lines;
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> moduleOf(llvm::ArrayRef<Line> lines, DType type, int64_t rows,
+                                           int64_t columns) {
+  std::string x = typeText({rows, columns}, elementText(type)), body, returned, types;
+  unsigned next = 0;
+  for (const Line &line : lines) {
+    unsigned count = llvm::StringRef(line.results).count("tensor<");
+    std::string names;
+    for (unsigned i = 0; i < count; ++i)
+      names += (i ? ", %r" : "%r") + std::to_string(next++);
+    body += "  " + names + " = " + line.op + "\n";
+    returned += (returned.empty() ? "" : ", ") + names;
+    types += (types.empty() ? "" : ", ") +
+             llvm::StringRef(line.results).ltrim('(').rtrim(')').str();
+  }
+  std::string text = "func.func @main(%x: " + x + ", %i: " + typeText({rows, columns}, "i64") +
+                     ", %u: " + x + ") -> (" + types + ") {\n" + body + "  return " + returned +
+                     " : " + types + "\n}\n";
+  mlir::ScopedDiagnosticHandler silence(&primContext(),
+                                        [](mlir::Diagnostic &) { return mlir::success(); });
+  return mlir::parseSourceString<mlir::ModuleOp>(text, &primContext());
+}
+
+/// Sums and products are exact, whatever their order: small whole numbers, and in one row in
+/// three infinities and NaN. Everything else gets edge values.
+Tensor smallNumbers(DType type, int64_t rows, int64_t columns) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    double v = std::vector<double>{1, 1, -1, 1, 0, 1, 1}[i % 7];
+    bool odd = columns && i / columns % 3 == 2 && i % 11 == 5;
+    values.push_back(odd ? (i % 2 ? HUGE_VAL : std::nan("")) : v);
+  }
+  return Tensor::ofReals(type, {rows, columns}, values);
+}
+
+Tensor edges(DType type, int64_t rows, int64_t columns, int64_t start) {
+  Tensor all = edgeValues(type, 16);
+  std::vector<int64_t> positions;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    positions.push_back((start + i * 7) % all.elements());
+  return pick(all, positions).reshaped({rows, columns});
+}
+
+bool isSum(const Line &line) {
+  llvm::StringRef op = line.op;
+  return op.contains(" sum ") || op.contains(" prod ") || op.contains(" add ") ||
+         op.contains(" mul ");
+}
+
+/// Narrow floats round where they are stored, and the sign of a zero is open.
+bool agree(const Tensor &want, const Tensor &got) {
+  for (int64_t i = 0; i < want.elements(); ++i)
+    if (stepsBetween(want, got, i, false) > 0)
+      return false;
+  return want.shape() == got.shape();
+}
+
+/// Lines of either kind, each with its own x.
+void check(DType type, int64_t rows, int64_t columns, const std::string &cpu) {
+  std::vector<Line> lines[2];
+  for (const Line &line : linesFor(type, rows, columns))
+    if (moduleOf(line, type, rows, columns)) // else the verifier does not accept it
+      lines[isFloat(type) && isSum(line)].push_back(line);
+  std::vector<int64_t> indices;
+  int64_t least = std::min(rows, columns);
+  for (int64_t i = 0; i < rows * columns; ++i)
+    indices.push_back(least ? (i * 5 + i / 3) % least : 0);
+  for (bool sums : {false, true}) {
+    if (lines[sums].empty())
+      continue;
+    Tensor x = sums ? smallNumbers(type, rows, columns) : edges(type, rows, columns, 0);
+    Tensor u = sums ? smallNumbers(type, rows, columns) : edges(type, rows, columns, 3);
+    std::vector<Tensor> inputs = {x, Tensor::ofIntegers(DType::I64, {rows, columns}, indices), u};
+    auto module = moduleOf(lines[sums], type, rows, columns);
+    REQUIRE(module);
+    Outputs want = interpreted(*module, inputs);
+    llvm::Expected<Outputs> got = compiled(*module, inputs, cpu);
+    if (!got)
+      FAIL(llvm::toString(got.takeError()));
+    size_t next = 0;
+    for (const Line &line : lines[sums])
+      for (unsigned i = 0, n = llvm::StringRef(line.results).count("tensor<"); i < n; ++i, ++next)
+        if (!agree(want[next], (*got)[next]))
+          FAIL_CHECK(line.op << " differs in result " << i);
+  }
+}
+
+} // namespace
+
+TEST_CASE("operators along an axis agree with the interpreter") {
+  std::string cpu = runnableCpus().back();
+  for (int i = 0; i < static_cast<int>(DType::C64); ++i) {
+    auto type = static_cast<DType>(i);
+    DYNAMIC_SECTION(dtypeName(type).str()) { check(type, kRows, kColumns, cpu); }
+  }
+}
+
+TEST_CASE("operators along an axis agree where there are no elements") {
+  std::string cpu = runnableCpus().back();
+  for (DType type : {DType::F32, DType::BF16, DType::F8E4M3FN, DType::I4, DType::U8, DType::I64,
+                     DType::Bool})
+    for (auto [rows, columns] : {std::pair(0, 5), {5, 0}, {0, 0}})
+      DYNAMIC_SECTION(dtypeName(type).str() << " " << rows << " x " << columns) {
+        check(type, rows, columns, cpu);
+      }
+}
