@@ -21,15 +21,12 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](prim::ConstantOp o) { return evalConstant(o, at); })
       .Case([&](prim::IotaOp o) {
-        Type e = tensorType(o.getResult()).getElementType(), c = computeType(e);
         Value v = coordValue(at[o.getAxis()]);
-        auto vector = dyn_cast<VectorType>(v.getType());
-        auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
-        if (isa<FloatType>(e)) {
-          Value i = arith::IndexCastOp::create(b, as(b.getI64Type()), v);
-          return Value(arith::SIToFPOp::create(b, as(c), i));
-        }
-        return Value(arith::IndexCastOp::create(b, as(c), v));
+        Type i64 = b.getI64Type(), many = i64;
+        if (auto vector = dyn_cast<VectorType>(v.getType()))
+          many = VectorType::get(vector.getShape(), i64);
+        Value i = arith::IndexCastOp::create(b, many, v);
+        return emitCast(b, i, i64, tensorType(o.getResult()).getElementType(), /*saturate=*/false);
       })
       .Case([&](prim::FromElementsOp o) -> Value {
         auto type = tensorType(o.getResult());

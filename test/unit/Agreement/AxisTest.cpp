@@ -67,6 +67,8 @@ std::vector<Line> linesFor(DType type, int64_t rows, int64_t columns) {
         add("prim.scatter_along " + kind + " %x, %i, %u axis " + a,
             x + ", " + typeText({rows, columns}, "i64") + ", " + x, x);
   }
+  std::string counted = typeText({700, 2}, e);
+  lines.push_back({"prim.iota 0 sizes() : " + counted, counted});
   return lines;
 }
 
@@ -81,8 +83,8 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(llvm::ArrayRef<Line> lines, DType typ
       names += (i ? ", %r" : "%r") + std::to_string(next++);
     body += "  " + names + " = " + line.op + "\n";
     returned += (returned.empty() ? "" : ", ") + names;
-    types += (types.empty() ? "" : ", ") +
-             llvm::StringRef(line.results).ltrim('(').rtrim(')').str();
+    types +=
+        (types.empty() ? "" : ", ") + llvm::StringRef(line.results).ltrim('(').rtrim(')').str();
   }
   std::string text = "func.func @main(%x: " + x + ", %i: " + typeText({rows, columns}, "i64") +
                      ", %u: " + x + ") -> (" + types + ") {\n" + body + "  return " + returned +
@@ -168,8 +170,8 @@ TEST_CASE("operators along an axis agree with the interpreter") {
 
 TEST_CASE("operators along an axis agree where there are no elements") {
   std::string cpu = runnableCpus().back();
-  for (DType type : {DType::F32, DType::BF16, DType::F8E4M3FN, DType::I4, DType::U8, DType::I64,
-                     DType::Bool})
+  for (DType type :
+       {DType::F32, DType::BF16, DType::F8E4M3FN, DType::I4, DType::U8, DType::I64, DType::Bool})
     for (auto [rows, columns] : {std::pair(0, 5), {5, 0}, {0, 0}})
       DYNAMIC_SECTION(dtypeName(type).str() << " " << rows << " x " << columns) {
         check(type, rows, columns, cpu);

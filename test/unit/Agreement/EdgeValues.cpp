@@ -53,13 +53,15 @@ static std::vector<uint64_t> integerPatterns(unsigned width) {
 
 static std::vector<double> someReals() {
   const double pi = 3.14159265358979323846, inf = HUGE_VAL;
-  std::vector<double> values = {0,     0.5,   1,    1.5,  2,     2.5,    3,     4,      5,
-                                7,     10,    0.1,  0.25, 0.75,  pi / 4, pi / 2, pi,    2 * pi,
-                                1e-3,  1e-10, 1e10, 100,  88.5,  89,     104,   300,    709.5,
-                                0.999, 1.001, 1e-5, 6,    15,    240,    448,   127,    128,
-                                255,   256,   32767.5, 65504, 65519.9, 65520, 57344,    8388607.5,
-                                1e38,  1e300, 0x1p-24, 0x1p-14, 0x1p-126, 0x1p-133, 0x1p-149,
-                                0x1p-127, 0x1.8p-127, 0x1p-1074, 0x1p-1022, inf, std::nan("")};
+  std::vector<double> values = {
+      0,           0.5,      1,        1.5,       2,          2.5,       3,         4,
+      5,           7,        10,       0.1,       0.25,       0.75,      pi / 4,    pi / 2,
+      pi,          2 * pi,   1e-3,     1e-10,     1e10,       100,       88.5,      89,
+      104,         300,      709.5,    0.999,     1.001,      1e-5,      6,         15,
+      240,         448,      127,      128,       255,        256,       32767.5,   65504,
+      65519.9,     65520,    57344,    8388607.5, 1e38,       1e300,     0x1p-24,   0x1p-14,
+      0x1p-126,    0x1p-133, 0x1p-149, 0x1p-127,  0x1.8p-127, 0x1p-1074, 0x1p-1022, inf,
+      std::nan("")};
   for (int k : {23, 24, 31, 32, 52, 53, 63, 64, 127})
     for (double near : {1 - 0x1p-24, 1.0, 1 + 0x1p-23})
       values.push_back(std::ldexp(near, k));
@@ -109,8 +111,8 @@ Tensor edgeValues(DType type, unsigned random) {
 }
 
 Tensor pick(const Tensor &x, llvm::ArrayRef<int64_t> positions) {
-  Tensor result = llvm::cantFail(
-      Tensor::allocate(x.dtype(), {static_cast<int64_t>(positions.size())}));
+  Tensor result =
+      llvm::cantFail(Tensor::allocate(x.dtype(), {static_cast<int64_t>(positions.size())}));
   unsigned bytes = reference::elementBytes(x.dtype());
   for (auto [i, position] : llvm::enumerate(positions))
     std::memcpy(result.mutableData() + i * bytes, x.data() + position * bytes, bytes);

@@ -59,8 +59,8 @@ private:
       std::vector<NamedAttrList> longer;
       std::vector<Attribute> values = {b.getBoolAttr(true), b.getBoolAttr(false)};
       for (int i = 0; i <= static_cast<int>(prim::getMaxEnumValForComparePredicate()); ++i)
-        values.push_back(prim::ComparePredicateAttr::get(
-            &primContext(), static_cast<prim::ComparePredicate>(i)));
+        values.push_back(prim::ComparePredicateAttr::get(&primContext(),
+                                                         static_cast<prim::ComparePredicate>(i)));
       for (const NamedAttrList &list : lists)
         for (Attribute value : values)
           longer.emplace_back(list).set(name, value);
@@ -130,18 +130,20 @@ uint64_t allowedSteps(const ElementwiseCase &c) {
     uint64_t f32, f64;
   };
   static const llvm::StringMap<Steps> functions = {
-      {"exp", {2, 2}},    {"exp2", {2, 2}},   {"expm1", {2, 2}},   {"log", {2, 2}},
-      {"log2", {2, 2}},   {"log10", {2, 2}},  {"log1p", {2, 2}},   {"rsqrt", {2, 2}},
-      {"cbrt", {1, 4}},   {"sin", {2, 2}},    {"cos", {2, 2}},     {"tan", {2, 2}},
-      {"asin", {2, 2}},   {"acos", {2, 2}},   {"atan", {2, 2}},    {"sinh", {2, 3}},
-      {"cosh", {2, 3}},   {"tanh", {2, 3}},   {"asinh", {1, 3}},   {"acosh", {1, 3}},
-      {"atanh", {1, 3}},  {"logistic", {3, 3}}, {"erf", {2, 2}},   {"erfc", {1, 5}},
-      {"erfinv", {8, 8}}, {"lgamma", {8, 8}}, {"digamma", {8, 8}}, {"bessel_i0", {4, 4}},
-      {"bessel_i1", {4, 4}}, {"pow", {1, 2}}, {"atan2", {2, 2}}};
+      {"exp", {2, 2}},       {"exp2", {2, 2}},     {"expm1", {2, 2}},   {"log", {2, 2}},
+      {"log2", {2, 2}},      {"log10", {2, 2}},    {"log1p", {2, 2}},   {"rsqrt", {2, 2}},
+      {"cbrt", {1, 4}},      {"sin", {2, 2}},      {"cos", {2, 2}},     {"tan", {2, 2}},
+      {"asin", {2, 2}},      {"acos", {2, 2}},     {"atan", {2, 2}},    {"sinh", {2, 3}},
+      {"cosh", {2, 3}},      {"tanh", {2, 3}},     {"asinh", {1, 3}},   {"acosh", {1, 3}},
+      {"atanh", {1, 3}},     {"logistic", {3, 3}}, {"erf", {2, 2}},     {"erfc", {1, 5}},
+      {"erfinv", {8, 8}},    {"lgamma", {8, 8}},   {"digamma", {8, 8}}, {"bessel_i0", {4, 4}},
+      {"bessel_i1", {4, 4}}, {"pow", {1, 2}},      {"atan2", {2, 2}}};
   auto steps = functions.find(c.op.stripDialect());
   if (steps == functions.end() || !isFloat(c.result))
     return 0;
-  return bitWidth(c.result) < 32 ? 1 : c.result == DType::F32 ? steps->second.f32 : steps->second.f64;
+  return bitWidth(c.result) < 32  ? 1
+         : c.result == DType::F32 ? steps->second.f32
+                                  : steps->second.f64;
 }
 
 bool settlesZeros(const ElementwiseCase &c) {

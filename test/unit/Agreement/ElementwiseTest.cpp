@@ -48,7 +48,8 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(llvm::ArrayRef<ElementwiseCase> cases
     types.push_back(
         mlir::RankedTensorType::get(x.shape(), prim::elementType(&primContext(), x.dtype())));
   b.setInsertionPointToEnd(module->getBody());
-  auto function = mlir::func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
+  auto function =
+      mlir::func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType(types, {}));
   b.setInsertionPointToStart(function.addEntryBlock());
   llvm::SmallVector<mlir::Value> results;
   for (const ElementwiseCase &c : cases)
@@ -94,9 +95,8 @@ void compare(const ElementwiseCase &c, llvm::ArrayRef<Tensor> arguments, const T
   if (wrong == 0)
     return;
   FAIL_CHECK(c.text() << " differs at " << wrong << " of " << want.elements() << " points, most, "
-                      << "by " << worst << " steps, at ("
-                      << argumentText(arguments, worstAt) << "): code gives "
-                      << argumentText(got, worstAt) << ", the interpreter "
+                      << "by " << worst << " steps, at (" << argumentText(arguments, worstAt)
+                      << "): code gives " << argumentText(got, worstAt) << ", the interpreter "
                       << argumentText(want, worstAt));
 }
 

@@ -99,7 +99,8 @@ int64_t checkOpen(const ElementwiseCase &c, size_t open, int64_t constant) {
   std::vector<Tensor> x;
   for (size_t i = 0; i < c.operands.size(); ++i) {
     Tensor own = edgeValues(c.operands[i]);
-    std::vector<int64_t> same(values.elements(), (constant + static_cast<int64_t>(i)) % own.elements());
+    std::vector<int64_t> same(values.elements(),
+                              (constant + static_cast<int64_t>(i)) % own.elements());
     x.push_back(i == open ? values : pick(own, same));
   }
   auto module = hostFunction(c, x, 0, open);

@@ -73,8 +73,7 @@ static llvm::Error build(Model &model, Phase from, const CpuTarget &cpu, const s
   driver.input = driver.output = path;
   Artefact artefact;
   emit::OutputFiles files;
-  if (llvm::Error error =
-          artefact.write(model, *code, driver, cpu, [] { return ""; }, files))
+  if (llvm::Error error = artefact.write(model, *code, driver, cpu, [] { return ""; }, files))
     return error;
   return files.commit();
 }

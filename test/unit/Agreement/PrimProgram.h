@@ -25,6 +25,6 @@ Outputs interpreted(mlir::ModuleOp module, llvm::ArrayRef<reference::Tensor> inp
 /// The same by way of the phases after `from`, as the compiler has them: linked, loaded and
 /// run.
 llvm::Expected<Outputs> compiled(mlir::ModuleOp module, llvm::ArrayRef<reference::Tensor> inputs,
-                 const std::string &cpu, Phase from = Phase::Differentiate);
+                                 const std::string &cpu, Phase from = Phase::Differentiate);
 
 } // namespace tcc::test

@@ -19,8 +19,8 @@ public:
   explicit Program(const Tensor &x) : x(x), b(&primContext()) {
     module = mlir::ModuleOp::create(b.getUnknownLoc());
     b.setInsertionPointToEnd(module->getBody());
-    function = mlir::func::FuncOp::create(b, b.getUnknownLoc(), "main",
-                                          b.getFunctionType(typeOf(x), {}));
+    function =
+        mlir::func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType(typeOf(x), {}));
     b.setInsertionPointToStart(function.addEntryBlock());
   }
   mlir::Value argument() { return function.getArgument(0); }
@@ -28,8 +28,8 @@ public:
   mlir::Value constant(const Tensor &values, int64_t position) {
     Tensor element = pick(values, position);
     auto type = mlir::cast<mlir::RankedTensorType>(typeOf(element));
-    auto splat = reference::attributeOf(element, type).resizeSplat(
-        type.clone(llvm::ArrayRef<int64_t>(x.shape())));
+    auto splat = reference::attributeOf(element, type)
+                     .resizeSplat(type.clone(llvm::ArrayRef<int64_t>(x.shape())));
     return prim::ConstantOp::create(b, b.getUnknownLoc(), splat.getType(), splat);
   }
   mlir::Value apply(const ElementwiseCase &c, mlir::ValueRange operands) {
@@ -78,8 +78,7 @@ void Program::check() {
 std::vector<ElementwiseCase> exactCases(DType type, size_t operands) {
   std::vector<ElementwiseCase> cases;
   for (const ElementwiseCase &c : elementwiseCases())
-    if (c.operands == std::vector<DType>(operands, type) && allowedSteps(c) == 0 &&
-        settlesZeros(c))
+    if (c.operands == std::vector<DType>(operands, type) && allowedSteps(c) == 0 && settlesZeros(c))
       cases.push_back(c);
   return cases;
 }
