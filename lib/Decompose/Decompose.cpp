@@ -140,6 +140,32 @@ bool Decomposer::operandsOf(graph::NodeOp node, SmallVectorImpl<Lowered> &operan
   return true;
 }
 
+/// Whether a tensor of one shape can be one of the other.
+static bool canAgree(RankedTensorType x, RankedTensorType y) {
+  if (x.getRank() != y.getRank())
+    return false;
+  return llvm::all_of(llvm::zip(x.getShape(), y.getShape()), [](auto extents) {
+    auto [a, b] = extents;
+    return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+  });
+}
+
+/// Where a rule of ATen gives another shape than the file states, which is what the nodes that
+/// follow were exported for; empty when it does not.
+static std::string otherShape(const NodeContext &context) {
+  if (context.node.getDomain() != "aten")
+    return {};
+  for (auto [value, result] : llvm::zip(context.node.getResults(), context.results)) {
+    auto stated = dyn_cast<RankedTensorType>(value.getType());
+    auto given = result.kind == Lowered::Kind::Tensor
+                     ? dyn_cast<RankedTensorType>(result.value.getType())
+                     : RankedTensorType();
+    if (stated && given && !canAgree(stated, given))
+      return "gives " + describe(given) + ", but the file states " + describe(stated);
+  }
+  return {};
+}
+
 /// No model of use comes near this many operators in copies.
 static constexpr unsigned kMaxCopied = 10000;
 
@@ -160,6 +186,8 @@ Decomposer::Outcome Decomposer::lowerNode(graph::NodeOp node, Operation *until) 
   unsigned before = failures;
   bool ok = succeeded(checkEnums(context)) && succeeded(checkOperandForms(context)) &&
             succeeded(checkContrib(context)) && succeeded((*rule)(context));
+  if (std::string why = ok ? otherShape(context) : ""; !why.empty())
+    ok = succeeded(context.fail(why));
   if (std::string fault = b.takeFault(); !fault.empty() && failures == before) {
     context.why = fault;
     context.disagrees = ok = false;

@@ -301,31 +301,9 @@ Type AtenNode::promoted(ArrayRef<StringRef> names) const {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Whether a tensor of one shape can be one of the other.
-static bool canAgree(RankedTensorType x, RankedTensorType y) {
-  if (x.getRank() != y.getRank())
-    return false;
-  return llvm::all_of(llvm::zip(x.getShape(), y.getShape()), [](auto extents) {
-    auto [a, b] = extents;
-    return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
-  });
-}
-
-static std::string shapeText(RankedTensorType type) {
-  std::string text = "[";
-  for (int64_t extent : type.getShape())
-    text += (text.size() > 1 ? ", " : "") +
-            (ShapedType::isDynamic(extent) ? "?" : std::to_string(extent));
-  return text + "]";
-}
-
 LogicalResult AtenNode::give(size_t i, Value v) {
   if (i >= c.numResults() || isa<NoneType>(c.node.getResult(i).getType()))
     return success();
-  auto stated = dyn_cast<RankedTensorType>(c.node.getResult(i).getType());
-  if (stated && !canAgree(stated, b.type(v)))
-    return fail("gives the shape " + shapeText(b.type(v)) + ", and the file states " +
-                shapeText(stated));
   return c.give(i, b.cast(v, own(i)));
 }
 
