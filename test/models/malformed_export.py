@@ -241,31 +241,34 @@ def documents():
 
 def operators():
     """One node in place of the product, with numbers that no tensor has."""
-    def of(op, **arguments):
+    def of(op, rank=2, **arguments):
         def change(d):
             d.nodes[0].update(target=f"torch.ops.aten.{op}", inputs=[argument(n, v) for n, v in arguments.items()])
+            if op.startswith("upsample"):  # images of one axis
+                d.tensors["input"].update(sizes=[{"as_int": 1}, {"as_int": 4}, {"as_int": 10}], strides=[{"as_int": n} for n in (40, 10, 1)])
+            d.tensors["linear"].update(sizes=[symbol(f"u{i}") for i in range(rank)], strides=[{"as_int": 1}] * rank)
         return changed(PLAIN, change)
     x, number, real, list_, reals = tensor("input"), *(lambda v, kind=kind: {kind: v} for kind in ("as_int", "as_float", "as_ints", "as_floats"))
     dtype = {"as_scalar_type": 7}
     yield "good", ODD, of("sum.dim_IntList", self=x, dim=list_([1]), keepdim={"as_bool": True})
     for end in ("Infinity", "-Infinity", "NaN"):
-        yield f"arange-to-{end}", BAD, of("arange.start_step", start=number(0), end=real(end), step=number(1), dtype=dtype)
+        yield f"arange-to-{end}", BAD, of("arange.start_step", 1, start=number(0), end=real(end), step=number(1), dtype=dtype)
     for end, step in ((1e300, 1.0), (1.0, 0.0), (1.0, 1e-300)):
-        yield f"arange-to-{end}-by-{step}", BAD, of("arange.start_step", start=real(0.0), end=real(end), step=real(step), dtype=dtype)
+        yield f"arange-to-{end}-by-{step}", BAD, of("arange.start_step", 1, start=real(0.0), end=real(end), step=real(step), dtype=dtype)
     for size in ([HUGE, HUGE], [-1, 4], [2**40, 2**40]):
         yield f"full-{size}", BAD, of("full.default", size=list_(size), fill_value=real(1.0), dtype=dtype)
     for shape in ([-1, -1], [-2, 5], [7, 3, HUGE]):
-        yield f"view-{shape}", BAD, of("view.default", self=x, size=list_(shape))
+        yield f"view-{shape}", BAD, of("view.default", len(shape), self=x, size=list_(shape))
     for scale in (1e30, -1.0, 0.0, "Infinity", "NaN"):
-        yield f"upsample-by-{scale}", BAD, of("upsample_nearest1d.vec", input=x, output_size={"as_none": True}, scale_factors=reals([scale]))
-    for op, arguments in (("repeat", {"repeats": list_([HUGE, HUGE])}), ("repeat", {"repeats": list_([-1, 2])}),
+        yield f"upsample-by-{scale}", BAD, of("upsample_nearest1d.vec", 3, input=x, output_size={"as_none": True}, scale_factors=reals([scale]))
+    for op, arguments in (("repeat", {"repeats": list_([-1, 2])}),
                           ("permute", {"dims": list_([0, 0])}), ("permute", {"dims": list_([0])}), ("squeeze", {"dim": number(9)}),
-                          ("constant_pad_nd", {"pad": list_([HUGE, HUGE])}), ("constant_pad_nd", {"pad": list_([1])}),
+                          ("constant_pad_nd", {"pad": list_([1])}),
                           ("select", {"dim": number(1), "index": number(10)}), ("expand", {"size": list_([-1, 11])}),
                           ("unfold", {"dimension": number(1), "size": number(11), "step": number(1)}),
                           ("unfold", {"dimension": number(1), "size": number(2), "step": number(0)}),
                           ("topk", {"k": number(11)}), ("topk", {"k": number(-1)}), ("chunk", {"chunks": number(0)}),
-                          ("split", {"split_size": number(-3)}), ("narrow", {"dim": number(1), "start": number(5), "length": number(6)})):
+                          ("split", {"split_size": number(-3)})):
         overload = {"squeeze": "dim", "select": "int", "split": "Tensor"}.get(op, "default")
         yield f"{op}-{list(arguments.values())}"[:60], BAD, of(f"{op}.{overload}", self=x, **arguments)
 

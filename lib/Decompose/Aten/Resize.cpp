@@ -131,6 +131,8 @@ std::optional<double> factorOf(AtenNode &a, int64_t i, int64_t axes) {
   return a.has(name) ? std::optional(a.real(name, 1)) : std::nullopt;
 }
 
+constexpr double kMostScale = 1u << 31;
+
 /// The extent that axis i gets, or null.
 Dim resultExtent(AtenNode &a, const std::optional<Dims> &sizes, int64_t i, int64_t axes, Dim in,
                  std::optional<double> factor) {
@@ -162,8 +164,8 @@ LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
   auto sizes = a.extents("output_size");
   for (int64_t i = 0; i < axes; ++i) {
     auto factor = factorOf(a, i, axes);
-    if (factor && !(*factor > 0))
-      return a.fail("a scale is not positive");
+    if (factor && !(*factor > 0 && *factor < kMostScale))
+      return a.fail("a scale must be above 0 and below 2^31");
     Dim in = b.dim(x, i + 2), out = resultExtent(a, sizes, i, axes, in, factor);
     if (!out)
       return a.fail("the extents of the result are not known");
