@@ -271,7 +271,7 @@ def functions():
     yield "with-an-output-twice", BAD, model([helper.make_node("r", ["x"], ["y", "z"], domain="f")], domains=["f"], functions=[twice])
     asks = function("r", [node("Softmax", ["a"], ["b"], axis=1)])
     asks.attribute.append("axis")
-    yield "without-its-attribute", BAD, program("r", asks)
+    yield "without-its-attribute", ODD, program("r", asks)  # the operator's default holds
     other = helper.make_node("r", ["x"], ["y"], domain="f", name="the_call", frobnicate=3)
     yield "with-an-unknown-attribute", BAD, model([other], domains=["f"], functions=[relu_])
     yield "with-an-input-twice", BAD, model([helper.make_node("r", ["x", "x"], ["y"], domain="f")], domains=["f"],

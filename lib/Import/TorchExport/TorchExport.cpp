@@ -213,6 +213,8 @@ llvm::Expected<std::string> ProgramImporter::makeState(const InputSpec &spec) {
 
 /// The new value of the input, or of the parameter or buffer, called `name`.
 llvm::Error ProgramImporter::addWrittenBack(StringRef name, bool isState, Value value) {
+  if (!changed.insert((isState ? "state " : "input ") + name.str()).second)
+    return userError("'" + printable(name) + "' is changed twice");
   std::string own = name.str();
   if (isState) {
     auto it = parametersByName.find(name);
@@ -226,8 +228,6 @@ llvm::Error ProgramImporter::addWrittenBack(StringRef name, bool isState, Value 
   Argument_ *argument = findArgument(own);
   if (!argument)
     return userError("'" + printable(name) + "' is changed but is no input");
-  if (!changed.insert(own).second)
-    return userError("'" + printable(name) + "' is changed twice");
   if (value.getType() != block->getArgument(argument - arguments.data()).getType())
     return userError("'" + printable(name) + "' changes its type");
   addResult(own, value, argument->dims, own);
