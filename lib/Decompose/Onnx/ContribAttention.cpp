@@ -3,6 +3,7 @@
 #include "Decompose/Idioms/Attention.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -225,8 +226,10 @@ LogicalResult multiHeadAttention(NodeContext &c) {
     (void)c.give(1, k);
   if (c.numResults() > 2)
     (void)c.give(2, v);
-  if (c.numResults() > 3)
-    (void)c.give(3, b.cast(result->scores, b.elem(q)));
+  if (c.numResults() > 3) { // as the softmax gets them, where what is hidden is the least float
+    Value scores = b.maximum(result->masked, std::numeric_limits<float>::lowest());
+    (void)c.give(3, b.cast(scores, b.elem(q)));
+  }
   return c.give(mergeHeads(b, result->result));
 }
 
