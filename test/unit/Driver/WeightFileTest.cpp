@@ -19,7 +19,7 @@ TEST_CASE("a model knows the weights that were written with it") {
   options.embedLimit = 0;
   auto summary = compile(options);
   INFO((summary ? "" : toString(summary.takeError())));
-  REQUIRE(summary);
+  REQUIRE(static_cast<bool>(summary));
   std::string weights = options.output + ".safetensors";
   auto open = [&](const std::string &named = "") {
     auto model = LoadedModel::open(options.output, named);
