@@ -45,7 +45,6 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxContribQuantizedRules(rules);
   populateOnnxConvRules(rules);
   populateOnnxDetectionRules(rules);
-  populateOnnxEinsumRules(rules);
   populateOnnxElementwiseRules(rules);
   populateOnnxGatherRules(rules);
   populateOnnxGenerateRules(rules);

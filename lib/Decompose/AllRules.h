@@ -46,7 +46,6 @@ void populateOnnxContribFusedRules(RuleSet &rules);
 void populateOnnxContribQuantizedRules(RuleSet &rules);
 void populateOnnxConvRules(RuleSet &rules);
 void populateOnnxDetectionRules(RuleSet &rules);
-void populateOnnxEinsumRules(RuleSet &rules);
 void populateOnnxElementwiseRules(RuleSet &rules);
 void populateOnnxGatherRules(RuleSet &rules);
 void populateOnnxGenerateRules(RuleSet &rules);

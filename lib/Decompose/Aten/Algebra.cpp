@@ -1,6 +1,7 @@
 //===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Idioms/Matrices.h"
 #include <cmath>
 
@@ -18,14 +19,14 @@ Value wideTensor(AtenNode &a, StringRef name) { return a.cast(a.tensor(name), a.
 // Products
 //===----------------------------------------------------------------------===//
 
-LogicalResult einsum(AtenNode &a) {
+LogicalResult einsumRule(AtenNode &a) {
   SmallVector<Value> operands = a.tensors("tensors");
   if (operands.empty() || llvm::is_contained(operands, Value()))
     return a.fail("needs tensors");
   for (Value &v : operands)
     v = a.cast(v, a.own());
-  auto results = a.onnx("Einsum", operands, {a.attribute("equation", a.text("equation"))});
-  return failed(results) ? failure() : a.give((*results)[0]);
+  Value result = einsum(a.b, a.text("equation"), operands);
+  return result ? a.give(result) : failure();
 }
 
 LogicalResult tensorDot(AtenNode &a) {
@@ -340,7 +341,7 @@ LogicalResult pdist(AtenNode &a) {
 } // namespace
 
 void tcc::populateAtenAlgebraRules(RuleSet &rules) {
-  addRules(rules, {{"einsum", "default", "", einsum},
+  addRules(rules, {{"einsum", "default", "", einsumRule},
                    {"tensordot", "default", "self other", tensorDot},
                    {"kron", "default", "self other", kronecker},
                    {"vdot", "default", "self other", vdot},

@@ -1,6 +1,8 @@
 //===- Window.cpp - ATen's unfolding, folding and sampling ----------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/ColumnsToImage.h"
+#include "Decompose/Idioms/GridSample.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -70,13 +72,13 @@ LogicalResult foldImage(AtenNode &a) {
     return a.fail("needs columns");
   Value columns = batch ? x : b.unsqueeze(x, {0});
   ArrayRef<int64_t> p = blocks->padding;
-  auto results = a.onnx(
-      "Col2Im", {columns, b.fromHost(*size, {2}, b.builder().getI64Type()), b.ints(blocks->kernel)},
-      {a.attribute("strides", blocks->stride), a.attribute("dilations", blocks->dilation),
-       a.attribute("pads", {p[0], p[1], p[0], p[1]})});
-  if (failed(results))
+  ColumnBlocks c{*size, {}, blocks->stride, blocks->dilation, {p[0], p[1], p[0], p[1]}};
+  for (int64_t extent : blocks->kernel)
+    c.block.push_back(b.dim(extent));
+  Value image = columnsToImage(b, columns, c);
+  if (!image)
     return failure();
-  return a.give(batch ? (*results)[0] : b.squeeze((*results)[0], {0}));
+  return a.give(batch ? image : b.squeeze(image, {0}));
 }
 
 /// Elements at the flat positions of a pool's windows, zeros elsewhere.
@@ -98,17 +100,17 @@ template <int64_t spatial> LogicalResult unpool(AtenNode &a) {
   return a.give(b.reshape(written, shape));
 }
 
-LogicalResult gridSample(AtenNode &a) {
-  static constexpr StringRef kModes[] = {"linear", "nearest", "cubic"},
-                             kPaddings[] = {"zeros", "border", "reflection"};
+LogicalResult gridSampleRule(AtenNode &a) {
+  static constexpr GridOptions::Mode kModes[] = {GridOptions::Linear, GridOptions::Nearest,
+                                                 GridOptions::Cubic};
+  static constexpr GridOptions::Padding kPaddings[] = {GridOptions::Zeros, GridOptions::Border,
+                                                       GridOptions::Reflection};
   int64_t mode = a.integer("interpolation_mode", 0), padding = a.integer("padding_mode", 0);
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
     return a.fail("has an unknown mode");
-  auto results =
-      a.onnx("GridSample", {a.tensor("input"), a.tensor("grid")},
-             {a.attribute("mode", kModes[mode]), a.attribute("padding_mode", kPaddings[padding]),
-              a.attribute("align_corners", a.flag("align_corners", false))});
-  return failed(results) ? failure() : a.give((*results)[0]);
+  GridOptions o{kModes[mode], kPaddings[padding], a.flag("align_corners", false)};
+  Value result = gridSample(a.b, a.tensor("input"), a.tensor("grid"), o);
+  return result ? a.give(result) : failure();
 }
 
 /// Positions of `n` pixels in [-1, 1].
@@ -208,9 +210,9 @@ void tcc::populateAtenWindowRules(RuleSet &rules) {
                    {"col2im", "default", "self", foldImage},
                    {"max_unpool2d", "default", "self indices", unpool<2>},
                    {"max_unpool3d", "default", "self indices", unpool<3>},
-                   {"grid_sampler", "default", "input grid", gridSample},
-                   {"grid_sampler_2d", "default", "input grid", gridSample},
-                   {"grid_sampler_3d", "default", "input grid", gridSample},
+                   {"grid_sampler", "default", "input grid", gridSampleRule},
+                   {"grid_sampler_2d", "default", "input grid", gridSampleRule},
+                   {"grid_sampler_3d", "default", "input grid", gridSampleRule},
                    {"affine_grid_generator", "default", "theta", affineGrid},
                    {"as_strided", "default", "self", asStrided},
                    {"as_strided_copy", "default", "self", asStrided},

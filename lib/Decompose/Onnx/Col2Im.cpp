@@ -1,18 +1,16 @@
 //===- Col2Im.cpp - Col2Im, MaxUnpool, TensorScatter, DeformConv ------------===//
 //
-// Operators that put elements where windows say: the positions are computed
-// from the extents, so that nothing here needs to be known at compile time, and
-// written by one scatter (or, for DeformConv, read by weighted gathers).
+// Operators that put elements where windows say, or read them there.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Idioms/Sampling.h"
+#include "Decompose/Idioms/ColumnsToImage.h"
+#include "Decompose/Idioms/DeformableConv.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 
 using namespace mlir;
 using namespace tcc;
-using P = prim::ComparePredicate;
 
 namespace {
 
@@ -30,58 +28,15 @@ SmallVector<int64_t> listOr(NodeContext &c, StringRef name, size_t count, int64_
   return list;
 }
 
-/// Columns [N, C * block, positions] added up at the pixels they came from.
 LogicalResult col2Im(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  Value x = c.in(0);
   auto image = hostInts(c, 1), block = hostInts(c, 2);
   if (failed(image) || failed(block))
     return failure();
   size_t spatial = image->size();
-  SmallVector<int64_t> strides = listOr(c, "strides", spatial, 1),
-                       dilations = listOr(c, "dilations", spatial, 1),
-                       pads = listOr(c, "pads", 2 * spatial, 0);
-  if (b.rank(x) != 3 || spatial < 1 || block->size() != spatial || strides.size() != spatial ||
-      dilations.size() != spatial || pads.size() != 2 * spatial)
-    return c.fail("image_shape, block_shape, strides, dilations and pads differ in length");
-  if (llvm::any_of(strides, [](int64_t s) { return s < 1; }))
-    return c.fail("has a stride below 1");
-  Type i64 = b.builder().getI64Type();
-  // The flat pixel of each (offset in the block..., position...), past the end when outside.
-  Dims spread = *block;
-  Value pixel, inside;
-  for (size_t i = 0; i < spatial; ++i) {
-    Dim padded = b.addDims((*image)[i], b.dim(pads[i] + pads[i + spatial]));
-    Dim reach = b.mulDims(b.subDims((*block)[i], b.dim(1)), b.dim(dilations[i]));
-    Dim count = b.addDims(
-        b.floorDivDims(b.subDims(b.subDims(padded, reach), b.dim(1)), b.dim(strides[i])), b.dim(1));
-    spread.push_back(b.maxDims(count, b.dim(0)));
-  }
-  for (size_t i = 0; i < spatial; ++i) {
-    Value offset = b.mul(b.iota({spread[i]}, 0, i64), static_cast<double>(dilations[i]));
-    Value start =
-        b.sub(b.mul(b.iota({spread[spatial + i]}, 0, i64), static_cast<double>(strides[i])),
-              static_cast<double>(pads[i]));
-    Value at =
-        b.add(alongAxis(b, offset, i, 2 * spatial), alongAxis(b, start, spatial + i, 2 * spatial));
-    Value extent = scalarOf(b, (*image)[i], i64);
-    Value within = b.binary<prim::AndOp>(b.compare(P::ge, at, 0.0), b.compare(P::lt, at, extent));
-    pixel = pixel ? b.add(b.mul(pixel, extent), at) : at;
-    inside = inside ? b.binary<prim::AndOp>(inside, within) : within;
-  }
-  Dim pixels = b.productOf(*image), columns = b.productOf(spread);
-  Value position = b.select(inside, pixel, scalarOf(b, pixels, i64));
-  Dim channels = b.floorDivDims(b.dim(x, 1), b.maxDims(b.productOf(*block), b.dim(1)));
-  Dims planes = {b.dim(x, 0), channels};
-  Dim rows = b.productOf(planes);
-  Value updates = b.reshape(x, {rows, columns});
-  Value indices = b.broadcastTo(b.reshape(b.broadcastTo(position, spread), {b.dim(1), columns}),
-                                {rows, columns});
-  Value zeros = b.full({rows, pixels}, 0, b.elem(x));
-  Dims result = planes;
-  result.append(*image);
-  return c.give(
-      b.reshape(scatterAlong(b, prim::ScatterKind::add, zeros, indices, updates, 1), result));
+  ColumnBlocks o{*image, *block, listOr(c, "strides", spatial, 1),
+                 listOr(c, "dilations", spatial, 1), listOr(c, "pads", 2 * spatial, 0)};
+  Value result = columnsToImage(c.b, c.in(0), o);
+  return result ? c.give(result) : failure();
 }
 
 /// Elements at the flat positions that MaxPool gave, zeros elsewhere.
@@ -140,68 +95,23 @@ LogicalResult tensorScatter(NodeContext &c) {
                              update, *axis));
 }
 
-/// Convolution whose taps are displaced, and weighted, by data. The taps are
-/// read into columns [N, groups, C / g * kernel, positions], then a product.
 LogicalResult deformConv(NodeContext &c) {
   PrimBuilder &b = c.b;
-  Type own = b.elem(c.in(0)), i64 = b.builder().getI64Type();
-  Value x = widen(b, c.in(0)), w = widen(b, c.in(1)), offset = widen(b, c.in(2));
-  Type t = b.elem(x);
-  auto kernel = kernelOf(c, w);
+  DeformableConv o{c.in(0), c.in(1), c.in(2), c.inOr(3, {}), c.inOr(4, {})};
+  auto kernel = kernelOf(c, o.weight);
   if (failed(kernel))
     return failure();
-  auto window = onnxWindow(c, x, *kernel);
-  int64_t groups = c.intAttr("group", 1), sets = c.intAttr("offset_group", 1);
-  if (failed(window) || groups < 1 || sets < 1 || b.rank(offset) != b.rank(x))
-    return failed(window) ? failure() : c.fail("has no groups, or offsets of another rank");
-  size_t spatial = kernel->size();
-  Dims have = b.dims(x), places = b.dims(offset);
-  places.erase(places.begin(), places.begin() + 2);
-  Dim taps = b.dim(1), count = b.productOf(places);
-  for (int64_t extent : *kernel)
-    taps = b.mulDims(taps, b.dim(extent));
-  // [N, sets, taps, axes, places...]
-  Dims split = {have[0], b.dim(sets), taps, b.dim(spatial)};
-  split.append(places);
-  Value displaced = b.reshape(offset, split);
-  int64_t rank = 3 + spatial; // [N, sets, taps, places...]
-  SmallVector<SmallVector<SampleTap>> corners;
-  int64_t inner = 1;
-  SmallVector<int64_t> tapStride(spatial, 1);
-  for (size_t i = spatial; i-- > 0; inner *= (*kernel)[i])
-    tapStride[i] = inner;
-  Dims flat = {b.mulDims(have[0], b.dim(sets)), b.mulDims(taps, count)};
-  for (size_t i = 0; i < spatial; ++i) {
-    Value tap = b.iota({taps}, 0, i64);
-    tap = b.binary<prim::FloorDivOp>(tap, b.scalar(static_cast<double>(tapStride[i]), i64));
-    tap = b.binary<prim::ModOp>(tap, b.scalar(static_cast<double>((*kernel)[i]), i64));
-    Value base = b.mul(b.iota({places[i]}, 0, t), static_cast<double>(window->window.strides[i]));
-    base = b.sub(base, scalarOf(b, window->low[i], t));
-    Value reach = b.mul(b.cast(tap, t), static_cast<double>(window->window.dilations[i]));
-    Value moved = b.squeeze(b.sliceAxis(displaced, 3, b.dim(i), b.dim(1)), {3});
-    Value position =
-        b.add(b.add(moved, alongAxis(b, reach, 2, rank)), alongAxis(b, base, 3 + i, rank));
-    corners.push_back(linearTaps(b, b.reshape(position, flat), have[2 + i], true));
-  }
-  // Channels of one set of offsets lie together.
-  Dim perSet = b.floorDivDims(have[1], b.dim(sets));
-  Dims bySet = {flat[0], perSet};
-  bySet.append(have.begin() + 2, have.end());
-  Value columns = sampleAt(b, b.reshape(x, bySet), corners); // [N * sets, C / sets, taps * count]
-  if (c.has(4)) {
-    Value mask = b.reshape(widen(b, c.in(4)), {flat[0], b.dim(1), flat[1]});
-    columns = b.mul(columns, mask);
-  }
-  Dim g = b.dim(groups), perGroup = b.floorDivDims(have[1], g), outs = b.dim(w, 0);
-  columns = b.reshape(columns, {have[0], g, b.mulDims(perGroup, taps), count});
-  Value weight = b.reshape(w, {g, b.floorDivDims(outs, g), b.mulDims(perGroup, taps)});
-  Value product = b.dot(weight, columns, {0}, {1}, {2}, {2}); // [g, O / g, N, count]
-  Dims result = {have[0], outs};
-  result.append(places);
-  product = b.reshape(b.transpose(product, {2, 0, 1, 3}), result);
-  if (c.has(3))
-    product = b.add(product, alongAxis(b, widen(b, c.in(3)), 1, b.rank(x)));
-  return c.give(b.cast(product, own));
+  auto window = onnxWindow(c, o.x, *kernel);
+  if (failed(window))
+    return failure();
+  o.kernel = *kernel;
+  o.strides.assign(window->window.strides.begin(), window->window.strides.end());
+  o.dilations.assign(window->window.dilations.begin(), window->window.dilations.end());
+  o.low = window->low;
+  o.groups = c.intAttr("group", 1);
+  o.sets = c.intAttr("offset_group", 1);
+  Value result = deformableConv(b, o);
+  return result ? c.give(result) : failure();
 }
 
 } // namespace

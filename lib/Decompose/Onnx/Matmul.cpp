@@ -1,5 +1,6 @@
 //===- Matmul.cpp - Matrix products ---------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -84,9 +85,18 @@ LogicalResult det(NodeContext &c) {
   return c.give(b.cast(result, b.elem(c.in(0))));
 }
 
+LogicalResult einsumRule(NodeContext &c) {
+  SmallVector<Value> operands;
+  for (size_t i = 0; i < c.numInputs(); ++i)
+    operands.push_back(c.in(i));
+  Value result = einsum(c.b, c.stringAttr("equation", ""), operands);
+  return result ? c.give(result) : failure();
+}
+
 } // namespace
 
 void tcc::populateOnnxMatmulRules(RuleSet &rules) {
+  rules.add("onnx", "Einsum", einsumRule);
   rules.add("onnx", "MatMul", matmul);
   rules.add("onnx", "Gemm", gemm);
   rules.add("onnx", "Det", det);

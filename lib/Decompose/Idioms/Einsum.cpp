@@ -7,8 +7,10 @@
 // it alone has and the result has not are summed away first.
 //
 //===----------------------------------------------------------------------===//
-#include "Decompose/AllRules.h"
-#include "Decompose/Onnx/Operands.h"
+#include "Decompose/Idioms/Einsum.h"
+#include "Decompose/Idioms/Axes.h"
+#include "llvm/ADT/StringExtras.h"
+#include <map>
 
 using namespace mlir;
 using namespace tcc;
@@ -45,8 +47,8 @@ Equation parse(StringRef text) {
   return e;
 }
 
-/// One label an axis; fails on a bad term.
-FailureOr<Labels> labelsOf(NodeContext &c, StringRef term, int64_t ellipsisRank) {
+/// One label an axis; nothing, with a fault, for a bad term.
+std::optional<Labels> labelsOf(PrimBuilder &b, StringRef term, int64_t ellipsisRank) {
   Labels labels;
   while (!term.empty()) {
     if (term.consume_front("...")) {
@@ -54,8 +56,10 @@ FailureOr<Labels> labelsOf(NodeContext &c, StringRef term, int64_t ellipsisRank)
         labels.push_back(kEllipsis + i);
       continue;
     }
-    if (!llvm::isAlpha(term[0]))
-      return c.fail("has a bad equation");
+    if (!llvm::isAlpha(term[0])) {
+      b.fault("has a bad equation");
+      return std::nullopt;
+    }
     labels.push_back(term[0]);
     term = term.drop_front();
   }
@@ -156,32 +160,37 @@ void broadcastLabels(PrimBuilder &b, MutableArrayRef<Term> terms) {
   }
 }
 
-LogicalResult einsum(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  Equation equation = parse(c.stringAttr("equation", ""));
-  if (equation.operands.size() != c.numInputs())
-    return c.fail("the equation has " + llvm::Twine(equation.operands.size()) + " operands");
-  Type own = b.elem(c.in(0));
+} // namespace
+
+Value tcc::einsum(PrimBuilder &b, StringRef text, ArrayRef<Value> operands) {
+  auto fail = [&](const llvm::Twine &why) {
+    b.fault(why);
+    return Value();
+  };
+  Equation equation = parse(text);
+  if (equation.operands.size() != operands.size())
+    return fail("the equation has " + llvm::Twine(equation.operands.size()) + " operands");
+  Type own = b.elem(operands[0]);
   SmallVector<Term> terms;
   int64_t ellipsisRank = 0;
-  for (auto [i, text] : llvm::enumerate(equation.operands)) {
-    StringRef term(text);
+  for (auto [i, part] : llvm::enumerate(equation.operands)) {
+    StringRef term(part);
     bool ellipsis = term.contains("...");
-    int64_t letters = term.size() - (ellipsis ? 3 : 0), rank = b.rank(c.in(i));
+    int64_t letters = term.size() - (ellipsis ? 3 : 0), rank = b.rank(operands[i]);
     if (ellipsis ? rank < letters : rank != letters)
-      return c.fail("operand " + llvm::Twine(i) + " has rank " + llvm::Twine(rank) +
-                    ", the equation gives it " + llvm::Twine(letters) + " labels");
+      return fail("operand " + llvm::Twine(i) + " has rank " + llvm::Twine(rank) +
+                  ", the equation gives it " + llvm::Twine(letters) + " labels");
     ellipsisRank = std::max(ellipsisRank, ellipsis ? rank - letters : 0);
-    auto labels = labelsOf(c, term, rank - letters);
-    if (failed(labels))
-      return failure();
-    terms.push_back({c.in(i), *labels});
+    auto labels = labelsOf(b, term, rank - letters);
+    if (!labels)
+      return {};
+    terms.push_back({operands[i], *labels});
   }
   Labels result = implicitResult(terms);
   if (equation.result) {
-    auto labels = labelsOf(c, *equation.result, ellipsisRank);
-    if (failed(labels))
-      return failure();
+    auto labels = labelsOf(b, *equation.result, ellipsisRank);
+    if (!labels)
+      return {};
     result = *labels;
   }
   broadcastLabels(b, terms);
@@ -209,12 +218,8 @@ LogicalResult einsum(NodeContext &c) {
   for (int label : result) {
     auto *it = llvm::find(total.labels, label);
     if (it == total.labels.end() || llvm::is_contained(order, it - total.labels.begin()))
-      return c.fail("the result has a label that no operand has, or one twice");
+      return fail("the result has a label that no operand has, or one twice");
     order.push_back(it - total.labels.begin());
   }
-  return c.give(b.cast(b.transpose(total.value, order), own));
+  return b.cast(b.transpose(total.value, order), own);
 }
-
-} // namespace
-
-void tcc::populateOnnxEinsumRules(RuleSet &rules) { rules.add("onnx", "Einsum", einsum); }

@@ -1,0 +1,62 @@
+#include "Decompose/Idioms/DeformableConv.h"
+#include "Decompose/Idioms/Axes.h"
+#include "Decompose/Idioms/Sampling.h"
+
+using namespace mlir;
+using namespace tcc;
+
+Value tcc::deformableConv(PrimBuilder &b, const DeformableConv &o) {
+  Type own = b.elem(o.x), i64 = b.builder().getI64Type();
+  Value x = widen(b, o.x), w = widen(b, o.weight), offset = widen(b, o.offset);
+  Type t = b.elem(x);
+  if (o.groups < 1 || o.sets < 1 || b.rank(offset) != b.rank(x)) {
+    b.fault("has no groups, or offsets of another rank");
+    return {};
+  }
+  size_t spatial = o.kernel.size();
+  Dims have = b.dims(x), places = b.dims(offset);
+  places.erase(places.begin(), places.begin() + 2);
+  Dim taps = b.dim(1), count = b.productOf(places);
+  for (int64_t extent : o.kernel)
+    taps = b.mulDims(taps, b.dim(extent));
+  // [N, sets, taps, axes, places...]
+  Dims split = {have[0], b.dim(o.sets), taps, b.dim(spatial)};
+  split.append(places);
+  Value displaced = b.reshape(offset, split);
+  int64_t rank = 3 + spatial; // [N, sets, taps, places...]
+  SmallVector<SmallVector<SampleTap>> corners;
+  int64_t inner = 1;
+  SmallVector<int64_t> tapStride(spatial, 1);
+  for (size_t i = spatial; i-- > 0; inner *= o.kernel[i])
+    tapStride[i] = inner;
+  Dims flat = {b.mulDims(have[0], b.dim(o.sets)), b.mulDims(taps, count)};
+  for (size_t i = 0; i < spatial; ++i) {
+    Value tap = b.iota({taps}, 0, i64);
+    tap = b.binary<prim::FloorDivOp>(tap, b.scalar(static_cast<double>(tapStride[i]), i64));
+    tap = b.binary<prim::ModOp>(tap, b.scalar(static_cast<double>(o.kernel[i]), i64));
+    Value base = b.mul(b.iota({places[i]}, 0, t), static_cast<double>(o.strides[i]));
+    base = b.sub(base, scalarOf(b, o.low[i], t));
+    Value reach = b.mul(b.cast(tap, t), static_cast<double>(o.dilations[i]));
+    Value moved = b.squeeze(b.sliceAxis(displaced, 3, b.dim(i), b.dim(1)), {3});
+    Value position =
+        b.add(b.add(moved, alongAxis(b, reach, 2, rank)), alongAxis(b, base, 3 + i, rank));
+    corners.push_back(linearTaps(b, b.reshape(position, flat), have[2 + i], true));
+  }
+  // Channels of one set of offsets lie together.
+  Dim perSet = b.floorDivDims(have[1], b.dim(o.sets));
+  Dims bySet = {flat[0], perSet};
+  bySet.append(have.begin() + 2, have.end());
+  Value columns = sampleAt(b, b.reshape(x, bySet), corners); // [N * sets, C / sets, taps * count]
+  if (o.mask)
+    columns = b.mul(columns, b.reshape(widen(b, o.mask), {flat[0], b.dim(1), flat[1]}));
+  Dim g = b.dim(o.groups), perGroup = b.floorDivDims(have[1], g), outs = b.dim(w, 0);
+  columns = b.reshape(columns, {have[0], g, b.mulDims(perGroup, taps), count});
+  Value weight = b.reshape(w, {g, b.floorDivDims(outs, g), b.mulDims(perGroup, taps)});
+  Value product = b.dot(weight, columns, {0}, {1}, {2}, {2}); // [g, O / g, N, count]
+  Dims result = {have[0], outs};
+  result.append(places);
+  product = b.reshape(b.transpose(product, {2, 0, 1, 3}), result);
+  if (o.bias)
+    product = b.add(product, alongAxis(b, widen(b, o.bias), 1, b.rank(x)));
+  return b.cast(product, own);
+}

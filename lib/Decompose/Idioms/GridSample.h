@@ -1,0 +1,17 @@
+//===- GridSample.h - Images read along a grid of positions ------*- C++ -*-===//
+#pragma once
+#include "tcc/Decompose/PrimBuilder.h"
+
+namespace tcc {
+
+struct GridOptions {
+  enum Mode { Nearest, Linear, Cubic } mode = Linear;
+  enum Padding { Zeros, Border, Reflection } padding = Zeros;
+  bool alignCorners = false;
+};
+
+/// x [N, C, spatial...] read at the positions of `grid` [N, places..., axes] in [-1, 1]:
+/// [N, C, places...]. Null, with a fault, when they differ in rank.
+mlir::Value gridSample(PrimBuilder &b, mlir::Value x, mlir::Value grid, const GridOptions &o);
+
+} // namespace tcc
