@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/RandomNumbers.h"
+#include "Decompose/Idioms/RandomNumbers.h"
 #include <cmath>
 #include <numbers>
 

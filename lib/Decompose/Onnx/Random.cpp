@@ -7,9 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/RandomNumbers.h"
 #include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
-#include "Decompose/RandomNumbers.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;

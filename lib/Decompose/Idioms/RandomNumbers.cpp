@@ -1,4 +1,4 @@
-#include "Decompose/RandomNumbers.h"
+#include "Decompose/Idioms/RandomNumbers.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cmath>
 #include <numbers>
