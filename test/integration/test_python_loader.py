@@ -172,6 +172,11 @@ class Loader(unittest.TestCase):
             self.model.run(self.inputs(x=self.x.astype(np.float64)))
         with self.assertRaisesRegex(tcc.Error, "this model takes x, y"):
             self.model(self.x)
+        for wrong in ({**self.inputs(), "z": 1}, {"x": self.x, "z": 1}):
+            with self.assertRaisesRegex(tcc.Error, "this model takes x, y"):
+                self.model(**wrong)
+        with self.assertRaisesRegex(tcc.Error, "this model takes x, y"):
+            self.model(*self.inputs().values(), **self.inputs())
         with self.assertRaisesRegex(tcc.Error, "gather_1") as caught:
             self.model.run(self.inputs(command=np.int32(1)))
         self.assertEqual(caught.exception.code, 6)

@@ -14,6 +14,7 @@ Model may be used by one thread at a time; make one for each.
 """
 import ctypes
 import math
+import operator
 import os
 import threading
 
@@ -64,8 +65,9 @@ class _TensorInfo(ctypes.Structure):
                 ("flags", ctypes.c_uint32), ("shape", _P(ctypes.c_int64)), ("symbols", _P(ctypes.c_char_p))]
 
 
+_call = operator.call if hasattr(operator, "call") else lambda function, value: function(value)
 _ndarray, _address = np.ndarray, ctypes.addressof
-_byte, _pointer_at = ctypes.c_char.from_buffer, ctypes.c_void_p.from_address
+_byte, _words_at = ctypes.c_char.from_buffer, (ctypes.c_uint64 * 4).from_address
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _capsule_is = ctypes.pythonapi.PyCapsule_IsValid
@@ -132,7 +134,7 @@ class Results(list):
         return super().__getitem__(key)
 
 
-class _Output:
+class _Exported:
     """Hands one tensor of the runtime to whoever asks for DLPack."""
 
     def __init__(self, address):
@@ -187,10 +189,12 @@ class Model:
         self._run = self._library.tcc_run
         self._run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32,
                               ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p]
-        self._lock = threading.Lock()
+        self._lock, self._nothing = threading.Lock(), [None] * len(self.outputs)
         self._names = [tensor.name for tensor in self.inputs]
-        self._readers = [_Input(tensor, slot) for tensor, slot in zip(self.inputs, self._slots)]
-        self._takers = [_Taker(tensor) for tensor in self.outputs]
+        self._known, names = set(self._names), self._names
+        self._pick = operator.itemgetter(*names) if count > 1 else lambda named: [named[name] for name in names]
+        self._readers = [_Input(tensor, slot).read for tensor, slot in zip(self.inputs, self._slots)]
+        self._takers = [(_Output if tensor.bits >= 8 else _PackedOutput)(tensor).take for tensor in self.outputs]
         self._results = type("Results", (Results,), {"names": tuple(tensor.name for tensor in self.outputs)})
 
     def __call__(self, *inputs, wrap=None, **named):
@@ -200,24 +204,22 @@ class Model:
         if not self._lock.acquire(False):
             raise Error(4, "another thread runs this Model: make one for each")
         try:
-            addresses = self._addresses
-            for place in range(len(addresses)):
-                addresses[place] = None
-            kept = [reader(value) for reader, value in zip(self._readers, inputs)]
+            kept = list(map(_call, self._readers, inputs))
+            self._addresses[:] = self._nothing
             status = self._run(*self._arguments)
             del kept
             if status:
                 self._check(status)
-            addresses = addresses[:]
+            addresses = self._addresses[:]
         finally:
             self._lock.release()
         if wrap:
             return self._results(_wrapped(addresses, wrap))
-        return self._results([take(address) for take, address in zip(self._takers, addresses)])
+        return self._results(map(_call, self._takers, addresses))
 
     def run(self, inputs):
         """The same with dictionaries from names to arrays."""
-        return dict(zip(self._results.names, self(*[inputs[name] for name in self._names])))
+        return dict(zip(self._results.names, self(*self._pick(inputs))))
 
     def set_seed(self, seed):
         """Starts the random numbers of a seed from 0 to 2**64 - 1: the same in every process. Without it
@@ -253,8 +255,8 @@ class Model:
         self.close()
 
     def _in_order(self, inputs, named):
-        if not inputs and len(named) == len(self._names) and all(map(named.__contains__, self._names)):
-            return [named[name] for name in self._names]
+        if not inputs and named.keys() == self._known:
+            return self._pick(named)
         inputs = list(inputs) + [named.pop(name) for name in self._names[len(inputs):] if name in named]
         if named or len(inputs) != len(self._names):
             raise Error(1, f"this model takes {', '.join(self._names)}")
@@ -283,7 +285,7 @@ class _Input:
         self.tensor, self.slot, self.dtype = tensor, slot, tensor.dtype if tensor.bits >= 8 else None
         self.shape, self.extents = None, None  # of the compact array that the slot describes
 
-    def __call__(self, value):
+    def read(self, value):
         """Returns what keeps the slot's memory alive until the run is over."""
         if type(value) is not _ndarray or value.dtype != self.dtype:
             return self._any(value)
@@ -376,62 +378,69 @@ def _pack(array, bits):
 
 # ---- outputs ----
 
-class _Taker:
-    """Makes a writable array over an output's memory, which ends with the array."""
+class _Output:
+    """Makes a writable array over an output's memory, which ends with the array. What holds the memory is of a
+    type made for the shape; where that changes all the time, which is slow to make, NumPy asks an object."""
 
     def __init__(self, tensor):
-        self.tensor, self.delete, self.block = tensor, None, None
+        self.tensor, self.delete, self.shape, self.block = tensor, None, None, None
+        self.dims = None if tensor.shape is None else (ctypes.c_int64 * len(tensor.shape)).from_address
         # Types that NumPy lacks travel as integers.
         self.native = (tensor.code, tensor.bits) in _NUMPY
         self.dtype = tensor.dtype if self.native else np.dtype(f"uint{max(tensor.bits, 8)}")
-        self.shape = tensor.shape
-        if tensor.shape is None or not all(type(extent) is int for extent in tensor.shape):
-            self.shape = None  # known after a run
 
-    def __call__(self, address):
-        if self.block is None:
-            self._see(address)
-        if self.tensor.bits < 8:
-            return self._unpacked(address)
-        if self.shape is None:
-            array = np.asarray(_Block(address, self.delete, self.dtype.str))
+    def take(self, address):
+        words = _words_at(address)  # of a DLTensor: the data, the device, the rank and the type, the shape
+        dims = self.dims or (ctypes.c_int64 * (words[2] & 0xffffffff)).from_address
+        shape = dims(words[3])[:]
+        if shape != self.shape:
+            self.shape, self.block = shape, None
+            interface = {"data": (words[0], False), "shape": tuple(shape), "typestr": self.dtype.str, "version": 3}
+            array = np.asarray(_Block(address, self.delete or self._ending(address), interface))
         else:
-            block = self.block.from_address(_pointer_at(address).value)
+            block = (self.block or self._make_block()).from_address(words[0])
             block.address = address
-            array = _ndarray(self.shape, self.dtype, block)
+            array = _ndarray(shape, self.dtype, block)
         return array if self.native else array.view(self.tensor.dtype)
 
-    def _see(self, address):
-        """All outputs of a library are ended by one function."""
-        deleter = ctypes.cast(_DLManagedTensor.from_address(address).deleter, ctypes.c_void_p).value
-        delete = self.delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)
-        size = 0 if self.shape is None else math.prod(self.shape) * self.dtype.itemsize
-        self.block = type("Block", (ctypes.c_char * size,), {"__del__": lambda block: delete(block.address)})
+    def _ending(self, address):
+        """What ends a tensor: one function for all outputs of a library."""
+        deleter = ctypes.cast(_DLManagedTensor.from_address(address).deleter, ctypes.c_void_p)
+        self.delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter.value)
+        return self.delete
 
-    def _unpacked(self, address):
-        output = _DLManagedTensor.from_address(address).tensor
-        array = _unpack(output, tuple(output.shape[:output.ndim]))
-        self.delete(address)
-        return array
+    def _make_block(self):
+        delete, size = self.delete, math.prod(self.shape) * self.dtype.itemsize
+        self.block = type("Block", (ctypes.c_char * size,), {"__del__": lambda block: delete(block.address)})
+        return self.block
+
+
+class _PackedOutput(_Output):
+    """The same for elements below 8 bits, which are copied into one byte each."""
+
+    def take(self, address):
+        words = _words_at(address)
+        shape = tuple((ctypes.c_int64 * (words[2] & 0xffffffff)).from_address(words[3]))
+        size = -(-math.prod(shape) * self.tensor.bits // 8)
+        packed = np.frombuffer(ctypes.string_at(words[0], size), np.uint8)
+        self._ending(address)(address)
+        return _unpack(packed, shape, self.tensor)
 
 
 class _Block:
-    """The same for an array whose shape changes from run to run."""
+    """What an array over a new shape keeps alive."""
 
     __slots__ = ("address", "delete", "__array_interface__")
 
-    def __init__(self, address, delete, text):
-        self.address, self.delete = address, delete
-        output = _DLManagedTensor.from_address(address).tensor
-        self.__array_interface__ = {"data": (output.data, False), "shape": tuple(output.shape[:output.ndim]),
-                                    "typestr": text, "version": 3}
+    def __init__(self, address, delete, interface):
+        self.address, self.delete, self.__array_interface__ = address, delete, interface
 
     def __del__(self):
         self.delete(self.address)
 
 
 def _wrapped(addresses, wrap):
-    outputs = [_Output(address) for address in addresses]
+    outputs = [_Exported(address) for address in addresses]
     try:
         return [wrap(output) for output in outputs]
     finally:
@@ -439,11 +448,9 @@ def _wrapped(addresses, wrap):
             output.release()
 
 
-def _unpack(tensor, shape):
-    count, per_byte = int(np.prod(shape, dtype=np.int64)), 8 // tensor.bits
-    packed = np.frombuffer(ctypes.string_at(tensor.data, -(-count // per_byte)), np.uint8)
-    values = packed[:, None] >> (np.arange(per_byte, dtype=np.uint8) * tensor.bits) & ((1 << tensor.bits) - 1)
-    values = values.reshape(-1)[:count].reshape(shape)
+def _unpack(packed, shape, tensor):
+    values = packed[:, None] >> (np.arange(8 // tensor.bits, dtype=np.uint8) * tensor.bits) & ((1 << tensor.bits) - 1)
+    values = values.reshape(-1)[:math.prod(shape)].reshape(shape)
     if tensor.code == 0:
         sign = 1 << (tensor.bits - 1)
         return (values ^ sign).astype(np.int8) - sign
