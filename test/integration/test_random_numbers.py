@@ -197,7 +197,8 @@ class Distributions(ToolTest):
         cls.compiled.set_seed(2)
         cls.x, cls.weights = np.linspace(0, 1, 2000, dtype=np.float32), np.array([0, 1, 2, 0, 5, 0], np.float32)
         names = ("rand rand64 rand16 brain integers dice words permutation small normal normal64 moved bernoulli "
-                 "eighth exponential classes pairs dropped kept halved geometric cauchy log_normal").split()
+                 "eighth exponential classes pairs dropped kept halved geometric cauchy log_normal "
+                 "complex complex_normal").split()
         cls.runs = [dict(zip(names, cls.compiled(cls.x, cls.weights))) for _ in range(40)]
         cls.drawn = cls.runs[0]
 
@@ -253,6 +254,15 @@ class Distributions(ToolTest):
                                 5 * (len(z) * share * (1 - share)) ** 0.5)
             self.assertGreater(abs(z).max(), 4)
             self.assertTrue(np.isfinite(z).all())
+
+    def test_complex(self):
+        square, plane = self.drawn["complex"], self.drawn["complex_normal"]
+        for part in (square.real, square.imag):
+            self.moments(part, 0.5, 12 ** -0.5, 1.8)
+        for part in (plane.real, plane.imag):
+            self.moments(part, 0, 0.5 ** 0.5)
+        for drawn in (square, plane):
+            self.assertLess(abs(np.corrcoef(drawn.real, drawn.imag)[0, 1]), 5 / len(drawn) ** 0.5)
 
     def test_exponential(self):
         values = np.concatenate([run["exponential"] for run in self.runs])

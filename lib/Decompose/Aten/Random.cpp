@@ -39,24 +39,39 @@ FloatType wideFloat(AtenNode &a, Type type) {
   return cast<FloatType>(type.isF64() ? Type(type) : Type(a.b.builder().getF32Type()));
 }
 
+/// The result, or both parts of a complex one, each of a draw of its own.
+LogicalResult giveParts(AtenNode &a, function_ref<Value(Type)> draw) {
+  auto complex = dyn_cast<ComplexType>(a.own());
+  if (!complex)
+    return a.give(draw(a.own()));
+  Type type = complex.getElementType();
+  Value real = a.cast(draw(type), type), imaginary = a.cast(draw(type), type);
+  auto whole = a.b.type(real).clone(complex);
+  return a.give(
+      prim::ComplexOp::create(a.b.builder(), a.b.location(), whole, real, imaginary).getResult());
+}
+
 /// Uniform in [from, to), of which rand is [0, 1).
 LogicalResult uniform(AtenNode &a) {
   auto shape = shapeOf(a);
   if (failed(shape))
     return failure();
   double from = a.real("from", 0), to = a.real("to", 1);
-  Value drawn = RandomNumbers(a.b).uniform(*shape, drawnType(a, a.own()));
-  drawn = a.cast(drawn, wideFloat(a, a.own()));
-  return a.give(a.b.add(a.b.mul(drawn, to - from), from));
+  return giveParts(a, [&](Type type) {
+    Value drawn = RandomNumbers(a.b).uniform(*shape, drawnType(a, type));
+    return a.b.add(a.b.mul(a.cast(drawn, wideFloat(a, type)), to - from), from);
+  });
 }
 
 LogicalResult standardNormal(AtenNode &a) {
   auto shape = shapeOf(a);
   if (failed(shape))
     return failure();
-  if (isa<ComplexType>(a.own()))
-    return a.fail("complex random numbers are not supported");
-  return a.give(RandomNumbers(a.b).normal(*shape, wideFloat(a, a.own())));
+  // The variance of a complex number is the sum of its parts'.
+  double deviation = isa<ComplexType>(a.own()) ? std::numbers::sqrt2 / 2 : 1;
+  return giveParts(a, [&](Type type) {
+    return a.b.mul(RandomNumbers(a.b).normal(*shape, wideFloat(a, type)), deviation);
+  });
 }
 
 LogicalResult normalNumbers(AtenNode &a) {

@@ -148,7 +148,8 @@ class Random(nn.Module):
                 torch.multinomial(weights, 20000, True), torch.multinomial(weights.expand(2000, 6), 2),
                 *torch.native_dropout(x, 0.25, True), nn.functional.dropout(x, 0.5, True),
                 torch.empty(20000).geometric_(0.25), torch.empty(20000).cauchy_(1.0, 2.0),
-                torch.empty(20000).log_normal_(0.5, 0.25))
+                torch.empty(20000).log_normal_(0.5, 0.25), torch.rand(20000, dtype=torch.complex64),
+                torch.randn(20000, dtype=torch.complex64))
 
 
 def export_random(path):
