@@ -1,4 +1,5 @@
 #include "Checks.h"
+#include "IndexBounds.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -89,6 +90,14 @@ void tcc::requireElements(PrimBuilder &b, Dim extent, ArrayRef<Dim> results, Str
     b.check(fine, what.str() + " of no elements");
 }
 
+void tcc::requireInside(PrimBuilder &b, Dim start, Dim size, Dim extent) {
+  if (auto known = b.known(start); known && *known < 0)
+    b.fault("position " + llvm::Twine(*known) + " lies before the axis");
+  else if (!PrimBuilder::nonNegative(start))
+    b.check(b.compareDims(Cmp::sge, start, b.dim(0)), "an index is out of range");
+  requireAtMost(b, b.addDims(start, size), extent, "the end of a part of an axis");
+}
+
 void tcc::requireDivisor(PrimBuilder &b, Dim x, Dim d) {
   if (b.known(d))
     return;
@@ -101,60 +110,48 @@ void tcc::requireDivisor(PrimBuilder &b, Dim x, Dim d) {
     b.check(b.compareDims(Cmp::ne, x, b.dim(INT64_MIN)), "an integer is divided by zero");
 }
 
-/// Whether the operator that made these indices made them of an axis of `extent`.
-static bool comeFromAxis(PrimBuilder &b, Value indices, Dim extent) {
-  while (Operation *op = indices.getDefiningOp()) {
-    if (isa<prim::CastOp, prim::ReshapeOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp,
-            prim::BroadcastOp>(op)) {
-      indices = op->getOperand(0);
-      continue;
-    }
-    auto of = [&](Value x, int64_t axis) { return b.same(b.dim(x, axis), extent); };
-    if (auto best = dyn_cast<prim::ArgReduceOp>(op))
-      return of(best.getX(), best.getAxis());
-    if (auto top = dyn_cast<prim::TopKOp>(op))
-      return indices == top.getIndices() && of(top.getX(), top.getAxis());
-    if (auto sort = dyn_cast<prim::SortOp>(op))
-      return indices == sort.getIndices() && of(sort.getX(), sort.getAxis());
-    if (auto found = dyn_cast<prim::NonzeroOp>(op))
-      return b.rank(found.getX()) == 1 && of(found.getX(), 0);
-    if (auto iota = dyn_cast<prim::IotaOp>(op))
-      return of(iota.getResult(), iota.getAxis());
-    return false;
-  }
-  return false;
-}
-
-void tcc::requireInRange(PrimBuilder &b, Value indices, Dim extent) {
-  constexpr llvm::StringLiteral kWhat = "an index is out of range";
-  if (auto constants = b.constantInts(indices)) {
-    if (constants->empty())
-      return;
-    auto [least, most] = std::minmax_element(constants->begin(), constants->end());
-    int64_t needed =
-        std::max(*most == INT64_MAX ? *most : *most + 1, *least == INT64_MIN ? INT64_MAX : -*least);
-    if (auto have = b.known(extent); have && *have < needed)
-      b.fault("an index is out of range of an axis of extent " + llvm::Twine(*have));
-    else if (!have)
-      b.check(b.compareDims(Cmp::sge, extent, b.dim(needed)), kWhat);
+/// Indices that are known: a fault where one is out of range, a check of the extent
+/// where only a run knows that.
+static void requireKnownInRange(PrimBuilder &b, ArrayRef<int64_t> indices, Dim extent,
+                                IndexRange range, StringRef what) {
+  if (indices.empty())
+    return;
+  auto [least, most] = std::minmax_element(indices.begin(), indices.end());
+  if (range == IndexRange::positions && *least < 0) {
+    b.fault(what + ": " + llvm::Twine(*least));
     return;
   }
+  int64_t needed =
+      std::max(*most == INT64_MAX ? *most : *most + 1, *least == INT64_MIN ? INT64_MAX : -*least);
+  if (auto have = b.known(extent); have && *have < needed)
+    b.fault(what + " of an axis of extent " + llvm::Twine(*have));
+  else if (!have)
+    b.check(b.compareDims(Cmp::sge, extent, b.dim(needed)), what);
+}
+
+void tcc::requireInRange(PrimBuilder &b, Value indices, Dim extent, IndexRange range) {
+  constexpr llvm::StringLiteral kWhat = "an index is out of range";
+  if (auto constants = b.constantInts(indices))
+    return requireKnownInRange(b, *constants, extent, range, kWhat);
+  Dim lowest = range == IndexRange::positions ? b.dim(0) : b.subDims(b.dim(0), extent);
   if (auto elements = b.hostElements(indices)) {
     for (Dim d : *elements) {
       if (!PrimBuilder::nonNegative(d))
-        b.check(b.compareDims(Cmp::sge, d, b.subDims(b.dim(0), extent)), kWhat);
+        b.check(b.compareDims(Cmp::sge, d, lowest), kWhat);
       b.check(b.compareDims(Cmp::slt, d, extent), kWhat);
     }
     return;
   }
-  if (comeFromAxis(b, indices, extent))
+  bool mayBeLow = !isAtLeast(b, indices, 0), mayBeHigh = !isBelow(b, indices, extent);
+  if (!mayBeLow && !mayBeHigh)
     return;
   if (!b.elem(indices).isInteger(64))
     indices = b.cast(indices, b.builder().getI64Type());
   Value flat = b.reshape(indices, {b.productOf(b.dims(indices))});
   auto bound = [&](Dim d) { return b.fromHost({d}, {}, b.elem(flat)); };
-  Value low = b.compare(P::lt, flat, bound(b.subDims(b.dim(0), extent)));
-  Value high = b.compare(P::ge, flat, bound(extent));
-  Value bad = b.reduce(prim::ReduceKind::any, b.binary<prim::OrOp>(low, high), {0}, false);
+  Value low = mayBeLow ? b.compare(P::lt, flat, bound(lowest)) : Value();
+  Value high = mayBeHigh ? b.compare(P::ge, flat, bound(extent)) : Value();
+  Value bad = low && high ? b.binary<prim::OrOp>(low, high) : low ? low : high;
+  bad = b.reduce(prim::ReduceKind::any, bad, {0}, false);
   b.check(b.notDim(b.readElements(bad)[0]), kWhat);
 }

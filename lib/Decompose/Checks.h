@@ -18,8 +18,14 @@ void requireSame(PrimBuilder &b, Dim x, Dim y, llvm::StringRef what);
 void requireBroadcast(PrimBuilder &b, Dim x, Dim extent);
 /// x is at most `limit`.
 void requireAtMost(PrimBuilder &b, Dim x, Dim limit, llvm::StringRef what);
-/// Every index lies within [-extent, extent).
-void requireInRange(PrimBuilder &b, mlir::Value indices, Dim extent);
+/// Which indices of an axis mean something: those of its positions alone, or also
+/// negative ones, which count from its end.
+enum class IndexRange { positions, fromBothEnds };
+/// Every index lies within [0, extent), or within [-extent, extent).
+void requireInRange(PrimBuilder &b, mlir::Value indices, Dim extent,
+                    IndexRange range = IndexRange::fromBothEnds);
+/// `size` positions from `start` on lie within an axis.
+void requireInside(PrimBuilder &b, Dim start, Dim size, Dim extent);
 /// An axis of `extent`, along which some operator looks for an element of each of `results`
 /// (extents), has one, or there is nothing to look for.
 void requireElements(PrimBuilder &b, Dim extent, llvm::ArrayRef<Dim> results, llvm::StringRef what);

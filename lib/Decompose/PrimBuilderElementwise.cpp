@@ -1,6 +1,7 @@
 //===- PrimBuilderElementwise.cpp - Broadcasting, casts, indices ----------===//
 #include "Checks.h"
 #include "HostScalars.h"
+#include "IndexBounds.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -141,10 +142,8 @@ Value PrimBuilder::iota(ArrayRef<Dim> list, int64_t axis, Type elementType) {
 
 Value PrimBuilder::wrapIndices(Value indices, Dim extent) {
   requireInRange(*this, indices, extent);
-  if (auto constants = constantInts(indices)) {
-    if (llvm::all_of(*constants, [](int64_t v) { return v >= 0; }))
-      return indices;
-  }
+  if (isAtLeast(*this, indices, 0))
+    return indices;
   if (!elem(indices).isInteger(64))
     indices = cast(indices, b.getI64Type());
   Value size = fromHost({extent}, {}, b.getI64Type());

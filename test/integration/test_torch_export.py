@@ -54,6 +54,31 @@ class Mutation(unittest.TestCase):
                 self.assertEqual(model(data["input0_0"])[1], 4)
 
 
+class Indices(unittest.TestCase):
+    def test_indices_out_of_range_fail_as_in_pytorch(self):
+        data = dict(np.load(FOLDER / "indices.npz"))
+        names = [key.removesuffix("_indices") for key in data if key.endswith("_indices")]
+        with Compiled.build(FOLDER / "indices.pt2") as model:
+            for place, name in enumerate(names):
+                for k, indices in enumerate(data[name + "_indices"]):
+                    given = [data["x"]] + [np.array([2, 0]) for _ in names]
+                    given[place + 1] = indices
+                    with self.subTest(f"{name} at {indices.tolist()}"):
+                        if f"{name}_{k}" in data:
+                            np.testing.assert_allclose(model(*given)[place], data[f"{name}_{k}"], rtol=1e-5)
+                        else:
+                            with self.assertRaisesRegex(Exception, "an index is out of range"):
+                                model(*given)
+
+
+class BoundedIndices(ToolTest):
+    def test_indices_that_cannot_leave_their_axis_are_not_checked(self):
+        self.compiles(FOLDER / "bounded.pt2", "--stop-after", "decompose", "-o", "model.mlir")
+        text = (self.work / "model.mlir").read_text()
+        self.assertIn("prim.take", text)
+        self.assertNotIn("an index is out of range", text)
+
+
 class Messages(ToolTest):
     def test_refused_nodes_are_named_with_their_line_of_python(self):
         result = self.tcc(FOLDER / "refused.pt2", "-o", "model.so")

@@ -8,6 +8,11 @@ using namespace tcc::aten;
 // Tensors
 //===----------------------------------------------------------------------===//
 
+Value AtenNode::tensor(StringRef name) const {
+  Value v = c.arg(name);
+  return v && b.rank(v) == 0 && llvm::is_contained(asVectors, name) ? b.unsqueeze(v, {0}) : v;
+}
+
 bool AtenNode::has(StringRef name) const {
   Attribute value = c.attr(name);
   return value && !isa<UnitAttr>(value);
@@ -304,6 +309,9 @@ Type AtenNode::promoted(ArrayRef<StringRef> names) const {
 LogicalResult AtenNode::give(size_t i, Value v) {
   if (i >= c.numResults() || isa<NoneType>(c.node.getResult(i).getType()))
     return success();
+  auto stated = dyn_cast<RankedTensorType>(c.node.getResult(i).getType());
+  if (!asVectors.empty() && stated && stated.getRank() == 0 && b.rank(v) == 1)
+    v = b.reshape(v, ArrayRef<int64_t>{});
   return c.give(i, b.cast(v, own(i)));
 }
 
@@ -315,11 +323,12 @@ LogicalResult AtenNode::giveExtent(Dim d) { return give(extentTensor(d, own()));
 
 void tcc::aten::addRules(RuleSet &rules, std::initializer_list<AtenEntry> table, StringRef domain) {
   for (const AtenEntry &entry : table) {
-    SmallVector<StringRef> overloads, required;
+    SmallVector<StringRef> overloads, required, asVectors;
     entry.overloads.split(overloads, ' ', -1, false);
     entry.required.split(required, ' ', -1, false);
-    auto rule = [required, body = entry.rule](NodeContext &c) -> LogicalResult {
-      AtenNode a(c);
+    entry.asVectors.split(asVectors, ' ', -1, false);
+    auto rule = [required, asVectors, body = entry.rule](NodeContext &c) -> LogicalResult {
+      AtenNode a(c, asVectors);
       for (StringRef name : required)
         if (!a.tensor(name))
           return c.fail("argument '" + name + "' is no tensor");

@@ -17,14 +17,18 @@ namespace tcc::aten {
 
 class AtenNode {
 public:
-  explicit AtenNode(NodeContext &c) : c(c), b(c.b) {}
+  /// `asVectors`: tensors that the rule reads with an axis, as torch does: of rank 0
+  /// they come as vectors of one element, and what the file states as rank 0 loses
+  /// that axis again.
+  explicit AtenNode(NodeContext &c, llvm::ArrayRef<llvm::StringRef> asVectors = {})
+      : c(c), b(c.b), asVectors(asVectors) {}
 
   NodeContext &c;
   PrimBuilder &b;
 
   //===-- Tensors -----------------------------------------------------------===//
   /// The tensor argument, or null.
-  mlir::Value tensor(llvm::StringRef name) const { return c.arg(name); }
+  mlir::Value tensor(llvm::StringRef name) const;
   bool has(llvm::StringRef name) const;
   /// A tensor, or a number as a rank-0 tensor, in `elementType`; null if absent.
   mlir::Value number(llvm::StringRef name, mlir::Type elementType) const;
@@ -91,17 +95,19 @@ public:
   mlir::NamedAttribute attribute(llvm::StringRef name, llvm::ArrayRef<int64_t> value);
 
 private:
+  llvm::ArrayRef<llvm::StringRef> asVectors;
   void needConstant(llvm::StringRef name) const;
   Dim extentOf(mlir::Attribute value) const; ///< null when it is none
 };
 
 using AtenRule = mlir::LogicalResult (*)(AtenNode &);
 
-/// One row of a family's table: `overloads` and `required` are lists separated
-/// by blanks. The rule runs when all required arguments are tensors.
+/// One row of a family's table: `overloads`, `required` and `asVectors` are lists
+/// separated by blanks. The rule runs when all required arguments are tensors.
 struct AtenEntry {
   llvm::StringRef op, overloads, required;
   std::function<mlir::LogicalResult(AtenNode &)> rule;
+  llvm::StringRef asVectors = {};
 };
 void addRules(RuleSet &rules, std::initializer_list<AtenEntry> table,
               llvm::StringRef domain = "aten");

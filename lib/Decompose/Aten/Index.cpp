@@ -11,6 +11,8 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/Slice.h"
+#include "Decompose/Checks.h"
+#include "Decompose/IndexBounds.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -20,12 +22,8 @@ using P = prim::ComparePredicate;
 
 namespace {
 
-/// An axis argument of a tensor that has axes.
 FailureOr<int64_t> axisOf(AtenNode &a, StringRef name = "dim") {
-  int64_t rank = a.b.rank(a.tensor("self"));
-  if (rank == 0)
-    return a.fail("a rank-0 tensor is not supported");
-  return a.axis(name, 0, rank);
+  return a.axis(name, 0, a.b.rank(a.tensor("self")));
 }
 
 bool isIndex(AtenNode &a, Value v) {
@@ -41,16 +39,18 @@ LogicalResult embedding(AtenNode &a) {
   Value weight = a.tensor("weight"), indices = a.tensor("indices");
   if (b.rank(weight) != 2 || !isIndex(a, indices))
     return a.fail("needs a matrix and integer indices");
+  requireInRange(b, indices, b.dim(weight, 0), IndexRange::positions);
   return a.give(b.take(weight, indices, 0));
 }
 
 LogicalResult indexSelect(AtenNode &a) {
+  PrimBuilder &b = a.b;
   auto axis = axisOf(a);
-  Value index = a.tensor("index");
-  if (failed(axis) || a.b.rank(index) > 1 || !isIndex(a, index))
+  Value x = a.tensor("self"), index = a.tensor("index");
+  if (failed(axis) || b.rank(index) > 1 || !isIndex(a, index))
     return a.fail("needs an axis and a vector of indices");
-  Value vector = a.b.rank(index) == 0 ? a.b.unsqueeze(index, {0}) : index;
-  return a.give(a.b.take(a.tensor("self"), vector, *axis));
+  requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
+  return a.give(b.take(x, index, *axis));
 }
 
 LogicalResult takeFlat(AtenNode &a) {
@@ -76,21 +76,22 @@ LogicalResult gather(AtenNode &a) {
   Value index = a.tensor("index") ? a.tensor("index") : a.tensor("indices");
   if (!index || !isIndex(a, index))
     return a.fail("needs integer indices");
-  if (b.rank(x) == 0)
-    return a.give(b.reshape(x, b.dims(index)));
   auto axis = axisOf(a);
   if (failed(axis) || b.rank(index) != b.rank(x))
     return a.fail("operand and indices differ in rank");
+  requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
   return a.give(b.takeAlong(cutTo(b, x, index, *axis), index, *axis));
 }
 
-/// Indices broadcast against the operand on every other axis.
+/// Indices broadcast against the operand on every other axis, taken modulo its extent.
 LogicalResult takeAlongDim(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), index = a.tensor("indices");
-  if (!a.has("dim"))
-    return a.give(b.take(b.reshape(x, {b.productOf(b.dims(x))}),
-                         b.reshape(index, {b.productOf(b.dims(index))}), 0));
+  if (!a.has("dim")) {
+    Dim count = b.productOf(b.dims(x));
+    requireInRange(b, index, count, IndexRange::positions);
+    return a.give(b.take(b.reshape(x, {count}), b.reshape(index, {b.productOf(b.dims(index))}), 0));
+  }
   auto axis = axisOf(a);
   if (failed(axis) || b.rank(index) != b.rank(x))
     return a.fail("operand and indices differ in rank");
@@ -100,7 +101,9 @@ LogicalResult takeAlongDim(AtenNode &a) {
   Dims wantX = shape, wantI = shape;
   wantX[*axis] = b.dim(x, *axis);
   wantI[*axis] = b.dim(index, *axis);
-  Value wrapped = b.wrapIndices(index, b.dim(x, *axis));
+  Value wrapped = b.cast(index, b.builder().getI64Type());
+  if (!isAtLeast(b, wrapped, 0) || !isBelow(b, wrapped, b.dim(x, *axis)))
+    wrapped = b.binary<prim::ModOp>(wrapped, a.extentTensor(b.dim(x, *axis), b.elem(wrapped)));
   return a.give(b.takeAlong(b.broadcastTo(x, wantX), b.broadcastTo(wrapped, wantI), *axis));
 }
 
@@ -121,6 +124,7 @@ LogicalResult scatterAlong(AtenNode &a, S kind, Value updates) {
     return a.fail("operand, indices and source differ in rank");
   // The source may be larger than the indices.
   updates = cutTo(b, updates, index, -1);
+  requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
   return a.give(prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), kind, x, index,
                                              updates, *axis)
                     .getResult());
@@ -147,14 +151,12 @@ LogicalResult scatter(AtenNode &a) {
 LogicalResult scatterAdd(AtenNode &a) { return scatterAlong(a, S::add, a.tensor("src")); }
 
 /// Slices along one axis written (or added) at a vector of positions.
-LogicalResult writeSlices(AtenNode &a, S kind, Value source) {
+LogicalResult writeSlices(AtenNode &a, S kind, Value source, IndexRange range) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), index = a.tensor("index");
   auto axis = axisOf(a);
   if (failed(axis) || !source || b.rank(index) > 1 || !isIndex(a, index))
     return a.fail("needs an axis, a vector of indices and a source");
-  if (b.rank(index) == 0)
-    index = b.unsqueeze(index, {0});
   source = a.cast(source, b.elem(x));
   Dims want = b.dims(x);
   want[*axis] = b.dim(index, 0);
@@ -169,23 +171,29 @@ LogicalResult writeSlices(AtenNode &a, S kind, Value source) {
   for (auto [i, axisThere] : llvm::enumerate(order))
     back[axisThere] = i;
   Value turned = b.transpose(x, order);
-  Value tuples = b.unsqueeze(b.wrapIndices(index, b.dim(x, *axis)), {1});
+  if (range == IndexRange::positions)
+    requireInRange(b, index, b.dim(x, *axis), range);
+  else
+    index = b.wrapIndices(index, b.dim(x, *axis));
+  Value tuples = b.unsqueeze(index, {1});
   Value written = prim::ScatterNdOp::create(b.builder(), b.location(), turned.getType(), kind,
                                             turned, tuples, b.transpose(source, order));
   return a.give(b.transpose(written, back));
 }
 
-LogicalResult indexCopy(AtenNode &a) { return writeSlices(a, S::assign, a.tensor("source")); }
+LogicalResult indexCopy(AtenNode &a) {
+  return writeSlices(a, S::assign, a.tensor("source"), IndexRange::positions);
+}
 
 LogicalResult indexAdd(AtenNode &a) {
   Value source = a.cast(a.tensor("source"), a.own());
   if (a.has("alpha") && a.real("alpha", 1) != 1)
     source = a.b.mul(source, a.number("alpha", a.own()));
-  return writeSlices(a, S::add, source);
+  return writeSlices(a, S::add, source, IndexRange::positions);
 }
 
 LogicalResult indexFill(AtenNode &a) {
-  return writeSlices(a, S::assign, a.number("value", a.own()));
+  return writeSlices(a, S::assign, a.number("value", a.own()), IndexRange::fromBothEnds);
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,10 +225,14 @@ FailureOr<Indexed> readIndices(AtenNode &a, bool clamps = false) {
   Value x = a.tensor("self");
   SmallVector<Value> perAxis;
   for (Value v : a.tensors("indices")) {
-    if (v && (b.elem(v).isInteger(1) || b.elem(v).isUnsignedInteger(8)))
+    if (v && (b.elem(v).isInteger(1) || b.elem(v).isUnsignedInteger(8))) {
+      for (auto [i, extent] : llvm::enumerate(b.dims(v)))
+        if (static_cast<int64_t>(perAxis.size() + i) < b.rank(x))
+          requireSame(b, extent, b.dim(x, perAxis.size() + i), "a mask and what it masks");
       perAxis.append(positionsOf(b, a.cast(v, b.builder().getI1Type())));
-    else
+    } else {
       perAxis.push_back(v);
+    }
   }
   if (static_cast<int64_t>(perAxis.size()) > b.rank(x))
     return a.fail("more indices than axes");
@@ -352,10 +364,15 @@ LogicalResult maskedPut(AtenNode &a) {
 // Masks
 //===----------------------------------------------------------------------===//
 
-LogicalResult nonzero(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  return a.give(b.transpose(b.nonzero(a.tensor("self")), {1, 0}));
+/// Rows of positions; a number that is not 0 has one row without columns.
+Value nonzeroRows(PrimBuilder &b, Value x) {
+  if (b.rank(x) > 0)
+    return b.transpose(b.nonzero(x), {1, 0});
+  Value found = b.transpose(b.nonzero(b.unsqueeze(x, {0})), {1, 0});
+  return b.sliceAxis(found, 1, b.dim(0), b.dim(0));
 }
+
+LogicalResult nonzero(AtenNode &a) { return a.give(nonzeroRows(a.b, a.tensor("self"))); }
 
 /// As many as asked for: the first ones, or filled up.
 LogicalResult nonzeroStatic(AtenNode &a) {
@@ -363,7 +380,7 @@ LogicalResult nonzeroStatic(AtenNode &a) {
   auto size = a.extent("size");
   if (!size)
     return a.fail("needs a size");
-  Value found = b.transpose(b.nonzero(a.tensor("self")), {1, 0});
+  Value found = nonzeroRows(b, a.tensor("self"));
   Dim missing = b.maxDims(b.subDims(*size, b.dim(found, 0)), b.dim(0));
   Value fill = b.scalar(a.real("fill_value", -1), b.elem(found));
   return a.give(b.sliceAxis(b.pad(found, fill, {b.dim(0), b.dim(0)}, {missing, b.dim(0)}), 0,
@@ -399,6 +416,8 @@ LogicalResult maskedScatter(AtenNode &a) {
   Value count = b.reshape(b.cast(mask, b.builder().getI64Type()), flat);
   Value position = prim::CumulativeOp::create(b.builder(), b.location(), count.getType(),
                                               prim::ReduceKind::sum, count, 0, true, false);
+  Value taken = b.reduce(prim::ReduceKind::sum, count, {0}, false);
+  requireAtMost(b, b.readElements(taken)[0], b.productOf(b.dims(source)), "positions of a mask");
   Value values = b.take(b.reshape(source, {b.productOf(b.dims(source))}), position, 0);
   return a.give(b.select(mask, b.reshape(values, shape), x));
 }
@@ -411,6 +430,7 @@ LogicalResult oneHot(AtenNode &a) {
   Value x = a.tensor("self");
   Dims shape = b.dims(x);
   shape.push_back(*classes);
+  requireInRange(b, x, *classes, IndexRange::positions);
   Value each = b.iota(shape, b.rank(x), b.elem(x));
   return a.give(b.compare(P::eq, b.unsqueeze(x, {-1}), each));
 }
@@ -450,15 +470,15 @@ LogicalResult searchSorted(AtenNode &a) {
 void tcc::populateAtenIndexRules(RuleSet &rules) {
   addRules(rules,
            {{"embedding", "default", "weight indices", embedding},
-            {"index_select", "default", "self index", indexSelect},
+            {"index_select", "default", "self index", indexSelect, "self index"},
             {"take", "default", "self index", takeFlat},
-            {"gather", "default", "self index", gather},
-            {"take_along_dim", "default", "self indices", takeAlongDim},
-            {"scatter", "src value reduce value_reduce", "self index", scatter},
-            {"scatter_add", "default", "self index src", scatterAdd},
-            {"index_copy", "default", "self index source", indexCopy},
-            {"index_add", "default", "self index source", indexAdd},
-            {"index_fill", "int_Scalar int_Tensor", "self index", indexFill},
+            {"gather", "default", "self index", gather, "self index"},
+            {"take_along_dim", "default", "self indices", takeAlongDim, "self indices"},
+            {"scatter", "src value reduce value_reduce", "self index", scatter, "self index src"},
+            {"scatter_add", "default", "self index src", scatterAdd, "self index src"},
+            {"index_copy", "default", "self index source", indexCopy, "self index source"},
+            {"index_add", "default", "self index source", indexAdd, "self index source"},
+            {"index_fill", "int_Scalar int_Tensor", "self index", indexFill, "self index"},
             {"index", "Tensor", "self", indexTensors},
             {"_unsafe_index", "Tensor", "self", indexTensors},
             {"_unsafe_masked_index", "default", "self mask", maskedIndex},

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Softmax.h"
 #include <numbers>
 
@@ -203,6 +204,7 @@ FailureOr<Classes> classesOf(AtenNode &a, Value logs) {
     return a.fail("logits and classes differ in rank");
   k.counted = b.compare(P::ne, target, static_cast<double>(a.integer("ignore_index", -100)));
   k.target = b.select(k.counted, target, b.scalar(0, i64));
+  requireInRange(b, k.target, b.dim(logs, k.axis), IndexRange::positions);
   Value weight = a.tensor("weight");
   Value each = weight ? b.take(a.cast(weight, wide), k.target, 0)
                       : b.broadcastTo(b.scalar(1, wide), b.dims(target));
@@ -289,6 +291,7 @@ LogicalResult multiMargin(AtenNode &a) {
     x = b.unsqueeze(x, {0});
   if (b.rank(target) == 0)
     target = b.unsqueeze(target, {0});
+  requireInRange(b, target, b.dim(x, 1), IndexRange::positions);
   Value own = b.takeAlong(x, b.unsqueeze(target, {1}), 1);
   Value z = b.maximum(b.add(b.sub(x, own), margin), 0.0);
   if (p != 1)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -91,13 +92,9 @@ LogicalResult scatterReduce(AtenNode &a) {
   auto axis = a.axis("dim", 0, rank);
   if (!how || failed(axis) || b.rank(index) != rank || b.rank(src) != rank)
     return a.fail("operand, indices and source differ in rank");
-  bool flat = rank == 0;
-  if (flat)
-    for (Value *v : {&x, &index, &src})
-      *v = b.unsqueeze(*v, {0});
+  requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
   src = cutTo(b, a.cast(src, b.elem(x)), index);
-  Value result = reduced(a, *how, a.flag("include_self", true), x, index, src, *axis);
-  return a.give(flat ? b.squeeze(result, {0}) : result);
+  return a.give(reduced(a, *how, a.flag("include_self", true), x, index, src, *axis));
 }
 
 /// Slices along one axis, at a vector of positions.
@@ -106,9 +103,9 @@ LogicalResult indexReduce(AtenNode &a) {
   Value x = a.tensor("self"), index = a.tensor("index"), src = a.tensor("source");
   auto how = readReduction(a.text("reduce"));
   auto axis = a.axis("dim", 0, b.rank(x));
-  if (!how || failed(axis) || b.rank(index) != 1 || b.rank(src) != b.rank(x) || b.rank(x) == 0)
+  if (!how || failed(axis) || b.rank(index) != 1 || b.rank(src) != b.rank(x))
     return a.fail("needs an axis, a vector of indices and a source");
-  index = b.wrapIndices(index, b.dim(x, *axis));
+  requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
   Value at = b.broadcastTo(alongAxis(b, index, *axis, b.rank(x)), b.dims(src));
   return a.give(
       reduced(a, *how, a.flag("include_self", true), x, at, a.cast(src, b.elem(x)), *axis));
@@ -153,6 +150,8 @@ LogicalResult embeddingBag(AtenNode &a) {
     if (a.c.wants(i))
       return a.fail("only the bags are supported as a result");
   Type wide = a.wide(), i64 = b.builder().getI64Type();
+  requireInRange(b, indices, b.dim(table, 0), IndexRange::positions);
+  requireInRange(b, offsets, b.addDims(b.dim(indices, 0), b.dim(1)), IndexRange::positions);
   Dim count = b.dim(indices, 0), bags = b.dim(offsets, 0), width = b.dim(table, 1);
   if (a.flag("include_last_offset", false)) {
     bags = b.subDims(bags, b.dim(1));
@@ -198,7 +197,7 @@ LogicalResult embeddingRenorm(AtenNode &a) {
   else
     norm = b.pow(b.reduce(K::sum, b.pow(norm, p), {1}, true), 1 / p);
   Dim rows = b.dim(w, 0), count = b.productOf(b.dims(indices));
-  Value unused = b.full({rows}, 0, t), flat = b.reshape(indices, {count});
+  Value unused = b.full({rows}, 0, t), flat = b.wrapIndices(b.reshape(indices, {count}), rows);
   Value used = prim::ScatterAlongOp::create(b.builder(), b.location(), unused.getType(), S::assign,
                                             unused, flat, b.full({count}, 1, t), 0);
   Value cut = b.binary<prim::AndOp>(b.compare(P::gt, norm, most),
@@ -211,8 +210,8 @@ LogicalResult embeddingRenorm(AtenNode &a) {
 void tcc::populateAtenScatterRules(RuleSet &rules) {
   addRules(rules,
            {{"embedding_renorm", "default", "self indices", embeddingRenorm},
-            {"scatter_reduce", "two", "self index src", scatterReduce},
-            {"index_reduce", "default", "self index source", indexReduce},
+            {"scatter_reduce", "two", "self index src", scatterReduce, "self index src"},
+            {"index_reduce", "default", "self index source", indexReduce, "self index source"},
             {"put", "default", "self index source", put},
             {"embedding_bag", "default padding_idx", "weight indices offsets", embeddingBag},
             {"_embedding_bag", "default", "weight indices offsets", embeddingBag},

@@ -1,6 +1,7 @@
 //===- Slice.cpp - Parts of a tensor, and writes to them ------------------===//
 #include "Decompose/Aten/Slice.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -100,7 +101,7 @@ LogicalResult sliceScatter(AtenNode &a) {
   return a.give(writeRange(b, x, b.broadcastTo(src, want), *axis, *range));
 }
 
-/// The index within the axis, checked where both are known.
+/// The index within the axis.
 FailureOr<Dim> indexOf(AtenNode &a, int64_t axis, StringRef name = "index") {
   PrimBuilder &b = a.b;
   Dim extent = b.dim(a.tensor("self"), axis);
@@ -111,6 +112,7 @@ FailureOr<Dim> indexOf(AtenNode &a, int64_t axis, StringRef name = "index") {
   auto known = b.known(at), size = b.known(extent);
   if (known && (*known < 0 || (size && *known >= *size)))
     return a.fail("index " + llvm::Twine(*known) + " is out of range");
+  requireInside(b, at, b.dim(1), extent);
   return at;
 }
 
@@ -150,7 +152,9 @@ LogicalResult narrow(AtenNode &a) {
   auto start = a.extent("start"), length = a.extent("length");
   if (!start || !length)
     return a.fail("needs a start and a length");
-  Dim first = wrappedIndex(a.b, *start, a.b.dim(a.tensor("self"), *axis));
+  Dim extent = a.b.dim(a.tensor("self"), *axis);
+  Dim first = wrappedIndex(a.b, *start, extent);
+  requireInside(a.b, first, *length, extent);
   return a.give(a.b.sliceAxis(a.tensor("self"), *axis, first, *length));
 }
 
@@ -380,8 +384,11 @@ LogicalResult unfold(AtenNode &a) {
   Value x = a.tensor("self");
   int64_t rank = b.rank(x), size = a.integer("size", 0), step = a.integer("step", 1);
   auto axis = a.axis("dimension", 0, rank);
-  if (failed(axis) || rank == 0 || size < 1 || step < 1)
+  if (failed(axis) || size < 0 || step < 1)
     return a.fail("needs an axis, a size and a step");
+  if (b.rank(a.c.arg("self")) == 0) // has one window, without an axis that counts it
+    return a.give(b.sliceAxis(x, 0, b.dim(0), b.dim(size)));
+  requireInside(b, b.dim(0), b.dim(size), b.dim(x, *axis));
   Dim count =
       b.addDims(b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(size)), b.dim(step)), b.dim(1));
   Type index = b.builder().getI64Type();
@@ -425,6 +432,6 @@ void tcc::populateAtenSliceRules(RuleSet &rules) {
                    {"diagflat", "default", "self", diagFlat},
                    {"narrow_copy", "default", "self", narrow},
                    {"unbind_copy", "int", "self", unbind},
-                   {"unfold_copy", "default", "self", unfold},
-                   {"unfold", "default", "self", unfold}});
+                   {"unfold_copy", "default", "self", unfold, "self"},
+                   {"unfold", "default", "self", unfold, "self"}});
 }

@@ -1,6 +1,7 @@
 //===- Window.cpp - ATen's unfolding, folding and sampling ----------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/ColumnsToImage.h"
 #include "Decompose/Idioms/GridSample.h"
 
@@ -92,6 +93,7 @@ template <int64_t spatial> LogicalResult unpool(AtenNode &a) {
   Dims shape = b.dims(x), places(shape.begin() + lead, shape.end());
   shape.truncate(lead);
   Dim planes = b.productOf(shape), from = b.productOf(places), to = b.productOf(*size);
+  requireInRange(b, indices, to, IndexRange::positions);
   Value zeros = b.full({planes, to}, 0, b.elem(x));
   Value written = prim::ScatterAlongOp::create(
       b.builder(), b.location(), zeros.getType(), prim::ScatterKind::assign, zeros,
@@ -153,6 +155,12 @@ FailureOr<Value> stridedPlaces(AtenNode &a) {
   if (!size || !stride || size->size() != stride->size())
     return a.fail("sizes and strides differ in number");
   Type i64 = b.builder().getI64Type();
+  // The last element that is described lies in the storage, if any is described at all.
+  Dim last = a.extent("storage_offset", 0), count = b.productOf(*size);
+  for (auto [extent, step] : llvm::zip(*size, *stride))
+    last = b.addDims(last, b.mulDims(b.subDims(extent, b.dim(1)), step));
+  if (b.known(count) != 0)
+    requireAtMost(b, b.addDims(last, b.dim(1)), b.productOf(b.dims(a.tensor("self"))), "storage");
   Value at = b.broadcastTo(a.extentTensor(a.extent("storage_offset", 0), i64), *size);
   for (auto [i, step] : llvm::enumerate(*stride))
     at = b.add(at, b.mul(b.iota(*size, i, i64), a.extentTensor(step, i64)));

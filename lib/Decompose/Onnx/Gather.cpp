@@ -2,6 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Unique.h"
+#include "Decompose/IndexBounds.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -43,9 +44,8 @@ FailureOr<Value> wrapTuples(NodeContext &c, Value x, Value indices, int64_t batc
     extents.push_back(b.dim(x, batch + i));
   for (int64_t i = 0; i < depth; ++i)
     requireInRange(b, b.sliceAxis(indices, rank - 1, b.dim(i), b.dim(1)), extents[i]);
-  if (auto constants = b.constantInts(indices))
-    if (llvm::all_of(*constants, [](int64_t v) { return v >= 0; }))
-      return indices;
+  if (isAtLeast(b, indices, 0))
+    return indices;
   Type index = b.builder().getI64Type();
   indices = b.cast(indices, index);
   Value size = b.fromHost(extents, {depth}, index);

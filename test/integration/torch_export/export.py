@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 
@@ -157,6 +158,77 @@ def export_random(path):
     save(torch.export.export(Random(), inputs), path)
 
 
+# Operators that take indices of the first axis of x, [3, 4], and the number of positions that they index.
+INDEXING = {
+    "embedding": (3, lambda x, i: F.embedding(i, x)),
+    "embedding_bag": (3, lambda x, i: F.embedding_bag(i, x, torch.tensor([0]))),
+    "gather": (3, lambda x, i: x.gather(0, rows(i))),
+    "index": (3, lambda x, i: x[i]),
+    "index_add": (3, lambda x, i: x.index_add(0, i, x[:2])),
+    "index_copy": (3, lambda x, i: x.index_copy(0, i, x[:2])),
+    "index_fill": (3, lambda x, i: x.index_fill(0, i, 7.0)),
+    "index_put": (3, lambda x, i: x.index_put((i,), x[0], accumulate=True)),
+    "index_reduce": (3, lambda x, i: x.index_reduce(0, i, x[:2], "amax")),
+    "index_select": (3, lambda x, i: x.index_select(0, i)),
+    "multi_margin_loss": (3, lambda x, i: F.multi_margin_loss(x[:2, :3], i)),
+    "nll_loss": (3, lambda x, i: F.nll_loss(x[:2, :3], i)),
+    "cross_entropy": (3, lambda x, i: F.cross_entropy(x[:2, :3], i)),
+    "max_unpool2d": (12, lambda x, i: torch.ops.aten.max_unpool2d(x[:1, :2, None], i.reshape(1, 2, 1), [3, 4])),
+    "one_hot": (3, lambda x, i: F.one_hot(i, 3)),
+    "put": (12, lambda x, i: x.put(i, x[0, :2])),
+    "scatter": (3, lambda x, i: x.scatter(0, rows(i), x[:2])),
+    "scatter_value": (3, lambda x, i: x.scatter(0, rows(i), 7.0)),
+    "scatter_add": (3, lambda x, i: x.scatter_add(0, rows(i), x[:2])),
+    "scatter_reduce": (3, lambda x, i: x.scatter_reduce(0, rows(i), x[:2], "prod")),
+    "take": (12, lambda x, i: x.take(i)),
+    "take_along_dim": (3, lambda x, i: torch.take_along_dim(x, rows(i), 0)),
+    "take_along_dim_flat": (12, lambda x, i: torch.take_along_dim(x, i)),
+}
+
+
+def rows(indices):
+    return indices.reshape(2, 1).expand(2, 4)
+
+
+class Indexing(nn.Module):
+    """Each operator on indices of its own."""
+
+    def forward(self, x, *indices):
+        return [function(x, i) for (_, function), i in zip(INDEXING.values(), indices, strict=True)]
+
+
+def export_indices(folder):
+    """indices.npz holds x; for each operator NAME_indices: rows of two indices, and NAME_K: what it gives for row
+    K, which is not there where PyTorch refuses it."""
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+    program = torch.export.export(Indexing(), (x, *[torch.tensor([2, 0]) for _ in INDEXING]))
+    save(program, os.path.join(folder, "indices.pt2"))
+    data = {"x": x.numpy()}
+    for name, (count, function) in INDEXING.items():
+        tried = [(2, 0), (count - 1, 1), (count, 0), (1, -1), (-count, 1), (0, -count - 1), (2**40, 0)]
+        data[name + "_indices"] = np.array(tried)
+        for k, pair in enumerate(tried):
+            try:
+                data[f"{name}_{k}"] = function(x, torch.tensor(pair)).numpy()
+            except (IndexError, RuntimeError):
+                pass
+    np.savez(os.path.join(folder, "indices.npz"), **data)
+
+
+class Bounded(nn.Module):
+    """Indices that cannot leave the axis, because of how they are made."""
+
+    def forward(self, x, y):
+        count = x.shape[0]
+        return (x[torch.arange(count)], x[y.clamp(0, count - 1)], x[x.argmax(0)], x[x.topk(2, 0).indices],
+                x[y % count], x[torch.nonzero(x[:, 0]).squeeze(1)], F.embedding((x > 0).long(), x),
+                x.gather(0, torch.where(x > 0, 1, 3)), x[(y % 8) // 2])
+
+
+def export_bounded(path):
+    save(torch.export.export(Bounded(), (torch.ones(5, 4), torch.tensor([7, -2, 3]))), path)
+
+
 def save(program, path):
     for node in program.graph.nodes:  # paths of this machine
         node.meta.pop("stack_trace", None)
@@ -172,6 +244,10 @@ def main():
     export_refused(os.path.join(folder, "refused.pt2"))
     export_doubled(os.path.join(folder, "doubled.pt2"))
     export_random(os.path.join(folder, "random.pt2"))
+
+
+    export_indices(folder)
+    export_bounded(os.path.join(folder, "bounded.pt2"))
     for name, module, runs in models():
         program = torch.export.export(copy.deepcopy(module), tuple(x.clone() for x in runs[0]))
         for form, saved in [("", program), ("-aten", program.run_decompositions())]:
