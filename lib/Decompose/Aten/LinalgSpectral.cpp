@@ -207,8 +207,6 @@ LogicalResult exponential(AtenNode &a) {
 LogicalResult vandermonde(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("x"), a.own());
-  if (b.rank(x) < 1)
-    return a.fail("needs a vector");
   Dim count = a.extent("N").value_or(b.dim(x, b.rank(x) - 1));
   Value power = b.cast(b.iota({count}, 0, b.builder().getI64Type()), b.elem(x));
   return a.give(b.pow(b.unsqueeze(x, {b.rank(x)}), power));
@@ -234,5 +232,5 @@ void tcc::populateAtenLinalgSpectralRules(RuleSet &rules) {
             {"linalg_cond", "default", "self", condition},
             {"linalg_matrix_exp", "default", "self", exponential},
             {"matrix_exp", "default", "self", exponential},
-            {"linalg_vander", "default", "x", vandermonde}});
+            {"linalg_vander", "default", "x", vandermonde, "x"}});
 }

@@ -109,10 +109,6 @@ template <K kind> LogicalResult extremumAlong(AtenNode &a) {
   auto axis = a.axis("dim", 0, b.rank(x));
   if (failed(axis))
     return failure();
-  if (b.rank(x) == 0) {
-    (void)a.give(0, x);
-    return a.give(1, b.scalar(0, b.builder().getI64Type()));
-  }
   bool keep = a.flag("keepdim", false);
   (void)a.give(0, b.reduce(kind, x, {*axis}, keep));
   return a.c.wants(1) ? a.give(1, b.argReduce(kind, x, *axis, keep)) : success();
@@ -217,8 +213,6 @@ LogicalResult logSumExp(AtenNode &a) {
 template <bool logarithm, bool negative = false> LogicalResult softmax(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("self"), a.wide());
-  if (b.rank(x) == 0)
-    return a.give(b.scalar(logarithm ? 0 : 1, a.own()));
   auto axis = a.axis("dim", -1, b.rank(x));
   if (failed(axis))
     return failure();
@@ -232,8 +226,8 @@ LogicalResult safeSoftmax(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("self"), a.wide());
   auto axis = a.axis("dim", -1, b.rank(x));
-  if (failed(axis) || b.rank(x) == 0)
-    return a.fail("needs an axis");
+  if (failed(axis))
+    return failure();
   Value top = b.reduce(K::max, x, {*axis}, true);
   Value nothing = b.compare(P::eq, top, -std::numeric_limits<double>::infinity());
   return a.give(b.select(nothing, b.scalar(0, b.elem(x)), b.softmax(x, *axis)));
@@ -252,8 +246,8 @@ void tcc::populateAtenReductionRules(RuleSet &rules) {
             {"amin", "default", "self", extremumOver<K::min>},
             {"max", "default", "self", extremumOver<K::max>},
             {"min", "default", "self", extremumOver<K::min>},
-            {"max", "dim", "self", extremumAlong<K::max>},
-            {"min", "dim", "self", extremumAlong<K::min>},
+            {"max", "dim", "self", extremumAlong<K::max>, "self"},
+            {"min", "dim", "self", extremumAlong<K::min>, "self"},
             {"aminmax", "default", "self", aminmax},
             {"argmax", "default", "self", argExtremum<K::max>},
             {"argmin", "default", "self", argExtremum<K::min>},
@@ -268,12 +262,12 @@ void tcc::populateAtenReductionRules(RuleSet &rules) {
             {"linalg_vector_norm", "default", "self", normByOrder},
             {"dist", "default", "self other", distance},
             {"logsumexp", "default", "self", logSumExp},
-            {"_softmax", "default", "self", softmax<false>},
-            {"softmax", "int", "self", softmax<false>},
-            {"special_softmax", "default", "self", softmax<false>},
-            {"_safe_softmax", "default", "self", safeSoftmax},
-            {"softmin", "int", "self", softmax<false, true>},
-            {"_log_softmax", "default", "self", softmax<true>},
-            {"log_softmax", "int", "self", softmax<true>},
-            {"special_log_softmax", "default", "self", softmax<true>}});
+            {"_softmax", "default", "self", softmax<false>, "self"},
+            {"softmax", "int", "self", softmax<false>, "self"},
+            {"special_softmax", "default", "self", softmax<false>, "self"},
+            {"_safe_softmax", "default", "self", safeSoftmax, "self"},
+            {"softmin", "int", "self", softmax<false, true>, "self"},
+            {"_log_softmax", "default", "self", softmax<true>, "self"},
+            {"log_softmax", "int", "self", softmax<true>, "self"},
+            {"special_log_softmax", "default", "self", softmax<true>, "self"}});
 }

@@ -25,7 +25,7 @@ template <K kind> LogicalResult cumulative(AtenNode &a) {
   auto axis = a.axis("dim", 0, a.b.rank(x));
   if (failed(axis))
     return failure();
-  return a.give(a.b.rank(x) == 0 ? x : scan(a.b, kind, x, *axis));
+  return a.give(scan(a.b, kind, x, *axis));
 }
 
 /// Doubling (Hillis and Steele 1986): after the step of d, each place has the sum of the 2 d
@@ -49,8 +49,6 @@ LogicalResult logCumSumExp(AtenNode &a) {
   auto axis = a.axis("dim", 0, b.rank(x));
   if (failed(axis))
     return failure();
-  if (b.rank(x) == 0)
-    return a.give(x);
   int64_t extent = cast<RankedTensorType>(x.getType()).getDimSize(*axis);
   if (!ShapedType::isDynamic(extent))
     return a.give(runningLogAddExp(b, x, *axis, extent));
@@ -66,8 +64,8 @@ template <K kind> LogicalResult cumulativeExtremum(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   auto axis = a.axis("dim", 0, b.rank(x));
-  if (failed(axis) || b.rank(x) == 0)
-    return a.fail("needs an axis");
+  if (failed(axis))
+    return failure();
   Value best = scan(b, kind, x, *axis);
   (void)a.give(0, best);
   if (!a.c.wants(1))
@@ -95,8 +93,7 @@ template <bool positions> LogicalResult sort(AtenNode &a) {
   auto axis = a.axis("dim", -1, b.rank(x));
   if (failed(axis))
     return failure();
-  Value zero = b.scalar(0, b.builder().getI64Type());
-  Sorted s = b.rank(x) == 0 ? Sorted{x, zero} : sorted(b, x, *axis, a.flag("descending", false));
+  Sorted s = sorted(b, x, *axis, a.flag("descending", false));
   if (positions)
     return a.give(s.indices);
   (void)a.give(0, s.values);
@@ -104,8 +101,7 @@ template <bool positions> LogicalResult sort(AtenNode &a) {
 }
 
 LogicalResult sortRows(AtenNode &a) {
-  Value x = a.tensor("self");
-  return a.give(a.b.rank(x) == 0 ? x : sorted(a.b, x, 0, false).values);
+  return a.give(sorted(a.b, a.tensor("self"), 0, false).values);
 }
 
 LogicalResult topK(AtenNode &a) {
@@ -113,7 +109,7 @@ LogicalResult topK(AtenNode &a) {
   Value x = a.tensor("self");
   auto axis = a.axis("dim", -1, b.rank(x));
   auto k = a.extent("k");
-  if (failed(axis) || !k || b.rank(x) == 0)
+  if (failed(axis) || !k)
     return a.fail("needs an axis and a number");
   Dims list = b.dims(x);
   auto fixed = b.known(*k), extent = b.known(list[*axis]);
@@ -136,6 +132,7 @@ LogicalResult giveRanked(AtenNode &a, Value x, int64_t axis, Dim place, bool kee
   Dims lines = b.dims(x);
   lines.erase(lines.begin() + axis);
   requireElements(b, b.dim(x, axis), lines, "an order statistic");
+  requireInside(b, place, b.dim(1), b.dim(x, axis));
   Sorted s = sorted(b, x, axis, false);
   Value value = b.sliceAxis(s.values, axis, place, b.dim(1));
   Value index = b.sliceAxis(s.indices, axis, place, b.dim(1));
@@ -148,11 +145,8 @@ LogicalResult kthValue(AtenNode &a) {
   Value x = a.tensor("self");
   auto axis = a.axis("dim", -1, b.rank(x));
   auto k = a.extent("k");
-  if (failed(axis) || !k || b.rank(x) == 0)
+  if (failed(axis) || !k)
     return a.fail("needs an axis and a number");
-  auto fixed = b.known(*k), extent = b.known(b.dim(x, *axis));
-  if (fixed && (*fixed < 1 || (extent && *fixed > *extent)))
-    return a.fail("k is out of range");
   return giveRanked(a, x, *axis, b.subDims(*k, b.dim(1)), a.flag("keepdim", false));
 }
 
@@ -161,8 +155,8 @@ LogicalResult medianAlong(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   auto axis = a.axis("dim", -1, b.rank(x));
-  if (failed(axis) || b.rank(x) == 0)
-    return a.fail("needs an axis");
+  if (failed(axis))
+    return failure();
   Dim middle = b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(1)), b.dim(2));
   return giveRanked(a, x, *axis, middle, a.flag("keepdim", false));
 }
@@ -171,7 +165,9 @@ LogicalResult median(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   Dim count = b.productOf(b.dims(x));
-  requireElements(b, count, {}, "a median");
+  if (b.known(count) == 0 && isa<FloatType>(b.elem(x)))
+    return a.give(b.scalar(std::numeric_limits<double>::quiet_NaN(), b.elem(x)));
+  requireAtMost(b, b.dim(1), count, "the least number of elements that have a median");
   Value flat = sorted(b, b.reshape(x, {count}), 0, false).values;
   Dim middle = b.floorDivDims(b.subDims(count, b.dim(1)), b.dim(2));
   Value value = b.reshape(b.sliceAxis(flat, 0, middle, b.dim(1)), ArrayRef<int64_t>{});
@@ -234,8 +230,8 @@ LogicalResult unique(AtenNode &a) {
 LogicalResult uniqueRows(AtenNode &a) {
   Value x = a.tensor("self");
   auto axis = a.axis("dim", 0, a.b.rank(x));
-  if (failed(axis) || a.b.rank(x) == 0)
-    return a.fail("needs an axis");
+  if (failed(axis))
+    return failure();
   Rows r = rowsAlong(a.b, x, *axis);
   auto d = distinct(a.b, r.rows, /*sorted=*/true, /*nanIsOne=*/false);
   return d ? giveDistinctRows(a, r, *d)
@@ -251,8 +247,8 @@ LogicalResult uniqueRuns(AtenNode &a) {
     return giveDistinct(a, d.values, d, shape);
   }
   auto axis = a.axis("dim", 0, b.rank(x));
-  if (failed(axis) || b.rank(x) == 0)
-    return a.fail("needs an axis");
+  if (failed(axis))
+    return failure();
   Rows r = rowsAlong(b, x, *axis);
   return giveDistinctRows(a, r, runs(b, r.rows));
 }
@@ -266,10 +262,6 @@ LogicalResult mode(AtenNode &a) {
   if (failed(axis))
     return failure();
   Type i64 = b.builder().getI64Type();
-  if (rank == 0) {
-    (void)a.give(0, x);
-    return a.give(1, b.scalar(0, i64));
-  }
   bool keep = a.flag("keepdim", false);
   Dims lines = b.dims(x);
   lines.erase(lines.begin() + *axis);
@@ -293,22 +285,22 @@ LogicalResult mode(AtenNode &a) {
 } // namespace
 
 void tcc::populateAtenSortRules(RuleSet &rules) {
-  addRules(rules, {{"cumsum", "default", "self", cumulative<K::sum>},
-                   {"cumprod", "default", "self", cumulative<K::prod>},
-                   {"logcumsumexp", "default", "self", logCumSumExp},
-                   {"cummax", "default", "self", cumulativeExtremum<K::max>},
-                   {"cummin", "default", "self", cumulativeExtremum<K::min>},
-                   {"sort", "default stable", "self", sort<false>},
-                   {"msort", "default", "self", sortRows},
-                   {"argsort", "default stable", "self", sort<true>},
-                   {"topk", "default", "self", topK},
-                   {"kthvalue", "default", "self", kthValue},
-                   {"median", "dim", "self", medianAlong},
+  addRules(rules, {{"cumsum", "default", "self", cumulative<K::sum>, "self"},
+                   {"cumprod", "default", "self", cumulative<K::prod>, "self"},
+                   {"logcumsumexp", "default", "self", logCumSumExp, "self"},
+                   {"cummax", "default", "self", cumulativeExtremum<K::max>, "self"},
+                   {"cummin", "default", "self", cumulativeExtremum<K::min>, "self"},
+                   {"sort", "default stable", "self", sort<false>, "self"},
+                   {"msort", "default", "self", sortRows, "self"},
+                   {"argsort", "default stable", "self", sort<true>, "self"},
+                   {"topk", "default", "self", topK, "self"},
+                   {"kthvalue", "default", "self", kthValue, "self"},
+                   {"median", "dim", "self", medianAlong, "self"},
                    {"median", "default", "self", median},
                    {"_unique2", "default", "self", unique},
                    {"_unique", "default", "self", unique},
-                   {"unique_dim", "default", "self", uniqueRows},
+                   {"unique_dim", "default", "self", uniqueRows, "self"},
                    {"unique_consecutive", "default", "self", uniqueRuns},
                    {"unique_dim_consecutive", "default", "self", uniqueRuns},
-                   {"mode", "default", "self", mode}});
+                   {"mode", "default", "self", mode, "self"}});
 }
