@@ -2,6 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LogAddExp.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -60,6 +61,39 @@ template <typename Op, bool reversed = false> LogicalResult scaled(AtenNode &a) 
   return a.give(reversed ? a.b.binary<Op>(p.y, p.x) : a.b.binary<Op>(p.x, p.y));
 }
 
+/// Whether `other` is a power of two, which a quotient by is exact.
+bool isPowerOfTwo(AtenNode &a, StringRef name) {
+  int exponent;
+  return a.has(name) && !a.tensor(name) && std::frexp(std::abs(a.real(name, 0)), &exponent) == 0.5;
+}
+
+/// As Python: what the remainder leaves, divided, since a quotient of the operands may be
+/// rounded up to the next integer (1.0 // 0.1 is 9).
+Value floorQuotient(AtenNode &a, Value x, Value y) {
+  PrimBuilder &b = a.b;
+  Type t = b.elem(x);
+  if (isa<IntegerType>(t))
+    return b.binary<prim::FloorDivOp>(x, y);
+  if (isPowerOfTwo(a, "other")) // an infinity leaves no remainder
+    return b.select(b.predicate<prim::IsInfOp>(x), b.scalar(NAN, t),
+                    b.binary<prim::FloorDivOp>(x, y));
+  b.broadcastTogether(x, y);
+  Value rest = b.binary<prim::RemOp>(x, y), quotient = b.div(b.sub(x, rest), y);
+  Value opposite = b.binary<prim::XorOp>(b.compare(P::lt, y, 0.0), b.compare(P::lt, rest, 0.0));
+  Value inexact = b.binary<prim::AndOp>(b.compare(P::ne, rest, 0.0), opposite);
+  quotient = b.select(inexact, b.sub(quotient, 1.0), quotient);
+  Value down = b.unary<prim::FloorOp>(quotient), plain = b.div(x, y);
+  down = b.select(b.compare(P::gt, b.sub(quotient, down), 0.5), b.add(down, 1.0), down);
+  Value zero = b.binary<prim::CopysignOp>(b.broadcastTo(b.scalar(0, t), b.dims(plain)), plain);
+  down = b.select(b.compare(P::eq, quotient, 0.0), zero, down);
+  return b.select(b.compare(P::eq, y, 0.0), plain, down);
+}
+
+LogicalResult floorDivide(AtenNode &a) {
+  Pair p = operands(a, a.wide());
+  return p ? a.give(floorQuotient(a, p.x, p.y)) : missing(a);
+}
+
 LogicalResult divide(AtenNode &a) {
   StringRef mode = a.text("rounding_mode");
   bool isInteger = isa<IntegerType>(a.own());
@@ -67,7 +101,7 @@ LogicalResult divide(AtenNode &a) {
   if (!p)
     return missing(a);
   if (mode == "floor")
-    return a.give(a.b.binary<prim::FloorDivOp>(p.x, p.y));
+    return a.give(floorQuotient(a, p.x, p.y));
   Value quotient = a.b.div(p.x, p.y);
   if (mode == "trunc" && !isInteger)
     quotient = a.b.unary<prim::TruncOp>(quotient);
@@ -252,7 +286,7 @@ void tcc::populateAtenBinaryRules(RuleSet &rules) {
                    {"div", "Tensor Scalar Tensor_mode Scalar_mode", "", divide},
                    {"divide", "Tensor Scalar Tensor_mode Scalar_mode", "", divide},
                    {"true_divide", "Tensor Scalar", "", divide},
-                   {"floor_divide", "default Scalar", "", binary<prim::FloorDivOp>},
+                   {"floor_divide", "default Scalar", "", floorDivide},
                    {"remainder", "Tensor Scalar Scalar_Tensor", "", binary<prim::ModOp>},
                    {"fmod", "Tensor Scalar", "", binary<prim::RemOp>},
                    {"pow", "Tensor_Tensor Tensor_Scalar Scalar", "", power},

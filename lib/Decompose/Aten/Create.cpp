@@ -102,20 +102,23 @@ LogicalResult arange(AtenNode &a) {
   double count = std::max(0.0, std::ceil((end - start) / step));
   if (count > 1e12 || a.tensor("start") || a.tensor("end") || a.tensor("step"))
     return a.fail("the range must be constant");
-  Type wide = isa<FloatType>(own) ? AtenNode::wide(own) : Type(b.builder().getF64Type());
+  // The real range says how many there are; integers then step by integers.
+  bool whole = isa<IntegerType>(own);
+  Type wide = whole ? Type(b.builder().getI64Type()) : AtenNode::wide(own);
   Value i = b.iota({b.dim(static_cast<int64_t>(count))}, 0, wide);
-  return a.give(b.add(b.mul(i, step), start));
+  return a.give(
+      b.add(b.mul(i, whole ? std::trunc(step) : step), whole ? std::trunc(start) : start));
 }
 
 /// `steps` points from start to end, each half counted from its own end, as torch does.
-Value points(AtenNode &a, double start, double end, Dim steps, Type t) {
+Value points(AtenNode &a, Value start, Value end, Dim steps, Type t) {
   PrimBuilder &b = a.b;
   Value i = b.iota({steps}, 0, b.builder().getI64Type());
   Value last = a.extentTensor(b.subDims(steps, b.dim(1)), b.builder().getI64Type());
   Value one = b.scalar(1, b.builder().getI64Type());
-  Value step = b.div(b.scalar(end - start, t), b.cast(b.maximum(last, one), t));
+  Value step = b.div(b.sub(end, start), b.cast(b.maximum(last, one), t));
   Value forward = b.add(b.mul(b.cast(i, t), step), start);
-  Value backward = b.sub(b.scalar(end, t), b.mul(b.cast(b.sub(last, i), t), step));
+  Value backward = b.sub(end, b.mul(b.cast(b.sub(last, i), t), step));
   Value half = a.extentTensor(b.floorDivDims(steps, b.dim(2)), b.builder().getI64Type());
   Value first = b.compare(P::lt, i, half);
   // One point is the start.
@@ -123,19 +126,29 @@ Value points(AtenNode &a, double start, double end, Dim steps, Type t) {
   return b.select(b.binary<prim::OrOp>(first, b.broadcastTo(alone, {steps})), forward, backward);
 }
 
+/// The ends in the type that the points are computed in; integers have integer ends.
+FailureOr<Value> pointsBetweenEnds(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  bool whole = isa<IntegerType>(a.own());
+  Type t = whole ? Type(b.builder().getF64Type()) : a.wide();
+  auto end = [&](StringRef name) {
+    Value v = a.number(name, t);
+    return v && whole ? b.unary<prim::TruncOp>(v) : v;
+  };
+  Value start = end("start"), last = end("end");
+  if (!start || !last || b.rank(start) != 0 || b.rank(last) != 0)
+    return a.fail("the ends must be numbers");
+  return points(a, start, last, a.extent("steps", 1), t);
+}
+
 LogicalResult linspace(AtenNode &a) {
-  Type t = isa<FloatType>(a.own()) ? a.wide() : Type(a.b.builder().getF64Type());
-  if (a.tensor("start") || a.tensor("end"))
-    return a.fail("the ends must be constants");
-  return a.give(points(a, a.real("start", 0), a.real("end", 0), a.extent("steps", 1), t));
+  auto v = pointsBetweenEnds(a);
+  return failed(v) ? failure() : a.give(*v);
 }
 
 LogicalResult logspace(AtenNode &a) {
-  Type t = isa<FloatType>(a.own()) ? a.wide() : Type(a.b.builder().getF64Type());
-  if (a.tensor("start") || a.tensor("end"))
-    return a.fail("the ends must be constants");
-  Value e = points(a, a.real("start", 0), a.real("end", 0), a.extent("steps", 1), t);
-  return a.give(a.b.pow(a.b.scalar(a.real("base", 10), t), e));
+  auto e = pointsBetweenEnds(a);
+  return failed(e) ? failure() : a.give(a.b.pow(a.b.scalar(a.real("base", 10), a.b.elem(*e)), *e));
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,8 +189,7 @@ template <P keep> LogicalResult triangleIndices(AtenNode &a) {
     return a.fail("needs rows and columns");
   Value d = distance(b, *rows, *columns);
   Value inside = b.compare(keep, d, a.extentTensor(a.extent("offset", 0), b.elem(d)));
-  auto t = RankedTensorType::get({2, ShapedType::kDynamic}, b.builder().getI64Type());
-  return a.give(prim::NonzeroOp::create(b.builder(), b.location(), t, inside).getResult());
+  return a.give(b.nonzero(inside));
 }
 
 /// A vector as a diagonal, or the diagonal of a matrix (torch.diag_embed for the former).
@@ -253,8 +265,8 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"empty_permuted", "default", "", constantOf<0>},
                    {"scalar_tensor", "default", "", scalarTensor},
                    {"arange", "default start start_step", "", arange},
-                   {"linspace", "default", "", linspace},
-                   {"logspace", "default", "", logspace},
+                   {"linspace", "default Tensor_Tensor Tensor_Scalar Scalar_Tensor", "", linspace},
+                   {"logspace", "default Tensor_Tensor Tensor_Scalar Scalar_Tensor", "", logspace},
                    {"eye", "default m", "", eye},
                    {"tril", "default", "self", triangle<P::le>},
                    {"triu", "default", "self", triangle<P::ge>},

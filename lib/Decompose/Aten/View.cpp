@@ -218,7 +218,7 @@ LogicalResult moveAxes(AtenNode &a) {
 /// -1 keeps an extent.
 LogicalResult expand(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.tensor("self");
+  Value x = a.cast(a.tensor("self"), a.wide()); // sums of bools count
   auto size = a.extents("size");
   int64_t lead = size ? int64_t(size->size()) - b.rank(x) : -1;
   if (lead < 0)
@@ -291,7 +291,7 @@ template <int64_t least> LogicalResult eachAtLeast(AtenNode &a) {
 /// The axes that were broadcast summed up again.
 LogicalResult sumToSize(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.tensor("self");
+  Value x = a.cast(a.tensor("self"), a.wide()); // sums of bools count
   auto size = a.extents("size");
   int64_t lead = size ? b.rank(x) - int64_t(size->size()) : -1;
   if (lead < 0)

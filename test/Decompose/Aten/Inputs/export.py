@@ -428,6 +428,29 @@ def changed(normal):
     yield "renormed", lambda w, n: torch.embedding_renorm_(w.clone(), n, 1.0, 2.0), (
         normal(6, 4), torch.tensor([1, 3, 3]))
     yield "casting", Casting(), (normal(4, 4),)
+    yield "ranges", lambda a, n: [
+        torch.arange(0.5, 5.5, 1.9, dtype=torch.int64), torch.arange(1.9, -5.2, -1.1, dtype=torch.int32),
+        torch.arange(0, 5, 0.7, dtype=torch.int64), torch.arange(0.5, 5.5, 1.9),
+        torch.linspace(-4.9, 3.9, 10, dtype=torch.int64), torch.linspace(0.5, 7.5, 5, dtype=torch.int32),
+        torch.linspace(a, n, 7), torch.linspace(a, 3, 4), torch.logspace(a, n, 5), torch.logspace(0, 3, 4, base=2),
+        torch.tril_indices(3, 4, 1), torch.triu_indices(4, 3, -1), torch.triu_indices(2, 3, 5),
+        torch.tril_indices(0, 3)], (torch.tensor(0.5), torch.tensor(3))
+    yield "counted_bools", lambda b: [torch.ops.aten.sum_to_size(b, [1, 4]), b.sum_to_size(4), b.sum_to_size(3, 1)], (
+        normal(3, 4) > 0,)
+    quotients = torch.tensor([1.0, 0.3, -1.0, 6.0, -7.5, float("inf"), float("nan"), 0.0, -0.0, 3e38, 5.0])
+    divisors = torch.tensor([0.1, 0.1, 0.1, -0.2, 2.5, 3.0, 1.0, -3.0, 2.0, 1e-30, 0.0])
+    yield "floor_quotients", lambda a, d, h, k: [
+        a // d, a // 0.1, a // 4, 1.0 // d, torch.div(a, d, rounding_mode="floor"), h // k,
+        torch.div(h, 0.3, rounding_mode="floor")], (
+            quotients, divisors, quotients[:5].bfloat16(), divisors[:5].bfloat16())
+    yield "rank_0", lambda a, i, e, n: [
+        a.gather(0, i), a.gather(0, e), a.scatter(0, i, 2.0), a.scatter(0, i, a + 1), a.scatter_add(0, i, a),
+        a.scatter_reduce(0, i, a, "amax"), a.index_select(0, i), a.index_select(0, e), a.index_add(0, i, a),
+        a.index_copy(0, e, a + 1), a.index_fill(0, i, 3.0), a.take(i), *a.topk(1),
+        *a.kthvalue(1), *a.cummax(0), *a.cummin(0), *a.median(0), *a.mode(0), *a.sort(0), a.cumsum(0), a.nonzero(),
+        a.unfold(0, 1, 1), a.squeeze(), a.squeeze(0), n.argsort(), torch.softmax(a, 0), torch.log_softmax(a, 0),
+        torch.argwhere(a), torch.unsqueeze(a, 0), *a.max(0), torch.unique_consecutive(n)], (
+            torch.tensor(2.5), torch.tensor(0), torch.tensor([0]), torch.tensor(4))
 
 
 def quantized(normal, integers):
