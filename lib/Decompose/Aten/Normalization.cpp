@@ -57,6 +57,23 @@ LogicalResult normalizeBy(AtenNode &a, Value x) {
   return success();
 }
 
+/// The running statistics `name` moved towards those of now.
+Value movedStatistics(AtenNode &a, StringRef name, Value now) {
+  PrimBuilder &b = a.b;
+  double momentum = a.real("momentum", 0.1);
+  return b.add(b.mul(a.cast(a.tensor(name), b.elem(now)), 1 - momentum), b.mul(now, momentum));
+}
+
+/// A variance over these axes of x, as that of a sample.
+Value unbiased(AtenNode &a, Value variance, Value x, ArrayRef<int64_t> axes) {
+  PrimBuilder &b = a.b;
+  Dims counted;
+  for (int64_t axis : axes)
+    counted.push_back(b.dim(x, axis));
+  Value count = a.extentTensor(b.productOf(counted), b.elem(variance));
+  return b.mul(variance, b.div(count, b.sub(count, 1.0)));
+}
+
 /// Results: y, mean, 1 / deviation, and the new running statistics.
 LogicalResult normalizeBatch(AtenNode &a, Value x) {
   PrimBuilder &b = a.b;
@@ -68,18 +85,8 @@ LogicalResult normalizeBatch(AtenNode &a, Value x) {
   (void)a.give(2, b.squeeze(s.inverse, axes));
   if (a.c.numResults() < 5 || !a.tensor("running_mean") || !a.tensor("running_var"))
     return success();
-  double momentum = a.real("momentum", 0.1);
-  Dims counted;
-  for (int64_t axis : axes)
-    counted.push_back(b.dim(x, axis));
-  Value count = a.extentTensor(b.productOf(counted), b.elem(var));
-  Value unbiased = b.mul(var, b.div(count, b.sub(count, 1.0)));
-  auto moved = [&](StringRef old, Value now) {
-    Value before = a.cast(a.tensor(old), b.elem(now));
-    return b.add(b.mul(before, 1 - momentum), b.mul(now, momentum));
-  };
-  (void)a.give(3, moved("running_mean", mean));
-  return a.give(4, moved("running_var", unbiased));
+  (void)a.give(3, movedStatistics(a, "running_mean", mean));
+  return a.give(4, movedStatistics(a, "running_var", unbiased(a, var, x, axes)));
 }
 
 LogicalResult batchNorm(AtenNode &a) {
@@ -90,6 +97,8 @@ LogicalResult batchNorm(AtenNode &a) {
   return training ? normalizeBatch(a, x) : normalizeBy(a, x);
 }
 
+/// Results: y and, in training, the new running statistics: the mean over the batch of what
+/// each instance would make of them.
 LogicalResult instanceNorm(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("input");
@@ -97,8 +106,14 @@ LogicalResult instanceNorm(AtenNode &a) {
     return failure();
   if (!a.flag("use_input_stats", true))
     return normalizeBy(a, x);
-  Standardized s = standardize(b, a.cast(x, a.wide()), axesFrom(2, b.rank(x)), a.real("eps", 1e-5));
-  return a.give(affine(a, s.value, a.tensor("weight"), a.tensor("bias")));
+  SmallVector<int64_t> axes = axesFrom(2, b.rank(x));
+  Standardized s = standardize(b, a.cast(x, a.wide()), axes, a.real("eps", 1e-5));
+  (void)a.give(0, affine(a, s.value, a.tensor("weight"), a.tensor("bias")));
+  if (a.c.numResults() < 3 || !a.tensor("running_mean") || !a.tensor("running_var"))
+    return success();
+  Value var = unbiased(a, b.squeeze(s.variance, axes), x, axes);
+  (void)a.give(1, movedStatistics(a, "running_mean", b.mean(b.squeeze(s.mean, axes), {0}, false)));
+  return a.give(2, movedStatistics(a, "running_var", b.mean(var, {0}, false)));
 }
 
 /// Weight and bias have the normalized shape, which is that of the last axes.

@@ -134,6 +134,14 @@ std::string describe(const Node &node) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+/// The argument that says whether a norm writes its running statistics, or "".
+static StringRef trainingFlag(StringRef op) {
+  return llvm::StringSwitch<StringRef>(op)
+      .Cases({"batch_norm", "native_batch_norm", "_native_batch_norm_legit"}, "training")
+      .Case("instance_norm", "use_input_stats")
+      .Default("");
+}
+
 llvm::Error GraphImporter::importNodes(Scope &scope) {
   for (const Node &node : scope.graph.nodes)
     if (llvm::Error error = importNode(scope, node)) {
@@ -168,11 +176,10 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return error;
   if (scope.autocast && domain == "aten")
     castOperands(draft);
-  if (domain == "aten" &&
-      (op == "batch_norm" || op == "native_batch_norm" || op == "_native_batch_norm_legit")) {
-    auto training = dyn_cast_or_null<BoolAttr>(draft.attr("training"));
+  if (StringRef flag = domain == "aten" ? trainingFlag(op) : ""; !flag.empty()) {
+    auto training = dyn_cast_or_null<BoolAttr>(draft.attr(flag));
     if (training && training.getValue() && draft.operand("running_mean"))
-      return importBatchNorm(scope, draft);
+      return importNorm(scope, draft);
   }
   if (auto inPlace = domain == "aten" ? inPlaceSemantics(target) : std::nullopt)
     return importInPlace(scope, draft, *inPlace);
@@ -288,16 +295,19 @@ llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
   return define(scope, out, id);
 }
 
-/// Batch normalisation in training updates its running statistics.
-llvm::Error GraphImporter::importBatchNorm(Scope &scope, Draft &draft) {
+/// Batch and instance normalisation in training write the running statistics that they are given.
+llvm::Error GraphImporter::importNorm(Scope &scope, Draft &draft) {
   auto mean = draft.operand("running_mean"), var = draft.operand("running_var");
   if (!mean || !var)
     return userError("running_mean without running_var");
-  draft.target = "_native_batch_norm_legit_functional.default";
+  // An instance norm has no results between its own and the statistics.
+  bool instances = StringRef(draft.target).starts_with("instance_norm");
+  if (!instances)
+    draft.target = "_native_batch_norm_legit_functional.default";
   llvm::erase_if(draft.attrs, [](NamedAttribute a) { return a.getName() == "cudnn_enabled"; });
   Type statistics = draft.operands[*mean].getType();
-  size_t own = draft.outs.size();
-  while (draft.outs.size() < 5) {
+  size_t own = draft.outs.size(), first = instances ? 1 : 3;
+  while (draft.outs.size() < first + 2) {
     draft.outs.push_back("");
     draft.types.push_back(statistics);
   }
@@ -305,9 +315,9 @@ llvm::Error GraphImporter::importBatchNorm(Scope &scope, Draft &draft) {
   for (size_t i = 0; i < own; ++i)
     if (llvm::Error error = define(scope, draft.outs[i], scope.aliases.define(op.getResult(i))))
       return error;
-  if (llvm::Error error = scope.aliases.write(b, draft.operandIds[*mean], op.getResult(3)))
+  if (llvm::Error error = scope.aliases.write(b, draft.operandIds[*mean], op.getResult(first)))
     return error;
-  return scope.aliases.write(b, draft.operandIds[*var], op.getResult(4));
+  return scope.aliases.write(b, draft.operandIds[*var], op.getResult(first + 1));
 }
 
 //===----------------------------------------------------------------------===//

@@ -58,7 +58,7 @@ private:
 
   llvm::Error importNode(Scope &scope, const Node &node);
   llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
-  llvm::Error importBatchNorm(Scope &scope, Draft &draft);
+  llvm::Error importNorm(Scope &scope, Draft &draft);
   llvm::Error importInlined(Scope &scope, const Node &node);
   static llvm::SmallVector<AliasTracker::Id> argumentsOf(const Draft &draft);
   /// Autocast.cpp

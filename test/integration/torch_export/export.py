@@ -54,6 +54,15 @@ class Normalised(nn.Module):
         return self.norm(x).relu()
 
 
+class InstanceNormalised(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm2d(3, affine=True, track_running_stats=True)
+
+    def forward(self, x):
+        return self.norm(x).relu(), self.norm.running_mean * 1
+
+
 class InPlace(nn.Module):
     """Writes into its inputs, the second one through views."""
 
@@ -102,6 +111,7 @@ def models():
     yield "cache", Cache(), [(normal(1, 2, 1, 4), normal(1, 2, 1, 4), normal(1, 2, 1, 4), torch.tensor([k]))
                              for k in range(3)]
     yield "batch_norm", Normalised().train(), [(normal(2, 3, 4, 5),) for _ in range(3)]
+    yield "instance_norm", InstanceNormalised().train(), [(normal(2, 3, 4, 5),) for _ in range(3)]
     yield "in_place", InPlace(), [(normal(3, 3), normal(3, 3)) for _ in range(2)]
     yield "exchange", Exchange(), [(normal(4),) for _ in range(3)]
     yield "same_name", SameName(), [(normal(3),) for _ in range(2)]
