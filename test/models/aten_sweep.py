@@ -1,20 +1,25 @@
 """Exports PyTorch's own operator samples (op_db), compiles each and compares: finds what ATen rules lack.
 
-    build/python-models/bin/python test/models/aten_sweep.py [--dtype float32] [--samples 3] [NAME...]
+    build/python-models/bin/python test/models/aten_sweep.py [--dtypes float32,int64] [--sample 80] [NAME...]
 
-A tool for those who write rules, not a test: op_db is internal to PyTorch and needs the package expecttest.
-One line an operator that is not good; the samples stay in --folder, so that tcc can be run again on them.
+One line for each sample that is not good and is not listed in aten_sweep.txt, which says what is known not to be;
+the exit code is 1 if there is any. --write lists what a whole sweep found. With --folder the exported samples stay,
+so that tcc can be run again on them.
 """
 import argparse
 import collections
+import concurrent.futures
 import multiprocessing
+import os
 import pathlib
 import pickle
-import re
+import random
 import subprocess
 import sys
+import tempfile
 import warnings
 
+import numpy
 import torch
 from torch.utils import _pytree as pytree
 
@@ -54,6 +59,11 @@ def spread(samples, count):
     return [samples[min(round(i * step), len(samples) - 1)] for i in range(min(count, len(samples)))]
 
 
+def has_no_one_result(operator):
+    """Random numbers and memory as it lies."""
+    return torch.Tag.nondeterministic_seeded in operator.tags or "empty" in operator.name()
+
+
 def export_sample(op, sample, path):
     """Writes path.pt2 and path.pickle; returns why it cannot, or None."""
     leaves, spec = pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
@@ -69,26 +79,28 @@ def export_sample(op, sample, path):
         if not expected or any(tensor.layout != torch.strided for tensor in expected):
             return "no dense outputs"
         program = torch.export.export(module, tuple(tensor.clone() for tensor in inputs), strict=False)
+        program.module()(*(tensor.clone() for tensor in inputs))  # what PyTorch itself refuses is no measure
+    called = {node.target for node in program.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
+    if any(map(has_no_one_result, called)):
+        return "random"
     torch.export.save(program, path.with_suffix(".pt2"))
     pickle.dump((inputs, expected), open(path.with_suffix(".pickle"), "wb"))
     return None
 
 
-def export_op(info, dtype, count, folder):
-    skipped = []
+def title(info):
+    return info.name.replace(".", "_") + (f"-{info.variant_test_name}" if info.variant_test_name else "")
+
+
+def samples_of(info, dtype, count):
+    """The same ones on every run."""
+    torch.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)
     try:
-        samples = spread([s for s in info.sample_inputs("cpu", dtype, requires_grad=False)], count)
-    except Exception as error:
-        return [f"no samples: {error}"]
-    name = info.name.replace(".", "_") + (f"-{info.variant_test_name}" if info.variant_test_name else "")
-    for index, sample in enumerate(samples):
-        try:
-            why = export_sample(info.op, sample, folder / f"{name}-{index}")
-        except Exception as error:
-            why = f"{type(error).__name__}: {str(error)[:200]}"
-        if why:
-            skipped.append(why)
-    return skipped
+        return spread(list(info.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)), count)
+    except Exception:  # some need what a CPU has not
+        return []
 
 
 def difference(actual, expected):
@@ -133,42 +145,116 @@ def check(path):
     if child.is_alive():
         child.kill()
         return "slow: the run takes more than 30 s"
-    library.unlink()
-    library.with_name(library.name + ".json").unlink(missing_ok=True)
+    for left in path.parent.glob(library.name + "*"):
+        left.unlink()
     verdict = queue.get() if child.exitcode == 0 else f"crash: the run ends with {child.exitcode}"
     return verdict if verdict == "good" or ":" in verdict else "wrong: " + verdict
+
+
+def sweep_op(info, dtype, options):
+    """The verdict of each sample by its name, (operator, dtype, index); what PyTorch cannot export is left out."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    folder = options.folder / dtype
+    folder.mkdir(parents=True, exist_ok=True)
+    verdicts = {}
+    for index, sample in enumerate(samples_of(info, dtype, options.samples)):
+        path = folder / f"{title(info)}-{index}"
+        try:
+            if export_sample(info.op, sample, path):
+                continue
+        except Exception:
+            continue
+        verdicts[title(info), dtype, index] = check(path)
+    return verdicts
+
+
+def read_known(path):
+    """Samples known not to be good: lines "operator: dtype dtype/index,index ...", a dtype alone for all of its."""
+    known = set()
+    for line in path.read_text().splitlines():
+        name, _, rest = line.partition(": ")
+        for entry in rest.split() if not line.startswith("#") else []:
+            dtype, _, indices = entry.partition("/")
+            known |= {(name, dtype, int(i)) for i in indices.split(",")} if indices else {(name, dtype)}
+    return known
+
+
+def write_known(path, verdicts):
+    failing, everything = collections.defaultdict(list), collections.Counter()
+    for (name, dtype, index), verdict in verdicts.items():
+        everything[name, dtype] += 1
+        if verdict != "good":
+            failing[name, dtype].append(index)
+    lines = collections.defaultdict(list)
+    for (name, dtype), indices in sorted(failing.items()):
+        whole = len(indices) == everything[name, dtype]
+        lines[name].append(dtype if whole else f"{dtype}/{','.join(map(str, sorted(indices)))}")
+    text = "".join(f"{name}: {' '.join(entries)}\n" for name, entries in lines.items())
+    path.write_text("# Samples of PyTorch's operators that tcc refuses or computes otherwise (aten_sweep.py --write).\n"
+                    + text)
+
+
+def chosen(options):
+    from torch.testing._internal.common_methods_invocations import op_db
+    pairs = [(info, dtype) for info in op_db for dtype in options.dtypes.split(",")
+             if getattr(torch, dtype) in info.dtypes and (not options.names or info.name in options.names)]
+    if options.sample and options.sample < len(pairs):
+        pairs = random.Random(options.seed).sample(pairs, options.sample)
+    return pairs
+
+
+def sweep(options):
+    verdicts = {}
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, context, silence) as pool:
+        futures = [pool.submit(run_pair, number, options) for number in range(len(PAIRS))]
+        for future in concurrent.futures.as_completed(futures):
+            verdicts.update(future.result())
+    return verdicts
+
+
+PAIRS = []  # of operator and dtype, which the forked workers share
+
+
+def silence():
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # torch prints whole graphs
+
+
+def run_pair(number, options):
+    return sweep_op(*PAIRS[number], options)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="operators (all of op_db if none is named)")
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--samples", type=int, default=3)
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/tmp/aten-sweep"))
-    parser.add_argument("--again", action="store_true", help="use the samples that are in the folder")
+    parser.add_argument("--dtypes", default="float32,int64,bool,bfloat16,complex64")
+    parser.add_argument("--samples", type=int, default=3, help="of each operator and dtype")
+    parser.add_argument("--sample", type=int, help="only so many pairs of operator and dtype, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--folder", type=pathlib.Path, help="where the exported samples stay")
+    parser.add_argument("--known", type=pathlib.Path, default=pathlib.Path(__file__).with_suffix(".txt"))
+    parser.add_argument("--write", action="store_true", help="list what is not good in the file of what is known")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    if not options.again:
-        from torch.testing._internal.common_methods_invocations import op_db
-        dtype = getattr(torch, options.dtype)
-        for info in op_db:
-            if (not options.names or info.name in options.names) and dtype in info.dtypes:
-                for why in export_op(info, dtype, options.samples, options.folder):
-                    print(f"skipped  {info.name}: {why}".splitlines()[0], flush=True)
-    counts, missing = collections.Counter(), collections.Counter()
-    for path in sorted(options.folder.glob("*.pt2")):
-        if options.names and not any(path.stem.startswith(name.replace(".", "_") + "-") for name in options.names):
-            continue
-        verdict = check(path)
-        kind = verdict.split(":")[0]
-        counts[kind] += 1
-        missing.update(set(re.findall(r"': ([\w.]+) on \(", verdict)) if kind == "refused" else [])
-        if kind != "good":
-            print(f"{kind:8} {path.stem}: {' '.join(verdict[len(kind) + 2:].split())}", flush=True)
-    print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
-    print(", ".join(f"{op} {count}" for op, count in missing.most_common()))
+    PAIRS.extend(chosen(options))
+    with tempfile.TemporaryDirectory(prefix="aten-sweep-") as folder:
+        options.folder = options.folder or pathlib.Path(folder)
+        verdicts = sweep(options)
+    if options.write:
+        write_known(options.known, verdicts)
+    known = read_known(options.known)
+    lost = 0
+    for (name, dtype, index), verdict in sorted(verdicts.items()):
+        listed = (name, dtype) in known or (name, dtype, index) in known
+        if verdict != "good" and not listed:
+            lost += 1
+            print(f"{dtype}/{name}-{index}: {' '.join(verdict.split())}", flush=True)
+        elif verdict == "good" and listed and (name, dtype) not in known:
+            print(f"{dtype}/{name}-{index}: is good, though listed", flush=True)
+    counts = collections.Counter(verdict.split(":")[0] for verdict in verdicts.values())
+    print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()), f"({lost} not listed)")
+    return 1 if lost or not verdicts else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Exports architectures in small to .pt2 and ONNX, compiles each and compares it with PyTorch.
 
-    build/python-models/bin/python test/models/zoo.py [--forms static,dynamic,aten,onnx] [PATTERN...]
+    build/python-models/bin/python test/models/zoo.py [--forms static,dynamic,onnx] [--sample 12] [PATTERN...]
 
 The models are what real programs export (torchvision, timm, transformers, torch.nn), with seeded weights and few
 layers. The module in float64 is the yardstick: a float result is good when its error is at most twice PyTorch's own
@@ -15,6 +15,7 @@ import logging
 import multiprocessing
 import os
 import pathlib
+import random
 import sys
 import tempfile
 import time
@@ -181,9 +182,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", help="models (all if none is named)")
     parser.add_argument("--forms", default="static,static-aten,dynamic,dynamic-aten")
+    parser.add_argument("--sample", type=int, help="only so many pairs of model and form, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=pathlib.Path, help="leave the files in this folder")
     options = parser.parse_args()
     names = [n for n in MODELS if not options.patterns or any(fnmatch.fnmatch(n, p) for p in options.patterns)]
+    pairs = [(n, form) for n in names for form in options.forms.split(",")
+             if "dynamic" not in form or MODELS[n].dynamic]
+    if options.sample and options.sample < len(pairs):
+        pairs = random.Random(options.seed).sample(pairs, options.sample)
+        names = [name for name, _ in pairs]
     counts = collections.Counter()
     for prefix, package in PACKAGES.items():  # once, here, not in every child
         if any(name.startswith(prefix) for name in names):
@@ -191,14 +199,11 @@ def main():
     if any(name.startswith("hf-") for name in names):
         importlib.import_module("transformers.modeling_utils")
         importlib.import_module("transformers.masking_utils")
-    for name in names:
-        for form in options.forms.split(","):
-            if "dynamic" in form and not MODELS[name].dynamic:
-                continue
-            what, took = verdict(name, form, options.keep)
-            kind = what.split(":")[0]
-            counts[kind] += 1
-            print(f"{kind:8} {name} {form} {took:.1f} s {' '.join(what[len(kind) + 2:].split())}", flush=True)
+    for name, form in pairs:
+        what, took = verdict(name, form, options.keep)
+        kind = what.split(":")[0]
+        counts[kind] += 1
+        print(f"{kind:8} {name} {form} {took:.1f} s {' '.join(what[len(kind) + 2:].split())}", flush=True)
     print(", ".join(f"{count} {kind}" for kind, count in counts.most_common()))
     return 0 if set(counts) <= {"good", "skipped"} else 1
 
