@@ -26,8 +26,10 @@ FailureOr<int64_t> axisOf(AtenNode &a, StringRef name = "dim") {
   return a.axis(name, 0, a.b.rank(a.tensor("self")));
 }
 
+/// Without elements the type does not matter.
 bool isIndex(AtenNode &a, Value v) {
-  return a.b.elem(v).isInteger(64) || a.b.elem(v).isInteger(32);
+  bool none = llvm::is_contained(a.b.type(v).getShape(), 0);
+  return none || a.b.elem(v).isInteger(64) || a.b.elem(v).isInteger(32);
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,6 +82,8 @@ LogicalResult gather(AtenNode &a) {
   if (failed(axis) || b.rank(index) != b.rank(x))
     return a.fail("operand and indices differ in rank");
   requireInRange(b, index, b.dim(x, *axis), IndexRange::positions);
+  if (!b.elem(index).isInteger(32))
+    index = b.cast(index, b.builder().getI64Type());
   return a.give(b.takeAlong(cutTo(b, x, index, *axis), index, *axis));
 }
 
@@ -410,8 +414,10 @@ LogicalResult maskedSelect(AtenNode &a) {
 LogicalResult maskedScatter(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), source = a.tensor("source");
-  Dims shape = b.dims(x);
-  Value mask = b.broadcastTo(a.cast(a.tensor("mask"), b.builder().getI1Type()), shape);
+  Value mask = a.cast(a.tensor("mask"), b.builder().getI1Type());
+  Dims shape = b.broadcastShapes(b.dims(x), b.dims(mask));
+  mask = b.broadcastTo(mask, shape);
+  x = b.broadcastTo(x, shape);
   Dims flat = {b.productOf(shape)};
   Value count = b.reshape(b.cast(mask, b.builder().getI64Type()), flat);
   Value position = prim::CumulativeOp::create(b.builder(), b.location(), count.getType(),
@@ -458,10 +464,16 @@ LogicalResult bucketize(AtenNode &a) {
 }
 
 LogicalResult searchSorted(AtenNode &a) {
+  PrimBuilder &b = a.b;
   Value e = a.tensor("sorted_sequence");
   Value v = a.number("self", a.tensor("self") ? a.b.elem(a.tensor("self")) : a.b.elem(e));
-  if (!v || a.tensor("sorter"))
-    return a.fail("needs values and no sorter");
+  if (!v)
+    return a.fail("needs values");
+  if (Value sorter = a.tensor("sorter")) {
+    int64_t last = b.rank(e) - 1;
+    requireInRange(b, sorter, b.dim(e, last), IndexRange::positions);
+    e = b.takeAlong(e, sorter, last);
+  }
   return countBelow(a, e, v, a.flag("right", false) || a.text("side") == "right");
 }
 

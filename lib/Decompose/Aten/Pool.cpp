@@ -226,6 +226,38 @@ std::optional<PrimBuilder::Window> evenWindow(PrimBuilder &b, Value x, ArrayRef<
   return w;
 }
 
+struct Maxima {
+  Value values, places; ///< positions in the flattened spatial axes
+};
+
+/// One axis after the other, the last one first, so that of equal elements the first one
+/// stays.
+Maxima adaptiveMaxima(AtenNode &a, Value x, ArrayRef<Dim> sizes) {
+  PrimBuilder &b = a.b;
+  Type i64 = b.builder().getI64Type();
+  Maxima m{x, {}};
+  Dim stride = b.dim(1);
+  for (int64_t i = sizes.size(); i-- > 0;) {
+    int64_t axis = i + 2, last = b.rank(x) - 1;
+    SmallVector<int64_t> order = allAxes(last + 1);
+    std::swap(order[axis], order[last]);
+    Value windows = adaptiveWindows(a, b.dim(x, axis), sizes[i]);
+    Value seen =
+        b.select(windows, b.unsqueeze(b.transpose(m.values, order), {-2}), lowest(b, b.elem(x)));
+    m.values = b.transpose(b.reduce(K::max, seen, {-1}, false), order);
+    Dims list = b.dims(seen);
+    list.pop_back();
+    Value at = prim::ArgReduceOp::create(b.builder(), b.location(), b.typeOf(list, i64), K::max,
+                                         seen, last + 1);
+    Value here = b.mul(at, a.extentTensor(stride, i64));
+    if (m.places)
+      here = b.add(here, b.takeAlong(b.transpose(m.places, order), at, last));
+    m.places = b.transpose(here, order);
+    stride = b.mulDims(stride, b.dim(x, axis));
+  }
+  return m;
+}
+
 template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto p = planes(a, axes);
@@ -236,9 +268,12 @@ template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
   auto sizes = adaptiveSizes(a, x, axes);
   if (failed(sizes))
     return failure();
-  if (a.c.wants(1))
-    return a.fail("the positions of the maxima are not supported as a result");
   auto finish = [&](Value y) { return a.give(p->unbatched ? b.squeeze(y, {0}) : y); };
+  if (a.c.wants(1)) {
+    Maxima m = adaptiveMaxima(a, x, *sizes);
+    (void)a.give(1, p->unbatched ? b.squeeze(m.places, {0}) : m.places);
+    return finish(m.values);
+  }
   if (llvm::all_of(*sizes, [&](Dim d) { return b.known(d) == 1; }))
     return finish(average ? b.mean(x, axesFrom(2, b.rank(x)), true)
                           : b.reduce(kind, x, axesFrom(2, b.rank(x)), true));
