@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/SplitComplex.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Fourier.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,9 +22,7 @@ using P = prim::ComparePredicate;
 
 namespace {
 
-struct Parts {
-  Value re, im;
-};
+using complexmath::Parts;
 
 bool holdsComplex(Type t) {
   auto tensor = dyn_cast<RankedTensorType>(t);
@@ -59,9 +58,13 @@ private:
   bool splitCast(prim::CastOp op);
   bool splitDot(prim::DotOp op);
   bool splitFft(prim::FftOp op);
-  Parts times(Parts x, Parts y) {
-    return {b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im)),
-            b.add(b.mul(x.re, y.im), b.mul(x.im, y.re))};
+  bool splitConv(prim::ConvOp op);
+  bool splitProduct(prim::ReduceOp op);
+  bool splitRunningProduct(prim::CumulativeOp op);
+  bool give(Value v, Parts p) { return give(v, p.re, p.im); }
+  /// Whether a value is other than 0.
+  Value isSet(Parts z) {
+    return b.binary<prim::OrOp>(b.compare(P::ne, z.re, 0.0), b.compare(P::ne, z.im, 0.0));
   }
   void splitArguments();
   void splitResults();
@@ -167,7 +170,7 @@ bool Splitter::splitCast(prim::CastOp op) {
   Value x = op.getX();
   Type to = b.elem(op);
   if (!holdsComplex(op.getResult()))
-    return replace(op, b.cast(of(x).re, to));
+    return replace(op, to.isInteger(1) ? isSet(of(x)) : b.cast(of(x).re, to));
   Type real = realOf(op);
   if (parts.contains(x))
     return give(op, b.cast(of(x).re, real), b.cast(of(x).im, real));
@@ -192,6 +195,43 @@ bool Splitter::splitFft(prim::FftOp op) {
   return give(op, re, im);
 }
 
+/// Of two complex operands, or of one real one.
+bool Splitter::splitConv(prim::ConvOp op) {
+  Parts x = of(op.getX()), w = of(op.getW());
+  Type real = realOf(op);
+  auto conv = [&](Value l, Value r) {
+    IRMapping map;
+    map.map(op.getX(), l);
+    map.map(op.getW(), r);
+    Operation *copy = builder.clone(*op, map);
+    copy->getResult(0).setType(cast<RankedTensorType>(op.getType()).clone(real));
+    return copy->getResult(0);
+  };
+  return x.re && w.re &&
+         give(op, b.sub(conv(x.re, w.re), conv(x.im, w.im)),
+              b.add(conv(x.re, w.im), conv(x.im, w.re)));
+}
+
+bool Splitter::splitProduct(prim::ReduceOp op) {
+  if (op.getKind() != prim::ReduceKind::prod)
+    return false;
+  Parts z = of(op.getX());
+  for (int64_t axis : op.getAxes()) {
+    if (!b.known(b.dim(z.re, axis)))
+      return false;
+    z = complexmath::productOver(b, z, axis);
+  }
+  return give(op, b.squeeze(z.re, op.getAxes()), b.squeeze(z.im, op.getAxes()));
+}
+
+bool Splitter::splitRunningProduct(prim::CumulativeOp op) {
+  Parts z = of(op.getX());
+  if (op.getKind() != prim::ReduceKind::prod || op.getExclusive() || op.getReverse() ||
+      !b.known(b.dim(z.re, op.getAxis())))
+    return false;
+  return give(op, complexmath::runningProduct(b, z, op.getAxis()));
+}
+
 bool Splitter::splitArithmetic(Operation *op) {
   Value v = op->getResult(0);
   auto x = [&] { return of(op->getOperand(0)); };
@@ -204,20 +244,9 @@ bool Splitter::splitArithmetic(Operation *op) {
       .Case([&](prim::AddOp) { return give(v, b.add(x().re, y().re), b.add(x().im, y().im)); })
       .Case([&](prim::SubOp) { return give(v, b.sub(x().re, y().re), b.sub(x().im, y().im)); })
       .Case([&](prim::NegOp) { return give(v, b.neg(x().re), b.neg(x().im)); })
-      .Case([&](prim::MulOp) {
-        Parts p = times(x(), y());
-        return give(v, p.re, p.im);
-      })
-      .Case([&](prim::DivOp) { // x conj(y) / |y|^2
-        Parts p = times(x(), {y().re, b.neg(y().im)});
-        Value size = b.add(b.mul(y().re, y().re), b.mul(y().im, y().im));
-        return give(v, b.div(p.re, size), b.div(p.im, size));
-      })
-      .Case([&](prim::ExpOp) {
-        Value e = b.exp(x().re);
-        return give(v, b.mul(e, b.unary<prim::CosOp>(x().im)),
-                    b.mul(e, b.unary<prim::SinOp>(x().im)));
-      })
+      .Case([&](prim::MulOp) { return give(v, complexmath::times(b, x(), y())); })
+      .Case([&](prim::DivOp) { return give(v, complexmath::quotient(b, x(), y())); })
+      .Case([&](prim::PowOp) { return give(v, complexmath::power(b, x(), y())); })
       .Case([&](prim::SelectOp o) {
         Parts t = of(o.getOnTrue()), f = of(o.getOnFalse());
         return give(v, b.select(o.getCondition(), t.re, f.re),
@@ -229,12 +258,22 @@ bool Splitter::splitArithmetic(Operation *op) {
         return replace(v, o.getPredicate() == P::eq ? b.binary<prim::AndOp>(re, im)
                                                     : b.binary<prim::OrOp>(re, im));
       })
+      .Case([&](prim::NonzeroOp o) {
+        o.getXMutable().assign(isSet(x()));
+        return true;
+      })
+      .Case([&](prim::ReduceOp o) { return splitProduct(o); })
+      .Case([&](prim::CumulativeOp o) { return splitRunningProduct(o); })
+      .Case([&](prim::ConvOp o) { return splitConv(o); })
       .Case([&](prim::CastOp o) { return splitCast(o); })
       .Case([&](prim::DotOp o) { return splitDot(o); })
       .Case([&](prim::FftOp o) { return splitFft(o); })
       .Case([&](prim::ConstantOp o) { return splitConstant(o); })
       .Case([&](prim::WeightOp o) { return splitWeight(o); })
-      .Default([](Operation *) { return false; });
+      .Default([&](Operation *) {
+        auto function = complexmath::function(op);
+        return function && give(v, function(b, x()));
+      });
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 //===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Idioms/Matrices.h"
 #include <cmath>
@@ -12,8 +13,6 @@ using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 
 namespace {
-
-Value wideTensor(AtenNode &a, StringRef name) { return a.cast(a.tensor(name), a.wide()); }
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -44,8 +43,15 @@ LogicalResult tensorDot(AtenNode &a) {
     }
   for (auto [i, j] : llvm::zip(*left, *right)) {
     auto dx = b.known(b.dim(x, i)), dy = b.known(b.dim(y, j));
-    if (dx && dy && *dx != *dy)
-      return a.fail("the contracted extents differ");
+    if (dx == dy)
+      continue;
+    if (dx != 1 && dy != 1) {
+      requireSame(b, b.dim(x, i), b.dim(y, j), "contracted axes");
+      continue;
+    }
+    // An extent of 1 goes with every element of the other operand's axis.
+    Value &longer = dx == 1 ? y : x;
+    longer = b.reduce(K::sum, longer, {dx == 1 ? j : i}, true);
   }
   return a.give(b.dot(x, y, {}, {}, *left, *right));
 }
@@ -69,10 +75,8 @@ LogicalResult kronecker(AtenNode &a) {
 /// The sum over one axis of both, the first one conjugate.
 LogicalResult vectorProduct(AtenNode &a, Value x, Value y, int64_t axis) {
   PrimBuilder &b = a.b;
-  x = a.cast(x, a.wide());
+  x = a.conjugate(a.cast(x, a.wide()));
   y = a.cast(y, a.wide());
-  if (isa<ComplexType>(b.elem(x)))
-    return a.fail("complex operands are not supported");
   b.broadcastTogether(x, y);
   auto inside = a.within(axis, b.rank(x));
   if (failed(inside) || b.rank(x) == 0)
@@ -101,8 +105,17 @@ LogicalResult matrixPower(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   int64_t n = a.integer("n", 1), rank = b.rank(x);
-  if (rank < 2 || n < 0 || n > 1024)
-    return a.fail("needs matrices and an exponent from 0 to 1024");
+  if (rank < 2 || n < -1024 || n > 1024)
+    return a.fail("needs matrices and an exponent from -1024 to 1024");
+  if (n < 0) {
+    if (!isa<FloatType>(b.elem(x)))
+      return a.fail("needs real numbers, to invert them");
+    matrices::LU lu = matrices::factorLU(b, x);
+    Dims batch = b.dims(x);
+    batch.truncate(rank - 2);
+    x = matrices::solve(b, lu, matrices::identity(b, batch, b.dim(x, rank - 1), b.elem(x)));
+    n = -n;
+  }
   Type i64 = b.builder().getI64Type();
   Dims shape = b.dims(x);
   Value result = b.cast(
@@ -158,17 +171,6 @@ LogicalResult trace(AtenNode &a) {
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// |x| of real or complex x.
-Value magnitude(PrimBuilder &b, Value x) {
-  auto complex = dyn_cast<ComplexType>(b.elem(x));
-  if (!complex)
-    return b.abs(x);
-  auto t = b.type(x).clone(complex.getElementType());
-  Value re = prim::RealOp::create(b.builder(), b.location(), t, x);
-  Value im = prim::ImagOp::create(b.builder(), b.location(), t, x);
-  return b.sqrt(b.add(b.mul(re, re), b.mul(im, im)));
-}
-
 /// (sum |x|^p)^(1/p); p = 0 counts, infinite p takes the extreme.
 Value normOver(PrimBuilder &b, Value size, double p, ArrayRef<int64_t> axes, bool keep) {
   if (std::isinf(p))
@@ -205,7 +207,7 @@ LogicalResult spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind,
 /// Frobenius, the largest (or smallest) row or column sum, and those of singular values.
 LogicalResult matrixNorm(AtenNode &a, ArrayRef<int64_t> axes, bool keep) {
   PrimBuilder &b = a.b;
-  Value own = wideTensor(a, a.c.hasAttr("A") ? "A" : "self"), x = magnitude(b, own);
+  Value own = a.wideTensor(a.c.hasAttr("A") ? "A" : "self"), x = a.magnitude(own);
   if (a.text("ord") == "nuc")
     return spectralNorm(a, own, axes, K::sum, keep);
   if (!a.has("ord") || a.text("ord") == "fro")
@@ -263,22 +265,23 @@ LogicalResult linalgNorm(AtenNode &a) {
     return matrixNorm(a, *axes, keep);
   if (a.has("ord") && axes->size() != 1)
     return a.fail("an order needs one or two axes");
-  return a.give(normOver(b, magnitude(b, wideTensor(a, "self")), a.real("ord", 2), *axes, keep));
+  return a.give(normOver(b, a.magnitude(a.wideTensor("self")), a.real("ord", 2), *axes, keep));
 }
 
 /// Slices along an axis whose norm exceeds a bound, scaled down to it.
 LogicalResult renorm(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self");
+  Value x = a.wideTensor("self");
   auto axis = a.axis("dim", 0, b.rank(x));
   if (failed(axis) || b.rank(x) < 2)
     return a.fail("needs two axes");
   SmallVector<int64_t> others = allAxes(b.rank(x));
   others.erase(others.begin() + *axis);
-  Value norm = normOver(b, b.abs(x), a.real("p", 2), others, true), one = b.scalar(1, b.elem(x));
-  Value most = a.number("maxnorm", b.elem(x));
+  Value norm = normOver(b, a.magnitude(x), a.real("p", 2), others, true),
+        one = b.scalar(1, b.elem(norm));
+  Value most = a.number("maxnorm", b.elem(norm));
   Value factor = b.select(b.compare(P::gt, norm, most), b.div(most, b.add(norm, 1e-7)), one);
-  return a.give(b.mul(x, factor));
+  return a.give(b.mul(x, b.cast(factor, b.elem(x))));
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,7 +290,8 @@ LogicalResult renorm(AtenNode &a) {
 
 LogicalResult pairwiseDistance(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value d = b.abs(b.add(b.sub(wideTensor(a, "x1"), wideTensor(a, "x2")), a.real("eps", 1e-6)));
+  Value d = b.add(b.sub(a.wideTensor("x1"), a.wideTensor("x2")), a.real("eps", 1e-6));
+  d = a.magnitude(d);
   if (b.rank(d) == 0)
     return a.fail("needs vectors");
   return a.give(normOver(b, d, a.real("p", 2), {b.rank(d) - 1}, a.flag("keepdim", false)));
@@ -295,7 +299,7 @@ LogicalResult pairwiseDistance(AtenNode &a) {
 
 LogicalResult cosineSimilarity(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "x1"), y = wideTensor(a, "x2");
+  Value x = a.wideTensor("x1"), y = a.wideTensor("x2");
   b.broadcastTogether(x, y);
   auto axis = a.axis("dim", 1, b.rank(x));
   if (failed(axis) || b.rank(x) == 0)
@@ -315,7 +319,7 @@ Value allDistances(AtenNode &a, Value x, Value y) {
 }
 
 LogicalResult cdist(AtenNode &a) {
-  Value x = wideTensor(a, "x1"), y = wideTensor(a, "x2");
+  Value x = a.wideTensor("x1"), y = a.wideTensor("x2");
   if (a.b.rank(x) < 2 || a.b.rank(y) < 2)
     return a.fail("needs rows");
   return a.give(allDistances(a, x, y));
@@ -324,7 +328,7 @@ LogicalResult cdist(AtenNode &a) {
 /// The pairs i < j of rows, in order.
 LogicalResult pdist(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self");
+  Value x = a.wideTensor("self");
   auto rows = b.rank(x) == 2 ? b.known(b.dim(x, 0)) : std::nullopt;
   if (!rows || *rows > 2048)
     return a.fail("needs a known number of rows, up to 2048");

@@ -1,4 +1,5 @@
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/ComplexMath.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -42,7 +43,7 @@ Value AtenNode::constant(Attribute value, Type elementType) const {
 
 Value AtenNode::number(StringRef name, Type elementType) const {
   if (Value v = tensor(name))
-    return b.cast(v, elementType);
+    return cast(v, elementType);
   return has(name) ? constant(c.attr(name), elementType) : Value();
 }
 
@@ -313,6 +314,34 @@ LogicalResult AtenNode::give(size_t i, Value v) {
   if (!asVectors.empty() && stated && stated.getRank() == 0 && b.rank(v) == 1)
     v = b.reshape(v, ArrayRef<int64_t>{});
   return c.give(i, b.cast(v, own(i)));
+}
+
+Value AtenNode::cast(Value v, Type t) const {
+  if (isa<ComplexType>(b.elem(v)) && !isa<ComplexType>(t) && !t.isInteger(1))
+    b.fault("complex operands are not supported");
+  return b.cast(v, t);
+}
+
+Value AtenNode::wideTensor(StringRef name) const {
+  Value v = tensor(name);
+  return isa<ComplexType>(b.elem(v)) && !isa<ComplexType>(own()) ? v : cast(v, wide());
+}
+
+static complexmath::Parts partsOf(PrimBuilder &b, Value z) {
+  auto part = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
+  return {prim::RealOp::create(b.builder(), b.location(), part, z),
+          prim::ImagOp::create(b.builder(), b.location(), part, z)};
+}
+
+Value AtenNode::magnitude(Value v) const {
+  return isa<ComplexType>(b.elem(v)) ? complexmath::magnitude(b, partsOf(b, v)) : b.abs(v);
+}
+
+Value AtenNode::conjugate(Value v) const {
+  if (!isa<ComplexType>(b.elem(v)))
+    return v;
+  complexmath::Parts z = partsOf(b, v);
+  return prim::ComplexOp::create(b.builder(), b.location(), v.getType(), z.re, b.neg(z.im));
 }
 
 Value AtenNode::extentTensor(Dim d, Type elementType) const {

@@ -80,7 +80,13 @@ public:
   mlir::LogicalResult fail(const llvm::Twine &reason) const { return c.fail(reason); }
 
   //===-- Common steps ------------------------------------------------------===//
-  mlir::Value cast(mlir::Value v, mlir::Type t) { return b.cast(v, t); }
+  /// No cast takes the real part of a complex operand: that is a fault of the model here.
+  mlir::Value cast(mlir::Value v, mlir::Type t) const;
+  /// The tensor in `wide()`, or complex as it is where the result is real.
+  mlir::Value wideTensor(llvm::StringRef name) const;
+  /// |v| of real or complex v, and its conjugate.
+  mlir::Value magnitude(mlir::Value v) const;
+  mlir::Value conjugate(mlir::Value v) const;
   /// An attribute as a rank-0 constant, exactly (also large integers).
   mlir::Value constant(mlir::Attribute value, mlir::Type elementType) const;
   mlir::Value extentTensor(Dim d, mlir::Type elementType) const;

@@ -114,8 +114,10 @@ LogicalResult power(AtenNode &a) {
   Pair p = operands(a, t, "self", "exponent");
   if (!p)
     return missing(a);
-  if (isa<FloatType>(t) && !a.tensor("exponent")) {
+  if (!isa<IntegerType>(t) && isa_and_nonnull<IntegerAttr, FloatAttr>(a.c.attr("exponent"))) {
     double e = a.real("exponent", 1);
+    if (e == 0)
+      return a.give(b.full(b.dims(p.x), 1, t));
     if (e == 1)
       return a.give(p.x);
     if (e == 2)
@@ -271,7 +273,7 @@ LogicalResult lerp(AtenNode &a) {
   // From the nearer end, as torch does, so that weight 1 gives `end` exactly.
   Value d = b.sub(y, x), one = b.scalar(1, t);
   Value fromStart = b.add(x, b.mul(w, d)), fromEnd = b.sub(y, b.mul(b.sub(one, w), d));
-  return a.give(b.select(b.compare(P::lt, b.abs(w), 0.5), fromStart, fromEnd));
+  return a.give(b.select(b.compare(P::lt, a.magnitude(w), 0.5), fromStart, fromEnd));
 }
 
 } // namespace

@@ -17,18 +17,7 @@ namespace {
 /// clone, detach, contiguous, to, ...: at most another element type.
 LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
 
-LogicalResult conjugate(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value z = a.tensor("self");
-  auto complex = dyn_cast<ComplexType>(b.elem(z));
-  if (!complex)
-    return a.give(z);
-  auto part = b.type(z).clone(complex.getElementType());
-  Value re = prim::RealOp::create(b.builder(), b.location(), part, z);
-  Value im = prim::ImagOp::create(b.builder(), b.location(), part, z);
-  return a.give(
-      prim::ComplexOp::create(b.builder(), b.location(), z.getType(), re, b.neg(im)).getResult());
-}
+LogicalResult conjugate(AtenNode &a) { return a.give(a.conjugate(a.tensor("self"))); }
 
 /// The source under the shape and type of self.
 LogicalResult copy(AtenNode &a) {

@@ -31,20 +31,17 @@ LogicalResult giveReduced(AtenNode &a, Value loss) {
   return a.give(reduction == kSum ? sumAll(b, loss) : b.mean(loss, allAxes(b.rank(loss)), false));
 }
 
-/// `name` in the type that the loss is computed in.
-Value wideTensor(AtenNode &a, StringRef name) { return a.cast(a.tensor(name), a.wide()); }
-
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
 
 LogicalResult squared(AtenNode &a) {
-  Value d = a.b.sub(wideTensor(a, "self"), wideTensor(a, "target"));
+  Value d = a.b.sub(a.wideTensor("self"), a.wideTensor("target"));
   return giveReduced(a, a.b.mul(d, d));
 }
 
 LogicalResult absolute(AtenNode &a) {
-  return giveReduced(a, a.b.abs(a.b.sub(wideTensor(a, "self"), wideTensor(a, "target"))));
+  return giveReduced(a, a.magnitude(a.b.sub(a.wideTensor("self"), a.wideTensor("target"))));
 }
 
 /// d^2 / 2 up to `knee`, from there on linear with that slope.
@@ -54,38 +51,38 @@ Value roundedDistance(PrimBuilder &b, Value d, double knee) {
 }
 
 LogicalResult huber(AtenNode &a) {
-  Value d = a.b.abs(a.b.sub(wideTensor(a, "self"), wideTensor(a, "target")));
+  Value d = a.b.abs(a.b.sub(a.wideTensor("self"), a.wideTensor("target")));
   return giveReduced(a, roundedDistance(a.b, d, a.real("delta", 1)));
 }
 
 LogicalResult smoothAbsolute(AtenNode &a) {
   double beta = a.real("beta", 1);
-  Value d = a.b.abs(a.b.sub(wideTensor(a, "self"), wideTensor(a, "target")));
+  Value d = a.b.abs(a.b.sub(a.wideTensor("self"), a.wideTensor("target")));
   return giveReduced(a, beta == 0 ? d : a.b.div(roundedDistance(a.b, d, beta), beta));
 }
 
 LogicalResult binaryCrossEntropy(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self"), t = wideTensor(a, "target");
+  Value x = a.wideTensor("self"), t = a.wideTensor("target");
   Value yes = b.maximum(b.log(x), -100.0);
   Value no = b.maximum(b.unary<prim::Log1pOp>(b.neg(x)), -100.0);
   // (t - 1) no - t yes
   Value loss = b.sub(b.mul(b.sub(t, 1.0), no), b.mul(t, yes));
   if (a.tensor("weight"))
-    loss = b.mul(loss, wideTensor(a, "weight"));
+    loss = b.mul(loss, a.wideTensor("weight"));
   return giveReduced(a, loss);
 }
 
 LogicalResult binaryCrossEntropyWithLogits(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self"), t = wideTensor(a, "target");
+  Value x = a.wideTensor("self"), t = a.wideTensor("target");
   // -log sigmoid(x), weighted where the target holds; plus (1 - t) x.
   Value log = b.add(b.unary<prim::Log1pOp>(b.exp(b.neg(b.abs(x)))), b.maximum(b.neg(x), 0.0));
   if (a.tensor("pos_weight"))
-    log = b.mul(log, b.add(b.mul(b.sub(wideTensor(a, "pos_weight"), 1.0), t), 1.0));
+    log = b.mul(log, b.add(b.mul(b.sub(a.wideTensor("pos_weight"), 1.0), t), 1.0));
   Value loss = b.add(b.mul(b.sub(b.scalar(1, b.elem(x)), t), x), log);
   if (a.tensor("weight"))
-    loss = b.mul(loss, wideTensor(a, "weight"));
+    loss = b.mul(loss, a.wideTensor("weight"));
   return giveReduced(a, loss);
 }
 
@@ -96,14 +93,14 @@ Value xLogY(PrimBuilder &b, Value x, Value y) {
 
 LogicalResult divergence(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self"), t = wideTensor(a, "target");
+  Value x = a.wideTensor("self"), t = a.wideTensor("target");
   if (a.flag("log_target", false))
     return giveReduced(a, b.mul(b.exp(t), b.sub(t, x)));
   return giveReduced(a, b.sub(xLogY(b, t, t), b.mul(t, x)));
 }
 
 LogicalResult softMargin(AtenNode &a) {
-  Value x = wideTensor(a, "self"), t = wideTensor(a, "target");
+  Value x = a.wideTensor("self"), t = a.wideTensor("target");
   return giveReduced(a, a.b.unary<prim::Log1pOp>(a.b.exp(a.b.neg(a.b.mul(t, x)))));
 }
 
@@ -114,21 +111,21 @@ Value shortOf(PrimBuilder &b, Value x, double margin) {
 
 LogicalResult hingeEmbedding(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self"), t = wideTensor(a, "target"), zero = b.scalar(0, b.elem(x));
+  Value x = a.wideTensor("self"), t = a.wideTensor("target"), zero = b.scalar(0, b.elem(x));
   Value apart = b.select(b.compare(P::ne, t, 1.0), shortOf(b, x, a.real("margin", 1)), zero);
   return giveReduced(a, b.add(apart, b.select(b.compare(P::ne, t, -1.0), x, zero)));
 }
 
 LogicalResult marginRanking(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value d = b.sub(wideTensor(a, "input1"), wideTensor(a, "input2"));
-  Value ordered = b.mul(wideTensor(a, "target"), d);
+  Value d = b.sub(a.wideTensor("input1"), a.wideTensor("input2"));
+  Value ordered = b.mul(a.wideTensor("target"), d);
   return giveReduced(a, shortOf(b, ordered, a.real("margin", 0)));
 }
 
 LogicalResult poisson(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "input"), t = wideTensor(a, "target");
+  Value x = a.wideTensor("input"), t = a.wideTensor("target");
   Value loss = a.flag("log_input", true) ? b.sub(b.exp(x), b.mul(t, x))
                                          : b.sub(x, b.mul(t, b.log(b.add(x, a.real("eps", 1e-8)))));
   if (a.flag("full", false)) { // Stirling's approximation of log t!
@@ -142,7 +139,7 @@ LogicalResult poisson(AtenNode &a) {
 
 LogicalResult cosineEmbedding(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "input1"), y = wideTensor(a, "input2"), t = wideTensor(a, "target");
+  Value x = a.wideTensor("input1"), y = a.wideTensor("input2"), t = a.wideTensor("target");
   int64_t last = std::max(b.rank(x), b.rank(y)) - 1;
   if (last < 0)
     return a.fail("needs vectors");
@@ -158,8 +155,9 @@ LogicalResult cosineEmbedding(AtenNode &a) {
 }
 
 /// |x - y + eps|, by the p-norm over the last axis.
-Value pairDistance(PrimBuilder &b, Value x, Value y, double p, double eps) {
-  Value d = b.abs(b.add(b.sub(x, y), eps));
+Value pairDistance(AtenNode &a, Value x, Value y, double p, double eps) {
+  PrimBuilder &b = a.b;
+  Value d = a.magnitude(b.add(b.sub(x, y), eps));
   int64_t last = b.rank(d) - 1;
   if (p == 2)
     return b.sqrt(b.reduce(K::sum, b.mul(d, d), {last}, false));
@@ -170,15 +168,15 @@ Value pairDistance(PrimBuilder &b, Value x, Value y, double p, double eps) {
 
 LogicalResult tripletMargin(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value anchor = wideTensor(a, "anchor"), positive = wideTensor(a, "positive"),
-        negative = wideTensor(a, "negative");
+  Value anchor = a.wideTensor("anchor"), positive = a.wideTensor("positive"),
+        negative = a.wideTensor("negative");
   if (b.rank(anchor) == 0)
     return a.fail("needs vectors");
   double p = a.real("p", 2), eps = a.real("eps", 1e-6);
-  Value near = pairDistance(b, anchor, positive, p, eps);
-  Value far = pairDistance(b, anchor, negative, p, eps);
+  Value near = pairDistance(a, anchor, positive, p, eps);
+  Value far = pairDistance(a, anchor, negative, p, eps);
   if (a.flag("swap", false))
-    far = b.minimum(far, pairDistance(b, positive, negative, p, eps));
+    far = b.minimum(far, pairDistance(a, positive, negative, p, eps));
   return giveReduced(a, shortOf(b, b.sub(far, near), a.real("margin", 1)));
 }
 
@@ -228,7 +226,7 @@ Value reduceWeighted(AtenNode &a, Value loss, Value weight) {
 }
 
 LogicalResult negativeLogLikelihood(AtenNode &a) {
-  auto k = classesOf(a, wideTensor(a, "self"));
+  auto k = classesOf(a, a.wideTensor("self"));
   if (failed(k))
     return failure();
   Value loss = negativeLikelihood(a.b, *k);
@@ -241,21 +239,21 @@ LogicalResult negativeLogLikelihood(AtenNode &a) {
 /// Targets that are probabilities: every class counts.
 LogicalResult crossEntropyOfProbabilities(AtenNode &a, Value logs, int64_t axis) {
   PrimBuilder &b = a.b;
-  Value target = wideTensor(a, "target");
+  Value target = a.wideTensor("target");
   double smoothing = a.real("label_smoothing", 0);
   Value count = a.extentTensor(b.dim(logs, axis), b.elem(logs));
   if (smoothing > 0)
     target = b.add(b.mul(target, 1 - smoothing), b.div(b.scalar(smoothing, b.elem(logs)), count));
   Value loss = b.mul(b.neg(logs), target);
   if (a.tensor("weight"))
-    loss = b.mul(loss, alongAxis(b, wideTensor(a, "weight"), axis, b.rank(logs)));
+    loss = b.mul(loss, alongAxis(b, a.wideTensor("weight"), axis, b.rank(logs)));
   loss = b.reduce(K::sum, loss, {axis}, false);
   return giveReduced(a, loss);
 }
 
 LogicalResult crossEntropy(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self");
+  Value x = a.wideTensor("self");
   if (b.rank(x) == 0)
     return a.fail("needs an axis of classes");
   int64_t axis = b.rank(x) == 1 ? 0 : 1;
@@ -269,7 +267,7 @@ LogicalResult crossEntropy(AtenNode &a) {
   double smoothing = a.real("label_smoothing", 0);
   if (smoothing > 0) {
     Value each = a.tensor("weight")
-                     ? b.mul(logs, alongAxis(b, wideTensor(a, "weight"), axis, b.rank(logs)))
+                     ? b.mul(logs, alongAxis(b, a.wideTensor("weight"), axis, b.rank(logs)))
                      : logs;
     Value all = b.neg(b.reduce(K::sum, each, {axis}, false));
     all = b.select(k->counted, all, b.scalar(0, b.elem(all)));
@@ -283,7 +281,7 @@ LogicalResult crossEntropy(AtenNode &a) {
 /// Every other class counts by how far it comes near the target's.
 LogicalResult multiMargin(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = wideTensor(a, "self"), target = a.cast(a.tensor("target"), b.builder().getI64Type());
+  Value x = a.wideTensor("self"), target = a.cast(a.tensor("target"), b.builder().getI64Type());
   double p = a.real("p", 1), margin = a.real("margin", 1);
   if (b.rank(x) < 1 || b.rank(x) > 2 || b.rank(target) > 1)
     return a.fail("needs a batch of class scores");
@@ -297,7 +295,7 @@ LogicalResult multiMargin(AtenNode &a) {
   if (p != 1)
     z = b.mul(z, z);
   if (a.tensor("weight"))
-    z = b.mul(z, b.unsqueeze(b.take(wideTensor(a, "weight"), target, 0), {1}));
+    z = b.mul(z, b.unsqueeze(b.take(a.wideTensor("weight"), target, 0), {1}));
   Value other =
       b.compare(P::ne, b.iota(b.dims(x), 1, b.builder().getI64Type()), b.unsqueeze(target, {1}));
   Value loss = b.mean(b.select(other, z, b.scalar(0, b.elem(z))), {1}, false);
@@ -329,5 +327,5 @@ void tcc::populateAtenLossRules(RuleSet &rules) {
                    {"nll_loss_forward", "default", "self target", negativeLogLikelihood},
                    {"nll_loss2d_forward", "default", "self target", negativeLogLikelihood},
                    {"cross_entropy_loss", "default", "self target", crossEntropy},
-                   {"multi_margin_loss", "default", "self target", multiMargin}});
+                   {"multi_margin_loss", "default", "self target", multiMargin, "self"}});
 }

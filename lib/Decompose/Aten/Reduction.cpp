@@ -135,19 +135,22 @@ FailureOr<Moments> moments(AtenNode &a) {
   auto o = over(a);
   if (failed(o))
     return failure();
-  Value x = a.cast(a.tensor("self"), a.wide());
-  if (!isa<FloatType>(b.elem(x)))
+  Value x = a.wideTensor("self");
+  if (!AtenNode::isFloat(b.elem(x)))
     return a.fail("needs a float operand");
   double correction =
       a.has("correction") ? a.real("correction", 1) : (a.flag("unbiased", true) ? 1.0 : 0.0);
   Value centred = b.sub(x, b.mean(x, o->axes, true));
+  Value mean = b.mean(x, o->axes, o->keep);
+  if (isa<ComplexType>(b.elem(x)))
+    centred = a.magnitude(centred);
   Value sum = reduce(a, K::sum, b.mul(centred, centred), *o);
   Dims counted;
   for (int64_t axis : o->axes)
     counted.push_back(b.dim(x, axis));
-  Value count = a.extentTensor(b.productOf(counted), b.elem(x));
+  Value count = a.extentTensor(b.productOf(counted), b.elem(sum));
   Value divisor = b.maximum(b.sub(count, correction), 0.0);
-  return Moments{b.div(sum, divisor), b.mean(x, o->axes, o->keep)};
+  return Moments{b.div(sum, divisor), mean};
 }
 
 template <bool root, bool withMean> LogicalResult variance(AtenNode &a) {
@@ -161,7 +164,8 @@ template <bool root, bool withMean> LogicalResult variance(AtenNode &a) {
 /// (sum |x|^p)^(1/p); p = 0 counts, infinite p takes the extreme.
 Value norm(AtenNode &a, Value x, double p, const Over &o) {
   PrimBuilder &b = a.b;
-  Value size = b.abs(x);
+  bool complex = isa<ComplexType>(b.elem(x));
+  Value size = a.magnitude(x);
   if (std::isinf(p))
     return reduce(a, p > 0 ? K::max : K::min, size, o);
   if (p == 0)
@@ -169,7 +173,7 @@ Value norm(AtenNode &a, Value x, double p, const Over &o) {
   if (p == 1)
     return reduce(a, K::sum, size, o);
   if (p == 2)
-    return b.sqrt(reduce(a, K::sum, b.mul(x, x), o));
+    return b.sqrt(reduce(a, K::sum, complex ? b.mul(size, size) : b.mul(x, x), o));
   return b.pow(reduce(a, K::sum, b.pow(size, p), o), 1 / p);
 }
 
@@ -177,8 +181,8 @@ LogicalResult vectorNorm(AtenNode &a, StringRef order) {
   auto o = over(a);
   if (failed(o))
     return failure();
-  Value x = a.cast(a.tensor("self"), a.wide());
-  if (!isa<FloatType>(a.b.elem(x)))
+  Value x = a.wideTensor("self");
+  if (!AtenNode::isFloat(a.b.elem(x)))
     return a.fail("needs a float operand");
   return a.give(norm(a, x, a.real(order, 2), *o));
 }
@@ -187,7 +191,7 @@ LogicalResult normByOrder(AtenNode &a) { return vectorNorm(a, "ord"); }
 
 LogicalResult distance(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value d = b.sub(a.number("self", a.wide()), a.number("other", a.wide()));
+  Value d = b.sub(a.wideTensor("self"), a.wideTensor("other"));
   return a.give(norm(a, d, a.real("p", 2), {allAxes(b.rank(d)), false}));
 }
 

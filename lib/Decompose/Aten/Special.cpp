@@ -118,7 +118,10 @@ LogicalResult multivariateLogGamma(AtenNode &a) {
 /// x 2^n
 LogicalResult scaleByPower(AtenNode &a) {
   PrimBuilder &b = a.b;
-  return a.give(b.mul(doubles(a, "self"), b.unary<prim::Exp2Op>(doubles(a, "other"))));
+  Value factor = b.unary<prim::Exp2Op>(doubles(a, "other"));
+  if (isa<ComplexType>(a.own()))
+    return a.give(b.mul(a.cast(a.tensor("self"), a.own()), b.cast(factor, a.own())));
+  return a.give(b.mul(doubles(a, "self"), factor));
 }
 
 /// sin(x) / x

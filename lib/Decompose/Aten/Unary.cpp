@@ -22,12 +22,23 @@ template <typename Op> LogicalResult rounding(AtenNode &a) {
   return a.give(isa<FloatType>(a.b.elem(x)) ? a.b.unary<Op>(x) : x);
 }
 
+/// The real or imaginary part of a complex tensor.
+template <typename Op> Value partOf(AtenNode &a, Value z) {
+  auto t = a.b.type(z).clone(cast<ComplexType>(a.b.elem(z)).getElementType());
+  return Op::create(a.b.builder(), a.b.location(), t, z).getResult();
+}
+
 template <typename Op> LogicalResult predicate(AtenNode &a) {
   Value x = a.tensor("self");
   if (isa<FloatType>(a.b.elem(x)))
     return a.give(a.b.predicate<Op>(x));
-  if (isa<ComplexType>(a.b.elem(x)))
-    return a.fail("complex operands are not supported");
+  if (isa<ComplexType>(a.b.elem(x))) {
+    // Finite where both parts are, else where either is what is asked for.
+    Value re = a.b.predicate<Op>(partOf<prim::RealOp>(a, x));
+    Value im = a.b.predicate<Op>(partOf<prim::ImagOp>(a, x));
+    return a.give(std::is_same_v<Op, prim::IsFiniteOp> ? a.b.binary<prim::AndOp>(re, im)
+                                                       : a.b.binary<prim::OrOp>(re, im));
+  }
   bool finite = std::is_same_v<Op, prim::IsFiniteOp>;
   return a.give(a.b.full(a.b.dims(x), finite, a.b.builder().getI1Type()));
 }
@@ -43,21 +54,7 @@ LogicalResult square(AtenNode &a) {
   return a.give(a.b.mul(x, x));
 }
 
-LogicalResult absolute(AtenNode &a) {
-  Value x = a.tensor("self");
-  if (!isa<ComplexType>(a.b.elem(x)))
-    return a.give(a.b.abs(x));
-  auto part = RankedTensorType::get(a.b.type(x).getShape(),
-                                    cast<ComplexType>(a.b.elem(x)).getElementType());
-  Value re = prim::RealOp::create(a.b.builder(), a.b.location(), part, x);
-  Value im = prim::ImagOp::create(a.b.builder(), a.b.location(), part, x);
-  // Scaled by the larger part, so that squares do not overflow.
-  Value u = a.b.abs(re), v = a.b.abs(im), big = a.b.maximum(u, v);
-  Value zero = a.b.scalar(0, a.b.elem(big));
-  Value isZero = a.b.compare(P::eq, big, zero);
-  Value ratio = a.b.div(a.b.minimum(u, v), a.b.select(isZero, a.b.scalar(1, a.b.elem(big)), big));
-  return a.give(a.b.mul(big, a.b.sqrt(a.b.add(a.b.mul(ratio, ratio), 1))));
-}
+LogicalResult absolute(AtenNode &a) { return a.give(a.magnitude(a.tensor("self"))); }
 
 LogicalResult logicalNot(AtenNode &a) {
   return a.give(a.b.logicalNot(a.cast(a.tensor("self"), a.b.builder().getI1Type())));
@@ -88,6 +85,11 @@ LogicalResult sign(AtenNode &a) {
   Value x = a.tensor("self");
   if (b.elem(x).isInteger(1))
     return a.give(x);
+  if (isa<ComplexType>(b.elem(x))) { // the direction, of 0 none
+    Value size = a.magnitude(x), one = b.scalar(1, b.elem(size));
+    size = b.select(b.compare(P::eq, size, 0.0), one, size);
+    return a.give(b.div(x, b.cast(size, b.elem(x))));
+  }
   Value s = b.unary<prim::SignOp>(x);
   if (!isa<FloatType>(b.elem(x)))
     return a.give(s);
@@ -155,18 +157,14 @@ LogicalResult sinc(AtenNode &a) {
 
 LogicalResult realPart(AtenNode &a) {
   Value x = a.tensor("self");
-  if (!isa<ComplexType>(a.b.elem(x)))
-    return a.give(x);
-  auto t = a.b.type(x).clone(cast<ComplexType>(a.b.elem(x)).getElementType());
-  return a.give(prim::RealOp::create(a.b.builder(), a.b.location(), t, x).getResult());
+  return a.give(isa<ComplexType>(a.b.elem(x)) ? partOf<prim::RealOp>(a, x) : x);
 }
 
 LogicalResult imaginaryPart(AtenNode &a) {
   Value x = a.tensor("self");
   if (!isa<ComplexType>(a.b.elem(x)))
     return a.fail("the operand is not complex");
-  auto t = a.b.type(x).clone(cast<ComplexType>(a.b.elem(x)).getElementType());
-  return a.give(prim::ImagOp::create(a.b.builder(), a.b.location(), t, x).getResult());
+  return a.give(partOf<prim::ImagOp>(a, x));
 }
 
 LogicalResult complexOf(AtenNode &a) {
@@ -193,12 +191,9 @@ LogicalResult polar(AtenNode &a) {
 LogicalResult viewAsReal(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
-  auto c = dyn_cast<ComplexType>(b.elem(x));
-  if (!c)
+  if (!isa<ComplexType>(b.elem(x)))
     return a.fail("the operand is not complex");
-  auto t = b.type(x).clone(c.getElementType());
-  Value re = prim::RealOp::create(b.builder(), b.location(), t, x);
-  Value im = prim::ImagOp::create(b.builder(), b.location(), t, x);
+  Value re = partOf<prim::RealOp>(a, x), im = partOf<prim::ImagOp>(a, x);
   return a.give(b.concat({b.unsqueeze(re, {-1}), b.unsqueeze(im, {-1})}, b.rank(x)));
 }
 
@@ -214,12 +209,13 @@ LogicalResult viewAsComplex(AtenNode &a) {
   return a.give(prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult());
 }
 
-/// The angle of a real number: 0 or pi.
-LogicalResult realAngle(AtenNode &a) {
+/// The angle of a real number is 0 or pi.
+LogicalResult argument(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.cast(a.tensor("self"), a.own());
-  if (!isa<FloatType>(b.elem(x)) || isa<ComplexType>(b.elem(a.tensor("self"))))
-    return a.fail("complex operands are not supported");
+  Value x = a.tensor("self");
+  if (isa<ComplexType>(b.elem(x)))
+    return a.give(b.binary<prim::Atan2Op>(partOf<prim::ImagOp>(a, x), partOf<prim::RealOp>(a, x)));
+  x = a.cast(x, a.own());
   Value v = b.select(b.compare(P::lt, x, 0.0), b.scalar(std::numbers::pi, b.elem(x)),
                      b.scalar(0, b.elem(x)));
   return a.give(b.select(b.predicate<prim::IsNanOp>(x), x, v));
@@ -228,7 +224,7 @@ LogicalResult realAngle(AtenNode &a) {
 LogicalResult isReal(AtenNode &a) {
   Value x = a.tensor("self");
   if (isa<ComplexType>(a.b.elem(x)))
-    return a.fail("complex operands are not supported");
+    return a.give(a.b.compare(P::eq, partOf<prim::ImagOp>(a, x), 0.0));
   return a.give(a.b.full(a.b.dims(x), 1, a.b.builder().getI1Type()));
 }
 
@@ -308,7 +304,7 @@ void tcc::populateAtenUnaryRules(RuleSet &rules) {
                    {"isposinf", "default", "self", isSignedInf<1>},
                    {"isneginf", "default", "self", isSignedInf<-1>},
                    {"positive", "default", "self", same},
-                   {"angle", "default", "self", realAngle},
+                   {"angle", "default", "self", argument},
                    {"isreal", "default", "self", isReal},
                    {"special_entr", "default", "self", entropy},
                    {"special_ndtr", "default", "self", normalDistribution},

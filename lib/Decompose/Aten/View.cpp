@@ -136,6 +136,8 @@ LogicalResult squeeze(AtenNode &a) {
   int64_t rank = a.b.rank(a.tensor("self"));
   if (!a.has("dim"))
     return squeezeAxes(a, allAxes(rank));
+  if (auto given = a.integers("dim"); given && given->empty())
+    return a.give(a.tensor("self"));
   auto axes = a.axes("dim", rank);
   return failed(axes) ? failure() : squeezeAxes(a, *axes);
 }
@@ -174,9 +176,12 @@ LogicalResult transpose(AtenNode &a) {
 }
 
 /// t, mT: the last two axes.
-LogicalResult matrixTranspose(AtenNode &a) {
-  int64_t rank = a.b.rank(a.tensor("self"));
-  return rank < 2 ? a.give(a.tensor("self")) : swapAxes(a, rank - 2, rank - 1);
+template <bool conjugate = false> LogicalResult matrixTranspose(AtenNode &a) {
+  Value x = conjugate ? a.conjugate(a.tensor("self")) : a.tensor("self");
+  SmallVector<int64_t> order = allAxes(a.b.rank(x));
+  if (order.size() >= 2)
+    std::swap(order[order.size() - 2], order.back());
+  return a.give(a.b.transpose(x, order));
 }
 
 LogicalResult reverseAxes(AtenNode &a) {
@@ -304,12 +309,6 @@ LogicalResult sumToSize(AtenNode &a) {
   return a.give(b.reduce(prim::ReduceKind::sum, x, summed, true));
 }
 
-/// Of real matrices.
-LogicalResult conjugateTranspose(AtenNode &a) {
-  return isa<ComplexType>(a.b.elem(a.tensor("self"))) ? a.fail("complex matrices are not supported")
-                                                      : matrixTranspose(a);
-}
-
 /// pixel_shuffle: [.., C r r, H, W] to [.., C, H r, W r]; unshuffle undoes it.
 template <bool shuffle> LogicalResult pixelShuffle(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -373,12 +372,12 @@ void tcc::populateAtenViewRules(RuleSet &rules) {
                    {"transpose", "int", "self", transpose},
                    {"swapaxes", "default", "self", transpose},
                    {"swapdims", "default", "self", transpose},
-                   {"t", "default", "self", matrixTranspose},
-                   {"mT", "default", "self", matrixTranspose},
-                   {"adjoint", "default", "self", conjugateTranspose},
-                   {"mH", "default", "self", conjugateTranspose},
-                   {"matrix_H", "default", "self", conjugateTranspose},
-                   {"t_copy", "default", "self", matrixTranspose},
+                   {"t", "default", "self", matrixTranspose<>},
+                   {"mT", "default", "self", matrixTranspose<>},
+                   {"adjoint", "default", "self", matrixTranspose<true>},
+                   {"mH", "default", "self", matrixTranspose<true>},
+                   {"matrix_H", "default", "self", matrixTranspose<true>},
+                   {"t_copy", "default", "self", matrixTranspose<>},
                    {"transpose_copy", "int", "self", transpose},
                    {"expand_copy", "default", "self", expand},
                    {"squeeze_copy", "default dim dims", "self", squeeze},

@@ -49,6 +49,11 @@ Data readData(const std::string &path) {
       shape.push_back(std::stoll(field.str()));
       count *= shape.back();
     }
+    if (type == DType::C64) { // decomposed, a complex tensor is one of pairs
+      type = DType::F32;
+      shape.push_back(2);
+      count *= 2;
+    }
     uint64_t bytes = storageBytes(type, count);
     list->push_back(
         llvm::cantFail(Tensor::fromPacked(type, shape, llvm::ArrayRef<char>(text.data(), bytes))));

@@ -1,0 +1,252 @@
+#include "Decompose/Idioms/ComplexMath.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::complexmath;
+using P = prim::ComparePredicate;
+
+static Value sine(PrimBuilder &b, Value x) { return b.unary<prim::SinOp>(x); }
+static Value cosine(PrimBuilder &b, Value x) { return b.unary<prim::CosOp>(x); }
+static Value number(PrimBuilder &b, Value like, double value) {
+  return b.full(b.dims(like), value, PrimBuilder::elem(like));
+}
+
+Value complexmath::magnitude(PrimBuilder &b, Parts z) {
+  Value u = b.abs(z.re), v = b.abs(z.im), big = b.maximum(u, v), small = b.minimum(u, v);
+  // Nothing to divide by, or nothing to gain: both are 0, or one is infinite.
+  Value plain = b.binary<prim::OrOp>(b.compare(P::eq, big, 0.0), b.predicate<prim::IsInfOp>(big));
+  Value ratio = b.div(small, b.select(plain, number(b, big, 1), big));
+  return b.select(plain, big, b.mul(big, b.sqrt(b.add(b.mul(ratio, ratio), 1.0))));
+}
+
+Parts complexmath::times(PrimBuilder &b, Parts x, Parts y) {
+  return {b.sub(b.mul(x.re, y.re), b.mul(x.im, y.im)), b.add(b.mul(x.re, y.im), b.mul(x.im, y.re))};
+}
+
+/// x conj(y) / |y|^2
+Parts complexmath::quotient(PrimBuilder &b, Parts x, Parts y) {
+  Parts p = times(b, x, {y.re, b.neg(y.im)});
+  Value size = b.add(b.mul(y.re, y.re), b.mul(y.im, y.im));
+  return {b.div(p.re, size), b.div(p.im, size)};
+}
+
+//===----------------------------------------------------------------------===//
+// Exponentials and logarithms
+//===----------------------------------------------------------------------===//
+
+static Parts exponential(PrimBuilder &b, Parts z) {
+  Value e = b.exp(z.re);
+  return {b.mul(e, cosine(b, z.im)), b.mul(e, sine(b, z.im))};
+}
+
+static Parts scaled(PrimBuilder &b, Parts z, double by) {
+  return {b.mul(z.re, by), b.mul(z.im, by)};
+}
+
+static Parts exponentialOf2(PrimBuilder &b, Parts z) {
+  return exponential(b, scaled(b, z, std::numbers::ln2));
+}
+
+/// e^x cos y - 1 = (e^x - 1) cos y - 2 sin^2(y / 2)
+static Parts exponentialLess1(PrimBuilder &b, Parts z) {
+  Value half = sine(b, b.mul(z.im, 0.5)), e = b.unary<prim::Expm1Op>(z.re);
+  return {b.sub(b.mul(e, cosine(b, z.im)), b.mul(b.mul(half, half), 2.0)),
+          b.mul(b.exp(z.re), sine(b, z.im))};
+}
+
+static Parts logarithm(PrimBuilder &b, Parts z) {
+  return {b.log(magnitude(b, z)), b.binary<prim::Atan2Op>(z.im, z.re)};
+}
+static Parts logarithmTo2(PrimBuilder &b, Parts z) {
+  return scaled(b, logarithm(b, z), std::numbers::log2e);
+}
+static Parts logarithmTo10(PrimBuilder &b, Parts z) {
+  return scaled(b, logarithm(b, z), std::numbers::log10e);
+}
+/// |1 + z|^2 = 1 + (2 x + x^2 + y^2)
+static Parts logarithmOf1Plus(PrimBuilder &b, Parts z) {
+  Value more = b.add(b.mul(z.re, b.add(z.re, 2.0)), b.mul(z.im, z.im));
+  return {b.mul(b.unary<prim::Log1pOp>(more), 0.5),
+          b.binary<prim::Atan2Op>(z.im, b.add(z.re, 1.0))};
+}
+
+static Parts one(PrimBuilder &b, Parts z) { return {number(b, z.re, 1), number(b, z.re, 0)}; }
+
+static Parts logistic(PrimBuilder &b, Parts z) {
+  Parts e = exponential(b, {b.neg(z.re), b.neg(z.im)});
+  return quotient(b, one(b, z), {b.add(e.re, 1.0), e.im});
+}
+
+Parts complexmath::power(PrimBuilder &b, Parts x, Parts y) {
+  Parts p = exponential(b, times(b, y, logarithm(b, x)));
+  // 0 has no logarithm; to a power that is not on the right of 0 it is as torch has it, NaN.
+  Value zero = b.binary<prim::AndOp>(b.compare(P::eq, x.re, 0.0), b.compare(P::eq, x.im, 0.0));
+  zero = b.binary<prim::AndOp>(zero, b.compare(P::gt, y.re, 0.0));
+  Value none = number(b, p.re, 0);
+  return {b.select(zero, none, p.re), b.select(zero, none, p.im)};
+}
+
+//===----------------------------------------------------------------------===//
+// Roots
+//===----------------------------------------------------------------------===//
+
+/// With u = sqrt((|x| + |z|) / 2): (u, y / 2u) on the right, (|y| / 2u, +-u) on the left.
+static Parts root(PrimBuilder &b, Parts z) {
+  Value u = b.sqrt(b.mul(b.add(b.abs(z.re), magnitude(b, z)), 0.5));
+  Value isZero = b.compare(P::eq, u, 0.0);
+  Value other = b.div(b.abs(z.im), b.mul(b.select(isZero, number(b, u, 1), u), 2.0));
+  Value right = b.compare(P::ge, z.re, 0.0);
+  return {b.select(right, u, other), b.binary<prim::CopysignOp>(b.select(right, other, u), z.im)};
+}
+
+static Parts inverseRoot(PrimBuilder &b, Parts z) { return quotient(b, one(b, z), root(b, z)); }
+
+//===----------------------------------------------------------------------===//
+// Circular and hyperbolic functions
+//===----------------------------------------------------------------------===//
+
+/// i z and -i z, by which circular functions become hyperbolic ones.
+static Parts timesI(PrimBuilder &b, Parts z) { return {b.neg(z.im), z.re}; }
+static Parts timesMinusI(PrimBuilder &b, Parts z) { return {z.im, b.neg(z.re)}; }
+
+static Parts hyperbolicSine(PrimBuilder &b, Parts z) {
+  return {b.mul(b.unary<prim::SinhOp>(z.re), cosine(b, z.im)),
+          b.mul(b.unary<prim::CoshOp>(z.re), sine(b, z.im))};
+}
+static Parts hyperbolicCosine(PrimBuilder &b, Parts z) {
+  return {b.mul(b.unary<prim::CoshOp>(z.re), cosine(b, z.im)),
+          b.mul(b.unary<prim::SinhOp>(z.re), sine(b, z.im))};
+}
+/// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y), and (+-1, 4 sin y cos y e^-2|x|)
+/// where the squares would overflow.
+static Parts hyperbolicTangent(PrimBuilder &b, Parts z) {
+  Value far = b.compare(P::gt, b.abs(z.re), 20.0), x = b.select(far, number(b, z.re, 0), z.re);
+  Value sinh = b.unary<prim::SinhOp>(x), cosh = b.unary<prim::CoshOp>(x);
+  Value sin = sine(b, z.im), cos = cosine(b, z.im), both = b.mul(sin, cos);
+  Value size = b.add(b.mul(sinh, sinh), b.mul(cos, cos));
+  Value tail = b.mul(b.mul(both, 4.0), b.exp(b.mul(b.abs(z.re), -2.0)));
+  return {b.select(far, b.binary<prim::CopysignOp>(number(b, z.re, 1), z.re),
+                   b.div(b.mul(sinh, cosh), size)),
+          b.select(far, tail, b.div(both, size))};
+}
+
+static Parts circularSine(PrimBuilder &b, Parts z) {
+  return timesMinusI(b, hyperbolicSine(b, timesI(b, z)));
+}
+static Parts circularCosine(PrimBuilder &b, Parts z) { return hyperbolicCosine(b, timesI(b, z)); }
+static Parts circularTangent(PrimBuilder &b, Parts z) {
+  return timesMinusI(b, hyperbolicTangent(b, timesI(b, z)));
+}
+
+/// sqrt(1 - z) and sqrt(1 + z).
+static std::pair<Parts, Parts> rootsAround1(PrimBuilder &b, Parts z) {
+  return {root(b, {b.sub(number(b, z.re, 1), z.re), b.neg(z.im)}),
+          root(b, {b.add(z.re, 1.0), z.im})};
+}
+/// The parts of conj(x) y.
+static Parts conjugateTimes(PrimBuilder &b, Parts x, Parts y) {
+  return times(b, {x.re, b.neg(x.im)}, y);
+}
+
+static Parts arcSine(PrimBuilder &b, Parts z) {
+  auto [less, more] = rootsAround1(b, z);
+  return {b.binary<prim::Atan2Op>(z.re, times(b, less, more).re),
+          b.unary<prim::AsinhOp>(conjugateTimes(b, less, more).im)};
+}
+static Parts arcCosine(PrimBuilder &b, Parts z) {
+  auto [less, more] = rootsAround1(b, z);
+  return {b.mul(b.binary<prim::Atan2Op>(less.re, more.re), 2.0),
+          b.unary<prim::AsinhOp>(conjugateTimes(b, more, less).im)};
+}
+static Parts areaCosine(PrimBuilder &b, Parts z) {
+  Parts less = root(b, {b.sub(z.re, 1.0), z.im}), more = root(b, {b.add(z.re, 1.0), z.im});
+  return {b.unary<prim::AsinhOp>(conjugateTimes(b, less, more).re),
+          b.mul(b.binary<prim::Atan2Op>(less.im, more.re), 2.0)};
+}
+static Parts areaSine(PrimBuilder &b, Parts z) { return timesMinusI(b, arcSine(b, timesI(b, z))); }
+/// log1p(4 x / ((1 - x)^2 + y^2)) / 4, and half the angle of (1 - x) (1 + x) - y^2 + 2 i y.
+static Parts areaTangent(PrimBuilder &b, Parts z) {
+  Value less = b.sub(number(b, z.re, 1), z.re), square = b.mul(z.im, z.im);
+  Value ratio = b.div(b.mul(z.re, 4.0), b.add(b.mul(less, less), square));
+  Value angle =
+      b.binary<prim::Atan2Op>(b.mul(z.im, 2.0), b.sub(b.mul(less, b.add(z.re, 1.0)), square));
+  return {b.mul(b.unary<prim::Log1pOp>(ratio), 0.25), b.mul(angle, 0.5)};
+}
+static Parts arcTangent(PrimBuilder &b, Parts z) {
+  return timesMinusI(b, areaTangent(b, timesI(b, z)));
+}
+
+Function complexmath::function(Operation *op) {
+  static const llvm::StringMap<Function> kFunctions = {
+      {prim::ExpOp::getOperationName(), exponential},
+      {prim::Exp2Op::getOperationName(), exponentialOf2},
+      {prim::Expm1Op::getOperationName(), exponentialLess1},
+      {prim::LogOp::getOperationName(), logarithm},
+      {prim::Log2Op::getOperationName(), logarithmTo2},
+      {prim::Log10Op::getOperationName(), logarithmTo10},
+      {prim::Log1pOp::getOperationName(), logarithmOf1Plus},
+      {prim::LogisticOp::getOperationName(), logistic},
+      {prim::SqrtOp::getOperationName(), root},
+      {prim::RsqrtOp::getOperationName(), inverseRoot},
+      {prim::SinhOp::getOperationName(), hyperbolicSine},
+      {prim::CoshOp::getOperationName(), hyperbolicCosine},
+      {prim::TanhOp::getOperationName(), hyperbolicTangent},
+      {prim::SinOp::getOperationName(), circularSine},
+      {prim::CosOp::getOperationName(), circularCosine},
+      {prim::TanOp::getOperationName(), circularTangent},
+      {prim::AsinOp::getOperationName(), arcSine},
+      {prim::AcosOp::getOperationName(), arcCosine},
+      {prim::AtanOp::getOperationName(), arcTangent},
+      {prim::AsinhOp::getOperationName(), areaSine},
+      {prim::AcoshOp::getOperationName(), areaCosine},
+      {prim::AtanhOp::getOperationName(), areaTangent}};
+  auto it = kFunctions.find(op->getName().getStringRef());
+  return it == kFunctions.end() ? nullptr : it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Products along an axis
+//===----------------------------------------------------------------------===//
+
+/// By halves: the number of steps is the logarithm of the extent.
+Parts complexmath::productOver(PrimBuilder &b, Parts z, int64_t axis) {
+  int64_t extent = *b.known(b.dim(z.re, axis));
+  auto part = [&](int64_t start, int64_t size) {
+    return Parts{b.sliceAxis(z.re, axis, b.dim(start), b.dim(size)),
+                 b.sliceAxis(z.im, axis, b.dim(start), b.dim(size))};
+  };
+  if (extent == 0) {
+    Dims rest = b.dims(z.re);
+    rest[axis] = b.dim(1);
+    Type t = b.elem(z.re);
+    return {b.full(rest, 1, t), b.full(rest, 0, t)};
+  }
+  while (extent > 1) {
+    int64_t half = extent / 2;
+    Parts product = times(b, part(0, half), part(half, half));
+    if (extent % 2) {
+      Parts last = part(extent - 1, 1);
+      product = {b.concat({product.re, last.re}, axis), b.concat({product.im, last.im}, axis)};
+    }
+    z = product;
+    extent = half + extent % 2;
+  }
+  return z;
+}
+
+/// Doubling (Hillis and Steele 1986): after the step of d, each place has the product of the
+/// 2 d places that end there.
+Parts complexmath::runningProduct(PrimBuilder &b, Parts z, int64_t axis) {
+  int64_t extent = *b.known(b.dim(z.re, axis));
+  for (int64_t d = 1; d < extent; d *= 2) {
+    Dims low(b.rank(z.re), b.dim(0)), high = low;
+    low[axis] = b.dim(d);
+    auto shifted = [&](Value v, double fill) {
+      return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - d)), b.scalar(fill, b.elem(v)),
+                   low, high);
+    };
+    z = times(b, z, {shifted(z.re, 1), shifted(z.im, 0)});
+  }
+  return z;
+}
