@@ -73,7 +73,8 @@ static llvm::Error build(Model &model, Phase from, const CpuTarget &cpu, const s
   driver.input = driver.output = path;
   Artefact artefact;
   emit::OutputFiles files;
-  if (llvm::Error error = artefact.write(model, *code, driver, cpu, [] { return ""; }, files))
+  auto noHash = [] { return std::string(); };
+  if (llvm::Error error = artefact.write(model, *code, driver, cpu, {"mlir", noHash}, files))
     return error;
   return files.commit();
 }
