@@ -14,7 +14,7 @@ TEST_CASE("a model knows the weights that were written with it") {
   llvm::SmallString<128> folder;
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("weight-file-test", folder));
   DriverOptions options;
-  options.input = TCC_TEST_SAMPLES "/linear/linear.onnx";
+  options.input = TCC_TEST_SAMPLES "/conv-bn-silu/conv-bn-silu.onnx";
   options.output = (folder + "/model.so").str();
   options.embedLimit = 0;
   auto summary = compile(options);
