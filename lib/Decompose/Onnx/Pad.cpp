@@ -37,6 +37,7 @@ Value borderPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim h
   Dim cropped = b.maxDims(b.subDims(none, low), none);
   Dim left = b.subDims(b.subDims(extent, cropped), b.maxDims(b.subDims(none, high), none));
   Dim size = b.addDims(b.addDims(extent, low), high);
+  requireAtMost(b, none, left, "what is cropped off an axis with a border");
   requireElements(b, left, size, "a border made");
   Value p = repeatedPositions(b, mode, left, b.maxDims(low, none), b.maxDims(high, none));
   return b.known(cropped) == 0 ? p : b.add(p, scalarOf(b, cropped, b.elem(p)));
