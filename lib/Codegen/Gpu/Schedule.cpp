@@ -106,7 +106,7 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
 static void scheduleRow(Schedule &s, kernel::LaunchOp launch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
-  constexpr int64_t kInWarp = 8, kElements = 16; // vectors, elements of a thread
+  constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
   auto space = tensorType(rowSpace(launch));
   int64_t length = 1;
   for (int64_t d : space.getShape().drop_front(*launch.getRows()))
@@ -119,9 +119,9 @@ static void scheduleRow(Schedule &s, kernel::LaunchOp launch) {
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
   s.rowThreads = GpuArch::warp;
   if (vectors > kInWarp * GpuArch::warp) {
-    // A block a row: a few elements a thread.
+    // A block a row: a few vectors a thread.
     s.threads = 128;
-    while (s.threads < GpuArch::threads && length > kElements * int64_t(s.threads))
+    while (s.threads < GpuArch::threads && vectors > kInBlock * int64_t(s.threads))
       s.threads *= 2;
     s.rowThreads = s.threads;
   }
