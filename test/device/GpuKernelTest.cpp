@@ -271,6 +271,11 @@ TEST_CASE("products: matrices, batches, views, types, what follows") {
     %2 = prim.add %0, %1 : (tensor<70x130xf32>, tensor<70x130xf32>) -> tensor<70x130xf32>
     %y = prim.tanh %2 : (tensor<70x130xf32>) -> tensor<70x130xf32>)"),
         {random(DType::F32, {70, 33}), random(DType::F32, {33, 130}), random(DType::F32, {130})});
+  // Large enough for large tiles, with tails.
+  check(function("%a: tensor<1500x20xf32>, %b: tensor<1600x20xf32>", "tensor<1500x1600xf32>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1500x20xf32>, "
+                 "tensor<1600x20xf32>) -> tensor<1500x1600xf32>"),
+        {random(DType::F32, {1500, 20}), random(DType::F32, {1600, 20})});
   check(function("%q: tensor<2x9x3x16xbf16>, %k: tensor<2x11x3x16xbf16>", "tensor<2x3x9x11xbf16>",
                  "%y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : "
                  "(tensor<2x9x3x16xbf16>, tensor<2x11x3x16xbf16>) -> tensor<2x3x9x11xbf16>"),
@@ -402,6 +407,9 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
       softmax("64", "512"),
       softmax("64", "8192"),
       softmax("2", "100000"),
+      function("%a: tensor<2048x40xf32>, %b: tensor<2048x40xf32>", "tensor<2048x2048xf32>",
+               "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<2048x40xf32>, "
+               "tensor<2048x40xf32>) -> tensor<2048x2048xf32>"),
       function("%a: tensor<256x128xf32>, %b: tensor<128x256xf32>", "tensor<256x256xf32>",
                "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<256x128xf32>, "
                "tensor<128x256xf32>) -> tensor<256x256xf32>"),

@@ -176,8 +176,12 @@ bool ProductEmitter::describe() {
   return known;
 }
 
+/// From one k to the next in shared memory: odd, so that threads which write neighbours in k
+/// use different banks.
+static int64_t pitchOf(unsigned width) { return width + 1; }
+
 /// Copies the block's part of an operand, from inner index `round` on, to shared memory:
-/// element (k, i) of the tile at k * width + i. Past the inner extent it is 0; past the
+/// element (k, i) of the tile at k * pitch + i. Past the inner extent it is 0; past the
 /// others it is anything, for nothing of it is stored.
 void ProductEmitter::fill(Value shared, bool left, Value tile, Value round) {
   unsigned width = left ? s.rows : s.columns;
@@ -191,7 +195,7 @@ void ProductEmitter::fill(Value shared, bool left, Value tile, Value round) {
     Value low = f.e.remIndex(number, f.e.index(fast));
     Value high = f.e.divIndex(number, f.e.index(fast));
     Value k = innerFirst ? low : high, own = innerFirst ? high : low;
-    places.push_back(f.e.addIndex(f.e.mulIndex(k, f.e.index(width)), own));
+    places.push_back(f.e.addIndex(f.e.mulIndex(k, f.e.index(pitchOf(width))), own));
     Value kIndex = f.e.addIndex(round, k);
     Value inside = f.less(kIndex, inner);
     auto clamp = [&](Value v, Value bound) -> Value {
@@ -224,7 +228,7 @@ SmallVector<Value> ProductEmitter::multiply(Value left, Value right, ValueRange 
   unsigned perRow = s.rows / side, perColumn = s.columns / side;
   for (unsigned k = 0; k < s.depth; ++k) {
     auto read = [&](Value shared, Value own, unsigned width, unsigned i) -> Value {
-      Value place = f.e.addIndex(own, f.e.index(int64_t(k) * width + i * side));
+      Value place = f.e.addIndex(own, f.e.index(k * pitchOf(width) + i * side));
       Value v = LLVM::LoadOp::create(b, stored, f.at(shared, stored, place));
       return f.asComputed(v, sum);
     };
@@ -303,8 +307,8 @@ void ProductEmitter::run() {
   columnTile = f.e.mulIndex(place[2], f.e.index(s.columns));
 
   Type stored = f.asStored(sum);
-  Value left = f.shared(stored, int64_t(s.rows) * s.depth, "left");
-  Value right = f.shared(stored, int64_t(s.columns) * s.depth, "right");
+  Value left = f.shared(stored, pitchOf(s.rows) * s.depth, "left");
+  Value right = f.shared(stored, pitchOf(s.columns) * s.depth, "right");
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
   SmallVector<Value> sums(s.rows / side * (s.columns / side), zero);
   auto loop = scf::ForOp::create(b, f.e.index(0), inner, f.e.index(s.depth), sums);

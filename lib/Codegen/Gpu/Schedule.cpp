@@ -129,10 +129,22 @@ static void scheduleRow(Schedule &s, kernel::LaunchOp launch) {
   s.keepsRow = rounds <= kRounds && rounds * s.lanes <= kKept;
 }
 
-static void scheduleProduct(Schedule &s, kernel::LaunchOp launch) {
-  Type sum = sumType(tensorType(productOf(launch)->getResult(0)).getElementType());
-  if (computeType(sum).getIntOrFloatBitWidth() > 32)
+/// Large tiles read shared memory less often, if there are enough of them.
+static void scheduleProduct(Schedule &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kLarge = 128;
+  Operation *op = productOf(launch);
+  auto result = tensorType(op->getResult(0));
+  if (computeType(sumType(result.getElementType())).getIntOrFloatBitWidth() > 32) {
     s.depth = 8;
+    return;
+  }
+  auto conv = dyn_cast<prim::ConvOp>(op);
+  int64_t columns = conv ? tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups())
+                    : result.getRank() ? result.getShape().back()
+                                       : 1;
+  if (!ShapedType::isDynamic(columns) && columns >= kLarge &&
+      elements(result) >= kLarge * kLarge * arch.multiprocessors)
+    s.rows = s.columns = kLarge;
 }
 
 /// The tile whose waves over the machine take least: a wide one does more with what it
@@ -174,7 +186,7 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
     scheduleWgmma(s, *matrix, arch);
   } else if (productOf(launch)) {
     s.form = Form::Product;
-    scheduleProduct(s, launch);
+    scheduleProduct(s, launch, arch);
   } else if (transposedOperand(launch)) {
     s.form = Form::Transpose;
   } else if (sharesReduction(launch, arch)) {
