@@ -73,7 +73,7 @@ llvm::Error Shapes::check(const Graph &graph) {
   auto checked = [&](const SymInt &value, const llvm::Twine &what,
                      bool mayBeNegative = false) -> llvm::Error {
     if (value.value && *value.value < 0 && !mayBeNegative)
-      return userError(what + " is " + llvm::Twine(*value.value));
+      return userError(what + " " + llvm::Twine(*value.value) + " is negative");
     std::string fault = faultOf(value);
     return fault.empty() ? llvm::Error::success()
                          : userError(what + " '" + printable(value.expr) + "' " + fault);
