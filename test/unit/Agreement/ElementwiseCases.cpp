@@ -43,8 +43,9 @@ public:
     ScopedDiagnosticHandler silence(&primContext(), [](Diagnostic &) { return success(); });
     for (int i = 0; i <= static_cast<int>(DType::C128); ++i)
       types.push_back(static_cast<DType>(i));
-    for (RegisteredOperationName op : primContext().getRegisteredOperationsByDialect("prim"))
-      if (op.hasTrait<OpTrait::Elementwise>())
+    // getRegisteredOperationsByDialect finds none of a dialect among several.
+    for (RegisteredOperationName op : primContext().getRegisteredOperations())
+      if (op.getDialectNamespace() == "prim" && op.hasTrait<OpTrait::Elementwise>())
         search(op);
   }
   std::vector<ElementwiseCase> cases;
@@ -72,7 +73,8 @@ private:
     Block block;
     for (DType type : c.operands)
       block.addArgument(tensorOf(type), UnknownLoc::get(&primContext()));
-    OpBuilder b = OpBuilder::atBlockEnd(&block);
+    OpBuilder b(&primContext());
+    b.setInsertionPointToEnd(&block);
     Operation *op = c.build(b, block.getArguments()).getDefiningOp();
     // An attribute of another kind than the operator's is dropped.
     return succeeded(verify(op)) && llvm::all_of(c.attributes, [&](NamedAttribute attribute) {
