@@ -270,7 +270,7 @@ for _name, _model, _config, _options in [
                                                           neck_hidden_sizes=[8, 8, 16, 16], fusion_hidden_size=16)),
         ("glpn", "GLPNForDepthEstimation", "GLPNConfig", dict(hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 3, 4], decoder_hidden_size=16)),
         ("yolos", "YolosForObjectDetection", "YolosConfig", dict(VIT, image_size=[32, 32], num_detection_tokens=5)),
-        ("cvt", "CvtModel", "CvtConfig", dict(embed_dim=[8, 16, 24], num_heads=[1, 2, 3], depth=[1, 1, 1])),
+        ("cvt", "CvtModel", "CvtConfig", dict(embed_dim=[8, 16, 24], num_heads=[1, 2, 3], depth=[1, 2, 3])),
         ("focalnet", "FocalNetModel", "FocalNetConfig", dict(image_size=32, embed_dim=8, depths=[1, 1], focal_levels=[2, 2], focal_windows=[3, 3], hidden_sizes=[8, 16]))]:
     transformer(_name, _model, _config, pixels(size=64 if _name in ("convnext", "segformer", "dpt", "glpn", "mobilevit", "cvt", "pvt", "poolformer") else
                                                16 if _name == "swin2sr" else 32),
