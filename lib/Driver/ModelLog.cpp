@@ -1,7 +1,7 @@
 #include "ModelLog.h"
-#include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/PeakMemory.h"
+#include "tcc/Analysis/SourceNodes.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Prim/Prim.h"

@@ -1,9 +1,9 @@
 //===- PlanReport.cpp - What --print-plan prints --------------------------===//
 #include "Artefact.h"
 #include "DynamicPeak.h"
-#include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/PeakMemory.h"
+#include "tcc/Analysis/SourceNodes.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"

@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Tune.h"
-#include "Agreement.h"
 #include "Measure.h"
-#include "ReferenceRuns.h"
-#include "SampleInputs.h"
+#include "Verify/Agreement.h"
+#include "Verify/ReferenceRuns.h"
+#include "Verify/SampleInputs.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"

@@ -1,6 +1,6 @@
 #include "PrimProgram.h"
 #include "Driver/Artefact.h"
-#include "Driver/LoadedModel.h"
+#include "Verify/LoadedModel.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"

@@ -1,6 +1,6 @@
 // Weights in a file beside the library, from the compiler that writes them to the runtime that maps
 // them.
-#include "Driver/LoadedModel.h"
+#include "Verify/LoadedModel.h"
 #include "tcc/Driver/Driver.h"
 #include "llvm/Support/FileSystem.h"
 #include <catch2/catch.hpp>

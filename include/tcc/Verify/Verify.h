@@ -1,6 +1,6 @@
 //===- Verify.h - The compiled model against the reference -------*- C++ -*-===//
 //
-// What --verify does. See Verify.cpp.
+// What --verify does. See lib/Verify/Verify.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

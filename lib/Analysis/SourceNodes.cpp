@@ -1,4 +1,4 @@
-#include "SourceNodes.h"
+#include "tcc/Analysis/SourceNodes.h"
 #include "mlir/IR/Location.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-#include "Driver/Agreement.h"
+#include "Verify/Agreement.h"
 #include <catch2/catch.hpp>
 #include <limits>
 

@@ -1,9 +1,9 @@
 // The verifier on a compiler that makes a mistake: `build` changes the model first.
-#include "Driver/Verify.h"
 #include "Driver/Artefact.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Verify/Verify.h"
 #include "llvm/Support/FileSystem.h"
 #include <catch2/catch.hpp>
 

@@ -16,12 +16,12 @@
 // compares, rounds or sorts values that are nearly equal. That is no fault.
 //
 //===----------------------------------------------------------------------===//
-#include "Verify.h"
+#include "tcc/Verify/Verify.h"
 #include "Agreement.h"
 #include "LoadedModel.h"
 #include "ReferenceRuns.h"
-#include "SourceNodes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/SourceNodes.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
