@@ -542,9 +542,12 @@ Error Compile::verifyLibrary() {
       return std::move(error);
     return loaded;
   };
-  hooks.build = [&](Model &changed, const std::string &path) -> Error {
+  hooks.build = [&](Model &changed, const std::string &path, VerifyBuild how) -> Error {
     CompiledModel compiled;
-    return buildAside(changed, quiet, first, path, compiled);
+    PipelineOptions chosen = quiet;
+    chosen.fuse = how.fuse;
+    chosen.inPlace = how.inPlace;
+    return buildAside(changed, chosen, first, path, compiled);
   };
   progress.show("tcc: verify");
   crashPhase(std::nullopt);

@@ -173,14 +173,14 @@ static void eraseDead(Block &block) {
       op.erase();
 }
 
-static LogicalResult fuseBlock(Block &block) {
+static LogicalResult fuseBlock(Block &block, bool fuse) {
   for (Operation &op : block)
     for (Region &region : op.getRegions())
       if (!isa<kernel::LaunchOp>(op))
         for (Block &nested : region)
-          if (failed(fuseBlock(nested)))
+          if (failed(fuseBlock(nested, fuse)))
             return failure();
-  for (auto &group : formGroups(block))
+  for (auto &group : formGroups(block, fuse))
     if (failed(buildLaunch(*group)))
       return failure();
   eraseDead(block);
@@ -192,6 +192,7 @@ namespace {
 class FuseKernelsPass : public PassWrapper<FuseKernelsPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseKernelsPass)
+  explicit FuseKernelsPass(bool fuse) : fuse(fuse) {}
   StringRef getArgument() const override { return "tcc-fuse-kernels"; }
   StringRef getDescription() const override {
     return "Group the primitives of every block into kernel.launch ops";
@@ -201,11 +202,16 @@ public:
   }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(fuseBlock(function.getBody().front())))
+      if (failed(fuseBlock(function.getBody().front(), fuse)))
         return signalPassFailure();
   }
+
+private:
+  bool fuse;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createFuseKernelsPass() { return std::make_unique<FuseKernelsPass>(); }
+std::unique_ptr<Pass> tcc::createFuseKernelsPass(bool fuse) {
+  return std::make_unique<FuseKernelsPass>(fuse);
+}

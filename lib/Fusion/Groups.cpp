@@ -84,7 +84,8 @@ namespace {
 
 class Grouping {
 public:
-  explicit Grouping(Block &block) : block(block), builder(block.getParentOp()->getContext()) {
+  Grouping(Block &block, bool fuse)
+      : block(block), fuse(fuse), builder(block.getParentOp()->getContext()) {
     unsigned n = 0;
     for (Operation &op : block)
       positions[&op] = n++;
@@ -112,6 +113,7 @@ private:
   void add(Operation *op, Group &g);
 
   Block &block;
+  bool fuse;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Operation *, Group *> groupOf;
   std::vector<std::unique_ptr<Group>> groups;
@@ -415,11 +417,7 @@ void Grouping::place(Operation *op) {
     readers(v, found, memory);
   if (found.empty() && !memory)
     return; // dead
-  if (op->getNumResults() != 1) {
-    startGroup(op);
-    return;
-  }
-  if (found.empty()) {
+  if (op->getNumResults() != 1 || found.empty() || !fuse) {
     startGroup(op);
     return;
   }
@@ -478,6 +476,6 @@ std::vector<std::unique_ptr<Group>> Grouping::run() {
   return std::move(groups);
 }
 
-std::vector<std::unique_ptr<Group>> tcc::fusion::formGroups(Block &block) {
-  return Grouping(block).run();
+std::vector<std::unique_ptr<Group>> tcc::fusion::formGroups(Block &block, bool fuse) {
+  return Grouping(block, fuse).run();
 }

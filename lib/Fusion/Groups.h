@@ -39,7 +39,8 @@ std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 bool isHost(mlir::Operation *op);
 
 /// The groups of one block, in the order in which they run. Free operators are
-/// in no group: each group that reads them copies them.
-std::vector<std::unique_ptr<Group>> formGroups(mlir::Block &block);
+/// in no group: each group that reads them copies them. Without `fuse`, each other
+/// operator is a group.
+std::vector<std::unique_ptr<Group>> formGroups(mlir::Block &block, bool fuse);
 
 } // namespace tcc::fusion

@@ -73,7 +73,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Fuse:
-    pm.addPass(createFuseKernelsPass());
+    pm.addPass(createFuseKernelsPass(options.fuse));
     pm.addPass(createShareKernelsPass());
     pm.addPass(createCommonSubexpressionsPass());
     break;
@@ -81,7 +81,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createScheduleKernelsPass(&schedules, options.chooseSchedule));
     break;
   case Phase::Plan:
-    pm.addPass(createPlanMemoryPass());
+    pm.addPass(createPlanMemoryPass(options.inPlace));
     break;
   default:
     break;

@@ -33,6 +33,7 @@ namespace {
 class PlanMemoryPass : public PassWrapper<PlanMemoryPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
+  explicit PlanMemoryPass(bool inPlace) : inPlace(inPlace) {}
   StringRef getArgument() const override { return "tcc-plan-memory"; }
   StringRef getDescription() const override {
     return "Give every result its memory, and make the program that a run follows";
@@ -43,11 +44,16 @@ public:
   void runOnOperation() override {
     plan::KernelTable kernels(getOperation());
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (failed(plan::makeHostProgram(function, plan::planStorage(function), kernels)))
+      if (failed(plan::makeHostProgram(function, plan::planStorage(function, inPlace), kernels)))
         return signalPassFailure();
   }
+
+private:
+  bool inPlace;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createPlanMemoryPass() { return std::make_unique<PlanMemoryPass>(); }
+std::unique_ptr<Pass> tcc::createPlanMemoryPass(bool inPlace) {
+  return std::make_unique<PlanMemoryPass>(inPlace);
+}

@@ -43,8 +43,8 @@ struct Tenant {
 
 class MemoryPlanner {
 public:
-  explicit MemoryPlanner(func::FuncOp function)
-      : function(function), liveness(function.getBody().front()) {}
+  MemoryPlanner(func::FuncOp function, bool inPlace)
+      : function(function), inPlace(inPlace), liveness(function.getBody().front()) {}
   StoragePlan run();
 
 private:
@@ -53,6 +53,9 @@ private:
   bool isOutput(unsigned result) { return !function.getResultAttr(result, graph::kMutatesAttr); }
   void collect(kernel::LaunchOp launch);
   Place collectResult(kernel::LaunchOp launch, unsigned result);
+  SmallVector<unsigned> overwritable(kernel::LaunchOp launch) {
+    return inPlace ? overwritableInputs(launch) : SmallVector<unsigned>();
+  }
   Value dyingInput(kernel::LaunchOp launch, unsigned number);
   bool moveIn(kernel::LaunchOp launch, size_t arena, int64_t size);
   std::optional<std::pair<size_t, int64_t>> dynamicArena(kernel::LaunchOp launch, unsigned result);
@@ -61,6 +64,7 @@ private:
   int64_t assignOffsets(size_t arena);
 
   func::FuncOp function;
+  bool inPlace;
   StorageLiveness liveness;
   StoragePlan plan;
   std::vector<Buffer> buffers;
@@ -166,7 +170,7 @@ std::optional<std::pair<size_t, int64_t>> MemoryPlanner::dynamicArena(kernel::La
 
 /// Puts the one result of `launch` into the buffer of an input that dies there.
 bool MemoryPlanner::moveIn(kernel::LaunchOp launch, size_t arena, int64_t size) {
-  for (unsigned number : overwritableInputs(launch)) {
+  for (unsigned number : overwritable(launch)) {
     auto found = bufferOf.find(dyingInput(launch, number));
     if (found == bufferOf.end() || buffers[found->second].arena != arena ||
         buffers[found->second].size != size)
@@ -183,7 +187,7 @@ bool MemoryPlanner::moveIn(kernel::LaunchOp launch, size_t arena, int64_t size) 
 
 /// The same for a result of dynamic shape: over an input that was allocated.
 Place MemoryPlanner::overAllocated(kernel::LaunchOp launch) {
-  for (unsigned number : overwritableInputs(launch)) {
+  for (unsigned number : overwritable(launch)) {
     auto input = dyn_cast_or_null<OpResult>(dyingInput(launch, number));
     if (!input || tensorType(input).hasStaticShape())
       continue;
@@ -197,7 +201,7 @@ Place MemoryPlanner::overAllocated(kernel::LaunchOp launch) {
 /// What a loop carries lies in a block of its own. A kernel of the loop's body that is
 /// the only one to need it may write over it.
 std::optional<OverInput> MemoryPlanner::overCarried(kernel::LaunchOp launch) {
-  for (unsigned number : overwritableInputs(launch)) {
+  for (unsigned number : overwritable(launch)) {
     auto carried = dyn_cast<BlockArgument>(launch.getInputs()[number]);
     if (!carried || carried.getOwner() != launch->getBlock() ||
         !isa<prim::WhileOp>(launch->getParentOp()))
@@ -248,4 +252,6 @@ StoragePlan MemoryPlanner::run() {
   return std::move(plan);
 }
 
-StoragePlan plan::planStorage(func::FuncOp function) { return MemoryPlanner(function).run(); }
+StoragePlan plan::planStorage(func::FuncOp function, bool inPlace) {
+  return MemoryPlanner(function, inPlace).run();
+}

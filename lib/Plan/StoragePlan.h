@@ -29,6 +29,6 @@ struct StoragePlan {
   llvm::SmallVector<int64_t> arenas;
 };
 
-StoragePlan planStorage(mlir::func::FuncOp function);
+StoragePlan planStorage(mlir::func::FuncOp function, bool inPlace = true);
 
 } // namespace tcc::plan

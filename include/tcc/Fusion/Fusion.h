@@ -11,8 +11,9 @@
 
 namespace tcc {
 
-/// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp.
-std::unique_ptr<mlir::Pass> createFuseKernelsPass();
+/// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp. Without `fuse`, each primitive is a kernel
+/// of its own.
+std::unique_ptr<mlir::Pass> createFuseKernelsPass(bool fuse = true);
 /// tcc-share-kernels: see lib/Fusion/ShareKernels.cpp. After tcc-fuse-kernels.
 std::unique_ptr<mlir::Pass> createShareKernelsPass();
 

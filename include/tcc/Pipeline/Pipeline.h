@@ -56,6 +56,9 @@ struct PipelineOptions {
   std::string cacheDir; ///< compiled kernels by content; empty: none
   /// What the codegen phase writes for each kernel and the host function.
   enum class Code { Object, Assembly, LlvmIr } code = Code::Object;
+  /// What --verify turns off to find whose a fault is.
+  bool fuse = true;               ///< several primitives in a kernel
+  bool inPlace = true;            ///< results in the place of inputs that die
   CodeObserver codeObserver;      ///< while there is one, nothing comes from the cache
   ScheduleChooser chooseSchedule; ///< of a launch's candidates; none: the first
   /// Called when a phase that works on the IR starts, and when it is done.

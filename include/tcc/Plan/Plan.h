@@ -11,7 +11,8 @@
 
 namespace tcc {
 
-/// tcc-plan-memory: see lib/Plan/PlanMemory.cpp.
-std::unique_ptr<mlir::Pass> createPlanMemoryPass();
+/// tcc-plan-memory: see lib/Plan/PlanMemory.cpp. Without `inPlace`, no result lies where an input
+/// of its kernel does.
+std::unique_ptr<mlir::Pass> createPlanMemoryPass(bool inPlace = true);
 
 } // namespace tcc

@@ -9,12 +9,17 @@
 
 namespace tcc {
 
+/// How a library is compiled; as usual, or without what may be at fault.
+struct VerifyBuild {
+  bool fuse = true, inPlace = true;
+};
+
 /// What the verifier needs of the compiler.
 struct VerifyHooks {
   /// The model in primitives, before anything was optimised.
   std::function<llvm::Expected<Model>()> load;
   /// Takes such a model through the other phases, to a library at `path`.
-  std::function<llvm::Error(Model &model, const std::string &path)> build;
+  std::function<llvm::Error(Model &model, const std::string &path, VerifyBuild how)> build;
   /// Whether other outputs may be added to what `load` gives: it has no kernels yet.
   bool mayExpose = true;
 };

@@ -1,14 +1,16 @@
 // The verifier on a compiler that makes a mistake: `build` changes the model first.
+#include "tcc/Verify/Verify.h"
 #include "Driver/Artefact.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "tcc/Dialect/Prim/Prim.h"
-#include "tcc/Verify/Verify.h"
 #include "llvm/Support/FileSystem.h"
 #include <catch2/catch.hpp>
 
 using namespace tcc;
 using Mistake = std::function<void(mlir::ModuleOp)>;
+/// A mistake that depends on how the model is compiled.
+using MistakeOf = std::function<void(mlir::ModuleOp, VerifyBuild)>;
 
 static constexpr const char *kModel = R"(
 func.func @main(%x: tensor<?x8xf32> {graph.name = "x", graph.dims = ["N", 8]})
@@ -19,7 +21,7 @@ func.func @main(%x: tensor<?x8xf32> {graph.name = "x", graph.dims = ["N", 8]})
   return %c : tensor<?x8xf32>
 })";
 
-static VerifyResult verifyWith(const Mistake &mistake, const char *source = kModel) {
+static VerifyResult verifyWith(const MistakeOf &mistake, const char *source) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -35,8 +37,10 @@ static VerifyResult verifyWith(const Mistake &mistake, const char *source = kMod
     model.weights->addOwned("first", DType::F32, {4}, std::move(first));
     return std::move(model);
   };
-  hooks.build = [&](Model &model, const std::string &path) -> llvm::Error {
-    mistake(*model.module);
+  hooks.build = [&](Model &model, const std::string &path, VerifyBuild how) -> llvm::Error {
+    mistake(*model.module, how);
+    pipeline.fuse = how.fuse;
+    pipeline.inPlace = how.inPlace;
     if (llvm::Error error = runPhases(model, Phase::Decompose, Phase::Plan, pipeline))
       return error;
     auto compiled = generateCode(model, pipeline);
@@ -55,10 +59,14 @@ static VerifyResult verifyWith(const Mistake &mistake, const char *source = kMod
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("verify-test", folder));
   std::string path = (folder + "/model.so").str();
   Model model = llvm::cantFail(hooks.load());
-  llvm::cantFail(hooks.build(model, path));
+  llvm::cantFail(hooks.build(model, path, VerifyBuild()));
   VerifyResult result = llvm::cantFail(verify({path, ""}, hooks));
   llvm::sys::fs::remove_directories(folder);
   return result;
+}
+
+static VerifyResult verifyWith(const Mistake &mistake, const char *source = kModel) {
+  return verifyWith([&](mlir::ModuleOp module, VerifyBuild) { mistake(module); }, source);
 }
 
 TEST_CASE("a model that is right agrees") {
@@ -180,4 +188,111 @@ TEST_CASE("integers that the model asks for are tried, and other sizes") {
       },
       kRate);
   CHECK_FALSE(result.agrees);
+}
+
+/// Whether the nodes' values are no outputs: the model is compiled as the user gets it.
+static bool isWhole(mlir::ModuleOp module) {
+  return (*module.getOps<mlir::func::FuncOp>().begin()).getNumResults() == 1;
+}
+
+static void squareTheExponential(mlir::ModuleOp module) {
+  module.walk([](prim::ExpOp op) {
+    mlir::OpBuilder b(op->getBlock(), std::next(op->getIterator()));
+    auto square = prim::MulOp::create(b, op.getLoc(), op.getType(), op.getResult(), op.getResult());
+    op.getResult().replaceAllUsesExcept(square.getResult(), square);
+  });
+}
+
+TEST_CASE("a fault where nothing else is an output is no rounding, and its part is named") {
+  for (auto [plan, fuse, text] :
+       {std::tuple(true, false, "without planning in place it agrees: a fault of plan"),
+        std::tuple(false, true, "without fusion it agrees: a fault of fuse"),
+        std::tuple(false, false, "without fusion and planning in place it differs as well")}) {
+    VerifyResult result = verifyWith(
+        [&](mlir::ModuleOp module, VerifyBuild how) {
+          bool right = (plan && !how.inPlace) || (fuse && !how.fuse);
+          if (isWhole(module) && !right)
+            squareTheExponential(module);
+        },
+        kModel);
+    INFO(result.text);
+    CHECK_FALSE(result.agrees);
+    CHECK(result.text.find("roundings do not explain it") != std::string::npos);
+    CHECK(result.text.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("more nodes than are ever compiled together do not hide such a fault") {
+  constexpr int count = 140;
+  std::string source = "func.func @main(%v0: tensor<8xf32> {graph.name = \"x\"}) -> "
+                       "(tensor<8xf32> {graph.name = \"y\"}) {\n";
+  for (int i = 0; i < count; ++i) {
+    std::string from = "%v" + std::to_string(i), to = "%v" + std::to_string(i + 1);
+    source += to + (i % 2 ? " = prim.cos " : " = prim.sin ") + from +
+              " : (tensor<8xf32>) -> tensor<8xf32> loc(\"node " + std::to_string(i) + "\")\n";
+  }
+  source += "%e = prim.exp %v" + std::to_string(count) +
+            " : (tensor<8xf32>) -> tensor<8xf32> loc(\"last\")\n"
+            "return %e : tensor<8xf32>\n}";
+  VerifyResult result = verifyWith(
+      [&](mlir::ModuleOp module, VerifyBuild) {
+        if (isWhole(module))
+          squareTheExponential(module);
+      },
+      source.c_str());
+  INFO(result.text);
+  CHECK_FALSE(result.agrees);
+  CHECK(result.text.find("roundings do not explain it") != std::string::npos);
+}
+
+// The sine of numbers so large that their roundings are a part of a turn.
+static constexpr const char *kAmplifies = R"(
+func.func @main(%x: tensor<64xf32> {graph.name = "x"}) -> (tensor<64xf32> {graph.name = "y"}) {
+  %c = prim.constant dense<3.0e5> : tensor<64xf32>
+  %a = prim.mul %x, %c : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> loc("large")
+  %b = prim.mul %a, %x : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32> loc("square")
+  %y = prim.sin %b : (tensor<64xf32>) -> tensor<64xf32> loc("turned")
+  return %y : tensor<64xf32>
+})";
+
+/// (x c) x as (x x) c: another rounding, and as good.
+static void associate(mlir::ModuleOp module) {
+  module.walk([](prim::SinOp op) {
+    auto square = op.getX().getDefiningOp<prim::MulOp>();
+    auto large = square.getLhs().getDefiningOp<prim::MulOp>();
+    mlir::OpBuilder b(square);
+    mlir::Value x = large.getLhs(), c = large.getRhs();
+    mlir::Value xx = prim::MulOp::create(b, square.getLoc(), square.getType(), x, x);
+    square->setOperands({xx, c});
+  });
+}
+
+TEST_CASE("a model that amplifies roundings is not at fault") {
+  VerifyResult result = verifyWith(associate, kAmplifies);
+  INFO(result.text);
+  CHECK(result.agrees);
+  CHECK(result.text.find("the model amplifies roundings") != std::string::npos);
+}
+
+TEST_CASE("such a model does not hide what is not finite, or too far off") {
+  for (double factor : {std::numeric_limits<double>::quiet_NaN(), 1000.0}) {
+    VerifyResult result = verifyWith(
+        [&](mlir::ModuleOp module, VerifyBuild) {
+          associate(module);
+          if (!isWhole(module))
+            return;
+          auto end =
+              (*module.getOps<mlir::func::FuncOp>().begin()).getBody().front().getTerminator();
+          mlir::OpBuilder b(end);
+          mlir::Value y = end->getOperand(0);
+          auto type = mlir::cast<mlir::RankedTensorType>(y.getType());
+          auto value = mlir::DenseElementsAttr::get(type, static_cast<float>(factor));
+          mlir::Value c = prim::ConstantOp::create(b, end->getLoc(), type, value);
+          end->setOperand(0, prim::MulOp::create(b, end->getLoc(), type, y, c));
+        },
+        kAmplifies);
+    INFO(result.text);
+    CHECK_FALSE(result.agrees);
+    CHECK(result.text.find("roundings do not explain it") != std::string::npos);
+  }
 }
