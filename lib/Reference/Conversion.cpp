@@ -12,6 +12,8 @@ namespace {
 
 llvm::Expected<Tensor> cast(prim::CastOp op, Operands operands) {
   const Tensor &x = operands[0];
+  if (resultDType(op) == x.dtype())
+    return x; // `saturate` is about other types
   llvm::Expected<Tensor> result = Tensor::allocate(resultDType(op), x.shape());
   if (!result)
     return result;

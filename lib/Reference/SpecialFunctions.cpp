@@ -50,8 +50,8 @@ double digamma(double x) {
   if (x < 0) {
     if (x == std::floor(x))
       return std::nan("");
-    // The fraction first: tan(pi x) of a large x has no digits.
-    double fraction = x - std::trunc(x);
+    // The distance to the pole first: tan(pi x) of a large x has no digits.
+    double fraction = x - std::nearbyint(x);
     return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * fraction);
   }
   double below = 0;
@@ -85,6 +85,8 @@ static double besselI(int order, double x) {
   }
   // e^x overflows before the result does.
   double half = std::exp(x / 2);
+  if (std::isinf(half))
+    return half;
   return half * (sum / std::sqrt(2 * std::numbers::pi * x)) * half;
 }
 

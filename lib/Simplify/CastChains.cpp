@@ -72,6 +72,8 @@ struct CastOfCast : OpRewritePattern<prim::CastOp> {
     // A float out of range becomes the nearest integer, an integer wraps.
     if (plain(from) && isa<FloatType>(by) && plain(to) && !holdsAll(from, to))
       return b.notifyMatchFailure(op, "the last type does not hold all values of the first");
+    if (from == to && isa<Float8E5M2Type>(to) && op.getSaturate())
+      return b.notifyMatchFailure(op, "infinities are clamped on the way back");
     b.replaceOpWithNewOp<prim::CastOp>(op, op.getType(), inner.getX(), op.getSaturate());
     return success();
   }

@@ -10,6 +10,8 @@ using reference::Tensor;
 
 /// The element's bits, zero-extended.
 static uint64_t bitsAt(const Tensor &x, int64_t position) {
+  if (x.dtype() == DType::Bool) // any byte but 0 is true
+    return x.integer(position) != 0;
   unsigned bytes = reference::elementBytes(x.dtype());
   uint64_t bits = 0;
   std::memcpy(&bits, x.data() + position * bytes, bytes);
