@@ -83,6 +83,8 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
   IRMapping operands;
   for (OpOperand &use : op->getOpOperands()) {
     std::optional<Value> source = operandsInMemory ? readInPlace(use) : std::nullopt;
+    if (source && group.ops.contains(source->getDefiningOp()))
+      source.reset(); // the weights of attention, which the kernel computes
     operands.map(use.get(), source ? viewOf(use.get(), *source) : get(use.get(), operandsInMemory));
   }
   Operation *copy = builder.clone(*op, operands);
@@ -173,14 +175,14 @@ static void eraseDead(Block &block) {
       op.erase();
 }
 
-static LogicalResult fuseBlock(Block &block, bool fuse) {
+static LogicalResult fuseBlock(Block &block, FusionPolicy policy) {
   for (Operation &op : block)
     for (Region &region : op.getRegions())
       if (!isa<kernel::LaunchOp>(op))
         for (Block &nested : region)
-          if (failed(fuseBlock(nested, fuse)))
+          if (failed(fuseBlock(nested, policy)))
             return failure();
-  for (auto &group : formGroups(block, fuse))
+  for (auto &group : formGroups(block, policy))
     if (failed(buildLaunch(*group)))
       return failure();
   eraseDead(block);
@@ -192,7 +194,7 @@ namespace {
 class FuseKernelsPass : public PassWrapper<FuseKernelsPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseKernelsPass)
-  explicit FuseKernelsPass(bool fuse) : fuse(fuse) {}
+  explicit FuseKernelsPass(FusionPolicy policy) : policy(policy) {}
   StringRef getArgument() const override { return "tcc-fuse-kernels"; }
   StringRef getDescription() const override {
     return "Group the primitives of every block into kernel.launch ops";
@@ -202,16 +204,16 @@ public:
   }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(fuseBlock(function.getBody().front(), fuse)))
+      if (failed(fuseBlock(function.getBody().front(), policy)))
         return signalPassFailure();
   }
 
 private:
-  bool fuse;
+  FusionPolicy policy;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createFuseKernelsPass(bool fuse) {
-  return std::make_unique<FuseKernelsPass>(fuse);
+std::unique_ptr<Pass> tcc::createFuseKernelsPass(FusionPolicy policy) {
+  return std::make_unique<FuseKernelsPass>(policy);
 }

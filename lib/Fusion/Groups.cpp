@@ -17,10 +17,14 @@
 //   becomes its epilogue. It joins a transpose that goes to memory as well, and is
 //   stored in that order (the heads of attention, the channels of a last convolution).
 //   Views that it can read in place (Analysis/DotOperand.h) are not copied for it.
+// - Attention is one kernel: the product with the values brings the softmax before it and the
+//   product with the keys along (Analysis/AttentionForm.h). What is computed for each score
+//   from something else, a mask above all, joins where it is cheap.
 // - Operators with an algorithm of their own (sort, scatter, scan) are alone.
 //
 //===----------------------------------------------------------------------===//
 #include "Groups.h"
+#include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Dialect/Prim/DimTraces.h"
 
 using namespace mlir;
@@ -84,8 +88,8 @@ namespace {
 
 class Grouping {
 public:
-  Grouping(Block &block, bool fuse)
-      : block(block), fuse(fuse), builder(block.getParentOp()->getContext()) {
+  Grouping(Block &block, FusionPolicy policy)
+      : block(block), policy(policy), builder(block.getParentOp()->getContext()) {
     unsigned n = 0;
     for (Operation &op : block)
       positions[&op] = n++;
@@ -109,11 +113,12 @@ private:
   bool joinsRows(prim::ReduceOp op, Group &g);
   bool joinsPoints(prim::ReduceOp op, Group &g);
   bool joinsEpilogue(Operation *op, Group &g);
+  void takeAttention(Operation *op, Group &g);
   bool worthRecomputing(Operation *op, Group &g);
   void add(Operation *op, Group &g);
 
   Block &block;
-  bool fuse;
+  FusionPolicy policy;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Operation *, Group *> groupOf;
   std::vector<std::unique_ptr<Group>> groups;
@@ -267,6 +272,8 @@ Group *Grouping::startGroup(Operation *op) {
     g.outputs.insert(v);
   g.ops.insert(op);
   groupOf[op] = &g;
+  if (isContraction(op) && policy.fuse)
+    takeAttention(op, g);
   return &g;
 }
 
@@ -392,6 +399,9 @@ bool Grouping::joins(Operation *op, Group &g) {
   constexpr unsigned kMaxOps = 192;
   if (g.kind == KernelKind::Special || g.ops.size() >= kMaxOps)
     return false;
+  // Once a score, or once an element of the result.
+  if (g.kind == KernelKind::Attention)
+    return prim::isElementwise(op) && !isExpensive(op);
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return joinsRows(reduce, g) || joinsPoints(reduce, g);
   if (isContraction(op))
@@ -404,10 +414,45 @@ bool Grouping::joins(Operation *op, Group &g) {
   return worthRecomputing(op, g);
 }
 
+/// Templates keep a few rows of queries and results in a cache, and sums in f32.
+static bool hasAttentionKernel(AttentionForm &form) {
+  constexpr int64_t kMostColumns = 256;
+  auto isFloat = [](Value v) {
+    Type t = tensorType(v).getElementType();
+    return t.isF32() || t.isF16() || t.isBF16();
+  };
+  auto isNarrow = [](int64_t columns) {
+    return !ShapedType::isDynamic(columns) && columns > 0 && columns <= kMostColumns;
+  };
+  prim::DotOp scores = form.scores, values = form.values;
+  int64_t depth = tensorType(scores.getLhs()).getDimSize(scores.getLhsContract()[0]);
+  return isNarrow(depth) && isNarrow(tensorType(values.getResult()).getShape().back()) &&
+         tensorType(scores.getResult()).getElementType().isF32() && isFloat(scores.getLhs()) &&
+         isFloat(scores.getRhs()) && isFloat(values.getRhs()) && isFloat(values.getResult());
+}
+
 void Grouping::add(Operation *op, Group &g) {
+  bool isProduct = isContraction(op);
   g.ops.insert(op);
   groupOf[op] = &g;
-  g.access[op->getResult(0)] = accessIn(g, op->getResult(0));
+  if (g.kind != KernelKind::Attention)
+    g.access[op->getResult(0)] = accessIn(g, op->getResult(0));
+  if (isProduct)
+    takeAttention(op, g);
+}
+
+/// The softmax and the product that `op` has its weights from join its kernel.
+void Grouping::takeAttention(Operation *op, Group &g) {
+  auto dot = dyn_cast<prim::DotOp>(op);
+  std::optional<AttentionForm> form =
+      policy.attention && dot ? matchAttention(dot) : std::optional<AttentionForm>();
+  if (!form || !hasAttentionKernel(*form))
+    return;
+  g.kind = KernelKind::Attention;
+  for (Operation *part : form->ops) {
+    g.ops.insert(part);
+    groupOf[part] = &g;
+  }
 }
 
 void Grouping::place(Operation *op) {
@@ -417,7 +462,7 @@ void Grouping::place(Operation *op) {
     readers(v, found, memory);
   if (found.empty() && !memory)
     return; // dead
-  if (op->getNumResults() != 1 || found.empty() || !fuse) {
+  if (op->getNumResults() != 1 || found.empty() || !policy.fuse) {
     startGroup(op);
     return;
   }
@@ -463,7 +508,7 @@ bool Grouping::needsCopy(Value view) {
 
 std::vector<std::unique_ptr<Group>> Grouping::run() {
   for (Operation &op : llvm::reverse(block)) {
-    if (isHost(&op))
+    if (isHost(&op) || groupOf.contains(&op))
       continue;
     if (!isFree(&op)) {
       place(&op);
@@ -476,6 +521,6 @@ std::vector<std::unique_ptr<Group>> Grouping::run() {
   return std::move(groups);
 }
 
-std::vector<std::unique_ptr<Group>> tcc::fusion::formGroups(Block &block, bool fuse) {
-  return Grouping(block, fuse).run();
+std::vector<std::unique_ptr<Group>> tcc::fusion::formGroups(Block &block, FusionPolicy policy) {
+  return Grouping(block, policy).run();
 }

@@ -39,8 +39,8 @@ std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 bool isHost(mlir::Operation *op);
 
 /// The groups of one block, in the order in which they run. Free operators are
-/// in no group: each group that reads them copies them. Without `fuse`, each other
+/// in no group: each group that reads them copies them. Without `policy.fuse`, each other
 /// operator is a group.
-std::vector<std::unique_ptr<Group>> formGroups(mlir::Block &block, bool fuse);
+std::vector<std::unique_ptr<Group>> formGroups(mlir::Block &block, FusionPolicy policy);
 
 } // namespace tcc::fusion

@@ -73,7 +73,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Fuse:
-    pm.addPass(createFuseKernelsPass(options.fuse));
+    pm.addPass(createFuseKernelsPass({options.fuse, /*attention=*/false}));
     pm.addPass(createShareKernelsPass());
     pm.addPass(createCommonSubexpressionsPass());
     break;

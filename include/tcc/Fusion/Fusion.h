@@ -11,9 +11,14 @@
 
 namespace tcc {
 
-/// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp. Without `fuse`, each primitive is a kernel
-/// of its own.
-std::unique_ptr<mlir::Pass> createFuseKernelsPass(bool fuse = true);
+/// What the target has kernels for.
+struct FusionPolicy {
+  bool fuse = true;      ///< without it, each primitive is a kernel of its own
+  bool attention = true; ///< attention as one kernel (Analysis/AttentionForm.h)
+};
+
+/// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp.
+std::unique_ptr<mlir::Pass> createFuseKernelsPass(FusionPolicy policy = {});
 /// tcc-share-kernels: see lib/Fusion/ShareKernels.cpp. After tcc-fuse-kernels.
 std::unique_ptr<mlir::Pass> createShareKernelsPass();
 

@@ -60,6 +60,9 @@ static LogicalResult verifyKind(LaunchOp launch) {
     fits = has([](Operation &op) { return isa<prim::DotOp, prim::PackedDotOp>(op); });
   else if (kind == KernelKind::Convolution)
     fits = has([](Operation &op) { return isa<prim::ConvOp, prim::PackedConvOp>(op); });
+  else if (kind == KernelKind::Attention)
+    fits = has([](Operation &op) { return isa<prim::DotOp>(op); }) &&
+           has([](Operation &op) { return isa<prim::ExpOp>(op); });
   if (!fits)
     return launch.emitOpError("of kind '")
            << stringifyKernelKind(kind) << "' computes none of what the kind is about";

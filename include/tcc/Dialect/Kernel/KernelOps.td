@@ -13,7 +13,8 @@ class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, m
 def Kernel_KernelKind : I32EnumAttr<"KernelKind", "the loop nest that a kernel needs", [
   I32EnumAttrCase<"Loop", 0, "loop">, I32EnumAttrCase<"Row", 1, "row">,
   I32EnumAttrCase<"Contraction", 2, "contraction">,
-  I32EnumAttrCase<"Convolution", 3, "convolution">, I32EnumAttrCase<"Special", 4, "special">]> {
+  I32EnumAttrCase<"Convolution", 3, "convolution">, I32EnumAttrCase<"Special", 4, "special">,
+  I32EnumAttrCase<"Attention", 5, "attention">]> {
   let cppNamespace = "::tcc::kernel";
   let genSpecializedAttr = 0;
 }
@@ -36,6 +37,7 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     | `contraction` | a matrix product and what is computed from each of its elements |
     | `convolution` | the same of a convolution |
     | `special` | one operator with an algorithm of its own: sort, scatter, scan |
+    | `attention` | a product, the softmax of what is computed from its elements, a product with the weights that gives, and what is computed from each element of that |
 
     `schedule` says how the target runs it; the schedule phase gives it to every launch.
 
