@@ -123,7 +123,8 @@ static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
 static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
                                    const emit::ProgramDescription &program,
                                    const emit::WeightLayout &weights, const DriverOptions &options,
-                                   const CpuTarget &cpu, const InputFacts &input) {
+                                   const Target &target, const InputFacts &input) {
+  const CpuTarget &cpu = target.host;
   emit::Manifest m;
   m.toolVersion = TCC_VERSION;
   m.flags = options.resultFlags();
@@ -213,9 +214,9 @@ static emit::ProgramDescription describeProgram(Model &model, const CompiledMode
 
 static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> description,
                           const emit::WeightBlob *embedded, const DriverOptions &options,
-                          const CpuTarget &cpu, StringRef path) {
+                          const Target &target, StringRef path) {
   emit::LinkJob job;
-  job.triple = Triple(cpu.triple);
+  job.triple = Triple(target.host.triple);
   auto add = [&](ArrayRef<char> object) {
     job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
   };
@@ -229,7 +230,7 @@ static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> descript
 }
 
 Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
-                      const CpuTarget &cpu, const InputFacts &input, emit::OutputFiles &files) {
+                      const Target &target, const InputFacts &input, emit::OutputFiles &files) {
   emit::WeightBlob blob = blobOf(*model.weights, compiled.weightNames);
   emit::ProgramDescription program = describeProgram(model, compiled, options, blob.layout);
   weightBytes = blob.layout.size();
@@ -248,16 +249,18 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
                           .moveInto(program.weightsSampleHash))
       return error;
   }
-  emit::Manifest facts = makeManifest(model, compiled, program, blob.layout, options, cpu, input);
+  emit::Manifest facts =
+      makeManifest(model, compiled, program, blob.layout, options, target, input);
   for (const emit::ManifestKernel &kernel : facts.kernels)
     program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
   program.manifest = manifest = emit::manifestJson(facts);
-  auto description = emit::emitProgram(program, cpu);
+  auto description = emit::emitProgram(program, target.host);
   if (!description)
     return description.takeError();
   if (!isSpecialFile(options.output))
     if (Error error = files.write(manifestPath(options.output), program.manifest))
       return error;
   bool embeds = program.weightsSize && program.embeddedWeights;
-  return linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, cpu, libraryPath);
+  return linkArtefact(compiled, *description, embeds ? &blob : nullptr, options, target,
+                      libraryPath);
 }

@@ -22,7 +22,7 @@ struct InputFacts {
 class Artefact {
 public:
   llvm::Error write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
-                    const CpuTarget &cpu, const InputFacts &input, emit::OutputFiles &files);
+                    const Target &target, const InputFacts &input, emit::OutputFiles &files);
 
   uint64_t weightBytes = 0;
   std::string libraryPath, weightsPath; ///< as yet; no path where the weights are embedded

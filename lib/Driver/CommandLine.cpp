@@ -17,7 +17,7 @@ namespace {
 struct Arguments {
   DriverOptions options;
   std::string stopAfter, startFrom, dump, logs, emit = "so";
-  std::string backend = "inductor", dynamic = "auto";
+  std::string dynamic = "auto";
   bool fullgraph = false, disable = false;
   bool listModes = false, listOptions = false, listBackends = false, listAll = false;
 };
@@ -98,7 +98,9 @@ static void defineTorch(CLI::App &app, Arguments &args) {
   const char *group = "Words of torch.compile";
   app.add_option("--mode", args.options.mode, modeHelp())->group(group)->capture_default_str();
   addList(app, group, "--options", args.options.options, optionsHelp());
-  app.add_option("--backend", args.backend, "inductor, the only one")
+  app.add_option("--backend", args.options.backend,
+                 "What kernels become: inductor is tcc's own code for the target; "
+                 "--list-backends prints the others")
       ->group(group)
       ->capture_default_str();
   app.add_option("--tuning", args.options.tuning,
@@ -207,9 +209,6 @@ static Error parseDump(StringRef text, DriverOptions &options) {
 }
 
 static Error parseTorchWords(const Arguments &args, DriverOptions &options) {
-  if (!is_contained(torchBackends(), args.backend))
-    return userError("--backend '" + printable(args.backend) +
-                     "' is unknown (see --list-backends)");
   if (!is_contained({"auto", "true", "false"}, args.dynamic))
     return userError("--dynamic '" + printable(args.dynamic) + "' is none of auto, true, false");
   if (args.dynamic != "auto")
@@ -249,10 +248,17 @@ static std::string modeList() {
   return text;
 }
 
+static std::string backendList() {
+  std::string text = formatv("{0,-12} tcc's own code for the target (the default)\n", kOwnBackend);
+  for (const BackendKind &kind : backendKinds())
+    text += formatv("{0,-12} {1}\n", kind.name, kind.what);
+  return text;
+}
+
 static std::string listAskedFor(const Arguments &args) {
   return args.listModes        ? modeList()
          : args.listOptions    ? optionList(args.listAll)
-         : args.listBackends   ? join(torchBackends(), "\n") + "\n"
+         : args.listBackends   ? backendList()
          : args.logs == "help" ? log::help()
                                : "";
 }

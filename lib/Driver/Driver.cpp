@@ -69,6 +69,8 @@ bool DriverOptions::tunes() const {
 
 std::vector<std::string> DriverOptions::resultFlags() const {
   std::vector<std::string> flags;
+  if (backend != kOwnBackend)
+    flags.push_back("--backend=" + backend);
   if (!cpu.empty())
     flags.push_back("--cpu=" + cpu);
   if (!target.empty())
@@ -136,7 +138,7 @@ private:
   mlir::ScopedDiagnosticHandler handler;
   std::string diagnostic;
   std::vector<std::string> filesRead;
-  CpuTarget cpu;
+  Target target;
   InputFormat format = InputFormat::Onnx;
   PipelineOptions pipeline;
   std::optional<TunedSchedules> schedules;
@@ -267,7 +269,7 @@ Error Compile::writeCode(CompiledModel &compiled) {
     if (!path)
       return path.takeError();
     emit::LinkJob job;
-    job.triple = Triple(cpu.triple);
+    job.triple = Triple(target.host.triple);
     job.soname = sys::path::filename(options.output).str();
     for (auto &object : compiled.objects)
       job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
@@ -311,7 +313,7 @@ Error Compile::finish(CompiledModel *compiled) {
     return writeCode(*compiled);
   artefact.emplace();
   auto hash = [&] { return inputHash.get(); };
-  Error error = artefact->write(model, *compiled, options, cpu, {nameOf(format), hash}, files);
+  Error error = artefact->write(model, *compiled, options, target, {nameOf(format), hash}, files);
   summary.weightBytes = artefact->weightBytes;
   return error;
 }
@@ -330,7 +332,7 @@ Error Compile::publish() {
 
 /// Where the user asked for one: the fault, in a folder.
 Error Compile::withReproducer(Error error, bool phaseFailed) {
-  if (options.reproducer.empty() || cpu.name.empty())
+  if (options.reproducer.empty() || target.host.name.empty())
     return error;
   bool user = error.isA<UserError>();
   std::string text = error ? toString(std::move(error)) : "";
@@ -371,12 +373,16 @@ Error Compile::prepare() {
       summary.notes.push_back(name + " changes nothing on this target yet");
   if (std::string refusal = DiskCache(options.cacheDir).refusal(); !refusal.empty())
     summary.notes.push_back(refusal);
-  auto target = CpuTarget::create(options.cpu, options.target);
-  if (!target)
-    return target.takeError();
-  cpu = *target;
-  if (options.verify && Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
-    return userError("--verify runs the model, and this machine cannot run code for " + cpu.triple);
+  if (Error error = CpuTarget::create(options.cpu, options.target).moveInto(target.host))
+    return error;
+  auto backend = createBackend(options.backend, target);
+  if (!backend)
+    return backend.takeError();
+  pipeline.backend = std::move(*backend);
+  if (options.verify &&
+      Triple(target.host.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
+    return userError("--verify runs the model, and this machine cannot run code for " +
+                     target.host.triple);
   if (options.verify && firstPhase() >= Phase::Plan)
     return userError("--verify compares with the values of the model, and the phase plan leaves "
                      "memory only: start from plan or an earlier phase");
@@ -393,12 +399,11 @@ Error Compile::prepare() {
       return error;
   if (Error error = readTuning())
     return error;
-  pipeline.cpu = cpu;
   pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;
-  pipeline.code = options.emit == EmitKind::Asm    ? PipelineOptions::Code::Assembly
-                  : options.emit == EmitKind::Llvm ? PipelineOptions::Code::LlvmIr
-                                                   : PipelineOptions::Code::Object;
+  pipeline.code = options.emit == EmitKind::Asm    ? CodeForm::Assembly
+                  : options.emit == EmitKind::Llvm ? CodeForm::LlvmIr
+                                                   : CodeForm::Object;
   pipeline.codeObserver = dump.codeObserver();
   pipeline.beforePhase = [this](Phase phase) { phaseStarts(phase); };
   pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp module) { phaseDone(phase, module); };
@@ -427,7 +432,7 @@ Error Compile::generate() {
 
 /// What the schedule phase goes by: the record, and later what tuning adds to it.
 Error Compile::readTuning() {
-  schedules.emplace(cpu, options.tuning);
+  schedules.emplace(*pipeline.backend, options.tuning);
   if (Error error = schedules->read())
     return error;
   if (!options.tunes() && options.tuning.empty())
@@ -448,7 +453,7 @@ Error Compile::tuneKernels() {
   quiet.afterPhase = nullptr;
   quiet.codeObserver = nullptr;
   quiet.kernelDone = nullptr;
-  quiet.code = PipelineOptions::Code::Object;
+  quiet.code = CodeForm::Object;
   TuneHooks hooks;
   hooks.load = [&]() -> Expected<Model> {
     auto loaded = importModel();
@@ -467,9 +472,9 @@ Error Compile::tuneKernels() {
       return std::move(error);
     return std::move(compiled);
   };
-  hooks.foreign = Triple(cpu.triple).getArch() != Triple(sys::getProcessTriple()).getArch();
+  hooks.foreign = Triple(target.host.triple).getArch() != Triple(sys::getProcessTriple()).getArch();
   hooks.show = [&](const Twine &what) { progress.show(what); };
-  auto found = tune(hooks, *schedules, cpu, options.tuneBudget);
+  auto found = tune(hooks, *schedules, *pipeline.backend, options.tuneBudget);
   if (!found)
     return withDiagnostic(found.takeError());
   summary.tuned = *found;
@@ -492,7 +497,7 @@ Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase fr
   elsewhere.output = path;
   Artefact probed;
   emit::OutputFiles own;
-  if (Error error = probed.write(candidate, compiled, elsewhere, cpu,
+  if (Error error = probed.write(candidate, compiled, elsewhere, target,
                                  {nameOf(format), [] { return ""; }}, own))
     return error;
   return own.commit();

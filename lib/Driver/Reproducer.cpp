@@ -41,6 +41,8 @@ Error tcc::writeRepeatText(const DriverOptions &options, StringRef fault,
   if (phase) {
     text += "\nto repeat it, in this folder:\n  tcc --start-from " + phaseName(*phase).str() +
             " model.mlir -o model.so --cpu " + cpuName + " --target " + triple;
+    if (options.backend != kOwnBackend)
+      text += " --backend " + options.backend;
     if (options.verify)
       text += " --verify";
     text += "\n";

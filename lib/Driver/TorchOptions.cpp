@@ -13,7 +13,6 @@ static constexpr TorchMode kModes[] = {
     {"reduce-overhead", "triton.cudagraphs=true"},
     {"max-autotune", "max_autotune=true triton.cudagraphs=true coordinate_descent_tuning=true"},
     {"max-autotune-no-cudagraphs", "max_autotune=true coordinate_descent_tuning=true"}};
-static constexpr StringRef kBackends[] = {"inductor"};
 
 /// What is worth a word; the others are known by name and type.
 static constexpr std::pair<StringRef, StringRef> kDescriptions[] = {
@@ -44,7 +43,6 @@ static constexpr std::pair<StringRef, StringRef> kNames[] = {
 };
 
 ArrayRef<TorchMode> tcc::torchModes() { return kModes; }
-ArrayRef<StringRef> tcc::torchBackends() { return kBackends; }
 
 ArrayRef<TorchOption> tcc::torchOptions() {
   static const std::vector<TorchOption> options = [] {

@@ -16,7 +16,6 @@
 #include "Verify/SampleInputs.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Dialect/Kernel/KernelText.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
@@ -57,7 +56,7 @@ Error TunedSchedules::read() {
 tuning::ProblemKey TunedSchedules::keyOf(kernel::LaunchOp launch) const {
   std::string text = kernel::textOf(launch, /*withSchedule=*/false);
   auto hash = SHA256::hash(arrayRefFromStringRef(text));
-  return {toHex(hash, /*LowerCase=*/true), cpu.key(), codegen::CpuScheduleModel(cpu).version()};
+  return {toHex(hash, /*LowerCase=*/true), backend.tuningKey(), backend.schedules().version()};
 }
 
 kernel::Schedule TunedSchedules::choose(kernel::LaunchOp launch,
@@ -98,8 +97,8 @@ struct Problem {
 
 class Tuner {
 public:
-  Tuner(const TuneHooks &hooks, TunedSchedules &schedules, const CpuTarget &cpu, double seconds)
-      : hooks(hooks), schedules(schedules), model(cpu), budget(seconds) {}
+  Tuner(const TuneHooks &hooks, TunedSchedules &schedules, const Backend &backend, double seconds)
+      : hooks(hooks), schedules(schedules), model(backend.schedules()), budget(seconds) {}
   Expected<std::string> run();
 
 private:
@@ -113,7 +112,7 @@ private:
 
   const TuneHooks &hooks;
   TunedSchedules &schedules;
-  codegen::CpuScheduleModel model;
+  const ScheduleModel &model;
   double budget;
   Clock::time_point begin = Clock::now();
   Model loaded;
@@ -259,6 +258,6 @@ Expected<std::string> Tuner::run() {
 }
 
 Expected<std::string> tcc::tune(const TuneHooks &hooks, TunedSchedules &schedules,
-                                const CpuTarget &cpu, double seconds) {
-  return Tuner(hooks, schedules, cpu, seconds).run();
+                                const Backend &backend, double seconds) {
+  return Tuner(hooks, schedules, backend, seconds).run();
 }

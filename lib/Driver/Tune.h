@@ -12,7 +12,8 @@ namespace tcc {
 /// A record as the choice among a launch's candidates.
 class TunedSchedules {
 public:
-  TunedSchedules(const CpuTarget &cpu, std::string file) : cpu(cpu), file(std::move(file)) {}
+  TunedSchedules(const Backend &backend, std::string file)
+      : backend(backend), file(std::move(file)) {}
 
   /// The record so far, if there is a file.
   llvm::Error read();
@@ -27,7 +28,7 @@ public:
 private:
   kernel::Schedule choose(kernel::LaunchOp launch, llvm::ArrayRef<kernel::Schedule> candidates);
 
-  const CpuTarget &cpu;
+  const Backend &backend;
   std::string file, fault;
 };
 
@@ -46,6 +47,6 @@ struct TuneHooks {
 /// Adds the fastest schedules of the model's kernels to the record, those that it lacks,
 /// within about `seconds`. One line of what was found.
 llvm::Expected<std::string> tune(const TuneHooks &hooks, TunedSchedules &schedules,
-                                 const CpuTarget &cpu, double seconds);
+                                 const Backend &backend, double seconds);
 
 } // namespace tcc

@@ -1,33 +1,25 @@
 //===- GenerateCode.cpp - Kernels compiled in parallel, by content --------===//
 //
-// Every kernel is printed without names and locations. Each text is parsed into a
-// context of its own on a worker thread, so that compilation scales, and its object is
-// cached on disk under the hash of text, CPU and tool version. The host program is one
-// more object.
+// Every kernel is printed without names and locations, and compiled by the back-end for each of
+// its architectures: a job for any thread, whose result KernelCompiler keeps on disk. The host
+// program is one more object, for the CPU of the target.
 //
 //===----------------------------------------------------------------------===//
+#include "HostObject.h"
+#include "KernelCompiler.h"
 #include "KernelKey.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 #include "tcc/Analysis/PeakMemory.h"
-#include "tcc/Codegen/Common/LowerToLLVM.h"
-#include "tcc/Codegen/Common/VectorMath.h"
-#include "tcc/Codegen/Cpu/CpuLaunch.h"
 #include "tcc/Codegen/Host/HostProgram.h"
 #include "tcc/Dialect/Kernel/KernelText.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
-#include "tcc/Emit/ObjectEmitter.h"
 #include "tcc/Emit/WeightBlob.h"
 #include "tcc/Pipeline/Pipeline.h"
 #include "tcc/Support/DiskCache.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/LargeStack.h"
 #include "tcc/Support/Logging.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/Support/SHA256.h"
 #include <atomic>
 
 using namespace mlir;
@@ -35,12 +27,16 @@ using namespace tcc;
 
 namespace {
 
-struct Job {
+struct Kernel {
   std::string text;
-  CompiledKernel kernel;
-  llvm::SmallVector<char, 0> object;
-  std::string error;
-  std::string refused; ///< why, where the model asks for what tcc cannot do
+  CompiledKernel compiled;
+};
+
+/// A kernel for one architecture.
+struct Job {
+  const Kernel *kernel;
+  unsigned architecture;
+  std::optional<llvm::Expected<KernelCompiler::Result>> result;
 };
 
 class CodeGenerator {
@@ -55,52 +51,48 @@ private:
   int64_t constantOffset(ElementsAttr value);
   int64_t stateOffset(StringRef name, CompiledModel &result);
   llvm::Error compileHost(CompiledModel &result);
-  llvm::Error compileLowered(ModuleOp module, CompiledModel &result);
-  void compileKernel(Job &job);
-  void showLoops(StringRef symbol, ModuleOp module) const;
-  void showCode(StringRef symbol, ModuleOp lowered, emit::EmitOptions how) const;
-  emit::EmitOptions emitOptions() const {
-    emit::EmitOptions result;
-    result.kind = options.code == PipelineOptions::Code::Assembly ? emit::OutputKind::Assembly
-                  : options.code == PipelineOptions::Code::LlvmIr ? emit::OutputKind::LlvmIr
-                                                                  : emit::OutputKind::Object;
-    return result;
-  }
+  llvm::Error compileLowered(ModuleOp module, HostObject &host, CompiledModel &result);
+  const CpuTarget &cpu() const { return options.backend->target().host; }
   void runJobs();
+  llvm::Error collect(CompiledModel &result);
 
   Model &model;
   const PipelineOptions &options;
   DiskCache cache;
-  std::vector<std::unique_ptr<Job>> jobs;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::vector<Job> jobs; ///< kernel by kernel
   emit::WeightLayout layout;
   std::map<std::string, int64_t> offsets;
 };
 
 } // namespace
 
-/// Helpers stay inside their object: several objects may have the same.
-static void hideHelpers(ModuleOp lowered, StringRef entry) {
-  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
-    if (!function.isExternal() && function.getName() != entry)
-      function.setLinkage(LLVM::Linkage::Internal);
+static llvm::Error atKernel(StringRef symbol, llvm::Error error) {
+  bool user = error.isA<UserError>();
+  std::string text = ("kernel '" + symbol + "': ").str() + llvm::toString(std::move(error));
+  return user ? userError(text) : llvm::createStringError(text);
 }
 
-/// A job for every kernel of the module, with its launches.
+/// Every kernel of the module, with its launches and its jobs.
 llvm::Error CodeGenerator::addKernels() {
-  llvm::StringMap<Job *> jobOf;
-  for (auto kernel : model.module->getOps<host::KernelOp>()) {
-    kernel::LaunchOp launch = kernel.getKernelLaunch();
+  llvm::StringMap<Kernel *> kernelOf;
+  for (auto op : model.module->getOps<host::KernelOp>()) {
+    kernel::LaunchOp launch = op.getKernelLaunch();
     if (!launch)
-      return llvm::createStringError("no code for '" + kernel.getSymName() +
-                                     "': the CPU does one kernel.launch a launch");
-    Job &job = *jobs.emplace_back(std::make_unique<Job>());
-    job.text = kernel::textOf(launch);
-    job.kernel.symbol = kernel.getSymName().str();
-    job.kernel.definition = launch;
-    jobOf[kernel.getSymName()] = &job;
+      return llvm::createStringError("no code for '" + op.getSymName() +
+                                     "': a back-end compiles one kernel.launch a launch");
+    if (llvm::Error refused = options.backend->accepts(launch))
+      return atKernel(op.getSymName(), std::move(refused));
+    Kernel &kernel = *kernels.emplace_back(std::make_unique<Kernel>());
+    kernel.text = kernel::textOf(launch);
+    kernel.compiled.symbol = op.getSymName().str();
+    kernel.compiled.definition = launch;
+    kernelOf[op.getSymName()] = &kernel;
+    for (unsigned i = 0; i < options.backend->architectures(); ++i)
+      jobs.push_back({&kernel, i, std::nullopt});
   }
   model.module->walk([&](host::LaunchOp launch) {
-    jobOf.lookup(launch.getKernel())->kernel.launches.push_back(launch);
+    kernelOf.lookup(launch.getKernel())->compiled.launches.push_back(launch);
   });
   return llvm::Error::success();
 }
@@ -141,20 +133,6 @@ int64_t CodeGenerator::constantOffset(ElementsAttr value) {
   return weightOffset(name);
 }
 
-static bool usesComplex(kernel::LaunchOp launch) {
-  auto isComplex = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && isa<ComplexType>(tensor.getElementType());
-  };
-  return launch
-      .walk([&](Operation *op) {
-        bool found = llvm::any_of(op->getOperandTypes(), isComplex) ||
-                     llvm::any_of(op->getResultTypes(), isComplex);
-        return found ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 int64_t CodeGenerator::stateOffset(StringRef name, CompiledModel &result) {
   uint64_t from = weightOffset(name), size = runTimeSize(*model.weights->describe(name));
   uint64_t offset = llvm::alignTo(result.stateSize, emit::WeightLayout::alignment);
@@ -163,101 +141,29 @@ int64_t CodeGenerator::stateOffset(StringRef name, CompiledModel &result) {
   return offset;
 }
 
-/// Compiles one printed kernel; thread-safe.
-void CodeGenerator::compileKernel(Job &job) {
-  std::string key = kernelKey({job.text, job.kernel.symbol, options.cpu.key(),
-                               std::to_string(static_cast<int>(options.code))});
-  if (!options.codeObserver && cache.load(key, job.object)) {
-    job.kernel.cached = true;
+static void logJob(Job &job) {
+  if (!*job.result)
     return;
-  }
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
-    if (d.getSeverity() == DiagnosticSeverity::Error && job.error.empty())
-      job.error = d.str();
-    return success();
-  });
-  auto parsed = parseSourceString<ModuleOp>(job.text, &context);
-  if (!parsed) {
-    job.error = "kernel does not parse: " + job.error;
-    return;
-  }
-  kernel::LaunchOp launch;
-  parsed->walk([&](kernel::LaunchOp op) { launch = op; });
-  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  context.loadAllAvailableDialects();
-  if (usesComplex(launch)) {
-    job.refused = "no code is generated for complex numbers yet";
-    return;
-  }
-  func::FuncOp function = codegen::emitKernel(launch, *module, job.kernel.symbol, options.cpu);
-  if (!function) {
-    if (job.error.empty())
-      job.error = "no code for kernel " + job.kernel.symbol;
-    return;
-  }
-  showLoops(job.kernel.symbol, *module);
-  codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
-  if (failed(codegen::lowerKernelModule(*module))) {
-    job.error = "lowering failed: " + job.error;
-    return;
-  }
-  hideHelpers(*module, job.kernel.symbol);
-  showCode(job.kernel.symbol, *module, emitOptions());
-  auto object = emit::emitObject(*module, options.cpu, emitOptions());
-  if (!object) {
-    job.error = llvm::toString(object.takeError());
-    return;
-  }
-  job.object = std::move(*object);
-  cache.store(key, job.object);
-}
-
-/// Easier to read than what is compiled, which LLVM cleans up.
-void CodeGenerator::showLoops(StringRef symbol, ModuleOp module) const {
-  if (!options.codeObserver)
-    return;
-  OwningOpRef<ModuleOp> tidy = module.clone();
-  PassManager pm(module.getContext());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  (void)pm.run(*tidy);
-  std::string text;
-  llvm::raw_string_ostream(text) << *tidy << '\n';
-  options.codeObserver(symbol, ".mlir", text);
-}
-
-void CodeGenerator::showCode(StringRef symbol, ModuleOp lowered, emit::EmitOptions how) const {
-  if (!options.codeObserver)
-    return;
-  for (auto [kind, suffix] :
-       {std::pair(emit::OutputKind::LlvmIr, ".ll"), std::pair(emit::OutputKind::Assembly, ".s")}) {
-    how.kind = kind;
-    auto text = emit::emitObject(lowered, options.cpu, how);
-    if (text)
-      options.codeObserver(symbol, suffix, StringRef(text->data(), text->size()));
-    else
-      llvm::consumeError(text.takeError()); // the object's emission says so
-  }
-}
-
-static void logKernel(const Job &job) {
-  const CompiledKernel &kernel = job.kernel;
-  log::write(log::Topic::Cache, (kernel.cached ? "hit " : "miss ") + kernel.symbol);
-  if (!kernel.cached)
-    log::write(log::Topic::Codegen,
-               kernel.symbol + ": " + llvm::Twine(job.object.size()) + " bytes");
-  log::write(log::Topic::Codegen, kernel.symbol + ":\n" + job.text, log::Level::Debug);
+  const std::string &symbol = job.kernel->compiled.symbol;
+  KernelCompiler::Result &result = **job.result;
+  log::write(log::Topic::Cache, (result.cached ? "hit " : "miss ") + symbol);
+  size_t bytes = 0;
+  for (const CodeObject &object : result.code)
+    bytes += object.bytes.size();
+  if (!result.cached)
+    log::write(log::Topic::Codegen, symbol + ": " + llvm::Twine(bytes) + " bytes");
+  log::write(log::Topic::Codegen, symbol + ":\n" + job.kernel->text, log::Level::Debug);
 }
 
 void CodeGenerator::runJobs() {
+  KernelCompiler compiler(*options.backend, options.code, options.codeObserver, cache);
   std::atomic<size_t> next{0}, done{0};
   auto work = [&] {
     for (size_t i; (i = next++) < jobs.size();) {
-      compileKernel(*jobs[i]);
-      logKernel(*jobs[i]);
+      Job &job = jobs[i];
+      job.result.emplace(
+          compiler.get({job.kernel->text, job.kernel->compiled.symbol, job.architecture}));
+      logJob(job);
       ++done;
       if (options.kernelDone)
         options.kernelDone(done, jobs.size());
@@ -271,6 +177,35 @@ void CodeGenerator::runJobs() {
     t.join();
 }
 
+/// What the jobs gave, kernel by kernel; the first error that there is.
+llvm::Error CodeGenerator::collect(CompiledModel &result) {
+  llvm::Error first = llvm::Error::success();
+  auto job = jobs.begin();
+  for (auto &kernel : kernels) {
+    CompiledKernel &compiled = kernel->compiled;
+    compiled.cached = true;
+    for (; job != jobs.end() && job->kernel == kernel.get(); ++job) {
+      llvm::Expected<KernelCompiler::Result> &made = *job->result;
+      if (!made && first) {
+        llvm::consumeError(made.takeError());
+        continue;
+      }
+      if (!made) {
+        first = atKernel(compiled.symbol, made.takeError());
+        continue;
+      }
+      compiled.cached &= made->cached;
+      for (CodeObject &object : made->code)
+        if (object.kind == CodeKind::HostObject)
+          result.objects.push_back(std::move(object.bytes));
+        else
+          compiled.code.push_back(std::move(object));
+    }
+    result.kernels.push_back(std::move(compiled));
+  }
+  return first;
+}
+
 /// The functions of the model, of which `main` is the one that the runtime calls.
 llvm::Error CodeGenerator::compileHost(CompiledModel &result) {
   MLIRContext *context = model.module->getContext();
@@ -280,29 +215,28 @@ llvm::Error CodeGenerator::compileHost(CompiledModel &result) {
   callbacks.weightOffset = [&](StringRef name) { return weightOffset(name); };
   callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
   callbacks.stateOffset = [&](StringRef name) { return stateOffset(name, result); };
-  codegen::CpuLaunchEmitter launches(options.cpu);
+  std::unique_ptr<codegen::LaunchEmitter> launches = options.backend->launchEmitter();
   for (auto function : model.module->getOps<func::FuncOp>()) {
     std::string name = codegen::kEntryName.str();
     if (function != model.main())
       name += ("_" + function.getName()).str();
-    if (failed(codegen::emitHostProgram(function, name, *module, launches, callbacks)))
+    if (failed(codegen::emitHostProgram(function, name, *module, *launches, callbacks)))
       return llvm::createStringError("host program failed");
   }
-  showLoops("host", *module);
-  codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(options.cpu));
-  if (failed(codegen::lowerKernelModule(*module)))
+  HostObject host(*module, codegen::kEntryName, "host", cpu(), options.codeObserver);
+  if (failed(host.lower()))
     return llvm::createStringError("lowering of the host program failed");
-  hideHelpers(*module, codegen::kEntryName);
-  return compileLowered(*module, result);
+  return compileLowered(*module, host, result);
 }
 
 /// The host function's object; its text in the LLVM dialect is what it depends on.
-llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result) {
+llvm::Error CodeGenerator::compileLowered(ModuleOp module, HostObject &host,
+                                          CompiledModel &result) {
   std::string text;
   llvm::raw_string_ostream os(text);
   module.print(os);
   std::string key =
-      kernelKey({text, "host", options.cpu.key(), std::to_string(static_cast<int>(options.code))});
+      kernelKey({text, "host", cpu().key(), std::to_string(static_cast<int>(options.code))});
   llvm::SmallVector<char, 0> &object = result.objects.emplace_back();
   if (!options.codeObserver && cache.load(key, object))
     return llvm::Error::success();
@@ -311,10 +245,9 @@ llvm::Error CodeGenerator::compileLowered(ModuleOp module, CompiledModel &result
   constexpr int64_t kLarge = 20000;
   int64_t size = 0;
   module.walk([&](Operation *) { ++size; });
-  emit::EmitOptions hostOptions = emitOptions();
-  hostOptions.optLevel = size > kLarge ? 0 : 1;
-  showCode("host", module, hostOptions);
-  auto compiled = emit::emitObject(module, options.cpu, hostOptions);
+  emit::EmitOptions how;
+  how.optLevel = size > kLarge ? 0 : 1;
+  auto compiled = host.emit(options.code, how);
   if (!compiled)
     return compiled.takeError();
   object = std::move(*compiled);
@@ -329,14 +262,8 @@ llvm::Expected<CompiledModel> CodeGenerator::run() {
   if (llvm::Error error = compileHost(result))
     return std::move(error);
   runJobs();
-  for (auto &job : jobs) {
-    if (!job->refused.empty())
-      return userError("kernel '" + job->kernel.symbol + "': " + job->refused);
-    if (!job->error.empty())
-      return llvm::createStringError("kernel '" + job->kernel.symbol + "': " + job->error);
-    result.objects.push_back(std::move(job->object));
-    result.kernels.push_back(std::move(job->kernel));
-  }
+  if (llvm::Error error = collect(result))
+    return std::move(error);
   for (const emit::WeightEntry &entry : layout.entries())
     result.weightNames.push_back(entry.name);
   result.arenaSize = arenaBytes(*model.module);

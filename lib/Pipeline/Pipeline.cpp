@@ -7,7 +7,6 @@
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/LowerToLLVM.h"
 #include "tcc/Codegen/Common/VectorMath.h"
-#include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Host/Host.h"
@@ -48,8 +47,7 @@ void tcc::registerDialects(DialectRegistry &registry) {
       .insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, host::HostDialect>();
 }
 
-static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options,
-                      const ScheduleModel &schedules) {
+static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options) {
   switch (phase) {
   case Phase::Simplify:
     pm.addPass(createCommonSubexpressionsPass());
@@ -68,7 +66,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
-    pm.addPass(createPackWeightsPass(model.weights.get(), &options.cpu));
+    options.backend->addLayoutPasses(pm, *model.weights);
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createCommonSubexpressionsPass());
     break;
@@ -78,7 +76,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Schedule:
-    pm.addPass(createScheduleKernelsPass(&schedules, options.chooseSchedule));
+    pm.addPass(createScheduleKernelsPass(&options.backend->schedules(), options.chooseSchedule));
     break;
   case Phase::Plan:
     pm.addPass(createPlanMemoryPass(options.inPlace));
@@ -89,7 +87,6 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
 }
 
 llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOptions &options) {
-  codegen::CpuScheduleModel schedules(options.cpu);
   for (Phase phase : kPhases) {
     if (phase <= from || phase > to || phase >= Phase::Codegen)
       continue;
@@ -100,7 +97,7 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
         return error;
     PassManager pm(model.module->getContext());
     pm.enableVerifier(false);
-    addPasses(pm, phase, model, options, schedules);
+    addPasses(pm, phase, model, options);
     bool ok = succeeded(pm.run(*model.module)) && succeeded(verifyPhase(*model.module, phase));
     // Decompose gives each node its meaning: what does not fit then is the model.
     if (!ok && phase == Phase::Decompose)
@@ -118,10 +115,10 @@ void tcc::forEachPass(
   MLIRContext context(MLIRContext::Threading::DISABLED);
   Model model;
   PipelineOptions options;
-  codegen::CpuScheduleModel schedules(options.cpu);
+  options.backend = llvm::cantFail(createBackend(kOwnBackend, {}));
   for (Phase phase : kPhases) {
     PassManager pm(&context);
-    addPasses(pm, phase, model, options, schedules);
+    addPasses(pm, phase, model, options);
     if (phase == Phase::Codegen)
       pm.addPass(codegen::createExpandMathPass());
     for (Pass &pass : pm.getPasses())

@@ -38,7 +38,8 @@ llvm::Expected<Model> prepare(const Case &c, MLIRContext &context) {
     return module.takeError();
   model.module = std::move(*module);
   PipelineOptions options;
-  options.cpu = llvm::cantFail(CpuTarget::create());
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create());
+  options.backend = llvm::cantFail(createBackend(kOwnBackend, {cpu, {}}));
   if (llvm::Error error = runPhases(model, Phase::Import, Phase::Simplify, options))
     return std::move(error);
   PassManager passes(&context);

@@ -43,7 +43,8 @@ class CommandLine(ToolTest):
     def test_lists(self):
         self.assertIn("max_autotune", self.tcc("--list-mode-options").out)
         self.assertIn("epilogue_fusion", self.tcc("--list-options", "--all").out)
-        self.assertEqual(self.tcc("--list-backends").code, 0)
+        backends = [line.split()[0] for line in self.tcc("--list-backends").out.splitlines()]
+        self.assertEqual(backends[:2], ["inductor", "cpu"])
         self.assertEqual(self.tcc("--all").code, 2)
 
     def test_what_changes_nothing_says_so(self):
@@ -98,6 +99,14 @@ class CommandLine(ToolTest):
             with self.subTest(mode):
                 self.compiles(CONV, "--mode", mode, "-o", "out.so")
                 self.check_runs(self.work / "out.so")
+
+    def test_the_back_end_of_the_target_has_a_name(self):
+        """inductor is what fits the target, here the CPU: the same code comes out."""
+        objects = []
+        for backend in ("inductor", "cpu"):
+            self.compiles(CONV, "--backend", backend, "--emit", "obj", "-o", "out.o")
+            objects.append((self.work / "out.o").read_bytes())
+        self.assertEqual(*objects)
 
     def test_option_without_effect_says_so_once(self):
         result = self.compiles(CONV, "--options", "triton.cudagraphs=true", "-o", "model.so")

@@ -6,7 +6,6 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
-#include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -56,9 +55,9 @@ private:
 
 int main(int argc, char **argv) {
   static tcc::WeightTable weights;
-  static tcc::CpuTarget cpu =
-      llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
-  static tcc::codegen::CpuScheduleModel schedules(cpu);
+  static tcc::Target target{llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu")),
+                            {}};
+  static auto backend = llvm::cantFail(tcc::createBackend(tcc::kOwnBackend, target));
   mlir::DialectRegistry registry;
   tcc::registerDialects(registry);
   mlir::registerCanonicalizerPass();
@@ -73,14 +72,14 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
-  mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
+  mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &target.host); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
-  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&schedules); });
+  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&backend->schedules()); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

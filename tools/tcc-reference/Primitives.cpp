@@ -19,7 +19,8 @@ namespace {
 class Primitives {
 public:
   explicit Primitives(MLIRContext &context) : context(context) {
-    options.cpu = llvm::cantFail(CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
+    CpuTarget cpu = llvm::cantFail(CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
+    options.backend = llvm::cantFail(createBackend(kOwnBackend, {cpu, {}}));
     options.jobs = 1;
   }
   llvm::Error addSamples(const std::string &path);

@@ -16,6 +16,7 @@ enum class EmitKind { So, Obj, Llvm, Asm, Mlir };
 struct DriverOptions {
   std::string input, output;
   bool outputIsDefault = false; ///< nobody typed its name
+  std::string backend = kOwnBackend.str();
   /// Empty: this machine and its CPU; for another target the least it can be.
   std::string cpu, target;
   std::vector<std::string> shapes, dims; ///< as on the command line

@@ -27,7 +27,6 @@ llvm::ArrayRef<TorchMode> torchModes();
 /// The default, and those that stand for an option with an effect.
 bool hasEffect(const TorchMode &mode);
 llvm::ArrayRef<TorchOption> torchOptions();
-llvm::ArrayRef<llvm::StringRef> torchBackends();
 
 /// Checks `--mode` and `--options key=value`; gives the names without effect.
 llvm::Expected<std::vector<std::string>> checkTorchOptions(llvm::StringRef mode,

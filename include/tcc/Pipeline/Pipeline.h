@@ -8,9 +8,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "tcc/Pipeline/Backend.h"
 #include "tcc/Schedule/Schedule.h"
 #include "tcc/Support/WeightTable.h"
-#include "tcc/Target/Cpu.h"
 #include "llvm/Support/Error.h"
 #include <functional>
 #include <optional>
@@ -45,17 +45,11 @@ struct Model {
   mlir::func::FuncOp main() const;
 };
 
-/// Told what the code of a kernel or of the host function looks like on its way: as loops
-/// (".mlir"), as optimised LLVM IR (".ll"), as assembly (".s"). Called from any thread.
-using CodeObserver =
-    std::function<void(llvm::StringRef symbol, llvm::StringRef suffix, llvm::StringRef text)>;
-
 struct PipelineOptions {
-  CpuTarget cpu;
+  std::shared_ptr<const Backend> backend; ///< for one target; there must be one
   unsigned jobs = 1;
-  std::string cacheDir; ///< compiled kernels by content; empty: none
-  /// What the codegen phase writes for each kernel and the host function.
-  enum class Code { Object, Assembly, LlvmIr } code = Code::Object;
+  std::string cacheDir;             ///< compiled kernels by content; empty: none
+  CodeForm code = CodeForm::Object; ///< of the kernels and the host program
   /// What --verify turns off to find whose a fault is.
   bool fuse = true;               ///< several primitives in a kernel
   bool inPlace = true;            ///< results in the place of inputs that die
@@ -84,14 +78,15 @@ struct CompiledKernel {
   std::string symbol;
   mlir::Operation *definition = nullptr;   ///< the kernel.launch in the module
   std::vector<mlir::Operation *> launches; ///< in the module, in program order
-  bool cached = false;
+  KernelCode code;                         ///< but for what is linked: that is in `objects`
+  bool cached = false;                     ///< all of it
 };
 
 /// What the codegen phase makes: objects, and what the link needs to know.
 struct CompiledModel {
   std::vector<llvm::SmallVector<char, 0>> objects;
   std::vector<std::string> weightNames; ///< in the order of the blob
-  std::vector<CompiledKernel> kernels;
+  std::vector<CompiledKernel> kernels;  ///< in the order of the module's host.kernels
   uint64_t arenaSize = 0, stateSize = 0;
   /// What the state starts as: a copy of `size` bytes of the blob.
   struct StateInit {
@@ -100,7 +95,7 @@ struct CompiledModel {
   std::vector<StateInit> stateInits;
 };
 
-/// The codegen phase: one object a distinct kernel and one for the host function.
+/// The codegen phase: code of each distinct kernel, and an object for the host function.
 llvm::Expected<CompiledModel> generateCode(Model &model, const PipelineOptions &options);
 
 } // namespace tcc

@@ -65,6 +65,7 @@ private:
   mlir::Value arena, weights;
   llvm::DenseMap<mlir::Value, Memory> memory;
   mlir::IRMapping scalars;
+  llvm::StringMap<unsigned> kernelNumbers;
   unsigned messages = 0;
 };
 

@@ -30,7 +30,7 @@ static Value scalarWord(HostCode &code, Value v) {
 }
 
 void HostEmitter::emitLaunch(host::LaunchOp op) {
-  LaunchSite site{op, {}, {}};
+  LaunchSite site{op, kernelNumbers.lookup(op.getKernel()), {}, {}};
   auto addTensor = [&](Value v) {
     site.words.push_back(pointerOf(v));
     for (Value d : memoryOf(v).open)
@@ -249,6 +249,8 @@ LogicalResult HostEmitter::emitBlock(Block &block) {
 }
 
 LogicalResult HostEmitter::run() {
+  for (auto kernel : program->getParentOfType<ModuleOp>().getOps<host::KernelOp>())
+    kernelNumbers.try_emplace(kernel.getSymName(), kernelNumbers.size());
   arena = code.loadField(code.frame, kFrameArena, code.pointer);
   weights = code.loadField(code.frame, kFrameWeights, code.pointer);
   if (failed(bindArguments()) || failed(emitBlock(program.getBody().front())))

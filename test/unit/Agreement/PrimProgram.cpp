@@ -60,9 +60,9 @@ static void nameInterface(func::FuncOp function) {
     function.setResultAttr(i, graph::kNameAttr, b.getStringAttr("y" + std::to_string(i)));
 }
 
-static llvm::Error build(Model &model, Phase from, const CpuTarget &cpu, const std::string &path) {
+static llvm::Error build(Model &model, Phase from, const Target &target, const std::string &path) {
   PipelineOptions options;
-  options.cpu = cpu;
+  options.backend = llvm::cantFail(createBackend(kOwnBackend, target));
   options.jobs = 2;
   if (llvm::Error error = runPhases(model, from, Phase::Plan, options))
     return error;
@@ -74,7 +74,7 @@ static llvm::Error build(Model &model, Phase from, const CpuTarget &cpu, const s
   Artefact artefact;
   emit::OutputFiles files;
   auto noHash = [] { return std::string(); };
-  if (llvm::Error error = artefact.write(model, *code, driver, cpu, {"mlir", noHash}, files))
+  if (llvm::Error error = artefact.write(model, *code, driver, target, {"mlir", noHash}, files))
     return error;
   return files.commit();
 }
@@ -87,14 +87,14 @@ llvm::Expected<Outputs> compiled(ModuleOp module, llvm::ArrayRef<Tensor> inputs,
   std::vector<DType> types;
   for (Type type : mainOf(module).getResultTypes())
     types.push_back(*prim::dtypeOf(cast<RankedTensorType>(type).getElementType()));
-  auto target = CpuTarget::create(cpu);
-  if (!target)
-    return target.takeError();
+  Target target;
+  if (llvm::Error error = CpuTarget::create(cpu).moveInto(target.host))
+    return std::move(error);
   llvm::SmallString<128> folder;
   REQUIRE(!llvm::sys::fs::createUniqueDirectory("agreement", folder));
   auto remove = llvm::scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
   std::string path = (folder + "/model.so").str();
-  if (llvm::Error error = build(model, from, *target, path))
+  if (llvm::Error error = build(model, from, target, path))
     return error;
   auto loaded = LoadedModel::open(path);
   if (!loaded)

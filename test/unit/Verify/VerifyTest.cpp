@@ -28,7 +28,8 @@ static VerifyResult verifyWith(const MistakeOf &mistake, const char *source) {
   context.loadAllAvailableDialects();
   DriverOptions driver;
   PipelineOptions pipeline;
-  pipeline.cpu = llvm::cantFail(CpuTarget::create("native"));
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("native"));
+  pipeline.backend = llvm::cantFail(createBackend(kOwnBackend, {cpu, {}}));
   VerifyHooks hooks;
   hooks.load = [&]() -> llvm::Expected<Model> {
     Model model;
@@ -50,8 +51,8 @@ static VerifyResult verifyWith(const MistakeOf &mistake, const char *source) {
     Artefact artefact;
     emit::OutputFiles files;
     auto noHash = [] { return ""; };
-    if (llvm::Error error =
-            artefact.write(model, *compiled, driver, pipeline.cpu, {"onnx", noHash}, files))
+    if (llvm::Error error = artefact.write(model, *compiled, driver, pipeline.backend->target(),
+                                           {"onnx", noHash}, files))
       return error;
     return files.commit();
   };

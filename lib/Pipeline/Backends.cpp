@@ -1,0 +1,26 @@
+#include "Backends.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace tcc;
+
+static constexpr BackendKind kKinds[] = {
+    {"cpu", "code for the CPU of the target, x86-64 or AArch64", createCpuBackend}};
+
+Backend::~Backend() = default;
+
+ArrayRef<BackendKind> tcc::backendKinds() { return kKinds; }
+
+/// The back-end whose code is for the whole of the target.
+static StringRef ownBackend(const Target &) { return "cpu"; }
+
+Expected<std::unique_ptr<Backend>> tcc::createBackend(StringRef name, const Target &target) {
+  if (name == kOwnBackend)
+    name = ownBackend(target);
+  for (const BackendKind &kind : kKinds)
+    if (kind.name == name)
+      return kind.create(target);
+  return userError("--backend '" + printable(name) + "' is unknown (see --list-backends)");
+}

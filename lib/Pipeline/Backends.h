@@ -1,0 +1,9 @@
+//===- Backends.h - The back-ends of this tcc, for the registry -*- C++ -*-===//
+#pragma once
+#include "tcc/Pipeline/Backend.h"
+
+namespace tcc {
+
+llvm::Expected<std::unique_ptr<Backend>> createCpuBackend(const Target &target);
+
+} // namespace tcc

@@ -1,0 +1,76 @@
+//===- CpuBackend.cpp - Kernels as code for the host's CPU ----------------===//
+//
+// x86 and Arm alike: what differs is data of CpuTarget.
+//
+//===----------------------------------------------------------------------===//
+#include "Backends.h"
+#include "HostObject.h"
+#include "tcc/Codegen/Cpu/CpuLaunch.h"
+#include "tcc/Codegen/Cpu/ScheduleModel.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
+#include "tcc/Support/Error.h"
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+class CpuBackend final : public Backend {
+public:
+  explicit CpuBackend(const Target &target) : Backend(target), model(target.host) {}
+
+  StringRef name() const override { return "cpu"; }
+  llvm::Error accepts(kernel::LaunchOp launch) const override;
+  void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
+    passes.addPass(createPackWeightsPass(&weights, &target().host));
+  }
+  const ScheduleModel &schedules() const override { return model; }
+  std::unique_ptr<codegen::LaunchEmitter> launchEmitter() const override {
+    return std::make_unique<codegen::CpuLaunchEmitter>(target().host);
+  }
+  llvm::Expected<KernelCode> compile(const KernelSource &kernel) const override;
+  std::string key(unsigned) const override { return target().host.key(); }
+  std::string tuningKey() const override { return target().host.key(); }
+
+private:
+  codegen::CpuScheduleModel model;
+};
+
+} // namespace
+
+static bool isComplex(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<ComplexType>(tensor.getElementType());
+}
+
+llvm::Error CpuBackend::accepts(kernel::LaunchOp launch) const {
+  WalkResult found = launch.walk([](Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), isComplex) ||
+                   llvm::any_of(op->getResultTypes(), isComplex)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return found.wasInterrupted() ? userError("no code is generated for complex numbers yet")
+                                : llvm::Error::success();
+}
+
+llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {
+  const CpuTarget &cpu = target().host;
+  kernel::LaunchOp launch = kernel.launch;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
+  if (!codegen::emitKernel(launch, *module, kernel.symbol, cpu))
+    return llvm::createStringError("no code");
+  HostObject object(*module, kernel.symbol, kernel.symbol, cpu, kernel.observer);
+  if (failed(object.lower()))
+    return llvm::createStringError("lowering failed");
+  auto bytes = object.emit(kernel.form);
+  if (!bytes)
+    return bytes.takeError();
+  KernelCode code;
+  code.push_back({CodeKind::HostObject, "", std::move(*bytes), {}});
+  return code;
+}
+
+llvm::Expected<std::unique_ptr<Backend>> tcc::createCpuBackend(const Target &target) {
+  return std::make_unique<CpuBackend>(target);
+}
