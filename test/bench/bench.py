@@ -3,6 +3,7 @@
     scripts/bench cpu [--models resnet50,bert-base] [--peers ort,openvino]
     scripts/bench compile [--models resnet50]      seconds and memory a compile takes
     scripts/bench page                             docs/performance.md anew from its data
+    scripts/bench ops [--quick]                    operators and blocks: ops.py
 
 Each round gives every contestant, in turn, a pause, one run that does not
 count and then its timed runs; the figure is the median over all rounds. In

@@ -10,6 +10,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 import bench  # noqa: E402
+import ops  # noqa: E402
 import report  # noqa: E402
 
 
@@ -96,6 +97,32 @@ class Page(unittest.TestCase):
         self.assertIn("| transformer | 1 | 1.00 | 1.00 |", text)
         self.assertNotIn("| recurrent |", text)
         self.assertIn("| all | 4 | 2.00 | 2.00 |", text)
+
+
+class Operators(unittest.TestCase):
+    ROOF = {"bytes": 1000.0, "flops": 100.0}  # a microsecond
+
+    def row(self, name, moved=0, flops=0, failed=(), **us):
+        return {"case": name, "bytes": moved, "flops": flops, "us": us, "failed": dict.fromkeys(failed, "why")}
+
+    def test_ratio_is_to_the_fastest_peer(self):
+        self.assertEqual(ops.ratio(self.row("a", tcc=2.0, eager=3.0, ort=1.0)), 0.5)
+        self.assertIsNone(ops.ratio(self.row("a", tcc=2.0)))
+        self.assertIsNone(ops.ratio(self.row("a", eager=2.0)))
+
+    def test_share_is_of_what_holds_it(self):
+        self.assertEqual(ops.share(self.row("copy", moved=1000, flops=1, tcc=2.0), self.ROOF), 0.5)
+        self.assertEqual(ops.share(self.row("product", moved=1000, flops=400, tcc=5.0), self.ROOF), 0.8)
+
+    def test_page(self):
+        rows = [self.row("good", 1000, tcc=1.0, eager=2.0), self.row("bad", 1000, tcc=4.0, eager=1.0),
+                self.row("none", failed=["tcc"], eager=1.0)]
+        text = ops.page_text({"rows": {r["case"]: r for r in rows}, "roof": self.ROOF, "machine": "M", "threads": 2,
+                              "note": "quiet"})
+        self.assertLess(text.index("| bad |"), text.index("| good |"))
+        self.assertIn("2 cases; the fastest peer's time by tcc's: median 1.12, 1 below 0.95, least 0.25", text)
+        self.assertIn("| bad | 4.0 | 1.0 | 0.25 | 25% |", text)
+        self.assertIn("| none | why |", text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,309 @@
+"""`scripts/bench ops`: single operators and blocks beside PyTorch eager and ONNX Runtime.
+
+    scripts/bench ops [--quick] [--only attention,order/sort] [--peers eager,ort,compile] [--threads 2] [--write]
+    scripts/bench ops --list
+
+Every case (opcases.py) is exported as .pt2, compiled for this machine and run in turns with its peers in one process,
+after all outputs were compared with eager's in float64 where that exists. The figure of an engine is its fastest run:
+a case takes microseconds, and whatever else the machine does only adds to that. The roofline is what the machine can do
+at most: bytes of the arguments and results at the speed of a copy, operations at that of a large product, both measured
+beside the cases; a case's share is how near tcc comes to it.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test/models"))
+PAGE = SOURCE / "docs/performance-operators.md"
+TOLERANCE = {"float32": 2e-3, "float64": 1e-6, "float16": 2e-2, "bfloat16": 6e-2, "complex64": 2e-3}
+
+
+def build(case):
+    """The module of a case and its arguments, the same in every run."""
+    import torch
+
+    class Call(torch.nn.Module):
+        def forward(self, *arguments):
+            return case.function(*arguments)
+    torch.manual_seed(0)
+    module = (case.state() if case.state else Call()).eval()
+    return module, case.arguments()
+
+
+def tensors(value):
+    import torch
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def exported(module, arguments, case):
+    import torch
+    dims = {}
+    shapes = [{axis: dims.setdefault(name, torch.export.Dim(name, min=2, max=4096))
+               for axis, name in case.dynamic.get(i, {}).items()} for i in range(len(arguments))]
+    dynamic = None
+    if case.dynamic:  # a Call takes its arguments as one tuple
+        dynamic = {"arguments": tuple(shapes)} if not case.state else tuple(shapes)
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.export.export(module, tuple(arguments), dynamic_shapes=dynamic, strict=False)
+
+
+class Tcc:
+    def __init__(self, case, module, arguments, options):
+        import torch
+        from compiled import Compiled, compile_model
+        self.arguments = arguments
+        with tempfile.TemporaryDirectory(prefix="tcc-ops-") as folder:
+            path = pathlib.Path(folder)
+            torch.export.save(exported(module, arguments, case), path / "model.pt2")
+            compile_model(path / "model.pt2", path / "model.so", "--cpu", options.cpu, *options.flags.split())
+            self.model = Compiled(path / "model.so", options.threads)
+        self.run = self.model.prepare(arguments)
+
+    def outputs(self):
+        import torch
+        results = self.model(*self.arguments, wrap=torch.from_dlpack)
+        return [r.clone() for r in results]
+
+
+class Eager:
+    def __init__(self, case, module, arguments, options):
+        import torch
+
+        def run():
+            with torch.no_grad():
+                return module(*arguments)
+        self.run = run
+
+    def outputs(self):
+        return tensors(self.run())
+
+
+class Compile(Eager):
+    def __init__(self, case, module, arguments, options):
+        import torch
+        torch._inductor.config.freezing = True
+        super().__init__(case, torch.compile(module), arguments, options)
+
+
+class OnnxRuntime:
+    def __init__(self, case, module, arguments, options):
+        import contextlib
+        import io
+        import onnxruntime
+        import torch
+        with tempfile.TemporaryDirectory(prefix="tcc-ops-") as folder:
+            path = pathlib.Path(folder) / "model.onnx"
+            with contextlib.redirect_stdout(io.StringIO()):
+                torch.onnx.export(exported(module, arguments, case), (), path, dynamo=True, verbose=False)
+            settings = onnxruntime.SessionOptions()
+            settings.intra_op_num_threads = options.threads
+            settings.log_severity_level = 4
+            session = onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
+        feed = {i.name: onnxruntime.OrtValue.ortvalue_from_numpy(a.numpy())
+                for i, a in zip(session.get_inputs(), arguments, strict=True)}
+        self.binding = session.io_binding()
+        for name, value in feed.items():
+            self.binding.bind_ortvalue_input(name, value)
+        for output in session.get_outputs():
+            self.binding.bind_output(output.name)
+        self.run = lambda: session.run_with_iobinding(self.binding)
+
+    def outputs(self):
+        import torch
+        self.run()
+        return [torch.from_numpy(v.numpy()) for v in self.binding.get_outputs()]
+
+
+ENGINES = {"tcc": Tcc, "eager": Eager, "ort": OnnxRuntime, "compile": Compile}
+
+
+def difference(actual, expected):
+    """The largest, relative to the largest expected value, in units of what the type allows."""
+    import torch
+    if len(actual) != len(expected):
+        return float("inf")
+    worst = 0.0
+    for a, e in zip(actual, expected):
+        if a.shape != e.shape:
+            return float("inf")
+        bound = TOLERANCE.get(str(a.dtype).removeprefix("torch."), 0)
+        if not bound:
+            # Positions of equal elements are open in what orders: a few may differ.
+            differing = (a != e).sum().item() / max(1, a.numel())
+            worst = max(worst, 0.0 if differing < 1e-3 else float("inf"))
+            continue
+        a, e = a.double() if not a.is_complex() else a, e.double() if not e.is_complex() else e
+        gap = torch.where((a == e) | (a.isnan() & e.isnan()), torch.zeros_like(a), (a - e).abs())
+        scale = e[e.isfinite()].abs().max().item() if e.isfinite().any() else 1
+        gap = gap.max().item() if gap.numel() else 0
+        worst = max(worst, gap / max(scale, 1e-30) / bound if gap == gap else float("inf"))
+    return worst
+
+
+def best_times(ready, options):
+    """Microseconds of the fastest run of each, in turns."""
+    best = dict.fromkeys(ready, float("inf"))
+    end = time.perf_counter() + options.seconds * len(ready)
+    rounds = 0
+    while rounds < 3 or time.perf_counter() < end:
+        for name, engine in ready.items():
+            stop = time.perf_counter() + options.turn
+            while True:
+                begin = time.perf_counter_ns()
+                engine.run()
+                best[name] = min(best[name], (time.perf_counter_ns() - begin) / 1e3)
+                if time.perf_counter() > stop:
+                    break
+        rounds += 1
+    return best
+
+
+def measure(case, options):
+    import torch
+    torch.set_num_threads(options.threads)
+    module, arguments = build(case)
+    with torch.no_grad():
+        expected = tensors(module(*arguments))
+    ready, failed = {}, {}
+    for name in ["tcc", *options.peers.split(",")]:
+        try:
+            engine = ENGINES[name](case, module, arguments, options)
+            if not (error := difference(engine.outputs(), expected)) <= 1:
+                raise ValueError(f"wrong output: {error:.2g} times what the type allows")
+            ready[name] = engine
+        except Exception as failure:  # what an engine cannot run is a result
+            failed[name] = f"{type(failure).__name__}: {' '.join(str(failure).split())[:200]}"
+    moved = sum(t.numel() * t.element_size() for t in [*arguments, *module.parameters(), *expected])
+    return {"case": case.name, "bytes": moved, "flops": case.flops, "failed": failed,
+            "us": best_times(ready, options), "date": datetime.date.today().isoformat()}
+
+
+def roofline(options):
+    """Bytes a microsecond of a copy (read and written) and operations a microsecond of a product, the best of many."""
+    import torch
+    torch.set_num_threads(options.threads)
+    x, y = torch.randn(1 << 24), torch.empty(1 << 24)
+    a = torch.randn(1024, 1024)
+
+    def best(f):
+        times = []
+        for _ in range(20):
+            begin = time.perf_counter_ns()
+            f()
+            times.append((time.perf_counter_ns() - begin) / 1e3)
+        return min(times)
+    return {"bytes": 2 * x.numel() * 4 / best(lambda: y.copy_(x)), "flops": 2 * 1024**3 / best(lambda: a @ a)}
+
+
+def ratio(row):
+    """The fastest peer's time by tcc's."""
+    peers = [us for name, us in row["us"].items() if name != "tcc"]
+    return min(peers) / row["us"]["tcc"] if peers and "tcc" in row["us"] else None
+
+
+def share(row, roof):
+    least = max(row["bytes"] / roof["bytes"], row["flops"] / roof["flops"])
+    return least / row["us"]["tcc"] if "tcc" in row["us"] else None
+
+
+def show(row, roof):
+    figures = "".join(f"{row['us'].get(name, float('nan')):12.1f}" for name in ENGINES)
+    found = ratio(row)
+    print(f"{row['case']:44}{figures}{found if found is not None else float('nan'):8.2f}"
+          f"{share(row, roof) or float('nan'):7.0%}", flush=True)
+    for name, why in row["failed"].items():
+        print(f"    {name}: {why}", flush=True)
+
+
+def page_text(stored):
+    from statistics import median
+    rows, roof = stored["rows"].values(), stored["roof"]
+    known = sorted((row for row in rows if ratio(row) is not None), key=ratio)
+    names = [name for name in ENGINES if any(name in row["us"] for row in rows)]
+    ratios = [ratio(row) for row in known]
+    lines = ["# Operators and blocks on the CPU", "", "Written by `scripts/bench ops --write`; do not edit.", "",
+             f"- Machine: {stored['machine']}; {stored['threads']} threads; {stored['note']}",
+             f"- A copy moves {roof['bytes'] / 1e3:.1f} GB/s, a product of 1,024 does {roof['flops'] / 1e3:.0f} GFLOP/s: "
+             "the roofline of the last column.",
+             "- Microseconds of the fastest run of many, in turns in one process; outputs compared.",
+             f"- {len(known)} cases; the fastest peer's time by tcc's: median {median(ratios):.2f}, "
+             f"{sum(r < 0.95 for r in ratios)} below 0.95, least {ratios[0]:.2f}." if ratios else "", "",
+             "| case | " + " | ".join(names) + " | fastest peer ÷ tcc | of the roofline |",
+             "|---|" + "---:|" * (len(names) + 2)]
+    for row in known:
+        cells = [f"{row['us'][name]:,.1f}" if name in row["us"] else "" for name in names]
+        lines.append(f"| {row['case']} | " + " | ".join(cells) + f" | {ratio(row):.2f} | {share(row, roof):.0%} |")
+    wrong = [row for row in rows if "tcc" in row["failed"]]
+    if wrong:
+        lines += ["", "## What tcc does not run", "", "| case | why |", "|---|---|",
+                  *(f"| {row['case']} | {row['failed']['tcc'].replace('|', '/')} |" for row in wrong)]
+    return "\n".join(lines) + "\n"
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="scripts/bench ops", description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="the subset that is run before code generation changes")
+    parser.add_argument("--only", default="", help="comma-separated beginnings of names")
+    parser.add_argument("--peers", default="eager,ort", help="of eager,ort,compile")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=0.4, help="for each engine and case")
+    parser.add_argument("--turn", type=float, default=0.02, help="seconds of a turn")
+    parser.add_argument("--cpu", default="native")
+    parser.add_argument("--flags", default="", help="more options for tcc")
+    parser.add_argument("--note", default="nothing else ran", help="what the page says of the machine's load")
+    parser.add_argument("--write", action="store_true", help="merge the rows into docs/performance-operators.md")
+    parser.add_argument("--list", action="store_true", help="names, and nothing else")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def chosen(options):
+    from opcases import CASES
+    only = tuple(filter(None, options.only.split(",")))
+    return [name for name, case in CASES.items()
+            if (not options.quick or case.quick) and (not only or name.startswith(only))]
+
+
+def main(argv):
+    options = parse(argv)
+    from opcases import CASES
+    if options.list:
+        print("\n".join(chosen(options)))
+        return 0
+    if options.one:
+        print(json.dumps(measure(CASES[options.one], options)))
+        return 0
+    roof, rows = roofline(options), []
+    print(f"{'case':44}" + "".join(f"{name:>12}" for name in ENGINES) + "   ratio   roof   (microseconds)")
+    environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+    passed = [f"--{key}={getattr(options, key)}" for key in ("peers", "threads", "seconds", "turn", "cpu", "flags")]
+    for name in chosen(options):
+        result = subprocess.run([sys.executable, __file__, "--one", name, *passed], env=environment,
+                                capture_output=True, text=True)
+        if result.returncode:
+            print(f"{name}: ended with {result.returncode}: {result.stderr.strip()[-300:]}", file=sys.stderr)
+            continue
+        rows.append(json.loads(result.stdout.splitlines()[-1]))
+        show(rows[-1], roof)
+    if options.write:
+        from bench import machine
+        data = PAGE.with_suffix(".json")
+        stored = json.loads(data.read_text()) if data.exists() else {"rows": {}}
+        stored["rows"].update({row["case"]: row for row in rows})
+        stored.update(roof=roof, machine=machine(), threads=options.threads, note=options.note)
+        data.write_text(json.dumps(stored, indent=1) + "\n")
+        PAGE.write_text(page_text(stored))
+    return 1 if any("tcc" in row["failed"] for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
