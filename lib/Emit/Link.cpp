@@ -83,8 +83,8 @@ static Expected<StringRef> addInput(LinkInputs &inputs, StringRef content) {
 }
 
 /// Only the C interface is visible; everything else, kernels included, is local.
-static constexpr StringRef versionScript =
-    "{ global: tcc_abi_version; tcc_get_api; tcc_model_*; tcc_context_*; tcc_run; local: *; };\n";
+static constexpr StringRef versionScript = "{ global: tcc_abi_version; tcc_get_api; tcc_model_*; "
+                                           "tcc_context_*; tcc_run; tcc_run_on; local: *; };\n";
 
 static std::vector<std::string> flags(const LinkJob &job, StringRef output) {
   std::vector<std::string> flags = {"ld.lld",

@@ -45,7 +45,7 @@ static bool prepare_memory(struct tcc_context *context) {
       return false;
   }
   if (!tcc_program.state_size)
-    return true;
+    return true; /* or it lies on the device */
   context->state = tcc_memory_alloc(allocator, tcc_program.state_size);
   if (!context->state)
     return false;
@@ -71,9 +71,16 @@ static tcc_status check_options(const tcc_context_options *options, tcc_error *e
                          "an allocator needs both its alloc and its free function");
   if (options->thread_pool.parallel && !options->thread_pool.concurrency)
     return tcc_set_error(error, TCC_INVALID_ARGUMENT, "a thread pool needs a concurrency above 0");
+  if (!options->device_allocator.alloc != !options->device_allocator.free)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "an allocator of the device needs both its alloc and its free function");
   if (options->threads > 4096)
     return tcc_set_error(error, TCC_INVALID_ARGUMENT, "%u threads are more than the 4096 allowed",
                          options->threads);
+  if (!tcc_program.device_runtime && (int)options->device.device_type &&
+      options->device.device_type != kDLCPU)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "this model has no code for GPUs: compile it with --arch");
   return TCC_OK;
 }
 
@@ -100,12 +107,18 @@ tcc_status tcc_context_create(tcc_model *model, const tcc_context_options *optio
   context->foreign = known.thread_pool;
   if (!prepare_tables(context) || !prepare_memory(context) ||
       !tcc_random_create(&context->random) || !prepare_threads(context, known.threads) ||
-      (known.profile && !prepare_profile(context))) {
+      (known.profile & TCC_PROFILE_KERNELS && !prepare_profile(context))) {
     tcc_context_destroy(context);
     return tcc_set_error(error, TCC_OUT_OF_MEMORY,
                          "no memory for a context: the model's arena and state take %" PRIu64
                          " bytes",
                          tcc_program.arena_size + tcc_program.state_size);
+  }
+  if (tcc_program.device_runtime)
+    status = tcc_program.device_runtime->open(context, &known, error);
+  if (status) {
+    tcc_context_destroy(context);
+    return status;
   }
   *result = context;
   return TCC_OK;
@@ -114,6 +127,8 @@ tcc_status tcc_context_create(tcc_model *model, const tcc_context_options *optio
 void tcc_context_destroy(tcc_context *context) {
   if (!context)
     return;
+  if (context->device)
+    tcc_program.device_runtime->close(context);
   tcc_pool_destroy(context->pool);
   tcc_heap_release(context->heap);
   tcc_memory_free(&context->allocator, context->arena, tcc_program.arena_size);
@@ -141,13 +156,20 @@ tcc_status tcc_context_get_stats(const tcc_context *context, tcc_context_stats *
                             .held_bytes = fixed + held,
                             .threads = context->pool ? tcc_pool_threads(context->pool)
                                                      : context->foreign.concurrency};
+  if (context->device)
+    tcc_program.device_runtime->get_stats(context, &full);
   memcpy(stats, &full, stats->struct_size < sizeof full ? stats->struct_size : sizeof full);
   return TCC_OK;
 }
 
 tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index, tcc_kernel_info *info) {
-  if (!context || !info || !context->kernels || index >= tcc_program.num_kernels)
+  if (!context || !info || !context->kernels)
     return TCC_INVALID_ARGUMENT;
+  if (index >= tcc_program.num_kernels) {
+    index -= tcc_program.num_kernels;
+    bool known = context->device && tcc_program.device_runtime->kernel(context, index, info);
+    return known ? TCC_OK : TCC_INVALID_ARGUMENT;
+  }
   for (uint32_t i = 0; i < tcc_program.num_kernels; ++i) {
     const struct tcc_kernel_time *time = &context->kernels[i];
     if (time->index != index)

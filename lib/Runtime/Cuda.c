@@ -36,9 +36,17 @@ enum {
   CU_STREAM_NON_BLOCKING = 1
 };
 enum {
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  CU_MEMORYTYPE_DEVICE = 2
+};
+enum {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
   CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
   CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
-  CU_TENSOR_MAP_SWIZZLE_128B = 3,
   CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
 };
@@ -68,6 +76,8 @@ enum {
   X(copy_in, cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, CUhandle))                     \
   X(copy_out, cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, CUhandle))                          \
   X(copy, cuMemcpyDtoDAsync_v2, (uint64_t, uint64_t, size_t, CUhandle))                            \
+  X(clear, cuMemsetD8Async, (uint64_t, unsigned char, size_t, CUhandle))                           \
+  X(pointer_attributes, cuPointerGetAttributes, (unsigned, const int *, void **, uint64_t))        \
   X(stream_create, cuStreamCreate, (CUhandle *, unsigned))                                         \
   X(stream_destroy, cuStreamDestroy_v2, (CUhandle))                                                \
   X(stream_synchronize, cuStreamSynchronize, (CUhandle))                                           \
@@ -80,6 +90,7 @@ enum {
   X(event_create, cuEventCreate, (CUhandle *, unsigned))                                           \
   X(event_destroy, cuEventDestroy_v2, (CUhandle))                                                  \
   X(event_record, cuEventRecord, (CUhandle, CUhandle))                                             \
+  X(event_wait, cuStreamWaitEvent, (CUhandle, CUhandle, unsigned))                                 \
   X(event_synchronize, cuEventSynchronize, (CUhandle))                                             \
   X(event_elapsed, cuEventElapsedTime, (float *, CUhandle, CUhandle))
 
@@ -133,14 +144,14 @@ static tcc_status failure(const struct tcc_device *device, CUresult result, cons
       return failure(device, result_, what, error);                                                \
   } while (0)
 
-/* The same where nobody can be told. */
+/* The same where nobody can be told: what is given up is, as far as it can be. */
 #define CUDA_QUIETLY(device, call)                                                                 \
   do {                                                                                             \
-    if ((device)->context_push((device)->context) == CUDA_SUCCESS) {                               \
-      (void)(call);                                                                                \
-      CUhandle popped_;                                                                            \
+    CUresult pushed_ = (device)->context_push((device)->context);                                  \
+    (void)(call);                                                                                  \
+    CUhandle popped_;                                                                              \
+    if (pushed_ == CUDA_SUCCESS)                                                                   \
       (device)->context_pop(&popped_);                                                             \
-    }                                                                                              \
   } while (0)
 
 /* ---- the device ---- */
@@ -256,16 +267,16 @@ static void cuda_unload(struct tcc_device *device, struct tcc_device_code *code)
 }
 
 static tcc_status cuda_kernel(struct tcc_device *device, struct tcc_device_code *code,
-                              const char *name, uint32_t shared_bytes,
+                              const char *name, const struct tcc_device_image *image,
                               struct tcc_device_kernel **kernel, tcc_error *error) {
   CUhandle function = NULL;
   CUDA_TRY(device, name, device->module_function(&function, HANDLE(code), name));
   /* A kernel gets this much without being asked. */
   enum { UNASKED = 48 << 10 };
-  if (shared_bytes > UNASKED)
+  if (image->shared_bytes > UNASKED)
     CUDA_TRY(device, name,
              device->function_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        (int)shared_bytes));
+                                        (int)image->shared_bytes));
   *kernel = function;
   return TCC_OK;
 }
@@ -281,6 +292,22 @@ static tcc_status cuda_alloc(struct tcc_device *device, size_t bytes, tcc_device
 static void cuda_free(struct tcc_device *device, tcc_device_address memory) {
   if (memory)
     CUDA_QUIETLY(device, device->memory_free(memory));
+}
+
+static tcc_status cuda_check_memory(struct tcc_device *device, tcc_device_address memory,
+                                    size_t bytes, tcc_error *error) {
+  (void)bytes;
+  unsigned type = 0, managed = 0;
+  int ordinal = -1;
+  const int names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void *values[] = {&type, &managed, &ordinal};
+  CUDA_TRY(device, "asking where memory is",
+           device->pointer_attributes(sizeof names / sizeof *names, names, values, memory));
+  if (managed || (type == CU_MEMORYTYPE_DEVICE && ordinal == device->ordinal))
+    return TCC_OK;
+  return tcc_set_error(error, TCC_INVALID_ARGUMENT, "GPU: 0x%llx is no memory of device %d",
+                       (unsigned long long)memory, device->ordinal);
 }
 
 static tcc_status cuda_copy_in(struct tcc_device *device, struct tcc_device_stream *stream,
@@ -303,6 +330,13 @@ static tcc_status cuda_copy(struct tcc_device *device, struct tcc_device_stream 
                             tcc_error *error) {
   if (bytes)
     CUDA_TRY(device, "copying on the device", device->copy(to, from, bytes, HANDLE(stream)));
+  return TCC_OK;
+}
+
+static tcc_status cuda_clear(struct tcc_device *device, struct tcc_device_stream *stream,
+                             tcc_device_address memory, size_t bytes, tcc_error *error) {
+  if (bytes)
+    CUDA_TRY(device, "clearing memory", device->clear(memory, 0, bytes, HANDLE(stream)));
   return TCC_OK;
 }
 
@@ -329,9 +363,8 @@ static tcc_status cuda_launch(struct tcc_device *device, struct tcc_device_strea
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   /* Where the assembler puts a tensor map among the parameters is known to the driver alone: with
    * one, each parameter is given by its address. */
-  enum { MOST_MAPS = 8 };
-  void *each[TCC_LAUNCH_WORDS + MOST_MAPS];
-  if (launch->num_words > TCC_LAUNCH_WORDS || launch->num_tensor_maps > MOST_MAPS)
+  void *each[TCC_LAUNCH_WORDS + TCC_LAUNCH_MAPS];
+  if (launch->num_words > TCC_LAUNCH_WORDS || launch->num_tensor_maps > TCC_LAUNCH_MAPS)
     return tcc_set_error(error, TCC_INTERNAL, "GPU: a kernel of %u parameters",
                          launch->num_words + launch->num_tensor_maps);
   for (uint32_t i = 0; launch->num_tensor_maps && i < launch->num_words; ++i)
@@ -348,15 +381,28 @@ static tcc_status cuda_launch(struct tcc_device *device, struct tcc_device_strea
 
 static tcc_status cuda_tensor_map(struct tcc_device *device, const struct tcc_tensor_map *map,
                                   struct tcc_encoded_tensor_map *encoded, tcc_error *error) {
-  uint64_t extents[] = {map->columns, map->rows}, pitch[] = {map->columns * 2};
-  uint32_t box[] = {map->box_columns, map->box_rows}, steps[] = {1, 1};
-  /* Elements are moved, not computed with: any 16-bit type is this one. */
-  CUDA_TRY(device, "describing a matrix",
-           device->tensor_map_encode(encoded->bytes, CU_TENSOR_MAP_DATA_TYPE_UINT16, 2,
-                                     (void *)(uintptr_t)map->memory, extents, pitch, box, steps,
-                                     CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                     CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                                     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  /* The driver counts axes from the innermost one. */
+  uint64_t extents[TCC_MAP_RANK], pitches[TCC_MAP_RANK], pitch = map->element_bytes;
+  uint32_t box[TCC_MAP_RANK], steps[TCC_MAP_RANK];
+  for (uint32_t i = 0; i < map->rank; ++i) {
+    uint32_t axis = map->rank - 1 - i;
+    extents[i] = map->extents[axis];
+    box[i] = map->box[axis];
+    steps[i] = map->steps[axis];
+    pitches[i] = pitch *= extents[i]; /* from one place along the next axis to the next */
+  }
+  /* Elements are moved, not computed with: any type of that size will do. */
+  int type = map->element_bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+             : map->element_bytes == 2 ? CU_TENSOR_MAP_DATA_TYPE_UINT16
+             : map->element_bytes == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32
+                                       : CU_TENSOR_MAP_DATA_TYPE_UINT64;
+  /* 0, 1, 2, 3 for none, 32, 64 and 128 bytes. */
+  int swizzle = map->swizzle_bytes ? __builtin_ctz(map->swizzle_bytes) - 4 : 0;
+  CUDA_TRY(device, "describing a tensor",
+           device->tensor_map_encode(
+               encoded->bytes, type, map->rank, (void *)(uintptr_t)map->memory, extents, pitches,
+               box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   return TCC_OK;
 }
 
@@ -386,6 +432,12 @@ static tcc_status cuda_event_record(struct tcc_device *device, struct tcc_device
   return TCC_OK;
 }
 
+static tcc_status cuda_event_wait(struct tcc_device *device, struct tcc_device_stream *stream,
+                                  struct tcc_device_event *event, tcc_error *error) {
+  CUDA_TRY(device, "waiting for an event", device->event_wait(HANDLE(stream), HANDLE(event), 0));
+  return TCC_OK;
+}
+
 static tcc_status cuda_event_milliseconds(struct tcc_device *device, struct tcc_device_event *from,
                                           struct tcc_device_event *to, float *milliseconds,
                                           tcc_error *error) {
@@ -397,6 +449,8 @@ static tcc_status cuda_event_milliseconds(struct tcc_device *device, struct tcc_
 
 const struct tcc_device_driver tcc_cuda = {
     "cuda",
+    kDLCUDA,
+    0,
     cuda_open,
     cuda_close,
     cuda_load,
@@ -404,9 +458,11 @@ const struct tcc_device_driver tcc_cuda = {
     cuda_kernel,
     cuda_alloc,
     cuda_free,
+    cuda_check_memory,
     cuda_copy_in,
     cuda_copy_out,
     cuda_copy,
+    cuda_clear,
     cuda_stream_create,
     cuda_stream_destroy,
     cuda_launch,
@@ -415,5 +471,6 @@ const struct tcc_device_driver tcc_cuda = {
     cuda_event_create,
     cuda_event_destroy,
     cuda_event_record,
+    cuda_event_wait,
     cuda_event_milliseconds,
 };

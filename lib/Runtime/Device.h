@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "Program.h"
 #include "tcc/Runtime/tcc.h"
 
 #ifdef __cplusplus
@@ -34,11 +35,12 @@ struct tcc_device_info {
   uint64_t memory_bytes;
 };
 
-/* A dense matrix of 16-bit elements that a kernel copies boxes of, swizzled by 128 bytes. */
+/* A dense tensor that a kernel copies boxes of; axes as tcc_tensor_map_desc has them. */
 struct tcc_tensor_map {
-  tcc_device_address memory; /* a multiple of 16 */
-  uint64_t rows, columns;    /* columns: a multiple of 8 */
-  uint32_t box_rows, box_columns;
+  tcc_device_address memory; /* a multiple of 16, as the bytes of the last axis are */
+  uint32_t rank, element_bytes, swizzle_bytes;
+  uint64_t extents[TCC_MAP_RANK];
+  uint32_t box[TCC_MAP_RANK], steps[TCC_MAP_RANK];
 };
 struct tcc_encoded_tensor_map {
   _Alignas(64) unsigned char bytes[128];
@@ -53,25 +55,31 @@ struct tcc_device_launch {
   const struct tcc_encoded_tensor_map *tensor_maps;
 };
 #define TCC_LAUNCH_WORDS 512u
+#define TCC_LAUNCH_MAPS 8u
 
 struct tcc_device_driver {
-  const char *kind; /* "cuda" */
+  const char *kind;    /* "cuda" */
+  DLDeviceType dlpack; /* of tensors in its memory */
+  uint32_t arch_flags; /* TCC_ARCH_SIMULATED, or none: code for which it runs */
 
   tcc_status (*open)(int32_t ordinal, struct tcc_device **device, struct tcc_device_info *info,
                      tcc_error *error);
   void (*close)(struct tcc_device *device); /* after all that was made with it is gone */
 
-  /* `image` is a cubin, or PTX as text, which takes the driver some time. */
+  /* `image` is a cubin, or PTX as text, which takes the driver some time; a tcc_simulated_fn. */
   tcc_status (*load)(struct tcc_device *device, const void *image, struct tcc_device_code **code,
                      tcc_error *error);
   void (*unload)(struct tcc_device *device, struct tcc_device_code *code);
-  /* `shared_bytes` is the most dynamic shared memory that a launch of it will ask for. */
   tcc_status (*kernel)(struct tcc_device *device, struct tcc_device_code *code, const char *name,
-                       uint32_t shared_bytes, struct tcc_device_kernel **kernel, tcc_error *error);
+                       const struct tcc_device_image *image, struct tcc_device_kernel **kernel,
+                       tcc_error *error);
 
   tcc_status (*alloc)(struct tcc_device *device, size_t bytes, tcc_device_address *memory,
                       tcc_error *error);
   void (*free)(struct tcc_device *device, tcc_device_address memory);
+  /* TCC_INVALID_ARGUMENT when the device cannot read `bytes` bytes there. */
+  tcc_status (*check_memory)(struct tcc_device *device, tcc_device_address memory, size_t bytes,
+                             tcc_error *error);
   tcc_status (*copy_in)(struct tcc_device *device, struct tcc_device_stream *stream,
                         tcc_device_address to, const void *from, size_t bytes, tcc_error *error);
   tcc_status (*copy_out)(struct tcc_device *device, struct tcc_device_stream *stream, void *to,
@@ -79,6 +87,8 @@ struct tcc_device_driver {
   tcc_status (*copy)(struct tcc_device *device, struct tcc_device_stream *stream,
                      tcc_device_address to, tcc_device_address from, size_t bytes,
                      tcc_error *error);
+  tcc_status (*clear)(struct tcc_device *device, struct tcc_device_stream *stream,
+                      tcc_device_address memory, size_t bytes, tcc_error *error);
 
   tcc_status (*stream_create)(struct tcc_device *device, struct tcc_device_stream **stream,
                               tcc_error *error);
@@ -96,6 +106,9 @@ struct tcc_device_driver {
   void (*event_destroy)(struct tcc_device *device, struct tcc_device_event *event);
   tcc_status (*event_record)(struct tcc_device *device, struct tcc_device_stream *stream,
                              struct tcc_device_event *event, tcc_error *error);
+  /* What comes later in `stream` waits for the event. */
+  tcc_status (*event_wait)(struct tcc_device *device, struct tcc_device_stream *stream,
+                           struct tcc_device_event *event, tcc_error *error);
   /* Waits for both. */
   tcc_status (*event_milliseconds)(struct tcc_device *device, struct tcc_device_event *from,
                                    struct tcc_device_event *to, float *milliseconds,
@@ -103,5 +116,6 @@ struct tcc_device_driver {
 };
 
 extern const struct tcc_device_driver tcc_cuda __attribute__((visibility("hidden")));
+extern const struct tcc_device_driver tcc_simulated __attribute__((visibility("hidden")));
 
 #endif

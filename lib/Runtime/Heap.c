@@ -12,7 +12,9 @@
  * A block that no run has used for KEEP_RUNS runs is given up. With an allocator of the caller,
  * outputs are not kept: their `free` follows the deleter at once.
  *
- * Large blocks of our own are aligned to and advised for huge pages.
+ * Large blocks of our own are aligned to and advised for huge pages. The heads of blocks in memory
+ * that the host cannot read, a device's, lie elsewhere and are found by walking the list of those
+ * in use, which is short.
  */
 #include "Internal.h"
 
@@ -30,22 +32,23 @@ enum {
   HUGE_PAGE = 2 << 20
 };
 
-/* Lies before the bytes of every block. */
-struct block {
-  struct block *next, *previous; /* of the run's list, or next of the free list */
+/* Lies before the bytes of every block that the host can read. */
+struct tcc_block {
+  struct tcc_block *next, *previous; /* of the run's list, or next of the free list */
   struct tcc_heap *heap;
-  uint64_t size;     /* with this header */
+  char *bytes;
+  uint64_t size;     /* with this header, where it lies before the bytes */
   uint64_t last_run; /* that used it */
   uint32_t size_class;
-  uint32_t handed_out;
 };
-_Static_assert(sizeof(struct block) <= TCC_ALIGNMENT, "the header keeps the alignment");
+_Static_assert(sizeof(struct tcc_block) <= TCC_ALIGNMENT, "the header keeps the alignment");
 
 struct tcc_heap {
   pthread_mutex_t lock;
-  tcc_allocator allocator;
-  struct block in_use; /* list head */
-  struct block *free_blocks[NUM_CLASSES];
+  tcc_allocator allocator;   /* of the host's memory */
+  struct tcc_memory foreign; /* .alloc not NULL: memory that the host cannot read */
+  struct tcc_block in_use;   /* list head */
+  struct tcc_block *free_blocks[NUM_CLASSES];
   uint64_t run, held, peak;
   uint64_t references; /* the context and every block handed out */
   bool closed;
@@ -90,17 +93,22 @@ static bool classify(int64_t bytes, uint32_t *size_class, uint64_t *rounded) {
   return true;
 }
 
-static void unlink_block(struct block *block) {
+static void unlink_block(struct tcc_block *block) {
   block->previous->next = block->next;
   block->next->previous = block->previous;
 }
 
-static void give_up(struct tcc_heap *heap, struct block *block) {
+static void give_up(struct tcc_heap *heap, struct tcc_block *block) {
   heap->held -= block->size;
-  tcc_memory_free(&heap->allocator, block, block->size);
+  if (!heap->foreign.alloc) {
+    tcc_memory_free(&heap->allocator, block, block->size);
+    return;
+  }
+  heap->foreign.free(heap->foreign.user, block->bytes, block->size);
+  free(block);
 }
 
-static void keep(struct tcc_heap *heap, struct block *block) {
+static void keep(struct tcc_heap *heap, struct tcc_block *block) {
   block->next = heap->free_blocks[block->size_class];
   heap->free_blocks[block->size_class] = block;
 }
@@ -108,8 +116,8 @@ static void keep(struct tcc_heap *heap, struct block *block) {
 /* Frees the kept blocks that no run since `oldest` has used. */
 static void trim(struct tcc_heap *heap, uint64_t oldest) {
   for (uint32_t i = 0; i < NUM_CLASSES; ++i)
-    for (struct block **link = &heap->free_blocks[i]; *link;) {
-      struct block *block = *link;
+    for (struct tcc_block **link = &heap->free_blocks[i]; *link;) {
+      struct tcc_block *block = *link;
       if (block->last_run >= oldest) {
         link = &block->next;
         continue;
@@ -119,32 +127,53 @@ static void trim(struct tcc_heap *heap, uint64_t oldest) {
     }
 }
 
-static struct block *fresh_block(struct tcc_heap *heap, uint64_t size) {
-  struct block *block = tcc_memory_alloc(&heap->allocator, size);
+static struct tcc_block *foreign_block(struct tcc_heap *heap, uint64_t size) {
+  struct tcc_block *block = malloc(sizeof *block);
+  if (!block)
+    return NULL;
+  block->bytes = heap->foreign.alloc(heap->foreign.user, size);
+  block->size = size;
+  if (block->bytes)
+    return block;
+  free(block);
+  return NULL;
+}
+
+static struct tcc_block *own_block(struct tcc_heap *heap, uint64_t size) {
+  struct tcc_block *block = tcc_memory_alloc(&heap->allocator, size + TCC_ALIGNMENT);
+  if (!block)
+    return NULL;
+  block->bytes = (char *)block + TCC_ALIGNMENT;
+  block->size = size + TCC_ALIGNMENT;
+  return block;
+}
+
+static struct tcc_block *fresh_block(struct tcc_heap *heap, uint64_t size) {
+  struct tcc_block *(*make)(struct tcc_heap *, uint64_t) =
+      heap->foreign.alloc ? foreign_block : own_block;
+  struct tcc_block *block = make(heap, size);
   if (!block) {
     trim(heap, UINT64_MAX);
-    block = tcc_memory_alloc(&heap->allocator, size);
+    block = make(heap, size);
   }
   if (!block)
     return NULL;
   block->heap = heap;
-  block->size = size;
-  heap->held += size;
+  heap->held += block->size;
   if (heap->held > heap->peak)
     heap->peak = heap->held;
   return block;
 }
 
-static struct block *take(struct tcc_heap *heap, uint32_t size_class, uint64_t rounded) {
-  struct block *block = heap->free_blocks[size_class];
+static struct tcc_block *take(struct tcc_heap *heap, uint32_t size_class, uint64_t rounded) {
+  struct tcc_block *block = heap->free_blocks[size_class];
   if (block)
     heap->free_blocks[size_class] = block->next;
   else
-    block = fresh_block(heap, rounded + TCC_ALIGNMENT);
+    block = fresh_block(heap, rounded);
   if (!block)
     return NULL;
   block->size_class = size_class;
-  block->handed_out = 0;
   block->last_run = heap->run;
   block->next = heap->in_use.next;
   block->previous = &heap->in_use;
@@ -159,30 +188,38 @@ void *tcc_heap_alloc(struct tcc_heap *heap, int64_t bytes) {
   if (!classify(bytes, &size_class, &rounded))
     return NULL;
   pthread_mutex_lock(&heap->lock);
-  struct block *block = take(heap, size_class, rounded);
+  struct tcc_block *block = take(heap, size_class, rounded);
   pthread_mutex_unlock(&heap->lock);
-  return block ? (char *)block + TCC_ALIGNMENT : NULL;
+  return block ? block->bytes : NULL;
 }
 
-static struct block *block_of(void *bytes) {
-  return (struct block *)(void *)((char *)bytes - TCC_ALIGNMENT);
+/* Of bytes that the run has in use. */
+static struct tcc_block *block_of(struct tcc_heap *heap, void *bytes) {
+  if (!heap->foreign.alloc)
+    return (struct tcc_block *)(void *)((char *)bytes - TCC_ALIGNMENT);
+  struct tcc_block *block = heap->in_use.next;
+  while (block->bytes != bytes)
+    block = block->next;
+  return block;
 }
 
 void tcc_heap_free(struct tcc_heap *heap, void *bytes) {
   if (!bytes)
     return;
   pthread_mutex_lock(&heap->lock);
-  unlink_block(block_of(bytes));
-  keep(heap, block_of(bytes));
+  struct tcc_block *block = block_of(heap, bytes);
+  unlink_block(block);
+  keep(heap, block);
   pthread_mutex_unlock(&heap->lock);
 }
 
-void tcc_heap_hand_out(struct tcc_heap *heap, void *bytes) {
+struct tcc_block *tcc_heap_hand_out(struct tcc_heap *heap, void *bytes) {
   pthread_mutex_lock(&heap->lock);
-  unlink_block(block_of(bytes));
-  block_of(bytes)->handed_out = 1;
+  struct tcc_block *block = block_of(heap, bytes);
+  unlink_block(block);
   ++heap->references;
   pthread_mutex_unlock(&heap->lock);
+  return block;
 }
 
 /* Unlocks, and frees the heap itself after its last reference. */
@@ -192,11 +229,12 @@ static void drop_reference(struct tcc_heap *heap) {
   if (!last)
     return;
   pthread_mutex_destroy(&heap->lock);
+  if (heap->foreign.gone)
+    heap->foreign.gone(heap->foreign.user);
   free(heap);
 }
 
-void tcc_heap_return(void *bytes) {
-  struct block *block = block_of(bytes);
+void tcc_heap_return(struct tcc_block *block) {
   struct tcc_heap *heap = block->heap;
   pthread_mutex_lock(&heap->lock);
   if (heap->closed || heap->allocator.alloc)
@@ -209,7 +247,7 @@ void tcc_heap_return(void *bytes) {
 void tcc_heap_end_run(struct tcc_heap *heap) {
   pthread_mutex_lock(&heap->lock);
   while (heap->in_use.next != &heap->in_use) {
-    struct block *block = heap->in_use.next;
+    struct tcc_block *block = heap->in_use.next;
     unlink_block(block);
     keep(heap, block);
   }
@@ -234,9 +272,17 @@ struct tcc_heap *tcc_heap_create(const tcc_allocator *allocator) {
     free(heap);
     return NULL;
   }
-  heap->allocator = *allocator;
+  if (allocator)
+    heap->allocator = *allocator;
   heap->in_use.next = heap->in_use.previous = &heap->in_use;
   heap->references = 1;
+  return heap;
+}
+
+struct tcc_heap *tcc_heap_create_foreign(const struct tcc_memory *memory) {
+  struct tcc_heap *heap = tcc_heap_create(NULL);
+  if (heap)
+    heap->foreign = *memory;
   return heap;
 }
 

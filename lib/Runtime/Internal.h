@@ -4,11 +4,15 @@
  *   Heap.c       blocks kept from run to run        ThreadPool.c
  *   Random.c     seeds and counts of draws
  *   Machine.c    CPU features, core count, floating-point mode      Error.c
+ * and for programs with kernels for devices, which alone are linked with them:
+ *   DeviceModel.c  code and weights on a device    DeviceContext.c  memory, streams and times there
+ *   DeviceRun.c    inputs, outputs, launches       Cuda.c, SimulatedDevice.c  drivers (Device.h)
  * There is no global state: every model.so in a process is independent, and dlclose leaves nothing.
  */
 #ifndef TCC_RUNTIME_INTERNAL_H
 #define TCC_RUNTIME_INTERNAL_H
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -63,15 +67,25 @@ void tcc_pool_run_foreign(const tcc_thread_pool *pool, const struct tcc_job *job
 /* ---- Heap.c ---- */
 
 struct tcc_heap;
+struct tcc_block;
 struct tcc_heap *tcc_heap_create(const tcc_allocator *allocator);
+/* Memory that the host cannot read. `gone` is called when the heap, and with it `user`, is needed
+ * no longer. */
+struct tcc_memory {
+  void *(*alloc)(void *user, size_t size);
+  void (*free)(void *user, void *pointer, size_t size);
+  void (*gone)(void *user);
+  void *user;
+};
+struct tcc_heap *tcc_heap_create_foreign(const struct tcc_memory *memory);
 /* Frees all but the blocks that were handed out; those free themselves. */
 void tcc_heap_release(struct tcc_heap *heap);
 /* NULL when there is no memory or `bytes` is negative or absurd. Belongs to the current run. */
 void *tcc_heap_alloc(struct tcc_heap *heap, int64_t bytes);
-void tcc_heap_free(struct tcc_heap *heap, void *block);
+void tcc_heap_free(struct tcc_heap *heap, void *bytes);
 /* The block leaves the run and lives until tcc_heap_return, from any thread. */
-void tcc_heap_hand_out(struct tcc_heap *heap, void *block);
-void tcc_heap_return(void *block);
+struct tcc_block *tcc_heap_hand_out(struct tcc_heap *heap, void *bytes);
+void tcc_heap_return(struct tcc_block *block);
 /* Takes back what the run left behind, and gives up blocks that no recent run needed. */
 void tcc_heap_end_run(struct tcc_heap *heap);
 void tcc_heap_usage(struct tcc_heap *heap, uint64_t *held, uint64_t *peak);
@@ -118,6 +132,8 @@ struct tcc_model {
   int weights_file; /* open as long as it is mapped */
   struct timespec weights_changed;
   const char *weights;
+  pthread_mutex_t lock; /* of `devices` */
+  struct tcc_device_model *devices;
   int64_t *shapes;        /* of inputs, then outputs, as tcc_tensor_info has them */
   const char **dim_names; /* likewise */
 };
@@ -126,13 +142,30 @@ void tcc_model_release(struct tcc_model *model);
  * of change tell. */
 tcc_status tcc_model_check_weights(const struct tcc_model *model, tcc_error *error);
 
+/* A tensor that is handed out: its block, which holds the data behind it, or that of the data on a
+ * device. */
+struct tcc_output {
+  DLManagedTensor managed;
+  struct tcc_block *head, *data;
+};
 struct tcc_output_slot {
-  void *plain;              /* what the host function writes; NULL until it asks */
+  void *plain; /* what is written by the host function or kernels; NULL until it asks */
   DLManagedTensor *managed; /* ours to hand out, or the caller's */
   bool own;
   bool convert; /* plain is not the tensor's own storage */
   int64_t elements;
 };
+/* A compact tensor of ours in a block of the run; `data` NULL: behind it. */
+DLManagedTensor *tcc_new_output(struct tcc_frame *frame, const struct tcc_io_desc *desc,
+                                int32_t rank, const int64_t *dims, int64_t count, void *data,
+                                DLDevice device);
+bool tcc_is_host_memory(DLDevice device);
+bool tcc_needs_copy(const DLTensor *tensor);
+/* Of a tensor of run-time shape; ends the run when they overflow. */
+int64_t tcc_tensor_bytes(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
+                         const int64_t *dims);
+/* Ends the run with what is in its error. */
+void tcc_leave_run(struct tcc_context *context, tcc_status status) __attribute__((noreturn));
 
 struct tcc_kernel_time {
   tcc_kernel_fn fn;
@@ -142,6 +175,7 @@ struct tcc_kernel_time {
 
 struct tcc_context {
   struct tcc_model *model;
+  struct tcc_device_context *device; /* NULL where the model runs on the CPU */
   tcc_allocator allocator;
   tcc_thread_pool foreign; /* .parallel NULL: use `pool` */
   struct tcc_pool *pool;
@@ -165,5 +199,33 @@ struct tcc_context {
 
   struct tcc_kernel_time *kernels; /* sorted by fn; NULL without profile */
 };
+
+/* ---- Device*.c: what a program with kernels for devices needs besides ---- */
+
+struct tcc_device_runtime {
+  tcc_status (*open)(struct tcc_context *context, const tcc_context_options *options,
+                     tcc_error *error);
+  void (*close)(struct tcc_context *context); /* before the host's heap goes */
+  void (*release_model)(struct tcc_model *model);
+  /* Whether tensors there are in the context's own memory. */
+  bool (*owns)(const struct tcc_context *context, DLDevice device);
+  tcc_status (*begin_run)(struct tcc_context *context, const tcc_run_options *options,
+                          tcc_error *error);
+  /* Of a tensor that was checked: gives the input its place on the device (TCC_IO_DEVICE) or, of a
+   * tensor on the device, on the host. */
+  tcc_status (*bind_input)(struct tcc_context *context, uint32_t index, const DLTensor *tensor,
+                           int64_t elements, tcc_error *error);
+  /* Fills the slot of an output with TCC_IO_DEVICE. */
+  void (*output)(struct tcc_frame *frame, uint32_t index, int32_t rank, const int64_t *dims);
+  /* Brings changed inputs and outputs to where the caller wants them. */
+  tcc_status (*finish)(struct tcc_context *context, const DLTensor *const *inputs,
+                       tcc_error *error);
+  struct tcc_block *(*hand_out)(struct tcc_context *context, void *data);
+  /* In any case; `failed`: what the device still does must not touch memory that is given up. */
+  void (*end_run)(struct tcc_context *context, bool failed);
+  void (*get_stats)(const struct tcc_context *context, tcc_context_stats *stats);
+  bool (*kernel)(const struct tcc_context *context, uint32_t index, tcc_kernel_info *info);
+};
+extern const struct tcc_device_runtime tcc_device_runtime __attribute__((visibility("hidden")));
 
 #endif

@@ -21,8 +21,8 @@
  * a change of TCC_PROGRAM_ABI and of the generator. */
 _Static_assert(sizeof(struct tcc_io_desc) == 32 && sizeof(struct tcc_symbol_desc) == 24 &&
                    sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 24 &&
-                   sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 56 &&
-                   sizeof(struct tcc_program) == 168 &&
+                   sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 80 &&
+                   sizeof(struct tcc_program) == 224 &&
                    offsetof(struct tcc_program, manifest) == 64 &&
                    offsetof(struct tcc_program, entry) == 160,
                "Program.h has changed");
@@ -281,6 +281,10 @@ tcc_status tcc_model_open(const tcc_model_options *options, tcc_model **result, 
   struct tcc_model *model = calloc(1, sizeof *model);
   if (!model)
     return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory to open the model");
+  if (pthread_mutex_init(&model->lock, NULL)) {
+    free(model);
+    return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory to open the model");
+  }
   atomic_init(&model->references, 1);
   if (translate_shapes(model))
     status = open_weights(model, known.weights_path, error);
@@ -297,6 +301,9 @@ tcc_status tcc_model_open(const tcc_model_options *options, tcc_model **result, 
 void tcc_model_release(struct tcc_model *model) {
   if (atomic_fetch_sub(&model->references, 1) != 1)
     return;
+  if (model->devices)
+    tcc_program.device_runtime->release_model(model);
+  pthread_mutex_destroy(&model->lock);
   if (model->map) {
     munmap(model->map, model->map_size);
     close(model->weights_file);
@@ -319,6 +326,6 @@ const tcc_api *tcc_get_api(uint32_t abi_version) {
                               tcc_model_output,      tcc_context_create,
                               tcc_context_destroy,   tcc_context_get_stats,
                               tcc_context_kernel,    tcc_run,
-                              tcc_context_set_seed};
+                              tcc_context_set_seed,  tcc_run_on};
   return abi_version == TCC_ABI_VERSION ? &api : NULL;
 }

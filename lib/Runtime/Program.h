@@ -23,7 +23,7 @@
 
 #include "tcc/Runtime/dlpack.h"
 
-#define TCC_PROGRAM_ABI 3u
+#define TCC_PROGRAM_ABI 4u
 #define TCC_ALIGNMENT 64u
 
 struct tcc_rt_tensor {
@@ -40,11 +40,17 @@ struct tcc_frame {
   char *state;            /* state_size bytes, kept from run to run, see tcc_state_init */
   const int64_t *symbols; /* the size of each symbolic dim that an input carries, else -1 */
   const int32_t *ranks;   /* of the inputs, for those whose description leaves it open */
+  /* The same in the device's memory, for programs with kernels for devices: addresses that the
+   * host function computes with and hands on, and never reads. */
+  char *device_weights, *device_arena, *device_state;
 };
 
 typedef void (*tcc_kernel_fn)(int64_t *args, int64_t begin, int64_t end);
 
-enum { TCC_IO_MUTATED = 1u /* the host function writes into this input */ };
+enum {
+  TCC_IO_MUTATED = 1u, /* the host function writes into this input */
+  TCC_IO_DEVICE = 2u   /* it lies in the device's memory, aligned to TCC_ALIGNMENT */
+};
 
 struct tcc_io_desc {
   const char *name;
@@ -71,6 +77,51 @@ struct tcc_kernel_desc {
   const char *sources; /* nodes of the input model, as text */
 };
 
+/* ---- kernels for devices (lib/Codegen/Gpu says what a kernel's parameters are) ---- */
+
+enum {
+  TCC_ARCH_SPECIFIC = 1u, /* code is for this capability alone, PTX for no later one */
+  TCC_ARCH_SIMULATED = 2u /* of SimulatedDevice.c: `code` is a tcc_simulated_fn */
+};
+struct tcc_device_arch {
+  const char *name;    /* "sm_90a" */
+  uint32_t capability; /* 10 * major + minor */
+  uint32_t flags;
+};
+
+/* A dense tensor that a kernel copies boxes of. Extents are those of a launch. */
+struct tcc_tensor_map_desc {
+  uint32_t word; /* which word of the launch is its address */
+  uint32_t rank; /* 2 to TCC_MAP_RANK */
+  uint32_t element_bytes;
+  uint32_t swizzle_bytes;    /* 0, 32, 64, 128 */
+  uint32_t box[5], steps[5]; /* outermost axis first, as its extents */
+};
+#define TCC_MAP_RANK 5
+
+enum {
+  TCC_IMAGE_SCRATCH = 1u, /* one word more: the address of scratch memory, see tcc_rt_launch */
+  TCC_IMAGE_MEETS = 2u    /* simulated: threads of a block wait for each other */
+};
+/* A kernel for one architecture. */
+struct tcc_device_image {
+  const void *code; /* a cubin; NULL: the driver translates the PTX */
+  uint64_t code_size;
+  const char *ptx;       /* text, terminated; NULL: none is kept */
+  uint32_t threads;      /* of a block */
+  uint32_t shared_bytes; /* dynamic shared memory */
+  uint32_t flags;
+  uint32_t num_maps; /* tensor maps, the parameters after the words */
+  const struct tcc_tensor_map_desc *maps;
+};
+typedef void (*tcc_simulated_fn)(const uint64_t *words);
+
+struct tcc_device_kernel_desc {
+  const char *name;                      /* of the kernel, in its code too */
+  const char *sources;                   /* nodes of the input model, as text */
+  const struct tcc_device_image *images; /* by architecture, as tcc_program.device_archs */
+};
+
 struct tcc_program {
   uint32_t abi_version; /* TCC_PROGRAM_ABI */
   uint32_t num_inputs, num_outputs, num_symbols, num_kernels, num_state_inits;
@@ -90,6 +141,15 @@ struct tcc_program {
   uint64_t arena_size, state_size;
   uint64_t num_generators;              /* of random numbers, beside the context's own */
   int32_t (*entry)(struct tcc_frame *); /* 0, or a tcc_status */
+
+  /* Programs with kernels for devices. In others all of it is zero, and nothing refers to the
+   * device's half of the runtime. */
+  uint32_t num_device_archs, num_device_kernels;
+  const struct tcc_device_arch *device_archs;
+  const struct tcc_device_kernel_desc *device_kernels;
+  const struct tcc_device_driver *device_driver;   /* &tcc_cuda or &tcc_simulated */
+  const struct tcc_device_runtime *device_runtime; /* &tcc_device_runtime */
+  uint64_t device_arena_size, device_state_size;   /* state lies wholly there or on the host */
 };
 
 extern const struct tcc_program tcc_program __attribute__((visibility("hidden")));
@@ -112,6 +172,28 @@ void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
  * long if there are as many, on several threads; returns when all are done. */
 void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,
                      int64_t grain);
+
+/* Memory of the device, with the rules of tcc_rt_alloc. A block that is freed may be given out
+ * again at once: what is launched later comes later. */
+void *tcc_rt_device_alloc(struct tcc_frame *frame, int64_t bytes);
+void *tcc_rt_device_alloc_tensor(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
+                                 const int64_t *dims);
+void tcc_rt_device_free(struct tcc_frame *frame, void *block);
+
+/* Copies between memories, in the order of launches. `how`: TCC_COPY_*. Host memory that is copied
+ * from may change afterwards; to copy to the host waits until it is done. */
+enum { TCC_COPY_IN, TCC_COPY_OUT, TCC_COPY_DEVICE };
+void tcc_rt_copy(struct tcc_frame *frame, void *to, const void *from, int64_t bytes, int32_t how);
+
+/* Starts device kernel `kernel` with `words`: addresses, extents and scalars. `geometry` says what
+ * depends on the architecture, for each of tcc_program.device_archs in turn: the number of blocks
+ * (0: nothing is to do), the bytes of scratch memory, and the extents of its tensor maps, each
+ * outermost axis first. Scratch memory (TCC_IMAGE_SCRATCH) belongs to the launch while it runs. Its
+ * first TCC_SCRATCH_COUNTERS bytes are zero when the kernel starts, and must be when it ends; they
+ * count in its bytes. The rest is undefined. */
+#define TCC_SCRATCH_COUNTERS 4096u
+void tcc_rt_launch(struct tcc_frame *frame, uint32_t kernel, const uint64_t *words,
+                   uint32_t num_words, const int64_t *geometry);
 
 /* Random numbers are a function of a seed, an offset and a position (Philox); what a context keeps
  * is its seed, and for each generator how often it was drawn from. Generator 0 is the context's,

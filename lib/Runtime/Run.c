@@ -23,24 +23,36 @@ static tcc_status mismatch(const char *kind, const struct tcc_io_desc *desc, con
                        desc->name, expected_bytes, given_bytes);
 }
 
-static bool is_host_memory(DLDevice device) {
+bool tcc_is_host_memory(DLDevice device) {
   return device.device_type == kDLCPU || device.device_type == kDLCUDAHost ||
          device.device_type == kDLROCMHost || device.device_type == kDLCUDAManaged;
 }
 
+static tcc_status wrong_place(const struct tcc_context *context, const char *kind,
+                              const struct tcc_io_desc *desc, DLDevice device, tcc_error *error) {
+  if (context->device)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "%s '%s' lies on device %d of type %d, not where this context runs: copy "
+                         "it there or to the CPU first",
+                         kind, desc->name, device.device_id, (int)device.device_type);
+  return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                       "%s '%s' lies on device type %d: copy it to the CPU first", kind, desc->name,
+                       (int)device.device_type);
+}
+
 /* What holds for inputs and for the caller's outputs alike. */
-static tcc_status check_tensor(const char *kind, const struct tcc_io_desc *desc,
-                               const DLTensor *tensor, tcc_error *error) {
+static tcc_status check_tensor(const struct tcc_context *context, const char *kind,
+                               const struct tcc_io_desc *desc, const DLTensor *tensor,
+                               tcc_error *error) {
   if (!tensor)
     return tcc_set_error(error, TCC_INVALID_ARGUMENT, "%s '%s' is NULL", kind, desc->name);
   if (tensor->ndim < 0 || tensor->ndim > TCC_MAX_RANK || (tensor->ndim && !tensor->shape))
     return tcc_set_error(error, TCC_INVALID_ARGUMENT,
                          "%s '%s': %d dimensions, from 0 to %d are possible", kind, desc->name,
                          tensor->ndim, TCC_MAX_RANK);
-  if (!is_host_memory(tensor->device))
-    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
-                         "%s '%s' lies on device type %d: copy it to the CPU first", kind,
-                         desc->name, (int)tensor->device.device_type);
+  if (!tcc_is_host_memory(tensor->device) &&
+      !(context->device && tcc_program.device_runtime->owns(context, tensor->device)))
+    return wrong_place(context, kind, desc, tensor->device, error);
   bool same_type = tensor->dtype.code == desc->dtype.code &&
                    tensor->dtype.bits == desc->dtype.bits && tensor->dtype.lanes == 1;
   if (!same_type || (desc->rank >= 0 && tensor->ndim != desc->rank))
@@ -93,7 +105,7 @@ static tcc_status check_dims(struct tcc_context *context, uint32_t index, const 
   return TCC_OK;
 }
 
-static bool needs_copy(const DLTensor *tensor) {
+bool tcc_needs_copy(const DLTensor *tensor) {
   return tensor->dtype.bits < 8 || !tcc_is_compact(tensor) || !tcc_is_aligned(tensor);
 }
 
@@ -101,7 +113,7 @@ static tcc_status bind_input(struct tcc_context *context, uint32_t index, const 
                              tcc_error *error) {
   static _Alignas(64) char nothing[TCC_ALIGNMENT]; /* for tensors without elements */
   const struct tcc_io_desc *desc = &tcc_program.inputs[index];
-  tcc_status status = check_tensor("input", desc, tensor, error);
+  tcc_status status = check_tensor(context, "input", desc, tensor, error);
   if (!status)
     status = check_dims(context, index, tensor, error);
   if (status)
@@ -110,8 +122,10 @@ static tcc_status bind_input(struct tcc_context *context, uint32_t index, const 
   struct tcc_rt_tensor *input = &context->inputs[index];
   input->dims = tensor->shape;
   context->ranks[index] = tensor->ndim;
+  if (desc->flags & TCC_IO_DEVICE || !tcc_is_host_memory(tensor->device))
+    return tcc_program.device_runtime->bind_input(context, index, tensor, count, error);
   input->data = count ? (char *)tensor->data + tensor->byte_offset : nothing;
-  if (!count || !needs_copy(tensor))
+  if (!count || !tcc_needs_copy(tensor))
     return TCC_OK;
   input->data = tcc_heap_alloc(context->heap, tcc_plain_bytes(count, tensor->dtype));
   if (!input->data)
@@ -136,7 +150,8 @@ static tcc_status bind_inputs(struct tcc_context *context, const DLTensor *const
 /* Inputs that the model writes and that were copied go back to where they came from. */
 static void write_back_inputs(struct tcc_context *context, const DLTensor *const *inputs) {
   for (uint32_t i = 0; i < tcc_program.num_inputs; ++i)
-    if (tcc_program.inputs[i].flags & TCC_IO_MUTATED && needs_copy(inputs[i]))
+    if ((tcc_program.inputs[i].flags & (TCC_IO_MUTATED | TCC_IO_DEVICE)) == TCC_IO_MUTATED &&
+        tcc_needs_copy(inputs[i]))
       tcc_store_plain(context->inputs[i].data,
                       tcc_element_count(inputs[i]->ndim, inputs[i]->shape, inputs[i]->dtype),
                       inputs[i]);
@@ -145,43 +160,50 @@ static void write_back_inputs(struct tcc_context *context, const DLTensor *const
 /* ---- outputs ---- */
 
 static void delete_output(DLManagedTensor *managed) {
-  if (managed)
-    tcc_heap_return(managed);
+  if (!managed)
+    return;
+  struct tcc_output *output = managed->manager_ctx;
+  if (output->data)
+    tcc_heap_return(output->data);
+  tcc_heap_return(output->head);
 }
 
 static size_t round_up(size_t size) {
   return (size + TCC_ALIGNMENT - 1) & ~(size_t)(TCC_ALIGNMENT - 1);
 }
 
-/* One block holds the DLPack structure, the shape and the data. */
-static DLManagedTensor *new_output(struct tcc_frame *frame, const struct tcc_io_desc *desc,
-                                   int32_t rank, const int64_t *dims, int64_t count) {
-  size_t head = round_up(sizeof(DLManagedTensor) + (size_t)rank * 2 * sizeof(int64_t));
-  DLManagedTensor *managed =
-      tcc_rt_alloc(frame, (int64_t)head + tcc_packed_bytes(count, desc->dtype));
-  int64_t *shape = (int64_t *)(managed + 1), *strides = shape + rank, step = 1;
+/* One block holds the DLPack structure, the shape and, on the host, the data. */
+DLManagedTensor *tcc_new_output(struct tcc_frame *frame, const struct tcc_io_desc *desc,
+                                int32_t rank, const int64_t *dims, int64_t count, void *data,
+                                DLDevice device) {
+  size_t head = round_up(sizeof(struct tcc_output) + (size_t)rank * 2 * sizeof(int64_t));
+  struct tcc_output *output =
+      tcc_rt_alloc(frame, (int64_t)head + (data ? 0 : tcc_packed_bytes(count, desc->dtype)));
+  int64_t *shape = (int64_t *)(output + 1), *strides = shape + rank, step = 1;
   for (int32_t d = rank - 1; d >= 0; --d) {
     shape[d] = dims[d];
     strides[d] = step;
     step *= dims[d];
   }
-  *managed = (DLManagedTensor){.dl_tensor = {.data = (char *)managed + head,
-                                             .device = {kDLCPU, 0},
-                                             .ndim = rank,
-                                             .dtype = desc->dtype,
-                                             .shape = shape,
-                                             .strides = strides},
-                               .deleter = delete_output};
-  return managed;
+  *output =
+      (struct tcc_output){.managed = {.dl_tensor = {.data = data ? data : (char *)output + head,
+                                                    .device = device,
+                                                    .ndim = rank,
+                                                    .dtype = desc->dtype,
+                                                    .shape = shape,
+                                                    .strides = strides},
+                                      .manager_ctx = output,
+                                      .deleter = delete_output}};
+  return &output->managed;
 }
 
 /* A caller's tensor is checked against the shape that the run computed. */
 static void check_caller_output(struct tcc_frame *frame, const struct tcc_io_desc *desc,
                                 const DLTensor *tensor, int32_t rank, const int64_t *dims) {
   struct tcc_context *context = frame->ctx;
-  context->status = check_tensor("output", desc, tensor, context->error);
-  if (context->status)
-    longjmp(context->failure, 1);
+  tcc_status status = check_tensor(context, "output", desc, tensor, context->error);
+  if (status)
+    tcc_leave_run(context, status);
   if (tensor->ndim == rank && (!rank || !memcmp(tensor->shape, dims, (size_t)rank * sizeof *dims)))
     return;
   TEXT(expected, 256);
@@ -208,9 +230,18 @@ void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
   slot->own = !given;
   if (given)
     check_caller_output(frame, desc, &given->dl_tensor, rank, dims);
-  slot->managed = given ? given : new_output(frame, desc, rank, dims, count);
+  slot->managed = given;
+  if (desc->flags & TCC_IO_DEVICE) {
+    tcc_program.device_runtime->output(frame, (uint32_t)index, rank, dims);
+    return slot->plain;
+  }
+  if (given && !tcc_is_host_memory(given->dl_tensor.device))
+    tcc_leave_run(context,
+                  wrong_place(context, "output", desc, given->dl_tensor.device, context->error));
+  if (!given)
+    slot->managed = tcc_new_output(frame, desc, rank, dims, count, NULL, (DLDevice){kDLCPU, 0});
   const DLTensor *tensor = &slot->managed->dl_tensor;
-  slot->convert = !count || needs_copy(tensor);
+  slot->convert = !count || tcc_needs_copy(tensor);
   slot->plain = slot->convert ? tcc_rt_alloc(frame, tcc_plain_bytes(count, desc->dtype))
                               : (char *)tensor->data + tensor->byte_offset;
   return slot->plain;
@@ -231,11 +262,15 @@ static tcc_status check_outputs_made(struct tcc_context *context, tcc_error *err
 static void hand_out(struct tcc_context *context) {
   for (uint32_t i = 0; i < tcc_program.num_outputs; ++i) {
     struct tcc_output_slot *slot = &context->outputs[i];
-    if (slot->convert)
+    if (slot->convert && !(tcc_program.outputs[i].flags & TCC_IO_DEVICE))
       tcc_store_plain(slot->plain, slot->elements, &slot->managed->dl_tensor);
     if (!slot->own)
       continue;
-    tcc_heap_hand_out(context->heap, slot->managed);
+    struct tcc_output *output = slot->managed->manager_ctx;
+    DLTensor *tensor = &slot->managed->dl_tensor;
+    if (!tcc_is_host_memory(tensor->device))
+      output->data = tcc_program.device_runtime->hand_out(context, tensor->data);
+    output->head = tcc_heap_hand_out(context->heap, output);
     context->caller_outputs[i] = slot->managed;
   }
 }
@@ -243,8 +278,13 @@ static void hand_out(struct tcc_context *context) {
 /* ---- the host function's view ---- */
 
 void tcc_rt_fail(struct tcc_frame *frame, int32_t code, const char *message) {
-  frame->ctx->status = tcc_set_error(frame->ctx->error, code ? code : TCC_INTERNAL, "%s", message);
-  longjmp(frame->ctx->failure, 1);
+  tcc_leave_run(frame->ctx,
+                tcc_set_error(frame->ctx->error, code ? code : TCC_INTERNAL, "%s", message));
+}
+
+void tcc_leave_run(struct tcc_context *context, tcc_status status) {
+  context->status = status;
+  longjmp(context->failure, 1);
 }
 
 void *tcc_rt_alloc(struct tcc_frame *frame, int64_t bytes) {
@@ -259,8 +299,8 @@ void *tcc_rt_alloc(struct tcc_frame *frame, int64_t bytes) {
   tcc_rt_fail(frame, TCC_OUT_OF_MEMORY, message_bytes);
 }
 
-void *tcc_rt_alloc_tensor(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
-                          const int64_t *dims) {
+int64_t tcc_tensor_bytes(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
+                         const int64_t *dims) {
   DLDataType bytes = {kDLUInt, 8, 1};
   int64_t size, count = tcc_element_count((int32_t)rank, dims, bytes);
   if (count < 0 || __builtin_mul_overflow(count, element_bytes, &size)) {
@@ -271,7 +311,12 @@ void *tcc_rt_alloc_tensor(struct tcc_frame *frame, int64_t element_bytes, int64_
     tcc_text_add(&message, "]");
     tcc_rt_fail(frame, TCC_MODEL_ERROR, message_bytes);
   }
-  return tcc_rt_alloc(frame, size);
+  return size;
+}
+
+void *tcc_rt_alloc_tensor(struct tcc_frame *frame, int64_t element_bytes, int64_t rank,
+                          const int64_t *dims) {
+  return tcc_rt_alloc(frame, tcc_tensor_bytes(frame, element_bytes, rank, dims));
 }
 
 void tcc_rt_free(struct tcc_frame *frame, void *block) { tcc_heap_free(frame->ctx->heap, block); }
@@ -287,23 +332,32 @@ static tcc_status call_entry(struct tcc_context *context) {
 
 /* ---- one run ---- */
 
-static tcc_status run_exclusive(struct tcc_context *context, const DLTensor *const *inputs,
-                                DLManagedTensor **outputs, tcc_error *error) {
+static tcc_status run_exclusive(struct tcc_context *context, const tcc_run_options *options,
+                                const DLTensor *const *inputs, DLManagedTensor **outputs,
+                                tcc_error *error) {
+  memset(context->outputs, 0, tcc_program.num_outputs * sizeof *context->outputs);
+  context->caller_outputs = outputs;
+  context->error = error;
+  context->frame = (struct tcc_frame){.ctx = context,
+                                      .inputs = context->inputs,
+                                      .weights = context->model->weights,
+                                      .arena = context->arena,
+                                      .state = context->state,
+                                      .symbols = context->symbols,
+                                      .ranks = context->ranks};
   tcc_status status = tcc_model_check_weights(context->model, error);
+  if (!status && context->device)
+    status = tcc_program.device_runtime->begin_run(context, options, error);
   if (!status)
     status = bind_inputs(context, inputs, error);
   if (status)
     return status;
-  memset(context->outputs, 0, tcc_program.num_outputs * sizeof *context->outputs);
-  context->caller_outputs = outputs;
-  context->error = error;
-  context->frame =
-      (struct tcc_frame){context,        context->inputs,  context->model->weights, context->arena,
-                         context->state, context->symbols, context->ranks};
   tcc_random_begin_run(&context->random);
   status = call_entry(context);
   if (!status)
     status = check_outputs_made(context, error);
+  if (!status && context->device)
+    status = tcc_program.device_runtime->finish(context, inputs, error);
   if (status)
     return status;
   tcc_random_keep_run(&context->random);
@@ -323,17 +377,44 @@ static tcc_status check_counts(const DLTensor *const *inputs, uint32_t num_input
   return TCC_OK;
 }
 
+static tcc_status check_run_options(const tcc_context *context, const tcc_run_options *options,
+                                    tcc_error *error) {
+  if (options->flags & ~(TCC_RUN_ON_STREAM | TCC_RUN_OUTPUTS_ON_DEVICE))
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "tcc_run_on: unknown flags 0x%x",
+                         options->flags);
+  if (options->flags && !context->device)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "tcc_run_on: this model runs on the CPU, which has no streams and no "
+                         "memory of its own");
+  return TCC_OK;
+}
+
 tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, uint32_t num_inputs,
                    DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error) {
+  return tcc_run_on(context, NULL, inputs, num_inputs, outputs, num_outputs, error);
+}
+
+tcc_status tcc_run_on(tcc_context *context, const tcc_run_options *options,
+                      const DLTensor *const *inputs, uint32_t num_inputs, DLManagedTensor **outputs,
+                      uint32_t num_outputs, tcc_error *error) {
   if (!context)
     return tcc_set_error(error, TCC_INVALID_ARGUMENT, "tcc_run: context is NULL");
+  tcc_run_options known = {0};
+  if (options) {
+    size_t size = options->struct_size < sizeof known ? options->struct_size : sizeof known;
+    memcpy(&known, options, size);
+  }
   tcc_status status = check_counts(inputs, num_inputs, outputs, num_outputs, error);
+  if (!status)
+    status = check_run_options(context, &known, error);
   if (status)
     return status;
   if (atomic_exchange(&context->busy, true))
     return tcc_set_error(error, TCC_BUSY, "another thread runs this context: use one for each");
   uint64_t mode = tcc_fp_enter();
-  status = run_exclusive(context, inputs, outputs, error);
+  status = run_exclusive(context, &known, inputs, outputs, error);
+  if (context->device)
+    tcc_program.device_runtime->end_run(context, status != TCC_OK);
   tcc_fp_leave(mode);
   tcc_heap_end_run(context->heap);
   if (!status)

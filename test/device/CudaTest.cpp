@@ -45,7 +45,9 @@ tcc_status scenario(
   return s
     TRY(tcc_cuda.stream_create(device, &stream, error));
     TRY(tcc_cuda.load(device, "cubin", &code, error));
-    TRY(tcc_cuda.kernel(device, code, "k", 200 << 10, &kernel, error));
+    tcc_device_image image = {};
+    image.shared_bytes = 200 << 10;
+    TRY(tcc_cuda.kernel(device, code, "k", &image, &kernel, error));
     TRY(tcc_cuda.alloc(device, 4, &memory, error));
     TRY(tcc_cuda.alloc(device, 0, &other, error));
     TRY(tcc_cuda.event_create(device, &events[0], error));
@@ -54,7 +56,7 @@ tcc_status scenario(
     TRY(tcc_cuda.event_record(device, stream, events[0], error));
     uint64_t words[] = {memory, 3, 1};
     tcc_encoded_tensor_map encoded;
-    tcc_tensor_map map = {memory, 64, 128, 64, 64};
+    tcc_tensor_map map = {memory, 2, 2, 128, {64, 128}, {64, 64}, {1, 1}};
     TRY(tcc_cuda.tensor_map(device, &map, &encoded, error));
     tcc_device_launch launch = {kernel, 1, 32, 0, words, 3, 0, nullptr};
     TRY(tcc_cuda.launch(device, stream, &launch, error));
@@ -67,6 +69,9 @@ tcc_status scenario(
     launch.blocks = 0; // nothing to do
     TRY(tcc_cuda.launch(device, stream, &launch, error));
     TRY(tcc_cuda.event_record(device, stream, events[1], error));
+    TRY(tcc_cuda.event_wait(device, stream, events[1], error));
+    TRY(tcc_cuda.clear(device, stream, other, 1, error));
+    TRY(tcc_cuda.check_memory(device, memory, 4, error));
     TRY(tcc_cuda.copy(device, stream, memory, memory, 4, error));
     TRY(tcc_cuda.copy_out(device, stream, back, memory, 4, error));
     TRY(tcc_cuda.synchronize(device, stream, error));
@@ -156,8 +161,12 @@ TEST_CASE("CUDA: wrong device, wrong code, no such kernel, too much memory") {
   tcc_device_address memory;
   CHECK(tcc_cuda.load(device, "garbage", &code, &error) == TCC_INCOMPATIBLE);
   REQUIRE(tcc_cuda.load(device, "cubin", &code, &error) == TCC_OK);
-  CHECK(tcc_cuda.kernel(device, code, "other", 0, &kernel, &error) == TCC_INTERNAL);
-  CHECK(tcc_cuda.kernel(device, code, "k", 1 << 20, &kernel, &error) == TCC_INTERNAL);
+  tcc_device_image image = {};
+  CHECK(tcc_cuda.kernel(device, code, "other", &image, &kernel, &error) == TCC_INTERNAL);
+  image.shared_bytes = 1 << 20;
+  CHECK(tcc_cuda.kernel(device, code, "k", &image, &kernel, &error) == TCC_INTERNAL);
+  CHECK(tcc_cuda.check_memory(device, 4096, 4, &error) == TCC_INVALID_ARGUMENT);
+  CHECK(std::string(error.message) == "GPU: 0x1000 is no memory of device 0");
   CHECK(tcc_cuda.alloc(device, size_t(2) << 30, &memory, &error) == TCC_OUT_OF_MEMORY);
   CHECK(std::string(error.message) == "GPU: allocating memory: out of memory (CUDA error 2)");
   tcc_cuda.unload(device, code);

@@ -1,18 +1,48 @@
 /* A libcuda.so.1 without a GPU: keeps count of what is open, copies in host memory, and fails the
- * call that FAKE_CUDA_FAIL names: "N:CODE" fails the Nth call from the last fake_cuda_reset on. */
+ * call that it is told to, alone or with all that come after it, as after an error of a kernel. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef int CUresult;
-static int calls, fail_at, fail_code, live, depth, launches;
+static atomic_int calls, live, depth, launches, waits, allocations;
+static int fail_at, fail_code, fail_alloc, stays, capability = 90;
 
+/* Memory that was given out. */
+enum { MOST_BLOCKS = 4096 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  uint64_t at;
+  size_t size;
+} blocks[MOST_BLOCKS];
+
+static int is_memory(uint64_t at) {
+  int found = 0;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_BLOCKS && !found; ++i)
+    found = blocks[i].at && at >= blocks[i].at && at < blocks[i].at + blocks[i].size;
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+/* Call `at` from here on fails with `code`; 0: none. */
 void fake_cuda_reset(int at, int code) {
-  calls = 0;
+  calls = allocations = waits = 0;
   fail_at = at;
   fail_code = code;
+  fail_alloc = stays = 0;
+  capability = 90;
 }
+/* All that come after it do, too. */
+void fake_cuda_stays(void) { stays = 1; }
+/* The allocation of this number finds no memory. */
+void fake_cuda_fail_alloc(int at) { fail_alloc = at; }
+void fake_cuda_set_capability(int c) { capability = c; }
+int fake_cuda_waits(void) { return waits; }
+int fake_cuda_allocations(void) { return allocations; }
 /* What was opened and not closed again; contexts that were pushed and not popped. */
 void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
   *open = live;
@@ -21,8 +51,12 @@ void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
   *launched = launches;
 }
 
+static int failing(void) {
+  int call = ++calls;
+  return fail_at && (call == fail_at || (stays && call > fail_at));
+}
 #define CALL()                                                                                     \
-  if (++calls == fail_at)                                                                          \
+  if (failing())                                                                                   \
   return fail_code
 
 CUresult cuInit(unsigned flags) {
@@ -50,7 +84,10 @@ CUresult cuDeviceGetName(char *name, int size, int device) {
 }
 CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
   CALL();
-  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 132 : 232448;
+  *value = attribute == 75   ? capability / 10
+           : attribute == 76 ? capability % 10
+           : attribute == 16 ? 132
+                             : 232448;
   return 0;
 }
 CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
@@ -107,26 +144,61 @@ CUresult cuFuncSetAttribute(void *function, int attribute, int value) {
 }
 CUresult cuMemAlloc_v2(uint64_t *memory, size_t bytes) {
   CALL();
-  if (bytes > (size_t)1 << 30)
+  if (bytes > (size_t)1 << 30 || ++allocations == fail_alloc)
     return 2;
-  *memory = (uint64_t)(uintptr_t)malloc(bytes);
+  *memory = (uint64_t)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
+  memset((void *)(uintptr_t)*memory, 0xff, bytes);
   ++live;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_BLOCKS; ++i)
+    if (!blocks[i].at) {
+      blocks[i].at = *memory;
+      blocks[i].size = bytes;
+      break;
+    }
+  pthread_mutex_unlock(&lock);
   return 0;
 }
-CUresult cuMemFree_v2(uint64_t memory) { return close_handle((void *)(uintptr_t)memory); }
+CUresult cuMemFree_v2(uint64_t memory) {
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST_BLOCKS; ++i)
+    if (blocks[i].at == memory)
+      blocks[i].at = 0;
+  pthread_mutex_unlock(&lock);
+  return close_handle((void *)(uintptr_t)memory);
+}
+CUresult cuMemsetD8Async(uint64_t memory, unsigned char value, size_t bytes, void *stream) {
+  CALL();
+  if (!is_memory(memory))
+    return 1;
+  memset((void *)(uintptr_t)memory, value, bytes);
+  return 0;
+}
+CUresult cuPointerGetAttributes(unsigned count, const int *names, void **values, uint64_t memory) {
+  CALL();
+  for (unsigned i = 0; i < count; ++i)
+    *(int *)values[i] = names[i] == 2 && is_memory(memory) ? 2 : 0;
+  return 0;
+}
 CUresult cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   CALL();
+  if (!is_memory(to))
+    return 1;
   memcpy((void *)(uintptr_t)to, from, bytes);
   return 0;
 }
 CUresult cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   CALL();
+  if (!is_memory(from))
+    return 1;
   memcpy(to, (void *)(uintptr_t)from, bytes);
   return 0;
 }
 CUresult cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
   CALL();
-  memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+  if (!is_memory(to) || !is_memory(from))
+    return 1;
+  memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
   return 0;
 }
 CUresult cuStreamCreate(void **stream, unsigned flags) {
@@ -134,8 +206,13 @@ CUresult cuStreamCreate(void **stream, unsigned flags) {
   return open_handle(stream);
 }
 CUresult cuStreamDestroy_v2(void *stream) { return close_handle(stream); }
+CUresult cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  CALL();
+  return event && !flags ? 0 : 1;
+}
 CUresult cuStreamSynchronize(void *stream) {
   CALL();
+  ++waits;
   return 0;
 }
 /* The kernel adds its third word to every byte of the memory at its first, of the length that is
@@ -169,7 +246,8 @@ CUresult cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *memory
                                 const uint32_t *box, const uint32_t *steps, int interleave,
                                 int swizzle, int promotion, int fill) {
   CALL();
-  if (type != 1 || rank != 2 || pitches[0] != extents[0] * 2 || box[0] > extents[0])
+  if (type != 1 || rank != 2 || pitches[0] != extents[0] * 2 || box[0] > extents[0] || interleave ||
+      swizzle != 3 || promotion != 3 || fill || steps[0] != 1 || steps[1] != 1)
     return 1;
   memcpy(map, &memory, sizeof memory);
   return 0;
@@ -185,6 +263,7 @@ CUresult cuEventRecord(void *event, void *stream) {
 }
 CUresult cuEventSynchronize(void *event) {
   CALL();
+  ++waits;
   return 0;
 }
 CUresult cuEventElapsedTime(float *milliseconds, void *from, void *to) {

@@ -188,7 +188,9 @@ bool run(Launch &launch, const std::string &folder, const std::vector<char> &dat
   tcc_device_code *code;
   tcc_device_kernel *kernel;
   need(tcc_cuda.load(device, image.data(), &code, &error));
-  need(tcc_cuda.kernel(device, code, "k", launch.shared, &kernel, &error));
+  tcc_device_image loaded = {};
+  loaded.shared_bytes = launch.shared;
+  need(tcc_cuda.kernel(device, code, "k", &loaded, &kernel, &error));
   std::vector<tcc_encoded_tensor_map> maps;
   for (Launch::Map &map : launch.maps) {
     map.map.memory =
@@ -288,8 +290,9 @@ int main(int argc, char **argv) {
           launch.flops >> launch.bytes;
     } else if (word == "map") {
       Launch::Map map{};
-      in >> map.ofResult >> map.index >> map.map.rows >> map.map.columns >> map.map.box_rows >>
-          map.map.box_columns;
+      map.map = {0, 2, 2, 128, {}, {}, {1, 1}};
+      in >> map.ofResult >> map.index >> map.map.extents[0] >> map.map.extents[1] >>
+          map.map.box[0] >> map.map.box[1];
       launch.maps.push_back(map);
     } else if (word == "word") {
       uint64_t value;

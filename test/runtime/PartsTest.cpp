@@ -25,9 +25,10 @@ void tcc_pool_run_foreign(const tcc_thread_pool *pool, const tcc_job *job);
 tcc_heap *tcc_heap_create(const tcc_allocator *allocator);
 void tcc_heap_release(tcc_heap *heap);
 void *tcc_heap_alloc(tcc_heap *heap, int64_t bytes);
-void tcc_heap_free(tcc_heap *heap, void *block);
-void tcc_heap_hand_out(tcc_heap *heap, void *block);
-void tcc_heap_return(void *block);
+void tcc_heap_free(tcc_heap *heap, void *bytes);
+struct tcc_block;
+tcc_block *tcc_heap_hand_out(tcc_heap *heap, void *bytes);
+void tcc_heap_return(tcc_block *block);
 void tcc_heap_end_run(tcc_heap *heap);
 void tcc_heap_usage(tcc_heap *heap, uint64_t *held, uint64_t *peak);
 bool tcc_cpu_has(const char *features, char *missing, size_t size);
@@ -145,6 +146,7 @@ TEST_CASE("blocks do not overlap and come back") {
     char *bytes;
     int64_t size;
     char mark;
+    tcc_block *block = nullptr;
   };
   std::vector<Block> live, handedOut;
   auto verify = [](const Block &b) {
@@ -164,7 +166,7 @@ TEST_CASE("blocks do not overlap and come back") {
         if (random() % 4)
           tcc_heap_free(heap, live[i].bytes);
         else {
-          tcc_heap_hand_out(heap, live[i].bytes);
+          live[i].block = tcc_heap_hand_out(heap, live[i].bytes);
           handedOut.push_back(live[i]);
         }
         live.erase(live.begin() + i);
@@ -176,7 +178,7 @@ TEST_CASE("blocks do not overlap and come back") {
     tcc_heap_end_run(heap);
     while (handedOut.size() > 5) {
       REQUIRE(verify(handedOut.back()));
-      tcc_heap_return(handedOut.back().bytes);
+      tcc_heap_return(handedOut.back().block);
       handedOut.pop_back();
     }
   }
@@ -188,7 +190,7 @@ TEST_CASE("blocks do not overlap and come back") {
   tcc_heap_release(heap);
   for (const Block &b : handedOut) {
     REQUIRE(verify(b));
-    tcc_heap_return(b.bytes);
+    tcc_heap_return(b.block);
   }
 }
 

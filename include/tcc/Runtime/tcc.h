@@ -14,8 +14,9 @@
  * Errors: every function that can fail returns a tcc_status and fills *error when it is not NULL.
  * Nothing here aborts, prints or exits. A failed call leaves its objects usable.
  *
- * Tensors are DLPack, on the CPU, any strides. Types below 8 bits are packed as DLPack says: first
- * element in the low bits.
+ * Tensors are DLPack, any strides. Types below 8 bits are packed as DLPack says: first element in
+ * the low bits. A model for CPUs takes tensors in the host's memory; one for GPUs (--arch) those in
+ * the memory of its context's device as well, which it reads and writes where they are: kDLCUDA.
  *
  * Compatibility: a structure only ever grows at its end, and the caller says which one it knows by
  * `struct_size`; fields that are absent have the value 0. The version changes only when that is not
@@ -81,17 +82,34 @@ typedef struct tcc_thread_pool {
   uint32_t concurrency;
 } tcc_thread_pool;
 
+/* Memory of the caller on a device, aligned to 256 bytes. `stream` is that of the run: what is
+ * freed may still be read by what was started in it before. NULL when there is no memory. Called as
+ * tcc_allocator's functions are. The weights, which contexts share, are not taken from it. */
+typedef struct tcc_device_allocator {
+  void *(*alloc)(void *user, size_t size, void *stream);
+  void (*free)(void *user, void *pointer, size_t size, void *stream);
+  void *user;
+} tcc_device_allocator;
+
 typedef struct tcc_model_options {
   size_t struct_size;       /* sizeof(tcc_model_options) */
   const char *weights_path; /* other weights of the same layout; NULL: the file beside the model */
 } tcc_model_options;
 
+enum {
+  TCC_PROFILE_KERNELS = 1u, /* time every kernel, see tcc_context_kernel */
+  TCC_PROFILE_DEVICE = 2u   /* time what a run takes on its device, see tcc_context_stats */
+};
+
 typedef struct tcc_context_options {
   size_t struct_size;          /* sizeof(tcc_context_options) */
   uint32_t threads;            /* 0: as many as this process may use; 1: no thread is started */
-  uint32_t profile;            /* not 0: time every kernel, see tcc_context_kernel */
+  uint32_t profile;            /* TCC_PROFILE_* */
   tcc_allocator allocator;     /* .alloc NULL: malloc */
   tcc_thread_pool thread_pool; /* .parallel NULL: the runtime's own */
+  /* Where the model runs. .device_type 0: where its code is for, there on device 0. */
+  DLDevice device;
+  tcc_device_allocator device_allocator; /* .alloc NULL: the driver's */
 } tcc_context_options;
 
 enum {
@@ -117,6 +135,11 @@ typedef struct tcc_context_stats {
   uint64_t peak_bytes;   /* most ever held at once: static, dynamic, copies and own outputs */
   uint64_t held_bytes;   /* held now, blocks kept for the next run included */
   uint32_t threads;      /* that take part in a run */
+  /* Of the device's memory, where the model runs on one: */
+  uint64_t device_static_bytes; /* arena, state and weights; the weights are shared by contexts */
+  uint64_t device_peak_bytes;   /* as peak_bytes */
+  uint64_t device_held_bytes;
+  uint64_t device_nanoseconds; /* that the last run took there, with TCC_PROFILE_DEVICE */
 } tcc_context_stats;
 
 typedef struct tcc_kernel_info {
@@ -126,6 +149,17 @@ typedef struct tcc_kernel_info {
   uint64_t nanoseconds;
   const char *sources; /* the nodes of the input model that it computes, with ", " between */
 } tcc_kernel_info;
+
+enum {
+  TCC_RUN_ON_STREAM = 1u,        /* in `stream`, else in one of the context's */
+  TCC_RUN_OUTPUTS_ON_DEVICE = 2u /* new outputs lie in the device's memory, else in the host's */
+};
+
+typedef struct tcc_run_options {
+  size_t struct_size; /* sizeof(tcc_run_options) */
+  uint32_t flags;     /* TCC_RUN_* */
+  void *stream;       /* a CUstream of the context's device; NULL is CUDA's default stream */
+} tcc_run_options;
 
 TCC_API uint32_t tcc_abi_version(void);
 
@@ -173,6 +207,16 @@ TCC_API tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index
 TCC_API tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, uint32_t num_inputs,
                            DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error);
 
+/* The same for models on a GPU. `options` may be NULL. With TCC_RUN_ON_STREAM, where all inputs and
+ * outputs lie in the device's memory, it returns when the work is queued: what comes later in the
+ * stream finds the outputs, inputs must stay until then, and failures of the device are reported by
+ * a later run. All other runs are done when this returns. Runs of one context come one after the
+ * other on the device too, whatever their streams. An output may be ended when what reads it was
+ * queued in the stream of its run. */
+TCC_API tcc_status tcc_run_on(tcc_context *context, const tcc_run_options *options,
+                              const DLTensor *const *inputs, uint32_t num_inputs,
+                              DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error);
+
 /* All of the above for users of dlopen. A library of an older compiler may have a shorter table:
  * what lies beyond its `struct_size` is not there. */
 typedef struct tcc_api {
@@ -193,6 +237,8 @@ typedef struct tcc_api {
   tcc_status (*run)(tcc_context *, const DLTensor *const *, uint32_t, DLManagedTensor **, uint32_t,
                     tcc_error *);
   tcc_status (*context_set_seed)(tcc_context *, uint64_t);
+  tcc_status (*run_on)(tcc_context *, const tcc_run_options *, const DLTensor *const *, uint32_t,
+                       DLManagedTensor **, uint32_t, tcc_error *);
 } tcc_api;
 
 /* NULL when the model does not speak `abi_version` (pass TCC_ABI_VERSION). */
