@@ -212,6 +212,7 @@ llvm::Error CodeGenerator::compileHost(CompiledModel &result) {
   context->loadAllAvailableDialects();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context));
   codegen::HostCallbacks callbacks;
+  callbacks.device = options.backend->memorySpace() == host::MemorySpace::device;
   callbacks.weightOffset = [&](StringRef name) { return weightOffset(name); };
   callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
   callbacks.stateOffset = [&](StringRef name) { return stateOffset(name, result); };

@@ -79,7 +79,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createScheduleKernelsPass(&options.backend->schedules(), options.chooseSchedule));
     break;
   case Phase::Plan:
-    pm.addPass(createPlanMemoryPass(options.inPlace));
+    pm.addPass(createPlanMemoryPass(options.inPlace, options.backend->memorySpace()));
     break;
   default:
     break;

@@ -28,7 +28,7 @@ Value ProgramBuilder::leave(Value v, Type outer, bool dies, Value target) {
   for (unsigned i = 0, e = type.getRank(); i < e && type != v.getType(); ++i)
     if (type.isDynamicDim(i))
       sizes.push_back(extent(v, i));
-  return viewAs(block, host::memoryType(type), sizes);
+  return viewAs(block, memoryType(type), sizes);
 }
 
 LogicalResult ProgramBuilder::convertIf(prim::IfOp op) {

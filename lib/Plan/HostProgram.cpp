@@ -22,15 +22,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::plan;
 
-static Type programType(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? host::memoryType(tensor) : type;
-}
-
-SmallVector<Type> plan::programTypes(TypeRange types) {
-  return llvm::map_to_vector(types, programType);
-}
-
 //===----------------------------------------------------------------------===//
 // Results and changed arguments
 //===----------------------------------------------------------------------===//
@@ -59,8 +50,8 @@ static int32_t outputNumber(func::FuncOp source, unsigned i) {
 Value ProgramBuilder::outputStorage(unsigned i, Value tensor) {
   Value returned = source.getBody().front().getTerminator()->getOperand(i);
   Value shaped = tensorType(returned).hasStaticShape() ? returned : tensor;
-  Value storage = host::OutputOp::create(b, host::memoryType(tensorType(shaped)),
-                                         outputNumber(source, i), openExtents(shaped));
+  Value storage = host::OutputOp::create(b, memoryType(tensorType(shaped)), outputNumber(source, i),
+                                         openExtents(shaped));
   outputs[i] = storage;
   return storage;
 }
@@ -110,7 +101,7 @@ void ProgramBuilder::writeBack() {
 /// Gives result `i` of `launch` its memory.
 Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
   Value result = launch.getResult(i);
-  auto type = host::memoryType(tensorType(result));
+  auto type = memoryType(tensorType(result));
   const Place &place = plan.places.at(launch)[i];
   if (const auto *at = std::get_if<InArena>(&place))
     return host::SliceOp::create(b, type, arena(at->arena, result), at->offset,
@@ -163,11 +154,12 @@ LogicalResult ProgramBuilder::convert(Operation *op) {
       })
       .Case([&](prim::ReshapeOp o) {
         Value from = memoryOf(o.getX());
-        memory[o] = viewAs(from, host::memoryType(tensorType(o)), openExtents(o));
+        host::MemorySpace where = host::memorySpace(cast<MemRefType>(from.getType()));
+        memory[o] = viewAs(from, host::memoryType(tensorType(o), where), openExtents(o));
         return success();
       })
       .Case([&](prim::ExtractOp o) {
-        Value from = memoryOf(o.getX());
+        Value from = whereHostReads(o.getX());
         scalars[o] = host::ReadOp::create(b, o.getType(), from, o.getPosition());
         return success();
       })
@@ -215,7 +207,7 @@ LogicalResult ProgramBuilder::convertBlock(Block &block) {
 
 LogicalResult ProgramBuilder::run() {
   auto program = cast<func::FuncOp>(source->cloneWithoutRegions());
-  program.setFunctionType(b.getFunctionType(programTypes(source.getArgumentTypes()), {}));
+  program.setFunctionType(b.getFunctionType(argumentTypes(), {}));
   source->getBlock()->getOperations().insert(source->getIterator(), program);
   entry = program.addEntryBlock();
   b.setInsertionPointToStart(entry);
@@ -241,6 +233,6 @@ LogicalResult ProgramBuilder::run() {
 }
 
 LogicalResult plan::makeHostProgram(func::FuncOp function, const StoragePlan &plan,
-                                    KernelTable &kernels) {
-  return ProgramBuilder(function, plan, kernels).run();
+                                    KernelTable &kernels, host::MemorySpace space) {
+  return ProgramBuilder(function, plan, kernels, space).run();
 }

@@ -17,6 +17,10 @@
 //   host.launch @k1_sum ins(%0 : memref<8xf32>) outs(%1 : memref<f32>)
 //   return %1 : memref<f32>
 //
+// Where kernels run on a device, all that they read and write lies in the device's memory. What
+// only the host reads of the arguments, weights and constants stays in the host's, so that no copy
+// is waited for.
+//
 // It follows fusion, since what runs as one kernel needs no memory in between, and the
 // schedules, since launches with different ones are different kernels.
 //
@@ -33,7 +37,10 @@ namespace {
 class PlanMemoryPass : public PassWrapper<PlanMemoryPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
-  explicit PlanMemoryPass(bool inPlace) : inPlace(inPlace) {}
+  PlanMemoryPass(bool inPlace, host::MemorySpace space) : inPlace(inPlace) {
+    onDevice = space == host::MemorySpace::device;
+  }
+  PlanMemoryPass(const PlanMemoryPass &other) : PassWrapper(other), inPlace(other.inPlace) {}
   StringRef getArgument() const override { return "tcc-plan-memory"; }
   StringRef getDescription() const override {
     return "Give every result its memory, and make the program that a run follows";
@@ -43,17 +50,20 @@ public:
   }
   void runOnOperation() override {
     plan::KernelTable kernels(getOperation());
+    auto space = onDevice ? host::MemorySpace::device : host::MemorySpace::host;
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
-      if (failed(plan::makeHostProgram(function, plan::planStorage(function, inPlace), kernels)))
+      if (failed(plan::makeHostProgram(function, plan::planStorage(function, inPlace), kernels,
+                                       space)))
         return signalPassFailure();
   }
 
 private:
   bool inPlace;
+  Option<bool> onDevice{*this, "device", llvm::cl::desc("tensors of launches lie on a device")};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createPlanMemoryPass(bool inPlace) {
-  return std::make_unique<PlanMemoryPass>(inPlace);
+std::unique_ptr<Pass> tcc::createPlanMemoryPass(bool inPlace, host::MemorySpace space) {
+  return std::make_unique<PlanMemoryPass>(inPlace, space);
 }

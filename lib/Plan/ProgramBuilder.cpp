@@ -1,6 +1,7 @@
 //===- ProgramBuilder.cpp - Values and memory of a host program -----------===//
 #include "Plan/ProgramBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "tcc/Dialect/Graph/Graph.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -74,29 +75,74 @@ Value ProgramBuilder::memoryOf(Value tensor) {
   Value &known = memory[tensor];
   if (known)
     return known;
+  Operation *op = tensor.getDefiningOp();
+  assert((isa_and_nonnull<prim::WeightOp, prim::ConstantOp>(op)) &&
+         "a tensor has no place: fusion left it without a kernel");
+  return known = dataOf(op, space);
+}
+
+/// The weight or constant that `op` is, as it lies in `where`.
+Value ProgramBuilder::dataOf(Operation *op, host::MemorySpace where) {
   OpBuilder::InsertionGuard guard(b);
   if (lastWeight)
     b.setInsertionPointAfter(lastWeight);
   else
     b.setInsertionPointToStart(entry);
-  auto type = host::memoryType(tensorType(tensor));
-  Operation *op = tensor.getDefiningOp();
-  if (auto weight = dyn_cast_or_null<prim::WeightOp>(op))
-    known = host::WeightOp::create(b, weight.getLoc(), type, weight.getName());
-  else if (auto constant = dyn_cast_or_null<prim::ConstantOp>(op))
-    known = host::ConstantOp::create(b, constant.getLoc(), type, constant.getElements());
+  auto type = host::memoryType(tensorType(op->getResult(0)), where);
+  if (auto weight = dyn_cast<prim::WeightOp>(op))
+    lastWeight = host::WeightOp::create(b, weight.getLoc(), type, weight.getName());
   else
-    llvm_unreachable("a tensor has no place: fusion left it without a kernel");
-  lastWeight = known.getDefiningOp();
-  return known;
+    lastWeight =
+        host::ConstantOp::create(b, op->getLoc(), type, cast<prim::ConstantOp>(op).getElements());
+  return lastWeight->getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
+SmallVector<Type> ProgramBuilder::programTypes(TypeRange types) const {
+  return llvm::map_to_vector(types, [&](Type type) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? memoryType(tensor) : type;
+  });
+}
+
+/// Whether the host reads single elements of `tensor`, and nobody anything else.
+static bool onlyHostReads(Value tensor) {
+  return !tensor.use_empty() && llvm::all_of(tensor.getUsers(), [](Operation *user) {
+    return isa<prim::ExtractOp, prim::DimOp>(user) ||
+           (isa<prim::ReshapeOp>(user) && onlyHostReads(user->getResult(0)));
+  });
+}
+
+/// What is changed, and what is kept from run to run, lies where kernels write it.
+SmallVector<Type> ProgramBuilder::argumentTypes() {
+  SmallVector<Type> types = programTypes(source.getArgumentTypes());
+  for (BlockArgument argument : source.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    bool changed = bool(source.getArgAttr(number, graph::kStateAttr));
+    for (unsigned i = 0; i < source.getNumResults(); ++i)
+      changed |= changedBy(i) == argument;
+    if (tensor && !changed && onlyHostReads(argument))
+      types[number] = host::memoryType(tensor);
+  }
+  return types;
+}
+
+/// `tensor`, or what it is a view of with the elements in the same order, where the host reads it
+/// without waiting if it lies there.
+Value ProgramBuilder::whereHostReads(Value tensor) {
+  Operation *root = storageOf(tensor).getDefiningOp();
+  if (space == host::MemorySpace::host || !isa_and_nonnull<prim::WeightOp, prim::ConstantOp>(root))
+    return memoryOf(tensor);
+  Value &known = hostData[root];
+  return known ? known : known = dataOf(root, host::MemorySpace::host);
+}
+
 Value ProgramBuilder::allocate(Value tensor) {
-  return host::AllocOp::create(b, host::memoryType(tensorType(tensor)), openExtents(tensor));
+  return host::AllocOp::create(b, memoryType(tensorType(tensor)), openExtents(tensor));
 }
 
 void ProgramBuilder::copy(Value from, Value to) { host::CopyOp::create(b, from, to); }
@@ -115,7 +161,7 @@ Value ProgramBuilder::arena(size_t number, Value tensor) {
   Value &known = arenas[number];
   if (known)
     return known;
-  auto type = host::ArenaType::get(b.getContext(), host::MemorySpace::host);
+  auto type = host::ArenaType::get(b.getContext(), space);
   if (number > 0)
     return known = host::AllocArenaOp::create(b, type, plan.arenas[number], openExtents(tensor));
   OpBuilder::InsertionGuard guard(b);

@@ -16,13 +16,12 @@ inline mlir::RankedTensorType tensorType(mlir::Value v) {
   return mlir::cast<mlir::RankedTensorType>(v.getType());
 }
 
-/// Tensors as memory, scalars as they are.
-llvm::SmallVector<mlir::Type> programTypes(mlir::TypeRange types);
-
 class ProgramBuilder {
 public:
-  ProgramBuilder(mlir::func::FuncOp source, const StoragePlan &plan, KernelTable &kernels)
-      : source(source), plan(plan), kernels(kernels), b(source.getLoc(), source.getContext()) {}
+  ProgramBuilder(mlir::func::FuncOp source, const StoragePlan &plan, KernelTable &kernels,
+                 host::MemorySpace space)
+      : source(source), plan(plan), kernels(kernels), space(space),
+        b(source.getLoc(), source.getContext()) {}
   mlir::LogicalResult run();
 
 private:
@@ -35,6 +34,14 @@ private:
   llvm::SmallVector<mlir::Value> openExtents(mlir::Value tensor);
 
   // Memory
+  mlir::MemRefType memoryType(mlir::RankedTensorType type) const {
+    return host::memoryType(type, space);
+  }
+  /// Tensors as memory, scalars as they are.
+  llvm::SmallVector<mlir::Type> programTypes(mlir::TypeRange types) const;
+  llvm::SmallVector<mlir::Type> argumentTypes();
+  mlir::Value whereHostReads(mlir::Value tensor);
+  mlir::Value dataOf(mlir::Operation *op, host::MemorySpace space);
   mlir::Value allocate(mlir::Value tensor);
   void copy(mlir::Value from, mlir::Value to);
   mlir::Value viewAs(mlir::Value memory, mlir::MemRefType type, mlir::ValueRange sizes);
@@ -64,9 +71,11 @@ private:
   mlir::func::FuncOp source;
   const StoragePlan &plan;
   KernelTable &kernels;
+  host::MemorySpace space; ///< of launches' tensors
   mlir::ImplicitLocOpBuilder b;
   std::map<mlir::Block *, StorageLiveness> livenesses; ///< of the source's blocks
   llvm::DenseMap<mlir::Value, mlir::Value> memory, scalars;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> hostData; ///< weights and constants that it reads
   /// Tensors that bring their extents with them: arguments, and what regions carry or give.
   llvm::DenseSet<mlir::Value> bound;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> boundExtents;

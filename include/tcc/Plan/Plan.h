@@ -8,11 +8,13 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tcc/Dialect/Host/Host.h"
 
 namespace tcc {
 
 /// tcc-plan-memory: see lib/Plan/PlanMemory.cpp. Without `inPlace`, no result lies where an input
-/// of its kernel does.
-std::unique_ptr<mlir::Pass> createPlanMemoryPass(bool inPlace = true);
+/// of its kernel does. `space` is where tensors of launches lie.
+std::unique_ptr<mlir::Pass> createPlanMemoryPass(bool inPlace = true,
+                                                 host::MemorySpace space = host::MemorySpace::host);
 
 } // namespace tcc

@@ -41,12 +41,17 @@ private:
   mlir::LogicalResult emitOther(mlir::Operation *op);
 
   // Memory
+  mlir::Value frameWord(int64_t offset);
+  mlir::Value weightsIn(mlir::MemRefType type);
+  void emitArena(host::ArenaOp op);
   void emitAllocArena(host::AllocArenaOp op);
   void emitSlice(host::SliceOp op);
   void emitAlloc(host::AllocOp op);
+  void emitFree(host::FreeOp op);
   void emitOutput(host::OutputOp op);
   void emitRead(host::ReadOp op);
   void emitCopy(host::CopyOp op);
+  void copyBytes(mlir::Value to, mlir::Value from, mlir::Value bytes, int32_t how);
 
   // Control
   void emitLaunch(host::LaunchOp op);
@@ -62,7 +67,7 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   LaunchEmitter &launches;
   const HostCallbacks &callbacks;
-  mlir::Value arena, weights;
+  llvm::DenseMap<int64_t, mlir::Value> frameWords;
   llvm::DenseMap<mlir::Value, Memory> memory;
   mlir::IRMapping scalars;
   llvm::StringMap<unsigned> kernelNumbers;

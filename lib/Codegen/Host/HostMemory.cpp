@@ -10,6 +10,30 @@ using namespace tcc::codegen;
 
 static MemRefType typeOf(Value v) { return cast<MemRefType>(v.getType()); }
 
+static bool onDevice(Type type) {
+  if (auto arena = dyn_cast<host::ArenaType>(type))
+    return arena.getSpace() == host::MemorySpace::device;
+  return host::memorySpace(cast<MemRefType>(type)) == host::MemorySpace::device;
+}
+
+/// A word of the frame, read where the program starts.
+Value HostEmitter::frameWord(int64_t offset) {
+  Value &known = frameWords[offset];
+  if (known)
+    return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(code.frame);
+  return known = code.loadField(code.frame, offset, code.pointer);
+}
+
+Value HostEmitter::weightsIn(MemRefType type) {
+  return frameWord(onDevice(type) ? kFrameDeviceWeights : kFrameWeights);
+}
+
+void HostEmitter::emitArena(host::ArenaOp op) {
+  memory[op] = {frameWord(onDevice(op.getType()) ? kFrameDeviceArena : kFrameArena), {}};
+}
+
 SmallVector<Value, 2> HostEmitter::scalarsOf(ValueRange sizes) const {
   SmallVector<Value, 2> values;
   for (Value size : sizes)
@@ -46,9 +70,9 @@ void HostEmitter::emitAllocArena(host::AllocArenaOp op) {
     unit = arith::MulIOp::create(b, unit, extents.back());
   }
   Value dims = code.onStack(extents);
-  Value block =
-      code.call("tcc_rt_alloc_tensor", code.pointer,
-                {code.frame, code.constant(op.getUnits()), code.constant(extents.size()), dims});
+  Value block = code.call(
+      onDevice(op.getType()) ? "tcc_rt_device_alloc_tensor" : "tcc_rt_alloc_tensor", code.pointer,
+      {code.frame, code.constant(op.getUnits()), code.constant(extents.size()), dims});
   memory[op] = {block, {unit}};
 }
 
@@ -71,15 +95,23 @@ void HostEmitter::emitAlloc(host::AllocOp op) {
   MemRefType type = op.getResult().getType();
   if (type.hasStaticShape()) {
     Value bytes = code.constant(tensorBytes(type));
-    memory[op] = {code.call("tcc_rt_alloc", code.pointer, {code.frame, bytes}), {}};
+    StringRef function = onDevice(type) ? "tcc_rt_device_alloc" : "tcc_rt_alloc";
+    memory[op] = {code.call(function, code.pointer, {code.frame, bytes}), {}};
     return;
   }
   Memory &block = memory[op] = {{}, scalarsOf(op.getSizes())};
   SmallVector<Value> all = extents(op);
   Value dims = dimsOnStack(all);
-  block.pointer = code.call("tcc_rt_alloc_tensor", code.pointer,
-                            {code.frame, code.constant(elementBytes(type.getElementType())),
-                             code.constant(all.size()), dims});
+  block.pointer =
+      code.call(onDevice(type) ? "tcc_rt_device_alloc_tensor" : "tcc_rt_alloc_tensor", code.pointer,
+                {code.frame, code.constant(elementBytes(type.getElementType())),
+                 code.constant(all.size()), dims});
+}
+
+void HostEmitter::emitFree(host::FreeOp op) {
+  bool device = onDevice(op.getBlock().getType());
+  code.callVoid(device ? "tcc_rt_device_free" : "tcc_rt_free",
+                {code.frame, pointerOf(op.getBlock())});
 }
 
 void HostEmitter::emitOutput(host::OutputOp op) {
@@ -89,7 +121,18 @@ void HostEmitter::emitOutput(host::OutputOp op) {
   output.pointer = code.call("tcc_rt_output", code.pointer, {code.frame, number, dims});
 }
 
+void HostEmitter::copyBytes(Value to, Value from, Value bytes, int32_t how) {
+  Value direction = arith::ConstantOp::create(b, b.getI32IntegerAttr(how));
+  code.callVoid("tcc_rt_copy", {code.frame, to, from, bytes, direction});
+}
+
 void HostEmitter::emitCopy(host::CopyOp op) {
+  bool from = onDevice(op.getFrom().getType()), to = onDevice(op.getTo().getType());
+  if (from || to)
+    return copyBytes(pointerOf(op.getTo()), pointerOf(op.getFrom()), byteSize(op.getTo()),
+                     from && to ? TCC_COPY_DEVICE
+                     : to       ? TCC_COPY_IN
+                                : TCC_COPY_OUT);
   LLVM::MemcpyOp::create(b, pointerOf(op.getTo()), pointerOf(op.getFrom()), byteSize(op.getTo()),
                          /*isVolatile=*/false);
 }
@@ -102,6 +145,11 @@ void HostEmitter::emitRead(host::ReadOp op) {
                     : e;
   auto position = static_cast<int64_t>(op.getPosition());
   Value at = code.offsetPointer(pointerOf(op.getMemory()), position * elementBytes(e));
+  if (onDevice(op.getMemory().getType())) {
+    Value here = code.onStack({code.constant(0), code.constant(0)});
+    copyBytes(here, at, code.constant(elementBytes(e)), TCC_COPY_OUT);
+    at = here;
+  }
   Value v = LLVM::LoadOp::create(b, stored, at, elementBytes(e));
   if (target.isIndex()) {
     auto integer = cast<IntegerType>(e);
@@ -118,7 +166,6 @@ void HostEmitter::emitRead(host::ReadOp op) {
 /// Arguments are the caller's inputs, and the state that a context keeps between runs.
 LogicalResult HostEmitter::bindArguments() {
   Value inputs = code.loadField(code.frame, kFrameInputs, code.pointer);
-  Value state = code.loadField(code.frame, kFrameState, code.pointer);
   unsigned next = 0;
   for (BlockArgument argument : program.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
@@ -128,6 +175,7 @@ LogicalResult HostEmitter::bindArguments() {
     if (initial) {
       if (!type.hasStaticShape())
         return program.emitError("the size of the state '") << initial << "' is not known";
+      Value state = frameWord(onDevice(type) ? kFrameDeviceState : kFrameState);
       memory[argument] = {code.offsetPointer(state, callbacks.stateOffset(initial.getValue())), {}};
       continue;
     }

@@ -175,10 +175,11 @@ static host::MemorySpace spaceOf(Type type) {
   return memory ? host::memorySpace(memory) : host::MemorySpace::host;
 }
 
-/// The runtime has the host's memory and one stream.
-static LogicalResult checkPossible(Operation *op) {
+/// The runtime has the host's memory, that of one device, and one stream.
+static LogicalResult checkPossible(Operation *op, bool device) {
   for (Type type : op->getResultTypes())
-    if (spaceOf(type) != host::MemorySpace::host)
+    if (spaceOf(type) == host::MemorySpace::pinned ||
+        (spaceOf(type) == host::MemorySpace::device && !device))
       return op->emitError("there is no runtime for memory in space '")
              << host::stringifyMemorySpace(spaceOf(type)) << "'";
   auto stream = op->getAttrOfType<IntegerAttr>("stream");
@@ -189,18 +190,16 @@ static LogicalResult checkPossible(Operation *op) {
 
 LogicalResult HostEmitter::emit(Operation *op) {
   b.setLoc(op->getLoc());
-  if (failed(checkPossible(op)))
+  if (failed(checkPossible(op, callbacks.device)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](host::ArenaOp o) {
-        memory[o] = {arena, {}};
-        return success();
-      })
       .Case([&](host::WeightOp o) {
+        Value weights = weightsIn(o.getType());
         memory[o] = {code.offsetPointer(weights, callbacks.weightOffset(o.getName())), {}};
         return success();
       })
       .Case([&](host::ConstantOp o) {
+        Value weights = weightsIn(o.getType());
         memory[o] = {code.offsetPointer(weights, callbacks.constantOffset(o.getElements())), {}};
         return success();
       })
@@ -214,10 +213,6 @@ LogicalResult HostEmitter::emit(Operation *op) {
         scalars.map(o.getResult(), memoryOf(o.getMemory()).open[open]);
         return success();
       })
-      .Case([&](host::FreeOp o) {
-        code.callVoid("tcc_rt_free", {code.frame, pointerOf(o.getBlock())});
-        return success();
-      })
       .Case([&](host::RandomSeedOp o) {
         scalars.map(o.getResult(), code.call("tcc_rt_random_seed", code.i64, {code.frame}));
         return success();
@@ -228,9 +223,11 @@ LogicalResult HostEmitter::emit(Operation *op) {
         scalars.map(o.getNumber(), drawn);
         return success();
       })
+      .Case([&](host::ArenaOp o) { return emitArena(o), success(); })
       .Case([&](host::AllocArenaOp o) { return emitAllocArena(o), success(); })
       .Case([&](host::SliceOp o) { return emitSlice(o), success(); })
       .Case([&](host::AllocOp o) { return emitAlloc(o), success(); })
+      .Case([&](host::FreeOp o) { return emitFree(o), success(); })
       .Case([&](host::OutputOp o) { return emitOutput(o), success(); })
       .Case([&](host::CopyOp o) { return emitCopy(o), success(); })
       .Case([&](host::ReadOp o) { return emitRead(o), success(); })
@@ -251,8 +248,6 @@ LogicalResult HostEmitter::emitBlock(Block &block) {
 LogicalResult HostEmitter::run() {
   for (auto kernel : program->getParentOfType<ModuleOp>().getOps<host::KernelOp>())
     kernelNumbers.try_emplace(kernel.getSymName(), kernelNumbers.size());
-  arena = code.loadField(code.frame, kFrameArena, code.pointer);
-  weights = code.loadField(code.frame, kFrameWeights, code.pointer);
   if (failed(bindArguments()) || failed(emitBlock(program.getBody().front())))
     return failure();
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));

@@ -17,6 +17,9 @@ inline constexpr int64_t kFrameInputs = offsetof(tcc_frame, inputs);
 inline constexpr int64_t kFrameWeights = offsetof(tcc_frame, weights);
 inline constexpr int64_t kFrameArena = offsetof(tcc_frame, arena);
 inline constexpr int64_t kFrameState = offsetof(tcc_frame, state);
+inline constexpr int64_t kFrameDeviceWeights = offsetof(tcc_frame, device_weights);
+inline constexpr int64_t kFrameDeviceArena = offsetof(tcc_frame, device_arena);
+inline constexpr int64_t kFrameDeviceState = offsetof(tcc_frame, device_state);
 
 inline constexpr int64_t kTensorSize = sizeof(tcc_rt_tensor);
 inline constexpr int64_t kTensorData = offsetof(tcc_rt_tensor, data);

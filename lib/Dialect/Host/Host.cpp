@@ -171,8 +171,6 @@ LogicalResult ReadOp::verify() {
   auto position = static_cast<int64_t>(getPosition());
   if (position < 0 || (type.hasStaticShape() && position >= type.getNumElements()))
     return emitOpError("has no element ") << position << " in " << type;
-  if (memorySpace(type) == MemorySpace::device)
-    return emitOpError("reads memory of a device: copy the element to the host first");
   return success();
 }
 

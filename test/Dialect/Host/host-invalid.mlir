@@ -151,14 +151,6 @@ func.func @f(%x: memref<4xi64>) {
 
 // -----
 
-func.func @f(%x: memref<4xi64, #host.space<device>>) {
-  // expected-error @+1 {{reads memory of a device: copy the element to the host first}}
-  %n = host.read %x[0] : (memref<4xi64, #host.space<device>>) -> index
-  return
-}
-
-// -----
-
 func.func @f(%x: memref<4xf32>) {
   // expected-error @+1 {{starts @k, which is no host.kernel}}
   host.launch @k ins(%x : memref<4xf32>) outs(%x : memref<4xf32>)

@@ -13,6 +13,7 @@ namespace tcc::codegen {
 
 /// Where the data of a model lies.
 struct HostCallbacks {
+  bool device = false; ///< the model runs on a device, whose memory the program may use
   /// Where a weight lies in the blob, in bytes.
   std::function<int64_t(llvm::StringRef)> weightOffset;
   /// Where a constant lies in the blob; it is added if it is not there.

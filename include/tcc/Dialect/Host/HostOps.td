@@ -179,7 +179,10 @@ def Host_LaunchOp : Host_Op<"launch", [AttrSizedOperandSegments,
 }
 def Host_ReadOp : Host_Op<"read"> {
   let summary = "one element as a host scalar, at row-major `position`; waits for what the stream does before";
-  let description = "The element is converted to the scalar's type: an integer may be taken as `index`, bool as i1.";
+  let description = [{
+    The element is converted to the scalar's type: an integer may be taken as `index`, bool as i1.
+    Of a device's memory it is copied first.
+  }];
   let arguments = (ins Host_Memory:$memory, I64Attr:$position, Host_Stream:$stream);
   let results = (outs Host_Scalar:$result);
   let assemblyFormat = [{
