@@ -150,6 +150,7 @@ tcc_status tcc_context_get_stats(const tcc_context *context, tcc_context_stats *
   uint64_t held, peak, fixed = tcc_program.arena_size + tcc_program.state_size;
   tcc_heap_usage(context->heap, &held, &peak);
   tcc_context_stats full = {.struct_size = stats->struct_size,
+                            .device = {kDLCPU, 0},
                             .runs = atomic_load(&context->runs),
                             .static_bytes = fixed,
                             .peak_bytes = fixed + peak,

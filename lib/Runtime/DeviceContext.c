@@ -96,7 +96,8 @@ static tcc_status fill_state(struct tcc_device_context *device, tcc_error *error
                         tcc_program.device_state_size, error));
   for (uint32_t i = 0; i < tcc_program.num_state_inits; ++i) {
     const struct tcc_state_init *init = &tcc_program.state_inits[i];
-    TCC_TRY(driver->copy(device->model->device, device->own, tcc_address(device->state) + init->state_offset,
+    TCC_TRY(driver->copy(device->model->device, device->own,
+                         tcc_address(device->state) + init->state_offset,
                          device->model->weights + init->weights_offset, init->size, error));
   }
   return TCC_OK;
@@ -115,7 +116,7 @@ static tcc_status prepare_profile(struct tcc_device_context *device, uint32_t pr
     return TCC_OK;
   device->kernels = calloc(tcc_program.num_device_kernels + 1, sizeof *device->kernels);
   return device->kernels ? TCC_OK
-                     : tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory for a context");
+                         : tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory for a context");
 }
 
 static tcc_status prepare(struct tcc_device_context *device, const tcc_context_options *options,
@@ -165,7 +166,8 @@ void tcc_device_close(struct tcc_context *context) {
   const struct tcc_device_driver *driver = device->model->driver;
   float unused;
   if (device->unfinished)
-    (void)driver->event_milliseconds(device->model->device, device->last, device->last, &unused, NULL);
+    (void)driver->event_milliseconds(device->model->device, device->last, device->last, &unused,
+                                     NULL);
   if (device->memory) {
     tcc_device_give(device->memory, device->arena, tcc_program.device_arena_size);
     tcc_device_give(device->memory, device->state, tcc_program.device_state_size);
@@ -214,14 +216,15 @@ tcc_status tcc_device_begin_time(struct tcc_device_context *device, uint32_t ker
 
 tcc_status tcc_device_end_time(struct tcc_device_context *device, tcc_error *error) {
   struct tcc_device_time *time = &device->times[device->num_times++];
-  return device->model->driver->event_record(device->model->device, device->stream, time->end, error);
+  return device->model->driver->event_record(device->model->device, device->stream, time->end,
+                                             error);
 }
 
 static tcc_status add_time(struct tcc_device_context *device, struct tcc_device_event *begin,
-                           struct tcc_device_event *end, _Atomic uint64_t *sum,
-                           tcc_error *error) {
+                           struct tcc_device_event *end, _Atomic uint64_t *sum, tcc_error *error) {
   float milliseconds;
-  TCC_TRY(device->model->driver->event_milliseconds(device->model->device, begin, end, &milliseconds, error));
+  TCC_TRY(device->model->driver->event_milliseconds(device->model->device, begin, end,
+                                                    &milliseconds, error));
   atomic_fetch_add(sum, (uint64_t)((double)milliseconds * 1e6));
   return TCC_OK;
 }
@@ -244,9 +247,11 @@ tcc_status tcc_device_read_times(struct tcc_device_context *device, tcc_error *e
 
 void tcc_device_get_stats(const struct tcc_context *context, tcc_context_stats *stats) {
   const struct tcc_device_context *device = context->device;
-  uint64_t held, peak, fixed = tcc_program.device_arena_size + tcc_program.device_state_size +
-                               tcc_program.weights_size;
+  uint64_t held, peak,
+      fixed =
+          tcc_program.device_arena_size + tcc_program.device_state_size + tcc_program.weights_size;
   tcc_heap_usage(device->heap, &held, &peak);
+  stats->device = (DLDevice){device->model->driver->dlpack, device->model->ordinal};
   stats->device_static_bytes = fixed;
   stats->device_peak_bytes = fixed + device->scratch_size + peak;
   stats->device_held_bytes = fixed + device->scratch_size + held;

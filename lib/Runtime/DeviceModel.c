@@ -105,12 +105,10 @@ static tcc_status copy_weights(struct tcc_device_model *on, const char *weights,
   return on->driver->synchronize(on->device, stream, error);
 }
 
-static tcc_status load_weights(struct tcc_device_model *on, const char *weights,
-                               tcc_error *error) {
+static tcc_status load_weights(struct tcc_device_model *on, const char *weights, tcc_error *error) {
   if (!tcc_program.weights_size)
     return TCC_OK;
-  tcc_status status =
-      on->driver->alloc(on->device, tcc_program.weights_size, &on->weights, error);
+  tcc_status status = on->driver->alloc(on->device, tcc_program.weights_size, &on->weights, error);
   if (status == TCC_OUT_OF_MEMORY)
     return tcc_set_error(error, status,
                          "GPU: no memory on %s for the model's weights, %" PRIu64 " bytes",

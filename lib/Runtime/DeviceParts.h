@@ -87,7 +87,8 @@ void tcc_device_give(struct tcc_device_memory *memory, void *block, size_t size)
 /* Ends the run when there is no memory. */
 void *tcc_device_block(struct tcc_context *context, int64_t bytes);
 /* Times what the run starts from one to the other. */
-tcc_status tcc_device_begin_time(struct tcc_device_context *device, uint32_t kernel, tcc_error *error);
+tcc_status tcc_device_begin_time(struct tcc_device_context *device, uint32_t kernel,
+                                 tcc_error *error);
 tcc_status tcc_device_end_time(struct tcc_device_context *device, tcc_error *error);
 /* Adds the times up; all work is done. */
 tcc_status tcc_device_read_times(struct tcc_device_context *device, tcc_error *error);

@@ -145,7 +145,8 @@ static tcc_status check_place(struct tcc_context *context, const char *kind, con
   int64_t first;
   size_t bytes = span(tensor, &first);
   tcc_error why;
-  if (!model->driver->check_memory(model->device, tcc_address(data_of(tensor) + first), bytes, &why))
+  if (!model->driver->check_memory(model->device, tcc_address(data_of(tensor) + first), bytes,
+                                   &why))
     return TCC_OK;
   return tcc_set_error(error, TCC_INVALID_ARGUMENT, "%s '%s': %s", kind, name, why.message);
 }
@@ -210,6 +211,16 @@ static tcc_status bind_input(struct tcc_context *context, uint32_t index, const 
   return copy_input(context, desc->name, tensor, elements, &input->data, error);
 }
 
+static tcc_status place(struct tcc_context *context, const DLTensor *tensor, int64_t elements,
+                        DLDevice *where, void **data, tcc_error *error) {
+  struct tcc_device_context *device = context->device;
+  *where = (DLDevice){device->model->driver->dlpack, device->model->ordinal};
+  if (elements && !tcc_is_host_memory(tensor->device))
+    TCC_TRY(check_place(context, "the", "tensor", tensor, error));
+  TCC_TRY(copy_input(context, "placed", tensor, elements, data, error));
+  return wait(device, error);
+}
+
 /* ---- outputs ---- */
 
 static void output(struct tcc_frame *frame, uint32_t index, int32_t rank, const int64_t *dims) {
@@ -237,8 +248,9 @@ static void output(struct tcc_frame *frame, uint32_t index, int32_t rank, const 
   bool stays = device->flags & TCC_RUN_OUTPUTS_ON_DEVICE;
   DLDevice place = {device->model->driver->dlpack, device->model->ordinal};
   slot->convert = !stays || desc->dtype.bits < 8;
-  void *data = !stays ? NULL : slot->convert ? tcc_device_block(context, bytes ? bytes : 1)
-                                             : slot->plain;
+  void *data = !stays          ? NULL
+               : slot->convert ? tcc_device_block(context, bytes ? bytes : 1)
+                               : slot->plain;
   slot->managed = tcc_new_output(frame, desc, rank, dims, slot->elements, data,
                                  stays ? place : (DLDevice){kDLCPU, 0});
 }
@@ -284,9 +296,8 @@ static tcc_status begin_run(struct tcc_context *context, const tcc_run_options *
   struct tcc_device_context *device = context->device;
   const struct tcc_device_driver *driver = device->model->driver;
   device->flags = options->flags;
-  device->stream = options->flags & TCC_RUN_ON_STREAM
-                       ? (struct tcc_device_stream *)options->stream
-                       : device->own;
+  device->stream = options->flags & TCC_RUN_ON_STREAM ? (struct tcc_device_stream *)options->stream
+                                                      : device->own;
   device->memory->stream = device->stream;
   device->waits = false;
   device->num_times = 0;
@@ -448,6 +459,7 @@ const struct tcc_device_runtime tcc_device_runtime = {
     .output = output,
     .finish = finish,
     .hand_out = hand_out,
+    .place = place,
     .end_run = end_run,
     .get_stats = tcc_device_get_stats,
     .kernel = tcc_device_kernel_info,

@@ -221,6 +221,9 @@ struct tcc_device_runtime {
   tcc_status (*finish)(struct tcc_context *context, const DLTensor *const *inputs,
                        tcc_error *error);
   struct tcc_block *(*hand_out)(struct tcc_context *context, void *data);
+  /* A compact copy of a tensor that was checked, in a block of the run; it is made. */
+  tcc_status (*place)(struct tcc_context *context, const DLTensor *tensor, int64_t elements,
+                      DLDevice *place, void **data, tcc_error *error);
   /* In any case; `failed`: what the device still does must not touch memory that is given up. */
   void (*end_run)(struct tcc_context *context, bool failed);
   void (*get_stats)(const struct tcc_context *context, tcc_context_stats *stats);

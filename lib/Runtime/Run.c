@@ -377,6 +377,53 @@ static tcc_status check_counts(const DLTensor *const *inputs, uint32_t num_input
   return TCC_OK;
 }
 
+static tcc_status place(struct tcc_context *context, const DLTensor *tensor,
+                        DLManagedTensor **placed, tcc_error *error) {
+  const tcc_run_options own = {0};
+  struct tcc_io_desc desc = {.name = "placed", .dtype = tensor->dtype, .rank = tensor->ndim};
+  DLDevice where;
+  void *data;
+  context->error = error;
+  context->frame = (struct tcc_frame){.ctx = context};
+  tcc_status status = check_tensor(context, "tensor", &desc, tensor, error);
+  if (!status && tensor->dtype.bits < 8)
+    status = tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                           "tensors of types below 8 bits cannot be placed on a device");
+  if (!status)
+    status = tcc_program.device_runtime->begin_run(context, &own, error);
+  if (status)
+    return status;
+  int64_t count = tcc_element_count(tensor->ndim, tensor->shape, tensor->dtype);
+  status = tcc_program.device_runtime->place(context, tensor, count, &where, &data, error);
+  if (status)
+    return status;
+  if (setjmp(context->failure))
+    return context->status;
+  struct tcc_output *output = (struct tcc_output *)tcc_new_output(
+      &context->frame, &desc, tensor->ndim, tensor->shape, count, data, where);
+  output->data = tcc_program.device_runtime->hand_out(context, data);
+  output->head = tcc_heap_hand_out(context->heap, output);
+  *placed = &output->managed;
+  return TCC_OK;
+}
+
+tcc_status tcc_context_place(tcc_context *context, const DLTensor *tensor, DLManagedTensor **placed,
+                             tcc_error *error) {
+  if (!context || !tensor || !placed)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "tcc_context_place: an argument is NULL");
+  *placed = NULL;
+  if (!context->device)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT,
+                         "tcc_context_place: this model runs on the CPU");
+  if (atomic_exchange(&context->busy, true))
+    return tcc_set_error(error, TCC_BUSY, "another thread runs this context: use one for each");
+  tcc_status status = place(context, tensor, placed, error);
+  tcc_program.device_runtime->end_run(context, status != TCC_OK);
+  tcc_heap_end_run(context->heap);
+  atomic_store(&context->busy, false);
+  return status;
+}
+
 static tcc_status check_run_options(const tcc_context *context, const tcc_run_options *options,
                                     tcc_error *error) {
   if (options->flags & ~(TCC_RUN_ON_STREAM | TCC_RUN_OUTPUTS_ON_DEVICE))

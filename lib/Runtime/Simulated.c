@@ -176,7 +176,8 @@ static bool run_fibers(void) {
     ran = true;
   }
   for (uint32_t first = 0; first < machine.threads; first += WARP)
-    ran |= release(first, machine.threads - first < WARP ? machine.threads - first : WARP, THE_WARP);
+    ran |=
+        release(first, machine.threads - first < WARP ? machine.threads - first : WARP, THE_WARP);
   return release(0, machine.threads, THE_BLOCK) || ran;
 }
 

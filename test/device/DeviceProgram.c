@@ -2,9 +2,9 @@
  *
  *   inputs   x: uint8[N]    step: int64[], read by the host    acc: uint8[N], written back
  *            nibbles: int4[K]
- *   outputs  y: uint8[N] = x + step + w[1]    runs: uint8[4] = how often this context ran, from w[0]
- *            more: int4[K] = nibbles + 1
- *   and acc += step. A step below 0 is an error; one above 99 takes more memory than there is.
+ *   outputs  y: uint8[N] = x + step + w[1]    runs: uint8[4] = how often this context ran, from
+ * w[0] more: int4[K] = nibbles + 1 and acc += step. A step below 0 is an error; one above 99 takes
+ * more memory than there is.
  *
  * Its one kernel, "k", adds its third word to as many bytes at its first as the second says.
  */

@@ -128,8 +128,13 @@ struct Remote {
     REQUIRE(driver.stream_create(device, &stream, nullptr) == TCC_OK);
     REQUIRE(driver.alloc(device, bytes.size(), &memory, nullptr) == TCC_OK);
     REQUIRE(driver.copy_in(device, stream, memory, bytes.data(), bytes.size(), nullptr) == TCC_OK);
-    tensor = {reinterpret_cast<void *>(memory), {driver.dlpack, 0}, 1, {kDLUInt, 8, 1},
-              shape.data(), nullptr, offset};
+    tensor = {reinterpret_cast<void *>(memory),
+              {driver.dlpack, 0},
+              1,
+              {kDLUInt, 8, 1},
+              shape.data(),
+              nullptr,
+              offset};
   }
   std::vector<uint8_t> bytes(size_t count) const {
     std::vector<uint8_t> back(count);
@@ -276,8 +281,9 @@ TEST_CASE("whatever the driver fails at is a code and a sentence, and nothing st
         if (status == TCC_OK) {
           ++unharmed;
         } else {
-          CHECK(status == (code == 2 ? TCC_OUT_OF_MEMORY : code == 209 ? TCC_INCOMPATIBLE
-                                                                       : TCC_INTERNAL));
+          CHECK(status == (code == 2     ? TCC_OUT_OF_MEMORY
+                           : code == 209 ? TCC_INCOMPATIBLE
+                                         : TCC_INTERNAL));
           CHECK(error.code == status);
           CHECK(std::string(error.message).find("GPU: ") != std::string::npos);
         }
@@ -323,7 +329,11 @@ TEST_CASE("the architecture is chosen, or an error says what there is") {
     int capability;
     tcc_status status;
   };
-  for (Row row : {Row{90, TCC_OK}, {70, TCC_OK}, {75, TCC_OK}, {80, TCC_OK}, {100, TCC_OK},
+  for (Row row : {Row{90, TCC_OK},
+                  {70, TCC_OK},
+                  {75, TCC_OK},
+                  {80, TCC_OK},
+                  {100, TCC_OK},
                   {60, TCC_INCOMPATIBLE}}) {
     INFO(row.capability);
     reset();
@@ -331,9 +341,10 @@ TEST_CASE("the architecture is chosen, or an error says what there is") {
     CHECK(whole(&error) == row.status);
     CHECK(state().open == 0);
   }
-  CHECK(std::string(error.message) ==
-        "GPU: Fake 0 has compute capability 6.0, this model has code for sm_70+ptx, sm_90a: compile "
-        "it with an --arch that suits");
+  CHECK(
+      std::string(error.message) ==
+      "GPU: Fake 0 has compute capability 6.0, this model has code for sm_70+ptx, sm_90a: compile "
+      "it with an --arch that suits");
 }
 
 TEST_CASE("a damaged image") {
@@ -527,6 +538,24 @@ TEST_CASE("the simulated device: outputs on the device") {
                           nullptr) == TCC_OK);
   CHECK(back[99] == 100 + 12);
   CHECK(out.tensors[2]->dl_tensor.device.device_type == kDLExtDev);
+}
+
+TEST_CASE("the simulated device: inputs that were placed there") {
+  Session session;
+  Inputs in(100);
+  DLManagedTensor *placed = nullptr;
+  REQUIRE(tcc_context_place(session.context, in.pointers[0], &placed, nullptr) == TCC_OK);
+  CHECK(placed->dl_tensor.device.device_type == kDLExtDev);
+  in.pointers[0] = &placed->dl_tensor;
+  for (int run = 1; run < 4; ++run) {
+    Outputs out;
+    REQUIRE(session.run(in, out) == TCC_OK);
+    CHECK(right(in, out, run));
+  }
+  placed->deleter(placed);
+  CHECK(tcc_context_place(session.context, in.pointers[3], &placed, &session.error) ==
+        TCC_INVALID_ARGUMENT);
+  CHECK(placed == nullptr);
 }
 
 TEST_CASE("the simulated device: a profile counts every launch") {

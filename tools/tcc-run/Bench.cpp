@@ -10,40 +10,61 @@ static double msSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-static double timeOne(Model &model, const std::vector<DLTensor> &inputs) {
+static double timeOne(Model &model, const std::vector<DLTensor> &inputs, bool there) {
   auto begin = Clock::now();
-  Outputs outputs = model.run(inputs);
+  Outputs outputs = model.run(inputs, there);
   return msSince(begin);
 }
 
-Timing bench(Model &model, const std::vector<DLTensor> &inputs, double seconds) {
-  auto warmUp = Clock::now();
-  for (int i = 0; i < 2 || msSince(warmUp) < std::min(seconds * 200, 500.); ++i)
-    timeOne(model, inputs);
-  std::vector<double> times;
-  auto begin = Clock::now();
-  while (times.size() < 3 || msSince(begin) < seconds * 1000)
-    times.push_back(timeOne(model, inputs));
+static double medianOf(std::vector<double> &times) {
   std::sort(times.begin(), times.end());
   size_t n = times.size();
-  double median = n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
-  return {median, times.front(), times.back(), n};
+  return n % 2 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
+}
+
+Timing bench(Model &model, const std::vector<DLTensor> &given, double seconds) {
+  bool there = model.onDevice();
+  Outputs owners(given.size());
+  std::vector<DLTensor> inputs = there ? model.place(given, owners) : given;
+  auto warmUp = Clock::now();
+  for (int i = 0; i < 2 || msSince(warmUp) < std::min(seconds * 200, 500.); ++i)
+    timeOne(model, inputs, there);
+  std::vector<double> times, deviceTimes;
+  auto begin = Clock::now();
+  while (times.size() < 3 || msSince(begin) < seconds * 1000) {
+    times.push_back(timeOne(model, inputs, there));
+    deviceTimes.push_back(double(model.stats().device_nanoseconds) / 1e6);
+  }
+  double median = medianOf(times);
+  return {median, times.front(), times.back(), times.size(), medianOf(deviceTimes)};
 }
 
 std::string timingJson(const Timing &timing, const Model &model) {
   char text[512];
   tcc_context_stats stats = model.stats();
+  char device[128] = "";
+  if (model.onDevice())
+    snprintf(device, sizeof device, ", \"device_ms\": %.6f, \"device_peak_bytes\": %llu",
+             timing.deviceMs, (unsigned long long)stats.device_peak_bytes);
   snprintf(text, sizeof text,
            "{\"median_ms\": %.6f, \"min_ms\": %.6f, \"max_ms\": %.6f, \"runs\": %zu, "
-           "\"open_ms\": %.3f, \"peak_bytes\": %llu, \"threads\": %u}\n",
+           "\"open_ms\": %.3f, \"peak_bytes\": %llu, \"threads\": %u%s}\n",
            timing.medianMs, timing.minMs, timing.maxMs, timing.runs, model.openMs,
-           (unsigned long long)stats.peak_bytes, stats.threads);
+           (unsigned long long)stats.peak_bytes, stats.threads, device);
   return text;
 }
 
 std::string timingText(const Timing &timing, const Model &model) {
   char text[512];
   tcc_context_stats stats = model.stats();
+  if (model.onDevice()) {
+    snprintf(text, sizeof text,
+             "median %.3f ms, of which the device took %.3f ms; min %.3f ms, max %.3f ms over %zu "
+             "runs; opened in %.2f ms; peak %.1f MB on the device\n",
+             timing.medianMs, timing.deviceMs, timing.minMs, timing.maxMs, timing.runs,
+             model.openMs, double(stats.device_peak_bytes) / 1e6);
+    return text;
+  }
   snprintf(text, sizeof text,
            "median %.3f ms, min %.3f ms, max %.3f ms over %zu runs on %u threads; opened in %.2f "
            "ms; peak %.1f MB besides weights and inputs\n",

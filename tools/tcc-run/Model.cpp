@@ -60,6 +60,20 @@ Model::Model(const std::string &path, const Options &options) {
   describe(api->model_num_outputs, api->model_output, outputs);
 }
 
+/// "cuda:1" as DLPack has it.
+static DLDevice parseDevice(const std::string &text) {
+  static const std::pair<const char *, DLDeviceType> kinds[] = {
+      {"cpu", kDLCPU}, {"cuda", kDLCUDA}, {"sim", kDLExtDev}};
+  size_t colon = text.find(':');
+  std::string number = colon == std::string::npos ? "0" : text.substr(colon + 1);
+  bool good = !number.empty() && number.size() < 5 &&
+              number.find_first_not_of("0123456789") == std::string::npos;
+  for (auto [name, type] : kinds)
+    if (good && text.substr(0, colon) == name)
+      return {type, std::stoi(number)};
+  throw DataError("--device '" + printable(text) + "' is not cpu, cuda, cuda:N or sim");
+}
+
 void Model::open(const std::string &path, const Options &options) {
   if (!std::filesystem::is_regular_file(path))
     throw DataError("cannot read '" + printable(path) + "'");
@@ -82,7 +96,10 @@ void Model::open(const std::string &path, const Options &options) {
   tcc_context_options contextOptions = {};
   contextOptions.struct_size = sizeof contextOptions;
   contextOptions.threads = options.threads;
-  contextOptions.profile = options.profile;
+  contextOptions.profile =
+      (options.profile ? TCC_PROFILE_KERNELS : 0) | (options.timeDevice ? TCC_PROFILE_DEVICE : 0);
+  if (!options.device.empty())
+    contextOptions.device = parseDevice(options.device);
   if (tcc_status status = api->context_create(model, &contextOptions, &context, &error))
     throw ModelError(status, printable(path) + ": " + error.message);
   // Models of an older compiler draw the same numbers in every run.
@@ -103,14 +120,31 @@ void Model::close() {
 
 Model::~Model() { close(); }
 
-Outputs Model::run(const std::vector<DLTensor> &tensors) {
+std::vector<DLTensor> Model::place(const std::vector<DLTensor> &tensors, Outputs &owners) {
+  std::vector<DLTensor> placed = tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].dtype.bits < 8)
+      continue; // they have no form there
+    tcc_error error = {};
+    if (tcc_status status = api->context_place(context, &tensors[i], owners.data() + i, &error))
+      throw ModelError(status, error.message);
+    placed[i] = owners[i];
+  }
+  return placed;
+}
+
+Outputs Model::run(const std::vector<DLTensor> &tensors, bool there) {
   std::vector<const DLTensor *> pointers;
   for (const DLTensor &tensor : tensors)
     pointers.push_back(&tensor);
   Outputs result(outputs.size());
   tcc_error error = {};
-  if (tcc_status status = api->run(context, pointers.data(), uint32_t(pointers.size()),
-                                   result.data(), uint32_t(result.size()), &error))
+  tcc_run_options options = {sizeof options, TCC_RUN_OUTPUTS_ON_DEVICE, nullptr};
+  auto count = uint32_t(pointers.size()), results = uint32_t(result.size());
+  tcc_status status =
+      there ? api->run_on(context, &options, pointers.data(), count, result.data(), results, &error)
+            : api->run(context, pointers.data(), count, result.data(), results, &error);
+  if (status)
     throw ModelError(status, error.message);
   return result;
 }

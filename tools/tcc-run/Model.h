@@ -29,6 +29,8 @@ struct Options {
   uint32_t threads = 0;
   std::optional<uint64_t> seed; ///< of the model's random numbers; absent: one that nobody knows
   bool profile = false;
+  std::string device;      ///< "cuda:0"; empty: where the model's code is for
+  bool timeDevice = false; ///< what each run takes there
 };
 
 /// The outputs of one run, freed with it.
@@ -52,7 +54,11 @@ public:
   ~Model();
   Model(const Model &) = delete;
 
-  Outputs run(const std::vector<DLTensor> &inputs);
+  /// `there`: its outputs stay in the memory of the model's device.
+  Outputs run(const std::vector<DLTensor> &inputs, bool there = false);
+  bool onDevice() const { return stats().device.device_type != kDLCPU; }
+  /// The tensors as they lie in the device's memory, where the copies live as long as `owners`.
+  std::vector<DLTensor> place(const std::vector<DLTensor> &tensors, Outputs &owners);
   std::string manifest() const;
   tcc_context_stats stats() const;
   std::vector<tcc_kernel_info> kernels() const;

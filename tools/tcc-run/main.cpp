@@ -40,6 +40,8 @@ void define(CLI::App &app, Arguments &args) {
   app.add_option("--seed", args.options.seed,
                  "of random inputs (floats in [0, 1), integers and booleans 0 or 1; default 0) and "
                  "of the model's own random numbers (default: others each time)");
+  app.add_option("--device", args.options.device,
+                 "where it runs: cpu, cuda, cuda:N, sim (default: where its code is for)");
   app.add_option("--threads", args.options.threads, "0: one a core")->capture_default_str();
   app.add_option("--seconds", args.seconds, "how long --bench measures")->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object");
@@ -57,7 +59,8 @@ void describe(const Model &model) {
   list("inputs", model.inputs);
   list("outputs", model.outputs);
   tcc_context_stats stats = model.stats();
-  printf("static memory: %llu bytes\n", (unsigned long long)stats.static_bytes);
+  printf("static memory: %llu bytes\n",
+         (unsigned long long)(stats.static_bytes + stats.device_static_bytes));
 }
 
 /// An answer that nobody knows is not a good one.
@@ -188,6 +191,7 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
     args.inputs.seed = args.options.seed.value_or(0);
+    args.options.timeDevice = args.bench;
     Model model(args.model, args.options);
     return act(model, args);
   } catch (const CLI::ParseError &error) {

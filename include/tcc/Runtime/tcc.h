@@ -135,7 +135,7 @@ typedef struct tcc_context_stats {
   uint64_t peak_bytes;   /* most ever held at once: static, dynamic, copies and own outputs */
   uint64_t held_bytes;   /* held now, blocks kept for the next run included */
   uint32_t threads;      /* that take part in a run */
-  /* Of the device's memory, where the model runs on one: */
+  DLDevice device;       /* where the model runs; of its memory, if it is not the CPU: */
   uint64_t device_static_bytes; /* arena, state and weights; the weights are shared by contexts */
   uint64_t device_peak_bytes;   /* as peak_bytes */
   uint64_t device_held_bytes;
@@ -199,6 +199,12 @@ TCC_API tcc_status tcc_context_set_seed(tcc_context *context, uint64_t seed);
 TCC_API tcc_status tcc_context_kernel(const tcc_context *context, uint32_t index,
                                       tcc_kernel_info *info);
 
+/* A compact copy of `tensor` in the memory of the context's device, for inputs that many runs have
+ * in common and whose user has no other way there. It ends as outputs do. Types below 8 bits have
+ * no form there. */
+TCC_API tcc_status tcc_context_place(tcc_context *context, const DLTensor *tensor,
+                                     DLManagedTensor **placed, tcc_error *error);
+
 /* One run. `inputs` are borrowed until it returns. `outputs[i]` is either NULL, and becomes a new
  * tensor that the caller ends with outputs[i]->deleter(outputs[i]), or a tensor of the caller,
  * which must have the right type and shape, must overlap no input, and is written in place. On
@@ -239,6 +245,7 @@ typedef struct tcc_api {
   tcc_status (*context_set_seed)(tcc_context *, uint64_t);
   tcc_status (*run_on)(tcc_context *, const tcc_run_options *, const DLTensor *const *, uint32_t,
                        DLManagedTensor **, uint32_t, tcc_error *);
+  tcc_status (*context_place)(tcc_context *, const DLTensor *, DLManagedTensor **, tcc_error *);
 } tcc_api;
 
 /* NULL when the model does not speak `abi_version` (pass TCC_ABI_VERSION). */
