@@ -10,7 +10,8 @@ Inputs are anything with __dlpack__ on the CPU (NumPy, PyTorch, JAX, ...) or tha
 nothing is copied that is compact. Outputs are writable NumPy arrays over the memory that the model filled,
 which goes back to the model for its next runs once they are gone. Types that NumPy lacks become those of
 ml_dtypes where it is installed, else raw unsigned integers; types below 8 bits become int8 or uint8. One
-Model may be used by one thread at a time; make one for each.
+Model may be used by one thread at a time; make one for each. A model for GPUs runs the same, with inputs and
+outputs copied over; tcc_torch.Model beside this file takes and gives PyTorch's tensors where they are.
 """
 import ctypes
 import math
@@ -56,7 +57,9 @@ class _ModelOptions(ctypes.Structure):
 
 class _ContextOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32), ("profile", ctypes.c_uint32),
-                ("allocator", ctypes.c_void_p * 3), ("pool", ctypes.c_void_p * 2), ("concurrency", ctypes.c_uint32)]
+                ("allocator", ctypes.c_void_p * 3), ("pool", ctypes.c_void_p * 2), ("concurrency", ctypes.c_uint32),
+                ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("device_allocator", ctypes.c_void_p * 3)]
 
 
 class _TensorInfo(ctypes.Structure):
@@ -99,6 +102,15 @@ class Error(Exception):
     def __init__(self, code, message):
         super().__init__(message)
         self.code = code
+
+
+def _device(text):
+    """DLPack's type and number of "cuda:1"."""
+    kind, _, number = str(text).partition(":")
+    types = {"None": 0, "cpu": 1, "cuda": 2, "sim": 12}
+    if kind not in types or not (number or "0").isdecimal():
+        raise Error(1, f"{text!r} is not cpu, cuda, cuda:N or sim")
+    return types[kind], int(number or 0)
 
 
 class Tensor:
@@ -145,7 +157,7 @@ class _Exported:
         return _new_capsule(ctypes.cast(pointer, ctypes.c_void_p), b"dltensor", None)
 
     def __dlpack_device__(self):
-        return 1, 0
+        return self.pointer.contents.tensor.device_type, self.pointer.contents.tensor.device_id
 
     def release(self):
         if self.pointer is not None:
@@ -157,10 +169,10 @@ class Model:
     """An opened model with memory and threads for one run at a time.
 
     threads: 0 for one a core. weights: another safetensors file of the same layout.
-    seed: of the model's random numbers, see set_seed.
+    seed: of the model's random numbers, see set_seed. device: "cuda:1"; where its code is for, if it is None.
     """
 
-    def __init__(self, path, threads=0, weights=None, seed=None):
+    def __init__(self, path, threads=0, weights=None, seed=None, device=None):
         library = self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         if not hasattr(library, "tcc_abi_version"):
             raise Error(5, f"{path} is not a model made by tcc")
@@ -172,6 +184,7 @@ class Model:
         self._check(library.tcc_model_open(ctypes.byref(options), ctypes.byref(self._model),
                                            ctypes.byref(self._error)))
         options = _ContextOptions(struct_size=ctypes.sizeof(_ContextOptions), threads=threads)
+        options.device_type, options.device_id = _device(device)
         self._check(library.tcc_context_create(self._model, ctypes.byref(options),
                                                ctypes.byref(self._context), ctypes.byref(self._error)))
         self.inputs, self.outputs = self._describe("input"), self._describe("output")
