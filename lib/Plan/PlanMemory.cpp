@@ -19,13 +19,14 @@
 //
 // Where kernels run on a device, all that they read and write lies in the device's memory. What
 // only the host reads of the arguments, weights and constants stays in the host's, so that no copy
-// is waited for.
+// is waited for, and checks of data come last (SinkChecks.cpp).
 //
 // It follows fusion, since what runs as one kernel needs no memory in between, and the
 // schedules, since launches with different ones are different kernels.
 //
 //===----------------------------------------------------------------------===//
 #include "Plan/HostProgram.h"
+#include "Plan/SinkChecks.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Plan/Plan.h"
 
@@ -51,10 +52,13 @@ public:
   void runOnOperation() override {
     plan::KernelTable kernels(getOperation());
     auto space = onDevice ? host::MemorySpace::device : host::MemorySpace::host;
-    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+      if (onDevice)
+        plan::sinkChecks(function);
       if (failed(plan::makeHostProgram(function, plan::planStorage(function, inPlace), kernels,
                                        space)))
         return signalPassFailure();
+    }
   }
 
 private:
