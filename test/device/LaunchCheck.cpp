@@ -27,8 +27,7 @@ static std::string textOf(kernel::LaunchOp launch) {
 }
 
 OwningOpRef<ModuleOp> kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol,
-                                   const Schedule &schedule,
-                                   const codegen::ExpandMathOptions &math) {
+                                   Schedule schedule, const codegen::ExpandMathOptions &math) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
   if (!codegen::device::emitKernel(launch, *module, symbol, schedule))
     return {};

@@ -63,7 +63,7 @@ private:
       std::string name = function.getName().str() + (count ? "_" + std::to_string(count) : "");
       ++count;
       Schedule schedule = codegen::device::chooseSchedule(launch, arch);
-      if (schedule.form == codegen::device::Form::Wgmma) {
+      if (schedule.getForm() == codegen::device::Form::Wgmma) {
         GpuArch plain = arch;
         plain.matrixUnit = MatrixUnit::None;
         benchLaunch(name + ".general", launch, codegen::device::chooseSchedule(launch, plain), "");
@@ -74,7 +74,7 @@ private:
     });
   }
 
-  void benchLaunch(const std::string &name, kernel::LaunchOp launch, const Schedule &schedule,
+  void benchLaunch(const std::string &name, kernel::LaunchOp launch, Schedule schedule,
                    const std::string &like) {
     OpBuilder b(launch);
     int64_t blocks = *getConstantIntValue(codegen::device::gridOf(b, launch, schedule));
@@ -117,18 +117,18 @@ private:
     *list << "end\n";
   }
 
-  void begin(const std::string &name, kernel::LaunchOp launch, const Schedule &schedule,
+  void begin(const std::string &name, kernel::LaunchOp launch, Schedule schedule,
              llvm::ArrayRef<codegen::device::TensorMap> maps, int64_t blocks, double flops,
              double bytes) {
     std::string file = cubinOf(launch, schedule);
-    *list << "launch " << name << ' ' << file << ' ' << blocks << ' ' << schedule.threads << ' '
-          << schedule.sharedBytes << ' ' << flops << ' ' << bytes << '\n';
+    *list << "launch " << name << ' ' << file << ' ' << blocks << ' ' << schedule.getThreads()
+          << ' ' << schedule.getSharedBytes() << ' ' << flops << ' ' << bytes << '\n';
     for (const codegen::device::TensorMap &map : maps)
       *list << "map " << map.ofResult << ' ' << map.index << ' ' << *getConstantIntValue(map.rows)
             << ' ' << map.columns << ' ' << map.boxRows << ' ' << map.boxColumns << '\n';
   }
 
-  std::string cubinOf(kernel::LaunchOp launch, const Schedule &schedule) {
+  std::string cubinOf(kernel::LaunchOp launch, Schedule schedule) {
     std::string file = "k" + std::to_string(cubins++) + ".cubin";
     auto module = kernelModule(launch, "k", schedule);
     if (!module || failed(codegen::device::lowerKernelModule(*module, schedule)))

@@ -225,8 +225,8 @@ const CpuTarget &simulatingCpu() {
 }
 
 SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
-                                 const codegen::device::Schedule &schedule)
-    : threads(schedule.threads) {
+                                 codegen::device::Schedule schedule)
+    : threads(schedule.getThreads()) {
   if (failed(codegen::device::lowerKernelModule(module, schedule)))
     llvm::report_fatal_error("lowering failed");
   Rewriter rewriter(module);

@@ -29,8 +29,7 @@ class SimulatedKernel {
 public:
   /// Lowers (in place) and loads `module`, whose kernel is `name`, with math expanded. Ends the
   /// program on failure.
-  SimulatedKernel(mlir::ModuleOp module, llvm::StringRef name,
-                  const codegen::device::Schedule &schedule);
+  SimulatedKernel(mlir::ModuleOp module, llvm::StringRef name, codegen::device::Schedule schedule);
   ~SimulatedKernel();
 
   /// Runs all blocks. `words` are the kernel's parameters; pointers are the process's own.

@@ -1,11 +1,13 @@
 // Parses IR, runs passes on it and prints it: the tool of tests and of whoever
-// works on the compiler. Code is for x86-64-v3, on whatever machine it runs.
+// works on the compiler. Code is for x86-64-v3, on whatever machine it runs, or with
+// --arch for GPUs.
 //
 // Weights that the IR names have no data here; -tcc-test-fill-weights gives each
 // one the elements 0, 1, 2, ...
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -14,6 +16,7 @@
 #include "tcc/Schedule/Schedule.h"
 #include "tcc/Simplify/FoldConstants.h"
 #include "tcc/Simplify/Simplify.h"
+#include "llvm/Support/CommandLine.h"
 #include <numeric>
 
 namespace {
@@ -51,6 +54,16 @@ private:
   tcc::WeightTable &weights;
 };
 
+llvm::cl::opt<std::string> archs("arch", llvm::cl::desc("GPU architectures, as tcc's --arch"));
+
+/// Known when passes are made: the command line has been read.
+const tcc::ScheduleModel &schedules(const tcc::Backend &otherwise) {
+  if (archs.empty())
+    return otherwise.schedules();
+  static tcc::codegen::GpuScheduleModel model(llvm::cantFail(tcc::GpuTarget::parse(archs)));
+  return model;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -79,7 +92,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
-  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&backend->schedules()); });
+  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&schedules(*backend)); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

@@ -47,19 +47,19 @@ static void describeTensorMaps(LLVM::LLVMFuncOp function, unsigned count) {
 }
 
 LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
-                                    const Schedule &schedule) {
+                                    Schedule schedule) {
   MLIRContext *context = module.getContext();
   context->loadDialect<NVVM::NVVMDialect>();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  unsigned tensorMaps = schedule.form == Form::Wgmma ? 3 : 0;
+  unsigned tensorMaps = schedule.getForm() == Form::Wgmma ? 3 : 0;
   auto function =
       LLVM::LLVMFuncOp::create(b, launch.getLoc(), name, kernelType(launch, tensorMaps));
   describeTensorMaps(function, tensorMaps);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                    b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.threads)}));
+                    b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getThreads())}));
   KernelFrame frame(launch, function, schedule);
-  switch (schedule.form) {
+  switch (schedule.getForm()) {
   case Form::Loop:
     emitLoopKernel(frame);
     break;
@@ -99,9 +99,9 @@ void device::registerKernelDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-LogicalResult device::lowerKernelModule(ModuleOp module, const Schedule &schedule) {
+LogicalResult device::lowerKernelModule(ModuleOp module, Schedule schedule) {
   LowerOptions options;
-  options.indexBits = schedule.indexBits;
+  options.indexBits = schedule.getIndexBits();
   options.libm = false;
   auto extend = [](RewritePatternSet &patterns, ConversionTarget &target) {
     populateNVVMToLLVMConversionPatterns(patterns);

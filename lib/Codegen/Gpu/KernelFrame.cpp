@@ -17,7 +17,7 @@ static Value asIndex(ImplicitLocOpBuilder &b, Value i32) {
 }
 
 device::KernelFrame::KernelFrame(kernel::LaunchOp launch, LLVM::LLVMFuncOp function,
-                                 const Schedule &schedule)
+                                 Schedule schedule)
     : LaunchFrame(launch), function(function), schedule(schedule) {
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
@@ -29,7 +29,7 @@ device::KernelFrame::KernelFrame(kernel::LaunchOp launch, LLVM::LLVMFuncOp funct
 }
 
 Value device::KernelFrame::globalThread() {
-  return e.addIndex(e.mulIndex(block, e.index(schedule.threads)), thread);
+  return e.addIndex(e.mulIndex(block, e.index(schedule.getThreads())), thread);
 }
 
 Value device::KernelFrame::less(Value x, Value y) {

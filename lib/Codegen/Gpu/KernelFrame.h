@@ -10,10 +10,10 @@
 namespace tcc::codegen::device {
 
 struct KernelFrame : LaunchFrame {
-  KernelFrame(kernel::LaunchOp launch, mlir::LLVM::LLVMFuncOp function, const Schedule &schedule);
+  KernelFrame(kernel::LaunchOp launch, mlir::LLVM::LLVMFuncOp function, Schedule schedule);
 
   mlir::LLVM::LLVMFuncOp function;
-  const Schedule &schedule;
+  Schedule schedule;
   mlir::Value thread, block; ///< in the block, in the grid; index
 
   /// Where thread `first` + its own number of all threads stands: the first task of a thread.

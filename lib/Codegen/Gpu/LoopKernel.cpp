@@ -29,7 +29,7 @@ public:
     for (Value d : ArrayRef(extents).take_front(extents.empty() ? 0 : extents.size() - 1))
       units.push_back(d);
     if (!extents.empty())
-      units.push_back(f.e.divIndex(extents.back(), f.e.index(f.schedule.lanes)));
+      units.push_back(f.e.divIndex(extents.back(), f.e.index(f.schedule.getLanes())));
     total = f.volume(units);
   }
   void run();
@@ -47,7 +47,7 @@ private:
 /// The vector that `task` numbers; past the end, the last one, which must not be stored.
 Point LoopEmitter::pointOf(Value task) {
   Point point;
-  unsigned perBlock = f.schedule.threads * f.schedule.vectors;
+  unsigned perBlock = f.schedule.getThreads() * f.schedule.getVectors();
   auto known = getConstantIntValue(total);
   if (!known || *known % perBlock != 0) {
     point.inside = f.less(task, total);
@@ -57,8 +57,8 @@ Point LoopEmitter::pointOf(Value task) {
   SmallVector<Value> index = f.delinearize(task, units);
   for (Value i : index)
     point.at.push_back(Coord::uniform(i));
-  if (!index.empty() && f.schedule.lanes > 1) {
-    Value first = arith::MulIOp::create(f.b, index.back(), f.e.index(f.schedule.lanes));
+  if (!index.empty() && f.schedule.getLanes() > 1) {
+    Value first = arith::MulIOp::create(f.b, index.back(), f.e.index(f.schedule.getLanes()));
     f.e.bindAligned(first);
     point.at.back() = Coord::affine(first, 1);
   }
@@ -66,8 +66,8 @@ Point LoopEmitter::pointOf(Value task) {
 }
 
 void LoopEmitter::run() {
-  f.e.setLanes(f.schedule.lanes);
-  unsigned threads = f.schedule.threads, vectors = f.schedule.vectors;
+  f.e.setLanes(f.schedule.getLanes());
+  unsigned threads = f.schedule.getThreads(), vectors = f.schedule.getVectors();
   Value first =
       f.e.addIndex(f.e.mulIndex(f.block, f.e.index(int64_t(threads) * vectors)), f.thread);
   SmallVector<Point> points;

@@ -57,7 +57,7 @@ private:
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
   Operation *op;
-  const Schedule &s;
+  Schedule s;
   Type sum, sumElement;
   Product p;
   Value rows, columns, inner; ///< extents as one number
@@ -184,14 +184,14 @@ static int64_t pitchOf(unsigned width) { return width + 1; }
 /// element (k, i) of the tile at k * pitch + i. Past the inner extent it is 0; past the
 /// others it is anything, for nothing of it is stored.
 void ProductEmitter::fill(Value shared, bool left, Value tile, Value round) {
-  unsigned width = left ? s.rows : s.columns;
+  unsigned width = left ? s.getRows() : s.getColumns();
   bool innerFirst = left ? p.leftInnerFirst : p.rightInnerFirst;
   Value extent = left ? rows : columns;
   SmallVector<Value> stored;
   SmallVector<Value> places;
-  for (unsigned i = 0; i < width * s.depth / s.threads; ++i) {
-    Value number = f.e.addIndex(f.thread, f.e.index(int64_t(i) * s.threads));
-    unsigned fast = innerFirst ? s.depth : width;
+  for (unsigned i = 0; i < width * s.getDepth() / s.getThreads(); ++i) {
+    Value number = f.e.addIndex(f.thread, f.e.index(int64_t(i) * s.getThreads()));
+    unsigned fast = innerFirst ? s.getDepth() : width;
     Value low = f.e.remIndex(number, f.e.index(fast));
     Value high = f.e.divIndex(number, f.e.index(fast));
     Value k = innerFirst ? low : high, own = innerFirst ? high : low;
@@ -225,8 +225,8 @@ SmallVector<Value> ProductEmitter::multiply(Value left, Value right, ValueRange 
   Value threadRow = f.e.divIndex(f.thread, f.e.index(side));
   Value threadColumn = f.e.remIndex(f.thread, f.e.index(side));
   SmallVector<Value> next(sums.begin(), sums.end());
-  unsigned perRow = s.rows / side, perColumn = s.columns / side;
-  for (unsigned k = 0; k < s.depth; ++k) {
+  unsigned perRow = s.getRows() / side, perColumn = s.getColumns() / side;
+  for (unsigned k = 0; k < s.getDepth(); ++k) {
     auto read = [&](Value shared, Value own, unsigned width, unsigned i) -> Value {
       Value place = f.e.addIndex(own, f.e.index(k * pitchOf(width) + i * side));
       Value v = LLVM::LoadOp::create(b, stored, f.at(shared, stored, place));
@@ -234,9 +234,9 @@ SmallVector<Value> ProductEmitter::multiply(Value left, Value right, ValueRange 
     };
     SmallVector<Value> ls, rs;
     for (unsigned i = 0; i < perRow; ++i)
-      ls.push_back(read(left, threadRow, s.rows, i));
+      ls.push_back(read(left, threadRow, s.getRows(), i));
     for (unsigned j = 0; j < perColumn; ++j)
-      rs.push_back(read(right, threadColumn, s.columns, j));
+      rs.push_back(read(right, threadColumn, s.getColumns(), j));
     for (unsigned i = 0; i < perRow; ++i)
       for (unsigned j = 0; j < perColumn; ++j) {
         Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, ls[i], rs[j]);
@@ -276,7 +276,7 @@ void ProductEmitter::storeElement(Value row, Value column, Value total) {
 void ProductEmitter::store(ValueRange sums) {
   Value threadRow = f.e.addIndex(rowTile, f.e.divIndex(f.thread, f.e.index(side)));
   Value threadColumn = f.e.addIndex(columnTile, f.e.remIndex(f.thread, f.e.index(side)));
-  unsigned perColumn = s.columns / side;
+  unsigned perColumn = s.getColumns() / side;
   for (auto [n, total] : llvm::enumerate(sums)) {
     Value row = f.e.addIndex(threadRow, f.e.index(int64_t(n / perColumn) * side));
     Value column = f.e.addIndex(threadColumn, f.e.index(int64_t(n % perColumn) * side));
@@ -299,19 +299,19 @@ void ProductEmitter::run() {
   auto tiles = [&](Value extent, unsigned size) {
     return f.e.divIndex(f.e.addIndex(extent, f.e.index(size - 1)), f.e.index(size));
   };
-  Value tilesM = tiles(rows, s.rows), tilesN = tiles(columns, s.columns);
+  Value tilesM = tiles(rows, s.getRows()), tilesN = tiles(columns, s.getColumns());
   SmallVector<Value> place = f.delinearize(f.block, {f.volume(p.batch), tilesM, tilesN});
   batchNumber = place[0];
   batch = f.delinearize(batchNumber, p.batch);
-  rowTile = f.e.mulIndex(place[1], f.e.index(s.rows));
-  columnTile = f.e.mulIndex(place[2], f.e.index(s.columns));
+  rowTile = f.e.mulIndex(place[1], f.e.index(s.getRows()));
+  columnTile = f.e.mulIndex(place[2], f.e.index(s.getColumns()));
 
   Type stored = f.asStored(sum);
-  Value left = f.shared(stored, pitchOf(s.rows) * s.depth, "left");
-  Value right = f.shared(stored, pitchOf(s.columns) * s.depth, "right");
+  Value left = f.shared(stored, pitchOf(s.getRows()) * s.getDepth(), "left");
+  Value right = f.shared(stored, pitchOf(s.getColumns()) * s.getDepth(), "right");
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
-  SmallVector<Value> sums(s.rows / side * (s.columns / side), zero);
-  auto loop = scf::ForOp::create(b, f.e.index(0), inner, f.e.index(s.depth), sums);
+  SmallVector<Value> sums(s.getRows() / side * (s.getColumns() / side), zero);
+  auto loop = scf::ForOp::create(b, f.e.index(0), inner, f.e.index(s.getDepth()), sums);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -68,7 +68,7 @@ private:
 Point RowEmitter::pointOf(Value index) {
   Point point;
   auto known = getConstantIntValue(length);
-  if (!known || *known % f.schedule.rowThreads != 0) {
+  if (!known || *known % f.schedule.getRowThreads() != 0) {
     point.inside = f.less(index, length);
     index = arith::MinUIOp::create(b, index, f.e.subIndex(length, f.e.index(1)));
   }
@@ -76,8 +76,8 @@ Point RowEmitter::pointOf(Value index) {
     point.at.push_back(Coord::uniform(i));
   for (Value i : f.delinearize(index, units))
     point.at.push_back(Coord::uniform(i));
-  if (f.schedule.lanes > 1) {
-    Value first = arith::MulIOp::create(b, point.at.back().base, f.e.index(f.schedule.lanes));
+  if (f.schedule.getLanes() > 1) {
+    Value first = arith::MulIOp::create(b, point.at.back().base, f.e.index(f.schedule.getLanes()));
     f.e.bindAligned(first);
     point.at.back() = Coord::affine(first, 1);
   }
@@ -88,12 +88,12 @@ Point RowEmitter::pointOf(Value index) {
 void RowEmitter::forEachPoint(
     SmallVector<Value> &carried,
     llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body) {
-  if (f.schedule.keepsRow) {
+  if (f.schedule.getKept() > 0) {
     for (const Point &point : kept)
       carried = body(point, carried);
     return;
   }
-  unsigned threads = f.schedule.rowThreads;
+  unsigned threads = f.schedule.getRowThreads();
   Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(threads - 1)), f.e.index(threads));
   auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), carried);
   OpBuilder::InsertionGuard guard(b);
@@ -126,7 +126,7 @@ Value RowEmitter::foldLanes(Value v, prim::ReduceOp reduce) {
 /// From each warp's result to that of all warps of the block.
 Value RowEmitter::reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name) {
   Type e = tensorType(reduce.getX()).getElementType();
-  unsigned warps = f.schedule.rowThreads / GpuArch::warp;
+  unsigned warps = f.schedule.getRowThreads() / GpuArch::warp;
   Type stored = f.asStored(v.getType());
   Value partials = f.shared(stored, warps, name.str());
   Value inWarp = f.e.remIndex(lane, f.e.index(GpuArch::warp));
@@ -148,7 +148,8 @@ void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
   for (prim::ReduceOp r : stage) {
     Value neutral = arith::ConstantOp::create(
         b, neutralElement(r.getKind(), tensorType(r.getX()).getElementType()));
-    neutrals.push_back(f.schedule.lanes > 1 ? f.e.splat(neutral, f.schedule.lanes) : neutral);
+    neutrals.push_back(f.schedule.getLanes() > 1 ? f.e.splat(neutral, f.schedule.getLanes())
+                                                 : neutral);
   }
   totals = neutrals;
   forEachPoint(totals, [&](const Point &point, ValueRange carried) {
@@ -168,7 +169,7 @@ void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
     prim::ReduceOp r = stage[i];
     Type e = tensorType(r.getX()).getElementType();
     Value v = reduceWarp(b, foldLanes(total, r), r.getKind(), e);
-    if (f.schedule.rowThreads > GpuArch::warp)
+    if (f.schedule.getRowThreads() > GpuArch::warp)
       v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i));
     f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });
   }
@@ -195,7 +196,7 @@ void RowEmitter::storePoints(ArrayRef<std::pair<Value, Memory>> points) {
 /// What is one value a row is stored by the row's first thread, after all have read
 /// whatever lay in its place.
 void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
-  if (f.schedule.rowThreads > GpuArch::warp)
+  if (f.schedule.getRowThreads() > GpuArch::warp)
     f.barrier();
   else
     NVVM::SyncWarpOp::create(b, f.i32(-1));
@@ -216,11 +217,11 @@ void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
 
 void RowEmitter::emitRow(Value row) {
   rowIndex = f.delinearize(row, ArrayRef(extents).take_front(rows));
-  f.e.setLanes(f.schedule.lanes);
-  if (f.schedule.keepsRow) {
-    int64_t rounds = llvm::divideCeil(*getConstantIntValue(length), f.schedule.rowThreads);
+  f.e.setLanes(f.schedule.getLanes());
+  if (f.schedule.getKept() > 0) {
+    int64_t rounds = llvm::divideCeil(*getConstantIntValue(length), f.schedule.getRowThreads());
     for (int64_t i = 0; i < rounds; ++i)
-      kept.push_back(pointOf(f.e.addIndex(f.e.index(i * f.schedule.rowThreads), lane)));
+      kept.push_back(pointOf(f.e.addIndex(f.e.index(i * f.schedule.getRowThreads()), lane)));
   }
   for (auto [number, stage] : llvm::enumerate(stages))
     emitStage(stage, number);
@@ -245,10 +246,10 @@ void RowEmitter::run() {
   for (unsigned i = 0; i < tensorType(space).getRank(); ++i)
     extents.push_back(f.e.extent(space, i));
   units.assign(extents.begin() + rows, extents.end());
-  units.back() = f.e.divIndex(units.back(), f.e.index(f.schedule.lanes));
+  units.back() = f.e.divIndex(units.back(), f.e.index(f.schedule.getLanes()));
   length = f.volume(units);
-  Value perRow = f.e.index(f.schedule.rowThreads);
-  if (f.schedule.rowThreads == f.schedule.threads) {
+  Value perRow = f.e.index(f.schedule.getRowThreads());
+  if (f.schedule.getRowThreads() == f.schedule.getThreads()) {
     lane = f.thread;
     return emitRow(f.block);
   }

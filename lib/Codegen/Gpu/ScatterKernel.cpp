@@ -111,13 +111,13 @@ static void emitScatterNd(device::KernelFrame &f, prim::ScatterNdOp op) {
   int64_t depth = tensorType(op.getIndices()).getShape().back();
   SmallVector<Value> extents = extentsOf(f, op.getX());
   auto indexed = ArrayRef(extents).take_front(depth), inner = ArrayRef(extents).drop_front(depth);
-  Value threads = f.e.index(f.schedule.threads), innerPoints = f.volume(inner);
+  Value threads = f.e.index(f.schedule.getThreads()), innerPoints = f.volume(inner);
   Value first = f.e.mulIndex(f.block, threads);
   Value mine = f.minIndex(threads, f.e.subIndex(innerPoints, first));
   // The threads of the block copy its part of every slice together.
   unlessInPlace(f, op.getX(), [&] {
     Value all = f.e.mulIndex(f.volume(indexed), mine);
-    auto step = f.e.index(f.schedule.threads);
+    auto step = f.e.index(f.schedule.getThreads());
     Value rounds = f.e.divIndex(f.e.addIndex(all, f.e.subIndex(step, f.e.index(1))), step);
     f.loop(f.e.index(0), rounds, 1, [&](Value round) {
       Value number = f.e.addIndex(f.e.mulIndex(round, step), f.thread);

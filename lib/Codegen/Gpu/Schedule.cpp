@@ -11,6 +11,24 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
+namespace {
+
+/// What becomes a Schedule.
+struct Choice {
+  Form form = Form::Loop;
+  unsigned threads = 256, lanes = 1, vectors = 1;
+  unsigned rowThreads = 0, kept = 0;
+  unsigned rows = 0, columns = 0, depth = 0;
+  unsigned sharedBytes = 0, mostBlocks = 0, scratchBytes = 0, indexBits = 64;
+
+  Schedule attr(MLIRContext *context) const {
+    return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
+                         depth, sharedBytes, mostBlocks, scratchBytes, indexBits);
+  }
+};
+
+} // namespace
+
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 static unsigned elementBytes(Type e) {
@@ -77,7 +95,7 @@ static unsigned lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   return lanes;
 }
 
-static void scheduleLoop(Schedule &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleLoop(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
   s.lanes = lanesFor(launch, space);
   int64_t total = elements(space);
@@ -103,7 +121,7 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
 }
 
-static void scheduleRow(Schedule &s, kernel::LaunchOp launch) {
+static void scheduleRow(Choice &s, kernel::LaunchOp launch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
   constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
@@ -126,14 +144,18 @@ static void scheduleRow(Schedule &s, kernel::LaunchOp launch) {
     s.rowThreads = s.threads;
   }
   int64_t rounds = llvm::divideCeil(vectors, s.rowThreads);
-  s.keepsRow = rounds <= kRounds && rounds * s.lanes <= kKept;
+  if (rounds <= kRounds && rounds * s.lanes <= kKept)
+    s.kept = rounds * s.lanes;
 }
 
 /// Large tiles read shared memory less often, if there are enough of them.
-static void scheduleProduct(Schedule &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleProduct(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLarge = 128;
   Operation *op = productOf(launch);
   auto result = tensorType(op->getResult(0));
+  s.form = Form::Product;
+  s.rows = s.columns = 64;
+  s.depth = 16;
   if (computeType(sumType(result.getElementType())).getIntOrFloatBitWidth() > 32) {
     s.depth = 8;
     return;
@@ -149,7 +171,7 @@ static void scheduleProduct(Schedule &s, kernel::LaunchOp launch, const GpuArch 
 
 /// The tile whose waves over the machine take least: a wide one does more with what it
 /// fetches, a narrow one leaves fewer multiprocessors idle in the last wave.
-static void scheduleWgmma(Schedule &s, MatrixProduct product, const GpuArch &arch) {
+static void scheduleWgmma(Choice &s, MatrixProduct product, const GpuArch &arch) {
   s.form = Form::Wgmma;
   s.threads = MatrixTile::threads();
   s.mostBlocks = arch.multiprocessors;
@@ -172,7 +194,7 @@ static void scheduleWgmma(Schedule &s, MatrixProduct product, const GpuArch &arc
 }
 
 Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
-  Schedule s;
+  Choice s;
   s.indexBits = indexBits(launch);
   if (launch.getKind() == kernel::KernelKind::Row) {
     s.form = Form::Row;
@@ -185,7 +207,6 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
                  arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt) {
     scheduleWgmma(s, *matrix, arch);
   } else if (productOf(launch)) {
-    s.form = Form::Product;
     scheduleProduct(s, launch, arch);
   } else if (transposedOperand(launch)) {
     s.form = Form::Transpose;
@@ -195,7 +216,7 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
   } else {
     scheduleLoop(s, launch, arch);
   }
-  return s;
+  return s.attr(launch.getContext());
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,7 +276,7 @@ static SmallVector<OpFoldResult> convExtents(OpBuilder &b, kernel::LaunchOp laun
   return extents;
 }
 
-static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, const Schedule &s) {
+static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
   Operation *op = productOf(launch);
   auto all = [&](ArrayRef<OpFoldResult> extents, auto of) {
     SmallVector<OpFoldResult> chosen;
@@ -265,7 +286,7 @@ static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, const Sche
     return h.volume(chosen);
   };
   auto tiles = [&](OpFoldResult batch, OpFoldResult rows, OpFoldResult columns) {
-    return h.volume({batch, h.ceilDiv(rows, s.rows), h.ceilDiv(columns, s.columns)});
+    return h.volume({batch, h.ceilDiv(rows, s.getRows()), h.ceilDiv(columns, s.getColumns())});
   };
   if (auto conv = dyn_cast<prim::ConvOp>(op)) {
     int64_t channelAxis = conv.getChannelsLast() ? conv.getStrides().size() + 1 : 1;
@@ -289,22 +310,22 @@ static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, const Sche
                }));
 }
 
-static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, const Schedule &s) {
+static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
   Operation *op = specialOf(launch);
   SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op))
     extents.erase(extents.begin() + along.getAxis());
   else if (auto nd = dyn_cast<prim::ScatterNdOp>(op))
     extents.erase(extents.begin(), extents.begin() + tensorType(nd.getIndices()).getShape().back());
-  return h.ceilDiv(h.volume(extents), s.threads);
+  return h.ceilDiv(h.volume(extents), s.getThreads());
 }
 
-OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, const Schedule &s) {
+OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   HostIndex h{b, launch.getLoc()};
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
-  switch (s.form) {
+  switch (s.getForm()) {
   case Form::Loop:
-    return h.ceilDiv(h.volume(dims), int64_t(s.lanes) * s.vectors * s.threads);
+    return h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
   case Form::Transpose:
     for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})
       dims[axis] = h.ceilDiv(dims[axis], TransposedOperand::tile);
@@ -313,12 +334,12 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, const Schedul
     return h.ceilDiv(h.volume(dims), kColumnSide);
   case Form::Row:
     return h.ceilDiv(h.volume(ArrayRef(dims).take_front(*launch.getRows())),
-                     s.threads / s.rowThreads);
+                     s.getThreads() / s.getRowThreads());
   case Form::Line: {
     auto [x, axis] = *lineAxis(specialOf(launch));
     SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
     extents.erase(extents.begin() + axis);
-    return h.ceilDiv(h.volume(extents), s.threads);
+    return h.ceilDiv(h.volume(extents), s.getThreads());
   }
   case Form::Scatter:
     return scatterGrid(h, launch, s);
@@ -327,15 +348,14 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, const Schedul
   case Form::Product:
     return productGrid(h, launch, s);
   case Form::Wgmma:
-    return h.apply<arith::MinSIOp>(productGrid(h, launch, s), b.getIndexAttr(s.mostBlocks),
+    return h.apply<arith::MinSIOp>(productGrid(h, launch, s), b.getIndexAttr(s.getMostBlocks()),
                                    [](int64_t x, int64_t y) { return std::min(x, y); });
   }
   llvm_unreachable("all forms are handled above");
 }
 
-SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launch,
-                                            const Schedule &s) {
-  if (s.form != Form::Wgmma)
+SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
+  if (s.getForm() != Form::Wgmma)
     return {};
   MatrixProduct product = *matrixProduct(launch);
   HostIndex h{b, launch.getLoc()};
@@ -346,7 +366,7 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
                                                        product.right.getArgNumber(),
                                                        b.getIndexAttr(product.columns),
                                                        product.inner,
-                                                       s.columns,
+                                                       s.getColumns(),
                                                        MatrixTile::depth}
                                            : TensorMap{false,
                                                        product.right.getArgNumber(),
@@ -354,7 +374,7 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
                                                        product.columns,
                                                        MatrixTile::depth,
                                                        64};
-  return {
-      TensorMap{false, product.left.getArgNumber(), rows, product.inner, s.rows, MatrixTile::depth},
-      right, TensorMap{true, 0, rows, product.columns, 64, 64}};
+  return {TensorMap{false, product.left.getArgNumber(), rows, product.inner, s.getRows(),
+                    MatrixTile::depth},
+          right, TensorMap{true, 0, rows, product.columns, 64, 64}};
 }

@@ -94,7 +94,7 @@ Value TransposeEmitter::placeOf(const Point &point) {
 }
 
 void TransposeEmitter::read() {
-  for (unsigned step = 0; step < tile; step += f.schedule.threads / tile) {
+  for (unsigned step = 0; step < tile; step += f.schedule.getThreads() / tile) {
     Point point = pointOf(fast, f.e.addIndex(slow, f.e.index(step)));
     f.when(point.inside, [&] {
       for (auto [transpose, memory] : llvm::zip(operands.operands, shared)) {
@@ -109,7 +109,7 @@ void TransposeEmitter::read() {
 }
 
 void TransposeEmitter::write() {
-  for (unsigned step = 0; step < tile; step += f.schedule.threads / tile) {
+  for (unsigned step = 0; step < tile; step += f.schedule.getThreads() / tile) {
     Point point = pointOf(f.e.addIndex(slow, f.e.index(step)), fast);
     f.when(point.inside, [&] {
       f.e.forget();

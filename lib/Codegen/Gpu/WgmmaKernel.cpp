@@ -40,8 +40,8 @@ struct Place {
 class WgmmaEmitter {
 public:
   WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
-      : f(f), b(f.b), p(product),
-        t(MatrixTile::fit(f.schedule.rows, f.schedule.columns, f.schedule.sharedBytes)),
+      : f(f), b(f.b), p(product), t(MatrixTile::fit(f.schedule.getRows(), f.schedule.getColumns(),
+                                                    f.schedule.getSharedBytes())),
         blockRows(t.rows / MatrixTile::consumers), fragment(t.columns / 2),
         accumulator(LLVM::LLVMStructType::getLiteral(b.getContext(),
                                                      SmallVector<Type>(fragment, b.getF32Type()))),

@@ -81,6 +81,76 @@ LogicalResult SpecialScheduleAttr::verify(EmitError emitError, int64_t lanes, in
   return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}});
 }
 
+LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigned threads,
+                                      unsigned lanes, unsigned vectors, unsigned rowThreads,
+                                      unsigned /*kept*/, unsigned rows, unsigned columns,
+                                      unsigned depth, unsigned /*sharedBytes*/, unsigned mostBlocks,
+                                      unsigned /*scratchBytes*/, unsigned indexBits) {
+  bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma;
+  if (indexBits != 32 && indexBits != 64)
+    return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
+  if (form == GpuForm::Row && (rowThreads == 0 || threads % rowThreads != 0))
+    return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads
+                       << " threads";
+  return verifySizes(emitError, {{"threads", threads},
+                                 {"lanes", lanes},
+                                 {"vectors", vectors},
+                                 {"rows", rows, tiles ? 1 : 0},
+                                 {"columns", columns, tiles ? 1 : 0},
+                                 {"depth", depth, form == GpuForm::Product ? 1 : 0},
+                                 {"most_blocks", mostBlocks, form == GpuForm::Wgmma ? 1 : 0}});
+}
+
+LogicalResult GpuSchedulesAttr::verify(EmitError emitError, ArrayRef<StringAttr> archs,
+                                       ArrayRef<GpuScheduleAttr> schedules) {
+  if (archs.empty())
+    return emitError() << "no architecture";
+  if (archs.size() != schedules.size())
+    return emitError() << archs.size() << " architectures and " << schedules.size() << " schedules";
+  for (unsigned i = 0; i < archs.size(); ++i)
+    if (llvm::is_contained(archs.take_front(i), archs[i]))
+      return emitError() << archs[i].getValue() << " is given twice";
+  return success();
+}
+
+GpuScheduleAttr GpuSchedulesAttr::find(StringRef arch) const {
+  for (auto [name, schedule] : llvm::zip(getArchs(), getSchedules()))
+    if (name.getValue() == arch)
+      return schedule;
+  return {};
+}
+
+Attribute GpuSchedulesAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> archs;
+  SmallVector<GpuScheduleAttr> schedules;
+  llvm::SMLoc at = parser.getCurrentLocation();
+  auto one = [&]() -> ParseResult {
+    std::string arch;
+    if (parser.parseKeywordOrString(&arch) || parser.parseEqual())
+      return failure();
+    auto schedule = dyn_cast_if_present<GpuScheduleAttr>(GpuScheduleAttr::parse(parser, {}));
+    if (!schedule)
+      return failure();
+    archs.push_back(StringAttr::get(parser.getContext(), arch));
+    schedules.push_back(schedule);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, one))
+    return {};
+  return getChecked([&] { return parser.emitError(at); }, parser.getContext(),
+                    ArrayRef<StringAttr>(archs), ArrayRef<GpuScheduleAttr>(schedules));
+}
+
+void GpuSchedulesAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  llvm::interleaveComma(llvm::zip(getArchs(), getSchedules()), printer, [&](auto entry) {
+    printer.printKeywordOrString(std::get<0>(entry).getValue());
+    printer << " = ";
+    printer.printStrippedAttrOrType(std::get<1>(entry));
+  });
+  printer << '>';
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -159,4 +229,26 @@ LogicalResult LineScheduleAttr::verifyLaunch(Operation *op) const {
 
 LogicalResult SpecialScheduleAttr::verifyLaunch(Operation *op) const {
   return verifyKind(cast<LaunchOp>(op), getMnemonic(), {KernelKind::Special});
+}
+
+LogicalResult GpuScheduleAttr::verifyLaunch(Operation *op) const {
+  using enum KernelKind;
+  auto launch = cast<LaunchOp>(op);
+  switch (getForm()) {
+  case GpuForm::Row:
+    return verifyKind(launch, getMnemonic(), {Row});
+  case GpuForm::Line:
+  case GpuForm::Scatter:
+  case GpuForm::Collect:
+    return verifyKind(launch, getMnemonic(), {Special});
+  default:
+    return verifyKind(launch, getMnemonic(), {Loop, Contraction, Convolution});
+  }
+}
+
+LogicalResult GpuSchedulesAttr::verifyLaunch(Operation *op) const {
+  for (GpuScheduleAttr schedule : getSchedules())
+    if (failed(schedule.verifyLaunch(op)))
+      return failure();
+  return success();
 }

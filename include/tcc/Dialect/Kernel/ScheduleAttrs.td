@@ -1,9 +1,9 @@
 //===- ScheduleAttrs.td - How a kernel is run on its target -*- tablegen -*-===//
 //
 // What the schedule phase writes on a launch and everything after reads. A target's
-// schedules are attributes of their own behind one interface; these are the CPU's.
+// schedules are attributes of their own behind one interface: the CPU's, then the GPUs'.
 // Sizes are constants. Where an extent is open they hold for whatever it is: the number
-// of tasks is a formula over the extents of a run, with these sizes in it.
+// of tasks or blocks is a formula over the extents of a run, with these sizes in it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TCC_DIALECT_KERNEL_SCHEDULE_ATTRS_TD
@@ -114,5 +114,67 @@ def Kernel_SpecialScheduleAttr : Kernel_ScheduleAttr<"SpecialSchedule", "special
     Copies take up to `lanes` elements at a time. `grain` tasks are worth a thread.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$grain);
+}
+
+//===----------------------------------------------------------------------===//
+// GPUs
+//===----------------------------------------------------------------------===//
+
+def Kernel_GpuForm : I32EnumAttr<"GpuForm", "the loop nest of a GPU kernel", [
+  I32EnumAttrCase<"Loop", 0, "loop">, I32EnumAttrCase<"Transpose", 1, "transpose">,
+  I32EnumAttrCase<"Column", 2, "column">, I32EnumAttrCase<"Row", 3, "row">,
+  I32EnumAttrCase<"Line", 4, "line">, I32EnumAttrCase<"Scatter", 5, "scatter">,
+  I32EnumAttrCase<"Collect", 6, "collect">, I32EnumAttrCase<"Product", 7, "product">,
+  I32EnumAttrCase<"Wgmma", 8, "wgmma">]> {
+  let cppNamespace = "::tcc::kernel";
+  let genSpecializedAttr = 0;
+}
+
+class Kernel_DefaultSize<string value> : DefaultValuedParameter<"unsigned", value>;
+
+def Kernel_GpuScheduleAttr : Kernel_ScheduleAttr<"GpuSchedule", "gpu_schedule"> {
+  let summary = "blocks of threads on one GPU architecture";
+  let description = [{
+    | form | who does what |
+    |---|---|
+    | `loop` | each thread computes `vectors` vectors of `lanes` points, all read before one is written |
+    | `transpose` | each block computes a tile of points, of operands that lie across |
+    | `column` | several threads share the reduction of each of few points |
+    | `row` | `row_threads` threads reduce a row; `kept` points of each stay in registers |
+    | `line` | each thread walks along an axis |
+    | `scatter` | each block writes a range of what the indices do not choose |
+    | `collect` | one warp gathers what a condition selects, in order |
+    | `product` | each block computes a tile of `rows` by `columns`, from slices of `depth` in shared memory |
+    | `wgmma` | the same, tile after tile, by at most `most_blocks` blocks on the matrix units of sm_90a |
+
+    A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
+    `scratch_bytes` of the device's. Indices have `index_bits` bits.
+
+        #kernel.gpu_schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>
+  }];
+  let parameters = (ins EnumParameter<Kernel_GpuForm>:$form, "unsigned":$threads, Kernel_DefaultSize<"1">:$lanes,
+                        Kernel_DefaultSize<"1">:$vectors, Kernel_DefaultSize<"0">:$row_threads,
+                        Kernel_DefaultSize<"0">:$kept, Kernel_DefaultSize<"0">:$rows,
+                        Kernel_DefaultSize<"0">:$columns, Kernel_DefaultSize<"0">:$depth,
+                        Kernel_DefaultSize<"0">:$shared_bytes, Kernel_DefaultSize<"0">:$most_blocks,
+                        Kernel_DefaultSize<"0">:$scratch_bytes, Kernel_DefaultSize<"64">:$index_bits);
+}
+
+def Kernel_GpuSchedulesAttr : AttrDef<Kernel_Dialect, "GpuSchedules", [DeclareAttrInterfaceMethods<Kernel_Schedule>]> {
+  let mnemonic = "gpu_schedules";
+  let summary = "a schedule for each GPU architecture that a model is for";
+  let description = [{
+    In the order in which a model carries their code.
+
+        #kernel.gpu_schedules<sm_80 = <form = product, threads = 256, ...>, sm_90a = <form = wgmma, ...>>
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$archs,
+                        ArrayRefParameter<"::tcc::kernel::GpuScheduleAttr">:$schedules);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The schedule for `arch`; null where the launch has none.
+    ::tcc::kernel::GpuScheduleAttr find(::llvm::StringRef arch) const;
+  }];
 }
 #endif

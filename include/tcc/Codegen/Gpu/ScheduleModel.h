@@ -1,0 +1,20 @@
+//===- ScheduleModel.h - Ways to run a launch on GPUs -----------*- C++ -*-===//
+#pragma once
+#include "tcc/Analysis/ScheduleModel.h"
+#include "tcc/Target/Gpu.h"
+
+namespace tcc::codegen {
+
+/// Gives a launch one schedule for each architecture of the target.
+class GpuScheduleModel final : public ScheduleModel {
+public:
+  explicit GpuScheduleModel(GpuTarget target) : target(std::move(target)) {}
+  llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
+                                                 Asked asked) const override;
+  int64_t version() const override { return 1; }
+
+private:
+  GpuTarget target;
+};
+
+} // namespace tcc::codegen

@@ -1,0 +1,17 @@
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
+#include "tcc/Codegen/Gpu/KernelCodegen.h"
+
+using namespace mlir;
+using namespace tcc;
+
+SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::LaunchOp launch,
+                                                                    Asked) const {
+  MLIRContext *context = launch.getContext();
+  SmallVector<StringAttr> archs;
+  SmallVector<kernel::GpuScheduleAttr> schedules;
+  for (const GpuCode &code : target.codes) {
+    archs.push_back(StringAttr::get(context, code.arch->name));
+    schedules.push_back(device::chooseSchedule(launch, *code.arch));
+  }
+  return {kernel::GpuSchedulesAttr::get(context, archs, schedules)};
+}
