@@ -29,6 +29,12 @@ constexpr GpuArch archRows[] = {
     {"sm_120", 120, false, 87, 170, 99 * KiB, 96 * MiB, 1792 * GB, MatrixUnit::MmaSync, true, true},
 };
 
+// As sm_80, and no PTX.
+constexpr GpuArch simulatedRow = {"sim",    0,         true,
+                                  0,        108,       163 * KiB,
+                                  40 * MiB, 2039 * GB, MatrixUnit::None,
+                                  false,    false,     /*simulated=*/true};
+
 std::string knownNames() {
   SmallVector<StringRef> names;
   for (const GpuArch &arch : archRows)
@@ -77,6 +83,8 @@ std::string GpuArch::key() const {
 ArrayRef<GpuArch> GpuArch::all() { return archRows; }
 
 const GpuArch *GpuArch::find(StringRef name) {
+  if (name == simulatedRow.name)
+    return &simulatedRow;
   const auto *found = find_if(archRows, [&](const GpuArch &arch) { return name == arch.name; });
   return found == std::end(archRows) ? nullptr : found;
 }
@@ -98,6 +106,9 @@ Expected<GpuTarget> GpuTarget::parse(StringRef text) {
       return userError("--arch: " + Twine(code->arch->name) + " is given twice");
     target.codes.push_back(*code);
   }
+  if (target.codes.size() > 1 &&
+      any_of(target.codes, [](const GpuCode &c) { return c.arch->simulated; }))
+    return userError("--arch: sim is this machine's CPU in the place of a GPU, and stands alone");
   sort(target.codes,
        [](const GpuCode &a, const GpuCode &b) { return a.arch->capability < b.arch->capability; });
   return target;

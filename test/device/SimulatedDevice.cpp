@@ -1,6 +1,5 @@
 #include "SimulatedDevice.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tcc/Codegen/Gpu/Simulate.h"
 #include "tcc/Emit/ObjectEmitter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -126,97 +125,6 @@ uint32_t simBallot(uint32_t vote) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// From the device's operations to calls
-//===----------------------------------------------------------------------===//
-
-class Rewriter {
-public:
-  explicit Rewriter(ModuleOp module) : module(module) {}
-
-  /// Whether threads wait for each other anywhere.
-  bool run() {
-    bool meets = false;
-    SmallVector<Operation *> ops;
-    module.walk([&](Operation *op) {
-      if (isa<NVVM::NVVMDialect>(op->getDialect()))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops) {
-      ImplicitLocOpBuilder b(op->getLoc(), op);
-      Type i32 = b.getI32Type();
-      Value result;
-      if (isa<NVVM::ThreadIdXOp>(op)) {
-        result = call(b, "simThread", i32, {});
-      } else if (isa<NVVM::BlockIdXOp>(op)) {
-        result = call(b, "simBlock", i32, {});
-      } else if (auto shuffle = dyn_cast<NVVM::ShflOp>(op)) {
-        Value word = shuffle.getVal();
-        bool isFloat = word.getType().isF32();
-        if (isFloat)
-          word = LLVM::BitcastOp::create(b, i32, word);
-        result = call(b, "simExchange", i32, {word, shuffle.getOffset()});
-        if (isFloat)
-          result = LLVM::BitcastOp::create(b, b.getF32Type(), result);
-        meets = true;
-      } else if (auto vote = dyn_cast<NVVM::VoteSyncOp>(op)) {
-        result = call(b, "simBallot", i32, {LLVM::ZExtOp::create(b, i32, vote.getPred())});
-        meets = true;
-      } else if (isa<NVVM::SyncWarpOp>(op)) {
-        call(b, "simWarpBarrier", {}, {});
-        meets = true;
-      } else if (isa<NVVM::Barrier0Op, NVVM::BarrierOp>(op)) {
-        call(b, "simBarrier", {}, {});
-        meets = true;
-      } else {
-        op->emitError("is not simulated");
-        llvm::report_fatal_error("an operation of the kernel is not simulated");
-      }
-      if (result)
-        op->getResult(0).replaceAllUsesWith(result);
-      op->erase();
-    }
-    return meets;
-  }
-
-  /// A function that takes the kernel's words from memory.
-  void wrap(LLVM::LLVMFuncOp kernel) {
-    for (NamedAttribute attribute : llvm::to_vector(kernel->getDialectAttrs()))
-      kernel->removeAttr(attribute.getName());
-    auto b = ImplicitLocOpBuilder::atBlockEnd(kernel.getLoc(), module.getBody());
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-    Type nothing = LLVM::LLVMVoidType::get(b.getContext());
-    auto wrapper =
-        LLVM::LLVMFuncOp::create(b, "simEntry", LLVM::LLVMFunctionType::get(nothing, {pointer}));
-    Block *body = wrapper.addEntryBlock(b);
-    b.setInsertionPointToStart(body);
-    SmallVector<Value> words;
-    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
-      Value at = LLVM::GEPOp::create(b, pointer, b.getI64Type(), body->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-      words.push_back(LLVM::LoadOp::create(b, type, at, 8));
-    }
-    LLVM::CallOp::create(b, kernel, words);
-    LLVM::ReturnOp::create(b, ValueRange());
-  }
-
-private:
-  Value call(ImplicitLocOpBuilder &b, StringRef name, Type result, ValueRange operands) {
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (!function) {
-      OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
-      Type type = result ? result : LLVM::LLVMVoidType::get(b.getContext());
-      function = LLVM::LLVMFuncOp::create(
-          top, b.getLoc(), name,
-          LLVM::LLVMFunctionType::get(type, llvm::to_vector(operands.getTypes())));
-    }
-    auto made = LLVM::CallOp::create(b, function, operands);
-    return result ? made.getResult() : Value();
-  }
-
-  ModuleOp module;
-};
-
 } // namespace
 
 const CpuTarget &simulatingCpu() {
@@ -229,9 +137,10 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
     : threads(schedule.getThreads()) {
   if (failed(codegen::device::lowerKernelModule(module, schedule)))
     llvm::report_fatal_error("lowering failed");
-  Rewriter rewriter(module);
-  meets = rewriter.run();
-  rewriter.wrap(module.lookupSymbol<LLVM::LLVMFuncOp>(name));
+  FailureOr<bool> simulated = codegen::device::simulateKernel(module, name);
+  if (failed(simulated))
+    llvm::report_fatal_error("an operation of the kernel is not simulated");
+  meets = *simulated;
   emit::EmitOptions options;
   options.optLevel = 1;
   llvm::SmallVector<char, 0> object =
@@ -244,19 +153,19 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
     symbols[jit->mangleAndIntern(symbol)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                              llvm::JITSymbolFlags::Exported};
   };
-  define("simThread", simThread);
-  define("simBlock", simBlock);
-  define("simBarrier", simBarrier);
-  define("simWarpBarrier", simWarpBarrier);
-  define("simExchange", simExchange);
-  define("simBallot", simBallot);
+  define("tcc_sim_thread", simThread);
+  define("tcc_sim_block", simBlock);
+  define("tcc_sim_barrier", simBarrier);
+  define("tcc_sim_warp_barrier", simWarpBarrier);
+  define("tcc_sim_exchange", simExchange);
+  define("tcc_sim_ballot", simBallot);
   jit->getMainJITDylib().addGenerator(
       llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           jit->getDataLayout().getGlobalPrefix())));
   llvm::cantFail(jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(symbols)));
   llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(
       llvm::StringRef(object.data(), object.size()), "kernel")));
-  entry = llvm::cantFail(jit->lookup("simEntry")).toPtr<void (*)(const int64_t *)>();
+  entry = llvm::cantFail(jit->lookup(name)).toPtr<void (*)(const int64_t *)>();
 }
 
 SimulatedKernel::~SimulatedKernel() = default;

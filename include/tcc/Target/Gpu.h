@@ -40,6 +40,8 @@ struct GpuArch {
   MatrixUnit matrixUnit;
   bool tma; ///< bulk tensor copies (cp.async.bulk.tensor)
   bool pdl; ///< a kernel may start before the one before it ends (griddepcontrol)
+  /// No GPU but this machine's CPU, which runs kernels thread by thread, for tests.
+  bool simulated = false;
 
   static constexpr unsigned warp = 32;            ///< threads
   static constexpr unsigned registers = 65536;    ///< of a multiprocessor
@@ -52,9 +54,9 @@ struct GpuArch {
   /// The fields that generated code depends on, as one line, for cache keys.
   std::string key() const;
 
-  /// All rows, oldest first.
+  /// The rows of GPUs, oldest first.
   static llvm::ArrayRef<GpuArch> all();
-  /// Null when there is no such row.
+  /// A row, or `sim`; else null.
   static const GpuArch *find(llvm::StringRef name);
 };
 
@@ -68,12 +70,15 @@ struct GpuCode {
 /// The GPUs that a model is compiled for; empty: none.
 struct GpuTarget {
   std::vector<GpuCode> codes; ///< in ascending order of capability
+  std::string ptxas;          ///< the program to assemble with; empty: what is found
 
   bool empty() const { return codes.empty(); }
+  /// `sim` alone.
+  bool simulated() const { return !empty() && codes.front().arch->simulated; }
   std::string key() const;
 
-  /// "sm_80,sm_90a,sm_100+ptx". A name that the table lacks, one that is given twice and
-  /// PTX where no later GPU could use it are the user's errors.
+  /// "sm_80,sm_90a,sm_100+ptx". A name that the table lacks, one that is given twice, PTX
+  /// where no later GPU could use it and `sim` beside GPUs are the user's errors.
   static llvm::Expected<GpuTarget> parse(llvm::StringRef text);
 };
 

@@ -53,6 +53,8 @@ TEST_CASE("a wrong --arch is one clear sentence") {
         "--arch: '+sass' after sm_80: only +ptx may follow an architecture, once");
   CHECK(messageOf("sm_80,") == "--arch: a name is missing; known are sm_80, sm_86, sm_89, sm_90a, "
                                "sm_100, sm_120");
+  CHECK(messageOf("sm_80,sim") ==
+        "--arch: sim is this machine's CPU in the place of a GPU, and stands alone");
   CHECK(messageOf("").find("a name is missing") != std::string::npos);
   CHECK(messageOf("sm\n80").find("\\x0a") != std::string::npos);
 }
