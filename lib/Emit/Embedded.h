@@ -11,6 +11,7 @@ namespace tcc::emit {
 
 struct EmbeddedFiles {
   llvm::StringRef runtime;    ///< lib/Runtime as one relocatable object
+  llvm::StringRef device;     ///< its part for models with kernels for devices
   llvm::StringRef libc, libm; ///< stubs: sonames, symbols and versions
 };
 

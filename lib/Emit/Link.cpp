@@ -129,6 +129,9 @@ static Error addInputs(const LinkJob &job, LinkInputs &inputs, std::vector<std::
   for (StringRef file : {embedded.runtime, embedded.libm, embedded.libc})
     if (Error error = add(file))
       return error;
+  if (job.devices)
+    if (Error error = add(embedded.device))
+      return error;
   if (!hasWeights(job))
     return Error::success();
   Expected<std::string> weights = weightObject(job.weights->layout, job.triple);

@@ -144,6 +144,18 @@ static void writeGuards(json::OStream &json, const Manifest &manifest) {
 
 // ---- code, memory, weights ----
 
+static void writeCode(json::OStream &json, ArrayRef<ManifestCode> code) {
+  json.attributeArray("code", [&] {
+    for (const ManifestCode &one : code)
+      json.object([&] {
+        json.attribute("arch", one.arch);
+        writeStrings(json, "kinds", one.kinds);
+        for (const auto &[name, value] : one.facts)
+          json.attribute(name, value);
+      });
+  });
+}
+
 static void writeKernels(json::OStream &json, ArrayRef<ManifestKernel> kernels) {
   json.attributeArray("kernels", [&] {
     for (const ManifestKernel &kernel : kernels)
@@ -154,6 +166,8 @@ static void writeKernels(json::OStream &json, ArrayRef<ManifestKernel> kernels) 
         json.attribute("launches", int64_t(kernel.launches));
         writeAmount(json, "flops", kernel.flops);
         writeAmount(json, "bytes", kernel.bytes);
+        if (!kernel.code.empty())
+          writeCode(json, kernel.code);
       });
   });
 }
@@ -161,6 +175,8 @@ static void writeKernels(json::OStream &json, ArrayRef<ManifestKernel> kernels) 
 static void writeMemory(json::OStream &json, const ManifestMemory &memory) {
   json.attributeObject("memory", [&] {
     json.attribute("arena_bytes", int64_t(memory.arenaBytes));
+    if (memory.deviceArenaBytes)
+      json.attribute("device_arena_bytes", int64_t(memory.deviceArenaBytes));
     json.attribute("state_bytes", int64_t(memory.stateBytes));
     json.attribute("dynamic", memory.dynamic);
     writeAmount(json, "peak_bytes", memory.peakBytes);
@@ -211,6 +227,8 @@ std::string manifestJson(const Manifest &manifest) {
       json.attribute("triple", utf8(manifest.triple));
       json.attribute("cpu", utf8(manifest.cpu));
       writeStrings(json, "features", manifest.features);
+      if (!manifest.archs.empty())
+        writeStrings(json, "archs", manifest.archs);
     });
     writeTensors(json, "inputs", manifest.inputs);
     writeTensors(json, "outputs", manifest.outputs);

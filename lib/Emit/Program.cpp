@@ -53,6 +53,11 @@ private:
   }
   Constant *global(Constant *value);
   Constant *tensors(const std::vector<ProgramTensor> &list);
+  Constant *bytes(ArrayRef<char> data);
+  Constant *archs(const ProgramDevices &devices);
+  Constant *tensorMaps(ArrayRef<ProgramTensorMap> maps);
+  Constant *image(const ProgramImage &image);
+  Constant *deviceKernels(const ProgramDevices &devices);
 
   Module &module;
   LLVMContext &context;
@@ -89,6 +94,15 @@ Constant *ProgramWriter::structure(size_t size, ArrayRef<Field> fields) {
 
 Constant *ProgramWriter::text(StringRef s) {
   return global(ConstantDataArray::getString(context, s));
+}
+
+/// Code, aligned as the driver wants it.
+Constant *ProgramWriter::bytes(ArrayRef<char> data) {
+  Constant *value = ConstantDataArray::get(
+      context, ArrayRef(reinterpret_cast<const uint8_t *>(data.data()), data.size()));
+  auto *g = cast<GlobalVariable>(global(value));
+  g->setAlignment(Align(64));
+  return g;
 }
 
 Constant *ProgramWriter::array(ArrayRef<Constant *> elements) {
@@ -135,14 +149,77 @@ Constant *ProgramWriter::tensors(const std::vector<ProgramTensor> &list) {
         structure(sizeof(DLDataType), {{offsetof(DLDataType, code), u8(dlpackCode(t.dtype))},
                                        {offsetof(DLDataType, bits), u8(bitWidth(t.dtype))},
                                        {offsetof(DLDataType, lanes), u16(1)}});
-    elements.push_back(structure(
-        sizeof(tcc_io_desc), {{offsetof(tcc_io_desc, name), text(t.name)},
-                              {offsetof(tcc_io_desc, dtype), dtype},
-                              {offsetof(tcc_io_desc, rank), u32(t.dims.size())},
-                              {offsetof(tcc_io_desc, flags), u32(t.mutated ? TCC_IO_MUTATED : 0)},
-                              {offsetof(tcc_io_desc, dims), array(dims)}}));
+    elements.push_back(
+        structure(sizeof(tcc_io_desc),
+                  {{offsetof(tcc_io_desc, name), text(t.name)},
+                   {offsetof(tcc_io_desc, dtype), dtype},
+                   {offsetof(tcc_io_desc, rank), u32(t.dims.size())},
+                   {offsetof(tcc_io_desc, flags),
+                    u32((t.mutated ? TCC_IO_MUTATED : 0u) | (t.onDevice ? TCC_IO_DEVICE : 0u))},
+                   {offsetof(tcc_io_desc, dims), array(dims)}}));
   }
   return array(elements);
+}
+
+Constant *ProgramWriter::archs(const ProgramDevices &devices) {
+  SmallVector<Constant *> all;
+  for (const ProgramArch &arch : devices.archs)
+    all.push_back(structure(
+        sizeof(tcc_device_arch),
+        {{offsetof(tcc_device_arch, name), text(arch.name)},
+         {offsetof(tcc_device_arch, capability), u32(arch.capability)},
+         {offsetof(tcc_device_arch, flags), u32((arch.specific ? TCC_ARCH_SPECIFIC : 0u) |
+                                                (arch.simulated ? TCC_ARCH_SIMULATED : 0u))}}));
+  return array(all);
+}
+
+Constant *ProgramWriter::tensorMaps(ArrayRef<ProgramTensorMap> maps) {
+  using Map = tcc_tensor_map_desc;
+  SmallVector<Constant *> all;
+  for (const ProgramTensorMap &map : maps) {
+    SmallVector<Field> fields = {{offsetof(Map, word), u32(map.word)},
+                                 {offsetof(Map, rank), u32(map.box.size())},
+                                 {offsetof(Map, element_bytes), u32(map.elementBytes)},
+                                 {offsetof(Map, swizzle_bytes), u32(map.swizzleBytes)}};
+    for (auto [i, extent] : enumerate(map.box))
+      fields.push_back({offsetof(Map, box) + sizeof(uint32_t) * i, u32(extent)});
+    for (size_t i = 0; i < map.box.size(); ++i)
+      fields.push_back({offsetof(Map, steps) + sizeof(uint32_t) * i, u32(1)});
+    all.push_back(structure(sizeof(Map), fields));
+  }
+  return array(all);
+}
+
+Constant *ProgramWriter::image(const ProgramImage &i) {
+  using Image = tcc_device_image;
+  Constant *code = !i.function.empty() ? external(i.function)
+                   : i.cubin.empty()   ? null()
+                                       : bytes(i.cubin);
+  unsigned flags = (i.scratch ? TCC_IMAGE_SCRATCH : 0u) | (i.meets ? TCC_IMAGE_MEETS : 0u);
+  return structure(
+      sizeof(Image),
+      {{offsetof(Image, code), code},
+       {offsetof(Image, code_size), u64(i.cubin.size())},
+       {offsetof(Image, ptx), i.ptx.empty() ? null() : text(StringRef(i.ptx.data(), i.ptx.size()))},
+       {offsetof(Image, threads), u32(i.threads)},
+       {offsetof(Image, shared_bytes), u32(i.sharedBytes)},
+       {offsetof(Image, flags), u32(flags)},
+       {offsetof(Image, num_maps), u32(i.maps.size())},
+       {offsetof(Image, maps), tensorMaps(i.maps)}});
+}
+
+Constant *ProgramWriter::deviceKernels(const ProgramDevices &devices) {
+  using Kernel = tcc_device_kernel_desc;
+  SmallVector<Constant *> all;
+  for (const ProgramDeviceKernel &kernel : devices.kernels) {
+    SmallVector<Constant *> images;
+    for (const ProgramImage &i : kernel.images)
+      images.push_back(image(i));
+    all.push_back(structure(sizeof(Kernel), {{offsetof(Kernel, name), text(kernel.name)},
+                                             {offsetof(Kernel, sources), text(kernel.sources)},
+                                             {offsetof(Kernel, images), array(images)}}));
+  }
+  return array(all);
 }
 
 void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
@@ -162,35 +239,45 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
                               {{offsetof(tcc_state_init, state_offset), u64(s.stateOffset)},
                                {offsetof(tcc_state_init, weights_offset), u64(s.weightsOffset)},
                                {offsetof(tcc_state_init, size), u64(s.size)}}));
-  bool weights = p.weightsSize > 0;
+  bool weights = p.weightsSize > 0, devices = !p.devices.archs.empty();
+  StringRef driver = p.devices.simulated() ? "tcc_simulated" : "tcc_cuda";
   using Program = struct tcc_program;
-  Constant *value = structure(sizeof(Program),
-                              {{offsetof(Program, abi_version), u32(TCC_PROGRAM_ABI)},
-                               {offsetof(Program, num_inputs), u32(p.inputs.size())},
-                               {offsetof(Program, num_outputs), u32(p.outputs.size())},
-                               {offsetof(Program, num_symbols), u32(p.symbols.size())},
-                               {offsetof(Program, num_kernels), u32(kernels.size())},
-                               {offsetof(Program, num_state_inits), u32(inits.size())},
-                               {offsetof(Program, inputs), tensors(p.inputs)},
-                               {offsetof(Program, outputs), tensors(p.outputs)},
-                               {offsetof(Program, symbols), array(symbols)},
-                               {offsetof(Program, kernels), array(kernels)},
-                               {offsetof(Program, state_inits), array(inits)},
-                               {offsetof(Program, manifest), text(p.manifest)},
-                               {offsetof(Program, manifest_size), u64(p.manifest.size())},
-                               {offsetof(Program, cpu_features), text(cpu.required)},
-                               {offsetof(Program, embedded_weights),
-                                weights && p.embeddedWeights ? external(weightSymbol) : null()},
-                               {offsetof(Program, weights_file),
-                                weights && !p.embeddedWeights ? text(p.weightsFile) : null()},
-                               {offsetof(Program, weights_offset), u64(p.weightsOffset)},
-                               {offsetof(Program, weights_size), u64(p.weightsSize)},
-                               {offsetof(Program, weights_layout_hash), u64(p.weightsLayoutHash)},
-                               {offsetof(Program, weights_sample_hash), u64(p.weightsSampleHash)},
-                               {offsetof(Program, arena_size), u64(p.arenaSize)},
-                               {offsetof(Program, state_size), u64(p.stateSize)},
-                               {offsetof(Program, num_generators), u64(p.generators)},
-                               {offsetof(Program, entry), external(p.entry)}});
+  Constant *value = structure(
+      sizeof(Program),
+      {{offsetof(Program, abi_version), u32(TCC_PROGRAM_ABI)},
+       {offsetof(Program, num_inputs), u32(p.inputs.size())},
+       {offsetof(Program, num_outputs), u32(p.outputs.size())},
+       {offsetof(Program, num_symbols), u32(p.symbols.size())},
+       {offsetof(Program, num_kernels), u32(kernels.size())},
+       {offsetof(Program, num_state_inits), u32(inits.size())},
+       {offsetof(Program, inputs), tensors(p.inputs)},
+       {offsetof(Program, outputs), tensors(p.outputs)},
+       {offsetof(Program, symbols), array(symbols)},
+       {offsetof(Program, kernels), array(kernels)},
+       {offsetof(Program, state_inits), array(inits)},
+       {offsetof(Program, manifest), text(p.manifest)},
+       {offsetof(Program, manifest_size), u64(p.manifest.size())},
+       {offsetof(Program, cpu_features), text(cpu.required)},
+       {offsetof(Program, embedded_weights),
+        weights && p.embeddedWeights ? external(weightSymbol) : null()},
+       {offsetof(Program, weights_file),
+        weights && !p.embeddedWeights ? text(p.weightsFile) : null()},
+       {offsetof(Program, weights_offset), u64(p.weightsOffset)},
+       {offsetof(Program, weights_size), u64(p.weightsSize)},
+       {offsetof(Program, weights_layout_hash), u64(p.weightsLayoutHash)},
+       {offsetof(Program, weights_sample_hash), u64(p.weightsSampleHash)},
+       {offsetof(Program, arena_size), u64(p.arenaSize)},
+       {offsetof(Program, state_size), u64(p.stateSize)},
+       {offsetof(Program, num_generators), u64(p.generators)},
+       {offsetof(Program, entry), external(p.entry)},
+       {offsetof(Program, num_device_archs), u32(p.devices.archs.size())},
+       {offsetof(Program, num_device_kernels), u32(p.devices.kernels.size())},
+       {offsetof(Program, device_archs), archs(p.devices)},
+       {offsetof(Program, device_kernels), deviceKernels(p.devices)},
+       {offsetof(Program, device_driver), devices ? external(driver) : null()},
+       {offsetof(Program, device_runtime), devices ? external("tcc_device_runtime") : null()},
+       {offsetof(Program, device_arena_size), u64(p.devices.arenaSize)},
+       {offsetof(Program, device_state_size), u64(p.devices.stateSize)}});
   auto *g = new GlobalVariable(module, value->getType(), true, GlobalValue::ExternalLinkage, value,
                                "tcc_program");
   g->setVisibility(GlobalValue::HiddenVisibility);

@@ -22,6 +22,8 @@ struct LinkJob {
   llvm::Triple triple; ///< x86_64 or aarch64, Linux
   /// Relocatable objects. One of them defines `tcc_program` (lib/Runtime/Program.h).
   std::vector<llvm::MemoryBufferRef> objects;
+  /// The objects ask for the runtime's part for devices.
+  bool devices = false;
   /// Embedded as `tcc_weights`; null when they lie in a file or there are none.
   const WeightBlob *weights = nullptr;
   std::string soname; ///< the base name that the file will have in the end

@@ -34,16 +34,25 @@ struct ManifestSymbol {
 /// A number, or a formula over symbols where shapes are open ("2*N*4096").
 using ManifestAmount = std::variant<int64_t, std::string>;
 
+/// A kernel's code for one architecture of devices; what is measured of it, by name.
+struct ManifestCode {
+  std::string arch;
+  std::vector<std::string> kinds; ///< "cubin", "ptx", "object"
+  std::vector<std::pair<std::string, int64_t>> facts;
+};
+
 struct ManifestKernel {
   std::string name;
   std::vector<std::string> sources; ///< nodes of the input model, in order
   ManifestAmount flops, bytes;      ///< per launch; bytes are compulsory traffic
   uint64_t launches = 1;            ///< places in the host code that start it
   std::string target = "cpu";
+  std::vector<ManifestCode> code; ///< of kernels for devices
 };
 
 struct ManifestMemory {
   uint64_t arenaBytes = 0; ///< static, planned
+  uint64_t deviceArenaBytes = 0;
   uint64_t stateBytes = 0; ///< kept from run to run
   ManifestAmount peakBytes =
       int64_t(0);       ///< arena, state and dynamic blocks; no weights, inputs, outputs
@@ -56,6 +65,7 @@ struct Manifest {
   std::string inputFormat;        ///< "onnx" or "pt2"
   std::string inputSha256;
   std::string triple, cpu;
+  std::vector<std::string> archs;    ///< of devices
   std::vector<std::string> features; ///< LLVM's names
   std::vector<ManifestSymbol> symbols;
   std::vector<ManifestTensor> inputs, outputs;

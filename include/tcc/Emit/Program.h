@@ -19,6 +19,7 @@ struct ProgramTensor {
   DType dtype;
   llvm::SmallVector<int64_t, 4> dims; ///< >= 0: static; -1-k: symbol k; INT64_MIN: anything
   bool mutated = false;               ///< an input that the model writes into
+  bool onDevice = false;              ///< it lies in a device's memory
 };
 
 struct ProgramSymbol {
@@ -36,6 +37,35 @@ struct ProgramStateInit {
   uint64_t stateOffset, weightsOffset, size;
 };
 
+/// Kernels for devices; each member is what lib/Runtime/Program.h says of it.
+struct ProgramArch {
+  std::string name;
+  unsigned capability = 0;
+  bool specific = false, simulated = false;
+};
+struct ProgramTensorMap {
+  unsigned word, elementBytes, swizzleBytes;
+  llvm::SmallVector<unsigned, 5> box;
+};
+struct ProgramImage {
+  llvm::ArrayRef<char> cubin, ptx;
+  std::string function; ///< simulated: its symbol
+  unsigned threads = 0, sharedBytes = 0;
+  bool scratch = false, meets = false;
+  llvm::SmallVector<ProgramTensorMap, 0> maps;
+};
+struct ProgramDeviceKernel {
+  std::string name, sources;
+  std::vector<ProgramImage> images; ///< one an architecture
+};
+struct ProgramDevices {
+  std::vector<ProgramArch> archs; ///< none: a program for CPUs
+  std::vector<ProgramDeviceKernel> kernels;
+  uint64_t arenaSize = 0, stateSize = 0;
+
+  bool simulated() const { return !archs.empty() && archs.front().simulated; }
+};
+
 struct ProgramDescription {
   std::vector<ProgramTensor> inputs, outputs;
   std::vector<ProgramSymbol> symbols;
@@ -48,6 +78,7 @@ struct ProgramDescription {
   uint64_t arenaSize = 0, stateSize = 0;
   uint64_t generators = 0; ///< of random numbers, for nodes with seeds of their own
   std::string entry;       ///< the host function's symbol
+  ProgramDevices devices;
 };
 
 /// An object that defines `tcc_program`. The instruction sets of `cpu` are what
