@@ -32,9 +32,12 @@ struct BlockSize {
 
 } // namespace
 
-int64_t tcc::arenaBytes(ModuleOp module) {
+int64_t tcc::arenaBytes(ModuleOp module, host::MemorySpace space) {
   int64_t bytes = 0;
-  module.walk([&](host::ArenaOp op) { bytes = std::max<int64_t>(bytes, op.getBytes()); });
+  module.walk([&](host::ArenaOp op) {
+    if (op.getArena().getType().getSpace() == space)
+      bytes = std::max<int64_t>(bytes, op.getBytes());
+  });
   return bytes;
 }
 

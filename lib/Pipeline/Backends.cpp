@@ -7,14 +7,17 @@ using namespace llvm;
 using namespace tcc;
 
 static constexpr BackendKind kKinds[] = {
-    {"cpu", "code for the CPU of the target, x86-64 or AArch64", createCpuBackend}};
+    {"cpu", "code for the CPU of the target, x86-64 or AArch64", createCpuBackend},
+    {"cuda", "code for the NVIDIA GPUs that --arch names", createGpuBackend}};
 
 Backend::~Backend() = default;
 
 ArrayRef<BackendKind> tcc::backendKinds() { return kKinds; }
 
 /// The back-end whose code is for the whole of the target.
-static StringRef ownBackend(const Target &) { return "cpu"; }
+static StringRef ownBackend(const Target &target) {
+  return target.devices.empty() ? "cpu" : "cuda";
+}
 
 Expected<std::unique_ptr<Backend>> tcc::createBackend(StringRef name, const Target &target) {
   if (name == kOwnBackend)

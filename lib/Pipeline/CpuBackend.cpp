@@ -72,5 +72,7 @@ llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const
 }
 
 llvm::Expected<std::unique_ptr<Backend>> tcc::createCpuBackend(const Target &target) {
+  if (!target.devices.empty())
+    return userError("--backend cpu makes no code for the GPUs that --arch names");
   return std::make_unique<CpuBackend>(target);
 }

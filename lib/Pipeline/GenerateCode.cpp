@@ -195,11 +195,12 @@ llvm::Error CodeGenerator::collect(CompiledModel &result) {
         continue;
       }
       compiled.cached &= made->cached;
-      for (CodeObject &object : made->code)
+      for (CodeObject &object : made->code) {
         if (object.kind == CodeKind::HostObject)
           result.objects.push_back(std::move(object.bytes));
-        else
+        if (!object.architecture.empty())
           compiled.code.push_back(std::move(object));
+      }
     }
     result.kernels.push_back(std::move(compiled));
   }
@@ -268,6 +269,7 @@ llvm::Expected<CompiledModel> CodeGenerator::run() {
   for (const emit::WeightEntry &entry : layout.entries())
     result.weightNames.push_back(entry.name);
   result.arenaSize = arenaBytes(*model.module);
+  result.deviceArenaSize = arenaBytes(*model.module, host::MemorySpace::device);
   return std::move(result);
 }
 

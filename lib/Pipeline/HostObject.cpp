@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace tcc;
 
-/// Easier to read than what is compiled, which LLVM cleans up.
-void HostObject::showLoops() {
+void tcc::showLoops(ModuleOp module, StringRef name, StringRef suffix,
+                    const CodeObserver &observer) {
   if (!observer)
     return;
   OwningOpRef<ModuleOp> tidy = module.clone();
@@ -19,11 +19,11 @@ void HostObject::showLoops() {
   (void)pm.run(*tidy);
   std::string text;
   llvm::raw_string_ostream(text) << *tidy << '\n';
-  observer(name, ".mlir", text);
+  observer(name, suffix, text);
 }
 
 LogicalResult HostObject::lower() {
-  showLoops();
+  showLoops(module, name, ".mlir", observer);
   codegen::expandMath(module, codegen::ExpandMathOptions::forTarget(cpu));
   if (failed(codegen::lowerKernelModule(module)))
     return failure();

@@ -10,6 +10,11 @@
 
 namespace tcc {
 
+/// Shows `module` to `observer`, if there is one, as it reads best: what is compiled, LLVM
+/// cleans up.
+void showLoops(mlir::ModuleOp module, llvm::StringRef name, llvm::StringRef suffix,
+               const CodeObserver &observer);
+
 class HostObject {
 public:
   /// `module` is of loops; others call `entry` of it alone. `name` is what observers hear.
@@ -23,7 +28,6 @@ public:
   llvm::Expected<llvm::SmallVector<char, 0>> emit(CodeForm form, emit::EmitOptions how = {});
 
 private:
-  void showLoops();
   void showCode(emit::EmitOptions how);
 
   mlir::ModuleOp module;

@@ -7,7 +7,6 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
-#include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -16,6 +15,7 @@
 #include "tcc/Schedule/Schedule.h"
 #include "tcc/Simplify/FoldConstants.h"
 #include "tcc/Simplify/Simplify.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include <numeric>
 
@@ -56,21 +56,28 @@ private:
 
 llvm::cl::opt<std::string> archs("arch", llvm::cl::desc("GPU architectures, as tcc's --arch"));
 
-/// Known when passes are made: the command line has been read.
-const tcc::ScheduleModel &schedules(const tcc::Backend &otherwise) {
-  if (archs.empty())
-    return otherwise.schedules();
-  static tcc::codegen::GpuScheduleModel model(llvm::cantFail(tcc::GpuTarget::parse(archs)));
-  return model;
+tcc::CpuTarget hostCpu() {
+  return llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
+}
+
+/// Passes are made before the command line is read, and for it once more.
+const tcc::Backend &backend() {
+  static llvm::StringMap<std::unique_ptr<tcc::Backend>> made;
+  std::unique_ptr<tcc::Backend> &backend = made[archs];
+  if (!backend) {
+    tcc::Target target{hostCpu(), {}};
+    if (!archs.empty())
+      target.devices = llvm::cantFail(tcc::GpuTarget::parse(archs));
+    backend = llvm::cantFail(tcc::createBackend(tcc::kOwnBackend, target));
+  }
+  return *backend;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
   static tcc::WeightTable weights;
-  static tcc::Target target{llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu")),
-                            {}};
-  static auto backend = llvm::cantFail(tcc::createBackend(tcc::kOwnBackend, target));
+  static tcc::CpuTarget cpu = hostCpu();
   mlir::DialectRegistry registry;
   tcc::registerDialects(registry);
   mlir::registerCanonicalizerPass();
@@ -85,14 +92,14 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
-  mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &target.host); });
+  mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
-  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&schedules(*backend)); });
+  mlir::registerPass([] { return tcc::createScheduleKernelsPass(&backend().schedules()); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

@@ -2,13 +2,14 @@
 #pragma once
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "tcc/Dialect/Host/Host.h"
 #include <map>
 #include <string>
 
 namespace tcc {
 
-/// The largest arena that a program of `module` wants of its context.
-int64_t arenaBytes(mlir::ModuleOp module);
+/// The largest arena in `space` that a program of `module` wants of its context.
+int64_t arenaBytes(mlir::ModuleOp module, host::MemorySpace space = host::MemorySpace::host);
 
 /// Bytes by the product of unknown extents that they are multiplied with, as text: "" for
 /// a constant number of bytes, "batch*seq", and "?" for an extent that only a run knows.

@@ -44,7 +44,7 @@ enum class CodeKind : uint8_t {
 /// Code of one kernel.
 struct CodeObject {
   CodeKind kind = CodeKind::HostObject;
-  std::string architecture; ///< "sm_90a"; empty for the host
+  std::string architecture; ///< "sm_90a"; "sim" in objects of the host too; empty for the host
   llvm::SmallVector<char, 0> bytes;
   /// What the manifest tells of it, such as {"registers", 168}.
   std::vector<std::pair<std::string, int64_t>> facts;
@@ -98,6 +98,8 @@ public:
   virtual std::string key(unsigned architecture) const = 0;
   /// Stands for the target in tuning records: another key, other measurements.
   virtual std::string tuningKey() const = 0;
+  /// What a user should know of code that this back-end makes on this machine.
+  virtual std::vector<std::string> notes() const { return {}; }
 
 private:
   Target platform;

@@ -87,7 +87,8 @@ struct CompiledModel {
   std::vector<llvm::SmallVector<char, 0>> objects;
   std::vector<std::string> weightNames; ///< in the order of the blob
   std::vector<CompiledKernel> kernels;  ///< in the order of the module's host.kernels
-  uint64_t arenaSize = 0, stateSize = 0;
+  uint64_t arenaSize = 0, deviceArenaSize = 0;
+  uint64_t stateSize = 0; ///< where the back-end's launches have their tensors
   /// What the state starts as: a copy of `size` bytes of the blob.
   struct StateInit {
     uint64_t offset, weightsOffset, size;

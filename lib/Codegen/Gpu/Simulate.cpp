@@ -99,8 +99,7 @@ void Simulator::wrap(LLVM::LLVMFuncOp kernel) {
   auto b = ImplicitLocOpBuilder::atBlockEnd(kernel.getLoc(), module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   Type nothing = LLVM::LLVMVoidType::get(b.getContext());
-  auto wrapper =
-      LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(nothing, {pointer}));
+  auto wrapper = LLVM::LLVMFuncOp::create(b, name, LLVM::LLVMFunctionType::get(nothing, {pointer}));
   Block *body = wrapper.addEntryBlock(b);
   b.setInsertionPointToStart(body);
   SmallVector<Value> words;

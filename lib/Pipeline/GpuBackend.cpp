@@ -1,0 +1,210 @@
+//===- GpuBackend.cpp - Kernels as code for NVIDIA's GPUs -----------------===//
+//
+// A kernel is compiled once for each architecture: to PTX, and by ptxas to a cubin, where there
+// is a ptxas on this machine. PTX is kept beside it where that is asked for, and alone where it is
+// all there is.
+//
+// The architecture `sim` takes the same way up to the LLVM dialect; there the kernel becomes code
+// for the host's CPU.
+//
+//===----------------------------------------------------------------------===//
+#include "Backends.h"
+#include "HostObject.h"
+#include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Codegen/Gpu/DeviceLaunch.h"
+#include "tcc/Codegen/Gpu/KernelCodegen.h"
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
+#include "tcc/Codegen/Gpu/Simulate.h"
+#include "tcc/Emit/Ptx.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+namespace {
+
+class GpuBackend final : public Backend {
+public:
+  GpuBackend(const Target &target, std::optional<emit::Ptxas> ptxas)
+      : Backend(target), model(target.devices), ptxas(std::move(ptxas)) {}
+
+  StringRef name() const override { return "cuda"; }
+  llvm::Error accepts(kernel::LaunchOp launch) const override;
+  /// Kernels read weights as models have them.
+  void addLayoutPasses(OpPassManager &, WeightTable &) const override {}
+  const ScheduleModel &schedules() const override { return model; }
+  host::MemorySpace memorySpace() const override { return host::MemorySpace::device; }
+  std::unique_ptr<LaunchEmitter> launchEmitter() const override {
+    return std::make_unique<device::DeviceLaunchEmitter>();
+  }
+  unsigned architectures() const override { return target().devices.codes.size(); }
+  llvm::Expected<KernelCode> compile(const KernelSource &kernel) const override;
+  void registerDialects(DialectRegistry &registry) const override {
+    device::registerKernelDialects(registry);
+  }
+  std::string key(unsigned architecture) const override;
+  std::string tuningKey() const override { return target().devices.key(); }
+  std::vector<std::string> notes() const override;
+
+private:
+  llvm::Expected<CodeObject> simulate(const KernelSource &kernel, ModuleOp module) const;
+  llvm::Expected<KernelCode> assemble(const KernelSource &kernel, ModuleOp module) const;
+  const GpuCode &codeFor(const KernelSource &kernel) const {
+    return target().devices.codes[kernel.architecture];
+  }
+  /// What tells the architectures of one kernel apart in the names of dumped files.
+  std::string suffix(const GpuArch &arch, StringRef kind) const {
+    return architectures() == 1 ? kind.str() : ("." + StringRef(arch.name) + kind).str();
+  }
+
+  GpuScheduleModel model;
+  std::optional<emit::Ptxas> ptxas;
+};
+
+} // namespace
+
+static bool isComplex(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<ComplexType>(tensor.getElementType());
+}
+
+llvm::Error GpuBackend::accepts(kernel::LaunchOp launch) const {
+  auto schedules = dyn_cast_or_null<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
+  for (const GpuCode &code : target().devices.codes)
+    if (!schedules || !schedules.find(code.arch->name))
+      return userError("it was not scheduled for " + llvm::Twine(code.arch->name) +
+                       ": start from phase schedule or an earlier one");
+  WalkResult found = launch.walk([](Operation *op) {
+    return llvm::any_of(op->getOperandTypes(), isComplex) ||
+                   llvm::any_of(op->getResultTypes(), isComplex)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return found.wasInterrupted() ? userError("no code is generated for complex numbers yet")
+                                : llvm::Error::success();
+}
+
+/// Kernels of a model are assembled as one where they are written as PTX: their helpers may not
+/// have one name.
+static void nameHelpers(ModuleOp module, StringRef kernel) {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (function.isExternal() || function.getName() == kernel)
+      continue;
+    auto name = StringAttr::get(module.getContext(), kernel + "_" + function.getName());
+    (void)SymbolTable::replaceAllSymbolUses(function, name, module);
+    function.setSymNameAttr(name);
+    function.setLinkage(LLVM::Linkage::Internal);
+  }
+}
+
+llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const {
+  const GpuArch &arch = *codeFor(kernel).arch;
+  kernel::LaunchOp launch = kernel.launch;
+  device::Schedule schedule =
+      cast<kernel::GpuSchedulesAttr>(launch.getScheduleAttr()).find(arch.name);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
+  if (!device::emitKernel(launch, *module, kernel.symbol, schedule))
+    return llvm::createStringError("no code for " + llvm::Twine(arch.name));
+  showLoops(*module, kernel.symbol, suffix(arch, ".mlir"), kernel.observer);
+  expandMath(*module,
+             arch.simulated ? ExpandMathOptions::forTarget(target().host) : ExpandMathOptions());
+  if (failed(device::lowerKernelModule(*module, schedule)))
+    return llvm::createStringError("lowering failed");
+  nameHelpers(*module, kernel.symbol);
+  if (!arch.simulated)
+    return assemble(kernel, *module);
+  auto object = simulate(kernel, *module);
+  if (!object)
+    return object.takeError();
+  KernelCode code;
+  code.push_back(std::move(*object));
+  return code;
+}
+
+/// An object of the host; it says whether the threads of a block wait for each other.
+llvm::Expected<CodeObject> GpuBackend::simulate(const KernelSource &kernel, ModuleOp module) const {
+  FailureOr<bool> meets = device::simulateKernel(module, kernel.symbol);
+  if (failed(meets))
+    return llvm::createStringError("it cannot be simulated");
+  HostObject object(module, kernel.symbol, kernel.symbol, target().host, kernel.observer);
+  emit::EmitOptions how;
+  how.optLevel = 1; // tests run it once
+  auto bytes = object.emit(kernel.form, how);
+  if (!bytes)
+    return bytes.takeError();
+  return CodeObject{
+      CodeKind::HostObject, codeFor(kernel).arch->name, std::move(*bytes), {{"meets", *meets}}};
+}
+
+static llvm::SmallVector<char, 0> bytesOf(StringRef text) { return {text.begin(), text.end()}; }
+
+llvm::Expected<KernelCode> GpuBackend::assemble(const KernelSource &kernel, ModuleOp module) const {
+  const GpuCode &wanted = codeFor(kernel);
+  const GpuArch &arch = *wanted.arch;
+  emit::EmitOptions asIr;
+  asIr.kind = emit::OutputKind::LlvmIr;
+  KernelCode code;
+  if (kernel.observer || kernel.form == CodeForm::LlvmIr) {
+    auto ir = emit::emitPtx(module, arch, asIr);
+    if (!ir)
+      return ir.takeError();
+    if (kernel.observer)
+      kernel.observer(kernel.symbol, suffix(arch, ".ll"), *ir);
+    if (kernel.form == CodeForm::LlvmIr) {
+      code.push_back({CodeKind::Ptx, arch.name, bytesOf(*ir), {}});
+      return code;
+    }
+  }
+  auto ptx = emit::emitPtx(module, arch);
+  if (!ptx)
+    return ptx.takeError();
+  if (kernel.observer)
+    kernel.observer(kernel.symbol, suffix(arch, ".ptx"), *ptx);
+  bool assembles = ptxas && kernel.form == CodeForm::Object;
+  if (assembles) {
+    auto cubin = ptxas->assemble(*ptx, arch);
+    if (!cubin)
+      return cubin.takeError();
+    const emit::KernelResources &used = cubin->kernels[kernel.symbol];
+    code.push_back({CodeKind::Cubin,
+                    arch.name,
+                    std::move(cubin->bytes),
+                    {{"registers", used.registers},
+                     {"shared_bytes", used.sharedBytes},
+                     {"stack_bytes", used.stackBytes},
+                     {"spill_store_bytes", used.spillStoreBytes},
+                     {"spill_load_bytes", used.spillLoadBytes}}});
+  }
+  if (!assembles || wanted.ptx)
+    code.push_back({CodeKind::Ptx, arch.name, bytesOf(*ptx), {}});
+  return code;
+}
+
+std::string GpuBackend::key(unsigned architecture) const {
+  const GpuCode &code = target().devices.codes[architecture];
+  std::string text = code.arch->key() + (code.ptx ? " +ptx" : "");
+  return text + " " +
+         (code.arch->simulated ? target().host.key()
+          : ptxas              ? ptxas->version()
+                               : "no ptxas");
+}
+
+std::vector<std::string> GpuBackend::notes() const {
+  if (ptxas || target().devices.simulated())
+    return {};
+  return {
+      "no ptxas on this machine: the library has PTX alone, which the GPU's driver compiles when "
+      "the model is opened (--ptxas names one)"};
+}
+
+llvm::Expected<std::unique_ptr<Backend>> tcc::createGpuBackend(const Target &target) {
+  if (target.devices.empty())
+    return userError("--backend cuda needs --arch: the GPUs to compile for");
+  std::optional<emit::Ptxas> ptxas;
+  if (!target.devices.simulated())
+    if (llvm::Error error = emit::Ptxas::find(target.devices.ptxas).moveInto(ptxas))
+      return std::move(error);
+  return std::make_unique<GpuBackend>(target, std::move(ptxas));
+}
