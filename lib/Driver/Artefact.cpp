@@ -1,10 +1,12 @@
 #include "Artefact.h"
+#include "DeviceProgram.h"
 #include "DynamicPeak.h"
 #include "OwnFiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Decompose/Rules.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/Link.h"
@@ -64,6 +66,8 @@ emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, ml
   auto shaped = cast<mlir::ShapedType>(type);
   emit::ProgramTensor t;
   t.name = name ? name.str() : "";
+  if (auto memory = mlir::dyn_cast<mlir::MemRefType>(type))
+    t.onDevice = host::memorySpace(memory) == host::MemorySpace::device;
   t.dtype = *prim::dtypeOf(shaped.getElementType());
   ArrayRef<int64_t> shape = shaped.getShape();
   if (complex) {
@@ -134,6 +138,8 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
   m.cpu = cpu.name;
   SmallVector<StringRef> features;
   StringRef(cpu.required).split(features, ',', -1, /*KeepEmpty=*/false);
+  for (const GpuCode &code : target.devices.codes)
+    m.archs.push_back(code.arch->name + std::string(code.ptx ? "+ptx" : ""));
   m.features.assign(features.begin(), features.end());
   for (const emit::ProgramSymbol &s : program.symbols)
     m.symbols.push_back({s.name, s.min, s.max == INT64_MAX ? std::nullopt : std::optional(s.max)});
@@ -143,8 +149,9 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
     m.outputs.push_back(manifestTensor(t, program));
   m.kernels = manifestKernels(compiled);
   m.memory.arenaBytes = program.arenaSize;
-  m.memory.stateBytes = program.stateSize;
-  m.memory.peakBytes = peakBytes(model.main(), program.arenaSize + program.stateSize);
+  m.memory.deviceArenaBytes = compiled.deviceArenaSize;
+  m.memory.stateBytes = compiled.stateSize;
+  m.memory.peakBytes = peakBytes(model.main(), program.arenaSize + compiled.stateSize);
   model.module->walk([&](kernel::LaunchOp launch) {
     for (mlir::Type t : launch.getResultTypes())
       m.memory.dynamic |= !cast<mlir::RankedTensorType>(t).hasStaticShape();
@@ -189,7 +196,7 @@ static emit::WeightBlob blobOf(const WeightTable &weights, ArrayRef<std::string>
 
 /// All but kernels and manifest.
 static emit::ProgramDescription describeProgram(Model &model, const CompiledModel &compiled,
-                                                const DriverOptions &options,
+                                                const DriverOptions &options, const Target &target,
                                                 const emit::WeightLayout &weights) {
   emit::ProgramDescription program;
   Signature(model.main(), program).run();
@@ -197,7 +204,7 @@ static emit::ProgramDescription describeProgram(Model &model, const CompiledMode
   program.weightsSize = weights.size();
   program.embeddedWeights = weights.size() <= options.embedLimit;
   program.arenaSize = compiled.arenaSize;
-  program.stateSize = compiled.stateSize;
+  program.stateSize = target.devices.empty() ? compiled.stateSize : 0;
   if (auto known =
           model.module->getOperation()->getAttrOfType<mlir::IntegerAttr>(prim::kGeneratorsAttr))
     program.generators = static_cast<uint64_t>(known.getInt());
@@ -224,6 +231,7 @@ static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> descript
     add(object);
   add(description);
   job.weights = embedded;
+  job.devices = !target.devices.empty();
   job.soname = sys::path::filename(options.output).str();
   job.threads = options.threads();
   return emit::linkModel(job, path);
@@ -232,7 +240,7 @@ static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> descript
 Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverOptions &options,
                       const Target &target, const InputFacts &input, emit::OutputFiles &files) {
   emit::WeightBlob blob = blobOf(*model.weights, compiled.weightNames);
-  emit::ProgramDescription program = describeProgram(model, compiled, options, blob.layout);
+  emit::ProgramDescription program = describeProgram(model, compiled, options, target, blob.layout);
   weightBytes = blob.layout.size();
   // The library gets its place first and its name last.
   using Turn = emit::OutputFiles::Turn;
@@ -251,8 +259,10 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
   }
   emit::Manifest facts =
       makeManifest(model, compiled, program, blob.layout, options, target, input);
-  for (const emit::ManifestKernel &kernel : facts.kernels)
-    program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
+  program.devices = deviceProgram(compiled, target.devices, facts.kernels);
+  if (target.devices.empty())
+    for (const emit::ManifestKernel &kernel : facts.kernels)
+      program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
   program.manifest = manifest = emit::manifestJson(facts);
   auto description = emit::emitProgram(program, target.host);
   if (!description)

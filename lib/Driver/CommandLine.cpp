@@ -22,11 +22,10 @@ struct Arguments {
   bool listModes = false, listOptions = false, listBackends = false, listAll = false;
 };
 
-constexpr std::pair<const char *, EmitKind> kEmitKinds[] = {{"so", EmitKind::So},
-                                                            {"obj", EmitKind::Obj},
-                                                            {"llvm", EmitKind::Llvm},
-                                                            {"asm", EmitKind::Asm},
-                                                            {"mlir", EmitKind::Mlir}};
+constexpr std::pair<const char *, EmitKind> kEmitKinds[] = {
+    {"so", EmitKind::So},    {"obj", EmitKind::Obj}, {"llvm", EmitKind::Llvm},
+    {"asm", EmitKind::Asm},  {"ptx", EmitKind::Ptx}, {"cubin", EmitKind::Cubin},
+    {"mlir", EmitKind::Mlir}};
 
 } // namespace
 
@@ -58,7 +57,7 @@ static void defineFiles(CLI::App &app, Arguments &args) {
       "beside a library lies its manifest, FILE.json");
   add("--emit", args.emit,
       "so: a library that runs; obj: its code as one relocatable object; llvm, asm: "
-      "the code as text; mlir: the IR after the plan phase");
+      "the code as text; ptx, cubin: the kernels for one GPU; mlir: the IR after the plan phase");
   add("--depfile", o.depfile, "Write a Make rule that names every file that was read");
   add("--cache", o.cacheDir,
       "Folder for compiled kernels and the hashes of models, \"\" for none (default: "
@@ -91,6 +90,15 @@ static void defineTarget(CLI::App &app, Arguments &args) {
   app.add_option("--target", o.target,
                  "Triple to compile for, such as aarch64-linux (default: "
                  "this machine)")
+      ->group(group);
+  app.add_option("--arch", o.archs,
+                 "GPU architectures that kernels are for, such as sm_80,sm_90a; sm_100+ptx keeps "
+                 "PTX for later ones as well; sim: this machine's CPU in the place of a GPU, for "
+                 "tests (default: none, all runs on the CPU)")
+      ->group(group);
+  app.add_option("--ptxas", o.ptxas,
+                 "NVIDIA's assembler (default: that of PATH, $CUDA_HOME, /usr/local/cuda or the "
+                 "Python environment that is active; without one the library has PTX alone)")
       ->group(group);
 }
 
@@ -190,7 +198,8 @@ static Error parseEmit(const std::string &name, EmitKind &kind) {
       kind = value;
       return Error::success();
     }
-  return userError("--emit '" + printable(name) + "' is none of so, obj, llvm, asm, mlir");
+  return userError("--emit '" + printable(name) +
+                   "' is none of so, obj, llvm, asm, ptx, cubin, mlir");
 }
 
 /// DIR or DIR=phase,phase
@@ -289,6 +298,10 @@ static StringRef outputExtension(const DriverOptions &options) {
     return ".ll";
   case EmitKind::Asm:
     return ".s";
+  case EmitKind::Ptx:
+    return ".ptx";
+  case EmitKind::Cubin:
+    return ".cubin";
   case EmitKind::Mlir:
     return ".mlir";
   }

@@ -6,11 +6,11 @@
 #include "Progress.h"
 #include "Reproducer.h"
 #include "Tune.h"
+#include "WriteCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Driver/CrashReport.h"
 #include "tcc/Driver/TorchOptions.h"
-#include "tcc/Emit/Link.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Import/Onnx/ImportOnnx.h"
 #include "tcc/Import/TorchExport/TorchExport.h"
@@ -75,6 +75,8 @@ std::vector<std::string> DriverOptions::resultFlags() const {
     flags.push_back("--cpu=" + cpu);
   if (!target.empty())
     flags.push_back("--target=" + target);
+  if (!archs.empty())
+    flags.push_back("--arch=" + archs);
   if (mode != "default")
     flags.push_back("--mode=" + mode);
   for (const std::string &text : options)
@@ -111,6 +113,7 @@ private:
   }
   Error prepare();
   Error checkOutput() const;
+  bool tunes() const { return options.tunes() && target.devices.empty(); }
   Expected<Model> importModel();
   Error compileAll();
   Error generate();
@@ -124,7 +127,6 @@ private:
   Phase firstPhase() const;
   Error withDiagnostic(Error error);
   Error withReproducer(Error error, bool phaseFailed);
-  Error writeCode(CompiledModel &compiled);
   Error writeDepfile();
   Error finish(CompiledModel *compiled);
   Error publish();
@@ -262,25 +264,6 @@ Error Compile::withDiagnostic(Error error) {
   return createStringError(what + ": " + diagnostic);
 }
 
-/// Compiled code as text, or as one relocatable object.
-Error Compile::writeCode(CompiledModel &compiled) {
-  if (options.emit == EmitKind::Obj) {
-    auto path = files.create(options.output);
-    if (!path)
-      return path.takeError();
-    emit::LinkJob job;
-    job.triple = Triple(target.host.triple);
-    job.soname = sys::path::filename(options.output).str();
-    for (auto &object : compiled.objects)
-      job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
-    return emit::linkRelocatable(job, *path);
-  }
-  std::string text;
-  for (auto &object : compiled.objects)
-    text.append(object.data(), object.size());
-  return files.write(options.output, text);
-}
-
 /// Holds an archive's entries against their checksums, beside the phases; what cannot be read, the
 /// importer tells.
 void Compile::startChecking() {
@@ -310,7 +293,7 @@ Error Compile::finish(CompiledModel *compiled) {
   if (!compiled)
     return writeCheckpoint(model, options.output, files);
   if (options.emit != EmitKind::So)
-    return writeCode(*compiled);
+    return writeCode(*compiled, options, target, files);
   artefact.emplace();
   auto hash = [&] { return inputHash.get(); };
   Error error = artefact->write(model, *compiled, options, target, {nameOf(format), hash}, files);
@@ -375,10 +358,16 @@ Error Compile::prepare() {
     summary.notes.push_back(refusal);
   if (Error error = CpuTarget::create(options.cpu, options.target).moveInto(target.host))
     return error;
+  if (Error error = deviceTarget(options).moveInto(target.devices))
+    return error;
+  if (options.tunes() && !tunes())
+    summary.notes.push_back("max-autotune measures nothing on GPUs yet");
   auto backend = createBackend(options.backend, target);
   if (!backend)
     return backend.takeError();
   pipeline.backend = std::move(*backend);
+  for (const std::string &note : pipeline.backend->notes())
+    summary.notes.push_back(note);
   if (options.verify &&
       Triple(target.host.triple).getArch() != Triple(sys::getProcessTriple()).getArch())
     return userError("--verify runs the model, and this machine cannot run code for " +
@@ -401,9 +390,7 @@ Error Compile::prepare() {
     return error;
   pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;
-  pipeline.code = options.emit == EmitKind::Asm    ? CodeForm::Assembly
-                  : options.emit == EmitKind::Llvm ? CodeForm::LlvmIr
-                                                   : CodeForm::Object;
+  pipeline.code = codeForm(options.emit);
   pipeline.codeObserver = dump.codeObserver();
   pipeline.beforePhase = [this](Phase phase) { phaseStarts(phase); };
   pipeline.afterPhase = [this](Phase phase, mlir::ModuleOp module) { phaseDone(phase, module); };
@@ -435,9 +422,9 @@ Error Compile::readTuning() {
   schedules.emplace(*pipeline.backend, options.tuning);
   if (Error error = schedules->read())
     return error;
-  if (!options.tunes() && options.tuning.empty())
+  if (!tunes() && options.tuning.empty())
     return Error::success();
-  if (!options.tunes() && !sys::fs::exists(options.tuning))
+  if (!tunes() && !sys::fs::exists(options.tuning))
     return userError("there is no --tuning " + printable(options.tuning, 1000) +
                      " (--mode max-autotune writes one)");
   pipeline.chooseSchedule = schedules->chooser();
@@ -446,7 +433,7 @@ Error Compile::readTuning() {
 
 /// Measures the kernels that the record lacks, on a copy of the model.
 Error Compile::tuneKernels() {
-  if (!options.tunes())
+  if (!tunes())
     return Error::success();
   PipelineOptions quiet = pipeline;
   quiet.beforePhase = nullptr;

@@ -1,5 +1,6 @@
 //===- PlanReport.cpp - What --print-plan prints --------------------------===//
 #include "Artefact.h"
+#include "DeviceProgram.h"
 #include "DynamicPeak.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/PeakMemory.h"
@@ -8,6 +9,7 @@
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -109,7 +111,7 @@ std::string tcc::planReport(ModuleOp module) {
       [&](host::WeightOp op) { weights += static_cast<double>(tensorBytes(op.getType())); });
   os << llvm::formatv("total {0:f3} MFLOP, {1:f1} kB moved, weights {2:f1} kB\n", totalFlops / 1e6,
                       totalBytes / 1e3, weights / 1e3);
-  int64_t arena = arenaBytes(module);
+  int64_t arena = arenaBytes(module) + arenaBytes(module, host::MemorySpace::device);
   emit::ManifestAmount peak = peakBytes(module.lookupSymbol<func::FuncOp>("main"), arena);
   os << llvm::formatv("arena {0} bytes; peak {1} bytes{2}\n", arena, text(peak),
                       dynamic ? "; `?` counts as 1 in MFLOP and kB" : "");
@@ -124,11 +126,15 @@ std::vector<emit::ManifestKernel> tcc::manifestKernels(const CompiledModel &comp
     for (Operation *launch : kernel.launches)
       collectNodes(launch->getLoc(), nodes);
     auto definition = cast<kernel::LaunchOp>(kernel.definition);
+    std::vector<emit::ManifestCode> code = manifestCode(kernel);
+    auto archs = llvm::map_range(code, [](const emit::ManifestCode &c) { return c.arch; });
     kernels.push_back({kernel.symbol,
                        {nodes.begin(), nodes.end()},
                        static_cast<int64_t>(flops(definition)),
                        static_cast<int64_t>(bytes(definition)),
-                       kernel.launches.size()});
+                       kernel.launches.size(),
+                       code.empty() ? "cpu" : llvm::join(archs, ","),
+                       code});
   }
   return kernels;
 }

@@ -35,6 +35,11 @@ class Repeatable(ToolTest):
     def test_object(self):
         self.check(SAMPLES / "linear" / "linear.onnx", "--cpu", "x86-64-v3", "--emit", "obj")
 
+    def test_gpu(self):
+        for archs in ("sm_80,sm_90a", "sim"):
+            with self.subTest(archs):
+                self.check(SAMPLES / "linear-relu" / "linear-relu.onnx", "--cpu", "x86-64-v3", "--arch", archs)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -11,7 +11,7 @@
 
 namespace tcc {
 
-enum class EmitKind { So, Obj, Llvm, Asm, Mlir };
+enum class EmitKind { So, Obj, Llvm, Asm, Ptx, Cubin, Mlir };
 
 struct DriverOptions {
   std::string input, output;
@@ -19,6 +19,8 @@ struct DriverOptions {
   std::string backend = kOwnBackend.str();
   /// Empty: this machine and its CPU; for another target the least it can be.
   std::string cpu, target;
+  std::string archs; ///< GPUs to compile for, as on the command line; empty: none
+  std::string ptxas; ///< empty: what is found
   std::vector<std::string> shapes, dims; ///< as on the command line
   EmitKind emit = EmitKind::So;
   std::string mode = "default";

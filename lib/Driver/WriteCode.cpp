@@ -1,0 +1,89 @@
+#include "WriteCode.h"
+#include "tcc/Emit/Link.h"
+#include "tcc/Emit/Ptx.h"
+#include "tcc/Support/Error.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+using namespace tcc;
+
+/// Whether kernels for a GPU are written and nothing else.
+static bool kernelsAlone(EmitKind emit) { return emit == EmitKind::Ptx || emit == EmitKind::Cubin; }
+
+Expected<GpuTarget> tcc::deviceTarget(const DriverOptions &options) {
+  GpuTarget devices;
+  if (!options.archs.empty())
+    if (Error error = GpuTarget::parse(options.archs).moveInto(devices))
+      return std::move(error);
+  devices.ptxas = options.ptxas;
+  std::string emit = options.emit == EmitKind::Ptx ? "--emit ptx" : "--emit cubin";
+  if (devices.empty() && kernelsAlone(options.emit))
+    return userError(emit + " needs --arch: the GPU that the kernels are for");
+  if (kernelsAlone(options.emit) && (devices.codes.size() > 1 || devices.simulated()))
+    return userError(emit + " writes the kernels for one GPU: give one --arch");
+  if (!devices.empty() && options.verify)
+    return userError("--verify runs the model on the CPU: leave out --arch");
+  return devices;
+}
+
+CodeForm tcc::codeForm(EmitKind emit) {
+  switch (emit) {
+  case EmitKind::Asm:
+  case EmitKind::Ptx:
+  case EmitKind::Cubin: // all kernels are assembled as one
+    return CodeForm::Assembly;
+  case EmitKind::Llvm:
+    return CodeForm::LlvmIr;
+  default:
+    return CodeForm::Object;
+  }
+}
+
+/// The kernels for devices as one text: PTX has its head once for each architecture.
+static std::string deviceText(const CompiledModel &compiled) {
+  MapVector<StringRef, std::string> texts;
+  for (const CompiledKernel &kernel : compiled.kernels)
+    for (const CodeObject &object : kernel.code) {
+      StringRef code(object.bytes.data(), object.bytes.size());
+      std::string &text = texts[object.architecture];
+      size_t head = text.empty() ? StringRef::npos : code.find(".address_size");
+      text += head == StringRef::npos ? code : code.substr(code.find('\n', head) + 1);
+    }
+  std::string all;
+  for (auto &[arch, text] : texts)
+    all += text;
+  return all;
+}
+
+/// Compiled code as text, or as one relocatable object.
+Error tcc::writeCode(const CompiledModel &compiled, const DriverOptions &options,
+                     const Target &target, emit::OutputFiles &files) {
+  if (options.emit == EmitKind::Obj) {
+    auto path = files.create(options.output);
+    if (!path)
+      return path.takeError();
+    emit::LinkJob job;
+    job.triple = Triple(target.host.triple);
+    job.soname = sys::path::filename(options.output).str();
+    for (auto &object : compiled.objects)
+      job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
+    return emit::linkRelocatable(job, *path);
+  }
+  std::string text;
+  if (!kernelsAlone(options.emit))
+    for (auto &object : compiled.objects)
+      text.append(object.data(), object.size());
+  text += deviceText(compiled);
+  if (options.emit != EmitKind::Cubin)
+    return files.write(options.output, text);
+  auto ptxas = emit::Ptxas::find(options.ptxas);
+  if (!ptxas)
+    return ptxas.takeError();
+  if (!*ptxas)
+    return userError("--emit cubin needs NVIDIA's ptxas, and there is none (--ptxas names one)");
+  auto cubin = (*ptxas)->assemble(text, *target.devices.codes.front().arch);
+  if (!cubin)
+    return cubin.takeError();
+  return files.write(options.output, std::string(cubin->bytes.begin(), cubin->bytes.end()));
+}
