@@ -2,12 +2,16 @@
 # Sourced by the other scripts: where things lie.
 #   TCC_ROOT       this checkout
 #   TCC_CACHE      what every checkout of one user shares (downloads, Python environments, models)
+#   TCC_PTXAS      NVIDIA's assembler as scripts/setup gets it, at the end of PATH
 #   TCC_DOWNLOADS  files fetched from package indexes, each checked against a pinned sha256
 shopt -s inherit_errexit # a failure inside $(...) ends the script too
 TCC_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 TCC_CACHE=${TCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tcc}
 TCC_DOWNLOADS=$TCC_CACHE/downloads
-export TCC_ROOT TCC_CACHE TCC_DOWNLOADS
+TCC_PTXAS=$TCC_ROOT/build/third_party/nvidia-cuda-nvcc-13.0.88/nvidia/cu13/bin/ptxas
+export TCC_ROOT TCC_CACHE TCC_DOWNLOADS TCC_PTXAS
+# The machine's own ptxas comes first.
+case :$PATH: in *:"${TCC_PTXAS%/*}":*) ;; *) export PATH=$PATH:${TCC_PTXAS%/*} ;; esac
 mkdir -p "$TCC_DOWNLOADS" "$TCC_ROOT/build/third_party"
 # A compile's cache entry must not depend on the folder of the checkout.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$TCC_ROOT} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
@@ -45,12 +49,18 @@ fetch_wheel() {
   printf '%s\n' "$name"
 }
 
-# unpack_wheel WHEEL DIRECTORY: unpacks it there once (a directory is complete or absent).
+# unpack_wheel WHEEL DIRECTORY [FILE]: unpacks it, or one file of it, there once (a directory is
+# complete or absent).
 unpack_wheel() {
-  local wheel=$1 directory=$2 part=$2.part.$$
+  local wheel=$1 directory=$2 part=$2.part.$$ file=${3:-}
   [ -d "$directory" ] && return
   rm -rf "$part"
   mkdir -p "$part"
-  python3 -m zipfile -e "$wheel" "$part"
+  if [ -n "$file" ]; then
+    python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract(sys.argv[2], sys.argv[3])' \
+      "$wheel" "$file" "$part"
+  else
+    python3 -m zipfile -e "$wheel" "$part"
+  fi
   mv -T "$part" "$directory" 2>/dev/null || rm -rf "$part"
 }
