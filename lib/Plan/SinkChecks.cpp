@@ -72,9 +72,8 @@ void plan::sinkChecks(func::FuncOp function) {
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation *op : llvm::to_vector(moved))
-      if (!isa<prim::AssertOp>(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
-            return !moved.contains(user);
-          })) {
+      if (!isa<prim::AssertOp>(op) &&
+          llvm::any_of(op->getUsers(), [&](Operation *user) { return !moved.contains(user); })) {
         moved.erase(op);
         changed = true;
       }
