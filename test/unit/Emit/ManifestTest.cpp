@@ -24,8 +24,12 @@ static Manifest example() {
               {"y \"q\"", DType::I64, {{"N", "", "S"}}, true},
               {"any", DType::Bool, std::nullopt}};
   m.outputs = {{"out", DType::BF16, {{"N"}}}};
-  m.kernels = {{"k0_conv", {"conv1", "relu\x01"}, "2*N*27", 1024}, {"k1", {}, 0, "4*N", 3}};
-  m.memory = {4096, 64, "4096 + 4*N", true};
+  m.kernels = {{"k0_conv", {"conv1", "relu\x01"}, "2*N*27", 1024, 1, "cpu", {}},
+               {"k1", {}, 0, "4*N", 3, "cpu", {}}};
+  m.memory.arenaBytes = 4096;
+  m.memory.stateBytes = 64;
+  m.memory.peakBytes = "4096 + 4*N";
+  m.memory.dynamic = true;
   m.weightsFile = "m.safetensors";
   m.weights.add("w", DType::F32, {3, 3}, 36);
   m.weights.add("packed", DType::F16, {2}, 64);
