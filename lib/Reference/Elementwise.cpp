@@ -243,8 +243,6 @@ llvm::Expected<Tensor> shiftLeft(prim::ShiftLeftOp op, Operands operands) {
 unsigned logicalWidth(DType type) { return type == DType::Bool ? 1 : bitWidth(type); }
 
 uint64_t complement(uint64_t x, unsigned width) { return x ^ (~uint64_t(0) >> (64 - width)); }
-uint64_t popcount(uint64_t x, unsigned) { return std::popcount(x); }
-uint64_t leadingZeros(uint64_t x, unsigned width) { return std::countl_zero(x) - (64 - width); }
 
 /// `function` of the element's bits, zero-extended, and its width.
 template <typename Op, uint64_t (*function)(uint64_t, unsigned)>
@@ -340,7 +338,6 @@ void addFieldFunctions(Evaluators &all) {
 
 void addRealFunctions(Evaluators &all) {
   using namespace prim;
-  addUnary<CbrtOp, REAL(std::cbrt(x))>(all);
   addUnary<ErfOp, REAL(std::erf(x))>(all);
   addUnary<ErfcOp, REAL(std::erfc(x))>(all);
   addUnary<ErfinvOp, REAL(erfinv(x))>(all);
@@ -390,8 +387,6 @@ void addBitwise(Evaluators &all) {
   all.add<ShiftLeftOp, shiftLeft>();
   addBinary<ShiftRightOp, ShiftRight{}>(all);
   all.add<NotOp, onBits<NotOp, complement>>();
-  all.add<PopcountOp, onBits<PopcountOp, popcount>>();
-  all.add<CountLeadingZerosOp, onBits<CountLeadingZerosOp, leadingZeros>>();
 }
 
 } // namespace

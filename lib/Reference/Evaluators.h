@@ -52,7 +52,6 @@ void addContractions(Evaluators &);
 void addPackedContractions(Evaluators &);
 void addFft(Evaluators &);
 void addSort(Evaluators &);
-void addDetection(Evaluators &);
 void addRandom(Evaluators &);
 void addHostScalars(Evaluators &);
 

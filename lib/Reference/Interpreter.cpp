@@ -20,7 +20,6 @@ static const Evaluators &allEvaluators() {
     addPackedContractions(all);
     addFft(all);
     addSort(all);
-    addDetection(all);
     addRandom(all);
     addHostScalars(all);
     return all;

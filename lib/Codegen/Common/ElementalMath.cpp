@@ -244,13 +244,6 @@ static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
 
 static bool isNarrow(Type e) { return isa<FloatType>(e) && e.getIntOrFloatBitWidth() < 32; }
 
-/// An integer's bits without those that extend it to a register.
-static Value ownBits(ImplicitLocOpBuilder &b, Value x, Type e) {
-  return isSubByte(e) ? Value(arith::AndIOp::create(
-                            b, x, number(b, (1 << e.getIntOrFloatBitWidth()) - 1, x)))
-                      : x;
-}
-
 template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRange v) {
   return [&b, v](auto) -> Value { return MathOp::create(b, v[0]); };
 }
@@ -266,7 +259,6 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
       .Case<prim::Log1pOp>(viaMath<math::Log1pOp>(b, v))
       .Case<prim::SqrtOp>(viaMath<math::SqrtOp>(b, v))
       .Case<prim::RsqrtOp>(viaMath<math::RsqrtOp>(b, v))
-      .Case<prim::CbrtOp>(viaMath<math::CbrtOp>(b, v))
       .Case<prim::SinOp>(viaMath<math::SinOp>(b, v))
       .Case<prim::CosOp>(viaMath<math::CosOp>(b, v))
       .Case<prim::TanOp>(viaMath<math::TanOp>(b, v))
@@ -313,12 +305,6 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           })
           .Case([&](prim::SignOp) { return signOf(b, v[0], e); })
           .Case([&](prim::NotOp) { return arith::XOrIOp::create(b, v[0], number(b, -1, v[0])); })
-          .Case([&](prim::PopcountOp) { return math::CtPopOp::create(b, ownBits(b, v[0], e)); })
-          .Case([&](prim::CountLeadingZerosOp) -> Value {
-            Value zeros = math::CountLeadingZerosOp::create(b, ownBits(b, v[0], e));
-            unsigned others = computeType(e).getIntOrFloatBitWidth() - e.getIntOrFloatBitWidth();
-            return arith::SubIOp::create(b, zeros, number(b, others, zeros));
-          })
           .Case([&](prim::IsNanOp) {
             return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, v[0], v[0]);
           })

@@ -4,8 +4,8 @@
 
 namespace tcc {
 
-/// As prim.unique: the distinct elements or rows, where each appears first, which
-/// one each input is, and how often it appears.
+/// The distinct elements or rows, where each appears first, which one each input is,
+/// and how often it appears.
 struct Distinct {
   mlir::Value values, first, inverse, counts;
 };

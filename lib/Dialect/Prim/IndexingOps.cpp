@@ -101,22 +101,6 @@ LogicalResult NonzeroOp::verify() {
   return verifyShape(*this, getResult(), {tensorType(getX()).getRank(), ShapedType::kDynamic});
 }
 
-LogicalResult UniqueOp::verify() {
-  auto x = tensorType(getX());
-  if (x.getRank() != 1 && x.getRank() != 2)
-    return emitOpError("takes a tensor of rank 1 or 2, not ") << x.getRank();
-  if (failed(verifyOrdered(*this, x)) ||
-      failed(verifyElementType(*this, getValues(), x.getElementType())))
-    return failure();
-  SmallVector<int64_t> values(x.getShape());
-  values[0] = ShapedType::kDynamic;
-  if (failed(verifyShape(*this, getValues(), values)) ||
-      failed(verifyShape(*this, getFirst(), ShapedType::kDynamic)) ||
-      failed(verifyShape(*this, getInverse(), x.getDimSize(0))))
-    return failure();
-  return verifyShape(*this, getCounts(), ShapedType::kDynamic);
-}
-
 /// Values and indices of the elements of x along an axis, of extent `extent` there.
 static LogicalResult verifySorted(Operation *op, Value x, int64_t axis, int64_t extent,
                                   Value values, Value indices) {
@@ -152,21 +136,4 @@ LogicalResult TopKOp::verify() {
   if (!ShapedType::isDynamic(k) && !ShapedType::isDynamic(have) && k > have)
     return emitOpError("takes ") << k << " of " << have << " elements";
   return verifySorted(*this, getX(), axis, k, getValues(), getIndices());
-}
-
-LogicalResult NonMaxSuppressionOp::verify() {
-  auto boxes = tensorType(getBoxes()), scores = tensorType(getScores());
-  if (boxes.getRank() != 3 || scores.getRank() != 3)
-    return emitOpError("takes boxes [B, N, 4] and scores [B, C, N]");
-  if (failed(verifyShape(*this, getBoxes(), {scores.getDimSize(0), scores.getDimSize(2), 4})) ||
-      failed(verifyShape(*this, getResult(), {ShapedType::kDynamic, 3})))
-    return failure();
-  Type f32 = Float32Type::get(getContext()), i64 = IntegerType::get(getContext(), 64);
-  for (Value scalar : {getMaxOutput(), getIouThreshold(), getScoreThreshold()})
-    if (tensorType(scalar).getRank() != 0)
-      return emitOpError("takes limits of rank 0");
-  for (Value real : {getBoxes(), getScores(), getIouThreshold(), getScoreThreshold()})
-    if (failed(verifyElementType(*this, real, f32)))
-      return failure();
-  return verifyElementType(*this, getMaxOutput(), i64);
 }

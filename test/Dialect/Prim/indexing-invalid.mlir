@@ -104,22 +104,6 @@ func.func @f(%x: tensor<5x4xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<5x4x3xf32>) {
-  // expected-error @+1 {{takes a tensor of rank 1 or 2, not 3}}
-  %0:4 = prim.unique %x {sorted = true} : (tensor<5x4x3xf32>) -> (tensor<?x4x3xf32>, tensor<?xi64>, tensor<5xi64>, tensor<?xi64>)
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<5xf32>) {
-  // expected-error @+1 {{result dim 0 is 4, expected 5}}
-  %0:4 = prim.unique %x {sorted = true} : (tensor<5xf32>) -> (tensor<?xf32>, tensor<?xi64>, tensor<4xi64>, tensor<?xi64>)
-  return
-}
-
-// -----
-
 func.func @f(%x: tensor<5xcomplex<f32>>) {
   // expected-error @+1 {{cannot order complex values}}
   %0:2 = prim.sort %x axis 0 {descending = false} : (tensor<5xcomplex<f32>>) -> (tensor<5xcomplex<f32>>, tensor<5xi64>)
@@ -147,21 +131,5 @@ func.func @f(%x: tensor<5xf32>) {
 func.func @f(%x: tensor<5xf32>) {
   // expected-error @+1 {{needs `k` exactly when the result's extent is dynamic}}
   %0:2 = prim.top_k %x axis 0 {largest = true} : (tensor<5xf32>) -> (tensor<?xf32>, tensor<?xi64>)
-  return
-}
-
-// -----
-
-func.func @f(%b: tensor<2x6x4xf32>, %s: tensor<2x3x5xf32>, %n: tensor<i64>, %t: tensor<f32>) {
-  // expected-error @+1 {{result dim 1 is 6, expected 5}}
-  %0 = prim.non_max_suppression %b, %s, %n, %t, %t {center_point = false} : (tensor<2x6x4xf32>, tensor<2x3x5xf32>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<?x3xi64>
-  return
-}
-
-// -----
-
-func.func @f(%b: tensor<2x6x4xf32>, %s: tensor<2x3x6xf32>, %n: tensor<1xi64>, %t: tensor<f32>) {
-  // expected-error @+1 {{takes limits of rank 0}}
-  %0 = prim.non_max_suppression %b, %s, %n, %t, %t {center_point = false} : (tensor<2x6x4xf32>, tensor<2x3x6xf32>, tensor<1xi64>, tensor<f32>, tensor<f32>) -> tensor<?x3xi64>
   return
 }

@@ -36,14 +36,5 @@ func.func @orders(%x: tensor<5x?xf32>, %n: index) {
   %1:2 = prim.top_k %x axis 0 {largest = true} : (tensor<5x?xf32>) -> (tensor<3x?xf32>, tensor<3x?xi64>)
   // CHECK: prim.top_k %{{.*}} k %{{.*}} axis 1 {largest = false}
   %2:2 = prim.top_k %x k %n axis 1 {largest = false} : (tensor<5x?xf32>, index) -> (tensor<5x?xf32>, tensor<5x?xi64>)
-  // CHECK: prim.unique %{{.*}} {sorted = true}
-  %3:4 = prim.unique %x {sorted = true} : (tensor<5x?xf32>) -> (tensor<?x?xf32>, tensor<?xi64>, tensor<5xi64>, tensor<?xi64>)
-  return
-}
-
-// CHECK-LABEL: func @detection
-func.func @detection(%b: tensor<2x?x4xf32>, %s: tensor<2x3x?xf32>, %n: tensor<i64>, %t: tensor<f32>) {
-  // CHECK: prim.non_max_suppression
-  %0 = prim.non_max_suppression %b, %s, %n, %t, %t {center_point = false} : (tensor<2x?x4xf32>, tensor<2x3x?xf32>, tensor<i64>, tensor<f32>, tensor<f32>) -> tensor<?x3xi64>
   return
 }

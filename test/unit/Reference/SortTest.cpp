@@ -54,26 +54,3 @@ TEST_CASE("top_k") {
   CHECK(errorOf(text, {f32({4}, {1, 3, 2, 4}), Tensor::ofIndex(5)})
             .find("takes 5 elements of axis 0 of a tensor of shape [4]") != std::string::npos);
 }
-
-TEST_CASE("unique") {
-  auto unique = [](const Tensor &x, bool sorted, const std::string &type) {
-    return results("unique", x, sorted ? "sorted = true" : "sorted = false",
-                   type + ", tensor<?xi64>, tensor<?xi64>, tensor<?xi64>");
-  };
-  Tensor x = i64({6}, {2, 1, 1, 3, 4, 3});
-  auto sorted = unique(x, true, "tensor<?xi64>");
-  checkIntegers(sorted[0], {1, 2, 3, 4});
-  checkIntegers(sorted[1], {1, 0, 3, 4});
-  checkIntegers(sorted[2], {1, 0, 0, 2, 3, 2});
-  checkIntegers(sorted[3], {2, 1, 2, 1});
-  auto seen = unique(x, false, "tensor<?xi64>");
-  checkIntegers(seen[0], {2, 1, 3, 4});
-  checkIntegers(seen[1], {0, 1, 3, 4});
-  checkIntegers(seen[2], {0, 1, 1, 2, 3, 2});
-  checkIntegers(seen[3], {1, 2, 2, 1});
-  auto rows = unique(f32({3, 2}, {1, 0, 0, 5, 1, 0}), true, "tensor<?x2xf32>");
-  checkReals(rows[0], {0, 5, 1, 0});
-  checkIntegers(rows[1], {1, 0});
-  checkIntegers(rows[2], {1, 0, 1});
-  checkReals(unique(f32({3}, {kNaN, 1, kNaN}), true, "tensor<?xf32>")[0], {1, kNaN});
-}

@@ -37,7 +37,6 @@ def Prim_Log10Op : Prim_Unary<"log10", Prim_FieldTensor, "logarithm to base 10">
 def Prim_Log1pOp : Prim_Unary<"log1p", Prim_FieldTensor, "log(1 + x) without cancellation near 0">;
 def Prim_SqrtOp : Prim_Unary<"sqrt", Prim_FieldTensor, "square root">;
 def Prim_RsqrtOp : Prim_Unary<"rsqrt", Prim_FieldTensor, "1 / sqrt(x)">;
-def Prim_CbrtOp : Prim_Unary<"cbrt", Prim_FloatTensor, "cube root">;
 def Prim_SinOp : Prim_Unary<"sin", Prim_FieldTensor, "sine, x in radians">;
 def Prim_CosOp : Prim_Unary<"cos", Prim_FieldTensor, "cosine, x in radians">;
 def Prim_TanOp : Prim_Unary<"tan", Prim_FieldTensor, "tangent, x in radians">;
@@ -66,8 +65,6 @@ def Prim_NegOp : Prim_Unary<"neg", Prim_NumberTensor, "-x; bool stays">;
 def Prim_AbsOp : Prim_Unary<"abs", Prim_RealTensor, "|x|; the smallest integer wraps">;
 def Prim_SignOp : Prim_Unary<"sign", Prim_RealTensor, "-1, 0 or 1; NaN stays NaN, zeros keep their sign">;
 def Prim_NotOp : Prim_Unary<"not", Prim_IntTensor, "bitwise complement; logical not on bool">;
-def Prim_PopcountOp : Prim_Unary<"popcount", Prim_IntTensor, "number of one bits">;
-def Prim_CountLeadingZerosOp : Prim_Unary<"count_leading_zeros", Prim_IntTensor, "number of zero bits above the highest one bit; the width for 0">;
 
 def Prim_IsNanOp : Prim_Predicate<"is_nan", "whether x is NaN">;
 def Prim_IsInfOp : Prim_Predicate<"is_inf", "whether x is +inf or -inf">;

@@ -76,18 +76,6 @@ def Prim_NonzeroOp : Prim_Op<"nonzero", [Pure]> {
   let results = (outs RankedTensorOf<[I64]>:$result);
   let assemblyFormat = "$x (`count` $count^)? attr-dict `:` functional-type($x, results)";
 }
-def Prim_UniqueOp : Prim_Op<"unique", [Pure]> {
-  let summary = "distinct elements of a rank-1 tensor, or distinct rows of a rank-2 one (ONNX Unique)";
-  let description = [{
-    Results: values, index of each one's first appearance, index into values for
-    each input, and the counts. Sorted ascending (lexicographically), else in order of appearance.
-    NaN equals itself and comes last.
-  }];
-  let hasVerifier = 1;
-  let arguments = (ins AnyRankedTensor:$x, BoolAttr:$sorted);
-  let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$first, RankedTensorOf<[I64]>:$inverse, RankedTensorOf<[I64]>:$counts);
-  let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
-}
 def Prim_SortOp : Prim_Op<"sort", [Pure]> {
   let summary = "x sorted along `axis`, stable, NaN as the largest value; and where each element came from";
   let hasVerifier = 1;
@@ -105,20 +93,5 @@ def Prim_TopKOp : Prim_Op<"top_k", [Pure]> {
   let arguments = (ins AnyRankedTensor:$x, Optional<Index>:$k, I64Attr:$axis, BoolAttr:$largest);
   let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
   let assemblyFormat = "$x (`k` $k^)? `axis` $axis attr-dict `:` functional-type(operands, results)";
-}
-def Prim_NonMaxSuppressionOp : Prim_Op<"non_max_suppression", [Pure]> {
-  let summary = "selected boxes as rows (batch, class, box), as ONNX NonMaxSuppression";
-  let description = [{
-    boxes [B, N, 4], scores [B, C, N] in f32; max_output (i64), iou_threshold and score_threshold
-    (f32) are rank-0 tensors. `center_point`: boxes are (x center, y center, width, height), else
-    two opposite corners (y, x, y, x). Of each image and class, the boxes whose score is above
-    score_threshold are taken in descending order of it (ties by index), at most max_output; a box
-    is left out when its intersection with one taken, over their union, is above iou_threshold.
-  }];
-  let hasVerifier = 1;
-  let arguments = (ins AnyRankedTensor:$boxes, AnyRankedTensor:$scores, AnyRankedTensor:$max_output,
-                       AnyRankedTensor:$iou_threshold, AnyRankedTensor:$score_threshold, BoolAttr:$center_point);
-  let results = (outs RankedTensorOf<[I64]>:$result);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 #endif
