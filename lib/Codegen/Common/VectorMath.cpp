@@ -45,13 +45,11 @@ const llvm::StringMap<Unary> &unaryFunctions() {
       {"math.atanh", {vmath::atanh}},
       {"math.erf", {vmath::erf}},
       {"math.erfc", {vmath::erfc}},
-      {"math.cbrt", {vmath::cbrt}},
       {"math.rsqrt", {[](Fp x) { return 1.0 / sqrt(x); }}},
       {"math.sqrt", {vmath::sqrt, true}},
       {"math.floor", {vmath::floor, true}},
       {"math.ceil", {vmath::ceil, true}},
       {"math.trunc", {vmath::trunc, true}},
-      {"math.round", {vmath::round, true}},
       {"math.roundeven", {vmath::roundEven, true}},
   };
   return table;
@@ -67,19 +65,6 @@ Fp widened(Emitter &e, Value v) {
     return {&e, v};
   Type wide = vmath::withElementType(v.getType(), e.builder.getF32Type());
   return {&e, arith::ExtFOp::create(e.builder, wide, v)};
-}
-
-/// An integer operand as an integer of 32 bits or more.
-Int widenedInteger(Emitter &e, Value v) {
-  Type element = getElementTypeOrSelf(v.getType());
-  if (element.isIndex()) {
-    Type wide = vmath::withElementType(v.getType(), e.builder.getI64Type());
-    return {&e, arith::IndexCastOp::create(e.builder, wide, v)};
-  }
-  if (!isNarrow(v.getType()))
-    return {&e, v};
-  Type wide = vmath::withElementType(v.getType(), e.builder.getI32Type());
-  return {&e, arith::ExtSIOp::create(e.builder, wide, v)};
 }
 
 /// What replaces the results of `op`; empty for an operation that stays.
@@ -104,16 +89,6 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
       })
       .Case([&](math::Atan2Op) { return Results{out(vmath::atan2(in(0), in(1)))}; })
       .Case([&](math::PowFOp) { return Results{out(vmath::pow(in(0), in(1)))}; })
-      .Case([&](math::FPowIOp) {
-        return Results{out(vmath::pow(in(0), widenedInteger(e, op->getOperand(1))))};
-      })
-      .Case([&](math::IPowIOp power) {
-        return Results{vmath::pow(Int{&e, power.getLhs()}, Int{&e, power.getRhs()}).v};
-      })
-      .Case([&](math::ClampFOp clamp) {
-        Value low = arith::MaximumFOp::create(e.builder, clamp.getValue(), clamp.getMin());
-        return Results{arith::MinimumFOp::create(e.builder, low, clamp.getMax())};
-      })
       .Case([&](math::FmaOp) {
         if (e.options.hasFma && !narrow)
           return Results{};

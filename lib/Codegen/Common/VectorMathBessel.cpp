@@ -69,31 +69,22 @@ Fp scaledBessel(Fp x, bool first) {
 }
 
 /// I_order(x), by e^x in two factors: e^x overflows before I does.
-Fp bessel(Fp x, bool first, bool scaled) {
+Fp bessel(Fp x, bool first) {
   Fp a = abs(x);
-  Fp y = scaledBessel(a, first);
-  if (!scaled) {
-    Fp root = exp(a * 0.5);
-    y = y * root * root;
-    // infinity * 0 where the scaled function has vanished.
-    y = select(a == a.infinity(), a, y);
-  }
+  Fp scaled = scaledBessel(a, first), root = exp(a * 0.5);
+  Fp y = scaled * root * root;
+  // infinity * 0 where the scaled function has vanished.
+  y = select(a == a.infinity(), a, y);
   return first ? copySign(y, x) : y;
 }
 
 } // namespace
 
 Value emitBesselI0(ImplicitLocOpBuilder &b, Value x) {
-  return viaF64(b, x, [](Fp v) { return bessel(v, false, false); });
-}
-Value emitBesselI0e(ImplicitLocOpBuilder &b, Value x) {
-  return viaF64(b, x, [](Fp v) { return bessel(v, false, true); });
+  return viaF64(b, x, [](Fp v) { return bessel(v, false); });
 }
 Value emitBesselI1(ImplicitLocOpBuilder &b, Value x) {
-  return viaF64(b, x, [](Fp v) { return bessel(v, true, false); });
-}
-Value emitBesselI1e(ImplicitLocOpBuilder &b, Value x) {
-  return viaF64(b, x, [](Fp v) { return bessel(v, true, true); });
+  return viaF64(b, x, [](Fp v) { return bessel(v, true); });
 }
 
 } // namespace tcc::codegen

@@ -92,7 +92,6 @@ Fp roundEven(Fp x) { return emit<math::RoundEvenOp>(x); }
 Fp trunc(Fp x) { return emit<math::TruncOp>(x); }
 Fp floor(Fp x) { return emit<math::FloorOp>(x); }
 Fp ceil(Fp x) { return emit<math::CeilOp>(x); }
-Fp round(Fp x) { return emit<math::RoundOp>(x); }
 Fp copySign(Fp magnitude, Fp sign) { return emit<math::CopySignOp>(magnitude, sign); }
 
 // In this order of operands these are x86's minps and maxps, which give the second

@@ -115,8 +115,6 @@ Fp roundEven(Fp x);
 Fp trunc(Fp x);
 Fp floor(Fp x);
 Fp ceil(Fp x);
-/// Halves away from zero, as C's round.
-Fp round(Fp x);
 Fp copySign(Fp magnitude, Fp sign);
 /// The smaller or larger of x and c; a NaN in x stays, so no select follows.
 Fp atMost(Fp x, double c);
@@ -194,9 +192,6 @@ Fp atanh(Fp x);
 Fp erf(Fp x);
 Fp erfc(Fp x);
 Fp pow(Fp x, Fp y);
-Fp pow(Fp x, Int n);
-Int pow(Int x, Int n);
-Fp cbrt(Fp x);
 /// C's fmod.
 Fp remainder(Fp x, Fp y);
 /// a * b + c rounded once, where the target has no instruction for it.

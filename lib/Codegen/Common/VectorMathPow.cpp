@@ -1,4 +1,4 @@
-//===- VectorMathPow.cpp - powf, fpowi, ipowi, cbrt -----------------------===//
+//===- VectorMathPow.cpp - Powers ------------------------------------------===//
 //
 // x^y = 2^(y log2 x). An f32 result needs the product y log2 x to about 2^-32 where
 // it may be as large as 150, more than f32 holds, so this is done in f64, where
@@ -102,13 +102,6 @@ std::optional<Fp> powConstant(Fp x, double y) {
   return std::nullopt;
 }
 
-Fp cbrtF32(Fp x) {
-  Fp a = abs(x);
-  Fp y = toF32(exp2Rough(log2Rough(toF64(a)) * (1.0 / 3.0)));
-  Mask kept = (a == 0.0) | (a == x.infinity()) | isNaN(x);
-  return select(kept, x, copySign(y, x));
-}
-
 } // namespace
 
 Fp pow(Fp x, Fp y) {
@@ -117,44 +110,5 @@ Fp pow(Fp x, Fp y) {
       return *known;
   return x.isF64() ? callLibm("pow", {x, y}) : powF32(x, y);
 }
-
-Fp pow(Fp x, Int n) {
-  Type wide = withElementType(x.type(), x.e->builder.getF64Type());
-  Fp y{x.e, arith::SIToFPOp::create(x.e->builder, wide, n.v)};
-  if (x.isF64())
-    return callLibm("pow", {x, y});
-  Fp r = powMagnitude(abs(x), y);
-  r = select((bits(x) < 0) & ((n & 1) != 0), -r, r);
-  return select(n == 0, r.constant(1.0), select(isNaN(x), x, r));
-}
-
-/// By squaring, until no lane has a bit of its exponent left. A negative exponent
-/// gives the truncated quotient 1 / x^-n: 0 but for x = 1 and -1.
-static SmallVector<Value> integerPower(Emitter &e, ValueRange arguments) {
-  Int x{&e, arguments[0]}, n{&e, arguments[1]};
-  Mask negative = n < 0, odd = (n & 1) != 0;
-  Int inverse = select(x == 1, 1, select((x == -1) & odd, -1, select(x == -1, 1, x.constant(0))));
-  Value start[] = {select(negative, inverse, 1).v, x.v, select(negative, 0, n).v};
-  ImplicitLocOpBuilder &b = e.builder;
-  auto loop = scf::WhileOp::create(
-      b, TypeRange(ValueRange(start)), ValueRange(start),
-      [&](OpBuilder &, Location, ValueRange carried) {
-        scf::ConditionOp::create(b, anyLane(Int{&e, carried[2]} != 0), carried);
-      },
-      [&](OpBuilder &, Location, ValueRange carried) {
-        Int result{&e, carried[0]}, power{&e, carried[1]}, left{&e, carried[2]};
-        Int product = select((left & 1) != 0, result * power, result);
-        scf::YieldOp::create(b, ValueRange{product.v, (power * power).v, lshr(left, 1).v});
-      });
-  return {loop.getResult(0)};
-}
-
-Int pow(Int x, Int n) {
-  std::string name = helperName("power", x.type());
-  llvm::raw_string_ostream(name) << "_" << getElementTypeOrSelf(x.type());
-  return {x.e, callHelper(*x.e, name, {x.v, n.v}, x.type(), integerPower).front()};
-}
-
-Fp cbrt(Fp x) { return x.isF64() ? callLibm("cbrt", {x}) : cbrtF32(x); }
 
 } // namespace tcc::codegen::vmath

@@ -2,7 +2,7 @@
 //
 // Functions that the math dialect lacks. They are emitted when a kernel is built, not
 // by the pass, so they hold for every target. In f64, also for narrower types, but for
-// lgamma and tgamma, which libm has.
+// lgamma, which libm has.
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
@@ -97,7 +97,6 @@ Fp erfinv(Fp x) {
 } // namespace vmath
 
 Value emitLgamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaLibm(b, x, "lgamma"); }
-Value emitTgamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaLibm(b, x, "tgamma"); }
 Value emitDigamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::digamma); }
 Value emitErfinv(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::erfinv); }
 

@@ -76,10 +76,9 @@ const double infinity = INFINITY;
 
 } // namespace
 
-TEST_CASE("gamma functions of libm") {
+TEST_CASE("lgamma of libm") {
   CHECK(worst<float>(codegen::emitLgamma, 0.1, 40, [](long double x) { return lgammal(x); }) <= 3);
   CHECK(worst<double>(codegen::emitLgamma, 5, 400, [](long double x) { return lgammal(x); }) <= 3);
-  CHECK(worst<float>(codegen::emitTgamma, -5.3, 30, [](long double x) { return tgammal(x); }) <= 4);
 }
 
 TEST_CASE("digamma") {
@@ -151,11 +150,9 @@ TEST_CASE("erfinv inverts erf") {
 TEST_CASE("modified Bessel functions") {
   auto i0 = [](long double x) { return std::cyl_bessel_il(0, std::abs(x)); };
   auto i1 = [](long double x) { return std::copysign(std::cyl_bessel_il(1, std::abs(x)), x); };
-  auto i0e = [](long double x) { return std::cyl_bessel_il(0, std::abs(x)) * expl(-std::abs(x)); };
   CHECK(worst<float>(codegen::emitBesselI0, -80, 80, i0) <= 0.51);
   CHECK(worst<float>(codegen::emitBesselI1, -80, 80, i1) <= 0.51);
   CHECK(worst<double>(codegen::emitBesselI0, 0, 600, i0) <= 8);
-  CHECK(worst<double>(codegen::emitBesselI0e, 0, 600, i0e) <= 8);
   std::vector<float> edges =
       apply<float>(codegen::emitBesselI1, {0.f, -0.f, 1e-30f, INFINITY, -INFINITY, NAN, 200, -200});
   CHECK(edges[0] == 0);
@@ -166,8 +163,4 @@ TEST_CASE("modified Bessel functions") {
   CHECK(std::isnan(edges[5]));
   CHECK(edges[6] == infinity);
   CHECK(edges[7] == -infinity);
-  std::vector<float> scaled =
-      apply<float>(codegen::emitBesselI1e, {0, 0, 0, INFINITY, 200, 1, 1, 1});
-  CHECK(scaled[3] == 0);
-  CHECK(scaled[4] == Approx(0.0281565033948329));
 }

@@ -9,12 +9,12 @@
 // Runs on finished kernel bodies, before scf is lowered: the rare large arguments
 // of sin, cos and tan are handled behind an scf.if. What is left of the math
 // dialect afterwards has an LLVM intrinsic with a native instruction: absf,
-// copysign, fma, sqrt, floor, ceil, trunc, round, roundeven, absi, ctpop, ctlz,
+// copysign, fma, sqrt, floor, ceil, trunc, roundeven, absi, ctpop, ctlz,
 // cttz and the classifications (isnan, ...).
 //
 // f32 is accurate to about 1 ulp over the whole range, with IEEE's infinities,
-// NaNs, subnormals and zeros; narrower types are computed in f32; the figures are
-// in docs/Rationale/vector-math.md.
+// NaNs, subnormals and zeros; narrower types are computed in f32; the limits of
+// each function are in test/unit/Codegen/VectorMathCases.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -58,15 +58,12 @@ void registerExpandMathPass();
 
 // Functions that the math dialect lacks, on a scalar or a vector of any float type.
 // The builder inserts into a function of a module. No pass is needed after them, but
-// for the loops of lgamma and tgamma, which call libm once per element.
+// for the loops of lgamma, which call libm once per element.
 mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-mlir::Value emitTgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-/// The modified Bessel functions of the first kind; I0e and I1e times e^-|x|.
+/// The modified Bessel functions of the first kind.
 mlir::Value emitBesselI0(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-mlir::Value emitBesselI0e(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitBesselI1(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-mlir::Value emitBesselI1e(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 } // namespace tcc::codegen
