@@ -8,14 +8,14 @@ include "tcc/Dialect/Prim/PrimBase.td"
 // memory. Writes out of range are dropped. Reading from an axis without elements
 // has no meaning: who cannot rule it out asserts that there are some.
 
-def Prim_TakeOp : Prim_Op<"take", [Pure]> {
+def Prim_TakeOp : Prim_Op<"take", "ONNX Gather", [Pure]> {
   let summary = "slices of x along `axis`: x.shape[:axis] + indices.shape + x.shape[axis+1:] (numpy.take)";
   let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_TakeAlongOp : Prim_Op<"take_along", [Pure]> {
+def Prim_TakeAlongOp : Prim_Op<"take_along", "ONNX GatherElements", [Pure]> {
   let summary = "result[p] = x[p with p[axis] = indices[p]] (numpy.take_along_axis, ONNX GatherElements)";
   let description = "On the other axes indices may be shorter than x.";
   let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
@@ -23,7 +23,7 @@ def Prim_TakeAlongOp : Prim_Op<"take_along", [Pure]> {
   let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_GatherNdOp : Prim_Op<"gather_nd", [Pure]> {
+def Prim_GatherNdOp : Prim_Op<"gather_nd", "ONNX GatherND", [Pure]> {
   let summary = "slices of x at index tuples (ONNX GatherND)";
   let description = [{
     indices has shape batch + outer + [k]; result batch + outer + x.shape[b+k:].
@@ -40,7 +40,7 @@ def Prim_ScatterKind : I32EnumAttr<"ScatterKind", "what happens where an update 
   let genSpecializedAttr = 0;
 }
 def Prim_ScatterKindAttr : EnumAttr<Prim_Dialect, Prim_ScatterKind, "scatter_kind">;
-def Prim_ScatterAlongOp : Prim_Op<"scatter_along", [Pure]> {
+def Prim_ScatterAlongOp : Prim_Op<"scatter_along", "ONNX ScatterElements", [Pure]> {
   let summary = "x with result[p with p[axis] = indices[p]] updated by updates[p], in row-major order of p";
   let description = [{
     indices and updates have one shape, which on the other axes may be shorter than x. max and min
@@ -51,7 +51,7 @@ def Prim_ScatterAlongOp : Prim_Op<"scatter_along", [Pure]> {
   let assemblyFormat = "$kind $x `,` $indices `,` $updates `axis` $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_ScatterNdOp : Prim_Op<"scatter_nd", [Pure]> {
+def Prim_ScatterNdOp : Prim_Op<"scatter_nd", "ONNX ScatterND", [Pure]> {
   let summary = "x with slices at index tuples updated, in row-major order (ONNX ScatterND)";
   let description = "indices has shape outer + [k]; updates outer + x.shape[k:].";
   let arguments = (ins Prim_ScatterKindAttr:$kind, AnyRankedTensor:$x, Prim_IndexTensor:$indices, AnyRankedTensor:$updates);
@@ -59,7 +59,7 @@ def Prim_ScatterNdOp : Prim_Op<"scatter_nd", [Pure]> {
   let assemblyFormat = "$kind $x `,` $indices `,` $updates attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_InsertSliceOp : Prim_Op<"insert_slice", [Pure]> {
+def Prim_InsertSliceOp : Prim_Op<"insert_slice", "MLIR tensor.insert_slice", [Pure]> {
   let summary = "x with x[start + i * step] = update[i]; starts and steps as in prim.slice, all of update inside x";
   let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$update, Variadic<Index>:$starts,
@@ -68,7 +68,7 @@ def Prim_InsertSliceOp : Prim_Op<"insert_slice", [Pure]> {
   let assemblyFormat = "$x `,` $update `starts` $static_starts `(` $starts `)` `steps` $steps attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = "::llvm::SmallVector<::mlir::OpFoldResult> getMixedStarts();";
 }
-def Prim_NonzeroOp : Prim_Op<"nonzero", [Pure]> {
+def Prim_NonzeroOp : Prim_Op<"nonzero", "ONNX NonZero", [Pure]> {
   let summary = "indices of the elements that are not zero (NaN is not), row-major: [rank, count]";
   let description = "`count` is how many there are, as kernels must know before they run.";
   let hasVerifier = 1;
@@ -76,14 +76,14 @@ def Prim_NonzeroOp : Prim_Op<"nonzero", [Pure]> {
   let results = (outs RankedTensorOf<[I64]>:$result);
   let assemblyFormat = "$x (`count` $count^)? attr-dict `:` functional-type($x, results)";
 }
-def Prim_SortOp : Prim_Op<"sort", [Pure]> {
+def Prim_SortOp : Prim_Op<"sort", "ATen sort, stable", [Pure]> {
   let summary = "x sorted along `axis`, stable, NaN as the largest value; and where each element came from";
   let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis, BoolAttr:$descending);
   let results = (outs AnyRankedTensor:$values, RankedTensorOf<[I64]>:$indices);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
-def Prim_TopKOp : Prim_Op<"top_k", [Pure]> {
+def Prim_TopKOp : Prim_Op<"top_k", "ONNX TopK", [Pure]> {
   let summary = "the `k` largest (or smallest) elements along `axis`, in order; ties by lower index";
   let description = [{
     `k` is the extent of the result's axis, at most that of x; given as an operand when that is `?`.

@@ -31,7 +31,11 @@ def Prim_Dialect : Dialect {
   }];
 }
 
-class Prim_Op<string mnemonic, list<Trait> traits = []> : Op<Prim_Dialect, mnemonic, traits>;
+// `source` is the specification that an operator follows; where it follows none, "own: " and why
+// there is one.
+class Prim_Op<string mnemonic, string source, list<Trait> traits = []> : Op<Prim_Dialect, mnemonic, traits> {
+  string follows = source;
+}
 
 // Element-type groups.
 def Prim_FloatTensor : RankedTensorOf<[AnyFloat]>;

@@ -11,7 +11,7 @@ def Prim_ReduceKind : I32EnumAttr<"ReduceKind", "an associative operator", [
 }
 def Prim_ReduceKindAttr : EnumAttr<Prim_Dialect, Prim_ReduceKind, "reduce_kind">;
 
-def Prim_ReduceOp : Prim_Op<"reduce", [Pure]> {
+def Prim_ReduceOp : Prim_Op<"reduce", "StableHLO reduce, by name instead of a body", [Pure]> {
   let summary = "x reduced over `axes`, which vanish";
   let description = [{
     16-bit floats accumulate in f32. max and min give NaN if any element is NaN.
@@ -23,7 +23,7 @@ def Prim_ReduceOp : Prim_Op<"reduce", [Pure]> {
   let assemblyFormat = "$kind $x $axes attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_ArgReduceOp : Prim_Op<"arg_reduce", [Pure]> {
+def Prim_ArgReduceOp : Prim_Op<"arg_reduce", "ONNX ArgMax and ArgMin", [Pure]> {
   let summary = "index of the largest (kind max) or smallest (min) element along `axis`, which vanishes";
   let description = "The first of equals, or the last with `last`; NaN counts as extreme. The axis must have elements.";
   let arguments = (ins Prim_ReduceKindAttr:$kind, AnyRankedTensor:$x, I64Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$last);
@@ -31,7 +31,7 @@ def Prim_ArgReduceOp : Prim_Op<"arg_reduce", [Pure]> {
   let assemblyFormat = "$kind $x $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_CumulativeOp : Prim_Op<"cumulative", [Pure]> {
+def Prim_CumulativeOp : Prim_Op<"cumulative", "ONNX CumSum, of any reduction", [Pure]> {
   let summary = "running reduction along `axis`: the result at i is that of elements 0 to i";
   let description = [{
     `exclusive` leaves out element i (the first is then the reduction of nothing); `reverse` runs
@@ -43,7 +43,7 @@ def Prim_CumulativeOp : Prim_Op<"cumulative", [Pure]> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $x $axis attr-dict `:` functional-type(operands, results)";
 }
-def Prim_PoolOp : Prim_Op<"pool", [Pure]> {
+def Prim_PoolOp : Prim_Op<"pool", "StableHLO reduce_window, by name instead of a body", [Pure]> {
   let summary = "x reduced over sliding windows of its trailing spatial axes";
   let description = [{
     x is [N, C, spatial...], or [N, spatial..., C] when `channels_last`. Window o of a spatial axis
