@@ -24,8 +24,7 @@ ViewFactors ViewFactors::of(Value view, ExtentsFn extents,
   SmallVector<Operation *> chain;
   Value source = view;
   while (Operation *op = source.getDefiningOp()) {
-    if (!isa<prim::TransposeOp, prim::ReshapeOp, prim::SliceOp>(op) || !through(op) ||
-        chain.size() == kMaxLength)
+    if (!op->hasTrait<prim::StridedView>() || !through(op) || chain.size() == kMaxLength)
       break;
     chain.push_back(op);
     source = op->getOperand(0);

@@ -53,13 +53,13 @@ static double flops(kernel::LaunchOp launch) {
       total += 2 * k * out;
     } else if (auto conv = dyn_cast<prim::PackedConvOp>(op); conv && conv.getWinograd()) {
       total += tiledFlops(conv);
-    } else if (isa<prim::PackedDotOp, prim::PackedConvOp>(op)) {
+    } else if (op->hasTrait<prim::PackedOperand>()) {
       RankedTensorType panels = tensorType(op->getOperand(1));
       int64_t group = panels.getRank() == 5 ? panels.getDimSize(4) : 1;
       total += 2.0 * panels.getDimSize(2) * group * out;
     } else if (auto conv = dyn_cast<prim::ConvOp>(op)) {
       total += 2 * elements(tensorType(conv.getW())) / tensorType(conv.getW()).getDimSize(0) * out;
-    } else if (isa<prim::ReduceOp, prim::PoolOp>(op)) {
+    } else if (op->hasTrait<prim::Reduction>()) {
       total += elements(tensorType(op->getOperand(0)));
     } else if (prim::isElementwise(op)) {
       total += out;

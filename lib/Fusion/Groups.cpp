@@ -34,39 +34,27 @@ using namespace tcc::fusion;
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 bool tcc::fusion::isFree(Operation *op) {
-  return isa<prim::ConstantOp, prim::IotaOp, prim::FromElementsOp, prim::ReshapeOp,
-             prim::TransposeOp, prim::BroadcastOp, prim::SliceOp, prim::ReverseOp>(op);
+  return op->hasTrait<prim::Generated>() || op->hasTrait<prim::View>();
 }
 
 bool tcc::fusion::isPointwise(Operation *op) {
-  return prim::isElementwise(op) ||
-         isa<prim::PadOp, prim::ConcatOp, prim::TakeOp, prim::TakeAlongOp, prim::GatherNdOp,
-             prim::RandomBitsOp>(op);
+  return prim::isElementwise(op) || op->hasTrait<prim::PointAccess>();
 }
 
-bool tcc::fusion::isContraction(Operation *op) {
-  return isa<prim::DotOp, prim::ConvOp, prim::PackedDotOp, prim::PackedConvOp>(op);
-}
+bool tcc::fusion::isContraction(Operation *op) { return op->hasTrait<prim::Contraction>(); }
 
 static KernelKind contractionKind(Operation *op) {
-  return isa<prim::DotOp, prim::PackedDotOp>(op) ? KernelKind::Contraction
-                                                 : KernelKind::Convolution;
+  return op->hasTrait<prim::MatrixProduct>() ? KernelKind::Contraction : KernelKind::Convolution;
 }
 
 bool tcc::fusion::isHost(Operation *op) {
-  return !isa<prim::PrimDialect>(op->getDialect()) ||
-         isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
-             prim::RandomSeedOp, prim::RandomDrawOp, prim::WeightOp>(op);
-}
-
-static bool isView(Operation *op) {
-  return isa<prim::TransposeOp, prim::ReshapeOp, prim::SliceOp>(op);
+  return !isa<prim::PrimDialect>(op->getDialect()) || op->hasTrait<prim::HostOperator>();
 }
 
 std::optional<Value> tcc::fusion::readInPlace(OpOperand &use) {
   auto dot = dyn_cast<prim::DotOp>(use.getOwner());
   Operation *last = use.get().getDefiningOp();
-  if (!dot || !last || !isView(last))
+  if (!dot || !prim::has<prim::StridedView>(last))
     return std::nullopt;
   auto extents = [&](Value v) {
     return getAsIndexOpFoldResult(v.getContext(), tensorType(v).getShape());
@@ -265,7 +253,7 @@ Group *Grouping::startGroup(Operation *op) {
     g.access[result] = identityAccess(g.space.size());
     if (isContraction(op))
       g.kind = contractionKind(op);
-    else if (!isPointwise(op) && !isFree(op) && !isa<prim::ReduceOp, prim::PoolOp>(op))
+    else if (!isPointwise(op) && !isFree(op) && !op->hasTrait<prim::Reduction>())
       g.kind = KernelKind::Special;
   }
   for (Value v : op->getResults())
@@ -287,7 +275,7 @@ bool Grouping::joinsRows(prim::ReduceOp op, Group &g) {
   if (g.kind == KernelKind::Row)
     return g.rows == rows && sameExtents(g.space, full) && isPrefix(at, rows, g.space);
   for (Operation *other : g.ops)
-    if (isa<prim::ReduceOp, prim::PoolOp>(other))
+    if (other->hasTrait<prim::Reduction>())
       return false;
   if (rows > g.space.size() || !isPrefix(at, rows, g.space))
     return false;
@@ -318,7 +306,7 @@ static Value rowsOf(Operation *op) {
   Value result = op->getResult(0);
   auto reshape =
       result.hasOneUse() ? dyn_cast<prim::ReshapeOp>(*result.user_begin()) : prim::ReshapeOp();
-  if (!reshape || !isa<prim::DotOp, prim::PackedDotOp>(op))
+  if (!reshape || !op->hasTrait<prim::MatrixProduct>())
     return result;
   if (auto dot = dyn_cast<prim::DotOp>(op)) {
     int64_t columns =
@@ -360,20 +348,13 @@ bool Grouping::joinsEpilogue(Operation *op, Group &g) {
 /// result may follow in the same kernel, if it has no more points.
 bool Grouping::joinsPoints(prim::ReduceOp op, Group &g) {
   if (reducesTrailing(op) || g.kind != KernelKind::Loop ||
-      llvm::any_of(g.ops, [](Operation *o) { return isa<prim::ReduceOp, prim::PoolOp>(o); }))
+      llvm::any_of(g.ops, [](Operation *o) { return o->hasTrait<prim::Reduction>(); }))
     return false;
   Access at = accessIn(g, op.getResult());
   for (auto [dim, extent] : llvm::enumerate(g.space))
     if (getConstantIntValue(extent) != 1 && llvm::count(at, static_cast<int>(dim)) != 1)
       return false;
   return !llvm::is_contained(at, kUnknown);
-}
-
-static bool isExpensive(Operation *op) {
-  return isa<prim::ExpOp, prim::LogOp, prim::TanhOp, prim::ErfOp, prim::PowOp, prim::SinOp,
-             prim::CosOp, prim::LogisticOp, prim::DivOp, prim::SqrtOp, prim::RsqrtOp,
-             prim::RandomBitsOp, prim::ConcatOp, prim::RemOp, prim::ModOp, prim::TakeOp,
-             prim::GatherNdOp, prim::TakeAlongOp, prim::LgammaOp, prim::DigammaOp>(op);
 }
 
 /// A value read at the loop index is computed once a point. Read in any other way
@@ -391,7 +372,7 @@ bool Grouping::worthRecomputing(Operation *op, Group &g) {
   // Once a row, or hoisted out of the innermost loop.
   bool outerOnly = !llvm::is_contained(at, kUnknown) &&
                    !llvm::is_contained(at, static_cast<int>(g.space.size()) - 1);
-  return (outerOnly && !windows) || (!isExpensive(op) && !windows);
+  return (outerOnly && !windows) || (!op->hasTrait<prim::Costly>() && !windows);
 }
 
 bool Grouping::joins(Operation *op, Group &g) {
@@ -401,7 +382,7 @@ bool Grouping::joins(Operation *op, Group &g) {
     return false;
   // Once a score, or once an element of the result.
   if (g.kind == KernelKind::Attention)
-    return prim::isElementwise(op) && !isExpensive(op);
+    return prim::isElementwise(op) && !op->hasTrait<prim::Costly>();
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return joinsRows(reduce, g) || joinsPoints(reduce, g);
   if (isContraction(op))

@@ -12,9 +12,7 @@ using namespace tcc;
 
 /// Primitives that stay outside of kernels.
 static bool staysOnHost(Operation *op) {
-  return isa<prim::DimOp, prim::ExtractOp, prim::IfOp, prim::WhileOp, prim::YieldOp, prim::AssertOp,
-             prim::RandomSeedOp, prim::RandomDrawOp, prim::WeightOp, prim::ConstantOp,
-             prim::ReshapeOp>(op);
+  return op->hasTrait<prim::HostOperator>() || isa<prim::ConstantOp, prim::ReshapeOp>(op);
 }
 
 /// Whether the bytes of a tensor of known extents have no 64-bit count.

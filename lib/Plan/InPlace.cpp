@@ -74,7 +74,7 @@ static bool isInPlace(ArrayRef<int> at, RankedTensorType type, RankedTensorType 
 /// The input that `launch` copies before it changes a part of it, if it does that.
 static std::optional<unsigned> changedInput(kernel::LaunchOp launch) {
   Operation *op = launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<prim::InsertSliceOp, prim::ScatterAlongOp, prim::ScatterNdOp>(op))
+  if (!prim::has<prim::UpdatesFirst>(op))
     return std::nullopt;
   auto changed = dyn_cast<BlockArgument>(op->getOperand(0));
   if (!changed || !changed.hasOneUse())

@@ -69,7 +69,7 @@ private:
 
 std::optional<Tensor> ScaleFolder::constant(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!isa_and_nonnull<prim::ConstantOp, prim::WeightOp>(op))
+  if (!prim::has<prim::ModelConstant>(op))
     return std::nullopt;
   auto results = reference::evaluateOp(op, {}, weights);
   if (results)

@@ -14,7 +14,7 @@ using reference::Tensor;
 static constexpr unsigned kMaxDepth = 256;
 
 bool KnownValues::isConstant(Operation *op) {
-  return isa<prim::ConstantOp, prim::WeightOp, arith::ConstantOp>(op);
+  return op->hasTrait<prim::ModelConstant>() || isa<arith::ConstantOp>(op);
 }
 
 bool KnownValues::isKnown(Value value) const {
@@ -115,8 +115,7 @@ std::optional<Tensor> KnownValues::splatOf(Value value) {
 }
 
 std::optional<Tensor> KnownValues::splatResult(Operation *op) {
-  bool view = isa<prim::BroadcastOp, prim::ReshapeOp, prim::TransposeOp, prim::SliceOp,
-                  prim::ReverseOp, prim::PadOp, prim::ConcatOp>(op);
+  bool view = op->hasTrait<prim::Rearrangement>();
   if ((!view && !prim::isElementwise(op)) || op->getNumResults() != 1)
     return std::nullopt;
   SmallVector<Tensor> operands;

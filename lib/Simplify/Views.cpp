@@ -62,9 +62,7 @@ namespace {
 struct IdentityView : RewritePattern {
   IdentityView(MLIRContext *c) : RewritePattern(MatchAnyOpTypeTag(), 2, c) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &b) const override {
-    if (!isa<prim::TransposeOp, prim::ReshapeOp, prim::BroadcastOp, prim::SliceOp, prim::PadOp,
-             prim::ReverseOp, prim::ConcatOp>(op) ||
-        op->getNumOperands() == 0 || !isIdentityView(op))
+    if (!op->hasTrait<prim::Rearrangement>() || op->getNumOperands() == 0 || !isIdentityView(op))
       return failure();
     b.replaceOp(op, op->getOperand(0));
     return success();

@@ -28,7 +28,7 @@ std::vector<Probe> Verifier::allProbes() {
   std::vector<Probe> probes;
   StringMap<size_t> ofNode;
   for (auto [i, op] : enumerate(function.getBody().front().without_terminator())) {
-    if (isa<prim::WeightOp, prim::ConstantOp>(op))
+    if (op.hasTrait<prim::ModelConstant>())
       continue;
     for (mlir::OpResult result : op.getResults()) {
       auto type = dyn_cast<mlir::RankedTensorType>(result.getType());

@@ -63,25 +63,19 @@ static bool isExact(mlir::Operation *op) {
     return kindIsExact(pool.getKind());
   if (auto scan = dyn_cast<prim::CumulativeOp>(op))
     return kindIsExact(scan.getKind());
-  if (isa<prim::ScatterAlongOp, prim::ScatterNdOp>(op))
-    return false; // may add
-  return !prim::isElementwise(op) ||
-         isa<prim::NegOp, prim::AbsOp, prim::SignOp, prim::FloorOp, prim::CeilOp, prim::RoundOp,
-             prim::TruncOp, prim::RemOp, prim::MaximumOp, prim::MinimumOp, prim::FmaxOp,
-             prim::FminOp, prim::CopysignOp, prim::NextafterOp, prim::SelectOp, prim::BitcastOp,
-             prim::RealOp, prim::ImagOp, prim::ComplexOp>(op);
+  if (op->hasTrait<prim::RoundedOnce>()) // a scatter may add
+    return false;
+  return !prim::isElementwise(op) || op->hasTrait<prim::Exact>();
 }
 
 static Slack slackOf(mlir::Operation *op) {
   constexpr double arithmetic = 2, functions = 8, sums = 16; // halves of a unit
-  bool adds =
-      isa<prim::DotOp, prim::ConvOp, prim::PackedDotOp, prim::PackedConvOp, prim::FftOp>(op);
+  bool adds = op->hasTrait<prim::Contraction>() || isa<prim::FftOp>(op);
   if (!adds && isExact(op))
     return {};
-  if (adds || isa<prim::ReduceOp, prim::PoolOp, prim::CumulativeOp>(op))
+  if (adds || op->hasTrait<prim::Reduction>() || isa<prim::CumulativeOp>(op))
     return {arithmetic, sums};
-  bool basic = isa<prim::AddOp, prim::SubOp, prim::MulOp, prim::DivOp, prim::SqrtOp, prim::CastOp,
-                   prim::ScatterAlongOp, prim::ScatterNdOp>(op);
+  bool basic = op->hasTrait<prim::RoundedOnce>();
   return {basic ? arithmetic : functions, 0};
 }
 

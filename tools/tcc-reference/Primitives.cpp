@@ -129,13 +129,10 @@ bool Primitives::synthesizedCompiles(OperationName name) {
 }
 
 std::string Primitives::line(OperationName name) {
-  bool host = llvm::is_contained({"prim.dim", "prim.extract", "prim.if", "prim.while", "prim.yield",
-                                  "prim.assert", "prim.weight", "prim.constant", "prim.condition",
-                                  "prim.random_seed", "prim.random_draw"},
-                                 name.getStringRef());
-  bool control = llvm::is_contained({"prim.if", "prim.while", "prim.yield", "prim.condition",
-                                     "prim.random_seed", "prim.random_draw"},
-                                    name.getStringRef());
+  bool host = name.hasTrait<prim::HostOperator>() || name.hasTrait<OpTrait::ConstantLike>();
+  bool control = llvm::is_contained(
+      {"prim.if", "prim.while", "prim.yield", "prim.random_seed", "prim.random_draw"},
+      name.getStringRef());
   bool known = control || reference::isEvaluable(name);
   bool compiled = host;
   for (Operation *sample : uses[name])

@@ -22,7 +22,7 @@ static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.ge
 
 Operation *tcc::codegen::contractionOf(kernel::LaunchOp launch) {
   for (Operation &op : launch.getBody().front())
-    if (isa<prim::DotOp, prim::PackedDotOp, prim::PackedConvOp, prim::ConvOp>(op))
+    if (op.hasTrait<prim::Contraction>())
       return &op;
   return nullptr;
 }
@@ -41,7 +41,7 @@ static SmallVector<Index> stridesOf(KernelBuilder &k, ArrayRef<Index> extents) {
 /// The argument that an operand is a view of.
 Value tcc::codegen::memoryBehind(Value operand) {
   while (Operation *op = operand.getDefiningOp()) {
-    if (!isa<prim::TransposeOp, prim::ReshapeOp, prim::SliceOp>(op))
+    if (!op->hasTrait<prim::StridedView>())
       break;
     operand = op->getOperand(0);
   }

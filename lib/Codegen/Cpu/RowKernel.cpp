@@ -53,11 +53,6 @@ private:
 
 } // namespace
 
-static bool isExpensive(Operation *op) {
-  return isa<prim::ExpOp, prim::TanhOp, prim::ErfOp, prim::LogisticOp, prim::LogOp, prim::PowOp,
-             prim::SinOp, prim::CosOp, prim::RandomBitsOp, prim::TakeOp>(op);
-}
-
 /// A value of the whole space that is expensive and read by two loops.
 void RowEmitter::planCache() {
   auto full = tensorType(fullValue);
@@ -67,7 +62,8 @@ void RowEmitter::planCache() {
   if (length < 0 || length > schedule.getKept())
     return;
   for (Operation &op : f.launch.getBody().front()) {
-    if (!isExpensive(&op) || tensorType(op.getResult(0)).getShape() != full.getShape() ||
+    if (!op.hasTrait<prim::VeryCostly>() ||
+        tensorType(op.getResult(0)).getShape() != full.getShape() ||
         tensorType(op.getResult(0)).getElementType() != f.b.getF32Type())
       continue;
     unsigned loops = 0;

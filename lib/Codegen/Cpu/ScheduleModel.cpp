@@ -126,7 +126,7 @@ SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::Laun
     break;
   }
   // Packed weights are read by the templates alone.
-  bool packed = isa_and_nonnull<prim::PackedDotOp, prim::PackedConvOp>(contractionOf(launch));
+  bool packed = prim::has<prim::PackedOperand>(contractionOf(launch));
   if (all.empty() && !packed)
     all.push_back(loopSchedule(launch, cpu));
   return all;

@@ -132,7 +132,7 @@ Value device::rowSpace(kernel::LaunchOp launch) {
 
 Operation *device::productOf(kernel::LaunchOp launch) {
   for (Operation &op : launch.getBody().front())
-    if (isa<prim::DotOp, prim::ConvOp, prim::PackedDotOp, prim::PackedConvOp>(op))
+    if (op.hasTrait<prim::Contraction>())
       return &op;
   return nullptr;
 }

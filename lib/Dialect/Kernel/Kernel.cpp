@@ -57,9 +57,9 @@ static LogicalResult verifyKind(LaunchOp launch) {
   if (kind == KernelKind::Row)
     fits = has([](Operation &op) { return isa<prim::ReduceOp>(op); });
   else if (kind == KernelKind::Contraction)
-    fits = has([](Operation &op) { return isa<prim::DotOp, prim::PackedDotOp>(op); });
+    fits = has([](Operation &op) { return op.hasTrait<prim::MatrixProduct>(); });
   else if (kind == KernelKind::Convolution)
-    fits = has([](Operation &op) { return isa<prim::ConvOp, prim::PackedConvOp>(op); });
+    fits = has([](Operation &op) { return op.hasTrait<prim::Convolution>(); });
   else if (kind == KernelKind::Attention)
     fits = has([](Operation &op) { return isa<prim::DotOp>(op); }) &&
            has([](Operation &op) { return isa<prim::ExpOp>(op); });

@@ -172,7 +172,7 @@ static prim::PackedConvOp convolutionOf(LaunchOp launch) {
 /// Panels that were packed before are as wide as the schedule reads them.
 static LogicalResult verifyPanels(LaunchOp launch, int64_t width) {
   for (Operation &op : launch.getBody().front())
-    if (isa<prim::PackedDotOp, prim::PackedConvOp>(op))
+    if (op.hasTrait<prim::PackedOperand>())
       if (int64_t packed = cast<RankedTensorType>(op.getOperand(1).getType()).getDimSize(3);
           packed != width)
         return launch.emitOpError("has panels of ")

@@ -3,7 +3,7 @@
 #define TCC_DIALECT_PRIM_CONTRACTIONOPS_TD
 include "tcc/Dialect/Prim/PrimBase.td"
 
-def Prim_DotOp : Prim_Op<"dot", "StableHLO dot_general", [Pure]> {
+def Prim_DotOp : Prim_Op<"dot", "StableHLO dot_general", [Pure, Prim_Contraction, Prim_MatrixProduct]> {
   let summary = "generalised matrix product";
   let description = [{
     The result is batch axes, free axes of lhs, free axes of rhs, each in order (StableHLO
@@ -16,7 +16,7 @@ def Prim_DotOp : Prim_Op<"dot", "StableHLO dot_general", [Pure]> {
   let assemblyFormat = "$lhs `,` $rhs `batch` $lhs_batch `x` $rhs_batch `contract` $lhs_contract `x` $rhs_contract attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_ConvOp : Prim_Op<"conv", "StableHLO dynamic_conv", [Pure]> {
+def Prim_ConvOp : Prim_Op<"conv", "StableHLO dynamic_conv", [Pure, Prim_Contraction, Prim_Convolution]> {
   let summary = "convolution (cross-correlation) over any number of spatial axes";
   let description = [{
     x is [N, C, spatial...], w [O, C/groups, window...], result [N, O, spatial...]; with
@@ -45,14 +45,14 @@ def Prim_FftOp : Prim_Op<"fft", "StableHLO fft", [Pure]> {
 // are [groups, panels, k, width] with zeros past the last column. 8-bit weights may lie in
 // [groups, panels, steps of k, width, bytes]: so many neighbours in k as one dot instruction takes.
 
-def Prim_PackedDotOp : Prim_Op<"packed_dot", "own: prim.dot after layout", [Pure]> {
+def Prim_PackedDotOp : Prim_Op<"packed_dot", "own: prim.dot after layout", [Pure, Prim_Contraction, Prim_MatrixProduct, Prim_PackedOperand]> {
   let summary = "lhs [..., K] times a K x `columns` matrix held in panels [1, panels, K, width], or [1, panels, steps, width, bytes] of 8-bit numbers";
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$panels, I64Attr:$columns);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $panels `columns` $columns attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_PackedConvOp : Prim_Op<"packed_conv", "own: prim.conv after layout", [Pure]> {
+def Prim_PackedConvOp : Prim_Op<"packed_conv", "own: prim.conv after layout", [Pure, Prim_Contraction, Prim_Convolution, Prim_PackedOperand]> {
   let summary = "prim.conv of channels-last x with weights in panels, k running over the window, then channels";
   let description = [{
     `window` holds the spatial extents of the weights, `filters` all output channels. Panels

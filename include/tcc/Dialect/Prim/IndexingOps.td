@@ -8,14 +8,14 @@ include "tcc/Dialect/Prim/PrimBase.td"
 // memory. Writes out of range are dropped. Reading from an axis without elements
 // has no meaning: who cannot rule it out asserts that there are some.
 
-def Prim_TakeOp : Prim_Op<"take", "ONNX Gather", [Pure]> {
+def Prim_TakeOp : Prim_Op<"take", "ONNX Gather", [Pure, Prim_PointAccess, Prim_Costly, Prim_VeryCostly]> {
   let summary = "slices of x along `axis`: x.shape[:axis] + indices.shape + x.shape[axis+1:] (numpy.take)";
   let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_TakeAlongOp : Prim_Op<"take_along", "ONNX GatherElements", [Pure]> {
+def Prim_TakeAlongOp : Prim_Op<"take_along", "ONNX GatherElements", [Pure, Prim_PointAccess, Prim_Costly]> {
   let summary = "result[p] = x[p with p[axis] = indices[p]] (numpy.take_along_axis, ONNX GatherElements)";
   let description = "On the other axes indices may be shorter than x.";
   let arguments = (ins AnyRankedTensor:$x, Prim_IndexTensor:$indices, I64Attr:$axis);
@@ -23,7 +23,7 @@ def Prim_TakeAlongOp : Prim_Op<"take_along", "ONNX GatherElements", [Pure]> {
   let assemblyFormat = "$x `,` $indices `axis` $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_GatherNdOp : Prim_Op<"gather_nd", "ONNX GatherND", [Pure]> {
+def Prim_GatherNdOp : Prim_Op<"gather_nd", "ONNX GatherND", [Pure, Prim_PointAccess, Prim_Costly]> {
   let summary = "slices of x at index tuples (ONNX GatherND)";
   let description = [{
     indices has shape batch + outer + [k]; result batch + outer + x.shape[b+k:].
@@ -40,7 +40,7 @@ def Prim_ScatterKind : I32EnumAttr<"ScatterKind", "what happens where an update 
   let genSpecializedAttr = 0;
 }
 def Prim_ScatterKindAttr : EnumAttr<Prim_Dialect, Prim_ScatterKind, "scatter_kind">;
-def Prim_ScatterAlongOp : Prim_Op<"scatter_along", "ONNX ScatterElements", [Pure]> {
+def Prim_ScatterAlongOp : Prim_Op<"scatter_along", "ONNX ScatterElements", [Pure, Prim_UpdatesFirst, Prim_RoundedOnce]> {
   let summary = "x with result[p with p[axis] = indices[p]] updated by updates[p], in row-major order of p";
   let description = [{
     indices and updates have one shape, which on the other axes may be shorter than x. max and min
@@ -51,7 +51,7 @@ def Prim_ScatterAlongOp : Prim_Op<"scatter_along", "ONNX ScatterElements", [Pure
   let assemblyFormat = "$kind $x `,` $indices `,` $updates `axis` $axis attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_ScatterNdOp : Prim_Op<"scatter_nd", "ONNX ScatterND", [Pure]> {
+def Prim_ScatterNdOp : Prim_Op<"scatter_nd", "ONNX ScatterND", [Pure, Prim_UpdatesFirst, Prim_RoundedOnce]> {
   let summary = "x with slices at index tuples updated, in row-major order (ONNX ScatterND)";
   let description = "indices has shape outer + [k]; updates outer + x.shape[k:].";
   let arguments = (ins Prim_ScatterKindAttr:$kind, AnyRankedTensor:$x, Prim_IndexTensor:$indices, AnyRankedTensor:$updates);
@@ -59,7 +59,7 @@ def Prim_ScatterNdOp : Prim_Op<"scatter_nd", "ONNX ScatterND", [Pure]> {
   let assemblyFormat = "$kind $x `,` $indices `,` $updates attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
-def Prim_InsertSliceOp : Prim_Op<"insert_slice", "MLIR tensor.insert_slice", [Pure]> {
+def Prim_InsertSliceOp : Prim_Op<"insert_slice", "MLIR tensor.insert_slice", [Pure, Prim_UpdatesFirst]> {
   let summary = "x with x[start + i * step] = update[i]; starts and steps as in prim.slice, all of update inside x";
   let hasVerifier = 1;
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$update, Variadic<Index>:$starts,

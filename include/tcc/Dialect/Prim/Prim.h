@@ -14,6 +14,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "tcc/Dialect/Prim/Traits.h"
 #include "tcc/Support/DType.h"
 
 #include "tcc/Dialect/Prim/PrimDialect.h.inc"

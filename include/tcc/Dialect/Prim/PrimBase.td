@@ -7,6 +7,7 @@ include "mlir/IR/BuiltinTypes.td"
 include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "tcc/Dialect/Prim/Traits.td"
 
 def Prim_Dialect : Dialect {
   let name = "prim";

@@ -11,7 +11,7 @@ def Prim_ReduceKind : I32EnumAttr<"ReduceKind", "an associative operator", [
 }
 def Prim_ReduceKindAttr : EnumAttr<Prim_Dialect, Prim_ReduceKind, "reduce_kind">;
 
-def Prim_ReduceOp : Prim_Op<"reduce", "StableHLO reduce, by name instead of a body", [Pure]> {
+def Prim_ReduceOp : Prim_Op<"reduce", "StableHLO reduce, by name instead of a body", [Pure, Prim_Reduction]> {
   let summary = "x reduced over `axes`, which vanish";
   let description = [{
     16-bit floats accumulate in f32. max and min give NaN if any element is NaN.
@@ -43,7 +43,7 @@ def Prim_CumulativeOp : Prim_Op<"cumulative", "ONNX CumSum, of any reduction", [
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$kind $x $axis attr-dict `:` functional-type(operands, results)";
 }
-def Prim_PoolOp : Prim_Op<"pool", "StableHLO reduce_window, by name instead of a body", [Pure]> {
+def Prim_PoolOp : Prim_Op<"pool", "StableHLO reduce_window, by name instead of a body", [Pure, Prim_Reduction]> {
   let summary = "x reduced over sliding windows of its trailing spatial axes";
   let description = [{
     x is [N, C, spatial...], or [N, spatial..., C] when `channels_last`. Window o of a spatial axis

@@ -4,7 +4,7 @@
 include "tcc/Dialect/Prim/PrimBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 
-def Prim_ConstantOp : Prim_Op<"constant", "StableHLO constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
+def Prim_ConstantOp : Prim_Op<"constant", "StableHLO constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>, Prim_ModelConstant, Prim_Generated]> {
   let summary = "a small or splat constant";
   let arguments = (ins TypedAttrInterface:$value);
   let results = (outs AnyStaticShapeTensor:$result);
@@ -12,13 +12,13 @@ def Prim_ConstantOp : Prim_Op<"constant", "StableHLO constant", [Pure, ConstantL
   let extraClassDeclaration = "::mlir::ElementsAttr getElements();";
   let hasFolder = 1;
 }
-def Prim_WeightOp : Prim_Op<"weight", "own: data stays out of the IR", [Pure]> {
+def Prim_WeightOp : Prim_Op<"weight", "own: data stays out of the IR", [Pure, Prim_HostOperator, Prim_ModelConstant]> {
   let summary = "a constant whose data is in the weight table";
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
-def Prim_IotaOp : Prim_Op<"iota", "StableHLO dynamic_iota", [Pure]> {
+def Prim_IotaOp : Prim_Op<"iota", "StableHLO dynamic_iota", [Pure, Prim_Generated]> {
   let summary = "the index along `axis` at every point, converted as prim.cast converts i64";
   let description = "`sizes` gives the dims that are `?` in the result type, in order.";
   let arguments = (ins I64Attr:$axis, Variadic<Index>:$sizes);
@@ -26,7 +26,7 @@ def Prim_IotaOp : Prim_Op<"iota", "StableHLO dynamic_iota", [Pure]> {
   let assemblyFormat = "$axis `sizes` `(` $sizes `)` attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
-def Prim_DimOp : Prim_Op<"dim", "StableHLO get_dimension_size", [Pure]> {
+def Prim_DimOp : Prim_Op<"dim", "StableHLO get_dimension_size", [Pure, Prim_HostOperator]> {
   let summary = "the extent of one axis";
   let arguments = (ins AnyRankedTensor:$x, I64Attr:$axis);
   let results = (outs Index:$result);
@@ -34,7 +34,7 @@ def Prim_DimOp : Prim_Op<"dim", "StableHLO get_dimension_size", [Pure]> {
   let hasFolder = 1;
   let hasVerifier = 1;
 }
-def Prim_FromElementsOp : Prim_Op<"from_elements", "MLIR tensor.from_elements", [Pure]> {
+def Prim_FromElementsOp : Prim_Op<"from_elements", "MLIR tensor.from_elements", [Pure, Prim_Generated]> {
   let summary = "a small static tensor of host scalars (index, integer or float), row-major";
   let description = [{
     Where shape arithmetic becomes a tensor. An `index` element is converted to
@@ -45,7 +45,7 @@ def Prim_FromElementsOp : Prim_Op<"from_elements", "MLIR tensor.from_elements", 
   let assemblyFormat = "$elements attr-dict `:` functional-type($elements, results)";
   let hasVerifier = 1;
 }
-def Prim_ExtractOp : Prim_Op<"extract", "MLIR tensor.extract", [Pure]> {
+def Prim_ExtractOp : Prim_Op<"extract", "MLIR tensor.extract", [Pure, Prim_HostOperator]> {
   let summary = "one element of a tensor as a host scalar, at row-major `position`";
   let description = [{
     The element is converted to the scalar's type as prim.cast does: an integer may be taken as
@@ -56,7 +56,7 @@ def Prim_ExtractOp : Prim_Op<"extract", "MLIR tensor.extract", [Pure]> {
   let results = (outs AnyType:$result);
   let assemblyFormat = "$x `[` $position `]` attr-dict `:` functional-type($x, results)";
 }
-def Prim_ReshapeOp : Prim_Op<"reshape", "StableHLO dynamic_reshape", [Pure]> {
+def Prim_ReshapeOp : Prim_Op<"reshape", "StableHLO dynamic_reshape", [Pure, Prim_View, Prim_StridedView, Prim_Rearrangement]> {
   let summary = "the same elements in row-major order under another shape";
   let description = "`sizes` gives the dims that are `?` in the result type, in order.";
   let arguments = (ins AnyRankedTensor:$x, Variadic<Index>:$sizes);
@@ -64,14 +64,14 @@ def Prim_ReshapeOp : Prim_Op<"reshape", "StableHLO dynamic_reshape", [Pure]> {
   let assemblyFormat = "$x `sizes` `(` $sizes `)` attr-dict `:` functional-type($x, results)";
   let hasVerifier = 1;
 }
-def Prim_TransposeOp : Prim_Op<"transpose", "StableHLO transpose", [Pure]> {
+def Prim_TransposeOp : Prim_Op<"transpose", "StableHLO transpose", [Pure, Prim_View, Prim_StridedView, Prim_Rearrangement]> {
   let summary = "axes permuted: result axis i is x axis permutation[i]";
   let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$x $permutation attr-dict `:` functional-type($x, results)";
   let hasVerifier = 1;
 }
-def Prim_BroadcastOp : Prim_Op<"broadcast", "StableHLO dynamic_broadcast_in_dim", [Pure]> {
+def Prim_BroadcastOp : Prim_Op<"broadcast", "StableHLO dynamic_broadcast_in_dim", [Pure, Prim_View, Prim_Rearrangement]> {
   let summary = "x repeated along new and unit axes";
   let description = [{
     x axis i is result axis `axes[i]` (increasing); its extent is 1 or that of
@@ -83,7 +83,7 @@ def Prim_BroadcastOp : Prim_Op<"broadcast", "StableHLO dynamic_broadcast_in_dim"
   let assemblyFormat = "$x `axes` $axes `sizes` `(` $sizes `)` attr-dict `:` functional-type($x, results)";
   let hasVerifier = 1;
 }
-def Prim_SliceOp : Prim_Op<"slice", "ONNX Slice", [Pure, AttrSizedOperandSegments]> {
+def Prim_SliceOp : Prim_Op<"slice", "ONNX Slice", [Pure, AttrSizedOperandSegments, Prim_View, Prim_StridedView, Prim_Rearrangement]> {
   let summary = "result[i] = x[start + i * step] on every axis";
   let description = [{
     `starts` (static_starts where not dynamic) are in range and steps are not
@@ -98,7 +98,7 @@ def Prim_SliceOp : Prim_Op<"slice", "ONNX Slice", [Pure, AttrSizedOperandSegment
   let hasVerifier = 1;
   let extraClassDeclaration = "::llvm::SmallVector<::mlir::OpFoldResult> getMixedStarts();";
 }
-def Prim_PadOp : Prim_Op<"pad", "StableHLO dynamic_pad", [Pure, AttrSizedOperandSegments]> {
+def Prim_PadOp : Prim_Op<"pad", "StableHLO dynamic_pad", [Pure, AttrSizedOperandSegments, Prim_Rearrangement, Prim_PointAccess]> {
   let summary = "x inside a border of the rank-0 tensor `value`";
   let description = [{
     `low` elements before, the rest after; `interior` elements between
@@ -113,14 +113,14 @@ def Prim_PadOp : Prim_Op<"pad", "StableHLO dynamic_pad", [Pure, AttrSizedOperand
   let hasVerifier = 1;
   let extraClassDeclaration = "::llvm::SmallVector<::mlir::OpFoldResult> getMixedLow();";
 }
-def Prim_ConcatOp : Prim_Op<"concat", "StableHLO concatenate", [Pure]> {
+def Prim_ConcatOp : Prim_Op<"concat", "StableHLO concatenate", [Pure, Prim_Rearrangement, Prim_PointAccess, Prim_Costly]> {
   let summary = "operands one after the other along `axis`";
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, I64Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$inputs `axis` $axis attr-dict `:` functional-type($inputs, results)";
   let hasVerifier = 1;
 }
-def Prim_ReverseOp : Prim_Op<"reverse", "StableHLO reverse", [Pure]> {
+def Prim_ReverseOp : Prim_Op<"reverse", "StableHLO reverse", [Pure, Prim_View, Prim_Rearrangement]> {
   let summary = "x with the given axes reversed";
   let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs AnyRankedTensor:$result);
