@@ -5,6 +5,12 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 
+namespace tcc {
+#define GEN_PASS_DECL_FUSEKERNELSPASS
+#define GEN_PASS_DEF_FUSEKERNELSPASS
+#include "tcc/Fusion/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::fusion;
@@ -191,25 +197,17 @@ static LogicalResult fuseBlock(Block &block, FusionPolicy policy) {
 
 namespace {
 
-class FuseKernelsPass : public PassWrapper<FuseKernelsPass, OperationPass<ModuleOp>> {
+class FuseKernelsPass : public tcc::impl::FuseKernelsPassBase<FuseKernelsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseKernelsPass)
-  explicit FuseKernelsPass(FusionPolicy policy) : policy(policy) {}
-  StringRef getArgument() const override { return "tcc-fuse-kernels"; }
-  StringRef getDescription() const override {
-    return "Group the primitives of every block into kernel.launch ops";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<kernel::KernelDialect, prim::PrimDialect, arith::ArithDialect>();
+  explicit FuseKernelsPass(FusionPolicy policy) {
+    fuse = policy.fuse;
+    attention = policy.attention;
   }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(fuseBlock(function.getBody().front(), policy)))
+      if (failed(fuseBlock(function.getBody().front(), {fuse, attention})))
         return signalPassFailure();
   }
-
-private:
-  FusionPolicy policy;
 };
 
 } // namespace

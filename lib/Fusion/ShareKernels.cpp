@@ -17,12 +17,16 @@
 #include "llvm/ADT/StringSet.h"
 #include <set>
 
+namespace tcc {
+#define GEN_PASS_DECL_SHAREKERNELSPASS
+#define GEN_PASS_DEF_SHAREKERNELSPASS
+#include "tcc/Fusion/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
 namespace {
-
-constexpr size_t kMany = 32; ///< kernels that differ in starts alone
 
 /// A launch with its slices and their starts, one after the other; INT64_MIN where a
 /// start is an operand already.
@@ -32,16 +36,8 @@ struct Candidate {
   SmallVector<int64_t> starts;
 };
 
-class ShareKernelsPass : public PassWrapper<ShareKernelsPass, OperationPass<ModuleOp>> {
+class ShareKernelsPass : public tcc::impl::ShareKernelsPassBase<ShareKernelsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareKernelsPass)
-  StringRef getArgument() const override { return "tcc-share-kernels"; }
-  StringRef getDescription() const override {
-    return "Pass the starts of slices to kernels that differ in nothing else";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect>();
-  }
   void runOnOperation() override;
 };
 
@@ -92,14 +88,15 @@ static void passStarts(Candidate &c, ArrayRef<bool> varies) {
   }
 }
 
-static void share(MutableArrayRef<Candidate> alike) {
+/// Makes one kernel of `many` or more that differ in starts alone.
+static void share(MutableArrayRef<Candidate> alike, unsigned many) {
   std::set<ArrayRef<int64_t>, bool (*)(ArrayRef<int64_t>, ArrayRef<int64_t>)> kernels(
       [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
         return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
       });
   for (const Candidate &c : alike)
     kernels.insert(c.starts);
-  if (kernels.size() < kMany)
+  if (kernels.size() < many)
     return;
   SmallVector<bool> varies(alike.front().starts.size(), false);
   for (const Candidate &c : alike)
@@ -110,7 +107,7 @@ static void share(MutableArrayRef<Candidate> alike) {
 }
 
 void ShareKernelsPass::runOnOperation() {
-  llvm::MapVector<StringRef, SmallVector<Candidate>> groups;
+  llvm::MapVector<StringRef, SmallVector<Candidate>> byText;
   llvm::StringSet<> texts;
   getOperation().walk([&](kernel::LaunchOp launch) {
     if (launch.getKind() != kernel::KernelKind::Loop)
@@ -123,10 +120,10 @@ void ShareKernelsPass::runOnOperation() {
     if (c.slices.empty())
       return;
     StringRef text = texts.insert(textWithoutStarts(c)).first->getKey();
-    groups[text].push_back(std::move(c));
+    byText[text].push_back(std::move(c));
   });
-  for (auto &[text, alike] : groups)
-    share(alike);
+  for (auto &[text, alike] : byText)
+    share(alike, many);
 }
 
 std::unique_ptr<Pass> tcc::createShareKernelsPass() { return std::make_unique<ShareKernelsPass>(); }

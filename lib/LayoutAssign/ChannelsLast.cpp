@@ -19,6 +19,11 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_CHANNELSLASTPASS
+#include "tcc/LayoutAssign/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -332,13 +337,8 @@ static void runOn(Block &block) {
 
 namespace {
 
-class ChannelsLastPass : public PassWrapper<ChannelsLastPass, OperationPass<ModuleOp>> {
+class ChannelsLastPass : public tcc::impl::ChannelsLastPassBase<ChannelsLastPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChannelsLastPass)
-  StringRef getArgument() const override { return "tcc-layout-channels-last"; }
-  StringRef getDescription() const override {
-    return "Rewrite convolutions and what surrounds them to channels-last";
-  }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       runOn(function.getBody().front());

@@ -20,6 +20,11 @@
 #include "tcc/Support/WeightTable.h"
 #include "tcc/Target/Winograd.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_PACKWEIGHTSPASS
+#include "tcc/LayoutAssign/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -202,14 +207,9 @@ void PackWeights::pack(prim::ConvOp op) {
 
 namespace {
 
-class PackWeightsPass : public PassWrapper<PackWeightsPass, OperationPass<ModuleOp>> {
+class PackWeightsPass : public tcc::impl::PackWeightsPassBase<PackWeightsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackWeightsPass)
   PackWeightsPass(WeightTable *weights, const CpuTarget *cpu) : weights(weights), cpu(cpu) {}
-  StringRef getArgument() const override { return "tcc-layout-pack-weights"; }
-  StringRef getDescription() const override {
-    return "Put the weights of contractions in the order that kernels read";
-  }
   void runOnOperation() override {
     PackWeights packer(*weights, *cpu);
     getOperation().walk([&](prim::DotOp op) { packer.pack(op); });

@@ -30,24 +30,22 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Plan/Plan.h"
 
+namespace tcc {
+#define GEN_PASS_DECL_PLANMEMORYPASS
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "tcc/Plan/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
 namespace {
 
-class PlanMemoryPass : public PassWrapper<PlanMemoryPass, OperationPass<ModuleOp>> {
+class PlanMemoryPass : public tcc::impl::PlanMemoryPassBase<PlanMemoryPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
-  PlanMemoryPass(bool inPlace, host::MemorySpace space) : inPlace(inPlace) {
+  PlanMemoryPass(bool inPlace, host::MemorySpace space) {
+    this->inPlace = inPlace;
     onDevice = space == host::MemorySpace::device;
-  }
-  PlanMemoryPass(const PlanMemoryPass &other) : PassWrapper(other), inPlace(other.inPlace) {}
-  StringRef getArgument() const override { return "tcc-plan-memory"; }
-  StringRef getDescription() const override {
-    return "Give every result its memory, and make the program that a run follows";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<host::HostDialect, scf::SCFDialect>();
   }
   void runOnOperation() override {
     plan::KernelTable kernels(getOperation());
@@ -60,10 +58,6 @@ public:
         return signalPassFailure();
     }
   }
-
-private:
-  bool inPlace;
-  Option<bool> onDevice{*this, "device", llvm::cl::desc("tensors of launches lie on a device")};
 };
 
 } // namespace

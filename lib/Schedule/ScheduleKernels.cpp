@@ -17,18 +17,20 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Schedule/Schedule.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_SCHEDULEKERNELSPASS
+#include "tcc/Schedule/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
 namespace {
 
-class ScheduleKernelsPass : public PassWrapper<ScheduleKernelsPass, OperationPass<ModuleOp>> {
+class ScheduleKernelsPass : public tcc::impl::ScheduleKernelsPassBase<ScheduleKernelsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScheduleKernelsPass)
   ScheduleKernelsPass(const ScheduleModel *model, ScheduleChooser chooser)
       : model(model), chooser(std::move(chooser)) {}
-  StringRef getArgument() const override { return "tcc-schedule-kernels"; }
-  StringRef getDescription() const override { return "Record on each launch how it is run"; }
   void runOnOperation() override {
     WalkResult done = getOperation().walk([&](kernel::LaunchOp launch) {
       return launch.getScheduleAttr() || succeeded(schedule(launch)) ? WalkResult::advance()

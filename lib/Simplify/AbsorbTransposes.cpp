@@ -14,6 +14,11 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_ABSORBTRANSPOSESPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -40,13 +45,8 @@ static bool absorb(Value &operand, SmallVector<int64_t> &batch, SmallVector<int6
 
 namespace {
 
-class AbsorbTransposesPass : public PassWrapper<AbsorbTransposesPass, OperationPass<ModuleOp>> {
+class AbsorbTransposesPass : public tcc::impl::AbsorbTransposesPassBase<AbsorbTransposesPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AbsorbTransposesPass)
-  StringRef getArgument() const override { return "tcc-simplify-absorb-transposes"; }
-  StringRef getDescription() const override {
-    return "Number the axes of contractions so that transposes of operands vanish";
-  }
   void runOnOperation() override {
     getOperation().walk([](prim::DotOp op) {
       Value lhs = op.getLhs(), rhs = op.getRhs();

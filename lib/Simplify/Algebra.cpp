@@ -29,6 +29,11 @@
 #include "Simplify/Splat.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_ALGEBRAPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -290,11 +295,8 @@ struct SmallPowers : OpRewritePattern<prim::PowOp> {
   }
 };
 
-class AlgebraPass : public PassWrapper<AlgebraPass, OperationPass<ModuleOp>> {
+class AlgebraPass : public tcc::impl::AlgebraPassBase<AlgebraPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AlgebraPass)
-  StringRef getArgument() const override { return "tcc-simplify-algebra"; }
-  StringRef getDescription() const override { return "Do arithmetic that is known beforehand"; }
   void runOnOperation() override {
     if (failed(rewriteAll(getOperation(), populateAlgebraPatterns)))
       signalPassFailure();

@@ -16,6 +16,11 @@
 #include "Simplify/Splat.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_BROADCASTSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -159,11 +164,8 @@ struct ReduceOfBroadcast : OpRewritePattern<prim::ReduceOp> {
   }
 };
 
-class BroadcastsPass : public PassWrapper<BroadcastsPass, OperationPass<ModuleOp>> {
+class BroadcastsPass : public tcc::impl::BroadcastsPassBase<BroadcastsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BroadcastsPass)
-  StringRef getArgument() const override { return "tcc-simplify-broadcasts"; }
-  StringRef getDescription() const override { return "Compute before repeating"; }
   void runOnOperation() override {
     if (failed(rewriteAll(getOperation(), populateBroadcastPatterns)))
       signalPassFailure();

@@ -14,6 +14,11 @@
 #include "Simplify/Splat.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_CASTCHAINSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -79,11 +84,8 @@ struct CastOfCast : OpRewritePattern<prim::CastOp> {
   }
 };
 
-class CastChainsPass : public PassWrapper<CastChainsPass, OperationPass<ModuleOp>> {
+class CastChainsPass : public tcc::impl::CastChainsPassBase<CastChainsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CastChainsPass)
-  StringRef getArgument() const override { return "tcc-simplify-cast-chains"; }
-  StringRef getDescription() const override { return "Make one cast of several"; }
   void runOnOperation() override {
     if (failed(rewriteAll(getOperation(), populateCastPatterns)))
       signalPassFailure();

@@ -19,6 +19,11 @@
 #include "mlir/Transforms/CSE.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_COMMONSUBEXPRESSIONSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -69,13 +74,8 @@ private:
 };
 
 class CommonSubexpressionsPass
-    : public PassWrapper<CommonSubexpressionsPass, OperationPass<ModuleOp>> {
+    : public tcc::impl::CommonSubexpressionsPassBase<CommonSubexpressionsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CommonSubexpressionsPass)
-  StringRef getArgument() const override { return "tcc-common-subexpressions"; }
-  StringRef getDescription() const override {
-    return "Compute equal operators, with equal regions, once";
-  }
   void runOnOperation() override {
     if (eliminate())
       eliminate();

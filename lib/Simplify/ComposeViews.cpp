@@ -25,6 +25,11 @@
 #include "tcc/Analysis/ViewFactors.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_COMPOSEVIEWSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -214,16 +219,8 @@ static void takeAsSlice(prim::TakeOp op) {
 
 namespace {
 
-class ComposeViewsPass : public PassWrapper<ComposeViewsPass, OperationPass<ModuleOp>> {
+class ComposeViewsPass : public tcc::impl::ComposeViewsPassBase<ComposeViewsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ComposeViewsPass)
-  StringRef getArgument() const override { return "tcc-simplify-compose-views"; }
-  StringRef getDescription() const override {
-    return "Make one reshape and one transpose of chains of them";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<prim::PrimDialect, arith::ArithDialect>();
-  }
   void runOnOperation() override {
     getOperation().walk(takeAsSlice);
     SmallVector<Operation *> ends;

@@ -19,6 +19,11 @@
 #include "tcc/Simplify/Simplify.h"
 #include <cmath>
 
+namespace tcc {
+#define GEN_PASS_DEF_DEFERSCALESPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -98,16 +103,8 @@ static void deferScales(prim::DotOp op) {
 
 namespace {
 
-class DeferScalesPass : public PassWrapper<DeferScalesPass, OperationPass<ModuleOp>> {
+class DeferScalesPass : public tcc::impl::DeferScalesPassBase<DeferScalesPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DeferScalesPass)
-  StringRef getArgument() const override { return "tcc-simplify-defer-scales"; }
-  StringRef getDescription() const override {
-    return "Scale the results of products instead of their operands";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<prim::PrimDialect, arith::ArithDialect>();
-  }
   void runOnOperation() override {
     getOperation().walk([](prim::DotOp op) { deferScales(op); });
     getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {

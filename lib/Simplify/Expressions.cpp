@@ -10,6 +10,11 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_EXPRESSIONSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -29,14 +34,8 @@ LogicalResult tcc::simplify::rewriteAll(ModuleOp module,
 
 namespace {
 
-class ExpressionsPass : public PassWrapper<ExpressionsPass, OperationPass<ModuleOp>> {
+class ExpressionsPass : public tcc::impl::ExpressionsPassBase<ExpressionsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpressionsPass)
-  StringRef getArgument() const override { return "tcc-simplify-expressions"; }
-  StringRef getDescription() const override { return "Rewrite expressions to simpler ones"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<prim::PrimDialect>();
-  }
   void runOnOperation() override {
     if (failed(rewriteAll(getOperation(), [](RewritePatternSet &patterns) {
           populateAlgebraPatterns(patterns);

@@ -18,6 +18,11 @@
 #include "llvm/ADT/StringSet.h"
 #include <cstring>
 
+namespace tcc {
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 
 namespace tcc {
@@ -304,16 +309,10 @@ FoldStatistics Folder::run() {
   return statistics;
 }
 
-class FoldConstantsPass : public PassWrapper<FoldConstantsPass, OperationPass<ModuleOp>> {
+class FoldConstantsPass : public tcc::impl::FoldConstantsPassBase<FoldConstantsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldConstantsPass)
   FoldConstantsPass(WeightTable *weights, const FoldOptions &options)
       : weights(weights), options(options) {}
-  StringRef getArgument() const override { return "tcc-simplify-fold-constants"; }
-  StringRef getDescription() const override { return "Computes what does not depend on inputs"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, prim::PrimDialect>();
-  }
   void runOnOperation() override { foldConstants(getOperation(), *weights, options); }
 
 private:

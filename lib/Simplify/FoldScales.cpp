@@ -32,6 +32,11 @@
 #include "tcc/Support/WeightTable.h"
 #include <cmath>
 
+namespace tcc {
+#define GEN_PASS_DEF_FOLDSCALESPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -259,14 +264,9 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
 
 namespace {
 
-class FoldScalesPass : public PassWrapper<FoldScalesPass, OperationPass<ModuleOp>> {
+class FoldScalesPass : public tcc::impl::FoldScalesPassBase<FoldScalesPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldScalesPass)
   FoldScalesPass(WeightTable *weights) : weights(weights) {}
-  StringRef getArgument() const override { return "tcc-simplify-fold-scales"; }
-  StringRef getDescription() const override {
-    return "Multiply batch norms and scales into the weights before them";
-  }
   void runOnOperation() override {
     ScaleFolder folder(*weights);
     SmallVector<Operation *> products;

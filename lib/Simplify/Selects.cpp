@@ -13,6 +13,11 @@
 #include "Simplify/Splat.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_SELECTSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -116,11 +121,8 @@ struct CompareWithItself : OpRewritePattern<prim::CompareOp> {
   }
 };
 
-class SelectsPass : public PassWrapper<SelectsPass, OperationPass<ModuleOp>> {
+class SelectsPass : public tcc::impl::SelectsPassBase<SelectsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SelectsPass)
-  StringRef getArgument() const override { return "tcc-simplify-selects"; }
-  StringRef getDescription() const override { return "Make choices whose outcome is known"; }
   void runOnOperation() override {
     if (failed(rewriteAll(getOperation(), populateSelectPatterns)))
       signalPassFailure();

@@ -20,6 +20,11 @@
 #include "Simplify/Splat.h"
 #include "tcc/Simplify/Simplify.h"
 
+namespace tcc {
+#define GEN_PASS_DEF_VIEWSPASS
+#include "tcc/Simplify/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::simplify;
@@ -274,11 +279,8 @@ struct FlattenConcat : OpRewritePattern<prim::ConcatOp> {
   }
 };
 
-class ViewsPass : public PassWrapper<ViewsPass, OperationPass<ModuleOp>> {
+class ViewsPass : public tcc::impl::ViewsPassBase<ViewsPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ViewsPass)
-  StringRef getArgument() const override { return "tcc-simplify-views"; }
-  StringRef getDescription() const override { return "Compose views of views"; }
   void runOnOperation() override {
     if (failed(rewriteAll(getOperation(), populateViewPatterns)))
       signalPassFailure();

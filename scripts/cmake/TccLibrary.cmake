@@ -1,6 +1,7 @@
 # tcc_add_library(Name SOURCES... LINK libs...): one static library a layer folder.
 #   Libraries that include MLIR share one precompiled header (TccPch).
 # tcc_add_dialect(name): mlir-tblgen over include/tcc/Dialect/<dir>/<Name>Ops.td.
+# tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
 # tcc_add_unittest(name SOURCES... LINK libs...): a Catch2 program run by ctest.
 
 add_library(TccPch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
@@ -25,6 +26,13 @@ function(tcc_add_library name)
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
+endfunction()
+
+function(tcc_add_passes name)
+  set(LLVM_TARGET_DEFINITIONS Passes.td)
+  mlir_tablegen(Passes.h.inc -gen-pass-decls -name ${name} -I ${CMAKE_SOURCE_DIR}/include)
+  add_public_tablegen_target(Tcc${name}PassIncGen)
+  add_dependencies(tcc-tablegen Tcc${name}PassIncGen)
 endfunction()
 
 function(tcc_add_unittest name)

@@ -1,4 +1,4 @@
-// RUN: tcc-opt %s -tcc-fuse-kernels -tcc-share-kernels | FileCheck %s
+// RUN: tcc-opt %s -tcc-fuse-kernels -tcc-fuse-share-kernels | FileCheck %s
 
 // Many slices of one tensor are one kernel, which is told where to start. The start on
 // the axis that does not vary stays known.

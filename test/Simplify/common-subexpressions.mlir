@@ -1,4 +1,4 @@
-// RUN: tcc-opt %s -tcc-common-subexpressions | FileCheck %s
+// RUN: tcc-opt %s -tcc-simplify-common-subexpressions | FileCheck %s
 
 // CHECK-LABEL: func @equal
 // CHECK: prim.if

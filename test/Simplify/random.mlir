@@ -1,5 +1,5 @@
 // Two draws stay two, are never computed by the compiler, and count even where nobody reads them.
-// RUN: tcc-opt %s -tcc-simplify-fold-constants -tcc-common-subexpressions -canonicalize | FileCheck %s
+// RUN: tcc-opt %s -tcc-simplify-fold-constants -tcc-simplify-common-subexpressions -canonicalize | FileCheck %s
 
 module attributes {tcc.generators = 1 : i64} {
 // CHECK-LABEL: func @draws

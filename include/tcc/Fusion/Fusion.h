@@ -19,7 +19,7 @@ struct FusionPolicy {
 
 /// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp.
 std::unique_ptr<mlir::Pass> createFuseKernelsPass(FusionPolicy policy = {});
-/// tcc-share-kernels: see lib/Fusion/ShareKernels.cpp. After tcc-fuse-kernels.
+/// tcc-fuse-share-kernels: see lib/Fusion/ShareKernels.cpp. After tcc-fuse-kernels.
 std::unique_ptr<mlir::Pass> createShareKernelsPass();
 
 } // namespace tcc

@@ -11,7 +11,7 @@
 namespace tcc {
 class WeightTable;
 
-/// tcc-common-subexpressions: MLIR's, for any number of operators with regions; see
+/// tcc-simplify-common-subexpressions: MLIR's, for any number of operators with regions; see
 /// lib/Simplify/CommonSubexpressions.cpp.
 std::unique_ptr<mlir::Pass> createCommonSubexpressionsPass();
 

@@ -9,6 +9,12 @@
 #include "tcc/Target/Cpu.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+namespace tcc {
+#define GEN_PASS_DECL_EXPANDMATHPASS
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "tcc/Codegen/Common/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 namespace tcc::codegen {
 namespace {
@@ -125,9 +131,8 @@ void pairSinesWithCosines(Operation *root) {
     op->erase();
 }
 
-class ExpandMathPass : public PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
+class ExpandMathPass : public tcc::impl::ExpandMathPassBase<ExpandMathPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
   ExpandMathPass() = default;
   explicit ExpandMathPass(const ExpandMathOptions &options) {
     hasFma = options.hasFma;
@@ -135,34 +140,10 @@ public:
     hasHalfConversion = options.hasHalfConversion;
     bfloatConversion = options.bfloatConversion;
   }
-  ExpandMathPass(const ExpandMathPass &other) : PassWrapper(other) {}
 
-  StringRef getArgument() const override { return "tcc-codegen-expand-math"; }
-  StringRef getDescription() const override { return "Elementary functions as plain arithmetic"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
-  }
   void runOnOperation() override {
     expandMath(getOperation(), {hasFma, hasAvx512, hasHalfConversion, bfloatConversion});
   }
-
-private:
-  Option<bool> hasFma{*this, "has-fma", llvm::cl::desc("The target has fused multiply-add"),
-                      llvm::cl::init(true)};
-  Option<bool> hasAvx512{*this, "has-avx512", llvm::cl::desc("The target has AVX-512"),
-                         llvm::cl::init(false)};
-  Option<bool> hasHalfConversion{*this, "has-half-conversion",
-                                 llvm::cl::desc("The target converts f16 vectors"),
-                                 llvm::cl::init(true)};
-  Option<ExpandMathOptions::BfloatConversion> bfloatConversion{
-      *this, "bfloat-conversion", llvm::cl::desc("How the target rounds f32 vectors to bf16"),
-      llvm::cl::init(ExpandMathOptions::BfloatConversion::Exact),
-      llvm::cl::values(
-          clEnumValN(ExpandMathOptions::BfloatConversion::None, "none", "not at all"),
-          clEnumValN(ExpandMathOptions::BfloatConversion::Flushing, "flushing",
-                     "to zero if subnormal"),
-          clEnumValN(ExpandMathOptions::BfloatConversion::Exact, "exact", "as IEEE asks"))};
 };
 
 } // namespace
@@ -252,9 +233,6 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
 
 std::unique_ptr<Pass> createExpandMathPass(const ExpandMathOptions &options) {
   return std::make_unique<ExpandMathPass>(options);
-}
-void registerExpandMathPass() {
-  registerPass([] { return createExpandMathPass(); });
 }
 
 } // namespace tcc::codegen

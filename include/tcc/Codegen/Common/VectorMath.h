@@ -54,7 +54,6 @@ void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 
 /// `expandMath` as a pass on a module: tcc-codegen-expand-math{has-fma=true}.
 std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &options = {});
-void registerExpandMathPass();
 
 // Functions that the math dialect lacks, on a scalar or a vector of any float type.
 // The builder inserts into a function of a module. No pass is needed after them, but
