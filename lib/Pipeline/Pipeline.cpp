@@ -47,8 +47,13 @@ void tcc::registerDialects(DialectRegistry &registry) {
       .insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, host::HostDialect>();
 }
 
-static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options) {
+/// What a node's file is to blame for is told in `error`.
+static void addPasses(PassManager &pm, Phase phase, Model &model, const PipelineOptions &options,
+                      llvm::Error *error) {
   switch (phase) {
+  case Phase::Decompose:
+    pm.addPass(createDecomposeNodesPass(model.weights.get(), error));
+    break;
   case Phase::Simplify:
     pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(createAbsorbTransposesPass()); // before a large weight is transposed
@@ -92,13 +97,14 @@ llvm::Error tcc::runPhases(Model &model, Phase from, Phase to, const PipelineOpt
       continue;
     if (options.beforePhase)
       options.beforePhase(phase);
-    if (phase == Phase::Decompose)
-      if (llvm::Error error = decompose(*model.module, *model.weights))
-        return error;
+    llvm::Error error = llvm::Error::success();
     PassManager pm(model.module->getContext());
     pm.enableVerifier(false);
-    addPasses(pm, phase, model, options);
-    bool ok = succeeded(pm.run(*model.module)) && succeeded(verifyPhase(*model.module, phase));
+    addPasses(pm, phase, model, options, &error);
+    bool ran = succeeded(pm.run(*model.module));
+    if (error)
+      return error;
+    bool ok = ran && succeeded(verifyPhase(*model.module, phase));
     // Decompose gives each node its meaning: what does not fit then is the model.
     if (!ok && phase == Phase::Decompose)
       return userError("the model does not fit together");
@@ -118,7 +124,7 @@ void tcc::forEachPass(
   options.backend = llvm::cantFail(createBackend(kOwnBackend, {}));
   for (Phase phase : kPhases) {
     PassManager pm(&context);
-    addPasses(pm, phase, model, options);
+    addPasses(pm, phase, model, options, nullptr);
     if (phase == Phase::Codegen)
       pm.addPass(codegen::createExpandMathPass());
     for (Pass &pass : pm.getPasses())

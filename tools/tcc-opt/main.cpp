@@ -7,6 +7,8 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Decompose/Decompose.h"
+#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -28,26 +30,30 @@ public:
   explicit FillWeightsPass(tcc::WeightTable &weights) : weights(weights) {}
   llvm::StringRef getArgument() const override { return "tcc-test-fill-weights"; }
   llvm::StringRef getDescription() const override {
-    return "Give f32 and 8-bit weights the data 0, 1, 2, ..";
+    return "Give f32, i64 and 8-bit weights the data 0, 1, 2, ..";
   }
   void runOnOperation() override {
-    getOperation().walk([&](tcc::prim::WeightOp op) {
-      auto type = mlir::cast<mlir::RankedTensorType>(op.getType());
-      if (weights.lookup(op.getName()))
-        return;
-      if (type.getElementType().isF32())
-        fill<float>(op, type);
-      else if (type.getElementType().isInteger(8))
-        fill<char>(op, type);
-    });
+    getOperation().walk([&](tcc::graph::WeightOp op) { fill(op.getName(), op.getType()); });
+    getOperation().walk([&](tcc::prim::WeightOp op) { fill(op.getName(), op.getType()); });
   }
 
 private:
-  template <typename T> void fill(tcc::prim::WeightOp op, mlir::RankedTensorType type) {
+  void fill(llvm::StringRef name, mlir::Type weight) {
+    auto type = mlir::cast<mlir::RankedTensorType>(weight);
+    if (weights.lookup(name))
+      return;
+    if (type.getElementType().isF32())
+      fill<float>(name, type);
+    else if (type.getElementType().isInteger(64))
+      fill<int64_t>(name, type);
+    else if (type.getElementType().isInteger(8))
+      fill<char>(name, type);
+  }
+  template <typename T> void fill(llvm::StringRef name, mlir::RankedTensorType type) {
     std::vector<T> values(type.getNumElements());
     std::iota(values.begin(), values.end(), T());
     const char *bytes = reinterpret_cast<const char *>(values.data());
-    weights.addOwned(op.getName(), *tcc::prim::dtypeOf(type.getElementType()), type.getShape(),
+    weights.addOwned(name, *tcc::prim::dtypeOf(type.getElementType()), type.getShape(),
                      std::vector<char>(bytes, bytes + values.size() * sizeof(T)));
   }
 
@@ -83,6 +89,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerPass([] { return std::make_unique<FillWeightsPass>(weights); });
+  mlir::registerPass([] { return tcc::createDecomposeNodesPass(&weights); });
   mlir::registerPass([] { return tcc::createFoldConstantsPass(&weights); });
   mlir::registerPass([] { return tcc::createExpressionsPass(); });
   mlir::registerPass([] { return tcc::createAlgebraPass(); });

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/Support/Error.h"
 
 namespace tcc {
@@ -19,5 +20,10 @@ inline constexpr llvm::StringLiteral kComplexAttr = "graph.complex";
 /// Replaces the graph ops of `module` by prim ops. A UserError lists every node
 /// that cannot be decomposed (node, operator, opset, shapes, reason).
 llvm::Error decompose(mlir::ModuleOp module, WeightTable &weights);
+
+/// tcc-decompose-nodes: `decompose`. Its error goes to `error`, or where that is null becomes a
+/// diagnostic; `weights` and `error` outlive the pass.
+std::unique_ptr<mlir::Pass> createDecomposeNodesPass(WeightTable *weights,
+                                                     llvm::Error *error = nullptr);
 
 } // namespace tcc

@@ -82,7 +82,7 @@ def Graph_NodeOp : Graph_Op<"node"> {
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region VariadicRegion<AnyRegion>:$bodies);
   let assemblyFormat = [{
-    $domain $target `(` $inputs `)` $bodies attr-dict `:` functional-type($inputs, $results)
+    $domain $target `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $bodies
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -1,0 +1,35 @@
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse | FileCheck %s
+
+// Two types become the wider kind: i64 and f32 give f32.
+// CHECK-LABEL: func @promote
+// CHECK: %[[V0:.*]] = prim.cast %arg0 : (tensor<4xi64>) -> tensor<4xf32>
+// CHECK: %[[V1:.*]] = prim.constant dense<2.000000e+00> : tensor<4xf32>
+// CHECK: %[[V2:.*]] = prim.mul %arg1, %[[V1]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK: %[[V3:.*]] = prim.add %[[V0]], %[[V2]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK: return %[[V3]] : tensor<4xf32>
+func.func @promote(%x: tensor<4xi64>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.node "aten" "add.Tensor"(%x, %y) {attrs = {alpha = 2 : i64, other = #graph.operand<1>, self = #graph.operand<0>}} : (tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// The sign of NaN is 0.
+// CHECK-LABEL: func @sign
+// CHECK: %[[V0:.*]] = prim.sign %arg0 : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: %[[V1:.*]] = prim.is_nan %arg0 : (tensor<4xf32>) -> tensor<4xi1>
+// CHECK: %[[V2:.*]] = prim.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK: %[[V3:.*]] = prim.select %[[V1]], %[[V2]], %[[V0]] : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// CHECK: return %[[V3]] : tensor<4xf32>
+func.func @sign(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = graph.node "aten" "sign.default"(%x) {attrs = {self = #graph.operand<0>}} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// The root of an integer is a float.
+// CHECK-LABEL: func @sqrt
+// CHECK: %[[V0:.*]] = prim.cast %arg0 : (tensor<4xi32>) -> tensor<4xf32>
+// CHECK: %[[V1:.*]] = prim.sqrt %[[V0]] : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: return %[[V1]] : tensor<4xf32>
+func.func @sqrt(%x: tensor<4xi32>) -> tensor<4xf32> {
+  %0 = graph.node "aten" "sqrt.default"(%x) {attrs = {self = #graph.operand<0>}} : (tensor<4xi32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

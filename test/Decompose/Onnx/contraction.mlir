@@ -1,0 +1,35 @@
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse | FileCheck %s
+
+// MatMul: leading axes are batch axes, broadcast where they differ.
+// CHECK-LABEL: func @matmul
+// CHECK: %[[V0:.*]] = prim.dot %arg0, %arg1 batch [] x [] contract [2] x [0] : (tensor<8x2x3xf32>, tensor<3x4xf32>) -> tensor<8x2x4xf32>
+// CHECK: return %[[V0]] : tensor<8x2x4xf32>
+func.func @matmul(%x: tensor<8x2x3xf32>, %y: tensor<3x4xf32>) -> tensor<8x2x4xf32> {
+  %0 = graph.node "onnx" "MatMul"(%x, %y) {version = 13 : i64} : (tensor<8x2x3xf32>, tensor<3x4xf32>) -> tensor<8x2x4xf32>
+  return %0 : tensor<8x2x4xf32>
+}
+
+// Gemm: transposes are a numbering of axes.
+// CHECK-LABEL: func @gemm
+// CHECK: %[[V0:.*]] = prim.dot %arg0, %arg1 batch [] x [] contract [1] x [1] : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+// CHECK: %[[V1:.*]] = prim.constant dense<2.000000e+00> : tensor<2x4xf32>
+// CHECK: %[[V2:.*]] = prim.mul %[[V0]], %[[V1]] : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: %[[V3:.*]] = prim.broadcast %arg2 axes [1] sizes() : (tensor<4xf32>) -> tensor<2x4xf32>
+// CHECK: %[[V4:.*]] = prim.add %[[V2]], %[[V3]] : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: return %[[V4]] : tensor<2x4xf32>
+func.func @gemm(%x: tensor<2x3xf32>, %y: tensor<4x3xf32>, %c: tensor<4xf32>) -> tensor<2x4xf32> {
+  %0 = graph.node "onnx" "Gemm"(%x, %y, %c) {attrs = {alpha = 2.0 : f32, transB = 1 : i64}, version = 13 : i64} : (tensor<2x3xf32>, tensor<4x3xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// SAME_UPPER puts the odd element of padding at the end.
+// CHECK-LABEL: func @conv
+// CHECK: %[[V0:.*]] = prim.conv %arg0, %arg1 sizes() {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x4x4xf32>
+// CHECK: %[[V1:.*]] = prim.reshape %arg2 sizes() : (tensor<4xf32>) -> tensor<1x4x1x1xf32>
+// CHECK: %[[V2:.*]] = prim.broadcast %[[V1]] axes [0, 1, 2, 3] sizes() : (tensor<1x4x1x1xf32>) -> tensor<1x4x4x4xf32>
+// CHECK: %[[V3:.*]] = prim.add %[[V0]], %[[V2]] : (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
+// CHECK: return %[[V3]] : tensor<1x4x4x4xf32>
+func.func @conv(%x: tensor<1x2x8x8xf32>, %w: tensor<4x2x3x3xf32>, %b: tensor<4xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = graph.node "onnx" "Conv"(%x, %w, %b) {attrs = {auto_pad = "SAME_UPPER", strides = array<i64: 2, 2>}, version = 11 : i64} : (tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
+  return %0 : tensor<1x4x4x4xf32>
+}

@@ -1,0 +1,48 @@
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse | FileCheck %s
+
+// Negative indices count from the end; one out of range stops the run.
+// CHECK-LABEL: func @gather
+// CHECK: %[[V0:.*]] = prim.constant dense<-5> : tensor<3xi64>
+// CHECK: %[[V1:.*]] = prim.compare  lt %arg1, %[[V0]] : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi1>
+// CHECK: %[[V2:.*]] = prim.constant dense<5> : tensor<3xi64>
+// CHECK: %[[V3:.*]] = prim.compare  ge %arg1, %[[V2]] : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi1>
+// CHECK: %[[V4:.*]] = prim.or %[[V1]], %[[V3]] : (tensor<3xi1>, tensor<3xi1>) -> tensor<3xi1>
+// CHECK: %[[V5:.*]] = prim.reduce  any %[[V4]] [0] : (tensor<3xi1>) -> tensor<i1>
+// CHECK: %[[V6:.*]] = prim.extract %[[V5]][0] : (tensor<i1>) -> i1
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: %[[V7:.*]] = arith.xori %[[V6]], %[[TRUE]] : i1
+// CHECK: prim.assert %[[V7]], "an index is out of range"
+// CHECK: %[[V8:.*]] = prim.constant dense<0> : tensor<3xi64>
+// CHECK: %[[V9:.*]] = prim.compare  lt %arg1, %[[V8]] : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi1>
+// CHECK: %[[V10:.*]] = prim.add %arg1, %[[V2]] : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+// CHECK: %[[V11:.*]] = prim.select %[[V9]], %[[V10]], %arg1 : (tensor<3xi1>, tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+// CHECK: %[[V12:.*]] = prim.take %arg0, %[[V11]] axis 0 : (tensor<5x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+// CHECK: return %[[V12]] : tensor<3x4xf32>
+func.func @gather(%x: tensor<5x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+  %0 = graph.node "onnx" "Gather"(%x, %i) {attrs = {axis = 0 : i64}, version = 13 : i64} : (tensor<5x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// CHECK-LABEL: func @scatter
+// CHECK: %[[V0:.*]] = prim.reshape %arg1 sizes() : (tensor<2x1xi64>) -> tensor<2xi64>
+// CHECK: %[[V1:.*]] = prim.constant dense<-5> : tensor<2xi64>
+// CHECK: %[[V2:.*]] = prim.compare  lt %[[V0]], %[[V1]] : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi1>
+// CHECK: %[[V3:.*]] = prim.constant dense<5> : tensor<2xi64>
+// CHECK: %[[V4:.*]] = prim.compare  ge %[[V0]], %[[V3]] : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi1>
+// CHECK: %[[V5:.*]] = prim.or %[[V2]], %[[V4]] : (tensor<2xi1>, tensor<2xi1>) -> tensor<2xi1>
+// CHECK: %[[V6:.*]] = prim.reduce  any %[[V5]] [0] : (tensor<2xi1>) -> tensor<i1>
+// CHECK: %[[V7:.*]] = prim.extract %[[V6]][0] : (tensor<i1>) -> i1
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: %[[V8:.*]] = arith.xori %[[V7]], %[[TRUE]] : i1
+// CHECK: prim.assert %[[V8]], "an index is out of range"
+// CHECK: %[[V9:.*]] = prim.constant dense<0> : tensor<2x1xi64>
+// CHECK: %[[V10:.*]] = prim.compare  lt %arg1, %[[V9]] : (tensor<2x1xi64>, tensor<2x1xi64>) -> tensor<2x1xi1>
+// CHECK: %[[V11:.*]] = prim.constant dense<5> : tensor<2x1xi64>
+// CHECK: %[[V12:.*]] = prim.add %arg1, %[[V11]] : (tensor<2x1xi64>, tensor<2x1xi64>) -> tensor<2x1xi64>
+// CHECK: %[[V13:.*]] = prim.select %[[V10]], %[[V12]], %arg1 : (tensor<2x1xi1>, tensor<2x1xi64>, tensor<2x1xi64>) -> tensor<2x1xi64>
+// CHECK: %[[V14:.*]] = prim.scatter_nd  add %arg0, %[[V13]], %arg2 : (tensor<5x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<5x4xf32>
+// CHECK: return %[[V14]] : tensor<5x4xf32>
+func.func @scatter(%x: tensor<5x4xf32>, %i: tensor<2x1xi64>, %u: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %0 = graph.node "onnx" "ScatterND"(%x, %i, %u) {attrs = {reduction = "add"}, version = 18 : i64} : (tensor<5x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}

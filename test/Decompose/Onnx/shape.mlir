@@ -1,0 +1,24 @@
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse | FileCheck %s
+
+// A slice past an end is cut at it.
+// CHECK-LABEL: func @slice
+// CHECK: %[[V0:.*]] = prim.slice %arg0 starts [5, 0]() steps [1, 1] sizes() : (tensor<8x6xf32>) -> tensor<3x6xf32>
+// CHECK: return %[[V0]] : tensor<3x6xf32>
+func.func @slice(%x: tensor<8x6xf32>) -> tensor<3x6xf32> {
+  %0 = graph.node "onnx" "Slice"(%x) {attrs = {axes = array<i64: 0>, ends = array<i64: 100>, starts = array<i64: -3>}, version = 9 : i64} : (tensor<8x6xf32>) -> tensor<3x6xf32>
+  return %0 : tensor<3x6xf32>
+}
+
+// CHECK-LABEL: func @views
+// CHECK: %[[V0:.*]] = prim.reshape %arg0 sizes() : (tensor<2x1x3xf32>) -> tensor<2x3xf32>
+// CHECK: %[[V1:.*]] = prim.transpose %[[V0]] [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+// CHECK: %[[V2:.*]] = prim.reshape %[[V1]] sizes() : (tensor<3x2xf32>) -> tensor<3x1x2xf32>
+// CHECK: %[[V3:.*]] = prim.concat %[[V2]], %[[V2]] axis 1 : (tensor<3x1x2xf32>, tensor<3x1x2xf32>) -> tensor<3x2x2xf32>
+// CHECK: return %[[V3]] : tensor<3x2x2xf32>
+func.func @views(%x: tensor<2x1x3xf32>) -> tensor<3x2x2xf32> {
+  %0 = graph.node "onnx" "Squeeze"(%x) {attrs = {axes = array<i64: 1>}, version = 11 : i64} : (tensor<2x1x3xf32>) -> tensor<2x3xf32>
+  %1 = graph.node "onnx" "Transpose"(%0) {version = 13 : i64} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = graph.node "onnx" "Unsqueeze"(%1) {attrs = {axes = array<i64: 1>}, version = 11 : i64} : (tensor<3x2xf32>) -> tensor<3x1x2xf32>
+  %3 = graph.node "onnx" "Concat"(%2, %2) {attrs = {axis = 1 : i64}, version = 13 : i64} : (tensor<3x1x2xf32>, tensor<3x1x2xf32>) -> tensor<3x2x2xf32>
+  return %3 : tensor<3x2x2xf32>
+}
