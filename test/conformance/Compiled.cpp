@@ -1,12 +1,13 @@
 // Compiles and runs ONNX's backend cases, all in this one program.
 //
 //   conformance-onnx [--data DIR] [--document FILE] [--filter TEXT] [--exact] [-v] [--jobs N]
-//                    [--write] [--dynamic]
+//                    [--write] [--dynamic] [--arch NAME]
 //
 // --filter TEXT: only the cases whose name contains TEXT; --exact: is TEXT.
 // -v: a line for each case that does not pass, and what the children print.
 // --write: writes the document. Otherwise exit code 1 when a case fails that the
 // document does not list.
+// --arch NAME: compiled for a GPU architecture and run there: sim is this machine.
 // --dynamic: every dim of every input is known only at run time. Operators whose
 // operands tell them a rank or a number of results cannot all be compiled so; it
 // finds faults, and is not compared with the document.
@@ -30,6 +31,7 @@ namespace {
 
 struct Options {
   std::string data = TCC_ONNX_TEST_DATA, document = TCC_CONFORMANCE_DOCUMENT, filter;
+  std::string arch;
   bool exact = false, verbose = false, write = false, dynamic = false;
   unsigned jobs = 2;
 };
@@ -40,7 +42,7 @@ Result failureOf(llvm::Error error) {
   return {outcome, llvm::toString(std::move(error))};
 }
 
-Result compileAndRun(const Case &c, const std::string &folder, bool dynamic) {
+Result compileAndRun(const Case &c, const std::string &folder, const Options &how) {
   auto sets = loadDataSets(c);
   if (!sets)
     return failureOf(sets.takeError());
@@ -50,7 +52,8 @@ Result compileAndRun(const Case &c, const std::string &folder, bool dynamic) {
   options.input = c.model;
   options.output = folder + "/" + c.name + ".so";
   options.jobs = 1;
-  if (dynamic) {
+  options.archs = how.arch;
+  if (how.dynamic) {
     auto shapes = dynamicShapes(c);
     if (!shapes)
       return failureOf(shapes.takeError());
@@ -76,8 +79,8 @@ Result compileAndRun(const Case &c, const std::string &folder, bool dynamic) {
   return {};
 }
 
-Result runCase(const Case &c, const std::string &folder, bool dynamic) {
-  Result result = compileAndRun(c, folder, dynamic);
+Result runCase(const Case &c, const std::string &folder, const Options &how) {
+  Result result = compileAndRun(c, folder, how);
   std::string stem = folder + "/" + c.name;
   for (llvm::StringRef end : {".so", ".so.json", ".so.safetensors"})
     fs::remove(stem + end);
@@ -101,6 +104,8 @@ std::optional<Options> parse(int argc, char **argv) {
       options.data = argv[++i];
     else if (argument == "--document" && more)
       options.document = argv[++i];
+    else if (argument == "--arch" && more)
+      options.arch = argv[++i];
     else if (argument == "--filter" && more)
       options.filter = argv[++i];
     else if (argument == "--jobs" && more &&
@@ -151,7 +156,7 @@ int main(int argc, char **argv) {
   auto options = parse(argc, argv);
   if (!options) {
     llvm::errs() << "usage: conformance-onnx [--data DIR] [--document FILE] [--filter TEXT] "
-                    "[--exact] [-v] [--jobs N] [--write] [--dynamic]\n";
+                    "[--exact] [-v] [--jobs N] [--write] [--dynamic] [--arch NAME]\n";
     return 2;
   }
   auto all = enumerateCases(options->data);
@@ -178,8 +183,7 @@ int main(int argc, char **argv) {
       llvm::outs().flush();
     };
   auto results = runInWorkers(
-      cases, [&](const Case &c) { return runCase(c, folder.str().str(), options->dynamic); },
-      workers);
+      cases, [&](const Case &c) { return runCase(c, folder.str().str(), *options); }, workers);
   fs::remove_directories(folder);
   printByOperator(llvm::outs(), cases, results);
   if (options->dynamic)
