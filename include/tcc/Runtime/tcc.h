@@ -213,7 +213,8 @@ TCC_API tcc_status tcc_context_place(tcc_context *context, const DLTensor *tenso
 TCC_API tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, uint32_t num_inputs,
                            DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error);
 
-/* The same for models on a GPU. `options` may be NULL. With TCC_RUN_ON_STREAM, where all inputs and
+/* The same for models on a GPU. `options` may be NULL: then tensors on the device are ready, and
+ * the context's own stream is used. With TCC_RUN_ON_STREAM, where all inputs and
  * outputs lie in the device's memory, it returns when the work is queued: what comes later in the
  * stream finds the outputs, inputs must stay until then, and failures of the device are reported by
  * a later run. All other runs are done when this returns. Runs of one context come one after the
