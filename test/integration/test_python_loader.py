@@ -182,6 +182,13 @@ class Loader(unittest.TestCase):
         self.assertEqual(caught.exception.code, 6)
         self.check(self.model.run(self.inputs()))
 
+    def test_devices(self):
+        tcc.Model(MODEL, device="cpu").close()
+        with self.assertRaisesRegex(tcc.Error, "this model has no code for GPUs"):
+            tcc.Model(MODEL, device="cuda:1")
+        with self.assertRaisesRegex(tcc.Error, "'gpu' is not cpu, cuda, cuda:N or sim"):
+            tcc.Model(MODEL, device="gpu")
+
     def test_what_is_no_model(self):
         with self.assertRaisesRegex(tcc.Error, "is not a model made by tcc"):
             tcc.Model(_ctypes.__file__)

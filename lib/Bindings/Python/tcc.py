@@ -57,7 +57,7 @@ class _ModelOptions(ctypes.Structure):
 
 class _ContextOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("threads", ctypes.c_uint32), ("profile", ctypes.c_uint32),
-                ("allocator", ctypes.c_void_p * 3), ("pool", ctypes.c_void_p * 2), ("concurrency", ctypes.c_uint32),
+                ("allocator", ctypes.c_void_p * 3), ("pool", ctypes.c_void_p * 2), ("concurrency", ctypes.c_uint64),
                 ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
                 ("device_allocator", ctypes.c_void_p * 3)]
 
