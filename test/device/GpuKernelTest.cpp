@@ -68,6 +68,15 @@ static void check(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
   }
 }
 
+/// The schedule of the one launch of `text`.
+static codegen::device::Schedule scheduleOf(const std::string &text,
+                                            const GpuArch &arch = *GpuArch::find("sm_80")) {
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  return codegen::device::chooseSchedule(launch, arch);
+}
+
 /// A function of `arguments` ("%x: tensor<2xf32>, ...") that gives %y.
 static std::string function(const std::string &arguments, const std::string &type,
                             const std::string &body) {
@@ -206,6 +215,34 @@ TEST_CASE("rows: whole tensors, other kinds and types, one value a row beside po
   check(function("%x: tensor<50x12x32xf32>", "tensor<12x32xf32>",
                  "%y = prim.reduce sum %x [0] : (tensor<50x12x32xf32>) -> tensor<12x32xf32>"),
         {random(DType::F32, {50, 12, 32})});
+}
+
+TEST_CASE("long reductions are shared by blocks that meet in scratch memory") {
+  auto reduced = [](const std::string &from, const std::string &to, const std::string &axes,
+                    const std::string &kind = "sum") {
+    return function("%x: tensor<" + from + ">", "tensor<" + to + ">",
+                    "%y = prim.reduce " + kind + " %x [" + axes + "] : (tensor<" + from +
+                        ">) -> tensor<" + to + ">");
+  };
+  std::string whole = reduced("300x1001xf32", "f32", "0, 1");
+  CHECK(scheduleOf(whole).getSplit() > 8);
+  CHECK(scheduleOf(whole).getScratchBytes() > codegen::device::kCounterBytes);
+  check(whole, {random(DType::F32, {300, 1001})});
+  check(reduced("3x160000xf64", "3xf64", "1", "max"), {random(DType::F64, {3, 160000})});
+  check(reduced("2x400000xi1", "2xi1", "1", "any"), {random(DType::Bool, {2, 400000}, 0, 1e-5)});
+  // Open extents: blocks may have nothing to do.
+  check(reduced("?x8xf32", "f32", "0, 1"), {random(DType::F32, {37, 8})});
+  check(reduced("?x8xf32", "f32", "0, 1"), {random(DType::F32, {37000, 8})});
+  // Leading axes: of few columns, of vectors with a tail, with what follows.
+  CHECK(scheduleOf(reduced("20000x10xf32", "10xf32", "0")).getSplit() > 8);
+  check(reduced("20000x10xf32", "10xf32", "0"), {random(DType::F32, {20000, 10})});
+  check(reduced("5000x200xbf16", "200xbf16", "0"), {random(DType::BF16, {5000, 200}, 0, 1)});
+  check(reduced("9000x12xi64", "12xi64", "0", "min"), {random(DType::I64, {9000, 12}, -900, 900)});
+  check(function("%x: tensor<2x40000xf32>", "tensor<2xf32>", R"(
+    %0 = prim.mul %x, %x : (tensor<2x40000xf32>, tensor<2x40000xf32>) -> tensor<2x40000xf32>
+    %1 = prim.reduce sum %0 [1] : (tensor<2x40000xf32>) -> tensor<2xf32>
+    %y = prim.sqrt %1 : (tensor<2xf32>) -> tensor<2xf32>)"),
+        {random(DType::F32, {2, 40000})});
 }
 
 TEST_CASE("lines: scans, places of extrema, sorting") {
@@ -407,6 +444,10 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
       softmax("64", "512"),
       softmax("64", "8192"),
       softmax("2", "100000"),
+      function("%x: tensor<4000x4000xf32>", "tensor<f32>",
+               "%y = prim.reduce sum %x [0, 1] : (tensor<4000x4000xf32>) -> tensor<f32>"),
+      function("%x: tensor<40000x64xbf16>", "tensor<64xbf16>",
+               "%y = prim.reduce sum %x [0] : (tensor<40000x64xbf16>) -> tensor<64xbf16>"),
       function("%a: tensor<2048x40xf32>, %b: tensor<2048x40xf32>", "tensor<2048x2048xf32>",
                "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<2048x40xf32>, "
                "tensor<2048x40xf32>) -> tensor<2048x2048xf32>"),

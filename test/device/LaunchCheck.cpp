@@ -166,7 +166,13 @@ llvm::Expected<std::vector<std::string>> simulateLaunches(func::FuncOp function,
     auto words = launchWords(record, [&](bool isResult, unsigned i) {
       return reinterpret_cast<int64_t>((isResult ? results[i] : record.inputs[i]).data());
     });
+    std::vector<char> scratch(record.schedule.getScratchBytes());
+    if (!scratch.empty())
+      words.push_back(reinterpret_cast<int64_t>(scratch.data()));
     kernel->launch(words, record.blocks, seed);
+    unsigned counters = std::min<size_t>(scratch.size(), codegen::device::kCounterBytes);
+    if (llvm::any_of(llvm::ArrayRef(scratch).take_front(counters), [](char c) { return c != 0; }))
+      wrong.push_back(record.symbol + ": a counter is not zero again");
     for (auto [i, expected] : llvm::enumerate(record.expected)) {
       double far = distance(results[i], expected);
       if (!(far <= tolerance(expected.dtype())))

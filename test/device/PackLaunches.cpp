@@ -122,7 +122,8 @@ private:
              double bytes) {
     std::string file = cubinOf(launch, schedule);
     *list << "launch " << name << ' ' << file << ' ' << blocks << ' ' << schedule.getThreads()
-          << ' ' << schedule.getSharedBytes() << ' ' << flops << ' ' << bytes << '\n';
+          << ' ' << schedule.getSharedBytes() << ' ' << flops << ' ' << bytes << ' '
+          << schedule.getScratchBytes() << '\n';
     for (const codegen::device::TensorMap &map : maps)
       *list << "map " << map.ofResult << ' ' << map.index << ' ' << *getConstantIntValue(map.rows)
             << ' ' << map.columns << ' ' << map.boxRows << ' ' << map.boxColumns << '\n';

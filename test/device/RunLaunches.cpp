@@ -117,7 +117,7 @@ struct Output {
 struct Launch {
   std::string name, cubin, like;
   long blocks = 0;
-  unsigned threads = 0, shared = 0;
+  unsigned threads = 0, shared = 0, scratch = 0;
   double flops = 0, bytes = 0;
   std::vector<uint64_t> words;
   std::vector<size_t> inputWords, outputWords;
@@ -184,6 +184,10 @@ double timeOf(const tcc_device_launch &work) {
 }
 
 bool run(Launch &launch, const std::string &folder, const std::vector<char> &data) {
+  if (launch.scratch) {
+    std::vector<char> zeros(launch.scratch);
+    launch.words.push_back(upload(launch, zeros.data(), zeros.size()));
+  }
   std::vector<char> image = readFile(folder + "/" + launch.cubin);
   tcc_device_code *code;
   tcc_device_kernel *kernel;
@@ -287,7 +291,7 @@ int main(int argc, char **argv) {
     if (word == "launch") {
       launch = Launch();
       in >> launch.name >> launch.cubin >> launch.blocks >> launch.threads >> launch.shared >>
-          launch.flops >> launch.bytes;
+          launch.flops >> launch.bytes >> launch.scratch;
     } else if (word == "map") {
       Launch::Map map{};
       map.map = {0, 2, 2, 128, {}, {}, {1, 1}};

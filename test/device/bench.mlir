@@ -221,3 +221,15 @@ func.func @bench_conv_f32(%x: tensor<32x56x56x64xf32>, %w: tensor<64x64x3x3xf32>
 
   return %y : tensor<32x56x56x64xf32>
 }
+func.func @bench_sum_all_bf16(%x: tensor<8192x4096xbf16>) -> tensor<bf16> {
+  %y = prim.reduce sum %x [0, 1] : (tensor<8192x4096xbf16>) -> tensor<bf16>
+  return %y : tensor<bf16>
+}
+func.func @bench_max_rows_8_f32(%x: tensor<8x4194304xf32>) -> tensor<8xf32> {
+  %y = prim.reduce max %x [1] : (tensor<8x4194304xf32>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+func.func @bench_sum_leading_64_f32(%x: tensor<524288x64xf32>) -> tensor<64xf32> {
+  %y = prim.reduce sum %x [0] : (tensor<524288x64xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}

@@ -133,3 +133,15 @@ func.func @conv_grouped(%x: tensor<1x8x11x7xf32>, %w: tensor<12x4x3x2xf32>) -> t
   %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 2>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 1>, high = array<i64: 0, 1>, groups = 2 : i64} : (tensor<1x8x11x7xf32>, tensor<12x4x3x2xf32>) -> tensor<1x12x5x4xf32>
   return %y : tensor<1x12x5x4xf32>
 }
+func.func @sum_all_split(%x: tensor<300x1001xf32>) -> tensor<f32> {
+  %y = prim.reduce sum %x [0, 1] : (tensor<300x1001xf32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func @max_rows_split(%x: tensor<3x160000xbf16>) -> tensor<3xbf16> {
+  %y = prim.reduce max %x [1] : (tensor<3x160000xbf16>) -> tensor<3xbf16>
+  return %y : tensor<3xbf16>
+}
+func.func @sum_leading_split(%x: tensor<20000x12xf32>) -> tensor<12xf32> {
+  %y = prim.reduce sum %x [0] : (tensor<20000x12xf32>) -> tensor<12xf32>
+  return %y : tensor<12xf32>
+}

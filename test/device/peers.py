@@ -48,6 +48,10 @@ def main():
         report(f"linear bf16 {m}x{n}x{k}", median_us(lambda: functional.linear(a, w)), flops=2 * m * n * k)
     a, w = (torch.rand(2048, 2048, device="cuda") for _ in range(2))
     report("linear f32 2048x2048x2048", median_us(lambda: functional.linear(a, w)), flops=2 * 2048**3)
+    x = torch.randn(8, 4194304, device="cuda")
+    report("amax 8 rows", median_us(lambda: x.amax(1)), bytes=x.numel() * 4)
+    x = torch.randn(524288, 64, device="cuda")
+    report("sum leading 64", median_us(lambda: x.sum(0)), bytes=x.numel() * 4)
     x = torch.randn(32, 64, 56, 56, device="cuda").to(memory_format=torch.channels_last)
     w = torch.randn(64, 64, 3, 3, device="cuda").to(memory_format=torch.channels_last)
     torch.backends.cudnn.allow_tf32 = False

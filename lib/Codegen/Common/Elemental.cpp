@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -187,6 +188,8 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
   Type element = storageType(memory.elementType);
   auto vectorType = VectorType::get({numLanes}, element);
   unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
+  if (recorder)
+    return recordPlace(memory, linear);
   if (linear.isUniform() || numLanes == 1) {
     Value v = LLVM::LoadOp::create(
         b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
@@ -212,6 +215,34 @@ Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
   Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero,
                                         b.getI32IntegerAttr(align));
   return fromStorage(b, v, memory.elementType);
+}
+
+/// Stands for a load while readingOf looks where it would be.
+Value Elemental::recordPlace(const Memory &memory, const Coord &linear) {
+  Type element = storageType(memory.elementType);
+  bool one = numLanes == 1 || linear.isUniform();
+  Type type = one ? element : Type(VectorType::get({numLanes}, element));
+  Value v = fromStorage(b, LLVM::PoisonOp::create(b, type), memory.elementType);
+  bool run = numLanes == 1 || (!linear.vector && linear.step == 1);
+  recorder->reading.neighbours &= run || one;
+  if (run && !mask) {
+    recorder->reading.place = {pointerAt(memory, linear.base), alignmentAt(memory, linear.base),
+                               memory.elementType};
+    recorder->read = v;
+  }
+  return v;
+}
+
+Elemental::Reading Elemental::readingOf(Value value, ArrayRef<Coord> at) {
+  Recorder seen;
+  Value result = nested([&] {
+    forget();
+    llvm::SaveAndRestore recording(recorder, &seen);
+    return eval(value, at);
+  });
+  if (!result || result != seen.read)
+    seen.reading.place.reset();
+  return seen.reading;
 }
 
 Value Elemental::load(const Memory &memory, ArrayRef<Coord> at) {

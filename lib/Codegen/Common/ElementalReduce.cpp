@@ -180,14 +180,28 @@ Value Elemental::evalConvWeight(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Val
   return evalVector(o.getW(), wc);
 }
 
-Value Elemental::evalConvInput(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Value> k) {
+Coords Elemental::convInputAt(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Coord> k,
+                              Value &inside) {
+  Value laneMask;
+  Coords xc = convInputAt(o, at, k, inside, laneMask);
+  assert(!laneMask && "the window varies along the lanes");
+  return xc;
+}
+
+Coords Elemental::convInputAt(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Coord> k, Value &inside,
+                              Value &laneMask) {
   unsigned spatial = o.getStrides().size();
   unsigned first = o.getChannelsLast() ? 1 : 2, channelAxis = o.getChannelsLast() ? spatial + 1 : 1;
   Coords xc(at);
-  xc[channelAxis] = addCoord(groupChannel(o, at[channelAxis]), k[0]);
-  Value inside, laneMask;
+  if (k[0].isUniform()) {
+    xc[channelAxis] = addCoord(groupChannel(o, at[channelAxis]), k[0].base);
+  } else {
+    Coord group = groupChannel(o, at[channelAxis]);
+    xc[channelAxis] = Coord::affine(addIndex(group.base, k[0].base), k[0].step);
+  }
   for (unsigned i = 0; i < spatial; ++i) {
-    Value offset = subIndex(mulIndex(k[i + 1], index(o.getDilations()[i])), index(o.getLow()[i]));
+    Value offset =
+        subIndex(mulIndex(k[i + 1].base, index(o.getDilations()[i])), index(o.getLow()[i]));
     Coord c = addCoord(scaleCoord(at[first + i], o.getStrides()[i]), offset);
     if (int64_t gap = o.getInputDilation()[i]; gap != 1) {
       Value v = coordValue(c);
@@ -208,6 +222,15 @@ Value Elemental::evalConvInput(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Valu
     inside = andMasks(inside, ok);
     xc[first + i] = c;
   }
+  return xc;
+}
+
+Value Elemental::evalConvInput(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Value> k) {
+  Coords window;
+  for (Value i : k)
+    window.push_back(Coord::uniform(i));
+  Value inside, laneMask;
+  Coords xc = convInputAt(o, at, window, inside, laneMask);
   if (laneMask)
     mask = andMasks(mask, laneMask);
   Value x = laneMask ? nested([&] {

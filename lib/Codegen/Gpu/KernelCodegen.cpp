@@ -14,7 +14,8 @@ using namespace tcc::codegen::device;
 
 /// A word for each pointer, dim that is `?` and host scalar, in the order in which
 /// LaunchFrame::bindArguments reads them.
-static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, unsigned tensorMaps) {
+static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, bool scratch,
+                                         unsigned tensorMaps) {
   Builder b(launch.getContext());
   SmallVector<Type> words;
   auto add = [&](Type type) {
@@ -30,6 +31,8 @@ static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, unsigned tenso
     add(type);
   for (Type type : launch.getResultTypes())
     add(type);
+  if (scratch)
+    words.push_back(LLVM::LLVMPointerType::get(b.getContext(), 1));
   words.append(tensorMaps, LLVM::LLVMPointerType::get(b.getContext()));
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), words);
 }
@@ -52,8 +55,8 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   context->loadDialect<NVVM::NVVMDialect>();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   unsigned tensorMaps = schedule.getForm() == Form::Wgmma ? 3 : 0;
-  auto function =
-      LLVM::LLVMFuncOp::create(b, launch.getLoc(), name, kernelType(launch, tensorMaps));
+  auto function = LLVM::LLVMFuncOp::create(
+      b, launch.getLoc(), name, kernelType(launch, schedule.getScratchBytes() != 0, tensorMaps));
   describeTensorMaps(function, tensorMaps);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),

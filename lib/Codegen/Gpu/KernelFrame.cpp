@@ -26,6 +26,8 @@ device::KernelFrame::KernelFrame(kernel::LaunchOp launch, LLVM::LLVMFuncOp funct
   unsigned next = 0;
   bindArguments(LLVM::LLVMPointerType::get(b.getContext(), kGlobal), GpuArch::accessBytes,
                 [&](Type) { return entry->getArgument(next++); });
+  if (schedule.getScratchBytes())
+    scratch = entry->getArgument(next);
 }
 
 Value device::KernelFrame::globalThread() {
@@ -58,6 +60,43 @@ Value device::KernelFrame::shared(Type element, int64_t count, StringRef what) {
                                        LLVM::Linkage::Internal, name, Attribute(),
                                        GpuArch::accessBytes, kShared);
   return LLVM::AddressOfOp::create(b, global);
+}
+
+Value device::KernelFrame::dynamicShared() {
+  auto top = OpBuilder::atBlockBegin(function->getParentOfType<ModuleOp>().getBody());
+  auto array = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+  auto global = LLVM::GlobalOp::create(top, b.getLoc(), array, false, LLVM::Linkage::External,
+                                       (function.getName() + "_shared").str(), Attribute(),
+                                       /*alignment=*/1024, kShared);
+  return LLVM::AddressOfOp::create(b, global);
+}
+
+Value device::KernelFrame::scratchAt(int64_t offset, Type element, Value index) {
+  Value base = LLVM::GEPOp::create(b, scratch.getType(), b.getI8Type(), scratch,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(kCounterBytes + offset)});
+  return at(base, element, index);
+}
+
+void device::KernelFrame::inLastBlock(Value counter, unsigned blocks, function_ref<void()> body) {
+  auto fence = [&] {
+    LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acq_rel, StringRef("device"));
+  };
+  Value flag = shared(b.getI32Type(), 1, "last");
+  fence();
+  barrier();
+  Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, e.index(0));
+  when(first, [&] {
+    Value place = at(scratch, b.getI32Type(), counter);
+    Value before = LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, place, i32(1),
+                                             LLVM::AtomicOrdering::monotonic, StringRef("device"));
+    Value last = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, before, i32(blocks - 1));
+    LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, b.getI32Type(), last), flag);
+    when(last, [&] { LLVM::StoreOp::create(b, i32(0), place); });
+  });
+  barrier();
+  fence();
+  Value last = LLVM::LoadOp::create(b, b.getI32Type(), flag);
+  when(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, last, i32(0)), body);
 }
 
 Type device::KernelFrame::asStored(Type computed) {

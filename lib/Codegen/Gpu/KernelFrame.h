@@ -15,6 +15,7 @@ struct KernelFrame : LaunchFrame {
   mlir::LLVM::LLVMFuncOp function;
   Schedule schedule;
   mlir::Value thread, block; ///< in the block, in the grid; index
+  mlir::Value scratch;       ///< null where the schedule has none
 
   /// Where thread `first` + its own number of all threads stands: the first task of a thread.
   mlir::Value globalThread();
@@ -27,6 +28,13 @@ struct KernelFrame : LaunchFrame {
   void barrier();
   /// Shared memory of the block: an array of `count` elements.
   mlir::Value shared(mlir::Type element, int64_t count, llvm::StringRef what);
+  /// The block's dynamic shared memory, aligned to 16 bytes at least.
+  mlir::Value dynamicShared();
+  /// Runs `body` in the last of `blocks` blocks to come here with the same `counter`; it sees
+  /// what the others wrote to scratch memory before.
+  void inLastBlock(mlir::Value counter, unsigned blocks, llvm::function_ref<void()> body);
+  /// Element `index` of an array in scratch memory, `offset` bytes after the counters.
+  mlir::Value scratchAt(int64_t offset, mlir::Type element, mlir::Value index);
   /// How a value of compute type lies in shared memory, and back: a bool is a byte.
   mlir::Type asStored(mlir::Type computed);
   mlir::Value asStored(mlir::Value computed);

@@ -7,14 +7,19 @@
 // any view, type or producer may stand before the product; what follows it is evaluated
 // with the sums provided.
 //
+// What the next round needs is read before the products of this one and written after
+// them, to the other of two slices: one barrier a round. Neighbours are read together
+// where they lie together, and a thread's rows and columns come in groups of neighbours,
+// so that it reads shared memory in vectors too.
+//
 // A convolution is the product of its pixels by its filters over channels and window.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "Product.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -25,274 +30,212 @@ static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.ge
 
 namespace {
 
-/// A product as a batch of matrices.
-struct Product {
-  SmallVector<Value> batch, rows, columns, inner; ///< extents
-  /// Elements of the operands, in their own type.
-  std::function<Value(ArrayRef<Value> batch, ArrayRef<Value> row, ArrayRef<Value> inner)> left;
-  std::function<Value(ArrayRef<Value> batch, ArrayRef<Value> inner, ArrayRef<Value> column)> right;
-  /// The result's index.
-  std::function<Coords(ArrayRef<Value> batch, ArrayRef<Value> row, ArrayRef<Value> column)> at;
-  Type leftElement, rightElement;
-  bool leftInnerFirst = true, rightInnerFirst = true; ///< neighbours in memory differ in `inner`
-};
-
 class ProductEmitter {
 public:
-  ProductEmitter(device::KernelFrame &f, Operation *op)
-      : f(f), b(f.b), op(op), s(f.schedule),
-        sum(computeType(sumType(tensorType(op->getResult(0)).getElementType()))),
-        sumElement(sumType(tensorType(op->getResult(0)).getElementType())) {}
+  ProductEmitter(device::KernelFrame &f, Product product)
+      : f(f), b(f.b), p(std::move(product)), s(f.schedule),
+        sumElement(sumType(tensorType(p.op->getResult(0)).getElementType())),
+        sum(computeType(sumElement)), stored(f.asStored(sum)),
+        group(16 / std::clamp(stored.getIntOrFloatBitWidth() / 8, 4u, 8u)) {}
   void run();
 
 private:
-  bool describe();
-  void describe(prim::DotOp dot);
-  void describe(prim::ConvOp conv);
-  void fill(Value shared, bool left, Value tile, Value round);
-  SmallVector<Value> multiply(Value left, Value right, ValueRange sums);
+  /// An operand's part of the tile.
+  struct Part {
+    OperandSource source;
+    unsigned width, lanes;
+    Value shared, ownFirst;
+    SmallVector<Coords> own; ///< of the thread's runs
+  };
+  Part partOf(bool left);
+  unsigned runsOfThread(const Part &part) const {
+    return part.width * s.getDepth() / (s.getThreads() * part.lanes);
+  }
+  std::pair<Value, Value> runAt(const Part &part, unsigned i);
+  SmallVector<Value> read(Part &part, Value round);
+  void write(Part &part, ArrayRef<Value> values, Value slice);
+  SmallVector<Value> load(const Part &part, Value slice, unsigned k, Value threadPlace);
+  SmallVector<Value> multiply(Value slice, ValueRange sums);
+  SmallVector<Value> multiplyAll();
   void store(ValueRange sums);
-  void storeElement(Value row, Value column, Value sum);
+
+  /// From one k to the next in shared memory: whole vectors, and threads that write neighbours
+  /// in k use different banks.
+  int64_t pitchOf(const Part &part) const { return part.width + group; }
+  /// Elements from one group of a thread's rows or columns to the next.
+  int64_t groupStep() const { return int64_t(side) * group; }
+  unsigned groups(unsigned width) const { return width / (side * group); }
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
-  Operation *op;
-  Schedule s;
-  Type sum, sumElement;
   Product p;
+  Schedule s;
+  Type sumElement, sum, stored;
+  unsigned group;             ///< neighbouring rows or columns of a thread
   Value rows, columns, inner; ///< extents as one number
-  SmallVector<Value> batch;   ///< the block's
+  Coords batch;               ///< the block's
   Value batchNumber, rowTile, columnTile;
-  unsigned side = 16; ///< threads along rows and along columns of a tile
+  Value threadRow, threadColumn;       ///< its first ones in the tile
+  SmallVector<Part, 2> parts;          ///< left, right
+  static constexpr unsigned side = 16; ///< threads along rows and along columns of a tile
 };
 
 } // namespace
 
-static Coords uniform(ArrayRef<Value> indices) {
-  Coords coords;
-  for (Value i : indices)
-    coords.push_back(Coord::uniform(i));
-  return coords;
+ProductEmitter::Part ProductEmitter::partOf(bool left) {
+  Part part;
+  part.source = sourceOf(p, left, batch);
+  part.width = left ? s.getRows() : s.getColumns();
+  part.lanes =
+      std::min({runsOf(f, part.source).lanes, group, part.width * s.getDepth() / s.getThreads()});
+  part.ownFirst = left ? rowTile : columnTile;
+  part.shared = f.shared(stored, 2 * pitchOf(part) * s.getDepth(), left ? "left" : "right");
+  for (unsigned i = 0; i < runsOfThread(part); ++i)
+    part.own.push_back(runCoords(f, f.e.addIndex(part.ownFirst, runAt(part, i).first),
+                                 part.source.own, part.source.innerFirst ? 1 : part.lanes));
+  return part;
 }
 
-void ProductEmitter::describe(prim::DotOp dot) {
-  struct Side {
-    SmallVector<int64_t> batch, contract, free;
-    int64_t rank;
-    Coords at(ArrayRef<Value> b, ArrayRef<Value> k, ArrayRef<Value> own) const {
-      Coords c(rank);
-      for (auto [axis, i] : llvm::zip(batch, b))
-        c[axis] = Coord::uniform(i);
-      for (auto [axis, i] : llvm::zip(contract, k))
-        c[axis] = Coord::uniform(i);
-      for (auto [axis, i] : llvm::zip(free, own))
-        c[axis] = Coord::uniform(i);
-      return c;
-    }
-  };
-  auto side = [&](Value v, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-    Side side{
-        SmallVector<int64_t>(batch), SmallVector<int64_t>(contract), {}, tensorType(v).getRank()};
-    for (int64_t axis = 0; axis < side.rank; ++axis)
-      if (!llvm::is_contained(batch, axis) && !llvm::is_contained(contract, axis))
-        side.free.push_back(axis);
-    return side;
-  };
-  Side l = side(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract());
-  Side r = side(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
-  auto extentsOf = [&](Value v, ArrayRef<int64_t> axes) {
-    SmallVector<Value> extents;
-    for (int64_t axis : axes)
-      extents.push_back(f.e.extent(v, axis));
-    return extents;
-  };
-  p.batch = extentsOf(dot.getLhs(), l.batch);
-  p.rows = extentsOf(dot.getLhs(), l.free);
-  p.inner = extentsOf(dot.getLhs(), l.contract);
-  p.columns = extentsOf(dot.getRhs(), r.free);
-  p.left = [this, dot, l](ArrayRef<Value> bt, ArrayRef<Value> m, ArrayRef<Value> k) {
-    return f.e.eval(prim::DotOp(dot).getLhs(), l.at(bt, k, m));
-  };
-  p.right = [this, dot, r](ArrayRef<Value> bt, ArrayRef<Value> k, ArrayRef<Value> n) {
-    return f.e.eval(prim::DotOp(dot).getRhs(), r.at(bt, k, n));
-  };
-  p.at = [](ArrayRef<Value> bt, ArrayRef<Value> m, ArrayRef<Value> n) {
-    Coords at = uniform(bt);
-    at.append(uniform(m));
-    at.append(uniform(n));
-    return at;
-  };
-  p.leftInnerFirst = llvm::is_contained(l.contract, l.rank - 1);
-  p.rightInnerFirst = llvm::is_contained(r.contract, r.rank - 1);
+/// Own index and k of the thread's run `i` in the slice.
+std::pair<Value, Value> ProductEmitter::runAt(const Part &part, unsigned i) {
+  Value number = f.e.addIndex(f.thread, f.e.index(int64_t(i) * s.getThreads()));
+  int64_t fast = (part.source.innerFirst ? s.getDepth() : part.width) / part.lanes;
+  Value low = f.e.mulIndex(f.e.remIndex(number, f.e.index(fast)), f.e.index(part.lanes));
+  Value high = f.e.divIndex(number, f.e.index(fast));
+  return part.source.innerFirst ? std::pair(high, low) : std::pair(low, high);
 }
 
-void ProductEmitter::describe(prim::ConvOp conv) {
-  unsigned spatial = conv.getStrides().size();
-  bool last = conv.getChannelsLast();
-  unsigned channelAxis = last ? spatial + 1 : 1;
-  Value filters = f.e.divIndex(f.e.extent(conv.getW(), 0), f.e.index(conv.getGroups()));
-  p.batch = {f.e.index(conv.getGroups())};
-  p.columns = {filters};
-  for (unsigned axis = 0; axis < spatial + 2; ++axis)
-    if (axis != channelAxis)
-      p.rows.push_back(f.e.extent(conv.getResult(), axis));
-  // The channel last: neighbours in memory, where channels are.
-  for (unsigned i = 2; i < spatial + 2; ++i)
-    p.inner.push_back(f.e.extent(conv.getW(), i));
-  p.inner.push_back(f.e.extent(conv.getW(), 1));
-  auto window = [](ArrayRef<Value> k) {
-    SmallVector<Value> channelFirst = {k.back()};
-    channelFirst.append(k.begin(), k.end() - 1);
-    return channelFirst;
-  };
-  p.at = [this, channelAxis, filters](ArrayRef<Value> group, ArrayRef<Value> pixel,
-                                      ArrayRef<Value> filter) {
-    Coords at = uniform(pixel);
-    Value channel = f.e.addIndex(f.e.mulIndex(group[0], filters), filter[0]);
-    at.insert(at.begin() + channelAxis, Coord::uniform(channel));
-    return at;
-  };
-  p.left = [this, conv, window](ArrayRef<Value> group, ArrayRef<Value> pixel, ArrayRef<Value> k) {
-    return f.e.evalConvInput(conv, p.at(group, pixel, {f.e.index(0)}), window(k));
-  };
-  p.right = [this, conv, window](ArrayRef<Value> group, ArrayRef<Value> k, ArrayRef<Value> filter) {
-    SmallVector<Value> nowhere(p.rows.size(), f.e.index(0));
-    return f.e.evalConvWeight(conv, p.at(group, nowhere, filter), window(k));
-  };
-  p.leftInnerFirst = last;
-}
-
-bool ProductEmitter::describe() {
-  p.leftElement = tensorType(op->getOperand(0)).getElementType();
-  p.rightElement = tensorType(op->getOperand(1)).getElementType();
-  bool known = llvm::TypeSwitch<Operation *, bool>(op)
-                   .Case<prim::DotOp, prim::ConvOp>([&](auto o) {
-                     describe(o);
-                     return true;
-                   })
-                   .Default([](Operation *) { return false; });
-  if (!known)
-    op->emitError("code generation for GPUs has no form of '") << op->getName() << "'";
-  return known;
-}
-
-/// From one k to the next in shared memory: odd, so that threads which write neighbours in k
-/// use different banks.
-static int64_t pitchOf(unsigned width) { return width + 1; }
-
-/// Copies the block's part of an operand, from inner index `round` on, to shared memory:
-/// element (k, i) of the tile at k * pitch + i. Past the inner extent it is 0; past the
-/// others it is anything, for nothing of it is stored.
-void ProductEmitter::fill(Value shared, bool left, Value tile, Value round) {
-  unsigned width = left ? s.getRows() : s.getColumns();
-  bool innerFirst = left ? p.leftInnerFirst : p.rightInnerFirst;
-  Value extent = left ? rows : columns;
-  SmallVector<Value> stored;
-  SmallVector<Value> places;
-  for (unsigned i = 0; i < width * s.getDepth() / s.getThreads(); ++i) {
-    Value number = f.e.addIndex(f.thread, f.e.index(int64_t(i) * s.getThreads()));
-    unsigned fast = innerFirst ? s.getDepth() : width;
-    Value low = f.e.remIndex(number, f.e.index(fast));
-    Value high = f.e.divIndex(number, f.e.index(fast));
-    Value k = innerFirst ? low : high, own = innerFirst ? high : low;
-    places.push_back(f.e.addIndex(f.e.mulIndex(k, f.e.index(pitchOf(width))), own));
-    Value kIndex = f.e.addIndex(round, k);
-    Value inside = f.less(kIndex, inner);
-    auto clamp = [&](Value v, Value bound) -> Value {
-      return arith::MinUIOp::create(b, v, f.e.subIndex(bound, f.e.index(1)));
-    };
-    SmallVector<Value> kAt = f.delinearize(clamp(kIndex, inner), p.inner);
-    Value ownIndex = clamp(f.e.addIndex(tile, own), extent);
-    Value v = left ? p.left(batch, f.delinearize(ownIndex, p.rows), kAt)
-                   : p.right(batch, kAt, f.delinearize(ownIndex, p.columns));
-    if (!v) {
-      f.failed = true;
-      return;
-    }
-    v = emitCast(b, v, left ? p.leftElement : p.rightElement, sumElement, true);
-    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
-    stored.push_back(arith::SelectOp::create(b, inside, v, zero));
+/// The thread's runs of the slice from k = `round` on, of the type of the sum. Past the inner
+/// extent they are 0; past the others anything, for nothing of it is stored.
+SmallVector<Value> ProductEmitter::read(Part &part, Value round) {
+  SmallVector<Value> values;
+  f.e.setLanes(part.lanes);
+  for (unsigned i = 0; i < runsOfThread(part); ++i) {
+    Value k = f.e.addIndex(round, runAt(part, i).second);
+    Coords kAt = runCoords(f, k, part.source.inner, part.source.innerFirst ? part.lanes : 1);
+    Value v = Product::eval(f, part.source.operand(batch, part.own[i], kAt));
+    if (!v)
+      return {};
+    v = emitCast(b, v, part.source.element, sumElement, true);
+    if (part.lanes > 1 && !isa<VectorType>(v.getType()))
+      v = f.e.splat(v, part.lanes);
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
+    values.push_back(arith::SelectOp::create(b, f.less(k, inner), v, zero));
   }
-  for (auto [place, v] : llvm::zip(places, stored)) {
-    LLVM::StoreOp::create(b, f.asStored(v), f.at(shared, f.asStored(sum), place));
+  f.e.setLanes(1);
+  return values;
+}
+
+/// Element (k, own) of a slice lies at k * pitch + own.
+void ProductEmitter::write(Part &part, ArrayRef<Value> values, Value slice) {
+  for (auto [i, v] : llvm::enumerate(values)) {
+    auto [own, k] = runAt(part, i);
+    Value place = f.e.addIndex(slice, f.e.addIndex(f.e.mulIndex(k, f.e.index(pitchOf(part))), own));
+    for (unsigned lane = 0; lane < part.lanes; ++lane) {
+      Value element = part.lanes > 1 ? Value(vector::ExtractOp::create(b, v, int64_t(lane))) : v;
+      int64_t step = part.source.innerFirst ? pitchOf(part) : 1;
+      Value at = f.at(part.shared, stored, f.e.addIndex(place, f.e.index(lane * step)));
+      LLVM::StoreOp::create(b, f.asStored(element), at);
+    }
   }
 }
 
-/// The thread's sums with the products of one round added. Its rows and columns lie
-/// `side` apart, so that neighbouring threads read neighbouring words.
-SmallVector<Value> ProductEmitter::multiply(Value left, Value right, ValueRange sums) {
-  Type stored = f.asStored(sum);
-  Value threadRow = f.e.divIndex(f.thread, f.e.index(side));
-  Value threadColumn = f.e.remIndex(f.thread, f.e.index(side));
+/// The thread's rows or columns of a slice at one k.
+SmallVector<Value> ProductEmitter::load(const Part &part, Value slice, unsigned k,
+                                        Value threadPlace) {
+  SmallVector<Value> values;
+  auto type = VectorType::get({group}, stored);
+  unsigned bytes = group * (stored.getIntOrFloatBitWidth() / 8);
+  for (unsigned g = 0; g < groups(part.width); ++g) {
+    Value place = f.e.addIndex(f.e.addIndex(slice, threadPlace),
+                               f.e.index(k * pitchOf(part) + g * groupStep()));
+    Value v = LLVM::LoadOp::create(b, type, f.at(part.shared, stored, place), bytes);
+    for (unsigned i = 0; i < group; ++i)
+      values.push_back(f.asComputed(vector::ExtractOp::create(b, v, int64_t(i)), sum));
+  }
+  return values;
+}
+
+/// The thread's sums with the products of one slice added.
+SmallVector<Value> ProductEmitter::multiply(Value slice, ValueRange sums) {
   SmallVector<Value> next(sums.begin(), sums.end());
-  unsigned perRow = s.getRows() / side, perColumn = s.getColumns() / side;
   for (unsigned k = 0; k < s.getDepth(); ++k) {
-    auto read = [&](Value shared, Value own, unsigned width, unsigned i) -> Value {
-      Value place = f.e.addIndex(own, f.e.index(k * pitchOf(width) + i * side));
-      Value v = LLVM::LoadOp::create(b, stored, f.at(shared, stored, place));
-      return f.asComputed(v, sum);
-    };
-    SmallVector<Value> ls, rs;
-    for (unsigned i = 0; i < perRow; ++i)
-      ls.push_back(read(left, threadRow, s.getRows(), i));
-    for (unsigned j = 0; j < perColumn; ++j)
-      rs.push_back(read(right, threadColumn, s.getColumns(), j));
-    for (unsigned i = 0; i < perRow; ++i)
-      for (unsigned j = 0; j < perColumn; ++j) {
-        Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, ls[i], rs[j]);
-        Value &total = next[i * perColumn + j];
+    SmallVector<Value> ls = load(
+        parts[0], f.e.mulIndex(slice, f.e.index(pitchOf(parts[0]) * s.getDepth())), k, threadRow);
+    SmallVector<Value> rs =
+        load(parts[1], f.e.mulIndex(slice, f.e.index(pitchOf(parts[1]) * s.getDepth())), k,
+             threadColumn);
+    for (auto [i, l] : llvm::enumerate(ls))
+      for (auto [j, r] : llvm::enumerate(rs)) {
+        Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, l, r);
+        Value &total = next[i * rs.size() + j];
         total = emitCombine(b, prim::ReduceKind::sum, sumElement, product, total);
       }
   }
   return next;
 }
 
-/// What follows the product at one point, stored.
-void ProductEmitter::storeElement(Value row, Value column, Value total) {
-  Coords at;
-  if (isa<prim::ReshapeOp>(*op->getUsers().begin())) {
-    // What follows a reshape works on all rows, those of all batches, in another shape.
-    Value all = f.e.addIndex(f.e.mulIndex(batchNumber, rows), row);
-    at = uniform(f.delinearize(all, ArrayRef(f.results[0].extents).drop_back()));
-    at.push_back(Coord::uniform(column));
-  } else {
-    at = p.at(batch, f.delinearize(row, p.rows), f.delinearize(column, p.columns));
-  }
-  f.e.bindProvider(op->getResult(0), [total](ArrayRef<Coord>) { return total; });
-  for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
-    Coords stored = at;
-    if (auto transpose = value.getDefiningOp<prim::TransposeOp>())
-      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
-        stored[i] = at[axis];
-    Value v = f.e.eval(value, stored);
-    if (!v) {
-      f.failed = true;
-      return;
-    }
-    f.e.store(memory, stored, v);
-  }
+SmallVector<Value> ProductEmitter::multiplyAll() {
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
+  SmallVector<Value> carried(s.getRows() / side * (s.getColumns() / side), zero);
+  auto writeTo = [&](Value slice, ArrayRef<SmallVector<Value>> values) {
+    for (auto [part, v] : llvm::zip(parts, values))
+      write(part, v, f.e.mulIndex(slice, f.e.index(pitchOf(part) * s.getDepth())));
+  };
+  auto readFrom = [&](Value round) {
+    return SmallVector<SmallVector<Value>>{read(parts[0], round), read(parts[1], round)};
+  };
+  // An operand without elements is not read.
+  auto first = [&] { writeTo(f.e.index(0), readFrom(f.e.index(0))); };
+  if (getConstantIntValue(inner).value_or(0) > 0)
+    first();
+  else
+    f.when(f.less(f.e.index(0), inner), first);
+  f.barrier();
+  carried.push_back(f.e.index(0));
+  auto loop = scf::ForOp::create(b, f.e.index(0), inner, f.e.index(s.getDepth()), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next = f.e.nested([&] {
+    Value slice = loop.getRegionIterArgs().back();
+    Value other = f.e.subIndex(f.e.index(1), slice);
+    auto ahead = readFrom(f.e.addIndex(loop.getInductionVar(), f.e.index(s.getDepth())));
+    SmallVector<Value> added = multiply(slice, loop.getRegionIterArgs().drop_back());
+    writeTo(other, ahead);
+    f.barrier();
+    added.push_back(other);
+    return added;
+  });
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().drop_back());
 }
 
+/// Stores runs of neighbouring columns where all of them are inside, or none.
 void ProductEmitter::store(ValueRange sums) {
-  Value threadRow = f.e.addIndex(rowTile, f.e.divIndex(f.thread, f.e.index(side)));
-  Value threadColumn = f.e.addIndex(columnTile, f.e.remIndex(f.thread, f.e.index(side)));
-  unsigned perColumn = s.getColumns() / side;
-  for (auto [n, total] : llvm::enumerate(sums)) {
-    Value row = f.e.addIndex(threadRow, f.e.index(int64_t(n / perColumn) * side));
-    Value column = f.e.addIndex(threadColumn, f.e.index(int64_t(n % perColumn) * side));
+  bool whole = !p.columns.empty() &&
+               getConstantIntValue(p.columns.back()).value_or(1) % group == 0 &&
+               llvm::none_of(f.yield().getValues(),
+                             [](Value v) { return v.getDefiningOp<prim::TransposeOp>(); });
+  unsigned lanes = whole ? group : 1, perRow = s.getColumns() / side;
+  for (unsigned n = 0; n < sums.size(); n += lanes) {
+    auto placeOf = [&](unsigned i) { return i / group * groupStep() + i % group; };
+    Value row = f.e.addIndex(f.e.addIndex(rowTile, threadRow), f.e.index(placeOf(n / perRow)));
+    Value column =
+        f.e.addIndex(f.e.addIndex(columnTile, threadColumn), f.e.index(placeOf(n % perRow)));
     Value inside = arith::AndIOp::create(b, f.less(row, rows), f.less(column, columns));
-    f.when(inside, [&, total = total] {
-      f.e.forget();
-      storeElement(row, column, total);
+    f.when(inside, [&] {
+      f.e.setLanes(lanes);
+      Value total = sums[n];
+      if (lanes > 1)
+        total =
+            vector::FromElementsOp::create(b, VectorType::get({lanes}, sum), sums.slice(n, lanes));
+      p.store(f, batchNumber, row, runCoords(f, column, p.columns, lanes), total);
     });
+    f.e.setLanes(1);
   }
 }
 
 void ProductEmitter::run() {
-  if (!describe()) {
-    f.failed = true;
-    return;
-  }
   rows = f.volume(p.rows);
   columns = f.volume(p.columns);
   inner = f.volume(p.inner);
@@ -302,31 +245,19 @@ void ProductEmitter::run() {
   Value tilesM = tiles(rows, s.getRows()), tilesN = tiles(columns, s.getColumns());
   SmallVector<Value> place = f.delinearize(f.block, {f.volume(p.batch), tilesM, tilesN});
   batchNumber = place[0];
-  batch = f.delinearize(batchNumber, p.batch);
+  batch = uniform(f.delinearize(batchNumber, p.batch));
   rowTile = f.e.mulIndex(place[1], f.e.index(s.getRows()));
   columnTile = f.e.mulIndex(place[2], f.e.index(s.getColumns()));
-
-  Type stored = f.asStored(sum);
-  Value left = f.shared(stored, pitchOf(s.getRows()) * s.getDepth(), "left");
-  Value right = f.shared(stored, pitchOf(s.getColumns()) * s.getDepth(), "right");
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
-  SmallVector<Value> sums(s.getRows() / side * (s.getColumns() / side), zero);
-  auto loop = scf::ForOp::create(b, f.e.index(0), inner, f.e.index(s.getDepth()), sums);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> next = f.e.nested([&] {
-      fill(left, true, rowTile, loop.getInductionVar());
-      fill(right, false, columnTile, loop.getInductionVar());
-      f.barrier();
-      SmallVector<Value> added = multiply(left, right, loop.getRegionIterArgs());
-      f.barrier();
-      return added;
-    });
-    scf::YieldOp::create(b, next);
-  }
+  threadRow = f.e.mulIndex(f.e.divIndex(f.thread, f.e.index(side)), f.e.index(group));
+  threadColumn = f.e.mulIndex(f.e.remIndex(f.thread, f.e.index(side)), f.e.index(group));
+  for (bool left : {true, false})
+    parts.push_back(partOf(left));
+  SmallVector<Value> sums = multiplyAll();
   if (!f.failed)
-    store(loop.getResults());
+    store(sums);
 }
 
-void device::emitProductKernel(KernelFrame &f) { ProductEmitter(f, productOf(f.launch)).run(); }
+void device::emitProductKernel(KernelFrame &f) {
+  if (std::optional<Product> product = productIn(f))
+    ProductEmitter(f, *product).run();
+}

@@ -7,7 +7,11 @@
 // one fixed order, so that results repeat.
 //
 // Where a thread has few points, passes are written out one after the other and the
-// emitter's memory of values keeps the row in registers: it is read once.
+// emitter's memory of values keeps the row in registers: it is read once. Elsewhere a
+// thread reads a few vectors before it uses the first.
+//
+// Few long rows of which one pass is enough are shared by several blocks: each leaves what
+// its part combines to in scratch memory, and the last one to be done combines the parts.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -40,9 +44,11 @@ public:
 
 private:
   void emitRow(Value row);
+  void finishRow(Value row);
   Point pointOf(Value vectorIndex);
   void forEachPoint(SmallVector<Value> &carried,
                     llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body);
+  SmallVector<Value> reduceOwn(const RowStage &stage);
   void emitStage(const RowStage &stage, unsigned number);
   Value foldLanes(Value v, prim::ReduceOp reduce);
   Value reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name);
@@ -56,7 +62,8 @@ private:
   SmallVector<Value> extents; ///< of the whole space
   SmallVector<Value> units;   ///< the row's extents, the last one counted in vectors
   Value length;               ///< vectors of a row
-  Value lane;                 ///< of the threads that share a row
+  Value lane;                 ///< of the threads of a block that share a row
+  Value part;                 ///< of the blocks that share a row
   SmallVector<Value> rowIndex;
   SmallVector<Point> kept; ///< the thread's points, where they are few
 };
@@ -68,7 +75,10 @@ private:
 Point RowEmitter::pointOf(Value index) {
   Point point;
   auto known = getConstantIntValue(length);
-  if (!known || *known % f.schedule.getRowThreads() != 0) {
+  unsigned together = f.schedule.getRowThreads() * f.schedule.getSplit();
+  if (f.schedule.getKept() == 0)
+    together *= f.schedule.getVectors();
+  if (!known || *known % together != 0) {
     point.inside = f.less(index, length);
     index = arith::MinUIOp::create(b, index, f.e.subIndex(length, f.e.index(1)));
   }
@@ -93,17 +103,23 @@ void RowEmitter::forEachPoint(
       carried = body(point, carried);
     return;
   }
-  unsigned threads = f.schedule.getRowThreads();
-  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(threads - 1)), f.e.index(threads));
+  int64_t threads = int64_t(f.schedule.getRowThreads()) * f.schedule.getSplit();
+  int64_t vectors = f.schedule.getVectors(), step = threads * vectors;
+  Value first = lane;
+  if (part)
+    first = f.e.addIndex(f.e.mulIndex(part, f.e.index(f.schedule.getRowThreads())), lane);
+  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(step - 1)), f.e.index(step));
   auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), carried);
   OpBuilder::InsertionGuard guard(b);
   if (!loop.getBody()->empty())
     loop.getBody()->getTerminator()->erase();
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next = f.e.nested([&] {
-    Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), f.e.index(threads)), lane);
-    SmallVector<Value> arguments(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-    return body(pointOf(index), arguments);
+    Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), f.e.index(step)), first);
+    SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    for (int64_t i = 0; i < vectors; ++i)
+      next = body(pointOf(f.e.addIndex(index, f.e.index(i * threads))), next);
+    return next;
   });
   scf::YieldOp::create(b, next);
   carried.assign(loop.getResults().begin(), loop.getResults().end());
@@ -143,7 +159,8 @@ Value RowEmitter::reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name)
   return part;
 }
 
-void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
+/// What the thread's own points combine to, for each reduction.
+SmallVector<Value> RowEmitter::reduceOwn(const RowStage &stage) {
   SmallVector<Value> totals, neutrals;
   for (prim::ReduceOp r : stage) {
     Value neutral = arith::ConstantOp::create(
@@ -165,10 +182,15 @@ void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
     }
     return next;
   });
-  for (auto [i, total] : llvm::enumerate(totals)) {
+  for (auto [total, reduce] : llvm::zip(totals, stage))
+    total = foldLanes(total, reduce);
+  return totals;
+}
+
+void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
+  for (auto [i, own] : llvm::enumerate(reduceOwn(stage))) {
     prim::ReduceOp r = stage[i];
-    Type e = tensorType(r.getX()).getElementType();
-    Value v = reduceWarp(b, foldLanes(total, r), r.getKind(), e);
+    Value v = reduceWarp(b, own, r.getKind(), tensorType(r.getX()).getElementType());
     if (f.schedule.getRowThreads() > GpuArch::warp)
       v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i));
     f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });
@@ -215,6 +237,53 @@ void RowEmitter::storeRow(ArrayRef<std::pair<Value, Memory>> values) {
   });
 }
 
+/// The one stage's results of this block's part go to scratch memory; in the last block of
+/// the row, its threads take those of all parts in turn.
+void RowEmitter::finishRow(Value row) {
+  constexpr int64_t kSlot = 8; // bytes of a partial result
+  const RowStage &stage = stages[0];
+  int64_t split = f.schedule.getSplit(),
+          each = (f.schedule.getScratchBytes() - kCounterBytes) / int64_t(stage.size());
+  auto slot = [&](unsigned i, Value number) {
+    Value index = f.e.addIndex(f.e.mulIndex(row, f.e.index(split)), number);
+    return f.scratchAt(i * each, b.getI64Type(), index);
+  };
+  static_assert(kSlot == sizeof(int64_t));
+  SmallVector<Value> own = reduceOwn(stage), totals;
+  for (auto [i, v] : llvm::enumerate(own)) {
+    prim::ReduceOp r = stage[i];
+    totals.push_back(reduceBlock(
+        reduceWarp(b, v, r.getKind(), tensorType(r.getX()).getElementType()), r, "own" + Twine(i)));
+  }
+  Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(0));
+  f.when(leads, [&] {
+    for (auto [i, v] : llvm::enumerate(totals))
+      LLVM::StoreOp::create(b, f.asStored(v), slot(i, part));
+  });
+  f.inLastBlock(row, split, [&] {
+    int64_t threads = f.schedule.getRowThreads();
+    for (auto [i, own] : llvm::enumerate(totals)) {
+      prim::ReduceOp r = stage[i];
+      Type e = tensorType(r.getX()).getElementType();
+      Value neutral = arith::ConstantOp::create(b, neutralElement(r.getKind(), e)), total = neutral;
+      for (int64_t first = 0; first < split; first += threads) {
+        Value number = f.e.addIndex(f.e.index(first), lane);
+        Value safe = f.minIndex(number, f.e.index(split - 1));
+        Value read = LLVM::LoadOp::create(b, f.asStored(own.getType()), slot(i, safe));
+        Value v = arith::SelectOp::create(b, f.less(number, f.e.index(split)),
+                                          f.asComputed(read, own.getType()), neutral);
+        total = emitCombine(b, r.getKind(), e, total, v);
+      }
+      Value v = reduceBlock(reduceWarp(b, total, r.getKind(), e), r, "all" + Twine(i));
+      f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });
+    }
+    SmallVector<std::pair<Value, Memory>> values;
+    for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results))
+      values.push_back({value, memory});
+    storeRow(values);
+  });
+}
+
 void RowEmitter::emitRow(Value row) {
   rowIndex = f.delinearize(row, ArrayRef(extents).take_front(rows));
   f.e.setLanes(f.schedule.getLanes());
@@ -223,6 +292,8 @@ void RowEmitter::emitRow(Value row) {
     for (int64_t i = 0; i < rounds; ++i)
       kept.push_back(pointOf(f.e.addIndex(f.e.index(i * f.schedule.getRowThreads()), lane)));
   }
+  if (part)
+    return finishRow(row);
   for (auto [number, stage] : llvm::enumerate(stages))
     emitStage(stage, number);
   SmallVector<std::pair<Value, Memory>> points, values;
@@ -251,7 +322,10 @@ void RowEmitter::run() {
   Value perRow = f.e.index(f.schedule.getRowThreads());
   if (f.schedule.getRowThreads() == f.schedule.getThreads()) {
     lane = f.thread;
-    return emitRow(f.block);
+    if (f.schedule.getSplit() == 1)
+      return emitRow(f.block);
+    part = f.e.remIndex(f.block, f.e.index(f.schedule.getSplit()));
+    return emitRow(f.e.divIndex(f.block, f.e.index(f.schedule.getSplit())));
   }
   lane = f.e.remIndex(f.thread, perRow);
   Value row = f.e.divIndex(f.globalThread(), perRow);

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Codegen/Common/LineKernel.h"
+#include "tcc/Codegen/Common/RowStages.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -19,11 +20,11 @@ struct Choice {
   unsigned threads = 256, lanes = 1, vectors = 1;
   unsigned rowThreads = 0, kept = 0;
   unsigned rows = 0, columns = 0, depth = 0;
-  unsigned sharedBytes = 0, mostBlocks = 0, scratchBytes = 0, indexBits = 64;
+  unsigned sharedBytes = 0, mostBlocks = 0, split = 1, scratchBytes = 0, indexBits = 64;
 
   Schedule attr(MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
-                         depth, sharedBytes, mostBlocks, scratchBytes, indexBits);
+                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits);
   }
 };
 
@@ -121,17 +122,64 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
 }
 
-static void scheduleRow(Choice &s, kernel::LaunchOp launch) {
+/// Vectors of neighbouring results, if neighbours lie together; blocks share results until the
+/// machine is full, as long as each has work to do.
+static void scheduleColumn(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kBlocks = 2, kRounds = 8; // of a multiprocessor; of four elements a thread
+  s.form = Form::Column;
+  s.threads = kColumnSide * kColumnSide;
+  prim::ReduceOp reduce = columnReduction(launch);
+  auto x = tensorType(reduce.getX()), space = tensorType(reduce.getResult());
+  if (!llvm::is_contained(reduce.getAxes(), x.getRank() - 1))
+    s.lanes = lanesFor(launch, space);
+  int64_t points = elements(space), length = elements(x) / points;
+  int64_t blocks = llvm::divideCeil(points, int64_t(kColumnSide) * s.lanes);
+  int64_t split = std::min<int64_t>(llvm::divideCeil(kBlocks * arch.multiprocessors, blocks),
+                                    length / (4 * kRounds * kColumnSide));
+  if (split < 2)
+    return;
+  s.split = split;
+  s.scratchBytes = kCounterBytes + blocks * split * kColumnSide * s.lanes * 8;
+}
+
+/// Few rows, each reduced in one pass to one value: blocks share a row until the machine is
+/// full, as long as each has work to do.
+static void splitRow(Choice &s, kernel::LaunchOp launch, int64_t vectors, const GpuArch &arch) {
+  constexpr int64_t kBlocks = 4; // of a multiprocessor, of kThreads
+  constexpr unsigned kThreads = 512;
+  auto space = tensorType(rowSpace(launch));
+  int64_t rowAxes = *launch.getRows(), rows = 1;
+  for (int64_t d : space.getShape().take_front(rowAxes))
+    rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
+  bool values = llvm::all_of(launch.getResultTypes(), [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.getRank() != space.getRank() || rowAxes == space.getRank();
+  });
+  std::vector<RowStage> stages = rowStages(launch);
+  if (rows < 1 || rows >= arch.multiprocessors || !values || stages.size() != 1)
+    return;
+  int64_t wanted = llvm::divideCeil(kBlocks * arch.multiprocessors, rows);
+  int64_t most = vectors < 0 ? wanted : vectors / (int64_t(kThreads) * s.vectors);
+  int64_t split = std::min(wanted, most);
+  if (split < 2)
+    return;
+  s.split = split;
+  s.threads = s.rowThreads = kThreads;
+  s.scratchBytes = kCounterBytes + stages[0].size() * rows * split * 8;
+}
+
+static void scheduleRow(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
   constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
+  constexpr unsigned kInFlight = 4;
   auto space = tensorType(rowSpace(launch));
   int64_t length = 1;
   for (int64_t d : space.getShape().drop_front(*launch.getRows()))
     length = ShapedType::isDynamic(d) || length < 0 ? -1 : length * d;
   if (length < 0) {
     s.rowThreads = s.threads;
-    return;
+    return splitRow(s, launch, -1, arch);
   }
   s.lanes = lanesFor(launch, space);
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
@@ -144,8 +192,12 @@ static void scheduleRow(Choice &s, kernel::LaunchOp launch) {
     s.rowThreads = s.threads;
   }
   int64_t rounds = llvm::divideCeil(vectors, s.rowThreads);
-  if (rounds <= kRounds && rounds * s.lanes <= kKept)
+  if (rounds <= kRounds && rounds * s.lanes <= kKept) {
     s.kept = rounds * s.lanes;
+    return;
+  }
+  s.vectors = kInFlight;
+  splitRow(s, launch, vectors, arch);
 }
 
 /// Large tiles read shared memory less often, if there are enough of them.
@@ -198,7 +250,7 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
   s.indexBits = indexBits(launch);
   if (launch.getKind() == kernel::KernelKind::Row) {
     s.form = Form::Row;
-    scheduleRow(s, launch);
+    scheduleRow(s, launch, arch);
   } else if (launch.getKind() == kernel::KernelKind::Special) {
     Operation *op = specialOf(launch);
     s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : lineAxis(op) ? Form::Line : Form::Scatter;
@@ -211,8 +263,7 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
   } else if (transposedOperand(launch)) {
     s.form = Form::Transpose;
   } else if (sharesReduction(launch, arch)) {
-    s.form = Form::Column;
-    s.threads = kColumnSide * kColumnSide;
+    scheduleColumn(s, launch, arch);
   } else {
     scheduleLoop(s, launch, arch);
   }
@@ -331,10 +382,12 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
       dims[axis] = h.ceilDiv(dims[axis], TransposedOperand::tile);
     return h.volume(dims);
   case Form::Column:
-    return h.ceilDiv(h.volume(dims), kColumnSide);
-  case Form::Row:
-    return h.ceilDiv(h.volume(ArrayRef(dims).take_front(*launch.getRows())),
-                     s.getThreads() / s.getRowThreads());
+    return h.mul(h.ceilDiv(h.volume(dims), int64_t(kColumnSide) * s.getLanes()),
+                 b.getIndexAttr(s.getSplit()));
+  case Form::Row: {
+    OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
+    return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), b.getIndexAttr(s.getSplit()));
+  }
   case Form::Line: {
     auto [x, axis] = *lineAxis(specialOf(launch));
     SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);

@@ -126,13 +126,7 @@ std::pair<Value, Value> WgmmaEmitter::tileAt(Value number) {
 }
 
 void WgmmaEmitter::prepare() {
-  auto module = f.function->getParentOfType<ModuleOp>();
-  auto top = OpBuilder::atBlockBegin(module.getBody());
-  auto array = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
-  auto global = LLVM::GlobalOp::create(top, b.getLoc(), array, false, LLVM::Linkage::External,
-                                       (f.function.getName() + "_shared").str(), Attribute(),
-                                       /*alignment=*/1024, /*addrSpace=*/3);
-  Value raw = LLVM::AddressOfOp::create(b, global);
+  Value raw = f.dynamicShared();
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
   sharedAddress = band(add(address, c(1023)), -1024);
   shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);

@@ -19,6 +19,7 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/DenseSet.h"
 #include <functional>
+#include <optional>
 
 namespace tcc::codegen {
 
@@ -110,6 +111,23 @@ public:
                 llvm::ArrayRef<mlir::Value> elements);
   mlir::Value load(const Memory &memory, llvm::ArrayRef<Coord> at);
 
+  struct Place {
+    mlir::Value pointer; ///< of lane 0
+    unsigned alignment;  ///< bytes that it is known to be a multiple of
+    mlir::Type elementType;
+  };
+  /// What evaluating `value` at `at` would read.
+  struct Reading {
+    std::optional<Place> place; ///< if it is read as it lies there, neighbours along the lanes
+    bool neighbours = true;     ///< all memory is read along the lanes, or at one point
+  };
+  Reading readingOf(mlir::Value value, llvm::ArrayRef<Coord> at);
+
+  /// The index in x of what a convolution multiplies for its result at `at`, whose window does
+  /// not vary along the lanes; safe to read at. `k` is as below, its channel may vary.
+  /// `inside`: whether it is not in the padding; null: it never is.
+  Coords convInputAt(prim::ConvOp op, llvm::ArrayRef<Coord> at, llvm::ArrayRef<Coord> k,
+                     mlir::Value &inside);
   /// What a convolution multiplies for its result at `at`: `k` is the channel of the group,
   /// then the position in the window. Its input is 0 in the padding.
   mlir::Value evalConvInput(prim::ConvOp op, llvm::ArrayRef<Coord> at,
@@ -166,6 +184,7 @@ private:
     llvm::SmallVector<std::pair<LinearForm, int64_t>, 6> at; ///< base and step an axis
     llvm::SmallVector<mlir::Value> vectors;                  ///< a row each, as stored
   };
+  mlir::Value recordPlace(const Memory &memory, const Coord &linear);
   mlir::Value loadStrided(const Memory &memory, const Coord &linear);
   mlir::Value loadFromRows(const Memory &memory, llvm::ArrayRef<Coord> at);
   mlir::Value evalNew(mlir::Value value, llvm::ArrayRef<Coord> at);
@@ -182,6 +201,8 @@ private:
   mlir::Value evalPool(prim::PoolOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalDot(prim::DotOp op, llvm::ArrayRef<Coord> at);
   mlir::Value evalConv(prim::ConvOp op, llvm::ArrayRef<Coord> at);
+  Coords convInputAt(prim::ConvOp op, llvm::ArrayRef<Coord> at, llvm::ArrayRef<Coord> k,
+                     mlir::Value &inside, mlir::Value &laneMask);
   Coord groupChannel(prim::ConvOp op, const Coord &outChannel);
   mlir::Value evalRandom(prim::RandomBitsOp op, llvm::ArrayRef<Coord> at);
 
@@ -204,6 +225,12 @@ private:
   mlir::ImplicitLocOpBuilder &b;
   unsigned numLanes;
   mlir::Value mask; ///< vector of i1: lanes that may load; null: all
+  /// What readingOf has seen.
+  struct Recorder {
+    Reading reading;
+    mlir::Value read; ///< stands for what would be read from the place
+  };
+  Recorder *recorder = nullptr;
   RowBlock block;
   llvm::SmallVector<Rows, 2> knownRows;
   llvm::DenseSet<mlir::Value> aligned;

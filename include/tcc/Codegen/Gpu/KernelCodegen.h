@@ -6,6 +6,10 @@
 // stores are the kernel's parameters as they stand. Pointers are to device memory and
 // aligned to 16 bytes.
 //
+// A kernel whose blocks work together takes one more word: the address of scratch memory
+// (scratch_bytes of its schedule) that no other launch uses at the same time. Its first
+// kCounterBytes are zero before the launch and zero again after it.
+//
 // A kernel that copies in bulk takes, after its words, the tensor maps that tensorMapsOf
 // describes and the runtime encodes.
 //
@@ -23,6 +27,9 @@ namespace tcc::codegen::device {
 
 using Form = kernel::GpuForm;
 using Schedule = kernel::GpuScheduleAttr;
+
+/// Of scratch memory: counters of blocks that are done.
+inline constexpr unsigned kCounterBytes = 4096;
 
 /// What should be fastest on `arch`.
 Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch);

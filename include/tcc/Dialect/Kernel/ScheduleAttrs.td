@@ -148,7 +148,8 @@ def Kernel_GpuScheduleAttr : Kernel_ScheduleAttr<"GpuSchedule", "gpu_schedule"> 
     | `wgmma` | the same, tile after tile, by at most `most_blocks` blocks on the matrix units of sm_90a |
 
     A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
-    `scratch_bytes` of the device's. Indices have `index_bits` bits.
+    `scratch_bytes` of the device's, in which the `split` blocks meet that share a row or columns.
+    Indices have `index_bits` bits.
 
         #kernel.gpu_schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>
   }];
@@ -157,7 +158,8 @@ def Kernel_GpuScheduleAttr : Kernel_ScheduleAttr<"GpuSchedule", "gpu_schedule"> 
                         Kernel_DefaultSize<"0">:$kept, Kernel_DefaultSize<"0">:$rows,
                         Kernel_DefaultSize<"0">:$columns, Kernel_DefaultSize<"0">:$depth,
                         Kernel_DefaultSize<"0">:$shared_bytes, Kernel_DefaultSize<"0">:$most_blocks,
-                        Kernel_DefaultSize<"0">:$scratch_bytes, Kernel_DefaultSize<"64">:$index_bits);
+                        Kernel_DefaultSize<"1">:$split, Kernel_DefaultSize<"0">:$scratch_bytes,
+                        Kernel_DefaultSize<"64">:$index_bits);
 }
 
 def Kernel_GpuSchedulesAttr : AttrDef<Kernel_Dialect, "GpuSchedules", [DeclareAttrInterfaceMethods<Kernel_Schedule>]> {

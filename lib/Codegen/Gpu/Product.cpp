@@ -1,0 +1,264 @@
+//===- Product.cpp - Contractions and convolutions as matrices ------------===//
+#include "Product.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+Coords device::uniform(ArrayRef<Value> indices) {
+  Coords coords;
+  for (Value i : indices)
+    coords.push_back(Coord::uniform(i));
+  return coords;
+}
+
+namespace {
+
+/// The axes of one operand of a contraction, by what they are.
+struct Side {
+  SmallVector<int64_t> batch, contract, free;
+  int64_t rank;
+
+  Side(Value v, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract)
+      : batch(batch), contract(contract), rank(tensorType(v).getRank()) {
+    for (int64_t axis = 0; axis < rank; ++axis)
+      if (!llvm::is_contained(batch, axis) && !llvm::is_contained(contract, axis))
+        free.push_back(axis);
+  }
+  Coords at(ArrayRef<Coord> b, ArrayRef<Coord> own, ArrayRef<Coord> k) const {
+    Coords c(rank);
+    for (auto [axis, i] : llvm::zip(batch, b))
+      c[axis] = i;
+    for (auto [axis, i] : llvm::zip(contract, k))
+      c[axis] = i;
+    for (auto [axis, i] : llvm::zip(free, own))
+      c[axis] = i;
+    return c;
+  }
+};
+
+} // namespace
+
+static Product describe(KernelFrame &f, prim::DotOp dot) {
+  Side l(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract());
+  Side r(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
+  auto extentsOf = [&](Value v, ArrayRef<int64_t> axes) {
+    SmallVector<Value> extents;
+    for (int64_t axis : axes)
+      extents.push_back(f.e.extent(v, axis));
+    return extents;
+  };
+  Product p;
+  p.batch = extentsOf(dot.getLhs(), l.batch);
+  p.rows = extentsOf(dot.getLhs(), l.free);
+  p.inner = extentsOf(dot.getLhs(), l.contract);
+  p.columns = extentsOf(dot.getRhs(), r.free);
+  Value left = dot.getLhs(), right = dot.getRhs();
+  p.left = [left, l](ArrayRef<Coord> batch, ArrayRef<Coord> own, ArrayRef<Coord> k) {
+    return ProductOperand{left, l.at(batch, own, k), {}};
+  };
+  p.right = [right, r](ArrayRef<Coord> batch, ArrayRef<Coord> own, ArrayRef<Coord> k) {
+    return ProductOperand{right, r.at(batch, own, k), {}};
+  };
+  p.at = [](ArrayRef<Coord> batch, ArrayRef<Coord> m, ArrayRef<Coord> n) {
+    Coords at(batch);
+    at.append(m.begin(), m.end());
+    at.append(n.begin(), n.end());
+    return at;
+  };
+  p.leftInnerFirst = llvm::is_contained(l.contract, l.rank - 1);
+  p.rightInnerFirst = llvm::is_contained(r.contract, r.rank - 1);
+  return p;
+}
+
+static Product describe(KernelFrame &f, prim::ConvOp conv) {
+  unsigned spatial = conv.getStrides().size();
+  bool last = conv.getChannelsLast();
+  unsigned channelAxis = last ? spatial + 1 : 1;
+  Value filters = f.e.divIndex(f.e.extent(conv.getW(), 0), f.e.index(conv.getGroups()));
+  Product p;
+  p.batch = {f.e.index(conv.getGroups())};
+  p.columns = {filters};
+  for (unsigned axis = 0; axis < spatial + 2; ++axis)
+    if (axis != channelAxis)
+      p.rows.push_back(f.e.extent(conv.getResult(), axis));
+  // The channel last: neighbours in memory, where channels are.
+  for (unsigned i = 2; i < spatial + 2; ++i)
+    p.inner.push_back(f.e.extent(conv.getW(), i));
+  p.inner.push_back(f.e.extent(conv.getW(), 1));
+  auto channelFirst = [](ArrayRef<Coord> k) {
+    Coords window = {k.back()};
+    window.append(k.begin(), k.end() - 1);
+    return window;
+  };
+  p.at = [&f, channelAxis, filters](ArrayRef<Coord> group, ArrayRef<Coord> pixel,
+                                    ArrayRef<Coord> filter) {
+    Coords at(pixel);
+    Coord channel = filter[0];
+    channel.base = f.e.addIndex(f.e.mulIndex(group[0].base, filters), channel.base);
+    at.insert(at.begin() + channelAxis, channel);
+    return at;
+  };
+  auto at = p.at;
+  p.left = [&f, conv, channelFirst, at](ArrayRef<Coord> group, ArrayRef<Coord> pixel,
+                                        ArrayRef<Coord> k) {
+    ProductOperand operand{prim::ConvOp(conv).getX(), {}, {}};
+    Coord none = Coord::uniform(f.e.index(0));
+    operand.at = f.e.convInputAt(conv, at(group, pixel, none), channelFirst(k), operand.inside);
+    return operand;
+  };
+  size_t pixels = p.rows.size();
+  p.right = [&f, conv, channelFirst, at, pixels,
+             channelAxis](ArrayRef<Coord> group, ArrayRef<Coord> filter, ArrayRef<Coord> k) {
+    Coords nowhere(pixels, Coord::uniform(f.e.index(0)));
+    Coords weightAt = {at(group, nowhere, filter)[channelAxis]};
+    weightAt.append(channelFirst(k));
+    return ProductOperand{prim::ConvOp(conv).getW(), weightAt, {}};
+  };
+  p.leftInnerFirst = last;
+  return p;
+}
+
+static Product withTypes(Product p, Operation *op) {
+  p.op = op;
+  p.leftElement = tensorType(op->getOperand(0)).getElementType();
+  p.rightElement = tensorType(op->getOperand(1)).getElementType();
+  return p;
+}
+
+Product device::productFrom(KernelFrame &f, prim::DotOp dot) {
+  return withTypes(describe(f, dot), dot);
+}
+
+std::optional<Product> device::productIn(KernelFrame &f) {
+  Operation *op = productOf(f.launch);
+  if (auto dot = dyn_cast<prim::DotOp>(op))
+    return productFrom(f, dot);
+  if (auto conv = dyn_cast<prim::ConvOp>(op))
+    return withTypes(describe(f, conv), conv);
+  op->emitError("code generation for GPUs has no form of '") << op->getName() << "'";
+  f.failed = true;
+  return std::nullopt;
+}
+
+Value Product::eval(KernelFrame &f, const ProductOperand &operand) {
+  bool vector = llvm::any_of(operand.at, [](const Coord &c) { return !c.isUniform(); });
+  Value v =
+      vector ? f.e.evalVector(operand.tensor, operand.at) : f.e.eval(operand.tensor, operand.at);
+  if (!v) {
+    f.failed = true;
+    return v;
+  }
+  if (!operand.inside)
+    return v;
+  Value zero = arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(v.getType())));
+  return arith::SelectOp::create(f.b, operand.inside, v, zero);
+}
+
+void Product::store(KernelFrame &f, Value batchNumber, Value row, ArrayRef<Coord> column,
+                    Value sums) const {
+  Coords at;
+  if (isa<prim::ReshapeOp>(*op->getUsers().begin())) {
+    // What follows a reshape works on all rows, those of all batches, in another shape.
+    Value all = f.e.addIndex(f.e.mulIndex(batchNumber, f.volume(rows)), row);
+    at = uniform(f.delinearize(all, ArrayRef(f.results[0].extents).drop_back()));
+    at.push_back(column.back());
+  } else {
+    at = this->at(uniform(f.delinearize(batchNumber, batch)), uniform(f.delinearize(row, rows)),
+                  column);
+  }
+  f.e.bindProvider(op->getResult(0), [sums](ArrayRef<Coord>) { return sums; });
+  for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
+    Coords stored = at;
+    if (auto transpose = value.getDefiningOp<prim::TransposeOp>())
+      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+        stored[i] = at[axis];
+    Value v = f.e.eval(value, stored);
+    if (!v) {
+      f.failed = true;
+      return;
+    }
+    f.e.store(memory, stored, v);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Neighbours
+//===----------------------------------------------------------------------===//
+
+OperandSource device::sourceOf(const Product &p, bool left, ArrayRef<Coord> batch) {
+  bool innerFirst = left ? p.leftInnerFirst : p.rightInnerFirst;
+  // Pixels of a convolution go in and out of the padding one by one.
+  bool pixels = left && isa<prim::ConvOp>(p.op) && !innerFirst;
+  return {left ? p.left : p.right,
+          Coords(batch),
+          left ? p.rows : p.columns,
+          p.inner,
+          left ? p.leftElement : p.rightElement,
+          innerFirst,
+          /*runs=*/!pixels};
+}
+
+Coords device::runCoords(KernelFrame &f, Value number, ArrayRef<Value> extents, unsigned lanes) {
+  SmallVector<Value> units(extents);
+  if (!units.empty())
+    units.back() = f.e.divIndex(units.back(), f.e.index(lanes));
+  Value last = f.e.subIndex(f.volume(units), f.e.index(1));
+  Value unit = arith::MinUIOp::create(f.b, f.e.divIndex(number, f.e.index(lanes)), last);
+  Coords at = uniform(f.delinearize(unit, units));
+  if (lanes > 1) {
+    Value first = arith::MulIOp::create(f.b, at.back().base, f.e.index(lanes));
+    f.e.bindAligned(first);
+    at.back() = Coord::affine(first, 1);
+  }
+  return at;
+}
+
+/// What reading `lanes` neighbours somewhere would be.
+static Elemental::Reading readingOf(KernelFrame &f, const OperandSource &s, unsigned lanes) {
+  f.e.setLanes(lanes);
+  auto at = [&](ArrayRef<Value> extents, bool vector) {
+    Coords coords;
+    for (size_t i = 0; i < extents.size(); ++i) {
+      // An unknown number, as the thread's will be.
+      Value any = LLVM::PoisonOp::create(f.b, f.b.getI32Type());
+      coords.push_back(Coord::uniform(arith::IndexCastUIOp::create(f.b, f.b.getIndexType(), any)));
+    }
+    if (vector)
+      coords.back() =
+          Coord::affine(arith::MulIOp::create(f.b, coords.back().base, f.e.index(lanes)), 1);
+    return coords;
+  };
+  ProductOperand operand = s.operand(s.batch, at(s.own, !s.innerFirst), at(s.inner, s.innerFirst));
+  return f.e.readingOf(operand.tensor, operand.at);
+}
+
+OperandRuns device::runsOf(KernelFrame &f, const OperandSource &s) {
+  ArrayRef<Value> extents = s.innerFirst ? s.inner : s.own;
+  auto extent = extents.empty() ? std::nullopt : getConstantIntValue(extents.back());
+  if (!s.runs || !extent)
+    return {};
+  // Code that finds out is made aside and thrown away.
+  Block aside;
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToEnd(&aside);
+  unsigned bytes = storageType(s.element).getIntOrFloatBitWidth() / 8;
+  OperandRuns runs;
+  for (unsigned lanes = 16 / bytes; lanes > 1 && runs.lanes == 1; lanes /= 2) {
+    if (*extent % lanes != 0)
+      continue;
+    Elemental::Reading reading = readingOf(f, s, lanes);
+    if (!reading.neighbours)
+      continue;
+    runs.lanes = lanes;
+    runs.direct = lanes * bytes >= 4 && reading.place && reading.place->elementType == s.element &&
+                  reading.place->alignment >= lanes * bytes;
+  }
+  f.e.setLanes(1);
+  return runs;
+}
