@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 from compiled import Compiled
 from toolrun import ToolTest
 
-FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+FLOAT, INT64, INT32 = TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32
 X = np.arange(12, dtype=np.float32).reshape(4, 3)
 LOW = -(2**63)
 
@@ -23,6 +23,15 @@ def floats(*shape):
 
 # What: (operator, attributes, inputs' types and dims, inputs that are good, those that are not).
 A3, PAIRS = (FLOAT, ["A", 3]), (INT64, ["K", 2])
+IMAGES, BOX = floats(2, 1, 4, 4), np.float32([[0, 0, 2, 2]])
+ANGLES = (FLOAT, ["T", 2])  # a table of them
+EMBED = [(INT32, [1, "S"]), (INT32, [1, "S"]), *((FLOAT, [rows, 4]) for rows in "TPK"), (FLOAT, [4]), (FLOAT, [4])]
+
+
+def embedded(tokens, segments, rows=(5, 3, 2)):
+    return (np.int32([tokens]), np.int32([segments]), *(floats(n, 4) for n in rows), floats(4), floats(4))
+
+
 CASES = {
     "gather": ("Gather", {}, [A3, (INT64, ["K"])], [(X, ints(0, -4, 3))],
                [(X, ints(index)) for index in (4, -5, 10**12, LOW)]),
@@ -30,6 +39,22 @@ CASES = {
                         [(X, np.array([[0, 3]] * 4)), (X, np.array([[0, 1]] * 5))]),
     "gather-nd": ("GatherND", {}, [A3, PAIRS], [(X, ints([0, 1], [-4, -3]))],
                   [(X, ints([4, 0])), (X, ints([0, -4])), (X, ints([0, 2**40]))]),
+    "rotary-embedding": ("RotaryEmbedding", {}, [(FLOAT, [1, 1, 2, 4]), ANGLES, ANGLES, (INT64, [1, 2])],
+                         [(floats(1, 1, 2, 4), floats(3, 2), floats(3, 2), ints([0, 2]))],
+                         [(floats(1, 1, 2, 4), floats(3, 2), floats(3, 2), ints([0, at])) for at in (3, -1, 2**40)]),
+    "contrib-rotary-embedding": ("com.microsoft:RotaryEmbedding", {}, [(FLOAT, [1, 1, 2, 4]), (INT64, ["K", "S"]), ANGLES, ANGLES],
+                                 [(floats(1, 1, 2, 4), ints([1, 2]), floats(3, 2), floats(3, 2))],
+                                 [(floats(1, 1, 2, 4), ints([0, at]), floats(3, 2), floats(3, 2)) for at in (3, -1, 2**40)]),
+    "contrib-rotary-embedding-from": ("com.microsoft:RotaryEmbedding", {}, [(FLOAT, [1, 1, 2, 4]), (INT64, [1]), ANGLES, ANGLES],
+                                      [(floats(1, 1, 2, 4), ints(1), floats(3, 2), floats(3, 2))],
+                                      [(floats(1, 1, 2, 4), ints(at), floats(3, 2), floats(3, 2)) for at in (2, -1)]),
+    "embed-layer-norm": ("com.microsoft:EmbedLayerNormalization", {}, EMBED, [embedded([4, 0, 1], [1, 0, 1])],
+                         [embedded([5, 0, 1], [0, 0, 0]), embedded([0, -1, 1], [0, 0, 0]), embedded([0, 1, 1], [0, 2, 0]),
+                          embedded([0, 1, 1, 1], [0, 0, 0, 0])]),
+    "roi-align": ("RoiAlign", {}, [(FLOAT, ["N", 1, 4, 4]), (FLOAT, ["R", 4]), (INT64, ["R"])], [(IMAGES, BOX, ints(1))],
+                  [(IMAGES, BOX, ints(at)) for at in (2, -1, LOW)]),
+    "max-roi-pool": ("MaxRoiPool", {"pooled_shape": [1, 1]}, [(FLOAT, ["N", 1, 4, 4]), (FLOAT, ["R", 5])],
+                     [(IMAGES, np.float32([[1, 0, 0, 2, 2]]))], [(IMAGES, np.float32([[at, 0, 0, 2, 2]])) for at in (2, -1)]),
     "scatter-nd": ("ScatterND", {}, [A3, PAIRS, (FLOAT, ["L"])], [(X, ints([3, 2]), floats(1))],
                    [(X, ints([4, 0]), floats(1)), (X, ints([0, 10**15]), floats(1)), (X, ints([0, 1]), floats(2))]),
     "scatter-elements": ("ScatterElements", {}, [A3, (INT64, ["K", "M"]), (FLOAT, ["L", "N"])],
@@ -51,7 +76,7 @@ CASES = {
               [(X, ints(5, -1)), (X, ints(2, 1)), (X, ints(2**62, 2**62))]),
     "slice": ("Slice", {}, [A3, *[(INT64, [1])] * 4], [(X, ints(-1), ints(LOW), ints(0), ints(-1))],
               [(X, ints(0), ints(2), ints(0), ints(0))]),
-    "tile": ("Tile", {}, [A3, (INT64, [2])], [(X, ints(1, 2))], [(X, ints(-1, 1)), (X, ints(2**31, 2**31))]),
+    "tile": ("Tile", {}, [A3, (INT64, [2])], [(X, ints(1, 2))], [(X, ints(-1, 1)), (X, ints(2**31, 2**31)), (X, ints(2**62, 1)), (X, ints(1, 2**62))]),
     "top-k": ("TopK", {}, [A3, (INT64, [1])], [(X, ints(2)), (X, ints(0))], [(X, ints(4)), (X, ints(-1))]),
     "arg-max": ("ArgMax", {"axis": 0}, [A3], [(X,)], [(floats(0, 3),)]),
     "pad-edge": ("Pad", {"mode": "edge"}, [A3, (INT64, [4])], [(X, ints(1, 0, 1, 0)), (floats(0, 3), ints(0, 1, 0, 1))],
@@ -68,14 +93,17 @@ CASES = {
 class BadRun(ToolTest):
     def model(self, operator, attributes, inputs):
         names = [f"x{index}" for index in range(len(inputs))]
-        outputs = ["y", "z"] if operator in ("Split", "TopK") else ["y"]
-        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64], "ArgMax": [INT64]}.get(operator, [FLOAT] * 2)
+        domain, _, operator = operator.rpartition(":")
+        outputs = ["y", "z"] if operator in ("Split", "TopK", "EmbedLayerNormalization") else ["y"]
+        kinds = {"Range": [inputs[0][0]], "TopK": [FLOAT, INT64], "ArgMax": [INT64], "EmbedLayerNormalization": [FLOAT, INT32]}.get(operator, [FLOAT] * 2)
         graph = helper.make_graph(
-            [helper.make_node(operator, names, outputs, **attributes)], "graph",
+            [helper.make_node(operator, names, outputs, domain=domain, **attributes)], "graph",
             [helper.make_tensor_value_info(name, *entry) for name, entry in zip(names, inputs)],
             [helper.make_tensor_value_info(name, kind, None) for name, kind in zip(outputs, kinds)])
         path = self.work / f"{operator}.onnx"
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+        version = 23 if (domain, operator) == ("", "RotaryEmbedding") else 17
+        opsets = [helper.make_opsetid("", version), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
         return path
 
     def build(self, operator, attributes, inputs):

@@ -1,4 +1,5 @@
 #include "Decompose/Idioms/RegionAlign.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 #include "Decompose/Idioms/Sampling.h"
 #include <limits>
@@ -78,6 +79,7 @@ Value tcc::alignRegions(PrimBuilder &b, Value given, Value regions, Value images
   SmallVector<SmallVector<SampleTap>> taps = {
       linearTaps(b, spread(y.position, 2), b.dim(x, 2), false),
       linearTaps(b, spread(w.position, 1), b.dim(x, 3), false)};
+  requireInRange(b, images, b.dim(x, 0), IndexRange::positions);
   Value pictures = b.take(x, images, 0);
   Value samples = sampleAt(b, pictures, taps, o.average ? K::sum : K::max);
   Value used = b.unsqueeze(b.binary<prim::AndOp>(spread(y.used, 2), spread(w.used, 1)), {1});

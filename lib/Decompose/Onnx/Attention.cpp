@@ -1,6 +1,7 @@
 //===- Attention.cpp - Attention and RotaryEmbedding of ai.onnx ---------------===//
 #include "Decompose/Idioms/Attention.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -107,6 +108,8 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0), cos = c.in(1), sin = c.in(2);
   if (c.has(3)) {
+    for (Value table : {cos, sin})
+      requireInRange(b, c.in(3), b.dim(table, 0), IndexRange::positions);
     cos = b.take(cos, c.in(3), 0);
     sin = b.take(sin, c.in(3), 0);
   }

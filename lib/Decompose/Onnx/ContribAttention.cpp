@@ -1,5 +1,6 @@
 //===- ContribAttention.cpp - Attention operators of com.microsoft ------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
@@ -258,7 +259,10 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
   int64_t headAxis = flat ? 2 : 1, rotated = c.intAttr("rotary_embedding_dim", 0);
   if (rotated == 0)
     rotated = b.known(width).value_or(0);
-  auto angles = [&](Value table) { return b.unsqueeze(b.take(table, ids, 0), {headAxis}); };
+  auto angles = [&](Value table) {
+    requireInRange(b, ids, b.dim(table, 0), IndexRange::positions);
+    return b.unsqueeze(b.take(table, ids, 0), {headAxis});
+  };
   Value result = rotate(b, x, angles(cos), angles(sin), rotated, c.intAttr("interleaved", 0));
   return c.give(flat ? b.reshape(result, have) : result);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
 #include "Decompose/Idioms/Gelu.h"
 #include "Decompose/Idioms/Standardize.h"
@@ -174,6 +175,12 @@ LogicalResult simplifiedNorm(NodeContext &c) {
   return c.give(b.cast(y, b.elem(c.in(0))));
 }
 
+/// Rows of an embedding table, each of which must exist.
+Value rowsOf(PrimBuilder &b, Value table, Value ids) {
+  requireInRange(b, ids, b.dim(table, 0), IndexRange::positions);
+  return widen(b, b.take(table, ids, 0));
+}
+
 /// input_ids, segment_ids, word, position and segment tables, gamma, beta, mask,
 /// position_ids.
 LogicalResult embedLayerNorm(NodeContext &c) {
@@ -181,13 +188,18 @@ LogicalResult embedLayerNorm(NodeContext &c) {
   Value ids = c.in(0), table = c.in(2);
   if (b.rank(ids) != 2 || b.rank(table) != 2)
     return c.fail("needs a batch of token ids and a table");
-  Value sum = widen(b, b.take(table, ids, 0));
+  Value sum = rowsOf(b, table, ids);
   Dim length = b.dim(ids, 1);
-  Value position = c.has(8) ? b.take(c.in(3), c.in(8), 0)
-                            : b.unsqueeze(b.sliceAxis(c.in(3), 0, b.dim(0), length), {0});
-  sum = b.add(sum, widen(b, position));
+  Value position;
+  if (c.has(8)) {
+    position = rowsOf(b, c.in(3), c.in(8));
+  } else {
+    requireAtMost(b, length, b.dim(c.in(3), 0), "EmbedLayerNormalization's positions");
+    position = widen(b, b.unsqueeze(b.sliceAxis(c.in(3), 0, b.dim(0), length), {0}));
+  }
+  sum = b.add(sum, position);
   if (c.has(1) && c.has(4))
-    sum = b.add(sum, widen(b, b.take(c.in(4), c.in(1), 0)));
+    sum = b.add(sum, rowsOf(b, c.in(4), c.in(1)));
   Standardized s = normalizeLast(b, sum, c.in(5), c.in(6), c.floatAttr("epsilon", 1e-12), false);
   (void)c.give(0, b.cast(s.value, b.elem(table)));
   Type i32 = b.builder().getI32Type();

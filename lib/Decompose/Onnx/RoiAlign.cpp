@@ -1,5 +1,6 @@
 //===- RoiAlign.cpp - RoiAlign and MaxRoiPool --------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/RegionAlign.h"
 #include "Decompose/Onnx/Operands.h"
 #include <limits>
@@ -53,7 +54,9 @@ LogicalResult maxRoiPool(NodeContext &c) {
   auto bound = [&](int64_t i) { return b.unary<prim::RoundOp>(b.mul(column(b, rois, i), scale)); };
   Value rows = covered(b, bound(2), bound(4), (*shape)[0], b.dim(x, 2));
   Value columns = covered(b, bound(1), bound(3), (*shape)[1], b.dim(x, 3));
-  Value images = b.take(x, b.cast(column(b, rois, 0), b.builder().getI64Type()), 0);
+  Value image = b.cast(column(b, rois, 0), b.builder().getI64Type());
+  requireInRange(b, image, b.dim(x, 0), IndexRange::positions);
+  Value images = b.take(x, image, 0);
   Value none = b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x));
   // [R, C, H, 1, W] and [R, 1, 1, bins, W], then the same over H.
   Value inRow = b.select(b.unsqueeze(columns, {1, 2}), b.unsqueeze(images, {3}), none);
