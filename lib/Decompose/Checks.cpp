@@ -98,6 +98,21 @@ void tcc::requireInside(PrimBuilder &b, Dim start, Dim size, Dim extent) {
   requireAtMost(b, b.addDims(start, size), extent, "the end of a part of an axis");
 }
 
+Dim tcc::repeatedExtent(PrimBuilder &b, Dim extent, Dim count) {
+  constexpr int64_t kMost = INT64_MAX;
+  // A tensor that exists has fewer elements than addresses have values.
+  constexpr int64_t kHarmless = kMost >> 48;
+  auto e = b.known(extent), c = b.known(count);
+  int64_t product;
+  if (e && c && *e >= 0 && __builtin_mul_overflow(*e, *c, &product))
+    b.fault("an extent of " + llvm::Twine(*e) + " times " + llvm::Twine(*c) + " is too large");
+  else if ((!e || *e > 1) && (!c || *c > kHarmless))
+    b.check(
+        b.compareDims(Cmp::sle, count, b.floorDivDims(b.dim(kMost), b.maxDims(extent, b.dim(1)))),
+        "an extent is too large");
+  return b.mulDims(extent, count);
+}
+
 void tcc::requireDivisor(PrimBuilder &b, Dim x, Dim d) {
   if (b.known(d))
     return;

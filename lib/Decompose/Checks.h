@@ -29,6 +29,8 @@ void requireInside(PrimBuilder &b, Dim start, Dim size, Dim extent);
 /// An axis of `extent`, along which some operator looks for an element of each of `results`
 /// (extents), has one, or there is nothing to look for.
 void requireElements(PrimBuilder &b, Dim extent, llvm::ArrayRef<Dim> results, llvm::StringRef what);
+/// extent * count, which an extent must hold.
+Dim repeatedExtent(PrimBuilder &b, Dim extent, Dim count);
 /// d can divide x.
 void requireDivisor(PrimBuilder &b, Dim x, Dim d);
 

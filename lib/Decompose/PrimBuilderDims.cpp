@@ -257,10 +257,29 @@ void PrimBuilder::check(Dim condition, StringRef message) {
   prim::AssertOp::create(b, loc, value, b.getStringAttr(message));
 }
 
+/// Whether d is made of constants and known for all that: its arithmetic overflows.
+static bool overflows(Dim d) {
+  auto value = dyn_cast<Value>(d);
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  return isa_and_nonnull<arith::AddIOp, arith::MulIOp>(op) && !PrimBuilder::known(d) &&
+         llvm::all_of(op->getOperands(), [](Value v) { return getConstantIntValue(v); });
+}
+
 RankedTensorType PrimBuilder::typeOf(ArrayRef<Dim> list, Type elementType) {
   SmallVector<int64_t> shape;
-  for (Dim d : list)
-    shape.push_back(known(d).value_or(ShapedType::kDynamic));
+  int64_t elements = 1;
+  bool fits = true, isEmpty = false;
+  for (Dim d : list) {
+    int64_t extent = known(d).value_or(ShapedType::kDynamic);
+    shape.push_back(extent);
+    isEmpty |= extent == 0;
+    if (extent > 0)
+      fits &= !__builtin_mul_overflow(elements, extent, &elements);
+    fits &= !overflows(d);
+  }
+  constexpr int64_t kMostBytes = 16; // of an element
+  if (!isEmpty && (!fits || elements > INT64_MAX / kMostBytes))
+    fault("makes a tensor of more elements than memory can hold");
   return RankedTensorType::get(shape, elementType);
 }
 

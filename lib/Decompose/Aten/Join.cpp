@@ -1,6 +1,7 @@
 //===- Join.cpp - Tensors put together, repeated and turned ---------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -97,7 +98,7 @@ LogicalResult giveTiled(AtenNode &a, Value x, ArrayRef<Dim> counts) {
       wide.push_back(count);
     axes.push_back(wide.size());
     wide.push_back(extent);
-    merged.push_back(b.mulDims(extent, count));
+    merged.push_back(repeatedExtent(b, extent, count));
   }
   return a.give(b.reshape(b.broadcastInDim(x, wide, axes), merged));
 }
@@ -131,7 +132,7 @@ LogicalResult repeatInterleave(AtenNode &a) {
     return a.fail("needs an axis");
   Dims have = b.dims(x), wide = have, merged = have;
   wide.insert(wide.begin() + *axis + 1, *count);
-  merged[*axis] = b.mulDims(have[*axis], *count);
+  merged[*axis] = repeatedExtent(b, have[*axis], *count);
   return a.give(b.reshape(b.broadcastTo(b.unsqueeze(x, {*axis + 1}), wide), merged));
 }
 

@@ -264,7 +264,7 @@ LogicalResult tile(NodeContext &c) {
       spread.push_back(repeats[i]);
     axes.push_back(spread.size());
     spread.push_back(b.known(have[i]) == 1 ? repeats[i] : have[i]);
-    total.push_back(b.mulDims(have[i], repeats[i]));
+    total.push_back(repeatedExtent(b, have[i], repeats[i]));
   }
   return c.give(b.reshape(b.broadcastInDim(x, spread, axes), total));
 }
