@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Softmax.h"
 #include <cmath>
 
@@ -64,9 +65,18 @@ template <bool average> LogicalResult nanSum(AtenNode &a) {
   return a.give(b.div(sum, count));
 }
 
+/// An extreme is one of the elements, so there must be some, also where no result is.
+void requireSome(PrimBuilder &b, Value x, ArrayRef<int64_t> axes) {
+  for (int64_t axis : axes)
+    requireElements(b, b.dim(x, axis), {}, "the largest or smallest");
+}
+
 template <K kind> LogicalResult extremumOver(AtenNode &a) {
   auto o = over(a);
-  return failed(o) ? failure() : a.give(reduce(a, kind, a.tensor("self"), *o));
+  if (failed(o))
+    return failure();
+  requireSome(a.b, a.tensor("self"), o->axes);
+  return a.give(reduce(a, kind, a.tensor("self"), *o));
 }
 
 template <K kind> LogicalResult anyAll(AtenNode &a) {
@@ -96,7 +106,10 @@ template <K kind> LogicalResult argExtremum(AtenNode &a) {
   bool keep = a.flag("keepdim", false);
   if (a.has("dim") && rank > 0) {
     auto axis = a.axis("dim", 0, rank);
-    return failed(axis) ? failure() : a.give(b.argReduce(kind, x, *axis, keep));
+    if (failed(axis))
+      return failure();
+    requireSome(b, x, *axis);
+    return a.give(b.argReduce(kind, x, *axis, keep));
   }
   Value at = b.argReduce(kind, b.reshape(x, {b.productOf(b.dims(x))}), 0, false);
   return a.give(keep ? b.reshape(at, Axes(rank, 1)) : at);
@@ -110,6 +123,8 @@ template <K kind> LogicalResult extremumAlong(AtenNode &a) {
   if (failed(axis))
     return failure();
   bool keep = a.flag("keepdim", false);
+  if (b.rank(x) > 0)
+    requireSome(b, x, *axis);
   (void)a.give(0, b.reduce(kind, x, {*axis}, keep));
   return a.c.wants(1) ? a.give(1, b.argReduce(kind, x, *axis, keep)) : success();
 }
@@ -118,6 +133,7 @@ LogicalResult aminmax(AtenNode &a) {
   auto o = over(a);
   if (failed(o))
     return failure();
+  requireSome(a.b, a.tensor("self"), o->axes);
   (void)a.give(0, reduce(a, K::min, a.tensor("self"), *o));
   return a.give(1, reduce(a, K::max, a.tensor("self"), *o));
 }
@@ -166,6 +182,8 @@ Value norm(AtenNode &a, Value x, double p, const Over &o) {
   PrimBuilder &b = a.b;
   bool complex = isa<ComplexType>(b.elem(x));
   Value size = a.magnitude(x);
+  if (std::isinf(p) || p < 0) // there is no neutral element
+    requireSome(b, x, o.axes);
   if (std::isinf(p))
     return reduce(a, p > 0 ? K::max : K::min, size, o);
   if (p == 0)
