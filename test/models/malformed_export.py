@@ -234,7 +234,7 @@ def documents():
         return out.getvalue()
     yield "not-utf8", BAD, raw(text.encode().replace(b'"linear"', b'"lin\xff\xfear"'))
     yield "cut-short", BAD, raw(text[:-5])
-    yield "key-twice", ODD, raw(text[:-1] + ', "range_constraints": {}}')
+    yield "key-twice", BAD, raw(text[:-1] + ', "range_constraints": {}}')
     yield "nested-100000-deep", BAD, raw("[" * 100_000 + "]" * 100_000)
     yield "a-number-of-10-million-digits", BAD, raw('{"schema_version": {"major": ' + "8" * 10_000_000 + "}}")
 
@@ -263,14 +263,44 @@ def operators():
         yield f"upsample-by-{scale}", BAD, of("upsample_nearest1d.vec", 3, input=x, output_size={"as_none": True}, scale_factors=reals([scale]))
     for op, arguments in (("repeat", {"repeats": list_([-1, 2])}),
                           ("permute", {"dims": list_([0, 0])}), ("permute", {"dims": list_([0])}), ("squeeze", {"dim": number(9)}),
-                          ("constant_pad_nd", {"pad": list_([1])}),
+                          ("repeat", {"repeats": list_([1, 2**62])}), ("repeat", {"repeats": list_([2**62, 2**62])}),
+                          ("tile", {"dims": list_([1, 2**62])}), ("constant_pad_nd", {"pad": list_([1])}),
+                          ("constant_pad_nd", {"pad": list_([0, 2**62])}), ("constant_pad_nd", {"pad": list_([0, 2**63 - 1])}),
+                          ("repeat_interleave", {"repeats": number(2**62), "dim": number(1)}),
                           ("select", {"dim": number(1), "index": number(10)}), ("expand", {"size": list_([-1, 11])}),
                           ("unfold", {"dimension": number(1), "size": number(11), "step": number(1)}),
                           ("unfold", {"dimension": number(1), "size": number(2), "step": number(0)}),
                           ("topk", {"k": number(11)}), ("topk", {"k": number(-1)}), ("chunk", {"chunks": number(0)}),
                           ("split", {"split_size": number(-3)})):
-        overload = {"squeeze": "dim", "select": "int", "split": "Tensor"}.get(op, "default")
+        overload = {"squeeze": "dim", "select": "int", "split": "Tensor",
+                    "repeat_interleave": "self_int"}.get(op, "default")
         yield f"{op}-{list(arguments.values())}"[:60], BAD, of(f"{op}.{overload}", self=x, **arguments)
+
+
+def empty():
+    """Reductions that PyTorch refuses over an axis without elements, and some that it knows."""
+    def of(sizes, op, results=1, **arguments):
+        def change(d):
+            strides = [{"as_int": 1}] * len(sizes)
+            d.tensors["input"].update(sizes=[{"as_int": n} for n in sizes], strides=strides)
+            d.nodes[0].update(target=f"torch.ops.aten.{op}",
+                              inputs=[argument(name, value) for name, value in {"self": tensor("input"), **arguments}.items()])
+            d.tensors["linear"].update(sizes=[symbol(f"u{i}") for i in range(1)], strides=[{"as_int": 1}])
+            if results > 1:
+                d.tensors["where"] = {**copy.deepcopy(d.tensors["linear"]), "dtype": 5}
+                d.nodes[0]["outputs"].append(tensor("where"))
+        return changed(PLAIN, change)
+    zero, axes = {"as_int": 0}, {"as_ints": [0]}
+    for sizes in ([0, 4], [0, 0]):
+        for op, count, arguments in [("amax.default", 1, {"dim": axes}), ("amin.default", 1, {"dim": axes}), ("argmax.default", 1, {"dim": zero}),
+                                     ("argmin.default", 1, {"dim": zero}), ("max.dim", 2, {"dim": zero}), ("min.dim", 2, {"dim": zero}),
+                                     ("linalg_vector_norm.default", 1, {"ord": {"as_float": "Infinity"}, "dim": axes}),
+                                     ("linalg_vector_norm.default", 1, {"ord": {"as_float": -1.0}, "dim": axes}),
+                                     ("median.dim", 2, {"dim": zero}), ("mode.default", 2, {"dim": zero})]:
+            yield f"{op}-{count}-{arguments}-{sizes}", BAD, of(sizes, op, count, **arguments)
+    for op, arguments in [("amax.default", {"dim": axes}), ("argmax.default", {"dim": zero}), ("sum.dim_IntList", {"dim": axes})]:
+        yield f"{op}-of-others", ODD, of([4, 0], op, **arguments)
+    yield "sum", ODD, of([0, 4], "sum.dim_IntList", dim=axes)
 
 
 def branches():
@@ -292,7 +322,7 @@ def branches():
     yield "with-an-argument-more", BAD, of(lambda d, n: n["inputs"].append(argument("", {"as_int": 1})))
 
 
-FAMILIES = (names, signature, arguments, ranges, expressions, metadata, documents, operators, branches)
+FAMILIES = (names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches)
 
 
 def cases(family):

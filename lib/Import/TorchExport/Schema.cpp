@@ -244,6 +244,35 @@ bool fromJSON(const json::Value &value, Payload &out, json::Path path) {
   return fromJSON(*meta, out.meta.emplace(), path.field("tensor_meta"));
 }
 
+/// A key, quotes and all, that an object of valid JSON has twice; empty when none has.
+static StringRef keyTwice(StringRef text) {
+  std::vector<std::vector<StringRef>> keys; // of the objects and arrays around, outermost first
+  bool keyFollows = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"') {
+      size_t begin = i;
+      while (text[++i] != '"')
+        i += text[i] == '\\';
+      if (keyFollows)
+        keys.back().push_back(text.slice(begin, i + 1));
+      keyFollows = false;
+    } else if (c == '{' || c == '[') {
+      keys.emplace_back();
+      keyFollows = c == '{';
+    } else if (c == ',') {
+      keyFollows = !keys.back().empty();
+    } else if (c == '}' || c == ']') {
+      llvm::sort(keys.back());
+      auto twice = std::adjacent_find(keys.back().begin(), keys.back().end());
+      if (twice != keys.back().end())
+        return *twice;
+      keys.pop_back();
+    }
+  }
+  return {};
+}
+
 Expected<json::Value> parseDocument(StringRef text) {
   unsigned depth = 0;
   size_t values = 0;
@@ -267,6 +296,8 @@ Expected<json::Value> parseDocument(StringRef text) {
   auto parsed = json::parse(text);
   if (!parsed)
     return userError("not valid JSON: " + printable(toString(parsed.takeError())));
+  if (StringRef key = keyTwice(text); !key.empty())
+    return userError("JSON has the key " + printable(key) + " twice in one object");
   return parsed;
 }
 
