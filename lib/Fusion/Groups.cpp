@@ -5,7 +5,8 @@
 // such kernel and its loop nest can compute it; else it becomes the root of a new
 // kernel and its result goes to memory.
 //
-// - Free operators (views, constants, broadcasts) are copied into every reader.
+// - Free operators (views, constants, broadcasts, 16-bit floats made f32) are copied into
+//   every reader.
 // - A pointwise operator read by several kernels is computed in the earliest and
 //   written from there, if that one reads it at its own loop index. Earliest is
 //   right: no kernel before it can need the value, and none after it can be
@@ -33,8 +34,17 @@ using namespace tcc::fusion;
 
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
 
+/// A 16-bit float made f32: an instruction, and half the memory where it is not stored.
+static bool isWidening(Operation *op) {
+  auto cast = dyn_cast<prim::CastOp>(op);
+  if (!cast)
+    return false;
+  Type from = tensorType(cast.getX()).getElementType();
+  return (from.isF16() || from.isBF16()) && tensorType(cast.getResult()).getElementType().isF32();
+}
+
 bool tcc::fusion::isFree(Operation *op) {
-  return op->hasTrait<prim::Generated>() || op->hasTrait<prim::View>();
+  return isWidening(op) || op->hasTrait<prim::Generated>() || op->hasTrait<prim::View>();
 }
 
 bool tcc::fusion::isPointwise(Operation *op) {
