@@ -118,12 +118,12 @@ def mismatch(actual, stored, exact):
     return None
 
 
-def run(model, form, folder):
+def run(model, form, folder, flags):
     module = build(model)
     path = folder / ("model.onnx" if "onnx" in form else "model.pt2")
     export(model, module, form, path)
     start = time.time()
-    compile_model(path, folder / "model.so", timeout=300)
+    compile_model(path, folder / "model.so", *flags, timeout=300)
     took = time.time() - start
     with Compiled(folder / "model.so", 2) as compiled:
         for size in model.sizes if "dynamic" in form else model.sizes[:1]:
@@ -146,13 +146,13 @@ def run(model, form, folder):
     return "good", took
 
 
-def attempt(name, form, folder, queue):
+def attempt(name, form, folder, flags, queue):
     warnings.simplefilter("ignore")
     logging.disable(logging.ERROR)
     torch.set_num_threads(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # torch prints whole graphs
     try:
-        queue.put(run(MODELS[name], form, pathlib.Path(folder)))
+        queue.put(run(MODELS[name], form, pathlib.Path(folder), flags))
     except Skip as error:
         queue.put((f"skipped: {error}", 0))
     except CompileError as error:
@@ -162,14 +162,14 @@ def attempt(name, form, folder, queue):
         queue.put((f"failed: {type(error).__name__}: {str(error)[:500]}", 0))
 
 
-def verdict(name, form, keep):
+def verdict(name, form, keep, flags):
     with tempfile.TemporaryDirectory(prefix="zoo-") as folder:
         if keep:
             folder = str(keep / f"{name}.{form}")
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
         context = multiprocessing.get_context("fork")
         queue = context.Queue()
-        child = context.Process(target=attempt, args=(name, form, folder, queue))
+        child = context.Process(target=attempt, args=(name, form, folder, flags, queue))
         child.start()
         child.join(600)
         if child.is_alive():
@@ -184,6 +184,7 @@ def main():
     parser.add_argument("--forms", default="static,static-aten,dynamic,dynamic-aten")
     parser.add_argument("--sample", type=int, help="only so many pairs of model and form, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--verify", action="store_true", help="compile with --verify too")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the files in this folder")
     options = parser.parse_args()
     names = [n for n in MODELS if not options.patterns or any(fnmatch.fnmatch(n, p) for p in options.patterns)]
@@ -200,7 +201,7 @@ def main():
         importlib.import_module("transformers.modeling_utils")
         importlib.import_module("transformers.masking_utils")
     for name, form in pairs:
-        what, took = verdict(name, form, options.keep)
+        what, took = verdict(name, form, options.keep, ["--verify"] if options.verify else [])
         kind = what.split(":")[0]
         counts[kind] += 1
         print(f"{kind:8} {name} {form} {took:.1f} s {' '.join(what[len(kind) + 2:].split())}", flush=True)
