@@ -17,7 +17,7 @@ namespace {
 struct Arguments {
   DriverOptions options;
   std::string stopAfter, startFrom, dump, logs, emit = "so";
-  std::string dynamic = "auto";
+  std::string dynamic = "auto", precision = "f32";
   bool fullgraph = false, disable = false;
   bool listModes = false, listOptions = false, listBackends = false, listAll = false;
 };
@@ -102,6 +102,17 @@ static void defineTarget(CLI::App &app, Arguments &args) {
       ->group(group);
 }
 
+static void definePrecision(CLI::App &app, Arguments &args) {
+  app.add_option("--precision", args.precision,
+                 std::string("What products of f32 values are computed in, and what values between "
+                             "kernels and weights are stored in: f32 is exact; bf16 and f16 halve "
+                             "memory, with sums, norms and softmax in f32; inputs and outputs keep "
+                             "their types; tf32 is for GPUs and ") +
+                     "changes nothing on this target")
+      ->group("Shapes and target")
+      ->capture_default_str();
+}
+
 static void defineTorch(CLI::App &app, Arguments &args) {
   const char *group = "Words of torch.compile";
   app.add_option("--mode", args.options.mode, modeHelp())->group(group)->capture_default_str();
@@ -171,6 +182,7 @@ static void define(CLI::App &app, Arguments &args) {
   app.set_help_flag("-h,--help", "Print this help and stop");
   defineFiles(app, args);
   defineTarget(app, args);
+  definePrecision(app, args);
   defineTorch(app, args);
   definePhases(app, args);
 }
@@ -190,6 +202,16 @@ static Error parsePhaseOption(const std::string &name, std::optional<Phase> &pha
     return Error::success();
   std::string names = join(map_range(kPhases, [](Phase p) { return phaseName(p).str(); }), ", ");
   return userError("no phase is called '" + printable(name) + "', they are: " + names);
+}
+
+static Error parsePrecision(StringRef name, DriverOptions &options) {
+  std::optional<Precision> precision = precisionOf(name);
+  if (!precision)
+    return userError("--precision '" + printable(name) + "' is none of f32, tf32, bf16, f16");
+  options.precision = *precision;
+  if (options.precision == Precision::TF32)
+    options.idle.push_back("--precision tf32");
+  return Error::success();
 }
 
 static Error parseEmit(const std::string &name, EmitKind &kind) {
@@ -322,6 +344,7 @@ static Expected<CommandLine> understand(Arguments &args) {
            [&] { return parsePhaseOption(args.stopAfter, stop); },
            [&] { return parsePhaseOption(args.startFrom, options.startFrom); },
            [&] { return parseEmit(args.emit, options.emit); },
+           [&] { return parsePrecision(args.precision, options); },
            [&] { return parseDump(args.dump, options); }, [&] { return parseLogs(args.logs); }})
     if (Error error = parse())
       return std::move(error);

@@ -81,6 +81,8 @@ std::vector<std::string> DriverOptions::resultFlags() const {
     flags.push_back("--mode=" + mode);
   for (const std::string &text : options)
     flags.push_back("--options=" + text);
+  if (precision != Precision::F32)
+    flags.push_back("--precision=" + nameOf(precision).str());
   for (const std::string &text : shapes)
     flags.push_back("--shape=" + text);
   for (const std::string &text : dims)
@@ -375,6 +377,8 @@ Error Compile::prepare() {
   if (options.verify && firstPhase() >= Phase::Plan)
     return userError("--verify compares with the values of the model, and the phase plan leaves "
                      "memory only: start from plan or an earlier phase");
+  if (options.precision != Precision::F32 && firstPhase() >= Phase::Layout)
+    return userError("--precision is for the phase layout, which this IR has behind it");
   format = options.startFrom                     ? InputFormat::Mlir
            : looksLikeTorchExport(options.input) ? InputFormat::TorchExport
                                                  : InputFormat::Onnx;
@@ -388,6 +392,7 @@ Error Compile::prepare() {
       return error;
   if (Error error = readTuning())
     return error;
+  pipeline.precision = options.precision;
   pipeline.jobs = options.threads();
   pipeline.cacheDir = options.cacheDir;
   pipeline.code = codeForm(options.emit);
@@ -523,9 +528,11 @@ Error Compile::verifyLibrary() {
   quiet.beforePhase = nullptr;
   quiet.afterPhase = nullptr;
   quiet.codeObserver = nullptr;
-  Phase first = std::max(firstPhase(), Phase::Decompose);
+  // Where values are rounded to 16 bits is a choice, not a fault: layout makes it.
+  bool isNarrow = options.precision == Precision::BF16 || options.precision == Precision::F16;
+  Phase first = std::max(firstPhase(), isNarrow ? Phase::Layout : Phase::Decompose);
   VerifyHooks hooks;
-  hooks.mayExpose = first < Phase::Fuse;
+  hooks.mayExpose = !isNarrow && first < Phase::Fuse;
   hooks.load = [&]() -> Expected<Model> {
     auto loaded = importModel();
     if (!loaded)

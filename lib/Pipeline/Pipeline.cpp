@@ -67,6 +67,10 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Layout:
+    if (options.precision != Precision::F32) {
+      pm.addPass(createNarrowPass(model.weights.get(), options.precision));
+      pm.addPass(createFoldConstantsPass(model.weights.get()));
+    }
     pm.addPass(createChannelsLastPass());
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
@@ -122,6 +126,7 @@ void tcc::forEachPass(
   Model model;
   PipelineOptions options;
   options.backend = llvm::cantFail(createBackend(kOwnBackend, {}));
+  options.precision = Precision::BF16; // the passes of every option
   for (Phase phase : kPhases) {
     PassManager pm(&context);
     addPasses(pm, phase, model, options, nullptr);

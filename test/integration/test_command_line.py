@@ -32,7 +32,7 @@ class CommandLine(ToolTest):
         result = self.tcc("--help")
         self.assertEqual(result.code, 0)
         for option in ("-o", "--mode", "--backend", "--dynamic", "--fullgraph", "--disable", "--options", "--cpu",
-                       "--target", "--shape", "--dim", "--emit", "--dump-ir", "--stop-after", "--start-from",
+                       "--target", "--precision", "--shape", "--dim", "--emit", "--dump-ir", "--stop-after", "--start-from",
                        "--timing", "--print-plan", "--depfile", "--jobs", "--verify", "--logs", "--reproducer",
                        "--cache", "--list-mode-options", "--list-options", "--list-backends"):
             self.assertIn(option, result.out)
@@ -338,6 +338,31 @@ class CommandLine(ToolTest):
                                "inductor", "--mode", "reduce-overhead")
         for word in ("--dynamic", "--disable", "--mode reduce-overhead"):
             self.assertEqual(len(re.findall(f"note: {word} changes nothing", result.text)), 1, result.text)
+
+    def test_precision(self):
+        """Fewer bits inside, the same types outside; what cannot be is said."""
+        inputs, outputs, _ = read_data_set(SOURCE / "samples/conv-bn-silu/data")
+        for precision, tolerance in (("bf16", 2e-2), ("f16", 2e-3)):
+            library = self.fresh_name()
+            text = self.compiles(CONV, "-o", library, "--precision", precision, "--verify").text
+            self.assertRegex(text, "agrees with the reference interpreter|amplifies roundings")
+            self.assertIn(f'"--precision={precision}"', (self.work / f"{library}.json").read_text())
+            self.compiles(CONV, "-o", "model.mlir", "--precision", precision, "--stop-after", "layout")
+            self.assertRegex((self.work / "model.mlir").read_text(), f"prim.weight .*x{precision}>")
+            with Compiled(self.work / library) as model:
+                actual = model(inputs[0][1])[0]
+            self.assertEqual(actual.dtype, outputs[0][1].dtype)
+            np.testing.assert_allclose(actual, outputs[0][1], rtol=tolerance, atol=tolerance)
+            self.assertGreater(abs(actual - outputs[0][1]).max(), 1e-5)
+        for flags in ([], ["--precision", "f32"]):
+            self.compiles(CONV, "-o", "model.mlir", "--stop-after", "layout", *flags)
+            self.assertNotIn("16>", (self.work / "model.mlir").read_text())
+        self.assertIn("--precision tf32 changes nothing", self.compiles(CONV, "-o", "model.so", "--precision", "tf32").text)
+        for why, arguments in (("none of f32, tf32, bf16, f16", [CONV, "--precision", "f8"]),
+                               ("phase layout", ["model.mlir", "--start-from", "fuse", "--precision", "bf16"])):
+            result = self.tcc(*arguments, "-o", "model.so")
+            self.assertEqual(result.code, 2, result.text)
+            self.assertIn(why, result.text)
 
     def test_target(self):
         self.compiles(CONV, "-o", "model.so", "--target", "aarch64-linux")

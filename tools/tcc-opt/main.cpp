@@ -98,6 +98,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createSimplifyViewsPass(); });
   mlir::registerPass([] { return tcc::createBroadcastsPass(); });
   mlir::registerPass([] { return tcc::createFoldScalesPass(&weights); });
+  mlir::registerPass([] { return tcc::createNarrowPass(&weights, tcc::Precision::F32); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });

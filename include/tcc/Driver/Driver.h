@@ -22,6 +22,7 @@ struct DriverOptions {
   std::string archs; ///< GPUs to compile for, as on the command line; empty: none
   std::string ptxas; ///< empty: what is found
   std::vector<std::string> shapes, dims; ///< as on the command line
+  Precision precision = Precision::F32;
   EmitKind emit = EmitKind::So;
   std::string mode = "default";
   std::vector<std::string> options; ///< torch.compile's, key=value

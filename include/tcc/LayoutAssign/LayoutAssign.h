@@ -1,17 +1,28 @@
 //===- LayoutAssign.h - Channels last and packed weights ---------*- C++ -*-===//
 //
-// The layout phase. After it convolutions are channels-last, the transposes that
-// this needs have met and vanished wherever they could, and the weights of
-// contractions lie in the order that kernels read.
+// The layout phase. After it products are in the type that --precision asks for,
+// convolutions are channels-last, the transposes that this needs have met and
+// vanished wherever they could, and the weights of contractions lie in the order
+// that kernels read.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "tcc/Target/Cpu.h"
+#include <optional>
 
 namespace tcc {
 class WeightTable;
+
+/// What an f32 model is multiplied and stored in. TF32 has the range of f32 and eleven
+/// significant bits; where no hardware has it, it is f32.
+enum class Precision { F32, TF32, BF16, F16 };
+llvm::StringRef nameOf(Precision precision);
+std::optional<Precision> precisionOf(llvm::StringRef name);
+
+/// tcc-layout-narrow: see lib/LayoutAssign/Narrow.cpp. `weights` outlives the pass.
+std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision precision);
 
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp.
 std::unique_ptr<mlir::Pass> createChannelsLastPass();

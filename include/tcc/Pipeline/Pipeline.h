@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Pipeline/Backend.h"
 #include "tcc/Schedule/Schedule.h"
 #include "tcc/Support/WeightTable.h"
@@ -47,6 +48,7 @@ struct Model {
 
 struct PipelineOptions {
   std::shared_ptr<const Backend> backend; ///< for one target; there must be one
+  Precision precision = Precision::F32;
   unsigned jobs = 1;
   std::string cacheDir;             ///< compiled kernels by content; empty: none
   CodeForm code = CodeForm::Object; ///< of the kernels and the host program
