@@ -2,7 +2,8 @@
 //
 // Every scatter is a list of (position of an element of x, position of an
 // update) in row-major order of the updates. Assignment moves bytes; the other
-// kinds combine in the wide type and round once at the end.
+// kinds combine in the wide type and round to the element's after each update, as
+// numpy and PyTorch do, and kernels that keep the sum in memory.
 //
 //===----------------------------------------------------------------------===//
 #include "Reference/Evaluators.h"
@@ -48,12 +49,18 @@ llvm::Expected<Tensor> scattered(prim::ScatterKind kind, const Tensor &x, const 
     return result;
   }
   withWide(x.dtype(), [&]<typename W>() {
-    std::vector<W> values = widened<W>(x), news = widened<W>(updates);
+    std::vector<W> news = widened<W>(updates), values(kRun);
+    std::memcpy(result->mutableData(), x.data(), x.bytes());
     forEachTarget([&](int64_t to, int64_t from, int64_t count) {
-      for (int64_t i = 0; i < count; ++i)
-        values[to + i] = combine(kind, values[to + i], news[from + i]);
+      for (int64_t first = 0; first < count; first += kRun) {
+        int64_t length = std::min(kRun, count - first);
+        char *target = at(*result, to + first);
+        widen(x.dtype(), target, length, values.data());
+        for (int64_t i = 0; i < length; ++i)
+          values[i] = combine(kind, values[i], news[from + first + i]);
+        narrow(x.dtype(), values.data(), length, target);
+      }
     });
-    narrow(x.dtype(), values.data(), x.elements(), result->mutableData());
   });
   return result;
 }

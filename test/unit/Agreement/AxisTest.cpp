@@ -38,7 +38,6 @@ struct Line {
 std::vector<Line> linesFor(DType type, int64_t rows, int64_t columns) {
   std::string e = elementText(type), x = typeText({rows, columns}, e);
   std::vector<Line> lines;
-  bool isSmallFloat = isFloat(type) && bitWidth(type) <= 8; // each update of a sum is rounded
   auto add = [&](const std::string &op, const std::string &operands, const std::string &results) {
     lines.push_back({op + " : (" + operands + ") -> " + results, results});
   };
@@ -65,9 +64,8 @@ std::vector<Line> linesFor(DType type, int64_t rows, int64_t columns) {
     }
     if (!empty)
       for (std::string kind : {"assign", "add", "mul", "max", "min"})
-        if (!isSmallFloat || (kind != "add" && kind != "mul"))
-          add("prim.scatter_along " + kind + " %x, %i, %u axis " + a,
-              x + ", " + typeText({rows, columns}, "i64") + ", " + x, x);
+        add("prim.scatter_along " + kind + " %x, %i, %u axis " + a,
+            x + ", " + typeText({rows, columns}, "i64") + ", " + x, x);
   }
   std::string counted = typeText({700, 2}, e);
   lines.push_back({"prim.iota 0 sizes() : " + counted, counted});
