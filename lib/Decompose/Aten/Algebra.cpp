@@ -4,6 +4,7 @@
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Idioms/Matrices.h"
+#include <array>
 #include <cmath>
 
 using namespace mlir;
@@ -285,6 +286,121 @@ LogicalResult renorm(AtenNode &a) {
 }
 
 //===----------------------------------------------------------------------===//
+// Differences
+//===----------------------------------------------------------------------===//
+
+/// What a derivative along an axis divides by: one step, or where each element lies.
+struct Spacing {
+  double step = 1;
+  Value places; ///< [n], or null
+};
+
+/// a x[i] + b x[i + 1] + c x[i + 2] is the derivative at point `at` (0, 1, 2) of the parabola
+/// through three points whose distances are d and e.
+std::array<Value, 3> parabola(PrimBuilder &b, Value d, Value e, int64_t at) {
+  Value both = b.add(d, e), de = b.mul(d, e);
+  auto over = [&](Value x, Value y, Value z) { return b.div(x, b.mul(y, z)); };
+  if (at == 0)
+    return {b.neg(over(b.add(both, d), d, both)), b.div(both, de), b.neg(over(d, e, both))};
+  if (at == 1)
+    return {b.neg(over(e, d, both)), b.div(b.sub(e, d), de), over(d, e, both)};
+  return {over(e, d, both), b.neg(b.div(both, de)), over(b.add(both, e), e, both)};
+}
+
+/// Central differences, at the ends one-sided ones of `order` points more.
+Value gradientAlong(AtenNode &a, Value x, int64_t axis, const Spacing &spacing, int64_t order) {
+  PrimBuilder &b = a.b;
+  Dim n = b.dim(x, axis), inner = b.subDims(n, b.dim(2)), one = b.dim(1);
+  requireAtMost(b, b.dim(order + 1), n, "the points of a gradient");
+  auto part = [&](Dim start, Dim size) { return b.sliceAxis(x, axis, start, size); };
+  auto fromEnd = [&](int64_t i) { return b.subDims(n, b.dim(i)); };
+  Value gaps;
+  if (spacing.places) {
+    Value p = a.cast(spacing.places, b.elem(x));
+    Dim count = fromEnd(1);
+    gaps = b.sub(b.sliceAxis(p, 0, one, count), b.sliceAxis(p, 0, b.dim(0), count));
+  } else {
+    gaps = b.full({fromEnd(1)}, spacing.step, b.elem(x));
+  }
+  auto gap = [&](Dim start, Dim size) {
+    return alongAxis(b, b.sliceAxis(gaps, 0, start, size), axis, b.rank(x));
+  };
+  auto slope = [&](Dim start, Dim size, int64_t at) {
+    auto w = parabola(b, gap(start, size), gap(b.addDims(start, one), size), at);
+    Value sum = b.mul(w[0], part(start, size));
+    for (int64_t i : {1, 2})
+      sum = b.add(sum, b.mul(w[i], part(b.addDims(start, b.dim(i)), size)));
+    return sum;
+  };
+  auto difference = [&](Dim start) {
+    return b.div(b.sub(part(b.addDims(start, one), one), part(start, one)), gap(start, one));
+  };
+  Value first = order == 1 ? difference(b.dim(0)) : slope(b.dim(0), one, 0);
+  Value last = order == 1 ? difference(fromEnd(2)) : slope(fromEnd(3), one, 2);
+  if (b.known(inner) == 0)
+    return b.concat({first, last}, axis);
+  return b.concat({first, slope(b.dim(0), inner, 1), last}, axis);
+}
+
+LogicalResult gradient(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.wide());
+  auto axes = a.has("dim") ? axesInOrder(a, b.rank(x)) : FailureOr(allAxes(b.rank(x)));
+  int64_t order = a.integer("edge_order", 1);
+  if (failed(axes) || order < 1 || order > 2)
+    return a.fail("needs axes and an edge order of 1 or 2");
+  SmallVector<Value> places = a.tensors("spacing");
+  if (llvm::is_contained(places, Value()))
+    places.clear(); // a list of numbers
+  auto listed = a.reals("spacing");
+  SmallVector<double> steps = listed.value_or(SmallVector<double>());
+  if (places.empty() && !listed)
+    steps.assign(axes->size(), a.real("spacing", 1));
+  size_t given = places.empty() ? steps.size() : places.size();
+  if (given != axes->size())
+    return a.fail("needs a spacing for each axis");
+  for (auto [i, axis] : llvm::enumerate(*axes)) {
+    Spacing spacing;
+    if (places.empty())
+      spacing.step = steps[i];
+    else
+      spacing.places = places[i];
+    if (failed(a.give(i, gradientAlong(a, x, axis, spacing, order))))
+      return failure();
+  }
+  return success();
+}
+
+/// Each way to choose `r` of n elements, in lexicographic order of their positions.
+LogicalResult combinations(AtenNode &a) {
+  constexpr int64_t kMost = 1 << 20;
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  auto n = b.rank(x) == 1 ? b.known(b.dim(x, 0)) : std::nullopt;
+  int64_t r = a.integer("r", 2), again = a.flag("with_replacement", false) ? 0 : 1;
+  if (!n || r < 1)
+    return a.fail("needs a known number of elements, of which one or more are chosen");
+  SmallVector<int64_t> all, chosen;
+  std::function<bool(int64_t)> choose = [&](int64_t from) {
+    if (static_cast<int64_t>(chosen.size()) == r) {
+      all.append(chosen.begin(), chosen.end());
+      return static_cast<int64_t>(all.size()) <= kMost;
+    }
+    for (int64_t i = from; i < *n; ++i) {
+      chosen.push_back(i);
+      if (!choose(i + again))
+        return false;
+      chosen.pop_back();
+    }
+    return true;
+  };
+  if (r > 64 || !choose(0))
+    return a.fail("has more than " + llvm::Twine(kMost) + " positions");
+  int64_t rows = static_cast<int64_t>(all.size()) / r;
+  return a.give(b.reshape(b.take(x, b.ints(all), 0), {b.dim(rows), b.dim(r)}));
+}
+
+//===----------------------------------------------------------------------===//
 // Distances
 //===----------------------------------------------------------------------===//
 
@@ -360,6 +476,11 @@ void tcc::populateAtenAlgebraRules(RuleSet &rules) {
                    {"linalg_norm", "default ord_str", "self", linalgNorm},
                    {"linalg_matrix_norm", "default str_ord", "", linalgMatrixNorm},
                    {"renorm", "default", "self", renorm},
+                   {"gradient",
+                    "scalarint scalararray array scalarrayint scalarrayarray tensorarrayint "
+                    "tensorarray",
+                    "self", gradient},
+                   {"combinations", "default", "self", combinations},
                    {"pairwise_distance", "default", "x1 x2", pairwiseDistance},
                    {"cosine_similarity", "default", "x1 x2", cosineSimilarity},
                    {"cdist", "default", "x1 x2", cdist},

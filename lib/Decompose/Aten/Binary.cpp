@@ -108,6 +108,38 @@ LogicalResult divide(AtenNode &a) {
   return a.give(quotient);
 }
 
+/// Euclid's algorithm at every point, until no remainder is left.
+Value greatestDivisor(PrimBuilder &b, Value x, Value y) {
+  b.broadcastTogether(x, y);
+  Value zero = b.scalar(0, b.elem(x));
+  auto isZero = [&](Value v) { return b.compare(P::eq, v, 0.0); };
+  auto more = [&](ValueRange v) {
+    Value open = b.logicalNot(isZero(v[1]));
+    return b.readElements(b.reduce(prim::ReduceKind::any, open, allAxes(b.rank(open)), false))[0];
+  };
+  auto turn = [&](ValueRange v) -> std::optional<SmallVector<Value>> {
+    Value done = isZero(v[1]), rest = b.binary<prim::RemOp>(v[0], v[1]);
+    return SmallVector<Value>{b.select(done, v[0], v[1]), b.select(done, zero, rest)};
+  };
+  auto results = b.loop(ValueRange{x, y}, more, turn);
+  if (!results) {
+    b.fault("the loop's values change their types");
+    return x;
+  }
+  return b.abs(results->front());
+}
+
+/// gcd, or with `least` the least common multiple: |x / gcd * y|, 0 where both are.
+template <bool least> LogicalResult commonDivisor(AtenNode &a) {
+  Pair p = operands(a, a.own());
+  if (!p)
+    return missing(a);
+  Value divisor = greatestDivisor(a.b, p.x, p.y);
+  if (!least)
+    return a.give(divisor);
+  return a.give(a.b.abs(a.b.mul(a.b.div(p.x, divisor), p.y)));
+}
+
 LogicalResult power(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type t = a.wide();
@@ -291,6 +323,8 @@ void tcc::populateAtenBinaryRules(RuleSet &rules) {
                    {"floor_divide", "default Scalar", "", floorDivide},
                    {"remainder", "Tensor Scalar Scalar_Tensor", "", binary<prim::ModOp>},
                    {"fmod", "Tensor Scalar", "", binary<prim::RemOp>},
+                   {"gcd", "default", "self other", commonDivisor<false>},
+                   {"lcm", "default", "self other", commonDivisor<true>},
                    {"pow", "Tensor_Tensor Tensor_Scalar Scalar", "", power},
                    {"float_power", "Tensor_Tensor Tensor_Scalar Scalar", "", power},
                    {"atan2", "default", "self other", binaryFloat<prim::Atan2Op>},

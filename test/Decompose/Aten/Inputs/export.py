@@ -467,6 +467,17 @@ def changed(normal):
     yield "adaptive_maxima", lambda a, v: [
         *F.adaptive_max_pool2d(a, (3, 4), return_indices=True), *F.adaptive_max_pool2d(a, 1, return_indices=True),
         *F.adaptive_max_pool1d(v, 3, return_indices=True)], (normal(2, 3, 7, 9).round(), normal(2, 8))
+    yield "differences", lambda x, p, q: [
+        *torch.gradient(x), *torch.gradient(x, spacing=0.5, edge_order=2), *torch.gradient(x, dim=1, spacing=3.0),
+        *torch.gradient(x, spacing=[2.0, 0.25], dim=[0, 1]), *torch.gradient(x, spacing=(p, q)),
+        *torch.gradient(x, spacing=(q,), dim=1, edge_order=2), *torch.gradient(x[:2], dim=0),
+        *torch.gradient(x, spacing=(p, q), edge_order=2, dim=(0, 1))], (
+            normal(4, 6), torch.tensor([0.0, 1.0, 1.5, 4.0]), torch.tensor([-1.0, 0.0, 2.0, 3.0, 3.5, 9.0]))
+    yield "divisors", lambda a, b, c: [
+        torch.gcd(a, b), torch.lcm(a, b), torch.gcd(a, c), torch.lcm(a, c), torch.combinations(c), torch.combinations(c, 3),
+        torch.combinations(c, 2, with_replacement=True)], (
+            torch.tensor([[12, -18, 0, 35, 1], [0, 7, 48, -100, 36]]), torch.tensor([[18, 12, 5, 0, 9], [0, -21, 36, 75, 48]]),
+            torch.tensor([6, 4, 9, -10, 15]))
     yield "rank_0", lambda a, i, e, n: [
         a.gather(0, i), a.gather(0, e), a.scatter(0, i, 2.0), a.scatter(0, i, a + 1), a.scatter_add(0, i, a),
         a.scatter_reduce(0, i, a, "amax"), a.index_select(0, i), a.index_select(0, e), a.index_add(0, i, a),
