@@ -219,6 +219,14 @@ static emit::ProgramDescription describeProgram(Model &model, const CompiledMode
   return program;
 }
 
+/// What the interpreter runs; empty for a kernel that is machine code.
+static std::string textFor(const CompiledKernel &kernel) {
+  for (const CodeObject &object : kernel.code)
+    if (object.kind == CodeKind::Text)
+      return std::string(object.bytes.begin(), object.bytes.end());
+  return "";
+}
+
 static Error linkArtefact(const CompiledModel &compiled, ArrayRef<char> description,
                           const emit::WeightBlob *embedded, const DriverOptions &options,
                           const Target &target, StringRef path) {
@@ -261,8 +269,9 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
       makeManifest(model, compiled, program, blob.layout, options, target, input);
   program.devices = deviceProgram(compiled, target.devices, facts.kernels);
   if (target.devices.empty())
-    for (const emit::ManifestKernel &kernel : facts.kernels)
-      program.kernels.push_back({kernel.name, kernel.name, join(kernel.sources, ", ")});
+    for (auto [kernel, made] : zip_equal(facts.kernels, compiled.kernels))
+      program.kernels.push_back(
+          {kernel.name, kernel.name, join(kernel.sources, ", "), textFor(made)});
   program.manifest = manifest = emit::manifestJson(facts);
   auto description = emit::emitProgram(program, target.host);
   if (!description)

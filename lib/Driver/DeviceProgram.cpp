@@ -100,6 +100,8 @@ static StringRef nameOf(CodeKind kind) {
     return "cubin";
   case CodeKind::Ptx:
     return "ptx";
+  case CodeKind::Text:
+    return "text";
   }
   llvm_unreachable("all kinds are handled above");
 }
@@ -107,6 +109,8 @@ static StringRef nameOf(CodeKind kind) {
 std::vector<emit::ManifestCode> tcc::manifestCode(const CompiledKernel &kernel) {
   std::vector<emit::ManifestCode> all;
   for (const CodeObject &object : kernel.code) {
+    if (object.kind == CodeKind::Text) // of no device
+      continue;
     if (all.empty() || all.back().arch != object.architecture) {
       Schedule schedule = scheduleOf(kernel, object.architecture);
       all.push_back({object.architecture,

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Emit/Program.h"
+#include "Runtime/Interpreter.h"
 #include "Runtime/Program.h"
 #include "tcc/Emit/ObjectEmitter.h"
 #include "tcc/Emit/WeightBlob.h"
@@ -52,6 +53,7 @@ private:
     return global;
   }
   Constant *global(Constant *value);
+  Constant *kernelText(StringRef s);
   Constant *tensors(const std::vector<ProgramTensor> &list);
   Constant *bytes(ArrayRef<char> data);
   Constant *archs(const ProgramDevices &devices);
@@ -110,6 +112,12 @@ Constant *ProgramWriter::array(ArrayRef<Constant *> elements) {
     return null();
   return global(
       ConstantArray::get(ArrayType::get(elements[0]->getType(), elements.size()), elements));
+}
+
+/// A struct tcc_kernel_text.
+Constant *ProgramWriter::kernelText(StringRef s) {
+  Constant *bytes = ConstantDataArray::getString(context, s, /*AddNull=*/false);
+  return global(ConstantStruct::getAnon(context, {u64(s.size()), bytes}, /*Packed=*/true));
 }
 
 /// DLPack's type codes (dlpack.h, DLDataTypeCode).
@@ -230,10 +238,11 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
                                             {offsetof(tcc_symbol_desc, min), u64(s.min)},
                                             {offsetof(tcc_symbol_desc, max), u64(s.max)}}));
   for (const ProgramKernel &k : p.kernels)
-    kernels.push_back(structure(sizeof(tcc_kernel_desc),
-                                {{offsetof(tcc_kernel_desc, name), text(k.name)},
-                                 {offsetof(tcc_kernel_desc, fn), external(k.symbol)},
-                                 {offsetof(tcc_kernel_desc, sources), text(k.sources)}}));
+    kernels.push_back(structure(
+        sizeof(tcc_kernel_desc),
+        {{offsetof(tcc_kernel_desc, name), text(k.name)},
+         {offsetof(tcc_kernel_desc, fn), k.text.empty() ? external(k.symbol) : kernelText(k.text)},
+         {offsetof(tcc_kernel_desc, sources), text(k.sources)}}));
   for (const ProgramStateInit &s : p.stateInits)
     inits.push_back(structure(sizeof(tcc_state_init),
                               {{offsetof(tcc_state_init, state_offset), u64(s.stateOffset)},
@@ -241,6 +250,7 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
                                {offsetof(tcc_state_init, size), u64(s.size)}}));
   bool weights = p.weightsSize > 0, devices = !p.devices.archs.empty();
   StringRef driver = p.devices.simulated() ? "tcc_simulated" : "tcc_cuda";
+  bool interpreted = llvm::any_of(p.kernels, [](auto &kernel) { return !kernel.text.empty(); });
   using Program = struct tcc_program;
   Constant *value = structure(
       sizeof(Program),
@@ -270,6 +280,7 @@ void ProgramWriter::write(const ProgramDescription &p, const CpuTarget &cpu) {
        {offsetof(Program, state_size), u64(p.stateSize)},
        {offsetof(Program, num_generators), u64(p.generators)},
        {offsetof(Program, entry), external(p.entry)},
+       {offsetof(Program, interpreter), interpreted ? external("tcc_interpreter") : null()},
        {offsetof(Program, num_device_archs), u32(p.devices.archs.size())},
        {offsetof(Program, num_device_kernels), u32(p.devices.kernels.size())},
        {offsetof(Program, device_archs), archs(p.devices)},

@@ -8,7 +8,9 @@ using namespace tcc;
 
 static constexpr BackendKind kKinds[] = {
     {"cpu", "code for the CPU of the target, x86-64 or AArch64", createCpuBackend},
-    {"cuda", "code for the NVIDIA GPUs that --arch names", createGpuBackend}};
+    {"cuda", "code for the NVIDIA GPUs that --arch names", createGpuBackend},
+    {"reference", "the reference interpreter, within the plan of the CPU's back-end",
+     createReferenceBackend}};
 
 Backend::~Backend() = default;
 

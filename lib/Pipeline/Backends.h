@@ -6,5 +6,6 @@ namespace tcc {
 
 llvm::Expected<std::unique_ptr<Backend>> createCpuBackend(const Target &target);
 llvm::Expected<std::unique_ptr<Backend>> createGpuBackend(const Target &target);
+llvm::Expected<std::unique_ptr<Backend>> createReferenceBackend(const Target &target);
 
 } // namespace tcc

@@ -106,6 +106,18 @@ llvm::Expected<Tensor> Tensor::fromWeight(const Weight &weight) {
   return tensor;
 }
 
+llvm::Expected<Tensor> Tensor::over(DType type, llvm::ArrayRef<int64_t> shape, const char *data) {
+  std::optional<int64_t> count = elementCount(shape);
+  if (!count || *count == 0) // no elements may be at no address
+    return allocate(type, shape);
+  Tensor tensor;
+  tensor.type = type;
+  tensor.dims.assign(shape.begin(), shape.end());
+  tensor.count = *count;
+  tensor.storage = std::shared_ptr<const char>(std::shared_ptr<void>(), data);
+  return tensor;
+}
+
 template <typename W>
 static Tensor make(DType type, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<W> values) {
   Tensor tensor = llvm::cantFail(Tensor::allocate(type, shape));

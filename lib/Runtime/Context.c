@@ -216,23 +216,30 @@ static void run_job(struct tcc_context *context, tcc_kernel_fn kernel, int64_t *
     tcc_pool_run_foreign(&context->foreign, &job);
 }
 
+static uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+uint64_t tcc_profile_begin(const struct tcc_context *context) {
+  return context->kernels ? now() : 0;
+}
+
+void tcc_profile_end(struct tcc_context *context, tcc_kernel_fn fn, uint64_t begin) {
+  struct tcc_kernel_time *time = context->kernels ? find_kernel(context, fn) : NULL;
+  if (!time)
+    return;
+  atomic_fetch_add(&time->calls, 1);
+  atomic_fetch_add(&time->nanoseconds, now() - begin);
+}
+
 void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,
                      int64_t grain) {
   struct tcc_context *context = frame->ctx;
   if (tasks <= 0)
     return;
-  if (!context->kernels) {
-    run_job(context, kernel, args, tasks, grain);
-    return;
-  }
-  struct timespec begin, end;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
+  uint64_t begin = tcc_profile_begin(context);
   run_job(context, kernel, args, tasks, grain);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  struct tcc_kernel_time *time = find_kernel(context, kernel);
-  if (!time)
-    return;
-  atomic_fetch_add(&time->calls, 1);
-  atomic_fetch_add(&time->nanoseconds, (uint64_t)((end.tv_sec - begin.tv_sec) * 1000000000 +
-                                                  end.tv_nsec - begin.tv_nsec));
+  tcc_profile_end(context, kernel, begin);
 }

@@ -3,6 +3,7 @@
  *   Run.c        one run from inputs to outputs     Tensor.c   DLPack checks, copies, packing
  *   Heap.c       blocks kept from run to run        ThreadPool.c
  *   Random.c     seeds and counts of draws
+ *   Interpreter.c  kernels that are texts
  *   Machine.c    CPU features, core count, floating-point mode      Error.c
  * and for programs with kernels for devices, which alone are linked with them:
  *   DeviceModel.c  code and weights on a device    DeviceContext.c  memory, streams and times there
@@ -136,6 +137,7 @@ struct tcc_model {
   struct tcc_device_model *devices;
   int64_t *shapes;        /* of inputs, then outputs, as tcc_tensor_info has them */
   const char **dim_names; /* likewise */
+  struct tcc_interpreter_state *interpreter;
 };
 void tcc_model_release(struct tcc_model *model);
 /* TCC_IO_ERROR when the weights file has changed since it was opened, as far as its size and time
@@ -230,5 +232,9 @@ struct tcc_device_runtime {
   bool (*kernel)(const struct tcc_context *context, uint32_t index, tcc_kernel_info *info);
 };
 extern const struct tcc_device_runtime tcc_device_runtime __attribute__((visibility("hidden")));
+
+/* Around a launch of `fn`: with a profile, its time is added. */
+uint64_t tcc_profile_begin(const struct tcc_context *context);
+void tcc_profile_end(struct tcc_context *context, tcc_kernel_fn fn, uint64_t begin);
 
 #endif

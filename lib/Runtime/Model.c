@@ -22,7 +22,7 @@
 _Static_assert(sizeof(struct tcc_io_desc) == 32 && sizeof(struct tcc_symbol_desc) == 24 &&
                    sizeof(struct tcc_state_init) == 24 && sizeof(struct tcc_kernel_desc) == 24 &&
                    sizeof(struct tcc_rt_tensor) == 16 && sizeof(struct tcc_frame) == 80 &&
-                   sizeof(struct tcc_program) == 224 &&
+                   sizeof(struct tcc_program) == 232 &&
                    offsetof(struct tcc_program, manifest) == 64 &&
                    offsetof(struct tcc_program, entry) == 160,
                "Program.h has changed");
@@ -290,6 +290,8 @@ tcc_status tcc_model_open(const tcc_model_options *options, tcc_model **result, 
     status = open_weights(model, known.weights_path, error);
   else
     status = tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory to open the model");
+  if (!status && tcc_program.interpreter)
+    status = tcc_program.interpreter->open(model, error);
   if (status) {
     tcc_model_release(model);
     return status;
@@ -301,6 +303,8 @@ tcc_status tcc_model_open(const tcc_model_options *options, tcc_model **result, 
 void tcc_model_release(struct tcc_model *model) {
   if (atomic_fetch_sub(&model->references, 1) != 1)
     return;
+  if (tcc_program.interpreter)
+    tcc_program.interpreter->close(model);
   if (model->devices)
     tcc_program.device_runtime->release_model(model);
   pthread_mutex_destroy(&model->lock);

@@ -23,7 +23,7 @@
 
 #include "tcc/Runtime/dlpack.h"
 
-#define TCC_PROGRAM_ABI 4u
+#define TCC_PROGRAM_ABI 5u
 #define TCC_ALIGNMENT 64u
 
 struct tcc_rt_tensor {
@@ -73,7 +73,7 @@ struct tcc_state_init {
 
 struct tcc_kernel_desc {
   const char *name;
-  tcc_kernel_fn fn;
+  tcc_kernel_fn fn;    /* with an interpreter: a struct tcc_kernel_text (Interpreter.h) */
   const char *sources; /* nodes of the input model, as text */
 };
 
@@ -122,12 +122,21 @@ struct tcc_device_kernel_desc {
   const struct tcc_device_image *images; /* by architecture, as tcc_program.device_archs */
 };
 
+/* What runs kernels that are texts (Interpreter.c). */
+struct tcc_model;
+struct tcc_error;
+struct tcc_interpreter {
+  int32_t (*open)(struct tcc_model *model, struct tcc_error *error);
+  void (*close)(struct tcc_model *model);
+};
+extern const struct tcc_interpreter tcc_interpreter __attribute__((visibility("hidden")));
+
 struct tcc_program {
   uint32_t abi_version; /* TCC_PROGRAM_ABI */
   uint32_t num_inputs, num_outputs, num_symbols, num_kernels, num_state_inits;
   const struct tcc_io_desc *inputs, *outputs;
   const struct tcc_symbol_desc *symbols;
-  const struct tcc_kernel_desc *kernels; /* for profiles; may be empty */
+  const struct tcc_kernel_desc *kernels; /* for profiles and the interpreter; may be empty */
   const struct tcc_state_init *state_inits;
   const char *manifest; /* terminated */
   uint64_t manifest_size;
@@ -139,8 +148,9 @@ struct tcc_program {
   uint64_t weights_layout_hash; /* of the file's first weights_offset bytes; 0: unchecked */
   uint64_t weights_sample_hash; /* of samples of the rest (WeightFile.h); 0: unchecked */
   uint64_t arena_size, state_size;
-  uint64_t num_generators;              /* of random numbers, beside the context's own */
-  int32_t (*entry)(struct tcc_frame *); /* 0, or a tcc_status */
+  uint64_t num_generators;                   /* of random numbers, beside the context's own */
+  int32_t (*entry)(struct tcc_frame *);      /* 0, or a tcc_status */
+  const struct tcc_interpreter *interpreter; /* NULL: kernels are machine code */
 
   /* Programs with kernels for devices. In others all of it is zero, and nothing refers to the
    * device's half of the runtime. */
@@ -194,6 +204,9 @@ void tcc_rt_copy(struct tcc_frame *frame, void *to, const void *from, int64_t by
 #define TCC_SCRATCH_COUNTERS 4096u
 void tcc_rt_launch(struct tcc_frame *frame, uint32_t kernel, const uint64_t *words,
                    uint32_t num_words, const int64_t *geometry);
+
+/* Has the interpreter do kernel `kernel` of tcc_program.kernels; returns when it is done. */
+void tcc_rt_interpret(struct tcc_frame *frame, int64_t kernel, const int64_t *words);
 
 /* Random numbers are a function of a seed, an offset and a position (Philox); what a context keeps
  * is its seed, and for each generator how often it was drawn from. Generator 0 is the context's,

@@ -1,13 +1,14 @@
 // Compiles and runs ONNX's backend cases, all in this one program.
 //
 //   conformance-onnx [--data DIR] [--document FILE] [--filter TEXT] [--exact] [-v] [--jobs N]
-//                    [--write] [--dynamic] [--arch NAME]
+//                    [--write] [--dynamic] [--arch NAME] [--backend NAME]
 //
 // --filter TEXT: only the cases whose name contains TEXT; --exact: is TEXT.
 // -v: a line for each case that does not pass, and what the children print.
 // --write: writes the document. Otherwise exit code 1 when a case fails that the
 // document does not list.
 // --arch NAME: compiled for a GPU architecture and run there: sim is this machine.
+// --backend NAME: compiles for this back-end; what fails then is compared with the same document.
 // --dynamic: every dim of every input is known only at run time. Operators whose
 // operands tell them a rank or a number of results cannot all be compiled so; it
 // finds faults, and is not compared with the document.
@@ -30,8 +31,8 @@ namespace fs = llvm::sys::fs;
 namespace {
 
 struct Options {
-  std::string data = TCC_ONNX_TEST_DATA, document = TCC_CONFORMANCE_DOCUMENT, filter;
-  std::string arch;
+  std::string data = TCC_ONNX_TEST_DATA, document = TCC_CONFORMANCE_DOCUMENT, filter, arch,
+              backend = kOwnBackend.str();
   bool exact = false, verbose = false, write = false, dynamic = false;
   unsigned jobs = 2;
 };
@@ -53,6 +54,7 @@ Result compileAndRun(const Case &c, const std::string &folder, const Options &ho
   options.output = folder + "/" + c.name + ".so";
   options.jobs = 1;
   options.archs = how.arch;
+  options.backend = how.backend;
   if (how.dynamic) {
     auto shapes = dynamicShapes(c);
     if (!shapes)
@@ -106,6 +108,8 @@ std::optional<Options> parse(int argc, char **argv) {
       options.document = argv[++i];
     else if (argument == "--arch" && more)
       options.arch = argv[++i];
+    else if (argument == "--backend" && more)
+      options.backend = argv[++i];
     else if (argument == "--filter" && more)
       options.filter = argv[++i];
     else if (argument == "--jobs" && more &&
@@ -156,7 +160,8 @@ int main(int argc, char **argv) {
   auto options = parse(argc, argv);
   if (!options) {
     llvm::errs() << "usage: conformance-onnx [--data DIR] [--document FILE] [--filter TEXT] "
-                    "[--exact] [-v] [--jobs N] [--write] [--dynamic] [--arch NAME]\n";
+                    "[--exact] [-v] [--jobs N] [--write] [--dynamic] [--arch NAME] "
+                    "[--backend NAME]\n";
     return 2;
   }
   auto all = enumerateCases(options->data);

@@ -38,7 +38,7 @@ class CMakePackage(ToolTest):
         return self.work / "model.onnx"
 
     def test_installed_files(self):
-        for name in ("bin/tcc", "bin/tcc-run", "include/tcc/Runtime/tcc.h", "include/tcc/Runtime/dlpack.h"):
+        for name in ("bin/tcc", "bin/tcc-run", "lib/libtcc-interpreter.so", "include/tcc/Runtime/tcc.h", "include/tcc/Runtime/dlpack.h"):
             self.assertTrue((self.prefix / name).exists(), name)
 
     def test_program_with_a_model(self):

@@ -27,9 +27,10 @@ struct ProgramSymbol {
   int64_t min = 0, max = INT64_MAX;
 };
 
-/// A kernel's name in profiles, its symbol, and the nodes of the model that it computes, as text.
+/// A kernel's name in profiles, its symbol, and the nodes of the model that it computes.
 struct ProgramKernel {
   std::string name, symbol, sources;
+  std::string text; ///< for the interpreter, instead of the code of `symbol`
 };
 
 /// A part of the state that starts as a copy of a part of the weights.
@@ -69,7 +70,7 @@ struct ProgramDevices {
 struct ProgramDescription {
   std::vector<ProgramTensor> inputs, outputs;
   std::vector<ProgramSymbol> symbols;
-  std::vector<ProgramKernel> kernels; ///< each symbol once; those left out are not timed
+  std::vector<ProgramKernel> kernels; ///< each once; those left out are not timed
   std::vector<ProgramStateInit> stateInits;
   std::string manifest; ///< JSON
   bool embeddedWeights = true;

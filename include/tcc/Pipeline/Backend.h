@@ -39,6 +39,7 @@ enum class CodeKind : uint8_t {
   HostObject, ///< linked into the library; text where the form is not Object
   Cubin,      ///< for one GPU architecture
   Ptx,        ///< for GPUs from one architecture on
+  Text,       ///< the kernel as it is, for the reference interpreter
 };
 
 /// Code of one kernel.

@@ -46,6 +46,8 @@ public:
   /// Over dense bytes (as in a Weight), which are copied.
   static llvm::Expected<Tensor> fromPacked(DType type, llvm::ArrayRef<int64_t> shape,
                                            llvm::ArrayRef<char> bytes);
+  /// Over elements in memory, one a byte where they are smaller, that outlive the tensor.
+  static llvm::Expected<Tensor> over(DType type, llvm::ArrayRef<int64_t> shape, const char *data);
   /// Of values converted to `type` as prim.cast does, without saturation.
   static Tensor ofReals(DType type, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> values);
   static Tensor ofIntegers(DType type, llvm::ArrayRef<int64_t> shape,
