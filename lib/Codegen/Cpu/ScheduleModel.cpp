@@ -122,6 +122,7 @@ SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::Laun
   case kernel::KernelKind::Convolution:
     all = convolutionSchedules(launch, cpu, variations);
     break;
+  case kernel::KernelKind::Attention: // FusionPolicy does not ask for it on CPUs
   case kernel::KernelKind::Loop:
     break;
   }
