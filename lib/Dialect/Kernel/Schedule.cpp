@@ -85,7 +85,8 @@ LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigne
                                       unsigned lanes, unsigned vectors, unsigned rowThreads,
                                       unsigned /*kept*/, unsigned rows, unsigned columns,
                                       unsigned depth, unsigned /*sharedBytes*/, unsigned mostBlocks,
-                                      unsigned /*scratchBytes*/, unsigned indexBits) {
+                                      unsigned split, unsigned /*scratchBytes*/,
+                                      unsigned indexBits) {
   bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma;
   if (indexBits != 32 && indexBits != 64)
     return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
@@ -98,6 +99,7 @@ LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigne
                                  {"rows", rows, tiles ? 1 : 0},
                                  {"columns", columns, tiles ? 1 : 0},
                                  {"depth", depth, form == GpuForm::Product ? 1 : 0},
+                                 {"split", split},
                                  {"most_blocks", mostBlocks, form == GpuForm::Wgmma ? 1 : 0}});
 }
 
