@@ -92,7 +92,7 @@ emit::ProgramDevices tcc::deviceProgram(const CompiledModel &compiled, const Gpu
   return program;
 }
 
-static StringRef nameOf(CodeKind kind) {
+static StringRef kindName(CodeKind kind) {
   switch (kind) {
   case CodeKind::HostObject:
     return "object";
@@ -119,7 +119,7 @@ std::vector<emit::ManifestCode> tcc::manifestCode(const CompiledKernel &kernel) 
                       {"dynamic_shared_bytes", schedule.getSharedBytes()}}});
     }
     emit::ManifestCode &code = all.back();
-    code.kinds.push_back(nameOf(object.kind).str());
+    code.kinds.push_back(kindName(object.kind).str());
     for (const auto &fact : object.facts)
       if (fact.first != "meets") // for the simulated device alone
         code.facts.push_back(fact);
