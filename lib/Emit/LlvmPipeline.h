@@ -1,6 +1,6 @@
 //===- LlvmPipeline.h - LLVM's optimiser over one module ---------*- C++ -*-===//
 //
-// Internal to lib/Emit: host and device code pass through the same pipeline.
+// Internal to lib/Emit.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,8 +9,12 @@
 
 namespace tcc::emit {
 
-/// Runs the passes of `options` over `module` for `machine`.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine, const EmitOptions &options);
+/// The passes that code for a CPU needs, which comes vectorised, unrolled and inlined.
+void optimizeForCpu(llvm::Module &module, llvm::TargetMachine &machine, const EmitOptions &options);
+
+/// LLVM's own pipeline, for device code.
+void optimizeForDevice(llvm::Module &module, llvm::TargetMachine &machine,
+                       const EmitOptions &options);
 
 /// The level of `options` for code generation.
 llvm::CodeGenOptLevel codegenLevel(const EmitOptions &options);

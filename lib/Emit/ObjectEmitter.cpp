@@ -86,7 +86,7 @@ Expected<SmallVector<char, 0>> emitLlvmModule(llvm::Module &ir, const CpuTarget 
   ir.setTargetTriple((*machine)->getTargetTriple());
   ir.setDataLayout((*machine)->createDataLayout());
   addFunctionAttributes(ir, cpu);
-  optimize(ir, **machine, options);
+  optimizeForCpu(ir, **machine, options);
 
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);

@@ -49,7 +49,7 @@ Expected<std::string> emitPtx(mlir::ModuleOp module, const GpuArch &arch,
   ir->setDataLayout((*machine)->createDataLayout());
   for (llvm::Function &function : *ir)
     function.addFnAttr(Attribute::NoUnwind);
-  optimize(*ir, **machine, options);
+  optimizeForDevice(*ir, **machine, options);
 
   SmallString<0> text;
   raw_svector_ostream stream(text);

@@ -22,11 +22,6 @@ enum class OutputKind { Object, Assembly, LlvmIr };
 
 struct EmitOptions {
   OutputKind kind = OutputKind::Object;
-  /// Kernels come vectorised and unrolled by their builder. Scalar code, such as
-  /// the host function, may ask LLVM to vectorise.
-  bool vectorize = false;
-  /// LLVM's own unrolling costs memory-bound kernels 1.3x and code size.
-  bool unroll = false;
   unsigned optLevel = 3; ///< 0 to 3
 };
 
