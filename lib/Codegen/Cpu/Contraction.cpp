@@ -46,6 +46,8 @@ public:
     source.kStride = k.constant(1);
   }
 
+  bool writesRows() const override { return spec.schedule.packsA(); }
+
   SmallVector<Value> run(KernelBuilder &k, const RegisterTile &tile, const PanelSource &panel,
                          Index group, const KBlock &block, ValueRange accs) override {
     RowSource rows = source;

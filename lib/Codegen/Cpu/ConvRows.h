@@ -19,6 +19,9 @@ void forChunks(KernelBuilder &k, int64_t count, int64_t lanes,
                llvm::function_ref<void(Index at, unsigned width)> body);
 
 class ConvFeed : public RowFeed {
+public:
+  bool writesRows() const override { return true; }
+
 protected:
   ConvFeed(const ConvSpec &spec, const ContractionSchedule &schedule)
       : spec(spec), schedule(schedule) {}

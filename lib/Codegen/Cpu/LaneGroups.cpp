@@ -213,9 +213,15 @@ void LineEmitter::emitUnknownLine() {
   Index room = k.max(k.sub(k.add(k.add(dim.input, dim.padBefore), stride), reach), zero);
   Index end = k.max(k.min(k.floorDiv(room, stride), columns), begin);
   Index tiled = k.mulAdd(k.floorDiv(k.sub(end, begin), size), size, begin);
-  k.loop(zero, begin, one, [&](Index at) { emitPixel(at); });
   k.loop(begin, tiled, size, [&](Index at) { emitTile(at, pixelsPerTile, std::nullopt); });
-  k.loop(tiled, columns, one, [&](Index at) { emitPixel(at); });
+  // The pixels on both sides, in one loop: they are most of the code.
+  Index between = k.sub(tiled, begin);
+  k.loop(zero, k.sub(columns, between), one, [&](Index at) {
+    Value left = k.compare(arith::CmpIPredicate::slt, at, begin);
+    Value skipped =
+        arith::SelectOp::create(k.builder, k.loc, left, k.value(zero), k.value(between));
+    emitPixel(k.add(at, skipped));
+  });
 }
 
 SmallVector<Value>

@@ -214,10 +214,14 @@ SmallVector<Value> Run::steps(Index at, unsigned count, ValueRange in) {
 SmallVector<Value> Run::whole(Index begin, Index end, unsigned unroll, ValueRange init) {
   Index length = k.sub(end, begin);
   std::optional<int64_t> known = k.known(length);
+  if (tile.rolled)
+    unroll = 1;
   unroll = std::max(1u, known ? unsigned(std::min<int64_t>(unroll, *known)) : unroll);
   Index bulk = k.add(begin, k.mul(k.floorDiv(length, k.constant(unroll)), k.constant(unroll)));
   SmallVector<Value> accs = k.loop(begin, bulk, k.constant(unroll), init,
                                    [&](Index at, ValueRange in) { return steps(at, unroll, in); });
+  if (unroll == 1)
+    return accs;
   if (known && *known % unroll)
     return steps(bulk, *known % unroll, accs);
   return k.loop(bulk, end, k.constant(1), accs,

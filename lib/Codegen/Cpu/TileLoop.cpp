@@ -15,7 +15,9 @@
 // Rows: M is cut into tiles that differ by at most one row, so a known M needs two
 // kernels at most and no tile is much smaller than the others. An unknown M has
 // full tiles and one remainder, computed by the smallest of a few tiles that holds
-// it, whose missing rows repeat the last one and are dropped by the epilogue.
+// it, whose missing rows repeat the last one and are dropped by the epilogue. These tiles
+// share everything but their products: with an epilogue each, the remainder would be most of
+// the kernel's code.
 // Columns: the last panel has its own code with only the vectors that exist.
 //
 // The epilogue is normally written once a vector, in a loop over the rows of the
@@ -78,11 +80,20 @@ private:
   using PanelFn = llvm::function_ref<void(Index panel, bool full)>;
   using TileFn = llvm::function_ref<void(const TileRows &rows, Index tile)>;
   void forPanels(PanelFn body);
-  void forTiles(TileFn body);
-  void forRemainder(TileFn body);
+  void forWholeTiles(TileFn body);
+  /// The remainder of an unknown M, if the task has it: `body` has its first row and its rows.
+  void ifRemainder(llvm::function_ref<void(Index first, Index rest)> body);
+  /// The smallest tile that holds `rest` rows.
+  void chooseRows(Index first, Index rest, llvm::function_ref<void(const TileRows &rows)> body);
 
   void emitBlock(const KBlock &block);
+  void emitRemainder(Index first, Index rest, const KBlock &block);
   void emitTile(const TileRows &rows, Index tile, Index panel, bool full, const KBlock &block);
+  /// The tile's products; in registers, or in memory if there are partial sums.
+  SmallVector<Value> multiply(const TileRows &rows, Index tile, Index panel, bool full,
+                              const KBlock &block);
+  void startSums();
+  void finishSums();
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
   /// Rows of a packed panel, with that of the column sums.
   Index panelRows() { return k.add(spec.k, k.constant(spec.bytes.flipsLhs ? 1 : 0)); }
@@ -141,24 +152,39 @@ void TaskEmitter::emit(Index task) {
 
   if (!cutsK)
     return emitBlock({k.constant(0), spec.k});
-  forTiles([&](const TileRows &rows, Index tile) {
-    forPanels([&](Index panel, bool full) {
-      RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
-      // Panels that are packed here have sums of their own for each block.
-      PanelSource start;
-      if (!schedule.packsB())
-        start = panelSource(panel, full, {k.constant(0), spec.k});
-      storeTile(sums(tile, panel), rows.count, registers.widths, initialTile(k, registers, start));
-    });
-  });
+  startSums();
   Index step = k.constant(schedule.kBlock);
   bool equal = k.known(spec.k) && *k.known(spec.k) % schedule.kBlock == 0;
   k.loop(k.constant(0), spec.k, step, [&](Index begin) {
     emitBlock({begin, equal ? step : k.min(step, k.sub(spec.k, begin))});
   });
-  forTiles([&](const TileRows &rows, Index tile) {
-    forPanels([&](Index panel, bool full) { finishRolled(rows, panel, full, sums(tile, panel)); });
+  finishSums();
+}
+
+void TaskEmitter::startSums() {
+  auto start = [&](const TileRows &rows, Index tile) {
+    forPanels([&](Index panel, bool full) {
+      RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
+      // Panels that are packed here have sums of their own for each block.
+      PanelSource source;
+      if (!spec.schedule.packsB())
+        source = panelSource(panel, full, {k.constant(0), spec.k});
+      storeTile(sums(tile, panel), rows.count, registers.widths, initialTile(k, registers, source));
+    });
+  };
+  forWholeTiles(start);
+  ifRemainder([&](Index first, Index rest) {
+    chooseRows(first, rest, [&](const TileRows &rows) { start(rows, tiling.largeTiles); });
   });
+}
+
+void TaskEmitter::finishSums() {
+  auto finish = [&](const TileRows &rows, Index tile) {
+    forPanels([&](Index panel, bool full) { finishRolled(rows, panel, full, sums(tile, panel)); });
+  };
+  forWholeTiles(finish);
+  ifRemainder(
+      [&](Index first, Index rest) { finish({tiling.rows, first, rest}, tiling.largeTiles); });
 }
 
 void TaskEmitter::emitBlock(const KBlock &block) {
@@ -168,9 +194,26 @@ void TaskEmitter::emitBlock(const KBlock &block) {
       packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
                 panelColumns(panel, full), block, packedPanelAt(k, spec, packedPanels, slot));
     });
-  forTiles([&](const TileRows &rows, Index tile) {
+  forWholeTiles([&](const TileRows &rows, Index tile) {
     feed.prepare(k, rows, block);
     forPanels([&](Index panel, bool full) { emitTile(rows, tile, panel, full, block); });
+  });
+  ifRemainder([&](Index first, Index rest) { emitRemainder(first, rest, block); });
+}
+
+void TaskEmitter::emitRemainder(Index first, Index rest, const KBlock &block) {
+  if (feed.writesRows())
+    chooseRows(first, rest, [&](const TileRows &rows) { feed.prepare(k, rows, block); });
+  forPanels([&](Index panel, bool full) {
+    chooseRows(first, rest, [&](const TileRows &rows) {
+      if (!feed.writesRows())
+        feed.prepare(k, rows, block);
+      SmallVector<Value> accs = multiply(rows, tiling.largeTiles, panel, full, block);
+      if (!cutsK)
+        storeTile(buffer, rows.count, panelWidths(full), accs);
+    });
+    if (!cutsK)
+      finishRolled({tiling.rows, first, rest}, panel, full, buffer);
   });
 }
 
@@ -197,15 +240,12 @@ void TaskEmitter::forPanels(PanelFn body) {
            [&] { body(tiling.fullPanels, /*full=*/false); });
 }
 
-void TaskEmitter::forTiles(TileFn body) {
+void TaskEmitter::forWholeTiles(TileFn body) {
   Index one = k.constant(1);
   k.loop(firstTile, k.min(endTile, tiling.largeTiles), one, [&](Index tile) {
     body({tiling.rows, k.mul(tile, k.constant(tiling.rows)), Index()}, tile);
   });
-  if (tiling.smallRows == 0)
-    return k.ifThen(k.compare(arith::CmpIPredicate::sgt, endTile, tiling.largeTiles),
-                    [&] { forRemainder(body); });
-  if (tiling.smallRows == tiling.rows)
+  if (tiling.smallRows == 0 || tiling.smallRows == tiling.rows)
     return;
   Index shift = tiling.largeTiles; // every large tile before has one row more
   k.loop(k.max(firstTile, tiling.largeTiles), endTile, one, [&](Index tile) {
@@ -213,16 +253,24 @@ void TaskEmitter::forTiles(TileFn body) {
   });
 }
 
-void TaskEmitter::forRemainder(TileFn body) {
-  Index first = k.mul(tiling.largeTiles, k.constant(tiling.rows));
-  Index rest = k.sub(spec.m, first);
+void TaskEmitter::ifRemainder(llvm::function_ref<void(Index first, Index rest)> body) {
+  if (tiling.smallRows)
+    return;
+  k.ifThen(k.compare(arith::CmpIPredicate::sgt, endTile, tiling.largeTiles), [&] {
+    Index first = k.mul(tiling.largeTiles, k.constant(tiling.rows));
+    body(first, k.sub(spec.m, first));
+  });
+}
+
+void TaskEmitter::chooseRows(Index first, Index rest,
+                             llvm::function_ref<void(const TileRows &rows)> body) {
   std::function<void(unsigned)> choose = [&](unsigned rows) {
     if (rows == 1)
-      return body({1, first, Index()}, tiling.largeTiles);
+      return body({1, first, Index()});
     unsigned fewer = (rows + 1) / 2;
     k.ifThenElse(
         k.compare(arith::CmpIPredicate::sgt, rest, k.constant(fewer)),
-        [&] { body({rows, first, rest}, tiling.largeTiles); }, [&] { choose(fewer); });
+        [&] { body({rows, first, rest}); }, [&] { choose(fewer); });
   };
   choose(std::max(1u, tiling.rows - 1));
 }
@@ -293,30 +341,37 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
   source.ahead = k.address(after, k.builder.getI8Type(), part);
 }
 
-void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool full,
-                           const KBlock &block) {
+SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index panel, bool full,
+                                         const KBlock &block) {
+  constexpr unsigned manyVectors = 8; // beside which a loop's count and branch are nothing
   RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
+  registers.rolled = rows.valid && registers.count() >= manyVectors;
   PanelSource source = panelSource(panel, full, block);
   prefetchNext(source, tile, block);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
-  if (cutsK) {
-    // The block is summed from zero (PartialSums.h says why).
-    Value at = sums(tile, panel);
-    bool whole = !spec.schedule.packsB(); // `at` holds what its sums start from
-    SmallVector<Value> accs =
-        feed.run(k, registers, source, group, block,
-                 whole ? zeroTile(k, registers) : initialTile(k, registers, source));
-    for (auto [acc, sum] : llvm::zip_equal(accs, loadTile(at, rows.count, registers.widths)))
-      acc = isa<FloatType>(spec.acc) ? Value(arith::AddFOp::create(k.builder, k.loc, sum, acc))
-                                     : Value(arith::AddIOp::create(k.builder, k.loc, sum, acc));
-    storeTile(at, rows.count, registers.widths, accs);
-    return;
-  }
+  if (!cutsK)
+    return feed.run(k, registers, source, group, block, initialTile(k, registers, source));
+  // The block is summed from zero (PartialSums.h says why).
+  Value at = sums(tile, panel);
+  bool whole = !spec.schedule.packsB(); // `at` holds what its sums start from
   SmallVector<Value> accs =
-      feed.run(k, registers, source, group, block, initialTile(k, registers, source));
-  if (spec.schedule.inlineEpilogue && !rows.valid)
+      feed.run(k, registers, source, group, block,
+               whole ? zeroTile(k, registers) : initialTile(k, registers, source));
+  for (auto [acc, sum] : llvm::zip_equal(accs, loadTile(at, rows.count, registers.widths)))
+    acc = isa<FloatType>(spec.acc) ? Value(arith::AddFOp::create(k.builder, k.loc, sum, acc))
+                                   : Value(arith::AddIOp::create(k.builder, k.loc, sum, acc));
+  storeTile(at, rows.count, registers.widths, accs);
+  return accs;
+}
+
+void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool full,
+                           const KBlock &block) {
+  SmallVector<Value> accs = multiply(rows, tile, panel, full, block);
+  if (cutsK)
+    return;
+  if (spec.schedule.inlineEpilogue)
     return finishInline(rows, panel, full, accs);
-  storeTile(buffer, rows.count, registers.widths, accs);
+  storeTile(buffer, rows.count, panelWidths(full), accs);
   finishRolled(rows, panel, full, buffer);
 }
 

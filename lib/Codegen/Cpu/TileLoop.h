@@ -28,6 +28,9 @@ public:
   virtual ~RowFeed() = default;
   /// Called once a tile and block of k, before its panels: packing, pointer tables.
   virtual void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) = 0;
+  /// Whether `prepare` writes to memory what `run` reads, so that `run` may be emitted where
+  /// `prepare` does not dominate it; else `prepare` only computes addresses.
+  virtual bool writesRows() const = 0;
   /// Adds A[rows, block] * B[block, panel] to `accs`; `panel` starts at the block and
   /// belongs to `group`.
   virtual llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,

@@ -174,6 +174,19 @@ TEST_CASE("the panels of a task stay in L2, however many columns there are") {
   }
 }
 
+TEST_CASE("the tiles of a remainder share one epilogue") {
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("x86-64-v4", "x86_64-linux"));
+  auto epilogues = [&](bool dynamicM) {
+    GemmCase g{.m = 64, .n = 96, .k = 256, .dynamicM = dynamicM, .relu = true};
+    auto context = kernelContext();
+    std::string text;
+    llvm::raw_string_ostream(text) << *gemmModule(*context, cpu, g, scheduleOf(cpu, g));
+    return llvm::StringRef(text).count("arith.maximumf");
+  };
+  CHECK(epilogues(false) > 0);
+  CHECK(epilogues(true) == 2 * epilogues(false));
+}
+
 TEST_CASE("accumulators stay in registers") {
   const int64_t shapes[][3] = {{128, 768, 768}, {784, 128, 512}, {784, 40, 120},
                                {3136, 24, 64},  {49, 112, 480},  {1, 1000, 2048}};

@@ -19,6 +19,7 @@ struct RegisterTile {
   llvm::SmallVector<unsigned> widths; ///< lanes of each vector of a row, left to right
   mlir::Type acc;                     ///< element type of the accumulators
   ByteGroups bytes = {};              ///< how a step of k is multiplied
+  bool rolled = false;                ///< one step of k a turn, whatever the schedule says
 
   unsigned columns() const;
   unsigned count() const { return rows * widths.size(); }
