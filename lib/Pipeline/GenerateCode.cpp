@@ -2,7 +2,7 @@
 //
 // Every kernel is printed without names and locations, and compiled by the back-end for each of
 // its architectures: a job for any thread, whose result KernelCompiler keeps on disk. The host
-// program is one more object, for the CPU of the target.
+// program is one more object, for the CPU of the target, compiled beside them.
 //
 //===----------------------------------------------------------------------===//
 #include "HostObject.h"
@@ -53,7 +53,8 @@ private:
   llvm::Error compileHost(CompiledModel &result);
   llvm::Error compileLowered(ModuleOp module, HostObject &host, CompiledModel &result);
   const CpuTarget &cpu() const { return options.backend->target().host; }
-  void runJobs();
+  /// Compiles the kernels, on this thread after `beside`.
+  void runJobs(llvm::function_ref<void()> beside);
   llvm::Error collect(CompiledModel &result);
 
   Model &model;
@@ -155,7 +156,7 @@ static void logJob(Job &job) {
   log::write(log::Topic::Codegen, symbol + ":\n" + job.kernel->text, log::Level::Debug);
 }
 
-void CodeGenerator::runJobs() {
+void CodeGenerator::runJobs(llvm::function_ref<void()> beside) {
   KernelCompiler compiler(*options.backend, options.code, options.codeObserver, cache);
   std::atomic<size_t> next{0}, done{0};
   auto work = [&] {
@@ -172,6 +173,7 @@ void CodeGenerator::runJobs() {
   std::vector<llvm::thread> threads;
   for (size_t i = 1; i < std::min<size_t>(options.jobs, jobs.size()); ++i)
     threads.push_back(startWithLargeStack(work));
+  beside();
   work();
   for (llvm::thread &t : threads)
     t.join();
@@ -261,11 +263,15 @@ llvm::Expected<CompiledModel> CodeGenerator::run() {
   CompiledModel result;
   if (llvm::Error error = addKernels())
     return std::move(error);
-  if (llvm::Error error = compileHost(result))
-    return std::move(error);
-  runJobs();
-  if (llvm::Error error = collect(result))
-    return std::move(error);
+  llvm::Error hostError = llvm::Error::success();
+  runJobs([&] { hostError = compileHost(result); });
+  llvm::Error kernelError = collect(result);
+  if (hostError) {
+    llvm::consumeError(std::move(kernelError));
+    return std::move(hostError);
+  }
+  if (kernelError)
+    return std::move(kernelError);
   for (const emit::WeightEntry &entry : layout.entries())
     result.weightNames.push_back(entry.name);
   result.arenaSize = arenaBytes(*model.module);

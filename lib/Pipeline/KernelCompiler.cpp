@@ -1,7 +1,8 @@
 //===- KernelCompiler.cpp - One kernel's code, by content -----------------===//
 //
-// A kernel's text is parsed into a context of its own, so that any number of threads compile at
-// once. What comes out is cached under the hash of the text and of all else that it depends on:
+// A kernel's text is parsed into a context that no other thread uses, so that any number of them
+// compile at once. What comes out is cached under the hash of the text and of all else that it
+// depends on:
 //
 //   number of objects, then for each its kind, architecture, facts and bytes
 //
@@ -11,6 +12,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tcc/Pipeline/Pipeline.h"
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -91,11 +93,32 @@ static std::optional<KernelCode> unpack(ArrayRef<char> bytes) {
   return from.good ? std::optional(std::move(code)) : std::nullopt;
 }
 
-llvm::Expected<KernelCode> KernelCompiler::compile(const KernelRequest &request) const {
+std::unique_ptr<MLIRContext> KernelCompiler::takeContext() const {
+  {
+    std::scoped_lock lock(contextsMutex);
+    if (!contexts.empty()) {
+      std::unique_ptr<MLIRContext> context = std::move(contexts.back());
+      contexts.pop_back();
+      return context;
+    }
+  }
   DialectRegistry registry;
   registerDialects(registry);
   backend.registerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+void KernelCompiler::giveBack(std::unique_ptr<MLIRContext> context) const {
+  std::scoped_lock lock(contextsMutex);
+  contexts.push_back(std::move(context));
+}
+
+llvm::Expected<KernelCode> KernelCompiler::compile(const KernelRequest &request) const {
+  std::unique_ptr<MLIRContext> owned = takeContext();
+  llvm::scope_exit done([&] { giveBack(std::move(owned)); });
+  MLIRContext &context = *owned;
   std::string reported;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &d) {
     if (d.getSeverity() == DiagnosticSeverity::Error && reported.empty())
@@ -107,7 +130,6 @@ llvm::Expected<KernelCode> KernelCompiler::compile(const KernelRequest &request)
     return llvm::createStringError("it does not parse: " + reported);
   kernel::LaunchOp launch;
   parsed->walk([&](kernel::LaunchOp op) { launch = op; });
-  context.loadAllAvailableDialects();
   auto code = backend.compile({launch, request.symbol, request.architecture, form, observer});
   if (code || reported.empty())
     return code;

@@ -2,6 +2,7 @@
 #pragma once
 #include "tcc/Pipeline/Backend.h"
 #include "tcc/Support/DiskCache.h"
+#include <mutex>
 
 namespace tcc {
 
@@ -26,11 +27,16 @@ public:
 
 private:
   llvm::Expected<KernelCode> compile(const KernelRequest &request) const;
+  std::unique_ptr<mlir::MLIRContext> takeContext() const;
+  void giveBack(std::unique_ptr<mlir::MLIRContext> context) const;
 
   const Backend &backend;
   CodeForm form;
   const CodeObserver &observer;
   const DiskCache &cache;
+  /// Those that no thread uses: the dialects take longer to load than a kernel to read.
+  mutable std::vector<std::unique_ptr<mlir::MLIRContext>> contexts;
+  mutable std::mutex contextsMutex;
 };
 
 } // namespace tcc
