@@ -169,7 +169,9 @@ static void definePhases(CLI::App &app, Arguments &args) {
                "Run the result beside the reference interpreter on seeded inputs; if it differs, "
                "name the first node that does, exit code 1")
       ->group(group);
-  app.add_flag("--timing", o.timing, "Print the time of each phase")->group(group);
+  app.add_flag("--timing", o.timing,
+               "Print the time of each phase and the kernels that took longest to compile")
+      ->group(group);
   app.add_flag("--print-plan", o.printPlan,
                "Print the kernels with their nodes, FLOPs and bytes, and the memory plan")
       ->group(group);

@@ -405,6 +405,20 @@ Error Compile::prepare() {
   return Error::success();
 }
 
+/// The kernels that took the most time to compile, if any was compiled.
+static std::vector<std::pair<std::string, double>> slowest(ArrayRef<CompiledKernel> kernels) {
+  constexpr size_t kept = 5;
+  std::vector<std::pair<std::string, double>> result;
+  for (const CompiledKernel &kernel : kernels)
+    if (kernel.seconds > 0)
+      result.emplace_back(kernel.symbol, kernel.seconds);
+  llvm::sort(result, [](auto &a, auto &b) {
+    return std::pair(-a.second, StringRef(a.first)) < std::pair(-b.second, StringRef(b.first));
+  });
+  result.resize(std::min(result.size(), kept));
+  return result;
+}
+
 /// The last two phases.
 Error Compile::generate() {
   phaseStarts(Phase::Codegen);
@@ -414,6 +428,7 @@ Error Compile::generate() {
   phaseDone(Phase::Codegen, *model.module);
   summary.kernels = compiled->kernels.size();
   summary.cacheHits = count_if(compiled->kernels, [](const auto &k) { return k.cached; });
+  summary.slowestKernels = slowest(compiled->kernels);
   summary.arenaBytes = compiled->arenaSize;
   phaseStarts(Phase::Emit);
   if (Error error = finish(&*compiled))

@@ -197,6 +197,7 @@ llvm::Error CodeGenerator::collect(CompiledModel &result) {
         continue;
       }
       compiled.cached &= made->cached;
+      compiled.seconds += made->seconds;
       for (CodeObject &object : made->code) {
         if (object.kind == CodeKind::HostObject)
           result.objects.push_back(std::move(object.bytes));

@@ -13,6 +13,7 @@
 #include "tcc/Pipeline/Pipeline.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
+#include <ctime>
 
 using namespace mlir;
 using namespace tcc;
@@ -138,6 +139,12 @@ llvm::Expected<KernelCode> KernelCompiler::compile(const KernelRequest &request)
   return user ? userError(text) : llvm::createStringError(text);
 }
 
+static double threadSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
 llvm::Expected<KernelCompiler::Result> KernelCompiler::get(const KernelRequest &request) const {
   Result result;
   std::string key =
@@ -147,9 +154,10 @@ llvm::Expected<KernelCompiler::Result> KernelCompiler::get(const KernelRequest &
   if (!observer && cache.load(key, bytes))
     if (auto known = unpack(bytes))
       return Result{std::move(*known), /*cached=*/true};
+  double start = threadSeconds();
   auto code = compile(request);
   if (!code)
     return code.takeError();
   cache.store(key, pack(*code));
-  return Result{std::move(*code)};
+  return Result{std::move(*code), /*cached=*/false, threadSeconds() - start};
 }

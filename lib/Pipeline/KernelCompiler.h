@@ -22,6 +22,7 @@ public:
   struct Result {
     KernelCode code;
     bool cached = false;
+    double seconds = 0; ///< of the thread that compiled it, without those it waited
   };
   llvm::Expected<Result> get(const KernelRequest &request) const;
 

@@ -161,6 +161,17 @@ class CommandLine(ToolTest):
         result = self.compiles(CONV, "-o", "model.so", "--timing")
         for phase in PHASES:
             self.assertIn(phase, result.out + result.text)
+        kernels = result.out.split("slowest kernels")[1].splitlines()[1:]
+        seconds = [float(line.split()[0]) for line in kernels]
+        self.assertEqual(len(kernels), 2)
+        self.assertTrue(0 < seconds[1] <= seconds[0], kernels)
+        self.assertTrue(any("packed_conv_add_logistic_mul" in line for line in kernels), kernels)
+
+    def test_timing_without_compiling(self):
+        """What comes from the cache took no time to compile."""
+        self.compiles(CONV, "-o", "model.so", "--cache", self.work / "cache")
+        result = self.compiles(CONV, "-o", "model.so", "--cache", self.work / "cache", "--timing")
+        self.assertNotIn("slowest kernels", result.out)
 
     def test_print_plan(self):
         result = self.compiles(CONV, "-o", "model.so", "--print-plan")

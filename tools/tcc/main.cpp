@@ -21,6 +21,11 @@ static void printTiming(const CompileSummary &s) {
     llvm::outs() << llvm::formatv("{0,-14} {1,9:f3} {2,5:f1}%\n", phase, seconds,
                                   100 * seconds / s.seconds);
   llvm::outs() << llvm::formatv("{0,-14} {1,9:f3}\n", "total", s.seconds);
+  if (s.slowestKernels.empty())
+    return;
+  llvm::outs() << "\nslowest kernels, seconds of one thread\n";
+  for (auto &[kernel, seconds] : s.slowestKernels)
+    llvm::outs() << llvm::formatv("{0,9:f3}  {1}\n", seconds, kernel);
 }
 
 static void printSummary(const DriverOptions &options, const CompileSummary &s) {

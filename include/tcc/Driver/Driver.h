@@ -55,10 +55,11 @@ struct CompileSummary {
   uint64_t weightBytes = 0, arenaBytes = 0;
   double seconds = 0;
   std::vector<std::pair<std::string, double>> phaseSeconds;
-  std::vector<std::string> notes; ///< what was given and is not used
-  std::string plan;               ///< with printPlan
-  std::string verified;           ///< with verify: what was found
-  std::string tuned;              ///< with max-autotune: what was found
+  std::vector<std::pair<std::string, double>> slowestKernels; ///< to compile, slowest first
+  std::vector<std::string> notes;                             ///< what was given and is not used
+  std::string plan;                                           ///< with printPlan
+  std::string verified;                                       ///< with verify: what was found
+  std::string tuned;                                          ///< with max-autotune: what was found
 };
 
 /// Compiles `options.input` to `options.output`. A UserError is the user's fault

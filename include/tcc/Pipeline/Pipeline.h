@@ -82,6 +82,7 @@ struct CompiledKernel {
   std::vector<mlir::Operation *> launches; ///< in the module, in program order
   KernelCode code;                         ///< but for what is linked: that is in `objects`
   bool cached = false;                     ///< all of it
+  double seconds = 0;                      ///< of a thread, to compile it
 };
 
 /// What the codegen phase makes: objects, and what the link needs to know.
