@@ -2,6 +2,7 @@
 
     scripts/bench cpu [--models resnet50,bert-base] [--peers ort,openvino]
     scripts/bench compile [--models resnet50]      seconds and memory a compile takes
+    scripts/bench cold [--models resnet50]         CPU seconds a compile takes, and the slowest kernels
     scripts/bench page                             docs/performance.md anew from its data
     scripts/bench ops [--quick]                    operators and blocks: ops.py
 
@@ -169,7 +170,7 @@ def environment(threads):
 
 def parse(argv):
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["cpu", "compile", "page"])
+    parser.add_argument("what", choices=["cpu", "compile", "cold", "page"])
     parser.add_argument("--models", help="comma-separated folders of the model cache")
     parser.add_argument("--peers", default="ort,openvino", help="of ort,openvino,eager,compile,max-autotune; or none")
     parser.add_argument("--without-tcc", action="store_true", help="peers alone")
@@ -179,10 +180,12 @@ def parse(argv):
     parser.add_argument("--turn", type=float, default=0.4, help="seconds of timed runs a turn")
     parser.add_argument("--flags", default="", help="more options for tcc, e.g. '--mode max-autotune'")
     parser.add_argument("--write", action="store_true", help="merge the rows into docs/performance.md")
+    parser.add_argument("--folder", type=pathlib.Path, help="of cold: where the models lie, if not in the model cache")
+    parser.add_argument("--attempts", type=int, default=3, help="of cold: the fastest of so many compiles")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
-    defaults = MODELS if options.what == "cpu" else compile_cost.MODELS
+    defaults = {"cpu": MODELS, "compile": compile_cost.MODELS}.get(options.what)
     options.models = options.models.split(",") if options.models else defaults
     peers = [] if options.peers == "none" else options.peers.split(",")
     options.contestants = ([] if options.without_tcc else ["tcc"]) + peers
@@ -207,6 +210,9 @@ def main():
     if options.what == "page":
         report.write(PAGE, [], [], options.threads)
         return 0
+    if options.what == "cold":
+        folder = options.folder or options.cache
+        return 0 if cold.measure_all(folder, options.models, options.flags.split(), options.attempts) else 1
     if options.what == "compile":
         return bench_compile(options)
     if options.one:
@@ -222,6 +228,7 @@ def main():
     return 1 if any("tcc" in row["failed"] for row in rows) else 0
 
 
+import cold  # noqa: E402
 import compile_cost  # noqa: E402  (beside this file)
 import report  # noqa: E402
 from rows import MODELS  # noqa: E402
