@@ -15,9 +15,9 @@
 // Rows: M is cut into tiles that differ by at most one row, so a known M needs two
 // kernels at most and no tile is much smaller than the others. An unknown M has
 // full tiles and one remainder, computed by the smallest of a few tiles that holds
-// it, whose missing rows repeat the last one and are dropped by the epilogue. These tiles
-// share everything but their products: with an epilogue each, the remainder would be most of
-// the kernel's code.
+// it, whose missing rows repeat the last one and are dropped by the epilogue. Tiles of all
+// heights share everything but their products: with an epilogue each, those of a remainder
+// would be most of the kernel's code.
 // Columns: the last panel has its own code with only the vectors that exist.
 //
 // The epilogue is normally written once a vector, in a loop over the rows of the
@@ -78,22 +78,21 @@ public:
 
 private:
   using PanelFn = llvm::function_ref<void(Index panel, bool full)>;
-  using TileFn = llvm::function_ref<void(const TileRows &rows, Index tile)>;
+  using RowsFn = llvm::function_ref<void(const TileRows &rows)>;
   void forPanels(PanelFn body);
-  void forWholeTiles(TileFn body);
-  /// The remainder of an unknown M, if the task has it: `body` has its first row and its rows.
-  void ifRemainder(llvm::function_ref<void(Index first, Index rest)> body);
-  /// The smallest tile that holds `rest` rows.
-  void chooseRows(Index first, Index rest, llvm::function_ref<void(const TileRows &rows)> body);
+  void forTiles(llvm::function_ref<void(Index tile)> body);
+  /// Emits `body` for each height that tile number `tile` may have.
+  void chooseRows(Index tile, RowsFn body);
+  void chooseRemainder(Index first, RowsFn body);
+  /// The rows of a tile of whatever height.
+  TileRows anyRows(Index tile);
 
   void emitBlock(const KBlock &block);
-  void emitRemainder(Index first, Index rest, const KBlock &block);
-  void emitTile(const TileRows &rows, Index tile, Index panel, bool full, const KBlock &block);
+  void emitTile(Index tile, Index panel, bool full, const KBlock &block);
   /// The tile's products; in registers, or in memory if there are partial sums.
   SmallVector<Value> multiply(const TileRows &rows, Index tile, Index panel, bool full,
                               const KBlock &block);
   void startSums();
-  void finishSums();
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
   /// Rows of a packed panel, with that of the column sums.
   Index panelRows() { return k.add(spec.k, k.constant(spec.bytes.flipsLhs ? 1 : 0)); }
@@ -158,33 +157,25 @@ void TaskEmitter::emit(Index task) {
   k.loop(k.constant(0), spec.k, step, [&](Index begin) {
     emitBlock({begin, equal ? step : k.min(step, k.sub(spec.k, begin))});
   });
-  finishSums();
+  forTiles([&](Index tile) {
+    forPanels([&](Index panel, bool full) {
+      finishRolled(anyRows(tile), panel, full, sums(tile, panel));
+    });
+  });
 }
 
 void TaskEmitter::startSums() {
-  auto start = [&](const TileRows &rows, Index tile) {
+  forTiles([&](Index tile) {
     forPanels([&](Index panel, bool full) {
-      RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
+      RegisterTile registers{tiling.rows, panelWidths(full), spec.acc, spec.bytes};
       // Panels that are packed here have sums of their own for each block.
       PanelSource source;
       if (!spec.schedule.packsB())
         source = panelSource(panel, full, {k.constant(0), spec.k});
-      storeTile(sums(tile, panel), rows.count, registers.widths, initialTile(k, registers, source));
+      storeTile(sums(tile, panel), tiling.rows, registers.widths,
+                initialTile(k, registers, source));
     });
-  };
-  forWholeTiles(start);
-  ifRemainder([&](Index first, Index rest) {
-    chooseRows(first, rest, [&](const TileRows &rows) { start(rows, tiling.largeTiles); });
   });
-}
-
-void TaskEmitter::finishSums() {
-  auto finish = [&](const TileRows &rows, Index tile) {
-    forPanels([&](Index panel, bool full) { finishRolled(rows, panel, full, sums(tile, panel)); });
-  };
-  forWholeTiles(finish);
-  ifRemainder(
-      [&](Index first, Index rest) { finish({tiling.rows, first, rest}, tiling.largeTiles); });
 }
 
 void TaskEmitter::emitBlock(const KBlock &block) {
@@ -194,26 +185,10 @@ void TaskEmitter::emitBlock(const KBlock &block) {
       packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
                 panelColumns(panel, full), block, packedPanelAt(k, spec, packedPanels, slot));
     });
-  forWholeTiles([&](const TileRows &rows, Index tile) {
-    feed.prepare(k, rows, block);
-    forPanels([&](Index panel, bool full) { emitTile(rows, tile, panel, full, block); });
-  });
-  ifRemainder([&](Index first, Index rest) { emitRemainder(first, rest, block); });
-}
-
-void TaskEmitter::emitRemainder(Index first, Index rest, const KBlock &block) {
-  if (feed.writesRows())
-    chooseRows(first, rest, [&](const TileRows &rows) { feed.prepare(k, rows, block); });
-  forPanels([&](Index panel, bool full) {
-    chooseRows(first, rest, [&](const TileRows &rows) {
-      if (!feed.writesRows())
-        feed.prepare(k, rows, block);
-      SmallVector<Value> accs = multiply(rows, tiling.largeTiles, panel, full, block);
-      if (!cutsK)
-        storeTile(buffer, rows.count, panelWidths(full), accs);
-    });
-    if (!cutsK)
-      finishRolled({tiling.rows, first, rest}, panel, full, buffer);
+  forTiles([&](Index tile) {
+    if (feed.writesRows())
+      chooseRows(tile, [&](const TileRows &rows) { feed.prepare(k, rows, block); });
+    forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
   });
 }
 
@@ -240,30 +215,37 @@ void TaskEmitter::forPanels(PanelFn body) {
            [&] { body(tiling.fullPanels, /*full=*/false); });
 }
 
-void TaskEmitter::forWholeTiles(TileFn body) {
-  Index one = k.constant(1);
-  k.loop(firstTile, k.min(endTile, tiling.largeTiles), one, [&](Index tile) {
-    body({tiling.rows, k.mul(tile, k.constant(tiling.rows)), Index()}, tile);
-  });
-  if (tiling.smallRows == 0 || tiling.smallRows == tiling.rows)
-    return;
-  Index shift = tiling.largeTiles; // every large tile before has one row more
-  k.loop(k.max(firstTile, tiling.largeTiles), endTile, one, [&](Index tile) {
-    body({tiling.smallRows, k.mulAdd(tile, k.constant(tiling.smallRows), shift), Index()}, tile);
-  });
+void TaskEmitter::forTiles(llvm::function_ref<void(Index tile)> body) {
+  k.loop(firstTile, endTile, k.constant(1), body);
 }
 
-void TaskEmitter::ifRemainder(llvm::function_ref<void(Index first, Index rest)> body) {
-  if (tiling.smallRows)
-    return;
-  k.ifThen(k.compare(arith::CmpIPredicate::sgt, endTile, tiling.largeTiles), [&] {
-    Index first = k.mul(tiling.largeTiles, k.constant(tiling.rows));
-    body(first, k.sub(spec.m, first));
-  });
+TileRows TaskEmitter::anyRows(Index tile) {
+  if (tiling.smallRows == 0) {
+    Index rows = k.constant(tiling.rows), first = k.mul(tile, rows);
+    return {tiling.rows, first, k.min(rows, k.sub(spec.m, first))};
+  }
+  if (tiling.smallRows == tiling.rows)
+    return {tiling.rows, k.mul(tile, k.constant(tiling.rows)), Index()};
+  // Large tiles have one row more.
+  Index small = k.constant(tiling.smallRows), before = k.min(tile, tiling.largeTiles);
+  Index larger = k.sub(k.min(k.add(tile, k.constant(1)), tiling.largeTiles), before);
+  return {tiling.rows, k.mulAdd(tile, small, before), k.add(small, larger)};
 }
 
-void TaskEmitter::chooseRows(Index first, Index rest,
-                             llvm::function_ref<void(const TileRows &rows)> body) {
+void TaskEmitter::chooseRows(Index tile, RowsFn body) {
+  TileRows large{tiling.rows, k.mul(tile, k.constant(tiling.rows)), Index()};
+  if (tiling.smallRows == tiling.rows)
+    return body(large);
+  k.ifThenElse(
+      k.compare(arith::CmpIPredicate::slt, tile, tiling.largeTiles), [&] { body(large); },
+      [&] {
+        Index first = anyRows(tile).first;
+        tiling.smallRows ? body({tiling.smallRows, first, Index()}) : chooseRemainder(first, body);
+      });
+}
+
+void TaskEmitter::chooseRemainder(Index first, RowsFn body) {
+  Index rest = k.sub(spec.m, first);
   std::function<void(unsigned)> choose = [&](unsigned rows) {
     if (rows == 1)
       return body({1, first, Index()});
@@ -364,15 +346,20 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
   return accs;
 }
 
-void TaskEmitter::emitTile(const TileRows &rows, Index tile, Index panel, bool full,
-                           const KBlock &block) {
-  SmallVector<Value> accs = multiply(rows, tile, panel, full, block);
-  if (cutsK)
-    return;
-  if (spec.schedule.inlineEpilogue)
-    return finishInline(rows, panel, full, accs);
-  storeTile(buffer, rows.count, panelWidths(full), accs);
-  finishRolled(rows, panel, full, buffer);
+void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &block) {
+  bool rolled = !spec.schedule.inlineEpilogue || tiling.smallRows == 0;
+  chooseRows(tile, [&](const TileRows &rows) {
+    if (!feed.writesRows())
+      feed.prepare(k, rows, block);
+    SmallVector<Value> accs = multiply(rows, tile, panel, full, block);
+    if (cutsK)
+      return;
+    if (!rolled)
+      return finishInline(rows, panel, full, accs);
+    storeTile(buffer, rows.count, panelWidths(full), accs);
+  });
+  if (!cutsK && rolled)
+    finishRolled(anyRows(tile), panel, full, buffer);
 }
 
 Value TaskEmitter::sums(Index tile, Index panel) {
