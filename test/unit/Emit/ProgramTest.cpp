@@ -87,7 +87,7 @@ TEST_CASE("a program of the compiler's own making runs") {
   program.inputs = {{"x", DType::F32, {-1}}};
   program.outputs = {{"y", DType::F32, {-1}}, {"runs", DType::I64, {}}};
   program.symbols = {{"N", 2, 100}};
-  program.kernels = {{"scale", "k0_scale", "mul"}};
+  program.kernels = {{"scale", "k0_scale", "mul", {}}};
   program.stateInits = {{0, counter, 8}};
   program.manifest = "{}";
   program.weightsSize = blob.layout.size();
