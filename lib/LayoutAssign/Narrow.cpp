@@ -43,6 +43,12 @@
 #include <cmath>
 #include <set>
 
+namespace tcc {
+#define GEN_PASS_DECL_NARROWPASS
+#define GEN_PASS_DEF_NARROWPASS
+#include "tcc/LayoutAssign/Passes.h.inc"
+} // namespace tcc
+
 using namespace mlir;
 using namespace tcc;
 
@@ -383,17 +389,12 @@ void Narrow::run(Block &block) {
 
 namespace {
 
-class NarrowPass : public PassWrapper<NarrowPass, OperationPass<ModuleOp>> {
+class NarrowPass : public tcc::impl::NarrowPassBase<NarrowPass> {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NarrowPass)
   NarrowPass(WeightTable *weights, Precision precision) : weights(weights) {
     this->precision = precision;
   }
-  NarrowPass(const NarrowPass &other) : PassWrapper(other), weights(other.weights) {}
-  StringRef getArgument() const override { return "tcc-layout-narrow"; }
-  StringRef getDescription() const override {
-    return "Multiply and store f32 values in 16 bits (--precision bf16 or f16)";
-  }
+  NarrowPass(const NarrowPass &other) : NarrowPassBase(other), weights(other.weights) {}
   void runOnOperation() override {
     if (precision != Precision::BF16 && precision != Precision::F16)
       return;
@@ -405,11 +406,6 @@ public:
   }
 
 private:
-  Option<Precision> precision{*this, "precision", llvm::cl::desc("element type of products"),
-                              llvm::cl::init(Precision::F32),
-                              llvm::cl::values(clEnumValN(Precision::F32, "f32", "exact"),
-                                               clEnumValN(Precision::BF16, "bf16", "bfloat16"),
-                                               clEnumValN(Precision::F16, "f16", "half"))};
   WeightTable *weights;
 };
 

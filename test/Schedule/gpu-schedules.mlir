@@ -6,7 +6,7 @@
 // CHECK-LABEL: @loops
 // CHECK: {schedule = #kernel.gpu_schedules<sm_80 = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>, sm_90a = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>>}
 // CHECK: sm_90a = <form = transpose, threads = 256>>}
-// CHECK: sm_90a = <form = column, threads = 1024, index_bits = 32>>}
+// CHECK: sm_90a = <form = column, threads = 1024, lanes = 4, split = 8, scratch_bytes = 266240, index_bits = 32>>}
 func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<8192x4096xf32>) sizes() {
   ^bb0(%a: tensor<8192x4096xf32>):
@@ -26,10 +26,10 @@ func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
   return
 }
 
-// Points of a row that a thread keeps; a row of open length is a block's.
+// Points of a row that a thread keeps; few rows of open length are shared by all blocks.
 // CHECK-LABEL: @rows
 // CHECK: sm_80 = <form = row, threads = 256, lanes = 4, row_threads = 32, kept = 16, index_bits = 32>
-// CHECK: sm_80 = <form = row, threads = 256, row_threads = 256>
+// CHECK: sm_80 = <form = row, threads = 512, row_threads = 512, split = 108, scratch_bytes = 7552>, sm_90a = <form = row, threads = 512, row_threads = 512, split = 132, scratch_bytes = 8320>
 func.func @rows(%x: tensor<64x512xf32>, %y: tensor<4x?xf32>, %n: index) {
   %0 = kernel.launch row[1] "sum" ins(%x : tensor<64x512xf32>) sizes() {
   ^bb0(%a: tensor<64x512xf32>):

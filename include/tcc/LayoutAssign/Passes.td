@@ -3,6 +3,44 @@
 #define TCC_LAYOUTASSIGN_PASSES_TD
 include "tcc/Dialect/PassBase.td"
 
+def NarrowPass : Tcc_Pass<"tcc-layout-narrow"> {
+  let summary = "Multiply and store f32 values in 16 bits (--precision bf16 or f16)";
+  let description = [{
+    Products in 16 bits are faster and their operands half the size. Operands of products and values
+    that may lie in memory between two kernels are rounded to the type; sums, reductions and the
+    inside of norms and softmax stay in f32, as do inputs and outputs. Where a value is rounded is
+    in the IR, so that results do not depend on how kernels are formed.
+
+    ```mlir before precision=bf16 -tcc-test-fill-weights
+    func.func @f(%x: tensor<8x12xf32>) -> tensor<8x40xf32> {
+      %0 = prim.weight "w" : tensor<12x40xf32>
+      %1 = prim.dot %x, %0 batch [] x [] contract [1] x [0] : (tensor<8x12xf32>, tensor<12x40xf32>) -> tensor<8x40xf32>
+      return %1 : tensor<8x40xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<8x12xf32>) -> tensor<8x40xf32> {
+      %0 = prim.weight "w" : tensor<12x40xf32>
+      %1 = prim.cast %arg0 : (tensor<8x12xf32>) -> tensor<8x12xbf16>
+      %2 = prim.cast %0 : (tensor<12x40xf32>) -> tensor<12x40xbf16>
+      %3 = prim.dot %1, %2 batch [] x [] contract [1] x [0] : (tensor<8x12xbf16>, tensor<12x40xbf16>) -> tensor<8x40xf32>
+      return %3 : tensor<8x40xf32>
+    }
+    ```
+
+    Runs first in layout: scales are in the weights already, and layout sees casts as elementwise.
+    Constants are folded after it.
+  }];
+  let options = [
+    Option<"precision", "precision", "::tcc::Precision", "::tcc::Precision::F32",
+           "element type of products",
+           [{::llvm::cl::values(clEnumValN(::tcc::Precision::F32, "f32", "exact"),
+                                clEnumValN(::tcc::Precision::TF32, "tf32", "f32 where no hardware has it"),
+                                clEnumValN(::tcc::Precision::BF16, "bf16", "bfloat16"),
+                                clEnumValN(::tcc::Precision::F16, "f16", "half"))}]>
+  ];
+}
+
 def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   let summary = "Rewrite convolutions and what surrounds them to channels-last";
   let description = [{
@@ -27,7 +65,7 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
     }
     ```
 
-    Runs first in layout, after simplify, whose patterns know one layout, and before
+    Runs early in layout, after simplify, whose patterns know one layout, and before
     tcc-layout-pack-weights, which packs the weights of channels-last convolutions.
   }];
 }

@@ -93,22 +93,3 @@ TEST_CASE("nonzero") {
   checkIntegers(result("nonzero", ints(DType::Bool, {}, {1}), "", "tensor<0x?xi64>"), {});
   checkShape(result("nonzero", i64({2, 0}, {}), "", "tensor<2x?xi64>"), {2, 0});
 }
-
-TEST_CASE("non_max_suppression") {
-  // The example of the ONNX operator (suppress_by_IOU), and its variants.
-  Tensor boxes = f32({1, 6, 4}, {0.0, 0.0,  1.0, 1.0,  0.0, 0.1,  1.0, 1.1,  0.0, -0.1, 1.0, 0.9,
-                                 0.0, 10.0, 1.0, 11.0, 0.0, 10.1, 1.0, 11.1, 0.0, 100., 1.0, 101.});
-  Tensor scores = f32({1, 1, 6}, {0.9, 0.75, 0.6, 0.95, 0.5, 0.3});
-  auto suppress = [&](const Tensor &boxes, int64_t limit, double score, bool center) {
-    return result("non_max_suppression",
-                  {boxes, scores, i64({}, {limit}), f32({}, {0.5}), f32({}, {score})},
-                  center ? "center_point = true" : "center_point = false", "tensor<?x3xi64>");
-  };
-  checkIntegers(suppress(boxes, 3, 0, false), {0, 0, 3, 0, 0, 0, 0, 0, 5});
-  checkIntegers(suppress(boxes, 2, 0, false), {0, 0, 3, 0, 0, 0});
-  checkIntegers(suppress(boxes, 3, 0.4, false), {0, 0, 3, 0, 0, 0});
-  checkShape(suppress(boxes, 0, 0, false), {0, 3});
-  Tensor centered = f32({1, 6, 4}, {0.5, 0.5,  1, 1, 0.5, 0.6,  1, 1, 0.5, 0.4,   1, 1,
-                                    0.5, 10.5, 1, 1, 0.5, 10.6, 1, 1, 0.5, 100.5, 1, 1});
-  checkIntegers(suppress(centered, 3, 0, true), {0, 0, 3, 0, 0, 0, 0, 0, 5});
-}
