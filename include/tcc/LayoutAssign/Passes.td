@@ -20,10 +20,10 @@ def NarrowPass : Tcc_Pass<"tcc-layout-narrow"> {
     ```
     ```mlir after -cse
     func.func @f(%arg0: tensor<8x12xf32>) -> tensor<8x40xf32> {
-      %0 = prim.weight "w" : tensor<12x40xf32>
-      %1 = prim.cast %arg0 : (tensor<8x12xf32>) -> tensor<8x12xbf16>
-      %2 = prim.cast %0 : (tensor<12x40xf32>) -> tensor<12x40xbf16>
-      %3 = prim.dot %1, %2 batch [] x [] contract [1] x [0] : (tensor<8x12xbf16>, tensor<12x40xbf16>) -> tensor<8x40xf32>
+      %0 = prim.cast %arg0 : (tensor<8x12xf32>) -> tensor<8x12xbf16>
+      %1 = prim.weight "w" : tensor<12x40xf32>
+      %2 = prim.cast %1 : (tensor<12x40xf32>) -> tensor<12x40xbf16>
+      %3 = prim.dot %0, %2 batch [] x [] contract [1] x [0] : (tensor<8x12xbf16>, tensor<12x40xbf16>) -> tensor<8x40xf32>
       return %3 : tensor<8x40xf32>
     }
     ```
