@@ -201,7 +201,7 @@ llvm::Error CodeGenerator::collect(CompiledModel &result) {
       for (CodeObject &object : made->code) {
         if (object.kind == CodeKind::HostObject)
           result.objects.push_back(std::move(object.bytes));
-        if (!object.architecture.empty())
+        if (object.kind != CodeKind::HostObject || !object.architecture.empty())
           compiled.code.push_back(std::move(object));
       }
     }
