@@ -72,7 +72,7 @@ static tcc_status open_interpreter(struct tcc_model *model, tcc_error *error) {
     return tcc_set_error(error, TCC_OUT_OF_MEMORY, "no memory for the interpreter");
   }
   for (uint32_t i = 0; i < tcc_program.num_kernels; ++i)
-    memcpy(&texts[i], &tcc_program.kernels[i].fn, sizeof texts[i]);
+    memcpy(&texts[i], &tcc_program.kernels[i].fn, sizeof(tcc_kernel_fn));
   char message[512] = "";
   state->api = api;
   state->model = api->open(texts, tcc_program.num_kernels, message, sizeof message);

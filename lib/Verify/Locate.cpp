@@ -20,7 +20,6 @@
 using namespace llvm;
 using namespace tcc;
 using mlir::dyn_cast;
-using mlir::isa;
 using reference::Tensor;
 
 /// The last tensor that each node of the model gives.

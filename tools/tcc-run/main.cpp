@@ -60,7 +60,7 @@ void describe(const Model &model) {
   list("outputs", model.outputs);
   tcc_context_stats stats = model.stats();
   printf("static memory: %llu bytes\n",
-         (unsigned long long)(stats.static_bytes + stats.device_static_bytes));
+         (unsigned long long)stats.static_bytes + stats.device_static_bytes);
 }
 
 /// An answer that nobody knows is not a good one.
