@@ -16,7 +16,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = ROOT / "build/third_party/onnx-1.22.0/onnx/backend/test/data"
-MODELS = pathlib.Path.home() / ".cache/tcc/models"
+MODELS = pathlib.Path(os.environ["TCC_CACHE"]) / "models"  # scripts/environment.sh
 LARGE = 40 << 20  # bytes of weights that stay here
 
 

@@ -6,12 +6,10 @@ models first, at about 40 s each. Names in $TCC_ARCHITECTURES (comma-separated, 
 their forms.
 """
 import os
-import pathlib
-import subprocess
 import unittest
 
 from agreement import check_folder
-from toolrun import MODELS, SOURCE
+from toolrun import MODELS, export_models
 
 # The longest to export and compile; what they are made of is in the others.
 EXPENSIVE = {"resnext101_32x8d", "vit_b_16", "mixer_b16_224", "convnext_tiny", "distilbert"}
@@ -33,7 +31,7 @@ def chosen():
 class Architectures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        subprocess.run([SOURCE / "scripts/export-models", *chosen()], check=True)
+        export_models(*chosen())
 
 
 def add(name, form):

@@ -10,11 +10,12 @@ from agreement import disagreement
 from compiled import Compiled, tool
 from graphs import GRAPHS
 from testfolder import read_data_set
-from toolrun import MODELS, SOURCE, ToolTest
+from toolrun import MODELS, SOURCE, ToolTest, export_models, fetch_models
 
 SAMPLES = ("sincos", "linear", "linear-relu", "conv-bn-silu")
 # A recurrent model, one with branches and state, and a convolution net.
-TRAINED = ("lstm-tagger", "silero-vad-16k", "rapidocr-cls")
+EXPORTED = ("lstm-tagger",)
+TRAINED = ("silero-vad-16k", "rapidocr-cls")
 CONV = SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx"
 
 
@@ -52,11 +53,12 @@ class ReferenceBackend(ToolTest):
                     for stored, result in zip(own(*arguments), reference(*arguments), strict=True):
                         self.assertIsNone(disagreement(result, stored))
 
-    def test_trained_models(self):
-        for name in TRAINED:
+    def test_models(self):
+        export_models(*EXPORTED)
+        fetch_models(*TRAINED)
+        for name in EXPORTED + TRAINED:
             folder = MODELS / name
             with self.subTest(name):
-                self.assertTrue(folder.exists(), "scripts/fetch-models has not run")
                 self.compiles(folder / "model.onnx", "--backend", "reference", "-o", f"{name}.so")
                 result = self.tcc_run(f"{name}.so", "--data", folder, timeout=600)
                 self.assertEqual(result.code, 0, result.out + result.text)

