@@ -106,13 +106,20 @@ func.func @kept(%x: tensor<4x64xf32>) {
   return
 }
 
+// Lanes are several registers' worth; a thread gets some thousand elements.
 // CHECK-LABEL: @special
-// CHECK: {schedule = #kernel.special_schedule<lanes = 8, grain = 4>}
-func.func @special(%x: tensor<4x64xf32>) {
+// CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 64>}
+// CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 11>}
+func.func @special(%x: tensor<4x64xf32>, %i: tensor<90x1xi64>, %u: tensor<90x64xf32>) {
   %0 = kernel.launch special "cumulative" ins(%x : tensor<4x64xf32>) sizes() {
   ^bb0(%a: tensor<4x64xf32>):
     %b = prim.cumulative sum %a 1 : (tensor<4x64xf32>) -> tensor<4x64xf32>
     kernel.yield %b : tensor<4x64xf32>
+  } -> tensor<4x64xf32>
+  %1 = kernel.launch special "scatter_nd" ins(%x, %i, %u : tensor<4x64xf32>, tensor<90x1xi64>, tensor<90x64xf32>) sizes() {
+  ^bb0(%a: tensor<4x64xf32>, %b: tensor<90x1xi64>, %c: tensor<90x64xf32>):
+    %d = prim.scatter_nd add %a, %b, %c : (tensor<4x64xf32>, tensor<90x1xi64>, tensor<90x64xf32>) -> tensor<4x64xf32>
+    kernel.yield %d : tensor<4x64xf32>
   } -> tensor<4x64xf32>
   return
 }

@@ -2,6 +2,7 @@
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,9 +18,15 @@ SmallVector<Value> tcc::codegen::extentsOf(LaunchFrame &f, Value v) {
   return extents;
 }
 
+/// `element` in all lanes at hand.
+static Value inAllLanes(LaunchFrame &f, TypedAttr element) {
+  Value v = arith::ConstantOp::create(f.b, element);
+  return f.e.lanes() > 1 ? f.e.splat(v, f.e.lanes()) : v;
+}
+
 static void emitCumulative(LaunchFrame &f, prim::CumulativeOp op, Coords at, Value length) {
   Type e = tensorType(op.getX()).getElementType();
-  Value neutral = arith::ConstantOp::create(f.b, neutralElement(op.getKind(), e));
+  Value neutral = inAllLanes(f, neutralElement(op.getKind(), e));
   auto loop = scf::ForOp::create(f.b, f.e.index(0), length, f.e.index(1), ValueRange{neutral});
   OpBuilder::InsertionGuard guard(f.b);
   f.b.setInsertionPointToStart(loop.getBody());
@@ -28,7 +35,7 @@ static void emitCumulative(LaunchFrame &f, prim::CumulativeOp op, Coords at, Val
     i = f.e.subIndex(f.e.subIndex(length, f.e.index(1)), i);
   at[op.getAxis()] = Coord::uniform(i);
   Value next = f.e.nested([&]() -> Value {
-    Value v = f.e.eval(op.getX(), at);
+    Value v = f.e.evalVector(op.getX(), at);
     return v ? emitCombine(f.b, op.getKind(), e, carried, v) : Value();
   });
   f.failed |= !next;
@@ -52,71 +59,155 @@ Value tcc::codegen::comesBefore(LaunchFrame &f, Type e, bool descending, Value x
       f.b, isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
 }
 
-static Value equalOrBothNan(LaunchFrame &f, Value x, Value y) {
-  auto compare = [&](arith::CmpFPredicate p, Value l, Value r) {
-    return Value(arith::CmpFOp::create(f.b, p, l, r));
-  };
-  using P = arith::CmpFPredicate;
-  Value nan = arith::AndIOp::create(f.b, compare(P::UNO, x, x), compare(P::UNO, y, y));
-  return arith::OrIOp::create(f.b, compare(P::OEQ, x, y), nan);
-}
+//===----------------------------------------------------------------------===//
+// The place of an extremum
+//===----------------------------------------------------------------------===//
 
-/// Whether `v`, which comes later in the line, takes the place of `best`.
-static Value isBetter(LaunchFrame &f, prim::ArgReduceOp op, Value v, Value best) {
-  Type e = tensorType(op.getX()).getElementType();
+namespace {
+
+/// The best elements of what was seen, and their places along the axis.
+struct Best {
+  Value value, place;
+};
+
+/// Of one line, of one in each lane, or of a line whose elements are the lanes, where each lane
+/// has a best of its own until they are folded.
+class BestOfLine {
+public:
+  BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length)
+      : f(f), op(op), at(std::move(at)), length(length), e(tensorType(op.getX()).getElementType()) {
+    // Places in lanes as narrow as the values.
+    auto known = getConstantIntValue(length);
+    place = known && *known <= std::numeric_limits<int32_t>::max() ? Type(f.b.getI32Type())
+                                                                   : Type(f.b.getIndexType());
+  }
+  void emit(unsigned along);
+
+private:
+  Value beyond(Value v, Value best);
+  Value equal(Value v, Value best);
+  Best none();
+  Best walk(Value low, Value high, unsigned along, Best from);
+  Best folded(Best lanes, unsigned count);
+
+  LaunchFrame &f;
+  prim::ArgReduceOp op;
+  Coords at;
+  Value length;
+  Type e, place;
+};
+
+} // namespace
+
+/// Whether `v` is better than `best`; NaN is, either way.
+Value BestOfLine::beyond(Value v, Value best) {
   bool largest = op.getKind() == prim::ReduceKind::max;
-  // NaN is extreme either way: for the minimum it must come first.
-  Value better = comesBefore(f, e, largest, v, best);
-  if (isa<FloatType>(e) && !largest) {
-    Value vNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, v, v);
-    Value bestNumber = arith::CmpFOp::create(f.b, arith::CmpFPredicate::ORD, best, best);
-    Value less = arith::CmpFOp::create(f.b, arith::CmpFPredicate::OLT, v, best);
-    better = arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, vNan, bestNumber));
-  }
-  if (!op.getLast())
-    return better;
-  Value equal = isa<FloatType>(e)
-                    ? equalOrBothNan(f, v, best)
-                    : Value(arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, v, best));
-  return arith::OrIOp::create(f.b, better, equal);
+  if (!isa<FloatType>(e))
+    return comesBefore(f, e, largest, v, best);
+  using P = arith::CmpFPredicate;
+  Value further = arith::CmpFOp::create(f.b, largest ? P::UGT : P::ULT, v, best);
+  return arith::AndIOp::create(f.b, further, arith::CmpFOp::create(f.b, P::ORD, best, best));
 }
 
-/// The line at `at`, which has elements.
-static void emitBestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length) {
-  at[op.getAxis()] = Coord::uniform(f.e.index(0));
-  Value first = f.e.eval(op.getX(), at);
-  if (!first) {
-    f.failed = true;
-    return;
-  }
+Value BestOfLine::equal(Value v, Value best) {
+  if (!isa<FloatType>(e))
+    return arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, v, best);
+  using P = arith::CmpFPredicate;
+  auto compare = [&](P p, Value l, Value r) { return arith::CmpFOp::create(f.b, p, l, r); };
+  Value nan = arith::AndIOp::create(f.b, compare(P::UNO, v, v), compare(P::UNO, best, best));
+  return arith::OrIOp::create(f.b, compare(P::OEQ, v, best), nan);
+}
+
+/// Where all elements are as bad as this, the first one's place is right.
+Best BestOfLine::none() {
+  return {inAllLanes(f, neutralElement(op.getKind(), e)), inAllLanes(f, f.b.getZeroAttr(place))};
+}
+
+/// What is best with [low, high) seen after `from`; with lanes `along` the line, whole vectors.
+Best BestOfLine::walk(Value low, Value high, unsigned along, Best from) {
   auto loop =
-      scf::ForOp::create(f.b, f.e.index(1), length, f.e.index(1), ValueRange{first, f.e.index(0)});
-  {
-    OpBuilder::InsertionGuard guard(f.b);
-    f.b.setInsertionPointToStart(loop.getBody());
-    Value i = loop.getInductionVar(), best = loop.getRegionIterArg(0);
-    at[op.getAxis()] = Coord::uniform(i);
-    Value v = f.e.nested([&] { return f.e.eval(op.getX(), at); });
-    Value better = isBetter(f, op, v, best);
-    Value nextBest = arith::SelectOp::create(f.b, better, v, best);
-    Value nextIndex = arith::SelectOp::create(f.b, better, i, loop.getRegionIterArg(1));
-    scf::YieldOp::create(f.b, ValueRange{nextBest, nextIndex});
+      scf::ForOp::create(f.b, low, high, f.e.index(along), ValueRange{from.value, from.place});
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar(), best = loop.getRegionIterArg(0);
+  at[op.getAxis()] = Coord::affine(i, along > 1 ? 1 : 0);
+  Value v = f.e.nested([&] { return f.e.evalVector(op.getX(), at); });
+  f.failed |= !v;
+  if (!v)
+    v = best;
+  Value here = place.isIndex() ? i : Value(arith::IndexCastOp::create(f.b, place, i));
+  if (f.e.lanes() > 1)
+    here = f.e.splat(here, f.e.lanes());
+  if (along > 1) {
+    auto lanes = VectorType::get({along}, place);
+    SmallVector<Attribute> steps;
+    for (unsigned lane = 0; lane < along; ++lane)
+      steps.push_back(f.b.getIntegerAttr(place, lane));
+    here = arith::AddIOp::create(
+        f.b, here, arith::ConstantOp::create(f.b, DenseElementsAttr::get(lanes, steps)));
   }
-  Type indexType = tensorType(op.getResult()).getElementType();
-  at.erase(at.begin() + op.getAxis());
-  f.e.store(f.results[0], at, arith::IndexCastOp::create(f.b, indexType, loop.getResult(1)));
+  Value better = beyond(v, best);
+  if (op.getLast())
+    better = arith::OrIOp::create(f.b, better, equal(v, best));
+  Value next = arith::SelectOp::create(f.b, better, v, best);
+  Value nextPlace = arith::SelectOp::create(f.b, better, here, loop.getRegionIterArg(1));
+  scf::YieldOp::create(f.b, ValueRange{next, nextPlace});
+  return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// Nobody asks for the best of no elements, but what is fused may come to pass by it: memory
-/// that is not there is not read.
-static void emitArgReduce(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length) {
-  if (getConstantIntValue(length).value_or(0) > 0)
-    return emitBestOfLine(f, op, at, length);
-  Value any = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, length, f.e.index(0));
-  auto branch = scf::IfOp::create(f.b, any, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(f.b);
-  f.b.setInsertionPointToStart(branch.thenBlock());
-  f.e.nested([&] { emitBestOfLine(f, op, at, length); });
+/// The best of all lanes; of equal ones the first, or the last, in the line.
+Best BestOfLine::folded(Best lanes, unsigned count) {
+  for (unsigned width = count; width > 1; width /= 2) {
+    auto half = [&](Value v, unsigned from) -> Value {
+      return vector::ShuffleOp::create(f.b, v, v,
+                                       llvm::to_vector(llvm::seq<int64_t>(from, from + width / 2)));
+    };
+    Best low = {half(lanes.value, 0), half(lanes.place, 0)};
+    Best high = {half(lanes.value, width / 2), half(lanes.place, width / 2)};
+    Value wins = arith::CmpIOp::create(
+        f.b, op.getLast() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, high.place,
+        low.place);
+    wins = arith::AndIOp::create(f.b, wins, equal(high.value, low.value));
+    wins = arith::OrIOp::create(f.b, wins, beyond(high.value, low.value));
+    lanes = {arith::SelectOp::create(f.b, wins, high.value, low.value),
+             arith::SelectOp::create(f.b, wins, high.place, low.place)};
+  }
+  return {vector::ExtractOp::create(f.b, lanes.value, int64_t(0)),
+          vector::ExtractOp::create(f.b, lanes.place, int64_t(0))};
+}
+
+void BestOfLine::emit(unsigned along) {
+  Best best;
+  Value rest = f.e.index(0);
+  if (along > 1) {
+    Value n = f.e.index(along);
+    rest = f.e.mulIndex(f.e.divIndex(length, n), n);
+    f.e.setLanes(along);
+    best = walk(f.e.index(0), rest, along, none());
+    // The last vector of a known length ends where the line does: what it sees again changes
+    // nothing.
+    auto known = getConstantIntValue(length);
+    if (known && *known >= along && *known % along != 0) {
+      best = walk(f.e.index(*known - along), length, along, best);
+      rest = length;
+    }
+    best = folded(best, along);
+    f.e.setLanes(1);
+  } else {
+    best = none();
+  }
+  auto from = getConstantIntValue(rest);
+  if (!from || from != getConstantIntValue(length))
+    best = walk(rest, length, 1, best);
+  Type stored = tensorType(op.getResult()).getElementType();
+  Type type = f.e.lanes() > 1 ? Type(VectorType::get({f.e.lanes()}, stored)) : stored;
+  Value where = best.place;
+  if (place.isIndex())
+    where = arith::IndexCastOp::create(f.b, type, where);
+  else if (stored != place)
+    where = arith::ExtSIOp::create(f.b, type, where);
+  at.erase(at.begin() + op.getAxis());
+  f.e.store(f.results[0], at, where);
 }
 
 std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) {
@@ -127,10 +218,11 @@ std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) 
       .Default([](Operation *) { return std::nullopt; });
 }
 
-void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value length) {
+void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value length,
+                            unsigned along) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](prim::CumulativeOp o) { emitCumulative(f, o, at, length); })
-      .Case([&](prim::ArgReduceOp o) { emitArgReduce(f, o, at, length); })
+      .Case([&](prim::ArgReduceOp o) { BestOfLine(f, o, at, length).emit(along); })
       .Case([&](prim::SortOp o) {
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);
       })

@@ -42,6 +42,24 @@ void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAlig
   loop(middle, high, 1, body);
 }
 
+void KernelFrame::narrowingLoop(Value low, Value high, unsigned lanes,
+                                function_ref<void(Value)> body) {
+  constexpr unsigned kNarrower = 4, kFewest = 4;
+  for (unsigned n = lanes; n > 1; n = n / kNarrower >= kFewest ? n / kNarrower : 1) {
+    Value count = e.index(n);
+    Value middle = e.addIndex(low, e.mulIndex(e.divIndex(e.subIndex(high, low), count), count));
+    if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(middle))
+      continue;
+    e.setLanes(n);
+    loop(low, middle, n, body);
+    e.setLanes(1);
+    low = middle;
+  }
+  if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(high))
+    return;
+  loop(low, high, 1, body);
+}
+
 unsigned tcc::codegen::lanesFor(unsigned most, int64_t extent) {
   unsigned lanes = most;
   if (ShapedType::isDynamic(extent))

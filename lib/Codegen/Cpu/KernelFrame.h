@@ -20,6 +20,10 @@ struct KernelFrame : LaunchFrame {
   /// Runs `body(i, lanes)` for [low, high): vectors first, then single points.
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
                   llvm::function_ref<void(mlir::Value)> body);
+  /// The same where a point alone costs as much as a vector (a walk along an axis): vectors of
+  /// `lanes`, then of fewer and fewer.
+  void narrowingLoop(mlir::Value low, mlir::Value high, unsigned lanes,
+                     llvm::function_ref<void(mlir::Value)> body);
 };
 
 /// Lanes, at most `most`, for a loop whose innermost extent is `extent` (kDynamic: not known).

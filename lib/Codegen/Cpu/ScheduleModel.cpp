@@ -70,11 +70,46 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   return {kernel::RowScheduleAttr::get(launch.getContext(), lanes, grain, kept)};
 }
 
+/// Elements of a tensor, as far as they are known.
+static int64_t typicalElements(ArrayRef<int64_t> shape) {
+  constexpr int64_t typical = 64;
+  int64_t elements = 1;
+  for (int64_t d : shape)
+    elements *= ShapedType::isDynamic(d) ? typical : std::max<int64_t>(d, 1);
+  return elements;
+}
+
+/// Tasks of a scatter that are worth a thread.
+static int64_t scatterGrain(Operation *op) {
+  constexpr int64_t grainElements = 16384;
+  int64_t elements = 1;
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()))
+      elements = std::max(elements, typicalElements(tensorType(operand).getShape()));
+  ScatterTasks tasks = scatterTasks(op);
+  ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
+  int64_t count = typicalElements(shape.take_front(tasks.outer));
+  if (tasks.axis)
+    count *= llvm::divideCeil(typicalElements(shape[*tasks.axis]), tasks.part);
+  return std::max<int64_t>(1, grainElements * count / elements);
+}
+
 static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
                                                       const CpuTarget &cpu) {
+  // Several registers: steps that wait for the one before fill the time with other lanes, and
+  // a walk across rows reads whole lines of the cache.
+  constexpr int64_t registers = 4, grainOfLines = 4096;
   Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
-  int64_t grain = lineAxis(yielded.getDefiningOp()) ? 4 : 1;
-  return {kernel::SpecialScheduleAttr::get(launch.getContext(), cpu.lanes(32), grain)};
+  Operation *op = yielded.getDefiningOp();
+  auto scheduleOf = [&](int64_t grain) {
+    return kernel::SpecialScheduleAttr::get(launch.getContext(), registers * cpu.lanes(32), grain);
+  };
+  if (auto line = lineAxis(op)) {
+    int64_t length = tensorType(line->first).getDimSize(line->second);
+    return {scheduleOf(std::max<int64_t>(
+        1, grainOfLines / (linesPerTask(op, scheduleOf(1)) * typicalElements({length}))))};
+  }
+  return {scheduleOf(prim::has<prim::UpdatesFirst>(op) ? scatterGrain(op) : 1)};
 }
 
 /// Null where the product's template cannot do it.

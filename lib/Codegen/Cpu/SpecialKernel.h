@@ -13,4 +13,18 @@ namespace tcc::codegen {
 void forEachPoint(KernelFrame &f, llvm::ArrayRef<mlir::Value> extents,
                   llvm::function_ref<void(Coords &)> body, Coords prefix = {});
 
+/// Neighbouring lines that a task of an operator along an axis does in lanes; 1: a line alone.
+int64_t linesPerTask(mlir::Operation *op, kernel::SpecialScheduleAttr schedule);
+/// An operator of which `lineAxis` knows the lines.
+void emitLines(KernelFrame &f, mlir::Operation *op);
+
+/// How an operator that changes a part of a tensor is cut into tasks.
+struct ScatterTasks {
+  unsigned outer = 0;           ///< leading axes of the result, an index of each a task
+  std::optional<unsigned> axis; ///< the one after them that is cut, if one is
+  int64_t part = 1;             ///< indices of it in a task
+};
+ScatterTasks scatterTasks(mlir::Operation *op);
+void emitScatter(KernelFrame &f, mlir::Operation *op);
+
 } // namespace tcc::codegen

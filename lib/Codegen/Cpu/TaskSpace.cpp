@@ -118,16 +118,28 @@ static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
           productGrain(h, tasks, {product->batch, spec.m, spec.n, spec.k}, schedule.grainProducts)};
 }
 
-/// Lines along an axis in parallel, or one task.
+/// Lines along an axis, or blocks of them; parts of what a scatter changes; else one task.
 static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch,
-                              kernel::SpecialScheduleAttr schedule) {
+                              kernel::SpecialScheduleAttr schedule, ArrayRef<OpFoldResult> dims) {
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
-  auto line = lineAxis(yield.getValues()[0].getDefiningOp());
+  Operation *op = yield.getValues()[0].getDefiningOp();
   OpFoldResult tasks = h.constant(1);
-  if (line)
-    for (auto [i, d] : llvm::enumerate(hostExtents(b, launch, line->first)))
+  auto take = [&](OpFoldResult extent, int64_t part) {
+    tasks = h.mul(tasks, part == 1 ? extent : h.ceilDiv(extent, h.constant(part)));
+  };
+  if (auto line = lineAxis(op)) {
+    SmallVector<Index> extents = hostExtents(b, launch, line->first);
+    int64_t lines = linesPerTask(op, schedule);
+    for (auto [i, d] : llvm::enumerate(extents))
       if (i != line->second)
-        tasks = h.mul(tasks, d);
+        take(d, i + 1 == extents.size() ? lines : 1);
+  } else if (prim::has<prim::UpdatesFirst>(op)) {
+    ScatterTasks scatter = scatterTasks(op);
+    for (OpFoldResult d : dims.take_front(scatter.outer))
+      take(d, 1);
+    if (scatter.axis)
+      take(dims[*scatter.axis], scatter.part);
+  }
   return {tasks, h.constant(schedule.getGrain())};
 }
 
@@ -138,7 +150,7 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
   return llvm::TypeSwitch<Attribute, TaskSpace>(launch.getScheduleAttr())
       .Case([&](kernel::LoopScheduleAttr s) { return loopTasks(h, s, dims); })
       .Case([&](kernel::RowScheduleAttr s) { return rowTasks(h, launch, s, dims); })
-      .Case([&](kernel::SpecialScheduleAttr s) { return specialTasks(b, h, launch, s); })
+      .Case([&](kernel::SpecialScheduleAttr s) { return specialTasks(b, h, launch, s, dims); })
       .Case([&](kernel::ContractionScheduleAttr s) {
         return isProduct ? productTasks(b, launch, numbersOf(s), cpu)
                          : convolutionTasks(b, launch, numbersOf(s), cpu);

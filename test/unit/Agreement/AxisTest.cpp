@@ -168,6 +168,16 @@ TEST_CASE("operators along an axis agree with the interpreter") {
   }
 }
 
+// Several vectors a line, and lines that fill them, with what is left at the end.
+TEST_CASE("operators along long axes agree with the interpreter") {
+  for (const std::string &cpu : runnableCpus())
+    for (DType type : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::U8, DType::Bool})
+      DYNAMIC_SECTION(cpu << " " << dtypeName(type).str()) {
+        check(type, 5, 331, cpu);
+        check(type, 300, 7, cpu);
+      }
+}
+
 TEST_CASE("operators along an axis agree where there are no elements") {
   std::string cpu = runnableCpus().back();
   for (DType type :

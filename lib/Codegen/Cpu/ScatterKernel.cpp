@@ -1,0 +1,313 @@
+//===- ScatterKernel.cpp - Writes by index, in a defined order ------------===//
+//
+// Later updates of a place come after earlier ones. Updates meet only along the axes that
+// are indexed, so tasks are parts of the others: each goes over all indices, in order, and
+// does what falls into its part. It first copies its part of the tensor that is changed,
+// unless that is changed where it lies (Plan/InPlace.h).
+//
+// - scatter_along: the axes before the indexed one, and parts of the one after it.
+// - scatter_nd: parts of the first axis that is not indexed.
+// - insert_slice: parts of the first axis with more than an index; no updates meet.
+//
+// Along the last axis updates are vectors, as long as one index is for all of it.
+//
+//===----------------------------------------------------------------------===//
+#include "SpecialKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// Of `extent` indices, which lie side by side in memory or not: a part worth a task.
+static int64_t partOf(int64_t extent, bool dense) {
+  constexpr int64_t kTypical = 512, kParts = 16, kLine = 16, kMost = 256;
+  int64_t part = llvm::divideCeil(ShapedType::isDynamic(extent) ? kTypical : extent, kParts);
+  return dense ? std::clamp<int64_t>(llvm::alignTo(part, kLine), kLine, kMost)
+               : std::max<int64_t>(part, 1);
+}
+
+ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
+  ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
+  ScatterTasks tasks;
+  unsigned axis = 0;
+  if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
+    tasks.outer = along.getAxis();
+    axis = along.getAxis() + 1;
+  } else if (auto tuples = dyn_cast<prim::ScatterNdOp>(op)) {
+    axis = tensorType(tuples.getIndices()).getShape().back();
+  } else if (isa<prim::InsertSliceOp>(op)) {
+    while (axis + 1 < shape.size() && shape[axis] == 1)
+      ++axis;
+  } else {
+    return tasks;
+  }
+  if (axis < shape.size()) {
+    tasks.axis = axis;
+    tasks.part = partOf(shape[axis], axis + 1 == shape.size());
+  }
+  return tasks;
+}
+
+namespace {
+
+class ScatterEmitter {
+public:
+  ScatterEmitter(KernelFrame &f, Operation *op)
+      : f(f), out(f.results[0]), tasks(scatterTasks(op)),
+        lanes(cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr()).getLanes()) {}
+
+  template <typename Op> void emit(Op op) {
+    f.loop(f.begin, f.end, 1, [&](Value task) {
+      enter(task);
+      copyUnchanged(op.getX());
+      update(op);
+    });
+  }
+
+private:
+  void enter(Value task);
+  void copyUnchanged(Value source);
+  void copyPart(Value source);
+  void update(prim::ScatterAlongOp op);
+  void update(prim::ScatterNdOp op);
+  void update(prim::InsertSliceOp op);
+  void forEachRun(ArrayRef<Value> extents, unsigned from, Coords at, bool vectors,
+                  function_ref<void(Coords &)> body);
+  void combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value updates, ArrayRef<Coord> source);
+  Value inBounds(Value i, Value extent) {
+    return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, i, extent);
+  }
+  Value asIndex(Value v) {
+    return v.getType().isIndex() ? v
+                                 : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
+  }
+
+  KernelFrame &f;
+  const Memory &out;
+  ScatterTasks tasks;
+  unsigned lanes;
+  Coords outer;    ///< where the task is along the axes before the indexed one
+  Value low, high; ///< its part of the axis that is cut, if one is
+};
+
+} // namespace
+
+void ScatterEmitter::enter(Value task) {
+  outer.clear();
+  SmallVector<Value> extents(ArrayRef(out.extents).take_front(tasks.outer));
+  if (tasks.axis) {
+    Value part = f.e.index(tasks.part), extent = out.extents[*tasks.axis];
+    Value parts = f.e.divIndex(f.e.addIndex(extent, f.e.index(tasks.part - 1)), part);
+    low = f.e.mulIndex(f.e.remIndex(task, parts), part);
+    high = f.minIndex(f.e.addIndex(low, part), extent);
+    if (getConstantIntValue(parts) == 1)
+      high = extent;
+    task = f.e.divIndex(task, parts);
+  }
+  for (Value i : f.delinearize(task, extents))
+    outer.push_back(Coord::uniform(i));
+}
+
+/// body(at) for all points of `extents` that go on from `at` along the axes from `from` on, of
+/// the axis that is cut those of the task; with `vectors`, lanes lie along the last axis.
+void ScatterEmitter::forEachRun(ArrayRef<Value> extents, unsigned from, Coords at, bool vectors,
+                                function_ref<void(Coords &)> body) {
+  if (from == extents.size())
+    return body(at);
+  bool cut = tasks.axis == from, last = from + 1 == extents.size();
+  Value begin = cut ? low : f.e.index(0), end = extents[from];
+  if (cut && getConstantIntValue(end) &&
+      getConstantIntValue(end) == getConstantIntValue(out.extents[from]))
+    end = high;
+  else if (cut) // of fewer updates perhaps none
+    end = arith::MaxSIOp::create(f.b, f.minIndex(high, end), begin);
+  auto known = getConstantIntValue(extents[from]);
+  unsigned width = vectors && last ? lanesFor(std::min<int64_t>(lanes, cut ? tasks.part : lanes),
+                                              known ? *known : ShapedType::kDynamic)
+                                   : 1;
+  f.narrowingLoop(begin, end, width, [&](Value i) {
+    Coords next(at);
+    next.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
+    forEachRun(extents, from + 1, next, vectors, body);
+  });
+}
+
+void ScatterEmitter::copyPart(Value source) {
+  forEachRun(out.extents, tasks.outer, outer, true, [&](Coords &at) {
+    Value v = f.e.eval(source, at);
+    f.failed |= !v;
+    if (v)
+      f.e.store(out, at, v);
+  });
+}
+
+void ScatterEmitter::copyUnchanged(Value source) {
+  const Memory *memory = f.e.memoryOf(source);
+  if (!memory)
+    return copyPart(source);
+  Value from = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), memory->pointer);
+  Value to = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), out.pointer);
+  Value apart = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, from, to);
+  f.when(apart, [&] { copyPart(source); });
+}
+
+/// The point, or neighbouring points, at `at` with the updates at `source`.
+void ScatterEmitter::combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value updates,
+                             ArrayRef<Coord> source) {
+  f.e.forget();
+  Value v = f.e.evalVector(updates, source);
+  f.failed |= !v;
+  if (!v)
+    return;
+  if (kind == prim::ScatterKind::assign)
+    return f.e.store(out, at, v);
+  auto reduction = kind == prim::ScatterKind::add   ? prim::ReduceKind::sum
+                   : kind == prim::ScatterKind::mul ? prim::ReduceKind::prod
+                   : kind == prim::ScatterKind::max ? prim::ReduceKind::max
+                                                    : prim::ReduceKind::min;
+  f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), v));
+}
+
+/// Whether `indices` do not vary along the axes from `axis` on.
+static bool isUniformFrom(Value indices, unsigned axis) {
+  auto same = [&](ArrayRef<int64_t> extents, ArrayRef<int64_t> axes) {
+    for (auto [extent, there] : llvm::zip_equal(extents, axes))
+      if (there >= axis && extent != 1)
+        return false;
+    return true;
+  };
+  if (auto broadcast = indices.getDefiningOp<prim::BroadcastOp>())
+    return same(tensorType(broadcast.getX()).getShape(), broadcast.getAxes());
+  return same(tensorType(indices).getShape(),
+              llvm::to_vector(llvm::seq<int64_t>(0, tensorType(indices).getRank())));
+}
+
+void ScatterEmitter::update(prim::ScatterAlongOp op) {
+  unsigned axis = op.getAxis();
+  SmallVector<Value> extents = extentsOf(f, op.getIndices());
+  // The indices may be fewer than the tensor's along the other axes.
+  Value has;
+  for (unsigned i = 0; i < axis; ++i) {
+    if (getConstantIntValue(extents[i]) &&
+        getConstantIntValue(extents[i]) == getConstantIntValue(out.extents[i]))
+      continue;
+    Value here = inBounds(outer[i].base, extents[i]);
+    has = has ? Value(arith::AndIOp::create(f.b, has, here)) : here;
+  }
+  auto write = [&](Value i, Coords at, Coords source) {
+    f.when(inBounds(i, out.extents[axis]), [&] {
+      at[axis] = Coord::uniform(i);
+      combine(op.getKind(), at, op.getUpdates(), source);
+    });
+  };
+  bool uniform = isUniformFrom(op.getIndices(), axis + 1);
+  auto all = [&] {
+    f.loop(f.e.index(0), extents[axis], 1, [&](Value k) {
+      Coords at(outer);
+      at.push_back(Coord::uniform(k));
+      if (!uniform)
+        return forEachRun(extents, axis + 1, at, false, [&](Coords &point) {
+          write(asIndex(f.e.eval(op.getIndices(), point)), point, point);
+        });
+      Coords first(at);
+      while (first.size() < extents.size())
+        first.push_back(Coord::uniform(f.e.index(0)));
+      Value i = asIndex(f.e.eval(op.getIndices(), first));
+      f.when(inBounds(i, out.extents[axis]), [&] {
+        forEachRun(extents, axis + 1, at, true, [&](Coords &point) {
+          Coords target(point);
+          target[axis] = Coord::uniform(i);
+          combine(op.getKind(), target, op.getUpdates(), point);
+        });
+      });
+    });
+  };
+  has ? f.when(has, all) : all();
+}
+
+void ScatterEmitter::update(prim::ScatterNdOp op) {
+  unsigned depth = tensorType(op.getIndices()).getShape().back();
+  SmallVector<Value> tuples = extentsOf(f, op.getIndices());
+  tuples.pop_back();
+  forEachPoint(f, tuples, [&](Coords &where) {
+    Coords target;
+    Value ok;
+    for (unsigned k = 0; k < depth; ++k) {
+      Coords element(where);
+      element.push_back(Coord::uniform(f.e.index(k)));
+      Value i = asIndex(f.e.eval(op.getIndices(), element));
+      Value in = inBounds(i, out.extents[k]);
+      ok = ok ? Value(arith::AndIOp::create(f.b, ok, in)) : in;
+      target.push_back(Coord::uniform(i));
+    }
+    auto write = [&] {
+      forEachRun(out.extents, depth, target, true, [&](Coords &point) {
+        Coords source(where);
+        source.append(point.begin() + depth, point.end());
+        combine(op.getKind(), point, op.getUpdates(), source);
+      });
+    };
+    ok ? f.when(ok, write) : write();
+  });
+}
+
+void ScatterEmitter::update(prim::InsertSliceOp op) {
+  SmallVector<OpFoldResult> starts = op.getMixedStarts();
+  SmallVector<Value> extents = extentsOf(f, op.getUpdate());
+  unsigned rank = extents.size();
+  auto startOf = [&](unsigned axis) {
+    return isa<Value>(starts[axis]) ? f.e.scalar(cast<Value>(starts[axis]))
+                                    : f.e.index(*getConstantIntValue(starts[axis]));
+  };
+  auto store = [&](Coords &from) {
+    Coords to;
+    for (unsigned axis = 0; axis < rank; ++axis) {
+      const Coord &c = from[axis];
+      Value i = f.e.mulIndex(c.base, f.e.index(op.getSteps()[axis]));
+      to.push_back(Coord::affine(f.e.addIndex(i, startOf(axis)), c.step * op.getSteps()[axis]));
+    }
+    combine(prim::ScatterKind::assign, to, op.getUpdate(), from);
+  };
+  // The part is one of the target: an index of the update may fall into it.
+  std::function<void(Coords)> nest = [&](Coords at) {
+    unsigned axis = at.size();
+    if (axis == rank)
+      return store(at);
+    bool cut = tasks.axis == axis, last = axis + 1 == rank;
+    int64_t step = op.getSteps()[axis];
+    Value begin = f.e.index(0), end = extents[axis];
+    if (cut && step == 1) {
+      auto within = [&](Value bound) {
+        Value i = f.e.subIndex(bound, startOf(axis));
+        return Value(arith::MaxSIOp::create(f.b, f.minIndex(i, end), f.e.index(0)));
+      };
+      begin = within(low);
+      end = within(high);
+    }
+    auto known = getConstantIntValue(extents[axis]);
+    unsigned width = last && step == 1 ? lanesFor(lanes, known ? *known : ShapedType::kDynamic) : 1;
+    f.narrowingLoop(begin, end, width, [&](Value i) {
+      Coords next(at);
+      next.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
+      if (!cut || step == 1)
+        return nest(next);
+      Value target = f.e.addIndex(f.e.mulIndex(i, f.e.index(step)), startOf(axis));
+      Value inside =
+          inBounds(f.e.subIndex(target, low), f.e.subIndex(high, low)); // before: it wraps
+      f.when(inside, [&] { nest(next); });
+    });
+  };
+  nest({});
+}
+
+void tcc::codegen::emitScatter(KernelFrame &f, Operation *op) {
+  ScatterEmitter emitter(f, op);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<prim::ScatterAlongOp, prim::ScatterNdOp, prim::InsertSliceOp>(
+          [&](auto o) { emitter.emit(o); });
+}
