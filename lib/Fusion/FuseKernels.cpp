@@ -85,9 +85,9 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
     return argument(value);
   if (Value known = map.lookupOrNull(value))
     return known;
-  bool operandsInMemory = isContraction(op) || group.kind == KernelKind::Special;
   IRMapping operands;
   for (OpOperand &use : op->getOpOperands()) {
+    bool operandsInMemory = readsMemory(use);
     std::optional<Value> source = operandsInMemory ? readInPlace(use) : std::nullopt;
     if (source && group.ops.contains(source->getDefiningOp()))
       source.reset(); // the weights of attention, which the kernel computes

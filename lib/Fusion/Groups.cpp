@@ -21,7 +21,9 @@
 // - Attention is one kernel: the product with the values brings the softmax before it and the
 //   product with the keys along (Analysis/AttentionForm.h). What is computed for each score
 //   from something else, a mask above all, joins where it is cheap.
-// - Operators with an algorithm of their own (sort, scatter, scan) are alone.
+// - Operators with an algorithm of their own (sort, scan) are alone, but for those that change
+//   a part of a tensor: what they write and where is computed at each point, so views and
+//   pointwise operators before it join.
 //
 //===----------------------------------------------------------------------===//
 #include "Groups.h"
@@ -59,6 +61,13 @@ static KernelKind contractionKind(Operation *op) {
 
 bool tcc::fusion::isHost(Operation *op) {
   return !isa<prim::PrimDialect>(op->getDialect()) || op->hasTrait<prim::HostOperator>();
+}
+
+bool tcc::fusion::readsMemory(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (prim::has<prim::UpdatesFirst>(op))
+    return use.getOperandNumber() == 0;
+  return isContraction(op) || !(isPointwise(op) || isFree(op) || op->hasTrait<prim::Reduction>());
 }
 
 std::optional<Value> tcc::fusion::readInPlace(OpOperand &use) {
@@ -141,7 +150,7 @@ void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, boo
     } else if (Group *g = groupOf.lookup(user)) {
       // Contractions and special operators read their operands from memory: that of
       // a copied view, where there is one.
-      bool inMemory = g->kind == KernelKind::Special || isContraction(user);
+      bool inMemory = readsMemory(use);
       if (inMemory && copied && !readInPlace(use))
         continue;
       found.insert(g);
@@ -388,8 +397,10 @@ bool Grouping::worthRecomputing(Operation *op, Group &g) {
 bool Grouping::joins(Operation *op, Group &g) {
   // A longer body compiles slowly and gains nothing: its values leave registers.
   constexpr unsigned kMaxOps = 192;
-  if (g.kind == KernelKind::Special || g.ops.size() >= kMaxOps)
+  if (g.ops.size() >= kMaxOps)
     return false;
+  if (g.kind == KernelKind::Special)
+    return prim::has<prim::UpdatesFirst>(g.root) && isPointwise(op);
   // Once a score, or once an element of the result.
   if (g.kind == KernelKind::Attention)
     return prim::isElementwise(op) && !op->hasTrait<prim::Costly>();
@@ -426,7 +437,7 @@ void Grouping::add(Operation *op, Group &g) {
   bool isProduct = isContraction(op);
   g.ops.insert(op);
   groupOf[op] = &g;
-  if (g.kind != KernelKind::Attention)
+  if (g.kind != KernelKind::Attention && g.kind != KernelKind::Special)
     g.access[op->getResult(0)] = accessIn(g, op->getResult(0));
   if (isProduct)
     takeAttention(op, g);
@@ -491,8 +502,8 @@ bool Grouping::needsCopy(Value view) {
     Operation *user = use.getOwner();
     if (block.findAncestorOpInBlock(*user) != user || isHost(user))
       return !isa<prim::DimOp>(user);
-    if (Group *g = groupOf.lookup(user))
-      return g->kind == KernelKind::Special || (isContraction(user) && !readInPlace(use));
+    if (groupOf.lookup(user))
+      return readsMemory(use) && !(isContraction(user) && readInPlace(use));
     return isa<prim::ReshapeOp>(user) && needsCopy(user->getResult(0));
   });
 }

@@ -33,6 +33,9 @@ bool isFree(mlir::Operation *op);
 bool isPointwise(mlir::Operation *op);
 /// Matrix products and convolutions, which read their operands from memory.
 bool isContraction(mlir::Operation *op);
+/// Whether an operator reads this operand from memory in an order of its own; else it asks for
+/// its value at the points that it needs, once each.
+bool readsMemory(mlir::OpOperand &use);
 /// The value in memory that a product reads in place through the views before `use`.
 std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 /// Operators that stay on the host.

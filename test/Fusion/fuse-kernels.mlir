@@ -103,3 +103,27 @@ func.func @range(%x: tensor<?x8xf32>, %n: index) -> tensor<f32> {
   } : (index, tensor<?x8xf32>, tensor<f32>) -> (index, tensor<?x8xf32>, tensor<f32>)
   return %r#2 : tensor<f32>
 }
+
+// What a scatter writes and where is asked for a point at a time, so it is computed there.
+// CHECK-LABEL: func @scatter
+// CHECK: kernel.launch special "{{.*}}scatter_along
+// CHECK-DAG: prim.take
+// CHECK-DAG: prim.broadcast
+// CHECK-NOT: kernel.launch
+func.func @scatter(%x: tensor<9x64xf32>, %t: tensor<11x64xf32>, %r: tensor<30xi64>, %i: tensor<30x1xi64>) -> tensor<9x64xf32> {
+  %0 = prim.take %t, %r axis 0 : (tensor<11x64xf32>, tensor<30xi64>) -> tensor<30x64xf32>
+  %1 = prim.broadcast %i axes [0, 1] sizes() : (tensor<30x1xi64>) -> tensor<30x64xi64>
+  %2 = prim.scatter_along add %x, %1, %0 axis 0 : (tensor<9x64xf32>, tensor<30x64xi64>, tensor<30x64xf32>) -> tensor<9x64xf32>
+  return %2 : tensor<9x64xf32>
+}
+
+// Not what it changes, nor what another kernel reads as well.
+// CHECK-LABEL: func @scatter_of_values
+// CHECK: %{{.*}}:2 = kernel.launch loop "neg_exp"
+// CHECK: kernel.launch special "scatter_along"
+func.func @scatter_of_values(%x: tensor<9x64xf32>, %u: tensor<9x64xf32>, %i: tensor<9x64xi64>) -> (tensor<9x64xf32>, tensor<9x64xf32>) {
+  %0 = prim.neg %u : (tensor<9x64xf32>) -> tensor<9x64xf32>
+  %1 = prim.exp %0 : (tensor<9x64xf32>) -> tensor<9x64xf32>
+  %2 = prim.scatter_along add %1, %i, %0 axis 0 : (tensor<9x64xf32>, tensor<9x64xi64>, tensor<9x64xf32>) -> tensor<9x64xf32>
+  return %2, %0 : tensor<9x64xf32>, tensor<9x64xf32>
+}
