@@ -132,12 +132,17 @@ LogicalResult put(AtenNode &a) {
 
 enum BagMode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
-/// The bag of each index: how many bags begin at or before it, less one.
+/// The bag of each index: how many bags begin at or before it, less one. Bags that begin behind
+/// the last index are empty.
 Value bagOf(PrimBuilder &b, Value offsets, Dim count) {
   Type i64 = b.builder().getI64Type();
-  Value begun = b.compare(P::le, b.unsqueeze(b.cast(offsets, i64), {0}),
-                          b.unsqueeze(b.iota({count}, 0, i64), {1}));
-  return b.sub(b.reduce(K::sum, b.cast(begun, i64), {1}, false), 1.0);
+  Value none = b.full({count}, 0, i64);
+  Value begin =
+      prim::ScatterAlongOp::create(b.builder(), b.location(), none.getType(), S::add, none,
+                                   b.cast(offsets, i64), b.full(b.dims(offsets), 1, i64), 0);
+  Value begun = prim::CumulativeOp::create(b.builder(), b.location(), none.getType(), K::sum, begin,
+                                           0, false, false);
+  return b.sub(begun, 1.0);
 }
 
 LogicalResult embeddingBag(AtenNode &a) {
