@@ -125,8 +125,14 @@ template <K kind> LogicalResult extremumAlong(AtenNode &a) {
   bool keep = a.flag("keepdim", false);
   if (b.rank(x) > 0)
     requireSome(b, x, *axis);
-  (void)a.give(0, b.reduce(kind, x, {*axis}, keep));
-  return a.c.wants(1) ? a.give(1, b.argReduce(kind, x, *axis, keep)) : success();
+  if (!a.c.wants(1) || b.rank(x) == 0) {
+    (void)a.give(0, b.reduce(kind, x, {*axis}, keep));
+    return a.c.wants(1) ? a.give(1, b.argReduce(kind, x, *axis, keep)) : success();
+  }
+  // One walk over the tensor: the value is where the place says.
+  Value place = b.argReduce(kind, x, *axis, true), value = b.takeAlong(x, place, *axis);
+  (void)a.give(0, keep ? value : b.squeeze(value, {*axis}));
+  return a.give(1, keep ? place : b.squeeze(place, {*axis}));
 }
 
 LogicalResult aminmax(AtenNode &a) {
