@@ -75,7 +75,7 @@ void LoopEmitter::emitTask(Value task) {
 
 void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
   SmallVector<Value> innerExtents(ArrayRef(out.extents).drop_front(axis + 1));
-  f.vectorLoop(low, high, lanes, true, [&](Value i) {
+  auto rowOfPoints = [&](Value i) {
     SmallVector<Coords> points;
     for (int64_t inner = 0; inner < innerPoints; ++inner) {
       Coords &point = points.emplace_back(outer);
@@ -84,7 +84,11 @@ void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
         point.push_back(Coord::uniform(c));
     }
     store(points);
-  });
+  };
+  if (f.launch.getBody().getOps<prim::ReduceOp>().empty())
+    f.vectorLoop(low, high, lanes, true, rowOfPoints);
+  else
+    f.narrowingLoop(low, high, lanes, rowOfPoints);
 }
 
 /// A whole block, or the rows that are left, one after the other.

@@ -135,6 +135,9 @@ static int64_t workPerPoint(kernel::LaunchOp launch) {
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
   /// Points of about this much work make a task worth a thread.
   constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096, kFewPoints = 4;
+  /// A reduction goes across rows: several vectors a row are whole lines of the cache, and sums
+  /// that do not wait for each other.
+  constexpr unsigned kReductionVectors = 4;
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   MLIRContext *context = launch.getContext();
   if (type.getRank() == 0)
@@ -157,6 +160,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   if (axis == type.getRank() - 1)
     block = blockedAxis(launch, cpu).value_or(block);
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
-  return kernel::LoopScheduleAttr::get(context, lanesFor(cpu.lanes(32), extent), axis, chunk, grain,
+  bool reduces = !launch.getBody().getOps<prim::ReduceOp>().empty() && block.rows == 1;
+  unsigned lanes = cpu.lanes(32) * (reduces ? kReductionVectors : 1);
+  return kernel::LoopScheduleAttr::get(context, lanesFor(lanes, extent), axis, chunk, grain,
                                        block.axis, block.rows);
 }
