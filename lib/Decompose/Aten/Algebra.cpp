@@ -223,6 +223,8 @@ LogicalResult matrixNorm(AtenNode &a, ArrayRef<int64_t> axes, bool keep) {
   int64_t summed = byRow ? axes[1] : axes[0], left = byRow ? axes[0] : axes[1];
   Value sums = b.reduce(K::sum, x, {summed}, true);
   Value norm = b.reduce(order > 0 ? K::max : K::min, sums, {left}, true);
+  if (order > 0 && b.known(b.dim(x, left)).value_or(0) == 0) // no sums at all: 0, as none is below
+    norm = b.maximum(norm, b.scalar(0, b.elem(norm)));
   if (keep)
     return a.give(norm);
   return a.give(b.squeeze(norm, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}));

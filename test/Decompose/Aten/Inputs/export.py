@@ -126,6 +126,10 @@ def cases():
         a.min(-1, keepdim=True), a.amax((0, 1)), a.argmax(), a.argmin(1), a.argmax(0, keepdim=True),
         torch.aminmax(a), a.var(), a.var((0, 2), unbiased=False), a.std(1, keepdim=True), torch.var_mean(a, 1),
         a.norm(), torch.linalg.vector_norm(a, 3, dim=(1, 2)), torch.linalg.vector_norm(a, inf, dim=-1)], (t,)
+    yield "empty_norms", lambda a, d: [
+        torch.linalg.norm(a, 1), torch.linalg.norm(a, inf), torch.linalg.norm(a), torch.linalg.norm(a, "fro"),
+        torch.linalg.norm(d, 1), torch.linalg.matrix_norm(d, inf, keepdim=True)], (
+            torch.zeros(0, 0), torch.zeros(3, 0))
     yield "reductions_integer", lambda n: [
         n.sum(), n.prod(1), n.max(), n.argmax(1), n.cumsum(0), n.any(), n.all(1), torch.count_nonzero(n, 1)], (i,)
     yield "scans_and_sorts", lambda a: [
