@@ -76,8 +76,8 @@ static Error readWeights(Model &model, StringRef path) {
   SmallVector<std::pair<std::string, mlir::RankedTensorType>> named;
   model.module->walk([&](mlir::Operation *op) {
     if (auto weight = mlir::dyn_cast<prim::WeightOp>(op))
-      named.push_back(
-          {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
+      named.push_back({weight.getName().str(),
+                       prim::storedType(mlir::cast<mlir::RankedTensorType>(weight.getType()))});
     if (auto weight = mlir::dyn_cast<host::WeightOp>(op))
       named.push_back({weight.getName().str(), host::tensorType(weight.getType())});
     if (auto weight = mlir::dyn_cast<graph::WeightOp>(op))

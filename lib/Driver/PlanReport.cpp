@@ -12,7 +12,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -27,19 +26,8 @@ static double elements(ShapedType type) {
   return n;
 }
 
-/// A product over the channels for each point of a tile, and the two transforms.
-static double tiledFlops(prim::PackedConvOp conv) {
-  auto y = tensorType(conv.getResult()), panels = tensorType(conv.getPanels());
-  auto side = static_cast<double>(conv.getWinograd());
-  double tiles = y.isDynamicDim(0) ? 1 : y.getDimSize(0);
-  for (int64_t axis : {1, 2})
-    tiles *= y.isDynamicDim(axis) ? 1 : std::ceil(y.getDimSize(axis) / side);
-  double points = panels.getDimSize(1), channels = panels.getDimSize(2), filters = y.getDimSize(3);
-  constexpr double inputAdds = 32, outputAdds = 24; // of F(2x2, 3x3)
-  return tiles * (2 * points * channels * filters + inputAdds * channels + outputAdds * filters);
-}
-
-/// Floating-point operations: two a multiply-add, one an element of anything else.
+/// Floating-point operations: two a multiply-add, one an element of anything else. Those of the
+/// operator, however its kernel computes it.
 static double flops(kernel::LaunchOp launch) {
   double total = 0;
   launch.getBody().walk([&](Operation *op) {
@@ -51,12 +39,6 @@ static double flops(kernel::LaunchOp launch) {
       for (int64_t axis : dot.getLhsContract())
         k *= std::max<int64_t>(1, tensorType(dot.getLhs()).getDimSize(axis));
       total += 2 * k * out;
-    } else if (auto conv = dyn_cast<prim::PackedConvOp>(op); conv && conv.getWinograd()) {
-      total += tiledFlops(conv);
-    } else if (op->hasTrait<prim::PackedOperand>()) {
-      RankedTensorType panels = tensorType(op->getOperand(1));
-      int64_t group = panels.getRank() == 5 ? panels.getDimSize(4) : 1;
-      total += 2.0 * panels.getDimSize(2) * group * out;
     } else if (auto conv = dyn_cast<prim::ConvOp>(op)) {
       total += 2 * elements(tensorType(conv.getW())) / tensorType(conv.getW()).getDimSize(0) * out;
     } else if (op->hasTrait<prim::Reduction>()) {
@@ -73,7 +55,7 @@ static double bytes(kernel::LaunchOp launch) {
   double total = 0;
   auto add = [&](Type t) {
     if (auto type = dyn_cast<RankedTensorType>(t))
-      total += elements(type) * elementBytes(type.getElementType());
+      total += elements(prim::storedType(type)) * elementBytes(type.getElementType());
   };
   for (Type t : launch.getInputs().getTypes())
     add(t);

@@ -73,7 +73,8 @@ bool tcc::fusion::readsMemory(OpOperand &use) {
 std::optional<Value> tcc::fusion::readInPlace(OpOperand &use) {
   auto dot = dyn_cast<prim::DotOp>(use.getOwner());
   Operation *last = use.get().getDefiningOp();
-  if (!dot || !prim::has<prim::StridedView>(last))
+  // Kernels that read a layout of their own take the other operand as it lies.
+  if (!dot || !prim::has<prim::StridedView>(last) || prim::layoutOf(dot.getRhs()))
     return std::nullopt;
   auto extents = [&](Value v) {
     return getAsIndexOpFoldResult(v.getContext(), tensorType(v).getShape());

@@ -8,6 +8,7 @@
 #include "tcc/Codegen/Common/LowerToLLVM.h"
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "tcc/Decompose/Decompose.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
@@ -43,8 +44,8 @@ mlir::func::FuncOp Model::main() const {
 
 void tcc::registerDialects(DialectRegistry &registry) {
   codegen::registerKernelDialects(registry);
-  registry
-      .insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, host::HostDialect>();
+  registry.insert<graph::GraphDialect, prim::PrimDialect, cpu::CpuDialect, kernel::KernelDialect,
+                  host::HostDialect>();
 }
 
 /// What a node's file is to blame for is told in `error`.

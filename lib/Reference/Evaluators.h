@@ -49,7 +49,6 @@ void addScatter(Evaluators &);
 void addReductions(Evaluators &);
 void addWindows(Evaluators &);
 void addContractions(Evaluators &);
-void addPackedContractions(Evaluators &);
 void addFft(Evaluators &);
 void addSort(Evaluators &);
 void addRandom(Evaluators &);

@@ -17,7 +17,6 @@ static const Evaluators &allEvaluators() {
     addReductions(all);
     addWindows(all);
     addContractions(all);
-    addPackedContractions(all);
     addFft(all);
     addSort(all);
     addRandom(all);
@@ -116,11 +115,26 @@ bool isEvaluable(OperationName name) {
   return name.getTypeID() == TypeID::get<prim::WeightOp>() || allEvaluators().lookup(name);
 }
 
+llvm::Expected<Tensor> fromStorage(RankedTensorType type, Tensor stored) {
+  prim::StorageLayout layout = prim::layoutOf(type);
+  if (!layout)
+    return stored;
+  if (llvm::Error error = checkType(stored, prim::storedType(type)))
+    return std::move(error);
+  llvm::Expected<Tensor> value = Tensor::allocate(stored.dtype(), type.getShape());
+  if (value)
+    layout.unpack(type.getShape(), elementBytes(stored.dtype()), stored.data(),
+                  value->mutableData());
+  return value;
+}
+
 static llvm::Expected<Results> weightValue(prim::WeightOp op, const WeightTable &weights) {
   const Weight *weight = weights.lookup(op.getName());
   if (!weight)
     return userError("there is no weight '" + printable(op.getName()) + "'");
   llvm::Expected<Tensor> tensor = Tensor::fromWeight(*weight);
+  if (tensor)
+    tensor = fromStorage(tensorType(op.getResult()), std::move(*tensor));
   if (!tensor)
     return tensor.takeError();
   return Results{std::move(*tensor)};

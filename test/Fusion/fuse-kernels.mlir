@@ -1,5 +1,7 @@
 // RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
 
+#panels = #cpu.panels<k = [0], columns = 1, width = 16>
+
 // CHECK-LABEL: func @softmax
 // CHECK-COUNT-1: kernel.launch row[{{[0-9]}}] "reduce_sub_exp_div"
 // CHECK-NOT: kernel.launch
@@ -18,10 +20,10 @@ func.func @softmax(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 // Bias, activation and residual are the epilogue of the product.
 // CHECK-LABEL: func @linear
-// CHECK: kernel.launch contraction "packed_dot_add_maximum"
+// CHECK: kernel.launch contraction "dot_add_maximum"
 // CHECK-NOT: kernel.launch
-func.func @linear(%x: tensor<4x8xf32>, %p: tensor<1x1x8x16xf32>, %b: tensor<16xf32>, %r: tensor<4x16xf32>) -> tensor<4x16xf32> {
-  %0 = prim.packed_dot %x, %p columns 16 : (tensor<4x8xf32>, tensor<1x1x8x16xf32>) -> tensor<4x16xf32>
+func.func @linear(%x: tensor<4x8xf32>, %p: tensor<8x16xf32, #panels>, %b: tensor<16xf32>, %r: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %0 = prim.dot %x, %p batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x16xf32, #panels>) -> tensor<4x16xf32>
   %1 = prim.broadcast %b axes [1] sizes() : (tensor<16xf32>) -> tensor<4x16xf32>
   %2 = prim.add %0, %1 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   %zero = prim.constant dense<0.0> : tensor<4x16xf32>

@@ -1,5 +1,7 @@
 // RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
 
+#panels = #cpu.panels<k = [0], columns = 1, width = 16>
+
 // Heads are read where they lie, and the result is stored as the next product reads it.
 // CHECK-LABEL: func @attention
 // CHECK: kernel.launch contraction "dot" ins(%arg0, %arg1
@@ -30,10 +32,10 @@ func.func @copied(%x: tensor<8x8xf32>, %y: tensor<8x16xf32>) -> tensor<8x8xf32> 
 
 // The epilogue may see the product's rows under another shape.
 // CHECK-LABEL: func @rows
-// CHECK: kernel.launch contraction "packed_dot_add"
+// CHECK: kernel.launch contraction "dot_add"
 // CHECK-NOT: kernel.launch
-func.func @rows(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
-  %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
+func.func @rows(%x: tensor<8x4xf32>, %p: tensor<4x16xf32, #panels>, %r: tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
+  %0 = prim.dot %x, %p batch [] x [] contract [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32, #panels>) -> tensor<8x16xf32>
   %1 = prim.reshape %0 sizes() : (tensor<8x16xf32>) -> tensor<2x4x16xf32>
   %2 = prim.add %1, %r : (tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
   return %2 : tensor<2x4x16xf32>
@@ -41,10 +43,10 @@ func.func @rows(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<2x4x16
 
 // But not with other columns.
 // CHECK-LABEL: func @columns
-// CHECK: kernel.launch contraction "packed_dot"
+// CHECK: kernel.launch contraction "dot"
 // CHECK: kernel.launch loop "add"
-func.func @columns(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>, %r: tensor<16x8xf32>) -> tensor<16x8xf32> {
-  %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
+func.func @columns(%x: tensor<8x4xf32>, %p: tensor<4x16xf32, #panels>, %r: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %0 = prim.dot %x, %p batch [] x [] contract [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32, #panels>) -> tensor<8x16xf32>
   %1 = prim.reshape %0 sizes() : (tensor<8x16xf32>) -> tensor<16x8xf32>
   %2 = prim.add %1, %r : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x8xf32>
   return %2 : tensor<16x8xf32>
@@ -81,11 +83,11 @@ func.func @pooled(%x: tensor<1x7x7x32xf32>) -> tensor<1x32xf32> {
 // What a quantiser finds the range of and then rounds is the product's epilogue: the
 // range is found by one task.
 // CHECK-LABEL: func @ranged
-// CHECK: kernel.launch contraction "packed_dot_maximum"
+// CHECK: kernel.launch contraction "dot_maximum"
 // CHECK: kernel.launch row[{{[0-9]}}] "reduce"
 // CHECK: kernel.launch loop "div"
-func.func @ranged(%x: tensor<8x4xf32>, %p: tensor<1x1x4x16xf32>) -> (tensor<8x16xf32>, tensor<f32>) {
-  %0 = prim.packed_dot %x, %p columns 16 : (tensor<8x4xf32>, tensor<1x1x4x16xf32>) -> tensor<8x16xf32>
+func.func @ranged(%x: tensor<8x4xf32>, %p: tensor<4x16xf32, #panels>) -> (tensor<8x16xf32>, tensor<f32>) {
+  %0 = prim.dot %x, %p batch [] x [] contract [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32, #panels>) -> tensor<8x16xf32>
   %z = prim.constant dense<0.0> : tensor<8x16xf32>
   %1 = prim.maximum %0, %z : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   %2 = prim.reduce max %1 [0, 1] : (tensor<8x16xf32>) -> tensor<f32>

@@ -1,5 +1,7 @@
 // RUN: tcc-opt %s -tcc-fuse-kernels | FileCheck %s
 
+#panels = #cpu.panels<k = [2, 1], columns = 0, width = 8>
+
 // The heads of attention, put side by side: the product stores them there.
 // CHECK-LABEL: func @heads
 // CHECK: kernel.launch contraction "dot_transpose"
@@ -13,11 +15,11 @@ func.func @heads(%p: tensor<2x8x8xf32>, %v: tensor<2x8x4xf32>) -> tensor<8x2x4xf
 
 // Convolution, bias and SiLU, stored channels first.
 // CHECK-LABEL: func @last_convolution
-// CHECK: kernel.launch convolution "packed_conv_add_logistic_mul_transpose"
+// CHECK: kernel.launch convolution "conv_add_logistic_mul_transpose"
 // CHECK-NOT: kernel.launch
 // CHECK: return
-func.func @last_convolution(%x: tensor<1x8x3xf32>, %w: tensor<1x1x3x8xf32>, %b: tensor<8xf32>) -> tensor<1x8x8xf32> {
-  %0 = prim.packed_conv %x, %w sizes() {window = array<i64: 1>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, groups = 1 : i64, filters = 8 : i64} : (tensor<1x8x3xf32>, tensor<1x1x3x8xf32>) -> tensor<1x8x8xf32>
+func.func @last_convolution(%x: tensor<1x8x3xf32>, %w: tensor<8x3x1xf32, #panels>, %b: tensor<8xf32>) -> tensor<1x8x8xf32> {
+  %0 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 1 : i64} : (tensor<1x8x3xf32>, tensor<8x3x1xf32, #panels>) -> tensor<1x8x8xf32>
   %1 = prim.broadcast %b axes [2] sizes() : (tensor<8xf32>) -> tensor<1x8x8xf32>
   %2 = prim.add %0, %1 : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
   %3 = prim.logistic %2 : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>

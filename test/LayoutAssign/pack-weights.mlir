@@ -1,8 +1,8 @@
 // RUN: tcc-opt %s -tcc-test-fill-weights -tcc-layout-pack-weights -cse | FileCheck %s
 
 // CHECK-LABEL: func @linear
-// CHECK: %[[P:.*]] = prim.weight "w.panels" : tensor<1x{{[0-9]+}}x12x{{[0-9]+}}xf32>
-// CHECK: prim.packed_dot %arg0, %[[P]] columns 40 : {{.*}} -> tensor<?x40xf32>
+// CHECK: %[[P:.*]] = prim.weight "w.panels" : tensor<12x40xf32, #cpu.panels<k = [0], columns = 1, width = {{[0-9]+}}>>
+// CHECK: prim.dot %arg0, %[[P]] batch [] x [] contract [1] x [0] : {{.*}} -> tensor<?x40xf32>
 func.func @linear(%x: tensor<?x12xf32>) -> tensor<?x40xf32> {
   %w = prim.weight "w" : tensor<12x40xf32>
   %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<?x12xf32>, tensor<12x40xf32>) -> tensor<?x40xf32>
@@ -11,10 +11,10 @@ func.func @linear(%x: tensor<?x12xf32>) -> tensor<?x40xf32> {
 
 // Equal requests share one packing.
 // CHECK-LABEL: func @twice
-// CHECK: prim.weight "v.panels"
+// CHECK: prim.weight "v.panels" : tensor<16x8xf32, #cpu.panels<k = [1], columns = 0, width = {{[0-9]+}}>>
 // CHECK-NOT: prim.weight
-// CHECK: prim.packed_dot
-// CHECK: prim.packed_dot
+// CHECK: prim.dot {{.*}} contract [1] x [1]
+// CHECK: prim.dot {{.*}} contract [1] x [1]
 func.func @twice(%x: tensor<3x8xf32>, %y: tensor<5x8xf32>) -> (tensor<3x16xf32>, tensor<5x16xf32>) {
   %w = prim.weight "v" : tensor<16x8xf32>
   %0 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<3x8xf32>, tensor<16x8xf32>) -> tensor<3x16xf32>
@@ -24,8 +24,8 @@ func.func @twice(%x: tensor<3x8xf32>, %y: tensor<5x8xf32>) -> (tensor<3x16xf32>,
 
 // Depthwise: the channels of all groups lie side by side, as one group.
 // CHECK-LABEL: func @depthwise
-// CHECK: prim.weight "d.panels" : tensor<1x2x9x8xf32>
-// CHECK: prim.packed_conv {{.*}}filters = 16 : i64, groups = 16 : i64
+// CHECK: prim.weight "d.panels" : tensor<16x1x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 8>>
+// CHECK: prim.conv {{.*}}groups = 16 : i64
 func.func @depthwise(%x: tensor<1x6x6x16xf32>) -> tensor<1x4x4x16xf32> {
   %w = prim.weight "d" : tensor<16x1x3x3xf32>
   %0 = prim.conv %x, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 16 : i64} : (tensor<1x6x6x16xf32>, tensor<16x1x3x3xf32>) -> tensor<1x4x4x16xf32>
@@ -36,7 +36,7 @@ func.func @depthwise(%x: tensor<1x6x6x16xf32>) -> tensor<1x4x4x16xf32> {
 // CHECK-LABEL: func @stays
 // CHECK: prim.dot
 // CHECK: prim.conv
-// CHECK-NOT: packed
+// CHECK-NOT: panels
 func.func @stays(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %z: tensor<1x2x4x4xf32>) -> (tensor<4x4xf32>, tensor<1x2x4x4xf32>) {
   %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   %w = prim.weight "u" : tensor<2x2x1x1xf32>
@@ -46,8 +46,8 @@ func.func @stays(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %z: tensor<1x2x4x4xf3
 
 // Bytes lie in groups of neighbours in k, here in pairs; the last one is filled up.
 // CHECK-LABEL: func @bytes
-// CHECK: %[[P:.*]] = prim.weight "b.panels" : tensor<1x{{[0-9]+}}x7x{{[0-9]+}}x2xi8>
-// CHECK: prim.packed_dot %arg0, %[[P]] columns 40 : {{.*}} -> tensor<?x40xi32>
+// CHECK: %[[P:.*]] = prim.weight "b.panels" : tensor<13x40xi8, #cpu.panels<k = [0], columns = 1, width = {{[0-9]+}}, bytes = 2>>
+// CHECK: prim.dot %arg0, %[[P]] {{.*}} -> tensor<?x40xi32>
 func.func @bytes(%x: tensor<?x13xui8>) -> tensor<?x40xi32> {
   %w = prim.weight "b" : tensor<13x40xi8>
   %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<?x13xui8>, tensor<13x40xi8>) -> tensor<?x40xi32>
@@ -56,8 +56,8 @@ func.func @bytes(%x: tensor<?x13xui8>) -> tensor<?x40xi32> {
 
 // Each tap of a convolution fills its groups, unless all taps are gathered.
 // CHECK-LABEL: func @byte_taps
-// CHECK: prim.weight "many.panels" : tensor<1x1x81x16x2xi8>
-// CHECK: prim.weight "few.panels" : tensor<1x1x14x16x2xi8>
+// CHECK: prim.weight "many.panels" : tensor<16x17x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, bytes = 2, run = 17>>
+// CHECK: prim.weight "few.panels" : tensor<16x3x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, bytes = 2>>
 func.func @byte_taps(%x: tensor<1x6x6x17xi8>, %y: tensor<1x6x6x3xi8>) -> (tensor<1x4x4x16xi32>, tensor<1x4x4x16xi32>) {
   %v = prim.weight "many" : tensor<16x17x3x3xi8>
   %w = prim.weight "few" : tensor<16x3x3x3xi8>
@@ -68,8 +68,8 @@ func.func @byte_taps(%x: tensor<1x6x6x17xi8>, %y: tensor<1x6x6x3xi8>) -> (tensor
 
 // Single bytes where groups do not fit: depthwise, and where the length is not known.
 // CHECK-LABEL: func @single_bytes
-// CHECK: prim.weight "unknown.panels" : tensor<1x{{[0-9]+}}x13x{{[0-9]+}}xi8>
-// CHECK: prim.weight "deep.panels" : tensor<1x2x9x8xi8>
+// CHECK: prim.weight "unknown.panels" : tensor<13x40xi8, #cpu.panels<k = [0], columns = 1, width = {{[0-9]+}}>>
+// CHECK: prim.weight "deep.panels" : tensor<16x1x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 8>>
 func.func @single_bytes(%x: tensor<?x?xui8>, %y: tensor<1x6x6x16xi8>) -> (tensor<?x40xi32>, tensor<1x4x4x16xi32>) {
   %w = prim.weight "unknown" : tensor<13x40xi8>
   %v = prim.weight "deep" : tensor<16x1x3x3xi8>

@@ -2,8 +2,8 @@
 
 // 3x3 weights of many channels are transformed to 16 points.
 // CHECK-LABEL: func @tiles
-// CHECK: prim.weight "a.tiles" : tensor<{{[0-9]+}}x16x64x{{[0-9]+}}xf32>
-// CHECK: prim.packed_conv {{.*}}winograd = 2 : i64{{.*}} -> tensor<1x28x28x64xf32>
+// CHECK: prim.weight "a.tiles" : tensor<64x64x3x3xf32, #cpu.winograd<width = {{[0-9]+}}>>
+// CHECK: prim.conv {{.*}}#cpu.winograd<{{.*}} -> tensor<1x28x28x64xf32>
 func.func @tiles(%x: tensor<1x28x28x64xf32>) -> tensor<1x28x28x64xf32> {
   %wa = prim.weight "a" : tensor<64x64x3x3xf32>
   %a = prim.conv %x, %wa sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x28x28x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x28x28x64xf32>
@@ -12,7 +12,7 @@ func.func @tiles(%x: tensor<1x28x28x64xf32>) -> tensor<1x28x28x64xf32> {
 
 // Extents and images may be unknown.
 // CHECK-LABEL: func @dynamic
-// CHECK: prim.packed_conv {{.*}}winograd = 2 : i64{{.*}} -> tensor<?x?x?x64xf32>
+// CHECK: prim.conv {{.*}}#cpu.winograd<{{.*}} -> tensor<?x?x?x64xf32>
 func.func @dynamic(%x: tensor<?x?x?x64xf32>, %n: index, %h: index, %v: index) -> tensor<?x?x?x64xf32> {
   %wb = prim.weight "b" : tensor<64x64x3x3xf32>
   %b = prim.conv %x, %wb sizes(%n, %h, %v) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<?x?x?x64xf32>, tensor<64x64x3x3xf32>, index, index, index) -> tensor<?x?x?x64xf32>

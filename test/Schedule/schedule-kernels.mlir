@@ -1,6 +1,11 @@
 // RUN: tcc-opt %s -tcc-schedule-kernels | FileCheck %s
 // The answers for x86-64-v3: what is recorded, not that it is fastest.
 
+#columns = #cpu.panels<k = [0], columns = 1, width = 24>
+#panels8 = #cpu.panels<k = [2, 3, 1], columns = 0, width = 8>
+#panels16 = #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>
+#tiles = #cpu.winograd<width = 24>
+
 // A plain loop, and one that reads across: blocks of rows.
 // CHECK-LABEL: @loops
 // CHECK: {schedule = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64>}
@@ -23,10 +28,10 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
 // CHECK-LABEL: @products
 // CHECK: {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}
 // CHECK: {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied,
-func.func @products(%x: tensor<?x64xf32>, %w: tensor<1x11x64x24xf32>, %n: index, %y: tensor<64x256xf32>) {
-  %0 = kernel.launch contraction "packed_dot" ins(%x, %w : tensor<?x64xf32>, tensor<1x11x64x24xf32>) sizes(%n) {
-  ^bb0(%a: tensor<?x64xf32>, %b: tensor<1x11x64x24xf32>):
-    %c = prim.packed_dot %a, %b columns 256 : (tensor<?x64xf32>, tensor<1x11x64x24xf32>) -> tensor<?x256xf32>
+func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: index, %y: tensor<64x256xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<?x64xf32>, tensor<64x256xf32, #columns>) sizes(%n) {
+  ^bb0(%a: tensor<?x64xf32>, %b: tensor<64x256xf32, #columns>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<?x64xf32>, tensor<64x256xf32, #columns>) -> tensor<?x256xf32>
     kernel.yield %c : tensor<?x256xf32>
   } -> tensor<?x256xf32>
   %1 = kernel.launch contraction "dot" ins(%x, %y : tensor<?x64xf32>, tensor<64x256xf32>) sizes(%n) {
@@ -57,32 +62,32 @@ func.func @no_template(%x: tensor<4x8xf32>, %y: tensor<8x2x3xf32>) {
 // CHECK: a = in_place, b = in_place, epilogue = inline>}
 // CHECK: a = gathered, b = in_place, epilogue = inline>}
 // CHECK: a = pointers, b = in_place, epilogue = rolled>}
-func.func @convolutions(%x: tensor<1x9x9x32xf32>, %t: tensor<1x16x32x24xf32>, %d: tensor<1x4x9x8xf32>,
-                        %p: tensor<1x1x32x16xf32>, %y: tensor<1x9x9x3xf32>, %g: tensor<1x1x27x16xf32>,
-                        %k: tensor<1x1x288x16xf32>) {
-  %0 = kernel.launch convolution "packed_conv" ins(%x, %t : tensor<1x9x9x32xf32>, tensor<1x16x32x24xf32>) sizes() {
-  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x16x32x24xf32>):
-    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 24 : i64, winograd = 2 : i64} : (tensor<1x9x9x32xf32>, tensor<1x16x32x24xf32>) -> tensor<1x9x9x24xf32>
+func.func @convolutions(%x: tensor<1x9x9x32xf32>, %t: tensor<24x32x3x3xf32, #tiles>, %d: tensor<32x1x3x3xf32, #panels8>,
+                        %p: tensor<16x32x1x1xf32, #panels16>, %y: tensor<1x9x9x3xf32>, %g: tensor<16x3x3x3xf32, #panels16>,
+                        %k: tensor<16x32x3x3xf32, #panels16>) {
+  %0 = kernel.launch convolution "conv" ins(%x, %t : tensor<1x9x9x32xf32>, tensor<24x32x3x3xf32, #tiles>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<24x32x3x3xf32, #tiles>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<24x32x3x3xf32, #tiles>) -> tensor<1x9x9x24xf32>
     kernel.yield %c : tensor<1x9x9x24xf32>
   } -> tensor<1x9x9x24xf32>
-  %1 = kernel.launch convolution "packed_conv" ins(%x, %d : tensor<1x9x9x32xf32>, tensor<1x4x9x8xf32>) sizes() {
-  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x4x9x8xf32>):
-    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 32 : i64, filters = 32 : i64} : (tensor<1x9x9x32xf32>, tensor<1x4x9x8xf32>) -> tensor<1x9x9x32xf32>
+  %1 = kernel.launch convolution "conv" ins(%x, %d : tensor<1x9x9x32xf32>, tensor<32x1x3x3xf32, #panels8>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<32x1x3x3xf32, #panels8>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 32 : i64} : (tensor<1x9x9x32xf32>, tensor<32x1x3x3xf32, #panels8>) -> tensor<1x9x9x32xf32>
     kernel.yield %c : tensor<1x9x9x32xf32>
   } -> tensor<1x9x9x32xf32>
-  %2 = kernel.launch convolution "packed_conv" ins(%x, %p : tensor<1x9x9x32xf32>, tensor<1x1x32x16xf32>) sizes() {
-  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x1x32x16xf32>):
-    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, groups = 1 : i64, filters = 16 : i64} : (tensor<1x9x9x32xf32>, tensor<1x1x32x16xf32>) -> tensor<1x9x9x16xf32>
+  %2 = kernel.launch convolution "conv" ins(%x, %p : tensor<1x9x9x32xf32>, tensor<16x32x1x1xf32, #panels16>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x1x1xf32, #panels16>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x1x1xf32, #panels16>) -> tensor<1x9x9x16xf32>
     kernel.yield %c : tensor<1x9x9x16xf32>
   } -> tensor<1x9x9x16xf32>
-  %3 = kernel.launch convolution "packed_conv" ins(%y, %g : tensor<1x9x9x3xf32>, tensor<1x1x27x16xf32>) sizes() {
-  ^bb0(%a: tensor<1x9x9x3xf32>, %b: tensor<1x1x27x16xf32>):
-    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 16 : i64} : (tensor<1x9x9x3xf32>, tensor<1x1x27x16xf32>) -> tensor<1x9x9x16xf32>
+  %3 = kernel.launch convolution "conv" ins(%y, %g : tensor<1x9x9x3xf32>, tensor<16x3x3x3xf32, #panels16>) sizes() {
+  ^bb0(%a: tensor<1x9x9x3xf32>, %b: tensor<16x3x3x3xf32, #panels16>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x3xf32>, tensor<16x3x3x3xf32, #panels16>) -> tensor<1x9x9x16xf32>
     kernel.yield %c : tensor<1x9x9x16xf32>
   } -> tensor<1x9x9x16xf32>
-  %4 = kernel.launch convolution "packed_conv" ins(%x, %k : tensor<1x9x9x32xf32>, tensor<1x1x288x16xf32>) sizes() {
-  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<1x1x288x16xf32>):
-    %c = prim.packed_conv %a, %b sizes() {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, groups = 1 : i64, filters = 16 : i64} : (tensor<1x9x9x32xf32>, tensor<1x1x288x16xf32>) -> tensor<1x5x5x16xf32>
+  %4 = kernel.launch convolution "conv" ins(%x, %k : tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #panels16>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #panels16>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #panels16>) -> tensor<1x5x5x16xf32>
     kernel.yield %c : tensor<1x5x5x16xf32>
   } -> tensor<1x5x5x16xf32>
   return

@@ -165,7 +165,7 @@ class CommandLine(ToolTest):
         seconds = [float(line.split()[0]) for line in kernels]
         self.assertEqual(len(kernels), 2)
         self.assertTrue(0 < seconds[1] <= seconds[0], kernels)
-        self.assertTrue(any("packed_conv_add_logistic_mul" in line for line in kernels), kernels)
+        self.assertTrue(any("conv_add_logistic_mul" in line for line in kernels), kernels)
 
     def test_timing_without_compiling(self):
         """What comes from the cache took no time to compile."""
@@ -359,7 +359,7 @@ class CommandLine(ToolTest):
             self.assertRegex(text, "agrees with the reference interpreter|amplifies roundings")
             self.assertIn(f'"--precision={precision}"', (self.work / f"{library}.json").read_text())
             self.compiles(CONV, "-o", "model.mlir", "--precision", precision, "--stop-after", "layout")
-            self.assertRegex((self.work / "model.mlir").read_text(), f"prim.weight .*x{precision}>")
+            self.assertRegex((self.work / "model.mlir").read_text(), f"prim.weight .*x{precision}[,>]")
             with Compiled(self.work / library) as model:
                 actual = model(inputs[0][1])[0]
             self.assertEqual(actual.dtype, outputs[0][1].dtype)
@@ -367,7 +367,7 @@ class CommandLine(ToolTest):
             self.assertGreater(abs(actual - outputs[0][1]).max(), 1e-5)
         for flags in ([], ["--precision", "f32"]):
             self.compiles(CONV, "-o", "model.mlir", "--stop-after", "layout", *flags)
-            self.assertNotIn("16>", (self.work / "model.mlir").read_text())
+            self.assertNotRegex((self.work / "model.mlir").read_text(), "f16[,>]")
         self.assertIn("--precision tf32 changes nothing", self.compiles(CONV, "-o", "model.so", "--precision", "tf32").text)
         for why, arguments in (("none of f32, tf32, bf16, f16", [CONV, "--precision", "f8"]),
                                ("phase layout", ["model.mlir", "--start-from", "fuse", "--precision", "bf16"])):

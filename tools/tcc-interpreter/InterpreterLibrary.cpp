@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
@@ -69,7 +70,7 @@ struct tcc_interpreted_model {
   static DialectRegistry registry() {
     DialectRegistry all;
     all.insert<arith::ArithDialect, func::FuncDialect, math::MathDialect, prim::PrimDialect,
-               kernel::KernelDialect>();
+               cpu::CpuDialect, kernel::KernelDialect>();
     return all;
   }
 
@@ -140,7 +141,10 @@ llvm::Error tcc_interpreted_model::run(Kernel &kernel, Words words) {
       continue;
     }
     const char *data = words.pointer();
-    auto tensor = Tensor::over(*prim::dtypeOf(type.getElementType()), words.shape(type), data);
+    auto tensor = Tensor::over(*prim::dtypeOf(type.getElementType()),
+                               words.shape(prim::storedType(type)), data);
+    if (tensor)
+      tensor = reference::fromStorage(type, std::move(*tensor));
     if (!tensor)
       return tensor.takeError();
     arguments.push_back(std::move(*tensor));

@@ -27,7 +27,7 @@ std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision pre
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp.
 std::unique_ptr<mlir::Pass> createChannelsLastPass();
 
-/// tcc-layout-pack-weights: see lib/LayoutAssign/PackWeights.cpp. `weights` and
+/// tcc-layout-pack-weights: see lib/LayoutAssign/Cpu/PackWeights.cpp. `weights` and
 /// `cpu` outlive the pass.
 std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu);
 

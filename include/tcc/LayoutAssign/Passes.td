@@ -71,12 +71,13 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
 }
 
 def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
-  let summary = "Put the weights of contractions in the order that kernels read";
+  let summary = "Put the weights of contractions in the order that a CPU's kernels read";
+  let dependentDialects = ["::tcc::cpu::CpuDialect"];
   let description = [{
     A register tile reads a row of a panel as whole vectors. Weights are constants, so they are put
     in that order when the artefact is written and not in every run. The target says how wide panels
     are; the weights of 3x3 convolutions that are sooner done in tiles (Winograd) are transformed on
-    the way.
+    the way. The contractions stay as they are: the order is the encoding of the weight's type.
 
     ```mlir before -tcc-test-fill-weights
     func.func @f(%x: tensor<8x128xf32>) -> tensor<8x64xf32> {
@@ -87,14 +88,14 @@ def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
     ```
     ```mlir after -cse
     func.func @f(%arg0: tensor<8x128xf32>) -> tensor<8x64xf32> {
-      %0 = prim.weight "w.panels" : tensor<1x3x128x24xf32>
-      %1 = prim.packed_dot %arg0, %0 columns 64 : (tensor<8x128xf32>, tensor<1x3x128x24xf32>) -> tensor<8x64xf32>
+      %0 = prim.weight "w.panels" : tensor<128x64xf32, #cpu.panels<k = [0], columns = 1, width = 24>>
+      %1 = prim.dot %arg0, %0 batch [] x [] contract [1] x [0] : (tensor<8x128xf32>, tensor<128x64xf32, #cpu.panels<k = [0], columns = 1, width = 24>>) -> tensor<8x64xf32>
       return %1 : tensor<8x64xf32>
     }
     ```
 
     Runs after tcc-layout-channels-last and tcc-simplify-fold-constants, so that weights are entries
-    of the table, and before fusion, which groups around packed contractions.
+    of the table, and before fusion, which leaves what such a contraction reads in memory as it is.
   }];
 }
 #endif

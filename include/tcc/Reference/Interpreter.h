@@ -54,6 +54,10 @@ bool isEvaluable(mlir::OperationName name);
 llvm::Expected<llvm::SmallVector<Tensor, 1>>
 evaluateOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands, const WeightTable &weights);
 
+/// The tensor of `type` whose memory holds `stored`: a copy in row-major order where it lies in
+/// another (prim::StorageLayout), else `stored` itself.
+llvm::Expected<Tensor> fromStorage(mlir::RankedTensorType type, Tensor stored);
+
 /// The value of a dense attribute; an error for an element type no DType names.
 llvm::Expected<Tensor> tensorOf(mlir::ElementsAttr attribute);
 /// `tensor` as a dense attribute (a splat where it is one) of type `type`, whose

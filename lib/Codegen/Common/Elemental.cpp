@@ -329,8 +329,14 @@ Value Elemental::eval(Value value, ArrayRef<Coord> at) {
 Value Elemental::evalNew(Value value, ArrayRef<Coord> at) {
   if (auto it = providers.find(value); it != providers.end())
     return it->second(at);
-  if (const Memory *memory = memoryOf(value))
+  if (const Memory *memory = memoryOf(value)) {
+    if (prim::layoutOf(value)) {
+      emitError(value.getLoc()) << "code generation reads a tensor point by point, which lies in "
+                                << cast<RankedTensorType>(value.getType()).getEncoding();
+      return {};
+    }
     return load(*memory, at);
+  }
   Operation *op = value.getDefiningOp();
   assert(op && "tensor argument is not bound");
   if (!prim::isElementwise(op))

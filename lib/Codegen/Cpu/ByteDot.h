@@ -1,13 +1,13 @@
 //===- ByteDot.h - Products of groups of bytes ------------------*- C++ -*-===//
 //
 // 8-bit operands are multiplied a group of neighbours in k at a time (ByteGroups,
-// Target/WeightPanels.h): one group of A is broadcast, B has one in every lane, and an
+// Dialect/Cpu/WeightPanels.h): one group of A is broadcast, B has one in every lane, and an
 // instruction adds their products to 32-bit lanes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 namespace tcc::codegen {
 

@@ -1,4 +1,4 @@
-//===- ContractionKernel.cpp - prim.dot and prim.packed_dot as kernels ----===//
+//===- ContractionKernel.cpp - prim.dot as a kernel ----------------------===//
 //
 // The product is the template of Contraction.h; what is fused after it is
 // evaluated in its epilogue, a vector of one row at a time, with the product's
@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Analysis/DotOperand.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -186,24 +187,24 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
   spec.aUnsigned = isUnsigned(lt.getElementType());
   spec.bUnsigned = isUnsigned(rt.getElementType());
   p.batch = k.constant(1);
-  if (auto packed = dyn_cast<prim::PackedDotOp>(op)) {
+  auto dot = cast<prim::DotOp>(op);
+  if (cpu::PanelsAttr panels = cpu::panelsOf(dot.getRhs())) {
     spec.m = k.constant(1);
     for (Index extent : lhsExtents.drop_back())
       spec.m = k.mul(spec.m, extent);
-    spec.n = k.constant(packed.getColumns());
-    spec.k = k.constant(rt.getDimSize(2));
-    spec.aRowStride = spec.k;
-    if (rt.getRank() == 5) {
+    int64_t depth = rt.getDimSize(dot.getRhsContract()[0]);
+    spec.n = k.constant(rt.getDimSize(panels.getColumns()));
+    spec.k = spec.aRowStride = k.constant(depth);
+    if (panels.getBytes() > 1) {
       spec.bytes = groupsOf(cpu, spec);
-      spec.kElements = spec.aRowStride = k.constant(lt.getShape().back());
-      spec.k = k.constant(spec.bytes.steps(lt.getShape().back()));
+      spec.kElements = spec.k;
+      spec.k = k.constant(spec.bytes.steps(depth));
     }
     spec.aKStride = k.constant(1);
     spec.bLayout = PanelLayout::Packed;
-    spec.panelWidth = rt.getDimSize(3);
+    spec.panelWidth = panels.getWidth();
     p.lhsOffset = p.rhsOffset = k.constant(0);
   } else {
-    auto dot = cast<prim::DotOp>(op);
     auto lhs = stridedOperand(k, dot, 0, lhsExtents), rhs = stridedOperand(k, dot, 1, rhsExtents);
     if (!lhs || !rhs)
       return std::nullopt;

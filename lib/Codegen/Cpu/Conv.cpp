@@ -13,7 +13,7 @@
 #include "ConvRows.h"
 #include "LaneGroups.h"
 #include "WinogradConv.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 using namespace mlir;
 namespace tcc::codegen {

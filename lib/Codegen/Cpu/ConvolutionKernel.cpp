@@ -1,10 +1,11 @@
-//===- ConvolutionKernel.cpp - prim.packed_conv as a kernel ---------------===//
+//===- ConvolutionKernel.cpp - Convolutions with packed weights as kernels ===//
 //
 // Rows of the template are output pixels, columns output channels; a kernel of
 // another form of convolution (unknown weights, transposed) is elemental.
 //
 //===----------------------------------------------------------------------===//
 #include "ProductSpec.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -17,14 +18,16 @@ static bool isUnsigned(Type t) {
   return i && i.isUnsigned();
 }
 
-std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim::PackedConvOp op,
+std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim::ConvOp op,
                                                ArrayRef<Index> in, ArrayRef<Index> out,
                                                const CpuTarget &cpu) {
   KernelBuilder k(b, loc);
   ConvSpec spec;
-  size_t spatial = op.getWindow().size();
-  if (spatial < 1 || spatial > 3)
+  cpu::PanelsAttr panels = cpu::panelsOf(op.getW());
+  size_t spatial = op.getStrides().size();
+  if (!cpu::panelWidth(op.getW()) || spatial < 1 || spatial > 3)
     return std::nullopt;
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
   spec.cpu = cpu;
   spec.batch = in[0];
   for (ConvDim &dim : spec.dims) {
@@ -36,32 +39,31 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
     dim.input = in[i + 1];
     dim.output = out[i + 1];
     dim.padBefore = k.constant(op.getLow()[i]);
-    dim.kernel = op.getWindow()[i];
+    dim.kernel = w.getDimSize(i + 2);
     dim.stride = op.getStrides()[i];
     dim.dilation = op.getDilations()[i];
   }
-  auto x = tensorType(op.getX()), panels = tensorType(op.getPanels());
   Type result = tensorType(op.getResult()).getElementType();
   spec.groups = op.getGroups();
-  spec.panelWidth = panels.getDimSize(3);
-  spec.channels = x.getShape().back() / spec.groups;
-  spec.filters = op.getFilters() / spec.groups;
+  spec.panelWidth = cpu::panelWidth(op.getW());
+  spec.channels = w.getDimSize(1);
+  spec.filters = w.getDimSize(0) / spec.groups;
   spec.inputElement = storageType(x.getElementType());
-  spec.weightElement = storageType(panels.getElementType());
+  spec.weightElement = storageType(w.getElementType());
   spec.inputUnsigned = isUnsigned(x.getElementType());
-  spec.weightUnsigned = isUnsigned(panels.getElementType());
+  spec.weightUnsigned = isUnsigned(w.getElementType());
   spec.acc = isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type()
                                                                            : storageType(result);
-  if (panels.getRank() == 5)
+  if (panels && panels.getBytes() > 1)
     spec.bytes = byteGroups(cpu, spec.inputUnsigned, spec.weightUnsigned);
-  spec.winograd = op.getWinograd() != 0;
+  spec.winograd = !panels;
   setDenseStrides(k, spec);
   return spec;
 }
 
 bool tcc::codegen::emitConvolutionKernel(KernelFrame &f, const ConvSchedule &schedule) {
-  auto op = cast<prim::PackedConvOp>(contractionOf(f.launch));
-  const Memory *input = f.e.memoryOf(op.getX()), *panels = f.e.memoryOf(op.getPanels());
+  auto op = cast<prim::ConvOp>(contractionOf(f.launch));
+  const Memory *input = f.e.memoryOf(op.getX()), *weights = f.e.memoryOf(op.getW());
   SmallVector<Index> in, out;
   SmallVector<Value> pixels;
   unsigned rank = tensorType(op.getResult()).getRank();
@@ -76,7 +78,7 @@ bool tcc::codegen::emitConvolutionKernel(KernelFrame &f, const ConvSchedule &sch
   auto spec = convSpec(f.b, f.b.getLoc(), op, in, out, f.cpu);
   spec->schedule = schedule;
   spec->input = input->pointer;
-  spec->weights = panels->pointer;
+  spec->weights = weights->pointer;
   withEpilogue(f, op, {}, pixels, true, [&](EpilogueFn epilogue) {
     emitConvTasks(f.b, f.b.getLoc(), *spec, f.begin, f.end, epilogue);
   });

@@ -21,7 +21,7 @@
 //===----------------------------------------------------------------------===//
 #include "LaneGroups.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 using namespace mlir;
 namespace tcc::codegen {

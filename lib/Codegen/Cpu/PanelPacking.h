@@ -19,7 +19,7 @@ mlir::Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, mlir::V
 /// Bytes of stack for `panels` packed panels.
 int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t panels);
 
-/// The scaled column sums at the end of a packed panel (Target/WeightPanels.h), or null.
+/// The scaled column sums at the end of a packed panel (Dialect/Cpu/WeightPanels.h), or null.
 mlir::Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panel);
 
 /// Copies B[block, firstColumn .. + columns] to `to` as [length][nr], or groups of bytes

@@ -38,8 +38,9 @@ llvm::SmallVector<ContractionSchedule> rankSchedules(KernelBuilder &k, const Con
                                                      bool variations);
 void setSchedule(KernelBuilder &k, ContractionSpec &spec, const ContractionSchedule &schedule);
 
-/// The template's view of a packed convolution, without pointers and schedule.
-std::optional<ConvSpec> convSpec(mlir::OpBuilder &b, mlir::Location loc, prim::PackedConvOp op,
+/// The template's view of a convolution, without pointers and schedule. Null where the weights
+/// are not packed, or windows have more than three axes.
+std::optional<ConvSpec> convSpec(mlir::OpBuilder &b, mlir::Location loc, prim::ConvOp op,
                                  llvm::ArrayRef<Index> inputExtents,
                                  llvm::ArrayRef<Index> outputExtents, const CpuTarget &cpu);
 

@@ -1,13 +1,13 @@
 //===- Schedule.cpp - Tile sizes of products ------------------------------===//
 //
-// Panel widths and register tiles come from Target/WeightPanels.h, where layout sees
+// Panel widths and register tiles come from Dialect/Cpu/WeightPanels.h, where layout sees
 // them too. The cut into tasks is searched with a small time model: multiply-adds, bytes that come
 // from beyond L2, and the idle time of 2 to 16 threads at the end, for which the number of tasks
 // matters more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
-#include "tcc/Target/Winograd.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -32,7 +32,7 @@ public:
     return extents;
   }
   /// Those of an operator's result, which the host may have found to be constant.
-  SmallVector<Index> of(prim::PackedConvOp conv) {
+  SmallVector<Index> of(prim::ConvOp conv) {
     SmallVector<Index> extents = of(conv.getResult());
     auto size = conv.getSizes().begin();
     for (auto [axis, extent] : llvm::enumerate(extents))
@@ -128,7 +128,7 @@ static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch, c
 
 static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launch,
                                                           const CpuTarget &cpu, bool variations) {
-  auto op = dyn_cast<prim::PackedConvOp>(contractionOf(launch));
+  auto op = dyn_cast<prim::ConvOp>(contractionOf(launch));
   if (!op)
     return {};
   OpenExtents extents(launch);
@@ -162,8 +162,8 @@ SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::Laun
     break;
   }
   // Packed weights are read by the templates alone.
-  bool packed = prim::has<prim::PackedOperand>(contractionOf(launch));
-  if (all.empty() && !packed)
+  Operation *product = contractionOf(launch);
+  if (all.empty() && !(product && prim::layoutOf(product->getOperand(1))))
     all.push_back(loopSchedule(launch, cpu));
   return all;
 }

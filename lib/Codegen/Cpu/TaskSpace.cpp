@@ -96,7 +96,7 @@ static SmallVector<Index> productExtents(OpBuilder &b, kernel::LaunchOp launch) 
 
 static TaskSpace convolutionTasks(OpBuilder &b, kernel::LaunchOp launch,
                                   const ConvSchedule &schedule, const CpuTarget &cpu) {
-  auto conv = cast<prim::PackedConvOp>(contractionOf(launch));
+  auto conv = cast<prim::ConvOp>(contractionOf(launch));
   auto spec = convSpec(b, launch.getLoc(), conv, hostExtents(b, launch, conv.getX()),
                        productExtents(b, launch), cpu);
   spec->schedule = schedule;

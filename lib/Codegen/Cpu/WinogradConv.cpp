@@ -21,7 +21,7 @@
 #include "ConvRows.h"
 #include "PanelPacking.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Target/Winograd.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 
 using namespace mlir;
 namespace tcc::codegen {

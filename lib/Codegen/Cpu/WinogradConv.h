@@ -1,6 +1,6 @@
 //===- WinogradConv.h - 3x3 convolutions in tiles ---------------*- C++ -*-===//
 //
-// The convolution template for weights that layout has transformed (Target/Winograd.h):
+// The convolution template for weights that layout has transformed (Dialect/Cpu/Winograd.h):
 // same specification, tasks and epilogue as Conv.h, by which it is called.
 //
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
+#include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -54,6 +55,7 @@ RankedTensorType host::tensorType(MemRefType type) {
 }
 
 MemRefType host::memoryType(RankedTensorType type, MemorySpace space) {
+  type = prim::storedType(type);
   Attribute attribute =
       space == MemorySpace::host ? Attribute() : MemorySpaceAttr::get(type.getContext(), space);
   return MemRefType::get(type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(),
@@ -178,10 +180,18 @@ KernelOp LaunchOp::getKernelOp() {
   return SymbolTable::lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
 }
 
-/// The tensor type that a kernel sees of a launch's operand.
-static Type kernelType(Type type) {
+/// What a launch's operand is in memory, as a tensor.
+static Type givenType(Type type) {
   auto memory = dyn_cast<MemRefType>(type);
   return memory ? tensorType(memory) : type;
+}
+
+/// The same of what a kernel takes.
+static SmallVector<Type> storedTypes(TypeRange types) {
+  return llvm::map_to_vector(types, [](Type type) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? prim::storedType(tensor) : type;
+  });
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -190,12 +200,12 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("starts ") << getKernelAttr() << ", which is no host.kernel";
   SmallVector<Type> arguments, results;
   for (Type type : getInputs().getTypes())
-    arguments.push_back(kernelType(type));
+    arguments.push_back(givenType(type));
   for (Type type : getOuts().getTypes()) {
-    results.push_back(kernelType(type));
+    results.push_back(givenType(type));
     arguments.append(cast<MemRefType>(type).getNumDynamicDims(), IndexType::get(getContext()));
   }
-  if (kernel.getBody().getArgumentTypes() != TypeRange(arguments))
+  if (storedTypes(kernel.getBody().getArgumentTypes()) != arguments)
     return emitOpError("gives ") << getKernelAttr() << " (" << arguments << "), it takes ("
                                  << kernel.getBody().getArgumentTypes() << ")";
   TypeRange given = kernel.getBody().front().getTerminator()->getOperandTypes();

@@ -120,5 +120,7 @@ int64_t tcc::elementBytes(Type e) {
 }
 
 int64_t tcc::tensorBytes(ShapedType type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    type = prim::storedType(tensor);
   return type.getNumElements() * elementBytes(type.getElementType());
 }

@@ -1,5 +1,6 @@
 //===- Schedule.cpp - What holds of schedules and the launches they are for -===//
 #include "mlir/IR/Diagnostics.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 
@@ -165,21 +166,61 @@ static LogicalResult verifyKind(LaunchOp launch, StringRef schedule,
          << stringifyKernelKind(launch.getKind()) << "' cannot run by a " << schedule;
 }
 
-/// The packed convolution of a launch, if it has one.
-static prim::PackedConvOp convolutionOf(LaunchOp launch) {
-  auto convolutions = launch.getBody().front().getOps<prim::PackedConvOp>();
-  return convolutions.empty() ? prim::PackedConvOp() : *convolutions.begin();
+/// The product of a launch whose weights lie in an order of their own, if it has such.
+static Operation *packedProduct(LaunchOp launch) {
+  for (Operation &op : launch.getBody().front())
+    if (op.hasTrait<prim::Contraction>() && prim::layoutOf(op.getOperand(1)))
+      return &op;
+  return nullptr;
 }
 
-/// Panels that were packed before are as wide as the schedule reads them.
-static LogicalResult verifyPanels(LaunchOp launch, int64_t width) {
-  for (Operation &op : launch.getBody().front())
-    if (op.hasTrait<prim::PackedOperand>())
-      if (int64_t packed = cast<RankedTensorType>(op.getOperand(1).getType()).getDimSize(3);
-          packed != width)
-        return launch.emitOpError("has panels of ")
-               << packed << " columns, but its schedule reads " << width;
+static bool readsTiles(LaunchOp launch) {
+  Operation *product = packedProduct(launch);
+  return product && cpu::tilesOf(product->getOperand(1));
+}
+
+static bool areOnes(ArrayRef<int64_t> list) {
+  return llvm::all_of(list, [](int64_t v) { return v == 1; });
+}
+
+/// Rows of the left operand are multiplied with columns of the weights.
+static LogicalResult verifyPacked(LaunchOp launch, prim::DotOp dot) {
+  int64_t last = cast<RankedTensorType>(dot.getLhs().getType()).getRank() - 1;
+  cpu::PanelsAttr panels = cpu::panelsOf(dot.getRhs());
+  if (panels && panels.getGroups() == 1 && panels.getK() == dot.getRhsContract() &&
+      dot.getLhsContract() == ArrayRef(last))
+    return success();
+  return launch.emitOpError("has packed weights, which are not those of rows times columns");
+}
+
+/// Channels are neighbours, and multiplied a tap at a time.
+static LogicalResult verifyPacked(LaunchOp launch, prim::ConvOp conv) {
+  if (!conv.getChannelsLast() || !areOnes(conv.getInputDilation()))
+    return launch.emitOpError("has packed weights, which need channels last and no dilated input");
+  auto groups = static_cast<int64_t>(conv.getGroups());
+  cpu::PanelsAttr panels = cpu::panelsOf(conv.getW());
+  if (panels && panels.getGroups() != groups && panels.getGroups() != 1)
+    return launch.emitOpError("has ")
+           << groups << " groups, its panels " << panels.getGroups() << " groups";
+  SmallVector<int64_t> taps = llvm::to_vector(llvm::seq<int64_t>(2, conv.getStrides().size() + 2));
+  taps.push_back(1);
+  if (panels && (panels.getColumns() != 0 || panels.getK() != ArrayRef(taps)))
+    return launch.emitOpError("has packed weights, in which taps do not come before channels");
+  if (!panels && !(areOnes(conv.getStrides()) && areOnes(conv.getDilations()) && groups == 1))
+    return launch.emitOpError("is in tiles, which need stride, dilation and groups 1");
   return success();
+}
+
+/// Weights that were packed before are read as they lie: in panels as wide as the schedule says.
+static LogicalResult verifyWeights(LaunchOp launch, int64_t width) {
+  Operation *product = packedProduct(launch);
+  if (!product)
+    return success();
+  if (int64_t packed = cpu::panelWidth(product->getOperand(1)); packed != width)
+    return launch.emitOpError("has panels of ")
+           << packed << " columns, but its schedule reads " << width;
+  auto dot = dyn_cast<prim::DotOp>(product);
+  return dot ? verifyPacked(launch, dot) : verifyPacked(launch, cast<prim::ConvOp>(product));
 }
 
 LogicalResult LoopScheduleAttr::verifyLaunch(Operation *op) const {
@@ -208,25 +249,25 @@ LogicalResult ContractionScheduleAttr::verifyLaunch(Operation *op) const {
       (getA() == OperandAccess::Pointers || getA() == OperandAccess::Gathered))
     return launch.emitOpError("of kind 'contraction' has no taps, so a cannot be '")
            << stringifyOperandAccess(getA()) << "'";
-  if (prim::PackedConvOp conv = convolutionOf(launch); conv && conv.getWinograd())
+  if (readsTiles(launch))
     return launch.emitOpError("has transformed weights, which only a winograd_schedule reads");
   if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Contraction, KernelKind::Convolution})))
     return failure();
-  return verifyPanels(launch, getLanes() * getVectors());
+  return verifyWeights(launch, getLanes() * getVectors());
 }
 
 LogicalResult WinogradScheduleAttr::verifyLaunch(Operation *op) const {
   auto launch = cast<LaunchOp>(op);
-  if (prim::PackedConvOp conv = convolutionOf(launch); !conv || !conv.getWinograd())
+  if (!readsTiles(launch))
     return launch.emitOpError("has no transformed weights for a winograd_schedule");
-  return verifyPanels(launch, getLanes() * getVectors());
+  return verifyWeights(launch, getLanes() * getVectors());
 }
 
 LogicalResult LineScheduleAttr::verifyLaunch(Operation *op) const {
   auto launch = cast<LaunchOp>(op);
   if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Convolution})))
     return failure();
-  return verifyPanels(launch, getLanes());
+  return verifyWeights(launch, getLanes());
 }
 
 LogicalResult SpecialScheduleAttr::verifyLaunch(Operation *op) const {

@@ -117,7 +117,6 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
                    : Pair({o.getX(), axis - outer + o.getBatchDims() + indices.getShape().back()});
       })
       .Case([&](TopKOp o) -> Pair { return axis == o.getAxis() ? Pair() : Pair({o.getX(), axis}); })
-      .Case([&](PackedDotOp o) { return Pair({o.getLhs(), axis}); })
       .Case([&](DotOp o) -> Pair {
         unsigned at = axis;
         if (at < o.getLhsBatch().size())
@@ -138,8 +137,8 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
 
 Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsigned axis) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, PackedConvOp,
-            RandomBitsOp>([&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
+      .Case<IotaOp, ReshapeOp, BroadcastOp, SliceOp, PadOp, PoolOp, ConvOp, RandomBitsOp>(
+          [&](auto o) { return sizeOperand(o.getSizes(), value, axis); })
       .Case([&](TopKOp o) { return axis == o.getAxis() ? o.getK() : Value(); })
       .Case([&](NonzeroOp o) { return axis == 1 ? o.getCount() : Value(); })
       .Case([&](ConcatOp o) -> Value {

@@ -9,6 +9,7 @@ using namespace tcc::prim;
 
 #include "tcc/Dialect/Prim/PrimDialect.cpp.inc"
 #include "tcc/Dialect/Prim/PrimEnums.cpp.inc"
+#include "tcc/Dialect/Prim/PrimInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Prim/PrimAttrs.cpp.inc"
 #define GET_OP_CLASSES
@@ -36,6 +37,17 @@ Operation *PrimDialect::materializeConstant(OpBuilder &builder, Attribute value,
 
 bool tcc::prim::isElementwise(Operation *op) {
   return isa<PrimDialect>(op->getDialect()) && op->hasTrait<OpTrait::Elementwise>();
+}
+
+StorageLayout tcc::prim::layoutOf(RankedTensorType type) {
+  return dyn_cast_if_present<StorageLayout>(type.getEncoding());
+}
+
+RankedTensorType tcc::prim::storedType(RankedTensorType type) {
+  StorageLayout layout = layoutOf(type);
+  return layout
+             ? RankedTensorType::get(layout.getStorageShape(type.getShape()), type.getElementType())
+             : type;
 }
 
 Type tcc::prim::elementType(MLIRContext *context, DType dtype) {

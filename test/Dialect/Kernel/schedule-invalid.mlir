@@ -124,13 +124,85 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<4x8xf32>, %w: tensor<1x1x8x16xf32>) {
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 16>>) {
   // expected-error @+1 {{has panels of 16 columns, but its schedule reads 8}}
-  %1 = kernel.launch contraction "packed_dot" ins(%x, %w : tensor<4x8xf32>, tensor<1x1x8x16xf32>) sizes() {
-  ^bb0(%a: tensor<4x8xf32>, %b: tensor<1x1x8x16xf32>):
-    %c = prim.packed_dot %a, %b columns 9 : (tensor<4x8xf32>, tensor<1x1x8x16xf32>) -> tensor<4x9xf32>
+  %1 = kernel.launch contraction "k" ins(%x, %w : tensor<4x8xf32>, tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 16>>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 16>>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 16>>) -> tensor<4x9xf32>
     kernel.yield %c : tensor<4x9xf32>
   } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>) {
+  // expected-error @+1 {{has packed weights, which are not those of rows times columns}}
+  %1 = kernel.launch contraction "k" ins(%x, %w : tensor<4x8xf32>, tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>) -> tensor<4x9xf32>
+    kernel.yield %c : tensor<4x9xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x32x9x9xf32>, %w: tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>) {
+  // expected-error @+1 {{has packed weights, which need channels last and no dilated input}}
+  %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x32x9x9xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>) sizes() {
+  ^bb0(%a: tensor<1x32x9x9xf32>, %b: tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>):
+    %c = prim.conv %a, %b sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x32x9x9xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>) -> tensor<1x16x9x9xf32>
+    kernel.yield %c : tensor<1x16x9x9xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x16x9x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.panels<k = [1, 2, 3], columns = 0, width = 16>>) {
+  // expected-error @+1 {{has packed weights, in which taps do not come before channels}}
+  %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [1, 2, 3], columns = 0, width = 16>>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.panels<k = [1, 2, 3], columns = 0, width = 16>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [1, 2, 3], columns = 0, width = 16>>) -> tensor<1x9x9x16xf32>
+    kernel.yield %c : tensor<1x9x9x16xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>) {
+  // expected-error @+1 {{has 1 groups, its panels 2 groups}}
+  %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>) -> tensor<1x9x9x16xf32>
+    kernel.yield %c : tensor<1x9x9x16xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) {
+  // expected-error @+1 {{has transformed weights, which only a winograd_schedule reads}}
+  %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) -> tensor<1x9x9x16xf32>
+    kernel.yield %c : tensor<1x9x9x16xf32>
+  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) {
+  // expected-error @+1 {{is in tiles, which need stride, dilation and groups 1}}
+  %1 = kernel.launch convolution "k" ins(%x, %w : tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) sizes() {
+  ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) -> tensor<1x5x5x16xf32>
+    kernel.yield %c : tensor<1x5x5x16xf32>
+  } {schedule = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<1x5x5x16xf32>
   return
 }
 

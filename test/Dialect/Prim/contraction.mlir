@@ -22,19 +22,3 @@ func.func @transform(%x: tensor<2x?xcomplex<f32>>) {
   %0 = prim.fft %x axis 1 {inverse = true} : (tensor<2x?xcomplex<f32>>) -> tensor<2x?xcomplex<f32>>
   return
 }
-
-// CHECK-LABEL: func @tiles
-func.func @tiles(%x: tensor<1x?x9x32xf32>, %w: tensor<2x16x32x16xf32>, %n: index) {
-  // CHECK: prim.packed_conv {{.*}}window = array<i64: 3, 3>, winograd = 2 : i64}
-  %0 = prim.packed_conv %x, %w sizes(%n) {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 0>, groups = 1 : i64, filters = 24 : i64, winograd = 2 : i64} : (tensor<1x?x9x32xf32>, tensor<2x16x32x16xf32>, index) -> tensor<1x?x7x24xf32>
-  return
-}
-
-// CHECK-LABEL: func @packed
-func.func @packed(%x: tensor<?x9x8xf32>, %d: tensor<1x2x8x16xf32>, %w: tensor<2x1x12x16xf32>, %n: index) {
-  // CHECK: prim.packed_dot %{{.*}}, %{{.*}} columns 20 : (tensor<?x9x8xf32>, tensor<1x2x8x16xf32>) -> tensor<?x9x20xf32>
-  %0 = prim.packed_dot %x, %d columns 20 : (tensor<?x9x8xf32>, tensor<1x2x8x16xf32>) -> tensor<?x9x20xf32>
-  // CHECK: prim.packed_conv %{{.*}}, %{{.*}} sizes(%{{.*}}) {dilations = array<i64: 1>, filters = 6 : i64, groups = 2 : i64, low = array<i64: 1>, strides = array<i64: 1>, window = array<i64: 3>}
-  %1 = prim.packed_conv %x, %w sizes(%n) {window = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 1>, groups = 2 : i64, filters = 6 : i64} : (tensor<?x9x8xf32>, tensor<2x1x12x16xf32>, index) -> tensor<?x9x6xf32>
-  return
-}

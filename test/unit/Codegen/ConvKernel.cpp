@@ -1,7 +1,7 @@
 #include "ConvKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Target/Winograd.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 #include <cstring>
 
 using namespace mlir;
@@ -108,10 +108,14 @@ std::vector<float> packConvWeights(const CpuTarget &cpu, const float *weights,
   }
   ConvExtents extents{shape.groups, shape.filters / shape.groups, shape.channels / shape.groups,
                       shape.taps()};
-  ConvPanels panels = convPanels(cpu, extents);
+  PanelShape panels = convPanels(cpu, extents);
+  int64_t columns = shape.filters / panels.groups, filterSize = extents.channels * extents.taps;
   llvm::SmallVector<char, 0> bytes =
-      packPanels(reinterpret_cast<const char *>(weights), sizeof(float), panels.shape, panels.group,
-                 panels.column, panels.k);
+      packPanels(reinterpret_cast<const char *>(weights), sizeof(float),
+                 {panels,
+                  {panels.groups, columns * filterSize},
+                  {columns, filterSize},
+                  {{extents.taps, 1}, {extents.channels, extents.taps}}});
   std::vector<float> packed(bytes.size() / sizeof(float));
   std::memcpy(packed.data(), bytes.data(), bytes.size());
   return packed;

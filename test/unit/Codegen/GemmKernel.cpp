@@ -1,7 +1,7 @@
 #include "GemmKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 using namespace mlir;
 using namespace tcc::codegen;
@@ -127,8 +127,8 @@ std::vector<float> layOutB(const std::vector<float> &b, const GemmCase &shape, i
   }
   PanelShape panels{1, (shape.n + panelWidth - 1) / panelWidth, shape.k, panelWidth};
   llvm::SmallVector<char, 0> bytes =
-      packPanels(reinterpret_cast<const char *>(b.data()), sizeof(float), panels, {1, 0},
-                 {shape.n, 1}, {{shape.k, shape.n}});
+      packPanels(reinterpret_cast<const char *>(b.data()), sizeof(float),
+                 {panels, {1, 0}, {shape.n, 1}, {{shape.k, shape.n}}});
   out.resize(panels.elements());
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;

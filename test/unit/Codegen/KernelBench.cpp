@@ -5,7 +5,7 @@
 //       layout=packed|row|transposed relu=1 cold=COPIES asm=1 threads=1
 #include "ConvKernel.h"
 #include "GemmKernel.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>

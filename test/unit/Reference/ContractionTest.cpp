@@ -139,51 +139,23 @@ TEST_CASE("conv: two axes against the definition") {
   checkReals(y, want);
 }
 
-TEST_CASE("packed_dot reads columns across panels") {
-  // [1, 2, 2, 2]: columns 0 1, then 2 and padding, of the matrix 1 2 3 / 4 5 6.
-  Tensor panels = f32({1, 2, 2, 2}, {1, 2, 4, 5, 3, 0, 6, 0});
-  checkReals(result("packed_dot", {f32({1, 2, 2}, {1, 0, 1, 10}), panels}, "columns = 3 : i64",
-                    "tensor<1x2x3xf32>"),
-             {1, 2, 3, 41, 52, 63});
-}
-
-TEST_CASE("packed_conv is conv with the window before the channels") {
-  // Two groups of one output and two inputs, window 2: k is (tap, channel).
-  Tensor w = f32({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
-  Tensor panels = f32({2, 1, 4, 2}, {1, 0, 3, 0, 2, 0, 4, 0, 5, 0, 7, 0, 6, 0, 8, 0});
-  Tensor x = counting(DType::F32, {1, 5, 4});
-  Tensor plain = Conv{.strides = "2", .low = "1", .high = "1", .groups = 2, .last = true}(
-      x, w, DType::F32, {1, 3, 2});
-  Tensor packed = result("packed_conv", {x, panels},
-                         "window = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: "
-                         "1>, low = array<i64: 1>, groups = 2 : i64, filters = 2 : i64",
-                         "tensor<1x3x2xf32>");
-  checkReals(packed, plain.reals());
-}
-
-TEST_CASE("packed_conv in tiles is conv with the weights transformed back") {
-  // One channel, one filter: u = G w G^T in the first column of panels of two.
-  constexpr float G[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
-  std::vector<double> taps = {1, 2, 3, 4, 5, 6, 7, 8, 10}, points;
-  for (int p = 0; p < 16; ++p) {
-    double u = 0;
-    for (int t = 0; t < 9; ++t)
-      u += G[p / 4][t / 3] * G[p % 4][t % 3] * taps[t];
-    points.insert(points.end(), {u, 0});
-  }
-  Tensor x = counting(DType::F32, {1, 4, 5, 1});
-  Tensor plain = Conv{.strides = "1, 1",
-                      .dilations = "1, 1",
-                      .inputDilation = "1, 1",
-                      .low = "1, 0",
-                      .high = "1, 0",
-                      .last = true}(x, f32({1, 1, 3, 3}, taps), DType::F32, {1, 4, 3, 1});
-  Tensor tiles = result("packed_conv", {x, f32({1, 16, 1, 2}, points)},
-                        "window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = "
-                        "array<i64: 1, 1>, low = array<i64: 1, 0>, groups = 1 : i64, filters = 1 : "
-                        "i64, winograd = 2 : i64",
-                        "tensor<1x4x3x1xf32>");
-  checkReals(tiles, plain.reals());
+TEST_CASE("weights that lie in panels are read in order") {
+  // Two columns of a panel, then one and padding, of the matrix 1 2 3 / 4 5 6.
+  std::vector<float> panels = {1, 2, 4, 5, 3, 0, 6, 0};
+  WeightTable table;
+  table.add("w", f32({1, 2, 2, 2}, {panels.begin(), panels.end()}).toWeight());
+  constexpr llvm::StringLiteral text =
+      R"(func.func @main(%x: tensor<1x2x2xf32>) -> tensor<1x2x3xf32> {
+    %w = prim.weight "w" : tensor<2x3xf32, #cpu.panels<k = [0], columns = 1, width = 2>>
+    %0 = prim.dot %x, %w batch [] x [] contract [2] x [0] : (tensor<1x2x2xf32>,
+      tensor<2x3xf32, #cpu.panels<k = [0], columns = 1, width = 2>>) -> tensor<1x2x3xf32>
+    return %0 : tensor<1x2x3xf32>
+  })";
+  checkReals(run(text, {f32({1, 2, 2}, {1, 0, 1, 10})}, table)[0], {1, 2, 3, 41, 52, 63});
+  WeightTable narrow;
+  narrow.add("w", f32({1, 3, 2, 1}, {1, 4, 2, 5, 3, 6}).toWeight());
+  std::string error = errorOf(text, {f32({1, 2, 2}, {1, 0, 1, 10})}, narrow);
+  CHECK(error.find("f32[1, 3, 2, 1] where tensor<1x2x2x2xf32> is expected") != std::string::npos);
 }
 
 TEST_CASE("conv: extents that do not fit are named") {

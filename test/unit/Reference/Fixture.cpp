@@ -3,6 +3,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
@@ -15,8 +16,9 @@ namespace tcc::reference::testing {
 static mlir::MLIRContext &context() {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   static bool loaded = [] {
-    context.loadDialect<prim::PrimDialect, kernel::KernelDialect, mlir::math::MathDialect,
-                        mlir::arith::ArithDialect, mlir::func::FuncDialect>();
+    context
+        .loadDialect<prim::PrimDialect, cpu::CpuDialect, kernel::KernelDialect,
+                     mlir::math::MathDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect>();
     return true;
   }();
   (void)loaded;

@@ -5,7 +5,7 @@
 // row) and whose columns are output channels: the same tile loop and the same
 // epilogue contract as Contraction.h, where `m` is the pixel's number and `n` the
 // channel. An output that is channels-last itself has the element at
-// m * (groups * filters) + n. Weights are packed by layout (Target/WeightPanels.h)
+// m * (groups * filters) + n. Weights are packed by layout (Dialect/Cpu/WeightPanels.h)
 // with k running over filter depth, height, width, then the group's channels.
 //
 //===----------------------------------------------------------------------===//
@@ -41,7 +41,7 @@ struct ConvSpec {
   mlir::Value weights; ///< packed panels
   std::optional<int64_t> panelWidth = {}; ///< of the panels, if known
   ByteGroups bytes = {};                  ///< in which they hold bytes
-  bool winograd = false; ///< they are transformed (Target/Winograd.h); f32, zero padding
+  bool winograd = false; ///< they are transformed (Dialect/Cpu/Winograd.h); f32, zero padding
 
   ConvSchedule schedule;
 };

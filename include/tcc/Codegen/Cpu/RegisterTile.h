@@ -4,13 +4,13 @@
 // registers while k runs: for every k, one vector of B per width and one broadcast
 // element of A per row. GEMM and every convolution are loops around it; they
 // differ in where the rows of A start (RowSource) and how often a run is repeated
-// (once, or once per filter tap). With groups of bytes (Target/WeightPanels.h) a step of
+// (once, or once per filter tap). With groups of bytes (Dialect/Cpu/WeightPanels.h) a step of
 // k is a group of A against a group in each lane of B.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 namespace tcc::codegen {
 

@@ -2,7 +2,7 @@
 //
 // The time model behind the schedules of products on CPUs: from the CPU record and the
 // shape to ranked tile sizes. Panel widths and register tiles are in
-// Target/WeightPanels.h, which layout sees as well. ScheduleModel.h asks it once for each
+// Dialect/Cpu/WeightPanels.h, which layout sees as well. ScheduleModel.h asks it once for each
 // launch and records the answer there; the templates are given what was recorded.
 //
 //===----------------------------------------------------------------------===//

@@ -41,32 +41,4 @@ def Prim_FftOp : Prim_Op<"fft", "StableHLO fft", [Pure]> {
   let results = (outs RankedTensorOf<[AnyComplex]>:$result);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
-// Made by the layout phase: weights lie in panels (Target/WeightPanels.h), which
-// are [groups, panels, k, width] with zeros past the last column. 8-bit weights may lie in
-// [groups, panels, steps of k, width, bytes]: so many neighbours in k as one dot instruction takes.
-
-def Prim_PackedDotOp : Prim_Op<"packed_dot", "own: prim.dot after layout", [Pure, Prim_Contraction, Prim_MatrixProduct, Prim_PackedOperand]> {
-  let summary = "lhs [..., K] times a K x `columns` matrix held in panels [1, panels, K, width], or [1, panels, steps, width, bytes] of 8-bit numbers";
-  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$panels, I64Attr:$columns);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$lhs `,` $panels `columns` $columns attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-def Prim_PackedConvOp : Prim_Op<"packed_conv", "own: prim.conv after layout", [Pure, Prim_Contraction, Prim_Convolution, Prim_PackedOperand]> {
-  let summary = "prim.conv of channels-last x with weights in panels, k running over the window, then channels";
-  let description = [{
-    `window` holds the spatial extents of the weights, `filters` all output channels. Panels
-    [groups, panels, k, width], or [groups, panels, steps, width, bytes] of 8-bit numbers; groups
-    narrower than a vector lie side by side in panels of one
-    group. With `winograd` = m the weights are transformed for tiles of m x m outputs
-    (Target/Winograd.h), and panels are [panels, points, channels, width]: a 3x3 window of f32,
-    stride, dilation and groups 1.
-  }];
-  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$panels, Variadic<Index>:$sizes, DenseI64ArrayAttr:$window,
-                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$low,
-                       I64Attr:$groups, I64Attr:$filters, DefaultValuedAttr<I64Attr, "0">:$winograd);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$x `,` $panels `sizes` `(` $sizes `)` attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
 #endif

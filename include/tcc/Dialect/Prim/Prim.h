@@ -19,6 +19,7 @@
 
 #include "tcc/Dialect/Prim/PrimDialect.h.inc"
 #include "tcc/Dialect/Prim/PrimEnums.h.inc"
+#include "tcc/Dialect/Prim/PrimInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Prim/PrimAttrs.h.inc"
 #define GET_OP_CLASSES
@@ -43,6 +44,14 @@ mlir::OpFoldResult dimOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 /// All extents of `value`.
 llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Location loc,
                                              mlir::Value value);
+
+/// How a tensor of `type` lies in memory; null: row-major.
+StorageLayout layoutOf(mlir::RankedTensorType type);
+inline StorageLayout layoutOf(mlir::Value tensor) {
+  return layoutOf(llvm::cast<mlir::RankedTensorType>(tensor.getType()));
+}
+/// What a tensor of `type` is in memory, as a row-major tensor.
+mlir::RankedTensorType storedType(mlir::RankedTensorType type);
 
 /// The element type for `dtype`, and back; nullopt for a type no DType names.
 mlir::Type elementType(mlir::MLIRContext *context, DType dtype);

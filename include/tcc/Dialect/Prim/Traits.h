@@ -23,7 +23,6 @@ TCC_PRIM_TRAIT(UpdatesFirst);
 TCC_PRIM_TRAIT(Contraction);
 TCC_PRIM_TRAIT(MatrixProduct);
 TCC_PRIM_TRAIT(Convolution);
-TCC_PRIM_TRAIT(PackedOperand);
 TCC_PRIM_TRAIT(Reduction);
 TCC_PRIM_TRAIT(Costly);
 TCC_PRIM_TRAIT(VeryCostly);

@@ -26,7 +26,6 @@ def Prim_UpdatesFirst : Prim_Trait<"UpdatesFirst", "the first operand with some 
 def Prim_Contraction : Prim_Trait<"Contraction", "sums of products of two operands">;
 def Prim_MatrixProduct : Prim_Trait<"MatrixProduct", "a contraction over whole axes">;
 def Prim_Convolution : Prim_Trait<"Convolution", "a contraction over windows">;
-def Prim_PackedOperand : Prim_Trait<"PackedOperand", "a contraction whose second operand layout has packed">;
 def Prim_Reduction : Prim_Trait<"Reduction", "each element combines many of the operand's">;
 
 // What it costs, and how it rounds.

@@ -1,5 +1,5 @@
 //===- Winograd.cpp - 3x3 convolutions with fewer multiplications ---------===//
-#include "tcc/Target/Winograd.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 #include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <cmath>
@@ -83,6 +83,26 @@ void packWinograd(const float *weights, int64_t filters, const PanelShape &shape
         for (int64_t p = 0; p < kWinogradPoints; ++p)
           to[p * channels * width] = static_cast<float>(points[p]);
       }
+}
+
+/// G has a left inverse, which takes rows 0, 1 minus 2, and 3.
+void unpackWinograd(const float *packed, int64_t filters, const PanelShape &shape, float *weights) {
+  int64_t channels = shape.k, width = shape.width;
+  for (int64_t filter = 0; filter < filters; ++filter)
+    for (int64_t c = 0; c < channels; ++c) {
+      auto point = [&](int64_t i, int64_t j) -> double {
+        int64_t slice = filter / width * kWinogradPoints + i * 4 + j;
+        return packed[(slice * channels + c) * width + filter % width];
+      };
+      auto column = [&](int64_t i, int64_t j) {
+        return i == 1 ? point(1, j) - point(2, j) : point(i == 0 ? 0 : 3, j);
+      };
+      for (int64_t i = 0; i < 3; ++i)
+        for (int64_t j = 0; j < 3; ++j) {
+          double v = j == 1 ? column(i, 1) - column(i, 2) : column(i, j == 0 ? 0 : 3);
+          weights[(filter * channels + c) * 9 + i * 3 + j] = static_cast<float>(v);
+        }
+    }
 }
 
 } // namespace tcc

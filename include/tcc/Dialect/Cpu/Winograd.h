@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 
 namespace tcc {
 
@@ -36,5 +36,7 @@ PanelShape winogradPanels(const CpuTarget &cpu, int64_t filters, int64_t channel
 /// `packed` is where the first of them goes.
 void packWinograd(const float *weights, int64_t filters, const PanelShape &shape,
                   int64_t firstPanel, int64_t endPanel, float *packed);
+/// And back, but for what two roundings change.
+void unpackWinograd(const float *packed, int64_t filters, const PanelShape &shape, float *weights);
 
 } // namespace tcc

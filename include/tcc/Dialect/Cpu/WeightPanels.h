@@ -2,7 +2,8 @@
 //
 // A CPU kernel reads its weights as panels: `width` output columns at a time, all
 // of k for them, contiguous. Layout packs weights so at compile time, codegen
-// reads them; what both must agree on is here, below either.
+// reads them; what both must agree on is here, below either. The order itself is recorded
+// as an encoding of the weight's type, #cpu.panels.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -58,17 +59,24 @@ struct PanelAxis {
   int64_t extent, stride;
 };
 
-/// Packs weights of `elementBytes` a piece from `source`: element (g, n, k) lies at
-/// g * group.stride + n * column.stride + the strides of k, whose axes are given
-/// outermost first: {{kh, ..}, {kw, ..}, {c, ..}} for a convolution.
+/// Where the elements of weights that lie row-major go in panels: element (g, n, k) lies at
+/// g * group.stride + n * column.stride + the strides of k, whose axes are given outermost
+/// first: {{kh, ..}, {kw, ..}, {c, ..}} for a convolution.
+struct PanelPacking {
+  PanelShape shape;
+  PanelAxis group, column;
+  llvm::SmallVector<PanelAxis, 4> k;
+};
+
+/// Packs weights of `elementBytes` a piece.
 llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
-                                      const PanelShape &shape, PanelAxis group, PanelAxis column,
-                                      llvm::ArrayRef<PanelAxis> k);
+                                      const PanelPacking &packing);
 /// The same for rows [first, last) of all groups * panels * k rows of `width` elements;
 /// groups of bytes are packed a whole panel at a time.
-void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &shape,
-                   PanelAxis group, PanelAxis column, llvm::ArrayRef<PanelAxis> k, int64_t first,
-                   int64_t last, char *packed);
+void packPanelRows(const char *source, unsigned elementBytes, const PanelPacking &packing,
+                   int64_t first, int64_t last, char *packed);
+/// And back; column sums are left out.
+void unpackPanels(const char *packed, unsigned elementBytes, const PanelPacking &packing, char *to);
 
 /// Extents of a convolution's weights; `channels` and `filters` are those of a group.
 struct ConvExtents {
@@ -88,14 +96,8 @@ bool gathersTaps(const ConvExtents &extents);
 ByteGroups convByteGroups(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
                           bool weightUnsigned);
 
-/// How packPanels packs convolution weights that come as [groups * filters][channels]
-/// [taps]; k runs over taps, then channels.
-struct ConvPanels {
-  PanelShape shape;
-  PanelAxis group, column;
-  PanelAxis k[2];
-};
-ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32,
+/// The panels of convolution weights; k runs over taps, then channels.
+PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32,
                       ByteGroups bytes = {});
 
 } // namespace tcc

@@ -1,4 +1,4 @@
-#include "tcc/Target/Winograd.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 #include <catch2/catch.hpp>
 #include <random>
 

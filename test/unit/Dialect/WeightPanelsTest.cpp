@@ -1,4 +1,4 @@
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <vector>
@@ -28,13 +28,13 @@ TEST_CASE("any rows are packed as all of them") {
         source[i] = static_cast<char>(i * 11 + i / 256);
       PanelShape shape{1, 5, k, 8};
       PanelAxis column{n, transposed ? k : 1}, along{k, transposed ? 1 : n};
-      auto whole = packPanels(source.data(), bytes, shape, {1, 0}, column, along);
+      PanelPacking packing{shape, {1, 0}, column, {along}};
+      auto whole = packPanels(source.data(), bytes, packing);
       int64_t row = shape.width * bytes;
       for (int64_t first : {0, 1, 69, 70, 133, 349})
         for (int64_t last : {first, first + 1, std::min(first + 140, shape.rows())}) {
           std::vector<char> part((last - first) * row + 1, 'x');
-          packPanelRows(source.data(), bytes, shape, {1, 0}, column, along, first, last,
-                        part.data());
+          packPanelRows(source.data(), bytes, packing, first, last, part.data());
           CHECK(part.back() == 'x');
           CHECK(std::equal(part.begin(), part.end() - 1, whole.begin() + first * row));
         }
@@ -55,8 +55,8 @@ TEST_CASE("sixteen elements along k need not be neighbours, nor in order") {
   for (size_t i = 0; i < weights.size(); ++i)
     weights[i] = int32_t(i);
   PanelShape shape{1, 1, 32, 8};
-  auto bytes = packPanels(reinterpret_cast<char *>(weights.data()), 4, shape, {1, 0}, {5, 32},
-                          {{2, 16}, {4, 1}, {4, 4}});
+  auto bytes = packPanels(reinterpret_cast<char *>(weights.data()), 4,
+                          {shape, {1, 0}, {5, 32}, {{2, 16}, {4, 1}, {4, 4}}});
   auto *packed = reinterpret_cast<const int32_t *>(bytes.data());
   for (int k = 0; k < 32; ++k)
     for (int column = 0; column < 8; ++column) {
@@ -72,7 +72,7 @@ TEST_CASE("packing permutes k and pads columns with zeros") {
     (&weights[0][0][0][0])[i] = i + 1;
   PanelShape shape{2, 2, 4, 2};
   llvm::SmallVector<char, 0> bytes =
-      packPanels(reinterpret_cast<char *>(weights), 4, shape, {2, 12}, {3, 4}, {{2, 1}, {2, 2}});
+      packPanels(reinterpret_cast<char *>(weights), 4, {shape, {2, 12}, {3, 4}, {{2, 1}, {2, 2}}});
   float packed[2][2][2][2][2]; // group, panel, w, c, column
   REQUIRE(bytes.size() == sizeof packed);
   std::memcpy(packed, bytes.data(), sizeof packed);
@@ -108,7 +108,7 @@ TEST_CASE("groups of bytes are filled up, and the column sums follow") {
   ByteGroups groups{4, true, false, false};
   PanelShape shape{1, 1, 2, 4, groups, 3};
   llvm::SmallVector<char, 0> bytes =
-      packPanels(reinterpret_cast<char *>(weights), 1, shape, {1, 0}, {2, 6}, {{2, 3}, {3, 1}});
+      packPanels(reinterpret_cast<char *>(weights), 1, {shape, {1, 0}, {2, 6}, {{2, 3}, {3, 1}}});
   REQUIRE(bytes.size() == 3 * 4 * 4);
   for (int tap = 0; tap < 2; ++tap)
     for (int column = 0; column < 4; ++column)

@@ -1,5 +1,6 @@
 //===- WeightPanels.cpp - Weights in the order that kernels read ----------===//
-#include "tcc/Target/WeightPanels.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
@@ -185,15 +186,16 @@ static void packRows(const T *from, int64_t columns, int64_t stride, int64_t wid
 }
 
 template <typename T>
-static void packElements(const T *source, const PanelShape &shape, PanelAxis group,
-                         PanelAxis column, ArrayRef<int64_t> offsets, int64_t first, int64_t last,
-                         T *to) {
+static void packElements(const T *source, const PanelPacking &packing, ArrayRef<int64_t> offsets,
+                         int64_t first, int64_t last, T *to) {
+  const PanelShape &shape = packing.shape;
+  const auto &[extent, stride] = packing.column;
   while (first < last) {
     int64_t panel = first / shape.k, k = first % shape.k;
     int64_t rows = std::min(shape.k - k, last - first);
     int64_t g = panel / shape.panels, begin = panel % shape.panels * shape.width;
-    int64_t columns = std::clamp<int64_t>(column.extent - begin, 0, shape.width);
-    packRows(source + g * group.stride + begin * column.stride, columns, column.stride, shape.width,
+    int64_t columns = std::clamp<int64_t>(extent - begin, 0, shape.width);
+    packRows(source + g * packing.group.stride + begin * stride, columns, stride, shape.width,
              offsets.slice(k, rows), to);
     to += rows * shape.width;
     first += rows;
@@ -223,29 +225,29 @@ static void packByteGroups(const char *from, const PanelShape &shape, int64_t co
 }
 
 /// Panels [first, last) of those of all groups.
-static void packBytePanels(const char *source, const PanelShape &shape, PanelAxis group,
-                           PanelAxis column, ArrayRef<int64_t> offsets, int64_t first, int64_t last,
-                           char *to) {
+static void packBytePanels(const char *source, const PanelPacking &packing,
+                           ArrayRef<int64_t> offsets, int64_t first, int64_t last, char *to) {
+  const PanelShape &shape = packing.shape;
+  const auto &[extent, stride] = packing.column;
   for (int64_t panel = first; panel < last; ++panel) {
     int64_t begin = panel % shape.panels * shape.width;
-    packByteGroups(source + panel / shape.panels * group.stride + begin * column.stride, shape,
-                   std::clamp<int64_t>(column.extent - begin, 0, shape.width), column.stride,
-                   offsets, to);
+    packByteGroups(source + panel / shape.panels * packing.group.stride + begin * stride, shape,
+                   std::clamp<int64_t>(extent - begin, 0, shape.width), stride, offsets, to);
     to += shape.panelRows() * shape.width * shape.bytes.size;
   }
 }
 
-void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &shape,
-                   PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k, int64_t first,
-                   int64_t last, char *packed) {
-  SmallVector<int64_t, 0> offsets = offsetsOf(k);
+void packPanelRows(const char *source, unsigned elementBytes, const PanelPacking &packing,
+                   int64_t first, int64_t last, char *packed) {
+  SmallVector<int64_t, 0> offsets = offsetsOf(packing.k);
+  const PanelShape &shape = packing.shape;
   if (shape.bytes.size > 1)
-    return packBytePanels(source, shape, group, column, offsets, first / shape.panelRows(),
+    return packBytePanels(source, packing, offsets, first / shape.panelRows(),
                           last / shape.panelRows(), packed);
   assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
   auto pack = [&]<unsigned size>() {
     using T = Element<size>;
-    packElements(reinterpret_cast<const T *>(source), shape, group, column, offsets, first, last,
+    packElements(reinterpret_cast<const T *>(source), packing, offsets, first, last,
                  reinterpret_cast<T *>(packed));
   };
   switch (elementBytes) {
@@ -262,12 +264,29 @@ void packPanelRows(const char *source, unsigned elementBytes, const PanelShape &
   }
 }
 
-SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes, const PanelShape &shape,
-                                PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k) {
+SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
+                                const PanelPacking &packing) {
   SmallVector<char, 0> packed;
-  packed.resize_for_overwrite(shape.elements() * elementBytes);
-  packPanelRows(source, elementBytes, shape, group, column, k, 0, shape.rows(), packed.data());
+  packed.resize_for_overwrite(packing.shape.elements() * elementBytes);
+  packPanelRows(source, elementBytes, packing, 0, packing.shape.rows(), packed.data());
   return packed;
+}
+
+void unpackPanels(const char *packed, unsigned elementBytes, const PanelPacking &packing,
+                  char *to) {
+  SmallVector<int64_t, 0> offsets = offsetsOf(packing.k);
+  const PanelShape &shape = packing.shape;
+  int64_t run = shape.run ? shape.run : offsets.size(), size = shape.bytes.size;
+  for (int64_t g = 0; g < shape.groups; ++g)
+    for (auto [k, offset] : llvm::enumerate(offsets)) {
+      int64_t step = int64_t(k) / run * shape.bytes.steps(run) + int64_t(k) % run / size;
+      for (int64_t n = 0; n < packing.column.extent; ++n) {
+        int64_t row = (g * shape.panels + n / shape.width) * shape.panelRows() + step;
+        int64_t from = (row * shape.width + n % shape.width) * size + int64_t(k) % run % size;
+        int64_t at = g * packing.group.stride + n * packing.column.stride + offset;
+        std::memcpy(to + at * elementBytes, packed + from * elementBytes, elementBytes);
+      }
+    }
 }
 
 unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits) {
@@ -295,27 +314,19 @@ ByteGroups convByteGroups(const CpuTarget &cpu, const ConvExtents &extents, bool
   return single ? ByteGroups() : byteGroups(cpu, inputUnsigned, weightUnsigned);
 }
 
-ConvPanels convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits,
+PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits,
                       ByteGroups bytes) {
   int64_t filterSize = extents.channels * extents.taps;
-  ConvPanels panels;
-  panels.k[0] = {extents.taps, 1};
-  panels.k[1] = {extents.channels, extents.taps};
   if (int64_t lanes = narrowGroupLanes(cpu, extents, accBits)) {
     int64_t columns = extents.groups * extents.filters;
-    panels.shape = {1, (columns + lanes - 1) / lanes, filterSize, lanes};
-    panels.group = {1, 0};
-    panels.column = {columns, filterSize};
-  } else {
-    panels.shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits, bytes);
-    if (bytes.size > 1 && !gathersTaps(extents)) {
-      panels.shape.run = extents.channels;
-      panels.shape.k = extents.taps * bytes.steps(extents.channels);
-    }
-    panels.group = {extents.groups, extents.filters * filterSize};
-    panels.column = {extents.filters, filterSize};
+    return {1, (columns + lanes - 1) / lanes, filterSize, lanes};
   }
-  return panels;
+  PanelShape shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits, bytes);
+  if (bytes.size > 1 && !gathersTaps(extents)) {
+    shape.run = extents.channels;
+    shape.k = extents.taps * bytes.steps(extents.channels);
+  }
+  return shape;
 }
 
 } // namespace tcc

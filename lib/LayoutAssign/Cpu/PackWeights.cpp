@@ -1,24 +1,26 @@
-//===- PackWeights.cpp - Weights in the order that kernels read -----------===//
+//===- PackWeights.cpp - Weights in the order that a CPU's kernels read ---===//
 //
-// A contraction with constant weights becomes its packed form, and the weights go
-// to the table as panels (Target/WeightPanels.h), which are made when they are
-// written out: emit packs them straight into the artefact. Runs after channels-last
-// and constant folding, so that the weights are entries of the table.
+// The constant weights of a contraction go to the table as panels (Dialect/Cpu/WeightPanels.h),
+// which are made when they are written out: emit packs them straight into the artefact. The
+// contraction stays what it is; how its weights lie is the encoding of their type. Runs after
+// channels-last and constant folding, so that the weights are entries of the table.
 //
+//   %w = prim.weight "w" : tensor<768x768xf32>
 //   %y = prim.dot %x, %w batch [] x [] contract [1] x [0]
 // becomes
-//   %p = prim.weight "w.panels" : tensor<1x24x768x32xf32>
-//   %y = prim.packed_dot %x, %p columns 768
+//   %p = prim.weight "w.panels" : tensor<768x768xf32, #cpu.panels<k = [0], columns = 1, width =
+//   32>> %y = prim.dot %x, %p batch [] x [] contract [1] x [0]
 //
-// The weights of 3x3 convolutions that are sooner done in tiles (Target/Winograd.h) are
+// The weights of 3x3 convolutions that are sooner done in tiles (Dialect/Cpu/Winograd.h) are
 // transformed on the way.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/WeightTable.h"
-#include "tcc/Target/Winograd.h"
 
 namespace tcc {
 #define GEN_PASS_DEF_PACKWEIGHTSPASS
@@ -39,74 +41,72 @@ public:
   void pack(prim::ConvOp op);
 
 private:
-  const Weight *weightOf(Value v, std::string &name);
-  Value panels(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
-               const PanelShape &shape, PanelAxis group, PanelAxis column, ArrayRef<PanelAxis> k);
-  /// The panels of a 3x3 convolution in tiles.
-  Value tiles(OpBuilder &b, Location loc, const Weight &weight, StringRef name, int64_t filters,
-              int64_t channels);
-  /// The weight of `shape` under `key`: a new one, which `maker` makes, if there is none.
-  Value packed(OpBuilder &b, Location loc, DType dtype, const Twine &name, const std::string &key,
-               const PanelShape &shape, WeightMaker maker);
+  /// The weight that `v` is, if it has not been packed.
+  const Weight *weightOf(Value v) const;
+  /// `weight` in panels of `shape`, with axes `k` and `columns`.
+  Value panels(Value weight, const PanelShape &shape, ArrayRef<int64_t> k, int64_t columns);
+  /// The weights of a 3x3 convolution, for tiles.
+  Value tiles(Value weight);
+  /// `weight` under another name and encoding: a new one, which `maker` makes, if there is none.
+  Value packed(Value weight, prim::StorageLayout layout, StringRef suffix, WeightMaker maker);
 
   WeightTable &weights;
   const CpuTarget &cpu;
-  std::map<std::string, std::string> packedNames; ///< one packing for equal requests
+  /// One packing for equal requests.
+  std::map<std::pair<std::string, const void *>, std::string> packedNames;
 };
 
 } // namespace
 
-const Weight *PackWeights::weightOf(Value v, std::string &name) {
+const Weight *PackWeights::weightOf(Value v) const {
   auto op = v.getDefiningOp<prim::WeightOp>();
-  if (!op)
-    return nullptr;
-  name = op.getName().str();
-  const Weight *weight = weights.lookup(name);
+  const Weight *weight = op && !prim::layoutOf(v) ? weights.lookup(op.getName()) : nullptr;
   return weight && bitWidth(weight->dtype) >= 8 ? weight : nullptr;
 }
 
-Value PackWeights::panels(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
-                          const PanelShape &shape, PanelAxis group, PanelAxis column,
-                          ArrayRef<PanelAxis> k) {
-  std::string key = name.str();
-  for (int64_t v : {shape.groups, shape.panels, shape.k, shape.width, group.stride, column.stride,
-                    shape.run, int64_t(shape.bytes.size), int64_t(shape.bytes.sumScale())})
-    key += "," + std::to_string(v);
-  for (PanelAxis axis : k)
-    key += "," + std::to_string(axis.extent) + ":" + std::to_string(axis.stride);
-  unsigned bytes = bitWidth(weight.dtype) / 8;
+Value PackWeights::panels(Value weight, const PanelShape &shape, ArrayRef<int64_t> k,
+                          int64_t columns) {
+  const Weight &source = *weightOf(weight);
+  auto layout = cpu::PanelsAttr::get(weight.getContext(), k, columns, shape.width, shape.groups,
+                                     shape.bytes.size, shape.bytes.size > 1 ? shape.run : 0,
+                                     shape.bytes.sumScale());
+  PanelPacking packing = cpu::packingOf(layout, tensorType(weight).getShape());
+  packing.shape.bytes = shape.bytes;
+  unsigned bytes = bitWidth(source.dtype) / 8;
   uint64_t row = shape.width * shape.bytes.size * bytes;
   uint64_t grain = shape.bytes.size > 1 ? row * shape.panelRows() : row;
-  auto make = [source = weight, row, bytes, shape, group, column,
-               axes = SmallVector<PanelAxis>(k)](uint64_t begin, uint64_t end, char *to) {
-    packPanelRows(source.bytes.data(), bytes, shape, group, column, axes, begin / row, end / row,
-                  to);
+  auto make = [source, row, bytes, packing](uint64_t begin, uint64_t end, char *to) {
+    packPanelRows(source.bytes.data(), bytes, packing, begin / row, end / row, to);
   };
-  return packed(b, loc, weight.dtype, name + ".panels", key, shape, {grain, std::move(make)});
+  return packed(weight, layout, ".panels", {grain, std::move(make)});
 }
 
-Value PackWeights::tiles(OpBuilder &b, Location loc, const Weight &weight, StringRef name,
-                         int64_t filters, int64_t channels) {
+Value PackWeights::tiles(Value weight) {
+  const Weight &source = *weightOf(weight);
+  int64_t filters = tensorType(weight).getDimSize(0), channels = tensorType(weight).getDimSize(1);
   PanelShape shape = winogradPanels(cpu, filters, channels);
   uint64_t panel = shape.elements() / shape.groups * sizeof(float);
-  auto make = [source = weight, filters, shape, panel](uint64_t begin, uint64_t end, char *to) {
+  auto make = [source, filters, shape, panel](uint64_t begin, uint64_t end, char *to) {
     packWinograd(reinterpret_cast<const float *>(source.bytes.data()), filters, shape,
                  begin / panel, end / panel, reinterpret_cast<float *>(to));
   };
-  return packed(b, loc, weight.dtype, name + ".tiles",
-                (name + ",tiles," + Twine(shape.width)).str(), shape, {panel, std::move(make)});
+  return packed(weight, cpu::WinogradAttr::get(weight.getContext(), shape.width), ".tiles",
+                {panel, std::move(make)});
 }
 
-Value PackWeights::packed(OpBuilder &b, Location loc, DType dtype, const Twine &name,
-                          const std::string &key, const PanelShape &shape, WeightMaker maker) {
-  SmallVector<int64_t, 4> dims = shape.dims();
-  std::string &entry = packedNames[key];
+Value PackWeights::packed(Value weight, prim::StorageLayout layout, StringRef suffix,
+                          WeightMaker maker) {
+  auto op = weight.getDefiningOp<prim::WeightOp>();
+  RankedTensorType type = tensorType(weight).cloneWithEncoding(layout);
+  std::string &entry = packedNames[{op.getName().str(), type.getAsOpaquePointer()}];
   if (entry.empty()) {
-    auto shared = std::make_shared<WeightMaker>(std::move(maker));
-    entry = weights.add(name.str(), {dtype, dims, {}, nullptr, std::move(shared)});
+    Weight later{weightOf(weight)->dtype, {}, {}, nullptr};
+    later.shape.assign(layout.getStorageShape(type.getShape()));
+    later.maker = std::make_shared<WeightMaker>(std::move(maker));
+    entry = weights.add((op.getName() + suffix).str(), std::move(later));
   }
-  auto type = RankedTensorType::get(dims, prim::elementType(b.getContext(), dtype));
-  return prim::WeightOp::create(b, loc, type, b.getStringAttr(entry));
+  OpBuilder b(op);
+  return prim::WeightOp::create(b, op.getLoc(), type, b.getStringAttr(entry));
 }
 
 /// Element types that the product template sums in `result`.
@@ -131,10 +131,8 @@ static bool areBytes(Type x, Type w, Type result) {
 }
 
 void PackWeights::pack(prim::DotOp op) {
-  std::string name;
   auto lt = tensorType(op.getLhs()), rt = tensorType(op.getRhs());
-  const Weight *weight = weightOf(op.getRhs(), name);
-  bool plain = weight && rt.getRank() == 2 && op.getLhsBatch().empty() &&
+  bool plain = weightOf(op.getRhs()) && rt.getRank() == 2 && op.getLhsBatch().empty() &&
                op.getRhsContract().size() == 1 && op.getLhsContract()[0] == lt.getRank() - 1;
   Type result = tensorType(op.getResult()).getElementType();
   if (!plain || !packable(lt.getElementType(), rt.getElementType(), result))
@@ -143,19 +141,13 @@ void PackWeights::pack(prim::DotOp op) {
   int64_t n = rt.getDimSize(nAxis), k = rt.getDimSize(kAxis);
   if (n == 0 || k == 0)
     return;
-  auto stride = [&](int64_t axis) { return axis == 0 ? rt.getDimSize(1) : 1; };
   ByteGroups bytes;
   if (areBytes(lt.getElementType(), rt.getElementType(), result) &&
       !lt.isDynamicDim(lt.getRank() - 1))
     bytes = byteGroups(cpu, lt.getElementType().isUnsignedInteger(),
                        rt.getElementType().isUnsignedInteger());
   PanelShape shape = packedPanels(cpu, 1, n, k, accumulatorBits(result), bytes);
-  OpBuilder b(op);
-  Value packed = panels(b, op.getLoc(), *weight, name, shape, {1, 0}, {n, stride(nAxis)},
-                        PanelAxis{k, stride(kAxis)});
-  Value dot = prim::PackedDotOp::create(b, op.getLoc(), op.getType(), op.getLhs(), packed, n);
-  op.getResult().replaceAllUsesWith(dot);
-  op.erase();
+  op.getRhsMutable().assign(panels(op.getRhs(), shape, kAxis, nAxis));
 }
 
 /// Whether tiles can compute the convolution, and sooner.
@@ -173,36 +165,29 @@ static bool prefersTiles(prim::ConvOp op, const CpuTarget &cpu) {
 }
 
 void PackWeights::pack(prim::ConvOp op) {
-  std::string name;
   auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
-  const Weight *weight = weightOf(op.getW(), name);
   int64_t spatial = op.getStrides().size(), groups = op.getGroups();
   Type result = tensorType(op.getResult()).getElementType();
-  if (!weight || !op.getChannelsLast() || spatial < 1 || spatial > 3 ||
+  if (!weightOf(op.getW()) || !op.getChannelsLast() || spatial < 1 || spatial > 3 ||
       xt.isDynamicDim(xt.getRank() - 1) ||
       llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }) ||
       !packable(xt.getElementType(), wt.getElementType(), result) || wt.getNumElements() == 0)
     return;
-  int64_t filters = wt.getDimSize(0) / groups, channels = wt.getDimSize(1), taps = 1;
-  SmallVector<int64_t> window(wt.getShape().drop_front(2));
-  for (int64_t extent : window)
-    taps *= extent;
-  ConvExtents extents{groups, filters, channels, taps};
+  if (prefersTiles(op, cpu))
+    return op.getWMutable().assign(tiles(op.getW()));
+  ConvExtents extents{groups, wt.getDimSize(0) / groups, wt.getDimSize(1), 1};
+  SmallVector<int64_t> k;
+  for (int64_t axis = 2; axis < wt.getRank(); ++axis) {
+    extents.taps *= wt.getDimSize(axis);
+    k.push_back(axis);
+  }
+  k.push_back(1);
   ByteGroups bytes;
   if (areBytes(xt.getElementType(), wt.getElementType(), result))
     bytes = convByteGroups(cpu, extents, xt.getElementType().isUnsignedInteger(),
                            wt.getElementType().isUnsignedInteger());
-  ConvPanels packing = convPanels(cpu, extents, accumulatorBits(result), bytes);
-  OpBuilder b(op);
-  bool inTiles = prefersTiles(op, cpu);
-  Value packed = inTiles ? tiles(b, op.getLoc(), *weight, name, filters, channels)
-                         : panels(b, op.getLoc(), *weight, name, packing.shape, packing.group,
-                                  packing.column, packing.k);
-  Value conv = prim::PackedConvOp::create(
-      b, op.getLoc(), op.getType(), op.getX(), packed, op.getSizes(), window, op.getStrides(),
-      op.getDilations(), op.getLow(), groups, wt.getDimSize(0), inTiles ? kWinogradOutputs : 0);
-  op.getResult().replaceAllUsesWith(conv);
-  op.erase();
+  PanelShape shape = convPanels(cpu, extents, accumulatorBits(result), bytes);
+  op.getWMutable().assign(panels(op.getW(), shape, k, 0));
 }
 
 namespace {

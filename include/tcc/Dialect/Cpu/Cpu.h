@@ -1,0 +1,27 @@
+//===- Cpu.h - The cpu dialect -----------------------------------*- C++ -*-===//
+//
+// Encodings that layout gives the weights of a model for CPUs. See CpuAttrs.td.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "mlir/IR/TensorEncoding.h"
+#include "tcc/Dialect/Cpu/WeightPanels.h"
+#include "tcc/Dialect/Prim/Prim.h"
+
+#include "tcc/Dialect/Cpu/CpuDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tcc/Dialect/Cpu/CpuAttrs.h.inc"
+
+namespace tcc::cpu {
+
+/// How `weights` lie, if they are in panels or tiles; else null.
+PanelsAttr panelsOf(mlir::Value weights);
+WinogradAttr tilesOf(mlir::Value weights);
+
+/// Columns of one panel of either; 0 where `weights` lie row-major.
+int64_t panelWidth(mlir::Value weights);
+
+/// What packs and unpacks a tensor of `shape`.
+PanelPacking packingOf(PanelsAttr panels, llvm::ArrayRef<int64_t> shape);
+
+} // namespace tcc::cpu

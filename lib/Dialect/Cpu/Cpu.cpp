@@ -1,0 +1,163 @@
+//===- Cpu.cpp - Encodings of weights for CPUs ----------------------------===//
+#include "tcc/Dialect/Cpu/Cpu.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "tcc/Dialect/Cpu/Winograd.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::cpu;
+
+#include "tcc/Dialect/Cpu/CpuDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "tcc/Dialect/Cpu/CpuAttrs.cpp.inc"
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+void CpuDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "tcc/Dialect/Cpu/CpuAttrs.cpp.inc"
+      >();
+}
+
+static LogicalResult verifyPositive(EmitError emitError, StringRef name, int64_t value) {
+  return value > 0 ? success() : emitError() << name << " is " << value << ", at least 1";
+}
+
+static LogicalResult verifyStatic(EmitError emitError, ArrayRef<int64_t> shape) {
+  return ShapedType::isDynamicShape(shape) ? emitError() << "weights of open extents are not packed"
+                                           : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+LogicalResult PanelsAttr::verify(EmitError emitError, ArrayRef<int64_t>, int64_t, int64_t width,
+                                 int64_t groups, int64_t bytes, int64_t run, int64_t sums) {
+  if (failed(verifyPositive(emitError, "width", width)) ||
+      failed(verifyPositive(emitError, "groups", groups)) ||
+      failed(verifyPositive(emitError, "bytes", bytes)))
+    return failure();
+  if (run < 0)
+    return emitError() << "run is " << run << ", at least 0";
+  if (bytes == 1 && (run || sums))
+    return emitError() << "only groups of bytes have runs and sums";
+  return success();
+}
+
+/// The extent of all of k.
+static int64_t extentOf(ArrayRef<int64_t> k, ArrayRef<int64_t> shape) {
+  int64_t extent = 1;
+  for (int64_t axis : k)
+    extent *= shape[axis];
+  return extent;
+}
+
+LogicalResult PanelsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                         EmitError emitError) const {
+  int64_t rank = shape.size();
+  SmallVector<int64_t> axes(getK());
+  axes.push_back(getColumns());
+  llvm::sort(axes);
+  if (!llvm::equal(axes, llvm::seq<int64_t>(0, rank)))
+    return emitError() << "k and columns are not the axes of a tensor of rank " << rank;
+  if (failed(verifyStatic(emitError, shape)))
+    return failure();
+  if (shape[getColumns()] % getGroups())
+    return emitError() << shape[getColumns()] << " columns are not " << getGroups() << " groups";
+  if (getBytes() > 1 && !elementType.isInteger(8))
+    return emitError() << "groups of bytes hold no elements of type " << elementType;
+  if (getRun() && extentOf(getK(), shape) % getRun())
+    return emitError() << extentOf(getK(), shape) << " elements of k are not runs of " << getRun();
+  return success();
+}
+
+PanelPacking cpu::packingOf(PanelsAttr panels, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t axis = shape.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * shape[axis];
+  int64_t k = extentOf(panels.getK(), shape), width = panels.getWidth();
+  int64_t columns = shape[panels.getColumns()] / panels.getGroups();
+  int64_t stride = strides[panels.getColumns()];
+
+  PanelPacking packing;
+  packing.shape = {panels.getGroups(), int64_t(llvm::divideCeil(columns, width)), k, width};
+  if (panels.getBytes() > 1) {
+    int64_t run = panels.getRun() ? panels.getRun() : k;
+    ByteGroups &bytes = packing.shape.bytes;
+    bytes.size = panels.getBytes();
+    bytes.flipsLhs = panels.getSums() != 0;
+    bytes.lhsUnsigned = panels.getSums() > 0;
+    packing.shape.run = panels.getRun();
+    packing.shape.k = run ? k / run * bytes.steps(run) : 0;
+  }
+  packing.group = {panels.getGroups(), columns * stride};
+  packing.column = {columns, stride};
+  for (int64_t axis : panels.getK())
+    packing.k.push_back({shape[axis], strides[axis]});
+  return packing;
+}
+
+SmallVector<int64_t> PanelsAttr::getStorageShape(ArrayRef<int64_t> shape) const {
+  return llvm::to_vector(packingOf(*this, shape).shape.dims());
+}
+
+void PanelsAttr::unpack(ArrayRef<int64_t> shape, unsigned elementBytes, const char *storage,
+                        char *to) const {
+  unpackPanels(storage, elementBytes, packingOf(*this, shape), to);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+LogicalResult WinogradAttr::verify(EmitError emitError, int64_t width) {
+  return verifyPositive(emitError, "width", width);
+}
+
+LogicalResult WinogradAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                           EmitError emitError) const {
+  if (shape.size() != 4 || shape.take_back(2) != ArrayRef<int64_t>({3, 3}) || !elementType.isF32())
+    return emitError() << "only weights of f32 with a 3x3 window are transformed for tiles";
+  return verifyStatic(emitError, shape);
+}
+
+/// The same as winogradPanels, of the width that layout chose.
+static PanelShape tileShape(int64_t width, ArrayRef<int64_t> shape) {
+  return {int64_t(llvm::divideCeil(shape[0], width)), kWinogradPoints, shape[1], width};
+}
+
+SmallVector<int64_t> WinogradAttr::getStorageShape(ArrayRef<int64_t> shape) const {
+  return llvm::to_vector(tileShape(getWidth(), shape).dims());
+}
+
+void WinogradAttr::unpack(ArrayRef<int64_t> shape, unsigned, const char *storage, char *to) const {
+  unpackWinograd(reinterpret_cast<const float *>(storage), shape[0], tileShape(getWidth(), shape),
+                 reinterpret_cast<float *>(to));
+}
+
+//===----------------------------------------------------------------------===//
+// Of values
+//===----------------------------------------------------------------------===//
+
+static Attribute encodingOf(Value weights) {
+  return cast<RankedTensorType>(weights.getType()).getEncoding();
+}
+
+PanelsAttr cpu::panelsOf(Value weights) {
+  return dyn_cast_if_present<PanelsAttr>(encodingOf(weights));
+}
+
+WinogradAttr cpu::tilesOf(Value weights) {
+  return dyn_cast_if_present<WinogradAttr>(encodingOf(weights));
+}
+
+int64_t cpu::panelWidth(Value weights) {
+  if (PanelsAttr panels = panelsOf(weights))
+    return panels.getWidth();
+  WinogradAttr tiles = tilesOf(weights);
+  return tiles ? tiles.getWidth() : 0;
+}

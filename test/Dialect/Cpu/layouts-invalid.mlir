@@ -1,0 +1,64 @@
+// RUN: tcc-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{width is 0, at least 1}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 0>>)
+
+// -----
+
+// expected-error @+1 {{groups is 0, at least 1}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 0>>)
+
+// -----
+
+// expected-error @+1 {{only groups of bytes have runs and sums}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, run = 4>>)
+
+// -----
+
+// expected-error @+1 {{k and columns are not the axes of a tensor of rank 2}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [1], columns = 1, width = 8>>)
+
+// -----
+
+// expected-error @+1 {{k and columns are not the axes of a tensor of rank 3}}
+func.func private @f(tensor<8x20x3xf32, #cpu.panels<k = [0], columns = 1, width = 8>>)
+
+// -----
+
+// expected-error @+1 {{weights of open extents are not packed}}
+func.func private @f(tensor<?x20xf32, #cpu.panels<k = [0], columns = 1, width = 8>>)
+
+// -----
+
+// expected-error @+1 {{20 columns are not 3 groups}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>)
+
+// -----
+
+// expected-error @+1 {{groups of bytes hold no elements of type 'f32'}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, bytes = 4>>)
+
+// -----
+
+// expected-error @+1 {{8 elements of k are not runs of 3}}
+func.func private @f(tensor<8x20xi8, #cpu.panels<k = [0], columns = 1, width = 8, bytes = 4, run = 3>>)
+
+// -----
+
+// expected-error @+1 {{width is 0, at least 1}}
+func.func private @f(tensor<24x32x3x3xf32, #cpu.winograd<width = 0>>)
+
+// -----
+
+// expected-error @+1 {{only weights of f32 with a 3x3 window are transformed for tiles}}
+func.func private @f(tensor<24x32x5x5xf32, #cpu.winograd<width = 8>>)
+
+// -----
+
+// expected-error @+1 {{only weights of f32 with a 3x3 window are transformed for tiles}}
+func.func private @f(tensor<24x32x3x3xf16, #cpu.winograd<width = 8>>)
+
+// -----
+
+// expected-error @+1 {{weights of open extents are not packed}}
+func.func private @f(tensor<?x32x3x3xf32, #cpu.winograd<width = 8>>)
