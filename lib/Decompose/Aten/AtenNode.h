@@ -90,15 +90,6 @@ public:
   /// An attribute as a rank-0 constant, exactly (also large integers).
   mlir::Value constant(mlir::Attribute value, mlir::Type elementType) const;
   mlir::Value extentTensor(Dim d, mlir::Type elementType) const;
-  /// What the ONNX operator `op` (opset 20) gives for these operands, null for an
-  /// absent one: families that mean the same share ONNX's rule.
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> onnx(llvm::StringRef op,
-                                                       llvm::ArrayRef<mlir::Value> operands,
-                                                       llvm::ArrayRef<mlir::NamedAttribute> attrs,
-                                                       unsigned numResults = 1);
-  mlir::NamedAttribute attribute(llvm::StringRef name, int64_t value);
-  mlir::NamedAttribute attribute(llvm::StringRef name, llvm::StringRef value);
-  mlir::NamedAttribute attribute(llvm::StringRef name, llvm::ArrayRef<int64_t> value);
 
 private:
   llvm::ArrayRef<llvm::StringRef> asVectors;

@@ -1,7 +1,7 @@
 //===- ProjectedLstm.cpp - LSTM layers with projections -------------------===//
 //
-// ONNX's operator has no projection, so this is a loop over time of its own. The
-// products with the input need no state and stand before it.
+// The state is projected after each step, so this is a loop over time of its own beside
+// Idioms/Recurrent.h. The products with the input need no state and stand before it.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Aten/ProjectedLstm.h"

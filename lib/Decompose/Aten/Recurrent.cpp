@@ -1,12 +1,14 @@
 //===- Recurrent.cpp - ATen's LSTM, GRU and RNN ---------------------------===//
 //
-// Networks are layers of ONNX's operators, whose rule loops over time; the gates
-// of the weights are put into ONNX's order. `params` holds, for each layer and
-// direction, the weights of the input and of the state, then both biases.
+// Networks are layers of directions of Idioms/Recurrent.h; the gates of the weights are put into
+// its order. `params` holds, for each layer and direction, the weights of the input and of the
+// state, then both biases.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Idioms/Recurrent.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/ProjectedLstm.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -15,17 +17,24 @@ using namespace tcc::aten;
 namespace {
 
 struct Kind {
-  StringRef onnx;
-  SmallVector<int64_t> gates; ///< torch's number of each of ONNX's gates
-  StringRef activation;       ///< of an RNN
-  int64_t states() const { return onnx == "LSTM" ? 2 : 1; }
-};
-Kind lstmKind() { return {"LSTM", {0, 3, 1, 2}, ""}; }
-Kind gruKind() { return {"GRU", {1, 0, 2}, ""}; }
-Kind rnnKind(StringRef activation) { return {"RNN", {0}, activation}; }
+  RecurrentCell cell;
+  SmallVector<int64_t> gates; ///< torch's number of each gate
+  bool relu = false;          ///< an RNN's activation, else tanh
 
-/// The gates, stacked along axis 0, in ONNX's order.
-Value inOnnxOrder(PrimBuilder &b, Value stacked, const Kind &kind) {
+  RecurrentDirection::Activation activation(size_t i) const {
+    bool isGate = i == 0 && cell != RecurrentCell::Rnn;
+    return [=, relu = relu](PrimBuilder &b, Value x) {
+      return isGate ? b.logistic(x) : relu ? b.maximum(x, 0.0) : b.tanh(x);
+    };
+  }
+  size_t states() const { return statesOf(cell); }
+};
+Kind lstmKind() { return {RecurrentCell::Lstm, {0, 3, 1, 2}}; }
+Kind gruKind() { return {RecurrentCell::Gru, {1, 0, 2}}; }
+Kind rnnKind(bool relu) { return {RecurrentCell::Rnn, {0}, relu}; }
+
+/// The gates, stacked along axis 0, in the order of Idioms/Recurrent.h.
+Value inOrder(PrimBuilder &b, Value stacked, const Kind &kind) {
   if (kind.gates.size() == 1)
     return stacked;
   Dim hidden = b.floorDivDims(b.dim(stacked, 0), b.dim(kind.gates.size()));
@@ -52,35 +61,43 @@ LogicalResult runLayer(AtenNode &a, const Kind &kind, Layer &layer, ArrayRef<Val
                        int64_t directions, bool biases) {
   PrimBuilder &b = a.b;
   int64_t each = biases ? 4 : 2;
-  SmallVector<Value> w, r, both;
-  for (int64_t d = 0; d < directions; ++d) {
-    ArrayRef<Value> own = params.slice(d * each, each);
-    for (auto [i, v] : llvm::enumerate(own))
+  Type own = b.elem(layer.x), wide = wideType(own);
+  Value x = b.cast(layer.x, wide);
+  SmallVector<Value> outputs;
+  SmallVector<SmallVector<Value>> last(kind.states());
+  for (int64_t k = 0; k < directions; ++k) {
+    SmallVector<Value> weights;
+    for (auto [i, v] : llvm::enumerate(params.slice(k * each, each))) {
       if (!v || b.rank(v) != (i < 2 ? 2 : 1))
         return a.fail("a parameter has the wrong rank");
-    w.push_back(inOnnxOrder(b, own[0], kind));
-    r.push_back(inOnnxOrder(b, own[1], kind));
-    if (biases)
-      both.push_back(b.concat({inOnnxOrder(b, own[2], kind), inOnnxOrder(b, own[3], kind)}, 0));
+      weights.push_back(b.cast(inOrder(b, v, kind), wide));
+    }
+    RecurrentDirection d{kind.cell, b.dot(x, weights[0], {}, {}, {2}, {1})};
+    d.hidden = b.dim(weights[1], 1);
+    d.product = productWith(weights[1], d.hidden);
+    for (size_t i = 0; i < activationsOf(kind.cell); ++i)
+      d.activations.push_back(kind.activation(i));
+    for (Value v : layer.states) {
+      requireSame(b, b.dim(v, 1), b.dim(x, 1), "initial state and input");
+      requireSame(b, b.dim(v, 2), d.hidden, "initial state and weight");
+      d.states.push_back(b.squeeze(b.sliceAxis(b.cast(v, wide), 0, b.dim(k), b.dim(1)), {0}));
+    }
+    if (biases) {
+      d.inputBias = weights[2];
+      d.stateBias = weights[3];
+    }
+    d.linearBeforeReset = true;
+    d.backwards = k == 1;
+    SmallVector<Value> results = runRecurrent(b, std::move(d));
+    if (results.empty())
+      return a.fail("the states change their shape");
+    outputs.push_back(b.cast(results[0], own));
+    for (auto [list, state] : llvm::zip_equal(last, ArrayRef(results).drop_front()))
+      list.push_back(b.cast(state, own));
   }
-  SmallVector<Value> operands = {layer.x, stack(b, w), stack(b, r),
-                                 biases ? stack(b, both) : Value(), Value()};
-  operands.append(layer.states);
-  SmallVector<NamedAttribute> attrs = {
-      a.attribute("direction", directions == 2 ? "bidirectional" : "forward"),
-      a.attribute("linear_before_reset", 1)};
-  if (kind.activation != "") {
-    SmallVector<StringRef> names(directions, kind.activation);
-    attrs.push_back(b.builder().getNamedAttr("activations", b.builder().getStrArrayAttr(names)));
-  }
-  auto results = a.onnx(kind.onnx, operands, attrs, 1 + kind.states());
-  if (failed(results))
-    return failure();
-  // [T, directions, B, H] as [T, B, directions * H].
-  Value y = b.transpose((*results)[0], {0, 2, 1, 3});
-  Dims shape = b.dims(y);
-  layer.x = b.reshape(y, {shape[0], shape[1], b.mulDims(shape[2], shape[3])});
-  layer.states.assign(results->begin() + 1, results->end());
+  layer.x = b.concat(outputs, 2);
+  for (auto [state, list] : llvm::zip_equal(layer.states, last))
+    state = stack(b, list);
   return success();
 }
 
@@ -119,12 +136,12 @@ LogicalResult network(AtenNode &a, const Kind &kind) {
     return a.fail("random dropout is not supported; export the model in eval()");
   int64_t each = directions * (biases ? 4 : 2);
   auto count = static_cast<int64_t>(params.size());
-  bool projected = kind.onnx == "LSTM" && count == layers * (each + directions);
+  bool projected = kind.cell == RecurrentCell::Lstm && count == layers * (each + directions);
   if (projected)
     each += directions;
   if (layers < 1 || count != layers * each)
     return a.fail("has " + llvm::Twine(count) + " parameters");
-  if (static_cast<int64_t>(initial.size()) != kind.states() ||
+  if (initial.size() != kind.states() ||
       llvm::any_of(initial, [&](Value v) { return !v || b.rank(v) != 3; }))
     return a.fail("needs initial states of rank 3");
   Layer layer{a.tensor("input"), {}};
@@ -157,7 +174,7 @@ LogicalResult cell(AtenNode &a, const Kind &kind) {
   if (kind.states() == 1)
     states = {a.tensor("hx")};
   Value x = a.tensor("input"), biasIn = a.tensor("b_ih"), biasState = a.tensor("b_hh");
-  if (b.rank(x) != 2 || static_cast<int64_t>(states.size()) != kind.states() ||
+  if (b.rank(x) != 2 || states.size() != kind.states() ||
       llvm::any_of(states, [&](Value v) { return !v || b.rank(v) != 2; }))
     return a.fail("needs operands of rank 2");
   Layer layer{b.unsqueeze(x, {0}), {}};
@@ -180,12 +197,12 @@ void tcc::populateAtenRecurrentRules(RuleSet &rules) {
       rules,
       {{"lstm", "input", "input", [](AtenNode &a) { return network(a, lstmKind()); }},
        {"gru", "input", "input hx", [](AtenNode &a) { return network(a, gruKind()); }},
-       {"rnn_tanh", "input", "input hx", [](AtenNode &a) { return network(a, rnnKind("Tanh")); }},
-       {"rnn_relu", "input", "input hx", [](AtenNode &a) { return network(a, rnnKind("Relu")); }},
+       {"rnn_tanh", "input", "input hx", [](AtenNode &a) { return network(a, rnnKind(false)); }},
+       {"rnn_relu", "input", "input hx", [](AtenNode &a) { return network(a, rnnKind(true)); }},
        {"lstm_cell", "default", "input", [](AtenNode &a) { return cell(a, lstmKind()); }},
        {"gru_cell", "default", "input hx", [](AtenNode &a) { return cell(a, gruKind()); }},
        {"rnn_tanh_cell", "default", "input hx",
-        [](AtenNode &a) { return cell(a, rnnKind("Tanh")); }},
+        [](AtenNode &a) { return cell(a, rnnKind(false)); }},
        {"rnn_relu_cell", "default", "input hx",
-        [](AtenNode &a) { return cell(a, rnnKind("Relu")); }}});
+        [](AtenNode &a) { return cell(a, rnnKind(true)); }}});
 }
