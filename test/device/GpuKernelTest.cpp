@@ -417,21 +417,43 @@ TEST_CASE("PTX: 16-byte accesses, 32-bit indices, the lowest version") {
   CHECK(contains(ptxOf(text, *GpuArch::find("sm_80")), ".version 7.0"));
 }
 
-TEST_CASE("a function that only libm has is an error of the kernel, not of ptxas") {
+TEST_CASE("a function that has no code is an error of the kernel, not of ptxas") {
   auto module = fused(function("%x: tensor<64xf32>", "tensor<64xf32>",
-                               "%y = prim.lgamma %x : (tensor<64xf32>) -> tensor<64xf32>"));
+                               "%y = prim.exp %x : (tensor<64xf32>) -> tensor<64xf32>"));
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
   auto schedule = codegen::device::chooseSchedule(launch, *GpuArch::find("sm_80"));
   auto kernel = kernelModule(launch, "k", schedule);
   REQUIRE(kernel);
+  OpBuilder b = OpBuilder::atBlockBegin(kernel->getBody());
+  auto type = b.getFunctionType({b.getF64Type()}, {b.getF64Type()});
+  func::FuncOp::create(b, launch.getLoc(), "cbrt", type).setPrivate();
   std::string message;
   ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &d) {
     message = d.str();
     return success();
   });
   CHECK(failed(codegen::device::lowerKernelModule(*kernel, schedule)));
-  CHECK(contains(message, "a GPU has no function 'lgamma"));
+  CHECK(contains(message, "a GPU has no function 'cbrt'"));
+}
+
+TEST_CASE("functions of f64 need no libm") {
+  const std::string t = "tensor<96xf64>";
+  Tensor positive = random(DType::F64, {96}, 1, 3), small = random(DType::F64, {96}, -0.9, 0.9),
+         large = random(DType::F64, {96}, 1e6, 1e18);
+  auto unary = [&](const std::string &op, const Tensor &x) {
+    check(function("%x: " + t, t, "%y = prim." + op + " %x : (" + t + ") -> " + t), {x});
+  };
+  for (const char *op : {"lgamma", "digamma", "sinh", "cosh", "asinh", "acosh", "erf", "erfc"})
+    unary(op, positive);
+  for (const char *op : {"asin", "acos", "atan", "atanh", "erfinv", "tan"})
+    unary(op, small);
+  for (const char *op : {"sin", "cos", "tan"})
+    unary(op, large);
+  for (const char *op : {"pow", "atan2", "rem"})
+    check(function("%x: " + t + ", %z: " + t, t,
+                   std::string("%y = prim.") + op + " %x, %z : (" + t + ", " + t + ") -> " + t),
+          {positive, small});
 }
 
 TEST_CASE("ptxas takes every form for every architecture, without spills") {

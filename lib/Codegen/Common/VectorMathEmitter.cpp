@@ -152,6 +152,11 @@ Int toI32(Int x) {
   return {x.e, arith::TruncIOp::create(x.e->builder, type, x.v)};
 }
 
+std::pair<Int, Int> wideProduct(Int a, Int b) {
+  auto product = arith::MulUIExtendedOp::create(a.e->builder, a.v, b.v);
+  return {{a.e, product.getLow()}, {a.e, product.getHigh()}};
+}
+
 Fp powerOfTwo(Int n, Fp like) {
   return like.isF64() ? fromBits((n + 1023) << 52) : fromBits((n + 127) << 23);
 }
@@ -263,6 +268,10 @@ SmallVector<Value> callHelper(Emitter &e, StringRef name, ValueRange arguments, 
     func::ReturnOp::create(e.builder, body(e, entry->getArguments()));
   }
   return SmallVector<Value>(func::CallOp::create(e.builder, helper, arguments).getResults());
+}
+
+Fp exactF64(Fp (*function)(Fp), StringRef name, Fp x) {
+  return x.e->options.hasFma ? function(x) : callLibm(name, {x});
 }
 
 Fp callLibm(StringRef name, ArrayRef<Fp> arguments) {

@@ -140,6 +140,8 @@ Int toI64(Int x);
 Int toI32(Int x);
 /// x * 2^n where 2^n is a normal number.
 Fp scaleByPowerOfTwo(Fp x, Int n);
+/// The 128 bits of a * b, both unsigned: low and high half.
+std::pair<Int, Int> wideProduct(Int a, Int b);
 /// 2^n for a normal result.
 Fp powerOfTwo(Int n, Fp like);
 
@@ -204,7 +206,11 @@ Fp expm1Small(Fp x);
 /// e^x / 2 for 0 <= x; infinity from 89.42 on.
 Fp halfExp(Fp x);
 
-// The families' f64 halves that are not left to libm.
+/// `function`, which needs exact products, or `name` of libm where the target does not fuse a
+/// multiplication and an addition.
+Fp exactF64(Fp (*function)(Fp), llvm::StringRef name, Fp x);
+
+// The families' f64 halves.
 
 Fp expF64(Fp x);
 Fp exp2F64(Fp x);
@@ -217,6 +223,27 @@ Fp log1pF64(Fp x);
 Fp sinF64(Fp x);
 Fp cosF64(Fp x);
 std::pair<Fp, Fp> sincosF64(Fp x);
+/// For |x| < 10^6.
+std::pair<Fp, Fp> sincosNearF64(Fp x);
+Fp tanF64(Fp x);
+Fp asinF64(Fp x);
+Fp acosF64(Fp x);
+Fp atanF64(Fp x);
+Fp atan2F64(Fp y, Fp x);
+Fp sinhF64(Fp x);
+Fp coshF64(Fp x);
+Fp asinhF64(Fp x);
+Fp acoshF64(Fp x);
+Fp atanhF64(Fp x);
+Fp erfF64(Fp x);
+Fp erfcF64(Fp x);
+Fp lgammaF64(Fp x);
+/// x^y for x >= 0, NaN apart.
+Fp powMagnitudeF64(Fp x, Fp y);
+/// e^x / scale and (e^x - 1) / scale for a power of two `scale`, where 2^-1022 < e^x / scale is a
+/// number.
+Fp expOverF64(Fp x, double scale);
+Fp expm1OverF64(Fp x, double scale);
 
 // Parts in f64 that are exact enough for an f32 result.
 

@@ -38,7 +38,7 @@ Fp erfcF32(Fp x) {
 
 } // namespace
 
-Fp erf(Fp x) { return x.isF64() ? callLibm("erf", {x}) : erfF32(x); }
-Fp erfc(Fp x) { return x.isF64() ? callLibm("erfc", {x}) : erfcF32(x); }
+Fp erf(Fp x) { return x.isF64() ? exactF64(erfF64, "erf", x) : erfF32(x); }
+Fp erfc(Fp x) { return x.isF64() ? exactF64(erfcF64, "erfc", x) : erfcF32(x); }
 
 } // namespace tcc::codegen::vmath

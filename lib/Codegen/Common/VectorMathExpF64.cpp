@@ -61,8 +61,13 @@ Fp exp2F64(Fp x) {
   return p * fromBits(bits(shifted) << 52) * scaling.second;
 }
 
-/// (e^x - 1) / scale for a power of two `scale`.
-static Fp expm1Over(Fp x, double scale) {
+Fp expOverF64(Fp x, double scale) {
+  Fp magic = x.constant(roundingBias + 1023 - std::log2(scale));
+  Fp shifted = mulAdd(x, log2e, magic);
+  return expPolynomial(reduce(x, shifted - magic)) * fromBits(bits(shifted) << 52);
+}
+
+Fp expm1OverF64(Fp x, double scale) {
   Fp magic = x.constant(roundingBias + 1023 - std::log2(scale));
   Fp shifted = mulAdd(x, log2e, magic);
   Fp r = reduce(x, shifted - magic);
@@ -75,13 +80,13 @@ static Fp expm1Over(Fp x, double scale) {
 }
 
 Fp expm1F64(Fp x) {
-  Fp y = expm1Over(atLeast(atMost(x, 710.0), -40.0), 2.0) * 2.0;
+  Fp y = expm1OverF64(atLeast(atMost(x, 710.0), -40.0), 2.0) * 2.0;
   return select(abs(x) < 0x1p-54, x, y);
 }
 
 Fp tanhF64(Fp x) {
   Fp y = atMost(abs(x), 20.0);
-  Fp m = expm1Over(y + y, 1.0);
+  Fp m = expm1OverF64(y + y, 1.0);
   return copySign(m / (m + 2.0), x);
 }
 

@@ -63,11 +63,11 @@ Fp atanhF32(Fp x) {
 
 } // namespace
 
-Fp sinh(Fp x) { return x.isF64() ? callLibm("sinh", {x}) : sinhF32(x); }
-Fp cosh(Fp x) { return x.isF64() ? callLibm("cosh", {x}) : coshF32(x); }
+Fp sinh(Fp x) { return x.isF64() ? exactF64(sinhF64, "sinh", x) : sinhF32(x); }
+Fp cosh(Fp x) { return x.isF64() ? exactF64(coshF64, "cosh", x) : coshF32(x); }
 Fp tanh(Fp x) { return x.isF64() ? tanhF64(x) : tanhF32(x); }
-Fp asinh(Fp x) { return x.isF64() ? callLibm("asinh", {x}) : asinhF32(x); }
-Fp acosh(Fp x) { return x.isF64() ? callLibm("acosh", {x}) : acoshF32(x); }
-Fp atanh(Fp x) { return x.isF64() ? callLibm("atanh", {x}) : atanhF32(x); }
+Fp asinh(Fp x) { return x.isF64() ? exactF64(asinhF64, "asinh", x) : asinhF32(x); }
+Fp acosh(Fp x) { return x.isF64() ? exactF64(acoshF64, "acosh", x) : acoshF32(x); }
+Fp atanh(Fp x) { return x.isF64() ? exactF64(atanhF64, "atanh", x) : atanhF32(x); }
 
 } // namespace tcc::codegen::vmath

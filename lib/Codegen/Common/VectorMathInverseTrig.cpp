@@ -78,9 +78,13 @@ Fp atan2F32(Fp y, Fp x) {
 
 } // namespace
 
-Fp asin(Fp x) { return x.isF64() ? callLibm("asin", {x}) : asinF32(x); }
-Fp acos(Fp x) { return x.isF64() ? callLibm("acos", {x}) : acosF32(x); }
-Fp atan(Fp x) { return x.isF64() ? callLibm("atan", {x}) : atanF32(x); }
-Fp atan2(Fp y, Fp x) { return x.isF64() ? callLibm("atan2", {y, x}) : atan2F32(y, x); }
+Fp asin(Fp x) { return x.isF64() ? exactF64(asinF64, "asin", x) : asinF32(x); }
+Fp acos(Fp x) { return x.isF64() ? exactF64(acosF64, "acos", x) : acosF32(x); }
+Fp atan(Fp x) { return x.isF64() ? exactF64(atanF64, "atan", x) : atanF32(x); }
+Fp atan2(Fp y, Fp x) {
+  if (!x.isF64())
+    return atan2F32(y, x);
+  return x.e->options.hasFma ? atan2F64(y, x) : callLibm("atan2", {y, x});
+}
 
 } // namespace tcc::codegen::vmath

@@ -49,8 +49,8 @@ Fp powMagnitude(Fp ax, Fp y) {
   return select(zero | infinite, edge, r);
 }
 
-Fp powF32(Fp x, Fp y) {
-  Fp r = powMagnitude(abs(x), toF64(y));
+/// What signs, numbers that are none and exact results make of `r`, which is |x|^y.
+Fp withSigns(Fp x, Fp y, Fp r) {
   Fp half = y * 0.5;
   Mask integer = trunc(y) == y;
   Mask odd = integer & ~(trunc(half) == half);
@@ -61,6 +61,9 @@ Fp powF32(Fp x, Fp y) {
   Mask one = (x == 1.0) | (y == 0.0) | ((x == -1.0) & (abs(y) == y.infinity()));
   return select(one, 1.0, r);
 }
+
+Fp powF32(Fp x, Fp y) { return withSigns(x, y, powMagnitude(abs(x), toF64(y))); }
+Fp powF64(Fp x, Fp y) { return withSigns(x, y, powMagnitudeF64(abs(x), y)); }
 
 std::optional<double> splatConstant(Value v) {
   Attribute attribute;
@@ -108,7 +111,9 @@ Fp pow(Fp x, Fp y) {
   if (std::optional<double> constant = splatConstant(y.v))
     if (std::optional<Fp> known = powConstant(x, *constant))
       return *known;
-  return x.isF64() ? callLibm("pow", {x, y}) : powF32(x, y);
+  if (!x.isF64())
+    return powF32(x, y);
+  return x.e->options.hasFma ? powF64(x, y) : callLibm("pow", {x, y});
 }
 
 } // namespace tcc::codegen::vmath

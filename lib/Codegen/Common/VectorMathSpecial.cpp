@@ -1,8 +1,7 @@
 //===- VectorMathSpecial.cpp - Gamma functions and the inverse of erf -----===//
 //
 // Functions that the math dialect lacks. They are emitted when a kernel is built, not
-// by the pass, so they hold for every target. In f64, also for narrower types, but for
-// lgamma, which libm has.
+// by the pass, so they hold for every target. In f64, also for narrower types.
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
@@ -21,16 +20,6 @@ Value viaF64(ImplicitLocOpBuilder &b, Value x, Fp (*function)(Fp)) {
     return function({&e, x}).v;
   Fp y = function({&e, arith::ExtFOp::create(b, wide, x)});
   return arith::TruncFOp::create(b, x.getType(), y.v);
-}
-
-/// A function of libm on f32 or f64; narrower types by f32.
-static Value viaLibm(ImplicitLocOpBuilder &b, Value x, llvm::StringRef name) {
-  Emitter e{b, anyTarget};
-  if (getElementTypeOrSelf(x).getIntOrFloatBitWidth() >= 32)
-    return callLibm(name, {Fp{&e, x}}).v;
-  Type wide = withElementType(x.getType(), b.getF32Type());
-  Value y = callLibm(name, {Fp{&e, arith::ExtFOp::create(b, wide, x)}}).v;
-  return arith::TruncFOp::create(b, x.getType(), y);
 }
 
 namespace {
@@ -54,7 +43,7 @@ Fp digamma(Fp x) {
   Fp result = log(y) - 0.5 / y - series - numerator / denominator;
 
   Fp fraction = x - roundEven(x);
-  auto [s, c] = sincos(fraction * 0x1.921fb54442d18p+1);
+  auto [s, c] = sincosNearF64(fraction * 0x1.921fb54442d18p+1);
   Fp mirror = result - 0x1.921fb54442d18p+1 * c / s;
   // Poles: at 0 the side that x comes from decides, at negative integers nothing does.
   mirror = select(fraction == 0.0, x.nan(), mirror);
@@ -96,7 +85,7 @@ Fp erfinv(Fp x) {
 } // namespace
 } // namespace vmath
 
-Value emitLgamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaLibm(b, x, "lgamma"); }
+Value emitLgamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::lgammaF64); }
 Value emitDigamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::digamma); }
 Value emitErfinv(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::erfinv); }
 

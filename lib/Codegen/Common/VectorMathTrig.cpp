@@ -169,6 +169,6 @@ std::pair<Fp, Fp> sincos(Fp x) {
 }
 Fp sin(Fp x) { return x.isF64() ? sinF64(x) : sinCosF32(x, true, false).sin; }
 Fp cos(Fp x) { return x.isF64() ? cosF64(x) : sinCosF32(x, false, true).cos; }
-Fp tan(Fp x) { return x.isF64() ? callLibm("tan", {x}) : tanF32(x); }
+Fp tan(Fp x) { return x.isF64() ? exactF64(tanF64, "tan", x) : tanF32(x); }
 
 } // namespace tcc::codegen::vmath

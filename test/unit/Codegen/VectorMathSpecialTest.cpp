@@ -76,7 +76,7 @@ const double infinity = INFINITY;
 
 } // namespace
 
-TEST_CASE("lgamma of libm") {
+TEST_CASE("lgamma") {
   CHECK(worst<float>(codegen::emitLgamma, 0.1, 40, [](long double x) { return lgammal(x); }) <= 3);
   CHECK(worst<double>(codegen::emitLgamma, 5, 400, [](long double x) { return lgammal(x); }) <= 3);
 }

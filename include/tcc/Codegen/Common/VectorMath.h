@@ -56,8 +56,7 @@ void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &options = {});
 
 // Functions that the math dialect lacks, on a scalar or a vector of any float type.
-// The builder inserts into a function of a module. No pass is needed after them, but
-// for the loops of lgamma, which call libm once per element.
+// The builder inserts into a function of a module. No pass is needed after them.
 mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
