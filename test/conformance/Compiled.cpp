@@ -7,7 +7,8 @@
 // -v: a line for each case that does not pass, and what the children print.
 // --write: writes the document. Otherwise exit code 1 when a case fails that the
 // document does not list.
-// --arch NAME: compiled for a GPU architecture and run there: sim is this machine.
+// --arch NAME: compiled for a GPU architecture and run there: sim is this machine. It has a
+// document of its own.
 // --backend NAME: compiles for this back-end; what fails then is compared with the same document.
 // --dynamic: every dim of every input is known only at run time. Operators whose
 // operands tell them a rank or a number of results cannot all be compiled so; it
@@ -31,8 +32,7 @@ namespace fs = llvm::sys::fs;
 namespace {
 
 struct Options {
-  std::string data = TCC_ONNX_TEST_DATA, document = TCC_CONFORMANCE_DOCUMENT, filter, arch,
-              backend = kOwnBackend.str();
+  std::string data = TCC_ONNX_TEST_DATA, document, filter, arch, backend = kOwnBackend.str();
   bool exact = false, verbose = false, write = false, dynamic = false;
   unsigned jobs = 2;
 };
@@ -118,6 +118,9 @@ std::optional<Options> parse(int argc, char **argv) {
     else
       return std::nullopt;
   }
+  if (options.document.empty())
+    options.document =
+        TCC_DOCS "/conformance-onnx" + (options.arch.empty() ? "" : "-" + options.arch) + ".md";
   return options;
 }
 
@@ -194,6 +197,6 @@ int main(int argc, char **argv) {
   if (options->dynamic)
     return 0;
   if (options->write && options->filter.empty())
-    return write(*options, documentText(cases, results));
+    return write(*options, documentText(options->arch, cases, results));
   return judge(*options, cases, results);
 }

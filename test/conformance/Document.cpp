@@ -17,15 +17,30 @@ struct Row {
 
 } // namespace
 
-static constexpr llvm::StringLiteral kHead = R"(# ONNX conformance
-Written by `conformance-onnx --write`, which compiles and runs every case of ONNX's backend tests (the onnx 1.22.0 wheel) and compares all outputs with the stored ones at the tolerances of ONNX's own runner. The test `conformance.onnx` fails when a case passes no longer.
-
+static constexpr const char *kOutcomes = R"(
 - passed: every output of every data set agrees; outputs that the specification leaves to chance have the stated distribution over 4000 runs.
 - wrong: it compiled, and at least one output does not agree or the run failed.
 - refused: the compiler says that it does not support this, and why.
 - broken: a fault of the compiler: an internal error or a crash.
 
 )";
+
+static std::string headOf(llvm::StringRef arch) {
+  std::string title = "# ONNX conformance", option, where, test = "conformance.onnx";
+  if (!arch.empty()) {
+    title += (" of code for " + arch).str();
+    option = ("--arch " + arch + " ").str();
+    where = arch == "sim" ? ", kernels as code for GPUs on the simulated device,"
+                          : (", kernels on a GPU of architecture " + arch + ",").str();
+    test += ("-" + arch).str();
+  }
+  return llvm::formatv(
+      "{0}\nWritten by `conformance-onnx {1}--write`, which compiles and runs every "
+      "case of ONNX's backend tests (the onnx 1.22.0 wheel){2} and compares all "
+      "outputs with the stored ones at the tolerances of ONNX's own runner. The "
+      "test `{3}` fails when a case passes no longer.\n{4}",
+      title, option, where, test, kOutcomes);
+}
 
 /// The first line, short, and such that a Markdown table or list keeps it.
 static std::string shortReason(const Case &c, llvm::StringRef reason) {
@@ -48,7 +63,7 @@ static std::string shortReason(const Case &c, llvm::StringRef reason) {
   return out;
 }
 
-std::string tcc::conformance::documentText(llvm::ArrayRef<Case> cases,
+std::string tcc::conformance::documentText(llvm::StringRef arch, llvm::ArrayRef<Case> cases,
                                            llvm::ArrayRef<Result> results) {
   std::map<std::string, Row> rows;
   Row total;
@@ -60,7 +75,7 @@ std::string tcc::conformance::documentText(llvm::ArrayRef<Case> cases,
     if (results[i].outcome != Outcome::Passed)
       row.failing.push_back(i);
   }
-  std::string text = kHead.str();
+  std::string text = headOf(arch);
   llvm::raw_string_ostream os(text);
   os << "| operator | cases | passed | wrong | refused | broken |\n|---|---|---|---|---|---|\n";
   auto line = [&](llvm::StringRef name, const Row &row) {
