@@ -5,6 +5,7 @@
     scripts/bench cold [--models resnet50]         CPU seconds a compile takes, and the slowest kernels
     scripts/bench page                             docs/performance.md anew from its data
     scripts/bench ops [--quick]                    operators and blocks: ops.py
+    scripts/bench gpu [--rows 'resnet50 b32']      models beside PyTorch on a GPU: gpu.py
 
 Each round gives every contestant, in turn, a pause, one run that does not
 count and then its timed runs; the figure is the median over all rounds. In

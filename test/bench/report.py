@@ -160,13 +160,36 @@ def how_outputs(rows):
         f" (so did all on {', '.join(older)})." if older else ".")
 
 
-def write(page, rows, compile_rows, threads):
+GPU_PEERS = {"eager": "eager", "compile": "torch.compile", "reduce-overhead": "reduce-overhead",
+             "max-autotune": "max-autotune"}
+
+
+def gpu_table(rows):
+    """Wall and device times; the ratio is of the wall times of tcc and the fastest peer."""
+    peers = [name for name in GPU_PEERS if any(name in row["results"] for row in rows)]
+    lines = ["| model | tcc | " + " | ".join(GPU_PEERS[name] for name in peers) +
+             " | fastest peer ÷ tcc | machine | date |", "|---|" + "---:|" * (len(peers) + 2) + "---|---|"]
+    for row in rows:
+        results = row["results"]
+        cells = [f"{results[name]['wall_ms']:.3f} ({results[name]['device_ms']:.3f})" if name in results
+                 else "fails" if name in row["failed"] else "not run" for name in ["tcc", *peers]]
+        best = min((results[name]["wall_ms"] for name in peers if name in results), default=None)
+        ratio = f"{best / results['tcc']['wall_ms']:.2f}" if best and "tcc" in results else ""
+        lines.append(" | ".join([f"| {row['row']}", *cells, ratio, f"{row['machine']}, torch {row['torch']}",
+                                 f"{row['date']} |"]))
+    return lines
+
+
+def write(page, rows, compile_rows, threads, gpu=()):
     data = page.with_suffix(".json")
     stored = upgrade(json.loads(data.read_text()) if data.exists() else {})
     place = {model: number for number, model in enumerate(MODELS)}
     rows = sorted(merge(stored.get("rows", []), rows), key=lambda row: place.get(row["model"], len(MODELS)))
     compiles = list({row["model"]: row for row in stored.get("compile", []) + compile_rows}.values())
-    data.write_text(json.dumps({"rows": rows, "compile": compiles}, indent=1) + "\n")
+    # Kernels by time are for who measures.
+    gpu = list({row["row"]: {key: value for key, value in row.items() if key != "profile"}
+                for row in [*stored.get("gpu", []), *gpu]}.values())
+    data.write_text(json.dumps({"rows": rows, "compile": compiles, **({"gpu": gpu} if gpu else {})}, indent=1) + "\n")
     machines = list(dict.fromkeys(row["machine"] for row in rows + compiles))
     lines = ["# Performance on the CPU", "",
              "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
@@ -181,4 +204,8 @@ def write(page, rows, compile_rows, threads):
                   *table(rows, machines), "", *means(rows, CLASSES)]
     if compiles:
         lines += ["", "## Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles, machines)]
+    if gpu:
+        lines += ["", "## On a GPU", "", "Milliseconds a run in bf16, medians, all contestants in turns in one process, "
+                  "outputs compared with float64: a single call with a wait after it and, in parentheses, on the device, "
+                  "of many calls in a row. Written by `scripts/bench gpu --write`.", "", *gpu_table(gpu)]
     page.write_text("\n".join(lines) + "\n")
