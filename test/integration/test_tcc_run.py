@@ -10,7 +10,7 @@ import unittest
 
 import ml_dtypes
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import OptionalProto, TensorProto, helper, numpy_helper
 
 BIN = pathlib.Path(os.environ["TCC_BIN"])
 MACHINE = platform.machine()
@@ -175,6 +175,20 @@ class TccRun(unittest.TestCase):
             self.assertEqual(code, 2, (args, err))
             self.assertIn(message, err)
             self.assertEqual(err.count("error:"), 1)
+
+    def test_optional_inputs(self):
+        """ONNX stores an input that may be absent as an OptionalProto; one without a value is no tensor."""
+        inputs, outputs = self.tensors()
+        self.write(inputs, outputs)
+        optional = OptionalProto(name=inputs[0].name, elem_type=OptionalProto.TENSOR, tensor_value=inputs[0])
+        (self.folder / "input_0.pb").write_bytes(optional.SerializeToString())
+        code, out, err = run(model(), "--data", self.folder)
+        self.assertEqual((code, out), (0, "4 outputs match (rtol 0.001, atol 1e-07)\n"), err)
+        empty = OptionalProto(name=inputs[0].name, elem_type=OptionalProto.UNDEFINED)
+        (self.folder / "input_0.pb").write_bytes(empty.SerializeToString())
+        code, _, err = run(model(), "--data", self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn("an optional without a value", err)
 
     def test_malformed_files(self):
         inputs, outputs = self.tensors()

@@ -4,6 +4,7 @@
 // one or packed into bytes; readers accept both.
 #include "Files.h"
 #include <cstring>
+#include <optional>
 
 namespace tcc::run {
 
@@ -154,7 +155,9 @@ DLDataType dtypeOf(uint64_t dataType) {
   };
   if (dataType == 8)
     throw DataError("tensors of strings are not supported");
-  if (dataType == 0 || dataType >= std::size(dtypes))
+  if (dataType == 0)
+    throw DataError("no tensor: neither an optional without a value nor a sequence is supported");
+  if (dataType >= std::size(dtypes))
     throw DataError("unknown element type " + std::to_string(dataType));
   return dtypes[dataType];
 }
@@ -172,9 +175,37 @@ std::vector<char> typedBytes(const Fields &fields, DLDataType dtype) {
   return bytes;
 }
 
+/// What an OptionalProto holds, if `content` is one that holds a tensor: ONNX stores inputs that
+/// may be absent so. Its third field is the tensor, where a TensorProto has what nobody writes.
+std::optional<std::pair<std::string_view, std::string_view>>
+optionalTensor(std::string_view content) {
+  std::string_view name, tensor;
+  bool holds = false;
+  for (Reader reader(content); !reader.done();) {
+    uint64_t key = reader.varint();
+    if ((key & 7) != Bytes) {
+      reader.skip(key & 7);
+      continue;
+    }
+    std::string_view bytes = reader.take(reader.varint());
+    if (key >> 3 == 1)
+      name = bytes;
+    if (key >> 3 == 3) {
+      tensor = bytes;
+      holds = true;
+    }
+  }
+  return holds ? std::optional(std::pair(name, tensor)) : std::nullopt;
+}
+
 } // namespace
 
 Array parseTensorProto(const std::string &content) {
+  if (auto optional = optionalTensor(content)) {
+    Array array = parseTensorProto(std::string(optional->second));
+    array.name = optional->first;
+    return array;
+  }
   Fields fields;
   Reader reader(content);
   while (!reader.done()) {
