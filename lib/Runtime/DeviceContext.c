@@ -112,6 +112,8 @@ static tcc_status prepare_profile(struct tcc_device_context *device, uint32_t pr
     TCC_TRY(driver->event_create(device->model->device, &device->begin, error));
     TCC_TRY(driver->event_create(device->model->device, &device->end, error));
   }
+  if (profile & TCC_PROFILE_RANGES)
+    TCC_TRY(tcc_ranges_open(&device->ranges, error));
   if (!(profile & TCC_PROFILE_KERNELS))
     return TCC_OK;
   device->kernels = calloc(tcc_program.num_device_kernels + 1, sizeof *device->kernels);

@@ -41,6 +41,17 @@ tcc_status tcc_device_model_open(struct tcc_model *model, int32_t ordinal,
 void tcc_device_model_release(struct tcc_device_model *on);
 void tcc_device_release_all(struct tcc_model *model);
 
+/* ---- Ranges.c ---- */
+
+/* NULL in a context without TCC_PROFILE_RANGES. */
+struct tcc_ranges {
+  int (*push)(const char *text);
+  int (*pop)(void);
+};
+tcc_status tcc_ranges_open(struct tcc_ranges *ranges, tcc_error *error);
+void tcc_range_begin(const struct tcc_ranges *ranges, const struct tcc_device_kernel_desc *kernel);
+void tcc_range_end(const struct tcc_ranges *ranges);
+
 /* ---- DeviceContext.c ---- */
 
 /* Where a context's memory on the device comes from; lives as long as a block of its heap. */
@@ -78,6 +89,7 @@ struct tcc_device_context {
   struct tcc_device_time *times; /* of the run's launches; the events stay for the next */
   uint32_t num_times, most_times;
   struct tcc_kernel_time *kernels; /* as tcc_program.device_kernels; NULL without profile */
+  struct tcc_ranges ranges;
 };
 tcc_status tcc_device_open(struct tcc_context *context, const tcc_context_options *options,
                            tcc_error *error);

@@ -442,9 +442,11 @@ void tcc_rt_launch(struct tcc_frame *frame, uint32_t kernel, const uint64_t *wor
                                      .tensor_maps = maps};
   if (device->kernels)
     need(context, tcc_device_begin_time(device, kernel, context->error));
-  named(context, kernel,
-        device->model->driver->launch(device->model->device, device->stream, &launch,
-                                      context->error));
+  tcc_range_begin(&device->ranges, &tcc_program.device_kernels[kernel]);
+  tcc_status started =
+      device->model->driver->launch(device->model->device, device->stream, &launch, context->error);
+  tcc_range_end(&device->ranges);
+  named(context, kernel, started);
   if (device->kernels)
     need(context, tcc_device_end_time(device, context->error));
 }

@@ -238,6 +238,33 @@ TEST_CASE("outputs outlive their context and model; contexts share the weights")
   CHECK(state().open == 0);
 }
 
+TEST_CASE("ranges around launches, where a context asks for them") {
+  auto ranges = [](int *left) {
+    void *library = dlopen("libnvToolsExt.so.1", RTLD_NOW);
+    REQUIRE(library);
+    int begun;
+    const char *text = reinterpret_cast<const char *(*)(int *, int *)>(
+        dlsym(library, "fake_nvtx_state"))(&begun, left);
+    return std::pair(begun, std::string(text));
+  };
+  int left, before = ranges(&left).first;
+  for (uint32_t profile : {0u, uint32_t(TCC_PROFILE_RANGES)}) {
+    reset();
+    int launched = state().launched;
+    tcc_context_options options = {};
+    options.profile = profile;
+    Session session(options);
+    Inputs in(30);
+    Outputs out;
+    REQUIRE(session.run(in, out) == TCC_OK);
+    auto [begun, text] = ranges(&left);
+    CHECK(begun - before == (profile ? state().launched - launched : 0));
+    CHECK(left == 0);
+    if (profile)
+      CHECK(text == "k: add_1, add_2");
+  }
+}
+
 /// Opens, runs twice and closes: the first failure.
 static tcc_status whole(tcc_error *error, bool *opened = nullptr) {
   tcc_context_options options = {};

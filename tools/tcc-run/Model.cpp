@@ -96,8 +96,9 @@ void Model::open(const std::string &path, const Options &options) {
   tcc_context_options contextOptions = {};
   contextOptions.struct_size = sizeof contextOptions;
   contextOptions.threads = options.threads;
-  contextOptions.profile =
-      (options.profile ? TCC_PROFILE_KERNELS : 0) | (options.timeDevice ? TCC_PROFILE_DEVICE : 0);
+  contextOptions.profile = (options.profile ? TCC_PROFILE_KERNELS : 0) |
+                           (options.timeDevice ? TCC_PROFILE_DEVICE : 0) |
+                           (options.ranges ? TCC_PROFILE_RANGES : 0);
   if (!options.device.empty())
     contextOptions.device = parseDevice(options.device);
   if (tcc_status status = api->context_create(model, &contextOptions, &context, &error))

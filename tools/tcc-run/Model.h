@@ -31,6 +31,7 @@ struct Options {
   bool profile = false;
   std::string device;      ///< "cuda:0"; empty: where the model's code is for
   bool timeDevice = false; ///< what each run takes there
+  bool ranges = false;     ///< of NVTX
 };
 
 /// The outputs of one run, freed with it.

@@ -46,6 +46,9 @@ void define(CLI::App &app, Arguments &args) {
   app.add_option("--seconds", args.seconds, "how long --bench measures")->capture_default_str();
   app.add_flag("--json", args.json, "print one JSON object");
   app.add_flag("--profile", args.options.profile, "print the time per kernel");
+  app.add_flag("--nvtx", args.options.ranges,
+               "put a range with the nodes of the model around every launch on a GPU, for NVIDIA's "
+               "profilers");
   app.add_option("--weights", args.options.weights, "other weights of the same layout");
 }
 

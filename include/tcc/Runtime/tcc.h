@@ -98,7 +98,8 @@ typedef struct tcc_model_options {
 
 enum {
   TCC_PROFILE_KERNELS = 1u, /* time every kernel, see tcc_context_kernel */
-  TCC_PROFILE_DEVICE = 2u   /* time what a run takes on its device, see tcc_context_stats */
+  TCC_PROFILE_DEVICE = 2u,  /* time what a run takes on its device, see tcc_context_stats */
+  TCC_PROFILE_RANGES = 4u   /* a range of NVTX around every launch, for NVIDIA's profilers */
 };
 
 typedef struct tcc_context_options {
