@@ -127,11 +127,11 @@ def run_library(path, library, queue):
     queue.put(next(filter(None, map(difference, actual, expected)), "good"))
 
 
-def check(path):
+def check(path, flags):
     """"good", or a kind of failure and what it is."""
     library = path.with_suffix(".so")
     try:
-        compile_model(path.with_suffix(".pt2"), library, timeout=60)
+        compile_model(path.with_suffix(".pt2"), library, *flags, timeout=60)
     except CompileError as error:
         kind = {1: "internal", 2: "refused"}.get(error.code, "crash")
         return f"{kind}: {error.message[-700:]}"
@@ -165,7 +165,7 @@ def sweep_op(info, dtype, options):
                 continue
         except Exception:
             continue
-        verdicts[title(info), dtype, index] = check(path)
+        verdicts[title(info), dtype, index] = check(path, options.flags.split())
     return verdicts
 
 
@@ -234,6 +234,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=pathlib.Path, help="where the exported samples stay")
+    parser.add_argument("--flags", default="", help="options for tcc, such as --arch=sim")
     parser.add_argument("--known", type=pathlib.Path, default=pathlib.Path(__file__).with_suffix(".txt"))
     parser.add_argument("--write", action="store_true", help="list what is not good in the file of what is known")
     options = parser.parse_args()

@@ -185,6 +185,7 @@ def main():
     parser.add_argument("--sample", type=int, help="only so many pairs of model and form, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verify", action="store_true", help="compile with --verify too")
+    parser.add_argument("--flags", default="", help="options for tcc, such as --arch=sim")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the files in this folder")
     options = parser.parse_args()
     names = [n for n in MODELS if not options.patterns or any(fnmatch.fnmatch(n, p) for p in options.patterns)]
@@ -201,7 +202,7 @@ def main():
         importlib.import_module("transformers.modeling_utils")
         importlib.import_module("transformers.masking_utils")
     for name, form in pairs:
-        what, took = verdict(name, form, options.keep, ["--verify"] if options.verify else [])
+        what, took = verdict(name, form, options.keep, (["--verify"] if options.verify else []) + options.flags.split())
         kind = what.split(":")[0]
         counts[kind] += 1
         print(f"{kind:8} {name} {form} {took:.1f} s {' '.join(what[len(kind) + 2:].split())}", flush=True)
