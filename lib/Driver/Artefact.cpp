@@ -3,6 +3,7 @@
 #include "DynamicPeak.h"
 #include "OwnFiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/Crossings.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Decompose/Rules.h"
 #include "tcc/Dialect/Graph/Graph.h"
@@ -123,6 +124,16 @@ static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
   return m;
 }
 
+static emit::ManifestCrossings countCrossings(mlir::ModuleOp module) {
+  emit::ManifestCrossings counts;
+  for (const Crossing &crossing : crossings(module)) {
+    counts.stalls += crossing.stalls;
+    counts.inLoops += crossing.repeated;
+    counts.atEnd += !crossing.stalls;
+  }
+  return counts;
+}
+
 /// Everything that the manifest says, from the planned module.
 static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
                                    const emit::ProgramDescription &program,
@@ -151,6 +162,8 @@ static emit::Manifest makeManifest(Model &model, const CompiledModel &compiled,
   m.memory.arenaBytes = program.arenaSize;
   m.memory.deviceArenaBytes = compiled.deviceArenaSize;
   m.memory.stateBytes = compiled.stateSize;
+  if (!target.devices.empty())
+    m.crossings = countCrossings(*model.module);
   m.memory.peakBytes = peakBytes(model.main(), program.arenaSize + compiled.stateSize);
   model.module->walk([&](kernel::LaunchOp launch) {
     for (mlir::Type t : launch.getResultTypes())

@@ -96,6 +96,11 @@ static void defineTarget(CLI::App &app, Arguments &args) {
                  "PTX for later ones as well; sim: this machine's CPU in the place of a GPU, for "
                  "tests (default: none, all runs on the CPU)")
       ->group(group);
+  app.add_flag(
+         "--no-fallback", o.noFallback,
+         "Refuse a model of which the host must read what the GPU computes before the GPU can "
+         "go on (extents and conditions that depend on data)")
+      ->group(group);
   app.add_option("--ptxas", o.ptxas,
                  "NVIDIA's assembler (default: that of PATH, $CUDA_HOME, /usr/local/cuda or the "
                  "Python environment that is active; without one the library has PTX alone)")
@@ -172,8 +177,10 @@ static void definePhases(CLI::App &app, Arguments &args) {
   app.add_flag("--timing", o.timing,
                "Print the time of each phase and the kernels that took longest to compile")
       ->group(group);
-  app.add_flag("--print-plan", o.printPlan,
-               "Print the kernels with their nodes, FLOPs and bytes, and the memory plan")
+  app.add_flag(
+         "--print-plan", o.printPlan,
+         "Print the kernels with their nodes, FLOPs and bytes, the memory plan, and where the "
+         "host waits for a device")
       ->group(group);
   app.add_option("--jobs", o.jobs, "Threads to compile with (default: one a core)")->group(group);
 }

@@ -8,6 +8,7 @@
 #include "Tune.h"
 #include "WriteCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/Crossings.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Driver/CrashReport.h"
 #include "tcc/Driver/TorchOptions.h"
@@ -510,6 +511,14 @@ Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase fr
   return own.commit();
 }
 
+/// The error of --no-fallback.
+static Error refuseCrossings(mlir::ModuleOp module) {
+  std::vector<Crossing> found = crossings(module);
+  if (none_of(found, [](const Crossing &c) { return c.stalls; }))
+    return Error::success();
+  return userError("--no-fallback: " + StringRef(crossingReport(found)).rtrim());
+}
+
 Error Compile::compileAll() {
   if (Error error = tuneKernels()) // before any thread is started: it forks
     return error;
@@ -533,6 +542,9 @@ Error Compile::compileAll() {
   }
   if (options.printPlan && last >= Phase::Plan)
     summary.plan = planReport(*model.module);
+  if (options.noFallback && last >= Phase::Plan)
+    if (Error error = refuseCrossings(*model.module))
+      return error;
   return last < Phase::Codegen ? finish(nullptr) : generate();
 }
 

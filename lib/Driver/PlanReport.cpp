@@ -3,6 +3,7 @@
 #include "DeviceProgram.h"
 #include "DynamicPeak.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/Crossings.h"
 #include "tcc/Analysis/PeakMemory.h"
 #include "tcc/Analysis/SourceNodes.h"
 #include "tcc/Dialect/Host/Host.h"
@@ -97,6 +98,7 @@ std::string tcc::planReport(ModuleOp module) {
   emit::ManifestAmount peak = peakBytes(module.lookupSymbol<func::FuncOp>("main"), arena);
   os << llvm::formatv("arena {0} bytes; peak {1} bytes{2}\n", arena, text(peak),
                       dynamic ? "; `?` counts as 1 in MFLOP and kB" : "");
+  os << crossingReport(crossings(module));
   return report;
 }
 

@@ -22,8 +22,8 @@ Expected<GpuTarget> tcc::deviceTarget(const DriverOptions &options) {
     return userError(emit + " needs --arch: the GPU that the kernels are for");
   if (kernelsAlone(options.emit) && (devices.codes.size() > 1 || devices.simulated()))
     return userError(emit + " writes the kernels for one GPU: give one --arch");
-  if (!devices.empty() && options.verify)
-    return userError("--verify runs the model on the CPU: leave out --arch");
+  if (devices.empty() && options.noFallback)
+    return userError("--no-fallback is for models that run on a GPU: give an --arch");
   return devices;
 }
 

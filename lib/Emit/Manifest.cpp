@@ -183,6 +183,14 @@ static void writeMemory(json::OStream &json, const ManifestMemory &memory) {
   });
 }
 
+static void writeCrossings(json::OStream &json, const ManifestCrossings &crossings) {
+  json.attributeObject("crossings", [&] {
+    json.attribute("stalls", int64_t(crossings.stalls));
+    json.attribute("in_loops", int64_t(crossings.inLoops));
+    json.attribute("at_end", int64_t(crossings.atEnd));
+  });
+}
+
 static void writeWeights(json::OStream &json, const Manifest &manifest) {
   ArrayRef<WeightEntry> entries = manifest.weights.entries();
   json.attributeObject("weights", [&] {
@@ -236,6 +244,8 @@ std::string manifestJson(const Manifest &manifest) {
     writeGuards(json, manifest);
     writeKernels(json, manifest.kernels);
     writeMemory(json, manifest.memory);
+    if (manifest.crossings)
+      writeCrossings(json, *manifest.crossings);
     writeWeights(json, manifest);
   });
   return text + "\n";

@@ -69,7 +69,7 @@ class GpuArtefact(ToolTest):
                 (["--emit", "ptx"], "--emit ptx needs --arch"),
                 (["--emit", "cubin", "--arch", "sm_80,sm_90a"], "--emit cubin writes the kernels for one GPU"),
                 (["--arch", "sm_80", "--ptxas", "/nowhere/ptxas"], "--ptxas: /nowhere/ptxas is no program"),
-                (["--arch", "sm_80", "--verify"], "--verify runs the model on the CPU")):
+                (["--no-fallback"], "--no-fallback is for models that run on a GPU")):
             with self.subTest(arguments):
                 result = self.tcc(model, "-o", "model.so", *arguments)
                 self.assertEqual(result.code, 2, result.text)

@@ -34,9 +34,10 @@ struct DriverOptions {
   std::optional<Phase> startFrom; ///< the input is IR as written before this phase
   std::string depfile;            ///< Make rule naming every file that was read
   bool printPlan = false;
-  bool verify = false;    ///< run the result beside the reference interpreter
-  std::string reproducer; ///< folder from which a fault can be repeated, when not empty
-  std::string command;    ///< the command line, for the reproducer
+  bool noFallback = false; ///< refuse a model for which the host waits for a device in a run
+  bool verify = false;     ///< run the result beside the reference interpreter
+  std::string reproducer;  ///< folder from which a fault can be repeated, when not empty
+  std::string command;     ///< the command line, for the reproducer
 
   /// The flags that change what is compiled, for the manifest.
   std::vector<std::string> resultFlags() const;

@@ -59,6 +59,13 @@ struct ManifestMemory {
   bool dynamic = false; ///< some buffers have run-time sizes
 };
 
+/// Where the host waits for the device that the model runs on.
+struct ManifestCrossings {
+  uint64_t stalls = 0;  ///< in the middle of a run
+  uint64_t inLoops = 0; ///< of these, in every turn of a loop
+  uint64_t atEnd = 0;
+};
+
 struct Manifest {
   std::string toolVersion;
   std::vector<std::string> flags; ///< that change the result; neither paths nor --jobs
@@ -71,7 +78,8 @@ struct Manifest {
   std::vector<ManifestTensor> inputs, outputs;
   std::vector<ManifestKernel> kernels;
   ManifestMemory memory;
-  std::string weightsFile; ///< base name; empty: embedded, or none
+  std::optional<ManifestCrossings> crossings; ///< of a model for devices
+  std::string weightsFile;                    ///< base name; empty: embedded, or none
   WeightLayout weights;
 };
 

@@ -1,0 +1,85 @@
+"""Whole models on the simulated device (--arch sim): precisions, --verify, and where the host waits."""
+import json
+import unittest
+
+import numpy as np
+from onnx import TensorProto, helper
+
+from compiled import Compiled
+import handmade
+from toolrun import SOURCE, ToolTest
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def nonzero():
+    """Extents that depend on data: the host reads how many there are before the next kernel starts."""
+    nodes = [helper.make_node("NonZero", ["x"], ["places"], name="where"),
+             helper.make_node("Gather", ["w", "places"], ["y"], name="pick"),
+             helper.make_node("Exp", ["y"], ["z"], name="after")]
+    return helper.make_model(helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [6]), helper.make_tensor_value_info("w", FLOAT, [6])],
+        [helper.make_tensor_value_info("z", FLOAT, [1, "n"])]), opset_imports=[helper.make_opsetid("", 17)])
+
+
+def lookup():
+    """A check of data, which waits for nothing."""
+    nodes = [helper.make_node("Gather", ["w", "i"], ["y"], name="pick"), helper.make_node("Exp", ["y"], ["z"], name="after")]
+    return helper.make_model(helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("w", FLOAT, [6]), helper.make_tensor_value_info("i", INT64, [3])],
+        [helper.make_tensor_value_info("z", FLOAT, [3])]), opset_imports=[helper.make_opsetid("", 17)])
+
+
+class SimulatedDevice(ToolTest):
+    def write(self, model):
+        (self.work / "model.onnx").write_bytes(model.SerializeToString())
+        return "model.onnx"
+
+    def outputs(self, path, inputs, *flags):
+        library = self.fresh_name()
+        self.compiles(path, "-o", library, *flags)
+        with Compiled(self.work / library, 1) as model:
+            return [np.array(output) for output in model(**inputs)]
+
+    def test_precisions(self):
+        """Where values are rounded is in the IR: the device rounds where the CPU does."""
+        for name, make in handmade.NETWORKS.items():
+            path, inputs = self.write(make()), next(handmade.inputs(name))
+            exact = self.outputs(path, inputs)
+            for precision in ("bf16", "f16"):
+                with self.subTest(f"{name} {precision}"):
+                    cpu = self.outputs(path, inputs, "--precision", precision)
+                    device = self.outputs(path, inputs, "--precision", precision, "--arch", "sim")
+                    for plain, ours, theirs in zip(exact, device, cpu, strict=True):
+                        self.assertEqual((ours.shape, ours.dtype), (plain.shape, plain.dtype))
+                        if not np.issubdtype(plain.dtype, np.floating):
+                            continue
+                        rounding = np.abs(theirs - plain).max(initial=0)
+                        unit = np.abs(plain).max(initial=0) * 2.0 ** (-8 if precision == "bf16" else -11)
+                        self.assertLessEqual(np.abs(ours - plain).max(initial=0), 2 * max(rounding, unit))
+
+    def test_verify(self):
+        for name in ("linear-relu", "conv-bn-silu"):
+            result = self.compiles(SOURCE / "samples" / name / f"{name}.onnx", "--arch", "sim", "--verify", "-o", "model.so")
+            self.assertIn("agree", result.out + result.text)
+
+    def test_where_the_host_waits(self):
+        result = self.compiles(self.write(nonzero()), "--arch", "sim", "--print-plan", "-o", "model.so")
+        self.assertIn("the host reads what the device computes in", result.out + result.text)
+        self.assertIn("  waits: where", result.out + result.text)
+        counts = json.loads((self.work / "model.so.json").read_text())["crossings"]
+        self.assertGreater(counts["stalls"], 0)
+        self.assertEqual(counts["in_loops"], 0)
+        refused = self.tcc("model.onnx", "--arch", "sim", "--no-fallback", "-o", "refused.so")
+        self.assertEqual(refused.code, 2)
+        self.assertIn("--no-fallback: the host reads", refused.text)
+        self.assertFalse((self.work / "refused.so").exists())
+
+    def test_checks_wait_for_nothing(self):
+        self.compiles(self.write(lookup()), "--arch", "sim", "--no-fallback", "-o", "model.so")
+        counts = json.loads((self.work / "model.so.json").read_text())["crossings"]
+        self.assertEqual((counts["stalls"], counts["at_end"]), (0, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
