@@ -30,7 +30,7 @@ public:
   explicit FillWeightsPass(tcc::WeightTable &weights) : weights(weights) {}
   llvm::StringRef getArgument() const override { return "tcc-test-fill-weights"; }
   llvm::StringRef getDescription() const override {
-    return "Give f32, i64 and 8-bit weights the data 0, 1, 2, ..";
+    return "Give f32, i64 and 8-bit weights the data 0, 1, 2, .., 16-bit floats their bits";
   }
   void runOnOperation() override {
     getOperation().walk([&](tcc::graph::WeightOp op) { fill(op.getName(), op.getType()); });
@@ -46,6 +46,8 @@ private:
       fill<float>(name, type);
     else if (type.getElementType().isInteger(64))
       fill<int64_t>(name, type);
+    else if (type.getElementType().isF16() || type.getElementType().isBF16())
+      fill<uint16_t>(name, type);
     else if (type.getElementType().isInteger(8))
       fill<char>(name, type);
   }
@@ -101,6 +103,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createNarrowPass(&weights, tcc::Precision::F32); });
   mlir::registerPass([] { return tcc::createChannelsLastPass(); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
+  mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });

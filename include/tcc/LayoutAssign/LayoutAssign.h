@@ -31,4 +31,8 @@ std::unique_ptr<mlir::Pass> createChannelsLastPass();
 /// `cpu` outlive the pass.
 std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu);
 
+/// tcc-layout-k-major-weights: see lib/LayoutAssign/KMajorWeights.cpp. `weights` outlives the
+/// pass.
+std::unique_ptr<mlir::Pass> createKMajorWeightsPass(WeightTable *weights);
+
 } // namespace tcc

@@ -98,4 +98,31 @@ def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
     of the table, and before fusion, which leaves what such a contraction reads in memory as it is.
   }];
 }
+
+def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
+  let summary = "Put the weights of products in rows of what each result sums";
+  let description = [{
+    Matrix units and 16-byte copies take both operands along k. Weights are constants, so those of
+    products in 8 or 16 bits are put in that order when the artefact is written and not in every
+    run. A convolution of single points is a product of its pixels, and becomes one.
+
+    ```mlir before -tcc-test-fill-weights
+    func.func @f(%x: tensor<8x24xbf16>) -> tensor<8x64xf32> {
+      %0 = prim.weight "w" : tensor<24x64xbf16>
+      %1 = prim.dot %x, %0 batch [] x [] contract [1] x [0] : (tensor<8x24xbf16>, tensor<24x64xbf16>) -> tensor<8x64xf32>
+      return %1 : tensor<8x64xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<8x24xbf16>) -> tensor<8x64xf32> {
+      %0 = prim.weight "w.rows" : tensor<64x24xbf16>
+      %1 = prim.dot %arg0, %0 batch [] x [] contract [1] x [1] : (tensor<8x24xbf16>, tensor<64x24xbf16>) -> tensor<8x64xf32>
+      return %1 : tensor<8x64xf32>
+    }
+    ```
+
+    Runs where tcc-layout-pack-weights does, for targets whose kernels read weights so: after
+    tcc-layout-channels-last and tcc-simplify-fold-constants, and before fusion.
+  }];
+}
 #endif

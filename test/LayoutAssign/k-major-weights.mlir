@@ -1,0 +1,63 @@
+// RUN: tcc-opt %s -tcc-test-fill-weights -tcc-layout-k-major-weights -cse | FileCheck %s
+
+// Of products for matrix units, where they lie the other way.
+// CHECK-LABEL: func @linear
+// CHECK: %[[A:.*]] = prim.weight "a.rows" : tensor<40x12xbf16>
+// CHECK: prim.dot %arg0, %[[A]] batch [] x [] contract [1] x [1] : {{.*}} -> tensor<?x40xf32>
+// CHECK: %[[B:.*]] = prim.weight "b" : tensor<12x40xf16>
+// CHECK: prim.dot %arg1, %[[B]] batch [] x [] contract [1] x [1]
+// CHECK: %[[C:.*]] = prim.weight "c.rows" : tensor<40x13xi8>
+// CHECK: prim.dot %arg2, %[[C]] batch [] x [] contract [0] x [1] : {{.*}} -> tensor<?x40xi32>
+func.func @linear(%x: tensor<?x12xbf16>, %y: tensor<3x40xf16>, %z: tensor<13x?xui8>) -> (tensor<?x40xf32>, tensor<3x12xf32>, tensor<?x40xi32>) {
+  %a = prim.weight "a" : tensor<12x40xbf16>
+  %0 = prim.dot %x, %a batch [] x [] contract [1] x [0] : (tensor<?x12xbf16>, tensor<12x40xbf16>) -> tensor<?x40xf32>
+  %b = prim.weight "b" : tensor<12x40xf16>
+  %1 = prim.dot %y, %b batch [] x [] contract [1] x [1] : (tensor<3x40xf16>, tensor<12x40xf16>) -> tensor<3x12xf32>
+  %c = prim.weight "c" : tensor<13x40xi8>
+  %2 = prim.dot %z, %c batch [] x [] contract [0] x [0] : (tensor<13x?xui8>, tensor<13x40xi8>) -> tensor<?x40xi32>
+  return %0, %1, %2 : tensor<?x40xf32>, tensor<3x12xf32>, tensor<?x40xi32>
+}
+
+// Equal requests share one weight. Its elements are those of the transpose.
+// CHECK-LABEL: func @twice
+// CHECK: prim.weight "v.rows"
+// CHECK-NOT: prim.weight
+func.func @twice(%x: tensor<3x8xbf16>, %y: tensor<5x8xbf16>) -> (tensor<3x16xf32>, tensor<5x16xf32>) {
+  %w = prim.weight "v" : tensor<8x16xbf16>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<3x8xbf16>, tensor<8x16xbf16>) -> tensor<3x16xf32>
+  %1 = prim.dot %y, %w batch [] x [] contract [1] x [0] : (tensor<5x8xbf16>, tensor<8x16xbf16>) -> tensor<5x16xf32>
+  return %0, %1 : tensor<3x16xf32>, tensor<5x16xf32>
+}
+
+// A convolution of points is a product, in any type.
+// CHECK-LABEL: func @points
+// CHECK: %[[P:.*]] = prim.weight "p.points" : tensor<16x17xf32>
+// CHECK: prim.dot %arg0, %[[P]] batch [] x [] contract [3] x [1] : {{.*}} -> tensor<1x6x6x16xf32>
+func.func @points(%x: tensor<1x6x6x17xf32>) -> tensor<1x6x6x16xf32> {
+  %p = prim.weight "p" : tensor<16x17x1x1xf32>
+  %0 = prim.conv %x, %p sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x17xf32>, tensor<16x17x1x1xf32>) -> tensor<1x6x6x16xf32>
+  return %0 : tensor<1x6x6x16xf32>
+}
+
+// What no matrix unit takes stays, as do weights that come at run time, windows, strides,
+// groups and channels that lie second.
+// CHECK-LABEL: func @stays
+// CHECK: prim.dot {{.*}} contract [1] x [0]
+// CHECK: prim.dot {{.*}} contract [1] x [0]
+// CHECK: prim.conv
+// CHECK: prim.conv
+// CHECK: prim.conv
+// CHECK: prim.conv
+func.func @stays(%x: tensor<4x8xf32>, %y: tensor<4x8xbf16>, %r: tensor<8x4xbf16>, %z: tensor<1x4x4x2xf32>, %s: tensor<1x2x4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<1x2x2x2xf32>, tensor<1x3x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x4x4xf32>) {
+  %a = prim.weight "d" : tensor<8x4xf32>
+  %0 = prim.dot %x, %a batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %1 = prim.dot %y, %r batch [] x [] contract [1] x [0] : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xf32>
+  %w = prim.weight "u" : tensor<2x2x1x1xf32>
+  %2 = prim.conv %z, %w sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x2x2xf32>
+  %b = prim.weight "e" : tensor<2x2x2x1xf32>
+  %3 = prim.conv %z, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<2x2x2x1xf32>) -> tensor<1x3x4x2xf32>
+  %d = prim.weight "f" : tensor<2x1x1x1xf32>
+  %4 = prim.conv %z, %d sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x4x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x4x4x2xf32>
+  %5 = prim.conv %s, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<1x2x2x2xf32>, tensor<1x3x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x4x4xf32>
+}
