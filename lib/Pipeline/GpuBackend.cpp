@@ -49,7 +49,8 @@ public:
   std::vector<std::string> notes() const override;
 
 private:
-  llvm::Expected<CodeObject> simulate(const KernelSource &kernel, ModuleOp module) const;
+  llvm::Expected<CodeObject> simulate(const KernelSource &kernel, ModuleOp module,
+                                      unsigned sharedBytes) const;
   llvm::Expected<KernelCode> assemble(const KernelSource &kernel, ModuleOp module) const;
   const GpuCode &codeFor(const KernelSource &kernel) const {
     return target().devices.codes[kernel.architecture];
@@ -115,7 +116,7 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   nameHelpers(*module, kernel.symbol);
   if (!arch.simulated)
     return assemble(kernel, *module);
-  auto object = simulate(kernel, *module);
+  auto object = simulate(kernel, *module, schedule.getSharedBytes());
   if (!object)
     return object.takeError();
   KernelCode code;
@@ -124,8 +125,9 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
 }
 
 /// An object of the host; it says whether the threads of a block wait for each other.
-llvm::Expected<CodeObject> GpuBackend::simulate(const KernelSource &kernel, ModuleOp module) const {
-  FailureOr<bool> meets = device::simulateKernel(module, kernel.symbol);
+llvm::Expected<CodeObject> GpuBackend::simulate(const KernelSource &kernel, ModuleOp module,
+                                                unsigned sharedBytes) const {
+  FailureOr<bool> meets = device::simulateKernel(module, kernel.symbol, sharedBytes);
   if (failed(meets))
     return llvm::createStringError("it cannot be simulated");
   HostObject object(module, kernel.symbol, kernel.symbol, target().host, kernel.observer);

@@ -183,6 +183,7 @@ static bool run_fibers(void) {
 
 /* False when threads wait that will never meet. */
 static bool run_block(void) {
+  tcc_sim_begin_block(machine.block + machine.launches);
   for (uint32_t i = 0; i < machine.threads; ++i) {
     machine.fibers[i].done = false;
     machine.fibers[i].turn = 0;

@@ -21,6 +21,23 @@ uint32_t tcc_sim_ballot(uint32_t vote);
 /* The words of all lanes, at `lanes`: what other exchanges are made of. */
 uint64_t *tcc_sim_share(uint64_t word, uint64_t lanes[32]);
 
+/* ---- SimulatedMatrix.c: over what stands above ---- */
+
+/* Operands of the next call below and results of the last one. */
+void tcc_sim_give(uint32_t index, uint32_t word);
+uint32_t tcc_sim_take(uint32_t index);
+/* mma.sync of 16 rows by 8 columns over 32 bytes of k: what the words are. */
+enum tcc_sim_kind { TCC_SIM_BF16, TCC_SIM_F16, TCC_SIM_S8, TCC_SIM_U8 };
+void tcc_sim_multiply(uint32_t left_kind, uint32_t right_kind);
+/* ldmatrix of `count` tiles of eight rows of 16 bytes. */
+void tcc_sim_load_matrices(uint64_t address, uint32_t count, uint32_t transposed);
+/* cp.async of `bytes`, of which those after `inside` are 0. */
+void tcc_sim_copy_async(uint64_t to, uint64_t from, uint32_t bytes, uint32_t inside);
+void tcc_sim_commit_copies(void);
+void tcc_sim_await_copies(uint32_t groups);
+/* A block begins: called by the device, not by kernels. */
+void tcc_sim_begin_block(uint32_t number);
+
 #ifdef __cplusplus
 }
 #endif

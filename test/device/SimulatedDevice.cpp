@@ -1,4 +1,5 @@
 #include "SimulatedDevice.h"
+#include "Simulated.h"
 #include "tcc/Codegen/Gpu/Simulate.h"
 #include "tcc/Emit/ObjectEmitter.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -28,7 +29,7 @@ struct Fiber {
   Waits waits = Waits::No;
   bool done = false;
   unsigned turn = 0;      ///< of the two slots below
-  uint32_t slots[2] = {}; ///< what it gives to the other lanes
+  uint64_t slots[2] = {}; ///< what it gives to the other lanes
 };
 
 struct Machine {
@@ -43,13 +44,6 @@ struct Machine {
     Fiber &fiber = fibers[thread];
     fiber.waits = what;
     swapcontext(&fiber.context, &scheduler);
-  }
-  /// Gives `word` to the warp and takes that of every lane.
-  template <typename Fn> uint32_t exchange(uint32_t word, Fn take) {
-    unsigned turn = fibers[thread].turn++ % 2, first = thread / kWarp * kWarp;
-    fibers[thread].slots[turn] = word;
-    wait(Waits::Warp);
-    return take([&](unsigned lane) { return fibers[first + lane].slots[turn]; });
   }
 };
 Machine machine;
@@ -74,6 +68,7 @@ bool release(MutableArrayRef<Fiber> group, Waits what) {
 }
 
 void runBlock(ArrayRef<unsigned> order) {
+  tcc_sim_begin_block(static_cast<uint32_t>(machine.block) + order[0]);
   for (Fiber &fiber : machine.fibers) {
     fiber.done = false;
     fiber.waits = Waits::No;
@@ -108,25 +103,38 @@ void runBlock(ArrayRef<unsigned> order) {
 // What kernels call
 //===----------------------------------------------------------------------===//
 
-uint32_t simThread() { return machine.thread; }
-uint32_t simBlock() { return static_cast<uint32_t>(machine.block); }
-void simBarrier() { machine.wait(Waits::Block); }
-void simWarpBarrier() { machine.wait(Waits::Warp); }
-uint32_t simExchange(uint32_t word, uint32_t distance) {
-  return machine.exchange(word,
-                          [&](auto lane) { return lane((machine.thread % kWarp) ^ distance); });
-}
-uint32_t simBallot(uint32_t vote) {
-  return machine.exchange(vote, [](auto lane) {
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < kWarp; ++i)
-      bits |= lane(i) << i;
-    return bits;
-  });
-}
-
 } // namespace
+} // namespace tcc::test
 
+using namespace tcc::test;
+
+uint32_t tcc_sim_thread() { return machine.thread; }
+uint32_t tcc_sim_block() { return static_cast<uint32_t>(machine.block); }
+void tcc_sim_barrier() { machine.wait(Waits::Block); }
+void tcc_sim_warp_barrier() { machine.wait(Waits::Warp); }
+uint64_t *tcc_sim_share(uint64_t word, uint64_t lanes[32]) {
+  unsigned turn = machine.fibers[machine.thread].turn++ % 2;
+  unsigned first = machine.thread / kWarp * kWarp;
+  machine.fibers[machine.thread].slots[turn] = word;
+  machine.wait(Waits::Warp);
+  for (unsigned lane = 0; lane < kWarp; ++lane)
+    lanes[lane] = machine.fibers[first + lane].slots[turn];
+  return lanes;
+}
+uint32_t tcc_sim_exchange(uint32_t word, uint32_t distance) {
+  uint64_t lanes[kWarp];
+  return static_cast<uint32_t>(tcc_sim_share(word, lanes)[(machine.thread % kWarp) ^ distance]);
+}
+uint32_t tcc_sim_ballot(uint32_t vote) {
+  uint64_t lanes[kWarp];
+  tcc_sim_share(vote, lanes);
+  uint32_t bits = 0;
+  for (unsigned lane = 0; lane < kWarp; ++lane)
+    bits |= static_cast<uint32_t>(lanes[lane]) << lane;
+  return bits;
+}
+
+namespace tcc::test {
 const CpuTarget &simulatingCpu() {
   static const CpuTarget cpu = llvm::cantFail(CpuTarget::create("native"));
   return cpu;
@@ -137,7 +145,8 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
     : threads(schedule.getThreads()) {
   if (failed(codegen::device::lowerKernelModule(module, schedule)))
     llvm::report_fatal_error("lowering failed");
-  FailureOr<bool> simulated = codegen::device::simulateKernel(module, name);
+  FailureOr<bool> simulated =
+      codegen::device::simulateKernel(module, name, schedule.getSharedBytes());
   if (failed(simulated))
     llvm::report_fatal_error("an operation of the kernel is not simulated");
   meets = *simulated;
@@ -153,12 +162,19 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
     symbols[jit->mangleAndIntern(symbol)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                              llvm::JITSymbolFlags::Exported};
   };
-  define("tcc_sim_thread", simThread);
-  define("tcc_sim_block", simBlock);
-  define("tcc_sim_barrier", simBarrier);
-  define("tcc_sim_warp_barrier", simWarpBarrier);
-  define("tcc_sim_exchange", simExchange);
-  define("tcc_sim_ballot", simBallot);
+  define("tcc_sim_thread", tcc_sim_thread);
+  define("tcc_sim_block", tcc_sim_block);
+  define("tcc_sim_barrier", tcc_sim_barrier);
+  define("tcc_sim_warp_barrier", tcc_sim_warp_barrier);
+  define("tcc_sim_exchange", tcc_sim_exchange);
+  define("tcc_sim_ballot", tcc_sim_ballot);
+  define("tcc_sim_give", tcc_sim_give);
+  define("tcc_sim_take", tcc_sim_take);
+  define("tcc_sim_multiply", tcc_sim_multiply);
+  define("tcc_sim_load_matrices", tcc_sim_load_matrices);
+  define("tcc_sim_copy_async", tcc_sim_copy_async);
+  define("tcc_sim_commit_copies", tcc_sim_commit_copies);
+  define("tcc_sim_await_copies", tcc_sim_await_copies);
   jit->getMainJITDylib().addGenerator(
       llvm::cantFail(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           jit->getDataLayout().getGlobalPrefix())));

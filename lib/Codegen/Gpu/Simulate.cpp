@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -39,6 +40,10 @@ private:
     return call(b, name, result, operands);
   }
 
+  /// Operands and results of matrix instructions, a word at a time.
+  void give(ImplicitLocOpBuilder &b, ValueRange words);
+  Value take(ImplicitLocOpBuilder &b, Type result);
+
   ModuleOp module;
 };
 
@@ -55,6 +60,56 @@ Value Simulator::call(ImplicitLocOpBuilder &b, StringRef name, Type result, Valu
   }
   auto made = LLVM::CallOp::create(b, function, operands);
   return result ? made.getResult() : Value();
+}
+
+static Value number(ImplicitLocOpBuilder &b, int64_t v) {
+  return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(v)));
+}
+
+static Value address(ImplicitLocOpBuilder &b, Value pointer) {
+  return LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer);
+}
+
+/// `v` with its bits as `type`.
+static Value as(ImplicitLocOpBuilder &b, Type type, Value v) {
+  return v.getType() == type ? v : Value(LLVM::BitcastOp::create(b, type, v));
+}
+
+void Simulator::give(ImplicitLocOpBuilder &b, ValueRange words) {
+  for (auto [i, word] : llvm::enumerate(words))
+    call(b, "tcc_sim_give", {}, {number(b, i), as(b, b.getI32Type(), word)});
+}
+
+Value Simulator::take(ImplicitLocOpBuilder &b, Type result) {
+  auto word = [&](unsigned i, Type type) {
+    return as(b, type, call(b, "tcc_sim_take", b.getI32Type(), {number(b, i)}));
+  };
+  auto structure = dyn_cast<LLVM::LLVMStructType>(result);
+  if (!structure)
+    return word(0, result);
+  Value all = LLVM::UndefOp::create(b, structure);
+  for (auto [i, type] : llvm::enumerate(structure.getBody()))
+    all = LLVM::InsertValueOp::create(b, all, word(i, type), int64_t(i));
+  return all;
+}
+
+/// What lib/Runtime/Simulated.h calls the operands' types; null for a product that it lacks.
+static std::optional<std::pair<int, int>> kindsOf(NVVM::MmaOp op) {
+  auto kindOf = [](std::optional<NVVM::MMATypes> type) {
+    return llvm::StringSwitch<int>(type ? NVVM::stringifyMMATypes(*type) : "")
+        .Case("bf16", 0)
+        .Case("f16", 1)
+        .Case("s8", 2)
+        .Case("u8", 3)
+        .Default(-1);
+  };
+  int left = kindOf(op.getMultiplicandAPtxType()), right = kindOf(op.getMultiplicandBPtxType());
+  NVVM::MMAShapeAttr shape = op.getShape();
+  bool known = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == (left < 2 ? 16 : 32) &&
+               op->getNumOperands() == 10;
+  if (left < 0 || right < 0 || !known)
+    return std::nullopt;
+  return std::pair(left, right);
 }
 
 LogicalResult Simulator::replace(Operation *op) {
@@ -81,6 +136,25 @@ LogicalResult Simulator::replace(Operation *op) {
     meet(b, "tcc_sim_warp_barrier", {}, {});
   } else if (isa<NVVM::Barrier0Op, NVVM::BarrierOp>(op)) {
     meet(b, "tcc_sim_barrier", {}, {});
+  } else if (auto copy = dyn_cast<NVVM::CpAsyncOp>(op)) {
+    Value bytes = number(b, copy.getSize());
+    Value inside = copy.getCpSize() ? copy.getCpSize() : bytes;
+    call(b, "tcc_sim_copy_async", {},
+         {address(b, copy.getDst()), address(b, copy.getSrc()), bytes, inside});
+  } else if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
+    call(b, "tcc_sim_commit_copies", {}, {});
+  } else if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+    call(b, "tcc_sim_await_copies", {}, {number(b, wait.getN())});
+  } else if (auto load = dyn_cast<NVVM::LdMatrixOp>(op)) {
+    meet(b, "tcc_sim_load_matrices", {},
+         {address(b, load.getPtr()), number(b, load.getNum()),
+          number(b, load.getLayout() == NVVM::MMALayout::col)});
+    result = take(b, load.getType());
+  } else if (auto product = dyn_cast<NVVM::MmaOp>(op); product && kindsOf(product)) {
+    give(b, product->getOperands());
+    auto [left, right] = *kindsOf(product);
+    meet(b, "tcc_sim_multiply", {}, {number(b, left), number(b, right)});
+    result = take(b, product.getType());
   } else {
     return op->emitError("'") << op->getName() << "' is not simulated";
   }
@@ -112,7 +186,18 @@ void Simulator::wrap(LLVM::LLVMFuncOp kernel) {
   LLVM::ReturnOp::create(b, ValueRange());
 }
 
-FailureOr<bool> device::simulateKernel(ModuleOp module, StringRef name) {
+/// Dynamic shared memory becomes a variable like the other.
+static void defineShared(ModuleOp module, unsigned bytes) {
+  for (auto global : module.getOps<LLVM::GlobalOp>())
+    if (global.getLinkage() == LLVM::Linkage::External) {
+      Type byte = IntegerType::get(module.getContext(), 8);
+      global.setGlobalType(LLVM::LLVMArrayType::get(byte, bytes));
+      global.setLinkage(LLVM::Linkage::Internal);
+    }
+}
+
+FailureOr<bool> device::simulateKernel(ModuleOp module, StringRef name, unsigned sharedBytes) {
+  defineShared(module, sharedBytes);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<NVVM::NVVMDialect>(op->getDialect()))
