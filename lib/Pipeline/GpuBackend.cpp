@@ -16,6 +16,7 @@
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Codegen/Gpu/Simulate.h"
 #include "tcc/Emit/Ptx.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -32,8 +33,9 @@ public:
 
   StringRef name() const override { return "cuda"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override;
-  /// Kernels read weights as models have them.
-  void addLayoutPasses(OpPassManager &, WeightTable &) const override {}
+  void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
+    passes.addPass(createKMajorWeightsPass(&weights));
+  }
   const ScheduleModel &schedules() const override { return model; }
   host::MemorySpace memorySpace() const override { return host::MemorySpace::device; }
   std::unique_ptr<LaunchEmitter> launchEmitter() const override {

@@ -32,7 +32,7 @@ constexpr GpuArch archRows[] = {
 // As sm_80, and no PTX.
 constexpr GpuArch simulatedRow = {"sim",    0,         true,
                                   0,        108,       163 * KiB,
-                                  40 * MiB, 2039 * GB, MatrixUnit::None,
+                                  40 * MiB, 2039 * GB, MatrixUnit::MmaSync,
                                   false,    false,     /*simulated=*/true};
 
 std::string knownNames() {

@@ -46,12 +46,44 @@ func.func @rows(%x: tensor<64x512xf32>, %y: tensor<4x?xf32>, %n: index) {
 
 // One launch, a form for each architecture.
 // CHECK-LABEL: @products
-// CHECK: {schedule = #kernel.gpu_schedules<sm_80 = <form = product, threads = 256, rows = 128, columns = 128, depth = 16, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 256, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}
+// CHECK: {schedule = #kernel.gpu_schedules<sm_80 = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, depth = 64, shared_bytes = 98304, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 256, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}
 func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
   ^bb0(%a: tensor<8192x4096xbf16>, %b: tensor<4096x4096xbf16>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<8192x4096xbf16>
     kernel.yield %c : tensor<8192x4096xbf16>
   } -> tensor<8192x4096xbf16>
+  return
+}
+
+// f32 is exact: no matrix unit. Few rows: blocks share what a tile sums, and meet in scratch
+// memory. Open rows, and what wgmma does not take.
+// CHECK-LABEL: @other_products
+// CHECK: sm_80 = <form = product, {{.*}}, sm_90a = <form = product,
+// CHECK: sm_80 = <form = mma, threads = {{[0-9]+}}, vectors = {{[0-9]+}}, rows = 16, columns = {{[0-9]+}}, depth = 64, shared_bytes = {{[0-9]+}}, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = mma, {{.*}}rows = 16, {{.*}}split = {{[0-9]+}}, scratch_bytes =
+// CHECK: sm_90a = <form = mma, {{.*}}depth = 128
+// CHECK: sm_90a = <form = mma, {{.*}}depth = 64, shared_bytes = {{[0-9]+}}>
+func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %i: tensor<200x512xi8>, %j: tensor<512x300xi8>, %q: tensor<12x?x64xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%f, %f : tensor<512x512xf32>, tensor<512x512xf32>) sizes() {
+  ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    kernel.yield %c : tensor<512x512xf32>
+  } -> tensor<512x512xf32>
+  %1 = kernel.launch contraction "dot" ins(%x, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<1x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xf32>
+    kernel.yield %c : tensor<1x4096xf32>
+  } -> tensor<1x4096xf32>
+  %2 = kernel.launch contraction "dot" ins(%i, %j : tensor<200x512xi8>, tensor<512x300xi8>) sizes() {
+  ^bb0(%a: tensor<200x512xi8>, %b: tensor<512x300xi8>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<200x512xi8>, tensor<512x300xi8>) -> tensor<200x300xi32>
+    kernel.yield %c : tensor<200x300xi32>
+  } -> tensor<200x300xi32>
+  %n = prim.dim %q, 1 : tensor<12x?x64xbf16>
+  %3 = kernel.launch contraction "dot" ins(%q, %q : tensor<12x?x64xbf16>, tensor<12x?x64xbf16>) sizes(%n, %n) {
+  ^bb0(%a: tensor<12x?x64xbf16>, %b: tensor<12x?x64xbf16>):
+    %c = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<12x?x64xbf16>, tensor<12x?x64xbf16>) -> tensor<12x?x?xf32>
+    kernel.yield %c : tensor<12x?x?xf32>
+  } -> tensor<12x?x?xf32>
   return
 }

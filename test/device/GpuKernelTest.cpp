@@ -68,13 +68,24 @@ static void check(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
   }
 }
 
-/// The schedule of the one launch of `text`.
-static codegen::device::Schedule scheduleOf(const std::string &text,
-                                            const GpuArch &arch = *GpuArch::find("sm_80")) {
+/// The schedule of `launch`: of the best template, or of `form`.
+static codegen::device::Schedule scheduleOf(kernel::LaunchOp launch, const GpuArch &arch,
+                                            std::optional<codegen::device::Form> form) {
+  for (codegen::device::Schedule schedule : codegen::device::schedulesFor(launch, arch))
+    if (schedule.getForm() == form.value_or(schedule.getForm()))
+      return schedule;
+  FAIL("no template of this form takes the launch");
+  return {};
+}
+
+/// The same of the one launch of `text`.
+static codegen::device::Schedule
+scheduleOf(const std::string &text, const GpuArch &arch = *GpuArch::find("sm_80"),
+           std::optional<codegen::device::Form> form = std::nullopt) {
   auto module = fused(text);
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
-  return codegen::device::chooseSchedule(launch, arch);
+  return scheduleOf(launch, arch, form);
 }
 
 /// A function of `arguments` ("%x: tensor<2xf32>, ...") that gives %y.
@@ -327,6 +338,66 @@ TEST_CASE("products: matrices, batches, views, types, what follows") {
         {random(DType::F64, {40}), random(DType::F64, {40})});
 }
 
+/// A product of operands of `type` into `result`, with the right one [n, k] or [k, n], a bias and
+/// an activation.
+static std::string product(const std::string &type, const std::string &result, int m, int n, int k,
+                           bool byColumns, bool transposed = false) {
+  auto t = [](int x, int y, const std::string &e) {
+    return "tensor<" + std::to_string(x) + "x" + std::to_string(y) + "x" + e + ">";
+  };
+  std::string a = t(m, k, type), w = byColumns ? t(n, k, type) : t(k, n, type), y = t(m, n, result),
+              bias = "tensor<" + std::to_string(n) + "x" + result + ">";
+  std::string body = "%0 = prim.dot %a, %w batch [] x [] contract [1] x [" +
+                     std::string(byColumns ? "1" : "0") + "] : (" + a + ", " + w + ") -> " + y +
+                     "\n%1 = prim.broadcast %c axes [1] sizes() : (" + bias + ") -> " + y +
+                     "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y;
+  std::string arguments = "%a: " + a + ", %w: " + w + ", %c: " + bias;
+  if (!transposed)
+    return function(arguments, y,
+                    body + "\n%y = prim.maximum %2, %1 : (" + y + ", " + y + ") -> " + y);
+  std::string z = t(n, m, result);
+  return function(arguments, z, body + "\n%y = prim.transpose %2 [1, 0] : (" + y + ") -> " + z);
+}
+
+TEST_CASE("mma.sync: tails, layouts, types, shared tiles, what follows") {
+  using codegen::device::Form;
+  auto checkProduct = [](DType d, DType r, int m, int n, int k, bool byColumns,
+                         bool transposed = false) {
+    std::string e = dtypeName(d).str(), to = dtypeName(r).str();
+    std::string text = product(e, to, m, n, k, byColumns, transposed);
+    INFO(text);
+    CHECK(scheduleOf(text).getForm() == Form::Mma);
+    double most = d == DType::I8 ? 120 : 2;
+    llvm::SmallVector<int64_t> w{byColumns ? n : k, byColumns ? k : n};
+    check(text, {random(d, {m, k}, -most, most), random(d, w, -most, most), random(r, {n})});
+  };
+  for (bool byColumns : {true, false}) {
+    checkProduct(DType::BF16, DType::BF16, 70, 72, 136, byColumns);
+    checkProduct(DType::BF16, DType::F32, 33, 100, 65, byColumns);
+    checkProduct(DType::F16, DType::F16, 200, 160, 64, byColumns);
+    checkProduct(DType::F16, DType::F16, 5, 7, 9, byColumns, true);
+    checkProduct(DType::I8, DType::I32, 40, 50, 200, byColumns);
+  }
+  // Blocks that share tiles.
+  std::string deep = product("bf16", "bf16", 16, 64, 2000, true);
+  CHECK(scheduleOf(deep).getSplit() > 1);
+  checkProduct(DType::BF16, DType::BF16, 16, 64, 2000, true);
+  checkProduct(DType::I8, DType::I32, 3, 40, 2100, false);
+  // Open rows and columns, batches, operands that lie along rows.
+  check(function("%q: tensor<2x?x3x16xbf16>, %k: tensor<2x?x3x16xbf16>", "tensor<2x3x?x?xbf16>",
+                 "%y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : "
+                 "(tensor<2x?x3x16xbf16>, tensor<2x?x3x16xbf16>) -> tensor<2x3x?x?xbf16>"),
+        {random(DType::BF16, {2, 9, 3, 16}), random(DType::BF16, {2, 77, 3, 16})});
+  check(function("%a: tensor<3x48x40xf16>, %b: tensor<3x48x64xf16>", "tensor<3x40x64xf32>",
+                 "%y = prim.dot %a, %b batch [0] x [0] contract [1] x [1] : (tensor<3x48x40xf16>, "
+                 "tensor<3x48x64xf16>) -> tensor<3x40x64xf32>"),
+        {random(DType::F16, {3, 48, 40}), random(DType::F16, {3, 48, 64})});
+  check(function("%a: tensor<20x40xui8>, %b: tensor<30x40xi8>", "tensor<20x30xi32>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<20x40xui8>, "
+                 "tensor<30x40xi8>) -> tensor<20x30xi32>"),
+        {random(DType::U8, {20, 40}, 0, 250), random(DType::I8, {30, 40}, -120, 120)});
+}
+
 TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
   struct Case {
     std::string x, w, y, attributes;
@@ -386,11 +457,12 @@ TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
 //===----------------------------------------------------------------------===//
 
 /// PTX of the one launch of `text`.
-static std::string ptxOf(const std::string &text, const GpuArch &arch) {
+static std::string ptxOf(const std::string &text, const GpuArch &arch,
+                         std::optional<codegen::device::Form> form = std::nullopt) {
   auto module = fused(text);
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
-  auto schedule = codegen::device::chooseSchedule(launch, arch);
+  auto schedule = scheduleOf(launch, arch, form);
   auto kernel = kernelModule(launch, "k", schedule);
   REQUIRE(kernel);
   REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
@@ -515,7 +587,7 @@ TEST_CASE("the template for wgmma neither spills nor serialises") {
                          ">) -> " + y + "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
                          "\n%y = prim.logistic %2 : (" + y + ") -> " + y);
         INFO(text);
-        std::string ptx = ptxOf(text, arch);
+        std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
         CHECK(contains(ptx, "wgmma.mma_async"));
         CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
         auto cubin = ptxas->assemble(ptx, arch);
@@ -524,6 +596,62 @@ TEST_CASE("the template for wgmma neither spills nor serialises") {
         CHECK(!cubin->kernels.lookup("k").spills());
         CHECK(cubin->warnings.empty());
       }
+}
+
+TEST_CASE("wgmma: several axes of rows, a result in f32") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  for (const char *columns : {"64", "200", "4096"}) {
+    std::string n = columns, y = "tensor<4x1000x" + n + "xf32>";
+    std::string text = function(
+        "%x: tensor<4x1000x136xbf16>, %p: tensor<" + n + "x136xbf16>, %z: " + y, y,
+        "%0 = prim.dot %x, %p batch [] x [] contract [2] x [1] : (tensor<4x1000x136xbf16>, "
+        "tensor<" +
+            n + "x136xbf16>) -> " + y + "\n%y = prim.add %0, %z : (" + y + ", " + y + ") -> " + y);
+    const GpuArch &arch = *GpuArch::find("sm_90a");
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    CHECK(contains(ptx, "st.global.v2.b32"));
+    if (!ptxas)
+      continue;
+    auto cubin = ptxas->assemble(ptx, arch);
+    if (!cubin)
+      FAIL(llvm::toString(cubin.takeError()));
+    CHECK(!cubin->kernels.lookup("k").spills());
+    CHECK(cubin->warnings.empty());
+  }
+}
+
+TEST_CASE("the template for mma.sync does not spill on any architecture") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  struct Case {
+    const char *type, *result;
+    int m, n, k;
+    bool byColumns;
+  };
+  for (const GpuArch &arch : GpuArch::all())
+    for (const Case &c : {Case{"bf16", "bf16", 8192, 8192, 512, true},
+                          {"f16", "f16", 4096, 1024, 1024, false},
+                          {"bf16", "f32", 1000, 100, 200, true},
+                          {"bf16", "bf16", 16, 4096, 4096, true},
+                          {"i8", "i32", 2048, 2048, 512, true},
+                          {"i8", "i32", 100, 300, 500, false}}) {
+      std::string text = product(c.type, c.result, c.m, c.n, c.k, c.byColumns);
+      INFO(arch.name << ' ' << text);
+      std::string ptx = ptxOf(text, arch, codegen::device::Form::Mma);
+      CHECK(contains(ptx, "mma.sync.aligned"));
+      CHECK(contains(ptx, "ldmatrix.sync.aligned"));
+      CHECK(contains(ptx, "cp.async"));
+      auto cubin = ptxas->assemble(ptx, arch);
+      if (!cubin)
+        FAIL(llvm::toString(cubin.takeError()));
+      const emit::KernelResources &used = cubin->kernels["k"];
+      UNSCOPED_INFO("registers " << used.registers);
+      CHECK(!used.spills());
+      CHECK(cubin->warnings.empty());
+    }
 }
 
 TEST_CASE("what ptxas prints is read; what it refuses is named") {

@@ -62,14 +62,16 @@ private:
     function.walk([&](kernel::LaunchOp launch) {
       std::string name = function.getName().str() + (count ? "_" + std::to_string(count) : "");
       ++count;
-      Schedule schedule = codegen::device::chooseSchedule(launch, arch);
-      if (schedule.getForm() == codegen::device::Form::Wgmma) {
-        GpuArch plain = arch;
-        plain.matrixUnit = MatrixUnit::None;
-        benchLaunch(name + ".general", launch, codegen::device::chooseSchedule(launch, plain), "");
-        benchLaunch(name, launch, schedule, name + ".general");
-      } else {
-        benchLaunch(name, launch, schedule, "");
+      SmallVector<Schedule> schedules = codegen::device::schedulesFor(launch, arch);
+      // The last one is the general form of a product; each other is compared with it.
+      std::string like;
+      for (Schedule schedule : llvm::reverse(schedules)) {
+        bool chosen = schedule == schedules.front();
+        std::string form = kernel::stringifyGpuForm(schedule.getForm()).str();
+        std::string full = chosen ? name : name + "." + form;
+        benchLaunch(full, launch, schedule, like);
+        if (like.empty())
+          like = full;
       }
     });
   }

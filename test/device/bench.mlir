@@ -233,3 +233,64 @@ func.func @bench_sum_leading_64_f32(%x: tensor<524288x64xf32>) -> tensor<64xf32>
   %y = prim.reduce sum %x [0] : (tensor<524288x64xf32>) -> tensor<64xf32>
   return %y : tensor<64xf32>
 }
+// Products that fill the machine less, in every template that takes them: the name says which.
+func.func @bench_gemm_1_4096_4096(%a: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
+  return %y : tensor<1x4096xbf16>
+}
+func.func @bench_gemm_1_8192_2048(%a: tensor<1x2048xbf16>, %w: tensor<8192x2048xbf16>) -> tensor<1x8192xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x2048xbf16>, tensor<8192x2048xbf16>) -> tensor<1x8192xbf16>
+  return %y : tensor<1x8192xbf16>
+}
+func.func @bench_gemm_1_2048_8192(%a: tensor<1x8192xbf16>, %w: tensor<2048x8192xbf16>) -> tensor<1x2048xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x8192xbf16>, tensor<2048x8192xbf16>) -> tensor<1x2048xbf16>
+  return %y : tensor<1x2048xbf16>
+}
+func.func @bench_gemm_16_4096_4096(%a: tensor<16x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<16x4096xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<16x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<16x4096xbf16>
+  return %y : tensor<16x4096xbf16>
+}
+func.func @bench_gemm_64_4096_4096(%a: tensor<64x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<64x4096xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<64x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<64x4096xbf16>
+  return %y : tensor<64x4096xbf16>
+}
+func.func @bench_gemm_bert_b1_qkv(%a: tensor<128x768xbf16>, %w: tensor<768x768xbf16>) -> tensor<128x768xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<128x768xbf16>, tensor<768x768xbf16>) -> tensor<128x768xbf16>
+  return %y : tensor<128x768xbf16>
+}
+func.func @bench_gemm_bert_b1_up(%a: tensor<128x768xbf16>, %w: tensor<3072x768xbf16>) -> tensor<128x3072xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<128x768xbf16>, tensor<3072x768xbf16>) -> tensor<128x3072xbf16>
+  return %y : tensor<128x3072xbf16>
+}
+func.func @bench_gemm_bert_b1_down(%a: tensor<128x3072xbf16>, %w: tensor<768x3072xbf16>) -> tensor<128x768xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<128x3072xbf16>, tensor<768x3072xbf16>) -> tensor<128x768xbf16>
+  return %y : tensor<128x768xbf16>
+}
+func.func @bench_gemm_bert_b32_down(%a: tensor<4096x3072xbf16>, %w: tensor<768x3072xbf16>) -> tensor<4096x768xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x3072xbf16>, tensor<768x3072xbf16>) -> tensor<4096x768xbf16>
+  return %y : tensor<4096x768xbf16>
+}
+func.func @bench_gemm_vit_b32(%a: tensor<6304x768xbf16>, %w: tensor<768x768xbf16>) -> tensor<6304x768xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<6304x768xbf16>, tensor<768x768xbf16>) -> tensor<6304x768xbf16>
+  return %y : tensor<6304x768xbf16>
+}
+func.func @bench_gemm_bert_b32_f32(%a: tensor<4096x768xbf16>, %w: tensor<768x768xbf16>) -> tensor<4096x768xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<768x768xbf16>) -> tensor<4096x768xf32>
+  return %y : tensor<4096x768xf32>
+}
+func.func @bench_gemm_i8_4096(%a: tensor<4096x4096xi8>, %w: tensor<4096x4096xi8>) -> tensor<4096x4096xi32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x4096xi8>, tensor<4096x4096xi8>) -> tensor<4096x4096xi32>
+  return %y : tensor<4096x4096xi32>
+}
+func.func @bench_gemm_i8_1024(%a: tensor<1024x1024xi8>, %w: tensor<1024x1024xi8>) -> tensor<1024x1024xi32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1024x1024xi8>, tensor<1024x1024xi8>) -> tensor<1024x1024xi32>
+  return %y : tensor<1024x1024xi32>
+}
+func.func @bench_scores_bert_b32(%a: tensor<384x128x64xbf16>, %w: tensor<384x128x64xbf16>) -> tensor<384x128x128xbf16> {
+  %y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : (tensor<384x128x64xbf16>, tensor<384x128x64xbf16>) -> tensor<384x128x128xbf16>
+  return %y : tensor<384x128x128xbf16>
+}
+func.func @bench_values_bert_b32(%a: tensor<384x128x128xbf16>, %w: tensor<384x128x64xbf16>) -> tensor<384x128x64xbf16> {
+  %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<384x128x128xbf16>, tensor<384x128x64xbf16>) -> tensor<384x128x64xbf16>
+  return %y : tensor<384x128x64xbf16>
+}

@@ -145,3 +145,47 @@ func.func @sum_leading_split(%x: tensor<20000x12xf32>) -> tensor<12xf32> {
   %y = prim.reduce sum %x [0] : (tensor<20000x12xf32>) -> tensor<12xf32>
   return %y : tensor<12xf32>
 }
+// mma.sync: unaligned rows, operands along k or across, shared tiles, batches, bytes, open extents.
+func.func @mma_tails(%a: tensor<70x65xbf16>, %w: tensor<100x65xbf16>) -> tensor<70x100xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<70x65xbf16>, tensor<100x65xbf16>) -> tensor<70x100xf32>
+  return %y : tensor<70x100xf32>
+}
+func.func @mma_four_bytes(%a: tensor<70x66xf16>, %w: tensor<66x102xf16>) -> tensor<70x102xf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<70x66xf16>, tensor<66x102xf16>) -> tensor<70x102xf16>
+  return %y : tensor<70x102xf16>
+}
+func.func @mma_across(%a: tensor<3x48x40xf16>, %w: tensor<3x48x64xf16>) -> tensor<3x40x64xf32> {
+  %y = prim.dot %a, %w batch [0] x [0] contract [1] x [1] : (tensor<3x48x40xf16>, tensor<3x48x64xf16>) -> tensor<3x40x64xf32>
+  return %y : tensor<3x40x64xf32>
+}
+func.func @mma_shared_tiles(%a: tensor<16x2000xbf16>, %w: tensor<200x2000xbf16>) -> tensor<16x200xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<16x2000xbf16>, tensor<200x2000xbf16>) -> tensor<16x200xbf16>
+  return %y : tensor<16x200xbf16>
+}
+func.func @mma_one_row(%a: tensor<1x4096xbf16>, %w: tensor<512x4096xbf16>) -> tensor<1x512xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<512x4096xbf16>) -> tensor<1x512xbf16>
+  return %y : tensor<1x512xbf16>
+}
+func.func @mma_bytes(%a: tensor<90x200xi8> {test.low = -120.0, test.high = 120.0}, %w: tensor<130x200xi8> {test.low = -120.0, test.high = 120.0}) -> tensor<90x130xi32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<90x200xi8>, tensor<130x200xi8>) -> tensor<90x130xi32>
+  return %y : tensor<90x130xi32>
+}
+func.func @mma_bytes_across(%a: tensor<40x200xi8> {test.low = -120.0, test.high = 120.0}, %w: tensor<200x50xi8> {test.low = -120.0, test.high = 120.0}) -> tensor<40x50xi32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<40x200xi8>, tensor<200x50xi8>) -> tensor<40x50xi32>
+  return %y : tensor<40x50xi32>
+}
+func.func @mma_large(%a: tensor<300x520xbf16>, %w: tensor<400x520xbf16>) -> tensor<300x400xbf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<300x520xbf16>, tensor<400x520xbf16>) -> tensor<300x400xbf16>
+  return %y : tensor<300x400xbf16>
+}
+func.func @mma_open(%q: tensor<2x?x3x16xbf16>, %k: tensor<2x?x3x16xbf16>) -> tensor<2x3x?x?xbf16> {
+  %y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : (tensor<2x?x3x16xbf16>, tensor<2x?x3x16xbf16>) -> tensor<2x3x?x?xbf16>
+  return %y : tensor<2x3x?x?xbf16>
+}
+func.func @mma_conv(%x: tensor<2x13x11x24xbf16>, %w: tensor<40x24x3x3xbf16>, %c: tensor<40xbf16>) -> tensor<2x7x6x40xbf16> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<2x13x11x24xbf16>, tensor<40x24x3x3xbf16>) -> tensor<2x7x6x40xbf16>
+  %1 = prim.broadcast %c axes [3] sizes() : (tensor<40xbf16>) -> tensor<2x7x6x40xbf16>
+  %2 = prim.add %0, %1 : (tensor<2x7x6x40xbf16>, tensor<2x7x6x40xbf16>) -> tensor<2x7x6x40xbf16>
+  %y = prim.logistic %2 : (tensor<2x7x6x40xbf16>) -> tensor<2x7x6x40xbf16>
+  return %y : tensor<2x7x6x40xbf16>
+}

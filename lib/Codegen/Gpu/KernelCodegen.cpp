@@ -1,5 +1,5 @@
 //===- KernelCodegen.cpp - kernel.launch → a GPU kernel -------------------===//
-#include "KernelFrame.h"
+#include "MatrixTile.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -54,7 +54,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   MLIRContext *context = module.getContext();
   context->loadDialect<NVVM::NVVMDialect>();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  unsigned tensorMaps = schedule.getForm() == Form::Wgmma ? 3 : 0;
+  unsigned tensorMaps = schedule.getForm() == Form::Wgmma ? matrixProduct(launch)->tensorMaps() : 0;
   auto function = LLVM::LLVMFuncOp::create(
       b, launch.getLoc(), name, kernelType(launch, schedule.getScratchBytes() != 0, tensorMaps));
   describeTensorMaps(function, tensorMaps);
@@ -90,6 +90,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   case Form::Wgmma:
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
     emitWgmmaKernel(frame);
+    break;
+  case Form::Mma:
+    emitMmaKernel(frame);
     break;
   }
   LLVM::ReturnOp::create(frame.b, ValueRange());

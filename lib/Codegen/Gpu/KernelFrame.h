@@ -69,5 +69,6 @@ void emitScatterKernel(KernelFrame &f);
 void emitCollectKernel(KernelFrame &f);
 void emitProductKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
+void emitMmaKernel(KernelFrame &f);
 
 } // namespace tcc::codegen::device

@@ -12,15 +12,20 @@ namespace tcc::codegen::device {
 
 /// A product of two matrices that lie dense in memory, and a result that does as well.
 struct MatrixProduct {
-  prim::DotOp dot;
+  mlir::Operation *op;
   mlir::BlockArgument left, right; ///< [rows..., k] and [columns, k] or [k, columns]
   unsigned rowAxes;                ///< of left, before k
   bool rightByColumns;             ///< right is [columns, k]
   int64_t columns, inner;          ///< static
+  bool inSlabs;                    ///< the result is copied out of shared memory
+
+  /// Of the operands, and of the result if it is copied.
+  unsigned tensorMaps() const { return inSlabs ? 3 : 2; }
 };
 
-/// Null unless the template takes the launch: operands and result of one 16-bit float type,
-/// columns and inner extent known and their rows of memory a multiple of 16 bytes.
+/// Null unless the template takes the launch: operands of one 16-bit float type, a result of
+/// that type or f32, columns and inner extent known and their rows of memory a multiple of 16
+/// bytes.
 std::optional<MatrixProduct> matrixProduct(kernel::LaunchOp launch);
 
 /// Blocks of shared memory, and where they lie in it.

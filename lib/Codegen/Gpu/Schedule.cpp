@@ -1,9 +1,8 @@
 //===- Schedule.cpp - How a kernel is cut into blocks ---------------------===//
 #include "KernelFrame.h"
 #include "MatrixTile.h"
+#include "MmaTile.h"
 #include "TransposedOperand.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Codegen/Common/RowStages.h"
 
@@ -212,18 +211,26 @@ static void scheduleProduct(Choice &s, kernel::LaunchOp launch, const GpuArch &a
     s.depth = 8;
     return;
   }
-  auto conv = dyn_cast<prim::ConvOp>(op);
-  int64_t columns = conv ? tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups())
-                    : result.getRank() ? result.getShape().back()
-                                       : 1;
+  int64_t columns = result.getRank() ? result.getShape().back() : 1;
+  if (auto conv = dyn_cast<prim::ConvOp>(op))
+    columns = tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups());
   if (!ShapedType::isDynamic(columns) && columns >= kLarge &&
       elements(result) >= kLarge * kLarge * arch.multiprocessors)
     s.rows = s.columns = kLarge;
 }
 
+//===----------------------------------------------------------------------===//
+// Matrix units
+//===----------------------------------------------------------------------===//
+// Estimates in cycles of a multiprocessor. They rank tiles, and the two templates where both
+// take a product.
+
 /// The tile whose waves over the machine take least: a wide one does more with what it
 /// fetches, a narrow one leaves fewer multiprocessors idle in the last wave.
-static void scheduleWgmma(Choice &s, MatrixProduct product, const GpuArch &arch) {
+static double scheduleWgmma(Choice &s, MatrixProduct product, const GpuArch &arch) {
+  constexpr int64_t kFixed = 64;     // what a step costs beside its columns, in columns
+  constexpr double kCycles = 4;      // of a column of 128 rows and 64 of k
+  constexpr double kPipeline = 2500; // cycles until the first step, and of the epilogue
   s.form = Form::Wgmma;
   s.threads = MatrixTile::threads();
   s.mostBlocks = arch.multiprocessors;
@@ -232,21 +239,107 @@ static void scheduleWgmma(Choice &s, MatrixProduct product, const GpuArch &arch)
   for (int64_t d : tensorType(product.left).getShape().take_front(product.rowAxes))
     rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
   int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
-  constexpr int64_t kFixed = 64; // what a step costs beside its columns, in columns
-  int64_t least = 0;
+  int64_t steps = llvm::divideCeil(product.inner, MatrixTile::depth);
+  double least = 0;
   for (int64_t columns : {256, 128, 64}) {
     int64_t tiles = down * llvm::divideCeil(product.columns, columns);
-    int64_t cost = llvm::divideCeil(tiles, arch.multiprocessors) * (columns + kFixed);
+    double cost = double(llvm::divideCeil(tiles, arch.multiprocessors)) *
+                  (double(steps * (columns + kFixed)) * kCycles + kPipeline);
     if (least == 0 || cost < least) {
       least = cost;
       s.columns = columns;
     }
   }
   s.sharedBytes = MatrixTile::fit(s.rows, s.columns, arch.sharedBytes).sharedBytes();
+  return least;
 }
 
-Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
-  Choice s;
+/// Slices on their way: enough for the latency of memory, if two blocks fit then.
+static unsigned stagesFor(const MmaTile &tile, int64_t steps, const GpuArch &arch) {
+  constexpr int64_t kInFlight = 64 << 10, kMost = 8, kStatic = 1024; // of other shared memory
+  int64_t fit = (arch.sharedBytes - kStatic) / tile.stageBytes();
+  int64_t wanted = std::clamp<int64_t>(kInFlight / tile.stageBytes(), 3, kMost);
+  return static_cast<unsigned>(std::min({fit, wanted, std::max<int64_t>(steps, 2)}));
+}
+
+static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
+                      const MmaProduct &product, const GpuArch &arch) {
+  constexpr double kProducts = 1024, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
+  constexpr double kLatency = 250, kPipeline = 1500, kMeeting = 2000;
+  auto tiles = [](int64_t extent, unsigned size) {
+    return extent < 0 ? 8 : int64_t(llvm::divideCeil(extent, size));
+  };
+  int64_t blocks = (product.batch < 0 ? 8 : product.batch) * tiles(product.rows, tile.rows) *
+                   tiles(product.columns, tile.columns) * split;
+  double warps = tile.threads() / 32;
+  double step = std::max({double(tile.rows) * tile.columns * 64 / kProducts,
+                          warps * (tile.warpRows + tile.warpColumns) * tile.lineBytes / kShared,
+                          tile.stageBytes() / kL2});
+  int64_t resident = std::max<int64_t>(1, arch.sharedBytes / (stages * tile.stageBytes()));
+  int64_t each = llvm::divideCeil(blocks, arch.multiprocessors);
+  int64_t together = std::min(each, resident);
+  double steps = double(llvm::divideCeil(product.steps(), split));
+  double cost = double(llvm::divideCeil(each, together)) *
+                (steps * std::max(kLatency, double(together) * step) + kPipeline);
+  if (split > 1)
+    cost += kMeeting + double(split) * tile.rows * tile.columns * 4 / kL2;
+  return cost;
+}
+
+static double scheduleMma(Choice &s, const MmaProduct &product, const GpuArch &arch) {
+  constexpr int64_t kShortest = 4; // steps of a block that shares a tile
+  s.form = Form::Mma;
+  s.depth = product.depth();
+  bool known = product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
+  double least = 0;
+  for (const MmaTile &tile : MmaTile::all()) {
+    unsigned stages = stagesFor(tile, product.steps(), arch);
+    if (stages < std::clamp<int64_t>(product.steps(), 2, 3))
+      continue; // too large for the architecture
+    int64_t tiles = !known ? 0
+                           : product.batch * llvm::divideCeil(product.rows, tile.rows) *
+                                 llvm::divideCeil(product.columns, tile.columns);
+    for (int64_t split : {1, 2, 3, 4, 6, 8, 12, 16}) {
+      bool shares = known && tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
+                    split * kShortest <= product.steps();
+      if (split > 1 && !shares)
+        break;
+      double cost = mmaCost(tile, stages, split, product, arch);
+      if (least != 0 && cost >= least)
+        continue;
+      least = cost;
+      s.rows = tile.rows;
+      s.columns = tile.columns;
+      s.threads = tile.threads();
+      s.vectors = stages;
+      s.sharedBytes = stages * tile.stageBytes();
+      s.split = split;
+      s.scratchBytes = split > 1 ? kCounterBytes + tiles * split * tile.rows * tile.columns * 4 : 0;
+    }
+  }
+  return least;
+}
+
+/// A product on matrix units by each template that takes it, and in the general form.
+static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch,
+                             const GpuArch &arch) {
+  constexpr double kSurely = 0.75; // of the other template's estimate
+  Choice start = all.pop_back_val(), wgmma = start, mma = start, general = start;
+  auto matrices = arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt;
+  auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch) : std::nullopt;
+  double wgmmaCost = matrices ? scheduleWgmma(wgmma, *matrices, arch) : 0;
+  double mmaCost = product ? scheduleMma(mma, *product, arch) : 0;
+  if (matrices)
+    all.push_back(wgmma);
+  if (product)
+    all.insert(matrices && mmaCost < kSurely * wgmmaCost ? all.begin() : all.end(), mma);
+  scheduleProduct(general, launch, arch);
+  all.push_back(general);
+}
+
+SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch) {
+  SmallVector<Choice> all(1);
+  Choice &s = all[0];
   s.indexBits = indexBits(launch);
   if (launch.getKind() == kernel::KernelKind::Row) {
     s.form = Form::Row;
@@ -255,11 +348,8 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
     Operation *op = specialOf(launch);
     s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : lineAxis(op) ? Form::Line : Form::Scatter;
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
-  } else if (auto matrix =
-                 arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt) {
-    scheduleWgmma(s, *matrix, arch);
   } else if (productOf(launch)) {
-    scheduleProduct(s, launch, arch);
+    scheduleProducts(all, launch, arch);
   } else if (transposedOperand(launch)) {
     s.form = Form::Transpose;
   } else if (sharesReduction(launch, arch)) {
@@ -267,167 +357,10 @@ Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
   } else {
     scheduleLoop(s, launch, arch);
   }
-  return s.attr(launch.getContext());
+  return llvm::map_to_vector(
+      all, [&](const Choice &choice) { return choice.attr(launch.getContext()); });
 }
 
-//===----------------------------------------------------------------------===//
-// The grid
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Host index arithmetic that folds.
-struct HostIndex {
-  OpBuilder &b;
-  Location loc;
-
-  template <typename Op>
-  OpFoldResult apply(OpFoldResult x, OpFoldResult y, int64_t (*fold)(int64_t, int64_t)) {
-    auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
-    if (cx && cy)
-      return b.getIndexAttr(fold(*cx, *cy));
-    return Op::create(b, loc, getValueOrCreateConstantIndexOp(b, loc, x),
-                      getValueOrCreateConstantIndexOp(b, loc, y))
-        .getResult();
-  }
-  OpFoldResult mul(OpFoldResult x, OpFoldResult y) {
-    return apply<arith::MulIOp>(x, y, [](int64_t a, int64_t c) { return a * c; });
-  }
-  OpFoldResult volume(ArrayRef<OpFoldResult> extents) {
-    OpFoldResult product = b.getIndexAttr(1);
-    for (OpFoldResult d : extents)
-      product = mul(product, d);
-    return product;
-  }
-  OpFoldResult ceilDiv(OpFoldResult x, int64_t y) {
-    return apply<arith::CeilDivSIOp>(x, b.getIndexAttr(y),
-                                     [](int64_t a, int64_t c) { return (a + c - 1) / c; });
-  }
-};
-
-} // namespace
-
-/// The extents of an operand of an op in the region, as host values.
-static SmallVector<OpFoldResult> hostExtents(OpBuilder &b, kernel::LaunchOp launch, Value inside) {
-  if (auto argument = dyn_cast<BlockArgument>(inside))
-    return prim::dimsOf(b, launch.getLoc(), launch.getInputs()[argument.getArgNumber()]);
-  return getAsIndexOpFoldResult(b.getContext(), tensorType(inside).getShape());
-}
-
-/// The extents of the product of `launch`, whose result may be a transpose of it.
-static SmallVector<OpFoldResult> convExtents(OpBuilder &b, kernel::LaunchOp launch) {
-  SmallVector<OpFoldResult> stored = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
-  Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
-  auto transpose = yielded.getDefiningOp<prim::TransposeOp>();
-  if (!transpose)
-    return stored;
-  SmallVector<OpFoldResult> extents(stored.size());
-  for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
-    extents[axis] = stored[i];
-  return extents;
-}
-
-static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
-  Operation *op = productOf(launch);
-  auto all = [&](ArrayRef<OpFoldResult> extents, auto of) {
-    SmallVector<OpFoldResult> chosen;
-    for (auto [axis, d] : llvm::enumerate(extents))
-      if (of(int64_t(axis)))
-        chosen.push_back(d);
-    return h.volume(chosen);
-  };
-  auto tiles = [&](OpFoldResult batch, OpFoldResult rows, OpFoldResult columns) {
-    return h.volume({batch, h.ceilDiv(rows, s.getRows()), h.ceilDiv(columns, s.getColumns())});
-  };
-  if (auto conv = dyn_cast<prim::ConvOp>(op)) {
-    int64_t channelAxis = conv.getChannelsLast() ? conv.getStrides().size() + 1 : 1;
-    SmallVector<OpFoldResult> out = convExtents(h.b, launch);
-    OpFoldResult filters = h.ceilDiv(hostExtents(h.b, launch, conv.getW())[0], conv.getGroups());
-    return tiles(h.b.getIndexAttr(conv.getGroups()),
-                 all(out, [&](int64_t axis) { return axis != channelAxis; }), filters);
-  }
-  auto dot = cast<prim::DotOp>(op);
-  SmallVector<OpFoldResult> l = hostExtents(h.b, launch, dot.getLhs()),
-                            r = hostExtents(h.b, launch, dot.getRhs());
-  return tiles(all(l, [&](int64_t axis) { return llvm::is_contained(dot.getLhsBatch(), axis); }),
-               all(l,
-                   [&](int64_t axis) {
-                     return !llvm::is_contained(dot.getLhsBatch(), axis) &&
-                            !llvm::is_contained(dot.getLhsContract(), axis);
-                   }),
-               all(r, [&](int64_t axis) {
-                 return !llvm::is_contained(dot.getRhsBatch(), axis) &&
-                        !llvm::is_contained(dot.getRhsContract(), axis);
-               }));
-}
-
-static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
-  Operation *op = specialOf(launch);
-  SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
-  if (auto along = dyn_cast<prim::ScatterAlongOp>(op))
-    extents.erase(extents.begin() + along.getAxis());
-  else if (auto nd = dyn_cast<prim::ScatterNdOp>(op))
-    extents.erase(extents.begin(), extents.begin() + tensorType(nd.getIndices()).getShape().back());
-  return h.ceilDiv(h.volume(extents), s.getThreads());
-}
-
-OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
-  HostIndex h{b, launch.getLoc()};
-  SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
-  switch (s.getForm()) {
-  case Form::Loop:
-    return h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
-  case Form::Transpose:
-    for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})
-      dims[axis] = h.ceilDiv(dims[axis], TransposedOperand::tile);
-    return h.volume(dims);
-  case Form::Column:
-    return h.mul(h.ceilDiv(h.volume(dims), int64_t(kColumnSide) * s.getLanes()),
-                 b.getIndexAttr(s.getSplit()));
-  case Form::Row: {
-    OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
-    return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), b.getIndexAttr(s.getSplit()));
-  }
-  case Form::Line: {
-    auto [x, axis] = *lineAxis(specialOf(launch));
-    SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
-    extents.erase(extents.begin() + axis);
-    return h.ceilDiv(h.volume(extents), s.getThreads());
-  }
-  case Form::Scatter:
-    return scatterGrid(h, launch, s);
-  case Form::Collect:
-    return b.getIndexAttr(1);
-  case Form::Product:
-    return productGrid(h, launch, s);
-  case Form::Wgmma:
-    return h.apply<arith::MinSIOp>(productGrid(h, launch, s), b.getIndexAttr(s.getMostBlocks()),
-                                   [](int64_t x, int64_t y) { return std::min(x, y); });
-  }
-  llvm_unreachable("all forms are handled above");
-}
-
-SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
-  if (s.getForm() != Form::Wgmma)
-    return {};
-  MatrixProduct product = *matrixProduct(launch);
-  HostIndex h{b, launch.getLoc()};
-  OpFoldResult rows =
-      h.volume(ArrayRef(hostExtents(b, launch, product.left)).take_front(product.rowAxes));
-  // Operands that lie by columns come in slices of 64 columns, the result in slabs of 64 x 64.
-  TensorMap right = product.rightByColumns ? TensorMap{false,
-                                                       product.right.getArgNumber(),
-                                                       b.getIndexAttr(product.columns),
-                                                       product.inner,
-                                                       s.getColumns(),
-                                                       MatrixTile::depth}
-                                           : TensorMap{false,
-                                                       product.right.getArgNumber(),
-                                                       b.getIndexAttr(product.inner),
-                                                       product.columns,
-                                                       MatrixTile::depth,
-                                                       64};
-  return {TensorMap{false, product.left.getArgNumber(), rows, product.inner, s.getRows(),
-                    MatrixTile::depth},
-          right, TensorMap{true, 0, rows, product.columns, 64, 64}};
+Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
+  return schedulesFor(launch, arch).front();
 }

@@ -10,7 +10,8 @@
 //
 // The epilogue evaluates what is fused after the product on the accumulators where they
 // lie, two neighbouring columns at a time, and sends 64 x 64 slabs of the result through
-// shared memory to a bulk copy, which leaves out what lies past the result's edge.
+// shared memory to a bulk copy, which leaves out what lies past the result's edge. A result
+// in 32 bits is stored from the registers: four lanes fill 32 bytes.
 //
 // Tiles are taken in an order that keeps eight rows of tiles together: their operands
 // stay in the L2 cache.
@@ -45,7 +46,7 @@ public:
         blockRows(t.rows / MatrixTile::consumers), fragment(t.columns / 2),
         accumulator(LLVM::LLVMStructType::getLiteral(b.getContext(),
                                                      SmallVector<Type>(fragment, b.getF32Type()))),
-        element(tensorType(f.yield().getValues()[0]).getElementType()) {}
+        element(tensorType(product.left).getElementType()) {}
   void run();
 
 private:
@@ -77,7 +78,7 @@ private:
   Place next(Place place);
   std::pair<Value, Value> tileAt(Value number);
   Value tensorMap(unsigned which) {
-    return f.function.getArgument(f.function.getNumArguments() - 3 + which);
+    return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps() + which);
   }
 
   void prepare();
@@ -90,7 +91,9 @@ private:
   Value awaitSums(Value sums);
   void giveBack(Value stage);
   void storeTile(Value sums, Value firstRow, Value firstColumn);
-  Value finished(Value sums, unsigned i, Value row, Value column);
+  void storeFragments(Value sums, Value firstRow, Value firstColumn);
+  Coords pairAt(Value row, Value column);
+  Value finished(Value sums, unsigned i, ArrayRef<Coord> at);
   Value forTiles(function_ref<Place(Value, Place)> body);
 
   device::KernelFrame &f;
@@ -146,7 +149,7 @@ void WgmmaEmitter::prepare() {
   tiles = mul(tilesDown, tilesAcross);
   steps = c(llvm::divideCeil(p.inner, MatrixTile::depth));
   f.when(equal(tid, c(0)), [&] {
-    for (unsigned i = 0; i < 3; ++i)
+    for (unsigned i = 0; i < p.tensorMaps(); ++i)
       NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
                                tensorMap(i), Value(), /*tensormap=*/true);
     for (unsigned i = 0; i < t.stages; ++i) {
@@ -228,7 +231,8 @@ void WgmmaEmitter::compute() {
   lane = band(tid, 31);
   leads = equal(groupThread, c(0));
   forTiles([&](Value number, Place place) { return computeTile(number, place); });
-  f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
+  if (p.inSlabs)
+    f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
 }
 
 /// The sums with one stage's products added; the chain is committed, not awaited.
@@ -307,7 +311,7 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
   }
   Value all = awaitSums(loop.getResult(0));
   giveBack(loop.getResult(3));
-  storeTile(all, firstRow, firstColumn);
+  p.inSlabs ? storeTile(all, firstRow, firstColumn) : storeFragments(all, firstRow, firstColumn);
   return {loop.getResult(1), loop.getResult(2)};
 }
 
@@ -315,25 +319,53 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
 // The epilogue
 //===----------------------------------------------------------------------===//
 
-/// Sums i and i + 1, which are neighbours in a row, after what follows the product, as one
-/// word of the result's type.
-Value WgmmaEmitter::finished(Value sums, unsigned i, Value row, Value column) {
-  Value x = LLVM::ExtractValueOp::create(b, sums, int64_t(i));
-  Value y = LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1);
-  Value pair =
-      vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()), ValueRange{x, y});
+/// The result's index at two neighbouring columns.
+Coords WgmmaEmitter::pairAt(Value row, Value column) {
   Coords at;
   for (Value r : f.delinearize(row, ArrayRef(f.results[0].extents).drop_back()))
     at.push_back(Coord::uniform(r));
   at.push_back(Coord::affine(column, 1));
-  f.e.bindProvider(p.dot.getResult(), [pair](ArrayRef<Coord>) { return pair; });
+  f.e.bindAligned(column);
+  return at;
+}
+
+/// Sums i and i + 1, which are neighbours in a row, after what follows the product.
+Value WgmmaEmitter::finished(Value sums, unsigned i, ArrayRef<Coord> at) {
+  Value x = LLVM::ExtractValueOp::create(b, sums, int64_t(i));
+  Value y = LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1);
+  Value pair =
+      vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()), ValueRange{x, y});
+  f.e.bindProvider(p.op->getResult(0), [pair](ArrayRef<Coord>) { return pair; });
   Value v = f.e.evalVector(f.yield().getValues()[0], at);
-  if (!v) {
-    f.failed = true;
-    return c(0);
+  f.failed |= !v;
+  return v ? v : pair;
+}
+
+/// The accumulators' elements go to memory from where they lie.
+void WgmmaEmitter::storeFragments(Value sums, Value firstRow, Value firstColumn) {
+  auto index = [&](Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); };
+  Value place = add(mul(band(warp, 3), c(16)), shr(lane, 2));
+  Value row = add(add(firstRow, mul(consumer, c(blockRows))), place);
+  Value column = add(firstColumn, mul(band(lane, 3), c(2)));
+  f.e.setLanes(2);
+  for (unsigned half : {0u, 1u}) {
+    Value at = index(add(row, c(8 * half)));
+    f.when(f.less(at, rows), [&] {
+      for (unsigned block = 0; block < t.columns / 8; ++block) {
+        Value first = index(add(column, c(int64_t(block) * 8)));
+        auto store = [&] {
+          Coords pair = pairAt(at, first);
+          f.e.store(f.results[0], pair, finished(sums, block * 4 + half * 2, pair));
+        };
+        if (p.columns % t.columns == 0)
+          store();
+        else
+          f.when(f.less(first, f.e.index(p.columns)), store);
+        f.e.forget();
+      }
+    });
   }
-  Value narrow = arith::TruncFOp::create(b, VectorType::get({2}, element), v);
-  return LLVM::BitcastOp::create(b, b.getI32Type(), narrow);
+  f.e.setLanes(1);
 }
 
 void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
@@ -367,9 +399,11 @@ void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
         Value column = index(add(pairColumn, c(int64_t(block) * 8)));
         if (p.columns % t.columns != 0)
           column = inside(column, f.e.index(p.columns - 2));
-        f.e.bindAligned(column);
-        for (unsigned half : {0u, 1u})
-          words.push_back(finished(sums, block * 4 + half * 2, rowAt[half], column));
+        for (unsigned half : {0u, 1u}) {
+          Value pair = finished(sums, block * 4 + half * 2, pairAt(rowAt[half], column));
+          Value narrow = arith::TruncFOp::create(b, VectorType::get({2}, element), pair);
+          words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), narrow));
+        }
       }
       Value chunk = bxor(add(columnBlock, c(j * 2)), swizzle);
       Value to = sharedAt(add(slab, add(rowOffset, mul(chunk, c(16)))));
@@ -402,63 +436,3 @@ void WgmmaEmitter::run() {
 }
 
 void device::emitWgmmaKernel(KernelFrame &f) { WgmmaEmitter(f, *matrixProduct(f.launch)).run(); }
-
-//===----------------------------------------------------------------------===//
-// Which products
-//===----------------------------------------------------------------------===//
-
-/// Whether a value is computed from the product and other things point by point, in the
-/// product's own shape or one that only joins its rows differently.
-static bool isEpilogue(kernel::LaunchOp launch, prim::DotOp dot) {
-  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  if (launch->getNumResults() != 1 || result.getRank() < 1 ||
-      result.getShape().back() != tensorType(dot.getResult()).getShape().back())
-    return false;
-  return llvm::none_of(launch.getBody().front(), [&](Operation &op) {
-    return isa<prim::TransposeOp, prim::ReverseOp, prim::ReduceOp, prim::PadOp, prim::ConcatOp,
-               prim::SliceOp, prim::PoolOp>(op) ||
-           (isa<prim::DotOp, prim::ConvOp>(op) && &op != dot.getOperation());
-  });
-}
-
-std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
-  auto dot = dyn_cast_or_null<prim::DotOp>(productOf(launch));
-  if (!dot || !dot.getLhsBatch().empty() || !isEpilogue(launch, dot))
-    return std::nullopt;
-  auto l = tensorType(dot.getLhs()), r = tensorType(dot.getRhs());
-  Type e = l.getElementType();
-  Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
-  bool halves = (e.isBF16() || e.isF16()) && r.getElementType() == e && out == e;
-  auto left = dyn_cast<BlockArgument>(dot.getLhs()), right = dyn_cast<BlockArgument>(dot.getRhs());
-  if (!halves || !left || !right || r.getRank() != 2 || l.getRank() < 2 ||
-      dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
-      dot.getRhsContract().size() != 1 || !r.hasStaticShape())
-    return std::nullopt;
-  bool byColumns = dot.getRhsContract()[0] == 1;
-  MatrixProduct product{dot,
-                        left,
-                        right,
-                        static_cast<unsigned>(l.getRank() - 1),
-                        byColumns,
-                        r.getDimSize(byColumns ? 0 : 1),
-                        r.getDimSize(byColumns ? 1 : 0)};
-  constexpr int64_t kPitch = GpuArch::accessBytes / 2; // elements in 16 bytes
-  if (product.columns % kPitch || product.inner % kPitch || product.inner == 0)
-    return std::nullopt;
-  return product;
-}
-
-MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, int64_t sharedBytes) {
-  MatrixTile tile{rows, columns, 8, 2};
-  // A slab's turn must come round with every tile.
-  if (columns / 64 % 2)
-    tile.slabs = 1;
-  while (tile.stages > 2 && tile.sharedBytes() > sharedBytes)
-    --tile.stages;
-  if (tile.slabs == 2 && tile.stages < 4) {
-    MatrixTile fewer{rows, columns, tile.stages + 1, 1};
-    if (fewer.sharedBytes() <= sharedBytes)
-      return fewer;
-  }
-  return tile;
-}

@@ -34,6 +34,9 @@ inline constexpr unsigned kCounterBytes = 4096;
 /// What should be fastest on `arch`.
 Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch);
 
+/// The same of each template that takes the launch, best first.
+llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch &arch);
+
 /// The number of blocks, built at `b` from the launch's operands, outside of its region. 0
 /// where nothing is to do.
 mlir::OpFoldResult gridOf(mlir::OpBuilder &b, kernel::LaunchOp launch, Schedule schedule);

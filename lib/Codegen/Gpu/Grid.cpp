@@ -1,0 +1,208 @@
+//===- Grid.cpp - How many blocks a launch has ----------------------------===//
+//
+// Formulas over the extents of a run with the sizes of the schedule in them: the host
+// computes them before a launch.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "MatrixTile.h"
+#include "TransposedOperand.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tcc/Codegen/Common/LineKernel.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+/// Host index arithmetic that folds.
+struct HostIndex {
+  OpBuilder &b;
+  Location loc;
+
+  template <typename Op>
+  OpFoldResult apply(OpFoldResult x, OpFoldResult y, int64_t (*fold)(int64_t, int64_t)) {
+    auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
+    if (cx && cy)
+      return b.getIndexAttr(fold(*cx, *cy));
+    return Op::create(b, loc, getValueOrCreateConstantIndexOp(b, loc, x),
+                      getValueOrCreateConstantIndexOp(b, loc, y))
+        .getResult();
+  }
+  OpFoldResult mul(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::MulIOp>(x, y, [](int64_t a, int64_t c) { return a * c; });
+  }
+  OpFoldResult volume(ArrayRef<OpFoldResult> extents) {
+    OpFoldResult product = b.getIndexAttr(1);
+    for (OpFoldResult d : extents)
+      product = mul(product, d);
+    return product;
+  }
+  OpFoldResult ceilDiv(OpFoldResult x, int64_t y) {
+    return apply<arith::CeilDivSIOp>(x, b.getIndexAttr(y),
+                                     [](int64_t a, int64_t c) { return (a + c - 1) / c; });
+  }
+};
+
+} // namespace
+
+/// The extents of an operand of an op in the region, as host values.
+static SmallVector<OpFoldResult> hostExtents(OpBuilder &b, kernel::LaunchOp launch, Value inside) {
+  if (auto argument = dyn_cast<BlockArgument>(inside))
+    return prim::dimsOf(b, launch.getLoc(), launch.getInputs()[argument.getArgNumber()]);
+  return getAsIndexOpFoldResult(b.getContext(), tensorType(inside).getShape());
+}
+
+/// The extents of the product of `launch`, whose result may be a transpose of it.
+static SmallVector<OpFoldResult> convExtents(OpBuilder &b, kernel::LaunchOp launch) {
+  SmallVector<OpFoldResult> stored = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+  Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
+  auto transpose = yielded.getDefiningOp<prim::TransposeOp>();
+  if (!transpose)
+    return stored;
+  SmallVector<OpFoldResult> extents(stored.size());
+  for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+    extents[axis] = stored[i];
+  return extents;
+}
+
+namespace {
+
+/// Extents of the matrices that a product is, as numbers of the host.
+struct HostProduct {
+  OpFoldResult batch, rows, columns;
+
+  HostProduct(HostIndex h, kernel::LaunchOp launch, prim::DotOp dot);
+  /// Of a convolution.
+  HostProduct(HostIndex h, kernel::LaunchOp launch, int64_t groups, unsigned channelAxis,
+              OpFoldResult filters);
+  static HostProduct of(HostIndex h, kernel::LaunchOp launch);
+};
+
+} // namespace
+
+HostProduct::HostProduct(HostIndex h, kernel::LaunchOp launch, prim::DotOp dot) {
+  SmallVector<OpFoldResult> l = hostExtents(h.b, launch, dot.getLhs()),
+                            r = hostExtents(h.b, launch, dot.getRhs());
+  auto all = [&](ArrayRef<OpFoldResult> extents, auto of) {
+    SmallVector<OpFoldResult> chosen;
+    for (auto [axis, d] : llvm::enumerate(extents))
+      if (of(int64_t(axis)))
+        chosen.push_back(d);
+    return h.volume(chosen);
+  };
+  batch = all(l, [&](int64_t axis) { return llvm::is_contained(dot.getLhsBatch(), axis); });
+  rows = all(l, [&](int64_t axis) {
+    return !llvm::is_contained(dot.getLhsBatch(), axis) &&
+           !llvm::is_contained(dot.getLhsContract(), axis);
+  });
+  columns = all(r, [&](int64_t axis) {
+    return !llvm::is_contained(dot.getRhsBatch(), axis) &&
+           !llvm::is_contained(dot.getRhsContract(), axis);
+  });
+}
+
+HostProduct::HostProduct(HostIndex h, kernel::LaunchOp launch, int64_t groups, unsigned channelAxis,
+                         OpFoldResult filters)
+    : batch(h.b.getIndexAttr(groups)), columns(h.ceilDiv(filters, groups)) {
+  SmallVector<OpFoldResult> pixels = convExtents(h.b, launch);
+  pixels.erase(pixels.begin() + channelAxis);
+  rows = h.volume(pixels);
+}
+
+HostProduct HostProduct::of(HostIndex h, kernel::LaunchOp launch) {
+  Operation *op = productOf(launch);
+  if (auto dot = dyn_cast<prim::DotOp>(op))
+    return {h, launch, dot};
+  auto conv = cast<prim::ConvOp>(op);
+  unsigned channelAxis = conv.getChannelsLast() ? conv.getStrides().size() + 1 : 1;
+  return {h, launch, int64_t(conv.getGroups()), channelAxis,
+          hostExtents(h.b, launch, conv.getW())[0]};
+}
+
+static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
+  HostProduct product = HostProduct::of(h, launch);
+  return h.volume({product.batch, h.ceilDiv(product.rows, s.getRows()),
+                   h.ceilDiv(product.columns, s.getColumns())});
+}
+
+static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
+  Operation *op = specialOf(launch);
+  SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
+  if (auto along = dyn_cast<prim::ScatterAlongOp>(op))
+    extents.erase(extents.begin() + along.getAxis());
+  else if (auto nd = dyn_cast<prim::ScatterNdOp>(op))
+    extents.erase(extents.begin(), extents.begin() + tensorType(nd.getIndices()).getShape().back());
+  return h.ceilDiv(h.volume(extents), s.getThreads());
+}
+
+OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
+  HostIndex h{b, launch.getLoc()};
+  SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
+  switch (s.getForm()) {
+  case Form::Loop:
+    return h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
+  case Form::Transpose:
+    for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})
+      dims[axis] = h.ceilDiv(dims[axis], TransposedOperand::tile);
+    return h.volume(dims);
+  case Form::Column:
+    return h.mul(h.ceilDiv(h.volume(dims), int64_t(kColumnSide) * s.getLanes()),
+                 b.getIndexAttr(s.getSplit()));
+  case Form::Row: {
+    OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
+    return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), b.getIndexAttr(s.getSplit()));
+  }
+  case Form::Line: {
+    auto [x, axis] = *lineAxis(specialOf(launch));
+    SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
+    extents.erase(extents.begin() + axis);
+    return h.ceilDiv(h.volume(extents), s.getThreads());
+  }
+  case Form::Scatter:
+    return scatterGrid(h, launch, s);
+  case Form::Collect:
+    return b.getIndexAttr(1);
+  case Form::Product:
+    return productGrid(h, launch, s);
+  case Form::Mma:
+    return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
+  case Form::Wgmma:
+    return h.apply<arith::MinSIOp>(productGrid(h, launch, s), b.getIndexAttr(s.getMostBlocks()),
+                                   [](int64_t x, int64_t y) { return std::min(x, y); });
+  }
+  llvm_unreachable("all forms are handled above");
+}
+
+SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
+  if (s.getForm() != Form::Wgmma)
+    return {};
+  MatrixProduct product = *matrixProduct(launch);
+  HostIndex h{b, launch.getLoc()};
+  OpFoldResult rows =
+      h.volume(ArrayRef(hostExtents(b, launch, product.left)).take_front(product.rowAxes));
+  // Operands that lie by columns come in slices of 64 columns, the result in slabs of 64 x 64.
+  TensorMap right = product.rightByColumns ? TensorMap{false,
+                                                       product.right.getArgNumber(),
+                                                       b.getIndexAttr(product.columns),
+                                                       product.inner,
+                                                       s.getColumns(),
+                                                       MatrixTile::depth}
+                                           : TensorMap{false,
+                                                       product.right.getArgNumber(),
+                                                       b.getIndexAttr(product.inner),
+                                                       product.columns,
+                                                       MatrixTile::depth,
+                                                       64};
+  SmallVector<TensorMap> maps = {TensorMap{false, product.left.getArgNumber(), rows, product.inner,
+                                           s.getRows(), MatrixTile::depth},
+                                 right};
+  if (product.inSlabs)
+    maps.push_back({true, 0, rows, product.columns, 64, 64});
+  return maps;
+}

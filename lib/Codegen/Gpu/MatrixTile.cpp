@@ -1,0 +1,74 @@
+//===- MatrixTile.cpp - What a product needs for wgmma --------------------===//
+#include "MatrixTile.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// Whether a value is computed from the product and other things point by point, in the
+/// product's own shape or one that only joins its rows differently.
+static bool isEpilogue(kernel::LaunchOp launch, Operation *product) {
+  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (launch->getNumResults() != 1 || result.getRank() < 1 ||
+      result.getShape().back() != tensorType(product->getResult(0)).getShape().back())
+    return false;
+  return llvm::none_of(launch.getBody().front(), [&](Operation &op) {
+    return isa<prim::TransposeOp, prim::ReverseOp, prim::ReduceOp, prim::PadOp, prim::ConcatOp,
+               prim::SliceOp, prim::PoolOp>(op) ||
+           (op.hasTrait<prim::Contraction>() && &op != product);
+  });
+}
+
+/// Columns and inner extent of `right`, and which of them its rows of memory are.
+static std::optional<MatrixProduct> matricesOf(Operation *op) {
+  auto left = dyn_cast<BlockArgument>(op->getOperand(0)),
+       right = dyn_cast<BlockArgument>(op->getOperand(1));
+  if (!left || !right || tensorType(left).getRank() < 2)
+    return std::nullopt;
+  auto l = tensorType(left), r = tensorType(right);
+  MatrixProduct product{op, left, right, static_cast<unsigned>(l.getRank() - 1), true, 0, 0, true};
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || !dot.getLhsBatch().empty() || r.getRank() != 2 || !r.hasStaticShape() ||
+      dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
+      dot.getRhsContract().size() != 1)
+    return std::nullopt;
+  product.rightByColumns = dot.getRhsContract()[0] == 1;
+  product.columns = r.getDimSize(product.rightByColumns ? 0 : 1);
+  product.inner = r.getDimSize(product.rightByColumns ? 1 : 0);
+  return product;
+}
+
+std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
+  Operation *op = productOf(launch);
+  std::optional<MatrixProduct> product =
+      op && isEpilogue(launch, op) ? matricesOf(op) : std::nullopt;
+  if (!product)
+    return std::nullopt;
+  Type e = tensorType(product->left).getElementType();
+  Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
+  constexpr int64_t kPitch = GpuArch::accessBytes / 2; // elements in 16 bytes
+  bool halves = (e.isBF16() || e.isF16()) && (out == e || out.isF32()) &&
+                tensorType(product->right).getElementType() == e;
+  product->inSlabs = out == e;
+  if (!halves || product->columns % kPitch || product->inner % kPitch || product->inner <= 0)
+    return std::nullopt;
+  return product;
+}
+
+MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, int64_t sharedBytes) {
+  MatrixTile tile{rows, columns, 8, 2};
+  // A slab's turn must come round with every tile.
+  if (columns / 64 % 2)
+    tile.slabs = 1;
+  while (tile.stages > 2 && tile.sharedBytes() > sharedBytes)
+    --tile.stages;
+  if (tile.slabs == 2 && tile.stages < 4) {
+    MatrixTile fewer{rows, columns, tile.stages + 1, 1};
+    if (fewer.sharedBytes() <= sharedBytes)
+      return fewer;
+  }
+  return tile;
+}

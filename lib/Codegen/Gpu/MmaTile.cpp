@@ -1,0 +1,81 @@
+//===- MmaTile.cpp - How blocks tile products for mma.sync ----------------===//
+#include "MmaTile.h"
+#include "tcc/Codegen/Common/Elemental.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+// A warp's part needs 16 rows and 32 columns at least; more of both read shared memory less
+// often. Eight chunks a line of a tile are no fewer than its threads.
+constexpr MmaTile kTiles[] = {{128, 256, 64, 64}, {128, 128, 64, 32}, {128, 64, 64, 32},
+                              {64, 128, 64, 32},  {64, 64, 32, 32},   {128, 32, 32, 32},
+                              {64, 32, 16, 32},   {32, 128, 32, 32},  {32, 64, 16, 32},
+                              {16, 128, 16, 32},  {16, 64, 16, 32}};
+
+ArrayRef<MmaTile> MmaTile::all() { return kTiles; }
+
+MmaTile MmaTile::of(Schedule schedule) {
+  const auto *tile = llvm::find_if(kTiles, [&](const MmaTile &t) {
+    return t.rows == schedule.getRows() && t.columns == schedule.getColumns();
+  });
+  assert(tile != std::end(kTiles) && "the schedule model takes tiles of the table");
+  return *tile;
+}
+
+unsigned MmaProduct::depth() const { return MmaTile::lineBytes / instruction.elementBytes(); }
+
+/// The product of some extents; -1 where one is not known.
+static int64_t volume(RankedTensorType type, function_ref<bool(int64_t)> has) {
+  int64_t product = 1;
+  for (auto [axis, d] : llvm::enumerate(type.getShape()))
+    if (has(axis))
+      product = ShapedType::isDynamic(d) || product < 0 ? -1 : product * d;
+  return product;
+}
+
+static void sizesOf(prim::DotOp dot, MmaProduct &product) {
+  auto isIn = [](ArrayRef<int64_t> axes) {
+    return [axes](int64_t axis) { return llvm::is_contained(axes, axis); };
+  };
+  auto isFree = [](ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+    return [batch, contract](int64_t axis) {
+      return !llvm::is_contained(batch, axis) && !llvm::is_contained(contract, axis);
+    };
+  };
+  auto l = tensorType(dot.getLhs()), r = tensorType(dot.getRhs());
+  product.batch = volume(l, isIn(dot.getLhsBatch()));
+  product.rows = volume(l, isFree(dot.getLhsBatch(), dot.getLhsContract()));
+  product.columns = volume(r, isFree(dot.getRhsBatch(), dot.getRhsContract()));
+  product.inner = volume(l, isIn(dot.getLhsContract()));
+}
+
+static void sizesOf(prim::ConvOp conv, MmaProduct &product) {
+  auto w = tensorType(conv.getW()), y = tensorType(conv.getResult());
+  int64_t channels = conv.getChannelsLast() ? y.getRank() - 1 : 1;
+  product.batch = conv.getGroups();
+  product.columns = w.isDynamicDim(0) ? -1 : w.getDimSize(0) / product.batch;
+  product.rows = volume(y, [&](int64_t axis) { return axis != channels; });
+  product.inner = volume(w, [](int64_t axis) { return axis > 0; });
+}
+
+std::optional<MmaProduct> device::mmaProduct(kernel::LaunchOp launch) {
+  Operation *op = productOf(launch);
+  if (!op)
+    return std::nullopt;
+  auto l = tensorType(op->getOperand(0)), r = tensorType(op->getOperand(1));
+  auto instruction = MatrixInstruction::of(l.getElementType(), r.getElementType());
+  if (!instruction ||
+      computeType(sumType(tensorType(op->getResult(0)).getElementType())) != instruction->sum)
+    return std::nullopt;
+  MmaProduct product{*instruction, 1, 1, 1, 0};
+  if (auto dot = dyn_cast<prim::DotOp>(op)) {
+    sizesOf(dot, product);
+  } else {
+    sizesOf(cast<prim::ConvOp>(op), product);
+  }
+  return product.inner > 0 ? std::optional(product) : std::nullopt;
+}

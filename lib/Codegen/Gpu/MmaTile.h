@@ -1,0 +1,43 @@
+//===- MmaTile.h - How blocks tile products for mma.sync ---------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu. Which products the template takes, its tiles, and how a
+// stage of shared memory lies: decided once here, read by the schedule and the code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "KernelFrame.h"
+#include "MatrixInstructions.h"
+
+namespace tcc::codegen::device {
+
+/// What a schedule has to know of a product for the matrix units; -1: not known.
+struct MmaProduct {
+  MatrixInstruction instruction;
+  int64_t batch, rows, columns, inner;
+
+  /// Elements of k in a stage.
+  unsigned depth() const;
+  int64_t steps() const { return (inner + depth() - 1) / depth(); }
+};
+
+/// Null unless the template takes the launch: a product or convolution whose operands have
+/// an instruction, summed in its type, over a number of elements that is known and not 0.
+std::optional<MmaProduct> mmaProduct(kernel::LaunchOp launch);
+
+/// A block's part of the result, and a warp's part of that.
+struct MmaTile {
+  static constexpr unsigned lineBytes = 128; ///< of k in a stage, of each row and column
+
+  unsigned rows, columns, warpRows, warpColumns;
+
+  unsigned threads() const { return rows / warpRows * (columns / warpColumns) * 32; }
+  unsigned leftBytes() const { return rows * lineBytes; }
+  unsigned stageBytes() const { return (rows + columns) * lineBytes; }
+  unsigned sums() const { return warpRows * warpColumns / 32; } ///< of a thread
+
+  static llvm::ArrayRef<MmaTile> all();
+  /// The one that a schedule names.
+  static MmaTile of(Schedule schedule);
+};
+
+} // namespace tcc::codegen::device
