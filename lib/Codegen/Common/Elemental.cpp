@@ -330,6 +330,15 @@ Value Elemental::evalNew(Value value, ArrayRef<Coord> at) {
   if (auto it = providers.find(value); it != providers.end())
     return it->second(at);
   if (const Memory *memory = memoryOf(value)) {
+    if (auto order = dyn_cast_if_present<prim::AxisOrderAttr>(prim::layoutOf(value))) {
+      Memory stored = *memory;
+      Coords place;
+      for (auto [i, axis] : llvm::enumerate(order.getOrder())) {
+        stored.extents[i] = memory->extents[axis];
+        place.push_back(at[axis]);
+      }
+      return load(stored, place);
+    }
     if (prim::layoutOf(value)) {
       emitError(value.getLoc()) << "code generation reads a tensor point by point, which lies in "
                                 << cast<RankedTensorType>(value.getType()).getEncoding();

@@ -1,6 +1,7 @@
 //===- PrimOps.td - All families of primitives -*- tablegen -*-===//
 #ifndef TCC_DIALECT_PRIM_PRIMOPS_TD
 #define TCC_DIALECT_PRIM_PRIMOPS_TD
+include "tcc/Dialect/Prim/LayoutAttrs.td"
 include "tcc/Dialect/Prim/ElementwiseOps.td"
 include "tcc/Dialect/Prim/ShapeOps.td"
 include "tcc/Dialect/Prim/IndexingOps.td"
