@@ -218,7 +218,7 @@ static Error parsePrecision(StringRef name, DriverOptions &options) {
   if (!precision)
     return userError("--precision '" + printable(name) + "' is none of f32, tf32, bf16, f16");
   options.precision = *precision;
-  if (options.precision == Precision::TF32)
+  if (options.precision == Precision::TF32 && options.archs.empty())
     options.idle.push_back("--precision tf32");
   return Error::success();
 }

@@ -17,6 +17,7 @@ Expected<GpuTarget> tcc::deviceTarget(const DriverOptions &options) {
     if (Error error = GpuTarget::parse(options.archs).moveInto(devices))
       return std::move(error);
   devices.ptxas = options.ptxas;
+  devices.tf32 = options.precision == Precision::TF32;
   std::string emit = options.emit == EmitKind::Ptx ? "--emit ptx" : "--emit cubin";
   if (devices.empty() && kernelsAlone(options.emit))
     return userError(emit + " needs --arch: the GPU that the kernels are for");

@@ -27,8 +27,9 @@ uint64_t *tcc_sim_share(uint64_t word, uint64_t lanes[32]);
 void tcc_sim_give(uint32_t index, uint32_t word);
 uint32_t tcc_sim_take(uint32_t index);
 /* mma.sync of 16 rows by 8 columns over 32 bytes of k: what the words are. */
-enum tcc_sim_kind { TCC_SIM_BF16, TCC_SIM_F16, TCC_SIM_S8, TCC_SIM_U8 };
+enum tcc_sim_kind { TCC_SIM_BF16, TCC_SIM_F16, TCC_SIM_S8, TCC_SIM_U8, TCC_SIM_TF32 };
 void tcc_sim_multiply(uint32_t left_kind, uint32_t right_kind);
+uint32_t tcc_sim_round_tf32(uint32_t bits);
 /* ldmatrix of `count` tiles of eight rows of 16 bytes. */
 void tcc_sim_load_matrices(uint64_t address, uint32_t count, uint32_t transposed);
 /* cp.async of `bytes`, of which those after `inside` are 0. */

@@ -54,7 +54,17 @@ static struct held {
   uint32_t turn, words[2][6];
 } held[MOST_THREADS];
 
+/* To nearest, halves away from 0. */
+uint32_t tcc_sim_round_tf32(uint32_t bits) {
+  bool is_number = (bits & 0x7fffffff) < 0x7f800000;
+  return is_number ? (bits + 0x1000) & 0xffffe000 : bits;
+}
+
 static float dot_real(const uint32_t *left, const uint32_t *right, uint32_t kind, float sum) {
+  for (uint32_t word = 0; kind == TCC_SIM_TF32 && word < 8; ++word)
+    sum += of_bits(left[word] & 0xffffe000) * of_bits(right[word] & 0xffffe000);
+  if (kind == TCC_SIM_TF32)
+    return sum;
   for (uint32_t word = 0; word < 8; ++word)
     for (uint32_t i = 0; i < 2; ++i)
       sum += real_at(left[word], kind, i) * real_at(right[word], kind, i);
@@ -87,7 +97,7 @@ void tcc_sim_multiply(uint32_t left_kind, uint32_t right_kind) {
       left[word] = l[half + word / 4 * 2];
       right[word] = r[4 + word / 4];
     }
-    if (left_kind == TCC_SIM_BF16 || left_kind == TCC_SIM_F16) {
+    if (left_kind != TCC_SIM_S8 && left_kind != TCC_SIM_U8) {
       float sum = dot_real(left, right, left_kind, of_bits(sums[i]));
       memcpy(&taken[i], &sum, sizeof sum);
     } else {

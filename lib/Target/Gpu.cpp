@@ -93,7 +93,7 @@ std::string GpuTarget::key() const {
   std::string text;
   for (const GpuCode &code : codes)
     text += code.arch->key() + (code.ptx ? " +ptx;" : ";");
-  return text;
+  return tf32 ? text + " tf32" : text;
 }
 
 Expected<GpuTarget> GpuTarget::parse(StringRef text) {

@@ -6,6 +6,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 namespace tcc::test {
@@ -88,9 +89,27 @@ double tolerance(DType type) {
   }
 }
 
+/// `value` as a tensor of `type` lies in memory. Its layout knows the way back, and is asked for
+/// the numbers of elements.
+static Tensor stored(Type type, const Tensor &value) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  prim::StorageLayout layout = tensor ? prim::layoutOf(tensor) : prim::StorageLayout();
+  if (!layout)
+    return value;
+  std::vector<int64_t> numbers(value.elements()), places(value.elements());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  layout.unpack(tensor.getShape(), sizeof(int64_t), reinterpret_cast<char *>(numbers.data()),
+                reinterpret_cast<char *>(places.data()));
+  Tensor memory = llvm::cantFail(Tensor::allocate(value.dtype(), value.shape()));
+  uint64_t bytes = reference::elementBytes(value.dtype());
+  for (auto [i, place] : llvm::enumerate(places))
+    std::memcpy(memory.mutableData() + place * bytes, value.data() + i * bytes, bytes);
+  return memory;
+}
+
 llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
                           const WeightTable &weights, const GpuArch &arch,
-                          llvm::function_ref<void(const LaunchRecord &)> visit) {
+                          llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32) {
   llvm::DenseMap<Value, Tensor> known;
   struct Plan {
     Schedule schedule;
@@ -101,7 +120,7 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
   llvm::DenseMap<Operation *, Plan> plans;
   std::map<std::string, std::string> symbols;
   function.walk([&](kernel::LaunchOp launch) {
-    Schedule schedule = codegen::device::chooseSchedule(launch, arch);
+    Schedule schedule = codegen::device::chooseSchedule(launch, arch, tf32);
     OpBuilder b(launch);
     OpFoldResult grid = codegen::device::gridOf(b, launch, schedule);
     std::string text = textOf(launch);
@@ -131,7 +150,7 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
     for (Value input : launch.getInputs()) {
       if (!known.count(input)) // an argument of a region, which nobody observes
         return;
-      record.inputs.push_back(known.at(input));
+      record.inputs.push_back(stored(input.getType(), known.at(input)));
     }
     for (Value output : launch.getResults())
       record.expected.push_back(known.at(output));
@@ -141,10 +160,9 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
   return outputs ? llvm::Error::success() : outputs.takeError();
 }
 
-llvm::Expected<std::vector<std::string>> simulateLaunches(func::FuncOp function,
-                                                          llvm::ArrayRef<Tensor> inputs,
-                                                          const WeightTable &weights,
-                                                          const GpuArch &arch, unsigned seed) {
+llvm::Expected<std::vector<std::string>>
+simulateLaunches(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, const WeightTable &weights,
+                 const GpuArch &arch, unsigned seed, bool tf32) {
   std::map<std::string, std::unique_ptr<SimulatedKernel>> kernels;
   std::vector<std::string> wrong;
   auto visit = [&](const LaunchRecord &record) {
@@ -180,7 +198,7 @@ llvm::Expected<std::vector<std::string>> simulateLaunches(func::FuncOp function,
                         std::to_string(far));
     }
   };
-  if (llvm::Error error = forEachLaunch(function, inputs, weights, arch, visit))
+  if (llvm::Error error = forEachLaunch(function, inputs, weights, arch, visit, tf32))
     return std::move(error);
   return wrong;
 }

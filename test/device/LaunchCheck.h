@@ -23,14 +23,15 @@ struct LaunchRecord {
   codegen::device::Schedule schedule;
   int64_t blocks;
   llvm::SmallVector<codegen::device::TensorMap> maps; ///< rows are constants here
-  std::vector<reference::Tensor> inputs, expected;    ///< host scalars are of rank 0
+  /// Host scalars are of rank 0; inputs are as they lie in memory.
+  std::vector<reference::Tensor> inputs, expected;
 };
 
 /// Calls `visit` for every launch of `function` (which gets operations that compute the
 /// grids) as the interpreter comes to it.
 llvm::Error forEachLaunch(mlir::func::FuncOp function, llvm::ArrayRef<reference::Tensor> inputs,
                           const WeightTable &weights, const GpuArch &arch,
-                          llvm::function_ref<void(const LaunchRecord &)> visit);
+                          llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32 = false);
 
 /// The kernel of a launch in a module of its own, with math expanded. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol,
@@ -52,6 +53,7 @@ double tolerance(DType type);
 llvm::Expected<std::vector<std::string>> simulateLaunches(mlir::func::FuncOp function,
                                                           llvm::ArrayRef<reference::Tensor> inputs,
                                                           const WeightTable &weights,
-                                                          const GpuArch &arch, unsigned seed = 0);
+                                                          const GpuArch &arch, unsigned seed = 0,
+                                                          bool tf32 = false);
 
 } // namespace tcc::test

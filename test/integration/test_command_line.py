@@ -369,6 +369,11 @@ class CommandLine(ToolTest):
             self.compiles(CONV, "-o", "model.mlir", "--stop-after", "layout", *flags)
             self.assertNotRegex((self.work / "model.mlir").read_text(), "f16[,>]")
         self.assertIn("--precision tf32 changes nothing", self.compiles(CONV, "-o", "model.so", "--precision", "tf32").text)
+        for precision, form in (("f32", "product"), ("tf32", "mma")):
+            text = self.compiles(CONV, "-o", "model.mlir", "--precision", precision, "--arch", "sm_80",
+                                 "--stop-after", "schedule").text
+            self.assertNotIn("changes nothing", text)
+            self.assertIn(f"form = {form}", (self.work / "model.mlir").read_text())
         for why, arguments in (("none of f32, tf32, bf16, f16", [CONV, "--precision", "f8"]),
                                ("phase layout", ["model.mlir", "--start-from", "fuse", "--precision", "bf16"])):
             result = self.tcc(*arguments, "-o", "model.so")

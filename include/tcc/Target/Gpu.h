@@ -71,6 +71,7 @@ struct GpuCode {
 struct GpuTarget {
   std::vector<GpuCode> codes; ///< in ascending order of capability
   std::string ptxas;          ///< the program to assemble with; empty: what is found
+  bool tf32 = false; ///< products of f32 may round their operands to eleven significant bits
 
   bool empty() const { return codes.empty(); }
   /// `sim` alone.

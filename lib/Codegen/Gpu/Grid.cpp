@@ -170,6 +170,11 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return b.getIndexAttr(1);
   case Form::Product:
     return productGrid(h, launch, s);
+  case Form::Skinny: {
+    HostProduct product = HostProduct::of(h, launch);
+    return h.mul(product.batch,
+                 h.ceilDiv(product.columns, s.getThreads() / GpuArch::warp * s.getColumns()));
+  }
   case Form::Mma:
     return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
   case Form::Wgmma:

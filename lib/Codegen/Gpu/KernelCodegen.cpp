@@ -94,6 +94,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   case Form::Mma:
     emitMmaKernel(frame);
     break;
+  case Form::Skinny:
+    emitSkinnyKernel(frame);
+    break;
   }
   LLVM::ReturnOp::create(frame.b, ValueRange());
   return frame.failed ? LLVM::LLVMFuncOp() : function;

@@ -70,5 +70,6 @@ void emitCollectKernel(KernelFrame &f);
 void emitProductKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
+void emitSkinnyKernel(KernelFrame &f);
 
 } // namespace tcc::codegen::device

@@ -12,6 +12,8 @@ static std::optional<NVVM::MMATypes> typeOf(Type element) {
     return NVVM::MMATypes::bf16;
   if (element.isF16())
     return NVVM::MMATypes::f16;
+  if (element.isF32())
+    return NVVM::MMATypes::tf32;
   if (element.isInteger(8))
     return element.isUnsignedInteger() ? NVVM::MMATypes::u8 : NVVM::MMATypes::s8;
   return std::nullopt;
@@ -27,7 +29,17 @@ std::optional<MatrixInstruction> MatrixInstruction::of(Type left, Type right) {
                            bytes ? Type(IntegerType::get(context, 32)) : Float32Type::get(context)};
 }
 
-unsigned MatrixInstruction::elementBytes() const { return sum.isF32() ? 2 : 1; }
+unsigned MatrixInstruction::elementBytes() const { return rounds() ? 4 : sum.isF32() ? 2 : 1; }
+
+SmallVector<Value> MatrixInstruction::rounded(ImplicitLocOpBuilder &b, ValueRange words) const {
+  SmallVector<Value> all(words);
+  if (rounds())
+    for (Value &word : all)
+      word = NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(),
+                                                arith::BitcastOp::create(b, b.getF32Type(), word),
+                                                NVVM::FPRoundingMode::RNA);
+  return all;
+}
 
 static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value structure) {
   SmallVector<Value> parts;

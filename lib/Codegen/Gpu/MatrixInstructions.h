@@ -24,9 +24,14 @@ struct MatrixInstruction {
 
   static constexpr unsigned rows = 16, columns = 8, bytes = 32;
 
-  /// For operands of two element types; null where no unit multiplies them.
+  /// For operands of two element types; null where no unit multiplies them. f32 is rounded to
+  /// tf32, which only some may do.
   static std::optional<MatrixInstruction> of(mlir::Type left, mlir::Type right);
   unsigned elementBytes() const;
+  bool rounds() const { return left == mlir::NVVM::MMATypes::tf32; }
+  /// Words of an operand as multiply takes them.
+  llvm::SmallVector<mlir::Value> rounded(mlir::ImplicitLocOpBuilder &b,
+                                         mlir::ValueRange words) const;
 
   /// The four sums of a lane, rows l / 4 and l / 4 + 8, with products added. `left` is four
   /// words: rows 0 to 7 and 8 to 15 of the first 16 bytes of k, then of the others; `right`

@@ -273,10 +273,14 @@ SmallVector<Value> MmaEmitter::multiply(Value stage, ValueRange sums) {
   unsigned down = t.warpRows / 16, across = t.warpColumns / 8;
   for (unsigned k = 0; k < MmaTile::lineBytes / MatrixInstruction::bytes; ++k) {
     SmallVector<SmallVector<Value>> left, right;
+    auto load = [&](const Part &part, Value stage, unsigned first, unsigned k) {
+      return instruction.rounded(b,
+                                 loadMatrices(b, tileAt(part, stage, first, k), 4, !part.byInner));
+    };
     for (unsigned i = 0; i < down; ++i)
-      left.push_back(loadMatrices(b, tileAt(parts[0], stage, i * 16, k), 4, !parts[0].byInner));
+      left.push_back(load(parts[0], stage, i * 16, k));
     for (unsigned j = 0; j < across; j += 2)
-      right.push_back(loadMatrices(b, tileAt(parts[1], stage, j * 8, k), 4, !parts[1].byInner));
+      right.push_back(load(parts[1], stage, j * 8, k));
     for (unsigned i = 0; i < down; ++i)
       for (unsigned j = 0; j < across; ++j) {
         size_t at = (i * across + j) * 4;

@@ -37,7 +37,7 @@ static int64_t volume(RankedTensorType type, function_ref<bool(int64_t)> has) {
   return product;
 }
 
-static void sizesOf(prim::DotOp dot, MmaProduct &product) {
+static void sizesOf(prim::DotOp dot, ProductSizes &product) {
   auto isIn = [](ArrayRef<int64_t> axes) {
     return [axes](int64_t axis) { return llvm::is_contained(axes, axis); };
   };
@@ -53,7 +53,7 @@ static void sizesOf(prim::DotOp dot, MmaProduct &product) {
   product.inner = volume(l, isIn(dot.getLhsContract()));
 }
 
-static void sizesOf(prim::ConvOp conv, MmaProduct &product) {
+static void sizesOf(prim::ConvOp conv, ProductSizes &product) {
   auto w = tensorType(conv.getW()), y = tensorType(conv.getResult());
   int64_t channels = conv.getChannelsLast() ? y.getRank() - 1 : 1;
   product.batch = conv.getGroups();
@@ -62,20 +62,24 @@ static void sizesOf(prim::ConvOp conv, MmaProduct &product) {
   product.inner = volume(w, [](int64_t axis) { return axis > 0; });
 }
 
-std::optional<MmaProduct> device::mmaProduct(kernel::LaunchOp launch) {
+ProductSizes ProductSizes::of(Operation *product) {
+  ProductSizes sizes;
+  if (auto dot = dyn_cast<prim::DotOp>(product))
+    sizesOf(dot, sizes);
+  else
+    sizesOf(cast<prim::ConvOp>(product), sizes);
+  return sizes;
+}
+
+std::optional<MmaProduct> device::mmaProduct(kernel::LaunchOp launch, bool tf32) {
   Operation *op = productOf(launch);
   if (!op)
     return std::nullopt;
   auto l = tensorType(op->getOperand(0)), r = tensorType(op->getOperand(1));
   auto instruction = MatrixInstruction::of(l.getElementType(), r.getElementType());
-  if (!instruction ||
+  if (!instruction || (instruction->rounds() && !tf32) ||
       computeType(sumType(tensorType(op->getResult(0)).getElementType())) != instruction->sum)
     return std::nullopt;
-  MmaProduct product{*instruction, 1, 1, 1, 0};
-  if (auto dot = dyn_cast<prim::DotOp>(op)) {
-    sizesOf(dot, product);
-  } else {
-    sizesOf(cast<prim::ConvOp>(op), product);
-  }
+  MmaProduct product{ProductSizes::of(op), *instruction};
   return product.inner > 0 ? std::optional(product) : std::nullopt;
 }

@@ -10,10 +10,16 @@
 
 namespace tcc::codegen::device {
 
-/// What a schedule has to know of a product for the matrix units; -1: not known.
-struct MmaProduct {
+/// Extents of the matrices that a product or convolution is; -1: not known.
+struct ProductSizes {
+  int64_t batch = 1, rows = 1, columns = 1, inner = 1;
+
+  static ProductSizes of(mlir::Operation *product);
+};
+
+/// What a schedule has to know of a product for the matrix units.
+struct MmaProduct : ProductSizes {
   MatrixInstruction instruction;
-  int64_t batch, rows, columns, inner;
 
   /// Elements of k in a stage.
   unsigned depth() const;
@@ -22,7 +28,8 @@ struct MmaProduct {
 
 /// Null unless the template takes the launch: a product or convolution whose operands have
 /// an instruction, summed in its type, over a number of elements that is known and not 0.
-std::optional<MmaProduct> mmaProduct(kernel::LaunchOp launch);
+/// `tf32`: operands of f32 may be rounded.
+std::optional<MmaProduct> mmaProduct(kernel::LaunchOp launch, bool tf32);
 
 /// A block's part of the result, and a warp's part of that.
 struct MmaTile {

@@ -60,6 +60,14 @@ static unsigned indexBits(kernel::LaunchOp launch) {
   return small ? 32 : 64;
 }
 
+/// A channels-last convolution with a filter for each channel, whose neighbours lie together too.
+static bool isDepthwise(prim::ConvOp conv) {
+  auto w = tensorType(conv.getW());
+  auto order = dyn_cast_if_present<prim::AxisOrderAttr>(prim::layoutOf(w));
+  return conv.getChannelsLast() && w.getDimSize(1) == 1 &&
+         w.getDimSize(0) == int64_t(conv.getGroups()) && order && order.getOrder().back() == 0;
+}
+
 /// Whether neighbours of a result come from neighbours of what is in memory, as far as can be
 /// seen at a glance: vectors would otherwise be gathered one by one.
 static bool keepsNeighbours(kernel::LaunchOp launch) {
@@ -68,8 +76,10 @@ static bool keepsNeighbours(kernel::LaunchOp launch) {
       ArrayRef<int64_t> permutation = transpose.getPermutation();
       return !permutation.empty() && permutation.back() + 1 != int64_t(permutation.size());
     }
+    if (auto conv = dyn_cast<prim::ConvOp>(op))
+      return !isDepthwise(conv);
     return isa<prim::ReverseOp, prim::PadOp, prim::ConcatOp, prim::TakeAlongOp, prim::GatherNdOp,
-               prim::DotOp, prim::ConvOp, prim::PoolOp>(op);
+               prim::DotOp, prim::PoolOp>(op);
   });
 }
 
@@ -199,6 +209,31 @@ static void scheduleRow(Choice &s, kernel::LaunchOp launch, const GpuArch &arch)
   splitRow(s, launch, vectors, arch);
 }
 
+/// Whether a product of few rows reads its right operand along what it sums.
+static bool isSkinny(Operation *op) {
+  constexpr int64_t kRows = 8, kShort = 128; // elements of k
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || dot.getRhsContract().empty())
+    return false;
+  auto last = [](Value v, ArrayRef<int64_t> axes) {
+    return axes.back() + 1 == tensorType(v).getRank();
+  };
+  ProductSizes sizes = ProductSizes::of(op);
+  return sizes.rows > 0 && sizes.rows <= kRows && sizes.inner >= kShort &&
+         last(dot.getLhs(), dot.getLhsContract()) && last(dot.getRhs(), dot.getRhsContract());
+}
+
+/// A few columns a warp: as many as keep its lanes busy at the end.
+static void scheduleSkinny(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  s.form = Form::Skinny;
+  s.threads = 128;
+  ProductSizes sizes = ProductSizes::of(productOf(launch));
+  int64_t warps = int64_t(arch.multiprocessors) * s.threads / GpuArch::warp;
+  s.columns = 4;
+  while (s.columns > 1 && sizes.batch * sizes.columns < 2 * warps * int64_t(s.columns))
+    s.columns /= 2;
+}
+
 /// Large tiles read shared memory less often, if there are enough of them.
 static void scheduleProduct(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLarge = 128;
@@ -321,23 +356,29 @@ static double scheduleMma(Choice &s, const MmaProduct &product, const GpuArch &a
 }
 
 /// A product on matrix units by each template that takes it, and in the general form.
-static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch,
-                             const GpuArch &arch) {
+static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, const GpuArch &arch,
+                             bool tf32) {
   constexpr double kSurely = 0.75; // of the other template's estimate
   Choice start = all.pop_back_val(), wgmma = start, mma = start, general = start;
   auto matrices = arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt;
-  auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch) : std::nullopt;
+  auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
   double wgmmaCost = matrices ? scheduleWgmma(wgmma, *matrices, arch) : 0;
   double mmaCost = product ? scheduleMma(mma, *product, arch) : 0;
   if (matrices)
     all.push_back(wgmma);
   if (product)
     all.insert(matrices && mmaCost < kSurely * wgmmaCost ? all.begin() : all.end(), mma);
+  if (isSkinny(productOf(launch))) {
+    Choice skinny = start;
+    scheduleSkinny(skinny, launch, arch);
+    all.push_back(skinny);
+  }
   scheduleProduct(general, launch, arch);
   all.push_back(general);
 }
 
-SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch) {
+SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
+                                           bool tf32) {
   SmallVector<Choice> all(1);
   Choice &s = all[0];
   s.indexBits = indexBits(launch);
@@ -348,8 +389,12 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     Operation *op = specialOf(launch);
     s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : lineAxis(op) ? Form::Line : Form::Scatter;
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
+  } else if (auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
+             conv && isDepthwise(conv) && keepsNeighbours(launch)) {
+    // Nothing to share but the filters, which are small: points like any other.
+    scheduleLoop(s, launch, arch);
   } else if (productOf(launch)) {
-    scheduleProducts(all, launch, arch);
+    scheduleProducts(all, launch, arch, tf32);
   } else if (transposedOperand(launch)) {
     s.form = Form::Transpose;
   } else if (sharesReduction(launch, arch)) {
@@ -361,6 +406,6 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       all, [&](const Choice &choice) { return choice.attr(launch.getContext()); });
 }
 
-Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch) {
-  return schedulesFor(launch, arch).front();
+Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {
+  return schedulesFor(launch, arch, tf32).front();
 }

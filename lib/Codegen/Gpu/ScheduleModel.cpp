@@ -11,7 +11,7 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
   SmallVector<kernel::GpuScheduleAttr> schedules;
   for (const GpuCode &code : target.codes) {
     archs.push_back(StringAttr::get(context, code.arch->name));
-    schedules.push_back(device::chooseSchedule(launch, *code.arch));
+    schedules.push_back(device::chooseSchedule(launch, *code.arch, target.tf32));
   }
   return {kernel::GpuSchedulesAttr::get(context, archs, schedules)};
 }

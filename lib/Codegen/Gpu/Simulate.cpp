@@ -101,12 +101,14 @@ static std::optional<std::pair<int, int>> kindsOf(NVVM::MmaOp op) {
         .Case("f16", 1)
         .Case("s8", 2)
         .Case("u8", 3)
+        .Case("tf32", 4)
         .Default(-1);
   };
   int left = kindOf(op.getMultiplicandAPtxType()), right = kindOf(op.getMultiplicandBPtxType());
+  constexpr int depths[] = {16, 16, 32, 32, 8};
   NVVM::MMAShapeAttr shape = op.getShape();
-  bool known = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == (left < 2 ? 16 : 32) &&
-               op->getNumOperands() == 10;
+  bool known = shape.getM() == 16 && shape.getN() == 8 &&
+               shape.getK() == depths[std::max(left, 0)] && op->getNumOperands() == 10;
   if (left < 0 || right < 0 || !known)
     return std::nullopt;
   return std::pair(left, right);
@@ -141,6 +143,8 @@ LogicalResult Simulator::replace(Operation *op) {
     Value inside = copy.getCpSize() ? copy.getCpSize() : bytes;
     call(b, "tcc_sim_copy_async", {},
          {address(b, copy.getDst()), address(b, copy.getSrc()), bytes, inside});
+  } else if (auto round = dyn_cast<NVVM::ConvertFloatToTF32Op>(op)) {
+    result = call(b, "tcc_sim_round_tf32", i32, {as(b, i32, round.getSrc())});
   } else if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
     call(b, "tcc_sim_commit_copies", {}, {});
   } else if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {

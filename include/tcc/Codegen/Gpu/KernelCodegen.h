@@ -31,11 +31,12 @@ using Schedule = kernel::GpuScheduleAttr;
 /// Of scratch memory: counters of blocks that are done.
 inline constexpr unsigned kCounterBytes = 4096;
 
-/// What should be fastest on `arch`.
-Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch);
+/// What should be fastest on `arch`. `tf32`: operands of products in f32 may be rounded.
+Schedule chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32 = false);
 
 /// The same of each template that takes the launch, best first.
-llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch &arch);
+llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
+                                         bool tf32 = false);
 
 /// The number of blocks, built at `b` from the launch's operands, outside of its region. 0
 /// where nothing is to do.
