@@ -10,10 +10,18 @@
 //   %y = prim.dot %x, %r batch [] x [] contract [1] x [1]
 //
 // A channels-last convolution of single points is the product of its pixels by its filters,
-// and becomes one: what is known of products need not be known of it as well.
+// and becomes one: what is known of products need not be known of it as well. Other filters
+// keep their shape and lie window first, then channels, as the pixels under the window do:
 //
-// Products in 32 bits or more stay: no matrix unit takes them, and the general form reads
-// either order.
+//   %w : tensor<64x32x3x3xbf16>
+// becomes
+//   %w : tensor<64x32x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+//
+// Where each channel is a group of its own, neighbours are channels too, and those of all
+// filters lie together: [2, 3, 1, 0].
+//
+// Products in 32 bits or more stay, unless they have few rows: no matrix unit takes them, and
+// the general form reads either order.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,11 +48,12 @@ public:
   explicit KMajorWeights(WeightTable &weights) : weights(weights) {}
   void transpose(prim::DotOp op);
   void multiply(prim::ConvOp op);
+  void reorder(prim::ConvOp op);
 
 private:
   const Weight *weightOf(Value v);
   /// The weight `v` as what `make` makes of it; equal requests share one.
-  Value derived(Value v, StringRef suffix, ArrayRef<int64_t> shape,
+  Value derived(Value v, StringRef suffix, RankedTensorType type,
                 function_ref<Weight(const Weight &)> make);
 
   WeightTable &weights;
@@ -55,35 +64,65 @@ private:
 
 const Weight *KMajorWeights::weightOf(Value v) {
   auto op = v.getDefiningOp<prim::WeightOp>();
-  const Weight *weight = op ? weights.lookup(op.getName()) : nullptr;
-  return weight && weight->elements() ? weight : nullptr;
+  const Weight *weight = op && !prim::layoutOf(v) ? weights.lookup(op.getName()) : nullptr;
+  bool whole = weight && bitWidth(weight->dtype) >= 8 && bitWidth(weight->dtype) <= 64;
+  return whole && weight->elements() ? weight : nullptr;
 }
 
-Value KMajorWeights::derived(Value v, StringRef suffix, ArrayRef<int64_t> shape,
+Value KMajorWeights::derived(Value v, StringRef suffix, RankedTensorType type,
                              function_ref<Weight(const Weight &)> make) {
   auto op = v.getDefiningOp<prim::WeightOp>();
   std::string wanted = (op.getName() + suffix).str();
   std::string &name = derivedNames[wanted];
   if (name.empty()) {
     Weight weight = make(*weightOf(v));
-    weight.shape.assign(shape.begin(), shape.end());
+    llvm::append_range(weight.shape, prim::storedType(type).getShape());
     name = weights.add(wanted, std::move(weight));
   }
   OpBuilder b(op);
-  auto type = RankedTensorType::get(shape, tensorType(v).getElementType());
   return prim::WeightOp::create(b, op.getLoc(), type, b.getStringAttr(name));
 }
 
-/// Rows [first, last) of the transpose of `source`, which has `columns` columns.
+namespace {
+/// Matrices one after the other, whose columns become rows of `filled` elements, with zeros
+/// after the last.
+struct Matrices {
+  int64_t rows, columns, filled;
+};
+} // namespace
+
+/// Rows [first, last) of the transpose of the matrix at `source`.
 template <unsigned size>
-static void transposeRows(const char *source, int64_t rows, int64_t columns, int64_t first,
-                          int64_t last, char *to) {
+static void transposeRows(const char *source, Matrices m, int64_t first, int64_t last, char *to) {
   constexpr int64_t kBlock = 64; // rows of the source that stay in a cache
-  for (int64_t begin = 0; begin < rows; begin += kBlock)
+  if (m.filled != m.rows)
+    std::memset(to, 0, (last - first) * m.filled * size);
+  for (int64_t begin = 0; begin < m.rows; begin += kBlock)
     for (int64_t column = first; column < last; ++column)
-      for (int64_t row = begin; row < std::min(rows, begin + kBlock); ++row)
-        std::memcpy(to + ((column - first) * rows + row) * size,
-                    source + (row * columns + column) * size, size);
+      for (int64_t row = begin; row < std::min(m.rows, begin + kBlock); ++row)
+        std::memcpy(to + ((column - first) * m.filled + row) * size,
+                    source + (row * m.columns + column) * size, size);
+}
+
+/// A weight of matrices as that of their transposes.
+static Weight transposed(const Weight &source, Matrices m) {
+  unsigned bytes = bitWidth(source.dtype) / 8;
+  uint64_t grain = m.filled * bytes;
+  auto make = [source, m, bytes, grain](uint64_t begin, uint64_t end, char *to) {
+    auto transpose = bytes == 1   ? transposeRows<1>
+                     : bytes == 2 ? transposeRows<2>
+                     : bytes == 4 ? transposeRows<4>
+                                  : transposeRows<8>;
+    int64_t first = begin / grain, last = end / grain;
+    while (first < last) {
+      int64_t matrix = first / m.columns, from = first % m.columns;
+      int64_t until = std::min(m.columns, from + last - first);
+      transpose(source.bytes.data() + matrix * m.rows * m.columns * bytes, m, from, until, to);
+      to += (until - from) * grain;
+      first += until - from;
+    }
+  };
+  return {source.dtype, {}, {}, nullptr, std::make_shared<WeightMaker>(WeightMaker{grain, make})};
 }
 
 /// Operands that some matrix unit multiplies.
@@ -91,22 +130,26 @@ static bool isForMatrixUnits(Type x, Type w) {
   return (x.isInteger(8) && w.isInteger(8)) || (x == w && (x.isF16() || x.isBF16()));
 }
 
+/// Rows of the left operand are known and few: the product is bound by the weights it reads.
+static bool hasFewRows(prim::DotOp op) {
+  constexpr int64_t kFew = 8;
+  int64_t rows = 1;
+  for (int64_t extent : tensorType(op.getResult()).getShape().drop_back())
+    rows = ShapedType::isDynamic(extent) || rows > kFew ? kFew + 1 : rows * extent;
+  return rows <= kFew;
+}
+
 void KMajorWeights::transpose(prim::DotOp op) {
   auto l = tensorType(op.getLhs()), r = tensorType(op.getRhs());
   if (!weightOf(op.getRhs()) || r.getRank() != 2 || !op.getLhsBatch().empty() ||
       op.getRhsContract() != ArrayRef<int64_t>{0} ||
-      !isForMatrixUnits(l.getElementType(), r.getElementType()))
+      !(isForMatrixUnits(l.getElementType(), r.getElementType()) ||
+        (l.getElementType() == r.getElementType() && hasFewRows(op))))
     return;
   int64_t rows = r.getDimSize(0), columns = r.getDimSize(1);
-  Value right = derived(op.getRhs(), ".rows", {columns, rows}, [&](const Weight &source) {
-    bool bytes = bitWidth(source.dtype) == 8;
-    uint64_t grain = rows * (bytes ? 1 : 2);
-    auto make = [source, rows, columns, bytes, grain](uint64_t begin, uint64_t end, char *to) {
-      auto transpose = bytes ? transposeRows<1> : transposeRows<2>;
-      transpose(source.bytes.data(), rows, columns, begin / grain, end / grain, to);
-    };
-    return Weight{
-        source.dtype, {}, {}, nullptr, std::make_shared<WeightMaker>(WeightMaker{grain, make})};
+  auto type = RankedTensorType::get({columns, rows}, r.getElementType());
+  Value right = derived(op.getRhs(), ".rows", type, [&](const Weight &source) {
+    return transposed(source, {rows, columns, rows});
   });
   OpBuilder b(op);
   Value dot =
@@ -127,14 +170,63 @@ void KMajorWeights::multiply(prim::ConvOp op) {
       !isAll(w.getShape().drop_front(2), 1) || !isAll(op.getStrides(), 1) ||
       !isAll(op.getInputDilation(), 1) || !isAll(op.getLow(), 0) || !isAll(op.getHigh(), 0))
     return;
-  Value right = derived(op.getW(), ".points", w.getShape().take_front(2),
-                        [](const Weight &source) { return source; });
+  auto type = RankedTensorType::get(w.getShape().take_front(2), w.getElementType());
+  Value right = derived(op.getW(), ".points", type, [](const Weight &source) {
+    return Weight{source.dtype, {}, source.bytes, source.owner};
+  });
   OpBuilder b(op);
   Value dot =
       prim::DotOp::create(b, op.getLoc(), op.getType(), op.getX(), right, ArrayRef<int64_t>(),
                           ArrayRef<int64_t>(), ArrayRef<int64_t>{channels}, ArrayRef<int64_t>{1});
   op.getResult().replaceAllUsesWith(dot);
   op.erase();
+}
+
+/// The input of a convolution with zeros for the channels that it lacks.
+static Value withChannels(prim::ConvOp op, int64_t channels) {
+  OpBuilder b(op);
+  Value x = op.getX();
+  SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
+  SmallVector<Value> sizes;
+  for (OpFoldResult extent : prim::dimsOf(b, op.getLoc(), x))
+    if (auto value = dyn_cast<Value>(extent))
+      sizes.push_back(value);
+  shape.back() = channels;
+  auto type = tensorType(x).clone(shape);
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  Value zero =
+      prim::ConstantOp::create(b, op.getLoc(), scalar, cast<ElementsAttr>(b.getZeroAttr(scalar)));
+  return prim::PadOp::create(b, op.getLoc(), type, x, zero, ValueRange(), sizes, none, none);
+}
+
+void KMajorWeights::reorder(prim::ConvOp op) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  if (!weightOf(op.getW()) || !op.getChannelsLast() ||
+      !(isForMatrixUnits(x.getElementType(), w.getElementType()) ||
+        x.getElementType() == w.getElementType()))
+    return;
+  int64_t filters = w.getDimSize(0), channels = w.getDimSize(1);
+  int64_t taps = w.getNumElements() / (filters * channels);
+  bool isDepthwise = op.getGroups() > 1 && channels == 1;
+  // Images have few channels. Filled up to four, those of a pixel are copied at once.
+  constexpr int64_t kFew = 4;
+  bool fills = op.getGroups() == 1 && taps > 1 && channels < kFew &&
+               isForMatrixUnits(x.getElementType(), w.getElementType());
+  int64_t filled = fills ? kFew : channels;
+  // The window's axes, with the filters and channels around them.
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(2, w.getRank()));
+  order.push_back(1);
+  order.insert(isDepthwise ? order.end() : order.begin(), 0);
+  SmallVector<int64_t> shape(w.getShape());
+  shape[1] = filled;
+  auto type = RankedTensorType::get(shape, w.getElementType(),
+                                    prim::AxisOrderAttr::get(op.getContext(), order));
+  op.getWMutable().assign(derived(op.getW(), ".taps", type, [&](const Weight &source) {
+    return transposed(source, isDepthwise ? Matrices{filters, taps, filters}
+                                          : Matrices{channels, taps, filled});
+  }));
+  if (fills)
+    op.getXMutable().assign(withChannels(op, filled));
 }
 
 namespace {
@@ -145,6 +237,7 @@ public:
   void runOnOperation() override {
     KMajorWeights layout(*weights);
     getOperation().walk([&](prim::ConvOp op) { layout.multiply(op); });
+    getOperation().walk([&](prim::ConvOp op) { layout.reorder(op); });
     getOperation().walk([&](prim::DotOp op) { layout.transpose(op); });
   }
 

@@ -29,6 +29,15 @@ func.func @twice(%x: tensor<3x8xbf16>, %y: tensor<5x8xbf16>) -> (tensor<3x16xf32
   return %0, %1 : tensor<3x16xf32>, tensor<5x16xf32>
 }
 
+// Few rows of any type.
+// CHECK-LABEL: func @few_rows
+// CHECK: prim.weight "s.rows" : tensor<8x4xf32>
+func.func @few_rows(%x: tensor<2x3x4xf32>) -> tensor<2x3x8xf32> {
+  %s = prim.weight "s" : tensor<4x8xf32>
+  %0 = prim.dot %x, %s batch [] x [] contract [2] x [0] : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
+  return %0 : tensor<2x3x8xf32>
+}
+
 // A convolution of points is a product, in any type.
 // CHECK-LABEL: func @points
 // CHECK: %[[P:.*]] = prim.weight "p.points" : tensor<16x17xf32>
@@ -39,25 +48,45 @@ func.func @points(%x: tensor<1x6x6x17xf32>) -> tensor<1x6x6x16xf32> {
   return %0 : tensor<1x6x6x16xf32>
 }
 
-// What no matrix unit takes stays, as do weights that come at run time, windows, strides,
-// groups and channels that lie second.
+// Filters lie window first, then channels, in any type; of groups of one channel the channels of
+// all lie together.
+// CHECK-LABEL: func @filters
+// CHECK: %[[W:.*]] = prim.weight "u.taps" : tensor<4x2x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.conv %arg0, %[[W]]
+// CHECK: %[[D:.*]] = prim.weight "e.taps" : tensor<2x1x3x3xf32, #prim.axis_order<[2, 3, 1, 0]>>
+// CHECK: prim.conv %arg0, %[[D]]
+func.func @filters(%z: tensor<1x6x6x2xf32>) -> (tensor<1x4x4x4xf32>, tensor<1x4x4x2xf32>) {
+  %w = prim.weight "u" : tensor<4x2x3x3xf32>
+  %0 = prim.conv %z, %w sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x6x6x2xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x4x4xf32>
+  %d = prim.weight "e" : tensor<2x1x3x3xf32>
+  %1 = prim.conv %z, %d sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x6x6x2xf32>, tensor<2x1x3x3xf32>) -> tensor<1x4x4x2xf32>
+  return %0, %1 : tensor<1x4x4x4xf32>, tensor<1x4x4x2xf32>
+}
+
+// Few channels are filled up for matrix units, of the input as well.
+// CHECK-LABEL: func @image
+// CHECK: %[[W:.*]] = prim.weight "i.taps" : tensor<8x4x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: %[[X:.*]] = prim.pad %arg0, {{.*}} -> tensor<?x9x9x4xbf16>
+// CHECK: prim.conv %[[X]], %[[W]]
+func.func @image(%x: tensor<?x9x9x3xbf16>) -> tensor<?x5x5x8xf32> {
+  %n = prim.dim %x, 0 : tensor<?x9x9x3xbf16>
+  %w = prim.weight "i" : tensor<8x3x5x5xbf16>
+  %0 = prim.conv %x, %w sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x9x9x3xbf16>, tensor<8x3x5x5xbf16>, index) -> tensor<?x5x5x8xf32>
+  return %0 : tensor<?x5x5x8xf32>
+}
+
+// What no matrix unit takes stays, as do weights that come at run time and channels that lie
+// second.
 // CHECK-LABEL: func @stays
 // CHECK: prim.dot {{.*}} contract [1] x [0]
 // CHECK: prim.dot {{.*}} contract [1] x [0]
 // CHECK: prim.conv
-// CHECK: prim.conv
-// CHECK: prim.conv
-// CHECK: prim.conv
-func.func @stays(%x: tensor<4x8xf32>, %y: tensor<4x8xbf16>, %r: tensor<8x4xbf16>, %z: tensor<1x4x4x2xf32>, %s: tensor<1x2x4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<1x2x2x2xf32>, tensor<1x3x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x4x4xf32>) {
+// CHECK-NOT: axis_order
+func.func @stays(%x: tensor<40x8xf32>, %y: tensor<4x8xbf16>, %r: tensor<8x4xbf16>, %s: tensor<1x2x4x4xf32>) -> (tensor<40x4xf32>, tensor<4x4xf32>, tensor<1x2x4x4xf32>) {
   %a = prim.weight "d" : tensor<8x4xf32>
-  %0 = prim.dot %x, %a batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %0 = prim.dot %x, %a batch [] x [] contract [1] x [0] : (tensor<40x8xf32>, tensor<8x4xf32>) -> tensor<40x4xf32>
   %1 = prim.dot %y, %r batch [] x [] contract [1] x [0] : (tensor<4x8xbf16>, tensor<8x4xbf16>) -> tensor<4x4xf32>
-  %w = prim.weight "u" : tensor<2x2x1x1xf32>
-  %2 = prim.conv %z, %w sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x2x2xf32>
-  %b = prim.weight "e" : tensor<2x2x2x1xf32>
-  %3 = prim.conv %z, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<2x2x2x1xf32>) -> tensor<1x3x4x2xf32>
-  %d = prim.weight "f" : tensor<2x1x1x1xf32>
-  %4 = prim.conv %z, %d sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x4x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x4x4x2xf32>
-  %5 = prim.conv %s, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
-  return %0, %1, %2, %3, %4, %5 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<1x2x2x2xf32>, tensor<1x3x4x2xf32>, tensor<1x4x4x2xf32>, tensor<1x2x4x4xf32>
+  %w = prim.weight "f" : tensor<2x2x1x1xf32>
+  %2 = prim.conv %s, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
+  return %0, %1, %2 : tensor<40x4xf32>, tensor<4x4xf32>, tensor<1x2x4x4xf32>
 }

@@ -56,11 +56,11 @@ static Tensor indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high) 
   return Tensor::ofIntegers(DType::I64, shape, values);
 }
 
-static void check(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
+static void check(const std::string &text, llvm::ArrayRef<Tensor> inputs, bool tf32 = false) {
   auto module = fused(text);
   auto main = module->lookupSymbol<func::FuncOp>("main");
   for (unsigned seed : {0, 7}) {
-    auto wrong = simulateLaunches(main, inputs, WeightTable(), *GpuArch::find("sm_80"), seed);
+    auto wrong = simulateLaunches(main, inputs, WeightTable(), *GpuArch::find("sm_80"), seed, tf32);
     if (!wrong)
       FAIL(llvm::toString(wrong.takeError()));
     for (const std::string &line : *wrong)
@@ -398,6 +398,46 @@ TEST_CASE("mma.sync: tails, layouts, types, shared tiles, what follows") {
         {random(DType::U8, {20, 40}, 0, 250), random(DType::I8, {30, 40}, -120, 120)});
 }
 
+TEST_CASE("few rows of exact products: warps over columns") {
+  for (const char *type : {"f32", "f64"})
+    for (int rows : {1, 3, 8})
+      for (int k : {200, 333}) {
+        std::string text = product(type, type, rows, 77, k, true);
+        CHECK(scheduleOf(text).getForm() == codegen::device::Form::Skinny);
+        DType d = *parseDType(type);
+        check(text, {random(d, {rows, k}), random(d, {77, k}), random(d, {77})});
+      }
+  check(function("%a: tensor<3x2x256xf32>, %w: tensor<3x?x256xf32>", "tensor<3x2x?xf32>",
+                 "%y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : "
+                 "(tensor<3x2x256xf32>, tensor<3x?x256xf32>) -> tensor<3x2x?xf32>"),
+        {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 41, 256})});
+}
+
+TEST_CASE("f32 is rounded for matrix units where that is allowed") {
+  std::string text = product("f32", "f32", 40, 50, 100, true);
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  for (const char *name : {"sm_80", "sm_90a"}) {
+    const GpuArch &arch = *GpuArch::find(name);
+    CHECK(codegen::device::chooseSchedule(launch, arch).getForm() ==
+          codegen::device::Form::Product);
+    CHECK(codegen::device::chooseSchedule(launch, arch, true).getForm() ==
+          codegen::device::Form::Mma);
+  }
+  // Of numbers that tf32 has, the products are exact.
+  auto few = [](llvm::ArrayRef<int64_t> shape) {
+    Tensor narrow = random(DType::BF16, shape);
+    std::vector<double> values;
+    for (int64_t i = 0; i < narrow.elements(); ++i)
+      values.push_back(narrow.real(i));
+    return Tensor::ofReals(DType::F32, shape, values);
+  };
+  for (bool byColumns : {true, false})
+    check(product("f32", "f32", 40, 50, 100, byColumns),
+          {few({40, 100}), byColumns ? few({50, 100}) : few({100, 50}), few({50})}, true);
+}
+
 TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
   struct Case {
     std::string x, w, y, attributes;
@@ -450,6 +490,55 @@ TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
                    "%y = prim.conv %x, %w sizes() {" + c.attributes + "} : (tensor<" + c.x +
                        "xf32>, tensor<" + c.w + "xf32>) -> tensor<" + c.y + "xf32>"),
           {random(DType::F32, c.xs), random(DType::F32, c.ws)});
+}
+
+TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels, depthwise") {
+  using codegen::device::Form;
+  struct Case {
+    const char *type, *result;
+    std::vector<int64_t> x, w, y; ///< channels last, filters as ONNX has them
+    int stride, dilation, low;
+    Form form;
+  };
+  auto text = [](llvm::ArrayRef<int64_t> shape) {
+    std::string dims;
+    for (int64_t d : shape)
+      dims += std::to_string(d) + "x";
+    return dims;
+  };
+  for (const Case &c :
+       {Case{"bf16", "bf16", {2, 9, 10, 16}, {24, 16, 3, 3}, {2, 9, 10, 24}, 1, 1, 1, Form::Mma},
+        {"bf16", "f32", {2, 13, 11, 24}, {40, 24, 3, 3}, {2, 7, 6, 40}, 2, 1, 1, Form::Mma},
+        {"f16", "f16", {1, 12, 12, 32}, {48, 16, 3, 3}, {1, 8, 8, 48}, 1, 2, 0, Form::Mma},
+        {"bf16", "bf16", {1, 14, 14, 3}, {16, 3, 5, 5}, {1, 7, 7, 16}, 2, 1, 2, Form::Mma},
+        {"bf16", "bf16", {1, 14, 14, 4}, {16, 4, 5, 5}, {1, 7, 7, 16}, 2, 1, 2, Form::Mma},
+        {"f16", "f16", {1, 7, 7, 36}, {20, 36, 1, 1}, {1, 4, 4, 20}, 2, 1, 0, Form::Mma},
+        {"i8", "i32", {1, 6, 6, 32}, {16, 32, 3, 3}, {1, 6, 6, 16}, 1, 1, 1, Form::Mma},
+        {"f32", "f32", {1, 9, 9, 8}, {12, 8, 3, 3}, {1, 9, 9, 12}, 1, 1, 1, Form::Product},
+        {"bf16", "bf16", {1, 9, 9, 48}, {48, 1, 3, 3}, {1, 9, 9, 48}, 1, 1, 1, Form::Loop},
+        {"f32", "f32", {2, 9, 8, 12}, {12, 1, 5, 5}, {2, 5, 4, 12}, 2, 1, 2, Form::Loop}}) {
+    auto two = [](int n) {
+      return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">";
+    };
+    int64_t groups = c.x.back() / c.w[1];
+    std::string x = "tensor<" + text(c.x) + c.type + ">",
+                y = "tensor<" + text(c.y) + c.result + ">";
+    std::string order = c.w[1] == 1 && groups > 1 ? "[2, 3, 1, 0]" : "[0, 2, 3, 1]";
+    std::string w = "tensor<" + text(c.w) + c.type + ", #prim.axis_order<" + order + ">>";
+    int high = c.low;
+    std::string module =
+        function("%x: " + x + ", %w: " + w + ", %z: " + y, y,
+                 "%0 = prim.conv %x, %w sizes() {strides = " + two(c.stride) + ", dilations = " +
+                     two(c.dilation) + ", input_dilation = " + two(1) + ", low = " + two(c.low) +
+                     ", high = " + two(high) + ", groups = " + std::to_string(groups) +
+                     " : i64, channels_last = true} : (" + x + ", " + w + ") -> " + y +
+                     "\n%y = prim.add %0, %z : (" + y + ", " + y + ") -> " + y);
+    INFO(module);
+    CHECK(scheduleOf(module).getForm() == c.form);
+    DType d = *parseDType(c.type), r = *parseDType(c.result);
+    double most = d == DType::I8 ? 120 : 2;
+    check(module, {random(d, c.x, -most, most), random(d, c.w, -most, most), random(r, c.y)});
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -294,3 +294,52 @@ func.func @bench_values_bert_b32(%a: tensor<384x128x128xbf16>, %w: tensor<384x12
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : (tensor<384x128x128xbf16>, tensor<384x128x64xbf16>) -> tensor<384x128x64xbf16>
   return %y : tensor<384x128x64xbf16>
 }
+// resnet50's and resnext101's convolutions, batch 32, and a depthwise one.
+func.func @bench_conv_56_64_3x3(%x: tensor<32x56x56x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x64xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x56x56x64xbf16>, tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x64xbf16>
+  return %y : tensor<32x56x56x64xbf16>
+}
+func.func @bench_conv_28_128_3x3(%x: tensor<32x28x28x128xbf16>, %w: tensor<128x128x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x128xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x28x28x128xbf16>, tensor<128x128x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x128xbf16>
+  return %y : tensor<32x28x28x128xbf16>
+}
+func.func @bench_conv_14_256_3x3(%x: tensor<32x14x14x256xbf16>, %w: tensor<256x256x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x14x14x256xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x14x14x256xbf16>, tensor<256x256x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x14x14x256xbf16>
+  return %y : tensor<32x14x14x256xbf16>
+}
+func.func @bench_conv_7_512_3x3(%x: tensor<32x7x7x512xbf16>, %w: tensor<512x512x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x7x7x512xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x7x7x512xbf16>, tensor<512x512x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x7x7x512xbf16>
+  return %y : tensor<32x7x7x512xbf16>
+}
+func.func @bench_conv_56_128_3x3_s2(%x: tensor<32x56x56x128xbf16>, %w: tensor<128x128x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x128xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x56x56x128xbf16>, tensor<128x128x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x128xbf16>
+  return %y : tensor<32x28x28x128xbf16>
+}
+func.func @bench_conv_56_256_1x1_s2(%x: tensor<32x56x56x256xbf16>, %w: tensor<512x256x1x1xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x512xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64, channels_last = true} : (tensor<32x56x56x256xbf16>, tensor<512x256x1x1xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x512xbf16>
+  return %y : tensor<32x28x28x512xbf16>
+}
+func.func @bench_conv_224_4_7x7_s2(%x: tensor<32x224x224x4xbf16>, %w: tensor<64x4x7x7xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x112x112x64xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>, groups = 1 : i64, channels_last = true} : (tensor<32x224x224x4xbf16>, tensor<64x4x7x7xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x112x112x64xbf16>
+  return %y : tensor<32x112x112x64xbf16>
+}
+func.func @bench_conv_b1_14_256_3x3(%x: tensor<1x14x14x256xbf16>, %w: tensor<256x256x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x14x14x256xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x14x14x256xbf16>, tensor<256x256x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x14x14x256xbf16>
+  return %y : tensor<1x14x14x256xbf16>
+}
+func.func @bench_conv_56_256_g32(%x: tensor<32x56x56x256xbf16>, %w: tensor<256x8x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 32 : i64, channels_last = true} : (tensor<32x56x56x256xbf16>, tensor<256x8x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xbf16>
+  return %y : tensor<32x56x56x256xbf16>
+}
+func.func @bench_conv_28_512_g32(%x: tensor<32x28x28x512xbf16>, %w: tensor<512x16x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x512xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 32 : i64, channels_last = true} : (tensor<32x28x28x512xbf16>, tensor<512x16x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x512xbf16>
+  return %y : tensor<32x28x28x512xbf16>
+}
+func.func @bench_conv_56_96_depthwise(%x: tensor<32x56x56x96xbf16>, %w: tensor<96x1x3x3xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x56x56x96xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 96 : i64, channels_last = true} : (tensor<32x56x56x96xbf16>, tensor<96x1x3x3xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x56x56x96xbf16>
+  return %y : tensor<32x56x56x96xbf16>
+}
+func.func @bench_gemm_f32_1_4096_4096(%a: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
+  return %y : tensor<1x4096xf32>
+}

@@ -103,8 +103,10 @@ def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
   let summary = "Put the weights of products in rows of what each result sums";
   let description = [{
     Matrix units and 16-byte copies take both operands along k. Weights are constants, so those of
-    products in 8 or 16 bits are put in that order when the artefact is written and not in every
-    run. A convolution of single points is a product of its pixels, and becomes one.
+    products in 8 or 16 bits, or of few rows, are put in that order when the artefact is written and not in every
+    run. A convolution of single points is a product of its pixels, and becomes one; the filters of
+    other channels-last convolutions lie window first, then channels, in any type. Fewer than four
+    channels are filled up with zeros where matrix units multiply them.
 
     ```mlir before -tcc-test-fill-weights
     func.func @f(%x: tensor<8x24xbf16>) -> tensor<8x64xf32> {
