@@ -78,6 +78,25 @@ LogicalResult LineScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
                      {{"lanes", lanes}, {"pixels", pixels}, {"vectors_per_task", vectorsPerTask}});
 }
 
+LogicalResult AttentionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
+                                            int64_t rows, int64_t valueVectors, int64_t valueRows,
+                                            int64_t taskRows, int64_t keys, int64_t split,
+                                            int64_t grainProducts) {
+  if (failed(verifySizes(emitError, {{"lanes", lanes},
+                                     {"vectors", vectors},
+                                     {"rows", rows},
+                                     {"value_vectors", valueVectors},
+                                     {"value_rows", valueRows},
+                                     {"task_rows", taskRows},
+                                     {"keys", keys},
+                                     {"split", split},
+                                     {"grain_products", grainProducts}})))
+    return failure();
+  if (keys % (lanes * vectors) != 0)
+    return emitError() << "keys is " << keys << ", no multiple of panels of " << lanes * vectors;
+  return success();
+}
+
 LogicalResult SpecialScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain) {
   return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}});
 }
@@ -163,7 +182,8 @@ static LogicalResult verifyKind(LaunchOp launch, StringRef schedule,
   if (llvm::is_contained(kinds, launch.getKind()))
     return success();
   return launch.emitOpError("of kind '")
-         << stringifyKernelKind(launch.getKind()) << "' cannot run by a " << schedule;
+         << stringifyKernelKind(launch.getKind()) << "' cannot run by "
+         << (schedule.starts_with("a") ? "an " : "a ") << schedule;
 }
 
 /// The product of a launch whose weights lie in an order of their own, if it has such.
@@ -268,6 +288,10 @@ LogicalResult LineScheduleAttr::verifyLaunch(Operation *op) const {
   if (failed(verifyKind(launch, getMnemonic(), {KernelKind::Convolution})))
     return failure();
   return verifyWeights(launch, getLanes());
+}
+
+LogicalResult AttentionScheduleAttr::verifyLaunch(Operation *op) const {
+  return verifyKind(cast<LaunchOp>(op), getMnemonic(), {KernelKind::Attention});
 }
 
 LogicalResult SpecialScheduleAttr::verifyLaunch(Operation *op) const {

@@ -252,3 +252,28 @@ func.func @f(%x: tensor<4x8xf32>) {
   } {schedule = #kernel.gpu_schedules<sm_80 = <form = loop, threads = 256>, sm_90a = <form = row, threads = 256, row_threads = 32>>} -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{value_rows is 0, at least 1}}
+func.func @f() attributes {s = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 0, task_rows = 16, keys = 64, grain_products = 1>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{keys is 60, no multiple of panels of 16}}
+func.func @f() attributes {s = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 60, grain_products = 1>} {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of kind 'loop' cannot run by an attention_schedule}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  } {schedule = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, grain_products = 1>} -> tensor<4xf32>
+  return
+}

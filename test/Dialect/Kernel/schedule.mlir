@@ -30,11 +30,13 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
 }
 
 // CHECK-LABEL: @attributes
+// CHECK-SAME: attention = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>
 // CHECK-SAME: line = #kernel.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>
 // CHECK-SAME: loop = #kernel.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>
 // CHECK-SAME: special = #kernel.special_schedule<lanes = 8, grain = 4>
 // CHECK-SAME: winograd = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>
 func.func @attributes() attributes {
+    attention = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>,
     line = #kernel.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>,
     loop = #kernel.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>,
     special = #kernel.special_schedule<lanes = 8, grain = 4>,

@@ -107,6 +107,24 @@ def Kernel_LineScheduleAttr : Kernel_ScheduleAttr<"LineSchedule", "line_schedule
   let parameters = (ins "int64_t":$lanes, "int64_t":$pixels, "int64_t":$vectors_per_task);
 }
 
+def Kernel_AttentionScheduleAttr : Kernel_ScheduleAttr<"AttentionSchedule", "attention_schedule"> {
+  let summary = "attention with a running softmax";
+  let description = [{
+    A task has up to `task_rows` queries and goes over the keys in blocks of `keys`. The scores
+    of a block stay in a cache: they are computed in register tiles of `rows` queries by
+    `vectors` vectors of `lanes` keys, and their exponentials multiplied with the values in
+    tiles of `value_rows` by `value_vectors` vectors. With `split` > 1 that many tasks share the
+    keys of the same queries; a second round of tasks combines what they found, in order. As many
+    tasks as do `grain_products` multiply-adds are worth a thread.
+
+        #kernel.attention_schedule<lanes = 16, vectors = 4, rows = 6, value_vectors = 4,
+          value_rows = 6, task_rows = 66, keys = 256, grain_products = 131072>
+  }];
+  let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$value_vectors,
+                        "int64_t":$value_rows, "int64_t":$task_rows, "int64_t":$keys, Kernel_DefaultInt<"1">:$split,
+                        "int64_t":$grain_products);
+}
+
 def Kernel_SpecialScheduleAttr : Kernel_ScheduleAttr<"SpecialSchedule", "special_schedule"> {
   let summary = "an operator with an algorithm of its own";
   let description = [{
