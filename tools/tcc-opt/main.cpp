@@ -107,6 +107,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
+  mlir::registerPass([] { return tcc::createSharedOperandsPass(); });
   mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });

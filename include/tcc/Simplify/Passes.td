@@ -70,6 +70,33 @@ def AbsorbTransposesPass : Tcc_Pass<"tcc-simplify-absorb-transposes"> {
   }];
 }
 
+def SharedOperandsPass : Tcc_Pass<"tcc-simplify-shared-operands"> {
+  let summary = "Let products read once what several heads share";
+  let description = [{
+    Heads of queries that share keys and values are rows of one product, instead of a batch for
+    which keys and values are repeated.
+
+    ```mlir before
+    func.func @f(%q: tensor<8x5x4xf32>, %k: tensor<2x16x4xf32>) -> tensor<8x5x16xf32> {
+      %0 = prim.broadcast %k axes [0, 2, 3] sizes() : (tensor<2x16x4xf32>) -> tensor<2x4x16x4xf32>
+      %1 = prim.reshape %0 sizes() : (tensor<2x4x16x4xf32>) -> tensor<8x16x4xf32>
+      %2 = prim.dot %q, %1 batch [0] x [0] contract [2] x [2] : (tensor<8x5x4xf32>, tensor<8x16x4xf32>) -> tensor<8x5x16xf32>
+      return %2 : tensor<8x5x16xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<8x5x4xf32>, %arg1: tensor<2x16x4xf32>) -> tensor<8x5x16xf32> {
+      %0 = prim.reshape %arg0 sizes() : (tensor<8x5x4xf32>) -> tensor<2x4x5x4xf32>
+      %1 = prim.dot %0, %arg1 batch [0] x [0] contract [3] x [2] : (tensor<2x4x5x4xf32>, tensor<2x16x4xf32>) -> tensor<2x4x5x16xf32>
+      %2 = prim.reshape %1 sizes() : (tensor<2x4x5x16xf32>) -> tensor<8x5x16xf32>
+      return %2 : tensor<8x5x16xf32>
+    }
+    ```
+
+    Runs after tcc-simplify-absorb-transposes, since keys are transposed after they were repeated.
+  }];
+}
+
 def FoldConstantsPass : Tcc_Pass<"tcc-simplify-fold-constants"> {
   let summary = "Compute what does not depend on inputs";
   let description = [{

@@ -34,6 +34,9 @@ std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
 
 /// tcc-simplify-absorb-transposes: contractions read any axis order.
 std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();
+/// tcc-simplify-shared-operands: products read once what several rows share. After
+/// tcc-simplify-absorb-transposes.
+std::unique_ptr<mlir::Pass> createSharedOperandsPass();
 /// tcc-simplify-compose-views: see lib/Simplify/ComposeViews.cpp. Before
 /// tcc-simplify-absorb-transposes, which sees one transpose then.
 std::unique_ptr<mlir::Pass> createComposeViewsPass();
