@@ -199,15 +199,18 @@ namespace {
 
 class FuseKernelsPass : public tcc::impl::FuseKernelsPassBase<FuseKernelsPass> {
 public:
-  explicit FuseKernelsPass(FusionPolicy policy) {
+  explicit FuseKernelsPass(FusionPolicy policy) : model(policy.model) {
     fuse = policy.fuse;
     attention = policy.attention;
   }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(fuseBlock(function.getBody().front(), {fuse, attention})))
+      if (failed(fuseBlock(function.getBody().front(), {fuse, attention, model})))
         return signalPassFailure();
   }
+
+private:
+  const ScheduleModel *model;
 };
 
 } // namespace

@@ -429,7 +429,8 @@ static bool hasAttentionKernel(AttentionForm &form) {
   };
   prim::DotOp scores = form.scores, values = form.values;
   int64_t depth = tensorType(scores.getLhs()).getDimSize(scores.getLhsContract()[0]);
-  return isNarrow(depth) && isNarrow(tensorType(values.getResult()).getShape().back()) &&
+  return scores.getLhsContract().size() == 1 && isNarrow(depth) &&
+         isNarrow(tensorType(values.getResult()).getShape().back()) &&
          tensorType(scores.getResult()).getElementType().isF32() && isFloat(scores.getLhs()) &&
          isFloat(scores.getRhs()) && isFloat(values.getRhs()) && isFloat(values.getResult());
 }
@@ -449,7 +450,8 @@ void Grouping::takeAttention(Operation *op, Group &g) {
   auto dot = dyn_cast<prim::DotOp>(op);
   std::optional<AttentionForm> form =
       policy.attention && dot ? matchAttention(dot) : std::optional<AttentionForm>();
-  if (!form || !hasAttentionKernel(*form))
+  if (!form || !hasAttentionKernel(*form) ||
+      (policy.model && !policy.model->prefersAttention(*form)))
     return;
   g.kind = KernelKind::Attention;
   for (Operation *part : form->ops) {

@@ -58,6 +58,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
   case Phase::Simplify:
     pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(createAbsorbTransposesPass()); // before a large weight is transposed
+    pm.addPass(createSharedOperandsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
@@ -81,7 +82,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     break;
   case Phase::Fuse:
-    pm.addPass(createFuseKernelsPass({options.fuse, /*attention=*/false}));
+    pm.addPass(createFuseKernelsPass({options.fuse, options.fuse, &options.backend->schedules()}));
     pm.addPass(createShareKernelsPass());
     pm.addPass(createCommonSubexpressionsPass());
     break;

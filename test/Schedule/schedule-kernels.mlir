@@ -128,3 +128,37 @@ func.func @special(%x: tensor<4x64xf32>, %i: tensor<90x1xi64>, %u: tensor<90x64x
   } -> tensor<4x64xf32>
   return
 }
+
+// Attention: blocks of queries and keys in equal parts, whole panels; a query alone is a row.
+// CHECK-LABEL: @attention
+// CHECK: {schedule = #kernel.attention_schedule<lanes = 8, vectors = 3, rows = 4, value_vectors = 3, value_rows = 4, task_rows = 28, keys = 408, grain_products = 131072>}
+// CHECK: {schedule = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 1, value_vectors = 3, value_rows = 1, task_rows = 1, keys = 16, grain_products = 131072>}
+func.func @attention(%q: tensor<4x130x64xf32>, %k: tensor<4x400x64xf32>, %o: tensor<4x1x64xf32>, %s: tensor<4x9x64xf32>) {
+  %0 = kernel.launch attention "many" ins(%q, %k : tensor<4x130x64xf32>, tensor<4x400x64xf32>) sizes() {
+  ^bb0(%a: tensor<4x130x64xf32>, %b: tensor<4x400x64xf32>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<4x130x64xf32>, tensor<4x400x64xf32>) -> tensor<4x130x400xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<4x130x400xf32>) -> tensor<4x130xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<4x130xf32>) -> tensor<4x130x400xf32>
+    %4 = prim.sub %1, %3 : (tensor<4x130x400xf32>, tensor<4x130x400xf32>) -> tensor<4x130x400xf32>
+    %5 = prim.exp %4 : (tensor<4x130x400xf32>) -> tensor<4x130x400xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<4x130x400xf32>) -> tensor<4x130xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<4x130xf32>) -> tensor<4x130x400xf32>
+    %8 = prim.div %5, %7 : (tensor<4x130x400xf32>, tensor<4x130x400xf32>) -> tensor<4x130x400xf32>
+    %9 = prim.dot %8, %b batch [0] x [0] contract [2] x [1] : (tensor<4x130x400xf32>, tensor<4x400x64xf32>) -> tensor<4x130x64xf32>
+    kernel.yield %9 : tensor<4x130x64xf32>
+  } -> tensor<4x130x64xf32>
+  %1 = kernel.launch attention "one" ins(%o, %s : tensor<4x1x64xf32>, tensor<4x9x64xf32>) sizes() {
+  ^bb0(%a: tensor<4x1x64xf32>, %b: tensor<4x9x64xf32>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<4x1x64xf32>, tensor<4x9x64xf32>) -> tensor<4x1x9xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<4x1x9xf32>) -> tensor<4x1xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x9xf32>
+    %4 = prim.sub %1, %3 : (tensor<4x1x9xf32>, tensor<4x1x9xf32>) -> tensor<4x1x9xf32>
+    %5 = prim.exp %4 : (tensor<4x1x9xf32>) -> tensor<4x1x9xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<4x1x9xf32>) -> tensor<4x1xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x9xf32>
+    %8 = prim.div %5, %7 : (tensor<4x1x9xf32>, tensor<4x1x9xf32>) -> tensor<4x1x9xf32>
+    %9 = prim.dot %8, %b batch [0] x [0] contract [2] x [1] : (tensor<4x1x9xf32>, tensor<4x9x64xf32>) -> tensor<4x1x64xf32>
+    kernel.yield %9 : tensor<4x1x64xf32>
+  } -> tensor<4x1x64xf32>
+  return
+}

@@ -10,6 +10,7 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 
 namespace tcc {
+struct AttentionForm;
 
 class ScheduleModel {
 public:
@@ -23,6 +24,10 @@ public:
   /// target alone. None where the target has no template for it.
   virtual llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                          Asked asked) const = 0;
+
+  /// Whether the target has a kernel for this attention that is faster than one for each of its
+  /// products and one for the softmax. Fusion asks before there is a launch.
+  virtual bool prefersAttention(const AttentionForm &) const { return false; }
 
   /// Changes with what the candidates are and mean: tuning records of another version do
   /// not count.

@@ -8,13 +8,15 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tcc/Analysis/ScheduleModel.h"
 
 namespace tcc {
 
 /// What the target has kernels for.
 struct FusionPolicy {
-  bool fuse = true;      ///< without it, each primitive is a kernel of its own
-  bool attention = true; ///< attention as one kernel (Analysis/AttentionForm.h)
+  bool fuse = true;                     ///< without it, each primitive is a kernel of its own
+  bool attention = true;                ///< attention as one kernel (Analysis/AttentionForm.h), ..
+  const ScheduleModel *model = nullptr; ///< .. where this prefers it; null: wherever it may
 };
 
 /// tcc-fuse-kernels: see lib/Fusion/FuseKernels.cpp.

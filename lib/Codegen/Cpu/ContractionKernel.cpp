@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "ProductSpec.h"
+#include "StridedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tcc/Analysis/DotOperand.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 
 using namespace mlir;
@@ -26,66 +26,6 @@ Operation *tcc::codegen::contractionOf(kernel::LaunchOp launch) {
     if (op.hasTrait<prim::Contraction>())
       return &op;
   return nullptr;
-}
-
-/// The stride, in elements, of each axis of a dense tensor.
-static SmallVector<Index> stridesOf(KernelBuilder &k, ArrayRef<Index> extents) {
-  SmallVector<Index> strides(extents.size());
-  Index stride = k.constant(1);
-  for (size_t i = extents.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride = k.mul(stride, extents[i]);
-  }
-  return strides;
-}
-
-/// The argument that an operand is a view of.
-Value tcc::codegen::memoryBehind(Value operand) {
-  while (Operation *op = operand.getDefiningOp()) {
-    if (!op->hasTrait<prim::StridedView>())
-      break;
-    operand = op->getOperand(0);
-  }
-  return operand;
-}
-
-namespace {
-/// One operand of a dot: what its memory holds, and the stride of each axis.
-struct StridedOperand {
-  DotOperand axes;
-  SmallVector<Index> sourceStrides;
-  Index offset;
-
-  Index stride(KernelBuilder &k, const ViewFactors::Axis &axis, int64_t unit) const {
-    if (axis.empty())
-      return k.constant(unit);
-    const ViewFactors::Factor &last = axes.view.factor(axis.back());
-    return k.mul(sourceStrides[last.axis], k.constant(last.scale));
-  }
-  Index extent(KernelBuilder &k, const ViewFactors::Axis &axis) const {
-    Index product = k.constant(1);
-    for (unsigned id : axis)
-      product = k.mul(product, axes.view.factor(id).extent);
-    return product;
-  }
-};
-} // namespace
-
-static std::optional<StridedOperand> stridedOperand(KernelBuilder &k, prim::DotOp dot,
-                                                    unsigned index, ArrayRef<Index> extents) {
-  // Views have static shapes; only a tensor itself may have unknown extents.
-  auto extentsOf = [&](Value v) -> SmallVector<Index> {
-    if (isa<BlockArgument>(v))
-      return llvm::to_vector(extents);
-    return getAsIndexOpFoldResult(k.builder.getContext(), tensorType(v).getShape());
-  };
-  auto axes = dotOperand(dot, index, extentsOf, [](Operation *) { return true; });
-  if (!axes || !isa<BlockArgument>(axes->view.source()))
-    return std::nullopt;
-  StridedOperand operand{*axes, stridesOf(k, extents), k.constant(0)};
-  for (auto [start, stride] : llvm::zip(axes->view.starts(), operand.sourceStrides))
-    operand.offset = k.mulAdd(k.constant(start), stride, operand.offset);
-  return operand;
 }
 
 unsigned tcc::codegen::productColumns(Operation *op) {

@@ -114,23 +114,22 @@ void KernelBuilder::store(Value value, Value pointer) {
   LLVM::StoreOp::create(builder, loc, value, pointer, elementBytes(value.getType()));
 }
 
-static Value firstLanes(KernelBuilder &k, unsigned lanes, Index valid) {
-  auto type = VectorType::get({int64_t(lanes)}, k.builder.getI1Type());
-  if (std::optional<int64_t> count = k.known(valid)) {
+Value KernelBuilder::firstLanes(unsigned lanes, Index valid) {
+  auto type = VectorType::get({int64_t(lanes)}, builder.getI1Type());
+  if (std::optional<int64_t> count = known(valid)) {
     SmallVector<bool> bits(lanes);
     std::fill_n(bits.begin(), std::min<int64_t>(*count, lanes), true);
-    return arith::ConstantOp::create(k.builder, k.loc, DenseElementsAttr::get(type, bits));
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, bits));
   }
   // Masks are computed with 32 bits.
-  return vector::CreateMaskOp::create(k.builder, k.loc, type,
-                                      k.value(k.min(valid, k.constant(lanes))));
+  return vector::CreateMaskOp::create(builder, loc, type, value(min(valid, constant(lanes))));
 }
 
 Value KernelBuilder::loadPart(VectorType type, Value pointer, Index valid) {
   unsigned lanes = type.getNumElements();
   if (std::optional<int64_t> count = known(valid); count && *count >= lanes)
     return load(type, pointer);
-  return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, firstLanes(*this, lanes, valid),
+  return LLVM::MaskedLoadOp::create(builder, loc, type, pointer, firstLanes(lanes, valid),
                                     zero(type), builder.getI32IntegerAttr(elementBytes(type)));
 }
 
@@ -138,7 +137,7 @@ void KernelBuilder::storePart(Value value, Value pointer, Index valid) {
   unsigned lanes = cast<VectorType>(value.getType()).getNumElements();
   if (std::optional<int64_t> count = known(valid); count && *count >= lanes)
     return store(value, pointer);
-  LLVM::MaskedStoreOp::create(builder, loc, value, pointer, firstLanes(*this, lanes, valid),
+  LLVM::MaskedStoreOp::create(builder, loc, value, pointer, firstLanes(lanes, valid),
                               elementBytes(value.getType()));
 }
 

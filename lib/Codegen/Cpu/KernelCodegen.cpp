@@ -1,6 +1,6 @@
 //===- KernelCodegen.cpp - A launch becomes the function that its schedule says -===//
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
-#include "ProductSpec.h"
+#include "AttentionSpec.h"
 #include "SpecialKernel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -14,6 +14,7 @@ static bool emitTemplate(KernelFrame &frame) {
   return llvm::TypeSwitch<Attribute, bool>(frame.launch.getScheduleAttr())
       .Case([&](kernel::LoopScheduleAttr s) { return emitLoopKernel(frame, s); })
       .Case([&](kernel::RowScheduleAttr s) { return emitRowKernel(frame, s); })
+      .Case([&](kernel::AttentionScheduleAttr s) { return emitAttentionKernel(frame, s); })
       .Case([&](kernel::SpecialScheduleAttr) { return emitSpecialKernel(frame); })
       .Case([&](kernel::ContractionScheduleAttr s) {
         return isProduct ? emitContractionKernel(frame, numbersOf(s))

@@ -11,15 +11,17 @@ KernelFrame::KernelFrame(kernel::LaunchOp launch, func::FuncOp function, const C
   b.setInsertionPointToStart(entry);
   begin = entry->getArgument(1);
   end = entry->getArgument(2);
-  Value args = entry->getArgument(0);
-  int32_t next = 0;
-  bindArguments(LLVM::LLVMPointerType::get(b.getContext()), 0, [&](Type type) -> Value {
-    Value at = LLVM::GEPOp::create(b, args.getType(), b.getI64Type(), args,
-                                   ArrayRef<LLVM::GEPArg>{next++});
-    auto load = LLVM::LoadOp::create(b, type, at, 8);
-    load.setInvariant(true);
-    return load;
-  });
+  words = entry->getArgument(0);
+  bindArguments(LLVM::LLVMPointerType::get(b.getContext()), 0,
+                [&](Type type) { return nextWord(type); });
+}
+
+Value KernelFrame::nextWord(Type type) {
+  Value at = LLVM::GEPOp::create(b, words.getType(), b.getI64Type(), words,
+                                 ArrayRef<LLVM::GEPArg>{wordsRead++});
+  auto load = LLVM::LoadOp::create(b, type, at, 8);
+  load.setInvariant(true);
+  return load;
 }
 
 void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAligned,

@@ -17,6 +17,9 @@ struct KernelFrame : LaunchFrame {
   const CpuTarget &cpu;
   mlir::Value begin, end; ///< the tasks to do
 
+  /// The next of the launch's words: after construction, what follows its results.
+  mlir::Value nextWord(mlir::Type type);
+
   /// Runs `body(i, lanes)` for [low, high): vectors first, then single points.
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
                   llvm::function_ref<void(mlir::Value)> body);
@@ -24,6 +27,10 @@ struct KernelFrame : LaunchFrame {
   /// `lanes`, then of fewer and fewer.
   void narrowingLoop(mlir::Value low, mlir::Value high, unsigned lanes,
                      llvm::function_ref<void(mlir::Value)> body);
+
+private:
+  mlir::Value words;
+  int32_t wordsRead = 0;
 };
 
 /// Lanes, at most `most`, for a loop whose innermost extent is `extent` (kDynamic: not known).

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "KernelFrame.h"
+#include "StridedOperand.h"
 #include "tcc/Codegen/Cpu/Contraction.h"
 #include "tcc/Codegen/Cpu/Conv.h"
 
@@ -13,9 +14,6 @@ namespace tcc::codegen {
 
 /// The operator that a contraction or convolution kernel is about.
 mlir::Operation *contractionOf(kernel::LaunchOp launch);
-
-/// The launch argument that an operand of it is a view of, or is.
-mlir::Value memoryBehind(mlir::Value operand);
 
 struct ProductSpec {
   ContractionSpec spec;       ///< of one batch entry, without pointers and schedule

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
+#include "AttentionSpec.h"
 #include "LaunchSchedules.h"
 #include "ProductSpec.h"
 #include "SpecialKernel.h"
@@ -142,6 +143,18 @@ static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launc
   return all;
 }
 
+static SmallVector<kernel::Schedule> attentionSchedules(kernel::LaunchOp launch,
+                                                        const CpuTarget &cpu, bool variations) {
+  AttentionForm form = attentionOf(launch);
+  OpenExtents extents(launch);
+  auto of = [&](Value operand) { return extents.of(memoryBehind(operand)); };
+  auto spec = attentionSpec(extents.b, launch.getLoc(), form, of(form.scores.getLhs()),
+                            of(form.scores.getRhs()), of(form.values.getRhs()), cpu);
+  if (!spec)
+    return {};
+  return rankAttention(launch.getContext(), extents.k, *spec, variations);
+}
+
 SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch,
                                                                     Asked asked) const {
   bool variations = asked == Asked::All;
@@ -157,7 +170,8 @@ SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::Laun
   case kernel::KernelKind::Convolution:
     all = convolutionSchedules(launch, cpu, variations);
     break;
-  case kernel::KernelKind::Attention: // FusionPolicy does not ask for it on CPUs
+  case kernel::KernelKind::Attention:
+    return attentionSchedules(launch, cpu, variations);
   case kernel::KernelKind::Loop:
     break;
   }

@@ -4,7 +4,7 @@
 // holds is constant, what it is divided into may be known to a run only.
 //
 //===----------------------------------------------------------------------===//
-#include "ProductSpec.h"
+#include "AttentionSpec.h"
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -118,6 +118,28 @@ static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
           productGrain(h, tasks, {product->batch, spec.m, spec.n, spec.k}, schedule.grainProducts)};
 }
 
+static TaskSpace attentionTasks(OpBuilder &b, kernel::LaunchOp launch,
+                                kernel::AttentionScheduleAttr schedule, const CpuTarget &cpu) {
+  HostIndex h{b, launch.getLoc()};
+  KernelBuilder k(b, launch.getLoc());
+  AttentionForm form = attentionOf(launch);
+  auto extents = [&](Value operand) { return hostExtents(b, launch, memoryBehind(operand)); };
+  auto spec = attentionSpec(b, launch.getLoc(), form, extents(form.scores.getLhs()),
+                            extents(form.scores.getRhs()), extents(form.values.getRhs()), cpu);
+  Index tasks = h.mul(spec->batch, spec->rowBlocks(k, schedule));
+  Index columns = k.add(spec->scores.k, spec->values.n);
+  Index split = h.mul(tasks, h.constant(schedule.getSplit()));
+  TaskSpace space{split,
+                  productGrain(h, split, {spec->batch, spec->scores.m, spec->scores.n, columns},
+                               schedule.getGrainProducts())};
+  if (schedule.getSplit() > 1) {
+    space.secondTasks = tasks;
+    int64_t taskBytes = schedule.getTaskRows() * splitRecord(form) * sizeof(float);
+    space.scratchBytes = h.mul(split, h.constant(taskBytes));
+  }
+  return space;
+}
+
 /// Lines along an axis, or blocks of them; parts of what a scatter changes; else one task.
 static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch,
                               kernel::SpecialScheduleAttr schedule, ArrayRef<OpFoldResult> dims) {
@@ -150,6 +172,7 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
   return llvm::TypeSwitch<Attribute, TaskSpace>(launch.getScheduleAttr())
       .Case([&](kernel::LoopScheduleAttr s) { return loopTasks(h, s, dims); })
       .Case([&](kernel::RowScheduleAttr s) { return rowTasks(h, launch, s, dims); })
+      .Case([&](kernel::AttentionScheduleAttr s) { return attentionTasks(b, launch, s, cpu); })
       .Case([&](kernel::SpecialScheduleAttr s) { return specialTasks(b, h, launch, s, dims); })
       .Case([&](kernel::ContractionScheduleAttr s) {
         return isProduct ? productTasks(b, launch, numbersOf(s), cpu)

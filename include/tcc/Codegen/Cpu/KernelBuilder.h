@@ -43,6 +43,8 @@ public:
   mlir::Value address(mlir::Value base, mlir::Type element, Index offset);
   mlir::Value load(mlir::Type type, mlir::Value pointer);
   void store(mlir::Value value, mlir::Value pointer);
+  /// A vector of i1: which of `lanes` lanes are among the first `valid`.
+  mlir::Value firstLanes(unsigned lanes, Index valid);
   /// The first `valid` lanes of `type`; the others are zero and never touched.
   mlir::Value loadPart(mlir::VectorType type, mlir::Value pointer, Index valid);
   void storePart(mlir::Value value, mlir::Value pointer, Index valid);

@@ -3,7 +3,8 @@
 // A kernel is `void k(int64_t *args, int64_t begin, int64_t end)`: it does tasks
 // [begin, end) of its task space. `args` holds, for each launch input, a pointer
 // and the dims that are `?` (a tensor) or the value (a host scalar: floats as
-// bits), then for each result a pointer and its dims that are `?`.
+// bits), then for each result a pointer and its dims that are `?`. Of a kernel with two rounds
+// (TaskSpace), a pointer to scratch memory and the number of the round follow.
 //
 // The kernel's function and its task space are what the launch's schedule says: nothing
 // is chosen here.
@@ -20,6 +21,10 @@ namespace tcc::codegen {
 struct TaskSpace {
   mlir::OpFoldResult tasks;
   mlir::OpFoldResult grain;
+  /// Where tasks need what others found: those of a second round, which starts when all of the
+  /// first are done, and the memory for what is found. Null: there is one round.
+  mlir::OpFoldResult secondTasks = {};
+  mlir::OpFoldResult scratchBytes = {};
 };
 
 /// Built at `b` from the launch's operands, outside of its region.

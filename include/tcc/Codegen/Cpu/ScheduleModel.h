@@ -10,6 +10,7 @@ public:
   explicit CpuScheduleModel(CpuTarget cpu) : cpu(std::move(cpu)) {}
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
+  bool prefersAttention(const AttentionForm &form) const override;
   int64_t version() const override { return 1; }
 
 private:

@@ -1,0 +1,118 @@
+//===- AttentionEmitter.h - One attention kernel on the CPU ------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Cpu: see AttentionKernel.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "AttentionSpec.h"
+#include "tcc/Codegen/Common/KeyRange.h"
+
+namespace tcc::codegen {
+
+/// A matrix in scratch memory.
+struct Buffer {
+  mlir::Value base;
+  int64_t stride; ///< elements from row to row
+};
+
+/// Some keys of the entry.
+struct KeyBlock {
+  Index first, count;
+  bool whole; ///< all keys of the block exist, whether or not they are seen
+};
+
+class AttentionEmitter {
+public:
+  AttentionEmitter(KernelFrame &f, kernel::AttentionScheduleAttr schedule, AttentionSpec spec,
+                   AttentionForm form);
+  void run();
+
+private:
+  void allocate();
+  /// Finds the operands of a task: block `block` of the queries of an entry.
+  void beginTask(Index entry, Index block);
+  /// Goes over the keys of the blocks [firstBlock, lastBlock).
+  void emitKeys(Index firstBlock, Index lastBlock);
+  Index keyBlocks() { return k.ceilDiv(spec.scores.n, k.constant(schedule.getKeys())); }
+  void runSplit();
+  void keepPart(Index task);
+  void combineParts(Index task);
+  mlir::Value partAt(Index task, Index row, int64_t element);
+  void startRows();
+  /// The keys that a query of the task sees.
+  std::pair<Index, Index> seenKeys();
+  void forKeyBlocks(Index firstBlock, Index lastBlock,
+                    llvm::function_ref<void(const KeyBlock &)> body);
+  void emitScores(const KeyBlock &keys);
+  void emitPanel(const KeyBlock &keys, Index panel, llvm::ArrayRef<unsigned> widths);
+  RegisterTile tileOf(unsigned rows, llvm::ArrayRef<unsigned> widths);
+  void emitSoftmax(const KeyBlock &keys);
+  void emitSoftmaxRow(const KeyBlock &keys, Index row);
+  mlir::Value emitScore(Index row, const KeyBlock &keys, Index key, mlir::Value mask, Coords at);
+  void emitValues(const KeyBlock &keys);
+  void emitValuePanel(const KeyBlock &keys, Index column, llvm::ArrayRef<unsigned> widths);
+  void emitResults();
+  mlir::Value finalScale(Index row);
+  /// What scores are shifted by under the top `top`.
+  mlir::Value ownShift(mlir::Value top);
+  /// The sum of a row's exponentials.
+  mlir::Value rowSum(Index row);
+
+  /// The index of a query of the task in the score's shape, without the axis of the keys.
+  Coords rowCoords(Index row);
+  /// The same for a value with one element a row, whose last axis may be a unit axis.
+  Coords perRow(mlir::Value value, llvm::ArrayRef<Coord> at);
+
+  mlir::Value at(const Buffer &buffer, Index row, Index column) {
+    return k.address(buffer.base, f32, k.mulAdd(row, k.constant(buffer.stride), column));
+  }
+  mlir::Value number(double v) {
+    return mlir::arith::ConstantOp::create(k.builder, k.loc, k.builder.getF32FloatAttr(v));
+  }
+  mlir::Value splat(mlir::Value v) { return k.broadcast(v, lanes); }
+  mlir::Value larger(mlir::Value x, mlir::Value y) {
+    mlir::Value isLarger =
+        mlir::arith::CmpFOp::create(k.builder, k.loc, mlir::arith::CmpFPredicate::OGT, x, y);
+    return mlir::arith::SelectOp::create(k.builder, k.loc, isLarger, x, y);
+  }
+  /// All lanes of `v` combined.
+  mlir::Value fold(mlir::Value v,
+                   llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  mlir::Value exp(mlir::Value x);
+  mlir::Value sub(mlir::Value x, mlir::Value y) {
+    return mlir::arith::SubFOp::create(k.builder, k.loc, x, y);
+  }
+  mlir::Value add(mlir::Value x, mlir::Value y) {
+    return mlir::arith::AddFOp::create(k.builder, k.loc, x, y);
+  }
+  mlir::Value mul(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MulFOp::create(k.builder, k.loc, x, y);
+  }
+  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value z) {
+    return emitMultiplyAdd(k, f.cpu, x, y, z);
+  }
+
+  KernelFrame &f;
+  kernel::AttentionScheduleAttr schedule;
+  AttentionSpec spec;
+  AttentionForm form;
+  KernelBuilder k;
+  mlir::Type f32;
+  unsigned lanes;
+  mlir::VectorType lanesType;
+  int64_t depth, width, panelKeys, panelColumns;
+  llvm::SmallVector<KeyBound> bounds;
+  bool packsValues;
+  bool oneBlock; ///< all keys are one block: nothing runs
+
+  Buffer queries, scores, results;
+  mlir::Value panel, valuePanel; ///< packed
+  mlir::Value tops, sums, corrections;
+  mlir::Value parts; ///< what tasks that share keys found
+
+  // Of the task at hand
+  llvm::SmallVector<mlir::Value> batch;
+  Index entry, firstRow, rows; ///< rows: those that exist
+};
+
+} // namespace tcc::codegen

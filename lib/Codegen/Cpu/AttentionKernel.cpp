@@ -1,0 +1,367 @@
+//===- AttentionKernel.cpp - softmax(scores) * values, block by block -----===//
+//
+// A task has a block of queries of one batch entry; heads that share keys and values are rows
+// of one entry. It goes over the keys in blocks:
+//
+//   for block of keys that some query of the task sees:
+//     for panel of keys:                     packed once for all queries of the task
+//       scores of the block = queries * keys   in register tiles, to a buffer that stays in L2
+//     for query:
+//       score = what the kernel's region computes from it: scale, bias, mask
+//       top' = max(top, scores);  c = exp(top - top')
+//       score = exp(score - top');  sum = c * sum + scores
+//     results = c * results + scores * values  in register tiles
+//   results / sum, and what follows in the region
+//
+// The lanes are keys, then columns of the values, so that masks are read and results are written
+// along their rows. Sums are f32: those of a block start from zero, as in PartialSums.h.
+//
+// A row that has seen nothing but minus infinity has the top -inf, and is shifted by 0 until
+// it sees more. What becomes of it at the end, and of any other top, is what the region says:
+// all that was summed with the template's shift is multiplied by exp(shift - the region's).
+// NaNs do not get into the top; they make the sum one.
+//
+//===----------------------------------------------------------------------===//
+#include "AttentionEmitter.h"
+#include "PanelPacking.h"
+#include <limits>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+AttentionEmitter::AttentionEmitter(KernelFrame &f, kernel::AttentionScheduleAttr schedule,
+                                   AttentionSpec given, AttentionForm form)
+    : f(f), schedule(schedule), spec(std::move(given)), form(form), k(f.b, f.b.getLoc()),
+      f32(f.b.getF32Type()), lanes(schedule.getLanes()), lanesType(VectorType::get({lanes}, f32)),
+      depth(*k.known(spec.scores.k)), width(*k.known(spec.values.n)),
+      panelKeys(lanes * schedule.getVectors()), panelColumns(lanes * schedule.getValueVectors()),
+      bounds(keyBounds(form.score)) {
+  spec.scores.schedule.lanes = spec.values.schedule.lanes = lanes;
+  spec.scores.schedule.vectors = schedule.getVectors();
+  spec.values.schedule.vectors = schedule.getValueVectors();
+  // Dense f32 rows are read in place, and all others if they are read once.
+  bool dense = spec.values.bElement == f32 && k.isKnown(spec.values.bStride, width);
+  bool once = schedule.getTaskRows() <= schedule.getValueRows();
+  std::optional<int64_t> keys = k.known(spec.scores.n);
+  oneBlock = keys && *keys <= schedule.getKeys() && schedule.getSplit() == 1;
+  // Of few keys, those that are not seen cost less than to find out which.
+  constexpr int64_t fewPanels = 2;
+  if (keys && *keys <= fewPanels * panelKeys)
+    bounds.clear();
+  oneBlock &= bounds.empty();
+  packsValues = spec.values.bLayout == PanelLayout::Transposed || (!dense && !once);
+}
+
+void AttentionEmitter::allocate() {
+  auto buffer = [&](int64_t height, int64_t length) {
+    int64_t stride = packedRowStride(f.cpu, length, 4);
+    return Buffer{k.scratch(f32, height * stride), stride};
+  };
+  int64_t scoreRows = llvm::alignTo(schedule.getTaskRows(), schedule.getRows());
+  int64_t valueRows = llvm::alignTo(schedule.getTaskRows(), schedule.getValueRows());
+  queries = buffer(scoreRows, depth);
+  scores = buffer(std::max(scoreRows, valueRows), schedule.getKeys());
+  results = buffer(valueRows, llvm::alignTo(width, panelColumns));
+  if (spec.scores.bLayout == PanelLayout::Transposed)
+    panel = k.scratch(f32, depth * panelKeys);
+  if (packsValues)
+    valuePanel = k.scratch(f32, schedule.getKeys() * panelColumns);
+  tops = k.scratch(f32, valueRows);
+  corrections = k.scratch(f32, valueRows);
+  sums = k.scratch(f32, valueRows * lanes);
+}
+
+void AttentionEmitter::run() {
+  allocate();
+  if (schedule.getSplit() > 1)
+    return runSplit();
+  Index blocks = spec.rowBlocks(k, schedule);
+  k.loop(f.begin, f.end, k.constant(1), [&](Index task) {
+    f.e.nested([&] {
+      beginTask(k.floorDiv(task, blocks), k.rem(task, blocks));
+      emitKeys(k.constant(0), keyBlocks());
+      emitResults();
+    });
+  });
+}
+
+void AttentionEmitter::beginTask(Index ofEntry, Index block) {
+  entry = ofEntry;
+  Index most = k.constant(schedule.getTaskRows());
+  firstRow = k.mul(block, most);
+  std::optional<int64_t> m = k.known(spec.scores.m);
+  rows = m && *m % schedule.getTaskRows() == 0 ? most : k.min(most, k.sub(spec.scores.m, firstRow));
+  SmallVector<Value> extents;
+  for (Index d : spec.batchExtents)
+    extents.push_back(k.value(d));
+  batch = f.delinearize(k.value(entry), extents);
+}
+
+void AttentionEmitter::emitKeys(Index firstBlock, Index lastBlock) {
+  Index q = spec.queryOffset, key = spec.keyOffset, value = spec.valueOffset;
+  for (auto [i, v] : llvm::enumerate(batch)) {
+    q = k.mulAdd(v, spec.queryBatchStrides[i], q);
+    key = k.mulAdd(v, spec.keyBatchStrides[i], key);
+    value = k.mulAdd(v, spec.valueBatchStrides[i], value);
+  }
+  auto memory = [&](Value operand) { return f.e.memoryOf(memoryBehind(operand))->pointer; };
+  spec.scores.a = k.address(memory(form.scores.getLhs()), spec.scores.aElement, q);
+  spec.scores.b = k.address(memory(form.scores.getRhs()), spec.scores.bElement, key);
+  spec.values.b = k.address(memory(form.values.getRhs()), spec.values.bElement, value);
+
+  // Missing rows repeat the last.
+  TileRows all{unsigned(llvm::alignTo(schedule.getTaskRows(), schedule.getRows())), firstRow, rows};
+  packRows(k, spec.scores, all, {k.constant(0), spec.scores.k}, queries.base, queries.stride);
+  if (!oneBlock)
+    startRows();
+  forKeyBlocks(firstBlock, lastBlock, [&](const KeyBlock &keys) {
+    emitScores(keys);
+    emitSoftmax(keys);
+    emitValues(keys);
+  });
+}
+
+void AttentionEmitter::startRows() {
+  Value none = number(-std::numeric_limits<float>::infinity()), zero = k.zero(lanesType);
+  int64_t height = llvm::alignTo(schedule.getTaskRows(), schedule.getValueRows());
+  k.loop(k.constant(0), k.constant(height), k.constant(1), [&](Index row) {
+    k.store(none, k.address(tops, f32, row));
+    k.store(number(0), k.address(corrections, f32, row));
+    k.store(zero, k.address(sums, f32, k.mul(row, k.constant(lanes))));
+    for (unsigned column = 0; column < llvm::alignTo(width, panelColumns); column += lanes)
+      k.store(zero, at(results, row, k.constant(column)));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and keys
+//===----------------------------------------------------------------------===//
+
+std::pair<Index, Index> AttentionEmitter::seenKeys() {
+  Value none = k.toI64(k.constant(0)), all = k.toI64(spec.scores.n);
+  auto seen =
+      k.loop(k.constant(0), rows, k.constant(1), {all, none}, [&](Index row, ValueRange in) {
+        return f.e.nested([&]() -> SmallVector<Value> {
+          f.e.setLanes(1);
+          KeyRange range = emitKeyRange(f.e, bounds, rowCoords(row), {none, all});
+          if (!range.begin) {
+            f.failed = true;
+            return llvm::to_vector(in);
+          }
+          return {arith::MinSIOp::create(k.builder, k.loc, in[0], range.begin),
+                  arith::MaxSIOp::create(k.builder, k.loc, in[1], range.end)};
+        });
+      });
+  auto toIndex = [&](Value v) -> Index {
+    return arith::IndexCastOp::create(k.builder, k.loc, k.builder.getIndexType(), v).getResult();
+  };
+  return {toIndex(seen[0]), toIndex(seen[1])};
+}
+
+void AttentionEmitter::forKeyBlocks(Index firstBlock, Index lastBlock,
+                                    llvm::function_ref<void(const KeyBlock &)> body) {
+  Index step = k.constant(schedule.getKeys()), n = spec.scores.n;
+  auto block = [&](Index first, Index count, bool whole) {
+    f.e.nested([&] { body({first, count, whole}); });
+  };
+  Index begin = k.mul(firstBlock, step), end = k.min(n, k.mul(lastBlock, step));
+  if (!bounds.empty()) {
+    auto [low, high] = seenKeys();
+    begin = k.max(begin, k.mul(k.floorDiv(low, step), step));
+    end = k.min(end, high);
+  }
+  // A block whose last keys nobody sees has those it needs at its beginning.
+  Index wholeEnd = k.mul(k.floorDiv(n, step), step);
+  k.loop(begin, k.min(end, wholeEnd), step, [&](Index first) {
+    block(first, bounds.empty() ? step : k.min(step, k.sub(end, first)), true);
+  });
+  if (k.known(n) && k.known(wholeEnd) == k.known(n))
+    return;
+  if (k.known(n) && k.known(end) == k.known(n))
+    return block(wholeEnd, k.sub(n, wholeEnd), false);
+  k.ifThen(k.compare(arith::CmpIPredicate::sgt, end, k.max(begin, wholeEnd)), [&] {
+    Index count = bounds.empty() ? k.sub(n, wholeEnd) : k.sub(end, wholeEnd);
+    block(wholeEnd, count, false);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The products
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::emitScores(const KeyBlock &keys) {
+  Index step = k.constant(panelKeys);
+  SmallVector<unsigned> all(schedule.getVectors(), lanes);
+  std::optional<int64_t> count = k.known(keys.count);
+  if (!count || *count % panelKeys == 0) {
+    k.loop(k.constant(0), keys.count, step, [&](Index first) { emitPanel(keys, first, all); });
+    return;
+  }
+  int64_t bulk = *count / panelKeys * panelKeys;
+  k.loop(k.constant(0), k.constant(bulk), step, [&](Index first) { emitPanel(keys, first, all); });
+  emitPanel(keys, k.constant(bulk), panelVectors(*count - bulk, lanes));
+}
+
+RegisterTile AttentionEmitter::tileOf(unsigned rows, ArrayRef<unsigned> widths) {
+  RegisterTile tile{rows, llvm::to_vector(widths), f32};
+  // With vectors of two sizes LLVM's allocator spills once k is unrolled.
+  tile.rolled = 2 * widths.back() <= widths.front();
+  return tile;
+}
+
+void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
+                                 ArrayRef<unsigned> widths) {
+  const ContractionSpec &product = spec.scores;
+  Index first = k.add(keys.first, panelFirst);
+  Index columns = k.constant(panelKeys);
+  if (!keys.whole)
+    columns = k.min(columns, k.sub(product.n, first));
+  PanelSource source;
+  source.element = f32;
+  if (panel) {
+    packPanel(k, product, first, columns, {k.constant(0), product.k}, panel);
+    source.base = panel;
+    source.kStride = k.constant(panelKeys);
+  } else {
+    source.element = product.bElement;
+    source.base = k.address(product.b, product.bElement, first);
+    source.kStride = product.bStride;
+    if (!keys.whole)
+      source.validColumns = columns;
+  }
+  RegisterTile tile = tileOf(schedule.getRows(), widths);
+  k.loop(k.constant(0), rows, k.constant(schedule.getRows()), [&](Index row) {
+    RowSource a;
+    a.element = f32;
+    a.base = at(queries, row, k.constant(0));
+    a.rowStride = k.constant(queries.stride);
+    a.kStride = k.constant(1);
+    SmallVector<Value> sums =
+        emitRun(k, f.cpu, tile, a, source, product.k, /*unroll=*/2, zeroTile(k, tile));
+    unsigned next = 0;
+    for (unsigned r = 0; r < tile.rows; ++r) {
+      Index column = panelFirst;
+      for (unsigned w : widths) {
+        k.store(sums[next++], at(scores, k.add(row, k.constant(r)), column));
+        column = k.add(column, k.constant(w));
+      }
+    }
+  });
+}
+
+void AttentionEmitter::emitValues(const KeyBlock &keys) {
+  SmallVector<unsigned> all(schedule.getValueVectors(), lanes);
+  int64_t bulk = width / panelColumns * panelColumns;
+  k.loop(k.constant(0), k.constant(bulk), k.constant(panelColumns),
+         [&](Index column) { emitValuePanel(keys, column, all); });
+  if (bulk < width)
+    emitValuePanel(keys, k.constant(bulk), panelVectors(width - bulk, lanes));
+}
+
+void AttentionEmitter::emitValuePanel(const KeyBlock &keys, Index column,
+                                      ArrayRef<unsigned> widths) {
+  const ContractionSpec &product = spec.values;
+  RegisterTile tile = tileOf(schedule.getValueRows(), widths);
+  Index columns = k.min(k.constant(panelColumns), k.sub(k.constant(width), column));
+  bool exact = k.known(columns) ? *k.known(columns) == tile.columns() : true;
+  PanelSource source;
+  source.element = product.bElement;
+  if (packsValues) {
+    packPanel(k, product, column, k.known(columns) ? columns : k.constant(panelColumns),
+              {keys.first, keys.count}, valuePanel);
+    source.element = f32;
+    source.base = valuePanel;
+    source.kStride = k.constant(panelColumns);
+  } else {
+    source.base =
+        k.address(product.b, product.bElement, k.mulAdd(keys.first, product.bStride, column));
+    source.kStride = product.bStride;
+    if (!exact)
+      source.validColumns = columns;
+  }
+  k.loop(k.constant(0), rows, k.constant(schedule.getValueRows()), [&](Index row) {
+    RowSource a;
+    a.element = f32;
+    a.base = at(scores, row, k.constant(0));
+    a.rowStride = k.constant(scores.stride);
+    a.kStride = k.constant(1);
+    SmallVector<Value> added =
+        emitRun(k, f.cpu, tile, a, source, keys.count, /*unroll=*/2, zeroTile(k, tile));
+    unsigned next = 0;
+    for (unsigned r = 0; r < tile.rows; ++r) {
+      Index here = k.add(row, k.constant(r));
+      Value correction = oneBlock ? Value() : k.load(f32, k.address(corrections, f32, here));
+      Index to = column;
+      for (unsigned w : widths) {
+        Value place = at(results, here, to), sum = added[next++];
+        if (correction) {
+          Value old = k.load(VectorType::get({int64_t(w)}, f32), place);
+          sum = multiplyAdd(k.broadcast(correction, w), old, sum);
+        }
+        k.store(sum, place);
+        to = k.add(to, k.constant(w));
+      }
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::emitResults() {
+  Operation *op = form.values;
+  // What follows a reshape works on all rows, batch entries too, in another shape.
+  bool reshaped = isa<prim::ReshapeOp>(*op->getUsers().begin());
+  SmallVector<Value> rowExtents;
+  if (reshaped)
+    llvm::append_range(rowExtents, ArrayRef(f.results[0].extents).drop_back());
+  else
+    for (int64_t i = batch.size(); i + 1 < tensorType(op->getResult(0)).getRank(); ++i)
+      rowExtents.push_back(f.e.extent(op->getResult(0), i));
+  Value first = reshaped ? k.value(k.mul(entry, spec.scores.m)) : Value();
+  auto emit = [&](EpilogueFn epilogue) {
+    k.loop(k.constant(0), rows, k.constant(1), [&](Index row) {
+      f.e.nested([&] {
+        Value scale = finalScale(row);
+        if (!scale) {
+          f.failed = true;
+          return;
+        }
+        Value m = k.value(k.add(firstRow, row));
+        int64_t column = 0;
+        for (unsigned w : panelVectors(width, lanes)) {
+          Value sum =
+              k.load(VectorType::get({int64_t(w)}, f32), at(results, row, k.constant(column)));
+          epilogue(k.builder, k.loc, m, k.value(k.constant(column)),
+                   mul(sum, k.broadcast(scale, w)),
+                   k.constant(std::min<int64_t>(w, width - column)));
+          column += w;
+        }
+      });
+    });
+  };
+  withEpilogue(f, op, reshaped ? ArrayRef<Value>() : batch, rowExtents, /*hasColumns=*/true, emit,
+               first);
+}
+
+bool tcc::codegen::emitAttentionKernel(KernelFrame &f, kernel::AttentionScheduleAttr schedule) {
+  AttentionForm form = attentionOf(f.launch);
+  auto extents = [&](Value operand) {
+    SmallVector<Index> all;
+    for (Value v : f.e.memoryOf(memoryBehind(operand))->extents)
+      all.push_back(getAsOpFoldResult(v));
+    return all;
+  };
+  auto spec = attentionSpec(f.b, f.b.getLoc(), form, extents(form.scores.getLhs()),
+                            extents(form.scores.getRhs()), extents(form.values.getRhs()), f.cpu);
+  if (!spec) {
+    f.launch.emitError("has operands that attention does not read in place");
+    return false;
+  }
+  AttentionEmitter(f, schedule, std::move(*spec), form).run();
+  return !f.failed;
+}

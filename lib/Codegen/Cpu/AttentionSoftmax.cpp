@@ -1,0 +1,147 @@
+//===- AttentionSoftmax.cpp - The running softmax of a block of keys ------===//
+#include "AttentionEmitter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <limits>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+Coords AttentionEmitter::rowCoords(Index row) {
+  auto shape = tensorType(form.score).getShape();
+  SmallVector<Value> extents;
+  for (unsigned axis = 0; axis + 1 < shape.size(); ++axis)
+    extents.push_back(f.e.extent(form.score, axis));
+  Coords coords;
+  Index within = k.add(firstRow, row);
+  auto append = [&](ValueRange indices) {
+    for (Value i : indices)
+      coords.push_back(Coord::uniform(i));
+  };
+  if (tensorType(form.scores.getResult()).getShape() == shape) {
+    append(batch);
+    append(f.delinearize(k.value(within), ArrayRef(extents).drop_front(batch.size())));
+  } else {
+    append(f.delinearize(k.value(k.mulAdd(entry, spec.scores.m, within)), extents));
+  }
+  return coords;
+}
+
+Coords AttentionEmitter::perRow(Value value, ArrayRef<Coord> at) {
+  Coords coords(at);
+  if (tensorType(value).getRank() > static_cast<int64_t>(at.size()))
+    coords.push_back(Coord::uniform(f.e.index(0)));
+  return coords;
+}
+
+Value AttentionEmitter::exp(Value x) { return math::ExpOp::create(k.builder, k.loc, x); }
+
+Value AttentionEmitter::fold(Value v, llvm::function_ref<Value(Value, Value)> combine) {
+  for (unsigned w = cast<VectorType>(v.getType()).getNumElements(); w > 1; w /= 2) {
+    auto low = llvm::to_vector(llvm::seq<int64_t>(0, w / 2));
+    auto high = llvm::to_vector(llvm::seq<int64_t>(w / 2, w));
+    Value x = vector::ShuffleOp::create(k.builder, k.loc, v, v, low);
+    Value y = vector::ShuffleOp::create(k.builder, k.loc, v, v, high);
+    v = combine(x, y);
+  }
+  return vector::ExtractOp::create(k.builder, k.loc, v, int64_t(0));
+}
+
+/// The score of `lanes` keys, of which those under `mask` exist (null: all).
+Value AttentionEmitter::emitScore(Index row, const KeyBlock &keys, Index key, Value mask,
+                                  Coords at) {
+  Value raw = k.load(lanesType, this->at(scores, row, key));
+  return f.e.nested([&]() -> Value {
+    f.e.setLanes(lanes);
+    f.e.setMask(mask);
+    f.e.bindProvider(form.scores.getResult(), [raw](ArrayRef<Coord>) { return raw; });
+    at.push_back(Coord::affine(k.value(k.add(keys.first, key)), 1));
+    Value score = f.e.evalVector(form.score, at);
+    f.e.setMask({});
+    f.e.setLanes(1);
+    f.failed |= !score;
+    return score ? score : raw;
+  });
+}
+
+Value AttentionEmitter::ownShift(Value top) {
+  Value none = number(-std::numeric_limits<float>::infinity());
+  Value isNone = arith::CmpFOp::create(k.builder, k.loc, arith::CmpFPredicate::OEQ, top, none);
+  return arith::SelectOp::create(k.builder, k.loc, isNone, number(0), top);
+}
+
+Value AttentionEmitter::rowSum(Index row) {
+  Value sum = k.load(lanesType, k.address(sums, f32, k.mul(row, k.constant(lanes))));
+  return fold(sum, [&](Value x, Value y) { return add(x, y); });
+}
+
+void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row) {
+  OpBuilder &b = k.builder;
+  Coords coords = rowCoords(row);
+  Index step = k.constant(lanes), bulk = k.mul(k.floorDiv(keys.count, step), step);
+  Value none = number(-std::numeric_limits<float>::infinity());
+  auto visit = [&](Index key, Value mask, Value top) -> Value {
+    Value score = emitScore(row, keys, key, mask, coords);
+    if (mask)
+      score = arith::SelectOp::create(b, k.loc, mask, score, splat(none));
+    k.store(score, at(scores, row, key));
+    return larger(score, top);
+  };
+  SmallVector<Value> top = k.loop(
+      k.constant(0), bulk, step, {splat(none)},
+      [&](Index key, ValueRange in) -> SmallVector<Value> { return {visit(key, {}, in[0])}; });
+  top = k.loop(bulk, keys.count, step, top, [&](Index key, ValueRange in) -> SmallVector<Value> {
+    return {visit(key, k.firstLanes(lanes, k.sub(keys.count, key)), in[0])};
+  });
+
+  Value topAt = k.address(tops, f32, row);
+  Value now = fold(top[0], [&](Value x, Value y) { return larger(x, y); }), correction;
+  Value old = oneBlock ? Value() : k.load(f32, topAt);
+  if (old)
+    now = larger(now, old);
+  Value shift = ownShift(now);
+  if (old) {
+    correction = exp(sub(old, shift));
+    k.store(correction, k.address(corrections, f32, row));
+  }
+  k.store(now, topAt);
+
+  Value shifts = splat(shift);
+  SmallVector<Value> sum = k.loop(k.constant(0), keys.count, step, {k.zero(lanesType)},
+                                  [&](Index key, ValueRange in) -> SmallVector<Value> {
+                                    Value place = at(scores, row, key);
+                                    Value weight = exp(sub(k.load(lanesType, place), shifts));
+                                    k.store(weight, place);
+                                    return {add(in[0], weight)};
+                                  });
+  Value sumAt = k.address(sums, f32, k.mul(row, step));
+  if (correction)
+    sum[0] = multiplyAdd(splat(correction), k.load(lanesType, sumAt), sum[0]);
+  k.store(sum[0], sumAt);
+}
+
+void AttentionEmitter::emitSoftmax(const KeyBlock &keys) {
+  k.loop(k.constant(0), rows, k.constant(1),
+         [&](Index row) { f.e.nested([&] { emitSoftmaxRow(keys, row); }); });
+}
+
+/// What the sums of a row are multiplied by: one over the region's divisor, for its shift.
+Value AttentionEmitter::finalScale(Index row) {
+  OpBuilder &b = k.builder;
+  f.e.setLanes(1);
+  Coords coords = rowCoords(row);
+  Value top = k.load(f32, k.address(tops, f32, row));
+  f.e.bindProvider(form.top.getResult(), [top](ArrayRef<Coord>) { return top; });
+  Value shift = f.e.eval(form.shift, perRow(form.shift, coords));
+  if (!shift)
+    return {};
+  // Where the shift is the top, a row that saw nothing has the sum 0.
+  Value factor = shift == top ? number(1) : exp(sub(ownShift(top), shift));
+  Value sum = shift == top ? rowSum(row) : mul(rowSum(row), factor);
+  f.e.bindProvider(form.sum.getResult(), [sum](ArrayRef<Coord>) { return sum; });
+  Value divisor = f.e.eval(form.divisor, perRow(form.divisor, coords));
+  return divisor ? arith::DivFOp::create(b, k.loc, factor, divisor).getResult() : Value();
+}
