@@ -293,6 +293,13 @@ def multi_head_attention(mask=None, past=False):
     return graph, drawn(shapes, shapes)
 
 
+def attention_of_many():
+    """As many keys as make it one kernel."""
+    operands = {name: [1, 90, 64] for name in ("q", "k", "v")}
+    graph = microsoft("MultiHeadAttention", operands, ["y"], num_heads=4)
+    return graph, drawn(operands)
+
+
 def masked_attention(mask):
     operands = {"x": ["B", "S", 6], "w": heads(6, 24), "b": heads(24), "mask": np.array(mask, np.int32)}
     return microsoft("Attention", operands, ["y", "present"], num_heads=2), drawn({"x": (2, 3, 6)})
@@ -377,7 +384,7 @@ GRAPHS = {
     **{f"{kind.lower()}-{direction}": lambda k=kind, d=direction: recurrent(k, d)
        for kind in ("RNN", "GRU", "LSTM") for direction in ("reverse", "bidirectional")},
     "lstm-quantized": quantized_lstm,
-    "attention-gives-all": multi_head_attention, "attention-after-past": lambda: multi_head_attention(past=True),
+    "attention-of-many": attention_of_many, "attention-gives-all": multi_head_attention, "attention-after-past": lambda: multi_head_attention(past=True),
     **{f"attention-mask-of-{len(mask)}": lambda m=mask: multi_head_attention(m) for mask in ([2, 4], [2, 4, 0, 3, 6, 0, 2, 6])},
     **{f"attention-projected-mask-of-{len(mask)}": lambda m=mask: masked_attention(m)
        for mask in ([2, 3], [2, 3, 0, 1], [2, 3, 0, 3, 6, 0, 2, 5])},

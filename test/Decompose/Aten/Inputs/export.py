@@ -393,6 +393,17 @@ def cases():
         normal(7, 8), normal(3, 8, 16), torch.tensor([2, 2, 7], dtype=torch.int32))
     yield "reflections", lambda a, t: torch.linalg.householder_product(a, t), (normal(2, 5, 3), normal(2, 3))
 
+    sdpa = F.scaled_dot_product_attention
+    seen = integers(0, 2, 66, 70) > 0
+    seen[5] = False
+    yield "attention_of_many", lambda q, k, w, m: [
+        sdpa(q, k, w), sdpa(q, k, w, is_causal=True, scale=0.3), sdpa(q, k, w, m), sdpa(q, k, w, m.float()),
+        sdpa(q, k[:, :2], w[:, :2], is_causal=True, enable_gqa=True)], (
+            normal(1, 4, 66, 8), normal(1, 4, 70, 8), normal(1, 4, 70, 8), seen)
+    yield "attention_of_any_length", lambda q, k, w: [
+        sdpa(q, k, w), sdpa(q, k, w, is_causal=True), sdpa(q, k[:, :1], w[:, :1], enable_gqa=True)], (
+            normal(2, 2, 33, 8), normal(2, 2, 65, 8), normal(2, 2, 65, 8)), ({2: AUTO}, {2: AUTO}, {2: AUTO})
+
 
 def changed(normal):
     """Operators that write: strided views, diagonals, `out`, rows of a table; regions that cast."""
