@@ -4,10 +4,12 @@
 // denominator lead to one exponential, its argument to a difference, and that to the largest
 // score. Between the first product and the score anything elementwise may stand (scale, soft
 // cap, bias, mask), and between the largest score or the sum and where they are used any
-// function of them alone: the guards against rows of which nothing is seen.
+// function of them alone: the guards against rows of which nothing is seen. Exporters guard the
+// weights instead, of which those that are no number become 0.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Analysis/AttentionForm.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -127,6 +129,50 @@ static bool pairUp(prim::DotOp scores, prim::DotOp values) {
   return columns(scores) == 1 && columns(values) == 1 && first.getShape() == type.getShape();
 }
 
+/// The value of a constant that is the same everywhere, spread or not.
+static std::optional<double> constantOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<prim::BroadcastOp, prim::ReshapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  auto constant = value.getDefiningOp<prim::ConstantOp>();
+  auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getElements()) : DenseElementsAttr();
+  if (!dense || !dense.isSplat() || !isa<FloatType>(dense.getElementType()))
+    return std::nullopt;
+  return dense.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// x of select(is_nan(x), 0, x), whose operators go to `path`; null if `value` is none.
+static Value withNaN(Value value, llvm::SetVector<Operation *> &path) {
+  auto select = value.getDefiningOp<prim::SelectOp>();
+  auto test = select ? select.getCondition().getDefiningOp<prim::IsNanOp>() : prim::IsNanOp();
+  if (!test || test->getOperand(0) != select.getOnFalse() || constantOf(select.getOnTrue()) != 0)
+    return {};
+  path.insert(select);
+  path.insert(test);
+  return select.getOnFalse();
+}
+
+/// Whether scores are shifted by their top, but for rows of minus infinity alone.
+static bool shiftsByTop(const AttentionForm &form) {
+  auto isTop = [&](Value value) {
+    while (auto reshape = value.getDefiningOp<prim::ReshapeOp>())
+      value = reshape.getX();
+    return value.getDefiningOp() == prim::ReduceOp(form.top).getOperation();
+  };
+  Value shift = form.shift;
+  while (auto reshape = shift.getDefiningOp<prim::ReshapeOp>())
+    shift = reshape.getX();
+  auto select = shift.getDefiningOp<prim::SelectOp>();
+  if (!select)
+    return isTop(shift);
+  auto none = select.getCondition().getDefiningOp<prim::CompareOp>();
+  return none && none.getPredicate() == prim::ComparePredicate::eq && isTop(none.getLhs()) &&
+         constantOf(none.getRhs()) == -std::numeric_limits<double>::infinity() &&
+         isTop(select.getOnFalse());
+}
+
 /// Whether only what belongs to the form reads `op`, by itself or spread to all keys.
 static bool readInside(Operation *op, const AttentionForm &form) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -141,6 +187,11 @@ std::optional<AttentionForm> tcc::matchAttention(prim::DotOp values) {
   Value weights = values.getLhs();
   while (Operation *op = weights.getDefiningOp()) {
     auto reshape = dyn_cast<prim::ReshapeOp>(op);
+    if (Value checked = withNaN(weights, form.ops)) {
+      form.dropsNaN = true;
+      weights = checked;
+      continue;
+    }
     if (!isFloatCast(op) && !(reshape && keepsKeys(reshape)))
       break;
     form.ops.insert(op);
@@ -161,6 +212,8 @@ std::optional<AttentionForm> tcc::matchAttention(prim::DotOp values) {
       !overLastAxis(form.sum, prim::ReduceKind::sum) || form.top.getX() != form.score ||
       form.sum.getX() != exponential.getResult() ||
       !tensorType(form.score).getElementType().isF32())
+    return std::nullopt;
+  if (form.dropsNaN && !shiftsByTop(form))
     return std::nullopt;
   form.scores = productBehind(form.score, form.ops);
   if (!form.scores || !pairUp(form.scores, values))

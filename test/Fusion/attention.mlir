@@ -59,6 +59,47 @@ func.func @grouped(%q: tensor<2x4x?x16xf32>, %k: tensor<2x?x16xf32>, %v: tensor<
   return %10 : tensor<2x4x?x16xf32>
 }
 
+// Weights that are not a number become 0, as exporters write it; not with a shift of another kind,
+// which leaves some of a row numbers.
+// CHECK-LABEL: func @zeroed
+// CHECK: kernel.launch attention
+// CHECK: prim.is_nan
+// CHECK-NOT: kernel.launch
+func.func @zeroed(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tensor<4x8x16xf32>) -> tensor<4x8x16xf32> {
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x8xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %4 = prim.exp %3 : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %7 = prim.div %4, %6 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %8 = prim.is_nan %7 : (tensor<4x8x8xf32>) -> tensor<4x8x8xi1>
+  %9 = prim.constant dense<0.0> : tensor<4x8x8xf32>
+  %10 = prim.select %8, %9, %7 : (tensor<4x8x8xi1>, tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %11 = prim.dot %10, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %11 : tensor<4x8x16xf32>
+}
+// CHECK-LABEL: func @zeroed_otherwise
+// CHECK-NOT: kernel.launch attention
+func.func @zeroed_otherwise(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tensor<4x8x16xf32>) -> tensor<4x8x16xf32> {
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x8xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %half = prim.constant dense<0.5> : tensor<4x8xf32>
+  %less = prim.mul %1, %half : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = prim.broadcast %less axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %4 = prim.exp %3 : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %7 = prim.div %4, %6 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %8 = prim.is_nan %7 : (tensor<4x8x8xf32>) -> tensor<4x8x8xi1>
+  %9 = prim.constant dense<0.0> : tensor<4x8x8xf32>
+  %10 = prim.select %8, %9, %7 : (tensor<4x8x8xi1>, tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %11 = prim.dot %10, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %11 : tensor<4x8x16xf32>
+}
+
 // Weights that somebody else reads are in memory: three kernels.
 // CHECK-LABEL: func @weights_wanted
 // CHECK-NOT: kernel.launch attention

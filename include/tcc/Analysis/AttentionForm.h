@@ -17,12 +17,15 @@ namespace tcc {
 /// row-major order; the last axis of `score` is that of the keys. `shift` and `divisor` have
 /// an element a row, followed by a unit axis or not.
 struct AttentionForm {
-  prim::DotOp scores;                     ///< queries times keys
-  mlir::Value score;                      ///< what the softmax is of: computed from each score
-  prim::ReduceOp top, sum;                ///< over the keys: the largest score, and of exponentials
-  mlir::Value shift;                      ///< a function of `top` alone
-  mlir::Value divisor;                    ///< a function of `sum` alone
-  prim::DotOp values;                     ///< weights times values
+  prim::DotOp scores;      ///< queries times keys
+  mlir::Value score;       ///< what the softmax is of: computed from each score
+  prim::ReduceOp top, sum; ///< over the keys: the largest score, and of exponentials
+  mlir::Value shift;       ///< a function of `top` alone
+  mlir::Value divisor;     ///< a function of `sum` alone
+  prim::DotOp values;      ///< weights times values
+  /// Weights that are not a number are 0: those of a row all are, or none is, since no exponential
+  /// exceeds one.
+  bool dropsNaN = false;
   llvm::SetVector<mlir::Operation *> ops; ///< from `scores` to `values`
 };
 

@@ -52,7 +52,12 @@ private:
   void emitValues(const KeyBlock &keys);
   void emitValuePanel(const KeyBlock &keys, Index column, llvm::ArrayRef<unsigned> widths);
   void emitResults();
-  mlir::Value finalScale(Index row);
+  /// What the sums of a row are multiplied by; where `isNaN` (null: never) they are 0.
+  struct RowScale {
+    mlir::Value factor, isNaN;
+  };
+  RowScale finalScale(Index row);
+  mlir::Value scaled(mlir::Value sums, const RowScale &scale);
   /// What scores are shifted by under the top `top`.
   mlir::Value ownShift(mlir::Value top);
   /// The sum of a row's exponentials.

@@ -326,8 +326,8 @@ void AttentionEmitter::emitResults() {
   auto emit = [&](EpilogueFn epilogue) {
     k.loop(k.constant(0), rows, k.constant(1), [&](Index row) {
       f.e.nested([&] {
-        Value scale = finalScale(row);
-        if (!scale) {
+        RowScale scale = finalScale(row);
+        if (!scale.factor) {
           f.failed = true;
           return;
         }
@@ -336,8 +336,7 @@ void AttentionEmitter::emitResults() {
         for (unsigned w : panelVectors(width, lanes)) {
           Value sum =
               k.load(VectorType::get({int64_t(w)}, f32), at(results, row, k.constant(column)));
-          epilogue(k.builder, k.loc, m, k.value(k.constant(column)),
-                   mul(sum, k.broadcast(scale, w)),
+          epilogue(k.builder, k.loc, m, k.value(k.constant(column)), scaled(sum, scale),
                    k.constant(std::min<int64_t>(w, width - column)));
           column += w;
         }

@@ -128,8 +128,8 @@ void AttentionEmitter::emitSoftmax(const KeyBlock &keys) {
          [&](Index row) { f.e.nested([&] { emitSoftmaxRow(keys, row); }); });
 }
 
-/// What the sums of a row are multiplied by: one over the region's divisor, for its shift.
-Value AttentionEmitter::finalScale(Index row) {
+/// One over the region's divisor, for its shift.
+AttentionEmitter::RowScale AttentionEmitter::finalScale(Index row) {
   OpBuilder &b = k.builder;
   f.e.setLanes(1);
   Coords coords = rowCoords(row);
@@ -143,5 +143,21 @@ Value AttentionEmitter::finalScale(Index row) {
   Value sum = shift == top ? rowSum(row) : mul(rowSum(row), factor);
   f.e.bindProvider(form.sum.getResult(), [sum](ArrayRef<Coord>) { return sum; });
   Value divisor = f.e.eval(form.divisor, perRow(form.divisor, coords));
-  return divisor ? arith::DivFOp::create(b, k.loc, factor, divisor).getResult() : Value();
+  if (!divisor)
+    return {};
+  RowScale scale;
+  scale.factor = arith::DivFOp::create(b, k.loc, factor, divisor);
+  if (form.dropsNaN) {
+    Value weights = arith::DivFOp::create(b, k.loc, sum, divisor);
+    scale.isNaN = arith::CmpFOp::create(b, k.loc, arith::CmpFPredicate::UNO, weights, weights);
+  }
+  return scale;
+}
+
+Value AttentionEmitter::scaled(Value sums, const RowScale &scale) {
+  unsigned width = cast<VectorType>(sums.getType()).getNumElements();
+  Value result = mul(sums, k.broadcast(scale.factor, width));
+  if (!scale.isNaN)
+    return result;
+  return arith::SelectOp::create(k.builder, k.loc, scale.isNaN, k.zero(sums.getType()), result);
 }

@@ -23,6 +23,7 @@ struct Case {
   int64_t batch = 1, heads = 2, group = 1, queries, keys, depth, width;
   Mask mask = Mask::None;
   bool guarded = false;                          ///< against rows that see nothing
+  bool zeroed = false;                           ///< weights that are not a number become 0
   bool open = false;                             ///< queries and keys are known to a run only
   bool keysAcross = false, valuesAcross = false; ///< stored transposed
   const char *type = "f32";
@@ -126,8 +127,15 @@ std::string program(const Case &c) {
   }
   text += "%sums = prim.broadcast " + sum +
           " axes [0, 1, 2, 3] sizes($MN) : ($ROWS) -> $SCORES\n"
-          "%weights = prim.div %e, %sums : ($SCORES, $SCORES) -> $SCORES\n"
-          "%r = prim.dot %weights, %v batch [0, 1] x [0, 1] contract [4] x [$CV] : ($SCORES, $V) "
+          "%weights = prim.div %e, %sums : ($SCORES, $SCORES) -> $SCORES\n" +
+          (c.zeroed
+               ? "%nan = prim.is_nan %weights : ($SCORES) -> $BOOLS\n"
+                 "%zero = prim.constant dense<0.0> : tensor<f32>\n"
+                 "%zeros = prim.broadcast %zero axes [] sizes($MN) : (tensor<f32>) -> $SCORES\n"
+                 "%w = prim.select %nan, %zeros, %weights : ($BOOLS, $SCORES, $SCORES) -> $SCORES\n"
+               : "") +
+          "%r = prim.dot " + (c.zeroed ? "%w" : "%weights") +
+          ", %v batch [0, 1] x [0, 1] contract [4] x [$CV] : ($SCORES, $V) "
           "-> $S32\n";
   if (std::string(c.type) == "f32")
     text += "return %r : $R\n}\n";
