@@ -428,6 +428,9 @@ static bool hasAttentionKernel(AttentionForm &form) {
     return !ShapedType::isDynamic(columns) && columns > 0 && columns <= kMostColumns;
   };
   prim::DotOp scores = form.scores, values = form.values;
+  auto isDense = [](Value v) { return !tensorType(v).getEncoding(); };
+  if (!isDense(scores.getLhs()) || !isDense(scores.getRhs()) || !isDense(values.getRhs()))
+    return false; // weights in the order of another template
   int64_t depth = tensorType(scores.getLhs()).getDimSize(scores.getLhsContract()[0]);
   return scores.getLhsContract().size() == 1 && isNarrow(depth) &&
          isNarrow(tensorType(values.getResult()).getShape().back()) &&
