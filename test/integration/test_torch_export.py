@@ -109,7 +109,7 @@ def add(name, form):
     setattr(Mutation, f"test_{name}{form.replace('-', '_')}", lambda self: self.check(name, form))
 
 
-for name in ["counter", "cache", "batch_norm", "instance_norm", "in_place", "exchange", "same_name"]:
+for name in ["counter", "cache", "batch_norm", "instance_norm", "in_place", "dropped", "exchange", "same_name"]:
     for form in ["", "-aten"]:
         add(name, form)
 

@@ -149,7 +149,11 @@ std::string checkArguments(StringRef domain, StringRef target, const Node &node)
     if (std::string why = checkGiven(given, formals, op); !why.empty())
       return why;
   }
-  for (const Formal &formal : formals)
+  // What dropout_ changes is called "self", what dropout takes "input".
+  bool renamed =
+      inPlace && inPlace->argument != "out" && !formals.empty() &&
+      none_of(formals, [&](const Formal &formal) { return formal.name == inPlace->argument; });
+  for (const Formal &formal : drop_begin(formals, renamed ? 1 : 0))
     if (!formal.hasDefault &&
         none_of(node.inputs, [&](const NamedArgument &given) { return given.name == formal.name; }))
       return "argument '" + formal.name.str() + "' is missing";

@@ -73,6 +73,13 @@ class InPlace(nn.Module):
         return x * 2 + y
 
 
+class Dropped(nn.Module):
+    """dropout_, whose argument is called "self", where dropout has "input"; it drops nothing."""
+
+    def forward(self, x):
+        return F.dropout(x * 2, 0.25, False, True)
+
+
 class Exchange(nn.Module):
     """Two buffers change places; a third stays what it is."""
 
@@ -113,6 +120,7 @@ def models():
     yield "batch_norm", Normalised().train(), [(normal(2, 3, 4, 5),) for _ in range(3)]
     yield "instance_norm", InstanceNormalised().train(), [(normal(2, 3, 4, 5),) for _ in range(3)]
     yield "in_place", InPlace(), [(normal(3, 3), normal(3, 3)) for _ in range(2)]
+    yield "dropped", Dropped(), [(normal(3, 3),)]
     yield "exchange", Exchange(), [(normal(4),) for _ in range(3)]
     yield "same_name", SameName(), [(normal(3),) for _ in range(2)]
 
