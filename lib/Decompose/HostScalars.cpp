@@ -59,6 +59,11 @@ static std::optional<double> constantFloat(Dim d) {
 }
 
 static Dim floatBinary(PrimBuilder &pb, Fn fn, Dim x, Dim y) {
+  // So that an extent is still seen to be one.
+  std::optional<double> right = constantFloat(y);
+  bool same = (right == 0.0 && fn == Fn::Sub) || (right == 1.0 && (fn == Fn::Mul || fn == Fn::Div));
+  if (same)
+    return x;
   auto make = [&](auto op) -> Dim {
     return decltype(op)::create(pb.builder(), pb.location(), hostValue(pb, x), hostValue(pb, y))
         .getResult();
@@ -152,6 +157,7 @@ Dim tcc::hostBinary(PrimBuilder &pb, StringRef op, Type type, Dim x, Dim y) {
   return type.isInteger(1) ? boolBinary(pb, fn, x, y) : integerBinary(pb, fn, x, y);
 }
 
+static Dim asExtent(Value v);
 static Dim wholeExtent(PrimBuilder &pb, Value v);
 
 /// Whether a host float lies in [low, high); NaN does not.
@@ -171,6 +177,8 @@ static Dim roundedTo(PrimBuilder &pb, Type type, Dim x, bool up) {
   OpBuilder &b = pb.builder();
   Location loc = pb.location();
   Value v = hostValue(pb, x);
+  if (asExtent(v))
+    return x;
   if (!up)
     if (Dim extent = wholeExtent(pb, v)) {
       Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), pb.indexValue(extent));
@@ -200,7 +208,12 @@ Dim tcc::hostUnary(PrimBuilder &pb, StringRef op, Type type, Dim x) {
     return op == "prim.neg" ? pb.subDims(pb.dim(0), x) : Dim();
   if (op == "prim.floor" || op == "prim.ceil")
     return roundedTo(pb, type, x, op == "prim.ceil");
-  return {};
+  if (op != "prim.neg" && op != "prim.abs")
+    return {};
+  Value v = hostValue(pb, x);
+  Value negated = arith::NegFOp::create(b, pb.location(), v);
+  return op == "prim.neg" ? Dim(negated)
+                          : arith::MaximumFOp::create(b, pb.location(), v, negated).getResult();
 }
 
 Dim tcc::hostCompare(PrimBuilder &pb, prim::ComparePredicate predicate, Type type, Dim x, Dim y) {
@@ -211,7 +224,16 @@ Dim tcc::hostCompare(PrimBuilder &pb, prim::ComparePredicate predicate, Type typ
     return evaluated(pb, "prim.compare", {x, y}, {type, type}, b.getI1Type(),
                      b.getNamedAttr("predicate", attr));
   }
-  if (isa<FloatType>(type) || type.isInteger(1))
+  if (isa<FloatType>(type)) {
+    static const std::map<P, arith::CmpFPredicate> table = {
+        {P::eq, arith::CmpFPredicate::OEQ}, {P::ne, arith::CmpFPredicate::UNE},
+        {P::lt, arith::CmpFPredicate::OLT}, {P::le, arith::CmpFPredicate::OLE},
+        {P::gt, arith::CmpFPredicate::OGT}, {P::ge, arith::CmpFPredicate::OGE}};
+    return arith::CmpFOp::create(b, pb.location(), table.at(predicate), hostValue(pb, x),
+                                 hostValue(pb, y))
+        .getResult();
+  }
+  if (type.isInteger(1))
     return {};
   static const std::map<P, arith::CmpIPredicate> table = {
       {P::eq, arith::CmpIPredicate::eq},  {P::ne, arith::CmpIPredicate::ne},
@@ -225,11 +247,15 @@ Dim tcc::hostSelect(PrimBuilder &pb, Type type, Dim condition, Dim x, Dim y) {
     return *c ? x : y;
   if (isa<IntegerType>(type) && !type.isInteger(1))
     return pb.selectDims(condition, x, y);
-  return {};
+  return arith::SelectOp::create(pb.builder(), pb.location(), hostValue(pb, condition),
+                                 hostValue(pb, x), hostValue(pb, y))
+      .getResult();
 }
 
 /// The extent that a host float is, when it is one as it stands.
 static Dim asExtent(Value v) {
+  if (auto wider = v.getDefiningOp<arith::ExtFOp>())
+    v = wider.getIn();
   auto toFloat = v.getDefiningOp<arith::SIToFPOp>();
   auto fromIndex =
       toFloat ? toFloat.getIn().getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
@@ -285,8 +311,17 @@ Dim tcc::hostCast(PrimBuilder &pb, Type from, Type to, Dim x) {
   Location loc = pb.location();
   bool fromBool = from.isInteger(1), toBool = to.isInteger(1);
   if (isa<FloatType>(from)) {
-    if (isa<FloatType>(to) || toBool)
-      return {};
+    Value v = hostValue(pb, x);
+    if (to == from)
+      return x;
+    if (toBool) {
+      Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(from, 0));
+      return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, v, zero).getResult();
+    }
+    if (to.isF64())
+      return arith::ExtFOp::create(b, loc, to, v).getResult();
+    if (to.isF32())
+      return arith::TruncFOp::create(b, loc, to, v).getResult();
     if (Dim extent = wholeExtent(pb, hostValue(pb, x)))
       return extent;
     return truncated(pb, hostValue(pb, x), to);

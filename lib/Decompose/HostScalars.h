@@ -16,6 +16,9 @@ mlir::Attribute numberAttr(mlir::Type type, double value);
 /// A host scalar as an SSA value of its own type.
 mlir::Value hostValue(PrimBuilder &pb, Dim d);
 
+/// The elements of `tensor`, each read from its memory.
+Dims extractElements(PrimBuilder &pb, mlir::Value tensor);
+
 /// Whether tensors of this element type are followed as host scalars. Unsigned ones are
 /// not: index arithmetic is signed.
 bool isHostType(mlir::Type elementType);

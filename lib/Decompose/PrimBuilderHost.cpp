@@ -7,6 +7,7 @@
 // constants alone, of any element type, are evaluated as constant folding does.
 //
 //===----------------------------------------------------------------------===//
+#include "HostReads.h"
 #include "HostScalars.h"
 #include "mlir/IR/Matchers.h"
 #include "tcc/Reference/Interpreter.h"
@@ -53,15 +54,20 @@ std::optional<Dims> PrimBuilder::hostElements(Value tensor) {
   return elements;
 }
 
-Dims PrimBuilder::readElements(Value tensor) {
-  if (auto known = hostElements(tensor))
-    return *known;
-  Type e = elem(tensor);
-  Type scalar = e.isInteger(1) || isa<FloatType>(e) ? e : b.getIndexType();
+Dims tcc::extractElements(PrimBuilder &pb, Value tensor) {
+  Type e = pb.elem(tensor);
+  Type scalar = e.isInteger(1) || isa<FloatType>(e) ? e : pb.builder().getIndexType();
   Dims elements;
-  for (int64_t i = 0, n = type(tensor).getNumElements(); i < n; ++i)
-    elements.push_back(prim::ExtractOp::create(b, loc, scalar, tensor, i).getResult());
+  for (int64_t i = 0, n = pb.type(tensor).getNumElements(); i < n; ++i)
+    elements.push_back(
+        prim::ExtractOp::create(pb.builder(), pb.location(), scalar, tensor, i).getResult());
   return elements;
+}
+
+Dims PrimBuilder::readElements(Value tensor) {
+  if (auto computed = hostReads(*this, tensor))
+    return *computed;
+  return extractElements(*this, tensor);
 }
 
 /// Element `i` of dense bytes as its bits; sub-byte types are packed, low bits first.
