@@ -61,6 +61,8 @@ def walls_ms(torch, run, seconds):
 
 
 def tensors(torch, result):
+    """A module's float outputs, or those of tcc_torch.Model, whose list is of a type of its own."""
+    result = list(result) if isinstance(result, list) else result
     return [leaf for leaf in torch.utils._pytree.tree_leaves(result) if torch.is_tensor(leaf) and leaf.is_floating_point()]
 
 
