@@ -190,10 +190,12 @@ static Value signOf(ImplicitLocOpBuilder &b, Value x, Type e) {
   return arith::SelectOp::create(b, negative, number(b, -1, x), positive);
 }
 
-static Value extremum(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool larger) {
+/// `flags`: nsz where zeros of either sign are one, which saves most of the instructions.
+static Value extremum(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool larger,
+                      arith::FastMathFlags flags = arith::FastMathFlags::none) {
   if (isa<FloatType>(e))
-    return larger ? Value(arith::MaximumFOp::create(b, x, y))
-                  : Value(arith::MinimumFOp::create(b, x, y));
+    return larger ? Value(arith::MaximumFOp::create(b, x, y, flags))
+                  : Value(arith::MinimumFOp::create(b, x, y, flags));
   if (isUnsigned(e))
     return larger ? Value(arith::MaxUIOp::create(b, x, y)) : Value(arith::MinUIOp::create(b, x, y));
   return larger ? Value(arith::MaxSIOp::create(b, x, y)) : Value(arith::MinSIOp::create(b, x, y));
@@ -373,9 +375,9 @@ static Value combined(ImplicitLocOpBuilder &b, prim::ReduceKind kind, Type e, Va
   case prim::ReduceKind::prod:
     return product(b, x, y, e);
   case prim::ReduceKind::max:
-    return extremum(b, x, y, e, true);
+    return extremum(b, x, y, e, true, arith::FastMathFlags::nsz);
   case prim::ReduceKind::min:
-    return extremum(b, x, y, e, false);
+    return extremum(b, x, y, e, false, arith::FastMathFlags::nsz);
   case prim::ReduceKind::any:
     return arith::OrIOp::create(b, x, y);
   case prim::ReduceKind::all:

@@ -24,6 +24,19 @@ Value KernelFrame::nextWord(Type type) {
   return load;
 }
 
+bool KernelFrame::endsMasked(Value low, Value high, unsigned lanes) {
+  auto from = getConstantIntValue(low), to = getConstantIntValue(high);
+  return cpu.maskedMemory && lanes > 1 && !(from && to && (*to - *from) % lanes <= 1);
+}
+
+Value KernelFrame::lanesUpTo(Value i, Value high) {
+  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, e.lanes()));
+  Value left = arith::IndexCastOp::create(b, b.getI32Type(), e.subIndex(high, i));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                               arith::ConstantOp::create(b, b.getI32VectorAttr(numbers)),
+                               e.splat(left, e.lanes()));
+}
+
 void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAligned,
                              function_ref<void(Value)> body) {
   Value middle = low;
@@ -41,7 +54,14 @@ void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAlig
   auto cl = getConstantIntValue(middle), ch = getConstantIntValue(high);
   if (cl && ch && *cl == *ch)
     return;
-  loop(middle, high, 1, body);
+  if (!endsMasked(low, high, lanes))
+    return loop(middle, high, 1, body);
+  e.setLanes(lanes);
+  loop(middle, high, lanes, [&](Value i) {
+    e.setMask(lanesUpTo(i, high));
+    body(i);
+  });
+  e.setLanes(1);
 }
 
 void KernelFrame::narrowingLoop(Value low, Value high, unsigned lanes,

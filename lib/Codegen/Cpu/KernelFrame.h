@@ -20,7 +20,13 @@ struct KernelFrame : LaunchFrame {
   /// The next of the launch's words: after construction, what follows its results.
   mlir::Value nextWord(mlir::Type type);
 
-  /// Runs `body(i, lanes)` for [low, high): vectors first, then single points.
+  /// Whether what is left of [low, high) after vectors of `lanes` is done as one more vector, of
+  /// which a part is masked: where masks cost nothing, and more than a point may be left.
+  bool endsMasked(mlir::Value low, mlir::Value high, unsigned lanes);
+  /// The lanes at hand of those that lie in [i, high).
+  mlir::Value lanesUpTo(mlir::Value i, mlir::Value high);
+  /// Runs `body(i, lanes)` for [low, high): vectors first, then what is left of one, or single
+  /// points.
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
                   llvm::function_ref<void(mlir::Value)> body);
   /// The same where a point alone costs as much as a vector (a walk along an axis): vectors of
@@ -38,6 +44,10 @@ unsigned lanesFor(unsigned most, int64_t extent);
 
 /// Points of the axes after `axis`, whose extents are known.
 int64_t pointsAfter(mlir::RankedTensorType type, unsigned axis);
+
+/// Where, along the last axis of what a kernel of points stores, other operands begin to be read
+/// (concatenations, the borders of pads), in order; few, or none.
+llvm::SmallVector<int64_t> piecesOf(kernel::LaunchOp launch);
 
 // Kernel templates; false after an error was emitted.
 bool emitLoopKernel(KernelFrame &frame, kernel::LoopScheduleAttr schedule);

@@ -34,8 +34,9 @@ private:
   void planCache();
   void emitStage(const RowStage &stage);
   void emitStores();
-  void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
-                 function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
+  /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
+  using PointBody = function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange, Value)>;
+  void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals, PointBody body,
                  SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces);
   Coords rowCoords();
   SmallVector<Coord> pointCoords(ValueRange inner, Value last);
@@ -92,15 +93,16 @@ SmallVector<Coord> RowEmitter::pointCoords(ValueRange inner, Value last) {
 }
 
 /// One loop nest over the row's points carrying accumulators: vectors first, each
-/// folded to a scalar, then the remaining points.
+/// folded to a scalar, then the remaining points; or those as part of a vector before that.
 void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
-                           function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange)> body,
-                           SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces) {
+                           PointBody body, SmallVectorImpl<Value> &totals,
+                           ArrayRef<prim::ReduceOp> reduces) {
   ImplicitLocOpBuilder &b = f.b;
   auto inner = ArrayRef(extents).drop_front(rows);
   unsigned lanes = schedule.getLanes();
   Value high = inner.back(), n = f.e.index(lanes);
   Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
+  bool endsMasked = f.endsMasked(f.e.index(0), high, lanes), isEnd = false;
 
   // Loops over all inner axes but the last, then the last one.
   std::function<SmallVector<Value>(SmallVector<Value>, SmallVector<Value>, Value, Value, unsigned)>
@@ -123,7 +125,10 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
       }
       if (step > 1)
         f.e.bindAligned(iv);
-      return body(pointCoords(indices, iv), args);
+      Value mask = isEnd ? f.lanesUpTo(iv, high) : Value();
+      if (mask)
+        f.e.setMask(mask);
+      return body(pointCoords(indices, iv), args, mask);
     });
     scf::YieldOp::create(b, next);
     return SmallVector<Value>(loop.getResults().begin(), loop.getResults().end());
@@ -135,6 +140,10 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
     for (TypedAttr neutral : neutrals)
       vectors.push_back(f.e.splat(arith::ConstantOp::create(b, neutral), lanes));
     vectors = nest({}, vectors, f.e.index(0), middle, lanes);
+    isEnd = endsMasked;
+    if (isEnd)
+      vectors = nest({}, vectors, middle, high, lanes);
+    isEnd = false;
     f.e.setLanes(1);
     // Fold the lanes pairwise.
     for (auto [i, v] : llvm::enumerate(vectors)) {
@@ -154,7 +163,7 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
     }
   }
   auto cm = getConstantIntValue(middle), ch = getConstantIntValue(high);
-  if (!(cm && ch && *cm == *ch))
+  if (!endsMasked && !(cm && ch && *cm == *ch))
     accumulators = nest({}, accumulators, middle, high, 1);
   totals.assign(accumulators.begin(), accumulators.end());
 }
@@ -178,7 +187,7 @@ void RowEmitter::emitStage(const RowStage &stage) {
   }
   pointLoop(
       init, neutrals,
-      [&](ArrayRef<Coord> at, ValueRange carried) {
+      [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {
         for (Value value : fresh)
           if (Value v = f.e.eval(value, at))
             f.e.store(cache[value], at.drop_front(rows), v);
@@ -187,6 +196,10 @@ void RowEmitter::emitStage(const RowStage &stage) {
           prim::ReduceOp r = stage[i];
           Value v = f.e.evalVector(r.getX(), at);
           f.failed |= !v;
+          if (v && mask) {
+            Value none = f.e.splat(arith::ConstantOp::create(b, neutrals[i]), f.e.lanes());
+            v = arith::SelectOp::create(b, mask, v, none);
+          }
           next.push_back(
               v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), acc, v) : acc);
         }

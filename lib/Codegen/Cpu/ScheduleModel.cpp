@@ -64,11 +64,20 @@ static SmallVector<kernel::Schedule> attributes(MLIRContext *context, const Rang
 }
 
 static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  constexpr int64_t grain = 4, kept = 16384;
+  constexpr int64_t grain = 4, kept = 16384, turns = 4;
   Block &body = launch.getBody().front();
   auto first = *body.getOps<prim::ReduceOp>().begin();
-  int64_t lanes = lanesFor(cpu.lanes(32), tensorType(first.getX()).getShape().back());
-  return {kernel::RowScheduleAttr::get(launch.getContext(), lanes, grain, kept)};
+  ArrayRef<int64_t> shape = tensorType(first.getX()).getShape();
+  // Steps of a long reduction wait for the one before, unless there are several registers of
+  // lanes; what takes many instructions has them in flight by itself.
+  bool costly = llvm::any_of(body, [&](Operation &op) {
+    return op.hasTrait<prim::Costly>() && op.getNumResults() == 1 &&
+           tensorType(op.getResult(0)).getShape() == shape;
+  });
+  int64_t extent = shape.back(), most = cpu.lanes(32), registers = costly ? 2 : 4;
+  if (!ShapedType::isDynamic(extent) && extent >= turns * registers * most)
+    most *= registers;
+  return {kernel::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
 }
 
 /// Elements of a tensor, as far as they are known.
