@@ -23,6 +23,8 @@ public:
   llvm::Error accepts(kernel::LaunchOp launch) const override;
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host));
+    passes.addPass(createVectorProductsPass());
+    passes.addPass(createSplitReductionsPass());
   }
   const ScheduleModel &schedules() const override { return model; }
   std::unique_ptr<codegen::LaunchEmitter> launchEmitter() const override {

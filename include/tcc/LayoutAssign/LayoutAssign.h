@@ -27,6 +27,12 @@ std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision pre
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp.
 std::unique_ptr<mlir::Pass> createChannelsLastPass();
 
+/// tcc-layout-split-reductions: see lib/LayoutAssign/Cpu/SplitReductions.cpp.
+std::unique_ptr<mlir::Pass> createSplitReductionsPass();
+
+/// tcc-layout-vector-products: see lib/LayoutAssign/Cpu/VectorProducts.cpp.
+std::unique_ptr<mlir::Pass> createVectorProductsPass();
+
 /// tcc-layout-pack-weights: see lib/LayoutAssign/Cpu/PackWeights.cpp. `weights` and
 /// `cpu` outlive the pass.
 std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu);

@@ -70,6 +70,59 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   }];
 }
 
+def SplitReductionsPass : Tcc_Pass<"tcc-layout-split-reductions"> {
+  let summary = "Reduce much to little in two steps";
+  let description = [{
+    On a CPU each task of a reduction makes results of its own. Where these are few and what they
+    are made of is much, parts are reduced first, in parallel.
+
+    ```mlir before
+    func.func @f(%x: tensor<4096x1024xf32>) -> tensor<f32> {
+      %0 = prim.reduce sum %x [0, 1] : (tensor<4096x1024xf32>) -> tensor<f32>
+      return %0 : tensor<f32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<4096x1024xf32>) -> tensor<f32> {
+      %0 = prim.reshape %arg0 sizes() : (tensor<4096x1024xf32>) -> tensor<256x16x1024xf32>
+      %1 = prim.reduce sum %0 [1, 2] : (tensor<256x16x1024xf32>) -> tensor<256xf32>
+      %2 = prim.reduce sum %1 [0] : (tensor<256xf32>) -> tensor<f32>
+      return %2 : tensor<f32>
+    }
+    ```
+
+    Runs in layout, of the CPU's back-end alone (GPUs share a reduction among blocks), after all
+    that recognises reductions and tcc-layout-vector-products, which makes some, and before
+    fusion, which makes a kernel of each.
+  }];
+}
+
+def VectorProductsPass : Tcc_Pass<"tcc-layout-vector-products"> {
+  let summary = "A matrix by a vector is rows summed up";
+  let description = [{
+    Register tiles have rows and columns. With one column, and rows that lie along what is summed,
+    a product is reductions of rows, which read the matrix in the order in which it lies.
+
+    ```mlir before
+    func.func @f(%x: tensor<64x128xf32>, %y: tensor<128xf32>) -> tensor<64xf32> {
+      %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<64x128xf32>, tensor<128xf32>) -> tensor<64xf32>
+      return %0 : tensor<64xf32>
+    }
+    ```
+    ```mlir after -tcc-simplify-views
+    func.func @f(%arg0: tensor<64x128xf32>, %arg1: tensor<128xf32>) -> tensor<64xf32> {
+      %0 = prim.broadcast %arg1 axes [1] sizes() : (tensor<128xf32>) -> tensor<64x128xf32>
+      %1 = prim.mul %arg0, %0 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+      %2 = prim.reduce sum %1 [1] : (tensor<64x128xf32>) -> tensor<64xf32>
+      return %2 : tensor<64xf32>
+    }
+    ```
+
+    Runs in layout, of the CPU's back-end alone, after tcc-layout-pack-weights: panels of weights
+    are read in order as they are.
+  }];
+}
+
 def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
   let summary = "Put the weights of contractions in the order that a CPU's kernels read";
   let dependentDialects = ["::tcc::cpu::CpuDialect"];

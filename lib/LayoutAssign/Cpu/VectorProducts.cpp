@@ -1,0 +1,87 @@
+//===- VectorProducts.cpp - A matrix by a vector is rows summed up --------===//
+//
+// The templates of products keep tiles of rows and columns in registers, and lanes are columns.
+// A product with one column, whose matrix lies along what is summed, has neither: its columns
+// would be copied into panels that are empty but for one. It is the sum of each row's products,
+// read once, in the order in which it lies.
+//
+// Packed weights have no such form: their panels are read in order. Products with a batch stay,
+// because attention is recognised by them.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
+
+namespace tcc {
+#define GEN_PASS_DEF_VECTORPRODUCTSPASS
+#include "tcc/LayoutAssign/Passes.h.inc"
+} // namespace tcc
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+class VectorProductsPass : public tcc::impl::VectorProductsPassBase<VectorProductsPass> {
+public:
+  void runOnOperation() override {
+    SmallVector<prim::DotOp> products;
+    getOperation().walk([&](prim::DotOp op) { products.push_back(op); });
+    for (prim::DotOp op : products)
+      rewrite(op);
+  }
+
+private:
+  void rewrite(prim::DotOp op);
+};
+
+} // namespace
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// `x` in elements of type `e`.
+static Value castTo(OpBuilder &b, Location loc, Value x, Type e) {
+  auto type = RankedTensorType::get(tensorType(x).getShape(), e);
+  return x.getType() == type ? x : Value(prim::CastOp::create(b, loc, type, x));
+}
+
+void VectorProductsPass::rewrite(prim::DotOp op) {
+  auto result = tensorType(op.getResult());
+  if (!op.getLhsBatch().empty() || op.getLhsContract().size() != 1 || !result.hasStaticShape() ||
+      !isa<FloatType>(result.getElementType()))
+    return;
+  auto isStatic = [](Value v) { return tensorType(v).hasStaticShape(); };
+  if (!isStatic(op.getLhs()) || !isStatic(op.getRhs()))
+    return;
+  int64_t length = tensorType(op.getLhs()).getDimSize(op.getLhsContract()[0]);
+  auto isVector = [&](Value v) { return tensorType(v).getNumElements() == length; };
+  auto liesAlong = [](Value v, int64_t axis) { return axis + 1 == tensorType(v).getRank(); };
+  Value matrix = op.getLhs(), vector = op.getRhs();
+  if (!isVector(vector) || !liesAlong(matrix, op.getLhsContract()[0])) {
+    std::swap(matrix, vector);
+    if (!isVector(vector) || !liesAlong(matrix, op.getRhsContract()[0]))
+      return;
+  }
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Type e = result.getElementType(), wide = e.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : e;
+  auto type = RankedTensorType::get(tensorType(matrix).getShape(), wide);
+  vector = castTo(b, loc, vector, wide);
+  vector =
+      prim::ReshapeOp::create(b, loc, RankedTensorType::get({length}, wide), vector, ValueRange{});
+  int64_t last = type.getRank() - 1;
+  Value spread =
+      prim::BroadcastOp::create(b, loc, type, vector, ArrayRef<int64_t>{last}, ValueRange{});
+  Value products = prim::MulOp::create(b, loc, type, castTo(b, loc, matrix, wide), spread);
+  auto rows = RankedTensorType::get(type.getShape().drop_back(), wide);
+  Value sums = prim::ReduceOp::create(b, loc, rows, prim::ReduceKind::sum, products,
+                                      ArrayRef<int64_t>{last});
+  sums = castTo(b, loc, sums, e);
+  op.replaceAllUsesWith(prim::ReshapeOp::create(b, loc, result, sums, ValueRange{}).getResult());
+  op.erase();
+}
+
+std::unique_ptr<Pass> tcc::createVectorProductsPass() {
+  return std::make_unique<VectorProductsPass>();
+}
