@@ -114,7 +114,7 @@ func.func @kept(%x: tensor<4x64xf32>) {
 // Lanes are several registers' worth; a thread gets some thousand elements.
 // CHECK-LABEL: @special
 // CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 64>}
-// CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 11>}
+// CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 5>}
 func.func @special(%x: tensor<4x64xf32>, %i: tensor<90x1xi64>, %u: tensor<90x64xf32>) {
   %0 = kernel.launch special "cumulative" ins(%x : tensor<4x64xf32>) sizes() {
   ^bb0(%a: tensor<4x64xf32>):

@@ -199,7 +199,7 @@ def reductions():
 
 def order():
     for rows, n in ((1, 1 << 20), (1, 1 << 16), (1024, 1024), (4096, 64), (16, 50257)):
-        case(f"order/sort/{size_name(rows, n)}", lambda x: torch.sort(x, 1), lambda r=rows, n=n: [random(r, n)],
+        case(f"order/sort/{size_name(rows, n)}", lambda x: torch.sort(x, dim=1, stable=True), lambda r=rows, n=n: [random(r, n)],
              quick=rows == 1024)
         for k in (1, 10, 50):
             case(f"order/topk{k}/{size_name(rows, n)}", lambda x, k=k: torch.topk(x, k), lambda r=rows, n=n: [random(r, n)],

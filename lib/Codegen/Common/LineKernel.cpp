@@ -227,6 +227,6 @@ void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value leng
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);
       })
       .Case([&](prim::TopKOp o) {
-        emitOrderedLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length);
+        emitOrderedLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along);
       });
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 
 using namespace mlir;
@@ -97,7 +98,7 @@ void LineHeap::siftDown(Value start, Value size) {
 }
 
 void tcc::codegen::emitOrderedLine(LaunchFrame &f, Value x, unsigned axis, bool descending,
-                                   Coords at, Value length) {
+                                   Coords at, Value length, unsigned along) {
   Type e = cast<RankedTensorType>(x.getType()).getElementType();
   Value kept = f.results[0].extents[axis];
   LineHeap heap(f, at, axis, e, descending);
@@ -121,7 +122,7 @@ void tcc::codegen::emitOrderedLine(LaunchFrame &f, Value x, unsigned axis, bool 
   // With nothing kept there is no root to compare with.
   Value any = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, kept, f.e.index(0));
   Value from = arith::SelectOp::create(f.b, any, kept, length);
-  f.loop(from, length, 1, [&](Value i) {
+  auto consider = [&](Value i) {
     LineHeap::Entry entry = element(i), root = heap.get(f.e.index(0));
     Value better = heap.before(entry, root);
     auto branch = scf::IfOp::create(f.b, better, /*withElseRegion=*/false);
@@ -129,7 +130,25 @@ void tcc::codegen::emitOrderedLine(LaunchFrame &f, Value x, unsigned axis, bool 
     f.b.setInsertionPointToStart(branch.thenBlock());
     heap.set(f.e.index(0), entry);
     heap.siftDown(f.e.index(0), kept);
-  });
+  };
+  if (along > 1) {
+    Value n = f.e.index(along), left = f.e.subIndex(length, from);
+    Value middle = f.e.addIndex(from, f.e.mulIndex(f.e.divIndex(left, n), n));
+    f.loop(from, middle, along, [&](Value i) {
+      f.e.setLanes(along);
+      Coords source(at);
+      source[axis] = Coord::affine(i, 1);
+      Value v = f.e.evalVector(x, source);
+      f.e.setLanes(1);
+      // Of equal elements those here are the later ones.
+      Value root = f.e.splat(heap.get(f.e.index(0)).value, along);
+      Value any = vector::ReductionOp::create(f.b, vector::CombiningKind::OR,
+                                              comesBefore(f, e, descending, v, root));
+      f.when(any, [&] { f.loop(i, f.e.addIndex(i, n), 1, consider); });
+    });
+    from = middle;
+  }
+  f.loop(from, length, 1, consider);
   f.loop(f.e.index(1), kept, 1, [&](Value i) {
     Value end = f.e.subIndex(kept, i);
     LineHeap::Entry root = heap.get(f.e.index(0)), tail = heap.get(end);

@@ -3,7 +3,8 @@
 // Scans and places of extrema go along an axis, each step from the one before. Where that
 // is not the last axis, lines that are neighbours along the last one are done a line a lane,
 // a block of them a task. Where it is, a line is looked for its extremum in every lane
-// (Common/LineKernel.cpp). What orders elements takes a line after the other.
+// (Common/LineKernel.cpp), and top-k for elements that may be among the first. Sorting takes a
+// line after the other (SortKernel.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "SpecialKernel.h"
@@ -26,7 +27,7 @@ int64_t tcc::codegen::linesPerTask(Operation *op, kernel::SpecialScheduleAttr sc
 static unsigned lanesAlong(KernelFrame &f, Operation *op, RankedTensorType type, unsigned axis) {
   constexpr int64_t kTurns = 4;
   auto schedule = cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr());
-  if (!isa<prim::ArgReduceOp>(op) || axis + 1 != type.getRank())
+  if (!isa<prim::ArgReduceOp, prim::TopKOp>(op) || axis + 1 != type.getRank())
     return 1;
   int64_t extent = type.getShape().back();
   unsigned lanes = lanesFor(schedule.getLanes(), extent);
@@ -49,6 +50,8 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
     for (Value i : f.delinearize(task, others))
       at.push_back(Coord::uniform(i));
     at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
+    if (sortsWords(op))
+      return emitSortedLine(f, op, at, length);
     if (lines == 1)
       return emitLine(f, op, at, length, along);
     Value low = f.e.mulIndex(at.back().base, f.e.index(lines));

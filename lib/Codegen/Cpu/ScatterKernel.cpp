@@ -25,7 +25,7 @@ static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.ge
 
 /// Of `extent` indices, which lie side by side in memory or not: a part worth a task.
 static int64_t partOf(int64_t extent, bool dense) {
-  constexpr int64_t kTypical = 512, kParts = 16, kLine = 16, kMost = 256;
+  constexpr int64_t kTypical = 512, kParts = 16, kLine = 32, kMost = 256;
   int64_t part = llvm::divideCeil(ShapedType::isDynamic(extent) ? kTypical : extent, kParts);
   return dense ? std::clamp<int64_t>(llvm::alignTo(part, kLine), kLine, kMost)
                : std::max<int64_t>(part, 1);

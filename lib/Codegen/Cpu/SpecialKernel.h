@@ -18,6 +18,11 @@ int64_t linesPerTask(mlir::Operation *op, kernel::SpecialScheduleAttr schedule);
 /// An operator of which `lineAxis` knows the lines.
 void emitLines(KernelFrame &f, mlir::Operation *op);
 
+/// Whether `op` can sort lines as words of keys and places.
+bool sortsWords(mlir::Operation *op);
+/// The line at `at` so.
+void emitSortedLine(KernelFrame &f, mlir::Operation *op, Coords at, mlir::Value length);
+
 /// How an operator that changes a part of a tensor is cut into tasks.
 struct ScatterTasks {
   unsigned outer = 0;           ///< leading axes of the result, an index of each a task

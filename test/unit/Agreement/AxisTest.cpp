@@ -178,6 +178,39 @@ TEST_CASE("operators along long axes agree with the interpreter") {
       }
 }
 
+// So many that they are cut before they are sorted, most of them more than once, and some hardly
+// different.
+TEST_CASE("long lines are sorted as the interpreter does") {
+  std::string cpu = runnableCpus().back();
+  for (DType type : {DType::F32, DType::F16, DType::F8E4M3FN, DType::I32, DType::U32, DType::I4,
+                     DType::Bool, DType::I64})
+    for (int64_t columns : {24, 25, 200, 8192, 8193, 40009})
+      DYNAMIC_SECTION(dtypeName(type).str() << " " << columns) {
+        std::vector<Line> lines;
+        for (const Line &line : linesFor(type, 2, columns))
+          if (llvm::StringRef(line.op).starts_with("prim.sort %x axis 1"))
+            lines.push_back(line);
+        std::string few =
+            "(" + typeText({2, 19}, elementText(type)) + ", " + typeText({2, 19}, "i64") + ")";
+        for (std::string flag : {"true", "false"})
+          lines.push_back({"prim.top_k %x axis 1 {largest = " + flag + "} : (" +
+                               typeText({2, columns}, elementText(type)) + ") -> " + few,
+                           few});
+        std::vector<Tensor> inputs = {
+            edges(type, 2, columns, 5),
+            Tensor::ofIntegers(DType::I64, {2, columns}, std::vector<int64_t>(2 * columns)),
+            edges(type, 2, columns, 5)};
+        auto module = moduleOf(lines, type, 2, columns);
+        REQUIRE(module);
+        Outputs want = interpreted(*module, inputs);
+        llvm::Expected<Outputs> got = compiled(*module, inputs, cpu);
+        if (!got)
+          FAIL(llvm::toString(got.takeError()));
+        for (auto [w, g] : llvm::zip_equal(want, *got))
+          CHECK(agree(w, g));
+      }
+}
+
 TEST_CASE("operators along an axis agree where there are no elements") {
   std::string cpu = runnableCpus().back();
   for (DType type :

@@ -16,7 +16,8 @@ std::optional<std::pair<mlir::Value, unsigned>> lineAxis(mlir::Operation *op);
 /// Does `op`, of which `lineAxis` knows the lines, for the line at `at`, whose index along
 /// the axis is anything; the line has `length` elements. Scans and places of extrema take a
 /// line a lane as well, where `at` varies along the lanes.
-/// `along`: elements of the line to look at at once; places of extrema do it, along a last axis.
+/// `along`: elements of the line to look at at once; places of extrema and top-k do it, along a
+/// last axis.
 void emitLine(LaunchFrame &f, mlir::Operation *op, Coords at, mlir::Value length,
               unsigned along = 1);
 
@@ -27,8 +28,9 @@ llvm::SmallVector<mlir::Value> extentsOf(LaunchFrame &f, mlir::Value v);
 mlir::Value comesBefore(LaunchFrame &f, mlir::Type elementType, bool descending, mlir::Value x,
                         mlir::Value y);
 
-/// Results 0 and 1: the first elements of a line in order, and their places.
+/// Results 0 and 1: the first elements of a line in order, and their places. What is behind as
+/// many elements is looked at `along` at once, and one by one where any comes before the last.
 void emitOrderedLine(LaunchFrame &f, mlir::Value x, unsigned axis, bool descending, Coords at,
-                     mlir::Value length);
+                     mlir::Value length, unsigned along = 1);
 
 } // namespace tcc::codegen
