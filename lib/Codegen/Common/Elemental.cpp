@@ -92,6 +92,23 @@ bool Elemental::alignedToLanes(Value v) const {
   return false;
 }
 
+std::optional<std::pair<int64_t, int64_t>> Elemental::rangeOf(const Coord &c) const {
+  if (c.vector || ranges.empty())
+    return std::nullopt;
+  LinearForm form;
+  form.add(c.base, 1, Value());
+  if (form.terms.size() != 1)
+    return std::nullopt;
+  auto [index, factor] = form.terms[0];
+  auto known = ranges.find(index);
+  bool follows = numLanes == 1 || c.step == factor;
+  if (known == ranges.end() || std::abs(factor) != 1 || !follows)
+    return std::nullopt;
+  auto [low, high] = known->second;
+  return factor > 0 ? std::pair(form.constant + low, form.constant + high)
+                    : std::pair(form.constant - high + 1, form.constant - low + 1);
+}
+
 Value Elemental::splat(Value scalar, unsigned n) {
   return vector::BroadcastOp::create(b, VectorType::get({n}, scalar.getType()), scalar);
 }

@@ -103,9 +103,9 @@ Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
     Value v = evalVector(o.getX(), source);
     if (!v)
       return {};
-    Value none = neutralVector(*this, neutral);
-    v = arith::SelectOp::create(b, isa<VectorType>(v.getType()) ? widen(inside, true) : inside, v,
-                                none);
+    if (inside)
+      v = arith::SelectOp::create(b, isa<VectorType>(v.getType()) ? widen(inside, true) : inside, v,
+                                  neutralVector(*this, neutral));
     return emitCombine(b, o.getKind(), e, carried, v);
   });
 }

@@ -234,6 +234,10 @@ Value Elemental::evalBroadcast(prim::BroadcastOp op, ArrayRef<Coord> at) {
 /// 0 <= c < extent; afterwards c is safe wherever the answer is no, or the mask
 /// must be applied (affine coords stay as they are).
 Value Elemental::inRange(Coord &c, Value extentValue) {
+  auto range = rangeOf(c);
+  auto known = range ? getConstantIntValue(extentValue) : std::nullopt;
+  if (known && range->first >= 0 && range->second <= *known)
+    return {};
   bool vector = !c.isUniform() && numLanes > 1;
   Value v = coordValue(c);
   // Unsigned comparison: negative indices are huge.
@@ -273,6 +277,9 @@ Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
       q = arith::SelectOp::create(b, hit, arith::SelectOp::create(b, negative, none, q), none);
       c = vector ? Coord::any(q) : Coord::uniform(q);
     }
+    if (auto range = rangeOf(c);
+        range && !xt.isDynamicDim(i) && (range->second <= 0 || range->first >= xt.getDimSize(i)))
+      return eval(op.getValue(), {});
     bool affine = !c.vector && c.step != 0 && numLanes > 1;
     Value ok = inRange(c, extent(op.getX(), i));
     if (affine)
@@ -298,6 +305,20 @@ Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
 
 Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
   unsigned axis = op.getAxis();
+  if (auto range = rangeOf(at[axis])) {
+    int64_t first = 0;
+    for (Value input : op.getInputs()) {
+      int64_t size = tensorType(input).getDimSize(axis);
+      if (ShapedType::isDynamic(size))
+        break;
+      if (range->first >= first && range->second <= first + size) {
+        Coords source(at);
+        source[axis] = addCoord(at[axis], index(-first));
+        return eval(input, source);
+      }
+      first += size;
+    }
+  }
   Value begin = index(0), result;
   for (Value input : op.getInputs()) {
     Coords source(at);
@@ -305,6 +326,8 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
     Value size = extent(input, axis);
     bool affine = !c.vector && c.step != 0 && numLanes > 1;
     Value ok = inRange(c, size);
+    if (!ok)
+      ok = arith::ConstantOp::create(b, b.getBoolAttr(true));
     if (result && !isa<VectorType>(ok.getType())) {
       // One operand for all lanes: only that one is read.
       Value before = widen(result, numLanes > 1);

@@ -2,7 +2,8 @@
 //
 // All results have one shape. A task is a run of points along one axis, or a block of
 // such rows where operands lie across them (#kernel.loop_schedule); inside, vectors of
-// neighbouring points, then single points.
+// neighbouring points, then single points. Where the last axis is put together from pieces, a row
+// is done piece by piece (LoopPieces.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -20,12 +21,16 @@ public:
   LoopEmitter(KernelFrame &f, kernel::LoopScheduleAttr schedule)
       : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
         lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
-        innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)) {}
+        innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)) {
+    if (axis + 1 == out.extents.size())
+      pieces = piecesOf(f.launch);
+  }
   void emitTask(Value task);
   void store(ArrayRef<Coords> points); ///< neighbours along the innermost axes
 
 private:
   void emitRow(const Coords &outer, Value low, Value high);
+  void emitPiece(Value low, Value high, int64_t begin, int64_t end, function_ref<void(Value)> body);
   void emitBlock(const Coords &outer, Value low, Value high);
   void emitFullBlock(const Coords &outer, Value first, Value low, Value high);
 
@@ -33,6 +38,7 @@ private:
   const Memory &out;
   unsigned axis, blockAxis, lanes;
   int64_t chunk, blockRows, innerPoints;
+  SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
 };
 
 } // namespace
@@ -85,10 +91,31 @@ void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
     }
     store(points);
   };
-  if (f.launch.getBody().getOps<prim::ReduceOp>().empty())
-    f.vectorLoop(low, high, lanes, true, rowOfPoints);
-  else
-    f.narrowingLoop(low, high, lanes, rowOfPoints);
+  if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
+    return f.narrowingLoop(low, high, lanes, rowOfPoints);
+  if (pieces.empty())
+    return f.vectorLoop(low, high, lanes, true, rowOfPoints);
+  for (size_t piece = 0; piece <= pieces.size(); ++piece)
+    emitPiece(low, high, piece ? pieces[piece - 1] : 0,
+              piece < pieces.size() ? pieces[piece] : *getConstantIntValue(out.extents[axis]),
+              rowOfPoints);
+}
+
+/// What of [low, high) lies in [begin, end), where `body` reads the same operands all along.
+void LoopEmitter::emitPiece(Value low, Value high, int64_t begin, int64_t end,
+                            function_ref<void(Value)> body) {
+  auto bounded = [&](Value v) -> Value {
+    if (auto known = getConstantIntValue(v))
+      return f.e.index(std::clamp(*known, begin, end));
+    return arith::MaxSIOp::create(f.b, f.minIndex(v, f.e.index(end)), f.e.index(begin));
+  };
+  Value from = bounded(low), to = bounded(high);
+  if (auto first = getConstantIntValue(from); first && first == getConstantIntValue(to))
+    return;
+  f.vectorLoop(from, to, lanesFor(lanes, end - begin), begin == 0, [&](Value i) {
+    f.e.bindRange(i, begin, end);
+    body(i);
+  });
 }
 
 /// A whole block, or the rows that are left, one after the other.

@@ -97,6 +97,8 @@ public:
   }
   /// `index` is a multiple of the number of lanes.
   void bindAligned(mlir::Value index) { aligned.insert(index); }
+  /// The point at `index`, and those that the lanes are from there on, lie in [low, high).
+  void bindRange(mlir::Value index, int64_t low, int64_t high) { ranges[index] = {low, high}; }
 
   /// The value of `value` at `at`, of its compute type: a scalar when it is the
   /// same in all lanes, else a vector.
@@ -207,11 +209,13 @@ private:
   mlir::Value evalRandom(prim::RandomBitsOp op, llvm::ArrayRef<Coord> at);
 
   bool alignedToLanes(mlir::Value index) const;
+  /// Where all lanes are known to lie: from the first index to before the second.
+  std::optional<std::pair<int64_t, int64_t>> rangeOf(const Coord &c) const;
   Coord addCoord(const Coord &c, mlir::Value offset);
   Coord scaleCoord(const Coord &c, int64_t factor);
   /// An index read from a tensor, clamped into [0, extent).
   Coord clampedIndex(mlir::Value element, mlir::Value extent);
-  /// Whether 0 <= c < extent, and a coord that is safe to load at under it.
+  /// Whether 0 <= c < extent, and a coord that is safe to load at under it. Null: it always is.
   mlir::Value inRange(Coord &c, mlir::Value extent);
   mlir::Value andMasks(mlir::Value x, mlir::Value y);
   mlir::Value widen(mlir::Value x, bool vector);
@@ -234,6 +238,7 @@ private:
   RowBlock block;
   llvm::SmallVector<Rows, 2> knownRows;
   llvm::DenseSet<mlir::Value> aligned;
+  llvm::DenseMap<mlir::Value, std::pair<int64_t, int64_t>> ranges;
   llvm::DenseMap<mlir::Value, Memory> memories;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, Provider> providers;

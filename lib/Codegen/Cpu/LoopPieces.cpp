@@ -1,0 +1,126 @@
+//===- LoopPieces.cpp - Rows that are put together ------------------------===//
+//
+// A point of a concatenation along the last axis comes from one of its operands, a point of a
+// pad from inside or from the border. Asked at every vector, which one costs masked loads of
+// all of them; so a row is cut where the answer changes, and each piece reads one.
+//
+// The places are found by going back from what is stored, through operators whose last index is
+// the loop's, forward or backward, plus a constant.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <set>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+namespace {
+
+/// The index along a value's last axis: sign * i + shift.
+struct LastIndex {
+  int64_t sign = 1, shift = 0;
+  LastIndex plus(int64_t offset) const { return {sign, shift + offset}; }
+  LastIndex backward(int64_t extent) const { return {-sign, extent - 1 - shift}; }
+  /// The first i of the piece that `index` begins or, backward, ends.
+  int64_t pieceAt(int64_t index) const { return sign > 0 ? index - shift : shift - index + 1; }
+};
+
+class PieceWalk {
+public:
+  void visit(Value value, LastIndex at);
+  std::set<int64_t> begins;
+  unsigned visited = 0;
+
+private:
+  void visitView(Operation *op, LastIndex at);
+};
+
+} // namespace
+
+void PieceWalk::visit(Value value, LastIndex at) {
+  constexpr unsigned kMost = 64;
+  Operation *op = value.getDefiningOp();
+  if (!op || tensorType(value).getRank() == 0 ||
+      tensorType(value).isDynamicDim(tensorType(value).getRank() - 1) || ++visited > kMost)
+    return;
+  if (!prim::isElementwise(op))
+    return visitView(op, at);
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()))
+      visit(operand, at);
+}
+
+void PieceWalk::visitView(Operation *op, LastIndex at) {
+  auto type = tensorType(op->getResult(0));
+  int64_t last = type.getRank() - 1, extent = type.getShape().back();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](prim::BroadcastOp o) {
+        auto x = tensorType(o.getX());
+        if (x.getRank() > 0 && o.getAxes().back() == last && x.getShape().back() == extent)
+          visit(o.getX(), at);
+      })
+      .Case([&](prim::TransposeOp o) {
+        if (o.getPermutation().back() == last)
+          visit(o.getX(), at);
+      })
+      .Case([&](prim::ReshapeOp o) {
+        auto x = tensorType(o.getX());
+        if (x.getRank() > 0 && x.getShape().back() == extent)
+          visit(o.getX(), at);
+      })
+      .Case([&](prim::SliceOp o) {
+        auto start = getConstantIntValue(o.getMixedStarts().back());
+        if (start && o.getSteps().back() == 1)
+          visit(o.getX(), at.plus(*start));
+      })
+      .Case([&](prim::ReverseOp o) {
+        visit(o.getX(), llvm::is_contained(o.getAxes(), last) ? at.backward(extent) : at);
+      })
+      .Case([&](prim::TakeOp o) {
+        if (static_cast<int64_t>(o.getAxis()) + 1 < tensorType(o.getX()).getRank())
+          visit(o.getX(), at);
+      })
+      .Case([&](prim::ConcatOp o) {
+        bool along = static_cast<int64_t>(o.getAxis()) == last;
+        int64_t begin = 0;
+        for (Value input : o.getInputs()) {
+          int64_t size = tensorType(input).getShape().back();
+          if (ShapedType::isDynamic(size))
+            return;
+          visit(input, along ? at.plus(-begin) : at);
+          begin += along ? size : 0;
+          if (along)
+            begins.insert(at.pieceAt(begin));
+        }
+      })
+      .Case([&](prim::PadOp o) {
+        auto low = getConstantIntValue(o.getMixedLow().back());
+        int64_t size = tensorType(o.getX()).getShape().back();
+        if (!low || o.getInterior().back() != 0 || ShapedType::isDynamic(size))
+          return;
+        begins.insert(at.pieceAt(*low));
+        begins.insert(at.pieceAt(*low + size));
+        visit(o.getX(), at.plus(-*low));
+      });
+}
+
+SmallVector<int64_t> tcc::codegen::piecesOf(kernel::LaunchOp launch) {
+  constexpr size_t kMostPieces = 6, kMostOperators = 32;
+  auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  Block &body = launch.getBody().front();
+  if (type.getRank() == 0 || ShapedType::isDynamic(type.getShape().back()) ||
+      body.getOperations().size() > kMostOperators)
+    return {};
+  PieceWalk walk;
+  for (Value value : cast<kernel::YieldOp>(body.getTerminator()).getValues())
+    walk.visit(value, {});
+  SmallVector<int64_t> begins;
+  for (int64_t begin : walk.begins)
+    if (begin > 0 && begin < type.getShape().back())
+      begins.push_back(begin);
+  return begins.size() < kMostPieces ? begins : SmallVector<int64_t>();
+}
