@@ -322,6 +322,36 @@ Value borderPositions(AtenNode &a, StringRef mode, Dim extent, Dim low, Dim high
   return b.sub(last, b.abs(b.sub(last, b.abs(p))));
 }
 
+/// The last axis with its borders, which are slices of it, forward or backward: runs of
+/// neighbours, where a position each would be read one by one. Null where extents are open or
+/// the border is longer than the axis.
+Value withBorders(PrimBuilder &b, StringRef mode, Value x, Dim low, Dim high) {
+  int64_t axis = b.rank(x) - 1;
+  auto n = b.known(b.dim(x, axis)), lo = b.known(low), hi = b.known(high);
+  int64_t most = n.value_or(0) - (mode == "reflect");
+  if (!n || !lo || !hi || *lo < 0 || *hi < 0 || *lo > most || *hi > most)
+    return {};
+  auto border = [&](int64_t start, int64_t size) {
+    return b.sliceAxis(x, axis, b.dim(start), b.dim(size));
+  };
+  auto repeated = [&](int64_t start, int64_t size) {
+    Dims dims = b.dims(x);
+    dims[axis] = b.dim(size);
+    return b.broadcastTo(border(start, 1), dims);
+  };
+  SmallVector<Value> parts;
+  if (*lo > 0)
+    parts.push_back(mode == "reflect"    ? b.reverse(border(1, *lo), {axis})
+                    : mode == "circular" ? border(*n - *lo, *lo)
+                                         : repeated(0, *lo));
+  parts.push_back(x);
+  if (*hi > 0)
+    parts.push_back(mode == "reflect"    ? b.reverse(border(*n - 1 - *hi, *hi), {axis})
+                    : mode == "circular" ? border(0, *hi)
+                                         : repeated(*n - 1, *hi));
+  return parts.size() == 1 ? x : b.concat(parts, axis);
+}
+
 LogicalResult padBy(AtenNode &a, StringRef mode, Value value) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
@@ -353,6 +383,12 @@ LogicalResult padBy(AtenNode &a, StringRef mode, Value value) {
     if (b.known(low[axis]) != 0 || b.known(high[axis]) != 0) {
       Dim size = b.addDims(b.addDims(b.dim(x, axis), low[axis]), high[axis]);
       requireElements(b, b.dim(x, axis), size, "a border made");
+      Value joined =
+          axis + 1 == b.rank(x) ? withBorders(b, mode, x, low[axis], high[axis]) : Value();
+      if (joined) {
+        x = joined;
+        continue;
+      }
       x = b.take(x, borderPositions(a, mode, b.dim(x, axis), low[axis], high[axis]), axis);
     }
   return a.give(x);

@@ -49,7 +49,23 @@ struct AxisResizer {
     return b.minimum(b.maximum(b.cast(position, i64), b.scalar(0, i64)), last);
   }
 
+  /// How often each element comes in a row, if all come equally often.
+  std::optional<int64_t> repeats() {
+    auto n = b.known(in), m = b.known(out);
+    if (!n || !m || *n == 0 || *m % *n != 0 || (factor && *factor != static_cast<double>(*m / *n)))
+      return std::nullopt;
+    // The step is rounded: for powers of two it is exact.
+    int64_t times = *m / *n;
+    return llvm::isPowerOf2_64(times) ? std::optional(times) : std::nullopt;
+  }
+
   Value nearest(Value x, int64_t axis, bool exact) {
+    if (auto times = repeats()) {
+      Dims dims = b.dims(x), repeated(dims);
+      repeated.insert(repeated.begin() + axis + 1, b.dim(*times));
+      dims[axis] = out;
+      return b.reshape(b.broadcastTo(b.unsqueeze(x, {axis + 1}), repeated), dims);
+    }
     Value at = b.iota({out}, 0, f32);
     Value source = b.mul(exact ? b.add(at, 0.5) : at, step());
     return b.take(x, clamped(b.unary<prim::FloorOp>(source)), axis);
