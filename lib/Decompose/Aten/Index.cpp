@@ -441,12 +441,32 @@ LogicalResult oneHot(AtenNode &a) {
   return a.give(b.compare(P::eq, b.unsqueeze(x, {-1}), each));
 }
 
+/// The same by halving: a turn for each bit of the answer. NaN lies behind all boundaries.
+Value countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n, bool right) {
+  int64_t last = b.rank(boundaries) - 1;
+  Type i64 = b.builder().getI64Type();
+  Value count = b.full(b.dims(values), 0, i64);
+  for (int64_t step = llvm::bit_floor<uint64_t>(n); step > 0; step /= 2) {
+    Value next = b.add(count, static_cast<double>(step));
+    Value place = b.sub(b.minimum(next, static_cast<double>(n)), 1.0);
+    Value e = last == 0 ? b.take(boundaries, place, 0) : b.takeAlong(boundaries, place, last);
+    Value stop = b.compare(right ? P::gt : P::ge, e, values);
+    stop = b.binary<prim::OrOp>(stop, b.compare(P::gt, next, static_cast<double>(n)));
+    count = b.select(stop, count, next);
+  }
+  return count;
+}
+
 /// How many boundaries lie below each value (or not above it, from the right).
 LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right) {
   PrimBuilder &b = a.b;
   if (b.rank(boundaries) == 0)
     return a.fail("needs a sequence of boundaries");
   Type wide = AtenNode::isFloat(b.elem(values)) ? b.elem(values) : b.elem(boundaries);
+  constexpr int64_t few = 64, most = 1 << 24; // one comparison each, or many turns
+  auto n = b.known(b.dim(boundaries, b.rank(boundaries) - 1));
+  if (n && *n > few && *n < most)
+    return a.give(countByHalving(b, b.cast(boundaries, wide), b.cast(values, wide), *n, right));
   Value v = b.unsqueeze(b.cast(values, wide), {-1}), e = b.cast(boundaries, wide);
   if (b.rank(e) > 1)
     e = b.unsqueeze(e, {-2});
