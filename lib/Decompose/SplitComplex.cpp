@@ -188,10 +188,44 @@ bool Splitter::splitDot(prim::DotOp op) {
   return give(op, b.sub(dot(x.re, y.re), dot(x.im, y.im)), b.add(dot(x.re, y.im), dot(x.im, y.re)));
 }
 
+/// A constant 0 in every element, or views of one.
+static bool isZeroEverywhere(Value v) {
+  while (Operation *op = v.getDefiningOp()) {
+    if (auto constant = dyn_cast<prim::ConstantOp>(op)) {
+      auto dense = dyn_cast<DenseFPElementsAttr>(constant.getElements());
+      return dense && dense.isSplat() && dense.getSplatValue<APFloat>().isPosZero();
+    }
+    if (!op->hasTrait<prim::View>())
+      return false;
+    v = op->getOperand(0);
+  }
+  return false;
+}
+
+/// How many results, from the first on, the users of a transform look at: of real numbers half.
+static int64_t resultsInUse(prim::FftOp op, int64_t axis) {
+  int64_t all = cast<RankedTensorType>(op.getType()).getDimSize(axis), used = 0;
+  for (Operation *user : op->getUsers()) {
+    auto slice = dyn_cast<prim::SliceOp>(user);
+    if (!slice || getConstantIntValue(slice.getMixedStarts()[axis]) != 0 ||
+        slice.getSteps()[axis] != 1)
+      return all;
+    int64_t size = cast<RankedTensorType>(slice.getType()).getDimSize(axis);
+    if (ShapedType::isDynamic(size))
+      return all;
+    used = std::max(used, size);
+  }
+  return used;
+}
+
 bool Splitter::splitFft(prim::FftOp op) {
   Parts z = of(op.getX());
-  int64_t axis = op.getAxis();
-  auto [re, im] = fourier(b, weights, {z.re, z.im}, axis, op.getInverse(), b.dim(z.re, axis));
+  int64_t axis = op.getAxis(), used = resultsInUse(op, axis);
+  // Real numbers take half the products of the first step.
+  if (isZeroEverywhere(z.im))
+    z.im = {};
+  Dim count = used > 0 ? b.dim(used) : b.dim(z.re, axis);
+  auto [re, im] = fourier(b, weights, {z.re, z.im}, axis, op.getInverse(), count);
   return give(op, re, im);
 }
 
