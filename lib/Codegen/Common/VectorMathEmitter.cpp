@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include <numeric>
 
 using namespace mlir;
 namespace tcc::codegen::vmath {
@@ -205,6 +206,59 @@ Fp scale(Fp x, Fp n) {
                                   b, y, result, ArrayRef<int64_t>{i}, ArrayRef<int64_t>{1});
   }
   return {x.e, cast(type, result)};
+}
+
+bool hasLookup(Fp x) { return x.e->options.hasAvx512 && !x.isF64(); }
+
+// Fewer lanes than an instruction has are done with others beside them: a function has one value
+// for an argument, in however many lanes.
+Fp lookup(Int i, ArrayRef<double> table) {
+  constexpr int64_t chunk = 16;
+  ImplicitLocOpBuilder &b = i.e->builder;
+  auto type = dyn_cast<VectorType>(i.type());
+  Type f32 = b.getF32Type(), i32 = b.getI32Type();
+  int64_t lanes = type ? type.getNumElements() : 1, padded = llvm::alignTo(lanes, chunk);
+  auto shaped = [&](Type to, Value v) -> Value {
+    return v.getType() == to ? v : vector::ShapeCastOp::create(b, to, v);
+  };
+  Value numbers = type ? shaped(VectorType::get({lanes}, i32), i.v)
+                       : Value(vector::BroadcastOp::create(b, VectorType::get({1}, i32), i.v));
+  if (padded != lanes) {
+    SmallVector<int64_t> from(padded, 0);
+    std::iota(from.begin(), from.begin() + lanes, 0);
+    numbers = vector::ShuffleOp::create(b, numbers, numbers, from);
+  }
+  auto part = VectorType::get({chunk}, f32);
+  auto half = [&](ArrayRef<double> entries) -> Value {
+    SmallVector<float> values(entries.begin(), entries.end());
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(part, ArrayRef(values)));
+  };
+  Value low = half(table.take_front(chunk)), high = half(table.drop_front(chunk));
+  auto slice = [&](Value v, int64_t at, int64_t count) -> Value {
+    if (cast<VectorType>(v.getType()).getNumElements() == count)
+      return v;
+    return vector::ExtractStridedSliceOp::create(b, v, ArrayRef<int64_t>{at},
+                                                 ArrayRef<int64_t>{count}, ArrayRef<int64_t>{1});
+  };
+  Value result;
+  for (int64_t at = 0; at < padded; at += chunk) {
+    Value picked =
+        LLVM::CallIntrinsicOp::create(b, part, b.getStringAttr("llvm.x86.avx512.vpermi2var.ps.512"),
+                                      ValueRange{low, slice(numbers, at, chunk), high})
+            .getResult(0);
+    if (padded == chunk) {
+      result = picked;
+      break;
+    }
+    if (!result)
+      result = arith::ConstantOp::create(
+          b, cast<TypedAttr>(b.getZeroAttr(VectorType::get({padded}, f32))));
+    result = vector::InsertStridedSliceOp::create(b, picked, result, ArrayRef<int64_t>{at},
+                                                  ArrayRef<int64_t>{1});
+  }
+  result = slice(result, 0, lanes);
+  return {i.e, type ? shaped(withElementType(type, f32), result)
+                    : Value(vector::ExtractOp::create(b, result, int64_t(0)))};
 }
 
 Value anyLane(Mask m) {

@@ -154,6 +154,11 @@ bool hasScale(Fp x);
 /// x * 2^n for an integral n, where `hasScale(x)`.
 Fp scale(Fp x, Fp n);
 
+/// The target picks lanes from a table of 32 by an instruction (AVX-512), of f32.
+bool hasLookup(Fp x);
+/// Entry i of a table of 32, of an `i` whose lowest five bits count, where `hasLookup`.
+Fp lookup(Int i, llvm::ArrayRef<double> table);
+
 /// Whether `m` holds in any lane.
 mlir::Value anyLane(Mask m);
 /// `usual`, or what `rare` makes if `m` holds in any lane: code that ordinary
