@@ -562,6 +562,72 @@ static bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Attention of heads of `queries` by `keys`: scores from %q and %k, the rest as given.
+static std::string attention(const std::string &head, int64_t queries, int64_t keys, int64_t depth,
+                             int64_t width, const std::string &type, const std::string &score,
+                             bool zeroed = false) {
+  auto tensor = [&](const std::string &extents, const std::string &element) {
+    return "tensor<" + head + "x" + extents + "x" + element + ">";
+  };
+  std::string m = std::to_string(queries), n = std::to_string(keys), d = std::to_string(depth),
+              w = std::to_string(width);
+  std::string qt = tensor(m + "x" + d, type), kt = tensor(n + "x" + d, type),
+              vt = tensor(n + "x" + w, type), st = tensor(m + "x" + n, "f32"),
+              rt = tensor(m, "f32"), bt = tensor(m + "x" + n, "i1"),
+              yt = tensor(m + "x" + w, "f32");
+  std::string text = "%dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (" + qt + ", " +
+                     kt + ") -> " + st + "\n" + score + "\n%top = prim.reduce max %score [2] : (" +
+                     st + ") -> " + rt + "\n%tops = prim.broadcast %top axes [0, 1] sizes() : (" +
+                     rt + ") -> " + st + "\n%less = prim.sub %score, %tops : (" + st + ", " + st +
+                     ") -> " + st + "\n%e = prim.exp %less : (" + st + ") -> " + st +
+                     "\n%sum = prim.reduce sum %e [2] : (" + st + ") -> " + rt +
+                     "\n%sums = prim.broadcast %sum axes [0, 1] sizes() : (" + rt + ") -> " + st +
+                     "\n%weights = prim.div %e, %sums : (" + st + ", " + st + ") -> " + st + "\n";
+  if (zeroed)
+    text += "%nan = prim.is_nan %weights : (" + st + ") -> " + bt +
+            "\n%zero = prim.constant dense<0.0> : " + st +
+            "\n%w = prim.select %nan, %zero, %weights : (" + bt + ", " + st + ", " + st + ") -> " +
+            st + "\n";
+  text += "%y = prim.dot " + std::string(zeroed ? "%w" : "%weights") +
+          ", %v batch [0] x [0] contract [2] x [1] : (" + st + ", " + vt + ") -> " + yt;
+  return function("%q: " + qt + ", %k: " + kt + ", %v: " + vt, yt, text);
+}
+
+static std::string scaled(const std::string &st) {
+  return "%scale = prim.constant dense<0.25> : " + st + "\n%score = prim.mul %dot, %scale : (" +
+         st + ", " + st + ") -> " + st;
+}
+
+TEST_CASE("attention: tiles of queries and keys, masks, types") {
+  auto inputs = [](DType type, int64_t heads, int64_t m, int64_t n, int64_t d, int64_t w) {
+    return std::vector<Tensor>{random(type, {heads, m, d}, -1, 1),
+                               random(type, {heads, n, d}, -1, 1),
+                               random(type, {heads, n, w}, -1, 1)};
+  };
+  // Hidden where the key comes after the query.
+  auto causal = [](const std::string &heads, const std::string &plane) {
+    std::string st = "tensor<" + heads + "x" + plane + "xf32>",
+                bt = "tensor<" + heads + "x" + plane + "xi1>";
+    std::string it = "tensor<" + plane + "xi64>", pt = "tensor<" + plane + "xi1>";
+    return "%row = prim.iota 0 sizes() : " + it + "\n%key = prim.iota 1 sizes() : " + it +
+           "\n%before = prim.compare ge %row, %key : (" + it + ", " + it + ") -> " + pt +
+           "\n%seen = prim.broadcast %before axes [1, 2] sizes() : (" + pt + ") -> " + bt +
+           "\n%none = prim.constant dense<0xFF800000> : " + st +
+           "\n%score = prim.select %seen, %dot, %none : (" + bt + ", " + st + ", " + st + ") -> " +
+           st;
+  };
+  CHECK(scheduleOf(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")))
+            .getForm() == kernel::GpuForm::Attention);
+  check(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")),
+        inputs(DType::F32, 2, 70, 130, 24, 20));
+  check(attention("3", 5, 3, 7, 70, "f32", scaled("tensor<3x5x3xf32>")),
+        inputs(DType::F32, 3, 5, 3, 7, 70));
+  check(attention("1", 150, 150, 16, 16, "bf16", causal("1", "150x150")),
+        inputs(DType::BF16, 1, 150, 150, 16, 16));
+  check(attention("2", 66, 20, 16, 16, "f16", causal("2", "66x20"), true),
+        inputs(DType::F16, 2, 66, 20, 16, 16));
+}
+
 TEST_CASE("PTX: 16-byte accesses, 32-bit indices, the lowest version") {
   std::string text =
       function("%x: tensor<512x4096xbf16>", "tensor<512x4096xbf16>",
@@ -627,6 +693,8 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
       softmax("64", "512"),
       softmax("64", "8192"),
       softmax("2", "100000"),
+      attention("8", 512, 512, 128, 128, "bf16", scaled("tensor<8x512x512xf32>")),
+      attention("8", 512, 512, 256, 256, "f32", scaled("tensor<8x512x512xf32>")),
       function("%x: tensor<4000x4000xf32>", "tensor<f32>",
                "%y = prim.reduce sum %x [0, 1] : (tensor<4000x4000xf32>) -> tensor<f32>"),
       function("%x: tensor<40000x64xbf16>", "tensor<64xbf16>",

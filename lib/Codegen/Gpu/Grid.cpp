@@ -9,6 +9,7 @@
 #include "TransposedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 
 using namespace mlir;
@@ -170,6 +171,10 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return b.getIndexAttr(1);
   case Form::Product:
     return productGrid(h, launch, s);
+  case Form::Attention: {
+    HostProduct product(h, launch, attentionOf(launch).scores);
+    return h.mul(product.batch, h.ceilDiv(product.rows, s.getRows()));
+  }
   case Form::Skinny: {
     HostProduct product = HostProduct::of(h, launch);
     return h.mul(product.batch,

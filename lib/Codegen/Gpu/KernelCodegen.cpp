@@ -87,6 +87,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   case Form::Product:
     emitProductKernel(frame);
     break;
+  case Form::Attention:
+    emitAttentionKernel(frame);
+    break;
   case Form::Wgmma:
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
     emitWgmmaKernel(frame);

@@ -68,6 +68,7 @@ void emitLineKernel(KernelFrame &f);
 void emitScatterKernel(KernelFrame &f);
 void emitCollectKernel(KernelFrame &f);
 void emitProductKernel(KernelFrame &f);
+void emitAttentionKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
 void emitSkinnyKernel(KernelFrame &f);

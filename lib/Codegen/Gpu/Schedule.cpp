@@ -389,6 +389,11 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     Operation *op = specialOf(launch);
     s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : lineAxis(op) ? Form::Line : Form::Scatter;
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
+  } else if (launch.getKind() == kernel::KernelKind::Attention) {
+    // Four by four scores of a thread, of slices of operands as of a product.
+    s.form = Form::Attention;
+    s.rows = s.columns = 64;
+    s.depth = 16;
   } else if (auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
              conv && isDepthwise(conv) && keepsNeighbours(launch)) {
     // Nothing to share but the filters, which are small: points like any other.

@@ -107,7 +107,7 @@ LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigne
                                       unsigned depth, unsigned /*sharedBytes*/, unsigned mostBlocks,
                                       unsigned split, unsigned /*scratchBytes*/,
                                       unsigned indexBits) {
-  bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma;
+  bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma || form == GpuForm::Attention;
   if (indexBits != 32 && indexBits != 64)
     return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
   if (form == GpuForm::Row && (rowThreads == 0 || threads % rowThreads != 0))
@@ -308,6 +308,8 @@ LogicalResult GpuScheduleAttr::verifyLaunch(Operation *op) const {
   case GpuForm::Scatter:
   case GpuForm::Collect:
     return verifyKind(launch, getMnemonic(), {Special});
+  case GpuForm::Attention:
+    return verifyKind(launch, getMnemonic(), {Attention});
   default:
     return verifyKind(launch, getMnemonic(), {Loop, Contraction, Convolution});
   }

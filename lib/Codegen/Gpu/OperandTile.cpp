@@ -1,0 +1,80 @@
+#include "OperandTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+unsigned device::groupOf(KernelFrame &f, Type sum) {
+  Type stored = f.asStored(computeType(sum));
+  return 16 / std::clamp(stored.getIntOrFloatBitWidth() / 8, 4u, 8u);
+}
+
+OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, Type sum,
+                         Value shared, Value first)
+    : f(f), source(std::move(given)), shape(shape), sum(sum), computed(computeType(sum)),
+      stored(f.asStored(computed)), threads(f.schedule.getThreads()),
+      lanes(std::min({runsOf(f, source).lanes, shape.group, shape.width * shape.depth / threads})),
+      shared(shared) {
+  for (unsigned i = 0; i < runsOfThread(); ++i)
+    own.push_back(runCoords(f, f.e.addIndex(first, runAt(i).first), source.own,
+                            source.innerFirst ? 1 : lanes));
+}
+
+/// Own index and k of the thread's run `i` in the slice.
+std::pair<Value, Value> OperandTile::runAt(unsigned i) {
+  Value number = f.e.addIndex(f.thread, f.e.index(int64_t(i) * threads));
+  int64_t fast = (source.innerFirst ? shape.depth : shape.width) / lanes;
+  Value low = f.e.mulIndex(f.e.remIndex(number, f.e.index(fast)), f.e.index(lanes));
+  Value high = f.e.divIndex(number, f.e.index(fast));
+  return source.innerFirst ? std::pair(high, low) : std::pair(low, high);
+}
+
+SmallVector<Value> OperandTile::read(Value round, Value inner) {
+  ImplicitLocOpBuilder &b = f.b;
+  SmallVector<Value> values;
+  f.e.setLanes(lanes);
+  for (unsigned i = 0; i < runsOfThread(); ++i) {
+    Value k = f.e.addIndex(round, runAt(i).second);
+    Coords kAt = runCoords(f, k, source.inner, source.innerFirst ? lanes : 1);
+    Value v = Product::eval(f, source.operand(source.batch, own[i], kAt));
+    if (!v)
+      return {};
+    v = emitCast(b, v, source.element, sum, true);
+    if (lanes > 1 && !isa<VectorType>(v.getType()))
+      v = f.e.splat(v, lanes);
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(v.getType())));
+    values.push_back(arith::SelectOp::create(b, f.less(k, inner), v, zero));
+  }
+  f.e.setLanes(1);
+  return values;
+}
+
+/// Element (k, own) of a slice lies at k * pitch + own.
+void OperandTile::write(ArrayRef<Value> values, Value slice) {
+  Value start = f.e.mulIndex(slice, f.e.index(shape.elements()));
+  for (auto [i, v] : llvm::enumerate(values)) {
+    auto [at, k] = runAt(i);
+    Value place = f.e.addIndex(start, f.e.addIndex(f.e.mulIndex(k, f.e.index(shape.pitch())), at));
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      Value element = lanes > 1 ? Value(vector::ExtractOp::create(f.b, v, int64_t(lane))) : v;
+      int64_t step = source.innerFirst ? shape.pitch() : 1;
+      Value to = f.at(shared, stored, f.e.addIndex(place, f.e.index(lane * step)));
+      LLVM::StoreOp::create(f.b, f.asStored(element), to);
+    }
+  }
+}
+
+SmallVector<Value> OperandTile::load(Value slice, unsigned k, Value place) const {
+  auto type = VectorType::get({shape.group}, stored);
+  unsigned bytes = shape.group * (stored.getIntOrFloatBitWidth() / 8);
+  Value start = f.e.mulIndex(slice, f.e.index(shape.elements()));
+  Value at = f.e.addIndex(f.e.addIndex(start, place), f.e.index(k * shape.pitch()));
+  Value v = LLVM::LoadOp::create(f.b, type, f.at(shared, stored, at), bytes);
+  SmallVector<Value> values;
+  for (unsigned i = 0; i < shape.group; ++i)
+    values.push_back(f.asComputed(vector::ExtractOp::create(f.b, v, int64_t(i)), computed));
+  return values;
+}

@@ -1,0 +1,54 @@
+//===- OperandTile.h - A slice of an operand in shared memory ----*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu: what the general kernels of products and of attention multiply.
+// All threads of a block evaluate a slice of `width` rows or columns by `depth` of k, whatever
+// stands before it, and write it to shared memory as elements of the type of the sum. Neighbours
+// are read together where they lie together.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "Product.h"
+
+namespace tcc::codegen::device {
+
+/// The extents of a slice, and how it lies.
+struct TileShape {
+  unsigned width, depth, group; ///< group: elements of 16 bytes, which a thread reads at once
+
+  /// Elements from one k to the next: whole vectors, and threads that write neighbours in k use
+  /// different banks.
+  int64_t pitch() const { return width + group; }
+  int64_t elements() const { return pitch() * depth; }
+};
+
+class OperandTile {
+public:
+  /// From `first` of the operand's own index on; slices begin at multiples of the shape's
+  /// elements in `shared`. `sum` is the type of the sum, a prim element type.
+  OperandTile(KernelFrame &f, OperandSource source, TileShape shape, mlir::Type sum,
+              mlir::Value shared, mlir::Value first);
+
+  /// The thread's part of the slice from k = `round` on. Past the extent `inner` of k it is 0;
+  /// past the others anything, for nothing of it is stored.
+  llvm::SmallVector<mlir::Value> read(mlir::Value round, mlir::Value inner);
+  void write(llvm::ArrayRef<mlir::Value> values, mlir::Value slice);
+  /// `group` neighbours from `place` on, at one k.
+  llvm::SmallVector<mlir::Value> load(mlir::Value slice, unsigned k, mlir::Value place) const;
+
+private:
+  unsigned runsOfThread() const { return shape.width * shape.depth / (threads * lanes); }
+  std::pair<mlir::Value, mlir::Value> runAt(unsigned i);
+
+  KernelFrame &f;
+  OperandSource source;
+  TileShape shape;
+  mlir::Type sum, computed, stored;
+  unsigned threads, lanes;
+  mlir::Value shared;
+  llvm::SmallVector<Coords> own; ///< of the thread's runs
+};
+
+/// Elements of 16 bytes of what a sum of type `sum` is kept as in shared memory.
+unsigned groupOf(KernelFrame &f, mlir::Type sum);
+
+} // namespace tcc::codegen::device
