@@ -189,3 +189,21 @@ func.func @mma_conv(%x: tensor<2x13x11x24xbf16>, %w: tensor<40x24x3x3xbf16>, %c:
   %y = prim.logistic %2 : (tensor<2x7x6x40xbf16>) -> tensor<2x7x6x40xbf16>
   return %y : tensor<2x7x6x40xbf16>
 }
+func.func @attention_causal(%q: tensor<4x150x64xf32>, %k: tensor<4x150x64xf32>, %v: tensor<4x150x48xf32>) -> tensor<4x150x48xf32> {
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x150x64xf32>, tensor<4x150x64xf32>) -> tensor<4x150x150xf32>
+  %1 = prim.iota 0 sizes() : tensor<150x150xi64>
+  %2 = prim.iota 1 sizes() : tensor<150x150xi64>
+  %3 = prim.compare ge %1, %2 : (tensor<150x150xi64>, tensor<150x150xi64>) -> tensor<150x150xi1>
+  %4 = prim.broadcast %3 axes [1, 2] sizes() : (tensor<150x150xi1>) -> tensor<4x150x150xi1>
+  %5 = prim.constant dense<0xFF800000> : tensor<4x150x150xf32>
+  %6 = prim.select %4, %0, %5 : (tensor<4x150x150xi1>, tensor<4x150x150xf32>, tensor<4x150x150xf32>) -> tensor<4x150x150xf32>
+  %7 = prim.reduce max %6 [2] : (tensor<4x150x150xf32>) -> tensor<4x150xf32>
+  %8 = prim.broadcast %7 axes [0, 1] sizes() : (tensor<4x150xf32>) -> tensor<4x150x150xf32>
+  %9 = prim.sub %6, %8 : (tensor<4x150x150xf32>, tensor<4x150x150xf32>) -> tensor<4x150x150xf32>
+  %10 = prim.exp %9 : (tensor<4x150x150xf32>) -> tensor<4x150x150xf32>
+  %11 = prim.reduce sum %10 [2] : (tensor<4x150x150xf32>) -> tensor<4x150xf32>
+  %12 = prim.broadcast %11 axes [0, 1] sizes() : (tensor<4x150xf32>) -> tensor<4x150x150xf32>
+  %13 = prim.div %10, %12 : (tensor<4x150x150xf32>, tensor<4x150x150xf32>) -> tensor<4x150x150xf32>
+  %14 = prim.dot %13, %v batch [0] x [0] contract [2] x [1] : (tensor<4x150x150xf32>, tensor<4x150x48xf32>) -> tensor<4x150x48xf32>
+  return %14 : tensor<4x150x48xf32>
+}
