@@ -53,6 +53,7 @@ Fp lgammaF64(Fp x) {
   Fp result = logGamma(a);
   Fp fraction = x - roundEven(x);
   Fp mirror = logF64(pi / (a * abs(sincosNearF64(fraction * pi).first))) - result;
+  mirror = select(fraction == 0.0, x.infinity(), mirror); // a pole, also where log Gamma overflows
   result = select(reflected, mirror, result);
   return select(abs(x) == x.infinity(), x.infinity(), result);
 }
