@@ -27,19 +27,22 @@ static constexpr const char *kOutcomes = R"(
 
 static std::string headOf(llvm::StringRef arch) {
   std::string title = "# ONNX conformance", option, where, test = "conformance.onnx";
+  bool isTested = arch.empty() || arch == "sim"; // others need a GPU
   if (!arch.empty()) {
     title += (" of code for " + arch).str();
     option = ("--arch " + arch + " ").str();
-    where = arch == "sim" ? ", kernels as code for GPUs on the simulated device,"
-                          : (", kernels on a GPU of architecture " + arch + ",").str();
+    where = isTested ? ", kernels as code for GPUs on the simulated device,"
+                     : (", kernels on a GPU of architecture " + arch + ",").str();
     test += ("-" + arch).str();
   }
+  std::string held =
+      isTested ? " The test `" + test + "` fails when a case passes no longer."
+               : " `scripts/gpu-test` packs what a machine with such a GPU needs for that.";
   return llvm::formatv(
-      "{0}\nWritten by `conformance-onnx {1}--write`, which compiles and runs every "
-      "case of ONNX's backend tests (the onnx 1.22.0 wheel){2} and compares all "
-      "outputs with the stored ones at the tolerances of ONNX's own runner. The "
-      "test `{3}` fails when a case passes no longer.\n{4}",
-      title, option, where, test, kOutcomes);
+      "{0}\nWritten by `conformance-onnx {1}--write`, which compiles and runs every case of ONNX's "
+      "backend tests (the onnx 1.22.0 wheel){2} and compares all outputs with the stored ones at "
+      "the tolerances of ONNX's own runner.{3}\n{4}",
+      title, option, where, held, kOutcomes);
 }
 
 /// The first line, short, and such that a Markdown table or list keeps it.
