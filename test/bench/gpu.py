@@ -60,10 +60,15 @@ def walls_ms(torch, run, seconds):
     return statistics.median(samples)
 
 
-def tensors(torch, result):
-    """A module's float outputs, or those of tcc_torch.Model, whose list is of a type of its own."""
-    result = list(result) if isinstance(result, list) else result
-    return [leaf for leaf in torch.utils._pytree.tree_leaves(result) if torch.is_tensor(leaf) and leaf.is_floating_point()]
+def tensors(result):
+    """The tensors of floats of whatever holds them: tuples, dicts, tcc's Results."""
+    if hasattr(result, "is_floating_point"):
+        return [result] if result.is_floating_point() else []
+    if isinstance(result, dict):
+        result = result.values()
+    elif not isinstance(result, (list, tuple)):
+        return []
+    return [leaf for part in result for leaf in tensors(part)]
 
 
 def error(torch, actual, exact):
@@ -118,7 +123,7 @@ def exact_outputs(torch, row, module, inputs):
     dtype = torch.float32 if row.narrow else torch.float64
     module = module.to(device="cuda", dtype=dtype)
     with torch.no_grad():
-        result = [leaf.clone() for leaf in tensors(torch, module(*gpu_models.moved(inputs, dtype)))]
+        result = [leaf.clone() for leaf in tensors(module(*gpu_models.moved(inputs, dtype)))]
     return result
 
 
@@ -144,7 +149,7 @@ def measure(name, options):
                     made = Tcc(torch, row, module, inputs, pathlib.Path(folder), options.flags.split())
                 else:
                     made = Torch(torch, contestant, module, inputs)
-                made.error = error(torch, tensors(torch, made.run()), exact)
+                made.error = error(torch, tensors(made.run()), exact)
                 if contestant == "tcc" and "eager" in ready and not made.error <= 2 * ready["eager"].error:
                     raise ValueError(f"error {made.error:.3g}, eager's is {ready['eager'].error:.3g}")
                 ready[contestant] = made

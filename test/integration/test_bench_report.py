@@ -9,9 +9,12 @@ import unittest
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "lib/Bindings/Python"))
 import bench  # noqa: E402
+import gpu  # noqa: E402
 import ops  # noqa: E402
 import report  # noqa: E402
+import tcc  # noqa: E402
 
 
 def row(model, date="2026-01-02", machine="M", failed=(), not_run=(), **results):
@@ -37,6 +40,24 @@ class Outputs(unittest.TestCase):
         for actual, expected in (([np.nan, 2.0], [1.0, 2.0]), ([np.inf, 2.0], [1.0, 2.0]), ([1.0, 2.0], [np.nan, 2.0]),
                                  ([-np.inf], [np.inf]), ([np.nan], [np.inf])):
             self.assertEqual(self.error(actual, expected), float("inf"), (actual, expected))
+
+
+class OnGpu(unittest.TestCase):
+    def test_what_is_compared(self):
+        """Whatever a contestant gives, its tensors of floats are seen; no row is timed without a comparison."""
+        leaf = types.SimpleNamespace(is_floating_point=lambda: True)
+        count = types.SimpleNamespace(is_floating_point=lambda: False)
+        for result in (leaf, [leaf], (leaf, None), {"logits": leaf, "count": count}, tcc.Results([leaf]), [[leaf], count]):
+            self.assertEqual(gpu.tensors(result), [leaf])
+        self.assertEqual(gpu.tensors(tcc.Results([count])), [])
+
+    def test_table(self):
+        figures = {"wall_ms": 2.0, "device_ms": 1.5}
+        rows = [{"row": "resnet50 b32", "date": "2026-01-02", "machine": "G", "torch": "2", "failed": {"max-autotune": "why"},
+                 "results": {"tcc": {"wall_ms": 1.0, "device_ms": 0.75}, "eager": figures, "reduce-overhead": figures}}]
+        lines = report.gpu_table(rows)
+        self.assertIn("| resnet50 b32 | 1.000 (0.750) | 2.000 (1.500) | 2.000 (1.500) | 2.00 | G, torch 2 | 2026-01-02 |",
+                      lines[-1])
 
 
 class Page(unittest.TestCase):
