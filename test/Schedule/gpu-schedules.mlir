@@ -56,14 +56,15 @@ func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
   return
 }
 
-// f32 is exact: no matrix unit. Few rows: blocks share what a tile sums, and meet in scratch
+// f32 is exact: no matrix unit. One row: warps over columns. Few rows: blocks share what a tile sums, and meet in scratch
 // memory. Open rows, and what wgmma does not take.
 // CHECK-LABEL: @other_products
 // CHECK: sm_80 = <form = product, {{.*}}, sm_90a = <form = product,
+// CHECK: sm_80 = <form = skinny, threads = 128, columns = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = skinny,
 // CHECK: sm_80 = <form = mma, threads = {{[0-9]+}}, vectors = {{[0-9]+}}, rows = 16, columns = {{[0-9]+}}, depth = 64, shared_bytes = {{[0-9]+}}, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = mma, {{.*}}rows = 16, {{.*}}split = {{[0-9]+}}, scratch_bytes =
 // CHECK: sm_90a = <form = mma, {{.*}}depth = 128
 // CHECK: sm_90a = <form = mma, {{.*}}depth = 64, shared_bytes = {{[0-9]+}}>
-func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %i: tensor<200x512xi8>, %j: tensor<512x300xi8>, %q: tensor<12x?x64xbf16>) {
+func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %z: tensor<16x4096xbf16>, %i: tensor<200x512xi8>, %j: tensor<512x300xi8>, %q: tensor<12x?x64xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%f, %f : tensor<512x512xf32>, tensor<512x512xf32>) sizes() {
   ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
@@ -74,6 +75,11 @@ func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: 
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xf32>
     kernel.yield %c : tensor<1x4096xf32>
   } -> tensor<1x4096xf32>
+  %4 = kernel.launch contraction "dot" ins(%z, %w : tensor<16x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<16x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<16x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<16x4096xf32>
+    kernel.yield %c : tensor<16x4096xf32>
+  } -> tensor<16x4096xf32>
   %2 = kernel.launch contraction "dot" ins(%i, %j : tensor<200x512xi8>, tensor<512x300xi8>) sizes() {
   ^bb0(%a: tensor<200x512xi8>, %b: tensor<512x300xi8>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<200x512xi8>, tensor<512x300xi8>) -> tensor<200x300xi32>

@@ -382,7 +382,7 @@ TEST_CASE("mma.sync: tails, layouts, types, shared tiles, what follows") {
   std::string deep = product("bf16", "bf16", 16, 64, 2000, true);
   CHECK(scheduleOf(deep).getSplit() > 1);
   checkProduct(DType::BF16, DType::BF16, 16, 64, 2000, true);
-  checkProduct(DType::I8, DType::I32, 3, 40, 2100, false);
+  checkProduct(DType::I8, DType::I32, 5, 40, 2100, false);
   // Open rows and columns, batches, operands that lie along rows.
   check(function("%q: tensor<2x?x3x16xbf16>, %k: tensor<2x?x3x16xbf16>", "tensor<2x3x?x?xbf16>",
                  "%y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : "
@@ -705,6 +705,8 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
       function("%a: tensor<256x128xf32>, %b: tensor<128x256xf32>", "tensor<256x256xf32>",
                "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<256x128xf32>, "
                "tensor<128x256xf32>) -> tensor<256x256xf32>"),
+      product("f32", "f32", 8, 4096, 512, true),
+      product("f64", "f64", 3, 4096, 512, true),
       function("%x: tensor<9x17xf32>", "tensor<9x4xf32>",
                "%y, %i = prim.top_k %x axis 1 {largest = true} : (tensor<9x17xf32>) -> "
                "(tensor<9x4xf32>, tensor<9x4xi64>)"),

@@ -95,6 +95,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     emitWgmmaKernel(frame);
     break;
   case Form::Mma:
+    // ptxas would rather spill than have fewer blocks of few threads on a multiprocessor.
+    if (schedule.getThreads() < 128)
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
     emitMmaKernel(frame);
     break;
   case Form::Skinny:

@@ -289,18 +289,21 @@ static double scheduleWgmma(Choice &s, MatrixProduct product, const GpuArch &arc
   return least;
 }
 
-/// Slices on their way: enough for the latency of memory, if two blocks fit then.
+/// Slices on their way: enough for the latency of memory, if two blocks fit then. Few rows do
+/// little else than to wait for memory.
 static unsigned stagesFor(const MmaTile &tile, int64_t steps, const GpuArch &arch) {
-  constexpr int64_t kInFlight = 64 << 10, kMost = 8, kStatic = 1024; // of other shared memory
-  int64_t fit = (arch.sharedBytes - kStatic) / tile.stageBytes();
-  int64_t wanted = std::clamp<int64_t>(kInFlight / tile.stageBytes(), 3, kMost);
+  constexpr int64_t kFewRows = 32, kInFlight = 64 << 10, kMost = 8;
+  constexpr int64_t kStatic = 1024; // bytes of other shared memory
+  int64_t shared = arch.sharedBytes - kStatic, fit = shared / tile.stageBytes();
+  int64_t bytes = tile.rows <= kFewRows ? std::max(kInFlight, shared / 2 - kStatic) : kInFlight;
+  int64_t wanted = std::clamp<int64_t>(bytes / tile.stageBytes(), 3, kMost);
   return static_cast<unsigned>(std::min({fit, wanted, std::max<int64_t>(steps, 2)}));
 }
 
 static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
                       const MmaProduct &product, const GpuArch &arch) {
   constexpr double kProducts = 1024, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
-  constexpr double kLatency = 250, kPipeline = 1500, kMeeting = 2000;
+  constexpr double kStep = 650, kMemory = 1000, kPipeline = 1500, kMeeting = 2000; // latencies
   auto tiles = [](int64_t extent, unsigned size) {
     return extent < 0 ? 8 : int64_t(llvm::divideCeil(extent, size));
   };
@@ -314,8 +317,9 @@ static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
   int64_t each = llvm::divideCeil(blocks, arch.multiprocessors);
   int64_t together = std::min(each, resident);
   double steps = double(llvm::divideCeil(product.steps(), split));
+  double latency = std::max(kStep, kMemory / (stages - 1));
   double cost = double(llvm::divideCeil(each, together)) *
-                (steps * std::max(kLatency, double(together) * step) + kPipeline);
+                (steps * std::max(latency, double(together) * step) + kPipeline);
   if (split > 1)
     cost += kMeeting + double(split) * tile.rows * tile.columns * 4 / kL2;
   return cost;
@@ -359,6 +363,7 @@ static double scheduleMma(Choice &s, const MmaProduct &product, const GpuArch &a
 static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, const GpuArch &arch,
                              bool tf32) {
   constexpr double kSurely = 0.75; // of the other template's estimate
+  constexpr int64_t kFewRows = 4;  // memory is read faster than by tiles of 16 rows
   Choice start = all.pop_back_val(), wgmma = start, mma = start, general = start;
   auto matrices = arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt;
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
@@ -371,7 +376,8 @@ static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, 
   if (isSkinny(productOf(launch))) {
     Choice skinny = start;
     scheduleSkinny(skinny, launch, arch);
-    all.push_back(skinny);
+    bool isBest = ProductSizes::of(productOf(launch)).rows <= kFewRows;
+    all.insert(isBest ? all.begin() : all.end(), skinny);
   }
   scheduleProduct(general, launch, arch);
   all.push_back(general);
