@@ -20,6 +20,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenLinalgSpectralRules(rules);
   populateAtenLinearRules(rules);
   populateAtenLossRules(rules);
+  populateAtenMaskRules(rules);
   populateAtenNormalizationRules(rules);
   populateAtenPoolRules(rules);
   populateAtenQuantizationRules(rules);

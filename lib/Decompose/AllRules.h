@@ -22,6 +22,7 @@ void populateAtenLinalgRules(RuleSet &rules);
 void populateAtenLinalgSpectralRules(RuleSet &rules);
 void populateAtenLinearRules(RuleSet &rules);
 void populateAtenLossRules(RuleSet &rules);
+void populateAtenMaskRules(RuleSet &rules);
 void populateAtenNormalizationRules(RuleSet &rules);
 void populateAtenPoolRules(RuleSet &rules);
 void populateAtenRandomRules(RuleSet &rules);

@@ -1,38 +1,34 @@
-#include "tcc/Driver/Driver.h"
-#include "Artefact.h"
-#include "Dump.h"
+//===- Driver.cpp - From options to files ---------------------------------===//
+//
+// One compile: what the user asked for becomes options of the phases, the phases run, and what they
+// give gets its name when all of it is there. Whatever can fail late (checksums, the hash of the
+// input, --verify) runs beside the phases or after them, and a failure leaves nothing behind.
+//
+//===----------------------------------------------------------------------===//
+#include "Compile.h"
 #include "ModelLog.h"
 #include "OwnFiles.h"
-#include "Progress.h"
-#include "Reproducer.h"
-#include "Tune.h"
 #include "WriteCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/Crossings.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Driver/CrashReport.h"
 #include "tcc/Driver/TorchOptions.h"
-#include "tcc/Emit/OutputFiles.h"
 #include "tcc/Import/Onnx/ImportOnnx.h"
 #include "tcc/Import/TorchExport/TorchExport.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/FileHash.h"
 #include "tcc/Support/Logging.h"
-#include "tcc/Verify/Verify.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
-#include <chrono>
-#include <future>
 #include <thread>
 
 using namespace llvm;
 using namespace tcc;
-
-using Clock = std::chrono::steady_clock;
 
 std::string tcc::defaultCacheDir() {
   SmallString<128> path;
@@ -91,76 +87,13 @@ std::vector<std::string> DriverOptions::resultFlags() const {
   return flags;
 }
 
-namespace {
+mlir::LogicalResult Compile::collect(mlir::Diagnostic &d) {
+  if (d.getSeverity() == mlir::DiagnosticSeverity::Error && diagnostic.empty())
+    diagnostic = nodePrefix(d.getLocation()) + printable(d.str(), 1000);
+  return mlir::success();
+}
 
-/// What the input is; its content tells, in prepare, and nobody else asks.
-enum class InputFormat { Onnx, TorchExport, Mlir };
-
-class Compile {
-public:
-  explicit Compile(const DriverOptions &options)
-      : options(options), context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED),
-        handler(&context, [this](mlir::Diagnostic &d) { return collect(d); }) {}
-  Expected<CompileSummary> run();
-
-private:
-  static mlir::DialectRegistry makeRegistry() {
-    mlir::DialectRegistry registry;
-    registerDialects(registry);
-    return registry;
-  }
-  mlir::LogicalResult collect(mlir::Diagnostic &d) {
-    if (d.getSeverity() == mlir::DiagnosticSeverity::Error && diagnostic.empty())
-      diagnostic = nodePrefix(d.getLocation()) + printable(d.str(), 1000);
-    return mlir::success();
-  }
-  Error prepare();
-  Error checkOutput() const;
-  bool tunes() const { return options.tunes() && target.devices.empty(); }
-  Expected<Model> importModel();
-  Error compileAll();
-  Error generate();
-  Error verifyLibrary();
-  Error readTuning();
-  Error tuneKernels();
-  Error buildAside(Model &candidate, const PipelineOptions &how, Phase from,
-                   const std::string &path, CompiledModel &compiled);
-  void phaseStarts(Phase phase);
-  void phaseDone(Phase phase, mlir::ModuleOp module);
-  Phase firstPhase() const;
-  Error withDiagnostic(Error error);
-  Error withReproducer(Error error, bool phaseFailed);
-  Error writeDepfile();
-  Error finish(CompiledModel *compiled);
-  Error publish();
-  void startChecking();
-  void startHashing();
-  Error checkSums();
-
-  const DriverOptions &options;
-  Dump dump{options};
-  mlir::MLIRContext context;
-  mlir::ScopedDiagnosticHandler handler;
-  std::string diagnostic;
-  std::vector<std::string> filesRead;
-  Target target;
-  InputFormat format = InputFormat::Onnx;
-  PipelineOptions pipeline;
-  std::optional<TunedSchedules> schedules;
-  Model model;
-  CompileSummary summary;
-  emit::OutputFiles files; ///< get their names when all else is done
-  std::optional<Artefact> artefact;
-  Reproducer reproducer;
-  Progress progress;
-  std::future<std::string> inputHash; ///< for the manifest, computed aside
-  std::future<std::string> damage;    ///< what the archive's checksums tell, computed aside
-  Clock::time_point phaseStart = Clock::now();
-};
-
-} // namespace
-
-static StringRef nameOf(InputFormat format) {
+StringRef tcc::nameOf(InputFormat format) {
   switch (format) {
   case InputFormat::Onnx:
     return "onnx";
@@ -170,10 +103,6 @@ static StringRef nameOf(InputFormat format) {
     return "mlir";
   }
   llvm_unreachable("all formats are handled above");
-}
-
-static double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 void Compile::phaseStarts(Phase phase) {
@@ -191,7 +120,7 @@ void Compile::phaseDone(Phase phase, mlir::ModuleOp module) {
   dump.module(phase, module);
   logPhase(phase, module);
   summary.phaseSeconds.push_back({phaseName(phase).str(), secondsSince(phaseStart)});
-  phaseStart = Clock::now();
+  phaseStart = CompileClock::now();
 }
 
 /// The phase whose result importModel gives.
@@ -438,79 +367,6 @@ Error Compile::generate() {
   return Error::success();
 }
 
-/// What the schedule phase goes by: the record, and later what tuning adds to it.
-Error Compile::readTuning() {
-  schedules.emplace(*pipeline.backend, options.tuning);
-  if (Error error = schedules->read())
-    return error;
-  if (!tunes() && options.tuning.empty())
-    return Error::success();
-  if (!tunes() && !sys::fs::exists(options.tuning))
-    return userError("there is no --tuning " + printable(options.tuning, 1000) +
-                     " (--mode max-autotune writes one)");
-  pipeline.chooseSchedule = schedules->chooser();
-  return Error::success();
-}
-
-/// Measures the kernels that the record lacks, on a copy of the model.
-Error Compile::tuneKernels() {
-  if (!tunes())
-    return Error::success();
-  PipelineOptions quiet = pipeline;
-  quiet.beforePhase = nullptr;
-  quiet.afterPhase = nullptr;
-  quiet.codeObserver = nullptr;
-  quiet.kernelDone = nullptr;
-  quiet.code = CodeForm::Object;
-  TuneHooks hooks;
-  hooks.load = [&]() -> Expected<Model> {
-    auto loaded = importModel();
-    if (!loaded)
-      return loaded;
-    if (Error error = runPhases(*loaded, firstPhase(), Phase::Fuse, quiet))
-      return std::move(error);
-    return loaded;
-  };
-  hooks.build = [&](Model &candidate, const std::string &path,
-                    ScheduleChooser chooser) -> Expected<CompiledModel> {
-    PipelineOptions how = quiet;
-    how.chooseSchedule = std::move(chooser);
-    CompiledModel compiled;
-    if (Error error = buildAside(candidate, how, Phase::Fuse, path, compiled))
-      return std::move(error);
-    return std::move(compiled);
-  };
-  hooks.foreign = Triple(target.host.triple).getArch() != Triple(sys::getProcessTriple()).getArch();
-  hooks.show = [&](const Twine &what) { progress.show(what); };
-  auto found = tune(hooks, *schedules, *pipeline.backend, options.tuneBudget);
-  if (!found)
-    return withDiagnostic(found.takeError());
-  summary.tuned = *found;
-  summary.phaseSeconds.push_back({"tuning", secondsSince(phaseStart)});
-  phaseStart = Clock::now();
-  return options.tuning.empty() ? Error::success()
-                                : files.write(options.tuning, schedules->record.text());
-}
-
-/// A library at `path` of a model that has done the phases up to `from`.
-Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase from,
-                          const std::string &path, CompiledModel &compiled) {
-  if (Error error = runPhases(candidate, from, Phase::Plan, how))
-    return error;
-  auto code = generateCode(candidate, how);
-  if (!code)
-    return code.takeError();
-  compiled = std::move(*code);
-  DriverOptions elsewhere = options;
-  elsewhere.output = path;
-  Artefact probed;
-  emit::OutputFiles own;
-  if (Error error = probed.write(candidate, compiled, elsewhere, target,
-                                 {nameOf(format), [] { return ""; }}, own))
-    return error;
-  return own.commit();
-}
-
 /// The error of --no-fallback.
 static Error refuseCrossings(mlir::ModuleOp module) {
   std::vector<Crossing> found = crossings(module);
@@ -548,45 +404,8 @@ Error Compile::compileAll() {
   return last < Phase::Codegen ? finish(nullptr) : generate();
 }
 
-/// Compiles the model once more up to primitives; --verify takes it from there.
-Error Compile::verifyLibrary() {
-  model = Model(); // its memory is needed now
-  PipelineOptions quiet = pipeline;
-  quiet.beforePhase = nullptr;
-  quiet.afterPhase = nullptr;
-  quiet.codeObserver = nullptr;
-  // Where values are rounded to 16 bits is a choice, not a fault: layout makes it.
-  bool isNarrow = options.precision == Precision::BF16 || options.precision == Precision::F16;
-  Phase first = std::max(firstPhase(), isNarrow ? Phase::Layout : Phase::Decompose);
-  VerifyHooks hooks;
-  hooks.mayExpose = !isNarrow && first < Phase::Fuse;
-  hooks.load = [&]() -> Expected<Model> {
-    auto loaded = importModel();
-    if (!loaded)
-      return loaded;
-    if (Error error = runPhases(*loaded, firstPhase(), first, quiet))
-      return std::move(error);
-    return loaded;
-  };
-  hooks.build = [&](Model &changed, const std::string &path, VerifyBuild how) -> Error {
-    CompiledModel compiled;
-    PipelineOptions chosen = quiet;
-    chosen.fuse = how.fuse;
-    chosen.inPlace = how.inPlace;
-    return buildAside(changed, chosen, first, path, compiled);
-  };
-  progress.show("tcc: verify");
-  crashPhase(std::nullopt);
-  auto result = verify({artefact->libraryPath, artefact->weightsPath}, hooks);
-  if (!result)
-    return withDiagnostic(result.takeError());
-  summary.phaseSeconds.push_back({"verify", secondsSince(phaseStart)});
-  summary.verified = result->text;
-  return result->agrees ? Error::success() : createStringError(result->text);
-}
-
 Expected<CompileSummary> Compile::run() {
-  Clock::time_point start = Clock::now();
+  CompileClock::time_point start = CompileClock::now();
   Error error = prepare();
   if (!error)
     error = compileAll();

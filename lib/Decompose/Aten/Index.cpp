@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Mask.h"
 #include "Decompose/Aten/Slice.h"
 #include "Decompose/Checks.h"
 #include "Decompose/IndexBounds.h"
@@ -204,15 +205,6 @@ LogicalResult indexFill(AtenNode &a) {
 // Several axes
 //===----------------------------------------------------------------------===//
 
-/// The positions where a mask holds, as one vector for each of its axes.
-SmallVector<Value> positionsOf(PrimBuilder &b, Value mask) {
-  Value all = b.nonzero(mask);
-  SmallVector<Value> vectors;
-  for (int64_t i = 0; i < b.rank(mask); ++i)
-    vectors.push_back(b.squeeze(b.sliceAxis(all, 0, b.dim(i), b.dim(1)), {0}));
-  return vectors;
-}
-
 struct Indexed {
   Value x;                    ///< indexed axes first
   Value tuples;               ///< [.., number of indexed axes]
@@ -364,139 +356,6 @@ LogicalResult maskedPut(AtenNode &a) {
   return putAt(a, readIndices(a, true), mask ? b.select(mask, values, zero) : Value(), S::add);
 }
 
-//===----------------------------------------------------------------------===//
-// Masks
-//===----------------------------------------------------------------------===//
-
-/// Rows of positions; a number that is not 0 has one row without columns.
-Value nonzeroRows(PrimBuilder &b, Value x) {
-  if (b.rank(x) > 0)
-    return b.transpose(b.nonzero(x), {1, 0});
-  Value found = b.transpose(b.nonzero(b.unsqueeze(x, {0})), {1, 0});
-  return b.sliceAxis(found, 1, b.dim(0), b.dim(0));
-}
-
-LogicalResult nonzero(AtenNode &a) { return a.give(nonzeroRows(a.b, a.tensor("self"))); }
-
-/// As many as asked for: the first ones, or filled up.
-LogicalResult nonzeroStatic(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  auto size = a.extent("size");
-  if (!size)
-    return a.fail("needs a size");
-  Value found = nonzeroRows(b, a.tensor("self"));
-  Dim missing = b.maxDims(b.subDims(*size, b.dim(found, 0)), b.dim(0));
-  Value fill = b.scalar(a.real("fill_value", -1), b.elem(found));
-  return a.give(b.sliceAxis(b.pad(found, fill, {b.dim(0), b.dim(0)}, {missing, b.dim(0)}), 0,
-                            b.dim(0), *size));
-}
-
-LogicalResult nonzeroEach(AtenNode &a) {
-  Value x = a.tensor("self") ? a.tensor("self") : a.tensor("condition");
-  if (!x)
-    return a.fail("needs a tensor");
-  for (auto [i, v] : llvm::enumerate(positionsOf(a.b, x)))
-    (void)a.give(i, v);
-  return success();
-}
-
-LogicalResult maskedSelect(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value x = a.tensor("self"), mask = a.cast(a.tensor("mask"), b.builder().getI1Type());
-  Dims shape = b.broadcastShapes(b.dims(x), b.dims(mask));
-  Dims flat = {b.productOf(shape)};
-  x = b.reshape(b.broadcastTo(x, shape), flat);
-  mask = b.reshape(b.broadcastTo(mask, shape), flat);
-  return a.give(b.take(x, positionsOf(b, mask)[0], 0));
-}
-
-/// Elements of the source, in order, where the mask holds.
-LogicalResult maskedScatter(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value x = a.tensor("self"), source = a.tensor("source");
-  Value mask = a.cast(a.tensor("mask"), b.builder().getI1Type());
-  Dims shape = b.broadcastShapes(b.dims(x), b.dims(mask));
-  mask = b.broadcastTo(mask, shape);
-  x = b.broadcastTo(x, shape);
-  Dims flat = {b.productOf(shape)};
-  Value count = b.reshape(b.cast(mask, b.builder().getI64Type()), flat);
-  Value position = prim::CumulativeOp::create(b.builder(), b.location(), count.getType(),
-                                              prim::ReduceKind::sum, count, 0, true, false);
-  Value taken = b.reduce(prim::ReduceKind::sum, count, {0}, false);
-  requireAtMost(b, b.readElements(taken)[0], b.productOf(b.dims(source)), "positions of a mask");
-  Value values = b.take(b.reshape(source, {b.productOf(b.dims(source))}), position, 0);
-  return a.give(b.select(mask, b.reshape(values, shape), x));
-}
-
-LogicalResult oneHot(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  auto classes = a.extent("num_classes");
-  if (!classes || b.known(*classes).value_or(1) < 1)
-    return a.fail("the number of classes must be given");
-  Value x = a.tensor("self");
-  Dims shape = b.dims(x);
-  shape.push_back(*classes);
-  requireInRange(b, x, *classes, IndexRange::positions);
-  Value each = b.iota(shape, b.rank(x), b.elem(x));
-  return a.give(b.compare(P::eq, b.unsqueeze(x, {-1}), each));
-}
-
-/// The same by halving: a turn for each bit of the answer. NaN lies behind all boundaries.
-Value countByHalving(PrimBuilder &b, Value boundaries, Value values, int64_t n, bool right) {
-  int64_t last = b.rank(boundaries) - 1;
-  Type i64 = b.builder().getI64Type();
-  Value count = b.full(b.dims(values), 0, i64);
-  for (int64_t step = llvm::bit_floor<uint64_t>(n); step > 0; step /= 2) {
-    Value next = b.add(count, static_cast<double>(step));
-    Value place = b.sub(b.minimum(next, static_cast<double>(n)), 1.0);
-    Value e = last == 0 ? b.take(boundaries, place, 0) : b.takeAlong(boundaries, place, last);
-    Value stop = b.compare(right ? P::gt : P::ge, e, values);
-    stop = b.binary<prim::OrOp>(stop, b.compare(P::gt, next, static_cast<double>(n)));
-    count = b.select(stop, count, next);
-  }
-  return count;
-}
-
-/// How many boundaries lie below each value (or not above it, from the right).
-LogicalResult countBelow(AtenNode &a, Value boundaries, Value values, bool right) {
-  PrimBuilder &b = a.b;
-  if (b.rank(boundaries) == 0)
-    return a.fail("needs a sequence of boundaries");
-  Type wide = AtenNode::isFloat(b.elem(values)) ? b.elem(values) : b.elem(boundaries);
-  constexpr int64_t few = 64, most = 1 << 24; // one comparison each, or many turns
-  auto n = b.known(b.dim(boundaries, b.rank(boundaries) - 1));
-  if (n && *n > few && *n < most)
-    return a.give(countByHalving(b, b.cast(boundaries, wide), b.cast(values, wide), *n, right));
-  Value v = b.unsqueeze(b.cast(values, wide), {-1}), e = b.cast(boundaries, wide);
-  if (b.rank(e) > 1)
-    e = b.unsqueeze(e, {-2});
-  Value below = right ? b.compare(P::le, e, v) : b.compare(P::lt, e, v);
-  Value count =
-      b.reduce(prim::ReduceKind::sum, b.cast(below, b.builder().getI64Type()), {-1}, false);
-  return a.give(count);
-}
-
-LogicalResult bucketize(AtenNode &a) {
-  Value v = a.number("self", a.tensor("self") ? a.b.elem(a.tensor("self"))
-                                              : Type(a.b.builder().getF32Type()));
-  return v ? countBelow(a, a.tensor("boundaries"), v, a.flag("right", false))
-           : a.fail("needs values");
-}
-
-LogicalResult searchSorted(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value e = a.tensor("sorted_sequence");
-  Value v = a.number("self", a.tensor("self") ? a.b.elem(a.tensor("self")) : a.b.elem(e));
-  if (!v)
-    return a.fail("needs values");
-  if (Value sorter = a.tensor("sorter")) {
-    int64_t last = b.rank(e) - 1;
-    requireInRange(b, sorter, b.dim(e, last), IndexRange::positions);
-    e = b.takeAlong(e, sorter, last);
-  }
-  return countBelow(a, e, v, a.flag("right", false) || a.text("side") == "right");
-}
-
 } // namespace
 
 void tcc::populateAtenIndexRules(RuleSet &rules) {
@@ -516,15 +375,5 @@ void tcc::populateAtenIndexRules(RuleSet &rules) {
             {"_unsafe_masked_index", "default", "self mask", maskedIndex},
             {"_unsafe_masked_index_put_accumulate", "default", "self mask values", maskedPut},
             {"index_put", "default", "self values", indexPut},
-            {"_unsafe_index_put", "default", "self values", indexPut},
-            {"nonzero", "default", "self", nonzero},
-            {"argwhere", "default", "self", nonzero},
-            {"nonzero_static", "default", "self", nonzeroStatic},
-            {"nonzero_numpy", "default", "self", nonzeroEach},
-            {"where", "default", "condition", nonzeroEach},
-            {"masked_select", "default", "self mask", maskedSelect},
-            {"masked_scatter", "default", "self mask source", maskedScatter},
-            {"one_hot", "default", "self", oneHot},
-            {"bucketize", "Tensor Scalar", "boundaries", bucketize},
-            {"searchsorted", "Tensor Scalar", "sorted_sequence", searchSorted}});
+            {"_unsafe_index_put", "default", "self values", indexPut}});
 }

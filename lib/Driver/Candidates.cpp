@@ -1,0 +1,127 @@
+//===- Candidates.cpp - Libraries that are built aside --------------------===//
+//
+// Tuning times candidates and --verify looks for the node at fault; both need libraries of the
+// model, or of changed copies of it, that are no outputs. They are built by the same phases and
+// options, but tell nobody: no dumps, no progress, no files that stay.
+//
+//===----------------------------------------------------------------------===//
+#include "Compile.h"
+#include "tcc/Driver/CrashReport.h"
+#include "tcc/Support/Error.h"
+#include "tcc/Verify/Verify.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+using namespace tcc;
+
+/// What the schedule phase goes by: the record, and later what tuning adds to it.
+Error Compile::readTuning() {
+  schedules.emplace(*pipeline.backend, options.tuning);
+  if (Error error = schedules->read())
+    return error;
+  if (!tunes() && options.tuning.empty())
+    return Error::success();
+  if (!tunes() && !sys::fs::exists(options.tuning))
+    return userError("there is no --tuning " + printable(options.tuning, 1000) +
+                     " (--mode max-autotune writes one)");
+  pipeline.chooseSchedule = schedules->chooser();
+  return Error::success();
+}
+
+/// Measures the kernels that the record lacks, on a copy of the model.
+Error Compile::tuneKernels() {
+  if (!tunes())
+    return Error::success();
+  PipelineOptions quiet = pipeline;
+  quiet.beforePhase = nullptr;
+  quiet.afterPhase = nullptr;
+  quiet.codeObserver = nullptr;
+  quiet.kernelDone = nullptr;
+  quiet.code = CodeForm::Object;
+  TuneHooks hooks;
+  hooks.load = [&]() -> Expected<Model> {
+    auto loaded = importModel();
+    if (!loaded)
+      return loaded;
+    if (Error error = runPhases(*loaded, firstPhase(), Phase::Fuse, quiet))
+      return std::move(error);
+    return loaded;
+  };
+  hooks.build = [&](Model &candidate, const std::string &path,
+                    ScheduleChooser chooser) -> Expected<CompiledModel> {
+    PipelineOptions how = quiet;
+    how.chooseSchedule = std::move(chooser);
+    CompiledModel compiled;
+    if (Error error = buildAside(candidate, how, Phase::Fuse, path, compiled))
+      return std::move(error);
+    return std::move(compiled);
+  };
+  hooks.foreign = Triple(target.host.triple).getArch() != Triple(sys::getProcessTriple()).getArch();
+  hooks.show = [&](const Twine &what) { progress.show(what); };
+  auto found = tune(hooks, *schedules, *pipeline.backend, options.tuneBudget);
+  if (!found)
+    return withDiagnostic(found.takeError());
+  summary.tuned = *found;
+  summary.phaseSeconds.push_back({"tuning", secondsSince(phaseStart)});
+  phaseStart = CompileClock::now();
+  return options.tuning.empty() ? Error::success()
+                                : files.write(options.tuning, schedules->record.text());
+}
+
+/// A library at `path` of a model that has done the phases up to `from`.
+Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase from,
+                          const std::string &path, CompiledModel &compiled) {
+  if (Error error = runPhases(candidate, from, Phase::Plan, how))
+    return error;
+  auto code = generateCode(candidate, how);
+  if (!code)
+    return code.takeError();
+  compiled = std::move(*code);
+  DriverOptions elsewhere = options;
+  elsewhere.output = path;
+  Artefact probed;
+  emit::OutputFiles own;
+  if (Error error = probed.write(candidate, compiled, elsewhere, target,
+                                 {nameOf(format), [] { return ""; }}, own))
+    return error;
+  return own.commit();
+}
+
+/// Compiles the model once more up to primitives; --verify takes it from there.
+Error Compile::verifyLibrary() {
+  model = Model(); // its memory is needed now
+  PipelineOptions quiet = pipeline;
+  quiet.beforePhase = nullptr;
+  quiet.afterPhase = nullptr;
+  quiet.codeObserver = nullptr;
+  // Where values are rounded to 16 bits is a choice, not a fault: layout makes it.
+  bool isNarrow = options.precision == Precision::BF16 || options.precision == Precision::F16;
+  Phase first = std::max(firstPhase(), isNarrow ? Phase::Layout : Phase::Decompose);
+  VerifyHooks hooks;
+  hooks.mayExpose = !isNarrow && first < Phase::Fuse;
+  hooks.load = [&]() -> Expected<Model> {
+    auto loaded = importModel();
+    if (!loaded)
+      return loaded;
+    if (Error error = runPhases(*loaded, firstPhase(), first, quiet))
+      return std::move(error);
+    return loaded;
+  };
+  hooks.build = [&](Model &changed, const std::string &path, VerifyBuild how) -> Error {
+    CompiledModel compiled;
+    PipelineOptions chosen = quiet;
+    chosen.fuse = how.fuse;
+    chosen.inPlace = how.inPlace;
+    return buildAside(changed, chosen, first, path, compiled);
+  };
+  progress.show("tcc: verify");
+  crashPhase(std::nullopt);
+  auto result = verify({artefact->libraryPath, artefact->weightsPath}, hooks);
+  if (!result)
+    return withDiagnostic(result.takeError());
+  summary.phaseSeconds.push_back({"verify", secondsSince(phaseStart)});
+  summary.verified = result->text;
+  return result->agrees ? Error::success() : createStringError(result->text);
+}
