@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -41,14 +42,10 @@ int64_t tcc::arenaBytes(ModuleOp module, host::MemorySpace space) {
   return bytes;
 }
 
-/// The model's own name for dim `axis` of `argument`.
-static std::optional<std::string> dimName(BlockArgument argument, unsigned axis) {
+/// The model's own name for dim `axis` of `argument`; "" where it has none.
+static StringRef dimName(BlockArgument argument, unsigned axis) {
   auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto names = function
-                   ? function.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(), "graph.dims")
-                   : ArrayAttr();
-  auto name = names ? dyn_cast<StringAttr>(names[axis]) : StringAttr();
-  return name ? std::optional(name.getValue().str()) : std::nullopt;
+  return function ? Signature(function).argument(argument.getArgNumber()).symbol(axis) : "";
 }
 
 static Extent extentOf(Value v) {
@@ -58,8 +55,8 @@ static Extent extentOf(Value v) {
     return {std::to_string(constant.getSExtValue()), double(constant.getSExtValue())};
   if (auto dim = dyn_cast_or_null<host::DimOp>(op))
     if (auto argument = dyn_cast<BlockArgument>(dim.getMemory()))
-      if (auto name = dimName(argument, dim.getAxis()))
-        return {*name, kTypical};
+      if (StringRef name = dimName(argument, dim.getAxis()); !name.empty())
+        return {name.str(), kTypical};
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op)) {
     Extent x = extentOf(op->getOperand(0)), y = extentOf(op->getOperand(1));
     if (isa<arith::MulIOp>(op))

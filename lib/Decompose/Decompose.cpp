@@ -20,6 +20,7 @@
 #include "mlir/IR/Verifier.h"
 #include "tcc/Decompose/Rules.h"
 #include "tcc/Dialect/Prim/DimTraces.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/Support/raw_ostream.h"
@@ -315,6 +316,7 @@ FailureOr<std::vector<Lowered>> Decomposer::attemptBody(Region &body, std::strin
 }
 
 llvm::Error Decomposer::run(func::FuncOp function) {
+  Signature signature(function);
   Block &block = function.getBody().front();
   Operation *end = block.getTerminator();
   for (BlockArgument argument : block.getArguments()) {
@@ -322,8 +324,7 @@ llvm::Error Decomposer::run(func::FuncOp function) {
     if (auto optional = dyn_cast<graph::OptionalType>(argument.getType()))
       argument.setType(optional.getElement());
     if (!isa<RankedTensorType>(argument.getType())) {
-      auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr);
-      return userError("input '" + printable(name ? name.getValue() : "") +
+      return userError("input '" + printable(signature.argument(argument.getArgNumber()).name) +
                        "' has no known rank or is no tensor; give its shape with --shape");
     }
     map[argument] = Lowered::tensor(argument);
@@ -341,8 +342,7 @@ llvm::Error Decomposer::run(func::FuncOp function) {
   SmallVector<Value> results;
   for (auto [i, v] : llvm::enumerate(end->getOperands())) {
     Lowered lowered = map.lookup(v);
-    auto name = function.getResultAttrOfType<StringAttr>(i, graph::kNameAttr);
-    std::string shown = "output '" + printable(name ? name.getValue() : "") + "' ";
+    std::string shown = "output '" + printable(signature.result(i).name) + "' ";
     if (lowered.kind != Lowered::Kind::Tensor)
       return userError(shown + "is no tensor");
     if (isa<graph::StringType>(cast<RankedTensorType>(lowered.value.getType()).getElementType()))

@@ -12,6 +12,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Decompose/PrimBuilder.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -104,7 +105,7 @@ void Splitter::splitArguments() {
     if (!holdsComplex(argument))
       continue;
     argument.setType(withPairs(cast<RankedTensorType>(argument.getType())));
-    function.setArgAttr(argument.getArgNumber(), kComplexAttr, builder.getUnitAttr());
+    Signature(function).setComplexArgument(argument.getArgNumber());
     builder.setInsertionPointToStart(&block);
     parts[argument] = pairsOf(argument);
   }
@@ -120,7 +121,7 @@ void Splitter::splitResults() {
     Parts p = of(v);
     int64_t rank = b.rank(p.re);
     result.set(b.concat({b.unsqueeze(p.re, {rank}), b.unsqueeze(p.im, {rank})}, rank));
-    function.setResultAttr(result.getOperandNumber(), kComplexAttr, builder.getUnitAttr());
+    Signature(function).setComplexResult(result.getOperandNumber());
   }
   function.setType(FunctionType::get(function.getContext(),
                                      function.getBody().front().getArgumentTypes(),

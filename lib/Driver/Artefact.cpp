@@ -1,3 +1,10 @@
+//===- Artefact.cpp - From compiled kernels to files ---------------------===//
+//
+// Everything that the library and its manifest say is gathered from the planned module here, once.
+// Files get their names together or none does, so that a manifest never stands beside another
+// library.
+//
+//===----------------------------------------------------------------------===//
 #include "Artefact.h"
 #include "DeviceProgram.h"
 #include "DynamicPeak.h"
@@ -13,15 +20,14 @@
 #include "tcc/Emit/Link.h"
 #include "tcc/Emit/Manifest.h"
 #include "tcc/Emit/Program.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace tcc;
 using mlir::cast;
-using mlir::dyn_cast_or_null;
 
 bool tcc::hasRule(StringRef domain, StringRef op, int64_t version) {
   return allRules().lookup(domain, op, version) != nullptr;
@@ -29,87 +35,70 @@ bool tcc::hasRule(StringRef domain, StringRef op, int64_t version) {
 
 namespace {
 
-/// Names and dims of inputs and outputs, with symbols numbered by first use.
-class Signature {
+/// The model's interface as the program states it, with symbols numbered by first use.
+class InterfaceWriter {
 public:
-  Signature(mlir::func::FuncOp function, emit::ProgramDescription &program)
-      : function(function), program(program) {}
+  InterfaceWriter(mlir::func::FuncOp function, emit::ProgramDescription &program)
+      : function(function), signature(function), program(program) {}
   void run();
 
 private:
-  emit::ProgramTensor tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims,
-                             bool complex);
+  emit::ProgramTensor tensor(mlir::Type type, const Port &port);
   int64_t symbol(StringRef name);
 
   mlir::func::FuncOp function;
+  Signature signature;
   emit::ProgramDescription &program;
 };
 
 } // namespace
 
-int64_t Signature::symbol(StringRef name) {
+int64_t InterfaceWriter::symbol(StringRef name) {
   for (size_t i = 0; i < program.symbols.size(); ++i)
     if (program.symbols[i].name == name)
       return -1 - static_cast<int64_t>(i);
-  emit::ProgramSymbol symbol{name.str(), 0, INT64_MAX};
-  if (auto ranges = function->getAttrOfType<mlir::DictionaryAttr>(graph::kRangesAttr))
-    if (auto range = dyn_cast_or_null<mlir::DenseI64ArrayAttr>(ranges.get(name));
-        range && range.size() == 2) {
-      symbol.min = range[0];
-      symbol.max = range[1];
-    }
-  program.symbols.push_back(symbol);
+  Symbol symbol = signature.symbol(name);
+  program.symbols.push_back({symbol.name, symbol.min, symbol.max});
   return -static_cast<int64_t>(program.symbols.size());
 }
 
-emit::ProgramTensor Signature::tensor(mlir::Type type, mlir::StringAttr name, mlir::ArrayAttr dims,
-                                      bool complex) {
+emit::ProgramTensor InterfaceWriter::tensor(mlir::Type type, const Port &port) {
   auto shaped = cast<mlir::ShapedType>(type);
   emit::ProgramTensor t;
-  t.name = name ? name.str() : "";
+  t.name = port.name.str();
   if (auto memory = mlir::dyn_cast<mlir::MemRefType>(type))
     t.onDevice = host::memorySpace(memory) == host::MemorySpace::device;
   t.dtype = *prim::dtypeOf(shaped.getElementType());
   ArrayRef<int64_t> shape = shaped.getShape();
-  if (complex) {
+  if (port.isComplex) {
     t.dtype = t.dtype == DType::F64 ? DType::C128 : DType::C64;
     shape = shape.drop_back();
   }
   for (auto [i, d] : enumerate(shape)) {
-    auto symbolName =
-        dims && i < dims.size() ? dyn_cast_or_null<mlir::StringAttr>(dims[i]) : mlir::StringAttr();
-    bool named = symbolName && !symbolName.getValue().empty() && symbolName.getValue() != "?";
+    StringRef name = port.symbol(i);
     if (!mlir::ShapedType::isDynamic(d))
       t.dims.push_back(d);
     else
-      t.dims.push_back(named ? symbol(symbolName.getValue()) : INT64_MIN);
+      t.dims.push_back(name.empty() ? INT64_MIN : symbol(name));
   }
   return t;
 }
 
 /// State is no input, and what changes an argument is no output.
-void Signature::run() {
-  llvm::StringSet<> changed;
+void InterfaceWriter::run() {
+  llvm::DenseSet<unsigned> changed;
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, graph::kMutatesAttr))
-      changed.insert(name);
+    if (auto argument = signature.changedArgument(i))
+      changed.insert(*argument);
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    if (function.getArgAttr(i, graph::kStateAttr))
+    if (signature.isState(i))
       continue;
-    program.inputs.push_back(
-        tensor(function.getArgumentTypes()[i],
-               function.getArgAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
-               function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr),
-               bool(function.getArgAttr(i, kComplexAttr))));
-    program.inputs.back().mutated = changed.contains(program.inputs.back().name);
+    program.inputs.push_back(tensor(function.getArgumentTypes()[i], signature.argument(i)));
+    program.inputs.back().mutated = changed.contains(i);
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (!function.getResultAttr(i, graph::kMutatesAttr))
-      program.outputs.push_back(
-          tensor(function.getResultTypes()[i],
-                 function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr),
-                 function.getResultAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr),
-                 bool(function.getResultAttr(i, kComplexAttr))));
+    if (signature.isOutput(i))
+      program.outputs.push_back(tensor(function.getResultTypes()[i], signature.result(i)));
 }
 
 static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
@@ -193,7 +182,7 @@ static emit::WeightBlob blobOf(const WeightTable &weights, ArrayRef<std::string>
     const Weight *weight = weights.describe(name);
     uint64_t size = bitWidth(weight->dtype) < 8 ? weight->elements() : weight->size();
     blob.layout.add(name, weight->dtype, weight->shape, size,
-                    weight->maker ? weight->maker->grain : 1);
+                    weight->maker ? weight->maker->grain : 1, weight->role);
   }
   blob.read = [&weights](const emit::WeightEntry &entry, uint64_t begin, uint64_t end, char *room) {
     const Weight &weight = *weights.describe(entry.name);
@@ -212,7 +201,7 @@ static emit::ProgramDescription describeProgram(Model &model, const CompiledMode
                                                 const DriverOptions &options, const Target &target,
                                                 const emit::WeightLayout &weights) {
   emit::ProgramDescription program;
-  Signature(model.main(), program).run();
+  InterfaceWriter(model.main(), program).run();
   program.entry = "tcc_entry";
   program.weightsSize = weights.size();
   program.embeddedWeights = weights.size() <= options.embedLimit;

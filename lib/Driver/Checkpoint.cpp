@@ -12,6 +12,7 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/WeightBlob.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/InputFile.h"
 #include "llvm/Support/Endian.h"
@@ -39,7 +40,7 @@ Error tcc::writeCheckpoint(Model &model, StringRef path, emit::OutputFiles &file
   emit::WeightBlob blob;
   for (const std::string &name : model.weights->names()) {
     const Weight *weight = model.weights->lookup(name);
-    blob.layout.add(name, weight->dtype, weight->shape, weight->size());
+    blob.layout.add(name, weight->dtype, weight->shape, weight->size(), 1, weight->role);
   }
   blob.read = [&](const emit::WeightEntry &entry, uint64_t begin, uint64_t end, char *) {
     return StringRef(model.weights->lookup(entry.name)->bytes.data() + begin, end - begin);
@@ -68,6 +69,9 @@ static Error addWeight(Model &model, const json::Object &head, StringRef data, S
     return userError("the weights beside the IR lack '" + printable(name) + "'");
   ArrayRef<char> bytes(data.data() + *begin, *end - *begin);
   Weight weight{*dtype, SmallVector<int64_t, 4>(type.getShape()), bytes, std::move(owner)};
+  if (const json::Object *facts = head.getObject("__metadata__"))
+    weight.role = parseRole(facts->getString(("role of " + name).str()).value_or(""))
+                      .value_or(WeightRole::Constant);
   model.weights->add(name, std::move(weight));
   return Error::success();
 }
@@ -85,12 +89,12 @@ static Error readWeights(Model &model, StringRef path) {
           {weight.getName().str(), mlir::cast<mlir::RankedTensorType>(weight.getType())});
   });
   model.module->walk([&](mlir::FunctionOpInterface function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto state = function.getArgAttrOfType<mlir::StringAttr>(i, graph::kStateAttr)) {
-        auto type = mlir::cast<mlir::ShapedType>(function.getArgumentTypes()[i]);
-        named.push_back(
-            {state.str(), mlir::RankedTensorType::get(type.getShape(), type.getElementType())});
-      }
+    Signature signature(function);
+    for (unsigned i : signature.states()) {
+      auto type = mlir::cast<mlir::ShapedType>(function.getArgumentTypes()[i]);
+      named.push_back({signature.firstValue(i).str(),
+                       mlir::RankedTensorType::get(type.getShape(), type.getElementType())});
+    }
   });
   if (named.empty())
     return Error::success();

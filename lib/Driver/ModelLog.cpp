@@ -5,6 +5,7 @@
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
 #include "llvm/ADT/MapVector.h"
@@ -22,8 +23,8 @@ template <typename T> static std::string text(T value) {
 }
 
 static std::string named(func::FuncOp function, unsigned i) {
-  auto name = function.getArgAttrOfType<StringAttr>(i, graph::kNameAttr);
-  return "'" + (name ? printable(name.getValue()) : std::to_string(i)) + "'";
+  StringRef name = Signature(function).argument(i).name;
+  return "'" + (name.empty() ? std::to_string(i) : printable(name)) + "'";
 }
 
 static void logImport(func::FuncOp function) {
@@ -46,24 +47,24 @@ static void logInputs(func::FuncOp function) {
     auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
     if (!type)
       continue;
-    auto dims = function.getArgAttrOfType<ArrayAttr>(i, graph::kDimsAttr);
+    Port port = Signature(function).argument(i);
     log::write(Topic::Guards, "input " + named(function, i) + " has elements " +
                                   text(type.getElementType()) + " and rank " +
                                   llvm::Twine(type.getRank()));
     for (auto [axis, size] : llvm::enumerate(type.getShape())) {
       std::string where = "dim " + std::to_string(axis) + " of input " + named(function, i);
-      auto name = dims && axis < dims.size() ? dyn_cast<StringAttr>(dims[axis]) : StringAttr();
+      StringRef symbol = port.symbol(axis);
       if (!ShapedType::isDynamic(size))
         log::write(Topic::Guards, where + " is " + llvm::Twine(size));
       else
         log::write(Topic::Dynamic,
-                   where + " is open" + (name ? " (" + printable(name.getValue()) + ")" : ""));
+                   where + " is open" + (symbol.empty() ? "" : " (" + printable(symbol) + ")"));
     }
   }
-  if (auto ranges = function->getAttrOfType<DictionaryAttr>(graph::kRangesAttr))
-    for (NamedAttribute range : ranges)
-      log::write(Topic::Dynamic,
-                 printable(range.getName().getValue()) + " has range " + text(range.getValue()));
+  for (const Symbol &symbol : Signature(function).rangedSymbols())
+    log::write(Topic::Dynamic,
+               printable(symbol.name) + " is at least " + llvm::Twine(symbol.min) +
+                   (symbol.max == INT64_MAX ? "" : " and at most " + std::to_string(symbol.max)));
 }
 
 static void logKernels(func::FuncOp function) {

@@ -1,3 +1,10 @@
+//===- Manifest.cpp - The manifest as JSON -------------------------------===//
+//
+// Guards are derived from inputs and symbols while they are written, as the runtime derives its
+// checks from the same: listing them apart would be a second truth. Text from models is made valid
+// UTF-8, since names are the exporter's.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Emit/Manifest.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
@@ -205,6 +212,7 @@ static void writeWeights(json::OStream &json, const Manifest &manifest) {
         json.object([&] {
           json.attribute("name", utf8(entry.name));
           json.attribute("dtype", dtypeName(entry.dtype));
+          json.attribute("role", roleName(entry.role));
           json.attributeArray("shape", [&] {
             for (int64_t dim : entry.shape)
               json.value(dim);

@@ -16,9 +16,9 @@ using namespace llvm;
 namespace tcc::emit {
 
 uint64_t WeightLayout::add(StringRef name, DType dtype, ArrayRef<int64_t> shape, uint64_t size,
-                           uint64_t grain) {
+                           uint64_t grain, WeightRole role) {
   uint64_t offset = alignTo(end, alignment);
-  all.push_back({name.str(), dtype, {shape.begin(), shape.end()}, offset, size, grain});
+  all.push_back({name.str(), dtype, {shape.begin(), shape.end()}, offset, size, grain, role});
   end = offset + size;
   return offset;
 }
@@ -114,7 +114,12 @@ std::string safetensorsHead(const WeightLayout &layout) {
   std::string prefix = paddingPrefix(layout);
   uint64_t end = 0, gaps = 0;
   json.object([&] {
-    json.attributeObject("__metadata__", [&] { json.attribute("format", "tcc"); });
+    json.attributeObject("__metadata__", [&] {
+      json.attribute("format", "tcc");
+      for (const WeightEntry &entry : layout.entries())
+        if (entry.role != WeightRole::Constant)
+          json.attribute("role of " + entry.name, roleName(entry.role));
+    });
     for (const WeightEntry &entry : layout.entries()) {
       if (entry.offset != end)
         writeEntry(json, prefix + std::to_string(gaps++),

@@ -109,7 +109,8 @@ int64_t CodeGenerator::weightOffset(StringRef name) {
     return it->second;
   const Weight *weight = model.weights->describe(name);
   assert(weight && "weight is not in the table");
-  int64_t offset = layout.add(name, weight->dtype, weight->shape, runTimeSize(*weight));
+  int64_t offset =
+      layout.add(name, weight->dtype, weight->shape, runTimeSize(*weight), 1, weight->role);
   offsets[name.str()] = offset;
   return offset;
 }

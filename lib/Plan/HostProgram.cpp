@@ -15,7 +15,7 @@
 #include "Plan/HostProgram.h"
 #include "Plan/ProgramBuilder.h"
 #include "mlir/IR/IRMapping.h"
-#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -28,20 +28,15 @@ using namespace tcc::plan;
 
 /// The argument whose new value result `i` is, if it is one.
 BlockArgument ProgramBuilder::changedBy(unsigned i) {
-  auto name = source.getResultAttrOfType<StringAttr>(i, graph::kMutatesAttr);
-  for (BlockArgument argument : source.getArguments()) {
-    auto own = source.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kNameAttr);
-    if (name && own == name)
-      return argument;
-  }
-  return {};
+  std::optional<unsigned> argument = Signature(source).changedArgument(i);
+  return argument ? source.getArgument(*argument) : BlockArgument();
 }
 
 /// The number of the output that result `i` is.
 static int32_t outputNumber(func::FuncOp source, unsigned i) {
   int32_t number = 0;
   for (unsigned before = 0; before < i; ++before)
-    number += !source.getResultAttr(before, graph::kMutatesAttr);
+    number += Signature(source).isOutput(before);
   return number;
 }
 
@@ -61,7 +56,7 @@ void ProgramBuilder::giveOutputs() {
   for (auto [i, v] : llvm::enumerate(source.getBody().front().getTerminator()->getOperands())) {
     if (!isa<RankedTensorType>(v.getType()))
       outputs[i] = scalarOf(v);
-    else if (!outputs[i] && !source.getResultAttr(i, graph::kMutatesAttr))
+    else if (!outputs[i] && Signature(source).isOutput(i))
       copy(memoryOf(v), outputStorage(i, v));
   }
 }
@@ -217,9 +212,11 @@ LogicalResult ProgramBuilder::run() {
   outputs.resize(source.getNumResults());
   if (failed(convertBlock(source.getBody().front())))
     return failure();
+  Signature signature(source);
   for (unsigned i = 0; i < source.getNumResults(); ++i)
-    if (auto name = source.getResultAttr(i, graph::kMutatesAttr); name && !changedBy(i))
-      return source.emitError("result ") << i << " changes " << name << ", which is no argument";
+    if (!signature.isOutput(i) && !changedBy(i))
+      return source.emitError("result ")
+             << i << " changes \"" << signature.changedName(i) << "\", which is no argument";
   b.setLoc(source.getBody().front().getTerminator()->getLoc());
   giveOutputs();
   writeBack();

@@ -1,7 +1,13 @@
 //===- ProgramBuilder.cpp - Values and memory of a host program -----------===//
+//
+// Every tensor of the function gets its memory in the program, every scalar its value. An extent
+// is asked for where its tensor is made, once, because later operators may not see the tensor any
+// more.
+//
+//===----------------------------------------------------------------------===//
 #include "Plan/ProgramBuilder.h"
 #include "mlir/IR/IRMapping.h"
-#include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Signature/Signature.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -122,7 +128,7 @@ SmallVector<Type> ProgramBuilder::argumentTypes() {
   for (BlockArgument argument : source.getArguments()) {
     unsigned number = argument.getArgNumber();
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
-    bool changed = bool(source.getArgAttr(number, graph::kStateAttr));
+    bool changed = Signature(source).isState(number);
     for (unsigned i = 0; i < source.getNumResults(); ++i)
       changed |= changedBy(i) == argument;
     if (tensor && !changed && onlyHostReads(argument))

@@ -15,9 +15,9 @@
 #include "Plan/StoragePlan.h"
 #include "Plan/InPlace.h"
 #include "tcc/Analysis/StorageLiveness.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -50,7 +50,7 @@ public:
 private:
   std::optional<unsigned> outputOf(Value value);
   /// The other results are new values of arguments, which are written at the end.
-  bool isOutput(unsigned result) { return !function.getResultAttr(result, graph::kMutatesAttr); }
+  bool isOutput(unsigned result) { return Signature(function).isOutput(result); }
   void collect(kernel::LaunchOp launch);
   Place collectResult(kernel::LaunchOp launch, unsigned result);
   SmallVector<unsigned> overwritable(kernel::LaunchOp launch) {

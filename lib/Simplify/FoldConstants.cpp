@@ -11,9 +11,9 @@
 #include "Simplify/KnownValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/ADT/StringSet.h"
 #include <cstring>
@@ -176,13 +176,16 @@ void Folder::visit(Operation *op) {
 /// Adds a folded weight, called after the first weight that `op` reads and `op`.
 std::string Folder::addWeight(Operation *op, const Tensor &value) {
   std::string base = "constant";
+  Weight made = value.toWeight();
   for (Value operand : op->getOperands())
     if (auto weight = operand.getDefiningOp<prim::WeightOp>()) {
+      if (const Weight *from = weights.describe(weight.getName()))
+        made.role = from->role;
       auto folded = madeFrom.find(weight.getName());
       base = folded == madeFrom.end() ? weight.getName().str() : folded->second;
       break;
     }
-  std::string name = weights.add(base + "." + op->getName().stripDialect().str(), value.toWeight());
+  std::string name = weights.add(base + "." + op->getName().stripDialect().str(), std::move(made));
   madeFrom[name] = base;
   ++references[name];
   ++statistics.weights;
@@ -275,9 +278,9 @@ void Folder::dropWeight(StringRef name) {
 SmallVector<StringRef> Folder::stateWeights() {
   SmallVector<StringRef> names;
   module.walk([&](FunctionOpInterface function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto name = function.getArgAttrOfType<StringAttr>(i, graph::kStateAttr))
-        names.push_back(name);
+    Signature signature(function);
+    for (unsigned i : signature.states())
+      names.push_back(signature.firstValue(i));
   });
   return names;
 }

@@ -65,7 +65,8 @@ private:
   std::optional<std::vector<double>> channels(Value value, int64_t axis, int64_t count);
   bool extend(Line &line, Value value, int64_t axis);
   std::optional<Tensor> scaled(const Tensor &weight, int64_t axis, ArrayRef<double> scale);
-  Value asOp(OpBuilder &b, Location loc, const Tensor &value, StringRef name);
+  /// `value`, made of the weight called `from`, if it is one.
+  Value asOp(OpBuilder &b, Location loc, const Tensor &value, StringRef from, StringRef suffix);
 
   WeightTable &weights;
 };
@@ -210,13 +211,18 @@ std::optional<Tensor> ScaleFolder::scaled(const Tensor &weight, int64_t axis,
   return result;
 }
 
-Value ScaleFolder::asOp(OpBuilder &b, Location loc, const Tensor &value, StringRef name) {
+Value ScaleFolder::asOp(OpBuilder &b, Location loc, const Tensor &value, StringRef from,
+                        StringRef suffix) {
   auto type =
       RankedTensorType::get(value.shape(), prim::elementType(b.getContext(), value.dtype()));
   constexpr int64_t kSmall = 64; // as constant folding has it
   if (value.elements() <= kSmall || value.isSplat())
     return prim::ConstantOp::create(b, loc, type, reference::attributeOf(value, type));
-  return prim::WeightOp::create(b, loc, type, weights.add(name, value.toWeight()));
+  Weight made = value.toWeight();
+  if (const Weight *source = weights.describe(from))
+    made.role = source->role;
+  std::string name = weights.add((from + suffix).str(), std::move(made));
+  return prim::WeightOp::create(b, loc, type, name);
 }
 
 void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int64_t weightAxis) {
@@ -242,13 +248,13 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
   StringRef name = "constant";
   if (auto op = weight.get().getDefiningOp<prim::WeightOp>())
     name = op.getName();
-  weight.set(asOp(b, weight.get().getLoc(), *folded, (name + ".scaled").str()));
+  weight.set(asOp(b, weight.get().getLoc(), *folded, name, ".scaled"));
   Operation *last = whole.op;
   b.setInsertionPoint(last);
   Value replacement = result;
   if (whole.additions > 0) {
     Tensor shift = Tensor::ofReals(folded->dtype(), {count}, whole.shift);
-    Value vector = asOp(b, last->getLoc(), shift, (name + ".shift").str());
+    Value vector = asOp(b, last->getLoc(), shift, name, ".shift");
     SmallVector<Value> sizes;
     for (auto [i, d] : llvm::enumerate(prim::dimsOf(b, last->getLoc(), result)))
       if (tensorType(result).isDynamicDim(i))

@@ -3,6 +3,17 @@
 
 namespace tcc {
 
+static constexpr llvm::StringLiteral kRoles[] = {"constant", "parameter", "buffer"};
+
+llvm::StringRef roleName(WeightRole role) { return kRoles[static_cast<size_t>(role)]; }
+
+std::optional<WeightRole> parseRole(llvm::StringRef name) {
+  for (WeightRole role : {WeightRole::Constant, WeightRole::Parameter, WeightRole::Buffer})
+    if (roleName(role) == name)
+      return role;
+  return std::nullopt;
+}
+
 uint64_t Weight::elements() const {
   uint64_t count = 1;
   for (int64_t dim : shape)

@@ -1,8 +1,14 @@
+//===- ReferenceRuns.cpp - What the model should give --------------------===//
+//
+// Inputs are drawn until the model takes them: shapes that fit together, integers that reach other
+// branches. State is carried from run to run, because a wrong state shows one run later.
+//
+//===----------------------------------------------------------------------===//
 #include "ReferenceRuns.h"
 #include "SampleInputs.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
 #include "tcc/Support/WeightTable.h"
@@ -14,19 +20,14 @@ using mlir::cast;
 using reference::Tensor;
 
 CallForm::CallForm(mlir::func::FuncOp function) {
-  StringMap<unsigned> named;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    (function.getArgAttr(i, graph::kStateAttr) ? state : inputs).push_back(i);
-    if (auto name = function.getArgAttrOfType<mlir::StringAttr>(i, graph::kNameAttr))
-      named[name] = i;
-  }
-  for (unsigned i = 0; i < function.getNumResults(); ++i) {
-    auto changed = function.getResultAttrOfType<mlir::StringAttr>(i, graph::kMutatesAttr);
-    if (!changed)
+  Signature signature(function);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    (signature.isState(i) ? state : inputs).push_back(i);
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (signature.isOutput(i))
       outputs.push_back(i);
-    else if (auto at = named.find(changed); at != named.end())
-      changes.push_back({i, at->second});
-  }
+    else if (auto argument = signature.changedArgument(i))
+      changes.push_back({i, *argument});
 }
 
 std::vector<Tensor> CallForm::inputsOf(ArrayRef<Tensor> arguments) const {
@@ -74,7 +75,7 @@ private:
 Error Runs::readState() {
   state.resize(function.getNumArguments());
   for (unsigned i : form.state) {
-    auto name = function.getArgAttrOfType<mlir::StringAttr>(i, graph::kStateAttr);
+    StringRef name = Signature(function).firstValue(i);
     auto type = cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
     const Weight *weight = weights.lookup(name);
     if (!weight)

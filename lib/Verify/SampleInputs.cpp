@@ -1,8 +1,15 @@
+//===- SampleInputs.cpp - Inputs to verify a model with ------------------===//
+//
+// Seeded, so that a failure can be seen again. Extents are tried from a list of those that models
+// commonly take, and integers that the model compares with are tried as inputs, because they
+// choose its branches.
+//
+//===----------------------------------------------------------------------===//
 #include "SampleInputs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/StringMap.h"
 #include <random>
@@ -11,7 +18,6 @@ using namespace llvm;
 using namespace tcc;
 using mlir::cast;
 using mlir::dyn_cast;
-using mlir::dyn_cast_or_null;
 using mlir::isa;
 using reference::Tensor;
 
@@ -34,30 +40,29 @@ namespace {
 class ShapeChooser {
 public:
   ShapeChooser(mlir::func::FuncOp function, SampleSizes sizes)
-      : ranges(function->getAttrOfType<mlir::DictionaryAttr>(graph::kRangesAttr)), sizes(sizes) {}
+      : signature(function), sizes(sizes) {}
 
-  SmallVector<int64_t> shape(mlir::RankedTensorType type, mlir::ArrayAttr names) {
+  SmallVector<int64_t> shape(unsigned argument, mlir::RankedTensorType type) {
+    Port port = signature.argument(argument);
     SmallVector<int64_t> shape(type.getShape());
     bool only = sizes.anyAxis && type.getNumDynamicDims() == 1;
     for (auto [axis, dim] : enumerate(shape))
       if (mlir::ShapedType::isDynamic(dim)) {
-        auto name = names && axis < names.size() ? dyn_cast_or_null<mlir::StringAttr>(names[axis])
-                                                 : mlir::StringAttr();
+        StringRef symbol = port.symbol(axis);
         int64_t size = (axis == 0 || only) && shape.size() > 1 ? sizes.leading : sizes.other;
-        dim = name && name != "?" ? symbol(name.getValue(), size) : size;
+        dim = symbol.empty() ? size : extentOf(symbol, size);
       }
     return shape;
   }
 
 private:
-  int64_t symbol(StringRef name, int64_t size) {
-    if (auto range = ranges ? ranges.getAs<mlir::DenseI64ArrayAttr>(name) : nullptr)
-      if (range.size() == 2)
-        size = std::max(range[0], std::min(range[1], size));
+  int64_t extentOf(StringRef name, int64_t size) {
+    Symbol symbol = signature.symbol(name);
+    size = std::max(symbol.min, std::min(symbol.max, size));
     return symbols.try_emplace(name, size).first->second;
   }
 
-  mlir::DictionaryAttr ranges;
+  Signature signature;
   SampleSizes sizes;
   StringMap<int64_t> symbols;
 };
@@ -121,7 +126,7 @@ SmallVector<int64_t> tcc::comparedIntegers(mlir::func::FuncOp function) {
     }
   };
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (!function.getArgAttr(i, graph::kStateAttr) &&
+    if (!Signature(function).isState(i) &&
         isOneInteger(cast<mlir::RankedTensorType>(function.getArgumentTypes()[i])))
       reached.push_back(function.getArgument(i));
   while (!reached.empty())
@@ -135,12 +140,11 @@ Expected<std::vector<Tensor>> tcc::sampleInputs(mlir::func::FuncOp function,
   ShapeChooser chooser(function, choice.sizes);
   std::vector<Tensor> inputs(function.getNumArguments());
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    if (function.getArgAttr(i, graph::kStateAttr))
+    if (Signature(function).isState(i))
       continue;
     auto type = cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
-    auto names = function.getArgAttrOfType<mlir::ArrayAttr>(i, graph::kDimsAttr);
     DType element = *prim::dtypeOf(type.getElementType());
-    SmallVector<int64_t> shape = chooser.shape(type, names);
+    SmallVector<int64_t> shape = chooser.shape(i, type);
     constexpr unsigned apart = 1000; // more than a model has inputs
     Expected<Tensor> input = choice.integer && isOneInteger(type)
                                  ? Tensor::ofIntegers(element, shape, *choice.integer)

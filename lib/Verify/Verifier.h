@@ -38,7 +38,7 @@ private:
   llvm::Error compareRun(LoadedModel &loaded, const ReferenceRun &run, Comparison &comparison);
   llvm::Expected<bool> explainedByRounding(const Comparison &comparison);
   llvm::Expected<std::string> blame();
-  std::string label(const char *what, mlir::StringAttr name, unsigned number, size_t run) const;
+  std::string label(const char *what, llvm::StringRef name, unsigned number, size_t run) const;
   std::vector<Probe> allProbes();
   llvm::Error buildWith(llvm::ArrayRef<Probe> probes, const std::string &path);
   llvm::Expected<std::string> firstDifference(unsigned stride);

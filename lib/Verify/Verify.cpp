@@ -17,8 +17,8 @@
 //===----------------------------------------------------------------------===//
 #include "Rounding.h"
 #include "Verifier.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
 
@@ -34,10 +34,9 @@ std::vector<DType> tcc::typesOf(mlir::TypeRange types) {
   return result;
 }
 
-std::string Verifier::label(const char *what, mlir::StringAttr name, unsigned number,
-                            size_t run) const {
+std::string Verifier::label(const char *what, StringRef name, unsigned number, size_t run) const {
   std::string text =
-      std::string(what) + " '" + (name ? printable(name.getValue()) : std::to_string(number)) + "'";
+      std::string(what) + " '" + (name.empty() ? std::to_string(number) : printable(name)) + "'";
   return (runs.size() > 1 ? "run " + std::to_string(run) + ", " : "") + text + " at ";
 }
 
@@ -61,14 +60,11 @@ Error Verifier::compareRun(LoadedModel &loaded, const ReferenceRun &run, Compari
     comparison.got[result] = std::move(have);
   };
   for (auto [have, i] : zip_equal(got->outputs, form->outputs))
-    include(i, have,
-            label("output", function.getResultAttrOfType<mlir::StringAttr>(i, graph::kNameAttr), i,
-                  comparison.runs));
+    include(i, have, label("output", Signature(function).result(i).name, i, comparison.runs));
   for (CallForm::Change change : form->changes)
     if (const auto *at = find(form->inputs, change.argument); at != form->inputs.end())
       include(change.result, got->inputs[at - form->inputs.begin()],
-              label("changed input",
-                    function.getArgAttrOfType<mlir::StringAttr>(change.argument, graph::kNameAttr),
+              label("changed input", Signature(function).argument(change.argument).name,
                     change.argument, comparison.runs));
   return Error::success();
 }

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "tcc/Support/DType.h"
+#include "tcc/Support/WeightTable.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/TargetParser/Triple.h"
@@ -24,6 +24,7 @@ struct WeightEntry {
   llvm::SmallVector<int64_t, 4> shape;
   uint64_t offset, size; ///< in bytes, in the blob
   uint64_t grain = 1;    ///< parts that are read begin and end at multiples of it
+  WeightRole role = WeightRole::Constant;
 };
 
 /// Names, places and sizes. Names are unique (as in a WeightTable).
@@ -34,7 +35,7 @@ public:
   /// Returns the offset in the blob. `size` is storageBytes of the shape, or
   /// another number for packed data.
   uint64_t add(llvm::StringRef name, DType dtype, llvm::ArrayRef<int64_t> shape, uint64_t size,
-               uint64_t grain = 1);
+               uint64_t grain = 1, WeightRole role = WeightRole::Constant);
   llvm::ArrayRef<WeightEntry> entries() const { return all; }
   uint64_t size() const { return end; }
 

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,16 @@ struct WeightMaker {
   std::function<void(uint64_t begin, uint64_t end, char *to)> make;
 };
 
+/// What the model has a weight for. What is made of one has its role.
+enum class WeightRole : uint8_t {
+  Constant,  ///< a number of the model's arithmetic
+  Parameter, ///< learned; all initializers of ONNX, which does not tell buffers from them
+  Buffer,    ///< kept beside the parameters: running statistics, masks, tables
+};
+/// "constant", "parameter", "buffer".
+llvm::StringRef roleName(WeightRole role);
+std::optional<WeightRole> parseRole(llvm::StringRef name);
+
 /// One constant tensor, dense, row-major, little-endian; sub-byte types packed.
 struct Weight {
   DType dtype;
@@ -34,6 +45,7 @@ struct Weight {
   llvm::ArrayRef<char> bytes;        ///< exactly size(); none while there is a maker
   std::shared_ptr<const void> owner; ///< keeps `bytes` alive: a mapped file or a buffer
   std::shared_ptr<const WeightMaker> maker = nullptr;
+  WeightRole role = WeightRole::Constant;
 
   uint64_t elements() const;
   uint64_t size() const { return storageBytes(dtype, elements()); } ///< in bytes

@@ -1,8 +1,14 @@
 //===- HostMemory.cpp - Memory of the host program ------------------------===//
+//
+// Memory of a host program as code: arguments from the frame, slices of arenas, blocks of the
+// heap. Sizes that depend on the run are multiplied by the runtime, which tells an overflow from a
+// large tensor.
+//
+//===----------------------------------------------------------------------===//
 #include "HostEmitter.h"
 #include "RuntimeLayout.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
+#include "tcc/Signature/Signature.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -171,12 +177,12 @@ LogicalResult HostEmitter::bindArguments() {
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type)
       return program.emitError("argument ") << argument.getArgNumber() << " is no tensor";
-    auto initial = program.getArgAttrOfType<StringAttr>(argument.getArgNumber(), graph::kStateAttr);
-    if (initial) {
+    StringRef initial = Signature(program).firstValue(argument.getArgNumber());
+    if (!initial.empty()) {
       if (!type.hasStaticShape())
         return program.emitError("the size of the state '") << initial << "' is not known";
       Value state = frameWord(onDevice(type) ? kFrameDeviceState : kFrameState);
-      memory[argument] = {code.offsetPointer(state, callbacks.stateOffset(initial.getValue())), {}};
+      memory[argument] = {code.offsetPointer(state, callbacks.stateOffset(initial)), {}};
       continue;
     }
     int64_t input = kTensorSize * next++;

@@ -14,9 +14,12 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "tcc/Dialect/Prim/DimTraces.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using tcc::Port;
+using tcc::Signature;
 using namespace tcc::prim;
 
 namespace {
@@ -51,24 +54,25 @@ std::pair<Value, unsigned> firstWithSymbol(Value value, unsigned axis) {
                       : FunctionOpInterface();
   if (!function || !argument.getOwner()->isEntryBlock())
     return {value, axis};
-  auto symbolOf = [&](unsigned i, unsigned at) -> StringAttr {
-    auto dims = function.getArgAttrOfType<ArrayAttr>(i, "graph.dims");
-    return dims && at < dims.size() ? dyn_cast<StringAttr>(dims[at]) : StringAttr();
-  };
-  StringAttr wanted = symbolOf(argument.getArgNumber(), axis);
-  if (!wanted || wanted.empty() || wanted.getValue() == "?")
+  Signature signature(function);
+  Port port = signature.argument(argument.getArgNumber());
+  StringRef wanted = port.symbol(axis);
+  if (wanted.empty())
     return {value, axis};
+  auto first = [&](Value tensor, const Port &named, unsigned end) -> std::optional<unsigned> {
+    auto type = dyn_cast<RankedTensorType>(tensor.getType());
+    for (unsigned at = 0; type && at < end; ++at)
+      if (type.isDynamicDim(at) && named.symbol(at) == wanted)
+        return at;
+    return std::nullopt;
+  };
   for (unsigned i = 0; i < argument.getArgNumber(); ++i) {
     Value other = argument.getOwner()->getArgument(i);
     auto type = dyn_cast<RankedTensorType>(other.getType());
-    for (unsigned at = 0, e = type ? type.getRank() : 0; at < e; ++at)
-      if (type.isDynamicDim(at) && symbolOf(i, at) == wanted)
-        return {other, at};
+    if (auto at = first(other, signature.argument(i), type ? type.getRank() : 0))
+      return {other, *at};
   }
-  for (unsigned at = 0; at < axis; ++at)
-    if (tensorType(value).isDynamicDim(at) && symbolOf(argument.getArgNumber(), at) == wanted)
-      return {value, at};
-  return {value, axis};
+  return {value, first(value, port, axis).value_or(axis)};
 }
 
 /// The `sizes` operand that gives dim `axis` of `result`.

@@ -75,6 +75,7 @@ Error GraphImporter::importInitializers(const onnx::GraphProto &graph, Scope &sc
     auto tensor = reader.read(proto, "initializer '" + printable(name) + "'");
     if (!tensor)
       return tensor.takeError();
+    tensor->weight.role = WeightRole::Parameter;
     Location loc =
         NameLoc::get(builder.getStringAttr(cleanName(name)), FileLineColLoc::get(fileName, 0, 0));
     auto value = constants.value(std::move(*tensor), scope.prefix + name.str(), loc);

@@ -1,9 +1,17 @@
+//===- ImportOnnx.cpp - An ONNX file as a module -------------------------===//
+//
+// The order matters: domains and opsets first, since names of operators mean nothing without them,
+// then inputs with the user's shapes, then nodes with inference along the way, so that an error
+// names the first node that is wrong.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Import/Onnx/ImportOnnx.h"
 #include "GraphImporter.h"
 #include "Inference.h"
 #include "ModelInputs.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Graph/Graph.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/InputFile.h"
 #include "llvm/Support/Path.h"
@@ -121,7 +129,7 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
   if (graph.output_size() == 0)
     return file.error("the graph has no outputs");
   SmallVector<Value> results;
-  SmallVector<Attribute> attributes;
+  SmallVector<ArrayAttr> dims;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     auto value = graphImporter.outputValue(graph, output.name(), scope);
     if (!value)
@@ -134,13 +142,12 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
     if (!isInterfaceName(output.name()))
       return file.error("output '" + printable(output.name()) + "' has a name that is not UTF-8");
     results.push_back(value->value);
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(graph::kNameAttr, builder.getStringAttr(output.name())),
-         builder.getNamedAttr(graph::kDimsAttr, dimsAttr(value->type))}));
+    dims.push_back(dimsAttr(value->type));
   }
   func::ReturnOp::create(builder, main.getLoc(), results);
   main.setType(builder.getFunctionType(main.getArgumentTypes(), ValueRange(results).getTypes()));
-  main.setResAttrsAttr(builder.getArrayAttr(attributes));
+  for (int i = 0; i < graph.output_size(); ++i)
+    Signature(main).setResult(i, graph.output(i).name(), dims[i]);
   return Error::success();
 }
 
@@ -151,30 +158,25 @@ Expected<OwningOpRef<ModuleOp>> ModelImporter::run() {
   if (!inputs)
     return inputs.takeError();
   SmallVector<Type> types;
-  SmallVector<Attribute> attributes;
   for (const ModelInput &input : inputs->inputs) {
     auto type = convertType(builder.getContext(), input.type);
     if (!type)
       return file.error("input '" + printable(input.info->name()) + "' " +
                         llvm::toString(type.takeError()));
     types.push_back(*type);
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(graph::kNameAttr, builder.getStringAttr(input.info->name())),
-         builder.getNamedAttr(graph::kDimsAttr, dimsAttr(input.type))}));
   }
   Location loc = FileLineColLoc::get(
       builder.getStringAttr(cleanName(llvm::sys::path::filename(file.path()))), 0, 0);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   auto main = func::FuncOp::create(builder, loc, "main", builder.getFunctionType(types, {}));
-  main.setArgAttrsAttr(builder.getArrayAttr(attributes));
-  if (!inputs->ranges.empty()) {
-    SmallVector<NamedAttribute> ranges;
-    for (const auto &[name, range] : inputs->ranges)
-      ranges.push_back(builder.getNamedAttr(cleanName(name),
-                                            builder.getDenseI64ArrayAttr({range.min, range.max})));
-    main->setAttr(graph::kRangesAttr, builder.getDictionaryAttr(ranges));
-  }
+  Signature signature(main);
+  for (auto [i, input] : llvm::enumerate(inputs->inputs))
+    signature.setArgument(i, input.info->name(), dimsAttr(input.type));
+  SmallVector<Symbol> ranges;
+  for (const auto &[name, range] : inputs->ranges)
+    ranges.push_back({cleanName(name), range.min, range.max});
+  signature.setRanges(ranges);
   if (Error error = importMain(main, *inputs))
     return error;
   return std::move(module);

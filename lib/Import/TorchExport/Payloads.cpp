@@ -101,7 +101,7 @@ Expected<Weight> Payloads::load(const Source &source, ArrayRef<int64_t> shape) {
   return weight;
 }
 
-Expected<std::string> Payloads::weight(StringRef name, const TensorMeta &meta) {
+Expected<std::string> Payloads::weight(StringRef name, const TensorMeta &meta, WeightRole role) {
   auto fail = [&](Error cause) -> Error {
     return userError("weight '" + printable(name) + "': " + toString(std::move(cause)));
   };
@@ -133,6 +133,7 @@ Expected<std::string> Payloads::weight(StringRef name, const TensorMeta &meta) {
   if (loaded->owner == buffer && !loaded->bytes.empty())
     if (auto before = known.find(key); before != known.end())
       return before->second;
+  loaded->role = role;
   std::string given = weights.add(name, std::move(*loaded));
   known[key] = given;
   return given;

@@ -22,7 +22,7 @@ public:
 
   /// The name in the weight table of the tensor `name`, whose type the graph
   /// states as `meta`.
-  llvm::Expected<std::string> weight(llvm::StringRef name, const TensorMeta &meta);
+  llvm::Expected<std::string> weight(llvm::StringRef name, const TensorMeta &meta, WeightRole role);
 
 private:
   struct Source {

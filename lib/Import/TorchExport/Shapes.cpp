@@ -1,3 +1,10 @@
+//===- Shapes.cpp - Types and symbolic dims ------------------------------===//
+//
+// A size is a number, a symbol or an expression. Symbols keep their names as dims; those that the
+// user fixed become numbers everywhere at once, so that a type never contradicts another. Ranges
+// of what stays open go to the signature.
+//
+//===----------------------------------------------------------------------===//
 #include "Import/TorchExport/Shapes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
@@ -168,15 +175,12 @@ llvm::Error Shapes::bind(ArrayRef<Input> inputs, const llvm::StringMap<Range> &r
   return llvm::Error::success();
 }
 
-DictionaryAttr Shapes::ranges() {
-  SmallVector<NamedAttribute> entries;
-  for (const std::string &symbol : order) {
-    Bounds range = bounds.lookup(symbol);
-    if (!fixed.contains(symbol))
-      entries.push_back(builder.getNamedAttr(
-          symbol, DenseI64ArrayAttr::get(builder.getContext(), {range.min, range.max})));
-  }
-  return DictionaryAttr::get(builder.getContext(), entries);
+SmallVector<Symbol> Shapes::ranges() {
+  SmallVector<Symbol> free;
+  for (const std::string &symbol : order)
+    if (Bounds range = bounds.lookup(symbol); !fixed.contains(symbol))
+      free.push_back({symbol, range.min, range.max});
+  return free;
 }
 
 std::optional<int64_t> Shapes::trial(const SymInt &value, int64_t seed) {

@@ -9,6 +9,7 @@
 #include "Import/TorchExport/SymExpr.h"
 #include "mlir/IR/Builders.h"
 #include "tcc/Import/ImportOptions.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tcc::torchexport {
@@ -33,8 +34,8 @@ public:
   llvm::Expected<mlir::RankedTensorType> type(const TensorMeta &meta);
   /// `graph.dims`: a number or an expression's text for each dim.
   llvm::Expected<mlir::ArrayAttr> dimNames(const TensorMeta &meta);
-  /// `graph.ranges`: bounds of the symbols that are still free.
-  mlir::DictionaryAttr ranges();
+  /// Of the symbols that are still free.
+  llvm::SmallVector<Symbol> ranges();
   /// What the file states of a size, when it is no number.
   const SymExpr *expression(const SymInt &size) { return size.value ? nullptr : parsed(size.expr); }
   /// The value that the user's options give a symbol.

@@ -10,6 +10,7 @@
 #include "Import/TorchExport/Payloads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/InputFile.h"
 #include "llvm/ADT/StringSet.h"
@@ -40,6 +41,11 @@ private:
     std::string state; ///< the weight that a changed buffer starts from
     AliasTracker::Id id;
   };
+  struct ResultPort {
+    std::string name;
+    ArrayAttr dims;
+    std::string changes; ///< the argument that it is the new value of
+  };
   llvm::Error bindShapes();
   llvm::Error checkSignature();
   llvm::Error addInput(const InputSpec &spec);
@@ -68,12 +74,18 @@ private:
   std::vector<Argument_> arguments;
   llvm::DenseMap<Value, Value> stateOf; ///< the argument that a weight became
   SmallVector<Value> results;
-  SmallVector<DictionaryAttr> resultAttrs;
+  std::vector<ResultPort> resultPorts;
   llvm::StringSet<> resultNames, changed;
 };
 
 bool isParameter(const InputSpec &spec) {
   return spec.kind == "parameter" || spec.kind == "buffer" || spec.kind == "tensor_constant";
+}
+
+WeightRole roleOf(const InputSpec &spec) {
+  return spec.kind == "parameter" ? WeightRole::Parameter
+         : spec.kind == "buffer"  ? WeightRole::Buffer
+                                  : WeightRole::Constant;
 }
 
 llvm::Error ProgramImporter::bindShapes() {
@@ -156,7 +168,7 @@ llvm::Expected<Value> ProgramImporter::makeWeight(StringRef name) {
   auto type = importer.typeOf(scope, name);
   if (!type)
     return type.takeError();
-  auto weight = payloads.weight(spec.target, meta->second);
+  auto weight = payloads.weight(spec.target, meta->second, roleOf(spec));
   if (!weight)
     return weight.takeError();
   OpBuilder::InsertionGuard guard(builder);
@@ -176,13 +188,8 @@ void ProgramImporter::addResult(StringRef name, Value value, ArrayAttr dims, Str
   std::string unique = name.str();
   for (unsigned n = 1; !resultNames.insert(unique).second; ++n)
     unique = (name + "." + llvm::Twine(n)).str();
-  SmallVector<NamedAttribute> attrs = {
-      builder.getNamedAttr(graph::kNameAttr, builder.getStringAttr(unique)),
-      builder.getNamedAttr(graph::kDimsAttr, dims)};
-  if (!mutates.empty())
-    attrs.push_back(builder.getNamedAttr(graph::kMutatesAttr, builder.getStringAttr(mutates)));
   results.push_back(value);
-  resultAttrs.push_back(builder.getDictionaryAttr(attrs));
+  resultPorts.push_back({unique, dims, mutates.str()});
 }
 
 ProgramImporter::Argument_ *ProgramImporter::findArgument(StringRef name) {
@@ -304,15 +311,18 @@ void ProgramImporter::finish(func::FuncOp function) {
   func::ReturnOp::create(builder, builder.getUnknownLoc(), results);
   function.setFunctionType(
       builder.getFunctionType(block->getArgumentTypes(), ValueRange(results).getTypes()));
+  Signature signature(function);
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    function.setArgAttr(i, graph::kNameAttr, builder.getStringAttr(argument.name));
-    function.setArgAttr(i, graph::kDimsAttr, argument.dims);
+    signature.setArgument(i, argument.name, argument.dims);
     if (!argument.state.empty())
-      function.setArgAttr(i, graph::kStateAttr, builder.getStringAttr(argument.state));
+      signature.setState(i, argument.state);
   }
-  function.setAllResultAttrs(resultAttrs);
-  if (DictionaryAttr ranges = shapes.ranges(); !ranges.empty())
-    function->setAttr(graph::kRangesAttr, ranges);
+  for (auto [i, port] : llvm::enumerate(resultPorts)) {
+    signature.setResult(i, port.name, port.dims);
+    if (!port.changes.empty())
+      signature.setChange(i, port.changes);
+  }
+  signature.setRanges(shapes.ranges());
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>> ProgramImporter::run() {

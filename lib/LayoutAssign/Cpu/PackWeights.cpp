@@ -100,7 +100,7 @@ Value PackWeights::packed(Value weight, prim::StorageLayout layout, StringRef su
   RankedTensorType type = tensorType(weight).cloneWithEncoding(layout);
   std::string &entry = packedNames[{op.getName().str(), type.getAsOpaquePointer()}];
   if (entry.empty()) {
-    Weight later{weightOf(weight)->dtype, {}, {}, nullptr};
+    Weight later{weightOf(weight)->dtype, {}, {}, nullptr, nullptr, weightOf(weight)->role};
     later.shape.assign(layout.getStorageShape(type.getShape()));
     later.maker = std::make_shared<WeightMaker>(std::move(maker));
     entry = weights.add((op.getName() + suffix).str(), std::move(later));

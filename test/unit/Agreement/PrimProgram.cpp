@@ -1,9 +1,9 @@
 #include "PrimProgram.h"
 #include "Driver/Artefact.h"
 #include "Verify/LoadedModel.h"
-#include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
+#include "tcc/Signature/Signature.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include <catch2/catch.hpp>
@@ -53,11 +53,12 @@ Outputs interpreted(ModuleOp module, llvm::ArrayRef<Tensor> inputs) {
 
 /// The interface of a model has names.
 static void nameInterface(func::FuncOp function) {
-  Builder b(function.getContext());
+  Signature signature(function);
+  auto noDims = ArrayAttr::get(function.getContext(), {});
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    function.setArgAttr(i, graph::kNameAttr, b.getStringAttr("x" + std::to_string(i)));
+    signature.setArgument(i, "x" + std::to_string(i), noDims);
   for (unsigned i = 0; i < function.getNumResults(); ++i)
-    function.setResultAttr(i, graph::kNameAttr, b.getStringAttr("y" + std::to_string(i)));
+    signature.setResult(i, "y" + std::to_string(i), noDims);
 }
 
 static llvm::Error build(Model &model, Phase from, const Target &target, const std::string &path) {

@@ -4,6 +4,7 @@
 #include "mlir/IR/Verifier.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Import/ImportOptions.h"
+#include "tcc/Signature/Signature.h"
 #include "tcc/Support/WeightTable.h"
 #include "llvm/Support/raw_ostream.h"
 #include <catch2/catch.hpp>
@@ -95,8 +96,10 @@ TEST_CASE("writes through views become values") {
                 "mul.Tensor", "slice_scatter.default", "transpose.int", "select.int",
                 "zero.default", "select_scatter.default", "transpose.int", "view.default",
                 "select.int", "copy.default", "select.int", "add.Tensor", "t.default"});
-  CHECK(m.str(m.main().getResultAttr(3, graph::kMutatesAttr)) == "\"y\"");
-  CHECK(!m.main().getResultAttr(2, graph::kMutatesAttr));
+  Signature signature(m.main());
+  CHECK(signature.changedName(3) == "y");
+  CHECK(signature.changedArgument(3) == 1u);
+  CHECK(signature.isOutput(2));
 }
 
 TEST_CASE("both dialects write back the same inputs and buffers") {
@@ -104,20 +107,23 @@ TEST_CASE("both dialects write back the same inputs and buffers") {
     Imported m(file);
     CHECK(m.type() == "(tensor<2xi64>, tensor<2x2x3xf32>, tensor<2x8x3xf32>) -> "
                       "(tensor<2x3xf32>, tensor<2x8x3xf32>)");
-    CHECK(m.str(m.main().getArgAttr(2, graph::kStateAttr)) == "\"cache\"");
-    CHECK(m.str(m.main().getResultAttr(1, graph::kMutatesAttr)) == "\"cache\"");
-    CHECK(m.weights.lookup("cache"));
+    Signature signature(m.main());
+    CHECK(signature.states() == llvm::SmallVector<unsigned>{2});
+    CHECK(signature.firstValue(2) == "cache");
+    CHECK(signature.changedArgument(1) == 2u);
+    REQUIRE(m.weights.lookup("cache"));
+    CHECK(m.weights.lookup("cache")->role == WeightRole::Buffer);
     CHECK(m.main().getOps<graph::WeightOp>().empty());
   }
   Imported aten("inplace_aten.pt2");
-  CHECK(aten.str(aten.main().getResultAttr(3, graph::kMutatesAttr)) == "\"y\"");
+  CHECK(Signature(aten.main()).changedName(3) == "y");
 }
 
 TEST_CASE("batch normalisation in training changes its statistics") {
   Imported m("convbn_train.pt2");
   CHECK(m.main().getNumArguments() == 4);
   CHECK(m.main().getNumResults() == 4);
-  CHECK(m.str(m.main().getResultAttr(2, graph::kMutatesAttr)) == "\"bn.running_mean\"");
+  CHECK(Signature(m.main()).changedName(2) == "bn.running_mean");
   CHECK(m.node("_native_batch_norm_legit_functional.default").getNumResults() == 5);
 }
 
@@ -126,13 +132,13 @@ TEST_CASE("symbolic dims, computed numbers and constants among the outputs") {
     Imported m(file);
     CHECK(m.type() == "(tensor<?x?x4xf32>, tensor<?xf32>) -> "
                       "(tensor<?x?xf32>, tensor<?x?x4xf32>, tensor<f32>, tensor<i64>)");
-    auto x = cast<ArrayAttr>(m.main().getArgAttr(0, graph::kDimsAttr));
-    auto mask = cast<ArrayAttr>(m.main().getArgAttr(1, graph::kDimsAttr));
-    CHECK(x[1] == mask[0]);
-    CHECK(x[0] != x[1]);
-    auto ranges = m.main()->getAttrOfType<DictionaryAttr>(graph::kRangesAttr);
-    REQUIRE(ranges);
-    CHECK(m.str(ranges.get(cast<StringAttr>(x[1]))) == "array<i64: 1, 8>");
+    Signature signature(m.main());
+    Port x = signature.argument(0), mask = signature.argument(1);
+    CHECK(x.symbol(1) == mask.symbol(0));
+    CHECK(x.symbol(0) != x.symbol(1));
+    Symbol symbol = signature.symbol(x.symbol(1));
+    CHECK(symbol.min == 1);
+    CHECK(symbol.max == 8);
   }
 }
 

@@ -21,16 +21,7 @@
 #include "tcc/Dialect/Graph/GraphOps.h.inc"
 
 namespace tcc::graph {
-/// Argument and result attributes of the model function.
-inline constexpr llvm::StringLiteral kNameAttr = "graph.name";
-inline constexpr llvm::StringLiteral kDimsAttr = "graph.dims"; ///< unknown dims are "?"
-/// Function attribute: {dim name = array<i64: min, max>}, both ends included.
-inline constexpr llvm::StringLiteral kRangesAttr = "graph.ranges";
 /// Node attribute: why the importer could not infer the node's types. Most
 /// likely the node's own fault, so a report on the node should say it.
 inline constexpr llvm::StringLiteral kFaultAttr = "graph.fault";
-/// On an argument: it holds state between runs; the weight of this name is its
-/// first value. On a result: the new value of the argument of this name.
-inline constexpr llvm::StringLiteral kStateAttr = "graph.state";
-inline constexpr llvm::StringLiteral kMutatesAttr = "graph.mutates";
 } // namespace tcc::graph

@@ -18,7 +18,7 @@ def Graph_Dialect : Dialect {
 
     A model is one `func.func @main`. Its argument and result attributes name
     the inputs and outputs (`graph.name`) and their symbolic dims
-    (`graph.dims = ["N", 3, 224, 224]`).
+    (`graph.dims = ["N", 3, 224, 224]`): include/tcc/Signature reads them.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
