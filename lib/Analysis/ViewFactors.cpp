@@ -1,3 +1,10 @@
+//===- ViewFactors.cpp - Views as factors of axes ------------------------===//
+//
+// Reshapes merge and split axes, transposes order them, slices move their start. Written as
+// factors with a stride each, any chain of them over static shapes is one map from axes to memory,
+// which tells whether a product can read its operand in place.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Analysis/ViewFactors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

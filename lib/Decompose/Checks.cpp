@@ -1,3 +1,10 @@
+//===- Checks.cpp - Conditions that the run must hold --------------------===//
+//
+// A condition that is known becomes an error at compile time or nothing at all; one that only the
+// run knows becomes prim.assert with the message. Equal checks are made once, because models
+// compute the same extent in many places.
+//
+//===----------------------------------------------------------------------===//
 #include "Checks.h"
 #include "IndexBounds.h"
 

@@ -1,3 +1,11 @@
+//===- HostScalars.cpp - Arithmetic of the host program ------------------===//
+//
+// Shapes are computed by the model itself: Shape, Gather, Div, Cast to float and back. Such values
+// become index arithmetic here, and constants are folded by the reference interpreter, because two
+// definitions of an integer division would differ some day. Floats that are an extent times a
+// number are recognised, since exporters write sizes so.
+//
+//===----------------------------------------------------------------------===//
 #include "HostScalars.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/WeightTable.h"

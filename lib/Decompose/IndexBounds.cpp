@@ -1,3 +1,9 @@
+//===- IndexBounds.cpp - What is known of indices ------------------------===//
+//
+// A check of an index costs a pass over the data and a branch in the host program. Most indices
+// come from iota, argmax or a clamp and cannot be wrong; looking back a few operators tells so.
+//
+//===----------------------------------------------------------------------===//
 #include "IndexBounds.h"
 
 using namespace mlir;

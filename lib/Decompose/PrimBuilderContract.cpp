@@ -1,4 +1,9 @@
 //===- PrimBuilderContract.cpp - Reductions, products, windows ------------===//
+//
+// Reductions, products and windows with their result types. Extents of windows are computed here
+// for all formats, because ceil modes and asymmetric pads are where formats disagree by one.
+//
+//===----------------------------------------------------------------------===//
 #include "Checks.h"
 #include "Decompose/Idioms/TransposedConv.h"
 #include "HostScalars.h"

@@ -1,4 +1,11 @@
 //===- PrimBuilderDims.cpp - Extents and host arithmetic ------------------===//
+//
+// Extents as host values. Rules append only, so an equal computation before the insertion point
+// can be used again: this keeps the host program small, and lets passes see that two extents are
+// equal because they are one value. Constants fold; what would overflow does not, and fails in the
+// run.
+//
+//===----------------------------------------------------------------------===//
 #include "Checks.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "tcc/Decompose/PrimBuilder.h"

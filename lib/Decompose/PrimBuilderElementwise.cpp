@@ -1,4 +1,9 @@
 //===- PrimBuilderElementwise.cpp - Broadcasting, casts, indices ----------===//
+//
+// Nothing broadcasts implicitly in prim, so the builder makes operands equal in shape and type
+// before it makes the operator. Elements that the host knows fold on the way.
+//
+//===----------------------------------------------------------------------===//
 #include "Checks.h"
 #include "HostScalars.h"
 #include "IndexBounds.h"

@@ -1,4 +1,10 @@
 //===- PrimBuilderShape.cpp - Views ---------------------------------------===//
+//
+// Views of tensors, folded as they are built where a tensor is made of host scalars: the shape
+// arithmetic of exported models is a chain of such views, and would otherwise become kernels on
+// vectors of two elements.
+//
+//===----------------------------------------------------------------------===//
 #include "Checks.h"
 #include "HostScalars.h"
 

@@ -1,3 +1,10 @@
+//===- CommandLine.cpp - Flags of tcc ------------------------------------===//
+//
+// One table of flags gives parsing, --help, and the reference in docs/, so that these cannot
+// differ. Flags are torch.compile's words where it has one. What a flag would change nothing of is
+// said in its help, because an option that is silently ignored costs its user an afternoon.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Driver/CommandLine.h"
 #include "CacheCommand.h"
 #include "OwnFiles.h"

@@ -1,4 +1,10 @@
 //===- FuseKernels.cpp - Groups become kernel.launch ops ------------------===//
+//
+// Groups.cpp decides; this moves the operators. A launch takes as arguments what it reads from
+// memory, and copies what is free to compute again. Reshapes of results stay outside, since they
+// only rename memory.
+//
+//===----------------------------------------------------------------------===//
 #include "Groups.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

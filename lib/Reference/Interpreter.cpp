@@ -1,3 +1,10 @@
+//===- Interpreter.cpp - Runs functions of prim operators ----------------===//
+//
+// Values live until their last use, because an interpreter that keeps all activations of a large
+// model does not fit into memory. A failure is the user's where an input can cause it, and names
+// the operator; anything else is a fault of the compiler.
+//
+//===----------------------------------------------------------------------===//
 #include "Reference/Interpreter.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "llvm/Support/raw_ostream.h"

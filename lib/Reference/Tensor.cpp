@@ -1,3 +1,9 @@
+//===- Tensor.cpp - Values of the interpreter ----------------------------===//
+//
+// Tensors share their storage until one is written to. Large ones come straight from the system,
+// because half the time of a first touch would go to clearing what is overwritten at once.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Reference/Tensor.h"
 #include "Reference/Wide.h"
 #include "tcc/Support/Error.h"

@@ -1,4 +1,10 @@
 //===- Views.cpp - Constants, views and other pure index maps ------------===//
+//
+// Every view is a strided copy here, computed from the operator's definition and not from the
+// index maps that code generation uses: an oracle that shares the arithmetic under test proves
+// nothing.
+//
+//===----------------------------------------------------------------------===//
 #include "Reference/Evaluators.h"
 #include "Reference/StridedCopy.h"
 #include "tcc/Reference/Interpreter.h"

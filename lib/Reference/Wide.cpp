@@ -1,3 +1,9 @@
+//===- Wide.cpp - Elements widened and narrowed --------------------------===//
+//
+// The interpreter computes in double or 64-bit integers and rounds once. Integers above 2^53 carry
+// a sticky bit, because a plain conversion to double and on to f32 would round twice.
+//
+//===----------------------------------------------------------------------===//
 #include "Reference/Wide.h"
 #include "Reference/FloatFormat.h"
 #include <array>

@@ -1,4 +1,8 @@
-/* One run's memory and threads, made once and used by many runs. */
+/* One run's memory and threads.
+ *
+ * Made once and used by many runs: opening a context allocates, a run does not, as far as sizes
+ * are known. Every context has its own state and arena, so that two of one model never meet.
+ */
 #include "Internal.h"
 
 #include <inttypes.h>

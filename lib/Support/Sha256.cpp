@@ -1,3 +1,9 @@
+//===- Sha256.cpp - SHA-256 ----------------------------------------------===//
+//
+// Large model files are hashed, which takes longer than the rest of a compile from a warm cache
+// where the CPU has no instructions for it. They are used where they are there.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Support/Sha256.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,3 +1,9 @@
+//===- LoadedModel.cpp - A library under test ----------------------------===//
+//
+// The library is opened as a user would open it, through the C interface and DLPack. What it gives
+// is copied, since a run's outputs live no longer than its context.
+//
+//===----------------------------------------------------------------------===//
 #include "LoadedModel.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Error.h"

@@ -1,3 +1,9 @@
+//===- BackendCases.cpp - ONNX's backend tests from its wheel ------------===//
+//
+// Cases are read as ONNX stores them: models and numbered protobufs. Light models come without
+// data; their inputs are made here as ONNX's own runner makes them.
+//
+//===----------------------------------------------------------------------===//
 #include "BackendCases.h"
 #include "onnx/onnx-data.pb.h"
 #include "onnx/onnx-ml.pb.h"

@@ -1,3 +1,9 @@
+//===- Workers.cpp - Cases in child processes ----------------------------===//
+//
+// A case may crash, hang or use all memory, and the others must still be counted. Children run
+// many cases each, since starting one costs more than most cases.
+//
+//===----------------------------------------------------------------------===//
 #include "Workers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>

@@ -1,3 +1,10 @@
+//===- LaunchCheck.cpp - Kernels compared with the interpreter -----------===//
+//
+// Every launch of a file is run as kernel and as operators, on the simulated device and, from a
+// packed file, on a GPU. The cases are text, so that a new form of kernel is a new case and no new
+// code.
+//
+//===----------------------------------------------------------------------===//
 #include "LaunchCheck.h"
 #include "SimulatedDevice.h"
 #include "mlir/IR/IRMapping.h"

@@ -1,3 +1,9 @@
+//===- SimulatedDevice.cpp - A GPU's threads on this machine -------------===//
+//
+// Threads of a block are fibers that are run in turns on one thread of the machine: whoever waits
+// for a warp or a block gives way to the others, and every run has the same order.
+//
+//===----------------------------------------------------------------------===//
 #include "SimulatedDevice.h"
 #include "Simulated.h"
 #include "tcc/Codegen/Gpu/Simulate.h"

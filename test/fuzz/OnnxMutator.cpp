@@ -1,3 +1,9 @@
+//===- OnnxMutator.cpp - Changes to ONNX models that keep them protobufs -===//
+//
+// Bytes at random would stop at the parser. Fields are changed one at a time to values that have
+// broken readers before: extents, counts, types and names that do not fit together.
+//
+//===----------------------------------------------------------------------===//
 #include "OnnxMutator.h"
 #include <vector>
 

@@ -1,3 +1,9 @@
+//===- TorchExportMutator.cpp - Changes to .pt2 files that keep them zips of JSON -===//
+//
+// As with ONNX, the document is changed and not its bytes, and the checksums are made right again:
+// what is to be tested lies behind them.
+//
+//===----------------------------------------------------------------------===//
 #include "TorchExportMutator.h"
 #include "Import/TorchExport/ZipArchive.h"
 #include "llvm/Support/CRC.h"

@@ -1,3 +1,9 @@
+//===- Primitives.cpp - What the reference page says of each primitive ---===//
+//
+// Whether an operator compiles is found out, not declared: each is put through the phases alone,
+// as the tests write it, so that the page cannot promise what the code generator lost.
+//
+//===----------------------------------------------------------------------===//
 #include "Primitives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,3 +1,10 @@
+//===- Array.cpp - Arrays as tcc-run reads, compares and prints them -----===//
+//
+// tcc-run links no LLVM, so that it can be copied to a machine beside a model. It therefore has
+// its own conversions of narrow floats, and prints names from files only after what could steer a
+// terminal is taken out of them.
+//
+//===----------------------------------------------------------------------===//
 #include "Array.h"
 #include <cmath>
 #include <cstring>

@@ -1,3 +1,10 @@
+//===- Inputs.cpp - Where the inputs of a run come from ------------------===//
+//
+// Files, ONNX's test folders or seeded random numbers. A file that belongs to no input, and a dim
+// that two inputs give differently, are errors: a run on other data than the user meant looks like
+// a right one.
+//
+//===----------------------------------------------------------------------===//
 #include "Inputs.h"
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,9 @@
+//===- Model.cpp - A library through its C interface ---------------------===//
+//
+// tcc-run uses nothing but tcc.h, so that it is an example of the interface and a test of it: what
+// it needs and cannot get, no user can get either.
+//
+//===----------------------------------------------------------------------===//
 #include "Model.h"
 #include <chrono>
 #include <dlfcn.h>

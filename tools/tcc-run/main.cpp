@@ -1,4 +1,9 @@
-// tcc-run: loads a model.so, describes it, runs it, compares it, times it.
+//===- main.cpp - Loads a model.so, describes it, runs it, compares it, times it -===//
+//
+// The exit code says whether outputs match. Expected outputs that are missing are an error,
+// because a comparison with nothing must not pass.
+//
+//===----------------------------------------------------------------------===//
 #include "Bench.h"
 #include "Compare.h"
 #include "Inputs.h"

@@ -1,4 +1,10 @@
 //===- Passes.td - Passes of the simplify phase -*- tablegen -*-===//
+//
+// Passes that make the graph smaller without knowing a target. Each keeps values within what IEEE
+// allows it to assume (lib/Simplify/Algebra.cpp says what that is), because a model's accuracy is
+// its author's business.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TCC_SIMPLIFY_PASSES_TD
 #define TCC_SIMPLIFY_PASSES_TD
 include "tcc/Dialect/PassBase.td"

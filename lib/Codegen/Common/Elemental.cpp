@@ -1,4 +1,11 @@
 //===- Elemental.cpp - Evaluation, memory access and index arithmetic -----===//
+//
+// The walk back from what is stored to what is loaded, and the arithmetic of indices on the way.
+// Index arithmetic folds as it is built and stays affine along the lanes wherever it can, because
+// that decides whether a load is one vector or a gather. What was computed at a point is
+// remembered until the block ends: fused expressions read their operands many times.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/Elemental.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

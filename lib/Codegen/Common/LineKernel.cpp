@@ -1,4 +1,10 @@
 //===- LineKernel.cpp - Operators that work along one axis ----------------===//
+//
+// Scans and extremes with their place walk along one axis, each element after what was seen before
+// it. The loops are the same on every target: a lane or a thread has a line of its own, or the
+// lanes share one and fold what each found at the end.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

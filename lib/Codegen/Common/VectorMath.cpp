@@ -1,4 +1,10 @@
 //===- VectorMath.cpp - Elementary functions as plain arithmetic ----------===//
+//
+// Calls of libm have no vector form that every target has, and a model would depend on the libm of
+// the machine that runs it. So elementary functions become arithmetic here, in the accuracy that
+// the tests hold. sin and cos of one value share their reduction.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "VectorMathEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

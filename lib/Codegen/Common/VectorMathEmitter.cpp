@@ -1,4 +1,10 @@
 //===- VectorMathEmitter.cpp - Formulas that emit IR ----------------------===//
+//
+// The elementary functions are written as formulas on values; each operator here emits IR for one
+// step of a formula, for scalars and vectors alike. Operands keep the order that lets LLVM choose
+// one instruction (minps and maxps give the second operand on NaN).
+//
+//===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

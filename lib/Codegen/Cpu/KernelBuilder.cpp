@@ -1,4 +1,10 @@
 //===- KernelBuilder.cpp - Index and pointer arithmetic of kernels --------===//
+//
+// Index arithmetic folds while it is built. Templates are written once for known and unknown
+// extents, and for known ones the loops, masks and tails that would never run are never made: LLVM
+// would find most of it, but only after compiling it.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

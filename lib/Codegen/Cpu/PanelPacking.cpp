@@ -1,4 +1,10 @@
 //===- PanelPacking.cpp - Copies of operands for the register tile --------===//
+//
+// Operands that no layout pass could pack (activations, weights that come at run time) are copied
+// into panels by the task that needs them. Columns that lie apart are transposed in registers,
+// because a gather a step would cost more than the product.
+//
+//===----------------------------------------------------------------------===//
 #include "PanelPacking.h"
 #include "BytePacking.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,4 +1,10 @@
 //===- KernelFrame.cpp - What GPU kernel templates start from -------------===//
+//
+// What every GPU template starts with: arguments as parameters of the kernel, thread and block
+// numbers, shared memory, exchanges within a warp. What they have in common is here, so that a
+// template is its loop nest and nothing else.
+//
+//===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

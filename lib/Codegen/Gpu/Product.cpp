@@ -1,4 +1,11 @@
 //===- Product.cpp - Contractions and convolutions as matrices ------------===//
+//
+// The tiled templates multiply a matrix by a matrix. This describes dots and convolutions as such:
+// which axes are rows, columns and depth, and what to read for (row, k) and (k, column). Reading
+// goes through the evaluator, so that views and casts of operands fuse; here is found out whether
+// neighbours lie side by side, which decides how wide loads are.
+//
+//===----------------------------------------------------------------------===//
 #include "Product.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

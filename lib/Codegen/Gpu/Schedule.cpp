@@ -1,4 +1,11 @@
 //===- Schedule.cpp - How a kernel is cut into blocks ---------------------===//
+//
+// The model behind GPU schedules: how a launch is cut into blocks, and how many elements a thread
+// takes. It prefers what fills the machine, then what reads memory in whole lines. What it chooses
+// is recorded on the launch; the kernel's template and the host's count of blocks read it there,
+// because they would disagree if each computed it.
+//
+//===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "MatrixTile.h"
 #include "MmaTile.h"

@@ -1,4 +1,9 @@
 //===- Activation.cpp - ATen activations ----------------------------------===//
+//
+// Each is a composition that fuses, computed in f32 for narrower types and cast once, because
+// torch does so. Those with exponentials have the form that does not overflow.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/Gelu.h"

@@ -1,4 +1,10 @@
 //===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
+//
+// Rules of torch.linalg and its relatives that sums, products and idioms make up. They compute in
+// f32 or wider and cast once at the end, because torch does too. Differences and distances are
+// here since they are contractions in all but name.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"

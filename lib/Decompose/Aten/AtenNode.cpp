@@ -1,3 +1,10 @@
+//===- AtenNode.cpp - Arguments of an FX node ----------------------------===//
+//
+// FX leaves out arguments that have their default, gives numbers as constants or as computed
+// values, and lists of both. Rules must not see the difference. An argument that is there but is
+// not a constant never passes for its default: that would compile another model.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/ComplexMath.h"
 

@@ -1,4 +1,11 @@
 //===- Binary.cpp - ATen arithmetic and comparisons -----------------------===//
+//
+// ATen promotes a tensor and a number by rules of its own (a number does not widen a tensor of its
+// kind), so operands are brought to the stated result type first. Division has as many meanings as
+// names; each is written out, because Python, C and IEEE differ in signs and in what is rounded
+// first.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LogAddExp.h"

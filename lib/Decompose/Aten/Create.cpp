@@ -1,4 +1,10 @@
 //===- Create.cpp - Tensors out of nothing, and copies --------------------===//
+//
+// Tensors that come from no operand are `iota` and arithmetic, not constants: their extents may be
+// open, and a kernel computes an element sooner than it reads one. Points of linspace are counted
+// from both ends, as torch does, so that the last one is exact.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include <cmath>

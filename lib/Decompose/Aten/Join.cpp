@@ -1,4 +1,10 @@
 //===- Join.cpp - Tensors put together, repeated and turned ---------------===//
+//
+// Concatenation, repetition, rolls and rotations only move elements, so they are views and
+// `concat` wherever extents are known, which fusion then reads in place; only repeats whose counts
+// are data need gathers.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"

@@ -1,4 +1,10 @@
 //===- Linear.cpp - Matrix products and attention -------------------------===//
+//
+// Products become one prim.dot each, with transposes left to be absorbed; attention becomes the
+// idiom that fusion recognises. beta = 0 drops its operand even where that is NaN, as BLAS defines
+// it.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Attention.h"
 #include <cmath>

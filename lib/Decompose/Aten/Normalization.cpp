@@ -1,4 +1,10 @@
 //===- Normalization.cpp - ATen norms -------------------------------------===//
+//
+// Norms compute mean and variance in f32 or wider and cast once. With given statistics a norm is a
+// scale and a shift a channel, computed in f64 where they are constant, because simplify
+// multiplies them into the weights of a product before it.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/Standardize.h"

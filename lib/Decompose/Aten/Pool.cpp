@@ -1,4 +1,10 @@
 //===- Pool.cpp - ATen pools and pads -------------------------------------===//
+//
+// Pools become prim.pool where windows are regular. Those that also give positions, or whose
+// windows depend on the output's extent (adaptive ones), are index arithmetic: regular windows
+// that give the same parts are looked for first, because kernels for them are much faster.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Aten/Pool.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"

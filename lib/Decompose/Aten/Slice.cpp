@@ -1,4 +1,10 @@
 //===- Slice.cpp - Parts of a tensor, and writes to them ------------------===//
+//
+// Slices, splits, diagonals and windows are views of strided positions, and each has a counterpart
+// that writes to them (select_scatter and the like), which torch.export makes of assignments. Both
+// halves of a pair share their arithmetic here, so that they cannot disagree on what is addressed.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Aten/Slice.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"

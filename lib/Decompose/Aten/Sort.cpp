@@ -1,4 +1,10 @@
 //===- Sort.cpp - ATen scans, sorts, selections and distinct elements -----===//
+//
+// Everything that needs an order goes through prim.sort, top_k or cumulative, with torch's ties:
+// NaN is the largest, equal elements keep their order. logcumsumexp cannot subtract one maximum,
+// because what lies far below it would be lost; it doubles the span of each sum instead.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Aten/LogAddExp.h"

@@ -1,4 +1,9 @@
 //===- Statistics.cpp - Quantiles, counts, sums over samples --------------===//
+//
+// Order statistics sort once and read at computed positions. Counts whose extent only the data
+// tell (bincount) ask the host for the largest value first.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"

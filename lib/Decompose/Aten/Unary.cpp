@@ -1,4 +1,9 @@
 //===- Unary.cpp - ATen functions of one value ----------------------------===//
+//
+// Most functions are one primitive and a line of the table. The others are compositions that keep
+// the edge values torch has: logit at its clamp, sinc at 0, sgn of complex 0.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include <cmath>

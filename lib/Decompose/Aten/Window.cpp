@@ -1,4 +1,9 @@
 //===- Window.cpp - ATen's unfolding, folding and sampling ----------------===//
+//
+// im2col, col2im, unfold and grid sampling, and views by size and stride. Those that torch defines
+// on storage are by index from dense storage here, because a value has no strides.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"

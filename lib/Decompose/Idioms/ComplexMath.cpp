@@ -1,3 +1,10 @@
+//===- ComplexMath.cpp - Functions of complex numbers --------------------===//
+//
+// Complex values are pairs of reals after decompose. The formulas are those that keep digits where
+// the textbook's cancel or overflow (Kahan, Branch Cuts for Complex Elementary Functions, 1987):
+// signs of zeros choose the side of a branch cut.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/ComplexMath.h"
 #include <numbers>
 

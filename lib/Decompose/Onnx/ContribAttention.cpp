@@ -1,4 +1,11 @@
 //===- ContribAttention.cpp - Attention operators of com.microsoft ------------===//
+//
+// ONNX Runtime's attention operators differ in how queries, keys, values, caches and masks are
+// packed; what they compute is one thing. Each rule unpacks its operands and calls the idiom, and
+// refuses inputs that it does not read, because a mask that is ignored gives plausible wrong
+// numbers.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"

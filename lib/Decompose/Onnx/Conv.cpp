@@ -1,4 +1,9 @@
 //===- Conv.cpp - Convolutions --------------------------------------------===//
+//
+// Four ways to say how much is padded come down to low and high pads. A transposed convolution is
+// one of a dilated input, of which the stated part is cut out.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Idioms/TransposedConv.h"
 #include "Decompose/Onnx/Operands.h"

@@ -1,4 +1,10 @@
 //===- Elementwise.cpp - Arithmetic ---------------------------------------===//
+//
+// Arithmetic is a table from operator to primitive; the rest of this file is history: opsets
+// before 7 align operands by an attribute, Pow mixes types, and casts to sub-byte and exponent-
+// only types round in ways of their own.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
 

@@ -1,4 +1,10 @@
 //===- Gather.cpp - Reads and writes at computed positions ----------------===//
+//
+// Indices are data and may be negative or wrong. Negative ones are moved up, wrong ones end the
+// run with an error (Checks.h), because a clamped index is a wrong answer that nobody sees. Checks
+// that the model's own arithmetic makes needless are left out.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Unique.h"

@@ -1,4 +1,10 @@
 //===- Generate.cpp - Tensors made from little ----------------------------===//
+//
+// Range, ConstantOfShape, EyeLike and the like take extents as data. Where those are host values
+// the result is iota and arithmetic of an open extent; only extents that no one knows need the
+// data first.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/Onnx/Operands.h"

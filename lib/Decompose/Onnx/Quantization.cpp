@@ -1,4 +1,10 @@
 //===- Quantization.cpp - Quantised operators of ai.onnx -------------------===//
+//
+// Integer products subtract zero points from 8-bit operands. Done as written that needs 16 bits
+// and loses the CPU's byte instructions; so products run on the operands as they are, and sums of
+// rows and columns correct them afterwards. The result is exact in i32 either way.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/Quantization.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"

@@ -1,4 +1,10 @@
 //===- Reshape.cpp - The same elements under another shape ----------------===//
+//
+// A target shape is data with two codes in it, 0 and -1. Where it is made of extents its entries
+// stay host values, and equal factors cancel: otherwise a batch that is open makes every shape
+// after a reshape unknown.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Idioms/Extents.h"
 #include "Decompose/Onnx/Operands.h"

@@ -1,4 +1,10 @@
 //===- Slice.cpp - Parts of tensors, and tensors from parts ---------------===//
+//
+// ONNX gives bounds as Python does, but as data, and a walk back that starts before the first
+// element starts at it. Bounds that are constants fold into static starts; others stay host
+// arithmetic, so that a kernel reads a slice in place whatever the run decides.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"

@@ -1,4 +1,9 @@
 //===- Cpu.cpp - Encodings of weights for CPUs ----------------------------===//
+//
+// An encoding says all that is needed to find an element: kernels compute addresses from it, the
+// interpreter unpacks by it. Verifiers refuse what would not describe every element exactly once.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -1,4 +1,10 @@
 //===- WeightPanels.cpp - Weights in the order that kernels read ----------===//
+//
+// Packing reads weights once and writes them once, a part for each thread, straight to where the
+// artefact holds them. Weights of a linear layer lie across: their columns are transposed in
+// registers four by four, because a stride between stores costs more than the shuffles.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -1,3 +1,10 @@
+//===- Host.cpp - The host dialect ---------------------------------------===//
+//
+// Code generation translates a host program operator by operator without a check of its own; what
+// it relies on is verified here: places inside their arenas, sizes for every open extent, memory
+// spaces that agree, and kernels that are given what they take.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Dialect/Host/Host.h"
 #include "Runtime/Program.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,4 +1,10 @@
 //===- Schedule.cpp - What holds of schedules and the launches they are for -===//
+//
+// A schedule is chosen once and believed by everything after, so what would make it wrong for its
+// launch is refused when it is attached: extents that the cut cannot have, weights that lie in
+// panels of another width, forms that the kernel's kind has not.
+//
+//===----------------------------------------------------------------------===//
 #include "mlir/IR/Diagnostics.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Kernel/Kernel.h"

@@ -1,3 +1,9 @@
+//===- ShapeOps.cpp - Constants, views and what their types must be ------===//
+//
+// A verifier states what every pass and code generator may take for granted, so each condition
+// that one of them relies on is checked here and nowhere else.
+//
+//===----------------------------------------------------------------------===//
 #include "Dialect/Prim/Verify.h"
 #include "mlir/IR/Builders.h"
 

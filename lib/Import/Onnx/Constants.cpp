@@ -1,3 +1,10 @@
+//===- Constants.cpp - Initializers and constants ------------------------===//
+//
+// Tensors go to the weight table without a copy where their bytes lie as a weight wants them.
+// Small ones are given to ONNX's inference as well, because shapes are computed from them. Text
+// has no weight and stays an attribute of a node.
+//
+//===----------------------------------------------------------------------===//
 #include "Constants.h"
 #include "NodeCheck.h"
 #include "Types.h"

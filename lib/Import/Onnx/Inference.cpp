@@ -1,3 +1,11 @@
+//===- Inference.cpp - Types of nodes by ONNX's own inference ------------===//
+//
+// ONNX's schemas come with inference functions. They are run node by node with the constants at
+// hand, because a shape operand that is known gives a static result. The functions trust their
+// input; whatever they would take for granted is checked before they are called, since some
+// assert.
+//
+//===----------------------------------------------------------------------===//
 #include "Inference.h"
 #include "Types.h"
 #include "onnx/defs/operator_sets.h"

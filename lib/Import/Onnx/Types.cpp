@@ -1,3 +1,9 @@
+//===- Types.cpp - ONNX types as MLIR types ------------------------------===//
+//
+// Sequences, optionals and text have no tensor type; they get types of the graph dialect, so that
+// the importer can state every value and decompose alone decides what can be compiled.
+//
+//===----------------------------------------------------------------------===//
 #include "Types.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"

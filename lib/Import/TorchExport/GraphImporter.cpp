@@ -1,3 +1,11 @@
+//===- GraphImporter.cpp - FX nodes as graph.node ------------------------===//
+//
+// A node of the file becomes one graph.node with its named arguments. FX graphs write to tensors
+// and their views; the IR has values only. So the importer follows which names share storage
+// (AliasTracker), and a write becomes a new value of everything that sees it. Subgraphs that only
+// wrap nodes are imported in place, because they write to what they are given.
+//
+//===----------------------------------------------------------------------===//
 #include "Import/TorchExport/GraphImporter.h"
 #include "Import/TorchExport/OpSchemas.h"
 #include "tcc/Support/Error.h"

@@ -1,3 +1,10 @@
+//===- InputChecks.cpp - Guards of an exported program -------------------===//
+//
+// torch.export proves its graph for sizes in a range and with relations between them. A compiled
+// model must not run outside of these, so they become nodes that check the inputs; a relation in
+// one unknown symbol is solved for it.
+//
+//===----------------------------------------------------------------------===//
 #include "Import/TorchExport/InputChecks.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "llvm/ADT/StringSwitch.h"

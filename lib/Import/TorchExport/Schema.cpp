@@ -1,3 +1,10 @@
+//===- Schema.cpp - A .pt2's document as C++ -----------------------------===//
+//
+// The JSON of torch.export is unions within unions. Each is read into a struct with the path in
+// hand, so that an error names the place in the file. Depth, ranks and the number of values are
+// bounded, because the file may be anyone's.
+//
+//===----------------------------------------------------------------------===//
 #include "Import/TorchExport/Schema.h"
 #include "tcc/Support/Error.h"
 

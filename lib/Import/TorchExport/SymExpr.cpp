@@ -1,3 +1,11 @@
+//===- SymExpr.cpp - Sizes as expressions over symbols -------------------===//
+//
+// The file holds sizes as SymPy's text, in two dialects. They are parsed once into a small tree
+// that can be evaluated, solved for one symbol and printed, because everything about open shapes
+// (names of dims, checks of inputs, host arithmetic) needs one of these. Arithmetic that overflows
+// is refused: a size that wrapped around would be believed.
+//
+//===----------------------------------------------------------------------===//
 #include "Import/TorchExport/SymExpr.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

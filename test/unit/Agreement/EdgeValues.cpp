@@ -1,3 +1,9 @@
+//===- EdgeValues.cpp - Values at which arithmetic breaks ----------------===//
+//
+// Random numbers almost never meet a rounding tie or a power of two. These lists are made of such:
+// for each type the ends, the steps around powers of two, and halves between neighbours.
+//
+//===----------------------------------------------------------------------===//
 #include "EdgeValues.h"
 #include <cmath>
 #include <cstring>

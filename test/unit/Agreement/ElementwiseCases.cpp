@@ -1,3 +1,9 @@
+//===- ElementwiseCases.cpp - Every elementwise operator for every type --===//
+//
+// The cases are asked of the dialect and its verifiers, so that an operator or a type that is
+// added is tested without anyone remembering to.
+//
+//===----------------------------------------------------------------------===//
 #include "ElementwiseCases.h"
 #include "PrimProgram.h"
 #include "mlir/IR/Verifier.h"

@@ -1,3 +1,9 @@
+//===- ContractionTest.cpp - The product template against plain loops ----===//
+//
+// Extents around the tile's size are the ones that break: each remainder of rows, columns and k
+// runs, in every form of B, and memory behind the operands is guarded.
+//
+//===----------------------------------------------------------------------===//
 #include "GemmKernel.h"
 #include "llvm/Support/Regex.h"
 #include <catch2/catch.hpp>

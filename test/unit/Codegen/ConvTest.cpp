@@ -1,3 +1,9 @@
+//===- ConvTest.cpp - Convolution templates against plain loops ----------===//
+//
+// Each shape runs with static and with open extents and for every vector length of the host,
+// because masks, tails and loops differ between them, and memory behind the operands is guarded.
+//
+//===----------------------------------------------------------------------===//
 #include "ConvKernel.h"
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,3 +1,9 @@
+//===- ContractionTest.cpp - Products, convolutions and transforms -------===//
+//
+// Sums are compared with the definition, written as loops over all indices, on shapes small enough
+// for it.
+//
+//===----------------------------------------------------------------------===//
 #include "Fixture.h"
 #include "Reference/Gemm.h"
 #include <numbers>

@@ -1,3 +1,9 @@
+//===- ControlTest.cpp - Regions, host arithmetic and faults -------------===//
+//
+// What the interpreter does around operators: branches, loops, launches, and whose fault an error
+// is.
+//
+//===----------------------------------------------------------------------===//
 #include "Fixture.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Error.h"

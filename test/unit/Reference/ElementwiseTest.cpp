@@ -1,3 +1,9 @@
+//===- ElementwiseTest.cpp - Operators of one value a point --------------===//
+//
+// The tables hold what NumPy and SciPy give, never what the interpreter once gave. Edge values
+// have tests of their own: zeros with signs, infinities, NaN, the ends of integer ranges.
+//
+//===----------------------------------------------------------------------===//
 #include "Fixture.h"
 
 using namespace tcc;

@@ -1,3 +1,9 @@
+//===- FoldConstantsTest.cpp - What folding computes, keeps and drops ----===//
+//
+// Folding may not grow a model, keep weights that nobody uses, or compute for minutes. Each test
+// holds one of these bounds and the values.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Simplify/FoldConstants.h"
 #include "catch2/catch.hpp"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

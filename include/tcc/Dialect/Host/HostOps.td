@@ -1,4 +1,10 @@
 //===- HostOps.td - What a run does, step by step ----------*- tablegen -*-===//
+//
+// The program that a run follows, after plan: memory is taken, kernels are started, memory is
+// given back. Nothing is implicit, so that code generation is one case an operator, and peak
+// memory, reports and liveness are read off instead of computed again.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TCC_DIALECT_HOST_OPS_TD
 #define TCC_DIALECT_HOST_OPS_TD
 include "mlir/IR/AttrTypeBase.td"

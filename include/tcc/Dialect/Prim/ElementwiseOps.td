@@ -1,4 +1,9 @@
 //===- ElementwiseOps.td - One value a point -*- tablegen -*-===//
+//
+// One value a point, from operands of one shape. Fusion, code generation and the interpreter know
+// these as one kind, so an operator here costs a line in each of them.
+//
+//===----------------------------------------------------------------------===//
 #ifndef TCC_DIALECT_PRIM_ELEMENTWISEOPS_TD
 #define TCC_DIALECT_PRIM_ELEMENTWISEOPS_TD
 include "tcc/Dialect/Prim/PrimBase.td"
