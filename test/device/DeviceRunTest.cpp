@@ -1,28 +1,18 @@
-// The device's half of the runtime with a hand-written program (DeviceProgram.c): on the simulated
-// device, whose memory the host cannot touch, and on a driver that fails where it is told to.
-#include "tcc/Runtime/tcc.h"
+// The device's half of the runtime on a driver that fails where it is told to (FakeCuda.c).
+#include "DeviceSession.h"
 #include <atomic>
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
-#include <numeric>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
-extern "C" {
-#include "Device.h"
-}
 
-namespace {
+using namespace tcc::test;
 
-#ifdef TCC_TEST_SIMULATED
-const tcc_device_driver &driver = tcc_simulated;
-#else
-const tcc_device_driver &driver = tcc_cuda;
 extern "C" tcc_device_arch tcc_test_archs[2];
 extern "C" tcc_device_image tcc_test_images[2];
+
+namespace {
 
 template <typename Fn> Fn *fake(const char *name) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW);
@@ -40,118 +30,8 @@ State state() {
   return s;
 }
 void reset(int at = 0, int code = 0) { fake<void(int, int)>("fake_cuda_reset")(at, code); }
-#endif
-
-DLTensor onHost(void *data, DLDataType type, std::vector<int64_t> &shape,
-                int64_t *strides = nullptr) {
-  return {data, {kDLCPU, 0}, int32_t(shape.size()), type, shape.data(), strides, 0};
-}
-
-struct Inputs {
-  std::vector<int64_t> n, k, scalar;
-  std::vector<uint8_t> x, acc, nibbles;
-  int64_t step;
-  DLTensor tensors[4];
-  const DLTensor *pointers[4];
-
-  explicit Inputs(int64_t n, int64_t k = 5, int64_t step = 2)
-      : n{n}, k{k}, x(n), acc(n, 100), nibbles((k + 1) / 2, 0x21), step(step) {
-    std::iota(x.begin(), x.end(), 1);
-    tensors[0] = onHost(x.data(), {kDLUInt, 8, 1}, this->n);
-    tensors[1] = onHost(&this->step, {kDLInt, 64, 1}, scalar);
-    tensors[2] = onHost(acc.data(), {kDLUInt, 8, 1}, this->n);
-    tensors[3] = onHost(nibbles.data(), {kDLInt, 4, 1}, this->k);
-    for (int i = 0; i < 4; ++i)
-      pointers[i] = &tensors[i];
-  }
-  Inputs(const Inputs &) = delete;
-};
-
-struct Outputs {
-  DLManagedTensor *tensors[3] = {};
-  ~Outputs() {
-    for (DLManagedTensor *t : tensors)
-      if (t && t->deleter)
-        t->deleter(t);
-  }
-  uint8_t *bytes(int i) const { return static_cast<uint8_t *>(tensors[i]->dl_tensor.data); }
-};
-
-struct Session {
-  tcc_model *model = nullptr;
-  tcc_context *context = nullptr;
-  tcc_error error = {};
-  tcc_status status;
-  explicit Session(tcc_context_options options = {}) {
-    options.struct_size = sizeof options;
-    options.threads = 1;
-    status = tcc_model_open(nullptr, &model, &error);
-    if (!status)
-      status = tcc_context_create(model, &options, &context, &error);
-  }
-  ~Session() {
-    tcc_context_destroy(context);
-    tcc_model_close(model);
-  }
-  Session(const Session &) = delete;
-  tcc_status run(const Inputs &in, Outputs &out, uint32_t flags = 0, void *stream = nullptr) {
-    tcc_run_options options = {sizeof options, flags, stream};
-    return tcc_run_on(context, &options, in.pointers, 4, out.tensors, 3, &error);
-  }
-  tcc_context_stats stats() const {
-    tcc_context_stats stats = {};
-    stats.struct_size = sizeof stats;
-    tcc_context_get_stats(context, &stats);
-    return stats;
-  }
-};
-
-bool right(const Inputs &in, const Outputs &out, int runs) {
-  bool good = out.bytes(1)[0] == 3 + runs && out.bytes(1)[1] == 0 &&
-              (in.k[0] < 2 || out.bytes(2)[0] == 0x32);
-  for (int64_t i = 0; i < in.n[0]; ++i)
-    good &= out.bytes(0)[i] == uint8_t(i + 1 + in.step + 10);
-  return good;
-}
-
-/// A tensor in the device's memory, of a device of the test's own.
-struct Remote {
-  tcc_device *device;
-  tcc_device_address memory = 0;
-  tcc_device_stream *stream = nullptr;
-  std::vector<int64_t> shape;
-  DLTensor tensor;
-  explicit Remote(const std::vector<uint8_t> &bytes, size_t offset = 0)
-      : shape{int64_t(bytes.size() - offset)} {
-    tcc_device_info info;
-    REQUIRE(driver.open(0, &device, &info, nullptr) == TCC_OK);
-    REQUIRE(driver.stream_create(device, &stream, nullptr) == TCC_OK);
-    REQUIRE(driver.alloc(device, bytes.size(), &memory, nullptr) == TCC_OK);
-    REQUIRE(driver.copy_in(device, stream, memory, bytes.data(), bytes.size(), nullptr) == TCC_OK);
-    tensor = {reinterpret_cast<void *>(memory),
-              {driver.dlpack, 0},
-              1,
-              {kDLUInt, 8, 1},
-              shape.data(),
-              nullptr,
-              offset};
-  }
-  std::vector<uint8_t> bytes(size_t count) const {
-    std::vector<uint8_t> back(count);
-    REQUIRE(driver.copy_out(device, stream, back.data(), memory, count, nullptr) == TCC_OK);
-    REQUIRE(driver.synchronize(device, stream, nullptr) == TCC_OK);
-    return back;
-  }
-  ~Remote() {
-    driver.free(device, memory);
-    driver.stream_destroy(device, stream);
-    driver.close(device);
-  }
-};
 
 } // namespace
-
-#ifndef TCC_TEST_SIMULATED
 
 TEST_CASE("inputs and outputs of the host, run after run") {
   reset();
@@ -500,107 +380,3 @@ TEST_CASE("the caller's own memory") {
   CHECK(own.live == 0);
   CHECK(state().open == 0);
 }
-
-#else
-
-TEST_CASE("the simulated device: host and device tensors in any form") {
-  Session session;
-  INFO(session.error.message);
-  REQUIRE(session.status == TCC_OK);
-  Inputs in(100);
-  Outputs out;
-  REQUIRE(session.run(in, out) == TCC_OK);
-  CHECK(right(in, out, 1));
-  CHECK(in.acc[99] == 102);
-}
-
-TEST_CASE("the simulated device: strided and unaligned tensors go over the host") {
-  Session session;
-  std::vector<uint8_t> wide(300);
-  std::iota(wide.begin(), wide.end(), 0);
-  int64_t strides[] = {3};
-  Inputs in(100);
-  in.tensors[0].data = wide.data();
-  in.tensors[0].strides = strides;
-  Outputs out;
-  REQUIRE(session.run(in, out) == TCC_OK);
-  CHECK(out.bytes(0)[20] == uint8_t(60 + 12));
-  // The same from the device, into one that is strided there; what lies between stays.
-  Remote x(wide), acc(wide, 3), y(std::vector<uint8_t>(300, 9));
-  int64_t backwards[] = {-2};
-  in.tensors[0] = x.tensor;
-  in.tensors[0].shape = in.n.data();
-  in.tensors[0].strides = strides;
-  in.tensors[2] = acc.tensor;
-  in.tensors[2].shape = in.n.data();
-  DLManagedTensor given = {y.tensor, nullptr, nullptr};
-  given.dl_tensor.shape = in.n.data();
-  given.dl_tensor.strides = backwards;
-  given.dl_tensor.byte_offset = 198;
-  Outputs theirs;
-  theirs.tensors[0] = &given;
-  INFO(session.error.message);
-  REQUIRE(session.run(in, theirs, TCC_RUN_OUTPUTS_ON_DEVICE) == TCC_OK);
-  CHECK(y.bytes(300)[198 - 40] == 60 + 12);
-  CHECK(y.bytes(300)[198 - 41] == 9);
-  CHECK(acc.bytes(300)[2] == 2);
-  CHECK(acc.bytes(300)[3 + 99] == 3 + 99 + 2);
-  CHECK(acc.bytes(300)[3 + 100] == 3 + 100);
-  // Beyond its end there is nothing.
-  in.tensors[0].byte_offset = 400;
-  CHECK(session.run(in, theirs) == TCC_INVALID_ARGUMENT);
-}
-
-TEST_CASE("the simulated device: outputs on the device") {
-  Outputs out;
-  {
-    Session session;
-    Inputs in(100);
-    REQUIRE(session.run(in, out, TCC_RUN_OUTPUTS_ON_DEVICE) == TCC_OK);
-  }
-  Remote any(std::vector<uint8_t>(4));
-  uint8_t back[100];
-  REQUIRE(driver.copy_out(any.device, any.stream, back,
-                          reinterpret_cast<tcc_device_address>(out.bytes(0)), 100,
-                          nullptr) == TCC_OK);
-  CHECK(back[99] == 100 + 12);
-  CHECK(out.tensors[2]->dl_tensor.device.device_type == kDLExtDev);
-}
-
-TEST_CASE("the simulated device: inputs that were placed there") {
-  Session session;
-  Inputs in(100);
-  DLManagedTensor *placed = nullptr;
-  REQUIRE(tcc_context_place(session.context, in.pointers[0], &placed, nullptr) == TCC_OK);
-  CHECK(placed->dl_tensor.device.device_type == kDLExtDev);
-  in.pointers[0] = &placed->dl_tensor;
-  for (int run = 1; run < 4; ++run) {
-    Outputs out;
-    REQUIRE(session.run(in, out) == TCC_OK);
-    CHECK(right(in, out, run));
-  }
-  placed->deleter(placed);
-  CHECK(tcc_context_place(session.context, in.pointers[3], &placed, &session.error) ==
-        TCC_INVALID_ARGUMENT);
-  CHECK(placed == nullptr);
-}
-
-TEST_CASE("the simulated device: a profile counts every launch") {
-  tcc_context_options options = {};
-  options.profile = TCC_PROFILE_KERNELS | TCC_PROFILE_DEVICE;
-  Session session(options);
-  Inputs in(100);
-  Outputs out;
-  REQUIRE(session.run(in, out) == TCC_OK);
-  tcc_kernel_info info = {};
-  info.struct_size = sizeof info;
-  REQUIRE(tcc_context_kernel(session.context, 0, &info) == TCC_OK);
-  CHECK(std::string(info.name) == "k");
-  CHECK(std::string(info.sources) == "add_1, add_2");
-  CHECK(info.calls == 5);
-  CHECK(info.nanoseconds > 0);
-  CHECK(session.stats().device_nanoseconds >= info.nanoseconds);
-  CHECK(tcc_context_kernel(session.context, 1, &info) == TCC_INVALID_ARGUMENT);
-}
-
-#endif
