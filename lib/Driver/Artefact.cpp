@@ -103,12 +103,12 @@ void InterfaceWriter::run() {
 
 static emit::ManifestTensor manifestTensor(const emit::ProgramTensor &t,
                                            const emit::ProgramDescription &program) {
-  emit::ManifestTensor m{t.name, t.dtype, std::vector<emit::ManifestDim>(), t.mutated};
+  emit::ManifestTensor m{t.name, t.dtype, {}, t.mutated};
   for (int64_t d : t.dims) {
     if (d >= 0)
-      m.shape->push_back(d);
+      m.shape.push_back(d);
     else
-      m.shape->push_back(d == INT64_MIN ? std::string() : program.symbols[-1 - d].name);
+      m.shape.push_back(d == INT64_MIN ? std::string() : program.symbols[-1 - d].name);
   }
   return m;
 }

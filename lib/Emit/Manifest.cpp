@@ -57,10 +57,7 @@ static void writeTensors(json::OStream &json, StringRef key, ArrayRef<ManifestTe
       json.object([&] {
         json.attribute("name", utf8(tensor.name));
         json.attribute("dtype", dtypeName(tensor.dtype));
-        if (tensor.shape)
-          writeShape(json, *tensor.shape);
-        else
-          json.attribute("shape", nullptr);
+        writeShape(json, tensor.shape);
         if (tensor.written)
           json.attribute("written", true);
       });
@@ -94,13 +91,11 @@ static void writeInputGuards(json::OStream &json, const ManifestTensor &input,
     json.attribute("input", utf8(input.name));
     json.attribute("value", dtypeName(input.dtype));
   });
-  if (!input.shape)
-    return;
   guard(json, "rank", [&] {
     json.attribute("input", utf8(input.name));
-    json.attribute("value", int64_t(input.shape->size()));
+    json.attribute("value", int64_t(input.shape.size()));
   });
-  for (auto [d, dim] : enumerate(*input.shape)) {
+  for (auto [d, dim] : enumerate(input.shape)) {
     if (const int64_t *size = std::get_if<int64_t>(&dim)) {
       guard(json, "size", [&, d = d] {
         json.attribute("input", utf8(input.name));

@@ -21,8 +21,8 @@ using ManifestDim = std::variant<int64_t, std::string>;
 struct ManifestTensor {
   std::string name;
   DType dtype;
-  std::optional<std::vector<ManifestDim>> shape; ///< absent: any rank
-  bool written = false;                          ///< an input that the model writes back
+  std::vector<ManifestDim> shape;
+  bool written = false; ///< an input that the model writes back
 };
 
 struct ManifestSymbol {

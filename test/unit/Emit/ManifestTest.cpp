@@ -22,7 +22,7 @@ static Manifest example() {
   m.symbols = {{"N", 1, 64}, {"", 0, std::nullopt}, {"S", 0, std::nullopt}};
   m.inputs = {{"x", DType::F32, {{"N", 3}}},
               {"y \"q\"", DType::I64, {{"N", "", "S"}}, true},
-              {"any", DType::Bool, std::nullopt}};
+              {"scalar", DType::Bool, {}}};
   m.outputs = {{"out", DType::BF16, {{"N"}}}};
   m.kernels = {{"k0_conv", {"conv1", "relu\x01"}, "2*N*27", 1024, 1, "cpu", {}},
                {"k1", {}, 0, "4*N", 3, "cpu", {}}};
@@ -31,7 +31,7 @@ static Manifest example() {
   m.memory.peakBytes = "4096 + 4*N";
   m.memory.dynamic = true;
   m.weightsFile = "m.safetensors";
-  m.weights.add("w", DType::F32, {3, 3}, 36);
+  m.weights.add("w", DType::F32, {3, 3}, 36, 1, WeightRole::Parameter);
   m.weights.add("packed", DType::F16, {2}, 64);
   return m;
 }
