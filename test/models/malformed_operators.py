@@ -1,0 +1,144 @@
+"""ONNX files whose operators are given what they do not take: attributes, operands, inputs that no rule reads."""
+import numpy as np
+from onnx import numpy_helper
+
+from onnxparts import BAD, ODD, HUGE, INT64, LOWEST, array, folded, ints, model, node, one, value
+
+
+def attributes():
+    image, signal = (1, 4, 8, 8), (1, 128, 1)
+    kernel = array("k", np.ones((4, 4, 3, 3), np.float32))
+    for name, given in (("strides", [0, 1]), ("strides", [-1, 1]), ("dilations", [0, 1]), ("dilations", [HUGE, 1]), ("pads", [HUGE] * 4),
+                        ("pads", [-9] * 4), ("pads", [1]), ("group", 0), ("group", 3), ("group", 2**40), ("kernel_shape", [5, 5]),
+                        ("auto_pad", "FULL")):
+        yield f"Conv-{name}-{given}", BAD, one("Conv", ["x", "k"], [kernel], image, **{name: given})
+        yield f"ConvTranspose-{name}-{given}", BAD, one("ConvTranspose", ["x", "k"], [kernel], image, **{name: given})
+    for name, given in (("kernel_shape", [0, 1]), ("kernel_shape", [HUGE, HUGE]), ("strides", [0, 0]), ("pads", [9] * 4),
+                        ("dilations", [2**40, 1])):
+        for op in ("MaxPool", "AveragePool", "LpPool"):
+            yield f"{op}-{name}-{given}", ODD if name == "pads" else BAD, one(op, shape=image, **{"kernel_shape": [2, 2], name: given})
+    for op, inputs in (("Softmax", "x"), ("ArgMax", "x"), ("Flatten", "x"), ("Concat", "xx"), ("Gather", "xs"), ("Compress", "xs"), ("Hardmax", "x")):
+        for axis in (5, 2**31, LOWEST):
+            yield f"{op}-axis-{axis}", BAD, one(op, inputs, [ints("s", 0)], axis=axis)
+    for op in ("DepthToSpace", "SpaceToDepth"):
+        for block in (0, -1, 3, HUGE, LOWEST):
+            yield f"{op}-{block}", BAD, one(op, shape=(1, 4, 4, 4), blocksize=block)
+    for count in (0, -1, 3, HUGE):
+        yield f"GroupNormalization-{count}", BAD, one("GroupNormalization", "xww", [array("w", np.ones(4, np.float32))], image, opset=21, num_groups=count)
+    for size in (0, -3, HUGE):
+        yield f"LRN-{size}", BAD, one("LRN", shape=image, size=size)
+    for code in (99, 0, LOWEST):
+        yield f"Cast-{code}", BAD, one("Cast", to=code)
+    for count in (0, 2**31, HUGE):
+        yield f"Split-{count}", BAD, one("Split", num_outputs=count)
+    for perm in ([0], [0, 2], [HUGE, 0]):
+        yield f"Transpose-{perm}", BAD, one("Transpose", perm=perm)
+    for equation in ("ij->", "->", "ii->i", "ij->k", "é", "ij" * 3000, "ij-->j", "", "...,...->...", "1j->j"):
+        yield f"Einsum-{equation[:12]}", ODD if equation == "ij->" else BAD, one("Einsum", equation=equation)
+    yield "QuantizeLinear-block", BAD, one("QuantizeLinear", "xc", [array("c", np.float32([1, 1, 1]))], opset=21, block_size=-3)
+    yield "Mod-of-floats", BAD, one("Mod", "xx", fmod=0)
+    scalar = {name: array(name, np.int64(size)) for name, size in (("zero", 0), ("some", 16))}
+    yield "STFT-without-step", BAD, one("STFT", ["x", "zero", "", "some"], scalar.values(), signal)
+    yield "DFT-of-triples", BAD, one("DFT", shape=(1, 8, 3))
+
+
+def words():
+    scales = [array("c", np.float32([1, 2]))]
+    for op, attribute, inputs, weights, shape in (
+            ("Resize", "mode", ["x", "", "c"], scales, (2, 3)), ("Resize", "nearest_mode", ["x", "", "c"], scales, (2, 3)),
+            ("Resize", "coordinate_transformation_mode", ["x", "", "c"], scales, (2, 3)),
+            ("Pad", "mode", ["x", "p"], [ints("p", 1, 1, 1, 1)], (2, 3)), ("DepthToSpace", "mode", ["x"], [], (1, 4, 4, 4)),
+            ("Gelu", "approximate", ["x"], [], (2, 3)), ("MaxPool", "auto_pad", ["x"], [], (1, 4, 4, 4)),
+            ("GridSample", "mode", ["x", "g"], [array("g", np.zeros((1, 2, 2, 2), np.float32))], (1, 4, 4, 4)),
+            ("GridSample", "padding_mode", ["x", "g"], [array("g", np.zeros((1, 2, 2, 2), np.float32))], (1, 4, 4, 4))):
+        needed = {"DepthToSpace": {"blocksize": 2}, "MaxPool": {"kernel_shape": [2, 2]}}.get(op, {})
+        yield f"{op}-{attribute}", BAD, one(op, inputs, weights, shape, **needed, **{attribute: "sideways"})
+
+
+def contrib():
+    """Operators of ONNX Runtime: what their rules do not know is named, not passed over."""
+    three = array("w", np.ones((3, 3), np.float32))
+    cube, ids = (1, 4, 6), ints("i", 0)
+
+    def given(op, inputs, weights=(), shape=cube, outputs=("y",), **attributes):
+        nodes = [node(op, list(inputs), list(outputs), domain="com.microsoft", **attributes)]
+        return model(nodes, [value("x", shape)], None, weights, domains=["com.microsoft"])
+    yield "fine", ODD, given("Gelu", "x")
+    for name, proto in (("frob", given("Gelu", "x", frob=1)), ("alpha", given("Gelu", "x", alpha=1.0))):
+        yield f"attribute-{name}", BAD, proto
+    yield "input-more", BAD, given("Gelu", "xx")
+    yield "input-less", BAD, given("BiasGelu", "x")
+    yield "output-more", BAD, given("Gelu", "x", outputs=["y", "z"])
+    yield "attribute-of-another-type", BAD, given("QuickGelu", "x", alpha=1)
+    yield "attribute-of-text", BAD, given("QuickGelu", "x", alpha="much")
+    yield "attribute-missing", BAD, given("MultiHeadAttention", "xxx")
+    attention = {"num_heads": 2}
+    yield "attention", ODD, given("MultiHeadAttention", "xxx", **attention)
+    for place in (8, 9, 10):
+        inputs = ["x"] * 3 + [""] * (place - 3) + ["i"]
+        yield f"attention-input-{place}", BAD, given("MultiHeadAttention", inputs, [ids], **attention)
+    yield "attention-output-4", BAD, given("MultiHeadAttention", "xxx", outputs=["y", "", "", "", "z"], **attention)
+    for length in (2, 3, 6):  # of one sequence: its length alone, or 5
+        lengths = array("m", np.ones(length, np.int32))
+        yield f"attention-mask-of-{length}", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "m"], [lengths], **attention)
+    yield "attention-half-a-past", BAD, given("MultiHeadAttention", ["x", "x", "x", "", "", "", "x"], **attention)
+    for name in ("do_rotary", "past_present_share_buffer"):
+        yield name, BAD, given("Attention", ["x", "v"], [array("v", np.ones((6, 18), np.float32))], **attention, **{name: 1})
+    yield "weight_prepacked", BAD, given("MatMulNBits", ["x", "q", "w"], [array("q", np.ones((3, 3, 8), np.uint8)), three],
+                                         K=6, N=3, block_size=16, weight_prepacked=1)
+    yield "unknown-operator", BAD, given("FrobnicateNBits", "x")
+
+
+def recurrent():
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        def network(w=(1, 4, 3), r=(1, 4, 4), **given):
+            weights = [array(name, np.ones((d, gates * rows, columns), np.float32)) for name, (d, rows, columns) in (("w", w), ("r", r))]
+            return one(op, ["x", "w", "r"], weights, (5, 2, 3), **{"hidden_size": 4, **given})
+        for name, given in (("hidden_size", 0), ("hidden_size", -4), ("hidden_size", HUGE), ("direction", "sideways"),
+                            ("direction", "bidirectional"), ("activations", ["What"])):
+            yield f"{op}-{name}-{given}", BAD, network(**{name: given})
+        yield f"{op}-w", BAD, network(w=(1, 4, 9))
+        yield f"{op}-r", BAD, network(r=(2, 4, 4))
+
+
+def operands():
+    for shape in ([-1, -1], [0, 0, 0], [-2, 3], [7], [HUGE, 4, 6], [0, 2**63 - 1]):
+        yield f"Reshape-{shape}", BAD, one("Reshape", "xs", [ints("s", *shape)])
+    for op in ("Squeeze", "Unsqueeze", "ReduceSum"):
+        for axis in (7, LOWEST):
+            yield f"{op}-{axis}", BAD, one(op, "xs", [ints("s", axis)], (1, 3))
+    yield "ReduceProd-axes-without-axis", BAD, model([node("ReduceProd", ["x", "s"], ["y"])], [value("x"), value("s", (), INT64)])
+    for axis, step in ((0, 0), (9, 1), (LOWEST, 1)):
+        yield f"Slice-{axis}-{step}", BAD, one("Slice", "xabcd", [ints(*pair) for pair in zip("abcd", (0, 2, axis, step))])
+    two = array("s", np.array([[3, 2]]))
+    for op, inputs in (("Reshape", "xs"), ("Expand", "xs"), ("Tile", "xs"), ("ConstantOfShape", "s"), ("Unsqueeze", "xs"), ("Squeeze", "xs"),
+                       ("ReduceSum", "xs"), ("Pad", "xs"), ("Resize", ["x", "", "", "s"]), ("Split", "xs"), ("TopK", "xs"), ("Upsample", "xs"),
+                       ("CenterCropPad", "xs")):
+        yield f"{op}-by-a-matrix", BAD, one(op, inputs, [two], opset=9 if op == "Upsample" else 20)
+    for op, inputs in (("Reshape", "xs"), ("Expand", "xs"), ("Tile", "xs"), ("ConstantOfShape", "s"), ("Pad", "xs")):
+        yield f"{op}-by-a-scalar", BAD, one(op, inputs, [array("s", np.int64(6))])
+        for shape in ((), (1, 2), (1, 1, 2)):
+            yield f"{op}-by-an-input-of-{shape}", BAD, model([node(op, list(inputs), ["y"])], [value("x"), value("s", shape, INT64)])
+    for i in range(1, 5):
+        pairs = [ints(*pair) for pair in zip("abcd", (0, 2, 0, 1))]
+        pairs[i - 1] = array("abcd"[i - 1], np.array([[1]]))
+        yield f"Slice-by-a-matrix-{i}", BAD, one("Slice", "xabcd", pairs)
+    for name, (start, limit, delta) in {"infinity": (0, np.inf, 1), "-infinity": (0, -np.inf, -1), "nan": (0, np.nan, 1), "from-nan": (np.nan, 1, 1),
+                                        "by-nan": (0, 1, np.nan), "by-0": (0, 1, 0), "by-infinity": (0, np.inf, np.inf), "by-1e-300": (0, 1, 1e-300),
+                                        "1e300": (0, 1e300, 1), "from-infinity": (-np.inf, 0, 1)}.items():
+        numbers = [array(n, np.float64(v)) for n, v in zip("abd", (start, limit, delta))]
+        yield f"Range-to-{name}", BAD, folded("Range", "abd", numbers)
+    yield "Range-of-vectors", BAD, folded("Range", "abd", [ints("a", 0, 1), ints("b", 3), ints("d", 1)])
+    yield "Range-of-no-numbers", BAD, folded("Range", "abd", [array(n, np.zeros(0, np.int64)) for n in "abd"])
+    for scale in (1e30, 1e18, 3e38):
+        yield f"Resize-by-{scale}", BAD, one("Resize", ["x", "", "c"], [array("c", np.float32([1, scale]))])
+        yield f"Upsample-by-{scale}", BAD, one("Upsample", "xc", [array("c", np.float32([1, scale]))], opset=9)
+    for sizes in ([2, HUGE], [2, -1], [LOWEST, 3], [2**40, 2**40]):
+        yield f"Resize-to-{sizes}", BAD, one("Resize", ["x", "", "", "s"], [ints("s", *sizes)])
+    for scales in ([1, np.nan], [1, -1], [1, np.inf], [1, 2, 3], [1, 0]):
+        yield f"Resize-{scales}", BAD, one("Resize", ["x", "", "c"], [array("c", np.float32(scales))])
+    for op, inputs, tensor in (("Tile", "xs", ints("s", 2)), ("Tile", "xs", ints("s", 2, -2)), ("Expand", "xs", ints("s", 5, 5)),
+                               ("TopK", "xs", ints("s", 9)), ("TopK", "xs", ints("s", -1)), ("Gather", "xs", ints("s", 5)),
+                               ("Split", "xs", ints("s", 5)), ("Split", "xs", ints("s", -2)), ("Pad", "xs", ints("s", 1, 1, 1)),
+                               ("Pad", "xs", ints("s", -2, -2, -2, -2)), ("CumSum", "xs", array("s", np.int64(4)))):
+        yield f"{op}-{tensor.name}-{numpy_helper.to_array(tensor).tolist()}", BAD, one(op, inputs, [tensor])
