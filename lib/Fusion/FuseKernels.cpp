@@ -1,11 +1,11 @@
-//===- FuseKernels.cpp - Groups become kernel.launch ops ------------------===//
+//===- FuseKernels.cpp - Clusters become kernel.launch ops ------------------===//
 //
-// Groups.cpp decides; this moves the operators. A launch takes as arguments what it reads from
+// Clusters.cpp decides; this moves the operators. A launch takes as arguments what it reads from
 // memory, and copies what is free to compute again. Reshapes of results stay outside, since they
 // only rename memory.
 //
 //===----------------------------------------------------------------------===//
-#include "Groups.h"
+#include "Clusters.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,11 +23,11 @@ using namespace tcc::fusion;
 
 namespace {
 
-/// Builds the region of one launch: copies what the group computes, and takes
+/// Builds the region of one launch: copies what the cluster computes, and takes
 /// what it reads from memory or the host as arguments.
 class LaunchBuilder {
 public:
-  LaunchBuilder(Group &group, Block *body) : group(group), body(body) {
+  LaunchBuilder(Cluster &cluster, Block *body) : cluster(cluster), body(body) {
     builder.setInsertionPointToStart(body);
   }
   Value get(Value value, bool fromMemory);
@@ -37,7 +37,7 @@ private:
   Value argument(Value value);
   /// The views between `source`, which lies in memory, and `value`.
   Value viewOf(Value value, Value source);
-  Group &group;
+  Cluster &cluster;
   Block *body;
   OpBuilder builder{body->getParentOp()->getContext()};
   IRMapping map, arguments;
@@ -83,8 +83,9 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
     }
     return argument(value);
   }
-  bool here = op && group.ops.contains(op);
-  bool free = op && !here && !fromMemory && isFree(op) && op->getBlock() == group.root->getBlock();
+  bool here = op && cluster.ops.contains(op);
+  bool free =
+      op && !here && !fromMemory && isFree(op) && op->getBlock() == cluster.root->getBlock();
   if (auto constant = dyn_cast_or_null<prim::ConstantOp>(op); constant && !fromMemory)
     free = isImmediate(constant);
   if (!here && !free)
@@ -95,7 +96,7 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
   for (OpOperand &use : op->getOpOperands()) {
     bool operandsInMemory = readsMemory(use);
     std::optional<Value> source = operandsInMemory ? readInPlace(use) : std::nullopt;
-    if (source && group.ops.contains(source->getDefiningOp()))
+    if (source && cluster.ops.contains(source->getDefiningOp()))
       source.reset(); // the weights of attention, which the kernel computes
     operands.map(use.get(), source ? viewOf(use.get(), *source) : get(use.get(), operandsInMemory));
   }
@@ -107,9 +108,9 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
 
 /// A name that tells a reader what the kernel does: its operators, most telling
 /// ones first in program order.
-static std::string kernelName(Group &group) {
+static std::string kernelName(Cluster &cluster) {
   SmallVector<StringRef> names;
-  SmallVector<Operation *> ops(group.ops.begin(), group.ops.end());
+  SmallVector<Operation *> ops(cluster.ops.begin(), cluster.ops.end());
   llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (Operation *op : ops) {
     StringRef name = op->getName().stripDialect();
@@ -130,12 +131,12 @@ static void moveReshapesAfter(Value value, Operation *definition) {
     }
 }
 
-static LogicalResult buildLaunch(Group &group) {
-  Operation *root = group.root;
+static LogicalResult buildLaunch(Cluster &cluster) {
+  Operation *root = cluster.root;
   OpBuilder b(root);
   SmallVector<Type> types;
   SmallVector<Value> sizes;
-  for (Value v : group.outputs) {
+  for (Value v : cluster.outputs) {
     types.push_back(v.getType());
     for (OpFoldResult d : prim::dimsOf(b, root->getLoc(), v))
       if (auto size = dyn_cast<Value>(d); size)
@@ -147,33 +148,33 @@ static LogicalResult buildLaunch(Group &group) {
     dynamic += cast<RankedTensorType>(t).getNumDynamicDims();
   if (dynamic != sizes.size()) {
     sizes.clear();
-    for (Value v : group.outputs)
+    for (Value v : cluster.outputs)
       for (auto [axis, d] : llvm::enumerate(prim::dimsOf(b, root->getLoc(), v)))
         if (cast<RankedTensorType>(v.getType()).isDynamicDim(axis))
           sizes.push_back(getValueOrCreateConstantIndexOp(b, root->getLoc(), d));
   }
   SmallVector<Location> locs;
-  for (Operation *op : group.ops)
+  for (Operation *op : cluster.ops)
     locs.push_back(op->getLoc());
   Location loc = FusedLoc::get(root->getContext(), locs);
 
   Region region;
   Block *body = &region.emplaceBlock();
   IntegerAttr rows;
-  if (group.kind == KernelKind::Row)
-    rows = b.getI64IntegerAttr(group.rows);
-  auto launch = kernel::LaunchOp::create(b, loc, types, group.kind, rows, kernelName(group),
+  if (cluster.kind == KernelKind::Row)
+    rows = b.getI64IntegerAttr(cluster.rows);
+  auto launch = kernel::LaunchOp::create(b, loc, types, cluster.kind, rows, kernelName(cluster),
                                          /*schedule=*/kernel::Schedule(), ValueRange{}, sizes);
   launch.getBody().takeBody(region);
   body = &launch.getBody().front();
-  LaunchBuilder inside(group, body);
+  LaunchBuilder inside(cluster, body);
   SmallVector<Value> yielded;
-  for (Value v : group.outputs)
+  for (Value v : cluster.outputs)
     yielded.push_back(inside.get(v, false));
   OpBuilder end = OpBuilder::atBlockEnd(body);
   kernel::YieldOp::create(end, loc, yielded);
   launch.getInputsMutable().assign(inside.inputs);
-  SmallVector<Value> outputs(group.outputs.begin(), group.outputs.end());
+  SmallVector<Value> outputs(cluster.outputs.begin(), cluster.outputs.end());
   for (auto [from, to] : llvm::zip(outputs, launch.getResults()))
     from.replaceAllUsesWith(to);
   for (Value result : launch.getResults())
@@ -194,8 +195,8 @@ static LogicalResult fuseBlock(Block &block, FusionPolicy policy) {
         for (Block &nested : region)
           if (failed(fuseBlock(nested, policy)))
             return failure();
-  for (auto &group : formGroups(block, policy))
-    if (failed(buildLaunch(*group)))
+  for (auto &cluster : formClusters(block, policy))
+    if (failed(buildLaunch(*cluster)))
       return failure();
   eraseDead(block);
   return success();

@@ -30,7 +30,7 @@
 // with values beyond the type's range stay, and so does what they are multiplied with.
 //
 // Views and gathers of narrow values are taken in the narrow type, as is a maximum over
-// windows. Fusion copies a cast back to f32 into every reader (Fusion/Groups.cpp), so
+// windows. Fusion copies a cast back to f32 into every reader (Fusion/Clusters.cpp), so
 // that it is never stored. Runs first in its phase: scales are in the weights already, and
 // layout sees casts as elementwise. Constants are folded after it.
 //

@@ -6,7 +6,7 @@ include "tcc/Dialect/PassBase.td"
 def FuseKernelsPass : Tcc_Pass<"tcc-fuse-kernels"> {
   let summary = "Group the primitives of every block into kernel.launch ops";
   let description = [{
-    A launch reads and writes memory once, whatever it computes in between. lib/Fusion/Groups.cpp
+    A launch reads and writes memory once, whatever it computes in between. lib/Fusion/Clusters.cpp
     says what may share a kernel and what is worth it.
 
     ```mlir before

@@ -1,4 +1,4 @@
-//===- ByteDot.cpp - Products of groups of bytes --------------------------===//
+//===- ByteDot.cpp - Products of steps of bytes --------------------------===//
 //
 // x86 with VNNI multiplies u8 by s8 in either order, Arm's dot products bytes of one
 // signedness; both by four, exactly. x86 without VNNI multiplies pairs of 16-bit
@@ -11,15 +11,15 @@
 using namespace mlir;
 namespace tcc::codegen {
 
-Value loadByteGroup(KernelBuilder &k, ByteGroups bytes, Value pointer) {
+Value loadByteStep(KernelBuilder &k, ByteSteps bytes, Value pointer) {
   // Rows of A start anywhere: loads have the alignment of a byte.
-  Type group = k.builder.getIntegerType(8 * bytes.size);
-  return LLVM::LoadOp::create(k.builder, k.loc, group, pointer, /*alignment=*/1);
+  Type step = k.builder.getIntegerType(8 * bytes.size);
+  return LLVM::LoadOp::create(k.builder, k.loc, step, pointer, /*alignment=*/1);
 }
 
-Value loadPartOfByteGroup(KernelBuilder &k, ByteGroups bytes, Value row, Index first, Index valid) {
-  Type byte = k.builder.getI8Type(), group = k.builder.getIntegerType(8 * bytes.size);
-  Value all = k.zero(group);
+Value loadPartOfByteStep(KernelBuilder &k, ByteSteps bytes, Value row, Index first, Index valid) {
+  Type byte = k.builder.getI8Type(), step = k.builder.getIntegerType(8 * bytes.size);
+  Value all = k.zero(step);
   for (unsigned i = 0; i < bytes.size; ++i) {
     Index at = k.add(first, k.constant(i)), last = k.sub(valid, k.constant(1));
     bool known = k.known(at) && k.known(valid);
@@ -29,9 +29,9 @@ Value loadPartOfByteGroup(KernelBuilder &k, ByteGroups bytes, Value row, Index f
     if (!known)
       value = arith::SelectOp::create(
           k.builder, k.loc, k.compare(arith::CmpIPredicate::slt, at, valid), value, k.zero(byte));
-    Value wide = arith::ExtUIOp::create(k.builder, k.loc, group, value);
-    Value shift = arith::ConstantOp::create(k.builder, k.loc,
-                                            k.builder.getIntegerAttr(group, int64_t(8) * i));
+    Value wide = arith::ExtUIOp::create(k.builder, k.loc, step, value);
+    Value shift =
+        arith::ConstantOp::create(k.builder, k.loc, k.builder.getIntegerAttr(step, int64_t(8) * i));
     all = arith::OrIOp::create(k.builder, k.loc, all,
                                arith::ShLIOp::create(k.builder, k.loc, wide, shift));
   }
@@ -42,8 +42,8 @@ static VectorType byteVector(KernelBuilder &k, int64_t count) {
   return VectorType::get({count}, k.builder.getI8Type());
 }
 
-Value spreadByteGroup(KernelBuilder &k, ByteGroups bytes, Value group, unsigned lanes) {
-  Value spread = k.broadcast(group, lanes);
+Value spreadByteStep(KernelBuilder &k, ByteSteps bytes, Value step, unsigned lanes) {
+  Value spread = k.broadcast(step, lanes);
   Value all =
       LLVM::BitcastOp::create(k.builder, k.loc, byteVector(k, int64_t(lanes) * bytes.size), spread);
   if (!bytes.flipsLhs)
@@ -88,15 +88,15 @@ static Value emitDot(KernelBuilder &k, const CpuTarget &cpu, bool lhsUnsigned, b
     return callIntrinsic(k, lhsUnsigned ? "llvm.aarch64.neon.udot" : "llvm.aarch64.neon.sdot",
                          acc.getType(), {acc, lhs, rhs});
   }
-  llvm_unreachable("such bytes are not multiplied in groups");
+  llvm_unreachable("such bytes are not multiplied in steps");
 }
 
-Value emitByteDot(KernelBuilder &k, const CpuTarget &cpu, ByteGroups bytes, Value lhs, Value rhs,
+Value emitByteDot(KernelBuilder &k, const CpuTarget &cpu, ByteSteps bytes, Value lhs, Value rhs,
                   Value acc) {
   return emitDot(k, cpu, bytes.lhsUnsigned != bytes.flipsLhs, bytes.rhsUnsigned, lhs, rhs, acc);
 }
 
-Value emitByteSum(KernelBuilder &k, const CpuTarget &cpu, ByteGroups bytes, Value rhs, Value acc) {
+Value emitByteSum(KernelBuilder &k, const CpuTarget &cpu, ByteSteps bytes, Value rhs, Value acc) {
   auto type = cast<VectorType>(rhs.getType());
   Value ones =
       arith::ConstantOp::create(k.builder, k.loc, DenseElementsAttr::get(type, llvm::APInt(8, 1)));

@@ -1,7 +1,7 @@
-//===- ByteDot.h - Products of groups of bytes ------------------*- C++ -*-===//
+//===- ByteDot.h - Products of steps of bytes ------------------*- C++ -*-===//
 //
-// 8-bit operands are multiplied a group of neighbours in k at a time (ByteGroups,
-// Dialect/Cpu/WeightPanels.h): one group of A is broadcast, B has one in every lane, and an
+// 8-bit operands are multiplied a step of neighbours in k at a time (ByteSteps,
+// Dialect/Cpu/WeightPanels.h): one step of A is broadcast, B has one in every lane, and an
 // instruction adds their products to 32-bit lanes.
 //
 //===----------------------------------------------------------------------===//
@@ -11,23 +11,23 @@
 
 namespace tcc::codegen {
 
-/// A group of bytes at `pointer` as one integer.
-mlir::Value loadByteGroup(KernelBuilder &k, ByteGroups bytes, mlir::Value pointer);
+/// A step of bytes at `pointer` as one integer.
+mlir::Value loadByteStep(KernelBuilder &k, ByteSteps bytes, mlir::Value pointer);
 
-/// The group whose elements are `first` and the following ones of those at `row`; those
+/// The step whose elements are `first` and the following ones of those at `row`; those
 /// from `valid` on are not read, and 0.
-mlir::Value loadPartOfByteGroup(KernelBuilder &k, ByteGroups bytes, mlir::Value row, Index first,
-                                Index valid);
+mlir::Value loadPartOfByteStep(KernelBuilder &k, ByteSteps bytes, mlir::Value row, Index first,
+                               Index valid);
 
-/// A group of lhs in each of `lanes` lanes, its sign bits flipped if need be: i8 vector.
-mlir::Value spreadByteGroup(KernelBuilder &k, ByteGroups bytes, mlir::Value group, unsigned lanes);
+/// A step of lhs in each of `lanes` lanes, its sign bits flipped if need be: i8 vector.
+mlir::Value spreadByteStep(KernelBuilder &k, ByteSteps bytes, mlir::Value step, unsigned lanes);
 
-/// acc[lane] += the products of the groups in the lane; lhs as spreadByteGroup gives it.
-mlir::Value emitByteDot(KernelBuilder &k, const CpuTarget &cpu, ByteGroups bytes, mlir::Value lhs,
+/// acc[lane] += the products of the steps in the lane; lhs as spreadByteStep gives it.
+mlir::Value emitByteDot(KernelBuilder &k, const CpuTarget &cpu, ByteSteps bytes, mlir::Value lhs,
                         mlir::Value rhs, mlir::Value acc);
 
-/// acc[lane] += the sum of rhs's group in the lane.
-mlir::Value emitByteSum(KernelBuilder &k, const CpuTarget &cpu, ByteGroups bytes, mlir::Value rhs,
+/// acc[lane] += the sum of rhs's step in the lane.
+mlir::Value emitByteSum(KernelBuilder &k, const CpuTarget &cpu, ByteSteps bytes, mlir::Value rhs,
                         mlir::Value acc);
 
 } // namespace tcc::codegen

@@ -1,7 +1,7 @@
-//===- BytePacking.cpp - Copies of B as groups of bytes -------------------===//
+//===- BytePacking.cpp - Copies of B as steps of bytes -------------------===//
 //
 // Rows of B, several at a time, are interleaved so that neighbours in k are
-// neighbours in memory; columns of a transposed B have their groups already.
+// neighbours in memory; columns of a transposed B have their steps already.
 //
 //===----------------------------------------------------------------------===//
 #include "BytePacking.h"
@@ -24,7 +24,7 @@ public:
 
 private:
   Index width() { return k.constant(int64_t(spec.schedule.panelWidth()) * size); }
-  /// Where a step's groups from `column` on lie.
+  /// Where the steps from `column` on lie.
   Value slot(Index step, Index column) {
     return k.address(to, byte, k.mulAdd(step, width(), k.mul(column, k.constant(size))));
   }
@@ -91,18 +91,18 @@ void BytePacker::transposed(Value from, Index steps) {
            }
            auto copy = [&](Index begin, Index end, auto load) {
              k.loop(begin, end, k.constant(1), [&](Index step) {
-               SmallVector<Value> groups;
+               SmallVector<Value> all;
                for (Value line : lines)
-                 groups.push_back(load(line, k.mul(step, k.constant(size))));
-               k.store(vector::FromElementsOp::create(k.builder, k.loc, type, groups),
+                 all.push_back(load(line, k.mul(step, k.constant(size))));
+               k.store(vector::FromElementsOp::create(k.builder, k.loc, type, all),
                        slot(step, column));
              });
            };
            copy(k.constant(0), whole, [&](Value line, Index at) {
-             return loadByteGroup(k, spec.bytes, k.address(line, byte, at));
+             return loadByteStep(k, spec.bytes, k.address(line, byte, at));
            });
            copy(whole, steps, [&](Value line, Index at) {
-             return loadPartOfByteGroup(k, spec.bytes, line, at, valid);
+             return loadPartOfByteStep(k, spec.bytes, line, at, valid);
            });
          });
 }
@@ -112,9 +112,9 @@ void BytePacker::sums(Index steps, Value row) {
   for (int64_t column = 0; column < spec.schedule.panelWidth(); column += lanes) {
     Value sum = k.loop(k.constant(0), steps, k.constant(1), k.zero(type),
                        [&](Index step, ValueRange in) -> SmallVector<Value> {
-                         Value groups = k.load(VectorType::get({lanes * size}, byte),
-                                               slot(step, k.constant(column)));
-                         return {emitByteSum(k, spec.cpu, spec.bytes, groups, in[0])};
+                         Value some = k.load(VectorType::get({lanes * size}, byte),
+                                             slot(step, k.constant(column)));
+                         return {emitByteSum(k, spec.cpu, spec.bytes, some, in[0])};
                        })[0];
     Value scale = arith::ConstantOp::create(k.builder, k.loc,
                                             k.builder.getI32IntegerAttr(spec.bytes.sumScale()));

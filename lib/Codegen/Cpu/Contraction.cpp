@@ -20,8 +20,8 @@ public:
 
   void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override {
     if (!spec.schedule.packsA()) {
-      int64_t group = spec.bytes.size;
-      Index step = k.mul(spec.aKStride, k.constant(group));
+      int64_t bytes = spec.bytes.size;
+      Index step = k.mul(spec.aKStride, k.constant(bytes));
       Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, step));
       source = RowSource();
       source.element = spec.aElement;
@@ -30,8 +30,8 @@ public:
       source.rowStride = spec.aRowStride;
       source.kStride = step;
       source.validRows = rows.valid;
-      if (group > 1 && k.known(spec.kElements).value_or(1) % group)
-        source.validK = k.sub(spec.kElements, k.mul(block.begin, k.constant(group)));
+      if (bytes > 1 && k.known(spec.kElements).value_or(1) % bytes)
+        source.validK = k.sub(spec.kElements, k.mul(block.begin, k.constant(bytes)));
       return;
     }
     unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;

@@ -55,10 +55,10 @@ static bool readable(Type t) {
   return i && i.getWidth() >= 8;
 }
 
-/// How the operands are multiplied in groups, if they are bytes that can be.
-static ByteGroups groupsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
+/// How the operands are multiplied in steps, if they are bytes that can be.
+static ByteSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
   bool bytes = spec.aElement.isInteger(8) && spec.bElement.isInteger(8) && spec.acc.isInteger(32);
-  return bytes ? byteGroups(cpu, spec.aUnsigned, spec.bUnsigned) : ByteGroups();
+  return bytes ? byteSteps(cpu, spec.aUnsigned, spec.bUnsigned) : ByteSteps();
 }
 
 static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,
@@ -73,25 +73,25 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.copiesA = !k.isKnown(spec.aKStride, 1);
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)
-    schedule.byteGroup = spec.bytes.size;
+    schedule.stepBytes = spec.bytes.size;
   return ranked;
 }
 
-/// Takes 8-bit operands in groups, of which `k` then counts.
-static void groupBytes(KernelBuilder &k, ContractionSpec &spec) {
-  spec.bytes = groupsOf(spec.cpu, spec);
+/// Takes 8-bit operands in steps, which `k` then counts.
+static void takeSteps(KernelBuilder &k, ContractionSpec &spec) {
+  spec.bytes = stepsOf(spec.cpu, spec);
   spec.kElements = spec.k;
   spec.k = k.ceilDiv(spec.k, k.constant(spec.bytes.size));
 }
 
 SmallVector<ContractionSchedule>
 tcc::codegen::rankSchedules(KernelBuilder &k, const ContractionSpec &spec, bool variations) {
-  // Bytes are grouped if they come packed so, or are copied before use.
-  if (spec.bLayout != PanelLayout::Packed && groupsOf(spec.cpu, spec).size > 1 &&
+  // Bytes are taken in steps if they come packed so, or are copied before use.
+  if (spec.bLayout != PanelLayout::Packed && stepsOf(spec.cpu, spec).size > 1 &&
       k.isKnown(spec.aKStride, 1)) {
-    ContractionSpec grouped = spec;
-    groupBytes(k, grouped);
-    SmallVector<ContractionSchedule> ranked = rank(k, grouped, variations);
+    ContractionSpec inSteps = spec;
+    takeSteps(k, inSteps);
+    SmallVector<ContractionSchedule> ranked = rank(k, inSteps, variations);
     if (!ranked.empty() && ranked.front().packsB())
       return ranked;
   }
@@ -100,8 +100,8 @@ tcc::codegen::rankSchedules(KernelBuilder &k, const ContractionSpec &spec, bool 
 
 void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
                                const ContractionSchedule &schedule) {
-  if (schedule.byteGroup > spec.bytes.size)
-    groupBytes(k, spec);
+  if (schedule.stepBytes > spec.bytes.size)
+    takeSteps(k, spec);
   spec.schedule = schedule;
 }
 
@@ -136,7 +136,7 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     spec.n = k.constant(rt.getDimSize(panels.getColumns()));
     spec.k = spec.aRowStride = k.constant(depth);
     if (panels.getBytes() > 1) {
-      spec.bytes = groupsOf(cpu, spec);
+      spec.bytes = stepsOf(cpu, spec);
       spec.kElements = spec.k;
       spec.k = k.constant(spec.bytes.steps(depth));
     }

@@ -29,7 +29,7 @@ ConvExtents extentsOf(const ConvSpec &spec) {
 
 bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
 
-/// Steps of k: elements, or groups of bytes, of a tap or, gathered, of all of them.
+/// Steps of k: elements, or steps of bytes, of a tap or, gathered, of all of them.
 int64_t stepCount(const ConvSpec &spec) {
   return gathers(spec) ? spec.bytes.steps(tapCount(spec) * spec.channels)
                        : tapCount(spec) * spec.bytes.steps(spec.channels);
@@ -121,7 +121,7 @@ SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &sp
       llvm::append_range(ranked, ArrayRef(rankConv(spec.cpu, shape)).take_front(2));
     }
     for (ConvSchedule &schedule : ranked)
-      std::get<ContractionSchedule>(schedule).byteGroup = spec.bytes.size;
+      std::get<ContractionSchedule>(schedule).stepBytes = spec.bytes.size;
   }
   return ranked;
 }

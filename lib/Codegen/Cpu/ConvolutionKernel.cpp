@@ -55,7 +55,7 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.acc = isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type()
                                                                            : storageType(result);
   if (panels && panels.getBytes() > 1)
-    spec.bytes = byteGroups(cpu, spec.inputUnsigned, spec.weightUnsigned);
+    spec.bytes = byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
   spec.winograd = !panels;
   setDenseStrides(k, spec);
   return spec;

@@ -183,7 +183,7 @@ SmallVector<Value> Run::panelVectors(Value panel, unsigned ahead) {
 Value Run::loadA(unsigned row, unsigned ahead) {
   Value pointer = rows.at(k, row, ahead);
   if (tile.bytes.size > 1)
-    return loadByteGroup(k, tile.bytes, pointer);
+    return loadByteStep(k, tile.bytes, pointer);
   return k.widen(k.load(a.element, pointer), tile.acc, a.isUnsigned);
 }
 
@@ -191,7 +191,7 @@ void Run::multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVec
   for (auto [i, width] : llvm::enumerate(tile.widths)) {
     Value &acc = accs[row * tile.widths.size() + i];
     acc = tile.bytes.size > 1
-              ? emitByteDot(k, cpu, tile.bytes, spreadByteGroup(k, tile.bytes, scalar, width),
+              ? emitByteDot(k, cpu, tile.bytes, spreadByteStep(k, tile.bytes, scalar, width),
                             vectors[i], acc)
               : emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), vectors[i], acc);
   }
@@ -234,9 +234,9 @@ SmallVector<Value> Run::partial(Index begin, Index end, ValueRange init) {
     SmallVector<Value> vectors =
         panelVectors(k.address(b.base, b.element, k.mul(at, b.kStride)), 0);
     for (unsigned row = 0; row < tile.rows; ++row) {
-      Value group = loadPartOfByteGroup(k, tile.bytes, rows.start(k, row),
-                                        k.mul(at, k.constant(tile.bytes.size)), a.validK);
-      multiply(row, group, vectors, accs);
+      Value step = loadPartOfByteStep(k, tile.bytes, rows.start(k, row),
+                                      k.mul(at, k.constant(tile.bytes.size)), a.validK);
+      multiply(row, step, vectors, accs);
     }
     return accs;
   });

@@ -41,7 +41,7 @@ struct ProductProblem {
   double time(int64_t taskTiles, int64_t taskPanels) const {
     double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
     double tasks = taskRows * taskColumns;
-    // B's group stays in L2 across the tiles of a task, or comes again for each.
+    // A task's panels of B stay in L2 across the tiles of a task, or come again for each.
     bool resident = taskPanels * bPanelBytes <= l2Bytes / 2;
     double bytes =
         aTileBytes * tiles * taskColumns + bPanelBytes * panels * (resident ? taskRows : tiles);
@@ -336,7 +336,7 @@ kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSched
     kBlock = s.kBlock;
   return kernel::ContractionScheduleAttr::get(
       context, s.lanes, s.vectors, s.rows, s.unroll, s.tilesPerTask, s.panelsPerTask, kBlock, s.a,
-      s.b, s.byteGroup, s.inlineEpilogue ? kernel::Epilogue::Inline : kernel::Epilogue::Rolled,
+      s.b, s.stepBytes, s.inlineEpilogue ? kernel::Epilogue::Inline : kernel::Epilogue::Rolled,
       s.grainProducts);
 }
 
@@ -360,7 +360,7 @@ ContractionSchedule numbersOf(kernel::ContractionScheduleAttr attr) {
   s.kBlock = attr.getKBlock().value_or(0);
   s.a = attr.getA();
   s.b = attr.getB();
-  s.byteGroup = attr.getByteGroup();
+  s.stepBytes = attr.getStepBytes();
   s.inlineEpilogue = attr.getEpilogue() == kernel::Epilogue::Inline;
   s.grainProducts = attr.getGrainProducts();
   return s;

@@ -1,7 +1,7 @@
 //===- TileLoop.cpp - Loops around the register tile ----------------------===//
 //
 // C is cut into register tiles of `rows` x one panel (Schedule.h). A task is a
-// block of tiles along m by a group of panels along n:
+// block of tiles along m by a range of panels along n:
 //
 //   for block of k:                          one block if K is not large
 //     [pack B's panels]                      unless B came packed

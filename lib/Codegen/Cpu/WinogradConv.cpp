@@ -1,11 +1,11 @@
 //===- WinogradConv.cpp - 3x3 convolutions in tiles -----------------------===//
 //
 // Outputs are cut into tiles of 2x2, numbered through all images, and tiles into
-// register tiles of `rows`. A task is a block of register tiles by a group of panels:
+// register tiles of `rows`. A task is a block of register tiles by a range of panels:
 //
 //   for tile in the block:                   V[point][tile][channel] in scratch
 //     transform its 4x4 inputs
-//   for panel in the group:
+//   for panel in the range:
 //     for point of 16:                       the point's weights are used by the whole
 //       for register tile in the block:      block, then never again
 //         S[point][tile][column] = V[point] x panel[point]

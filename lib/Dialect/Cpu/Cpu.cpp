@@ -49,7 +49,7 @@ LogicalResult PanelsAttr::verify(EmitError emitError, ArrayRef<int64_t>, int64_t
   if (run < 0)
     return emitError() << "run is " << run << ", at least 0";
   if (bytes == 1 && (run || sums))
-    return emitError() << "only groups of bytes have runs and sums";
+    return emitError() << "only steps of bytes have runs and sums";
   return success();
 }
 
@@ -74,7 +74,7 @@ LogicalResult PanelsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementTy
   if (shape[getColumns()] % getGroups())
     return emitError() << shape[getColumns()] << " columns are not " << getGroups() << " groups";
   if (getBytes() > 1 && !elementType.isInteger(8))
-    return emitError() << "groups of bytes hold no elements of type " << elementType;
+    return emitError() << "steps of bytes hold no elements of type " << elementType;
   if (getRun() && extentOf(getK(), shape) % getRun())
     return emitError() << extentOf(getK(), shape) << " elements of k are not runs of " << getRun();
   return success();
@@ -92,7 +92,7 @@ PanelPacking cpu::packingOf(PanelsAttr panels, ArrayRef<int64_t> shape) {
   packing.shape = {panels.getGroups(), int64_t(llvm::divideCeil(columns, width)), k, width};
   if (panels.getBytes() > 1) {
     int64_t run = panels.getRun() ? panels.getRun() : k;
-    ByteGroups &bytes = packing.shape.bytes;
+    ByteSteps &bytes = packing.shape.bytes;
     bytes.size = panels.getBytes();
     bytes.flipsLhs = panels.getSums() != 0;
     bytes.lhsUnsigned = panels.getSums() > 0;

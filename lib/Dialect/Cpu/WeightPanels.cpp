@@ -81,22 +81,22 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   return best * lanes;
 }
 
-ByteGroups byteGroups(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
-  ByteGroups groups{1, false, lhsUnsigned, rhsUnsigned};
+ByteSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
+  ByteSteps steps{1, false, lhsUnsigned, rhsUnsigned};
   switch (cpu.byteDot) {
   case ByteDot::None:
-    return groups;
+    return steps;
   case ByteDot::Pairs:
-    groups.size = 2;
-    return groups;
+    steps.size = 2;
+    return steps;
   case ByteDot::UnsignedSigned:
-    groups.size = 4;
-    groups.flipsLhs = lhsUnsigned == rhsUnsigned;
-    return groups;
+    steps.size = 4;
+    steps.flipsLhs = lhsUnsigned == rhsUnsigned;
+    return steps;
   case ByteDot::Same:
-    groups.size = 4;
-    groups.flipsLhs = lhsUnsigned != rhsUnsigned;
-    return groups;
+    steps.size = 4;
+    steps.flipsLhs = lhsUnsigned != rhsUnsigned;
+    return steps;
   }
   llvm_unreachable("all kinds are handled above");
 }
@@ -109,7 +109,7 @@ SmallVector<int64_t, 4> PanelShape::dims() const {
 }
 
 PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
-                        unsigned accBits, ByteGroups bytes) {
+                        unsigned accBits, ByteSteps bytes) {
   int64_t width = choosePanelWidth(cpu, n, accBits);
   return {groups, (n + width - 1) / width, bytes.steps(k), width, bytes};
 }
@@ -209,8 +209,8 @@ static void packElements(const T *source, const PanelPacking &packing, ArrayRef<
 }
 
 /// One panel of byte groups: `columns` of it from `from` on, the others zero.
-static void packByteGroups(const char *from, const PanelShape &shape, int64_t columns,
-                           int64_t columnStride, ArrayRef<int64_t> offsets, char *to) {
+static void packByteSteps(const char *from, const PanelShape &shape, int64_t columns,
+                          int64_t columnStride, ArrayRef<int64_t> offsets, char *to) {
   int64_t run = shape.run ? shape.run : offsets.size(), size = shape.bytes.size;
   SmallVector<int32_t, 64> sums(shape.width);
   std::memset(to, 0, shape.panelRows() * shape.width * size);
@@ -237,8 +237,8 @@ static void packBytePanels(const char *source, const PanelPacking &packing,
   const auto &[extent, stride] = packing.column;
   for (int64_t panel = first; panel < last; ++panel) {
     int64_t begin = panel % shape.panels * shape.width;
-    packByteGroups(source + panel / shape.panels * packing.group.stride + begin * stride, shape,
-                   std::clamp<int64_t>(extent - begin, 0, shape.width), stride, offsets, to);
+    packByteSteps(source + panel / shape.panels * packing.group.stride + begin * stride, shape,
+                  std::clamp<int64_t>(extent - begin, 0, shape.width), stride, offsets, to);
     to += shape.panelRows() * shape.width * shape.bytes.size;
   }
 }
@@ -312,16 +312,16 @@ bool gathersTaps(const ConvExtents &extents) {
   return extents.groups == 1 && extents.channels < fewChannels && extents.taps > 1;
 }
 
-ByteGroups convByteGroups(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
-                          bool weightUnsigned) {
+ByteSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
+                        bool weightUnsigned) {
   constexpr int64_t mostGathered = 4096; // more is copied a block of taps at a time
   bool single = narrowGroupLanes(cpu, extents) ||
                 (gathersTaps(extents) && extents.taps * extents.channels > mostGathered);
-  return single ? ByteGroups() : byteGroups(cpu, inputUnsigned, weightUnsigned);
+  return single ? ByteSteps() : byteSteps(cpu, inputUnsigned, weightUnsigned);
 }
 
 PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits,
-                      ByteGroups bytes) {
+                      ByteSteps bytes) {
   int64_t filterSize = extents.channels * extents.taps;
   if (int64_t lanes = narrowGroupLanes(cpu, extents, accBits)) {
     int64_t columns = extents.groups * extents.filters;

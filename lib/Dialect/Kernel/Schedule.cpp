@@ -53,7 +53,7 @@ LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_
 LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
                                               int64_t rows, int64_t unroll, int64_t tilesPerTask,
                                               int64_t panelsPerTask, std::optional<int64_t> kBlock,
-                                              OperandAccess, OperandAccess b, int64_t byteGroup,
+                                              OperandAccess, OperandAccess b, int64_t stepBytes,
                                               Epilogue, std::optional<int64_t> grainProducts) {
   if (b == OperandAccess::Pointers || b == OperandAccess::Gathered)
     return emitError() << "b is '" << stringifyOperandAccess(b) << "', which only a can be";
@@ -64,7 +64,7 @@ LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes
                                  {"tiles_per_task", tilesPerTask},
                                  {"panels_per_task", panelsPerTask},
                                  {"k_block", kBlock.value_or(1)},
-                                 {"byte_group", byteGroup},
+                                 {"step_bytes", stepBytes},
                                  {"grain_products", grainProducts.value_or(1)}});
 }
 

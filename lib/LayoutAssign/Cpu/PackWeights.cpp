@@ -141,11 +141,11 @@ void PackWeights::pack(prim::DotOp op) {
   int64_t n = rt.getDimSize(nAxis), k = rt.getDimSize(kAxis);
   if (n == 0 || k == 0)
     return;
-  ByteGroups bytes;
+  ByteSteps bytes;
   if (areBytes(lt.getElementType(), rt.getElementType(), result) &&
       !lt.isDynamicDim(lt.getRank() - 1))
-    bytes = byteGroups(cpu, lt.getElementType().isUnsignedInteger(),
-                       rt.getElementType().isUnsignedInteger());
+    bytes = byteSteps(cpu, lt.getElementType().isUnsignedInteger(),
+                      rt.getElementType().isUnsignedInteger());
   PanelShape shape = packedPanels(cpu, 1, n, k, accumulatorBits(result), bytes);
   op.getRhsMutable().assign(panels(op.getRhs(), shape, kAxis, nAxis));
 }
@@ -182,10 +182,10 @@ void PackWeights::pack(prim::ConvOp op) {
     k.push_back(axis);
   }
   k.push_back(1);
-  ByteGroups bytes;
+  ByteSteps bytes;
   if (areBytes(xt.getElementType(), wt.getElementType(), result))
-    bytes = convByteGroups(cpu, extents, xt.getElementType().isUnsignedInteger(),
-                           wt.getElementType().isUnsignedInteger());
+    bytes = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
+                          wt.getElementType().isUnsignedInteger());
   PanelShape shape = convPanels(cpu, extents, accumulatorBits(result), bytes);
   op.getWMutable().assign(panels(op.getW(), shape, k, 0));
 }

@@ -10,7 +10,7 @@ func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 
 
 // -----
 
-// expected-error @+1 {{only groups of bytes have runs and sums}}
+// expected-error @+1 {{only steps of bytes have runs and sums}}
 func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, run = 4>>)
 
 // -----
@@ -35,7 +35,7 @@ func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 
 
 // -----
 
-// expected-error @+1 {{groups of bytes hold no elements of type 'f32'}}
+// expected-error @+1 {{steps of bytes hold no elements of type 'f32'}}
 func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, bytes = 4>>)
 
 // -----

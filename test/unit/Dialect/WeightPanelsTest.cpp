@@ -89,24 +89,24 @@ TEST_CASE("bytes are multiplied in the groups that the target has") {
   CpuTarget neon = llvm::cantFail(CpuTarget::create("generic", "aarch64-linux"));
   for (bool lhs : {false, true})
     for (bool rhs : {false, true}) {
-      CHECK(byteGroups(vnni, lhs, rhs).size == 4);
-      CHECK(byteGroups(vnni, lhs, rhs).flipsLhs == (lhs == rhs));
-      CHECK(byteGroups(arm, lhs, rhs).size == 4);
-      CHECK(byteGroups(arm, lhs, rhs).flipsLhs == (lhs != rhs));
-      CHECK(byteGroups(plain, lhs, rhs).size == 2);
-      CHECK(!byteGroups(plain, lhs, rhs).flipsLhs);
-      CHECK(byteGroups(neon, lhs, rhs).size == 1);
+      CHECK(byteSteps(vnni, lhs, rhs).size == 4);
+      CHECK(byteSteps(vnni, lhs, rhs).flipsLhs == (lhs == rhs));
+      CHECK(byteSteps(arm, lhs, rhs).size == 4);
+      CHECK(byteSteps(arm, lhs, rhs).flipsLhs == (lhs != rhs));
+      CHECK(byteSteps(plain, lhs, rhs).size == 2);
+      CHECK(!byteSteps(plain, lhs, rhs).flipsLhs);
+      CHECK(byteSteps(neon, lhs, rhs).size == 1);
     }
-  CHECK(convByteGroups(vnni, {16, 1, 1, 9}, true, false).size == 1); // depthwise
-  CHECK(convByteGroups(vnni, {1, 64, 3, 49}, true, false).size == 4);
-  CHECK(convByteGroups(vnni, {1, 64, 15, 300}, true, false).size == 1); // gathered in blocks
+  CHECK(convByteSteps(vnni, {16, 1, 1, 9}, true, false).size == 1); // depthwise
+  CHECK(convByteSteps(vnni, {1, 64, 3, 49}, true, false).size == 4);
+  CHECK(convByteSteps(vnni, {1, 64, 15, 300}, true, false).size == 1); // gathered in blocks
 }
 
-TEST_CASE("groups of bytes are filled up, and the column sums follow") {
+TEST_CASE("steps of bytes are filled up, and the column sums follow") {
   // Two taps of three channels for two columns; both operands signed.
   int8_t weights[2][2][3] = {{{1, 2, 3}, {4, 5, 6}}, {{-1, -2, -3}, {-4, -5, -128}}};
-  ByteGroups groups{4, true, false, false};
-  PanelShape shape{1, 1, 2, 4, groups, 3};
+  ByteSteps steps{4, true, false, false};
+  PanelShape shape{1, 1, 2, 4, steps, 3};
   llvm::SmallVector<char, 0> bytes =
       packPanels(reinterpret_cast<char *>(weights), 1, {shape, {1, 0}, {2, 6}, {{2, 3}, {3, 1}}});
   REQUIRE(bytes.size() == 3 * 4 * 4);

@@ -40,7 +40,7 @@ struct ConvSpec {
   bool dense = false;  ///< pixels lie one after the other, images too
   mlir::Value weights; ///< packed panels
   std::optional<int64_t> panelWidth = {}; ///< of the panels, if known
-  ByteGroups bytes = {};                  ///< in which they hold bytes
+  ByteSteps bytes = {};                   ///< in which they hold bytes
   bool winograd = false; ///< they are transformed (Dialect/Cpu/Winograd.h); f32, zero padding
 
   ConvSchedule schedule;

@@ -55,7 +55,7 @@ struct ContractionSchedule {
   int64_t kBlock = 0;        ///< k is cut into blocks of it; 0: not cut
   OperandAccess a = OperandAccess::InPlace;
   OperandAccess b = OperandAccess::InPlace; ///< Copied: panels are packed before use
-  unsigned byteGroup = 1;                   ///< 8-bit elements that are multiplied at once
+  unsigned stepBytes = 1;                   ///< 8-bit elements that are multiplied at once
   bool inlineEpilogue = false;              ///< write the epilogue out for every vector of the tile
   /// Multiply-adds that are worth a thread; none: a task is.
   std::optional<int64_t> grainProducts = {};

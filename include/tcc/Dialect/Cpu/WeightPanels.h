@@ -23,7 +23,7 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32
 /// How 8-bit numbers are multiplied into 32-bit sums: `size` neighbours in k are one
 /// step of k. Instructions that take two signednesses only get lhs with its sign bit
 /// flipped, which is less or more by 128; the weights' column sums make up for it.
-struct ByteGroups {
+struct ByteSteps {
   unsigned size = 1; ///< 1: element by element, like any other type
   bool flipsLhs = false;
   bool lhsUnsigned = false, rhsUnsigned = false;
@@ -32,15 +32,15 @@ struct ByteGroups {
   int32_t sumScale() const { return !flipsLhs ? 0 : lhsUnsigned ? 128 : -128; }
   int64_t steps(int64_t k) const { return (k + size - 1) / size; }
 };
-ByteGroups byteGroups(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+ByteSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
 
 /// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
-/// With groups of bytes, [groups][panels][steps of k][width][size]: every `run` of k
+/// With bytes, [groups][panels][steps of k][width][size]: every `run` of k
 /// fills whole steps, with zeros at its end. Where lhs is flipped, each panel has one
 /// step more, which holds i32: the column sums, scaled.
 struct PanelShape {
   int64_t groups = 1, panels = 1, k = 1, width = 1;
-  ByteGroups bytes = {};
+  ByteSteps bytes = {};
   int64_t run = 0; ///< 0: all of k
 
   int64_t panelRows() const { return k + (bytes.flipsLhs ? 1 : 0); }
@@ -52,7 +52,7 @@ struct PanelShape {
 
 /// The shape for `groups` matrices of k x n.
 PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
-                        unsigned accBits = 32, ByteGroups bytes = {});
+                        unsigned accBits = 32, ByteSteps bytes = {});
 
 /// One axis of the weights as they come: extent and stride in elements.
 struct PanelAxis {
@@ -72,7 +72,7 @@ struct PanelPacking {
 llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
                                       const PanelPacking &packing);
 /// The same for rows [first, last) of all groups * panels * k rows of `width` elements;
-/// groups of bytes are packed a whole panel at a time.
+/// steps of bytes are packed a whole panel at a time.
 void packPanelRows(const char *source, unsigned elementBytes, const PanelPacking &packing,
                    int64_t first, int64_t last, char *packed);
 /// And back; column sums are left out.
@@ -92,12 +92,12 @@ unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsi
 /// multiplied: a run over the channels of one tap is too short for a pointer of its own.
 bool gathersTaps(const ConvExtents &extents);
 
-/// byteGroups for a convolution; of size 1 where its kernel takes single elements.
-ByteGroups convByteGroups(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
-                          bool weightUnsigned);
+/// byteSteps for a convolution; of size 1 where its kernel takes single elements.
+ByteSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
+                        bool weightUnsigned);
 
 /// The panels of convolution weights; k runs over taps, then channels.
 PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32,
-                      ByteGroups bytes = {});
+                      ByteSteps bytes = {});
 
 } // namespace tcc

@@ -73,7 +73,7 @@ def Kernel_ContractionScheduleAttr : Kernel_ScheduleAttr<"ContractionSchedule", 
     A register tile is `rows` rows of A by one panel of B, `vectors` vectors of `lanes`
     columns, with k unrolled by `unroll`. A task is `tiles_per_task` tiles by
     `panels_per_task` panels, one block of `k_block` of k after the other where that is given.
-    `a` and `b` say how the operands are read. 8-bit operands are multiplied `byte_group` at
+    `a` and `b` say how the operands are read. 8-bit operands are multiplied `step_bytes` at
     a time. The epilogue is written out for every vector of a tile, or in a loop over its
     rows. As many tasks as do `grain_products` multiply-adds are worth a thread; where that
     is not given one task is.
@@ -84,7 +84,7 @@ def Kernel_ContractionScheduleAttr : Kernel_ScheduleAttr<"ContractionSchedule", 
   let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$unroll,
                         "int64_t":$tiles_per_task, "int64_t":$panels_per_task, Kernel_OptionalInt:$k_block,
                         EnumParameter<Kernel_OperandAccess>:$a, EnumParameter<Kernel_OperandAccess>:$b,
-                        Kernel_DefaultInt<"1">:$byte_group, EnumParameter<Kernel_Epilogue>:$epilogue,
+                        Kernel_DefaultInt<"1">:$step_bytes, EnumParameter<Kernel_Epilogue>:$epilogue,
                         Kernel_OptionalInt:$grain_products);
 }
 

@@ -1,4 +1,4 @@
-//===- Groups.cpp - Which primitive belongs to which kernel ---------------===//
+//===- Clusters.cpp - Which primitive belongs to which kernel ---------------===//
 //
 // The block is walked backwards, so that the kernels of all users of an operator
 // are known when it is its turn. It joins the kernel of its users if there is one
@@ -26,9 +26,8 @@
 //   pointwise operators before it join.
 //
 //===----------------------------------------------------------------------===//
-#include "Groups.h"
+#include "Clustering.h"
 #include "tcc/Analysis/AttentionForm.h"
-#include "tcc/Dialect/Prim/DimTraces.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -92,158 +91,6 @@ std::optional<Value> tcc::fusion::readInPlace(OpOperand &use) {
   return operand->view.source();
 }
 
-namespace {
-
-class Grouping {
-public:
-  Grouping(Block &block, FusionPolicy policy)
-      : block(block), policy(policy), builder(block.getParentOp()->getContext()) {
-    unsigned n = 0;
-    for (Operation &op : block)
-      positions[&op] = n++;
-  }
-  std::vector<std::unique_ptr<Group>> run();
-
-private:
-  /// Whoever reads `value` through free operators: groups, or memory.
-  /// `copied`: a view of the value is written to memory for those who need it there.
-  void readers(Value value, llvm::SmallSetVector<Group *, 4> &groups, bool &memory,
-               bool copied = false);
-  /// Whether the host reads `value`, if at all, after `position`.
-  bool hostReadersFollow(Value value, unsigned position);
-  /// The index at which group `g` reads `value`.
-  Access accessIn(Group &g, Value value);
-  void place(Operation *op);
-  Group *startGroup(Operation *op);
-  bool needsCopy(Value view);
-  SmallVector<OpFoldResult> extentsOf(Operation *op, Value v);
-  bool joins(Operation *op, Group &g);
-  bool joinsRows(prim::ReduceOp op, Group &g);
-  bool joinsPoints(prim::ReduceOp op, Group &g);
-  bool joinsEpilogue(Operation *op, Group &g);
-  void takeAttention(Operation *op, Group &g);
-  bool worthRecomputing(Operation *op, Group &g);
-  void add(Operation *op, Group &g);
-
-  Block &block;
-  FusionPolicy policy;
-  DenseMap<Operation *, unsigned> positions;
-  DenseMap<Operation *, Group *> groupOf;
-  std::vector<std::unique_ptr<Group>> groups;
-  OpBuilder builder;
-  prim::DimTraces traces{builder};
-};
-
-} // namespace
-
-void Grouping::readers(Value value, llvm::SmallSetVector<Group *, 4> &found, bool &memory,
-                       bool copied) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    Operation *here = block.findAncestorOpInBlock(*user);
-    if (here != user || isHost(user)) {
-      memory |= !copied && !isa<prim::DimOp>(user);
-    } else if (isFree(user)) {
-      Group *copy = groupOf.lookup(user);
-      readers(user->getResult(0), found, memory, copied || copy);
-      if (copy)
-        found.insert(copy);
-    } else if (Group *g = groupOf.lookup(user)) {
-      // Contractions and special operators read their operands from memory: that of
-      // a copied view, where there is one.
-      bool inMemory = readsMemory(use);
-      if (inMemory && copied && !readInPlace(use))
-        continue;
-      found.insert(g);
-      memory |= inMemory;
-    }
-  }
-}
-
-bool Grouping::hostReadersFollow(Value value, unsigned position) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    Operation *here = block.findAncestorOpInBlock(*user);
-    if (here != user || isHost(user))
-      return isa<prim::DimOp>(user) || positions[here] > position;
-    return !isFree(user) || hostReadersFollow(user->getResult(0), position);
-  });
-}
-
-Access Grouping::accessIn(Group &g, Value value) {
-  std::optional<Access> merged;
-  auto take = [&](Access a) {
-    for (auto [axis, entry] : llvm::enumerate(a))
-      if (tensorType(value).getDimSize(axis) == 1)
-        entry = kZero;
-    merged = merged ? mergeAccess(*merged, a) : a;
-  };
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (user->getBlock() != &block)
-      continue;
-    if (isFree(user) && groupOf.lookup(user) != &g) {
-      Access at = accessIn(g, user->getResult(0));
-      if (static_cast<int64_t>(at.size()) == tensorType(user->getResult(0)).getRank())
-        take(operandAccess(user, use.getOperandNumber(), at));
-    } else if (groupOf.lookup(user) == &g) {
-      Access reduced;
-      // Loops inside a point's code get numbers that no loop dim has.
-      unsigned begin = g.kind == KernelKind::Row ? g.rows : 100;
-      for (unsigned i = 0; i < 8; ++i)
-        reduced.push_back(begin + i);
-      take(operandAccess(user, use.getOperandNumber(), g.access[user->getResult(0)], reduced));
-    }
-  }
-  return merged.value_or(Access{});
-}
-
-/// Whether an access is at the loop index itself, unit axes aside.
-static bool isIdentity(ArrayRef<int> at, ArrayRef<OpFoldResult> space) {
-  if (at.size() != space.size())
-    return false;
-  for (auto [dim, entry] : llvm::enumerate(at))
-    if (entry != static_cast<int>(dim) && (entry != kZero || getConstantIntValue(space[dim]) != 1))
-      return false;
-  return true;
-}
-
-/// Whether an access walks the first `count` loop dims in order, unit axes and loop
-/// dims of one iteration aside.
-static bool isPrefix(ArrayRef<int> at, unsigned count, ArrayRef<OpFoldResult> space) {
-  unsigned next = 0;
-  auto skipUnitDims = [&](int upTo) {
-    while (next < count && static_cast<int>(next) != upTo && getConstantIntValue(space[next]) == 1)
-      ++next;
-  };
-  for (int entry : at) {
-    if (entry == kZero)
-      continue;
-    skipUnitDims(entry);
-    if (entry != static_cast<int>(next++))
-      return false;
-  }
-  skipUnitDims(-1);
-  return next == count;
-}
-
-/// Extents are equal as values, or asked of the same axis in two places.
-static bool sameExtent(OpFoldResult x, OpFoldResult y) {
-  if (isEqualConstantIntOrValue(x, y))
-    return true;
-  auto dimOf = [](OpFoldResult d) {
-    auto value = dyn_cast<Value>(d);
-    return value ? value.getDefiningOp<prim::DimOp>() : prim::DimOp();
-  };
-  prim::DimOp dx = dimOf(x), dy = dimOf(y);
-  return dx && dy && dx.getX() == dy.getX() && dx.getAxis() == dy.getAxis();
-}
-
-static bool sameExtents(ArrayRef<OpFoldResult> x, ArrayRef<OpFoldResult> y) {
-  return x.size() == y.size() && llvm::all_of(llvm::zip(x, y), [](auto p) {
-           return sameExtent(std::get<0>(p), std::get<1>(p));
-         });
-}
-
 /// Axes that are the last ones.
 static bool reducesTrailing(prim::ReduceOp op) {
   int64_t rank = tensorType(op.getX()).getRank(), n = op.getAxes().size();
@@ -253,13 +100,13 @@ static bool reducesTrailing(prim::ReduceOp op) {
   return n > 0;
 }
 
-SmallVector<OpFoldResult> Grouping::extentsOf(Operation *op, Value v) {
+SmallVector<OpFoldResult> Clustering::extentsOf(Operation *op, Value v) {
   builder.setInsertionPoint(op);
   return prim::dimsOf(builder, op->getLoc(), v);
 }
 
-Group *Grouping::startGroup(Operation *op) {
-  auto &g = *groups.emplace_back(std::make_unique<Group>());
+Cluster *Clustering::startCluster(Operation *op) {
+  auto &g = *clusters.emplace_back(std::make_unique<Cluster>());
   g.root = op;
   g.position = positions[op];
   Value result = op->getResult(0);
@@ -279,13 +126,13 @@ Group *Grouping::startGroup(Operation *op) {
   for (Value v : op->getResults())
     g.outputs.insert(v);
   g.ops.insert(op);
-  groupOf[op] = &g;
+  clusterOf[op] = &g;
   if (isContraction(op) && policy.fuse)
     takeAttention(op, g);
   return &g;
 }
 
-bool Grouping::joinsRows(prim::ReduceOp op, Group &g) {
+bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
   if (!reducesTrailing(op) || g.kind == KernelKind::Contraction ||
       g.kind == KernelKind::Convolution)
     return false;
@@ -340,7 +187,7 @@ static Value rowsOf(Operation *op) {
   return sameColumns ? reshape.getResult() : result;
 }
 
-bool Grouping::joinsEpilogue(Operation *op, Group &g) {
+bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
   auto transposed = dyn_cast<prim::TransposeOp>(g.root);
   if (g.kind != KernelKind::Loop || (!isPointwise(g.root) && !transposed))
     return false;
@@ -366,7 +213,7 @@ bool Grouping::joinsEpilogue(Operation *op, Group &g) {
 
 /// A reduction over other axes is a loop at each of its points; what is done with the
 /// result may follow in the same kernel, if it has no more points.
-bool Grouping::joinsPoints(prim::ReduceOp op, Group &g) {
+bool Clustering::joinsPoints(prim::ReduceOp op, Cluster &g) {
   if (reducesTrailing(op) || g.kind != KernelKind::Loop ||
       llvm::any_of(g.ops, [](Operation *o) { return o->hasTrait<prim::Reduction>(); }))
     return false;
@@ -379,7 +226,7 @@ bool Grouping::joinsPoints(prim::ReduceOp op, Group &g) {
 
 /// A value read at the loop index is computed once a point. Read in any other way
 /// it is computed again and again, which only cheap operators are worth.
-bool Grouping::worthRecomputing(Operation *op, Group &g) {
+bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   Access at = accessIn(g, op->getResult(0));
   bool windows = llvm::any_of(g.ops, [](Operation *o) { return isa<prim::PoolOp>(o); });
   unsigned loops = 0, dims = 0;
@@ -395,7 +242,7 @@ bool Grouping::worthRecomputing(Operation *op, Group &g) {
   return (outerOnly && !windows) || (!op->hasTrait<prim::Costly>() && !windows);
 }
 
-bool Grouping::joins(Operation *op, Group &g) {
+bool Clustering::joins(Operation *op, Cluster &g) {
   // A longer body compiles slowly and gains nothing: its values leave registers.
   constexpr unsigned kMaxOps = 192;
   if (g.ops.size() >= kMaxOps)
@@ -438,10 +285,10 @@ static bool hasAttentionKernel(AttentionForm &form) {
          isFloat(scores.getRhs()) && isFloat(values.getRhs()) && isFloat(values.getResult());
 }
 
-void Grouping::add(Operation *op, Group &g) {
+void Clustering::add(Operation *op, Cluster &g) {
   bool isProduct = isContraction(op);
   g.ops.insert(op);
-  groupOf[op] = &g;
+  clusterOf[op] = &g;
   if (g.kind != KernelKind::Attention && g.kind != KernelKind::Special)
     g.access[op->getResult(0)] = accessIn(g, op->getResult(0));
   if (isProduct)
@@ -449,7 +296,7 @@ void Grouping::add(Operation *op, Group &g) {
 }
 
 /// The softmax and the product that `op` has its weights from join its kernel.
-void Grouping::takeAttention(Operation *op, Group &g) {
+void Clustering::takeAttention(Operation *op, Cluster &g) {
   auto dot = dyn_cast<prim::DotOp>(op);
   std::optional<AttentionForm> form =
       policy.attention && dot ? matchAttention(dot) : std::optional<AttentionForm>();
@@ -459,26 +306,26 @@ void Grouping::takeAttention(Operation *op, Group &g) {
   g.kind = KernelKind::Attention;
   for (Operation *part : form->ops) {
     g.ops.insert(part);
-    groupOf[part] = &g;
+    clusterOf[part] = &g;
   }
 }
 
-void Grouping::place(Operation *op) {
-  llvm::SmallSetVector<Group *, 4> found;
+void Clustering::place(Operation *op) {
+  llvm::SmallSetVector<Cluster *, 4> found;
   bool memory = false;
   for (Value v : op->getResults())
     readers(v, found, memory);
   if (found.empty() && !memory)
     return; // dead
   if (op->getNumResults() != 1 || found.empty() || !policy.fuse) {
-    startGroup(op);
+    startCluster(op);
     return;
   }
-  Group *first =
-      *llvm::min_element(found, [](Group *a, Group *b) { return a->position < b->position; });
+  Cluster *first =
+      *llvm::min_element(found, [](Cluster *a, Cluster *b) { return a->position < b->position; });
   bool shared = memory || found.size() > 1;
   if (!shared) {
-    joins(op, *first) ? add(op, *first) : (void)startGroup(op);
+    joins(op, *first) ? add(op, *first) : (void)startCluster(op);
     return;
   }
   // Several readers: computed in the first and written from there, if that one
@@ -498,37 +345,24 @@ void Grouping::place(Operation *op) {
     first->outputs.insert(op->getResult(0));
     return;
   }
-  startGroup(op);
+  startCluster(op);
 }
 
-/// Whether the value of a free operator must lie in memory. A reshape renames what its
-/// operand is stored in.
-bool Grouping::needsCopy(Value view) {
-  return llvm::any_of(view.getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (block.findAncestorOpInBlock(*user) != user || isHost(user))
-      return !isa<prim::DimOp>(user);
-    if (groupOf.lookup(user))
-      return readsMemory(use) && !(isContraction(user) && readInPlace(use));
-    return isa<prim::ReshapeOp>(user) && needsCopy(user->getResult(0));
-  });
-}
-
-std::vector<std::unique_ptr<Group>> Grouping::run() {
+std::vector<std::unique_ptr<Cluster>> Clustering::run() {
   for (Operation &op : llvm::reverse(block)) {
-    if (isHost(&op) || groupOf.contains(&op))
+    if (isHost(&op) || clusterOf.contains(&op))
       continue;
     if (!isFree(&op)) {
       place(&op);
       continue;
     }
     if (!isa<prim::ReshapeOp>(op) && needsCopy(op.getResult(0)))
-      startGroup(&op);
+      startCluster(&op);
   }
-  llvm::sort(groups, [](auto &a, auto &b) { return a->position < b->position; });
-  return std::move(groups);
+  llvm::sort(clusters, [](auto &a, auto &b) { return a->position < b->position; });
+  return std::move(clusters);
 }
 
-std::vector<std::unique_ptr<Group>> tcc::fusion::formGroups(Block &block, FusionPolicy policy) {
-  return Grouping(block, policy).run();
+std::vector<std::unique_ptr<Cluster>> tcc::fusion::formClusters(Block &block, FusionPolicy policy) {
+  return Clustering(block, policy).run();
 }

@@ -1,7 +1,7 @@
-//===- Groups.h - Which primitive belongs to which kernel --------*- C++ -*-===//
+//===- Clusters.h - Which primitive belongs to which kernel --------*- C++ -*-===//
 //
 // Internal to lib/Fusion: the decision, apart from the rewriting. See the essay
-// in Groups.cpp.
+// in Clusters.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,7 +16,7 @@ namespace tcc::fusion {
 
 using kernel::KernelKind;
 
-struct Group {
+struct Cluster {
   KernelKind kind = KernelKind::Loop;
   mlir::Operation *root;                       ///< the last op; the kernel runs at its place
   unsigned position;                           ///< of the root in the block
@@ -24,7 +24,7 @@ struct Group {
   unsigned rows = 0;                           ///< Row: leading dims of the space that are rows
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<mlir::Value> outputs;
-  llvm::DenseMap<mlir::Value, Access> access; ///< how values are read in this group
+  llvm::DenseMap<mlir::Value, Access> access; ///< how values are read in this cluster
 };
 
 /// Operators that cost nothing to evaluate wherever they are read.
@@ -41,9 +41,9 @@ std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 /// Operators that stay on the host.
 bool isHost(mlir::Operation *op);
 
-/// The groups of one block, in the order in which they run. Free operators are
-/// in no group: each group that reads them copies them. Without `policy.fuse`, each other
-/// operator is a group.
-std::vector<std::unique_ptr<Group>> formGroups(mlir::Block &block, FusionPolicy policy);
+/// The clusters of one block, in the order in which they run. Free operators are
+/// in no cluster: each cluster that reads them copies them. Without `policy.fuse`, each other
+/// operator is a cluster.
+std::vector<std::unique_ptr<Cluster>> formClusters(mlir::Block &block, FusionPolicy policy);
 
 } // namespace tcc::fusion

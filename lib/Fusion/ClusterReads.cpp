@@ -1,0 +1,133 @@
+//===- ClusterReads.cpp - Who reads a value, and how ----------------------===//
+//
+// The walk goes backwards, so every reader of a value has its cluster when the value's turn comes.
+// Free operators are looked through, since they are computed where they are read. Kernels that
+// read memory (products, operators with an algorithm of their own) are told apart from those that
+// ask for a value at a point: only the latter can compute it.
+//
+//===----------------------------------------------------------------------===//
+#include "Clustering.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::fusion;
+
+static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+void Clustering::readers(Value value, llvm::SmallSetVector<Cluster *, 4> &found, bool &memory,
+                         bool copied) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (here != user || isHost(user)) {
+      memory |= !copied && !isa<prim::DimOp>(user);
+    } else if (isFree(user)) {
+      Cluster *copy = clusterOf.lookup(user);
+      readers(user->getResult(0), found, memory, copied || copy);
+      if (copy)
+        found.insert(copy);
+    } else if (Cluster *g = clusterOf.lookup(user)) {
+      // Contractions and special operators read their operands from memory: that of
+      // a copied view, where there is one.
+      bool inMemory = readsMemory(use);
+      if (inMemory && copied && !readInPlace(use))
+        continue;
+      found.insert(g);
+      memory |= inMemory;
+    }
+  }
+}
+
+bool Clustering::hostReadersFollow(Value value, unsigned position) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    if (here != user || isHost(user))
+      return isa<prim::DimOp>(user) || positions[here] > position;
+    return !isFree(user) || hostReadersFollow(user->getResult(0), position);
+  });
+}
+
+Access Clustering::accessIn(Cluster &g, Value value) {
+  std::optional<Access> merged;
+  auto take = [&](Access a) {
+    for (auto [axis, entry] : llvm::enumerate(a))
+      if (tensorType(value).getDimSize(axis) == 1)
+        entry = kZero;
+    merged = merged ? mergeAccess(*merged, a) : a;
+  };
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != &block)
+      continue;
+    if (isFree(user) && clusterOf.lookup(user) != &g) {
+      Access at = accessIn(g, user->getResult(0));
+      if (static_cast<int64_t>(at.size()) == tensorType(user->getResult(0)).getRank())
+        take(operandAccess(user, use.getOperandNumber(), at));
+    } else if (clusterOf.lookup(user) == &g) {
+      Access reduced;
+      // Loops inside a point's code get numbers that no loop dim has.
+      unsigned begin = g.kind == KernelKind::Row ? g.rows : 100;
+      for (unsigned i = 0; i < 8; ++i)
+        reduced.push_back(begin + i);
+      take(operandAccess(user, use.getOperandNumber(), g.access[user->getResult(0)], reduced));
+    }
+  }
+  return merged.value_or(Access{});
+}
+
+bool tcc::fusion::isIdentity(ArrayRef<int> at, ArrayRef<OpFoldResult> space) {
+  if (at.size() != space.size())
+    return false;
+  for (auto [dim, entry] : llvm::enumerate(at))
+    if (entry != static_cast<int>(dim) && (entry != kZero || getConstantIntValue(space[dim]) != 1))
+      return false;
+  return true;
+}
+
+bool tcc::fusion::isPrefix(ArrayRef<int> at, unsigned count, ArrayRef<OpFoldResult> space) {
+  unsigned next = 0;
+  auto skipUnitDims = [&](int upTo) {
+    while (next < count && static_cast<int>(next) != upTo && getConstantIntValue(space[next]) == 1)
+      ++next;
+  };
+  for (int entry : at) {
+    if (entry == kZero)
+      continue;
+    skipUnitDims(entry);
+    if (entry != static_cast<int>(next++))
+      return false;
+  }
+  skipUnitDims(-1);
+  return next == count;
+}
+
+/// Extents are equal as values, or asked of the same axis in two places.
+static bool sameExtent(OpFoldResult x, OpFoldResult y) {
+  if (isEqualConstantIntOrValue(x, y))
+    return true;
+  auto dimOf = [](OpFoldResult d) {
+    auto value = dyn_cast<Value>(d);
+    return value ? value.getDefiningOp<prim::DimOp>() : prim::DimOp();
+  };
+  prim::DimOp dx = dimOf(x), dy = dimOf(y);
+  return dx && dy && dx.getX() == dy.getX() && dx.getAxis() == dy.getAxis();
+}
+
+bool tcc::fusion::sameExtents(ArrayRef<OpFoldResult> x, ArrayRef<OpFoldResult> y) {
+  return x.size() == y.size() && llvm::all_of(llvm::zip(x, y), [](auto p) {
+           return sameExtent(std::get<0>(p), std::get<1>(p));
+         });
+}
+
+/// Whether the value of a free operator must lie in memory. A reshape renames what its
+/// operand is stored in.
+bool Clustering::needsCopy(Value view) {
+  return llvm::any_of(view.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (block.findAncestorOpInBlock(*user) != user || isHost(user))
+      return !isa<prim::DimOp>(user);
+    if (clusterOf.lookup(user))
+      return readsMemory(use) && !(isContraction(user) && readInPlace(use));
+    return isa<prim::ReshapeOp>(user) && needsCopy(user->getResult(0));
+  });
+}

@@ -1,0 +1,61 @@
+//===- Clustering.h - The walk that forms clusters ---------------*- C++ -*-===//
+//
+// Internal to lib/Fusion. Clusters.cpp decides what joins what; ClusterReads.cpp tells who reads a
+// value, at which index, and whether from memory.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "Clusters.h"
+#include "tcc/Dialect/Prim/DimTraces.h"
+
+namespace tcc::fusion {
+
+class Clustering {
+public:
+  Clustering(mlir::Block &block, FusionPolicy policy)
+      : block(block), policy(policy), builder(block.getParentOp()->getContext()) {
+    unsigned n = 0;
+    for (mlir::Operation &op : block)
+      positions[&op] = n++;
+  }
+  std::vector<std::unique_ptr<Cluster>> run();
+
+private:
+  /// Whoever reads `value` through free operators: clusters, or memory.
+  /// `copied`: a view of the value is written to memory for those who need it there.
+  void readers(mlir::Value value, llvm::SmallSetVector<Cluster *, 4> &clusters, bool &memory,
+               bool copied = false);
+  /// Whether the host reads `value`, if at all, after `position`.
+  bool hostReadersFollow(mlir::Value value, unsigned position);
+  /// The index at which cluster `g` reads `value`.
+  Access accessIn(Cluster &g, mlir::Value value);
+  void place(mlir::Operation *op);
+  Cluster *startCluster(mlir::Operation *op);
+  bool needsCopy(mlir::Value view);
+  llvm::SmallVector<mlir::OpFoldResult> extentsOf(mlir::Operation *op, mlir::Value v);
+  bool joins(mlir::Operation *op, Cluster &g);
+  bool joinsRows(prim::ReduceOp op, Cluster &g);
+  bool joinsPoints(prim::ReduceOp op, Cluster &g);
+  bool joinsEpilogue(mlir::Operation *op, Cluster &g);
+  void takeAttention(mlir::Operation *op, Cluster &g);
+  bool worthRecomputing(mlir::Operation *op, Cluster &g);
+  void add(mlir::Operation *op, Cluster &g);
+
+  mlir::Block &block;
+  FusionPolicy policy;
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
+  llvm::DenseMap<mlir::Operation *, Cluster *> clusterOf;
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  mlir::OpBuilder builder;
+  prim::DimTraces traces{builder};
+};
+
+/// Whether an access is at the loop index itself, unit axes aside.
+bool isIdentity(llvm::ArrayRef<int> at, llvm::ArrayRef<mlir::OpFoldResult> space);
+/// Whether an access walks the first `count` loop dims in order, unit axes and loop
+/// dims of one iteration aside.
+bool isPrefix(llvm::ArrayRef<int> at, unsigned count, llvm::ArrayRef<mlir::OpFoldResult> space);
+/// Extents are equal as values, or asked of the same axis in two places.
+bool sameExtents(llvm::ArrayRef<mlir::OpFoldResult> x, llvm::ArrayRef<mlir::OpFoldResult> y);
+
+} // namespace tcc::fusion
