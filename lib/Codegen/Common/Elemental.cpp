@@ -1,9 +1,8 @@
-//===- Elemental.cpp - Evaluation, memory access and index arithmetic -----===//
+//===- Elemental.cpp - The walk from what is stored to what is loaded ------===//
 //
-// The walk back from what is stored to what is loaded, and the arithmetic of indices on the way.
-// Index arithmetic folds as it is built and stays affine along the lanes wherever it can, because
-// that decides whether a load is one vector or a gather. What was computed at a point is
-// remembered until the block ends: fused expressions read their operands many times.
+// What was computed at a point is remembered until the block ends, because fused expressions read
+// their operands many times. The region is never changed: host scalars of it are computed again
+// inside the kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/Elemental.h"
@@ -11,7 +10,6 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "tcc/Codegen/Common/NarrowTypes.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
@@ -19,288 +17,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 
 static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
-Type tcc::codegen::computeType(Type e) {
-  Builder b(e.getContext());
-  if (auto f = dyn_cast<FloatType>(e))
-    return f.getWidth() < 32 ? b.getF32Type() : e;
-  if (auto i = dyn_cast<IntegerType>(e))
-    return i.getWidth() == 1 ? b.getI1Type() : b.getIntegerType(std::max(8u, i.getWidth()));
-  return e;
-}
-
-Type tcc::codegen::storageType(Type e) {
-  Builder b(e.getContext());
-  if (e.isF16() || e.isBF16() || e.isF32() || e.isF64())
-    return e;
-  if (isa<FloatType>(e))
-    return b.getI8Type();
-  if (auto i = dyn_cast<IntegerType>(e))
-    return b.getIntegerType(std::max(8u, i.getWidth()));
-  return e;
-}
-
-//===----------------------------------------------------------------------===//
-// Index arithmetic
-//===----------------------------------------------------------------------===//
-
-Value Elemental::index(int64_t v) { return arith::ConstantIndexOp::create(b, v); }
-
-Value Elemental::addIndex(Value x, Value y) {
-  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
-  if (cx && cy)
-    return index(*cx + *cy);
-  if (cx == 0)
-    return y;
-  return cy == 0 ? x : Value(arith::AddIOp::create(b, x, y));
-}
-
-Value Elemental::subIndex(Value x, Value y) {
-  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
-  if (cx && cy)
-    return index(*cx - *cy);
-  return cy == 0 ? x : Value(arith::SubIOp::create(b, x, y));
-}
-
-Value Elemental::mulIndex(Value x, Value y) {
-  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
-  if (cx && cy)
-    return index(*cx * *cy);
-  if (cx == 0 || cy == 0)
-    return index(0);
-  if (cx == 1)
-    return y;
-  return cy == 1 ? x : Value(arith::MulIOp::create(b, x, y));
-}
-
-Value Elemental::divIndex(Value x, Value y) {
-  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
-  if (cx && cy && *cy != 0)
-    return index(*cx / *cy);
-  return cy == 1 ? x : Value(arith::DivUIOp::create(b, x, y));
-}
-
-Value Elemental::remIndex(Value x, Value y) {
-  auto cx = getConstantIntValue(x), cy = getConstantIntValue(y);
-  if (cx && cy && *cy != 0)
-    return index(*cx % *cy);
-  return cy == 1 ? index(0) : Value(arith::RemUIOp::create(b, x, y));
-}
-
-bool Elemental::alignedToLanes(Value v) const {
-  if (aligned.contains(v))
-    return true;
-  if (auto constant = getConstantIntValue(v))
-    return *constant % numLanes == 0;
-  if (auto sum = v.getDefiningOp<arith::AddIOp>())
-    return alignedToLanes(sum.getLhs()) && alignedToLanes(sum.getRhs());
-  if (auto product = v.getDefiningOp<arith::MulIOp>())
-    return alignedToLanes(product.getLhs()) || alignedToLanes(product.getRhs());
-  return false;
-}
-
-std::optional<std::pair<int64_t, int64_t>> Elemental::rangeOf(const Coord &c) const {
-  if (c.vector || ranges.empty())
-    return std::nullopt;
-  LinearForm form;
-  form.add(c.base, 1, Value());
-  if (form.terms.size() != 1)
-    return std::nullopt;
-  auto [index, factor] = form.terms[0];
-  auto known = ranges.find(index);
-  bool follows = numLanes == 1 || c.step == factor;
-  if (known == ranges.end() || std::abs(factor) != 1 || !follows)
-    return std::nullopt;
-  auto [low, high] = known->second;
-  return factor > 0 ? std::pair(form.constant + low, form.constant + high)
-                    : std::pair(form.constant - high + 1, form.constant - low + 1);
-}
-
-Value Elemental::splat(Value scalar, unsigned n) {
-  return vector::BroadcastOp::create(b, VectorType::get({n}, scalar.getType()), scalar);
-}
-
-Value Elemental::coordValue(const Coord &c) {
-  if (c.vector)
-    return c.vector;
-  if (c.step == 0 || numLanes == 1)
-    return c.base;
-  SmallVector<int64_t> steps;
-  for (unsigned i = 0; i < numLanes; ++i)
-    steps.push_back(i * c.step);
-  auto type = VectorType::get({numLanes}, b.getIndexType());
-  Value lanes = arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef(steps)));
-  return arith::AddIOp::create(b, splat(c.base, numLanes), lanes);
-}
-
-Coord Elemental::addCoord(const Coord &c, Value offset) {
-  if (c.vector)
-    return Coord::any(arith::AddIOp::create(b, c.vector, splat(offset, numLanes)));
-  return {addIndex(c.base, offset), c.step, {}};
-}
-
-Coord Elemental::scaleCoord(const Coord &c, int64_t factor) {
-  if (factor == 1)
-    return c;
-  if (c.vector)
-    return Coord::any(arith::MulIOp::create(b, c.vector, splat(index(factor), numLanes)));
-  return {mulIndex(c.base, index(factor)), c.step * factor, {}};
-}
-
-Value Elemental::widen(Value x, bool vector) {
-  return vector && !isa<VectorType>(x.getType()) ? splat(x, numLanes) : x;
-}
-
-Value Elemental::andMasks(Value x, Value y) {
-  if (!x || !y)
-    return x ? x : y;
-  bool vector = isa<VectorType>(x.getType()) || isa<VectorType>(y.getType());
-  return arith::AndIOp::create(b, widen(x, vector), widen(y, vector));
-}
-
-/// Row-major position: sum of index times stride, affine wherever it can be.
-Coord Elemental::linearIndex(ValueRange extents, ArrayRef<Coord> at) {
-  Coord sum = Coord::uniform(index(0));
-  Value stride = index(1);
-  for (int64_t i = static_cast<int64_t>(at.size()) - 1; i >= 0; --i) {
-    const Coord &c = at[i];
-    auto known = getConstantIntValue(stride);
-    if (!c.vector && (c.step == 0 || known)) {
-      Value part = mulIndex(c.base, stride);
-      int64_t step = c.step * known.value_or(0);
-      if (sum.vector) {
-        Coord term{part, step, {}};
-        sum.vector = arith::AddIOp::create(b, sum.vector, widen(coordValue(term), true));
-      } else {
-        sum.base = addIndex(sum.base, part);
-        sum.step += step;
-      }
-    } else {
-      Value term = arith::MulIOp::create(b, widen(coordValue(c), true), splat(stride, numLanes));
-      Value so = widen(coordValue(sum), true);
-      sum = Coord::any(arith::AddIOp::create(b, so, term));
-    }
-    stride = mulIndex(stride, extents[i]);
-  }
-  return sum;
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-Value Elemental::pointerAt(const Memory &memory, Value linear) {
-  Type element = storageType(memory.elementType);
-  Type pointer = memory.pointer.getType();
-  auto vectorType = dyn_cast<VectorType>(linear.getType());
-  Type i64 = vectorType ? Type(VectorType::get(vectorType.getShape(), b.getI64Type()))
-                        : Type(b.getI64Type());
-  Value offset = arith::IndexCastOp::create(b, i64, linear);
-  Type result = vectorType ? Type(VectorType::get(vectorType.getShape(), pointer)) : pointer;
-  return LLVM::GEPOp::create(b, result, element, memory.pointer, ArrayRef<LLVM::GEPArg>{offset},
-                             LLVM::GEPNoWrapFlags::inbounds);
-}
-
-unsigned Elemental::alignmentAt(const Memory &memory, Value base) const {
-  unsigned element =
-      std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
-  bool whole = numLanes > 1 && memory.alignment > element && alignedToLanes(base);
-  return whole ? std::min(memory.alignment, element * numLanes) : element;
-}
-
-Value Elemental::loadLinear(const Memory &memory, const Coord &linear) {
-  Type element = storageType(memory.elementType);
-  auto vectorType = VectorType::get({numLanes}, element);
-  unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
-  if (recorder)
-    return recordPlace(memory, linear);
-  if (linear.isUniform() || numLanes == 1) {
-    Value v = LLVM::LoadOp::create(
-        b, element, pointerAt(memory, linear.base ? linear.base : linear.vector), align);
-    return fromStorage(b, v, memory.elementType);
-  }
-  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
-  if (!linear.vector && linear.step == 1) {
-    Value pointer = pointerAt(memory, linear.base);
-    Value v =
-        mask
-            ? Value(LLVM::MaskedLoadOp::create(b, vectorType, pointer, mask, zero,
-                                               b.getI32IntegerAttr(align)))
-            : Value(LLVM::LoadOp::create(b, vectorType, pointer, alignmentAt(memory, linear.base)));
-    return fromStorage(b, v, memory.elementType);
-  }
-  if (Value v = loadStrided(memory, linear))
-    return fromStorage(b, v, memory.elementType);
-  Value pointers = pointerAt(memory, coordValue(linear));
-  Value lanesMask =
-      mask ? mask
-           : Value(arith::ConstantOp::create(
-                 b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true)));
-  Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero,
-                                        b.getI32IntegerAttr(align));
-  return fromStorage(b, v, memory.elementType);
-}
-
-/// Stands for a load while readingOf looks where it would be.
-Value Elemental::recordPlace(const Memory &memory, const Coord &linear) {
-  Type element = storageType(memory.elementType);
-  bool one = numLanes == 1 || linear.isUniform();
-  Type type = one ? element : Type(VectorType::get({numLanes}, element));
-  Value v = fromStorage(b, LLVM::PoisonOp::create(b, type), memory.elementType);
-  bool run = numLanes == 1 || (!linear.vector && linear.step == 1);
-  recorder->reading.neighbours &= run || one;
-  if (run && !mask) {
-    recorder->reading.place = {pointerAt(memory, linear.base), alignmentAt(memory, linear.base),
-                               memory.elementType};
-    recorder->read = v;
-  }
-  return v;
-}
-
-Elemental::Reading Elemental::readingOf(Value value, ArrayRef<Coord> at) {
-  Recorder seen;
-  Value result = nested([&] {
-    forget();
-    llvm::SaveAndRestore recording(recorder, &seen);
-    return eval(value, at);
-  });
-  if (!result || result != seen.read)
-    seen.reading.place.reset();
-  return seen.reading;
-}
-
-Value Elemental::load(const Memory &memory, ArrayRef<Coord> at) {
-  if (Value row = loadFromRows(memory, at))
-    return row;
-  return loadLinear(memory, linearIndex(memory.extents, at));
-}
-
-void Elemental::store(const Memory &memory, ArrayRef<Coord> at, Value element) {
-  Coord linear = linearIndex(memory.extents, at);
-  unsigned align =
-      std::max<unsigned>(1, storageType(memory.elementType).getIntOrFloatBitWidth() / 8);
-  bool vector = numLanes > 1 && !linear.isUniform();
-  Value v = toStorage(b, widen(element, vector), memory.elementType);
-  if (vector && mask && !linear.vector && linear.step == 1) {
-    LLVM::MaskedStoreOp::create(b, v, pointerAt(memory, linear.base), mask,
-                                b.getI32IntegerAttr(align));
-    return;
-  }
-  if (!vector || (!linear.vector && linear.step == 1)) {
-    LLVM::StoreOp::create(b, v, pointerAt(memory, linear.base ? linear.base : linear.vector),
-                          vector ? alignmentAt(memory, linear.base) : align);
-    return;
-  }
-  auto maskType = VectorType::get({numLanes}, b.getI1Type());
-  Value all =
-      mask ? mask : Value(arith::ConstantOp::create(b, DenseElementsAttr::get(maskType, true)));
-  LLVM::masked_scatter::create(b, v, pointerAt(memory, coordValue(linear)), all,
-                               b.getI32IntegerAttr(align));
-}
-
-//===----------------------------------------------------------------------===//
-// Evaluation
-//===----------------------------------------------------------------------===//
 
 const Memory *Elemental::memoryOf(Value value) const {
   auto it = memories.find(value);
@@ -386,4 +102,16 @@ Value Elemental::evalNew(Value value, ArrayRef<Coord> at) {
   for (Value &v : operands)
     v = widen(v, vector);
   return emitElementwise(b, op, operands);
+}
+
+Elemental::Reading Elemental::readingOf(Value value, ArrayRef<Coord> at) {
+  Recorder seen;
+  Value result = nested([&] {
+    forget();
+    llvm::SaveAndRestore recording(recorder, &seen);
+    return eval(value, at);
+  });
+  if (!result || result != seen.read)
+    seen.reading.place.reset();
+  return seen.reading;
 }

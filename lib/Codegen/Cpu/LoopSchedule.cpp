@@ -6,7 +6,7 @@
 // The exception is a transpose between memory and result: lanes along the result's last axis
 // read with a stride, which costs a gather a lane. If the operand is contiguous along another
 // axis of the result, a task does a block of that axis, whose reads are made along it and
-// transposed in registers (ElementalTranspose.cpp). That axis is found here: each operand is
+// transposed in registers (LaneTranspose.cpp). That axis is found here: each operand is
 // followed from what is stored, and the operands that lie across vote.
 //
 //===----------------------------------------------------------------------===//

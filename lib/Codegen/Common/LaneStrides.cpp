@@ -1,4 +1,4 @@
-//===- ElementalStrides.cpp - Lanes a few elements apart ------------------===//
+//===- LaneStrides.cpp - Lanes a few elements apart ------------------===//
 //
 // Lanes that lie 2 to 4 elements apart, or backwards, are between the first lane and
 // the last, so whole vectors from there are loaded and the lanes picked out of them;
@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/LaneAccess.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
@@ -42,7 +42,7 @@ static Value pick(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors, ArrayRef<int
 }
 
 /// As stored; null if the lanes are not few elements apart.
-Value Elemental::loadStrided(const Memory &memory, const Coord &linear) {
+Value LaneAccess::loadStrided(const Memory &memory, const Coord &linear) {
   int64_t step = linear.step, lanes = numLanes;
   if (mask || linear.vector || (step != -1 && (step < 2 || step > kFarthest)))
     return {};
@@ -72,7 +72,7 @@ Value Elemental::loadStrided(const Memory &memory, const Coord &linear) {
   return pick(b, vectors, from);
 }
 
-void Elemental::storeAll(const Memory &memory, ArrayRef<Coords> ats, ArrayRef<Value> elements) {
+void LaneAccess::storeAll(const Memory &memory, ArrayRef<Coords> ats, ArrayRef<Value> elements) {
   int64_t count = ats.size(), lanes = numLanes;
   Coord linear = linearIndex(memory.extents, ats[0]);
   bool interleaved = count > 1 && count <= kFarthest && lanes > 1 && !mask && !linear.vector &&

@@ -1,4 +1,4 @@
-//===- ElementalTranspose.cpp - Reads along the rows of a block -----------===//
+//===- LaneTranspose.cpp - Reads along the rows of a block -----------===//
 //
 // Lanes that lie `stride` elements apart cost a gather. When a loop nest writes a
 // block of rows at once (RowBlock), and the rows lie next to each other in memory, the
@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/LaneAccess.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
@@ -92,7 +92,7 @@ static SmallVector<Value> transposeVectors(ImplicitLocOpBuilder &b, ArrayRef<Val
 // Loads
 //===----------------------------------------------------------------------===//
 
-Value Elemental::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
+Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
   if (!block.rows || mask || numLanes % block.rows)
     return {};
   size_t last = at.size();
