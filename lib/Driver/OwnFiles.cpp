@@ -8,7 +8,8 @@ using namespace llvm;
 using namespace tcc;
 
 static constexpr StringLiteral kManifestMark = "\"manifest_version\"";
-static constexpr StringLiteral kWeightsMark = R"({"__metadata__":{"format":"tcc"})";
+/// The roles of weights may follow.
+static constexpr StringLiteral kWeightsMark = R"({"__metadata__":{"format":"tcc")";
 
 static bool isOurs(StringRef content, OwnFile kind) {
   constexpr size_t lengthField = 8; // of safetensors
