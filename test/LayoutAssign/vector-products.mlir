@@ -13,16 +13,17 @@ func.func @vectors(%x: tensor<64x128xbf16>, %y: tensor<128x1xbf16>, %z: tensor<6
   return %0, %1 : tensor<64x1xbf16>, tensor<1x64xf64>
 }
 
-// A matrix that lies across, two columns, integers, a batch.
+// A matrix that lies across, two columns, integers, a batch, sums of nothing.
 // CHECK-LABEL: func @kept
-// CHECK-COUNT-4: prim.dot
+// CHECK-COUNT-5: prim.dot
 // CHECK-NOT: prim.reduce
 func.func @kept(%x: tensor<64x128xf32>, %v: tensor<64xf32>, %t: tensor<128x2xf32>, %i: tensor<64x128xi32>, %j: tensor<128xi32>,
-                %b: tensor<3x64x128xf32>, %w: tensor<3x128xf32>)
-    -> (tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>) {
+                %b: tensor<3x64x128xf32>, %w: tensor<3x128xf32>, %n: tensor<6x10x0xf32>, %e: tensor<0x0xf32>)
+    -> (tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>, tensor<6x10x0xf32>) {
   %0 = prim.dot %v, %x batch [] x [] contract [0] x [0] : (tensor<64xf32>, tensor<64x128xf32>) -> tensor<128xf32>
   %1 = prim.dot %x, %t batch [] x [] contract [1] x [0] : (tensor<64x128xf32>, tensor<128x2xf32>) -> tensor<64x2xf32>
   %2 = prim.dot %i, %j batch [] x [] contract [1] x [0] : (tensor<64x128xi32>, tensor<128xi32>) -> tensor<64xi32>
   %3 = prim.dot %b, %w batch [0] x [0] contract [2] x [1] : (tensor<3x64x128xf32>, tensor<3x128xf32>) -> tensor<3x64xf32>
-  return %0, %1, %2, %3 : tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>
+  %4 = prim.dot %n, %e batch [] x [] contract [2] x [0] : (tensor<6x10x0xf32>, tensor<0x0xf32>) -> tensor<6x10x0xf32>
+  return %0, %1, %2, %3, %4 : tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>, tensor<6x10x0xf32>
 }

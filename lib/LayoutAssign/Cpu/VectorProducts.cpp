@@ -55,6 +55,8 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   if (!isStatic(op.getLhs()) || !isStatic(op.getRhs()))
     return;
   int64_t length = tensorType(op.getLhs()).getDimSize(op.getLhsContract()[0]);
+  if (length == 0) // no product has a term: nothing tells a vector from an empty matrix
+    return;
   auto isVector = [&](Value v) { return tensorType(v).getNumElements() == length; };
   auto liesAlong = [](Value v, int64_t axis) { return axis + 1 == tensorType(v).getRank(); };
   Value matrix = op.getLhs(), vector = op.getRhs();
