@@ -2,10 +2,11 @@
 //
 // For |x - 2| <= 1/2, log Gamma(x) = t B(t) with t = x - 2. Other x below 8 are brought
 // there by Gamma(x + 1) = x Gamma(x); above, Stirling's series; below -1/2 the reflection
-// log |Gamma(x)| = log(pi / |x sin(pi x)|) - log Gamma(-x).
+// log |Gamma(x)| = -log |x sin(pi x) / pi| - log Gamma(-x). Both are known to a little more than
+// f64 holds, because they cancel near the zeros between the poles.
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
+#include "VectorMathPair.h"
 
 namespace tcc::codegen::vmath {
 namespace {
@@ -20,8 +21,32 @@ Fp stirling(Fp x, Fp logarithm) {
   return mulAdd(x - 0.5, logarithm - 1.0, series + (halfLog2Pi - 0.5));
 }
 
+/// The bits of x that a product with as many holds exactly.
+Fp upperHalf(Fp x) { return fromBits(bits(x) & -0x8000000); }
+
+/// a * b with its rounding error, without a fused multiplication and addition: the target is not
+/// known yet.
+Pair dividedProduct(Fp a, Fp b) {
+  Fp product = a * b, aHigh = upperHalf(a), bHigh = upperHalf(b);
+  Fp aLow = a - aHigh, bLow = b - bHigh;
+  Fp error = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
+  return {product, select(abs(error) < abs(product), error, 0.0)}; // of numbers that are none
+}
+
+/// log(x sin(pi y) / pi) for x > 0 and 0 < y <= 1/2.
+Pair logOfSine(Fp x, Fp y) {
+  Fp z = y * y;
+  Fp p = poly(z, {-0x1.83b0c8be318bap-28, 0x1.0ddd004a12a84p-22, -0x1.d4161395a6b67p-18,
+                  0x1.3746fbfe61f8fp-13, -0x1.33816a5bb3b19p-9, 0x1.ac6805ce659ddp-6,
+                  -0x1.86a8e4720c6b6p-3, 0x1.9f9cb402bc44cp-1, -0x1.a51a6625307d3p+0});
+  Pair sine = fastSum(y, y * z * p);
+  Pair product = dividedProduct(x, sine.hi);
+  Fp correction = (product.lo + x * sine.lo) / product.hi;
+  return {logF64(product.hi), select(abs(correction) < 1.0, correction, 0.0)};
+}
+
 /// For -1/2 < x.
-Fp logGamma(Fp x) {
+Pair logGamma(Fp x) {
   Mask low = x < 0.5, middle = x < 1.5, high = x >= 8.0;
   // The argument's way down to [1.5, 2.5).
   Fp y = select(high, 2.0, x), product = x.constant(1.0);
@@ -37,25 +62,27 @@ Fp logGamma(Fp x) {
                   -0x1.3d027f7f01f4dp-17, 0x1.580736577d39ap-16, -0x1.78db756231aa7p-15,
                   0x1.a127ddf02b281p-14, -0x1.d3fd5e69618cbp-13, 0x1.0b36af27a30c6p-11,
                   -0x1.38ac5c0cb5fecp-10, 0x1.7add6eae99ed2p-9, -0x1.e404fc21c6b53p-8,
-                  0x1.51322ac7d7c56p-6, -0x1.13e001a557569p-4, 0x1.4a34cc4a60fa7p-2,
-                  0x1.b0ee6072093cep-2});
+                  0x1.51322ac7d7c56p-6, -0x1.13e001a557569p-4, 0x1.4a34cc4a60fa7p-2});
+  Pair lead = dividedProduct(t, x.constant(0x1.b0ee6072093cep-2));
+  Pair near = fastSum(lead.hi, t * t * p);
   Fp logarithm = logF64(select(middle, abs(divisor), select(high, x, product)));
-  Fp near = mulAdd(t, p, select(middle, -logarithm, logarithm));
-  return select(high, stirling(x, logarithm), near);
+  Pair sum = exactSum(near.hi, select(middle, -logarithm, logarithm));
+  sum.lo = select(abs(sum.hi) < x.infinity(), sum.lo + (near.lo + lead.lo), 0.0);
+  return select(high, Pair{stirling(x, logarithm), x.constant(0.0)}, sum);
 }
 
 } // namespace
 
 Fp lgammaF64(Fp x) {
-  constexpr double pi = 0x1.921fb54442d18p+1;
   Mask reflected = x <= -0.5;
   Fp a = select(reflected, -x, x);
-  Fp result = logGamma(a);
+  Pair result = logGamma(a);
   Fp fraction = x - roundEven(x);
-  Fp mirror = logF64(pi / (a * abs(sincosNearF64(fraction * pi).first))) - result;
+  Pair sine = logOfSine(a, abs(fraction));
+  Fp mirror = (-sine.hi - result.hi) - (sine.lo + result.lo);
   mirror = select(fraction == 0.0, x.infinity(), mirror); // a pole, also where log Gamma overflows
-  result = select(reflected, mirror, result);
-  return select(abs(x) == x.infinity(), x.infinity(), result);
+  Fp y = select(reflected, mirror, result.hi + result.lo);
+  return select(abs(x) == x.infinity(), x.infinity(), y);
 }
 
 } // namespace tcc::codegen::vmath
