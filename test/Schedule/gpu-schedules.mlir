@@ -56,6 +56,19 @@ func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
   return
 }
 
+// Rows that are only numbered otherwise lie as they lay: heads side by side, of several sentences.
+// CHECK-LABEL: @reshaped_rows
+// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128,
+func.func @reshaped_rows(%x: tensor<8x512x12x64xbf16>, %w: tensor<3072x768xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<8x512x12x64xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<8x512x12x64xbf16>, %b: tensor<3072x768xbf16>):
+    %r = prim.reshape %a sizes() : (tensor<8x512x12x64xbf16>) -> tensor<4096x768xbf16>
+    %c = prim.dot %r, %b batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<3072x768xbf16>) -> tensor<4096x3072xf32>
+    kernel.yield %c : tensor<4096x3072xf32>
+  } -> tensor<4096x3072xf32>
+  return
+}
+
 // f32 is exact: no matrix unit. One row: warps over columns. Few rows: blocks share what a tile sums, and meet in scratch
 // memory. Open rows, and what wgmma does not take.
 // CHECK-LABEL: @other_products

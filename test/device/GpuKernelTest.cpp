@@ -779,6 +779,21 @@ TEST_CASE("wgmma: several axes of rows, a result in f32") {
   }
 }
 
+TEST_CASE("wgmma: rows of a reshape are copied from where they lie") {
+  std::string w = "tensor<768x768xbf16>", rows = "tensor<4096x768x";
+  for (const std::string x : {"tensor<8x512x768xbf16>", "tensor<8x512x12x64xbf16>"}) {
+    std::string text =
+        function("%x: " + x + ", %w: " + w, rows + "f32>",
+                 "%0 = prim.reshape %x sizes() : (" + x + ") -> " + rows + "bf16>\n" +
+                     "%y = prim.dot %0, %w batch [] x [] contract [1] x [1] : (" + rows +
+                     "bf16>, " + w + ") -> " + rows + "f32>");
+    const GpuArch &arch = *GpuArch::find("sm_90a");
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
+    CHECK(!contains(ptx, "ld.global"));
+  }
+}
+
 TEST_CASE("the template for mma.sync does not spill on any architecture") {
   auto ptxas = llvm::cantFail(emit::Ptxas::find());
   if (!ptxas) {

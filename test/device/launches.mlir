@@ -125,6 +125,15 @@ func.func @dot_wgmma_open(%a: tensor<?x128xbf16>, %w: tensor<512x128xbf16>) -> t
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<?x128xbf16>, tensor<512x128xbf16>) -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
+func.func @dot_wgmma_reshaped(%a: tensor<2x100x3x24xbf16>, %w: tensor<136x72xbf16>, %c: tensor<136xf32>) -> tensor<2x100x136xbf16> {
+  %0 = prim.reshape %a sizes() : (tensor<2x100x3x24xbf16>) -> tensor<200x72xbf16>
+  %1 = prim.dot %0, %w batch [] x [] contract [1] x [1] : (tensor<200x72xbf16>, tensor<136x72xbf16>) -> tensor<200x136xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<200x136xf32>) -> tensor<2x100x136xf32>
+  %3 = prim.broadcast %c axes [2] sizes() : (tensor<136xf32>) -> tensor<2x100x136xf32>
+  %4 = prim.add %2, %3 : (tensor<2x100x136xf32>, tensor<2x100x136xf32>) -> tensor<2x100x136xf32>
+  %y = prim.cast %4 : (tensor<2x100x136xf32>) -> tensor<2x100x136xbf16>
+  return %y : tensor<2x100x136xbf16>
+}
 func.func @conv(%x: tensor<2x6x9x10xf32>, %w: tensor<8x6x3x3xf32>) -> tensor<2x8x9x10xf32> {
   %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x6x9x10xf32>, tensor<8x6x3x3xf32>) -> tensor<2x8x9x10xf32>
   return %y : tensor<2x8x9x10xf32>

@@ -209,8 +209,8 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
                                                        product.columns,
                                                        MatrixTile::depth,
                                                        64};
-  SmallVector<TensorMap> maps = {TensorMap{false, product.left.getArgNumber(), rows, product.inner,
-                                           s.getRows(), MatrixTile::depth},
+  SmallVector<TensorMap> maps = {TensorMap{false, product.leftRows.getArgNumber(), rows,
+                                           product.inner, s.getRows(), MatrixTile::depth},
                                  right};
   if (product.inSlabs)
     maps.push_back({true, 0, rows, product.columns, 64, 64});

@@ -22,14 +22,26 @@ static bool isEpilogue(kernel::LaunchOp launch, Operation *product) {
   });
 }
 
+/// The argument whose elements `v` has in their order, whatever its shape.
+static BlockArgument sameMemory(Value v) {
+  while (auto reshape = v.getDefiningOp<prim::ReshapeOp>()) {
+    if (!tensorType(v).hasStaticShape())
+      return {};
+    v = reshape.getX();
+  }
+  return prim::layoutOf(v) ? BlockArgument() : dyn_cast<BlockArgument>(v);
+}
+
 /// Columns and inner extent of `right`, and which of them its rows of memory are.
 static std::optional<MatrixProduct> matricesOf(Operation *op) {
-  auto left = dyn_cast<BlockArgument>(op->getOperand(0)),
-       right = dyn_cast<BlockArgument>(op->getOperand(1));
-  if (!left || !right || tensorType(left).getRank() < 2)
+  Value left = op->getOperand(0);
+  auto right = dyn_cast<BlockArgument>(op->getOperand(1));
+  BlockArgument leftRows = sameMemory(left);
+  if (!leftRows || !right || tensorType(left).getRank() < 2)
     return std::nullopt;
   auto l = tensorType(left), r = tensorType(right);
-  MatrixProduct product{op, left, right, static_cast<unsigned>(l.getRank() - 1), true, 0, 0, true};
+  auto rowAxes = static_cast<unsigned>(l.getRank() - 1);
+  MatrixProduct product{op, left, leftRows, right, rowAxes, true, 0, 0, true};
   auto dot = dyn_cast<prim::DotOp>(op);
   if (!dot || !dot.getLhsBatch().empty() || r.getRank() != 2 || !r.hasStaticShape() ||
       dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||

@@ -13,11 +13,12 @@ namespace tcc::codegen::device {
 /// A product of two matrices that lie dense in memory, and a result that does as well.
 struct MatrixProduct {
   mlir::Operation *op;
-  mlir::BlockArgument left, right; ///< [rows..., k] and [columns, k] or [k, columns]
-  unsigned rowAxes;                ///< of left, before k
-  bool rightByColumns;             ///< right is [columns, k]
-  int64_t columns, inner;          ///< static
-  bool inSlabs;                    ///< the result is copied out of shared memory
+  mlir::Value left;                    ///< [rows..., k]
+  mlir::BlockArgument leftRows, right; ///< left's memory; [columns, k] or [k, columns]
+  unsigned rowAxes;                    ///< of left, before k
+  bool rightByColumns;                 ///< right is [columns, k]
+  int64_t columns, inner;              ///< static
+  bool inSlabs;                        ///< the result is copied out of shared memory
 
   /// Of the operands, and of the result if it is copied.
   unsigned tensorMaps() const { return inSlabs ? 3 : 2; }
@@ -25,7 +26,7 @@ struct MatrixProduct {
 
 /// Null unless the template takes the launch: operands of one 16-bit float type, a result of
 /// that type or f32, columns and inner extent known and their rows of memory a multiple of 16
-/// bytes.
+/// bytes. The left operand may be a reshape: its rows lie where they lay.
 std::optional<MatrixProduct> matrixProduct(kernel::LaunchOp launch);
 
 /// Blocks of shared memory, and where they lie in it.
