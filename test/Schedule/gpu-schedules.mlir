@@ -6,7 +6,7 @@
 // CHECK-LABEL: @loops
 // CHECK: {schedule = #kernel.gpu_schedules<sm_80 = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>, sm_90a = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>>}
 // CHECK: sm_90a = <form = transpose, threads = 256>>}
-// CHECK: sm_90a = <form = column, threads = 1024, lanes = 4, split = 8, scratch_bytes = 266240, index_bits = 32>>}
+// CHECK: sm_90a = <form = column, threads = 1024, lanes = 4, row_threads = 32, split = 9, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
 func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<8192x4096xf32>) sizes() {
   ^bb0(%a: tensor<8192x4096xf32>):
@@ -23,6 +23,23 @@ func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
     %b = prim.reduce sum %a [0] : (tensor<8192x4096xf32>) -> tensor<4096xf32>
     kernel.yield %b : tensor<4096xf32>
   } -> tensor<4096xf32>
+  return
+}
+
+// Threads that few columns leave over share their rows, through axes of one element and what follows the sum.
+// CHECK-LABEL: @average
+// CHECK: sm_90a = <form = column, threads = 1024, lanes = 8, row_threads = 256, split = 6, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @average(%x: tensor<1x112x112x32xbf16>) {
+  %0 = kernel.launch loop "reduce_div_cast" ins(%x : tensor<1x112x112x32xbf16>) sizes() {
+  ^bb0(%a: tensor<1x112x112x32xbf16>):
+    %c = prim.constant dense<12544.0> : tensor<1x32x1x1xf32>
+    %b = prim.cast %a : (tensor<1x112x112x32xbf16>) -> tensor<1x112x112x32xf32>
+    %s = prim.reduce sum %b [1, 2] : (tensor<1x112x112x32xf32>) -> tensor<1x32xf32>
+    %r = prim.reshape %s sizes() : (tensor<1x32xf32>) -> tensor<1x32x1x1xf32>
+    %d = prim.div %r, %c : (tensor<1x32x1x1xf32>, tensor<1x32x1x1xf32>) -> tensor<1x32x1x1xf32>
+    %e = prim.cast %d : (tensor<1x32x1x1xf32>) -> tensor<1x32x1x1xbf16>
+    kernel.yield %e : tensor<1x32x1x1xbf16>
+  } -> tensor<1x32x1x1xbf16>
   return
 }
 

@@ -256,6 +256,47 @@ TEST_CASE("long reductions are shared by blocks that meet in scratch memory") {
         {random(DType::F32, {2, 40000})});
 }
 
+TEST_CASE("averages of images: few columns, axes of one element, what follows") {
+  auto average = [](const std::string &n, const std::string &size, const std::string &c,
+                    const std::string &to) {
+    std::string x = "tensor<" + n + "x" + size + "x" + c + "x",
+                s = "tensor<" + n + "x" + c + "xf32>", y = "tensor<" + to + "x";
+    return function("%x: " + x + "bf16>", y + "bf16>",
+                    "%c = prim.constant dense<49.0> : " + y + "f32>\n%0 = prim.cast %x : (" + x +
+                        "bf16>) -> " + x + "f32>\n%1 = prim.reduce sum %0 [1, 2] : (" + x +
+                        "f32>) -> " + s + "\n%2 = prim.reshape %1 sizes() : (" + s + ") -> " + y +
+                        "f32>\n%3 = prim.div %2, %c : (" + y + "f32>, " + y + "f32>) -> " + y +
+                        "f32>\n%y = prim.cast %3 : (" + y + "f32>) -> " + y + "bf16>");
+  };
+  using codegen::device::Form;
+  auto few = scheduleOf(average("1", "112x112", "32", "1x32x1x1"));
+  CHECK(few.getForm() == Form::Column);
+  CHECK(few.getLanes() == 8);
+  CHECK(few.getRowThreads() == 256);
+  CHECK(few.getSplit() > 1);
+  check(average("1", "112x112", "32", "1x32x1x1"), {random(DType::BF16, {1, 112, 112, 32}, 0, 1)});
+  check(average("1", "28x29", "72", "1x72x1x1"), {random(DType::BF16, {1, 28, 29, 72})});
+  check(average("3", "17x31", "7", "3x7x1x1"), {random(DType::BF16, {3, 17, 31, 7})});
+  check(average("2", "9x11", "1", "2x1x1x1"), {random(DType::BF16, {2, 9, 11, 1})});
+  // Other axes, and several for one.
+  check(average("4", "64x70", "12", "48"), {random(DType::BF16, {4, 64, 70, 12})});
+  check(average("1", "40x40", "24", "3x1x8x1"), {random(DType::BF16, {1, 40, 40, 24})});
+  // Who reads it elsewhere does not share the thread's point.
+  std::string turned = function("%x: tensor<100x6x6xf32>", "tensor<6x6xf32>", R"(
+    %0 = prim.reduce sum %x [0] : (tensor<100x6x6xf32>) -> tensor<6x6xf32>
+    %1 = prim.exp %0 : (tensor<6x6xf32>) -> tensor<6x6xf32>
+    %y = prim.transpose %1 [1, 0] : (tensor<6x6xf32>) -> tensor<6x6xf32>)");
+  check(turned, {random(DType::F32, {100, 6, 6}, 0, 0.02)});
+  for (const char *kind : {"any", "all"}) {
+    std::string k = kind;
+    check(function("%x: tensor<900x3xi1>", "tensor<3x1xi1>",
+                   "%0 = prim.reduce " + k +
+                       " %x [0] : (tensor<900x3xi1>) -> tensor<3xi1>\n"
+                       "%y = prim.reshape %0 sizes() : (tensor<3xi1>) -> tensor<3x1xi1>"),
+          {random(DType::Bool, {900, 3}, 0, 1e-5)});
+  }
+}
+
 TEST_CASE("lines: scans, places of extrema, sorting") {
   check(function("%x: tensor<5x20x3xf32>", "tensor<5x20x3xf32>",
                  "%y = prim.cumulative sum %x 1 {exclusive = false, reverse = true} : "

@@ -233,6 +233,42 @@ func.func @bench_sum_leading_64_f32(%x: tensor<524288x64xf32>) -> tensor<64xf32>
   %y = prim.reduce sum %x [0] : (tensor<524288x64xf32>) -> tensor<64xf32>
   return %y : tensor<64xf32>
 }
+func.func @bench_average_12544_32(%x: tensor<1x112x112x32xbf16>) -> tensor<1x32x1x1xbf16> {
+  %c = prim.constant dense<12544.0> : tensor<1x32x1x1xf32>
+  %0 = prim.cast %x : (tensor<1x112x112x32xbf16>) -> tensor<1x112x112x32xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<1x112x112x32xf32>) -> tensor<1x32xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x32xf32>) -> tensor<1x32x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<1x32x1x1xf32>, tensor<1x32x1x1xf32>) -> tensor<1x32x1x1xf32>
+  %y = prim.cast %3 : (tensor<1x32x1x1xf32>) -> tensor<1x32x1x1xbf16>
+  return %y : tensor<1x32x1x1xbf16>
+}
+func.func @bench_average_3136_72(%x: tensor<1x56x56x72xbf16>) -> tensor<1x72x1x1xbf16> {
+  %c = prim.constant dense<3136.0> : tensor<1x72x1x1xf32>
+  %0 = prim.cast %x : (tensor<1x56x56x72xbf16>) -> tensor<1x56x56x72xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<1x56x56x72xf32>) -> tensor<1x72xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x72xf32>) -> tensor<1x72x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<1x72x1x1xf32>, tensor<1x72x1x1xf32>) -> tensor<1x72x1x1xf32>
+  %y = prim.cast %3 : (tensor<1x72x1x1xf32>) -> tensor<1x72x1x1xbf16>
+  return %y : tensor<1x72x1x1xbf16>
+}
+func.func @bench_average_196_480(%x: tensor<1x14x14x480xbf16>) -> tensor<1x480x1x1xbf16> {
+  %c = prim.constant dense<196.0> : tensor<1x480x1x1xf32>
+  %0 = prim.cast %x : (tensor<1x14x14x480xbf16>) -> tensor<1x14x14x480xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<1x14x14x480xf32>) -> tensor<1x480xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x480xf32>) -> tensor<1x480x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<1x480x1x1xf32>, tensor<1x480x1x1xf32>) -> tensor<1x480x1x1xf32>
+  %y = prim.cast %3 : (tensor<1x480x1x1xf32>) -> tensor<1x480x1x1xbf16>
+  return %y : tensor<1x480x1x1xbf16>
+}
+func.func @bench_average_49_1152(%x: tensor<1x7x7x1152xbf16>) -> tensor<1x1152x1x1xbf16> {
+  %c = prim.constant dense<49.0> : tensor<1x1152x1x1xf32>
+  %0 = prim.cast %x : (tensor<1x7x7x1152xbf16>) -> tensor<1x7x7x1152xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<1x7x7x1152xf32>) -> tensor<1x1152xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x1152xf32>) -> tensor<1x1152x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<1x1152x1x1xf32>, tensor<1x1152x1x1xf32>) -> tensor<1x1152x1x1xf32>
+  %y = prim.cast %3 : (tensor<1x1152x1x1xf32>) -> tensor<1x1152x1x1xbf16>
+  return %y : tensor<1x1152x1x1xbf16>
+}
 // Products that fill the machine less, in every template that takes them: the name says which.
 func.func @bench_gemm_1_4096_4096(%a: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>

@@ -154,6 +154,34 @@ func.func @sum_leading_split(%x: tensor<20000x12xf32>) -> tensor<12xf32> {
   %y = prim.reduce sum %x [0] : (tensor<20000x12xf32>) -> tensor<12xf32>
   return %y : tensor<12xf32>
 }
+// Averages of images: few columns, axes of one element after them, what follows the sum.
+func.func @average(%x: tensor<1x19x21x72xbf16>) -> tensor<1x72x1x1xbf16> {
+  %c = prim.constant dense<399.0> : tensor<1x72x1x1xf32>
+  %0 = prim.cast %x : (tensor<1x19x21x72xbf16>) -> tensor<1x19x21x72xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<1x19x21x72xf32>) -> tensor<1x72xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x72xf32>) -> tensor<1x72x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<1x72x1x1xf32>, tensor<1x72x1x1xf32>) -> tensor<1x72x1x1xf32>
+  %y = prim.cast %3 : (tensor<1x72x1x1xf32>) -> tensor<1x72x1x1xbf16>
+  return %y : tensor<1x72x1x1xbf16>
+}
+func.func @average_split(%x: tensor<1x112x112x32xbf16>) -> tensor<1x32x1x1xbf16> {
+  %c = prim.constant dense<12544.0> : tensor<1x32x1x1xf32>
+  %0 = prim.cast %x : (tensor<1x112x112x32xbf16>) -> tensor<1x112x112x32xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<1x112x112x32xf32>) -> tensor<1x32xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<1x32xf32>) -> tensor<1x32x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<1x32x1x1xf32>, tensor<1x32x1x1xf32>) -> tensor<1x32x1x1xf32>
+  %y = prim.cast %3 : (tensor<1x32x1x1xf32>) -> tensor<1x32x1x1xbf16>
+  return %y : tensor<1x32x1x1xbf16>
+}
+func.func @average_odd(%x: tensor<3x17x31x7xbf16>) -> tensor<3x7x1x1xbf16> {
+  %c = prim.constant dense<527.0> : tensor<3x7x1x1xf32>
+  %0 = prim.cast %x : (tensor<3x17x31x7xbf16>) -> tensor<3x17x31x7xf32>
+  %1 = prim.reduce sum %0 [1, 2] : (tensor<3x17x31x7xf32>) -> tensor<3x7xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<3x7xf32>) -> tensor<3x7x1x1xf32>
+  %3 = prim.div %2, %c : (tensor<3x7x1x1xf32>, tensor<3x7x1x1xf32>) -> tensor<3x7x1x1xf32>
+  %y = prim.cast %3 : (tensor<3x7x1x1xf32>) -> tensor<3x7x1x1xbf16>
+  return %y : tensor<3x7x1x1xbf16>
+}
 // mma.sync: unaligned rows, operands along k or across, shared tiles, batches, bytes, open extents.
 func.func @mma_tails(%a: tensor<70x65xbf16>, %w: tensor<100x65xbf16>) -> tensor<70x100xf32> {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<70x65xbf16>, tensor<100x65xbf16>) -> tensor<70x100xf32>

@@ -2,10 +2,11 @@
 //
 // Sums over leading axes: neighbouring results read neighbouring elements, but there are
 // too few of them to fill the machine with a thread each. The threads of a block are a
-// square: one side are neighbouring results, a vector of them each, the other shares the
-// elements of each. A thread keeps several loads in flight; its partial results meet in
-// shared memory and are combined in a fixed order. Where even the blocks are few, several
-// share the same results: they meet in scratch memory in the same way.
+// rectangle: one side are neighbouring results, a vector of them each and at most a warp,
+// the other (`row_threads`) shares the elements of each. A thread keeps several loads in
+// flight; its partial results meet those of its warp by exchanges, then those of the other
+// warps in shared memory, and are combined in a fixed order. Where even the blocks are few,
+// several share the same results: they meet in scratch memory in the same way.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -31,13 +32,26 @@ prim::ReduceOp device::columnReduction(kernel::LaunchOp launch) {
     if (reduce)
       found = reduce;
   }
-  // Whoever reads it does so at the results' own point.
-  if (!found || tensorType(found.getResult()).getShape() != space.getShape() ||
-      space.getRank() == 0)
+  if (!found || space.getRank() == 0)
     return {};
-  for (Operation *user : found->getUsers())
-    if (!prim::isElementwise(user) && !isa<kernel::YieldOp>(user))
+  // What is computed from it is so at the result's own point, whatever its axes are called.
+  auto ofPoints = [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.getShape() == space.getShape() ||
+           (tensor.hasStaticShape() && space.hasStaticShape() &&
+            tensor.getNumElements() == space.getNumElements());
+  };
+  llvm::SmallPtrSet<Operation *, 8> after{found};
+  for (Operation &op : launch.getBody().front().without_terminator()) {
+    bool reads =
+        llvm::any_of(op.getOperands(), [&](Value v) { return after.contains(v.getDefiningOp()); });
+    if (reads && !prim::isElementwise(&op) && !isa<prim::ReshapeOp>(op))
       return {};
+    if (reads)
+      after.insert(&op);
+  }
+  if (!llvm::all_of(after, [&](Operation *op) { return ofPoints(op->getResult(0).getType()); }))
+    return {};
   return found;
 }
 
@@ -47,26 +61,34 @@ class ColumnEmitter {
 public:
   explicit ColumnEmitter(device::KernelFrame &f)
       : f(f), b(f.b), reduce(columnReduction(f.launch)),
-        element(tensorType(reduce.getX()).getElementType()), lanes(f.schedule.getLanes()) {}
+        element(tensorType(reduce.getX()).getElementType()), lanes(f.schedule.getLanes()),
+        rowThreads(f.schedule.getRowThreads()), side(f.schedule.getThreads() / rowThreads),
+        warps(f.schedule.getThreads() / GpuArch::warp) {}
   void run();
 
 private:
-  static constexpr unsigned side = kColumnSide, inFlight = 4;
+  static constexpr unsigned inFlight = kColumnLoads;
   Value valueAt(ArrayRef<Coord> point, Value number);
   Value combine(Value x, Value y) { return emitCombine(b, reduce.getKind(), element, x, y); }
   Value tree(SmallVector<Value> parts);
   Value partial(ArrayRef<Coord> point);
   Value partialOfParts(Value group);
-  Value reduceBlock(Value mine);
+  Coords pointIn(ArrayRef<Value> extents, Value unit);
+  Value partialAt(Value warp, unsigned lane, Type stored);
+  void meet(Value mine);
+  Value met();
   Value partAt(Value group, Value part);
-  void finish(ArrayRef<Coord> point, Value inside, Value total);
+  void finish(Value inside);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
   prim::ReduceOp reduce;
   Type element;
   unsigned lanes;
+  unsigned rowThreads, side; ///< threads that share a result, and neighbours of a block
+  unsigned warps;
   Value neutral, shared;
+  Coords point;               ///< of the thread, in the results
   SmallVector<Value> reduced; ///< extents
   Value length;               ///< of the reduction
   Value column, share;        ///< of the thread in the block
@@ -96,11 +118,11 @@ Value ColumnEmitter::tree(SmallVector<Value> parts) {
 
 /// What the thread's share of the elements combines to.
 Value ColumnEmitter::partial(ArrayRef<Coord> point) {
-  int64_t apart = int64_t(side) * f.schedule.getSplit();
+  int64_t apart = int64_t(rowThreads) * f.schedule.getSplit();
   Value step = f.e.index(apart * inFlight);
   Value begin = share;
   if (part)
-    begin = f.e.addIndex(f.e.mulIndex(part, f.e.index(side)), share);
+    begin = f.e.addIndex(f.e.mulIndex(part, f.e.index(rowThreads)), share);
   Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
   auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), ValueRange{neutral});
   OpBuilder::InsertionGuard guard(b);
@@ -122,26 +144,43 @@ Value ColumnEmitter::partial(ArrayRef<Coord> point) {
   return loop.getResult(0);
 }
 
-/// What the threads of a column have, combined; right in those of share 0.
-Value ColumnEmitter::reduceBlock(Value mine) {
-  auto vector = dyn_cast<VectorType>(mine.getType());
-  Type computed = vector ? vector.getElementType() : mine.getType(), stored = f.asStored(computed);
-  auto at = [&](Value row, unsigned lane) {
-    Value place = f.e.addIndex(f.e.mulIndex(row, f.e.index(side)), column);
-    return f.at(shared, stored, f.e.addIndex(place, f.e.index(int64_t(lane) * side * side)));
-  };
-  auto laneOf = [&](Value v, unsigned lane) {
-    return vector ? Value(vector::ExtractOp::create(b, v, int64_t(lane))) : v;
-  };
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    LLVM::StoreOp::create(b, f.asStored(laneOf(mine, lane)), at(share, lane));
+Value ColumnEmitter::partialAt(Value warp, unsigned lane, Type stored) {
+  Value place = f.e.addIndex(f.e.mulIndex(warp, f.e.index(side)), column);
+  return f.at(shared, stored, f.e.addIndex(place, f.e.index(int64_t(lane) * warps * side)));
+}
+
+/// Each warp combines what its threads have of a result, and leaves it in shared memory.
+void ColumnEmitter::meet(Value mine) {
+  SmallVector<Value> totals;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    Value v = lanes > 1 ? Value(vector::ExtractOp::create(b, mine, int64_t(lane))) : mine;
+    for (unsigned distance = GpuArch::warp / 2; distance >= side; distance /= 2)
+      v = combine(v, exchangeLanes(b, v, distance));
+    totals.push_back(v);
+  }
+  Value inWarp = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
+  Value warp = f.e.divIndex(f.thread, f.e.index(GpuArch::warp));
+  f.when(f.less(inWarp, f.e.index(side)), [&] {
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      Value v = f.asStored(totals[lane]);
+      LLVM::StoreOp::create(b, v, partialAt(warp, lane, v.getType()));
+    }
+  });
   f.barrier();
+}
+
+/// What has met there.
+Value ColumnEmitter::met() {
+  auto vector = dyn_cast<VectorType>(neutral.getType());
+  Type computed = vector ? vector.getElementType() : neutral.getType(),
+       stored = f.asStored(computed);
   SmallVector<Value> totals;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     SmallVector<Value> parts;
-    for (unsigned i = 0; i < side; ++i)
-      parts.push_back(
-          f.asComputed(LLVM::LoadOp::create(b, stored, at(f.e.index(i), lane)), computed));
+    for (unsigned i = 0; i < warps; ++i) {
+      Value from = partialAt(f.e.index(i), lane, stored);
+      parts.push_back(f.asComputed(LLVM::LoadOp::create(b, stored, from), computed));
+    }
     totals.push_back(tree(parts));
   }
   return vector ? Value(vector::FromElementsOp::create(b, vector, totals)) : totals[0];
@@ -160,7 +199,7 @@ Value ColumnEmitter::partialOfParts(Value group) {
   auto vector = dyn_cast<VectorType>(neutral.getType());
   Type computed = vector ? vector.getElementType() : neutral.getType();
   Value total = neutral;
-  for (int64_t first = 0; first < split; first += side) {
+  for (int64_t first = 0; first < split; first += rowThreads) {
     Value number = f.e.addIndex(f.e.index(first), share);
     Value from = partAt(group, f.minIndex(number, f.e.index(split - 1)));
     SmallVector<Value> read;
@@ -176,9 +215,10 @@ Value ColumnEmitter::partialOfParts(Value group) {
   return total;
 }
 
-void ColumnEmitter::finish(ArrayRef<Coord> point, Value inside, Value total) {
+void ColumnEmitter::finish(Value inside) {
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0));
   f.when(arith::AndIOp::create(b, leads, inside), [&] {
+    Value total = met();
     f.e.bindProvider(reduce.getResult(), [total](ArrayRef<Coord>) { return total; });
     SmallVector<Value> elements;
     for (Value value : f.yield().getValues()) {
@@ -191,13 +231,37 @@ void ColumnEmitter::finish(ArrayRef<Coord> point, Value inside, Value total) {
   });
 }
 
+/// Where results of these extents have their vector number `unit`.
+Coords ColumnEmitter::pointIn(ArrayRef<Value> extents, Value unit) {
+  if (extents.empty())
+    return {};
+  size_t along = extents.size() - 1; // the axis of neighbours
+  while (along > 0 && getConstantIntValue(extents[along]) == 1)
+    --along;
+  SmallVector<Value> units(extents);
+  units[along] = f.e.divIndex(units[along], f.e.index(lanes));
+  Coords point;
+  for (Value i : f.delinearize(unit, units))
+    point.push_back(Coord::uniform(i));
+  if (lanes > 1) {
+    Value first = arith::MulIOp::create(b, point[along].base, f.e.index(lanes));
+    f.e.bindAligned(first);
+    point[along] = Coord::affine(first, 1);
+  }
+  return point;
+}
+
 void ColumnEmitter::run() {
   for (int64_t axis : reduce.getAxes())
     reduced.push_back(f.e.extent(reduce.getX(), axis));
+  SmallVector<Value> kept;
+  for (int64_t axis = 0; axis < tensorType(reduce.getX()).getRank(); ++axis)
+    if (!llvm::is_contained(reduce.getAxes(), axis))
+      kept.push_back(f.e.extent(reduce.getX(), axis));
   length = f.volume(reduced);
   f.e.setLanes(lanes);
   neutral = arith::ConstantOp::create(b, neutralElement(reduce.getKind(), element));
-  shared = f.shared(f.asStored(neutral.getType()), int64_t(side) * side * lanes, "partials");
+  shared = f.shared(f.asStored(neutral.getType()), int64_t(warps) * side * lanes, "partials");
   if (lanes > 1)
     neutral = f.e.splat(neutral, lanes);
   column = f.e.remIndex(f.thread, f.e.index(side));
@@ -208,31 +272,25 @@ void ColumnEmitter::run() {
     group = f.e.divIndex(f.block, f.e.index(f.schedule.getSplit()));
   }
   Value number = f.e.addIndex(f.e.mulIndex(group, f.e.index(side)), column);
-  SmallVector<Value> units(f.results[0].extents);
-  units.back() = f.e.divIndex(units.back(), f.e.index(lanes));
-  Value points = f.volume(units), inside = f.less(number, points);
-  Value safe = arith::MinUIOp::create(b, number, f.e.subIndex(points, f.e.index(1)));
-  Coords point;
-  for (Value i : f.delinearize(safe, units))
-    point.push_back(Coord::uniform(i));
-  if (lanes > 1) {
-    Value first = arith::MulIOp::create(b, point.back().base, f.e.index(lanes));
-    f.e.bindAligned(first);
-    point.back() = Coord::affine(first, 1);
-  }
-  Value total = reduceBlock(partial(point));
+  Value units = f.e.divIndex(f.volume(f.results[0].extents), f.e.index(lanes));
+  Value inside = f.less(number, units);
+  Value safe = arith::MinUIOp::create(b, number, f.e.subIndex(units, f.e.index(1)));
+  point = pointIn(f.results[0].extents, safe);
+  meet(partial(pointIn(kept, safe)));
   if (!part)
-    return finish(point, inside, total);
+    return finish(inside);
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0));
   f.when(leads, [&] {
-    Value to = partAt(group, part);
+    Value total = met(), to = partAt(group, part);
     for (unsigned lane = 0; lane < lanes; ++lane) {
       Value v = lanes > 1 ? Value(vector::ExtractOp::create(b, total, int64_t(lane))) : total;
       LLVM::StoreOp::create(b, f.asStored(v), f.at(to, f.asStored(v.getType()), f.e.index(lane)));
     }
   });
-  f.inLastBlock(group, f.schedule.getSplit(),
-                [&] { finish(point, inside, reduceBlock(partialOfParts(group))); });
+  f.inLastBlock(group, f.schedule.getSplit(), [&] {
+    meet(partialOfParts(group));
+    finish(inside);
+  });
 }
 
 void device::emitColumnKernel(KernelFrame &f) { ColumnEmitter(f).run(); }

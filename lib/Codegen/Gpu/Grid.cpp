@@ -153,8 +153,9 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
       dims[axis] = h.ceilDiv(dims[axis], TransposedOperand::tile);
     return h.volume(dims);
   case Form::Column:
-    return h.mul(h.ceilDiv(h.volume(dims), int64_t(kColumnSide) * s.getLanes()),
-                 b.getIndexAttr(s.getSplit()));
+    return h.mul(
+        h.ceilDiv(h.volume(dims), int64_t(s.getThreads() / s.getRowThreads()) * s.getLanes()),
+        b.getIndexAttr(s.getSplit()));
   case Form::Row: {
     OpFoldResult rows = h.volume(ArrayRef(dims).take_front(*launch.getRows()));
     return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), b.getIndexAttr(s.getSplit()));

@@ -55,7 +55,7 @@ mlir::Value rowSpace(kernel::LaunchOp launch);
 mlir::Operation *productOf(kernel::LaunchOp launch);
 /// Column: the one reduction of a loop kernel that its threads can share; null if there is none.
 prim::ReduceOp columnReduction(kernel::LaunchOp launch);
-inline constexpr unsigned kColumnSide = 32; ///< results of a block, and threads of each
+inline constexpr unsigned kColumnLoads = 4; ///< that a thread of it has in flight
 /// The operator of a special kernel.
 mlir::Operation *specialOf(kernel::LaunchOp launch);
 

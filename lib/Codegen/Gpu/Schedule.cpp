@@ -138,24 +138,44 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
 }
 
-/// Vectors of neighbouring results, if neighbours lie together; blocks share results until the
-/// machine is full, as long as each has work to do.
+/// Without the axes of one element at the end.
+static RankedTensorType trimmed(RankedTensorType type) {
+  ArrayRef<int64_t> shape = type.getShape();
+  while (!shape.empty() && shape.back() == 1)
+    shape = shape.drop_back();
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// Vectors of neighbouring results, if neighbours lie together; the threads of a block that few
+/// results leave over share their elements. Blocks share results until the machine is full, as
+/// long as each has work to do, and if there is enough of it to be worth meeting in memory.
 static void scheduleColumn(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr int64_t kBlocks = 2, kRounds = 8; // of a multiprocessor; of four elements a thread
+  // Blocks of a multiprocessor; rounds of loads of a thread alone, and of one that shares.
+  constexpr int64_t kBlocks = 2, kWorthSharing = 8, kRounds = 2;
+  constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
   s.form = Form::Column;
-  s.threads = kColumnSide * kColumnSide;
+  s.threads = GpuArch::threads;
   prim::ReduceOp reduce = columnReduction(launch);
-  auto x = tensorType(reduce.getX()), space = tensorType(reduce.getResult());
-  if (!llvm::is_contained(reduce.getAxes(), x.getRank() - 1))
-    s.lanes = lanesFor(launch, space);
-  int64_t points = elements(space), length = elements(x) / points;
-  int64_t blocks = llvm::divideCeil(points, int64_t(kColumnSide) * s.lanes);
+  auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
+  if (!llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1))
+    s.lanes =
+        std::min(lanesFor(launch, trimmed(kept)),
+                 lanesFor(launch, trimmed(cast<RankedTensorType>(launch.getResultTypes()[0]))));
+  unsigned bytes = elementBytes(computeType(x.getElementType()));
+  while (s.lanes > 1 && s.lanes * bytes > kAccumulated)
+    s.lanes /= 2;
+  int64_t points = elements(kept), length = elements(x) / points;
+  int64_t units = llvm::divideCeil(points, s.lanes);
+  auto side =
+      static_cast<unsigned>(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(units))));
+  s.rowThreads = s.threads / side;
+  int64_t blocks = llvm::divideCeil(units, side), round = int64_t(kColumnLoads) * s.rowThreads;
   int64_t split = std::min<int64_t>(llvm::divideCeil(kBlocks * arch.multiprocessors, blocks),
-                                    length / (4 * kRounds * kColumnSide));
-  if (split < 2)
+                                    length / (kRounds * round));
+  if (split < 2 || length < kWorthSharing * round)
     return;
   s.split = split;
-  s.scratchBytes = kCounterBytes + blocks * split * kColumnSide * s.lanes * 8;
+  s.scratchBytes = kCounterBytes + blocks * split * side * s.lanes * 8;
 }
 
 /// Few rows, each reduced in one pass to one value: blocks share a row until the machine is

@@ -116,7 +116,8 @@ LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigne
   bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma || form == GpuForm::Attention;
   if (indexBits != 32 && indexBits != 64)
     return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
-  if (form == GpuForm::Row && (rowThreads == 0 || threads % rowThreads != 0))
+  bool shares = form == GpuForm::Row || form == GpuForm::Column;
+  if (shares && (rowThreads == 0 || threads % rowThreads != 0))
     return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads
                        << " threads";
   return verifySizes(emitError, {{"threads", threads},
