@@ -869,6 +869,23 @@ TEST_CASE("the template for mma.sync does not spill on any architecture") {
     }
 }
 
+TEST_CASE("mma: heads of a joined projection are copied 16 bytes at a time") {
+  // Queries and keys of one product's columns, as views; 197 rows, so results one by one.
+  std::string text = function("%x: tensor<197x4x384xbf16>", "tensor<4x2x197x197xf32>", R"(
+    %0 = prim.reshape %x sizes() : (tensor<197x4x384xbf16>) -> tensor<197x4x3x128xbf16>
+    %1 = prim.transpose %0 [2, 1, 0, 3] : (tensor<197x4x3x128xbf16>) -> tensor<3x4x197x128xbf16>
+    %2 = prim.slice %1 starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<3x4x197x128xbf16>) -> tensor<1x4x197x128xbf16>
+    %q = prim.reshape %2 sizes() : (tensor<1x4x197x128xbf16>) -> tensor<4x197x2x64xbf16>
+    %3 = prim.slice %1 starts [1, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<3x4x197x128xbf16>) -> tensor<1x4x197x128xbf16>
+    %k = prim.reshape %3 sizes() : (tensor<1x4x197x128xbf16>) -> tensor<4x197x2x64xbf16>
+    %y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : (tensor<4x197x2x64xbf16>, tensor<4x197x2x64xbf16>) -> tensor<4x2x197x197xf32>)");
+  for (const char *name : {"sm_80", "sm_90a"}) {
+    std::string ptx = ptxOf(text, *GpuArch::find(name), codegen::device::Form::Mma);
+    CHECK(contains(ptx, "cp.async.cg.shared.global"));
+    CHECK(!contains(ptx, "ld.global"));
+  }
+}
+
 TEST_CASE("what ptxas prints is read; what it refuses is named") {
   emit::Cubin cubin;
   emit::Ptxas::readLog("ptxas info    : 0 bytes gmem\n"

@@ -187,6 +187,16 @@ func.func @mma_tails(%a: tensor<70x65xbf16>, %w: tensor<100x65xbf16>) -> tensor<
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<70x65xbf16>, tensor<100x65xbf16>) -> tensor<70x100xf32>
   return %y : tensor<70x100xf32>
 }
+func.func @mma_heads(%x: tensor<69x2x384xbf16>) -> tensor<2x2x69x69xf32> {
+  %0 = prim.reshape %x sizes() : (tensor<69x2x384xbf16>) -> tensor<69x2x3x128xbf16>
+  %1 = prim.transpose %0 [2, 1, 0, 3] : (tensor<69x2x3x128xbf16>) -> tensor<3x2x69x128xbf16>
+  %2 = prim.slice %1 starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<3x2x69x128xbf16>) -> tensor<1x2x69x128xbf16>
+  %q = prim.reshape %2 sizes() : (tensor<1x2x69x128xbf16>) -> tensor<2x69x2x64xbf16>
+  %3 = prim.slice %1 starts [1, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<3x2x69x128xbf16>) -> tensor<1x2x69x128xbf16>
+  %k = prim.reshape %3 sizes() : (tensor<1x2x69x128xbf16>) -> tensor<2x69x2x64xbf16>
+  %y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : (tensor<2x69x2x64xbf16>, tensor<2x69x2x64xbf16>) -> tensor<2x2x69x69xf32>
+  return %y : tensor<2x2x69x69xf32>
+}
 func.func @mma_four_bytes(%a: tensor<70x66xf16>, %w: tensor<66x102xf16>) -> tensor<70x102xf16> {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<70x66xf16>, tensor<66x102xf16>) -> tensor<70x102xf16>
   return %y : tensor<70x102xf16>

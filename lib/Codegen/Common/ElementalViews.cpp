@@ -160,7 +160,7 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
   for (unsigned i = 0; i < rt.getRank(); ++i)
     rExtents.push_back(extent(op.getResult(), i));
   if (const Memory *memory = memoryOf(op.getX()))
-    return load({memory->pointer, rExtents, memory->elementType}, at);
+    return load({memory->pointer, rExtents, memory->elementType, memory->alignment}, at);
   for (unsigned i = 0; i < xt.getRank(); ++i)
     xExtents.push_back(extent(op.getX(), i));
 
