@@ -4,8 +4,6 @@
 using namespace mlir;
 using namespace tcc;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 Access tcc::identityAccess(unsigned rank) {
   Access access;
   for (unsigned i = 0; i < rank; ++i)

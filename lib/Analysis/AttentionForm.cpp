@@ -14,8 +14,6 @@
 using namespace mlir;
 using namespace tcc;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// Views that give each row's value to all keys, and constants.
 static bool spreads(Operation *op) {
   return isa<prim::ReshapeOp, prim::BroadcastOp, prim::ConstantOp>(op);

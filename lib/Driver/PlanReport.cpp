@@ -17,8 +17,6 @@
 using namespace mlir;
 using namespace tcc;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// Elements, with dims that are `?` counted as 1.
 static double elements(ShapedType type) {
   double n = 1;

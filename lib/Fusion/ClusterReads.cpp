@@ -12,8 +12,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::fusion;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 void Clustering::readers(Value value, llvm::SmallSetVector<Cluster *, 4> &found, bool &memory,
                          bool copied) {
   for (OpOperand &use : value.getUses()) {

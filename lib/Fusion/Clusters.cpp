@@ -33,8 +33,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::fusion;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// A 16-bit float made f32: an instruction, and half the memory where it is not stored.
 static bool isWidening(Operation *op) {
   auto cast = dyn_cast<prim::CastOp>(op);

@@ -21,8 +21,6 @@
 using namespace mlir;
 using namespace tcc;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// How each value of the region is read when the result is read at the loop index.
 static DenseMap<Value, Access> accessesOf(kernel::LaunchOp launch) {
   Block &body = launch.getBody().front();

@@ -12,10 +12,6 @@
 
 namespace tcc::plan {
 
-inline mlir::RankedTensorType tensorType(mlir::Value v) {
-  return mlir::cast<mlir::RankedTensorType>(v.getType());
-}
-
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::func::FuncOp source, const StoragePlan &plan, KernelTable &kernels,

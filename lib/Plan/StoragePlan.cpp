@@ -24,8 +24,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::plan;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 struct Buffer {

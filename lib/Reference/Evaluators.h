@@ -59,10 +59,6 @@ inline Operands valuesOf(mlir::OperandRange group, Operands all) {
   return group.empty() ? Operands() : all.slice(group.getBeginOperandIndex(), group.size());
 }
 
-inline mlir::RankedTensorType tensorType(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
-
 /// The element type of result `result`; what no DType names does not get here.
 inline DType resultDType(mlir::Value result) {
   return *prim::dtypeOf(tensorType(result).getElementType());

@@ -29,8 +29,6 @@ namespace tcc {
 using namespace mlir;
 using namespace tcc;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 /// An operand of which axis `axis` is `heads` heads, each `copies` times.
 struct Repeated {

@@ -20,9 +20,6 @@ bool isSplat(mlir::Value value, int64_t number);
 mlir::Value splatLike(mlir::OpBuilder &b, mlir::Location loc, mlir::Value like,
                       mlir::Attribute scalar);
 
-inline mlir::RankedTensorType tensorType(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 inline mlir::Type elementOf(mlir::Value value) { return tensorType(value).getElementType(); }
 /// Integers of any signedness, bool apart.
 inline bool isInteger(mlir::Value value) {

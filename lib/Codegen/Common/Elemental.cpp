@@ -16,8 +16,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 const Memory *Elemental::memoryOf(Value value) const {
   auto it = memories.find(value);
   return it == memories.end() ? nullptr : &it->second;

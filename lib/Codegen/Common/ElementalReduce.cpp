@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// A nest of loops over `extents` carrying one value.
 static Value carryLoop(Elemental &e, ArrayRef<Value> extents, Value init,
                        function_ref<Value(ArrayRef<Value>, Value)> body,

@@ -15,8 +15,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](prim::ConstantOp o) { return evalConstant(o, at); })

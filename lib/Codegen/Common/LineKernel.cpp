@@ -15,8 +15,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 SmallVector<Value> tcc::codegen::extentsOf(LaunchFrame &f, Value v) {
   SmallVector<Value> extents;
   for (int64_t i = 0, e = tensorType(v).getRank(); i < e; ++i)

@@ -30,8 +30,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 AttentionEmitter::AttentionEmitter(KernelFrame &f, kernel::AttentionScheduleAttr schedule,
                                    AttentionSpec given, AttentionForm form)
     : f(f), schedule(schedule), spec(std::move(given)), form(form), k(f.b, f.b.getLoc()),

@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 std::optional<AttentionSpec>
 tcc::codegen::attentionSpec(OpBuilder &b, Location loc, AttentionForm form,
                             ArrayRef<Index> queryExtents, ArrayRef<Index> keyExtents,

@@ -8,8 +8,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 Coords AttentionEmitter::rowCoords(Index row) {
   auto shape = tensorType(form.score).getShape();
   SmallVector<Value> extents;

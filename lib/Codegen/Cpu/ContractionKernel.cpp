@@ -19,8 +19,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 Operation *tcc::codegen::contractionOf(kernel::LaunchOp launch) {
   for (Operation &op : launch.getBody().front())
     if (op.hasTrait<prim::Contraction>())

@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 static bool isUnsigned(Type t) {
   auto i = dyn_cast<IntegerType>(t);
   return i && i.isUnsigned();

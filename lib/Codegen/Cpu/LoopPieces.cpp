@@ -16,8 +16,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 /// The index along a value's last axis: sign * i + shift.

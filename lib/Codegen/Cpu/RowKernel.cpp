@@ -20,8 +20,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 class RowEmitter {

@@ -21,8 +21,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// Of `extent` indices, which lie side by side in memory or not: a part worth a task.
 static int64_t partOf(int64_t extent, bool dense) {
   constexpr int64_t kTypical = 512, kParts = 16, kLine = 32, kMost = 256;

@@ -15,8 +15,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 /// Extents of tensors in a kernel, and where arithmetic on them goes.

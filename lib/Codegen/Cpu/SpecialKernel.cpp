@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 void tcc::codegen::forEachPoint(KernelFrame &f, ArrayRef<Value> extents,
                                 function_ref<void(Coords &)> body, Coords prefix) {
   if (extents.empty())

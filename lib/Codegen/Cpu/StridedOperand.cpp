@@ -4,8 +4,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// The stride, in elements, of each axis of a dense tensor.
 static SmallVector<Index> stridesOf(KernelBuilder &k, ArrayRef<Index> extents) {
   SmallVector<Index> strides(extents.size());

@@ -20,8 +20,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 prim::ReduceOp device::columnReduction(kernel::LaunchOp launch) {
   prim::ReduceOp found;
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);

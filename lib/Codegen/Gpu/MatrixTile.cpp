@@ -6,8 +6,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// Whether a value is computed from the product and other things point by point, in the
 /// product's own shape or one that only joins its rows differently.
 static bool isEpilogue(kernel::LaunchOp launch, Operation *product) {

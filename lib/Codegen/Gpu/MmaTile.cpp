@@ -7,8 +7,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 // A warp's part needs 16 rows and 32 columns at least; more of both read shared memory less
 // often. Eight chunks a line of a tile are no fewer than its threads.
 constexpr MmaTile kTiles[] = {{128, 256, 64, 64}, {128, 128, 64, 32}, {128, 64, 64, 32},

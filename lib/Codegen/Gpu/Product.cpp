@@ -15,8 +15,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 Coords device::uniform(ArrayRef<Value> indices) {
   Coords coords;
   for (Value i : indices)

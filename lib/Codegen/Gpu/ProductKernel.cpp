@@ -26,8 +26,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 class ProductEmitter {

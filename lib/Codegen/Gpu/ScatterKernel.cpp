@@ -21,8 +21,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 static Value asIndex(device::KernelFrame &f, Value v) {
   return v.getType().isIndex() ? v : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
 }

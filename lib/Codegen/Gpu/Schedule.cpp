@@ -36,8 +36,6 @@ struct Choice {
 
 } // namespace
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 static unsigned elementBytes(Type e) {
   return std::max(1u, storageType(e).getIntOrFloatBitWidth() / 8);
 }

@@ -15,8 +15,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 std::optional<TransposedOperand> device::transposedOperand(kernel::LaunchOp launch) {
   TransposedOperand found{};
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);

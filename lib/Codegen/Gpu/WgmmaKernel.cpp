@@ -29,8 +29,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 /// A stage of the ring and the parity of its barriers.

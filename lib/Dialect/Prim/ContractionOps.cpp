@@ -1,6 +1,7 @@
 #include "Dialect/Prim/Verify.h"
 
 using namespace mlir;
+using namespace tcc;
 using namespace tcc::prim;
 
 /// Operands and result of one domain: floats, integers or complex numbers; an

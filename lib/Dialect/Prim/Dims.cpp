@@ -20,6 +20,7 @@
 using namespace mlir;
 using tcc::Port;
 using tcc::Signature;
+using namespace tcc;
 using namespace tcc::prim;
 
 namespace {

@@ -1,6 +1,7 @@
 #include "Dialect/Prim/Verify.h"
 
 using namespace mlir;
+using namespace tcc;
 using namespace tcc::prim;
 
 static Type elementOf(Value value) { return tensorType(value).getElementType(); }

@@ -1,6 +1,7 @@
 #include "Dialect/Prim/Verify.h"
 
 using namespace mlir;
+using namespace tcc;
 using namespace tcc::prim;
 
 /// Elements that have an order: all but complex ones.

@@ -1,6 +1,7 @@
 #include "Dialect/Prim/Verify.h"
 
 using namespace mlir;
+using namespace tcc;
 using namespace tcc::prim;
 
 static SmallVector<int64_t> withoutAxes(ArrayRef<int64_t> shape, ArrayRef<int64_t> axes) {

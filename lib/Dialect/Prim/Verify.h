@@ -4,10 +4,6 @@
 
 namespace tcc::prim {
 
-inline mlir::RankedTensorType tensorType(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
 /// `sizes` must give exactly the dims of `result` that are `?`.
 mlir::LogicalResult verifySizes(mlir::Operation *op, mlir::ValueRange sizes, mlir::Value result);
 mlir::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, mlir::Value of);

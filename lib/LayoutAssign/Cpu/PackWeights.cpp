@@ -30,8 +30,6 @@ namespace tcc {
 using namespace mlir;
 using namespace tcc;
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 namespace {
 
 class PackWeights {

@@ -38,8 +38,6 @@ private:
 
 } // namespace
 
-static RankedTensorType tensorType(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 /// `x` in elements of type `e`.
 static Value castTo(OpBuilder &b, Location loc, Value x, Type e) {
   auto type = RankedTensorType::get(tensorType(x).getShape(), e);

@@ -128,8 +128,9 @@ def Kernel_AttentionScheduleAttr : Kernel_ScheduleAttr<"AttentionSchedule", "att
 def Kernel_SpecialScheduleAttr : Kernel_ScheduleAttr<"SpecialSchedule", "special_schedule"> {
   let summary = "an operator with an algorithm of its own";
   let description = [{
-    Lines along the operator's axis are its tasks, where it has one; else all of it is one.
-    Copies take up to `lanes` elements at a time. `grain` tasks are worth a thread.
+    Lines along the operator's axis are its tasks, where it has one; those of a scatter are
+    ranges along the axes that no index chooses; else all of it is one. Copies take up to
+    `lanes` elements at a time. `grain` tasks are worth a thread.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$grain);
 }

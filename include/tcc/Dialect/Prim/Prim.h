@@ -26,6 +26,15 @@
 #define GET_OP_CLASSES
 #include "tcc/Dialect/Prim/PrimOps.h.inc"
 
+namespace tcc {
+
+/// The type of a tensor. Tensors of the prim dialect have a rank.
+inline mlir::RankedTensorType tensorType(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
+} // namespace tcc
+
 namespace tcc::prim {
 
 /// Marks an entry of `static_starts` or `static_low` that an operand gives.
@@ -49,7 +58,7 @@ llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Loc
 /// How a tensor of `type` lies in memory; null: row-major.
 StorageLayout layoutOf(mlir::RankedTensorType type);
 inline StorageLayout layoutOf(mlir::Value tensor) {
-  return layoutOf(llvm::cast<mlir::RankedTensorType>(tensor.getType()));
+  return layoutOf(tensorType(tensor));
 }
 /// What a tensor of `type` is in memory, as a row-major tensor.
 mlir::RankedTensorType storedType(mlir::RankedTensorType type);
