@@ -1,0 +1,276 @@
+// The PTX of GPU kernels: what it holds, and that ptxas takes it for every architecture, where
+// there is a ptxas.
+#include "KernelTexts.h"
+#include "tcc/Emit/Ptx.h"
+#include <catch2/catch.hpp>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+/// PTX of the one launch of `text`.
+static std::string ptxOf(const std::string &text, const GpuArch &arch,
+                         std::optional<codegen::device::Form> form = std::nullopt) {
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  auto schedule = scheduleOf(launch, arch, form);
+  auto kernel = kernelModule(launch, "k", schedule);
+  REQUIRE(kernel);
+  REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
+  return llvm::cantFail(emit::emitPtx(*kernel, arch));
+}
+
+static bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("PTX: 16-byte accesses, 32-bit indices, the lowest version") {
+  std::string text =
+      function("%x: tensor<512x4096xbf16>", "tensor<512x4096xbf16>",
+               "%y = prim.exp %x : (tensor<512x4096xbf16>) -> tensor<512x4096xbf16>");
+  std::string ptx = ptxOf(text, *GpuArch::find("sm_90a"));
+  INFO(ptx);
+  CHECK(contains(ptx, ".version 8.0"));
+  CHECK(contains(ptx, ".target sm_90a"));
+  CHECK(contains(ptx, ".maxntid 256"));
+  CHECK(contains(ptx, "ld.global.v4.b32"));
+  CHECK(contains(ptx, "st.global.v4.b32"));
+  CHECK(!contains(ptx, "call"));
+  CHECK(!contains(ptx, "div.u64"));
+  CHECK(contains(ptxOf(text, *GpuArch::find("sm_80")), ".version 7.0"));
+}
+
+TEST_CASE("a function that has no code is an error of the kernel, not of ptxas") {
+  auto module = fused(function("%x: tensor<64xf32>", "tensor<64xf32>",
+                               "%y = prim.exp %x : (tensor<64xf32>) -> tensor<64xf32>"));
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  auto schedule = codegen::device::chooseSchedule(launch, *GpuArch::find("sm_80"));
+  auto kernel = kernelModule(launch, "k", schedule);
+  REQUIRE(kernel);
+  OpBuilder b = OpBuilder::atBlockBegin(kernel->getBody());
+  auto type = b.getFunctionType({b.getF64Type()}, {b.getF64Type()});
+  func::FuncOp::create(b, launch.getLoc(), "cbrt", type).setPrivate();
+  std::string message;
+  ScopedDiagnosticHandler handler(&context(), [&](Diagnostic &d) {
+    message = d.str();
+    return success();
+  });
+  CHECK(failed(codegen::device::lowerKernelModule(*kernel, schedule)));
+  CHECK(contains(message, "a GPU has no function 'cbrt'"));
+}
+
+TEST_CASE("functions of f64 need no libm") {
+  const std::string t = "tensor<96xf64>";
+  Tensor positive = random(DType::F64, {96}, 1, 3), small = random(DType::F64, {96}, -0.9, 0.9),
+         large = random(DType::F64, {96}, 1e6, 1e18);
+  auto unary = [&](const std::string &op, const Tensor &x) {
+    check(function("%x: " + t, t, "%y = prim." + op + " %x : (" + t + ") -> " + t), {x});
+  };
+  for (const char *op : {"lgamma", "digamma", "sinh", "cosh", "asinh", "acosh", "erf", "erfc"})
+    unary(op, positive);
+  for (const char *op : {"asin", "acos", "atan", "atanh", "erfinv", "tan"})
+    unary(op, small);
+  for (const char *op : {"sin", "cos", "tan"})
+    unary(op, large);
+  for (const char *op : {"pow", "atan2", "rem"})
+    check(function("%x: " + t + ", %z: " + t, t,
+                   std::string("%y = prim.") + op + " %x, %z : (" + t + ", " + t + ") -> " + t),
+          {positive, small});
+}
+
+TEST_CASE("ptxas takes every form for every architecture, without spills") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  const std::string texts[] = {
+      softmax("64", "512"),
+      softmax("64", "8192"),
+      softmax("2", "100000"),
+      attention("8", 512, 512, 128, 128, "bf16", scaled("tensor<8x512x512xf32>")),
+      attention("8", 512, 512, 256, 256, "f32", scaled("tensor<8x512x512xf32>")),
+      function("%x: tensor<4000x4000xf32>", "tensor<f32>",
+               "%y = prim.reduce sum %x [0, 1] : (tensor<4000x4000xf32>) -> tensor<f32>"),
+      function("%x: tensor<40000x64xbf16>", "tensor<64xbf16>",
+               "%y = prim.reduce sum %x [0] : (tensor<40000x64xbf16>) -> tensor<64xbf16>"),
+      function("%a: tensor<2048x40xf32>, %b: tensor<2048x40xf32>", "tensor<2048x2048xf32>",
+               "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<2048x40xf32>, "
+               "tensor<2048x40xf32>) -> tensor<2048x2048xf32>"),
+      function("%a: tensor<256x128xf32>, %b: tensor<128x256xf32>", "tensor<256x256xf32>",
+               "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<256x128xf32>, "
+               "tensor<128x256xf32>) -> tensor<256x256xf32>"),
+      product("f32", "f32", 8, 4096, 512, true),
+      product("f64", "f64", 3, 4096, 512, true),
+      function("%x: tensor<9x17xf32>", "tensor<9x4xf32>",
+               "%y, %i = prim.top_k %x axis 1 {largest = true} : (tensor<9x17xf32>) -> "
+               "(tensor<9x4xf32>, tensor<9x4xi64>)"),
+      function("%x: tensor<64x128xf16>", "tensor<64x128xf16>",
+               "%y = prim.erf %x : (tensor<64x128xf16>) -> tensor<64x128xf16>")};
+  for (const GpuArch &arch : GpuArch::all())
+    for (const std::string &text : texts) {
+      auto cubin = ptxas->assemble(ptxOf(text, arch), arch);
+      if (!cubin)
+        FAIL(llvm::toString(cubin.takeError()));
+      INFO(arch.name << ' ' << text);
+      CHECK(!cubin->bytes.empty());
+      CHECK(cubin->kernels.lookup("k").registers > 0);
+      CHECK(!cubin->kernels.lookup("k").spills());
+    }
+}
+
+TEST_CASE("the template for wgmma neither spills nor serialises") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  for (const char *type : {"bf16", "f16"})
+    for (int columns : {64, 200, 512, 4096, 8192})
+      for (bool byColumns : {true, false}) {
+        std::string n = std::to_string(columns), t = type;
+        std::string a = "tensor<4096x136x" + t + ">", y = "tensor<4096x" + n + "x" + t + ">";
+        std::string w =
+            byColumns ? "tensor<" + n + "x136x" + t + ">" : "tensor<136x" + n + "x" + t + ">";
+        std::string text =
+            function("%a: " + a + ", %w: " + w + ", %c: tensor<" + n + "x" + t + ">", y,
+                     "%0 = prim.dot %a, %w batch [] x [] contract [1] x [" +
+                         std::string(byColumns ? "1" : "0") + "] : (" + a + ", " + w + ") -> " + y +
+                         "\n%1 = prim.broadcast %c axes [1] sizes() : (tensor<" + n + "x" + t +
+                         ">) -> " + y + "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
+                         "\n%y = prim.logistic %2 : (" + y + ") -> " + y);
+        INFO(text);
+        std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+        CHECK(contains(ptx, "wgmma.mma_async"));
+        CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
+        auto cubin = ptxas->assemble(ptx, arch);
+        if (!cubin)
+          FAIL(llvm::toString(cubin.takeError()));
+        CHECK(!cubin->kernels.lookup("k").spills());
+        CHECK(cubin->warnings.empty());
+      }
+}
+
+TEST_CASE("wgmma: several axes of rows, a result in f32") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  for (const char *columns : {"64", "200", "4096"}) {
+    std::string n = columns, y = "tensor<4x1000x" + n + "xf32>";
+    std::string text = function(
+        "%x: tensor<4x1000x136xbf16>, %p: tensor<" + n + "x136xbf16>, %z: " + y, y,
+        "%0 = prim.dot %x, %p batch [] x [] contract [2] x [1] : (tensor<4x1000x136xbf16>, "
+        "tensor<" +
+            n + "x136xbf16>) -> " + y + "\n%y = prim.add %0, %z : (" + y + ", " + y + ") -> " + y);
+    const GpuArch &arch = *GpuArch::find("sm_90a");
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    CHECK(contains(ptx, "st.global.v2.b32"));
+    if (!ptxas)
+      continue;
+    auto cubin = ptxas->assemble(ptx, arch);
+    if (!cubin)
+      FAIL(llvm::toString(cubin.takeError()));
+    CHECK(!cubin->kernels.lookup("k").spills());
+    CHECK(cubin->warnings.empty());
+  }
+}
+
+TEST_CASE("wgmma: rows of a reshape are copied from where they lie") {
+  std::string w = "tensor<768x768xbf16>", rows = "tensor<4096x768x";
+  for (const std::string x : {"tensor<8x512x768xbf16>", "tensor<8x512x12x64xbf16>"}) {
+    std::string text =
+        function("%x: " + x + ", %w: " + w, rows + "f32>",
+                 "%0 = prim.reshape %x sizes() : (" + x + ") -> " + rows + "bf16>\n" +
+                     "%y = prim.dot %0, %w batch [] x [] contract [1] x [1] : (" + rows +
+                     "bf16>, " + w + ") -> " + rows + "f32>");
+    const GpuArch &arch = *GpuArch::find("sm_90a");
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
+    CHECK(!contains(ptx, "ld.global"));
+  }
+}
+
+TEST_CASE("the template for mma.sync does not spill on any architecture") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  struct Case {
+    const char *type, *result;
+    int m, n, k;
+    bool byColumns;
+  };
+  for (const GpuArch &arch : GpuArch::all())
+    for (const Case &c : {Case{"bf16", "bf16", 8192, 8192, 512, true},
+                          {"f16", "f16", 4096, 1024, 1024, false},
+                          {"bf16", "f32", 1000, 100, 200, true},
+                          {"bf16", "bf16", 16, 4096, 4096, true},
+                          {"i8", "i32", 2048, 2048, 512, true},
+                          {"i8", "i32", 100, 300, 500, false}}) {
+      std::string text = product(c.type, c.result, c.m, c.n, c.k, c.byColumns);
+      INFO(arch.name << ' ' << text);
+      std::string ptx = ptxOf(text, arch, codegen::device::Form::Mma);
+      CHECK(contains(ptx, "mma.sync.aligned"));
+      CHECK(contains(ptx, "ldmatrix.sync.aligned"));
+      CHECK(contains(ptx, "cp.async"));
+      auto cubin = ptxas->assemble(ptx, arch);
+      if (!cubin)
+        FAIL(llvm::toString(cubin.takeError()));
+      const emit::KernelResources &used = cubin->kernels["k"];
+      UNSCOPED_INFO("registers " << used.registers);
+      CHECK(!used.spills());
+      CHECK(cubin->warnings.empty());
+    }
+}
+
+TEST_CASE("mma: heads of a joined projection are copied 16 bytes at a time") {
+  // Queries and keys of one product's columns, as views; 197 rows, so results one by one.
+  std::string text = function("%x: tensor<197x4x384xbf16>", "tensor<4x2x197x197xf32>", R"(
+    %0 = prim.reshape %x sizes() : (tensor<197x4x384xbf16>) -> tensor<197x4x3x128xbf16>
+    %1 = prim.transpose %0 [2, 1, 0, 3] : (tensor<197x4x3x128xbf16>) -> tensor<3x4x197x128xbf16>
+    %2 = prim.slice %1 starts [0, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<3x4x197x128xbf16>) -> tensor<1x4x197x128xbf16>
+    %q = prim.reshape %2 sizes() : (tensor<1x4x197x128xbf16>) -> tensor<4x197x2x64xbf16>
+    %3 = prim.slice %1 starts [1, 0, 0, 0]() steps [1, 1, 1, 1] sizes() : (tensor<3x4x197x128xbf16>) -> tensor<1x4x197x128xbf16>
+    %k = prim.reshape %3 sizes() : (tensor<1x4x197x128xbf16>) -> tensor<4x197x2x64xbf16>
+    %y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : (tensor<4x197x2x64xbf16>, tensor<4x197x2x64xbf16>) -> tensor<4x2x197x197xf32>)");
+  for (const char *name : {"sm_80", "sm_90a"}) {
+    std::string ptx = ptxOf(text, *GpuArch::find(name), codegen::device::Form::Mma);
+    CHECK(contains(ptx, "cp.async.cg.shared.global"));
+    CHECK(!contains(ptx, "ld.global"));
+  }
+}
+
+TEST_CASE("what ptxas prints is read; what it refuses is named") {
+  emit::Cubin cubin;
+  emit::Ptxas::readLog("ptxas info    : 0 bytes gmem\n"
+                       "ptxas info    : Compiling entry function 'gemm' for 'sm_90a'\n"
+                       "ptxas info    : Function properties for gemm\n"
+                       "    32 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+                       "ptxas info    : Used 168 registers, used 9 barriers, 64 bytes smem\n"
+                       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
+                       "instructions are serialized\n",
+                       cubin);
+  emit::KernelResources kernel = cubin.kernels.lookup("gemm");
+  CHECK(kernel.registers == 168);
+  CHECK(kernel.sharedBytes == 64);
+  CHECK(kernel.stackBytes == 32);
+  CHECK(kernel.spillStoreBytes == 8);
+  CHECK(kernel.spillLoadBytes == 12);
+  CHECK(kernel.spills());
+  REQUIRE(cubin.warnings.size() == 1);
+  auto missing = emit::Ptxas::find("/nowhere/ptxas");
+  REQUIRE(!missing);
+  CHECK(llvm::toString(missing.takeError()) ==
+        "--ptxas: /nowhere/ptxas is no program that can be run");
+  auto other = emit::Ptxas::find("/bin/true");
+  REQUIRE(!other);
+  CHECK(contains(llvm::toString(other.takeError()), "does not answer --version as NVIDIA's ptxas"));
+  if (auto ptxas = llvm::cantFail(emit::Ptxas::find())) {
+    auto bad = ptxas->assemble("nonsense", *GpuArch::find("sm_80"));
+    REQUIRE(!bad);
+    CHECK(contains(llvm::toString(bad.takeError()), "refuses the code for sm_80"));
+  }
+}

@@ -1,0 +1,248 @@
+// Products, convolutions and attention as GPU kernels on the simulated device against the
+// reference interpreter.
+#include "KernelTexts.h"
+#include <catch2/catch.hpp>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+TEST_CASE("products: matrices, batches, views, types, what follows") {
+  check(function("%a: tensor<70x33xf32>, %b: tensor<33x130xf32>, %c: tensor<130xf32>",
+                 "tensor<70x130xf32>", R"(
+    %0 = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<70x33xf32>, tensor<33x130xf32>) -> tensor<70x130xf32>
+    %1 = prim.broadcast %c axes [1] sizes() : (tensor<130xf32>) -> tensor<70x130xf32>
+    %2 = prim.add %0, %1 : (tensor<70x130xf32>, tensor<70x130xf32>) -> tensor<70x130xf32>
+    %y = prim.tanh %2 : (tensor<70x130xf32>) -> tensor<70x130xf32>)"),
+        {random(DType::F32, {70, 33}), random(DType::F32, {33, 130}), random(DType::F32, {130})});
+  // Large enough for large tiles, with tails.
+  check(function("%a: tensor<1500x20xf32>, %b: tensor<1600x20xf32>", "tensor<1500x1600xf32>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1500x20xf32>, "
+                 "tensor<1600x20xf32>) -> tensor<1500x1600xf32>"),
+        {random(DType::F32, {1500, 20}), random(DType::F32, {1600, 20})});
+  check(function("%q: tensor<2x9x3x16xbf16>, %k: tensor<2x11x3x16xbf16>", "tensor<2x3x9x11xbf16>",
+                 "%y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : "
+                 "(tensor<2x9x3x16xbf16>, tensor<2x11x3x16xbf16>) -> tensor<2x3x9x11xbf16>"),
+        {random(DType::BF16, {2, 9, 3, 16}), random(DType::BF16, {2, 11, 3, 16})});
+  check(function("%a: tensor<5x40xi8>, %b: tensor<40x6xi8>", "tensor<5x6xi32>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<5x40xi8>, "
+                 "tensor<40x6xi8>) -> tensor<5x6xi32>"),
+        {random(DType::I8, {5, 40}, -120, 120), random(DType::I8, {40, 6}, -120, 120)});
+  check(function("%a: tensor<40xf64>, %b: tensor<40xf64>", "tensor<f64>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [0] x [0] : (tensor<40xf64>, "
+                 "tensor<40xf64>) -> tensor<f64>"),
+        {random(DType::F64, {40}), random(DType::F64, {40})});
+}
+
+TEST_CASE("mma.sync: tails, layouts, types, shared tiles, what follows") {
+  using codegen::device::Form;
+  auto checkProduct = [](DType d, DType r, int m, int n, int k, bool byColumns,
+                         bool transposed = false) {
+    std::string e = dtypeName(d).str(), to = dtypeName(r).str();
+    std::string text = product(e, to, m, n, k, byColumns, transposed);
+    INFO(text);
+    CHECK(scheduleOf(text).getForm() == Form::Mma);
+    double most = d == DType::I8 ? 120 : 2;
+    llvm::SmallVector<int64_t> w{byColumns ? n : k, byColumns ? k : n};
+    check(text, {random(d, {m, k}, -most, most), random(d, w, -most, most), random(r, {n})});
+  };
+  for (bool byColumns : {true, false}) {
+    checkProduct(DType::BF16, DType::BF16, 70, 72, 136, byColumns);
+    checkProduct(DType::BF16, DType::F32, 33, 100, 65, byColumns);
+    checkProduct(DType::F16, DType::F16, 200, 160, 64, byColumns);
+    checkProduct(DType::F16, DType::F16, 5, 7, 9, byColumns, true);
+    checkProduct(DType::I8, DType::I32, 40, 50, 200, byColumns);
+  }
+  // Blocks that share tiles.
+  std::string deep = product("bf16", "bf16", 16, 64, 2000, true);
+  CHECK(scheduleOf(deep).getSplit() > 1);
+  checkProduct(DType::BF16, DType::BF16, 16, 64, 2000, true);
+  checkProduct(DType::I8, DType::I32, 5, 40, 2100, false);
+  // Open rows and columns, batches, operands that lie along rows.
+  check(function("%q: tensor<2x?x3x16xbf16>, %k: tensor<2x?x3x16xbf16>", "tensor<2x3x?x?xbf16>",
+                 "%y = prim.dot %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : "
+                 "(tensor<2x?x3x16xbf16>, tensor<2x?x3x16xbf16>) -> tensor<2x3x?x?xbf16>"),
+        {random(DType::BF16, {2, 9, 3, 16}), random(DType::BF16, {2, 77, 3, 16})});
+  check(function("%a: tensor<3x48x40xf16>, %b: tensor<3x48x64xf16>", "tensor<3x40x64xf32>",
+                 "%y = prim.dot %a, %b batch [0] x [0] contract [1] x [1] : (tensor<3x48x40xf16>, "
+                 "tensor<3x48x64xf16>) -> tensor<3x40x64xf32>"),
+        {random(DType::F16, {3, 48, 40}), random(DType::F16, {3, 48, 64})});
+  check(function("%a: tensor<20x40xui8>, %b: tensor<30x40xi8>", "tensor<20x30xi32>",
+                 "%y = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<20x40xui8>, "
+                 "tensor<30x40xi8>) -> tensor<20x30xi32>"),
+        {random(DType::U8, {20, 40}, 0, 250), random(DType::I8, {30, 40}, -120, 120)});
+}
+
+TEST_CASE("few rows of exact products: warps over columns") {
+  for (const char *type : {"f32", "f64"})
+    for (int rows : {1, 3, 8})
+      for (int k : {200, 333}) {
+        std::string text = product(type, type, rows, 77, k, true);
+        CHECK(scheduleOf(text).getForm() == codegen::device::Form::Skinny);
+        DType d = *parseDType(type);
+        check(text, {random(d, {rows, k}), random(d, {77, k}), random(d, {77})});
+      }
+  check(function("%a: tensor<3x2x256xf32>, %w: tensor<3x?x256xf32>", "tensor<3x2x?xf32>",
+                 "%y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : "
+                 "(tensor<3x2x256xf32>, tensor<3x?x256xf32>) -> tensor<3x2x?xf32>"),
+        {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 41, 256})});
+}
+
+TEST_CASE("f32 is rounded for matrix units where that is allowed") {
+  std::string text = product("f32", "f32", 40, 50, 100, true);
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  for (const char *name : {"sm_80", "sm_90a"}) {
+    const GpuArch &arch = *GpuArch::find(name);
+    CHECK(codegen::device::chooseSchedule(launch, arch).getForm() ==
+          codegen::device::Form::Product);
+    CHECK(codegen::device::chooseSchedule(launch, arch, true).getForm() ==
+          codegen::device::Form::Mma);
+  }
+  // Of numbers that tf32 has, the products are exact.
+  auto few = [](llvm::ArrayRef<int64_t> shape) {
+    Tensor narrow = random(DType::BF16, shape);
+    std::vector<double> values;
+    for (int64_t i = 0; i < narrow.elements(); ++i)
+      values.push_back(narrow.real(i));
+    return Tensor::ofReals(DType::F32, shape, values);
+  };
+  for (bool byColumns : {true, false})
+    check(product("f32", "f32", 40, 50, 100, byColumns),
+          {few({40, 100}), byColumns ? few({50, 100}) : few({100, 50}), few({50})}, true);
+}
+
+TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
+  struct Case {
+    std::string x, w, y, attributes;
+    std::vector<int64_t> xs, ws;
+  };
+  for (
+      const Case &c : {
+          Case{
+              "2x6x9x10",
+              "8x6x3x3",
+              "2x8x9x10",
+              "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
+              "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64",
+              {2, 6, 9, 10},
+              {8, 6, 3, 3}},
+          Case{
+              "1x8x11x7",
+              "12x4x3x2",
+              "1x12x5x4",
+              "strides = array<i64: 2, 2>, dilations = array<i64: 1, 2>, input_dilation = "
+              "array<i64: 1, 1>, low = array<i64: 0, 1>, high = array<i64: 0, 1>, groups = 2 : i64",
+              {1, 8, 11, 7},
+              {12, 4, 3, 2}},
+          Case{"2x9x10x6",
+               "8x6x3x3",
+               "2x9x10x8",
+               "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
+               "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : "
+               "i64, channels_last = true",
+               {2, 9, 10, 6},
+               {8, 6, 3, 3}},
+          Case{"1x6x7x8",
+               "8x1x3x3",
+               "1x6x7x8",
+               "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
+               "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 8 : "
+               "i64, channels_last = true",
+               {1, 6, 7, 8},
+               {8, 1, 3, 3}},
+          Case{"1x3x5",
+               "4x3x3",
+               "1x4x9",
+               "strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: "
+               "2>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64",
+               {1, 3, 5},
+               {4, 3, 3}},
+      })
+    check(function("%x: tensor<" + c.x + "xf32>, %w: tensor<" + c.w + "xf32>",
+                   "tensor<" + c.y + "xf32>",
+                   "%y = prim.conv %x, %w sizes() {" + c.attributes + "} : (tensor<" + c.x +
+                       "xf32>, tensor<" + c.w + "xf32>) -> tensor<" + c.y + "xf32>"),
+          {random(DType::F32, c.xs), random(DType::F32, c.ws)});
+}
+
+TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels, depthwise") {
+  using codegen::device::Form;
+  struct Case {
+    const char *type, *result;
+    std::vector<int64_t> x, w, y; ///< channels last, filters as ONNX has them
+    int stride, dilation, low;
+    Form form;
+  };
+  auto text = [](llvm::ArrayRef<int64_t> shape) {
+    std::string dims;
+    for (int64_t d : shape)
+      dims += std::to_string(d) + "x";
+    return dims;
+  };
+  for (const Case &c :
+       {Case{"bf16", "bf16", {2, 9, 10, 16}, {24, 16, 3, 3}, {2, 9, 10, 24}, 1, 1, 1, Form::Mma},
+        {"bf16", "f32", {2, 13, 11, 24}, {40, 24, 3, 3}, {2, 7, 6, 40}, 2, 1, 1, Form::Mma},
+        {"f16", "f16", {1, 12, 12, 32}, {48, 16, 3, 3}, {1, 8, 8, 48}, 1, 2, 0, Form::Mma},
+        {"bf16", "bf16", {1, 14, 14, 3}, {16, 3, 5, 5}, {1, 7, 7, 16}, 2, 1, 2, Form::Mma},
+        {"bf16", "bf16", {1, 14, 14, 4}, {16, 4, 5, 5}, {1, 7, 7, 16}, 2, 1, 2, Form::Mma},
+        {"f16", "f16", {1, 7, 7, 36}, {20, 36, 1, 1}, {1, 4, 4, 20}, 2, 1, 0, Form::Mma},
+        {"i8", "i32", {1, 6, 6, 32}, {16, 32, 3, 3}, {1, 6, 6, 16}, 1, 1, 1, Form::Mma},
+        {"f32", "f32", {1, 9, 9, 8}, {12, 8, 3, 3}, {1, 9, 9, 12}, 1, 1, 1, Form::Product},
+        {"bf16", "bf16", {1, 9, 9, 48}, {48, 1, 3, 3}, {1, 9, 9, 48}, 1, 1, 1, Form::Loop},
+        {"f32", "f32", {2, 9, 8, 12}, {12, 1, 5, 5}, {2, 5, 4, 12}, 2, 1, 2, Form::Loop}}) {
+    auto two = [](int n) {
+      return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">";
+    };
+    int64_t groups = c.x.back() / c.w[1];
+    std::string x = "tensor<" + text(c.x) + c.type + ">",
+                y = "tensor<" + text(c.y) + c.result + ">";
+    std::string order = c.w[1] == 1 && groups > 1 ? "[2, 3, 1, 0]" : "[0, 2, 3, 1]";
+    std::string w = "tensor<" + text(c.w) + c.type + ", #prim.axis_order<" + order + ">>";
+    int high = c.low;
+    std::string module =
+        function("%x: " + x + ", %w: " + w + ", %z: " + y, y,
+                 "%0 = prim.conv %x, %w sizes() {strides = " + two(c.stride) + ", dilations = " +
+                     two(c.dilation) + ", input_dilation = " + two(1) + ", low = " + two(c.low) +
+                     ", high = " + two(high) + ", groups = " + std::to_string(groups) +
+                     " : i64, channels_last = true} : (" + x + ", " + w + ") -> " + y +
+                     "\n%y = prim.add %0, %z : (" + y + ", " + y + ") -> " + y);
+    INFO(module);
+    CHECK(scheduleOf(module).getForm() == c.form);
+    DType d = *parseDType(c.type), r = *parseDType(c.result);
+    double most = d == DType::I8 ? 120 : 2;
+    check(module, {random(d, c.x, -most, most), random(d, c.w, -most, most), random(r, c.y)});
+  }
+}
+
+TEST_CASE("attention: tiles of queries and keys, masks, types") {
+  auto inputs = [](DType type, int64_t heads, int64_t m, int64_t n, int64_t d, int64_t w) {
+    return std::vector<Tensor>{random(type, {heads, m, d}, -1, 1),
+                               random(type, {heads, n, d}, -1, 1),
+                               random(type, {heads, n, w}, -1, 1)};
+  };
+  // Hidden where the key comes after the query.
+  auto causal = [](const std::string &heads, const std::string &plane) {
+    std::string st = "tensor<" + heads + "x" + plane + "xf32>",
+                bt = "tensor<" + heads + "x" + plane + "xi1>";
+    std::string it = "tensor<" + plane + "xi64>", pt = "tensor<" + plane + "xi1>";
+    return "%row = prim.iota 0 sizes() : " + it + "\n%key = prim.iota 1 sizes() : " + it +
+           "\n%before = prim.compare ge %row, %key : (" + it + ", " + it + ") -> " + pt +
+           "\n%seen = prim.broadcast %before axes [1, 2] sizes() : (" + pt + ") -> " + bt +
+           "\n%none = prim.constant dense<0xFF800000> : " + st +
+           "\n%score = prim.select %seen, %dot, %none : (" + bt + ", " + st + ", " + st + ") -> " +
+           st;
+  };
+  CHECK(scheduleOf(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")))
+            .getForm() == kernel::GpuForm::Attention);
+  check(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")),
+        inputs(DType::F32, 2, 70, 130, 24, 20));
+  check(attention("3", 5, 3, 7, 70, "f32", scaled("tensor<3x5x3xf32>")),
+        inputs(DType::F32, 3, 5, 3, 7, 70));
+  check(attention("1", 150, 150, 16, 16, "bf16", causal("1", "150x150")),
+        inputs(DType::BF16, 1, 150, 150, 16, 16));
+  check(attention("2", 66, 20, 16, 16, "f16", causal("2", "66x20"), true),
+        inputs(DType::F16, 2, 66, 20, 16, 16));
+}

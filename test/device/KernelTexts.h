@@ -1,0 +1,55 @@
+//===- KernelTexts.h - Functions that tests of GPU kernels compile -*- C++ -*-===//
+//
+// The text of a function, fused into launches, run on the simulated device and compared with
+// the reference interpreter. Functions that several programs of tests need are made here.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "LaunchCheck.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "tcc/Dialect/Prim/Prim.h"
+
+namespace tcc::test {
+
+/// What all functions of a program are parsed in.
+mlir::MLIRContext &context();
+
+/// The function @main of `text`, fused.
+mlir::OwningOpRef<mlir::ModuleOp> fused(const std::string &text);
+
+/// Values that depend on the calls before, the same in every run.
+reference::Tensor random(DType type, llvm::ArrayRef<int64_t> shape, double low = -2,
+                         double high = 2);
+reference::Tensor indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high);
+
+/// Fails for every launch of `text` that is wrong on the simulated device, in two orders of
+/// its threads.
+void check(const std::string &text, llvm::ArrayRef<reference::Tensor> inputs, bool tf32 = false);
+
+/// The schedule of `launch`: of the best template, or of `form`.
+codegen::device::Schedule scheduleOf(kernel::LaunchOp launch, const GpuArch &arch,
+                                     std::optional<codegen::device::Form> form);
+/// The same of the one launch of `text`.
+codegen::device::Schedule scheduleOf(const std::string &text,
+                                     const GpuArch &arch = *GpuArch::find("sm_80"),
+                                     std::optional<codegen::device::Form> form = std::nullopt);
+
+/// A function of `arguments` ("%x: tensor<2xf32>, ...") that gives %y.
+std::string function(const std::string &arguments, const std::string &type,
+                     const std::string &body);
+
+std::string softmax(const std::string &rows, const std::string &row);
+
+/// A product of operands of `type` into `result`, with the right one [n, k] or [k, n], a bias and
+/// an activation.
+std::string product(const std::string &type, const std::string &result, int m, int n, int k,
+                    bool byColumns, bool transposed = false);
+
+/// Attention of heads of `queries` by `keys`: scores from %q and %k, the rest as given.
+std::string attention(const std::string &head, int64_t queries, int64_t keys, int64_t depth,
+                      int64_t width, const std::string &type, const std::string &score,
+                      bool zeroed = false);
+/// Scores of type `st` that are scaled.
+std::string scaled(const std::string &st);
+
+} // namespace tcc::test
