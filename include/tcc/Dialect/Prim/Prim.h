@@ -57,9 +57,7 @@ llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Loc
 
 /// How a tensor of `type` lies in memory; null: row-major.
 StorageLayout layoutOf(mlir::RankedTensorType type);
-inline StorageLayout layoutOf(mlir::Value tensor) {
-  return layoutOf(tensorType(tensor));
-}
+inline StorageLayout layoutOf(mlir::Value tensor) { return layoutOf(tensorType(tensor)); }
 /// What a tensor of `type` is in memory, as a row-major tensor.
 mlir::RankedTensorType storedType(mlir::RankedTensorType type);
 
