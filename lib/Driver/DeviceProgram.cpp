@@ -44,8 +44,7 @@ static void addTensorMaps(emit::ProgramImage &image, kernel::LaunchOp launch, Sc
   SmallVector<unsigned> words = addressWords(launch);
   for (const auto &map : codegen::device::tensorMapsOf(b, copied, schedule)) {
     unsigned operand = map.index + (map.ofResult ? launch.getInputs().size() : 0);
-    image.maps.push_back(
-        {words[operand], elementBytes, swizzleBytes, {map.boxRows, map.boxColumns}});
+    image.maps.push_back({words[operand], elementBytes, swizzleBytes, map.box});
   }
   copy->erase();
 }

@@ -153,7 +153,8 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
     record.blocks = numberOf(plan.grid);
     record.maps = plan.maps;
     for (codegen::device::TensorMap &map : record.maps)
-      map.rows = Builder(launch.getContext()).getIndexAttr(numberOf(map.rows));
+      for (OpFoldResult &extent : map.extents)
+        extent = Builder(launch.getContext()).getIndexAttr(numberOf(extent));
     for (Value input : launch.getInputs()) {
       if (!known.count(input)) // an argument of a region, which nobody observes
         return;

@@ -22,7 +22,7 @@ struct LaunchRecord {
   std::string symbol, text; ///< equal texts are one kernel
   codegen::device::Schedule schedule;
   int64_t blocks;
-  llvm::SmallVector<codegen::device::TensorMap> maps; ///< rows are constants here
+  llvm::SmallVector<codegen::device::TensorMap> maps; ///< extents are constants here
   /// Host scalars are of rank 0; inputs are as they lie in memory.
   std::vector<reference::Tensor> inputs, expected;
 };

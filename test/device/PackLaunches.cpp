@@ -126,9 +126,12 @@ private:
     *list << "launch " << name << ' ' << file << ' ' << blocks << ' ' << schedule.getThreads()
           << ' ' << schedule.getSharedBytes() << ' ' << flops << ' ' << bytes << ' '
           << schedule.getScratchBytes() << '\n';
-    for (const codegen::device::TensorMap &map : maps)
-      *list << "map " << map.ofResult << ' ' << map.index << ' ' << *getConstantIntValue(map.rows)
-            << ' ' << map.columns << ' ' << map.boxRows << ' ' << map.boxColumns << '\n';
+    for (const codegen::device::TensorMap &map : maps) {
+      *list << "map " << map.ofResult << ' ' << map.index << ' ' << map.box.size();
+      for (auto [extent, box] : llvm::zip_equal(map.extents, map.box))
+        *list << ' ' << *getConstantIntValue(extent) << ' ' << box;
+      *list << '\n';
+    }
   }
 
   std::string cubinOf(kernel::LaunchOp launch, Schedule schedule) {

@@ -294,9 +294,12 @@ int main(int argc, char **argv) {
           launch.flops >> launch.bytes >> launch.scratch;
     } else if (word == "map") {
       Launch::Map map{};
-      map.map = {0, 2, 2, 128, {}, {}, {1, 1}};
-      in >> map.ofResult >> map.index >> map.map.extents[0] >> map.map.extents[1] >>
-          map.map.box[0] >> map.map.box[1];
+      map.map = {0, 0, 2, 128, {}, {}, {}};
+      in >> map.ofResult >> map.index >> map.map.rank;
+      for (uint32_t axis = 0; axis < map.map.rank; ++axis) {
+        in >> map.map.extents[axis] >> map.map.box[axis];
+        map.map.steps[axis] = 1;
+      }
       launch.maps.push_back(map);
     } else if (word == "word") {
       uint64_t value;

@@ -17,10 +17,8 @@ const DeviceLaunchEmitter::Geometry &DeviceLaunchEmitter::geometryOf(host::Kerne
   for (Schedule schedule : schedules.getSchedules()) {
     geometry.numbers.push_back(gridOf(b, launch, schedule));
     geometry.numbers.push_back(b.getIndexAttr(schedule.getScratchBytes()));
-    for (const TensorMap &map : tensorMapsOf(b, launch, schedule)) {
-      geometry.numbers.push_back(map.rows);
-      geometry.numbers.push_back(b.getIndexAttr(map.columns));
-    }
+    for (const TensorMap &map : tensorMapsOf(b, launch, schedule))
+      llvm::append_range(geometry.numbers, map.extents);
   }
   return geometry;
 }

@@ -4,7 +4,6 @@
 // computes them before a launch.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
 #include "MatrixTile.h"
 #include "TransposedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -196,22 +195,15 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
   OpFoldResult rows =
       h.volume(ArrayRef(hostExtents(b, launch, product.left)).take_front(product.rowAxes));
   // Operands that lie by columns come in slices of 64 columns, the result in slabs of 64 x 64.
-  TensorMap right = product.rightByColumns ? TensorMap{false,
-                                                       product.right.getArgNumber(),
-                                                       b.getIndexAttr(product.columns),
-                                                       product.inner,
-                                                       s.getColumns(),
-                                                       MatrixTile::depth}
-                                           : TensorMap{false,
-                                                       product.right.getArgNumber(),
-                                                       b.getIndexAttr(product.inner),
-                                                       product.columns,
-                                                       MatrixTile::depth,
-                                                       64};
-  SmallVector<TensorMap> maps = {TensorMap{false, product.leftRows.getArgNumber(), rows,
-                                           product.inner, s.getRows(), MatrixTile::depth},
-                                 right};
+  OpFoldResult inner = b.getIndexAttr(product.inner), columns = b.getIndexAttr(product.columns);
+  unsigned right = product.right.getArgNumber();
+  SmallVector<TensorMap> maps = {TensorMap{
+      false, product.leftRows.getArgNumber(), {rows, inner}, {s.getRows(), MatrixTile::depth}}};
+  if (product.rightByColumns)
+    maps.push_back({false, right, {columns, inner}, {s.getColumns(), MatrixTile::depth}});
+  else
+    maps.push_back({false, right, {inner, columns}, {MatrixTile::depth, 64}});
   if (product.inSlabs)
-    maps.push_back({true, 0, rows, product.columns, 64, 64});
+    maps.push_back({true, 0, {rows, columns}, {64, 64}});
   return maps;
 }

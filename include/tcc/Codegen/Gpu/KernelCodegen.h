@@ -42,13 +42,13 @@ llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch 
 /// where nothing is to do.
 mlir::OpFoldResult gridOf(mlir::OpBuilder &b, kernel::LaunchOp launch, Schedule schedule);
 
-/// A dense matrix of 16-bit elements that a kernel copies boxes of, swizzled by 128 bytes.
+/// A dense tensor of 16-bit elements, of two to five axes, that a kernel copies boxes of, swizzled
+/// by 128 bytes.
 struct TensorMap {
   bool ofResult; ///< of the launch's result `index`, else of its input
   unsigned index;
-  mlir::OpFoldResult rows;
-  int64_t columns;
-  unsigned boxRows, boxColumns;
+  llvm::SmallVector<mlir::OpFoldResult, 5> extents; ///< outermost first
+  llvm::SmallVector<unsigned, 5> box;
 };
 
 /// What the kernel's tensor maps are, in order; built as gridOf is.
