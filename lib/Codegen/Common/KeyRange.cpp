@@ -22,14 +22,15 @@ class BoundSearch {
 public:
   explicit BoundSearch(Value score) : keys(tensorType(score).getRank() - 1) {}
 
-  /// What is seen where `condition` holds, or where it does not.
-  void visit(Value condition, const Axes &axes, bool holds);
+  /// What is seen where `condition` holds, or where it does not. Gives whether the bounds that were
+  /// found say all of it.
+  bool visit(Value condition, const Axes &axes, bool holds);
   SmallVector<KeyBound> found;
 
 private:
   /// What `value` grows by with each key; null: nobody knows.
   std::optional<int> slope(Value value, const Axes &axes);
-  void compare(prim::CompareOp op, const Axes &axes, bool holds);
+  bool compare(prim::CompareOp op, const Axes &axes, bool holds);
   int keys;
 };
 
@@ -130,15 +131,15 @@ std::optional<int> BoundSearch::slope(Value value, const Axes &axes) {
       .Default(std::nullopt);
 }
 
-void BoundSearch::compare(prim::CompareOp op, const Axes &axes, bool holds) {
+bool BoundSearch::compare(prim::CompareOp op, const Axes &axes, bool holds) {
   using P = prim::ComparePredicate;
   Type type = tensorType(op.getLhs()).getElementType();
   P predicate = op.getPredicate();
   if (!type.isSignlessInteger() || type.isInteger(1) || predicate == P::eq || predicate == P::ne)
-    return;
+    return false;
   std::optional<int> l = slope(op.getLhs(), axes), r = slope(op.getRhs(), axes);
   if (!l || !r || std::abs(*l - *r) != 1)
-    return;
+    return false;
   bool swapped = predicate == P::lt || predicate == P::le;
   bool strict = predicate == P::lt || predicate == P::gt;
   if (!holds) { // !(l >= r) is r > l
@@ -151,23 +152,25 @@ void BoundSearch::compare(prim::CompareOp op, const Axes &axes, bool holds) {
     bound.isUpper = !bound.isUpper;
   }
   found.push_back(std::move(bound));
+  return true;
 }
 
-void BoundSearch::visit(Value condition, const Axes &axes, bool holds) {
+bool BoundSearch::visit(Value condition, const Axes &axes, bool holds) {
   Operation *op = condition.getDefiningOp();
   if (!op)
-    return;
+    return false;
   if (isa<prim::NotOp>(op))
     return visit(op->getOperand(0), axes, !holds);
   // All parts of a conjunction that holds do; none of a disjunction that does not.
   if ((isa<prim::AndOp>(op) && holds) || (isa<prim::OrOp>(op) && !holds)) {
-    visit(op->getOperand(0), axes, holds);
-    return visit(op->getOperand(1), axes, holds);
+    bool left = visit(op->getOperand(0), axes, holds);
+    return visit(op->getOperand(1), axes, holds) && left;
   }
   if (auto comparison = dyn_cast<prim::CompareOp>(op))
     return compare(comparison, axes, holds);
   if (std::optional<Axes> behind = axesBehind(op, axes))
-    visit(op->getOperand(0), *behind, holds);
+    return visit(op->getOperand(0), *behind, holds);
+  return false;
 }
 
 static bool isMinusInfinity(Value value) {
@@ -181,17 +184,23 @@ static bool isMinusInfinity(Value value) {
   return element.isInfinity() && element.isNegative();
 }
 
-SmallVector<KeyBound> tcc::codegen::keyBounds(Value score) {
+SmallVector<KeyBound> tcc::codegen::keyBounds(Value score) { return keyMaskOf(score).bounds; }
+
+KeyMask tcc::codegen::keyMaskOf(Value score) {
   BoundSearch search(score);
+  Value seen = score;
   Axes axes = llvm::to_vector(llvm::seq<int>(0, tensorType(score).getRank()));
   while (auto select = score.getDefiningOp<prim::SelectOp>()) {
     bool otherwise = isMinusInfinity(select.getOnFalse());
     if (!otherwise && !isMinusInfinity(select.getOnTrue()))
       break;
-    search.visit(select.getCondition(), axes, otherwise);
+    bool saysAll = search.visit(select.getCondition(), axes, otherwise);
+    bool isOutermost = seen == score;
     score = otherwise ? select.getOnTrue() : select.getOnFalse();
+    if (saysAll && isOutermost)
+      seen = score;
   }
-  return std::move(search.found);
+  return {std::move(search.found), seen};
 }
 
 KeyRange tcc::codegen::emitKeyRange(Elemental &e, ArrayRef<KeyBound> bounds, ArrayRef<Coord> at,

@@ -23,6 +23,14 @@ struct KeyBound {
 /// What bounds the keys that `score` has a finite value for; its last axis is that of the keys.
 llvm::SmallVector<KeyBound> keyBounds(mlir::Value score);
 
+/// The bounds of a score, and what it is where they hide nothing: `seen` is the score without the
+/// selections that its bounds say all of.
+struct KeyMask {
+  llvm::SmallVector<KeyBound> bounds;
+  mlir::Value seen;
+};
+KeyMask keyMaskOf(mlir::Value score);
+
 /// The keys that are seen: [begin, end), i64 values that may lie outside of the tensor.
 struct KeyRange {
   mlir::Value begin, end;
