@@ -379,3 +379,194 @@ func.func @bench_gemm_f32_1_4096_4096(%a: tensor<1x4096xf32>, %w: tensor<4096x40
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
   return %y : tensor<1x4096xf32>
 }
+// Attention: flops count keys that are hidden too.
+func.func @bench_attention_4096_128(%q: tensor<16x4096x128xbf16>, %k: tensor<16x4096x128xbf16>, %v: tensor<16x4096x128xbf16>) -> tensor<16x4096x128xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<16x4096x128xbf16>, tensor<16x4096x128xbf16>) -> tensor<16x4096x4096xf32>
+  %c = prim.constant dense<8.838834765e-02> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<16x4096x4096xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %top = prim.reduce max %scaled [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+  %less = prim.sub %scaled, %tops : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %e = prim.exp %less : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+  %weights = prim.div %e, %sums : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %w = prim.cast %weights : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<16x4096x4096xbf16>, tensor<16x4096x128xbf16>) -> tensor<16x4096x128xf32>
+  %heads = prim.cast %wide_y : (tensor<16x4096x128xf32>) -> tensor<16x4096x128xbf16>
+  return %heads : tensor<16x4096x128xbf16>
+}
+func.func @bench_attention_causal_16384_128(%q: tensor<4x16384x128xbf16>, %k: tensor<4x16384x128xbf16>, %v: tensor<4x16384x128xbf16>) -> tensor<4x16384x128xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x16384x128xbf16>, tensor<4x16384x128xbf16>) -> tensor<4x16384x16384xf32>
+  %c = prim.constant dense<8.838834765e-02> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<4x16384x16384xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<4x16384x16384xf32>, tensor<4x16384x16384xf32>) -> tensor<4x16384x16384xf32>
+  %row = prim.iota 0 sizes() : tensor<16384x16384xi64>
+  %col = prim.iota 1 sizes() : tensor<16384x16384xi64>
+  %cc = prim.compare ge %row, %col : (tensor<16384x16384xi64>, tensor<16384x16384xi64>) -> tensor<16384x16384xi1>
+  %seen = prim.broadcast %cc axes [1, 2] sizes() : (tensor<16384x16384xi1>) -> tensor<4x16384x16384xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<4x16384x16384xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<4x16384x16384xi1>, tensor<4x16384x16384xf32>, tensor<4x16384x16384xf32>) -> tensor<4x16384x16384xf32>
+  %top = prim.reduce max %causal [2] : (tensor<4x16384x16384xf32>) -> tensor<4x16384xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<4x16384xf32>) -> tensor<4x16384x16384xf32>
+  %less = prim.sub %causal, %tops : (tensor<4x16384x16384xf32>, tensor<4x16384x16384xf32>) -> tensor<4x16384x16384xf32>
+  %e = prim.exp %less : (tensor<4x16384x16384xf32>) -> tensor<4x16384x16384xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<4x16384x16384xf32>) -> tensor<4x16384xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<4x16384xf32>) -> tensor<4x16384x16384xf32>
+  %weights = prim.div %e, %sums : (tensor<4x16384x16384xf32>, tensor<4x16384x16384xf32>) -> tensor<4x16384x16384xf32>
+  %w = prim.cast %weights : (tensor<4x16384x16384xf32>) -> tensor<4x16384x16384xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<4x16384x16384xbf16>, tensor<4x16384x128xbf16>) -> tensor<4x16384x128xf32>
+  %heads = prim.cast %wide_y : (tensor<4x16384x128xf32>) -> tensor<4x16384x128xbf16>
+  return %heads : tensor<4x16384x128xbf16>
+}
+func.func @bench_attention_causal_4096_64(%q: tensor<16x4096x64xbf16>, %k: tensor<16x4096x64xbf16>, %v: tensor<16x4096x64xbf16>) -> tensor<16x4096x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<16x4096x64xbf16>, tensor<16x4096x64xbf16>) -> tensor<16x4096x4096xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<16x4096x4096xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %row = prim.iota 0 sizes() : tensor<4096x4096xi64>
+  %col = prim.iota 1 sizes() : tensor<4096x4096xi64>
+  %cc = prim.compare ge %row, %col : (tensor<4096x4096xi64>, tensor<4096x4096xi64>) -> tensor<4096x4096xi1>
+  %seen = prim.broadcast %cc axes [1, 2] sizes() : (tensor<4096x4096xi1>) -> tensor<16x4096x4096xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<16x4096x4096xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<16x4096x4096xi1>, tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %top = prim.reduce max %causal [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+  %less = prim.sub %causal, %tops : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %e = prim.exp %less : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+  %weights = prim.div %e, %sums : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+  %w = prim.cast %weights : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<16x4096x4096xbf16>, tensor<16x4096x64xbf16>) -> tensor<16x4096x64xf32>
+  %heads = prim.cast %wide_y : (tensor<16x4096x64xf32>) -> tensor<16x4096x64xbf16>
+  return %heads : tensor<16x4096x64xbf16>
+}
+func.func @bench_attention_bert_b32(%qm: tensor<32x128x12x64xbf16>, %km: tensor<32x128x12x64xbf16>, %vm: tensor<32x128x12x64xbf16>) -> tensor<32x128x12x64xbf16> {
+  %q = prim.transpose %qm [0, 2, 1, 3] : (tensor<32x128x12x64xbf16>) -> tensor<32x12x128x64xbf16>
+  %k = prim.transpose %km [0, 2, 1, 3] : (tensor<32x128x12x64xbf16>) -> tensor<32x12x128x64xbf16>
+  %v = prim.transpose %vm [0, 2, 1, 3] : (tensor<32x128x12x64xbf16>) -> tensor<32x12x128x64xbf16>
+  %dot = prim.dot %q, %k batch [0, 1] x [0, 1] contract [3] x [3] : (tensor<32x12x128x64xbf16>, tensor<32x12x128x64xbf16>) -> tensor<32x12x128x128xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<32x12x128x128xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %top = prim.reduce max %scaled [3] : (tensor<32x12x128x128xf32>) -> tensor<32x12x128xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<32x12x128xf32>) -> tensor<32x12x128x128xf32>
+  %less = prim.sub %scaled, %tops : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %e = prim.exp %less : (tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<32x12x128x128xf32>) -> tensor<32x12x128xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<32x12x128xf32>) -> tensor<32x12x128x128xf32>
+  %weights = prim.div %e, %sums : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %w = prim.cast %weights : (tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xbf16>
+  %wide_y = prim.dot %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<32x12x128x128xbf16>, tensor<32x12x128x64xbf16>) -> tensor<32x12x128x64xf32>
+  %heads = prim.cast %wide_y : (tensor<32x12x128x64xf32>) -> tensor<32x12x128x64xbf16>
+  %y = prim.transpose %heads [0, 2, 1, 3] : (tensor<32x12x128x64xbf16>) -> tensor<32x128x12x64xbf16>
+  return %y : tensor<32x128x12x64xbf16>
+}
+func.func @bench_attention_bert_b32_padding(%qm: tensor<32x128x12x64xbf16>, %km: tensor<32x128x12x64xbf16>, %vm: tensor<32x128x12x64xbf16>, %mask: tensor<32x128xf32>) -> tensor<32x128x12x64xbf16> {
+  %q = prim.transpose %qm [0, 2, 1, 3] : (tensor<32x128x12x64xbf16>) -> tensor<32x12x128x64xbf16>
+  %k = prim.transpose %km [0, 2, 1, 3] : (tensor<32x128x12x64xbf16>) -> tensor<32x12x128x64xbf16>
+  %v = prim.transpose %vm [0, 2, 1, 3] : (tensor<32x128x12x64xbf16>) -> tensor<32x12x128x64xbf16>
+  %dot = prim.dot %q, %k batch [0, 1] x [0, 1] contract [3] x [3] : (tensor<32x12x128x64xbf16>, tensor<32x12x128x64xbf16>) -> tensor<32x12x128x128xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<32x12x128x128xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %spread = prim.broadcast %mask axes [0, 3] sizes() : (tensor<32x128xf32>) -> tensor<32x12x128x128xf32>
+  %masked = prim.add %scaled, %spread : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %top = prim.reduce max %masked [3] : (tensor<32x12x128x128xf32>) -> tensor<32x12x128xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<32x12x128xf32>) -> tensor<32x12x128x128xf32>
+  %less = prim.sub %masked, %tops : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %e = prim.exp %less : (tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<32x12x128x128xf32>) -> tensor<32x12x128xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<32x12x128xf32>) -> tensor<32x12x128x128xf32>
+  %weights = prim.div %e, %sums : (tensor<32x12x128x128xf32>, tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xf32>
+  %w = prim.cast %weights : (tensor<32x12x128x128xf32>) -> tensor<32x12x128x128xbf16>
+  %wide_y = prim.dot %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<32x12x128x128xbf16>, tensor<32x12x128x64xbf16>) -> tensor<32x12x128x64xf32>
+  %heads = prim.cast %wide_y : (tensor<32x12x128x64xf32>) -> tensor<32x12x128x64xbf16>
+  %y = prim.transpose %heads [0, 2, 1, 3] : (tensor<32x12x128x64xbf16>) -> tensor<32x128x12x64xbf16>
+  return %y : tensor<32x128x12x64xbf16>
+}
+func.func @bench_attention_vit_b32(%x: tensor<32x197x2304xbf16>) -> tensor<32x197x12x64xbf16> {
+  %qs = prim.slice %x starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<32x197x2304xbf16>) -> tensor<32x197x768xbf16>
+  %qr = prim.reshape %qs sizes() : (tensor<32x197x768xbf16>) -> tensor<32x197x12x64xbf16>
+  %q = prim.transpose %qr [0, 2, 1, 3] : (tensor<32x197x12x64xbf16>) -> tensor<32x12x197x64xbf16>
+  %ks = prim.slice %x starts [0, 0, 768]() steps [1, 1, 1] sizes() : (tensor<32x197x2304xbf16>) -> tensor<32x197x768xbf16>
+  %kr = prim.reshape %ks sizes() : (tensor<32x197x768xbf16>) -> tensor<32x197x12x64xbf16>
+  %k = prim.transpose %kr [0, 2, 1, 3] : (tensor<32x197x12x64xbf16>) -> tensor<32x12x197x64xbf16>
+  %vs = prim.slice %x starts [0, 0, 1536]() steps [1, 1, 1] sizes() : (tensor<32x197x2304xbf16>) -> tensor<32x197x768xbf16>
+  %vr = prim.reshape %vs sizes() : (tensor<32x197x768xbf16>) -> tensor<32x197x12x64xbf16>
+  %v = prim.transpose %vr [0, 2, 1, 3] : (tensor<32x197x12x64xbf16>) -> tensor<32x12x197x64xbf16>
+  %dot = prim.dot %q, %k batch [0, 1] x [0, 1] contract [3] x [3] : (tensor<32x12x197x64xbf16>, tensor<32x12x197x64xbf16>) -> tensor<32x12x197x197xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<32x12x197x197xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<32x12x197x197xf32>, tensor<32x12x197x197xf32>) -> tensor<32x12x197x197xf32>
+  %top = prim.reduce max %scaled [3] : (tensor<32x12x197x197xf32>) -> tensor<32x12x197xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<32x12x197xf32>) -> tensor<32x12x197x197xf32>
+  %less = prim.sub %scaled, %tops : (tensor<32x12x197x197xf32>, tensor<32x12x197x197xf32>) -> tensor<32x12x197x197xf32>
+  %e = prim.exp %less : (tensor<32x12x197x197xf32>) -> tensor<32x12x197x197xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<32x12x197x197xf32>) -> tensor<32x12x197xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<32x12x197xf32>) -> tensor<32x12x197x197xf32>
+  %weights = prim.div %e, %sums : (tensor<32x12x197x197xf32>, tensor<32x12x197x197xf32>) -> tensor<32x12x197x197xf32>
+  %w = prim.cast %weights : (tensor<32x12x197x197xf32>) -> tensor<32x12x197x197xbf16>
+  %wide_y = prim.dot %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<32x12x197x197xbf16>, tensor<32x12x197x64xbf16>) -> tensor<32x12x197x64xf32>
+  %heads = prim.cast %wide_y : (tensor<32x12x197x64xf32>) -> tensor<32x12x197x64xbf16>
+  %y = prim.transpose %heads [0, 2, 1, 3] : (tensor<32x12x197x64xbf16>) -> tensor<32x197x12x64xbf16>
+  return %y : tensor<32x197x12x64xbf16>
+}
+func.func @bench_attention_gpt2_b8(%x: tensor<8x512x2304xbf16>) -> tensor<8x512x12x64xbf16> {
+  %qs = prim.slice %x starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<8x512x2304xbf16>) -> tensor<8x512x768xbf16>
+  %qr = prim.reshape %qs sizes() : (tensor<8x512x768xbf16>) -> tensor<8x512x12x64xbf16>
+  %q = prim.transpose %qr [0, 2, 1, 3] : (tensor<8x512x12x64xbf16>) -> tensor<8x12x512x64xbf16>
+  %ks = prim.slice %x starts [0, 0, 768]() steps [1, 1, 1] sizes() : (tensor<8x512x2304xbf16>) -> tensor<8x512x768xbf16>
+  %kr = prim.reshape %ks sizes() : (tensor<8x512x768xbf16>) -> tensor<8x512x12x64xbf16>
+  %k = prim.transpose %kr [0, 2, 1, 3] : (tensor<8x512x12x64xbf16>) -> tensor<8x12x512x64xbf16>
+  %vs = prim.slice %x starts [0, 0, 1536]() steps [1, 1, 1] sizes() : (tensor<8x512x2304xbf16>) -> tensor<8x512x768xbf16>
+  %vr = prim.reshape %vs sizes() : (tensor<8x512x768xbf16>) -> tensor<8x512x12x64xbf16>
+  %v = prim.transpose %vr [0, 2, 1, 3] : (tensor<8x512x12x64xbf16>) -> tensor<8x12x512x64xbf16>
+  %dot = prim.dot %q, %k batch [0, 1] x [0, 1] contract [3] x [3] : (tensor<8x12x512x64xbf16>, tensor<8x12x512x64xbf16>) -> tensor<8x12x512x512xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<8x12x512x512xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<8x12x512x512xf32>, tensor<8x12x512x512xf32>) -> tensor<8x12x512x512xf32>
+  %row = prim.iota 0 sizes() : tensor<512x512xi64>
+  %col = prim.iota 1 sizes() : tensor<512x512xi64>
+  %cc = prim.compare ge %row, %col : (tensor<512x512xi64>, tensor<512x512xi64>) -> tensor<512x512xi1>
+  %seen = prim.broadcast %cc axes [2, 3] sizes() : (tensor<512x512xi1>) -> tensor<8x12x512x512xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<8x12x512x512xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<8x12x512x512xi1>, tensor<8x12x512x512xf32>, tensor<8x12x512x512xf32>) -> tensor<8x12x512x512xf32>
+  %top = prim.reduce max %causal [3] : (tensor<8x12x512x512xf32>) -> tensor<8x12x512xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<8x12x512xf32>) -> tensor<8x12x512x512xf32>
+  %less = prim.sub %causal, %tops : (tensor<8x12x512x512xf32>, tensor<8x12x512x512xf32>) -> tensor<8x12x512x512xf32>
+  %e = prim.exp %less : (tensor<8x12x512x512xf32>) -> tensor<8x12x512x512xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<8x12x512x512xf32>) -> tensor<8x12x512xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<8x12x512xf32>) -> tensor<8x12x512x512xf32>
+  %weights = prim.div %e, %sums : (tensor<8x12x512x512xf32>, tensor<8x12x512x512xf32>) -> tensor<8x12x512x512xf32>
+  %w = prim.cast %weights : (tensor<8x12x512x512xf32>) -> tensor<8x12x512x512xbf16>
+  %wide_y = prim.dot %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<8x12x512x512xbf16>, tensor<8x12x512x64xbf16>) -> tensor<8x12x512x64xf32>
+  %heads = prim.cast %wide_y : (tensor<8x12x512x64xf32>) -> tensor<8x12x512x64xbf16>
+  %y = prim.transpose %heads [0, 2, 1, 3] : (tensor<8x12x512x64xbf16>) -> tensor<8x512x12x64xbf16>
+  return %y : tensor<8x512x12x64xbf16>
+}
+func.func @bench_attention_llama_2048(%q: tensor<1x8x4x2048x128xbf16>, %k: tensor<1x8x2048x128xbf16>, %v: tensor<1x8x2048x128xbf16>) -> tensor<1x8x4x2048x128xbf16> {
+  %dot = prim.dot %q, %k batch [0, 1] x [0, 1] contract [4] x [3] : (tensor<1x8x4x2048x128xbf16>, tensor<1x8x2048x128xbf16>) -> tensor<1x8x4x2048x2048xf32>
+  %c = prim.constant dense<8.838834765e-02> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<1x8x4x2048x2048xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<1x8x4x2048x2048xf32>, tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %row = prim.iota 0 sizes() : tensor<2048x2048xi64>
+  %col = prim.iota 1 sizes() : tensor<2048x2048xi64>
+  %cc = prim.compare ge %row, %col : (tensor<2048x2048xi64>, tensor<2048x2048xi64>) -> tensor<2048x2048xi1>
+  %seen = prim.broadcast %cc axes [3, 4] sizes() : (tensor<2048x2048xi1>) -> tensor<1x8x4x2048x2048xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<1x8x4x2048x2048xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<1x8x4x2048x2048xi1>, tensor<1x8x4x2048x2048xf32>, tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %top = prim.reduce max %causal [4] : (tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2, 3] sizes() : (tensor<1x8x4x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %less = prim.sub %causal, %tops : (tensor<1x8x4x2048x2048xf32>, tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %e = prim.exp %less : (tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %sum = prim.reduce sum %e [4] : (tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2, 3] sizes() : (tensor<1x8x4x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %weights = prim.div %e, %sums : (tensor<1x8x4x2048x2048xf32>, tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048x2048xf32>
+  %w = prim.cast %weights : (tensor<1x8x4x2048x2048xf32>) -> tensor<1x8x4x2048x2048xbf16>
+  %wide_y = prim.dot %w, %v batch [0, 1] x [0, 1] contract [4] x [2] : (tensor<1x8x4x2048x2048xbf16>, tensor<1x8x2048x128xbf16>) -> tensor<1x8x4x2048x128xf32>
+  %heads = prim.cast %wide_y : (tensor<1x8x4x2048x128xf32>) -> tensor<1x8x4x2048x128xbf16>
+  return %heads : tensor<1x8x4x2048x128xbf16>
+}

@@ -24,6 +24,16 @@ def report(name, us, flops=0, bytes=0):
     print(f"torch {name:38} {us:9.1f} us{rates}", flush=True)
 
 
+def attention(batch, heads, shared, length, width, causal):
+    """Heads of queries, of which some share keys and values; flops count keys that are hidden too."""
+    q = torch.randn(batch, heads, length, width, device="cuda", dtype=torch.bfloat16)
+    k, v = (torch.randn(batch, shared, length, width, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    attend = torch.nn.functional.scaled_dot_product_attention
+    us = median_us(lambda: attend(q, k, v, is_causal=causal, enable_gqa=heads != shared))
+    name = f"attention {batch}x{heads}x{length}x{width}" + (" causal" if causal else "")
+    report(name, us, flops=4 * batch * heads * length**2 * width)
+
+
 def main():
     print("torch", torch.__version__, torch.cuda.get_device_name())
     rows, columns = 8192, 4096
@@ -56,6 +66,16 @@ def main():
     w = torch.randn(64, 64, 3, 3, device="cuda").to(memory_format=torch.channels_last)
     torch.backends.cudnn.allow_tf32 = False
     report("conv f32 32x56x56x64 3x3", median_us(lambda: functional.conv2d(x, w, padding=1)), flops=2 * 32 * 56 * 56 * 64 * 64 * 9)
+    for case in (
+        (1, 16, 16, 4096, 128, False),
+        (1, 4, 4, 16384, 128, True),
+        (1, 16, 16, 4096, 64, True),
+        (32, 12, 12, 128, 64, False),
+        (32, 12, 12, 197, 64, False),
+        (8, 12, 12, 512, 64, True),
+        (1, 32, 8, 2048, 128, True),
+    ):
+        attention(*case)
 
 
 main()

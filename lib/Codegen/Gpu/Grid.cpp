@@ -4,11 +4,11 @@
 // computes them before a launch.
 //
 //===----------------------------------------------------------------------===//
+#include "BoxedAttention.h"
 #include "MatrixTile.h"
 #include "TransposedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 
 using namespace mlir;
@@ -173,6 +173,11 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     HostProduct product(h, launch, attentionOf(launch).scores);
     return h.mul(product.batch, h.ceilDiv(product.rows, s.getRows()));
   }
+  case Form::WgmmaAttention: {
+    BoxedAttention attention = *boxedAttention(launch);
+    return b.getIndexAttr(attention.batches * attention.otherRows *
+                          int64_t(llvm::divideCeil(attention.rows, s.getRows())));
+  }
   case Form::Skinny: {
     HostProduct product = HostProduct::of(h, launch);
     return h.mul(product.batch,
@@ -187,7 +192,20 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   llvm_unreachable("all forms are handled above");
 }
 
+/// Queries, keys, values.
+static SmallVector<TensorMap> attentionMaps(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
+  BoxedAttention attention = *boxedAttention(launch);
+  auto boxRows = [&](const BoxOperand &box, bool inRows) {
+    return inRows ? s.getColumns() : static_cast<unsigned>(box.rows);
+  };
+  return {attention.queries.map(b, s.getRows()),
+          attention.keys.map(b, boxRows(attention.keys, attention.keysByInner)),
+          attention.values.map(b, boxRows(attention.values, !attention.valuesByInner))};
+}
+
 SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
+  if (s.getForm() == Form::WgmmaAttention)
+    return attentionMaps(b, launch, s);
   if (s.getForm() != Form::Wgmma)
     return {};
   MatrixProduct product = *matrixProduct(launch);

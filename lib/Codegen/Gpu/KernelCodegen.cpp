@@ -1,4 +1,5 @@
 //===- KernelCodegen.cpp - kernel.launch → a GPU kernel -------------------===//
+#include "BoxedAttention.h"
 #include "MatrixTile.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/LLVMIR/BasicPtxBuilderInterface.h"
@@ -37,6 +38,12 @@ static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, bool scratch,
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), words);
 }
 
+static unsigned countTensorMaps(kernel::LaunchOp launch, Form form) {
+  if (form == Form::WgmmaAttention)
+    return BoxedAttention::tensorMaps;
+  return form == Form::Wgmma ? matrixProduct(launch)->tensorMaps() : 0;
+}
+
 /// Tensor maps are read where they lie among the parameters.
 static void describeTensorMaps(LLVM::LLVMFuncOp function, unsigned count) {
   Builder b(function.getContext());
@@ -54,7 +61,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   MLIRContext *context = module.getContext();
   context->loadDialect<NVVM::NVVMDialect>();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  unsigned tensorMaps = schedule.getForm() == Form::Wgmma ? matrixProduct(launch)->tensorMaps() : 0;
+  unsigned tensorMaps = countTensorMaps(launch, schedule.getForm());
   auto function = LLVM::LLVMFuncOp::create(
       b, launch.getLoc(), name, kernelType(launch, schedule.getScratchBytes() != 0, tensorMaps));
   describeTensorMaps(function, tensorMaps);
@@ -89,6 +96,10 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     break;
   case Form::Attention:
     emitAttentionKernel(frame);
+    break;
+  case Form::WgmmaAttention:
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
+    emitWgmmaAttentionKernel(frame);
     break;
   case Form::Wgmma:
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));

@@ -69,6 +69,7 @@ void emitScatterKernel(KernelFrame &f);
 void emitCollectKernel(KernelFrame &f);
 void emitProductKernel(KernelFrame &f);
 void emitAttentionKernel(KernelFrame &f);
+void emitWgmmaAttentionKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
 void emitSkinnyKernel(KernelFrame &f);

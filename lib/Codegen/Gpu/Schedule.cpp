@@ -6,6 +6,7 @@
 // because they would disagree if each computed it.
 //
 //===----------------------------------------------------------------------===//
+#include "BoxedAttention.h"
 #include "KernelFrame.h"
 #include "MatrixTile.h"
 #include "MmaTile.h"
@@ -408,6 +409,40 @@ static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, 
   all.push_back(general);
 }
 
+/// The most keys at a time that registers and shared memory hold, and no more of them past the
+/// last key than need be.
+static bool scheduleWgmmaAttention(Choice &s, const BoxedAttention &attention,
+                                   const GpuArch &arch) {
+  constexpr int64_t kFewRows = 32, kMostKeys = 128, kStep = 16;
+  constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
+  s.form = Form::WgmmaAttention;
+  s.rows = 2 * BoxedAttentionTile::groupRows;
+  for (int64_t most = kMostKeys; most >= kStep; most -= kStep) {
+    int64_t blocks = llvm::divideCeil(attention.keyCount, most);
+    int64_t keys = llvm::alignTo(llvm::divideCeil(attention.keyCount, blocks), kStep);
+    BoxedAttentionTile tile(attention, s.rows, unsigned(keys));
+    if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes)
+      continue;
+    s.columns = tile.keys;
+    s.threads = tile.threads();
+    s.sharedBytes = tile.sharedBytes();
+    return attention.rows > kFewRows;
+  }
+  return false;
+}
+
+static void scheduleAttention(SmallVector<Choice> &all, kernel::LaunchOp launch,
+                              const GpuArch &arch) {
+  Choice wgmma = all[0];
+  auto boxed = arch.matrixUnit == MatrixUnit::Wgmma ? boxedAttention(launch) : std::nullopt;
+  // Four by four scores of a thread, of slices of operands as of a product.
+  all[0].form = Form::Attention;
+  all[0].rows = all[0].columns = 64;
+  all[0].depth = 16;
+  if (boxed && scheduleWgmmaAttention(wgmma, *boxed, arch))
+    all.insert(all.begin(), wgmma);
+}
+
 SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                            bool tf32) {
   SmallVector<Choice> all(1);
@@ -421,10 +456,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : lineAxis(op) ? Form::Line : Form::Scatter;
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
   } else if (launch.getKind() == kernel::KernelKind::Attention) {
-    // Four by four scores of a thread, of slices of operands as of a product.
-    s.form = Form::Attention;
-    s.rows = s.columns = 64;
-    s.depth = 16;
+    scheduleAttention(all, launch, arch);
   } else if (auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
              conv && isDepthwise(conv) && keepsNeighbours(launch)) {
     // Nothing to share but the filters, which are small: points like any other.

@@ -316,6 +316,7 @@ LogicalResult GpuScheduleAttr::verifyLaunch(Operation *op) const {
   case GpuForm::Collect:
     return verifyKind(launch, getMnemonic(), {Special});
   case GpuForm::Attention:
+  case GpuForm::WgmmaAttention:
     return verifyKind(launch, getMnemonic(), {Attention});
   default:
     return verifyKind(launch, getMnemonic(), {Loop, Contraction, Convolution});

@@ -1,0 +1,348 @@
+//===- WgmmaAttention.cpp - Attention on the matrix units of sm_90a -------===//
+//
+// A block keeps the results of a tile of queries and goes over the keys, a block of them at a time,
+// with a running softmax. One warp of its first warp group fetches: the queries once, then keys and
+// values block by block into two stages each, by bulk tensor copies (TMA). The other warp groups
+// have 64 queries each. They multiply queries and keys out of shared memory; the weights that the
+// softmax makes of the scores stay in registers, where they lie as the second product takes them.
+//
+// The two products of different blocks overlap with the softmax: a turn starts the scores of its
+// keys, then adds the weights of the turn before times their values, and computes its own weights
+// while that runs. The warp groups take turns at starting products (named barriers), so that one
+// computes weights while the other multiplies.
+//
+// Blocks of keys that no query of the tile sees are not visited, and those that all of its queries
+// see are not masked: the others come in turns of their own, first and last. The last block of
+// keys comes first, because it is the one with a diagonal or a tail to hide.
+//
+//===----------------------------------------------------------------------===//
+#include "WgmmaAttention.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+WgmmaAttentionEmitter::WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttention &attention)
+    : f(f), b(f.b), a(attention), form(attention.form),
+      t(attention, f.schedule.getRows(), f.schedule.getColumns()),
+      values(productFrom(f, form.values)),
+      byKeys{tensorType(form.scores.getLhs()).getElementType(), t.keys},
+      byValues{byKeys.element, unsigned(attention.width)} {
+  hasUpper = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return bound.isUpper; });
+  hasLower = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return !bound.isUpper; });
+  hasTail = a.keyCount % t.keys != 0;
+}
+
+SmallVector<Value> WgmmaAttentionEmitter::State::all() const {
+  SmallVector<Value> values = {results};
+  llvm::append_range(values, tops);
+  llvm::append_range(values, totals);
+  llvm::append_range(values, weights);
+  return values;
+}
+
+WgmmaAttentionEmitter::State WgmmaAttentionEmitter::State::of(ValueRange values) {
+  State state;
+  state.results = values[0];
+  llvm::append_range(state.tops, values.slice(1, kRows));
+  llvm::append_range(state.totals, values.slice(1 + kRows, kRows));
+  llvm::append_range(state.weights, values.drop_front(1 + 2 * kRows));
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+Value WgmmaAttentionEmitter::sharedAt(Value offset) {
+  return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value WgmmaAttentionEmitter::barrier(Barrier which, Value stage) {
+  int64_t first = which == Barrier::Queries
+                      ? 0
+                      : 1 + (int64_t(which) - 1) * int64_t(BoxedAttentionTile::stages);
+  Value offset = c(t.barrierOffset() + 8 * first);
+  return sharedAt(stage ? add(mul(stage, 8), offset) : offset);
+}
+
+Value WgmmaAttentionEmitter::tensorMap(unsigned which) {
+  return f.function.getArgument(f.function.getNumArguments() - BoxedAttention::tensorMaps + which);
+}
+
+/// What the block computes: neighbouring blocks have queries of one head, and those with the most
+/// keys come first.
+void WgmmaAttentionEmitter::prepareTask() {
+  int64_t tiles = llvm::divideCeil(a.rows, t.rows);
+  SmallVector<Value> place =
+      f.delinearize(f.block, {f.e.index(a.batches), f.e.index(a.otherRows), f.e.index(tiles)});
+  batchNumber = place[0];
+  batch = f.delinearize(batchNumber, values.batch);
+  SmallVector<Value> others(values.rows);
+  others.erase(others.begin() + a.tiledAxis);
+  otherRows = f.delinearize(place[1], others);
+  Value tile = hasUpper ? f.e.subIndex(f.e.index(tiles - 1), place[2]) : place[2];
+  rowTile = f.e.mulIndex(tile, f.e.index(t.rows));
+}
+
+/// Which blocks of keys the tile's queries see: the lanes of each warp look at all queries.
+void WgmmaAttentionEmitter::prepareKeys() {
+  int64_t all = llvm::divideCeil(a.keyCount, t.keys);
+  if (a.mask.bounds.empty()) {
+    lastBlock = c(all - 1);
+    blocks = c(all);
+    wholeFrom = c(1);
+    wholeTo = blocks;
+    return;
+  }
+  Value laneRow = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
+  Value most[4]; // begin and end of what anybody sees, then of what everybody does
+  for (unsigned first = 0; first < t.rows; first += GpuArch::warp) {
+    KeyRange range = seenBy(f.e.addIndex(rowTile, f.e.addIndex(laneRow, f.e.index(first))));
+    Value begin = range.begin, end = range.end;
+    most[0] = most[0] ? smaller(most[0], begin) : begin;
+    most[1] = most[1] ? larger(most[1], end) : end;
+    most[2] = most[2] ? larger(most[2], begin) : begin;
+    most[3] = most[3] ? smaller(most[3], end) : end;
+  }
+  constexpr NVVM::ReduxKind kKinds[] = {NVVM::ReduxKind::MIN, NVVM::ReduxKind::MAX,
+                                        NVVM::ReduxKind::MAX, NVVM::ReduxKind::MIN};
+  for (unsigned i = 0; i < 4; ++i)
+    most[i] = NVVM::ReduxOp::create(b, b.getI32Type(), most[i], kKinds[i], c(-1));
+  auto div = [&](Value x) -> Value { return arith::DivUIOp::create(b, x, c(t.keys)); };
+  auto roundUp = [&](Value x) { return div(add(x, c(t.keys - 1))); };
+  // One block at least: what nobody sees has weights of zero.
+  Value firstBlock = smaller(div(most[0]), c(all - 1));
+  lastBlock = sub(larger(roundUp(most[1]), add(firstBlock, c(1))), c(1));
+  blocks = add(sub(lastBlock, firstBlock), c(1));
+  Value upTo = sub(add(lastBlock, c(1)), div(most[3]));
+  wholeFrom = smaller(larger(upTo, c(1)), blocks);
+  Value from = sub(add(lastBlock, c(1)), roundUp(most[2]));
+  wholeTo = smaller(larger(from, wholeFrom), blocks);
+}
+
+void WgmmaAttentionEmitter::prepare() {
+  Value raw = f.dynamicShared();
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
+  sharedAddress = band(add(address, c(1023)), -1024);
+  shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);
+  tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  // The same number in all lanes, in a form that shows it.
+  warp = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), shr(tid, 5), c(0), c(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+  f.when(equal(tid, c(0)), [&] {
+    for (unsigned i = 0; i < BoxedAttention::tensorMaps; ++i)
+      NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
+                               tensorMap(i), Value(), /*tensormap=*/true);
+    auto init = [&](Value at, unsigned arrivals) {
+      NVVM::MBarrierInitOp::create(b, at, c(arrivals), Value());
+    };
+    init(barrier(Barrier::Queries), 1);
+    for (unsigned i = 0; i < BoxedAttentionTile::stages; ++i) {
+      init(barrier(Barrier::FullKeys, c(i)), 1);
+      init(barrier(Barrier::FullValues, c(i)), 1);
+      init(barrier(Barrier::EmptyKeys, c(i)), t.consumers());
+      init(barrier(Barrier::EmptyValues, c(i)), t.consumers());
+    }
+    NVVM::FenceMbarrierInitOp::create(b);
+  });
+  prepareTask();
+  prepareKeys();
+  f.barrier();
+}
+
+//===----------------------------------------------------------------------===//
+// Fetching
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> WgmmaAttentionEmitter::placeOf(const BoxOperand &box, unsigned map, Value row,
+                                                  Value column) {
+  prim::DotOp dot = map == 2 ? form.values : form.scores;
+  ArrayRef<int64_t> paired = map == 0 ? dot.getLhsBatch() : dot.getRhsBatch();
+  ArrayRef<int64_t> summed = map == 0 ? dot.getLhsContract() : dot.getRhsContract();
+  return box.place(b, [&](int axis) -> Value {
+    if (axis == box.rowAxis)
+      return row;
+    if (axis == box.columnAxis)
+      return column;
+    if (const auto *at = llvm::find(paired, axis); at != paired.end())
+      return to32(batch[at - paired.begin()]);
+    // Rows of the queries that tiles do not lie along.
+    unsigned number = 0;
+    for (int before = 0; before < axis; ++before)
+      number += before != box.rowAxis && !llvm::is_contained(paired, before) &&
+                !llvm::is_contained(summed, before);
+    return to32(otherRows[number]);
+  });
+}
+
+void WgmmaAttentionEmitter::fetchQueries() {
+  Value full = barrier(Barrier::Queries);
+  expectBytes(b, full, t.queryBytes);
+  for (unsigned i = 0; i < a.depth; i += BoxOperand::columns)
+    copyBox(b, sharedAt(c(int64_t(i) * t.rows * 2)), tensorMap(0),
+            placeOf(a.queries, 0, to32(rowTile), c(i)), full);
+}
+
+/// A block of keys or of their values, which have `columns` numbers each.
+void WgmmaAttentionEmitter::fetchKeys(const BoxOperand &box, unsigned map, bool inRows,
+                                      int64_t columns, Value offset, Value firstKey, Value full) {
+  int64_t boxRows = inRows ? t.keys : columns, across = inRows ? columns : t.keys;
+  expectBytes(b, full, boxRows * int64_t(llvm::alignTo(across, BoxOperand::columns)) * 2);
+  for (int64_t i = 0; i < across; i += BoxOperand::columns)
+    copyBox(b, sharedAt(add(offset, c(i * boxRows * 2))), tensorMap(map),
+            placeOf(box, map, inRows ? firstKey : c(0), inRows ? c(i) : add(firstKey, c(i))), full);
+}
+
+void WgmmaAttentionEmitter::fetchBlock(Value turn) {
+  Value stage = stageOf(turn), before = bxor(parityOf(turn), 1), firstKey = keyAt(turn);
+  awaitBarrier(b, barrier(Barrier::EmptyKeys, stage), before);
+  fetchKeys(a.keys, 1, a.keysByInner, a.depth, add(mul(stage, t.keyBytes), c(t.keyOffset())),
+            firstKey, barrier(Barrier::FullKeys, stage));
+  awaitBarrier(b, barrier(Barrier::EmptyValues, stage), before);
+  fetchKeys(a.values, 2, !a.valuesByInner, a.width,
+            add(mul(stage, t.valueBytes), c(t.valueOffset())), firstKey,
+            barrier(Barrier::FullValues, stage));
+}
+
+void WgmmaAttentionEmitter::fetch() {
+  NVVM::SetMaxRegisterOp::create(b, 24, NVVM::SetMaxRegisterAction::decrease);
+  f.when(equal(warp, c(0)), [&] {
+    f.when(NVVM::ElectSyncOp::create(b, b.getI1Type(), Value()), [&] {
+      fetchQueries();
+      auto loop = scf::ForOp::create(b, c(0), blocks, c(1));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      f.e.nested([&] { fetchBlock(loop.getInductionVar()); });
+    });
+    NVVM::SyncWarpOp::create(b, c(-1));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplying
+//===----------------------------------------------------------------------===//
+
+/// Starts the scores of a block of keys.
+Value WgmmaAttentionEmitter::multiplyKeys(Value stage) {
+  Value address = add(sharedAddress, add(mul(stage, t.keyBytes), c(t.keyOffset())));
+  int64_t slice = (a.keysByInner ? int64_t(t.keys) : a.depth) * BoxOperand::columns * 2;
+  auto right = WgmmaOperand::at(b, address, slice, a.keysByInner);
+  Value sums = LLVM::ZeroOp::create(b, wgmmaSums(b, t.keys));
+  beginChain(b);
+  for (int64_t k = 0; k < a.depth; k += 16)
+    sums = byKeys.multiply(b, sums, left.step(b, k), right.step(b, k), a.keysByInner, k == 0);
+  endChain(b);
+  return sums;
+}
+
+/// Starts to add the weights of a block of keys times their values.
+Value WgmmaAttentionEmitter::multiplyValues(Value results, ValueRange weights, Value stage) {
+  Value address = add(sharedAddress, add(mul(stage, t.valueBytes), c(t.valueOffset())));
+  int64_t slice = (a.valuesByInner ? a.width : int64_t(t.keys)) * BoxOperand::columns * 2;
+  auto right = WgmmaOperand::at(b, address, slice, a.valuesByInner);
+  beginChain(b);
+  for (unsigned k = 0; k < t.keys; k += 16)
+    results =
+        byValues.multiply(b, results, weights.slice(k / 4, 4), right.step(b, k), a.valuesByInner);
+  endChain(b);
+  return results;
+}
+
+void WgmmaAttentionEmitter::giveBack(Barrier which, Value stage) {
+  f.when(leads, [&] { arriveAtBarrier(b, barrier(which, stage)); });
+}
+
+constexpr int64_t kFirstTurnBarrier = 4, kTurnThreads = 256;
+
+/// Waits until the warp group before has started its products.
+void WgmmaAttentionEmitter::awaitTurn() {
+  NVVM::BarrierOp::create(b, Type(), add(consumer, c(kFirstTurnBarrier)), c(kTurnThreads),
+                          NVVM::BarrierReductionAttr(), Value());
+}
+
+void WgmmaAttentionEmitter::passTurn() {
+  Value next = add(consumer, c(1));
+  Value wraps = equal(next, c(t.consumers()));
+  next = arith::SelectOp::create(b, wraps, c(0), next);
+  NVVM::BarrierArriveOp::create(b, add(next, c(kFirstTurnBarrier)), c(kTurnThreads));
+}
+
+WgmmaAttentionEmitter::State WgmmaAttentionEmitter::visit(Value turn, State state, bool isMasked) {
+  Value stage = stageOf(turn), before = sub(turn, c(1)), stageBefore = stageOf(before);
+  awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(turn));
+  awaitTurn();
+  Value scores = multiplyKeys(stage);
+  awaitBarrier(b, barrier(Barrier::FullValues, stageBefore), parityOf(before));
+  auto read = state.weights;
+  Value results = multiplyValues(state.results, read, stageBefore);
+  passTurn();
+  scores = awaitChains(b, scores, 1);
+  giveBack(Barrier::EmptyKeys, stage);
+  softmax(scores, keyAt(turn), state, /*isFirst=*/false, isMasked);
+  results = awaitChains(b, results, 0, read);
+  giveBack(Barrier::EmptyValues, stageBefore);
+  state.results = scaled(results, state.corrections);
+  return state;
+}
+
+WgmmaAttentionEmitter::State WgmmaAttentionEmitter::visitAll(Value from, Value to, State state,
+                                                             bool isMasked) {
+  auto loop = scf::ForOp::create(b, from, to, c(1), state.all());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  State next = f.e.nested(
+      [&] { return visit(loop.getInductionVar(), State::of(loop.getRegionIterArgs()), isMasked); });
+  scf::YieldOp::create(b, next.all());
+  return State::of(loop.getResults());
+}
+
+void WgmmaAttentionEmitter::compute() {
+  NVVM::SetMaxRegisterOp::create(b, t.consumers() == 2 ? 240 : 160,
+                                 NVVM::SetMaxRegisterAction::increase);
+  consumer = sub(shr(warp, 2), c(1));
+  lane = band(tid, 31);
+  leads = equal(band(tid, 127), c(0));
+  prepareThread();
+  constexpr int64_t kGroupBytes = int64_t(BoxedAttentionTile::groupRows) * BoxOperand::columns * 2;
+  left = WgmmaOperand::at(b, add(sharedAddress, mul(consumer, kGroupBytes)),
+                          int64_t(t.rows) * BoxOperand::columns * 2, /*byInner=*/true);
+  // The first group begins.
+  f.when(equal(consumer, c(t.consumers() - 1)), [&] { passTurn(); });
+  awaitBarrier(b, barrier(Barrier::Queries), c(0));
+  awaitBarrier(b, barrier(Barrier::FullKeys, c(0)), c(0));
+  State state;
+  state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width));
+  Value scores = awaitChains(b, multiplyKeys(c(0)), 0);
+  giveBack(Barrier::EmptyKeys, c(0));
+  softmax(scores, keyAt(c(0)), state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
+  if (hasUpper)
+    state = visitAll(c(1), wholeFrom, state, /*isMasked=*/true);
+  state = visitAll(wholeFrom, wholeTo, state, /*isMasked=*/false);
+  if (hasLower)
+    state = visitAll(wholeTo, blocks, state, /*isMasked=*/true);
+  Value last = sub(blocks, c(1)), stage = stageOf(last);
+  awaitBarrier(b, barrier(Barrier::FullValues, stage), parityOf(last));
+  Value results = multiplyValues(state.results, state.weights, stage);
+  state.results = awaitChains(b, results, 0, state.weights);
+  if (!f.failed)
+    store(state);
+}
+
+void WgmmaAttentionEmitter::run() {
+  prepare();
+  auto branch = scf::IfOp::create(b, equal(shr(warp, 2), c(0)), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] { fetch(); });
+  b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested([&] { compute(); });
+}
+
+void device::emitWgmmaAttentionKernel(KernelFrame &f) {
+  BoxedAttention attention = *boxedAttention(f.launch);
+  WgmmaAttentionEmitter(f, attention).run();
+}
