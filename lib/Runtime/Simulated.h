@@ -30,6 +30,8 @@ uint32_t tcc_sim_take(uint32_t index);
 enum tcc_sim_kind { TCC_SIM_BF16, TCC_SIM_F16, TCC_SIM_S8, TCC_SIM_U8, TCC_SIM_TF32 };
 void tcc_sim_multiply(uint32_t left_kind, uint32_t right_kind);
 uint32_t tcc_sim_round_tf32(uint32_t bits);
+/* ex2.approx.ftz.f32 */
+uint32_t tcc_sim_exp2(uint32_t bits);
 /* ldmatrix of `count` tiles of eight rows of 16 bytes. */
 void tcc_sim_load_matrices(uint64_t address, uint32_t count, uint32_t transposed);
 /* cp.async of `bytes`, of which those after `inside` are 0. */

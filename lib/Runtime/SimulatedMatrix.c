@@ -60,6 +60,30 @@ uint32_t tcc_sim_round_tf32(uint32_t bits) {
   return is_number ? (bits + 0x1000) & 0xffffe000 : bits;
 }
 
+/* 2 to the power of a number; 0 where that is less than any normal one. */
+uint32_t tcc_sim_exp2(uint32_t bits) {
+  float x = of_bits(bits);
+  if (x != x)
+    return 0x7fffffff;
+  if (x >= 128)
+    return 0x7f800000;
+  if (x < -126)
+    return 0;
+  int32_t whole = (int32_t)(x + (x < 0 ? -0.5f : 0.5f));
+  double y = ((double)x - whole) * 0.69314718055994531, sum = 1, term = 1;
+  for (int n = 1; n < 12; ++n) {
+    term *= y / n;
+    sum += term;
+  }
+  for (int32_t n = whole; n > 0; --n)
+    sum *= 2;
+  for (int32_t n = whole; n < 0; ++n)
+    sum /= 2;
+  float result = (float)sum;
+  memcpy(&bits, &result, sizeof bits);
+  return bits;
+}
+
 static float dot_real(const uint32_t *left, const uint32_t *right, uint32_t kind, float sum) {
   for (uint32_t word = 0; kind == TCC_SIM_TF32 && word < 8; ++word)
     sum += of_bits(left[word] & 0xffffe000) * of_bits(right[word] & 0xffffe000);

@@ -9,19 +9,6 @@ using namespace tcc;
 using namespace tcc::test;
 using reference::Tensor;
 
-/// PTX of the one launch of `text`.
-static std::string ptxOf(const std::string &text, const GpuArch &arch,
-                         std::optional<codegen::device::Form> form = std::nullopt) {
-  auto module = fused(text);
-  kernel::LaunchOp launch;
-  module->walk([&](kernel::LaunchOp op) { launch = op; });
-  auto schedule = scheduleOf(launch, arch, form);
-  auto kernel = kernelModule(launch, "k", schedule);
-  REQUIRE(kernel);
-  REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
-  return llvm::cantFail(emit::emitPtx(*kernel, arch));
-}
-
 static bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }

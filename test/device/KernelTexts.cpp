@@ -1,6 +1,7 @@
 #include "KernelTexts.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "tcc/Emit/Ptx.h"
 #include "tcc/Fusion/Fusion.h"
 #include <catch2/catch.hpp>
 #include <random>
@@ -76,6 +77,18 @@ codegen::device::Schedule tcc::test::scheduleOf(const std::string &text, const G
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
   return scheduleOf(launch, arch, form);
+}
+
+std::string tcc::test::ptxOf(const std::string &text, const GpuArch &arch,
+                             std::optional<codegen::device::Form> form) {
+  auto module = fused(text);
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  auto schedule = scheduleOf(launch, arch, form);
+  auto kernel = kernelModule(launch, "k", schedule);
+  REQUIRE(kernel);
+  REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
+  return llvm::cantFail(emit::emitPtx(*kernel, arch));
 }
 
 std::string tcc::test::function(const std::string &arguments, const std::string &type,

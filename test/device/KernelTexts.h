@@ -34,6 +34,10 @@ codegen::device::Schedule scheduleOf(const std::string &text,
                                      const GpuArch &arch = *GpuArch::find("sm_80"),
                                      std::optional<codegen::device::Form> form = std::nullopt);
 
+/// PTX of the one launch of `text`, by the best template or `form`.
+std::string ptxOf(const std::string &text, const GpuArch &arch,
+                  std::optional<codegen::device::Form> form = std::nullopt);
+
 /// A function of `arguments` ("%x: tensor<2xf32>, ...") that gives %y.
 std::string function(const std::string &arguments, const std::string &type,
                      const std::string &body);

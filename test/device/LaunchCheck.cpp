@@ -127,7 +127,9 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
   llvm::DenseMap<Operation *, Plan> plans;
   std::map<std::string, std::string> symbols;
   function.walk([&](kernel::LaunchOp launch) {
-    Schedule schedule = codegen::device::chooseSchedule(launch, arch, tf32);
+    auto given = dyn_cast_or_null<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
+    Schedule schedule =
+        given ? given.find(arch.name) : codegen::device::chooseSchedule(launch, arch, tf32);
     OpBuilder b(launch);
     OpFoldResult grid = codegen::device::gridOf(b, launch, schedule);
     std::string text = textOf(launch);

@@ -28,7 +28,7 @@ struct LaunchRecord {
 };
 
 /// Calls `visit` for every launch of `function` (which gets operations that compute the
-/// grids) as the interpreter comes to it.
+/// grids) as the interpreter comes to it. A launch that has a schedule for `arch` runs by it.
 llvm::Error forEachLaunch(mlir::func::FuncOp function, llvm::ArrayRef<reference::Tensor> inputs,
                           const WeightTable &weights, const GpuArch &arch,
                           llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32 = false);

@@ -178,6 +178,7 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
   define("tcc_sim_take", tcc_sim_take);
   define("tcc_sim_multiply", tcc_sim_multiply);
   define("tcc_sim_round_tf32", tcc_sim_round_tf32);
+  define("tcc_sim_exp2", tcc_sim_exp2);
   define("tcc_sim_load_matrices", tcc_sim_load_matrices);
   define("tcc_sim_copy_async", tcc_sim_copy_async);
   define("tcc_sim_commit_copies", tcc_sim_commit_copies);

@@ -64,17 +64,6 @@ std::string textOf(const Case &c) {
   return function(c.mask ? arguments + ", %m: " + m : arguments, y, text);
 }
 
-std::string ptxOf(const std::string &text, const GpuArch &arch) {
-  auto module = fused(text);
-  kernel::LaunchOp launch;
-  module->walk([&](kernel::LaunchOp op) { launch = op; });
-  auto schedule = scheduleOf(launch, arch, Form::WgmmaAttention);
-  auto kernel = kernelModule(launch, "k", schedule);
-  REQUIRE(kernel);
-  REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
-  return llvm::cantFail(emit::emitPtx(*kernel, arch));
-}
-
 } // namespace
 
 TEST_CASE("attention on wgmma neither spills nor serialises") {
@@ -95,7 +84,7 @@ TEST_CASE("attention on wgmma neither spills nor serialises") {
                         {"bf16", 512, 512, 128, 128, true, true}}) {
     std::string text = textOf(c);
     INFO(text);
-    std::string ptx = ptxOf(text, arch);
+    std::string ptx = ptxOf(text, arch, Form::WgmmaAttention);
     CHECK(ptx.find("wgmma.mma_async") != std::string::npos);
     CHECK(ptx.find("cp.async.bulk.tensor.3d") != std::string::npos);
     auto cubin = ptxas->assemble(ptx, arch);
@@ -108,10 +97,11 @@ TEST_CASE("attention on wgmma neither spills nor serialises") {
 
 TEST_CASE("attention on wgmma evaluates what only the region knows of a score") {
   // A factor goes into the exponent, and what a comparison of positions hides is known from bounds.
-  std::string ptx =
-      ptxOf(textOf({"bf16", 512, 512, 64, 64, true, false}), *GpuArch::find("sm_90a"));
+  std::string ptx = ptxOf(textOf({"bf16", 512, 512, 64, 64, true, false}), *GpuArch::find("sm_90a"),
+                          Form::WgmmaAttention);
   CHECK(ptx.find("ld.global") == std::string::npos);
   CHECK(ptx.find("setp.ge.s64") == std::string::npos);
-  ptx = ptxOf(textOf({"bf16", 512, 512, 64, 64, false, true}), *GpuArch::find("sm_90a"));
+  ptx = ptxOf(textOf({"bf16", 512, 512, 64, 64, false, true}), *GpuArch::find("sm_90a"),
+              Form::WgmmaAttention);
   CHECK(ptx.find("ld.global.v2.b32") != std::string::npos);
 }

@@ -110,7 +110,10 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createSharedOperandsPass(); });
-  mlir::registerPass([] { return tcc::createFuseKernelsPass(); });
+  mlir::registerPass([] {
+    const tcc::ScheduleModel *model = archs.empty() ? nullptr : &backend().schedules();
+    return tcc::createFuseKernelsPass({true, true, model});
+  });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
   mlir::registerPass([] { return tcc::createScheduleKernelsPass(&backend().schedules()); });

@@ -169,9 +169,11 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return b.getIndexAttr(1);
   case Form::Product:
     return productGrid(h, launch, s);
-  case Form::Attention: {
+  case Form::Attention:
+  case Form::MmaAttention: {
     HostProduct product(h, launch, attentionOf(launch).scores);
-    return h.mul(product.batch, h.ceilDiv(product.rows, s.getRows()));
+    return h.volume(
+        {product.batch, h.ceilDiv(product.rows, s.getRows()), b.getIndexAttr(s.getSplit())});
   }
   case Form::WgmmaAttention: {
     BoxedAttention attention = *boxedAttention(launch);

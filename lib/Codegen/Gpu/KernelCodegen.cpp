@@ -101,6 +101,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
     emitWgmmaAttentionKernel(frame);
     break;
+  case Form::MmaAttention:
+    emitMmaAttentionKernel(frame);
+    break;
   case Form::Wgmma:
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
     emitWgmmaKernel(frame);

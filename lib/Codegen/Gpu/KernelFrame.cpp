@@ -164,6 +164,12 @@ Value device::reduceWarp(ImplicitLocOpBuilder &b, Value v, prim::ReduceKind kind
   return v;
 }
 
+Value device::exp2Approximately(ImplicitLocOpBuilder &b, Value x) {
+  return LLVM::CallIntrinsicOp::create(
+             b, b.getF32Type(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{x})
+      .getResult(0);
+}
+
 //===----------------------------------------------------------------------===//
 // What a launch is
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,10 @@ mlir::Value exchangeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value v, unsigned
 mlir::Value reduceWarp(mlir::ImplicitLocOpBuilder &b, mlir::Value v, prim::ReduceKind kind,
                        mlir::Type elementType);
 
+/// 2 to the power of an f32, as the hardware has it: 2 units off at most, and 0 below the least
+/// normal number.
+mlir::Value exp2Approximately(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
 /// The tensor that the rows of a row kernel are made of.
 mlir::Value rowSpace(kernel::LaunchOp launch);
 /// Product: the contraction or convolution.
@@ -70,6 +74,7 @@ void emitCollectKernel(KernelFrame &f);
 void emitProductKernel(KernelFrame &f);
 void emitAttentionKernel(KernelFrame &f);
 void emitWgmmaAttentionKernel(KernelFrame &f);
+void emitMmaAttentionKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
 void emitSkinnyKernel(KernelFrame &f);

@@ -6,10 +6,10 @@
 // because they would disagree if each computed it.
 //
 //===----------------------------------------------------------------------===//
-#include "BoxedAttention.h"
 #include "KernelFrame.h"
 #include "MatrixTile.h"
 #include "MmaTile.h"
+#include "ScheduleChoice.h"
 #include "TransposedOperand.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Codegen/Common/RowStages.h"
@@ -18,24 +18,6 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
-
-namespace {
-
-/// What becomes a Schedule.
-struct Choice {
-  Form form = Form::Loop;
-  unsigned threads = 256, lanes = 1, vectors = 1;
-  unsigned rowThreads = 0, kept = 0;
-  unsigned rows = 0, columns = 0, depth = 0;
-  unsigned sharedBytes = 0, mostBlocks = 0, split = 1, scratchBytes = 0, indexBits = 64;
-
-  Schedule attr(MLIRContext *context) const {
-    return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
-                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits);
-  }
-};
-
-} // namespace
 
 static unsigned elementBytes(Type e) {
   return std::max(1u, storageType(e).getIntOrFloatBitWidth() / 8);
@@ -111,7 +93,7 @@ static unsigned lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   return lanes;
 }
 
-static void scheduleLoop(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
   s.lanes = lanesFor(launch, space);
   int64_t total = elements(space);
@@ -148,7 +130,7 @@ static RankedTensorType trimmed(RankedTensorType type) {
 /// Vectors of neighbouring results, if neighbours lie together; the threads of a block that few
 /// results leave over share their elements. Blocks share results until the machine is full, as
 /// long as each has work to do, and if there is enough of it to be worth meeting in memory.
-static void scheduleColumn(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Blocks of a multiprocessor; rounds of loads of a thread alone, and of one that shares.
   constexpr int64_t kBlocks = 2, kWorthSharing = 8, kRounds = 2;
   constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
@@ -179,7 +161,8 @@ static void scheduleColumn(Choice &s, kernel::LaunchOp launch, const GpuArch &ar
 
 /// Few rows, each reduced in one pass to one value: blocks share a row until the machine is
 /// full, as long as each has work to do.
-static void splitRow(Choice &s, kernel::LaunchOp launch, int64_t vectors, const GpuArch &arch) {
+static void splitRow(ScheduleChoice &s, kernel::LaunchOp launch, int64_t vectors,
+                     const GpuArch &arch) {
   constexpr int64_t kBlocks = 4; // of a multiprocessor, of kThreads
   constexpr unsigned kThreads = 512;
   auto space = tensorType(rowSpace(launch));
@@ -203,7 +186,7 @@ static void splitRow(Choice &s, kernel::LaunchOp launch, int64_t vectors, const 
   s.scratchBytes = kCounterBytes + stages[0].size() * rows * split * 8;
 }
 
-static void scheduleRow(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
   constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
@@ -250,7 +233,7 @@ static bool isSkinny(Operation *op) {
 }
 
 /// A few columns a warp: as many as keep its lanes busy at the end.
-static void scheduleSkinny(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   s.form = Form::Skinny;
   s.threads = 128;
   ProductSizes sizes = ProductSizes::of(productOf(launch));
@@ -261,7 +244,7 @@ static void scheduleSkinny(Choice &s, kernel::LaunchOp launch, const GpuArch &ar
 }
 
 /// Large tiles read shared memory less often, if there are enough of them.
-static void scheduleProduct(Choice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+static void scheduleProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLarge = 128;
   Operation *op = productOf(launch);
   auto result = tensorType(op->getResult(0));
@@ -288,7 +271,7 @@ static void scheduleProduct(Choice &s, kernel::LaunchOp launch, const GpuArch &a
 
 /// The tile whose waves over the machine take least: a wide one does more with what it
 /// fetches, a narrow one leaves fewer multiprocessors idle in the last wave.
-static double scheduleWgmma(Choice &s, MatrixProduct product, const GpuArch &arch) {
+static double scheduleWgmma(ScheduleChoice &s, MatrixProduct product, const GpuArch &arch) {
   constexpr int64_t kFixed = 64;     // what a step costs beside its columns, in columns
   constexpr double kCycles = 4;      // of a column of 128 rows and 64 of k
   constexpr double kPipeline = 2500; // cycles until the first step, and of the epilogue
@@ -351,7 +334,7 @@ static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
   return cost;
 }
 
-static double scheduleMma(Choice &s, const MmaProduct &product, const GpuArch &arch) {
+static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, const GpuArch &arch) {
   constexpr int64_t kShortest = 4; // steps of a block that shares a tile
   s.form = Form::Mma;
   s.depth = product.depth();
@@ -386,11 +369,11 @@ static double scheduleMma(Choice &s, const MmaProduct &product, const GpuArch &a
 }
 
 /// A product on matrix units by each template that takes it, and in the general form.
-static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, const GpuArch &arch,
-                             bool tf32) {
+static void scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
+                             const GpuArch &arch, bool tf32) {
   constexpr double kSurely = 0.75; // of the other template's estimate
   constexpr int64_t kFewRows = 4;  // memory is read faster than by tiles of 16 rows
-  Choice start = all.pop_back_val(), wgmma = start, mma = start, general = start;
+  ScheduleChoice start = all.pop_back_val(), wgmma = start, mma = start, general = start;
   auto matrices = arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt;
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
   double wgmmaCost = matrices ? scheduleWgmma(wgmma, *matrices, arch) : 0;
@@ -400,7 +383,7 @@ static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, 
   if (product)
     all.insert(matrices && mmaCost < kSurely * wgmmaCost ? all.begin() : all.end(), mma);
   if (isSkinny(productOf(launch))) {
-    Choice skinny = start;
+    ScheduleChoice skinny = start;
     scheduleSkinny(skinny, launch, arch);
     bool isBest = ProductSizes::of(productOf(launch)).rows <= kFewRows;
     all.insert(isBest ? all.begin() : all.end(), skinny);
@@ -409,44 +392,10 @@ static void scheduleProducts(SmallVector<Choice> &all, kernel::LaunchOp launch, 
   all.push_back(general);
 }
 
-/// The most keys at a time that registers and shared memory hold, and no more of them past the
-/// last key than need be.
-static bool scheduleWgmmaAttention(Choice &s, const BoxedAttention &attention,
-                                   const GpuArch &arch) {
-  constexpr int64_t kFewRows = 32, kMostKeys = 128, kStep = 16;
-  constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
-  s.form = Form::WgmmaAttention;
-  s.rows = 2 * BoxedAttentionTile::groupRows;
-  for (int64_t most = kMostKeys; most >= kStep; most -= kStep) {
-    int64_t blocks = llvm::divideCeil(attention.keyCount, most);
-    int64_t keys = llvm::alignTo(llvm::divideCeil(attention.keyCount, blocks), kStep);
-    BoxedAttentionTile tile(attention, s.rows, unsigned(keys));
-    if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes)
-      continue;
-    s.columns = tile.keys;
-    s.threads = tile.threads();
-    s.sharedBytes = tile.sharedBytes();
-    return attention.rows > kFewRows;
-  }
-  return false;
-}
-
-static void scheduleAttention(SmallVector<Choice> &all, kernel::LaunchOp launch,
-                              const GpuArch &arch) {
-  Choice wgmma = all[0];
-  auto boxed = arch.matrixUnit == MatrixUnit::Wgmma ? boxedAttention(launch) : std::nullopt;
-  // Four by four scores of a thread, of slices of operands as of a product.
-  all[0].form = Form::Attention;
-  all[0].rows = all[0].columns = 64;
-  all[0].depth = 16;
-  if (boxed && scheduleWgmmaAttention(wgmma, *boxed, arch))
-    all.insert(all.begin(), wgmma);
-}
-
 SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                            bool tf32) {
-  SmallVector<Choice> all(1);
-  Choice &s = all[0];
+  SmallVector<ScheduleChoice> all(1);
+  ScheduleChoice &s = all[0];
   s.indexBits = indexBits(launch);
   if (launch.getKind() == kernel::KernelKind::Row) {
     s.form = Form::Row;
@@ -471,7 +420,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     scheduleLoop(s, launch, arch);
   }
   return llvm::map_to_vector(
-      all, [&](const Choice &choice) { return choice.attr(launch.getContext()); });
+      all, [&](const ScheduleChoice &choice) { return choice.attr(launch.getContext()); });
 }
 
 Schedule device::chooseSchedule(kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {

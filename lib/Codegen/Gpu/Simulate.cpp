@@ -145,6 +145,10 @@ LogicalResult Simulator::replace(Operation *op) {
          {address(b, copy.getDst()), address(b, copy.getSrc()), bytes, inside});
   } else if (auto round = dyn_cast<NVVM::ConvertFloatToTF32Op>(op)) {
     result = call(b, "tcc_sim_round_tf32", i32, {as(b, i32, round.getSrc())});
+  } else if (auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
+             intrinsic && intrinsic.getIntrin() == "llvm.nvvm.ex2.approx.ftz.f32") {
+    Value bits = call(b, "tcc_sim_exp2", i32, {as(b, i32, intrinsic.getArgs()[0])});
+    result = as(b, b.getF32Type(), bits);
   } else if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
     call(b, "tcc_sim_commit_copies", {}, {});
   } else if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
@@ -204,7 +208,7 @@ FailureOr<bool> device::simulateKernel(ModuleOp module, StringRef name, unsigned
   defineShared(module, sharedBytes);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<NVVM::NVVMDialect>(op->getDialect()))
+    if (isa<NVVM::NVVMDialect>(op->getDialect()) || isa<LLVM::CallIntrinsicOp>(op))
       ops.push_back(op);
   });
   Simulator simulator(module);

@@ -113,10 +113,11 @@ LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigne
                                       unsigned depth, unsigned /*sharedBytes*/, unsigned mostBlocks,
                                       unsigned split, unsigned /*scratchBytes*/,
                                       unsigned indexBits) {
-  bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma || form == GpuForm::Attention;
+  bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma || form == GpuForm::Attention ||
+               form == GpuForm::MmaAttention;
   if (indexBits != 32 && indexBits != 64)
     return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
-  bool shares = form == GpuForm::Row || form == GpuForm::Column;
+  bool shares = form == GpuForm::Row || form == GpuForm::Column || form == GpuForm::MmaAttention;
   if (shares && (rowThreads == 0 || threads % rowThreads != 0))
     return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads
                        << " threads";
@@ -317,6 +318,7 @@ LogicalResult GpuScheduleAttr::verifyLaunch(Operation *op) const {
     return verifyKind(launch, getMnemonic(), {Special});
   case GpuForm::Attention:
   case GpuForm::WgmmaAttention:
+  case GpuForm::MmaAttention:
     return verifyKind(launch, getMnemonic(), {Attention});
   default:
     return verifyKind(launch, getMnemonic(), {Loop, Contraction, Convolution});

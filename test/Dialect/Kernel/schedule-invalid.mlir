@@ -222,6 +222,32 @@ func.func @f() attributes {s = #kernel.gpu_schedule<form = row, threads = 256, r
 
 // -----
 
+// expected-error @+1 {{row_threads is 12, which is no part of 128 threads}}
+func.func @f() attributes {s = #kernel.gpu_schedule<form = mma_attention, threads = 128, row_threads = 12, rows = 64, columns = 64>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{columns is 0, at least 1}}
+func.func @f() attributes {s = #kernel.gpu_schedule<form = mma_attention, threads = 128, row_threads = 4, rows = 64>} {
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{of kind 'loop' cannot run by a gpu_schedule}}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4x8xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>):
+    %b = prim.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    kernel.yield %b : tensor<4x8xf32>
+  } {schedule = #kernel.gpu_schedules<sm_80 = <form = mma_attention, threads = 128, row_threads = 4, rows = 64, columns = 64>>} -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
 // expected-error @+1 {{depth is 0, at least 1}}
 func.func @f() attributes {s = #kernel.gpu_schedule<form = product, threads = 256, rows = 64, columns = 64>} {
   return

@@ -11,7 +11,8 @@ public:
   explicit GpuScheduleModel(GpuTarget target) : target(std::move(target)) {}
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
-  int64_t version() const override { return 1; }
+  bool prefersAttention(const AttentionForm &form) const override;
+  int64_t version() const override { return 2; }
 
 private:
   GpuTarget target;

@@ -146,7 +146,8 @@ def Kernel_GpuForm : I32EnumAttr<"GpuForm", "the loop nest of a GPU kernel", [
   I32EnumAttrCase<"Collect", 6, "collect">, I32EnumAttrCase<"Product", 7, "product">,
   I32EnumAttrCase<"Wgmma", 8, "wgmma">, I32EnumAttrCase<"Mma", 9, "mma">,
   I32EnumAttrCase<"Skinny", 10, "skinny">, I32EnumAttrCase<"Attention", 11, "attention">,
-  I32EnumAttrCase<"WgmmaAttention", 12, "wgmma_attention">]> {
+  I32EnumAttrCase<"WgmmaAttention", 12, "wgmma_attention">,
+  I32EnumAttrCase<"MmaAttention", 13, "mma_attention">]> {
   let cppNamespace = "::tcc::kernel";
   let genSpecializedAttr = 0;
 }
@@ -170,10 +171,11 @@ def Kernel_GpuScheduleAttr : Kernel_ScheduleAttr<"GpuSchedule", "gpu_schedule"> 
     | `mma` | as `product`, a warp at a time on the matrix units, `vectors` slices on their way; `split` blocks share what a tile sums |
     | `skinny` | each warp computes `columns` columns of few rows |
     | `attention` | each block keeps the results of `rows` queries and goes over the keys, `columns` at a time |
+    | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |
     | `wgmma_attention` | the same on the matrix units of sm_90a |
 
     A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
-    `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns or a tile.
+    `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns, a tile or keys.
     Indices have `index_bits` bits.
 
         #kernel.gpu_schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>

@@ -1,0 +1,152 @@
+//===- AttentionSchedule.cpp - How attention is cut into blocks -----------===//
+//
+// The templates for matrix units where the operands fit, that first which is estimated to take
+// less, then the general form. Many queries are best in large tiles, which read keys and values
+// less often. Few queries are cut small, and their keys shared by warps and blocks, until the
+// machine is full: a short kernel waits for memory once, and a long cache is read as fast as memory
+// gives it.
+//
+//===----------------------------------------------------------------------===//
+#include "AttentionTile.h"
+#include "BoxedAttention.h"
+#include "ScheduleChoice.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+namespace {
+
+struct RankedChoice {
+  ScheduleChoice choice;
+  double cost;
+};
+
+} // namespace
+
+/// Registers of a thread, as far as they are known before ptxas: sums of both products, and
+/// queries that stay.
+static unsigned registersOf(const AttentionTile &t, const MatrixAttention &a) {
+  constexpr unsigned kOther = 48, kKept = 128;
+  unsigned down = t.warpRows / 16;
+  unsigned queries = a.depthFilled() * down <= kKept ? down * a.depthFilled() / 4 : 8 * down;
+  return down * (a.widthFilled() + t.warpKeys) / 2 + queries + kOther;
+}
+
+static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
+                      const MatrixAttention &a, const GpuArch &arch) {
+  constexpr double kProducts = 1024, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
+  constexpr double kScores = 10;  // a cycle, from the product to the weight
+  constexpr double kProduct = 8;  // cycles of a warp alone for an mma.sync
+  constexpr double kWeights = 40; // the same for 16 x 8 scores
+  constexpr double kStep = 300, kMemory = 1000, kPipeline = 3000, kMeeting = 2000; // latencies
+  constexpr int64_t kTypical = 1024, kFew = 8; // keys and tiles, where they are not known
+  int64_t keys = a.keys < 0 ? kTypical : a.keys;
+  int64_t tiles = (a.batch < 0 ? kFew : a.batch) *
+                  (a.rows < 0 ? kFew : int64_t(llvm::divideCeil(a.rows, t.rows)));
+  double both = a.depthFilled() + a.widthFilled(), warps = t.threads() / 32.0;
+  double step = std::max({double(t.rows) * t.keys * (both / kProducts + 1 / kScores),
+                          warps * t.warpKeys * both * 2 / kShared, t.stageBytes(a) / kL2});
+  double alone = kStep + t.warpRows / 16.0 * (t.warpKeys / 8.0) * (both / 16 * kProduct + kWeights);
+  int64_t resident = std::min(arch.sharedBytes / t.sharedBytes(a, stages),
+                              int64_t(GpuArch::registers / (t.threads() * registersOf(t, a))));
+  int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors);
+  int64_t together = std::clamp<int64_t>(each, 1, std::max<int64_t>(1, resident));
+  auto steps = double(llvm::divideCeil(llvm::divideCeil(keys, t.keys), split));
+  double cost =
+      double(llvm::divideCeil(each, together)) *
+      (steps * std::max({alone, kMemory / (stages - 1), double(together) * step}) + kPipeline);
+  if (split > 1)
+    cost += kMeeting + double(split) * (a.rows < 0 ? t.rows : std::min<int64_t>(t.rows, a.rows)) *
+                           AttentionTile::scratchPitch(a) * 4 / kL2;
+  return cost;
+}
+
+/// The most keys at a time that registers and shared memory hold, and no more of them past the
+/// last key than need be.
+static std::optional<RankedChoice> scheduleWgmma(ScheduleChoice s, const BoxedAttention &attention,
+                                                 const GpuArch &arch) {
+  constexpr int64_t kFewRows = 32, kMostKeys = 128, kStep = 16;
+  constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
+  // As an H200 takes them: a block alone, and a key of 128 queries.
+  constexpr double kBlock = 6000, kKey = 24, kWideKey = 0.12;
+  s.form = Form::WgmmaAttention;
+  s.rows = 2 * BoxedAttentionTile::groupRows;
+  for (int64_t most = kMostKeys; most >= kStep && attention.rows > kFewRows; most -= kStep) {
+    int64_t blocks = llvm::divideCeil(attention.keyCount, most);
+    int64_t keys = llvm::alignTo(llvm::divideCeil(attention.keyCount, blocks), kStep);
+    BoxedAttentionTile tile(attention, s.rows, unsigned(keys));
+    if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes)
+      continue;
+    s.columns = tile.keys;
+    s.threads = tile.threads();
+    s.sharedBytes = tile.sharedBytes();
+    int64_t tiles =
+        attention.batches * attention.otherRows * llvm::divideCeil(attention.rows, int64_t(s.rows));
+    double key = std::max(kKey, double(attention.depth + attention.width) * kWideKey);
+    return RankedChoice{s, double(llvm::divideCeil(tiles, arch.multiprocessors)) *
+                               (double(blocks * keys) * key + kBlock)};
+  }
+  return std::nullopt;
+}
+
+/// The tile, stages and split that should take least; none where none fits.
+static std::optional<RankedChoice> scheduleMma(ScheduleChoice s, const MatrixAttention &a,
+                                               const GpuArch &arch) {
+  constexpr int64_t kStatic = 1024;        // bytes of other shared memory
+  constexpr unsigned kMostRegisters = 245; // beyond which ptxas spills
+  s.form = Form::MmaAttention;
+  std::optional<RankedChoice> best;
+  for (const AttentionTile &t : AttentionTile::all())
+    for (unsigned stages : {2, 3, 4}) {
+      bool inUse = stages == 2 || a.keys < 0 || a.keys > int64_t(stages - 1) * t.keys;
+      if (!inUse || t.sharedBytes(a, stages) + kStatic > arch.sharedBytes ||
+          registersOf(t, a) > kMostRegisters)
+        continue;
+      bool known = a.batch >= 0 && a.rows >= 0;
+      int64_t tiles = known ? a.batch * llvm::divideCeil(a.rows, t.rows) : 0;
+      for (int64_t split : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+        bool shares = known && tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
+                      (a.keys < 0 || split * int64_t(t.keys) <= a.keys);
+        if (split > 1 && !shares)
+          break;
+        double cost = mmaCost(t, stages, split, a, arch);
+        if (best && cost >= best->cost)
+          continue;
+        s.rows = t.rows;
+        s.columns = t.keys;
+        s.threads = t.threads();
+        s.rowThreads = t.rowThreads();
+        s.vectors = stages;
+        s.sharedBytes = t.sharedBytes(a, stages);
+        s.split = split;
+        s.scratchBytes =
+            split > 1 ? kCounterBytes + tiles * split * t.rows * AttentionTile::scratchPitch(a) * 4
+                      : 0;
+        best = {s, cost};
+      }
+    }
+  return best;
+}
+
+void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
+                               const GpuArch &arch) {
+  ScheduleChoice general = all.pop_back_val();
+  SmallVector<RankedChoice> matrices;
+  auto boxed = arch.matrixUnit == MatrixUnit::Wgmma ? boxedAttention(launch) : std::nullopt;
+  auto tiled =
+      arch.matrixUnit != MatrixUnit::None ? matrixAttention(attentionOf(launch)) : std::nullopt;
+  if (auto wgmma = boxed ? scheduleWgmma(general, *boxed, arch) : std::nullopt)
+    matrices.push_back(*wgmma);
+  if (auto mma = tiled ? scheduleMma(general, *tiled, arch) : std::nullopt)
+    matrices.push_back(*mma);
+  llvm::stable_sort(matrices, [](auto &x, auto &y) { return x.cost < y.cost; });
+  for (const RankedChoice &choice : matrices)
+    all.push_back(choice.choice);
+  // Four by four scores of a thread, of slices of operands as of a product.
+  general.form = Form::Attention;
+  general.rows = general.columns = 64;
+  general.depth = 16;
+  all.push_back(general);
+}

@@ -1,0 +1,31 @@
+//===- ScheduleChoice.h - What becomes a schedule ----------------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu. A schedule while the model fills it in, and the models of kinds of
+// kernels that have a file of their own. Estimates are in cycles of a multiprocessor: they rank
+// ways to do the same, and are compared with no clock.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Gpu/KernelCodegen.h"
+
+namespace tcc::codegen::device {
+
+struct ScheduleChoice {
+  Form form = Form::Loop;
+  unsigned threads = 256, lanes = 1, vectors = 1;
+  unsigned rowThreads = 0, kept = 0;
+  unsigned rows = 0, columns = 0, depth = 0;
+  unsigned sharedBytes = 0, mostBlocks = 0, split = 1, scratchBytes = 0, indexBits = 64;
+
+  Schedule attr(mlir::MLIRContext *context) const {
+    return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
+                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits);
+  }
+};
+
+/// Replaces the last of `all`, in which nothing is chosen yet, by the ways to run a launch of kind
+/// attention, best first.
+void scheduleAttention(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
+                       const GpuArch &arch);
+
+} // namespace tcc::codegen::device

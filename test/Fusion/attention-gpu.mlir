@@ -1,0 +1,52 @@
+// RUN: tcc-opt %s --arch sm_80,sm_90a -tcc-fuse-kernels | FileCheck %s
+// RUN: tcc-opt %s --arch sim -tcc-fuse-kernels | FileCheck %s
+// GPUs have one kernel for attention where their matrix units multiply both times: the general form would be slower
+// than a kernel for each product.
+
+// CHECK-LABEL: func @halves
+// CHECK: kernel.launch attention
+// CHECK-NOT: kernel.launch
+func.func @halves(%q: tensor<4x8x16xbf16>, %k: tensor<4x8x16xbf16>, %v: tensor<4x8x16xbf16>) -> tensor<4x8x16xbf16> {
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x8x16xbf16>, tensor<4x8x16xbf16>) -> tensor<4x8x8xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %4 = prim.exp %3 : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %7 = prim.div %4, %6 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %8 = prim.cast %7 : (tensor<4x8x8xf32>) -> tensor<4x8x8xbf16>
+  %9 = prim.dot %8, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xbf16>, tensor<4x8x16xbf16>) -> tensor<4x8x16xbf16>
+  return %9 : tensor<4x8x16xbf16>
+}
+
+// CHECK-LABEL: func @exact
+// CHECK-NOT: kernel.launch attention
+func.func @exact(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tensor<4x8x16xf32>) -> tensor<4x8x16xf32> {
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> tensor<4x8x8xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %4 = prim.exp %3 : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %7 = prim.div %4, %6 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
+  return %8 : tensor<4x8x16xf32>
+}
+
+// Weights that stay in f32 are not what the matrix units multiply with bf16.
+// CHECK-LABEL: func @mixed
+// CHECK-NOT: kernel.launch attention
+func.func @mixed(%q: tensor<4x8x16xbf16>, %k: tensor<4x8x16xbf16>, %v: tensor<4x8x16xbf16>) -> tensor<4x8x16xf32> {
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x8x16xbf16>, tensor<4x8x16xbf16>) -> tensor<4x8x8xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %4 = prim.exp %3 : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x8xf32>) -> tensor<4x8x8xf32>
+  %7 = prim.div %4, %6 : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xf32>, tensor<4x8x16xbf16>) -> tensor<4x8x16xf32>
+  return %8 : tensor<4x8x16xf32>
+}
