@@ -44,7 +44,15 @@ static void addTensorMaps(emit::ProgramImage &image, kernel::LaunchOp launch, Sc
   SmallVector<unsigned> words = addressWords(launch);
   for (const auto &map : codegen::device::tensorMapsOf(b, copied, schedule)) {
     unsigned operand = map.index + (map.ofResult ? launch.getInputs().size() : 0);
-    image.maps.push_back({words[operand], elementBytes, swizzleBytes, map.box});
+    emit::ProgramTensorMap &described = image.maps.emplace_back();
+    described = {words[operand], elementBytes, swizzleBytes, map.box, {}};
+    described.steps.assign(map.box.size(), 1);
+    if (const auto &window = map.window) {
+      described.pixels = window->pixels;
+      llvm::append_range(described.low, window->low);
+      llvm::append_range(described.high, window->high);
+      llvm::copy(window->strides, described.steps.begin() + 1);
+    }
   }
   copy->erase();
 }

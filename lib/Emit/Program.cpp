@@ -191,8 +191,16 @@ Constant *ProgramWriter::tensorMaps(ArrayRef<ProgramTensorMap> maps) {
                                  {offsetof(Map, swizzle_bytes), u32(map.swizzleBytes)}};
     for (auto [i, extent] : enumerate(map.box))
       fields.push_back({offsetof(Map, box) + sizeof(uint32_t) * i, u32(extent)});
-    for (size_t i = 0; i < map.box.size(); ++i)
-      fields.push_back({offsetof(Map, steps) + sizeof(uint32_t) * i, u32(1)});
+    for (auto [i, step] : enumerate(map.steps))
+      fields.push_back({offsetof(Map, steps) + sizeof(uint32_t) * i, u32(step)});
+    if (map.pixels) {
+      constexpr size_t at = offsetof(Map, window);
+      fields.push_back({at + offsetof(tcc_tensor_window, pixels), u32(map.pixels)});
+      for (auto [i, first] : enumerate(map.low))
+        fields.push_back({at + offsetof(tcc_tensor_window, low) + sizeof(int32_t) * i, u32(first)});
+      for (auto [i, last] : enumerate(map.high))
+        fields.push_back({at + offsetof(tcc_tensor_window, high) + sizeof(int32_t) * i, u32(last)});
+    }
     all.push_back(structure(sizeof(Map), fields));
   }
   return array(all);

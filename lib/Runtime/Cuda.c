@@ -87,6 +87,9 @@ enum {
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                                     \
     (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,          \
      const uint32_t *, int, int, int, int))                                                        \
+  X(tensor_map_encode_window, cuTensorMapEncodeIm2col,                                             \
+    (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const int *, const int *,  \
+     uint32_t, uint32_t, const uint32_t *, int, int, int, int))                                    \
   X(event_create, cuEventCreate, (CUhandle *, unsigned))                                           \
   X(event_destroy, cuEventDestroy_v2, (CUhandle))                                                  \
   X(event_record, cuEventRecord, (CUhandle, CUhandle))                                             \
@@ -398,6 +401,19 @@ static tcc_status cuda_tensor_map(struct tcc_device *device, const struct tcc_te
                                        : CU_TENSOR_MAP_DATA_TYPE_UINT64;
   /* 0, 1, 2, 3 for none, 32, 64 and 128 bytes. */
   int swizzle = map->swizzle_bytes ? __builtin_ctz(map->swizzle_bytes) - 4 : 0;
+  if (map->window.pixels) {
+    int low[3] = {0}, high[3] = {0};
+    for (uint32_t i = 0; i + 2 < map->rank; ++i) {
+      low[i] = map->window.low[map->rank - 3 - i];
+      high[i] = map->window.high[map->rank - 3 - i];
+    }
+    CUDA_TRY(device, "describing an image",
+             device->tensor_map_encode_window(
+                 encoded->bytes, type, map->rank, (void *)(uintptr_t)map->memory, extents, pitches,
+                 low, high, box[0], map->window.pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                 swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    return TCC_OK;
+  }
   CUDA_TRY(device, "describing a tensor",
            device->tensor_map_encode(
                encoded->bytes, type, map->rank, (void *)(uintptr_t)map->memory, extents, pitches,

@@ -35,12 +35,13 @@ struct tcc_device_info {
   uint64_t memory_bytes;
 };
 
-/* A dense tensor that a kernel copies boxes of; axes as tcc_tensor_map_desc has them. */
+/* A dense tensor that a kernel copies parts of; axes as tcc_tensor_map_desc has them. */
 struct tcc_tensor_map {
   tcc_device_address memory; /* a multiple of 16, as the bytes of the last axis are */
   uint32_t rank, element_bytes, swizzle_bytes;
   uint64_t extents[TCC_MAP_RANK];
   uint32_t box[TCC_MAP_RANK], steps[TCC_MAP_RANK];
+  struct tcc_tensor_window window;
 };
 struct tcc_encoded_tensor_map {
   _Alignas(64) unsigned char bytes[128];

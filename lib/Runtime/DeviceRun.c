@@ -390,7 +390,8 @@ static void encode_maps(struct tcc_context *context, const struct tcc_device_ima
     struct tcc_tensor_map map = {.memory = words[desc->word],
                                  .rank = desc->rank,
                                  .element_bytes = desc->element_bytes,
-                                 .swizzle_bytes = desc->swizzle_bytes};
+                                 .swizzle_bytes = desc->swizzle_bytes,
+                                 .window = desc->window};
     for (uint32_t axis = 0; axis < desc->rank; ++axis) {
       map.extents[axis] = (uint64_t)*extents++;
       map.box[axis] = desc->box[axis];

@@ -23,7 +23,7 @@
 
 #include "tcc/Runtime/dlpack.h"
 
-#define TCC_PROGRAM_ABI 5u
+#define TCC_PROGRAM_ABI 6u
 #define TCC_ALIGNMENT 64u
 
 struct tcc_rt_tensor {
@@ -89,13 +89,21 @@ struct tcc_device_arch {
   uint32_t flags;
 };
 
-/* A dense tensor that a kernel copies boxes of. Extents are those of a launch. */
+/* What a kernel copies of an image [images, height, width, channels] of 1 to 3 spatial axes: the
+ * channels of `pixels` pixels, one for each place of a window, row after row and image after image
+ * ("im2col"). Places are, along each spatial axis, low, low + step, ... before extent + high. */
+struct tcc_tensor_window {
+  uint32_t pixels; /* 0: boxes are copied */
+  int32_t low[3], high[3];
+};
+/* A dense tensor that a kernel copies parts of. Extents are those of a launch. */
 struct tcc_tensor_map_desc {
   uint32_t word; /* which word of the launch is its address */
   uint32_t rank; /* 2 to TCC_MAP_RANK */
   uint32_t element_bytes;
   uint32_t swizzle_bytes;    /* 0, 32, 64, 128 */
-  uint32_t box[5], steps[5]; /* outermost axis first, as its extents */
+  uint32_t box[5], steps[5]; /* outermost axis first, as its extents; a window has channels only */
+  struct tcc_tensor_window window;
 };
 #define TCC_MAP_RANK 5
 

@@ -56,8 +56,11 @@ tcc_status scenario(
     TRY(tcc_cuda.event_record(device, stream, events[0], error));
     uint64_t words[] = {memory, 3, 1};
     tcc_encoded_tensor_map encoded;
-    tcc_tensor_map map = {memory, 2, 2, 128, {64, 128}, {64, 64}, {1, 1}};
+    tcc_tensor_map map = {memory, 2, 2, 128, {64, 128}, {64, 64}, {1, 1}, {}};
     TRY(tcc_cuda.tensor_map(device, &map, &encoded, error));
+    tcc_tensor_map picture = {
+        memory, 4, 2, 128, {2, 9, 10, 64}, {1, 1, 1, 64}, {1, 1, 2, 1}, {128, {-2, -1}, {-3, 0}}};
+    TRY(tcc_cuda.tensor_map(device, &picture, &encoded, error));
     tcc_device_launch launch = {kernel, 1, 32, 0, words, 3, 0, nullptr};
     TRY(tcc_cuda.launch(device, stream, &launch, error));
     launch.num_tensor_maps = 1;

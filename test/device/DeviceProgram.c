@@ -86,7 +86,7 @@ static const struct tcc_device_image images[] = {
 #define DRIVER tcc_simulated
 #else
 struct tcc_device_arch tcc_test_archs[] = {{"sm_70", 70, 0}, {"sm_90a", 90, TCC_ARCH_SPECIFIC}};
-static const struct tcc_tensor_map_desc maps[] = {{0, 2, 2, 128, {64, 64}, {1, 1}}};
+static const struct tcc_tensor_map_desc maps[] = {{0, 2, 2, 128, {64, 64}, {1, 1}, {0}}};
 struct tcc_device_image tcc_test_images[] = {
     {.code = "cubin of sm_70", .ptx = "cubin after all", .threads = THREADS},
     {.code = "cubin of sm_90a", .threads = THREADS, .num_maps = 1, .maps = maps}};

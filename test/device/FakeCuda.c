@@ -252,6 +252,23 @@ CUresult cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *memory
   memcpy(map, &memory, sizeof memory);
   return 0;
 }
+CUresult cuTensorMapEncodeIm2col(void *map, int type, uint32_t rank, void *memory,
+                                 const uint64_t *extents, const uint64_t *pitches, const int *low,
+                                 const int *high, uint32_t channels, uint32_t pixels,
+                                 const uint32_t *steps, int interleave, int swizzle, int promotion,
+                                 int fill) {
+  CALL();
+  /* [2, 9, 10, 64] under 3 x 2 with a step of 2 along rows, a pixel of padding above and one left.
+   */
+  const uint64_t shape[] = {64, 10, 9, 2};
+  if (type != 1 || rank != 4 || memcmp(extents, shape, sizeof shape) || pitches[0] != 128 ||
+      pitches[1] != 1280 || pitches[2] != 11520 || low[0] != -1 || low[1] != -2 || high[0] != 0 ||
+      high[1] != -3 || channels != 64 || pixels != 128 || steps[0] != 1 || steps[1] != 2 ||
+      steps[2] != 1 || steps[3] != 1 || interleave || swizzle != 3 || promotion != 3 || fill)
+    return 1;
+  memcpy(map, &memory, sizeof memory);
+  return 0;
+}
 CUresult cuEventCreate(void **event, unsigned flags) {
   CALL();
   return open_handle(event);

@@ -116,7 +116,8 @@ static Tensor stored(Type type, const Tensor &value) {
 
 llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
                           const WeightTable &weights, const GpuArch &arch,
-                          llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32) {
+                          llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32,
+                          std::optional<codegen::device::Form> form) {
   llvm::DenseMap<Value, Tensor> known;
   struct Plan {
     Schedule schedule;
@@ -128,8 +129,10 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
   std::map<std::string, std::string> symbols;
   function.walk([&](kernel::LaunchOp launch) {
     auto given = dyn_cast_or_null<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
-    Schedule schedule =
-        given ? given.find(arch.name) : codegen::device::chooseSchedule(launch, arch, tf32);
+    auto schedules = given ? SmallVector<Schedule>{given.find(arch.name)}
+                           : codegen::device::schedulesFor(launch, arch, tf32);
+    auto *wanted = llvm::find_if(schedules, [&](Schedule s) { return s.getForm() == form; });
+    Schedule schedule = wanted == schedules.end() ? schedules.front() : *wanted;
     OpBuilder b(launch);
     OpFoldResult grid = codegen::device::gridOf(b, launch, schedule);
     std::string text = textOf(launch);

@@ -28,10 +28,12 @@ struct LaunchRecord {
 };
 
 /// Calls `visit` for every launch of `function` (which gets operations that compute the
-/// grids) as the interpreter comes to it. A launch that has a schedule for `arch` runs by it.
+/// grids) as the interpreter comes to it. A launch that has a schedule for `arch` runs by it, one
+/// that has none and that the template `form` takes by the template's.
 llvm::Error forEachLaunch(mlir::func::FuncOp function, llvm::ArrayRef<reference::Tensor> inputs,
                           const WeightTable &weights, const GpuArch &arch,
-                          llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32 = false);
+                          llvm::function_ref<void(const LaunchRecord &)> visit, bool tf32 = false,
+                          std::optional<codegen::device::Form> form = std::nullopt);
 
 /// The kernel of a launch in a module of its own, with math expanded. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp> kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol,

@@ -1,5 +1,6 @@
 // Packs the launches of functions of primitives for a machine with a GPU, which RunLaunches
-// replays there: pack-launches ARCH FILE.mlir FOLDER.
+// replays there: pack-launches ARCH FILE.mlir FOLDER [FORM]. FORM is a template that is used where
+// it takes a launch.
 //
 // Each function is fused. Its launches get random inputs (test.low and test.high of an argument
 // bound them) and what the reference interpreter expects. Functions named bench_* are too large for
@@ -21,6 +22,7 @@
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::test;
+using codegen::device::Form;
 using codegen::device::Schedule;
 using reference::Tensor;
 
@@ -28,8 +30,9 @@ namespace {
 
 class Packer {
 public:
-  Packer(const GpuArch &arch, emit::Ptxas ptxas, std::string folder)
-      : arch(arch), ptxas(std::move(ptxas)), folder(std::move(folder)) {
+  Packer(const GpuArch &arch, std::optional<emit::Ptxas> ptxas, std::optional<Form> form,
+         std::string folder)
+      : arch(arch), ptxas(std::move(ptxas)), form(form), folder(std::move(folder)) {
     llvm::cantFail(llvm::errorCodeToError(llvm::sys::fs::create_directories(this->folder)));
     std::error_code code;
     list = std::make_unique<llvm::raw_fd_ostream>(this->folder + "/launches", code);
@@ -43,7 +46,7 @@ public:
     std::vector<Tensor> inputs;
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       inputs.push_back(randomInput(function, i));
-    llvm::cantFail(forEachLaunch(function, inputs, WeightTable(), arch, [&](const LaunchRecord &r) {
+    auto visit = [&](const LaunchRecord &r) {
       std::string name = function.getName().str() + "_" + r.symbol;
       kernel::LaunchOp launch = r.launch;
       begin(name, launch, r.schedule, r.maps, r.blocks, 0, 0);
@@ -52,7 +55,9 @@ public:
       for (auto [i, type] : llvm::enumerate(launch.getResultTypes()))
         output(cast<RankedTensorType>(type), r.expected[i]);
       *list << "end\n";
-    }));
+    };
+    llvm::cantFail(
+        forEachLaunch(function, inputs, WeightTable(), arch, visit, /*tf32=*/false, form));
   }
 
 private:
@@ -130,18 +135,28 @@ private:
       *list << "map " << map.ofResult << ' ' << map.index << ' ' << map.box.size();
       for (auto [extent, box] : llvm::zip_equal(map.extents, map.box))
         *list << ' ' << *getConstantIntValue(extent) << ' ' << box;
+      *list << ' ' << (map.window ? map.window->pixels : 0);
+      if (map.window)
+        for (ArrayRef<int64_t> numbers :
+             {ArrayRef<int64_t>(map.window->strides), ArrayRef<int64_t>(map.window->low),
+              ArrayRef<int64_t>(map.window->high)})
+          for (int64_t number : numbers)
+            *list << ' ' << number;
       *list << '\n';
     }
   }
 
   std::string cubinOf(kernel::LaunchOp launch, Schedule schedule) {
-    std::string file = "k" + std::to_string(cubins++) + ".cubin";
+    std::string name = "k" + std::to_string(kernels++), file = name + ".cubin";
     auto module = kernelModule(launch, "k", schedule);
     if (!module || failed(codegen::device::lowerKernelModule(*module, schedule)))
       llvm::report_fatal_error("no code");
     std::string ptx = llvm::cantFail(emit::emitPtx(*module, arch));
-    emit::Cubin cubin = llvm::cantFail(ptxas.assemble(ptx, arch));
     std::error_code code;
+    llvm::raw_fd_ostream(folder + "/" + name + ".ptx", code) << ptx;
+    if (!ptxas)
+      return file;
+    emit::Cubin cubin = llvm::cantFail(ptxas->assemble(ptx, arch));
     llvm::raw_fd_ostream(folder + "/" + file, code).write(cubin.bytes.data(), cubin.bytes.size());
     const emit::KernelResources &use = cubin.kernels["k"];
     llvm::outs() << file << ' ' << launch.getName() << ": " << use.registers << " registers, "
@@ -189,27 +204,27 @@ private:
   }
 
   const GpuArch &arch;
-  emit::Ptxas ptxas;
+  std::optional<emit::Ptxas> ptxas;
+  std::optional<Form> form;
   std::string folder;
   std::unique_ptr<llvm::raw_fd_ostream> list, data;
   uint64_t offset = 0;
-  unsigned cubins = 0;
+  unsigned kernels = 0;
   std::mt19937 engine{1};
 };
 
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    llvm::errs() << "usage: pack-launches ARCH FILE.mlir FOLDER\n";
+  const GpuArch *arch = argc == 4 || argc == 5 ? GpuArch::find(argv[1]) : nullptr;
+  std::optional<Form> form = argc == 5 ? kernel::symbolizeGpuForm(argv[4]) : std::nullopt;
+  if (!arch || (argc == 5 && !form)) {
+    llvm::errs() << "usage: pack-launches ARCH FILE.mlir FOLDER [FORM]\n";
     return 2;
   }
-  const GpuArch *arch = GpuArch::find(argv[1]);
   auto ptxas = llvm::cantFail(emit::Ptxas::find());
-  if (!arch || !ptxas) {
-    llvm::errs() << (arch ? "no ptxas on this machine\n" : "unknown architecture\n");
-    return 2;
-  }
+  if (!ptxas)
+    llvm::errs() << "no ptxas on this machine: PTX alone\n";
   DialectRegistry registry;
   codegen::device::registerKernelDialects(registry);
   registry.insert<prim::PrimDialect, kernel::KernelDialect>();
@@ -223,7 +238,7 @@ int main(int argc, char **argv) {
   passes.addPass(createShareKernelsPass());
   if (failed(passes.run(*module)))
     return 1;
-  Packer packer(*arch, *ptxas, argv[3]);
+  Packer packer(*arch, std::move(ptxas), form, argv[3]);
   for (auto function : module->getOps<func::FuncOp>())
     packer.pack(function);
   return 0;

@@ -244,6 +244,27 @@ bool run(Launch &launch, const std::string &folder, const std::vector<char> &dat
   return right;
 }
 
+/// What follows "map" in a line of the list.
+Launch::Map readMap(std::istream &in) {
+  Launch::Map read{};
+  tcc_tensor_map &map = read.map;
+  map.element_bytes = 2;
+  map.swizzle_bytes = 128;
+  in >> read.ofResult >> read.index >> map.rank;
+  for (uint32_t i = 0; i < map.rank; ++i)
+    in >> map.extents[i] >> map.box[i];
+  std::fill_n(map.steps, map.rank, 1);
+  in >> map.window.pixels;
+  uint32_t spatial = map.window.pixels ? map.rank - 2 : 0;
+  for (uint32_t i = 0; i < spatial; ++i)
+    in >> map.steps[i + 1];
+  for (uint32_t i = 0; i < spatial; ++i)
+    in >> map.window.low[i];
+  for (uint32_t i = 0; i < spatial; ++i)
+    in >> map.window.high[i];
+  return read;
+}
+
 /// What a copy on the device reaches, read and written.
 void copyRate() {
   constexpr size_t kBytes = size_t(256) << 20;
@@ -293,14 +314,7 @@ int main(int argc, char **argv) {
       in >> launch.name >> launch.cubin >> launch.blocks >> launch.threads >> launch.shared >>
           launch.flops >> launch.bytes >> launch.scratch;
     } else if (word == "map") {
-      Launch::Map map{};
-      map.map = {0, 0, 2, 128, {}, {}, {}};
-      in >> map.ofResult >> map.index >> map.map.rank;
-      for (uint32_t axis = 0; axis < map.map.rank; ++axis) {
-        in >> map.map.extents[axis] >> map.map.box[axis];
-        map.map.steps[axis] = 1;
-      }
-      launch.maps.push_back(map);
+      launch.maps.push_back(readMap(in));
     } else if (word == "word") {
       uint64_t value;
       in >> value;

@@ -46,7 +46,9 @@ struct ProgramArch {
 };
 struct ProgramTensorMap {
   unsigned word, elementBytes, swizzleBytes;
-  llvm::SmallVector<unsigned, 5> box;
+  llvm::SmallVector<unsigned, 5> box, steps;
+  unsigned pixels = 0; ///< of a window, whose low and high ends follow
+  llvm::SmallVector<int32_t, 3> low = {}, high = {};
 };
 struct ProgramImage {
   llvm::ArrayRef<char> cubin, ptx;

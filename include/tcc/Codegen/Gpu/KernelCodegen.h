@@ -22,6 +22,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Target/Gpu.h"
+#include <optional>
 
 namespace tcc::codegen::device {
 
@@ -49,6 +50,14 @@ struct TensorMap {
   unsigned index;
   llvm::SmallVector<mlir::OpFoldResult, 5> extents; ///< outermost first
   llvm::SmallVector<unsigned, 5> box;
+
+  /// What is copied of images [images, spatial axes..., channels] instead of boxes: the channels
+  /// of box's last one of `pixels` pixels, see tcc_tensor_window.
+  struct Window {
+    unsigned pixels;
+    llvm::SmallVector<int64_t, 3> strides, low, high;
+  };
+  std::optional<Window> window = std::nullopt;
 };
 
 /// What the kernel's tensor maps are, in order; built as gridOf is.
