@@ -123,3 +123,29 @@ func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: 
   } -> tensor<12x?x?xf32>
   return
 }
+
+// Windows are copied tap by tap on sm_90a, each tile of the filters of one group. Channels in a filter each: strips of
+// pixels.
+// CHECK-LABEL: @convolutions
+// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 128,
+// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 64,
+// CHECK: sm_90a = <form = loop, threads = 256,
+#taps = #prim.axis_order<[0, 2, 3, 1]>
+func.func @convolutions(%x: tensor<32x28x28x128xbf16>, %w: tensor<128x128x3x3xbf16, #taps>, %y: tensor<32x28x28x512xbf16>, %v: tensor<512x64x3x3xbf16, #taps>, %d: tensor<512x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) {
+  %0 = kernel.launch convolution "conv" ins(%x, %w : tensor<32x28x28x128xbf16>, tensor<128x128x3x3xbf16, #taps>) sizes() {
+  ^bb0(%a: tensor<32x28x28x128xbf16>, %b: tensor<128x128x3x3xbf16, #taps>):
+    %c = prim.conv %a, %b sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<32x28x28x128xbf16>, tensor<128x128x3x3xbf16, #taps>) -> tensor<32x28x28x128xbf16>
+    kernel.yield %c : tensor<32x28x28x128xbf16>
+  } -> tensor<32x28x28x128xbf16>
+  %1 = kernel.launch convolution "conv" ins(%y, %v : tensor<32x28x28x512xbf16>, tensor<512x64x3x3xbf16, #taps>) sizes() {
+  ^bb0(%a: tensor<32x28x28x512xbf16>, %b: tensor<512x64x3x3xbf16, #taps>):
+    %c = prim.conv %a, %b sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 8 : i64, channels_last = true} : (tensor<32x28x28x512xbf16>, tensor<512x64x3x3xbf16, #taps>) -> tensor<32x28x28x512xbf16>
+    kernel.yield %c : tensor<32x28x28x512xbf16>
+  } -> tensor<32x28x28x512xbf16>
+  %2 = kernel.launch convolution "conv" ins(%y, %d : tensor<32x28x28x512xbf16>, tensor<512x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) sizes() {
+  ^bb0(%a: tensor<32x28x28x512xbf16>, %b: tensor<512x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>):
+    %c = prim.conv %a, %b sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>, groups = 512 : i64, channels_last = true} : (tensor<32x28x28x512xbf16>, tensor<512x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x28x28x512xbf16>
+    kernel.yield %c : tensor<32x28x28x512xbf16>
+  } -> tensor<32x28x28x512xbf16>
+  return
+}

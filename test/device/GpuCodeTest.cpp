@@ -179,6 +179,79 @@ TEST_CASE("wgmma: rows of a reshape are copied from where they lie") {
   }
 }
 
+/// A channels-last convolution of `type` with a bias and an activation.
+static std::string convolution(const std::string &type, const std::string &result, int channels,
+                               int filters, int groups, int stride, int taps) {
+  auto two = [](int n) {
+    return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">";
+  };
+  int out = (28 + 2 * (taps / 2) - taps) / stride + 1;
+  std::string n = std::to_string(filters), k = std::to_string(taps), o = std::to_string(out);
+  std::string x = "tensor<16x28x28x" + std::to_string(channels) + "x" + type + ">";
+  std::string w = "tensor<" + n + "x" + std::to_string(channels / groups) + "x" + k + "x" + k +
+                  "x" + type + ", #prim.axis_order<[0, 2, 3, 1]>>";
+  std::string y = "tensor<16x" + o + "x" + o + "x" + n + "x" + result + ">",
+              b = "tensor<" + n + "x" + result + ">";
+  return function("%x: " + x + ", %w: " + w + ", %b: " + b + ", %z: " + y, y,
+                  "%0 = prim.conv %x, %w sizes() {strides = " + two(stride) +
+                      ", dilations = " + two(1) + ", input_dilation = " + two(1) +
+                      ", low = " + two(taps / 2) + ", high = " + two(taps / 2) +
+                      ", groups = " + std::to_string(groups) + " : i64, channels_last = true} : (" +
+                      x + ", " + w + ") -> " + y + "\n%1 = prim.broadcast %b axes [3] sizes() : (" +
+                      b + ") -> " + y + "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
+                      "\n%3 = prim.add %2, %z : (" + y + ", " + y + ") -> " + y +
+                      "\n%y = prim.logistic %3 : (" + y + ") -> " + y);
+}
+
+TEST_CASE("wgmma: windows of an image are copied tap by tap, without spills") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  struct Case {
+    const char *type, *result;
+    int channels, filters, groups, stride, taps;
+  };
+  for (const Case &c : {Case{"bf16", "bf16", 64, 64, 1, 1, 3},
+                        {"bf16", "bf16", 256, 256, 1, 2, 3},
+                        {"f16", "f32", 72, 200, 1, 1, 5},
+                        {"bf16", "bf16", 1024, 2048, 1, 2, 1},
+                        {"bf16", "bf16", 256, 256, 4, 1, 3}}) {
+    std::string text =
+        convolution(c.type, c.result, c.channels, c.filters, c.groups, c.stride, c.taps);
+    INFO(text);
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    CHECK(contains(ptx, "wgmma.mma_async"));
+    CHECK(contains(ptx, "cp.async.bulk.tensor.4d.shared::cluster.global.im2col"));
+    CHECK(contains(ptx, "cp.async.bulk.tensor.3d"));
+    if (!ptxas)
+      continue;
+    auto cubin = ptxas->assemble(ptx, arch);
+    if (!cubin)
+      FAIL(llvm::toString(cubin.takeError()));
+    CHECK(!cubin->kernels.lookup("k").spills());
+    CHECK(cubin->warnings.empty());
+  }
+}
+
+TEST_CASE("wgmma takes no convolution that a tensor map has no room for") {
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  auto forms = [&](const std::string &text) {
+    auto module = fused(text);
+    kernel::LaunchOp launch;
+    module->walk([&](kernel::LaunchOp op) { launch = op; });
+    return llvm::map_to_vector(codegen::device::schedulesFor(launch, arch),
+                               [](codegen::device::Schedule s) { return s.getForm(); });
+  };
+  auto takes = [&](const std::string &text) {
+    return llvm::is_contained(forms(text), codegen::device::Form::Wgmma);
+  };
+  CHECK(takes(convolution("bf16", "bf16", 64, 64, 1, 1, 3)));
+  CHECK(!takes(convolution("f32", "f32", 64, 64, 1, 1, 3)));   // exact
+  CHECK(!takes(convolution("bf16", "bf16", 12, 64, 1, 1, 3))); // pixels of 24 bytes
+  CHECK(!takes(convolution("bf16", "bf16", 64, 60, 1, 1, 3))); // of the result
+  CHECK(!takes(convolution("bf16", "bf16", 64, 64, 2, 1, 3))); // groups of 32 channels
+  CHECK(!takes(convolution("bf16", "bf16", 64, 64, 1, 9, 1))); // far apart
+}
+
 TEST_CASE("the template for mma.sync does not spill on any architecture") {
   auto ptxas = llvm::cantFail(emit::Ptxas::find());
   if (!ptxas) {

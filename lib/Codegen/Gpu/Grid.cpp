@@ -212,18 +212,24 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     return {};
   MatrixProduct product = *matrixProduct(launch);
   HostIndex h{b, launch.getLoc()};
-  OpFoldResult rows =
-      h.volume(ArrayRef(hostExtents(b, launch, product.left)).take_front(product.rowAxes));
-  // Operands that lie by columns come in slices of 64 columns, the result in slabs of 64 x 64.
-  OpFoldResult inner = b.getIndexAttr(product.inner), columns = b.getIndexAttr(product.columns);
-  unsigned right = product.right.getArgNumber();
-  SmallVector<TensorMap> maps = {TensorMap{
-      false, product.leftRows.getArgNumber(), {rows, inner}, {s.getRows(), MatrixTile::depth}}};
-  if (product.rightByColumns)
-    maps.push_back({false, right, {columns, inner}, {s.getColumns(), MatrixTile::depth}});
-  else
-    maps.push_back({false, right, {inner, columns}, {MatrixTile::depth, 64}});
+  OpFoldResult rows = HostProduct::of(h, launch).rows;
+  SmallVector<TensorMap> maps;
+  if (product.window) {
+    maps = product.window->tensorMaps(b, launch, s.getRows(), s.getColumns());
+  } else {
+    OpFoldResult inner = b.getIndexAttr(product.inner), columns = b.getIndexAttr(product.columns);
+    maps.push_back(
+        {false, product.leftRows.getArgNumber(), {rows, inner}, {s.getRows(), MatrixTile::depth}});
+    // Operands that lie by columns come in slices of 64 columns.
+    unsigned right = product.right.getArgNumber();
+    if (product.rightByColumns)
+      maps.push_back({false, right, {columns, inner}, {s.getColumns(), MatrixTile::depth}});
+    else
+      maps.push_back({false, right, {inner, columns}, {MatrixTile::depth, 64}});
+  }
+  // The result goes in slabs.
   if (product.inSlabs)
-    maps.push_back({true, 0, {rows, columns}, {64, 64}});
+    maps.push_back(
+        {true, 0, {rows, b.getIndexAttr(product.columns)}, {64, MatrixTile::slabColumns}});
   return maps;
 }

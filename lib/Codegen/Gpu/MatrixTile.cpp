@@ -6,9 +6,7 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-/// Whether a value is computed from the product and other things point by point, in the
-/// product's own shape or one that only joins its rows differently.
-static bool isEpilogue(kernel::LaunchOp launch, Operation *product) {
+bool device::isEpilogue(kernel::LaunchOp launch, Operation *product) {
   auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
   if (launch->getNumResults() != 1 || result.getRank() < 1 ||
       result.getShape().back() != tensorType(product->getResult(0)).getShape().back())
@@ -28,6 +26,16 @@ static BlockArgument sameMemory(Value v) {
     v = reshape.getX();
   }
   return prim::layoutOf(v) ? BlockArgument() : dyn_cast<BlockArgument>(v);
+}
+
+/// The product that a convolution is; its inner extent is that of one tap.
+static std::optional<MatrixProduct> matricesOf(prim::ConvOp op) {
+  std::optional<ConvolutionWindow> window = ConvolutionWindow::of(op);
+  if (!window)
+    return std::nullopt;
+  auto x = cast<BlockArgument>(op.getX()), w = cast<BlockArgument>(op.getW());
+  auto rowAxes = static_cast<unsigned>(tensorType(x).getRank() - 1);
+  return MatrixProduct{op, x, x, w, rowAxes, true, window->filters, window->channels, true, window};
 }
 
 /// Columns and inner extent of `right`, and which of them its rows of memory are.
@@ -53,8 +61,10 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
 
 std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
   Operation *op = productOf(launch);
-  std::optional<MatrixProduct> product =
-      op && isEpilogue(launch, op) ? matricesOf(op) : std::nullopt;
+  if (!op || !isEpilogue(launch, op))
+    return std::nullopt;
+  auto conv = dyn_cast<prim::ConvOp>(op);
+  std::optional<MatrixProduct> product = conv ? matricesOf(conv) : matricesOf(op);
   if (!product)
     return std::nullopt;
   Type e = tensorType(product->left).getElementType();
@@ -66,6 +76,10 @@ std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
   if (!halves || product->columns % kPitch || product->inner % kPitch || product->inner <= 0)
     return std::nullopt;
   return product;
+}
+
+int64_t MatrixProduct::steps() const {
+  return window ? window->steps() : int64_t(llvm::divideCeil(inner, MatrixTile::depth));
 }
 
 MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, int64_t sharedBytes) {

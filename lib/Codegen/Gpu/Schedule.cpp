@@ -280,12 +280,14 @@ static double scheduleWgmma(ScheduleChoice &s, MatrixProduct product, const GpuA
   s.mostBlocks = arch.multiprocessors;
   s.rows = 128;
   int64_t rows = 1;
-  for (int64_t d : tensorType(product.left).getShape().take_front(product.rowAxes))
+  for (int64_t d : tensorType(product.rows()).getShape().take_front(product.rowAxes))
     rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
   int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
-  int64_t steps = llvm::divideCeil(product.inner, MatrixTile::depth);
+  int64_t steps = product.steps();
   double least = 0;
   for (int64_t columns : {256, 128, 64}) {
+    if (product.window && !product.window->fits(columns))
+      continue;
     int64_t tiles = down * llvm::divideCeil(product.columns, columns);
     double cost = double(llvm::divideCeil(tiles, arch.multiprocessors)) *
                   (double(steps * (columns + kFixed)) * kCycles + kPipeline);

@@ -82,7 +82,7 @@ private:
   void prepare();
   void fetch();
   Place fetchTile(Value number, Place place);
-  void fetchStage(Value firstRow, Value firstColumn, Value step, Place place);
+  void fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step, Place place);
   void compute();
   Place computeTile(Value number, Place place);
   Value multiplyStage(Value sums, Place place, bool first);
@@ -139,13 +139,13 @@ void WgmmaEmitter::prepare() {
                               NVVM::ShflKind::idx, UnitAttr());
   SmallVector<Value> rowExtents;
   for (unsigned i = 0; i < p.rowAxes; ++i)
-    rowExtents.push_back(f.e.extent(p.left, i));
+    rowExtents.push_back(f.e.extent(p.rows(), i));
   rows = f.volume(rowExtents);
   Value rows32 = arith::IndexCastUIOp::create(b, b.getI32Type(), rows);
   tilesDown = div(add(rows32, c(t.rows - 1)), c(t.rows));
   tilesAcross = c(llvm::divideCeil(p.columns, t.columns));
   tiles = mul(tilesDown, tilesAcross);
-  steps = c(llvm::divideCeil(p.inner, MatrixTile::depth));
+  steps = c(p.steps());
   f.when(equal(tid, c(0)), [&] {
     for (unsigned i = 0; i < p.tensorMaps(); ++i)
       NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
@@ -187,31 +187,42 @@ void WgmmaEmitter::fetch() {
 
 Place WgmmaEmitter::fetchTile(Value number, Place place) {
   auto [firstRow, firstColumn] = tileAt(number);
+  SmallVector<Value> window;
+  if (p.window)
+    window = p.window->windowAt(f, firstRow);
   auto loop = scf::ForOp::create(b, c(0), steps, c(1), ValueRange{place.stage, place.parity});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Place here = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-  fetchStage(firstRow, firstColumn, loop.getInductionVar(), here);
+  fetchStage(window, firstRow, firstColumn, loop.getInductionVar(), here);
   Place after = next(here);
   scf::YieldOp::create(b, ValueRange{after.stage, after.parity});
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-void WgmmaEmitter::fetchStage(Value firstRow, Value firstColumn, Value step, Place place) {
+/// `window`: where a convolution's first one stands.
+void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step,
+                              Place place) {
   await(empty(place.stage), bxor(place.parity, c(1)));
   Value barrier = full(place.stage);
   NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, c(t.stageBytes()),
                                          NVVM::MemScopeKind::CTA, false, Value());
-  auto copy = [&](unsigned which, Value offset, ValueRange coordinates) {
+  auto copy = [&](unsigned which, Value offset, ValueRange coordinates, ValueRange taps = {}) {
     Value to = LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 7),
                                              sharedAt(offset));
     NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, to, tensorMap(which), coordinates, barrier, ValueRange(), Value(), Value(),
-        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+        b, to, tensorMap(which), coordinates, barrier, taps, Value(), Value(),
+        taps.empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL, /*isCTAOnly=*/false,
+        NVVM::CTAGroupKindAttr(), Value());
   };
-  Value k = mul(step, c(MatrixTile::depth)), base = mul(place.stage, c(t.stageBytes()));
+  Value base = mul(place.stage, c(t.stageBytes())), right = add(base, c(t.leftBytes()));
+  if (p.window) {
+    ConvolutionWindow::Copies copies = p.window->copiesAt(f, window, firstColumn, step);
+    copy(0, base, copies.image, copies.taps);
+    return copy(1, right, copies.filters);
+  }
+  Value k = mul(step, c(MatrixTile::depth));
   copy(0, base, {k, firstRow});
-  Value right = add(base, c(t.leftBytes()));
   if (p.rightByColumns)
     return copy(1, right, {k, firstColumn});
   for (unsigned i = 0; i < t.columns; i += 64)
