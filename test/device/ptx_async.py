@@ -1,0 +1,334 @@
+"""What threads do together, and what works beside them: barriers, bulk tensor copies, wgmma.
+
+Each happens as late as it may: products when a thread waits for them, copies to shared memory in any order, copies out
+of it when a thread waits until they have read. So a wait that is missing, or a stage given back too early, shows as a
+wrong result, and what waits for ever as an error.
+"""
+import operator
+from types import SimpleNamespace
+
+import ptx_numbers as numbers
+from ptx_machine import PARAMETER, SHARED, WARP, Fault, assign, names
+
+GROUP = 128  # threads that multiply together
+
+
+def made(machine, number, parts, operands):
+    """The function of a thread that an instruction is; None for any other."""
+    start = {"mbarrier": memory_barrier, "bar": meeting, "barrier": meeting, "elect": elect, "shfl": exchange,
+             "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy}.get(parts[0])
+    return start(machine, number, parts, operands) if start else None
+
+
+def together(number, size, mine, all_of_them):
+    """Once `size` neighbours have come here, `all_of_them` gets them, each with what `mine` gave."""
+    def do(thread):
+        key = number, thread.number // size
+        gathered = thread.block.collectives.setdefault(key, {})
+        gathered[thread.number % size] = thread, mine(thread)
+        if len(gathered) < size:
+            thread.waits = lambda: len(gathered) == size
+            return
+        del thread.block.collectives[key]
+        all_of_them([gathered[i] for i in range(size)])
+    return do
+
+
+# ---- barriers ----
+
+def complete(barrier):
+    if barrier.pending == 0 and barrier.bytes == 0:
+        barrier.parity ^= 1
+        barrier.pending = barrier.count
+
+
+def memory_barrier(machine, number, parts, operands):
+    at = machine.address(operands[0 if parts[1] == "init" else 1])
+    get = machine.value(operands[-1])
+
+    def of(thread):
+        return thread.block.barriers[at(thread) % SHARED]
+
+    def init(thread):
+        count = get(thread)
+        thread.block.barriers[at(thread) % SHARED] = SimpleNamespace(count=count, pending=count, bytes=0, parity=0)
+
+    def arrive(thread):
+        barrier = of(thread)
+        if "expect_tx" in parts:
+            barrier.bytes += get(thread)
+        barrier.pending -= 1
+        if barrier.pending < 0:
+            raise Fault("more threads arrive at a barrier than it counts")
+        complete(barrier)
+
+    def test(thread):
+        barrier, parity = of(thread), machine.value(operands[2])(thread) & 1
+        thread.registers[operands[0]] = passed = barrier.parity != parity
+        if not passed:
+            thread.waits = lambda: barrier.parity != parity
+
+    return {"init": init, "arrive": arrive, "try_wait": test}[parts[1]]
+
+
+def meeting(machine, number, parts, operands):
+    if parts[1] == "warp":
+        return together(number, WARP, lambda t: None, lambda all_of_them: None)
+    which = machine.value(operands[0])
+    count = machine.value(operands[1]) if len(operands) > 1 else lambda t: machine.launch.threads
+    arrives = "arrive" in parts
+
+    def do(thread):
+        here = thread.block.meetings.setdefault(which(thread), SimpleNamespace(arrived=0, turn=0))
+        turn = here.turn
+        here.arrived += 1
+        if here.arrived == count(thread):
+            here.arrived, here.turn = 0, turn + 1
+        elif not arrives:
+            thread.waits = lambda: here.turn != turn
+    return do
+
+
+def elect(machine, number, parts, operands):
+    mask, chosen = operands[0].split("|")
+
+    def do(thread):
+        thread.registers[mask] = thread.number & ~(WARP - 1)
+        thread.registers[chosen] = thread.number % WARP == 0
+    return do
+
+
+def exchange(machine, number, parts, operands):
+    word, which = machine.value(operands[1]), machine.value(operands[2])
+    target, _, valid = operands[0].partition("|")
+
+    def all_of_them(lanes):
+        for i, (thread, (_, distance)) in enumerate(lanes):
+            source = i ^ distance if "bfly" in parts else distance
+            thread.registers[target] = lanes[source][1][0]
+            if valid:
+                thread.registers[valid] = True
+    return together(number, WARP, lambda t: (word(t), which(t)), all_of_them)
+
+
+def store_matrices(machine, number, parts, operands):
+    at, words = machine.address(operands[0]), machine.values(operands[1])
+    transposed = "trans" in parts
+
+    def all_of_them(lanes):
+        shared = lanes[0][0].block.shared
+        for matrix in range(len(words)):
+            for row in range(8):
+                address = lanes[matrix * 8 + row][1][0] % SHARED
+                if address % 16:
+                    raise Fault(f"stmatrix to {address:#x}")
+                for column in range(8):
+                    lane, half = (row // 2 + column * 4, row % 2) if transposed else (row * 4 + column // 2, column % 2)
+                    element = lanes[lane][1][1][matrix] >> 16 * half & 0xFFFF
+                    shared[address + 2 * column:address + 2 * column + 2] = element.to_bytes(2, "little")
+    return together(number, WARP, lambda t: (at(t), [word(t) for word in words]), all_of_them)
+
+
+# ---- bulk tensor copies ----
+
+def swizzled(address, map):
+    """Where 16 bytes lie: swizzles change bits 4 to 6 by bits 7 to 9, as many as the swizzle is wide."""
+    chunks = map.swizzle // 16
+    return address ^ (address >> 7 & max(chunks - 1, 0)) << 4
+
+
+def copy_row(map, shared, at, coordinates, out):
+    """The innermost axis of a box, innermost coordinate first; what lies outside reads as zeros and is not written."""
+    pitch, base, inside = map.element_bytes, 0, True
+    for coordinate, extent in zip(coordinates, reversed(map.extents), strict=True):
+        base += coordinate * pitch
+        pitch *= extent
+        inside = inside and (coordinate is coordinates[0] or 0 <= coordinate < extent)
+    each = 16 // map.element_bytes
+    for chunk in range(map.box[-1] // each):
+        place, first = swizzled(at + chunk * 16, map), coordinates[0] + chunk * each
+        there = inside and 0 <= first and first + each <= map.extents[-1]
+        begin = base + chunk * 16
+        if there and out:
+            map.memory[begin:begin + 16] = shared[place:place + 16]
+        elif not out:
+            shared[place:place + 16] = map.memory[begin:begin + 16] if there else bytes(16)
+
+
+def copy_box(map, shared, at, coordinates, out):
+    """Bytes of shared memory that were filled or read."""
+    row = map.box[-1] * map.element_bytes
+    places = [list(coordinates)]
+    for axis in range(1, len(coordinates)):  # the innermost of the outer axes varies fastest
+        places = [[*place[:axis], place[axis] + i, *place[axis + 1:]]
+                  for i in range(map.box[-1 - axis]) for place in places]
+    for i, place in enumerate(places):
+        copy_row(map, shared, at + i * row, place, out)
+    return len(places) * row
+
+
+def copy_window(map, shared, at, coordinates, taps):
+    """Pixels of a window, as numbered: along a row, then to the next row, then to the next image."""
+    row = map.box[-1] * map.element_bytes
+    place = list(coordinates)
+    low, high = list(reversed(map.low)), list(reversed(map.high))
+    steps, extents = list(reversed(map.steps)), list(reversed(map.extents))
+    for i in range(map.pixels):
+        pixel = [place[0], *(p + tap for p, tap in zip(place[1:-1], taps, strict=True)), place[-1]]
+        copy_row(map, shared, at + i * row, pixel, False)
+        for axis in range(len(low)):
+            place[1 + axis] += steps[1 + axis]
+            if place[1 + axis] < extents[1 + axis] + high[axis]:
+                break
+            place[1 + axis] = low[axis]
+        else:
+            place[-1] += 1
+    return map.pixels * row
+
+
+def bulk_copy(machine, number, parts, operands):
+    if parts[1:3] != ["async", "bulk"]:
+        return None
+    if parts[3] == "commit_group":
+        def commit(thread):
+            thread.store_groups.append(thread.stores)
+            thread.stores = []
+        return commit
+    if parts[3] == "wait_group":
+        most = machine.value(operands[0])
+
+        def wait(thread):
+            while len(thread.store_groups) > most(thread):
+                for copy in thread.store_groups.pop(0):
+                    copy()
+        return wait
+    return copy_out(machine, operands) if parts[5] == "global" else copy_in(machine, parts, operands)
+
+
+def tensor_operand(machine, text):
+    """The functions that give a tensor map and coordinates of "[map, {x, y}]"."""
+    map_text, _, coordinates = text.strip("[]").partition(",")
+    which = machine.value(map_text.strip())
+    get = machine.values(coordinates.strip())
+
+    def map_of(thread):
+        return machine.launch.parameters[(which(thread) - PARAMETER) >> 8]
+    return map_of, lambda t: [numbers.signed(g(t), 32) for g in get]
+
+
+def copy_out(machine, operands):
+    map_of, coordinates = tensor_operand(machine, operands[0])
+    at = machine.address(operands[1])
+
+    def do(thread):
+        map, place, shared, address = map_of(thread), coordinates(thread), thread.block.shared, at(thread) % SHARED
+        thread.stores.append(lambda: copy_box(map, shared, address, place, True))
+    return do
+
+
+def copy_in(machine, parts, operands):
+    at, barrier_at = machine.address(operands[0]), machine.address(operands[2])
+    map_of, coordinates = tensor_operand(machine, operands[1])
+    offsets = machine.values(operands[3]) if "im2col" in parts else []
+
+    def do(thread):
+        map, place, address = map_of(thread), coordinates(thread), at(thread) % SHARED
+        shared, barrier = thread.block.shared, thread.block.barriers[barrier_at(thread) % SHARED]
+        taps = [get(thread) & 0xFFFF for get in offsets]
+        if address % 128:
+            raise Fault(f"a bulk tensor copy to {address:#x}")
+
+        def copy():
+            if bool(taps) != bool(map.pixels):
+                raise Fault("a tensor map of another mode")
+            filled = copy_window(map, shared, address, place, taps) if taps else \
+                copy_box(map, shared, address, place, False)
+            barrier.bytes -= filled
+            complete(barrier)
+        machine.copies.append(copy)
+    return do
+
+
+# ---- wgmma ----
+
+def operand_rows(shared, descriptor, rows, transposed, values):
+    """16 elements of k for each of `rows` rows or columns, out of shared memory as a descriptor says it lies."""
+    first, leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (0, 16, 32))
+    chunks = {1: 8, 2: 4, 3: 2}[descriptor >> 62]  # of 16 bytes in a row of the swizzle
+
+    def element(offset):
+        place = offset ^ (offset >> 7 & chunks - 1) << 4
+        return values[shared[place] | shared[place + 1] << 8]
+
+    if transposed:
+        return [[element(first + row // 64 * leading + k // 8 * stride + k % 8 * 128 + row % 64 * 2)
+                 for k in range(16)] for row in range(rows)]
+    return [[element(first + row // 8 * stride + row % 8 * chunks * 16 + k * 2) for k in range(16)]
+            for row in range(rows)]
+
+
+def multiply(threads, columns, sums, left, right, adds, transposed, values):
+    """64 rows by `columns`: lane 4 r + c of a warp has columns 8 j + 2 c and the next of rows r and r + 8 of its 16."""
+    shared = threads[0].block.shared
+    rows = left if isinstance(left, list) else operand_rows(shared, left, 64, False, values)
+    across = operand_rows(shared, right, columns, transposed, values)
+    for number, thread in enumerate(threads):
+        warp, lane = divmod(number, WARP)
+        for block in range(columns // 8):
+            for i in range(4):
+                a = rows[warp * 16 + lane // 4 + 8 * (i // 2)]
+                total = sum(map(operator.mul, a, across[block * 8 + lane % 4 * 2 + i % 2]))
+                register = sums[4 * block + i]
+                before = numbers.f32(thread.registers[register]) if adds else 0.0
+                thread.registers[register] = numbers.bits32(total + before)
+
+
+def product(machine, number, parts, operands):
+    def group_of(thread):
+        return thread.number // GROUP
+
+    if parts[1] == "commit_group":
+        def commit(gathered):
+            thread = gathered[0][0]
+            chain = thread.block.queues.pop(group_of(thread), [])
+            thread.block.committed.setdefault(group_of(thread), []).append(chain)
+        return together(number, GROUP, lambda t: None, commit)
+    if parts[1] == "wait_group":
+        most = int(operands[0])
+
+        def wait(gathered):
+            thread = gathered[0][0]
+            chains = thread.block.committed.setdefault(group_of(thread), [])
+            while len(chains) > most:
+                for step in chains.pop(0):
+                    step()
+        return together(number, GROUP, lambda t: None, wait)
+    return asynchronous(machine, number, parts, operands, group_of)
+
+
+def asynchronous(machine, number, parts, operands, group_of):
+    shape = next(part for part in parts if part.startswith("m64n"))
+    columns = int(shape[4:].split("k")[0])
+    sums, values = names(operands[0]), numbers.BF16 if "bf16" in parts else numbers.F16
+    words = machine.values(operands[1]) if operands[1][0] == "{" else None
+    left, right, adds = (machine.value(operand) for operand in (operands[1].strip("{}").split(",")[0], *operands[2:4]))
+    transposed = bool(int(operands[-1]))
+
+    def rows_of(threads):
+        rows = [[0.0] * 16 for _ in range(64)]
+        for i, thread in enumerate(threads):
+            warp, lane = divmod(i, WARP)
+            for j, word in enumerate(words):
+                bits = word(thread)
+                row, k = warp * 16 + lane // 4 + 8 * (j % 2), lane % 4 * 2 + 8 * (j // 2)
+                rows[row][k], rows[row][k + 1] = values[bits & 0xFFFF], values[bits >> 16 & 0xFFFF]
+        return rows
+
+    def start(gathered):
+        threads, (thread, given) = [thread for thread, _ in gathered], gathered[0]
+        if any(other != given for _, other in gathered):
+            raise Fault("threads of a group multiply different operands")
+        thread.block.queues.setdefault(group_of(thread), []).append(
+            lambda: multiply(threads, columns, sums, rows_of(threads) if words else given[0], given[1], given[2],
+                             transposed, values))
+    return together(number, GROUP, lambda t: (None if words else left(t), right(t), bool(adds(t))), start)

@@ -1,0 +1,59 @@
+// Launches that the template for wgmma takes, small enough to be emulated (emulate_launches.py).
+func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x8x16x64xbf16>, tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16>
+  return %y : tensor<1x8x16x64xbf16>
+}
+func.func @conv_tails(%x: tensor<2x7x9x72xbf16>, %w: tensor<72x72x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<72xbf16>, %z: tensor<2x7x9x72xbf16>) -> tensor<2x7x9x72xbf16> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<2x7x9x72xbf16>, tensor<72x72x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<2x7x9x72xbf16>
+  %1 = prim.broadcast %b axes [3] sizes() : (tensor<72xbf16>) -> tensor<2x7x9x72xbf16>
+  %2 = prim.add %0, %1 : (tensor<2x7x9x72xbf16>, tensor<2x7x9x72xbf16>) -> tensor<2x7x9x72xbf16>
+  %3 = prim.add %2, %z : (tensor<2x7x9x72xbf16>, tensor<2x7x9x72xbf16>) -> tensor<2x7x9x72xbf16>
+  %c = prim.constant dense<0.0> : tensor<bf16>
+  %cb = prim.broadcast %c axes [] sizes() : (tensor<bf16>) -> tensor<2x7x9x72xbf16>
+  %y = prim.maximum %3, %cb : (tensor<2x7x9x72xbf16>, tensor<2x7x9x72xbf16>) -> tensor<2x7x9x72xbf16>
+  return %y : tensor<2x7x9x72xbf16>
+}
+func.func @conv_strided(%x: tensor<2x15x13x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<64xbf16>) -> tensor<2x8x7x64xbf16> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<2x15x13x64xbf16>, tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<2x8x7x64xbf16>
+  %1 = prim.broadcast %b axes [3] sizes() : (tensor<64xbf16>) -> tensor<2x8x7x64xbf16>
+  %2 = prim.add %0, %1 : (tensor<2x8x7x64xbf16>, tensor<2x8x7x64xbf16>) -> tensor<2x8x7x64xbf16>
+  %c = prim.constant dense<0.0> : tensor<bf16>
+  %cb = prim.broadcast %c axes [] sizes() : (tensor<bf16>) -> tensor<2x8x7x64xbf16>
+  %y = prim.maximum %2, %cb : (tensor<2x8x7x64xbf16>, tensor<2x8x7x64xbf16>) -> tensor<2x8x7x64xbf16>
+  return %y : tensor<2x8x7x64xbf16>
+}
+func.func @conv_points_strided(%x: tensor<3x16x16x64xbf16>, %w: tensor<136x64x1x1xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<3x8x8x136xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64, channels_last = true} : (tensor<3x16x16x64xbf16>, tensor<136x64x1x1xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<3x8x8x136xbf16>
+  return %y : tensor<3x8x8x136xbf16>
+}
+func.func @conv_dilated(%x: tensor<1x12x14x32xf16>, %w: tensor<64x32x3x2xf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x9x13x64xf32> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 2, 3>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 2>, high = array<i64: 1, 0>, groups = 1 : i64, channels_last = true} : (tensor<1x12x14x32xf16>, tensor<64x32x3x2xf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x9x13x64xf32>
+  return %y : tensor<1x9x13x64xf32>
+}
+func.func @conv_groups(%x: tensor<1x9x9x128xbf16>, %w: tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<128xbf16>) -> tensor<1x9x9x128xbf16> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 2 : i64, channels_last = true} : (tensor<1x9x9x128xbf16>, tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x9x9x128xbf16>
+  %1 = prim.broadcast %b axes [3] sizes() : (tensor<128xbf16>) -> tensor<1x9x9x128xbf16>
+  %2 = prim.add %0, %1 : (tensor<1x9x9x128xbf16>, tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16>
+  %c = prim.constant dense<0.0> : tensor<bf16>
+  %cb = prim.broadcast %c axes [] sizes() : (tensor<bf16>) -> tensor<1x9x9x128xbf16>
+  %y = prim.maximum %2, %cb : (tensor<1x9x9x128xbf16>, tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16>
+  return %y : tensor<1x9x9x128xbf16>
+}
+func.func @conv_line(%x: tensor<2x70x64xbf16>, %w: tensor<64x64x5xbf16, #prim.axis_order<[0, 2, 1]>>) -> tensor<2x35x64xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 2>, high = array<i64: 2>, groups = 1 : i64, channels_last = true} : (tensor<2x70x64xbf16>, tensor<64x64x5xbf16, #prim.axis_order<[0, 2, 1]>>) -> tensor<2x35x64xbf16>
+  return %y : tensor<2x35x64xbf16>
+}
+func.func @conv_volume(%x: tensor<1x5x6x7x16xbf16>, %w: tensor<64x16x2x3x2xbf16, #prim.axis_order<[0, 2, 3, 4, 1]>>) -> tensor<1x4x6x4x64xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1, 2>, dilations = array<i64: 1, 1, 1>, input_dilation = array<i64: 1, 1, 1>, low = array<i64: 0, 1, 1>, high = array<i64: 0, 1, 0>, groups = 1 : i64, channels_last = true} : (tensor<1x5x6x7x16xbf16>, tensor<64x16x2x3x2xbf16, #prim.axis_order<[0, 2, 3, 4, 1]>>) -> tensor<1x4x6x4x64xbf16>
+  return %y : tensor<1x4x6x4x64xbf16>
+}
+func.func @dot(%a: tensor<200x72xbf16>, %w: tensor<136x72xbf16>, %c: tensor<136xbf16>) -> tensor<200x136xbf16> {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<200x72xbf16>, tensor<136x72xbf16>) -> tensor<200x136xbf16>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<136xbf16>) -> tensor<200x136xbf16>
+  %y = prim.add %0, %1 : (tensor<200x136xbf16>, tensor<200x136xbf16>) -> tensor<200x136xbf16>
+  return %y : tensor<200x136xbf16>
+}
+func.func @dot_kn(%a: tensor<200x136xf16>, %w: tensor<136x264xf16>) -> tensor<200x264xf16> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<200x136xf16>, tensor<136x264xf16>) -> tensor<200x264xf16>
+  return %y : tensor<200x264xf16>
+}

@@ -1,0 +1,40 @@
+"""Kernels for sm_90a, whose copies and matrix units the simulated device lacks, run from their PTX."""
+import subprocess
+import sys
+import unittest
+
+from toolrun import SOURCE, ToolTest, run
+
+DEVICE = SOURCE / "test/device"
+
+
+class EmulatedLaunches(ToolTest):
+    def emulated(self, *arguments):
+        return subprocess.run([sys.executable, DEVICE / "emulate_launches.py", self.work / "packed", *arguments],
+                              capture_output=True, text=True)
+
+    def test_wgmma(self):
+        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
+        self.assertEqual(packed.code, 0, packed.text)
+        result = self.emulated("--seeds", "2")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        for name in ("conv_same", "conv_groups", "dot"):
+            self.assertIn(name, result.stdout)
+
+    def test_faults_show(self):
+        """A kernel that gives a stage back too early, and one that never fills it."""
+        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
+        self.assertEqual(packed.code, 0, packed.text)
+        kernel = self.work / "packed/k0.ptx"
+        text = kernel.read_text()
+        for right, wrong in (("wgmma.wait_group.sync.aligned \t1;", ""), ("wgmma.wait_group.sync.aligned 0;", ""),
+                             (".im2col.mbarrier", ".mbarrier"), ("mbarrier.arrive.shared.b64", "// ")):
+            self.assertIn(right, text)
+            kernel.write_text(text.replace(right, wrong))
+            result = self.emulated("conv_same")
+            self.assertEqual(result.returncode, 1, result.stdout)
+            self.assertIn("WRONG", result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
