@@ -129,7 +129,7 @@ func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: 
 // CHECK-LABEL: @convolutions
 // CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 128,
 // CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 64,
-// CHECK: sm_90a = <form = loop, threads = 256,
+// CHECK: sm_90a = <form = loop, threads = 128, lanes = 4, rows = 8, index_bits = 32>
 #taps = #prim.axis_order<[0, 2, 3, 1]>
 func.func @convolutions(%x: tensor<32x28x28x128xbf16>, %w: tensor<128x128x3x3xbf16, #taps>, %y: tensor<32x28x28x512xbf16>, %v: tensor<512x64x3x3xbf16, #taps>, %d: tensor<512x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) {
   %0 = kernel.launch convolution "conv" ins(%x, %w : tensor<32x28x28x128xbf16>, tensor<128x128x3x3xbf16, #taps>) sizes() {

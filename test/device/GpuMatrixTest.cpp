@@ -192,7 +192,11 @@ TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels,
         {"i8", "i32", {1, 6, 6, 32}, {16, 32, 3, 3}, {1, 6, 6, 16}, 1, 1, 1, Form::Mma},
         {"f32", "f32", {1, 9, 9, 8}, {12, 8, 3, 3}, {1, 9, 9, 12}, 1, 1, 1, Form::Product},
         {"bf16", "bf16", {1, 9, 9, 48}, {48, 1, 3, 3}, {1, 9, 9, 48}, 1, 1, 1, Form::Loop},
-        {"f32", "f32", {2, 9, 8, 12}, {12, 1, 5, 5}, {2, 5, 4, 12}, 2, 1, 2, Form::Loop}}) {
+        {"f32", "f32", {2, 9, 8, 12}, {12, 1, 5, 5}, {2, 5, 4, 12}, 2, 1, 2, Form::Loop},
+        // Strips of two and of eight places, whose last one is cut, and rows with gaps.
+        {"bf16", "f32", {1, 99, 97, 40}, {40, 1, 5, 5}, {1, 50, 49, 40}, 2, 1, 2, Form::Loop},
+        {"f16", "f16", {1, 60, 61, 64}, {64, 1, 3, 3}, {1, 60, 61, 64}, 1, 2, 2, Form::Loop},
+        {"bf16", "bf16", {2, 98, 92, 64}, {64, 1, 3, 3}, {2, 98, 92, 64}, 1, 1, 1, Form::Loop}}) {
     auto two = [](int n) {
       return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">";
     };

@@ -375,6 +375,40 @@ func.func @bench_conv_56_96_depthwise(%x: tensor<32x56x56x96xbf16>, %w: tensor<9
   %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 96 : i64, channels_last = true} : (tensor<32x56x56x96xbf16>, tensor<96x1x3x3xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x56x56x96xbf16>
   return %y : tensor<32x56x56x96xbf16>
 }
+// The same with groups joined (tcc-layout-k-major-weights); convnext_tiny's and efficientnet_b0's depthwise ones.
+func.func @bench_conv_56_256_joined(%x: tensor<32x56x56x256xbf16>, %w: tensor<256x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 4 : i64, channels_last = true} : (tensor<32x56x56x256xbf16>, tensor<256x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xbf16>
+  return %y : tensor<32x56x56x256xbf16>
+}
+func.func @bench_conv_28_512_joined(%x: tensor<32x28x28x512xbf16>, %w: tensor<512x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x512xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 8 : i64, channels_last = true} : (tensor<32x28x28x512xbf16>, tensor<512x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x28x28x512xbf16>
+  return %y : tensor<32x28x28x512xbf16>
+}
+func.func @bench_conv_14_1024_joined(%x: tensor<32x14x14x1024xbf16>, %w: tensor<1024x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x14x14x1024xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 16 : i64, channels_last = true} : (tensor<32x14x14x1024xbf16>, tensor<1024x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x14x14x1024xbf16>
+  return %y : tensor<32x14x14x1024xbf16>
+}
+func.func @bench_conv_56_96_depthwise_7x7(%x: tensor<32x56x56x96xbf16>, %w: tensor<96x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x56x56x96xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>, groups = 96 : i64, channels_last = true} : (tensor<32x56x56x96xbf16>, tensor<96x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x56x56x96xbf16>
+  return %y : tensor<32x56x56x96xbf16>
+}
+func.func @bench_conv_14_384_depthwise_7x7(%x: tensor<32x14x14x384xbf16>, %w: tensor<384x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x14x14x384xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>, groups = 384 : i64, channels_last = true} : (tensor<32x14x14x384xbf16>, tensor<384x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<32x14x14x384xbf16>
+  return %y : tensor<32x14x14x384xbf16>
+}
+func.func @bench_conv_b1_112_96_depthwise_s2(%x: tensor<1x112x112x96xbf16>, %w: tensor<96x1x3x3xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<1x56x56x96xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 96 : i64, channels_last = true} : (tensor<1x112x112x96xbf16>, tensor<96x1x3x3xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<1x56x56x96xbf16>
+  return %y : tensor<1x56x56x96xbf16>
+}
+func.func @bench_conv_b1_14_672_depthwise_5x5(%x: tensor<1x14x14x672xbf16>, %w: tensor<672x1x5x5xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<1x14x14x672xbf16> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>, groups = 672 : i64, channels_last = true} : (tensor<1x14x14x672xbf16>, tensor<672x1x5x5xbf16, #prim.axis_order<[2, 3, 1, 0]>>) -> tensor<1x14x14x672xbf16>
+  return %y : tensor<1x14x14x672xbf16>
+}
+func.func @bench_average_b1_7_1152(%x: tensor<1x7x7x1152xbf16>) -> tensor<1x1152xf32> {
+  %0 = prim.cast %x : (tensor<1x7x7x1152xbf16>) -> tensor<1x7x7x1152xf32>
+  %y = prim.reduce sum %0 [1, 2] : (tensor<1x7x7x1152xf32>) -> tensor<1x1152xf32>
+  return %y : tensor<1x1152xf32>
+}
 func.func @bench_gemm_f32_1_4096_4096(%a: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
   return %y : tensor<1x4096xf32>

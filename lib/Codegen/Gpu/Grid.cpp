@@ -144,6 +144,12 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
   switch (s.getForm()) {
   case Form::Loop:
+    if (s.getRows()) {
+      OpFoldResult &places = dims[dims.size() - 2], &channels = dims.back();
+      places = h.ceilDiv(places, s.getRows());
+      channels = h.ceilDiv(channels, s.getLanes());
+      return h.ceilDiv(h.volume(dims), s.getThreads());
+    }
     return h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
   case Form::Transpose:
     for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})

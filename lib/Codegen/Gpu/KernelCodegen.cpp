@@ -71,7 +71,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   KernelFrame frame(launch, function, schedule);
   switch (schedule.getForm()) {
   case Form::Loop:
-    emitLoopKernel(frame);
+    schedule.getRows() ? emitDepthwiseKernel(frame) : emitLoopKernel(frame);
     break;
   case Form::Transpose:
     emitTransposeKernel(frame);

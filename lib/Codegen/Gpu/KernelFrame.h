@@ -60,6 +60,11 @@ mlir::Operation *productOf(kernel::LaunchOp launch);
 /// Column: the one reduction of a loop kernel that its threads can share; null if there is none.
 prim::ReduceOp columnReduction(kernel::LaunchOp launch);
 inline constexpr unsigned kColumnLoads = 4; ///< that a thread of it has in flight
+/// Places and channels of a thread of a depthwise convolution, at most `lanes` channels: the more
+/// of both, the less is read and computed beside the products, as long as there is work for all
+/// multiprocessors.
+std::pair<unsigned, unsigned> depthwiseStrip(prim::ConvOp conv, unsigned lanes,
+                                             const GpuArch &arch);
 /// The operator of a special kernel.
 mlir::Operation *specialOf(kernel::LaunchOp launch);
 
@@ -78,5 +83,7 @@ void emitMmaAttentionKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
 void emitSkinnyKernel(KernelFrame &f);
+/// A loop over strips of `rows` places.
+void emitDepthwiseKernel(KernelFrame &f);
 
 } // namespace tcc::codegen::device

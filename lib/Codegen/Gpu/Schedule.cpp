@@ -108,6 +108,15 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
       s.vectors *= 2;
 }
 
+/// A depthwise convolution whose results are what follows it, pixel by pixel.
+static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
+  auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
+  bool plain = conv && isDepthwise(conv) && keepsNeighbours(launch) && isEpilogue(launch, conv) &&
+               llvm::all_of(conv.getInputDilation(), [](int64_t gap) { return gap == 1; });
+  auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
+  return plain && shape == tensorType(conv.getResult()).getShape() ? conv : prim::ConvOp();
+}
+
 /// Whether threads have to share the points' reductions to fill the machine.
 static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLong = 64; // elements of a reduction worth sharing
@@ -408,6 +417,10 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
   } else if (launch.getKind() == kernel::KernelKind::Attention) {
     scheduleAttention(all, launch, arch);
+  } else if (prim::ConvOp conv = depthwiseIn(launch)) {
+    s.threads = 128;
+    std::tie(s.rows, s.lanes) =
+        depthwiseStrip(conv, lanesFor(launch, tensorType(conv.getResult())), arch);
   } else if (auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
              conv && isDepthwise(conv) && keepsNeighbours(launch)) {
     // Nothing to share but the filters, which are small: points like any other.
