@@ -66,8 +66,10 @@ static bool keepsNeighbours(kernel::LaunchOp launch) {
     }
     if (auto conv = dyn_cast<prim::ConvOp>(op))
       return !isDepthwise(conv);
+    if (auto pool = dyn_cast<prim::PoolOp>(op))
+      return !pool.getChannelsLast();
     return isa<prim::ReverseOp, prim::PadOp, prim::ConcatOp, prim::TakeAlongOp, prim::GatherNdOp,
-               prim::DotOp, prim::PoolOp>(op);
+               prim::DotOp>(op);
   });
 }
 
@@ -119,7 +121,7 @@ static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
 
 /// Whether threads have to share the points' reductions to fill the machine.
 static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr int64_t kLong = 64; // elements of a reduction worth sharing
+  constexpr int64_t kLong = 16; // elements of a reduction worth sharing
   prim::ReduceOp reduce = columnReduction(launch);
   if (!reduce)
     return false;
@@ -143,6 +145,7 @@ static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
   // Blocks of a multiprocessor; rounds of loads of a thread alone, and of one that shares.
   constexpr int64_t kBlocks = 2, kWorthSharing = 8, kRounds = 2;
   constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
+  constexpr unsigned kFewestThreads = 128;
   s.form = Form::Column;
   s.threads = GpuArch::threads;
   prim::ReduceOp reduce = columnReduction(launch);
@@ -158,6 +161,9 @@ static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
   int64_t units = llvm::divideCeil(points, s.lanes);
   auto side =
       static_cast<unsigned>(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(units))));
+  // A thread has its loads in flight at once.
+  while (s.threads > kFewestThreads && length < int64_t(kColumnLoads) * s.threads / side)
+    s.threads /= 2;
   s.rowThreads = s.threads / side;
   int64_t blocks = llvm::divideCeil(units, side), round = int64_t(kColumnLoads) * s.rowThreads;
   int64_t split = std::min<int64_t>(llvm::divideCeil(kBlocks * arch.multiprocessors, blocks),
