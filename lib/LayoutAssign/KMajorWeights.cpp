@@ -20,6 +20,27 @@
 // Where each channel is a group of its own, neighbours are channels too, and those of all
 // filters lie together: [2, 3, 1, 0].
 //
+// Images have fewer channels than are copied at once: they are filled up to four. Where the
+// window steps over several pixels of a row, as many become one pixel of more channels:
+//
+//   %w : tensor<64x3x7x7xbf16>, strides = [2, 2], of tensor<1x224x224x3xbf16>
+// becomes
+//   %w : tensor<64x8x7x4xbf16, #prim.axis_order<[0, 2, 3, 1]>>, strides = [2, 1], of 1x224x112x8
+//
+// with filters of zeros where the window begins or ends amid such pixels. A pixel beside the window
+// that is no number then shows in its result.
+//
+// Groups of few channels leave most of a matrix unit idle, and are read a few bytes at a time. So
+// neighbouring groups become one of 64 channels, whose filters are zero at the channels of the
+// others (a matrix of blocks on the diagonal):
+//
+//   %w : tensor<256x8x3x3xbf16>, groups = 32
+// becomes
+//   %w : tensor<256x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, groups = 4
+//
+// That is up to 16 times the multiplications, of a unit that had nothing else to do. A value that
+// is no number or infinite then reaches the results of the groups beside its own.
+//
 // Products in 32 bits or more stay, unless they have few rows: no matrix unit takes them, and
 // the general form reads either order.
 //
@@ -47,6 +68,8 @@ public:
   void transpose(prim::DotOp op);
   void multiply(prim::ConvOp op);
   void reorder(prim::ConvOp op);
+  /// A convolution of few channels over joined pixels; false where it is none.
+  bool joinPixels(prim::ConvOp op);
 
 private:
   const Weight *weightOf(Value v);
@@ -82,19 +105,24 @@ Value KMajorWeights::derived(Value v, StringRef suffix, RankedTensorType type,
 }
 
 namespace {
-/// Matrices one after the other, whose columns become rows of `filled` elements, with zeros
-/// after the last.
+/// Matrices one after the other, whose columns become rows of `filled` elements: zeros but for what
+/// begins at their first element, or where the matrix's group of `ofGroup` has its place in rows
+/// that `groups` share.
 struct Matrices {
-  int64_t rows, columns, filled;
+  int64_t rows, columns, filled, ofGroup = 1, groups = 1;
+
+  int64_t placeOf(int64_t matrix) const { return matrix / ofGroup % groups * rows; }
 };
 } // namespace
 
-/// Rows [first, last) of the transpose of the matrix at `source`.
+/// Rows [first, last) of the transpose of the matrix at `source`, from element `place` of a row on.
 template <unsigned size>
-static void transposeRows(const char *source, Matrices m, int64_t first, int64_t last, char *to) {
+static void transposeRows(const char *source, Matrices m, int64_t place, int64_t first,
+                          int64_t last, char *to) {
   constexpr int64_t kBlock = 64; // rows of the source that stay in a cache
   if (m.filled != m.rows)
     std::memset(to, 0, (last - first) * m.filled * size);
+  to += place * size;
   for (int64_t begin = 0; begin < m.rows; begin += kBlock)
     for (int64_t column = first; column < last; ++column)
       for (int64_t row = begin; row < std::min(m.rows, begin + kBlock); ++row)
@@ -115,10 +143,62 @@ static Weight transposed(const Weight &source, Matrices m) {
     while (first < last) {
       int64_t matrix = first / m.columns, from = first % m.columns;
       int64_t until = std::min(m.columns, from + last - first);
-      transpose(source.bytes.data() + matrix * m.rows * m.columns * bytes, m, from, until, to);
+      transpose(source.bytes.data() + matrix * m.rows * m.columns * bytes, m, m.placeOf(matrix),
+                from, until, to);
       to += (until - from) * grain;
       first += until - from;
     }
+  };
+  return {source.dtype, {}, {}, nullptr, std::make_shared<WeightMaker>(WeightMaker{grain, make})};
+}
+
+namespace {
+/// Pixels along the last axis that become one, and the window over them.
+struct JoinedPixels {
+  int64_t pixels, shift, taps; ///< shift: taps of zeros before the first
+  int64_t low, high;           ///< padding
+};
+} // namespace
+
+/// How the window of `op`, which steps over several pixels of rows of even many, sees them as one;
+/// null where it does not.
+static std::optional<JoinedPixels> joinedPixels(prim::ConvOp op) {
+  constexpr int64_t kMost = 4;
+  size_t last = op.getStrides().size() - 1;
+  int64_t pixels = op.getStrides()[last], low = op.getLow()[last];
+  int64_t extent = tensorType(op.getX()).getShape()[last + 1];
+  int64_t places = tensorType(op.getResult()).getShape()[last + 1];
+  if (pixels < 2 || pixels > kMost || ShapedType::isDynamic(extent) || extent % pixels != 0 ||
+      ShapedType::isDynamic(places) || low < 0 || op.getDilations()[last] != 1 ||
+      op.getInputDilation()[last] != 1)
+    return std::nullopt;
+  JoinedPixels joined{pixels, 0, 0, int64_t(llvm::divideCeil(low, pixels)), 0};
+  joined.shift = joined.low * pixels - low;
+  int64_t window = tensorType(op.getW()).getShape().back();
+  joined.taps = int64_t(llvm::divideCeil(window + joined.shift, pixels));
+  joined.high = places - 1 + joined.taps - extent / pixels - joined.low;
+  return joined.high >= 0 ? std::optional(joined) : std::nullopt;
+}
+
+/// Filters [filters, channels, rows, taps] as [filters, rows, joined taps, pixels, filled].
+static Weight ofJoinedPixels(const Weight &source, ArrayRef<int64_t> shape, JoinedPixels joined,
+                             int64_t filled) {
+  int64_t channels = shape[1], taps = shape.back(), rows = 1;
+  for (int64_t extent : shape.drop_front(2).drop_back())
+    rows *= extent;
+  unsigned bytes = bitWidth(source.dtype) / 8;
+  int64_t across = joined.taps * joined.pixels;
+  uint64_t grain = rows * across * filled * bytes;
+  auto make = [=](uint64_t begin, uint64_t end, char *to) {
+    std::memset(to, 0, end - begin);
+    for (uint64_t filter = begin / grain; filter < end / grain; ++filter, to += grain)
+      for (int64_t channel = 0; channel < channels; ++channel)
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            int64_t from = ((filter * channels + channel) * rows + row) * taps + tap;
+            int64_t place = (row * across + joined.shift + tap) * filled + channel;
+            std::memcpy(to + place * bytes, source.bytes.data() + from * bytes, bytes);
+          }
   };
   return {source.dtype, {}, {}, nullptr, std::make_shared<WeightMaker>(WeightMaker{grain, make})};
 }
@@ -180,21 +260,85 @@ void KMajorWeights::multiply(prim::ConvOp op) {
   op.erase();
 }
 
+/// The extents of `x` that are only known when the program runs.
+static SmallVector<Value> openSizes(OpBuilder &b, Value x) {
+  SmallVector<Value> sizes;
+  for (OpFoldResult extent : prim::dimsOf(b, x.getLoc(), x))
+    if (auto value = dyn_cast<Value>(extent))
+      sizes.push_back(value);
+  return sizes;
+}
+
 /// The input of a convolution with zeros for the channels that it lacks.
 static Value withChannels(prim::ConvOp op, int64_t channels) {
   OpBuilder b(op);
   Value x = op.getX();
   SmallVector<int64_t> shape(tensorType(x).getShape()), none(shape.size(), 0);
-  SmallVector<Value> sizes;
-  for (OpFoldResult extent : prim::dimsOf(b, op.getLoc(), x))
-    if (auto value = dyn_cast<Value>(extent))
-      sizes.push_back(value);
   shape.back() = channels;
   auto type = tensorType(x).clone(shape);
   auto scalar = RankedTensorType::get({}, type.getElementType());
   Value zero =
       prim::ConstantOp::create(b, op.getLoc(), scalar, cast<ElementsAttr>(b.getZeroAttr(scalar)));
-  return prim::PadOp::create(b, op.getLoc(), type, x, zero, ValueRange(), sizes, none, none);
+  return prim::PadOp::create(b, op.getLoc(), type, x, zero, ValueRange(), openSizes(b, x), none,
+                             none);
+}
+
+/// How many neighbouring groups become one.
+static int64_t groupsTogether(prim::ConvOp op) {
+  constexpr int64_t kFewest = 4, kTogether = 64; // channels
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  int64_t channels = w.getDimSize(1), groups = op.getGroups();
+  bool joins = channels >= kFewest && channels < kTogether && kTogether % channels == 0 &&
+               isa<FloatType>(x.getElementType()) &&
+               isForMatrixUnits(x.getElementType(), w.getElementType());
+  int64_t together = joins ? std::min(kTogether / channels, groups) : 1;
+  return groups % together == 0 ? together : 1;
+}
+
+constexpr int64_t kFewChannels = 4;
+
+/// The axes of a window, between the filters and their channels.
+static prim::AxisOrderAttr windowFirst(RankedTensorType w) {
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(2, w.getRank()));
+  order.insert(order.begin(), 0);
+  order.push_back(1);
+  return prim::AxisOrderAttr::get(w.getContext(), order);
+}
+
+bool KMajorWeights::joinPixels(prim::ConvOp op) {
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  if (!weightOf(op.getW()) || !op.getChannelsLast() || op.getGroups() != 1 ||
+      w.getDimSize(1) > kFewChannels || !isForMatrixUnits(x.getElementType(), w.getElementType()))
+    return false;
+  std::optional<JoinedPixels> joined = joinedPixels(op);
+  if (!joined)
+    return false;
+  SmallVector<int64_t> shape(w.getShape()), image(x.getShape());
+  shape[1] = kFewChannels * joined->pixels;
+  shape.back() = joined->taps;
+  auto type = RankedTensorType::get(shape, w.getElementType(), windowFirst(w));
+  std::string suffix =
+      ".pixels" + std::to_string(joined->pixels) + "." + std::to_string(joined->shift);
+  Value filters = derived(op.getW(), suffix, type, [&](const Weight &source) {
+    return ofJoinedPixels(source, w.getShape(), *joined, kFewChannels);
+  });
+  OpBuilder b(op);
+  image.back() = kFewChannels * joined->pixels;
+  image[image.size() - 2] /= joined->pixels;
+  Value pixels = w.getDimSize(1) < kFewChannels ? withChannels(op, kFewChannels) : op.getX();
+  Value input =
+      prim::ReshapeOp::create(b, op.getLoc(), x.clone(image), pixels, openSizes(b, op.getX()));
+  auto with = [](ArrayRef<int64_t> numbers, int64_t last) {
+    SmallVector<int64_t> changed(numbers);
+    changed.back() = last;
+    return changed;
+  };
+  op.getXMutable().assign(input);
+  op.getWMutable().assign(filters);
+  op.setStrides(with(op.getStrides(), 1));
+  op.setLow(with(op.getLow(), joined->low));
+  op.setHigh(with(op.getHigh(), joined->high));
+  return true;
 }
 
 void KMajorWeights::reorder(prim::ConvOp op) {
@@ -206,11 +350,11 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   int64_t filters = w.getDimSize(0), channels = w.getDimSize(1);
   int64_t taps = w.getNumElements() / (filters * channels);
   bool isDepthwise = op.getGroups() > 1 && channels == 1;
-  // Images have few channels. Filled up to four, those of a pixel are copied at once.
-  constexpr int64_t kFew = 4;
-  bool fills = op.getGroups() == 1 && taps > 1 && channels < kFew &&
+  // Those of a pixel are copied at once.
+  bool fills = op.getGroups() == 1 && taps > 1 && channels < kFewChannels &&
                isForMatrixUnits(x.getElementType(), w.getElementType());
-  int64_t filled = fills ? kFew : channels;
+  int64_t together = groupsTogether(op), ofGroup = filters / int64_t(op.getGroups());
+  int64_t filled = fills ? kFewChannels : channels * together;
   // The window's axes, with the filters and channels around them.
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(2, w.getRank()));
   order.push_back(1);
@@ -219,10 +363,12 @@ void KMajorWeights::reorder(prim::ConvOp op) {
   shape[1] = filled;
   auto type = RankedTensorType::get(shape, w.getElementType(),
                                     prim::AxisOrderAttr::get(op.getContext(), order));
-  op.getWMutable().assign(derived(op.getW(), ".taps", type, [&](const Weight &source) {
+  std::string suffix = together > 1 ? ".groups" + std::to_string(op.getGroups()) : ".taps";
+  op.getWMutable().assign(derived(op.getW(), suffix, type, [&](const Weight &source) {
     return transposed(source, isDepthwise ? Matrices{filters, taps, filters}
-                                          : Matrices{channels, taps, filled});
+                                          : Matrices{channels, taps, filled, ofGroup, together});
   }));
+  op.setGroups(op.getGroups() / together);
   if (fills)
     op.getXMutable().assign(withChannels(op, filled));
 }
@@ -235,7 +381,10 @@ public:
   void runOnOperation() override {
     KMajorWeights layout(*weights);
     getOperation().walk([&](prim::ConvOp op) { layout.multiply(op); });
-    getOperation().walk([&](prim::ConvOp op) { layout.reorder(op); });
+    getOperation().walk([&](prim::ConvOp op) {
+      if (!layout.joinPixels(op))
+        layout.reorder(op);
+    });
     getOperation().walk([&](prim::DotOp op) { layout.transpose(op); });
   }
 
