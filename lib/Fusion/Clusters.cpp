@@ -18,6 +18,7 @@
 //   becomes its epilogue. It joins a transpose that goes to memory as well, and is
 //   stored in that order (the heads of attention, the channels of a last convolution).
 //   Views that it can read in place (Analysis/DotOperand.h) are not copied for it.
+//   Where no such kernel can have it, it takes along what makes its sums narrower.
 // - Attention is one kernel: the product with the values brings the softmax before it and the
 //   product with the keys along (Analysis/AttentionForm.h). What is computed for each score
 //   from something else, a mask above all, joins where it is cheap.
@@ -240,6 +241,27 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   return (outerOnly && !windows) || (!op->hasTrait<prim::Costly>() && !windows);
 }
 
+/// Whether `v` is a product, or what is computed from one alone and for nobody else.
+static bool followsProduct(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (!op || !v.hasOneUse())
+    return false;
+  return isContraction(op) ||
+         (prim::isElementwise(op) && llvm::any_of(op->getOperands(), followsProduct));
+}
+
+/// A product is a kernel of its own where `g` cannot have it. Then what makes its sums narrower
+/// goes with it: half as much is written and read.
+static bool endsProduct(Operation *op, const Cluster &g) {
+  auto cast = dyn_cast<prim::CastOp>(op);
+  auto bits = [](Value v) { return tensorType(v).getElementType().getIntOrFloatBitWidth(); };
+  bool canHave = g.kind == KernelKind::Loop && llvm::none_of(g.ops, [](Operation *other) {
+                   return other->hasTrait<prim::Reduction>();
+                 });
+  return cast && !canHave && bits(cast.getResult()) < bits(cast.getX()) &&
+         followsProduct(cast.getX());
+}
+
 bool Clustering::joins(Operation *op, Cluster &g) {
   // A longer body compiles slowly and gains nothing: its values leave registers.
   constexpr unsigned kMaxOps = 192;
@@ -259,7 +281,7 @@ bool Clustering::joins(Operation *op, Cluster &g) {
   if ((g.kind == KernelKind::Contraction || g.kind == KernelKind::Convolution) &&
       !prim::isElementwise(op))
     return false;
-  return worthRecomputing(op, g);
+  return !endsProduct(op, g) && worthRecomputing(op, g);
 }
 
 /// Templates keep a few rows of queries and results in a cache, and sums in f32.

@@ -95,3 +95,37 @@ func.func @ranged(%x: tensor<8x4xf32>, %p: tensor<4x16xf32, #panels>) -> (tensor
   %4 = prim.div %1, %3 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   return %4, %2 : tensor<8x16xf32>, tensor<f32>
 }
+
+// Two products meet: what makes the sums of the one narrower is not left to the kernel of the other, nor to that of a
+// reduction. Where nothing makes them narrower, or somebody else reads what comes between, they are stored as they are.
+// CHECK-LABEL: func @narrowed
+// CHECK: kernel.launch contraction "dot_add_cast"
+// CHECK: -> tensor<8x16xbf16>
+// CHECK: kernel.launch contraction "dot_cast_add"
+// CHECK: kernel.launch contraction "dot"
+// CHECK: -> tensor<8x12xf32>
+// CHECK: kernel.launch row[1] "mul_neg_cast_add_reduce"
+// CHECK: kernel.launch contraction "dot_abs_cast"
+// CHECK: -> tensor<8x12xbf16>
+// CHECK: kernel.launch row[1] "reduce"
+func.func @narrowed(%x: tensor<8x4xbf16>, %w: tensor<16x4xbf16>, %v: tensor<12x16xbf16>, %b: tensor<8x16xf32>) -> (tensor<8x16xbf16>, tensor<8xf32>, tensor<8xf32>) {
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<8x4xbf16>, tensor<16x4xbf16>) -> tensor<8x16xf32>
+  %1 = prim.add %0, %b : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  %2 = prim.cast %1 : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+  %3 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<8x4xbf16>, tensor<16x4xbf16>) -> tensor<8x16xf32>
+  %4 = prim.cast %3 : (tensor<8x16xf32>) -> tensor<8x16xbf16>
+  %5 = prim.add %4, %2 : (tensor<8x16xbf16>, tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  %6 = prim.dot %5, %v batch [] x [] contract [1] x [1] : (tensor<8x16xbf16>, tensor<12x16xbf16>) -> tensor<8x12xf32>
+  %7 = prim.mul %6, %6 : (tensor<8x12xf32>, tensor<8x12xf32>) -> tensor<8x12xf32>
+  %8 = prim.neg %6 : (tensor<8x12xf32>) -> tensor<8x12xf32>
+  %9 = prim.cast %8 : (tensor<8x12xf32>) -> tensor<8x12xbf16>
+  %10 = prim.cast %9 : (tensor<8x12xbf16>) -> tensor<8x12xf32>
+  %11 = prim.add %10, %7 : (tensor<8x12xf32>, tensor<8x12xf32>) -> tensor<8x12xf32>
+  %12 = prim.reduce sum %11 [1] : (tensor<8x12xf32>) -> tensor<8xf32>
+  %13 = prim.dot %5, %v batch [] x [] contract [1] x [1] : (tensor<8x16xbf16>, tensor<12x16xbf16>) -> tensor<8x12xf32>
+  %14 = prim.abs %13 : (tensor<8x12xf32>) -> tensor<8x12xf32>
+  %15 = prim.cast %14 : (tensor<8x12xf32>) -> tensor<8x12xbf16>
+  %16 = prim.cast %15 : (tensor<8x12xbf16>) -> tensor<8x12xf32>
+  %17 = prim.reduce max %16 [1] : (tensor<8x12xf32>) -> tensor<8xf32>
+  return %5, %12, %17 : tensor<8x16xbf16>, tensor<8xf32>, tensor<8xf32>
+}
