@@ -29,3 +29,18 @@ Expected<std::unique_ptr<Backend>> tcc::createBackend(StringRef name, const Targ
       return kind.create(target);
   return userError("--backend '" + printable(name) + "' is unknown (see --list-backends)");
 }
+
+static bool isComplex(mlir::Type type) {
+  auto tensor = dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && isa<mlir::ComplexType>(tensor.getElementType());
+}
+
+Error tcc::acceptsElements(kernel::LaunchOp launch) {
+  mlir::WalkResult found = launch.walk([](mlir::Operation *op) {
+    return any_of(op->getOperandTypes(), isComplex) || any_of(op->getResultTypes(), isComplex)
+               ? mlir::WalkResult::interrupt()
+               : mlir::WalkResult::advance();
+  });
+  return found.wasInterrupted() ? userError("no code is generated for complex numbers yet")
+                                : Error::success();
+}

@@ -8,4 +8,7 @@ llvm::Expected<std::unique_ptr<Backend>> createCpuBackend(const Target &target);
 llvm::Expected<std::unique_ptr<Backend>> createGpuBackend(const Target &target);
 llvm::Expected<std::unique_ptr<Backend>> createReferenceBackend(const Target &target);
 
+/// Fails where `launch` computes with elements that no template emits.
+llvm::Error acceptsElements(kernel::LaunchOp launch);
+
 } // namespace tcc

@@ -20,7 +20,7 @@ public:
   explicit CpuBackend(const Target &target) : Backend(target), model(target.host) {}
 
   StringRef name() const override { return "cpu"; }
-  llvm::Error accepts(kernel::LaunchOp launch) const override;
+  llvm::Error accepts(kernel::LaunchOp launch) const override { return acceptsElements(launch); }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host));
     passes.addPass(createVectorProductsPass());
@@ -39,22 +39,6 @@ private:
 };
 
 } // namespace
-
-static bool isComplex(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<ComplexType>(tensor.getElementType());
-}
-
-llvm::Error CpuBackend::accepts(kernel::LaunchOp launch) const {
-  WalkResult found = launch.walk([](Operation *op) {
-    return llvm::any_of(op->getOperandTypes(), isComplex) ||
-                   llvm::any_of(op->getResultTypes(), isComplex)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return found.wasInterrupted() ? userError("no code is generated for complex numbers yet")
-                                : llvm::Error::success();
-}
 
 llvm::Expected<KernelCode> CpuBackend::compile(const KernelSource &kernel) const {
   const CpuTarget &cpu = target().host;

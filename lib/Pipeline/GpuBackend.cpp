@@ -68,25 +68,13 @@ private:
 
 } // namespace
 
-static bool isComplex(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<ComplexType>(tensor.getElementType());
-}
-
 llvm::Error GpuBackend::accepts(kernel::LaunchOp launch) const {
   auto schedules = dyn_cast_or_null<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
   for (const GpuCode &code : target().devices.codes)
     if (!schedules || !schedules.find(code.arch->name))
       return userError("it was not scheduled for " + llvm::Twine(code.arch->name) +
                        ": start from phase schedule or an earlier one");
-  WalkResult found = launch.walk([](Operation *op) {
-    return llvm::any_of(op->getOperandTypes(), isComplex) ||
-                   llvm::any_of(op->getResultTypes(), isComplex)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return found.wasInterrupted() ? userError("no code is generated for complex numbers yet")
-                                : llvm::Error::success();
+  return acceptsElements(launch);
 }
 
 /// Kernels of a model are assembled as one where they are written as PTX: their helpers may not

@@ -2,6 +2,7 @@
  * (compact, row-major, one byte for each element below 8 bits).
  */
 #include "Internal.h"
+#include "tcc/Runtime/dtype_names.h"
 
 #include <string.h>
 
@@ -199,30 +200,12 @@ void tcc_store_plain(const void *plain, int64_t elements, const DLTensor *to) {
 /* ---- text ---- */
 
 void tcc_text_dtype(struct tcc_text *text, DLDataType dtype) {
-  static const char *const names[] = {"int",
-                                      "uint",
-                                      "float",
-                                      "handle",
-                                      "bfloat",
-                                      "complex",
-                                      "bool",
-                                      "float8_e3m4",
-                                      "float8_e4m3",
-                                      "float8_e4m3b11fnuz",
-                                      "float8_e4m3fn",
-                                      "float8_e4m3fnuz",
-                                      "float8_e5m2",
-                                      "float8_e5m2fnuz",
-                                      "float8_e8m0fnu",
-                                      "float6_e2m3fn",
-                                      "float6_e3m2fn",
-                                      "float4_e2m1fn"};
-  if (dtype.code >= sizeof names / sizeof *names)
+  if (dtype.code >= sizeof tcc_dtype_names / sizeof *tcc_dtype_names)
     tcc_text_add(text, "dtype(%u, %u bits)", dtype.code, dtype.bits);
   else if (dtype.code < kDLBool)
-    tcc_text_add(text, "%s%u", names[dtype.code], dtype.bits);
+    tcc_text_add(text, "%s%u", tcc_dtype_names[dtype.code], dtype.bits);
   else
-    tcc_text_add(text, "%s", names[dtype.code]);
+    tcc_text_add(text, "%s", tcc_dtype_names[dtype.code]);
   if (dtype.lanes != 1)
     tcc_text_add(text, "x%u", dtype.lanes);
 }

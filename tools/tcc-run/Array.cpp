@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Array.h"
+#include "tcc/Runtime/dtype_names.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -49,27 +50,9 @@ DLTensor Array::view() const {
 }
 
 std::string dtypeName(DLDataType dtype) {
-  static const char *const names[] = {"int",
-                                      "uint",
-                                      "float",
-                                      "handle",
-                                      "bfloat",
-                                      "complex",
-                                      "bool",
-                                      "float8_e3m4",
-                                      "float8_e4m3",
-                                      "float8_e4m3b11fnuz",
-                                      "float8_e4m3fn",
-                                      "float8_e4m3fnuz",
-                                      "float8_e5m2",
-                                      "float8_e5m2fnuz",
-                                      "float8_e8m0fnu",
-                                      "float6_e2m3fn",
-                                      "float6_e3m2fn",
-                                      "float4_e2m1fn"};
-  if (dtype.code >= std::size(names))
+  if (dtype.code >= std::size(tcc_dtype_names))
     return "dtype " + std::to_string(dtype.code);
-  std::string name = names[dtype.code];
+  std::string name = tcc_dtype_names[dtype.code];
   return dtype.code < kDLBool ? name + std::to_string(dtype.bits) : name;
 }
 

@@ -16,7 +16,7 @@
 // f32 comes closer to a multiple of pi/2 than 2^-31.
 //
 //===----------------------------------------------------------------------===//
-#include "VectorMathEmitter.h"
+#include "VectorMathAngle.h"
 
 using namespace mlir;
 namespace tcc::codegen::vmath {
@@ -24,13 +24,6 @@ namespace {
 
 constexpr double largeArgument = 1e5;
 constexpr double twoOverPi = 0x1.45f306p-1;
-
-/// `r` in [-pi/4, pi/4], its rounding error if asked for (else 0, not used), and the
-/// quadrant, of which two bits count.
-struct Reduced {
-  Fp r, low;
-  Int quadrant;
-};
 
 /// An f64 as the sum of two f32.
 Reduced splitF64(Fp r, Int quadrant) {
@@ -90,22 +83,7 @@ Reduced reduceLarge(Fp x) {
 }
 
 Reduced reduce(Fp x, bool wantLow) {
-  Emitter *e = x.e;
-  Reduced common = reduceSmall(x, wantLow);
-  Mask large = x >= largeArgument;
-  Value usual[] = {common.r.v, common.low.v, common.quadrant.v};
-  SmallVector<Value> results = ifAnyLane(large, usual, [&] {
-    SmallVector<Value> far =
-        callHelper(*e, helperName("reduce_pi_2", x.type()), x.v, TypeRange(ValueRange(usual)),
-                   [](Emitter &inner, ValueRange args) {
-                     Reduced a = reduceLarge({&inner, args.front()});
-                     return SmallVector<Value>{a.r.v, a.low.v, a.quadrant.v};
-                   });
-    return SmallVector<Value>{select(large, Fp{e, far[0]}, common.r).v,
-                              select(large, Fp{e, far[1]}, common.low).v,
-                              select(large, Int{e, far[2]}, common.quadrant).v};
-  });
-  return {{e, results[0]}, {e, results[1]}, {e, results[2]}};
+  return reduceAnySize(x, reduceSmall(x, wantLow), largeArgument, "reduce_pi_2", reduceLarge);
 }
 
 Fp sinPolynomial(Fp r, Fp z) {

@@ -8,6 +8,7 @@
 // 126 bits.
 //
 //===----------------------------------------------------------------------===//
+#include "VectorMathAngle.h"
 #include "VectorMathPair.h"
 
 using namespace mlir;
@@ -38,11 +39,6 @@ constexpr uint64_t twoOverPi[] = {
     0x3d0739f78a5292ea,
     0x6bfb5fb11f8d5d08,
     0x56033046fc7b6bab,
-};
-
-struct Reduced {
-  Fp r, low;
-  Int quadrant;
 };
 
 Reduced reduceSmall(Fp x) {
@@ -93,22 +89,7 @@ Reduced reduceLarge(Fp x) {
 }
 
 Reduced reduce(Fp x) {
-  Emitter *e = x.e;
-  Reduced common = reduceSmall(x);
-  Mask large = x >= largeArgument;
-  Value usual[] = {common.r.v, common.low.v, common.quadrant.v};
-  SmallVector<Value> results = ifAnyLane(large, usual, [&] {
-    SmallVector<Value> far =
-        callHelper(*e, helperName("reduce_pi_2_f64", x.type()), x.v, TypeRange(ValueRange(usual)),
-                   [](Emitter &inner, ValueRange args) {
-                     Reduced a = reduceLarge({&inner, args.front()});
-                     return SmallVector<Value>{a.r.v, a.low.v, a.quadrant.v};
-                   });
-    return SmallVector<Value>{select(large, Fp{e, far[0]}, common.r).v,
-                              select(large, Fp{e, far[1]}, common.low).v,
-                              select(large, Int{e, far[2]}, common.quadrant).v};
-  });
-  return {{e, results[0]}, {e, results[1]}, {e, results[2]}};
+  return reduceAnySize(x, reduceSmall(x), largeArgument, "reduce_pi_2_f64", reduceLarge);
 }
 
 Pair sinPolynomial(const Reduced &a, Fp z) {

@@ -71,6 +71,15 @@ private:
   mlir::Value at(const Buffer &buffer, Index row, Index column) {
     return k.address(buffer.base, f32, k.mulAdd(row, k.constant(buffer.stride), column));
   }
+  /// The elements of `buffer` from `row` on, as the left operand of a product.
+  RowSource rowsFrom(const Buffer &buffer, Index row) {
+    RowSource source;
+    source.element = f32;
+    source.base = at(buffer, row, k.constant(0));
+    source.rowStride = k.constant(buffer.stride);
+    source.kStride = k.constant(1);
+    return source;
+  }
   mlir::Value number(double v) {
     return mlir::arith::ConstantOp::create(k.builder, k.loc, k.builder.getF32FloatAttr(v));
   }

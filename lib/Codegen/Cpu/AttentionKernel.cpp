@@ -232,13 +232,8 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
   }
   RegisterTile tile = tileOf(schedule.getRows(), widths);
   k.loop(k.constant(0), rows, k.constant(schedule.getRows()), [&](Index row) {
-    RowSource a;
-    a.element = f32;
-    a.base = at(queries, row, k.constant(0));
-    a.rowStride = k.constant(queries.stride);
-    a.kStride = k.constant(1);
-    SmallVector<Value> sums =
-        emitRun(k, f.cpu, tile, a, source, product.k, /*unroll=*/2, zeroTile(k, tile));
+    SmallVector<Value> sums = emitRun(k, f.cpu, tile, rowsFrom(queries, row), source, product.k,
+                                      /*unroll=*/2, zeroTile(k, tile));
     unsigned next = 0;
     for (unsigned r = 0; r < tile.rows; ++r) {
       Index column = panelFirst;
@@ -281,13 +276,8 @@ void AttentionEmitter::emitValuePanel(const KeyBlock &keys, Index column,
       source.validColumns = columns;
   }
   k.loop(k.constant(0), rows, k.constant(schedule.getValueRows()), [&](Index row) {
-    RowSource a;
-    a.element = f32;
-    a.base = at(scores, row, k.constant(0));
-    a.rowStride = k.constant(scores.stride);
-    a.kStride = k.constant(1);
-    SmallVector<Value> added =
-        emitRun(k, f.cpu, tile, a, source, keys.count, /*unroll=*/2, zeroTile(k, tile));
+    SmallVector<Value> added = emitRun(k, f.cpu, tile, rowsFrom(scores, row), source, keys.count,
+                                       /*unroll=*/2, zeroTile(k, tile));
     unsigned next = 0;
     for (unsigned r = 0; r < tile.rows; ++r) {
       Index here = k.add(row, k.constant(r));
