@@ -3,6 +3,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from complexes import complexes
+from writing import written
+
 AUTO = torch.export.Dim.AUTO
 
 
@@ -367,7 +370,10 @@ def cases():
         F.interpolate(a, scale_factor=0.6, mode="bilinear", antialias=True)], (image,)
     yield "weight_norms", lambda v, g: [torch._weight_norm(v, g, 0), torch._weight_norm(v, g[:2].reshape(1, 1, 2), 2),
                                         torch.norm_except_dim(v, 2, 1)], (normal(4, 3, 2), uniform(4, 1, 1))
-    yield from changed(normal)
+    yield from written(normal)
+    yield from rounded(normal)
+    yield from complexes(normal)
+    yield from edges(normal)
     yield from quantized(normal, integers)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
@@ -393,44 +399,8 @@ def cases():
             normal(2, 2, 33, 8), normal(2, 2, 65, 8), normal(2, 2, 65, 8)), ({2: AUTO}, {2: AUTO}, {2: AUTO})
 
 
-def changed(normal):
-    """Operators that write: strided views, diagonals, `out`, rows of a table; regions that cast."""
-    def strided(a):
-        a = a.clone()
-        torch.as_strided(a, (2, 2), (5, 2), 1).fill_(9.0)
-        b, c = a.clone().fill_diagonal_(3.0), torch.cat([a, a]).fill_diagonal_(4.0, wrap=True)
-        return a, b, c, torch.zeros(3, 3, 3).fill_diagonal_(1.0)
-
-    def given(a, b):
-        out, total, larger, empty = torch.empty(3, 4), torch.zeros(4), torch.empty(3, 4), torch.empty(0)
-        torch.add(a, b, alpha=2, out=out)
-        torch.sum(a, 0, out=total)
-        torch.maximum(a, b, out=larger)
-        torch.div(a, b, rounding_mode="floor", out=empty)
-        return out, total, larger, empty
-
-    class Casting(nn.Module):
-        """bfloat16 and back again; one value is given twice."""
-
-        def __init__(self):
-            super().__init__()
-            self.linear, self.norm = nn.Linear(4, 4), nn.LayerNorm(4)
-
-        def forward(self, a):
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                b = self.norm(self.linear(a) + a @ a.t()[:, :4].contiguous())
-                c = F.mse_loss(b, b * 2)
-                with torch.autocast("cpu", enabled=False):
-                    d = self.linear(a)
-            with torch.no_grad():
-                e = b.float() + b
-            return b, c, d, e
-
-    yield "strided_writes", strided, (normal(4, 4),)
-    yield "given_results", given, (normal(3, 4), normal(3, 4))
-    yield "renormed", lambda w, n: torch.embedding_renorm_(w.clone(), n, 1.0, 2.0), (
-        normal(6, 4), torch.tensor([1, 3, 3]))
-    yield "casting", Casting(), (normal(4, 4),)
+def rounded(normal):
+    """Ranges, counts and quotients that are rounded."""
     yield "ranges", lambda a, n: [
         torch.arange(0.5, 5.5, 1.9, dtype=torch.int64), torch.arange(1.9, -5.2, -1.1, dtype=torch.int32),
         torch.arange(0, 5, 0.7, dtype=torch.int64), torch.arange(0.5, 5.5, 1.9),
@@ -446,27 +416,10 @@ def changed(normal):
         a // d, a // 0.1, a // 4, 1.0 // d, torch.div(a, d, rounding_mode="floor"), h // k,
         torch.div(h, 0.3, rounding_mode="floor")], (
             quotients, divisors, quotients[:5].bfloat16(), divisors[:5].bfloat16())
-    def complex_normal(*shape):
-        return torch.complex(normal(*shape), normal(*shape))
 
-    def complex_functions(z, w, r):
-        unary = ("exp exp2 expm1 log log2 log10 log1p sigmoid sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan "
-                 "asinh acosh atanh square reciprocal sgn abs angle isnan isfinite isreal")
-        return [*(getattr(torch, name)(z) for name in unary.split()), z**w, z**2.5, 2.0**z, torch.prod(z, 1),
-                torch.cumprod(z, 0), torch.nonzero(z), z.bool(), z.mH, torch.linalg.vecdot(z, w), torch.ldexp(z, r),
-                torch.lerp(z, w, 0.3)]
 
-    on_axes = torch.complex(torch.tensor([0.0, -0.0, 2.0, -2.0, 0.5, 0.0, 0.0, -1.0]),
-                            torch.tensor([0.0, 0.0, 0.0, -0.0, 0.0, 3.0, -0.5, 1e-3]))
-    yield "complex_functions", complex_functions, (complex_normal(3, 5), complex_normal(3, 5), normal(5))
-    yield "complex_axes", lambda z: [torch.sqrt(z), torch.exp(z), torch.cos(z), torch.tanh(z), torch.pow(z, z),
-                                     torch.asinh(z), torch.acos(z), torch.abs(z)], (on_axes,)
-    yield "complex_norms", lambda z, w: [
-        torch.linalg.vector_norm(z), torch.linalg.vector_norm(z, 1, 0), torch.linalg.norm(z, dim=(0, 1)), z.std(),
-        z.var(1, correction=0), *torch.var_mean(z), torch.dist(z, w), F.l1_loss(z, w), F.pairwise_distance(z, w),
-        torch.renorm(z, 2, 0, 1.0), F.normalize(z)], (complex_normal(3, 5), complex_normal(3, 5))
-    yield "complex_convolutions", lambda z, w: [F.conv1d(z, w), F.conv_transpose1d(z, w.transpose(0, 1), stride=2)], (
-        complex_normal(1, 3, 9), complex_normal(4, 3, 3))
+def edges(normal):
+    """Operators whose rules differ from one shape to another: regions that overlap, borders, tensors without axes."""
     yield "adaptive_maxima", lambda a, v: [
         *F.adaptive_max_pool2d(a, (3, 4), return_indices=True), *F.adaptive_max_pool2d(a, 1, return_indices=True),
         *F.adaptive_max_pool1d(v, 3, return_indices=True)], (normal(2, 3, 7, 9).round(), normal(2, 8))

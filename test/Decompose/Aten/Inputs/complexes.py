@@ -1,0 +1,28 @@
+"""Those programs of cases.py that compute with complex numbers."""
+import torch
+import torch.nn.functional as F
+
+
+def complexes(normal):
+    """Functions of complex numbers, also on the axes, where branches are cut; norms and convolutions."""
+    def complex_normal(*shape):
+        return torch.complex(normal(*shape), normal(*shape))
+
+    def complex_functions(z, w, r):
+        unary = ("exp exp2 expm1 log log2 log10 log1p sigmoid sqrt rsqrt sin cos tan sinh cosh tanh asin acos atan "
+                 "asinh acosh atanh square reciprocal sgn abs angle isnan isfinite isreal")
+        return [*(getattr(torch, name)(z) for name in unary.split()), z**w, z**2.5, 2.0**z, torch.prod(z, 1),
+                torch.cumprod(z, 0), torch.nonzero(z), z.bool(), z.mH, torch.linalg.vecdot(z, w), torch.ldexp(z, r),
+                torch.lerp(z, w, 0.3)]
+
+    on_axes = torch.complex(torch.tensor([0.0, -0.0, 2.0, -2.0, 0.5, 0.0, 0.0, -1.0]),
+                            torch.tensor([0.0, 0.0, 0.0, -0.0, 0.0, 3.0, -0.5, 1e-3]))
+    yield "complex_functions", complex_functions, (complex_normal(3, 5), complex_normal(3, 5), normal(5))
+    yield "complex_axes", lambda z: [torch.sqrt(z), torch.exp(z), torch.cos(z), torch.tanh(z), torch.pow(z, z),
+                                     torch.asinh(z), torch.acos(z), torch.abs(z)], (on_axes,)
+    yield "complex_norms", lambda z, w: [
+        torch.linalg.vector_norm(z), torch.linalg.vector_norm(z, 1, 0), torch.linalg.norm(z, dim=(0, 1)), z.std(),
+        z.var(1, correction=0), *torch.var_mean(z), torch.dist(z, w), F.l1_loss(z, w), F.pairwise_distance(z, w),
+        torch.renorm(z, 2, 0, 1.0), F.normalize(z)], (complex_normal(3, 5), complex_normal(3, 5))
+    yield "complex_convolutions", lambda z, w: [F.conv1d(z, w), F.conv_transpose1d(z, w.transpose(0, 1), stride=2)], (
+        complex_normal(1, 3, 9), complex_normal(4, 3, 3))

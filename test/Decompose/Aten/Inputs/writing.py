@@ -1,0 +1,43 @@
+"""Those programs of cases.py that write into views and into what they are given for outputs, and one that casts."""
+import torch
+from torch import nn
+
+
+def written(normal):
+    """Operators that write: strided views, diagonals, `out`, rows of a table; regions that cast."""
+    def strided(a):
+        a = a.clone()
+        torch.as_strided(a, (2, 2), (5, 2), 1).fill_(9.0)
+        b, c = a.clone().fill_diagonal_(3.0), torch.cat([a, a]).fill_diagonal_(4.0, wrap=True)
+        return a, b, c, torch.zeros(3, 3, 3).fill_diagonal_(1.0)
+
+    def given(a, b):
+        out, total, larger, empty = torch.empty(3, 4), torch.zeros(4), torch.empty(3, 4), torch.empty(0)
+        torch.add(a, b, alpha=2, out=out)
+        torch.sum(a, 0, out=total)
+        torch.maximum(a, b, out=larger)
+        torch.div(a, b, rounding_mode="floor", out=empty)
+        return out, total, larger, empty
+
+    class Casting(nn.Module):
+        """bfloat16 and back again; one value is given twice."""
+
+        def __init__(self):
+            super().__init__()
+            self.linear, self.norm = nn.Linear(4, 4), nn.LayerNorm(4)
+
+        def forward(self, a):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                b = self.norm(self.linear(a) + a @ a.t()[:, :4].contiguous())
+                c = F.mse_loss(b, b * 2)
+                with torch.autocast("cpu", enabled=False):
+                    d = self.linear(a)
+            with torch.no_grad():
+                e = b.float() + b
+            return b, c, d, e
+
+    yield "strided_writes", strided, (normal(4, 4),)
+    yield "given_results", given, (normal(3, 4), normal(3, 4))
+    yield "renormed", lambda w, n: torch.embedding_renorm_(w.clone(), n, 1.0, 2.0), (
+        normal(6, 4), torch.tensor([1, 3, 3]))
+    yield "casting", Casting(), (normal(4, 4),)
