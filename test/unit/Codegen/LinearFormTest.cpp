@@ -1,3 +1,5 @@
+// Addresses are compared as linear forms: two expressions that are equal must have equal forms, or
+// an access is taken for a gather.
 #include "tcc/Codegen/Common/LinearForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,3 +1,5 @@
+// One kernel that uses every dialect that templates emit, down to machine code: a dialect without
+// a lowering shows here and not in a model.
 #include "KernelRunner.h"
 #include "mlir/Parser/Parser.h"
 #include <catch2/catch.hpp>

@@ -1,3 +1,5 @@
+// Every function of the math dialect with its exact value in a wider type, and the error that it
+// may have in units of the last place.
 #include "VectorMathCases.h"
 #include <bit>
 #include <cmath>

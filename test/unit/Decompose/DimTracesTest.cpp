@@ -1,3 +1,5 @@
+// Traces of extents are remembered by operator. One that outlived its operator would give the
+// extent of another that lies at the same address.
 #include "tcc/Dialect/Prim/DimTraces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,3 +1,5 @@
+// What layout packs, everybody else reads through prim::StorageLayout: packed and unpacked again,
+// weights are what they were.
 #include "mlir/IR/MLIRContext.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Cpu/Winograd.h"

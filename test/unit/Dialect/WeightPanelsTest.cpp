@@ -1,3 +1,5 @@
+// Panels are packed by the compiler and read by kernels that know nothing but addresses, so the
+// order of every element is held here, beside the widths that are chosen.
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 #include <catch2/catch.hpp>
 #include <cstring>

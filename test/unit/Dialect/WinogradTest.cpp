@@ -1,3 +1,5 @@
+// Transformed weights are held against the plain convolution, and the choice of layers against
+// what was measured (docs/Rationale/winograd.md).
 #include "tcc/Dialect/Cpu/Winograd.h"
 #include <catch2/catch.hpp>
 #include <random>

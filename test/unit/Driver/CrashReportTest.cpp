@@ -1,3 +1,5 @@
+// Whatever ends the compiler must look like an error to who called it. Each case is a child
+// process that really ends so.
 #include "tcc/Driver/CrashReport.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/ErrorHandling.h"

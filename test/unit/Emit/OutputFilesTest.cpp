@@ -1,3 +1,5 @@
+// A compile that fails must leave what was there before, also where it fails between two of its
+// files.
 #include "tcc/Emit/OutputFiles.h"
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -1,3 +1,5 @@
+// Weights are written straight into a linked library, by several threads: the bytes are the same
+// for any number of them, and no failed write goes unseen.
 #include "tcc/Emit/WeightBlob.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,3 +1,5 @@
+// Dimensions in a .pt2 are text that a file can make as long and as odd as it likes: values,
+// limits, and what is no expression.
 #include "Import/TorchExport/SymExpr.h"
 #include <catch2/catch.hpp>
 

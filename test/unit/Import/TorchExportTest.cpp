@@ -1,3 +1,5 @@
+// Whole programs that torch.export wrote, as the graph dialect that they give: views become
+// values, buffers are written back, subgraphs regions.
 #include "tcc/Import/TorchExport/TorchExport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"

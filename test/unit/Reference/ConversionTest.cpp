@@ -1,3 +1,5 @@
+// The interpreter decides what a cast means for folding and for --verify, so its edges are held by
+// number: NaN, overflow, rounding once, narrow floats.
 #include "Fixture.h"
 #include <bit>
 

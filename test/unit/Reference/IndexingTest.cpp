@@ -1,3 +1,4 @@
+// Operators that read or write by index, on tensors small enough to check by hand.
 #include "Fixture.h"
 
 using namespace tcc;

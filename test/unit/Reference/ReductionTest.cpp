@@ -1,3 +1,5 @@
+// Reductions, cumulative ones and windows, with the special values, empty axes and lengths at
+// which they differ between implementations.
 #include "Fixture.h"
 
 using namespace tcc;

@@ -1,3 +1,4 @@
+// Order is a promise: stable, NaN last, along any axis.
 #include "Fixture.h"
 
 using namespace tcc;

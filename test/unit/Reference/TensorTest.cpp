@@ -1,3 +1,5 @@
+// Elements of the interpreter's tensors, every pattern of the narrow floats held against LLVM's
+// APFloat.
 #include "Fixture.h"
 #include "Reference/FloatFormat.h"
 #include "llvm/ADT/APFloat.h"

@@ -1,3 +1,4 @@
+// Operators that move elements and compute none: wrong strides show as wrong order.
 #include "Fixture.h"
 #include "Reference/StridedCopy.h"
 

@@ -1,3 +1,5 @@
+// What an importer states of a model is read by everybody after it through one class: written and
+// read back, it is the same.
 #include "tcc/Signature/Signature.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

@@ -1,3 +1,4 @@
+// The checksum of a .pt2's entries, against its published check value and LLVM's table-driven one.
 #include "tcc/Support/Crc32.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"

@@ -1,3 +1,5 @@
+// Names in a model reach the terminal of whoever compiles it: what would turn, hide or break a
+// line is escaped.
 #include "tcc/Support/Error.h"
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,5 @@
+// A remembered digest spares reading gigabytes again, and is worth nothing if a file can change
+// behind it.
 #include "tcc/Support/FileHash.h"
 #include "tcc/Support/Sha256.h"
 #include "llvm/Support/FileSystem.h"

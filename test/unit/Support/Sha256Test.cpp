@@ -1,3 +1,4 @@
+// tcc's own SHA-256 uses the processor's instructions; LLVM's portable one is the yardstick.
 #include "tcc/Support/Sha256.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

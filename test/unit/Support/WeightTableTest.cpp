@@ -1,3 +1,5 @@
+// Weights are made when somebody asks for their bytes, at most once, and told apart by what makes
+// them.
 #include "tcc/Support/WeightTable.h"
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// --cpu and --target as text, and what the table says of the CPUs that they name.
 #include "tcc/Target/Cpu.h"
 #include <catch2/catch.hpp>
 

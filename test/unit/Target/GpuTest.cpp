@@ -1,3 +1,4 @@
+// --arch as text, and what the table says of the architectures that it names.
 #include "tcc/Target/Gpu.h"
 #include "tcc/Support/Error.h"
 #include <catch2/catch.hpp>

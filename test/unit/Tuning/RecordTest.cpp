@@ -1,3 +1,5 @@
+// A tuning record is a file that people edit and merge: read as it was written, and one clear
+// error where it is damaged.
 #include "tcc/Tuning/Record.h"
 #include "tcc/Support/Error.h"
 #include "llvm/Support/FileSystem.h"

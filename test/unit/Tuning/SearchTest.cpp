@@ -1,3 +1,5 @@
+// The search is held on times that the test invents, since measured ones would not repeat: noise,
+// failures, and a budget that ends.
 #include "tcc/Tuning/Search.h"
 #include <catch2/catch.hpp>
 

@@ -1,3 +1,4 @@
+// When two tensors are the same decides what --verify acquits.
 #include "Verify/Agreement.h"
 #include <catch2/catch.hpp>
 #include <limits>
