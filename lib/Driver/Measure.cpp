@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Measure.h"
-#include "Verify/LoadedModel.h"
+#include "tcc/Verify/LoadedModel.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,4 +1,4 @@
-#include "Agreement.h"
+#include "tcc/Verify/Agreement.h"
 #include <cmath>
 #include <cstdio>
 

@@ -4,7 +4,7 @@
 // is copied, since a run's outputs live no longer than its context.
 //
 //===----------------------------------------------------------------------===//
-#include "LoadedModel.h"
+#include "tcc/Verify/LoadedModel.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Error.h"
 #include <dlfcn.h>

@@ -4,14 +4,14 @@
 // branches. State is carried from run to run, because a wrong state shows one run later.
 //
 //===----------------------------------------------------------------------===//
-#include "ReferenceRuns.h"
-#include "SampleInputs.h"
+#include "tcc/Verify/ReferenceRuns.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
 #include "tcc/Support/WeightTable.h"
+#include "tcc/Verify/SampleInputs.h"
 #include <chrono>
 
 using namespace llvm;

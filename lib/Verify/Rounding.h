@@ -1,6 +1,6 @@
 //===- Rounding.h - How far roundings alone move a result --------*- C++ -*-===//
 #pragma once
-#include "ReferenceRuns.h"
+#include "tcc/Verify/ReferenceRuns.h"
 
 namespace tcc {
 class WeightTable;

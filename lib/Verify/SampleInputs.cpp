@@ -5,7 +5,7 @@
 // choose its branches.
 //
 //===----------------------------------------------------------------------===//
-#include "SampleInputs.h"
+#include "tcc/Verify/SampleInputs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "tcc/Dialect/Prim/Prim.h"

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "Agreement.h"
-#include "LoadedModel.h"
-#include "ReferenceRuns.h"
+#include "tcc/Verify/Agreement.h"
+#include "tcc/Verify/LoadedModel.h"
+#include "tcc/Verify/ReferenceRuns.h"
 #include "tcc/Verify/Verify.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,9 +1,9 @@
 #include "PrimProgram.h"
 #include "Driver/Artefact.h"
-#include "Verify/LoadedModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Signature/Signature.h"
+#include "tcc/Verify/LoadedModel.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // Weights in a file beside the library, from the compiler that writes them to the runtime that maps
 // them.
-#include "Verify/LoadedModel.h"
 #include "tcc/Driver/Driver.h"
+#include "tcc/Verify/LoadedModel.h"
 #include "llvm/Support/FileSystem.h"
 #include <catch2/catch.hpp>
 #include <filesystem>

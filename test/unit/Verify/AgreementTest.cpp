@@ -1,5 +1,5 @@
 // When two tensors are the same decides what --verify acquits.
-#include "Verify/Agreement.h"
+#include "tcc/Verify/Agreement.h"
 #include <catch2/catch.hpp>
 #include <limits>
 
