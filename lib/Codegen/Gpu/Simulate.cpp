@@ -208,7 +208,9 @@ FailureOr<bool> device::simulateKernel(ModuleOp module, StringRef name, unsigned
   defineShared(module, sharedBytes);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<NVVM::NVVMDialect>(op->getDialect()) || isa<LLVM::CallIntrinsicOp>(op))
+    auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
+    if (isa<NVVM::NVVMDialect>(op->getDialect()) ||
+        (intrinsic && intrinsic.getIntrin().starts_with("llvm.nvvm.")))
       ops.push_back(op);
   });
   Simulator simulator(module);
