@@ -75,27 +75,27 @@ func.func @image(%x: tensor<?x9x9x3xbf16>) -> tensor<?x5x5x8xf32> {
   return %0 : tensor<?x5x5x8xf32>
 }
 
-// Groups of few channels become one of 64, or of all that there are; in 16 bits, and where as many
-// groups as it takes are left over from none.
+// Groups of few channels become one of 64, or of all that there are; in 16 bits, and where no group
+// is left over.
 // CHECK-LABEL: func @groups
 // CHECK: %[[A:.*]] = prim.weight "g.groups16" : tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
 // CHECK: prim.conv %arg0, %[[A]] {{.*}}groups = 2 : i64
 // CHECK: %[[B:.*]] = prim.weight "h.groups8" : tensor<64x32x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
 // CHECK: prim.conv %arg1, %[[B]] {{.*}}groups = 1 : i64
-// CHECK: %[[C:.*]] = prim.weight "j.taps" : tensor<48x16x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
-// CHECK: prim.conv %arg2, %[[C]] {{.*}}groups = 3 : i64
+// CHECK: %[[C:.*]] = prim.weight "j.taps" : tensor<80x16x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>
+// CHECK: prim.conv %arg2, %[[C]] {{.*}}groups = 5 : i64
 // CHECK: %[[D:.*]] = prim.weight "k.taps" : tensor<32x16x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>
 // CHECK: prim.conv %arg3, %[[D]] {{.*}}groups = 2 : i64
-func.func @groups(%x: tensor<1x6x6x128xbf16>, %y: tensor<1x6x6x32xbf16>, %z: tensor<1x6x6x48xbf16>, %f: tensor<1x6x6x32xf32>) -> (tensor<1x4x4x128xbf16>, tensor<1x4x4x64xbf16>, tensor<1x4x4x48xbf16>, tensor<1x4x4x32xf32>) {
+func.func @groups(%x: tensor<1x6x6x128xbf16>, %y: tensor<1x6x6x32xbf16>, %z: tensor<1x6x6x80xbf16>, %f: tensor<1x6x6x32xf32>) -> (tensor<1x4x4x128xbf16>, tensor<1x4x4x64xbf16>, tensor<1x4x4x80xbf16>, tensor<1x4x4x32xf32>) {
   %g = prim.weight "g" : tensor<128x8x3x3xbf16>
   %0 = prim.conv %x, %g sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 16 : i64} : (tensor<1x6x6x128xbf16>, tensor<128x8x3x3xbf16>) -> tensor<1x4x4x128xbf16>
   %h = prim.weight "h" : tensor<64x4x3x3xbf16>
   %1 = prim.conv %y, %h sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 8 : i64} : (tensor<1x6x6x32xbf16>, tensor<64x4x3x3xbf16>) -> tensor<1x4x4x64xbf16>
-  %j = prim.weight "j" : tensor<48x16x3x3xbf16>
-  %2 = prim.conv %z, %j sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 3 : i64} : (tensor<1x6x6x48xbf16>, tensor<48x16x3x3xbf16>) -> tensor<1x4x4x48xbf16>
+  %j = prim.weight "j" : tensor<80x16x3x3xbf16>
+  %2 = prim.conv %z, %j sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 5 : i64} : (tensor<1x6x6x80xbf16>, tensor<80x16x3x3xbf16>) -> tensor<1x4x4x80xbf16>
   %k = prim.weight "k" : tensor<32x16x3x3xf32>
   %3 = prim.conv %f, %k sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<1x6x6x32xf32>, tensor<32x16x3x3xf32>) -> tensor<1x4x4x32xf32>
-  return %0, %1, %2, %3 : tensor<1x4x4x128xbf16>, tensor<1x4x4x64xbf16>, tensor<1x4x4x48xbf16>, tensor<1x4x4x32xf32>
+  return %0, %1, %2, %3 : tensor<1x4x4x128xbf16>, tensor<1x4x4x64xbf16>, tensor<1x4x4x80xbf16>, tensor<1x4x4x32xf32>
 }
 
 // Where a window steps over two or four pixels of rows of as many, they are one: a tap of zeros before the seven, one
@@ -104,11 +104,11 @@ func.func @groups(%x: tensor<1x6x6x128xbf16>, %y: tensor<1x6x6x32xbf16>, %z: ten
 // CHECK-DAG: prim.weight "s.pixels2.1" : tensor<8x8x7x4xbf16, #prim.axis_order<[0, 2, 3, 1]>>
 // CHECK-DAG: prim.weight "t.pixels2.0" : tensor<8x8x3x2xbf16, #prim.axis_order<[0, 2, 3, 1]>>
 // CHECK-DAG: prim.weight "q.pixels4.0" : tensor<8x16x4x1xbf16, #prim.axis_order<[0, 2, 3, 1]>>
-// CHECK: prim.reshape {{.*}} -> tensor<?x16x8x8xbf16>
-// CHECK: prim.conv {{.*}}high = array<i64: 3, 1>, {{.*}}low = array<i64: 3, 2>, strides = array<i64: 2, 1>} : (tensor<?x16x8x8xbf16>, {{.*}} -> tensor<?x8x8x8xf32>
-// CHECK: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 2, 1>} : (tensor<?x16x8x8xbf16>, {{.*}} -> tensor<?x7x7x8xf32>
-// CHECK: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 4, 1>} : (tensor<?x16x4x16xbf16>, {{.*}} -> tensor<?x4x4x8xf32>
-// CHECK: prim.conv {{.*}} : (tensor<1x16x15x4xbf16>, {{.*}} -> tensor<1x7x7x8xf32>
+// CHECK-DAG: prim.reshape {{.*}} -> tensor<?x16x8x8xbf16>
+// CHECK-DAG: prim.conv {{.*}}high = array<i64: 3, 1>, {{.*}}low = array<i64: 3, 2>, strides = array<i64: 2, 1>} : (tensor<?x16x8x8xbf16>, {{.*}} -> tensor<?x8x8x8xf32>
+// CHECK-DAG: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 2, 1>} : (tensor<?x16x8x8xbf16>, {{.*}} -> tensor<?x7x7x8xf32>
+// CHECK-DAG: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 4, 1>} : (tensor<?x16x4x16xbf16>, {{.*}} -> tensor<?x4x4x8xf32>
+// CHECK-DAG: prim.conv {{.*}} : (tensor<1x16x15x4xbf16>, {{.*}} -> tensor<1x7x7x8xf32>
 func.func @joined_pixels(%x: tensor<?x16x16x3xbf16>, %y: tensor<1x16x15x3xbf16>) -> (tensor<?x8x8x8xf32>, tensor<?x7x7x8xf32>, tensor<?x4x4x8xf32>, tensor<1x7x7x8xf32>) {
   %n = prim.dim %x, 0 : tensor<?x16x16x3xbf16>
   %s = prim.weight "s" : tensor<8x3x7x7xbf16>

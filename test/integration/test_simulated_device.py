@@ -3,7 +3,7 @@ import json
 import unittest
 
 import numpy as np
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from compiled import Compiled
 import handmade
@@ -28,6 +28,16 @@ def lookup():
     return helper.make_model(helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("w", FLOAT, [6]), helper.make_tensor_value_info("i", INT64, [3])],
         [helper.make_tensor_value_info("z", FLOAT, [3])]), opset_imports=[helper.make_opsetid("", 17)])
+
+
+def filters(image, weights, **attributes):
+    """One convolution, with filters by a seed."""
+    values = np.random.default_rng(1).standard_normal(weights).astype(np.float32)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], name="conv", **attributes)
+    return helper.make_model(helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info("x", FLOAT, image)],
+        [helper.make_tensor_value_info("y", FLOAT, [image[0], weights[0], None, None])],
+        [numpy_helper.from_array(values, "w")]), opset_imports=[helper.make_opsetid("", 17)])
 
 
 class SimulatedDevice(ToolTest):
@@ -57,6 +67,23 @@ class SimulatedDevice(ToolTest):
                         rounding = np.abs(theirs - plain).max(initial=0)
                         unit = np.abs(plain).max(initial=0) * 2.0 ** (-8 if precision == "bf16" else -11)
                         self.assertLessEqual(np.abs(ours - plain).max(initial=0), 2 * max(rounding, unit))
+
+    def test_filters(self):
+        """Filters that are rearranged for matrix units: joined pixels, joined groups, a filter for each channel."""
+        for image, weights, attributes in (
+                ([2, 3, 20, 24], [8, 3, 7, 7], {"strides": [2, 2], "pads": [3, 3, 3, 3]}),
+                ([1, 3, 18, 18], [8, 3, 3, 3], {"strides": [2, 2], "pads": [0, 0, 1, 1]}),
+                ([1, 2, 16, 16], [8, 2, 4, 4], {"strides": [4, 4]}),
+                ([1, 1, 9, 15], [8, 1, 3, 5], {"strides": [1, 3], "pads": [1, 2, 1, 2]}),
+                ([1, 128, 6, 7], [128, 8, 3, 3], {"group": 16, "pads": [1, 1, 1, 1]}),
+                ([1, 64, 5, 5], [32, 16, 3, 3], {"group": 4}),
+                ([1, 48, 20, 19], [48, 1, 5, 5], {"group": 48, "pads": [2, 2, 2, 2]})):
+            with self.subTest(f"{image} {weights}"):
+                path = self.write(filters(image, weights, **attributes))
+                x = np.random.default_rng(2).standard_normal(image).astype(np.float32)
+                exact, = self.outputs(path, {"x": x})
+                device, = self.outputs(path, {"x": x}, "--precision", "bf16", "--arch", "sim")
+                self.assertLessEqual(np.abs(device - exact).max(), np.abs(exact).max() * 2.0 ** -7)
 
     def test_verify(self):
         for name in ("linear-relu", "conv-bn-silu"):
