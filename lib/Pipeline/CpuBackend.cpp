@@ -7,6 +7,7 @@
 #include "HostObject.h"
 #include "tcc/Codegen/Cpu/CpuLaunch.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
+#include "tcc/Decompose/Decompose.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/Error.h"
 
@@ -21,6 +22,9 @@ public:
 
   StringRef name() const override { return "cpu"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override { return acceptsElements(launch); }
+  void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
+    passes.addPass(createFourierLinesPass(&weights, {1024, 13, target().host.lanes(32)}));
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host));
     passes.addPass(createVectorProductsPass());

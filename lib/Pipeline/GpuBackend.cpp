@@ -15,6 +15,7 @@
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Codegen/Gpu/Simulate.h"
+#include "tcc/Decompose/Decompose.h"
 #include "tcc/Emit/Ptx.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/Error.h"
@@ -33,6 +34,10 @@ public:
 
   StringRef name() const override { return "cuda"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override;
+  void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
+    passes.addPass(createFourierLinesPass(&weights, {}));
+    passes.addPass(createMatrixLoopsPass());
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createKMajorWeightsPass(&weights));
   }

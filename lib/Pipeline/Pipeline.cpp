@@ -54,6 +54,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
   switch (phase) {
   case Phase::Decompose:
     pm.addPass(createDecomposeNodesPass(model.weights.get(), error));
+    options.backend->addDecomposePasses(pm, *model.weights);
     break;
   case Phase::Simplify:
     pm.addPass(createCommonSubexpressionsPass());

@@ -32,6 +32,9 @@ public:
 
   StringRef name() const override { return "reference"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override;
+  void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
+    imitated->addDecomposePasses(passes, weights);
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
     imitated->addLayoutPasses(passes, weights);
   }

@@ -51,6 +51,7 @@ void addWindows(Evaluators &);
 void addContractions(Evaluators &);
 void addFft(Evaluators &);
 void addSort(Evaluators &);
+void addMatrices(Evaluators &);
 void addRandom(Evaluators &);
 void addHostScalars(Evaluators &);
 

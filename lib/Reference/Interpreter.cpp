@@ -26,6 +26,7 @@ static const Evaluators &allEvaluators() {
     addContractions(all);
     addFft(all);
     addSort(all);
+    addMatrices(all);
     addRandom(all);
     addHostScalars(all);
     return all;

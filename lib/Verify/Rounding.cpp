@@ -70,7 +70,8 @@ static bool isExact(mlir::Operation *op) {
 
 static Slack slackOf(mlir::Operation *op) {
   constexpr double arithmetic = 2, functions = 8, sums = 16; // halves of a unit
-  bool adds = op->hasTrait<prim::Contraction>() || isa<prim::FftOp>(op);
+  bool adds = op->hasTrait<prim::Contraction>() || isa<prim::FftOp, prim::FourierOp>(op) ||
+              op->hasTrait<prim::MatrixFactor>();
   if (!adds && isExact(op))
     return {};
   if (adds || op->hasTrait<prim::Reduction>() || isa<prim::CumulativeOp>(op))

@@ -92,6 +92,8 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
   mlir::registerPass([] { return std::make_unique<FillWeightsPass>(weights); });
   mlir::registerPass([] { return tcc::createDecomposeNodesPass(&weights); });
+  mlir::registerPass([] { return tcc::createFourierLinesPass(&weights, {}); });
+  mlir::registerPass([] { return tcc::createMatrixLoopsPass(); });
   mlir::registerPass([] { return tcc::createFoldConstantsPass(&weights); });
   mlir::registerPass([] { return tcc::createExpressionsPass(); });
   mlir::registerPass([] { return tcc::createAlgebraPass(); });

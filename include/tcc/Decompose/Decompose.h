@@ -22,4 +22,17 @@ llvm::Error decompose(mlir::ModuleOp module, WeightTable &weights);
 std::unique_ptr<mlir::Pass> createDecomposeNodesPass(WeightTable *weights,
                                                      llvm::Error *error = nullptr);
 
+/// The Fourier transforms that a target has kernels for: of lines up to a length, whose prime
+/// factors are small, and of which there are at least a few. 0: none.
+struct FourierKernels {
+  int64_t longest = 0, largestPrime = 0, fewestLines = 0;
+};
+/// tcc-decompose-fourier-lines: others in steps of these, or as products with `weights`, which
+/// outlives the pass.
+std::unique_ptr<mlir::Pass> createFourierLinesPass(WeightTable *weights, FourierKernels has);
+
+/// tcc-decompose-matrix-loops: factors of matrices as loops of primitives, for targets that have
+/// no kernel for them.
+std::unique_ptr<mlir::Pass> createMatrixLoopsPass();
+
 } // namespace tcc

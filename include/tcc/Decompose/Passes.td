@@ -1,4 +1,4 @@
-//===- Passes.td - The pass of the decompose phase -*- tablegen -*-===//
+//===- Passes.td - The passes of the decompose phase -*- tablegen -*-===//
 #ifndef TCC_DECOMPOSE_PASSES_TD
 #define TCC_DECOMPOSE_PASSES_TD
 include "tcc/Dialect/PassBase.td"
@@ -29,6 +29,79 @@ def DecomposeNodesPass : Tcc_Pass<"tcc-decompose-nodes"> {
     ```
 
     Runs first, on what import gives, and before everything else, which knows primitives only.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def FourierLinesPass : Tcc_Pass<"tcc-decompose-fourier-lines"> {
+  let summary = "Take Fourier transforms apart that there is no kernel for";
+  let description = [{
+    CPUs have a kernel for many lines of up to about a thousand numbers, whose prime factors are
+    small. Longer lines, and few ones, are transformed as rows and columns; other lengths, and all
+    of them for a target without kernels, are products with matrices of roots.
+
+    ```mlir before
+    func.func @main(%x: tensor<5x2xf32>) -> (tensor<5x2xf32>, tensor<5x2xf32>) {
+      %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<5x2xf32>) -> (tensor<5x2xf32>, tensor<5x2xf32>)
+      return %0#0, %0#1 : tensor<5x2xf32>, tensor<5x2xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @main(%arg0: tensor<5x2xf32>) -> (tensor<5x2xf32>, tensor<5x2xf32>) {
+      %0 = prim.weight "dft2" : tensor<2x4xf32>
+      %1 = prim.dot %arg0, %0 batch [] x [] contract [1] x [0] : (tensor<5x2xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
+      %2 = prim.slice %1 starts [0, 0]() steps [1, 1] sizes() : (tensor<5x4xf32>) -> tensor<5x2xf32>
+      %3 = prim.slice %1 starts [0, 2]() steps [1, 1] sizes() : (tensor<5x4xf32>) -> tensor<5x2xf32>
+      return %2, %3 : tensor<5x2xf32>, tensor<5x2xf32>
+    }
+    ```
+
+    Runs after tcc-decompose-nodes; the back-end says for which lines it has kernels.
+  }];
+  let options = [
+    Option<"longest", "longest", "int64_t", "0", "the longest line that there is a kernel for; 0: none">,
+    Option<"largestPrime", "largest-prime", "int64_t", "0", "the largest prime factor of such lines">,
+    Option<"fewestLines", "fewest-lines", "int64_t", "0", "how many of them a kernel needs to be worth it">
+  ];
+  let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def MatrixLoopsPass : Tcc_Pass<"tcc-decompose-matrix-loops"> {
+  let summary = "Factor matrices by loops of primitives";
+  let description = [{
+    CPUs have kernels for LU, Cholesky, QR and what is solved with them. A target that has none runs
+    them as loops, whose turns are kernels on the whole matrix with masks. Few known turns are written out.
+
+    ```mlir before
+    func.func @main(%t: tensor<1x1xf32>, %x: tensor<1x2xf32>) -> tensor<1x2xf32> {
+      %0 = prim.triangular_solve %t, %x {unit = true, upper = false} : (tensor<1x1xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+      return %0 : tensor<1x2xf32>
+    }
+    ```
+    ```mlir after -tcc-simplify-expressions -cse
+    func.func @main(%arg0: tensor<1x1xf32>, %arg1: tensor<1x2xf32>) -> tensor<1x2xf32> {
+      %0 = prim.constant dense<0> : tensor<i64>
+      %1 = prim.take %arg0, %0 axis 1 : (tensor<1x1xf32>, tensor<i64>) -> tensor<1xf32>
+      %2 = prim.take %arg1, %0 axis 0 : (tensor<1x2xf32>, tensor<i64>) -> tensor<2xf32>
+      %3 = prim.iota 0 sizes() : tensor<1x1xi64>
+      %4 = prim.reshape %2 sizes() : (tensor<2xf32>) -> tensor<1x2xf32>
+      %5 = prim.reshape %1 sizes() : (tensor<1xf32>) -> tensor<1x1xf32>
+      %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<1x1xf32>) -> tensor<1x2xf32>
+      %7 = prim.mul %6, %4 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+      %8 = prim.sub %arg1, %7 : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+      %9 = prim.constant dense<0> : tensor<1x1xi64>
+      %10 = prim.compare  gt %3, %9 : (tensor<1x1xi64>, tensor<1x1xi64>) -> tensor<1x1xi1>
+      %11 = prim.broadcast %10 axes [0, 1] sizes() : (tensor<1x1xi1>) -> tensor<1x2xi1>
+      %12 = prim.select %11, %8, %arg1 : (tensor<1x2xi1>, tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+      %13 = prim.compare  eq %3, %9 : (tensor<1x1xi64>, tensor<1x1xi64>) -> tensor<1x1xi1>
+      %14 = prim.broadcast %13 axes [0, 1] sizes() : (tensor<1x1xi1>) -> tensor<1x2xi1>
+      %15 = prim.select %14, %4, %12 : (tensor<1x2xi1>, tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+      return %15 : tensor<1x2xf32>
+    }
+    ```
+
+    Runs after tcc-decompose-nodes, where the back-end asks for it, and before everything that makes
+    the loops' bodies simpler.
   }];
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

@@ -74,6 +74,10 @@ public:
   /// A UserError that says why where there is no code for `launch`.
   virtual llvm::Error accepts(kernel::LaunchOp launch) const = 0;
 
+  /// Adds the passes that make what it has kernels for of primitives that it has none for, to
+  /// phase decompose. `weights` outlives `passes`.
+  virtual void addDecomposePasses(mlir::OpPassManager &passes, WeightTable &weights) const = 0;
+
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
   /// `weights` outlives `passes`.
   virtual void addLayoutPasses(mlir::OpPassManager &passes, WeightTable &weights) const = 0;

@@ -44,9 +44,9 @@ static bool isArithmetic(Value v, Block *block, Value without) {
 // Transposing in registers
 //===----------------------------------------------------------------------===//
 
-/// n vectors of n elements: the elements of `rows` across. Each stage swaps the blocks
-/// of `half` elements that lie off the diagonal of blocks twice as large.
-static void transposeSquare(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
+/// Each stage swaps the blocks of `half` elements that lie off the diagonal of blocks twice as
+/// large.
+void tcc::codegen::transposeSquare(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
   int64_t n = rows.size();
   for (int64_t half = n / 2; half; half /= 2) {
     SmallVector<int64_t> upper, lower;

@@ -102,6 +102,16 @@ static int64_t scatterGrain(Operation *op) {
   return std::max<int64_t>(1, grainElements * count / elements);
 }
 
+/// Tasks of an operator on matrices that are worth a thread.
+static int64_t matrixGrain(Operation *op, kernel::SpecialScheduleAttr schedule) {
+  constexpr int64_t grainProducts = 65536;
+  ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
+  int64_t rows = typicalElements(shape[shape.size() - 2]), columns = typicalElements(shape.back());
+  if (int64_t part = matrixColumns(op, schedule))
+    columns = std::min(columns, part);
+  return std::max<int64_t>(1, grainProducts / (rows * rows * columns));
+}
+
 static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
                                                       const CpuTarget &cpu) {
   // Several registers: steps that wait for the one before fill the time with other lanes, and
@@ -117,6 +127,12 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
     return {scheduleOf(std::max<int64_t>(
         1, grainOfLines / (linesPerTask(op, scheduleOf(1)) * typicalElements({length}))))};
   }
+  if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
+    int64_t lines = fourierTasks(fourier, scheduleOf(1)).lines;
+    return {scheduleOf(std::max<int64_t>(1, grainOfLines / (lines * fourier.getLength())))};
+  }
+  if (op->hasTrait<prim::MatrixFactor>())
+    return {scheduleOf(matrixGrain(op, scheduleOf(1)))};
   return {scheduleOf(prim::has<prim::UpdatesFirst>(op) ? scatterGrain(op) : 1)};
 }
 

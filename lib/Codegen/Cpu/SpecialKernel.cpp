@@ -1,7 +1,9 @@
 //===- SpecialKernel.cpp - Operators with an algorithm of their own -------===//
 //
 // Operators that write by index (ScatterKernel.cpp), that carry along an axis or order
-// elements (LineKernel.cpp), or that collect what a condition selects, in order, as one task.
+// elements (LineKernel.cpp), that factor matrices (MatrixKernel.cpp), that
+// transform lines (FourierKernel.cpp), or that collect what a condition selects, in order, as one
+// task.
 //
 //===----------------------------------------------------------------------===//
 #include "SpecialKernel.h"
@@ -59,6 +61,10 @@ bool tcc::codegen::emitSpecialKernel(KernelFrame &f) {
     emitLines(f, op);
   } else if (prim::has<prim::UpdatesFirst>(op)) {
     emitScatter(f, op);
+  } else if (op->hasTrait<prim::MatrixFactor>()) {
+    emitMatrices(f, op);
+  } else if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
+    emitFourier(f, fourier);
   } else if (auto nonzero = dyn_cast<prim::NonzeroOp>(op)) {
     emitNonzero(f, nonzero);
   } else {

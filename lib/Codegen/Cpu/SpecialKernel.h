@@ -23,6 +23,20 @@ bool sortsWords(mlir::Operation *op);
 /// The line at `at` so.
 void emitSortedLine(KernelFrame &f, mlir::Operation *op, Coords at, mlir::Value length);
 
+/// Columns that a task of an operator on matrices takes; 0: a task takes a matrix.
+int64_t matrixColumns(mlir::Operation *op, kernel::SpecialScheduleAttr schedule);
+/// An operator on matrices.
+void emitMatrices(KernelFrame &f, mlir::Operation *op);
+
+/// How the lines of a Fourier transform become tasks.
+struct FourierTasks {
+  int64_t lanes;
+  int64_t lines; ///< in a task: one a lane, or two where they are real
+  bool across;   ///< neighbouring lines lie next to each other: they are read as they lie
+};
+FourierTasks fourierTasks(prim::FourierOp op, kernel::SpecialScheduleAttr schedule);
+void emitFourier(KernelFrame &f, prim::FourierOp op);
+
 /// How an operator that changes a part of a tensor is cut into tasks.
 struct ScatterTasks {
   unsigned outer = 0;           ///< leading axes of the result, an index of each a task

@@ -140,7 +140,8 @@ static TaskSpace attentionTasks(OpBuilder &b, kernel::LaunchOp launch,
   return space;
 }
 
-/// Lines along an axis, or blocks of them; parts of what a scatter changes; else one task.
+/// Lines along an axis, or blocks of them; matrices, or columns of them; parts of what a scatter
+/// changes; else one task.
 static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch,
                               kernel::SpecialScheduleAttr schedule, ArrayRef<OpFoldResult> dims) {
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
@@ -155,6 +156,21 @@ static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch
     for (auto [i, d] : llvm::enumerate(extents))
       if (i != line->second)
         take(d, i + 1 == extents.size() ? lines : 1);
+  } else if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
+    FourierTasks parts = fourierTasks(fourier, schedule);
+    OpFoldResult lines = h.constant(1);
+    auto axis = static_cast<size_t>(fourier.getAxis());
+    for (auto [i, d] : llvm::enumerate(dims))
+      if (i < axis && parts.across)
+        take(d, 1);
+      else if (i != axis)
+        lines = h.mul(lines, d);
+    take(lines, parts.lines);
+  } else if (op->hasTrait<prim::MatrixFactor>()) {
+    for (OpFoldResult d : dims.drop_back(2))
+      take(d, 1);
+    if (int64_t columns = matrixColumns(op, schedule))
+      take(dims.back(), columns);
   } else if (prim::has<prim::UpdatesFirst>(op)) {
     ScatterTasks scatter = scatterTasks(op);
     for (OpFoldResult d : dims.take_front(scatter.outer))

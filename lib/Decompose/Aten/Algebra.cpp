@@ -117,6 +117,7 @@ LogicalResult matrixPower(AtenNode &a) {
   if (n < 0) {
     if (!isa<FloatType>(b.elem(x)))
       return a.fail("needs real numbers, to invert them");
+    x = b.cast(x, b.builder().getF64Type());
     matrices::LU lu = matrices::factorLU(b, x);
     Dims batch = b.dims(x);
     batch.truncate(rank - 2);

@@ -1,12 +1,14 @@
 //===- Fourier.cpp - ATen's Fourier transforms ----------------------------===//
 //
-// Every transform is prim.fft along one axis after the other, on complex
-// numbers. Real input becomes complex first; a real result of n elements is made
-// from the n/2 + 1 that its spectrum has, whose rest is conjugate to it.
+// One axis after the other: lines of known length by prim.fourier, which takes real ones and
+// gives them. Of others, real input becomes complex first, and a real result of n elements is
+// made from the n/2 + 1 that its spectrum has, whose rest is conjugate to it.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Idioms/Fourier.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
@@ -30,25 +32,51 @@ Value complex(PrimBuilder &b, Value re, Value im) {
   auto t = b.type(re).clone(ComplexType::get(b.elem(re)));
   return prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult();
 }
+Value realOf(PrimBuilder &b, Value x) {
+  if (!isa<FloatType>(b.elem(x)))
+    x = b.cast(x, b.builder().getF32Type());
+  return b.cast(x, AtenNode::wide(b.elem(x)));
+}
+/// Complex, or real.
+Value fieldOf(PrimBuilder &b, Value x) { return isa<ComplexType>(b.elem(x)) ? x : realOf(b, x); }
 Value toComplex(PrimBuilder &b, Value x) {
   if (isa<ComplexType>(b.elem(x)))
     return x;
-  if (!isa<FloatType>(b.elem(x)))
-    x = b.cast(x, b.builder().getF32Type());
-  x = b.cast(x, AtenNode::wide(b.elem(x)));
+  x = realOf(b, x);
   return complex(b, x, b.full(b.dims(x), 0, b.elem(x)));
 }
 Value conjugate(PrimBuilder &b, Value z) { return complex(b, real(b, z), b.neg(imag(b, z))); }
 
-/// The sum over the axis, not divided by anything in either direction.
-Value transformed(AtenNode &a, Value z, int64_t axis, bool inverse) {
+/// The length of what prim.fourier takes: f32 or f64, and known.
+std::optional<int64_t> knownLength(PrimBuilder &b, Type element, Dim length) {
+  auto n = b.known(length);
+  return n && *n > 0 && (element.isF32() || element.isF64()) ? n : std::nullopt;
+}
+Type partType(PrimBuilder &b, Value z) {
+  auto complex = dyn_cast<ComplexType>(b.elem(z));
+  return complex ? complex.getElementType() : b.elem(z);
+}
+
+/// The sum over the axis, not divided by anything in either direction but times `scale`; z may
+/// be real.
+Value transformed(AtenNode &a, Value z, int64_t axis, bool inverse, double scale = 1) {
   PrimBuilder &b = a.b;
+  if (auto n = knownLength(b, partType(b, z), b.dim(z, axis))) {
+    bool isReal = !isa<ComplexType>(b.elem(z));
+    ComplexParts in = isReal ? ComplexParts{z, {}} : ComplexParts{real(b, z), imag(b, z)};
+    ComplexParts out = fourierLines(b, in, axis, *n, inverse, scale);
+    return complex(b, out.re, out.im);
+  }
+  z = toComplex(b, z);
   // prim.fft divides the inverse by n; conj(F(conj z)) does not.
   Value in = inverse ? conjugate(b, z) : z;
   Value out =
       prim::FftOp::create(b.builder(), b.location(), in.getType(), in, axis, false).getResult();
   return inverse ? conjugate(b, out) : out;
 }
+
+/// The first n / 2 + 1 of real numbers' sums.
+Value spectrum(AtenNode &a, Value x, int64_t axis, double scale = 1);
 
 Value scaled(AtenNode &a, Value x, Value factor) {
   PrimBuilder &b = a.b;
@@ -81,10 +109,22 @@ Dim halfOf(PrimBuilder &b, Dim length) {
   return b.addDims(b.floorDivDims(length, b.dim(2)), b.dim(1));
 }
 
-/// The real signal of `length` elements whose half spectrum z is, not divided.
-Value realSignal(AtenNode &a, Value z, int64_t axis, Dim length) {
+Value spectrum(AtenNode &a, Value x, int64_t axis, double scale) {
+  PrimBuilder &b = a.b;
+  if (auto n = knownLength(b, b.elem(x), b.dim(x, axis))) {
+    ComplexParts out = fourierLines(b, {x, {}}, axis, *n / 2 + 1, false, scale);
+    return complex(b, out.re, out.im);
+  }
+  Value z = transformed(a, x, axis, false);
+  return sliced(b, z, axis, b.dim(0), halfOf(b, b.dim(x, axis)));
+}
+
+/// The real signal of `length` elements whose half spectrum z is, times `scale`.
+Value realSignal(AtenNode &a, Value z, int64_t axis, Dim length, double scale = 1) {
   PrimBuilder &b = a.b;
   z = fitted(b, z, axis, halfOf(b, length));
+  if (auto n = knownLength(b, partType(b, z), length))
+    return realFourierLines(b, {real(b, z), imag(b, z)}, axis, *n, true, scale);
   Type i64 = b.builder().getI64Type();
   Value k = b.iota({length}, 0, i64), n = a.extentTensor(length, i64), twice = b.mul(k, 2.0);
   Value mirrored = b.compare(P::gt, twice, n);
@@ -121,6 +161,24 @@ Value divided(AtenNode &a, Value x, Scale scale, ArrayRef<Dim> lengths) {
   if (scale == Scale::Root)
     n = b.sqrt(n);
   return scaled(a, x, b.div(b.scalar(1, b.elem(n)), n));
+}
+
+/// What the last transform along an axis multiplies by, if that is known; what is left to do.
+struct Factor {
+  double value = 1;
+  Scale rest = Scale::None;
+};
+Factor factorOf(AtenNode &a, Scale scale, ArrayRef<Dim> lengths, Type part) {
+  if (scale == Scale::None || lengths.empty())
+    return {};
+  double n = 1;
+  for (Dim length : lengths) {
+    auto known = knownLength(a.b, part, length);
+    if (!known)
+      return {1, scale};
+    n *= static_cast<double>(*known);
+  }
+  return {1 / (scale == Scale::Root ? std::sqrt(n) : n), Scale::None};
 }
 
 struct Plan {
@@ -183,10 +241,12 @@ LogicalResult complexToComplex(AtenNode &a, bool one, const Defaults &defaults, 
   auto plan = readPlan(a, one, defaults);
   if (failed(plan))
     return failure();
-  Value z = toComplex(b, fittedTo(b, a.tensor("self"), *plan));
-  for (int64_t axis : plan->axes)
-    z = transformed(a, z, axis, inverse);
-  return a.give(divided(a, z, scaleOf(a, inverse), extentsOf(b, z, plan->axes)));
+  Value z = fieldOf(b, fittedTo(b, a.tensor("self"), *plan));
+  Dims lengths = extentsOf(b, z, plan->axes);
+  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, partType(b, z));
+  for (auto [i, axis] : llvm::enumerate(plan->axes))
+    z = transformed(a, z, axis, inverse, i + 1 == plan->axes.size() ? factor.value : 1);
+  return a.give(divided(a, toComplex(b, z), factor.rest, lengths));
 }
 
 /// rfft and its kin; with `inverse`, ihfft: the conjugate, scaled as an inverse.
@@ -195,15 +255,15 @@ LogicalResult realToComplex(AtenNode &a, bool one, const Defaults &defaults, boo
   auto plan = readPlan(a, one, defaults);
   if (failed(plan) || plan->axes.empty())
     return a.fail("needs an axis");
-  Value z = toComplex(b, fittedTo(b, a.tensor("self"), *plan));
-  Dims lengths = extentsOf(b, z, plan->axes);
-  z = transformed(a, z, plan->axes.back(), false);
-  z = sliced(b, z, plan->axes.back(), b.dim(0), halfOf(b, lengths.back()));
+  Value x = realOf(b, fittedTo(b, a.tensor("self"), *plan));
+  Dims lengths = extentsOf(b, x, plan->axes);
+  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, b.elem(x));
+  Value z = spectrum(a, x, plan->axes.back(), factor.value);
   for (int64_t axis : ArrayRef(plan->axes).drop_back())
     z = transformed(a, z, axis, false);
   if (inverse)
     z = conjugate(b, z);
-  return a.give(divided(a, z, scaleOf(a, inverse), lengths));
+  return a.give(divided(a, z, factor.rest, lengths));
 }
 
 /// irfft and its kin; without `inverse`, hfft: of the conjugate, scaled as a forward one.
@@ -227,7 +287,8 @@ LogicalResult complexToReal(AtenNode &a, bool one, const Defaults &defaults, boo
     z = transformed(a, z, axis, true);
   Dims lengths = extentsOf(b, z, others.axes);
   lengths.push_back(length);
-  return a.give(divided(a, realSignal(a, z, last, length), scaleOf(a, inverse), lengths));
+  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, partType(b, z));
+  return a.give(divided(a, realSignal(a, z, last, length, factor.value), factor.rest, lengths));
 }
 
 FailureOr<Axes> coreAxes(AtenNode &a) {
@@ -248,10 +309,12 @@ LogicalResult coreComplex(AtenNode &a) {
   auto axes = coreAxes(a);
   if (failed(axes))
     return failure();
-  Value z = toComplex(b, a.tensor("self"));
-  for (int64_t axis : *axes)
-    z = transformed(a, z, axis, !a.flag("forward", true));
-  return a.give(divided(a, z, scaleOf(a.integer("normalization", 0)), extentsOf(b, z, *axes)));
+  Value z = fieldOf(b, a.tensor("self"));
+  Dims lengths = extentsOf(b, z, *axes);
+  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, partType(b, z));
+  for (auto [i, axis] : llvm::enumerate(*axes))
+    z = transformed(a, z, axis, !a.flag("forward", true), i + 1 == axes->size() ? factor.value : 1);
+  return a.give(divided(a, z, factor.rest, lengths));
 }
 
 LogicalResult coreFromReal(AtenNode &a) {
@@ -259,13 +322,15 @@ LogicalResult coreFromReal(AtenNode &a) {
   auto axes = coreAxes(a);
   if (failed(axes))
     return failure();
-  Value z = toComplex(b, a.tensor("self"));
-  Dims lengths = extentsOf(b, z, *axes);
-  for (int64_t axis : *axes)
+  Value x = realOf(b, a.tensor("self"));
+  Dims lengths = extentsOf(b, x, *axes);
+  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, b.elem(x));
+  bool oneSided = a.flag("onesided", true);
+  Value z = oneSided ? spectrum(a, x, axes->back(), factor.value)
+                     : transformed(a, x, axes->back(), false, factor.value);
+  for (int64_t axis : ArrayRef(*axes).drop_back())
     z = transformed(a, z, axis, false);
-  if (a.flag("onesided", true))
-    z = sliced(b, z, axes->back(), b.dim(0), halfOf(b, lengths.back()));
-  return a.give(divided(a, z, scaleOf(a.integer("normalization", 0)), lengths));
+  return a.give(divided(a, z, factor.rest, lengths));
 }
 
 LogicalResult coreToReal(AtenNode &a) {
@@ -279,8 +344,9 @@ LogicalResult coreToReal(AtenNode &a) {
     z = transformed(a, z, axis, true);
   Dims lengths = extentsOf(b, z, ArrayRef(*axes).drop_back());
   lengths.push_back(*length);
-  Value x = realSignal(a, z, axes->back(), *length);
-  return a.give(divided(a, x, scaleOf(a.integer("normalization", 0)), lengths));
+  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, partType(b, z));
+  Value x = realSignal(a, z, axes->back(), *length, factor.value);
+  return a.give(divided(a, x, factor.rest, lengths));
 }
 
 /// Half of each axis moved to its other end.
@@ -338,9 +404,8 @@ LogicalResult shortTime(AtenNode &a) {
     window = b.pad(window, b.scalar(0, b.elem(framed)), {low}, {b.subDims(less, low)});
     framed = b.mul(framed, window);
   }
-  Value z = transformed(a, toComplex(b, framed), last + 1, false);
-  if (a.flag("onesided", true))
-    z = sliced(b, z, last + 1, b.dim(0), b.dim(length / 2 + 1));
+  Value z = a.flag("onesided", true) ? spectrum(a, framed, last + 1)
+                                     : transformed(a, framed, last + 1, false);
   if (a.flag("normalized", false))
     z = divided(a, z, Scale::Root, {b.dim(length)});
   SmallVector<int64_t> order = allAxes(last + 2);

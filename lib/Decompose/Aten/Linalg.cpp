@@ -1,7 +1,7 @@
 //===- Linalg.cpp - ATen's factors of matrices and systems of equations ---===//
 //
-// Everything is computed in f64: the matrices are small beside a model's
-// products, and what comes out is then as good as LAPACK's in the own type.
+// Small matrices are factored in f64: they cost nothing, and what comes out is better than
+// LAPACK's. Others are in their own type, as they are there, for half the time.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Aten/Linalg.h"
@@ -15,7 +15,7 @@ using namespace tcc::matrices;
 using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 
-Value aten::matricesOf(AtenNode &a, StringRef name, bool square) {
+static Value operandOf(AtenNode &a, StringRef name, bool square) {
   PrimBuilder &b = a.b;
   Value x = a.tensor(name);
   if (!x || !isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
@@ -27,10 +27,32 @@ Value aten::matricesOf(AtenNode &a, StringRef name, bool square) {
     (void)a.fail("needs square matrices");
     return {};
   }
-  return b.cast(x, b.builder().getF64Type());
+  return x;
+}
+
+Value aten::matricesOf(AtenNode &a, StringRef name, bool square) {
+  Value x = operandOf(a, name, square);
+  return x ? a.b.cast(x, a.b.builder().getF64Type()) : x;
+}
+
+Value aten::factorsOf(AtenNode &a, StringRef name, bool square) {
+  constexpr int64_t kSmall = 16;
+  PrimBuilder &b = a.b;
+  Value x = operandOf(a, name, square);
+  if (!x)
+    return x;
+  auto n = b.known(b.dim(x, b.rank(x) - 2)), m = b.known(b.dim(x, b.rank(x) - 1));
+  bool ownType = n && m && std::max(*n, *m) > kSmall && b.elem(x).isF32();
+  return ownType ? x : b.cast(x, b.builder().getF64Type());
 }
 
 namespace {
+
+/// Right sides of a system with the matrix t, in its type.
+Value sidesOf(AtenNode &a, StringRef name, Value t) {
+  Value x = operandOf(a, name, false);
+  return x ? a.b.cast(x, a.b.elem(t)) : x;
+}
 
 Dim order(AtenNode &a, Value x) { return a.b.dim(x, a.b.rank(x) - 1); }
 Value unitLike(AtenNode &a, Value x) {
@@ -80,7 +102,7 @@ LogicalResult giveLU(AtenNode &a, size_t first, const LU &lu) {
 
 template <bool info> LogicalResult luFactor(AtenNode &a) {
   StringRef name = a.c.hasAttr("A") ? "A" : "self";
-  Value x = matricesOf(a, name, false);
+  Value x = factorsOf(a, name, false);
   if (!x)
     return failure();
   LU lu = factorLU(a.b, x, a.flag("pivot", true));
@@ -104,7 +126,7 @@ Value permutation(AtenNode &a, Value rowOrder, Type element) {
 }
 
 LogicalResult luParts(AtenNode &a) {
-  Value x = matricesOf(a, "A", false);
+  Value x = factorsOf(a, "A", false);
   if (!x)
     return failure();
   bool pivoting = a.flag("pivot", true);
@@ -163,7 +185,7 @@ Value solved(AtenNode &a, const LU &lu, Value rhs, bool left, bool adjoint) {
 
 LogicalResult luSolve(AtenNode &a, StringRef factors, StringRef pivots, StringRef rhs) {
   PrimBuilder &b = a.b;
-  Value packed = matricesOf(a, factors), right = packed ? matricesOf(a, rhs, false) : Value();
+  Value packed = factorsOf(a, factors), right = packed ? sidesOf(a, rhs, packed) : Value();
   if (!right)
     return failure();
   LU lu{packed, orderOf(b, pivotsOf(a, pivots), order(a, packed)), {}, {}};
@@ -180,7 +202,7 @@ enum class Extra { None, Info, Factors };
 
 template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = matricesOf(a, "A"), rhs = a.tensor("B");
+  Value x = factorsOf(a, "A"), rhs = a.tensor("B");
   if (!x || !isa<FloatType>(b.elem(rhs)))
     return a.fail("needs matrices of real numbers");
   rhs = b.cast(rhs, b.elem(x));
@@ -210,7 +232,7 @@ template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
 }
 
 template <bool info> LogicalResult inverse(AtenNode &a) {
-  Value x = operandMatrices(a);
+  Value x = factorMatrices(a);
   if (!x)
     return failure();
   LU lu = factorLU(a.b, x);
@@ -221,7 +243,7 @@ template <bool info> LogicalResult inverse(AtenNode &a) {
 }
 
 template <bool factors> LogicalResult det(AtenNode &a) {
-  Value x = operandMatrices(a);
+  Value x = factorMatrices(a);
   if (!x)
     return failure();
   LU lu = factorLU(a.b, x);
@@ -232,7 +254,7 @@ template <bool factors> LogicalResult det(AtenNode &a) {
 /// 0: sign and log |det|; 1: with the factors; 2: the log, NaN of a negative one.
 template <int form> LogicalResult logDet(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = operandMatrices(a);
+  Value x = factorMatrices(a);
   if (!x)
     return failure();
   LU lu = factorLU(b, x);
@@ -307,7 +329,7 @@ Value triangular(AtenNode &a, Value t, Value rhs, bool isUpper, bool left, bool 
 }
 
 LogicalResult solveTriangularRule(AtenNode &a) {
-  Value t = matricesOf(a, "self"), rhs = t ? matricesOf(a, "B", false) : Value();
+  Value t = factorsOf(a, "self"), rhs = t ? sidesOf(a, "B", t) : Value();
   if (!rhs)
     return failure();
   return a.give(triangular(a, t, rhs, a.flag("upper", false), a.flag("left", true),
@@ -316,7 +338,7 @@ LogicalResult solveTriangularRule(AtenNode &a) {
 
 LogicalResult oldSolveTriangular(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value t = matricesOf(a, "A"), rhs = t ? matricesOf(a, "self", false) : Value();
+  Value t = factorsOf(a, "A"), rhs = t ? sidesOf(a, "self", t) : Value();
   if (!rhs)
     return failure();
   bool isUpper = a.flag("upper", true), turned = a.flag("transpose", false);
@@ -329,7 +351,7 @@ LogicalResult oldSolveTriangular(AtenNode &a) {
 template <bool info> LogicalResult cholesky(AtenNode &a) {
   PrimBuilder &b = a.b;
   bool isUpper = a.flag("upper", false);
-  Value x = matricesOf(a, "self");
+  Value x = factorsOf(a, "self");
   if (!x)
     return failure();
   Value l = factorCholesky(b, isUpper ? transposed(b, x) : x);
@@ -343,7 +365,7 @@ template <bool info> LogicalResult cholesky(AtenNode &a) {
 /// (L L^T)^-1 B.
 LogicalResult solveByCholesky(AtenNode &a, StringRef factor, Value rhs) {
   PrimBuilder &b = a.b;
-  Value l = matricesOf(a, factor);
+  Value l = factorsOf(a, factor);
   if (!l)
     return failure();
   l = a.flag("upper", false) ? transposed(b, upper(b, l)) : l;
@@ -359,11 +381,12 @@ LogicalResult choleskySolve(AtenNode &a) {
 LogicalResult choleskyInverse(AtenNode &a) { return solveByCholesky(a, "self", {}); }
 
 LogicalResult householderProduct(AtenNode &a) {
-  Value x = matricesOf(a, a.tensor("input") ? "input" : "self", false);
+  Value x = factorsOf(a, a.tensor("input") ? "input" : "self", false);
   Value tau = a.tensor("tau") ? a.tensor("tau") : a.tensor("input2");
   if (!x || !tau || a.b.rank(tau) + 1 != a.b.rank(x))
     return a.fail("needs matrices and a vector of factors for each");
-  return a.give(reflections(a.b, x, a.cast(tau, a.b.elem(x))));
+  Dim columns = a.b.dim(x, a.b.rank(x) - 1);
+  return a.give(reflected(a.b, x, a.cast(tau, a.b.elem(x)), columns));
 }
 
 } // namespace

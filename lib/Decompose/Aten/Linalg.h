@@ -7,9 +7,15 @@ namespace tcc::aten {
 /// The argument's matrices (the last two axes) in f64, or null and the reason reported.
 mlir::Value matricesOf(AtenNode &a, llvm::StringRef name, bool square = true);
 
+/// The same to be factored or solved with: small ones in f64, others in their own type.
+mlir::Value factorsOf(AtenNode &a, llvm::StringRef name, bool square = true);
+
 /// Of the operand, whatever this operator calls it: A, input or self.
 inline mlir::Value operandMatrices(AtenNode &a, bool square = true) {
   return matricesOf(a, a.c.hasAttr("A") ? "A" : a.c.hasAttr("input") ? "input" : "self", square);
+}
+inline mlir::Value factorMatrices(AtenNode &a, bool square = true) {
+  return factorsOf(a, a.c.hasAttr("A") ? "A" : a.c.hasAttr("input") ? "input" : "self", square);
 }
 
 } // namespace tcc::aten

@@ -1,6 +1,6 @@
 //===- LinalgSpectral.cpp - ATen's QR, eigenvalues and singular values ----===//
 //
-// In f64, as Linalg.cpp. Eigenvectors and singular vectors have a sign (or, of
+// All but QR in f64. Eigenvectors and singular vectors have a sign (or, of
 // equal values, a basis) that no definition fixes; it is not LAPACK's here.
 //
 //===----------------------------------------------------------------------===//
@@ -21,23 +21,16 @@ namespace {
 Value firstColumns(PrimBuilder &b, Value x, Dim count) {
   return b.sliceAxis(x, b.rank(x) - 1, b.dim(0), count);
 }
-Value firstRows(PrimBuilder &b, Value x, Dim count) {
-  return b.sliceAxis(x, b.rank(x) - 2, b.dim(0), count);
-}
 
 LogicalResult qr(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = operandMatrices(a, false);
+  Value x = factorMatrices(a, false);
   if (!x)
     return failure();
   StringRef mode = a.text("mode", "reduced");
-  QR factors = factorQR(b, x);
-  Dim least = b.minDims(b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
-  bool complete = mode == "complete";
-  (void)a.give(1, complete ? factors.r : firstRows(b, factors.r, least));
-  if (mode == "r")
-    return a.give(0, b.full({b.dim(0)}, 0, b.elem(x)));
-  return a.give(0, complete ? factors.q : firstColumns(b, factors.q, least));
+  QR factors = factorQR(b, x, mode == "complete");
+  (void)a.give(1, factors.r);
+  return a.give(0, mode == "r" ? b.full({b.dim(0)}, 0, b.elem(x)) : factors.q);
 }
 
 /// The symmetric matrix of one triangle.

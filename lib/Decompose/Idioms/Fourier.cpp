@@ -1,11 +1,10 @@
 //===- Fourier.cpp - Discrete Fourier transforms as products --------------===//
 //
-// A transform is a product with the matrix of roots of unity, and products are
-// what a CPU does best: the real and imaginary parts side by side are one row of
-// 2n numbers, and one real matrix of 2n x 2m gives both parts of m results. At
-// the lengths that models use (STFT frames of some hundreds of samples) that is
-// as fast as an FFT. A longer static length n = p q is split once, or again
-// (Cooley and Tukey): with j = j1 q + j2 and k = k1 + k2 p,
+// For lengths that a target has no kernel for, and those known only at run time. A transform is
+// a product with the matrix of roots of unity: the real and imaginary parts side by side are one
+// row of 2n numbers, and one real matrix of 2n x 2m gives both parts of m results. A longer
+// static length n = p q is split once, or again (Cooley and Tukey): with j = j1 q + j2 and
+// k = k1 + k2 p,
 //
 //   X[k1 + k2 p] = sum over j2 of w_q^(j2 k2) w_n^(j2 k1) (sum over j1 of
 //                  x[j1 q + j2] w_p^(j1 k1)),
@@ -16,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Fourier.h"
-#include <cmath>
+#include "tcc/Analysis/FourierLength.h"
 #include <cstring>
 #include <numbers>
 
@@ -27,23 +26,6 @@ namespace {
 
 /// The direct product up to here: its matrix is at most 4 MB.
 constexpr int64_t kDirect = 512;
-/// Transforms up to here are computed in f64.
-constexpr int64_t kExact = 64;
-
-struct Root {
-  double re, im;
-};
-
-/// exp(2 pi i j / n): within a quadrant, so that the roots on the axes are exact.
-Root root(int64_t j, int64_t n) {
-  int64_t quadrant = 4 * j / n, rest = 4 * j % n;
-  double angle = std::numbers::pi / 2 * static_cast<double>(rest) / static_cast<double>(n);
-  Root r{std::cos(angle), std::sin(angle)};
-  for (int64_t turn = 0; turn < quadrant; ++turn)
-    r = {-r.im, r.re};
-  return r;
-}
-
 class Fourier {
 public:
   Fourier(PrimBuilder &b, WeightTable &weights, Type element, bool inverse)
@@ -51,6 +33,9 @@ public:
 
   /// Along the last axis, the first `count` results, not divided.
   ComplexParts run(ComplexParts z, Dim count);
+  /// The n real numbers whose n / 2 + 1 first results z are.
+  Value runToReal(ComplexParts z, int64_t n);
+  ComplexParts twiddles(int64_t rows, int64_t p, int64_t q);
 
 private:
   ComplexParts direct(ComplexParts z, Dim count);
@@ -91,13 +76,13 @@ Value Fourier::staticMatrix(int64_t n, int64_t count, bool complex) {
   std::vector<double> m(rows * columns);
   for (int64_t j = 0; j < n; ++j)
     for (int64_t k = 0; k < count; ++k) {
-      Root w = root(j * k % n, n);
-      w.im *= sign;
-      m[j * columns + k] = w.re;
-      m[j * columns + count + k] = w.im;
+      auto [wr, wi] = fourierRoot(j * k % n, n);
+      wi *= sign;
+      m[j * columns + k] = wr;
+      m[j * columns + count + k] = wi;
       if (complex) {
-        m[(n + j) * columns + k] = -w.im;
-        m[(n + j) * columns + count + k] = w.re;
+        m[(n + j) * columns + k] = -wi;
+        m[(n + j) * columns + count + k] = wr;
       }
     }
   return constant("dft" + std::to_string(n), {rows, columns}, m);
@@ -150,9 +135,9 @@ ComplexParts Fourier::split(ComplexParts z, int64_t p, int64_t q) {
   std::vector<double> re(p * q), im(p * q);
   for (int64_t j = 0; j < q; ++j)
     for (int64_t k = 0; k < p; ++k) {
-      Root w = root(j * k % (p * q), p * q);
-      re[j * p + k] = w.re;
-      im[j * p + k] = w.im * sign;
+      auto [wr, wi] = fourierRoot(j * k % (p * q), p * q);
+      re[j * p + k] = wr;
+      im[j * p + k] = wi * sign;
     }
   Value wr = constant("twiddle_re", {q, p}, re), wi = constant("twiddle_im", {q, p}, im);
   ComplexParts turned{b.sub(b.mul(inner.re, wr), b.mul(inner.im, wi)),
@@ -170,41 +155,65 @@ ComplexParts Fourier::run(ComplexParts z, Dim count) {
     b.fault("a Fourier transform of " + llvm::Twine(*length) + " points is too long");
     return {z.re, z.re};
   }
-  int64_t p = 1;
-  if (length && *length > kDirect)
-    for (int64_t d = 2; d * d <= *length; ++d)
-      if (*length % d == 0)
-        p = d;
+  int64_t p = length && *length > kDirect ? nearestFactor(*length) : 1;
   if (p == 1)
     return direct(z, count);
   ComplexParts all = split(z, p, *length / p);
   return {b.sliceAxis(all.re, last, b.dim(0), count), b.sliceAxis(all.im, last, b.dim(0), count)};
 }
 
-ComplexParts tcc::fourier(PrimBuilder &b, WeightTable &weights, ComplexParts z, int64_t axis,
-                          bool inverse, Dim count) {
-  int64_t rank = b.rank(z.re);
-  Dim n = b.dim(z.re, axis);
-  SmallVector<int64_t> to, back(rank);
-  for (int64_t i = 0; i < rank; ++i)
-    if (i != axis)
-      to.push_back(i);
-  to.push_back(axis);
-  for (auto [i, from] : llvm::enumerate(to))
-    back[from] = i;
-  // Short ones in f64: they cost nothing, and sums that cancel give an exact zero.
-  Type own = b.elem(z.re);
-  bool isShort = b.known(n).value_or(kExact + 1) <= kExact;
-  Type e = isShort ? Type(b.builder().getF64Type()) : own;
-  auto turned = [&](Value v, ArrayRef<int64_t> order, Type element) {
-    return v ? b.cast(b.transpose(v, order), element) : Value();
-  };
-  ComplexParts line{turned(z.re, to, e), turned(z.im, to, e)};
-  ComplexParts result = Fourier(b, weights, e, inverse).run(line, count);
-  result = {turned(result.re, back, own), turned(result.im, back, own)};
-  if (inverse) {
-    Value scale = b.cast(b.fromHost({n}, {}, b.builder().getI64Type()), b.elem(result.re));
-    result = {b.div(result.re, scale), b.div(result.im, scale)};
+/// Numbers before and after the middle are conjugate: real parts count twice.
+Value Fourier::runToReal(ComplexParts z, int64_t n) {
+  int64_t last = b.rank(z.re) - 1, half = n / 2 + 1;
+  if (n * n > kDirect * kDirect) {
+    Dim rest = b.dim(n - half);
+    auto mirrored = [&](Value part) {
+      return b.reverse(b.sliceAxis(part, last, b.dim(1), rest), {last});
+    };
+    // What makes the first and the middle one complex does not count.
+    std::vector<double> counts(half, 1);
+    counts[0] = 0;
+    if (n % 2 == 0)
+      counts[n / 2] = 0;
+    Value im = b.mul(z.im, constant("real_ends", {half}, counts));
+    ComplexParts all{b.concat({z.re, mirrored(z.re)}, last),
+                     b.concat({im, b.neg(mirrored(im))}, last)};
+    return run(all, b.dim(n)).re;
   }
-  return result;
+  std::vector<double> m(2 * half * n);
+  for (int64_t k = 0; k < half; ++k)
+    for (int64_t j = 0; j < n; ++j) {
+      auto [wr, wi] = fourierRoot(j * k % n, n);
+      bool once = 2 * k % n == 0;
+      m[k * n + j] = once ? wr : 2 * wr;
+      m[(half + k) * n + j] = once ? 0 : -2 * wi * sign;
+    }
+  Value matrix = constant("real_dft" + std::to_string(n), {2 * half, n}, m);
+  return b.dot(b.concat({z.re, z.im}, last), matrix, {}, {}, {last}, {0});
+}
+
+ComplexParts Fourier::twiddles(int64_t rows, int64_t p, int64_t q) {
+  std::vector<double> re(rows * q), im(rows * q);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < q; ++j) {
+      auto [wr, wi] = fourierRoot(i * j % (p * q), p * q);
+      re[i * q + j] = wr;
+      im[i * q + j] = wi * sign;
+    }
+  return {constant("twiddle_re", {rows, q}, re), constant("twiddle_im", {rows, q}, im)};
+}
+
+ComplexParts tcc::fourierProducts(PrimBuilder &b, WeightTable &weights, ComplexParts z,
+                                  bool inverse, Dim count) {
+  return Fourier(b, weights, b.elem(z.re), inverse).run(z, count);
+}
+
+Value tcc::realFourierProducts(PrimBuilder &b, WeightTable &weights, ComplexParts z, int64_t n,
+                               bool inverse) {
+  return Fourier(b, weights, b.elem(z.re), inverse).runToReal(z, n);
+}
+
+ComplexParts tcc::fourierTwiddles(PrimBuilder &b, WeightTable &weights, Type element, int64_t rows,
+                                  int64_t p, int64_t q, bool inverse) {
+  return Fourier(b, weights, element, inverse).twiddles(rows, p, q);
 }

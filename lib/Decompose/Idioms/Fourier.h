@@ -1,4 +1,4 @@
-//===- Fourier.h - Discrete Fourier transforms as products -------*- C++ -*-===//
+//===- Fourier.h - Discrete Fourier transforms -------------------*- C++ -*-===//
 #pragma once
 #include "tcc/Decompose/PrimBuilder.h"
 #include "tcc/Support/WeightTable.h"
@@ -15,5 +15,24 @@ struct ComplexParts {
 /// `count` k. `inverse`: with the other sign, divided by n. Element type f32 or f64.
 ComplexParts fourier(PrimBuilder &b, WeightTable &weights, ComplexParts z, int64_t axis,
                      bool inverse, Dim count);
+
+/// prim.fourier where n is known: times `scale`, not divided; the first `count` results, which
+/// of a real z may be n / 2 + 1.
+ComplexParts fourierLines(PrimBuilder &b, ComplexParts z, int64_t axis, int64_t count, bool inverse,
+                          double scale = 1);
+/// The n real numbers whose n / 2 + 1 first results z are, likewise; n is known.
+mlir::Value realFourierLines(PrimBuilder &b, ComplexParts z, int64_t axis, int64_t n, bool inverse,
+                             double scale = 1);
+
+/// The same along the last axis by products with matrices of roots. `z` may be real, and n
+/// unknown.
+ComplexParts fourierProducts(PrimBuilder &b, WeightTable &weights, ComplexParts z, bool inverse,
+                             Dim count);
+/// As realFourierLines, along the last axis.
+mlir::Value realFourierProducts(PrimBuilder &b, WeightTable &weights, ComplexParts z, int64_t n,
+                                bool inverse);
+/// What is between two steps along axes of extents p and q: w_(p q)^(i j) for i < rows, [rows, q].
+ComplexParts fourierTwiddles(PrimBuilder &b, WeightTable &weights, mlir::Type element, int64_t rows,
+                             int64_t p, int64_t q, bool inverse);
 
 } // namespace tcc

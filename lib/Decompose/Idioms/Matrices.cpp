@@ -1,8 +1,7 @@
-//===- Matrices.cpp - LU, Cholesky and QR by loops of primitives ----------===//
+//===- Matrices.cpp - What is made of LU, Cholesky and QR -----------------===//
 //
-// Step k of each algorithm works on the whole matrix and leaves by a mask what it
-// must not change, so that shapes stay as they are and a loop can carry them:
-// O(n) kernels of O(n m) elements, whatever the batch.
+// The factors themselves are primitives; targets without a kernel for them take them as
+// loops (MatrixLoops.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Matrices.h"
@@ -17,19 +16,13 @@ namespace {
 
 Type indexType(PrimBuilder &b) { return b.builder().getI64Type(); }
 
-/// [..] -> [.., 1], and [.., n] as a row or a column.
+/// [..] -> [.., 1], and [.., n] as a column.
 Value spread(PrimBuilder &b, Value v) { return b.unsqueeze(v, {b.rank(v)}); }
 Value asColumn(PrimBuilder &b, Value v) { return spread(b, v); }
-Value asRow(PrimBuilder &b, Value v) { return b.unsqueeze(v, {b.rank(v) - 1}); }
-
-/// The matrix's column k as [.., n], its row k as [.., m].
-Value column(PrimBuilder &b, Value x, Value k) { return b.take(x, k, b.rank(x) - 1); }
-Value row(PrimBuilder &b, Value x, Value k) { return b.take(x, k, b.rank(x) - 2); }
 
 Value where(PrimBuilder &b, Value mask, Value x) {
   return b.select(mask, x, b.scalar(0, b.elem(x)));
 }
-Value logicalAnd(PrimBuilder &b, Value x, Value y) { return b.binary<prim::AndOp>(x, y); }
 
 } // namespace
 
@@ -122,40 +115,18 @@ Value matrices::rowsInOrder(PrimBuilder &b, Value x, Value order) {
 }
 
 LU matrices::factorLU(PrimBuilder &b, Value x, bool pivoting) {
-  Type i64 = indexType(b), element = b.elem(x);
+  Type i64 = indexType(b);
   int64_t rank = b.rank(x);
-  Dims batch = batchOf(b, x), rows(batch);
-  Dim n = b.dim(x, rank - 2), least = b.minDims(n, b.dim(x, rank - 1));
-  rows.push_back(n);
-  Value start = b.broadcastTo(b.iota({n}, 0, i64), rows);
-  auto step = [&](Value k, ValueRange have) -> SmallVector<Value> {
-    Value a = have[0], order = have[1], pivots = have[2], sign = have[3];
-    Value i = b.iota({n}, 0, i64);
-    if (pivoting) {
-      Value size = b.select(b.compare(P::ge, i, k), b.abs(column(b, a, k)), b.scalar(-1, element));
-      Value best = prim::ArgReduceOp::create(b.builder(), b.location(), b.typeOf(batch, i64),
-                                             K::max, size, rank - 2)
-                       .getResult();
-      Value at = spread(b, best);
-      Value from = b.select(b.compare(P::eq, i, k), at, b.select(b.compare(P::eq, i, at), k, i));
-      a = rowsInOrder(b, a, from);
-      order = b.takeAlong(order, from, rank - 2);
-      pivots = b.select(b.compare(P::eq, i, k), at, pivots);
-      Value stays = b.compare(P::eq, best, k);
-      sign = b.select(stays, sign, b.neg(sign));
-    }
-    Value pivotColumn = column(b, a, k), pivot = spread(b, b.take(pivotColumn, k, rank - 2));
-    Value below = logicalAnd(b, b.compare(P::gt, i, k), b.compare(P::ne, pivot, 0.0));
-    Value factor = where(b, below, b.div(pivotColumn, pivot));
-    Value r = position(b, a, 2), c = position(b, a, 1);
-    Value right = where(b, b.compare(P::gt, b.iota({b.dim(a, rank - 1)}, 0, i64), k), row(b, a, k));
-    Value reduced = b.sub(a, b.mul(asColumn(b, factor), asRow(b, right)));
-    Value isFactor = logicalAnd(b, b.compare(P::gt, r, k), b.compare(P::eq, c, k));
-    a = b.select(isFactor, asColumn(b, factor), reduced);
-    return {a, order, pivots, sign};
-  };
-  auto done = repeat(b, least, {x, start, start, b.full(batch, 1, element)}, step);
-  return {done[0], done[1], b.sliceAxis(done[2], rank - 2, b.dim(0), least), done[3]};
+  Dims rows = batchOf(b, x, 1);
+  Dim least = b.minDims(b.dim(x, rank - 2), b.dim(x, rank - 1));
+  auto places = b.typeOf(rows, i64);
+  auto lu = prim::LuOp::create(b.builder(), b.location(), b.type(x), places, places, x, pivoting);
+  // Each exchange of two rows turns the permutation's sign.
+  Value stays = b.compare(P::eq, lu.getPivots(), b.iota({rows.back()}, 0, i64));
+  Value one = b.scalar(1, b.elem(x));
+  Value sign = b.reduce(K::prod, b.select(stays, one, b.neg(one)), {rank - 2}, false);
+  return {lu.getPacked(), lu.getOrder(), b.sliceAxis(lu.getPivots(), rank - 2, b.dim(0), least),
+          sign};
 }
 
 Value matrices::orderOf(PrimBuilder &b, Value pivots, Dim rows) {
@@ -179,21 +150,8 @@ Value matrices::determinant(PrimBuilder &b, const LU &lu) {
 
 Value matrices::solveTriangular(PrimBuilder &b, Value t, Value rhs, bool isUpper, bool unit) {
   broadcastBatches(b, t, rhs);
-  Type i64 = indexType(b);
-  int64_t rank = b.rank(t);
-  Dim n = b.dim(t, rank - 1);
-  Value last = b.sub(b.fromHost({n}, {}, i64), 1.0);
-  auto step = [&](Value turn, ValueRange have) -> SmallVector<Value> {
-    Value x = have[0], k = isUpper ? b.sub(last, turn) : turn;
-    Value entries = column(b, t, k), solved = row(b, x, k);
-    if (!unit)
-      solved = b.div(solved, spread(b, b.take(entries, k, rank - 2)));
-    Value i = position(b, x, 2), known = asRow(b, solved);
-    Value left = b.sub(x, b.mul(asColumn(b, entries), known));
-    x = b.select(b.compare(isUpper ? P::lt : P::gt, i, k), left, x);
-    return {b.select(b.compare(P::eq, i, k), known, x)};
-  };
-  return repeat(b, n, {rhs}, step)[0];
+  return prim::TriangularSolveOp::create(b.builder(), b.location(), b.type(rhs), t, rhs, isUpper,
+                                         unit);
 }
 
 Value matrices::solve(PrimBuilder &b, const LU &lu, Value rhs) {
@@ -205,73 +163,26 @@ Value matrices::solve(PrimBuilder &b, const LU &lu, Value rhs) {
 }
 
 Value matrices::factorCholesky(PrimBuilder &b, Value x) {
-  int64_t rank = b.rank(x);
-  auto step = [&](Value k, ValueRange have) -> SmallVector<Value> {
-    Value a = have[0], entries = column(b, a, k);
-    Value i = b.iota({b.dim(a, rank - 1)}, 0, indexType(b));
-    Value pivot = b.sqrt(spread(b, b.take(entries, k, rank - 2)));
-    Value line = where(b, b.compare(P::ge, i, k), b.div(entries, pivot));
-    Value r = position(b, a, 2), c = position(b, a, 1);
-    Value rest = logicalAnd(b, b.compare(P::gt, r, k), b.compare(P::gt, c, k));
-    Value reduced = b.sub(a, b.mul(asColumn(b, line), asRow(b, line)));
-    a = b.select(rest, reduced, a);
-    return {b.select(b.compare(P::eq, c, k), asColumn(b, line), a)};
-  };
-  return lower(b, repeat(b, b.dim(x, rank - 1), {x}, step)[0]);
+  return prim::CholeskyOp::create(b.builder(), b.location(), b.type(x), x);
 }
 
 //===----------------------------------------------------------------------===//
 // Reflections
 //===----------------------------------------------------------------------===//
 
-QR matrices::factorQR(PrimBuilder &b, Value x) {
-  Type i64 = indexType(b), element = b.elem(x);
+QR matrices::factorQR(PrimBuilder &b, Value x, bool complete) {
   int64_t rank = b.rank(x);
-  Dims batch = batchOf(b, x);
-  Dim n = b.dim(x, rank - 2), m = b.dim(x, rank - 1);
-  auto step = [&](Value k, ValueRange have) -> SmallVector<Value> {
-    Value r = have[0], q = have[1], entries = column(b, r, k);
-    Value i = b.iota({n}, 0, i64), below = where(b, b.compare(P::gt, i, k), entries);
-    // Scaled by the largest entry, squares neither overflow nor vanish.
-    Value largest =
-        b.reduce(K::max, b.abs(where(b, b.compare(P::ge, i, k), entries)), {rank - 2}, true);
-    Value none = b.compare(P::eq, largest, 0.0), one = b.scalar(1, element);
-    Value unit = b.select(none, one, largest);
-    below = b.div(below, unit);
-    Value head = b.div(spread(b, b.take(entries, k, rank - 2)), unit);
-    Value rest = b.reduce(K::sum, b.mul(below, below), {rank - 2}, true);
-    Value length = b.sqrt(b.add(rest, b.mul(head, head)));
-    Value beta = b.select(b.compare(P::ge, head, 0.0), b.neg(length), length);
-    // v = x - beta e_k; H = 1 - tau v v^T. Nothing below: H = 1.
-    Value top = b.sub(head, beta);
-    Value v = b.add(below, where(b, b.compare(P::eq, i, k), top));
-    Value square = b.add(rest, b.mul(top, top));
-    Value idle = b.compare(P::eq, rest, 0.0);
-    Value tau = b.select(idle, b.scalar(0, element),
-                         b.div(b.scalar(2, element), b.select(idle, one, square)));
-    Value vr = b.reduce(K::sum, b.mul(asColumn(b, v), r), {rank - 2}, true);
-    Value qv = b.reduce(K::sum, b.mul(q, asRow(b, v)), {rank - 1}, true);
-    Value t = spread(b, tau);
-    return {b.sub(r, b.mul(t, b.mul(asColumn(b, v), vr))),
-            b.sub(q, b.mul(t, b.mul(qv, asRow(b, v))))};
-  };
-  auto done = repeat(b, b.minDims(n, m), {x, identity(b, batch, n, element)}, step);
-  return {done[1], upper(b, done[0])};
+  Dim n = b.dim(x, rank - 2), least = b.minDims(n, b.dim(x, rank - 1));
+  auto factors = prim::QrOp::create(b.builder(), b.location(), b.type(x),
+                                    b.typeOf(batchOf(b, x, 1), b.elem(x)), x);
+  Value packed = factors.getPacked(), r = upper(b, packed);
+  Value q = reflected(b, packed, factors.getTau(), complete ? n : least);
+  return {q, complete ? r : b.sliceAxis(r, rank - 2, b.dim(0), least)};
 }
 
-Value matrices::reflections(PrimBuilder &b, Value x, Value tau) {
-  Type i64 = indexType(b), element = b.elem(x);
-  int64_t rank = b.rank(x);
-  Dim n = b.dim(x, rank - 2);
-  auto step = [&](Value k, ValueRange have) -> SmallVector<Value> {
-    Value q = have[0], i = b.iota({n}, 0, i64);
-    Value below = where(b, b.compare(P::gt, i, k), column(b, x, k));
-    Value v = b.select(b.compare(P::eq, i, k), b.scalar(1, element), below);
-    Value qv = b.reduce(K::sum, b.mul(q, asRow(b, v)), {rank - 1}, true);
-    Value t = spread(b, spread(b, b.take(tau, k, b.rank(tau) - 1)));
-    return {b.sub(q, b.mul(t, b.mul(qv, asRow(b, v))))};
-  };
-  Value unit = identity(b, batchOf(b, x), n, element);
-  Value q = repeat(b, b.dim(tau, b.rank(tau) - 1), {unit}, step)[0];
-  return b.sliceAxis(q, rank - 1, b.dim(0), b.dim(x, rank - 1));
+Value matrices::reflected(PrimBuilder &b, Value packed, Value tau, Dim columns) {
+  int64_t rank = b.rank(packed);
+  Value unit = identity(b, batchOf(b, packed), b.dim(packed, rank - 2), b.elem(packed));
+  Value y = b.sliceAxis(unit, rank - 1, b.dim(0), columns);
+  return prim::ReflectOp::create(b.builder(), b.location(), b.type(y), packed, tau, y);
 }

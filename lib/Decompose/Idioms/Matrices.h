@@ -50,15 +50,15 @@ mlir::Value solve(PrimBuilder &b, const LU &lu, mlir::Value rhs);
 mlir::Value factorCholesky(PrimBuilder &b, mlir::Value x);
 
 struct QR {
-  mlir::Value q; ///< n x n
-  mlir::Value r; ///< as x, upper
+  mlir::Value q; ///< n x n, or n x min(n, m)
+  mlir::Value r; ///< upper: as x, or min(n, m) x m
 };
-/// By reflections, with LAPACK's signs.
-QR factorQR(PrimBuilder &b, mlir::Value x);
+/// By reflections, with LAPACK's signs; all of Q only if it is to be `complete`.
+QR factorQR(PrimBuilder &b, mlir::Value x, bool complete);
 
-/// The first columns, as many as x has, of H_0 H_1 ..: H_k = 1 - tau_k v v^T, with v the
-/// column k of x below the diagonal and 1 on it.
-mlir::Value reflections(PrimBuilder &b, mlir::Value x, mlir::Value tau);
+/// The first columns of H_0 H_1 ..: H_k = 1 - tau_k v v^T, with v the column k of `packed` below
+/// the diagonal and 1 on it.
+mlir::Value reflected(PrimBuilder &b, mlir::Value packed, mlir::Value tau, Dim columns);
 
 struct Eigen {
   mlir::Value values;  ///< [.., n], ascending

@@ -152,7 +152,7 @@ SVD tallSVD(PrimBuilder &b, Value x) {
   Value values = b.sqrt(squares(done[0], done[0])), order = sortedOrder(b, values, true);
   values = b.takeAlong(values, order, rank - 2);
   // The columns are u_j times s_j; reflections give the u_j and complete them.
-  QR qr = factorQR(b, columnsInOrder(b, done[0], order));
+  QR qr = factorQR(b, columnsInOrder(b, done[0], order), /*complete=*/true);
   Value one = b.scalar(1, b.elem(x)), d = diagonal(b, qr.r);
   Value signs = b.select(b.compare(P::lt, d, 0.0), b.neg(one), one);
   Dims low(b.rank(signs), b.dim(0)), high = low;

@@ -80,6 +80,35 @@ LogicalResult ConvOp::verify() {
   return verifySizes(*this, getSizes(), getResult());
 }
 
+int64_t FourierOp::getLength() {
+  return tensorType(fromReal() ? Value(getRe()) : Value(getParts()[0])).getDimSize(getAxis());
+}
+
+LogicalResult FourierOp::verify() {
+  auto re = tensorType(getRe());
+  if (getParts().empty() || getParts().size() > 2 || (fromReal() && toReal()))
+    return emitOpError("has neither two parts nor, of two, one");
+  if (failed(verifyAxis(*this, getAxis(), getRe())) ||
+      (getIm() && failed(verifyShape(*this, getIm(), re.getShape()))))
+    return failure();
+  int64_t axis = getAxis(), n = getLength();
+  if (ShapedType::isDynamic(n) || re.isDynamicDim(axis))
+    return emitOpError("needs a known extent along axis ") << axis;
+  int64_t half = n / 2 + 1, given = fromReal() || !toReal() ? n : half;
+  if (re.getDimSize(axis) != given)
+    return emitOpError("needs ") << given << " elements along axis " << axis;
+  SmallVector<int64_t> expected(re.getShape());
+  expected[axis] = n;
+  if (fromReal() && tensorType(getParts()[0]).getRank() > axis &&
+      tensorType(getParts()[0]).getDimSize(axis) == half)
+    expected[axis] = half;
+  for (Value part : getParts())
+    if (failed(verifyElementType(*this, part, re.getElementType())) ||
+        failed(verifyShape(*this, part, expected)))
+      return failure();
+  return getIm() ? verifyElementType(*this, getIm(), re.getElementType()) : success();
+}
+
 LogicalResult FftOp::verify() {
   auto x = tensorType(getX());
   if (failed(verifyAxis(*this, getAxis(), getX())) ||

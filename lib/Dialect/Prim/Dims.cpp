@@ -104,6 +104,10 @@ std::optional<std::pair<Value, unsigned>> sameExtent(Operation *op, unsigned axi
       .Case([&](CumulativeOp o) { return Pair({o.getX(), axis}); })
       .Case([&](SortOp o) { return Pair({o.getX(), axis}); })
       .Case([&](FftOp o) { return Pair({o.getX(), axis}); })
+      .Case([&](FourierOp o) { return Pair({o.getRe(), axis}); })
+      .Case<LuOp, CholeskyOp, QrOp>([&](auto o) { return Pair({o.getX(), axis}); })
+      .Case([&](TriangularSolveOp o) { return Pair({o.getRhs(), axis}); })
+      .Case([&](ReflectOp o) { return Pair({o.getY(), axis}); })
       .Case<ScatterAlongOp, ScatterNdOp, InsertSliceOp>(
           [&](auto o) { return Pair({o.getX(), axis}); })
       .Case([&](TakeAlongOp o) { return Pair({o.getIndices(), axis}); })

@@ -55,6 +55,9 @@ struct Memory {
 mlir::Type computeType(mlir::Type elementType);
 mlir::Type storageType(mlir::Type elementType);
 
+/// n vectors of n elements, n a power of two, become the elements of `rows` across.
+void transposeSquare(mlir::ImplicitLocOpBuilder &b, llvm::MutableArrayRef<mlir::Value> rows);
+
 class LaneAccess {
 public:
   LaneAccess(mlir::ImplicitLocOpBuilder &b, unsigned lanes) : b(b), numLanes(lanes) {}

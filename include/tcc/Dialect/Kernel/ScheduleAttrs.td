@@ -128,7 +128,8 @@ def Kernel_AttentionScheduleAttr : Kernel_ScheduleAttr<"AttentionSchedule", "att
 def Kernel_SpecialScheduleAttr : Kernel_ScheduleAttr<"SpecialSchedule", "special_schedule"> {
   let summary = "an operator with an algorithm of its own";
   let description = [{
-    Lines along the operator's axis are its tasks, where it has one; those of a scatter are
+    Lines along the operator's axis are its tasks, where it has one; those of factors of matrices
+    are matrices, or `lanes` columns of what is solved with them; those of a scatter are
     ranges along the axes that no index chooses; else all of it is one. Copies take up to
     `lanes` elements at a time. `grain` tasks are worth a thread.
   }];

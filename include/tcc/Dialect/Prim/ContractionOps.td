@@ -41,4 +41,24 @@ def Prim_FftOp : Prim_Op<"fft", "StableHLO fft", [Pure]> {
   let results = (outs RankedTensorOf<[AnyComplex]>:$result);
   let assemblyFormat = "$x `axis` $axis attr-dict `:` functional-type(operands, results)";
 }
+def Prim_FourierOp : Prim_Op<"fourier", "FFTW: transforms c2c, r2c and c2r", [Pure]> {
+  let summary = "X[k] = sum of x[j] exp(-2 pi i j k / n) along `axis`, complex numbers as two parts";
+  let description = [{
+    From re and im to re and im: n complex elements. From re alone: x is real, of n elements; the
+    result is all of X or its first n / 2 + 1 elements, from which the others follow. To re alone:
+    x is the first n / 2 + 1 elements, from which the others follow, and X is real, of n.
+    `inverse`: with the other sign in the exponent. Results are multiplied by `scale`. n is known.
+  }];
+  let arguments = (ins RankedTensorOf<[F32, F64]>:$re, Optional<RankedTensorOf<[F32, F64]>>:$im, I64Attr:$axis, BoolAttr:$inverse,
+                       DefaultValuedAttr<F64Attr, "1.0">:$scale);
+  let results = (outs Variadic<RankedTensorOf<[F32, F64]>>:$parts);
+  let assemblyFormat = "$re (`,` $im^)? `axis` $axis attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool fromReal() { return !getIm(); }
+    bool toReal() { return getParts().size() == 1; }
+    /// n: the elements of a line, whatever of them is there.
+    int64_t getLength();
+  }];
+}
 #endif

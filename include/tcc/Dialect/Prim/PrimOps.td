@@ -7,5 +7,6 @@ include "tcc/Dialect/Prim/ShapeOps.td"
 include "tcc/Dialect/Prim/IndexingOps.td"
 include "tcc/Dialect/Prim/ReductionOps.td"
 include "tcc/Dialect/Prim/ContractionOps.td"
+include "tcc/Dialect/Prim/MatrixOps.td"
 include "tcc/Dialect/Prim/ControlOps.td"
 #endif

@@ -23,6 +23,7 @@ TCC_PRIM_TRAIT(UpdatesFirst);
 TCC_PRIM_TRAIT(Contraction);
 TCC_PRIM_TRAIT(MatrixProduct);
 TCC_PRIM_TRAIT(Convolution);
+TCC_PRIM_TRAIT(MatrixFactor);
 TCC_PRIM_TRAIT(Reduction);
 TCC_PRIM_TRAIT(Costly);
 TCC_PRIM_TRAIT(VeryCostly);

@@ -26,6 +26,7 @@ def Prim_UpdatesFirst : Prim_Trait<"UpdatesFirst", "the first operand with some 
 def Prim_Contraction : Prim_Trait<"Contraction", "sums of products of two operands">;
 def Prim_MatrixProduct : Prim_Trait<"MatrixProduct", "a contraction over whole axes">;
 def Prim_Convolution : Prim_Trait<"Convolution", "a contraction over windows">;
+def Prim_MatrixFactor : Prim_Trait<"MatrixFactor", "factors of matrices, or what is solved with them: the last two axes">;
 def Prim_Reduction : Prim_Trait<"Reduction", "each element combines many of the operand's">;
 
 // What it costs, and how it rounds.

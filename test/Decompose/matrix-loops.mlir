@@ -1,0 +1,33 @@
+// RUN: tcc-opt %s -tcc-decompose-matrix-loops | FileCheck %s
+
+// Six turns are a loop, whose body has kernels of the whole matrix.
+// CHECK-LABEL: func @lu
+// CHECK-NOT: prim.lu
+// CHECK: %[[DONE:.*]]:4 = prim.while(%arg0,
+// CHECK: prim.arg_reduce max
+// CHECK: prim.take_along
+// CHECK: prim.div
+// CHECK: return %[[DONE]]#0, %[[DONE]]#2, %[[DONE]]#1
+func.func @lu(%x: tensor<6x6xf32>) -> (tensor<6x6xf32>, tensor<6xi64>, tensor<6xi64>) {
+  %0:3 = prim.lu %x : (tensor<6x6xf32>) -> (tensor<6x6xf32>, tensor<6xi64>, tensor<6xi64>)
+  return %0#0, %0#1, %0#2 : tensor<6x6xf32>, tensor<6xi64>, tensor<6xi64>
+}
+
+// Few turns are written out; without pivoting no row is looked for.
+// CHECK-LABEL: func @small
+// CHECK-NOT: prim.while
+// CHECK-NOT: prim.arg_reduce
+// CHECK-COUNT-2: prim.div
+func.func @small(%x: tensor<2x2xf64>) -> tensor<2x2xf64> {
+  %0:3 = prim.lu %x {pivoting = false} : (tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<2xi64>, tensor<2xi64>)
+  return %0#0 : tensor<2x2xf64>
+}
+
+// What is no factor stays.
+// CHECK-LABEL: func @other
+// CHECK-NEXT: prim.abs
+// CHECK-NEXT: return
+func.func @other(%x: tensor<2x2xf64>) -> tensor<2x2xf64> {
+  %0 = prim.abs %x : (tensor<2x2xf64>) -> tensor<2x2xf64>
+  return %0 : tensor<2x2xf64>
+}

@@ -1,0 +1,238 @@
+// Factors of matrices and Fourier transforms: kernels in blocks and lanes beside the interpreter's
+// textbook loops, for extents that end within a block and for several CPUs.
+#include "PrimProgram.h"
+#include "mlir/Parser/Parser.h"
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+namespace {
+
+std::string typeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef element) {
+  std::string text = "tensor<";
+  for (int64_t d : shape)
+    text += std::to_string(d) + "x";
+  return text + element.str() + ">";
+}
+
+Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> shape, unsigned seed) {
+  std::mt19937 random(seed);
+  int64_t count = 1;
+  for (int64_t d : shape)
+    count *= d;
+  std::vector<double> values(count);
+  for (double &v : values)
+    v = static_cast<double>(random() >> 8) * 0x1p-23 - 1;
+  return Tensor::ofReals(type, shape, values);
+}
+
+/// Added to each element of the diagonals: what is solved with it is well conditioned.
+Tensor withDiagonal(const Tensor &x, double more) {
+  std::vector<double> values = x.reals();
+  int64_t m = x.shape().back(), n = x.shape().drop_back().back();
+  for (int64_t i = 0; i < x.elements(); ++i)
+    if (i % m == i / m % n)
+      values[i] += more;
+  return Tensor::ofReals(x.dtype(), x.shape(), values);
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> parsed(const std::string &arguments, const std::string &op,
+                                         unsigned results, const std::string &types) {
+  std::string names;
+  for (unsigned i = 0; i < results; ++i)
+    names += (i ? ", %r" : "%r") + std::to_string(i);
+  std::string text = "func.func @main(" + arguments + ") -> (" + types + ") {\n  " + names + " = " +
+                     op + "\n  return " + names + " : " + types + "\n}\n";
+  return mlir::parseSourceString<mlir::ModuleOp>(text, &primContext());
+}
+
+/// The largest difference, relative to the largest expected value.
+double difference(const Tensor &want, const Tensor &got) {
+  std::vector<double> w = want.reals(), g = got.reals();
+  double most = 1e-300, worst = 0;
+  for (size_t i = 0; i < w.size(); ++i) {
+    if (std::isnan(w[i]) && std::isnan(g[i]))
+      continue;
+    most = std::max(most, std::abs(w[i]));
+    worst =
+        std::max(worst, std::isnan(g[i]) || std::isnan(w[i]) ? HUGE_VAL : std::abs(w[i] - g[i]));
+  }
+  return want.shape() == got.shape() ? worst / most : HUGE_VAL;
+}
+
+void agree(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, const std::string &cpu, DType type,
+           double factor) {
+  Outputs want = interpreted(module, inputs);
+  llvm::Expected<Outputs> got = compiled(module, inputs, cpu);
+  if (!got)
+    FAIL(llvm::toString(got.takeError()));
+  double unit = type == DType::F64 ? 0x1p-53 : 0x1p-24;
+  for (auto [w, g] : llvm::zip_equal(want, *got)) {
+    if (w.dtype() == DType::I64)
+      CHECK(w.integers() == g.integers());
+    else
+      CHECK(difference(w, g) < factor * unit);
+  }
+}
+
+struct Form {
+  std::string element;
+  DType type;
+};
+const Form kForms[] = {{"f32", DType::F32}, {"f64", DType::F64}};
+
+/// A baseline that has a few cases only.
+bool isOther(const std::string &cpu) { return cpu != runnableCpus().back(); }
+
+} // namespace
+
+TEST_CASE("LU and QR of matrices of many shapes agree with the interpreter") {
+  for (const std::string &cpu : runnableCpus())
+    for (const Form &form : kForms)
+      for (auto [n, m] : {std::pair(1, 1),
+                          {3, 3},
+                          {5, 9},
+                          {9, 5},
+                          {16, 16},
+                          {17, 40},
+                          {40, 17},
+                          {33, 33},
+                          {70, 70},
+                          {64, 24},
+                          {24, 64}})
+        if (!isOther(cpu) || n == 17)
+          DYNAMIC_SECTION(cpu << " " << form.element << " " << n << " x " << m) {
+            llvm::SmallVector<int64_t> shape = {2, n, m}, rows = {2, n};
+            std::string x = typeText(shape, form.element), i = typeText(rows, "i64"),
+                        tau = typeText(rows, form.element);
+            Tensor in = randomTensor(form.type, shape, n * 100 + m);
+            double factor = 400.0 * std::max(n, m);
+            for (std::string flag : {"", "{pivoting = false} "}) {
+              std::string types = x + ", " + i + ", " + i;
+              auto module = parsed(
+                  "%x: " + x, "prim.lu %x " + flag + ": (" + x + ") -> (" + types + ")", 3, types);
+              REQUIRE(module);
+              agree(*module, flag.empty() ? in : withDiagonal(in, 2.0 * n), cpu, form.type, factor);
+            }
+            auto module = parsed("%x: " + x, "prim.qr %x : (" + x + ") -> (" + x + ", " + tau + ")",
+                                 2, x + ", " + tau);
+            REQUIRE(module);
+            agree(*module, in, cpu, form.type, factor);
+          }
+}
+
+TEST_CASE("what is solved with matrices agrees with the interpreter") {
+  for (const std::string &cpu : runnableCpus())
+    for (const Form &form : kForms)
+      for (auto [n, m] : {std::pair(1, 1), {5, 1}, {16, 3}, {33, 7}, {48, 150}, {70, 64}})
+        if (!isOther(cpu) || n == 33)
+          DYNAMIC_SECTION(cpu << " " << form.element << " " << n << " x " << m) {
+            std::string t = typeText({2, n, n}, form.element),
+                        x = typeText({2, n, m}, form.element), tau = typeText({2, n}, form.element);
+            Tensor square = withDiagonal(randomTensor(form.type, {2, n, n}, n), n),
+                   sides = randomTensor(form.type, {2, n, m}, m);
+            double factor = 100.0 * n;
+            for (std::string flags : {"unit = false, upper = false", "unit = false, upper = true",
+                                      "unit = true, upper = false", "unit = true, upper = true"}) {
+              auto module = parsed("%t: " + t + ", %x: " + x,
+                                   "prim.triangular_solve %t, %x {" + flags + "} : (" + t + ", " +
+                                       x + ") -> " + x,
+                                   1, x);
+              REQUIRE(module);
+              // A diagonal of ones needs small numbers beside it.
+              bool unit = llvm::StringRef(flags).starts_with("unit = true");
+              Tensor triangle = square;
+              if (unit) {
+                std::vector<double> values = square.reals();
+                for (double &v : values)
+                  v /= 2 * n;
+                triangle = Tensor::ofReals(form.type, square.shape(), values);
+              }
+              agree(*module, {triangle, sides}, cpu, form.type, factor);
+            }
+            // Symmetric with a large diagonal: positive definite.
+            std::vector<double> values = square.reals();
+            for (int64_t b = 0; b < 2; ++b)
+              for (int64_t i = 0; i < n; ++i)
+                for (int64_t j = 0; j < i; ++j)
+                  values[(b * n + j) * n + i] = values[(b * n + i) * n + j];
+            Tensor positive = Tensor::ofReals(form.type, square.shape(), values);
+            auto factors = parsed("%x: " + t, "prim.cholesky %x : (" + t + ") -> " + t, 1, t);
+            REQUIRE(factors);
+            agree(*factors, positive, cpu, form.type, factor);
+            auto reflect = parsed(
+                "%p: " + t + ", %t: " + tau + ", %y: " + x,
+                "prim.reflect %p, %t, %y : (" + t + ", " + tau + ", " + x + ") -> " + x, 1, x);
+            REQUIRE(reflect);
+            agree(
+                *reflect,
+                {randomTensor(form.type, {2, n, n}, 7), randomTensor(form.type, {2, n}, 8), sides},
+                cpu, form.type, factor * 1e4);
+          }
+}
+
+TEST_CASE("a matrix that is not positive definite shows on the diagonal") {
+  auto module =
+      parsed("%x: tensor<40x40xf32>", "prim.cholesky %x : (tensor<40x40xf32>) -> tensor<40x40xf32>",
+             1, "tensor<40x40xf32>");
+  REQUIRE(module);
+  std::vector<double> values(1600);
+  for (int64_t i = 0; i < 40; ++i)
+    values[i * 41] = i == 21 ? -1 : 4;
+  llvm::Expected<Outputs> got =
+      compiled(*module, Tensor::ofReals(DType::F32, {40, 40}, values), runnableCpus().back());
+  if (!got)
+    FAIL(llvm::toString(got.takeError()));
+  std::vector<double> l = (*got)[0].reals();
+  for (int64_t i = 0; i < 40; ++i)
+    CHECK((i < 21 ? l[i * 41] == 2 : i > 21 || !(l[i * 41] > 0)));
+}
+
+TEST_CASE("Fourier transforms of many lengths agree with the interpreter") {
+  using Shape = llvm::SmallVector<int64_t>;
+  constexpr int64_t kLengths[] = {1, 2, 3, 4, 7, 8, 12, 16, 30, 64, 77, 100, 128, 400};
+  for (const std::string &cpu : runnableCpus())
+    for (const Form &form : kForms)
+      for (auto [i, n] : llvm::enumerate(kLengths)) {
+        if (isOther(cpu) && n != 30 && n != 64)
+          continue;
+        auto [shape, axis] =
+            std::initializer_list<std::pair<Shape, int64_t>>{
+                {{37, n}, 1}, {{64, n}, 1}, {{2, n, 3}, 1}, {{2, n, 41}, 1}, {{n, 64}, 0}}
+                .begin()[i % 5];
+        DYNAMIC_SECTION(cpu << " " << form.element << " " << typeText(shape, "") << axis) {
+          Shape halves(shape);
+          halves[axis] = n / 2 + 1;
+          std::string all = typeText(shape, form.element), half = typeText(halves, form.element);
+          std::string body, names, types;
+          unsigned next = 0;
+          for (std::string flags : {" {inverse = false}", " {inverse = true, scale = 0.25 : f64}"})
+            for (auto [operands, from, to] : {std::tuple("%x, %y", all, all),
+                                              {"%x", all, half},
+                                              {"%x", all, all},
+                                              {"%u, %v", half, all}}) {
+              bool toReal = operands[1] == 'u', fromReal = operands[2] == 0;
+              std::string results = toReal ? to : to + ", " + to;
+              std::string name = "%r" + std::to_string(next++);
+              body += "  " + name + (toReal ? "" : ":2") + " = prim.fourier " + operands +
+                      " axis " + std::to_string(axis) + flags + " : (" + from +
+                      (fromReal ? "" : ", " + from) + ") -> (" + results + ")\n";
+              names += (names.empty() ? "" : ", ") + (toReal ? name : name + "#0, " + name + "#1");
+              types += (types.empty() ? "" : ", ") + results;
+            }
+          std::string text = "func.func @main(%x: " + all + ", %y: " + all + ", %u: " + half +
+                             ", %v: " + half + ") -> (" + types + ") {\n" + body + "  return " +
+                             names + " : " + types + "\n}\n";
+          auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &primContext());
+          REQUIRE(module);
+          std::vector<Tensor> inputs;
+          for (const Shape &s : {shape, shape, halves, halves})
+            inputs.push_back(randomTensor(form.type, s, n + inputs.size()));
+          agree(*module, inputs, cpu, form.type, 40);
+        }
+      }
+}
