@@ -3,9 +3,9 @@
 // it takes a launch.
 //
 // Each function is fused. Its launches get random inputs (test.low and test.high of an argument
-// bound them) and what the reference interpreter expects. Functions named bench_* are too large for
-// it: their inputs are made where they run, and a launch that a template does is compared with the
-// general form of the same launch.
+// bound them) and what the reference interpreter expects; without FORM once for each template that
+// takes the launch. Functions named bench_* are too large for it: their inputs are made where they
+// run, and a launch that a template does is compared with the general form of the same launch.
 //
 // FOLDER/launches lists one launch after the other, one word of its parameters a line; FOLDER/data
 // holds the bytes; each cubin is a file.
@@ -46,9 +46,36 @@ public:
     std::vector<Tensor> inputs;
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       inputs.push_back(randomInput(function, i));
+    for (unsigned choice = 0; form ? choice == 0 : choose(function, choice); ++choice)
+      pack(function, inputs, choice);
+  }
+
+private:
+  /// Has the launches run by the template that is number `choice` of those that take them; false
+  /// where none has so many.
+  bool choose(func::FuncOp function, unsigned choice) {
+    bool any = false;
+    function.walk([&](kernel::LaunchOp launch) {
+      launch.removeScheduleAttr();
+      SmallVector<Schedule> schedules = codegen::device::schedulesFor(launch, arch);
+      if (choice >= schedules.size())
+        return;
+      MLIRContext *context = launch.getContext();
+      launch.setScheduleAttr(kernel::GpuSchedulesAttr::get(
+          context, StringAttr::get(context, arch.name), schedules[choice]));
+      any = true;
+    });
+    return any;
+  }
+
+  void pack(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, unsigned choice) {
     auto visit = [&](const LaunchRecord &r) {
       std::string name = function.getName().str() + "_" + r.symbol;
       kernel::LaunchOp launch = r.launch;
+      if (!form && !launch.getScheduleAttr())
+        return;
+      if (choice > 0)
+        name += "." + kernel::stringifyGpuForm(r.schedule.getForm()).str();
       begin(name, launch, r.schedule, r.maps, r.blocks, 0, 0);
       for (auto [i, type] : llvm::enumerate(launch.getInputs().getTypes()))
         input(cast<RankedTensorType>(type), r.inputs[i]);
@@ -60,7 +87,6 @@ public:
         forEachLaunch(function, inputs, WeightTable(), arch, visit, /*tf32=*/false, form));
   }
 
-private:
   /// Work of a launch whose inputs nobody looks at here.
   void packBench(func::FuncOp function) {
     unsigned count = 0;

@@ -604,3 +604,113 @@ func.func @bench_attention_llama_2048(%q: tensor<1x8x4x2048x128xbf16>, %k: tenso
   %heads = prim.cast %wide_y : (tensor<1x8x4x2048x128xf32>) -> tensor<1x8x4x2048x128xbf16>
   return %heads : tensor<1x8x4x2048x128xbf16>
 }
+
+// One image or sentence, and one token of a decoder whose four heads share a cache.
+func.func @bench_attention_bert_b1(%q: tensor<12x128x64xbf16>, %k: tensor<12x128x64xbf16>, %v: tensor<12x128x64xbf16>) -> tensor<12x128x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<12x128x64xbf16>, tensor<12x128x64xbf16>) -> tensor<12x128x128xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<12x128x128xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %top = prim.reduce max %scaled [2] : (tensor<12x128x128xf32>) -> tensor<12x128xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<12x128xf32>) -> tensor<12x128x128xf32>
+  %less = prim.sub %scaled, %tops : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %e = prim.exp %less : (tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<12x128x128xf32>) -> tensor<12x128xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<12x128xf32>) -> tensor<12x128x128xf32>
+  %weights = prim.div %e, %sums : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %w = prim.cast %weights : (tensor<12x128x128xf32>) -> tensor<12x128x128xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<12x128x128xbf16>, tensor<12x128x64xbf16>) -> tensor<12x128x64xf32>
+  %y = prim.cast %wide_y : (tensor<12x128x64xf32>) -> tensor<12x128x64xbf16>
+  return %y : tensor<12x128x64xbf16>
+}
+func.func @bench_attention_vit_b1(%q: tensor<12x197x64xbf16>, %k: tensor<12x197x64xbf16>, %v: tensor<12x197x64xbf16>) -> tensor<12x197x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<12x197x64xbf16>, tensor<12x197x64xbf16>) -> tensor<12x197x197xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<12x197x197xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<12x197x197xf32>, tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+  %top = prim.reduce max %scaled [2] : (tensor<12x197x197xf32>) -> tensor<12x197xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<12x197xf32>) -> tensor<12x197x197xf32>
+  %less = prim.sub %scaled, %tops : (tensor<12x197x197xf32>, tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+  %e = prim.exp %less : (tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<12x197x197xf32>) -> tensor<12x197xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<12x197xf32>) -> tensor<12x197x197xf32>
+  %weights = prim.div %e, %sums : (tensor<12x197x197xf32>, tensor<12x197x197xf32>) -> tensor<12x197x197xf32>
+  %w = prim.cast %weights : (tensor<12x197x197xf32>) -> tensor<12x197x197xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<12x197x197xbf16>, tensor<12x197x64xbf16>) -> tensor<12x197x64xf32>
+  %y = prim.cast %wide_y : (tensor<12x197x64xf32>) -> tensor<12x197x64xbf16>
+  return %y : tensor<12x197x64xbf16>
+}
+func.func @bench_attention_gpt2_b1(%q: tensor<12x128x64xbf16>, %k: tensor<12x128x64xbf16>, %v: tensor<12x128x64xbf16>) -> tensor<12x128x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<12x128x64xbf16>, tensor<12x128x64xbf16>) -> tensor<12x128x128xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<12x128x128xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %row = prim.iota 0 sizes() : tensor<128x128xi64>
+  %col = prim.iota 1 sizes() : tensor<128x128xi64>
+  %cc = prim.compare ge %row, %col : (tensor<128x128xi64>, tensor<128x128xi64>) -> tensor<128x128xi1>
+  %seen = prim.broadcast %cc axes [1, 2] sizes() : (tensor<128x128xi1>) -> tensor<12x128x128xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<12x128x128xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<12x128x128xi1>, tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %top = prim.reduce max %causal [2] : (tensor<12x128x128xf32>) -> tensor<12x128xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<12x128xf32>) -> tensor<12x128x128xf32>
+  %less = prim.sub %causal, %tops : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %e = prim.exp %less : (tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<12x128x128xf32>) -> tensor<12x128xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<12x128xf32>) -> tensor<12x128x128xf32>
+  %weights = prim.div %e, %sums : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+  %w = prim.cast %weights : (tensor<12x128x128xf32>) -> tensor<12x128x128xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<12x128x128xbf16>, tensor<12x128x64xbf16>) -> tensor<12x128x64xf32>
+  %y = prim.cast %wide_y : (tensor<12x128x64xf32>) -> tensor<12x128x64xbf16>
+  return %y : tensor<12x128x64xbf16>
+}
+func.func @bench_attention_decode_1024(%q: tensor<8x4x1x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>) -> tensor<8x4x1x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [3] x [2] : (tensor<8x4x1x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x4x1x1024xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<8x4x1x1024xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<8x4x1x1024xf32>, tensor<8x4x1x1024xf32>) -> tensor<8x4x1x1024xf32>
+  %top = prim.reduce max %scaled [3] : (tensor<8x4x1x1024xf32>) -> tensor<8x4x1xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<8x4x1xf32>) -> tensor<8x4x1x1024xf32>
+  %less = prim.sub %scaled, %tops : (tensor<8x4x1x1024xf32>, tensor<8x4x1x1024xf32>) -> tensor<8x4x1x1024xf32>
+  %e = prim.exp %less : (tensor<8x4x1x1024xf32>) -> tensor<8x4x1x1024xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<8x4x1x1024xf32>) -> tensor<8x4x1xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<8x4x1xf32>) -> tensor<8x4x1x1024xf32>
+  %weights = prim.div %e, %sums : (tensor<8x4x1x1024xf32>, tensor<8x4x1x1024xf32>) -> tensor<8x4x1x1024xf32>
+  %w = prim.cast %weights : (tensor<8x4x1x1024xf32>) -> tensor<8x4x1x1024xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [3] x [1] : (tensor<8x4x1x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x4x1x64xf32>
+  %y = prim.cast %wide_y : (tensor<8x4x1x64xf32>) -> tensor<8x4x1x64xbf16>
+  return %y : tensor<8x4x1x64xbf16>
+}
+func.func @bench_attention_decode_16384(%q: tensor<8x4x1x64xbf16>, %k: tensor<8x16384x64xbf16>, %v: tensor<8x16384x64xbf16>) -> tensor<8x4x1x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [3] x [2] : (tensor<8x4x1x64xbf16>, tensor<8x16384x64xbf16>) -> tensor<8x4x1x16384xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<8x4x1x16384xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<8x4x1x16384xf32>, tensor<8x4x1x16384xf32>) -> tensor<8x4x1x16384xf32>
+  %top = prim.reduce max %scaled [3] : (tensor<8x4x1x16384xf32>) -> tensor<8x4x1xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<8x4x1xf32>) -> tensor<8x4x1x16384xf32>
+  %less = prim.sub %scaled, %tops : (tensor<8x4x1x16384xf32>, tensor<8x4x1x16384xf32>) -> tensor<8x4x1x16384xf32>
+  %e = prim.exp %less : (tensor<8x4x1x16384xf32>) -> tensor<8x4x1x16384xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<8x4x1x16384xf32>) -> tensor<8x4x1xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<8x4x1xf32>) -> tensor<8x4x1x16384xf32>
+  %weights = prim.div %e, %sums : (tensor<8x4x1x16384xf32>, tensor<8x4x1x16384xf32>) -> tensor<8x4x1x16384xf32>
+  %w = prim.cast %weights : (tensor<8x4x1x16384xf32>) -> tensor<8x4x1x16384xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [3] x [1] : (tensor<8x4x1x16384xbf16>, tensor<8x16384x64xbf16>) -> tensor<8x4x1x64xf32>
+  %y = prim.cast %wide_y : (tensor<8x4x1x64xf32>) -> tensor<8x4x1x64xbf16>
+  return %y : tensor<8x4x1x64xbf16>
+}
+func.func @bench_attention_decode_b32_2048(%q: tensor<256x4x1x128xbf16>, %k: tensor<256x2048x128xbf16>, %v: tensor<256x2048x128xbf16>) -> tensor<256x4x1x128xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [3] x [2] : (tensor<256x4x1x128xbf16>, tensor<256x2048x128xbf16>) -> tensor<256x4x1x2048xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<256x4x1x2048xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<256x4x1x2048xf32>, tensor<256x4x1x2048xf32>) -> tensor<256x4x1x2048xf32>
+  %top = prim.reduce max %scaled [3] : (tensor<256x4x1x2048xf32>) -> tensor<256x4x1xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<256x4x1xf32>) -> tensor<256x4x1x2048xf32>
+  %less = prim.sub %scaled, %tops : (tensor<256x4x1x2048xf32>, tensor<256x4x1x2048xf32>) -> tensor<256x4x1x2048xf32>
+  %e = prim.exp %less : (tensor<256x4x1x2048xf32>) -> tensor<256x4x1x2048xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<256x4x1x2048xf32>) -> tensor<256x4x1xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<256x4x1xf32>) -> tensor<256x4x1x2048xf32>
+  %weights = prim.div %e, %sums : (tensor<256x4x1x2048xf32>, tensor<256x4x1x2048xf32>) -> tensor<256x4x1x2048xf32>
+  %w = prim.cast %weights : (tensor<256x4x1x2048xf32>) -> tensor<256x4x1x2048xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [3] x [1] : (tensor<256x4x1x2048xbf16>, tensor<256x2048x128xbf16>) -> tensor<256x4x1x128xf32>
+  %y = prim.cast %wide_y : (tensor<256x4x1x128xf32>) -> tensor<256x4x1x128xbf16>
+  return %y : tensor<256x4x1x128xbf16>
+}
