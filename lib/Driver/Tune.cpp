@@ -7,6 +7,8 @@
 //
 // Every problem that was measured goes to the record, those too where the model's own choice
 // was the fastest: with it nothing is measured again, and the same bytes come out anywhere.
+// Where the budget ended first, only what was found to be faster does: the rest runs by the
+// model's own choice, and is left for the next time.
 //
 //===----------------------------------------------------------------------===//
 #include "Tune.h"
@@ -252,8 +254,9 @@ Expected<std::string> Tuner::run() {
       [&] { return elapsed() < budget; });
   if (!firstFailure.empty())
     return createStringError("the model cannot be tuned: " + firstFailure);
-  for (auto [problem, best] : zip_equal(problems, found.best))
-    schedules.record.set(problem.key, {problem.kernel, attributeText(problem.candidates[best])});
+  for (auto [problem, best, decided] : zip_equal(problems, found.best, found.decided))
+    if (decided || best != 0)
+      schedules.record.set(problem.key, {problem.kernel, attributeText(problem.candidates[best])});
   return report(found);
 }
 

@@ -34,6 +34,8 @@ void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
     return;
   if (!timeLeft()) {
     result.complete = false;
+    for (unsigned problem : problems)
+      result.decided[problem] = false;
     return;
   }
   Assignment changed = result.best;
@@ -76,9 +78,11 @@ void Search::confirm() {
 
 SearchResult Search::run() {
   result.best.assign(candidates.size(), 0);
+  result.decided.assign(candidates.size(), true);
   std::optional<std::vector<double>> first = measure(result.best);
   if (!first) {
     result.complete = false;
+    result.decided.assign(candidates.size(), false);
     return result;
   }
   seconds = *first;

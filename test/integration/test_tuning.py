@@ -42,7 +42,7 @@ class Tuning(ToolTest):
         self.assertFalse((self.work / "refused.so").exists())
 
     def test_a_record_replays(self):
-        self.assertIn("tuned ", self.tune("first", "--tune-budget", "20"))
+        self.assertIn("tuned ", self.tune("first", "--tune-budget", "300"))
         entries = [json.loads(line) for line in self.record.read_text().splitlines()]
         self.assertEqual(sorted(entry["kernel"].split("_")[0] for entry in entries), ["conv", "dot"])
         kept = self.record.read_bytes()
@@ -65,6 +65,12 @@ class Tuning(ToolTest):
         self.refused(line + "\n" + line, "record.jsonl, line 2: the same problem as line 1")
         self.refused(json.dumps({**entries[0], "schedule": "fast"}), "record.jsonl, line 1: kernel '",
                      "cannot run by 'fast'")
+
+    def test_what_the_budget_left_out_is_measured_next_time(self):
+        self.assertIn("--tune-budget is used up", self.tune("short", "--tune-budget", "1"))
+        known = len(self.record.read_text().splitlines())  # what was faster already
+        self.assertIn(f" of {2 - known} kernels" if known < 2 else "nothing left to tune",
+                      self.tune("long", "--tune-budget", "300"))
 
     def test_no_record(self):
         run = self.tcc("m.onnx", "--tuning", "none.jsonl", "-o", "m.so")

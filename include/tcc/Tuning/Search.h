@@ -27,6 +27,7 @@ struct SearchResult {
   Assignment best;
   unsigned failed = 0;          ///< candidates that were dropped
   bool complete = true;         ///< time sufficed for all candidates
+  std::vector<bool> decided;    ///< of each problem: for all of its own
   double before = 0, after = 0; ///< seconds of all problems in the last two measurements
 };
 

@@ -73,6 +73,13 @@ TEST_CASE("the time is kept") {
   CHECK_FALSE(result.complete);
 }
 
+TEST_CASE("a problem is decided when all of its own candidates were tried") {
+  Machine machine{{{3, 2, 1}, {3, 4}}};
+  SearchResult result = machine.search(/*most=*/2);
+  CHECK(result.decided == std::vector<bool>{false, true});
+  CHECK(machine.search().decided == std::vector<bool>{true, true});
+}
+
 TEST_CASE("luck that does not last is not believed") {
   unsigned measured = 0;
   auto measure = [&](const Assignment &a) -> std::optional<std::vector<double>> {
