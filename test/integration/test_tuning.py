@@ -42,7 +42,7 @@ class Tuning(ToolTest):
         self.assertFalse((self.work / "refused.so").exists())
 
     def test_a_record_replays(self):
-        self.assertIn("tuned ", self.tune("first", "--tune-budget", "300"))
+        self.assertIn("tuned ", self.tune("first", "--tune-budget", "100"))
         entries = [json.loads(line) for line in self.record.read_text().splitlines()]
         self.assertEqual(sorted(entry["kernel"].split("_")[0] for entry in entries), ["conv", "dot"])
         kept = self.record.read_bytes()
@@ -70,7 +70,7 @@ class Tuning(ToolTest):
         self.assertIn("--tune-budget is used up", self.tune("short", "--tune-budget", "1"))
         known = len(self.record.read_text().splitlines())  # what was faster already
         self.assertIn(f" of {2 - known} kernels" if known < 2 else "nothing left to tune",
-                      self.tune("long", "--tune-budget", "300"))
+                      self.tune("long", "--tune-budget", "100"))
 
     def test_no_record(self):
         run = self.tcc("m.onnx", "--tuning", "none.jsonl", "-o", "m.so")
