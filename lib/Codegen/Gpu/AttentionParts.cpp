@@ -63,8 +63,10 @@ Value AttentionParts::scratchFloat(Value part, Value row, Value column) {
   return f.scratchAt(0, b.getF32Type(), at);
 }
 
-/// The same of all blocks that share the row.
+/// The same of all blocks that share the row. Several parts are read before one is used: a thread
+/// has one row of them, and would wait for memory once a part.
 AttentionParts::Part AttentionParts::fromBlocks(Value row, Value column) {
+  constexpr unsigned kTogether = 8;
   auto partAt = [&](Value number) {
     auto load = [&](Type type, Value at, unsigned alignment) -> Value {
       return LLVM::LoadOp::create(b, type, scratchFloat(number, row, at), alignment);
@@ -73,13 +75,30 @@ AttentionParts::Part AttentionParts::fromBlocks(Value row, Value column) {
                 load(b.getF32Type(), f.e.index(AttentionTile::scratchTop(m) + 1), 4),
                 load(results, column, std::min(lanes * 4, 16u))};
   };
-  Part first = partAt(f.e.index(0));
-  auto loop = scf::ForOp::create(b, f.e.index(1), f.e.index(f.schedule.getSplit()), f.e.index(1),
-                                 ValueRange{first.top, first.sum, first.results});
+  unsigned split = f.schedule.getSplit(), together = std::min(split, kTogether);
+  while (split % together != 0)
+    --together;
+  auto partsFrom = [&](Value first) {
+    SmallVector<Part> parts;
+    for (unsigned i = 0; i < together; ++i)
+      parts.push_back(partAt(f.e.addIndex(first, f.e.index(i))));
+    return parts;
+  };
+  auto mergedAll = [&](ArrayRef<Part> parts, Part whole) {
+    for (const Part &part : parts)
+      whole = merged(whole, part);
+    return whole;
+  };
+  SmallVector<Part> parts = partsFrom(f.e.index(0));
+  Part whole = mergedAll(ArrayRef(parts).drop_front(), parts.front());
+  if (split == together)
+    return whole;
+  auto loop = scf::ForOp::create(b, f.e.index(together), f.e.index(split), f.e.index(together),
+                                 ValueRange{whole.top, whole.sum, whole.results});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   ValueRange in = loop.getRegionIterArgs();
-  Part next = merged({in[0], in[1], in[2]}, partAt(loop.getInductionVar()));
+  Part next = mergedAll(partsFrom(loop.getInductionVar()), {in[0], in[1], in[2]});
   scf::YieldOp::create(b, ValueRange{next.top, next.sum, next.results});
   return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
 }

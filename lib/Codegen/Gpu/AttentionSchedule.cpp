@@ -10,6 +10,7 @@
 #include "AttentionTile.h"
 #include "BoxedAttention.h"
 #include "ScheduleChoice.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -36,12 +37,14 @@ static unsigned registersOf(const AttentionTile &t, const MatrixAttention &a) {
 
 static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
                       const MatrixAttention &a, const GpuArch &arch) {
-  constexpr double kProducts = 1024, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
-  constexpr double kScores = 10;  // a cycle, from the product to the weight
+  // As an H200 takes them, without a mask.
+  constexpr double kProducts = 800, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
+  constexpr double kScores = 8;   // a cycle, from the product to the weight
   constexpr double kProduct = 8;  // cycles of a warp alone for an mma.sync
-  constexpr double kWeights = 40; // the same for 16 x 8 scores
-  constexpr double kStep = 300, kMemory = 1000, kPipeline = 3000, kMeeting = 2000; // latencies
-  constexpr int64_t kTypical = 1024, kFew = 8; // keys and tiles, where they are not known
+  constexpr double kWeights = 90; // the same for 16 x 8 scores
+  constexpr double kStep = 600, kMemory = 1000, kPipeline = 6500, kMeeting = 4000; // latencies
+  constexpr double kParts = 700, kPartsTogether = 8; // a wait for what so many blocks found
+  constexpr int64_t kTypical = 1024, kFew = 8;       // keys and tiles, where they are not known
   int64_t keys = a.keys < 0 ? kTypical : a.keys;
   int64_t tiles = (a.batch < 0 ? kFew : a.batch) *
                   (a.rows < 0 ? kFew : int64_t(llvm::divideCeil(a.rows, t.rows)));
@@ -58,8 +61,7 @@ static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
       double(llvm::divideCeil(each, together)) *
       (steps * std::max({alone, kMemory / (stages - 1), double(together) * step}) + kPipeline);
   if (split > 1)
-    cost += kMeeting + double(split) * (a.rows < 0 ? t.rows : std::min<int64_t>(t.rows, a.rows)) *
-                           AttentionTile::scratchPitch(a) * 4 / kL2;
+    cost += kMeeting + std::ceil(double(split) / kPartsTogether) * kParts;
   return cost;
 }
 
@@ -132,7 +134,7 @@ static std::optional<RankedChoice> scheduleMma(ScheduleChoice s, const MatrixAtt
 
 void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
                                const GpuArch &arch) {
-  constexpr double kSurely = 0.6; // of the estimate for wgmma, which follows what was measured
+  constexpr double kSurely = 0.9; // of the estimate for wgmma
   ScheduleChoice general = all.pop_back_val();
   auto boxed = arch.matrixUnit == MatrixUnit::Wgmma ? boxedAttention(launch) : std::nullopt;
   auto tiled =
