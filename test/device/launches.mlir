@@ -551,3 +551,47 @@ func.func @wgmma_attention_across(%q: tensor<2x160x64xbf16>, %k: tensor<2x64x200
   %heads = prim.cast %wide_y : (tensor<2x160x64xf32>) -> tensor<2x160x64xbf16>
   return %heads : tensor<2x160x64xbf16>
 }
+func.func @wgmma_attention_40(%qm: tensor<2x150x3x40xbf16>, %km: tensor<2x200x3x40xbf16>, %vm: tensor<2x200x3x40xbf16>) -> tensor<2x150x3x40xbf16> {
+  %q = prim.transpose %qm [0, 2, 1, 3] : (tensor<2x150x3x40xbf16>) -> tensor<2x3x150x40xbf16>
+  %k = prim.transpose %km [0, 2, 1, 3] : (tensor<2x200x3x40xbf16>) -> tensor<2x3x200x40xbf16>
+  %v = prim.transpose %vm [0, 2, 1, 3] : (tensor<2x200x3x40xbf16>) -> tensor<2x3x200x40xbf16>
+  %dot = prim.dot %q, %k batch [0, 1] x [0, 1] contract [3] x [3] : (tensor<2x3x150x40xbf16>, tensor<2x3x200x40xbf16>) -> tensor<2x3x150x200xf32>
+  %c = prim.constant dense<1.581138830e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<2x3x150x200xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<2x3x150x200xf32>, tensor<2x3x150x200xf32>) -> tensor<2x3x150x200xf32>
+  %top = prim.reduce max %scaled [3] : (tensor<2x3x150x200xf32>) -> tensor<2x3x150xf32>
+  %tops = prim.broadcast %top axes [0, 1, 2] sizes() : (tensor<2x3x150xf32>) -> tensor<2x3x150x200xf32>
+  %less = prim.sub %scaled, %tops : (tensor<2x3x150x200xf32>, tensor<2x3x150x200xf32>) -> tensor<2x3x150x200xf32>
+  %e = prim.exp %less : (tensor<2x3x150x200xf32>) -> tensor<2x3x150x200xf32>
+  %sum = prim.reduce sum %e [3] : (tensor<2x3x150x200xf32>) -> tensor<2x3x150xf32>
+  %sums = prim.broadcast %sum axes [0, 1, 2] sizes() : (tensor<2x3x150xf32>) -> tensor<2x3x150x200xf32>
+  %weights = prim.div %e, %sums : (tensor<2x3x150x200xf32>, tensor<2x3x150x200xf32>) -> tensor<2x3x150x200xf32>
+  %w = prim.cast %weights : (tensor<2x3x150x200xf32>) -> tensor<2x3x150x200xbf16>
+  %wide_y = prim.dot %w, %v batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<2x3x150x200xbf16>, tensor<2x3x200x40xbf16>) -> tensor<2x3x150x40xf32>
+  %heads = prim.cast %wide_y : (tensor<2x3x150x40xf32>) -> tensor<2x3x150x40xbf16>
+  %y = prim.transpose %heads [0, 2, 1, 3] : (tensor<2x3x150x40xbf16>) -> tensor<2x150x3x40xbf16>
+  return %y : tensor<2x150x3x40xbf16>
+}
+func.func @wgmma_attention_72(%q: tensor<2x150x72xf16>, %k: tensor<2x90x72xf16>, %v: tensor<2x90x24xf16>) -> tensor<2x150x24xf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x150x72xf16>, tensor<2x90x72xf16>) -> tensor<2x150x90xf32>
+  %c = prim.constant dense<1.178511302e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<2x150x90xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<2x150x90xf32>, tensor<2x150x90xf32>) -> tensor<2x150x90xf32>
+  %row = prim.iota 0 sizes() : tensor<150x90xi64>
+  %col = prim.iota 1 sizes() : tensor<150x90xi64>
+  %cc = prim.compare ge %row, %col : (tensor<150x90xi64>, tensor<150x90xi64>) -> tensor<150x90xi1>
+  %seen = prim.broadcast %cc axes [1, 2] sizes() : (tensor<150x90xi1>) -> tensor<2x150x90xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<2x150x90xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<2x150x90xi1>, tensor<2x150x90xf32>, tensor<2x150x90xf32>) -> tensor<2x150x90xf32>
+  %top = prim.reduce max %causal [2] : (tensor<2x150x90xf32>) -> tensor<2x150xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<2x150xf32>) -> tensor<2x150x90xf32>
+  %less = prim.sub %causal, %tops : (tensor<2x150x90xf32>, tensor<2x150x90xf32>) -> tensor<2x150x90xf32>
+  %e = prim.exp %less : (tensor<2x150x90xf32>) -> tensor<2x150x90xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<2x150x90xf32>) -> tensor<2x150xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<2x150xf32>) -> tensor<2x150x90xf32>
+  %weights = prim.div %e, %sums : (tensor<2x150x90xf32>, tensor<2x150x90xf32>) -> tensor<2x150x90xf32>
+  %w = prim.cast %weights : (tensor<2x150x90xf32>) -> tensor<2x150x90xf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<2x150x90xf16>, tensor<2x90x24xf16>) -> tensor<2x150x24xf32>
+  %heads = prim.cast %wide_y : (tensor<2x150x24xf32>) -> tensor<2x150x24xf16>
+  return %heads : tensor<2x150x24xf16>
+}

@@ -71,8 +71,8 @@ static std::optional<RankedChoice> scheduleWgmma(ScheduleChoice s, const BoxedAt
                                                  const GpuArch &arch) {
   constexpr int64_t kFewRows = 32, kMostKeys = 128, kStep = 16;
   constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
-  // As an H200 takes them: a block alone, and a key of 128 queries.
-  constexpr double kBlock = 6000, kKey = 24, kWideKey = 0.12;
+  // As an H200 takes them: until a block multiplies, what each tile adds, and a key of 128 queries.
+  constexpr double kStart = 5000, kTile = 500, kKey = 24, kWideKey = 0.12;
   s.form = Form::WgmmaAttention;
   s.rows = 2 * BoxedAttentionTile::groupRows;
   for (int64_t most = kMostKeys; most >= kStep && attention.rows > kFewRows; most -= kStep) {
@@ -82,13 +82,14 @@ static std::optional<RankedChoice> scheduleWgmma(ScheduleChoice s, const BoxedAt
     if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes)
       continue;
     s.columns = tile.keys;
+    s.mostBlocks = arch.multiprocessors * tile.resident(attention);
     s.threads = tile.threads();
     s.sharedBytes = tile.sharedBytes();
     int64_t tiles =
         attention.batches * attention.otherRows * llvm::divideCeil(attention.rows, int64_t(s.rows));
     double key = std::max(kKey, double(attention.depth + attention.width) * kWideKey);
-    return RankedChoice{s, double(llvm::divideCeil(tiles, arch.multiprocessors)) *
-                               (double(blocks * keys) * key + kBlock)};
+    return RankedChoice{s, kStart + double(llvm::divideCeil(tiles, arch.multiprocessors)) *
+                                        (double(blocks * keys) * key + kTile)};
   }
   return std::nullopt;
 }

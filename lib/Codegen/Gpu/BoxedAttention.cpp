@@ -58,7 +58,7 @@ static std::pair<Value, double> positiveScale(Value score) {
 }
 
 std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
-  constexpr int64_t kStep = 16; // of what an instruction sums
+  constexpr int64_t kStep = 16, kColumns = 8; // of what an instruction sums, and of its result
   AttentionForm form = attentionOf(launch);
   prim::DotOp scores = form.scores, values = form.values;
   auto shape = tensorType(scores.getResult()).getShape();
@@ -104,11 +104,30 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
                    tensorType(values.getResult()).getShape().back(),
                    k->byInner(int(*keyAxis)),
                    v->byInner(int(*valueAxis))};
-  // Weights of what lies past the last key are zero; the values there must be numbers.
+  // Weights of what lies past the last key are zero; the values there must be numbers. So must
+  // queries and keys past the head's end be.
   bool endsWell = v->endsWith(int(values.getRhsContract()[0]));
-  if (a.depth % kStep || a.width % kStep || !endsWell)
+  if (a.depth % kStep != 0)
+    endsWell &= a.keysByInner && q->endsWith(q->columnAxis) && k->endsWith(k->columnAxis);
+  if (a.depth % kColumns || a.width % kColumns || !endsWell)
     return std::nullopt;
   return a;
+}
+
+unsigned BoxedAttentionTile::registers(unsigned resident) const {
+  constexpr unsigned kMost = 240, kUnit = 8;
+  unsigned groups = consumers() + 1;
+  unsigned atStart = llvm::alignDown(GpuArch::registers / (threads() * resident), kUnit);
+  unsigned all = std::min(atStart, kMost) * groups;
+  return std::min<unsigned>(kMost, llvm::alignDown((all - fetchRegisters) / consumers(), kUnit));
+}
+
+unsigned BoxedAttentionTile::resident(const BoxedAttention &a) const {
+  constexpr unsigned kMost = 4;
+  unsigned resident = 1;
+  while (resident < kMost && registers(resident + 1) >= held(a) + otherRegisters)
+    ++resident;
+  return resident;
 }
 
 BoxedAttentionTile::BoxedAttentionTile(const BoxedAttention &a, unsigned rows, unsigned keys)

@@ -30,14 +30,14 @@ struct BoxedAttention {
 };
 
 /// Null unless the template takes the launch: operands of one 16-bit float type, which the weights
-/// are rounded to; extents known; head sizes a multiple of 16.
+/// are rounded to; extents known; head sizes a multiple of 8.
 std::optional<BoxedAttention> boxedAttention(kernel::LaunchOp launch);
 
 /// A block's queries, the keys that it looks at together, and where they lie in shared memory.
 struct BoxedAttentionTile {
   static constexpr unsigned groupRows = 64; ///< of a warp group that multiplies
   static constexpr unsigned stages = 2;     ///< of keys and of values
-  static constexpr unsigned barriers = 1 + 4 * stages;
+  static constexpr unsigned barriers = 2 + 4 * stages;
 
   unsigned rows, keys;
   unsigned queryBytes, keyBytes, valueBytes; ///< of a stage
@@ -54,8 +54,13 @@ struct BoxedAttentionTile {
   /// Values of 32 bits that a thread holds at once: scores, weights and results, and what scores
   /// are evaluated from.
   unsigned held(const BoxedAttention &a) const {
-    return keys / 2 + keys / 4 + a.width / 2 + (a.isEvaluated() ? keys / 2 : 0);
+    return keys / 2 + keys / 4 + a.width / 2 + (a.isEvaluated() ? keys : 0);
   }
+  /// Blocks that share a multiprocessor: while one begins or ends, others multiply.
+  unsigned resident(const BoxedAttention &a) const;
+  /// Registers of a thread that multiplies, if so many do: those that fetch give theirs away.
+  unsigned registers(unsigned resident) const;
+  static constexpr unsigned fetchRegisters = 24, otherRegisters = 32; ///< other: than what is held
 };
 
 } // namespace tcc::codegen::device

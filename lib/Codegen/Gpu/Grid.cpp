@@ -183,8 +183,9 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   }
   case Form::WgmmaAttention: {
     BoxedAttention attention = *boxedAttention(launch);
-    return b.getIndexAttr(attention.batches * attention.otherRows *
-                          int64_t(llvm::divideCeil(attention.rows, s.getRows())));
+    int64_t tiles = attention.batches * attention.otherRows *
+                    int64_t(llvm::divideCeil(attention.rows, s.getRows()));
+    return b.getIndexAttr(std::min<int64_t>(tiles, s.getMostBlocks()));
   }
   case Form::Skinny: {
     HostProduct product = HostProduct::of(h, launch);

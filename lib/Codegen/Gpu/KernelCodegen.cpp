@@ -98,7 +98,6 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     emitAttentionKernel(frame);
     break;
   case Form::WgmmaAttention:
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
     emitWgmmaAttentionKernel(frame);
     break;
   case Form::MmaAttention:

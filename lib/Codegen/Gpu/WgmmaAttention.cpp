@@ -6,6 +6,7 @@
 // have 64 queries each. They multiply queries and keys out of shared memory; the weights that the
 // softmax makes of the scores stay in registers, where they lie as the second product takes them.
 //
+// A block computes tile after tile: while its warp groups end one, the first keys of the next come.
 // The two products of different blocks overlap with the softmax: a turn starts the scores of its
 // keys, then adds the weights of the turn before times their values, and computes its own weights
 // while that runs. The warp groups take turns at starting products (named barriers), so that one
@@ -62,10 +63,10 @@ Value WgmmaAttentionEmitter::sharedAt(Value offset) {
 }
 
 Value WgmmaAttentionEmitter::barrier(Barrier which, Value stage) {
-  int64_t first = which == Barrier::Queries
-                      ? 0
-                      : 1 + (int64_t(which) - 1) * int64_t(BoxedAttentionTile::stages);
-  Value offset = c(t.barrierOffset() + 8 * first);
+  auto number = static_cast<int64_t>(which), first = static_cast<int64_t>(Barrier::FullKeys);
+  if (number > first)
+    number = first + (number - first) * int64_t(BoxedAttentionTile::stages);
+  Value offset = c(t.barrierOffset() + 8 * number);
   return sharedAt(stage ? add(mul(stage, 8), offset) : offset);
 }
 
@@ -73,18 +74,63 @@ Value WgmmaAttentionEmitter::tensorMap(unsigned which) {
   return f.function.getArgument(f.function.getNumArguments() - BoxedAttention::tensorMaps + which);
 }
 
-/// What the block computes: neighbouring blocks have queries of one head, and those with the most
-/// keys come first.
-void WgmmaAttentionEmitter::prepareTask() {
-  int64_t tiles = llvm::divideCeil(a.rows, t.rows);
-  SmallVector<Value> place =
-      f.delinearize(f.block, {f.e.index(a.batches), f.e.index(a.otherRows), f.e.index(tiles)});
-  batchNumber = place[0];
+/// The block's tiles: one of each round, from one end of the blocks and from the other in turns,
+/// because tiles become shorter where they differ.
+void WgmmaAttentionEmitter::forTiles(function_ref<void()> body) {
+  int64_t tiles = a.batches * a.otherRows * int64_t(llvm::divideCeil(a.rows, t.rows));
+  Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  Value grid = NVVM::GridDimXOp::create(b, b.getI32Type());
+  auto placeIn = [&](Value round) -> Value {
+    Value isOdd = equal(band(round, 1), c(1));
+    return arith::SelectOp::create(b, isOdd, sub(sub(grid, c(1)), block), block);
+  };
+  Value whole = arith::DivUIOp::create(b, c(tiles), grid);
+  Value rest = sub(c(tiles), arith::MulIOp::create(b, whole, grid));
+  Value hasMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, placeIn(whole), rest);
+  Value rounds = add(whole, arith::ExtUIOp::create(b, b.getI32Type(), hasMore));
+  auto loop = scf::ForOp::create(b, c(0), rounds, c(1), ValueRange{c(0)});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value round = loop.getInductionVar();
+  turnsBefore = loop.getRegionIterArg(0);
+  tileParity = band(round, 1);
+  f.e.nested([&] {
+    prepareTask(add(arith::MulIOp::create(b, round, grid), placeIn(round)));
+    prepareKeys();
+    body();
+  });
+  scf::YieldOp::create(b, ValueRange{add(turnsBefore, blocks)});
+}
+
+/// What a tile is. Neighbouring ones have queries of one head, so that its keys are read from
+/// memory once; but where tiles differ in the keys they see, those with the most come first, of as
+/// many heads as the L2 cache holds the keys of.
+void WgmmaAttentionEmitter::prepareTask(Value number) {
+  constexpr int64_t kCached = 40 << 20; // bytes
+  int64_t tiles = llvm::divideCeil(a.rows, t.rows), heads = a.batches * a.otherRows;
+  int64_t bytes = a.keyCount * (a.depth + a.width) * 2;
+  int64_t most = std::max<int64_t>(1, kCached / bytes) * a.otherRows;
+  int64_t together = llvm::divideCeil(heads, llvm::divideCeil(heads, most));
+  Value given = toIndex(number), head, tile;
+  if (hasUpper) {
+    Value group = f.e.index(0), rest = given;
+    if (together < heads) {
+      group = f.e.divIndex(given, f.e.index(together * tiles));
+      rest = f.e.remIndex(given, f.e.index(together * tiles));
+    }
+    Value first = f.e.mulIndex(group, f.e.index(together));
+    Value here = f.minIndex(f.e.subIndex(f.e.index(heads), first), f.e.index(together));
+    tile = f.e.subIndex(f.e.index(tiles - 1), f.e.divIndex(rest, here));
+    head = f.e.addIndex(first, f.e.remIndex(rest, here));
+  } else {
+    head = f.e.divIndex(given, f.e.index(tiles));
+    tile = f.e.remIndex(given, f.e.index(tiles));
+  }
+  batchNumber = f.e.divIndex(head, f.e.index(a.otherRows));
   batch = f.delinearize(batchNumber, values.batch);
   SmallVector<Value> others(values.rows);
   others.erase(others.begin() + a.tiledAxis);
-  otherRows = f.delinearize(place[1], others);
-  Value tile = hasUpper ? f.e.subIndex(f.e.index(tiles - 1), place[2]) : place[2];
+  otherRows = f.delinearize(f.e.remIndex(head, f.e.index(a.otherRows)), others);
   rowTile = f.e.mulIndex(tile, f.e.index(t.rows));
 }
 
@@ -140,7 +186,8 @@ void WgmmaAttentionEmitter::prepare() {
     auto init = [&](Value at, unsigned arrivals) {
       NVVM::MBarrierInitOp::create(b, at, c(arrivals), Value());
     };
-    init(barrier(Barrier::Queries), 1);
+    init(barrier(Barrier::FullQueries), 1);
+    init(barrier(Barrier::EmptyQueries), t.consumers());
     for (unsigned i = 0; i < BoxedAttentionTile::stages; ++i) {
       init(barrier(Barrier::FullKeys, c(i)), 1);
       init(barrier(Barrier::FullValues, c(i)), 1);
@@ -149,8 +196,6 @@ void WgmmaAttentionEmitter::prepare() {
     }
     NVVM::FenceMbarrierInitOp::create(b);
   });
-  prepareTask();
-  prepareKeys();
   f.barrier();
 }
 
@@ -180,7 +225,8 @@ SmallVector<Value> WgmmaAttentionEmitter::placeOf(const BoxOperand &box, unsigne
 }
 
 void WgmmaAttentionEmitter::fetchQueries() {
-  Value full = barrier(Barrier::Queries);
+  awaitBarrier(b, barrier(Barrier::EmptyQueries), bxor(tileParity, 1));
+  Value full = barrier(Barrier::FullQueries);
   expectBytes(b, full, t.queryBytes);
   for (unsigned i = 0; i < a.depth; i += BoxOperand::columns)
     copyBox(b, sharedAt(c(int64_t(i) * t.rows * 2)), tensorMap(0),
@@ -209,16 +255,20 @@ void WgmmaAttentionEmitter::fetchBlock(Value turn) {
 }
 
 void WgmmaAttentionEmitter::fetch() {
-  NVVM::SetMaxRegisterOp::create(b, 24, NVVM::SetMaxRegisterAction::decrease);
+  NVVM::SetMaxRegisterOp::create(b, BoxedAttentionTile::fetchRegisters,
+                                 NVVM::SetMaxRegisterAction::decrease);
   f.when(equal(warp, c(0)), [&] {
-    f.when(NVVM::ElectSyncOp::create(b, b.getI1Type(), Value()), [&] {
-      fetchQueries();
-      auto loop = scf::ForOp::create(b, c(0), blocks, c(1));
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      f.e.nested([&] { fetchBlock(loop.getInductionVar()); });
+    Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+    forTiles([&] {
+      f.when(elected, [&] {
+        fetchQueries();
+        auto loop = scf::ForOp::create(b, c(0), blocks, c(1));
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        f.e.nested([&] { fetchBlock(loop.getInductionVar()); });
+      });
+      NVVM::SyncWarpOp::create(b, c(-1));
     });
-    NVVM::SyncWarpOp::create(b, c(-1));
   });
 }
 
@@ -260,11 +310,15 @@ constexpr int64_t kFirstTurnBarrier = 4, kTurnThreads = 256;
 
 /// Waits until the warp group before has started its products.
 void WgmmaAttentionEmitter::awaitTurn() {
+  if (t.consumers() == 1)
+    return;
   NVVM::BarrierOp::create(b, Type(), add(consumer, c(kFirstTurnBarrier)), c(kTurnThreads),
                           NVVM::BarrierReductionAttr(), Value());
 }
 
 void WgmmaAttentionEmitter::passTurn() {
+  if (t.consumers() == 1)
+    return;
   Value next = add(consumer, c(1));
   Value wraps = equal(next, c(t.consumers()));
   next = arith::SelectOp::create(b, wraps, c(0), next);
@@ -301,33 +355,41 @@ WgmmaAttentionEmitter::State WgmmaAttentionEmitter::visitAll(Value from, Value t
 }
 
 void WgmmaAttentionEmitter::compute() {
-  NVVM::SetMaxRegisterOp::create(b, t.consumers() == 2 ? 240 : 160,
+  NVVM::SetMaxRegisterOp::create(b, t.registers(t.resident(a)),
                                  NVVM::SetMaxRegisterAction::increase);
   consumer = sub(shr(warp, 2), c(1));
   lane = band(tid, 31);
   leads = equal(band(tid, 127), c(0));
-  prepareThread();
   constexpr int64_t kGroupBytes = int64_t(BoxedAttentionTile::groupRows) * BoxOperand::columns * 2;
   left = WgmmaOperand::at(b, add(sharedAddress, mul(consumer, kGroupBytes)),
                           int64_t(t.rows) * BoxOperand::columns * 2, /*byInner=*/true);
-  // The first group begins.
+  // The first group begins. After each tile it is its turn again.
   f.when(equal(consumer, c(t.consumers() - 1)), [&] { passTurn(); });
-  awaitBarrier(b, barrier(Barrier::Queries), c(0));
-  awaitBarrier(b, barrier(Barrier::FullKeys, c(0)), c(0));
+  forTiles([&] { computeTile(); });
+}
+
+void WgmmaAttentionEmitter::computeTile() {
+  prepareThread();
+  Value first = c(0), stage = stageOf(first);
+  awaitBarrier(b, barrier(Barrier::FullQueries), tileParity);
+  awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(first));
   State state;
   state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width));
-  Value scores = awaitChains(b, multiplyKeys(c(0)), 0);
-  giveBack(Barrier::EmptyKeys, c(0));
-  softmax(scores, keyAt(c(0)), state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
+  Value scores = awaitChains(b, multiplyKeys(stage), 0);
+  giveBack(Barrier::EmptyKeys, stage);
+  softmax(scores, keyAt(first), state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
   if (hasUpper)
     state = visitAll(c(1), wholeFrom, state, /*isMasked=*/true);
   state = visitAll(wholeFrom, wholeTo, state, /*isMasked=*/false);
   if (hasLower)
     state = visitAll(wholeTo, blocks, state, /*isMasked=*/true);
-  Value last = sub(blocks, c(1)), stage = stageOf(last);
+  giveBack(Barrier::EmptyQueries, {});
+  Value last = sub(blocks, c(1));
+  stage = stageOf(last);
   awaitBarrier(b, barrier(Barrier::FullValues, stage), parityOf(last));
   Value results = multiplyValues(state.results, state.weights, stage);
   state.results = awaitChains(b, results, 0, state.weights);
+  giveBack(Barrier::EmptyValues, stage);
   if (!f.failed)
     store(state);
 }
@@ -344,5 +406,8 @@ void WgmmaAttentionEmitter::run() {
 
 void device::emitWgmmaAttentionKernel(KernelFrame &f) {
   BoxedAttention attention = *boxedAttention(f.launch);
+  BoxedAttentionTile tile(attention, f.schedule.getRows(), f.schedule.getColumns());
+  f.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      f.b.getI32IntegerAttr(static_cast<int32_t>(tile.resident(attention))));
   WgmmaAttentionEmitter(f, attention).run();
 }

@@ -59,14 +59,24 @@ private:
 
   // WgmmaAttention.cpp: the block and its pipeline.
   void prepare();
-  void prepareTask();
+  void forTiles(llvm::function_ref<void()> body);
+  void prepareTask(mlir::Value number);
   void prepareKeys();
   mlir::Value sharedAt(mlir::Value offset);
-  enum class Barrier : uint8_t { Queries, FullKeys, FullValues, EmptyKeys, EmptyValues };
+  enum class Barrier : uint8_t {
+    FullQueries,
+    EmptyQueries,
+    FullKeys,
+    FullValues,
+    EmptyKeys,
+    EmptyValues
+  };
   mlir::Value barrier(Barrier which, mlir::Value stage = {});
-  mlir::Value stageOf(mlir::Value turn) { return band(turn, BoxedAttentionTile::stages - 1); }
+  mlir::Value stageOf(mlir::Value turn) {
+    return band(add(turnsBefore, turn), BoxedAttentionTile::stages - 1);
+  }
   mlir::Value parityOf(mlir::Value turn) {
-    return band(shr(turn, llvm::Log2_32(BoxedAttentionTile::stages)), 1);
+    return band(shr(add(turnsBefore, turn), llvm::Log2_32(BoxedAttentionTile::stages)), 1);
   }
   mlir::Value keyAt(mlir::Value turn) { return mul(sub(lastBlock, turn), t.keys); }
   mlir::Value tensorMap(unsigned which);
@@ -78,6 +88,7 @@ private:
   llvm::SmallVector<mlir::Value> placeOf(const BoxOperand &box, unsigned map, mlir::Value row,
                                          mlir::Value column);
   void compute();
+  void computeTile();
   mlir::Value multiplyKeys(mlir::Value stage);
   mlir::Value multiplyValues(mlir::Value results, mlir::ValueRange weights, mlir::Value stage);
   State visit(mlir::Value turn, State state, bool isMasked);
@@ -115,9 +126,10 @@ private:
   bool hasUpper, hasLower, hasTail;  ///< what hides keys: bounds, the end of the last block
   mlir::Value shared, sharedAddress; ///< aligned to 1024
   mlir::Value tid, warp;
+  mlir::Value turnsBefore, tileParity; ///< blocks of keys, and tiles (modulo 2), before this tile
   mlir::Value batchNumber;
   llvm::SmallVector<mlir::Value> batch, otherRows; ///< index
-  mlir::Value rowTile;                             ///< the block's first row along the tiled axis
+  mlir::Value rowTile;                             ///< the tile's first row along the tiled axis
   mlir::Value lastBlock, blocks;                   ///< of keys that somebody sees
   mlir::Value wholeFrom, wholeTo;                  ///< turns whose keys all rows see
   mlir::Value consumer, lane, leads;

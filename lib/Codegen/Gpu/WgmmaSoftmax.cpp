@@ -71,6 +71,9 @@ void WgmmaAttentionEmitter::prepareThread() {
   Value first =
       add(add(mul(consumer, BoxedAttentionTile::groupRows), mul(band(warp, 3), 16)), shr(lane, 2));
   Value ownKey = mul(band(lane, 3), 2);
+  rows.clear();
+  ends.clear();
+  begins.clear();
   for (unsigned i = 0; i < kRows; ++i) {
     rows.push_back(f.e.addIndex(rowTile, toIndex(add(first, c(8 * i)))));
     if (!hasUpper && !hasLower && !hasTail)
