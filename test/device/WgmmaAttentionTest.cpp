@@ -105,3 +105,25 @@ TEST_CASE("attention on wgmma evaluates what only the region knows of a score") 
               Form::WgmmaAttention);
   CHECK(ptx.find("ld.global.v2.b32") != std::string::npos);
 }
+
+TEST_CASE("attention on wgmma: what the template takes") {
+  auto takes = [](const std::string &text, const char *arch = "sm_90a") {
+    auto module = fused(text);
+    bool found = false;
+    module->walk([&](kernel::LaunchOp launch) {
+      for (auto schedule : codegen::device::schedulesFor(launch, *GpuArch::find(arch)))
+        found |= schedule.getForm() == Form::WgmmaAttention;
+    });
+    return found;
+  };
+  CHECK(takes(textOf({"bf16", 512, 512, 64, 64})));
+  CHECK(takes(textOf({"f16", 33, 201, 40, 24}))); // zeros stand past the head's end
+  CHECK(takes(textOf({"bf16", 100, 5, 256, 256, true, true})));
+  CHECK(!takes(textOf({"bf16", 512, 512, 64, 64}), "sm_80"));
+  CHECK(!takes(textOf({"bf16", 512, 512, 64, 64}), "sm_100"));
+  CHECK(!takes(textOf({"bf16", 16, 512, 64, 64})));  // few queries would leave a tile empty
+  CHECK(!takes(textOf({"bf16", 512, 512, 60, 64}))); // copies begin at multiples of 16 bytes
+  CHECK(!takes(textOf({"bf16", 512, 512, 64, 60})));
+  // Weights that are not rounded are not multiplied in 16 bits.
+  CHECK(!takes(attention("8", 512, 512, 64, 64, "bf16", scaled("tensor<8x512x512xf32>"))));
+}

@@ -1,9 +1,9 @@
 """Runs packed launches (PackLaunches.cpp) from their PTX, without a GPU, and compares what they give.
 
-    python3 emulate_launches.py FOLDER [--seeds N] [NAME...]
+    python3 emulate_launches.py FOLDER [NAME...] [--seeds N] [--blocks N]
 
-For templates of sm_90a, which the simulated device does not run. Each seed is another order in which copies end. One
-line a launch; the exit code is 1 if any is wrong.
+For templates of sm_90a, which the simulated device does not run. Each seed is another order in which copies end. Blocks
+that take tile after tile can be fewer than the launch has. One line a launch; the exit code is 1 if any is wrong.
 """
 import argparse
 import math
@@ -105,6 +105,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--blocks", type=int)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     count = bad = 0
@@ -112,6 +113,7 @@ def main():
         for launch in launches(options.folder):
             if options.names and not any(name in launch.name for name in options.names):
                 continue
+            launch.blocks = min(launch.blocks, options.blocks or launch.blocks)
             try:
                 far, wrong = run(launch, options.folder, seed)
             except ptx_machine.Fault as fault:

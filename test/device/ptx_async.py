@@ -16,7 +16,7 @@ GROUP = 128  # threads that multiply together
 def made(machine, number, parts, operands):
     """The function of a thread that an instruction is; None for any other."""
     start = {"mbarrier": memory_barrier, "bar": meeting, "barrier": meeting, "elect": elect, "shfl": exchange,
-             "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy}.get(parts[0])
+             "redux": reduce, "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy}.get(parts[0])
     return start(machine, number, parts, operands) if start else None
 
 
@@ -109,6 +109,19 @@ def exchange(machine, number, parts, operands):
             if valid:
                 thread.registers[valid] = True
     return together(number, WARP, lambda t: (word(t), which(t)), all_of_them)
+
+
+def reduce(machine, number, parts, operands):
+    """redux.sync: all lanes get the least or largest of their numbers."""
+    word, bits = machine.value(operands[1]), numbers.width(parts[-1])
+    read = (lambda value: numbers.signed(value, bits)) if parts[-1][0] == "s" else (lambda value: value)
+    best = {"min": min, "max": max}[parts[2]]
+
+    def all_of_them(lanes):
+        found = best(read(value) for _, value in lanes) & (1 << bits) - 1
+        for thread, _ in lanes:
+            thread.registers[operands[0]] = found
+    return together(number, WARP, word, all_of_them)
 
 
 def store_matrices(machine, number, parts, operands):

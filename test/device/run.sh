@@ -22,6 +22,7 @@ status=0
 launches() { # kernels against the reference interpreter, then timed, then what PyTorch takes for the same
   timeout 300 bin/run-launches launches || status=1
   timeout 60 bin/run-launches wgmma || status=1
+  timeout 60 bin/run-launches wgmma_attention || status=1
   timeout 300 bin/run-launches bench || status=1
   python3 "$scripts/device/peers.py"
 }

@@ -21,6 +21,13 @@ class EmulatedLaunches(ToolTest):
         for name in ("conv_same", "conv_groups", "dot"):
             self.assertIn(name, result.stdout)
 
+    def test_wgmma_attention(self):
+        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_attention.mlir", self.work / "packed", "wgmma_attention")
+        self.assertEqual(packed.code, 0, packed.text)
+        result = self.emulated("attention_causal", "attention_72", "attention_odd", "--blocks", "2")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("3 launches, 0 wrong", result.stdout)
+
     def test_faults_show(self):
         """A kernel that gives a stage back too early, and one that never fills it."""
         packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
