@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
+  mlir::registerPass([] { return tcc::createProductRowsPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createSharedOperandsPass(); });

@@ -364,6 +364,38 @@ def DeferScalesPass : Tcc_Pass<"tcc-simplify-defer-scales"> {
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ProductRowsPass : Tcc_Pass<"tcc-simplify-product-rows"> {
+  let summary = "Let products keep the axes of their rows";
+  let description = [{
+    Exporters flatten rows before a linear layer and give them their axes back after its bias. Where
+    all that lies between is products and elementwise operators, it is computed in the rows' own
+    axes: what follows a product is then its epilogue.
+
+    ```mlir before
+    func.func @f(%x: tensor<8x16x32xf32>, %w: tensor<64x32xf32>, %b: tensor<64xf32>) -> tensor<8x16x64xf32> {
+      %0 = prim.reshape %x sizes() : (tensor<8x16x32xf32>) -> tensor<128x32xf32>
+      %1 = prim.dot %0, %w batch [] x [] contract [1] x [1] : (tensor<128x32xf32>, tensor<64x32xf32>) -> tensor<128x64xf32>
+      %2 = prim.broadcast %b axes [1] sizes() : (tensor<64xf32>) -> tensor<128x64xf32>
+      %3 = prim.add %1, %2 : (tensor<128x64xf32>, tensor<128x64xf32>) -> tensor<128x64xf32>
+      %4 = prim.reshape %3 sizes() : (tensor<128x64xf32>) -> tensor<8x16x64xf32>
+      return %4 : tensor<8x16x64xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<8x16x32xf32>, %arg1: tensor<64x32xf32>, %arg2: tensor<64xf32>) -> tensor<8x16x64xf32> {
+      %0 = prim.dot %arg0, %arg1 batch [] x [] contract [2] x [1] : (tensor<8x16x32xf32>, tensor<64x32xf32>) -> tensor<8x16x64xf32>
+      %1 = prim.broadcast %arg2 axes [2] sizes() : (tensor<64xf32>) -> tensor<8x16x64xf32>
+      %2 = prim.add %0, %1 : (tensor<8x16x64xf32>, tensor<8x16x64xf32>) -> tensor<8x16x64xf32>
+      return %2 : tensor<8x16x64xf32>
+    }
+    ```
+
+    Runs after tcc-simplify-fold-scales and tcc-simplify-defer-scales, which look at products and
+    what is next to them, and before tcc-simplify-compose-views, for what views are left.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
+}
+
 def ComposeViewsPass : Tcc_Pass<"tcc-simplify-compose-views"> {
   let summary = "Make one reshape and one transpose of chains of them";
   let description = [{

@@ -37,6 +37,9 @@ std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();
 /// tcc-simplify-shared-operands: products read once what several rows share. After
 /// tcc-simplify-absorb-transposes.
 std::unique_ptr<mlir::Pass> createSharedOperandsPass();
+/// tcc-simplify-product-rows: products keep the axes of their rows. After
+/// tcc-simplify-absorb-transposes.
+std::unique_ptr<mlir::Pass> createProductRowsPass();
 /// tcc-simplify-compose-views: see lib/Simplify/ComposeViews.cpp. Before
 /// tcc-simplify-absorb-transposes, which sees one transpose then.
 std::unique_ptr<mlir::Pass> createComposeViewsPass();
