@@ -40,6 +40,7 @@ public:
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createKMajorWeightsPass(&weights));
+    passes.addPass(createJoinProductsPass(&weights));
   }
   const ScheduleModel &schedules() const override { return model; }
   host::MemorySpace memorySpace() const override { return host::MemorySpace::device; }

@@ -41,4 +41,8 @@ std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const Cp
 /// pass.
 std::unique_ptr<mlir::Pass> createKMajorWeightsPass(WeightTable *weights);
 
+/// tcc-layout-join-products: see lib/LayoutAssign/JoinProducts.cpp. After
+/// tcc-layout-k-major-weights. `weights` outlives the pass.
+std::unique_ptr<mlir::Pass> createJoinProductsPass(WeightTable *weights);
+
 } // namespace tcc

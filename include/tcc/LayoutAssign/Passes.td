@@ -181,4 +181,38 @@ def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
     tcc-layout-channels-last and tcc-simplify-fold-constants, and before fusion.
   }];
 }
+
+def JoinProductsPass : Tcc_Pass<"tcc-layout-join-products"> {
+  let summary = "Make one product of several that read the same rows";
+  let description = [{
+    Queries, keys and values are products of the same rows by several weights. Those are put below
+    one another, with what follows all products in the same way, and slices of the result are read
+    instead. Products stay apart where something elementwise follows only some of them: it is
+    their epilogue.
+
+    ```mlir before -tcc-test-fill-weights
+    func.func @f(%x: tensor<8x32xbf16>) -> tensor<8x8xf32> {
+      %0 = prim.weight "q" : tensor<16x32xbf16>
+      %1 = prim.dot %x, %0 batch [] x [] contract [1] x [1] : (tensor<8x32xbf16>, tensor<16x32xbf16>) -> tensor<8x16xf32>
+      %2 = prim.weight "k" : tensor<16x32xbf16>
+      %3 = prim.dot %x, %2 batch [] x [] contract [1] x [1] : (tensor<8x32xbf16>, tensor<16x32xbf16>) -> tensor<8x16xf32>
+      %4 = prim.dot %1, %3 batch [] x [] contract [1] x [1] : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x8xf32>
+      return %4 : tensor<8x8xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<8x32xbf16>) -> tensor<8x8xf32> {
+      %0 = prim.weight "q+k" : tensor<32x32xbf16>
+      %1 = prim.dot %arg0, %0 batch [] x [] contract [1] x [1] : (tensor<8x32xbf16>, tensor<32x32xbf16>) -> tensor<8x32xf32>
+      %2 = prim.slice %1 starts [0, 0]() steps [1, 1] sizes() : (tensor<8x32xf32>) -> tensor<8x16xf32>
+      %3 = prim.slice %1 starts [0, 16]() steps [1, 1] sizes() : (tensor<8x32xf32>) -> tensor<8x16xf32>
+      %4 = prim.dot %2, %3 batch [] x [] contract [1] x [1] : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x8xf32>
+      return %4 : tensor<8x8xf32>
+    }
+    ```
+
+    Runs after tcc-layout-k-major-weights, since rows of k are what is put below one another, and
+    before fusion.
+  }];
+}
 #endif
