@@ -105,8 +105,10 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   if (!device::emitKernel(launch, *module, kernel.symbol, schedule))
     return llvm::createStringError("no code for " + llvm::Twine(arch.name));
   showLoops(*module, kernel.symbol, suffix(arch, ".mlir"), kernel.observer);
-  expandMath(*module,
-             arch.simulated ? ExpandMathOptions::forTarget(target().host) : ExpandMathOptions());
+  ExpandMathOptions math =
+      arch.simulated ? ExpandMathOptions::forTarget(target().host) : ExpandMathOptions::forGpu();
+  math.roughWhereNarrowed = true;
+  expandMath(*module, math);
   if (failed(device::lowerKernelModule(*module, schedule)))
     return llvm::createStringError("lowering failed");
   nameHelpers(*module, kernel.symbol);

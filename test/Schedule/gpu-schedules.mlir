@@ -86,15 +86,15 @@ func.func @reshaped_rows(%x: tensor<8x512x12x64xbf16>, %w: tensor<3072x768xbf16>
   return
 }
 
-// f32 is exact: no matrix unit. One row: warps over columns. Few rows: blocks share what a tile sums, and meet in scratch
-// memory. Open rows, and what wgmma does not take.
+// f32 is exact: no matrix unit. Up to 16 rows: warps share what is summed. A few more: blocks share what a tile sums, and
+// meet in scratch memory. Open rows, and what wgmma does not take.
 // CHECK-LABEL: @other_products
 // CHECK: sm_80 = <form = product, {{.*}}, sm_90a = <form = product,
-// CHECK: sm_80 = <form = skinny, threads = 128, columns = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = skinny,
-// CHECK: sm_80 = <form = mma, threads = {{[0-9]+}}, vectors = {{[0-9]+}}, rows = 16, columns = {{[0-9]+}}, depth = 64, shared_bytes = {{[0-9]+}}, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = mma, {{.*}}rows = 16, {{.*}}split = {{[0-9]+}}, scratch_bytes =
+// CHECK: sm_80 = <form = skinny_mma, threads = {{[0-9]+}}, columns = {{[0-9]+}}, depth = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = skinny_mma, threads = 512, columns = 32, depth = 2,
+// CHECK: sm_80 = <form = mma, threads = {{[0-9]+}}, vectors = {{[0-9]+}}, rows = 32, columns = {{[0-9]+}}, depth = 64, shared_bytes = {{[0-9]+}}, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = mma, {{.*}}rows = 32, {{.*}}split = {{[0-9]+}}, scratch_bytes =
 // CHECK: sm_90a = <form = mma, {{.*}}depth = 128
 // CHECK: sm_90a = <form = mma, {{.*}}depth = 64, shared_bytes = {{[0-9]+}}>
-func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %z: tensor<16x4096xbf16>, %i: tensor<200x512xi8>, %j: tensor<512x300xi8>, %q: tensor<12x?x64xbf16>) {
+func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %z: tensor<24x4096xbf16>, %i: tensor<200x512xi8>, %j: tensor<512x300xi8>, %q: tensor<12x?x64xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%f, %f : tensor<512x512xf32>, tensor<512x512xf32>) sizes() {
   ^bb0(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
@@ -105,11 +105,11 @@ func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: 
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xf32>
     kernel.yield %c : tensor<1x4096xf32>
   } -> tensor<1x4096xf32>
-  %4 = kernel.launch contraction "dot" ins(%z, %w : tensor<16x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
-  ^bb0(%a: tensor<16x4096xbf16>, %b: tensor<4096x4096xbf16>):
-    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<16x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<16x4096xf32>
-    kernel.yield %c : tensor<16x4096xf32>
-  } -> tensor<16x4096xf32>
+  %4 = kernel.launch contraction "dot" ins(%z, %w : tensor<24x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<24x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<24x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<24x4096xf32>
+    kernel.yield %c : tensor<24x4096xf32>
+  } -> tensor<24x4096xf32>
   %2 = kernel.launch contraction "dot" ins(%i, %j : tensor<200x512xi8>, tensor<512x300xi8>) sizes() {
   ^bb0(%a: tensor<200x512xi8>, %b: tensor<512x300xi8>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<200x512xi8>, tensor<512x300xi8>) -> tensor<200x300xi32>

@@ -286,6 +286,37 @@ TEST_CASE("the template for mma.sync does not spill on any architecture") {
     }
 }
 
+TEST_CASE("few rows go from memory to matrix units, several reads at a time") {
+  auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  struct Case {
+    const char *type, *result;
+    int m, n, k, reads;
+  };
+  for (const GpuArch &arch : GpuArch::all())
+    for (const Case &c : {Case{"bf16", "bf16", 1, 2048, 2048, 12},
+                          {"f16", "f32", 16, 8192, 2048, 8},
+                          {"bf16", "bf16", 4, 32000, 4096, 10},
+                          {"i8", "i32", 8, 4096, 4096, 10}}) {
+      std::string text = product(c.type, c.result, c.m, c.n, c.k, true);
+      INFO(arch.name << ' ' << text);
+      std::string ptx = ptxOf(text, arch, codegen::device::Form::SkinnyMma);
+      // All of a round are read before the first is multiplied.
+      std::string round = ptx.substr(0, ptx.find("mma.sync.aligned"));
+      int reads = 0;
+      for (size_t at = 0; (at = round.find("ld.global.v4.b32", at)) != std::string::npos; ++at)
+        ++reads;
+      CHECK(reads >= c.reads);
+      CHECK(!contains(ptx, "ldmatrix"));
+
+      if (!ptxas)
+        continue;
+      auto cubin = ptxas->assemble(ptx, arch);
+      if (!cubin)
+        FAIL(llvm::toString(cubin.takeError()));
+      CHECK(!cubin->kernels["k"].spills());
+    }
+}
+
 TEST_CASE("mma: heads of a joined projection are copied 16 bytes at a time") {
   // Queries and keys of one product's columns, as views; 197 rows, so results one by one.
   std::string text = function("%x: tensor<197x4x384xbf16>", "tensor<4x2x197x197xf32>", R"(

@@ -55,9 +55,9 @@ TEST_CASE("mma.sync: tails, layouts, types, shared tiles, what follows") {
     checkProduct(DType::I8, DType::I32, 40, 50, 200, byColumns);
   }
   // Blocks that share tiles.
-  std::string deep = product("bf16", "bf16", 16, 64, 2000, true);
+  std::string deep = product("bf16", "bf16", 20, 64, 2000, true);
   CHECK(scheduleOf(deep).getSplit() > 1);
-  checkProduct(DType::BF16, DType::BF16, 16, 64, 2000, true);
+  checkProduct(DType::BF16, DType::BF16, 20, 64, 2000, true);
   checkProduct(DType::I8, DType::I32, 5, 40, 2100, false);
   // Open rows and columns, batches, operands that lie along rows.
   check(function("%q: tensor<2x?x3x16xbf16>, %k: tensor<2x?x3x16xbf16>", "tensor<2x3x?x?xbf16>",
@@ -89,6 +89,43 @@ TEST_CASE("few rows of exact products: warps over columns") {
         {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 41, 256})});
 }
 
+TEST_CASE("few rows on matrix units: warps share k, with and without tails") {
+  using codegen::device::Form;
+  struct Case {
+    const char *type, *result;
+    int m, n, k;
+  };
+  for (const Case &c : {Case{"bf16", "bf16", 1, 77, 200},
+                        {"bf16", "f32", 1, 3000, 2048},
+                        {"f16", "f16", 3, 40, 1000},
+                        {"bf16", "bf16", 8, 64, 64},
+                        {"f16", "f32", 13, 20, 4104},
+                        {"bf16", "bf16", 16, 24, 512},
+                        {"i8", "i32", 2, 50, 208},
+                        {"i8", "i32", 11, 9, 4096}}) {
+    std::string text = product(c.type, c.result, c.m, c.n, c.k, true);
+    INFO(text);
+    CHECK(scheduleOf(text).getForm() == Form::SkinnyMma);
+    DType d = *parseDType(c.type), r = *parseDType(c.result);
+    double most = d == DType::I8 ? 120 : 2;
+    check(text, {random(d, {c.m, c.k}, -most, most), random(d, {c.n, c.k}, -most, most),
+                 random(r, {c.n})});
+  }
+  // Batches, open columns; a left operand whose neighbours lie together, but not 16 bytes of them.
+  check(function("%a: tensor<3x2x256xbf16>, %w: tensor<3x?x256xbf16>", "tensor<3x2x?xf32>",
+                 "%y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : "
+                 "(tensor<3x2x256xbf16>, tensor<3x?x256xbf16>) -> tensor<3x2x?xf32>"),
+        {random(DType::BF16, {3, 2, 256}), random(DType::BF16, {3, 41, 256})});
+  check(function("%x: tensor<2x132xbf16>, %w: tensor<30x128xbf16>", "tensor<2x30xf32>", R"(
+    %a = prim.slice %x starts [0, 2]() steps [1, 1] sizes() : (tensor<2x132xbf16>) -> tensor<2x128xbf16>
+    %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<2x128xbf16>, tensor<30x128xbf16>) -> tensor<2x30xf32>)"),
+        {random(DType::BF16, {2, 132}), random(DType::BF16, {30, 128})});
+  // Odd rows of k, rows across, more rows: other forms.
+  CHECK(scheduleOf(product("bf16", "bf16", 4, 64, 133, true)).getForm() == Form::Mma);
+  CHECK(scheduleOf(product("bf16", "bf16", 4, 64, 128, false)).getForm() == Form::Mma);
+  CHECK(scheduleOf(product("bf16", "bf16", 17, 64, 128, true)).getForm() == Form::Mma);
+}
+
 TEST_CASE("f32 is rounded for matrix units where that is allowed") {
   std::string text = product("f32", "f32", 40, 50, 100, true);
   auto module = fused(text);
@@ -112,6 +149,7 @@ TEST_CASE("f32 is rounded for matrix units where that is allowed") {
   for (bool byColumns : {true, false})
     check(product("f32", "f32", 40, 50, 100, byColumns),
           {few({40, 100}), byColumns ? few({50, 100}) : few({100, 50}), few({50})}, true);
+  check(product("f32", "f32", 6, 50, 400, true), {few({6, 400}), few({50, 400}), few({50})}, true);
 }
 
 TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {

@@ -181,8 +181,9 @@ simulateLaunches(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, const Wei
   auto visit = [&](const LaunchRecord &record) {
     std::unique_ptr<SimulatedKernel> &kernel = kernels[record.text];
     if (!kernel) {
-      auto module = kernelModule(record.launch, record.symbol, record.schedule,
-                                 codegen::ExpandMathOptions::forTarget(simulatingCpu()));
+      auto math = codegen::ExpandMathOptions::forTarget(simulatingCpu());
+      math.roughWhereNarrowed = true;
+      auto module = kernelModule(record.launch, record.symbol, record.schedule, math);
       if (!module) {
         wrong.push_back(record.symbol + ": no code");
         return;

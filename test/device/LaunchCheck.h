@@ -36,9 +36,9 @@ llvm::Error forEachLaunch(mlir::func::FuncOp function, llvm::ArrayRef<reference:
                           std::optional<codegen::device::Form> form = std::nullopt);
 
 /// The kernel of a launch in a module of its own, with math expanded. Null after an error.
-mlir::OwningOpRef<mlir::ModuleOp> kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol,
-                                               codegen::device::Schedule schedule,
-                                               const codegen::ExpandMathOptions &math = {});
+mlir::OwningOpRef<mlir::ModuleOp>
+kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol, codegen::device::Schedule schedule,
+             const codegen::ExpandMathOptions &math = codegen::ExpandMathOptions::forGpu());
 
 /// The words of a launch: `address` gives that of input or result `index`.
 std::vector<int64_t>

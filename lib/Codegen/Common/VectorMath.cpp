@@ -159,7 +159,18 @@ ExpandMathOptions ExpandMathOptions::forTarget(const CpuTarget &cpu) {
   BfloatConversion bfloat = !cpu.bfloatDot ? BfloatConversion::None
                             : x86          ? BfloatConversion::Flushing
                                            : BfloatConversion::Exact;
-  return {cpu.fma, x86 && cpu.vectorBits >= 512, cpu.halfConversion, bfloat};
+  ExpandMathOptions options;
+  options.hasFma = cpu.fma;
+  options.hasAvx512 = x86 && cpu.vectorBits >= 512;
+  options.hasHalfConversion = cpu.halfConversion;
+  options.bfloatConversion = bfloat;
+  return options;
+}
+
+ExpandMathOptions ExpandMathOptions::forGpu() {
+  ExpandMathOptions options;
+  options.roughWhereNarrowed = options.hasExp2 = true;
+  return options;
 }
 
 /// `x` (f32) rounded to bf16 by an instruction that takes subnormals for zero.
@@ -220,8 +231,14 @@ static void expandConversions(Operation *root, const ExpandMathOptions &options)
 
 void expandMath(Operation *root, const ExpandMathOptions &options) {
   pairSinesWithCosines(root);
+  if (options.roughWhereNarrowed)
+    vmath::expandRough(root, options);
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
+    // What has an instruction stays.
+    auto exp2 = dyn_cast<math::Exp2Op>(op);
+    if (exp2 && options.hasExp2 && exp2.getFastmath() == arith::FastMathFlags::afn)
+      return;
     if (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, vector::FMAOp>(op))
       ops.push_back(op);
   });

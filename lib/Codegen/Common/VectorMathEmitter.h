@@ -215,6 +215,11 @@ Fp halfExp(Fp x);
 /// multiplication and an addition.
 Fp exactF64(Fp (*function)(Fp), llvm::StringRef name, Fp x);
 
+/// Whether `v` is an operand of nothing but arithmetic that ends in roundings to 16 bits.
+bool isOnlyNarrowed(mlir::Value v);
+/// Expands the functions in `root` whose result is only narrowed, roughly.
+void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
+
 // The families' f64 halves.
 
 Fp expF64(Fp x);

@@ -22,7 +22,7 @@ struct Compiled {
   std::unique_ptr<test::CompiledKernels> kernels;
 
   Compiled(const std::string &xType, const std::string &yType, const std::string &rType,
-           const std::string &body, const char *cpu = "native") {
+           const std::string &body, const char *cpu = "native", bool rough = false) {
     auto access = [](const std::string &type) { return " {alignment = 1 : i64} : " + type; };
     std::string text = R"(func.func @k(%args: !llvm.ptr, %begin: i64, %end: i64) {
       %p1 = llvm.getelementptr %args[1] : (!llvm.ptr) -> !llvm.ptr, i64
@@ -37,7 +37,9 @@ struct Compiled {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
     REQUIRE(module);
     CpuTarget target = llvm::cantFail(CpuTarget::create(cpu));
-    codegen::expandMath(*module, codegen::ExpandMathOptions::forTarget(target));
+    auto options = codegen::ExpandMathOptions::forTarget(target);
+    options.roughWhereNarrowed = rough;
+    codegen::expandMath(*module, options);
     REQUIRE(mlir::succeeded(mlir::verify(*module)));
     kernels = std::make_unique<test::CompiledKernels>(*module, target);
   }
@@ -237,4 +239,69 @@ TEST_CASE("sin and cos of one value share its reduction") {
   CHECK(branches == 1);
   CHECK(left == 0);
   CHECK(mlir::succeeded(mlir::verify(*module)));
+}
+
+TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
+  struct Case {
+    const char *body; ///< %g from %x
+    double (*exact)(double);
+  };
+  const Case cases[] = {
+      {R"(%c = arith.constant dense<0.707106769> : vector<64xf32>
+          %z = arith.mulf %x, %c : vector<64xf32>
+          %f = math.erf %z : vector<64xf32>
+          %s = arith.addf %f, %one : vector<64xf32>
+          %h = arith.mulf %x, %half : vector<64xf32>
+          %g = arith.mulf %h, %s : vector<64xf32>)",
+       [](double x) { return 0.5 * x * std::erfc(-x * double(0.707106769f)); }},
+      {R"(%z = arith.mulf %x, %half : vector<64xf32>
+          %f = math.tanh %z : vector<64xf32>
+          %s = arith.addf %one, %f : vector<64xf32>
+          %g = arith.mulf %x, %s : vector<64xf32>)",
+       [](double x) { return 2 * x / (1 + std::exp(-x)); }},
+      {R"(%n = arith.negf %x : vector<64xf32>
+          %f = math.exp %n : vector<64xf32>
+          %s = arith.addf %one, %f : vector<64xf32>
+          %g = arith.divf %x, %s : vector<64xf32>)",
+       [](double x) { return x / (1 + std::exp(-x)); }},
+      {"%g = math.exp %x : vector<64xf32>", [](double x) { return std::exp(x); }}};
+  for (const Case &c : cases) {
+    std::string body = "%one = arith.constant dense<1.0> : vector<64xf32>\n"
+                       "%half = arith.constant dense<0.5> : vector<64xf32>\n" +
+                       std::string(c.body) +
+                       "\n%r = arith.truncf %g : vector<64xf32> to vector<64xbf16>";
+    INFO(body);
+    Compiled rough("vector<64xf32>", "f32", "vector<64xbf16>", body, "native", true);
+    double worst = 0;
+    for (int step = -200; step < 200; ++step) {
+      float x[64], y = 0;
+      uint16_t r[64];
+      for (int i = 0; i < 64; ++i)
+        x[i] = static_cast<float>((step + i / 64.0) * 0.06);
+      rough.run(x, &y, r);
+      for (int i = 0; i < 64; ++i) {
+        uint32_t bits = uint32_t(r[i]) << 16;
+        float got;
+        std::memcpy(&got, &bits, 4);
+        double want = c.exact(x[i]);
+        worst = std::max(worst, std::abs(got - want) / (std::abs(want) + 1e-9));
+      }
+    }
+    // Half a unit of bf16, and a little.
+    CHECK(worst < 0x1p-8 * (1 + 0x1p-7));
+  }
+  // Infinities and NaN.
+  Compiled gelu("vector<4xf32>", "f32", "vector<4xbf16>", R"(
+    %one = arith.constant dense<1.0> : vector<4xf32>
+    %f = math.erf %x : vector<4xf32>
+    %g = arith.addf %f, %one : vector<4xf32>
+    %r = arith.truncf %g : vector<4xf32> to vector<4xbf16>)",
+                "native", true);
+  float x[4] = {INFINITY, -INFINITY, NAN, 0}, y = 0;
+  uint16_t r[4];
+  gelu.run(x, &y, r);
+  CHECK(r[0] == 0x4000);
+  CHECK(r[1] == 0);
+  CHECK((r[2] & 0x7fff) > 0x7f80);
+  CHECK(r[3] == 0x3f80);
 }

@@ -1,0 +1,130 @@
+//===- VectorMathRough.cpp - Functions of what is rounded to 16 bits ------===//
+//
+// A GPU computes activations where products end, and its matrix units wait meanwhile. Nearly all of
+// them are rounded to bf16 or f16 at once, so that 17 bits do as well as 24. And most are sums of
+// one and a function, whose small results the function itself could only give exactly:
+//
+//   1 + erf z = erfc(-z): 2^-P(|z|), or 2 less that, with a polynomial P of degree 7
+//   1 + tanh u = 2 / (1 + e^-2u)
+//   1 / (1 + e^-x)
+//
+// with an exponential that is one instruction where the target has it, and a division that need
+// not be rounded right: its divisor is at least 1. 15 instructions for erf's gelu instead of 31.
+//
+//===----------------------------------------------------------------------===//
+#include "VectorMathEmitter.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tcc::codegen::vmath {
+
+constexpr double log2e = 0x1.715476p+0;
+
+bool isOnlyNarrowed(Value v) {
+  constexpr size_t kMost = 64; // values that are looked at
+  llvm::SmallSetVector<Value, 16> seen;
+  seen.insert(v);
+  bool narrowed = false;
+  for (size_t i = 0; i < seen.size(); ++i)
+    for (Operation *user : seen[i].getUsers()) {
+      if (isa<arith::TruncFOp>(user)) {
+        if (getElementTypeOrSelf(user->getResult(0)).getIntOrFloatBitWidth() > 16)
+          return false;
+        narrowed = true;
+        continue;
+      }
+      // Comparisons, stores and what carries values from block to block want all bits.
+      bool computes =
+          isa<arith::ArithDialect, math::MathDialect, vector::VectorDialect>(user->getDialect()) &&
+          user->getNumResults() == 1 && !isa<arith::CmpFOp, arith::BitcastOp>(user) &&
+          isa<FloatType>(getElementTypeOrSelf(user->getResult(0)));
+      if (!computes || seen.size() == kMost)
+        return false;
+      seen.insert(user->getResult(0));
+    }
+  return narrowed;
+}
+
+static Fp roughExp2(Fp x) {
+  if (!x.e->options.hasExp2)
+    return exp2(x);
+  return {x.e, math::Exp2Op::create(x.e->builder, x.v, arith::FastMathFlags::afn)};
+}
+
+/// x / y, where y is not huge.
+static Fp roughDivide(Fp x, Fp y) {
+  return {x.e, arith::DivFOp::create(x.e->builder, x.v, y.v, arith::FastMathFlags::afn)};
+}
+
+static Fp roughExp(Fp x) { return roughExp2(x * log2e); }
+
+static Fp onePlusErf(Fp z) {
+  Fp t = roughExp2(-poly(abs(z), {0x1.58e062p-16, -0x1.0117d2p-11, 0x1.583d48p-8, -0x1.1694f4p-5,
+                                  0x1.38834cp-3, 0x1.d57994p-1, 0x1.a0cbf6p+0, -0x1.369fa6p-18}));
+  return select(z < 0.0, t, 2.0 - t);
+}
+
+static Fp onePlusTanh(Fp u) {
+  return roughDivide(u.constant(2.0), roughExp2(u * (-2 * log2e)) + 1.0);
+}
+
+/// Whether `add` adds one to `x`.
+static bool addsOne(arith::AddFOp add, Value x) {
+  Value other = add.getLhs() == x ? add.getRhs() : add.getLhs();
+  if (auto repeated = other.getDefiningOp<vector::BroadcastOp>())
+    other = repeated.getSource();
+  return other != x && matchPattern(other, m_OneFloat());
+}
+
+/// Replaces what adds one to the result of `op` by `rough` of its operand.
+static void replaceOnePlus(Operation *op, const ExpandMathOptions &options, Fp (*rough)(Fp)) {
+  Value x = op->getResult(0);
+  for (Operation *user : llvm::make_early_inc_range(x.getUsers())) {
+    auto add = dyn_cast<arith::AddFOp>(user);
+    if (!add || !addsOne(add, x) || !isOnlyNarrowed(add))
+      continue;
+    ImplicitLocOpBuilder builder(add.getLoc(), add);
+    Emitter emitter{builder, options};
+    add.replaceAllUsesWith(rough({&emitter, op->getOperand(0)}).v);
+    add.erase();
+  }
+}
+
+/// Divisions by one plus an exponential, which is not negative.
+static void divideRoughly(Operation *exp) {
+  for (Operation *add : exp->getResult(0).getUsers())
+    if (isa<arith::AddFOp>(add) && addsOne(cast<arith::AddFOp>(add), exp->getResult(0)))
+      for (Operation *user : add->getResult(0).getUsers())
+        if (auto div = dyn_cast<arith::DivFOp>(user);
+            div && div.getRhs() == add->getResult(0) && isOnlyNarrowed(div))
+          div.setFastmath(div.getFastmath() | arith::FastMathFlags::afn);
+}
+
+void expandRough(Operation *root, const ExpandMathOptions &options) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<math::ErfOp, math::TanhOp, math::ExpOp>(op) &&
+        getElementTypeOrSelf(op->getResult(0)).isF32())
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    if (isa<math::ErfOp>(op))
+      replaceOnePlus(op, options, onePlusErf);
+    else if (isa<math::TanhOp>(op))
+      replaceOnePlus(op, options, onePlusTanh);
+    else
+      divideRoughly(op);
+    if (isa<math::ExpOp>(op) && isOnlyNarrowed(op->getResult(0))) {
+      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      Emitter emitter{builder, options};
+      op->getResult(0).replaceAllUsesWith(roughExp({&emitter, op->getOperand(0)}).v);
+    }
+    if (op->use_empty())
+      op->erase();
+  }
+}
+
+} // namespace tcc::codegen::vmath
