@@ -192,6 +192,10 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return h.mul(product.batch,
                  h.ceilDiv(product.columns, s.getThreads() / GpuArch::warp * s.getColumns()));
   }
+  case Form::SkinnyMma: {
+    HostProduct product = HostProduct::of(h, launch);
+    return h.mul(product.batch, h.ceilDiv(product.columns, s.getColumns()));
+  }
   case Form::Mma:
     return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
   case Form::Wgmma:

@@ -116,6 +116,9 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   case Form::Skinny:
     emitSkinnyKernel(frame);
     break;
+  case Form::SkinnyMma:
+    emitSkinnyMmaKernel(frame);
+    break;
   }
   LLVM::ReturnOp::create(frame.b, ValueRange());
   return frame.failed ? LLVM::LLVMFuncOp() : function;

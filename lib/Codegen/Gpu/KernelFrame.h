@@ -83,6 +83,7 @@ void emitMmaAttentionKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
 void emitSkinnyKernel(KernelFrame &f);
+void emitSkinnyMmaKernel(KernelFrame &f);
 /// A loop over strips of `rows` places.
 void emitDepthwiseKernel(KernelFrame &f);
 

@@ -258,6 +258,54 @@ static void scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
     s.columns /= 2;
 }
 
+/// Whether few rows go through mma.sync without shared memory: both operands lie along what is
+/// summed, in whole pieces of 16 bytes.
+static bool isSkinnyMma(Operation *op, const MmaProduct &product) {
+  constexpr int64_t kRows = MatrixInstruction::rows;
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || product.rows < 1 || product.rows > kRows)
+    return false;
+  auto isLast = [&](Value v, ArrayRef<int64_t> axes) {
+    RankedTensorType type = tensorType(v);
+    int64_t bytes = type.getShape().back() * product.instruction.elementBytes();
+    return axes.back() + 1 == type.getRank() && bytes % GpuArch::accessBytes == 0;
+  };
+  return isLast(dot.getLhs(), dot.getLhsContract()) && isLast(dot.getRhs(), dot.getRhsContract());
+}
+
+/// Columns of a block, warps that share k and steps that a warp has on their way: what has memory
+/// busiest. All multiprocessors have about as many columns, and bytes on their way for its
+/// latency.
+static void scheduleSkinnyMma(ScheduleChoice &s, const MmaProduct &product, const GpuArch &arch) {
+  constexpr int64_t kStep = 64, kOpen = 4096, kWarps = 24; // bytes; columns; of a multiprocessor
+  constexpr double kClock = 1.8e9, kLatency = 1400, kStart = 1500; // cycles
+  s.form = Form::SkinnyMma;
+  double memory = double(arch.bytesPerSecond) / arch.multiprocessors / kClock;
+  int64_t steps = llvm::divideCeil(product.inner * product.instruction.elementBytes(), kStep);
+  int64_t across = (product.batch < 0 ? 1 : product.batch), n = product.columns;
+  int64_t most = product.rows > MatrixInstruction::rows / 2 ? 4 : 8; // pieces in registers
+  double least = 0;
+  for (int64_t columns : {32, 16, 8})
+    for (int64_t warps = std::clamp<int64_t>(steps, 1, 16); warps >= std::min<int64_t>(steps, 4);
+         warps /= 2)
+      for (int64_t depth = most * 8 / columns; depth >= 1; depth /= 2) {
+        int64_t rounds = llvm::divideCeil(steps, warps * depth);
+        int64_t each = llvm::divideCeil(across * llvm::divideCeil(n < 0 ? kOpen : n, columns),
+                                        arch.multiprocessors);
+        int64_t resident = std::min(each, std::max<int64_t>(1, kWarps / warps));
+        double onTheirWay = double(resident * warps * depth * columns * kStep);
+        double bytes = double(each * rounds * warps * depth * columns * kStep);
+        double waves = double(llvm::divideCeil(each, resident));
+        double cost = kStart * waves + bytes / std::min(memory, onTheirWay / kLatency);
+        if (least != 0 && cost >= least)
+          continue;
+        least = cost;
+        s.threads = warps * GpuArch::warp;
+        s.columns = columns;
+        s.depth = depth;
+      }
+}
+
 /// Large tiles read shared memory less often, if there are enough of them.
 static void scheduleProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   constexpr int64_t kLarge = 128;
@@ -300,7 +348,7 @@ static double scheduleWgmma(ScheduleChoice &s, MatrixProduct product, const GpuA
   int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
   int64_t steps = product.steps();
   double least = 0;
-  for (int64_t columns : {256, 128, 64}) {
+  for (int64_t columns : {256, 192, 128, 64}) {
     if (product.window && !product.window->fits(columns))
       continue;
     int64_t tiles = down * llvm::divideCeil(product.columns, columns);
@@ -389,7 +437,6 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, const Gp
 static void scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
                              const GpuArch &arch, bool tf32) {
   constexpr double kSurely = 0.75; // of the other template's estimate
-  constexpr int64_t kFewRows = 4;  // memory is read faster than by tiles of 16 rows
   ScheduleChoice start = all.pop_back_val(), wgmma = start, mma = start, general = start;
   auto matrices = arch.matrixUnit == MatrixUnit::Wgmma ? matrixProduct(launch) : std::nullopt;
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
@@ -402,8 +449,11 @@ static void scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp 
   if (isSkinny(productOf(launch))) {
     ScheduleChoice skinny = start;
     scheduleSkinny(skinny, launch, arch);
-    bool isBest = ProductSizes::of(productOf(launch)).rows <= kFewRows;
-    all.insert(isBest ? all.begin() : all.end(), skinny);
+    all.insert(product ? all.end() : all.begin(), skinny);
+  }
+  if (product && isSkinnyMma(productOf(launch), *product)) {
+    all.insert(all.begin(), start);
+    scheduleSkinnyMma(all.front(), *product, arch);
   }
   scheduleProduct(general, launch, arch);
   all.push_back(general);

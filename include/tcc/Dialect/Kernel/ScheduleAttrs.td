@@ -148,7 +148,8 @@ def Kernel_GpuForm : I32EnumAttr<"GpuForm", "the loop nest of a GPU kernel", [
   I32EnumAttrCase<"Wgmma", 8, "wgmma">, I32EnumAttrCase<"Mma", 9, "mma">,
   I32EnumAttrCase<"Skinny", 10, "skinny">, I32EnumAttrCase<"Attention", 11, "attention">,
   I32EnumAttrCase<"WgmmaAttention", 12, "wgmma_attention">,
-  I32EnumAttrCase<"MmaAttention", 13, "mma_attention">]> {
+  I32EnumAttrCase<"MmaAttention", 13, "mma_attention">,
+  I32EnumAttrCase<"SkinnyMma", 14, "skinny_mma">]> {
   let cppNamespace = "::tcc::kernel";
   let genSpecializedAttr = 0;
 }
@@ -171,6 +172,7 @@ def Kernel_GpuScheduleAttr : Kernel_ScheduleAttr<"GpuSchedule", "gpu_schedule"> 
     | `wgmma` | the same, tile after tile, by at most `most_blocks` blocks on the matrix units of sm_90a |
     | `mma` | as `product`, a warp at a time on the matrix units, `vectors` slices on their way; `split` blocks share what a tile sums |
     | `skinny` | each warp computes `columns` columns of few rows |
+    | `skinny_mma` | each block computes `columns` columns of few rows on matrix units, whose warps share what is summed, `depth` steps of 64 bytes a round |
     | `attention` | each block keeps the results of `rows` queries and goes over the keys, `columns` at a time |
     | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |
     | `wgmma_attention` | the same on the matrix units of sm_90a |
