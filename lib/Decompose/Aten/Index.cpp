@@ -155,13 +155,23 @@ LogicalResult scatter(AtenNode &a) {
 
 LogicalResult scatterAdd(AtenNode &a) { return scatterAlong(a, S::add, a.tensor("src")); }
 
-/// Slices along one axis written (or added) at a vector of positions.
+/// Slices of `source` written (or added) along one axis of x at `index`, one position each. No axis
+/// moves, so that a plan may do it in place.
+Value writtenSlices(PrimBuilder &b, S kind, Value x, Value index, Value source, int64_t axis) {
+  Value everywhere = b.broadcastTo(alongAxis(b, index, axis, b.rank(x)), b.dims(source));
+  return prim::ScatterAlongOp::create(b.builder(), b.location(), x.getType(), kind, x, everywhere,
+                                      source, axis);
+}
+
+/// The same as the node says it.
 LogicalResult writeSlices(AtenNode &a, S kind, Value source, IndexRange range) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), index = a.tensor("index");
   auto axis = axisOf(a);
   if (failed(axis) || !source || b.rank(index) > 1 || !isIndex(a, index))
     return a.fail("needs an axis, a vector of indices and a source");
+  if (b.rank(index) == 0)
+    index = b.unsqueeze(index, {0});
   source = a.cast(source, b.elem(x));
   Dims want = b.dims(x);
   want[*axis] = b.dim(index, 0);
@@ -170,20 +180,11 @@ LogicalResult writeSlices(AtenNode &a, S kind, Value source, IndexRange range) {
   if (b.rank(source) != b.rank(x) || !b.broadcastable(b.dims(source), want))
     return a.fail("the source does not fit");
   source = b.broadcastTo(source, want);
-  SmallVector<int64_t> order = allAxes(b.rank(x)), back(b.rank(x));
-  order.erase(order.begin() + *axis);
-  order.insert(order.begin(), *axis);
-  for (auto [i, axisThere] : llvm::enumerate(order))
-    back[axisThere] = i;
-  Value turned = b.transpose(x, order);
   if (range == IndexRange::positions)
     requireInRange(b, index, b.dim(x, *axis), range);
   else
     index = b.wrapIndices(index, b.dim(x, *axis));
-  Value tuples = b.unsqueeze(index, {1});
-  Value written = prim::ScatterNdOp::create(b.builder(), b.location(), turned.getType(), kind,
-                                            turned, tuples, b.transpose(source, order));
-  return a.give(b.transpose(written, back));
+  return a.give(writtenSlices(b, kind, x, index, source, *axis));
 }
 
 LogicalResult indexCopy(AtenNode &a) {
@@ -334,7 +335,11 @@ LogicalResult putAt(AtenNode &a, const FailureOr<Indexed> &r, Value values, S ki
   values = a.cast(values, b.elem(r->x));
   if (b.rank(values) > rank || !b.broadcastable(b.dims(values), stated))
     return a.fail("the values do not fit");
-  values = b.transpose(b.broadcastTo(values, stated), back);
+  values = b.broadcastTo(values, stated);
+  if (r->count == 1 && r->indexRank() == 1)
+    return a.give(
+        writtenSlices(b, kind, a.tensor("self"), b.squeeze(r->tuples, {-1}), values, r->order[0]));
+  values = b.transpose(values, back);
   Value written = prim::ScatterNdOp::create(b.builder(), b.location(), r->x.getType(), kind, r->x,
                                             r->tuples, values);
   SmallVector<int64_t> home(r->order.size());
