@@ -9,7 +9,9 @@
 //     of the heap that it owns, or as a copy in one of its own: whoever receives a tensor
 //     owns its block.
 //   - New values of arguments (`graph.mutates`) are written when all else is done: a run
-//     that fails changes nothing, and what reads the old value reads it before.
+//     that fails changes nothing, and what reads the old value reads it before. Where a kernel
+//     changes a part of one and is the last to read it, that part is changed there and then
+//     (StoragePlan.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "Plan/HostProgram.h"
@@ -73,7 +75,7 @@ void ProgramBuilder::writeBack() {
       continue;
     outputs[i] = memoryOf(argument);
     auto given = dyn_cast<BlockArgument>(storageOf(v));
-    if (given == argument)
+    if (given == argument || inArgument.lookup(storageOf(v)) == argument)
       continue;
     Value from = memoryOf(v);
     if (given) { // may be written itself before it is read: buffers that change places
@@ -103,6 +105,11 @@ Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
                                  openExtents(result));
   if (const auto *output = std::get_if<InOutput>(&place))
     return viewAs(outputStorage(output->result, result), type, openExtents(result));
+  if (const auto *over = std::get_if<OverArgument>(&place)) {
+    Value input = launch.getInputs()[over->input];
+    inArgument[result] = cast<BlockArgument>(storageOf(input));
+    return viewAs(memoryOf(input), type, openExtents(result));
+  }
   if (const auto *over = std::get_if<OverInput>(&place)) {
     Value input = launch.getInputs()[over->input];
     owned.erase(storageOf(input)); // its block is the result's now

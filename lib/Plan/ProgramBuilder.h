@@ -75,7 +75,9 @@ private:
   /// Tensors that bring their extents with them: arguments, and what regions carry or give.
   llvm::DenseSet<mlir::Value> bound;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> boundExtents;
-  llvm::DenseSet<mlir::Value> owned;              ///< tensors that a block of the heap belongs to
+  llvm::DenseSet<mlir::Value> owned; ///< tensors that a block of the heap belongs to
+  /// Results that lie in the argument whose new value they are.
+  llvm::DenseMap<mlir::Value, mlir::BlockArgument> inArgument;
   llvm::SmallVector<mlir::Value> arenas, outputs; ///< by number; null until they are needed
   mlir::Block *entry = nullptr;                   ///< of the program
   mlir::Operation *lastWeight = nullptr;

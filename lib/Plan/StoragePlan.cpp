@@ -8,6 +8,9 @@
 // Efficient Memory Management for Deep Neural Net Inference, 2020), within a few percent of the
 // lower bound on real models.
 //
+// A kernel that changes a part of an argument that the model changes (a cache of keys and values)
+// does so where the argument lies, if no later one needs what was there.
+//
 // Results whose unknown extents are the same values share a dynamic arena, which the run
 // allocates once: offsets and sizes count in bytes times the product of those extents.
 //
@@ -59,6 +62,7 @@ private:
   std::optional<std::pair<size_t, int64_t>> dynamicArena(kernel::LaunchOp launch, unsigned result);
   Place overAllocated(kernel::LaunchOp launch);
   std::optional<OverInput> overCarried(kernel::LaunchOp launch);
+  std::optional<OverArgument> overChanged(kernel::LaunchOp launch);
   int64_t assignOffsets(size_t arena);
 
   func::FuncOp function;
@@ -115,6 +119,8 @@ Place MemoryPlanner::collectResult(kernel::LaunchOp launch, unsigned result) {
       return *over;
     if (!type.hasStaticShape())
       return InBlock();
+  } else if (auto over = overChanged(launch)) {
+    return *over;
   } else if (auto output = outputOf(value)) {
     takenOutputs.insert(*output);
     return InOutput{*output};
@@ -207,6 +213,31 @@ std::optional<OverInput> MemoryPlanner::overCarried(kernel::LaunchOp launch) {
     if (llvm::count_if(carried.getUses(),
                        [](OpOperand &use) { return !isa<prim::DimOp>(use.getOwner()); }) == 1)
       return OverInput{number};
+  }
+  return std::nullopt;
+}
+
+/// Whether the last reader of `value` is `launch`, and nobody else reads it there.
+static bool isLastReader(const StorageLiveness &liveness, Value value, kernel::LaunchOp launch) {
+  return liveness.lastReader(value) == launch.getOperation() && !readsTwice(launch, value);
+}
+
+/// The argument of the model whose new value a launch that changes a part of it makes.
+std::optional<OverArgument> MemoryPlanner::overChanged(kernel::LaunchOp launch) {
+  if (launch.getKind() != kernel::KernelKind::Special)
+    return std::nullopt;
+  Operation *end = function.getBody().front().getTerminator();
+  Signature signature(function);
+  for (unsigned number : overwritable(launch)) {
+    auto argument = dyn_cast<BlockArgument>(storageOf(launch.getInputs()[number]));
+    if (!argument || argument.getOwner() != &function.getBody().front() ||
+        argument.getType() != launch.getResult(0).getType() ||
+        !isLastReader(liveness, argument, launch))
+      continue;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (signature.changedArgument(i) == argument.getArgNumber() &&
+          storageOf(end->getOperand(i)) == launch.getResult(0))
+        return OverArgument{number};
   }
   return std::nullopt;
 }

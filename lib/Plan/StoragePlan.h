@@ -20,7 +20,11 @@ struct InOutput {
 struct OverInput {
   unsigned input;
 };
-using Place = std::variant<InBlock, InArena, InOutput, OverInput>;
+/// Where input `input` of the launch lies, which is an argument of the model that changes to this.
+struct OverArgument {
+  unsigned input;
+};
+using Place = std::variant<InBlock, InArena, InOutput, OverInput, OverArgument>;
 
 struct StoragePlan {
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Place>> places; ///< by launch, its results

@@ -60,6 +60,7 @@ func.func @main(%n: index, %u: tensor<1x8xf32>, %init: tensor<?x8xf32>) -> tenso
 // -----
 
 // A scatter writes over a tensor that dies there; not over a function's argument.
+// CHECK-LABEL: func.func @main
 // CHECK: %[[A:.*]] = host.slice %{{.*}}[0]
 // CHECK: host.launch @k0_argument ins(%{{.*}}) outs(%[[A]] :
 // CHECK: %[[D:.*]] = host.slice %{{.*}}[0]
@@ -83,4 +84,52 @@ module {
     } -> tensor<16xf32>
     return %3 : tensor<16xf32>
   }
+}
+
+// -----
+
+// A cache that the model changes: a part of it, where it lies. Nothing is written at the end.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: memref<2x8xf32>, %[[CACHE:[a-z0-9]*]]: memref<16x8xf32>
+// CHECK: host.launch @k0_insert ins(%[[CACHE]], %[[X]] : {{.*}}) outs(%[[CACHE]] :
+// CHECK: host.launch @k1_exp ins(%[[CACHE]] :
+// CHECK-NOT: host.copy
+// CHECK: return {{.*}}, %[[CACHE]] :
+func.func @main(%x: tensor<2x8xf32>, %cache: tensor<16x8xf32> {graph.state = "cache", graph.name = "cache"})
+    -> (tensor<16x8xf32>, tensor<16x8xf32> {graph.mutates = "cache"}) {
+  %0 = kernel.launch special "insert" ins(%cache, %x : tensor<16x8xf32>, tensor<2x8xf32>) sizes() {
+  ^bb0(%a: tensor<16x8xf32>, %b: tensor<2x8xf32>):
+    %1 = prim.insert_slice %a, %b starts [3, 0]() steps [1, 1] : (tensor<16x8xf32>, tensor<2x8xf32>) -> tensor<16x8xf32>
+    kernel.yield %1 : tensor<16x8xf32>
+  } -> tensor<16x8xf32>
+  %2 = kernel.launch loop "exp" ins(%0 : tensor<16x8xf32>) sizes() {
+  ^bb0(%a: tensor<16x8xf32>):
+    %1 = prim.exp %a : (tensor<16x8xf32>) -> tensor<16x8xf32>
+    kernel.yield %1 : tensor<16x8xf32>
+  } -> tensor<16x8xf32>
+  return %2, %0 : tensor<16x8xf32>, tensor<16x8xf32>
+}
+
+// -----
+
+// Not where a later kernel needs what was there.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:[a-z0-9]*]]: memref<2x8xf32>, %[[CACHE:[a-z0-9]*]]: memref<16x8xf32>
+// CHECK: %[[NEW:.*]] = host.slice
+// CHECK: host.launch @k0_insert ins(%[[CACHE]], %[[X]] : {{.*}}) outs(%[[NEW]] :
+// CHECK: host.launch @k1_exp ins(%[[CACHE]] :
+// CHECK: host.copy %[[NEW]] to %[[CACHE]]
+func.func @main(%x: tensor<2x8xf32>, %cache: tensor<16x8xf32> {graph.state = "cache", graph.name = "cache"})
+    -> (tensor<16x8xf32>, tensor<16x8xf32> {graph.mutates = "cache"}) {
+  %0 = kernel.launch special "insert" ins(%cache, %x : tensor<16x8xf32>, tensor<2x8xf32>) sizes() {
+  ^bb0(%a: tensor<16x8xf32>, %b: tensor<2x8xf32>):
+    %1 = prim.insert_slice %a, %b starts [3, 0]() steps [1, 1] : (tensor<16x8xf32>, tensor<2x8xf32>) -> tensor<16x8xf32>
+    kernel.yield %1 : tensor<16x8xf32>
+  } -> tensor<16x8xf32>
+  %2 = kernel.launch loop "exp" ins(%cache : tensor<16x8xf32>) sizes() {
+  ^bb0(%a: tensor<16x8xf32>):
+    %1 = prim.exp %a : (tensor<16x8xf32>) -> tensor<16x8xf32>
+    kernel.yield %1 : tensor<16x8xf32>
+  } -> tensor<16x8xf32>
+  return %2, %0 : tensor<16x8xf32>, tensor<16x8xf32>
 }

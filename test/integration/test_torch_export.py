@@ -19,9 +19,9 @@ class Mutation(unittest.TestCase):
         self.assertEqual(actual.dtype, expected.dtype, what)
         np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6, err_msg=what)
 
-    def check(self, name, form, arrange=np.array):
+    def check(self, name, form, arrange=np.array, flags=()):
         data = dict(np.load(FOLDER / (name + ".npz")))
-        with Compiled.build(FOLDER / (name + form + ".pt2")) as model:
+        with Compiled.build(FOLDER / (name + form + ".pt2"), *flags) as model:
             self.assertEqual(len(model.inputs), len(listed(data, "input", 0)))
             for run in range(100):
                 inputs = [arrange(x) for x in listed(data, "input", run)]
@@ -37,6 +37,11 @@ class Mutation(unittest.TestCase):
     def test_inputs_of_any_strides_are_written_back(self):
         for form in ["", "-aten"]:
             self.check("in_place", form, lambda x: np.array(x, order="F"))
+
+    def test_on_a_device(self):
+        for name in ["cache", "counter", "exchange", "in_place"]:
+            with self.subTest(name):
+                self.check(name, "", flags=["--arch", "sim"])
 
     def test_read_only_inputs_are_refused(self):
         def frozen(x):
@@ -69,6 +74,17 @@ class Indices(unittest.TestCase):
                         else:
                             with self.assertRaisesRegex(Exception, "an index is out of range"):
                                 model(*given)
+
+
+class ChangedInPart(ToolTest):
+    def test_a_cache_is_changed_where_it_lies(self):
+        for flags in [], ["--arch", "sim"]:
+            with self.subTest(flags):
+                self.compiles(FOLDER / "cache.pt2", "--stop-after", "plan", "-o", "model.mlir", *flags)
+                text = (self.work / "model.mlir").read_text()
+                self.assertEqual(text.count("prim.scatter_along"), 2)
+                self.assertNotIn("host.copy", text)
+                self.assertNotIn("prim.transpose", text)
 
 
 class BoundedIndices(ToolTest):
