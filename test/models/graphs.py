@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+FLOAT, INT32, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
 node = helper.make_node
 
 
@@ -311,6 +311,43 @@ def packed_rotation(**attributes):
     return microsoft("RotaryEmbedding", operands, ["y"], **attributes), drawn({"x": (1, 2, 20, 8)})
 
 
+def grouped_attention(steps, batch=1, places=12, packed=False, cache=True, tables=False, bias=False, sink=False, ids=False,
+                      **attributes):
+    """Four heads of queries, two of keys. Each step has new tokens and the lengths of its sequences with these; what
+    lies behind them in the cache is zero, as ONNX Runtime makes it."""
+    width = 4 * 16 if not packed else 8 * 16
+    operands = {"query": (FLOAT, ["B", "S", width])}
+    for name in () if packed else ("key", "value"):
+        operands[name] = FLOAT, ["B", "S", 32]
+    for name in ("past_key", "past_value") if cache else ():
+        operands[name] = FLOAT, ["B", 2, "P", 16]
+    operands |= {"lengths": (INT32, ["B"]), "longest": (INT32, [])}
+    operands |= {"cos": None, "sin": None} if tables else {}
+    operands |= {"positions": (INT64, ["B", "S"])} if ids else {}
+    operands |= {"bias": (FLOAT, ["B", "H", "S", "T"])} if bias else {}
+    operands |= {"sink": None} if sink else {}
+    order = ["query", "key", "value", "past_key", "past_value", "lengths", "longest", "cos", "sin", "positions", "bias", "sink"]
+    weights = {"cos": (20, 8), "sin": (20, 8), "sink": (4,)}
+    graph = model([node("GroupQueryAttention", [name if name in operands else "" for name in order], ["y", "keys", "values"],
+                        domain="com.microsoft", num_heads=4, kv_num_heads=2, **attributes)],
+                  [value(name, *form) for name, form in operands.items() if form], [unknown(name) for name in ("y", "keys", "values")],
+                  [weight(name, *weights[name]) for name, form in operands.items() if form is None])
+    rng, cases = np.random.default_rng(3), []
+    for new, lengths in steps:
+        longest = max(lengths)
+        shapes = {"query": (batch, new, width), "key": (batch, new, 32), "value": (batch, new, 32),
+                  "past_key": (batch, 2, places, 16), "past_value": (batch, 2, places, 16), "bias": (1, 4, new, longest)}
+        case = {name: rng.normal(size=shapes[name]).astype(np.float32) for name in operands if name in shapes}
+        for row, length in enumerate(lengths):
+            for name in ("past_key", "past_value") if cache else ():
+                case[name][row, :, 0 if new == longest else length - new:] = 0
+        case |= {"lengths": np.array(lengths, np.int32) - 1, "longest": np.array(longest, np.int32)}
+        if ids:
+            case["positions"] = np.arange(new)[None] + np.array(lengths)[:, None] - new
+        cases.append(case)
+    return graph, cases
+
+
 def fused_gemm(activation, **parameters):
     operands = {"a": ["N", 6], "b": heads(6, 5), "c": heads(5)}
     parameters = {f"activation_{name}": number for name, number in parameters.items()}
@@ -389,6 +426,15 @@ GRAPHS = {
     **{f"attention-projected-mask-of-{len(mask)}": lambda m=mask: masked_attention(m)
        for mask in ([2, 3], [2, 3, 0, 1], [2, 3, 0, 3, 6, 0, 2, 5])},
     "rotation-packed": lambda: packed_rotation(is_packed_batching=1, scale=2.0),
+    **{f"grouped-attention-{name}": lambda c=case: grouped_attention(**c) for name, case in {
+        "prompt": dict(steps=[(7, [7]), (1, [1])], cache=False), "decoding": dict(steps=[(1, [5, 12, 9])], batch=3),
+        "growing": dict(steps=[(1, [5])], places=4, packed=True), "continued": dict(steps=[(4, [9]), (9, [9])]),
+        "turned": dict(steps=[(1, [5, 12]), (1, [2, 3])], batch=2, tables=True, do_rotary=1),
+        "turned-pairs": dict(steps=[(5, [5]), (3, [8])], packed=True, tables=True, do_rotary=1, rotary_interleaved=1),
+        "placed": dict(steps=[(5, [5]), (3, [8])], tables=True, ids=True, do_rotary=1),
+        "window": dict(steps=[(1, [11, 2]), (1, [8, 12])], batch=2, local_window_size=3, softcap=2.0, scale=0.3),
+        "biased": dict(steps=[(1, [11]), (12, [12])], bias=True), "sink": dict(steps=[(1, [4]), (6, [6])], sink=True),
+        "smooth": dict(steps=[(6, [6]), (1, [12])], smooth_softmax=1), "both-ways": dict(steps=[(6, [6])], causal=0)}.items()},
     "fused-gemm-leaky": lambda: fused_gemm("LeakyRelu", alpha=0.3),
     **{"transposed-conv-" + "-".join(map(str, case)): lambda c=case: transposed_conv(*c)
        for case in [(2, 2), (4, 2, 1), (3, 2, 1, 1), (5, 3, 2, 2, 2), (3, 2, 0, 1, 4), (1, 2), (3, 2, 1, 0, 1, 2)]},

@@ -36,6 +36,15 @@ static Value softmaxOrZero(PrimBuilder &b, Value x) {
   return b.div(e, b.select(b.compare(P::eq, sum, zero), one, sum));
 }
 
+/// Softmax over the last axis and the one score `sink`, whose own weight is left out.
+static Value softmaxBeside(PrimBuilder &b, Value x, Value sink) {
+  using K = prim::ReduceKind;
+  sink = b.cast(sink, b.elem(x));
+  Value top = b.maximum(b.reduce(K::max, x, {-1}, true), sink);
+  Value e = b.exp(b.sub(x, top));
+  return b.div(e, b.add(b.reduce(K::sum, e, {-1}, true), b.exp(b.sub(sink, top))));
+}
+
 /// Several query heads may share one head of keys and values; they then have an
 /// axis of their own in the products, and `heads` and `shared` are [B, N, ..]
 /// and [B, N / group, ..].
@@ -74,7 +83,10 @@ Attended tcc::attend(PrimBuilder &b, const Attention &a) {
   if (a.allowed)
     r.masked =
         b.select(a.allowed, r.masked, b.scalar(-std::numeric_limits<double>::infinity(), wide));
-  r.weights = b.cast(a.emptyRows ? softmaxOrZero(b, r.masked) : softmaxOver(b, r.masked, 3), own);
+  Value weights = a.sink        ? softmaxBeside(b, r.masked, a.sink)
+                  : a.emptyRows ? softmaxOrZero(b, r.masked)
+                                : softmaxOver(b, r.masked, 3);
+  r.weights = b.cast(weights, own);
   r.result = headwise(b, r.weights, a.value, 2, own);
   return r;
 }

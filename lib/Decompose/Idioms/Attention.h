@@ -18,6 +18,8 @@ struct Attention {
   mlir::Value allowed{}; ///< i1, likewise: where false, a score is -inf; or null
   double softcap = 0;
   bool emptyRows = false; ///< a query may see no key at all: its result is 0
+  mlir::Value sink{};     ///< a score beside those of the keys, of a value of 0, broadcast to
+                          ///< [B, N, S, 1], or null
 };
 
 struct Attended {

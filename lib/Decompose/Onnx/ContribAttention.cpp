@@ -9,6 +9,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
+#include "Decompose/Onnx/GroupQueryAttention.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
 #include <limits>
@@ -279,6 +280,7 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
 void tcc::populateOnnxContribAttentionRules(RuleSet &rules) {
   static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
       {"Attention", attention},
+      {"GroupQueryAttention", groupQueryAttention},
       {"QAttention", quantizedAttention},
       {"MultiHeadAttention", multiHeadAttention},
       {"RotaryEmbedding", rotaryEmbedding}};

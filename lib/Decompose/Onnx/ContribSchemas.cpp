@@ -63,6 +63,15 @@ static constexpr ContribSchema kContrib[] = {
     {"Gelu", "X", "Y", ""},
     {"GroupNorm", "X gamma beta", "Y",
      "activation:int! groups:int! channels_last:int epsilon:float"},
+    {"GroupQueryAttention",
+     "query key? value? past_key? past_value? seqlens_k total_sequence_length cos_cache? "
+     "sin_cache? "
+     "position_ids? attention_bias? head_sink? -k_scale? -v_scale? -q_norm_weight? -k_norm_weight?",
+     "output present_key? present_value? -output_qk?",
+     "num_heads:int! kv_num_heads:int! do_rotary:int rotary_interleaved:int causal:int "
+     "local_window_size:int scale:float softcap:float smooth_softmax:int qk_output:int=0 "
+     "qk_norm_epsilon:float sliding_window_cache:int=0 kv_cache_bit_width:int k_quant_type:string "
+     "v_quant_type:string"},
     {"MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
     {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
      // accuracy_level allows less exact products than these.

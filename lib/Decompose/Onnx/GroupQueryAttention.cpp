@@ -1,0 +1,210 @@
+//===- GroupQueryAttention.cpp - com.microsoft's attention with a cache -------===//
+//
+// What decoders exported for ONNX Runtime contain: new tokens are turned by their positions, their
+// keys and values written into the cache, and all that the cache holds then is attended to. Each
+// sequence of a batch has a length of its own, which is data; the longest one is an extent, since
+// the cache grows to it. Writing is a scatter along the sequence, which a plan may do in place.
+//
+// Beyond a sequence's length the cache keeps what it had (as ONNX Runtime does where the old cache
+// and the new one share their memory), and queries that only fill up a prompt get numbers that mean
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+#include "Decompose/Onnx/GroupQueryAttention.h"
+#include "Decompose/Checks.h"
+#include "Decompose/Idioms/Attention.h"
+#include "Decompose/Onnx/Operands.h"
+
+using namespace mlir;
+using namespace tcc;
+using P = prim::ComparePredicate;
+using Cmp = arith::CmpIPredicate;
+
+namespace {
+
+enum Operand {
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLengths, // [B], of each sequence with its new tokens, less one
+  kLongest, // of these, one element
+  kCos,
+  kSin,
+  kPositions,
+  kBias,
+  kSink
+};
+
+class GroupQueryAttention {
+public:
+  explicit GroupQueryAttention(NodeContext &c) : c(c), b(c.b), index(b.builder().getI64Type()) {}
+  LogicalResult run();
+
+private:
+  LogicalResult readOperands();
+  LogicalResult turn();
+  Value positions();
+  Value written(Value fresh, Operand past);
+  Value allowedKeys();
+
+  NodeContext &c;
+  PrimBuilder &b;
+  Type index;
+  int64_t heads = 0, shared = 0;
+  Value q, k, v; ///< [B, N, S, H], k and v with the shared heads
+  Dim longest;   ///< tokens of the longest sequence, the new ones among them
+  Dim isPrompt;  ///< whether nothing lies before the new tokens
+  Value first;   ///< [B, 1], the place of each sequence's first new token
+  Value end;     ///< [B, 1], how many tokens each has in the end
+  Dim places;    ///< of the cache in the end
+};
+
+} // namespace
+
+LogicalResult GroupQueryAttention::readOperands() {
+  heads = c.intAttr("num_heads", 0);
+  shared = c.intAttr("kv_num_heads", 0);
+  if (heads < 1 || shared < 1 || heads % shared != 0)
+    return c.fail("needs 'num_heads' that 'kv_num_heads' divides");
+  Value x = c.in(kQuery);
+  if (b.rank(x) != 3)
+    return c.fail("needs a query of rank 3");
+  if (c.has(kKey) != c.has(kValue) || c.has(kPastKey) != c.has(kPastValue) ||
+      c.has(kCos) != c.has(kSin))
+    return c.fail("needs both a key and a value, both parts of a cache, both tables, or neither");
+  if (c.has(kKey)) {
+    if (b.rank(c.in(kKey)) != 3 || b.rank(c.in(kValue)) != 3)
+      return c.fail("needs keys and values of rank 3");
+    q = splitHeads(b, x, heads);
+    k = splitHeads(b, c.in(kKey), shared);
+    v = splitHeads(b, c.in(kValue), shared);
+  } else { // queries, keys and values beside one another
+    Dim width = b.floorDivDims(b.dim(x, 2), b.dim(heads + 2 * shared)), start = b.dim(0);
+    auto next = [&](int64_t count) {
+      Dim size = b.mulDims(width, b.dim(count));
+      Value part = splitHeads(b, b.sliceAxis(x, 2, start, size), count);
+      start = b.addDims(start, size);
+      return part;
+    };
+    q = next(heads);
+    k = next(shared);
+    v = next(shared);
+  }
+  auto total = hostInt(c, kLongest);
+  if (failed(total))
+    return failure();
+  longest = *total;
+  Dim fresh = b.dim(q, 2);
+  isPrompt = b.compareDims(Cmp::eq, fresh, longest);
+  end = b.add(b.unsqueeze(b.cast(b.reshape(c.in(kLengths), {b.dim(q, 0)}), index), {1}), 1.0);
+  Value length = scalarOf(b, fresh, index);
+  // A prompt starts at 0 even where it is filled up behind its end.
+  first = b.mul(b.sub(end, length), scalarOf(b, b.selectDims(isPrompt, b.dim(0), b.dim(1)), index));
+  places = c.has(kPastKey) ? b.maxDims(b.dim(c.in(kPastKey), 2), longest) : longest;
+  return success();
+}
+
+/// Of each new token [B, S].
+Value GroupQueryAttention::positions() {
+  Value counted = b.unsqueeze(b.iota({b.dim(q, 2)}, 0, index), {0});
+  if (!c.has(kPositions))
+    return b.add(first, counted);
+  // Of a prompt, ONNX Runtime reads the first position alone and counts on.
+  Value given = b.cast(c.in(kPositions), index);
+  auto prompt = b.known(isPrompt);
+  if (prompt == 0)
+    return given;
+  Value start = b.slice(given, {b.dim(0), b.dim(0)}, {b.dim(1), b.dim(1)}, {1, 1});
+  Value whole = b.broadcastTo(b.add(start, counted), b.dims(given));
+  if (prompt)
+    return whole;
+  Value choice = scalarOf(b, b.selectDims(isPrompt, b.dim(1), b.dim(0)), index);
+  return b.select(b.compare(P::ne, choice, 0.0), whole, given);
+}
+
+LogicalResult GroupQueryAttention::turn() {
+  if (c.intAttr("do_rotary", 0) == 0)
+    return success();
+  if (!c.has(kCos) || b.rank(c.in(kCos)) != 2 || b.rank(c.in(kSin)) != 2 ||
+      (c.has(kPositions) && b.rank(c.in(kPositions)) != 2))
+    return c.fail("needs tables and positions of rank 2 for 'do_rotary'");
+  Value at = positions();
+  auto angles = [&](Value table) {
+    requireInRange(b, at, b.dim(table, 0), IndexRange::positions);
+    return b.unsqueeze(b.take(table, at, 0), {1});
+  };
+  Value cos = angles(c.in(kCos)), sin = angles(c.in(kSin));
+  auto half = b.known(b.dim(c.in(kCos), 1));
+  if (!half)
+    return c.fail("needs tables whose width is known");
+  bool interleaved = c.intAttr("rotary_interleaved", 0) != 0;
+  q = rotate(b, q, cos, sin, 2 * *half, interleaved);
+  k = rotate(b, k, cos, sin, 2 * *half, interleaved);
+  return success();
+}
+
+/// The cache with the new keys or values.
+Value GroupQueryAttention::written(Value fresh, Operand past) {
+  if (!c.has(past)) {
+    requireSame(b, b.dim(fresh, 2), longest, "GroupQueryAttention: tokens without a cache");
+    return fresh;
+  }
+  Value cache = c.in(past);
+  Dim zero = b.dim(0);
+  if (!b.same(b.dim(cache, 2), places))
+    cache = b.pad(cache, b.scalar(0, b.elem(cache)), {zero, zero, zero, zero},
+                  {zero, zero, b.subDims(places, b.dim(cache, 2)), zero});
+  Value at = b.add(first, b.unsqueeze(b.iota({b.dim(fresh, 2)}, 0, index), {0}));
+  requireInRange(b, at, places, IndexRange::positions);
+  at = b.broadcastTo(b.unsqueeze(at, {1, 3}), b.dims(fresh));
+  return prim::ScatterAlongOp::create(b.builder(), b.location(), cache.getType(),
+                                      prim::ScatterKind::assign, cache, at, fresh, 2);
+}
+
+/// Which keys each query sees [B, 1, S, T].
+Value GroupQueryAttention::allowedKeys() {
+  Value key = alongAxis(b, b.iota({b.dim(k, 2)}, 0, index), 3, 4);
+  if (c.intAttr("causal", 1) == 0)
+    return b.compare(P::lt, key, b.unsqueeze(end, {2, 3}));
+  Value query =
+      b.add(b.unsqueeze(first, {2, 3}), alongAxis(b, b.iota({b.dim(q, 2)}, 0, index), 2, 4));
+  Value seen = b.compare(P::le, key, query);
+  int64_t window = c.intAttr("local_window_size", -1);
+  if (window <= 0)
+    return seen;
+  Value oldest = b.sub(query, static_cast<double>(window));
+  return b.binary<prim::AndOp>(seen, b.compare(P::gt, key, oldest));
+}
+
+LogicalResult GroupQueryAttention::run() {
+  if (failed(readOperands()) || failed(turn()))
+    return failure();
+  k = written(k, kPastKey);
+  v = written(v, kPastValue);
+  Attention a{q, k, v};
+  a.scale = c.floatAttr("scale", 0);
+  a.softcap = c.floatAttr("softcap", 0);
+  a.allowed = allowedKeys();
+  if (c.has(kBias)) { // has the keys of the longest sequence; the others are hidden
+    Value bias = c.in(kBias);
+    if (b.rank(bias) != 4)
+      return c.fail("needs an attention_bias of rank 4");
+    Dim zero = b.dim(0);
+    a.bias = b.pad(bias, b.scalar(0, b.elem(bias)), {zero, zero, zero, zero},
+                   {zero, zero, zero, b.subDims(places, b.dim(bias, 3))});
+  }
+  if (c.has(kSink))
+    a.sink = alongAxis(b, c.in(kSink), 1, 4);
+  else if (c.intAttr("smooth_softmax", 0) != 0)
+    a.sink = b.full({b.dim(1), b.dim(1), b.dim(1), b.dim(1)}, 0, b.elem(q));
+  Attended result = attend(b, a);
+  if (c.numResults() > 1)
+    (void)c.give(1, k);
+  if (c.numResults() > 2)
+    (void)c.give(2, v);
+  return c.give(mergeHeads(b, result.result));
+}
+
+LogicalResult tcc::groupQueryAttention(NodeContext &c) { return GroupQueryAttention(c).run(); }
