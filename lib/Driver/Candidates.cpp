@@ -9,6 +9,7 @@
 #include "tcc/Driver/CrashReport.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Verify/Verify.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -54,7 +55,7 @@ Error Compile::tuneKernels() {
     PipelineOptions how = quiet;
     how.chooseSchedule = std::move(chooser);
     CompiledModel compiled;
-    if (Error error = buildAside(candidate, how, Phase::Fuse, path, compiled))
+    if (Error error = buildAside(candidate, how, target, Phase::Fuse, path, compiled))
       return std::move(error);
     return std::move(compiled);
   };
@@ -70,9 +71,9 @@ Error Compile::tuneKernels() {
                                 : files.write(options.tuning, schedules->record.text());
 }
 
-/// A library at `path` of a model that has done the phases up to `from`.
-Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase from,
-                          const std::string &path, CompiledModel &compiled) {
+/// A library at `path`, for `where`, of a model that has done the phases up to `from`.
+Error Compile::buildAside(Model &candidate, const PipelineOptions &how, const Target &where,
+                          Phase from, const std::string &path, CompiledModel &compiled) {
   if (Error error = runPhases(candidate, from, Phase::Plan, how))
     return error;
   auto code = generateCode(candidate, how);
@@ -83,16 +84,31 @@ Error Compile::buildAside(Model &candidate, const PipelineOptions &how, Phase fr
   elsewhere.output = path;
   Artefact probed;
   emit::OutputFiles own;
-  if (Error error = probed.write(candidate, compiled, elsewhere, target,
+  if (Error error = probed.write(candidate, compiled, elsewhere, where,
                                  {nameOf(format), [] { return ""; }}, own))
     return error;
   return own.commit();
+}
+
+/// For a model whose GPU is not here: the same phases, with the simulated device in its place.
+Error Compile::simulateInstead(Target &where, PipelineOptions &how) {
+  bool tf32 = where.devices.tf32;
+  if (Error error = GpuTarget::parse("sim").moveInto(where.devices))
+    return error;
+  where.devices.tf32 = tf32;
+  auto backend = createBackend(options.backend, where);
+  if (!backend)
+    return backend.takeError();
+  how.backend = std::move(*backend);
+  how.chooseSchedule = nullptr; // a record is of the GPU's schedules
+  return Error::success();
 }
 
 /// Compiles the model once more up to primitives; --verify takes it from there.
 Error Compile::verifyLibrary() {
   model = Model(); // its memory is needed now
   PipelineOptions quiet = pipeline;
+  Target where = target;
   quiet.beforePhase = nullptr;
   quiet.afterPhase = nullptr;
   quiet.codeObserver = nullptr;
@@ -114,13 +130,35 @@ Error Compile::verifyLibrary() {
     PipelineOptions chosen = quiet;
     chosen.fuse = how.fuse;
     chosen.inPlace = how.inPlace;
-    return buildAside(changed, chosen, first, path, compiled);
+    return buildAside(changed, chosen, where, first, path, compiled);
   };
   progress.show("tcc: verify");
   crashPhase(std::nullopt);
-  auto result = verify({artefact->libraryPath, artefact->weightsPath}, hooks);
+  VerifiedFiles files{artefact->libraryPath, artefact->weightsPath};
+  SmallString<128> folder;
+  llvm::scope_exit remove([&] {
+    if (!folder.empty())
+      (void)sys::fs::remove_directories(folder);
+  });
+  std::string simulated;
+  if (!target.devices.empty() && !target.devices.simulated() && !deviceHere) {
+    simulated = "on the simulated device, since no GPU of this machine runs code for " +
+                options.archs + ": ";
+    if (std::error_code error = sys::fs::createUniqueDirectory("tcc-verify", folder))
+      return createStringError("no temporary folder: " + error.message());
+    if (Error error = simulateInstead(where, quiet))
+      return error;
+    auto fresh = hooks.load();
+    if (!fresh)
+      return withDiagnostic(fresh.takeError());
+    files = {(folder + "/model.so").str(), ""};
+    if (Error error = hooks.build(*fresh, files.library, VerifyBuild()))
+      return withDiagnostic(std::move(error));
+  }
+  auto result = verify(files, hooks);
   if (!result)
     return withDiagnostic(result.takeError());
+  result->text = simulated + result->text;
   summary.phaseSeconds.push_back({"verify", secondsSince(phaseStart)});
   summary.verified = result->text;
   return result->agrees ? Error::success() : createStringError(result->text);

@@ -63,8 +63,9 @@ static void defineFiles(CLI::App &app, Arguments &args) {
       "File to write (default: the model's name with .so, or .o, .ll, .s, .mlir for other kinds); "
       "beside a library lies its manifest, FILE.json");
   add("--emit", args.emit,
-      "so: a library that runs; obj: its code as one relocatable object; llvm, asm: "
-      "the code as text; ptx, cubin: the kernels for one GPU; mlir: the IR after the plan phase");
+      "so: a library that runs; obj: its code as one relocatable object, with kernels for GPUs "
+      "as data; llvm, asm: the code as text; ptx, cubin: the kernels for one GPU; mlir: the IR "
+      "after the plan phase");
   add("--depfile", o.depfile, "Write a Make rule that names every file that was read");
   add("--cache", o.cacheDir,
       "Folder for compiled kernels and the hashes of models, \"\" for none (default: "
@@ -178,16 +179,17 @@ static void definePhases(CLI::App &app, Arguments &args) {
       "Write a folder from which a fault can be repeated: the command, the version, and the IR at "
       "the start of the phase that failed (if none did: of decompose)");
   app.add_flag("--verify", o.verify,
-               "Run the result beside the reference interpreter on seeded inputs; if it differs, "
-               "name the first node that does, exit code 1")
+               "Run the result beside the reference interpreter on seeded inputs (for a GPU that "
+               "this machine lacks, on the simulated device); if it differs, name the first node "
+               "that does, exit code 1")
       ->group(group);
   app.add_flag("--timing", o.timing,
                "Print the time of each phase and the kernels that took longest to compile")
       ->group(group);
   app.add_flag(
          "--print-plan", o.printPlan,
-         "Print the kernels with their nodes, FLOPs and bytes, the memory plan, and where the "
-         "host waits for a device")
+         "Print the kernels with their nodes, FLOPs and bytes, the memory plan, and where and why "
+         "the host waits for a device")
       ->group(group);
   app.add_option("--jobs", o.jobs, "Threads to compile with (default: one a core)")->group(group);
 }

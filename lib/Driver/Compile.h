@@ -42,15 +42,17 @@ private:
   mlir::LogicalResult collect(mlir::Diagnostic &d);
   llvm::Error prepare();
   llvm::Error checkOutput() const;
-  bool tunes() const { return options.tunes() && target.devices.empty(); }
+  bool tunes() const { return options.tunes() && (target.devices.empty() || deviceHere); }
+  void noteTuning();
   llvm::Expected<Model> importModel();
   llvm::Error compileAll();
   llvm::Error generate();
   llvm::Error verifyLibrary();
   llvm::Error readTuning();
   llvm::Error tuneKernels();
-  llvm::Error buildAside(Model &candidate, const PipelineOptions &how, Phase from,
-                         const std::string &path, CompiledModel &compiled);
+  llvm::Error buildAside(Model &candidate, const PipelineOptions &how, const Target &where,
+                         Phase from, const std::string &path, CompiledModel &compiled);
+  llvm::Error simulateInstead(Target &where, PipelineOptions &how);
   void phaseStarts(Phase phase);
   void phaseDone(Phase phase, mlir::ModuleOp module);
   Phase firstPhase() const;
@@ -70,6 +72,7 @@ private:
   std::string diagnostic;
   std::vector<std::string> filesRead;
   Target target;
+  bool deviceHere = false; ///< this machine has a GPU that runs the model
   InputFormat format = InputFormat::Onnx;
   PipelineOptions pipeline;
   std::optional<TunedSchedules> schedules;

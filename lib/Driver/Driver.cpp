@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Compile.h"
+#include "DeviceHere.h"
 #include "ModelLog.h"
 #include "OwnFiles.h"
 #include "WriteCode.h"
@@ -277,6 +278,22 @@ Error Compile::checkOutput() const {
               : Error::success();
 }
 
+/// What max-autotune does not do, and why.
+void Compile::noteTuning() {
+  const GpuTarget &devices = target.devices;
+  if (devices.empty() || !(options.tunes() || options.verify))
+    return;
+  deviceHere = !devices.simulated() && runsHere(devices); // before any thread is started
+  if (!options.tunes() || tunes())
+    return;
+  std::string why = devices.simulated() ? "nothing is measured on the simulated device"
+                                        : "no GPU of this machine runs code for " + options.archs;
+  summary.notes.push_back("max-autotune: " + why + "; schedules are " +
+                          (options.tuning.empty() ? "those that the model of the GPU prefers"
+                                                  : "those of the --tuning record, and else those "
+                                                    "that the model of the GPU prefers"));
+}
+
 /// Options into what the phases take.
 Error Compile::prepare() {
   context.loadAllAvailableDialects();
@@ -292,8 +309,7 @@ Error Compile::prepare() {
     return error;
   if (Error error = deviceTarget(options).moveInto(target.devices))
     return error;
-  if (options.tunes() && !tunes())
-    summary.notes.push_back("max-autotune measures nothing on GPUs yet");
+  noteTuning();
   auto backend = createBackend(options.backend, target);
   if (!backend)
     return backend.takeError();

@@ -1,4 +1,5 @@
 #include "WriteCode.h"
+#include "tcc/Emit/Images.h"
 #include "tcc/Emit/Link.h"
 #include "tcc/Emit/Ptx.h"
 #include "tcc/Support/Error.h"
@@ -57,6 +58,19 @@ static std::string deviceText(const CompiledModel &compiled) {
   return all;
 }
 
+/// The kernels for GPUs as data: KERNEL.ARCH.cubin or KERNEL.ARCH.ptx.
+static std::vector<emit::Image> imagesOf(const CompiledModel &compiled) {
+  std::vector<emit::Image> images;
+  for (const CompiledKernel &kernel : compiled.kernels)
+    for (const CodeObject &object : kernel.code) {
+      bool isText = object.kind == CodeKind::Ptx;
+      if (isText || object.kind == CodeKind::Cubin)
+        images.push_back({kernel.symbol + "." + object.architecture + (isText ? ".ptx" : ".cubin"),
+                          ArrayRef<char>(object.bytes), isText});
+    }
+  return images;
+}
+
 /// Compiled code as text, or as one relocatable object.
 Error tcc::writeCode(const CompiledModel &compiled, const DriverOptions &options,
                      const Target &target, emit::OutputFiles &files) {
@@ -69,6 +83,12 @@ Error tcc::writeCode(const CompiledModel &compiled, const DriverOptions &options
     job.soname = sys::path::filename(options.output).str();
     for (auto &object : compiled.objects)
       job.objects.push_back(MemoryBufferRef(StringRef(object.data(), object.size()), "object"));
+    SmallVector<char, 0> data;
+    if (std::vector<emit::Image> images = imagesOf(compiled); !images.empty()) {
+      if (Error error = emit::emitImages(images, target.host).moveInto(data))
+        return error;
+      job.objects.push_back(MemoryBufferRef(StringRef(data.data(), data.size()), "images"));
+    }
     return emit::linkRelocatable(job, *path);
   }
   std::string text;

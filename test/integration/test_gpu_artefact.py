@@ -1,4 +1,5 @@
 """Kernels for GPUs in a library, made on a machine that has none: what is in the file, and what is refused."""
+import ctypes.util
 import json
 import shutil
 import unittest
@@ -6,6 +7,7 @@ import unittest
 from toolrun import SOURCE, ToolTest
 
 SAMPLES = ("sincos", "linear-relu", "conv-bn-silu")
+DRIVER = ctypes.util.find_library("cuda")
 PTXAS = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
 
 
@@ -55,9 +57,31 @@ class GpuArtefact(ToolTest):
             self.assertTrue(any(name.endswith(end) for name in names), (end, names))
 
     @unittest.skipUnless(PTXAS, "no ptxas on this machine")
+    def test_object(self):
+        """The host's code, and the kernels as data."""
+        self.compiles(sample("linear-relu"), "--arch", "sm_80+ptx", "--emit", "obj", "-o", "model.o")
+        data = (self.work / "model.o").read_bytes()
+        for word in (b"tcc_entry", b".sm_80.cubin\0", b".sm_80.ptx\0", b".target sm_80"):
+            self.assertIn(word, data)
+
+    @unittest.skipUnless(PTXAS, "no ptxas on this machine")
     def test_cubin(self):
         self.compiles(sample("conv-bn-silu"), "--arch", "sm_90a", "--emit", "cubin", "-o", "model.cubin")
         self.assertEqual((self.work / "model.cubin").read_bytes()[:4], b"\x7fELF")
+
+    @unittest.skipIf(DRIVER, "this machine may have a GPU")
+    def test_what_needs_a_gpu_says_so(self):
+        result = self.compiles(sample("linear-relu"), "--arch", "sm_80,sm_90a", "--mode", "max-autotune", "-o", "model.so")
+        self.assertIn("max-autotune: no GPU of this machine runs code for sm_80,sm_90a; schedules are those that the model "
+                      "of the GPU prefers", result.out + result.text)
+        plain = self.compiles(sample("linear-relu"), "--arch", "sim", "--mode", "max-autotune", "-o", "sim.so")
+        self.assertIn("nothing is measured on the simulated device", plain.out + plain.text)
+        for name in ("linear-relu", "conv-bn-silu"):
+            result = self.compiles(sample(name), "--arch", "sm_90a", "--verify", "-o", f"{name}.so")
+            self.assertIn("on the simulated device, since no GPU of this machine runs code for sm_90a: agrees with",
+                          result.out + result.text)
+            manifest = json.loads((self.work / f"{name}.so.json").read_text())
+            self.assertEqual(manifest["target"]["archs"], ["sm_90a"])
 
     def test_wrong_use(self):
         model = sample("sincos")

@@ -5,16 +5,29 @@
 using namespace mlir;
 using namespace tcc;
 
+/// The best for each architecture; then those in which one architecture has another, since what
+/// is measured says something about one GPU alone.
 SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::LaunchOp launch,
-                                                                    Asked) const {
+                                                                    Asked asked) const {
   MLIRContext *context = launch.getContext();
   SmallVector<StringAttr> archs;
-  SmallVector<kernel::GpuScheduleAttr> schedules;
+  SmallVector<SmallVector<device::Schedule>> choices;
+  SmallVector<kernel::GpuScheduleAttr> best;
   for (const GpuCode &code : target.codes) {
     archs.push_back(StringAttr::get(context, code.arch->name));
-    schedules.push_back(device::chooseSchedule(launch, *code.arch, target.tf32));
+    choices.push_back(device::schedulesFor(launch, *code.arch, target.tf32));
+    best.push_back(choices.back().front());
   }
-  return {kernel::GpuSchedulesAttr::get(context, archs, schedules)};
+  SmallVector<kernel::Schedule> all{kernel::GpuSchedulesAttr::get(context, archs, best)};
+  if (asked == Asked::Best)
+    return all;
+  for (auto [i, own] : llvm::enumerate(choices))
+    for (device::Schedule other : ArrayRef(own).drop_front()) {
+      SmallVector<kernel::GpuScheduleAttr> schedules(best);
+      schedules[i] = other;
+      all.push_back(kernel::GpuSchedulesAttr::get(context, archs, schedules));
+    }
+  return all;
 }
 
 bool codegen::GpuScheduleModel::prefersAttention(const AttentionForm &form) const {
