@@ -93,7 +93,7 @@ class SimulatedDevice(ToolTest):
     def test_where_the_host_waits(self):
         result = self.compiles(self.write(nonzero()), "--arch", "sim", "--print-plan", "-o", "model.so")
         self.assertIn("the host reads what the device computes in", result.out + result.text)
-        self.assertIn("  waits: where", result.out + result.text)
+        self.assertIn("  waits for an extent: where", result.out + result.text)
         counts = json.loads((self.work / "model.so.json").read_text())["crossings"]
         self.assertGreater(counts["stalls"], 0)
         self.assertEqual(counts["in_loops"], 0)
@@ -103,7 +103,8 @@ class SimulatedDevice(ToolTest):
         self.assertFalse((self.work / "refused.so").exists())
 
     def test_checks_wait_for_nothing(self):
-        self.compiles(self.write(lookup()), "--arch", "sim", "--no-fallback", "-o", "model.so")
+        result = self.compiles(self.write(lookup()), "--arch", "sim", "--no-fallback", "--print-plan", "-o", "model.so")
+        self.assertIn("  reads at the end for a check: pick", result.out + result.text)
         counts = json.loads((self.work / "model.so.json").read_text())["crossings"]
         self.assertEqual((counts["stalls"], counts["at_end"]), (0, 1))
 

@@ -13,12 +13,14 @@ struct Crossing {
   /// Launches may come after it, which the device waits for in its turn. A check of data comes
   /// after the last one and costs nothing but its copy.
   bool stalls;
+  /// What the host needs it for: "an extent", "a branch", "a check".
+  std::string reason;
 };
 
 /// Those of all functions of a planned module, in their order.
 std::vector<Crossing> crossings(mlir::ModuleOp module);
 
-/// How many they are, and a line for each that stalls with the nodes that it is for; "" where a
+/// How many they are, and a line for each with its reason and the nodes that it is for; "" where a
 /// model has none.
 std::string crossingReport(llvm::ArrayRef<Crossing> crossings);
 
