@@ -1,6 +1,7 @@
 //===- FourierLength.cpp - Lengths of Fourier transforms ------------------===//
 //
-// The decomposition and the kernel ask the same functions, so that what one leaves the other can do.
+// The decomposition and the kernel ask the same functions, so that what one leaves the other can
+// do.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Analysis/FourierLength.h"

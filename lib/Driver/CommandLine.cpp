@@ -141,7 +141,7 @@ static void defineTorch(CLI::App &app, Arguments &args) {
       ->group(group);
   app.add_option("--tune-budget", args.options.tuneBudget, "Seconds that max-autotune may measure")
       ->group(group)
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(0.001, 1e6))
       ->capture_default_str();
   app.add_flag("--fullgraph", args.fullgraph,
                "Refuse graph breaks; an exported model has none, so nothing changes")

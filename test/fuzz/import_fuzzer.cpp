@@ -46,6 +46,12 @@ static llvm::StringRef fileOf(llvm::StringRef bytes) {
 
 static bool isArchive(llvm::StringRef bytes) { return bytes.starts_with("PK\x03\x04"); }
 
+/// What the decomposition asks which primitives there is code for.
+static std::shared_ptr<const Backend> ownBackend() {
+  static std::shared_ptr<const Backend> backend = llvm::cantFail(createBackend(kOwnBackend, {}));
+  return backend;
+}
+
 static llvm::Error importAndDecompose(llvm::StringRef bytes, mlir::MLIRContext &context) {
   Model model;
   ImportOptions options;
@@ -64,7 +70,9 @@ static llvm::Error importAndDecompose(llvm::StringRef bytes, mlir::MLIRContext &
   if (failed(mlir::verify(**module)))
     abort();
   model.module = std::move(*module);
-  return runPhases(model, Phase::Import, Phase::Decompose, {});
+  PipelineOptions pipeline;
+  pipeline.backend = ownBackend();
+  return runPhases(model, Phase::Import, Phase::Decompose, pipeline);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -67,7 +67,7 @@ class Tuning(ToolTest):
                      "cannot run by 'fast'")
 
     def test_what_the_budget_left_out_is_measured_next_time(self):
-        self.assertIn("--tune-budget is used up", self.tune("short", "--tune-budget", "1"))
+        self.assertIn("--tune-budget is used up", self.tune("short", "--tune-budget", "0.001"))
         known = len(self.record.read_text().splitlines())  # what was faster already
         self.assertIn(f" of {2 - known} kernels" if known < 2 else "nothing left to tune",
                       self.tune("long", "--tune-budget", "100"))

@@ -10,6 +10,9 @@
 
 namespace tcc {
 
+/// The longest static transform: its constants take 256 MB.
+inline constexpr int64_t kLongestFourier = 1 << 24;
+
 /// Real and imaginary part of exp(2 pi i j / n), 0 <= j < n: exact on the axes.
 std::pair<double, double> fourierRoot(int64_t j, int64_t n);
 

@@ -150,8 +150,7 @@ ComplexParts Fourier::split(ComplexParts z, int64_t p, int64_t q) {
 ComplexParts Fourier::run(ComplexParts z, Dim count) {
   int64_t last = b.rank(z.re) - 1;
   auto length = b.known(b.dim(z.re, last));
-  constexpr int64_t kLongest = 1 << 24; // whose constants take 256 MB
-  if (length && *length > kLongest) {
+  if (length && *length > kLongestFourier) {
     b.fault("a Fourier transform of " + llvm::Twine(*length) + " points is too long");
     return {z.re, z.re};
   }

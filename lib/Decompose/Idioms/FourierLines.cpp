@@ -31,6 +31,9 @@ static Type computed(PrimBuilder &b, Value x, int64_t n) {
 
 static ComplexParts create(PrimBuilder &b, ComplexParts z, int64_t axis, int64_t extent,
                            unsigned results, bool inverse, double scale) {
+  int64_t length = std::max(extent, *b.known(b.dim(z.re, axis)));
+  if (length > kLongestFourier)
+    b.fault("a Fourier transform of " + llvm::Twine(length) + " points is too long");
   Dims dims = b.dims(z.re);
   dims[axis] = b.dim(extent);
   SmallVector<Type> types(results, b.typeOf(dims, b.elem(z.re)));
