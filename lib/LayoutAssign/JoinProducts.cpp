@@ -257,13 +257,14 @@ void JoinProducts::join(ArrayRef<prim::DotOp> dots) {
 }
 
 void JoinProducts::run(Block &block) {
-  // By the left operand, what is summed of it and the result's type.
-  using Key = std::tuple<Value, ArrayRef<int64_t>, Type>;
+  // By the left operand, what is summed of it and the types of weights and result.
+  using Key = std::tuple<Value, ArrayRef<int64_t>, Type, Type>;
   SmallVector<std::pair<Key, SmallVector<prim::DotOp>>> groups;
   for (prim::DotOp dot : block.getOps<prim::DotOp>()) {
     if (!isJoinable(dot))
       continue;
-    Key key(dot.getLhs(), dot.getLhsContract(), tensorType(dot.getResult()).getElementType());
+    Key key(dot.getLhs(), dot.getLhsContract(), tensorType(dot.getRhs()).getElementType(),
+            tensorType(dot.getResult()).getElementType());
     auto *group = llvm::find_if(groups, [&](auto &known) { return known.first == key; });
     if (group == groups.end())
       groups.push_back({key, {dot}});

@@ -78,3 +78,17 @@ func.func @refused(%x: tensor<4x12xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>
   %6 = prim.dot %5, %5 batch [] x [] contract [1] x [1] : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x4xf32>
   return %2, %3, %4, %d, %6 : tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<8x12xbf16>, tensor<4x4xf32>
 }
+
+// Weights of two types are not one tensor.
+// CHECK-LABEL: func @mixed
+// CHECK-NOT: +
+// CHECK: return
+func.func @mixed(%x: tensor<4x12xui8>) -> (tensor<4x2x4xi32>, tensor<4x2x4xi32>) {
+  %g = prim.weight "signed" : tensor<8x12xi8>
+  %0 = prim.dot %x, %g batch [] x [] contract [1] x [1] : (tensor<4x12xui8>, tensor<8x12xi8>) -> tensor<4x8xi32>
+  %u = prim.weight "unsigned" : tensor<8x12xui8>
+  %1 = prim.dot %x, %u batch [] x [] contract [1] x [1] : (tensor<4x12xui8>, tensor<8x12xui8>) -> tensor<4x8xi32>
+  %2 = prim.reshape %0 sizes() : (tensor<4x8xi32>) -> tensor<4x2x4xi32>
+  %3 = prim.reshape %1 sizes() : (tensor<4x8xi32>) -> tensor<4x2x4xi32>
+  return %2, %3 : tensor<4x2x4xi32>, tensor<4x2x4xi32>
+}
