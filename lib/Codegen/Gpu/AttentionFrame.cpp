@@ -11,6 +11,18 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
+SmallVector<Value> RunningRows::all() const {
+  SmallVector<Value> values(tops);
+  llvm::append_range(values, sums);
+  llvm::append_range(values, results);
+  return values;
+}
+
+RunningRows RunningRows::of(ValueRange values, unsigned rows) {
+  return {llvm::to_vector(values.take_front(rows)), llvm::to_vector(values.slice(rows, rows)),
+          llvm::to_vector(values.drop_front(2 * rows))};
+}
+
 AttentionFrame::AttentionFrame(KernelFrame &f, AttentionForm given)
     : f(f), form(std::move(given)), scores(productFrom(f, form.scores)),
       values(productFrom(f, form.values)),

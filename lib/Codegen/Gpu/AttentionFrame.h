@@ -16,6 +16,16 @@
 
 namespace tcc::codegen::device {
 
+/// What a thread carries from key to key of its rows: the largest score of each so far, the sum of
+/// exponentials shifted by it, and the sums of those times the values, row by row.
+struct RunningRows {
+  llvm::SmallVector<mlir::Value> tops, sums, results;
+
+  llvm::SmallVector<mlir::Value> all() const;
+  /// As `all` gave them.
+  static RunningRows of(mlir::ValueRange values, unsigned rows);
+};
+
 class AttentionFrame {
 public:
   AttentionFrame(KernelFrame &f, AttentionForm form);

@@ -25,22 +25,6 @@ using namespace tcc::codegen::device;
 
 namespace {
 
-/// What a thread knows of its rows: all threads of a row know the same top and sum.
-struct RowState {
-  SmallVector<Value> tops, sums, results; ///< results: row by row
-
-  SmallVector<Value> all() const {
-    SmallVector<Value> values(tops);
-    llvm::append_range(values, sums);
-    llvm::append_range(values, results);
-    return values;
-  }
-  static RowState of(ValueRange values, unsigned rows) {
-    return {llvm::to_vector(values.take_front(rows)), llvm::to_vector(values.slice(rows, rows)),
-            llvm::to_vector(values.drop_front(2 * rows))};
-  }
-};
-
 class AttentionEmitter {
 public:
   AttentionEmitter(device::KernelFrame &f, AttentionForm form)
@@ -56,10 +40,11 @@ private:
                            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body);
   SmallVector<Value> multiplyKeys(Value firstKey);
   Value scoreAt(unsigned i, Value key, Value raw);
-  RowState visit(Value firstKey, RowState state);
+  /// All threads of a row know the same top and sum.
+  RunningRows visit(Value firstKey, RunningRows state);
   SmallVector<Value> multiplyValues(Value firstKey, ArrayRef<Value> results);
   void addProducts(SmallVector<Value> &sums, ArrayRef<Value> left, ArrayRef<Value> right);
-  void store(const RowState &state);
+  void store(const RunningRows &state);
 
   /// `v` combined over the threads of a row, which are neighbours.
   Value overRow(Value v, llvm::function_ref<Value(Value, Value)> combine) {
@@ -132,7 +117,7 @@ Value AttentionEmitter::scoreAt(unsigned i, Value key, Value raw) {
   return arith::SelectOp::create(b, f.less(key, a.keys), score, none);
 }
 
-RowState AttentionEmitter::visit(Value firstKey, RowState state) {
+RunningRows AttentionEmitter::visit(Value firstKey, RunningRows state) {
   SmallVector<Value> sums = multiplyKeys(firstKey);
   unsigned columns = state.results.size() / own;
   SmallVector<SmallVector<Value>> weights(own); // by key, then row
@@ -200,7 +185,7 @@ SmallVector<Value> AttentionEmitter::multiplyValues(Value firstKey, ArrayRef<Val
       });
 }
 
-void AttentionEmitter::store(const RowState &state) {
+void AttentionEmitter::store(const RunningRows &state) {
   unsigned perRow = state.results.size() / own, lanes = a.storeLanes(4);
   for (unsigned i = 0; i < own; ++i) {
     Value row = rowOfThread(i);
@@ -236,16 +221,16 @@ void AttentionEmitter::run() {
   auto [first, end] = a.seenKeys(rowTile, s.getRows());
   Value step = f.e.index(s.getColumns());
   Value begin = f.e.mulIndex(f.e.divIndex(first, step), step);
-  RowState state;
+  RunningRows state;
   state.tops.assign(own, a.number(-std::numeric_limits<double>::infinity()));
   state.sums.assign(own, a.number(0));
   state.results.assign(own * valueSlice.width / side, a.number(0));
   SmallVector<Value> all =
       carry(begin, end, s.getColumns(), state.all(), [&](Value firstKey, ValueRange in) {
-        return visit(firstKey, RowState::of(in, own)).all();
+        return visit(firstKey, RunningRows::of(in, own)).all();
       });
   if (!f.failed)
-    store(RowState::of(all, own));
+    store(RunningRows::of(all, own));
 }
 
 void device::emitAttentionKernel(KernelFrame &f) {

@@ -30,23 +30,6 @@ using namespace tcc::codegen::device;
 
 namespace {
 
-/// What a lane knows of its rows: row l / 4 of each eight of the warp's. Tops are those of all the
-/// warp's keys, sums those of the lane's own.
-struct LaneState {
-  SmallVector<Value> tops, sums, results; ///< results: tiles of sums, row by row
-
-  SmallVector<Value> all() const {
-    SmallVector<Value> values(tops);
-    llvm::append_range(values, sums);
-    llvm::append_range(values, results);
-    return values;
-  }
-  static LaneState of(ValueRange values, unsigned rows) {
-    return {llvm::to_vector(values.take_front(rows)), llvm::to_vector(values.slice(rows, rows)),
-            llvm::to_vector(values.drop_front(2 * rows))};
-  }
-};
-
 class MmaAttentionEmitter {
 public:
   MmaAttentionEmitter(device::KernelFrame &f, AttentionForm form)
@@ -77,12 +60,16 @@ private:
   void fetchKeys(Value step, Value stage, SmallVector<OperandLines::Held> &keysHeld,
                  SmallVector<OperandLines::Held> &valuesHeld);
   SmallVector<Value> queryWords(unsigned i, unsigned k);
+  void multiplyTwo(const MatrixInstruction &instruction, ArrayRef<SmallVector<Value>> left,
+                   ArrayRef<Value> right, unsigned j, unsigned across, SmallVector<Value> &sums);
   SmallVector<Value> multiplyKeys(Value stage);
   SmallVector<Value> scoresOf(unsigned i, unsigned half, Value firstKey, ArrayRef<Value> products);
   void multiplyValues(Value stage, ArrayRef<Value> weights, SmallVector<Value> &results);
-  LaneState visit(Value step, Value stage, LaneState state);
-  LaneState goOverKeys();
-  void leave(const LaneState &state, AttentionParts &parts);
+  /// Of row l / 4 of each eight of the warp's. Tops are those of all the warp's keys, sums those of
+  /// the lane's own; results are tiles of sums.
+  RunningRows visit(Value step, Value stage, RunningRows state);
+  RunningRows goOverKeys();
+  void leave(const RunningRows &state, AttentionParts &parts);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
@@ -125,6 +112,19 @@ SmallVector<Value> MmaAttentionEmitter::queryWords(unsigned i, unsigned k) {
   return loadMatrices(b, sharedAt(add(queryAt, c(offset))), 4);
 }
 
+/// Adds all tiles of `left` times tiles j and j + 1 of `across` to `sums`.
+void MmaAttentionEmitter::multiplyTwo(const MatrixInstruction &instruction,
+                                      ArrayRef<SmallVector<Value>> left, ArrayRef<Value> right,
+                                      unsigned j, unsigned across, SmallVector<Value> &sums) {
+  for (unsigned i = 0; i < down; ++i)
+    for (unsigned tile : {0u, 1u}) {
+      size_t first = (size_t(i) * across + j + tile) * 4;
+      llvm::copy(instruction.multiply(b, left[i], right.slice(tile * 2, 2),
+                                      ArrayRef(sums).slice(first, 4)),
+                 sums.begin() + first);
+    }
+}
+
 /// Sums of the warp's queries times its keys of a stage: tiles of 16 by 8, row by row.
 SmallVector<Value> MmaAttentionEmitter::multiplyKeys(Value stage) {
   unsigned across = t.warpKeys / 8;
@@ -137,14 +137,7 @@ SmallVector<Value> MmaAttentionEmitter::multiplyKeys(Value stage) {
       left.push_back(queryWords(i, k));
     for (unsigned j = 0; j < across; j += 2) {
       Value at = add(start, c(int64_t(j) * 8 * pitch + int64_t(k) * 32));
-      SmallVector<Value> right = loadMatrices(b, sharedAt(at), 4);
-      for (unsigned i = 0; i < down; ++i)
-        for (unsigned tile : {0u, 1u}) {
-          size_t first = (size_t(i) * across + j + tile) * 4;
-          llvm::copy(m.scores.multiply(b, left[i], ArrayRef(right).slice(tile * 2, 2),
-                                       ArrayRef(sums).slice(first, 4)),
-                     sums.begin() + first);
-        }
+      multiplyTwo(m.scores, left, loadMatrices(b, sharedAt(at), 4), j, across, sums);
     }
   }
   return sums;
@@ -173,14 +166,8 @@ void MmaAttentionEmitter::multiplyValues(Value stage, ArrayRef<Value> weights,
     }
     for (unsigned j = 0; j < across; j += 2) {
       Value at = add(start, c(int64_t(k) * 8 * pitch + int64_t(j) * 16));
-      SmallVector<Value> right = loadMatrices(b, sharedAt(at), 4, /*transposed=*/true);
-      for (unsigned i = 0; i < down; ++i)
-        for (unsigned tile : {0u, 1u}) {
-          size_t first = (size_t(i) * across + j + tile) * 4;
-          llvm::copy(m.values.multiply(b, left[i], ArrayRef(right).slice(tile * 2, 2),
-                                       ArrayRef(results).slice(first, 4)),
-                     results.begin() + first);
-        }
+      multiplyTwo(m.values, left, loadMatrices(b, sharedAt(at), 4, /*transposed=*/true), j, across,
+                  results);
     }
   }
 }
@@ -217,7 +204,7 @@ SmallVector<Value> MmaAttentionEmitter::scoresOf(unsigned i, unsigned half, Valu
   return scores;
 }
 
-LaneState MmaAttentionEmitter::visit(Value step, Value stage, LaneState state) {
+RunningRows MmaAttentionEmitter::visit(Value step, Value stage, RunningRows state) {
   SmallVector<Value> products = multiplyKeys(stage);
   unsigned perRow = t.warpKeys / 8 * 4, across = m.widthFilled() / 8;
   Value firstKey = f.e.mulIndex(step, f.e.index(t.keys));
@@ -249,8 +236,8 @@ LaneState MmaAttentionEmitter::visit(Value step, Value stage, LaneState state) {
   return state;
 }
 
-LaneState MmaAttentionEmitter::goOverKeys() {
-  LaneState state;
+RunningRows MmaAttentionEmitter::goOverKeys() {
+  RunningRows state;
   state.tops.assign(size_t(down) * 2, a.number(-std::numeric_limits<double>::infinity()));
   state.sums.assign(size_t(down) * 2, a.number(0));
   state.results.assign(size_t(down) * m.widthFilled() / 2, a.number(0));
@@ -291,7 +278,7 @@ LaneState MmaAttentionEmitter::goOverKeys() {
       SmallVector<OperandLines::Held> keysLater, valuesLater;
       fetchKeys(f.e.addIndex(step, f.e.index(stages - 1)), ahead, keysLater, valuesLater);
       SmallVector<Value> out =
-          visit(step, here, LaneState::of(in.take_front(count), down * 2)).all();
+          visit(step, here, RunningRows::of(in.take_front(count), down * 2)).all();
       keyLines->write(keysLater);
       valueLines->write(valuesLater);
       Value after = add(here, c(t.stageBytes(m)));
@@ -303,11 +290,11 @@ LaneState MmaAttentionEmitter::goOverKeys() {
     scf::YieldOp::create(b, next);
   }
   awaitCopies(b, 0);
-  return LaneState::of(loop.getResults().take_front(count), down * 2);
+  return RunningRows::of(loop.getResults().take_front(count), down * 2);
 }
 
 /// Leaves what the lane found where keys and values were.
-void MmaAttentionEmitter::leave(const LaneState &state, AttentionParts &parts) {
+void MmaAttentionEmitter::leave(const RunningRows &state, AttentionParts &parts) {
   unsigned across = m.widthFilled() / 8;
   Value sharer = index(arith::DivUIOp::create(b, warpKey, c(t.warpKeys)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, band(lane, 3), c(0));
@@ -384,7 +371,7 @@ void MmaAttentionEmitter::run() {
   keyAt = add(mul(add(add(warpKey, row), mul(high, 8)), keyPitch), mul(low, 16));
   valueAt = add(add(mul(add(add(warpKey, row), mul(low, 8)), valuePitch), mul(high, 16)),
                 c(int64_t(t.keys) * keyPitch));
-  LaneState state = goOverKeys();
+  RunningRows state = goOverKeys();
   if (f.failed)
     return;
   AttentionParts parts(a, t, m, shared, {rowTile, tileNumber, part});
