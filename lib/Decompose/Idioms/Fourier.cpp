@@ -35,6 +35,7 @@ public:
   ComplexParts run(ComplexParts z, Dim count);
   /// The n real numbers whose n / 2 + 1 first results z are.
   Value runToReal(ComplexParts z, int64_t n);
+  /// [rows, q]: the root of p q to the power of row times column.
   ComplexParts twiddles(int64_t rows, int64_t p, int64_t q);
 
 private:
@@ -132,14 +133,7 @@ ComplexParts Fourier::split(ComplexParts z, int64_t p, int64_t q) {
   Dims square(outer);
   square.append({b.dim(p), b.dim(q)});
   ComplexParts inner = run(swapped(reshaped(z, square)), b.dim(p)); // [.., j2, k1]
-  std::vector<double> re(p * q), im(p * q);
-  for (int64_t j = 0; j < q; ++j)
-    for (int64_t k = 0; k < p; ++k) {
-      auto [wr, wi] = fourierRoot(j * k % (p * q), p * q);
-      re[j * p + k] = wr;
-      im[j * p + k] = wi * sign;
-    }
-  Value wr = constant("twiddle_re", {q, p}, re), wi = constant("twiddle_im", {q, p}, im);
+  auto [wr, wi] = twiddles(q, q, p);
   ComplexParts turned{b.sub(b.mul(inner.re, wr), b.mul(inner.im, wi)),
                       b.add(b.mul(inner.re, wi), b.mul(inner.im, wr))};
   ComplexParts result = swapped(run(swapped(turned), b.dim(q))); // [.., k2, k1]

@@ -12,19 +12,14 @@ using namespace tcc::matrices;
 using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 
-namespace {
+static Type indexType(PrimBuilder &b) { return b.builder().getI64Type(); }
 
-Type indexType(PrimBuilder &b) { return b.builder().getI64Type(); }
+Value matrices::spread(PrimBuilder &b, Value v) { return b.unsqueeze(v, {b.rank(v)}); }
+Value matrices::asColumn(PrimBuilder &b, Value v) { return spread(b, v); }
 
-/// [..] -> [.., 1], and [.., n] as a column.
-Value spread(PrimBuilder &b, Value v) { return b.unsqueeze(v, {b.rank(v)}); }
-Value asColumn(PrimBuilder &b, Value v) { return spread(b, v); }
-
-Value where(PrimBuilder &b, Value mask, Value x) {
+Value matrices::where(PrimBuilder &b, Value mask, Value x) {
   return b.select(mask, x, b.scalar(0, b.elem(x)));
 }
-
-} // namespace
 
 Dims matrices::batchOf(PrimBuilder &b, Value x, int64_t last) {
   Dims dims = b.dims(x);

@@ -1,8 +1,9 @@
-//===- Matrices.h - Factors of matrices by loops of primitives ----*- C++ -*-===//
+//===- Matrices.h - Factors of matrices and what is made of them --*- C++ -*-===//
 //
 // Matrices are the last two axes of a tensor of f32 or f64; those before them
-// are batches. Extents may be known at run time alone. Every algorithm is a loop
-// of O(n) steps, each a few element operators over the whole batch.
+// are batches. Extents may be known at run time alone. LU, Cholesky, QR and
+// triangular systems are primitives; eigenvalues and singular values are loops
+// of element operators over the whole batch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,6 +13,12 @@ namespace tcc::matrices {
 
 /// The extents before the last `last` ones.
 Dims batchOf(PrimBuilder &b, mlir::Value x, int64_t last = 2);
+/// [..] -> [.., 1].
+mlir::Value spread(PrimBuilder &b, mlir::Value v);
+/// [.., n] as a column, [.., n, 1].
+mlir::Value asColumn(PrimBuilder &b, mlir::Value v);
+/// x where `mask` holds, else 0.
+mlir::Value where(PrimBuilder &b, mlir::Value mask, mlir::Value x);
 /// x with its last two axes exchanged.
 mlir::Value transposed(PrimBuilder &b, mlir::Value x);
 /// Index of the row (`fromEnd` = 2) or column (1) at each element of x's shape.

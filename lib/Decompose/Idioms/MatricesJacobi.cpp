@@ -23,10 +23,6 @@ namespace {
 
 constexpr int64_t kSweeps = 30;
 
-Value where(PrimBuilder &b, Value mask, Value x) {
-  return b.select(mask, x, b.scalar(0, b.elem(x)));
-}
-
 /// Rounds of a sweep over n columns: n - 1, or n where one is idle in each.
 Dim roundsOf(PrimBuilder &b, Dim n) {
   return b.subDims(b.addDims(n, b.remDims(n, b.dim(2))), b.dim(1));

@@ -24,18 +24,13 @@ namespace {
 
 Type indexType(PrimBuilder &b) { return b.builder().getI64Type(); }
 
-/// [..] -> [.., 1], and [.., n] as a row or a column.
-Value spread(PrimBuilder &b, Value v) { return b.unsqueeze(v, {b.rank(v)}); }
-Value asColumn(PrimBuilder &b, Value v) { return spread(b, v); }
+/// [.., n] as a row, [.., 1, n].
 Value asRow(PrimBuilder &b, Value v) { return b.unsqueeze(v, {b.rank(v) - 1}); }
 
 /// The matrix's column k as [.., n], its row k as [.., m].
 Value column(PrimBuilder &b, Value x, Value k) { return b.take(x, k, b.rank(x) - 1); }
 Value row(PrimBuilder &b, Value x, Value k) { return b.take(x, k, b.rank(x) - 2); }
 
-Value where(PrimBuilder &b, Value mask, Value x) {
-  return b.select(mask, x, b.scalar(0, b.elem(x)));
-}
 Value logicalAnd(PrimBuilder &b, Value x, Value y) { return b.binary<prim::AndOp>(x, y); }
 
 using Values = SmallVector<Value>;
