@@ -110,11 +110,6 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
 }
 
 TEST_CASE("the template for wgmma neither spills nor serialises") {
-  auto ptxas = llvm::cantFail(emit::Ptxas::find());
-  if (!ptxas) {
-    WARN("no ptxas on this machine: PTX is not assembled");
-    return;
-  }
   const GpuArch &arch = *GpuArch::find("sm_90a");
   for (const char *type : {"bf16", "f16"})
     for (int columns : {64, 200, 512, 4096, 8192})
@@ -134,16 +129,11 @@ TEST_CASE("the template for wgmma neither spills nor serialises") {
         std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
         CHECK(contains(ptx, "wgmma.mma_async"));
         CHECK(contains(ptx, "cp.async.bulk.tensor.2d"));
-        auto cubin = ptxas->assemble(ptx, arch);
-        if (!cubin)
-          FAIL(llvm::toString(cubin.takeError()));
-        CHECK(!cubin->kernels.lookup("k").spills());
-        CHECK(cubin->warnings.empty());
+        checkAssembles(ptx, arch);
       }
 }
 
 TEST_CASE("wgmma: several axes of rows, a result in f32") {
-  auto ptxas = llvm::cantFail(emit::Ptxas::find());
   for (const char *columns : {"64", "200", "4096"}) {
     std::string n = columns, y = "tensor<4x1000x" + n + "xf32>";
     std::string text = function(
@@ -154,13 +144,7 @@ TEST_CASE("wgmma: several axes of rows, a result in f32") {
     const GpuArch &arch = *GpuArch::find("sm_90a");
     std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
     CHECK(contains(ptx, "st.global.v2.b32"));
-    if (!ptxas)
-      continue;
-    auto cubin = ptxas->assemble(ptx, arch);
-    if (!cubin)
-      FAIL(llvm::toString(cubin.takeError()));
-    CHECK(!cubin->kernels.lookup("k").spills());
-    CHECK(cubin->warnings.empty());
+    checkAssembles(ptx, arch);
   }
 }
 
@@ -180,11 +164,8 @@ TEST_CASE("wgmma: rows of a reshape are copied from where they lie") {
 }
 
 /// A channels-last convolution of `type` with a bias and an activation.
-static std::string convolution(const std::string &type, const std::string &result, int channels,
-                               int filters, int groups, int stride, int taps) {
-  auto two = [](int n) {
-    return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">";
-  };
+static std::string convolutionOf(const std::string &type, const std::string &result, int channels,
+                                 int filters, int groups, int stride, int taps) {
   int out = (28 + 2 * (taps / 2) - taps) / stride + 1;
   std::string n = std::to_string(filters), k = std::to_string(taps), o = std::to_string(out);
   std::string x = "tensor<16x28x28x" + std::to_string(channels) + "x" + type + ">";
@@ -193,18 +174,14 @@ static std::string convolution(const std::string &type, const std::string &resul
   std::string y = "tensor<16x" + o + "x" + o + "x" + n + "x" + result + ">",
               b = "tensor<" + n + "x" + result + ">";
   return function("%x: " + x + ", %w: " + w + ", %b: " + b + ", %z: " + y, y,
-                  "%0 = prim.conv %x, %w sizes() {strides = " + two(stride) +
-                      ", dilations = " + two(1) + ", input_dilation = " + two(1) +
-                      ", low = " + two(taps / 2) + ", high = " + two(taps / 2) +
-                      ", groups = " + std::to_string(groups) + " : i64, channels_last = true} : (" +
-                      x + ", " + w + ") -> " + y + "\n%1 = prim.broadcast %b axes [3] sizes() : (" +
-                      b + ") -> " + y + "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
+                  "%0 = " + convolution(Windows::square(stride, 1, taps / 2, groups), x, w, y) +
+                      "\n%1 = prim.broadcast %b axes [3] sizes() : (" + b + ") -> " + y +
+                      "\n%2 = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y +
                       "\n%3 = prim.add %2, %z : (" + y + ", " + y + ") -> " + y +
                       "\n%y = prim.logistic %3 : (" + y + ") -> " + y);
 }
 
 TEST_CASE("wgmma: windows of an image are copied tap by tap, without spills") {
-  auto ptxas = llvm::cantFail(emit::Ptxas::find());
   const GpuArch &arch = *GpuArch::find("sm_90a");
   struct Case {
     const char *type, *result;
@@ -216,19 +193,13 @@ TEST_CASE("wgmma: windows of an image are copied tap by tap, without spills") {
                         {"bf16", "bf16", 1024, 2048, 1, 2, 1},
                         {"bf16", "bf16", 256, 256, 4, 1, 3}}) {
     std::string text =
-        convolution(c.type, c.result, c.channels, c.filters, c.groups, c.stride, c.taps);
+        convolutionOf(c.type, c.result, c.channels, c.filters, c.groups, c.stride, c.taps);
     INFO(text);
     std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
     CHECK(contains(ptx, "wgmma.mma_async"));
     CHECK(contains(ptx, "cp.async.bulk.tensor.4d.shared::cluster.global.im2col"));
     CHECK(contains(ptx, "cp.async.bulk.tensor.3d"));
-    if (!ptxas)
-      continue;
-    auto cubin = ptxas->assemble(ptx, arch);
-    if (!cubin)
-      FAIL(llvm::toString(cubin.takeError()));
-    CHECK(!cubin->kernels.lookup("k").spills());
-    CHECK(cubin->warnings.empty());
+    checkAssembles(ptx, arch);
   }
 }
 
@@ -244,20 +215,15 @@ TEST_CASE("wgmma takes no convolution that a tensor map has no room for") {
   auto takes = [&](const std::string &text) {
     return llvm::is_contained(forms(text), codegen::device::Form::Wgmma);
   };
-  CHECK(takes(convolution("bf16", "bf16", 64, 64, 1, 1, 3)));
-  CHECK(!takes(convolution("f32", "f32", 64, 64, 1, 1, 3)));   // exact
-  CHECK(!takes(convolution("bf16", "bf16", 12, 64, 1, 1, 3))); // pixels of 24 bytes
-  CHECK(!takes(convolution("bf16", "bf16", 64, 60, 1, 1, 3))); // of the result
-  CHECK(!takes(convolution("bf16", "bf16", 64, 64, 2, 1, 3))); // groups of 32 channels
-  CHECK(!takes(convolution("bf16", "bf16", 64, 64, 1, 9, 1))); // far apart
+  CHECK(takes(convolutionOf("bf16", "bf16", 64, 64, 1, 1, 3)));
+  CHECK(!takes(convolutionOf("f32", "f32", 64, 64, 1, 1, 3)));   // exact
+  CHECK(!takes(convolutionOf("bf16", "bf16", 12, 64, 1, 1, 3))); // pixels of 24 bytes
+  CHECK(!takes(convolutionOf("bf16", "bf16", 64, 60, 1, 1, 3))); // of the result
+  CHECK(!takes(convolutionOf("bf16", "bf16", 64, 64, 2, 1, 3))); // groups of 32 channels
+  CHECK(!takes(convolutionOf("bf16", "bf16", 64, 64, 1, 9, 1))); // far apart
 }
 
 TEST_CASE("the template for mma.sync does not spill on any architecture") {
-  auto ptxas = llvm::cantFail(emit::Ptxas::find());
-  if (!ptxas) {
-    WARN("no ptxas on this machine: PTX is not assembled");
-    return;
-  }
   struct Case {
     const char *type, *result;
     int m, n, k;
@@ -276,18 +242,11 @@ TEST_CASE("the template for mma.sync does not spill on any architecture") {
       CHECK(contains(ptx, "mma.sync.aligned"));
       CHECK(contains(ptx, "ldmatrix.sync.aligned"));
       CHECK(contains(ptx, "cp.async"));
-      auto cubin = ptxas->assemble(ptx, arch);
-      if (!cubin)
-        FAIL(llvm::toString(cubin.takeError()));
-      const emit::KernelResources &used = cubin->kernels["k"];
-      UNSCOPED_INFO("registers " << used.registers);
-      CHECK(!used.spills());
-      CHECK(cubin->warnings.empty());
+      checkAssembles(ptx, arch);
     }
 }
 
 TEST_CASE("few rows go from memory to matrix units, several reads at a time") {
-  auto ptxas = llvm::cantFail(emit::Ptxas::find());
   struct Case {
     const char *type, *result;
     int m, n, k;
@@ -311,12 +270,7 @@ TEST_CASE("few rows go from memory to matrix units, several reads at a time") {
       CHECK(!contains(ptx.substr(first, next - first), "ld.global.v4.b32"));
       CHECK(!contains(ptx, "ldmatrix"));
 
-      if (!ptxas)
-        continue;
-      auto cubin = ptxas->assemble(ptx, arch);
-      if (!cubin)
-        FAIL(llvm::toString(cubin.takeError()));
-      CHECK(!cubin->kernels["k"].spills());
+      checkAssembles(ptx, arch);
     }
 }
 

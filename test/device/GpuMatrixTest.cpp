@@ -152,58 +152,32 @@ TEST_CASE("f32 is rounded for matrix units where that is allowed") {
   check(product("f32", "f32", 6, 50, 400, true), {few({6, 400}), few({50, 400}), few({50})}, true);
 }
 
+/// "2x3x", of a type's extents.
+static std::string extents(llvm::ArrayRef<int64_t> shape) {
+  std::string dims;
+  for (int64_t d : shape)
+    dims += std::to_string(d) + "x";
+  return dims;
+}
+
 TEST_CASE("convolutions: padded, strided, grouped, channels last, transposed") {
   struct Case {
-    std::string x, w, y, attributes;
-    std::vector<int64_t> xs, ws;
+    std::vector<int64_t> x, w, y;
+    Windows windows;
   };
-  for (
-      const Case &c : {
-          Case{
-              "2x6x9x10",
-              "8x6x3x3",
-              "2x8x9x10",
-              "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
-              "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64",
-              {2, 6, 9, 10},
-              {8, 6, 3, 3}},
-          Case{
-              "1x8x11x7",
-              "12x4x3x2",
-              "1x12x5x4",
-              "strides = array<i64: 2, 2>, dilations = array<i64: 1, 2>, input_dilation = "
-              "array<i64: 1, 1>, low = array<i64: 0, 1>, high = array<i64: 0, 1>, groups = 2 : i64",
-              {1, 8, 11, 7},
-              {12, 4, 3, 2}},
-          Case{"2x9x10x6",
-               "8x6x3x3",
-               "2x9x10x8",
-               "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
-               "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : "
-               "i64, channels_last = true",
-               {2, 9, 10, 6},
-               {8, 6, 3, 3}},
-          Case{"1x6x7x8",
-               "8x1x3x3",
-               "1x6x7x8",
-               "strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = "
-               "array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 8 : "
-               "i64, channels_last = true",
-               {1, 6, 7, 8},
-               {8, 1, 3, 3}},
-          Case{"1x3x5",
-               "4x3x3",
-               "1x4x9",
-               "strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: "
-               "2>, low = array<i64: 1>, high = array<i64: 1>, groups = 1 : i64",
-               {1, 3, 5},
-               {4, 3, 3}},
-      })
-    check(function("%x: tensor<" + c.x + "xf32>, %w: tensor<" + c.w + "xf32>",
-                   "tensor<" + c.y + "xf32>",
-                   "%y = prim.conv %x, %w sizes() {" + c.attributes + "} : (tensor<" + c.x +
-                       "xf32>, tensor<" + c.w + "xf32>) -> tensor<" + c.y + "xf32>"),
-          {random(DType::F32, c.xs), random(DType::F32, c.ws)});
+  Windows transposed{{1}, {1}, {1}, {1}};
+  transposed.inputDilation = {2};
+  for (const Case &c :
+       {Case{{2, 6, 9, 10}, {8, 6, 3, 3}, {2, 8, 9, 10}, {{1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+        Case{{1, 8, 11, 7}, {12, 4, 3, 2}, {1, 12, 5, 4}, {{2, 2}, {1, 2}, {0, 1}, {0, 1}, 2}},
+        Case{{2, 9, 10, 6}, {8, 6, 3, 3}, {2, 9, 10, 8}, Windows::square(1, 1, 1, 1)},
+        Case{{1, 6, 7, 8}, {8, 1, 3, 3}, {1, 6, 7, 8}, Windows::square(1, 1, 1, 8)},
+        Case{{1, 3, 5}, {4, 3, 3}, {1, 4, 9}, transposed}}) {
+    auto type = [](llvm::ArrayRef<int64_t> shape) { return "tensor<" + extents(shape) + "f32>"; };
+    std::string x = type(c.x), w = type(c.w), y = type(c.y);
+    check(function("%x: " + x + ", %w: " + w, y, "%y = " + convolution(c.windows, x, w, y)),
+          {random(DType::F32, c.x), random(DType::F32, c.w)});
+  }
 }
 
 TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels, depthwise") {
@@ -213,12 +187,6 @@ TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels,
     std::vector<int64_t> x, w, y; ///< channels last, filters as ONNX has them
     int stride, dilation, low;
     Form form;
-  };
-  auto text = [](llvm::ArrayRef<int64_t> shape) {
-    std::string dims;
-    for (int64_t d : shape)
-      dims += std::to_string(d) + "x";
-    return dims;
   };
   for (const Case &c :
        {Case{"bf16", "bf16", {2, 9, 10, 16}, {24, 16, 3, 3}, {2, 9, 10, 24}, 1, 1, 1, Form::Mma},
@@ -235,22 +203,15 @@ TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels,
         {"bf16", "f32", {1, 99, 97, 40}, {40, 1, 5, 5}, {1, 50, 49, 40}, 2, 1, 2, Form::Loop},
         {"f16", "f16", {1, 60, 61, 64}, {64, 1, 3, 3}, {1, 60, 61, 64}, 1, 2, 2, Form::Loop},
         {"bf16", "bf16", {2, 98, 92, 64}, {64, 1, 3, 3}, {2, 98, 92, 64}, 1, 1, 1, Form::Loop}}) {
-    auto two = [](int n) {
-      return "array<i64: " + std::to_string(n) + ", " + std::to_string(n) + ">";
-    };
     int64_t groups = c.x.back() / c.w[1];
-    std::string x = "tensor<" + text(c.x) + c.type + ">",
-                y = "tensor<" + text(c.y) + c.result + ">";
+    std::string x = "tensor<" + extents(c.x) + c.type + ">",
+                y = "tensor<" + extents(c.y) + c.result + ">";
     std::string order = c.w[1] == 1 && groups > 1 ? "[2, 3, 1, 0]" : "[0, 2, 3, 1]";
-    std::string w = "tensor<" + text(c.w) + c.type + ", #prim.axis_order<" + order + ">>";
-    int high = c.low;
-    std::string module =
-        function("%x: " + x + ", %w: " + w + ", %z: " + y, y,
-                 "%0 = prim.conv %x, %w sizes() {strides = " + two(c.stride) + ", dilations = " +
-                     two(c.dilation) + ", input_dilation = " + two(1) + ", low = " + two(c.low) +
-                     ", high = " + two(high) + ", groups = " + std::to_string(groups) +
-                     " : i64, channels_last = true} : (" + x + ", " + w + ") -> " + y +
-                     "\n%y = prim.add %0, %z : (" + y + ", " + y + ") -> " + y);
+    std::string w = "tensor<" + extents(c.w) + c.type + ", #prim.axis_order<" + order + ">>";
+    auto windows = Windows::square(c.stride, c.dilation, c.low, groups);
+    std::string module = function("%x: " + x + ", %w: " + w + ", %z: " + y, y,
+                                  "%0 = " + convolution(windows, x, w, y) +
+                                      "\n%y = prim.add %0, %z : (" + y + ", " + y + ") -> " + y);
     INFO(module);
     CHECK(scheduleOf(module).getForm() == c.form);
     DType d = *parseDType(c.type), r = *parseDType(c.result);

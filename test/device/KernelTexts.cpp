@@ -91,6 +91,21 @@ std::string tcc::test::ptxOf(const std::string &text, const GpuArch &arch,
   return llvm::cantFail(emit::emitPtx(*kernel, arch));
 }
 
+void tcc::test::checkAssembles(const std::string &ptx, const GpuArch &arch) {
+  static const auto ptxas = llvm::cantFail(emit::Ptxas::find());
+  if (!ptxas) {
+    WARN("no ptxas on this machine: PTX is not assembled");
+    return;
+  }
+  auto cubin = ptxas->assemble(ptx, arch);
+  if (!cubin)
+    FAIL(llvm::toString(cubin.takeError()));
+  const emit::KernelResources &used = cubin->kernels["k"];
+  UNSCOPED_INFO("registers " << used.registers);
+  CHECK(!used.spills());
+  CHECK(cubin->warnings.empty());
+}
+
 std::string tcc::test::function(const std::string &arguments, const std::string &type,
                                 const std::string &body) {
   return "func.func @main(" + arguments + ") -> " + type + " {\n" + body +
@@ -126,6 +141,28 @@ std::string tcc::test::product(const std::string &type, const std::string &resul
                     body + "\n%y = prim.maximum %2, %1 : (" + y + ", " + y + ") -> " + y);
   std::string z = t(n, m, result);
   return function(arguments, z, body + "\n%y = prim.transpose %2 [1, 0] : (" + y + ") -> " + z);
+}
+
+test::Windows test::Windows::square(int64_t stride, int64_t dilation, int64_t padding,
+                                    int64_t groups) {
+  return {
+      {stride, stride}, {dilation, dilation}, {padding, padding}, {padding, padding}, groups, true};
+}
+
+std::string tcc::test::convolution(const Windows &windows, const std::string &x,
+                                   const std::string &w, const std::string &y) {
+  auto list = [](const char *name, llvm::ArrayRef<int64_t> numbers) {
+    std::string text = std::string(name) + " = array<i64";
+    for (auto [i, n] : llvm::enumerate(numbers))
+      text += (i == 0 ? ": " : ", ") + std::to_string(n);
+    return text + ">, ";
+  };
+  return "prim.conv %x, %w sizes() {" + list("strides", windows.strides) +
+         list("dilations", windows.dilations) + list("input_dilation", windows.inputDilation) +
+         list("low", windows.low) + list("high", windows.high) +
+         "groups = " + std::to_string(windows.groups) + " : i64" +
+         (windows.channelsLast ? ", channels_last = true" : "") + "} : (" + x + ", " + w + ") -> " +
+         y;
 }
 
 std::string tcc::test::attention(const std::string &head, int64_t queries, int64_t keys,

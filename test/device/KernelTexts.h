@@ -38,6 +38,10 @@ codegen::device::Schedule scheduleOf(const std::string &text,
 std::string ptxOf(const std::string &text, const GpuArch &arch,
                   std::optional<codegen::device::Form> form = std::nullopt);
 
+/// Fails where ptxas, if this machine has it, refuses `ptx`, spills registers of kernel "k" or
+/// warns.
+void checkAssembles(const std::string &ptx, const GpuArch &arch);
+
 /// A function of `arguments` ("%x: tensor<2xf32>, ...") that gives %y.
 std::string function(const std::string &arguments, const std::string &type,
                      const std::string &body);
@@ -48,6 +52,20 @@ std::string softmax(const std::string &rows, const std::string &row);
 /// an activation.
 std::string product(const std::string &type, const std::string &result, int m, int n, int k,
                     bool byColumns, bool transposed = false);
+
+/// A convolution's attributes. Vectors have a number an axis of the image.
+struct Windows {
+  std::vector<int64_t> strides, dilations, low, high;
+  int64_t groups = 1;
+  bool channelsLast = false;
+  std::vector<int64_t> inputDilation = std::vector<int64_t>(strides.size(), 1);
+
+  /// The same stride, dilation and padding on two axes, images channels last.
+  static Windows square(int64_t stride, int64_t dilation, int64_t padding, int64_t groups);
+};
+/// "prim.conv %x, %w .." from types of operands to one of the result.
+std::string convolution(const Windows &windows, const std::string &x, const std::string &w,
+                        const std::string &y);
 
 /// Attention of heads of `queries` by `keys`: scores from %q and %k, the rest as given.
 std::string attention(const std::string &head, int64_t queries, int64_t keys, int64_t depth,
