@@ -404,7 +404,15 @@ def rounding_by_addition():
                    constant("magic", 12582912, np.float32)]), normal((4, 3), (1, 3)))
 
 
+def real_or_complex_signal(inverse):
+    """Whether a signal has imaginary parts is known only at run time."""
+    nodes = [node("DFT", ["x", "", "axis"], ["y"], inverse=inverse)]
+    return (model(nodes, [value("x", FLOAT, ["A", "B", "parts"])], [unknown("y")], [constant("axis", 1, np.int64)], opset=20),
+            normal((2, 6, 2), (2, 5, 1)))
+
+
 GRAPHS = {
+    **{f"signal-of-unknown-parts-{i}": lambda i=i: real_or_complex_signal(i) for i in (0, 1)},
     "shrunk-before-modes": shrunk_before_modes, "root-as-power": root_as_power,
     **{f"sliced-backwards-from-{start}": lambda s=start: sliced_backwards(s) for start in (-10, -1, 10, -2**40)},
     **{f"large-{kind}": lambda k=kind: large_unsigned(k) for kind in ("uint32", "uint64")},

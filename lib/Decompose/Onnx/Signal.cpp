@@ -20,17 +20,27 @@ Value part(PrimBuilder &b, Value x, int64_t i) {
   return b.squeeze(b.sliceAxis(x, last, b.dim(i), b.dim(1)), {last});
 }
 
-/// [..., 1 or 2] as the parts of complex [...].
-ComplexParts toComplex(PrimBuilder &b, Value x) {
-  bool pairs = b.known(b.dim(x, b.rank(x) - 1)) == 2;
-  return {part(b, x, 0), pairs ? part(b, x, 1) : Value()};
-}
-
 /// x with `length` elements on an axis: cut, or followed by zeros.
 Value fitted(PrimBuilder &b, Value x, int64_t axis, Dim length) {
   Dims low(b.rank(x), b.dim(0)), high = low;
   high[axis] = b.subDims(length, b.dim(x, axis));
   return b.pad(x, b.scalar(0, b.elem(x)), low, high);
+}
+
+/// [..., 1 or 2] as the parts of complex [...]. Where only a run knows which, the imaginary part is
+/// what lies there, or 0.
+ComplexParts toComplex(PrimBuilder &b, Value x) {
+  int64_t last = b.rank(x) - 1;
+  Dim count = b.dim(x, last);
+  if (b.known(count) == 1)
+    return {part(b, x, 0), Value()};
+  if (!b.known(count)) {
+    const char *message = "the last axis of a signal holds a real or a real and an imaginary part";
+    b.check(b.compareDims(arith::CmpIPredicate::sge, count, b.dim(1)), message);
+    b.check(b.compareDims(arith::CmpIPredicate::sle, count, b.dim(2)), message);
+    x = fitted(b, x, last, b.dim(2));
+  }
+  return {part(b, x, 0), part(b, x, 1)};
 }
 
 Dim halfSpectrum(PrimBuilder &b, Dim length) {
