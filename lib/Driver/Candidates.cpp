@@ -61,6 +61,10 @@ Error Compile::tuneKernels() {
   };
   hooks.foreign = Triple(target.host.triple).getArch() != Triple(sys::getProcessTriple()).getArch();
   hooks.show = [&](const Twine &what) { progress.show(what); };
+  if (options.precision == Precision::BF16)
+    hooks.between = DType::BF16;
+  else if (options.precision != Precision::F32)
+    hooks.between = DType::F16; // TF32 has as many bits
   auto found = tune(hooks, *schedules, *pipeline.backend, options.tuneBudget);
   if (!found)
     return withDiagnostic(found.takeError());
@@ -117,6 +121,7 @@ Error Compile::verifyLibrary() {
   Phase first = std::max(firstPhase(), isNarrow ? Phase::Layout : Phase::Decompose);
   VerifyHooks hooks;
   hooks.mayExpose = !isNarrow && first < Phase::Fuse;
+  hooks.tf32 = where.devices.tf32 && !where.devices.empty();
   hooks.load = [&]() -> Expected<Model> {
     auto loaded = importModel();
     if (!loaded)

@@ -194,8 +194,9 @@ Expected<std::vector<double>> Tuner::buildAndMeasure(const tuning::Assignment &a
   auto found = measure(library, inputs, outputTypes, turn);
   if (!found)
     return found.takeError();
+  Allowance allowed = hooks.between ? Allowance::between(*hooks.between) : Allowance();
   for (auto [got, want] : zip_equal(found->outputs, wanted))
-    if (Agreement agreement = compare(got, want); !agreement.agrees)
+    if (Agreement agreement = compare(got, want, allowed); !agreement.agrees)
       return createStringError("its outputs differ: " + agreement.worst);
   std::vector<double> seconds(problems.size());
   for (const CompiledKernel &kernel : compiled->kernels) {

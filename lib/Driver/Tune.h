@@ -42,6 +42,7 @@ struct TuneHooks {
       build;
   std::function<void(const llvm::Twine &)> show; ///< progress
   bool foreign = false;                          ///< this machine cannot run code for the target
+  std::optional<DType> between; ///< what --precision rounds values between kernels to
 };
 
 /// Adds the fastest schedules of the model's kernels to the record, those that it lacks,

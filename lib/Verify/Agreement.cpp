@@ -52,13 +52,34 @@ static std::string indexText(ArrayRef<int64_t> shape, int64_t position) {
   return reference::shapeText(index);
 }
 
+Allowance Allowance::of(DType type) {
+  double r = relativeTolerance(type);
+  return {r, r / 10, 2 * r};
+}
+
+Allowance Allowance::ofTf32() {
+  double r = relativeTolerance(DType::F16);
+  return {r, r, r};
+}
+
+Allowance Allowance::between(DType type) {
+  constexpr double outliers = 8;
+  double r = relativeTolerance(type);
+  return {outliers * r, outliers * r, r};
+}
+
+Allowance Allowance::orMore(const Allowance &other) const {
+  return {std::max(ofValue, other.ofValue), std::max(ofSize, other.ofSize),
+          std::max(together, other.together)};
+}
+
 namespace {
 
 /// Element by element, through a function that gives the i-th as T.
 template <typename T> class Comparer {
 public:
-  Comparer(const Tensor &want, double relative, double absolute)
-      : want(want), relative(relative), absolute(absolute) {}
+  Comparer(const Tensor &want, double relative, double absolute, double together = INFINITY)
+      : want(want), relative(relative), absolute(absolute), together(together) {}
 
   void element(int64_t i, T got, T expected, double scale) {
     bool nan = got != got, expectedNan = expected != expected;
@@ -67,19 +88,31 @@ public:
     double distance = std::abs(got - expected), size = std::abs(expected);
     bool good = distance <= relative * size + absolute && std::isfinite(distance);
     double over = std::isfinite(distance) ? distance : INFINITY;
+    squares += over * over;
     result.maxAbsolute = std::max(result.maxAbsolute, over);
     result.maxRelative = std::max(result.maxRelative, over / std::max(size, scale));
     result.agrees &= good;
-    if (good || over <= worstOver)
+    if (good ? over <= mostAllowed : over <= worstOver)
       return;
-    worstOver = over;
-    result.worst = indexText(want.shape(), i) + ": " + text(got) + " instead of " + text(expected);
+    (good ? mostAllowed : worstOver) = over;
+    (good ? allowedText : result.worst) =
+        indexText(want.shape(), i) + ": " + text(got) + " instead of " + text(expected);
   }
-  Agreement result;
+  /// After all elements.
+  Agreement finished() {
+    double mean = squares / static_cast<double>(std::max<int64_t>(1, want.elements()));
+    if (result.agrees && !(std::sqrt(mean) <= together)) {
+      result.agrees = false;
+      result.worst = allowedText;
+    }
+    return result;
+  }
 
 private:
   const Tensor &want;
-  double relative, absolute, worstOver = -1;
+  double relative, absolute, together, squares = 0, worstOver = -1, mostAllowed = -1;
+  std::string allowedText;
+  Agreement result;
 };
 
 } // namespace
@@ -97,7 +130,7 @@ static double rootMeanSquare(const Tensor &x) {
   return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
 }
 
-Agreement tcc::compare(const Tensor &got, const Tensor &want) {
+Agreement tcc::compare(const Tensor &got, const Tensor &want, const Allowance &allowed) {
   if (got.shape() != want.shape()) {
     Agreement result;
     result.agrees = false;
@@ -108,13 +141,14 @@ Agreement tcc::compare(const Tensor &got, const Tensor &want) {
   }
   DType type = want.dtype();
   if (isComplex(type) || isFloat(type)) {
-    double r = relativeTolerance(type), scale = rootMeanSquare(want);
-    Comparer<std::complex<double>> comparer(want, r, r / 10 * scale);
-    Comparer<double> reals(want, r, r / 10 * scale);
+    Allowance may = Allowance::of(type).orMore(allowed);
+    double scale = rootMeanSquare(want), together = may.together * scale;
+    Comparer<std::complex<double>> comparer(want, may.ofValue, may.ofSize * scale, together);
+    Comparer<double> reals(want, may.ofValue, may.ofSize * scale, together);
     for (int64_t i = 0; i < want.elements(); ++i)
       isFloat(type) ? reals.element(i, got.real(i), want.real(i), scale)
                     : comparer.element(i, got.complex(i), want.complex(i), scale);
-    return isFloat(type) ? reals.result : comparer.result;
+    return isFloat(type) ? reals.finished() : comparer.finished();
   }
   double apart = bitWidth(type) <= 8 && type != DType::Bool ? 1 : 0;
   Comparer<double> comparer(want, 0, apart);
@@ -122,5 +156,5 @@ Agreement tcc::compare(const Tensor &got, const Tensor &want) {
     if (got.integer(i) != want.integer(i))
       comparer.element(i, static_cast<double>(got.integer(i)), static_cast<double>(want.integer(i)),
                        1);
-  return comparer.result;
+  return comparer.finished();
 }

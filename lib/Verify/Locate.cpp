@@ -137,7 +137,7 @@ Expected<std::string> Verifier::differenceIn(const ReferenceRun &run, ArrayRef<P
     auto at = index.find(result);
     if (at == index.end())
       return;
-    report(at->second, compare(values[at->second], value));
+    report(at->second, compared(values[at->second], value));
     if (values[at->second].shape() == value.shape())
       value = values[at->second];
   };
@@ -145,7 +145,7 @@ Expected<std::string> Verifier::differenceIn(const ReferenceRun &run, ArrayRef<P
   if (!results)
     return results.takeError();
   for (auto [have, i] : zip(got.outputs, form->outputs))
-    report(chosen.size(), compare(have, (*results)[i]));
+    report(chosen.size(), compared(have, (*results)[i]));
   return found;
 }
 

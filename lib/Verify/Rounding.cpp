@@ -87,10 +87,10 @@ static double rootMeanSquareOf(ArrayRef<double> values) {
   return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-/// Moves what is no whole number.
-static void moveValues(Tensor &tensor, Slack slack, std::mt19937_64 &random) {
+/// Moves what is no whole number; `type` says by how much.
+static void moveValues(Tensor &tensor, Slack slack, DType type, std::mt19937_64 &random) {
   std::vector<double> values = tensor.reals();
-  double unit = unitRoundoff(tensor.dtype()), size = slack.ofSize * rootMeanSquareOf(values);
+  double unit = unitRoundoff(type), size = slack.ofSize * rootMeanSquareOf(values);
   for (double &v : values) {
     double turn = static_cast<double>(random() >> 40) * 0x1p-23 - 1; // in [-1, 1)
     if (std::isfinite(v) && v != std::rint(v))
@@ -101,13 +101,16 @@ static void moveValues(Tensor &tensor, Slack slack, std::mt19937_64 &random) {
 
 Expected<std::vector<Tensor>> tcc::roundedResults(mlir::func::FuncOp function,
                                                   const WeightTable &weights,
-                                                  ArrayRef<ReferenceRun> runs, uint64_t seed) {
+                                                  ArrayRef<ReferenceRun> runs, uint64_t seed,
+                                                  bool tf32) {
   std::mt19937_64 random(seed);
   reference::EvaluateOptions options;
   options.observer = [&](mlir::OpResult result, Tensor &value) {
     Slack slack = slackOf(result.getOwner());
+    bool isCoarse =
+        tf32 && value.dtype() == DType::F32 && result.getOwner()->hasTrait<prim::Contraction>();
     if (isFloat(value.dtype()) && (slack.ofValue > 0 || slack.ofSize > 0))
-      moveValues(value, slack, random);
+      moveValues(value, slack, isCoarse ? DType::F16 : value.dtype(), random);
   };
   CallForm form(function);
   std::vector<Tensor> results;

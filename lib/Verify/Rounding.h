@@ -7,11 +7,12 @@ class WeightTable;
 
 /// The interpreter on the inputs of `runs`, one after the other on one state, as if every
 /// operator's result had been rounded by another machine: a bit more or less, by `seed`. Gives
-/// the results of the last run, in the order of the function's.
+/// the results of the last run, in the order of the function's. `tf32`: the operands of products of
+/// f32 were rounded to 11 bits.
 llvm::Expected<std::vector<reference::Tensor>> roundedResults(mlir::func::FuncOp function,
                                                               const WeightTable &weights,
                                                               llvm::ArrayRef<ReferenceRun> runs,
-                                                              uint64_t seed);
+                                                              uint64_t seed, bool tf32 = false);
 
 /// How far two tensors are apart, over all elements.
 struct Distance {

@@ -38,6 +38,9 @@ private:
   llvm::Error compareRun(LoadedModel &loaded, const ReferenceRun &run, Comparison &comparison);
   llvm::Expected<bool> explainedByRounding(const Comparison &comparison);
   llvm::Expected<std::string> blame();
+  Agreement compared(const reference::Tensor &got, const reference::Tensor &want) const {
+    return compare(got, want, hooks.tf32 ? Allowance::ofTf32() : Allowance());
+  }
   std::string label(const char *what, llvm::StringRef name, unsigned number, size_t run) const;
   std::vector<Probe> allProbes();
   llvm::Error buildWith(llvm::ArrayRef<Probe> probes, const std::string &path);

@@ -53,7 +53,7 @@ Error Verifier::compareRun(LoadedModel &loaded, const ReferenceRun &run, Compari
   ++comparison.runs;
   comparison.got.assign(types.size(), Tensor());
   auto include = [&](unsigned result, Tensor &have, const std::string &where) {
-    Agreement one = compare(have, run.results[result]);
+    Agreement one = compared(have, run.results[result]);
     one.worst = where + one.worst;
     log::write(log::Topic::Verify, where + one.errors());
     comparison.agreement.include(one);
@@ -87,15 +87,15 @@ Expected<Verifier::Comparison> Verifier::compareRuns(const VerifiedFiles &librar
 Expected<bool> Verifier::explainedByRounding(const Comparison &comparison) {
   constexpr unsigned seeds = 4;
   constexpr double most = 4; // the largest of so few samples is not the largest there is
-  ArrayRef<ReferenceRun> compared = ArrayRef(runs).take_front(comparison.runs);
+  ArrayRef<ReferenceRun> given = ArrayRef(runs).take_front(comparison.runs);
   for (unsigned seed = rounded.size(); seed < seeds; ++seed) {
-    auto results = roundedResults(function, *model.weights, compared, seed);
+    auto results = roundedResults(function, *model.weights, given, seed, hooks.tf32);
     if (!results)
       return results.takeError();
     rounded.push_back(std::move(*results));
   }
-  for (auto [i, want] : enumerate(compared.back().results)) {
-    if (!comparison.got[i] || compare(comparison.got[i], want).agrees)
+  for (auto [i, want] : enumerate(given.back().results)) {
+    if (!comparison.got[i] || compared(comparison.got[i], want).agrees)
       continue;
     Distance moved, distance = Distance::between(comparison.got[i], want);
     for (const std::vector<Tensor> &results : rounded)

@@ -22,6 +22,8 @@ struct VerifyHooks {
   std::function<llvm::Error(Model &model, const std::string &path, VerifyBuild how)> build;
   /// Whether other outputs may be added to what `load` gives: it has no kernels yet.
   bool mayExpose = true;
+  /// Products round their operands to TF32, which the interpreter does not.
+  bool tf32 = false;
 };
 
 struct VerifyResult {

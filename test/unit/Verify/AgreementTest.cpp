@@ -17,6 +17,26 @@ TEST_CASE("floats agree within their precision") {
   CHECK_FALSE(compare(reals(DType::F64, {1, 2}), reals(DType::F64, {1.0005, 2})).agrees);
 }
 
+TEST_CASE("values that were rounded on the way may be further apart") {
+  std::vector<double> values(1000, 1), near = values, far = values;
+  near[7] = 1.3; // one element far out
+  for (double &v : far)
+    v = 1.1; // all of them
+  Tensor want = reals(DType::F32, values), got = reals(DType::F32, near);
+  CHECK_FALSE(compare(got, want).agrees);
+  CHECK_FALSE(compare(got, want, Allowance::ofTf32()).agrees);
+  CHECK_FALSE(compare(got, want, Allowance::between(DType::F16)).agrees);
+  CHECK(compare(got, want, Allowance::between(DType::BF16)).agrees);
+  CHECK(
+      compare(reals(DType::F32, {1, 1e-3}), reals(DType::F32, {1, 0}), Allowance::ofTf32()).agrees);
+  Agreement together = compare(reals(DType::F32, far), want, Allowance::between(DType::BF16));
+  CHECK_FALSE(together.agrees);
+  CHECK(together.worst == "[0]: 1.1 instead of 1");
+  // The type of the result may allow more.
+  CHECK(compare(reals(DType::BF16, {1, 2}), reals(DType::BF16, {1.01, 2}), Allowance::ofTf32())
+            .agrees);
+}
+
 TEST_CASE("what is not finite agrees with its like only") {
   double nan = std::numeric_limits<double>::quiet_NaN(),
          inf = std::numeric_limits<double>::infinity();
