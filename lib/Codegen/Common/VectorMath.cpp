@@ -169,7 +169,7 @@ ExpandMathOptions ExpandMathOptions::forTarget(const CpuTarget &cpu) {
 
 ExpandMathOptions ExpandMathOptions::forGpu() {
   ExpandMathOptions options;
-  options.roughWhereNarrowed = options.hasExp2 = true;
+  options.roughWhereNarrowed = options.hasExp2 = options.hasScalarLanes = true;
   return options;
 }
 

@@ -276,6 +276,14 @@ Value anyLane(Mask m) {
   if (type.getRank() != 1)
     flat = vector::ShapeCastOp::create(
         b, VectorType::get({type.getNumElements()}, type.getElementType()), flat);
+  if (m.e->options.hasScalarLanes) {
+    Value any;
+    for (int64_t lane = 0; lane < type.getNumElements(); ++lane) {
+      Value here = vector::ExtractOp::create(b, flat, lane);
+      any = any ? Value(arith::OrIOp::create(b, any, here)) : here;
+    }
+    return any;
+  }
   return vector::ReductionOp::create(b, vector::CombiningKind::OR, flat);
 }
 
@@ -328,6 +336,10 @@ SmallVector<Value> callHelper(Emitter &e, StringRef name, ValueRange arguments, 
     func::ReturnOp::create(e.builder, body(e, entry->getArguments()));
   }
   return SmallVector<Value>(func::CallOp::create(e.builder, helper, arguments).getResults());
+}
+
+Fp hardwareExp2(Fp x) {
+  return {x.e, math::Exp2Op::create(x.e->builder, x.v, arith::FastMathFlags::afn)};
 }
 
 Fp exactF64(Fp (*function)(Fp), StringRef name, Fp x) {

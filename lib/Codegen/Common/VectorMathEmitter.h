@@ -217,6 +217,10 @@ Fp exactF64(Fp (*function)(Fp), llvm::StringRef name, Fp x);
 
 /// Whether `v` is an operand of nothing but arithmetic that ends in roundings to 16 bits.
 bool isOnlyNarrowed(mlir::Value v);
+/// 2^x of an f32 by the target's instruction.
+Fp hardwareExp2(Fp x);
+/// sin (or cos) of an f32 to 17 bits, small results included.
+Fp roughSin(Fp x, bool cosine);
 /// Expands the functions in `root` whose result is only narrowed, roughly.
 void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 

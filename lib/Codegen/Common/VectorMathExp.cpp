@@ -49,7 +49,23 @@ Fp expPolynomial(Fp r) {
       r, {0x1.6a6b2ep-10, 0x1.123f8ap-7, 0x1.55589ep-5, 0x1.55548ap-3, 0x1.fffffcp-2, 1.0, 1.0});
 }
 
+/// Where the target has an instruction for 2^f, which is good to the last place for the fraction f
+/// of x log2 e = n + f: half of the instructions of a polynomial. x log2 e is kept in more bits
+/// than an f32 has.
+Fp expByExp2(Fp x) {
+  constexpr double log2eLow = 0x1.4ae0c0p-26, magic = roundingBias + 127;
+  auto clamp = [&](mlir::Value v) -> mlir::Value {
+    v = mlir::arith::MinNumFOp::create(x.e->builder, v, x.constant(127.0).v);
+    return mlir::arith::MaxNumFOp::create(x.e->builder, v, x.constant(-126.0).v);
+  };
+  Fp shifted = Fp{x.e, clamp((x * log2e).v)} + magic;
+  Fp f = mulAdd(x, log2eLow, mulAdd(x, log2e, -(shifted - magic)));
+  return hardwareExp2(f) * fromBits(bits(shifted) << 23);
+}
+
 Fp expF32(Fp x) {
+  if (x.e->options.hasExp2)
+    return expByExp2(x);
   x = atLeast(atMost(x, 89.0), -104.0);
   if (hasScale(x)) {
     Reduced a = reduceExp(x, x.constant(roundingBias));

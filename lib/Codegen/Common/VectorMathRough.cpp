@@ -11,6 +11,9 @@
 // with an exponential that is one instruction where the target has it, and a division that need
 // not be rounded right: its divisor is at least 1. 15 instructions for erf's gelu instead of 31.
 //
+// sin and cos of narrow numbers are bound by arithmetic, not by memory, if they are computed to 24
+// bits: roughSin (VectorMathTrig.cpp) takes one polynomial instead of two.
+//
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -48,11 +51,7 @@ bool isOnlyNarrowed(Value v) {
   return narrowed;
 }
 
-static Fp roughExp2(Fp x) {
-  if (!x.e->options.hasExp2)
-    return exp2(x);
-  return {x.e, math::Exp2Op::create(x.e->builder, x.v, arith::FastMathFlags::afn)};
-}
+static Fp roughExp2(Fp x) { return x.e->options.hasExp2 ? hardwareExp2(x) : exp2(x); }
 
 /// x / y, where y is not huge.
 static Fp roughDivide(Fp x, Fp y) {
@@ -103,10 +102,30 @@ static void divideRoughly(Operation *exp) {
           div.setFastmath(div.getFastmath() | arith::FastMathFlags::afn);
 }
 
+/// Divisions by one number for all lanes become products with its reciprocal: both are scaled so
+/// that it is no subnormal where the quotient is none.
+static void divideByUniform(arith::DivFOp div, const ExpandMathOptions &options) {
+  auto repeated = div.getRhs().getDefiningOp<vector::BroadcastOp>();
+  if (!repeated || !repeated.getSource().getType().isF32() || !isOnlyNarrowed(div))
+    return;
+  ImplicitLocOpBuilder builder(div.getLoc(), div);
+  Emitter emitter{builder, options};
+  Fp y{&emitter, repeated.getSource()}, size = abs(y);
+  Fp factor = select(size < 0x1p-64, y.constant(0x1p64),
+                     select(size > 0x1p64, y.constant(0x1p-64), y.constant(1.0)));
+  auto everywhere = [&](Fp v) -> Fp {
+    return {&emitter, vector::BroadcastOp::create(builder, div.getType(), v.v)};
+  };
+  Fp x{&emitter, div.getLhs()};
+  Fp quotient = x * everywhere(factor) * everywhere(1.0 / (y * factor));
+  div.replaceAllUsesWith(quotient.v);
+  div.erase();
+}
+
 void expandRough(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa<math::ErfOp, math::TanhOp, math::ExpOp>(op) &&
+    if (isa<math::ErfOp, math::TanhOp, math::ExpOp, math::SinOp, math::CosOp>(op) &&
         getElementTypeOrSelf(op->getResult(0)).isF32())
       ops.push_back(op);
   });
@@ -115,16 +134,22 @@ void expandRough(Operation *root, const ExpandMathOptions &options) {
       replaceOnePlus(op, options, onePlusErf);
     else if (isa<math::TanhOp>(op))
       replaceOnePlus(op, options, onePlusTanh);
-    else
+    else if (isa<math::ExpOp>(op))
       divideRoughly(op);
-    if (isa<math::ExpOp>(op) && isOnlyNarrowed(op->getResult(0))) {
+    if (isa<math::ExpOp, math::SinOp, math::CosOp>(op) && isOnlyNarrowed(op->getResult(0))) {
       ImplicitLocOpBuilder builder(op->getLoc(), op);
       Emitter emitter{builder, options};
-      op->getResult(0).replaceAllUsesWith(roughExp({&emitter, op->getOperand(0)}).v);
+      Fp x{&emitter, op->getOperand(0)};
+      Fp rough = isa<math::ExpOp>(op) ? roughExp(x) : roughSin(x, isa<math::CosOp>(op));
+      op->getResult(0).replaceAllUsesWith(rough.v);
     }
     if (op->use_empty())
       op->erase();
   }
+  SmallVector<arith::DivFOp> divisions;
+  root->walk([&](arith::DivFOp div) { divisions.push_back(div); });
+  for (arith::DivFOp div : divisions)
+    divideByUniform(div, options);
 }
 
 } // namespace tcc::codegen::vmath

@@ -82,10 +82,6 @@ Reduced reduceLarge(Fp x) {
   return splitF64(select(x < x.infinity(), r, r.nan()), toI32(quadrant));
 }
 
-Reduced reduce(Fp x, bool wantLow) {
-  return reduceAnySize(x, reduceSmall(x, wantLow), largeArgument, "reduce_pi_2", reduceLarge);
-}
-
 Fp sinPolynomial(Fp r, Fp z) {
   Fp p = poly(z, {-0x1.990d64p-13, 0x1.1106aap-7, -0x1.555544p-3});
   return mulAdd(r * z, p, r);
@@ -99,21 +95,50 @@ Fp flipSign(Fp x, Int sign) { return fromBits(bits(x) ^ sign); }
 
 constexpr int64_t signBit = -0x80000000ll;
 
-/// sin and cos of an f32, by the quadrant of |x|.
+/// sin and cos of an f32.
 struct Both {
   Fp sin, cos;
 };
-Both sinCosF32(Fp x, bool wantSin, bool wantCos) {
-  Reduced a = reduce(abs(x), /*wantLow=*/false);
+
+/// By the quadrant of |x|.
+Both ofReduced(Fp x, const Reduced &a) {
   Fp z = a.r * a.r;
   Fp s = sinPolynomial(a.r, z), c = cosPolynomial(z);
   Mask odd = (a.quadrant & 1) != 0;
-  Both result{x, x};
-  if (wantSin)
-    result.sin = flipSign(select(odd, c, s), ((a.quadrant << 30) ^ bits(x)) & signBit);
-  if (wantCos)
-    result.cos = flipSign(select(odd, s, c), ((a.quadrant + 1) << 30) & signBit);
-  return result;
+  return {flipSign(select(odd, c, s), ((a.quadrant << 30) ^ bits(x)) & signBit),
+          flipSign(select(odd, s, c), ((a.quadrant + 1) << 30) & signBit)};
+}
+
+/// `usual`, of |x| below 10^5, which are wanted; the lanes of larger ones by a function of their
+/// own. The branch comes last, so that those of several vectors overlap.
+Both unlessLarge(Fp x, const Both &usual, bool wantSin, bool wantCos) {
+  Mask isLarge = abs(x) >= largeArgument;
+  auto values = [&](const Both &both) {
+    SmallVector<Value> wanted;
+    if (wantSin)
+      wanted.push_back(both.sin.v);
+    if (wantCos)
+      wanted.push_back(both.cos.v);
+    return wanted;
+  };
+  SmallVector<Value> near = values(usual);
+  auto emitHelper = [&](Emitter &inner, ValueRange arguments) {
+    Fp given{&inner, arguments.front()};
+    return values(ofReduced(given, reduceLarge(abs(given))));
+  };
+  std::string name = std::string(wantSin ? "sin" : "") + (wantCos ? "cos" : "") + "_large";
+  SmallVector<Value> results = ifAnyLane(isLarge, near, [&] {
+    SmallVector<Value> far =
+        callHelper(*x.e, helperName(name, x.type()), x.v, TypeRange(ValueRange(near)), emitHelper);
+    for (auto [value, there] : llvm::zip(far, near))
+      value = select(isLarge, Fp{x.e, value}, Fp{x.e, there}).v;
+    return far;
+  });
+  return {{x.e, results.front()}, {x.e, results.back()}};
+}
+
+Both sinCosF32(Fp x, bool wantSin, bool wantCos) {
+  return unlessLarge(x, ofReduced(x, reduceSmall(abs(x), /*wantLow=*/false)), wantSin, wantCos);
 }
 
 /// -1 / (t + low), not rounded twice.
@@ -127,7 +152,8 @@ Fp negativeReciprocal(Fp t, Fp low) {
 
 /// tan r = r + r^3 P(r^2); in odd quadrants -1 / tan r.
 Fp tanF32(Fp x) {
-  Reduced a = reduce(abs(x), /*wantLow=*/true);
+  Reduced a = reduceAnySize(abs(x), reduceSmall(abs(x), /*wantLow=*/true), largeArgument,
+                            "reduce_pi_2", reduceLarge);
   Fp z = a.r * a.r;
   Fp p = poly(z, {0x1.25b986p-8, -0x1.f47204p-14, 0x1.685026p-7, 0x1.5bb5b6p-6, 0x1.baf314p-5,
                   0x1.110d12p-3, 0x1.555562p-2});
@@ -147,6 +173,21 @@ std::pair<Fp, Fp> sincos(Fp x) {
 }
 Fp sin(Fp x) { return x.isF64() ? sinF64(x) : sinCosF32(x, true, false).sin; }
 Fp cos(Fp x) { return x.isF64() ? cosF64(x) : sinCosF32(x, false, true).cos; }
+Fp roughSin(Fp x, bool cosine) {
+  // x = n pi + r with |r| <= pi/2, n amid two integers for cos: one polynomial, and r itself tells
+  // small results.
+  constexpr double high = -0x1.921fb6p+1, middle = 0x1.777a5cp-24, last = 0x1.ee59dap-49;
+  constexpr double overPi = 0x1.45f306p-2, round = 0x1.8p23;
+  Fp size = abs(x);
+  Fp shifted = cosine ? mulAdd(size, overPi, -0.5) + round : mulAdd(size, overPi, round);
+  Fp n = cosine ? shifted - round + 0.5 : shifted - round;
+  Fp r = mulAdd(n, last, mulAdd(n, middle, mulAdd(n, high, size)));
+  Fp s = r * poly(r * r, {-0x1.83c4c2p-13, 0x1.105e1ap-7, -0x1.554f92p-3, 0x1.ffffe2p-1});
+  Int odd = bits(shifted) << 31;
+  s = flipSign(s, cosine ? odd ^ signBit : (odd ^ bits(x)) & signBit);
+  Both exact = unlessLarge(x, {s, s}, !cosine, cosine);
+  return exact.sin;
+}
 Fp tan(Fp x) { return x.isF64() ? exactF64(tanF64, "tan", x) : tanF32(x); }
 
 } // namespace tcc::codegen::vmath

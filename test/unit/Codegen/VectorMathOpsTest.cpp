@@ -246,25 +246,38 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
     const char *body; ///< %g from %x
     double (*exact)(double);
   };
-  const Case cases[] = {
-      {R"(%c = arith.constant dense<0.707106769> : vector<64xf32>
+  const Case cases[] = {{R"(%c = arith.constant dense<0.707106769> : vector<64xf32>
           %z = arith.mulf %x, %c : vector<64xf32>
           %f = math.erf %z : vector<64xf32>
           %s = arith.addf %f, %one : vector<64xf32>
           %h = arith.mulf %x, %half : vector<64xf32>
           %g = arith.mulf %h, %s : vector<64xf32>)",
-       [](double x) { return 0.5 * x * std::erfc(-x * double(0.707106769f)); }},
-      {R"(%z = arith.mulf %x, %half : vector<64xf32>
+                         [](double x) { return 0.5 * x * std::erfc(-x * double(0.707106769f)); }},
+                        {R"(%z = arith.mulf %x, %half : vector<64xf32>
           %f = math.tanh %z : vector<64xf32>
           %s = arith.addf %one, %f : vector<64xf32>
           %g = arith.mulf %x, %s : vector<64xf32>)",
-       [](double x) { return 2 * x / (1 + std::exp(-x)); }},
-      {R"(%n = arith.negf %x : vector<64xf32>
+                         [](double x) { return 2 * x / (1 + std::exp(-x)); }},
+                        {R"(%n = arith.negf %x : vector<64xf32>
           %f = math.exp %n : vector<64xf32>
           %s = arith.addf %one, %f : vector<64xf32>
           %g = arith.divf %x, %s : vector<64xf32>)",
-       [](double x) { return x / (1 + std::exp(-x)); }},
-      {"%g = math.exp %x : vector<64xf32>", [](double x) { return std::exp(x); }}};
+                         [](double x) { return x / (1 + std::exp(-x)); }},
+                        {"%g = math.exp %x : vector<64xf32>", [](double x) { return std::exp(x); }},
+                        {R"(%d = arith.constant 3.7e-20 : f32
+          %s = vector.broadcast %d : f32 to vector<64xf32>
+          %g = arith.divf %x, %s : vector<64xf32>)",
+                         [](double x) { return x / double(3.7e-20f); }},
+                        {"%g = math.sin %x : vector<64xf32>", [](double x) { return std::sin(x); }},
+                        {"%g = math.cos %x : vector<64xf32>", [](double x) { return std::cos(x); }},
+                        {R"(%k = arith.constant dense<7.7e3> : vector<64xf32>
+          %z = arith.mulf %x, %k : vector<64xf32>
+          %g = math.sin %z : vector<64xf32>)",
+                         [](double x) { return std::sin(double(float(x) * 7.7e3f)); }},
+                        {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
+          %z = arith.mulf %x, %k : vector<64xf32>
+          %g = math.cos %z : vector<64xf32>)",
+                         [](double x) { return std::cos(double(float(x) * 1.0e5f)); }}};
   for (const Case &c : cases) {
     std::string body = "%one = arith.constant dense<1.0> : vector<64xf32>\n"
                        "%half = arith.constant dense<0.5> : vector<64xf32>\n" +

@@ -46,6 +46,8 @@ struct ExpandMathOptions {
   bool roughWhereNarrowed = false;
   /// The target has an instruction for 2^x in f32, with a relative error of 2^-22.
   bool hasExp2 = false;
+  /// Lanes are registers of their own, and masks bits of their own.
+  bool hasScalarLanes = false;
 
   static ExpandMathOptions forTarget(const CpuTarget &cpu);
   static ExpandMathOptions forGpu();
