@@ -6,6 +6,7 @@
     scripts/bench page                             docs/performance.md anew from its data
     scripts/bench ops [--quick]                    operators and blocks: ops.py
     scripts/bench gpu [--rows 'resnet50 b32']      models beside PyTorch on a GPU: gpu.py
+    scripts/bench kernels FOLDER                   kernels beside NVIDIA's libraries on a GPU: gpu_kernels.py
 
 Each round gives every contestant, in turn, a pause, one run that does not
 count and then its timed runs; the figure is the median over all rounds. In

@@ -180,7 +180,18 @@ def gpu_table(rows):
     return lines
 
 
-def write(page, rows, compile_rows, threads, gpu=()):
+def kernel_table(rows):
+    """Microseconds, and what was reached of the unit that bounds a kernel."""
+    lines = ["| kernel | type | tcc, µs | rate | fastest peer, µs | peer ÷ tcc | machine | date |", "|---|---|---:|---:|---:|---:|---|---|"]
+    for row in rows:
+        rate = (f"{row['flops'] / row['us'] * 1e-6:.0f} TFLOP/s" if row["kind"] != "memory" and row["flops"]
+                else f"{row['bytes'] / row['us'] * 1e-3:.0f} GB/s")
+        lines.append(f"| {row['row']} | {row['type']} | {row['us']:.1f} | {rate} | {row['best']:.1f} ({row['peer']}) | "
+                     f"{row['best'] / row['us']:.2f} | {row['machine']}, torch {row['torch']} | {row['date']} |")
+    return lines
+
+
+def write(page, rows, compile_rows, threads, gpu=(), kernels=()):
     data = page.with_suffix(".json")
     stored = upgrade(json.loads(data.read_text()) if data.exists() else {})
     place = {model: number for number, model in enumerate(MODELS)}
@@ -189,7 +200,9 @@ def write(page, rows, compile_rows, threads, gpu=()):
     # Kernels by time are for who measures.
     gpu = list({row["row"]: {key: value for key, value in row.items() if key != "profile"}
                 for row in [*stored.get("gpu", []), *gpu]}.values())
-    data.write_text(json.dumps({"rows": rows, "compile": compiles, **({"gpu": gpu} if gpu else {})}, indent=1) + "\n")
+    kernels = list({row["row"] + row["type"]: row for row in [*stored.get("kernels", []), *kernels]}.values())
+    data.write_text(json.dumps({"rows": rows, "compile": compiles, **({"gpu": gpu} if gpu else {}),
+                                **({"kernels": kernels} if kernels else {})}, indent=1) + "\n")
     machines = list(dict.fromkeys(row["machine"] for row in rows + compiles))
     lines = ["# Performance on the CPU", "",
              "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
@@ -208,4 +221,10 @@ def write(page, rows, compile_rows, threads, gpu=()):
         lines += ["", "## On a GPU", "", "Milliseconds a run in bf16, medians, all contestants in turns in one process, "
                   "outputs compared with float64: a single call with a wait after it and, in parentheses, on the device, "
                   "of many calls in a row. Written by `scripts/bench gpu --write`.", "", *gpu_table(gpu)]
+    if kernels:
+        lines += ["", "### Kernels", "", "Single launches beside NVIDIA's libraries, on the same tensors in one process, outputs "
+                  "compared: medians of captured graphs, operands from memory. Products: cuBLASLt's fastest algorithm of those "
+                  "that it proposes; convolutions: cuDNN's fastest; attention: the faster of flash and cuDNN; the others: "
+                  "the faster of PyTorch and a copy of as many bytes. Flops of attention count hidden keys. Written by "
+                  "`scripts/bench kernels --write`.", "", *kernel_table(kernels)]
     page.write_text("\n".join(lines) + "\n")

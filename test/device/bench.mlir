@@ -699,7 +699,7 @@ func.func @bench_attention_decode_16384(%q: tensor<8x4x1x64xbf16>, %k: tensor<8x
 }
 func.func @bench_attention_decode_b32_2048(%q: tensor<256x4x1x128xbf16>, %k: tensor<256x2048x128xbf16>, %v: tensor<256x2048x128xbf16>) -> tensor<256x4x1x128xbf16> {
   %dot = prim.dot %q, %k batch [0] x [0] contract [3] x [2] : (tensor<256x4x1x128xbf16>, tensor<256x2048x128xbf16>) -> tensor<256x4x1x2048xf32>
-  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %c = prim.constant dense<8.838834765e-02> : tensor<f32>
   %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<256x4x1x2048xf32>
   %scaled = prim.mul %dot, %cs : (tensor<256x4x1x2048xf32>, tensor<256x4x1x2048xf32>) -> tensor<256x4x1x2048xf32>
   %top = prim.reduce max %scaled [3] : (tensor<256x4x1x2048xf32>) -> tensor<256x4x1xf32>

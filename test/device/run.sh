@@ -1,6 +1,6 @@
 #!/bin/bash
 # shellcheck disable=SC2317 # parts are called by their names
-# What scripts/gpu-test packed, on a machine with a GPU: run [launches|conformance|models|sanitize|bench [OPTION...]]
+# What scripts/gpu-test packed, on a machine with a GPU: run [launches|kernels|conformance|models|sanitize|bench [OPTION...]]
 cd "$(dirname "$0")" || exit 2
 packed=$PWD
 here=${TCC_GPU_FOLDER:-/tmp/tcc-gpu-$(cksum < content.tar.xz | cut -d' ' -f1)}
@@ -19,13 +19,13 @@ export PATH
 arch=sm_$(python3 -c 'import torch; a, b = torch.cuda.get_device_capability(); print(f"{a}{b}" + ("a" if a >= 9 else ""))')
 status=0
 
-launches() { # kernels against the reference interpreter, then timed, then what PyTorch takes for the same
+launches() { # kernels against the reference interpreter, then timed
   timeout 300 bin/run-launches launches || status=1
   timeout 60 bin/run-launches wgmma || status=1
   timeout 60 bin/run-launches wgmma_attention || status=1
   timeout 300 bin/run-launches bench || status=1
-  python3 "$scripts/device/peers.py"
 }
+kernels() { python3 "$scripts/bench/gpu_kernels.py" bench --json "${OUT:-$packed}/kernels.json" "$@" || status=1; }
 conformance() { # all of ONNX's backend cases: those that pass on the CPU
   bin/conformance-onnx --data data --document docs/conformance-onnx.md --arch "$arch" --jobs 8 -v "$@" |
     { grep --line-buffered -v '^refused' || true; }
@@ -43,7 +43,7 @@ bench() { python3 "$scripts/bench/gpu.py" --json "${OUT:-$packed}/gpu.json" "$@"
 if [ $# -gt 0 ]; then
   "$@"
 else
-  for part in launches conformance models sanitize bench; do
+  for part in launches kernels conformance models sanitize bench; do
     echo "== $part"
     $part
   done
