@@ -1,6 +1,7 @@
 """PyTorch's own operator samples (aten_sweep.py) and small models of real architectures (zoo.py), against PyTorch.
 
-A fixed choice of each, to bound the time; with TCC_SAMPLES=all everything, which takes hours.
+A fixed choice of each, to bound the time; with TCC_SAMPLES=all everything, which takes hours. Models are compiled with
+--verify: one of each kind, held against the reference interpreter, too.
 """
 import os
 import subprocess
@@ -17,8 +18,8 @@ class TorchSamples(unittest.TestCase):
     def setUpClass(cls):
         subprocess.run([SOURCE / "scripts/setup-python", "--models"], check=True)
 
-    def passes(self, program, *choice):
-        result = subprocess.run([PYTHON, SOURCE / "test/models" / program, *([] if WHOLE else choice)],
+    def passes(self, program, *choice, always=()):
+        result = subprocess.run([PYTHON, SOURCE / "test/models" / program, *always, *([] if WHOLE else choice)],
                                 stdout=subprocess.PIPE, text=True)
         self.assertEqual(result.returncode, 0, result.stdout)
 
@@ -26,7 +27,7 @@ class TorchSamples(unittest.TestCase):
         self.passes("aten_sweep.py", "--sample", "80")
 
     def test_models(self):
-        self.passes("zoo.py", "--sample", "12")
+        self.passes("zoo.py", "--families", always=["--verify"])
 
 
 if __name__ == "__main__":

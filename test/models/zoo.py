@@ -1,6 +1,7 @@
 """Exports architectures in small to .pt2 and ONNX, compiles each and compares it with PyTorch.
 
     build/python-models/bin/python test/models/zoo.py [--forms static,dynamic,onnx] [--sample 12] [PATTERN...]
+    build/python-models/bin/python test/models/zoo.py --verify --families
 
 The models are what real programs export (torchvision, timm, transformers, torch.nn), with seeded weights and few
 layers. The module in float64 is the yardstick: a float result is good when its error is at most twice PyTorch's own
@@ -31,6 +32,14 @@ import zoo_programs  # noqa: F401  adds its models to MODELS
 from zoo_models import MODELS
 
 FORMS = ["static", "static-aten", "dynamic", "dynamic-aten", "onnx", "onnx-dynamic"]
+
+# One quick model of each kind, in one form: what takes a minute or two in all.
+FAMILIES = {
+    "static": "tv-squeezenet1_1 tv-mc3_18 timm-starnet_s1 hf-mixtral hf-mamba hf-t5 nn-LSTM nn-Conv3d form-complex form-linalg",
+    "static-aten": "hf-segformer nn-MultiheadAttention form-indexing",
+    "dynamic": "tv-shufflenet_v2_x0_5 hf-swin hf-llama hf-bart hf-deberta-v2 hf-fnet hf-wav2vec2 nn-EmbeddingBag form-scans",
+    "dynamic-aten": "hf-detr form-loops form-views",
+    "onnx": "nn-GRU hf-sam-vision", "onnx-dynamic": "hf-clip-vision"}
 
 PACKAGES = {"tv-": "torchvision", "timm-": "timm", "hf-": "transformers", "": "torch.onnx"}
 
@@ -182,6 +191,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", help="models (all if none is named)")
     parser.add_argument("--forms", default="static,static-aten,dynamic,dynamic-aten")
+    parser.add_argument("--families", action="store_true", help="one quick model of each kind, in one form")
     parser.add_argument("--sample", type=int, help="only so many pairs of model and form, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--verify", action="store_true", help="compile with --verify too")
@@ -191,6 +201,9 @@ def main():
     names = [n for n in MODELS if not options.patterns or any(fnmatch.fnmatch(n, p) for p in options.patterns)]
     pairs = [(n, form) for n in names for form in options.forms.split(",")
              if "dynamic" not in form or MODELS[n].dynamic]
+    if options.families:
+        pairs = [(n, form) for form, chosen in FAMILIES.items() for n in chosen.split() if n in names]
+        names = [name for name, _ in pairs]
     if options.sample and options.sample < len(pairs):
         pairs = random.Random(options.seed).sample(pairs, options.sample)
         names = [name for name, _ in pairs]
