@@ -2,7 +2,8 @@
 
     scripts/bench cpu [--models resnet50,bert-base] [--peers ort,openvino]
     scripts/bench compile [--models resnet50]      seconds and memory a compile takes
-    scripts/bench cold [--models resnet50]         CPU seconds a compile takes, and the slowest kernels
+    scripts/bench cold [--models resnet50]         CPU seconds a compile takes, and the slowest kernels; with --clock
+                                                   --write those of a folder of many models, for the page
     scripts/bench page                             docs/performance.md anew from its data
     scripts/bench ops [--quick]                    operators and blocks: ops.py
     scripts/bench gpu [--rows 'resnet50 b32']      models beside PyTorch on a GPU: gpu.py
@@ -184,6 +185,7 @@ def parse(argv):
     parser.add_argument("--write", action="store_true", help="merge the rows into docs/performance.md")
     parser.add_argument("--folder", type=pathlib.Path, help="of cold: where the models lie, if not in the model cache")
     parser.add_argument("--attempts", type=int, default=3, help="of cold: the fastest of so many compiles")
+    parser.add_argument("--clock", action="store_true", help="of cold: seconds by the clock, on all cores")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--cache", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
@@ -207,14 +209,25 @@ def bench_compile(options):
     return 0
 
 
+def bench_cold(options):
+    if options.write and not options.clock:
+        raise SystemExit("cold: --write is for seconds by the clock: --clock")
+    rows, failed = cold.measure_all(options.folder or options.cache, options.models, options.flags.split(),
+                                    options.attempts, options.clock)
+    if options.write:
+        stamp = {"version": versions()["tcc"], "date": datetime.date.today().isoformat(), "machine": machine()}
+        report.write(PAGE, [], [], options.threads, cold=[
+            {"model": row["model"], "seconds": round(row["seconds"], 3), "kernels": row["kernels"], **stamp} for row in rows])
+    return 1 if failed else 0
+
+
 def main():
     options = parse(sys.argv[1:])
     if options.what == "page":
         report.write(PAGE, [], [], options.threads)
         return 0
     if options.what == "cold":
-        folder = options.folder or options.cache
-        return 0 if cold.measure_all(folder, options.models, options.flags.split(), options.attempts) else 1
+        return bench_cold(options)
     if options.what == "compile":
         return bench_compile(options)
     if options.one:

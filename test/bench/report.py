@@ -6,6 +6,7 @@ each figure the version that it was measured with.
 """
 import json
 import math
+import statistics
 
 from contestants import CONTESTANTS
 from rows import CLASSES, MODELS
@@ -148,6 +149,22 @@ def compile_table(rows, machines):
               f" | {row['version']}{where(row)} | {row['date']} |" for row in rows]]
 
 
+def cold_summary(rows, machines):
+    """Of many small models: how long they take, whether that grows with their kernels, and the slowest."""
+    seconds = sorted(row["seconds"] for row in rows)
+    each = sorted(1e3 * row["seconds"] / max(1, row["kernels"]) for row in rows)
+    slowest = sorted(rows, key=lambda row: -row["seconds"])[:5]
+    stamps = sorted({(row["date"], row["version"]) for row in rows})
+    where = sorted({machines.index(row["machine"]) + 1 for row in rows})
+    return [f"{len(rows)} models of `test/models/zoo.py`, without a cache, on all cores, one attempt each: median "
+            f"{statistics.median(seconds):.2f} s, nine of ten below {seconds[len(seconds) * 9 // 10]:.2f} s, most "
+            f"{seconds[-1]:.2f} s; {sum(row['kernels'] for row in rows)} kernels, median {statistics.median(each):.0f} ms "
+            f"for each kernel of a model, nine of ten models below {each[len(each) * 9 // 10]:.0f} ms. Slowest: " +
+            ", ".join(f"{row['model']} {row['seconds']:.2f} s ({row['kernels']} kernels)" for row in slowest) +
+            ". tcc " + ", ".join(f"{version} ({date})" for date, version in stamps) +
+            (f", machine {', '.join(map(str, where))}." if len(machines) > 1 else ".")]
+
+
 def how_outputs(rows):
     """Engines that can write into outputs which are there already do; older rows allocated them in every run."""
     can = [(row["model"], CONTESTANTS[name].title, result["preallocated"]) for row in rows
@@ -191,7 +208,7 @@ def kernel_table(rows):
     return lines
 
 
-def write(page, rows, compile_rows, threads, gpu=(), kernels=()):
+def write(page, rows, compile_rows, threads, gpu=(), kernels=(), cold=()):
     data = page.with_suffix(".json")
     stored = upgrade(json.loads(data.read_text()) if data.exists() else {})
     place = {model: number for number, model in enumerate(MODELS)}
@@ -201,9 +218,11 @@ def write(page, rows, compile_rows, threads, gpu=(), kernels=()):
     gpu = list({row["row"]: {key: value for key, value in row.items() if key != "profile"}
                 for row in [*stored.get("gpu", []), *gpu]}.values())
     kernels = list({row["row"] + row["type"]: row for row in [*stored.get("kernels", []), *kernels]}.values())
-    data.write_text(json.dumps({"rows": rows, "compile": compiles, **({"gpu": gpu} if gpu else {}),
-                                **({"kernels": kernels} if kernels else {})}, indent=1) + "\n")
-    machines = list(dict.fromkeys(row["machine"] for row in rows + compiles))
+    cold = sorted({row["model"]: row for row in [*stored.get("cold", []), *cold]}.values(), key=lambda row: row["model"])
+    parts = {"rows": rows, "compile": compiles, "cold": cold, "gpu": gpu, "kernels": kernels}
+    data.write_text(json.dumps({name: part for name, part in parts.items() if part or name in ("rows", "compile")},
+                               indent=1) + "\n")
+    machines = list(dict.fromkeys(row["machine"] for row in rows + compiles + cold))
     lines = ["# Performance on the CPU", "",
              "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
              *(f"- Machine{f' {number + 1}' if len(machines) > 1 else ''}: {text}"
@@ -217,6 +236,8 @@ def write(page, rows, compile_rows, threads, gpu=(), kernels=()):
                   *table(rows, machines), "", *means(rows, CLASSES)]
     if compiles:
         lines += ["", "## Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles, machines)]
+    if cold:
+        lines += ["", *cold_summary(cold, machines)]
     if gpu:
         lines += ["", "## On a GPU", "", "Milliseconds a run in bf16, medians, all contestants in turns in one process, "
                   "outputs compared with float64: a single call with a wait after it and, in parentheses, on the device, "
