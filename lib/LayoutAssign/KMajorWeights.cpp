@@ -30,6 +30,15 @@
 // with filters of zeros where the window begins or ends amid such pixels. A pixel beside the window
 // that is no number then shows in its result.
 //
+// Windows that do not overlap (the patches of a vision transformer) hold each pixel once, so that a
+// convolution of few channels is a product of patches:
+//
+//   %w : tensor<768x3x16x16xbf16>, strides = [16, 16], of tensor<8x224x224x3xbf16>
+// becomes
+//   %w : tensor<768x768xbf16>, of tensor<8x14x14x768xbf16>, the pixels reordered
+//
+// Pixels have to be copied anyway, and whole channels need not: those convolutions stay.
+//
 // Groups of few channels leave most of a matrix unit idle, and are read a few bytes at a time. So
 // neighbouring groups become one of 64 channels, whose filters are zero at the channels of the
 // others (a matrix of blocks on the diagonal):
@@ -67,12 +76,15 @@ public:
   explicit KMajorWeights(WeightTable &weights) : weights(weights) {}
   void transpose(prim::DotOp op);
   void multiply(prim::ConvOp op);
+  void multiplyPatches(prim::ConvOp op);
   void reorder(prim::ConvOp op);
   /// A convolution of few channels over joined pixels; false where it is none.
   bool joinPixels(prim::ConvOp op);
 
 private:
   const Weight *weightOf(Value v);
+  /// `op` as a product of the last axis of `rows` by its filters, which lie as they do.
+  void becomeProduct(prim::ConvOp op, Value rows, StringRef suffix);
   /// The weight `v` as what `make` makes of it; equal requests share one.
   Value derived(Value v, StringRef suffix, RankedTensorType type,
                 function_ref<Weight(const Weight &)> make);
@@ -243,19 +255,24 @@ static bool isAll(ArrayRef<int64_t> list, int64_t value) {
 
 void KMajorWeights::multiply(prim::ConvOp op) {
   auto w = tensorType(op.getW());
-  int64_t channels = tensorType(op.getX()).getRank() - 1;
   if (!weightOf(op.getW()) || !op.getChannelsLast() || op.getGroups() != 1 ||
       !isAll(w.getShape().drop_front(2), 1) || !isAll(op.getStrides(), 1) ||
       !isAll(op.getInputDilation(), 1) || !isAll(op.getLow(), 0) || !isAll(op.getHigh(), 0))
     return;
-  auto type = RankedTensorType::get(w.getShape().take_front(2), w.getElementType());
-  Value right = derived(op.getW(), ".points", type, [](const Weight &source) {
+  becomeProduct(op, op.getX(), ".points");
+}
+
+void KMajorWeights::becomeProduct(prim::ConvOp op, Value rows, StringRef suffix) {
+  auto w = tensorType(op.getW());
+  int64_t filters = w.getDimSize(0), last = tensorType(rows).getRank() - 1;
+  auto type = RankedTensorType::get({filters, w.getNumElements() / filters}, w.getElementType());
+  Value right = derived(op.getW(), suffix, type, [](const Weight &source) {
     return Weight{source.dtype, {}, source.bytes, source.owner};
   });
   OpBuilder b(op);
   Value dot =
-      prim::DotOp::create(b, op.getLoc(), op.getType(), op.getX(), right, ArrayRef<int64_t>(),
-                          ArrayRef<int64_t>(), ArrayRef<int64_t>{channels}, ArrayRef<int64_t>{1});
+      prim::DotOp::create(b, op.getLoc(), op.getType(), rows, right, ArrayRef<int64_t>(),
+                          ArrayRef<int64_t>(), ArrayRef<int64_t>{last}, ArrayRef<int64_t>{1});
   op.getResult().replaceAllUsesWith(dot);
   op.erase();
 }
@@ -267,6 +284,57 @@ static SmallVector<Value> openSizes(OpBuilder &b, Value x) {
     if (auto value = dyn_cast<Value>(extent))
       sizes.push_back(value);
   return sizes;
+}
+
+void KMajorWeights::multiplyPatches(prim::ConvOp op) {
+  constexpr int64_t kGrain = 128; // bits that are copied at once
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  ArrayRef<int64_t> window = w.getShape().drop_front(2),
+                    image = x.getShape().drop_back().drop_front();
+  if (!weightOf(op.getW()) || !op.getChannelsLast() || op.getGroups() != 1 ||
+      !isForMatrixUnits(x.getElementType(), w.getElementType()) || op.getStrides() != window ||
+      !isAll(op.getDilations(), 1) || !isAll(op.getInputDilation(), 1) || !isAll(op.getLow(), 0) ||
+      !isAll(op.getHigh(), 0))
+    return;
+  int64_t bits = w.getElementTypeBitWidth();
+  if (w.getDimSize(1) * bits % kGrain == 0 ||
+      w.getNumElements() / w.getDimSize(0) * bits % kGrain != 0)
+    return;
+  // [N, h, p, w, q, C] as [N, h, w, C, p, q]; rather from [N, C, h, p, w, q], where x comes from
+  // that.
+  Value pixels = op.getX();
+  auto turn = pixels.getDefiningOp<prim::TransposeOp>();
+  SmallVector<int64_t> channelsLast{0};
+  llvm::append_range(channelsLast, llvm::seq<int64_t>(2, x.getRank()));
+  channelsLast.push_back(1);
+  bool isTurned = turn && turn.getPermutation() == ArrayRef(channelsLast);
+  if (isTurned)
+    pixels = turn.getX();
+  SmallVector<int64_t> cut{x.getDimSize(0)}, rows{x.getDimSize(0)}, order{0}, inner;
+  if (isTurned)
+    cut.push_back(w.getDimSize(1));
+  for (auto [extent, taps] : llvm::zip(image, window)) {
+    if (ShapedType::isDynamic(extent) || extent % taps != 0)
+      return;
+    order.push_back(int64_t(cut.size()));
+    inner.push_back(int64_t(cut.size()) + 1);
+    cut.append({extent / taps, taps});
+    rows.push_back(extent / taps);
+  }
+  order.push_back(isTurned ? 1 : int64_t(cut.size()));
+  order.append(inner);
+  if (!isTurned)
+    cut.push_back(w.getDimSize(1));
+  rows.push_back(w.getNumElements() / w.getDimSize(0));
+  OpBuilder b(op);
+  SmallVector<Value> open = openSizes(b, op.getX());
+  SmallVector<int64_t> turned;
+  for (int64_t axis : order)
+    turned.push_back(cut[axis]);
+  pixels = prim::ReshapeOp::create(b, op.getLoc(), x.clone(cut), pixels, open);
+  Value patches = prim::TransposeOp::create(b, op.getLoc(), x.clone(turned), pixels, order);
+  becomeProduct(op, prim::ReshapeOp::create(b, op.getLoc(), x.clone(rows), patches, open),
+                ".patches");
 }
 
 /// The input of a convolution with zeros for the channels that it lacks.
@@ -381,6 +449,7 @@ public:
   void runOnOperation() override {
     KMajorWeights layout(*weights);
     getOperation().walk([&](prim::ConvOp op) { layout.multiply(op); });
+    getOperation().walk([&](prim::ConvOp op) { layout.multiplyPatches(op); });
     getOperation().walk([&](prim::ConvOp op) {
       if (!layout.joinPixels(op))
         layout.reorder(op);

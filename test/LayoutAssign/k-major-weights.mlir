@@ -99,7 +99,7 @@ func.func @groups(%x: tensor<1x6x6x128xbf16>, %y: tensor<1x6x6x32xbf16>, %z: ten
 }
 
 // Where a window steps over two or four pixels of rows of as many, they are one: a tap of zeros before the seven, one
-// after the three, none for patches. Rows of odd length and long steps stay pixels of four channels.
+// after the three, none for four of four. Rows of odd length and long steps stay pixels of four channels.
 // CHECK-LABEL: func @joined_pixels
 // CHECK-DAG: prim.weight "s.pixels2.1" : tensor<8x8x7x4xbf16, #prim.axis_order<[0, 2, 3, 1]>>
 // CHECK-DAG: prim.weight "t.pixels2.0" : tensor<8x8x3x2xbf16, #prim.axis_order<[0, 2, 3, 1]>>
@@ -107,18 +107,18 @@ func.func @groups(%x: tensor<1x6x6x128xbf16>, %y: tensor<1x6x6x32xbf16>, %z: ten
 // CHECK-DAG: prim.reshape {{.*}} -> tensor<?x16x8x8xbf16>
 // CHECK-DAG: prim.conv {{.*}}high = array<i64: 3, 1>, {{.*}}low = array<i64: 3, 2>, strides = array<i64: 2, 1>} : (tensor<?x16x8x8xbf16>, {{.*}} -> tensor<?x8x8x8xf32>
 // CHECK-DAG: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 2, 1>} : (tensor<?x16x8x8xbf16>, {{.*}} -> tensor<?x7x7x8xf32>
-// CHECK-DAG: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 4, 1>} : (tensor<?x16x4x16xbf16>, {{.*}} -> tensor<?x4x4x8xf32>
+// CHECK-DAG: prim.conv {{.*}}high = array<i64: 0, 0>, {{.*}}low = array<i64: 0, 0>, strides = array<i64: 2, 1>} : (tensor<?x16x4x16xbf16>, {{.*}} -> tensor<?x7x4x8xf32>
 // CHECK-DAG: prim.conv {{.*}} : (tensor<1x16x15x4xbf16>, {{.*}} -> tensor<1x7x7x8xf32>
-func.func @joined_pixels(%x: tensor<?x16x16x3xbf16>, %y: tensor<1x16x15x3xbf16>) -> (tensor<?x8x8x8xf32>, tensor<?x7x7x8xf32>, tensor<?x4x4x8xf32>, tensor<1x7x7x8xf32>) {
+func.func @joined_pixels(%x: tensor<?x16x16x3xbf16>, %y: tensor<1x16x15x3xbf16>) -> (tensor<?x8x8x8xf32>, tensor<?x7x7x8xf32>, tensor<?x7x4x8xf32>, tensor<1x7x7x8xf32>) {
   %n = prim.dim %x, 0 : tensor<?x16x16x3xbf16>
   %s = prim.weight "s" : tensor<8x3x7x7xbf16>
   %0 = prim.conv %x, %s sizes(%n) {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>, groups = 1 : i64} : (tensor<?x16x16x3xbf16>, tensor<8x3x7x7xbf16>, index) -> tensor<?x8x8x8xf32>
   %t = prim.weight "t" : tensor<8x3x3x3xbf16>
   %1 = prim.conv %x, %t sizes(%n) {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x16x16x3xbf16>, tensor<8x3x3x3xbf16>, index) -> tensor<?x7x7x8xf32>
   %q = prim.weight "q" : tensor<8x3x4x4xbf16>
-  %2 = prim.conv %x, %q sizes(%n) {channels_last = true, strides = array<i64: 4, 4>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x16x16x3xbf16>, tensor<8x3x4x4xbf16>, index) -> tensor<?x4x4x8xf32>
+  %2 = prim.conv %x, %q sizes(%n) {channels_last = true, strides = array<i64: 2, 4>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x16x16x3xbf16>, tensor<8x3x4x4xbf16>, index) -> tensor<?x7x4x8xf32>
   %3 = prim.conv %y, %t sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x16x15x3xbf16>, tensor<8x3x3x3xbf16>) -> tensor<1x7x7x8xf32>
-  return %0, %1, %2, %3 : tensor<?x8x8x8xf32>, tensor<?x7x7x8xf32>, tensor<?x4x4x8xf32>, tensor<1x7x7x8xf32>
+  return %0, %1, %2, %3 : tensor<?x8x8x8xf32>, tensor<?x7x7x8xf32>, tensor<?x7x4x8xf32>, tensor<1x7x7x8xf32>
 }
 
 // What no matrix unit takes stays, as do weights that come at run time and channels that lie
@@ -135,4 +135,24 @@ func.func @stays(%x: tensor<40x8xf32>, %y: tensor<4x8xbf16>, %r: tensor<8x4xbf16
   %w = prim.weight "f" : tensor<2x2x1x1xf32>
   %2 = prim.conv %s, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32>
   return %0, %1, %2 : tensor<40x4xf32>, tensor<4x4xf32>, tensor<1x2x4x4xf32>
+}
+
+// Windows that do not overlap are patches, of as many images as there are; not where the image does not divide.
+// CHECK-LABEL: func @patches
+// CHECK: %[[W:.*]] = prim.weight "patch.patches" : tensor<8x48xbf16>
+// CHECK: %[[C:.*]] = prim.reshape %arg0 {{.*}} -> tensor<?x3x4x2x4x3xbf16>
+// CHECK: %[[T:.*]] = prim.transpose %[[C]] [0, 1, 3, 5, 2, 4] : {{.*}} -> tensor<?x3x2x3x4x4xbf16>
+// CHECK: %[[R:.*]] = prim.reshape %[[T]] {{.*}} -> tensor<?x3x2x48xbf16>
+// CHECK: prim.dot %[[R]], %[[W]] batch [] x [] contract [3] x [1] : {{.*}} -> tensor<?x3x2x8xf32>
+// CHECK: prim.conv
+// CHECK: %[[P:.*]] = prim.reshape %arg2 {{.*}} -> tensor<1x3x3x4x2x4xbf16>
+// CHECK: prim.transpose %[[P]] [0, 2, 4, 1, 3, 5] : {{.*}} -> tensor<1x3x2x3x4x4xbf16>
+func.func @patches(%x: tensor<?x12x8x3xbf16>, %y: tensor<1x13x8x3xbf16>, %z: tensor<1x3x12x8xbf16>) -> (tensor<?x3x2x8xf32>, tensor<1x3x2x8xf32>, tensor<1x3x2x8xf32>) {
+  %n = prim.dim %x, 0 : tensor<?x12x8x3xbf16>
+  %w = prim.weight "patch" : tensor<8x3x4x4xbf16>
+  %0 = prim.conv %x, %w sizes(%n) {channels_last = true, strides = array<i64: 4, 4>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x12x8x3xbf16>, tensor<8x3x4x4xbf16>, index) -> tensor<?x3x2x8xf32>
+  %1 = prim.conv %y, %w sizes() {channels_last = true, strides = array<i64: 4, 4>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x13x8x3xbf16>, tensor<8x3x4x4xbf16>) -> tensor<1x3x2x8xf32>
+  %2 = prim.transpose %z [0, 2, 3, 1] : (tensor<1x3x12x8xbf16>) -> tensor<1x12x8x3xbf16>
+  %3 = prim.conv %2, %w sizes() {channels_last = true, strides = array<i64: 4, 4>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x12x8x3xbf16>, tensor<8x3x4x4xbf16>) -> tensor<1x3x2x8xf32>
+  return %0, %1, %3 : tensor<?x3x2x8xf32>, tensor<1x3x2x8xf32>, tensor<1x3x2x8xf32>
 }

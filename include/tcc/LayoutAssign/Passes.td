@@ -157,8 +157,8 @@ def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
   let description = [{
     Matrix units and 16-byte copies take both operands along k. Weights are constants, so those of
     products in 8 or 16 bits, or of few rows, are put in that order when the artefact is written and not in every
-    run. A convolution of single points is a product of its pixels, and becomes one; the filters of
-    other channels-last convolutions lie window first, then channels, in any type. Fewer than four
+    run. A convolution of single points is a product of its pixels, and becomes one, as one of few
+    channels whose windows do not overlap becomes a product of patches; the filters of other channels-last convolutions lie window first, then channels, in any type. Fewer than four
     channels are filled up with zeros where matrix units multiply them, and neighbouring groups of
     few channels become one of 64 whose filters are zero at each other's channels.
 
