@@ -179,79 +179,188 @@ static Coords storedAt(Value yielded, ArrayRef<Coord> at) {
   return moved;
 }
 
-/// Evaluates what is fused after the product for `valid` of the lanes of `acc`.
-static void emitEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> batch,
-                         ArrayRef<Value> rowExtents, bool hasColumns, Value m, Value n, Value acc,
-                         Index valid) {
+namespace {
+
+/// What is fused after a product, for the template's rows and columns.
+class FusedEpilogue {
+public:
+  FusedEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> batch,
+                ArrayRef<Value> rowExtents, bool hasColumns, Value firstRow)
+      : f(f), product(product), batch(batch), rowExtents(rowExtents), hasColumns(hasColumns),
+        firstRow(firstRow) {}
+
+  /// Computes and stores the results of `valid` of the lanes of `acc`.
+  void emit(Value m, Value n, Value acc, Index valid);
+  /// The one result's value for row m and the columns of `acc`, all of them or as many as are
+  /// known to be valid.
+  Value value(Value m, Value n, Value acc, Index valid);
+  Value address(Value m, Value n);
+  /// The result as neighbours along the rows, if it is.
+  std::optional<TurnedResult> turned();
+
+private:
+  Coords pointsAt(Value m, Value n, unsigned lanes);
+  Value maskFor(unsigned lanes, Index valid);
+  void emitMasked(Value m, Value n, Value acc, Value mask);
+
+  KernelFrame &f;
+  Operation *product;
+  ArrayRef<Value> batch, rowExtents;
+  bool hasColumns;
+  Value firstRow; ///< null: 0
+};
+
+} // namespace
+
+static unsigned lanesOf(Value acc) {
   auto vector = dyn_cast<VectorType>(acc.getType());
-  unsigned lanes = vector ? vector.getDimSize(0) : 1;
-  auto emit = [&](Value mask) {
-    f.e.setLanes(lanes);
-    f.e.setMask(mask);
-    Coords at;
-    for (Value i : batch)
-      at.push_back(Coord::uniform(i));
-    for (Value i : f.delinearize(m, rowExtents))
-      at.push_back(Coord::uniform(i));
-    if (hasColumns)
-      at.push_back(Coord::affine(n, lanes > 1 ? 1 : 0));
-    f.e.bindProvider(product->getResult(0), [acc](ArrayRef<Coord>) { return acc; });
-    for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
-      Coords stored = storedAt(value, at);
-      Value v = f.e.eval(value, stored);
-      if (!v) {
-        f.failed = true;
-        break;
-      }
-      f.e.store(memory, stored, v);
-    }
-    f.e.setMask({});
-    f.e.setLanes(1);
-  };
+  return vector ? vector.getDimSize(0) : 1;
+}
+
+Coords FusedEpilogue::pointsAt(Value m, Value n, unsigned lanes) {
+  Coords at;
+  for (Value i : batch)
+    at.push_back(Coord::uniform(i));
+  if (firstRow)
+    m = f.e.addIndex(firstRow, m);
+  for (Value i : f.delinearize(m, rowExtents))
+    at.push_back(Coord::uniform(i));
+  if (hasColumns)
+    at.push_back(Coord::affine(n, lanes > 1 ? 1 : 0));
+  return at;
+}
+
+/// The first `valid` of the lanes.
+Value FusedEpilogue::maskFor(unsigned lanes, Index valid) {
+  SmallVector<int64_t> steps;
+  for (unsigned i = 0; i < lanes; ++i)
+    steps.push_back(i);
+  auto type = VectorType::get({lanes}, f.b.getIndexType());
+  Value lane = arith::ConstantOp::create(f.b, DenseElementsAttr::get(type, ArrayRef(steps)));
   auto known = getConstantIntValue(valid);
-  if (known == lanes || lanes == 1) {
-    emit({});
-    return;
+  Value count = known ? f.e.index(*known) : cast<Value>(valid);
+  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, lane, f.e.splat(count, lanes));
+}
+
+void FusedEpilogue::emitMasked(Value m, Value n, Value acc, Value mask) {
+  f.e.setLanes(lanesOf(acc));
+  f.e.setMask(mask);
+  Coords at = pointsAt(m, n, lanesOf(acc));
+  f.e.bindProvider(product->getResult(0), [acc](ArrayRef<Coord>) { return acc; });
+  for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
+    Coords stored = storedAt(value, at);
+    Value v = f.e.eval(value, stored);
+    if (!v) {
+      f.failed = true;
+      break;
+    }
+    f.e.store(memory, stored, v);
   }
+  f.e.setMask({});
+  f.e.setLanes(1);
+}
+
+void FusedEpilogue::emit(Value m, Value n, Value acc, Index valid) {
+  unsigned lanes = lanesOf(acc);
+  auto known = getConstantIntValue(valid);
+  if (known == lanes || lanes == 1)
+    return emitMasked(m, n, acc, {});
   // The right edge: only some lanes exist.
-  auto maskFor = [&]() -> Value {
-    SmallVector<int64_t> steps;
-    for (unsigned i = 0; i < lanes; ++i)
-      steps.push_back(i);
-    auto type = VectorType::get({lanes}, f.b.getIndexType());
-    Value lane = arith::ConstantOp::create(f.b, DenseElementsAttr::get(type, ArrayRef(steps)));
-    Value count = known ? f.e.index(*known) : cast<Value>(valid);
-    return arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, lane, f.e.splat(count, lanes));
-  };
-  if (known) {
-    emit(maskFor());
-    return;
-  }
+  if (known)
+    return emitMasked(m, n, acc, maskFor(lanes, valid));
   Value whole =
       arith::CmpIOp::create(f.b, arith::CmpIPredicate::sge, cast<Value>(valid), f.e.index(lanes));
   auto branch = scf::IfOp::create(f.b, whole, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(f.b);
   f.b.setInsertionPointToStart(branch.thenBlock());
-  emit({});
+  emitMasked(m, n, acc, {});
   f.b.setInsertionPointToStart(branch.elseBlock());
-  emit(maskFor());
+  emitMasked(m, n, acc, maskFor(lanes, valid));
+}
+
+Value FusedEpilogue::value(Value m, Value n, Value acc, Index valid) {
+  unsigned lanes = lanesOf(acc);
+  f.e.setLanes(lanes);
+  if (lanes > 1 && getConstantIntValue(valid) != lanes)
+    f.e.setMask(maskFor(lanes, valid));
+  f.e.bindProvider(product->getResult(0), [acc](ArrayRef<Coord>) { return acc; });
+  Value yielded = f.yield().getValues()[0];
+  Value v = f.e.evalVector(yielded, storedAt(yielded, pointsAt(m, n, lanes)));
+  f.failed |= !v;
+  f.e.setMask({});
+  f.e.setLanes(1);
+  return v ? v : acc;
+}
+
+Value FusedEpilogue::address(Value m, Value n) {
+  Coords at = storedAt(f.yield().getValues()[0], pointsAt(m, n, 1));
+  const Memory &memory = f.results[0];
+  Value offset = f.e.index(0);
+  for (auto [extent, c] : llvm::zip_equal(memory.extents, at))
+    offset = f.e.addIndex(f.e.mulIndex(offset, extent), c.base);
+  KernelBuilder k(f.b, f.b.getLoc());
+  return k.address(memory.pointer, storageType(memory.elementType), offset);
+}
+
+std::optional<TurnedResult> FusedEpilogue::turned() {
+  if (!hasColumns || f.results.size() != 1)
+    return std::nullopt;
+  auto transpose = f.yield().getValues()[0].getDefiningOp<prim::TransposeOp>();
+  Type element = f.results[0].elementType;
+  if (!transpose || computeType(element) != storageType(element))
+    return std::nullopt;
+  // Behind the columns lie the last axes of the rows, in their order.
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  int64_t columns = order.size() - 1, place = llvm::find(order, columns) - order.begin();
+  size_t after = columns - place;
+  if (order.size() != batch.size() + rowExtents.size() + 1 || after == 0 ||
+      after > rowExtents.size())
+    return std::nullopt;
+  for (size_t i = 0; i < after; ++i)
+    if (order[place + 1 + i] != columns - int64_t(after - i))
+      return std::nullopt;
+  Value run = f.e.index(1);
+  for (Value extent : rowExtents.take_back(after))
+    run = f.e.mulIndex(run, extent);
+  TurnedResult result;
+  result.element = storageType(element);
+  result.columnStride = result.run = getAsOpFoldResult(run);
+  return result;
 }
 
 /// Runs `emitTemplate` with an epilogue that works at the template's builder.
 void tcc::codegen::withEpilogue(KernelFrame &f, Operation *product, ArrayRef<Value> batch,
                                 ArrayRef<Value> rowExtents, bool hasColumns,
                                 llvm::function_ref<void(EpilogueFn)> emitTemplate, Value firstRow) {
-  emitTemplate([&](OpBuilder &builder, Location, Value m, Value n, Value acc, Index valid) {
+  FusedEpilogue fused(f, product, batch, rowExtents, hasColumns, firstRow);
+  std::optional<TurnedResult> turned = fused.turned();
+  auto at = [&](OpBuilder &builder, llvm::function_ref<void()> emit) {
     OpBuilder::InsertionGuard guard(f.b);
     f.b.restoreInsertionPoint(builder.saveInsertionPoint());
     f.e.nested([&] {
       f.e.forget();
-      if (firstRow)
-        m = f.e.addIndex(firstRow, m);
-      emitEpilogue(f, product, batch, rowExtents, hasColumns, m, n, acc, valid);
+      emit();
     });
     builder.restoreInsertionPoint(f.b.saveInsertionPoint());
-  });
+  };
+  auto value = [&](OpBuilder &builder, Location, Value m, Value n, Value acc, Index valid) {
+    Value result;
+    at(builder, [&] { result = fused.value(m, n, acc, valid); });
+    return result;
+  };
+  auto address = [&](OpBuilder &builder, Location, Value m, Value n) {
+    Value result;
+    at(builder, [&] { result = fused.address(m, n); });
+    return result;
+  };
+  if (turned) {
+    turned->value = value;
+    turned->address = address;
+  }
+  auto store = [&](OpBuilder &builder, Location, Value m, Value n, Value acc, Index valid) {
+    at(builder, [&] { fused.emit(m, n, acc, valid); });
+  };
+  emitTemplate(EpilogueFn(store, turned ? &*turned : nullptr));
 }
 
 static SmallVector<Index> asIndices(ValueRange extents) {

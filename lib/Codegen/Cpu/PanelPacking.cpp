@@ -58,9 +58,7 @@ static void packRowMajor(KernelBuilder &k, const ContractionSpec &spec, Value fr
   });
 }
 
-/// Transposes lanes x lanes values: log2(lanes) rounds, each exchanging blocks of
-/// half the size of the round before between rows that far apart.
-static SmallVector<Value> transpose(KernelBuilder &k, SmallVector<Value> rows) {
+SmallVector<Value> transposeSquare(KernelBuilder &k, SmallVector<Value> rows) {
   int64_t lanes = rows.size();
   for (int64_t step = lanes / 2; step >= 1; step /= 2) {
     SmallVector<int64_t> low, high;
@@ -100,7 +98,7 @@ static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value 
         rows.push_back(k.widen(k.load(VectorType::get({int64_t(lanes)}, spec.bElement),
                                       k.address(line, spec.bElement, row)),
                                spec.acc, spec.bUnsigned));
-      for (auto [i, values] : llvm::enumerate(transpose(k, rows)))
+      for (auto [i, values] : llvm::enumerate(transposeSquare(k, rows)))
         storeAt(values, k.add(row, k.constant(i)));
     });
     k.loop(whole, length, k.constant(1), [&](Index row) {

@@ -10,6 +10,11 @@
 
 namespace tcc::codegen {
 
+/// Transposes lanes x lanes values: log2(lanes) rounds, each exchanging blocks of
+/// half the size of the round before between rows that far apart.
+llvm::SmallVector<mlir::Value> transposeSquare(KernelBuilder &k,
+                                               llvm::SmallVector<mlir::Value> rows);
+
 /// Rows of k that a packed panel has room for.
 int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec);
 

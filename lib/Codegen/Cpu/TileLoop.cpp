@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 #include "TileLoop.h"
 #include "PanelPacking.h"
+#include "TurnedStores.h"
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -106,7 +107,13 @@ private:
   SmallVector<Value> loadTile(Value at, unsigned rows, ArrayRef<unsigned> widths);
 
   void finishInline(const TileRows &rows, Index panel, bool full, ValueRange accs);
+  /// Of a tile that is in memory.
+  void finishSpilled(Index tile, Index panel, bool full, Value from);
   void finishRolled(const TileRows &rows, Index panel, bool full, Value from);
+  bool storesTurned() const;
+  void finishTurned(Index tile, Index panel, bool full, Value from);
+  /// The number of the first column of `panel` in C.
+  Index firstColumn(Index panel);
   void finishRow(Index m, Index panel, bool full, llvm::function_ref<Value(unsigned, unsigned)>);
 
   KernelBuilder &k;
@@ -143,7 +150,7 @@ void TaskEmitter::emit(Index task) {
   int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
   if (cutsK)
     buffer = k.scratch(spec.acc, schedule.tilesPerTask * schedule.panelsPerTask * tileSize);
-  else if (!schedule.inlineEpilogue || tiling.smallRows == 0)
+  else if (!schedule.inlineEpilogue || tiling.smallRows == 0 || storesTurned())
     buffer = k.scratch(spec.acc, tileSize);
   if (schedule.packsB())
     packedPanels =
@@ -158,9 +165,7 @@ void TaskEmitter::emit(Index task) {
     emitBlock({begin, equal ? step : k.min(step, k.sub(spec.k, begin))});
   });
   forTiles([&](Index tile) {
-    forPanels([&](Index panel, bool full) {
-      finishRolled(anyRows(tile), panel, full, sums(tile, panel));
-    });
+    forPanels([&](Index panel, bool full) { finishSpilled(tile, panel, full, sums(tile, panel)); });
   });
 }
 
@@ -347,7 +352,7 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
 }
 
 void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &block) {
-  bool rolled = !spec.schedule.inlineEpilogue || tiling.smallRows == 0;
+  bool rolled = !spec.schedule.inlineEpilogue || tiling.smallRows == 0 || storesTurned();
   chooseRows(tile, [&](const TileRows &rows) {
     if (!feed.writesRows())
       feed.prepare(k, rows, block);
@@ -359,7 +364,7 @@ void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &blo
     storeTile(buffer, rows.count, panelWidths(full), accs);
   });
   if (!cutsK && rolled)
-    finishRolled(anyRows(tile), panel, full, buffer);
+    finishSpilled(tile, panel, full, buffer);
 }
 
 Value TaskEmitter::sums(Index tile, Index panel) {
@@ -396,20 +401,23 @@ SmallVector<Value> TaskEmitter::loadTile(Value at, unsigned rows, ArrayRef<unsig
 // Epilogue
 //===----------------------------------------------------------------------===//
 
+Index TaskEmitter::firstColumn(Index panel) {
+  Index width = k.constant(spec.schedule.panelWidth());
+  if (spec.groups == 1)
+    return k.mul(panel, width);
+  return k.mulAdd(k.floorDiv(panel, tiling.groupPanels), spec.n,
+                  k.mul(k.rem(panel, tiling.groupPanels), width));
+}
+
 void TaskEmitter::finishRow(Index m, Index panel, bool full,
                             llvm::function_ref<Value(unsigned, unsigned)> vectorAt) {
-  Index columns = panelColumns(panel, full);
-  Index width = k.constant(spec.schedule.panelWidth());
-  Index firstColumn = k.mul(panel, width);
-  if (spec.groups > 1)
-    firstColumn = k.mulAdd(k.floorDiv(panel, tiling.groupPanels), spec.n,
-                           k.mul(k.rem(panel, tiling.groupPanels), width));
+  Index columns = panelColumns(panel, full), start = firstColumn(panel);
   Value row = k.value(m);
   unsigned column = 0;
   for (auto [i, lanes] : llvm::enumerate(panelWidths(full))) {
     Index rest = k.sub(columns, k.constant(column));
     auto finish = [&, i = i, lanes = lanes] {
-      Value n = k.value(k.add(firstColumn, k.constant(column)));
+      Value n = k.value(k.add(start, k.constant(column)));
       epilogue(k.builder, k.loc, row, n, vectorAt(i, column), k.min(k.constant(lanes), rest));
     };
     if (column == 0 || k.known(rest))
@@ -438,6 +446,37 @@ void TaskEmitter::finishRolled(const TileRows &rows, Index panel, bool full, Val
                     k.address(from, spec.acc, offset));
     });
   });
+}
+
+void TaskEmitter::finishSpilled(Index tile, Index panel, bool full, Value from) {
+  storesTurned() ? finishTurned(tile, panel, full, from)
+                 : finishRolled(anyRows(tile), panel, full, from);
+}
+
+bool TaskEmitter::storesTurned() const {
+  return epilogue.turned && epilogue.turned->element == spec.acc && k.known(spec.n);
+}
+
+void TaskEmitter::finishTurned(Index tile, Index panel, bool full, Value from) {
+  TileRows rows = anyRows(tile);
+  TurnedTile turned{*epilogue.turned,
+                    from,
+                    spec.schedule.panelWidth(),
+                    panelWidths(full),
+                    *k.known(panelColumns(panel, full)),
+                    rows.first,
+                    firstColumn(panel)};
+  Index count = rows.valid ? rows.valid : k.constant(rows.count);
+  tcc::codegen::finishTurned(k, turned, count);
+  if (tiling.smallRows == tiling.rows)
+    return storeTurned(k, turned, tiling.rows);
+  k.ifThenElse(
+      k.compare(arith::CmpIPredicate::slt, tile, tiling.largeTiles),
+      [&] { storeTurned(k, turned, tiling.rows); },
+      [&] {
+        tiling.smallRows ? storeTurned(k, turned, tiling.smallRows)
+                         : storeTurnedRows(k, turned, count);
+      });
 }
 
 SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes) {

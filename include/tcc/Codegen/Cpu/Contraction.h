@@ -42,10 +42,39 @@ struct ContractionSpec {
   int64_t groups = 1;
 };
 
+/// A result of which neighbouring rows are neighbours in memory and columns are not: a
+/// convolution that is stored channels first. Writing it a vector of columns at a time would
+/// touch as many lines of the cache as that has lanes.
+struct TurnedResult {
+  mlir::Type element; ///< as stored
+  /// What is to be stored for row `m` and the columns from `n` on, `acc`'s lanes of them.
+  llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value m, mlir::Value n,
+                                 mlir::Value acc, Index valid)>
+      value;
+  /// Where row `m` of column `n` lies.
+  llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value m, mlir::Value n)>
+      address;
+  Index columnStride; ///< elements from column to column
+  Index run;          ///< rows [i * run, (i + 1) * run) lie one after the other
+};
+
 /// Called for row `m`, columns `n .. n + lanes`, of which the first `valid` exist
 /// (all of them except at the right edge). It must not touch the others.
-using EpilogueFn = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value m,
-                                           mlir::Value n, mlir::Value acc, Index valid)>;
+struct EpilogueFn {
+  using Store =
+      llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value m, mlir::Value n,
+                              mlir::Value acc, Index valid)>;
+  EpilogueFn() = default;
+  template <typename F, std::enable_if_t<!std::is_same_v<std::decay_t<F>, EpilogueFn>, int> = 0>
+  EpilogueFn(F &&store, const TurnedResult *turned = nullptr) : store(store), turned(turned) {}
+  void operator()(mlir::OpBuilder &b, mlir::Location loc, mlir::Value m, mlir::Value n,
+                  mlir::Value acc, Index valid) const {
+    store(b, loc, m, n, acc, valid);
+  }
+
+  Store store;
+  const TurnedResult *turned = nullptr; ///< the same in two steps, where that is faster
+};
 
 /// Tasks of one product: its schedule's sizes, and the extents of the run.
 Index emitContractionTaskCount(mlir::OpBuilder &builder, mlir::Location loc,
