@@ -4,13 +4,16 @@
 // (LaneGroups.h). Any other convolution is the tile loop (TileLoop.h) over one of three
 // kinds of rows:
 //   1x1 without padding on dense pixels   rows of the input matrix, in place
-//   few channels                          gathered (im2row) a tile at a time
+//   few channels                          from copies of the input lines (CopiedLines.h); where
+//                                         these or the weights are large, gathered (im2row) a
+//                                         tile at a time
 //   anything else                         in place, through a table of pointers
 // 3x3 convolutions whose weights came transformed are computed in tiles (WinogradConv.h).
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Conv.h"
 #include "ConvRows.h"
+#include "CopiedLines.h"
 #include "LaneGroups.h"
 #include "WinogradConv.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
@@ -28,6 +31,15 @@ ConvExtents extentsOf(const ConvSpec &spec) {
 }
 
 bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
+
+/// Whether lines may be copied for the pixels that read them: the weights of a line come from a
+/// near cache, and lines are dense.
+bool mayCopyLines(KernelBuilder &k, const ConvSpec &spec) {
+  int64_t weightBytes = tapCount(spec) * spec.channels * spec.filters *
+                        (spec.weightElement.getIntOrFloatBitWidth() / 8);
+  return gathers(spec) && spec.bytes.size == 1 && k.isKnown(spec.strides[2], spec.channels) &&
+         2 * weightBytes <= spec.cpu.l2Bytes;
+}
 
 /// Steps of k: elements, or steps of bytes, of a tap or, gathered, of all of them.
 int64_t stepCount(const ConvSpec &spec) {
@@ -65,6 +77,8 @@ ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
     shape.inputPixels *= dim.stride;
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
   shape.panelWidth = spec.panelWidth;
+  shape.linePixels = k.known(spec.dims[2].output).value_or(-1);
+  shape.copies = lineCopies(spec);
   shape.a = gathers(spec)              ? OperandAccess::Gathered
             : isMatrixProduct(k, spec) ? OperandAccess::InPlace
                                        : OperandAccess::Pointers;
@@ -114,7 +128,13 @@ SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &sp
     ranked.push_back(chooseLines(k, spec));
   } else {
     ConvShape shape = shapeOf(k, spec);
-    llvm::append_range(ranked, rankConv(spec.cpu, shape));
+    if (mayCopyLines(k, spec)) {
+      ConvShape lines = shape;
+      lines.a = OperandAccess::Copied;
+      llvm::append_range(ranked, rankConv(spec.cpu, lines));
+    }
+    if (ranked.empty() || variations)
+      llvm::append_range(ranked, rankConv(spec.cpu, shape));
     if (variations && shape.a == OperandAccess::Pointers && spec.groups == 1 &&
         spec.bytes.size == 1) {
       shape.a = OperandAccess::Gathered; // costs copies, saves a pointer a tap: not modelled
@@ -126,13 +146,36 @@ SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &sp
   return ranked;
 }
 
+/// Output lines of all images.
+static Index lineCount(KernelBuilder &k, const ConvSpec &spec) {
+  return k.mul(k.mul(spec.batch, spec.dims[0].output), spec.dims[1].output);
+}
+
+/// Tasks of a line, with the lines that it reads copied.
+static void emitLineTasks(KernelBuilder &k, const ConvSpec &spec, ContractionSpec product,
+                          Value begin, Value end, EpilogueFn epilogue) {
+  product.m = spec.dims[2].output;
+  Index tasks = emitTileTaskCount(k, product);
+  CopiedLines feed(k, spec, product.schedule);
+  k.loop(begin, end, k.constant(1), [&](Index task) {
+    Index line = k.floorDiv(task, tasks);
+    feed.setLine(line);
+    product.firstRow = k.mul(line, product.m);
+    emitTileTask(k, product, feed, k.rem(task, tasks), epilogue);
+  });
+}
+
 Index emitConvTaskCount(OpBuilder &builder, Location loc, const ConvSpec &spec) {
   KernelBuilder k(builder, loc);
   if (std::holds_alternative<WinogradSchedule>(spec.schedule))
     return emitWinogradTaskCount(k, spec);
   if (std::holds_alternative<LineSchedule>(spec.schedule))
     return emitLaneGroupTaskCount(k, spec);
-  return emitTileTaskCount(k, productOf(k, spec));
+  ContractionSpec product = productOf(k, spec);
+  if (!product.schedule.packsA())
+    return emitTileTaskCount(k, product);
+  product.m = spec.dims[2].output;
+  return k.mul(lineCount(k, spec), emitTileTaskCount(k, product));
 }
 
 void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value begin, Value end,
@@ -143,6 +186,8 @@ void emitConvTasks(OpBuilder &builder, Location loc, const ConvSpec &spec, Value
   if (std::holds_alternative<LineSchedule>(spec.schedule))
     return emitLaneGroupTasks(k, spec, begin, end, epilogue);
   ContractionSpec product = productOf(k, spec);
+  if (product.schedule.packsA())
+    return emitLineTasks(k, spec, product, begin, end, epilogue);
   if (product.schedule.a == OperandAccess::InPlace)
     return emitContractionTasks(builder, loc, product, begin, end, epilogue);
   std::unique_ptr<RowFeed> feed;

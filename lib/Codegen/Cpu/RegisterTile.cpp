@@ -23,6 +23,13 @@ unsigned RegisterTile::columns() const {
   return sum;
 }
 
+SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes) {
+  SmallVector<unsigned> widths(columns / lanes, lanes);
+  if (int64_t rest = columns % lanes)
+    widths.push_back(std::min<unsigned>(lanes, std::max<int64_t>(4, llvm::PowerOf2Ceil(rest))));
+  return widths;
+}
+
 PanelSource PanelSource::from(KernelBuilder &k, Index begin) const {
   PanelSource rest = *this;
   rest.base = k.address(base, element, k.mul(begin, kStride));

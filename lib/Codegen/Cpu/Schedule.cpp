@@ -147,11 +147,62 @@ static std::optional<ContractionSchedule> registerTile(const CpuTarget &cpu, int
   return schedule;
 }
 
+/// Steps of k that are written out: all of a run, or as many as make it without a rest.
+static unsigned unrolledRun(const ContractionSchedule &schedule, int64_t run) {
+  constexpr int64_t mostProducts = 640; // of vectors, in one turn of a loop
+  for (int64_t steps = run; steps > 1; --steps)
+    if (run % steps == 0 && steps * schedule.rows * schedule.vectors <= mostProducts)
+      return steps;
+  return 2;
+}
+
+/// Tasks are lines of outputs, or equal parts of them, by all panels or some.
+static llvm::SmallVector<ContractionSchedule>
+rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule schedule) {
+  constexpr int64_t typicalLine = 64, grainProducts = 1 << 17, fewVectorRows = 8;
+  int64_t line = firstKnown({shape.linePixels, typicalLine}), bytes = shape.accBits / 8;
+  // Rows lie near each other, so that L1 has ways for any number.
+  if (schedule.vectors == 1 && cpu.vectorRegisters >= 2 * fewVectorRows)
+    schedule.rows = fewVectorRows;
+  if (shape.linePixels > 0)
+    schedule.rows = std::min<int64_t>(schedule.rows, shape.linePixels);
+  int64_t pixels = firstKnown({shape.pixels, shape.imagePixels, typicalPixels});
+  int64_t lines = llvm::divideCeil(pixels, line), lineTiles = llvm::divideCeil(line, schedule.rows);
+  int64_t mostTiles = 0;
+  while (mostTiles < lineTiles &&
+         shape.copies.lines * shape.copies.length((mostTiles + 1) * schedule.rows) * bytes <=
+             scratchLimit)
+    ++mostTiles;
+  if (mostTiles == 0)
+    return {};
+  int64_t k = shape.taps * shape.channels, width = schedule.panelWidth();
+  ProductProblem problem;
+  problem.tiles = double(lines) * lineTiles;
+  problem.panels = std::ceil(double(shape.filters) / width);
+  problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
+  problem.aTileBytes = double(schedule.rows) * shape.inputPixels * shape.channels * bytes;
+  problem.bPanelBytes = double(width) * k * bytes;
+  problem.l2Bytes = cpu.l2Bytes;
+  schedule.a = OperandAccess::Copied;
+  schedule.unroll = unrolledRun(schedule, shape.copies.run());
+  schedule.inlineEpilogue = k <= 48 && shape.linePixels > 0;
+  schedule.grainProducts = grainProducts;
+  llvm::SmallVector<ContractionSchedule> ranked;
+  for (const Cut &cut : bestCuts(problem, mostTiles, INT64_MAX)) {
+    schedule.tilesPerTask = llvm::divideCeil(lineTiles, llvm::divideCeil(lineTiles, cut.tiles));
+    schedule.panelsPerTask = cut.panels;
+    ranked.push_back(schedule);
+  }
+  return ranked;
+}
+
 llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape) {
   auto tile = registerTile(cpu, shape.pixels, shape.filters, shape.accBits, shape.panelWidth);
   if (!tile)
     return {};
   ContractionSchedule schedule = *tile;
+  if (shape.a == OperandAccess::Copied)
+    return rankLines(cpu, shape, schedule);
   bool gathers = shape.a == OperandAccess::Gathered;
   int64_t pixels = firstKnown({shape.pixels, shape.imagePixels, typicalPixels});
   int64_t bytes = shape.accBits / 8, width = schedule.panelWidth();

@@ -100,7 +100,16 @@ static TaskSpace convolutionTasks(OpBuilder &b, kernel::LaunchOp launch,
   auto spec = convSpec(b, launch.getLoc(), conv, hostExtents(b, launch, conv.getX()),
                        productExtents(b, launch), cpu);
   spec->schedule = schedule;
-  return {emitConvTaskCount(b, launch.getLoc(), *spec), b.getIndexAttr(1)};
+  Index tasks = emitConvTaskCount(b, launch.getLoc(), *spec);
+  const auto *product = std::get_if<ContractionSchedule>(&schedule);
+  if (!product || !product->grainProducts)
+    return {tasks, b.getIndexAttr(1)};
+  HostIndex h{b, launch.getLoc()};
+  int64_t weights = tensorType(conv.getW()).getNumElements();
+  return {tasks, productGrain(h, tasks,
+                              {spec->batch, spec->dims[0].output, spec->dims[1].output,
+                               spec->dims[2].output, h.constant(weights)},
+                              product->grainProducts)};
 }
 
 static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,

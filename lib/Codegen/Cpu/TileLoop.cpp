@@ -114,6 +114,7 @@ private:
   void finishTurned(Index tile, Index panel, bool full, Value from);
   /// The number of the first column of `panel` in C.
   Index firstColumn(Index panel);
+  Index resultRow(Index m) { return spec.firstRow ? k.add(spec.firstRow, m) : m; }
   void finishRow(Index m, Index panel, bool full, llvm::function_ref<Value(unsigned, unsigned)>);
 
   KernelBuilder &k;
@@ -156,6 +157,7 @@ void TaskEmitter::emit(Index task) {
     packedPanels =
         k.scratch(k.builder.getI8Type(), packedPanelBytes(k, spec, schedule.panelsPerTask));
 
+  feed.begin(k, anyRows(firstTile).first, k.min(spec.m, anyRows(endTile).first));
   if (!cutsK)
     return emitBlock({k.constant(0), spec.k});
   startSums();
@@ -317,7 +319,7 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
   constexpr int64_t fewTiles = 2, manyTiles = 64; // no use, or no time to lose
   int64_t tiles = spec.schedule.tilesPerTask;
   if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB() || tiles < fewTiles ||
-      tiles > manyTiles)
+      tiles > manyTiles || feed.keepsPanels())
     return;
   int64_t width = spec.schedule.panelWidth();
   int64_t bytes = width * spec.bytes.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
@@ -412,7 +414,7 @@ Index TaskEmitter::firstColumn(Index panel) {
 void TaskEmitter::finishRow(Index m, Index panel, bool full,
                             llvm::function_ref<Value(unsigned, unsigned)> vectorAt) {
   Index columns = panelColumns(panel, full), start = firstColumn(panel);
-  Value row = k.value(m);
+  Value row = k.value(resultRow(m));
   unsigned column = 0;
   for (auto [i, lanes] : llvm::enumerate(panelWidths(full))) {
     Index rest = k.sub(columns, k.constant(column));
@@ -464,7 +466,7 @@ void TaskEmitter::finishTurned(Index tile, Index panel, bool full, Value from) {
                     spec.schedule.panelWidth(),
                     panelWidths(full),
                     *k.known(panelColumns(panel, full)),
-                    rows.first,
+                    resultRow(rows.first),
                     firstColumn(panel)};
   Index count = rows.valid ? rows.valid : k.constant(rows.count);
   tcc::codegen::finishTurned(k, turned, count);
@@ -477,13 +479,6 @@ void TaskEmitter::finishTurned(Index tile, Index panel, bool full, Value from) {
         tiling.smallRows ? storeTurned(k, turned, tiling.smallRows)
                          : storeTurnedRows(k, turned, count);
       });
-}
-
-SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes) {
-  SmallVector<unsigned> widths(columns / lanes, lanes);
-  if (int64_t rest = columns % lanes)
-    widths.push_back(std::min<unsigned>(lanes, std::max<int64_t>(4, llvm::PowerOf2Ceil(rest))));
-  return widths;
 }
 
 Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec) {

@@ -26,21 +26,21 @@ struct KBlock {
 class RowFeed {
 public:
   virtual ~RowFeed() = default;
+  /// Called once a task, of which the rows are [first, end).
+  virtual void begin(KernelBuilder &k, Index first, Index end) {}
   /// Called once a tile and block of k, before its panels: packing, pointer tables.
   virtual void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) = 0;
   /// Whether `prepare` writes to memory what `run` reads, so that `run` may be emitted where
   /// `prepare` does not dominate it; else `prepare` only computes addresses.
   virtual bool writesRows() const = 0;
+  /// Whether tasks are so short, and B so small, that its panels stay in the caches.
+  virtual bool keepsPanels() const { return false; }
   /// Adds A[rows, block] * B[block, panel] to `accs`; `panel` starts at the block and
   /// belongs to `group`.
   virtual llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
                                              const PanelSource &panel, Index group,
                                              const KBlock &block, mlir::ValueRange accs) = 0;
 };
-
-/// Vectors that cover `columns` of a panel: whole ones, then the smallest power of two
-/// that holds the rest (packed panels are padded with zeros).
-llvm::SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes);
 
 /// `spec` without its A, which `feed` replaces.
 Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec);

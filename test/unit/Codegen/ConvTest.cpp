@@ -92,7 +92,7 @@ TEST_CASE("1x1") {
   checkAll({.input = {1, 4, 4}, .channels = 20, .filters = 10, .pad = {0, 1, 1}});
 }
 
-TEST_CASE("few channels are gathered") {
+TEST_CASE("lines of few channels are copied") {
   checkAll({.input = {1, 19, 21},
             .channels = 3,
             .filters = 24,
@@ -107,6 +107,25 @@ TEST_CASE("few channels are gathered") {
             .dilation = {1, 1, 2}});
   checkAll(
       {.input = {1, 3, 3}, .channels = 4, .filters = 8, .kernel = {1, 5, 5}, .pad = {0, 2, 2}});
+  // A line is several tasks; sums of more than two hundred products are cut.
+  checkAll({.input = {1, 1, 2000},
+            .channels = 15,
+            .filters = 33,
+            .kernel = {1, 1, 25},
+            .stride = {1, 1, 3},
+            .pad = {0, 0, 24},
+            .dilation = {1, 1, 2}});
+  checkAll({.batch = 2,
+            .input = {3, 5, 31},
+            .channels = 5,
+            .filters = 20,
+            .kernel = {3, 3, 7},
+            .pad = {1, 1, 3}});
+}
+
+TEST_CASE("few channels are gathered") {
+  // The weights are too large to be read again for every line.
+  checkAll({.input = {1, 9, 9}, .channels = 15, .filters = 512, .kernel = {1, 7, 7}});
 }
 
 TEST_CASE("one and three dimensions") {

@@ -40,6 +40,9 @@ struct ContractionSpec {
   /// grouped convolutions. Group g reads A from column g * k on. Known n only, and A in
   /// place.
   int64_t groups = 1;
+
+  /// What the epilogue counts rows from, where a product is a part of something; null: 0.
+  Index firstRow = {};
 };
 
 /// A result of which neighbouring rows are neighbours in memory and columns are not: a
@@ -61,9 +64,8 @@ struct TurnedResult {
 /// Called for row `m`, columns `n .. n + lanes`, of which the first `valid` exist
 /// (all of them except at the right edge). It must not touch the others.
 struct EpilogueFn {
-  using Store =
-      llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value m, mlir::Value n,
-                              mlir::Value acc, Index valid)>;
+  using Store = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::Value m,
+                                        mlir::Value n, mlir::Value acc, Index valid)>;
   EpilogueFn() = default;
   template <typename F, std::enable_if_t<!std::is_same_v<std::decay_t<F>, EpilogueFn>, int> = 0>
   EpilogueFn(F &&store, const TurnedResult *turned = nullptr) : store(store), turned(turned) {}

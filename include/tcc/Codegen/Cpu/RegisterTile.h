@@ -55,6 +55,10 @@ struct PanelSource {
   PanelSource from(KernelBuilder &k, Index begin) const;
 };
 
+/// Vectors that cover `columns` of a panel: whole ones, then the smallest power of two
+/// that holds the rest (packed panels are padded with zeros).
+llvm::SmallVector<unsigned> panelVectors(int64_t columns, unsigned lanes);
+
 llvm::SmallVector<mlir::Value> zeroTile(KernelBuilder &k, const RegisterTile &tile);
 
 /// What the sums over all of a panel start from.

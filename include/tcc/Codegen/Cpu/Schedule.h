@@ -32,6 +32,20 @@ struct ContractionShape {
   bool copiesA = false;                   ///< A's elements are no neighbours along k
 };
 
+/// The input lines under a line of outputs, in elements.
+struct LineCopies {
+  int64_t lines = 1; ///< positions of the filter along all axes but the last
+  int64_t taps = 1;  ///< along the last axis
+  int64_t channels = 1, stride = 1, dilation = 1;
+
+  /// Neighbours in a copy that are multiplied by neighbours in k.
+  int64_t run() const { return dilation == 1 ? taps * channels : channels; }
+  /// What `pixels` outputs read of one line.
+  int64_t length(int64_t pixels) const {
+    return ((pixels - 1) * stride + (taps - 1) * dilation + 1) * channels;
+  }
+};
+
 /// The same for a convolution; extents of one group.
 struct ConvShape {
   int64_t pixels = -1;      ///< of all output images
@@ -41,7 +55,10 @@ struct ConvShape {
   int64_t inputPixels = 1; ///< new ones with each output pixel: the product of the strides
   unsigned accBits = 32;
   std::optional<int64_t> panelWidth = {}; ///< of the weights
+  /// Copied: the input lines of a task, padded; Gathered: what lies under each pixel's filter.
   OperandAccess a = OperandAccess::Pointers;
+  int64_t linePixels = -1; ///< of a line of outputs
+  LineCopies copies = {};  ///< if lines are
 };
 
 /// #kernel.contraction_schedule as numbers to compute with.
@@ -94,6 +111,7 @@ struct LineSchedule {
 /// `variations`, also some that differ in what the model does not weigh.
 llvm::SmallVector<ContractionSchedule>
 rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variations = false);
+/// None either where not even the lines under one tile can be copied, if they are to be.
 llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape);
 llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const WinogradShape &shape);
 

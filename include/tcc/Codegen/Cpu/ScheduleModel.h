@@ -11,7 +11,7 @@ public:
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
   bool prefersAttention(const AttentionForm &form) const override;
-  int64_t version() const override { return 1; }
+  int64_t version() const override { return 2; }
 
 private:
   CpuTarget cpu;
