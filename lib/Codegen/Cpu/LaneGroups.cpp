@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LaneGroups.h"
+#include "TurnedStores.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 
@@ -286,6 +287,15 @@ void LineEmitter::emitPixel(Index column) {
 
 void LineEmitter::finish(Index column, unsigned pixels, ValueRange accs) {
   Index m = k.mulAdd(line, spec.dims[width].output, column);
+  if (pixels > 1 && lanes > 1 && epilogue.turned && epilogue.turned->element == spec.acc) {
+    int64_t stride = lanes;
+    Value buffer = k.scratch(spec.acc, pixels * stride);
+    for (unsigned pixel = 0; pixel < pixels; ++pixel)
+      k.store(accs[pixel], k.address(buffer, spec.acc, k.constant(pixel * stride)));
+    TurnedTile tile{*epilogue.turned, buffer, stride, {lanes}, stride, m, channel};
+    finishTurned(k, tile, k.constant(pixels));
+    return storeTurned(k, tile, pixels);
+  }
   for (unsigned pixel = 0; pixel < pixels; ++pixel)
     epilogue(k.builder, k.loc, k.value(k.add(m, k.constant(pixel))), k.value(channel), accs[pixel],
              k.constant(lanes));
