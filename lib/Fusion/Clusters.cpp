@@ -12,6 +12,9 @@
 //   right: no kernel before it can need the value, and none after it can be
 //   needed by it, so there is no cycle. Not in the reduction of a whole tensor, which is
 //   one task; a product before it takes the operator as its epilogue.
+// - What a kernel would compute again at many of its points, and by many operators, goes to memory
+//   before it: where a grid is sampled and by how much, which is the same for all channels. A few
+//   cheap operators are sooner computed than read, and so are rows taken by an index.
 // - A reduction over trailing axes joins the kernel of its users if that reads it
 //   once a row: the rows are shared and softmax or layer norm become one kernel.
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
@@ -223,8 +226,48 @@ bool Clustering::joinsPoints(prim::ReduceOp op, Cluster &g) {
   return !llvm::is_contained(at, kUnknown);
 }
 
+/// Slices that are rows of x: an index a row, and then x itself.
+static bool takesRows(Operation *op) {
+  auto take = dyn_cast<prim::TakeOp>(op);
+  return take && static_cast<int64_t>(take.getAxis()) + 1 < tensorType(take.getX()).getRank();
+}
+
+/// Pointwise operators that `v` is computed by, up to `most`.
+static unsigned countOperators(Value v, unsigned most, DenseSet<Operation *> &seen) {
+  Operation *op = v.getDefiningOp();
+  if (!op || isHost(op) || !(isPointwise(op) || isFree(op)) || !seen.insert(op).second)
+    return 0;
+  unsigned count = isPointwise(op) && !isFree(op);
+  for (Value operand : op->getOperands())
+    if (count < most && isa<RankedTensorType>(operand.getType()))
+      count += countOperators(operand, most - count, seen);
+  return count;
+}
+
+/// Whether `op`, read at `at`, is the same at many points of `g`, and long to compute: where a
+/// grid is sampled, for every channel.
+static bool repeatsMuch(Operation *op, const Cluster &g, ArrayRef<OpFoldResult> own) {
+  constexpr int64_t manyTimes = 8;
+  constexpr unsigned manyOperators = 8;
+  auto points = [](ArrayRef<OpFoldResult> extents) -> std::optional<int64_t> {
+    int64_t product = 1;
+    for (OpFoldResult extent : extents) {
+      auto known = getConstantIntValue(extent);
+      if (!known)
+        return std::nullopt;
+      product *= *known;
+    }
+    return product;
+  };
+  auto mine = points(own), all = points(g.space);
+  if (!mine || !all || *all < manyTimes * *mine)
+    return false;
+  DenseSet<Operation *> seen;
+  return countOperators(op->getResult(0), manyOperators, seen) >= manyOperators;
+}
+
 /// A value read at the loop index is computed once a point. Read in any other way
-/// it is computed again and again, which only cheap operators are worth.
+/// it is computed again and again, which only cheap operators are worth, and few of them.
 bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   Access at = accessIn(g, op->getResult(0));
   bool windows = llvm::any_of(g.ops, [](Operation *o) { return isa<prim::PoolOp>(o); });
@@ -238,7 +281,10 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   // Once a row, or hoisted out of the innermost loop.
   bool outerOnly = !llvm::is_contained(at, kUnknown) &&
                    !llvm::is_contained(at, static_cast<int>(g.space.size()) - 1);
-  return (outerOnly && !windows) || (!op->hasTrait<prim::Costly>() && !windows);
+  if (windows)
+    return false;
+  bool costly = op->hasTrait<prim::Costly>() && !takesRows(op);
+  return outerOnly || (!costly && !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
 }
 
 /// Whether `v` is a product, or what is computed from one alone and for nobody else.

@@ -129,3 +129,33 @@ func.func @scatter_of_values(%x: tensor<9x64xf32>, %u: tensor<9x64xf32>, %i: ten
   %2 = prim.scatter_along add %1, %i, %0 axis 0 : (tensor<9x64xf32>, tensor<9x64xi64>, tensor<9x64xf32>) -> tensor<9x64xf32>
   return %2, %0 : tensor<9x64xf32>, tensor<9x64xf32>
 }
+
+// Rows that an index chooses are read wherever they are wanted: here three times.
+// CHECK-LABEL: func @reflected
+// CHECK-COUNT-1: kernel.launch loop "take_concat"
+// CHECK-NOT: kernel.launch
+func.func @reflected(%x: tensor<8x16xf32>, %rows: tensor<12xi64>) -> tensor<12x20xf32> {
+  %0 = prim.take %x, %rows axis 0 : (tensor<8x16xf32>, tensor<12xi64>) -> tensor<12x16xf32>
+  %1 = prim.slice %0 starts [0, 1]() steps [1, 1] sizes() : (tensor<12x16xf32>) -> tensor<12x2xf32>
+  %2 = prim.slice %0 starts [0, 13]() steps [1, 1] sizes() : (tensor<12x16xf32>) -> tensor<12x2xf32>
+  %3 = prim.concat %1, %0, %2 axis 1 : (tensor<12x2xf32>, tensor<12x16xf32>, tensor<12x2xf32>) -> tensor<12x20xf32>
+  return %3 : tensor<12x20xf32>
+}
+
+// Eight operators on what is the same for sixteen channels have a kernel of their own.
+// CHECK-LABEL: func @weights
+// CHECK: kernel.launch loop "neg_abs"
+// CHECK: kernel.launch loop "mul"
+func.func @weights(%x: tensor<16x64xf32>, %w: tensor<64xf32>) -> tensor<16x64xf32> {
+  %0 = prim.neg %w : (tensor<64xf32>) -> tensor<64xf32>
+  %1 = prim.abs %0 : (tensor<64xf32>) -> tensor<64xf32>
+  %2 = prim.neg %1 : (tensor<64xf32>) -> tensor<64xf32>
+  %3 = prim.abs %2 : (tensor<64xf32>) -> tensor<64xf32>
+  %4 = prim.neg %3 : (tensor<64xf32>) -> tensor<64xf32>
+  %5 = prim.abs %4 : (tensor<64xf32>) -> tensor<64xf32>
+  %6 = prim.neg %5 : (tensor<64xf32>) -> tensor<64xf32>
+  %7 = prim.abs %6 : (tensor<64xf32>) -> tensor<64xf32>
+  %8 = prim.broadcast %7 axes [1] sizes() : (tensor<64xf32>) -> tensor<16x64xf32>
+  %9 = prim.mul %x, %8 : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xf32>
+  return %9 : tensor<16x64xf32>
+}
