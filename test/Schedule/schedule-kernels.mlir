@@ -162,3 +162,16 @@ func.func @attention(%q: tensor<4x130x64xf32>, %k: tensor<4x400x64xf32>, %o: ten
   } -> tensor<4x1x64xf32>
   return
 }
+
+// One row by a matrix that is far larger than L2 and lies row by row: eight of its rows at a time,
+// each from end to end.
+// CHECK-LABEL: @streamed
+// CHECK: rows = 1, unroll = 8, {{.*}} k_block = 8, a = in_place, b = in_place,
+func.func @streamed(%x: tensor<1x4096xf32>, %y: tensor<4096x4096xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<1x4096xf32>, tensor<4096x4096xf32>) sizes() {
+  ^bb0(%a: tensor<1x4096xf32>, %b: tensor<4096x4096xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
+    kernel.yield %c : tensor<1x4096xf32>
+  } -> tensor<1x4096xf32>
+  return
+}

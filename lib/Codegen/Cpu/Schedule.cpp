@@ -24,6 +24,8 @@ constexpr int64_t scratchLimit = 64 << 10;
 /// k is cut where panels are packed into scratch, and where a panel of weights leaves
 /// no room in L2 for the next one.
 constexpr int64_t packedBlock = 256, weightBlock = 768;
+/// Rows of a large B that are read beside each other, and at least so many columns of each.
+constexpr int64_t streamedRows = 8, streamedColumns = 1024;
 
 int64_t firstKnown(std::initializer_list<int64_t> extents) {
   return *llvm::find_if(extents, [](int64_t extent) { return extent > 0; });
@@ -322,6 +324,15 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   return ranked;
 }
 
+/// Whether a row of tiles meets a B that is far larger than L2 and lies row by row: memory then
+/// gives it as fast as its rows are read from end to end, a few at a time.
+static bool streamsRows(const CpuTarget &cpu, const ContractionShape &shape,
+                        const ContractionSchedule &schedule) {
+  return shape.b == PanelLayout::RowMajor && !schedule.packsB() && !schedule.packsA() &&
+         shape.m > 0 && shape.m <= schedule.rows && shape.n > 0 && shape.k > 0 &&
+         shape.n * shape.k * (shape.accBits / 8) > 4 * int64_t(cpu.l2Bytes);
+}
+
 /// What the time model does not weigh and measuring may: k in other blocks or in one, more of
 /// k unrolled, rows of B in place.
 static llvm::SmallVector<ContractionSchedule> variationsOf(const ContractionShape &shape,
@@ -365,8 +376,15 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
       shape.k > 2 * weightBlock)
     usual.kBlock = llvm::divideCeil(extents.k, llvm::divideCeil(extents.k, weightBlock));
   usual.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
+  bool streams = streamsRows(cpu, shape, usual);
+  if (streams)
+    usual.kBlock = usual.unroll = streamedRows;
 
   llvm::SmallVector<ContractionSchedule> ranked = cutProduct(cpu, shape, usual);
+  if (streams)
+    for (ContractionSchedule &schedule : ranked)
+      schedule.panelsPerTask = std::max<int64_t>(
+          schedule.panelsPerTask, llvm::divideCeil(streamedColumns, schedule.panelWidth()));
   if (!variations)
     return ranked;
   for (const ContractionSchedule &other : variationsOf(shape, usual)) {
