@@ -1,6 +1,7 @@
 //===- KernelCodegen.cpp - A launch becomes the function that its schedule says -===//
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
 #include "AttentionSpec.h"
+#include "CollapsedRows.h"
 #include "SpecialKernel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -35,6 +36,12 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   Type index = b.getIndexType(), pointer = LLVM::LLVMPointerType::get(context);
   auto function = func::FuncOp::create(b, launch.getLoc(), name,
                                        b.getFunctionType({pointer, index, index}, {}));
+  OwningOpRef<kernel::LaunchOp> rows;
+  if (launch.getKind() == KernelKind::Row) {
+    rows = launch.clone();
+    launch = *rows;
+    collapseRows(launch);
+  }
   KernelFrame frame(launch, function, cpu);
   bool ok = emitTemplate(frame);
   func::ReturnOp::create(frame.b);

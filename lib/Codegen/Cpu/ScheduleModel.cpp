@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "AttentionSpec.h"
+#include "CollapsedRows.h"
 #include "LaunchSchedules.h"
 #include "ProductSpec.h"
 #include "SpecialKernel.h"
@@ -72,7 +73,8 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
     return op.hasTrait<prim::Costly>() && op.getNumResults() == 1 &&
            tensorType(op.getResult(0)).getShape() == shape;
   });
-  int64_t extent = shape.back(), most = cpu.lanes(32), registers = costly ? 2 : 4;
+  int64_t extent = collapsedLength(launch).value_or(shape.back()), most = cpu.lanes(32),
+          registers = costly ? 2 : 4;
   if (!ShapedType::isDynamic(extent) && extent >= turns * registers * most)
     most *= registers;
   return {kernel::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
