@@ -11,6 +11,10 @@
 // which is a pad, a reshape and a reversal of the weights, folded at compile
 // time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s].
 //
+// All phases share one window, and where low mod s is not s - 1 it may be longer than any phase
+// needs: a kernel of 4 with stride 2 and padding 1 would have 3 taps a phase, of which each uses 2.
+// The result is then computed from up to s - 1 positions before its first one, which are cut off.
+//
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/TransposedConv.h"
 #include "Decompose/Idioms/Axes.h"
@@ -28,12 +32,20 @@ struct Phases {
   int64_t stride, padLow, padHigh; ///< of the weights
   int64_t taps;                    ///< of each phase
   int64_t low, high;               ///< of the plain convolution
-  int64_t rest;                    ///< the result has stride * extent + rest elements
+  int64_t rest;                    ///< the phases have stride * extent + rest elements
+  int64_t cut = 0;                 ///< of which the first are not the result's
 
   Phases(int64_t stride, int64_t kernel, int64_t before, int64_t after) : stride(stride) {
     low = floorDiv(before, stride);
     padLow = stride - 1 - (before - low * stride);
-    taps = ceilDiv(kernel + padLow, stride);
+    taps = ceilDiv(kernel, stride);
+    if (taps < ceilDiv(kernel + padLow, stride)) {
+      cut = padLow;
+      padLow = 0;
+      before += cut;
+    } else {
+      taps = ceilDiv(kernel + padLow, stride);
+    }
     padHigh = stride * taps - kernel - padLow;
     rest = 2 - stride + before + after - kernel;
     high = ceilDiv(rest, stride) + taps - 1 - low;
@@ -110,9 +122,10 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
   y = interleave(b, y, axes, channels, groups);
   for (auto [i, axis] : llvm::enumerate(axes)) {
-    Dim extent = b.addDims(b.mulDims(b.dim(x, i + 2), b.dim(axis.stride)), b.dim(axis.rest));
-    if (axis.rest % axis.stride != 0)
-      y = b.sliceAxis(y, i + 2, b.dim(0), extent);
+    Dim extent =
+        b.addDims(b.mulDims(b.dim(x, i + 2), b.dim(axis.stride)), b.dim(axis.rest - axis.cut));
+    if (axis.cut != 0 || axis.rest % axis.stride != 0)
+      y = b.sliceAxis(y, i + 2, b.dim(axis.cut), extent);
   }
   return y;
 }
