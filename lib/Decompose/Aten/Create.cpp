@@ -70,14 +70,27 @@ LogicalResult scalarTensor(AtenNode &a) { return giveFull(a, Dims(), a.number("s
 // Sequences of numbers
 //===----------------------------------------------------------------------===//
 
+/// An integer step, or a real one that is whole: arange(n, -n, -1.0).
+std::optional<Dim> wholeStep(AtenNode &a) {
+  std::optional<Dim> step = a.has("step") ? a.extent("step") : a.b.dim(1);
+  if (step || a.tensor("step"))
+    return step;
+  constexpr double most = 1LL << 53;
+  double real = a.real("step", 1);
+  if (std::trunc(real) == real && std::abs(real) < most)
+    step = a.b.dim(static_cast<int64_t>(real));
+  return step;
+}
+
 /// start, start + step, ... up to end.
 LogicalResult arange(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto isInteger = [&](StringRef name) { return !a.has(name) || a.extent(name).has_value(); };
   Type own = a.own();
-  if (isInteger("start") && isInteger("end") && isInteger("step")) {
-    Dim start = a.extent("start", 0), end = a.extent("end", 0), step = a.extent("step", 1);
-    auto by = b.known(step);
+  std::optional<Dim> step = wholeStep(a);
+  if (isInteger("start") && isInteger("end") && step) {
+    Dim start = a.extent("start", 0), end = a.extent("end", 0);
+    auto by = b.known(*step);
     if (!by || *by == 0)
       return a.fail("the step must be a constant that is not 0");
     Dim span = *by > 0 ? b.subDims(end, start) : b.subDims(start, end);
@@ -86,23 +99,22 @@ LogicalResult arange(AtenNode &a) {
     Type index = b.builder().getI64Type();
     Value v = b.iota({count}, 0, index);
     if (*by != 1)
-      v = b.mul(v, a.extentTensor(step, index));
+      v = b.mul(v, a.extentTensor(*step, index));
     if (b.known(start) != 0)
       v = b.add(v, a.extentTensor(start, index));
     return a.give(v);
   }
-  double start = a.real("start", 0), end = a.real("end", 0), step = a.real("step", 1);
-  if (step == 0 || !std::isfinite((end - start) / step))
+  double start = a.real("start", 0), end = a.real("end", 0), by = a.real("step", 1);
+  if (by == 0 || !std::isfinite((end - start) / by))
     return a.fail("the range is not finite");
-  double count = std::max(0.0, std::ceil((end - start) / step));
+  double count = std::max(0.0, std::ceil((end - start) / by));
   if (count > 1e12 || a.tensor("start") || a.tensor("end") || a.tensor("step"))
     return a.fail("the range must be constant");
   // The real range says how many there are; integers then step by integers.
   bool whole = isa<IntegerType>(own);
   Type wide = whole ? Type(b.builder().getI64Type()) : AtenNode::wide(own);
   Value i = b.iota({b.dim(static_cast<int64_t>(count))}, 0, wide);
-  return a.give(
-      b.add(b.mul(i, whole ? std::trunc(step) : step), whole ? std::trunc(start) : start));
+  return a.give(b.add(b.mul(i, whole ? std::trunc(by) : by), whole ? std::trunc(start) : start));
 }
 
 /// `steps` points from start to end, each half counted from its own end, as torch does.

@@ -108,7 +108,8 @@ def cases():
     yield "creation", lambda a: [
         torch.full((2, 3), 1.5), torch.zeros_like(a), a.new_ones(3), a * torch.eye(3, 4), torch.arange(1, 10, 3),
         torch.arange(0, 1, 0.25), torch.arange(5, 0, -2), torch.linspace(3, -2, 7), torch.logspace(0, 2, 4),
-        torch.arange(a.shape[0]), torch.zeros(a.shape[0], 2), a.int(), a.double(), a.bool(), a.half()], (x,), ({0: AUTO},)
+        torch.arange(a.shape[0]), torch.arange(a.shape[0], -a.shape[0], -2.0), torch.zeros(a.shape[0], 2), a.int(), a.double(),
+        a.bool(), a.half()], (x,), ({0: AUTO},)
     yield "complex", lambda a, f: torch.view_as_real(
         torch.view_as_complex(a.reshape(2, 3, 2, 2)) * torch.polar(torch.ones_like(f), f)).flatten(2), (t, normal(3, 2))
 
