@@ -1,4 +1,5 @@
 #include "KernelTexts.h"
+#include "../RandomTensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tcc/Emit/Ptx.h"
@@ -34,11 +35,7 @@ OwningOpRef<ModuleOp> tcc::test::fused(const std::string &text) {
 
 Tensor tcc::test::random(DType type, llvm::ArrayRef<int64_t> shape, double low, double high) {
   static std::mt19937 engine(1);
-  std::uniform_real_distribution<double> uniform(low, high);
-  std::vector<double> values(*reference::elementCount(shape));
-  for (double &v : values)
-    v = uniform(engine);
-  return Tensor::ofReals(type, shape, values);
+  return randomTensor(engine, type, shape, low, high);
 }
 
 Tensor tcc::test::indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high) {

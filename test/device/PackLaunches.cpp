@@ -9,6 +9,7 @@
 //
 // FOLDER/launches lists one launch after the other, one word of its parameters a line; FOLDER/data
 // holds the bytes; each cubin is a file.
+#include "../RandomTensor.h"
 #include "LaunchCheck.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -17,7 +18,6 @@
 #include "tcc/Fusion/Fusion.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
-#include <random>
 
 using namespace mlir;
 using namespace tcc;
@@ -219,14 +219,11 @@ private:
       return attribute ? attribute.getValueAsDouble() : otherwise;
     };
     auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
-    std::uniform_real_distribution<double> uniform(bound("test.low", -2), bound("test.high", 2));
     SmallVector<int64_t> shape(type.getShape());
     for (int64_t &d : shape)
       d = ShapedType::isDynamic(d) ? 37 : d;
-    std::vector<double> values(*reference::elementCount(shape));
-    for (double &v : values)
-      v = uniform(engine);
-    return Tensor::ofReals(*prim::dtypeOf(type.getElementType()), shape, values);
+    return randomTensor(engine, *prim::dtypeOf(type.getElementType()), shape, bound("test.low", -2),
+                        bound("test.high", 2));
   }
 
   const GpuArch &arch;

@@ -1,6 +1,7 @@
 // Attention as one kernel against the interpreter, which computes its primitives one by one:
 // shapes around the blocks of the schedules, masks, types, heads that share keys, open extents,
 // rows that see nothing, and scores beyond what exp can hold.
+#include "../../RandomTensor.h"
 #include "PrimProgram.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -151,11 +152,7 @@ std::string program(const Case &c) {
 
 Tensor random(DType type, llvm::ArrayRef<int64_t> shape, double low, double high) {
   static std::mt19937 engine(1);
-  std::uniform_real_distribution<double> uniform(low, high);
-  std::vector<double> values(*reference::elementCount(shape));
-  for (double &v : values)
-    v = uniform(engine);
-  return Tensor::ofReals(type, shape, values);
+  return randomTensor(engine, type, shape, low, high);
 }
 
 /// Half of the points, and none in the last row.

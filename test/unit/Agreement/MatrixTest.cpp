@@ -1,10 +1,10 @@
 // Factors of matrices and Fourier transforms: kernels in blocks and lanes beside the interpreter's
 // textbook loops, for extents that end within a block and for several CPUs.
+#include "../../RandomTensor.h"
 #include "PrimProgram.h"
 #include "mlir/Parser/Parser.h"
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <random>
 
 using namespace tcc;
 using namespace tcc::test;
@@ -20,14 +20,8 @@ std::string typeText(llvm::ArrayRef<int64_t> shape, llvm::StringRef element) {
 }
 
 Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> shape, unsigned seed) {
-  std::mt19937 random(seed);
-  int64_t count = 1;
-  for (int64_t d : shape)
-    count *= d;
-  std::vector<double> values(count);
-  for (double &v : values)
-    v = static_cast<double>(random() >> 8) * 0x1p-23 - 1;
-  return Tensor::ofReals(type, shape, values);
+  std::mt19937 engine(seed);
+  return test::randomTensor(engine, type, shape, -1, 1);
 }
 
 /// Added to each element of the diagonals: what is solved with it is well conditioned.
