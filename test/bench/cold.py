@@ -23,7 +23,7 @@ def model_file(folder):
 
 
 def compile_once(model, flags, clock=False):
-    """Seconds (of CPU, or by the clock), what --timing printed, and the last line."""
+    """Seconds that count (of CPU, or by the clock), those of CPU, and what --timing printed with the last line."""
     with tempfile.TemporaryDirectory(prefix="tcc-cold-") as scratch:
         command = [tool("tcc"), model, "-o", pathlib.Path(scratch) / "model.so", "--cache", "", "--timing",
                    *([] if clock else ["--jobs", "1"]), *flags]
@@ -35,14 +35,15 @@ def compile_once(model, flags, clock=False):
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise RuntimeError(text.strip()[-300:])
-    return took if clock else usage.ru_utime + usage.ru_stime, text
+    cpu = usage.ru_utime + usage.ru_stime
+    return took if clock else cpu, cpu, text
 
 
 def measure(name, model, flags, attempts, clock=False):
-    seconds, text = min((compile_once(model, flags, clock) for _ in range(attempts)), key=lambda run: run[0])
+    seconds, cpu, text = min((compile_once(model, flags, clock) for _ in range(attempts)), key=lambda run: run[0])
     phases = {phase: float(share) for phase, share in re.findall(r"^(\w+) +[\d.]+ +([\d.]+)%$", text, re.M)}
     slowest = re.findall(r"^ +([\d.]+)  (\S+)$", text.partition("slowest kernels")[2], re.M)
-    return {"model": name, "seconds": seconds, "kernels": int(re.search(r": (\d+) kernels", text)[1]),
+    return {"model": name, "seconds": seconds, "cpu_seconds": cpu, "kernels": int(re.search(r": (\d+) kernels", text)[1]),
             "phases": phases, "slowest": [(kernel, float(took)) for took, kernel in slowest]}
 
 

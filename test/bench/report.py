@@ -151,15 +151,16 @@ def compile_table(rows, machines):
 
 def cold_summary(rows, machines):
     """Of many small models: how long they take, whether that grows with their kernels, and the slowest."""
-    seconds = sorted(row["seconds"] for row in rows)
-    each = sorted(1e3 * row["seconds"] / max(1, row["kernels"]) for row in rows)
+    seconds, cpu = (sorted(row[kind] for row in rows) for kind in ("seconds", "cpu_seconds"))
+    each = sorted(1e3 * row["cpu_seconds"] / max(1, row["kernels"]) for row in rows)
     slowest = sorted(rows, key=lambda row: -row["seconds"])[:5]
     stamps = sorted({(row["date"], row["version"]) for row in rows})
     where = sorted({machines.index(row["machine"]) + 1 for row in rows})
     return [f"{len(rows)} models of `test/models/zoo.py`, without a cache, on all cores, one attempt each: median "
             f"{statistics.median(seconds):.2f} s, nine of ten below {seconds[len(seconds) * 9 // 10]:.2f} s, most "
-            f"{seconds[-1]:.2f} s; {sum(row['kernels'] for row in rows)} kernels, median {statistics.median(each):.0f} ms "
-            f"for each kernel of a model, nine of ten models below {each[len(each) * 9 // 10]:.0f} ms. Slowest: " +
+            f"{seconds[-1]:.2f} s. Of CPU, which other work on the machine changes less: median {statistics.median(cpu):.2f} s, "
+            f"most {cpu[-1]:.2f} s, {sum(row['kernels'] for row in rows)} kernels, median {statistics.median(each):.0f} ms for "
+            f"each kernel of a model, nine of ten models below {each[len(each) * 9 // 10]:.0f} ms. Slowest: " +
             ", ".join(f"{row['model']} {row['seconds']:.2f} s ({row['kernels']} kernels)" for row in slowest) +
             ". tcc " + ", ".join(f"{version} ({date})" for date, version in stamps) +
             (f", machine {', '.join(map(str, where))}." if len(machines) > 1 else ".")]

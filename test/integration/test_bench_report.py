@@ -44,10 +44,10 @@ class Outputs(unittest.TestCase):
 
 class ManyModels(unittest.TestCase):
     def test_summary(self):
-        rows = [{"model": f"m{i}", "seconds": 0.1 * i, "kernels": 2 * i, "version": "v", "date": "2026-01-02", "machine": "M"}
+        rows = [{"model": f"m{i}", "seconds": 0.1 * i, "cpu_seconds": 0.2 * i, "kernels": 2 * i, "version": "v", "date": "2026-01-02", "machine": "M"}
                 for i in range(1, 12)]
         text, = report.cold_summary(rows, ["M"])
-        for part in ("11 models", "median 0.60 s", "most 1.10 s", "132 kernels, median 50 ms", "Slowest: m11 1.10 s (22 kernels)",
+        for part in ("11 models", "median 0.60 s", "most 1.10 s", "median 1.20 s, most 2.20 s, 132 kernels, median 100 ms", "Slowest: m11 1.10 s (22 kernels)",
                      "tcc v (2026-01-02)."):
             self.assertIn(part, text)
 
