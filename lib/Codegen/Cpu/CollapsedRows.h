@@ -5,8 +5,8 @@
 
 namespace tcc::codegen {
 
-/// The elements of a row of `launch`, of kind row, if its rows have several axes that nothing in
-/// it tells apart; none else.
+/// The elements along the last axes of the rows of `launch`, of kind row, if nothing in it tells
+/// those apart; none where there is one such axis.
 std::optional<int64_t> collapsedLength(kernel::LaunchOp launch);
 
 /// Makes one axis of those. The elements of all arguments and results stay where they are.
