@@ -27,7 +27,8 @@ static bool ordersLargest(Operation *op) {
 }
 
 bool tcc::codegen::sortsWords(Operation *op) {
-  constexpr int64_t most = 8192, few = 8;
+  // A heap takes in k log(n / k) of n elements in no order: few of long lines.
+  constexpr int64_t most = 8192, few = 8, many = 24, longLine = 32;
   if (!isa<prim::SortOp, prim::TopKOp>(op))
     return false;
   auto [x, axis] = *lineAxis(op);
@@ -38,7 +39,8 @@ bool tcc::codegen::sortsWords(Operation *op) {
       computeType(type.getElementType()).getIntOrFloatBitWidth() > kKeyBits)
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-  return isa<prim::SortOp>(op) || (!open && extent <= most && kept >= few);
+  bool heaps = kept < few || (kept < many && extent >= longLine * kept);
+  return isa<prim::SortOp>(op) || (!open && extent <= most && !heaps);
 }
 
 namespace {
