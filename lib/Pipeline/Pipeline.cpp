@@ -66,6 +66,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createFoldScalesPass(model.weights.get()));
     pm.addPass(createDeferScalesPass());
     pm.addPass(createProductRowsPass());
+    pm.addPass(createRowOrderPass());
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createCommonSubexpressionsPass());

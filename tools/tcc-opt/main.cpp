@@ -111,6 +111,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createJoinProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
   mlir::registerPass([] { return tcc::createProductRowsPass(); });
+  mlir::registerPass([] { return tcc::createRowOrderPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
   mlir::registerPass([] { return tcc::createAbsorbTransposesPass(); });
   mlir::registerPass([] { return tcc::createSharedOperandsPass(); });

@@ -396,6 +396,38 @@ def ProductRowsPass : Tcc_Pass<"tcc-simplify-product-rows"> {
   let dependentDialects = ["::tcc::prim::PrimDialect"];
 }
 
+def RowOrderPass : Tcc_Pass<"tcc-simplify-row-order"> {
+  let summary = "Let products take rows in the order in which they lie";
+  let description = [{
+    Modules that want the sequence first transpose rows before a product and heads, or the result,
+    after it. Where all of the result goes to products over batches or to a transpose back, the
+    product takes the rows as they lie: a norm before it is not in the way of a transpose then.
+
+    ```mlir before
+    func.func @f(%x: tensor<8x16x32xf32>, %w: tensor<64x32xf32>, %b: tensor<64xf32>) -> tensor<8x16x64xf32> {
+      %0 = prim.transpose %x [1, 0, 2] : (tensor<8x16x32xf32>) -> tensor<16x8x32xf32>
+      %1 = prim.dot %0, %w batch [] x [] contract [2] x [1] : (tensor<16x8x32xf32>, tensor<64x32xf32>) -> tensor<16x8x64xf32>
+      %2 = prim.broadcast %b axes [2] sizes() : (tensor<64xf32>) -> tensor<16x8x64xf32>
+      %3 = prim.add %1, %2 : (tensor<16x8x64xf32>, tensor<16x8x64xf32>) -> tensor<16x8x64xf32>
+      %4 = prim.transpose %3 [1, 0, 2] : (tensor<16x8x64xf32>) -> tensor<8x16x64xf32>
+      return %4 : tensor<8x16x64xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<8x16x32xf32>, %arg1: tensor<64x32xf32>, %arg2: tensor<64xf32>) -> tensor<8x16x64xf32> {
+      %0 = prim.dot %arg0, %arg1 batch [] x [] contract [2] x [1] : (tensor<8x16x32xf32>, tensor<64x32xf32>) -> tensor<8x16x64xf32>
+      %1 = prim.broadcast %arg2 axes [2] sizes() : (tensor<64xf32>) -> tensor<8x16x64xf32>
+      %2 = prim.add %0, %1 : (tensor<8x16x64xf32>, tensor<8x16x64xf32>) -> tensor<8x16x64xf32>
+      return %2 : tensor<8x16x64xf32>
+    }
+    ```
+
+    Runs after tcc-simplify-product-rows, which gives rows their axes back, and before
+    tcc-simplify-compose-views, which joins the transposes that it leaves with those of heads.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect"];
+}
+
 def ComposeViewsPass : Tcc_Pass<"tcc-simplify-compose-views"> {
   let summary = "Make one reshape and one transpose of chains of them";
   let description = [{

@@ -40,6 +40,9 @@ std::unique_ptr<mlir::Pass> createSharedOperandsPass();
 /// tcc-simplify-product-rows: products keep the axes of their rows. After
 /// tcc-simplify-absorb-transposes.
 std::unique_ptr<mlir::Pass> createProductRowsPass();
+/// tcc-simplify-row-order: products take rows in the order in which they lie. After
+/// tcc-simplify-product-rows and before tcc-simplify-compose-views.
+std::unique_ptr<mlir::Pass> createRowOrderPass();
 /// tcc-simplify-compose-views: see lib/Simplify/ComposeViews.cpp. Before
 /// tcc-simplify-absorb-transposes, which sees one transpose then.
 std::unique_ptr<mlir::Pass> createComposeViewsPass();
