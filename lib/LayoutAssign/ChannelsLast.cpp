@@ -118,13 +118,24 @@ Value ChannelsLast::last(Value x) {
       return prim::ConstantOp::create(b, x.getLoc(), type,
                                       cast<TypedAttr>(Attribute(dense.resizeSplat(type))));
   if (auto broadcast = x.getDefiningOp<prim::BroadcastOp>()) {
-    // A per-channel vector or scalar: only the axes it maps to move.
-    SmallVector<int64_t> axes;
-    for (int64_t axis : broadcast.getAxes())
+    // A per-channel vector or scalar: only the axes it maps to move, and those of one element say
+    // nothing of an order.
+    auto from = tensorType(broadcast.getX());
+    SmallVector<int64_t> axes, others, extents;
+    for (auto [axis, extent] : llvm::zip_equal(broadcast.getAxes(), from.getShape())) {
       axes.push_back(movedAxis(axis, rank));
+      if (extent == 1)
+        continue;
+      others.push_back(axes.back());
+      extents.push_back(extent);
+    }
+    Value vector = broadcast.getX();
+    if (!llvm::is_sorted(axes) && llvm::is_sorted(others) && from.hasStaticShape()) {
+      vector = prim::ReshapeOp::create(b, x.getLoc(), from.clone(extents), vector, ValueRange());
+      axes = others;
+    }
     if (llvm::is_sorted(axes))
-      return prim::BroadcastOp::create(b, x.getLoc(), type, broadcast.getX(), axes,
-                                       sizesOf(x, type));
+      return prim::BroadcastOp::create(b, x.getLoc(), type, vector, axes, sizesOf(x, type));
     if (static_cast<int64_t>(axes.size()) == rank)
       return prim::BroadcastOp::create(b, x.getLoc(), type, last(broadcast.getX()),
                                        llvm::to_vector(llvm::seq<int64_t>(0, rank)),

@@ -47,3 +47,16 @@ func.func @none(%x: tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32> {
   %0 = prim.add %x, %x : (tensor<1x3x4x4xf32>, tensor<1x3x4x4xf32>) -> tensor<1x3x4x4xf32>
   return %0 : tensor<1x3x4x4xf32>
 }
+
+// A scale of channels that comes with unit axes behind them: no transpose stands between the convolution and it.
+// CHECK-LABEL: func @scaled
+// CHECK: %[[C:.*]] = prim.conv
+// CHECK: %[[V:.*]] = prim.reshape %arg2 sizes() : (tensor<4x1x1xf32>) -> tensor<4xf32>
+// CHECK: %[[B:.*]] = prim.broadcast %[[V]] axes [3] sizes() : (tensor<4xf32>) -> tensor<2x8x8x4xf32>
+// CHECK: prim.mul %[[C]], %[[B]]
+func.func @scaled(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x1x1xf32>, %s: tensor<4x1x1xf32>) -> tensor<2x4x8x8xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x8x8xf32>
+  %1 = prim.broadcast %s axes [1, 2, 3] sizes() : (tensor<4x1x1xf32>) -> tensor<2x4x8x8xf32>
+  %2 = prim.mul %0, %1 : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  return %2 : tensor<2x4x8x8xf32>
+}
