@@ -5,8 +5,8 @@
 // such kernel and its loop nest can compute it; else it becomes the root of a new
 // kernel and its result goes to memory.
 //
-// - Free operators (views, constants, broadcasts, 16-bit floats made f32) are copied into
-//   every reader.
+// - Free operators (views, constants, broadcasts, 16-bit floats made f32, masks of positions) are
+//   copied into every reader.
 // - A pointwise operator read by several kernels is computed in the earliest and
 //   written from there, if that one reads it at its own loop index. Earliest is
 //   right: no kernel before it can need the value, and none after it can be
@@ -46,8 +46,42 @@ static bool isWidening(Operation *op) {
   return (from.isF16() || from.isBF16()) && tensorType(cast.getResult()).getElementType().isF32();
 }
 
+/// How many points of a broadcast have one value in common; open extents count as many.
+static int64_t repeats(prim::BroadcastOp op) {
+  constexpr int64_t kOpen = 64;
+  auto from = tensorType(op.getX()), to = tensorType(op.getResult());
+  int64_t count = 1;
+  for (auto [axis, extent] : llvm::enumerate(to.getShape())) {
+    const auto *at = llvm::find(op.getAxes(), int64_t(axis));
+    if (at == op.getAxes().end() || from.getDimSize(at - op.getAxes().begin()) != extent)
+      count *= ShapedType::isDynamic(extent) ? kOpen : extent;
+  }
+  return count;
+}
+
+/// A condition of positions, and of values that many points have in common, as a mask of attention
+/// is: computing it takes no longer than reading it, and tells a kernel what it need not compute.
+static bool isMask(Operation *op, unsigned depth = 8) {
+  constexpr int64_t kMany = 16;
+  if (depth == 0 || op->getNumResults() != 1 || !prim::isElementwise(op) ||
+      op->hasTrait<prim::Costly>() || !tensorType(op->getResult(0)).getElementType().isInteger(1))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value v) {
+    Operation *from = v.getDefiningOp();
+    for (; from && from->hasTrait<prim::StridedView>(); from = v.getDefiningOp())
+      v = from->getOperand(0);
+    while (auto broadcast = dyn_cast_or_null<prim::BroadcastOp>(from)) {
+      if (repeats(broadcast) >= kMany)
+        return true;
+      from = broadcast.getX().getDefiningOp();
+    }
+    return from && (from->hasTrait<prim::Generated>() || isMask(from, depth - 1));
+  });
+}
+
 bool tcc::fusion::isFree(Operation *op) {
-  return isWidening(op) || op->hasTrait<prim::Generated>() || op->hasTrait<prim::View>();
+  return isWidening(op) || isMask(op) || op->hasTrait<prim::Generated>() ||
+         op->hasTrait<prim::View>();
 }
 
 bool tcc::fusion::isPointwise(Operation *op) {
