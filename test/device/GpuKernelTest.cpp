@@ -98,6 +98,9 @@ TEST_CASE("rows: a warp, a block, in registers and in loops") {
   for (int row : {1, 3, 31, 64, 100, 512, 1000, 2048, 4097, 12288})
     check(softmax("5", std::to_string(row)), {random(DType::F32, {5, row})});
   check(softmax("3", "70000"), {random(DType::F32, {3, 70000})});
+  // Enough short rows to share warps: eight threads each, and four of which one has nothing.
+  check(softmax("13824", "32"), {random(DType::F32, {13824, 32})});
+  check(softmax("36864", "12"), {random(DType::F32, {36864, 12})});
 }
 
 TEST_CASE("rows: whole tensors, other kinds and types, one value a row beside points") {

@@ -157,9 +157,9 @@ Value device::exchangeLanes(ImplicitLocOpBuilder &b, Value v, unsigned distance)
   return type == bits ? joined : Value(arith::BitcastOp::create(b, type, joined));
 }
 
-Value device::reduceWarp(ImplicitLocOpBuilder &b, Value v, prim::ReduceKind kind,
-                         Type elementType) {
-  for (unsigned distance = GpuArch::warp / 2; distance; distance /= 2)
+Value device::reduceWarp(ImplicitLocOpBuilder &b, Value v, prim::ReduceKind kind, Type elementType,
+                         unsigned lanes) {
+  for (unsigned distance = lanes / 2; distance; distance /= 2)
     v = emitCombine(b, kind, elementType, v, exchangeLanes(b, v, distance));
   return v;
 }

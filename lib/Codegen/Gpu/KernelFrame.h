@@ -45,9 +45,10 @@ struct KernelFrame : LaunchFrame {
 
 /// The value of lane `lane ^ distance` of the warp; `v` has at most 64 bits.
 mlir::Value exchangeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value v, unsigned distance);
-/// Every lane gets the combination of all, in one fixed order.
+/// Every lane gets the combination of all, or of its group of `lanes` (a power of two), in one
+/// fixed order.
 mlir::Value reduceWarp(mlir::ImplicitLocOpBuilder &b, mlir::Value v, prim::ReduceKind kind,
-                       mlir::Type elementType);
+                       mlir::Type elementType, unsigned lanes = GpuArch::warp);
 
 /// 2 to the power of an f32, as the hardware has it: 2 units off at most, and 0 below the least
 /// normal number.

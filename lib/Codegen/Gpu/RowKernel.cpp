@@ -10,6 +10,9 @@
 // emitter's memory of values keeps the row in registers: it is read once. Elsewhere a
 // thread reads a few vectors before it uses the first.
 //
+// Rows of a few vectors share a warp, each with a part of its lanes; no warp is half empty then,
+// because lanes exchange values in whole warps.
+//
 // Few long rows of which one pass is enough are shared by several blocks: each leaves what
 // its part combines to in scratch memory, and the last one to be done combines the parts.
 //
@@ -188,7 +191,8 @@ SmallVector<Value> RowEmitter::reduceOwn(const RowStage &stage) {
 void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
   for (auto [i, own] : llvm::enumerate(reduceOwn(stage))) {
     prim::ReduceOp r = stage[i];
-    Value v = reduceWarp(b, own, r.getKind(), tensorType(r.getX()).getElementType());
+    Value v = reduceWarp(b, own, r.getKind(), tensorType(r.getX()).getElementType(),
+                         std::min<unsigned>(f.schedule.getRowThreads(), GpuArch::warp));
     if (f.schedule.getRowThreads() > GpuArch::warp)
       v = reduceBlock(v, r, "partials" + Twine(number) + "_" + Twine(i));
     f.e.bindProvider(r.getResult(), [v](ArrayRef<Coord>) { return v; });

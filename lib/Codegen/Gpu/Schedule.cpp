@@ -12,7 +12,6 @@
 #include "ScheduleChoice.h"
 #include "TransposedOperand.h"
 #include "tcc/Codegen/Common/LineKernel.h"
-#include "tcc/Codegen/Common/RowStages.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -73,9 +72,7 @@ static bool keepsNeighbours(kernel::LaunchOp launch) {
   });
 }
 
-/// Neighbouring points of a thread: 16 bytes of the narrowest large operand, if rows of
-/// `extent` can be cut so.
-static unsigned lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
+unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   constexpr unsigned kMost = 8;
   if (space.getRank() == 0 || space.isDynamicDim(space.getRank() - 1) || !keepsNeighbours(launch))
     return 1;
@@ -172,65 +169,6 @@ static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
     return;
   s.split = split;
   s.scratchBytes = kCounterBytes + blocks * split * side * s.lanes * 8;
-}
-
-/// Few rows, each reduced in one pass to one value: blocks share a row until the machine is
-/// full, as long as each has work to do.
-static void splitRow(ScheduleChoice &s, kernel::LaunchOp launch, int64_t vectors,
-                     const GpuArch &arch) {
-  constexpr int64_t kBlocks = 4; // of a multiprocessor, of kThreads
-  constexpr unsigned kThreads = 512;
-  auto space = tensorType(rowSpace(launch));
-  int64_t rowAxes = *launch.getRows(), rows = 1;
-  for (int64_t d : space.getShape().take_front(rowAxes))
-    rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
-  bool values = llvm::all_of(launch.getResultTypes(), [&](Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    return tensor.getRank() != space.getRank() || rowAxes == space.getRank();
-  });
-  std::vector<RowStage> stages = rowStages(launch);
-  if (rows < 1 || rows >= arch.multiprocessors || !values || stages.size() != 1)
-    return;
-  int64_t wanted = llvm::divideCeil(kBlocks * arch.multiprocessors, rows);
-  int64_t most = vectors < 0 ? wanted : vectors / (int64_t(kThreads) * s.vectors);
-  int64_t split = std::min(wanted, most);
-  if (split < 2)
-    return;
-  s.split = split;
-  s.threads = s.rowThreads = kThreads;
-  s.scratchBytes = kCounterBytes + stages[0].size() * rows * split * 8;
-}
-
-static void scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  // Elements of a thread that fit its registers, and passes over them worth writing out.
-  constexpr int64_t kKept = 64, kRounds = 16;
-  constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
-  constexpr unsigned kInFlight = 4;
-  auto space = tensorType(rowSpace(launch));
-  int64_t length = 1;
-  for (int64_t d : space.getShape().drop_front(*launch.getRows()))
-    length = ShapedType::isDynamic(d) || length < 0 ? -1 : length * d;
-  if (length < 0) {
-    s.rowThreads = s.threads;
-    return splitRow(s, launch, -1, arch);
-  }
-  s.lanes = lanesFor(launch, space);
-  int64_t vectors = std::max<int64_t>(1, length / s.lanes);
-  s.rowThreads = GpuArch::warp;
-  if (vectors > kInWarp * GpuArch::warp) {
-    // A block a row: a few vectors a thread.
-    s.threads = 128;
-    while (s.threads < GpuArch::threads && vectors > kInBlock * int64_t(s.threads))
-      s.threads *= 2;
-    s.rowThreads = s.threads;
-  }
-  int64_t rounds = llvm::divideCeil(vectors, s.rowThreads);
-  if (rounds <= kRounds && rounds * s.lanes <= kKept) {
-    s.kept = rounds * s.lanes;
-    return;
-  }
-  s.vectors = kInFlight;
-  splitRow(s, launch, vectors, arch);
 }
 
 /// Whether a product of few rows reads its right operand along what it sums.

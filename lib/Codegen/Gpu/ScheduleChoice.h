@@ -23,6 +23,13 @@ struct ScheduleChoice {
   }
 };
 
+/// Neighbouring points of a thread: 16 bytes of the narrowest large operand, if rows of
+/// `space` can be cut so.
+unsigned lanesFor(kernel::LaunchOp launch, mlir::RankedTensorType space);
+
+/// The way to run a launch of kind row.
+void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+
 /// Replaces the last of `all`, in which nothing is chosen yet, by the ways to run a launch of kind
 /// attention, best first.
 void scheduleAttention(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,

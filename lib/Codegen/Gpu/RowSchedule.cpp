@@ -1,0 +1,96 @@
+//===- RowSchedule.cpp - How rows are cut into blocks ---------------------===//
+//
+// A warp has a row, and a block has one that is longer; rows of a few vectors share a warp where
+// there are enough of them, and few very long ones are shared by blocks.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "ScheduleChoice.h"
+#include "tcc/Codegen/Common/RowStages.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+/// Few rows, each reduced in one pass to one value: blocks share a row until the machine is
+/// full, as long as each has work to do.
+static void splitRow(ScheduleChoice &s, kernel::LaunchOp launch, int64_t vectors,
+                     const GpuArch &arch) {
+  constexpr int64_t kBlocks = 4; // of a multiprocessor, of kThreads
+  constexpr unsigned kThreads = 512;
+  auto space = tensorType(rowSpace(launch));
+  int64_t rowAxes = *launch.getRows(), rows = 1;
+  for (int64_t d : space.getShape().take_front(rowAxes))
+    rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
+  bool values = llvm::all_of(launch.getResultTypes(), [&](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return tensor.getRank() != space.getRank() || rowAxes == space.getRank();
+  });
+  std::vector<RowStage> stages = rowStages(launch);
+  if (rows < 1 || rows >= arch.multiprocessors || !values || stages.size() != 1)
+    return;
+  int64_t wanted = llvm::divideCeil(kBlocks * arch.multiprocessors, rows);
+  int64_t most = vectors < 0 ? wanted : vectors / (int64_t(kThreads) * s.vectors);
+  int64_t split = std::min(wanted, most);
+  if (split < 2)
+    return;
+  s.split = split;
+  s.threads = s.rowThreads = kThreads;
+  s.scratchBytes = kCounterBytes + stages[0].size() * rows * split * 8;
+}
+
+/// Threads of a warp for a row of `vectors`: as many as leave the fewest idle, if the `rows` fill
+/// the machine with them, and whole warps.
+static unsigned threadsOfRow(int64_t vectors, int64_t rows, const GpuArch &arch) {
+  constexpr int64_t kMostRounds = 4; // vectors of a thread
+  constexpr int64_t kBusy = 1024;    // threads of a multiprocessor
+  int64_t best = GpuArch::warp;
+  auto places = [&](int64_t threads) { return int64_t(llvm::alignTo(vectors, threads)); };
+  for (int64_t threads = GpuArch::warp / 2; threads > 0; threads /= 2) {
+    bool fits = rows > 0 && rows % (GpuArch::warp / threads) == 0 &&
+                rows * threads >= arch.multiprocessors * kBusy && vectors <= kMostRounds * threads;
+    if (!fits)
+      break;
+    if (places(threads) < places(best))
+      best = threads;
+  }
+  return unsigned(best);
+}
+
+void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  // Elements of a thread that fit its registers, and passes over them worth writing out.
+  constexpr int64_t kKept = 64, kRounds = 16;
+  constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
+  constexpr unsigned kInFlight = 4;
+  auto space = tensorType(rowSpace(launch));
+  auto product = [](ArrayRef<int64_t> extents) {
+    int64_t all = 1;
+    for (int64_t d : extents)
+      all = ShapedType::isDynamic(d) || all < 0 ? -1 : all * d;
+    return all;
+  };
+  int64_t length = product(space.getShape().drop_front(*launch.getRows()));
+  if (length < 0) {
+    s.rowThreads = s.threads;
+    return splitRow(s, launch, -1, arch);
+  }
+  s.lanes = lanesFor(launch, space);
+  int64_t vectors = std::max<int64_t>(1, length / s.lanes);
+  s.rowThreads =
+      threadsOfRow(vectors, product(space.getShape().take_front(*launch.getRows())), arch);
+  if (vectors > kInWarp * GpuArch::warp) {
+    // A block a row: a few vectors a thread.
+    s.threads = 128;
+    while (s.threads < GpuArch::threads && vectors > kInBlock * int64_t(s.threads))
+      s.threads *= 2;
+    s.rowThreads = s.threads;
+  }
+  int64_t rounds = llvm::divideCeil(vectors, s.rowThreads);
+  if (rounds <= kRounds && rounds * s.lanes <= kKept) {
+    s.kept = rounds * s.lanes;
+    return;
+  }
+  s.vectors = kInFlight;
+  splitRow(s, launch, vectors, arch);
+}
