@@ -70,6 +70,16 @@ TEST_CASE("transposes through shared memory: tails, types, open extents, beside 
         {random(DType::F32, {77, 45}), random(DType::F32, {45, 77}), random(DType::F32, {45})});
 }
 
+TEST_CASE("loops: the channels of a pixel are written at once") {
+  check(function("%x: tensor<2x3x128x112xf32>", "tensor<2x128x112x4xbf16>", R"(
+    %0 = prim.cast %x : (tensor<2x3x128x112xf32>) -> tensor<2x3x128x112xbf16>
+    %1 = prim.transpose %0 [0, 2, 3, 1] : (tensor<2x3x128x112xbf16>) -> tensor<2x128x112x3xbf16>
+    %c = prim.constant dense<1.5> : tensor<bf16>
+    %y = prim.pad %1, %c low [0, 0, 0, 0]() interior [0, 0, 0, 0] sizes()
+      : (tensor<2x128x112x3xbf16>, tensor<bf16>) -> tensor<2x128x112x4xbf16>)"),
+        {random(DType::F32, {2, 3, 128, 112})});
+}
+
 TEST_CASE("loops: gathers clamp what they read, of any width") {
   std::string take = function("%x: tensor<9x16xf32>, %i: tensor<7xi64>", "tensor<7x16xf32>",
                               "%y = prim.take %x, %i axis 0 : (tensor<9x16xf32>, tensor<7xi64>) -> "

@@ -92,9 +92,26 @@ unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   return lanes;
 }
 
+/// The last axis where it is short, as the channels of a pixel are: written at once, wherever its
+/// elements are gathered from. Neighbouring threads read neighbouring pixels then. 1: it is not.
+static unsigned shortLastAxis(kernel::LaunchOp launch, RankedTensorType space) {
+  bool views = llvm::all_of(launch.getBody().front().without_terminator(), [](Operation &op) {
+    return prim::isElementwise(&op) || isa<prim::PadOp, prim::TransposeOp, prim::ReshapeOp>(op) ||
+           op.hasTrait<prim::Generated>();
+  });
+  int64_t extent = space.getRank() > 1 ? space.getShape().back() : 1;
+  bool fits = llvm::all_of(launch.getResultTypes(), [&](Type type) {
+    return extent * elementBytes(cast<RankedTensorType>(type).getElementType()) <=
+           GpuArch::accessBytes;
+  });
+  return views && fits && extent > 1 && llvm::isPowerOf2_64(extent) ? unsigned(extent) : 1;
+}
+
 static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
   s.lanes = lanesFor(launch, space);
+  if (s.lanes == 1)
+    s.lanes = shortLastAxis(launch, space);
   int64_t total = elements(space);
   if (total < 0)
     return;
