@@ -72,7 +72,7 @@ static std::optional<RankedChoice> scheduleWgmma(ScheduleChoice s, const BoxedAt
   constexpr int64_t kFewRows = 32, kMostKeys = 128, kStep = 16;
   constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
   // As an H200 takes them: until a block multiplies, what each tile adds, and a key of 128 queries.
-  constexpr double kStart = 5000, kTile = 500, kKey = 24, kWideKey = 0.12;
+  constexpr double kStart = 5600, kTile = 500, kKey = 24, kWideKey = 0.12;
   s.form = Form::WgmmaAttention;
   s.rows = 2 * BoxedAttentionTile::groupRows;
   for (int64_t most = kMostKeys; most >= kStep && attention.rows > kFewRows; most -= kStep) {
