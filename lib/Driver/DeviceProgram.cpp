@@ -63,6 +63,7 @@ static emit::ProgramImage imageOf(const CompiledKernel &kernel, StringRef arch) 
   image.threads = schedule.getThreads();
   image.sharedBytes = schedule.getSharedBytes();
   image.scratch = schedule.getScratchBytes() > 0;
+  image.waits = GpuArch::find(arch)->pdl;
   for (const CodeObject &object : kernel.code) {
     if (object.architecture != arch)
       continue;

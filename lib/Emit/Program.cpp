@@ -211,7 +211,8 @@ Constant *ProgramWriter::image(const ProgramImage &i) {
   Constant *code = !i.function.empty() ? external(i.function)
                    : i.cubin.empty()   ? null()
                                        : bytes(i.cubin);
-  unsigned flags = (i.scratch ? TCC_IMAGE_SCRATCH : 0u) | (i.meets ? TCC_IMAGE_MEETS : 0u);
+  unsigned flags = (i.scratch ? TCC_IMAGE_SCRATCH : 0u) | (i.meets ? TCC_IMAGE_MEETS : 0u) |
+                   (i.waits ? TCC_IMAGE_WAITS : 0u);
   return structure(
       sizeof(Image),
       {{offsetof(Image, code), code},

@@ -112,6 +112,8 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   if (failed(device::lowerKernelModule(*module, schedule)))
     return llvm::createStringError("lowering failed");
   nameHelpers(*module, kernel.symbol);
+  if (arch.pdl)
+    device::startEarly(module->lookupSymbol<LLVM::LLVMFuncOp>(kernel.symbol));
   if (!arch.simulated)
     return assemble(kernel, *module);
   auto object = simulate(kernel, *module, schedule.getSharedBytes());

@@ -5,6 +5,7 @@
  * The device's primary context is used, the one that other CUDA code of the process uses too, so
  * that their pointers are ours. Each operation makes it current and then puts back what was.
  */
+#include "CudaDriver.h"
 #include "Device.h"
 
 #include <dlfcn.h>
@@ -12,47 +13,6 @@
 #include <string.h>
 
 #include "Internal.h"
-
-/* The part of the driver's interface that is used, as its header (cuda.h) has it. */
-typedef int CUresult;
-typedef int CUdevice;
-typedef void *CUhandle; /* context, module, function, stream, event */
-enum {
-  CUDA_SUCCESS = 0,
-  CUDA_ERROR_OUT_OF_MEMORY = 2,
-  CUDA_ERROR_NO_DEVICE = 100,
-  CUDA_ERROR_INVALID_DEVICE = 101,
-  CUDA_ERROR_INVALID_IMAGE = 200,
-  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
-  CUDA_ERROR_INVALID_PTX = 218,
-  CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222
-};
-enum {
-  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
-  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-  CU_STREAM_NON_BLOCKING = 1
-};
-enum {
-  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
-  CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
-  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-  CU_MEMORYTYPE_DEVICE = 2
-};
-enum {
-  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
-  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
-  CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
-  CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
-  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
-  CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
-  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0
-};
-#define CU_LAUNCH_PARAM_END ((void *)0)
-#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)1)
-#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void *)2)
 
 /* name in the structure, symbol of the library, parameters */
 #define TCC_CUDA_FUNCTIONS(X)                                                                      \
@@ -81,9 +41,7 @@ enum {
   X(stream_create, cuStreamCreate, (CUhandle *, unsigned))                                         \
   X(stream_destroy, cuStreamDestroy_v2, (CUhandle))                                                \
   X(stream_synchronize, cuStreamSynchronize, (CUhandle))                                           \
-  X(launch, cuLaunchKernel,                                                                        \
-    (CUhandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUhandle,     \
-     void **, void **))                                                                            \
+  X(launch, cuLaunchKernelEx, (const struct launch_config *, CUhandle, void **, void **))          \
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                                     \
     (void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,          \
      const uint32_t *, int, int, int, int))                                                        \
@@ -374,10 +332,16 @@ static tcc_status cuda_launch(struct tcc_device *device, struct tcc_device_strea
     each[i] = (void *)&launch->words[i];
   for (uint32_t i = 0; i < launch->num_tensor_maps; ++i)
     each[launch->num_words + i] = (void *)&launch->tensor_maps[i];
+  struct launch_attribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                   .value.programmatic_stream_serialization_allowed = 1};
+  struct launch_config config = {.grid = {launch->blocks, 1, 1},
+                                 .block = {launch->threads, 1, 1},
+                                 .shared_bytes = launch->shared_bytes,
+                                 .stream = HANDLE(stream),
+                                 .attributes = &early,
+                                 .num_attributes = launch->waits};
   CUDA_TRY(device, "starting a kernel",
-           device->launch(HANDLE(launch->kernel), launch->blocks, 1, 1, launch->threads, 1, 1,
-                          launch->shared_bytes, HANDLE(stream),
-                          launch->num_tensor_maps ? each : NULL,
+           device->launch(&config, HANDLE(launch->kernel), launch->num_tensor_maps ? each : NULL,
                           launch->num_tensor_maps ? NULL : extra));
   return TCC_OK;
 }

@@ -10,6 +10,7 @@
 #ifndef TCC_RUNTIME_DEVICE_H
 #define TCC_RUNTIME_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,7 @@ struct tcc_device_launch {
   uint32_t num_words;                     /* at most TCC_LAUNCH_WORDS */
   uint32_t num_tensor_maps;               /* the parameters after them */
   const struct tcc_encoded_tensor_map *tensor_maps;
+  bool waits; /* it may start early, for it waits itself for the work before it in its stream */
 };
 #define TCC_LAUNCH_WORDS 512u
 #define TCC_LAUNCH_MAPS 8u

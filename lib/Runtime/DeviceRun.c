@@ -440,6 +440,7 @@ void tcc_rt_launch(struct tcc_frame *frame, uint32_t kernel, const uint64_t *wor
                                      .words = words,
                                      .num_words = num_words,
                                      .num_tensor_maps = image->num_maps,
+                                     .waits = image->flags & TCC_IMAGE_WAITS,
                                      .tensor_maps = maps};
   if (device->kernels)
     need(context, tcc_device_begin_time(device, kernel, context->error));

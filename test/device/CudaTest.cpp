@@ -16,10 +16,12 @@ namespace {
 struct Fake {
   void (*reset)(int at, int code) = nullptr;
   void (*state)(int *open, int *pushed, int *called, int *launched) = nullptr;
+  int (*early)() = nullptr;
   Fake() {
     if (void *library = dlopen("libcuda.so.1", RTLD_NOW)) {
       reset = reinterpret_cast<decltype(reset)>(dlsym(library, "fake_cuda_reset"));
       state = reinterpret_cast<decltype(state)>(dlsym(library, "fake_cuda_state"));
+      early = reinterpret_cast<decltype(early)>(dlsym(library, "fake_cuda_early"));
     }
   }
 };
@@ -61,10 +63,11 @@ tcc_status scenario(
     tcc_tensor_map picture = {
         memory, 4, 2, 128, {2, 9, 10, 64}, {1, 1, 1, 64}, {1, 1, 2, 1}, {128, {-2, -1}, {-3, 0}}};
     TRY(tcc_cuda.tensor_map(device, &picture, &encoded, error));
-    tcc_device_launch launch = {kernel, 1, 32, 0, words, 3, 0, nullptr};
+    tcc_device_launch launch = {kernel, 1, 32, 0, words, 3, 0, nullptr, false};
     TRY(tcc_cuda.launch(device, stream, &launch, error));
     launch.num_tensor_maps = 1;
     launch.tensor_maps = &encoded;
+    launch.waits = true;
     TRY(tcc_cuda.launch(device, stream, &launch, error));
     launch.num_words = 1000;
     if (tcc_cuda.launch(device, stream, &launch, nullptr) != TCC_INTERNAL)
@@ -124,6 +127,7 @@ TEST_CASE("CUDA: every call that fails is reported, and nothing stays open") {
           TCC_OK);
   CHECK(result == "IBM Fake 0 90 1.500000");
   CHECK(launched == 2);
+  CHECK(fake.early() == 1);
   int after;
   fake.state(&open, &pushed, &after, &launched);
   CHECK(open == 0);

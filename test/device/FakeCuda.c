@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef int CUresult;
-static atomic_int calls, live, depth, launches, waits, allocations;
+static atomic_int calls, live, depth, launches, early, waits, allocations;
 static int fail_at, fail_code, fail_alloc, stays, capability = 90;
 
 /* Memory that was given out. */
@@ -30,7 +30,7 @@ static int is_memory(uint64_t at) {
 
 /* Call `at` from here on fails with `code`; 0: none. */
 void fake_cuda_reset(int at, int code) {
-  calls = allocations = waits = 0;
+  calls = allocations = waits = early = 0;
   fail_at = at;
   fail_code = code;
   fail_alloc = stays = 0;
@@ -42,6 +42,8 @@ void fake_cuda_stays(void) { stays = 1; }
 void fake_cuda_fail_alloc(int at) { fail_alloc = at; }
 void fake_cuda_set_capability(int c) { capability = c; }
 int fake_cuda_waits(void) { return waits; }
+/* Launches that may start before the work before them ends. */
+int fake_cuda_early(void) { return early; }
 int fake_cuda_allocations(void) { return allocations; }
 /* What was opened and not closed again; contexts that were pushed and not popped. */
 void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
@@ -215,15 +217,27 @@ CUresult cuStreamSynchronize(void *stream) {
   ++waits;
   return 0;
 }
+/* The beginnings of CUlaunchAttribute and CUlaunchConfig. */
+struct launch_attribute {
+  int id, pad, value;
+};
+struct launch_config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  const struct launch_attribute *attributes;
+  unsigned num_attributes;
+};
 /* The kernel adds its third word to every byte of the memory at its first, of the length that is
  * its second. */
-CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                        unsigned by, unsigned bz, unsigned shared, void *stream, void **parameters,
-                        void **extra) {
+CUresult cuLaunchKernelEx(const struct launch_config *config, void *function, void **parameters,
+                          void **extra) {
   CALL();
   uint64_t words[3];
-  if (gy * gz * by * bz != 1 || !parameters == !extra)
+  if (config->grid[1] * config->grid[2] * config->block[1] * config->block[2] != 1 ||
+      !parameters == !extra || config->num_attributes > 1 ||
+      (config->num_attributes && (config->attributes->id != 6 || config->attributes->value != 1)))
     return 1;
+  early += config->num_attributes;
   if (parameters) {
     /* ... and the tensor map that is the fourth parameter is of its memory. */
     for (int i = 0; i < 3; ++i)

@@ -151,3 +151,13 @@ LogicalResult device::lowerKernelModule(ModuleOp module, Schedule schedule) {
       return function.emitError("a GPU has no function '") << function.getName() << "'";
   return success();
 }
+
+void device::startEarly(LLVM::LLVMFuncOp kernel) {
+  // Inline PTX, because LLVM takes its intrinsics for operators that touch no memory.
+  ImplicitLocOpBuilder b(kernel.getLoc(), OpBuilder::atBlockBegin(&kernel.getBody().front()));
+  auto dialect = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
+  for (StringRef text : {"griddepcontrol.launch_dependents;", "griddepcontrol.wait;"})
+    LLVM::InlineAsmOp::create(b, Type(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true,
+                              /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                              dialect, ArrayAttr());
+}

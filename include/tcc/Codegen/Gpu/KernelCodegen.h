@@ -76,4 +76,8 @@ void registerKernelDialects(mlir::DialectRegistry &registry);
 /// function that has no code but a call of libm is an error.
 mlir::LogicalResult lowerKernelModule(mlir::ModuleOp module, Schedule schedule);
 
+/// Lets a kernel, lowered, start before the work before it in its stream ends: it waits for that
+/// before anything else, and lets the work after it do the same (GpuArch::pdl).
+void startEarly(mlir::LLVM::LLVMFuncOp kernel);
+
 } // namespace tcc::codegen::device
