@@ -191,10 +191,11 @@ TEST_CASE("averages of images: few columns, axes of one element, what follows") 
   check(average("1", "112x112", "32", "1x32x1x1"), {random(DType::BF16, {1, 112, 112, 32}, 0, 1)});
   check(average("1", "28x29", "72", "1x72x1x1"), {random(DType::BF16, {1, 28, 29, 72})});
   check(average("3", "17x31", "7", "3x7x1x1"), {random(DType::BF16, {3, 17, 31, 7})});
-  // Few elements: blocks of few threads.
+  // Few elements: blocks of few threads, and of few neighbours.
   auto small = scheduleOf(average("2", "7x7", "160", "2x160x1x1"));
   CHECK(small.getForm() == codegen::device::Form::Column);
-  CHECK(small.getThreads() == 256);
+  CHECK(small.getThreads() == 128);
+  CHECK(small.getRowThreads() == 32);
   check(average("2", "7x7", "160", "2x160x1x1"), {random(DType::BF16, {2, 7, 7, 160})});
   check(average("2", "9x11", "1", "2x1x1x1"), {random(DType::BF16, {2, 9, 11, 1})});
   // Other axes, and several for one.

@@ -154,14 +154,15 @@ static RankedTensorType trimmed(RankedTensorType type) {
 
 /// Vectors of neighbouring results, if neighbours lie together; the threads of a block that few
 /// results leave over share their elements. Blocks share results until the machine is full, as
-/// long as each has work to do, and if there is enough of it to be worth meeting in memory.
+/// long as each has work to do, and if there is enough of it to be worth meeting in memory; else
+/// each has fewer results.
 static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Blocks of a multiprocessor; rounds of loads of a thread alone, and of one that shares.
   constexpr int64_t kBlocks = 2, kWorthSharing = 8, kRounds = 2;
   constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
   constexpr unsigned kFewestThreads = 128;
+  constexpr int64_t kStrip = 128; // bytes
   s.form = Form::Column;
-  s.threads = GpuArch::threads;
   prim::ReduceOp reduce = columnReduction(launch);
   auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
   if (!llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1))
@@ -175,17 +176,27 @@ static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
   int64_t units = llvm::divideCeil(points, s.lanes);
   auto side =
       static_cast<unsigned>(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(units))));
-  // A thread has its loads in flight at once.
-  while (s.threads > kFewestThreads && length < int64_t(kColumnLoads) * s.threads / side)
-    s.threads /= 2;
-  s.rowThreads = s.threads / side;
+  auto shareBy = [&](unsigned neighbours) {
+    side = neighbours;
+    s.threads = GpuArch::threads;
+    // A thread has its loads in flight at once.
+    while (s.threads > kFewestThreads && length < int64_t(kColumnLoads) * s.threads / side)
+      s.threads /= 2;
+    s.rowThreads = s.threads / side;
+  };
+  shareBy(side);
   int64_t blocks = llvm::divideCeil(units, side), round = int64_t(kColumnLoads) * s.rowThreads;
   int64_t split = std::min<int64_t>(llvm::divideCeil(kBlocks * arch.multiprocessors, blocks),
                                     length / (kRounds * round));
-  if (split < 2 || length < kWorthSharing * round)
+  if (split >= 2 && length >= kWorthSharing * round) {
+    s.split = split;
+    s.scratchBytes = kCounterBytes + blocks * split * side * s.lanes * 8;
     return;
-  s.split = split;
-  s.scratchBytes = kCounterBytes + blocks * split * side * s.lanes * 8;
+  }
+  // Too little to meet in memory: narrower blocks, as long as neighbours read enough together.
+  while (int64_t(side / 2) * s.lanes * elementBytes(x.getElementType()) >= kStrip &&
+         int64_t(llvm::divideCeil(units, side)) < arch.multiprocessors)
+    shareBy(side / 2);
 }
 
 /// Whether a product of few rows reads its right operand along what it sums.
