@@ -8,7 +8,7 @@ import operator
 from types import SimpleNamespace
 
 import ptx_numbers as numbers
-from ptx_machine import PARAMETER, SHARED, WARP, Fault, assign, names
+from ptx_machine import PARAMETER, PEER, SHARED, WARP, Fault, assign, names
 
 GROUP = 128  # threads that multiply together
 
@@ -16,7 +16,7 @@ GROUP = 128  # threads that multiply together
 def made(machine, number, parts, operands):
     """The function of a thread that an instruction is; None for any other."""
     start = {"mbarrier": memory_barrier, "bar": meeting, "barrier": meeting, "elect": elect, "shfl": exchange,
-             "redux": reduce, "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy}.get(parts[0])
+             "redux": reduce, "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy, "mapa": peer_address}.get(parts[0])
     return start(machine, number, parts, operands) if start else None
 
 
@@ -71,7 +71,42 @@ def memory_barrier(machine, number, parts, operands):
     return {"init": init, "arrive": arrive, "try_wait": test}[parts[1]]
 
 
+def cluster_barrier(parts):
+    """Of all threads of a cluster that have not ended."""
+    def arrive(thread):
+        cluster = thread.block.cluster
+        if thread.turn is not None:
+            raise Fault("a thread comes to the cluster's barrier twice without waiting")
+        thread.turn = cluster.turn
+        cluster.arrived += 1
+
+    def passed(thread):
+        cluster = thread.block.cluster
+        if cluster.turn == thread.turn and \
+                cluster.arrived + cluster.ended == sum(len(block.threads) for block in cluster.blocks):
+            cluster.arrived, cluster.turn = 0, cluster.turn + 1
+        if cluster.turn == thread.turn:
+            return False
+        thread.turn = None
+        return True
+
+    def wait(thread):
+        if thread.turn is None:
+            raise Fault("a thread waits at the cluster's barrier without having come there")
+        if not passed(thread):
+            thread.waits = lambda: passed(thread)
+    return arrive if "arrive" in parts else wait
+
+
+def peer_address(machine, number, parts, operands):
+    """Where in the cluster the shared memory of another block is."""
+    at, rank = machine.value(operands[1]), machine.value(operands[2])
+    return assign(operands[0], lambda t: at(t) % SHARED % PEER + PEER * (rank(t) + 1))
+
+
 def meeting(machine, number, parts, operands):
+    if parts[1] == "cluster":
+        return cluster_barrier(parts)
     if parts[1] == "warp":
         return together(number, WARP, lambda t: None, lambda all_of_them: None)
     which = machine.value(operands[0])
@@ -153,10 +188,10 @@ def swizzled(address, map):
 def copy_row(map, shared, at, coordinates, out):
     """The innermost axis of a box, innermost coordinate first; what lies outside reads as zeros and is not written."""
     pitch, base, inside = map.element_bytes, 0, True
-    for coordinate, extent in zip(coordinates, reversed(map.extents), strict=True):
+    for axis, (coordinate, extent) in enumerate(zip(coordinates, reversed(map.extents), strict=True)):
         base += coordinate * pitch
         pitch *= extent
-        inside = inside and (coordinate is coordinates[0] or 0 <= coordinate < extent)
+        inside = inside and (axis == 0 or 0 <= coordinate < extent)
     each = 16 // map.element_bytes
     for chunk in range(map.box[-1] // each):
         place, first = swizzled(at + chunk * 16, map), coordinates[0] + chunk * each
@@ -264,27 +299,36 @@ def copy_in(machine, parts, operands):
 
 # ---- wgmma ----
 
-def operand_rows(shared, descriptor, rows, transposed, values):
-    """16 elements of k for each of `rows` rows or columns, out of shared memory as a descriptor says it lies."""
+# Bytes of an element, and what it is by its bits.
+ELEMENTS = {"bf16": (2, numbers.BF16.__getitem__), "f16": (2, numbers.F16.__getitem__),
+            "tf32": (4, lambda bits: numbers.f32(bits & ~0x1FFF)),  # the rest is not looked at
+            "s8": (1, lambda bits: numbers.signed(bits, 8)), "u8": (1, lambda bits: bits)}
+STEP = 32  # bytes of k
+
+
+def operand_rows(shared, descriptor, rows, transposed, kind):
+    """A step of k for each of `rows` rows or columns, out of shared memory as a descriptor says it lies."""
     first, leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (0, 16, 32))
     chunks = {1: 8, 2: 4, 3: 2}[descriptor >> 62]  # of 16 bytes in a row of the swizzle
+    size, value = ELEMENTS[kind]
 
     def element(offset):
         place = offset ^ (offset >> 7 & chunks - 1) << 4
-        return values[shared[place] | shared[place + 1] << 8]
+        return value(int.from_bytes(shared[place:place + size], "little"))
 
     if transposed:
         return [[element(first + row // 64 * leading + k // 8 * stride + k % 8 * 128 + row % 64 * 2)
-                 for k in range(16)] for row in range(rows)]
-    return [[element(first + row // 8 * stride + row % 8 * chunks * 16 + k * 2) for k in range(16)]
+                 for k in range(STEP // size)] for row in range(rows)]
+    return [[element(first + row // 8 * stride + row % 8 * chunks * 16 + k * size) for k in range(STEP // size)]
             for row in range(rows)]
 
 
-def multiply(threads, columns, sums, left, right, adds, transposed, values):
+def multiply(threads, columns, sums, left, right, adds, transposed, kinds):
     """64 rows by `columns`: lane 4 r + c of a warp has columns 8 j + 2 c and the next of rows r and r + 8 of its 16."""
     shared = threads[0].block.shared
-    rows = left if isinstance(left, list) else operand_rows(shared, left, 64, False, values)
-    across = operand_rows(shared, right, columns, transposed, values)
+    rows = left if isinstance(left, list) else operand_rows(shared, left, 64, False, kinds[0])
+    across = operand_rows(shared, right, columns, transposed, kinds[1])
+    whole = kinds[0] in ("s8", "u8")
     for number, thread in enumerate(threads):
         warp, lane = divmod(number, WARP)
         for block in range(columns // 8):
@@ -292,8 +336,9 @@ def multiply(threads, columns, sums, left, right, adds, transposed, values):
                 a = rows[warp * 16 + lane // 4 + 8 * (i // 2)]
                 total = sum(map(operator.mul, a, across[block * 8 + lane % 4 * 2 + i % 2]))
                 register = sums[4 * block + i]
-                before = numbers.f32(thread.registers[register]) if adds else 0.0
-                thread.registers[register] = numbers.bits32(total + before)
+                before = thread.registers[register] if adds else 0
+                thread.registers[register] = total + before & 0xFFFFFFFF if whole else \
+                    numbers.bits32(total + numbers.f32(before))
 
 
 def product(machine, number, parts, operands):
@@ -322,10 +367,11 @@ def product(machine, number, parts, operands):
 def asynchronous(machine, number, parts, operands, group_of):
     shape = next(part for part in parts if part.startswith("m64n"))
     columns = int(shape[4:].split("k")[0])
-    sums, values = names(operands[0]), numbers.BF16 if "bf16" in parts else numbers.F16
+    sums, kinds = names(operands[0]), parts[-2:]
     words = machine.values(operands[1]) if operands[1][0] == "{" else None
     left, right, adds = (machine.value(operand) for operand in (operands[1].strip("{}").split(",")[0], *operands[2:4]))
-    transposed = bool(int(operands[-1]))
+    transposed = ELEMENTS[kinds[0]][0] == 2 and bool(int(operands[-1]))  # others have no such operand
+    value = ELEMENTS[kinds[0]][1]
 
     def rows_of(threads):
         rows = [[0.0] * 16 for _ in range(64)]
@@ -334,7 +380,7 @@ def asynchronous(machine, number, parts, operands, group_of):
             for j, word in enumerate(words):
                 bits = word(thread)
                 row, k = warp * 16 + lane // 4 + 8 * (j % 2), lane % 4 * 2 + 8 * (j // 2)
-                rows[row][k], rows[row][k + 1] = values[bits & 0xFFFF], values[bits >> 16 & 0xFFFF]
+                rows[row][k], rows[row][k + 1] = value(bits & 0xFFFF), value(bits >> 16 & 0xFFFF)
         return rows
 
     def start(gathered):
@@ -343,5 +389,5 @@ def asynchronous(machine, number, parts, operands, group_of):
             raise Fault("threads of a group multiply different operands")
         thread.block.queues.setdefault(group_of(thread), []).append(
             lambda: multiply(threads, columns, sums, rows_of(threads) if words else given[0], given[1], given[2],
-                             transposed, values))
+                             transposed, kinds))
     return together(number, GROUP, lambda t: (None if words else left(t), right(t), bool(adds(t))), start)

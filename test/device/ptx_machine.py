@@ -1,7 +1,7 @@
 """Threads of a block that run PTX, memory, and the instructions of a single thread.
 
-A thread runs until it waits: for the others of its warp, group or block, or for a barrier in memory. What works with
-several threads or on its own is in ptx_async.py.
+A thread runs until it waits: for the others of its warp, group, block or cluster, or for a barrier in memory. What works
+with several threads or on its own is in ptx_async.py. The blocks of a cluster run together, others one after the other.
 """
 import random
 import re
@@ -11,6 +11,7 @@ import ptx_text
 
 SHARED = 1 << 40     # where shared memory begins for generic addresses
 PARAMETER = 7 << 48  # the same of parameters that are read where they lie
+PEER = 1 << 32       # from the shared memory of a cluster's block to that of the next; 0: the thread's own
 WARP = 32
 SHARED_BYTES = 240 << 10
 
@@ -24,12 +25,21 @@ class Thread:
         self.number, self.block = number, block
         self.registers, self.at = {}, 0
         self.done, self.waits = False, None
+        self.turn = None  # of the cluster's barrier, from coming there to having waited
         self.stores, self.store_groups = [], []  # bulk copies out of shared memory
 
 
+class Cluster:
+    """Blocks that read each other's shared memory."""
+
+    def __init__(self, first, count, threads):
+        self.arrived = self.ended = self.turn = 0  # threads that have come to the cluster's barrier, that are done
+        self.blocks = [Block(first + i, threads, self) for i in range(count)]
+
+
 class Block:
-    def __init__(self, number, threads):
-        self.number = number
+    def __init__(self, number, threads, cluster):
+        self.number, self.cluster = number, cluster
         self.shared = bytearray(b"\xff" * SHARED_BYTES)
         self.barriers = {}     # in memory, by address
         self.meetings = {}     # of all threads of the block, by number
@@ -87,7 +97,11 @@ class Machine:
     def memory(self, thread, address, space):
         """The bytes of an address and where in them it is."""
         if space == "shared" or SHARED <= address < SHARED + SHARED_BYTES:
-            return thread.block.shared, address % SHARED
+            peer, offset = divmod(address % SHARED, PEER)
+            block = thread.block.cluster.blocks[peer - 1] if peer else thread.block
+            if all(other.done for other in block.threads):
+                raise Fault(f"block {block.number} has ended, and with it its shared memory")
+            return block.shared, offset
         for base, memory in self.launch.memory.items():
             if base <= address < base + len(memory):
                 return memory, address - base
@@ -181,6 +195,8 @@ class Machine:
             return assign(operands[0], lambda t: write(numbers.f32(high(t))) << 16 | write(numbers.f32(low(t))))
         get, read, mask = self.value(operands[1]), reader(of), (1 << numbers.width(to)) - 1
         write = numbers.FROM_REAL.get(to, lambda value: int(value) & mask)
+        if of in numbers.TO_REAL and "rni" in parts:
+            return assign(operands[0], lambda t: write(round(read(get(t)))))
         return assign(operands[0], lambda t: write(read(get(t))))
 
     def movement(self, parts, operands):
@@ -250,11 +266,15 @@ class Machine:
     # ---- running ----
 
     def run(self):
-        for number in range(self.launch.blocks):
-            self.run_block(Block(number, self.launch.threads))
+        together = self.kernel.cluster
+        if self.launch.blocks % together:
+            raise Fault(f"{self.launch.blocks} blocks, in clusters of {together}")
+        for first in range(0, self.launch.blocks, together):
+            self.run_cluster(Cluster(first, together, self.launch.threads))
 
-    def run_block(self, block):
-        live, idle = block.threads, 0
+    def run_cluster(self, cluster):
+        threads = [thread for block in cluster.blocks for thread in block.threads]
+        live, idle = threads, 0
         while live:
             moved = False
             for thread in live:
@@ -263,11 +283,12 @@ class Machine:
                 self.copies.pop(self.random.randrange(len(self.copies)))()
                 moved = True
             live = [thread for thread in live if not thread.done]
+            cluster.ended = len(threads) - len(live)
             idle = 0 if moved else idle + 1
             if idle > 50:
-                raise Fault(f"{len(live)} threads of block {block.number} wait for ever, the first in "
-                            f"{self.kernel.code[live[0].at - 1]}")
-        if any(thread.stores or thread.store_groups for thread in block.threads):
+                raise Fault(f"{len(live)} threads of block {live[0].block.number} and its cluster wait for ever, the "
+                            f"first in {self.kernel.code[live[0].at - 1]}")
+        if any(thread.stores or thread.store_groups for thread in threads):
             raise Fault("a thread ended before its copies had read what they copy")
 
     def run_thread(self, thread):

@@ -14,6 +14,7 @@ class Kernel(NamedTuple):
     code: list[Instruction]
     labels: dict[str, int]       # where in the code
     shared: dict[str, int]       # bytes of shared variables by name; 0 for dynamic memory
+    cluster: int                 # blocks that run together
 
 
 def split_operands(text):
@@ -86,4 +87,5 @@ def parse(text):
             if name.startswith("bra") and scopes[-1]:
                 operands = [operands[0].split("@")[0] + scopes[-1]]
             code.append(Instruction(predicate, name, operands))
-    return Kernel(parameters, code, labels, shared)
+    cluster = re.search(r"\.reqnctapercluster (\d+)", header)
+    return Kernel(parameters, code, labels, shared, int(cluster.group(1)) if cluster else 1)
