@@ -21,7 +21,7 @@ constexpr GpuArch archRows[] = {
     // L40, RTX 4090
     {"sm_89", 89, false, 78, 142, 99 * KiB, 96 * MiB, 864 * GB, MatrixUnit::MmaSync, false, false},
     // H100, H200
-    {"sm_90a", 90, true, 80, 132, 227 * KiB, 50 * MiB, 4800 * GB, MatrixUnit::Wgmma, true, true},
+    {"sm_90a", 90, true, 84, 132, 227 * KiB, 50 * MiB, 4800 * GB, MatrixUnit::Wgmma, true, true},
     // B200
     {"sm_100", 100, false, 86, 148, 227 * KiB, 126 * MiB, 8000 * GB, MatrixUnit::MmaSync, true,
      true},

@@ -87,11 +87,11 @@ func.func @reshaped_rows(%x: tensor<8x512x12x64xbf16>, %w: tensor<3072x768xbf16>
 }
 
 // f32 is exact: no matrix unit. Up to 16 rows: warps share what is summed. A few more: blocks share what a tile sums, and
-// meet in scratch memory. Open rows, and what wgmma does not take.
+// meet in scratch memory, or as a cluster on sm_90a. Open rows, and what wgmma does not take.
 // CHECK-LABEL: @other_products
 // CHECK: sm_80 = <form = product, {{.*}}, sm_90a = <form = product,
 // CHECK: sm_80 = <form = skinny_mma, threads = {{[0-9]+}}, columns = {{[0-9]+}}, depth = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = skinny_mma, threads = 512, columns = 32, depth = 2,
-// CHECK: sm_80 = <form = mma, threads = {{[0-9]+}}, vectors = {{[0-9]+}}, rows = 32, columns = {{[0-9]+}}, depth = 64, shared_bytes = {{[0-9]+}}, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = mma, {{.*}}rows = 32, {{.*}}split = {{[0-9]+}}, scratch_bytes =
+// CHECK: sm_80 = <form = mma, threads = {{[0-9]+}}, vectors = {{[0-9]+}}, rows = 32, columns = {{[0-9]+}}, depth = 64, shared_bytes = {{[0-9]+}}, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>, sm_90a = <form = wgmma, threads = 160, vectors = {{[0-9]+}}, rows = 64, columns = {{[0-9]+}}, shared_bytes = {{[0-9]+}}, {{(split = [0-9]+, )?}}index_bits = 32>
 // CHECK: sm_90a = <form = mma, {{.*}}depth = 128
 // CHECK: sm_90a = <form = mma, {{.*}}depth = 64, shared_bytes = {{[0-9]+}}>
 func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %z: tensor<24x4096xbf16>, %i: tensor<200x512xi8>, %j: tensor<512x300xi8>, %q: tensor<12x?x64xbf16>) {
@@ -121,6 +121,32 @@ func.func @other_products(%f: tensor<512x512xf32>, %x: tensor<1x4096xbf16>, %w: 
     %c = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<12x?x64xbf16>, tensor<12x?x64xbf16>) -> tensor<12x?x?xf32>
     kernel.yield %c : tensor<12x?x?xf32>
   } -> tensor<12x?x?xf32>
+  return
+}
+
+// Weights of few rows are streamed by all multiprocessors, one tile a block, whose sums a cluster shares where k is long.
+// A permuted result, of which no slabs can be copied, keeps to one tile a block.
+// CHECK-LABEL: @few_rows
+// CHECK: sm_90a = <form = wgmma, threads = {{160|288}}, vectors = {{[0-9]+}}, rows = {{64|128}}, columns = {{[0-9]+}}, shared_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = {{160|288}}, vectors = {{[0-9]+}}, rows = {{64|128}}, columns = {{[0-9]+}}, shared_bytes = {{[0-9]+}}, split = {{[3-8]}}, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = {{160|288}}, {{.*}}, shared_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @few_rows(%x: tensor<128x768xbf16>, %w: tensor<3072x768xbf16>, %y: tensor<128x3072xbf16>, %v: tensor<768x3072xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<128x768xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<128x768xbf16>, %b: tensor<3072x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x768xbf16>, tensor<3072x768xbf16>) -> tensor<128x3072xbf16>
+    kernel.yield %c : tensor<128x3072xbf16>
+  } -> tensor<128x3072xbf16>
+  %1 = kernel.launch contraction "dot" ins(%y, %v : tensor<128x3072xbf16>, tensor<768x3072xbf16>) sizes() {
+  ^bb0(%a: tensor<128x3072xbf16>, %b: tensor<768x3072xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x3072xbf16>, tensor<768x3072xbf16>) -> tensor<128x768xbf16>
+    kernel.yield %c : tensor<128x768xbf16>
+  } -> tensor<128x768xbf16>
+  %2 = kernel.launch contraction "dot_transpose" ins(%x, %w : tensor<128x768xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<128x768xbf16>, %b: tensor<3072x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x768xbf16>, tensor<3072x768xbf16>) -> tensor<128x3072xbf16>
+    %t = prim.transpose %c [1, 0] : (tensor<128x3072xbf16>) -> tensor<3072x128xbf16>
+    kernel.yield %t : tensor<3072x128xbf16>
+  } -> tensor<3072x128xbf16>
   return
 }
 

@@ -136,7 +136,8 @@ TEST_CASE("f32 is rounded for matrix units where that is allowed") {
     CHECK(codegen::device::chooseSchedule(launch, arch).getForm() ==
           codegen::device::Form::Product);
     CHECK(codegen::device::chooseSchedule(launch, arch, true).getForm() ==
-          codegen::device::Form::Mma);
+          (arch.matrixUnit == MatrixUnit::Wgmma ? codegen::device::Form::Wgmma
+                                                : codegen::device::Form::Mma));
   }
   // Of numbers that tf32 has, the products are exact.
   auto few = [](llvm::ArrayRef<int64_t> shape) {

@@ -1,11 +1,12 @@
 // Packs the launches of functions of primitives for a machine with a GPU, which RunLaunches
-// replays there: pack-launches ARCH FILE.mlir FOLDER [FORM]. FORM is a template that is used where
-// it takes a launch.
+// replays there: pack-launches ARCH FILE.mlir FOLDER [FORM]. With FORM, launches that templates of
+// that form take are run by those alone.
 //
 // Each function is fused. Its launches get random inputs (test.low and test.high of an argument
 // bound them) and what the reference interpreter expects; without FORM once for each template that
-// takes the launch. Functions named bench_* are too large for it: their inputs are made where they
-// run, and a launch that a template does is compared with the general form of the same launch.
+// takes the launch. A function's test.schedules, if it has such an attribute, are used instead, for
+// all of its launches. Functions named bench_* are too large for it: their inputs are made where
+// they run, and a launch that a template does is compared with the general form of the same launch.
 //
 // FOLDER/launches lists one launch after the other, one word of its parameters a line; FOLDER/data
 // holds the bytes; each cubin is a file.
@@ -18,6 +19,7 @@
 #include "tcc/Fusion/Fusion.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -46,18 +48,35 @@ public:
     std::vector<Tensor> inputs;
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       inputs.push_back(randomInput(function, i));
-    for (unsigned choice = 0; form ? choice == 0 : choose(function, choice); ++choice)
+    for (unsigned choice = 0; choose(function, choice); ++choice)
       pack(function, inputs, choice);
   }
 
 private:
+  static constexpr const char *kSchedules = "test.schedules";
+
+  /// What the launches of `function` may be run by.
+  SmallVector<Schedule> schedulesOf(func::FuncOp function, kernel::LaunchOp launch) {
+    if (auto given = function->getAttrOfType<ArrayAttr>(kSchedules))
+      return llvm::map_to_vector(given, [](Attribute a) { return cast<Schedule>(a); });
+    SmallVector<Schedule> all = codegen::device::schedulesFor(launch, arch, rounds(function));
+    auto others = [&](Schedule s) { return s.getForm() != *form; };
+    if (form && !llvm::all_of(all, others))
+      llvm::erase_if(all, others);
+    return all;
+  }
+
+  /// Operands of f32 are rounded where that is asked for: functions named *tf32*. Their inputs have
+  /// few digits.
+  static bool rounds(func::FuncOp function) { return function.getName().contains("tf32"); }
+
   /// Has the launches run by the template that is number `choice` of those that take them; false
   /// where none has so many.
   bool choose(func::FuncOp function, unsigned choice) {
     bool any = false;
     function.walk([&](kernel::LaunchOp launch) {
       launch.removeScheduleAttr();
-      SmallVector<Schedule> schedules = codegen::device::schedulesFor(launch, arch);
+      SmallVector<Schedule> schedules = schedulesOf(function, launch);
       if (choice >= schedules.size())
         return;
       MLIRContext *context = launch.getContext();
@@ -68,14 +87,24 @@ private:
     return any;
   }
 
+  /// The form, and the tile where several schedules of the form may differ in it.
+  static std::string wordsOf(Schedule s) {
+    std::string words = kernel::stringifyGpuForm(s.getForm()).str();
+    if (s.getRows() && s.getColumns())
+      words += "_" + std::to_string(s.getRows()) + "x" + std::to_string(s.getColumns());
+    if (s.getSplit() > 1)
+      words += "_split" + std::to_string(s.getSplit());
+    return words + (s.getVectors() > 1 ? "_of" + std::to_string(s.getVectors()) : "");
+  }
+
   void pack(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, unsigned choice) {
     auto visit = [&](const LaunchRecord &r) {
       std::string name = function.getName().str() + "_" + r.symbol;
       kernel::LaunchOp launch = r.launch;
-      if (!form && !launch.getScheduleAttr())
+      if (!launch.getScheduleAttr())
         return;
       if (choice > 0)
-        name += "." + kernel::stringifyGpuForm(r.schedule.getForm()).str();
+        name += "." + wordsOf(r.schedule);
       begin(name, launch, r.schedule, r.maps, r.blocks, 0, 0);
       for (auto [i, type] : llvm::enumerate(launch.getInputs().getTypes()))
         input(cast<RankedTensorType>(type), r.inputs[i]);
@@ -83,8 +112,7 @@ private:
         output(cast<RankedTensorType>(type), r.expected[i]);
       *list << "end\n";
     };
-    llvm::cantFail(
-        forEachLaunch(function, inputs, WeightTable(), arch, visit, /*tf32=*/false, form));
+    llvm::cantFail(forEachLaunch(function, inputs, WeightTable(), arch, visit));
   }
 
   /// Work of a launch whose inputs nobody looks at here.
@@ -93,13 +121,12 @@ private:
     function.walk([&](kernel::LaunchOp launch) {
       std::string name = function.getName().str() + (count ? "_" + std::to_string(count) : "");
       ++count;
-      SmallVector<Schedule> schedules = codegen::device::schedulesFor(launch, arch);
+      SmallVector<Schedule> schedules = schedulesOf(function, launch);
       // The last one is the general form of a product; each other is compared with it.
       std::string like;
       for (Schedule schedule : llvm::reverse(schedules)) {
         bool chosen = schedule == schedules.front();
-        std::string form = kernel::stringifyGpuForm(schedule.getForm()).str();
-        std::string full = chosen ? name : name + "." + form;
+        std::string full = chosen ? name : name + "." + wordsOf(schedule);
         benchLaunch(full, launch, schedule, like);
         if (like.empty())
           like = full;
@@ -222,8 +249,14 @@ private:
     SmallVector<int64_t> shape(type.getShape());
     for (int64_t &d : shape)
       d = ShapedType::isDynamic(d) ? 37 : d;
-    return randomTensor(engine, *prim::dtypeOf(type.getElementType()), shape, bound("test.low", -2),
-                        bound("test.high", 2));
+    Tensor tensor = randomTensor(engine, *prim::dtypeOf(type.getElementType()), shape,
+                                 bound("test.low", -2), bound("test.high", 2));
+    if (!rounds(function))
+      return tensor;
+    std::vector<double> few(tensor.elements());
+    for (auto [i, v] : llvm::enumerate(few))
+      v = std::round(tensor.real(int64_t(i)) * 128) / 128;
+    return Tensor::ofReals(tensor.dtype(), shape, few);
   }
 
   const GpuArch &arch;

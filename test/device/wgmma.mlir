@@ -1,5 +1,5 @@
-// Launches that the template for wgmma takes, small enough to be emulated (emulate_launches.py).
-func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> {
+// Launches that the templates for wgmma take, small enough to be emulated (emulate_launches.py).
+func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 214144, most_blocks = 132, index_bits = 32>]} {
   %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x8x16x64xbf16>, tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16>
   return %y : tensor<1x8x16x64xbf16>
 }
@@ -56,4 +56,28 @@ func.func @dot(%a: tensor<200x72xbf16>, %w: tensor<136x72xbf16>, %c: tensor<136x
 func.func @dot_kn(%a: tensor<200x136xf16>, %w: tensor<136x264xf16>) -> tensor<200x264xf16> {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<200x136xf16>, tensor<136x264xf16>) -> tensor<200x264xf16>
   return %y : tensor<200x264xf16>
+}
+func.func @dot_i8(%a: tensor<100x208xi8> {test.low = -120.0, test.high = 120.0}, %w: tensor<72x208xui8> {test.low = 0.0, test.high = 250.0}) -> tensor<100x72xi32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<100x208xi8>, tensor<72x208xui8>) -> tensor<100x72xi32>
+  return %y : tensor<100x72xi32>
+}
+// A result of 8 bits goes in slabs of 128 columns.
+func.func @dot_quantised(%a: tensor<70x144xui8> {test.low = 0.0, test.high = 250.0}, %w: tensor<144x144xi8> {test.low = -120.0, test.high = 120.0}, %s: tensor<144xf32> {test.low = 1.0e-4, test.high = 1.0e-3}) -> tensor<70x144xi8> {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<70x144xui8>, tensor<144x144xi8>) -> tensor<70x144xi32>
+  %1 = prim.cast %0 : (tensor<70x144xi32>) -> tensor<70x144xf32>
+  %2 = prim.broadcast %s axes [1] sizes() : (tensor<144xf32>) -> tensor<70x144xf32>
+  %3 = prim.mul %1, %2 : (tensor<70x144xf32>, tensor<70x144xf32>) -> tensor<70x144xf32>
+  %4 = prim.round %3 : (tensor<70x144xf32>) -> tensor<70x144xf32>
+  %y = prim.cast %4 : (tensor<70x144xf32>) -> tensor<70x144xi8>
+  return %y : tensor<70x144xi8>
+}
+func.func @dot_tf32(%a: tensor<72x100xf32>, %w: tensor<72x100xf32>, %c: tensor<72xf32>) -> tensor<72x72xf32> {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<72x100xf32>, tensor<72x100xf32>) -> tensor<72x72xf32>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<72xf32>) -> tensor<72x72xf32>
+  %y = prim.add %0, %1 : (tensor<72x72xf32>, tensor<72x72xf32>) -> tensor<72x72xf32>
+  return %y : tensor<72x72xf32>
+}
+func.func @conv_i8(%x: tensor<1x6x7x48xi8> {test.low = -120.0, test.high = 120.0}, %w: tensor<64x48x3x3xi8, #prim.axis_order<[0, 2, 3, 1]>> {test.low = -120.0, test.high = 120.0}) -> tensor<1x6x7x64xi32> {
+  %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x6x7x48xi8>, tensor<64x48x3x3xi8, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x6x7x64xi32>
+  return %y : tensor<1x6x7x64xi32>
 }

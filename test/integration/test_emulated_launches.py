@@ -21,6 +21,22 @@ class EmulatedLaunches(ToolTest):
         for name in ("conv_same", "conv_groups", "dot"):
             self.assertIn(name, result.stdout)
 
+    def test_wgmma_tiles(self):
+        """One tile a block, in clusters that share its sums, by the schedules of the file."""
+        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_tile.mlir", self.work / "packed")
+        self.assertEqual(packed.code, 0, packed.text)
+        result = self.emulated("--seeds", "2")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("clusters_k0_dot_add.wgmma_64x32_split2", result.stdout)
+        # Sums that are read before all blocks of the cluster have left theirs, and shared memory that ends too early.
+        kernel = self.work / "packed/k2.ptx"
+        lines = kernel.read_text().splitlines(keepends=True)
+        barriers = [at for at, line in enumerate(lines) if "barrier.cluster" in line]
+        for dropped in (barriers[:2], barriers[-1:]):
+            kernel.write_text("".join(line for at, line in enumerate(lines) if at not in dropped))
+            result = self.emulated("clusters_k0_dot_add")
+            self.assertEqual(result.returncode, 1, result.stdout)
+
     def test_wgmma_attention(self):
         packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_attention.mlir", self.work / "packed", "wgmma_attention")
         self.assertEqual(packed.code, 0, packed.text)

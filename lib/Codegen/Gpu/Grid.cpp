@@ -199,6 +199,8 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   case Form::Mma:
     return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
   case Form::Wgmma:
+    if (!s.getMostBlocks())
+      return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
     return h.apply<arith::MinSIOp>(productGrid(h, launch, s), b.getIndexAttr(s.getMostBlocks()),
                                    [](int64_t x, int64_t y) { return std::min(x, y); });
   }
@@ -221,7 +223,7 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     return attentionMaps(b, launch, s);
   if (s.getForm() != Form::Wgmma)
     return {};
-  MatrixProduct product = *matrixProduct(launch);
+  MatrixProduct product = scheduledMatrices(launch, s);
   HostIndex h{b, launch.getLoc()};
   OpFoldResult rows = HostProduct::of(h, launch).rows;
   SmallVector<TensorMap> maps;
@@ -238,9 +240,11 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     else
       maps.push_back({false, right, {inner, columns}, {MatrixTile::depth, 64}});
   }
-  // The result goes in slabs.
-  if (product.inSlabs)
+  // The result goes in slabs, in units of 16 bits as well.
+  if (product.resultBytes) {
+    OpFoldResult columns = b.getIndexAttr(product.columns * product.resultBytes / 2);
     maps.push_back(
-        {true, 0, {rows, b.getIndexAttr(product.columns)}, {64, MatrixTile::slabColumns}});
+        {true, 0, {rows, columns}, {MatrixTile::slabRows, MatrixTile::slabRowBytes / 2}});
+  }
   return maps;
 }

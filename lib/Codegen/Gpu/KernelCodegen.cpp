@@ -38,10 +38,10 @@ static LLVM::LLVMFunctionType kernelType(kernel::LaunchOp launch, bool scratch,
   return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), words);
 }
 
-static unsigned countTensorMaps(kernel::LaunchOp launch, Form form) {
-  if (form == Form::WgmmaAttention)
+static unsigned countTensorMaps(kernel::LaunchOp launch, Schedule schedule) {
+  if (schedule.getForm() == Form::WgmmaAttention)
     return BoxedAttention::tensorMaps;
-  return form == Form::Wgmma ? matrixProduct(launch)->tensorMaps() : 0;
+  return schedule.getForm() == Form::Wgmma ? scheduledMatrices(launch, schedule).tensorMaps() : 0;
 }
 
 /// Tensor maps are read where they lie among the parameters.
@@ -61,7 +61,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   MLIRContext *context = module.getContext();
   context->loadDialect<NVVM::NVVMDialect>();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  unsigned tensorMaps = countTensorMaps(launch, schedule.getForm());
+  unsigned tensorMaps = countTensorMaps(launch, schedule);
   auto function = LLVM::LLVMFuncOp::create(
       b, launch.getLoc(), name, kernelType(launch, schedule.getScratchBytes() != 0, tensorMaps));
   describeTensorMaps(function, tensorMaps);
@@ -105,7 +105,10 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     break;
   case Form::Wgmma:
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
-    emitWgmmaKernel(frame);
+    if (schedule.getSplit() > 1)
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                        b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getSplit())}));
+    schedule.getMostBlocks() ? emitWgmmaKernel(frame) : emitWgmmaTileKernel(frame);
     break;
   case Form::Mma:
     // ptxas would rather spill than have fewer blocks of few threads on a multiprocessor.

@@ -82,6 +82,7 @@ void emitAttentionKernel(KernelFrame &f);
 void emitWgmmaAttentionKernel(KernelFrame &f);
 void emitMmaAttentionKernel(KernelFrame &f);
 void emitWgmmaKernel(KernelFrame &f);
+void emitWgmmaTileKernel(KernelFrame &f);
 void emitMmaKernel(KernelFrame &f);
 void emitSkinnyKernel(KernelFrame &f);
 void emitSkinnyMmaKernel(KernelFrame &f);

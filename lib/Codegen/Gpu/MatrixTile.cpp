@@ -1,10 +1,13 @@
 //===- MatrixTile.cpp - What a product needs for wgmma --------------------===//
 #include "MatrixTile.h"
+#include "tcc/Codegen/Common/Elemental.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
+
+constexpr int64_t kPitch = GpuArch::accessBytes / 2; // units of 16 bits in 16 bytes
 
 bool device::isEpilogue(kernel::LaunchOp launch, Operation *product) {
   auto result = cast<RankedTensorType>(launch.getResultTypes()[0]);
@@ -35,7 +38,8 @@ static std::optional<MatrixProduct> matricesOf(prim::ConvOp op) {
     return std::nullopt;
   auto x = cast<BlockArgument>(op.getX()), w = cast<BlockArgument>(op.getW());
   auto rowAxes = static_cast<unsigned>(tensorType(x).getRank() - 1);
-  return MatrixProduct{op, x, x, w, rowAxes, true, window->filters, window->channels, true, window};
+  return MatrixProduct{op, x,     x, w, rowAxes, true, window->filters, tensorType(w).getDimSize(1),
+                       0,  window};
 }
 
 /// Columns and inner extent of `right`, and which of them its rows of memory are.
@@ -47,7 +51,7 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
     return std::nullopt;
   auto l = tensorType(left), r = tensorType(right);
   auto rowAxes = static_cast<unsigned>(l.getRank() - 1);
-  MatrixProduct product{op, left, leftRows, right, rowAxes, true, 0, 0, true};
+  MatrixProduct product{op, left, leftRows, right, rowAxes, true, 0, 0, 0};
   auto dot = dyn_cast<prim::DotOp>(op);
   if (!dot || !dot.getLhsBatch().empty() || r.getRank() != 2 || !r.hasStaticShape() ||
       dot.getLhsContract() != ArrayRef<int64_t>{l.getRank() - 1} ||
@@ -59,33 +63,56 @@ static std::optional<MatrixProduct> matricesOf(Operation *op) {
   return product;
 }
 
-std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
+std::optional<MatrixProduct> device::matrixOperands(kernel::LaunchOp launch) {
   Operation *op = productOf(launch);
-  if (!op || !isEpilogue(launch, op))
+  if (!op)
     return std::nullopt;
   auto conv = dyn_cast<prim::ConvOp>(op);
   std::optional<MatrixProduct> product = conv ? matricesOf(conv) : matricesOf(op);
   if (!product)
     return std::nullopt;
-  Type e = tensorType(product->left).getElementType();
-  Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
-  constexpr int64_t kPitch = GpuArch::accessBytes / 2; // elements in 16 bytes
-  bool halves = (e.isBF16() || e.isF16()) && (out == e || out.isF32()) &&
-                tensorType(product->right).getElementType() == e;
-  product->inSlabs = out == e;
-  if (!halves || product->columns % kPitch || product->inner % kPitch || product->inner <= 0)
+  Type l = tensorType(product->left).getElementType(),
+       r = tensorType(product->right).getElementType();
+  if (!WgmmaInstruction::takes(l, r))
+    return std::nullopt;
+  Type sum = computeType(sumType(tensorType(op->getResult(0)).getElementType()));
+  product->inner = product->inner * l.getIntOrFloatBitWidth() / 16;
+  bool transposes = l.getIntOrFloatBitWidth() == 16 || product->rightByColumns;
+  if (sum != product->instruction(64).sum() || !transposes || product->inner <= 0 ||
+      product->inner % kPitch || (!product->rightByColumns && product->columns % kPitch))
     return std::nullopt;
   return product;
+}
+
+std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
+  std::optional<MatrixProduct> product = matrixOperands(launch);
+  if (!product || !isEpilogue(launch, product->op))
+    return std::nullopt;
+  Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
+  bool known = out.isBF16() || out.isF16() || out.isF32() || out.isInteger(32) || out.isInteger(8);
+  product->resultBytes = known ? out.getIntOrFloatBitWidth() / 8 : 0;
+  return known && product->columns * product->resultBytes % GpuArch::accessBytes == 0
+             ? product
+             : std::nullopt;
+}
+
+MatrixProduct device::scheduledMatrices(kernel::LaunchOp launch, Schedule schedule) {
+  return schedule.getMostBlocks() ? *matrixProduct(launch) : *matrixOperands(launch);
 }
 
 int64_t MatrixProduct::steps() const {
   return window ? window->steps() : int64_t(llvm::divideCeil(inner, MatrixTile::depth));
 }
 
-MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, int64_t sharedBytes) {
+WgmmaInstruction MatrixProduct::instruction(unsigned columns) const {
+  return {tensorType(left).getElementType(), columns, tensorType(right).getElementType()};
+}
+
+MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned resultBytes,
+                           int64_t sharedBytes) {
   MatrixTile tile{rows, columns, 8, 2};
   // A slab's turn must come round with every tile.
-  if (columns / 64 % 2)
+  if (columns * resultBytes / slabRowBytes % 2)
     tile.slabs = 1;
   while (tile.stages > 2 && tile.sharedBytes() > sharedBytes)
     --tile.stages;

@@ -6,50 +6,59 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "WgmmaConvolution.h"
+#include "WgmmaInstructions.h"
 #include <optional>
 
 namespace tcc::codegen::device {
 
-/// A product of two matrices that lie dense in memory, or of the windows of an image by filters,
-/// and a result that lies dense as well.
+/// A product of two matrices that lie dense in memory, or of the windows of an image by filters.
+/// What lies along k is counted in units of 16 bits, whatever the elements: copies move 128 bytes
+/// of it, and instructions multiply 32.
 struct MatrixProduct {
   mlir::Operation *op;
   mlir::Value left;                    ///< [rows..., k]; an image
   mlir::BlockArgument leftRows, right; ///< left's memory; [columns, k] or [k, columns]
   unsigned rowAxes;                    ///< of left, before k; of the result
   bool rightByColumns;                 ///< right is [columns, k]
-  int64_t columns, inner;              ///< static
-  bool inSlabs;                        ///< the result is copied out of shared memory
+  int64_t columns, inner;              ///< static; inner: units, of a convolution those of a tap
+  unsigned resultBytes;                ///< of an element of the one dense result; 0: not looked at
   std::optional<ConvolutionWindow> window = std::nullopt;
 
   /// The value whose first axes are the rows.
   mlir::Value rows() const { return window ? mlir::Value(op->getResult(0)) : left; }
-  int64_t steps() const; ///< of the result's sums, MatrixTile::depth of k each
+  int64_t steps() const; ///< of the result's sums, MatrixTile::depth units of k each
+  WgmmaInstruction instruction(unsigned columns) const;
   /// Of the operands, and of the result if it is copied.
-  unsigned tensorMaps() const { return inSlabs ? 3 : 2; }
+  unsigned tensorMaps() const { return resultBytes ? 3 : 2; }
 };
 
 /// Whether the one result of a launch is computed from `product` and other things point by point,
 /// in the product's own shape or one that only joins its rows differently.
 bool isEpilogue(kernel::LaunchOp launch, mlir::Operation *product);
 
-/// Null unless the template takes the launch: operands of one 16-bit float type, a result of
-/// that type or f32, columns and inner extent known and their rows of memory a multiple of 16
-/// bytes. The left operand may be a reshape: its rows lie where they lay. Convolutions:
-/// ConvolutionWindow.
+/// Null unless the template that copies its result takes the launch: operands as below, and one
+/// result of 8, 16 or 32 bits, whose rows of memory are a multiple of 16 bytes.
 std::optional<MatrixProduct> matrixProduct(kernel::LaunchOp launch);
+/// The product of a launch, whatever becomes of it; null unless wgmma multiplies its operands,
+/// columns and inner extent are known and rows of memory are a multiple of 16 bytes. The left
+/// operand may be a reshape: its rows lie where they lay. Convolutions: ConvolutionWindow. Operands
+/// of f32 are taken, for whoever may round them.
+std::optional<MatrixProduct> matrixOperands(kernel::LaunchOp launch);
+/// What a launch with a schedule of form wgmma multiplies.
+MatrixProduct scheduledMatrices(kernel::LaunchOp launch, Schedule schedule);
 
 /// Blocks of shared memory, and where they lie in it.
 struct MatrixTile {
-  static constexpr unsigned depth = 64;       ///< of k in one stage: 128 bytes, a swizzle's width
-  static constexpr unsigned consumers = 2;    ///< warp groups that multiply
-  static constexpr unsigned slabColumns = 64; ///< of the result, on its way to memory
-  static constexpr unsigned slabBytes = 64 * slabColumns * 2;
+  static constexpr unsigned depth = 64; ///< units of k in one stage: 128 bytes, a swizzle's width
+  static constexpr unsigned consumers = 2;      ///< warp groups that multiply
+  static constexpr unsigned slabRows = 64;      ///< of the result, on its way to memory
+  static constexpr unsigned slabRowBytes = 128; ///< of them: 32, 64 or 128 columns
+  static constexpr unsigned slabBytes = slabRows * slabRowBytes;
 
   unsigned rows, columns, stages, slabs; ///< slabs: of each consumer
 
   /// The most stages that fit `sharedBytes`.
-  static MatrixTile fit(unsigned rows, unsigned columns, int64_t sharedBytes);
+  static MatrixTile fit(unsigned rows, unsigned columns, unsigned resultBytes, int64_t sharedBytes);
 
   unsigned leftBytes() const { return rows * depth * 2; }
   unsigned stageBytes() const { return (rows + columns) * depth * 2; }

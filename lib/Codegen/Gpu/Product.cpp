@@ -165,8 +165,8 @@ Value Product::eval(KernelFrame &f, const ProductOperand &operand) {
   return arith::SelectOp::create(f.b, operand.inside, v, zero);
 }
 
-void Product::store(KernelFrame &f, Value batchNumber, Value row, ArrayRef<Coord> column,
-                    Value sums) const {
+Product::Finished Product::finish(KernelFrame &f, Value batchNumber, Value row,
+                                  ArrayRef<Coord> column, Value sums) const {
   Coords at;
   if (isa<prim::ReshapeOp>(*op->getUsers().begin())) {
     // What follows a reshape works on all rows, those of all batches, in another shape.
@@ -178,18 +178,30 @@ void Product::store(KernelFrame &f, Value batchNumber, Value row, ArrayRef<Coord
                   column);
   }
   f.e.bindProvider(op->getResult(0), [sums](ArrayRef<Coord>) { return sums; });
-  for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
+  Finished finished;
+  for (Value value : f.yield().getValues()) {
     Coords stored = at;
     if (auto transpose = value.getDefiningOp<prim::TransposeOp>())
       for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
         stored[i] = at[axis];
     Value v = f.e.eval(value, stored);
-    if (!v) {
-      f.failed = true;
-      return;
-    }
-    f.e.store(memory, stored, v);
+    f.failed |= !v;
+    finished.values.push_back(v);
+    finished.places.push_back(stored);
   }
+  return finished;
+}
+
+void Product::store(KernelFrame &f, const Finished &finished) {
+  if (f.failed)
+    return;
+  for (auto [memory, value, at] : llvm::zip_equal(f.results, finished.values, finished.places))
+    f.e.store(memory, at, value);
+}
+
+void Product::store(KernelFrame &f, Value batchNumber, Value row, ArrayRef<Coord> column,
+                    Value sums) const {
+  store(f, finish(f, batchNumber, row, column, sums));
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,6 +38,15 @@ struct Product {
   /// sums there, `batchNumber` and `row` one number each.
   void store(KernelFrame &f, mlir::Value batchNumber, mlir::Value row, llvm::ArrayRef<Coord> column,
              mlir::Value sums) const;
+  /// The same in two steps, so that what several points read is on its way at once: a value for
+  /// each result, and where it goes.
+  struct Finished {
+    llvm::SmallVector<mlir::Value, 1> values;
+    llvm::SmallVector<Coords, 1> places;
+  };
+  Finished finish(KernelFrame &f, mlir::Value batchNumber, mlir::Value row,
+                  llvm::ArrayRef<Coord> column, mlir::Value sums) const;
+  static void store(KernelFrame &f, const Finished &finished);
 };
 
 /// The product that `f.launch` is made of; null after an error was emitted.

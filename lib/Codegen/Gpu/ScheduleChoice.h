@@ -34,5 +34,9 @@ void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch 
 /// attention, best first.
 void scheduleAttention(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
                        const GpuArch &arch);
+/// The same for a launch that is made of a product or convolution. `tf32`: operands of f32 may be
+/// rounded.
+void scheduleProducts(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
+                      const GpuArch &arch, bool tf32);
 
 } // namespace tcc::codegen::device

@@ -281,7 +281,7 @@ Value WgmmaAttentionEmitter::multiplyKeys(Value stage) {
   Value address = add(sharedAddress, add(mul(stage, t.keyBytes), c(t.keyOffset())));
   int64_t slice = (a.keysByInner ? int64_t(t.keys) : a.depth) * BoxOperand::columns * 2;
   auto right = WgmmaOperand::at(b, address, slice, a.keysByInner);
-  Value sums = LLVM::ZeroOp::create(b, wgmmaSums(b, t.keys));
+  Value sums = LLVM::ZeroOp::create(b, wgmmaSums(b, t.keys, b.getF32Type()));
   beginChain(b);
   for (int64_t k = 0; k < a.depth; k += 16)
     sums = byKeys.multiply(b, sums, left.step(b, k), right.step(b, k), a.keysByInner, k == 0);
@@ -374,7 +374,7 @@ void WgmmaAttentionEmitter::computeTile() {
   awaitBarrier(b, barrier(Barrier::FullQueries), tileParity);
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(first));
   State state;
-  state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width));
+  state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width, b.getF32Type()));
   Value scores = awaitChains(b, multiplyKeys(stage), 0);
   giveBack(Barrier::EmptyKeys, stage);
   softmax(scores, keyAt(first), state, /*isFirst=*/true, hasUpper || hasLower || hasTail);

@@ -47,6 +47,11 @@ static bool fitsTensorMap(const ConvolutionWindow &window) {
   });
 }
 
+/// An extent in units of 16 bits.
+static int64_t unitsOf(RankedTensorType type, unsigned axis) {
+  return type.getDimSize(axis) * type.getElementTypeBitWidth() / 16;
+}
+
 std::optional<ConvolutionWindow> ConvolutionWindow::of(prim::ConvOp op) {
   auto x = dyn_cast<BlockArgument>(op.getX()), w = dyn_cast<BlockArgument>(op.getW());
   if (!x || !w || prim::layoutOf(x) || !op.getChannelsLast() || !tensorType(w).hasStaticShape())
@@ -60,10 +65,10 @@ std::optional<ConvolutionWindow> ConvolutionWindow::of(prim::ConvOp op) {
     return std::nullopt;
   auto groups = int64_t(op.getGroups());
   ConvolutionWindow window{op, SmallVector<int64_t, 3>(filters.getShape().drop_front(2)),
-                           filters.getDimSize(1), filters.getDimSize(0),
+                           unitsOf(filters, 1), filters.getDimSize(0),
                            filters.getDimSize(0) / groups};
-  bool whole = groups == 1 || (window.channels % MatrixTile::depth == 0 &&
-                               window.filtersOfGroup % MatrixTile::slabColumns == 0);
+  bool whole =
+      groups == 1 || (window.channels % MatrixTile::depth == 0 && window.filtersOfGroup % 64 == 0);
   if (!whole || !fitsTensorMap(window))
     return std::nullopt;
   return window;
@@ -87,6 +92,7 @@ SmallVector<TensorMap> ConvolutionWindow::tensorMaps(OpBuilder &b, kernel::Launc
   unsigned x = inputOf(conv.getX());
   TensorMap image{false, x, {}, SmallVector<unsigned, 2>(taps.size() + 2, 1)};
   llvm::append_range(image.extents, prim::dimsOf(b, launch.getLoc(), launch.getInputs()[x]));
+  image.extents.back() = b.getIndexAttr(int64_t(conv.getGroups()) * channels);
   image.box.back() = MatrixTile::depth;
   image.window = TensorMap::Window{rows, {}, {}, {}};
   for (size_t axis = 0; axis < taps.size(); ++axis) {

@@ -15,7 +15,7 @@ namespace tcc::codegen::device {
 struct ConvolutionWindow {
   prim::ConvOp op;
   llvm::SmallVector<int64_t, 3> taps;        ///< of each spatial axis
-  int64_t channels, filters, filtersOfGroup; ///< channels: of a group
+  int64_t channels, filters, filtersOfGroup; ///< channels: of a group, in units of 16 bits
 
   /// Null unless im2col copies take the convolution: channels last, no dilated input, operands in
   /// memory, filters in the order [filters, taps, channels], padding, strides and dilations that

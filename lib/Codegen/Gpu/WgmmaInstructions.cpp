@@ -45,9 +45,30 @@ Value WgmmaOperand::step(ImplicitLocOpBuilder &b, int64_t inner) const {
 // Multiplying
 //===----------------------------------------------------------------------===//
 
-Type device::wgmmaSums(ImplicitLocOpBuilder &b, unsigned columns) {
-  return LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                          SmallVector<Type>(columns / 2, b.getF32Type()));
+Type device::wgmmaSums(ImplicitLocOpBuilder &b, unsigned columns, Type sum) {
+  return LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(columns / 2, sum));
+}
+
+static std::optional<NVVM::WGMMATypes> typeOf(Type element) {
+  if (element.isBF16())
+    return NVVM::WGMMATypes::bf16;
+  if (element.isF16())
+    return NVVM::WGMMATypes::f16;
+  if (element.isF32())
+    return NVVM::WGMMATypes::tf32;
+  if (element.isInteger(8))
+    return element.isUnsignedInteger() ? NVVM::WGMMATypes::u8 : NVVM::WGMMATypes::s8;
+  return std::nullopt;
+}
+
+bool WgmmaInstruction::takes(Type left, Type right) {
+  return typeOf(left) && typeOf(right) &&
+         (left == right || (left.isInteger(8) && right.isInteger(8)));
+}
+
+Type WgmmaInstruction::sum() const {
+  MLIRContext *context = element.getContext();
+  return element.isInteger(8) ? Type(IntegerType::get(context, 32)) : Float32Type::get(context);
 }
 
 static unsigned numberOf(Value sums) {
@@ -60,10 +81,12 @@ static void appendParts(ImplicitLocOpBuilder &b, Value sums, SmallVectorImpl<Val
 }
 
 /// "=f,=f,...,0,1,...": numbers that an instruction changes.
-static std::string changed(unsigned count) {
+static std::string changed(Value sums) {
+  unsigned count = numberOf(sums);
+  bool real = cast<LLVM::LLVMStructType>(sums.getType()).getBody()[0].isF32();
   std::string text;
   for (unsigned i = 0; i < count; ++i)
-    text += i ? ",=f" : "=f";
+    text += (i ? "," : "") + std::string(real ? "=f" : "=r");
   for (unsigned i = 0; i < count; ++i)
     text += "," + std::to_string(i);
   return text;
@@ -79,10 +102,12 @@ static Value assembly(ImplicitLocOpBuilder &b, Type type, ValueRange operands, S
 
 Value WgmmaInstruction::multiply(ImplicitLocOpBuilder &b, Value sums, Value left, Value right,
                                  bool rightByInner, bool isFirst) const {
-  auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+  auto inner = static_cast<int>(bytes * 8 / element.getIntOrFloatBitWidth());
   return NVVM::WgmmaMmaAsyncOp::create(
       b, sums.getType(), sums, left, right,
-      NVVM::MMAShapeAttr::get(b.getContext(), 64, columns, 16), type, type, NVVM::WGMMATypes::f32,
+      NVVM::MMAShapeAttr::get(b.getContext(), 64, columns, inner), *typeOf(element),
+      *typeOf(this->right ? this->right : element),
+      sum().isF32() ? NVVM::WGMMATypes::f32 : NVVM::WGMMATypes::s32,
       isFirst ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
       NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
       rightByInner ? NVVM::MMALayout::col : NVVM::MMALayout::row, NVVM::MMAIntOverflowAttr());
@@ -107,7 +132,7 @@ Value WgmmaInstruction::multiply(ImplicitLocOpBuilder &b, Value sums, ValueRange
   appendParts(b, sums, operands);
   llvm::append_range(operands, left);
   operands.push_back(right);
-  return assembly(b, sums.getType(), operands, text, changed(count) + ",r,r,r,r,l");
+  return assembly(b, sums.getType(), operands, text, changed(sums) + ",r,r,r,r,l");
 }
 
 void device::beginChain(ImplicitLocOpBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
@@ -116,7 +141,7 @@ void device::endChain(ImplicitLocOpBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::
 Value device::awaitChains(ImplicitLocOpBuilder &b, Value sums, unsigned pending, ValueRange read) {
   SmallVector<Value> operands;
   appendParts(b, sums, operands);
-  std::string constraints = changed(operands.size());
+  std::string constraints = changed(sums);
   for (Value word : read) {
     operands.push_back(word);
     constraints += ",r";
@@ -143,11 +168,17 @@ void device::expectBytes(ImplicitLocOpBuilder &b, Value barrier, int64_t bytes) 
                                          NVVM::MemScopeKind::CTA, false, Value());
 }
 
-void device::copyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange place,
-                     Value barrier) {
+void device::copyWindow(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange place,
+                        ValueRange taps, Value barrier) {
   Value cluster =
       LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 7), to);
+  auto mode = taps.empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL;
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      b, cluster, map, place, barrier, ValueRange(), Value(), Value(), NVVM::TMALoadMode::TILE,
+      b, cluster, map, place, barrier, taps, Value(), Value(), mode,
       /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+}
+
+void device::copyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange place,
+                     Value barrier) {
+  copyWindow(b, to, map, place, {}, barrier);
 }

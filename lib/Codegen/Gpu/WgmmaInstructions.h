@@ -24,25 +24,34 @@ struct WgmmaOperand {
   /// At `address`, an i32 in bytes.
   static WgmmaOperand at(mlir::ImplicitLocOpBuilder &b, mlir::Value address, int64_t sliceBytes,
                          bool byInner);
-  /// The descriptor of 16 of what is summed over, from `inner` on.
+  /// The descriptor of 32 bytes of what is summed over, from `inner` on, counted in 16 bits.
   mlir::Value step(mlir::ImplicitLocOpBuilder &b, int64_t inner) const;
 };
 
-/// Sums of a warp group, of 64 rows by `columns`: a struct of columns / 2 numbers in f32. Thread t
-/// holds, of each eight columns j, two neighbours 8 j + 2 (t % 4) of row t / 32 * 16 + t % 32 / 4
-/// as numbers 4 j and 4 j + 1, and of eight rows further as 4 j + 2 and 4 j + 3.
-mlir::Type wgmmaSums(mlir::ImplicitLocOpBuilder &b, unsigned columns);
+/// Sums of a warp group, of 64 rows by `columns`: a struct of columns / 2 numbers, f32 or i32.
+/// Thread t holds, of each eight columns j, two neighbours 8 j + 2 (t % 4) of row t / 32 * 16 + t %
+/// 32 / 4 as numbers 4 j and 4 j + 1, and of eight rows further as 4 j + 2 and 4 j + 3.
+mlir::Type wgmmaSums(mlir::ImplicitLocOpBuilder &b, unsigned columns, mlir::Type sum);
 
-/// `element`, bf16 or f16: of both operands.
+/// `element`, bf16, f16, f32 (of which the first eleven significant bits count) or 8-bit integers:
+/// of the left operand, and of the right one unless `right` says another.
 struct WgmmaInstruction {
+  static constexpr unsigned bytes = 32; ///< of what is summed over
+
   mlir::Type element;
   unsigned columns;
+  mlir::Type right = {};
 
-  /// sums + left * right over 16 of what is summed over; `isFirst`: without the sums.
+  /// Whether operands of these types can be multiplied.
+  static bool takes(mlir::Type left, mlir::Type right);
+  mlir::Type sum() const; ///< f32 or i32
+
+  /// sums + left * right over 32 bytes of what is summed over; `isFirst`: without the sums. Only
+  /// operands of 16 bits may be other than by inner.
   mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value sums, mlir::Value left,
                        mlir::Value right, bool rightByInner, bool isFirst) const;
-  /// The same with the left operand in registers: four words of two neighbours, as two blocks of
-  /// eight columns of sums lie. They must not change before the sums have been awaited.
+  /// The same with the left operand, of 16 bits, in registers: four words of two neighbours, as two
+  /// blocks of eight columns of sums lie. They must not change before the sums have been awaited.
   mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value sums, mlir::ValueRange left,
                        mlir::Value right, bool rightByInner) const;
 };
@@ -63,5 +72,8 @@ void expectBytes(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier, int64_t byt
 /// Starts the copy of a box to shared memory. `place`: innermost axis first.
 void copyBox(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map, mlir::ValueRange place,
              mlir::Value barrier);
+/// The same of one tap of neighbouring windows: `taps` is how far it lies from their corners.
+void copyWindow(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map,
+                mlir::ValueRange place, mlir::ValueRange taps, mlir::Value barrier);
 
 } // namespace tcc::codegen::device

@@ -9,20 +9,23 @@
 // move from the fetching group to the multiplying ones (setmaxnreg).
 //
 // The epilogue evaluates what is fused after the product on the accumulators where they
-// lie, two neighbouring columns at a time, and sends 64 x 64 slabs of the result through
-// shared memory to a bulk copy, which leaves out what lies past the result's edge. A result
-// in 32 bits is stored from the registers: four lanes fill 32 bytes.
+// lie, two neighbouring columns at a time, and sends slabs of 64 rows of 128 bytes of the result
+// through shared memory to a bulk copy, which leaves out what lies past the result's edge.
+//
+// Operands are 128 bytes of k a row and stage, and 32 an instruction, whatever their type.
 //
 // Tiles are taken in an order that keeps eight rows of tiles together: their operands
 // stay in the L2 cache.
 //
 //===----------------------------------------------------------------------===//
 #include "MatrixTile.h"
+#include "WgmmaInstructions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -39,12 +42,11 @@ struct Place {
 class WgmmaEmitter {
 public:
   WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
-      : f(f), b(f.b), p(product), t(MatrixTile::fit(f.schedule.getRows(), f.schedule.getColumns(),
-                                                    f.schedule.getSharedBytes())),
-        blockRows(t.rows / MatrixTile::consumers), fragment(t.columns / 2),
-        accumulator(LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                                     SmallVector<Type>(fragment, b.getF32Type()))),
-        element(tensorType(product.left).getElementType()) {}
+      : f(f), b(f.b), p(product),
+        t(MatrixTile::fit(f.schedule.getRows(), f.schedule.getColumns(), product.resultBytes,
+                          f.schedule.getSharedBytes())),
+        blockRows(t.rows / MatrixTile::consumers), instruction(p.instruction(t.columns)),
+        result(cast<RankedTensorType>(f.launch.getResultTypes()[0]).getElementType()) {}
   void run();
 
 private:
@@ -59,8 +61,6 @@ private:
   Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
   Value bxor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
   Value equal(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); }
-  Value wide(Value x) { return arith::ExtUIOp::create(b, b.getI64Type(), x); }
-  Value c64(int64_t v) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(v)); }
   Value sharedAt(Value offset) {
     return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
                                ArrayRef<LLVM::GEPArg>{offset});
@@ -68,10 +68,6 @@ private:
   Value full(Value stage) { return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset()))); }
   Value empty(Value stage) {
     return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset() + 8 * t.stages)));
-  }
-  void await(Value barrier, Value parity) {
-    constexpr int64_t kTicks = 10000000;
-    NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, c(kTicks));
   }
   Place next(Place place);
   std::pair<Value, Value> tileAt(Value number);
@@ -86,20 +82,21 @@ private:
   void compute();
   Place computeTile(Value number, Place place);
   Value multiplyStage(Value sums, Place place, bool first);
-  Value awaitSums(Value sums);
   void giveBack(Value stage);
   void storeTile(Value sums, Value firstRow, Value firstColumn);
-  void storeFragments(Value sums, Value firstRow, Value firstColumn);
   Coords pairAt(Value row, Value column);
   Value finished(Value sums, unsigned i, ArrayRef<Coord> at);
+  void storeHalves(Value slab, unsigned j, ArrayRef<Value> pairs);
+  void storePairs(Value slab, unsigned block, ArrayRef<Value> pairs);
   Value forTiles(function_ref<Place(Value, Place)> body);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
   MatrixProduct p;
   MatrixTile t;
-  unsigned blockRows, fragment;
-  Type accumulator, element;
+  unsigned blockRows; ///< of a warp group
+  WgmmaInstruction instruction;
+  Type result;                 ///< its element
   Value shared, sharedAddress; ///< aligned to 1024
   Value tid, warp, block, grid;
   Value tilesDown, tilesAcross, tiles, steps;
@@ -203,30 +200,22 @@ Place WgmmaEmitter::fetchTile(Value number, Place place) {
 /// `window`: where a convolution's first one stands.
 void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step,
                               Place place) {
-  await(empty(place.stage), bxor(place.parity, c(1)));
+  awaitBarrier(b, empty(place.stage), bxor(place.parity, c(1)));
   Value barrier = full(place.stage);
-  NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, c(t.stageBytes()),
-                                         NVVM::MemScopeKind::CTA, false, Value());
-  auto copy = [&](unsigned which, Value offset, ValueRange coordinates, ValueRange taps = {}) {
-    Value to = LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 7),
-                                             sharedAt(offset));
-    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, to, tensorMap(which), coordinates, barrier, taps, Value(), Value(),
-        taps.empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL, /*isCTAOnly=*/false,
-        NVVM::CTAGroupKindAttr(), Value());
-  };
+  expectBytes(b, barrier, t.stageBytes());
   Value base = mul(place.stage, c(t.stageBytes())), right = add(base, c(t.leftBytes()));
   if (p.window) {
     ConvolutionWindow::Copies copies = p.window->copiesAt(f, window, firstColumn, step);
-    copy(0, base, copies.image, copies.taps);
-    return copy(1, right, copies.filters);
+    copyWindow(b, sharedAt(base), tensorMap(0), copies.image, copies.taps, barrier);
+    return copyBox(b, sharedAt(right), tensorMap(1), copies.filters, barrier);
   }
   Value k = mul(step, c(MatrixTile::depth));
-  copy(0, base, {k, firstRow});
+  copyBox(b, sharedAt(base), tensorMap(0), {k, firstRow}, barrier);
   if (p.rightByColumns)
-    return copy(1, right, {k, firstColumn});
+    return copyBox(b, sharedAt(right), tensorMap(1), {k, firstColumn}, barrier);
   for (unsigned i = 0; i < t.columns; i += 64)
-    copy(1, add(right, c(int64_t(i) * MatrixTile::depth * 2)), {add(firstColumn, c(i)), k});
+    copyBox(b, sharedAt(add(right, c(int64_t(i) * MatrixTile::depth * 2))), tensorMap(1),
+            {add(firstColumn, c(i)), k}, barrier);
 }
 
 //===----------------------------------------------------------------------===//
@@ -240,69 +229,32 @@ void WgmmaEmitter::compute() {
   lane = band(tid, 31);
   leads = equal(groupThread, c(0));
   forTiles([&](Value number, Place place) { return computeTile(number, place); });
-  if (p.inSlabs)
-    f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
+  f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
 }
 
 /// The sums with one stage's products added; the chain is committed, not awaited.
 Value WgmmaEmitter::multiplyStage(Value sums, Place place, bool first) {
-  // Descriptors: 128-byte swizzle; rows of eight 1024 bytes apart; operands that lie by
-  // columns in slices of 64, 8192 bytes apart. Addresses in units of 16 bytes.
-  constexpr int64_t kByInner = (int64_t(1) << 62) | (int64_t(64) << 32) | (1 << 16);
-  constexpr int64_t kByColumns =
-      (int64_t(1) << 62) | (int64_t(64) << 32) | (int64_t(8192 >> 4) << 16);
-  await(full(place.stage), place.parity);
-  Value base = wide(band(shr(sharedAddress, 4), 0x3FFF));
-  auto join = [&](Value offset, int64_t fields) -> Value {
-    Value at = arith::AddIOp::create(b, base, wide(offset));
-    return arith::OrIOp::create(b, at, c64(fields));
-  };
-  Value stage = mul(place.stage, c(t.stageBytes() >> 4));
-  Value left = join(add(stage, mul(consumer, c(blockRows * MatrixTile::depth * 2 >> 4))), kByInner);
-  Value right = join(add(stage, c(t.leftBytes() >> 4)), p.rightByColumns ? kByInner : kByColumns);
-  NVVM::WgmmaFenceAlignedOp::create(b);
-  auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
-  auto shape = NVVM::MMAShapeAttr::get(b.getContext(), 64, t.columns, 16);
-  int64_t rightStep = p.rightByColumns ? 2 : 2048 >> 4;
-  for (int64_t k = 0; k < MatrixTile::depth / 16; ++k) {
-    Value l = arith::AddIOp::create(b, left, c64(2 * k));
-    Value r = arith::AddIOp::create(b, right, c64(rightStep * k));
-    sums = NVVM::WgmmaMmaAsyncOp::create(
-        b, accumulator, sums, l, r, shape, type, type, NVVM::WGMMATypes::f32,
-        first && k == 0 ? NVVM::WGMMAScaleOut::zero : NVVM::WGMMAScaleOut::one,
-        NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row,
-        p.rightByColumns ? NVVM::MMALayout::col : NVVM::MMALayout::row, NVVM::MMAIntOverflowAttr());
-  }
-  NVVM::WgmmaGroupSyncAlignedOp::create(b);
+  constexpr int64_t kSlice = 64 * MatrixTile::depth * 2;
+  awaitBarrier(b, full(place.stage), place.parity);
+  Value begin = add(sharedAddress, mul(place.stage, c(t.stageBytes())));
+  Value rows = add(begin, mul(consumer, c(blockRows * MatrixTile::depth * 2)));
+  auto left = WgmmaOperand::at(b, rows, kSlice, true);
+  auto right = WgmmaOperand::at(b, add(begin, c(t.leftBytes())), kSlice, p.rightByColumns);
+  beginChain(b);
+  for (int64_t k = 0; k < MatrixTile::depth; k += WgmmaInstruction::bytes / 2)
+    sums = instruction.multiply(b, sums, left.step(b, k), right.step(b, k), p.rightByColumns,
+                                first && k == 0);
+  endChain(b);
   return sums;
 }
 
-/// Waits for all chains. The sums pass through the instruction, because LLVM would
-/// otherwise read them before it.
-Value WgmmaEmitter::awaitSums(Value sums) {
-  std::string constraints;
-  SmallVector<Value> parts;
-  for (unsigned i = 0; i < fragment; ++i)
-    constraints += i ? ",=f" : "=f";
-  for (unsigned i = 0; i < fragment; ++i) {
-    constraints += "," + std::to_string(i);
-    parts.push_back(LLVM::ExtractValueOp::create(b, sums, int64_t(i)));
-  }
-  return LLVM::InlineAsmOp::create(b, accumulator, parts, "wgmma.wait_group.sync.aligned 0;",
-                                   constraints, /*has_side_effects=*/true,
-                                   /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-                                   LLVM::AsmDialectAttr(), ArrayAttr())
-      .getResult(0);
-}
-
 void WgmmaEmitter::giveBack(Value stage) {
-  f.when(leads,
-         [&] { NVVM::MBarrierArriveOp::create(b, Type(b.getI64Type()), empty(stage), Value()); });
+  f.when(leads, [&] { arriveAtBarrier(b, empty(stage)); });
 }
 
 Place WgmmaEmitter::computeTile(Value number, Place place) {
   auto [firstRow, firstColumn] = tileAt(number);
-  Value zero = LLVM::ZeroOp::create(b, accumulator);
+  Value zero = LLVM::ZeroOp::create(b, wgmmaSums(b, t.columns, instruction.sum()));
   Value sums = multiplyStage(zero, place, true);
   Place second = next(place);
   auto loop = scf::ForOp::create(b, c(1), steps, c(1),
@@ -318,9 +270,9 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
     Place after = next(here);
     scf::YieldOp::create(b, ValueRange{added, after.stage, after.parity, here.stage});
   }
-  Value all = awaitSums(loop.getResult(0));
+  Value all = awaitChains(b, loop.getResult(0), 0);
   giveBack(loop.getResult(3));
-  p.inSlabs ? storeTile(all, firstRow, firstColumn) : storeFragments(all, firstRow, firstColumn);
+  storeTile(all, firstRow, firstColumn);
   return {loop.getResult(1), loop.getResult(2)};
 }
 
@@ -338,55 +290,52 @@ Coords WgmmaEmitter::pairAt(Value row, Value column) {
   return at;
 }
 
-/// Sums i and i + 1, which are neighbours in a row, after what follows the product.
+/// Sums i and i + 1, which are neighbours in a row, after what follows the product, as elements of
+/// the result.
 Value WgmmaEmitter::finished(Value sums, unsigned i, ArrayRef<Coord> at) {
   Value x = LLVM::ExtractValueOp::create(b, sums, int64_t(i));
   Value y = LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1);
   Value pair =
-      vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()), ValueRange{x, y});
+      vector::FromElementsOp::create(b, VectorType::get({2}, instruction.sum()), ValueRange{x, y});
   f.e.bindProvider(p.op->getResult(0), [pair](ArrayRef<Coord>) { return pair; });
   Value v = f.e.evalVector(f.yield().getValues()[0], at);
   f.failed |= !v;
-  return v ? v : pair;
+  return v ? toStorage(b, v, result) : pair;
 }
 
-/// The accumulators' elements go to memory from where they lie.
-void WgmmaEmitter::storeFragments(Value sums, Value firstRow, Value firstColumn) {
-  auto index = [&](Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); };
-  Value place = add(mul(band(warp, 3), c(16)), shr(lane, 2));
-  Value row = add(add(firstRow, mul(consumer, c(blockRows))), place);
-  Value column = add(firstColumn, mul(band(lane, 3), c(2)));
-  f.e.setLanes(2);
-  for (unsigned half : {0u, 1u}) {
-    Value at = index(add(row, c(8 * half)));
-    f.when(f.less(at, rows), [&] {
-      for (unsigned block = 0; block < t.columns / 8; ++block) {
-        Value first = index(add(column, c(int64_t(block) * 8)));
-        auto store = [&] {
-          Coords pair = pairAt(at, first);
-          f.e.store(f.results[0], pair, finished(sums, block * 4 + half * 2, pair));
-        };
-        if (p.columns % t.columns == 0)
-          store();
-        else
-          f.when(f.less(first, f.e.index(p.columns)), store);
-        f.e.forget();
-      }
-    });
+/// Pairs of 16 bits of two neighbouring blocks of eight columns, `j` twos of blocks into the slab:
+/// rows r and r + 8 of each.
+void WgmmaEmitter::storeHalves(Value slab, unsigned j, ArrayRef<Value> pairs) {
+  // stmatrix: each lane gives the address of one row of eight columns.
+  Value slabRow = add(mul(band(warp, 3), c(16)), band(lane, 15));
+  SmallVector<Value> words;
+  for (Value pair : pairs)
+    words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+  Value chunk = bxor(add(shr(lane, 4), c(j * 2)), band(slabRow, 7));
+  Value to = sharedAt(add(slab, add(mul(slabRow, c(128)), mul(chunk, c(16)))));
+  NVVM::StMatrixOp::create(b, to, words, NVVM::MMALayout::row,
+                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+                           NVVM::LdStMatrixEltType::B16);
+}
+
+/// Pairs of 8 or 32 bits, of rows r and r + 8, of the slab's eight columns number `block`.
+void WgmmaEmitter::storePairs(Value slab, unsigned block, ArrayRef<Value> pairs) {
+  unsigned bytes = p.resultBytes, first = block * 8 * bytes; // in a row of the slab
+  Value ofLane = mul(band(lane, 3), c(2 * bytes));
+  Value row = add(mul(band(warp, 3), c(16)), shr(lane, 2));
+  for (Value pair : pairs) {
+    Value chunk = bxor(add(shr(ofLane, 4), c(first / 16)), band(row, 7));
+    Value place = add(add(mul(chunk, c(16)), band(ofLane, 15)), c(first % 16));
+    LLVM::StoreOp::create(b, pair, sharedAt(add(slab, add(mul(row, c(128)), place))), 2 * bytes);
+    row = add(row, c(8));
   }
-  f.e.setLanes(1);
 }
 
 void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
-  Value quarter = band(warp, 3);
-  // stmatrix: each lane gives the address of one row of eight columns.
-  Value slabRow = add(mul(quarter, c(16)), band(lane, 15));
-  Value rowOffset = mul(slabRow, c(128)), swizzle = band(slabRow, 7);
-  Value columnBlock = shr(lane, 4);
   Value slab0 = add(mul(consumer, c(t.slabs * MatrixTile::slabBytes)), c(t.slabOffset()));
   Value groupRow = add(firstRow, mul(consumer, c(blockRows)));
   // The fragment: two neighbouring columns in rows r and r + 8.
-  Value row = add(groupRow, add(mul(quarter, c(16)), shr(lane, 2)));
+  Value row = add(groupRow, add(mul(band(warp, 3), c(16)), shr(lane, 2)));
   Value pairColumn = add(firstColumn, mul(band(lane, 3), c(2)));
   auto index = [&](Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); };
   auto inside = [&](Value v, Value most) -> Value { return arith::MinUIOp::create(b, v, most); };
@@ -396,38 +345,40 @@ void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
   auto meet = [&] {
     NVVM::BarrierOp::create(b, Type(), barrierId, c(128), NVVM::BarrierReductionAttr(), Value());
   };
+  unsigned slabColumns = MatrixTile::slabRowBytes / p.resultBytes, blocks = slabColumns / 8;
   f.e.setLanes(2);
-  for (unsigned s = 0; s < t.columns / 64; ++s) {
+  for (unsigned s = 0; s < t.columns / slabColumns; ++s) {
     Value slab = add(slab0, c(int64_t(s % t.slabs) * MatrixTile::slabBytes));
+    // Whatever is read for the slab is on its way at once.
+    SmallVector<Value> pairs;
+    for (unsigned block = s * blocks; block < (s + 1) * blocks; ++block) {
+      Value column = index(add(pairColumn, c(int64_t(block) * 8)));
+      if (p.columns % t.columns != 0)
+        column = inside(column, f.e.index(p.columns - 2));
+      for (unsigned half : {0u, 1u})
+        pairs.push_back(finished(sums, block * 4 + half * 2, pairAt(rowAt[half], column)));
+    }
     // The copy that read this slab before is done with it.
     f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, t.slabs - 1, b.getUnitAttr()); });
     meet();
-    for (unsigned j = 0; j < 4; ++j) {
-      SmallVector<Value> words;
-      for (unsigned block : {s * 8 + j * 2, s * 8 + j * 2 + 1}) {
-        Value column = index(add(pairColumn, c(int64_t(block) * 8)));
-        if (p.columns % t.columns != 0)
-          column = inside(column, f.e.index(p.columns - 2));
-        for (unsigned half : {0u, 1u}) {
-          Value pair = finished(sums, block * 4 + half * 2, pairAt(rowAt[half], column));
-          Value narrow = arith::TruncFOp::create(b, VectorType::get({2}, element), pair);
-          words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), narrow));
-        }
+    for (unsigned j = 0; j < blocks; j += 2) {
+      ArrayRef<Value> four = ArrayRef(pairs).slice(2 * j, 4);
+      if (p.resultBytes == 2) {
+        storeHalves(slab, j / 2, four);
+        continue;
       }
-      Value chunk = bxor(add(columnBlock, c(j * 2)), swizzle);
-      Value to = sharedAt(add(slab, add(rowOffset, mul(chunk, c(16)))));
-      NVVM::StMatrixOp::create(b, to, words, NVVM::MMALayout::row,
-                               NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-                               NVVM::LdStMatrixEltType::B16);
+      storePairs(slab, j, four.take_front(2));
+      storePairs(slab, j + 1, four.drop_front(2));
     }
     NVVM::FenceProxyOp::create(
         b, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
     meet();
     f.when(leads, [&] {
+      Value unit = mul(add(firstColumn, c(int64_t(s) * slabColumns)), c(p.resultBytes));
       NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-          b, tensorMap(2), sharedAt(slab), ValueRange{add(firstColumn, c(s * 64)), groupRow},
-          Value(), NVVM::TMAStoreMode::TILE, Value());
+          b, tensorMap(2), sharedAt(slab), ValueRange{shr(unit, 1), groupRow}, Value(),
+          NVVM::TMAStoreMode::TILE, Value());
       NVVM::CpAsyncBulkCommitGroupOp::create(b);
     });
   }

@@ -128,7 +128,7 @@ LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigne
                                  {"columns", columns, tiles ? 1 : 0},
                                  {"depth", depth, form == GpuForm::Product ? 1 : 0},
                                  {"split", split},
-                                 {"most_blocks", mostBlocks, form == GpuForm::Wgmma ? 1 : 0}});
+                                 {"most_blocks", mostBlocks, 0}});
 }
 
 LogicalResult GpuSchedulesAttr::verify(EmitError emitError, ArrayRef<StringAttr> archs,

@@ -33,7 +33,7 @@ TEST_CASE("what the table says of an architecture") {
   CHECK(hopper->matrixUnit == MatrixUnit::Wgmma);
   CHECK(hopper->tma);
   CHECK(hopper->pdl);
-  CHECK(hopper->features() == "+ptx80");
+  CHECK(hopper->features() == "+ptx84");
   CHECK(hopper->sharedBytes == 232448);
   const GpuArch *ampere = GpuArch::find("sm_80");
   REQUIRE(ampere);

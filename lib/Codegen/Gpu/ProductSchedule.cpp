@@ -1,0 +1,368 @@
+//===- ProductSchedule.cpp - How a product is cut into blocks -------------===//
+//
+// The model behind schedules of products and convolutions: each template that takes one is given
+// its best tile, and an estimate where there is a choice. Tiles differ in how often operands are
+// read, in how many multiprocessors have one, and in how much is on its way from memory.
+//
+//===----------------------------------------------------------------------===//
+#include "MmaTile.h"
+#include "ScheduleChoice.h"
+#include "WgmmaTile.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+/// Whether a product of few rows reads its right operand along what it sums.
+static bool isSkinny(Operation *op) {
+  constexpr int64_t kRows = 8, kShort = 128; // elements of k
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || dot.getRhsContract().empty())
+    return false;
+  auto last = [](Value v, ArrayRef<int64_t> axes) {
+    return axes.back() + 1 == tensorType(v).getRank();
+  };
+  ProductSizes sizes = ProductSizes::of(op);
+  return sizes.rows > 0 && sizes.rows <= kRows && sizes.inner >= kShort &&
+         last(dot.getLhs(), dot.getLhsContract()) && last(dot.getRhs(), dot.getRhsContract());
+}
+
+/// A few columns a warp: as many as keep its lanes busy at the end.
+static void scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  s.form = Form::Skinny;
+  s.threads = 128;
+  ProductSizes sizes = ProductSizes::of(productOf(launch));
+  int64_t warps = int64_t(arch.multiprocessors) * s.threads / GpuArch::warp;
+  s.columns = 4;
+  while (s.columns > 1 && sizes.batch * sizes.columns < 2 * warps * int64_t(s.columns))
+    s.columns /= 2;
+}
+
+/// Whether few rows go through mma.sync without shared memory: both operands lie along what is
+/// summed, in whole pieces of 16 bytes.
+static bool isSkinnyMma(Operation *op, const MmaProduct &product) {
+  constexpr int64_t kRows = MatrixInstruction::rows;
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || product.rows < 1 || product.rows > kRows)
+    return false;
+  auto isLast = [&](Value v, ArrayRef<int64_t> axes) {
+    RankedTensorType type = tensorType(v);
+    int64_t bytes = type.getShape().back() * product.instruction.elementBytes();
+    return axes.back() + 1 == type.getRank() && bytes % GpuArch::accessBytes == 0;
+  };
+  return isLast(dot.getLhs(), dot.getLhsContract()) && isLast(dot.getRhs(), dot.getRhsContract());
+}
+
+/// Columns of a block, warps that share k and steps that a warp has on their way: what has memory
+/// busiest. All multiprocessors have about as many columns, and bytes on their way for its
+/// latency.
+static void scheduleSkinnyMma(ScheduleChoice &s, const MmaProduct &product, const GpuArch &arch) {
+  constexpr int64_t kStep = 64, kOpen = 4096, kWarps = 24; // bytes; columns; of a multiprocessor
+  constexpr double kClock = 1.8e9, kLatency = 1400, kStart = 1500; // cycles
+  s.form = Form::SkinnyMma;
+  double memory = double(arch.bytesPerSecond) / arch.multiprocessors / kClock;
+  int64_t steps = llvm::divideCeil(product.inner * product.instruction.elementBytes(), kStep);
+  int64_t across = (product.batch < 0 ? 1 : product.batch), n = product.columns;
+  int64_t most = product.rows > MatrixInstruction::rows / 2 ? 4 : 8; // pieces in registers
+  double least = 0;
+  for (int64_t columns : {32, 16, 8})
+    for (int64_t warps = std::clamp<int64_t>(steps, 1, 16); warps >= std::min<int64_t>(steps, 4);
+         warps /= 2)
+      for (int64_t depth = most * 8 / columns; depth >= 1; depth /= 2) {
+        int64_t rounds = llvm::divideCeil(steps, warps * depth);
+        int64_t each = llvm::divideCeil(across * llvm::divideCeil(n < 0 ? kOpen : n, columns),
+                                        arch.multiprocessors);
+        int64_t resident = std::min(each, std::max<int64_t>(1, kWarps / warps));
+        double onTheirWay = double(resident * warps * depth * columns * kStep);
+        double bytes = double(each * rounds * warps * depth * columns * kStep);
+        double waves = double(llvm::divideCeil(each, resident));
+        double cost = kStart * waves + bytes / std::min(memory, onTheirWay / kLatency);
+        if (least != 0 && cost >= least)
+          continue;
+        least = cost;
+        s.threads = warps * GpuArch::warp;
+        s.columns = columns;
+        s.depth = depth;
+      }
+}
+
+/// Large tiles read shared memory less often, if there are enough of them.
+static void scheduleProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kLarge = 128;
+  Operation *op = productOf(launch);
+  auto result = tensorType(op->getResult(0));
+  s.form = Form::Product;
+  s.rows = s.columns = 64;
+  s.depth = 16;
+  if (computeType(sumType(result.getElementType())).getIntOrFloatBitWidth() > 32) {
+    s.depth = 8;
+    return;
+  }
+  int64_t columns = result.getRank() ? result.getShape().back() : 1;
+  if (auto conv = dyn_cast<prim::ConvOp>(op))
+    columns = tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups());
+  if (result.hasStaticShape() && !ShapedType::isDynamic(columns) && columns >= kLarge &&
+      result.getNumElements() >= kLarge * kLarge * arch.multiprocessors)
+    s.rows = s.columns = kLarge;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix units
+//===----------------------------------------------------------------------===//
+// Estimates in cycles of a multiprocessor. They rank tiles, and the two templates where both
+// take a product.
+
+/// Cycles of the matrix units for a step of 128 rows and 128 bytes of k, which costs as much as
+/// `fixed` columns beside its own.
+static double wgmmaStep(unsigned columns, double fixed) {
+  constexpr double kCycles = 4; // of a column
+  return (columns + fixed) * kCycles;
+}
+
+/// The tile whose waves over the machine take least: a wide one does more with what it
+/// fetches, a narrow one leaves fewer multiprocessors idle in the last wave.
+static double scheduleWgmma(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
+                            const GpuArch &arch) {
+  constexpr double kFixed = 64,
+                   kPipeline = 2500; // cycles until the first step, and of the epilogue
+  // Of all blocks, against those of the other template for wgmma.
+  constexpr double kStart = 3500, kMeasured = 32;
+  s.form = Form::Wgmma;
+  s.threads = MatrixTile::threads();
+  s.mostBlocks = arch.multiprocessors;
+  s.rows = 128;
+  int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
+  int64_t steps = product.steps();
+  double least = 0;
+  for (unsigned columns : {256, 192, 128, 64}) {
+    bool whole = columns * product.resultBytes % MatrixTile::slabRowBytes == 0;
+    if (!whole || (product.window && !product.window->fits(columns)))
+      continue;
+    int64_t tiles = down * llvm::divideCeil(product.columns, columns);
+    double cost = double(llvm::divideCeil(tiles, arch.multiprocessors)) *
+                  (double(steps) * wgmmaStep(columns, kFixed) + kPipeline);
+    if (least == 0 || cost < least) {
+      least = cost;
+      s.columns = columns;
+    }
+  }
+  s.sharedBytes =
+      MatrixTile::fit(s.rows, s.columns, product.resultBytes, arch.sharedBytes).sharedBytes();
+  int64_t tiles = down * llvm::divideCeil(product.columns, s.columns);
+  double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
+  return least == 0
+             ? 0
+             : waves * (double(steps) * wgmmaStep(s.columns, kMeasured) + kPipeline) + kStart;
+}
+
+/// Stages of a tile's block if `together` of them share a multiprocessor; 0: they do not fit.
+static unsigned stagesOf(WgmmaTile tile, int64_t steps, int64_t together, const GpuArch &arch) {
+  constexpr int64_t kMost = 8, kOfSystem = 1024; // bytes of each block
+  constexpr int64_t kOthers = 64;                // registers of a thread beside its sums
+  int64_t threads = tile.threads(), registers = int64_t(tile.columns) / 2 + kOthers;
+  bool fits = together * threads <= 2048 && together * threads * registers <= GpuArch::registers;
+  int64_t bytes = (arch.sharedBytes + kOfSystem) / together - kOfSystem;
+  tile.stages = std::min(kMost, steps);
+  while (tile.stages > 1 && tile.sharedBytes() > bytes)
+    --tile.stages;
+  return fits && tile.sharedBytes() <= bytes ? tile.stages : 0;
+}
+
+/// What a tile costs in each block of `split`, and the schedule for it; 0 where it does not fit.
+static double wgmmaTileCost(ScheduleChoice &s, WgmmaTile tile, int64_t split, int64_t tiles,
+                            int64_t allSteps, const GpuArch &arch) {
+  // Measured on an H200: bytes a cycle from L2 to one multiprocessor and to all, and out of
+  // another block's shared memory; cycles of a block beside that, alone and where one follows
+  // another, of meeting, of a step's latency, and of what a thread finishes at once. Clusters leave
+  // multiprocessors idle that they do not divide: of 132, 96 ran in clusters of four at once, and
+  // 120 did not.
+  constexpr double kOne = 60, kAll = 6500, kOther = 12;
+  constexpr double kStart = 4400, kNext = 6000, kMeeting = 500, kLatency = 900, kUnit = 300;
+  int64_t steps = llvm::divideCeil(allSteps, split), blocks = tiles * split;
+  int64_t usable = split > 1 ? int64_t(arch.multiprocessors) * 3 / 4 : arch.multiprocessors;
+  int64_t each = llvm::divideCeil(blocks, usable), together = std::min<int64_t>(each, 8);
+  for (; together > 0; --together)
+    if ((tile.stages = stagesOf(tile, steps, together, arch)) >= std::min<int64_t>(steps, 3))
+      break;
+  if (together == 0)
+    return 0;
+  double waves = double(llvm::divideCeil(each, together));
+  double bytes = double(steps * tile.stageBytes());
+  double sums = double(tile.rows * tile.columns) * 4 * double(split - 1) / double(split);
+  double multiply = double(each * steps) * wgmmaStep(tile.columns, 64) * tile.rows / 128;
+  double fetch = std::max({double(each) * bytes / kOne, double(blocks) * bytes / kAll, multiply,
+                           waves * kLatency * double(steps) / tile.stages});
+  double finish = double(each) * kUnit * tile.columns / (16 * double(split));
+  double meet = split > 1 ? double(each) * sums / kOther + waves * kMeeting : 0;
+  s.rows = tile.rows;
+  s.columns = tile.columns;
+  s.vectors = tile.stages;
+  s.threads = tile.threads();
+  s.split = split;
+  s.sharedBytes = tile.sharedBytes();
+  return kStart + (waves - 1) * kNext + fetch + meet + finish;
+}
+
+/// One tile a block: the less the tiles of a matrix read, the fewer there are; blocks that share
+/// them pay for reading each other's sums.
+static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
+                                const GpuArch &arch) {
+  constexpr int64_t kCluster = 8; // blocks
+  s.form = Form::Wgmma;
+  double least = 0;
+  if (rows < 0)
+    return least;
+  bool bytes = product.instruction(64).sum().isInteger(32);
+  for (unsigned height : {64, 128})
+    for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
+      bool slices = product.rightByColumns || columns % 64 == 0;
+      if (!slices || (product.window && !product.window->fits(columns)))
+        continue;
+      int64_t tiles = llvm::divideCeil(rows, height) * llvm::divideCeil(product.columns, columns);
+      for (int64_t split = 1; split <= std::min(kCluster, product.steps()); ++split) {
+        ScheduleChoice choice = s;
+        int64_t steps = llvm::divideCeil(product.steps(), split);
+        if ((split - 1) * steps >= product.steps())
+          continue; // a block would have none
+        double cost =
+            wgmmaTileCost(choice, {height, columns, 0}, split, tiles, product.steps(), arch);
+        if (cost == 0 || (least != 0 && cost >= least))
+          continue;
+        least = cost;
+        s = choice;
+      }
+    }
+  return least;
+}
+
+/// Slices on their way: enough for the latency of memory, if two blocks fit then. Few rows do
+/// little else than to wait for memory.
+static unsigned stagesFor(const MmaTile &tile, int64_t steps, const GpuArch &arch) {
+  constexpr int64_t kFewRows = 32, kInFlight = 64 << 10, kMost = 8;
+  constexpr int64_t kStatic = 1024; // bytes of other shared memory
+  int64_t shared = arch.sharedBytes - kStatic, fit = shared / tile.stageBytes();
+  int64_t bytes = tile.rows <= kFewRows ? std::max(kInFlight, shared / 2 - kStatic) : kInFlight;
+  int64_t wanted = std::clamp<int64_t>(bytes / tile.stageBytes(), 3, kMost);
+  return static_cast<unsigned>(std::min({fit, wanted, std::max<int64_t>(steps, 2)}));
+}
+
+static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
+                      const MmaProduct &product, const GpuArch &arch) {
+  constexpr double kProducts = 1024, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
+  constexpr double kStep = 650, kMemory = 1000, kPipeline = 1500, kMeeting = 2000; // latencies
+  auto tiles = [](int64_t extent, unsigned size) {
+    return extent < 0 ? 8 : int64_t(llvm::divideCeil(extent, size));
+  };
+  int64_t blocks = (product.batch < 0 ? 8 : product.batch) * tiles(product.rows, tile.rows) *
+                   tiles(product.columns, tile.columns) * split;
+  double warps = tile.threads() / 32;
+  double step = std::max({double(tile.rows) * tile.columns * 64 / kProducts,
+                          warps * (tile.warpRows + tile.warpColumns) * tile.lineBytes / kShared,
+                          tile.stageBytes() / kL2});
+  int64_t resident = std::max<int64_t>(1, arch.sharedBytes / (stages * tile.stageBytes()));
+  int64_t each = llvm::divideCeil(blocks, arch.multiprocessors);
+  int64_t together = std::min(each, resident);
+  double steps = double(llvm::divideCeil(product.steps(), split));
+  double latency = std::max(kStep, kMemory / (stages - 1));
+  double cost = double(llvm::divideCeil(each, together)) *
+                (steps * std::max(latency, double(together) * step) + kPipeline);
+  if (split > 1)
+    cost += kMeeting + double(split) * tile.rows * tile.columns * 4 / kL2;
+  return cost;
+}
+
+static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, const GpuArch &arch) {
+  constexpr int64_t kShortest = 4; // steps of a block that shares a tile
+  s.form = Form::Mma;
+  s.depth = product.depth();
+  bool known = product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
+  double least = 0;
+  for (const MmaTile &tile : MmaTile::all()) {
+    unsigned stages = stagesFor(tile, product.steps(), arch);
+    if (stages < std::clamp<int64_t>(product.steps(), 2, 3))
+      continue; // too large for the architecture
+    int64_t tiles = !known ? 0
+                           : product.batch * llvm::divideCeil(product.rows, tile.rows) *
+                                 llvm::divideCeil(product.columns, tile.columns);
+    for (int64_t split : {1, 2, 3, 4, 6, 8, 12, 16}) {
+      bool shares = known && tiles <= int64_t(kCounterBytes / sizeof(int32_t)) &&
+                    split * kShortest <= product.steps();
+      if (split > 1 && !shares)
+        break;
+      double cost = mmaCost(tile, stages, split, product, arch);
+      if (least != 0 && cost >= least)
+        continue;
+      least = cost;
+      s.rows = tile.rows;
+      s.columns = tile.columns;
+      s.threads = tile.threads();
+      s.vectors = stages;
+      s.sharedBytes = stages * tile.stageBytes();
+      s.split = split;
+      s.scratchBytes = split > 1 ? kCounterBytes + tiles * split * tile.rows * tile.columns * 4 : 0;
+    }
+  }
+  return least;
+}
+
+/// Rows of a product's matrix; -1: not known.
+static int64_t rowsOf(const MatrixProduct &product) {
+  int64_t rows = 1;
+  for (int64_t d : tensorType(product.rows()).getShape().take_front(product.rowAxes))
+    rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
+  return rows;
+}
+
+/// The templates for wgmma that take a product, best first, and the estimate of the first.
+static double scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleChoice &start,
+                             kernel::LaunchOp launch, const GpuArch &arch, bool tf32) {
+  std::optional<MatrixProduct> operands = matrixOperands(launch);
+  if (arch.matrixUnit != MatrixUnit::Wgmma || !operands ||
+      (tensorType(operands->left).getElementType().isF32() && !tf32))
+    return 0;
+  int64_t rows = rowsOf(*operands);
+  std::optional<MatrixProduct> copied = matrixProduct(launch);
+  ScheduleChoice persistent = start, tile = start;
+  double persistentCost = copied ? scheduleWgmma(persistent, *copied, rows, arch) : 0;
+  double tileCost = scheduleWgmmaTile(tile, *operands, rows, arch);
+  if (persistentCost)
+    all.push_back(persistent);
+  // Measured where a multiprocessor has up to three tiles; beyond, tile after tile is as good.
+  constexpr int64_t kTilesEach = 3;
+  auto tilesAlong = [](int64_t extent, unsigned size) {
+    return int64_t(llvm::divideCeil(extent, size));
+  };
+  bool few = tileCost && tilesAlong(rows, tile.rows) * tilesAlong(operands->columns, tile.columns) *
+                                 tile.split <=
+                             kTilesEach * arch.multiprocessors;
+  bool first = tileCost && (!persistentCost || (few && tileCost < persistentCost));
+  if (tileCost)
+    all.insert(first ? all.begin() : all.end(), tile);
+  return first ? tileCost : persistentCost;
+}
+
+/// A product on matrix units by each template that takes it, and in the general form.
+void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
+                              const GpuArch &arch, bool tf32) {
+  // Of the other templates' estimate, which counts what is read and written; that of mma.sync
+  // does not.
+  constexpr double kSurely = 0.4;
+  ScheduleChoice start = all.pop_back_val(), mma = start, general = start;
+  auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
+  double wgmmaCost = scheduleWgmmas(all, start, launch, arch, tf32);
+  double mmaCost = product ? scheduleMma(mma, *product, arch) : 0;
+  if (product)
+    all.insert(wgmmaCost && mmaCost < kSurely * wgmmaCost ? all.begin() : all.end(), mma);
+  if (isSkinny(productOf(launch))) {
+    ScheduleChoice skinny = start;
+    scheduleSkinny(skinny, launch, arch);
+    all.insert(product ? all.end() : all.begin(), skinny);
+  }
+  if (product && isSkinnyMma(productOf(launch), *product)) {
+    all.insert(all.begin(), start);
+    scheduleSkinnyMma(all.front(), *product, arch);
+  }
+  scheduleProduct(general, launch, arch);
+  all.push_back(general);
+}

@@ -1,0 +1,35 @@
+//===- WgmmaTile.h - One tile of a product a block, for wgmma ----*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu. How a block of the template that computes one tile lies in shared
+// memory: decided once here, read by the schedule and the code.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "MatrixTile.h"
+
+namespace tcc::codegen::device {
+
+/// A block's tile, and the slices of k on their way to it. When all have been multiplied, its sums
+/// lie where the slices lay.
+struct WgmmaTile {
+  static constexpr unsigned groupRows = 64; ///< of a warp group
+
+  unsigned rows, columns, stages;
+
+  /// The one that a schedule names.
+  static WgmmaTile of(Schedule s) { return {s.getRows(), s.getColumns(), s.getVectors()}; }
+
+  unsigned groups() const { return rows / groupRows; }
+  unsigned multiplying() const { return 128 * groups(); } ///< threads
+  /// One warp more fetches.
+  unsigned threads() const { return multiplying() + GpuArch::warp; }
+  unsigned leftBytes() const { return rows * MatrixTile::depth * 2; }
+  unsigned stageBytes() const { return (rows + columns) * MatrixTile::depth * 2; }
+  /// Bytes from a row of sums to the next: four rows of 32 bytes meet in no bank.
+  unsigned sumPitch() const { return (columns * 4 + 127) / 128 * 128 + 32; }
+  unsigned barrierOffset() const { return std::max(stages * stageBytes(), rows * sumPitch()); }
+  /// With room to begin at a multiple of 1024.
+  unsigned sharedBytes() const { return barrierOffset() + 16 * stages + 1024; }
+};
+
+} // namespace tcc::codegen::device

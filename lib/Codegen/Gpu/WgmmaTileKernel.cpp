@@ -1,0 +1,384 @@
+//===- WgmmaTileKernel.cpp - One tile of a product a block, for sm_90a ----===//
+//
+// The template for products that end soon: few rows, whose weights all multiprocessors should
+// stream, or little to sum, where what is read and written beside the product takes the time. A
+// block computes one tile; small tiles, several blocks a multiprocessor and a cluster of blocks
+// that share what a tile sums keep all memory busy, where tile after tile in one block would wait
+// for each step in turn.
+//
+// One warp fetches slices of both operands by bulk tensor copies, as WgmmaKernel.cpp says; each
+// warp group multiplies 64 rows. The sums then go to shared memory, in rows: a thread takes
+// neighbouring columns of a row from there, so that biases, residuals and results are accessed 16
+// bytes at a time, whatever their types and wherever a permuted result puts its rows.
+//
+// Blocks that share a tile are a cluster: they read each other's shared memory. Each adds up a
+// part of the tile from all blocks, its own first and then in the order of the blocks, so that
+// results repeat, and finishes it.
+//
+//===----------------------------------------------------------------------===//
+#include "Product.h"
+#include "WgmmaInstructions.h"
+#include "WgmmaTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+namespace {
+
+class WgmmaTileEmitter {
+public:
+  WgmmaTileEmitter(device::KernelFrame &f, MatrixProduct matrices, Product product)
+      : f(f), b(f.b), m(std::move(matrices)), p(std::move(product)), t(WgmmaTile::of(f.schedule)),
+        split(f.schedule.getSplit()), each(llvm::divideCeil(m.steps(), split)),
+        instruction(m.instruction(t.columns)) {}
+  void run();
+
+private:
+  // 32-bit arithmetic.
+  Value c(int64_t v) { return f.i32(v); }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, c(y)); }
+  Value band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
+  Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
+  Value equal(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); }
+  Value index(Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); }
+  Value to32(Value v) { return arith::IndexCastUIOp::create(b, b.getI32Type(), v); }
+  Value at(Value base, Value offset) {
+    return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{offset});
+  }
+  Value full(Value stage) { return at(shared, add(mul(stage, 8), c(t.barrierOffset()))); }
+  Value empty(Value stage) {
+    return at(shared, add(mul(stage, 8), c(t.barrierOffset() + 8 * t.stages)));
+  }
+  /// Whether a stage is filled a second time.
+  bool wraps() const { return each > t.stages; }
+  Value tensorMap(unsigned which) {
+    return f.function.getArgument(f.function.getNumArguments() - 2 + which);
+  }
+  std::pair<Value, Value> next(Value stage, Value parity);
+
+  void prepare();
+  void fetch();
+  void fetchStage(ValueRange window, Value step, Value stage);
+  Value multiplyStage(Value sums, Value stage, Value parity, bool isFirst);
+  Value multiplyAll();
+  void leave(Value sums);
+  void meetCluster();
+  SmallVector<Value> totalsOf(Value unit);
+  std::pair<Value, Product::Finished> finished(Value unit, ArrayRef<Value> totals);
+  unsigned widestRun();
+  int64_t units() const { return int64_t(t.rows) * t.columns / lanes; }
+  void finish();
+
+  device::KernelFrame &f;
+  ImplicitLocOpBuilder &b;
+  MatrixProduct m;
+  Product p;
+  WgmmaTile t;
+  unsigned split;
+  int64_t each; ///< steps of a block, the last one's at most
+  WgmmaInstruction instruction;
+  Value shared, sharedAddress; ///< aligned to 1024
+  SmallVector<Value> parts;    ///< the shared memory of the tile's blocks, the own first
+  Value tid, warp, lane, rank;
+  Value firstRow, firstColumn, firstStep, steps; ///< of the block
+  Value rows;                                    ///< of the result, index
+  unsigned lanes = 1;                            ///< neighbouring columns that a thread finishes
+};
+
+} // namespace
+
+std::pair<Value, Value> WgmmaTileEmitter::next(Value stage, Value parity) {
+  Value after = add(stage, c(1)), wrapped = equal(after, c(t.stages));
+  Value turn = arith::ExtUIOp::create(b, b.getI32Type(), wrapped);
+  return {arith::SelectOp::create(b, wrapped, c(0), after), arith::XOrIOp::create(b, parity, turn)};
+}
+
+void WgmmaTileEmitter::prepare() {
+  Value raw = f.dynamicShared();
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
+  sharedAddress = band(add(address, c(1023)), -1024);
+  shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);
+  tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  lane = band(tid, 31);
+  // The same number in all lanes, in a form that shows it.
+  warp = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), shr(tid, 5), c(0), c(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+  rows = f.volume(p.rows);
+  Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  rank = split == 1 ? c(0) : Value(arith::RemUIOp::create(b, block, c(split)));
+  Value number = split == 1 ? block : Value(arith::DivUIOp::create(b, block, c(split)));
+  Value down = to32(f.e.divIndex(f.e.addIndex(rows, f.e.index(t.rows - 1)), f.e.index(t.rows)));
+  // Tiles of the same columns go together: their weights come from memory once.
+  firstRow = mul(arith::RemUIOp::create(b, number, down), t.rows);
+  firstColumn = mul(arith::DivUIOp::create(b, number, down), t.columns);
+  firstStep = mul(rank, each);
+  steps = c(each);
+  if (m.steps() % each)
+    steps = arith::MinUIOp::create(b, steps, arith::SubIOp::create(b, c(m.steps()), firstStep));
+  f.when(equal(tid, c(0)), [&] {
+    for (unsigned i = 0; i < t.stages; ++i) {
+      NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
+      if (wraps())
+        NVVM::MBarrierInitOp::create(b, empty(c(i)), c(t.groups()), Value());
+    }
+    NVVM::FenceMbarrierInitOp::create(b);
+  });
+  f.barrier();
+}
+
+//===----------------------------------------------------------------------===//
+// Fetching
+//===----------------------------------------------------------------------===//
+
+void WgmmaTileEmitter::fetch() {
+  Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+  f.when(elected, [&] {
+    SmallVector<Value> window;
+    if (m.window)
+      window = m.window->windowAt(f, firstRow);
+    auto loop = scf::ForOp::create(b, c(0), steps, c(1), ValueRange{c(0), c(1)});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value stage = loop.getRegionIterArg(0), parity = loop.getRegionIterArg(1);
+    if (wraps())
+      awaitBarrier(b, empty(stage), parity);
+    fetchStage(window, add(firstStep, loop.getInductionVar()), stage);
+    auto [after, turn] = next(stage, parity);
+    scf::YieldOp::create(b, ValueRange{after, turn});
+  });
+  NVVM::SyncWarpOp::create(b, c(-1));
+}
+
+/// `window`: where a convolution's first one stands.
+void WgmmaTileEmitter::fetchStage(ValueRange window, Value step, Value stage) {
+  Value barrier = full(stage);
+  expectBytes(b, barrier, t.stageBytes());
+  Value left = at(shared, mul(stage, t.stageBytes())), right = at(left, c(t.leftBytes()));
+  if (m.window) {
+    ConvolutionWindow::Copies copies = m.window->copiesAt(f, window, firstColumn, step);
+    copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
+    return copyBox(b, right, tensorMap(1), copies.filters, barrier);
+  }
+  Value k = mul(step, MatrixTile::depth);
+  // Weights come from memory, the rows of the other operand from the cache.
+  if (m.rightByColumns)
+    copyBox(b, right, tensorMap(1), {k, firstColumn}, barrier);
+  else
+    for (unsigned i = 0; i < t.columns; i += 64)
+      copyBox(b, at(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
+              {add(firstColumn, c(i)), k}, barrier);
+  copyBox(b, left, tensorMap(0), {k, firstRow}, barrier);
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplying
+//===----------------------------------------------------------------------===//
+
+/// The sums with one stage's products added; the chain has begun, and is not awaited.
+Value WgmmaTileEmitter::multiplyStage(Value sums, Value stage, Value parity, bool isFirst) {
+  awaitBarrier(b, full(stage), parity);
+  Value begin = add(sharedAddress, mul(stage, t.stageBytes()));
+  Value group = shr(warp, 2);
+  auto left = WgmmaOperand::at(
+      b, add(begin, mul(group, WgmmaTile::groupRows * MatrixTile::depth * 2)), 0, true);
+  auto right = WgmmaOperand::at(b, add(begin, c(t.leftBytes())), 64 * MatrixTile::depth * 2,
+                                m.rightByColumns);
+  beginChain(b);
+  for (unsigned k = 0; k < MatrixTile::depth; k += 16)
+    sums = instruction.multiply(b, sums, left.step(b, k), right.step(b, k), m.rightByColumns,
+                                isFirst && k == 0);
+  endChain(b);
+  return sums;
+}
+
+Value WgmmaTileEmitter::multiplyAll() {
+  Value none = LLVM::ZeroOp::create(b, wgmmaSums(b, t.columns, instruction.sum()));
+  Value sums = multiplyStage(none, c(0), c(0), true);
+  auto [second, parity] = next(c(0), c(0));
+  auto loop = scf::ForOp::create(b, c(1), steps, c(1), ValueRange{sums, second, parity, c(0)});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value stage = loop.getRegionIterArg(1), turn = loop.getRegionIterArg(2);
+    Value added = multiplyStage(loop.getRegionIterArg(0), stage, turn, false);
+    // The chain before this one is done: its stage may be filled again.
+    NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
+    if (wraps())
+      f.when(equal(band(tid, 127), c(0)),
+             [&] { arriveAtBarrier(b, empty(loop.getRegionIterArg(3))); });
+    auto [after, nextTurn] = next(stage, turn);
+    scf::YieldOp::create(b, ValueRange{added, after, nextTurn, stage});
+  }
+  return awaitChains(b, loop.getResult(0), 0);
+}
+
+/// The sums in rows, where slices of k lay that nobody reads any more.
+void WgmmaTileEmitter::leave(Value sums) {
+  NVVM::BarrierOp::create(b, Type(), c(1), c(t.multiplying()), NVVM::BarrierReductionAttr(),
+                          Value());
+  Value row = add(mul(shr(tid, 5), 16), shr(lane, 2));
+  Value place = at(shared, add(mul(row, t.sumPitch()), mul(band(lane, 3), 8)));
+  auto pair = VectorType::get({2}, instruction.sum());
+  for (unsigned i = 0; i < t.columns / 2; i += 2) {
+    Value two = vector::FromElementsOp::create(
+        b, pair,
+        ValueRange{LLVM::ExtractValueOp::create(b, sums, int64_t(i)),
+                   LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1)});
+    int64_t offset = int64_t(i / 4) * 32 + (i % 4 / 2) * 8 * int64_t(t.sumPitch());
+    LLVM::StoreOp::create(b, two, at(place, c(offset)), 8);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The epilogue
+//===----------------------------------------------------------------------===//
+
+/// All threads of the tile's blocks have come here, and see each other's shared memory.
+void WgmmaTileEmitter::meetCluster() {
+  NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+  NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
+}
+
+/// `lanes` neighbouring sums of the tile from all of its blocks.
+SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
+  unsigned wide = std::min(lanes, 4u);
+  auto type = VectorType::get({wide}, instruction.sum());
+  Value across = c(t.columns / lanes);
+  Value row = arith::DivUIOp::create(b, unit, across),
+        place = arith::RemUIOp::create(b, unit, across);
+  Value offset = add(mul(row, t.sumPitch()), mul(place, int64_t(lanes) * 4));
+  SmallVector<Value> totals;
+  for (unsigned i = 0; i < lanes; i += wide) {
+    Value total;
+    for (Value part : parts) {
+      Value some = LLVM::LoadOp::create(b, type, at(part, add(offset, c(i * 4))), wide * 4);
+      total = !total                      ? some
+              : instruction.sum().isF32() ? Value(arith::AddFOp::create(b, total, some))
+                                          : Value(arith::AddIOp::create(b, total, some));
+    }
+    for (unsigned j = 0; j < wide; ++j)
+      totals.push_back(vector::ExtractOp::create(b, total, int64_t(j)));
+  }
+  return totals;
+}
+
+/// What follows the product, and whether it is to be stored.
+std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, ArrayRef<Value> totals) {
+  Value across = c(t.columns / lanes);
+  Value row = index(add(firstRow, arith::DivUIOp::create(b, unit, across)));
+  Value column =
+      index(add(firstColumn, mul(arith::RemUIOp::create(b, unit, across), int64_t(lanes))));
+  Value inside = f.less(row, rows);
+  if (m.columns % t.columns)
+    inside = arith::AndIOp::create(b, inside, f.less(column, f.e.index(m.columns)));
+  if (units() % (int64_t(split) * t.multiplying()))
+    inside = arith::AndIOp::create(b, inside, f.less(index(unit), f.e.index(units())));
+  // Nothing is read past the edges either.
+  row = f.minIndex(row, f.e.subIndex(rows, f.e.index(1)));
+  Value group = f.e.index(0), ofGroup = f.volume(p.columns);
+  if (m.window && m.window->filtersOfGroup != m.window->filters) {
+    group = f.e.divIndex(column, ofGroup);
+    column = f.e.remIndex(column, ofGroup);
+  }
+  f.e.setLanes(lanes);
+  Value total = totals[0];
+  if (lanes > 1)
+    total = vector::FromElementsOp::create(b, VectorType::get({lanes}, instruction.sum()), totals);
+  auto all = p.finish(f, group, row, runCoords(f, column, p.columns, lanes), total);
+  f.e.setLanes(1);
+  return {inside, all};
+}
+
+/// The block's part of the tile: with those of the other blocks, it is all of it. What several
+/// units read is on its way at once, because a store may not come before a later load.
+void WgmmaTileEmitter::finish() {
+  constexpr size_t kTogether = 4;
+  int64_t round = int64_t(split) * t.multiplying();
+  SmallVector<std::pair<Value, SmallVector<Value>>> mine;
+  for (int64_t first = 0; first < units(); first += round) {
+    Value unit = add(add(tid, mul(rank, t.multiplying())), c(first)), from = unit;
+    if (units() - first < round)
+      from = arith::MinUIOp::create(b, unit, c(units() - 1));
+    mine.push_back({unit, {}});
+    if (split > 1)
+      mine.back().second = totalsOf(from);
+  }
+  if (split > 1)
+    NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+  for (size_t first = 0; first < mine.size(); first += kTogether) {
+    SmallVector<std::pair<Value, Product::Finished>> done;
+    for (auto &[unit, totals] : MutableArrayRef(mine).slice(first).take_front(kTogether)) {
+      if (split == 1)
+        totals = totalsOf(arith::MinUIOp::create(b, unit, c(units() - 1)));
+      done.push_back(finished(unit, totals));
+    }
+    f.e.setLanes(lanes);
+    for (auto &[inside, all] : done)
+      f.when(inside, [&, &all = all] { Product::store(f, all); });
+    f.e.setLanes(1);
+  }
+}
+
+/// Neighbouring columns that a thread finishes: they lie together, unless a permuted result has
+/// something else there, and all threads have some.
+unsigned WgmmaTileEmitter::widestRun() {
+  constexpr int64_t kMost = 8;
+  bool keepsColumns = llvm::all_of(f.yield().getValues(), [](Value v) {
+    auto transpose = v.getDefiningOp<prim::TransposeOp>();
+    return !transpose ||
+           transpose.getPermutation().back() + 1 == int64_t(transpose.getPermutation().size());
+  });
+  int64_t columns = m.window ? m.window->filtersOfGroup : m.columns;
+  int64_t run = keepsColumns ? std::min(kMost, columns & -columns) : 1;
+  int64_t ofThread = int64_t(t.rows) * t.columns / (int64_t(split) * t.multiplying());
+  while (run > 2 && run > ofThread)
+    run /= 2;
+  return static_cast<unsigned>(run);
+}
+
+void WgmmaTileEmitter::run() {
+  lanes = widestRun();
+  prepare();
+  Value fetches = equal(warp, c(t.multiplying() / GpuArch::warp));
+  auto branch = scf::IfOp::create(b, fetches, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    f.e.nested([&] { fetch(); });
+    b.setInsertionPointToStart(branch.elseBlock());
+    f.e.nested([&] { leave(multiplyAll()); });
+  }
+  split > 1 ? meetCluster() : f.barrier();
+  parts.push_back(shared);
+  for (unsigned i = 1; i < split; ++i) {
+    Value other = arith::RemUIOp::create(b, add(rank, c(i)), c(split));
+    Type pointer = LLVM::LLVMPointerType::get(
+        b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+    parts.push_back(NVVM::MapaOp::create(b, pointer, shared, other));
+  }
+  auto last = scf::IfOp::create(b, fetches, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(last.thenBlock());
+    if (split > 1)
+      NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
+    b.setInsertionPointToStart(last.elseBlock());
+    f.e.nested([&] { finish(); });
+  }
+  // Nobody reads what the block has any more.
+  if (split > 1)
+    NVVM::ClusterWaitOp::create(b, b.getUnitAttr());
+}
+
+void device::emitWgmmaTileKernel(KernelFrame &f) {
+  if (std::optional<Product> product = productIn(f))
+    WgmmaTileEmitter(f, *matrixOperands(f.launch), *product).run();
+}
