@@ -115,8 +115,6 @@ ROWS = pointwise_rows() | {
     "gemm_vit_b32": linear(6304, 768, 768),
     "gemm_i8_4096": linear(4096, 4096, 4096, "product of i8"),
     "gemm_i8_1024": linear(1024, 1024, 1024, "product of i8"),
-    "gemm_tf32_4096": linear(4096, 4096, 4096, "product of tf32"),
-    "gemm_tf32_1024_4096_4096": linear(1024, 4096, 4096, "product of tf32"),
     "gemm_f32_2048": linear(2048, 2048, 2048),
     "conv_56_64_3x3": convolution(32, 56, 64, 64, 3),
     "conv_28_128_3x3": convolution(32, 28, 128, 128, 3),
@@ -178,8 +176,7 @@ def peers_of(torch, blas, row, sets):
         return [lambda x=inputs: make(x) for inputs, _ in sets]
     function = row.function
     if row.kind.startswith("product"):
-        tf32 = row.kind.endswith("tf32")
-        every = [blas.products(*inputs, output, tf32) for inputs, output in sets]
+        every = [blas.products(*inputs, output) for inputs, output in sets]
         return {f"cuBLASLt, algorithm {number}": list(calls) for number, calls in enumerate(zip(*every))}
     if row.kind == "convolution":
         return {"cuDNN": plain(lambda inputs: function(torch, *inputs))}

@@ -5,8 +5,8 @@ import ctypes
 import dataclasses
 import pathlib
 
-# CUtensorMapDataType by bytes of an element; CUtensorMapL2promotion 256 bytes; CUfunction_attribute.
-MAP_TYPES = {1: 0, 2: 1, 4: 2, 8: 4}
+# CUtensorMapDataType of 16 bits; CUtensorMapL2promotion 256 bytes; CUfunction_attribute.
+UNIT_BYTES, UNIT_TYPE = 2, 1
 PROMOTE_256, SWIZZLES, MOST_DYNAMIC_SHARED = 3, {0: 0, 32: 1, 64: 2, 128: 3}, 8
 # A kernel gets more dynamic shared memory than this only if it was asked for.
 USUAL_SHARED = 48 << 10
@@ -99,18 +99,19 @@ class Loaded:
         return call
 
     def _encoded(self, numbers, inputs, outputs):
-        """A tensor map of what RunLaunches.cpp's readMap says; axes are listed outermost first, and encoded last first."""
+        """A tensor map of what RunLaunches.cpp's readMap says, in units of 16 bits whatever the type; axes are listed
+        outermost first, and encoded last first."""
         of_result, index, rank, *rest = numbers
         extents, box, rest = rest[0:2 * rank:2][::-1], rest[1:2 * rank:2][::-1], rest[2 * rank:]
         tensor = (outputs if of_result else inputs)[index]
-        element, pitches = tensor.element_size(), []
+        pitches = []
         for extent in extents:
-            pitches.append(extent * (pitches[-1] if pitches else element))
+            pitches.append(extent * (pitches[-1] if pitches else UNIT_BYTES))
         storage = ctypes.create_string_buffer(128 + 64)
         address = (ctypes.addressof(storage) + 63) // 64 * 64
         wide, narrow, places = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank, ctypes.c_int * 3
         steps = [1] * rank
-        head = (ctypes.c_void_p(address), MAP_TYPES[element], rank, ctypes.c_void_p(tensor.data_ptr()), wide(*extents),
+        head = (ctypes.c_void_p(address), UNIT_TYPE, rank, ctypes.c_void_p(tensor.data_ptr()), wide(*extents),
                 wide(*pitches))
         tail = (0, SWIZZLES[128], PROMOTE_256, 0)
         pixels, spatial = rest[0], rank - 2
