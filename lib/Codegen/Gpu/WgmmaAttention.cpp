@@ -171,14 +171,11 @@ void WgmmaAttentionEmitter::prepareKeys() {
 }
 
 void WgmmaAttentionEmitter::prepare() {
-  Value raw = f.dynamicShared();
-  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
-  sharedAddress = band(add(address, c(1023)), -1024);
-  shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);
+  auto [memory, address] = SharedSlices::in(b, f.dynamicShared());
+  shared = memory;
+  sharedAddress = address;
   tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
-  // The same number in all lanes, in a form that shows it.
-  warp = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), shr(tid, 5), c(0), c(31),
-                              NVVM::ShflKind::idx, UnitAttr());
+  warp = uniformWarp(b, tid);
   f.when(equal(tid, c(0)), [&] {
     for (unsigned i = 0; i < BoxedAttention::tensorMaps; ++i)
       NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),

@@ -182,3 +182,16 @@ void device::copyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange pl
                      Value barrier) {
   copyWindow(b, to, map, place, {}, barrier);
 }
+
+SharedSlices SharedSlices::in(ImplicitLocOpBuilder &b, Value raw) {
+  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
+  Value aligned = arith::AndIOp::create(b, arith::AddIOp::create(b, address, constant32(b, 1023)),
+                                        constant32(b, -1024));
+  return {LLVM::IntToPtrOp::create(b, raw.getType(), aligned), aligned};
+}
+
+Value device::uniformWarp(ImplicitLocOpBuilder &b, Value thread) {
+  Value warp = arith::ShRUIOp::create(b, thread, constant32(b, 5));
+  return NVVM::ShflOp::create(b, b.getI32Type(), constant32(b, -1), warp, constant32(b, 0),
+                              constant32(b, 31), NVVM::ShflKind::idx, UnitAttr());
+}

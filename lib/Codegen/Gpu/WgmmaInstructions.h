@@ -76,4 +76,13 @@ void copyBox(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map, mli
 void copyWindow(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map,
                 mlir::ValueRange place, mlir::ValueRange taps, mlir::Value barrier);
 
+/// `raw`, dynamic shared memory, from its first multiple of 1024 bytes on, where slices may begin.
+struct SharedSlices {
+  mlir::Value memory, address; ///< address: an i32
+
+  static SharedSlices in(mlir::ImplicitLocOpBuilder &b, mlir::Value raw);
+};
+/// The thread's warp, an i32: the same number in all lanes, in a form that shows it.
+mlir::Value uniformWarp(mlir::ImplicitLocOpBuilder &b, mlir::Value thread);
+
 } // namespace tcc::codegen::device

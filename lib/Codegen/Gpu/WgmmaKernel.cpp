@@ -124,16 +124,13 @@ std::pair<Value, Value> WgmmaEmitter::tileAt(Value number) {
 }
 
 void WgmmaEmitter::prepare() {
-  Value raw = f.dynamicShared();
-  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
-  sharedAddress = band(add(address, c(1023)), -1024);
-  shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);
+  auto [memory, address] = SharedSlices::in(b, f.dynamicShared());
+  shared = memory;
+  sharedAddress = address;
   tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   grid = NVVM::GridDimXOp::create(b, b.getI32Type());
-  // The same number in all lanes, in a form that shows it.
-  warp = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), shr(tid, 5), c(0), c(31),
-                              NVVM::ShflKind::idx, UnitAttr());
+  warp = uniformWarp(b, tid);
   SmallVector<Value> rowExtents;
   for (unsigned i = 0; i < p.rowAxes; ++i)
     rowExtents.push_back(f.e.extent(p.rows(), i));

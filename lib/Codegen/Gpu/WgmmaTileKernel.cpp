@@ -102,15 +102,12 @@ std::pair<Value, Value> WgmmaTileEmitter::next(Value stage, Value parity) {
 }
 
 void WgmmaTileEmitter::prepare() {
-  Value raw = f.dynamicShared();
-  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
-  sharedAddress = band(add(address, c(1023)), -1024);
-  shared = LLVM::IntToPtrOp::create(b, raw.getType(), sharedAddress);
+  auto [memory, address] = SharedSlices::in(b, f.dynamicShared());
+  shared = memory;
+  sharedAddress = address;
   tid = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   lane = band(tid, 31);
-  // The same number in all lanes, in a form that shows it.
-  warp = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), shr(tid, 5), c(0), c(31),
-                              NVVM::ShflKind::idx, UnitAttr());
+  warp = uniformWarp(b, tid);
   rows = f.volume(p.rows);
   Value block = NVVM::BlockIdXOp::create(b, b.getI32Type());
   rank = split == 1 ? c(0) : Value(arith::RemUIOp::create(b, block, c(split)));
