@@ -173,14 +173,6 @@ LogicalResult rmsNorm(AtenNode &a) {
   return a.c.numResults() > 1 ? a.give(1, inverse) : success();
 }
 
-/// A value of each channel as one of each channel of each group: [C] -> [1, G, C / G, 1..].
-Value inGroups(AtenNode &a, Value perChannel, ArrayRef<Dim> split) {
-  Dims dims(split.size(), a.b.dim(1));
-  dims[1] = split[1];
-  dims[2] = split[2];
-  return a.b.reshape(perChannel, dims);
-}
-
 LogicalResult groupNorm(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("input");
@@ -195,20 +187,7 @@ LogicalResult groupNorm(AtenNode &a) {
   split.append(have.begin() + 2, have.end());
   SmallVector<int64_t> axes = axesFrom(2, rank + 1);
   Standardized s = standardize(b, b.reshape(a.cast(x, a.wide()), split), axes, a.real("eps", 1e-5));
-  // Before the groups are channels again, so that all of it is about rows of one shape.
-  Value y = s.value;
-  Value scale = a.tensor("weight"), shift = a.tensor("bias");
-  auto perChannel = [&](Value v) {
-    auto own = v ? b.known(b.dim(v, 0)) : std::nullopt;
-    return !v || (own && own == b.known(have[1]));
-  };
-  bool grouped = perChannel(scale) && perChannel(shift);
-  if (grouped && scale)
-    y = b.mul(y, inGroups(a, a.cast(scale, b.elem(y)), split));
-  if (grouped && shift)
-    y = b.add(y, inGroups(a, a.cast(shift, b.elem(y)), split));
-  y = b.reshape(y, have);
-  (void)a.give(0, grouped ? y : affine(a, y, scale, shift));
+  (void)a.give(0, affineOfGroups(b, s.value, have, a.tensor("weight"), a.tensor("bias")));
   if (a.c.numResults() > 1)
     (void)a.give(1, b.squeeze(s.mean, axes));
   return a.c.numResults() > 2 ? a.give(2, b.squeeze(s.inverse, axes)) : success();

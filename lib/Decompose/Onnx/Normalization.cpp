@@ -115,22 +115,9 @@ LogicalResult groupNormalization(NodeContext &c) {
   Value grouped = b.reshape(widen(b, x), split);
   Standardized s = standardize(b, grouped, axesFrom(2, rank + 1), c.floatAttr("epsilon", 1e-5));
   bool perGroup = c.version() < 21;
-  Value y = perGroup ? affine(b, s.value, c.in(1), c.in(2)) : s.value;
-  auto channels = b.known(have[1]);
-  auto perChannel = [&](Value v) {
-    return channels && b.rank(v) == 1 && b.known(b.dim(v, 0)) == channels;
-  };
-  if (perGroup || !perChannel(c.in(1)) || !perChannel(c.in(2))) {
-    y = b.reshape(y, have);
-    return c.give(b.cast(perGroup ? y : affine(b, y, c.in(1), c.in(2)), b.elem(x)));
-  }
-  // Before the groups are channels again, so that all of it is about rows of one shape.
-  Dims dims(rank + 1, b.dim(1));
-  dims[1] = split[1];
-  dims[2] = split[2];
-  auto inGroups = [&](Value v) { return b.reshape(b.cast(v, b.elem(y)), dims); };
-  y = b.add(b.mul(y, inGroups(c.in(1))), inGroups(c.in(2)));
-  return c.give(b.cast(b.reshape(y, have), b.elem(x)));
+  Value y = perGroup ? b.reshape(affine(b, s.value, c.in(1), c.in(2)), have)
+                     : affineOfGroups(b, s.value, have, c.in(1), c.in(2));
+  return c.give(b.cast(y, b.elem(x)));
 }
 
 /// x / (bias + alpha / size * sum of squares over neighbouring channels)^beta.
