@@ -10,14 +10,16 @@ at most: bytes of the arguments and results at the speed of a copy, operations a
 beside the cases; a case's share is how near tcc comes to it.
 """
 import argparse
+import contextlib
 import datetime
+import io
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -54,6 +56,12 @@ def exported(module, arguments, case):
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return torch.export.export(module, tuple(arguments), dynamic_shapes=dynamic, strict=False)
+
+
+def export_onnx(program, path):
+    import torch
+    with contextlib.redirect_stdout(io.StringIO()):
+        torch.onnx.export(program, (), path, dynamo=True, verbose=False)
 
 
 class Tcc:
@@ -96,14 +104,10 @@ class Compile(Eager):
 
 class OnnxRuntime:
     def __init__(self, case, module, arguments, options):
-        import contextlib
-        import io
         import onnxruntime
-        import torch
         with tempfile.TemporaryDirectory(prefix="tcc-ops-") as folder:
             path = pathlib.Path(folder) / "model.onnx"
-            with contextlib.redirect_stdout(io.StringIO()):
-                torch.onnx.export(exported(module, arguments, case), (), path, dynamo=True, verbose=False)
+            export_onnx(exported(module, arguments, case), path)
             settings = onnxruntime.SessionOptions()
             settings.intra_op_num_threads = options.threads
             settings.log_severity_level = 4
@@ -156,6 +160,8 @@ def best_times(ready, options):
     rounds = 0
     while rounds < 3 or time.perf_counter() < end:
         for name, engine in ready.items():
+            time.sleep(0.02)  # the thread pools of the one before stop spinning
+            engine.run()
             stop = time.perf_counter() + options.turn
             while True:
                 begin = time.perf_counter_ns()
@@ -224,29 +230,37 @@ def show(row, roof):
         print(f"    {name}: {why}", flush=True)
 
 
-def page_text(stored):
+def section(threads, stored):
+    """The table of the cases that were run with so many threads."""
     from statistics import median
     rows, roof = stored["rows"].values(), stored["roof"]
     known = sorted((row for row in rows if ratio(row) is not None), key=ratio)
     names = [name for name in ENGINES if any(name in row["us"] for row in rows)]
     ratios = [ratio(row) for row in known]
-    lines = ["# Operators and blocks on the CPU", "", "Written by `scripts/bench ops --write`; do not edit.", "",
-             f"- Machine: {stored['machine']}; {stored['threads']} threads; {stored['note']}",
+    lines = [f"## {threads} thread{'s' if int(threads) > 1 else ''}", "",
+             f"- {stored['machine']}; PyTorch {stored['torch']}; {stored['note']}.",
              f"- A copy moves {roof['bytes'] / 1e3:.1f} GB/s, a product of 1,024 does {roof['flops'] / 1e3:.0f} GFLOP/s: "
-             "the roofline of the last column.",
-             "- Microseconds of the fastest run of many, in turns in one process; outputs compared.",
-             f"- {len(known)} cases; the fastest peer's time by tcc's: median {median(ratios):.2f}, "
-             f"{sum(r < 0.95 for r in ratios)} below 0.95, least {ratios[0]:.2f}." if ratios else "", "",
-             "| case | " + " | ".join(names) + " | fastest peer ÷ tcc | of the roofline |",
-             "|---|" + "---:|" * (len(names) + 2)]
+             "the roofline of the last column."]
+    lines += [f"- {len(known)} cases; the fastest peer's time by tcc's: median {median(ratios):.2f}, "
+              f"{sum(r < 0.95 for r in ratios)} below 0.95, least {ratios[0]:.2f}."] if ratios else []
+    lines += ["", "| case | " + " | ".join(names) + " | fastest peer ÷ tcc | of the roofline |",
+              "|---|" + "---:|" * (len(names) + 2)]
     for row in known:
         cells = [f"{row['us'][name]:,.1f}" if name in row["us"] else "" for name in names]
         lines.append(f"| {row['case']} | " + " | ".join(cells) + f" | {ratio(row):.2f} | {share(row, roof):.0%} |")
     wrong = [row for row in rows if "tcc" in row["failed"]]
     if wrong:
-        lines += ["", "## What tcc does not run", "", "| case | why |", "|---|---|",
+        lines += ["", "What tcc does not run:", "", "| case | why |", "|---|---|",
                   *(f"| {row['case']} | {row['failed']['tcc'].replace('|', '/')} |" for row in wrong)]
-    return "\n".join(lines) + "\n"
+    return [*lines, ""]
+
+
+def page_text(stored):
+    lines = ["# Operators and blocks on the CPU", "", "Written by `scripts/bench ops --write`; do not edit.", "",
+             "Microseconds of the fastest run of many, in turns in one process; outputs compared.", ""]
+    for threads in sorted(stored, key=int):
+        lines += section(threads, stored[threads])
+    return "\n".join(lines)
 
 
 def parse(argv):
@@ -262,7 +276,6 @@ def parse(argv):
     parser.add_argument("--note", default="nothing else ran", help="what the page says of the machine's load")
     parser.add_argument("--write", action="store_true", help="merge the rows into docs/performance-operators.md")
     parser.add_argument("--list", action="store_true", help="names, and nothing else")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
 
@@ -273,36 +286,72 @@ def chosen(options):
             if (not options.quick or case.quick) and (not only or name.startswith(only))]
 
 
+def apart(function, *arguments):
+    """What the function returns (as JSON carries it), run in a fork: what it starts, holds or breaks stays there."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            with os.fdopen(writer, "w") as pipe:
+                json.dump(function(*arguments), pipe)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+            status = 1
+        sys.stderr.flush()
+        os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return json.loads(text) if status == 0 else f"ended with {status}"
+
+
+def load(threads):
+    """Loads what every case needs, once: more than half of a case's time otherwise. What this loads on first use, a
+    first export brings. No thread may start here, which a fork would not have: each case asks for its own."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # read when PyTorch is loaded
+    import onnxruntime  # noqa: F401
+    import torch
+    torch.set_num_threads(1)
+    program = torch.export.export(torch.nn.ReLU(), (torch.zeros(2, 3),))
+    with tempfile.TemporaryDirectory(prefix="tcc-ops-") as folder:
+        torch.export.save(program, pathlib.Path(folder) / "model.pt2")
+        export_onnx(program, pathlib.Path(folder) / "model.onnx")
+
+
+def store(rows, roof, options):
+    """Merges the rows into the page's data and writes the page: after every case, for a sweep takes long."""
+    from bench import machine, versions
+    data = PAGE.with_suffix(".json")
+    stored = json.loads(data.read_text()) if data.exists() else {}
+    part = stored.setdefault(str(options.threads), {"rows": {}})
+    part["rows"].update({row["case"]: row for row in rows})
+    part.update(roof=roof, machine=machine(), note=options.note, torch=versions()["torch"])
+    data.write_text(json.dumps(stored, indent=1) + "\n")
+    PAGE.write_text(page_text(stored))
+
+
 def main(argv):
     options = parse(argv)
+    load(options.threads)
     from opcases import CASES
     if options.list:
         print("\n".join(chosen(options)))
         return 0
-    if options.one:
-        print(json.dumps(measure(CASES[options.one], options)))
-        return 0
-    roof, rows = roofline(options), []
+    roof, failed = apart(roofline, options), False
     print(f"{'case':44}" + "".join(f"{name:>12}" for name in ENGINES) + "   ratio   roof   (microseconds)")
-    environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
-    passed = [f"--{key}={getattr(options, key)}" for key in ("peers", "threads", "seconds", "turn", "cpu", "flags")]
     for name in chosen(options):
-        result = subprocess.run([sys.executable, __file__, "--one", name, *passed], env=environment,
-                                capture_output=True, text=True)
-        if result.returncode:
-            print(f"{name}: ended with {result.returncode}: {result.stderr.strip()[-300:]}", file=sys.stderr)
+        row = apart(measure, CASES[name], options)
+        if isinstance(row, str):
+            print(f"{name}: {row}", file=sys.stderr)
             continue
-        rows.append(json.loads(result.stdout.splitlines()[-1]))
-        show(rows[-1], roof)
-    if options.write:
-        from bench import machine
-        data = PAGE.with_suffix(".json")
-        stored = json.loads(data.read_text()) if data.exists() else {"rows": {}}
-        stored["rows"].update({row["case"]: row for row in rows})
-        stored.update(roof=roof, machine=machine(), threads=options.threads, note=options.note)
-        data.write_text(json.dumps(stored, indent=1) + "\n")
-        PAGE.write_text(page_text(stored))
-    return 1 if any("tcc" in row["failed"] for row in rows) else 0
+        show(row, roof)
+        failed |= "tcc" in row["failed"]
+        if options.write:
+            store([row], roof, options)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
