@@ -148,8 +148,10 @@ class Operators(unittest.TestCase):
     def test_page(self):
         rows = [self.row("good", 1000, tcc=1.0, eager=2.0), self.row("bad", 1000, tcc=4.0, eager=1.0),
                 self.row("none", failed=["tcc"], eager=1.0)]
-        text = ops.page_text({"rows": {r["case"]: r for r in rows}, "roof": self.ROOF, "machine": "M", "threads": 2,
-                              "note": "quiet"})
+        part = {"rows": {r["case"]: r for r in rows}, "roof": self.ROOF, "machine": "M", "torch": "2.0", "note": "quiet"}
+        text = ops.page_text({"2": part, "1": {**part, "rows": {"alone": self.row("alone", tcc=1.0, eager=1.0)}}})
+        self.assertLess(text.index("## 1 thread\n"), text.index("| alone |"))
+        self.assertLess(text.index("| alone |"), text.index("## 2 threads\n"))
         self.assertLess(text.index("| bad |"), text.index("| good |"))
         self.assertIn("2 cases; the fastest peer's time by tcc's: median 1.12, 1 below 0.95, least 0.25", text)
         self.assertIn("| bad | 4.0 | 1.0 | 0.25 | 25% |", text)
