@@ -7,14 +7,18 @@ Modules and inputs are those of gpu_rows.py, in bf16: tcc gets the f32 module an
 converted. Each contestant's outputs are compared with the module in float64 (in f32 where it is too large) before it
 is timed: the root of the mean square of tcc's error may be at most twice that of eager. `wall` is the median of single
 calls with a wait after each, `device` that of events around many calls, divided by their number. Contestants take turns.
+tcc compiles on two cores with an empty cache. From the start of tcc-run to its outputs on the host is timed as well, and
+apart from it what the driver takes to come up in a process of its own.
 --profile adds tcc's kernels by time. --write merges the rows into docs/performance.md: those just measured, or those
 of FILE, which --json wrote on another machine.
 """
 import argparse
+import contextlib
 import copy
 import datetime
 import gc
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -76,6 +80,29 @@ def error(torch, actual, exact):
     return together.square().mean().sqrt().item()
 
 
+@contextlib.contextmanager
+def two_cores():
+    """What is started here runs on two of this process's cores."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(allowed)[:2])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@contextlib.contextmanager
+def fresh_cache(folder):
+    before = os.environ.get("TCC_CACHE_DIR")
+    os.environ["TCC_CACHE_DIR"] = str(folder / "cache")
+    try:
+        yield
+    finally:
+        os.environ.pop("TCC_CACHE_DIR")
+        if before is not None:
+            os.environ["TCC_CACHE_DIR"] = before
+
+
 class Tcc:
     def __init__(self, torch, row, module, inputs, folder, flags):
         import gpu_models
@@ -83,10 +110,11 @@ class Tcc:
         from compiled import compile_model
         self.library = folder / "model.so"
         gpu_models.export(module.cpu(), inputs, folder / "model.pt2")
-        start = time.perf_counter()
         precision = [] if row.narrow else ["--precision", "bf16"]
-        compile_model(folder / "model.pt2", self.library, "--arch", gpu_models.arch(), *precision, *flags)
-        self.prepared_in = time.perf_counter() - start
+        with two_cores(), fresh_cache(folder):
+            start = time.perf_counter()
+            compile_model(folder / "model.pt2", self.library, "--arch", gpu_models.arch(), *precision, *flags)
+            self.prepared_in = time.perf_counter() - start
         (folder / "model.pt2").unlink()
         self.model, self.given = tcc_torch.Model(self.library), gpu_models.moved(inputs)
         self.run = lambda: self.model(*self.given)
@@ -116,6 +144,30 @@ def profile(library, inputs):
     from compiled import tool
     ran = subprocess.run([tool("tcc-run"), library, "--bench", "--profile", "--seconds", "0.5"], capture_output=True, text=True)
     return (ran.stdout + ran.stderr).splitlines()
+
+
+DRIVER_UP = """
+import ctypes, time
+begin = time.perf_counter()
+cuda, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
+for status in (cuda.cuInit(0), cuda.cuDeviceGet(ctypes.byref(device), 0),
+               cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)):
+    assert status == 0, status
+print(time.perf_counter() - begin)
+"""
+
+
+def start_seconds(library):
+    """Seconds from the start of a process to its outputs, and of these the driver's until it has a context: the least
+    of three each, in turns."""
+    from compiled import tool
+    totals, drivers = [], []
+    for _ in range(3):
+        begin = time.perf_counter()
+        subprocess.run([tool("tcc-run"), library], check=True, capture_output=True)
+        totals.append(time.perf_counter() - begin)
+        drivers.append(float(subprocess.run([sys.executable, "-c", DRIVER_UP], check=True, capture_output=True).stdout))
+    return min(totals), min(drivers)
 
 
 def exact_outputs(torch, row, module, inputs):
@@ -165,6 +217,8 @@ def measure(name, options):
             result["results"][key] = {
                 "wall_ms": statistics.median(walls[key]), "device_ms": statistics.median(devices[key]),
                 "error": contestant.error, "prepared_in_s": contestant.prepared_in}
+        if "tcc" in ready:
+            result["start_s"], result["driver_s"] = start_seconds(ready["tcc"].library)
         if options.profile and "tcc" in ready:
             result["profile"] = profile(ready["tcc"].library, inputs)
     return result

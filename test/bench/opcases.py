@@ -207,7 +207,7 @@ def order():
         case(f"order/median/{size_name(rows, n)}", lambda x: x.median(1), lambda r=rows, n=n: [random(r, n)],
              quick=rows == 1024)
     case("order/kthvalue/1024x1024", lambda x: x.kthvalue(100, 1), lambda: [random(1024, 1024)])
-    case("order/argsort/1024x1024/i64", lambda x: torch.argsort(x, 1, stable=True), lambda: [integers(1 << 30, 1024, 1024)])
+    case("order/argsort/1024x1024/i64", lambda x: torch.argsort(x, dim=1, stable=True), lambda: [integers(1 << 30, 1024, 1024)])
     case("order/searchsorted/65536", torch.searchsorted, lambda: [random(65536).sort().values, random(65536)])
 
 

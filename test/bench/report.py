@@ -186,14 +186,17 @@ def gpu_table(rows):
     """Wall and device times; the ratio is of the wall times of tcc and the fastest peer."""
     peers = [name for name in GPU_PEERS if any(name in row["results"] for row in rows)]
     lines = ["| model | tcc | " + " | ".join(GPU_PEERS[name] for name in peers) +
-             " | fastest peer ÷ tcc | machine | date |", "|---|" + "---:|" * (len(peers) + 2) + "---|---|"]
+             " | fastest peer ÷ tcc | compile, s | start, s | machine | date |",
+             "|---|" + "---:|" * (len(peers) + 4) + "---|---|"]
     for row in rows:
         results = row["results"]
         cells = [f"{results[name]['wall_ms']:.3f} ({results[name]['device_ms']:.3f})" if name in results
                  else "fails" if name in row["failed"] else "not run" for name in ["tcc", *peers]]
         best = min((results[name]["wall_ms"] for name in peers if name in results), default=None)
         ratio = f"{best / results['tcc']['wall_ms']:.2f}" if best and "tcc" in results else ""
-        lines.append(" | ".join([f"| {row['row']}", *cells, ratio, f"{row['machine']}, torch {row['torch']}",
+        compiled = f"{results['tcc']['prepared_in_s']:.1f}" if "tcc" in results else ""
+        start = f"{row['start_s'] - row['driver_s']:.2f}" if "start_s" in row else ""
+        lines.append(" | ".join([f"| {row['row']}", *cells, ratio, compiled, start, f"{row['machine']}, torch {row['torch']}",
                                  f"{row['date']} |"]))
     return lines
 
@@ -242,7 +245,9 @@ def write(page, rows, compile_rows, threads, gpu=(), kernels=(), cold=()):
     if gpu:
         lines += ["", "## On a GPU", "", "Milliseconds a run in bf16, medians, all contestants in turns in one process, "
                   "outputs compared with float64: a single call with a wait after it and, in parentheses, on the device, "
-                  "of many calls in a row. Written by `scripts/bench gpu --write`.", "", *gpu_table(gpu)]
+                  "of many calls in a row. Compiling: on two cores without a cache. Start: from the start of a process to its "
+                  "outputs on the host, without the time in which the driver comes up. Written by "
+                  "`scripts/bench gpu --write`.", "", *gpu_table(gpu)]
     if kernels:
         lines += ["", "### Kernels", "", "Single launches beside NVIDIA's libraries, on the same tensors in one process, outputs "
                   "compared: medians of captured graphs, operands from memory. Products: cuBLASLt's fastest algorithm of those "

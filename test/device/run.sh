@@ -12,7 +12,7 @@ fi
 cd "$here" || exit 2
 scripts=$packed/test
 export TCC_BIN=$here/bin TCC_CACHE_DIR=$here/cache
-PATH=$PATH:/usr/local/cuda/bin
+PATH=$PATH:/usr/local/cuda/bin:$here/bin
 command -v ptxas > /dev/null ||
   PATH=$PATH:$(python3 -c 'import pathlib, triton; print(pathlib.Path(triton.__file__).parent / "backends/nvidia/bin")')
 export PATH
@@ -20,10 +20,9 @@ arch=sm_$(python3 -c 'import torch; a, b = torch.cuda.get_device_capability(); p
 status=0
 
 launches() { # kernels against the reference interpreter, then timed
-  timeout 300 bin/run-launches launches || status=1
-  timeout 60 bin/run-launches wgmma || status=1
-  timeout 60 bin/run-launches wgmma_attention || status=1
-  timeout 300 bin/run-launches bench || status=1
+  for set in launches wgmma wgmma_tile wgmma_attention bench; do
+    timeout 300 bin/run-launches $set || status=1
+  done
 }
 kernels() { python3 "$scripts/bench/gpu_kernels.py" bench --json "${OUT:-$packed}/kernels.json" "$@" || status=1; }
 conformance() { # all of ONNX's backend cases: those that pass on the CPU
@@ -33,9 +32,12 @@ conformance() { # all of ONNX's backend cases: those that pass on the CPU
 }
 models() { python3 "$scripts/device/gpu_models.py" "$@" || status=1; }
 sanitize() {
-  command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer on this machine"; return; }
-  for tool in memcheck racecheck synccheck; do
-    timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 bin/run-launches launches | tail -4 || status=1
+  for set in launches wgmma wgmma_tile wgmma_attention; do
+    for tool in memcheck racecheck synccheck; do
+      echo "$set, $tool:"
+      timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 bin/run-launches $set | tail -2
+      [ "${PIPESTATUS[0]}" = 0 ] || status=1
+    done
   done
 }
 bench() { python3 "$scripts/bench/gpu.py" --json "${OUT:-$packed}/gpu.json" "$@" || status=1; }

@@ -64,10 +64,12 @@ class OnGpu(unittest.TestCase):
     def test_table(self):
         figures = {"wall_ms": 2.0, "device_ms": 1.5}
         rows = [{"row": "resnet50 b32", "date": "2026-01-02", "machine": "G", "torch": "2", "failed": {"max-autotune": "why"},
-                 "results": {"tcc": {"wall_ms": 1.0, "device_ms": 0.75}, "eager": figures, "reduce-overhead": figures}}]
+                 "start_s": 0.75, "driver_s": 0.5, "results": {
+                     "tcc": {"wall_ms": 1.0, "device_ms": 0.75, "prepared_in_s": 3.0}, "eager": figures,
+                     "reduce-overhead": figures}}]
         lines = report.gpu_table(rows)
-        self.assertIn("| resnet50 b32 | 1.000 (0.750) | 2.000 (1.500) | 2.000 (1.500) | 2.00 | G, torch 2 | 2026-01-02 |",
-                      lines[-1])
+        self.assertIn("| resnet50 b32 | 1.000 (0.750) | 2.000 (1.500) | 2.000 (1.500) | 2.00 | 3.0 | 0.25 | G, torch 2 | "
+                      "2026-01-02 |", lines[-1])
 
 
 class Page(unittest.TestCase):
