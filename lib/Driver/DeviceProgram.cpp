@@ -14,7 +14,7 @@ using codegen::device::Schedule;
 
 static Schedule scheduleOf(const CompiledKernel &kernel, StringRef arch) {
   auto launch = cast<kernel::LaunchOp>(kernel.definition);
-  return cast<kernel::GpuSchedulesAttr>(launch.getScheduleAttr()).find(arch);
+  return cast<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr()).find(arch);
 }
 
 /// Which word of a launch is the address of each input, then of each result.

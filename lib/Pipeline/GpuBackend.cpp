@@ -75,7 +75,7 @@ private:
 } // namespace
 
 llvm::Error GpuBackend::accepts(kernel::LaunchOp launch) const {
-  auto schedules = dyn_cast_or_null<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
+  auto schedules = dyn_cast_or_null<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr());
   for (const GpuCode &code : target().devices.codes)
     if (!schedules || !schedules.find(code.arch->name))
       return userError("it was not scheduled for " + llvm::Twine(code.arch->name) +
@@ -100,7 +100,7 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   const GpuArch &arch = *codeFor(kernel).arch;
   kernel::LaunchOp launch = kernel.launch;
   device::Schedule schedule =
-      cast<kernel::GpuSchedulesAttr>(launch.getScheduleAttr()).find(arch.name);
+      cast<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr()).find(arch.name);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
   if (!device::emitKernel(launch, *module, kernel.symbol, schedule))
     return llvm::createStringError("no code for " + llvm::Twine(arch.name));

@@ -9,6 +9,7 @@
 #include "tcc/Codegen/Common/VectorMath.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Gpu/Gpu.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
@@ -44,8 +45,8 @@ mlir::func::FuncOp Model::main() const {
 
 void tcc::registerDialects(DialectRegistry &registry) {
   codegen::registerKernelDialects(registry);
-  registry.insert<graph::GraphDialect, prim::PrimDialect, cpu::CpuDialect, kernel::KernelDialect,
-                  host::HostDialect>();
+  registry.insert<graph::GraphDialect, prim::PrimDialect, kernel::KernelDialect, cpu::CpuDialect,
+                  tcc::gpu::GpuDialect, host::HostDialect>();
 }
 
 /// What a node's file is to blame for is told in `error`.

@@ -6,7 +6,7 @@
 //   kernel.launch contraction "dot" ins(%x, %w) ...
 // becomes
 //   kernel.launch contraction "dot" ins(%x, %w) ...
-//     {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 6, ...>}
+//     {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 2, rows = 6, ...>}
 //
 // Runs after the last pass that changes what a kernel computes, since the choice depends
 // on all of it, and before plan and code generation, which read the choice and must agree
@@ -31,6 +31,9 @@ class ScheduleKernelsPass : public tcc::impl::ScheduleKernelsPassBase<ScheduleKe
 public:
   ScheduleKernelsPass(const ScheduleModel *model, ScheduleChooser chooser)
       : model(model), chooser(std::move(chooser)) {}
+  void getDependentDialects(DialectRegistry &registry) const override {
+    model->registerDialects(registry);
+  }
   void runOnOperation() override {
     WalkResult done = getOperation().walk([&](kernel::LaunchOp launch) {
       return launch.getScheduleAttr() || succeeded(schedule(launch)) ? WalkResult::advance()

@@ -4,7 +4,7 @@
 
 // Sixteen bytes a thread, and more where there is enough for every multiprocessor.
 // CHECK-LABEL: @loops
-// CHECK: {schedule = #kernel.gpu_schedules<sm_80 = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>, sm_90a = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>>}
+// CHECK: {schedule = #gpu.schedules<sm_80 = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>, sm_90a = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>>}
 // CHECK: sm_90a = <form = transpose, threads = 256>>}
 // CHECK: sm_90a = <form = column, threads = 1024, lanes = 4, row_threads = 32, split = 9, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
 func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
@@ -63,7 +63,7 @@ func.func @rows(%x: tensor<64x512xf32>, %y: tensor<4x?xf32>, %n: index) {
 
 // One launch, a form for each architecture.
 // CHECK-LABEL: @products
-// CHECK: {schedule = #kernel.gpu_schedules<sm_80 = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, depth = 64, shared_bytes = 98304, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 256, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}
+// CHECK: {schedule = #gpu.schedules<sm_80 = <form = mma, threads = 256, vectors = 3, rows = 128, columns = 128, depth = 64, shared_bytes = 98304, index_bits = 32>, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 256, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>>}
 func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
   ^bb0(%a: tensor<8192x4096xbf16>, %b: tensor<4096x4096xbf16>):

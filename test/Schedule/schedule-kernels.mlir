@@ -8,8 +8,8 @@
 
 // A plain loop, and one that reads across: blocks of rows.
 // CHECK-LABEL: @loops
-// CHECK: {schedule = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64>}
-// CHECK: {schedule = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 8>}
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64>}
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 8>}
 func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<?x256xf32>) sizes(%n) {
   ^bb0(%a: tensor<?x256xf32>):
@@ -26,8 +26,8 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
 
 // The columns decide on panels; rows that only a run knows are assumed to be many.
 // CHECK-LABEL: @products
-// CHECK: {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}
-// CHECK: {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied,
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied,
 func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: index, %y: tensor<64x256xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<?x64xf32>, tensor<64x256xf32, #columns>) sizes(%n) {
   ^bb0(%a: tensor<?x64xf32>, %b: tensor<64x256xf32, #columns>):
@@ -44,7 +44,7 @@ func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: 
 
 // A product with two axes of columns has no template: point by point.
 // CHECK-LABEL: @no_template
-// CHECK: {schedule = #kernel.loop_schedule<
+// CHECK: {schedule = #cpu.loop_schedule<
 func.func @no_template(%x: tensor<4x8xf32>, %y: tensor<8x2x3xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<4x8xf32>, tensor<8x2x3xf32>) sizes() {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2x3xf32>):
@@ -57,8 +57,8 @@ func.func @no_template(%x: tensor<4x8xf32>, %y: tensor<8x2x3xf32>) {
 // Convolutions: transformed weights, groups narrower than a vector, a 1x1 window read in
 // place, lines of few channels copied, and the rest through pointers.
 // CHECK-LABEL: @convolutions
-// CHECK: {schedule = #kernel.winograd_schedule<lanes = 8, vectors = 3, rows = {{[0-9]+}}, tiles_per_task = {{[0-9]+}}, panels_per_task = {{[0-9]+}}>}
-// CHECK: {schedule = #kernel.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 1>}
+// CHECK: {schedule = #cpu.winograd_schedule<lanes = 8, vectors = 3, rows = {{[0-9]+}}, tiles_per_task = {{[0-9]+}}, panels_per_task = {{[0-9]+}}>}
+// CHECK: {schedule = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 1>}
 // CHECK: a = in_place, b = in_place, epilogue = inline>}
 // CHECK: a = copied, b = in_place, epilogue = inline, grain_products = {{[0-9]+}}>}
 // CHECK: a = pointers, b = in_place, epilogue = rolled>}
@@ -95,14 +95,14 @@ func.func @convolutions(%x: tensor<1x9x9x32xf32>, %t: tensor<24x32x3x3xf32, #til
 
 // What has a schedule keeps it.
 // CHECK-LABEL: @kept
-// CHECK: {schedule = #kernel.row_schedule<lanes = 4, grain = 7, kept = 0>}
-// CHECK: {schedule = #kernel.row_schedule<lanes = 8, grain = 4, kept = 16384>}
+// CHECK: {schedule = #cpu.row_schedule<lanes = 4, grain = 7, kept = 0>}
+// CHECK: {schedule = #cpu.row_schedule<lanes = 8, grain = 4, kept = 16384>}
 func.func @kept(%x: tensor<4x64xf32>) {
   %0 = kernel.launch row[1] "sum" ins(%x : tensor<4x64xf32>) sizes() {
   ^bb0(%a: tensor<4x64xf32>):
     %b = prim.reduce sum %a [1] : (tensor<4x64xf32>) -> tensor<4xf32>
     kernel.yield %b : tensor<4xf32>
-  } {schedule = #kernel.row_schedule<lanes = 4, grain = 7, kept = 0>} -> tensor<4xf32>
+  } {schedule = #cpu.row_schedule<lanes = 4, grain = 7, kept = 0>} -> tensor<4xf32>
   %1 = kernel.launch row[1] "sum" ins(%x : tensor<4x64xf32>) sizes() {
   ^bb0(%a: tensor<4x64xf32>):
     %b = prim.reduce sum %a [1] : (tensor<4x64xf32>) -> tensor<4xf32>
@@ -113,8 +113,8 @@ func.func @kept(%x: tensor<4x64xf32>) {
 
 // Lanes are several registers' worth; a thread gets some thousand elements.
 // CHECK-LABEL: @special
-// CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 64>}
-// CHECK: {schedule = #kernel.special_schedule<lanes = 32, grain = 5>}
+// CHECK: {schedule = #cpu.special_schedule<lanes = 32, grain = 64>}
+// CHECK: {schedule = #cpu.special_schedule<lanes = 32, grain = 5>}
 func.func @special(%x: tensor<4x64xf32>, %i: tensor<90x1xi64>, %u: tensor<90x64xf32>) {
   %0 = kernel.launch special "cumulative" ins(%x : tensor<4x64xf32>) sizes() {
   ^bb0(%a: tensor<4x64xf32>):
@@ -131,8 +131,8 @@ func.func @special(%x: tensor<4x64xf32>, %i: tensor<90x1xi64>, %u: tensor<90x64x
 
 // Attention: blocks of queries and keys in equal parts, whole panels; a query alone is a row.
 // CHECK-LABEL: @attention
-// CHECK: {schedule = #kernel.attention_schedule<lanes = 8, vectors = 3, rows = 4, value_vectors = 3, value_rows = 4, task_rows = 28, keys = 408, grain_products = 131072>}
-// CHECK: {schedule = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 1, value_vectors = 3, value_rows = 1, task_rows = 1, keys = 16, grain_products = 131072>}
+// CHECK: {schedule = #cpu.attention_schedule<lanes = 8, vectors = 3, rows = 4, value_vectors = 3, value_rows = 4, task_rows = 28, keys = 408, grain_products = 131072>}
+// CHECK: {schedule = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 1, value_vectors = 3, value_rows = 1, task_rows = 1, keys = 16, grain_products = 131072>}
 func.func @attention(%q: tensor<4x130x64xf32>, %k: tensor<4x400x64xf32>, %o: tensor<4x1x64xf32>, %s: tensor<4x9x64xf32>) {
   %0 = kernel.launch attention "many" ins(%q, %k : tensor<4x130x64xf32>, tensor<4x400x64xf32>) sizes() {
   ^bb0(%a: tensor<4x130x64xf32>, %b: tensor<4x400x64xf32>):

@@ -147,7 +147,7 @@ static void checkWith(const std::string &text, llvm::ArrayRef<Tensor> inputs,
     REQUIRE(launch.getKind() == kernel::KernelKind::Attention);
     MLIRContext *context = launch.getContext();
     launch.setScheduleAttr(
-        kernel::GpuSchedulesAttr::get(context, StringAttr::get(context, arch.name), schedule));
+        tcc::gpu::SchedulesAttr::get(context, StringAttr::get(context, arch.name), schedule));
     ++launches;
   });
   CHECK(launches == 1);

@@ -240,7 +240,7 @@ TEST_CASE("attention: tiles of queries and keys, masks, types") {
            st;
   };
   CHECK(scheduleOf(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")))
-            .getForm() == kernel::GpuForm::Attention);
+            .getForm() == tcc::gpu::Form::Attention);
   check(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")),
         inputs(DType::F32, 2, 70, 130, 24, 20));
   check(attention("3", 5, 3, 7, 70, "f32", scaled("tensor<3x5x3xf32>")),

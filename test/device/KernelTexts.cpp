@@ -15,7 +15,7 @@ MLIRContext &tcc::test::context() {
   static std::unique_ptr<MLIRContext> context = [] {
     DialectRegistry registry;
     codegen::device::registerKernelDialects(registry);
-    registry.insert<prim::PrimDialect, kernel::KernelDialect>();
+    registry.insert<prim::PrimDialect, kernel::KernelDialect, tcc::gpu::GpuDialect>();
     auto made = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
     made->loadAllAvailableDialects();
     return made;

@@ -128,7 +128,7 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
   llvm::DenseMap<Operation *, Plan> plans;
   std::map<std::string, std::string> symbols;
   function.walk([&](kernel::LaunchOp launch) {
-    auto given = dyn_cast_or_null<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
+    auto given = dyn_cast_or_null<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr());
     auto schedules = given ? SmallVector<Schedule>{given.find(arch.name)}
                            : codegen::device::schedulesFor(launch, arch, tf32);
     auto *wanted = llvm::find_if(schedules, [&](Schedule s) { return s.getForm() == form; });

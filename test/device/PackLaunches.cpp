@@ -80,7 +80,7 @@ private:
       if (choice >= schedules.size())
         return;
       MLIRContext *context = launch.getContext();
-      launch.setScheduleAttr(kernel::GpuSchedulesAttr::get(
+      launch.setScheduleAttr(tcc::gpu::SchedulesAttr::get(
           context, StringAttr::get(context, arch.name), schedules[choice]));
       any = true;
     });
@@ -89,7 +89,7 @@ private:
 
   /// The form, and the tile where several schedules of the form may differ in it.
   static std::string wordsOf(Schedule s) {
-    std::string words = kernel::stringifyGpuForm(s.getForm()).str();
+    std::string words = tcc::gpu::stringifyForm(s.getForm()).str();
     if (s.getRows() && s.getColumns())
       words += "_" + std::to_string(s.getRows()) + "x" + std::to_string(s.getColumns());
     if (s.getSplit() > 1)
@@ -273,7 +273,7 @@ private:
 
 int main(int argc, char **argv) {
   const GpuArch *arch = argc == 4 || argc == 5 ? GpuArch::find(argv[1]) : nullptr;
-  std::optional<Form> form = argc == 5 ? kernel::symbolizeGpuForm(argv[4]) : std::nullopt;
+  std::optional<Form> form = argc == 5 ? tcc::gpu::symbolizeForm(argv[4]) : std::nullopt;
   if (!arch || (argc == 5 && !form)) {
     llvm::errs() << "usage: pack-launches ARCH FILE.mlir FOLDER [FORM]\n";
     return 2;
@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
     llvm::errs() << "no ptxas on this machine: PTX alone\n";
   DialectRegistry registry;
   codegen::device::registerKernelDialects(registry);
-  registry.insert<prim::PrimDialect, kernel::KernelDialect>();
+  registry.insert<prim::PrimDialect, kernel::KernelDialect, tcc::gpu::GpuDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   auto module = parseSourceFile<ModuleOp>(argv[2], &context);

@@ -1,5 +1,5 @@
 // Launches that the templates for wgmma take, small enough to be emulated (emulate_launches.py).
-func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 214144, most_blocks = 132, index_bits = 32>]} {
+func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 214144, most_blocks = 132, index_bits = 32>]} {
   %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x8x16x64xbf16>, tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16>
   return %y : tensor<1x8x16x64xbf16>
 }

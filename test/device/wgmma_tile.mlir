@@ -1,28 +1,28 @@
 // Launches that the template of one tile a block takes (WgmmaTileKernel.cpp), each by schedules of its own, small enough
 // to be emulated (emulate_launches.py).
-func.func @tails(%a: tensor<200x72xbf16>, %w: tensor<136x72xbf16>, %c: tensor<136xbf16>) -> tensor<200x136xbf16> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 288, vectors = 2, rows = 128, columns = 64, shared_bytes = 50208, split = 1, index_bits = 32>, #kernel.gpu_schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 32, shared_bytes = 13328, split = 2, index_bits = 32>]} {
+func.func @tails(%a: tensor<200x72xbf16>, %w: tensor<136x72xbf16>, %c: tensor<136xbf16>) -> tensor<200x136xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 288, vectors = 2, rows = 128, columns = 64, shared_bytes = 50208, split = 1, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 32, shared_bytes = 13328, split = 2, index_bits = 32>]} {
   %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<200x72xbf16>, tensor<136x72xbf16>) -> tensor<200x136xbf16>
   %1 = prim.broadcast %c axes [1] sizes() : (tensor<136xbf16>) -> tensor<200x136xbf16>
   %y = prim.add %0, %1 : (tensor<200x136xbf16>, tensor<200x136xbf16>) -> tensor<200x136xbf16>
   return %y : tensor<200x136xbf16>
 }
-func.func @clusters(%a: tensor<70x320xbf16>, %w: tensor<96x320xbf16>, %z: tensor<70x96xf32>) -> tensor<70x96xf32> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 96, shared_bytes = 42016, split = 3, index_bits = 32>, #kernel.gpu_schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 32, shared_bytes = 25632, split = 2, index_bits = 32>]} {
+func.func @clusters(%a: tensor<70x320xbf16>, %w: tensor<96x320xbf16>, %z: tensor<70x96xf32>) -> tensor<70x96xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 96, shared_bytes = 42016, split = 3, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 32, shared_bytes = 25632, split = 2, index_bits = 32>]} {
   %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<70x320xbf16>, tensor<96x320xbf16>) -> tensor<70x96xf32>
   %y = prim.add %0, %z : (tensor<70x96xf32>, tensor<70x96xf32>) -> tensor<70x96xf32>
   return %y : tensor<70x96xf32>
 }
-func.func @columns(%a: tensor<100x136xf16>, %w: tensor<136x200xf16>) -> tensor<100x200xf16> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 288, vectors = 1, rows = 128, columns = 128, shared_bytes = 70672, split = 3, index_bits = 32>, #kernel.gpu_schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 64, shared_bytes = 33824, split = 1, index_bits = 32>]} {
+func.func @columns(%a: tensor<100x136xf16>, %w: tensor<136x200xf16>) -> tensor<100x200xf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 288, vectors = 1, rows = 128, columns = 128, shared_bytes = 70672, split = 3, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 64, shared_bytes = 33824, split = 1, index_bits = 32>]} {
   %y = prim.dot %a, %w batch [] x [] contract [1] x [0] : (tensor<100x136xf16>, tensor<136x200xf16>) -> tensor<100x200xf16>
   return %y : tensor<100x200xf16>
 }
-func.func @permuted(%a: tensor<2x40x64xbf16>, %w: tensor<96x64xbf16>, %c: tensor<96xbf16>) -> tensor<40x2x96xbf16> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 32, shared_bytes = 13328, split = 1, index_bits = 32>]} {
+func.func @permuted(%a: tensor<2x40x64xbf16>, %w: tensor<96x64xbf16>, %c: tensor<96xbf16>) -> tensor<40x2x96xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 1, rows = 64, columns = 32, shared_bytes = 13328, split = 1, index_bits = 32>]} {
   %0 = prim.dot %a, %w batch [] x [] contract [2] x [1] : (tensor<2x40x64xbf16>, tensor<96x64xbf16>) -> tensor<2x40x96xbf16>
   %1 = prim.broadcast %c axes [2] sizes() : (tensor<96xbf16>) -> tensor<2x40x96xbf16>
   %2 = prim.add %0, %1 : (tensor<2x40x96xbf16>, tensor<2x40x96xbf16>) -> tensor<2x40x96xbf16>
   %y = prim.transpose %2 [1, 0, 2] : (tensor<2x40x96xbf16>) -> tensor<40x2x96xbf16>
   return %y : tensor<40x2x96xbf16>
 }
-func.func @conv_groups(%x: tensor<1x9x9x128xbf16>, %w: tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<128xbf16>, %z: tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16> attributes {test.schedules = [#kernel.gpu_schedule<form = wgmma, threads = 160, vectors = 3, rows = 64, columns = 64, shared_bytes = 50224, split = 3, index_bits = 32>]} {
+func.func @conv_groups(%x: tensor<1x9x9x128xbf16>, %w: tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<128xbf16>, %z: tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 3, rows = 64, columns = 64, shared_bytes = 50224, split = 3, index_bits = 32>]} {
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 2 : i64, channels_last = true} : (tensor<1x9x9x128xbf16>, tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x9x9x128xbf16>
   %1 = prim.broadcast %b axes [3] sizes() : (tensor<128xbf16>) -> tensor<1x9x9x128xbf16>
   %2 = prim.add %0, %1 : (tensor<1x9x9x128xbf16>, tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16>

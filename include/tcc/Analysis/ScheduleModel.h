@@ -16,6 +16,9 @@ class ScheduleModel {
 public:
   virtual ~ScheduleModel() = default;
 
+  /// Adds the dialects whose attributes `candidates` are.
+  virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
+
   /// How many of the candidates somebody looks at.
   enum class Asked { Best, All };
 

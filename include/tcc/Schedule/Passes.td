@@ -26,7 +26,7 @@ def ScheduleKernelsPass : Tcc_Pass<"tcc-schedule-kernels"> {
       ^bb0(%arg1: tensor<8x64xf32>):
         %1 = prim.neg %arg1 : (tensor<8x64xf32>) -> tensor<8x64xf32>
         kernel.yield %1 : tensor<8x64xf32>
-      } {schedule = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 256>} -> tensor<8x64xf32>
+      } {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 256>} -> tensor<8x64xf32>
       return %0 : tensor<8x64xf32>
     }
     ```

@@ -23,7 +23,7 @@ struct KeyBlock {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(KernelFrame &f, kernel::AttentionScheduleAttr schedule, AttentionSpec spec,
+  AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr schedule, AttentionSpec spec,
                    AttentionForm form);
   void run();
 
@@ -107,7 +107,7 @@ private:
   }
 
   KernelFrame &f;
-  kernel::AttentionScheduleAttr schedule;
+  cpu::AttentionScheduleAttr schedule;
   AttentionSpec spec;
   AttentionForm form;
   KernelBuilder k;

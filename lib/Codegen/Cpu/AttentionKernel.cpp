@@ -30,7 +30,7 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-AttentionEmitter::AttentionEmitter(KernelFrame &f, kernel::AttentionScheduleAttr schedule,
+AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr schedule,
                                    AttentionSpec given, AttentionForm form)
     : f(f), schedule(schedule), spec(std::move(given)), form(form), k(f.b, f.b.getLoc()),
       f32(f.b.getF32Type()), lanes(schedule.getLanes()), lanesType(VectorType::get({lanes}, f32)),
@@ -335,7 +335,7 @@ void AttentionEmitter::emitResults() {
                first);
 }
 
-bool tcc::codegen::emitAttentionKernel(KernelFrame &f, kernel::AttentionScheduleAttr schedule) {
+bool tcc::codegen::emitAttentionKernel(KernelFrame &f, cpu::AttentionScheduleAttr schedule) {
   AttentionForm form = attentionOf(f.launch);
   auto extents = [&](Value operand) {
     SmallVector<Index> all;

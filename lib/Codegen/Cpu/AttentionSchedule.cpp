@@ -78,9 +78,9 @@ static Tile registerTile(const CpuTarget &cpu, int64_t columns, int64_t rows) {
   return {vectors, rows > 0 ? equalPart(rows, most, 1) : most};
 }
 
-static kernel::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget &cpu,
-                                              const AttentionShape &shape, int64_t mostRows,
-                                              int64_t scoreBytes) {
+static cpu::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget &cpu,
+                                           const AttentionShape &shape, int64_t mostRows,
+                                           int64_t scoreBytes) {
   constexpr int64_t grainProducts = 1 << 17, scoreBits = 32;
   int64_t lanes = cpu.lanes(scoreBits);
   Tile scores = registerTile(cpu, shape.keys, shape.queries);
@@ -99,9 +99,9 @@ static kernel::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTar
     if (tasks > 0 && tasks < fewTasks)
       split = std::clamp<int64_t>(enough / tasks, 1, std::max<int64_t>(1, parts));
   }
-  return kernel::AttentionScheduleAttr::get(context, lanes, scores.vectors, scores.rows,
-                                            values.vectors, values.rows, taskRows, keys, split,
-                                            grainProducts);
+  return cpu::AttentionScheduleAttr::get(context, lanes, scores.vectors, scores.rows,
+                                         values.vectors, values.rows, taskRows, keys, split,
+                                         grainProducts);
 }
 
 SmallVector<kernel::Schedule> tcc::codegen::rankAttention(MLIRContext *context, KernelBuilder &k,

@@ -19,7 +19,7 @@ struct AttentionSpec {
   llvm::SmallVector<Index> batchExtents, queryBatchStrides, keyBatchStrides, valueBatchStrides;
 
   /// Blocks of queries, which have a task each, of one entry.
-  Index rowBlocks(KernelBuilder &k, kernel::AttentionScheduleAttr schedule) const {
+  Index rowBlocks(KernelBuilder &k, cpu::AttentionScheduleAttr schedule) const {
     return k.ceilDiv(scores.m, k.constant(schedule.getTaskRows()));
   }
 };
@@ -39,6 +39,6 @@ std::optional<AttentionSpec> attentionSpec(mlir::OpBuilder &b, mlir::Location lo
 llvm::SmallVector<kernel::Schedule> rankAttention(mlir::MLIRContext *context, KernelBuilder &k,
                                                   const AttentionSpec &spec, bool variations);
 
-bool emitAttentionKernel(KernelFrame &frame, kernel::AttentionScheduleAttr schedule);
+bool emitAttentionKernel(KernelFrame &frame, cpu::AttentionScheduleAttr schedule);
 
 } // namespace tcc::codegen

@@ -34,7 +34,7 @@ static bool pairsLines(prim::FourierOp op) {
   return op.toReal() || (op.fromReal() && result.getDimSize(op.getAxis()) == n / 2 + 1);
 }
 
-FourierTasks tcc::codegen::fourierTasks(prim::FourierOp op, kernel::SpecialScheduleAttr schedule) {
+FourierTasks tcc::codegen::fourierTasks(prim::FourierOp op, cpu::SpecialScheduleAttr schedule) {
   auto type = cast<RankedTensorType>(op.getRe().getType());
   constexpr int64_t kRegisters = 4; // of 32-bit lanes, that the schedule has
   FourierTasks tasks;
@@ -129,7 +129,7 @@ private:
 
 FourierCode::FourierCode(KernelFrame &f, prim::FourierOp op)
     : f(f), k(f.b, f.launch.getLoc()), op(op),
-      tasks(fourierTasks(op, cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr()))),
+      tasks(fourierTasks(op, cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr()))),
       type(f.results[0].elementType), lanes(tasks.lanes), vector(VectorType::get({lanes}, type)),
       n(op.getLength()), room(llvm::alignTo(n, lanes) + 2 * lanes + 2), axis(op.getAxis()),
       extents(extentsOf(f, op.getRe())), radices(fourierRadices(n)) {

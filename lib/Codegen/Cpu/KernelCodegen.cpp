@@ -13,15 +13,15 @@ using kernel::KernelKind;
 static bool emitTemplate(KernelFrame &frame) {
   bool isProduct = frame.launch.getKind() == KernelKind::Contraction;
   return llvm::TypeSwitch<Attribute, bool>(frame.launch.getScheduleAttr())
-      .Case([&](kernel::LoopScheduleAttr s) { return emitLoopKernel(frame, s); })
-      .Case([&](kernel::RowScheduleAttr s) { return emitRowKernel(frame, s); })
-      .Case([&](kernel::AttentionScheduleAttr s) { return emitAttentionKernel(frame, s); })
-      .Case([&](kernel::SpecialScheduleAttr) { return emitSpecialKernel(frame); })
-      .Case([&](kernel::ContractionScheduleAttr s) {
+      .Case([&](cpu::LoopScheduleAttr s) { return emitLoopKernel(frame, s); })
+      .Case([&](cpu::RowScheduleAttr s) { return emitRowKernel(frame, s); })
+      .Case([&](cpu::AttentionScheduleAttr s) { return emitAttentionKernel(frame, s); })
+      .Case([&](cpu::SpecialScheduleAttr) { return emitSpecialKernel(frame); })
+      .Case([&](cpu::ContractionScheduleAttr s) {
         return isProduct ? emitContractionKernel(frame, numbersOf(s))
                          : emitConvolutionKernel(frame, numbersOf(s));
       })
-      .Case<kernel::WinogradScheduleAttr, kernel::LineScheduleAttr>(
+      .Case<cpu::WinogradScheduleAttr, cpu::LineScheduleAttr>(
           [&](auto s) { return emitConvolutionKernel(frame, numbersOf(s)); })
       .Default([&](Attribute) {
         frame.launch.emitError("has no schedule for a CPU");

@@ -6,6 +6,7 @@
 #pragma once
 #include "tcc/Codegen/Common/LaunchFrame.h"
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 
 namespace tcc::codegen {
 
@@ -50,8 +51,8 @@ int64_t pointsAfter(mlir::RankedTensorType type, unsigned axis);
 llvm::SmallVector<int64_t> piecesOf(kernel::LaunchOp launch);
 
 // Kernel templates; false after an error was emitted.
-bool emitLoopKernel(KernelFrame &frame, kernel::LoopScheduleAttr schedule);
-bool emitRowKernel(KernelFrame &frame, kernel::RowScheduleAttr schedule);
+bool emitLoopKernel(KernelFrame &frame, cpu::LoopScheduleAttr schedule);
+bool emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedule);
 bool emitSpecialKernel(KernelFrame &frame);
 
 } // namespace tcc::codegen

@@ -15,7 +15,7 @@ using namespace tcc::codegen;
 
 static bool walksInLanes(Operation *op) { return isa<prim::CumulativeOp, prim::ArgReduceOp>(op); }
 
-int64_t tcc::codegen::linesPerTask(Operation *op, kernel::SpecialScheduleAttr schedule) {
+int64_t tcc::codegen::linesPerTask(Operation *op, cpu::SpecialScheduleAttr schedule) {
   auto [x, axis] = *lineAxis(op);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
   bool across = walksInLanes(op) && axis + 1 < shape.size();
@@ -26,7 +26,7 @@ int64_t tcc::codegen::linesPerTask(Operation *op, kernel::SpecialScheduleAttr sc
 /// have found costs more to bring together than it saved.
 static unsigned lanesAlong(KernelFrame &f, Operation *op, RankedTensorType type, unsigned axis) {
   constexpr int64_t kTurns = 4;
-  auto schedule = cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr());
+  auto schedule = cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr());
   if (!isa<prim::ArgReduceOp, prim::TopKOp>(op) || axis + 1 != type.getRank())
     return 1;
   int64_t extent = type.getShape().back();
@@ -38,7 +38,7 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
   auto [x, axis] = *lineAxis(op);
   auto type = cast<RankedTensorType>(x.getType());
   unsigned along = lanesAlong(f, op, type, axis);
-  int64_t lines = linesPerTask(op, cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr()));
+  int64_t lines = linesPerTask(op, cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr()));
   SmallVector<Value> extents = extentsOf(f, x), others(extents);
   if (lines > 1)
     others.back() =

@@ -1,7 +1,7 @@
 //===- LoopKernel.cpp - One point at a time -------------------------------===//
 //
 // All results have one shape. A task is a run of points along one axis, or a block of
-// such rows where operands lie across them (#kernel.loop_schedule); inside, vectors of
+// such rows where operands lie across them (#cpu.loop_schedule); inside, vectors of
 // neighbouring points, then single points. Where the last axis is put together from pieces, a row
 // is done piece by piece (LoopPieces.cpp).
 //
@@ -18,7 +18,7 @@ namespace {
 
 class LoopEmitter {
 public:
-  LoopEmitter(KernelFrame &f, kernel::LoopScheduleAttr schedule)
+  LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule)
       : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
         lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
         innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)) {
@@ -179,7 +179,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
   });
 }
 
-bool tcc::codegen::emitLoopKernel(KernelFrame &f, kernel::LoopScheduleAttr schedule) {
+bool tcc::codegen::emitLoopKernel(KernelFrame &f, cpu::LoopScheduleAttr schedule) {
   LoopEmitter emitter(f, schedule);
   f.loop(f.begin, f.end, 1, [&](Value task) {
     f.results[0].extents.empty() ? emitter.store(Coords()) : emitter.emitTask(task);

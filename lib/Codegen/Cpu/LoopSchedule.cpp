@@ -141,8 +141,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   MLIRContext *context = launch.getContext();
   if (type.getRank() == 0)
-    return kernel::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
-                                         /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1);
+    return cpu::LoopScheduleAttr::get(context, /*lanes=*/1, /*axis=*/0, kMostPoints,
+                                      /*grain=*/1, /*block_axis=*/0, /*block_rows=*/1);
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
@@ -162,6 +162,6 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
   bool reduces = !launch.getBody().getOps<prim::ReduceOp>().empty() && block.rows == 1;
   unsigned lanes = cpu.lanes(32) * (reduces ? kReductionVectors : 1);
-  return kernel::LoopScheduleAttr::get(context, lanesFor(lanes, extent), axis, chunk, grain,
-                                       block.axis, block.rows);
+  return cpu::LoopScheduleAttr::get(context, lanesFor(lanes, extent), axis, chunk, grain,
+                                    block.axis, block.rows);
 }

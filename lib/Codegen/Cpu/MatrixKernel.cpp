@@ -25,7 +25,7 @@ using namespace tcc;
 using namespace tcc::codegen;
 using P = arith::CmpIPredicate;
 
-int64_t tcc::codegen::matrixColumns(Operation *op, kernel::SpecialScheduleAttr schedule) {
+int64_t tcc::codegen::matrixColumns(Operation *op, cpu::SpecialScheduleAttr schedule) {
   return isa<prim::TriangularSolveOp, prim::ReflectOp>(op) ? schedule.getLanes() : 0;
 }
 
@@ -469,7 +469,7 @@ static void emitReflections(TaskMatrices &task, prim::ReflectOp op, Value low, V
 }
 
 void tcc::codegen::emitMatrices(KernelFrame &f, Operation *op) {
-  auto schedule = cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr());
+  auto schedule = cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr());
   const Memory &result = f.results[0];
   MatrixCode m(f, result.elementType);
   Value columns = result.extents.back(), zero = f.e.index(0), parts = f.e.index(1);

@@ -24,7 +24,7 @@ namespace {
 
 class RowEmitter {
 public:
-  RowEmitter(KernelFrame &f, kernel::RowScheduleAttr schedule)
+  RowEmitter(KernelFrame &f, cpu::RowScheduleAttr schedule)
       : f(f), schedule(schedule), rows(*f.launch.getRows()) {}
   bool run();
 
@@ -40,7 +40,7 @@ private:
   SmallVector<Coord> pointCoords(ValueRange inner, Value last);
 
   KernelFrame &f;
-  kernel::RowScheduleAttr schedule;
+  cpu::RowScheduleAttr schedule;
   unsigned rows;
   std::vector<RowStage> stages;
   SmallVector<Value> extents;  ///< of the whole space
@@ -277,6 +277,6 @@ bool RowEmitter::run() {
   return !f.failed;
 }
 
-bool tcc::codegen::emitRowKernel(KernelFrame &frame, kernel::RowScheduleAttr schedule) {
+bool tcc::codegen::emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedule) {
   return RowEmitter(frame, schedule).run();
 }

@@ -57,7 +57,7 @@ class ScatterEmitter {
 public:
   ScatterEmitter(KernelFrame &f, Operation *op)
       : f(f), out(f.results[0]), tasks(scatterTasks(op)),
-        lanes(cast<kernel::SpecialScheduleAttr>(f.launch.getScheduleAttr()).getLanes()) {}
+        lanes(cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr()).getLanes()) {}
 
   template <typename Op> void emit(Op op) {
     f.loop(f.begin, f.end, 1, [&](Value task) {

@@ -403,22 +403,22 @@ kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSched
   std::optional<int64_t> kBlock;
   if (s.kBlock)
     kBlock = s.kBlock;
-  return kernel::ContractionScheduleAttr::get(
+  return cpu::ContractionScheduleAttr::get(
       context, s.lanes, s.vectors, s.rows, s.unroll, s.tilesPerTask, s.panelsPerTask, kBlock, s.a,
-      s.b, s.stepBytes, s.inlineEpilogue ? kernel::Epilogue::Inline : kernel::Epilogue::Rolled,
+      s.b, s.stepBytes, s.inlineEpilogue ? cpu::Epilogue::Inline : cpu::Epilogue::Rolled,
       s.grainProducts);
 }
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &s) {
-  return kernel::WinogradScheduleAttr::get(context, s.lanes, s.vectors, s.rows, s.tilesPerTask,
+  return cpu::WinogradScheduleAttr::get(context, s.lanes, s.vectors, s.rows, s.tilesPerTask,
                                            s.panelsPerTask);
 }
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &s) {
-  return kernel::LineScheduleAttr::get(context, s.lanes, s.pixels, s.vectorsPerTask);
+  return cpu::LineScheduleAttr::get(context, s.lanes, s.pixels, s.vectorsPerTask);
 }
 
-ContractionSchedule numbersOf(kernel::ContractionScheduleAttr attr) {
+ContractionSchedule numbersOf(cpu::ContractionScheduleAttr attr) {
   ContractionSchedule s;
   s.lanes = attr.getLanes();
   s.vectors = attr.getVectors();
@@ -430,12 +430,12 @@ ContractionSchedule numbersOf(kernel::ContractionScheduleAttr attr) {
   s.a = attr.getA();
   s.b = attr.getB();
   s.stepBytes = attr.getStepBytes();
-  s.inlineEpilogue = attr.getEpilogue() == kernel::Epilogue::Inline;
+  s.inlineEpilogue = attr.getEpilogue() == cpu::Epilogue::Inline;
   s.grainProducts = attr.getGrainProducts();
   return s;
 }
 
-WinogradSchedule numbersOf(kernel::WinogradScheduleAttr attr) {
+WinogradSchedule numbersOf(cpu::WinogradScheduleAttr attr) {
   WinogradSchedule s;
   s.lanes = attr.getLanes();
   s.vectors = attr.getVectors();
@@ -445,7 +445,7 @@ WinogradSchedule numbersOf(kernel::WinogradScheduleAttr attr) {
   return s;
 }
 
-LineSchedule numbersOf(kernel::LineScheduleAttr attr) {
+LineSchedule numbersOf(cpu::LineScheduleAttr attr) {
   LineSchedule s;
   s.lanes = attr.getLanes();
   s.pixels = attr.getPixels();

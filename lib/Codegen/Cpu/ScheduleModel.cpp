@@ -77,7 +77,7 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
           registers = costly ? 2 : 4;
   if (!ShapedType::isDynamic(extent) && extent >= turns * registers * most)
     most *= registers;
-  return {kernel::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
+  return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
 }
 
 /// Elements of a tensor, as far as they are known.
@@ -105,7 +105,7 @@ static int64_t scatterGrain(Operation *op) {
 }
 
 /// Tasks of an operator on matrices that are worth a thread.
-static int64_t matrixGrain(Operation *op, kernel::SpecialScheduleAttr schedule) {
+static int64_t matrixGrain(Operation *op, cpu::SpecialScheduleAttr schedule) {
   constexpr int64_t grainProducts = 65536;
   ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
   int64_t rows = typicalElements(shape[shape.size() - 2]), columns = typicalElements(shape.back());
@@ -122,7 +122,7 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
   Value yielded = launch.getBody().front().getTerminator()->getOperand(0);
   Operation *op = yielded.getDefiningOp();
   auto scheduleOf = [&](int64_t grain) {
-    return kernel::SpecialScheduleAttr::get(launch.getContext(), registers * cpu.lanes(32), grain);
+    return cpu::SpecialScheduleAttr::get(launch.getContext(), registers * cpu.lanes(32), grain);
   };
   if (auto line = lineAxis(op)) {
     int64_t length = tensorType(line->first).getDimSize(line->second);
@@ -178,6 +178,10 @@ static SmallVector<kernel::Schedule> attentionSchedules(kernel::LaunchOp launch,
   if (!spec)
     return {};
   return rankAttention(launch.getContext(), extents.k, *spec, variations);
+}
+
+void codegen::CpuScheduleModel::registerDialects(DialectRegistry &registry) const {
+  registry.insert<cpu::CpuDialect>();
 }
 
 SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch,

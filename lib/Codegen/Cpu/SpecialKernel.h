@@ -14,7 +14,7 @@ void forEachPoint(KernelFrame &f, llvm::ArrayRef<mlir::Value> extents,
                   llvm::function_ref<void(Coords &)> body, Coords prefix = {});
 
 /// Neighbouring lines that a task of an operator along an axis does in lanes; 1: a line alone.
-int64_t linesPerTask(mlir::Operation *op, kernel::SpecialScheduleAttr schedule);
+int64_t linesPerTask(mlir::Operation *op, cpu::SpecialScheduleAttr schedule);
 /// An operator of which `lineAxis` knows the lines.
 void emitLines(KernelFrame &f, mlir::Operation *op);
 
@@ -24,7 +24,7 @@ bool sortsWords(mlir::Operation *op);
 void emitSortedLine(KernelFrame &f, mlir::Operation *op, Coords at, mlir::Value length);
 
 /// Columns that a task of an operator on matrices takes; 0: a task takes a matrix.
-int64_t matrixColumns(mlir::Operation *op, kernel::SpecialScheduleAttr schedule);
+int64_t matrixColumns(mlir::Operation *op, cpu::SpecialScheduleAttr schedule);
 /// An operator on matrices.
 void emitMatrices(KernelFrame &f, mlir::Operation *op);
 
@@ -34,7 +34,7 @@ struct FourierTasks {
   int64_t lines; ///< in a task: one a lane, or two where they are real
   bool across;   ///< neighbouring lines lie next to each other: they are read as they lie
 };
-FourierTasks fourierTasks(prim::FourierOp op, kernel::SpecialScheduleAttr schedule);
+FourierTasks fourierTasks(prim::FourierOp op, cpu::SpecialScheduleAttr schedule);
 void emitFourier(KernelFrame &f, prim::FourierOp op);
 
 /// How an operator that changes a part of a tensor is cut into tasks.

@@ -43,7 +43,7 @@ struct HostIndex {
 
 } // namespace
 
-static TaskSpace loopTasks(HostIndex h, kernel::LoopScheduleAttr schedule,
+static TaskSpace loopTasks(HostIndex h, cpu::LoopScheduleAttr schedule,
                            ArrayRef<OpFoldResult> dims) {
   if (dims.empty())
     return {h.constant(1), h.constant(1)};
@@ -56,7 +56,7 @@ static TaskSpace loopTasks(HostIndex h, kernel::LoopScheduleAttr schedule,
   return {tasks, h.constant(schedule.getGrain())};
 }
 
-static TaskSpace rowTasks(HostIndex h, kernel::LaunchOp launch, kernel::RowScheduleAttr schedule,
+static TaskSpace rowTasks(HostIndex h, kernel::LaunchOp launch, cpu::RowScheduleAttr schedule,
                           ArrayRef<OpFoldResult> dims) {
   OpFoldResult tasks = h.constant(1);
   for (OpFoldResult d : dims.take_front(*launch.getRows()))
@@ -128,7 +128,7 @@ static TaskSpace productTasks(OpBuilder &b, kernel::LaunchOp launch,
 }
 
 static TaskSpace attentionTasks(OpBuilder &b, kernel::LaunchOp launch,
-                                kernel::AttentionScheduleAttr schedule, const CpuTarget &cpu) {
+                                cpu::AttentionScheduleAttr schedule, const CpuTarget &cpu) {
   HostIndex h{b, launch.getLoc()};
   KernelBuilder k(b, launch.getLoc());
   AttentionForm form = attentionOf(launch);
@@ -152,7 +152,7 @@ static TaskSpace attentionTasks(OpBuilder &b, kernel::LaunchOp launch,
 /// Lines along an axis, or blocks of them; matrices, or columns of them; parts of what a scatter
 /// changes; else one task.
 static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch,
-                              kernel::SpecialScheduleAttr schedule, ArrayRef<OpFoldResult> dims) {
+                              cpu::SpecialScheduleAttr schedule, ArrayRef<OpFoldResult> dims) {
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
   Operation *op = yield.getValues()[0].getDefiningOp();
   OpFoldResult tasks = h.constant(1);
@@ -195,14 +195,14 @@ TaskSpace tcc::codegen::taskSpace(OpBuilder &b, kernel::LaunchOp launch, const C
   SmallVector<OpFoldResult> dims = prim::dimsOf(b, launch.getLoc(), launch.getResult(0));
   bool isProduct = launch.getKind() == kernel::KernelKind::Contraction;
   return llvm::TypeSwitch<Attribute, TaskSpace>(launch.getScheduleAttr())
-      .Case([&](kernel::LoopScheduleAttr s) { return loopTasks(h, s, dims); })
-      .Case([&](kernel::RowScheduleAttr s) { return rowTasks(h, launch, s, dims); })
-      .Case([&](kernel::AttentionScheduleAttr s) { return attentionTasks(b, launch, s, cpu); })
-      .Case([&](kernel::SpecialScheduleAttr s) { return specialTasks(b, h, launch, s, dims); })
-      .Case([&](kernel::ContractionScheduleAttr s) {
+      .Case([&](cpu::LoopScheduleAttr s) { return loopTasks(h, s, dims); })
+      .Case([&](cpu::RowScheduleAttr s) { return rowTasks(h, launch, s, dims); })
+      .Case([&](cpu::AttentionScheduleAttr s) { return attentionTasks(b, launch, s, cpu); })
+      .Case([&](cpu::SpecialScheduleAttr s) { return specialTasks(b, h, launch, s, dims); })
+      .Case([&](cpu::ContractionScheduleAttr s) {
         return isProduct ? productTasks(b, launch, numbersOf(s), cpu)
                          : convolutionTasks(b, launch, numbersOf(s), cpu);
       })
-      .Case<kernel::WinogradScheduleAttr, kernel::LineScheduleAttr>(
+      .Case<cpu::WinogradScheduleAttr, cpu::LineScheduleAttr>(
           [&](auto s) { return convolutionTasks(b, launch, numbersOf(s), cpu); });
 }

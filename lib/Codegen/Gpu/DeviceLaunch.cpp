@@ -13,7 +13,7 @@ const DeviceLaunchEmitter::Geometry &DeviceLaunchEmitter::geometryOf(host::Kerne
   geometry.kernel = kernel.clone();
   kernel::LaunchOp launch = geometry.kernel->getKernelLaunch();
   OpBuilder b(launch);
-  auto schedules = cast<kernel::GpuSchedulesAttr>(launch.getScheduleAttr());
+  auto schedules = cast<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr());
   for (Schedule schedule : schedules.getSchedules()) {
     geometry.numbers.push_back(gridOf(b, launch, schedule));
     geometry.numbers.push_back(b.getIndexAttr(schedule.getScratchBytes()));

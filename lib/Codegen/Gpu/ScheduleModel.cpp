@@ -5,6 +5,10 @@
 using namespace mlir;
 using namespace tcc;
 
+void codegen::GpuScheduleModel::registerDialects(DialectRegistry &registry) const {
+  registry.insert<tcc::gpu::GpuDialect>();
+}
+
 /// The best for each architecture; then those in which one architecture has another, since what
 /// is measured says something about one GPU alone.
 SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::LaunchOp launch,
@@ -12,20 +16,20 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
   MLIRContext *context = launch.getContext();
   SmallVector<StringAttr> archs;
   SmallVector<SmallVector<device::Schedule>> choices;
-  SmallVector<kernel::GpuScheduleAttr> best;
+  SmallVector<tcc::gpu::ScheduleAttr> best;
   for (const GpuCode &code : target.codes) {
     archs.push_back(StringAttr::get(context, code.arch->name));
     choices.push_back(device::schedulesFor(launch, *code.arch, target.tf32));
     best.push_back(choices.back().front());
   }
-  SmallVector<kernel::Schedule> all{kernel::GpuSchedulesAttr::get(context, archs, best)};
+  SmallVector<kernel::Schedule> all{tcc::gpu::SchedulesAttr::get(context, archs, best)};
   if (asked == Asked::Best)
     return all;
   for (auto [i, own] : llvm::enumerate(choices))
     for (device::Schedule other : ArrayRef(own).drop_front()) {
-      SmallVector<kernel::GpuScheduleAttr> schedules(best);
+      SmallVector<tcc::gpu::ScheduleAttr> schedules(best);
       schedules[i] = other;
-      all.push_back(kernel::GpuSchedulesAttr::get(context, archs, schedules));
+      all.push_back(tcc::gpu::SchedulesAttr::get(context, archs, schedules));
     }
   return all;
 }

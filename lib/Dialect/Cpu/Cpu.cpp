@@ -15,6 +15,7 @@ using namespace tcc;
 using namespace tcc::cpu;
 
 #include "tcc/Dialect/Cpu/CpuDialect.cpp.inc"
+#include "tcc/Dialect/Cpu/CpuEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Cpu/CpuAttrs.cpp.inc"
 

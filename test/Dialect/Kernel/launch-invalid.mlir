@@ -78,3 +78,14 @@ func.func @f(%x: tensor<?xf32>) {
   } -> tensor<?xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  // expected-error @+1 {{failed to satisfy constraint}}
+  } {schedule = "fast"} -> tensor<4xf32>
+  return
+}

@@ -7,14 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Target/Cpu.h"
 #include <cstdint>
 #include <optional>
 
 namespace tcc::codegen {
 
-using kernel::OperandAccess;
+using cpu::OperandAccess;
 
 /// How B lies in memory.
 enum class PanelLayout {
@@ -61,7 +61,7 @@ struct ConvShape {
   LineCopies copies = {};  ///< if lines are
 };
 
-/// #kernel.contraction_schedule as numbers to compute with.
+/// #cpu.contraction_schedule as numbers to compute with.
 struct ContractionSchedule {
   unsigned lanes = 4;        ///< accumulator elements in a vector register
   unsigned vectors = 2;      ///< vectors a row of the register tile: a panel's width
@@ -89,7 +89,7 @@ struct WinogradShape {
   std::optional<int64_t> panelWidth = {}; ///< of the weights
 };
 
-/// #kernel.winograd_schedule as numbers to compute with.
+/// #cpu.winograd_schedule as numbers to compute with.
 struct WinogradSchedule {
   unsigned lanes = 4, vectors = 2; ///< of a panel
   unsigned rows = 6;               ///< tiles in a register tile
@@ -99,7 +99,7 @@ struct WinogradSchedule {
   unsigned panelWidth() const { return lanes * vectors; }
 };
 
-/// #kernel.line_schedule as numbers to compute with.
+/// #cpu.line_schedule as numbers to compute with.
 struct LineSchedule {
   unsigned lanes = 4;  ///< output channels in a vector
   unsigned pixels = 6; ///< output pixels of a tile
@@ -129,8 +129,8 @@ inline WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSchedule &schedule);
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &schedule);
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &schedule);
-ContractionSchedule numbersOf(kernel::ContractionScheduleAttr attr);
-WinogradSchedule numbersOf(kernel::WinogradScheduleAttr attr);
-LineSchedule numbersOf(kernel::LineScheduleAttr attr);
+ContractionSchedule numbersOf(cpu::ContractionScheduleAttr attr);
+WinogradSchedule numbersOf(cpu::WinogradScheduleAttr attr);
+LineSchedule numbersOf(cpu::LineScheduleAttr attr);
 
 } // namespace tcc::codegen

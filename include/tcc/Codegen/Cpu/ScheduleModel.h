@@ -8,10 +8,11 @@ namespace tcc::codegen {
 class CpuScheduleModel final : public ScheduleModel {
 public:
   explicit CpuScheduleModel(CpuTarget cpu) : cpu(std::move(cpu)) {}
+  void registerDialects(mlir::DialectRegistry &registry) const override;
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
   bool prefersAttention(const AttentionForm &form) const override;
-  int64_t version() const override { return 2; }
+  int64_t version() const override { return 3; }
 
 private:
   CpuTarget cpu;

@@ -20,14 +20,14 @@
 #pragma once
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Gpu/Gpu.h"
 #include "tcc/Target/Gpu.h"
 #include <optional>
 
 namespace tcc::codegen::device {
 
-using Form = kernel::GpuForm;
-using Schedule = kernel::GpuScheduleAttr;
+using Form = tcc::gpu::Form;
+using Schedule = tcc::gpu::ScheduleAttr;
 
 /// Of scratch memory: counters of blocks that are done.
 inline constexpr unsigned kCounterBytes = 4096;

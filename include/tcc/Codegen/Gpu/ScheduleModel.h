@@ -9,10 +9,11 @@ namespace tcc::codegen {
 class GpuScheduleModel final : public ScheduleModel {
 public:
   explicit GpuScheduleModel(GpuTarget target) : target(std::move(target)) {}
+  void registerDialects(mlir::DialectRegistry &registry) const override;
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
   bool prefersAttention(const AttentionForm &form) const override;
-  int64_t version() const override { return 2; }
+  int64_t version() const override { return 3; }
 
 private:
   GpuTarget target;

@@ -1,14 +1,17 @@
 //===- Cpu.h - The cpu dialect -----------------------------------*- C++ -*-===//
 //
-// Encodings that layout gives the weights of a model for CPUs. See CpuAttrs.td.
+// Encodings that layout gives the weights of a model for CPUs, and how launches run on them. See
+// CpuAttrs.td and ScheduleAttrs.td.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/IR/TensorEncoding.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
+#include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 
 #include "tcc/Dialect/Cpu/CpuDialect.h.inc"
+#include "tcc/Dialect/Cpu/CpuEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "tcc/Dialect/Cpu/CpuAttrs.h.inc"
 

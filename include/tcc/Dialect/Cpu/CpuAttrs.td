@@ -1,20 +1,10 @@
-//===- CpuAttrs.td - How weights lie for CPUs -*- tablegen -*-===//
+//===- CpuAttrs.td - How weights lie for CPUs, and kernels run -*- tablegen -*-===//
 #ifndef TCC_DIALECT_CPU_CPUATTRS_TD
 #define TCC_DIALECT_CPU_CPUATTRS_TD
-include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/TensorEncoding.td"
+include "tcc/Dialect/Cpu/CpuBase.td"
+include "tcc/Dialect/Cpu/ScheduleAttrs.td"
 include "tcc/Dialect/Prim/StorageLayout.td"
-
-def Cpu_Dialect : Dialect {
-  let name = "cpu";
-  let cppNamespace = "::tcc::cpu";
-  let useDefaultAttributePrinterParser = 1;
-  let summary = "What layout and code generation of CPUs agree on";
-  let description = [{
-    The layouts of weights that the CPU's kernels read, as encodings of tensor types. Layout
-    chooses and packs, code generation reads; every other phase asks `prim::StorageLayout`.
-  }];
-}
 
 class Cpu_LayoutAttr<string name, string nameInText>
     : AttrDef<Cpu_Dialect, name, [DeclareAttrInterfaceMethods<Prim_StorageLayout>,
@@ -22,8 +12,6 @@ class Cpu_LayoutAttr<string name, string nameInText>
   let mnemonic = nameInText;
   let genVerifyDecl = 1;
 }
-
-class Cpu_DefaultInt<string value> : DefaultValuedParameter<"int64_t", value>;
 
 def Cpu_PanelsAttr : Cpu_LayoutAttr<"Panels", "panels"> {
   let summary = "columns of a product side by side, `width` at a time";

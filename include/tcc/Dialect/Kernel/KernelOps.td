@@ -6,7 +6,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "tcc/Dialect/Kernel/KernelBase.td"
-include "tcc/Dialect/Kernel/ScheduleAttrs.td"
+include "tcc/Dialect/Kernel/Schedule.td"
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
 

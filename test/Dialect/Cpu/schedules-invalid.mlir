@@ -1,56 +1,56 @@
 // RUN: tcc-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{chunk is 0, at least 1}}
-func.func @f() attributes {s = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 0, grain = 1>} {
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 0, grain = 1>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{block_axis is 1, which is not before axis 1}}
-func.func @f() attributes {s = #kernel.loop_schedule<lanes = 8, axis = 1, chunk = 64, grain = 1, block_axis = 1, block_rows = 4>} {
+func.func @f() attributes {s = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 64, grain = 1, block_axis = 1, block_rows = 4>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{kept is -1, at least 0}}
-func.func @f() attributes {s = #kernel.row_schedule<lanes = 8, grain = 1, kept = -1>} {
+func.func @f() attributes {s = #cpu.row_schedule<lanes = 8, grain = 1, kept = -1>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{k_block is 0, at least 1}}
-func.func @f() attributes {s = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, k_block = 0, a = in_place, b = in_place, epilogue = inline>} {
+func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, k_block = 0, a = in_place, b = in_place, epilogue = inline>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{b is 'gathered', which only a can be}}
-func.func @f() attributes {s = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = gathered, epilogue = inline>} {
+func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = gathered, epilogue = inline>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{rows is 0, at least 1}}
-func.func @f() attributes {s = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 0, tiles_per_task = 3, panels_per_task = 1>} {
+func.func @f() attributes {s = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 0, tiles_per_task = 3, panels_per_task = 1>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{pixels is 0, at least 1}}
-func.func @f() attributes {s = #kernel.line_schedule<lanes = 8, pixels = 0, vectors_per_task = 2>} {
+func.func @f() attributes {s = #cpu.line_schedule<lanes = 8, pixels = 0, vectors_per_task = 2>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{grain is 0, at least 1}}
-func.func @f() attributes {s = #kernel.special_schedule<lanes = 8, grain = 0>} {
+func.func @f() attributes {s = #cpu.special_schedule<lanes = 8, grain = 0>} {
   return
 }
 
@@ -61,7 +61,7 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
   ^bb0(%a: tensor<4xf32>):
     kernel.yield %a : tensor<4xf32>
-  } {schedule = #kernel.row_schedule<lanes = 8, grain = 4, kept = 0>} -> tensor<4xf32>
+  } {schedule = #cpu.row_schedule<lanes = 8, grain = 4, kept = 0>} -> tensor<4xf32>
   return
 }
 
@@ -72,7 +72,7 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
   ^bb0(%a: tensor<4xf32>):
     kernel.yield %a : tensor<4xf32>
-  } {schedule = #kernel.loop_schedule<lanes = 4, axis = 1, chunk = 64, grain = 1>} -> tensor<4xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 4, axis = 1, chunk = 64, grain = 1>} -> tensor<4xf32>
   return
 }
 
@@ -83,7 +83,7 @@ func.func @f(%x: tensor<4x?xf32>, %n: index) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<4x?xf32>) sizes(%n) {
   ^bb0(%a: tensor<4x?xf32>):
     kernel.yield %a : tensor<4x?xf32>
-  } {schedule = #kernel.loop_schedule<lanes = 4, chunk = 64, grain = 1>} -> tensor<4x?xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 4, chunk = 64, grain = 1>} -> tensor<4x?xf32>
   return
 }
 
@@ -95,7 +95,7 @@ func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
     kernel.yield %c : tensor<4x2xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = pointers, b = in_place, epilogue = inline>} -> tensor<4x2xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = pointers, b = in_place, epilogue = inline>} -> tensor<4x2xf32>
   return
 }
 
@@ -107,18 +107,7 @@ func.func @f(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
     kernel.yield %c : tensor<4x2xf32>
-  } {schedule = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<4x2xf32>
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<4xf32>) {
-  %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
-  ^bb0(%a: tensor<4xf32>):
-    kernel.yield %a : tensor<4xf32>
-  // expected-error @+1 {{failed to satisfy constraint}}
-  } {schedule = "fast"} -> tensor<4xf32>
+  } {schedule = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<4x2xf32>
   return
 }
 
@@ -130,7 +119,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x9xf32, #cpu.panels<k = [0], colum
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 16>>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 16>>) -> tensor<4x9xf32>
     kernel.yield %c : tensor<4x9xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
   return
 }
 
@@ -142,7 +131,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x9xf32, #cpu.panels<k = [0], colum
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x9xf32, #cpu.panels<k = [0], columns = 1, width = 8, groups = 3>>) -> tensor<4x9xf32>
     kernel.yield %c : tensor<4x9xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<4x9xf32>
   return
 }
 
@@ -154,7 +143,7 @@ func.func @f(%x: tensor<1x32x9x9xf32>, %w: tensor<16x32x3x3xf32, #cpu.panels<k =
   ^bb0(%a: tensor<1x32x9x9xf32>, %b: tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>):
     %c = prim.conv %a, %b sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x32x9x9xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16>>) -> tensor<1x16x9x9xf32>
     kernel.yield %c : tensor<1x16x9x9xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x16x9x9xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x16x9x9xf32>
   return
 }
 
@@ -166,7 +155,7 @@ func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.panels<k =
   ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.panels<k = [1, 2, 3], columns = 0, width = 16>>):
     %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [1, 2, 3], columns = 0, width = 16>>) -> tensor<1x9x9x16xf32>
     kernel.yield %c : tensor<1x9x9x16xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
   return
 }
 
@@ -178,7 +167,7 @@ func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.panels<k =
   ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>):
     %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, groups = 2>>) -> tensor<1x9x9x16xf32>
     kernel.yield %c : tensor<1x9x9x16xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
   return
 }
 
@@ -190,7 +179,7 @@ func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<w
   ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>):
     %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) -> tensor<1x9x9x16xf32>
     kernel.yield %c : tensor<1x9x9x16xf32>
-  } {schedule = #kernel.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 2, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} -> tensor<1x9x9x16xf32>
   return
 }
 
@@ -202,94 +191,21 @@ func.func @f(%x: tensor<1x9x9x32xf32>, %w: tensor<16x32x3x3xf32, #cpu.winograd<w
   ^bb0(%a: tensor<1x9x9x32xf32>, %b: tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>):
     %c = prim.conv %a, %b sizes() {channels_last = true, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x9x9x32xf32>, tensor<16x32x3x3xf32, #cpu.winograd<width = 16>>) -> tensor<1x5x5x16xf32>
     kernel.yield %c : tensor<1x5x5x16xf32>
-  } {schedule = #kernel.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<1x5x5x16xf32>
-  return
-}
-
-// -----
-
-// expected-error @+1 {{index_bits is 16, neither 32 nor 64}}
-func.func @f() attributes {s = #kernel.gpu_schedule<form = loop, threads = 256, index_bits = 16>} {
-  return
-}
-
-// -----
-
-// expected-error @+1 {{row_threads is 96, which is no part of 256 threads}}
-func.func @f() attributes {s = #kernel.gpu_schedule<form = row, threads = 256, row_threads = 96>} {
-  return
-}
-
-// -----
-
-// expected-error @+1 {{row_threads is 12, which is no part of 128 threads}}
-func.func @f() attributes {s = #kernel.gpu_schedule<form = mma_attention, threads = 128, row_threads = 12, rows = 64, columns = 64>} {
-  return
-}
-
-// -----
-
-// expected-error @+1 {{columns is 0, at least 1}}
-func.func @f() attributes {s = #kernel.gpu_schedule<form = mma_attention, threads = 128, row_threads = 4, rows = 64>} {
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{of kind 'loop' cannot run by a gpu_schedule}}
-  %0 = kernel.launch loop "neg" ins(%x : tensor<4x8xf32>) sizes() {
-  ^bb0(%a: tensor<4x8xf32>):
-    %b = prim.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    kernel.yield %b : tensor<4x8xf32>
-  } {schedule = #kernel.gpu_schedules<sm_80 = <form = mma_attention, threads = 128, row_threads = 4, rows = 64, columns = 64>>} -> tensor<4x8xf32>
-  return
-}
-
-// -----
-
-// expected-error @+1 {{depth is 0, at least 1}}
-func.func @f() attributes {s = #kernel.gpu_schedule<form = product, threads = 256, rows = 64, columns = 64>} {
-  return
-}
-
-// -----
-
-// expected-error @+1 {{no architecture}}
-func.func @f() attributes {s = #kernel.gpu_schedules<>} {
-  return
-}
-
-// -----
-
-// expected-error @+1 {{sm_80 is given twice}}
-func.func @f() attributes {s = #kernel.gpu_schedules<sm_80 = <form = loop, threads = 256>, sm_80 = <form = loop, threads = 128>>} {
-  return
-}
-
-// -----
-
-func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @+1 {{of kind 'loop' cannot run by a gpu_schedule}}
-  %0 = kernel.launch loop "neg" ins(%x : tensor<4x8xf32>) sizes() {
-  ^bb0(%a: tensor<4x8xf32>):
-    %b = prim.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
-    kernel.yield %b : tensor<4x8xf32>
-  } {schedule = #kernel.gpu_schedules<sm_80 = <form = loop, threads = 256>, sm_90a = <form = row, threads = 256, row_threads = 32>>} -> tensor<4x8xf32>
+  } {schedule = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} -> tensor<1x5x5x16xf32>
   return
 }
 
 // -----
 
 // expected-error @+1 {{value_rows is 0, at least 1}}
-func.func @f() attributes {s = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 0, task_rows = 16, keys = 64, grain_products = 1>} {
+func.func @f() attributes {s = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 0, task_rows = 16, keys = 64, grain_products = 1>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{keys is 60, no multiple of panels of 16}}
-func.func @f() attributes {s = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 60, grain_products = 1>} {
+func.func @f() attributes {s = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 60, grain_products = 1>} {
   return
 }
 
@@ -300,6 +216,6 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<4xf32>) sizes() {
   ^bb0(%a: tensor<4xf32>):
     kernel.yield %a : tensor<4xf32>
-  } {schedule = #kernel.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, grain_products = 1>} -> tensor<4xf32>
+  } {schedule = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, grain_products = 1>} -> tensor<4xf32>
   return
 }

@@ -1,34 +1,23 @@
-//===- Schedule.cpp - What holds of schedules and the launches they are for -===//
+//===- Schedules.cpp - What holds of a CPU's schedules and their launches -===//
 //
 // A schedule is chosen once and believed by everything after, so what would make it wrong for its
 // launch is refused when it is attached: extents that the cut cannot have, weights that lie in
 // panels of another width, forms that the kernel's kind has not.
 //
 //===----------------------------------------------------------------------===//
-#include "mlir/IR/Diagnostics.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
-#include "tcc/Dialect/Kernel/Kernel.h"
+#include "tcc/Dialect/Kernel/ScheduleChecks.h"
 #include "tcc/Dialect/Prim/Prim.h"
 
 using namespace mlir;
 using namespace tcc;
-using namespace tcc::kernel;
+using namespace tcc::cpu;
+using kernel::KernelKind;
+using kernel::LaunchOp;
+using kernel::verifyKind;
+using kernel::verifySizes;
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
-
-namespace {
-struct Size {
-  StringRef name;
-  int64_t value, least = 1;
-};
-} // namespace
-
-static LogicalResult verifySizes(EmitError emitError, std::initializer_list<Size> sizes) {
-  for (const Size &size : sizes)
-    if (size.value < size.least)
-      return emitError() << size.name << " is " << size.value << ", at least " << size.least;
-  return success();
-}
 
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
@@ -107,92 +96,9 @@ LogicalResult SpecialScheduleAttr::verify(EmitError emitError, int64_t lanes, in
   return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}});
 }
 
-LogicalResult GpuScheduleAttr::verify(EmitError emitError, GpuForm form, unsigned threads,
-                                      unsigned lanes, unsigned vectors, unsigned rowThreads,
-                                      unsigned /*kept*/, unsigned rows, unsigned columns,
-                                      unsigned depth, unsigned /*sharedBytes*/, unsigned mostBlocks,
-                                      unsigned split, unsigned /*scratchBytes*/,
-                                      unsigned indexBits) {
-  bool tiles = form == GpuForm::Product || form == GpuForm::Wgmma || form == GpuForm::Attention ||
-               form == GpuForm::MmaAttention;
-  if (indexBits != 32 && indexBits != 64)
-    return emitError() << "index_bits is " << indexBits << ", neither 32 nor 64";
-  bool shares = form == GpuForm::Row || form == GpuForm::Column || form == GpuForm::MmaAttention;
-  if (shares && (rowThreads == 0 || threads % rowThreads != 0))
-    return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads
-                       << " threads";
-  return verifySizes(emitError, {{"threads", threads},
-                                 {"lanes", lanes},
-                                 {"vectors", vectors},
-                                 {"rows", rows, tiles ? 1 : 0},
-                                 {"columns", columns, tiles ? 1 : 0},
-                                 {"depth", depth, form == GpuForm::Product ? 1 : 0},
-                                 {"split", split},
-                                 {"most_blocks", mostBlocks, 0}});
-}
-
-LogicalResult GpuSchedulesAttr::verify(EmitError emitError, ArrayRef<StringAttr> archs,
-                                       ArrayRef<GpuScheduleAttr> schedules) {
-  if (archs.empty())
-    return emitError() << "no architecture";
-  if (archs.size() != schedules.size())
-    return emitError() << archs.size() << " architectures and " << schedules.size() << " schedules";
-  for (unsigned i = 0; i < archs.size(); ++i)
-    if (llvm::is_contained(archs.take_front(i), archs[i]))
-      return emitError() << archs[i].getValue() << " is given twice";
-  return success();
-}
-
-GpuScheduleAttr GpuSchedulesAttr::find(StringRef arch) const {
-  for (auto [name, schedule] : llvm::zip(getArchs(), getSchedules()))
-    if (name.getValue() == arch)
-      return schedule;
-  return {};
-}
-
-Attribute GpuSchedulesAttr::parse(AsmParser &parser, Type) {
-  SmallVector<StringAttr> archs;
-  SmallVector<GpuScheduleAttr> schedules;
-  llvm::SMLoc at = parser.getCurrentLocation();
-  auto one = [&]() -> ParseResult {
-    std::string arch;
-    if (parser.parseKeywordOrString(&arch) || parser.parseEqual())
-      return failure();
-    auto schedule = dyn_cast_if_present<GpuScheduleAttr>(GpuScheduleAttr::parse(parser, {}));
-    if (!schedule)
-      return failure();
-    archs.push_back(StringAttr::get(parser.getContext(), arch));
-    schedules.push_back(schedule);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, one))
-    return {};
-  return getChecked([&] { return parser.emitError(at); }, parser.getContext(),
-                    ArrayRef<StringAttr>(archs), ArrayRef<GpuScheduleAttr>(schedules));
-}
-
-void GpuSchedulesAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  llvm::interleaveComma(llvm::zip(getArchs(), getSchedules()), printer, [&](auto entry) {
-    printer.printKeywordOrString(std::get<0>(entry).getValue());
-    printer << " = ";
-    printer.printStrippedAttrOrType(std::get<1>(entry));
-  });
-  printer << '>';
-}
-
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
-
-static LogicalResult verifyKind(LaunchOp launch, StringRef schedule,
-                                llvm::ArrayRef<KernelKind> kinds) {
-  if (llvm::is_contained(kinds, launch.getKind()))
-    return success();
-  return launch.emitOpError("of kind '")
-         << stringifyKernelKind(launch.getKind()) << "' cannot run by "
-         << (schedule.starts_with("a") ? "an " : "a ") << schedule;
-}
 
 /// The product of a launch whose weights lie in an order of their own, if it has such.
 static Operation *packedProduct(LaunchOp launch) {
@@ -304,30 +210,4 @@ LogicalResult AttentionScheduleAttr::verifyLaunch(Operation *op) const {
 
 LogicalResult SpecialScheduleAttr::verifyLaunch(Operation *op) const {
   return verifyKind(cast<LaunchOp>(op), getMnemonic(), {KernelKind::Special});
-}
-
-LogicalResult GpuScheduleAttr::verifyLaunch(Operation *op) const {
-  using enum KernelKind;
-  auto launch = cast<LaunchOp>(op);
-  switch (getForm()) {
-  case GpuForm::Row:
-    return verifyKind(launch, getMnemonic(), {Row});
-  case GpuForm::Line:
-  case GpuForm::Scatter:
-  case GpuForm::Collect:
-    return verifyKind(launch, getMnemonic(), {Special});
-  case GpuForm::Attention:
-  case GpuForm::WgmmaAttention:
-  case GpuForm::MmaAttention:
-    return verifyKind(launch, getMnemonic(), {Attention});
-  default:
-    return verifyKind(launch, getMnemonic(), {Loop, Contraction, Convolution});
-  }
-}
-
-LogicalResult GpuSchedulesAttr::verifyLaunch(Operation *op) const {
-  for (GpuScheduleAttr schedule : getSchedules())
-    if (failed(schedule.verifyLaunch(op)))
-      return failure();
-  return success();
 }

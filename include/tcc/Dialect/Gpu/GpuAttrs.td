@@ -1,0 +1,85 @@
+//===- GpuAttrs.td - How GPUs run a kernel -*- tablegen -*-===//
+#ifndef TCC_DIALECT_GPU_GPU_ATTRS_TD
+#define TCC_DIALECT_GPU_GPU_ATTRS_TD
+include "mlir/IR/EnumAttr.td"
+include "tcc/Dialect/Kernel/Schedule.td"
+
+def Gpu_Dialect : Dialect {
+  let name = "gpu";
+  let cppNamespace = "::tcc::gpu";
+  let useDefaultAttributePrinterParser = 1;
+  let summary = "What scheduling and code generation of GPUs agree on";
+  let description = [{
+    The schedules of launches on GPUs. MLIR's dialect of that name is not used here.
+  }];
+}
+
+def Gpu_Form : I32EnumAttr<"Form", "the loop nest of a GPU kernel", [
+  I32EnumAttrCase<"Loop", 0, "loop">, I32EnumAttrCase<"Transpose", 1, "transpose">,
+  I32EnumAttrCase<"Column", 2, "column">, I32EnumAttrCase<"Row", 3, "row">,
+  I32EnumAttrCase<"Line", 4, "line">, I32EnumAttrCase<"Scatter", 5, "scatter">,
+  I32EnumAttrCase<"Collect", 6, "collect">, I32EnumAttrCase<"Product", 7, "product">,
+  I32EnumAttrCase<"Wgmma", 8, "wgmma">, I32EnumAttrCase<"Mma", 9, "mma">,
+  I32EnumAttrCase<"Skinny", 10, "skinny">, I32EnumAttrCase<"Attention", 11, "attention">,
+  I32EnumAttrCase<"WgmmaAttention", 12, "wgmma_attention">,
+  I32EnumAttrCase<"MmaAttention", 13, "mma_attention">,
+  I32EnumAttrCase<"SkinnyMma", 14, "skinny_mma">]> {
+  let cppNamespace = "::tcc::gpu";
+  let genSpecializedAttr = 0;
+}
+
+class Gpu_DefaultSize<string value> : DefaultValuedParameter<"unsigned", value>;
+
+def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> {
+  let assemblyFormat = "`<` struct(params) `>`";
+  let summary = "blocks of threads on one GPU architecture";
+  let description = [{
+    | form | who does what |
+    |---|---|
+    | `loop` | each thread computes `vectors` vectors of `lanes` points, all read before one is written; of a depthwise convolution a strip: `rows` neighbours along the last spatial axis by `lanes` channels |
+    | `transpose` | each block computes a tile of points, of operands that lie across |
+    | `column` | several threads share the reduction of each of few points |
+    | `row` | `row_threads` threads reduce a row; `kept` points of each stay in registers |
+    | `line` | each thread walks along an axis |
+    | `scatter` | each block writes a range of what the indices do not choose |
+    | `collect` | one warp gathers what a condition selects, in order |
+    | `product` | each block computes a tile of `rows` by `columns`, from slices of `depth` in shared memory |
+    | `wgmma` | the same on the matrix units of sm_90a, tile after tile by at most `most_blocks` blocks; where that is 0 a tile a block, and `split` blocks share what it sums |
+    | `mma` | as `product`, a warp at a time on the matrix units, `vectors` slices on their way; `split` blocks share what a tile sums |
+    | `skinny` | each warp computes `columns` columns of few rows |
+    | `skinny_mma` | each block computes `columns` columns of few rows on matrix units, whose warps share what is summed, `depth` steps of 64 bytes a round |
+    | `attention` | each block keeps the results of `rows` queries and goes over the keys, `columns` at a time |
+    | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |
+    | `wgmma_attention` | the same on the matrix units of sm_90a, one block of queries after the other by at most `most_blocks` blocks |
+
+    A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
+    `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns, a tile or keys.
+    Indices have `index_bits` bits.
+
+        #gpu.schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>
+  }];
+  let parameters = (ins EnumParameter<Gpu_Form>:$form, "unsigned":$threads, Gpu_DefaultSize<"1">:$lanes,
+                        Gpu_DefaultSize<"1">:$vectors, Gpu_DefaultSize<"0">:$row_threads,
+                        Gpu_DefaultSize<"0">:$kept, Gpu_DefaultSize<"0">:$rows,
+                        Gpu_DefaultSize<"0">:$columns, Gpu_DefaultSize<"0">:$depth,
+                        Gpu_DefaultSize<"0">:$shared_bytes, Gpu_DefaultSize<"0">:$most_blocks,
+                        Gpu_DefaultSize<"1">:$split, Gpu_DefaultSize<"0">:$scratch_bytes,
+                        Gpu_DefaultSize<"64">:$index_bits);
+}
+
+def Gpu_SchedulesAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedules", "schedules"> {
+  let summary = "a schedule for each GPU architecture that a model is for";
+  let description = [{
+    In the order in which a model carries their code.
+
+        #gpu.schedules<sm_80 = <form = product, threads = 256, ...>, sm_90a = <form = wgmma, ...>>
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$archs,
+                        ArrayRefParameter<"::tcc::gpu::ScheduleAttr">:$schedules);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// The schedule for `arch`; null where the launch has none.
+    ::tcc::gpu::ScheduleAttr find(::llvm::StringRef arch) const;
+  }];
+}
+#endif

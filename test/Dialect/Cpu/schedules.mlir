@@ -1,0 +1,45 @@
+// RUN: tcc-opt %s | tcc-opt | FileCheck %s
+
+// CHECK-LABEL: @schedules
+func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> {
+  // CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 512>}
+  %0 = kernel.launch loop "neg" ins(%x : tensor<4x8xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>):
+    %b = prim.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    kernel.yield %b : tensor<4x8xf32>
+  } {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 512>} -> tensor<4x8xf32>
+  // CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, grain_products = 131072>}
+  %1 = kernel.launch contraction "dot" ins(%0, %y : tensor<4x8xf32>, tensor<8x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    kernel.yield %c : tensor<4x2xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, grain_products = 131072>} -> tensor<4x2xf32>
+  // CHECK: k_block = 4, a = copied, b = copied, step_bytes = 2, epilogue = rolled>}
+  %2 = kernel.launch contraction "dot" ins(%0, %y : tensor<4x8xf32>, tensor<8x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+    kernel.yield %c : tensor<4x2xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, k_block = 4, a = copied, b = copied, step_bytes = 2, epilogue = rolled>} -> tensor<4x2xf32>
+  // CHECK: {schedule = #cpu.row_schedule<lanes = 1, grain = 4, kept = 16384>}
+  %3 = kernel.launch row[1] "sum" ins(%1 : tensor<4x2xf32>) sizes() {
+  ^bb0(%a: tensor<4x2xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<4x2xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } {schedule = #cpu.row_schedule<lanes = 1, grain = 4, kept = 16384>} -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// CHECK-LABEL: @attributes
+// CHECK-SAME: attention = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>
+// CHECK-SAME: line = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>
+// CHECK-SAME: loop = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>
+// CHECK-SAME: special = #cpu.special_schedule<lanes = 8, grain = 4>
+// CHECK-SAME: winograd = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>
+func.func @attributes() attributes {
+    attention = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, split = 4, grain_products = 1>,
+    line = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 2>,
+    loop = #cpu.loop_schedule<lanes = 8, axis = 2, chunk = 64, grain = 1, block_axis = 1, block_rows = 16>,
+    special = #cpu.special_schedule<lanes = 8, grain = 4>,
+    winograd = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1>} {
+  return
+}
