@@ -17,17 +17,18 @@
 using namespace llvm;
 using namespace tcc;
 
-/// What the schedule phase goes by: the record, and later what tuning adds to it.
+/// What layout and schedule go by: the record, and later what tuning adds to it.
 Error Compile::readTuning() {
-  schedules.emplace(*pipeline.backend, options.tuning);
-  if (Error error = schedules->read())
+  tuned.emplace(*pipeline.backend, options.tuning);
+  if (Error error = tuned->read())
     return error;
   if (!tunes() && options.tuning.empty())
     return Error::success();
   if (!tunes() && !sys::fs::exists(options.tuning))
     return userError("there is no --tuning " + printable(options.tuning, 1000) +
                      " (--mode max-autotune writes one)");
-  pipeline.chooseSchedule = schedules->chooser();
+  pipeline.chooseLayout = tuned->layoutChooser();
+  pipeline.chooseSchedule = tuned->scheduleChooser();
   return Error::success();
 }
 
@@ -42,11 +43,13 @@ Error Compile::tuneKernels() {
   quiet.kernelDone = nullptr;
   quiet.code = CodeForm::Object;
   TuneHooks hooks;
-  hooks.load = [&]() -> Expected<Model> {
+  hooks.load = [&](LayoutChooser chooser) -> Expected<Model> {
     auto loaded = importModel();
     if (!loaded)
       return loaded;
-    if (Error error = runPhases(*loaded, firstPhase(), Phase::Fuse, quiet))
+    PipelineOptions how = quiet;
+    how.chooseLayout = std::move(chooser);
+    if (Error error = runPhases(*loaded, firstPhase(), Phase::Fuse, how))
       return std::move(error);
     return loaded;
   };
@@ -65,14 +68,14 @@ Error Compile::tuneKernels() {
     hooks.between = DType::BF16;
   else if (options.precision != Precision::F32)
     hooks.between = DType::F16; // TF32 has as many bits
-  auto found = tune(hooks, *schedules, *pipeline.backend, options.tuneBudget);
+  auto found = tune(hooks, *tuned, *pipeline.backend, options.tuneBudget);
   if (!found)
     return withDiagnostic(found.takeError());
   summary.tuned = *found;
   summary.phaseSeconds.push_back({"tuning", secondsSince(phaseStart)});
   phaseStart = CompileClock::now();
   return options.tuning.empty() ? Error::success()
-                                : files.write(options.tuning, schedules->record.text());
+                                : files.write(options.tuning, tuned->record.text());
 }
 
 /// A library at `path`, for `where`, of a model that has done the phases up to `from`.
@@ -105,6 +108,7 @@ Error Compile::simulateInstead(Target &where, PipelineOptions &how) {
     return backend.takeError();
   how.backend = std::move(*backend);
   how.chooseSchedule = nullptr; // a record is of the GPU's schedules
+  how.chooseLayout = nullptr;
   return Error::success();
 }
 

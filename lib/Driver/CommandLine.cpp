@@ -136,7 +136,8 @@ static void defineTorch(CLI::App &app, Arguments &args) {
       ->group(group)
       ->capture_default_str();
   app.add_option("--tuning", args.options.tuning,
-                 "Record of the schedules that were measured to be fastest: read and gone by; with "
+                 "Record of the schedules and orders of weights that were measured to be fastest: "
+                 "read and gone by; with "
                  "max-autotune, kernels that it lacks are measured and added")
       ->group(group);
   app.add_option("--tune-budget", args.options.tuneBudget, "Seconds that max-autotune may measure")

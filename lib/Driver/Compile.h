@@ -75,7 +75,7 @@ private:
   bool deviceHere = false; ///< this machine has a GPU that runs the model
   InputFormat format = InputFormat::Onnx;
   PipelineOptions pipeline;
-  std::optional<TunedSchedules> schedules;
+  std::optional<TunedChoices> tuned;
   Model model;
   CompileSummary summary;
   emit::OutputFiles files; ///< get their names when all else is done

@@ -406,7 +406,7 @@ Error Compile::compileAll() {
   Phase last =
       options.emit == EmitKind::Mlir ? std::min(options.stopAfter, Phase::Plan) : options.stopAfter;
   if (Error error = runPhases(model, firstPhase(), last, pipeline)) {
-    if (Error damage = schedules->damage()) {
+    if (Error damage = tuned->damage()) {
       consumeError(std::move(error));
       return damage;
     }

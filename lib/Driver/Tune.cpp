@@ -1,8 +1,10 @@
-//===- Tune.cpp - Schedules from a record, and by measuring ---------------===//
+//===- Tune.cpp - Schedules and layouts by measuring ----------------------===//
 //
-// Kernels with several candidates that the record does not know are tuned: the model is
-// built with one candidate for each at a time (Tuning/Search.h), run on seeded inputs in a
-// child, and each kernel's own time read from the profile. What a candidate gives is held
+// Problems are contractions whose weights may lie in several orders, and kernels that may run by
+// several schedules; those that the record does not know are tuned, orders first, since a kernel
+// with other weights is another problem. The model is built with one candidate for each problem at
+// a time (Tuning/Search.h), run on seeded inputs in a child, and each kernel's own time read from
+// the profile; a contraction's is that of the kernels that have it. What a candidate gives is held
 // against what the model's own choice gives; one that differs, crashes or hangs is dropped.
 //
 // Every problem that was measured goes to the record, those too where the model's own choice
@@ -13,9 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "Tune.h"
 #include "Measure.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tcc/Dialect/Kernel/KernelText.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
@@ -24,102 +24,88 @@
 #include "tcc/Verify/ReferenceRuns.h"
 #include "tcc/Verify/SampleInputs.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/SHA256.h"
 #include <chrono>
 
 using namespace llvm;
 using namespace tcc;
 using mlir::cast;
+using mlir::Operation;
 using reference::Tensor;
-
-static std::string attributeText(kernel::Schedule schedule) {
-  std::string text;
-  raw_string_ostream(text) << schedule;
-  return text;
-}
-
-//===----------------------------------------------------------------------===//
-// The record
-//===----------------------------------------------------------------------===//
-
-Error TunedSchedules::read() {
-  if (file.empty())
-    return Error::success();
-  auto found = tuning::Record::read(file);
-  if (!found)
-    return found.takeError();
-  record = std::move(*found);
-  return Error::success();
-}
-
-tuning::ProblemKey TunedSchedules::keyOf(kernel::LaunchOp launch) const {
-  std::string text = kernel::textOf(launch, /*withSchedule=*/false);
-  auto hash = SHA256::hash(arrayRefFromStringRef(text));
-  return {toHex(hash, /*LowerCase=*/true), backend.tuningKey(), backend.schedules().version()};
-}
-
-kernel::Schedule TunedSchedules::choose(kernel::LaunchOp launch,
-                                        ArrayRef<kernel::Schedule> candidates) {
-  const tuning::Choice *choice = candidates.size() > 1 ? record.find(keyOf(launch)) : nullptr;
-  if (!choice)
-    return candidates.front();
-  for (kernel::Schedule candidate : candidates)
-    if (attributeText(candidate) == choice->schedule)
-      return candidate;
-  fault = "--tuning " + printable(file, 1000) + ", line " + std::to_string(choice->line) +
-          ": kernel '" + launch.getName().str() + "' cannot run by '" +
-          printable(choice->schedule, 400) + "'; remove the line, or tune again into a new file";
-  launch.emitError("the tuning record does not fit");
-  return nullptr;
-}
-
-ScheduleChooser TunedSchedules::chooser() {
-  return [this](kernel::LaunchOp launch, ArrayRef<kernel::Schedule> candidates) {
-    return choose(launch, candidates);
-  };
-}
-
-Error TunedSchedules::damage() const { return fault.empty() ? Error::success() : userError(fault); }
-
-//===----------------------------------------------------------------------===//
-// Measuring
-//===----------------------------------------------------------------------===//
+using tuning::Assignment;
+using tuning::ProblemKey;
 
 namespace {
 
-/// A kernel with several candidates; launches that compute the same are one.
-struct Problem {
-  tuning::ProblemKey key;
-  std::string kernel; ///< its name
-  SmallVector<kernel::Schedule> candidates;
+/// What has several candidates; all that compute the same are one.
+template <typename Attr> struct Problem {
+  ProblemKey key;
+  std::string name; ///< of a kernel, or of the contraction
+  SmallVector<Attr> candidates;
+};
+
+/// Problems of one kind, and which candidate was the fastest.
+template <typename Attr> struct Problems {
+  std::vector<Problem<Attr>> all;
+  std::map<ProblemKey, unsigned> numberOf;
+  tuning::SearchResult found;
+
+  void add(const ProblemKey &key, StringRef name, ArrayRef<Attr> candidates) {
+    if (numberOf.try_emplace(key, all.size()).second)
+      all.push_back({key, name.str(), SmallVector<Attr>(candidates)});
+  }
+  std::vector<unsigned> counts() const {
+    std::vector<unsigned> counts;
+    for (const Problem<Attr> &problem : all)
+      counts.push_back(problem.candidates.size());
+    return counts;
+  }
+  /// The candidate of `assignment`; null where there is no such problem.
+  Attr chosen(const ProblemKey &key, const Assignment &assignment) const {
+    auto number = numberOf.find(key);
+    return number == numberOf.end() ? Attr()
+                                    : all[number->second].candidates[assignment[number->second]];
+  }
+  void keep(tuning::Record &record, tuning::ChoiceKind kind) const {
+    for (auto [problem, best, decided] : zip_equal(all, found.best, found.decided))
+      if (decided || best != 0)
+        record.set(problem.key, {kind, problem.name, choiceText(problem.candidates[best])});
+  }
 };
 
 class Tuner {
 public:
-  Tuner(const TuneHooks &hooks, TunedSchedules &schedules, const Backend &backend, double seconds)
-      : hooks(hooks), schedules(schedules), model(backend.schedules()), budget(seconds) {}
+  Tuner(const TuneHooks &hooks, TunedChoices &choices, const Backend &backend, double seconds)
+      : hooks(hooks), choices(choices), model(backend.schedules()), budget(seconds) {}
   Expected<std::string> run();
 
 private:
   using Clock = std::chrono::steady_clock;
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-  void findProblems(mlir::ModuleOp module);
+  bool timeLeft() const { return elapsed() < budget; }
+  /// The model, with contractions that the record does not know added to `layouts`.
+  Error findLayouts();
+  void findSchedules();
+  LayoutChooser layoutsBy(const Assignment &assignment);
   Error findInputs(const std::string &library);
-  std::optional<std::vector<double>> measureOne(const tuning::Assignment &assignment);
-  Expected<std::vector<double>> buildAndMeasure(const tuning::Assignment &assignment);
-  std::string report(const tuning::SearchResult &found) const;
+  std::optional<std::vector<double>> measureLayouts(const Assignment &assignment);
+  std::optional<std::vector<double>> measureSchedules(const Assignment &assignment);
+  /// Builds `candidate`, holds its outputs against those wanted, and tells the time of each kernel.
+  Error buildAndMeasure(Model &candidate, ScheduleChooser chooser,
+                        function_ref<void(kernel::LaunchOp, double)> add);
+  std::optional<std::vector<double>> checked(Error error, std::vector<double> seconds);
+  template <typename Attr> void show(const Problems<Attr> &problems, const Twine &what);
+  std::string report() const;
 
   const TuneHooks &hooks;
-  TunedSchedules &schedules;
+  TunedChoices &choices;
   const ScheduleModel &model;
   double budget;
   Clock::time_point begin = Clock::now();
   Model loaded;
-  std::vector<Problem> problems;
-  std::map<tuning::ProblemKey, unsigned> numberOf;
+  Problems<prim::StorageLayout> layouts;
+  Problems<kernel::Schedule> schedules;
   SmallString<128> folder;
   std::vector<Tensor> inputs, wanted; ///< `wanted`: the outputs of the model's own choice
   std::vector<DType> outputTypes;
@@ -129,16 +115,32 @@ private:
 
 } // namespace
 
-void Tuner::findProblems(mlir::ModuleOp module) {
-  module.walk([&](kernel::LaunchOp launch) {
+Error Tuner::findLayouts() {
+  auto first = hooks.load([&](Operation *contraction, ArrayRef<prim::StorageLayout> candidates) {
+    ProblemKey key = choices.keyOf(contraction);
+    if (candidates.size() > 1 && !choices.record.find(key))
+      layouts.add(key, contraction->getName().stripDialect(), candidates);
+    return choices.layoutChooser()(contraction, candidates);
+  });
+  if (!first)
+    return first.takeError();
+  loaded = std::move(*first);
+  return Error::success();
+}
+
+LayoutChooser Tuner::layoutsBy(const Assignment &assignment) {
+  return [this, assignment](Operation *contraction, ArrayRef<prim::StorageLayout> candidates) {
+    prim::StorageLayout chosen = layouts.chosen(choices.keyOf(contraction), assignment);
+    return chosen ? chosen : choices.layoutChooser()(contraction, candidates);
+  };
+}
+
+void Tuner::findSchedules() {
+  loaded.module->walk([&](kernel::LaunchOp launch) {
     SmallVector<kernel::Schedule> candidates = model.candidates(launch, ScheduleModel::Asked::All);
-    if (candidates.size() < 2)
-      return;
-    tuning::ProblemKey key = schedules.keyOf(launch);
-    if (schedules.record.find(key) || numberOf.count(key))
-      return;
-    numberOf[key] = problems.size();
-    problems.push_back({key, launch.getName().str(), std::move(candidates)});
+    ProblemKey key = choices.keyOf(launch);
+    if (candidates.size() > 1 && !choices.record.find(key))
+      schedules.add(key, launch.getName(), candidates);
   });
 }
 
@@ -171,16 +173,10 @@ Error Tuner::findInputs(const std::string &library) {
   return createStringError("no seeded inputs that the model takes: " + why);
 }
 
-Expected<std::vector<double>> Tuner::buildAndMeasure(const tuning::Assignment &assignment) {
-  Model candidate{loaded.module->clone(), loaded.weights};
-  auto chooser = [&](kernel::LaunchOp launch, ArrayRef<kernel::Schedule> candidates) {
-    auto number = numberOf.find(schedules.keyOf(launch));
-    if (number == numberOf.end())
-      return schedules.chooser()(launch, candidates);
-    return candidates[assignment[number->second]];
-  };
+Error Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
+                             function_ref<void(kernel::LaunchOp, double)> add) {
   std::string library = (folder + "/" + Twine(builds++) + ".so").str();
-  auto compiled = hooks.build(candidate, library, chooser);
+  auto compiled = hooks.build(candidate, library, std::move(chooser));
   if (!compiled)
     return compiled.takeError();
   llvm::scope_exit remove([&] {
@@ -189,7 +185,7 @@ Expected<std::vector<double>> Tuner::buildAndMeasure(const tuning::Assignment &a
   });
   if (inputs.empty() && wanted.empty())
     if (Error error = findInputs(library))
-      return std::move(error);
+      return error;
   constexpr double turn = 0.3;
   auto found = measure(library, inputs, outputTypes, turn);
   if (!found)
@@ -198,48 +194,90 @@ Expected<std::vector<double>> Tuner::buildAndMeasure(const tuning::Assignment &a
   for (auto [got, want] : zip_equal(found->outputs, wanted))
     if (Agreement agreement = compare(got, want, allowed); !agreement.agrees)
       return createStringError("its outputs differ: " + agreement.worst);
-  std::vector<double> seconds(problems.size());
-  for (const CompiledKernel &kernel : compiled->kernels) {
-    auto launch = cast<kernel::LaunchOp>(kernel.definition);
-    if (auto number = numberOf.find(schedules.keyOf(launch)); number != numberOf.end())
-      seconds[number->second] += found->seconds.lookup(kernel.symbol);
-  }
-  return seconds;
+  for (const CompiledKernel &kernel : compiled->kernels)
+    add(cast<kernel::LaunchOp>(kernel.definition), found->seconds.lookup(kernel.symbol));
+  return Error::success();
 }
 
-std::optional<std::vector<double>> Tuner::measureOne(const tuning::Assignment &assignment) {
-  hooks.show("tcc: tuning " + Twine(problems.size()) + " kernels, build " + Twine(builds + 1) +
-             ", " + Twine(int64_t(elapsed())) + " of " + Twine(int64_t(budget)) + " s");
-  auto seconds = buildAndMeasure(assignment);
-  if (seconds)
-    return *seconds;
-  std::string why = toString(seconds.takeError());
+/// `seconds`, or nothing where a candidate is at fault.
+std::optional<std::vector<double>> Tuner::checked(Error error, std::vector<double> seconds) {
+  if (!error)
+    return seconds;
+  std::string why = toString(std::move(error));
   log::write(log::Topic::Tuning, "build " + Twine(builds) + " is dropped: " + why);
   if (builds == 1)
     firstFailure = why;
   return std::nullopt;
 }
 
-std::string Tuner::report(const tuning::SearchResult &found) const {
-  size_t changed = problems.size() - count(found.best, 0u);
-  std::string text =
-      formatv("tuned {0} of {1} kernels in {2:f1} s", changed, problems.size(), elapsed());
+template <typename Attr> void Tuner::show(const Problems<Attr> &problems, const Twine &what) {
+  hooks.show("tcc: tuning " + what + " of " + Twine(problems.all.size()) + " kernels, build " +
+             Twine(builds + 1) + ", " + Twine(int64_t(elapsed())) + " of " +
+             Twine(int64_t(budget)) + " s");
+}
+
+std::optional<std::vector<double>> Tuner::measureLayouts(const Assignment &assignment) {
+  show(layouts, "weights");
+  std::vector<double> seconds(layouts.all.size());
+  auto candidate = hooks.load(layoutsBy(assignment));
+  if (!candidate)
+    return checked(candidate.takeError(), seconds);
+  Error error =
+      buildAndMeasure(*candidate, choices.scheduleChooser(), [&](auto launch, double time) {
+        for (Operation &op : launch.getBody().front())
+          if (op.hasTrait<prim::Contraction>())
+            if (auto at = layouts.numberOf.find(choices.keyOf(&op)); at != layouts.numberOf.end())
+              seconds[at->second] += time;
+      });
+  return checked(std::move(error), seconds);
+}
+
+std::optional<std::vector<double>> Tuner::measureSchedules(const Assignment &assignment) {
+  show(schedules, "schedules");
+  std::vector<double> seconds(schedules.all.size());
+  Model candidate{loaded.module->clone(), loaded.weights};
+  auto chooser = [&](kernel::LaunchOp launch, ArrayRef<kernel::Schedule> candidates) {
+    kernel::Schedule chosen = schedules.chosen(choices.keyOf(launch), assignment);
+    return chosen ? chosen : choices.scheduleChooser()(launch, candidates);
+  };
+  Error error = buildAndMeasure(candidate, chooser, [&](auto launch, double time) {
+    if (auto at = schedules.numberOf.find(choices.keyOf(launch)); at != schedules.numberOf.end())
+      seconds[at->second] += time;
+  });
+  return checked(std::move(error), seconds);
+}
+
+/// What was found of problems of one kind; empty where none was left.
+template <typename Attr>
+static std::string reportOf(const Problems<Attr> &problems, const Twine &what) {
+  const tuning::SearchResult &found = problems.found;
+  size_t changed = problems.all.size() - count(found.best, 0u);
+  std::string text = formatv("{0} of {1} {2}", changed, problems.all.size(), what.str());
   if (changed)
     text += formatv(" ({0:f3} instead of {1:f3} ms)", found.after * 1e3, found.before * 1e3);
   if (found.failed)
     text += formatv(", {0} candidates dropped", found.failed);
-  if (!found.complete)
+  return text;
+}
+
+std::string Tuner::report() const {
+  std::string text = "tuned ";
+  if (!layouts.all.empty())
+    text += reportOf(layouts, "weights") + (schedules.all.empty() ? "" : ", ");
+  if (!schedules.all.empty())
+    text += reportOf(schedules, "kernels");
+  text += formatv(" in {0:f1} s", elapsed());
+  if (!layouts.found.complete || !schedules.found.complete)
     text += ", not all candidates: --tune-budget is used up";
   return text;
 }
 
 Expected<std::string> Tuner::run() {
-  auto first = hooks.load();
-  if (!first)
-    return first.takeError();
-  loaded = std::move(*first);
-  findProblems(*loaded.module);
-  if (problems.empty())
+  if (Error error = findLayouts())
+    return std::move(error);
+  if (layouts.all.empty())
+    findSchedules();
+  if (layouts.all.empty() && schedules.all.empty())
     return "nothing left to tune";
   if (hooks.foreign)
     return userError("--mode max-autotune measures, and this machine cannot run code for the "
@@ -247,21 +285,30 @@ Expected<std::string> Tuner::run() {
   if (std::error_code error = sys::fs::createUniqueDirectory("tcc-tune", folder))
     return createStringError("no temporary folder: " + error.message());
   llvm::scope_exit remove([&] { (void)sys::fs::remove_directories(folder); });
-  std::vector<unsigned> counts;
-  for (const Problem &problem : problems)
-    counts.push_back(problem.candidates.size());
-  tuning::SearchResult found = tuning::search(
-      counts, [&](const tuning::Assignment &a) { return measureOne(a); },
-      [&] { return elapsed() < budget; });
-  if (!firstFailure.empty())
-    return createStringError("the model cannot be tuned: " + firstFailure);
-  for (auto [problem, best, decided] : zip_equal(problems, found.best, found.decided))
-    if (decided || best != 0)
-      schedules.record.set(problem.key, {problem.kernel, attributeText(problem.candidates[best])});
-  return report(found);
+  auto left = [&] { return timeLeft(); };
+  if (!layouts.all.empty()) {
+    layouts.found = tuning::search(
+        layouts.counts(), [&](const Assignment &a) { return measureLayouts(a); }, left);
+    if (!firstFailure.empty())
+      return createStringError("the model cannot be tuned: " + firstFailure);
+    layouts.keep(choices.record, tuning::ChoiceKind::Layout);
+    auto chosen = hooks.load(layoutsBy(layouts.found.best));
+    if (!chosen)
+      return chosen.takeError();
+    loaded = std::move(*chosen);
+    findSchedules();
+  }
+  if (!schedules.all.empty()) {
+    schedules.found = tuning::search(
+        schedules.counts(), [&](const Assignment &a) { return measureSchedules(a); }, left);
+    if (!firstFailure.empty())
+      return createStringError("the model cannot be tuned: " + firstFailure);
+    schedules.keep(choices.record, tuning::ChoiceKind::Schedule);
+  }
+  return report();
 }
 
-Expected<std::string> tcc::tune(const TuneHooks &hooks, TunedSchedules &schedules,
+Expected<std::string> tcc::tune(const TuneHooks &hooks, TunedChoices &choices,
                                 const Backend &backend, double seconds) {
-  return Tuner(hooks, schedules, backend, seconds).run();
+  return Tuner(hooks, choices, backend, seconds).run();
 }

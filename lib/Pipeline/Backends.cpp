@@ -30,14 +30,14 @@ Expected<std::unique_ptr<Backend>> tcc::createBackend(StringRef name, const Targ
   return userError("--backend '" + printable(name) + "' is unknown (see --list-backends)");
 }
 
-static bool isComplex(mlir::Type type) {
+static bool holdsComplex(mlir::Type type) {
   auto tensor = dyn_cast<mlir::RankedTensorType>(type);
   return tensor && isa<mlir::ComplexType>(tensor.getElementType());
 }
 
 Error tcc::acceptsElements(kernel::LaunchOp launch) {
   mlir::WalkResult found = launch.walk([](mlir::Operation *op) {
-    return any_of(op->getOperandTypes(), isComplex) || any_of(op->getResultTypes(), isComplex)
+    return any_of(op->getOperandTypes(), holdsComplex) || any_of(op->getResultTypes(), holdsComplex)
                ? mlir::WalkResult::interrupt()
                : mlir::WalkResult::advance();
   });

@@ -25,8 +25,9 @@ public:
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createFourierLinesPass(&weights, {1024, 13, target().host.lanes(32)}));
   }
-  void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
-    passes.addPass(createPackWeightsPass(&weights, &target().host));
+  void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
+                       const LayoutChooser &chooser) const override {
+    passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));
     passes.addPass(createVectorProductsPass());
     passes.addPass(createSplitReductionsPass());
   }

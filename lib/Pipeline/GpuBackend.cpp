@@ -38,7 +38,8 @@ public:
     passes.addPass(createFourierLinesPass(&weights, {}));
     passes.addPass(createMatrixLoopsPass());
   }
-  void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
+  void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
+                       const LayoutChooser &) const override {
     passes.addPass(createKMajorWeightsPass(&weights));
     passes.addPass(createJoinProductsPass(&weights));
   }

@@ -81,7 +81,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
-    options.backend->addLayoutPasses(pm, *model.weights);
+    options.backend->addLayoutPasses(pm, *model.weights, options.chooseLayout);
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createCommonSubexpressionsPass());
     break;

@@ -35,8 +35,9 @@ public:
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     imitated->addDecomposePasses(passes, weights);
   }
-  void addLayoutPasses(OpPassManager &passes, WeightTable &weights) const override {
-    imitated->addLayoutPasses(passes, weights);
+  void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
+                       const LayoutChooser &chooser) const override {
+    imitated->addLayoutPasses(passes, weights, chooser);
   }
   const ScheduleModel &schedules() const override { return imitated->schedules(); }
   std::unique_ptr<codegen::LaunchEmitter> launchEmitter() const override {

@@ -14,6 +14,10 @@ static Error damaged(StringRef path, unsigned line, const Twine &what) {
                    "; remove the line, or tune again into a new file");
 }
 
+static StringRef fieldOf(ChoiceKind kind) {
+  return kind == ChoiceKind::Layout ? "layout" : "schedule";
+}
+
 /// One line as an entry.
 static Error readLine(StringRef path, unsigned line, StringRef text,
                       std::pair<ProblemKey, Choice> &entry) {
@@ -29,11 +33,16 @@ static Error readLine(StringRef path, unsigned line, StringRef text,
     return !field.empty();
   };
   std::optional<int64_t> version = object->getInteger("version");
-  if (!word("problem", entry.first.problem) || !word("target", entry.first.target) ||
-      !word("kernel", entry.second.kernel) || !word("schedule", entry.second.schedule) || !version)
-    return damaged(path, line, "'problem', 'target', 'version', 'kernel' or 'schedule' is missing");
-  entry.first.version = *version;
-  entry.second.line = line;
+  auto &[key, choice] = entry;
+  if (object->get("layout"))
+    choice.kind = ChoiceKind::Layout;
+  if (!word("problem", key.problem) || !word("target", key.target) ||
+      !word("kernel", choice.kernel) || !word(fieldOf(choice.kind), choice.chosen) || !version)
+    return damaged(path, line,
+                   "'problem', 'target', 'version', 'kernel', or both 'schedule' and 'layout' are "
+                   "missing");
+  key.version = *version;
+  choice.line = line;
   return Error::success();
 }
 
@@ -76,7 +85,7 @@ std::string Record::text() const {
       line.attribute("problem", key.problem);
       line.attribute("target", key.target);
       line.attribute("version", key.version);
-      line.attribute("schedule", choice.schedule);
+      line.attribute(fieldOf(choice.kind), choice.chosen);
     });
     os << '\n';
   }

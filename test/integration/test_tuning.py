@@ -1,5 +1,6 @@
 """--mode max-autotune measures and records; with the record the same bytes come out, without measuring."""
 import json
+import re
 import unittest
 
 import numpy as np
@@ -14,15 +15,16 @@ class Tuning(ToolTest):
         super().setUp()
         rng = np.random.default_rng(1)
         weights = [numpy_helper.from_array(rng.standard_normal(shape, dtype=np.float32), name)
-                   for name, shape in (("w", (64, 96)), ("filter", (24, 16, 3, 3)))]
+                   for name, shape in (("w", (64, 96)), ("filter", (24, 16, 3, 3)), ("tiled", (24, 24, 3, 3)))]
         nodes = [helper.make_node("MatMul", ["x", "w"], ["product"]), helper.make_node("Relu", ["product"], ["y"]),
-                 helper.make_node("Conv", ["image", "filter"], ["z"], strides=[2, 2])]
+                 helper.make_node("Conv", ["image", "filter"], ["halved"], strides=[2, 2]),
+                 helper.make_node("Conv", ["halved", "tiled"], ["z"])]
         graph = helper.make_graph(
             nodes, "g",
             [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 64]),
              helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 16, 20, 20])],
             [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 96]),
-             helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 24, 9, 9])], weights)
+             helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 24, 7, 7])], weights)
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), self.work / "m.onnx")
         self.record = self.work / "record.jsonl"
 
@@ -31,6 +33,11 @@ class Tuning(ToolTest):
         run = self.tcc("m.onnx", "--mode", "max-autotune", "--tuning", "record.jsonl", "-o", f"{folder}/m.so", *more)
         self.assertEqual(run.code, 0, run.text)
         return run.text
+
+    def after(self, phase):
+        """The model after `phase`, with the record."""
+        self.compiles("m.onnx", "--tuning", "record.jsonl", "-o", "a.mlir", "--stop-after", phase)
+        return (self.work / "a.mlir").read_text()
 
     def refused(self, text, *words):
         self.record.write_text(text)
@@ -44,7 +51,9 @@ class Tuning(ToolTest):
     def test_a_record_replays(self):
         self.assertIn("tuned ", self.tune("first", "--tune-budget", "100"))
         entries = [json.loads(line) for line in self.record.read_text().splitlines()]
-        self.assertEqual(sorted(entry["kernel"].split("_")[0] for entry in entries), ["conv", "dot"])
+        for kind in "layout", "schedule":
+            names = sorted(entry["kernel"].split("_")[0] for entry in entries if kind in entry)
+            self.assertEqual(names, ["conv", "conv", "dot"], kind)
         kept = self.record.read_bytes()
         self.assertIn("nothing left to tune", self.tune("second"))
         self.assertEqual(self.record.read_bytes(), kept)
@@ -53,24 +62,57 @@ class Tuning(ToolTest):
         for file in files:
             self.assertEqual((self.work / "first" / file).read_bytes(), (self.work / "second" / file).read_bytes())
 
-        # What the record says is what the launches say.
-        self.compiles("m.onnx", "--tuning", "record.jsonl", "-o", "a.mlir", "--stop-after", "schedule")
-        text = (self.work / "a.mlir").read_text()
+        # What the record says is what the launches say, and how their weights lie.
+        text = self.after("schedule")
         for entry in entries:
-            self.assertIn(entry["schedule"], text)
+            self.assertIn(entry.get("schedule") or entry["layout"], text)
 
         # Damage is one clear error.
+        entries = [entry for entry in entries if "schedule" in entry]
         line = json.dumps(entries[0])
         self.refused("{", "record.jsonl, line 1: no JSON")
         self.refused(line + "\n" + line, "record.jsonl, line 2: the same problem as line 1")
         self.refused(json.dumps({**entries[0], "schedule": "fast"}), "record.jsonl, line 1: kernel '",
                      "cannot run by 'fast'")
 
+    def test_weights_lie_as_the_record_says(self):
+        self.tune("first", "--tune-budget", "100")
+        entries = [entry for entry in map(json.loads, self.record.read_text().splitlines()) if "layout" in entry]
+        panels = re.search(r"#cpu\.panels<k = \[2, 3, 1\][^>]*>", self.after("layout"))[0]
+        tiles = f"#cpu.winograd<{re.search('width = [0-9]+', panels)[0]}>"
+        rng = np.random.default_rng(2)
+        np.save(self.work / "x.npy", rng.standard_normal((3, 64), dtype=np.float32))
+        np.save(self.work / "image.npy", rng.standard_normal((1, 16, 20, 20), dtype=np.float32))
+
+        def results(entry, layout, schedule):
+            """The outputs with weights that lie so; None where they cannot."""
+            self.record.write_text(json.dumps({**entry, "layout": layout}))
+            run = self.tcc("m.onnx", "--tuning", "record.jsonl", "-o", f"{schedule}.so")
+            if run.code:
+                self.assertIn(f"record.jsonl, line 1: kernel 'conv' cannot run by '{layout}'", run.text)
+                return None
+            text = self.after("schedule")
+            self.assertIn(layout, text)
+            self.assertIn(f"#cpu.{schedule}_schedule", text)
+            run = self.tcc_run(f"{schedule}.so", "--input", "x=x.npy", "--input", "image=image.npy",
+                               "--output-dir", schedule)
+            self.assertEqual(run.code, 0, run.text)
+            return [np.load(file) for file in sorted((self.work / schedule).glob("*.npy"))]
+
+        found = []
+        for entry in entries:
+            if entry["kernel"] == "conv" and (in_tiles := results(entry, tiles, "winograd")):
+                found.append((in_tiles, results(entry, panels, "contraction")))
+        self.assertEqual(len(found), 1)  # tiles have no stride
+        for in_tiles, in_panels in zip(*found[0]):
+            np.testing.assert_allclose(in_tiles, in_panels, rtol=1e-4, atol=1e-4)
+
     def test_what_the_budget_left_out_is_measured_next_time(self):
         self.assertIn("--tune-budget is used up", self.tune("short", "--tune-budget", "0.001"))
-        known = len(self.record.read_text().splitlines())  # what was faster already
-        self.assertIn(f" of {2 - known} kernels" if known < 2 else "nothing left to tune",
+        known = self.record.read_text().count('"layout"')  # what was faster already
+        self.assertIn(f" of {3 - known} weights" if known < 3 else " kernels",
                       self.tune("long", "--tune-budget", "100"))
+        self.assertIn("nothing left to tune", self.tune("again"))
 
     def test_no_record(self):
         run = self.tcc("m.onnx", "--tuning", "none.jsonl", "-o", "m.so")

@@ -9,7 +9,9 @@
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Target/Cpu.h"
+#include <functional>
 #include <optional>
 
 namespace tcc {
@@ -33,9 +35,15 @@ std::unique_ptr<mlir::Pass> createSplitReductionsPass();
 /// tcc-layout-vector-products: see lib/LayoutAssign/Cpu/VectorProducts.cpp.
 std::unique_ptr<mlir::Pass> createVectorProductsPass();
 
+/// Which of the orders that a target has kernels for, given best first, the weights of a
+/// contraction lie in; null after it told why not.
+using LayoutChooser = std::function<prim::StorageLayout(
+    mlir::Operation *contraction, llvm::ArrayRef<prim::StorageLayout> candidates)>;
+
 /// tcc-layout-pack-weights: see lib/LayoutAssign/Cpu/PackWeights.cpp. `weights` and
-/// `cpu` outlive the pass.
-std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu);
+/// `cpu` outlive the pass. Without a chooser the first candidate is taken.
+std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu,
+                                                  LayoutChooser chooser = nullptr);
 
 /// tcc-layout-k-major-weights: see lib/LayoutAssign/KMajorWeights.cpp. `weights` outlives the
 /// pass.

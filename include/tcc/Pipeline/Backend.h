@@ -17,6 +17,7 @@
 #include "tcc/Analysis/ScheduleModel.h"
 #include "tcc/Codegen/Common/LaunchEmitter.h"
 #include "tcc/Dialect/Host/Host.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Target/Target.h"
 #include "llvm/Support/Error.h"
 #include <functional>
@@ -79,8 +80,9 @@ public:
   virtual void addDecomposePasses(mlir::OpPassManager &passes, WeightTable &weights) const = 0;
 
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
-  /// `weights` outlives `passes`.
-  virtual void addLayoutPasses(mlir::OpPassManager &passes, WeightTable &weights) const = 0;
+  /// `weights` outlives `passes`. Where there are several such orders and a `chooser`, it is asked.
+  virtual void addLayoutPasses(mlir::OpPassManager &passes, WeightTable &weights,
+                               const LayoutChooser &chooser) const = 0;
 
   /// The ways to run a launch. What is recorded there holds for all architectures.
   virtual const ScheduleModel &schedules() const = 0;

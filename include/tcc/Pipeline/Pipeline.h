@@ -56,6 +56,7 @@ struct PipelineOptions {
   bool fuse = true;               ///< several primitives in a kernel
   bool inPlace = true;            ///< results in the place of inputs that die
   CodeObserver codeObserver;      ///< while there is one, nothing comes from the cache
+  LayoutChooser chooseLayout;     ///< of the orders that weights may lie in; none: the first
   ScheduleChooser chooseSchedule; ///< of a launch's candidates; none: the first
   /// Called when a phase that works on the IR starts, and when it is done.
   std::function<void(Phase)> beforePhase;

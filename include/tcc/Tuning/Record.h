@@ -2,7 +2,8 @@
 //
 // A file of JSON lines, one a kernel that was tuned: the problem, the target, the version of
 // the target's schedules, and the schedule that was fastest. A problem is what a kernel
-// computes, as the hash of its text without names and schedule. The compiler's executable is
+// computes, as the hash of its text without names and schedule. Lines of another kind say the
+// same of a contraction and the order in which its weights lie. The compiler's executable is
 // no part of the key: a record replays with any tcc that has the same schedules, on any
 // machine, without measuring.
 //
@@ -15,18 +16,22 @@
 
 namespace tcc::tuning {
 
-/// What a schedule was chosen for.
+/// What a schedule or a layout was chosen for.
 struct ProblemKey {
-  std::string problem; ///< hash of what the kernel computes
+  std::string problem; ///< hash of what the kernel or the contraction computes
   std::string target;  ///< what of the machine code generation knows
   int64_t version = 0; ///< of the target's schedules
   auto operator<=>(const ProblemKey &) const = default;
 };
 
+/// Of what a record says the fastest way.
+enum class ChoiceKind : uint8_t { Schedule, Layout };
+
 struct Choice {
-  std::string kernel;   ///< its name when it was tuned, for readers
-  std::string schedule; ///< as text, such as #kernel.contraction_schedule<...>
-  unsigned line = 0;    ///< in the file, 0: of this compile
+  ChoiceKind kind = ChoiceKind::Schedule;
+  std::string kernel; ///< its name when it was tuned, or the contraction's, for readers
+  std::string chosen; ///< as text, such as #cpu.contraction_schedule<...> or #cpu.panels<...>
+  unsigned line = 0;  ///< in the file, 0: of this compile
 };
 
 class Record {

@@ -131,10 +131,10 @@ SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &sp
     if (mayCopyLines(k, spec)) {
       ConvShape lines = shape;
       lines.a = OperandAccess::Copied;
-      llvm::append_range(ranked, rankConv(spec.cpu, lines));
+      llvm::append_range(ranked, rankConv(spec.cpu, lines, variations));
     }
     if (ranked.empty() || variations)
-      llvm::append_range(ranked, rankConv(spec.cpu, shape));
+      llvm::append_range(ranked, rankConv(spec.cpu, shape, variations));
     if (variations && shape.a == OperandAccess::Pointers && spec.groups == 1 &&
         spec.bytes.size == 1) {
       shape.a = OperandAccess::Gathered; // costs copies, saves a pointer a tap: not modelled

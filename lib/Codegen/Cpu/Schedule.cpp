@@ -158,13 +158,31 @@ static unsigned unrolledRun(const ContractionSchedule &schedule, int64_t run) {
   return 2;
 }
 
+/// Register tiles of other heights, which the time model does not weigh: the highest that leaves
+/// registers for a row of B and an element of A, and lower ones that leave less of the last idle.
+static llvm::SmallVector<unsigned> otherRows(const CpuTarget &cpu, const ContractionSchedule &usual,
+                                             int64_t m) {
+  constexpr unsigned highest = 14;
+  llvm::SmallVector<unsigned> rows;
+  unsigned most = std::min((cpu.vectorRegisters - 1) / usual.vectors - 1, highest);
+  if (most > usual.rows && (m < 0 || most <= m))
+    rows.push_back(most);
+  unsigned best = usual.rows;
+  for (unsigned lower = usual.rows - 1; m > 0 && lower > usual.rows / 2; --lower)
+    if (llvm::alignTo(m, lower) < 0.98 * llvm::alignTo(m, best))
+      best = lower;
+  if (best != usual.rows)
+    rows.push_back(best);
+  return rows;
+}
+
 /// Tasks are lines of outputs, or equal parts of them, by all panels or some.
 static llvm::SmallVector<ContractionSchedule>
 rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule schedule) {
   constexpr int64_t typicalLine = 64, grainProducts = 1 << 17, fewVectorRows = 8;
   int64_t line = firstKnown({shape.linePixels, typicalLine}), bytes = shape.accBits / 8;
   // Rows lie near each other, so that L1 has ways for any number.
-  if (schedule.vectors == 1 && cpu.vectorRegisters >= 2 * fewVectorRows)
+  if (!shape.tileRows && schedule.vectors == 1 && cpu.vectorRegisters >= 2 * fewVectorRows)
     schedule.rows = fewVectorRows;
   if (shape.linePixels > 0)
     schedule.rows = std::min<int64_t>(schedule.rows, shape.linePixels);
@@ -198,11 +216,14 @@ rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule sche
   return ranked;
 }
 
-llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape) {
+/// The best cuts of one way to read the input.
+static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
+                                                      const ConvShape &shape) {
   auto tile = registerTile(cpu, shape.pixels, shape.filters, shape.accBits, shape.panelWidth);
   if (!tile)
     return {};
   ContractionSchedule schedule = *tile;
+  schedule.rows = shape.tileRows.value_or(schedule.rows);
   if (shape.a == OperandAccess::Copied)
     return rankLines(cpu, shape, schedule);
   bool gathers = shape.a == OperandAccess::Gathered;
@@ -244,6 +265,20 @@ llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const Conv
     schedule.tilesPerTask = cut.tiles;
     schedule.panelsPerTask = cut.panels;
     ranked.push_back(schedule);
+  }
+  return ranked;
+}
+
+llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape,
+                                                bool variations) {
+  llvm::SmallVector<ContractionSchedule> ranked = cutConv(cpu, shape);
+  if (ranked.empty() || !variations)
+    return ranked;
+  bool lines = shape.a == OperandAccess::Copied;
+  for (unsigned rows : otherRows(cpu, ranked.front(), lines ? shape.linePixels : shape.pixels)) {
+    ConvShape other = shape;
+    other.tileRows = rows;
+    llvm::append_range(ranked, llvm::ArrayRef(cutConv(cpu, other)).take_front());
   }
   return ranked;
 }
@@ -334,8 +369,9 @@ static bool streamsRows(const CpuTarget &cpu, const ContractionShape &shape,
 }
 
 /// What the time model does not weigh and measuring may: k in other blocks or in one, more of
-/// k unrolled, rows of B in place.
-static llvm::SmallVector<ContractionSchedule> variationsOf(const ContractionShape &shape,
+/// k unrolled, rows of B in place, tiles of other heights.
+static llvm::SmallVector<ContractionSchedule> variationsOf(const CpuTarget &cpu,
+                                                           const ContractionShape &shape,
                                                            const ContractionSchedule &usual) {
   llvm::SmallVector<ContractionSchedule> all;
   auto add = [&](auto change) { change(all.emplace_back(usual)); };
@@ -352,6 +388,8 @@ static llvm::SmallVector<ContractionSchedule> variationsOf(const ContractionShap
       s.b = OperandAccess::InPlace;
       s.kBlock = 0;
     });
+  for (unsigned rows : otherRows(cpu, usual, shape.m))
+    add([&](ContractionSchedule &s) { s.rows = rows; });
   return all;
 }
 
@@ -387,7 +425,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
           schedule.panelsPerTask, llvm::divideCeil(streamedColumns, schedule.panelWidth()));
   if (!variations)
     return ranked;
-  for (const ContractionSchedule &other : variationsOf(shape, usual)) {
+  for (const ContractionSchedule &other : variationsOf(cpu, shape, usual)) {
     llvm::SmallVector<ContractionSchedule> cuts = cutProduct(cpu, shape, other);
     cuts.resize(std::min(cuts.size(), cutsOfVariation));
     llvm::append_range(ranked, cuts);
@@ -411,7 +449,7 @@ kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSched
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &s) {
   return cpu::WinogradScheduleAttr::get(context, s.lanes, s.vectors, s.rows, s.tilesPerTask,
-                                           s.panelsPerTask);
+                                        s.panelsPerTask);
 }
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &s) {

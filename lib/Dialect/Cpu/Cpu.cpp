@@ -131,17 +131,16 @@ LogicalResult WinogradAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
   return verifyStatic(emitError, shape);
 }
 
-/// The same as winogradPanels, of the width that layout chose.
-static PanelShape tileShape(int64_t width, ArrayRef<int64_t> shape) {
-  return {int64_t(llvm::divideCeil(shape[0], width)), kWinogradPoints, shape[1], width};
+PanelShape cpu::panelsOf(WinogradAttr tiles, ArrayRef<int64_t> shape) {
+  return winogradPanels(tiles.getWidth(), shape[0], shape[1]);
 }
 
 SmallVector<int64_t> WinogradAttr::getStorageShape(ArrayRef<int64_t> shape) const {
-  return llvm::to_vector(tileShape(getWidth(), shape).dims());
+  return llvm::to_vector(panelsOf(*this, shape).dims());
 }
 
 void WinogradAttr::unpack(ArrayRef<int64_t> shape, unsigned, const char *storage, char *to) const {
-  unpackWinograd(reinterpret_cast<const float *>(storage), shape[0], tileShape(getWidth(), shape),
+  unpackWinograd(reinterpret_cast<const float *>(storage), shape[0], panelsOf(*this, shape),
                  reinterpret_cast<float *>(to));
 }
 

@@ -81,6 +81,18 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
   return best * lanes;
 }
 
+SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits) {
+  constexpr unsigned mostVectors = 4, fewestRows = 3; // of fewer, loads of B are not amortised
+  int64_t lanes = cpu.lanes(accBits), best = choosePanelWidth(cpu, n, accBits);
+  SmallVector<int64_t, 4> widths{best};
+  for (unsigned vectors = 1; vectors <= mostVectors; ++vectors) {
+    bool isFilled = n <= 0 || n > int64_t(vectors - 1) * lanes;
+    if (isFilled && vectors * lanes != best && registerTileRows(cpu, vectors) >= fewestRows)
+      widths.push_back(vectors * lanes);
+  }
+  return widths;
+}
+
 ByteSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
   ByteSteps steps{1, false, lhsUnsigned, rhsUnsigned};
   switch (cpu.byteDot) {

@@ -17,20 +17,24 @@ int64_t winogradTileBytes(int64_t channels, int64_t panelWidth) {
   return kWinogradPoints * (channels + gap + panelWidth) * int64_t(sizeof(float));
 }
 
-PanelShape winogradPanels(const CpuTarget &cpu, int64_t filters, int64_t channels) {
-  int64_t width = choosePanelWidth(cpu, filters);
+PanelShape winogradPanels(int64_t width, int64_t filters, int64_t channels) {
   return {(filters + width - 1) / width, kWinogradPoints, channels, width};
 }
 
+bool fitsWinograd(const CpuTarget &cpu, const WinogradExtents &extents) {
+  constexpr int64_t fewest = 8; // channels or filters: below, transforms outweigh products
+  if (extents.channels < fewest || extents.filters < fewest)
+    return false;
+  int64_t width = choosePanelWidth(cpu, extents.filters);
+  return registerTileRows(cpu, width / cpu.lanes(32)) *
+             winogradTileBytes(extents.channels, width) <=
+         winogradScratch(cpu);
+}
+
 bool prefersWinograd(const CpuTarget &cpu, const WinogradExtents &extents) {
-  constexpr int64_t fewest = 8;         // channels or filters: below, transforms outweigh products
   constexpr int64_t typicalExtent = 28; // assumed where the extent is unknown
   int64_t lanes = cpu.lanes(32), channels = extents.channels, filters = extents.filters;
-  if (channels < fewest || filters < fewest)
-    return false;
-  int64_t width = choosePanelWidth(cpu, filters);
-  if (registerTileRows(cpu, width / lanes) * winogradTileBytes(channels, width) >
-      winogradScratch(cpu))
+  if (!fitsWinograd(cpu, extents))
     return false;
   double batch = extents.batch > 0 ? extents.batch : 1;
   double rows = extents.height > 0 ? extents.height : typicalExtent;

@@ -14,6 +14,9 @@
 // The weights of 3x3 convolutions that are sooner done in tiles (Dialect/Cpu/Winograd.h) are
 // transformed on the way.
 //
+// The target's model says which order should be the fastest. Others that kernels can read come
+// after it, for a tuning record or a tuner to choose: panels of other widths, tiles or none.
+//
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
@@ -32,24 +35,36 @@ using namespace tcc;
 
 namespace {
 
+/// The orders in which the weights of a contraction may lie, best first.
+struct Orders {
+  SmallVector<prim::StorageLayout> layouts;
+  ByteSteps bytes = {}; ///< of all that are panels
+};
+
 class PackWeights {
 public:
-  PackWeights(WeightTable &weights, const CpuTarget &cpu) : weights(weights), cpu(cpu) {}
-  void pack(prim::DotOp op);
-  void pack(prim::ConvOp op);
+  PackWeights(WeightTable &weights, const CpuTarget &cpu, const LayoutChooser &chooser)
+      : weights(weights), cpu(cpu), chooser(chooser) {}
+  /// Fails where the chooser does.
+  LogicalResult pack(prim::DotOp op) { return pack(op, op.getRhsMutable(), ordersOf(op)); }
+  LogicalResult pack(prim::ConvOp op) { return pack(op, op.getWMutable(), ordersOf(op)); }
 
 private:
+  /// None where the weights stay as they are.
+  Orders ordersOf(prim::DotOp op) const;
+  Orders ordersOf(prim::ConvOp op) const;
+  LogicalResult pack(Operation *op, OpOperand &weight, const Orders &orders);
   /// The weight that `v` is, if it has not been packed.
   const Weight *weightOf(Value v) const;
-  /// `weight` in panels of `shape`, with axes `k` and `columns`.
-  Value panels(Value weight, const PanelShape &shape, ArrayRef<int64_t> k, int64_t columns);
-  /// The weights of a 3x3 convolution, for tiles.
-  Value tiles(Value weight);
+  /// What puts `weight` in that order.
+  WeightMaker maker(Value weight, cpu::PanelsAttr panels, ByteSteps bytes) const;
+  WeightMaker maker(Value weight, cpu::WinogradAttr tiles) const;
   /// `weight` under another name and encoding: a new one, which `maker` makes, if there is none.
   Value packed(Value weight, prim::StorageLayout layout, StringRef suffix, WeightMaker maker);
 
   WeightTable &weights;
   const CpuTarget &cpu;
+  const LayoutChooser &chooser;
   /// One packing for equal requests.
   std::map<std::pair<std::string, const void *>, std::string> packedNames;
 };
@@ -62,34 +77,27 @@ const Weight *PackWeights::weightOf(Value v) const {
   return weight && bitWidth(weight->dtype) >= 8 ? weight : nullptr;
 }
 
-Value PackWeights::panels(Value weight, const PanelShape &shape, ArrayRef<int64_t> k,
-                          int64_t columns) {
+WeightMaker PackWeights::maker(Value weight, cpu::PanelsAttr panels, ByteSteps steps) const {
   const Weight &source = *weightOf(weight);
-  auto layout = cpu::PanelsAttr::get(weight.getContext(), k, columns, shape.width, shape.groups,
-                                     shape.bytes.size, shape.bytes.size > 1 ? shape.run : 0,
-                                     shape.bytes.sumScale());
-  PanelPacking packing = cpu::packingOf(layout, tensorType(weight).getShape());
-  packing.shape.bytes = shape.bytes;
+  PanelPacking packing = cpu::packingOf(panels, tensorType(weight).getShape());
+  packing.shape.bytes = steps;
   unsigned bytes = bitWidth(source.dtype) / 8;
-  uint64_t row = shape.width * shape.bytes.size * bytes;
-  uint64_t grain = shape.bytes.size > 1 ? row * shape.panelRows() : row;
-  auto make = [source, row, bytes, packing](uint64_t begin, uint64_t end, char *to) {
-    packPanelRows(source.bytes.data(), bytes, packing, begin / row, end / row, to);
-  };
-  return packed(weight, layout, ".panels", {grain, std::move(make)});
+  uint64_t row = packing.shape.width * steps.size * bytes;
+  uint64_t grain = steps.size > 1 ? row * packing.shape.panelRows() : row;
+  return {grain, [source, row, bytes, packing](uint64_t begin, uint64_t end, char *to) {
+            packPanelRows(source.bytes.data(), bytes, packing, begin / row, end / row, to);
+          }};
 }
 
-Value PackWeights::tiles(Value weight) {
+WeightMaker PackWeights::maker(Value weight, cpu::WinogradAttr tiles) const {
   const Weight &source = *weightOf(weight);
-  int64_t filters = tensorType(weight).getDimSize(0), channels = tensorType(weight).getDimSize(1);
-  PanelShape shape = winogradPanels(cpu, filters, channels);
+  int64_t filters = tensorType(weight).getDimSize(0);
+  PanelShape shape = cpu::panelsOf(tiles, tensorType(weight).getShape());
   uint64_t panel = shape.elements() / shape.groups * sizeof(float);
-  auto make = [source, filters, shape, panel](uint64_t begin, uint64_t end, char *to) {
-    packWinograd(reinterpret_cast<const float *>(source.bytes.data()), filters, shape,
-                 begin / panel, end / panel, reinterpret_cast<float *>(to));
-  };
-  return packed(weight, cpu::WinogradAttr::get(weight.getContext(), shape.width), ".tiles",
-                {panel, std::move(make)});
+  return {panel, [source, filters, shape, panel](uint64_t begin, uint64_t end, char *to) {
+            packWinograd(reinterpret_cast<const float *>(source.bytes.data()), filters, shape,
+                         begin / panel, end / panel, reinterpret_cast<float *>(to));
+          }};
 }
 
 Value PackWeights::packed(Value weight, prim::StorageLayout layout, StringRef suffix,
@@ -105,6 +113,21 @@ Value PackWeights::packed(Value weight, prim::StorageLayout layout, StringRef su
   }
   OpBuilder b(op);
   return prim::WeightOp::create(b, op.getLoc(), type, b.getStringAttr(entry));
+}
+
+LogicalResult PackWeights::pack(Operation *op, OpOperand &weight, const Orders &orders) {
+  if (orders.layouts.empty())
+    return success();
+  prim::StorageLayout chosen =
+      chooser ? chooser(op, orders.layouts) : prim::StorageLayout(orders.layouts.front());
+  if (!chosen)
+    return failure();
+  Value plain = weight.get();
+  if (auto panels = dyn_cast<cpu::PanelsAttr>(chosen))
+    weight.assign(packed(plain, panels, ".panels", maker(plain, panels, orders.bytes)));
+  else
+    weight.assign(packed(plain, chosen, ".tiles", maker(plain, cast<cpu::WinogradAttr>(chosen))));
+  return success();
 }
 
 /// Element types that the product template sums in `result`.
@@ -128,41 +151,47 @@ static bool areBytes(Type x, Type w, Type result) {
   return x.isInteger(8) && w.isInteger(8) && result.isInteger(32);
 }
 
-void PackWeights::pack(prim::DotOp op) {
+Orders PackWeights::ordersOf(prim::DotOp op) const {
   auto lt = tensorType(op.getLhs()), rt = tensorType(op.getRhs());
   bool plain = weightOf(op.getRhs()) && rt.getRank() == 2 && op.getLhsBatch().empty() &&
                op.getRhsContract().size() == 1 && op.getLhsContract()[0] == lt.getRank() - 1;
   Type result = tensorType(op.getResult()).getElementType();
   if (!plain || !packable(lt.getElementType(), rt.getElementType(), result))
-    return;
+    return {};
   int64_t kAxis = op.getRhsContract()[0], nAxis = 1 - kAxis;
-  int64_t n = rt.getDimSize(nAxis), k = rt.getDimSize(kAxis);
-  if (n == 0 || k == 0)
-    return;
-  ByteSteps bytes;
+  int64_t n = rt.getDimSize(nAxis);
+  if (n == 0 || rt.getDimSize(kAxis) == 0)
+    return {};
+  Orders orders;
   if (areBytes(lt.getElementType(), rt.getElementType(), result) &&
       !lt.isDynamicDim(lt.getRank() - 1))
-    bytes = byteSteps(cpu, lt.getElementType().isUnsignedInteger(),
-                      rt.getElementType().isUnsignedInteger());
-  PanelShape shape = packedPanels(cpu, 1, n, k, accumulatorBits(result), bytes);
-  op.getRhsMutable().assign(panels(op.getRhs(), shape, kAxis, nAxis));
+    orders.bytes = byteSteps(cpu, lt.getElementType().isUnsignedInteger(),
+                             rt.getElementType().isUnsignedInteger());
+  for (int64_t width : panelWidths(cpu, n, accumulatorBits(result)))
+    orders.layouts.push_back(cpu::PanelsAttr::get(op.getContext(), kAxis, nAxis, width, 1,
+                                                  orders.bytes.size, 0, orders.bytes.sumScale()));
+  return orders;
 }
 
-/// Whether tiles can compute the convolution, and sooner.
-static bool prefersTiles(prim::ConvOp op, const CpuTarget &cpu) {
+static WinogradExtents tileExtents(prim::ConvOp op) {
+  auto w = tensorType(op.getW()), y = tensorType(op.getResult());
+  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
+  return {extent(0), extent(1), extent(2), w.getDimSize(1), w.getDimSize(0)};
+}
+
+/// Whether tiles can compute the convolution.
+static bool hasTiles(prim::ConvOp op, const CpuTarget &cpu) {
   auto x = tensorType(op.getX()), w = tensorType(op.getW()), y = tensorType(op.getResult());
   auto ones = [](ArrayRef<int64_t> list) {
     return llvm::all_of(list, [](int64_t v) { return v == 1; });
   };
-  if (y.getRank() != 4 || w.getDimSize(2) != 3 || w.getDimSize(3) != 3 || op.getGroups() != 1 ||
-      !ones(op.getStrides()) || !ones(op.getDilations()) || !x.getElementType().isF32() ||
-      !w.getElementType().isF32() || !y.getElementType().isF32())
-    return false;
-  auto extent = [&](int64_t axis) { return y.isDynamicDim(axis) ? -1 : y.getDimSize(axis); };
-  return prefersWinograd(cpu, {extent(0), extent(1), extent(2), w.getDimSize(1), w.getDimSize(0)});
+  return y.getRank() == 4 && w.getDimSize(2) == 3 && w.getDimSize(3) == 3 && op.getGroups() == 1 &&
+         ones(op.getStrides()) && ones(op.getDilations()) && x.getElementType().isF32() &&
+         w.getElementType().isF32() && y.getElementType().isF32() &&
+         fitsWinograd(cpu, tileExtents(op));
 }
 
-void PackWeights::pack(prim::ConvOp op) {
+Orders PackWeights::ordersOf(prim::ConvOp op) const {
   auto xt = tensorType(op.getX()), wt = tensorType(op.getW());
   int64_t spatial = op.getStrides().size(), groups = op.getGroups();
   Type result = tensorType(op.getResult()).getElementType();
@@ -170,9 +199,16 @@ void PackWeights::pack(prim::ConvOp op) {
       xt.isDynamicDim(xt.getRank() - 1) ||
       llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }) ||
       !packable(xt.getElementType(), wt.getElementType(), result) || wt.getNumElements() == 0)
-    return;
-  if (prefersTiles(op, cpu))
-    return op.getWMutable().assign(tiles(op.getW()));
+    return {};
+  Orders orders;
+  MLIRContext *context = op.getContext();
+  bool tiles = hasTiles(op, cpu), prefersTiles = tiles && prefersWinograd(cpu, tileExtents(op));
+  auto addTiles = [&] {
+    for (int64_t width : panelWidths(cpu, wt.getDimSize(0)))
+      orders.layouts.push_back(cpu::WinogradAttr::get(context, width));
+  };
+  if (prefersTiles)
+    addTiles();
   ConvExtents extents{groups, wt.getDimSize(0) / groups, wt.getDimSize(1), 1};
   SmallVector<int64_t> k;
   for (int64_t axis = 2; axis < wt.getRank(); ++axis) {
@@ -180,32 +216,45 @@ void PackWeights::pack(prim::ConvOp op) {
     k.push_back(axis);
   }
   k.push_back(1);
-  ByteSteps bytes;
+  unsigned bits = accumulatorBits(result);
   if (areBytes(xt.getElementType(), wt.getElementType(), result))
-    bytes = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
-                          wt.getElementType().isUnsignedInteger());
-  PanelShape shape = convPanels(cpu, extents, accumulatorBits(result), bytes);
-  op.getWMutable().assign(panels(op.getW(), shape, k, 0));
+    orders.bytes = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
+                                 wt.getElementType().isUnsignedInteger());
+  PanelShape shape = convPanels(cpu, extents, bits, orders.bytes);
+  SmallVector<int64_t, 4> widths{shape.width};
+  if (!narrowGroupLanes(cpu, extents, bits))
+    widths = panelWidths(cpu, extents.filters, bits);
+  for (int64_t width : widths)
+    orders.layouts.push_back(cpu::PanelsAttr::get(
+        context, k, 0, width, shape.groups, shape.bytes.size, shape.run, shape.bytes.sumScale()));
+  if (tiles && !prefersTiles)
+    addTiles();
+  return orders;
 }
 
 namespace {
 
 class PackWeightsPass : public tcc::impl::PackWeightsPassBase<PackWeightsPass> {
 public:
-  PackWeightsPass(WeightTable *weights, const CpuTarget *cpu) : weights(weights), cpu(cpu) {}
+  PackWeightsPass(WeightTable *weights, const CpuTarget *cpu, LayoutChooser chooser)
+      : weights(weights), cpu(cpu), chooser(std::move(chooser)) {}
   void runOnOperation() override {
-    PackWeights packer(*weights, *cpu);
-    getOperation().walk([&](prim::DotOp op) { packer.pack(op); });
-    getOperation().walk([&](prim::ConvOp op) { packer.pack(op); });
+    PackWeights packer(*weights, *cpu, chooser);
+    auto all = [&](auto op) { return WalkResult(packer.pack(op)); };
+    if (getOperation().walk([&](prim::DotOp op) { return all(op); }).wasInterrupted() ||
+        getOperation().walk([&](prim::ConvOp op) { return all(op); }).wasInterrupted())
+      signalPassFailure();
   }
 
 private:
   WeightTable *weights;
   const CpuTarget *cpu;
+  LayoutChooser chooser;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu) {
-  return std::make_unique<PackWeightsPass>(weights, cpu);
+std::unique_ptr<Pass> tcc::createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu,
+                                                 LayoutChooser chooser) {
+  return std::make_unique<PackWeightsPass>(weights, cpu, std::move(chooser));
 }

@@ -101,7 +101,8 @@ OwningOpRef<ModuleOp> convModule(MLIRContext &context, const CpuTarget &cpu, con
 std::vector<float> packConvWeights(const CpuTarget &cpu, const float *weights,
                                    const ConvCase &shape) {
   if (shape.winograd) {
-    PanelShape panels = winogradPanels(cpu, shape.filters, shape.channels);
+    PanelShape panels =
+        winogradPanels(choosePanelWidth(cpu, shape.filters), shape.filters, shape.channels);
     std::vector<float> packed(panels.elements());
     packWinograd(weights, shape.filters, panels, 0, panels.groups, packed.data());
     return packed;

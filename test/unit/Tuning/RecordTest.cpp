@@ -40,14 +40,16 @@ constexpr llvm::StringLiteral line =
 
 TEST_CASE("a record is read as it was written") {
   Record record;
-  record.set({"b", "cpu", 1}, {"second", "#s<n = 2>"});
-  record.set({"a", "cpu", 1}, {"first", "#s<n = 1>"});
-  record.set({"a", "cpu", 2}, {"newer", "#s<n = 3>"});
+  record.set({"b", "cpu", 1}, {ChoiceKind::Layout, "second", "#s<n = 2>"});
+  record.set({"a", "cpu", 1}, {ChoiceKind::Schedule, "first", "#s<n = 1>"});
+  record.set({"a", "cpu", 2}, {ChoiceKind::Schedule, "newer", "#s<n = 3>"});
   Record again;
   CHECK(readText(record.text(), again) == "");
   CHECK(again.text() == record.text());
   REQUIRE(again.find({"a", "cpu", 2}));
-  CHECK(again.find({"a", "cpu", 2})->schedule == "#s<n = 3>");
+  CHECK(again.find({"a", "cpu", 2})->chosen == "#s<n = 3>");
+  REQUIRE(again.find({"b", "cpu", 1}));
+  CHECK(again.find({"b", "cpu", 1})->kind == ChoiceKind::Layout);
   CHECK_FALSE(again.find({"a", "other", 2}));
 }
 
@@ -63,9 +65,9 @@ TEST_CASE("a damaged record is one error that names the line") {
   CHECK_THAT(readText((line + "\n{").str()), Contains("line 2: no JSON ("));
   CHECK_THAT(readText("[1]"), Contains("line 1: no JSON object"));
   CHECK_THAT(readText(R"({"problem":"ab","target":"cpu","version":1,"kernel":"k"})"),
-             Contains("'schedule' is missing"));
+             Contains("both 'schedule' and 'layout' are missing"));
   CHECK_THAT(
       readText(R"({"problem":"ab","target":"cpu","version":"1","kernel":"k","schedule":"s"})"),
-      Contains("is missing"));
+      Contains("are missing"));
   CHECK_THAT(readText((line + "\n" + line).str()), Contains("line 2: the same problem as line 1"));
 }

@@ -57,8 +57,9 @@ struct ConvShape {
   std::optional<int64_t> panelWidth = {}; ///< of the weights
   /// Copied: the input lines of a task, padded; Gathered: what lies under each pixel's filter.
   OperandAccess a = OperandAccess::Pointers;
-  int64_t linePixels = -1; ///< of a line of outputs
-  LineCopies copies = {};  ///< if lines are
+  int64_t linePixels = -1;               ///< of a line of outputs
+  std::optional<unsigned> tileRows = {}; ///< of a register tile; none: as usual
+  LineCopies copies = {};                ///< if lines are
 };
 
 /// #cpu.contraction_schedule as numbers to compute with.
@@ -112,7 +113,8 @@ struct LineSchedule {
 llvm::SmallVector<ContractionSchedule>
 rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variations = false);
 /// None either where not even the lines under one tile can be copied, if they are to be.
-llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape);
+llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const ConvShape &shape,
+                                                bool variations = false);
 llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const WinogradShape &shape);
 
 inline ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {

@@ -26,5 +26,7 @@ int64_t panelWidth(mlir::Value weights);
 
 /// What packs and unpacks a tensor of `shape`.
 PanelPacking packingOf(PanelsAttr panels, llvm::ArrayRef<int64_t> shape);
+/// The panels of transformed weights of `shape`.
+PanelShape panelsOf(WinogradAttr tiles, llvm::ArrayRef<int64_t> shape);
 
 } // namespace tcc::cpu

@@ -20,6 +20,9 @@ unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors);
 /// `accBits` bits. A multiple of the vector length.
 unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
 
+/// All widths that a target has register tiles for and that `n` columns fill: that one first.
+llvm::SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
+
 /// How 8-bit numbers are multiplied into 32-bit sums: `size` neighbours in k are one
 /// step of k. Instructions that take two signednesses only get lhs with its sign bit
 /// flipped, which is less or more by 128; the weights' column sums make up for it.

@@ -26,11 +26,14 @@ int64_t winogradScratch(const CpuTarget &cpu);
 /// What each of its tiles takes of that: its inputs, and its sums for one panel.
 int64_t winogradTileBytes(int64_t channels, int64_t panelWidth);
 
+/// Whether a register tile's share of the scratch suffices, and channels outweigh the transforms.
+bool fitsWinograd(const CpuTarget &cpu, const WinogradExtents &extents);
 /// Whether the tiles are computed sooner than the convolution itself.
 bool prefersWinograd(const CpuTarget &cpu, const WinogradExtents &extents);
 
-/// Transformed weights as panels: groups = panels of columns, panels = points, k = channels.
-PanelShape winogradPanels(const CpuTarget &cpu, int64_t filters, int64_t channels);
+/// Transformed weights as panels: groups = panels of `width` columns, panels = points, k =
+/// channels.
+PanelShape winogradPanels(int64_t width, int64_t filters, int64_t channels);
 
 /// Transforms weights [filters][channels][3][3] into panels [firstPanel, endPanel) of that shape;
 /// `packed` is where the first of them goes.
