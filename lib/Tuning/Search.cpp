@@ -29,6 +29,17 @@ private:
 
 } // namespace
 
+/// False where there are no times.
+static bool keepLeast(std::vector<double> &least, std::optional<std::vector<double>> times) {
+  if (!times)
+    return false;
+  if (least.empty())
+    least = *times;
+  for (auto [kept, time] : llvm::zip_equal(least, *times))
+    kept = std::min(kept, time);
+  return true;
+}
+
 void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
   if (problems.empty())
     return;
@@ -57,22 +68,25 @@ void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
   attempt(problems.drop_front(problems.size() / 2), number);
 }
 
-/// Both once more, so that neither has the luck of many tries.
+/// Both some times more in turns, so that neither has the luck of many tries, nor of a quiet
+/// moment.
 void Search::confirm() {
+  constexpr unsigned turns = 3;
   Assignment own(candidates.size(), 0);
   if (result.best == own)
     return;
-  std::optional<std::vector<double>> chosen = measure(result.best), first = measure(own);
-  if (!chosen || !first) {
-    result.best = own;
-    return;
-  }
+  std::vector<double> chosen, first;
+  for (unsigned turn = 0; turn < turns; ++turn)
+    if (!keepLeast(chosen, measure(result.best)) || !keepLeast(first, measure(own))) {
+      result.best = own;
+      return;
+    }
   for (unsigned problem = 0; problem < own.size(); ++problem) {
-    result.before += (*first)[problem];
-    bool stays = (*chosen)[problem] < clearly * (*first)[problem];
+    result.before += first[problem];
+    bool stays = chosen[problem] < clearly * first[problem];
     if (!stays)
       result.best[problem] = 0;
-    result.after += stays ? (*chosen)[problem] : (*first)[problem];
+    result.after += stays ? chosen[problem] : first[problem];
   }
 }
 
