@@ -36,6 +36,14 @@ class Tcc:
         return self.model(*self.arrays)
 
 
+class TccTuned(Tcc):
+    """With what max-autotune finds here, in the time that it takes when nobody says how long."""
+    title = "tcc, max-autotune"
+
+    def __init__(self, case, threads, flags=()):
+        super().__init__(case, threads, (*flags, "--mode", "max-autotune"))
+
+
 class OnnxRuntime:
     title, package = "ONNX Runtime", "onnxruntime"
     preallocated = True
@@ -136,5 +144,5 @@ class TorchMaxAutotune(Torch):
     title, mode = "max-autotune", "max-autotune"
 
 
-CONTESTANTS = {"tcc": Tcc, "ort": OnnxRuntime, "openvino": OpenVino, "eager": TorchEager,
+CONTESTANTS = {"tcc": Tcc, "tuned": TccTuned, "ort": OnnxRuntime, "openvino": OpenVino, "eager": TorchEager,
                "compile": TorchCompile, "max-autotune": TorchMaxAutotune}
