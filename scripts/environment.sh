@@ -39,7 +39,7 @@ fetch_wheel() {
     say "fetching $requirement"
     python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
       --only-binary=:all: --python-version 3.11 --implementation cp --abi cp311 --abi abi3 --abi none \
-      --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 \
+      --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_25_x86_64 \
       --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 --platform any \
       --dest "$scratch/wheel" -r "$scratch/requirements.txt" >&2
     file=$(find "$scratch/wheel" -name '*.whl')
