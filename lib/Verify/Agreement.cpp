@@ -1,3 +1,12 @@
+//===- Agreement.cpp - Whether two tensors are the same but for rounding --===//
+//
+// An element agrees within an allowance of its own size and of the tensor's, which is its root mean
+// square: what is near 0 in a tensor of large numbers carries their rounding. Where values between
+// kernels are rounded as well, single elements are off by much more than all of them together, so
+// these are held to a bound of their own. Not a number agrees with itself, infinity with the same
+// infinity alone; integers of 8 bits may be off by one, which is how they were quantized.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Verify/Agreement.h"
 #include <cmath>
 #include <cstdio>

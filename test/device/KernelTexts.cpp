@@ -1,3 +1,10 @@
+//===- KernelTexts.cpp - Kernels as text, and what becomes of them ---------===//
+//
+// Tests of GPU kernels give functions of primitives as text: those that several tests need are
+// written here. A text is fused, a launch of it scheduled for an architecture, in a form of the
+// test's choice if it wants one, and made PTX, which ptxas assembles where there is one.
+//
+//===----------------------------------------------------------------------===//
 #include "KernelTexts.h"
 #include "../RandomTensor.h"
 #include "mlir/Parser/Parser.h"

@@ -1,3 +1,10 @@
+//===- ConvKernel.cpp - Convolutions of the template as functions ---------===//
+//
+// The module has the kernel, which does a range of tasks, and a function that gives their number.
+// Extents that a case leaves open are read from the arguments, so that the template sees them as
+// a model's kernel does. The yardstick sums in double, tap by tap.
+//
+//===----------------------------------------------------------------------===//
 #include "ConvKernel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
