@@ -20,6 +20,7 @@ class Model:
 
 MODELS = {}
 BATCHES, TEXTS = [(1,), (3,)], [(1, 9), (3, 14)]
+TEXTS_OF_ONE_LENGTH = [(1, 14), (3, 14)]
 
 
 def random(*sizes):
@@ -171,7 +172,8 @@ def transformer(name, model, config, inputs=None, sizes=None, dynamic=(0, 1), pi
         if getattr(settings, "use_cache", False):
             settings.use_cache = False
         return First(getattr(transformers, model)(settings).eval(), pick)
-    add("hf-" + name, make, inputs or tokens(mask=True), sizes or TEXTS, dynamic)
+    add("hf-" + name, make, inputs or tokens(mask=True),
+        sizes or (TEXTS if 1 in dynamic else TEXTS_OF_ONE_LENGTH), dynamic)
 
 
 GQA = dict(SMALL, num_key_value_heads=2)
