@@ -26,6 +26,9 @@ LogicalResult elementCount(AtenNode &a) {
   return a.giveExtent(a.b.productOf(a.b.dims(a.tensor("self"))));
 }
 
+/// Every tensor lies by itself, so that what is counted from its storage is counted from it.
+LogicalResult storageOffset(AtenNode &a) { return a.giveExtent(a.b.dim(0)); }
+
 template <typename Op> LogicalResult arithmetic(AtenNode &a) {
   Value x = a.number("a", a.own()), y = a.number("b", a.own());
   return x && y ? a.give(a.b.binary<Op>(x, y)) : a.fail("an operand is no number");
@@ -97,6 +100,7 @@ void tcc::populateAtenSymbolicRules(RuleSet &rules) {
   addRules(rules, {{"sym_size", "int", "self", size},
                    {"sym_numel", "default", "self", elementCount},
                    {"numel", "default", "self", elementCount},
+                   {"sym_storage_offset", "default", "self", storageOffset},
                    {"item", "default", "self", item},
                    {"_local_scalar_dense", "default", "self", item},
                    {"_assert_scalar", "default", "", assertScalar},

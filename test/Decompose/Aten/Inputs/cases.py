@@ -443,6 +443,8 @@ def edges(normal):
         a.unfold(0, 1, 1), a.squeeze(), a.squeeze(0), n.argsort(), torch.softmax(a, 0), torch.log_softmax(a, 0),
         torch.argwhere(a), torch.unsqueeze(a, 0), *a.max(0), torch.unique_consecutive(n)], (
             torch.tensor(2.5), torch.tensor(0), torch.tensor([0]), torch.tensor(4))
+    # torch checks the offset of such a slice in its storage.
+    yield "slices_by_value", lambda x, n: x[4 - n.item():4 + n.item()] * 2, (normal(8, 3), torch.tensor(2))
 
 
 def quantized(normal, integers):
