@@ -1,5 +1,6 @@
 """Transposes, strided slices and interleaving: exact on every level of instructions that this machine has, beside
 edges and remainders of every size, and without an access for each lane."""
+import re
 import unittest
 
 import numpy as np
@@ -78,6 +79,21 @@ class StridedAccess(ToolTest):
                 with self.subTest(name, cpu=cpu):
                     self.compiles(path, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
                     self.assertNotRegex(text.read_text(), r"\tv(p?gather|p?scatter|extractps|pextr|insertps|pinsr)")
+
+    def test_mean_of_an_open_batch(self):
+        """What follows a sum of all pixels sees it under another shape, along which lanes still lie."""
+        x = numbers((3, 16, 6, 6), np.float32)
+        nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("GlobalAveragePool", ["c"], ["y"])]
+        one_by_one = np.eye(40, 16, dtype=np.float32).reshape(40, 16, 1, 1)
+        proto = model(nodes, x, ["y"], [("w", one_by_one)], shape=["N", 16, 6, 6])
+        mean = x.sum((2, 3), keepdims=True) / np.float32(36)
+        self.check(proto, x, [np.concatenate([mean, np.zeros((3, 24, 1, 1), np.float32)], axis=1)])
+        path, text = self.work / "mean.onnx", self.work / "mean.s"
+        onnx.save(proto, path)
+        self.compiles(path, "--target", "x86_64-linux", "--cpu", "v4", "--emit", "asm", "-o", text)
+        kernels = text.read_text().split("-- Begin function ")
+        mean = next(kernel for kernel in kernels if re.match(r"k\d+_reduce_div", kernel))
+        self.assertNotRegex(mean, r"\tv(p?gather|p?scatter|extractps|pextr|insertps|pinsr)")
 
 
 if __name__ == "__main__":

@@ -126,8 +126,28 @@ struct AxisGroup {
 };
 } // namespace
 
-/// Splits a static reshape into the smallest groups of axes that correspond.
+static std::optional<SmallVector<AxisGroup>> axisGroups(ArrayRef<int64_t> x, ArrayRef<int64_t> r);
+
+/// The same where each side has one open extent, at `i` and `j`: they are equal if as many elements
+/// lie after one as after the other, and as many before.
+static std::optional<SmallVector<AxisGroup>> groupsAround(ArrayRef<int64_t> x, unsigned i,
+                                                          ArrayRef<int64_t> r, unsigned j) {
+  auto groups = axisGroups(x.take_front(i), r.take_front(j));
+  auto after = axisGroups(x.drop_front(i + 1), r.drop_front(j + 1));
+  if (!groups || !after)
+    return std::nullopt;
+  groups->push_back({i, i + 1, j, j + 1});
+  for (const AxisGroup &g : *after)
+    groups->push_back({g.xBegin + i + 1, g.xEnd + i + 1, g.rBegin + j + 1, g.rEnd + j + 1});
+  return groups;
+}
+
+/// Splits a reshape of at most one open extent into the smallest groups of axes that correspond.
 static std::optional<SmallVector<AxisGroup>> axisGroups(ArrayRef<int64_t> x, ArrayRef<int64_t> r) {
+  if (llvm::count_if(x, ShapedType::isDynamic) == 1 &&
+      llvm::count_if(r, ShapedType::isDynamic) == 1)
+    return groupsAround(x, llvm::find_if(x, ShapedType::isDynamic) - x.begin(), r,
+                        llvm::find_if(r, ShapedType::isDynamic) - r.begin());
   SmallVector<AxisGroup> groups;
   unsigned i = 0, j = 0;
   while (i < x.size() || j < r.size()) {
