@@ -5,9 +5,10 @@
 // Sixteen bytes a thread, and more where there is enough for every multiprocessor.
 // CHECK-LABEL: @loops
 // CHECK: {schedule = #gpu.schedules<sm_80 = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>, sm_90a = <form = loop, threads = 256, lanes = 4, vectors = 4, index_bits = 32>>}
-// CHECK: sm_90a = <form = transpose, threads = 256>>}
-// CHECK: sm_90a = <form = column, threads = 1024, lanes = 4, row_threads = 32, split = 9, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
-func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
+// CHECK: sm_90a = <form = transpose, threads = 256, rows = 32>>}
+// CHECK: sm_90a = <form = transpose, threads = 256, lanes = 8, rows = 64, index_bits = 32>>}
+// CHECK: sm_90a = <form = column, threads = 512, lanes = 4, row_threads = 16, split = 8, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
+func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %z: tensor<40x64xbf16>, %n: index) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<8192x4096xf32>) sizes() {
   ^bb0(%a: tensor<8192x4096xf32>):
     %b = prim.neg %a : (tensor<8192x4096xf32>) -> tensor<8192x4096xf32>
@@ -18,6 +19,11 @@ func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %n: index) {
     %b = prim.transpose %a [1, 0] : (tensor<?x64xf32>) -> tensor<64x?xf32>
     kernel.yield %b : tensor<64x?xf32>
   } -> tensor<64x?xf32>
+  %3 = kernel.launch loop "transpose" ins(%z : tensor<40x64xbf16>) sizes() {
+  ^bb0(%a: tensor<40x64xbf16>):
+    %b = prim.transpose %a [1, 0] : (tensor<40x64xbf16>) -> tensor<64x40xbf16>
+    kernel.yield %b : tensor<64x40xbf16>
+  } -> tensor<64x40xbf16>
   %2 = kernel.launch loop "sum" ins(%x : tensor<8192x4096xf32>) sizes() {
   ^bb0(%a: tensor<8192x4096xf32>):
     %b = prim.reduce sum %a [0] : (tensor<8192x4096xf32>) -> tensor<4096xf32>

@@ -70,6 +70,26 @@ TEST_CASE("transposes through shared memory: tails, types, open extents, beside 
         {random(DType::F32, {77, 45}), random(DType::F32, {45, 77}), random(DType::F32, {45})});
 }
 
+TEST_CASE("transposes by vectors: tails of tiles, types side by side") {
+  for (const char *type : {"f32", "bf16", "i16"}) {
+    std::string x = std::string("tensor<2x72x88x") + type + ">",
+                y = std::string("tensor<88x2x72x") + type + ">";
+    DType d = *prim::dtypeOf(cast<RankedTensorType>(parseType(x, &context())).getElementType());
+    check(function("%x: " + x, y, "%y = prim.transpose %x [2, 0, 1] : (" + x + ") -> " + y),
+          {random(d, {2, 72, 88})});
+  }
+  check(
+      function("%x: tensor<64x40xbf16>, %v: tensor<64x40xf32>, %z: tensor<40x64xbf16>",
+               "tensor<40x64xf32>", R"(
+    %0 = prim.transpose %x [1, 0] : (tensor<64x40xbf16>) -> tensor<40x64xbf16>
+    %1 = prim.transpose %v [1, 0] : (tensor<64x40xf32>) -> tensor<40x64xf32>
+    %2 = prim.cast %0 : (tensor<40x64xbf16>) -> tensor<40x64xf32>
+    %3 = prim.cast %z : (tensor<40x64xbf16>) -> tensor<40x64xf32>
+    %4 = prim.mul %1, %2 : (tensor<40x64xf32>, tensor<40x64xf32>) -> tensor<40x64xf32>
+    %y = prim.add %3, %4 : (tensor<40x64xf32>, tensor<40x64xf32>) -> tensor<40x64xf32>)"),
+      {random(DType::BF16, {64, 40}), random(DType::F32, {64, 40}), random(DType::BF16, {40, 64})});
+}
+
 TEST_CASE("loops: the channels of a pixel are written at once") {
   check(function("%x: tensor<2x3x128x112xf32>", "tensor<2x128x112x4xbf16>", R"(
     %0 = prim.cast %x : (tensor<2x3x128x112xf32>) -> tensor<2x3x128x112xbf16>

@@ -153,7 +153,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return h.ceilDiv(h.volume(dims), int64_t(s.getLanes()) * s.getVectors() * s.getThreads());
   case Form::Transpose:
     for (unsigned axis : {transposedOperand(launch)->axis, unsigned(dims.size()) - 1})
-      dims[axis] = h.ceilDiv(dims[axis], TransposedOperand::tile);
+      dims[axis] = h.ceilDiv(dims[axis], s.getRows());
     return h.volume(dims);
   case Form::Column:
     return h.mul(

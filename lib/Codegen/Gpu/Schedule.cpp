@@ -159,7 +159,7 @@ static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
   // Blocks of a multiprocessor; rounds of loads of a thread alone, and of one that shares.
   constexpr int64_t kBlocks = 2, kWorthSharing = 8, kRounds = 2;
   constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
-  constexpr unsigned kFewestThreads = 128;
+  constexpr unsigned kFewestThreads = 128, kSharingThreads = 512;
   constexpr int64_t kStrip = 128; // bytes
   s.form = Form::Column;
   prim::ReduceOp reduce = columnReduction(launch);
@@ -185,9 +185,15 @@ static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
   };
   shareBy(side);
   int64_t blocks = llvm::divideCeil(units, side), round = int64_t(kColumnLoads) * s.rowThreads;
-  int64_t split = std::min<int64_t>(llvm::divideCeil(kBlocks * arch.multiprocessors, blocks),
-                                    length / (kRounds * round));
+  int64_t wanted = kBlocks * arch.multiprocessors, most = length / (kRounds * round);
+  int64_t split = std::min<int64_t>(llvm::divideCeil(wanted, blocks), most);
   if (split >= 2 && length >= kWorthSharing * round) {
+    // Where the machine is full, rather a few less than blocks that wait for others to end.
+    if (wanted / blocks >= 2 && wanted / blocks < most) {
+      split = wanted / blocks;
+      s.threads = std::min(s.threads, kSharingThreads);
+      s.rowThreads = s.threads / side;
+    }
     s.split = split;
     s.scratchBytes = kCounterBytes + blocks * split * side * s.lanes * 8;
     return;
@@ -224,6 +230,8 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     scheduleProducts(all, launch, arch, tf32);
   } else if (transposedOperand(launch)) {
     s.form = Form::Transpose;
+    s.lanes = transposedLanes(launch);
+    s.rows = transposedTile(s.lanes);
   } else if (sharesReduction(launch, arch)) {
     scheduleColumn(s, launch, arch);
   } else {
