@@ -137,6 +137,25 @@ void pairSinesWithCosines(Operation *root) {
     op->erase();
 }
 
+/// sin and cos of what is no larger than 1, because it is a result of a function that is not, need
+/// no reduction.
+void expandSinesOfSines(Operation *root, const ExpandMathOptions &options) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<math::SinOp, math::CosOp>(op) && getElementTypeOrSelf(op->getOperand(0)).isF32() &&
+        isa_and_present<math::SinOp, math::CosOp, math::TanhOp, math::ErfOp>(
+            op->getOperand(0).getDefiningOp()))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    ImplicitLocOpBuilder builder(op->getLoc(), op);
+    Emitter emitter{builder, options};
+    Fp result = vmath::sinOfUnit({&emitter, op->getOperand(0)}, isa<math::CosOp>(op));
+    op->getResult(0).replaceAllUsesWith(result.v);
+    op->erase();
+  }
+}
+
 class ExpandMathPass : public tcc::impl::ExpandMathPassBase<ExpandMathPass> {
 public:
   ExpandMathPass() = default;
@@ -230,6 +249,7 @@ static void expandConversions(Operation *root, const ExpandMathOptions &options)
 }
 
 void expandMath(Operation *root, const ExpandMathOptions &options) {
+  expandSinesOfSines(root, options);
   pairSinesWithCosines(root);
   if (options.roughWhereNarrowed)
     vmath::expandRough(root, options);

@@ -223,6 +223,8 @@ Fp hardwareExp2(Fp x);
 Fp roughSin(Fp x, bool cosine);
 /// Expands the functions in `root` whose result is only narrowed, roughly.
 void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
+/// sin or cos of an f32 whose size is at most 1, as accurate as those of any.
+Fp sinOfUnit(Fp x, bool cosine);
 
 // The families' f64 halves.
 

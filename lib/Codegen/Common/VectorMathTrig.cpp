@@ -188,6 +188,13 @@ Fp roughSin(Fp x, bool cosine) {
   Both exact = unlessLarge(x, {s, s}, !cosine, cosine);
   return exact.sin;
 }
+Fp sinOfUnit(Fp x, bool cosine) {
+  Fp z = x * x;
+  if (cosine)
+    return poly(z, {0x1.93e15p-16, -0x1.6be952p-10, 0x1.5554cep-5, -0x1.fffffep-2, 1.0});
+  Fp p = poly(z, {0x1.6db458p-19, -0x1.a01ea8p-13, 0x1.11113cp-7, -0x1.555556p-3});
+  return mulAdd(x * z, p, x);
+}
 Fp tan(Fp x) { return x.isF64() ? exactF64(tanF64, "tan", x) : tanF32(x); }
 
 } // namespace tcc::codegen::vmath
