@@ -342,6 +342,25 @@ Fp hardwareExp2(Fp x) {
   return {x.e, math::Exp2Op::create(x.e->builder, x.v, arith::FastMathFlags::afn)};
 }
 
+Fp flushingExp2(Fp x) {
+  ImplicitLocOpBuilder &b = x.e->builder;
+  auto of = [&](Value v) -> Value {
+    return LLVM::CallIntrinsicOp::create(
+               b, b.getF32Type(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{v})
+        .getResult(0);
+  };
+  auto vector = dyn_cast<VectorType>(x.type());
+  if (!vector)
+    return {x.e, of(x.v)};
+  auto flat = VectorType::get({vector.getNumElements()}, b.getF32Type());
+  Value v = vector == flat ? x.v : Value(vector::ShapeCastOp::create(b, flat, x.v));
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < flat.getNumElements(); ++lane)
+    lanes.push_back(of(vector::ExtractOp::create(b, v, lane)));
+  Value result = vector::FromElementsOp::create(b, flat, lanes);
+  return {x.e, vector == flat ? result : Value(vector::ShapeCastOp::create(b, vector, result))};
+}
+
 Fp exactF64(Fp (*function)(Fp), StringRef name, Fp x) {
   return x.e->options.hasFma ? function(x) : callLibm(name, {x});
 }

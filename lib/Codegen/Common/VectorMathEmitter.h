@@ -219,12 +219,14 @@ Fp exactF64(Fp (*function)(Fp), llvm::StringRef name, Fp x);
 bool isOnlyNarrowed(mlir::Value v);
 /// 2^x of an f32 by the target's instruction.
 Fp hardwareExp2(Fp x);
+/// The same by one of NVIDIA's that takes subnormals for zero.
+Fp flushingExp2(Fp x);
 /// sin (or cos) of an f32 to 17 bits, small results included.
 Fp roughSin(Fp x, bool cosine);
-/// Expands the functions in `root` whose result is only narrowed, roughly.
-void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 /// sin or cos of an f32 whose size is at most 1, as accurate as those of any.
 Fp sinOfUnit(Fp x, bool cosine);
+/// Expands the functions in `root` whose result is only narrowed, roughly.
+void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 
 // The families' f64 halves.
 

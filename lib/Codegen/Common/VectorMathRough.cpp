@@ -51,14 +51,18 @@ bool isOnlyNarrowed(Value v) {
   return narrowed;
 }
 
-static Fp roughExp2(Fp x) { return x.e->options.hasExp2 ? hardwareExp2(x) : exp2(x); }
+/// What is added to something normal need not be subnormal.
+static Fp roughExp2(Fp x) { return x.e->options.hasExp2 ? flushingExp2(x) : exp2(x); }
 
 /// x / y, where y is not huge.
 static Fp roughDivide(Fp x, Fp y) {
   return {x.e, arith::DivFOp::create(x.e->builder, x.v, y.v, arith::FastMathFlags::afn)};
 }
 
-static Fp roughExp(Fp x) { return roughExp2(x * log2e); }
+static Fp roughExp(Fp x) {
+  x = x * log2e;
+  return x.e->options.hasExp2 ? hardwareExp2(x) : exp2(x);
+}
 
 static Fp onePlusErf(Fp z) {
   Fp t = roughExp2(-poly(abs(z), {0x1.58e062p-16, -0x1.0117d2p-11, 0x1.583d48p-8, -0x1.1694f4p-5,
