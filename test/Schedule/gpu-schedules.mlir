@@ -79,9 +79,28 @@ func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
   return
 }
 
+// Short sums of many tiles: each warp group has tiles of its own, and finishes one while the other multiplies. Where a
+// multiprocessor has one tile, both groups share it.
+// CHECK-LABEL: @short_sums
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 192, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: tensor<4096x3072xbf16>, %v: tensor<768x3072xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<4096x768xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<4096x768xbf16>, %b: tensor<3072x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<3072x768xbf16>) -> tensor<4096x3072xbf16>
+    kernel.yield %c : tensor<4096x3072xbf16>
+  } -> tensor<4096x3072xbf16>
+  %1 = kernel.launch contraction "dot" ins(%y, %v : tensor<4096x3072xbf16>, tensor<768x3072xbf16>) sizes() {
+  ^bb0(%a: tensor<4096x3072xbf16>, %b: tensor<768x3072xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x3072xbf16>, tensor<768x3072xbf16>) -> tensor<4096x768xbf16>
+    kernel.yield %c : tensor<4096x768xbf16>
+  } -> tensor<4096x768xbf16>
+  return
+}
+
 // Rows that are only numbered otherwise lie as they lay: heads side by side, of several sentences.
 // CHECK-LABEL: @reshaped_rows
-// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128,
+// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128,
 func.func @reshaped_rows(%x: tensor<8x512x12x64xbf16>, %w: tensor<3072x768xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<8x512x12x64xbf16>, tensor<3072x768xbf16>) sizes() {
   ^bb0(%a: tensor<8x512x12x64xbf16>, %b: tensor<3072x768xbf16>):
@@ -159,8 +178,8 @@ func.func @few_rows(%x: tensor<128x768xbf16>, %w: tensor<3072x768xbf16>, %y: ten
 // Windows are copied tap by tap on sm_90a, each tile of the filters of one group. Channels in a filter each: strips of
 // pixels.
 // CHECK-LABEL: @convolutions
-// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 128,
-// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 64,
+// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128,
+// CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 64,
 // CHECK: sm_90a = <form = loop, threads = 128, lanes = 4, rows = 8, index_bits = 32>
 #taps = #prim.axis_order<[0, 2, 3, 1]>
 func.func @convolutions(%x: tensor<32x28x28x128xbf16>, %w: tensor<128x128x3x3xbf16, #taps>, %y: tensor<32x28x28x512xbf16>, %v: tensor<512x64x3x3xbf16, #taps>, %d: tensor<512x1x7x7xbf16, #prim.axis_order<[2, 3, 1, 0]>>) {

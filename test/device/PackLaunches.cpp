@@ -92,6 +92,8 @@ private:
     std::string words = tcc::gpu::stringifyForm(s.getForm()).str();
     if (s.getRows() && s.getColumns())
       words += "_" + std::to_string(s.getRows()) + "x" + std::to_string(s.getColumns());
+    if (s.getRowThreads())
+      words += "_by" + std::to_string(s.getRowThreads());
     if (s.getSplit() > 1)
       words += "_split" + std::to_string(s.getSplit());
     return words + (s.getVectors() > 1 ? "_of" + std::to_string(s.getVectors()) : "");

@@ -21,6 +21,23 @@ class EmulatedLaunches(ToolTest):
         for name in ("conv_same", "conv_groups", "dot"):
             self.assertIn(name, result.stdout)
 
+    def test_turns(self):
+        """Warp groups with tiles of their own, several each."""
+        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
+        self.assertEqual(packed.code, 0, packed.text)
+        kernels = ("dot_k0_dot_add", "dot_kn_k0_dot", "conv_tails_k0_conv_add_maximum")
+        names = [f"{kernel}.wgmma_128x64_by128" for kernel in kernels]
+        for blocks in ("1", "2"):
+            result = self.emulated(*names, "--blocks", blocks)
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            self.assertIn("3 launches, 0 wrong", result.stdout)
+        code = next(line.split()[2] for line in (self.work / "packed/launches").read_text().splitlines()
+                    if line.startswith(f"launch {names[0]} "))
+        text = (self.work / "packed" / code).with_suffix(".ptx")
+        lines = text.read_text().splitlines(keepends=True)
+        text.write_text("".join(line for line in lines if "\tbar.arrive" not in line))
+        self.assertEqual(self.emulated(names[0], "--blocks", "1").returncode, 1)
+
     def test_wgmma_tiles(self):
         """One tile a block, in clusters that share its sums, by the schedules of the file."""
         packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_tile.mlir", self.work / "packed")

@@ -108,18 +108,24 @@ WgmmaInstruction MatrixProduct::instruction(unsigned columns) const {
   return {tensorType(left).getElementType(), columns, tensorType(right).getElementType()};
 }
 
-MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned resultBytes,
+MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned sharers, unsigned resultBytes,
                            int64_t sharedBytes) {
-  MatrixTile tile{rows, columns, 8, 2};
+  MatrixTile tile{rows, columns, 8, 2, sharers};
   // A slab's turn must come round with every tile.
-  if (columns * resultBytes / slabRowBytes % 2)
+  if (tile.parts() * columns * resultBytes / slabRowBytes % 2)
     tile.slabs = 1;
   while (tile.stages > 2 && tile.sharedBytes() > sharedBytes)
     --tile.stages;
   if (tile.slabs == 2 && tile.stages < 4) {
-    MatrixTile fewer{rows, columns, tile.stages + 1, 1};
+    MatrixTile fewer{rows, columns, tile.stages + 1, 1, sharers};
     if (fewer.sharedBytes() <= sharedBytes)
       return fewer;
   }
   return tile;
+}
+
+MatrixTile MatrixTile::of(Schedule schedule, unsigned resultBytes) {
+  unsigned sharers = schedule.getRowThreads() ? schedule.getRowThreads() / 128 : consumers;
+  return fit(schedule.getRows(), schedule.getColumns(), sharers, resultBytes,
+             schedule.getSharedBytes());
 }

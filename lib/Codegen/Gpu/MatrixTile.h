@@ -51,15 +51,22 @@ MatrixProduct scheduledMatrices(kernel::LaunchOp launch, Schedule schedule);
 struct MatrixTile {
   static constexpr unsigned depth = 64; ///< units of k in one stage: 128 bytes, a swizzle's width
   static constexpr unsigned consumers = 2;      ///< warp groups that multiply
+  static constexpr unsigned partRows = 64;      ///< of an instruction
   static constexpr unsigned slabRows = 64;      ///< of the result, on its way to memory
   static constexpr unsigned slabRowBytes = 128; ///< of them: 32, 64 or 128 columns
   static constexpr unsigned slabBytes = slabRows * slabRowBytes;
 
   unsigned rows, columns, stages, slabs; ///< slabs: of each consumer
+  unsigned sharers;                      ///< consumers that multiply one tile: all, or one
 
   /// The most stages that fit `sharedBytes`.
-  static MatrixTile fit(unsigned rows, unsigned columns, unsigned resultBytes, int64_t sharedBytes);
+  static MatrixTile fit(unsigned rows, unsigned columns, unsigned sharers, unsigned resultBytes,
+                        int64_t sharedBytes);
+  /// The one that a schedule of form wgmma names.
+  static MatrixTile of(Schedule schedule, unsigned resultBytes);
 
+  bool isShared() const { return sharers > 1; }
+  unsigned parts() const { return rows / sharers / partRows; } ///< of a consumer
   unsigned leftBytes() const { return rows * depth * 2; }
   unsigned stageBytes() const { return (rows + columns) * depth * 2; }
   unsigned slabOffset() const { return stages * stageBytes(); }

@@ -121,39 +121,50 @@ static double wgmmaStep(unsigned columns, double fixed) {
 }
 
 /// The tile whose waves over the machine take least: a wide one does more with what it
-/// fetches, a narrow one leaves fewer multiprocessors idle in the last wave.
-static double scheduleWgmma(ScheduleChoice &s, const MatrixProduct &product, int64_t rows,
-                            const GpuArch &arch) {
+/// fetches, a narrow one leaves fewer multiprocessors idle in the last wave. `sharers`: warp groups
+/// that multiply one tile. Where each has its own, what it finishes is not waited for, but the L2
+/// cache is: bytes a cycle to a multiprocessor, when all read.
+static double scheduleWgmma(ScheduleChoice &s, const MatrixProduct &product, unsigned sharers,
+                            int64_t rows, const GpuArch &arch) {
   constexpr double kFixed = 64,
                    kPipeline = 2500; // cycles until the first step, and of the epilogue
-  // Of all blocks, against those of the other template for wgmma.
-  constexpr double kStart = 3500, kMeasured = 32;
+  constexpr double kEnd = 1000, kL2 = 52;
+  // Of all blocks, against those of the other template for wgmma; of windows.
+  constexpr double kStart = 3500, kMeasured = 32, kWindow = 64;
+  constexpr unsigned kMostColumns = 128; // of 128 rows, whose sums a thread of one group holds
+  bool alone = sharers == 1;
   s.form = Form::Wgmma;
   s.threads = MatrixTile::threads();
+  s.rowThreads = alone ? MatrixTile::threads() / (MatrixTile::consumers + 1) : 0;
   s.mostBlocks = arch.multiprocessors;
   s.rows = 128;
   int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
-  int64_t steps = product.steps();
+  auto steps = double(product.steps());
+  auto costOf = [&](unsigned columns, double fixed) {
+    int64_t tiles = down * llvm::divideCeil(product.columns, columns);
+    double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
+    double bytes = (s.rows + columns) * MatrixTile::depth * 2;
+    double end = kEnd + (waves > 1 ? 0 : kPipeline); // one group finishes a tile
+    return alone ? waves * steps * std::max(wgmmaStep(columns, 0), bytes / kL2) + end
+                 : waves * (steps * wgmmaStep(columns, fixed) + kPipeline);
+  };
   double least = 0;
   for (unsigned columns : {256, 192, 128, 64}) {
     bool whole = columns * product.resultBytes % MatrixTile::slabRowBytes == 0;
-    if (!whole || (product.window && !product.window->fits(columns)))
+    if (!whole || (alone && columns > kMostColumns) ||
+        (product.window && !product.window->fits(columns)))
       continue;
-    int64_t tiles = down * llvm::divideCeil(product.columns, columns);
-    double cost = double(llvm::divideCeil(tiles, arch.multiprocessors)) *
-                  (double(steps) * wgmmaStep(columns, kFixed) + kPipeline);
+    double cost = costOf(columns, kFixed);
     if (least == 0 || cost < least) {
       least = cost;
       s.columns = columns;
     }
   }
-  s.sharedBytes =
-      MatrixTile::fit(s.rows, s.columns, product.resultBytes, arch.sharedBytes).sharedBytes();
-  int64_t tiles = down * llvm::divideCeil(product.columns, s.columns);
-  double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
-  return least == 0
-             ? 0
-             : waves * (double(steps) * wgmmaStep(s.columns, kMeasured) + kPipeline) + kStart;
+  if (least == 0)
+    return 0;
+  s.sharedBytes = MatrixTile::fit(s.rows, s.columns, sharers, product.resultBytes, arch.sharedBytes)
+                      .sharedBytes();
+  return costOf(s.columns, product.window ? kWindow : kMeasured) + kStart;
 }
 
 /// Stages of a tile's block if `together` of them share a multiprocessor; 0: they do not fit.
@@ -214,19 +225,26 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
   if (rows < 0)
     return least;
   bool bytes = product.instruction(64).sum().isInteger(32);
+  auto tilesOf = [&](unsigned height, unsigned columns) {
+    return int64_t(llvm::divideCeil(rows, height)) *
+           int64_t(llvm::divideCeil(product.columns, columns));
+  };
+  // Windows that keep half of the machine busy have long sums, and no time to meet.
+  bool shares = !product.window || 2 * tilesOf(64, 128) < arch.multiprocessors;
   for (unsigned height : {64, 128})
     for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
       bool slices = product.rightByColumns || columns % 64 == 0;
-      if (!slices || (product.window && !product.window->fits(columns)))
+      // Measured: 104 columns took as long as 128.
+      bool whole = !product.window || columns <= 64 || columns % 32 == 0;
+      if (!slices || !whole || (product.window && !product.window->fits(columns)))
         continue;
-      int64_t tiles = llvm::divideCeil(rows, height) * llvm::divideCeil(product.columns, columns);
-      for (int64_t split = 1; split <= std::min(kCluster, product.steps()); ++split) {
+      for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
         ScheduleChoice choice = s;
         int64_t steps = llvm::divideCeil(product.steps(), split);
         if ((split - 1) * steps >= product.steps())
           continue; // a block would have none
-        double cost =
-            wgmmaTileCost(choice, {height, columns, 0}, split, tiles, product.steps(), arch);
+        double cost = wgmmaTileCost(choice, {height, columns, 0}, split, tilesOf(height, columns),
+                                    product.steps(), arch);
         if (cost == 0 || (least != 0 && cost >= least))
           continue;
         least = cost;
@@ -323,11 +341,18 @@ static double scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCho
     return 0;
   int64_t rows = rowsOf(*operands);
   std::optional<MatrixProduct> copied = matrixProduct(launch);
-  ScheduleChoice persistent = start, tile = start;
-  double persistentCost = copied ? scheduleWgmma(persistent, *copied, rows, arch) : 0;
+  ScheduleChoice persistent = start, alone = start, tile = start;
+  double persistentCost = 0, aloneCost = 0;
+  if (copied) {
+    persistentCost = scheduleWgmma(persistent, *copied, MatrixTile::consumers, rows, arch);
+    aloneCost = scheduleWgmma(alone, *copied, 1, rows, arch);
+  }
   double tileCost = scheduleWgmmaTile(tile, *operands, rows, arch);
   if (persistentCost)
     all.push_back(persistent);
+  if (aloneCost)
+    all.insert(aloneCost < persistentCost ? all.begin() : all.end(), alone);
+  persistentCost = std::min(persistentCost, aloneCost);
   // Measured where a multiprocessor has up to three tiles; beyond, tile after tile is as good.
   constexpr int64_t kTilesEach = 3;
   auto tilesAlong = [](int64_t extent, unsigned size) {

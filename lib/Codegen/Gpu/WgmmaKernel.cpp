@@ -8,6 +8,10 @@
 // stage back through its "empty" barrier when the chain that read it is done. Registers
 // move from the fetching group to the multiplying ones (setmaxnreg).
 //
+// Or each group multiplies tiles of its own, in turns: one starts its products when the other has
+// started all of its tile, and finishes its tile while the other's products run. Tiles are half as
+// large then, and more is read from the L2 cache; but what follows short sums costs nothing.
+//
 // The epilogue evaluates what is fused after the product on the accumulators where they
 // lie, two neighbouring columns at a time, and sends slabs of 64 rows of 128 bytes of the result
 // through shared memory to a bulk copy, which leaves out what lies past the result's edge.
@@ -39,13 +43,14 @@ struct Place {
   Value stage, parity;
 };
 
+/// Sums of a warp group, of 64 rows each.
+using Sums = SmallVector<Value, 2>;
+
 class WgmmaEmitter {
 public:
   WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
-      : f(f), b(f.b), p(product),
-        t(MatrixTile::fit(f.schedule.getRows(), f.schedule.getColumns(), product.resultBytes,
-                          f.schedule.getSharedBytes())),
-        blockRows(t.rows / MatrixTile::consumers), instruction(p.instruction(t.columns)),
+      : f(f), b(f.b), p(product), t(MatrixTile::of(f.schedule, product.resultBytes)),
+        instruction(p.instruction(t.columns)),
         result(cast<RankedTensorType>(f.launch.getResultTypes()[0]).getElementType()) {}
   void run();
 
@@ -70,6 +75,7 @@ private:
     return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset() + 8 * t.stages)));
   }
   Place next(Place place);
+  Place skipTile(Place place);
   std::pair<Value, Value> tileAt(Value number);
   Value tensorMap(unsigned which) {
     return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps() + which);
@@ -81,20 +87,23 @@ private:
   void fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step, Place place);
   void compute();
   Place computeTile(Value number, Place place);
-  Value multiplyStage(Value sums, Place place, bool first);
+  Sums multiplyStage(ValueRange sums, Place place, bool first);
   void giveBack(Value stage);
-  void storeTile(Value sums, Value firstRow, Value firstColumn);
+  void awaitTurn();
+  void passTurn(Value group);
+  void storeTile(ArrayRef<Value> sums, Value firstRow, Value firstColumn);
+  void storeRows(Value sums, unsigned part, Value firstRow, Value firstColumn);
+  void sendSlab(Value slab, ArrayRef<Value> pairs, Value unit, Value row);
   Coords pairAt(Value row, Value column);
   Value finished(Value sums, unsigned i, ArrayRef<Coord> at);
   void storeHalves(Value slab, unsigned j, ArrayRef<Value> pairs);
   void storePairs(Value slab, unsigned block, ArrayRef<Value> pairs);
-  Value forTiles(function_ref<Place(Value, Place)> body);
+  void forTiles(Value first, Value step, Place start, function_ref<Place(Value, Place)> body);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
   MatrixProduct p;
   MatrixTile t;
-  unsigned blockRows; ///< of a warp group
   WgmmaInstruction instruction;
   Type result;                 ///< its element
   Value shared, sharedAddress; ///< aligned to 1024
@@ -110,6 +119,16 @@ Place WgmmaEmitter::next(Place place) {
   Value stage = add(place.stage, c(1)), wraps = equal(stage, c(t.stages));
   return {arith::SelectOp::create(b, wraps, c(0), stage),
           bxor(place.parity, arith::ExtUIOp::create(b, b.getI32Type(), wraps))};
+}
+
+/// The place after a tile of the other group.
+Place WgmmaEmitter::skipTile(Place place) {
+  int64_t turns = p.steps() / t.stages, rest = p.steps() % t.stages;
+  Value stage = add(place.stage, c(rest));
+  Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, stage, c(t.stages));
+  stage = arith::SelectOp::create(b, wraps, sub(stage, c(t.stages)), stage);
+  Value parity = bxor(place.parity, arith::ExtUIOp::create(b, b.getI32Type(), wraps));
+  return {stage, bxor(parity, c(turns % 2))};
 }
 
 /// The first row and column of a tile.
@@ -146,23 +165,23 @@ void WgmmaEmitter::prepare() {
                                tensorMap(i), Value(), /*tensormap=*/true);
     for (unsigned i = 0; i < t.stages; ++i) {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
-      NVVM::MBarrierInitOp::create(b, empty(c(i)), c(MatrixTile::consumers), Value());
+      NVVM::MBarrierInitOp::create(b, empty(c(i)), c(t.sharers), Value());
     }
     NVVM::FenceMbarrierInitOp::create(b);
   });
   f.barrier();
 }
 
-/// The block's tiles, with the place in the ring carried from one to the next.
-Value WgmmaEmitter::forTiles(function_ref<Place(Value, Place)> body) {
-  auto loop = scf::ForOp::create(b, block, tiles, grid, ValueRange{c(0), c(0)});
+/// Tiles from `first` on, with the place in the ring carried from one to the next.
+void WgmmaEmitter::forTiles(Value first, Value step, Place start,
+                            function_ref<Place(Value, Place)> body) {
+  auto loop = scf::ForOp::create(b, first, tiles, step, ValueRange{start.stage, start.parity});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Place after = f.e.nested([&] {
     return body(loop.getInductionVar(), {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
   });
   scf::YieldOp::create(b, ValueRange{after.stage, after.parity});
-  return loop.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,8 +192,10 @@ void WgmmaEmitter::fetch() {
   NVVM::SetMaxRegisterOp::create(b, 24, NVVM::SetMaxRegisterAction::decrease);
   f.when(equal(warp, c(0)), [&] {
     Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
-    f.when(elected,
-           [&] { forTiles([&](Value number, Place place) { return fetchTile(number, place); }); });
+    f.when(elected, [&] {
+      forTiles(block, grid, {c(0), c(0)},
+               [&](Value number, Place place) { return fetchTile(number, place); });
+    });
     NVVM::SyncWarpOp::create(b, c(-1));
   });
 }
@@ -225,52 +246,95 @@ void WgmmaEmitter::compute() {
   groupThread = band(tid, 127);
   lane = band(tid, 31);
   leads = equal(groupThread, c(0));
-  forTiles([&](Value number, Place place) { return computeTile(number, place); });
+  auto body = [&](Value number, Place place) { return computeTile(number, place); };
+  Place start = {c(0), c(0)};
+  if (t.isShared()) {
+    forTiles(block, grid, start, body);
+  } else {
+    static_assert(MatrixTile::consumers == 2);
+    Value isSecond = equal(consumer, c(1));
+    Place second = skipTile(start);
+    start = {arith::SelectOp::create(b, isSecond, second.stage, start.stage),
+             arith::SelectOp::create(b, isSecond, second.parity, start.parity)};
+    f.when(isSecond, [&] { passTurn(c(0)); });
+    forTiles(add(block, mul(consumer, grid)), mul(grid, c(2)), start, body);
+  }
   f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
 }
 
 /// The sums with one stage's products added; the chain is committed, not awaited.
-Value WgmmaEmitter::multiplyStage(Value sums, Place place, bool first) {
+Sums WgmmaEmitter::multiplyStage(ValueRange sums, Place place, bool first) {
   constexpr int64_t kSlice = 64 * MatrixTile::depth * 2;
+  constexpr int64_t kPart = MatrixTile::partRows * MatrixTile::depth * 2;
   awaitBarrier(b, full(place.stage), place.parity);
   Value begin = add(sharedAddress, mul(place.stage, c(t.stageBytes())));
-  Value rows = add(begin, mul(consumer, c(blockRows * MatrixTile::depth * 2)));
-  auto left = WgmmaOperand::at(b, rows, kSlice, true);
+  Value rows = t.isShared() ? add(begin, mul(consumer, c(t.parts() * kPart))) : begin;
+  SmallVector<WgmmaOperand, 2> left;
+  for (unsigned part = 0; part < t.parts(); ++part)
+    left.push_back(WgmmaOperand::at(b, add(rows, c(part * kPart)), kSlice, true));
   auto right = WgmmaOperand::at(b, add(begin, c(t.leftBytes())), kSlice, p.rightByColumns);
+  Sums all(sums);
   beginChain(b);
   for (int64_t k = 0; k < MatrixTile::depth; k += WgmmaInstruction::bytes / 2)
-    sums = instruction.multiply(b, sums, left.step(b, k), right.step(b, k), p.rightByColumns,
-                                first && k == 0);
+    for (auto [part, of] : llvm::zip(all, left))
+      part = instruction.multiply(b, part, of.step(b, k), right.step(b, k), p.rightByColumns,
+                                  first && k == 0);
   endChain(b);
-  return sums;
+  return all;
 }
 
 void WgmmaEmitter::giveBack(Value stage) {
   f.when(leads, [&] { arriveAtBarrier(b, empty(stage)); });
 }
 
+constexpr int64_t kFirstTurnBarrier = MatrixTile::consumers + 1; // after those of storeRows
+
+/// Waits until the other group has started all products of its tile: no barrier of a stage is then
+/// a whole turn ahead of the phase that is waited for.
+void WgmmaEmitter::awaitTurn() {
+  NVVM::BarrierOp::create(b, Type(), add(consumer, c(kFirstTurnBarrier)),
+                          c(MatrixTile::consumers * 128), NVVM::BarrierReductionAttr(), Value());
+}
+
+void WgmmaEmitter::passTurn(Value group) {
+  NVVM::BarrierArriveOp::create(b, add(group, c(kFirstTurnBarrier)),
+                                c(MatrixTile::consumers * 128));
+}
+
 Place WgmmaEmitter::computeTile(Value number, Place place) {
   auto [firstRow, firstColumn] = tileAt(number);
   Value zero = LLVM::ZeroOp::create(b, wgmmaSums(b, t.columns, instruction.sum()));
-  Value sums = multiplyStage(zero, place, true);
+  if (!t.isShared())
+    awaitTurn();
+  SmallVector<Value> carried(multiplyStage(Sums(t.parts(), zero), place, true));
   Place second = next(place);
-  auto loop = scf::ForOp::create(b, c(1), steps, c(1),
-                                 ValueRange{sums, second.stage, second.parity, place.stage});
+  carried.append({second.stage, second.parity, place.stage});
+  auto loop = scf::ForOp::create(b, c(1), steps, c(1), carried);
+  auto sumsOf = [&](ValueRange values) { return values.take_front(t.parts()); };
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Place here = {loop.getRegionIterArg(1), loop.getRegionIterArg(2)};
-    Value added = multiplyStage(loop.getRegionIterArg(0), here, false);
+    ValueRange before = loop.getRegionIterArgs();
+    ValueRange places = before.drop_front(t.parts());
+    Place here = {places[0], places[1]};
+    SmallVector<Value> added(multiplyStage(sumsOf(before), here, false));
     // The chain before this one is done: its stage may be filled again.
     NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
-    giveBack(loop.getRegionIterArg(3));
+    giveBack(places[2]);
     Place after = next(here);
-    scf::YieldOp::create(b, ValueRange{added, after.stage, after.parity, here.stage});
+    added.append({after.stage, after.parity, here.stage});
+    scf::YieldOp::create(b, added);
   }
-  Value all = awaitChains(b, loop.getResult(0), 0);
-  giveBack(loop.getResult(3));
+  if (!t.isShared())
+    passTurn(sub(c(1), consumer));
+  Sums all;
+  for (Value sums : sumsOf(loop.getResults()))
+    all.push_back(awaitChains(b, sums, 0));
+  ValueRange places = loop.getResults().drop_front(t.parts());
+  giveBack(places[2]);
   storeTile(all, firstRow, firstColumn);
-  return {loop.getResult(1), loop.getResult(2)};
+  Place after = {places[0], places[1]};
+  return t.isShared() ? after : skipTile(after);
 }
 
 //===----------------------------------------------------------------------===//
@@ -328,9 +392,17 @@ void WgmmaEmitter::storePairs(Value slab, unsigned block, ArrayRef<Value> pairs)
   }
 }
 
-void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
+void WgmmaEmitter::storeTile(ArrayRef<Value> sums, Value firstRow, Value firstColumn) {
+  if (t.isShared())
+    firstRow = add(firstRow, mul(consumer, c(t.parts() * MatrixTile::partRows)));
+  for (auto [part, rows] : llvm::enumerate(sums))
+    storeRows(rows, part, add(firstRow, c(part * MatrixTile::partRows)), firstColumn);
+}
+
+/// 64 rows, `part` of those of the group.
+void WgmmaEmitter::storeRows(Value sums, unsigned part, Value groupRow, Value firstColumn) {
+  constexpr unsigned kTogether = 2; // slabs, whose operands a thread waits for at once
   Value slab0 = add(mul(consumer, c(t.slabs * MatrixTile::slabBytes)), c(t.slabOffset()));
-  Value groupRow = add(firstRow, mul(consumer, c(blockRows)));
   // The fragment: two neighbouring columns in rows r and r + 8.
   Value row = add(groupRow, add(mul(band(warp, 3), c(16)), shr(lane, 2)));
   Value pairColumn = add(firstColumn, mul(band(lane, 3), c(2)));
@@ -338,48 +410,59 @@ void WgmmaEmitter::storeTile(Value sums, Value firstRow, Value firstColumn) {
   auto inside = [&](Value v, Value most) -> Value { return arith::MinUIOp::create(b, v, most); };
   Value lastRow = f.e.subIndex(rows, f.e.index(1));
   Value rowAt[2] = {inside(index(row), lastRow), inside(index(add(row, c(8))), lastRow)};
-  Value barrierId = add(consumer, c(1));
-  auto meet = [&] {
-    NVVM::BarrierOp::create(b, Type(), barrierId, c(128), NVVM::BarrierReductionAttr(), Value());
-  };
   unsigned slabColumns = MatrixTile::slabRowBytes / p.resultBytes, blocks = slabColumns / 8;
+  unsigned slabsAcross = t.columns / slabColumns;
   f.e.setLanes(2);
-  for (unsigned s = 0; s < t.columns / slabColumns; ++s) {
-    Value slab = add(slab0, c(int64_t(s % t.slabs) * MatrixTile::slabBytes));
-    // Whatever is read for the slab is on its way at once.
+  for (unsigned first = 0; first < slabsAcross; first += kTogether) {
+    // Whatever is read for these slabs is on its way at once.
     SmallVector<Value> pairs;
-    for (unsigned block = s * blocks; block < (s + 1) * blocks; ++block) {
+    unsigned end = std::min(first + kTogether, slabsAcross);
+    for (unsigned block = first * blocks; block < end * blocks; ++block) {
       Value column = index(add(pairColumn, c(int64_t(block) * 8)));
       if (p.columns % t.columns != 0)
         column = inside(column, f.e.index(p.columns - 2));
       for (unsigned half : {0u, 1u})
         pairs.push_back(finished(sums, block * 4 + half * 2, pairAt(rowAt[half], column)));
     }
-    // The copy that read this slab before is done with it.
-    f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, t.slabs - 1, b.getUnitAttr()); });
-    meet();
-    for (unsigned j = 0; j < blocks; j += 2) {
-      ArrayRef<Value> four = ArrayRef(pairs).slice(2 * j, 4);
-      if (p.resultBytes == 2) {
-        storeHalves(slab, j / 2, four);
-        continue;
-      }
-      storePairs(slab, j, four.take_front(2));
-      storePairs(slab, j + 1, four.drop_front(2));
-    }
-    NVVM::FenceProxyOp::create(
-        b, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
-    meet();
-    f.when(leads, [&] {
+    for (unsigned s = first; s < end; ++s) {
+      unsigned turn = (part * slabsAcross + s) % t.slabs;
+      Value slab = add(slab0, c(int64_t(turn) * MatrixTile::slabBytes));
       Value unit = mul(add(firstColumn, c(int64_t(s) * slabColumns)), c(p.resultBytes));
-      NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-          b, tensorMap(2), sharedAt(slab), ValueRange{shr(unit, 1), groupRow}, Value(),
-          NVVM::TMAStoreMode::TILE, Value());
-      NVVM::CpAsyncBulkCommitGroupOp::create(b);
-    });
+      sendSlab(slab, ArrayRef(pairs).slice((s - first) * blocks * 2, blocks * 2), shr(unit, 1),
+               groupRow);
+    }
   }
   f.e.setLanes(1);
+}
+
+/// Pairs go through shared memory to the result, from column `unit` on in units of 16 bits.
+void WgmmaEmitter::sendSlab(Value slab, ArrayRef<Value> pairs, Value unit, Value row) {
+  auto meet = [&] {
+    NVVM::BarrierOp::create(b, Type(), add(consumer, c(1)), c(128), NVVM::BarrierReductionAttr(),
+                            Value());
+  };
+  // The copy that read this slab before is done with it.
+  f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, t.slabs - 1, b.getUnitAttr()); });
+  meet();
+  for (unsigned j = 0; j < pairs.size() / 2; j += 2) {
+    ArrayRef<Value> four = pairs.slice(2 * j, 4);
+    if (p.resultBytes == 2) {
+      storeHalves(slab, j / 2, four);
+      continue;
+    }
+    storePairs(slab, j, four.take_front(2));
+    storePairs(slab, j + 1, four.drop_front(2));
+  }
+  NVVM::FenceProxyOp::create(
+      b, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+  meet();
+  f.when(leads, [&] {
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(b, tensorMap(2), sharedAt(slab),
+                                                       ValueRange{unit, row}, Value(),
+                                                       NVVM::TMAStoreMode::TILE, Value());
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  });
 }
 
 void WgmmaEmitter::run() {
