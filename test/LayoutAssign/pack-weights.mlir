@@ -46,7 +46,7 @@ func.func @stays(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %z: tensor<1x2x4x4xf3
 
 // Bytes lie in groups of neighbours in k, here in pairs; the last one is filled up.
 // CHECK-LABEL: func @bytes
-// CHECK: %[[P:.*]] = prim.weight "b.panels" : tensor<13x40xi8, #cpu.panels<k = [0], columns = 1, width = {{[0-9]+}}, bytes = 2>>
+// CHECK: %[[P:.*]] = prim.weight "b.panels" : tensor<13x40xi8, #cpu.panels<k = [0], columns = 1, width = {{[0-9]+}}, step = 2>>
 // CHECK: prim.dot %arg0, %[[P]] {{.*}} -> tensor<?x40xi32>
 func.func @bytes(%x: tensor<?x13xui8>) -> tensor<?x40xi32> {
   %w = prim.weight "b" : tensor<13x40xi8>
@@ -56,8 +56,8 @@ func.func @bytes(%x: tensor<?x13xui8>) -> tensor<?x40xi32> {
 
 // Each tap of a convolution fills its groups, unless all taps are gathered.
 // CHECK-LABEL: func @byte_taps
-// CHECK: prim.weight "many.panels" : tensor<16x17x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, bytes = 2, run = 17>>
-// CHECK: prim.weight "few.panels" : tensor<16x3x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, bytes = 2>>
+// CHECK: prim.weight "many.panels" : tensor<16x17x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, step = 2, run = 17>>
+// CHECK: prim.weight "few.panels" : tensor<16x3x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, step = 2>>
 func.func @byte_taps(%x: tensor<1x6x6x17xi8>, %y: tensor<1x6x6x3xi8>) -> (tensor<1x4x4x16xi32>, tensor<1x4x4x16xi32>) {
   %v = prim.weight "many" : tensor<16x17x3x3xi8>
   %w = prim.weight "few" : tensor<16x3x3x3xi8>

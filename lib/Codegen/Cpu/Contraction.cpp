@@ -20,8 +20,8 @@ public:
 
   void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override {
     if (!spec.schedule.packsA()) {
-      int64_t bytes = spec.bytes.size;
-      Index step = k.mul(spec.aKStride, k.constant(bytes));
+      int64_t size = spec.steps.size;
+      Index step = k.mul(spec.aKStride, k.constant(size));
       Index offset = k.add(k.mul(rows.first, spec.aRowStride), k.mul(block.begin, step));
       source = RowSource();
       source.element = spec.aElement;
@@ -30,8 +30,8 @@ public:
       source.rowStride = spec.aRowStride;
       source.kStride = step;
       source.validRows = rows.valid;
-      if (bytes > 1 && k.known(spec.kElements).value_or(1) % bytes)
-        source.validK = k.sub(spec.kElements, k.mul(block.begin, k.constant(bytes)));
+      if (size > 1 && k.known(spec.kElements).value_or(1) % size)
+        source.validK = k.sub(spec.kElements, k.mul(block.begin, k.constant(size)));
       return;
     }
     unsigned bytes = spec.acc.getIntOrFloatBitWidth() / 8;
@@ -53,7 +53,7 @@ public:
     RowSource rows = source;
     if (spec.groups > 1)
       rows.base = k.address(rows.base, rows.element,
-                            k.mul(group, spec.bytes.size > 1 ? spec.kElements : spec.k));
+                            k.mul(group, spec.steps.size > 1 ? spec.kElements : spec.k));
     // Blocks of k that share packed panels are short enough, known or not.
     bool isShort = spec.schedule.kBlock && spec.schedule.kBlock <= kSumBlock * 3 / 2;
     auto run = isShort ? emitRun : emitLongRun;

@@ -53,10 +53,12 @@ static bool readable(Type t) {
   return i && i.getWidth() >= 8;
 }
 
-/// How the operands are multiplied in steps, if they are bytes that can be.
-static ByteSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
+/// How the operands are multiplied in steps, if they are bytes or bf16 that can be.
+static DotSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
+  if (spec.aElement.isBF16() && spec.bElement.isBF16() && spec.acc.isF32())
+    return bfloatSteps(cpu);
   bool bytes = spec.aElement.isInteger(8) && spec.bElement.isInteger(8) && spec.acc.isInteger(32);
-  return bytes ? byteSteps(cpu, spec.aUnsigned, spec.bUnsigned) : ByteSteps();
+  return bytes ? byteSteps(cpu, spec.aUnsigned, spec.bUnsigned) : DotSteps();
 }
 
 static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,
@@ -71,20 +73,20 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.copiesA = !k.isKnown(spec.aKStride, 1);
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)
-    schedule.stepBytes = spec.bytes.size;
+    schedule.stepBytes = spec.steps.size;
   return ranked;
 }
 
-/// Takes 8-bit operands in steps, which `k` then counts.
+/// Takes narrow operands in steps, which `k` then counts.
 static void takeSteps(KernelBuilder &k, ContractionSpec &spec) {
-  spec.bytes = stepsOf(spec.cpu, spec);
+  spec.steps = stepsOf(spec.cpu, spec);
   spec.kElements = spec.k;
-  spec.k = k.ceilDiv(spec.k, k.constant(spec.bytes.size));
+  spec.k = k.ceilDiv(spec.k, k.constant(spec.steps.size));
 }
 
 SmallVector<ContractionSchedule>
 tcc::codegen::rankSchedules(KernelBuilder &k, const ContractionSpec &spec, bool variations) {
-  // Bytes are taken in steps if they come packed so, or are copied before use.
+  // Steps are taken of operands that come packed so, or are copied before use.
   if (spec.bLayout != PanelLayout::Packed && stepsOf(spec.cpu, spec).size > 1 &&
       k.isKnown(spec.aKStride, 1)) {
     ContractionSpec inSteps = spec;
@@ -98,7 +100,7 @@ tcc::codegen::rankSchedules(KernelBuilder &k, const ContractionSpec &spec, bool 
 
 void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
                                const ContractionSchedule &schedule) {
-  if (schedule.stepBytes > spec.bytes.size)
+  if (schedule.stepBytes > spec.steps.size)
     takeSteps(k, spec);
   spec.schedule = schedule;
 }
@@ -133,10 +135,10 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     int64_t depth = rt.getDimSize(dot.getRhsContract()[0]);
     spec.n = k.constant(rt.getDimSize(panels.getColumns()));
     spec.k = spec.aRowStride = k.constant(depth);
-    if (panels.getBytes() > 1) {
-      spec.bytes = stepsOf(cpu, spec);
+    if (panels.getStep() > 1) {
+      spec.steps = stepsOf(cpu, spec);
       spec.kElements = spec.k;
-      spec.k = k.constant(spec.bytes.steps(depth));
+      spec.k = k.constant(spec.steps.count(depth));
     }
     spec.aKStride = k.constant(1);
     spec.bLayout = PanelLayout::Packed;

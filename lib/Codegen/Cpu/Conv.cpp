@@ -37,14 +37,14 @@ bool gathers(const ConvSpec &spec) { return gathersTaps(extentsOf(spec)); }
 bool mayCopyLines(KernelBuilder &k, const ConvSpec &spec) {
   int64_t weightBytes = tapCount(spec) * spec.channels * spec.filters *
                         (spec.weightElement.getIntOrFloatBitWidth() / 8);
-  return gathers(spec) && spec.bytes.size == 1 && k.isKnown(spec.strides[2], spec.channels) &&
+  return gathers(spec) && spec.steps.size == 1 && k.isKnown(spec.strides[2], spec.channels) &&
          2 * weightBytes <= spec.cpu.l2Bytes;
 }
 
 /// Steps of k: elements, or steps of bytes, of a tap or, gathered, of all of them.
 int64_t stepCount(const ConvSpec &spec) {
-  return gathers(spec) ? spec.bytes.steps(tapCount(spec) * spec.channels)
-                       : tapCount(spec) * spec.bytes.steps(spec.channels);
+  return gathers(spec) ? spec.steps.count(tapCount(spec) * spec.channels)
+                       : tapCount(spec) * spec.steps.count(spec.channels);
 }
 
 /// Every output pixel reads the input pixel of the same number.
@@ -71,7 +71,7 @@ ConvShape shapeOf(KernelBuilder &k, const ConvSpec &spec) {
   shape.imagePixels = k.known(pixelCount(k, spec, k.constant(1))).value_or(-1);
   shape.groups = spec.groups;
   shape.filters = spec.filters;
-  shape.taps = gathers(spec) && spec.bytes.size > 1 ? 1 : tapCount(spec);
+  shape.taps = gathers(spec) && spec.steps.size > 1 ? 1 : tapCount(spec);
   shape.channels = stepCount(spec) / shape.taps;
   for (const ConvDim &dim : spec.dims)
     shape.inputPixels *= dim.stride;
@@ -92,7 +92,7 @@ ContractionSpec productOf(KernelBuilder &k, const ConvSpec &spec) {
   product.m = pixelCount(k, spec, spec.batch);
   product.n = k.constant(spec.filters);
   product.k = k.constant(stepCount(spec));
-  product.bytes = spec.bytes;
+  product.steps = spec.steps;
   product.kElements = k.constant(tapCount(spec) * spec.channels);
   product.groups = spec.groups;
   product.acc = spec.acc;
@@ -136,12 +136,12 @@ SmallVector<ConvSchedule> rankConvSchedules(KernelBuilder &k, const ConvSpec &sp
     if (ranked.empty() || variations)
       llvm::append_range(ranked, rankConv(spec.cpu, shape, variations));
     if (variations && shape.a == OperandAccess::Pointers && spec.groups == 1 &&
-        spec.bytes.size == 1) {
+        spec.steps.size == 1) {
       shape.a = OperandAccess::Gathered; // costs copies, saves a pointer a tap: not modelled
       llvm::append_range(ranked, ArrayRef(rankConv(spec.cpu, shape)).take_front(2));
     }
     for (ConvSchedule &schedule : ranked)
-      std::get<ContractionSchedule>(schedule).stepBytes = spec.bytes.size;
+      std::get<ContractionSchedule>(schedule).stepBytes = spec.steps.size;
   }
   return ranked;
 }

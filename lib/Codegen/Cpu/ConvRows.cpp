@@ -88,7 +88,7 @@ Index ConvFeed::pixelOffset(KernelBuilder &k, const Pixel &pixel) const {
 //===----------------------------------------------------------------------===//
 
 /// Steps of k that the channels of one tap make.
-static int64_t tapSteps(const ConvSpec &spec) { return spec.bytes.steps(spec.channels); }
+static int64_t tapSteps(const ConvSpec &spec) { return spec.steps.count(spec.channels); }
 
 static int64_t blockTaps(KernelBuilder &k, const ConvSpec &spec,
                          const ContractionSchedule &schedule) {
@@ -159,9 +159,9 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
   RowSource source;
   source.element = spec.inputElement;
   source.isUnsigned = spec.inputUnsigned;
-  source.kStride = k.constant(spec.bytes.size);
+  source.kStride = k.constant(spec.steps.size);
   source.offset = k.mul(group, channels);
-  if (spec.channels % spec.bytes.size)
+  if (spec.channels % spec.steps.size)
     source.validK = channels;
   Index zero = k.constant(0), one = k.constant(1);
   Index taps = k.floorDiv(block.length, steps);
@@ -202,14 +202,14 @@ GatheredRows::GatheredRows(KernelBuilder &k, const ConvSpec &spec,
   assert(spec.groups == 1 && "groups are read in place");
   lines =
       !schedule.kBlock && spec.dims[2].dilation == 1 && k.isKnown(spec.strides[2], spec.channels);
-  element = spec.bytes.size > 1 ? spec.inputElement : spec.acc;
+  element = spec.steps.size > 1 ? spec.inputElement : spec.acc;
   unsigned bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t length = blockTaps(k, spec, schedule) * spec.channels;
   rowStride = packedRowStride(spec.cpu, length, bytes);
   packed = k.scratch(element, schedule.rows * rowStride);
   // The last group of bytes is read whole.
   for (int64_t row = 0; row < schedule.rows; ++row)
-    for (int64_t at = length; at % spec.bytes.size; ++at)
+    for (int64_t at = length; at % spec.steps.size; ++at)
       k.store(k.zero(element), k.address(packed, element, k.constant(row * rowStride + at)));
 }
 
@@ -319,7 +319,7 @@ SmallVector<Value> GatheredRows::run(KernelBuilder &k, const RegisterTile &tile,
   source.element = element;
   source.base = packed;
   source.rowStride = k.constant(rowStride);
-  source.kStride = k.constant(spec.bytes.size);
+  source.kStride = k.constant(spec.steps.size);
   return emitLongRun(k, spec.cpu, tile, source, panel, block.length, schedule.unroll, accs);
 }
 

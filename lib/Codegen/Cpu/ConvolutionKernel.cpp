@@ -52,8 +52,8 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.weightUnsigned = isUnsigned(w.getElementType());
   spec.acc = isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type()
                                                                            : storageType(result);
-  if (panels && panels.getBytes() > 1)
-    spec.bytes = byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
+  if (panels && panels.getStep() > 1)
+    spec.steps = byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
   spec.winograd = !panels;
   setDenseStrides(k, spec);
   return spec;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "PanelPacking.h"
-#include "BytePacking.h"
+#include "StepPacking.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -22,12 +22,13 @@ int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec) {
 
 /// Bytes of one step of k in a packed panel.
 static int64_t stepBytes(const ContractionSpec &spec) {
-  unsigned bytes = spec.bytes.size > 1 ? spec.bytes.size : spec.acc.getIntOrFloatBitWidth() / 8;
-  return int64_t(spec.schedule.panelWidth()) * bytes;
+  unsigned bits = spec.steps.size > 1 ? spec.steps.size * spec.steps.elementBits()
+                                      : spec.acc.getIntOrFloatBitWidth();
+  return int64_t(spec.schedule.panelWidth()) * bits / 8;
 }
 
 int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t panels) {
-  return panels * stepBytes(spec) * (packedDepth(k, spec) + (spec.bytes.flipsLhs ? 1 : 0));
+  return panels * stepBytes(spec) * (packedDepth(k, spec) + (spec.steps.flipsLhs ? 1 : 0));
 }
 
 Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, Value panels, Index slot) {
@@ -36,7 +37,7 @@ Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, Value panels,
 }
 
 Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, Value panel) {
-  if (!spec.bytes.flipsLhs)
+  if (!spec.steps.flipsLhs)
     return {};
   return k.address(panel, k.builder.getI8Type(),
                    k.constant(packedDepth(k, spec) * stepBytes(spec)));
@@ -115,8 +116,8 @@ static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value 
 
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
                const KBlock &block, Value to) {
-  if (spec.bytes.size > 1)
-    return packBytePanel(k, spec, firstColumn, columns, block, to);
+  if (spec.steps.size > 1)
+    return packStepPanel(k, spec, firstColumn, columns, block, to);
   bool transposed = spec.bLayout == PanelLayout::Transposed;
   Index offset = transposed ? k.mulAdd(firstColumn, spec.bStride, block.begin)
                             : k.mulAdd(block.begin, spec.bStride, firstColumn);

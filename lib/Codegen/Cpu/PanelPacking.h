@@ -27,7 +27,7 @@ int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t 
 /// The scaled column sums at the end of a packed panel (Dialect/Cpu/WeightPanels.h), or null.
 mlir::Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panel);
 
-/// Copies B[block, firstColumn .. + columns] to `to` as [length][nr], or steps of bytes
+/// Copies B[block, firstColumn .. + columns] to `to` as [length][nr], or steps of it
 /// [steps][nr][size].
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
                const KBlock &block, mlir::Value to);

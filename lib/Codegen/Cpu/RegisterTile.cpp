@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/RegisterTile.h"
-#include "ByteDot.h"
+#include "StepDot.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -137,7 +137,7 @@ private:
 
 static Value loadPanelVector(KernelBuilder &k, const RegisterTile &tile, const PanelSource &b,
                              Value stepBase, unsigned ahead, unsigned column, unsigned width) {
-  int64_t group = tile.bytes.size;
+  int64_t group = tile.steps.size;
   Index offset = k.add(k.mul(k.constant(ahead), b.kStride), k.constant(column * group));
   Value pointer = k.address(stepBase, b.element, offset);
   auto type = VectorType::get({int64_t(width) * group}, b.element);
@@ -189,16 +189,16 @@ SmallVector<Value> Run::panelVectors(Value panel, unsigned ahead) {
 
 Value Run::loadA(unsigned row, unsigned ahead) {
   Value pointer = rows.at(k, row, ahead);
-  if (tile.bytes.size > 1)
-    return loadByteStep(k, tile.bytes, pointer);
+  if (tile.steps.size > 1)
+    return loadStep(k, tile.steps, pointer);
   return k.widen(k.load(a.element, pointer), tile.acc, a.isUnsigned);
 }
 
 void Run::multiply(unsigned row, Value scalar, ArrayRef<Value> vectors, SmallVector<Value> &accs) {
   for (auto [i, width] : llvm::enumerate(tile.widths)) {
     Value &acc = accs[row * tile.widths.size() + i];
-    acc = tile.bytes.size > 1
-              ? emitByteDot(k, cpu, tile.bytes, spreadByteStep(k, tile.bytes, scalar, width),
+    acc = tile.steps.size > 1
+              ? emitStepDot(k, cpu, tile.steps, spreadStep(k, tile.steps, scalar, width),
                             vectors[i], acc)
               : emitMultiplyAdd(k, cpu, k.broadcast(scalar, width), vectors[i], acc);
   }
@@ -241,8 +241,8 @@ SmallVector<Value> Run::partial(Index begin, Index end, ValueRange init) {
     SmallVector<Value> vectors =
         panelVectors(k.address(b.base, b.element, k.mul(at, b.kStride)), 0);
     for (unsigned row = 0; row < tile.rows; ++row) {
-      Value step = loadPartOfByteStep(k, tile.bytes, rows.start(k, row),
-                                      k.mul(at, k.constant(tile.bytes.size)), a.validK);
+      Value step = loadPartOfStep(k, tile.steps, rows.start(k, row),
+                                  k.mul(at, k.constant(tile.steps.size)), a.validK);
       multiply(row, step, vectors, accs);
     }
     return accs;
@@ -256,7 +256,7 @@ SmallVector<Value> emitRun(KernelBuilder &k, const CpuTarget &cpu, const Registe
   Index zero = k.constant(0);
   if (!a.validK)
     return run.whole(zero, length, unroll, init);
-  Index full = k.min(length, k.floorDiv(a.validK, k.constant(tile.bytes.size)));
+  Index full = k.min(length, k.floorDiv(a.validK, k.constant(tile.steps.size)));
   return run.partial(full, length, run.whole(zero, full, unroll, init));
 }
 

@@ -96,7 +96,7 @@ private:
   void startSums();
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
   /// Rows of a packed panel, with that of the column sums.
-  Index panelRows() { return k.add(spec.k, k.constant(spec.bytes.flipsLhs ? 1 : 0)); }
+  Index panelRows() { return k.add(spec.k, k.constant(spec.steps.flipsLhs ? 1 : 0)); }
   void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
   SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);
@@ -174,7 +174,7 @@ void TaskEmitter::emit(Index task) {
 void TaskEmitter::startSums() {
   forTiles([&](Index tile) {
     forPanels([&](Index panel, bool full) {
-      RegisterTile registers{tiling.rows, panelWidths(full), spec.acc, spec.bytes};
+      RegisterTile registers{tiling.rows, panelWidths(full), spec.acc, spec.steps};
       // Panels that are packed here have sums of their own for each block.
       PanelSource source;
       if (!spec.schedule.packsB())
@@ -289,16 +289,16 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
   PanelSource source;
   source.element = spec.bElement;
   source.isUnsigned = spec.bUnsigned;
-  Index step = k.mul(width, k.constant(spec.bytes.size));
+  Index step = k.mul(width, k.constant(spec.steps.size));
   if (spec.schedule.packsB()) {
-    source.element = spec.bytes.size > 1 ? spec.bElement : spec.acc;
+    source.element = spec.steps.size > 1 ? spec.bElement : spec.acc;
     source.base = packedPanelAt(k, spec, packedPanels, k.sub(panel, firstPanel));
     source.sums = packedSumsAt(k, spec, source.base);
     source.kStride = step;
   } else if (spec.bLayout == PanelLayout::Packed) {
     Value start = k.address(spec.b, spec.bElement, k.mul(k.mul(panel, panelRows()), step));
     source.base = k.address(start, spec.bElement, k.mul(block.begin, step));
-    if (spec.bytes.flipsLhs)
+    if (spec.steps.flipsLhs)
       source.sums = k.address(start, spec.bElement, k.mul(spec.k, step));
     source.kStride = step;
   } else {
@@ -322,7 +322,7 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
       tiles > manyTiles || feed.keepsPanels())
     return;
   int64_t width = spec.schedule.panelWidth();
-  int64_t bytes = width * spec.bytes.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
+  int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
   source.aheadStep = llvm::divideCeil(bytes, tiles);
   Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
   Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));
@@ -333,7 +333,7 @@ void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &bl
 SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index panel, bool full,
                                          const KBlock &block) {
   constexpr unsigned manyVectors = 8; // beside which a loop's count and branch are nothing
-  RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.bytes};
+  RegisterTile registers{rows.count, panelWidths(full), spec.acc, spec.steps};
   registers.rolled = rows.valid && registers.count() >= manyVectors;
   PanelSource source = panelSource(panel, full, block);
   prefetchNext(source, tile, block);

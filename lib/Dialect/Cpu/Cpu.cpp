@@ -42,15 +42,15 @@ static LogicalResult verifyStatic(EmitError emitError, ArrayRef<int64_t> shape) 
 //===----------------------------------------------------------------------===//
 
 LogicalResult PanelsAttr::verify(EmitError emitError, ArrayRef<int64_t>, int64_t, int64_t width,
-                                 int64_t groups, int64_t bytes, int64_t run, int64_t sums) {
+                                 int64_t groups, int64_t step, int64_t run, int64_t sums) {
   if (failed(verifyPositive(emitError, "width", width)) ||
       failed(verifyPositive(emitError, "groups", groups)) ||
-      failed(verifyPositive(emitError, "bytes", bytes)))
+      failed(verifyPositive(emitError, "step", step)))
     return failure();
   if (run < 0)
     return emitError() << "run is " << run << ", at least 0";
-  if (bytes == 1 && (run || sums))
-    return emitError() << "only steps of bytes have runs and sums";
+  if (step == 1 && (run || sums))
+    return emitError() << "only steps of several elements have runs and sums";
   return success();
 }
 
@@ -74,8 +74,8 @@ LogicalResult PanelsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementTy
     return failure();
   if (shape[getColumns()] % getGroups())
     return emitError() << shape[getColumns()] << " columns are not " << getGroups() << " groups";
-  if (getBytes() > 1 && !elementType.isInteger(8))
-    return emitError() << "steps of bytes hold no elements of type " << elementType;
+  if (getStep() > 1 && !elementType.isInteger(8) && (!elementType.isBF16() || getSums()))
+    return emitError() << "steps of " << getStep() << " hold no elements of type " << elementType;
   if (getRun() && extentOf(getK(), shape) % getRun())
     return emitError() << extentOf(getK(), shape) << " elements of k are not runs of " << getRun();
   return success();
@@ -91,14 +91,14 @@ PanelPacking cpu::packingOf(PanelsAttr panels, ArrayRef<int64_t> shape) {
 
   PanelPacking packing;
   packing.shape = {panels.getGroups(), int64_t(llvm::divideCeil(columns, width)), k, width};
-  if (panels.getBytes() > 1) {
+  if (panels.getStep() > 1) {
     int64_t run = panels.getRun() ? panels.getRun() : k;
-    ByteSteps &bytes = packing.shape.bytes;
-    bytes.size = panels.getBytes();
-    bytes.flipsLhs = panels.getSums() != 0;
-    bytes.lhsUnsigned = panels.getSums() > 0;
+    DotSteps &steps = packing.shape.steps;
+    steps.size = panels.getStep();
+    steps.flipsLhs = panels.getSums() != 0;
+    steps.lhsUnsigned = panels.getSums() > 0;
     packing.shape.run = panels.getRun();
-    packing.shape.k = run ? k / run * bytes.steps(run) : 0;
+    packing.shape.k = run ? k / run * steps.count(run) : 0;
   }
   packing.group = {panels.getGroups(), columns * stride};
   packing.column = {columns, stride};

@@ -93,8 +93,8 @@ SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned ac
   return widths;
 }
 
-ByteSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
-  ByteSteps steps{1, false, lhsUnsigned, rhsUnsigned};
+DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
+  DotSteps steps{1, false, lhsUnsigned, rhsUnsigned};
   switch (cpu.byteDot) {
   case ByteDot::None:
     return steps;
@@ -113,17 +113,26 @@ ByteSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned) {
   llvm_unreachable("all kinds are handled above");
 }
 
+DotSteps bfloatSteps(const CpuTarget &cpu) {
+  DotSteps steps;
+  if (cpu.bfloatDot && StringRef(cpu.triple).starts_with("x86_64")) {
+    steps.size = 2;
+    steps.bfloat = true;
+  }
+  return steps;
+}
+
 SmallVector<int64_t, 4> PanelShape::dims() const {
   SmallVector<int64_t, 4> all{groups, panels, panelRows(), width};
-  if (bytes.size > 1)
-    all.push_back(bytes.size);
+  if (steps.size > 1)
+    all.push_back(steps.size);
   return all;
 }
 
 PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
-                        unsigned accBits, ByteSteps bytes) {
+                        unsigned accBits, DotSteps steps) {
   int64_t width = choosePanelWidth(cpu, n, accBits);
-  return {groups, (n + width - 1) / width, bytes.steps(k), width, bytes};
+  return {groups, (n + width - 1) / width, steps.count(k), width, steps};
 }
 
 /// Where each k lies, in elements.
@@ -220,38 +229,43 @@ static void packElements(const T *source, const PanelPacking &packing, ArrayRef<
   }
 }
 
-/// One panel of byte groups: `columns` of it from `from` on, the others zero.
-static void packByteSteps(const char *from, const PanelShape &shape, int64_t columns,
-                          int64_t columnStride, ArrayRef<int64_t> offsets, char *to) {
-  int64_t run = shape.run ? shape.run : offsets.size(), size = shape.bytes.size;
+/// One panel of steps: `columns` of it from `from` on, the others zero.
+template <typename T>
+static void packSteps(const T *from, const PanelShape &shape, int64_t columns, int64_t columnStride,
+                      ArrayRef<int64_t> offsets, T *to) {
+  int64_t run = shape.run ? shape.run : offsets.size(), size = shape.steps.size;
   SmallVector<int32_t, 64> sums(shape.width);
-  std::memset(to, 0, shape.panelRows() * shape.width * size);
-  char *step = to;
+  std::memset(to, 0, shape.panelRows() * shape.width * size * sizeof(T));
+  T *step = to;
   for (; !offsets.empty(); offsets = offsets.drop_front(std::min<size_t>(run, offsets.size())))
     for (int64_t first = 0; first < run; first += size, step += shape.width * size)
       for (int64_t i = 0; i < std::min(size, run - first); ++i)
         for (int64_t column = 0; column < columns; ++column) {
-          char value = from[offsets[first + i] + column * columnStride];
+          T value = from[offsets[first + i] + column * columnStride];
           step[column * size + i] = value;
-          sums[column] += shape.bytes.rhsUnsigned ? int32_t(uint8_t(value)) : int8_t(value);
+          if constexpr (sizeof(T) == 1)
+            sums[column] += shape.steps.rhsUnsigned ? int32_t(uint8_t(value)) : int8_t(value);
         }
-  if (!shape.bytes.flipsLhs)
+  if (!shape.steps.flipsLhs)
     return;
   for (int32_t &sum : sums)
-    sum *= shape.bytes.sumScale();
+    sum *= shape.steps.sumScale();
   std::memcpy(step, sums.data(), shape.width * sizeof(int32_t));
 }
 
 /// Panels [first, last) of those of all groups.
-static void packBytePanels(const char *source, const PanelPacking &packing,
-                           ArrayRef<int64_t> offsets, int64_t first, int64_t last, char *to) {
+template <typename T>
+static void packStepPanels(const char *source, const PanelPacking &packing,
+                           ArrayRef<int64_t> offsets, int64_t first, int64_t last, char *packed) {
+  const T *from = reinterpret_cast<const T *>(source);
+  T *to = reinterpret_cast<T *>(packed);
   const PanelShape &shape = packing.shape;
   const auto &[extent, stride] = packing.column;
   for (int64_t panel = first; panel < last; ++panel) {
     int64_t begin = panel % shape.panels * shape.width;
-    packByteSteps(source + panel / shape.panels * packing.group.stride + begin * stride, shape,
-                  std::clamp<int64_t>(extent - begin, 0, shape.width), stride, offsets, to);
-    to += shape.panelRows() * shape.width * shape.bytes.size;
+    packSteps(from + panel / shape.panels * packing.group.stride + begin * stride, shape,
+              std::clamp<int64_t>(extent - begin, 0, shape.width), stride, offsets, to);
+    to += shape.panelRows() * shape.width * shape.steps.size;
   }
 }
 
@@ -259,9 +273,11 @@ void packPanelRows(const char *source, unsigned elementBytes, const PanelPacking
                    int64_t first, int64_t last, char *packed) {
   SmallVector<int64_t, 0> offsets = offsetsOf(packing.k);
   const PanelShape &shape = packing.shape;
-  if (shape.bytes.size > 1)
-    return packBytePanels(source, packing, offsets, first / shape.panelRows(),
-                          last / shape.panelRows(), packed);
+  if (shape.steps.size > 1)
+    return (elementBytes == 1 ? packStepPanels<char>
+                              : packStepPanels<uint16_t>)(source, packing, offsets,
+                                                          first / shape.panelRows(),
+                                                          last / shape.panelRows(), packed);
   assert(int64_t(offsets.size()) == shape.k && "k's axes do not make up k");
   auto pack = [&]<unsigned size>() {
     using T = Element<size>;
@@ -294,10 +310,10 @@ void unpackPanels(const char *packed, unsigned elementBytes, const PanelPacking 
                   char *to) {
   SmallVector<int64_t, 0> offsets = offsetsOf(packing.k);
   const PanelShape &shape = packing.shape;
-  int64_t run = shape.run ? shape.run : offsets.size(), size = shape.bytes.size;
+  int64_t run = shape.run ? shape.run : offsets.size(), size = shape.steps.size;
   for (int64_t g = 0; g < shape.groups; ++g)
     for (auto [k, offset] : llvm::enumerate(offsets)) {
-      int64_t step = int64_t(k) / run * shape.bytes.steps(run) + int64_t(k) % run / size;
+      int64_t step = int64_t(k) / run * shape.steps.count(run) + int64_t(k) % run / size;
       for (int64_t n = 0; n < packing.column.extent; ++n) {
         int64_t row = (g * shape.panels + n / shape.width) * shape.panelRows() + step;
         int64_t from = (row * shape.width + n % shape.width) * size + int64_t(k) % run % size;
@@ -324,25 +340,25 @@ bool gathersTaps(const ConvExtents &extents) {
   return extents.groups == 1 && extents.channels < fewChannels && extents.taps > 1;
 }
 
-ByteSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
-                        bool weightUnsigned) {
+DotSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
+                       bool weightUnsigned) {
   constexpr int64_t mostGathered = 4096; // more is copied a block of taps at a time
   bool single = narrowGroupLanes(cpu, extents) ||
                 (gathersTaps(extents) && extents.taps * extents.channels > mostGathered);
-  return single ? ByteSteps() : byteSteps(cpu, inputUnsigned, weightUnsigned);
+  return single ? DotSteps() : byteSteps(cpu, inputUnsigned, weightUnsigned);
 }
 
 PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits,
-                      ByteSteps bytes) {
+                      DotSteps steps) {
   int64_t filterSize = extents.channels * extents.taps;
   if (int64_t lanes = narrowGroupLanes(cpu, extents, accBits)) {
     int64_t columns = extents.groups * extents.filters;
     return {1, (columns + lanes - 1) / lanes, filterSize, lanes};
   }
-  PanelShape shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits, bytes);
-  if (bytes.size > 1 && !gathersTaps(extents)) {
+  PanelShape shape = packedPanels(cpu, extents.groups, extents.filters, filterSize, accBits, steps);
+  if (steps.size > 1 && !gathersTaps(extents)) {
     shape.run = extents.channels;
-    shape.k = extents.taps * bytes.steps(extents.channels);
+    shape.k = extents.taps * steps.count(extents.channels);
   }
   return shape;
 }

@@ -38,7 +38,7 @@ namespace {
 /// The orders in which the weights of a contraction may lie, best first.
 struct Orders {
   SmallVector<prim::StorageLayout> layouts;
-  ByteSteps bytes = {}; ///< of all that are panels
+  DotSteps steps = {}; ///< of all that are panels
 };
 
 class PackWeights {
@@ -57,7 +57,7 @@ private:
   /// The weight that `v` is, if it has not been packed.
   const Weight *weightOf(Value v) const;
   /// What puts `weight` in that order.
-  WeightMaker maker(Value weight, cpu::PanelsAttr panels, ByteSteps bytes) const;
+  WeightMaker maker(Value weight, cpu::PanelsAttr panels, DotSteps steps) const;
   WeightMaker maker(Value weight, cpu::WinogradAttr tiles) const;
   /// `weight` under another name and encoding: a new one, which `maker` makes, if there is none.
   Value packed(Value weight, prim::StorageLayout layout, StringRef suffix, WeightMaker maker);
@@ -77,10 +77,10 @@ const Weight *PackWeights::weightOf(Value v) const {
   return weight && bitWidth(weight->dtype) >= 8 ? weight : nullptr;
 }
 
-WeightMaker PackWeights::maker(Value weight, cpu::PanelsAttr panels, ByteSteps steps) const {
+WeightMaker PackWeights::maker(Value weight, cpu::PanelsAttr panels, DotSteps steps) const {
   const Weight &source = *weightOf(weight);
   PanelPacking packing = cpu::packingOf(panels, tensorType(weight).getShape());
-  packing.shape.bytes = steps;
+  packing.shape.steps = steps;
   unsigned bytes = bitWidth(source.dtype) / 8;
   uint64_t row = packing.shape.width * steps.size * bytes;
   uint64_t grain = steps.size > 1 ? row * packing.shape.panelRows() : row;
@@ -124,7 +124,7 @@ LogicalResult PackWeights::pack(Operation *op, OpOperand &weight, const Orders &
     return failure();
   Value plain = weight.get();
   if (auto panels = dyn_cast<cpu::PanelsAttr>(chosen))
-    weight.assign(packed(plain, panels, ".panels", maker(plain, panels, orders.bytes)));
+    weight.assign(packed(plain, panels, ".panels", maker(plain, panels, orders.steps)));
   else
     weight.assign(packed(plain, chosen, ".tiles", maker(plain, cast<cpu::WinogradAttr>(chosen))));
   return success();
@@ -151,6 +151,14 @@ static bool areBytes(Type x, Type w, Type result) {
   return x.isInteger(8) && w.isInteger(8) && result.isInteger(32);
 }
 
+/// How rows of x are multiplied with columns of w.
+static DotSteps stepsOf(const CpuTarget &cpu, Type x, Type w, Type result) {
+  if (x.isBF16() && w.isBF16() && isa<FloatType>(result) && accumulatorBits(result) == 32)
+    return bfloatSteps(cpu);
+  return areBytes(x, w, result) ? byteSteps(cpu, x.isUnsignedInteger(), w.isUnsignedInteger())
+                                : DotSteps();
+}
+
 Orders PackWeights::ordersOf(prim::DotOp op) const {
   auto lt = tensorType(op.getLhs()), rt = tensorType(op.getRhs());
   bool plain = weightOf(op.getRhs()) && rt.getRank() == 2 && op.getLhsBatch().empty() &&
@@ -163,13 +171,11 @@ Orders PackWeights::ordersOf(prim::DotOp op) const {
   if (n == 0 || rt.getDimSize(kAxis) == 0)
     return {};
   Orders orders;
-  if (areBytes(lt.getElementType(), rt.getElementType(), result) &&
-      !lt.isDynamicDim(lt.getRank() - 1))
-    orders.bytes = byteSteps(cpu, lt.getElementType().isUnsignedInteger(),
-                             rt.getElementType().isUnsignedInteger());
+  if (!lt.isDynamicDim(lt.getRank() - 1))
+    orders.steps = stepsOf(cpu, lt.getElementType(), rt.getElementType(), result);
   for (int64_t width : panelWidths(cpu, n, accumulatorBits(result)))
     orders.layouts.push_back(cpu::PanelsAttr::get(op.getContext(), kAxis, nAxis, width, 1,
-                                                  orders.bytes.size, 0, orders.bytes.sumScale()));
+                                                  orders.steps.size, 0, orders.steps.sumScale()));
   return orders;
 }
 
@@ -218,15 +224,15 @@ Orders PackWeights::ordersOf(prim::ConvOp op) const {
   k.push_back(1);
   unsigned bits = accumulatorBits(result);
   if (areBytes(xt.getElementType(), wt.getElementType(), result))
-    orders.bytes = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
+    orders.steps = convByteSteps(cpu, extents, xt.getElementType().isUnsignedInteger(),
                                  wt.getElementType().isUnsignedInteger());
-  PanelShape shape = convPanels(cpu, extents, bits, orders.bytes);
+  PanelShape shape = convPanels(cpu, extents, bits, orders.steps);
   SmallVector<int64_t, 4> widths{shape.width};
   if (!narrowGroupLanes(cpu, extents, bits))
     widths = panelWidths(cpu, extents.filters, bits);
   for (int64_t width : widths)
     orders.layouts.push_back(cpu::PanelsAttr::get(
-        context, k, 0, width, shape.groups, shape.bytes.size, shape.run, shape.bytes.sumScale()));
+        context, k, 0, width, shape.groups, shape.steps.size, shape.run, shape.steps.sumScale()));
   if (tiles && !prefersTiles)
     addTiles();
   return orders;

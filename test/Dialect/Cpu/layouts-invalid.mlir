@@ -10,7 +10,7 @@ func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 
 
 // -----
 
-// expected-error @+1 {{only steps of bytes have runs and sums}}
+// expected-error @+1 {{only steps of several elements have runs and sums}}
 func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, run = 4>>)
 
 // -----
@@ -35,13 +35,13 @@ func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 
 
 // -----
 
-// expected-error @+1 {{steps of bytes hold no elements of type 'f32'}}
-func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, bytes = 4>>)
+// expected-error @+1 {{steps of 4 hold no elements of type 'f32'}}
+func.func private @f(tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 8, step = 4>>)
 
 // -----
 
 // expected-error @+1 {{8 elements of k are not runs of 3}}
-func.func private @f(tensor<8x20xi8, #cpu.panels<k = [0], columns = 1, width = 8, bytes = 4, run = 3>>)
+func.func private @f(tensor<8x20xi8, #cpu.panels<k = [0], columns = 1, width = 8, step = 4, run = 3>>)
 
 // -----
 

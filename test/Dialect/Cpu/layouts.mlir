@@ -3,10 +3,10 @@
 // A product and a convolution keep their shapes, however their weights lie.
 // CHECK-LABEL: func @panels
 // CHECK-SAME: tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 16>>
-// CHECK-SAME: tensor<6x4x3xi8, #cpu.panels<k = [2, 1], columns = 0, width = 8, groups = 2, bytes = 4, run = 4, sums = -128>>
+// CHECK-SAME: tensor<6x4x3xi8, #cpu.panels<k = [2, 1], columns = 0, width = 8, groups = 2, step = 4, run = 4, sums = -128>>
 func.func @panels(%x: tensor<?x9x8xf32>, %d: tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 16>>,
                   %y: tensor<1x9x8xi8>,
-                  %w: tensor<6x4x3xi8, #cpu.panels<k = [2, 1], width = 8, columns = 0, groups = 2, bytes = 4, run = 4, sums = -128>>) {
+                  %w: tensor<6x4x3xi8, #cpu.panels<k = [2, 1], width = 8, columns = 0, groups = 2, step = 4, run = 4, sums = -128>>) {
   // CHECK: prim.dot {{.*}} contract [2] x [0]
   %0 = prim.dot %x, %d batch [] x [] contract [2] x [0] : (tensor<?x9x8xf32>, tensor<8x20xf32, #cpu.panels<k = [0], columns = 1, width = 16>>) -> tensor<?x9x20xf32>
   return

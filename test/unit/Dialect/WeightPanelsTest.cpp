@@ -107,7 +107,7 @@ TEST_CASE("bytes are multiplied in the groups that the target has") {
 TEST_CASE("steps of bytes are filled up, and the column sums follow") {
   // Two taps of three channels for two columns; both operands signed.
   int8_t weights[2][2][3] = {{{1, 2, 3}, {4, 5, 6}}, {{-1, -2, -3}, {-4, -5, -128}}};
-  ByteSteps steps{4, true, false, false};
+  DotSteps steps{4, true, false, false};
   PanelShape shape{1, 1, 2, 4, steps, 3};
   llvm::SmallVector<char, 0> bytes =
       packPanels(reinterpret_cast<char *>(weights), 1, {shape, {1, 0}, {2, 6}, {{2, 3}, {3, 1}}});
@@ -122,4 +122,24 @@ TEST_CASE("steps of bytes are filled up, and the column sums follow") {
   CHECK(sums[0] == -128 * 21);
   CHECK(sums[1] == 128 * 143);
   CHECK((sums[2] == 0 && sums[3] == 0));
+}
+
+TEST_CASE("pairs of bf16 are neighbours") {
+  CHECK(bfloatSteps(get("sapphirerapids")).size == 2);
+  CHECK(bfloatSteps(get("v4")).size == 1);
+  // Three rows of k for two columns; the second pair is filled up.
+  uint16_t weights[3][2] = {{1, 2}, {3, 4}, {5, 6}};
+  PanelShape shape{1, 1, 2, 4, bfloatSteps(get("sapphirerapids"))};
+  PanelPacking packing{shape, {1, 0}, {2, 1}, {{3, 2}}};
+  llvm::SmallVector<char, 0> packed = packPanels(reinterpret_cast<char *>(weights), 2, packing);
+  REQUIRE(packed.size() == 2 * 4 * 2 * sizeof(uint16_t));
+  uint16_t panels[2][4][2], back[3][2];
+  std::memcpy(panels, packed.data(), sizeof panels);
+  for (int step = 0; step < 2; ++step)
+    for (int column = 0; column < 4; ++column)
+      for (int i = 0; i < 2; ++i)
+        CHECK(panels[step][column][i] ==
+              (column < 2 && 2 * step + i < 3 ? weights[2 * step + i][column] : 0));
+  unpackPanels(packed.data(), 2, packing, reinterpret_cast<char *>(back));
+  CHECK(std::memcmp(back, weights, sizeof back) == 0);
 }

@@ -31,9 +31,9 @@ struct ContractionSpec {
   std::optional<int64_t> panelWidth = {}; ///< of a packed B, if known
   Index bStride;                          ///< elements between rows of RowMajor or Transposed
 
-  /// With steps of bytes, `k` counts steps and elements are bytes: A's elements are
+  /// With steps of several elements, `k` counts steps: A's elements are
   /// neighbours along k, of which there are kElements; B is packed, here or before.
-  ByteSteps bytes = {};
+  DotSteps steps = {};
   Index kElements;
 
   /// Independent products with packed B of n columns each, columns side by side in C:

@@ -40,7 +40,7 @@ struct ConvSpec {
   bool dense = false;  ///< pixels lie one after the other, images too
   mlir::Value weights; ///< packed panels
   std::optional<int64_t> panelWidth = {}; ///< of the panels, if known
-  ByteSteps bytes = {};                   ///< in which they hold bytes
+  DotSteps steps = {};                    ///< of k that they hold
   bool winograd = false; ///< they are transformed (Dialect/Cpu/Winograd.h); f32, zero padding
 
   ConvSchedule schedule;

@@ -4,8 +4,8 @@
 // registers while k runs: for every k, one vector of B per width and one broadcast
 // element of A per row. GEMM and every convolution are loops around it; they
 // differ in where the rows of A start (RowSource) and how often a run is repeated
-// (once, or once per filter tap). With steps of bytes (Dialect/Cpu/WeightPanels.h) a step of
-// k is several elements of A against as many in each lane of B.
+// (once, or once per filter tap). With steps of several elements (Dialect/Cpu/WeightPanels.h)
+// a step of k is several elements of A against as many in each lane of B.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +18,7 @@ struct RegisterTile {
   unsigned rows = 1;
   llvm::SmallVector<unsigned> widths; ///< lanes of each vector of a row, left to right
   mlir::Type acc;                     ///< element type of the accumulators
-  ByteSteps bytes = {};               ///< how a step of k is multiplied
+  DotSteps steps = {};                ///< how a step of k is multiplied
   bool rolled = false;                ///< one step of k a turn, whatever the schedule says
 
   unsigned columns() const;
@@ -37,7 +37,7 @@ struct RowSource {
   Index offset;      ///< elements added to the pointers of the table; null: none
   Index
       validRows; ///< without a table: rows at or past it repeat the last valid one; null: all valid
-  Index validK;  ///< with steps of bytes: elements that a row has; null: whole steps
+  Index validK;  ///< with steps of several elements: those of a row; null: whole steps
 };
 
 /// Where B's vectors are: k's vectors start at `base + k * kStride`.

@@ -20,18 +20,18 @@ def Cpu_PanelsAttr : Cpu_LayoutAttr<"Panels", "panels"> {
     last column they hold zeros. In a panel lie the axes `k`, outermost first:
     [groups, panels, k, width].
 
-    With `bytes` > 1 so many neighbours in k are one step of a dot instruction, and lie together:
-    [groups, panels, steps, width, bytes]. Every `run` of k fills whole steps, with zeros at its
+    With `step` > 1 so many neighbours in k are one step of a dot instruction, and lie together:
+    [groups, panels, steps, width, step]. Every `run` of k fills whole steps, with zeros at its
     end; 0 is all of k. Where the instruction wants the other operand with its sign flipped, a last
     step of each panel holds the columns' sums times `sums`, as i32.
 
         tensor<128x64xf32, #cpu.panels<k = [0], columns = 1, width = 24>>       // 1x3x128x24
-        tensor<16x17x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, bytes = 2, run = 17>>
+        tensor<16x17x3x3xi8, #cpu.panels<k = [2, 3, 1], columns = 0, width = 16, step = 2, run = 17>>
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$k, "int64_t":$columns, "int64_t":$width,
-                        Cpu_DefaultInt<"1">:$groups, Cpu_DefaultInt<"1">:$bytes, Cpu_DefaultInt<"0">:$run,
+                        Cpu_DefaultInt<"1">:$groups, Cpu_DefaultInt<"1">:$step, Cpu_DefaultInt<"0">:$run,
                         Cpu_DefaultInt<"0">:$sums);
-  let assemblyFormat = "`<` `k` `=` `[` $k `]` `,` struct($columns, $width, $groups, $bytes, $run, $sums) `>`";
+  let assemblyFormat = "`<` `k` `=` `[` $k `]` `,` struct($columns, $width, $groups, $step, $run, $sums) `>`";
 }
 
 def Cpu_WinogradAttr : Cpu_LayoutAttr<"Winograd", "winograd"> {

@@ -23,39 +23,42 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32
 /// All widths that a target has register tiles for and that `n` columns fill: that one first.
 llvm::SmallVector<int64_t, 4> panelWidths(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
 
-/// How 8-bit numbers are multiplied into 32-bit sums: `size` neighbours in k are one
-/// step of k. Instructions that take two signednesses only get lhs with its sign bit
+/// How 8-bit numbers or bf16 are multiplied into 32-bit sums: `size` neighbours in k are one
+/// step of k. Instructions for bytes that take two signednesses only get lhs with its sign bit
 /// flipped, which is less or more by 128; the weights' column sums make up for it.
-struct ByteSteps {
+struct DotSteps {
   unsigned size = 1; ///< 1: element by element, like any other type
   bool flipsLhs = false;
   bool lhsUnsigned = false, rhsUnsigned = false;
+  bool bfloat = false; ///< of bf16, not of bytes
 
   /// What the column sums are multiplied by to be added to the products.
   int32_t sumScale() const { return !flipsLhs ? 0 : lhsUnsigned ? 128 : -128; }
-  int64_t steps(int64_t k) const { return (k + size - 1) / size; }
+  unsigned elementBits() const { return bfloat ? 16 : 8; }
+  int64_t count(int64_t k) const { return (k + size - 1) / size; }
 };
-ByteSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+DotSteps byteSteps(const CpuTarget &cpu, bool lhsUnsigned, bool rhsUnsigned);
+DotSteps bfloatSteps(const CpuTarget &cpu);
 
 /// Packed weights: [groups][panels][k][width], columns past `n` of a group are zero.
-/// With bytes, [groups][panels][steps of k][width][size]: every `run` of k
+/// With steps, [groups][panels][steps of k][width][size]: every `run` of k
 /// fills whole steps, with zeros at its end. Where lhs is flipped, each panel has one
 /// step more, which holds i32: the column sums, scaled.
 struct PanelShape {
   int64_t groups = 1, panels = 1, k = 1, width = 1;
-  ByteSteps bytes = {};
+  DotSteps steps = {};
   int64_t run = 0; ///< 0: all of k
 
-  int64_t panelRows() const { return k + (bytes.flipsLhs ? 1 : 0); }
+  int64_t panelRows() const { return k + (steps.flipsLhs ? 1 : 0); }
   int64_t rows() const { return groups * panels * panelRows(); }
-  int64_t elements() const { return rows() * width * bytes.size; }
+  int64_t elements() const { return rows() * width * steps.size; }
   /// As the shape of a tensor, of rank 4 or 5.
   llvm::SmallVector<int64_t, 4> dims() const;
 };
 
 /// The shape for `groups` matrices of k x n.
 PanelShape packedPanels(const CpuTarget &cpu, int64_t groups, int64_t n, int64_t k,
-                        unsigned accBits = 32, ByteSteps bytes = {});
+                        unsigned accBits = 32, DotSteps steps = {});
 
 /// One axis of the weights as they come: extent and stride in elements.
 struct PanelAxis {
@@ -75,7 +78,7 @@ struct PanelPacking {
 llvm::SmallVector<char, 0> packPanels(const char *source, unsigned elementBytes,
                                       const PanelPacking &packing);
 /// The same for rows [first, last) of all groups * panels * k rows of `width` elements;
-/// steps of bytes are packed a whole panel at a time.
+/// steps of several elements are packed a whole panel at a time.
 void packPanelRows(const char *source, unsigned elementBytes, const PanelPacking &packing,
                    int64_t first, int64_t last, char *packed);
 /// And back; column sums are left out.
@@ -96,11 +99,11 @@ unsigned narrowGroupLanes(const CpuTarget &cpu, const ConvExtents &extents, unsi
 bool gathersTaps(const ConvExtents &extents);
 
 /// byteSteps for a convolution; of size 1 where its kernel takes single elements.
-ByteSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
-                        bool weightUnsigned);
+DotSteps convByteSteps(const CpuTarget &cpu, const ConvExtents &extents, bool inputUnsigned,
+                       bool weightUnsigned);
 
 /// The panels of convolution weights; k runs over taps, then channels.
 PanelShape convPanels(const CpuTarget &cpu, const ConvExtents &extents, unsigned accBits = 32,
-                      ByteSteps bytes = {});
+                      DotSteps steps = {});
 
 } // namespace tcc

@@ -1,54 +1,61 @@
-//===- ByteDot.cpp - Products of steps of bytes --------------------------===//
+//===- StepDot.cpp - Products of steps of narrow numbers ------------------===//
 //
 // x86 with VNNI multiplies u8 by s8 in either order, Arm's dot products bytes of one
 // signedness; both by four, exactly. x86 without VNNI multiplies pairs of 16-bit
 // numbers (vpmaddwd), exactly as well: 8-bit pairs (vpmaddubsw) would saturate.
+// Pairs of bf16 are multiplied into sums of f32 (vdpbf16ps): each product is added and
+// rounded, the second one first; subnormal factors and sums are zero.
 //
 //===----------------------------------------------------------------------===//
-#include "ByteDot.h"
+#include "StepDot.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 namespace tcc::codegen {
 
-Value loadByteStep(KernelBuilder &k, ByteSteps bytes, Value pointer) {
-  // Rows of A start anywhere: loads have the alignment of a byte.
-  Type step = k.builder.getIntegerType(8 * bytes.size);
-  return LLVM::LoadOp::create(k.builder, k.loc, step, pointer, /*alignment=*/1);
+Type stepElement(KernelBuilder &k, DotSteps steps) {
+  return k.builder.getIntegerType(steps.elementBits());
 }
 
-Value loadPartOfByteStep(KernelBuilder &k, ByteSteps bytes, Value row, Index first, Index valid) {
-  Type byte = k.builder.getI8Type(), step = k.builder.getIntegerType(8 * bytes.size);
+Type stepType(KernelBuilder &k, DotSteps steps) {
+  return k.builder.getIntegerType(steps.elementBits() * steps.size);
+}
+
+Value loadStep(KernelBuilder &k, DotSteps steps, Value pointer) {
+  // Rows of A start anywhere: loads have the alignment of an element.
+  return LLVM::LoadOp::create(k.builder, k.loc, stepType(k, steps), pointer,
+                              steps.elementBits() / 8);
+}
+
+Value loadPartOfStep(KernelBuilder &k, DotSteps steps, Value row, Index first, Index valid) {
+  Type element = stepElement(k, steps), step = stepType(k, steps);
   Value all = k.zero(step);
-  for (unsigned i = 0; i < bytes.size; ++i) {
+  for (unsigned i = 0; i < steps.size; ++i) {
     Index at = k.add(first, k.constant(i)), last = k.sub(valid, k.constant(1));
     bool known = k.known(at) && k.known(valid);
     if (known && *k.known(at) >= *k.known(valid))
       break;
-    Value value = k.load(byte, k.address(row, byte, known ? at : k.min(at, last)));
+    Value value = k.load(element, k.address(row, element, known ? at : k.min(at, last)));
     if (!known)
-      value = arith::SelectOp::create(
-          k.builder, k.loc, k.compare(arith::CmpIPredicate::slt, at, valid), value, k.zero(byte));
+      value =
+          arith::SelectOp::create(k.builder, k.loc, k.compare(arith::CmpIPredicate::slt, at, valid),
+                                  value, k.zero(element));
     Value wide = arith::ExtUIOp::create(k.builder, k.loc, step, value);
-    Value shift =
-        arith::ConstantOp::create(k.builder, k.loc, k.builder.getIntegerAttr(step, int64_t(8) * i));
+    Value shift = arith::ConstantOp::create(
+        k.builder, k.loc, k.builder.getIntegerAttr(step, int64_t(steps.elementBits()) * i));
     all = arith::OrIOp::create(k.builder, k.loc, all,
                                arith::ShLIOp::create(k.builder, k.loc, wide, shift));
   }
   return all;
 }
 
-static VectorType byteVector(KernelBuilder &k, int64_t count) {
-  return VectorType::get({count}, k.builder.getI8Type());
-}
-
-Value spreadByteStep(KernelBuilder &k, ByteSteps bytes, Value step, unsigned lanes) {
+Value spreadStep(KernelBuilder &k, DotSteps steps, Value step, unsigned lanes) {
   Value spread = k.broadcast(step, lanes);
-  Value all =
-      LLVM::BitcastOp::create(k.builder, k.loc, byteVector(k, int64_t(lanes) * bytes.size), spread);
-  if (!bytes.flipsLhs)
+  Type element = steps.bfloat ? k.builder.getBF16Type() : stepElement(k, steps);
+  auto type = VectorType::get({int64_t(lanes) * steps.size}, element);
+  Value all = LLVM::BitcastOp::create(k.builder, k.loc, type, spread);
+  if (!steps.flipsLhs)
     return all;
-  auto type = cast<VectorType>(all.getType());
   Value sign = arith::ConstantOp::create(k.builder, k.loc,
                                          DenseElementsAttr::get(type, llvm::APInt(8, 0x80)));
   return arith::XOrIOp::create(k.builder, k.loc, all, sign);
@@ -91,16 +98,21 @@ static Value emitDot(KernelBuilder &k, const CpuTarget &cpu, bool lhsUnsigned, b
   llvm_unreachable("such bytes are not multiplied in steps");
 }
 
-Value emitByteDot(KernelBuilder &k, const CpuTarget &cpu, ByteSteps bytes, Value lhs, Value rhs,
+Value emitStepDot(KernelBuilder &k, const CpuTarget &cpu, DotSteps steps, Value lhs, Value rhs,
                   Value acc) {
-  return emitDot(k, cpu, bytes.lhsUnsigned != bytes.flipsLhs, bytes.rhsUnsigned, lhs, rhs, acc);
+  if (steps.bfloat) {
+    int64_t bits = 32 * cast<VectorType>(acc.getType()).getNumElements();
+    return callIntrinsic(k, "llvm.x86.avx512bf16.dpbf16ps." + llvm::Twine(bits), acc.getType(),
+                         {acc, lhs, rhs});
+  }
+  return emitDot(k, cpu, steps.lhsUnsigned != steps.flipsLhs, steps.rhsUnsigned, lhs, rhs, acc);
 }
 
-Value emitByteSum(KernelBuilder &k, const CpuTarget &cpu, ByteSteps bytes, Value rhs, Value acc) {
+Value emitStepSum(KernelBuilder &k, const CpuTarget &cpu, DotSteps steps, Value rhs, Value acc) {
   auto type = cast<VectorType>(rhs.getType());
   Value ones =
       arith::ConstantOp::create(k.builder, k.loc, DenseElementsAttr::get(type, llvm::APInt(8, 1)));
-  return emitByteDot(k, cpu, bytes, ones, rhs, acc); // 1 is 1 in either signedness
+  return emitStepDot(k, cpu, steps, ones, rhs, acc); // 1 is 1 in either signedness
 }
 
 } // namespace tcc::codegen

@@ -1,22 +1,23 @@
-//===- BytePacking.cpp - Copies of B as steps of bytes -------------------===//
+//===- StepPacking.cpp - Copies of B as steps of k -----------------------===//
 //
 // Rows of B, several at a time, are interleaved so that neighbours in k are
-// neighbours in memory; columns of a transposed B have their steps already.
+// neighbours in memory; columns of a transposed B have their steps already, which are
+// turned in registers.
 //
 //===----------------------------------------------------------------------===//
-#include "BytePacking.h"
-#include "ByteDot.h"
+#include "StepPacking.h"
+#include "StepDot.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 namespace tcc::codegen {
 namespace {
 
-class BytePacker {
+class StepPacker {
 public:
-  BytePacker(KernelBuilder &k, const ContractionSpec &spec, Index columns, Index valid, Value to)
-      : k(k), spec(spec), size(spec.bytes.size), lanes(spec.schedule.lanes), columns(columns),
-        valid(valid), to(to), byte(k.builder.getI8Type()) {}
+  StepPacker(KernelBuilder &k, const ContractionSpec &spec, Index columns, Index valid, Value to)
+      : k(k), spec(spec), size(spec.steps.size), lanes(spec.schedule.lanes), columns(columns),
+        valid(valid), to(to), element(stepElement(k, spec.steps)) {}
 
   void rowMajor(Value from, Index steps);
   void transposed(Value from, Index steps);
@@ -26,7 +27,7 @@ private:
   Index width() { return k.constant(int64_t(spec.schedule.panelWidth()) * size); }
   /// Where the steps from `column` on lie.
   Value slot(Index step, Index column) {
-    return k.address(to, byte, k.mulAdd(step, width(), k.mul(column, k.constant(size))));
+    return k.address(to, element, k.mulAdd(step, width(), k.mul(column, k.constant(size))));
   }
   Value interleaved(ArrayRef<Value> rows);
   Value line(Value from, Index row, Index column);
@@ -36,12 +37,12 @@ private:
   int64_t size, lanes;
   Index columns, valid;
   Value to;
-  Type byte;
+  Type element;
 };
 
 } // namespace
 
-Value BytePacker::interleaved(ArrayRef<Value> rows) {
+Value StepPacker::interleaved(ArrayRef<Value> rows) {
   if (rows.size() == 1)
     return rows[0];
   SmallVector<Value> even, odd;
@@ -51,13 +52,13 @@ Value BytePacker::interleaved(ArrayRef<Value> rows) {
 }
 
 /// Row `row` of B from `column` on; zeros past the last row.
-Value BytePacker::line(Value from, Index row, Index column) {
-  auto type = VectorType::get({lanes}, byte);
+Value StepPacker::line(Value from, Index row, Index column) {
+  auto type = VectorType::get({lanes}, element);
   bool known = k.known(row) && k.known(valid);
   if (known && *k.known(row) >= *k.known(valid))
     return k.zero(type);
   Index read = known ? row : k.min(row, k.sub(valid, k.constant(1)));
-  Value values = k.loadPart(type, k.address(from, byte, k.mulAdd(read, spec.bStride, column)),
+  Value values = k.loadPart(type, k.address(from, element, k.mulAdd(read, spec.bStride, column)),
                             k.max(k.sub(columns, column), k.constant(0)));
   if (known)
     return values;
@@ -65,7 +66,7 @@ Value BytePacker::line(Value from, Index row, Index column) {
   return arith::SelectOp::create(k.builder, k.loc, isRow, values, k.zero(type));
 }
 
-void BytePacker::rowMajor(Value from, Index steps) {
+void StepPacker::rowMajor(Value from, Index steps) {
   k.loop(k.constant(0), steps, k.constant(1), [&](Index step) {
     for (int64_t column = 0; column < spec.schedule.panelWidth(); column += lanes) {
       SmallVector<Value> rows;
@@ -77,56 +78,65 @@ void BytePacker::rowMajor(Value from, Index steps) {
   });
 }
 
-void BytePacker::transposed(Value from, Index steps) {
+void StepPacker::transposed(Value from, Index steps) {
   Index whole = k.min(steps, k.floorDiv(valid, k.constant(size)));
+  Index squares = k.mul(k.floorDiv(whole, k.constant(lanes)), k.constant(lanes));
   // Columns that do not exist repeat the last one that does; nobody reads their sums.
   Index lastColumn = k.sub(columns, k.constant(1));
-  auto type = VectorType::get({lanes}, k.builder.getIntegerType(8 * size));
-  k.loop(k.constant(0), k.constant(spec.schedule.panelWidth()), k.constant(lanes),
-         [&](Index column) {
-           SmallVector<Value> lines;
-           for (int64_t lane = 0; lane < lanes; ++lane) {
-             Index at = k.min(k.add(column, k.constant(lane)), lastColumn);
-             lines.push_back(k.address(from, byte, k.mul(at, spec.bStride)));
-           }
-           auto copy = [&](Index begin, Index end, auto load) {
-             k.loop(begin, end, k.constant(1), [&](Index step) {
-               SmallVector<Value> all;
-               for (Value line : lines)
-                 all.push_back(load(line, k.mul(step, k.constant(size))));
-               k.store(vector::FromElementsOp::create(k.builder, k.loc, type, all),
-                       slot(step, column));
-             });
-           };
-           copy(k.constant(0), whole, [&](Value line, Index at) {
-             return loadByteStep(k, spec.bytes, k.address(line, byte, at));
-           });
-           copy(whole, steps, [&](Value line, Index at) {
-             return loadPartOfByteStep(k, spec.bytes, line, at, valid);
-           });
-         });
+  auto type = VectorType::get({lanes}, stepType(k, spec.steps));
+  k.loop(
+      k.constant(0), k.constant(spec.schedule.panelWidth()), k.constant(lanes), [&](Index column) {
+        SmallVector<Value> lines;
+        for (int64_t lane = 0; lane < lanes; ++lane) {
+          Index at = k.min(k.add(column, k.constant(lane)), lastColumn);
+          lines.push_back(k.address(from, element, k.mul(at, spec.bStride)));
+        }
+        auto copy = [&](Index begin, Index end, auto load) {
+          k.loop(begin, end, k.constant(1), [&](Index step) {
+            SmallVector<Value> all;
+            for (Value line : lines)
+              all.push_back(load(line, k.mul(step, k.constant(size))));
+            k.store(vector::FromElementsOp::create(k.builder, k.loc, type, all),
+                    slot(step, column));
+          });
+        };
+        k.loop(k.constant(0), squares, k.constant(lanes), [&](Index step) {
+          SmallVector<Value> rows;
+          for (Value line : lines)
+            rows.push_back(LLVM::LoadOp::create(
+                k.builder, k.loc, type, k.address(line, element, k.mul(step, k.constant(size))),
+                spec.steps.elementBits() / 8));
+          for (auto [i, values] : llvm::enumerate(transposeSquare(k, rows)))
+            k.store(values, slot(k.add(step, k.constant(i)), column));
+        });
+        copy(squares, whole, [&](Value line, Index at) {
+          return loadStep(k, spec.steps, k.address(line, element, at));
+        });
+        copy(whole, steps,
+             [&](Value line, Index at) { return loadPartOfStep(k, spec.steps, line, at, valid); });
+      });
 }
 
-void BytePacker::sums(Index steps, Value row) {
+void StepPacker::sums(Index steps, Value row) {
   auto type = VectorType::get({lanes}, spec.acc);
   for (int64_t column = 0; column < spec.schedule.panelWidth(); column += lanes) {
     Value sum = k.loop(k.constant(0), steps, k.constant(1), k.zero(type),
                        [&](Index step, ValueRange in) -> SmallVector<Value> {
-                         Value some = k.load(VectorType::get({lanes * size}, byte),
+                         Value some = k.load(VectorType::get({lanes * size}, element),
                                              slot(step, k.constant(column)));
-                         return {emitByteSum(k, spec.cpu, spec.bytes, some, in[0])};
+                         return {emitStepSum(k, spec.cpu, spec.steps, some, in[0])};
                        })[0];
     Value scale = arith::ConstantOp::create(k.builder, k.loc,
-                                            k.builder.getI32IntegerAttr(spec.bytes.sumScale()));
+                                            k.builder.getI32IntegerAttr(spec.steps.sumScale()));
     Value scaled = arith::MulIOp::create(k.builder, k.loc, sum, k.broadcast(scale, lanes));
     k.store(scaled, k.address(row, spec.acc, k.constant(column)));
   }
 }
 
-void packBytePanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
+void packStepPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
                    const KBlock &block, Value to) {
-  Index first = k.mul(block.begin, k.constant(spec.bytes.size));
-  BytePacker packer(k, spec, columns, k.sub(spec.kElements, first), to);
+  Index first = k.mul(block.begin, k.constant(spec.steps.size));
+  StepPacker packer(k, spec, columns, k.sub(spec.kElements, first), to);
   bool transposed = spec.bLayout == PanelLayout::Transposed;
   Index offset = transposed ? k.mulAdd(firstColumn, spec.bStride, first)
                             : k.mulAdd(first, spec.bStride, firstColumn);
