@@ -314,16 +314,22 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
 
 /// Weights are read once a run and come from far away. Each tile of the task fetches
 /// its part of the panel that follows in memory, which is the one of the next block or
-/// of the next task: threads take neighbouring tasks.
+/// of the next task: threads take neighbouring tasks. A single tile streams its panels, faster than
+/// hardware prefetches across pages: it fetches what it comes to some steps later.
 void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
-  constexpr int64_t fewTiles = 2, manyTiles = 64; // no use, or no time to lose
+  constexpr int64_t manyTiles = 64; // no time to lose
+  constexpr int64_t streamedAhead = 4096;
   int64_t tiles = spec.schedule.tilesPerTask;
-  if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB() || tiles < fewTiles ||
-      tiles > manyTiles || feed.keepsPanels())
+  if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB() || tiles > manyTiles ||
+      feed.keepsPanels())
     return;
   int64_t width = spec.schedule.panelWidth();
   int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
   source.aheadStep = llvm::divideCeil(bytes, tiles);
+  if (tiles == 1) {
+    source.ahead = k.address(source.base, k.builder.getI8Type(), k.constant(streamedAhead));
+    return;
+  }
   Index next = cutsK ? block.length : k.mul(panelRows(), k.constant(spec.schedule.panelsPerTask));
   Index part = k.mul(k.mul(k.sub(tile, firstTile), block.length), k.constant(source.aheadStep));
   Value after = k.address(source.base, spec.bElement, k.mul(next, source.kStride));
