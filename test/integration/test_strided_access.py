@@ -14,6 +14,7 @@ TRANSPOSES = [((37, 70), (1, 0)), ((1, 16, 12, 12), (0, 2, 3, 1)), ((1, 7, 9, 40
               ((2, 3, 33, 17), (0, 2, 3, 1)), ((2, 33, 17, 3), (0, 3, 1, 2)), ((3, 5, 21, 34), (0, 1, 3, 2)),
               ((7, 9, 11, 13), (3, 1, 0, 2)), ((2, 4, 20, 18), (0, 2, 3, 1)), ((5, 1, 19, 1), (2, 1, 3, 0))]
 SLICES = [(0, 101, 2), (1, 101, 2), (1, 100, 3), (2, 101, 4), (100, -200, -1), (99, -200, -2), (3, 98, 5)]
+WINDOWS = [(2, 2, 0, 1), (3, 2, 1, 1), (5, 1, 2, 1), (3, 1, 1, 2), (3, 3, 1, 1), (2, 4, 1, 1), (7, 2, 3, 1)]
 DTYPES = [np.float32, np.float64, np.float16, np.uint8, np.int64, np.bool_]
 
 
@@ -68,6 +69,19 @@ class StridedAccess(ToolTest):
         t, s = x.reshape(2, 24, 45).transpose(0, 2, 1), x.reshape(2, 45, 24)
         self.check(model(nodes, x, ["a", "b"], constants), x, [t + s, (t + s) * t])
 
+    def test_windows(self):
+        """Of pools: inside a row and over its ends, in rows of several lengths."""
+        for shape in ((2, 3, 19, 112), (1, 2, 9, 57), (1, 1, 16, 7)):
+            x = numbers(shape, np.float32) - 100
+            nodes, expected = [], []
+            for i, (width, stride, pad, dilation) in enumerate(WINDOWS):
+                wide = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), constant_values=-np.inf)
+                windows = np.lib.stride_tricks.sliding_window_view(wide, [(width - 1) * dilation + 1] * 2, (2, 3))
+                expected.append(windows[:, :, ::stride, ::stride, ::dilation, ::dilation].max((4, 5)))
+                nodes.append(helper.make_node("MaxPool", ["x"], [f"y{i}"], kernel_shape=[width] * 2,
+                                              strides=[stride] * 2, pads=[pad] * 4, dilations=[dilation] * 2))
+            self.check(model(nodes, x, [f"y{i}" for i in range(len(nodes))]), x, expected)
+
     def test_instructions(self):
         """No gather or scatter, and no element on its own but in the remainders."""
         for name, shape, order in (("turn", (64, 96), (1, 0)), ("picture", (32, 64, 3), (2, 0, 1)),
@@ -79,6 +93,11 @@ class StridedAccess(ToolTest):
                 with self.subTest(name, cpu=cpu):
                     self.compiles(path, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
                     self.assertNotRegex(text.read_text(), r"\tv(p?gather|p?scatter|extractps|pextr|insertps|pinsr)")
+        path, text = self.work / "pool.onnx", self.work / "pool.s"
+        onnx.save(model([helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)],
+                        numbers((1, 4, 112, 112), np.float32), ["y"]), path)
+        self.compiles(path, "--target", "x86_64-linux", "--cpu", "v4", "--emit", "asm", "-o", text)
+        self.assertNotIn("gather", text.read_text())
 
     def test_mean_of_an_open_batch(self):
         """What follows a sum of all pixels sees it under another shape, along which lanes still lie."""

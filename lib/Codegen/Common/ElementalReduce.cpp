@@ -37,6 +37,27 @@ static Value carryLoop(Elemental &e, ArrayRef<Value> extents, Value init,
   return loop.getResult(0);
 }
 
+/// The same written out, so that each point's place is known, where the points are few.
+static Value carryPoints(Elemental &e, ArrayRef<int64_t> extents, Value init,
+                         function_ref<Value(ArrayRef<Value>, Value)> body) {
+  constexpr int64_t few = 25;
+  SmallVector<Value> sizes;
+  int64_t points = 1;
+  for (int64_t extent : extents) {
+    sizes.push_back(e.index(extent));
+    points *= extent;
+  }
+  if (points > few)
+    return carryLoop(e, sizes, init, body);
+  for (int64_t point = 0; init && point < points; ++point) {
+    SmallVector<Value> at(extents.size());
+    for (int64_t axis = extents.size(), rest = point; axis-- > 0; rest /= extents[axis])
+      at[axis] = e.index(rest % extents[axis]);
+    init = e.nested([&] { return body(at, init); });
+  }
+  return init;
+}
+
 static Value neutralVector(Elemental &e, TypedAttr neutral) {
   Value v = arith::ConstantOp::create(e.builder(), neutral);
   return e.lanes() > 1 ? e.splat(v, e.lanes()) : v;
@@ -79,12 +100,9 @@ Value Elemental::evalReduce(Operation *op, ArrayRef<Coord> at) {
 Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
   Type e = tensorType(o.getX()).getElementType();
   unsigned first = o.getChannelsLast() ? 1 : 2;
-  SmallVector<Value> extents;
-  for (int64_t w : o.getWindow())
-    extents.push_back(index(w));
   TypedAttr neutral = neutralElement(o.getKind(), e);
   Value init = neutralVector(*this, neutral);
-  return carryLoop(*this, extents, init, [&](ArrayRef<Value> window, Value carried) -> Value {
+  auto point = [&](ArrayRef<Value> window, Value carried) -> Value {
     Coords source(at);
     Value inside, laneMask;
     for (auto [i, w] : llvm::enumerate(window)) {
@@ -105,7 +123,8 @@ Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
       v = arith::SelectOp::create(b, isa<VectorType>(v.getType()) ? widen(inside, true) : inside, v,
                                   neutralVector(*this, neutral));
     return emitCombine(b, o.getKind(), e, carried, v);
-  });
+  };
+  return carryPoints(*this, o.getWindow(), init, point);
 }
 
 /// x * y + sum, each widened to the type that the sum is kept in.

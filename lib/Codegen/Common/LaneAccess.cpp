@@ -98,11 +98,11 @@ std::optional<std::pair<int64_t, int64_t>> LaneAccess::rangeOf(const Coord &c) c
   auto [index, factor] = form.terms[0];
   auto known = ranges.find(index);
   bool follows = numLanes == 1 || c.step == factor;
-  if (known == ranges.end() || std::abs(factor) != 1 || !follows)
+  if (known == ranges.end() || factor == 0 || !follows)
     return std::nullopt;
   auto [low, high] = known->second;
-  return factor > 0 ? std::pair(form.constant + low, form.constant + high)
-                    : std::pair(form.constant - high + 1, form.constant - low + 1);
+  int64_t first = form.constant + factor * low, last = form.constant + factor * (high - 1);
+  return std::pair(std::min(first, last), std::max(first, last) + 1);
 }
 
 Value LaneAccess::splat(Value scalar, unsigned n) {

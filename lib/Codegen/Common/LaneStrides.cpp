@@ -1,7 +1,8 @@
 //===- LaneStrides.cpp - Lanes a few elements apart ------------------===//
 //
 // Lanes that lie 2 to 4 elements apart, or backwards, are between the first lane and
-// the last, so whole vectors from there are loaded and the lanes picked out of them;
+// the last, so whole vectors from there are loaded and the lanes picked out of them, under a
+// mask those elements alone that a lane takes;
 // values that together fill such gaps (the channels of a picture's pixel, real and
 // imaginary parts) are shuffled together and stored as whole vectors. Gathers and
 // scatters cost an access a lane, where the target has them at all.
@@ -44,30 +45,44 @@ static Value pick(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors, ArrayRef<int
 /// As stored; null if the lanes are not few elements apart.
 Value LaneAccess::loadStrided(const Memory &memory, const Coord &linear) {
   int64_t step = linear.step, lanes = numLanes;
-  if (mask || linear.vector || (step != -1 && (step < 2 || step > kFarthest)))
+  constexpr int64_t kFewLanes = 4; // of which a gather costs less than masks
+  if (linear.vector || (step != -1 && (step < 2 || step > kFarthest)) ||
+      (mask && lanes <= kFewLanes))
     return {};
   Type element = storageType(memory.elementType);
   auto vectorType = VectorType::get({lanes}, element);
   unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
-  auto loadAt = [&](int64_t offset) -> Value {
-    Value pointer = pointerAt(memory, addIndex(linear.base, index(offset)));
-    return LLVM::LoadOp::create(b, vectorType, pointer, align);
-  };
-  SmallVector<Value> vectors;
-  SmallVector<int64_t> from;
+  SmallVector<int64_t> offsets, from;
   if (step == -1) {
-    vectors.push_back(loadAt(1 - lanes));
+    offsets.push_back(1 - lanes);
     for (int64_t lane = 0; lane < lanes; ++lane)
       from.push_back(lanes - 1 - lane);
-    return pick(b, vectors, from);
+  } else {
+    // The last vector ends with the last lane.
+    int64_t last = (lanes - 1) * step + 1 - lanes;
+    for (int64_t v = 0; v < step; ++v)
+      offsets.push_back(v + 1 < step ? v * lanes : last);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t at = lane * step, vector = at / lanes;
+      from.push_back(vector + 1 < step ? at : (step - 1) * lanes + at - last);
+    }
   }
-  // The last vector ends with the last lane.
-  int64_t last = (lanes - 1) * step + 1 - lanes;
-  for (int64_t v = 0; v < step; ++v)
-    vectors.push_back(loadAt(v + 1 < step ? v * lanes : last));
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    int64_t at = lane * step, vector = at / lanes;
-    from.push_back(vector + 1 < step ? at : (step - 1) * lanes + at - last);
+  SmallVector<Value> vectors;
+  for (auto [v, offset] : llvm::enumerate(offsets)) {
+    Value pointer = pointerAt(memory, addIndex(linear.base, index(offset)));
+    if (!mask) {
+      vectors.push_back(LLVM::LoadOp::create(b, vectorType, pointer, align));
+      continue;
+    }
+    SmallVector<int64_t> taker(lanes, lanes); // nobody: a zero
+    for (auto [lane, element] : llvm::enumerate(from))
+      if (element / lanes == int64_t(v))
+        taker[element % lanes] = lane;
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(mask.getType()));
+    Value taken = vector::ShuffleOp::create(b, mask, none, taker);
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
+    vectors.push_back(LLVM::MaskedLoadOp::create(b, vectorType, pointer, taken, zero,
+                                                 b.getI32IntegerAttr(align)));
   }
   return pick(b, vectors, from);
 }

@@ -1,8 +1,9 @@
 //===- LoopPieces.cpp - Rows that are put together ------------------------===//
 //
 // A point of a concatenation along the last axis comes from one of its operands, a point of a
-// pad from inside or from the border. Asked at every vector, which one costs masked loads of
-// all of them; so a row is cut where the answer changes, and each piece reads one.
+// pad from inside or from the border, and windows of a pool lie inside or reach over it. Asked at
+// every vector, which one costs masked loads of all of them; so a row is cut where the answer
+// changes, and each piece reads one.
 //
 // The places are found by going back from what is stored, through operators whose last index is
 // the loop's, forward or backward, plus a constant.
@@ -35,6 +36,7 @@ public:
 
 private:
   void visitView(Operation *op, LastIndex at);
+  void visitPool(prim::PoolOp op, LastIndex at);
 };
 
 } // namespace
@@ -50,6 +52,17 @@ void PieceWalk::visit(Value value, LastIndex at) {
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()))
       visit(operand, at);
+}
+
+/// Windows in the middle of a row have all of their points.
+void PieceWalk::visitPool(prim::PoolOp op, LastIndex at) {
+  int64_t extent = tensorType(op.getX()).getShape().back(), stride = op.getStrides().back();
+  if (op.getChannelsLast() || ShapedType::isDynamic(extent))
+    return;
+  int64_t width = (op.getWindow().back() - 1) * op.getDilations().back(), low = op.getLow().back();
+  begins.insert(at.pieceAt(llvm::divideCeil(low, stride)));
+  if (extent + low >= width + 1)
+    begins.insert(at.pieceAt((extent + low - width - 1) / stride + 1));
 }
 
 void PieceWalk::visitView(Operation *op, LastIndex at) {
@@ -82,6 +95,7 @@ void PieceWalk::visitView(Operation *op, LastIndex at) {
         if (static_cast<int64_t>(o.getAxis()) + 1 < tensorType(o.getX()).getRank())
           visit(o.getX(), at);
       })
+      .Case([&](prim::PoolOp o) { visitPool(o, at); })
       .Case([&](prim::ConcatOp o) {
         bool along = static_cast<int64_t>(o.getAxis()) == last;
         int64_t begin = 0;
