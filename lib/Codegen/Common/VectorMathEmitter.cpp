@@ -106,7 +106,15 @@ Fp copySign(Fp magnitude, Fp sign) { return emit<math::CopySignOp>(magnitude, si
 Fp atMost(Fp x, double c) { return select(x.constant(c) < x, x.constant(c), x); }
 Fp atLeast(Fp x, double c) { return select(x < x.constant(c), x.constant(c), x); }
 
-Fp mulAdd(Fp a, Fp b, Fp c) { return a.e->options.hasFma ? emit<math::FmaOp>(a, b, c) : a * b + c; }
+Fp mulAdd(Fp a, Fp b, Fp c) {
+  if (a.e->options.hasFma)
+    return emit<math::FmaOp>(a, b, c);
+  if (!a.e->options.mayFuse)
+    return a * b + c;
+  constexpr auto contract = arith::FastMathFlags::contract;
+  Value product = arith::MulFOp::create(a.e->builder, a.v, b.v, contract);
+  return {a.e, arith::AddFOp::create(a.e->builder, product, c.v, contract)};
+}
 
 Fp poly(Fp x, ArrayRef<double> coefficients) {
   Fp p = x.constant(coefficients.front());
