@@ -13,6 +13,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenControlFlowRules(rules);
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);
+  populateAtenDistanceRules(rules);
   populateAtenFourierRules(rules);
   populateAtenIndexRules(rules);
   populateAtenJoinRules(rules);

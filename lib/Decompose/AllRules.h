@@ -15,6 +15,7 @@ void populateAtenBinaryRules(RuleSet &rules);
 void populateAtenControlFlowRules(RuleSet &rules);
 void populateAtenConvRules(RuleSet &rules);
 void populateAtenCreateRules(RuleSet &rules);
+void populateAtenDistanceRules(RuleSet &rules);
 void populateAtenFourierRules(RuleSet &rules);
 void populateAtenIndexRules(RuleSet &rules);
 void populateAtenJoinRules(RuleSet &rules);

@@ -1,12 +1,12 @@
-//===- Algebra.cpp - Sums of products, norms of matrices, distances -------===//
+//===- Algebra.cpp - Sums of products, norms of matrices ------------------===//
 //
 // Rules of torch.linalg and its relatives that sums, products and idioms make up. They compute in
-// f32 or wider and cast once at the end, because torch does too. Differences and distances are
+// f32 or wider and cast once at the end, because torch does too. Differences are
 // here since they are contractions in all but name.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Linalg.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Idioms/Matrices.h"
@@ -178,19 +178,6 @@ LogicalResult trace(AtenNode &a) {
 //===----------------------------------------------------------------------===//
 // Norms
 //===----------------------------------------------------------------------===//
-
-/// (sum |x|^p)^(1/p); p = 0 counts, infinite p takes the extreme.
-Value normOver(PrimBuilder &b, Value size, double p, ArrayRef<int64_t> axes, bool keep) {
-  if (std::isinf(p))
-    return b.reduce(p > 0 ? K::max : K::min, size, axes, keep);
-  if (p == 0)
-    return b.reduce(K::sum, b.cast(b.compare(P::ne, size, 0.0), b.elem(size)), axes, keep);
-  if (p == 1)
-    return b.reduce(K::sum, size, axes, keep);
-  if (p == 2)
-    return b.sqrt(b.reduce(K::sum, b.mul(size, size), axes, keep));
-  return b.pow(b.reduce(K::sum, b.pow(size, p), axes, keep), 1 / p);
-}
 
 /// The largest or smallest singular value, or their sum, over two axes.
 LogicalResult spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind, bool keep) {
@@ -409,64 +396,6 @@ LogicalResult combinations(AtenNode &a) {
   return a.give(b.reshape(b.take(x, b.ints(all), 0), {b.dim(rows), b.dim(r)}));
 }
 
-//===----------------------------------------------------------------------===//
-// Distances
-//===----------------------------------------------------------------------===//
-
-LogicalResult pairwiseDistance(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value d = b.add(b.sub(a.wideTensor("x1"), a.wideTensor("x2")), a.real("eps", 1e-6));
-  d = a.magnitude(d);
-  if (b.rank(d) == 0)
-    return a.fail("needs vectors");
-  return a.give(normOver(b, d, a.real("p", 2), {b.rank(d) - 1}, a.flag("keepdim", false)));
-}
-
-LogicalResult cosineSimilarity(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value x = a.wideTensor("x1"), y = a.wideTensor("x2");
-  b.broadcastTogether(x, y);
-  auto axis = a.axis("dim", 1, b.rank(x));
-  if (failed(axis) || b.rank(x) == 0)
-    return a.fail("needs vectors");
-  auto unit = [&](Value v) {
-    Value size = normOver(b, b.abs(v), 2, {*axis}, true);
-    return b.div(v, b.maximum(size, a.real("eps", 1e-8)));
-  };
-  return a.give(b.reduce(K::sum, b.mul(unit(x), unit(y)), {*axis}, false));
-}
-
-/// All pairs of rows: [..., P, R].
-Value allDistances(AtenNode &a, Value x, Value y) {
-  PrimBuilder &b = a.b;
-  Value d = b.abs(b.sub(b.unsqueeze(x, {b.rank(x) - 1}), b.unsqueeze(y, {b.rank(y) - 2})));
-  return normOver(b, d, a.real("p", 2), {b.rank(d) - 1}, false);
-}
-
-LogicalResult cdist(AtenNode &a) {
-  Value x = a.wideTensor("x1"), y = a.wideTensor("x2");
-  if (a.b.rank(x) < 2 || a.b.rank(y) < 2)
-    return a.fail("needs rows");
-  return a.give(allDistances(a, x, y));
-}
-
-/// The pairs i < j of rows, in order.
-LogicalResult pdist(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value x = a.wideTensor("self");
-  auto rows = b.rank(x) == 2 ? b.known(b.dim(x, 0)) : std::nullopt;
-  if (!rows || *rows > 2048)
-    return a.fail("needs a known number of rows, up to 2048");
-  SmallVector<int64_t> left, right;
-  for (int64_t i = 0; i < *rows; ++i)
-    for (int64_t j = i + 1; j < *rows; ++j) {
-      left.push_back(i);
-      right.push_back(j);
-    }
-  Value d = b.abs(b.sub(b.take(x, b.ints(left), 0), b.take(x, b.ints(right), 0)));
-  return a.give(normOver(b, d, a.real("p", 2), {1}, false));
-}
-
 } // namespace
 
 void tcc::populateAtenAlgebraRules(RuleSet &rules) {
@@ -489,11 +418,5 @@ void tcc::populateAtenAlgebraRules(RuleSet &rules) {
                     "scalarint scalararray array scalarrayint scalarrayarray tensorarrayint "
                     "tensorarray",
                     "self", gradient},
-                   {"combinations", "default", "self", combinations},
-                   {"pairwise_distance", "default", "x1 x2", pairwiseDistance},
-                   {"cosine_similarity", "default", "x1 x2", cosineSimilarity},
-                   {"cdist", "default", "x1 x2", cdist},
-                   {"_cdist_forward", "default", "x1 x2", cdist},
-                   {"pdist", "default", "self", pdist},
-                   {"_pdist_forward", "default", "self", pdist}});
+                   {"combinations", "default", "self", combinations}});
 }

@@ -10,6 +10,10 @@ mlir::Value matricesOf(AtenNode &a, llvm::StringRef name, bool square = true);
 /// The same to be factored or solved with: small ones in f64, others in their own type.
 mlir::Value factorsOf(AtenNode &a, llvm::StringRef name, bool square = true);
 
+/// (sum |x|^p)^(1/p) of `size`, |x|; p = 0 counts, infinite p takes the extreme.
+mlir::Value normOver(PrimBuilder &b, mlir::Value size, double p, llvm::ArrayRef<int64_t> axes,
+                     bool keep);
+
 /// Of the operand, whatever this operator calls it: A, input or self.
 inline mlir::Value operandMatrices(AtenNode &a, bool square = true) {
   return matricesOf(a, a.c.hasAttr("A") ? "A" : a.c.hasAttr("input") ? "input" : "self", square);

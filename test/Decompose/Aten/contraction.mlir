@@ -20,3 +20,24 @@ func.func @addmm(%b: tensor<4xf32>, %x: tensor<2x3xf32>, %w: tensor<3x4xf32>) ->
   %0 = graph.node "aten" "addmm.default"(%b, %x, %w) {attrs = {mat1 = #graph.operand<1>, mat2 = #graph.operand<2>, self = #graph.operand<0>}} : (tensor<4xf32>, tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
+
+// Distances between many rows come from a product, and none where that is ruled out.
+// CHECK-LABEL: func @distances
+// CHECK: %[[V0:.*]] = prim.transpose %arg1 [1, 0]
+// CHECK: %[[V1:.*]] = prim.dot %arg0, %[[V0]] {{.*}} -> tensor<30x3xf32>
+// CHECK: prim.sub
+// CHECK: prim.maximum
+// CHECK: prim.sqrt {{.*}} tensor<30x3xf32>
+func.func @distances(%x: tensor<30x5xf32>, %y: tensor<3x5xf32>) -> tensor<30x3xf32> {
+  %0 = graph.node "aten" "cdist.default"(%x, %y) {attrs = {x1 = #graph.operand<0>, x2 = #graph.operand<1>}} : (tensor<30x5xf32>, tensor<3x5xf32>) -> tensor<30x3xf32>
+  return %0 : tensor<30x3xf32>
+}
+
+// CHECK-LABEL: func @exact_distances
+// CHECK-NOT: prim.dot
+// CHECK: prim.sub {{.*}} tensor<30x3x5xf32>
+// CHECK: prim.reduce sum
+func.func @exact_distances(%x: tensor<30x5xf32>, %y: tensor<3x5xf32>) -> tensor<30x3xf32> {
+  %0 = graph.node "aten" "cdist.default"(%x, %y) {attrs = {compute_mode = 2 : i64, x1 = #graph.operand<0>, x2 = #graph.operand<1>}} : (tensor<30x5xf32>, tensor<3x5xf32>) -> tensor<30x3xf32>
+  return %0 : tensor<30x3xf32>
+}

@@ -398,6 +398,8 @@ def cases():
     yield "attention_of_any_length", lambda q, k, w: [
         sdpa(q, k, w), sdpa(q, k, w, is_causal=True), sdpa(q, k[:, :1], w[:, :1], enable_gqa=True)], (
             normal(2, 2, 33, 8), normal(2, 2, 65, 8), normal(2, 2, 65, 8)), ({2: AUTO}, {2: AUTO}, {2: AUTO})
+    yield "distances", lambda a, d: [torch.cdist(a, d), torch.cdist(
+        a, d, compute_mode="donot_use_mm_for_euclid_dist")], (normal(30, 5), normal(3, 5))
 
 
 def rounded(normal):
