@@ -342,3 +342,5 @@ def blocks():
 for family in (pointwise, products, attention, convolutions, reductions, order, indexing, shapes, images, spectra, matrices,
                blocks):
     family()
+
+import modelcases  # noqa: E402,F401  whose cases are of this kind
