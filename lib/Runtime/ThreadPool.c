@@ -13,12 +13,16 @@
  * for job n can never run a chunk of job n with the fields of job n+1.
  *
  * A job started while another one runs (from inside a kernel) is run by its caller alone.
+ *
+ * A thread that wakes up where another of the pool works moves to another CPU: the system puts it
+ * there at times, and leaves it there while jobs are short, so that two threads are one.
  */
 #include "Internal.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +34,7 @@ enum { SPIN_NS = 100000, SPINS_PER_LOOK = 64, STACK_BYTES = 4 << 20 };
 
 struct share {
   _Alignas(64) _Atomic uint64_t range; /* job number << 40 | end << 20 | begin */
+  _Atomic int cpu;                     /* on which its thread was seen last */
 };
 
 struct member {
@@ -139,16 +144,41 @@ static bool spin_while(_Atomic uint32_t *word, uint32_t value) {
   }
 }
 
+/* Leaves the CPU of a thread before this one, if the thread may run on one that none of them has.
+ */
+static void move_apart(struct tcc_pool *pool, uint32_t self) {
+  cpu_set_t usable, apart;
+  int cpu = sched_getcpu();
+  bool shared = false;
+  atomic_store_explicit(&pool->shares[self].cpu, cpu, memory_order_relaxed);
+  for (uint32_t i = 0; i < self; ++i)
+    shared |= atomic_load_explicit(&pool->shares[i].cpu, memory_order_relaxed) == cpu;
+  if (!shared || cpu < 0 || sched_getaffinity(0, sizeof usable, &usable))
+    return;
+  apart = usable;
+  for (uint32_t i = 0; i < self; ++i) {
+    int other = atomic_load_explicit(&pool->shares[i].cpu, memory_order_relaxed);
+    if (other >= 0)
+      CPU_CLR((size_t)other, &apart);
+  }
+  if (!CPU_COUNT(&apart) || sched_setaffinity(0, sizeof apart, &apart))
+    return;
+  atomic_store_explicit(&pool->shares[self].cpu, sched_getcpu(), memory_order_relaxed);
+  sched_setaffinity(0, sizeof usable, &usable);
+}
+
 static void *worker(void *argument) {
   const struct member *member = argument;
   struct tcc_pool *pool = member->pool;
   tcc_fp_enter();
+  move_apart(pool, member->index);
   uint32_t seen = 0;
   while (!atomic_load(&pool->stop)) {
     if (!spin_while(&pool->signal, seen)) {
       atomic_fetch_add(&pool->sleepers, 1);
       futex_wait(&pool->signal, seen);
       atomic_fetch_sub(&pool->sleepers, 1);
+      move_apart(pool, member->index);
     }
     seen = atomic_load(&pool->signal);
     work(pool, member->index);
@@ -195,6 +225,7 @@ static void publish(struct tcc_pool *pool, const struct tcc_job *job) {
   uint64_t threads = pool->wanted + 1, begin = 0;
   pool->job = *job;
   ++pool->number;
+  atomic_store_explicit(&pool->shares[0].cpu, sched_getcpu(), memory_order_relaxed);
   atomic_store_explicit(&pool->pending, job->chunks, memory_order_relaxed);
   for (uint64_t t = 0; t < threads; ++t) {
     uint64_t end = ((t + 1) * job->chunks + threads - 1) / threads;
@@ -233,6 +264,8 @@ struct tcc_pool *tcc_pool_create(uint32_t threads) {
   pool->wanted = wanted;
   pool->shares = (struct share *)(void *)((char *)memory + shares);
   pool->workers = (struct member *)(void *)((char *)memory + workers);
+  for (uint32_t i = 0; i <= wanted; ++i)
+    pool->shares[i].cpu = -1;
   return pool;
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
+#include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -137,6 +138,42 @@ TEST_CASE("a forked child runs without the parent's threads") {
   tcc_pool_destroy(pool);
 }
 #endif
+
+struct AffinitySeen {
+  const cpu_set_t *usable;
+  std::atomic<int> tasks, others;
+};
+
+// Where its threads move to for a moment is no business of the program's.
+TEST_CASE("threads may run where they could before, on one CPU too") {
+  cpu_set_t all;
+  REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<size_t>(sched_getcpu()), &one);
+  for (const cpu_set_t &usable : {one, all}) {
+    REQUIRE(sched_setaffinity(0, sizeof usable, &usable) == 0);
+    tcc_pool *pool = tcc_pool_create(3);
+    AffinitySeen seen{&usable, 0, 0};
+    tcc_job work = job(
+        [](int64_t *args, int64_t begin, int64_t end) {
+          auto &seen = *reinterpret_cast<AffinitySeen *>(args);
+          cpu_set_t now;
+          seen.others +=
+              sched_getaffinity(0, sizeof now, &now) != 0 || !CPU_EQUAL(&now, seen.usable);
+          seen.tasks += static_cast<int>(end - begin);
+        },
+        &seen, 12, 12);
+    for (int round = 0; round < 20; ++round) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1)); // the workers sleep
+      tcc_pool_run(pool, &work);
+    }
+    tcc_pool_destroy(pool);
+    CHECK(seen.tasks == 240);
+    CHECK(seen.others == 0);
+  }
+  REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
+}
 
 TEST_CASE("blocks do not overlap and come back") {
   tcc_allocator own = {};
