@@ -103,7 +103,7 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   device::Schedule schedule =
       cast<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr()).find(arch.name);
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
-  if (!device::emitKernel(launch, *module, kernel.symbol, schedule))
+  if (!device::emitKernel(launch, *module, kernel.symbol, schedule, arch))
     return llvm::createStringError("no code for " + llvm::Twine(arch.name));
   showLoops(*module, kernel.symbol, suffix(arch, ".mlir"), kernel.observer);
   ExpandMathOptions math =
@@ -113,8 +113,6 @@ llvm::Expected<KernelCode> GpuBackend::compile(const KernelSource &kernel) const
   if (failed(device::lowerKernelModule(*module, schedule)))
     return llvm::createStringError("lowering failed");
   nameHelpers(*module, kernel.symbol);
-  if (arch.pdl)
-    device::startEarly(module->lookupSymbol<LLVM::LLVMFuncOp>(kernel.symbol));
   if (!arch.simulated)
     return assemble(kernel, *module);
   auto object = simulate(kernel, *module, schedule.getSharedBytes());

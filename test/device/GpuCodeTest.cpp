@@ -34,8 +34,9 @@ TEST_CASE("a function that has no code is an error of the kernel, not of ptxas")
                                "%y = prim.exp %x : (tensor<64xf32>) -> tensor<64xf32>"));
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
-  auto schedule = codegen::device::chooseSchedule(launch, *GpuArch::find("sm_80"));
-  auto kernel = kernelModule(launch, "k", schedule);
+  const GpuArch &arch = *GpuArch::find("sm_80");
+  auto schedule = codegen::device::chooseSchedule(launch, arch);
+  auto kernel = kernelModule(launch, "k", schedule, arch);
   REQUIRE(kernel);
   OpBuilder b = OpBuilder::atBlockBegin(kernel->getBody());
   auto type = b.getFunctionType({b.getF64Type()}, {b.getF64Type()});
@@ -159,7 +160,7 @@ TEST_CASE("wgmma: integers and rounded f32, in clusters of blocks and tile after
     auto schedule = codegen::device::chooseSchedule(launch, arch, /*tf32=*/true);
     CHECK(schedule.getForm() == codegen::device::Form::Wgmma);
     CHECK((schedule.getSplit() > 1) == (c.rows < 1000));
-    auto kernel = kernelModule(launch, "k", schedule);
+    auto kernel = kernelModule(launch, "k", schedule, arch);
     REQUIRE(kernel);
     REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
     std::string ptx = llvm::cantFail(emit::emitPtx(*kernel, arch));

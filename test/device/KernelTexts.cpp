@@ -89,7 +89,7 @@ std::string tcc::test::ptxOf(const std::string &text, const GpuArch &arch,
   kernel::LaunchOp launch;
   module->walk([&](kernel::LaunchOp op) { launch = op; });
   auto schedule = scheduleOf(launch, arch, form);
-  auto kernel = kernelModule(launch, "k", schedule);
+  auto kernel = kernelModule(launch, "k", schedule, arch);
   REQUIRE(kernel);
   REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
   return llvm::cantFail(emit::emitPtx(*kernel, arch));

@@ -35,9 +35,10 @@ static std::string textOf(kernel::LaunchOp launch) {
 }
 
 OwningOpRef<ModuleOp> kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol,
-                                   Schedule schedule, const codegen::ExpandMathOptions &math) {
+                                   Schedule schedule, const GpuArch &arch,
+                                   const codegen::ExpandMathOptions &math) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(launch.getContext()));
-  if (!codegen::device::emitKernel(launch, *module, symbol, schedule))
+  if (!codegen::device::emitKernel(launch, *module, symbol, schedule, arch))
     return {};
   codegen::expandMath(*module, math);
   return module;
@@ -183,7 +184,8 @@ simulateLaunches(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, const Wei
     if (!kernel) {
       auto math = codegen::ExpandMathOptions::forTarget(simulatingCpu());
       math.roughWhereNarrowed = true;
-      auto module = kernelModule(record.launch, record.symbol, record.schedule, math);
+      auto module =
+          kernelModule(record.launch, record.symbol, record.schedule, *GpuArch::find("sim"), math);
       if (!module) {
         wrong.push_back(record.symbol + ": no code");
         return;

@@ -38,6 +38,7 @@ llvm::Error forEachLaunch(mlir::func::FuncOp function, llvm::ArrayRef<reference:
 /// The kernel of a launch in a module of its own, with math expanded. Null after an error.
 mlir::OwningOpRef<mlir::ModuleOp>
 kernelModule(kernel::LaunchOp launch, llvm::StringRef symbol, codegen::device::Schedule schedule,
+             const GpuArch &arch,
              const codegen::ExpandMathOptions &math = codegen::ExpandMathOptions::forGpu());
 
 /// The words of a launch: `address` gives that of input or result `index`.

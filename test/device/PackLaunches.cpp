@@ -203,7 +203,7 @@ private:
 
   std::string cubinOf(kernel::LaunchOp launch, Schedule schedule) {
     std::string name = "k" + std::to_string(kernels++), file = name + ".cubin";
-    auto module = kernelModule(launch, "k", schedule);
+    auto module = kernelModule(launch, "k", schedule, arch);
     if (!module || failed(codegen::device::lowerKernelModule(*module, schedule)))
       llvm::report_fatal_error("no code");
     std::string ptx = llvm::cantFail(emit::emitPtx(*module, arch));

@@ -57,7 +57,7 @@ static void describeTensorMaps(LLVM::LLVMFuncOp function, unsigned count) {
 }
 
 LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
-                                    Schedule schedule) {
+                                    Schedule schedule, const GpuArch &arch) {
   MLIRContext *context = module.getContext();
   context->loadDialect<NVVM::NVVMDialect>();
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
@@ -68,7 +68,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getThreads())}));
-  KernelFrame frame(launch, function, schedule);
+  KernelFrame frame(launch, function, schedule, arch);
   switch (schedule.getForm()) {
   case Form::Loop:
     schedule.getRows() ? emitDepthwiseKernel(frame) : emitLoopKernel(frame);
@@ -124,6 +124,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     break;
   }
   LLVM::ReturnOp::create(frame.b, ValueRange());
+  frame.startEarly();
   return frame.failed ? LLVM::LLVMFuncOp() : function;
 }
 
@@ -153,14 +154,4 @@ LogicalResult device::lowerKernelModule(ModuleOp module, Schedule schedule) {
     if (function.isExternal())
       return function.emitError("a GPU has no function '") << function.getName() << "'";
   return success();
-}
-
-void device::startEarly(LLVM::LLVMFuncOp kernel) {
-  // Inline PTX, because LLVM takes its intrinsics for operators that touch no memory.
-  ImplicitLocOpBuilder b(kernel.getLoc(), OpBuilder::atBlockBegin(&kernel.getBody().front()));
-  auto dialect = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
-  for (StringRef text : {"griddepcontrol.launch_dependents;", "griddepcontrol.wait;"})
-    LLVM::InlineAsmOp::create(b, Type(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true,
-                              /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-                              dialect, ArrayAttr());
 }

@@ -23,8 +23,8 @@ static Value asIndex(ImplicitLocOpBuilder &b, Value i32) {
 }
 
 device::KernelFrame::KernelFrame(kernel::LaunchOp launch, LLVM::LLVMFuncOp function,
-                                 Schedule schedule)
-    : LaunchFrame(launch), function(function), schedule(schedule) {
+                                 Schedule schedule, const GpuArch &arch)
+    : LaunchFrame(launch), function(function), schedule(schedule), arch(arch) {
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   thread = asIndex(b, NVVM::ThreadIdXOp::create(b, b.getI32Type()));
@@ -56,6 +56,30 @@ Value device::KernelFrame::volume(ValueRange extents) {
 }
 
 void device::KernelFrame::barrier() { NVVM::Barrier0Op::create(b); }
+
+/// `text` as inline PTX, because LLVM takes its intrinsics for operators that touch no memory.
+static void controlStart(ImplicitLocOpBuilder &b, StringRef text) {
+  LLVM::InlineAsmOp::create(b, Type(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                            LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
+                            ArrayAttr());
+}
+
+void device::KernelFrame::awaitEarlierWork() {
+  awaits = true;
+  if (arch.pdl)
+    controlStart(b, "griddepcontrol.wait;");
+}
+
+void device::KernelFrame::startEarly() {
+  if (!arch.pdl)
+    return;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&function.getBody().front());
+  controlStart(b, "griddepcontrol.launch_dependents;");
+  if (!awaits)
+    awaitEarlierWork();
+}
 
 Value device::KernelFrame::shared(Type element, int64_t count, StringRef what) {
   auto module = function->getParentOfType<ModuleOp>();
@@ -181,11 +205,17 @@ Value device::rowSpace(kernel::LaunchOp launch) {
   return {};
 }
 
-Operation *device::productOf(kernel::LaunchOp launch) {
+SmallVector<Operation *, 2> device::productsOf(kernel::LaunchOp launch) {
+  SmallVector<Operation *, 2> products;
   for (Operation &op : launch.getBody().front())
     if (op.hasTrait<prim::Contraction>())
-      return &op;
-  return nullptr;
+      products.push_back(&op);
+  return products;
+}
+
+Operation *device::productOf(kernel::LaunchOp launch) {
+  auto products = productsOf(launch);
+  return products.empty() ? nullptr : products.front();
 }
 
 Operation *device::specialOf(kernel::LaunchOp launch) {

@@ -10,10 +10,12 @@
 namespace tcc::codegen::device {
 
 struct KernelFrame : LaunchFrame {
-  KernelFrame(kernel::LaunchOp launch, mlir::LLVM::LLVMFuncOp function, Schedule schedule);
+  KernelFrame(kernel::LaunchOp launch, mlir::LLVM::LLVMFuncOp function, Schedule schedule,
+              const GpuArch &arch);
 
   mlir::LLVM::LLVMFuncOp function;
   Schedule schedule;
+  const GpuArch &arch;
   mlir::Value thread, block; ///< in the block, in the grid; index
   mlir::Value scratch;       ///< null where the schedule has none
 
@@ -26,6 +28,10 @@ struct KernelFrame : LaunchFrame {
   mlir::Value volume(mlir::ValueRange extents);
   /// All threads of the block have come here, and see each other's shared memory.
   void barrier();
+  /// Where kernels start early (GpuArch::pdl), the work before this one in its stream has ended
+  /// from here on. Before it, a thread touches nothing that such work writes, and writes nothing. A
+  /// kernel that has no such place waits before anything else.
+  void awaitEarlierWork();
   /// Shared memory of the block: an array of `count` elements.
   mlir::Value shared(mlir::Type element, int64_t count, llvm::StringRef what);
   /// The block's dynamic shared memory, aligned to 16 bytes at least.
@@ -41,6 +47,12 @@ struct KernelFrame : LaunchFrame {
   mlir::Value asComputed(mlir::Value stored, mlir::Type computed);
   /// The address of element `index` of an array.
   mlir::Value at(mlir::Value base, mlir::Type element, mlir::Value index);
+  /// After the template: lets the kernel start before the work before it ends, and the work after
+  /// it before this ends, where the architecture can.
+  void startEarly();
+
+private:
+  bool awaits = false;
 };
 
 /// The value of lane `lane ^ distance` of the warp; `v` has at most 64 bits.
@@ -56,8 +68,9 @@ mlir::Value exp2Approximately(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// The tensor that the rows of a row kernel are made of.
 mlir::Value rowSpace(kernel::LaunchOp launch);
-/// Product: the contraction or convolution.
+/// Product: the contraction or convolution; the first of several.
 mlir::Operation *productOf(kernel::LaunchOp launch);
+llvm::SmallVector<mlir::Operation *, 2> productsOf(kernel::LaunchOp launch);
 /// Column: the one reduction of a loop kernel that its threads can share; null if there is none.
 prim::ReduceOp columnReduction(kernel::LaunchOp launch);
 inline constexpr unsigned kColumnLoads = 4; ///< that a thread of it has in flight

@@ -183,6 +183,11 @@ void device::copyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange pl
   copyWindow(b, to, map, place, {}, barrier);
 }
 
+void device::prefetchMap(ImplicitLocOpBuilder &b, Value map) {
+  NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
+                           map, Value(), /*tensormap=*/true);
+}
+
 SharedSlices SharedSlices::in(ImplicitLocOpBuilder &b, Value raw) {
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(), raw);
   Value aligned = arith::AndIOp::create(b, arith::AddIOp::create(b, address, constant32(b, 1023)),

@@ -72,7 +72,9 @@ void expectBytes(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier, int64_t byt
 /// Starts the copy of a box to shared memory. `place`: innermost axis first.
 void copyBox(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map, mlir::ValueRange place,
              mlir::Value barrier);
-/// The same of one tap of neighbouring windows: `taps` is how far it lies from their corners.
+/// The thread's copies need a tensor map soon.
+void prefetchMap(mlir::ImplicitLocOpBuilder &b, mlir::Value map);
+/// copyBox of one tap of neighbouring windows: `taps` is how far it lies from their corners.
 void copyWindow(mlir::ImplicitLocOpBuilder &b, mlir::Value to, mlir::Value map,
                 mlir::ValueRange place, mlir::ValueRange taps, mlir::Value barrier);
 

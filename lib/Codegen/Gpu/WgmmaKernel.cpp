@@ -161,8 +161,7 @@ void WgmmaEmitter::prepare() {
   steps = c(p.steps());
   f.when(equal(tid, c(0)), [&] {
     for (unsigned i = 0; i < p.tensorMaps(); ++i)
-      NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
-                               tensorMap(i), Value(), /*tensormap=*/true);
+      prefetchMap(b, tensorMap(i));
     for (unsigned i = 0; i < t.stages; ++i) {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
       NVVM::MBarrierInitOp::create(b, empty(c(i)), c(t.sharers), Value());
@@ -193,6 +192,7 @@ void WgmmaEmitter::fetch() {
   f.when(equal(warp, c(0)), [&] {
     Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
     f.when(elected, [&] {
+      f.awaitEarlierWork();
       forTiles(block, grid, {c(0), c(0)},
                [&](Value number, Place place) { return fetchTile(number, place); });
     });
@@ -246,6 +246,7 @@ void WgmmaEmitter::compute() {
   groupThread = band(tid, 127);
   lane = band(tid, 31);
   leads = equal(groupThread, c(0));
+  f.awaitEarlierWork(); // which computes residuals, and may read what results overwrite
   auto body = [&](Value number, Place place) { return computeTile(number, place); };
   Place start = {c(0), c(0)};
   if (t.isShared()) {

@@ -121,6 +121,8 @@ void WgmmaTileEmitter::prepare() {
   if (m.steps() % each)
     steps = arith::MinUIOp::create(b, steps, arith::SubIOp::create(b, c(m.steps()), firstStep));
   f.when(equal(tid, c(0)), [&] {
+    prefetchMap(b, tensorMap(0));
+    prefetchMap(b, tensorMap(1));
     for (unsigned i = 0; i < t.stages; ++i) {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
       if (wraps())
@@ -141,6 +143,7 @@ void WgmmaTileEmitter::fetch() {
     SmallVector<Value> window;
     if (m.window)
       window = m.window->windowAt(f, firstRow);
+    f.awaitEarlierWork();
     auto loop = scf::ForOp::create(b, c(0), steps, c(1), ValueRange{c(0), c(1)});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -368,7 +371,10 @@ void WgmmaTileEmitter::run() {
     if (split > 1)
       NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
     b.setInsertionPointToStart(last.elseBlock());
-    f.e.nested([&] { finish(); });
+    f.e.nested([&] {
+      f.awaitEarlierWork();
+      finish();
+    });
   }
   // Nobody reads what the block has any more.
   if (split > 1)

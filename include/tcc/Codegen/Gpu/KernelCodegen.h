@@ -64,10 +64,12 @@ struct TensorMap {
 llvm::SmallVector<TensorMap> tensorMapsOf(mlir::OpBuilder &b, kernel::LaunchOp launch,
                                           Schedule schedule);
 
-/// The kernel that does `launch`, added to `module` under `name`. Null after an error was
-/// emitted at the operator that cannot be compiled.
+/// The kernel that does `launch` on `arch`, added to `module` under `name`. Null after an error was
+/// emitted at the operator that cannot be compiled. Where kernels may start early (GpuArch::pdl),
+/// it lets the work after it start, and waits for the work before it: where its template says, when
+/// all is ready for it, or before anything else.
 mlir::LLVM::LLVMFuncOp emitKernel(kernel::LaunchOp launch, mlir::ModuleOp module,
-                                  llvm::StringRef name, Schedule schedule);
+                                  llvm::StringRef name, Schedule schedule, const GpuArch &arch);
 
 /// Registers the dialects of GPU kernels and their translation to LLVM IR.
 void registerKernelDialects(mlir::DialectRegistry &registry);
@@ -75,9 +77,5 @@ void registerKernelDialects(mlir::DialectRegistry &registry);
 /// Lowers a module of kernels, with math expanded, to the LLVM and NVVM dialects. A math
 /// function that has no code but a call of libm is an error.
 mlir::LogicalResult lowerKernelModule(mlir::ModuleOp module, Schedule schedule);
-
-/// Lets a kernel, lowered, start before the work before it in its stream ends: it waits for that
-/// before anything else, and lets the work after it do the same (GpuArch::pdl).
-void startEarly(mlir::LLVM::LLVMFuncOp kernel);
 
 } // namespace tcc::codegen::device
