@@ -16,7 +16,8 @@ GROUP = 128  # threads that multiply together
 def made(machine, number, parts, operands):
     """The function of a thread that an instruction is; None for any other."""
     start = {"mbarrier": memory_barrier, "bar": meeting, "barrier": meeting, "elect": elect, "shfl": exchange,
-             "redux": reduce, "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy, "mapa": peer_address}.get(parts[0])
+             "redux": reduce, "vote": vote, "stmatrix": store_matrices, "wgmma": product, "cp": bulk_copy,
+             "mapa": peer_address}.get(parts[0])
     return start(machine, number, parts, operands) if start else None
 
 
@@ -157,6 +158,19 @@ def reduce(machine, number, parts, operands):
         for thread, _ in lanes:
             thread.registers[operands[0]] = found
     return together(number, WARP, word, all_of_them)
+
+
+def vote(machine, number, parts, operands):
+    """vote.sync.ballot: a bit a lane."""
+    if parts[2] != "ballot":
+        return None
+    holds = machine.value(operands[1])
+
+    def all_of_them(lanes):
+        bits = sum(1 << i for i, (_, held) in enumerate(lanes) if held)
+        for thread, _ in lanes:
+            thread.registers[operands[0]] = bits
+    return together(number, WARP, holds, all_of_them)
 
 
 def store_matrices(machine, number, parts, operands):

@@ -90,6 +90,37 @@ func.func @attention_causal(%q: tensor<2x300x64xbf16>, %k: tensor<2x300x64xbf16>
   %heads = prim.cast %wide_y : (tensor<2x300x64xf32>) -> tensor<2x300x64xbf16>
   return %heads : tensor<2x300x64xbf16>
 }
+func.func @attention_padded(%q: tensor<2x300x64xbf16>, %k: tensor<2x300x64xbf16>, %v: tensor<2x300x64xbf16>, %m: tensor<2x300xf32>) -> tensor<2x300x64xbf16> {
+  %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x300x64xbf16>, tensor<2x300x64xbf16>) -> tensor<2x300x300xf32>
+  %c = prim.constant dense<1.250000000e-01> : tensor<f32>
+  %cs = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<2x300x300xf32>
+  %scaled = prim.mul %dot, %cs : (tensor<2x300x300xf32>, tensor<2x300x300xf32>) -> tensor<2x300x300xf32>
+  %row = prim.iota 0 sizes() : tensor<300x300xi64>
+  %col = prim.iota 1 sizes() : tensor<300x300xi64>
+  %cc = prim.compare ge %row, %col : (tensor<300x300xi64>, tensor<300x300xi64>) -> tensor<300x300xi1>
+  %bounded = prim.broadcast %cc axes [1, 2] sizes() : (tensor<300x300xi1>) -> tensor<2x300x300xi1>
+  %zero = prim.constant dense<0.0> : tensor<2x300xf32>
+  %some = prim.compare ge %m, %zero : (tensor<2x300xf32>, tensor<2x300xf32>) -> tensor<2x300xi1>
+  %key = prim.iota 1 sizes() : tensor<2x300xi64>
+  %last = prim.constant dense<140> : tensor<2x300xi64>
+  %early = prim.compare lt %key, %last : (tensor<2x300xi64>, tensor<2x300xi64>) -> tensor<2x300xi1>
+  %there = prim.or %some, %early : (tensor<2x300xi1>, tensor<2x300xi1>) -> tensor<2x300xi1>
+  %unpadded = prim.broadcast %there axes [0, 2] sizes() : (tensor<2x300xi1>) -> tensor<2x300x300xi1>
+  %seen = prim.and %bounded, %unpadded : (tensor<2x300x300xi1>, tensor<2x300x300xi1>) -> tensor<2x300x300xi1>
+  %none = prim.constant dense<0xFF800000> : tensor<2x300x300xf32>
+  %causal = prim.select %seen, %scaled, %none : (tensor<2x300x300xi1>, tensor<2x300x300xf32>, tensor<2x300x300xf32>) -> tensor<2x300x300xf32>
+  %top = prim.reduce max %causal [2] : (tensor<2x300x300xf32>) -> tensor<2x300xf32>
+  %tops = prim.broadcast %top axes [0, 1] sizes() : (tensor<2x300xf32>) -> tensor<2x300x300xf32>
+  %less = prim.sub %causal, %tops : (tensor<2x300x300xf32>, tensor<2x300x300xf32>) -> tensor<2x300x300xf32>
+  %e = prim.exp %less : (tensor<2x300x300xf32>) -> tensor<2x300x300xf32>
+  %sum = prim.reduce sum %e [2] : (tensor<2x300x300xf32>) -> tensor<2x300xf32>
+  %sums = prim.broadcast %sum axes [0, 1] sizes() : (tensor<2x300xf32>) -> tensor<2x300x300xf32>
+  %weights = prim.div %e, %sums : (tensor<2x300x300xf32>, tensor<2x300x300xf32>) -> tensor<2x300x300xf32>
+  %w = prim.cast %weights : (tensor<2x300x300xf32>) -> tensor<2x300x300xbf16>
+  %wide_y = prim.dot %w, %v batch [0] x [0] contract [2] x [1] : (tensor<2x300x300xbf16>, tensor<2x300x64xbf16>) -> tensor<2x300x64xf32>
+  %heads = prim.cast %wide_y : (tensor<2x300x64xf32>) -> tensor<2x300x64xbf16>
+  return %heads : tensor<2x300x64xbf16>
+}
 func.func @attention_window(%q: tensor<2x300x128xbf16>, %k: tensor<2x400x128xbf16>, %v: tensor<2x400x128xbf16>) -> tensor<2x300x128xbf16> {
   %dot = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<2x300x128xbf16>, tensor<2x400x128xbf16>) -> tensor<2x300x400xf32>
   %c = prim.constant dense<8.838834765e-02> : tensor<f32>

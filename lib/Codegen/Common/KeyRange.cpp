@@ -26,8 +26,10 @@ public:
   /// found say all of it.
   bool visit(Value condition, const Axes &axes, bool holds);
   SmallVector<KeyBound> found;
+  SmallVector<KeyCondition> others;
 
 private:
+  bool visitNew(Value condition, const Axes &axes, bool holds);
   /// What `value` grows by with each key; null: nobody knows.
   std::optional<int> slope(Value value, const Axes &axes);
   bool compare(prim::CompareOp op, const Axes &axes, bool holds);
@@ -156,6 +158,14 @@ bool BoundSearch::compare(prim::CompareOp op, const Axes &axes, bool holds) {
 }
 
 bool BoundSearch::visit(Value condition, const Axes &axes, bool holds) {
+  size_t before = others.size();
+  bool saysAll = visitNew(condition, axes, holds);
+  if (!saysAll && others.size() == before)
+    others.push_back({condition, axes, holds});
+  return saysAll;
+}
+
+bool BoundSearch::visitNew(Value condition, const Axes &axes, bool holds) {
   Operation *op = condition.getDefiningOp();
   if (!op)
     return false;
@@ -200,7 +210,25 @@ KeyMask tcc::codegen::keyMaskOf(Value score) {
     if (saysAll && isOutermost)
       seen = score;
   }
-  return {std::move(search.found), seen};
+  return {std::move(search.found), seen, std::move(search.others), score};
+}
+
+/// Where a value whose axes follow those of the score in `axes` is read for the score at `at`.
+static Coords followed(Elemental &e, ArrayRef<int> axes, ArrayRef<Coord> at) {
+  Coords point;
+  for (int axis : axes)
+    point.push_back(axis >= 0 && axis < static_cast<int>(at.size()) ? at[axis]
+                                                                    : Coord::uniform(e.index(0)));
+  return point;
+}
+
+Value tcc::codegen::emitKeyCondition(Elemental &e, const KeyCondition &condition,
+                                     ArrayRef<Coord> at) {
+  Value v = e.eval(condition.value, followed(e, condition.at, at));
+  if (!v || condition.holds)
+    return v;
+  Value one = arith::ConstantOp::create(e.builder(), e.builder().getBoolAttr(true));
+  return arith::XOrIOp::create(e.builder(), v, one);
 }
 
 KeyRange tcc::codegen::emitKeyRange(Elemental &e, ArrayRef<KeyBound> bounds, ArrayRef<Coord> at,
@@ -208,10 +236,7 @@ KeyRange tcc::codegen::emitKeyRange(Elemental &e, ArrayRef<KeyBound> bounds, Arr
   ImplicitLocOpBuilder &b = e.builder();
   Type i64 = b.getI64Type();
   for (const KeyBound &bound : bounds) {
-    Coords point;
-    for (int axis : bound.at)
-      point.push_back(axis >= 0 && axis < static_cast<int>(at.size()) ? at[axis]
-                                                                      : Coord::uniform(e.index(0)));
+    Coords point = followed(e, bound.at, at);
     Value lhs = e.eval(bound.lhs, point), rhs = e.eval(bound.rhs, point);
     if (!lhs || !rhs)
       return {};

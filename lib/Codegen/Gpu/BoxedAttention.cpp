@@ -57,6 +57,19 @@ static std::pair<Value, double> positiveScale(Value score) {
   return {score, scale};
 }
 
+/// The conditions of a mask that say of a key whether the rows of a batch see it, if all do.
+static SmallVector<KeyCondition> conditionsOfKeys(const AttentionForm &form, const KeyMask &mask,
+                                                  int batchAxes) {
+  auto shape = tensorType(form.score).getShape();
+  if (shape != tensorType(prim::DotOp(form.scores).getResult()).getShape())
+    return {};
+  auto keys = static_cast<int>(shape.size()) - 1;
+  bool all = llvm::all_of(mask.conditions, [&](const KeyCondition &condition) {
+    return llvm::all_of(condition.at, [&](int axis) { return axis < batchAxes || axis == keys; });
+  });
+  return all ? mask.conditions : SmallVector<KeyCondition>();
+}
+
 std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
   constexpr int64_t kStep = 16, kColumns = 8; // of what an instruction sums, and of its result
   AttentionForm form = attentionOf(launch);
@@ -85,9 +98,11 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
     return std::accumulate(extents.begin(), extents.end(), int64_t(1), std::multiplies<>());
   };
   KeyMask mask = keyMaskOf(form.score);
-  auto [core, scale] = positiveScale(mask.seen);
+  SmallVector<KeyCondition> conditions = conditionsOfKeys(form, mask, int(batchAxes));
+  auto [core, scale] = positiveScale(conditions.empty() ? mask.seen : mask.chosen);
   BoxedAttention a{form,
                    std::move(mask),
+                   std::move(conditions),
                    core,
                    scale,
                    *q,

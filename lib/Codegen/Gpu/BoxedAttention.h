@@ -17,6 +17,8 @@ namespace tcc::codegen::device {
 struct BoxedAttention {
   AttentionForm form;
   KeyMask mask;
+  /// Hide keys beside the bounds, from all rows of a batch alike.
+  llvm::SmallVector<KeyCondition> conditions;
   mlir::Value core; ///< where keys are seen, the score is `scale` > 0 times it
   double scale;
   BoxOperand queries, keys, values;

@@ -178,8 +178,7 @@ void WgmmaAttentionEmitter::prepare() {
   warp = uniformWarp(b, tid);
   f.when(equal(tid, c(0)), [&] {
     for (unsigned i = 0; i < BoxedAttention::tensorMaps; ++i)
-      NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(),
-                               tensorMap(i), Value(), /*tensormap=*/true);
+      prefetchMap(b, tensorMap(i));
     auto init = [&](Value at, unsigned arrivals) {
       NVVM::MBarrierInitOp::create(b, at, c(arrivals), Value());
     };
@@ -194,6 +193,7 @@ void WgmmaAttentionEmitter::prepare() {
     NVVM::FenceMbarrierInitOp::create(b);
   });
   f.barrier();
+  f.awaitEarlierWork();
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,6 +324,7 @@ void WgmmaAttentionEmitter::passTurn() {
 
 WgmmaAttentionEmitter::State WgmmaAttentionEmitter::visit(Value turn, State state, bool isMasked) {
   Value stage = stageOf(turn), before = sub(turn, c(1)), stageBefore = stageOf(before);
+  SmallVector<Value> seen = seenKeys(keyAt(turn));
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(turn));
   awaitTurn();
   Value scores = multiplyKeys(stage);
@@ -333,7 +334,7 @@ WgmmaAttentionEmitter::State WgmmaAttentionEmitter::visit(Value turn, State stat
   passTurn();
   scores = awaitChains(b, scores, 1);
   giveBack(Barrier::EmptyKeys, stage);
-  softmax(scores, keyAt(turn), state, /*isFirst=*/false, isMasked);
+  softmax(scores, keyAt(turn), seen, state, /*isFirst=*/false, isMasked);
   results = awaitChains(b, results, 0, read);
   giveBack(Barrier::EmptyValues, stageBefore);
   state.results = scaled(results, state.corrections);
@@ -368,13 +369,14 @@ void WgmmaAttentionEmitter::compute() {
 void WgmmaAttentionEmitter::computeTile() {
   prepareThread();
   Value first = c(0), stage = stageOf(first);
+  SmallVector<Value> seen = seenKeys(keyAt(first));
   awaitBarrier(b, barrier(Barrier::FullQueries), tileParity);
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(first));
   State state;
   state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width, b.getF32Type()));
   Value scores = awaitChains(b, multiplyKeys(stage), 0);
   giveBack(Barrier::EmptyKeys, stage);
-  softmax(scores, keyAt(first), state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
+  softmax(scores, keyAt(first), seen, state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
   if (hasUpper)
     state = visitAll(c(1), wholeFrom, state, /*isMasked=*/true);
   state = visitAll(wholeFrom, wholeTo, state, /*isMasked=*/false);

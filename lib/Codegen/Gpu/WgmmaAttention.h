@@ -103,8 +103,11 @@ private:
   Coords rowCoords(mlir::Value row);
   KeyRange seenBy(mlir::Value row);
   llvm::SmallVector<mlir::Value> coreOf(mlir::Value scores, mlir::Value firstKey);
+  llvm::SmallVector<mlir::Value> seenKeys(mlir::Value firstKey);
+  void hide(llvm::MutableArrayRef<mlir::Value> scores, mlir::ValueRange seen);
   void mask(llvm::MutableArrayRef<mlir::Value> scores, mlir::Value firstKey);
-  void softmax(mlir::Value scores, mlir::Value firstKey, State &state, bool isFirst, bool isMasked);
+  void softmax(mlir::Value scores, mlir::Value firstKey, mlir::ValueRange seen, State &state,
+               bool isFirst, bool isMasked);
   mlir::Value exp2(mlir::Value x);
   mlir::Value shiftOf(mlir::Value top);
   mlir::Value scaled(mlir::Value results, mlir::ValueRange factors);

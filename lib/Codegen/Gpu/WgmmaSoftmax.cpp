@@ -3,7 +3,9 @@
 // A thread has two rows of scores, and of each eight keys two neighbours in both. What the region
 // makes of a product is evaluated there; but a positive factor of all scores goes into the
 // exponent, which is a multiply-add anyway, and what a comparison of positions hides is found from
-// the range of keys that each row sees, with one comparison of numbers of 32 bits a score.
+// the range of keys that each row sees, with one comparison of numbers of 32 bits a score. What
+// hides keys from all rows alike, as padding does, is evaluated once a key: each lane of a warp has
+// some of a block's keys.
 //
 // As in the other forms, a row that has seen nothing but minus infinity is shifted by 0, NaNs come
 // by way of the sum, and what the region says of the shift and the divisor is applied at the end.
@@ -11,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "WgmmaAttention.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <limits>
 
@@ -132,6 +135,61 @@ SmallVector<Value> WgmmaAttentionEmitter::coreOf(Value scores, Value firstKey) {
   return found;
 }
 
+/// For 32 keys each from `firstKey` on whether the lane's key among them is seen, as far as that is
+/// the same for all rows.
+SmallVector<Value> WgmmaAttentionEmitter::seenKeys(Value firstKey) {
+  SmallVector<Value> seen;
+  if (a.conditions.empty())
+    return seen;
+  for (unsigned first = 0; first < t.keys; first += GpuArch::warp) {
+    Value key = toIndex(add(add(firstKey, lane), c(first)));
+    if (hasTail)
+      key = f.minIndex(key, f.e.index(a.keyCount - 1));
+    Coords at = uniform(batch);
+    at.resize(tensorType(form.score).getRank() - 1, Coord::uniform(f.e.index(0)));
+    at.push_back(Coord::uniform(key));
+    Value all;
+    for (const KeyCondition &condition : a.conditions) {
+      Value holds = emitKeyCondition(f.e, condition, at);
+      f.failed |= !holds;
+      if (holds)
+        all = all ? Value(arith::AndIOp::create(b, all, holds)) : holds;
+    }
+    seen.push_back(all ? all : Value(arith::ConstantOp::create(b, b.getBoolAttr(true))));
+  }
+  return seen;
+}
+
+/// What is not seen becomes minus infinity. Where all is, as mostly, a warp finds that out at once.
+void WgmmaAttentionEmitter::hide(MutableArrayRef<Value> scores, ValueRange seen) {
+  if (seen.empty())
+    return;
+  SmallVector<Value> words;
+  Value every;
+  for (Value own : seen) {
+    words.push_back(
+        NVVM::VoteSyncOp::create(b, b.getI32Type(), c(-1), own, NVVM::VoteSyncKind::ballot));
+    every = every ? Value(arith::AndIOp::create(b, every, words.back())) : words.back();
+  }
+  auto branch = scf::IfOp::create(b, TypeRange(ValueRange(scores)), equal(every, c(-1)),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, scores);
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value none = number(kNone), ownKey = mul(band(lane, 3), 2);
+  for (Value &word : words)
+    word = arith::ShRUIOp::create(b, word, ownKey);
+  SmallVector<Value> left;
+  for (unsigned i = 0; i < scores.size(); ++i) {
+    unsigned key = i / 4 * 8 + i % 2; // without the lane's first one
+    Value bit = band(words[key / GpuArch::warp], int64_t(1) << key % GpuArch::warp);
+    left.push_back(arith::SelectOp::create(b, equal(bit, c(0)), none, scores[i]));
+  }
+  scf::YieldOp::create(b, left);
+  llvm::copy(branch.getResults(), scores.begin());
+}
+
 /// What rows do not see becomes minus infinity.
 void WgmmaAttentionEmitter::mask(MutableArrayRef<Value> scores, Value firstKey) {
   Value none = number(kNone);
@@ -192,9 +250,10 @@ static Value tree(SmallVector<Value> v, function_ref<Value(Value, Value)> combin
 }
 
 /// The weights of a block of keys, with what they make of the rows' tops and totals.
-void WgmmaAttentionEmitter::softmax(Value given, Value firstKey, State &state, bool isFirst,
-                                    bool isMasked) {
+void WgmmaAttentionEmitter::softmax(Value given, Value firstKey, ValueRange seen, State &state,
+                                    bool isFirst, bool isMasked) {
   SmallVector<Value> scores = coreOf(given, firstKey), weights(scores.size());
+  hide(scores, seen);
   if (isMasked)
     mask(scores, firstKey);
   auto most = [&](Value x, Value y) -> Value { return arith::MaxNumFOp::create(b, x, y); };

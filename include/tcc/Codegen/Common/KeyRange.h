@@ -23,11 +23,21 @@ struct KeyBound {
 /// What bounds the keys that `score` has a finite value for; its last axis is that of the keys.
 llvm::SmallVector<KeyBound> keyBounds(mlir::Value score);
 
+/// What else hides keys: a score is minus infinity unless `value`, a bool, is `holds`.
+struct KeyCondition {
+  mlir::Value value;
+  llvm::SmallVector<int> at; ///< as of KeyBound
+  bool holds;
+};
+
 /// The bounds of a score, and what it is where they hide nothing: `seen` is the score without the
-/// selections that its bounds say all of.
+/// selections that its bounds say all of. With what `conditions` say as well, it is `chosen`: the
+/// score without any selection of minus infinity.
 struct KeyMask {
   llvm::SmallVector<KeyBound> bounds;
   mlir::Value seen;
+  llvm::SmallVector<KeyCondition> conditions;
+  mlir::Value chosen;
 };
 KeyMask keyMaskOf(mlir::Value score);
 
@@ -35,6 +45,9 @@ KeyMask keyMaskOf(mlir::Value score);
 struct KeyRange {
   mlir::Value begin, end;
 };
+
+/// Whether a condition holds as it should, an i1, for the score at `at`.
+mlir::Value emitKeyCondition(Elemental &e, const KeyCondition &condition, llvm::ArrayRef<Coord> at);
 
 /// The range of the row at `at` (all axes of the score but the last) within `all`.
 KeyRange emitKeyRange(Elemental &e, llvm::ArrayRef<KeyBound> bounds, llvm::ArrayRef<Coord> at,
