@@ -77,8 +77,8 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   }
   s.lanes = lanesFor(launch, space);
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
-  s.rowThreads =
-      threadsOfRow(vectors, product(space.getShape().take_front(*launch.getRows())), arch);
+  int64_t rows = product(space.getShape().take_front(*launch.getRows()));
+  s.rowThreads = threadsOfRow(vectors, rows, arch);
   if (vectors > kInWarp * GpuArch::warp) {
     // A block a row: a few vectors a thread.
     s.threads = 128;
@@ -86,6 +86,10 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
       s.threads *= 2;
     s.rowThreads = s.threads;
   }
+  // Few rows are spread over the machine, a warp a block at least.
+  while (rows > 0 && s.threads > std::max(GpuArch::warp, s.rowThreads) &&
+         llvm::divideCeil(rows * s.rowThreads, int64_t(s.threads)) < arch.multiprocessors)
+    s.threads /= 2;
   int64_t rounds = llvm::divideCeil(vectors, s.rowThreads);
   if (rounds <= kRounds && rounds * s.lanes <= kKept) {
     s.kept = rounds * s.lanes;
