@@ -12,6 +12,26 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::fusion;
 
+bool tcc::fusion::readsMemory(OpOperand &use, const Cluster &cluster) {
+  bool isQueries = cluster.scores == use.getOwner() && use.getOperandNumber() == 0;
+  return !isQueries && readsMemory(use);
+}
+
+bool Clustering::readsMemory(OpOperand &use) {
+  Cluster *g = clusterOf.lookup(use.getOwner());
+  return g ? fusion::readsMemory(use, *g) : fusion::readsMemory(use);
+}
+
+/// Whether attention reads `value` as queries or for them alone.
+bool Clustering::isQuery(Value value, const Cluster &g) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isFree(user) && !clusterOf.lookup(user))
+      return isQuery(user->getResult(0), g);
+    return user == g.scores ? use.getOperandNumber() == 0 : g.queries.contains(user);
+  });
+}
+
 void Clustering::readers(Value value, llvm::SmallSetVector<Cluster *, 4> &found, bool &memory,
                          bool copied) {
   for (OpOperand &use : value.getUses()) {

@@ -32,11 +32,15 @@ private:
   void place(mlir::Operation *op);
   Cluster *startCluster(mlir::Operation *op);
   bool needsCopy(mlir::Value view);
+  bool readsMemory(mlir::OpOperand &use);
+  bool isQuery(mlir::Value value, const Cluster &g);
   llvm::SmallVector<mlir::OpFoldResult> extentsOf(mlir::Operation *op, mlir::Value v);
   bool joins(mlir::Operation *op, Cluster &g);
   bool joinsRows(prim::ReduceOp op, Cluster &g);
   bool joinsPoints(prim::ReduceOp op, Cluster &g);
   bool joinsEpilogue(mlir::Operation *op, Cluster &g);
+  bool goesWithProduct(mlir::Operation *op, Cluster &g);
+  bool endsProduct(mlir::Operation *op, Cluster &g);
   void takeAttention(mlir::Operation *op, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
   void add(mlir::Operation *op, Cluster &g);

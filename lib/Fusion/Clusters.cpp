@@ -21,10 +21,12 @@
 //   becomes its epilogue. It joins a transpose that goes to memory as well, and is
 //   stored in that order (the heads of attention, the channels of a last convolution).
 //   Views that it can read in place (Analysis/DotOperand.h) are not copied for it.
-//   Where no such kernel can have it, it takes along what makes its sums narrower.
+//   Where no such kernel can have it, it takes along what makes its sums narrower. Two of few rows
+//   that one result is computed from are one kernel, if the target prefers that.
 // - Attention is one kernel: the product with the values brings the softmax before it and the
 //   product with the keys along (Analysis/AttentionForm.h). What is computed for each score
-//   from something else, a mask above all, joins where it is cheap.
+//   from something else, a mask above all, joins where it is cheap, and so does what few queries
+//   are computed by, if the target prefers that.
 // - Operators with an algorithm of their own (sort, scan) are alone, but for those that change
 //   a part of a tensor: what they write and where is computed at each point, so views and
 //   pointwise operators before it join.
@@ -247,6 +249,14 @@ bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
   return true;
 }
 
+/// A product beside the one that `g` has, as a gate is beside what it opens, where the target
+/// computes both at once.
+bool Clustering::goesWithProduct(Operation *op, Cluster &g) {
+  auto products = llvm::make_filter_range(g.ops, isContraction);
+  return g.kind == KernelKind::Contraction && policy.model && llvm::hasSingleElement(products) &&
+         policy.model->prefersTogether(*products.begin(), op);
+}
+
 /// A reduction over other axes is a loop at each of its points; what is done with the
 /// result may follow in the same kernel, if it has no more points.
 bool Clustering::joinsPoints(prim::ReduceOp op, Cluster &g) {
@@ -321,25 +331,30 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   return outerOnly || (!costly && !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
 }
 
-/// Whether `v` is a product, or what is computed from one alone and for nobody else.
-static bool followsProduct(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (!op || !v.hasOneUse())
-    return false;
-  return isContraction(op) ||
-         (prim::isElementwise(op) && llvm::any_of(op->getOperands(), followsProduct));
+/// The product that `v` is, or that it alone is computed from; null: nothing else may read it.
+static Operation *productBefore(Value v) {
+  Operation *op = v.hasOneUse() ? v.getDefiningOp() : nullptr;
+  if (!op || isContraction(op))
+    return op;
+  if (prim::isElementwise(op))
+    for (Value operand : op->getOperands())
+      if (Operation *product = productBefore(operand))
+        return product;
+  return nullptr;
 }
 
 /// A product is a kernel of its own where `g` cannot have it. Then what makes its sums narrower
 /// goes with it: half as much is written and read.
-static bool endsProduct(Operation *op, const Cluster &g) {
+bool Clustering::endsProduct(Operation *op, Cluster &g) {
   auto cast = dyn_cast<prim::CastOp>(op);
   auto bits = [](Value v) { return tensorType(v).getElementType().getIntOrFloatBitWidth(); };
   bool canHave = g.kind == KernelKind::Loop && llvm::none_of(g.ops, [](Operation *other) {
                    return other->hasTrait<prim::Reduction>();
                  });
-  return cast && !canHave && bits(cast.getResult()) < bits(cast.getX()) &&
-         followsProduct(cast.getX());
+  if (!cast || canHave || bits(cast.getResult()) >= bits(cast.getX()))
+    return false;
+  Operation *product = productBefore(cast.getX());
+  return product && !goesWithProduct(product, g);
 }
 
 bool Clustering::joins(Operation *op, Cluster &g) {
@@ -349,13 +364,17 @@ bool Clustering::joins(Operation *op, Cluster &g) {
     return false;
   if (g.kind == KernelKind::Special)
     return prim::has<prim::UpdatesFirst>(g.root) && isPointwise(op);
-  // Once a score, or once an element of the result.
+  // Once a score, or once an element of the result; queries once a tile of them.
+  if (g.kind == KernelKind::Attention && g.scores && isQuery(op->getResult(0), g))
+    return isPointwise(op) && !op->hasTrait<prim::VeryCostly>() && !endsProduct(op, g);
   if (g.kind == KernelKind::Attention)
     return prim::isElementwise(op) && !op->hasTrait<prim::Costly>();
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return joinsRows(reduce, g) || joinsPoints(reduce, g);
   if (isContraction(op))
-    return joinsEpilogue(op, g);
+    return joinsEpilogue(op, g) ||
+           (goesWithProduct(op, g) && sameExtents(g.space, extentsOf(op, op->getResult(0))) &&
+            isIdentity(accessIn(g, op->getResult(0)), g.space));
   if (!isPointwise(op))
     return false;
   if ((g.kind == KernelKind::Contraction || g.kind == KernelKind::Convolution) &&
@@ -387,6 +406,8 @@ static bool hasAttentionKernel(AttentionForm &form) {
 
 void Clustering::add(Operation *op, Cluster &g) {
   bool isProduct = isContraction(op);
+  if (g.scores && isQuery(op->getResult(0), g))
+    g.queries.insert(op);
   g.ops.insert(op);
   clusterOf[op] = &g;
   if (g.kind != KernelKind::Attention && g.kind != KernelKind::Special)
@@ -404,6 +425,8 @@ void Clustering::takeAttention(Operation *op, Cluster &g) {
       (policy.model && !policy.model->prefersAttention(*form)))
     return;
   g.kind = KernelKind::Attention;
+  if (policy.model && policy.model->computesQueries(*form))
+    g.scores = form->scores;
   for (Operation *part : form->ops) {
     g.ops.insert(part);
     clusterOf[part] = &g;

@@ -25,6 +25,10 @@ struct Cluster {
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<mlir::Value> outputs;
   llvm::DenseMap<mlir::Value, Access> access; ///< how values are read in this cluster
+  /// Attention that computes its queries: the product that has them on its left, and what they are
+  /// computed by.
+  mlir::Operation *scores = nullptr;
+  llvm::DenseSet<mlir::Operation *> queries;
 };
 
 /// Operators that cost nothing to evaluate wherever they are read.
@@ -36,6 +40,8 @@ bool isContraction(mlir::Operation *op);
 /// Whether an operator reads this operand from memory in an order of its own; else it asks for
 /// its value at the points that it needs, once each.
 bool readsMemory(mlir::OpOperand &use);
+/// The same of an operator in `cluster`, which may compute its queries.
+bool readsMemory(mlir::OpOperand &use, const Cluster &cluster);
 /// The value in memory that a product reads in place through the views before `use`.
 std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 /// Operators that stay on the host.

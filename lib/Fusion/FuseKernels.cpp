@@ -94,7 +94,7 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
     return known;
   IRMapping operands;
   for (OpOperand &use : op->getOpOperands()) {
-    bool operandsInMemory = readsMemory(use);
+    bool operandsInMemory = readsMemory(use, cluster);
     std::optional<Value> source = operandsInMemory ? readInPlace(use) : std::nullopt;
     if (source && cluster.ops.contains(source->getDefiningOp()))
       source.reset(); // the weights of attention, which the kernel computes

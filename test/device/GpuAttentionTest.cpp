@@ -261,6 +261,48 @@ TEST_CASE("attention by mma.sync: heads that share keys, few queries and long ca
   CHECK(scheduleOf(grouped(1, 4096)).getRows() == 16);
 }
 
+TEST_CASE("attention by mma.sync: few queries are computed where they are read") {
+  // Rotated by their position, as a decoder does, beside the heads that share their keys.
+  auto rotated = [](int64_t queries) {
+    std::string m = std::to_string(queries), q = "tensor<2x4x" + m + "x64xbf16>",
+                half = "tensor<2x4x" + m + "x32xbf16>", k = "tensor<2x300x64xbf16>",
+                s = "tensor<2x4x" + m + "x300x";
+    auto part = [&](const std::string &name, const std::string &start) {
+      return "\n%" + name + " = prim.slice %x starts [0, 0, 0, " + start +
+             "]() steps [1, 1, 1, 1] sizes() : (" + q + ") -> " + half;
+    };
+    auto spread = [&](const std::string &name, const std::string &of) {
+      return "\n%" + name + " = prim.broadcast %" + of +
+             " axes [3] sizes() : (tensor<32xbf16>) -> " + half;
+    };
+    Softmax softmax{"2x4x" + m, "300", "bf16"};
+    return function(
+        "%x: " + q + ", %cos: tensor<32xbf16>, %sin: tensor<32xbf16>, %k: " + k + ", %v: " + k, q,
+        part("a", "0") + part("b", "32") + spread("c", "cos") + spread("d", "sin") +
+            binary("ac", "mul", "a", "c", half) + binary("bd", "mul", "b", "d", half) +
+            binary("low", "sub", "ac", "bd", half) + binary("bc", "mul", "b", "c", half) +
+            binary("ad", "mul", "a", "d", half) + binary("high", "add", "bc", "ad", half) +
+            "\n%q = prim.concat %low, %high axis 3 : (" + half + ", " + half + ") -> " + q +
+            "\n%dot = prim.dot %q, %k batch [0] x [0] contract [3] x [2] : (" + q + ", " + k +
+            ") -> " + s + "f32>\n" + scaled(s + "f32>") + softmax.text() +
+            "\n%y = prim.dot %p, %v batch [0] x [0] contract [3] x [1] : (" + s + "bf16>, " + k +
+            ") -> " + q);
+  };
+  auto launches = [](const std::string &text) {
+    auto module = fused(text);
+    unsigned count = 0;
+    module->walk([&](kernel::LaunchOp) { ++count; });
+    return count;
+  };
+  for (int64_t queries : {1, 3}) {
+    CHECK(launches(rotated(queries)) == 1);
+    checkMma(rotated(queries), {random(DType::BF16, {2, 4, queries, 64}), random(DType::BF16, {32}),
+                                random(DType::BF16, {32}), random(DType::BF16, {2, 300, 64}),
+                                random(DType::BF16, {2, 300, 64})});
+  }
+  CHECK(launches(rotated(40)) == 2); // they would be computed again and again
+}
+
 TEST_CASE("attention by mma.sync: heads beside each other, stored transposed, keys across") {
   // [B, S, H, D] with keys and values of one joined projection, as exporters write it.
   std::string t = "tensor<2x50x4x32xbf16>", s = "tensor<2x4x50x50x";

@@ -89,6 +89,28 @@ TEST_CASE("few rows of exact products: warps over columns") {
         {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 41, 256})});
 }
 
+/// The launch with columns read ahead, as those of weights are.
+static void checkAhead(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
+  const GpuArch &arch = *GpuArch::find("sm_80");
+  auto module = fused(text);
+  module->walk([&](kernel::LaunchOp launch) {
+    auto s = scheduleOf(launch, arch, codegen::device::Form::SkinnyMma);
+    MLIRContext *context = launch.getContext();
+    auto ahead = codegen::device::Schedule::get(
+        context, s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(), s.getRowThreads(),
+        s.getDepth(), s.getRows(), s.getColumns(), s.getDepth(), s.getSharedBytes(),
+        s.getMostBlocks(), s.getSplit(), s.getScratchBytes(), s.getIndexBits());
+    launch.setScheduleAttr(
+        tcc::gpu::SchedulesAttr::get(context, StringAttr::get(context, arch.name), ahead));
+  });
+  auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), inputs, WeightTable(),
+                                arch, /*seed=*/3);
+  if (!wrong)
+    FAIL(llvm::toString(wrong.takeError()));
+  for (const std::string &line : *wrong)
+    FAIL_CHECK(line);
+}
+
 TEST_CASE("few rows on matrix units: warps share k, with and without tails") {
   using codegen::device::Form;
   struct Case {
@@ -108,8 +130,10 @@ TEST_CASE("few rows on matrix units: warps share k, with and without tails") {
     CHECK(scheduleOf(text).getForm() == Form::SkinnyMma);
     DType d = *parseDType(c.type), r = *parseDType(c.result);
     double most = d == DType::I8 ? 120 : 2;
-    check(text, {random(d, {c.m, c.k}, -most, most), random(d, {c.n, c.k}, -most, most),
-                 random(r, {c.n})});
+    const Tensor inputs[] = {random(d, {c.m, c.k}, -most, most), random(d, {c.n, c.k}, -most, most),
+                             random(r, {c.n})};
+    check(text, inputs);
+    checkAhead(text, inputs);
   }
   // Batches, open columns; a left operand whose neighbours lie together, but not 16 bytes of them.
   check(function("%a: tensor<3x2x256xbf16>, %w: tensor<3x?x256xbf16>", "tensor<3x2x?xf32>",
@@ -124,6 +148,53 @@ TEST_CASE("few rows on matrix units: warps share k, with and without tails") {
   CHECK(scheduleOf(product("bf16", "bf16", 4, 64, 133, true)).getForm() == Form::Mma);
   CHECK(scheduleOf(product("bf16", "bf16", 4, 64, 128, false)).getForm() == Form::Mma);
   CHECK(scheduleOf(product("bf16", "bf16", 17, 64, 128, true)).getForm() == Form::Mma);
+}
+
+TEST_CASE("few rows: a gate and what it opens are one kernel") {
+  auto gated = [](int rows, int columns, int inner) {
+    std::string m = std::to_string(rows), n = std::to_string(columns), k = std::to_string(inner);
+    std::string x = "tensor<" + m + "x" + k + "xbf16>", w = "tensor<" + n + "x" + k + "xbf16>",
+                wide = "tensor<" + m + "x" + n + "xf32>",
+                narrow = "tensor<" + m + "x" + n + "xbf16>";
+    auto dot = [&](const std::string &name, const std::string &weights) {
+      return "%" + name + " = prim.dot %x, %" + weights + " batch [] x [] contract [1] x [1] : (" +
+             x + ", " + w + ") -> " + wide + "\n";
+    };
+    auto unary = [](const std::string &name, const std::string &op, const std::string &of,
+                    const std::string &from, const std::string &to) {
+      return "%" + name + " = prim." + op + " %" + of + " : (" + from + ") -> " + to + "\n";
+    };
+    auto mul = [&](const std::string &name, const std::string &a, const std::string &b) {
+      return "%" + name + " = prim.mul %" + a + ", %" + b + " : (" + wide + ", " + wide + ") -> " +
+             wide + "\n";
+    };
+    return function("%x: " + x + ", %g: " + w + ", %u: " + w, narrow,
+                    dot("gate", "g") + unary("narrow", "cast", "gate", wide, narrow) +
+                        unary("again", "cast", "narrow", narrow, wide) +
+                        unary("open", "logistic", "again", wide, wide) +
+                        mul("silu", "again", "open") + dot("up", "u") + mul("all", "silu", "up") +
+                        unary("y", "cast", "all", wide, narrow));
+  };
+  auto launches = [](const std::string &text) {
+    auto module = fused(text);
+    unsigned count = 0;
+    module->walk([&](kernel::LaunchOp) { ++count; });
+    return count;
+  };
+  for (auto [m, n, k] : {std::tuple(1, 77, 200), {1, 2000, 2048}, {5, 64, 1024}, {16, 40, 512}}) {
+    std::string text = gated(m, n, k);
+    INFO(text);
+    CHECK(launches(text) == 1);
+    CHECK(scheduleOf(text).getForm() == codegen::device::Form::SkinnyMma);
+    const Tensor inputs[] = {random(DType::BF16, {m, k}), random(DType::BF16, {n, k}, -0.1, 0.1),
+                             random(DType::BF16, {n, k})};
+    check(text, inputs);
+    checkAhead(text, inputs);
+  }
+  CHECK(launches(gated(17, 40, 512)) == 2);
+  std::string ptx = ptxOf(gated(1, 8192, 2048), *GpuArch::find("sm_90a"));
+  CHECK(ptx.find("griddepcontrol.wait") < ptx.find("ld.global"));
+  checkAssembles(ptx, *GpuArch::find("sm_90a"));
 }
 
 TEST_CASE("f32 is rounded for matrix units where that is allowed") {

@@ -9,6 +9,7 @@
 #include "../RandomTensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Emit/Ptx.h"
 #include "tcc/Fusion/Fusion.h"
 #include <catch2/catch.hpp>
@@ -30,11 +31,38 @@ MLIRContext &tcc::test::context() {
   return *context;
 }
 
+namespace {
+
+/// What a GPU prefers, but attention as one kernel whatever its type.
+class FusionModel final : public ScheduleModel {
+public:
+  void registerDialects(DialectRegistry &registry) const override {
+    gpu.registerDialects(registry);
+  }
+  llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp, Asked) const override {
+    return {};
+  }
+  bool prefersAttention(const AttentionForm &) const override { return true; }
+  bool computesQueries(const AttentionForm &form) const override {
+    return gpu.computesQueries(form);
+  }
+  bool prefersTogether(Operation *first, Operation *second) const override {
+    return gpu.prefersTogether(first, second);
+  }
+  int64_t version() const override { return 0; }
+
+private:
+  codegen::GpuScheduleModel gpu{{{{GpuArch::find("sm_80")}}}};
+};
+
+} // namespace
+
 OwningOpRef<ModuleOp> tcc::test::fused(const std::string &text) {
+  static const FusionModel model;
   auto module = parseSourceString<ModuleOp>(text, &context());
   REQUIRE(module);
   PassManager passes(&context());
-  passes.addPass(createFuseKernelsPass());
+  passes.addPass(createFuseKernelsPass({/*fuse=*/true, /*attention=*/true, &model}));
   passes.addPass(createShareKernelsPass());
   REQUIRE(succeeded(passes.run(*module)));
   return module;

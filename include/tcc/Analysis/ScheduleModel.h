@@ -32,6 +32,14 @@ public:
   /// products and one for the softmax. Fusion asks before there is a launch.
   virtual bool prefersAttention(const AttentionForm &) const { return false; }
 
+  /// Whether such a kernel should compute its queries from what they are made of, point by point,
+  /// where that is cheap, instead of reading them from memory.
+  virtual bool computesQueries(const AttentionForm &) const { return false; }
+
+  /// Whether the target has a kernel for two contractions that one result is computed from, faster
+  /// than one for each. Fusion asks before there is a launch.
+  virtual bool prefersTogether(mlir::Operation *, mlir::Operation *) const { return false; }
+
   /// Changes with what the candidates are and mean: tuning records of another version do
   /// not count.
   virtual int64_t version() const = 0;

@@ -71,8 +71,10 @@ ProductSizes ProductSizes::of(Operation *product) {
 
 std::optional<MmaProduct> device::mmaProduct(kernel::LaunchOp launch, bool tf32) {
   Operation *op = productOf(launch);
-  if (!op)
-    return std::nullopt;
+  return op ? mmaProduct(op, tf32) : std::nullopt;
+}
+
+std::optional<MmaProduct> device::mmaProduct(Operation *op, bool tf32) {
   auto l = tensorType(op->getOperand(0)), r = tensorType(op->getOperand(1));
   auto instruction = MatrixInstruction::of(l.getElementType(), r.getElementType());
   if (!instruction || (instruction->rounds() && !tf32) ||
@@ -80,4 +82,25 @@ std::optional<MmaProduct> device::mmaProduct(kernel::LaunchOp launch, bool tf32)
     return std::nullopt;
   MmaProduct product{ProductSizes::of(op), *instruction};
   return product.inner > 0 ? std::optional(product) : std::nullopt;
+}
+
+bool device::isSkinnyMma(Operation *op, const MmaProduct &product) {
+  constexpr int64_t kRows = MatrixInstruction::rows;
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || product.rows < 1 || product.rows > kRows)
+    return false;
+  auto isLast = [&](Value v, ArrayRef<int64_t> axes) {
+    RankedTensorType type = tensorType(v);
+    int64_t bytes = type.getShape().back() * product.instruction.elementBytes();
+    return axes.back() + 1 == type.getRank() && bytes % GpuArch::accessBytes == 0;
+  };
+  return isLast(dot.getLhs(), dot.getLhsContract()) && isLast(dot.getRhs(), dot.getRhsContract());
+}
+
+bool device::sharesFewRows(Operation *first, Operation *second) {
+  auto x = dyn_cast<prim::DotOp>(first), y = dyn_cast<prim::DotOp>(second);
+  bool alike = x && y && x.getLhs() == y.getLhs() && x->getAttrs() == y->getAttrs() &&
+               x.getRhs().getType() == y.getRhs().getType() && x.getType() == y.getType();
+  std::optional<MmaProduct> product = alike ? mmaProduct(x, /*tf32=*/false) : std::nullopt;
+  return product && isSkinnyMma(x, *product) && isSkinnyMma(y, *product);
 }

@@ -30,6 +30,14 @@ struct MmaProduct : ProductSizes {
 /// an instruction, summed in its type, over a number of elements that is known and not 0.
 /// `tf32`: operands of f32 may be rounded.
 std::optional<MmaProduct> mmaProduct(kernel::LaunchOp launch, bool tf32);
+std::optional<MmaProduct> mmaProduct(mlir::Operation *op, bool tf32);
+
+/// Whether a product has few rows that go through mma.sync without shared memory (SkinnyMmaKernel):
+/// both operands lie along what is summed, in whole pieces of 16 bytes.
+bool isSkinnyMma(mlir::Operation *op, const MmaProduct &product);
+/// Whether two products are such, of one left operand and right ones of one type, so that the same
+/// kernel multiplies both.
+bool sharesFewRows(mlir::Operation *first, mlir::Operation *second);
 
 /// A block's part of the result, and a warp's part of that.
 struct MmaTile {

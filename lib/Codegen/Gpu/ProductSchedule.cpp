@@ -39,43 +39,45 @@ static void scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
     s.columns /= 2;
 }
 
-/// Whether few rows go through mma.sync without shared memory: both operands lie along what is
-/// summed, in whole pieces of 16 bytes.
-static bool isSkinnyMma(Operation *op, const MmaProduct &product) {
-  constexpr int64_t kRows = MatrixInstruction::rows;
-  auto dot = dyn_cast<prim::DotOp>(op);
-  if (!dot || product.rows < 1 || product.rows > kRows)
+/// Whether nobody writes the right operand of a product while a model runs: it is a weight.
+static bool multipliesWeights(kernel::LaunchOp launch, Operation *product) {
+  auto argument = dyn_cast<BlockArgument>(product->getOperand(1));
+  if (!argument)
     return false;
-  auto isLast = [&](Value v, ArrayRef<int64_t> axes) {
-    RankedTensorType type = tensorType(v);
-    int64_t bytes = type.getShape().back() * product.instruction.elementBytes();
-    return axes.back() + 1 == type.getRank() && bytes % GpuArch::accessBytes == 0;
-  };
-  return isLast(dot.getLhs(), dot.getLhsContract()) && isLast(dot.getRhs(), dot.getRhsContract());
+  Value given = launch.getInputs()[argument.getArgNumber()];
+  while (auto reshape = given.getDefiningOp<prim::ReshapeOp>())
+    given = reshape.getX();
+  return given.getDefiningOp<prim::WeightOp>() != nullptr;
 }
 
 /// Columns of a block, warps that share k and steps that a warp has on their way: what has memory
 /// busiest. All multiprocessors have about as many columns, and bytes on their way for its
 /// latency.
-static void scheduleSkinnyMma(ScheduleChoice &s, const MmaProduct &product, const GpuArch &arch) {
+static void scheduleSkinnyMma(ScheduleChoice &s, const MmaProduct &product, int64_t products,
+                              const GpuArch &arch) {
   constexpr int64_t kStep = 64, kOpen = 4096, kWarps = 24; // bytes; columns; of a multiprocessor
+  constexpr int64_t kStaticBytes = 48 << 10;
   constexpr double kClock = 1.8e9, kLatency = 1400, kStart = 1500; // cycles
   s.form = Form::SkinnyMma;
   double memory = double(arch.bytesPerSecond) / arch.multiprocessors / kClock;
   int64_t steps = llvm::divideCeil(product.inner * product.instruction.elementBytes(), kStep);
   int64_t across = (product.batch < 0 ? 1 : product.batch), n = product.columns;
-  int64_t most = product.rows > MatrixInstruction::rows / 2 ? 4 : 8; // pieces in registers
+  bool few = product.rows <= MatrixInstruction::rows / 2;
+  int64_t most = (few ? 8 : 4) / products;          // pieces in registers
+  int64_t sumBytes = (few ? 8 : 16) * products * 4; // of a column and warp
   double least = 0;
   for (int64_t columns : {32, 16, 8})
     for (int64_t warps = std::clamp<int64_t>(steps, 1, 16); warps >= std::min<int64_t>(steps, 4);
          warps /= 2)
       for (int64_t depth = most * 8 / columns; depth >= 1; depth /= 2) {
+        if (warps * columns * sumBytes > kStaticBytes)
+          break;
         int64_t rounds = llvm::divideCeil(steps, warps * depth);
         int64_t each = llvm::divideCeil(across * llvm::divideCeil(n < 0 ? kOpen : n, columns),
                                         arch.multiprocessors);
         int64_t resident = std::min(each, std::max<int64_t>(1, kWarps / warps));
-        double onTheirWay = double(resident * warps * depth * columns * kStep);
-        double bytes = double(each * rounds * warps * depth * columns * kStep);
+        double onTheirWay = double(resident * warps * depth * columns * products * kStep);
+        double bytes = double(each * rounds * warps * depth * columns * products * kStep);
         double waves = double(llvm::divideCeil(each, resident));
         double cost = kStart * waves + bytes / std::min(memory, onTheirWay / kLatency);
         if (least != 0 && cost >= least)
@@ -386,7 +388,10 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   }
   if (product && isSkinnyMma(productOf(launch), *product)) {
     all.insert(all.begin(), start);
-    scheduleSkinnyMma(all.front(), *product, arch);
+    auto products = productsOf(launch);
+    scheduleSkinnyMma(all.front(), *product, int64_t(products.size()), arch);
+    if (llvm::all_of(products, [&](Operation *op) { return multipliesWeights(launch, op); }))
+      all.front().kept = all.front().depth;
   }
   scheduleProduct(general, launch, arch);
   all.push_back(general);

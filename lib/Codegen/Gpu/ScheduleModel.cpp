@@ -1,5 +1,6 @@
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "AttentionTile.h"
+#include "MmaTile.h"
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
 
 using namespace mlir;
@@ -32,6 +33,20 @@ SmallVector<kernel::Schedule> codegen::GpuScheduleModel::candidates(kernel::Laun
       all.push_back(tcc::gpu::SchedulesAttr::get(context, archs, schedules));
     }
   return all;
+}
+
+bool codegen::GpuScheduleModel::computesQueries(const AttentionForm &form) const {
+  // One tile of rows, of which each block brings all anyway; more of them come in boxes.
+  constexpr int64_t kFewRows = 16;
+  std::optional<device::MatrixAttention> sizes = device::matrixAttention(form);
+  return sizes && sizes->rows > 0 && sizes->rows <= kFewRows;
+}
+
+bool codegen::GpuScheduleModel::prefersTogether(Operation *first, Operation *second) const {
+  // Few rows wait for memory alone, and what brings one right operand brings two as well.
+  return llvm::all_of(target.codes, [&](const GpuCode &code) {
+    return code.arch->matrixUnit != MatrixUnit::None && device::sharesFewRows(first, second);
+  });
 }
 
 bool codegen::GpuScheduleModel::prefersAttention(const AttentionForm &form) const {

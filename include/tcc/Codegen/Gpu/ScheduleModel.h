@@ -13,7 +13,9 @@ public:
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
   bool prefersAttention(const AttentionForm &form) const override;
-  int64_t version() const override { return 3; }
+  bool computesQueries(const AttentionForm &form) const override;
+  bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
+  int64_t version() const override { return 4; }
 
 private:
   GpuTarget target;

@@ -47,7 +47,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `wgmma` | the same on the matrix units of sm_90a, tile after tile by at most `most_blocks` blocks, `row_threads` threads (0: all that multiply) to a tile; with no `most_blocks` a tile a block, and `split` blocks share what it sums |
     | `mma` | as `product`, a warp at a time on the matrix units, `vectors` slices on their way; `split` blocks share what a tile sums |
     | `skinny` | each warp computes `columns` columns of few rows |
-    | `skinny_mma` | each block computes `columns` columns of few rows on matrix units, whose warps share what is summed, `depth` steps of 64 bytes a round |
+    | `skinny_mma` | each block computes `columns` columns of few rows on matrix units, whose warps share what is summed, `depth` steps of 64 bytes a round; columns that are weights are read `kept` steps ahead, at first before earlier work ends |
     | `attention` | each block keeps the results of `rows` queries and goes over the keys, `columns` at a time |
     | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |
     | `wgmma_attention` | the same on the matrix units of sm_90a, one block of queries after the other by at most `most_blocks` blocks |
