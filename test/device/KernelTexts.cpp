@@ -52,7 +52,7 @@ public:
   int64_t version() const override { return 0; }
 
 private:
-  codegen::GpuScheduleModel gpu{{{{GpuArch::find("sm_80")}}}};
+  codegen::GpuScheduleModel gpu{GpuTarget{{{GpuArch::find("sm_80")}}, ""}};
 };
 
 } // namespace

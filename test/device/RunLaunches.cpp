@@ -208,7 +208,8 @@ bool run(Launch &launch, const std::string &folder, const std::vector<char> &dat
                             launch.words.data(),
                             uint32_t(launch.words.size()),
                             uint32_t(maps.size()),
-                            maps.data()};
+                            maps.data(),
+                            /*waits=*/false};
   need(tcc_cuda.launch(device, stream, &work, &error));
   need(tcc_cuda.synchronize(device, stream, &error));
   bool right = true;
