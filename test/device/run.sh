@@ -21,7 +21,7 @@ status=0
 
 launches() { # kernels against the reference interpreter, then timed
   for set in launches wgmma wgmma_tile wgmma_attention bench; do
-    timeout 300 bin/run-launches $set || status=1
+    timeout 300 bin/run-launches "$set" || status=1
   done
 }
 kernels() { python3 "$scripts/bench/gpu_kernels.py" bench --json "${OUT:-$packed}/kernels.json" "$@" || status=1; }
@@ -35,7 +35,7 @@ sanitize() {
   for set in launches wgmma wgmma_tile wgmma_attention; do
     for tool in memcheck racecheck synccheck; do
       echo "$set, $tool:"
-      timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 bin/run-launches $set | tail -2
+      timeout 200 compute-sanitizer --tool "$tool" --error-exitcode 9 bin/run-launches "$set" | tail -2
       [ "${PIPESTATUS[0]}" = 0 ] || status=1
     done
   done
