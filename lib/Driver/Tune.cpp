@@ -95,6 +95,17 @@ private:
   Error buildAndMeasure(Model &candidate, ScheduleChooser chooser,
                         function_ref<void(kernel::LaunchOp, double)> add);
   std::optional<std::vector<double>> checked(Error error, std::vector<double> seconds);
+  /// Finds the fastest candidates within the time left and keeps them in the record.
+  template <typename Attr, typename Measure>
+  Error tune(Problems<Attr> &problems, Measure measure, tuning::ChoiceKind kind) {
+    problems.found = tuning::search(
+        problems.counts(), [&](const Assignment &a) { return (this->*measure)(a); },
+        [&] { return timeLeft(); });
+    if (!firstFailure.empty())
+      return createStringError("the model cannot be tuned: " + firstFailure);
+    problems.keep(choices.record, kind);
+    return Error::success();
+  }
   template <typename Attr> void show(const Problems<Attr> &problems, const Twine &what);
   std::string report() const;
 
@@ -285,13 +296,9 @@ Expected<std::string> Tuner::run() {
   if (std::error_code error = sys::fs::createUniqueDirectory("tcc-tune", folder))
     return createStringError("no temporary folder: " + error.message());
   llvm::scope_exit remove([&] { (void)sys::fs::remove_directories(folder); });
-  auto left = [&] { return timeLeft(); };
   if (!layouts.all.empty()) {
-    layouts.found = tuning::search(
-        layouts.counts(), [&](const Assignment &a) { return measureLayouts(a); }, left);
-    if (!firstFailure.empty())
-      return createStringError("the model cannot be tuned: " + firstFailure);
-    layouts.keep(choices.record, tuning::ChoiceKind::Layout);
+    if (Error error = tune(layouts, &Tuner::measureLayouts, tuning::ChoiceKind::Layout))
+      return std::move(error);
     auto chosen = hooks.load(layoutsBy(layouts.found.best));
     if (!chosen)
       return chosen.takeError();
@@ -299,11 +306,8 @@ Expected<std::string> Tuner::run() {
     findSchedules();
   }
   if (!schedules.all.empty()) {
-    schedules.found = tuning::search(
-        schedules.counts(), [&](const Assignment &a) { return measureSchedules(a); }, left);
-    if (!firstFailure.empty())
-      return createStringError("the model cannot be tuned: " + firstFailure);
-    schedules.keep(choices.record, tuning::ChoiceKind::Schedule);
+    if (Error error = tune(schedules, &Tuner::measureSchedules, tuning::ChoiceKind::Schedule))
+      return std::move(error);
   }
   return report();
 }

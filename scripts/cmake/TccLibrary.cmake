@@ -1,6 +1,7 @@
 # tcc_add_library(Name SOURCES... LINK libs...): one static library a layer folder.
 #   Libraries that include MLIR share one precompiled header (TccPch).
-# tcc_add_dialect(name): mlir-tblgen over include/tcc/Dialect/<dir>/<Name>Ops.td.
+# tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
+#   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
 # tcc_add_unittest(name SOURCES... LINK libs...): a Catch2 program run by ctest.
 
@@ -26,6 +27,29 @@ function(tcc_add_library name)
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
+endfunction()
+
+function(tcc_add_dialect name definitions)
+  cmake_parse_arguments(arg "TYPES;OPS" "" "" ${ARGN})
+  string(TOLOWER ${name} dialect)
+  set(LLVM_TARGET_DEFINITIONS ${definitions})
+  set(include -I ${CMAKE_SOURCE_DIR}/include)
+  mlir_tablegen(${name}Dialect.h.inc -gen-dialect-decls -dialect=${dialect} ${include})
+  mlir_tablegen(${name}Dialect.cpp.inc -gen-dialect-defs -dialect=${dialect} ${include})
+  mlir_tablegen(${name}Enums.h.inc -gen-enum-decls ${include})
+  mlir_tablegen(${name}Enums.cpp.inc -gen-enum-defs ${include})
+  mlir_tablegen(${name}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${dialect} ${include})
+  mlir_tablegen(${name}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${dialect} ${include})
+  if(arg_TYPES)
+    mlir_tablegen(${name}Types.h.inc -gen-typedef-decls -typedefs-dialect=${dialect} ${include})
+    mlir_tablegen(${name}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${dialect} ${include})
+  endif()
+  if(arg_OPS)
+    mlir_tablegen(${name}Ops.h.inc -gen-op-decls ${include})
+    mlir_tablegen(${name}Ops.cpp.inc -gen-op-defs ${include})
+  endif()
+  add_public_tablegen_target(Tcc${name}IncGen)
+  add_dependencies(tcc-tablegen Tcc${name}IncGen)
 endfunction()
 
 function(tcc_add_passes name)
