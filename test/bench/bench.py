@@ -178,7 +178,8 @@ def parse(argv):
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["cpu", "compile", "cold", "page"])
     parser.add_argument("--models", help="comma-separated folders of the model cache")
-    parser.add_argument("--peers", default="ort,openvino", help="of tuned,ort,openvino,eager,compile,max-autotune; or none")
+    parser.add_argument("--peers", default="ort,openvino", help="of ort,openvino,eager,compile,max-autotune, and tuned "
+                        "(tcc itself in its mode max-autotune); or none")
     parser.add_argument("--without-tcc", action="store_true", help="peers alone")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5, help="at least this many turns each")

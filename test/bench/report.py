@@ -39,9 +39,14 @@ def against(row, peer):
     return None
 
 
+def is_peer(name):
+    """Not so what tcc itself makes in another mode."""
+    return CONTESTANTS[name].package != "tcc"
+
+
 def against_best(row):
     """How many times faster tcc is than the fastest of the others."""
-    ratios = [ratio for peer in row["results"] if peer != "tcc" and (ratio := against(row, peer))]
+    ratios = [ratio for peer in row["results"] if is_peer(peer) and (ratio := against(row, peer))]
     return min(ratios, default=None)
 
 
@@ -89,7 +94,7 @@ def usual_versions(rows):
     found = {}
     for row in rows:
         for name, result in row["results"].items():
-            if name != "tcc":
+            if is_peer(name):
                 found.setdefault(TITLES_OF[CONTESTANTS[name].package], []).append(result["version"])
     return {package: max(set(versions), key=versions.count) for package, versions in found.items()}
 
@@ -99,21 +104,28 @@ def stamp(row, usual, machines):
     parts = [row["results"]["tcc"]["version"] if "tcc" in row["results"] else ""]
     for name, result in row["results"].items():
         package = TITLES_OF[CONTESTANTS[name].package]
-        if name != "tcc" and result["version"] != usual[package]:
+        if is_peer(name) and result["version"] != usual[package]:
             parts.append(f"{package} {result['version']}")
     if len(machines) > 1:
         parts.append(f"machine {machines.index(row['machine']) + 1}")
     return ", ".join(filter(None, dict.fromkeys(parts)))
 
 
+def ratios_of(rows):
+    """Columns of ratios: beside the peers, and what max-autotune gains where it was measured."""
+    kinds = {"ONNX Runtime ÷ tcc": lambda row: against(row, "ort"), "fastest peer ÷ tcc": against_best}
+    tuned = {"tcc ÷ tcc, max-autotune": lambda row: (gain := against(row, "tuned")) and 1 / gain}
+    return {**kinds, **(tuned if any("tuned" in row["results"] for row in rows) else {})}
+
+
 def table(rows, machines):
     names = [name for name in CONTESTANTS if any(name in row["results"] for row in rows)]
     usual = usual_versions(rows)
-    lines = ["| model | " + " | ".join(TITLES[name] for name in names) +
-             " | ONNX Runtime ÷ tcc | fastest peer ÷ tcc | tcc's version | date |",
-             "|---|" + "---:|" * (len(names) + 2) + "---|---|"]
+    kinds = ratios_of(rows)
+    lines = ["| model | " + " | ".join([TITLES[name] for name in names] + list(kinds)) + " | tcc's version | date |",
+             "|---|" + "---:|" * (len(names) + len(kinds)) + "---|---|"]
     for row in rows:
-        ratios = [f"{ratio:.2f}" if ratio else "" for ratio in (against(row, "ort"), against_best(row))]
+        ratios = [f"{ratio:.2f}" if (ratio := kind(row)) else "" for kind in kinds.values()]
         lines.append(" | ".join([f"| {row['model']}", *(milliseconds(row, name) for name in names), *ratios,
                                  stamp(row, usual, machines), f"{row['date']} |"]))
     return lines
@@ -121,7 +133,7 @@ def table(rows, machines):
 
 def means(rows, classes):
     """Geometric means of each class, and of all."""
-    kinds = {"ONNX Runtime ÷ tcc": lambda row: against(row, "ort"), "fastest peer ÷ tcc": against_best}
+    kinds = ratios_of(rows)
     lines = ["| geometric mean | models | " + " | ".join(kinds) + " |", "|---|---:|" + "---:|" * len(kinds)]
     groups = {name: [row for row in rows if row["model"] in models] for name, models in classes.items()}
     for name, group in {**groups, "all": rows}.items():
