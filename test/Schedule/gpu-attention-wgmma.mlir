@@ -1,0 +1,133 @@
+// RUN: tcc-opt %s --arch sm_80,sm_90a -tcc-schedule-kernels | FileCheck %s
+// How attention is cut where there is wgmma, not that it is fastest.
+
+// Long sequences: 128 queries, as many keys as registers hold, tile after tile; elsewhere mma.sync.
+// CHECK-LABEL: @long
+// CHECK: sm_80 = <form = mma_attention, {{.*}}>, sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+func.func @long(%q: tensor<16x4096x128xbf16>, %k: tensor<16x4096x128xbf16>, %v: tensor<16x4096x128xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<16x4096x128xbf16>, tensor<16x4096x128xbf16>, tensor<16x4096x128xbf16>) sizes() {
+  ^bb0(%a: tensor<16x4096x128xbf16>, %b: tensor<16x4096x128xbf16>, %c: tensor<16x4096x128xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<16x4096x128xbf16>, tensor<16x4096x128xbf16>) -> tensor<16x4096x4096xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+    %4 = prim.sub %1, %3 : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %5 = prim.exp %4 : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+    %8 = prim.div %5, %7 : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %9 = prim.cast %8 : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<16x4096x4096xbf16>, tensor<16x4096x128xbf16>) -> tensor<16x4096x128xf32>
+    %11 = prim.cast %10 : (tensor<16x4096x128xf32>) -> tensor<16x4096x128xbf16>
+    kernel.yield %11 : tensor<16x4096x128xbf16>
+  } -> tensor<16x4096x128xbf16>
+  return
+}
+
+// No more keys past the last one than a step: 197 are two blocks of 112.
+// CHECK-LABEL: @uneven
+// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 112,
+func.func @uneven(%q: tensor<384x197x64xf16>, %k: tensor<384x197x64xf16>, %v: tensor<384x197x64xf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<384x197x64xf16>, tensor<384x197x64xf16>, tensor<384x197x64xf16>) sizes() {
+  ^bb0(%a: tensor<384x197x64xf16>, %b: tensor<384x197x64xf16>, %c: tensor<384x197x64xf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<384x197x64xf16>, tensor<384x197x64xf16>) -> tensor<384x197x197xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<384x197x197xf32>) -> tensor<384x197xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<384x197xf32>) -> tensor<384x197x197xf32>
+    %4 = prim.sub %1, %3 : (tensor<384x197x197xf32>, tensor<384x197x197xf32>) -> tensor<384x197x197xf32>
+    %5 = prim.exp %4 : (tensor<384x197x197xf32>) -> tensor<384x197x197xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<384x197x197xf32>) -> tensor<384x197xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<384x197xf32>) -> tensor<384x197x197xf32>
+    %8 = prim.div %5, %7 : (tensor<384x197x197xf32>, tensor<384x197x197xf32>) -> tensor<384x197x197xf32>
+    %9 = prim.cast %8 : (tensor<384x197x197xf32>) -> tensor<384x197x197xf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<384x197x197xf16>, tensor<384x197x64xf16>) -> tensor<384x197x64xf32>
+    %11 = prim.cast %10 : (tensor<384x197x64xf32>) -> tensor<384x197x64xf16>
+    kernel.yield %11 : tensor<384x197x64xf16>
+  } -> tensor<384x197x64xf16>
+  return
+}
+
+// Wide heads leave room for fewer keys.
+// CHECK-LABEL: @wide
+// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = {{32|48|64|80}},
+func.func @wide(%q: tensor<64x1024x256xbf16>, %k: tensor<64x1024x256xbf16>, %v: tensor<64x1024x256xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<64x1024x256xbf16>, tensor<64x1024x256xbf16>, tensor<64x1024x256xbf16>) sizes() {
+  ^bb0(%a: tensor<64x1024x256xbf16>, %b: tensor<64x1024x256xbf16>, %c: tensor<64x1024x256xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<64x1024x256xbf16>, tensor<64x1024x256xbf16>) -> tensor<64x1024x1024xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<64x1024x1024xf32>) -> tensor<64x1024xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<64x1024xf32>) -> tensor<64x1024x1024xf32>
+    %4 = prim.sub %1, %3 : (tensor<64x1024x1024xf32>, tensor<64x1024x1024xf32>) -> tensor<64x1024x1024xf32>
+    %5 = prim.exp %4 : (tensor<64x1024x1024xf32>) -> tensor<64x1024x1024xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<64x1024x1024xf32>) -> tensor<64x1024xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<64x1024xf32>) -> tensor<64x1024x1024xf32>
+    %8 = prim.div %5, %7 : (tensor<64x1024x1024xf32>, tensor<64x1024x1024xf32>) -> tensor<64x1024x1024xf32>
+    %9 = prim.cast %8 : (tensor<64x1024x1024xf32>) -> tensor<64x1024x1024xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<64x1024x1024xbf16>, tensor<64x1024x256xbf16>) -> tensor<64x1024x256xf32>
+    %11 = prim.cast %10 : (tensor<64x1024x256xf32>) -> tensor<64x1024x256xbf16>
+    kernel.yield %11 : tensor<64x1024x256xbf16>
+  } -> tensor<64x1024x256xbf16>
+  return
+}
+
+// Too few tiles of 128 queries for the machine, and too few queries for any: mma.sync, which cuts them smaller.
+// CHECK-LABEL: @few_tiles
+// CHECK: sm_90a = <form = mma_attention, {{.*}}rows = {{16|32|64}},
+func.func @few_tiles(%q: tensor<12x128x64xbf16>, %k: tensor<12x128x64xbf16>, %v: tensor<12x128x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<12x128x64xbf16>, tensor<12x128x64xbf16>, tensor<12x128x64xbf16>) sizes() {
+  ^bb0(%a: tensor<12x128x64xbf16>, %b: tensor<12x128x64xbf16>, %c: tensor<12x128x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<12x128x64xbf16>, tensor<12x128x64xbf16>) -> tensor<12x128x128xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<12x128x128xf32>) -> tensor<12x128xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<12x128xf32>) -> tensor<12x128x128xf32>
+    %4 = prim.sub %1, %3 : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+    %5 = prim.exp %4 : (tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<12x128x128xf32>) -> tensor<12x128xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<12x128xf32>) -> tensor<12x128x128xf32>
+    %8 = prim.div %5, %7 : (tensor<12x128x128xf32>, tensor<12x128x128xf32>) -> tensor<12x128x128xf32>
+    %9 = prim.cast %8 : (tensor<12x128x128xf32>) -> tensor<12x128x128xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<12x128x128xbf16>, tensor<12x128x64xbf16>) -> tensor<12x128x64xf32>
+    %11 = prim.cast %10 : (tensor<12x128x64xf32>) -> tensor<12x128x64xbf16>
+    kernel.yield %11 : tensor<12x128x64xbf16>
+  } -> tensor<12x128x64xbf16>
+  return
+}
+
+// CHECK-LABEL: @token
+// CHECK: sm_90a = <form = mma_attention, {{.*}}row_threads = {{16|32}}, rows = 16, {{.*}}split = {{[0-9]+}},
+func.func @token(%q: tensor<8x4x64xbf16>, %k: tensor<8x16384x64xbf16>, %v: tensor<8x16384x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<8x4x64xbf16>, tensor<8x16384x64xbf16>, tensor<8x16384x64xbf16>) sizes() {
+  ^bb0(%a: tensor<8x4x64xbf16>, %b: tensor<8x16384x64xbf16>, %c: tensor<8x16384x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<8x4x64xbf16>, tensor<8x16384x64xbf16>) -> tensor<8x4x16384xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<8x4x16384xf32>) -> tensor<8x4xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<8x4xf32>) -> tensor<8x4x16384xf32>
+    %4 = prim.sub %1, %3 : (tensor<8x4x16384xf32>, tensor<8x4x16384xf32>) -> tensor<8x4x16384xf32>
+    %5 = prim.exp %4 : (tensor<8x4x16384xf32>) -> tensor<8x4x16384xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<8x4x16384xf32>) -> tensor<8x4xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<8x4xf32>) -> tensor<8x4x16384xf32>
+    %8 = prim.div %5, %7 : (tensor<8x4x16384xf32>, tensor<8x4x16384xf32>) -> tensor<8x4x16384xf32>
+    %9 = prim.cast %8 : (tensor<8x4x16384xf32>) -> tensor<8x4x16384xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<8x4x16384xbf16>, tensor<8x16384x64xbf16>) -> tensor<8x4x64xf32>
+    %11 = prim.cast %10 : (tensor<8x4x64xf32>) -> tensor<8x4x64xbf16>
+    kernel.yield %11 : tensor<8x4x64xbf16>
+  } -> tensor<8x4x64xbf16>
+  return
+}
+
+// A head size that is no multiple of eight has no boxes.
+// CHECK-LABEL: @odd_head
+// CHECK: sm_90a = <form = mma_attention,
+func.func @odd_head(%q: tensor<384x512x68xbf16>, %k: tensor<384x512x68xbf16>, %v: tensor<384x512x68xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<384x512x68xbf16>, tensor<384x512x68xbf16>, tensor<384x512x68xbf16>) sizes() {
+  ^bb0(%a: tensor<384x512x68xbf16>, %b: tensor<384x512x68xbf16>, %c: tensor<384x512x68xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<384x512x68xbf16>, tensor<384x512x68xbf16>) -> tensor<384x512x512xf32>
+    %2 = prim.reduce max %1 [2] : (tensor<384x512x512xf32>) -> tensor<384x512xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<384x512xf32>) -> tensor<384x512x512xf32>
+    %4 = prim.sub %1, %3 : (tensor<384x512x512xf32>, tensor<384x512x512xf32>) -> tensor<384x512x512xf32>
+    %5 = prim.exp %4 : (tensor<384x512x512xf32>) -> tensor<384x512x512xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<384x512x512xf32>) -> tensor<384x512xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<384x512xf32>) -> tensor<384x512x512xf32>
+    %8 = prim.div %5, %7 : (tensor<384x512x512xf32>, tensor<384x512x512xf32>) -> tensor<384x512x512xf32>
+    %9 = prim.cast %8 : (tensor<384x512x512xf32>) -> tensor<384x512x512xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<384x512x512xbf16>, tensor<384x512x68xbf16>) -> tensor<384x512x68xf32>
+    %11 = prim.cast %10 : (tensor<384x512x68xf32>) -> tensor<384x512x68xbf16>
+    kernel.yield %11 : tensor<384x512x68xbf16>
+  } -> tensor<384x512x68xbf16>
+  return
+}
