@@ -13,6 +13,15 @@ func.func @vectors(%x: tensor<64x128xbf16>, %y: tensor<128x1xbf16>, %z: tensor<6
   return %0, %1 : tensor<64x1xbf16>, tensor<1x64xf64>
 }
 
+// Weights in panels are read as panels.
+// CHECK-LABEL: func @packed
+// CHECK: prim.dot
+func.func @packed(%v: tensor<1x128xf32>) -> tensor<1x64xf32> {
+  %w = prim.weight "w" : tensor<64x128xf32, #cpu.panels<k = [1], columns = 0, width = 16>>
+  %0 = prim.dot %v, %w batch [] x [] contract [1] x [1] : (tensor<1x128xf32>, tensor<64x128xf32, #cpu.panels<k = [1], columns = 0, width = 16>>) -> tensor<1x64xf32>
+  return %0 : tensor<1x64xf32>
+}
+
 // A matrix that lies across, two columns, integers, a batch, sums of nothing.
 // CHECK-LABEL: func @kept
 // CHECK-COUNT-5: prim.dot

@@ -56,7 +56,9 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   if (length == 0) // no product has a term: nothing tells a vector from an empty matrix
     return;
   auto isVector = [&](Value v) { return tensorType(v).getNumElements() == length; };
-  auto liesAlong = [](Value v, int64_t axis) { return axis + 1 == tensorType(v).getRank(); };
+  auto liesAlong = [](Value v, int64_t axis) {
+    return !prim::layoutOf(v) && axis + 1 == tensorType(v).getRank();
+  };
   Value matrix = op.getLhs(), vector = op.getRhs();
   if (!isVector(vector) || !liesAlong(matrix, op.getLhsContract()[0])) {
     std::swap(matrix, vector);
