@@ -25,6 +25,7 @@ public:
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createFourierLinesPass(&weights, {1024, 13, target().host.lanes(32)}));
   }
+  bool readsIntegerWeights() const override { return true; }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));

@@ -61,6 +61,8 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(createAbsorbTransposesPass()); // before a large weight is transposed
     pm.addPass(createSharedOperandsPass());
+    if (options.backend->readsIntegerWeights())
+      pm.addPass(createIntegerWeightsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));

@@ -95,7 +95,10 @@ llvm::Error checkPairs(prim::DotOp op, const Tensor &lhs, const Tensor &rhs) {
   };
   if (llvm::Error error = check(op.getLhsBatch(), op.getRhsBatch()))
     return error;
-  if (!sameDomain(lhs.dtype(), rhs.dtype()) || !sameDomain(lhs.dtype(), resultDType(op)))
+  bool isByte = rhs.dtype() == DType::I8 || rhs.dtype() == DType::U8;
+  bool widens = isFloat(lhs.dtype()) && isByte;
+  if ((!widens && !sameDomain(lhs.dtype(), rhs.dtype())) ||
+      !sameDomain(lhs.dtype(), resultDType(op)))
     return undefinedOn(rhs.dtype());
   return check(op.getLhsContract(), op.getRhsContract());
 }

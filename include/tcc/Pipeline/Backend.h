@@ -79,6 +79,9 @@ public:
   /// phase decompose. `weights` outlives `passes`.
   virtual void addDecomposePasses(mlir::OpPassManager &passes, WeightTable &weights) const = 0;
 
+  /// Whether there are kernels for products of floats with weights of 8-bit integers.
+  virtual bool readsIntegerWeights() const { return false; }
+
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
   /// `weights` outlives `passes`. Where there are several such orders and a `chooser`, it is asked.
   virtual void addLayoutPasses(mlir::OpPassManager &passes, WeightTable &weights,

@@ -364,6 +364,40 @@ def DeferScalesPass : Tcc_Pass<"tcc-simplify-defer-scales"> {
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
 }
 
+def IntegerWeightsPass : Tcc_Pass<"tcc-simplify-integer-weights"> {
+  let summary = "Let products of few rows read weights of 8 bits as they are";
+  let description = [{
+    Weights of 8 bits with a scale a column are made floats before the product. Folded, they take
+    four times the room, and a product of few rows takes as long as its weights take to come from
+    memory: the product reads the integers, and its results are scaled.
+
+    ```mlir before
+    func.func @f(%x: tensor<1x4xf32>, %scale: tensor<8x1xf32>) -> tensor<1x8xf32> {
+      %w = prim.weight "w" : tensor<8x4xi8>
+      %0 = prim.cast %w : (tensor<8x4xi8>) -> tensor<8x4xf32>
+      %1 = prim.broadcast %scale axes [0, 1] sizes() : (tensor<8x1xf32>) -> tensor<8x4xf32>
+      %2 = prim.mul %0, %1 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %3 = prim.dot %x, %2 batch [] x [] contract [1] x [1] : (tensor<1x4xf32>, tensor<8x4xf32>) -> tensor<1x8xf32>
+      return %3 : tensor<1x8xf32>
+    }
+    ```
+    ```mlir after -canonicalize
+    func.func @f(%x: tensor<1x4xf32>, %scale: tensor<8x1xf32>) -> tensor<1x8xf32> {
+      %w = prim.weight "w" : tensor<8x4xi8>
+      %0 = prim.reshape %scale sizes() : (tensor<8x1xf32>) -> tensor<8xf32>
+      %1 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<1x4xf32>, tensor<8x4xi8>) -> tensor<1x8xf32>
+      %2 = prim.broadcast %0 axes [1] sizes() : (tensor<8xf32>) -> tensor<1x8xf32>
+      %3 = prim.mul %1, %2 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+      return %3 : tensor<1x8xf32>
+    }
+    ```
+
+    Runs before tcc-simplify-fold-constants, which would make floats of the weights, and only for
+    targets that have kernels for such products.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ProductRowsPass : Tcc_Pass<"tcc-simplify-product-rows"> {
   let summary = "Let products keep the axes of their rows";
   let description = [{

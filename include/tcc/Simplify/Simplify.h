@@ -32,6 +32,10 @@ std::unique_ptr<mlir::Pass> createBroadcastsPass();
 /// folding. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
 
+/// tcc-simplify-integer-weights: products read weights of 8 bits as they are. Before constant
+/// folding, for targets that have kernels for them.
+std::unique_ptr<mlir::Pass> createIntegerWeightsPass();
+
 /// tcc-simplify-absorb-transposes: contractions read any axis order.
 std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();
 /// tcc-simplify-shared-operands: products read once what several rows share. After

@@ -118,7 +118,7 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     return std::nullopt;
   bool isFloat = isa<FloatType>(result);
   if (isFloat != isa<FloatType>(lt.getElementType()) ||
-      isFloat != isa<FloatType>(rt.getElementType()))
+      (isFloat != isa<FloatType>(rt.getElementType()) && !rt.getElementType().isInteger(8)))
     return std::nullopt;
   spec.cpu = cpu;
   spec.acc = accumulatorType(result);

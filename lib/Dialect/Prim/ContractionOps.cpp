@@ -11,6 +11,8 @@ static LogicalResult verifyProduct(Operation *op, Value lhs, Value rhs, Value re
   Type to = element(result);
   for (Value operand : {lhs, rhs}) {
     Type from = element(operand);
+    if (isa<prim::DotOp>(op) && operand == rhs && isa<FloatType>(to) && from.isInteger(8))
+      continue; // weights that the product widens
     if (isa<FloatType>(from) != isa<FloatType>(to) ||
         isa<ComplexType>(from) != isa<ComplexType>(to))
       return op->emitOpError("multiplies ") << from << " into " << to;

@@ -138,7 +138,7 @@ static bool packable(Type x, Type w, Type result) {
   };
   bool isFloat = isa<FloatType>(result);
   return plain(x) && plain(w) && plain(result) && isa<FloatType>(x) == isFloat &&
-         isa<FloatType>(w) == isFloat;
+         (isa<FloatType>(w) == isFloat || w.isInteger(8));
 }
 
 static unsigned accumulatorBits(Type result) {

@@ -31,6 +31,9 @@ TEST_CASE("dot: matrices, batches, transposed and contracted axes") {
   checkReals(dot(a, a, "", "", "1", "1", DType::F32, {2, 2}), {5, 14, 14, 50});
   checkReals(dot(a, b, "", "", "0, 1", "1, 0", DType::F32, {}), {50});
   checkReals(dot(a, f32({2}, {1, 10}), "", "", "0", "0", DType::F32, {3}), {30, 41, 52});
+  // Weights of 8 bits are widened.
+  Tensor bytes = Tensor::ofIntegers(DType::I8, {3}, {1, -2, 3});
+  checkReals(dot(a, bytes, "", "", "1", "0", DType::F32, {2}), {4, 10});
   checkReals(dot(f32({2}, {1, 2}), f32({2}, {3, 4}), "", "", "", "", DType::F32, {2, 2}),
              {3, 4, 6, 8});
   Tensor c = counting(DType::F32, {2, 2, 2});

@@ -1,0 +1,56 @@
+"""Weights of 8 bits with a scale a column: products of few rows read them as they are, on every level of instructions."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from compiled import Compiled
+from toolrun import ToolTest, cpu_levels
+
+F32 = TensorProto.FLOAT
+
+
+class IntegerWeights(ToolTest):
+    def model(self, m, k, n, dtype, scales, form):
+        """x times weights [k, n] that are widened and scaled; with a bias after it."""
+        rng = np.random.default_rng(k)
+        info = np.iinfo(dtype)
+        w = rng.integers(info.min, info.max + 1, (k, n), dtype=dtype)
+        scale = rng.uniform(0.5, 2, n if scales == "columns" else ()).astype(np.float32)
+        bias = rng.standard_normal(n, dtype=np.float32)
+        weights = [numpy_helper.from_array(w.T.copy() if form == "rows" else w, "w"),
+                   numpy_helper.from_array(scale, "scale"), numpy_helper.from_array(bias, "bias")]
+        nodes = [helper.make_node("DequantizeLinear", ["w", "scale"], ["wide"], axis=0 if form == "rows" else 1)]
+        if form == "rows":
+            nodes.append(helper.make_node("Transpose", ["wide"], ["turned"], perm=[1, 0]))
+        nodes += [helper.make_node("MatMul", ["x", "turned" if form == "rows" else "wide"], ["product"]),
+                  helper.make_node("Add", ["product", "bias"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, (1, m, k))],
+                                  [helper.make_tensor_value_info("y", F32, (1, m, n))], weights)
+        path = self.work / "m.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+        x = rng.standard_normal((1, m, k), dtype=np.float32)
+        return path, x, x.astype(np.float64) @ (w * scale.astype(np.float64)) + bias
+
+    def test_values(self):
+        for dtype in (np.int8, np.uint8):
+            for scales in ("columns", "one"):
+                for form in ("columns", "rows"):
+                    for m, k, n in ((1, 64, 48), (5, 33, 17), (16, 300, 70)):
+                        path, x, expected = self.model(m, k, n, dtype, scales, form)
+                        for cpu in [*cpu_levels(), "native"]:
+                            with self.subTest(dtype=dtype, scales=scales, form=form, m=m, cpu=cpu), \
+                                    Compiled.build(path, "--cpu", cpu) as compiled:
+                                y, = compiled(x)
+                                np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-2)
+
+    def test_what_is_stored(self):
+        for m, element in ((1, "i8"), (16, "i8"), (64, "f32")):
+            path = self.model(m, 64, 48, np.int8, "columns", "rows")[0]
+            self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
+            self.assertRegex((self.work / "m.mlir").read_text(), rf"48x64x{element}, #cpu.panels")
+
+
+if __name__ == "__main__":
+    unittest.main()
