@@ -17,7 +17,7 @@
 using namespace llvm;
 using namespace tcc;
 
-/// What layout and schedule go by: the record, and later what tuning adds to it.
+/// What layout, fuse and schedule go by: the record, and later what tuning adds to it.
 Error Compile::readTuning() {
   tuned.emplace(*pipeline.backend, options.tuning);
   if (Error error = tuned->read())
@@ -28,6 +28,7 @@ Error Compile::readTuning() {
     return userError("there is no --tuning " + printable(options.tuning, 1000) +
                      " (--mode max-autotune writes one)");
   pipeline.chooseLayout = tuned->layoutChooser();
+  pipeline.chooseCut = tuned->cutChooser();
   pipeline.chooseSchedule = tuned->scheduleChooser();
   return Error::success();
 }
@@ -49,6 +50,7 @@ Error Compile::tuneKernels() {
       return loaded;
     PipelineOptions how = quiet;
     how.chooseLayout = std::move(chooser);
+    how.chooseCut = nullptr;
     if (Error error = runPhases(*loaded, firstPhase(), Phase::Fuse, how))
       return std::move(error);
     return loaded;
@@ -108,6 +110,7 @@ Error Compile::simulateInstead(Target &where, PipelineOptions &how) {
     return backend.takeError();
   how.backend = std::move(*backend);
   how.chooseSchedule = nullptr; // a record is of the GPU's schedules
+  how.chooseCut = nullptr;
   how.chooseLayout = nullptr;
   return Error::success();
 }

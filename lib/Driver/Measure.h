@@ -8,6 +8,7 @@ namespace tcc {
 
 struct Measurement {
   llvm::StringMap<double> seconds; ///< of each kernel in one run, the fastest of several
+  double run = 0;                  ///< seconds of the fastest run
   std::vector<reference::Tensor> outputs;
 };
 

@@ -1,10 +1,11 @@
-//===- Tune.cpp - Schedules and layouts by measuring ----------------------===//
+//===- Tune.cpp - Schedules, layouts and cuts by measuring ----------------===//
 //
-// Problems are contractions whose weights may lie in several orders, and kernels that may run by
-// several schedules; those that the record does not know are tuned, orders first, since a kernel
-// with other weights is another problem. The model is built with one candidate for each problem at
-// a time (Tuning/Search.h), run on seeded inputs in a child, and each kernel's own time read from
-// the profile; a contraction's is that of the kernels that have it. What a candidate gives is held
+// Problems are contractions whose weights may lie in several orders, kernels that may be cut, and
+// kernels that may run by several schedules; those that the record does not know are tuned, in this
+// order, since a kernel with other weights is another problem, and so is each part of one. The
+// model is built with one candidate for each problem at a time (Tuning/Search.h), run on seeded
+// inputs in a child, and each kernel's own time read from the profile; a contraction's is that of
+// the kernels that have it, and a kernel's that of its parts. What a candidate gives is held
 // against what the model's own choice gives; one that differs, crashes or hangs is dropped.
 //
 // Every problem that was measured goes to the record, those too where the model's own choice
@@ -24,6 +25,7 @@
 #include "tcc/Verify/ReferenceRuns.h"
 #include "tcc/Verify/SampleInputs.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -35,6 +37,7 @@ using mlir::Operation;
 using reference::Tensor;
 using tuning::Assignment;
 using tuning::ProblemKey;
+using tuning::Times;
 
 namespace {
 
@@ -86,15 +89,23 @@ private:
   bool timeLeft() const { return elapsed() < budget; }
   /// The model, with contractions that the record does not know added to `layouts`.
   Error findLayouts();
-  void findSchedules();
+  void findCuts();
+  /// Cuts the kernels of `whole` by `assignment`, and those of no problem by the record. The
+  /// launches of each problem by what they compute, how many of each.
+  using Parts = std::map<ProblemKey, std::map<unsigned, unsigned>>;
+  Expected<Parts> cutKernels(Model &whole, const Assignment &assignment);
+  /// Of the kernels of `loaded`, which are cut for good.
+  Error findSchedules();
   LayoutChooser layoutsBy(const Assignment &assignment);
   Error findInputs(const std::string &library);
-  std::optional<std::vector<double>> measureLayouts(const Assignment &assignment);
-  std::optional<std::vector<double>> measureSchedules(const Assignment &assignment);
-  /// Builds `candidate`, holds its outputs against those wanted, and tells the time of each kernel.
-  Error buildAndMeasure(Model &candidate, ScheduleChooser chooser,
-                        function_ref<void(kernel::LaunchOp, double)> add);
-  std::optional<std::vector<double>> checked(Error error, std::vector<double> seconds);
+  std::optional<Times> measureLayouts(const Assignment &assignment);
+  std::optional<Times> measureCuts(const Assignment &assignment);
+  std::optional<Times> measureSchedules(const Assignment &assignment);
+  /// Builds `candidate`, holds its outputs against those wanted, and tells the time of each kernel
+  /// and how often it is launched. Seconds of a run.
+  Expected<double> buildAndMeasure(Model &candidate, ScheduleChooser chooser,
+                                   function_ref<void(const CompiledKernel &, double)> add);
+  std::optional<Times> checked(Expected<double> run, std::vector<double> seconds);
   /// Finds the fastest candidates within the time left and keeps them in the record.
   template <typename Attr, typename Measure>
   Error tune(Problems<Attr> &problems, Measure measure, tuning::ChoiceKind kind) {
@@ -116,6 +127,7 @@ private:
   Clock::time_point begin = Clock::now();
   Model loaded;
   Problems<prim::StorageLayout> layouts;
+  Problems<Cut> cuts;
   Problems<kernel::Schedule> schedules;
   SmallString<128> folder;
   std::vector<Tensor> inputs, wanted; ///< `wanted`: the outputs of the model's own choice
@@ -146,13 +158,47 @@ LayoutChooser Tuner::layoutsBy(const Assignment &assignment) {
   };
 }
 
-void Tuner::findSchedules() {
+void Tuner::findCuts() {
+  loaded.module->walk([&](kernel::LaunchOp launch) {
+    SmallVector<Cut> ways = cutsOf(launch);
+    ProblemKey key = choices.cutKeyOf(launch);
+    if (ways.size() > 1 && !choices.record.find(key))
+      cuts.add(key, launch.getName(), ways);
+  });
+}
+
+Expected<Tuner::Parts> Tuner::cutKernels(Model &whole, const Assignment &assignment) {
+  Parts parts;
+  SmallVector<kernel::LaunchOp> launches;
+  whole.module->walk([&](kernel::LaunchOp launch) { launches.push_back(launch); });
+  for (kernel::LaunchOp launch : launches) {
+    ProblemKey key = choices.cutKeyOf(launch);
+    auto number = cuts.numberOf.find(key);
+    Cut cut = cuts.chosen(key, assignment);
+    if (!cut)
+      cut = choices.cutChooser()(launch, cutsOf(launch));
+    SmallVector<kernel::LaunchOp> made;
+    if (cut)
+      made = cutLaunch(launch, cut, {true, true, &model});
+    if (made.empty())
+      return createStringError("a kernel cannot be cut so");
+    if (number != cuts.numberOf.end())
+      for (kernel::LaunchOp part : made)
+        ++parts[choices.keyOf(part)][number->second];
+  }
+  return parts;
+}
+
+Error Tuner::findSchedules() {
+  if (auto parts = cutKernels(loaded, cuts.found.best); !parts)
+    return parts.takeError();
   loaded.module->walk([&](kernel::LaunchOp launch) {
     SmallVector<kernel::Schedule> candidates = model.candidates(launch, ScheduleModel::Asked::All);
     ProblemKey key = choices.keyOf(launch);
     if (candidates.size() > 1 && !choices.record.find(key))
       schedules.add(key, launch.getName(), candidates);
   });
+  return Error::success();
 }
 
 /// The first seeded inputs that the model takes.
@@ -184,8 +230,8 @@ Error Tuner::findInputs(const std::string &library) {
   return createStringError("no seeded inputs that the model takes: " + why);
 }
 
-Error Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
-                             function_ref<void(kernel::LaunchOp, double)> add) {
+Expected<double> Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
+                                        function_ref<void(const CompiledKernel &, double)> add) {
   std::string library = (folder + "/" + Twine(builds++) + ".so").str();
   auto compiled = hooks.build(candidate, library, std::move(chooser));
   if (!compiled)
@@ -196,7 +242,7 @@ Error Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
   });
   if (inputs.empty() && wanted.empty())
     if (Error error = findInputs(library))
-      return error;
+      return std::move(error);
   constexpr double turn = 0.3;
   auto found = measure(library, inputs, outputTypes, turn);
   if (!found)
@@ -206,15 +252,15 @@ Error Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
     if (Agreement agreement = compare(got, want, allowed); !agreement.agrees)
       return createStringError("its outputs differ: " + agreement.worst);
   for (const CompiledKernel &kernel : compiled->kernels)
-    add(cast<kernel::LaunchOp>(kernel.definition), found->seconds.lookup(kernel.symbol));
-  return Error::success();
+    add(kernel, found->seconds.lookup(kernel.symbol));
+  return found->run;
 }
 
-/// `seconds`, or nothing where a candidate is at fault.
-std::optional<std::vector<double>> Tuner::checked(Error error, std::vector<double> seconds) {
-  if (!error)
-    return seconds;
-  std::string why = toString(std::move(error));
+/// The times, or nothing where a candidate is at fault.
+std::optional<Times> Tuner::checked(Expected<double> run, std::vector<double> seconds) {
+  if (run)
+    return Times{std::move(seconds), *run};
+  std::string why = toString(run.takeError());
   log::write(log::Topic::Tuning, "build " + Twine(builds) + " is dropped: " + why);
   if (builds == 1)
     firstFailure = why;
@@ -227,23 +273,45 @@ template <typename Attr> void Tuner::show(const Problems<Attr> &problems, const 
              Twine(int64_t(budget)) + " s");
 }
 
-std::optional<std::vector<double>> Tuner::measureLayouts(const Assignment &assignment) {
+static kernel::LaunchOp launchOf(const CompiledKernel &kernel) {
+  return cast<kernel::LaunchOp>(kernel.definition);
+}
+
+std::optional<Times> Tuner::measureLayouts(const Assignment &assignment) {
   show(layouts, "weights");
   std::vector<double> seconds(layouts.all.size());
   auto candidate = hooks.load(layoutsBy(assignment));
   if (!candidate)
     return checked(candidate.takeError(), seconds);
-  Error error =
-      buildAndMeasure(*candidate, choices.scheduleChooser(), [&](auto launch, double time) {
-        for (Operation &op : launch.getBody().front())
+  if (auto parts = cutKernels(*candidate, {}); !parts)
+    return checked(parts.takeError(), seconds);
+  auto run =
+      buildAndMeasure(*candidate, choices.scheduleChooser(), [&](const auto &kernel, double time) {
+        for (Operation &op : launchOf(kernel).getBody().front())
           if (op.hasTrait<prim::Contraction>())
             if (auto at = layouts.numberOf.find(choices.keyOf(&op)); at != layouts.numberOf.end())
               seconds[at->second] += time;
       });
-  return checked(std::move(error), seconds);
+  return checked(std::move(run), seconds);
 }
 
-std::optional<std::vector<double>> Tuner::measureSchedules(const Assignment &assignment) {
+std::optional<Times> Tuner::measureCuts(const Assignment &assignment) {
+  show(cuts, "cuts");
+  std::vector<double> seconds(cuts.all.size());
+  Model candidate{loaded.module->clone(), loaded.weights};
+  auto parts = cutKernels(candidate, assignment);
+  if (!parts)
+    return checked(parts.takeError(), seconds);
+  auto run =
+      buildAndMeasure(candidate, choices.scheduleChooser(), [&](const auto &kernel, double time) {
+        // Parts of several problems may be one kernel.
+        for (auto [problem, times] : (*parts)[choices.keyOf(launchOf(kernel))])
+          seconds[problem] += time * times / kernel.launches.size();
+      });
+  return checked(std::move(run), seconds);
+}
+
+std::optional<Times> Tuner::measureSchedules(const Assignment &assignment) {
   show(schedules, "schedules");
   std::vector<double> seconds(schedules.all.size());
   Model candidate{loaded.module->clone(), loaded.weights};
@@ -251,11 +319,12 @@ std::optional<std::vector<double>> Tuner::measureSchedules(const Assignment &ass
     kernel::Schedule chosen = schedules.chosen(choices.keyOf(launch), assignment);
     return chosen ? chosen : choices.scheduleChooser()(launch, candidates);
   };
-  Error error = buildAndMeasure(candidate, chooser, [&](auto launch, double time) {
-    if (auto at = schedules.numberOf.find(choices.keyOf(launch)); at != schedules.numberOf.end())
+  auto run = buildAndMeasure(candidate, chooser, [&](const auto &kernel, double time) {
+    ProblemKey key = choices.keyOf(launchOf(kernel));
+    if (auto at = schedules.numberOf.find(key); at != schedules.numberOf.end())
       seconds[at->second] += time;
   });
-  return checked(std::move(error), seconds);
+  return checked(std::move(run), seconds);
 }
 
 /// What was found of problems of one kind; empty where none was left.
@@ -272,13 +341,15 @@ static std::string reportOf(const Problems<Attr> &problems, const Twine &what) {
 }
 
 std::string Tuner::report() const {
-  std::string text = "tuned ";
+  SmallVector<std::string> parts;
   if (!layouts.all.empty())
-    text += reportOf(layouts, "weights") + (schedules.all.empty() ? "" : ", ");
+    parts.push_back(reportOf(layouts, "weights"));
+  if (!cuts.all.empty())
+    parts.push_back(reportOf(cuts, "kernels cut"));
   if (!schedules.all.empty())
-    text += reportOf(schedules, "kernels");
-  text += formatv(" in {0:f1} s", elapsed());
-  if (!layouts.found.complete || !schedules.found.complete)
+    parts.push_back(reportOf(schedules, "kernels"));
+  std::string text = formatv("tuned {0} in {1:f1} s", join(parts, ", "), elapsed());
+  if (!layouts.found.complete || !cuts.found.complete || !schedules.found.complete)
     text += ", not all candidates: --tune-budget is used up";
   return text;
 }
@@ -287,8 +358,12 @@ Expected<std::string> Tuner::run() {
   if (Error error = findLayouts())
     return std::move(error);
   if (layouts.all.empty())
-    findSchedules();
-  if (layouts.all.empty() && schedules.all.empty())
+    findCuts();
+  bool isWhole = !layouts.all.empty() || !cuts.all.empty();
+  if (!isWhole)
+    if (Error error = findSchedules())
+      return std::move(error);
+  if (layouts.all.empty() && cuts.all.empty() && schedules.all.empty())
     return "nothing left to tune";
   if (hooks.foreign)
     return userError("--mode max-autotune measures, and this machine cannot run code for the "
@@ -303,8 +378,14 @@ Expected<std::string> Tuner::run() {
     if (!chosen)
       return chosen.takeError();
     loaded = std::move(*chosen);
-    findSchedules();
+    findCuts();
   }
+  if (!cuts.all.empty())
+    if (Error error = tune(cuts, &Tuner::measureCuts, tuning::ChoiceKind::Cut))
+      return std::move(error);
+  if (isWhole)
+    if (Error error = findSchedules())
+      return std::move(error);
   if (!schedules.all.empty()) {
     if (Error error = tune(schedules, &Tuner::measureSchedules, tuning::ChoiceKind::Schedule))
       return std::move(error);

@@ -1,4 +1,4 @@
-//===- Tune.h - Schedules and layouts by measuring ---------------*- C++ -*-===//
+//===- Tune.h - Schedules, layouts and cuts by measuring ---------*- C++ -*-===//
 //
 // What --mode max-autotune does. See Tune.cpp.
 //
@@ -10,7 +10,7 @@ namespace tcc {
 
 /// What the tuner needs of the compiler.
 struct TuneHooks {
-  /// The model in kernels that have no schedules, with weights in these orders.
+  /// The model in whole kernels that have no schedules, with weights in these orders.
   std::function<llvm::Expected<Model>(LayoutChooser chooser)> load;
   /// Takes such a model to a library at `path`, by these schedules.
   std::function<llvm::Expected<CompiledModel>(Model &model, const std::string &path,
@@ -21,8 +21,8 @@ struct TuneHooks {
   std::optional<DType> between; ///< what --precision rounds values between kernels to
 };
 
-/// Adds to the record the fastest orders of weights and schedules of the model's kernels, those
-/// that it lacks, within about `seconds`. One line of what was found.
+/// Adds to the record the fastest orders of weights, cuts and schedules of the model's kernels,
+/// those that it lacks, within about `seconds`. One line of what was found.
 llvm::Expected<std::string> tune(const TuneHooks &hooks, TunedChoices &choices,
                                  const Backend &backend, double seconds);
 

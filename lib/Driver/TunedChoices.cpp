@@ -45,13 +45,20 @@ Error TunedChoices::read() {
   return Error::success();
 }
 
+tuning::ProblemKey TunedChoices::keyOf(StringRef text) const {
+  return {hashOf(text), backend.tuningKey(), backend.schedules().version()};
+}
+
 tuning::ProblemKey TunedChoices::keyOf(kernel::LaunchOp launch) const {
-  return {hashOf(kernel::textOf(launch, /*withSchedule=*/false)), backend.tuningKey(),
-          backend.schedules().version()};
+  return keyOf(kernel::textOf(launch, /*withSchedule=*/false));
+}
+
+tuning::ProblemKey TunedChoices::cutKeyOf(kernel::LaunchOp launch) const {
+  return keyOf("cut " + kernel::textOf(launch, /*withSchedule=*/false));
 }
 
 tuning::ProblemKey TunedChoices::keyOf(Operation *contraction) const {
-  return {hashOf(textOf(contraction)), backend.tuningKey(), backend.schedules().version()};
+  return keyOf(textOf(contraction));
 }
 
 template <typename Attr>
@@ -82,6 +89,13 @@ LayoutChooser TunedChoices::layoutChooser() {
     return candidates.size() > 1 ? choose(keyOf(contraction), contraction,
                                           contraction->getName().stripDialect(), candidates)
                                  : candidates.front();
+  };
+}
+
+CutChooser TunedChoices::cutChooser() {
+  return [this](kernel::LaunchOp launch, ArrayRef<Cut> cuts) {
+    return cuts.size() > 1 ? choose(cutKeyOf(launch), launch, launch.getName(), cuts)
+                           : cuts.front();
   };
 }
 

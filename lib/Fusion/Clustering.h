@@ -30,6 +30,7 @@ private:
   /// The index at which cluster `g` reads `value`.
   Access accessIn(Cluster &g, mlir::Value value);
   void place(mlir::Operation *op);
+  bool isApart(mlir::Operation *op) const { return policy.apart && policy.apart->contains(op); }
   Cluster *startCluster(mlir::Operation *op);
   bool needsCopy(mlir::Value view);
   bool readsMemory(mlir::OpOperand &use);

@@ -422,6 +422,7 @@ void Clustering::takeAttention(Operation *op, Cluster &g) {
   std::optional<AttentionForm> form =
       policy.attention && dot ? matchAttention(dot) : std::optional<AttentionForm>();
   if (!form || !hasAttentionKernel(*form) ||
+      llvm::any_of(form->ops, [&](Operation *part) { return part != op && isApart(part); }) ||
       (policy.model && !policy.model->prefersAttention(*form)))
     return;
   g.kind = KernelKind::Attention;
@@ -440,7 +441,7 @@ void Clustering::place(Operation *op) {
     readers(v, found, memory);
   if (found.empty() && !memory)
     return; // dead
-  if (op->getNumResults() != 1 || found.empty() || !policy.fuse) {
+  if (op->getNumResults() != 1 || found.empty() || !policy.fuse || isApart(op)) {
     startCluster(op);
     return;
   }

@@ -52,4 +52,7 @@ bool isHost(mlir::Operation *op);
 /// operator is a cluster.
 std::vector<std::unique_ptr<Cluster>> formClusters(mlir::Block &block, FusionPolicy policy);
 
+/// Makes launches of the clusters of `block` and of the blocks within.
+mlir::LogicalResult fuseBlock(mlir::Block &block, FusionPolicy policy);
+
 } // namespace tcc::fusion

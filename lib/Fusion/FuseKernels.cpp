@@ -188,7 +188,7 @@ static void eraseDead(Block &block) {
       op.erase();
 }
 
-static LogicalResult fuseBlock(Block &block, FusionPolicy policy) {
+LogicalResult tcc::fusion::fuseBlock(Block &block, FusionPolicy policy) {
   for (Operation &op : block)
     for (Region &region : op.getRegions())
       if (!isa<kernel::LaunchOp>(op))

@@ -91,6 +91,8 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createFuseKernelsPass({options.fuse, options.fuse, &options.backend->schedules()}));
     pm.addPass(createShareKernelsPass());
     pm.addPass(createCommonSubexpressionsPass());
+    pm.addPass(
+        createCutKernelsPass({true, true, &options.backend->schedules()}, options.chooseCut));
     break;
   case Phase::Schedule:
     pm.addPass(createScheduleKernelsPass(&options.backend->schedules(), options.chooseSchedule));

@@ -14,8 +14,11 @@ static Error damaged(StringRef path, unsigned line, const Twine &what) {
                    "; remove the line, or tune again into a new file");
 }
 
+static constexpr std::pair<ChoiceKind, StringLiteral> fields[] = {
+    {ChoiceKind::Schedule, "schedule"}, {ChoiceKind::Layout, "layout"}, {ChoiceKind::Cut, "cut"}};
+
 static StringRef fieldOf(ChoiceKind kind) {
-  return kind == ChoiceKind::Layout ? "layout" : "schedule";
+  return llvm::find_if(fields, [&](const auto &field) { return field.first == kind; })->second;
 }
 
 /// One line as an entry.
@@ -34,13 +37,14 @@ static Error readLine(StringRef path, unsigned line, StringRef text,
   };
   std::optional<int64_t> version = object->getInteger("version");
   auto &[key, choice] = entry;
-  if (object->get("layout"))
-    choice.kind = ChoiceKind::Layout;
+  for (const auto &[kind, field] : fields)
+    if (object->get(field))
+      choice.kind = kind;
   if (!word("problem", key.problem) || !word("target", key.target) ||
       !word("kernel", choice.kernel) || !word(fieldOf(choice.kind), choice.chosen) || !version)
     return damaged(path, line,
-                   "'problem', 'target', 'version', 'kernel', or both 'schedule' and 'layout' are "
-                   "missing");
+                   "'problem', 'target', 'version', 'kernel', or all of 'schedule', 'layout' and "
+                   "'cut' are missing");
   key.version = *version;
   choice.line = line;
   return Error::success();

@@ -6,7 +6,8 @@ using namespace tcc::tuning;
 
 namespace {
 
-constexpr double clearly = 0.97; ///< of the time before: less is no luck
+constexpr double clearly = 0.97;  ///< of the time before: less is no luck
+constexpr double together = 0.99; ///< of a run's time before, with all that is clearly faster
 
 class Search {
 public:
@@ -30,13 +31,14 @@ private:
 } // namespace
 
 /// False where there are no times.
-static bool keepLeast(std::vector<double> &least, std::optional<std::vector<double>> times) {
+static bool keepLeast(std::optional<Times> &least, const std::optional<Times> &times) {
   if (!times)
     return false;
-  if (least.empty())
-    least = *times;
-  for (auto [kept, time] : llvm::zip_equal(least, *times))
+  if (!least)
+    least = times;
+  for (auto [kept, time] : llvm::zip_equal(least->problems, times->problems))
     kept = std::min(kept, time);
+  least->run = std::min(least->run, times->run);
   return true;
 }
 
@@ -52,11 +54,11 @@ void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
   Assignment changed = result.best;
   for (unsigned problem : problems)
     changed[problem] = number;
-  if (std::optional<std::vector<double>> times = measure(changed)) {
+  if (std::optional<Times> times = measure(changed)) {
     for (unsigned problem : problems)
-      if ((*times)[problem] < clearly * seconds[problem]) {
+      if (double time = times->problems[problem]; time < clearly * seconds[problem]) {
         result.best[problem] = number;
-        seconds[problem] = (*times)[problem];
+        seconds[problem] = time;
       }
     return;
   }
@@ -75,31 +77,32 @@ void Search::confirm() {
   Assignment own(candidates.size(), 0);
   if (result.best == own)
     return;
-  std::vector<double> chosen, first;
+  std::optional<Times> chosen, first;
   for (unsigned turn = 0; turn < turns; ++turn)
     if (!keepLeast(chosen, measure(result.best)) || !keepLeast(first, measure(own))) {
       result.best = own;
       return;
     }
   for (unsigned problem = 0; problem < own.size(); ++problem) {
-    result.before += first[problem];
-    bool stays = chosen[problem] < clearly * first[problem];
+    double before = first->problems[problem], after = chosen->problems[problem];
+    result.before += before;
+    bool stays = chosen->run < together * first->run && after < clearly * before;
     if (!stays)
       result.best[problem] = 0;
-    result.after += stays ? chosen[problem] : first[problem];
+    result.after += stays ? after : before;
   }
 }
 
 SearchResult Search::run() {
   result.best.assign(candidates.size(), 0);
   result.decided.assign(candidates.size(), true);
-  std::optional<std::vector<double>> first = measure(result.best);
+  std::optional<Times> first = measure(result.best);
   if (!first) {
     result.complete = false;
     result.decided.assign(candidates.size(), false);
     return result;
   }
-  seconds = *first;
+  seconds = first->problems;
   unsigned most = candidates.empty() ? 1 : *std::max_element(candidates.begin(), candidates.end());
   for (unsigned number = 1; number < most; ++number) {
     std::vector<unsigned> problems;

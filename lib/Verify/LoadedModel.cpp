@@ -7,6 +7,7 @@
 #include "tcc/Verify/LoadedModel.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Error.h"
+#include <chrono>
 #include <dlfcn.h>
 
 using namespace llvm;
@@ -135,10 +136,12 @@ Expected<LoadedModel::Results> LoadedModel::run(ArrayRef<Tensor> inputs, ArrayRe
   Views views(*api, model, inputs);
   Outputs outputs(types.size());
   tcc_error error = {};
+  auto begin = std::chrono::steady_clock::now();
   if (tcc_status status = api->run(context, views.data(), inputs.size(), outputs.tensors.data(),
                                    types.size(), &error))
     return modelError(status, error);
   Results results;
+  results.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (auto [managed, type] : zip_equal(outputs.tensors, types)) {
     Expected<Tensor> tensor = tensorOf(managed->dl_tensor, type);
     if (!tensor)

@@ -51,9 +51,10 @@ class Tuning(ToolTest):
     def test_a_record_replays(self):
         self.assertIn("tuned ", self.tune("first", "--tune-budget", "100"))
         entries = [json.loads(line) for line in self.record.read_text().splitlines()]
-        for kind in "layout", "schedule":
-            names = sorted(entry["kernel"].split("_")[0] for entry in entries if kind in entry)
-            self.assertEqual(names, ["conv", "conv", "dot"], kind)
+        for kind in "layout", "cut", "schedule":
+            names = [entry["kernel"].split("_")[0] for entry in entries if kind in entry]
+            products = ["dot"] if kind == "cut" else ["conv", "conv", "dot"]
+            self.assertEqual(sorted(name for name in names if name in products), products, kind)
         kept = self.record.read_bytes()
         self.assertIn("nothing left to tune", self.tune("second"))
         self.assertEqual(self.record.read_bytes(), kept)
@@ -65,7 +66,8 @@ class Tuning(ToolTest):
         # What the record says is what the launches say, and how their weights lie.
         text = self.after("schedule")
         for entry in entries:
-            self.assertIn(entry.get("schedule") or entry["layout"], text)
+            if "cut" not in entry:
+                self.assertIn(entry.get("schedule") or entry["layout"], text)
 
         # Damage is one clear error.
         entries = [entry for entry in entries if "schedule" in entry]
@@ -106,6 +108,28 @@ class Tuning(ToolTest):
         self.assertEqual(len(found), 1)  # tiles have no stride
         for in_tiles, in_panels in zip(*found[0]):
             np.testing.assert_allclose(in_tiles, in_panels, rtol=1e-4, atol=1e-4)
+
+    def test_a_kernel_is_cut_as_the_record_says(self):
+        self.tune("first", "--tune-budget", "100")
+        entries = [entry for entry in map(json.loads, self.record.read_text().splitlines()) if "cut" in entry]
+        entry, = (entry for entry in entries if entry["kernel"].startswith("dot"))
+        np.save(self.work / "x.npy", np.random.default_rng(2).standard_normal((3, 64), dtype=np.float32))
+        np.save(self.work / "image.npy", np.zeros((1, 16, 20, 20), np.float32))
+        results = {}
+        for place in range(-1, 8):
+            cut = "array<i64>" if place < 0 else f"array<i64: {place}>"
+            self.record.write_text(json.dumps({**entry, "cut": cut}))
+            run = self.tcc("m.onnx", "--tuning", "record.jsonl", "-o", "cut.so")
+            if run.code:
+                self.assertIn(f"kernel '{entry['kernel']}' cannot run by '{cut}'", run.text)
+                continue
+            kernels = re.findall(r'kernel.launch \w+ "(dot\w*|max\w*)"', self.after("fuse"))
+            run = self.tcc_run("cut.so", "--input", "x=x.npy", "--input", "image=image.npy", "--output-dir", cut)
+            self.assertEqual(run.code, 0, run.text)
+            results[tuple(kernels)] = np.load(self.work / cut / "y.npy")
+        self.assertEqual(sorted(len(kernels) for kernels in results), [1, 2])
+        whole, parts = results.values()
+        np.testing.assert_array_equal(whole, parts)
 
     def test_what_the_budget_left_out_is_measured_next_time(self):
         self.assertIn("--tune-budget is used up", self.tune("short", "--tune-budget", "0.001"))

@@ -92,4 +92,47 @@ def ShareKernelsPass : Tcc_Pass<"tcc-fuse-share-kernels"> {
     Option<"many", "many", "unsigned", "32", "from how many kernels that differ in starts alone on">
   ];
 }
+
+def CutKernelsPass : Tcc_Pass<"tcc-fuse-cut-kernels"> {
+  let summary = "Cut kernels that measuring found to be faster in parts";
+  let description = [{
+    Fusion decides by rules, and now and then two loops are faster than one: a tuning record or a
+    tuner says which kernels are cut, and where. What is cut is fused again, but for the operators
+    whose results go to memory.
+
+    ```mlir before cut=1
+    func.func @f(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = kernel.launch loop "sin_cos" ins(%x : tensor<8x64xf32>) sizes() {
+      ^bb0(%a: tensor<8x64xf32>):
+        %1 = prim.sin %a : (tensor<8x64xf32>) -> tensor<8x64xf32>
+        %2 = prim.cos %1 : (tensor<8x64xf32>) -> tensor<8x64xf32>
+        kernel.yield %2 : tensor<8x64xf32>
+      } -> tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<8x64xf32>) -> tensor<8x64xf32> {
+      %0 = kernel.launch loop "sin" ins(%arg0 : tensor<8x64xf32>) sizes() {
+      ^bb0(%arg1: tensor<8x64xf32>):
+        %2 = prim.sin %arg1 : (tensor<8x64xf32>) -> tensor<8x64xf32>
+        kernel.yield %2 : tensor<8x64xf32>
+      } -> tensor<8x64xf32>
+      %1 = kernel.launch loop "cos" ins(%0 : tensor<8x64xf32>) sizes() {
+      ^bb0(%arg1: tensor<8x64xf32>):
+        %2 = prim.cos %arg1 : (tensor<8x64xf32>) -> tensor<8x64xf32>
+        kernel.yield %2 : tensor<8x64xf32>
+      } -> tensor<8x64xf32>
+      return %1 : tensor<8x64xf32>
+    }
+    ```
+
+    Runs after tcc-fuse-share-kernels, since a record names a kernel by all that it computes, and
+    before schedules are chosen.
+  }];
+  let dependentDialects = ["::tcc::kernel::KernelDialect", "::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"cut", "cut", "unsigned", "0", "without a chooser: which of its ways each kernel is cut, if it has so many">
+  ];
+}
 #endif

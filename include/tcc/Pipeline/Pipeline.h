@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "tcc/Fusion/Fusion.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Pipeline/Backend.h"
 #include "tcc/Schedule/Schedule.h"
@@ -57,6 +58,7 @@ struct PipelineOptions {
   bool inPlace = true;            ///< results in the place of inputs that die
   CodeObserver codeObserver;      ///< while there is one, nothing comes from the cache
   LayoutChooser chooseLayout;     ///< of the orders that weights may lie in; none: the first
+  CutChooser chooseCut;           ///< of the ways to cut a kernel; none: whole
   ScheduleChooser chooseSchedule; ///< of a launch's candidates; none: the first
   /// Called when a phase that works on the IR starts, and when it is done.
   std::function<void(Phase)> beforePhase;

@@ -2,10 +2,10 @@
 //
 // A file of JSON lines, one a kernel that was tuned: the problem, the target, the version of
 // the target's schedules, and the schedule that was fastest. A problem is what a kernel
-// computes, as the hash of its text without names and schedule. Lines of another kind say the
-// same of a contraction and the order in which its weights lie. The compiler's executable is
-// no part of the key: a record replays with any tcc that has the same schedules, on any
-// machine, without measuring.
+// computes, as the hash of its text without names and schedule. Lines of other kinds say the
+// same of a contraction and the order in which its weights lie, and of a kernel and the parts that
+// it is cut into. The compiler's executable is no part of the key: a record replays with any tcc
+// that has the same schedules, on any machine, without measuring.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,12 +25,12 @@ struct ProblemKey {
 };
 
 /// Of what a record says the fastest way.
-enum class ChoiceKind : uint8_t { Schedule, Layout };
+enum class ChoiceKind : uint8_t { Schedule, Layout, Cut };
 
 struct Choice {
   ChoiceKind kind = ChoiceKind::Schedule;
   std::string kernel; ///< its name when it was tuned, or the contraction's, for readers
-  std::string chosen; ///< as text, such as #cpu.contraction_schedule<...> or #cpu.panels<...>
+  std::string chosen; ///< as text, such as #cpu.contraction_schedule<...>, #cpu.panels<...>
   unsigned line = 0;  ///< in the file, 0: of this compile
 };
 

@@ -6,7 +6,8 @@
 // problems are halved until the candidate at fault is found and dropped.
 //
 // A candidate replaces the model's own choice only where it is clearly faster, and stays only
-// if it still is when both are measured once more: what is left to chance stays as it was.
+// if it still is when both are measured once more: what is left to chance stays as it was. So do
+// all, if a whole run is no faster with them, whatever each problem says of itself.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,15 +21,21 @@ namespace tcc::tuning {
 /// Which candidate each problem runs by; 0 is the model's own choice.
 using Assignment = std::vector<unsigned>;
 
-/// Seconds of each problem in a run by these candidates, or nothing where they failed.
-using MeasureFn = llvm::function_ref<std::optional<std::vector<double>>(const Assignment &)>;
+/// Seconds of each problem in a run, and of the run.
+struct Times {
+  std::vector<double> problems;
+  double run = 0;
+};
+
+/// What a run by these candidates takes, or nothing where they failed.
+using MeasureFn = llvm::function_ref<std::optional<Times>(const Assignment &)>;
 
 struct SearchResult {
   Assignment best;
   unsigned failed = 0;          ///< candidates that were dropped
   bool complete = true;         ///< time sufficed for all candidates
   std::vector<bool> decided;    ///< of each problem: for all of its own
-  double before = 0, after = 0; ///< seconds of all problems in the last two measurements
+  double before = 0, after = 0; ///< seconds of all problems, measured in turns
 };
 
 /// `candidates` is their number for each problem, at least 1.

@@ -21,6 +21,7 @@ public:
   struct Results {
     std::vector<reference::Tensor> outputs;
     std::vector<reference::Tensor> inputs; ///< as the run left them
+    double seconds = 0;                    ///< of the run alone
   };
   /// One run: the outputs in order, whose element types are `types`. Where the library has
   /// complex numbers, tensors of reals have pairs.

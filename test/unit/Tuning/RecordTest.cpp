@@ -42,6 +42,7 @@ TEST_CASE("a record is read as it was written") {
   Record record;
   record.set({"b", "cpu", 1}, {ChoiceKind::Layout, "second", "#s<n = 2>"});
   record.set({"a", "cpu", 1}, {ChoiceKind::Schedule, "first", "#s<n = 1>"});
+  record.set({"c", "cpu", 1}, {ChoiceKind::Cut, "third", "array<i64: 1>"});
   record.set({"a", "cpu", 2}, {ChoiceKind::Schedule, "newer", "#s<n = 3>"});
   Record again;
   CHECK(readText(record.text(), again) == "");
@@ -50,6 +51,8 @@ TEST_CASE("a record is read as it was written") {
   CHECK(again.find({"a", "cpu", 2})->chosen == "#s<n = 3>");
   REQUIRE(again.find({"b", "cpu", 1}));
   CHECK(again.find({"b", "cpu", 1})->kind == ChoiceKind::Layout);
+  REQUIRE(again.find({"c", "cpu", 1}));
+  CHECK(again.find({"c", "cpu", 1})->kind == ChoiceKind::Cut);
   CHECK_FALSE(again.find({"a", "other", 2}));
 }
 
@@ -65,7 +68,7 @@ TEST_CASE("a damaged record is one error that names the line") {
   CHECK_THAT(readText((line + "\n{").str()), Contains("line 2: no JSON ("));
   CHECK_THAT(readText("[1]"), Contains("line 1: no JSON object"));
   CHECK_THAT(readText(R"({"problem":"ab","target":"cpu","version":1,"kernel":"k"})"),
-             Contains("both 'schedule' and 'layout' are missing"));
+             Contains("all of 'schedule', 'layout' and 'cut' are missing"));
   CHECK_THAT(
       readText(R"({"problem":"ab","target":"cpu","version":"1","kernel":"k","schedule":"s"})"),
       Contains("are missing"));
