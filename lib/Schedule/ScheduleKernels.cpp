@@ -16,6 +16,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Schedule/Schedule.h"
+#include "tcc/Support/Logging.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace tcc {
 #define GEN_PASS_DEF_SCHEDULEKERNELSPASS
@@ -53,7 +57,27 @@ private:
     if (!chosen)
       return failure();
     launch.setScheduleAttr(chosen);
-    return chosen.verifyLaunch(launch);
+    if (failed(chosen.verifyLaunch(launch)))
+      return failure();
+    logTime(launch);
+    return success();
+  }
+
+  /// "kernel add: 12.5 us of a core: launch 1 0.5, far_byte 4096 150, ..."
+  void logTime(kernel::LaunchOp launch) {
+    if (!log::on(log::Topic::Tuning, log::Level::Debug))
+      return;
+    double sum = 0;
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    for (const auto &[what, count, nanoseconds] : model->timeParts(launch)) {
+      sum += nanoseconds;
+      out << ", " << what << llvm::format(" %.0f %.0f", count, nanoseconds);
+    }
+    log::write(log::Topic::Tuning,
+               "kernel " + launch.getName() + " takes a core " +
+                   llvm::formatv("{0:F1}", sum / 1e3) + " us" + text,
+               log::Level::Debug);
   }
 
   const ScheduleModel *model;

@@ -12,6 +12,7 @@ public:
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
   bool prefersAttention(const AttentionForm &form) const override;
+  llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   int64_t version() const override { return 3; }
 
 private:
