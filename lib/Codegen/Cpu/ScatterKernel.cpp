@@ -1,12 +1,13 @@
 //===- ScatterKernel.cpp - Writes by index, in a defined order ------------===//
 //
-// Later updates of a place come after earlier ones. Updates meet only along the axes that
-// are indexed, so tasks are parts of the others: each goes over all indices, in order, and
-// does what falls into its part. It first copies its part of the tensor that is changed,
-// unless that is changed where it lies (Plan/InPlace.h).
+// Later updates of a place come after earlier ones. A task has a part of the result of its own: it
+// goes over all indices, in order, and does what falls into its part. It first copies its part of
+// the tensor that is changed, unless that is changed where it lies (Plan/InPlace.h).
 //
-// - scatter_along: the axes before the indexed one, and parts of the one after it.
-// - scatter_nd: parts of the first axis that is not indexed.
+// - Few updates of a large tensor: parts of the first indexed axis. What a task copies lies in one
+//   piece, and that it looks at indices of others costs less than copying does.
+// - Else scatter_along: the axes before the indexed one, and parts of the one after it, along which
+//   updates do not meet; scatter_nd: parts of the first axis that is not indexed.
 // - insert_slice: parts of the first axis with more than an index; no updates meet.
 //
 // Along the last axis updates are vectors, as long as one index is for all of it.
@@ -15,6 +16,7 @@
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Codegen/Cpu/KernelBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -29,6 +31,39 @@ static int64_t partOf(int64_t extent, bool dense) {
                : std::max<int64_t>(part, 1);
 }
 
+/// Whether `indices` do not vary along the axes from `axis` on.
+static bool isUniformFrom(Value indices, unsigned axis) {
+  auto same = [&](ArrayRef<int64_t> extents, ArrayRef<int64_t> axes) {
+    for (auto [extent, there] : llvm::zip_equal(extents, axes))
+      if (there >= axis && extent != 1)
+        return false;
+    return true;
+  };
+  if (auto broadcast = indices.getDefiningOp<prim::BroadcastOp>())
+    return same(tensorType(broadcast.getX()).getShape(), broadcast.getAxes());
+  return same(tensorType(indices).getShape(),
+              llvm::to_vector(llvm::seq<int64_t>(0, tensorType(indices).getRank())));
+}
+
+/// Parts of the indexed axis after `outer` others, if `lookups` indices for each of those are few.
+static std::optional<ScatterTasks> ownRows(ArrayRef<int64_t> shape, unsigned outer,
+                                           int64_t lookups) {
+  constexpr int64_t kTasks = 16, kLeastCopied = 8;
+  ArrayRef<int64_t> rest = shape.drop_front(outer);
+  if (ShapedType::isDynamicShape(shape) || lookups < 0 || rest.front() == 0)
+    return std::nullopt;
+  int64_t others = llvm::product_of(shape.take_front(outer), int64_t(1));
+  int64_t parts = std::clamp<int64_t>(kTasks / std::max<int64_t>(others, 1), 1, rest.front());
+  if (kLeastCopied * lookups * parts > llvm::product_of(rest, int64_t(1)))
+    return std::nullopt;
+  return ScatterTasks{outer, outer, (rest.front() + parts - 1) / parts};
+}
+
+/// Elements of `shape`; -1: nobody knows.
+static int64_t known(ArrayRef<int64_t> shape) {
+  return ShapedType::isDynamicShape(shape) ? -1 : llvm::product_of(shape, int64_t(1));
+}
+
 ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
   ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
   ScatterTasks tasks;
@@ -36,8 +71,16 @@ ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     tasks.outer = along.getAxis();
     axis = along.getAxis() + 1;
+    ArrayRef<int64_t> indices =
+        tensorType(along.getIndices()).getShape().drop_front(along.getAxis());
+    bool one = isUniformFrom(along.getIndices(), axis);
+    if (auto rows = ownRows(shape, tasks.outer, known(one ? indices.take_front() : indices)))
+      return *rows;
   } else if (auto tuples = dyn_cast<prim::ScatterNdOp>(op)) {
-    axis = tensorType(tuples.getIndices()).getShape().back();
+    ArrayRef<int64_t> indices = tensorType(tuples.getIndices()).getShape();
+    axis = indices.back();
+    if (auto rows = axis ? ownRows(shape, 0, known(indices.drop_back())) : std::nullopt)
+      return *rows;
   } else if (isa<prim::InsertSliceOp>(op)) {
     while (axis + 1 < shape.size() && shape[axis] == 1)
       ++axis;
@@ -72,6 +115,7 @@ private:
   void copyUnchanged(Value source);
   void copyPart(Value source);
   void update(prim::ScatterAlongOp op);
+  void fetchRows(prim::TakeOp take, Value update, Value count);
   void update(prim::ScatterNdOp op);
   void update(prim::InsertSliceOp op);
   void forEachRun(ArrayRef<Value> extents, unsigned from, Coords at, bool vectors,
@@ -79,6 +123,12 @@ private:
   void combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value updates, ArrayRef<Coord> source);
   Value inBounds(Value i, Value extent) {
     return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, i, extent);
+  }
+  /// Whether the result has index i along `axis`, and the task that part of it; before it: it
+  /// wraps.
+  Value isOwn(Value i, unsigned axis) {
+    return tasks.axis == axis ? inBounds(f.e.subIndex(i, low), f.e.subIndex(high, low))
+                              : inBounds(i, out.extents[axis]);
   }
   Value asIndex(Value v) {
     return v.getType().isIndex() ? v
@@ -171,18 +221,42 @@ void ScatterEmitter::combine(prim::ScatterKind kind, ArrayRef<Coord> at, Value u
   f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), v));
 }
 
-/// Whether `indices` do not vary along the axes from `axis` on.
-static bool isUniformFrom(Value indices, unsigned axis) {
-  auto same = [&](ArrayRef<int64_t> extents, ArrayRef<int64_t> axes) {
-    for (auto [extent, there] : llvm::zip_equal(extents, axes))
-      if (there >= axis && extent != 1)
-        return false;
-    return true;
-  };
-  if (auto broadcast = indices.getDefiningOp<prim::BroadcastOp>())
-    return same(tensorType(broadcast.getX()).getShape(), broadcast.getAxes());
-  return same(tensorType(indices).getShape(),
-              llvm::to_vector(llvm::seq<int64_t>(0, tensorType(indices).getRank())));
+/// The rows that updates are, or are computed from, if they are taken from a matrix.
+static prim::TakeOp rowsBehind(Value updates) {
+  Operation *op = updates.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto take = dyn_cast<prim::TakeOp>(op))
+    return take.getAxis() == 0 && tensorType(take.getX()).getRank() == 2 &&
+                   tensorType(take.getIndices()).getRank() == 1
+               ? take
+               : prim::TakeOp();
+  if (prim::isElementwise(op))
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        if (prim::TakeOp take = rowsBehind(operand))
+          return take;
+  return {};
+}
+
+/// Rows come from anywhere in memory: fetches the task's part of the one that some updates later is
+/// taken.
+void ScatterEmitter::fetchRows(prim::TakeOp take, Value update, Value count) {
+  constexpr int64_t ahead = 12, lineBytes = 64;
+  const Memory *table = f.e.memoryOf(take.getX());
+  if (!table || tasks.axis != 1u)
+    return;
+  Value last = f.e.subIndex(count, f.e.index(1));
+  Value later = f.minIndex(f.e.addIndex(update, f.e.index(ahead)), last);
+  f.e.forget();
+  Value row = asIndex(f.e.eval(take.getIndices(), {Coord::uniform(later)}));
+  Type element = storageType(table->elementType);
+  KernelBuilder k(f.b, f.b.getLoc());
+  Value place =
+      k.address(table->pointer, element, f.e.addIndex(f.e.mulIndex(row, table->extents[1]), low));
+  int64_t bytes = tasks.part * std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  for (int64_t line = 0; line < bytes; line += lineBytes)
+    k.prefetch(k.address(place, k.builder.getI8Type(), k.constant(line)));
 }
 
 void ScatterEmitter::update(prim::ScatterAlongOp op) {
@@ -198,12 +272,13 @@ void ScatterEmitter::update(prim::ScatterAlongOp op) {
     has = has ? Value(arith::AndIOp::create(f.b, has, here)) : here;
   }
   auto write = [&](Value i, Coords at, Coords source) {
-    f.when(inBounds(i, out.extents[axis]), [&] {
+    f.when(isOwn(i, axis), [&] {
       at[axis] = Coord::uniform(i);
       combine(op.getKind(), at, op.getUpdates(), source);
     });
   };
   bool uniform = isUniformFrom(op.getIndices(), axis + 1);
+  prim::TakeOp rows = axis == 0 ? rowsBehind(op.getUpdates()) : prim::TakeOp();
   auto all = [&] {
     f.loop(f.e.index(0), extents[axis], 1, [&](Value k) {
       Coords at(outer);
@@ -215,8 +290,11 @@ void ScatterEmitter::update(prim::ScatterAlongOp op) {
       Coords first(at);
       while (first.size() < extents.size())
         first.push_back(Coord::uniform(f.e.index(0)));
+      if (rows)
+        fetchRows(rows, k, extents[axis]);
+      f.e.forget();
       Value i = asIndex(f.e.eval(op.getIndices(), first));
-      f.when(inBounds(i, out.extents[axis]), [&] {
+      f.when(isOwn(i, axis), [&] {
         forEachRun(extents, axis + 1, at, true, [&](Coords &point) {
           Coords target(point);
           target[axis] = Coord::uniform(i);
@@ -239,7 +317,7 @@ void ScatterEmitter::update(prim::ScatterNdOp op) {
       Coords element(where);
       element.push_back(Coord::uniform(f.e.index(k)));
       Value i = asIndex(f.e.eval(op.getIndices(), element));
-      Value in = inBounds(i, out.extents[k]);
+      Value in = isOwn(i, k);
       ok = ok ? Value(arith::AndIOp::create(f.b, ok, in)) : in;
       target.push_back(Coord::uniform(i));
     }
@@ -295,9 +373,7 @@ void ScatterEmitter::update(prim::InsertSliceOp op) {
       if (!cut || step == 1)
         return nest(next);
       Value target = f.e.addIndex(f.e.mulIndex(i, f.e.index(step)), startOf(axis));
-      Value inside =
-          inBounds(f.e.subIndex(target, low), f.e.subIndex(high, low)); // before: it wraps
-      f.when(inside, [&] { nest(next); });
+      f.when(isOwn(target, axis), [&] { nest(next); });
     });
   };
   nest({});
