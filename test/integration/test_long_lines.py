@@ -1,0 +1,126 @@
+"""Long rows, deep columns, few updates, the first elements of lines and clamped conversions: right on every level of instructions that
+this machine has, where kernels keep values in the result's place, cut sums or leave lanes out."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from compiled import Compiled
+from toolrun import ToolTest, cpu_levels
+
+RANDOM = np.random.default_rng(7)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def first_places(x, k):
+    """Places of the k largest of each line; NaN is the largest, equal elements keep their order."""
+    keys = np.where(np.isnan(x), np.inf, x)
+    return np.argsort(-keys, axis=-1, kind="stable")[..., :k]
+
+
+class LongLines(ToolTest):
+    def check(self, nodes, x, outputs, shape=None, tolerance=0.0, constants=()):
+        """`outputs`: what each should be."""
+        dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
+        graph = helper.make_graph(nodes, "lines", [helper.make_tensor_value_info("x", dtype, shape or x.shape)],
+                                  [helper.make_empty_tensor_value_info(name) for name in outputs],
+                                  [onnx.numpy_helper.from_array(np.array(v), n) for n, v in constants])
+        path = self.work / "lines.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+        for cpu in cpu_levels():
+            with self.subTest(x.shape, cpu=cpu, open=bool(shape)), Compiled.build(path, "--cpu", cpu) as compiled:
+                for actual, wanted in zip(compiled(x), outputs.values(), strict=True):
+                    if tolerance:
+                        np.testing.assert_allclose(actual, wanted, rtol=tolerance)
+                    else:
+                        np.testing.assert_array_equal(actual, wanted)
+
+    def test_softmax_of_long_rows(self):
+        """Also where the operand that the result may lie over is read again, and where the result is turned."""
+        for n in (70001, 70016):
+            x = RANDOM.standard_normal((3, n)).astype(np.float32)
+            y = softmax(x.astype(np.float64))
+            for shape in (None, (3, "n")):
+                node = helper.make_node("Softmax", ["a"], ["y"], axis=-1)
+                begin = helper.make_node("Neg", ["x"], ["a"])
+                self.check([begin, node], -x, {"y": y}, shape, 2e-5)
+                again = helper.make_node("Mul", ["y", "a"], ["z"])
+                self.check([begin, node, again], -x, {"z": y * x}, shape, 2e-5)
+                turned = helper.make_node("Transpose", ["y"], ["z"], perm=[1, 0])
+                self.check([begin, node, turned], -x, {"z": y.T}, shape, 2e-5)
+
+    def test_deep_columns(self):
+        x = (1 + RANDOM.standard_normal((2, 1024, 600)) / 64).astype(np.float32)
+        for shape in (None, (2, "n", 600)):
+            wanted = {"ReduceSum": x.sum(1, dtype=np.float64), "ReduceMax": x.max(1),
+                      "ReduceProd": x.prod(1, dtype=np.float64), "ReduceMean": x.mean(1, dtype=np.float64)}
+            nodes = [helper.make_node(op, ["x", "axes"], [op], keepdims=0) for op in wanted]
+            self.check(nodes, x, wanted, shape, 2e-5, [("axes", [1])])
+
+    def test_few_updates(self):
+        """Of a large tensor: places that meet, in order, an index for each row or for each element."""
+        x = RANDOM.integers(-9, 9, (2, 700, 40)).astype(np.float32)
+        rows = RANDOM.integers(-700, 700, (30,))
+        rows[:6] = [0, 699, -1, 350, 350, 0]
+        updates = RANDOM.integers(-9, 9, (2, 30, 40)).astype(np.float32)
+        elements = RANDOM.integers(-700, 700, (2, 30, 40))
+        spread = np.broadcast_to(rows[None, :, None], elements.shape)
+        outputs, nodes = {}, []
+        for name, indices in (("rows", spread), ("elements", elements)):
+            added, assigned = x.copy(), x.copy()
+            for b, k, c in np.ndindex(updates.shape):
+                added[b, indices[b, k, c], c] += updates[b, k, c]
+                assigned[b, indices[b, k, c], c] = updates[b, k, c]
+            outputs |= {f"{name}_added": added, f"{name}_assigned": assigned}
+            index = name
+            if name == "rows":
+                index = "spread"
+                nodes.append(helper.make_node("Expand", ["rows", "shape"], [index]))
+            nodes += [helper.make_node("ScatterElements", ["x", index, "u"], [f"{name}_added"], axis=1, reduction="add"),
+                      helper.make_node("ScatterElements", ["x", index, "u"], [f"{name}_assigned"], axis=1)]
+        added = x.copy()
+        for k in range(30):
+            added[k % 2, rows[k]] += updates[0, k]
+        outputs["tuples"] = added
+        nodes.append(helper.make_node("ScatterND", ["x", "pairs", "u0"], ["tuples"], reduction="add"))
+        self.check(nodes, x, outputs, constants=[
+            ("rows", rows[None, :, None]), ("shape", elements.shape), ("elements", elements), ("u", updates),
+            ("u0", updates[0]), ("pairs", np.stack([np.arange(30) % 2, rows], 1))])
+
+    def test_first_of_lines(self):
+        """Lines with ties, with infinities and NaN, of lengths that leave a part of a vector."""
+        for length in (5, 64, 100, 333, 1024, 9001):
+            x = RANDOM.integers(-40, 40, (7, length)).astype(np.float32)
+            x[3] = np.arange(length)
+            x[4] = -np.arange(length)
+            x[5, ::3] = np.inf
+            x[6, 1::4] = np.nan
+            nodes, outputs, constants = [], {}, []
+            for k in (k for k in (1, 3, 5, 10, 30) if k <= length):
+                places = first_places(x, k)
+                nodes.append(helper.make_node("TopK", ["x", f"k{k}"], [f"v{k}", f"i{k}"]))
+                outputs |= {f"v{k}": np.take_along_axis(x, places, -1), f"i{k}": places}
+                constants.append((f"k{k}", [k]))
+            self.check(nodes, x, outputs, constants=constants)
+
+    def test_conversions_clamp(self):
+        edges = [0.0, -0.0, 0.5, -0.5, 1.99, 126.9, 127.0, 127.9, 128.0, -127.9, -128.0, -128.9, -129.0, 254.9, 255.9, 256.0,
+                 32767.9, 32768.0, -32768.9, -32769.0, 65535.9, 65536.0, 1e30, -1e30, np.inf, -np.inf, np.nan]
+        for source in (np.float32, np.float64, np.float16):
+            x = np.resize(np.array(edges).astype(source), 107)
+            nodes, outputs = [], {}
+            for target in map(np.dtype, (np.int8, np.uint8, np.int16, np.uint16, np.int32)):
+                bounds = np.iinfo(target)
+                wide = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0))
+                outputs[target.name] = np.clip(wide, bounds.min, bounds.max).astype(np.int64).astype(target)
+                nodes.append(helper.make_node("Cast", ["x"], [target.name], to=helper.np_dtype_to_tensor_dtype(target)))
+            self.check(nodes, x, outputs)
+
+
+if __name__ == "__main__":
+    unittest.main()
