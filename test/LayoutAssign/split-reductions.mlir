@@ -29,16 +29,34 @@ func.func @columns(%x: tensor<1048576x3xf32>) -> tensor<3xf32> {
   return %0 : tensor<3xf32>
 }
 
-// Many rows, few elements, no divisor, unknown extents, partial sums that would be rounded.
+// Rows a page long, one below the other.
+// CHECK-LABEL: func @deep
+// CHECK: prim.reshape %{{.*}} -> tensor<128x32x1024xf32>
+// CHECK: prim.reduce prod %{{.*}} [1] : (tensor<128x32x1024xf32>) -> tensor<128x1024xf32>
+// CHECK: prim.reduce prod %{{.*}} [0] : (tensor<128x1024xf32>) -> tensor<1024xf32>
+// CHECK: prim.reshape %{{.*}} -> tensor<8x32x32x4096xf32>
+// CHECK: prim.reduce sum %{{.*}} [2] : (tensor<8x32x32x4096xf32>) -> tensor<8x32x4096xf32>
+// CHECK: prim.reduce sum %{{.*}} [1] : (tensor<8x32x4096xf32>) -> tensor<8x4096xf32>
+func.func @deep(%x: tensor<4096x1024xf32>, %y: tensor<8x1024x4096xf32>) -> (tensor<1024xf32>, tensor<8x4096xf32>) {
+  %0 = prim.reduce prod %x [0] : (tensor<4096x1024xf32>) -> tensor<1024xf32>
+  %1 = prim.reduce sum %y [1] : (tensor<8x1024x4096xf32>) -> tensor<8x4096xf32>
+  return %0, %1 : tensor<1024xf32>, tensor<8x4096xf32>
+}
+
+// Short rows, few of them, many rows that are reduced, few elements, no divisor, unknown extents, partial sums that would be rounded.
 // CHECK-LABEL: func @kept
-// CHECK-COUNT-5: prim.reduce
+// CHECK-COUNT-7: prim.reduce
 // CHECK-NOT: prim.reduce
-func.func @kept(%x: tensor<1024x1024xf32>, %y: tensor<1000xf32>, %p: tensor<1299709xf32>, %d: tensor<?xf32>,
-                %h: tensor<1048576xbf16>) -> (tensor<1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<bf16>) {
+func.func @kept(%s: tensor<2048x16x256xf32>, %f: tensor<64x65536xf32>, %x: tensor<1024x1024xf32>, %y: tensor<1000xf32>, %p: tensor<1299709xf32>, %d: tensor<?xf32>,
+                %h: tensor<1048576xbf16>)
+    -> (tensor<2048x256xf32>, tensor<65536xf32>, tensor<1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<bf16>) {
+  %5 = prim.reduce sum %s [1] : (tensor<2048x16x256xf32>) -> tensor<2048x256xf32>
+  %6 = prim.reduce sum %f [0] : (tensor<64x65536xf32>) -> tensor<65536xf32>
   %0 = prim.reduce sum %x [1] : (tensor<1024x1024xf32>) -> tensor<1024xf32>
   %1 = prim.reduce sum %y [0] : (tensor<1000xf32>) -> tensor<f32>
   %2 = prim.reduce sum %p [0] : (tensor<1299709xf32>) -> tensor<f32>
   %3 = prim.reduce sum %d [0] : (tensor<?xf32>) -> tensor<f32>
   %4 = prim.reduce sum %h [0] : (tensor<1048576xbf16>) -> tensor<bf16>
-  return %0, %1, %2, %3, %4 : tensor<1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<bf16>
+  return %5, %6, %0, %1, %2, %3, %4
+      : tensor<2048x256xf32>, tensor<65536xf32>, tensor<1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<bf16>
 }

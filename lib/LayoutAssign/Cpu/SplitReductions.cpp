@@ -6,6 +6,10 @@
 // An axis is cut in two, or between two reduced axes nothing is cut at all. Partial results would
 // be rounded to a type narrower than the one that sums are kept in; such sums stay.
 //
+// Where results lie side by side, a task goes down a few columns. Rows of whole pages one below the
+// other fall into the same few sets of L1 and L2 and each needs an entry of the translation buffer,
+// so many of them are cut into parts as well, of which a part's rows are read beside each other.
+//
 // How many parts depends on the extents only, so that a model gives the same on any number of
 // threads.
 //
@@ -31,6 +35,9 @@ constexpr int64_t kPart = 1 << 14;   ///< elements of a part
 constexpr int64_t kMostParts = 256;  ///< of which the second kernel makes the result
 constexpr int64_t kEnough = 16;      ///< tasks that keep threads busy without parts
 constexpr int64_t kTaskColumns = 64; ///< results of a task where they lie side by side
+constexpr int64_t kFarBytes = 2048;  ///< from row to row, that no prefetcher takes for one stream
+constexpr int64_t kDeepRows = 256;   ///< rows at such a distance that leave L2 before they are used
+constexpr int64_t kPartRows = 32;    ///< of them in a part
 
 /// Where a reduction is cut: `axis` into `parts` by what remains of it.
 struct Cut {
@@ -59,6 +66,15 @@ static bool keepsPartsExact(prim::ReduceOp op) {
   return !rounds || !isa<FloatType>(e) || e.getIntOrFloatBitWidth() >= 32;
 }
 
+/// Parts that keep a walk down the columns of a reduction in the caches; 1: it stays there.
+static double partsOfDeepColumns(RankedTensorType type, ArrayRef<int64_t> axes, int64_t reduced) {
+  int64_t rowBytes = std::max(1u, type.getElementTypeBitWidth() / 8);
+  for (int64_t extent : type.getShape().drop_front(axes.back() + 1))
+    rowBytes *= extent;
+  bool deep = rowBytes >= kFarBytes && reduced >= kDeepRows;
+  return deep ? std::min<double>(kMostParts, reduced / kPartRows) : 1;
+}
+
 /// The divisor of `extent` that is nearest to `wanted` by factor; all of it if it comes near.
 static int64_t nearestDivisor(int64_t extent, double wanted) {
   if (extent <= 2 * wanted && wanted <= 2 * extent)
@@ -84,9 +100,11 @@ static std::optional<Cut> cutOf(prim::ReduceOp op) {
   kept /= reduced;
   bool trailing = axes.front() == type.getRank() - static_cast<int64_t>(axes.size());
   int64_t tasks = trailing ? kept : llvm::divideCeil(kept, kTaskColumns);
-  if (tasks >= kEnough)
-    return std::nullopt;
-  double wanted = std::min<double>(kMostParts, type.getNumElements() / kPart) / tasks;
+  double wanted = 1;
+  if (tasks < kEnough)
+    wanted = std::min<double>(kMostParts, type.getNumElements() / kPart) / tasks;
+  if (!trailing)
+    wanted = std::max(wanted, partsOfDeepColumns(type, axes, reduced));
   if (wanted < 2)
     return std::nullopt;
   // Of a run of trailing axes those before the one that is cut are parts as they are.
