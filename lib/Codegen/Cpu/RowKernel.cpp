@@ -6,7 +6,8 @@
 // point is one more loop, and whatever is stored a row is stored once. Expensive
 // values that several loops of a row need (the exp of softmax) are kept in a
 // buffer of one row, on the stack, when the row's length is known and not above what the
-// schedule allows.
+// schedule allows; else where the row's result goes, if that has room for them and each point's is
+// made from the value there.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -29,7 +30,19 @@ public:
   bool run();
 
 private:
+  /// One row of an expensive value, or all rows.
+  struct Kept {
+    Memory memory;
+    bool wholeSpace = false;
+  };
   void planCache();
+  Memory stackRow(int64_t length);
+  unsigned loopsThatRead(Operation *op);
+  bool fitsResult(Operation *op);
+  bool leavesPlace(Value value, Operation *kept);
+  ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
+    return kept.wholeSpace ? at : at.drop_front(rows);
+  }
   void emitStage(const RowStage &stage);
   void emitStores();
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
@@ -43,40 +56,88 @@ private:
   cpu::RowScheduleAttr schedule;
   unsigned rows;
   std::vector<RowStage> stages;
-  SmallVector<Value> extents;  ///< of the whole space
-  SmallVector<Value> rowIndex; ///< of the current task
-  Value fullValue;             ///< the operand of the first reduction: has the space's shape
-  llvm::MapVector<Value, Memory> cache; ///< one row of an expensive value
-  DenseSet<Value> cached;               ///< those already computed in this row
+  SmallVector<Value> extents;         ///< of the whole space
+  SmallVector<Value> rowIndex;        ///< of the current task
+  Value fullValue;                    ///< the operand of the first reduction: has the space's shape
+  llvm::MapVector<Value, Kept> cache; ///< expensive values
+  DenseSet<Value> cached;             ///< those already computed in this row
 };
 
 } // namespace
 
-/// A value of the whole space that is expensive and read by two loops.
+/// How many loops over a row need the value of `op`.
+unsigned RowEmitter::loopsThatRead(Operation *op) {
+  unsigned loops = 0;
+  for (const RowStage &stage : stages)
+    loops += llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); });
+  loops += llvm::any_of(f.yield().getValues(), [&](Value v) { return dependsOn(v, {op}); });
+  return loops;
+}
+
+/// `length` elements for all rows of a thread.
+Memory RowEmitter::stackRow(int64_t length) {
+  Type f32 = f.b.getF32Type(), pointer = LLVM::LLVMPointerType::get(f.b.getContext());
+  Value count = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(length));
+  Memory row{LLVM::AllocaOp::create(f.b, pointer, f32, count, 64), {}, f32};
+  for (Value extent : ArrayRef(extents).drop_front(rows))
+    row.extents.push_back(extent);
+  return row;
+}
+
+/// Whether plan may have put a result of type `result` over an operand of type `operand`.
+static bool mayLieOver(RankedTensorType result, RankedTensorType operand) {
+  if (result.hasStaticShape() != operand.hasStaticShape())
+    return false;
+  return !result.hasStaticShape() || result.getNumElements() == operand.getNumElements();
+}
+
+/// Whether computing `value` at a point, with `kept` known, reads neither an operand that the
+/// result may lie over nor `kept` at another point.
+bool RowEmitter::leavesPlace(Value value, Operation *kept) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return !isa<RankedTensorType>(value.getType()) ||
+           !mayLieOver(tensorType(fullValue), tensorType(value));
+  if (op == kept || isa<prim::ReduceOp>(op))
+    return true;
+  if (!prim::isElementwise(op) && dependsOn(value, {kept}))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value v) { return leavesPlace(v, kept); });
+}
+
+/// Whether the value of `op` can lie where the result will, from the loop that computes it on.
+bool RowEmitter::fitsResult(Operation *op) {
+  Value value = op->getResult(0), result = f.yield().getValues().front();
+  if (f.results.size() != 1 || result.getType() != value.getType() || extents.size() == rows)
+    return false;
+  bool computed = false;
+  for (const RowStage &stage : stages) {
+    computed |= llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); });
+    if (computed && !llvm::all_of(stage, [&](auto r) { return leavesPlace(r.getX(), op); }))
+      return false;
+  }
+  return computed && leavesPlace(result, op);
+}
+
+/// Values of the whole space that are expensive and read by two loops.
 void RowEmitter::planCache() {
   auto full = tensorType(fullValue);
+  ArrayRef<int64_t> inner = full.getShape().drop_front(rows);
   int64_t length = 1;
-  for (int64_t d : full.getShape().drop_front(rows))
+  for (int64_t d : inner)
     length = ShapedType::isDynamic(d) || length < 0 ? -1 : length * d;
-  if (length < 0 || length > schedule.getKept())
-    return;
+  bool onStack = length >= 0 && length <= schedule.getKept(), resultTaken = false;
   for (Operation &op : f.launch.getBody().front()) {
     if (!op.hasTrait<prim::VeryCostly>() ||
         tensorType(op.getResult(0)).getShape() != full.getShape() ||
-        tensorType(op.getResult(0)).getElementType() != f.b.getF32Type())
+        tensorType(op.getResult(0)).getElementType() != f.b.getF32Type() || loopsThatRead(&op) < 2)
       continue;
-    unsigned loops = 0;
-    for (const RowStage &stage : stages)
-      loops += llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {&op}); });
-    loops += llvm::any_of(f.yield().getValues(), [&](Value v) { return dependsOn(v, {&op}); });
-    if (loops < 2)
-      continue;
-    Type f32 = f.b.getF32Type(), pointer = LLVM::LLVMPointerType::get(f.b.getContext());
-    Value count = arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(length));
-    Memory row{LLVM::AllocaOp::create(f.b, pointer, f32, count, 64), {}, f32};
-    for (int64_t d : full.getShape().drop_front(rows))
-      row.extents.push_back(f.e.index(d));
-    cache[op.getResult(0)] = row;
+    if (onStack) {
+      cache[op.getResult(0)] = {stackRow(length)};
+    } else if (!resultTaken && fitsResult(&op)) {
+      resultTaken = true;
+      cache[op.getResult(0)] = {f.results[0], /*wholeSpace=*/true};
+    }
   }
 }
 
@@ -176,7 +237,7 @@ void RowEmitter::emitStage(const RowStage &stage) {
   }
   // Cached values that this loop is the first to compute are written on the way.
   SmallVector<Value> fresh;
-  for (auto &[value, memory] : cache) {
+  for (auto &[value, kept] : cache) {
     if (cached.contains(value))
       continue;
     Operation *op = value.getDefiningOp();
@@ -188,7 +249,7 @@ void RowEmitter::emitStage(const RowStage &stage) {
       [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {
         for (Value value : fresh)
           if (Value v = f.e.eval(value, at))
-            f.e.store(cache[value], at.drop_front(rows), v);
+            f.e.store(cache[value].memory, placeIn(cache[value], at), v);
         SmallVector<Value> next;
         for (auto [i, acc] : llvm::enumerate(carried)) {
           prim::ReduceOp r = stage[i];
@@ -210,8 +271,8 @@ void RowEmitter::emitStage(const RowStage &stage) {
   }
   for (Value value : fresh) {
     cached.insert(value);
-    f.e.bindProvider(value, [this, memory = cache[value]](ArrayRef<Coord> at) {
-      return f.e.load(memory, at.drop_front(rows));
+    f.e.bindProvider(value, [this, kept = cache[value]](ArrayRef<Coord> at) {
+      return f.e.load(kept.memory, placeIn(kept, at));
     });
   }
 }
