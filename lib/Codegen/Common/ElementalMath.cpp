@@ -430,6 +430,24 @@ TypedAttr tcc::codegen::neutralElement(prim::ReduceKind kind, Type e) {
   llvm_unreachable("all kinds are handled above");
 }
 
+/// The same where the float type has both bounds, so that clamping comes first: half of the
+/// comparisons, and a machine's maximum is one instruction.
+static Value clampedToInteger(ImplicitLocOpBuilder &b, Value x, Type to, double low, double high) {
+  using P = arith::CmpFPredicate;
+  auto choose = [&](P better, Value v, Value bound) -> Value {
+    return arith::SelectOp::create(b, arith::CmpFOp::create(b, better, v, bound), v, bound);
+  };
+  Value clamped = choose(P::OGT, x, number(b, low, x));
+  clamped = choose(P::OLT, clamped, number(b, high, x));
+  Type result = likeType(computeType(to), x);
+  bool hasRoom = computeType(to).getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth();
+  Value converted = isUnsigned(to) && !hasRoom ? Value(arith::FPToUIOp::create(b, result, clamped))
+                                               : Value(arith::FPToSIOp::create(b, result, clamped));
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(result)));
+  Value isNumber = arith::CmpFOp::create(b, P::ORD, x, x);
+  return arith::SelectOp::create(b, isNumber, converted, zero);
+}
+
 /// Truncates towards zero; out of range gives the nearest bound, NaN gives 0.
 static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
   unsigned width = to.getIntOrFloatBitWidth();
@@ -437,6 +455,9 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
   Type result = likeType(computeType(to), x);
   double low = uns ? 0.0 : -std::ldexp(1.0, width - 1);
   double limit = std::ldexp(1.0, uns ? width : width - 1); // first value above the range
+  auto type = cast<FloatType>(getElementTypeOrSelf(x.getType()));
+  if (width <= type.getFPMantissaWidth())
+    return clampedToInteger(b, x, to, low, limit - 1);
   Value tooHigh = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, number(b, limit, x));
   Value tooLow = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, number(b, low, x));
   Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, x, x);
