@@ -215,19 +215,35 @@ FailureOr<Dims> adaptiveSizes(AtenNode &a, Value x, int64_t axes) {
   return *sizes;
 }
 
-/// A window and stride that give the same parts, when the extents divide.
-std::optional<PrimBuilder::Window> evenWindow(PrimBuilder &b, Value x, ArrayRef<Dim> sizes) {
-  PrimBuilder::Window w;
-  for (auto [i, size] : llvm::enumerate(sizes)) {
-    auto extent = b.known(b.dim(x, i + 2)), parts = b.known(size);
-    if (!extent || !parts || *parts < 1 || *extent % *parts != 0)
+/// What all adaptive windows of an axis have in common, where they are of one size and equally
+/// far apart: as when extents divide, or 57 points in 7 windows of 9.
+struct EvenWindows {
+  int64_t width, stride;
+};
+
+std::optional<EvenWindows> evenWindows(PrimBuilder &b, Dim extent, Dim count) {
+  auto n = b.known(extent), parts = b.known(count);
+  if (!n || !parts || *parts < 1)
+    return std::nullopt;
+  auto begin = [&](int64_t o) { return o * *n / *parts; };
+  auto end = [&](int64_t o) { return ((o + 1) * *n + *parts - 1) / *parts; };
+  EvenWindows even{end(0), *parts > 1 ? begin(1) : *n};
+  for (int64_t o = 1; o < *parts; ++o)
+    if (begin(o) != o * even.stride || end(o) - begin(o) != even.width)
       return std::nullopt;
-    w.window.push_back(*extent / *parts);
+  return even.stride > 0 ? std::optional(even) : std::nullopt;
+}
+
+/// These windows along the axes that have some.
+PrimBuilder::Window poolOf(ArrayRef<std::optional<EvenWindows>> axes) {
+  PrimBuilder::Window w;
+  for (const std::optional<EvenWindows> &even : axes) {
+    w.window.push_back(even ? even->width : 1);
+    w.strides.push_back(even ? even->stride : 1);
   }
-  w.strides = w.window;
-  w.dilations.assign(sizes.size(), 1);
+  w.dilations.assign(axes.size(), 1);
   w.inputDilation = w.dilations;
-  w.low.assign(sizes.size(), 0);
+  w.low.assign(axes.size(), 0);
   w.high = w.low;
   return w;
 }
@@ -283,16 +299,28 @@ template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
   if (llvm::all_of(*sizes, [&](Dim d) { return b.known(d) == 1; }))
     return finish(average ? b.mean(x, axesFrom(2, b.rank(x)), true)
                           : b.reduce(kind, x, axesFrom(2, b.rank(x)), true));
-  if (auto w = evenWindow(b, x, *sizes)) {
-    int64_t count = 1;
-    for (int64_t extent : w->window)
-      count *= extent;
-    Value y = b.pool(kind, x, *w, false);
-    return finish(average ? b.div(y, static_cast<double>(count)) : y);
-  }
+  constexpr int64_t fewPoints = 25; // that are worth reading again for each window
+  SmallVector<std::optional<EvenWindows>> even;
+  int64_t points = 1;
   for (int64_t i = 0; i < axes; ++i) {
-    // One axis after the other: last it goes, is reduced, and back.
+    even.push_back(evenWindows(b, b.dim(x, i + 2), (*sizes)[i]));
+    points *= even.back() ? even.back()->width : fewPoints + 1;
+  }
+  if (points <= fewPoints) {
+    Value y = b.pool(kind, x, poolOf(even), false);
+    return finish(average ? b.div(y, static_cast<double>(points)) : y);
+  }
+  int64_t summed = 1;
+  for (int64_t i = 0; i < axes; ++i) {
+    // One axis after the other: windows that differ have it last, are reduced, and go back.
     int64_t axis = i + 2, rank = b.rank(x);
+    if (even[i]) {
+      SmallVector<std::optional<EvenWindows>> alone(axes);
+      alone[i] = even[i];
+      x = b.pool(kind, x, poolOf(alone), false);
+      summed *= even[i]->width;
+      continue;
+    }
     Value windows = adaptiveWindows(a, b.dim(x, axis), (*sizes)[i]);
     SmallVector<int64_t> order = allAxes(rank);
     std::swap(order[axis], order[rank - 1]);
@@ -307,7 +335,7 @@ template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
     }
     x = b.transpose(y, order);
   }
-  return finish(x);
+  return finish(average && summed > 1 ? b.div(x, static_cast<double>(summed)) : x);
 }
 
 //===----------------------------------------------------------------------===//

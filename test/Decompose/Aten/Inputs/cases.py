@@ -164,6 +164,10 @@ def cases():
         F.avg_pool2d(a, 3, 2, 1, ceil_mode=True), F.avg_pool2d(a, 2, divisor_override=3), F.max_pool1d(a[0], 3),
         F.adaptive_avg_pool2d(a, 1), F.adaptive_avg_pool2d(a, (3, 4)), F.adaptive_avg_pool1d(a[0], 4),
         F.adaptive_max_pool2d(a, (3, 4))], (image,)
+    yield "pools_even", lambda a: [
+        F.adaptive_avg_pool2d(a, (2, 7)), F.adaptive_max_pool2d(a, (2, 7)), F.adaptive_avg_pool2d(a, (4, 7)),
+        F.adaptive_avg_pool1d(a[0], 19), F.adaptive_avg_pool2d(a, (9, 57)), F.adaptive_avg_pool2d(a, (18, 3))], (
+            normal(2, 3, 9, 57),)
     yield "pools_dynamic", lambda a: [F.adaptive_avg_pool2d(a, (3, 4)), F.max_pool2d(a, 3, 2, 1)], (image,), (
         {2: AUTO, 3: AUTO},)
     yield "pads", lambda a: [
