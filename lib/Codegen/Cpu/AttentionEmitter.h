@@ -50,6 +50,7 @@ private:
   void emitSoftmaxRow(const KeyBlock &keys, Index row);
   mlir::Value emitScore(Index row, const KeyBlock &keys, Index key, mlir::Value mask, Coords at);
   void emitValues(const KeyBlock &keys);
+  void fetchAhead(PanelSource &source, int64_t columns);
   void emitValuePanel(const KeyBlock &keys, Index column, llvm::ArrayRef<unsigned> widths);
   void emitResults();
   /// What the sums of a row are multiplied by; where `isNaN` (null: never) they are 0.
@@ -117,6 +118,7 @@ private:
   int64_t depth, width, panelKeys, panelColumns;
   llvm::SmallVector<KeyBound> bounds;
   bool packsValues;
+  bool streams;  ///< keys and values are read by one tile of queries: once
   bool oneBlock; ///< all keys are one block: nothing runs
 
   Buffer queries, scores, results;

@@ -42,7 +42,7 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
   spec.values.schedule.vectors = schedule.getValueVectors();
   // Dense f32 rows are read in place, and all others if they are read once.
   bool dense = spec.values.bElement == f32 && k.isKnown(spec.values.bStride, width);
-  bool once = schedule.getTaskRows() <= schedule.getValueRows();
+  streams = schedule.getTaskRows() <= schedule.getValueRows();
   std::optional<int64_t> keys = k.known(spec.scores.n);
   oneBlock = keys && *keys <= schedule.getKeys() && schedule.getSplit() == 1;
   // Of few keys, those that are not seen cost less than to find out which.
@@ -50,7 +50,7 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
   if (keys && *keys <= fewPanels * panelKeys)
     bounds.clear();
   oneBlock &= bounds.empty();
-  packsValues = spec.values.bLayout == PanelLayout::Transposed || (!dense && !once);
+  packsValues = spec.values.bLayout == PanelLayout::Transposed || (!dense && !streams);
 }
 
 void AttentionEmitter::allocate() {
@@ -220,7 +220,7 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
   PanelSource source;
   source.element = f32;
   if (panel) {
-    packPanel(k, product, first, columns, {k.constant(0), product.k}, panel);
+    packPanel(k, product, first, columns, {k.constant(0), product.k}, panel, streams);
     source.base = panel;
     source.kStride = k.constant(panelKeys);
   } else {
@@ -254,6 +254,16 @@ void AttentionEmitter::emitValues(const KeyBlock &keys) {
     emitValuePanel(keys, k.constant(bulk), panelVectors(width - bulk, lanes));
 }
 
+/// Values that come from far away: each row fetches `columns` of one that is read soon.
+void AttentionEmitter::fetchAhead(PanelSource &source, int64_t columns) {
+  constexpr int64_t aheadBytes = 4096;
+  int64_t bytes = source.element.getIntOrFloatBitWidth() / 8;
+  Index rowsAhead = k.constant(std::max<int64_t>(1, aheadBytes / (width * bytes)));
+  source.ahead = k.address(source.base, source.element, k.mul(rowsAhead, source.kStride));
+  source.aheadStep = columns * bytes;
+  source.aheadStride = k.mul(source.kStride, k.constant(bytes));
+}
+
 void AttentionEmitter::emitValuePanel(const KeyBlock &keys, Index column,
                                       ArrayRef<unsigned> widths) {
   const ContractionSpec &product = spec.values;
@@ -274,6 +284,8 @@ void AttentionEmitter::emitValuePanel(const KeyBlock &keys, Index column,
     source.kStride = product.bStride;
     if (!exact)
       source.validColumns = columns;
+    if (streams)
+      fetchAhead(source, tile.columns());
   }
   k.loop(k.constant(0), rows, k.constant(schedule.getValueRows()), [&](Index row) {
     SmallVector<Value> added = emitRun(k, f.cpu, tile, rowsFrom(scores, row), source, keys.count,

@@ -78,7 +78,7 @@ SmallVector<Value> transposeSquare(KernelBuilder &k, SmallVector<Value> rows) {
 }
 
 static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value from, Index columns,
-                           Index length, Value to) {
+                           Index length, Value to, bool streams) {
   unsigned lanes = spec.schedule.lanes;
   Index width = k.constant(spec.schedule.panelWidth()), step = k.constant(lanes);
   Index whole = k.mul(k.floorDiv(length, step), step);
@@ -95,6 +95,9 @@ static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value 
     };
     k.loop(k.constant(0), whole, step, [&](Index row) {
       SmallVector<Value> rows;
+      Index next = k.mulAdd(k.constant(lanes), spec.bStride, row);
+      for (Value line : streams ? ArrayRef(lines) : ArrayRef<Value>())
+        k.prefetch(k.address(line, spec.bElement, next));
       for (Value line : lines)
         rows.push_back(k.widen(k.load(VectorType::get({int64_t(lanes)}, spec.bElement),
                                       k.address(line, spec.bElement, row)),
@@ -115,14 +118,17 @@ static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value 
 }
 
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
-               const KBlock &block, Value to) {
+               const KBlock &block, Value to, bool streams) {
   if (spec.steps.size > 1)
     return packStepPanel(k, spec, firstColumn, columns, block, to);
   bool transposed = spec.bLayout == PanelLayout::Transposed;
   Index offset = transposed ? k.mulAdd(firstColumn, spec.bStride, block.begin)
                             : k.mulAdd(block.begin, spec.bStride, firstColumn);
   Value from = k.address(spec.b, spec.bElement, offset);
-  (transposed ? packTransposed : packRowMajor)(k, spec, from, columns, block.length, to);
+  if (transposed)
+    packTransposed(k, spec, from, columns, block.length, to, streams);
+  else
+    packRowMajor(k, spec, from, columns, block.length, to);
 }
 
 int64_t packedRowStride(const CpuTarget &cpu, int64_t length, unsigned elementBytes) {

@@ -28,9 +28,10 @@ int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t 
 mlir::Value packedSumsAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panel);
 
 /// Copies B[block, firstColumn .. + columns] to `to` as [length][nr], or steps of it
-/// [steps][nr][size].
+/// [steps][nr][size]. `streams`: on the way it fetches columns that lie apart and come next, for
+/// a B that is read once and comes from far away.
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
-               const KBlock &block, mlir::Value to);
+               const KBlock &block, mlir::Value to, bool streams = false);
 
 /// Elements from one packed row of A to the next for rows of `length`: a multiple
 /// of the cache line that keeps `rows` rows out of each other's sets.

@@ -34,7 +34,8 @@ PanelSource PanelSource::from(KernelBuilder &k, Index begin) const {
   PanelSource rest = *this;
   rest.base = k.address(base, element, k.mul(begin, kStride));
   if (ahead)
-    rest.ahead = k.address(ahead, k.builder.getI8Type(), k.mul(begin, k.constant(aheadStep)));
+    rest.ahead = k.address(ahead, k.builder.getI8Type(),
+                           k.mul(begin, aheadStride ? aheadStride : k.constant(aheadStep)));
   return rest;
 }
 
@@ -42,9 +43,15 @@ PanelSource PanelSource::from(KernelBuilder &k, Index begin) const {
 static void prefetchAhead(KernelBuilder &k, const CpuTarget &cpu, const PanelSource &b, Index at,
                           unsigned count) {
   Type byte = k.builder.getI8Type();
-  Value pointer = k.address(b.ahead, byte, k.mul(at, k.constant(b.aheadStep)));
-  for (int64_t offset = 0; offset < b.aheadStep * count; offset += cpu.lineBytes)
-    k.prefetch(k.address(pointer, byte, k.constant(offset)));
+  auto fetch = [&](Index begin, int64_t bytes) {
+    Value pointer = k.address(b.ahead, byte, begin);
+    for (int64_t offset = 0; offset < bytes; offset += cpu.lineBytes)
+      k.prefetch(k.address(pointer, byte, k.constant(offset)));
+  };
+  if (!b.aheadStride)
+    return fetch(k.mul(at, k.constant(b.aheadStep)), b.aheadStep * count);
+  for (unsigned step = 0; step < count; ++step)
+    fetch(k.mul(k.add(at, k.constant(step)), b.aheadStride), b.aheadStep);
 }
 
 SmallVector<Value> zeroTile(KernelBuilder &k, const RegisterTile &tile) {

@@ -49,6 +49,7 @@ struct PanelSource {
   Index validColumns;    ///< null: reading whole vectors is safe; else masked loads
   mlir::Value ahead;     ///< what is read after the panel, fetched on the way; null: nothing
   int64_t aheadStep = 0; ///< bytes of it for one k
+  Index aheadStride;     ///< bytes from one k's part to the next; null: they follow each other
   mlir::Value sums;      ///< what every row's sums start from; null: 0
 
   /// The panel from `begin` on.
