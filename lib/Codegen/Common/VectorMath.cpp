@@ -150,7 +150,8 @@ void expandSinesOfSines(Operation *root, const ExpandMathOptions &options) {
   for (Operation *op : ops) {
     ImplicitLocOpBuilder builder(op->getLoc(), op);
     Emitter emitter{builder, options};
-    Fp result = vmath::sinOfUnit({&emitter, op->getOperand(0)}, isa<math::CosOp>(op));
+    bool rough = options.roughWhereNarrowed && vmath::isOnlyNarrowed(op->getResult(0));
+    Fp result = vmath::sinOfUnit({&emitter, op->getOperand(0)}, isa<math::CosOp>(op), rough);
     op->getResult(0).replaceAllUsesWith(result.v);
     op->erase();
   }

@@ -223,8 +223,8 @@ Fp hardwareExp2(Fp x);
 Fp flushingExp2(Fp x);
 /// sin (or cos) of an f32 to 17 bits, small results included.
 Fp roughSin(Fp x, bool cosine);
-/// sin or cos of an f32 whose size is at most 1, as accurate as those of any.
-Fp sinOfUnit(Fp x, bool cosine);
+/// sin or cos of an f32 whose size is at most 1, as accurate as those of any; `rough`: 17 bits do.
+Fp sinOfUnit(Fp x, bool cosine, bool rough);
 /// Expands the functions in `root` whose result is only narrowed, roughly.
 void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 

@@ -173,25 +173,35 @@ std::pair<Fp, Fp> sincos(Fp x) {
 }
 Fp sin(Fp x) { return x.isF64() ? sinF64(x) : sinCosF32(x, true, false).sin; }
 Fp cos(Fp x) { return x.isF64() ? cosF64(x) : sinCosF32(x, false, true).cos; }
+/// Whether `v` is widened from 16 bits. Of such numbers below 10^5 none comes closer to a zero of
+/// sin or cos than 1.5e-5.
+static bool isWidened(Value v) {
+  auto extended = v.getDefiningOp<arith::ExtFOp>();
+  return extended && getElementTypeOrSelf(extended.getIn()).getIntOrFloatBitWidth() == 16;
+}
+
 Fp roughSin(Fp x, bool cosine) {
   // x = n pi + r with |r| <= pi/2, n amid two integers for cos: one polynomial, and r itself tells
-  // small results.
-  constexpr double high = -0x1.921fb6p+1, middle = 0x1.777a5cp-24, last = 0x1.ee59dap-49;
+  // small results. The parts of pi are rounded towards 0, so that r keeps the sign of a zero.
+  constexpr double high = -0x1.921fb4p+1, middle = -0x1.4442dp-23, last = -0x1.84698ap-47;
   constexpr double overPi = 0x1.45f306p-2, round = 0x1.8p23;
-  Fp size = abs(x);
-  Fp shifted = cosine ? mulAdd(size, overPi, -0.5) + round : mulAdd(size, overPi, round);
+  Fp shifted = cosine ? mulAdd(x, overPi, -0.5) + round : mulAdd(x, overPi, round);
   Fp n = cosine ? shifted - round + 0.5 : shifted - round;
-  Fp r = mulAdd(n, last, mulAdd(n, middle, mulAdd(n, high, size)));
+  Fp r = mulAdd(n, middle, mulAdd(n, high, x));
+  if (!isWidened(x.v))
+    r = mulAdd(n, last, r);
   Fp s = r * poly(r * r, {-0x1.83c4c2p-13, 0x1.105e1ap-7, -0x1.554f92p-3, 0x1.ffffe2p-1});
   Int odd = bits(shifted) << 31;
-  s = flipSign(s, cosine ? odd ^ signBit : (odd ^ bits(x)) & signBit);
+  s = flipSign(s, cosine ? odd ^ signBit : odd);
   Both exact = unlessLarge(x, {s, s}, !cosine, cosine);
   return exact.sin;
 }
-Fp sinOfUnit(Fp x, bool cosine) {
+Fp sinOfUnit(Fp x, bool cosine, bool rough) {
   Fp z = x * x;
   if (cosine)
     return poly(z, {0x1.93e15p-16, -0x1.6be952p-10, 0x1.5554cep-5, -0x1.fffffep-2, 1.0});
+  if (rough)
+    return x * poly(z, {0x1.075704p-7, -0x1.5519f6p-3, 0x1.ffff24p-1});
   Fp p = poly(z, {0x1.6db458p-19, -0x1.a01ea8p-13, 0x1.11113cp-7, -0x1.555556p-3});
   return mulAdd(x * z, p, x);
 }

@@ -322,7 +322,18 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
                         {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
           %z = arith.mulf %x, %k : vector<64xf32>
           %g = math.cos %z : vector<64xf32>)",
-                         [](double x) { return std::cos(double(float(x) * 1.0e5f)); }}};
+                         [](double x) { return std::cos(double(float(x) * 1.0e5f)); }},
+                        {R"(%k = arith.constant dense<8.1e3> : vector<64xf32>
+          %l = arith.mulf %x, %k : vector<64xf32>
+          %n = arith.truncf %l : vector<64xf32> to vector<64xf16>
+          %z = arith.extf %n : vector<64xf16> to vector<64xf32>
+          %g = math.sin %z : vector<64xf32>)",
+                         [](double x) { return std::sin(double(_Float16(float(x) * 8.1e3f))); }},
+                        {R"(%n = arith.truncf %x : vector<64xf32> to vector<64xf16>
+          %z = arith.extf %n : vector<64xf16> to vector<64xf32>
+          %c = math.cos %z : vector<64xf32>
+          %g = math.sin %c : vector<64xf32>)",
+                         [](double x) { return std::sin(std::cos(double(_Float16(float(x))))); }}};
   for (const Case &c : cases) {
     std::string body = "%one = arith.constant dense<1.0> : vector<64xf32>\n"
                        "%half = arith.constant dense<0.5> : vector<64xf32>\n" +
@@ -362,4 +373,14 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
   CHECK(r[1] == 0);
   CHECK((r[2] & 0x7fff) > 0x7f80);
   CHECK(r[3] == 0x3f80);
+  Compiled sine("vector<4xf32>", "f32", "vector<4xbf16>", R"(
+    %g = math.sin %x : vector<4xf32>
+    %r = arith.truncf %g : vector<4xf32> to vector<4xbf16>)",
+                "native", true);
+  x[1] = -0.0f;
+  sine.run(x, &y, r);
+  CHECK((r[0] & 0x7fff) > 0x7f80);
+  CHECK(r[1] == 0x8000);
+  CHECK((r[2] & 0x7fff) > 0x7f80);
+  CHECK(r[3] == 0);
 }
