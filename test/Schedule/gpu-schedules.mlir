@@ -34,7 +34,7 @@ func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %z: tensor<40x
 
 // Threads that few columns leave over share their rows, through axes of one element and what follows the sum.
 // CHECK-LABEL: @average
-// CHECK: sm_90a = <form = column, threads = 1024, lanes = 8, row_threads = 256, split = 6, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: sm_90a = <form = column, threads = 128, lanes = 8, row_threads = 64, split = 49, scratch_bytes = {{[0-9]+}}, index_bits = 32>
 func.func @average(%x: tensor<1x112x112x32xbf16>) {
   %0 = kernel.launch loop "reduce_div_cast" ins(%x : tensor<1x112x112x32xbf16>) sizes() {
   ^bb0(%a: tensor<1x112x112x32xbf16>):

@@ -17,7 +17,7 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-static unsigned elementBytes(Type e) {
+unsigned device::elementBytes(Type e) {
   return std::max(1u, storageType(e).getIntOrFloatBitWidth() / 8);
 }
 
@@ -141,67 +141,6 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   int64_t points = elements(tensorType(reduce.getResult())),
           all = elements(tensorType(reduce.getX()));
   return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
-}
-
-/// Without the axes of one element at the end.
-static RankedTensorType trimmed(RankedTensorType type) {
-  ArrayRef<int64_t> shape = type.getShape();
-  while (!shape.empty() && shape.back() == 1)
-    shape = shape.drop_back();
-  return RankedTensorType::get(shape, type.getElementType());
-}
-
-/// Vectors of neighbouring results, if neighbours lie together; the threads of a block that few
-/// results leave over share their elements. Blocks share results until the machine is full, as
-/// long as each has work to do, and if there is enough of it to be worth meeting in memory; else
-/// each has fewer results.
-static void scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  // Blocks of a multiprocessor; rounds of loads of a thread alone, and of one that shares.
-  constexpr int64_t kBlocks = 2, kWorthSharing = 8, kRounds = 2;
-  constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
-  constexpr unsigned kFewestThreads = 128, kSharingThreads = 512;
-  constexpr int64_t kStrip = 128; // bytes
-  s.form = Form::Column;
-  prim::ReduceOp reduce = columnReduction(launch);
-  auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
-  if (!llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1))
-    s.lanes =
-        std::min(lanesFor(launch, trimmed(kept)),
-                 lanesFor(launch, trimmed(cast<RankedTensorType>(launch.getResultTypes()[0]))));
-  unsigned bytes = elementBytes(computeType(x.getElementType()));
-  while (s.lanes > 1 && s.lanes * bytes > kAccumulated)
-    s.lanes /= 2;
-  int64_t points = elements(kept), length = elements(x) / points;
-  int64_t units = llvm::divideCeil(points, s.lanes);
-  auto side =
-      static_cast<unsigned>(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(units))));
-  auto shareBy = [&](unsigned neighbours) {
-    side = neighbours;
-    s.threads = GpuArch::threads;
-    // A thread has its loads in flight at once.
-    while (s.threads > kFewestThreads && length < int64_t(kColumnLoads) * s.threads / side)
-      s.threads /= 2;
-    s.rowThreads = s.threads / side;
-  };
-  shareBy(side);
-  int64_t blocks = llvm::divideCeil(units, side), round = int64_t(kColumnLoads) * s.rowThreads;
-  int64_t wanted = kBlocks * arch.multiprocessors, most = length / (kRounds * round);
-  int64_t split = std::min<int64_t>(llvm::divideCeil(wanted, blocks), most);
-  if (split >= 2 && length >= kWorthSharing * round) {
-    // Where the machine is full, rather a few less than blocks that wait for others to end.
-    if (wanted / blocks >= 2 && wanted / blocks < most) {
-      split = wanted / blocks;
-      s.threads = std::min(s.threads, kSharingThreads);
-      s.rowThreads = s.threads / side;
-    }
-    s.split = split;
-    s.scratchBytes = kCounterBytes + blocks * split * side * s.lanes * 8;
-    return;
-  }
-  // Too little to meet in memory: narrower blocks, as long as neighbours read enough together.
-  while (int64_t(side / 2) * s.lanes * elementBytes(x.getElementType()) >= kStrip &&
-         int64_t(llvm::divideCeil(units, side)) < arch.multiprocessors)
-    shareBy(side / 2);
 }
 
 SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,

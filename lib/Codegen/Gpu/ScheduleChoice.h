@@ -27,6 +27,11 @@ struct ScheduleChoice {
 /// `space` can be cut so.
 unsigned lanesFor(kernel::LaunchOp launch, mlir::RankedTensorType space);
 
+/// Of an element in memory.
+unsigned elementBytes(mlir::Type element);
+
+/// The way to run a launch of one reduction whose points' threads share it (columnReduction).
+void scheduleColumn(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 
