@@ -118,9 +118,28 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   int64_t busy = int64_t(arch.multiprocessors) * s.threads;
   while (s.lanes > 1 && total / s.lanes < busy)
     s.lanes /= 2;
-  if (s.lanes > 1)
-    while (s.vectors * s.lanes < 16 && total / (s.lanes * s.vectors * 2) >= 8 * busy)
-      s.vectors *= 2;
+  if (s.lanes == 1)
+    return;
+  // An access of a thread is enough, and its vectors are as many as make one.
+  unsigned widest = elementBytes(space.getElementType()), inputs = 0;
+  for (Type type : launch.getInputs().getTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (elements(tensor) * 2 < total)
+      continue;
+    ++inputs;
+    widest = std::max(widest, elementBytes(tensor.getElementType()));
+  }
+  auto canDouble = [&] { return total / (s.lanes * s.vectors * 2) >= 8 * busy; };
+  while (s.vectors * s.lanes * widest < GpuArch::accessBytes && canDouble())
+    s.vectors *= 2;
+  // Functions of narrow numbers take longer than memory: two chains of them are in flight then, in
+  // blocks half as large.
+  unsigned functions = llvm::count_if(
+      launch.getBody().front(), [](Operation &op) { return op.hasTrait<prim::VeryCostly>(); });
+  if (widest <= 2 && functions >= std::max(1u, inputs) && canDouble()) {
+    s.vectors *= 2;
+    s.threads /= 2;
+  }
 }
 
 /// A depthwise convolution whose results are what follows it, pixel by pixel.
