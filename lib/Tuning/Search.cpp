@@ -30,16 +30,12 @@ private:
 
 } // namespace
 
-/// False where there are no times.
-static bool keepLeast(std::optional<Times> &least, const std::optional<Times> &times) {
-  if (!times)
-    return false;
+static void keepLeast(std::optional<Times> &least, const Times &times) {
   if (!least)
     least = times;
-  for (auto [kept, time] : llvm::zip_equal(least->problems, times->problems))
+  for (auto [kept, time] : llvm::zip_equal(least->problems, times.problems))
     kept = std::min(kept, time);
-  least->run = std::min(least->run, times->run);
-  return true;
+  least->run = std::min(least->run, times.run);
 }
 
 void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
@@ -71,22 +67,32 @@ void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
 }
 
 /// Both some times more in turns, so that neither has the luck of many tries, nor of a quiet
-/// moment.
+/// moment: what is faster is so in each turn.
 void Search::confirm() {
   constexpr unsigned turns = 3;
   Assignment own(candidates.size(), 0);
   if (result.best == own)
     return;
   std::optional<Times> chosen, first;
-  for (unsigned turn = 0; turn < turns; ++turn)
-    if (!keepLeast(chosen, measure(result.best)) || !keepLeast(first, measure(own))) {
+  std::vector<bool> always(own.size(), true);
+  bool runsFaster = true;
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    std::optional<Times> changed = measure(result.best), same = measure(own);
+    if (!changed || !same) {
       result.best = own;
       return;
     }
+    for (unsigned problem = 0; problem < own.size(); ++problem)
+      always[problem] = always[problem] && changed->problems[problem] < same->problems[problem];
+    runsFaster &= changed->run < same->run;
+    keepLeast(chosen, *changed);
+    keepLeast(first, *same);
+  }
+  runsFaster &= chosen->run < together * first->run;
   for (unsigned problem = 0; problem < own.size(); ++problem) {
     double before = first->problems[problem], after = chosen->problems[problem];
     result.before += before;
-    bool stays = chosen->run < together * first->run && after < clearly * before;
+    bool stays = runsFaster && always[problem] && after < clearly * before;
     if (!stays)
       result.best[problem] = 0;
     result.after += stays ? after : before;

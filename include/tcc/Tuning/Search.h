@@ -6,7 +6,7 @@
 // problems are halved until the candidate at fault is found and dropped.
 //
 // A candidate replaces the model's own choice only where it is clearly faster, and stays only
-// if it still is when both are measured once more: what is left to chance stays as it was. So do
+// if it still is in each of several turns of both: what is left to chance stays as it was. So do
 // all, if a whole run is no faster with them, whatever each problem says of itself.
 //
 //===----------------------------------------------------------------------===//
