@@ -114,6 +114,8 @@ private:
   void enter(Value task);
   void copyUnchanged(Value source);
   void copyPart(Value source);
+  void copyRun(const Memory &source);
+  bool isOneRun() const;
   void update(prim::ScatterAlongOp op);
   void fetchRows(prim::TakeOp take, Value update, Value count);
   void update(prim::ScatterNdOp op);
@@ -194,6 +196,36 @@ void ScatterEmitter::copyPart(Value source) {
   });
 }
 
+/// Whether a task's part lies in one piece.
+bool ScatterEmitter::isOneRun() const {
+  auto shape = ArrayRef(out.extents).take_front(tasks.axis.value_or(tasks.outer));
+  return llvm::all_of(shape.drop_front(tasks.outer),
+                      [](Value extent) { return getConstantIntValue(extent) == 1; });
+}
+
+/// The C library knows which stores are best for how much.
+void ScatterEmitter::copyRun(const Memory &source) {
+  KernelBuilder k(f.b, f.b.getLoc());
+  Type element = storageType(out.elementType);
+  unsigned axis = tasks.axis.value_or(tasks.outer);
+  Value first = f.e.index(0), count = tasks.axis ? f.e.subIndex(high, low) : f.e.index(1);
+  for (auto [i, extent] : llvm::enumerate(out.extents)) {
+    Value at = f.e.index(0);
+    if (i < tasks.outer)
+      at = outer[i].base;
+    else if (tasks.axis == i)
+      at = low;
+    first = f.e.addIndex(f.e.mulIndex(first, extent), at);
+    if (i > axis || (i == axis && !tasks.axis))
+      count = f.e.mulIndex(count, extent);
+  }
+  int64_t bytes = std::max(1u, element.getIntOrFloatBitWidth() / 8);
+  Value size =
+      arith::IndexCastOp::create(f.b, f.b.getI64Type(), f.e.mulIndex(count, f.e.index(bytes)));
+  LLVM::MemcpyOp::create(f.b, k.address(out.pointer, element, first),
+                         k.address(source.pointer, element, first), size, /*isVolatile=*/false);
+}
+
 void ScatterEmitter::copyUnchanged(Value source) {
   const Memory *memory = f.e.memoryOf(source);
   if (!memory)
@@ -201,7 +233,7 @@ void ScatterEmitter::copyUnchanged(Value source) {
   Value from = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), memory->pointer);
   Value to = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), out.pointer);
   Value apart = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, from, to);
-  f.when(apart, [&] { copyPart(source); });
+  f.when(apart, [&] { isOneRun() ? copyRun(*memory) : copyPart(source); });
 }
 
 /// The point, or neighbouring points, at `at` with the updates at `source`.
