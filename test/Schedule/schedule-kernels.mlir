@@ -42,6 +42,18 @@ func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: 
   return
 }
 
+// Many products beside each other keep threads busy: each copies its panels once.
+// CHECK-LABEL: @batch
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, tiles_per_task = 16, panels_per_task = {{[0-9]+}}, a = in_place, b = copied,
+func.func @batch(%x: tensor<96x64x64xf32>, %y: tensor<96x64x64xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %y : tensor<96x64x64xf32>, tensor<96x64x64xf32>) sizes() {
+  ^bb0(%a: tensor<96x64x64xf32>, %b: tensor<96x64x64xf32>):
+    %c = prim.dot %a, %b batch [0] x [0] contract [2] x [1] : (tensor<96x64x64xf32>, tensor<96x64x64xf32>) -> tensor<96x64x64xf32>
+    kernel.yield %c : tensor<96x64x64xf32>
+  } -> tensor<96x64x64xf32>
+  return
+}
+
 // A product with two axes of columns has no template: point by point.
 // CHECK-LABEL: @no_template
 // CHECK: {schedule = #cpu.loop_schedule<

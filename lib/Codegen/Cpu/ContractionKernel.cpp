@@ -62,7 +62,7 @@ static DotSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
 }
 
 static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,
-                                             bool variations) {
+                                             Index batch, bool variations) {
   ContractionShape shape;
   shape.m = k.known(spec.m).value_or(-1);
   shape.n = k.known(spec.n).value_or(-1);
@@ -71,6 +71,7 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.b = spec.bLayout;
   shape.panelWidth = spec.panelWidth;
   shape.copiesA = !k.isKnown(spec.aKStride, 1);
+  shape.entries = std::max<int64_t>(1, k.known(batch).value_or(1));
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)
     schedule.stepBytes = spec.steps.size;
@@ -84,18 +85,19 @@ static void takeSteps(KernelBuilder &k, ContractionSpec &spec) {
   spec.k = k.ceilDiv(spec.k, k.constant(spec.steps.size));
 }
 
-SmallVector<ContractionSchedule>
-tcc::codegen::rankSchedules(KernelBuilder &k, const ContractionSpec &spec, bool variations) {
+SmallVector<ContractionSchedule> tcc::codegen::rankSchedules(KernelBuilder &k,
+                                                             const ContractionSpec &spec,
+                                                             Index batch, bool variations) {
   // Steps are taken of operands that come packed so, or are copied before use.
   if (spec.bLayout != PanelLayout::Packed && stepsOf(spec.cpu, spec).size > 1 &&
       k.isKnown(spec.aKStride, 1)) {
     ContractionSpec inSteps = spec;
     takeSteps(k, inSteps);
-    SmallVector<ContractionSchedule> ranked = rank(k, inSteps, variations);
+    SmallVector<ContractionSchedule> ranked = rank(k, inSteps, batch, variations);
     if (!ranked.empty() && ranked.front().packsB())
       return ranked;
   }
-  return rank(k, spec, variations);
+  return rank(k, spec, batch, variations);
 }
 
 void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,

@@ -31,9 +31,10 @@ std::optional<ProductSpec> productSpec(mlir::OpBuilder &b, mlir::Location loc, m
 /// Axes of the result that are columns of the product.
 unsigned productColumns(mlir::Operation *op);
 
-/// Ways to compute `spec`, the one that should be fastest first; with `variations`, more.
+/// Ways to compute `spec` for each of a batch, the one that should be fastest first; with
+/// `variations`, more.
 llvm::SmallVector<ContractionSchedule> rankSchedules(KernelBuilder &k, const ContractionSpec &spec,
-                                                     bool variations);
+                                                     Index batch, bool variations);
 void setSchedule(KernelBuilder &k, ContractionSpec &spec, const ContractionSchedule &schedule);
 
 /// The template's view of a convolution, without pointers and schedule. Null where the weights

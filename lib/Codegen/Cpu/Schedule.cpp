@@ -1,13 +1,15 @@
 //===- Schedule.cpp - Tile sizes of products ------------------------------===//
 //
 // Panel widths and register tiles come from Dialect/Cpu/WeightPanels.h, where layout sees
-// them too. The cut into tasks is searched with a small time model: multiply-adds, bytes that come
-// from beyond L2, and the idle time of 2 to 16 threads at the end, for which the number of tasks
-// matters more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
+// them too. The cut into tasks is searched with a small time model: multiply-adds, operands that
+// each task copies for its register tiles (at their price, Target/CpuCosts.h), bytes that come from
+// beyond L2, and the idle time of 2 to 16 threads at the end, for which the number of tasks matters
+// more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
+#include "tcc/Target/CpuCosts.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -39,19 +41,23 @@ struct Cut {
 
 struct ProductProblem {
   double tiles, panels, tileCycles, aTileBytes, bPanelBytes, l2Bytes;
+  double entries = 1;                               ///< of a batch
+  double aTileCopyCycles = 0, bPanelCopyCycles = 0; ///< once for each task that has them
 
   double time(int64_t taskTiles, int64_t taskPanels) const {
     double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
-    double tasks = taskRows * taskColumns;
+    double tasks = entries * taskRows * taskColumns;
     // A task's panels of B stay in L2 across the tiles of a task, or come again for each.
     bool resident = taskPanels * bPanelBytes <= l2Bytes / 2;
     double bytes =
         aTileBytes * tiles * taskColumns + bPanelBytes * panels * (resident ? taskRows : tiles);
+    double copies = aTileCopyCycles * tiles * taskColumns + bPanelCopyCycles * panels * taskRows;
     double idle = 0;
     for (double threads : {2.0, 4.0, 8.0, 16.0})
       idle += std::ceil(tasks / threads) * threads / tasks / 4;
     constexpr double bytesPerCycle = 20, cyclesPerTask = 500;
-    return idle * (tiles * panels * tileCycles + bytes / bytesPerCycle) + tasks * cyclesPerTask;
+    return idle * entries * (tiles * panels * tileCycles + bytes / bytesPerCycle + copies) +
+           tasks * cyclesPerTask;
   }
 };
 
@@ -345,6 +351,13 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   problem.aTileBytes = double(schedule.rows) * k * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
+  problem.entries = shape.entries;
+  const CpuCosts &costs = costsOf(cpu.name);
+  double copyCycles = costs[CpuCost::Packed] / costs[CpuCost::Product]; // of a vector
+  if (schedule.packsA())
+    problem.aTileCopyCycles = double(schedule.rows) * k / schedule.lanes * copyCycles;
+  if (schedule.packsB())
+    problem.bPanelCopyCycles = double(k) * schedule.vectors * copyCycles;
   if (schedule.kBlock && shape.b == PanelLayout::Packed)
     problem.l2Bytes *= double(k) / schedule.kBlock; // only a block of a panel at a time
   llvm::SmallVector<ContractionSchedule> ranked;

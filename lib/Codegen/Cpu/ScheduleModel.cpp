@@ -149,7 +149,8 @@ static SmallVector<kernel::Schedule> productSchedules(kernel::LaunchOp launch, c
   auto product = productSpec(extents.b, launch.getLoc(), op, extents.of(lhs), extents.of(rhs), cpu);
   if (!product)
     return {};
-  return attributes(launch.getContext(), rankSchedules(extents.k, product->spec, variations));
+  return attributes(launch.getContext(),
+                    rankSchedules(extents.k, product->spec, product->batch, variations));
 }
 
 static SmallVector<kernel::Schedule> convolutionSchedules(kernel::LaunchOp launch,

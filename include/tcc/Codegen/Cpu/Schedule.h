@@ -30,6 +30,7 @@ struct ContractionShape {
   PanelLayout b = PanelLayout::Packed;
   std::optional<int64_t> panelWidth = {}; ///< of B, where that came packed
   bool copiesA = false;                   ///< A's elements are no neighbours along k
+  int64_t entries = 1;                    ///< products of this shape that run beside each other
 };
 
 /// The input lines under a line of outputs, in elements.
