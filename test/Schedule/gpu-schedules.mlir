@@ -105,11 +105,14 @@ func.func @products(%x: tensor<8192x4096xbf16>, %w: tensor<4096x4096xbf16>) {
 }
 
 // Short sums of many tiles: each warp group has tiles of its own, and finishes one while the other multiplies. Where a
-// multiprocessor has one tile, both groups share it.
+// multiprocessor has one tile, both groups share it. Wide tiles where they fill the machine better, but not beside what takes
+// registers after the product.
 // CHECK-LABEL: @short_sums
 // CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
 // CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 192, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
-func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: tensor<4096x3072xbf16>, %v: tensor<768x3072xbf16>) {
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 192, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: tensor<4096x3072xbf16>, %v: tensor<768x3072xbf16>, %q: tensor<2304x768xbf16>, %z: tensor<4096x2304xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<4096x768xbf16>, tensor<3072x768xbf16>) sizes() {
   ^bb0(%a: tensor<4096x768xbf16>, %b: tensor<3072x768xbf16>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<3072x768xbf16>) -> tensor<4096x3072xbf16>
@@ -120,6 +123,29 @@ func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: 
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x3072xbf16>, tensor<768x3072xbf16>) -> tensor<4096x768xbf16>
     kernel.yield %c : tensor<4096x768xbf16>
   } -> tensor<4096x768xbf16>
+  %2 = kernel.launch contraction "dot" ins(%x, %q : tensor<4096x768xbf16>, tensor<2304x768xbf16>) sizes() {
+  ^bb0(%a: tensor<4096x768xbf16>, %b: tensor<2304x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<2304x768xbf16>) -> tensor<4096x2304xbf16>
+    kernel.yield %c : tensor<4096x2304xbf16>
+  } -> tensor<4096x2304xbf16>
+  %3 = kernel.launch contraction "dot_add" ins(%x, %q, %z : tensor<4096x768xbf16>, tensor<2304x768xbf16>, tensor<4096x2304xbf16>) sizes() {
+  ^bb0(%a: tensor<4096x768xbf16>, %b: tensor<2304x768xbf16>, %d: tensor<4096x2304xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x768xbf16>, tensor<2304x768xbf16>) -> tensor<4096x2304xbf16>
+    %e = prim.add %c, %d : (tensor<4096x2304xbf16>, tensor<4096x2304xbf16>) -> tensor<4096x2304xbf16>
+    kernel.yield %e : tensor<4096x2304xbf16>
+  } -> tensor<4096x2304xbf16>
+  return
+}
+
+// One tile for each multiprocessor needs no blocks that take tile after tile.
+// CHECK-LABEL: @single_tiles
+// CHECK: sm_90a = <form = wgmma, threads = 160, vectors = 8, rows = 64, columns = 128, shared_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @single_tiles(%x: tensor<1568x2048xbf16>, %w: tensor<512x2048xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<1568x2048xbf16>, tensor<512x2048xbf16>) sizes() {
+  ^bb0(%a: tensor<1568x2048xbf16>, %b: tensor<512x2048xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1568x2048xbf16>, tensor<512x2048xbf16>) -> tensor<1568x512xbf16>
+    kernel.yield %c : tensor<1568x512xbf16>
+  } -> tensor<1568x512xbf16>
   return
 }
 

@@ -122,19 +122,37 @@ static double wgmmaStep(unsigned columns, double fixed) {
   return (columns + fixed) * kCycles;
 }
 
+/// Whether what follows a product is a bias or little else: it reads nothing of the result's size,
+/// and computes no costly function.
+static bool hasLightEpilogue(kernel::LaunchOp launch, const MatrixProduct &product) {
+  int64_t resultRank = cast<RankedTensorType>(launch.getResultTypes()[0]).getRank();
+  auto isLarge = [&](BlockArgument argument) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    return type && argument != product.leftRows && argument != product.right &&
+           type.getRank() >= std::min<int64_t>(resultRank, 2);
+  };
+  return llvm::none_of(launch.getBody().getArguments(), isLarge) &&
+         llvm::none_of(launch.getBody().front(),
+                       [](Operation &op) { return op.hasTrait<prim::Costly>(); });
+}
+
 /// The tile whose waves over the machine take least: a wide one does more with what it
 /// fetches, a narrow one leaves fewer multiprocessors idle in the last wave. `sharers`: warp groups
 /// that multiply one tile. Where each has its own, what it finishes is not waited for, but the L2
 /// cache is: bytes a cycle to a multiprocessor, when all read.
-static double scheduleWgmma(ScheduleChoice &s, const MatrixProduct &product, unsigned sharers,
-                            int64_t rows, const GpuArch &arch) {
+static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
+                            const MatrixProduct &product, unsigned sharers, int64_t rows,
+                            const GpuArch &arch) {
   constexpr double kFixed = 64,
                    kPipeline = 2500; // cycles until the first step, and of the epilogue
-  constexpr double kEnd = 1000, kL2 = 52;
+  // Wide tiles have four stages on their way, others six.
+  constexpr double kEnd = 1000, kL2 = 52, kL2OfWide = 43;
   // Of all blocks, against those of the other template for wgmma; of windows.
   constexpr double kStart = 3500, kMeasured = 32, kWindow = 64;
-  constexpr unsigned kMostColumns = 128; // of 128 rows, whose sums a thread of one group holds
+  // Of 128 rows, whose sums a thread of one group holds: with registers for a light epilogue.
+  constexpr unsigned kMostColumns = 128, kWide = 192;
   bool alone = sharers == 1;
+  unsigned most = !alone ? 256 : hasLightEpilogue(launch, product) ? kWide : kMostColumns;
   s.form = Form::Wgmma;
   s.threads = MatrixTile::threads();
   s.rowThreads = alone ? MatrixTile::threads() / (MatrixTile::consumers + 1) : 0;
@@ -147,14 +165,14 @@ static double scheduleWgmma(ScheduleChoice &s, const MatrixProduct &product, uns
     double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
     double bytes = (s.rows + columns) * MatrixTile::depth * 2;
     double end = kEnd + (waves > 1 ? 0 : kPipeline); // one group finishes a tile
-    return alone ? waves * steps * std::max(wgmmaStep(columns, 0), bytes / kL2) + end
+    double l2 = columns > kMostColumns ? kL2OfWide : kL2;
+    return alone ? waves * steps * std::max(wgmmaStep(columns, 0), bytes / l2) + end
                  : waves * (steps * wgmmaStep(columns, fixed) + kPipeline);
   };
   double least = 0;
   for (unsigned columns : {256, 192, 128, 64}) {
     bool whole = columns * product.resultBytes % MatrixTile::slabRowBytes == 0;
-    if (!whole || (alone && columns > kMostColumns) ||
-        (product.window && !product.window->fits(columns)))
+    if (!whole || columns > most || (product.window && !product.window->fits(columns)))
       continue;
     double cost = costOf(columns, kFixed);
     if (least == 0 || cost < least) {
@@ -236,8 +254,8 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
   for (unsigned height : {64, 128})
     for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
       bool slices = product.rightByColumns || columns % 64 == 0;
-      // Measured: 104 columns took as long as 128.
-      bool whole = !product.window || columns <= 64 || columns % 32 == 0;
+      // Measured: 104 columns took as long as 128, or longer.
+      bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
       if (!slices || !whole || (product.window && !product.window->fits(columns)))
         continue;
       for (int64_t split = 1; split <= std::min(shares ? kCluster : 1, product.steps()); ++split) {
@@ -346,8 +364,8 @@ static double scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCho
   ScheduleChoice persistent = start, alone = start, tile = start;
   double persistentCost = 0, aloneCost = 0;
   if (copied) {
-    persistentCost = scheduleWgmma(persistent, *copied, MatrixTile::consumers, rows, arch);
-    aloneCost = scheduleWgmma(alone, *copied, 1, rows, arch);
+    persistentCost = scheduleWgmma(persistent, launch, *copied, MatrixTile::consumers, rows, arch);
+    aloneCost = scheduleWgmma(alone, launch, *copied, 1, rows, arch);
   }
   double tileCost = scheduleWgmmaTile(tile, *operands, rows, arch);
   if (persistentCost)
@@ -360,10 +378,16 @@ static double scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCho
   auto tilesAlong = [](int64_t extent, unsigned size) {
     return int64_t(llvm::divideCeil(extent, size));
   };
-  bool few = tileCost && tilesAlong(rows, tile.rows) * tilesAlong(operands->columns, tile.columns) *
-                                 tile.split <=
-                             kTilesEach * arch.multiprocessors;
-  bool first = tileCost && (!persistentCost || (few && tileCost < persistentCost));
+  auto tilesOf = [&](const ScheduleChoice &choice) {
+    return tilesAlong(rows, choice.rows) * tilesAlong(operands->columns, choice.columns);
+  };
+  bool few = tileCost && tilesOf(tile) * tile.split <= kTilesEach * arch.multiprocessors;
+  // Measured: one tile a multiprocessor, none of which is finished while another is multiplied.
+  constexpr double kOfSingle = 128; // cycles of a step
+  double against = persistentCost;
+  if (few && persistentCost && !operands->window && tilesOf(all.front()) <= arch.multiprocessors)
+    against += kOfSingle * double(operands->steps());
+  bool first = tileCost && (!persistentCost || (few && tileCost < against));
   if (tileCost)
     all.insert(first ? all.begin() : all.end(), tile);
   return first ? tileCost : persistentCost;
