@@ -231,6 +231,7 @@ void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value leng
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);
       })
       .Case([&](prim::TopKOp o) {
-        emitOrderedLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along);
+        if (!emitFirstOfLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along))
+          emitOrderedLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along);
       });
 }

@@ -26,9 +26,11 @@ static bool ordersLargest(Operation *op) {
   return sort ? sort.getDescending() : cast<prim::TopKOp>(op).getLargest();
 }
 
-bool tcc::codegen::sortsWords(Operation *op) {
-  // A heap takes in k log(n / k) of n elements in no order: few of long lines.
-  constexpr int64_t most = 8192, few = 8, many = 24, longLine = 32;
+bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
+  // The first k elements take in k log(n / k) of n in no order, each in a few instructions where
+  // they fit registers (Common/FirstOfLine.cpp): few, and more of long lines.
+  constexpr int64_t most = 8192, few = 8, more = 16, longLine = 16;
+  int64_t many = 4 * int64_t(cpu.lanes(kKeyBits));
   if (!isa<prim::SortOp, prim::TopKOp>(op))
     return false;
   auto [x, axis] = *lineAxis(op);
@@ -39,8 +41,9 @@ bool tcc::codegen::sortsWords(Operation *op) {
       computeType(type.getElementType()).getIntOrFloatBitWidth() > kKeyBits)
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-  bool heaps = kept < few || (kept < many && extent >= longLine * kept);
-  return isa<prim::SortOp>(op) || (!open && extent <= most && !heaps);
+  bool keeps = kept < few || (kept <= more && extent >= 2 * kept) ||
+               (kept <= many && extent >= longLine * kept);
+  return isa<prim::SortOp>(op) || (!open && extent <= most && !keeps);
 }
 
 namespace {

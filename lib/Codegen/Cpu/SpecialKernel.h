@@ -19,7 +19,7 @@ int64_t linesPerTask(mlir::Operation *op, cpu::SpecialScheduleAttr schedule);
 void emitLines(KernelFrame &f, mlir::Operation *op);
 
 /// Whether `op` can sort lines as words of keys and places.
-bool sortsWords(mlir::Operation *op);
+bool sortsWords(mlir::Operation *op, const CpuTarget &cpu);
 /// The line at `at` so.
 void emitSortedLine(KernelFrame &f, mlir::Operation *op, Coords at, mlir::Value length);
 

@@ -195,7 +195,7 @@ void LaunchCosts::countOperator(Operation *op) {
       })
       .Case([&](prim::TopKOp top) {
         double n = elementsOf(tensorType(top.getX()).getShape().slice(top.getAxis(), 1));
-        of(CpuCost::Ordered) += elementsOf(top.getX()) * (sortsWords(top) ? steps(n) : 1);
+        of(CpuCost::Ordered) += elementsOf(top.getX()) * (sortsWords(top, cpu) ? steps(n) : 1);
       })
       .Case<prim::ScatterAlongOp, prim::ScatterNdOp>([&](Operation *) {
         Value updates = op->getOperand(op->getNumOperands() - 1);

@@ -33,4 +33,9 @@ mlir::Value comesBefore(LaunchFrame &f, mlir::Type elementType, bool descending,
 void emitOrderedLine(LaunchFrame &f, mlir::Value x, unsigned axis, bool descending, Coords at,
                      mlir::Value length, unsigned along = 1);
 
+/// The same for no more elements than lanes hold, of a line of known length; false, with nothing
+/// done, for others.
+bool emitFirstOfLine(LaunchFrame &f, mlir::Value x, unsigned axis, bool descending, Coords at,
+                     mlir::Value length, unsigned along);
+
 } // namespace tcc::codegen
