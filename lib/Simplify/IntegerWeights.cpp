@@ -13,15 +13,18 @@
 // weights take to come from memory. The numbers are the same before they are multiplied, and
 // their scale is rounded into the sum instead of into each weight.
 //
-// Of many rows each weight that has come is multiplied often, and widened as often: they are left
-// to constant folding. So is what has scales for groups along the sum, or zero points. Runs before
-// constant folding, for targets whose products read such weights.
+// Floats narrower than f32 would round the sum before it is scaled: there only products that
+// have no scale before them read integers. Of many rows each weight that has come is multiplied
+// often, and widened as often: they are left to constant folding. So is what has scales for groups
+// along the sum, or zero points other than 0. Runs before constant folding, for targets whose
+// products read such weights.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Iterators.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Simplify/Simplify.h"
+#include "tcc/Support/WeightTable.h"
 
 namespace tcc {
 #define GEN_PASS_DEF_INTEGERWEIGHTSPASS
@@ -61,8 +64,23 @@ static Value perColumn(OpBuilder &b, Value factor, int64_t columns) {
   return prim::ReshapeOp::create(b, factor.getLoc(), type, broadcast.getX(), ValueRange());
 }
 
+/// Whether all that `value` repeats is 0, as zero points often are.
+static bool isZero(Value value, const WeightTable &weights) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_present<prim::BroadcastOp, prim::ReshapeOp, prim::CastOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  if (auto constant = dyn_cast_or_null<prim::ConstantOp>(op)) {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getElements());
+    return dense && llvm::all_of(dense.getRawData(), [](char byte) { return byte == 0; });
+  }
+  auto weight = dyn_cast_or_null<prim::WeightOp>(op);
+  const Weight *known = weight ? weights.lookup(weight.getName()) : nullptr;
+  return known && !known->maker && llvm::all_of(known->bytes, [](char byte) { return byte == 0; });
+}
+
 /// Takes `value`, which nobody else reads, apart.
-static std::optional<ScaledIntegers> scaledIntegers(OpBuilder &b, Value value, int64_t columns) {
+static std::optional<ScaledIntegers> scaledIntegers(OpBuilder &b, Value value, int64_t columns,
+                                                    const WeightTable &weights) {
   ScaledIntegers found;
   while (value.hasOneUse()) {
     if (auto cast = value.getDefiningOp<prim::CastOp>()) {
@@ -71,6 +89,10 @@ static std::optional<ScaledIntegers> scaledIntegers(OpBuilder &b, Value value, i
         return std::nullopt;
       found.integers = cast.getX();
       return found;
+    }
+    if (auto sub = value.getDefiningOp<prim::SubOp>(); sub && isZero(sub.getRhs(), weights)) {
+      value = sub.getLhs();
+      continue;
     }
     auto mul = value.getDefiningOp<prim::MulOp>();
     if (!mul)
@@ -98,15 +120,17 @@ static bool hasFewRows(prim::DotOp op) {
   return rows <= fewRows;
 }
 
-static void takeIntegers(prim::DotOp op) {
-  auto isF32 = [](Value v) { return tensorType(v).getElementType().isF32(); };
-  if (!isF32(op.getLhs()) || !isF32(op.getRhs()) || !isF32(op.getResult()) ||
+static void takeIntegers(prim::DotOp op, const WeightTable &weights) {
+  auto element = [](Value v) { return tensorType(v).getElementType(); };
+  Type sum = element(op.getResult());
+  bool isNarrow = sum.isF16() || sum.isBF16();
+  if (!(sum.isF32() || isNarrow) || element(op.getLhs()) != sum || element(op.getRhs()) != sum ||
       tensorType(op.getRhs()).getRank() != 2 || !op.getRhsBatch().empty() ||
       op.getRhsContract().size() != 1 || !hasFewRows(op))
     return;
   OpBuilder b(op);
-  auto found = scaledIntegers(b, op.getRhs(), 1 - op.getRhsContract()[0]);
-  if (!found)
+  auto found = scaledIntegers(b, op.getRhs(), 1 - op.getRhsContract()[0], weights);
+  if (!found || (isNarrow && !found->scales.empty()))
     return;
   op.getRhsMutable().assign(found->integers);
   b.setInsertionPointAfter(op);
@@ -134,18 +158,22 @@ namespace {
 
 class IntegerWeightsPass : public tcc::impl::IntegerWeightsPassBase<IntegerWeightsPass> {
 public:
+  explicit IntegerWeightsPass(const WeightTable *weights) : weights(weights) {}
   void runOnOperation() override {
     // Transposes that products have absorbed read nothing for anybody.
     getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isa<prim::PrimDialect>(op->getDialect()) && isOpTriviallyDead(op))
         op->erase();
     });
-    getOperation().walk([](prim::DotOp op) { takeIntegers(op); });
+    getOperation().walk([&](prim::DotOp op) { takeIntegers(op, *weights); });
   }
+
+private:
+  const WeightTable *weights;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createIntegerWeightsPass() {
-  return std::make_unique<IntegerWeightsPass>();
+std::unique_ptr<Pass> tcc::createIntegerWeightsPass(const WeightTable *weights) {
+  return std::make_unique<IntegerWeightsPass>(weights);
 }

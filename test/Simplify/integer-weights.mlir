@@ -29,6 +29,24 @@ func.func @one(%x: tensor<1x4xf32>, %scale: tensor<f32>) -> tensor<1x8xf32> {
   return %3 : tensor<1x8xf32>
 }
 
+// Zero points of 0, and narrow floats where nothing is scaled before the sum.
+// CHECK-LABEL: func @zeros
+// CHECK: prim.dot %arg0, %{{.*}} contract [1] x [1] : (tensor<1x4xbf16>, tensor<8x4xi8>) -> tensor<1x8xbf16>
+// CHECK: prim.dot %arg0, %{{.*}} contract [1] x [1] : (tensor<1x4xbf16>, tensor<8x4xbf16>) -> tensor<1x8xbf16>
+func.func @zeros(%x: tensor<1x4xbf16>, %scale: tensor<bf16>) -> (tensor<1x8xbf16>, tensor<1x8xbf16>) {
+  %w = prim.weight "w" : tensor<8x4xi8>
+  %zero = prim.constant dense<0> : tensor<8x4xi8>
+  %0 = prim.cast %w : (tensor<8x4xi8>) -> tensor<8x4xbf16>
+  %1 = prim.cast %zero : (tensor<8x4xi8>) -> tensor<8x4xbf16>
+  %2 = prim.sub %0, %1 : (tensor<8x4xbf16>, tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  %3 = prim.dot %x, %2 batch [] x [] contract [1] x [1] : (tensor<1x4xbf16>, tensor<8x4xbf16>) -> tensor<1x8xbf16>
+  %4 = prim.broadcast %scale axes [] sizes() : (tensor<bf16>) -> tensor<8x4xbf16>
+  %5 = prim.cast %w : (tensor<8x4xi8>) -> tensor<8x4xbf16>
+  %6 = prim.mul %5, %4 : (tensor<8x4xbf16>, tensor<8x4xbf16>) -> tensor<8x4xbf16>
+  %7 = prim.dot %x, %6 batch [] x [] contract [1] x [1] : (tensor<1x4xbf16>, tensor<8x4xbf16>) -> tensor<1x8xbf16>
+  return %3, %7 : tensor<1x8xbf16>, tensor<1x8xbf16>
+}
+
 // A scale for each k is not one of the result; many rows are worth wide weights.
 // CHECK-LABEL: func @others
 // CHECK: prim.dot %arg0, %{{.*}} (tensor<1x4xf32>, tensor<8x4xf32>)

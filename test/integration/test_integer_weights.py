@@ -19,9 +19,10 @@ class IntegerWeights(ToolTest):
         w = rng.integers(info.min, info.max + 1, (k, n), dtype=dtype)
         scale = rng.uniform(0.5, 2, n if scales == "columns" else ()).astype(np.float32)
         bias = rng.standard_normal(n, dtype=np.float32)
-        weights = [numpy_helper.from_array(w.T.copy() if form == "rows" else w, "w"),
+        zeros = numpy_helper.from_array(np.zeros(scale.shape, dtype), "zeros")
+        weights = [zeros, numpy_helper.from_array(w.T.copy() if form == "rows" else w, "w"),
                    numpy_helper.from_array(scale, "scale"), numpy_helper.from_array(bias, "bias")]
-        nodes = [helper.make_node("DequantizeLinear", ["w", "scale"], ["wide"], axis=0 if form == "rows" else 1)]
+        nodes = [helper.make_node("DequantizeLinear", ["w", "scale", "zeros"] if m > 1 else ["w", "scale"], ["wide"], axis=0 if form == "rows" else 1)]
         if form == "rows":
             nodes.append(helper.make_node("Transpose", ["wide"], ["turned"], perm=[1, 0]))
         nodes += [helper.make_node("MatMul", ["x", "turned" if form == "rows" else "wide"], ["product"]),
@@ -44,6 +45,24 @@ class IntegerWeights(ToolTest):
                                     Compiled.build(path, "--cpu", cpu) as compiled:
                                 y, = compiled(x)
                                 np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-2)
+
+    def test_narrow_floats(self):
+        """As torchao has them: x in bf16, integers widened to it, and the scale after the product."""
+        rng = np.random.default_rng(3)
+        w, x = rng.integers(-127, 128, (64, 48), dtype=np.int8), rng.standard_normal((3, 64), dtype=np.float32)
+        nodes = [helper.make_node("Cast", ["x"], ["x16"], to=TensorProto.BFLOAT16),
+                 helper.make_node("Cast", ["w"], ["w16"], to=TensorProto.BFLOAT16),
+                 helper.make_node("MatMul", ["x16", "w16"], ["y16"]), helper.make_node("Cast", ["y16"], ["y"], to=F32)]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, x.shape)],
+                                  [helper.make_tensor_value_info("y", F32, (3, 48))], [numpy_helper.from_array(w, "w")])
+        path = self.work / "narrow.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+        self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
+        self.assertIn("64x48xi8, #cpu.panels", (self.work / "m.mlir").read_text())
+        for cpu in [*cpu_levels(), "native"]:
+            with self.subTest(cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                y, = compiled(x)
+                np.testing.assert_allclose(y, x.astype(np.float64) @ w, rtol=2**-7, atol=8)
 
     def test_what_is_stored(self):
         for m, element in ((1, "i8"), (16, "i8"), (64, "f32")):

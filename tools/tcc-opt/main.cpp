@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createJoinProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });
-  mlir::registerPass([] { return tcc::createIntegerWeightsPass(); });
+  mlir::registerPass([] { return tcc::createIntegerWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createProductRowsPass(); });
   mlir::registerPass([] { return tcc::createRowOrderPass(); });
   mlir::registerPass([] { return tcc::createComposeViewsPass(); });
