@@ -15,7 +15,7 @@ public:
   bool prefersAttention(const AttentionForm &form) const override;
   bool computesQueries(const AttentionForm &form) const override;
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
-  int64_t version() const override { return 4; }
+  int64_t version() const override { return 5; }
 
 private:
   GpuTarget target;
