@@ -224,7 +224,7 @@ def indexing():
              lambda: [integers(100000, 4096), random(100000, 64), torch.arange(0, 4096, 16)], quick=mode == "sum")
     case("index/gather/1024x1024", lambda x, i: x.gather(1, i), lambda: [random(1024, 1024), integers(1024, 1024, 1024)])
     case("index/index_put/100000x64", lambda x, i, u: x.index_put((i,), u),
-         lambda: [random(100000, 64), integers(100000, 4096), random(4096, 64)])
+         lambda: [random(100000, 64), torch.randperm(100000)[:4096], random(4096, 64)])
     case("index/masked_fill/1048576", lambda x, m: x.masked_fill(m, 0), lambda: [random(1 << 20), random(1 << 20, dtype=BOOL)])
     case("index/roll/1024x1024", lambda x: x.roll(100, 1), lambda: [random(1024, 1024)])
     case("index/one_hot/4096x1000", lambda i: F.one_hot(i, 1000), lambda: [integers(1000, 4096)])
