@@ -39,7 +39,7 @@ private:
   Memory stackRow(int64_t length);
   unsigned loopsThatRead(Operation *op);
   bool fitsResult(Operation *op);
-  bool leavesPlace(Value value, Operation *kept);
+  bool leavesPlace(Value value, Operation *kept, bool moved = false);
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
     return kept.wholeSpace ? at : at.drop_front(rows);
   }
@@ -92,17 +92,18 @@ static bool mayLieOver(RankedTensorType result, RankedTensorType operand) {
 }
 
 /// Whether computing `value` at a point, with `kept` known, reads neither an operand that the
-/// result may lie over nor `kept` at another point.
-bool RowEmitter::leavesPlace(Value value, Operation *kept) {
+/// result may lie over nor `kept` at another point; `moved`: `value` is read at another one.
+bool RowEmitter::leavesPlace(Value value, Operation *kept, bool moved) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return !isa<RankedTensorType>(value.getType()) ||
            !mayLieOver(tensorType(fullValue), tensorType(value));
-  if (op == kept || isa<prim::ReduceOp>(op))
+  if (op == kept)
+    return !moved;
+  if (isa<prim::ReduceOp>(op))
     return true;
-  if (!prim::isElementwise(op) && dependsOn(value, {kept}))
-    return false;
-  return llvm::all_of(op->getOperands(), [&](Value v) { return leavesPlace(v, kept); });
+  moved |= !prim::isElementwise(op);
+  return llvm::all_of(op->getOperands(), [&](Value v) { return leavesPlace(v, kept, moved); });
 }
 
 /// Whether the value of `op` can lie where the result will, from the loop that computes it on.
