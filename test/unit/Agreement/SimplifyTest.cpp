@@ -60,7 +60,9 @@ void Program::check() {
   Outputs want = interpreted(*module, x);
   Model model;
   model.module = module->clone();
-  if (llvm::Error error = runPhases(model, Phase::Decompose, Phase::Simplify, {}))
+  PipelineOptions options;
+  options.backend = llvm::cantFail(createBackend(kOwnBackend, {}));
+  if (llvm::Error error = runPhases(model, Phase::Decompose, Phase::Simplify, options))
     FAIL(llvm::toString(std::move(error)));
   auto got = reference::evaluate(model.module->lookupSymbol<mlir::func::FuncOp>("main"), x,
                                  *model.weights);
