@@ -29,7 +29,7 @@ public:
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));
-    passes.addPass(createVectorProductsPass());
+    passes.addPass(createVectorProductsPass(&target().host));
     passes.addPass(createSplitReductionsPass());
   }
   const ScheduleModel &schedules() const override { return model; }

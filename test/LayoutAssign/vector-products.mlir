@@ -13,13 +13,21 @@ func.func @vectors(%x: tensor<64x128xbf16>, %y: tensor<128x1xbf16>, %z: tensor<6
   return %0, %1 : tensor<64x1xbf16>, tensor<1x64xf64>
 }
 
-// Weights in panels are read as panels.
+// Weights in panels are read as panels, but for those of f32 that stay in L2.
 // CHECK-LABEL: func @packed
 // CHECK: prim.dot
-func.func @packed(%v: tensor<1x128xf32>) -> tensor<1x64xf32> {
-  %w = prim.weight "w" : tensor<64x128xf32, #cpu.panels<k = [1], columns = 0, width = 16>>
-  %0 = prim.dot %v, %w batch [] x [] contract [1] x [1] : (tensor<1x128xf32>, tensor<64x128xf32, #cpu.panels<k = [1], columns = 0, width = 16>>) -> tensor<1x64xf32>
-  return %0 : tensor<1x64xf32>
+// CHECK: prim.dot
+// CHECK-NOT: prim.dot
+// CHECK: prim.reduce sum %{{.*}} [1] : (tensor<64x128xf32>) -> tensor<64xf32>
+func.func @packed(%v: tensor<1x1024xf32>, %n: tensor<1x128xbf16>, %s: tensor<1x128xf32>)
+    -> (tensor<1x1024xf32>, tensor<1x64xbf16>, tensor<1x64xf32>) {
+  %w = prim.weight "w" : tensor<1024x1024xf32, #cpu.panels<k = [1], columns = 0, width = 16>>
+  %0 = prim.dot %v, %w batch [] x [] contract [1] x [1] : (tensor<1x1024xf32>, tensor<1024x1024xf32, #cpu.panels<k = [1], columns = 0, width = 16>>) -> tensor<1x1024xf32>
+  %x = prim.weight "x" : tensor<64x128xbf16, #cpu.panels<k = [1], columns = 0, width = 16>>
+  %1 = prim.dot %n, %x batch [] x [] contract [1] x [1] : (tensor<1x128xbf16>, tensor<64x128xbf16, #cpu.panels<k = [1], columns = 0, width = 16>>) -> tensor<1x64xbf16>
+  %y = prim.weight "y" : tensor<64x128xf32, #cpu.panels<k = [1], columns = 0, width = 16>>
+  %2 = prim.dot %s, %y batch [] x [] contract [1] x [1] : (tensor<1x128xf32>, tensor<64x128xf32, #cpu.panels<k = [1], columns = 0, width = 16>>) -> tensor<1x64xf32>
+  return %0, %1, %2 : tensor<1x1024xf32>, tensor<1x64xbf16>, tensor<1x64xf32>
 }
 
 // A matrix that lies across, two columns, integers, a batch, sums of nothing.

@@ -32,8 +32,9 @@ std::unique_ptr<mlir::Pass> createChannelsLastPass();
 /// tcc-layout-split-reductions: see lib/LayoutAssign/Cpu/SplitReductions.cpp.
 std::unique_ptr<mlir::Pass> createSplitReductionsPass();
 
-/// tcc-layout-vector-products: see lib/LayoutAssign/Cpu/VectorProducts.cpp.
-std::unique_ptr<mlir::Pass> createVectorProductsPass();
+/// tcc-layout-vector-products: see lib/LayoutAssign/Cpu/VectorProducts.cpp. `cpu` outlives the
+/// pass.
+std::unique_ptr<mlir::Pass> createVectorProductsPass(const CpuTarget *cpu);
 
 /// Which of the orders that a target has kernels for, given best first, the weights of a
 /// contraction lie in; null after it told why not.

@@ -119,7 +119,7 @@ def VectorProductsPass : Tcc_Pass<"tcc-layout-vector-products"> {
     ```
 
     Runs in layout, of the CPU's back-end alone, after tcc-layout-pack-weights: panels of weights
-    are read in order as they are.
+    that do not stay in L2, or are narrower than f32, are read in order as they are.
   }];
 }
 

