@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "IndexBounds.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -20,8 +21,7 @@ static bool keepsValue(PrimBuilder &b, prim::CastOp op, unsigned depth) {
   auto to = dyn_cast<IntegerType>(b.elem(op.getResult()));
   if (!from || !to || to.getWidth() == 1)
     return false;
-  bool positive = from.isUnsigned() || from.getWidth() == 1;
-  if (positive)
+  if (prim::isUnsigned(from))
     return to.getWidth() > from.getWidth();
   if (to.isUnsigned())
     return false;
@@ -75,7 +75,7 @@ static bool atLeast(PrimBuilder &b, Value v, int64_t least, unsigned depth) {
   auto t = dyn_cast<IntegerType>(b.elem(v));
   if (!t)
     return false;
-  if ((t.isUnsigned() || t.getWidth() == 1) && least <= 0)
+  if (prim::isUnsigned(t) && least <= 0)
     return true;
   if (auto constants = b.constantInts(v))
     return llvm::all_of(*constants, [&](int64_t c) { return c >= least; });
@@ -129,7 +129,7 @@ static bool below(PrimBuilder &b, Value v, Dim extent, unsigned depth) {
   if (!t)
     return false;
   auto bound = b.known(extent);
-  bool fewBits = (t.isUnsigned() || t.getWidth() == 1) && t.getWidth() < 32;
+  bool fewBits = prim::isUnsigned(t) && t.getWidth() < 32;
   if (fewBits && bound && *bound >= int64_t(1) << t.getWidth())
     return true;
   if (t.getWidth() == 1)

@@ -10,6 +10,7 @@
 #include "HostReads.h"
 #include "HostScalars.h"
 #include "mlir/IR/Matchers.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/WeightTable.h"
 #include <cmath>
@@ -139,7 +140,7 @@ std::optional<SmallVector<int64_t>> PrimBuilder::constantInts(Value tensor) {
     return fromWeight;
   auto constant = tensor.getDefiningOp<prim::ConstantOp>();
   if (constant && isa<IntegerType>(elem(tensor))) {
-    bool isUnsigned = cast<IntegerType>(elem(tensor)).isUnsigned() || elem(tensor).isInteger(1);
+    bool isUnsigned = prim::isUnsigned(elem(tensor));
     for (APInt v : constant.getElements().getValues<APInt>())
       values.push_back(isUnsigned ? v.getZExtValue() : v.getSExtValue());
     return values;

@@ -1,5 +1,6 @@
 #include "Reference/Evaluators.h"
 #include "Reference/StridedCopy.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include "tcc/Reference/Interpreter.h"
 #include <cstring>
 
@@ -18,9 +19,8 @@ template <typename Store> static bool forEachBits(DenseElementsAttr dense, Store
   int64_t i = 0;
   if (isa<IntegerType>(element)) {
     for (const llvm::APInt &value : dense.getValues<llvm::APInt>())
-      store(i++, element.isUnsignedInteger() || value.getBitWidth() == 1
-                     ? value.getZExtValue()
-                     : static_cast<uint64_t>(value.getSExtValue()));
+      store(i++, prim::isUnsigned(element) ? value.getZExtValue()
+                                           : static_cast<uint64_t>(value.getSExtValue()));
   } else if (isa<FloatType>(element)) {
     for (const llvm::APFloat &value : dense.getValues<llvm::APFloat>())
       store(i++, bitsOf(value));

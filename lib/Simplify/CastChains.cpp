@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Simplify/Patterns.h"
 #include "Simplify/Splat.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include "tcc/Simplify/Simplify.h"
 
 namespace tcc {
@@ -25,7 +26,7 @@ using namespace tcc::simplify;
 
 /// Bits of a number's magnitude that the type holds exactly.
 static unsigned magnitudeBits(IntegerType type) {
-  return type.getWidth() - (type.isUnsigned() || type.getWidth() == 1 ? 0 : 1);
+  return type.getWidth() - (prim::isUnsigned(type) ? 0 : 1);
 }
 
 /// Whether every value of `from` is one of `to`.
@@ -35,9 +36,8 @@ static bool holdsAll(Type from, Type to) {
   if (from == to)
     return true;
   if (fi && ti) {
-    bool hasSign = !fi.isUnsigned() && fi.getWidth() > 1;
-    bool takesSign = !ti.isUnsigned() && ti.getWidth() > 1;
-    return ti.getWidth() > 1 && (takesSign || !hasSign) && magnitudeBits(ti) >= magnitudeBits(fi);
+    bool signFits = prim::isUnsigned(fi) || !prim::isUnsigned(ti);
+    return ti.getWidth() > 1 && signFits && magnitudeBits(ti) >= magnitudeBits(fi);
   }
   if (fi && tf)
     return (tf.isF16() || tf.isBF16() || tf.isF32() || tf.isF64()) &&

@@ -5,6 +5,7 @@
 // number depends on the width of vectors or on who computes the others.
 //
 //===----------------------------------------------------------------------===//
+#include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/Elemental.h"
@@ -19,14 +20,9 @@ Value Elemental::evalRandom(prim::RandomBitsOp o, ArrayRef<Coord> at) {
   for (int64_t i = 0; i < rt.getRank(); ++i)
     extents.push_back(extent(o.getResult(), i));
   Value linear = widen(coordValue(linearIndex(extents, at)), numLanes > 1);
-  auto vector = dyn_cast<VectorType>(linear.getType());
-  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
-  Type i32 = as(b.getI32Type()), i64 = as(b.getI64Type());
-  auto constant = [&](Type t, int64_t v) -> Value {
-    TypedAttr a = b.getIntegerAttr(getElementTypeOrSelf(t), v);
-    if (vector)
-      a = DenseElementsAttr::get(cast<VectorType>(t), Attribute(a));
-    return arith::ConstantOp::create(b, a);
+  Type i32 = likeType(b.getI32Type(), linear), i64 = likeType(b.getI64Type(), linear);
+  auto constant = [&](Type t, int64_t v) {
+    return constantLike(b, b.getIntegerAttr(getElementTypeOrSelf(t), v), linear);
   };
   auto low = [&](Value v) -> Value { return arith::TruncIOp::create(b, i32, v); };
   auto high = [&](Value v) -> Value {
@@ -36,7 +32,7 @@ Value Elemental::evalRandom(prim::RandomBitsOp o, ArrayRef<Coord> at) {
     return arith::MulIOp::create(b, Value(arith::ExtUIOp::create(b, i64, v)), constant(i64, m));
   };
   bool words64 = rt.getElementType().isUnsignedInteger(64);
-  auto host = [&](Value v) { return widen(scalar(v), vector != nullptr); };
+  auto host = [&](Value v) { return widen(scalar(v), isa<VectorType>(linear.getType())); };
   Value position = arith::IndexCastOp::create(b, i64, linear);
   Value block = arith::ShRUIOp::create(b, position, constant(i64, words64 ? 1 : 2));
   Value seed = host(o.getSeed()), offset = host(o.getOffset());

@@ -5,10 +5,12 @@
 // replaced by 0, a vector of them by a mask on the loads.
 //
 //===----------------------------------------------------------------------===//
+#include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,10 +22,8 @@ Value Elemental::evalView(Operation *op, ArrayRef<Coord> at) {
       .Case([&](prim::ConstantOp o) { return evalConstant(o, at); })
       .Case([&](prim::IotaOp o) {
         Value v = coordValue(at[o.getAxis()]);
-        Type i64 = b.getI64Type(), many = i64;
-        if (auto vector = dyn_cast<VectorType>(v.getType()))
-          many = VectorType::get(vector.getShape(), i64);
-        Value i = arith::IndexCastOp::create(b, many, v);
+        Type i64 = b.getI64Type();
+        Value i = arith::IndexCastOp::create(b, likeType(i64, v), v);
         return emitCast(b, i, i64, tensorType(o.getResult()).getElementType(), /*saturate=*/false);
       })
       .Case([&](prim::FromElementsOp o) -> Value {
@@ -109,9 +109,8 @@ Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
       return b.getFloatAttr(c, v);
     }
     APInt v = *(dense.value_begin<APInt>() + i);
-    bool wide = cast<IntegerType>(e).isUnsigned() || e.isInteger(1);
     unsigned width = c.getIntOrFloatBitWidth();
-    return b.getIntegerAttr(c, wide ? v.zextOrTrunc(width) : v.sextOrTrunc(width));
+    return b.getIntegerAttr(c, prim::isUnsigned(e) ? v.zextOrTrunc(width) : v.sextOrTrunc(width));
   };
   if (type.getNumElements() == 1 || (dense.isSplat() && type.getNumElements() > 0))
     return arith::ConstantOp::create(b, element(0));
@@ -385,9 +384,8 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
 }
 
 Coord Elemental::clampedIndex(Value element, Value extentValue) {
-  auto vector = dyn_cast<VectorType>(element.getType());
-  auto as = [&](Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; };
-  Type indexType = as(b.getIndexType());
+  bool isVector = isa<VectorType>(element.getType());
+  Type indexType = likeType(b.getIndexType(), element);
   Value last = subIndex(extentValue, index(1)), zero = index(0);
   // An index of 64 bits is clamped before it becomes `index`, which may have 32.
   bool wide = getElementTypeOrSelf(element.getType()).isInteger(64);
@@ -397,12 +395,12 @@ Coord Elemental::clampedIndex(Value element, Value extentValue) {
   } else {
     element = arith::IndexCastOp::create(b, indexType, element);
   }
-  last = widen(last, vector != nullptr);
-  zero = widen(zero, vector != nullptr);
+  last = widen(last, isVector);
+  zero = widen(zero, isVector);
   Value i = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, element, last), zero);
   if (wide)
     i = arith::IndexCastOp::create(b, indexType, i);
-  return vector ? Coord::any(i) : Coord::uniform(i);
+  return isVector ? Coord::any(i) : Coord::uniform(i);
 }
 
 Value Elemental::evalIndexing(Operation *op, ArrayRef<Coord> at) {

@@ -1,5 +1,6 @@
 //===- LaneAccess.cpp - Neighbouring points in memory ---------------------===//
 #include "tcc/Codegen/Common/LaneAccess.h"
+#include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -181,13 +182,9 @@ Coord LaneAccess::linearIndex(ValueRange extents, ArrayRef<Coord> at) {
 Value LaneAccess::pointerAt(const Memory &memory, Value linear) {
   Type element = storageType(memory.elementType);
   Type pointer = memory.pointer.getType();
-  auto vectorType = dyn_cast<VectorType>(linear.getType());
-  Type i64 = vectorType ? Type(VectorType::get(vectorType.getShape(), b.getI64Type()))
-                        : Type(b.getI64Type());
-  Value offset = arith::IndexCastOp::create(b, i64, linear);
-  Type result = vectorType ? Type(VectorType::get(vectorType.getShape(), pointer)) : pointer;
-  return LLVM::GEPOp::create(b, result, element, memory.pointer, ArrayRef<LLVM::GEPArg>{offset},
-                             LLVM::GEPNoWrapFlags::inbounds);
+  Value offset = arith::IndexCastOp::create(b, likeType(b.getI64Type(), linear), linear);
+  return LLVM::GEPOp::create(b, likeType(pointer, linear), element, memory.pointer,
+                             ArrayRef<LLVM::GEPArg>{offset}, LLVM::GEPNoWrapFlags::inbounds);
 }
 
 unsigned LaneAccess::alignmentAt(const Memory &memory, Value base) const {

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -57,10 +58,8 @@ Value tcc::codegen::comesBefore(LaunchFrame &f, Type e, bool descending, Value x
     Value yNan = arith::CmpFOp::create(f.b, arith::CmpFPredicate::UNO, y, y);
     return arith::OrIOp::create(f.b, less, arith::AndIOp::create(f.b, xNumber, yNan));
   }
-  auto i = cast<IntegerType>(e);
-  bool isUnsigned = i.isUnsigned() || i.getWidth() == 1;
-  return arith::CmpIOp::create(
-      f.b, isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt, x, y);
+  auto less = prim::isUnsigned(e) ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  return arith::CmpIOp::create(f.b, less, x, y);
 }
 
 //===----------------------------------------------------------------------===//

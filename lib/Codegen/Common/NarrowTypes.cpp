@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/NarrowTypes.h"
+#include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,15 +46,10 @@ Format formatOf(Type t) {
 /// Builds on the shape (scalar or vector) of one value.
 struct Shaped {
   ImplicitLocOpBuilder &b;
-  VectorType vector;
-  Shaped(ImplicitLocOpBuilder &b, Value like)
-      : b(b), vector(dyn_cast<VectorType>(like.getType())) {}
-  Type of(Type t) { return vector ? Type(VectorType::get(vector.getShape(), t)) : t; }
-  Value constant(TypedAttr a) {
-    if (vector)
-      a = DenseElementsAttr::get(VectorType::get(vector.getShape(), a.getType()), Attribute(a));
-    return arith::ConstantOp::create(b, a);
-  }
+  Value like;
+  Shaped(ImplicitLocOpBuilder &b, Value like) : b(b), like(like) {}
+  Type of(Type t) { return likeType(t, like); }
+  Value constant(TypedAttr a) { return constantLike(b, a, like); }
   Value i32(int64_t v) { return constant(b.getI32IntegerAttr(static_cast<int32_t>(v))); }
   Value f32(double v) { return constant(b.getF32FloatAttr(v)); }
   Value bits(Value x) { return arith::BitcastOp::create(b, of(b.getI32Type()), x); }

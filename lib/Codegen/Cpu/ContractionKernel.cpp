@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -31,18 +32,6 @@ unsigned tcc::codegen::productColumns(Operation *op) {
   return dot ? tensorType(dot.getRhs()).getRank() - dot.getRhsBatch().size() -
                    dot.getRhsContract().size()
              : 1;
-}
-
-static bool isUnsigned(Type t) {
-  auto i = dyn_cast<IntegerType>(t);
-  return i && i.isUnsigned();
-}
-
-static Type accumulatorType(Type result) {
-  Builder b(result.getContext());
-  if (isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32)
-    return b.getF32Type();
-  return isa<IntegerType>(result) ? b.getIntegerType(result.getIntOrFloatBitWidth()) : result;
 }
 
 /// Types that the template reads: everything but sub-byte and 8-bit floats.
@@ -123,11 +112,11 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
       (isFloat != isa<FloatType>(rt.getElementType()) && !rt.getElementType().isInteger(8)))
     return std::nullopt;
   spec.cpu = cpu;
-  spec.acc = accumulatorType(result);
+  spec.acc = storageType(sumType(result));
   spec.aElement = storageType(lt.getElementType());
   spec.bElement = storageType(rt.getElementType());
-  spec.aUnsigned = isUnsigned(lt.getElementType());
-  spec.bUnsigned = isUnsigned(rt.getElementType());
+  spec.aUnsigned = prim::isUnsigned(lt.getElementType());
+  spec.bUnsigned = prim::isUnsigned(rt.getElementType());
   p.batch = k.constant(1);
   auto dot = cast<prim::DotOp>(op);
   if (cpu::PanelsAttr panels = cpu::panelsOf(dot.getRhs())) {

@@ -6,15 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "ProductSpec.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
-
-static bool isUnsigned(Type t) {
-  auto i = dyn_cast<IntegerType>(t);
-  return i && i.isUnsigned();
-}
 
 std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim::ConvOp op,
                                                ArrayRef<Index> in, ArrayRef<Index> out,
@@ -48,10 +44,9 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.filters = w.getDimSize(0) / spec.groups;
   spec.inputElement = storageType(x.getElementType());
   spec.weightElement = storageType(w.getElementType());
-  spec.inputUnsigned = isUnsigned(x.getElementType());
-  spec.weightUnsigned = isUnsigned(w.getElementType());
-  spec.acc = isa<FloatType>(result) && result.getIntOrFloatBitWidth() < 32 ? b.getF32Type()
-                                                                           : storageType(result);
+  spec.inputUnsigned = prim::isUnsigned(x.getElementType());
+  spec.weightUnsigned = prim::isUnsigned(w.getElementType());
+  spec.acc = storageType(sumType(result));
   if (panels && panels.getStep() > 1)
     spec.steps = byteSteps(cpu, spec.inputUnsigned, spec.weightUnsigned);
   spec.winograd = !panels;

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -80,9 +81,7 @@ static Value keyOf(LaunchFrame &f, Value v, Type e, bool descending) {
     key = arith::SelectOp::create(f.b, compare(arith::CmpFPredicate::UNO, v, v),
                                   lanes.constant(-1, kKeyBits), key);
   } else {
-    auto i = cast<IntegerType>(e);
-    bool isUnsigned = i.isUnsigned() || i.getWidth() == 1,
-         narrow = v.getType() != lanes.of(kKeyBits);
+    bool isUnsigned = prim::isUnsigned(e), narrow = v.getType() != lanes.of(kKeyBits);
     key = !narrow      ? v
           : isUnsigned ? Value(arith::ExtUIOp::create(f.b, lanes.of(kKeyBits), v))
                        : Value(arith::ExtSIOp::create(f.b, lanes.of(kKeyBits), v));

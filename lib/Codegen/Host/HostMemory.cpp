@@ -8,6 +8,7 @@
 #include "HostEmitter.h"
 #include "RuntimeLayout.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include "tcc/Signature/Signature.h"
 
 using namespace mlir;
@@ -158,10 +159,8 @@ void HostEmitter::emitRead(host::ReadOp op) {
   }
   Value v = LLVM::LoadOp::create(b, stored, at, elementBytes(e));
   if (target.isIndex()) {
-    auto integer = cast<IntegerType>(e);
-    v = integer.isUnsigned() || integer.getWidth() == 1
-            ? Value(arith::IndexCastUIOp::create(b, target, v))
-            : Value(arith::IndexCastOp::create(b, target, v));
+    v = prim::isUnsigned(e) ? Value(arith::IndexCastUIOp::create(b, target, v))
+                            : Value(arith::IndexCastOp::create(b, target, v));
   } else if (target.isInteger(1)) {
     Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(stored)));
     v = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, v, zero);

@@ -8,6 +8,7 @@
 #include "Decompose/Aten/Pool.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -20,10 +21,9 @@ namespace {
 Value lowest(PrimBuilder &b, Type t) {
   if (isa<FloatType>(t))
     return b.scalar(-std::numeric_limits<double>::infinity(), t);
-  auto i = cast<IntegerType>(t);
-  llvm::APInt least = i.isUnsigned() || i.getWidth() == 1
-                          ? llvm::APInt::getZero(i.getWidth())
-                          : llvm::APInt::getSignedMinValue(i.getWidth());
+  unsigned width = t.getIntOrFloatBitWidth();
+  llvm::APInt least =
+      prim::isUnsigned(t) ? llvm::APInt::getZero(width) : llvm::APInt::getSignedMinValue(width);
   return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), least));
 }
 

@@ -8,6 +8,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -22,9 +23,8 @@ namespace {
 Value extreme(PrimBuilder &b, Type t, int sign) {
   if (isa<FloatType>(t))
     return b.scalar(sign * std::numeric_limits<double>::infinity(), t);
-  auto integer = cast<IntegerType>(t);
-  unsigned width = integer.getWidth();
-  bool isSigned = !integer.isUnsigned() && width > 1;
+  unsigned width = t.getIntOrFloatBitWidth();
+  bool isSigned = !prim::isUnsigned(t);
   APInt bound = sign > 0 ? (isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width))
                          : (isSigned ? APInt::getSignedMinValue(width) : APInt::getMinValue(width));
   return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), bound));

@@ -9,6 +9,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 #include <limits>
 
 using namespace mlir;
@@ -30,9 +31,8 @@ Value lowest(PrimBuilder &b, Type t) {
   if (auto f = dyn_cast<FloatType>(t))
     return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t),
                                              APFloat::getInf(f.getFloatSemantics(), true)));
-  auto i = cast<IntegerType>(t);
-  APInt low = i.isUnsigned() || i.getWidth() == 1 ? APInt::getMinValue(i.getWidth())
-                                                  : APInt::getSignedMinValue(i.getWidth());
+  unsigned width = t.getIntOrFloatBitWidth();
+  APInt low = prim::isUnsigned(t) ? APInt::getZero(width) : APInt::getSignedMinValue(width);
   return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), low));
 }
 
