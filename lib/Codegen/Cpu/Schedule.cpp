@@ -1,13 +1,12 @@
 //===- Schedule.cpp - Tile sizes of products ------------------------------===//
 //
 // Panel widths and register tiles come from Dialect/Cpu/WeightPanels.h, where layout sees
-// them too. The cut into tasks is searched with a small time model: multiply-adds, operands that
-// each task copies for its register tiles (at their price, Target/CpuCosts.h), bytes that come from
-// beyond L2, and the idle time of 2 to 16 threads at the end, for which the number of tasks matters
-// more than traffic does. Figures: docs/Rationale/cpu-microkernels.md.
+// them too. The cut into tasks is searched by the time models of CutTimes.h. Figures:
+// docs/Rationale/cpu-microkernels.md.
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
+#include "CutTimes.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/Target/CpuCosts.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -37,48 +36,6 @@ int64_t firstKnown(std::initializer_list<int64_t> extents) {
 struct Cut {
   int64_t tiles, panels; ///< per task
   double time;
-};
-
-struct ProductProblem {
-  double tiles, panels, tileCycles, aTileBytes, bPanelBytes, l2Bytes;
-  double entries = 1;                               ///< of a batch
-  double aTileCopyCycles = 0, bPanelCopyCycles = 0; ///< once for each task that has them
-
-  double time(int64_t taskTiles, int64_t taskPanels) const {
-    double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
-    double tasks = entries * taskRows * taskColumns;
-    // A task's panels of B stay in L2 across the tiles of a task, or come again for each.
-    bool resident = taskPanels * bPanelBytes <= l2Bytes / 2;
-    double bytes =
-        aTileBytes * tiles * taskColumns + bPanelBytes * panels * (resident ? taskRows : tiles);
-    double copies = aTileCopyCycles * tiles * taskColumns + bPanelCopyCycles * panels * taskRows;
-    double idle = 0;
-    for (double threads : {2.0, 4.0, 8.0, 16.0})
-      idle += std::ceil(tasks / threads) * threads / tasks / 4;
-    constexpr double bytesPerCycle = 20, cyclesPerTask = 500;
-    return idle * entries * (tiles * panels * tileCycles + bytes / bytesPerCycle + copies) +
-           tasks * cyclesPerTask;
-  }
-};
-
-/// The same for tiles of a convolution: `tiles` are register tiles of `rows` tiles.
-struct WinogradProblem {
-  double tiles, panels, rows, vectors, channels, lanes, panelBytes, l2Bytes;
-
-  double time(int64_t taskTiles, int64_t taskPanels) const {
-    double taskRows = std::ceil(tiles / taskTiles), taskColumns = std::ceil(panels / taskPanels);
-    double tasks = taskRows * taskColumns, idle = 0;
-    for (double threads : {2.0, 4.0, 8.0, 16.0})
-      idle += std::ceil(tasks / threads) * threads / tasks / 4;
-    constexpr double inputCycles = 36, outputCycles = 60, bytesPerCycle = 10, cyclesPerTask = 500;
-    double input = tiles * rows * taskColumns * channels / lanes * inputCycles;
-    double output = tiles * panels * rows * vectors * outputCycles;
-    double products = tiles * panels * rows * vectors * kWinogradPoints * channels;
-    // A block uses each point's weights once; all of them stay in L2, or come again.
-    bool resident = panels * panelBytes <= l2Bytes / 4;
-    double bytes = panels * panelBytes * (resident ? 1 : taskRows);
-    return idle * (input + output + products + bytes / bytesPerCycle) + tasks * cyclesPerTask;
-  }
 };
 
 /// Sizes of parts of `total`, largest first: up to 64 equal parts, then smaller ones in steps

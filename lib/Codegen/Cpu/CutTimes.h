@@ -1,0 +1,29 @@
+//===- CutTimes.h - How long a product cut into tasks takes ------*- C++ -*-===//
+//
+// `tiles` register tiles of rows by `panels` panels of columns are cut into tasks of some of both.
+// The times that Schedule.cpp compares to choose a cut, in cycles of a core.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include <cstdint>
+
+namespace tcc::codegen {
+
+/// A matrix product, or a convolution as one: multiply-adds, operands that each task copies for its
+/// register tiles (at their price, Target/CpuCosts.h), bytes that come from beyond L2, and waiting.
+struct ProductProblem {
+  double tiles, panels, tileCycles, aTileBytes, bPanelBytes, l2Bytes;
+  double entries = 1;                               ///< of a batch
+  double aTileCopyCycles = 0, bPanelCopyCycles = 0; ///< once for each task that has them
+
+  double time(int64_t taskTiles, int64_t taskPanels) const;
+};
+
+/// The same for tiles of a Winograd convolution: `tiles` are register tiles of `rows` tiles.
+struct WinogradProblem {
+  double tiles, panels, rows, vectors, channels, lanes, panelBytes, l2Bytes;
+
+  double time(int64_t taskTiles, int64_t taskPanels) const;
+};
+
+} // namespace tcc::codegen
