@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Plan/StoragePlan.h"
-#include "Plan/InPlace.h"
+#include "tcc/Analysis/InPlace.h"
 #include "tcc/Analysis/StorageLiveness.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"

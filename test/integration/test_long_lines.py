@@ -41,7 +41,8 @@ class LongLines(ToolTest):
                         np.testing.assert_array_equal(actual, wanted)
 
     def test_softmax_of_long_rows(self):
-        """Also where the operand that the result may lie over is read again, and where the result is turned."""
+        """Also where an operand is read again, the one that the result may lie over or a turned one of its size, and where
+        the result is turned."""
         for n in (20001, 20032):
             x = RANDOM.standard_normal((17, n)).astype(np.float32)
             y = softmax(x.astype(np.float64))
@@ -51,15 +52,23 @@ class LongLines(ToolTest):
                 self.check([begin, node], -x, {"y": y}, shape, 2e-5)
                 again = helper.make_node("Mul", ["y", "a"], ["z"])
                 self.check([begin, node, again], -x, {"z": y * x}, shape, 2e-5)
+                columns = [helper.make_node("Reshape", ["x", "shape"], ["b"]), helper.make_node("Transpose", ["b"], ["c"], perm=[1, 0]),
+                           helper.make_node("Mul", ["y", "c"], ["z"])]
+                self.check([begin, node, *columns], -x, {"z": y * -x.reshape(-1, 17).T}, shape, 2e-5, [("shape", [-1, 17])])
                 turned = helper.make_node("Transpose", ["y"], ["z"], perm=[1, 0])
                 self.check([begin, node, turned], -x, {"z": y.T}, shape, 2e-5)
 
     def test_long_rows_compute_exponentials_once(self):
-        x = np.zeros((17, 20032), np.float32)
-        self.check([helper.make_node("Softmax", ["x"], ["y"], axis=-1)], x, {"y": softmax(x)})
-        self.compiles("lines.onnx", "-o", "lines.so", "--dump-ir", "ir")
-        code = "".join(path.read_text() for path in self.work.glob("ir/8-codegen/k*.mlir"))
-        self.assertEqual(code.count("math.exp "), 1)
+        """Beside an operand of the result's size too, over which the result may not lie."""
+        x = np.ones((17, 20032), np.float32)
+        begin = helper.make_node("Softmax", ["x"], ["y"], axis=-1)
+        columns = [helper.make_node("Reshape", ["x", "shape"], ["b"]), helper.make_node("Transpose", ["b"], ["c"], perm=[1, 0]),
+                   helper.make_node("Mul", ["y", "c"], ["z"])]
+        for name, nodes in (("y", []), ("z", columns)):
+            self.check([begin, *nodes], x, {name: softmax(x)}, constants=[("shape", [-1, 17])], tolerance=2e-5)
+            self.compiles("lines.onnx", "-o", "lines.so", "--dump-ir", f"ir-{name}")
+            code = "".join(path.read_text() for path in self.work.glob(f"ir-{name}/8-codegen/k*.mlir"))
+            self.assertEqual(code.count("math.exp "), 1)
 
     def test_deep_columns(self):
         x = (1 + RANDOM.standard_normal((2, 1024, 600)) / 64).astype(np.float32)

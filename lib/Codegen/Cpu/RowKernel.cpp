@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Analysis/InPlace.h"
 #include "tcc/Codegen/Common/RowStages.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -26,7 +27,8 @@ namespace {
 class RowEmitter {
 public:
   RowEmitter(KernelFrame &f, cpu::RowScheduleAttr schedule)
-      : f(f), schedule(schedule), rows(*f.launch.getRows()) {}
+      : f(f), schedule(schedule), rows(*f.launch.getRows()),
+        overwritable(overwritableInputs(f.launch)) {}
   bool run();
 
 private:
@@ -55,6 +57,7 @@ private:
   KernelFrame &f;
   cpu::RowScheduleAttr schedule;
   unsigned rows;
+  SmallVector<unsigned> overwritable; ///< inputs that the result may lie over
   std::vector<RowStage> stages;
   SmallVector<Value> extents;         ///< of the whole space
   SmallVector<Value> rowIndex;        ///< of the current task
@@ -84,20 +87,12 @@ Memory RowEmitter::stackRow(int64_t length) {
   return row;
 }
 
-/// Whether plan may have put a result of type `result` over an operand of type `operand`.
-static bool mayLieOver(RankedTensorType result, RankedTensorType operand) {
-  if (result.hasStaticShape() != operand.hasStaticShape())
-    return false;
-  return !result.hasStaticShape() || result.getNumElements() == operand.getNumElements();
-}
-
 /// Whether computing `value` at a point, with `kept` known, reads neither an operand that the
 /// result may lie over nor `kept` at another point; `moved`: `value` is read at another one.
 bool RowEmitter::leavesPlace(Value value, Operation *kept, bool moved) {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return !isa<RankedTensorType>(value.getType()) ||
-           !mayLieOver(tensorType(fullValue), tensorType(value));
+    return !llvm::is_contained(overwritable, cast<BlockArgument>(value).getArgNumber());
   if (op == kept)
     return !moved;
   if (isa<prim::ReduceOp>(op))

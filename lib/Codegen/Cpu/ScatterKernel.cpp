@@ -2,7 +2,7 @@
 //
 // Later updates of a place come after earlier ones. A task has a part of the result of its own: it
 // goes over all indices, in order, and does what falls into its part. It first copies its part of
-// the tensor that is changed, unless that is changed where it lies (Plan/InPlace.h).
+// the tensor that is changed, unless that is changed where it lies (Analysis/InPlace.h).
 //
 // - Few updates of a large tensor: parts of the first indexed axis. What a task copies lies in one
 //   piece, and that it looks at indices of others costs less than copying does.

@@ -49,7 +49,7 @@ static void updatePoint(device::KernelFrame &f, prim::ScatterKind kind, ArrayRef
   f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), update));
 }
 
-/// Calls `copy` unless `source` lies where the result goes (Plan/InPlace.h).
+/// Calls `copy` unless `source` lies where the result goes (Analysis/InPlace.h).
 static void unlessInPlace(device::KernelFrame &f, Value source, function_ref<void()> copy) {
   const Memory *memory = f.e.memoryOf(source);
   if (!memory)

@@ -14,7 +14,7 @@
 // (the outputs of a recurrent layer, one turn at a time; a cache of keys and values).
 //
 //===----------------------------------------------------------------------===//
-#include "Plan/InPlace.h"
+#include "tcc/Analysis/InPlace.h"
 #include "tcc/Analysis/AccessMap.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
@@ -80,7 +80,7 @@ static std::optional<unsigned> changedInput(kernel::LaunchOp launch) {
   return changed.getArgNumber();
 }
 
-SmallVector<unsigned> tcc::plan::overwritableInputs(kernel::LaunchOp launch) {
+SmallVector<unsigned> tcc::overwritableInputs(kernel::LaunchOp launch) {
   SmallVector<unsigned> inputs;
   if (launch.getNumResults() != 1)
     return inputs;
