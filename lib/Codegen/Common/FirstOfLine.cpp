@@ -44,7 +44,6 @@ private:
   Kept with(const Kept &kept, Value i);
   Kept walk(Value low, Value high, Kept kept);
   Kept walkVectors(Value low, Value high, unsigned along, Kept kept);
-  Kept withLanes(Value first, Value mask, unsigned along, Kept kept);
 
   LaunchFrame &f;
   ImplicitLocOpBuilder &b;
@@ -112,35 +111,6 @@ FirstOfLine::Kept FirstOfLine::walk(Value low, Value high, Kept kept) {
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// With the elements `first` + i for the lanes i that `mask` has, in order.
-FirstOfLine::Kept FirstOfLine::withLanes(Value first, Value mask, unsigned along, Kept kept) {
-  Type word = b.getIntegerType(along);
-  Value bits = vector::BitCastOp::create(b, VectorType::get({1}, word), mask);
-  bits = vector::ExtractOp::create(b, bits, int64_t(0));
-  SmallVector<Value> carried = {bits, kept.values, kept.places};
-  auto types = llvm::map_to_vector(carried, [](Value v) { return v.getType(); });
-  SmallVector<Location> locs(carried.size(), b.getLoc());
-  auto loop = scf::WhileOp::create(b, types, carried);
-  OpBuilder::InsertionGuard guard(b);
-  Block *head = b.createBlock(&loop.getBefore(), {}, types, locs);
-  Value none = arith::ConstantOp::create(b, b.getIntegerAttr(word, 0));
-  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, head->getArgument(0), none);
-  scf::ConditionOp::create(b, any, head->getArguments());
-
-  Block *body = b.createBlock(&loop.getAfter(), {}, types, locs);
-  Value left = body->getArgument(0);
-  Value lane = LLVM::CountTrailingZerosOp::create(b, word, left, /*is_zero_poison=*/true);
-  lane = arith::IndexCastUIOp::create(b, b.getIndexType(), lane);
-  SmallVector<Value> next = f.e.nested([&] {
-    return with({body->getArgument(1), body->getArgument(2)}, f.e.addIndex(first, lane)).all();
-  });
-  Value one = arith::ConstantOp::create(b, b.getIntegerAttr(word, 1));
-  next.insert(next.begin(),
-              arith::AndIOp::create(b, left, arith::SubIOp::create(b, left, one)).getResult());
-  scf::YieldOp::create(b, next);
-  return {loop.getResult(1), loop.getResult(2)};
-}
-
 /// The same with `along` elements looked at at once.
 FirstOfLine::Kept FirstOfLine::walkVectors(Value low, Value high, unsigned along, Kept before) {
   auto loop = scf::ForOp::create(b, low, high, f.e.index(along), before.all());
@@ -153,7 +123,10 @@ FirstOfLine::Kept FirstOfLine::walkVectors(Value low, Value high, unsigned along
     if (!v)
       return now.all();
     Value last = vector::ExtractOp::create(b, now.values, int64_t(kept) - 1);
-    return withLanes(i, comesBefore(f, e, descending, v, f.e.splat(last, along)), along, now).all();
+    Value mask = comesBefore(f, e, descending, v, f.e.splat(last, along));
+    return forEachLane(f, i, mask, now.all(), [&](Value place, ValueRange carried) {
+      return with({carried[0], carried[1]}, place).all();
+    });
   });
   scf::YieldOp::create(b, next);
   return {loop.getResult(0), loop.getResult(1)};

@@ -62,6 +62,36 @@ Value tcc::codegen::comesBefore(LaunchFrame &f, Type e, bool descending, Value x
   return arith::CmpIOp::create(f.b, less, x, y);
 }
 
+SmallVector<Value> tcc::codegen::forEachLane(LaunchFrame &f, Value first, Value mask,
+                                             ValueRange carried, LaneBody body) {
+  ImplicitLocOpBuilder &b = f.b;
+  Type word = b.getIntegerType(cast<VectorType>(mask.getType()).getNumElements());
+  Value bits = vector::BitCastOp::create(b, VectorType::get({1}, word), mask);
+  bits = vector::ExtractOp::create(b, bits, int64_t(0));
+  SmallVector<Value> start = {bits};
+  llvm::append_range(start, carried);
+  auto types = llvm::map_to_vector(start, [](Value v) { return v.getType(); });
+  SmallVector<Location> locs(start.size(), b.getLoc());
+  auto loop = scf::WhileOp::create(b, types, start);
+  OpBuilder::InsertionGuard guard(b);
+  Block *head = b.createBlock(&loop.getBefore(), {}, types, locs);
+  Value left = head->getArgument(0), none = arith::ConstantOp::create(b, b.getIntegerAttr(word, 0));
+  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left, none);
+  scf::ConditionOp::create(b, any, head->getArguments());
+
+  Block *block = b.createBlock(&loop.getAfter(), {}, types, locs);
+  left = block->getArgument(0);
+  Value lane = LLVM::CountTrailingZerosOp::create(b, word, left, /*is_zero_poison=*/true);
+  lane = arith::IndexCastUIOp::create(b, b.getIndexType(), lane);
+  SmallVector<Value> next = f.e.nested(
+      [&] { return body(f.e.addIndex(first, lane), block->getArguments().drop_front()); });
+  Value one = arith::ConstantOp::create(b, b.getIntegerAttr(word, 1));
+  left = arith::AndIOp::create(b, left, arith::SubIOp::create(b, left, one));
+  next.insert(next.begin(), left);
+  scf::YieldOp::create(b, next);
+  return llvm::to_vector_of<Value>(loop.getResults().drop_front());
+}
+
 //===----------------------------------------------------------------------===//
 // The place of an extremum
 //===----------------------------------------------------------------------===//

@@ -62,28 +62,6 @@ private:
 
 } // namespace
 
-/// body(first + i) for the lanes i that `mask` (vector of `lanes` x i1) has, in order.
-static void forEachLane(LaunchFrame &f, Value first, Value mask, unsigned lanes,
-                        function_ref<void(Value)> body) {
-  ImplicitLocOpBuilder &b = f.b;
-  Type word = b.getIntegerType(lanes);
-  Value bits = vector::BitCastOp::create(b, VectorType::get({1}, word), mask);
-  bits = vector::ExtractOp::create(b, bits, int64_t(0));
-  auto loop = scf::WhileOp::create(b, TypeRange{word}, ValueRange{bits});
-  OpBuilder::InsertionGuard guard(b);
-  Block *head = b.createBlock(&loop.getBefore(), {}, word, b.getLoc());
-  Value left = head->getArgument(0), none = arith::ConstantOp::create(b, b.getIntegerAttr(word, 0));
-  scf::ConditionOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left, none), left);
-
-  left = b.createBlock(&loop.getAfter(), {}, word, b.getLoc())->getArgument(0);
-  Value lane = LLVM::CountTrailingZerosOp::create(b, word, left, /*is_zero_poison=*/true);
-  lane = arith::IndexCastUIOp::create(b, b.getIndexType(), lane);
-  f.e.nested([&] { body(f.e.addIndex(first, lane)); });
-  Value one = arith::ConstantOp::create(b, b.getIntegerAttr(word, 1));
-  left = arith::AndIOp::create(b, left, arith::SubIOp::create(b, left, one));
-  scf::YieldOp::create(b, left);
-}
-
 /// Moves the entry at `start` down until neither child comes after it.
 void LineHeap::siftDown(Value start, Value size) {
   ImplicitLocOpBuilder &b = f.b;
@@ -164,7 +142,10 @@ void tcc::codegen::emitOrderedLine(LaunchFrame &f, Value x, unsigned axis, bool 
       f.e.setLanes(1);
       // Of equal elements those here are the later ones.
       Value root = f.e.splat(heap.get(f.e.index(0)).value, along);
-      forEachLane(f, i, comesBefore(f, e, descending, v, root), along, consider);
+      forEachLane(f, i, comesBefore(f, e, descending, v, root), {}, [&](Value at, ValueRange) {
+        consider(at);
+        return SmallVector<Value>();
+      });
     });
     from = middle;
   }

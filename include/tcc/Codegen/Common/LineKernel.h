@@ -28,6 +28,12 @@ llvm::SmallVector<mlir::Value> extentsOf(LaunchFrame &f, mlir::Value v);
 mlir::Value comesBefore(LaunchFrame &f, mlir::Type elementType, bool descending, mlir::Value x,
                         mlir::Value y);
 
+/// Calls body(first + i, carried) for the lanes i that `mask` (a vector of i1) has, in order, and
+/// gives what the last call gave, or `carried` if it has none.
+using LaneBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>;
+llvm::SmallVector<mlir::Value> forEachLane(LaunchFrame &f, mlir::Value first, mlir::Value mask,
+                                           mlir::ValueRange carried, LaneBody body);
+
 /// Results 0 and 1: the first elements of a line in order, and their places. What is behind as
 /// many elements is looked at `along` at once, and one by one where any comes before the last.
 void emitOrderedLine(LaunchFrame &f, mlir::Value x, unsigned axis, bool descending, Coords at,
