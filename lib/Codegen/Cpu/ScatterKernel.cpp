@@ -274,7 +274,7 @@ static prim::TakeOp rowsBehind(Value updates) {
 /// Rows come from anywhere in memory: fetches the task's part of the one that some updates later is
 /// taken.
 void ScatterEmitter::fetchRows(prim::TakeOp take, Value update, Value count) {
-  constexpr int64_t ahead = 12, lineBytes = 64;
+  constexpr int64_t ahead = 12;
   const Memory *table = f.e.memoryOf(take.getX());
   if (!table || tasks.axis != 1u)
     return;
@@ -287,7 +287,7 @@ void ScatterEmitter::fetchRows(prim::TakeOp take, Value update, Value count) {
   Value place =
       k.address(table->pointer, element, f.e.addIndex(f.e.mulIndex(row, table->extents[1]), low));
   int64_t bytes = tasks.part * std::max(1u, element.getIntOrFloatBitWidth() / 8);
-  for (int64_t line = 0; line < bytes; line += lineBytes)
+  for (int64_t line = 0; line < bytes; line += f.cpu.lineBytes)
     k.prefetch(k.address(place, k.builder.getI8Type(), k.constant(line)));
 }
 
