@@ -17,11 +17,18 @@ from onnx import TensorProto, helper
 
 TYPES = {"f32": TensorProto.FLOAT, "f64": TensorProto.DOUBLE, "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16,
          "i64": TensorProto.INT64, "i32": TensorProto.INT32, "i8": TensorProto.INT8}
-# What a price is for, in the order of include/tcc/Target/CpuCosts.h.
-COSTS = ["launch", "task", "near_byte", "shared_byte", "far_byte", "simple", "divide", "function", "long_function", "element",
-         "product", "packed", "ordered", "factor", "fourier"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST_WEIGHTS = 1 << 23  # elements: larger ones take long to write, and say nothing that these do not
+
+
+def price_names():
+    """What a price is for, in the order of the compiler's table: its enum FarByte is "far_byte"."""
+    header = (ROOT / "include/tcc/Target/CpuCosts.h").read_text()
+    enum = re.search(r"enum class CpuCost\b[^{]*{(.*?)\bCount\b", header, re.DOTALL)[1]
+    return [re.sub(r"\B(?=[A-Z])", "_", name).lower() for name in re.findall(r"^ *(\w+),", enum, re.MULTILINE)]
+
+
+COSTS = price_names()
 
 
 class Graph:
@@ -216,6 +223,8 @@ def parsed(text):
     for line in re.findall(r"kernel .* takes a core [\d.]+ us, (.*)", text):
         for part in line.split(", "):
             what, count, time = part.split()
+            if what not in COSTS:
+                raise ValueError(f"the compiler counts {what}, of which include/tcc/Target/CpuCosts.h has no price")
             counts[what] = counts.get(what, 0) + float(count)
             nanoseconds += float(time)
     return counts, nanoseconds
