@@ -9,6 +9,13 @@ namespace {
 constexpr double clearly = 0.97;  ///< of the time before: less is no luck
 constexpr double together = 0.99; ///< of a run's time before, with all that is clearly faster
 
+/// The candidates found and the model's own choices, measured in turns.
+struct Turns {
+  std::vector<double> chosen, own; ///< the least seconds of each problem
+  std::vector<bool> always;        ///< faster in each turn
+  bool runsFaster = true;          ///< so is a run, and clearly
+};
+
 class Search {
 public:
   Search(llvm::ArrayRef<unsigned> candidates, MeasureFn measure,
@@ -19,6 +26,7 @@ public:
 private:
   /// Tries candidate `number` of each of these problems.
   void attempt(llvm::ArrayRef<unsigned> problems, unsigned number);
+  std::optional<Turns> inTurns();
   void confirm();
 
   llvm::ArrayRef<unsigned> candidates;
@@ -67,35 +75,49 @@ void Search::attempt(llvm::ArrayRef<unsigned> problems, unsigned number) {
 }
 
 /// Both some times more in turns, so that neither has the luck of many tries, nor of a quiet
-/// moment: what is faster is so in each turn.
-void Search::confirm() {
+/// moment.
+std::optional<Turns> Search::inTurns() {
   constexpr unsigned turns = 3;
   Assignment own(candidates.size(), 0);
-  if (result.best == own)
-    return;
   std::optional<Times> chosen, first;
-  std::vector<bool> always(own.size(), true);
-  bool runsFaster = true;
+  Turns seen;
+  seen.always.assign(own.size(), true);
   for (unsigned turn = 0; turn < turns; ++turn) {
     std::optional<Times> changed = measure(result.best), same = measure(own);
-    if (!changed || !same) {
-      result.best = own;
-      return;
-    }
+    if (!changed || !same)
+      return std::nullopt;
     for (unsigned problem = 0; problem < own.size(); ++problem)
-      always[problem] = always[problem] && changed->problems[problem] < same->problems[problem];
-    runsFaster &= changed->run < same->run;
+      if (changed->problems[problem] >= same->problems[problem])
+        seen.always[problem] = false;
+    seen.runsFaster &= changed->run < same->run;
     keepLeast(chosen, *changed);
     keepLeast(first, *same);
   }
-  runsFaster &= chosen->run < together * first->run;
-  for (unsigned problem = 0; problem < own.size(); ++problem) {
-    double before = first->problems[problem], after = chosen->problems[problem];
-    result.before += before;
-    bool stays = runsFaster && always[problem] && after < clearly * before;
-    if (!stays)
+  seen.runsFaster &= chosen->run < together * first->run;
+  seen.own = first->problems;
+  seen.chosen = chosen->problems;
+  return seen;
+}
+
+/// What is faster is so in each turn. What is left of several was not measured without the others,
+/// which it may have been faster beside: a run has to be with it alone as well.
+void Search::confirm() {
+  Assignment own(candidates.size(), 0), tried = result.best;
+  if (tried == own)
+    return;
+  std::optional<Turns> seen = inTurns();
+  for (unsigned problem = 0; problem < own.size(); ++problem)
+    if (!seen || !seen->runsFaster || !seen->always[problem] ||
+        seen->chosen[problem] >= clearly * seen->own[problem])
       result.best[problem] = 0;
-    result.after += stays ? after : before;
+  if (result.best != own && result.best != tried) {
+    seen = inTurns();
+    if (!seen || !seen->runsFaster)
+      result.best = own;
+  }
+  for (unsigned problem = 0; seen && problem < own.size(); ++problem) {
+    result.before += seen->own[problem];
+    result.after += result.best[problem] ? seen->chosen[problem] : seen->own[problem];
   }
 }
 

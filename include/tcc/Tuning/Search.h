@@ -7,7 +7,7 @@
 //
 // A candidate replaces the model's own choice only where it is clearly faster, and stays only
 // if it still is in each of several turns of both: what is left to chance stays as it was. So do
-// all, if a whole run is no faster with them, whatever each problem says of itself.
+// all, if a whole run is no faster with those that stay, whatever each problem says of itself.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
