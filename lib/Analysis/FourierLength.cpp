@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Analysis/FourierLength.h"
 #include <cmath>
+#include <limits>
 #include <numbers>
+
+using namespace tcc;
 
 std::pair<double, double> tcc::fourierRoot(int64_t j, int64_t n) {
   // Within a quadrant, so that the roots on the axes are exact.
@@ -37,6 +40,43 @@ llvm::SmallVector<unsigned> tcc::fourierRadices(int64_t n) {
       radices.push_back(static_cast<unsigned>(p));
   }
   return radices;
+}
+
+bool tcc::hasFourierStages(int64_t n) {
+  return llvm::all_of(fourierRadices(n), [](unsigned r) { return r <= kLargestFourierRadix; });
+}
+
+/// Of a number in a transform of length n, in operations on it: a stage reads and writes it.
+static double fourierWork(int64_t n) {
+  constexpr double kMoves = 2, kOdd = 1.5;
+  double work = 0;
+  for (unsigned r : fourierRadices(n))
+    work += kMoves + (r % 2 ? kOdd * r : 1 + std::log2(r));
+  return work;
+}
+
+tcc::FourierMatrix tcc::fourierMatrix(int64_t n, int64_t lanes) {
+  constexpr double kTransposed = 2;
+  bool exact = hasFourierStages(n);
+  int64_t numbers = exact ? n : 2 * n - 1;
+  FourierMatrix best{1, numbers};
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t rows = 2; rows * rows <= 4 * numbers; ++rows) {
+    if (!hasFourierStages(rows) || (exact && n % rows))
+      continue;
+    int64_t columns = (numbers + rows - 1) / rows;
+    while (!hasFourierStages(columns))
+      ++columns;
+    auto vectors = [&](int64_t side) { return static_cast<double>((side + lanes - 1) / lanes); };
+    double cost =
+        vectors(columns) * static_cast<double>(rows) * fourierWork(rows) +
+        vectors(rows) * static_cast<double>(columns) * (kTransposed + fourierWork(columns));
+    if (columns > 1 && cost < least) {
+      least = cost;
+      best = {rows, columns};
+    }
+  }
+  return best;
 }
 
 int64_t tcc::nearestFactor(int64_t n) {

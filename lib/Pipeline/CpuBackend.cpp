@@ -23,7 +23,7 @@ public:
   StringRef name() const override { return "cpu"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override { return acceptsElements(launch); }
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
-    passes.addPass(createFourierLinesPass(&weights, {1024, 13, target().host.lanes(32)}));
+    passes.addPass(createFourierLinesPass(&weights, {16384, 1024, target().host.lanes(32)}));
   }
   bool readsIntegerWeights() const override { return true; }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,

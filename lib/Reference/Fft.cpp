@@ -1,65 +1,10 @@
 //===- Fft.cpp - Discrete Fourier transform ------------------------------===//
-//
-// Mixed radix, decimation in time: a transform of length n is p transforms of
-// length n / p over every p-th element, p the smallest prime factor of n,
-// combined with twiddle factors. The factors come from one table of exp(-2 pi i
-// j / n), indexed modulo n, so that errors do not build up.
-//
-//===----------------------------------------------------------------------===//
 #include "Reference/Evaluators.h"
-#include <cmath>
-#include <numbers>
+#include "tcc/Analysis/FourierTransform.h"
 
 namespace tcc::reference {
 
 namespace {
-
-int64_t smallestFactor(int64_t n) {
-  for (int64_t p = 2; p * p <= n; ++p)
-    if (n % p == 0)
-      return p;
-  return n;
-}
-
-class Transform {
-public:
-  Transform(int64_t length, bool inverse) : length(length), roots(length) {
-    for (int64_t j = 0; j < length; ++j) {
-      // Within a quadrant, so that the roots on the axes are exact.
-      int64_t quadrant = 4 * j / length, rest = 4 * j % length;
-      double angle = std::numbers::pi / 2 * static_cast<double>(rest) / static_cast<double>(length);
-      Complex root(std::cos(angle), std::sin(angle));
-      for (int64_t turn = 0; turn < quadrant; ++turn)
-        root = {-root.imag(), root.real()};
-      roots[j] = inverse ? root : std::conj(root);
-    }
-  }
-
-  /// The transform of `n` elements of `x`, `stride` apart, into `to`; n divides
-  /// the length. `work` has room for n elements.
-  void run(const Complex *x, int64_t stride, int64_t n, Complex *to, Complex *work) const {
-    if (n == 1) {
-      *to = *x;
-      return;
-    }
-    int64_t p = smallestFactor(n), m = n / p, unit = length / n;
-    for (int64_t r = 0; r < p; ++r)
-      run(x + r * stride, stride * p, m, work + r * m, to + r * m);
-    for (int64_t k = 0; k < n; ++k) {
-      Complex sum = work[k % m];
-      for (int64_t r = 1; r < p; ++r) {
-        Complex root = roots[r * k % n * unit], part = work[r * m + k % m];
-        sum += Complex(root.real() * part.real() - root.imag() * part.imag(),
-                       root.real() * part.imag() + root.imag() * part.real());
-      }
-      to[k] = sum;
-    }
-  }
-
-private:
-  int64_t length;
-  std::vector<Complex> roots;
-};
 
 llvm::Expected<Tensor> fft(prim::FftOp op, Operands operands) {
   const Tensor &x = operands[0];
@@ -68,13 +13,15 @@ llvm::Expected<Tensor> fft(prim::FftOp op, Operands operands) {
     return result;
   AroundAxis around(x.shape(), op.getAxis());
   int64_t n = around.extent;
-  Transform transform(n, op.getInverse());
-  std::vector<Complex> values = widened<Complex>(x), out(n), work(n);
+  FourierTransform transform(n, op.getInverse());
+  std::vector<Complex> values = widened<Complex>(x), in(n), out(n), work(n);
   double scale = op.getInverse() ? 1.0 / static_cast<double>(n) : 1.0;
   for (int64_t outer = 0; outer < around.outer; ++outer)
     for (int64_t inner = 0; inner < around.inner; ++inner) {
       Complex *line = values.data() + outer * n * around.inner + inner;
-      transform.run(line, around.inner, n, out.data(), work.data());
+      for (int64_t i = 0; i < n; ++i)
+        in[i] = line[i * around.inner];
+      transform.run(in.data(), out.data(), work.data());
       for (int64_t i = 0; i < n; ++i)
         line[i * around.inner] = out[i] * scale;
     }
@@ -100,7 +47,7 @@ llvm::Expected<Results> fourier(prim::FourierOp op, Operands operands) {
     results.push_back(std::move(*result));
   }
   AroundAxis around(re.shape(), axis);
-  Transform transform(n, op.getInverse());
+  FourierTransform transform(n, op.getInverse());
   std::vector<Complex> line(n), out(n), work(n);
   int64_t have = around.extent, wanted = shape[axis];
   for (int64_t outer = 0; outer < around.outer && n; ++outer)
@@ -117,7 +64,7 @@ llvm::Expected<Results> fourier(prim::FourierOp op, Operands operands) {
           im = 0;
         line[i] = {xs[0][at], follows ? -im : im};
       }
-      transform.run(line.data(), 1, n, out.data(), work.data());
+      transform.run(line.data(), out.data(), work.data());
       for (int64_t i = 0; i < wanted; ++i) {
         Complex scaled = out[i] * op.getScale().convertToDouble();
         ys[0][place(i, wanted)] = scaled.real();

@@ -1,5 +1,5 @@
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines | FileCheck %s --check-prefix=NONE
-// RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 largest-prime=13 fewest-lines=16' | FileCheck %s
+// RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 longest-together=512 fewest-lines=16' | FileCheck %s
 
 // Many lines of a length with small factors have a kernel; without kernels they are a product,
 // real ones with half of the columns.
@@ -14,18 +14,56 @@ func.func @many(%x: tensor<32x60xf32>) -> tensor<32x31xf32> {
   return %0#0 : tensor<32x31xf32>
 }
 
-// One line is a matrix of 32 columns, half of whose rows are transformed.
-// CHECK-LABEL: func @few
-// CHECK: prim.fourier %{{.*}} axis 1 {inverse = false} : (tensor<1x32x32xf32>) -> (tensor<1x17x32xf32>, tensor<1x17x32xf32>)
-// CHECK: prim.mul
-// CHECK: prim.fourier %{{.*}} axis 2 {inverse = false} : (tensor<1x17x32xf32>, tensor<1x17x32xf32>) -> (tensor<1x17x32xf32>, tensor<1x17x32xf32>)
-// CHECK: prim.concat
-func.func @few(%x: tensor<1x1024xf32>) -> tensor<1x513xf32> {
-  %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<1x1024xf32>) -> (tensor<1x513xf32>, tensor<1x513xf32>)
-  return %0#0 : tensor<1x513xf32>
+// So has a line of some length along the last axis, and one of large prime factors whose convolution
+// is not too long.
+// CHECK-LABEL: func @line
+// CHECK-NEXT: prim.fourier
+// CHECK-NEXT: prim.fourier
+// CHECK-NEXT: return
+func.func @line(%x: tensor<1x1000xf32>, %y: tensor<2x509xf32>) -> (tensor<1x501xf32>, tensor<2x255xf32>) {
+  %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<1x1000xf32>) -> (tensor<1x501xf32>, tensor<1x501xf32>)
+  %1:2 = prim.fourier %y axis 1 {inverse = false} : (tensor<2x509xf32>) -> (tensor<2x255xf32>, tensor<2x255xf32>)
+  return %0#0, %1#0 : tensor<1x501xf32>, tensor<2x255xf32>
 }
 
-// Nor is there a stage for a large prime.
+// Along another axis they are turned.
+// CHECK-LABEL: func @turned
+// CHECK: prim.transpose %{{.*}} [1, 0] : (tensor<1000x40xf32>) -> tensor<40x1000xf32>
+// CHECK: prim.fourier %{{.*}} axis 1 {inverse = true} : (tensor<40x1000xf32>, tensor<40x1000xf32>) -> (tensor<40x1000xf32>, tensor<40x1000xf32>)
+// CHECK: prim.transpose %{{.*}} [1, 0] : (tensor<40x1000xf32>) -> tensor<1000x40xf32>
+func.func @turned(%re: tensor<1000x40xf32>, %im: tensor<1000x40xf32>) -> tensor<1000x40xf32> {
+  %0:2 = prim.fourier %re, %im axis 0 {inverse = true} : (tensor<1000x40xf32>, tensor<1000x40xf32>) -> (tensor<1000x40xf32>, tensor<1000x40xf32>)
+  return %0#0 : tensor<1000x40xf32>
+}
+
+// A longer line is a matrix of 64 columns, half of whose rows are transformed.
+// CHECK-LABEL: func @long
+// CHECK: prim.fourier %{{.*}} axis 1 {inverse = false} : (tensor<1x64x64xf32>) -> (tensor<1x33x64xf32>, tensor<1x33x64xf32>)
+// CHECK: prim.mul
+// CHECK: prim.fourier %{{.*}} axis 2 {inverse = false} : (tensor<1x33x64xf32>, tensor<1x33x64xf32>) -> (tensor<1x33x64xf32>, tensor<1x33x64xf32>)
+// CHECK: prim.concat
+func.func @long(%x: tensor<1x4096xf32>) -> tensor<1x2049xf32> {
+  %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<1x4096xf32>) -> (tensor<1x2049xf32>, tensor<1x2049xf32>)
+  return %0#0 : tensor<1x2049xf32>
+}
+
+// One of large prime factors is a convolution: by roots, there, by the transform of others, back.
+// CHECK-LABEL: func @convolution
+// CHECK: prim.weight "chirp_re{{.*}} : tensor<1021xf32>
+// CHECK: prim.pad
+// CHECK: prim.fourier %{{.*}} -> (tensor<1x32x64xf32>, tensor<1x32x64xf32>)
+// CHECK: prim.weight "response_re{{.*}} : tensor<2048xf32>
+// CHECK: prim.fourier %{{.*}} {inverse = true}
+// CHECK: prim.slice {{.*}} -> tensor<1x511xf32>
+// NONE-LABEL: func @convolution
+// NONE: prim.weight "response_re{{.*}} : tensor<2048xf32>
+// NONE: prim.dot
+func.func @convolution(%x: tensor<1x1021xf32>) -> tensor<1x511xf32> {
+  %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<1x1021xf32>) -> (tensor<1x511xf32>, tensor<1x511xf32>)
+  return %0#0 : tensor<1x511xf32>
+}
+
+// There is no stage for a large prime, whose matrix is small.
 // CHECK-LABEL: func @prime
 // CHECK-NOT: prim.fourier
 // CHECK: prim.dot

@@ -22,10 +22,11 @@ llvm::Error decompose(mlir::ModuleOp module, WeightTable &weights);
 std::unique_ptr<mlir::Pass> createDecomposeNodesPass(WeightTable *weights,
                                                      llvm::Error *error = nullptr);
 
-/// The Fourier transforms that a target has kernels for: of lines up to a length, whose prime
-/// factors are small, and of which there are at least a few. 0: none.
+/// The Fourier transforms that a target has kernels for. 0: none.
 struct FourierKernels {
-  int64_t longest = 0, largestPrime = 0, fewestLines = 0;
+  int64_t longest = 0;         ///< line along the last axis, or its convolution
+  int64_t longestTogether = 0; ///< along any axis, of small prime factors, where there are
+  int64_t fewestLines = 0;     ///< at least so many
 };
 /// tcc-decompose-fourier-lines: others in steps of these, or as products with `weights`, which
 /// outlives the pass.

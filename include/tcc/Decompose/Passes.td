@@ -36,9 +36,10 @@ def DecomposeNodesPass : Tcc_Pass<"tcc-decompose-nodes"> {
 def FourierLinesPass : Tcc_Pass<"tcc-decompose-fourier-lines"> {
   let summary = "Take Fourier transforms apart that there is no kernel for";
   let description = [{
-    CPUs have a kernel for many lines of up to about a thousand numbers, whose prime factors are
-    small. Longer lines, and few ones, are transformed as rows and columns; other lengths, and all
-    of them for a target without kernels, are products with matrices of roots.
+    CPUs have a kernel for lines along the last axis, up to a length, and for many short ones
+    along any. Longer lines are transformed as rows and columns, those of large prime factors as
+    convolutions; short lengths of such factors, and most for a target without kernels, are products
+    with matrices of roots.
 
     ```mlir before
     func.func @main(%x: tensor<5x2xf32>) -> (tensor<5x2xf32>, tensor<5x2xf32>) {
@@ -59,9 +60,9 @@ def FourierLinesPass : Tcc_Pass<"tcc-decompose-fourier-lines"> {
     Runs after tcc-decompose-nodes; the back-end says for which lines it has kernels.
   }];
   let options = [
-    Option<"longest", "longest", "int64_t", "0", "the longest line that there is a kernel for; 0: none">,
-    Option<"largestPrime", "largest-prime", "int64_t", "0", "the largest prime factor of such lines">,
-    Option<"fewestLines", "fewest-lines", "int64_t", "0", "how many of them a kernel needs to be worth it">
+    Option<"longest", "longest", "int64_t", "0", "the longest line along the last axis that there is a kernel for; 0: none">,
+    Option<"longestTogether", "longest-together", "int64_t", "0", "the longest of many lines along any axis">,
+    Option<"fewestLines", "fewest-lines", "int64_t", "0", "how many lines these are at least">
   ];
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

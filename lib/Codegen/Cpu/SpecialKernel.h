@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "KernelFrame.h"
+#include "tcc/Analysis/FourierLength.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 
 namespace tcc::codegen {
@@ -31,11 +32,14 @@ void emitMatrices(KernelFrame &f, mlir::Operation *op);
 /// How the lines of a Fourier transform become tasks.
 struct FourierTasks {
   int64_t lanes;
-  int64_t lines; ///< in a task: one a lane, or two where they are real
+  bool pairs;    ///< two real lines are done as a complex one
+  int64_t lines; ///< in a task: one a lane, or one of them; two where they are paired
   bool across;   ///< neighbouring lines lie next to each other: they are read as they lie
+  std::optional<FourierMatrix> matrix; ///< what a line is, where it is done alone
 };
 FourierTasks fourierTasks(prim::FourierOp op, cpu::SpecialScheduleAttr schedule);
 void emitFourier(KernelFrame &f, prim::FourierOp op);
+void emitFourierMatrix(KernelFrame &f, prim::FourierOp op, const FourierTasks &tasks);
 
 /// How an operator that changes a part of a tensor is cut into tasks.
 struct ScatterTasks {

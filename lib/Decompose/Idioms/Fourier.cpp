@@ -24,8 +24,6 @@ using namespace tcc;
 
 namespace {
 
-/// The direct product up to here: its matrix is at most 4 MB.
-constexpr int64_t kDirect = 512;
 class Fourier {
 public:
   Fourier(PrimBuilder &b, WeightTable &weights, Type element, bool inverse)
@@ -43,7 +41,9 @@ private:
   ComplexParts split(ComplexParts z, int64_t p, int64_t q);
   ComplexParts swapped(ComplexParts z);
   ComplexParts reshaped(ComplexParts z, ArrayRef<Dim> dims);
-  Value constant(StringRef hint, ArrayRef<int64_t> shape, ArrayRef<double> values);
+  Value constant(StringRef hint, ArrayRef<int64_t> shape, ArrayRef<double> values) {
+    return fourierConstants(b, weights, element, hint, shape, values);
+  }
   Value staticMatrix(int64_t n, int64_t count, bool complex);
   Value dynamicMatrix(Dim n, Dim count, bool complex);
 
@@ -56,7 +56,8 @@ private:
 } // namespace
 
 /// Values that the compiler computed, out of the IR.
-Value Fourier::constant(StringRef hint, ArrayRef<int64_t> shape, ArrayRef<double> values) {
+Value tcc::fourierConstants(PrimBuilder &b, WeightTable &weights, Type element, StringRef hint,
+                            ArrayRef<int64_t> shape, ArrayRef<double> values) {
   bool wide = element.isF64();
   std::vector<char> bytes(values.size() * (wide ? sizeof(double) : sizeof(float)));
   for (auto [i, v] : llvm::enumerate(values)) {
@@ -107,7 +108,7 @@ ComplexParts Fourier::direct(ComplexParts z, Dim count) {
   Dim n = b.dim(z.re, last);
   auto length = b.known(n), wanted = b.known(count);
   Value x = z.im ? b.concat({z.re, z.im}, last) : z.re;
-  bool fixed = length && wanted && *length * *wanted <= kDirect * kDirect;
+  bool fixed = length && wanted && *length * *wanted <= kLongestProduct * kLongestProduct;
   Value matrix =
       fixed ? staticMatrix(*length, *wanted, bool(z.im)) : dynamicMatrix(n, count, bool(z.im));
   Value both = b.dot(x, matrix, {}, {}, {last}, {0});
@@ -148,7 +149,7 @@ ComplexParts Fourier::run(ComplexParts z, Dim count) {
     b.fault("a Fourier transform of " + llvm::Twine(*length) + " points is too long");
     return {z.re, z.re};
   }
-  int64_t p = length && *length > kDirect ? nearestFactor(*length) : 1;
+  int64_t p = length && *length > kLongestProduct ? nearestFactor(*length) : 1;
   if (p == 1)
     return direct(z, count);
   ComplexParts all = split(z, p, *length / p);
@@ -158,7 +159,7 @@ ComplexParts Fourier::run(ComplexParts z, Dim count) {
 /// Numbers before and after the middle are conjugate: real parts count twice.
 Value Fourier::runToReal(ComplexParts z, int64_t n) {
   int64_t last = b.rank(z.re) - 1, half = n / 2 + 1;
-  if (n * n > kDirect * kDirect) {
+  if (n * n > kLongestProduct * kLongestProduct) {
     Dim rest = b.dim(n - half);
     auto mirrored = [&](Value part) {
       return b.reverse(b.sliceAxis(part, last, b.dim(1), rest), {last});

@@ -31,6 +31,15 @@ ComplexParts fourierProducts(PrimBuilder &b, WeightTable &weights, ComplexParts 
 /// As realFourierLines, along the last axis.
 mlir::Value realFourierProducts(PrimBuilder &b, WeightTable &weights, ComplexParts z, int64_t n,
                                 bool inverse);
+/// The longest product of them: its matrix is at most 4 MB.
+inline constexpr int64_t kLongestProduct = 512;
+/// Constants of shape `shape` in the weights, of element type f32 or f64.
+mlir::Value fourierConstants(PrimBuilder &b, WeightTable &weights, mlir::Type element,
+                             llvm::StringRef hint, llvm::ArrayRef<int64_t> shape,
+                             llvm::ArrayRef<double> values);
+/// As fourierLines, by a convolution of 2n - 1 numbers or more along the axis (Bluestein).
+ComplexParts fourierConvolution(PrimBuilder &b, WeightTable &weights, ComplexParts z, int64_t axis,
+                                int64_t count, bool inverse, double scale);
 /// What is between two steps along axes of extents p and q: w_(p q)^(i j) for i < rows, [rows, q].
 ComplexParts fourierTwiddles(PrimBuilder &b, WeightTable &weights, mlir::Type element, int64_t rows,
                              int64_t p, int64_t q, bool inverse);

@@ -1,10 +1,11 @@
 //===- FourierLines.cpp - Fourier transforms that a target has kernels for -===//
 //
 // Rules make one primitive of a transform of known length. A target has kernels for lines of some
-// lengths, many at once. What is longer, and a few lines of some length, are n = p q numbers in p
-// rows (Cooley and Tukey): transforms along the columns, which lie side by side, roots, and
+// lengths along the last axis, and for many short ones along any. What is longer is n = p q numbers
+// in p rows (Cooley and Tukey): transforms along the columns, which lie side by side, roots, and
 // transforms along the rows. Real lines need half of the rows, as the others follow from them.
-// Lengths with large prime factors are products.
+// Short lengths with large prime factors are products, long ones convolutions (Bluestein; as in
+// Codegen/Cpu/FourierMatrix.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Fourier.h"
@@ -138,19 +139,21 @@ class FourierLinesPass : public tcc::impl::FourierLinesPassBase<FourierLinesPass
 public:
   FourierLinesPass(WeightTable *weights, FourierKernels has) : weights(weights) {
     longest = has.longest;
-    largestPrime = has.largestPrime;
+    longestTogether = has.longestTogether;
     fewestLines = has.fewestLines;
   }
   void runOnOperation() override;
 
 private:
-  bool isEasy(int64_t n) {
-    auto radices = fourierRadices(n);
-    return llvm::all_of(radices, [&](int64_t r) { return r <= largestPrime; });
+  /// Whether there is a kernel for one line of n numbers.
+  bool hasMatrix(int64_t n) {
+    return n >= kShortestFourierMatrix && (hasFourierStages(n) ? n : 2 * n - 1) <= longest;
   }
   bool hasKernel(prim::FourierOp op);
   SmallVector<Value> replacement(PrimBuilder &b, prim::FourierOp op);
   SmallVector<Value> products(PrimBuilder &b, prim::FourierOp op);
+  SmallVector<Value> convolution(PrimBuilder &b, prim::FourierOp op);
+  SmallVector<Value> alongLast(PrimBuilder &b, prim::FourierOp op);
 
   WeightTable *weights;
 };
@@ -194,7 +197,8 @@ ComplexParts SplitLines::fromReal(Value x) {
   return {whole(z.re, false), whole(z.im, true)};
 }
 
-Value SplitLines::toReal(ComplexParts z) {
+/// The n numbers of which z is the first n / 2 + 1, and whose transform is real.
+static ComplexParts wholeSpectrum(PrimBuilder &b, ComplexParts z, int64_t axis, int64_t n) {
   int64_t rest = n - (n / 2 + 1);
   // What makes the first and the middle number complex does not count.
   Type i64 = b.builder().getI64Type();
@@ -205,28 +209,62 @@ Value SplitLines::toReal(ComplexParts z) {
         counts, b.compare(prim::ComparePredicate::ne, k, static_cast<double>(n / 2)));
   counts = b.broadcastInDim(counts, b.dims(z.im), {axis});
   z.im = b.select(counts, z.im, b.scalar(0, b.elem(z.im)));
-  auto rows = [&](Value v, bool isIm) {
+  auto whole = [&](Value v, bool isIm) {
     Value mirror = b.reverse(b.sliceAxis(v, axis, b.dim(1), b.dim(rest)), {axis});
-    Value all = b.concat({v, isIm ? b.neg(mirror) : mirror}, axis);
-    return b.sliceAxis(square(all, q, p), axis + 1, b.dim(0), b.dim(half)); // [k2, k1]
+    return b.concat({v, isIm ? b.neg(mirror) : mirror}, axis);
   };
-  z = {rows(z.re, false), rows(z.im, true)};
+  return {whole(z.re, false), whole(z.im, true)};
+}
+
+Value SplitLines::toReal(ComplexParts z) {
+  z = each(wholeSpectrum(b, z, axis, n), [&](Value v) {
+    return b.sliceAxis(square(v, q, p), axis + 1, b.dim(0), b.dim(half)); // [k2, k1]
+  });
   z = turned(fourierLines(b, z, axis, q, inverse), half, true); // [j2, k1]
   return line(swapped(realFourierLines(b, z, axis + 1, p, inverse, scale)));
 }
 
 bool FourierLinesPass::hasKernel(prim::FourierOp op) {
-  constexpr int64_t kWorthIt = 64;
-  int64_t n = op.getLength();
-  if (n > longest || !isEasy(n))
+  int64_t n = op.getLength(), axis = op.getAxis();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getRe().getType()).getShape();
+  if (llvm::all_of(shape.drop_front(axis + 1), [](int64_t d) { return d == 1; }) && hasMatrix(n))
+    return true;
+  if (n > longestTogether || !hasFourierStages(n))
     return false;
   // Few lines leave lanes empty.
-  auto type = cast<RankedTensorType>(op.getRe().getType());
   int64_t lines = 1, few = fewestLines;
-  for (auto [i, d] : llvm::enumerate(type.getShape()))
-    if (i != op.getAxis())
+  for (auto [i, d] : llvm::enumerate(shape))
+    if (static_cast<int64_t>(i) != axis)
       lines = ShapedType::isDynamic(d) ? few : std::min(lines * d, few);
-  return lines >= few || n < kWorthIt || nearestFactor(n) == 1;
+  return lines >= few || n < kShortestFourierMatrix;
+}
+
+/// The same along the last axis.
+SmallVector<Value> FourierLinesPass::alongLast(PrimBuilder &b, prim::FourierOp op) {
+  int64_t last = b.rank(op.getRe()) - 1;
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, last + 1));
+  std::swap(order[op.getAxis()], order[last]);
+  auto turned = [&](Value v) { return v ? b.transpose(v, order) : v; };
+  ComplexParts z{turned(op.getRe()), turned(op.getIm())};
+  int64_t count = b.type(op.getParts()[0]).getDimSize(op.getAxis());
+  ComplexParts parts = create(b, z, last, count, op.getParts().size(), op.getInverse(),
+                              op.getScale().convertToDouble());
+  if (op.toReal())
+    return {turned(parts.re)};
+  return {turned(parts.re), turned(parts.im)};
+}
+
+SmallVector<Value> FourierLinesPass::convolution(PrimBuilder &b, prim::FourierOp op) {
+  int64_t axis = op.getAxis();
+  ComplexParts z{op.getRe(), op.getIm()};
+  if (op.toReal())
+    z = wholeSpectrum(b, z, axis, op.getLength());
+  ComplexParts parts =
+      fourierConvolution(b, *weights, z, axis, b.type(op.getParts()[0]).getDimSize(axis),
+                         op.getInverse(), op.getScale().convertToDouble());
+  if (op.toReal())
+    return {parts.re};
+  return {parts.re, parts.im};
 }
 
 SmallVector<Value> FourierLinesPass::products(PrimBuilder &b, prim::FourierOp op) {
@@ -251,7 +289,12 @@ SmallVector<Value> FourierLinesPass::products(PrimBuilder &b, prim::FourierOp op
 
 SmallVector<Value> FourierLinesPass::replacement(PrimBuilder &b, prim::FourierOp op) {
   int64_t n = op.getLength();
-  if (!isEasy(n) || longest == 0 || nearestFactor(n) == 1)
+  if (hasMatrix(n))
+    return alongLast(b, op);
+  bool isLong = llvm::any_of(fourierRadices(n), [](unsigned r) { return r > kLongestProduct; });
+  if (isLong || (longest > 0 && n >= kShortestFourierMatrix && !hasFourierStages(n)))
+    return convolution(b, op);
+  if (longest == 0 || !hasFourierStages(n) || nearestFactor(n) == 1)
     return products(b, op);
   SplitLines split(b, *weights, op);
   if (op.toReal())

@@ -1,0 +1,72 @@
+//===- FourierStages.h - Fourier transforms in lanes -------------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Cpu: transforms of short length, one a lane, which both ways of doing
+// lines are made of (FourierKernel.cpp, FourierMatrix.cpp).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "KernelFrame.h"
+#include "tcc/Codegen/Cpu/KernelBuilder.h"
+
+namespace tcc::codegen {
+
+/// A complex number a lane, or where complex vectors lie.
+struct Complex {
+  mlir::Value re, im;
+};
+
+class FourierStages {
+public:
+  /// Numbers are f32 or f64.
+  FourierStages(KernelFrame &f, mlir::Type type, unsigned lanes);
+
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value sub(mlir::Value x, mlir::Value y);
+  mlir::Value times(mlir::Value x, mlir::Value y);
+  mlir::Value times(mlir::Value x, double c);
+  Complex add(Complex x, Complex y) { return {add(x.re, y.re), add(x.im, y.im)}; }
+  Complex sub(Complex x, Complex y) { return {sub(x.re, y.re), sub(x.im, y.im)}; }
+  Complex times(Complex x, Complex y);
+
+  /// Scratch is vectors in a row.
+  Complex scratch(int64_t vectors);
+  mlir::Value at(mlir::Value buffer, Index i);
+  Complex at(Complex buffer, Index i) { return {at(buffer.re, i), at(buffer.im, i)}; }
+  mlir::Value get(mlir::Value buffer, Index i) { return k.load(vector, at(buffer, i)); }
+  Complex get(Complex buffer, Index i) { return {get(buffer.re, i), get(buffer.im, i)}; }
+  void put(mlir::Value v, mlir::Value buffer, Index i) { k.store(v, at(buffer, i)); }
+  void put(Complex v, Complex buffer, Index i);
+
+  /// Constants of the kernel, of the transforms' type.
+  mlir::Value table(llvm::StringRef name, llvm::ArrayRef<double> values);
+
+  /// Transforms of `n` numbers: number i of them is read by read(i) and result i written by
+  /// write(i, .), each once, all reads before the first result where there are two stages or
+  /// more. Of `room`, which holds n vectors twice, stages use the first half first: what is read
+  /// may lie in the second one. `writes` may go to lastRoom.
+  struct Line {
+    int64_t n;
+    llvm::SmallVector<unsigned> radices;
+    mlir::Value roots;
+    Complex room[2];
+    Complex lastRoom() const { return room[radices.size() % 2 ? 0 : 1]; }
+  };
+  Line line(int64_t n, llvm::StringRef name, Complex first, Complex second);
+  void transform(const Line &line, llvm::function_ref<Complex(Index)> read,
+                 llvm::function_ref<void(Index, Complex)> write);
+
+private:
+  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
+  Complex turned(Complex x);
+  llvm::SmallVector<Complex> butterfly(llvm::ArrayRef<Complex> x);
+  llvm::SmallVector<Complex> oddButterfly(llvm::ArrayRef<Complex> x);
+  llvm::SmallVector<Complex> turns(mlir::Value roots, int64_t table, unsigned radix, Index p);
+
+  KernelFrame &f;
+  KernelBuilder k;
+  mlir::Type type;
+  unsigned lanes;
+  mlir::VectorType vector;
+};
+
+} // namespace tcc::codegen
