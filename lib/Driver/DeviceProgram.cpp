@@ -35,7 +35,7 @@ static SmallVector<unsigned> addressWords(kernel::LaunchOp launch) {
 
 /// What is known of a kernel's tensor maps before a run.
 static void addTensorMaps(emit::ProgramImage &image, kernel::LaunchOp launch, Schedule schedule) {
-  constexpr unsigned elementBytes = 2, swizzleBytes = 128;
+  constexpr unsigned elementBytes = 2;
   // Arithmetic on extents goes to a copy, which is thrown away.
   Operation *copy = launch->getParentOp()->clone();
   kernel::LaunchOp copied;
@@ -45,7 +45,8 @@ static void addTensorMaps(emit::ProgramImage &image, kernel::LaunchOp launch, Sc
   for (const auto &map : codegen::device::tensorMapsOf(b, copied, schedule)) {
     unsigned operand = map.index + (map.ofResult ? launch.getInputs().size() : 0);
     emit::ProgramTensorMap &described = image.maps.emplace_back();
-    described = {words[operand], elementBytes, swizzleBytes, map.box, {}};
+    // Rows of a box are as wide as its swizzle.
+    described = {words[operand], elementBytes, elementBytes * map.box.back(), map.box, {}};
     described.steps.assign(map.box.size(), 1);
     if (const auto &window = map.window) {
       described.pixels = window->pixels;

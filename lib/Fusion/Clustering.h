@@ -1,7 +1,7 @@
 //===- Clustering.h - The walk that forms clusters ---------------*- C++ -*-===//
 //
-// Internal to lib/Fusion. Clusters.cpp decides what joins what; ClusterReads.cpp tells who reads a
-// value, at which index, and whether from memory.
+// Internal to lib/Fusion. Clusters.cpp decides what joins what, ClusterProducts.cpp what goes with
+// a product; ClusterReads.cpp tells who reads a value, at which index, and whether from memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -41,6 +41,7 @@ private:
   bool joinsPoints(prim::ReduceOp op, Cluster &g);
   bool joinsEpilogue(mlir::Operation *op, Cluster &g);
   bool goesWithProduct(mlir::Operation *op, Cluster &g);
+  bool addsToProduct(mlir::Operation *op);
   bool endsProduct(mlir::Operation *op, Cluster &g);
   void takeAttention(mlir::Operation *op, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
@@ -55,6 +56,7 @@ private:
   prim::DimTraces traces{builder};
 };
 
+KernelKind contractionKind(mlir::Operation *op);
 /// Whether an access is at the loop index itself, unit axes aside.
 bool isIdentity(llvm::ArrayRef<int> at, llvm::ArrayRef<mlir::OpFoldResult> space);
 /// Whether an access walks the first `count` loop dims in order, unit axes and loop

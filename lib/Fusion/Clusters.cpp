@@ -21,8 +21,9 @@
 //   becomes its epilogue. It joins a transpose that goes to memory as well, and is
 //   stored in that order (the heads of attention, the channels of a last convolution).
 //   Views that it can read in place (Analysis/DotOperand.h) are not copied for it.
-//   Where no such kernel can have it, it takes along what makes its sums narrower. Two of few rows
-//   that one result is computed from are one kernel, if the target prefers that.
+//   Where no such kernel can have it, it takes along what makes its sums narrower, and if the
+//   target prefers that, a sum that a row kernel is not the only one to read. Two of few rows that
+//   one result is computed from are one kernel, if the target prefers that.
 // - Attention is one kernel: the product with the values brings the softmax before it and the
 //   product with the keys along (Analysis/AttentionForm.h). What is computed for each score
 //   from something else, a mask above all, joins where it is cheap, and so does what few queries
@@ -92,7 +93,7 @@ bool tcc::fusion::isPointwise(Operation *op) {
 
 bool tcc::fusion::isContraction(Operation *op) { return op->hasTrait<prim::Contraction>(); }
 
-static KernelKind contractionKind(Operation *op) {
+KernelKind tcc::fusion::contractionKind(Operation *op) {
   return op->hasTrait<prim::MatrixProduct>() ? KernelKind::Contraction : KernelKind::Convolution;
 }
 
@@ -205,58 +206,6 @@ bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
   return true;
 }
 
-/// What the epilogue of a product reads instead of it: the product under another
-/// shape with the same columns, or itself.
-static Value rowsOf(Operation *op) {
-  Value result = op->getResult(0);
-  auto reshape =
-      result.hasOneUse() ? dyn_cast<prim::ReshapeOp>(*result.user_begin()) : prim::ReshapeOp();
-  if (!reshape || !op->hasTrait<prim::MatrixProduct>())
-    return result;
-  if (auto dot = dyn_cast<prim::DotOp>(op)) {
-    int64_t columns =
-        tensorType(dot.getRhs()).getRank() - dot.getRhsBatch().size() - dot.getRhsContract().size();
-    if (columns != 1)
-      return result;
-  }
-  auto from = tensorType(result), to = tensorType(reshape.getResult());
-  bool sameColumns = to.getRank() > 0 && !from.isDynamicDim(from.getRank() - 1) &&
-                     from.getShape().back() == to.getShape().back();
-  return sameColumns ? reshape.getResult() : result;
-}
-
-bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
-  auto transposed = dyn_cast<prim::TransposeOp>(g.root);
-  if (g.kind != KernelKind::Loop || (!isPointwise(g.root) && !transposed))
-    return false;
-  for (Operation *other : g.ops)
-    if (!prim::isElementwise(other) && other != transposed)
-      return false;
-  Value rows = transposed ? op->getResult(0) : rowsOf(op);
-  SmallVector<OpFoldResult> own = extentsOf(op, rows);
-  if (transposed && transposed.getPermutation().size() != own.size())
-    return false; // a reshape lies between
-  Access at = accessIn(g, rows), wanted = identityAccess(own.size());
-  if (transposed) // the epilogue stores at the transposed point
-    for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
-      wanted[axis] = i;
-  if (at.size() != own.size() || (!transposed && !sameExtents(g.space, own)))
-    return false;
-  for (auto [entry, there, extent] : llvm::zip(at, wanted, own))
-    if (entry != there && (entry != kZero || getConstantIntValue(extent) != 1))
-      return false;
-  g.kind = contractionKind(op);
-  return true;
-}
-
-/// A product beside the one that `g` has, as a gate is beside what it opens, where the target
-/// computes both at once.
-bool Clustering::goesWithProduct(Operation *op, Cluster &g) {
-  auto products = llvm::make_filter_range(g.ops, isContraction);
-  return g.kind == KernelKind::Contraction && policy.model && llvm::hasSingleElement(products) &&
-         policy.model->prefersTogether(*products.begin(), op);
-}
-
 /// A reduction over other axes is a loop at each of its points; what is done with the
 /// result may follow in the same kernel, if it has no more points.
 bool Clustering::joinsPoints(prim::ReduceOp op, Cluster &g) {
@@ -329,32 +278,6 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
     return false;
   bool costly = op->hasTrait<prim::Costly>() && !takesRows(op);
   return outerOnly || (!costly && !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
-}
-
-/// The product that `v` is, or that it alone is computed from; null: nothing else may read it.
-static Operation *productBefore(Value v) {
-  Operation *op = v.hasOneUse() ? v.getDefiningOp() : nullptr;
-  if (!op || isContraction(op))
-    return op;
-  if (prim::isElementwise(op))
-    for (Value operand : op->getOperands())
-      if (Operation *product = productBefore(operand))
-        return product;
-  return nullptr;
-}
-
-/// A product is a kernel of its own where `g` cannot have it. Then what makes its sums narrower
-/// goes with it: half as much is written and read.
-bool Clustering::endsProduct(Operation *op, Cluster &g) {
-  auto cast = dyn_cast<prim::CastOp>(op);
-  auto bits = [](Value v) { return tensorType(v).getElementType().getIntOrFloatBitWidth(); };
-  bool canHave = g.kind == KernelKind::Loop && llvm::none_of(g.ops, [](Operation *other) {
-                   return other->hasTrait<prim::Reduction>();
-                 });
-  if (!cast || canHave || bits(cast.getResult()) >= bits(cast.getX()))
-    return false;
-  Operation *product = productBefore(cast.getX());
-  return product && !goesWithProduct(product, g);
 }
 
 bool Clustering::joins(Operation *op, Cluster &g) {
@@ -464,7 +387,7 @@ void Clustering::place(Operation *op) {
   // A reduction of everything is one task: it should not make what others need as well.
   bool isSerial = first->kind == KernelKind::Row && first->rows == 0;
   bool rootAtFull = first->access[first->root->getResult(0)].size() == first->space.size();
-  if (readsOwn && !isSerial && (first->kind == KernelKind::Row || rootAtFull)) {
+  if (readsOwn && !isSerial && (first->kind == KernelKind::Row ? !addsToProduct(op) : rootAtFull)) {
     add(op, *first);
     first->outputs.insert(op->getResult(0));
     return;

@@ -137,6 +137,25 @@ func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: 
   return
 }
 
+// Tiles of 160 and 96 columns, where others leave more of the last wave idle or of the last tile empty.
+// CHECK-LABEL: @tiles_between
+// CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 160, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 96, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, %y: tensor<25088x768xbf16>, %v: tensor<192x768xbf16>, %z: tensor<25088x192xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<6304x3072xbf16>, tensor<768x3072xbf16>) sizes() {
+  ^bb0(%a: tensor<6304x3072xbf16>, %b: tensor<768x3072xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<6304x3072xbf16>, tensor<768x3072xbf16>) -> tensor<6304x768xbf16>
+    kernel.yield %c : tensor<6304x768xbf16>
+  } -> tensor<6304x768xbf16>
+  %1 = kernel.launch contraction "dot_add" ins(%y, %v, %z : tensor<25088x768xbf16>, tensor<192x768xbf16>, tensor<25088x192xbf16>) sizes() {
+  ^bb0(%a: tensor<25088x768xbf16>, %b: tensor<192x768xbf16>, %d: tensor<25088x192xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<25088x768xbf16>, tensor<192x768xbf16>) -> tensor<25088x192xbf16>
+    %e = prim.add %c, %d : (tensor<25088x192xbf16>, tensor<25088x192xbf16>) -> tensor<25088x192xbf16>
+    kernel.yield %e : tensor<25088x192xbf16>
+  } -> tensor<25088x192xbf16>
+  return
+}
+
 // One tile for each multiprocessor needs no blocks that take tile after tile.
 // CHECK-LABEL: @single_tiles
 // CHECK: sm_90a = <form = wgmma, threads = 160, vectors = 8, rows = 64, columns = 128, shared_bytes = {{[0-9]+}}, index_bits = 32>

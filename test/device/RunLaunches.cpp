@@ -250,10 +250,10 @@ Launch::Map readMap(std::istream &in) {
   Launch::Map read{};
   tcc_tensor_map &map = read.map;
   map.element_bytes = 2;
-  map.swizzle_bytes = 128;
   in >> read.ofResult >> read.index >> map.rank;
   for (uint32_t i = 0; i < map.rank; ++i)
     in >> map.extents[i] >> map.box[i];
+  map.swizzle_bytes = map.element_bytes * map.box[map.rank - 1];
   std::fill_n(map.steps, map.rank, 1);
   in >> map.window.pixels;
   uint32_t spatial = map.window.pixels ? map.rank - 2 : 0;

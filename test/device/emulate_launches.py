@@ -46,8 +46,8 @@ def read_map(words):
     values = [int(word) for word in words]
     rank = values[2]
     both, rest = values[3:3 + 2 * rank], values[3 + 2 * rank:]
-    map = SimpleNamespace(of_result=values[0], index=values[1], element_bytes=2, swizzle=128, extents=both[::2],
-                          box=both[1::2], pixels=rest[0], steps=[1] * rank, low=[], high=[])
+    map = SimpleNamespace(of_result=values[0], index=values[1], element_bytes=2, swizzle=2 * both[-1],
+                          extents=both[::2], box=both[1::2], pixels=rest[0], steps=[1] * rank, low=[], high=[])
     if map.pixels:
         spatial = rank - 2
         map.steps[1:-1], map.low, map.high = (rest[1 + i * spatial:1 + (i + 1) * spatial] for i in range(3))

@@ -113,7 +113,7 @@ class Loaded:
         steps = [1] * rank
         head = (ctypes.c_void_p(address), UNIT_TYPE, rank, ctypes.c_void_p(tensor.data_ptr()), wide(*extents),
                 wide(*pitches))
-        tail = (0, SWIZZLES[128], PROMOTE_256, 0)
+        tail = (0, SWIZZLES[UNIT_BYTES * box[0]], PROMOTE_256, 0)
         pixels, spatial = rest[0], rank - 2
         if pixels:
             strides, low, high = (rest[1 + i * spatial:1 + (i + 1) * spatial][::-1] for i in range(3))

@@ -48,6 +48,11 @@ public:
   };
   virtual llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp) const { return {}; }
 
+  /// Whether the target's kernel of a product should add to it what is added, where a reduction of
+  /// the sum's rows could as well and others read the sum too. Fusion asks before there is a
+  /// launch.
+  virtual bool addsToProduct(mlir::Operation *) const { return false; }
+
   /// Changes with what the candidates are and mean: tuning records of another version do
   /// not count.
   virtual int64_t version() const = 0;

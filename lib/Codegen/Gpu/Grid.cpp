@@ -240,11 +240,16 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     else
       maps.push_back({false, right, {inner, columns}, {MatrixTile::depth, 64}});
   }
-  // The result goes in slabs, in units of 16 bits as well.
+  // The result goes in slabs, in units of 16 bits as well, and so does what is added to it.
   if (product.resultBytes) {
     OpFoldResult columns = b.getIndexAttr(product.columns * product.resultBytes / 2);
-    maps.push_back(
-        {true, 0, {rows, columns}, {MatrixTile::slabRows, MatrixTile::slabRowBytes / 2}});
+    unsigned across = MatrixTile::of(s, product).slabRowBytes / 2;
+    maps.push_back({true, 0, {rows, columns}, {MatrixTile::slabRows, across}});
+    if (product.residual) {
+      maps.push_back(maps.back());
+      maps.back().ofResult = false;
+      maps.back().index = product.residual.getArgNumber();
+    }
   }
   return maps;
 }

@@ -1,5 +1,6 @@
 //===- MatrixTile.cpp - What a product needs for wgmma --------------------===//
 #include "MatrixTile.h"
+#include "EpilogueOperands.h"
 #include "tcc/Codegen/Common/Elemental.h"
 
 using namespace mlir;
@@ -91,6 +92,8 @@ std::optional<MatrixProduct> device::matrixProduct(kernel::LaunchOp launch) {
   Type out = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
   bool known = out.isBF16() || out.isF16() || out.isF32() || out.isInteger(32) || out.isInteger(8);
   product->resultBytes = known ? out.getIntOrFloatBitWidth() / 8 : 0;
+  if (product->resultBytes == 2)
+    product->residual = residualOf(launch, product->op);
   return known && product->columns * product->resultBytes % GpuArch::accessBytes == 0
              ? product
              : std::nullopt;
@@ -108,24 +111,30 @@ WgmmaInstruction MatrixProduct::instruction(unsigned columns) const {
   return {tensorType(left).getElementType(), columns, tensorType(right).getElementType()};
 }
 
-MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned sharers, unsigned resultBytes,
-                           int64_t sharedBytes) {
-  MatrixTile tile{rows, columns, 8, 2, sharers};
+MatrixTile MatrixTile::fit(unsigned rows, unsigned columns, unsigned sharers,
+                           const MatrixProduct &product, int64_t sharedBytes) {
+  unsigned rowBytes = columns * product.resultBytes;
+  MatrixTile tile{rows, columns, 8, 2, sharers, rowBytes % kWideSlab ? kNarrowSlab : kWideSlab};
+  unsigned slabs = tile.parts() * rowBytes / tile.slabRowBytes;
   // A slab's turn must come round with every tile.
-  if (tile.parts() * columns * resultBytes / slabRowBytes % 2)
+  if (product.residual)
+    tile.slabs = slabs;
+  else if (slabs % 2)
     tile.slabs = 1;
   while (tile.stages > 2 && tile.sharedBytes() > sharedBytes)
     --tile.stages;
-  if (tile.slabs == 2 && tile.stages < 4) {
-    MatrixTile fewer{rows, columns, tile.stages + 1, 1, sharers};
+  if (tile.slabs == 2 && tile.stages < 4 && !product.residual) {
+    MatrixTile fewer = tile;
+    fewer.slabs = 1;
+    ++fewer.stages;
     if (fewer.sharedBytes() <= sharedBytes)
       return fewer;
   }
   return tile;
 }
 
-MatrixTile MatrixTile::of(Schedule schedule, unsigned resultBytes) {
+MatrixTile MatrixTile::of(Schedule schedule, const MatrixProduct &product) {
   unsigned sharers = schedule.getRowThreads() ? schedule.getRowThreads() / 128 : consumers;
-  return fit(schedule.getRows(), schedule.getColumns(), sharers, resultBytes,
+  return fit(schedule.getRows(), schedule.getColumns(), sharers, product,
              schedule.getSharedBytes());
 }

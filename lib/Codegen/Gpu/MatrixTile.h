@@ -23,13 +23,16 @@ struct MatrixProduct {
   int64_t columns, inner;              ///< static; inner: units, of a convolution those of a tap
   unsigned resultBytes;                ///< of an element of the one dense result; 0: not looked at
   std::optional<ConvolutionWindow> window = std::nullopt;
+  /// An argument of 16-bit elements that is read once, at the result's own index, where the
+  /// result's elements have 16 bits too; else null.
+  mlir::BlockArgument residual = {};
 
   /// The value whose first axes are the rows.
   mlir::Value rows() const { return window ? mlir::Value(op->getResult(0)) : left; }
   int64_t steps() const; ///< of the result's sums, MatrixTile::depth units of k each
   WgmmaInstruction instruction(unsigned columns) const;
-  /// Of the operands, and of the result if it is copied.
-  unsigned tensorMaps() const { return resultBytes ? 3 : 2; }
+  /// Of the operands; of the result if it is copied, and of what is added to it.
+  unsigned tensorMaps() const { return resultBytes ? 3 + unsigned(!!residual) : 2; }
 };
 
 /// Whether the one result of a launch is computed from `product` and other things point by point,
@@ -50,30 +53,41 @@ MatrixProduct scheduledMatrices(kernel::LaunchOp launch, Schedule schedule);
 /// Blocks of shared memory, and where they lie in it.
 struct MatrixTile {
   static constexpr unsigned depth = 64; ///< units of k in one stage: 128 bytes, a swizzle's width
-  static constexpr unsigned consumers = 2;      ///< warp groups that multiply
-  static constexpr unsigned partRows = 64;      ///< of an instruction
-  static constexpr unsigned slabRows = 64;      ///< of the result, on its way to memory
-  static constexpr unsigned slabRowBytes = 128; ///< of them: 32, 64 or 128 columns
-  static constexpr unsigned slabBytes = slabRows * slabRowBytes;
+  static constexpr unsigned consumers = 2; ///< warp groups that multiply
+  static constexpr unsigned partRows = 64; ///< of an instruction
+  static constexpr unsigned slabRows = 64; ///< of the result, on its way to memory
 
   unsigned rows, columns, stages, slabs; ///< slabs: of each consumer
   unsigned sharers;                      ///< consumers that multiply one tile: all, or one
+  unsigned slabRowBytes;                 ///< 64 or 128
 
-  /// The most stages that fit `sharedBytes`.
-  static MatrixTile fit(unsigned rows, unsigned columns, unsigned sharers, unsigned resultBytes,
-                        int64_t sharedBytes);
+  /// Whether rows of `columns` results are whole slabs.
+  static bool isWhole(unsigned columns, const MatrixProduct &product) {
+    return columns * product.resultBytes % kNarrowSlab == 0;
+  }
+  /// The most stages that fit `sharedBytes`. A residual has a slab for all of the tile.
+  static MatrixTile fit(unsigned rows, unsigned columns, unsigned sharers,
+                        const MatrixProduct &product, int64_t sharedBytes);
   /// The one that a schedule of form wgmma names.
-  static MatrixTile of(Schedule schedule, unsigned resultBytes);
+  static MatrixTile of(Schedule schedule, const MatrixProduct &product);
 
   bool isShared() const { return sharers > 1; }
   unsigned parts() const { return rows / sharers / partRows; } ///< of a consumer
   unsigned leftBytes() const { return rows * depth * 2; }
   unsigned stageBytes() const { return (rows + columns) * depth * 2; }
+  unsigned slabBytes() const { return slabRows * slabRowBytes; }
   unsigned slabOffset() const { return stages * stageBytes(); }
-  unsigned barrierOffset() const { return slabOffset() + consumers * slabs * slabBytes; }
+  unsigned barrierOffset() const { return slabOffset() + consumers * slabs * slabBytes(); }
+  /// The barrier of a consumer's residual, after two a stage.
+  unsigned residualOffset(unsigned consumer) const {
+    return barrierOffset() + 16 * stages + 8 * consumer;
+  }
   /// With room to begin at a multiple of 1024.
-  unsigned sharedBytes() const { return barrierOffset() + 16 * stages + 1024; }
+  unsigned sharedBytes() const { return residualOffset(consumers) + 1024; }
   static constexpr unsigned threads() { return 128 * (consumers + 1); }
+
+private:
+  static constexpr unsigned kNarrowSlab = 64, kWideSlab = 128; // bytes of a row
 };
 
 } // namespace tcc::codegen::device

@@ -170,9 +170,9 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
                  : waves * (steps * wgmmaStep(columns, fixed) + kPipeline);
   };
   double least = 0;
-  for (unsigned columns : {256, 192, 128, 64}) {
-    bool whole = columns * product.resultBytes % MatrixTile::slabRowBytes == 0;
-    if (!whole || columns > most || (product.window && !product.window->fits(columns)))
+  for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
+    if (!MatrixTile::isWhole(columns, product) || columns > most ||
+        (product.window && !product.window->fits(columns)))
       continue;
     double cost = costOf(columns, kFixed);
     if (least == 0 || cost < least) {
@@ -182,8 +182,8 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
   }
   if (least == 0)
     return 0;
-  s.sharedBytes = MatrixTile::fit(s.rows, s.columns, sharers, product.resultBytes, arch.sharedBytes)
-                      .sharedBytes();
+  s.sharedBytes =
+      MatrixTile::fit(s.rows, s.columns, sharers, product, arch.sharedBytes).sharedBytes();
   return costOf(s.columns, product.window ? kWindow : kMeasured) + kStart;
 }
 

@@ -49,6 +49,16 @@ bool codegen::GpuScheduleModel::prefersTogether(Operation *first, Operation *sec
   });
 }
 
+bool codegen::GpuScheduleModel::addsToProduct(Operation *product) const {
+  // Copies bring what is added while the tiles of many rows are multiplied; of few, everything
+  // waits for the launch, and a row kernel reads both at once.
+  constexpr int64_t kManyRows = 1024;
+  int64_t rows = device::ProductSizes::of(product).rows;
+  return rows >= kManyRows && llvm::all_of(target.codes, [](const GpuCode &code) {
+           return code.arch->matrixUnit == MatrixUnit::Wgmma;
+         });
+}
+
 bool codegen::GpuScheduleModel::prefersAttention(const AttentionForm &form) const {
   // The general form multiplies without matrix units, which the products alone would have.
   return llvm::all_of(target.codes, [&](const GpuCode &code) {

@@ -12,9 +12,7 @@
 // started all of its tile, and finishes its tile while the other's products run. Tiles are half as
 // large then, and more is read from the L2 cache; but what follows short sums costs nothing.
 //
-// The epilogue evaluates what is fused after the product on the accumulators where they
-// lie, two neighbouring columns at a time, and sends slabs of 64 rows of 128 bytes of the result
-// through shared memory to a bulk copy, which leaves out what lies past the result's edge.
+// What follows the product is in WgmmaEpilogue.cpp.
 //
 // Operands are 128 bytes of k a row and stage, and 32 an instruction, whatever their type.
 //
@@ -22,14 +20,11 @@
 // stay in the L2 cache.
 //
 //===----------------------------------------------------------------------===//
-#include "MatrixTile.h"
-#include "WgmmaInstructions.h"
+#include "WgmmaEpilogue.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -49,9 +44,8 @@ using Sums = SmallVector<Value, 2>;
 class WgmmaEmitter {
 public:
   WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
-      : f(f), b(f.b), p(product), t(MatrixTile::of(f.schedule, product.resultBytes)),
-        instruction(p.instruction(t.columns)),
-        result(cast<RankedTensorType>(f.launch.getResultTypes()[0]).getElementType()) {}
+      : f(f), b(f.b), p(product), t(MatrixTile::of(f.schedule, product)),
+        instruction(p.instruction(t.columns)) {}
   void run();
 
 private:
@@ -91,13 +85,6 @@ private:
   void giveBack(Value stage);
   void awaitTurn();
   void passTurn(Value group);
-  void storeTile(ArrayRef<Value> sums, Value firstRow, Value firstColumn);
-  void storeRows(Value sums, unsigned part, Value firstRow, Value firstColumn);
-  void sendSlab(Value slab, ArrayRef<Value> pairs, Value unit, Value row);
-  Coords pairAt(Value row, Value column);
-  Value finished(Value sums, unsigned i, ArrayRef<Coord> at);
-  void storeHalves(Value slab, unsigned j, ArrayRef<Value> pairs);
-  void storePairs(Value slab, unsigned block, ArrayRef<Value> pairs);
   void forTiles(Value first, Value step, Place start, function_ref<Place(Value, Place)> body);
 
   device::KernelFrame &f;
@@ -105,12 +92,11 @@ private:
   MatrixProduct p;
   MatrixTile t;
   WgmmaInstruction instruction;
-  Type result;                 ///< its element
   Value shared, sharedAddress; ///< aligned to 1024
   Value tid, warp, block, grid;
   Value tilesDown, tilesAcross, tiles, steps;
-  Value rows; ///< of the result, index
-  Value leads, consumer, groupThread, lane;
+  Value leads, consumer;
+  std::optional<WgmmaEpilogue> epilogue; ///< of the threads that multiply
 };
 
 } // namespace
@@ -153,8 +139,7 @@ void WgmmaEmitter::prepare() {
   SmallVector<Value> rowExtents;
   for (unsigned i = 0; i < p.rowAxes; ++i)
     rowExtents.push_back(f.e.extent(p.rows(), i));
-  rows = f.volume(rowExtents);
-  Value rows32 = arith::IndexCastUIOp::create(b, b.getI32Type(), rows);
+  Value rows32 = arith::IndexCastUIOp::create(b, b.getI32Type(), f.volume(rowExtents));
   tilesDown = div(add(rows32, c(t.rows - 1)), c(t.rows));
   tilesAcross = c(llvm::divideCeil(p.columns, t.columns));
   tiles = mul(tilesDown, tilesAcross);
@@ -166,6 +151,8 @@ void WgmmaEmitter::prepare() {
       NVVM::MBarrierInitOp::create(b, full(c(i)), c(1), Value());
       NVVM::MBarrierInitOp::create(b, empty(c(i)), c(t.sharers), Value());
     }
+    for (unsigned i = 0; p.residual && i < MatrixTile::consumers; ++i)
+      NVVM::MBarrierInitOp::create(b, sharedAt(c(t.residualOffset(i))), c(1), Value());
     NVVM::FenceMbarrierInitOp::create(b);
   });
   f.barrier();
@@ -243,9 +230,8 @@ void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColu
 void WgmmaEmitter::compute() {
   NVVM::SetMaxRegisterOp::create(b, 240, NVVM::SetMaxRegisterAction::increase);
   consumer = sub(shr(warp, 2), c(1));
-  groupThread = band(tid, 127);
-  lane = band(tid, 31);
-  leads = equal(groupThread, c(0));
+  leads = equal(band(tid, 127), c(0));
+  epilogue.emplace(f, p, t, WgmmaEpilogue::Group{shared, tid, warp, consumer, leads});
   f.awaitEarlierWork(); // which computes residuals, and may read what results overwrite
   auto body = [&](Value number, Place place) { return computeTile(number, place); };
   Place start = {c(0), c(0)};
@@ -260,7 +246,7 @@ void WgmmaEmitter::compute() {
     f.when(isSecond, [&] { passTurn(c(0)); });
     forTiles(add(block, mul(consumer, grid)), mul(grid, c(2)), start, body);
   }
-  f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, 0u, UnitAttr()); });
+  epilogue->end();
 }
 
 /// The sums with one stage's products added; the chain is committed, not awaited.
@@ -304,10 +290,16 @@ void WgmmaEmitter::passTurn(Value group) {
 
 Place WgmmaEmitter::computeTile(Value number, Place place) {
   auto [firstRow, firstColumn] = tileAt(number);
+  if (t.isShared())
+    firstRow = add(firstRow, mul(consumer, c(t.parts() * MatrixTile::partRows)));
   Value zero = LLVM::ZeroOp::create(b, wgmmaSums(b, t.columns, instruction.sum()));
-  if (!t.isShared())
+  if (!t.isShared()) {
+    epilogue->fetchResidual(firstRow, firstColumn);
     awaitTurn();
+  }
   SmallVector<Value> carried(multiplyStage(Sums(t.parts(), zero), place, true));
+  if (t.isShared())
+    epilogue->fetchResidual(firstRow, firstColumn);
   Place second = next(place);
   carried.append({second.stage, second.parity, place.stage});
   auto loop = scf::ForOp::create(b, c(1), steps, c(1), carried);
@@ -333,137 +325,11 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
     all.push_back(awaitChains(b, sums, 0));
   ValueRange places = loop.getResults().drop_front(t.parts());
   giveBack(places[2]);
-  storeTile(all, firstRow, firstColumn);
+  // Each group has come to one tile in so many of the block.
+  Value turn = div(number, grid);
+  epilogue->storeTile(all, firstRow, firstColumn, t.isShared() ? turn : shr(turn, 1));
   Place after = {places[0], places[1]};
   return t.isShared() ? after : skipTile(after);
-}
-
-//===----------------------------------------------------------------------===//
-// The epilogue
-//===----------------------------------------------------------------------===//
-
-/// The result's index at two neighbouring columns.
-Coords WgmmaEmitter::pairAt(Value row, Value column) {
-  Coords at;
-  for (Value r : f.delinearize(row, ArrayRef(f.results[0].extents).drop_back()))
-    at.push_back(Coord::uniform(r));
-  at.push_back(Coord::affine(column, 1));
-  f.e.bindAligned(column);
-  return at;
-}
-
-/// Sums i and i + 1, which are neighbours in a row, after what follows the product, as elements of
-/// the result.
-Value WgmmaEmitter::finished(Value sums, unsigned i, ArrayRef<Coord> at) {
-  Value x = LLVM::ExtractValueOp::create(b, sums, int64_t(i));
-  Value y = LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1);
-  Value pair =
-      vector::FromElementsOp::create(b, VectorType::get({2}, instruction.sum()), ValueRange{x, y});
-  f.e.bindProvider(p.op->getResult(0), [pair](ArrayRef<Coord>) { return pair; });
-  Value v = f.e.evalVector(f.yield().getValues()[0], at);
-  f.failed |= !v;
-  return v ? toStorage(b, v, result) : pair;
-}
-
-/// Pairs of 16 bits of two neighbouring blocks of eight columns, `j` twos of blocks into the slab:
-/// rows r and r + 8 of each.
-void WgmmaEmitter::storeHalves(Value slab, unsigned j, ArrayRef<Value> pairs) {
-  // stmatrix: each lane gives the address of one row of eight columns.
-  Value slabRow = add(mul(band(warp, 3), c(16)), band(lane, 15));
-  SmallVector<Value> words;
-  for (Value pair : pairs)
-    words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
-  Value chunk = bxor(add(shr(lane, 4), c(j * 2)), band(slabRow, 7));
-  Value to = sharedAt(add(slab, add(mul(slabRow, c(128)), mul(chunk, c(16)))));
-  NVVM::StMatrixOp::create(b, to, words, NVVM::MMALayout::row,
-                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-                           NVVM::LdStMatrixEltType::B16);
-}
-
-/// Pairs of 8 or 32 bits, of rows r and r + 8, of the slab's eight columns number `block`.
-void WgmmaEmitter::storePairs(Value slab, unsigned block, ArrayRef<Value> pairs) {
-  unsigned bytes = p.resultBytes, first = block * 8 * bytes; // in a row of the slab
-  Value ofLane = mul(band(lane, 3), c(2 * bytes));
-  Value row = add(mul(band(warp, 3), c(16)), shr(lane, 2));
-  for (Value pair : pairs) {
-    Value chunk = bxor(add(shr(ofLane, 4), c(first / 16)), band(row, 7));
-    Value place = add(add(mul(chunk, c(16)), band(ofLane, 15)), c(first % 16));
-    LLVM::StoreOp::create(b, pair, sharedAt(add(slab, add(mul(row, c(128)), place))), 2 * bytes);
-    row = add(row, c(8));
-  }
-}
-
-void WgmmaEmitter::storeTile(ArrayRef<Value> sums, Value firstRow, Value firstColumn) {
-  if (t.isShared())
-    firstRow = add(firstRow, mul(consumer, c(t.parts() * MatrixTile::partRows)));
-  for (auto [part, rows] : llvm::enumerate(sums))
-    storeRows(rows, part, add(firstRow, c(part * MatrixTile::partRows)), firstColumn);
-}
-
-/// 64 rows, `part` of those of the group.
-void WgmmaEmitter::storeRows(Value sums, unsigned part, Value groupRow, Value firstColumn) {
-  constexpr unsigned kTogether = 2; // slabs, whose operands a thread waits for at once
-  Value slab0 = add(mul(consumer, c(t.slabs * MatrixTile::slabBytes)), c(t.slabOffset()));
-  // The fragment: two neighbouring columns in rows r and r + 8.
-  Value row = add(groupRow, add(mul(band(warp, 3), c(16)), shr(lane, 2)));
-  Value pairColumn = add(firstColumn, mul(band(lane, 3), c(2)));
-  auto index = [&](Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); };
-  auto inside = [&](Value v, Value most) -> Value { return arith::MinUIOp::create(b, v, most); };
-  Value lastRow = f.e.subIndex(rows, f.e.index(1));
-  Value rowAt[2] = {inside(index(row), lastRow), inside(index(add(row, c(8))), lastRow)};
-  unsigned slabColumns = MatrixTile::slabRowBytes / p.resultBytes, blocks = slabColumns / 8;
-  unsigned slabsAcross = t.columns / slabColumns;
-  f.e.setLanes(2);
-  for (unsigned first = 0; first < slabsAcross; first += kTogether) {
-    // Whatever is read for these slabs is on its way at once.
-    SmallVector<Value> pairs;
-    unsigned end = std::min(first + kTogether, slabsAcross);
-    for (unsigned block = first * blocks; block < end * blocks; ++block) {
-      Value column = index(add(pairColumn, c(int64_t(block) * 8)));
-      if (p.columns % t.columns != 0)
-        column = inside(column, f.e.index(p.columns - 2));
-      for (unsigned half : {0u, 1u})
-        pairs.push_back(finished(sums, block * 4 + half * 2, pairAt(rowAt[half], column)));
-    }
-    for (unsigned s = first; s < end; ++s) {
-      unsigned turn = (part * slabsAcross + s) % t.slabs;
-      Value slab = add(slab0, c(int64_t(turn) * MatrixTile::slabBytes));
-      Value unit = mul(add(firstColumn, c(int64_t(s) * slabColumns)), c(p.resultBytes));
-      sendSlab(slab, ArrayRef(pairs).slice((s - first) * blocks * 2, blocks * 2), shr(unit, 1),
-               groupRow);
-    }
-  }
-  f.e.setLanes(1);
-}
-
-/// Pairs go through shared memory to the result, from column `unit` on in units of 16 bits.
-void WgmmaEmitter::sendSlab(Value slab, ArrayRef<Value> pairs, Value unit, Value row) {
-  auto meet = [&] {
-    NVVM::BarrierOp::create(b, Type(), add(consumer, c(1)), c(128), NVVM::BarrierReductionAttr(),
-                            Value());
-  };
-  // The copy that read this slab before is done with it.
-  f.when(leads, [&] { NVVM::CpAsyncBulkWaitGroupOp::create(b, t.slabs - 1, b.getUnitAttr()); });
-  meet();
-  for (unsigned j = 0; j < pairs.size() / 2; j += 2) {
-    ArrayRef<Value> four = pairs.slice(2 * j, 4);
-    if (p.resultBytes == 2) {
-      storeHalves(slab, j / 2, four);
-      continue;
-    }
-    storePairs(slab, j, four.take_front(2));
-    storePairs(slab, j + 1, four.drop_front(2));
-  }
-  NVVM::FenceProxyOp::create(
-      b, NVVM::ProxyKind::async_shared,
-      NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
-  meet();
-  f.when(leads, [&] {
-    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(b, tensorMap(2), sharedAt(slab),
-                                                       ValueRange{unit, row}, Value(),
-                                                       NVVM::TMAStoreMode::TILE, Value());
-    NVVM::CpAsyncBulkCommitGroupOp::create(b);
-  });
 }
 
 void WgmmaEmitter::run() {

@@ -16,6 +16,7 @@
 // results repeat, and finishes it.
 //
 //===----------------------------------------------------------------------===//
+#include "EpilogueOperands.h"
 #include "Product.h"
 #include "WgmmaInstructions.h"
 #include "WgmmaTile.h"
@@ -23,6 +24,7 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/NarrowTypes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -36,7 +38,7 @@ public:
   WgmmaTileEmitter(device::KernelFrame &f, MatrixProduct matrices, Product product)
       : f(f), b(f.b), m(std::move(matrices)), p(std::move(product)), t(WgmmaTile::of(f.schedule)),
         split(f.schedule.getSplit()), each(llvm::divideCeil(m.steps(), split)),
-        instruction(m.instruction(t.columns)) {}
+        instruction(m.instruction(t.columns)), residual(residualOf(f.launch, m.op)) {}
   void run();
 
 private:
@@ -75,6 +77,12 @@ private:
   std::pair<Value, Product::Finished> finished(Value unit, ArrayRef<Value> totals);
   unsigned widestRun();
   int64_t units() const { return int64_t(t.rows) * t.columns / lanes; }
+  /// Units that the threads of all blocks of a tile finish at once.
+  int64_t round() const { return int64_t(split) * t.multiplying(); }
+  Value unitAt(int64_t first) { return add(add(tid, mul(rank, t.multiplying())), c(first)); }
+  std::pair<Value, Value> placeOf(Value unit);
+  SmallVector<Type> earlyTypes();
+  SmallVector<Value> fetchResidual();
   void finish();
 
   device::KernelFrame &f;
@@ -91,6 +99,8 @@ private:
   Value firstRow, firstColumn, firstStep, steps; ///< of the block
   Value rows;                                    ///< of the result, index
   unsigned lanes = 1;                            ///< neighbouring columns that a thread finishes
+  BlockArgument residual;                        ///< null: none
+  SmallVector<Value> residuals; ///< as stored, of the units of a thread; none: not read early
 };
 
 } // namespace
@@ -270,16 +280,45 @@ SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
   return totals;
 }
 
-/// What follows the product, and whether it is to be stored.
-std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, ArrayRef<Value> totals) {
+/// The first row and column of a unit, which may lie past the result's edges.
+std::pair<Value, Value> WgmmaTileEmitter::placeOf(Value unit) {
   Value across = c(t.columns / lanes);
   Value row = index(add(firstRow, arith::DivUIOp::create(b, unit, across)));
-  Value column =
-      index(add(firstColumn, mul(arith::RemUIOp::create(b, unit, across), int64_t(lanes))));
+  Value ofTile = mul(arith::RemUIOp::create(b, unit, across), int64_t(lanes));
+  return {row, index(add(firstColumn, ofTile))};
+}
+
+/// Of what is added to the units of a thread, as stored; none where registers have no room.
+SmallVector<Type> WgmmaTileEmitter::earlyTypes() {
+  constexpr int64_t kMost = 4; // units
+  auto count = int64_t(llvm::divideCeil(units(), round()));
+  if (!residual || count > kMost)
+    return {};
+  Type element = storageType(tensorType(residual).getElementType());
+  return SmallVector<Type>(count, lanes > 1 ? Type(VectorType::get({lanes}, element)) : element);
+}
+
+/// What is added to the thread's units is on its way while they are multiplied.
+SmallVector<Value> WgmmaTileEmitter::fetchResidual() {
+  SmallVector<Value> all;
+  Value lastRow = f.e.subIndex(rows, f.e.index(1)), lastRun = f.e.index(m.columns - lanes);
+  for (auto [i, type] : llvm::enumerate(earlyTypes())) {
+    auto [row, column] = placeOf(unitAt(int64_t(i) * round()));
+    Value line = f.e.mulIndex(f.minIndex(row, lastRow), f.e.index(m.columns));
+    Value place = f.e.addIndex(line, f.minIndex(column, lastRun));
+    Value from = f.at(f.e.memoryOf(residual)->pointer, getElementTypeOrSelf(type), place);
+    all.push_back(LLVM::LoadOp::create(b, type, from, lanes * 2));
+  }
+  return all;
+}
+
+/// What follows the product, and whether it is to be stored.
+std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, ArrayRef<Value> totals) {
+  auto [row, column] = placeOf(unit);
   Value inside = f.less(row, rows);
   if (m.columns % t.columns)
     inside = arith::AndIOp::create(b, inside, f.less(column, f.e.index(m.columns)));
-  if (units() % (int64_t(split) * t.multiplying()))
+  if (units() % round())
     inside = arith::AndIOp::create(b, inside, f.less(index(unit), f.e.index(units())));
   // Nothing is read past the edges either.
   row = f.minIndex(row, f.e.subIndex(rows, f.e.index(1)));
@@ -301,11 +340,10 @@ std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, Array
 /// units read is on its way at once, because a store may not come before a later load.
 void WgmmaTileEmitter::finish() {
   constexpr size_t kTogether = 4;
-  int64_t round = int64_t(split) * t.multiplying();
   SmallVector<std::pair<Value, SmallVector<Value>>> mine;
-  for (int64_t first = 0; first < units(); first += round) {
-    Value unit = add(add(tid, mul(rank, t.multiplying())), c(first)), from = unit;
-    if (units() - first < round)
+  for (int64_t first = 0; first < units(); first += round()) {
+    Value unit = unitAt(first), from = unit;
+    if (units() - first < round())
       from = arith::MinUIOp::create(b, unit, c(units() - 1));
     mine.push_back({unit, {}});
     if (split > 1)
@@ -318,6 +356,11 @@ void WgmmaTileEmitter::finish() {
     for (auto &[unit, totals] : MutableArrayRef(mine).slice(first).take_front(kTogether)) {
       if (split == 1)
         totals = totalsOf(arith::MinUIOp::create(b, unit, c(units() - 1)));
+      if (!residuals.empty()) {
+        Value read =
+            fromStorage(b, residuals[first + done.size()], tensorType(residual).getElementType());
+        f.e.bindProvider(residual, [read](ArrayRef<Coord>) { return read; });
+      }
       done.push_back(finished(unit, totals));
     }
     f.e.setLanes(lanes);
@@ -348,14 +391,25 @@ void WgmmaTileEmitter::run() {
   lanes = widestRun();
   prepare();
   Value fetches = equal(warp, c(t.multiplying() / GpuArch::warp));
-  auto branch = scf::IfOp::create(b, fetches, /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(b, earlyTypes(), fetches, /*addThenBlock=*/true, /*addElseBlock=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     f.e.nested([&] { fetch(); });
+    SmallVector<Value> none;
+    for (Type type : earlyTypes())
+      none.push_back(LLVM::ZeroOp::create(b, type));
+    scf::YieldOp::create(b, none);
     b.setInsertionPointToStart(branch.elseBlock());
-    f.e.nested([&] { leave(multiplyAll()); });
+    f.e.nested([&] {
+      f.awaitEarlierWork(); // which computes residuals, and may read what results overwrite
+      SmallVector<Value> early = fetchResidual();
+      leave(multiplyAll());
+      scf::YieldOp::create(b, early);
+    });
   }
+  llvm::append_range(residuals, branch.getResults());
   split > 1 ? meetCluster() : f.barrier();
   parts.push_back(shared);
   for (unsigned i = 1; i < split; ++i) {
@@ -371,10 +425,7 @@ void WgmmaTileEmitter::run() {
     if (split > 1)
       NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
     b.setInsertionPointToStart(last.elseBlock());
-    f.e.nested([&] {
-      f.awaitEarlierWork();
-      finish();
-    });
+    f.e.nested([&] { finish(); });
   }
   // Nobody reads what the block has any more.
   if (split > 1)

@@ -44,7 +44,7 @@ llvm::SmallVector<Schedule> schedulesFor(kernel::LaunchOp launch, const GpuArch 
 mlir::OpFoldResult gridOf(mlir::OpBuilder &b, kernel::LaunchOp launch, Schedule schedule);
 
 /// A dense tensor of 16-bit elements, of two to five axes, that a kernel copies boxes of, swizzled
-/// by 128 bytes.
+/// by as many bytes as the last axis of a box has: 64 or 128.
 struct TensorMap {
   bool ofResult; ///< of the launch's result `index`, else of its input
   unsigned index;

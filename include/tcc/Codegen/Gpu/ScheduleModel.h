@@ -15,7 +15,8 @@ public:
   bool prefersAttention(const AttentionForm &form) const override;
   bool computesQueries(const AttentionForm &form) const override;
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
-  int64_t version() const override { return 5; }
+  bool addsToProduct(mlir::Operation *product) const override;
+  int64_t version() const override { return 6; }
 
 private:
   GpuTarget target;

@@ -1,0 +1,67 @@
+//===- WgmmaEpilogue.h - What follows a product, in slabs --------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu: the end of a tile of the template that computes tile after tile
+// (WgmmaKernel.cpp), by the warp group that has its sums.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "KernelFrame.h"
+#include "MatrixTile.h"
+
+namespace tcc::codegen::device {
+
+class WgmmaEpilogue {
+public:
+  /// A warp group that multiplies. `number`: among those; `leads`: its first thread.
+  struct Group {
+    mlir::Value shared, thread, warp, number, leads;
+  };
+
+  WgmmaEpilogue(KernelFrame &f, const MatrixProduct &product, const MatrixTile &tile, Group group);
+
+  /// Starts the copy of what is added to a tile whose rows of the group begin at `firstRow`, to
+  /// where the tile goes afterwards. Once a tile, before storeTile.
+  void fetchResidual(mlir::Value firstRow, mlir::Value firstColumn);
+  /// `sums`: of 64 rows each; `turn`: the number of tiles that the group has stored.
+  void storeTile(llvm::ArrayRef<mlir::Value> sums, mlir::Value firstRow, mlir::Value firstColumn,
+                 mlir::Value turn);
+  /// All that was stored is in memory.
+  void end();
+
+private:
+  // 32-bit arithmetic.
+  mlir::Value c(int64_t v) { return f.i32(v); }
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, int64_t y);
+  mlir::Value band(mlir::Value x, int64_t y);
+  mlir::Value shr(mlir::Value x, int64_t y);
+  mlir::Value bxor(mlir::Value x, mlir::Value y);
+  mlir::Value sharedAt(mlir::Value offset);
+
+  unsigned slabsAcross() const { return t.columns * p.resultBytes / t.slabRowBytes; }
+  mlir::Value slabAt(unsigned part, unsigned across);
+  mlir::Value inSlab(mlir::Value slab, mlir::Value row, mlir::Value chunk);
+  void bindResidual(mlir::Value place);
+  void storeRows(mlir::Value sums, unsigned part, mlir::Value firstRow, mlir::Value firstColumn);
+  Coords pairAt(mlir::Value row, mlir::Value column);
+  mlir::Value finished(mlir::Value sums, unsigned i, llvm::ArrayRef<Coord> at);
+  void meet();
+  void takeSlab();
+  void storeBlocks(mlir::Value slab, unsigned block, llvm::ArrayRef<mlir::Value> pairs);
+  void sendSlab(mlir::Value slab, mlir::Value unit, mlir::Value row);
+  void storeHalves(mlir::Value slab, unsigned j, llvm::ArrayRef<mlir::Value> pairs);
+  void storePairs(mlir::Value slab, unsigned block, llvm::ArrayRef<mlir::Value> pairs);
+  mlir::Value tensorMap(unsigned which) {
+    return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps() + which);
+  }
+
+  KernelFrame &f;
+  mlir::ImplicitLocOpBuilder &b;
+  const MatrixProduct &p;
+  MatrixTile t;
+  Group group;
+  mlir::Type sum, result; ///< elements
+  mlir::Value lane;
+};
+
+} // namespace tcc::codegen::device
