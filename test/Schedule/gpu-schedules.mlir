@@ -168,6 +168,26 @@ func.func @single_tiles(%x: tensor<1568x2048xbf16>, %w: tensor<512x2048xbf16>) {
   return
 }
 
+// Weights are fetched before earlier work ends, for as many steps as shared memory holds.
+// CHECK-LABEL: @weights
+// CHECK: sm_90a = <form = wgmma, threads = 384, kept = 4, rows = 128, columns = 256,
+// CHECK: sm_90a = <form = wgmma, threads = 160, vectors = [[STAGES:[0-9]+]], kept = [[STAGES]], rows = 64,
+func.func @weights(%x: tensor<8192x4096xbf16>, %y: tensor<128x768xbf16>) {
+  %w = prim.weight "w" : tensor<4096x4096xbf16>
+  %v = prim.weight "v" : tensor<3072x768xbf16>
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<8192x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<8192x4096xbf16>
+    kernel.yield %c : tensor<8192x4096xbf16>
+  } -> tensor<8192x4096xbf16>
+  %1 = kernel.launch contraction "dot" ins(%y, %v : tensor<128x768xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<128x768xbf16>, %b: tensor<3072x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x768xbf16>, tensor<3072x768xbf16>) -> tensor<128x3072xbf16>
+    kernel.yield %c : tensor<128x3072xbf16>
+  } -> tensor<128x3072xbf16>
+  return
+}
+
 // Rows that are only numbered otherwise lie as they lay: heads side by side, of several sentences.
 // CHECK-LABEL: @reshaped_rows
 // CHECK: sm_80 = <form = mma, {{.*}}, sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128,

@@ -202,6 +202,28 @@ TEST_CASE("wgmma: rows of a reshape are copied from where they lie") {
   }
 }
 
+TEST_CASE("wgmma: weights are fetched before earlier work ends") {
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  for (int rows : {4096, 128}) { // tile after tile, and one a block
+    std::string m = std::to_string(rows);
+    std::string text =
+        function("%a: tensor<" + m + "x768xbf16>", "tensor<" + m + "x768xbf16>",
+                 "%w = prim.weight \"w\" : tensor<768x768xbf16>\n%y = prim.dot %a, %w batch [] x "
+                 "[] contract "
+                 "[1] x [1] : (tensor<" +
+                     m + "x768xbf16>, tensor<768x768xbf16>) -> tensor<" + m + "x768xbf16>");
+    INFO(text);
+    CHECK(scheduleOf(text, arch).getKept() > 0);
+    std::string ptx = ptxOf(text, arch);
+    // Some copies before the fetching thread waits, and some after.
+    const char *copy = "cp.async.bulk.tensor.2d.shared::cluster";
+    size_t wait = ptx.find("griddepcontrol.wait", ptx.find(copy));
+    REQUIRE(wait != std::string::npos);
+    CHECK(ptx.find(copy, wait) != std::string::npos);
+    checkAssembles(ptx, arch);
+  }
+}
+
 /// A channels-last convolution of `type` with a bias and an activation.
 static std::string convolutionOf(const std::string &type, const std::string &result, int channels,
                                  int filters, int groups, int stride, int taps) {

@@ -1,5 +1,5 @@
 // Launches that the templates for wgmma take, small enough to be emulated (emulate_launches.py).
-func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 64, shared_bytes = 214144, most_blocks = 132, index_bits = 32>]} {
+func.func @conv_same(%x: tensor<1x8x16x64xbf16>, %w: tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, kept = 4, rows = 128, columns = 64, shared_bytes = 214144, most_blocks = 132, index_bits = 32>]} {
   %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x8x16x64xbf16>, tensor<64x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x8x16x64xbf16>
   return %y : tensor<1x8x16x64xbf16>
 }
@@ -81,8 +81,9 @@ func.func @conv_i8(%x: tensor<1x6x7x48xi8> {test.low = -120.0, test.high = 120.0
   %y = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64, channels_last = true} : (tensor<1x6x7x48xi8>, tensor<64x48x3x3xi8, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x6x7x64xi32>
   return %y : tensor<1x6x7x64xi32>
 }
-// What is added comes while the tile is multiplied. Slabs of 64 bytes a row, and of 128.
-func.func @dot_residual(%a: tensor<3x100x136xbf16>, %w: tensor<200x136xbf16>, %c: tensor<200xf32>, %z: tensor<3x100x200xbf16>) -> tensor<3x100x200xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 96, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 160, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 64, shared_bytes = 33824, index_bits = 32>]} {
+// What is added, and what is the same in all rows, comes while the tile is multiplied; weights before that. Slabs of 64
+// bytes a row, and of 128.
+func.func @dot_residual(%a: tensor<3x100x136xbf16>, %w: tensor<200x136xbf16>, %c: tensor<200xf32>, %z: tensor<3x100x200xbf16>) -> tensor<3x100x200xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, rows = 128, columns = 96, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, kept = 3, rows = 128, columns = 160, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 64, shared_bytes = 232448, most_blocks = 132, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 64, shared_bytes = 33824, index_bits = 32>]} {
   %0 = prim.dot %a, %w batch [] x [] contract [2] x [1] : (tensor<3x100x136xbf16>, tensor<200x136xbf16>) -> tensor<3x100x200xf32>
   %1 = prim.broadcast %c axes [2] sizes() : (tensor<200xf32>) -> tensor<3x100x200xf32>
   %2 = prim.add %0, %1 : (tensor<3x100x200xf32>, tensor<3x100x200xf32>) -> tensor<3x100x200xf32>

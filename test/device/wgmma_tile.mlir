@@ -6,7 +6,7 @@ func.func @tails(%a: tensor<200x72xbf16>, %w: tensor<136x72xbf16>, %c: tensor<13
   %y = prim.add %0, %1 : (tensor<200x136xbf16>, tensor<200x136xbf16>) -> tensor<200x136xbf16>
   return %y : tensor<200x136xbf16>
 }
-func.func @clusters(%a: tensor<70x320xbf16>, %w: tensor<96x320xbf16>, %z: tensor<70x96xf32>) -> tensor<70x96xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 96, shared_bytes = 42016, split = 3, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 32, shared_bytes = 25632, split = 2, index_bits = 32>]} {
+func.func @clusters(%a: tensor<70x320xbf16>, %w: tensor<96x320xbf16>, %z: tensor<70x96xf32>) -> tensor<70x96xf32> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 2, kept = 2, rows = 64, columns = 96, shared_bytes = 42016, split = 3, index_bits = 32>, #gpu.schedule<form = wgmma, threads = 160, vectors = 2, rows = 64, columns = 32, shared_bytes = 25632, split = 2, index_bits = 32>]} {
   %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<70x320xbf16>, tensor<96x320xbf16>) -> tensor<70x96xf32>
   %y = prim.add %0, %z : (tensor<70x96xf32>, tensor<70x96xf32>) -> tensor<70x96xf32>
   return %y : tensor<70x96xf32>
@@ -22,7 +22,7 @@ func.func @permuted(%a: tensor<2x40x64xbf16>, %w: tensor<96x64xbf16>, %c: tensor
   %y = prim.transpose %2 [1, 0, 2] : (tensor<2x40x96xbf16>) -> tensor<40x2x96xbf16>
   return %y : tensor<40x2x96xbf16>
 }
-func.func @conv_groups(%x: tensor<1x9x9x128xbf16>, %w: tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<128xbf16>, %z: tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 3, rows = 64, columns = 64, shared_bytes = 50224, split = 3, index_bits = 32>]} {
+func.func @conv_groups(%x: tensor<1x9x9x128xbf16>, %w: tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %b: tensor<128xbf16>, %z: tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 160, vectors = 3, kept = 3, rows = 64, columns = 64, shared_bytes = 50224, split = 3, index_bits = 32>]} {
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 2 : i64, channels_last = true} : (tensor<1x9x9x128xbf16>, tensor<128x64x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<1x9x9x128xbf16>
   %1 = prim.broadcast %b axes [3] sizes() : (tensor<128xbf16>) -> tensor<1x9x9x128xbf16>
   %2 = prim.add %0, %1 : (tensor<1x9x9x128xbf16>, tensor<1x9x9x128xbf16>) -> tensor<1x9x9x128xbf16>

@@ -182,8 +182,10 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
   }
   if (least == 0)
     return 0;
-  s.sharedBytes =
-      MatrixTile::fit(s.rows, s.columns, sharers, product, arch.sharedBytes).sharedBytes();
+  auto tile = MatrixTile::fit(s.rows, s.columns, sharers, product, arch.sharedBytes);
+  s.sharedBytes = tile.sharedBytes();
+  if (multipliesWeights(launch, product.op))
+    s.kept = std::min<int64_t>(tile.stages, product.steps());
   return costOf(s.columns, product.window ? kWindow : kMeasured) + kStart;
 }
 
@@ -368,6 +370,8 @@ static double scheduleWgmmas(SmallVector<ScheduleChoice> &all, const ScheduleCho
     aloneCost = scheduleWgmma(alone, launch, *copied, 1, rows, arch);
   }
   double tileCost = scheduleWgmmaTile(tile, *operands, rows, arch);
+  if (tileCost && multipliesWeights(launch, operands->op))
+    tile.kept = std::min<int64_t>(tile.vectors, llvm::divideCeil(operands->steps(), tile.split));
   if (persistentCost)
     all.push_back(persistent);
   if (aloneCost)

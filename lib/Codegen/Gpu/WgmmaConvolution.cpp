@@ -127,27 +127,39 @@ SmallVector<Value> ConvolutionWindow::windowAt(KernelFrame &f, Value row) const 
   return window;
 }
 
+/// x / y and x % y of 32 bits.
+static Value divided(KernelFrame &f, Value x, int64_t y) {
+  return y == 1 ? x : Value(arith::DivUIOp::create(f.b, x, f.i32(y)));
+}
+static Value remainder(KernelFrame &f, Value x, int64_t y) {
+  return y == 1 ? f.i32(0) : Value(arith::RemUIOp::create(f.b, x, f.i32(y)));
+}
+
+/// The tap of a step, and its first channel in the group.
+static std::pair<Value, Value> tapAt(KernelFrame &f, Value step, int64_t slices) {
+  Value slice = remainder(f, step, slices);
+  return {divided(f, step, slices), arith::MulIOp::create(f.b, slice, f.i32(MatrixTile::depth))};
+}
+
+SmallVector<Value> ConvolutionWindow::filtersAt(KernelFrame &f, Value firstColumn,
+                                                Value step) const {
+  auto [tap, channel] = tapAt(f, step, slices());
+  return {channel, tap, firstColumn};
+}
+
 ConvolutionWindow::Copies ConvolutionWindow::copiesAt(KernelFrame &f, ValueRange window,
                                                       Value firstColumn, Value step) const {
   prim::ConvOp conv = op;
-  auto div = [&](Value x, int64_t y) -> Value {
-    return y == 1 ? x : Value(arith::DivUIOp::create(f.b, x, f.i32(y)));
-  };
-  auto rem = [&](Value x, int64_t y) -> Value {
-    return y == 1 ? f.i32(0) : Value(arith::RemUIOp::create(f.b, x, f.i32(y)));
-  };
   auto mul = [&](Value x, int64_t y) -> Value { return arith::MulIOp::create(f.b, x, f.i32(y)); };
-  Value tap = div(step, slices()), slice = mul(rem(step, slices()), MatrixTile::depth);
-  Value firstChannel = slice;
+  auto [tap, firstChannel] = tapAt(f, step, slices());
   if (conv.getGroups() > 1)
-    firstChannel =
-        arith::AddIOp::create(f.b, slice, mul(div(firstColumn, filtersOfGroup), channels));
+    firstChannel = arith::AddIOp::create(f.b, firstChannel,
+                                         mul(divided(f, firstColumn, filtersOfGroup), channels));
   Copies copies;
-  copies.filters = {slice, tap, firstColumn};
   copies.image = {firstChannel};
   llvm::append_range(copies.image, window);
-  for (size_t axis = taps.size(); axis-- > 0; tap = div(tap, taps[axis])) {
-    Value offset = mul(axis ? rem(tap, taps[axis]) : tap, conv.getDilations()[axis]);
+  for (size_t axis = taps.size(); axis-- > 0; tap = divided(f, tap, taps[axis])) {
+    Value offset = mul(axis ? remainder(f, tap, taps[axis]) : tap, conv.getDilations()[axis]);
     copies.taps.push_back(arith::TruncIOp::create(f.b, f.b.getI16Type(), offset));
   }
   return copies;

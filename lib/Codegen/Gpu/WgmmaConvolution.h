@@ -36,11 +36,14 @@ struct ConvolutionWindow {
 
   /// Coordinates of bulk tensor copies, innermost axis first, 32 bits.
   struct Copies {
-    llvm::SmallVector<mlir::Value> image, taps, filters; ///< taps: 16 bits
+    llvm::SmallVector<mlir::Value> image, taps; ///< taps: 16 bits
   };
   /// Where the window of pixel `row` stands.
   llvm::SmallVector<mlir::Value> windowAt(KernelFrame &f, mlir::Value row) const;
-  /// The copies of step `step` for tiles whose first window stands at `window`.
+  /// The filters of step `step`, from `firstColumn` on.
+  llvm::SmallVector<mlir::Value> filtersAt(KernelFrame &f, mlir::Value firstColumn,
+                                           mlir::Value step) const;
+  /// The image's copy of step `step` for tiles whose first window stands at `window`.
   Copies copiesAt(KernelFrame &f, mlir::ValueRange window, mlir::Value firstColumn,
                   mlir::Value step) const;
 };

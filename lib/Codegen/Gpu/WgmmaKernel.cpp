@@ -45,7 +45,8 @@ class WgmmaEmitter {
 public:
   WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
       : f(f), b(f.b), p(product), t(MatrixTile::of(f.schedule, product)),
-        instruction(p.instruction(t.columns)) {}
+        instruction(p.instruction(t.columns)),
+        early(std::min<int64_t>({f.schedule.getKept(), t.stages, p.steps()})) {}
   void run();
 
 private:
@@ -77,8 +78,11 @@ private:
 
   void prepare();
   void fetch();
+  void fetchEarly();
   Place fetchTile(Value number, Place place);
-  void fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step, Place place);
+  void fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step, Place place,
+                  Value lacksRight);
+  void fetchRight(Value firstColumn, Value step, Value stage);
   void compute();
   Place computeTile(Value number, Place place);
   Sums multiplyStage(ValueRange sums, Place place, bool first);
@@ -92,6 +96,7 @@ private:
   MatrixProduct p;
   MatrixTile t;
   WgmmaInstruction instruction;
+  int64_t early;               ///< steps whose weights are fetched before earlier work ends
   Value shared, sharedAddress; ///< aligned to 1024
   Value tid, warp, block, grid;
   Value tilesDown, tilesAcross, tiles, steps;
@@ -179,6 +184,7 @@ void WgmmaEmitter::fetch() {
   f.when(equal(warp, c(0)), [&] {
     Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
     f.when(elected, [&] {
+      fetchEarly();
       f.awaitEarlierWork();
       forTiles(block, grid, {c(0), c(0)},
                [&](Value number, Place place) { return fetchTile(number, place); });
@@ -187,35 +193,63 @@ void WgmmaEmitter::fetch() {
   });
 }
 
+/// The weights of the block's first steps wait for no earlier work.
+void WgmmaEmitter::fetchEarly() {
+  if (!early)
+    return;
+  f.when(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, block, tiles), [&] {
+    Value firstColumn = tileAt(block).second;
+    for (int64_t step = 0; step < early; ++step)
+      fetchRight(firstColumn, c(step), c(step));
+  });
+}
+
 Place WgmmaEmitter::fetchTile(Value number, Place place) {
   auto [firstRow, firstColumn] = tileAt(number);
   SmallVector<Value> window;
   if (p.window)
     window = p.window->windowAt(f, firstRow);
+  Value follows = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, number, block);
   auto loop = scf::ForOp::create(b, c(0), steps, c(1), ValueRange{place.stage, place.parity});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Place here = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-  fetchStage(window, firstRow, firstColumn, loop.getInductionVar(), here);
+  Value step = loop.getInductionVar(), lacksRight;
+  if (early)
+    lacksRight = arith::OrIOp::create(
+        b, follows, arith::CmpIOp::create(b, arith::CmpIPredicate::uge, step, c(early)));
+  fetchStage(window, firstRow, firstColumn, step, here, lacksRight);
   Place after = next(here);
   scf::YieldOp::create(b, ValueRange{after.stage, after.parity});
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// `window`: where a convolution's first one stands.
+/// `window`: where a convolution's first one stands. `lacksRight`: whether the slice of the right
+/// operand has not been fetched; null: it never has.
 void WgmmaEmitter::fetchStage(ValueRange window, Value firstRow, Value firstColumn, Value step,
-                              Place place) {
+                              Place place, Value lacksRight) {
   awaitBarrier(b, empty(place.stage), bxor(place.parity, c(1)));
-  Value barrier = full(place.stage);
-  expectBytes(b, barrier, t.stageBytes());
-  Value base = mul(place.stage, c(t.stageBytes())), right = add(base, c(t.leftBytes()));
+  if (lacksRight)
+    f.when(lacksRight, [&] { fetchRight(firstColumn, step, place.stage); });
+  else
+    fetchRight(firstColumn, step, place.stage);
+  Value barrier = full(place.stage), left = sharedAt(mul(place.stage, c(t.stageBytes())));
   if (p.window) {
     ConvolutionWindow::Copies copies = p.window->copiesAt(f, window, firstColumn, step);
-    copyWindow(b, sharedAt(base), tensorMap(0), copies.image, copies.taps, barrier);
-    return copyBox(b, sharedAt(right), tensorMap(1), copies.filters, barrier);
+    return copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
   }
+  copyBox(b, left, tensorMap(0), {mul(step, c(MatrixTile::depth)), firstRow}, barrier);
+}
+
+/// The right operand's slice of a stage, whose barrier then expects all of the stage.
+void WgmmaEmitter::fetchRight(Value firstColumn, Value step, Value stage) {
+  Value barrier = full(stage);
+  expectBytes(b, barrier, t.stageBytes());
+  Value right = add(mul(stage, c(t.stageBytes())), c(t.leftBytes()));
+  if (p.window)
+    return copyBox(b, sharedAt(right), tensorMap(1), p.window->filtersAt(f, firstColumn, step),
+                   barrier);
   Value k = mul(step, c(MatrixTile::depth));
-  copyBox(b, sharedAt(base), tensorMap(0), {k, firstRow}, barrier);
   if (p.rightByColumns)
     return copyBox(b, sharedAt(right), tensorMap(1), {k, firstColumn}, barrier);
   for (unsigned i = 0; i < t.columns; i += 64)

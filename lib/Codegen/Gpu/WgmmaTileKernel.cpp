@@ -38,7 +38,9 @@ public:
   WgmmaTileEmitter(device::KernelFrame &f, MatrixProduct matrices, Product product)
       : f(f), b(f.b), m(std::move(matrices)), p(std::move(product)), t(WgmmaTile::of(f.schedule)),
         split(f.schedule.getSplit()), each(llvm::divideCeil(m.steps(), split)),
-        instruction(m.instruction(t.columns)), residual(residualOf(f.launch, m.op)) {}
+        instruction(m.instruction(t.columns)),
+        early(std::min<int64_t>({f.schedule.getKept(), t.stages, each})),
+        residual(residualOf(f.launch, m.op)) {}
   void run();
 
 private:
@@ -68,7 +70,8 @@ private:
 
   void prepare();
   void fetch();
-  void fetchStage(ValueRange window, Value step, Value stage);
+  void fetchLeft(ValueRange window, Value step, Value stage);
+  void fetchRight(Value step, Value stage);
   Value multiplyStage(Value sums, Value stage, Value parity, bool isFirst);
   Value multiplyAll();
   void leave(Value sums);
@@ -93,6 +96,7 @@ private:
   unsigned split;
   int64_t each; ///< steps of a block, the last one's at most
   WgmmaInstruction instruction;
+  int64_t early;               ///< steps whose weights are fetched before earlier work ends
   Value shared, sharedAddress; ///< aligned to 1024
   SmallVector<Value> parts;    ///< the shared memory of the tile's blocks, the own first
   Value tid, warp, lane, rank;
@@ -153,39 +157,58 @@ void WgmmaTileEmitter::fetch() {
     SmallVector<Value> window;
     if (m.window)
       window = m.window->windowAt(f, firstRow);
+    auto below = [&](Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
+    };
+    // Weights wait for no earlier work. A block may have fewer steps than the others of its tile.
+    for (int64_t step = 0; step < early; ++step)
+      f.when(below(c(step), steps), [&] { fetchRight(c(step), c(step)); });
     f.awaitEarlierWork();
     auto loop = scf::ForOp::create(b, c(0), steps, c(1), ValueRange{c(0), c(1)});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
+    Value step = loop.getInductionVar();
     Value stage = loop.getRegionIterArg(0), parity = loop.getRegionIterArg(1);
     if (wraps())
       awaitBarrier(b, empty(stage), parity);
-    fetchStage(window, add(firstStep, loop.getInductionVar()), stage);
+    // The right operand's slice first: weights come from memory, the others' rows from the cache.
+    if (early == 0)
+      fetchRight(step, stage);
+    else if (early < each)
+      f.when(below(c(early - 1), step), [&] { fetchRight(step, stage); });
+    fetchLeft(window, step, stage);
     auto [after, turn] = next(stage, parity);
     scf::YieldOp::create(b, ValueRange{after, turn});
   });
   NVVM::SyncWarpOp::create(b, c(-1));
 }
 
-/// `window`: where a convolution's first one stands.
-void WgmmaTileEmitter::fetchStage(ValueRange window, Value step, Value stage) {
-  Value barrier = full(stage);
+/// The right operand's slice of the block's step `step`; the stage's barrier then expects all of
+/// the stage.
+void WgmmaTileEmitter::fetchRight(Value step, Value stage) {
+  step = add(firstStep, step);
+  Value barrier = full(stage),
+        right = at(shared, add(mul(stage, t.stageBytes()), c(t.leftBytes())));
   expectBytes(b, barrier, t.stageBytes());
-  Value left = at(shared, mul(stage, t.stageBytes())), right = at(left, c(t.leftBytes()));
+  if (m.window)
+    return copyBox(b, right, tensorMap(1), m.window->filtersAt(f, firstColumn, step), barrier);
+  Value k = mul(step, MatrixTile::depth);
+  if (m.rightByColumns)
+    return copyBox(b, right, tensorMap(1), {k, firstColumn}, barrier);
+  for (unsigned i = 0; i < t.columns; i += 64)
+    copyBox(b, at(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
+            {add(firstColumn, c(i)), k}, barrier);
+}
+
+/// `window`: where a convolution's first one stands.
+void WgmmaTileEmitter::fetchLeft(ValueRange window, Value step, Value stage) {
+  step = add(firstStep, step);
+  Value barrier = full(stage), left = at(shared, mul(stage, t.stageBytes()));
   if (m.window) {
     ConvolutionWindow::Copies copies = m.window->copiesAt(f, window, firstColumn, step);
-    copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
-    return copyBox(b, right, tensorMap(1), copies.filters, barrier);
+    return copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
   }
-  Value k = mul(step, MatrixTile::depth);
-  // Weights come from memory, the rows of the other operand from the cache.
-  if (m.rightByColumns)
-    copyBox(b, right, tensorMap(1), {k, firstColumn}, barrier);
-  else
-    for (unsigned i = 0; i < t.columns; i += 64)
-      copyBox(b, at(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
-              {add(firstColumn, c(i)), k}, barrier);
-  copyBox(b, left, tensorMap(0), {k, firstRow}, barrier);
+  copyBox(b, left, tensorMap(0), {mul(step, MatrixTile::depth), firstRow}, barrier);
 }
 
 //===----------------------------------------------------------------------===//
