@@ -224,6 +224,27 @@ TEST_CASE("wgmma: weights are fetched before earlier work ends") {
   }
 }
 
+TEST_CASE("wgmma: biases and residuals are read before the sums are done") {
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  for (int rows : {4096, 128}) { // tile after tile, and one a block
+    std::string m = std::to_string(rows), y = "tensor<" + m + "x768xbf16>",
+                f = "tensor<" + m + "x768xf32>";
+    std::string text =
+        function("%a: " + y + ", %w: tensor<768x768xbf16>, %c: tensor<768xf32>, %z: " + y, y,
+                 "%0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (" + y +
+                     ", tensor<768x768xbf16>) -> " + f +
+                     "\n%1 = prim.broadcast %c axes [1] sizes() : (tensor<768xf32>) -> " + f +
+                     "\n%2 = prim.add %0, %1 : (" + f + ", " + f + ") -> " + f +
+                     "\n%3 = prim.cast %z : (" + y + ") -> " + f + "\n%4 = prim.add %2, %3 : (" +
+                     f + ", " + f + ") -> " + f + "\n%y = prim.cast %4 : (" + f + ") -> " + y);
+    INFO(text);
+    std::string ptx = ptxOf(text, arch, codegen::device::Form::Wgmma);
+    REQUIRE(contains(ptx, "ld.global"));
+    CHECK(ptx.rfind("ld.global") < ptx.find("wgmma.mma_async"));
+    checkAssembles(ptx, arch);
+  }
+}
+
 /// A channels-last convolution of `type` with a bias and an activation.
 static std::string convolutionOf(const std::string &type, const std::string &result, int channels,
                                  int filters, int groups, int stride, int taps) {

@@ -13,4 +13,9 @@ namespace tcc::codegen::device {
 /// if its elements have 16 bits; else null.
 mlir::BlockArgument residualOf(kernel::LaunchOp launch, mlir::Operation *product);
 
+/// Arguments of f32 that have an element for each column of `product`'s result, the last axis, and
+/// that nothing but what follows the product reads, each at its own column: biases and scales.
+llvm::SmallVector<mlir::BlockArgument, 2> perColumnOf(kernel::LaunchOp launch,
+                                                      mlir::Operation *product);
+
 } // namespace tcc::codegen::device

@@ -9,8 +9,13 @@
 // Each pair of the result is written where its pair of the residual was read. A thread that would
 // read it from memory has 4 bytes at a time, and waits for them when the sums are done.
 //
+// What is the same in all rows, biases above all, comes to registers while the tile is multiplied:
+// each lane has one column of 32, and gives it to those that ask for it. Read at the end, from the
+// L2 cache, it would be waited for as often as registers are free for some more of it.
+//
 //===----------------------------------------------------------------------===//
 #include "WgmmaEpilogue.h"
+#include "EpilogueOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
@@ -24,7 +29,7 @@ WgmmaEpilogue::WgmmaEpilogue(KernelFrame &f, const MatrixProduct &product, const
                              Group group)
     : f(f), b(f.b), p(product), t(tile), group(group), sum(p.instruction(t.columns).sum()),
       result(cast<RankedTensorType>(f.launch.getResultTypes()[0]).getElementType()),
-      lane(band(group.thread, GpuArch::warp - 1)) {}
+      perColumn(perColumnOf(f.launch, product.op)), lane(band(group.thread, GpuArch::warp - 1)) {}
 
 Value WgmmaEpilogue::add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
 Value WgmmaEpilogue::mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, c(y)); }
@@ -80,6 +85,43 @@ void WgmmaEpilogue::bindResidual(Value place) {
 }
 
 //===----------------------------------------------------------------------===//
+// What is the same in all rows
+//===----------------------------------------------------------------------===//
+
+WgmmaEpilogue::Columns WgmmaEpilogue::fetchColumns(Value firstColumn) {
+  Columns columns;
+  for (BlockArgument argument : perColumn) {
+    SmallVector<Value> &read = columns.emplace_back();
+    for (unsigned first = 0; first < t.columns; first += GpuArch::warp) {
+      Value column = add(add(firstColumn, lane), c(first));
+      if (p.columns % t.columns || t.columns % GpuArch::warp)
+        column = arith::MinUIOp::create(b, column, c(p.columns - 1));
+      Value index = arith::IndexCastUIOp::create(b, b.getIndexType(), column);
+      Value from = f.at(f.e.memoryOf(argument)->pointer, b.getF32Type(), index);
+      read.push_back(LLVM::LoadOp::create(b, b.getI32Type(), from, 4));
+    }
+  }
+  return columns;
+}
+
+/// The lane's pair of the tile's eight columns number `block` is what is read next.
+void WgmmaEpilogue::bindColumns(const Columns &columns, unsigned block) {
+  constexpr unsigned kBlocks = GpuArch::warp / 8;
+  Value owner = add(mul(band(lane, 3), 2), c(block % kBlocks * 8));
+  for (auto [argument, read] : llvm::zip(perColumn, columns)) {
+    auto elementOf = [&, word = read[block / kBlocks]](Value lane) -> Value {
+      Value bits = NVVM::ShflOp::create(b, b.getI32Type(), c(-1), word, lane, c(GpuArch::warp - 1),
+                                        NVVM::ShflKind::idx, UnitAttr());
+      return arith::BitcastOp::create(b, b.getF32Type(), bits);
+    };
+    Value pair =
+        vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()),
+                                       ValueRange{elementOf(owner), elementOf(add(owner, c(1)))});
+    f.e.bindProvider(argument, [pair](ArrayRef<Coord>) { return pair; });
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
 
@@ -105,15 +147,17 @@ Value WgmmaEpilogue::finished(Value sums, unsigned i, ArrayRef<Coord> at) {
   return v ? toStorage(b, v, result) : pair;
 }
 
-void WgmmaEpilogue::storeTile(ArrayRef<Value> sums, Value firstRow, Value firstColumn, Value turn) {
+void WgmmaEpilogue::storeTile(ArrayRef<Value> sums, const Columns &columns, Value firstRow,
+                              Value firstColumn, Value turn) {
   if (p.residual)
     awaitBarrier(b, sharedAt(add(mul(group.number, 8), c(t.residualOffset(0)))), band(turn, 1));
   for (auto [part, rows] : llvm::enumerate(sums))
-    storeRows(rows, part, add(firstRow, c(part * MatrixTile::partRows)), firstColumn);
+    storeRows(rows, columns, part, add(firstRow, c(part * MatrixTile::partRows)), firstColumn);
 }
 
 /// 64 rows, `part` of those of the group.
-void WgmmaEpilogue::storeRows(Value sums, unsigned part, Value groupRow, Value firstColumn) {
+void WgmmaEpilogue::storeRows(Value sums, const Columns &columns, unsigned part, Value groupRow,
+                              Value firstColumn) {
   // Bytes of a row whose operands a thread waits for at once; less where they lie in the slab.
   constexpr unsigned kFromMemory = 256, kFromSlab = 64;
   // The fragment: two neighbouring columns in rows r and r + 8.
@@ -133,6 +177,7 @@ void WgmmaEpilogue::storeRows(Value sums, unsigned part, Value groupRow, Value f
       Value column = index(add(pairColumn, c(int64_t(block) * 8)));
       if (p.columns % t.columns != 0)
         column = inside(column, f.e.index(p.columns - 2));
+      bindColumns(columns, block);
       for (unsigned half : {0u, 1u}) {
         if (p.residual) {
           Value slab = slabAt(part, block / ofSlab);

@@ -22,9 +22,14 @@ public:
   /// Starts the copy of what is added to a tile whose rows of the group begin at `firstRow`, to
   /// where the tile goes afterwards. Once a tile, before storeTile.
   void fetchResidual(mlir::Value firstRow, mlir::Value firstColumn);
+  /// What is the same in all rows (perColumnOf) of the columns from `firstColumn` on: of each such
+  /// operand, one element of 32 neighbours after the other that is the lane's.
+  using Columns = llvm::SmallVector<llvm::SmallVector<mlir::Value>, 2>;
+  /// Once a tile, before its sums are awaited.
+  Columns fetchColumns(mlir::Value firstColumn);
   /// `sums`: of 64 rows each; `turn`: the number of tiles that the group has stored.
-  void storeTile(llvm::ArrayRef<mlir::Value> sums, mlir::Value firstRow, mlir::Value firstColumn,
-                 mlir::Value turn);
+  void storeTile(llvm::ArrayRef<mlir::Value> sums, const Columns &columns, mlir::Value firstRow,
+                 mlir::Value firstColumn, mlir::Value turn);
   /// All that was stored is in memory.
   void end();
 
@@ -42,7 +47,9 @@ private:
   mlir::Value slabAt(unsigned part, unsigned across);
   mlir::Value inSlab(mlir::Value slab, mlir::Value row, mlir::Value chunk);
   void bindResidual(mlir::Value place);
-  void storeRows(mlir::Value sums, unsigned part, mlir::Value firstRow, mlir::Value firstColumn);
+  void bindColumns(const Columns &columns, unsigned block);
+  void storeRows(mlir::Value sums, const Columns &columns, unsigned part, mlir::Value firstRow,
+                 mlir::Value firstColumn);
   Coords pairAt(mlir::Value row, mlir::Value column);
   mlir::Value finished(mlir::Value sums, unsigned i, llvm::ArrayRef<Coord> at);
   void meet();
@@ -61,6 +68,7 @@ private:
   MatrixTile t;
   Group group;
   mlir::Type sum, result; ///< elements
+  llvm::SmallVector<mlir::BlockArgument, 2> perColumn;
   mlir::Value lane;
 };
 

@@ -327,6 +327,7 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
   if (t.isShared())
     firstRow = add(firstRow, mul(consumer, c(t.parts() * MatrixTile::partRows)));
   Value zero = LLVM::ZeroOp::create(b, wgmmaSums(b, t.columns, instruction.sum()));
+  WgmmaEpilogue::Columns columns = epilogue->fetchColumns(firstColumn);
   if (!t.isShared()) {
     epilogue->fetchResidual(firstRow, firstColumn);
     awaitTurn();
@@ -361,7 +362,7 @@ Place WgmmaEmitter::computeTile(Value number, Place place) {
   giveBack(places[2]);
   // Each group has come to one tile in so many of the block.
   Value turn = div(number, grid);
-  epilogue->storeTile(all, firstRow, firstColumn, t.isShared() ? turn : shr(turn, 1));
+  epilogue->storeTile(all, columns, firstRow, firstColumn, t.isShared() ? turn : shr(turn, 1));
   Place after = {places[0], places[1]};
   return t.isShared() ? after : skipTile(after);
 }

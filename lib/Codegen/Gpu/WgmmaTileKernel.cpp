@@ -39,8 +39,12 @@ public:
       : f(f), b(f.b), m(std::move(matrices)), p(std::move(product)), t(WgmmaTile::of(f.schedule)),
         split(f.schedule.getSplit()), each(llvm::divideCeil(m.steps(), split)),
         instruction(m.instruction(t.columns)),
-        early(std::min<int64_t>({f.schedule.getKept(), t.stages, each})),
-        residual(residualOf(f.launch, m.op)) {}
+        early(std::min<int64_t>({f.schedule.getKept(), t.stages, each})) {
+    if (BlockArgument residual = residualOf(f.launch, m.op))
+      earlyOperands.push_back({residual, false});
+    for (BlockArgument argument : perColumnOf(f.launch, m.op))
+      earlyOperands.push_back({argument, true});
+  }
   void run();
 
 private:
@@ -84,8 +88,15 @@ private:
   int64_t round() const { return int64_t(split) * t.multiplying(); }
   Value unitAt(int64_t first) { return add(add(tid, mul(rank, t.multiplying())), c(first)); }
   std::pair<Value, Value> placeOf(Value unit);
+  /// What follows the product reads, and is on its way before the sums are done.
+  struct EarlyOperand {
+    BlockArgument argument;
+    bool isPerColumn; ///< else a residual
+  };
+  int64_t earlyUnits(const EarlyOperand &operand);
   SmallVector<Type> earlyTypes();
-  SmallVector<Value> fetchResidual();
+  SmallVector<Value> fetchEarly();
+  void bindEarly(size_t unit);
   void finish();
 
   device::KernelFrame &f;
@@ -103,8 +114,8 @@ private:
   Value firstRow, firstColumn, firstStep, steps; ///< of the block
   Value rows;                                    ///< of the result, index
   unsigned lanes = 1;                            ///< neighbouring columns that a thread finishes
-  BlockArgument residual;                        ///< null: none
-  SmallVector<Value> residuals; ///< as stored, of the units of a thread; none: not read early
+  SmallVector<EarlyOperand> earlyOperands;
+  SmallVector<Value> earlyValues; ///< as earlyTypes
 };
 
 } // namespace
@@ -311,28 +322,58 @@ std::pair<Value, Value> WgmmaTileEmitter::placeOf(Value unit) {
   return {row, index(add(firstColumn, ofTile))};
 }
 
-/// Of what is added to the units of a thread, as stored; none where registers have no room.
-SmallVector<Type> WgmmaTileEmitter::earlyTypes() {
-  constexpr int64_t kMost = 4; // units
+/// Of how many of a thread's units an operand is read early: once where all have the same columns,
+/// and of all or none, where registers have no room.
+int64_t WgmmaTileEmitter::earlyUnits(const EarlyOperand &operand) {
+  constexpr int64_t kMost = 4;
+  if (operand.isPerColumn && round() % (t.columns / lanes) == 0)
+    return 1;
   auto count = int64_t(llvm::divideCeil(units(), round()));
-  if (!residual || count > kMost)
-    return {};
-  Type element = storageType(tensorType(residual).getElementType());
-  return SmallVector<Type>(count, lanes > 1 ? Type(VectorType::get({lanes}, element)) : element);
+  return count <= kMost ? count : 0;
 }
 
-/// What is added to the thread's units is on its way while they are multiplied.
-SmallVector<Value> WgmmaTileEmitter::fetchResidual() {
+/// What is added to the thread's units, and biases, are on their way while they are multiplied: as
+/// stored, of one operand after the other.
+SmallVector<Type> WgmmaTileEmitter::earlyTypes() {
+  SmallVector<Type> types;
+  for (const EarlyOperand &operand : earlyOperands) {
+    Type element = storageType(tensorType(operand.argument).getElementType());
+    types.append(earlyUnits(operand),
+                 lanes > 1 ? Type(VectorType::get({lanes}, element)) : element);
+  }
+  return types;
+}
+
+SmallVector<Value> WgmmaTileEmitter::fetchEarly() {
   SmallVector<Value> all;
   Value lastRow = f.e.subIndex(rows, f.e.index(1)), lastRun = f.e.index(m.columns - lanes);
-  for (auto [i, type] : llvm::enumerate(earlyTypes())) {
-    auto [row, column] = placeOf(unitAt(int64_t(i) * round()));
-    Value line = f.e.mulIndex(f.minIndex(row, lastRow), f.e.index(m.columns));
-    Value place = f.e.addIndex(line, f.minIndex(column, lastRun));
-    Value from = f.at(f.e.memoryOf(residual)->pointer, getElementTypeOrSelf(type), place);
-    all.push_back(LLVM::LoadOp::create(b, type, from, lanes * 2));
-  }
+  for (const EarlyOperand &operand : earlyOperands)
+    for (int64_t i = 0; i < earlyUnits(operand); ++i) {
+      Type type = earlyTypes()[all.size()], element = getElementTypeOrSelf(type);
+      auto [row, column] = placeOf(unitAt(i * round()));
+      Value place = f.minIndex(column, lastRun);
+      if (!operand.isPerColumn)
+        place = f.e.addIndex(f.e.mulIndex(f.minIndex(row, lastRow), f.e.index(m.columns)), place);
+      Value from = f.at(f.e.memoryOf(operand.argument)->pointer, element, place);
+      unsigned bytes = lanes * element.getIntOrFloatBitWidth() / 8;
+      all.push_back(LLVM::LoadOp::create(b, type, from,
+                                         unsigned(std::min<int64_t>(bytes, GpuArch::accessBytes))));
+    }
   return all;
+}
+
+/// What was read early for the thread's unit number `unit` is what is read next.
+void WgmmaTileEmitter::bindEarly(size_t unit) {
+  ArrayRef<Value> read = earlyValues;
+  for (const EarlyOperand &operand : earlyOperands) {
+    auto count = size_t(earlyUnits(operand));
+    if (count == 0)
+      continue;
+    Value v = fromStorage(b, read[std::min(unit, count - 1)],
+                          tensorType(operand.argument).getElementType());
+    f.e.bindProvider(operand.argument, [v](ArrayRef<Coord>) { return v; });
+    read = read.drop_front(count);
+  }
 }
 
 /// What follows the product, and whether it is to be stored.
@@ -379,11 +420,7 @@ void WgmmaTileEmitter::finish() {
     for (auto &[unit, totals] : MutableArrayRef(mine).slice(first).take_front(kTogether)) {
       if (split == 1)
         totals = totalsOf(arith::MinUIOp::create(b, unit, c(units() - 1)));
-      if (!residuals.empty()) {
-        Value read =
-            fromStorage(b, residuals[first + done.size()], tensorType(residual).getElementType());
-        f.e.bindProvider(residual, [read](ArrayRef<Coord>) { return read; });
-      }
+      bindEarly(first + done.size());
       done.push_back(finished(unit, totals));
     }
     f.e.setLanes(lanes);
@@ -427,12 +464,12 @@ void WgmmaTileEmitter::run() {
     b.setInsertionPointToStart(branch.elseBlock());
     f.e.nested([&] {
       f.awaitEarlierWork(); // which computes residuals, and may read what results overwrite
-      SmallVector<Value> early = fetchResidual();
+      SmallVector<Value> read = fetchEarly();
       leave(multiplyAll());
-      scf::YieldOp::create(b, early);
+      scf::YieldOp::create(b, read);
     });
   }
-  llvm::append_range(residuals, branch.getResults());
+  llvm::append_range(earlyValues, branch.getResults());
   split > 1 ? meetCluster() : f.barrier();
   parts.push_back(shared);
   for (unsigned i = 1; i < split; ++i) {
