@@ -15,11 +15,12 @@
 //
 // Floats narrower than f32 would round the sum before it is scaled: there only products that
 // have no scale before them read integers. Of many rows each weight that has come is multiplied
-// often, and widened as often: they are left to constant folding. So is what has scales for groups
-// along the sum, or zero points other than 0. Runs before constant folding, for targets whose
-// products read such weights.
+// often, and widened as often: they are left to constant folding. So is what has zero points other
+// than 0. Scales for groups along the sum are another matter (GroupedWeights.cpp). Runs before
+// constant folding, for targets whose products read such weights.
 //
 //===----------------------------------------------------------------------===//
+#include "Simplify/GroupedWeights.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Iterators.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -158,22 +159,25 @@ namespace {
 
 class IntegerWeightsPass : public tcc::impl::IntegerWeightsPassBase<IntegerWeightsPass> {
 public:
-  explicit IntegerWeightsPass(const WeightTable *weights) : weights(weights) {}
+  explicit IntegerWeightsPass(WeightTable *weights) : weights(weights) {}
   void runOnOperation() override {
     // Transposes that products have absorbed read nothing for anybody.
     getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isa<prim::PrimDialect>(op->getDialect()) && isOpTriviallyDead(op))
         op->erase();
     });
-    getOperation().walk([&](prim::DotOp op) { takeIntegers(op, *weights); });
+    getOperation().walk([&](prim::DotOp op) {
+      if (!sumGroups(op, *weights))
+        takeIntegers(op, *weights);
+    });
   }
 
 private:
-  const WeightTable *weights;
+  WeightTable *weights;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createIntegerWeightsPass(const WeightTable *weights) {
+std::unique_ptr<Pass> tcc::createIntegerWeightsPass(WeightTable *weights) {
   return std::make_unique<IntegerWeightsPass>(weights);
 }

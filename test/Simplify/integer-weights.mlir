@@ -61,3 +61,59 @@ func.func @others(%x: tensor<1x4xf32>, %scale: tensor<1x4xf32>, %many: tensor<51
   %5 = prim.dot %many, %4 batch [] x [] contract [1] x [1] : (tensor<512x4xf32>, tensor<8x4xf32>) -> tensor<512x8xf32>
   return %3, %5 : tensor<1x8xf32>, tensor<512x8xf32>
 }
+
+// With a scale and a zero point a group: halves of a group share a byte.
+// CHECK-LABEL: func @groups
+// CHECK: %[[X:.*]] = prim.reshape %arg0 sizes() : (tensor<1x1x64xf32>) -> tensor<2x32xf32>
+// CHECK: %[[W:.*]] = prim.weight "integers" : tensor<4x2x16xui8>
+// CHECK: prim.slice %[[X]] starts [0, 0]() steps [1, 1]
+// CHECK: prim.slice %[[X]] starts [0, 16]() steps [1, 1]
+// CHECK: prim.and %[[W]]
+// CHECK: prim.shift_right %[[W]]
+// CHECK: prim.broadcast %arg2 axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x16xf32>
+// CHECK: prim.sub
+// CHECK: prim.broadcast %arg1 axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x16xf32>
+// CHECK: prim.reduce sum %{{.*}} [1, 2] : (tensor<4x2x16xf32>) -> tensor<4xf32>
+func.func @groups(%x: tensor<1x1x64xf32>, %scale: tensor<4x2x1xf32>, %zero: tensor<4x2x1xf32>) -> tensor<1x1x4xf32> {
+  %w = prim.constant dense<11> : tensor<4x2x32xui8>
+  %0 = prim.cast %w : (tensor<4x2x32xui8>) -> tensor<4x2x32xf32>
+  %1 = prim.broadcast %zero axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x32xf32>
+  %2 = prim.sub %0, %1 : (tensor<4x2x32xf32>, tensor<4x2x32xf32>) -> tensor<4x2x32xf32>
+  %3 = prim.broadcast %scale axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x32xf32>
+  %4 = prim.mul %2, %3 : (tensor<4x2x32xf32>, tensor<4x2x32xf32>) -> tensor<4x2x32xf32>
+  %5 = prim.reshape %4 sizes() : (tensor<4x2x32xf32>) -> tensor<4x64xf32>
+  %6 = prim.dot %x, %5 batch [] x [] contract [2] x [1] : (tensor<1x1x64xf32>, tensor<4x64xf32>) -> tensor<1x1x4xf32>
+  return %6 : tensor<1x1x4xf32>
+}
+
+// Integers from -8 to 7 are stored with 8 added.
+// CHECK-LABEL: func @signed
+// CHECK: prim.weight "integers{{.*}}" : tensor<4x2x16xui8>
+// CHECK: prim.constant dense<8.000000e+00> : tensor<4x2x16xf32>
+func.func @signed(%x: tensor<1x64xf32>, %scale: tensor<4x2x1xf32>) -> tensor<1x4xf32> {
+  %w = prim.constant dense<-3> : tensor<4x2x32xi8>
+  %0 = prim.cast %w : (tensor<4x2x32xi8>) -> tensor<4x2x32xf32>
+  %1 = prim.broadcast %scale axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x32xf32>
+  %2 = prim.mul %1, %0 : (tensor<4x2x32xf32>, tensor<4x2x32xf32>) -> tensor<4x2x32xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<4x2x32xf32>) -> tensor<4x64xf32>
+  %4 = prim.dot %x, %3 batch [] x [] contract [1] x [1] : (tensor<1x64xf32>, tensor<4x64xf32>) -> tensor<1x4xf32>
+  return %4 : tensor<1x4xf32>
+}
+
+// Integers of more bits keep a byte each; several rows are left to constant folding.
+// CHECK-LABEL: func @bytes
+// CHECK: %[[W:.*]] = prim.weight "integers{{.*}}" : tensor<4x2x32xi8>
+// CHECK: prim.cast %[[W]]
+// CHECK: prim.reduce
+// CHECK: prim.dot %arg1
+func.func @bytes(%x: tensor<1x64xf32>, %more: tensor<2x64xf32>, %scale: tensor<4x2x1xf32>) -> (tensor<1x4xf32>, tensor<2x4xf32>) {
+  %w = prim.constant dense<-11> : tensor<4x2x32xi8>
+  %0 = prim.cast %w : (tensor<4x2x32xi8>) -> tensor<4x2x32xf32>
+  %1 = prim.broadcast %scale axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x32xf32>
+  %2 = prim.mul %0, %1 : (tensor<4x2x32xf32>, tensor<4x2x32xf32>) -> tensor<4x2x32xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<4x2x32xf32>) -> tensor<4x64xf32>
+  %4 = prim.reshape %2 sizes() : (tensor<4x2x32xf32>) -> tensor<4x64xf32>
+  %5 = prim.dot %x, %3 batch [] x [] contract [1] x [1] : (tensor<1x64xf32>, tensor<4x64xf32>) -> tensor<1x4xf32>
+  %6 = prim.dot %more, %4 batch [] x [] contract [1] x [1] : (tensor<2x64xf32>, tensor<4x64xf32>) -> tensor<2x4xf32>
+  return %5, %6 : tensor<1x4xf32>, tensor<2x4xf32>
+}

@@ -70,6 +70,53 @@ class IntegerWeights(ToolTest):
             self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
             self.assertRegex((self.work / "m.mlir").read_text(), rf"48x64x{element}, #cpu.panels")
 
+    def grouped(self, rows, bits, group, zeros, signed=False):
+        """x by weights with a scale and, if asked, a zero point a group: packed, or a byte each."""
+        rng = np.random.default_rng(bits * group)
+        n, groups = 24, 3
+        k, half = groups * group, 1 << (bits - 1)
+        q = rng.integers(0, 2 * half, (n, groups, group), dtype=np.int64)
+        zero = rng.integers(0, 2 * half, (n, groups, 1), dtype=np.int64) if zeros else np.full((n, groups, 1), half)
+        scale = rng.uniform(0.5, 2, (n, groups, 1)).astype(np.float32)
+        x = rng.standard_normal((1, rows, k), dtype=np.float32)
+        def packed(values):
+            values = np.pad(values, ((0, 0), (0, -values.shape[1] % (8 // bits))))
+            shifts = (np.arange(values.shape[1]) % (8 // bits) * bits).astype(np.int64)
+            return (values << shifts).reshape(n, -1, 8 // bits).sum(-1).astype(np.uint8)
+        if signed:  # a byte each
+            weights = [numpy_helper.from_array((q - half).astype(np.int8), "q"), numpy_helper.from_array(scale, "s"),
+                       numpy_helper.from_array(np.array([n, k]), "shape")]
+            nodes = [helper.make_node("Cast", ["q"], ["f"], to=F32), helper.make_node("Mul", ["s", "f"], ["w"]),
+                     helper.make_node("Reshape", ["w", "shape"], ["m"]), helper.make_node("Transpose", ["m"], ["t"], perm=[1, 0]),
+                     helper.make_node("MatMul", ["x", "t"], ["y"])]
+        else:
+            weights = [numpy_helper.from_array(packed(q.reshape(n, k)).reshape(n, groups, -1), "q"),
+                       numpy_helper.from_array(scale.reshape(-1), "s")]
+            weights += [numpy_helper.from_array(packed(zero[..., 0]).reshape(-1), "z")] * zeros
+            nodes = [helper.make_node("MatMulNBits", ["x", "q", "s"] + ["z"] * zeros, ["y"], domain="com.microsoft",
+                                      K=k, N=n, bits=bits, block_size=group)]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, x.shape)],
+                                  [helper.make_tensor_value_info("y", F32, (1, rows, n))], weights)
+        path = self.work / "grouped.onnx"
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+        wide = ((q - zero) * scale.astype(np.float64)).reshape(n, k)
+        return path, x, x.astype(np.float64) @ wide.T
+
+    def test_groups(self):
+        """A row by 4-bit weights reads two in a byte, by others a byte each; several rows read floats."""
+        for rows, bits, group, zeros, signed, stored in (
+                (1, 4, 32, True, False, "24x3x16xui8"), (1, 4, 64, False, False, "24x3x32xui8"),
+                (1, 4, 32, False, True, "24x3x16xui8"), (1, 8, 32, True, False, "24x3x32xui8"),
+                (1, 2, 16, True, False, "24x3x8xui8"), (4, 4, 32, True, False, "x96xf32")):
+            path, x, expected = self.grouped(rows, bits, group, zeros, signed)
+            self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
+            self.assertRegex((self.work / "m.mlir").read_text(), rf"prim.weight .*{stored}")
+            for cpu in [*cpu_levels(), "native"]:
+                with self.subTest(rows=rows, bits=bits, zeros=zeros, signed=signed, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                    y, = compiled(x)
+                    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-2)
+
 
 if __name__ == "__main__":
     unittest.main()

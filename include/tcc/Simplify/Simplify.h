@@ -34,7 +34,7 @@ std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
 
 /// tcc-simplify-integer-weights: products read weights of 8 bits as they are. Before constant
 /// folding, for targets that have kernels for them. `weights` outlives the pass.
-std::unique_ptr<mlir::Pass> createIntegerWeightsPass(const WeightTable *weights);
+std::unique_ptr<mlir::Pass> createIntegerWeightsPass(WeightTable *weights);
 
 /// tcc-simplify-absorb-transposes: contractions read any axis order.
 std::unique_ptr<mlir::Pass> createAbsorbTransposesPass();

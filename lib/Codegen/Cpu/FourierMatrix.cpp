@@ -270,9 +270,7 @@ void FourierMatrixCode::backUpColumns() {
   vectors(columns, [&](Index j, Index valid) {
     stages.transform(
         down, [&](Index i) { return whole(matrix, k.mulAdd(i, k.constant(pitch), j)); },
-        [&](Index i, Complex v) {
-          setPart(v, line, k.mulAdd(i, k.constant(columns), j), valid);
-        });
+        [&](Index i, Complex v) { setPart(v, line, k.mulAdd(i, k.constant(columns), j), valid); });
   });
 }
 
@@ -330,8 +328,8 @@ void FourierMatrixCode::throughFilter() {
       transposeSquare(f.b, im);
       for (unsigned lane = 0; lane < lanes; ++lane) {
         Index row = k.add(i, k.constant(lane));
-        setPart(turned({re[lane], im[lane]}, row, j), matrix,
-                k.mulAdd(row, k.constant(pitch), j), k.constant(lanes));
+        setPart(turned({re[lane], im[lane]}, row, j), matrix, k.mulAdd(row, k.constant(pitch), j),
+                k.constant(lanes));
       }
     });
   });
