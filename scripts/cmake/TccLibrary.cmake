@@ -1,14 +1,24 @@
-# tcc_add_library(Name SOURCES... LINK libs...): one static library a layer folder.
-#   Libraries that include MLIR share one precompiled header (TccPch).
+# tcc_add_library(Name [NO_MLIR] SOURCES... LINK libs...): one static library a layer folder.
+# tcc_precompile(target): its C++ sources begin with the precompiled header (TccPch) that all targets that include MLIR share.
 # tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
 #   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
-# tcc_add_unittest(name SOURCES... LINK libs...): a Catch2 program run by ctest.
+# tcc_add_unittest(name [NO_MLIR] SOURCES... LINK libs...): a Catch2 program run by ctest.
 
 add_library(TccPch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
 target_precompile_headers(TccPch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.h)
 # ccache can only reuse a clang precompiled header without its timestamp.
 target_compile_options(TccPch PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+
+function(tcc_precompile target)
+  target_precompile_headers(${target} REUSE_FROM TccPch)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE) # in code that may lie anywhere, as the header was for libraries
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+endfunction()
 
 function(tcc_add_library name)
   cmake_parse_arguments(A "NO_MLIR" "" "SOURCES;LINK;DEPENDS" ${ARGN})
@@ -16,8 +26,7 @@ function(tcc_add_library name)
   if(A_NO_MLIR)
     target_link_libraries(${name} PUBLIC ${A_LINK})
   else()
-    target_precompile_headers(${name} REUSE_FROM TccPch)
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+    tcc_precompile(${name})
     target_link_libraries(${name} PUBLIC ${A_LINK} ${TCC_LLVM_LIBS})
   endif()
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/lib)
@@ -60,8 +69,11 @@ function(tcc_add_passes name)
 endfunction()
 
 function(tcc_add_unittest name)
-  cmake_parse_arguments(A "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${A_SOURCES})
+  if(NOT A_NO_MLIR)
+    tcc_precompile(${name})
+  endif()
   target_link_libraries(${name} PRIVATE ${A_LINK} Catch2::Catch2WithMain)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/lib)
   add_test(NAME unit.${name} COMMAND ${name})
