@@ -27,7 +27,7 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
 // The columns decide on panels; rows that only a run knows are assumed to be many.
 // CHECK-LABEL: @products
 // CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}
-// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied,
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, {{.*}}, b = copied, epilogue = rolled, grain_products = 131072>}
 func.func @products(%x: tensor<?x64xf32>, %w: tensor<64x256xf32, #columns>, %n: index, %y: tensor<64x256xf32>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<?x64xf32>, tensor<64x256xf32, #columns>) sizes(%n) {
   ^bb0(%a: tensor<?x64xf32>, %b: tensor<64x256xf32, #columns>):
@@ -63,6 +63,21 @@ func.func @no_template(%x: tensor<4x8xf32>, %y: tensor<8x2x3xf32>) {
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2x3xf32>) -> tensor<4x2x3xf32>
     kernel.yield %c : tensor<4x2x3xf32>
   } -> tensor<4x2x3xf32>
+  return
+}
+
+// An image whose size only a run knows may be small: then tasks are, so that threads share it.
+// CHECK-LABEL: @open_image
+// CHECK: tiles_per_task = {{[0-9]+}}, panels_per_task = 1, a = pointers, b = in_place, epilogue = rolled, least_tiles = {{[0-9]+}}>}
+func.func @open_image(%x: tensor<1x?x?x32xf32>, %k: tensor<16x32x3x3xf32, #panels16>, %h: index, %w: index) {
+  %0 = kernel.launch convolution "k" ins(%x, %k : tensor<1x?x?x32xf32>, tensor<16x32x3x3xf32, #panels16>) sizes(%h, %w) {
+  ^bb0(%a: tensor<1x?x?x32xf32>, %b: tensor<16x32x3x3xf32, #panels16>):
+    %c0 = arith.constant 0 : index
+    %1 = prim.dim %a, 1 : tensor<1x?x?x32xf32>
+    %2 = prim.dim %a, 2 : tensor<1x?x?x32xf32>
+    %c = prim.conv %a, %b sizes(%1, %2) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x?x?x32xf32>, tensor<16x32x3x3xf32, #panels16>, index, index) -> tensor<1x?x?x16xf32>
+    kernel.yield %c : tensor<1x?x?x16xf32>
+  } -> tensor<1x?x?x16xf32>
   return
 }
 

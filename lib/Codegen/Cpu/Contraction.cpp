@@ -68,6 +68,16 @@ private:
 
 } // namespace
 
+Index taskTiles(KernelBuilder &k, int64_t most, std::optional<int64_t> least, Index tiles,
+                Index taskColumns) {
+  constexpr int64_t tasks = 16; // as many as the threads of the time model of cuts (CutTimes.h)
+  if (!least || *least >= most)
+    return k.constant(most);
+  Index taskRows = k.max(k.constant(1), k.floorDiv(k.constant(tasks), taskColumns));
+  Index equal = k.ceilDiv(tiles, taskRows);
+  return k.min(k.constant(most), k.max(k.constant(*least), equal));
+}
+
 Index emitContractionTaskCount(OpBuilder &builder, Location loc, const ContractionSpec &spec) {
   KernelBuilder k(builder, loc);
   return emitTileTaskCount(k, spec);

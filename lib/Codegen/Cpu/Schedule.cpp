@@ -38,6 +38,12 @@ struct Cut {
   double time;
 };
 
+/// Tiles of one panel, of `cycles` each, that are worth a task beside others.
+int64_t leastTiles(double cycles) {
+  constexpr double worthATask = 16384;
+  return std::ceil(worthATask / cycles);
+}
+
 /// Sizes of parts of `total`, largest first: up to 64 equal parts, then smaller ones in steps
 /// of a quarter, down to those of which a few lie in a cache.
 llvm::SmallVector<int64_t> partSizes(double total, int64_t most) {
@@ -224,9 +230,12 @@ static llvm::SmallVector<ContractionSchedule> cutConv(const CpuTarget &cpu,
   schedule.a = shape.a;
   schedule.inlineEpilogue = k <= 48 && shape.pixels > 0;
   llvm::SmallVector<ContractionSchedule> ranked;
+  bool assumed = shape.pixels <= 0 && shape.imagePixels <= 0;
   for (const Cut &cut : bestCuts(problem, mostTiles, mostPanels)) {
     schedule.tilesPerTask = cut.tiles;
     schedule.panelsPerTask = cut.panels;
+    if (assumed)
+      schedule.leastTiles = leastTiles(problem.tileCycles * cut.panels);
     ranked.push_back(schedule);
   }
   return ranked;
@@ -274,10 +283,14 @@ llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const Win
   problem.l2Bytes = cpu.l2Bytes;
   int64_t tileBytes = winogradTileBytes(shape.channels, schedule.panelWidth());
   int64_t mostTiles = std::max<int64_t>(1, winogradScratch(cpu) / (tileBytes * schedule.rows));
+  double tileCycles = problem.rows * problem.vectors * problem.channels * kWinogradPoints;
+  bool assumed = shape.tiles <= 0 && shape.imageTiles <= 0;
   llvm::SmallVector<WinogradSchedule> ranked;
   for (const Cut &cut : bestCuts(problem, mostTiles, INT64_MAX)) {
     schedule.tilesPerTask = cut.tiles;
     schedule.panelsPerTask = cut.panels;
+    if (assumed)
+      schedule.leastTiles = leastTiles(tileCycles * cut.panels);
     ranked.push_back(schedule);
   }
   return ranked;
@@ -324,6 +337,10 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
     if (schedule.kBlock) // the sums of all tiles and panels of a task are kept
       schedule.panelsPerTask = std::max<int64_t>(
           1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
+    // Tasks beside each other share an open m well enough, and more tasks below each other would
+    // read or pack B again.
+    if (shape.m <= 0 && !schedule.packsB() && schedule.panelsPerTask >= problem.panels)
+      schedule.leastTiles = leastTiles(problem.tileCycles * schedule.panelsPerTask);
     ranked.push_back(schedule);
   }
   return ranked;
@@ -414,12 +431,12 @@ kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSched
   return cpu::ContractionScheduleAttr::get(
       context, s.lanes, s.vectors, s.rows, s.unroll, s.tilesPerTask, s.panelsPerTask, kBlock, s.a,
       s.b, s.stepBytes, s.inlineEpilogue ? cpu::Epilogue::Inline : cpu::Epilogue::Rolled,
-      s.grainProducts);
+      s.grainProducts, s.leastTiles);
 }
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &s) {
   return cpu::WinogradScheduleAttr::get(context, s.lanes, s.vectors, s.rows, s.tilesPerTask,
-                                        s.panelsPerTask);
+                                        s.panelsPerTask, s.leastTiles);
 }
 
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &s) {
@@ -440,6 +457,7 @@ ContractionSchedule numbersOf(cpu::ContractionScheduleAttr attr) {
   s.stepBytes = attr.getStepBytes();
   s.inlineEpilogue = attr.getEpilogue() == cpu::Epilogue::Inline;
   s.grainProducts = attr.getGrainProducts();
+  s.leastTiles = attr.getLeastTiles();
   return s;
 }
 
@@ -450,6 +468,7 @@ WinogradSchedule numbersOf(cpu::WinogradScheduleAttr attr) {
   s.rows = attr.getRows();
   s.tilesPerTask = attr.getTilesPerTask();
   s.panelsPerTask = attr.getPanelsPerTask();
+  s.leastTiles = attr.getLeastTiles();
   return s;
 }
 

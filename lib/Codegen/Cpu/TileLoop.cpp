@@ -42,7 +42,7 @@ struct Tiling {
   Index panels, fullPanels;
   Index groupPanels; ///< panels of one group
   Index kBlocks;
-  Index taskRows, taskColumns; ///< number of tasks along m and along n
+  Index taskTiles, taskRows, taskColumns; ///< tiles of a task, number of tasks along m and n
 };
 
 Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
@@ -64,8 +64,10 @@ Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
   tiling.panels = k.mul(tiling.groupPanels, k.constant(spec.groups));
   tiling.fullPanels = k.floorDiv(spec.n, width);
   tiling.kBlocks = schedule.kBlock ? k.ceilDiv(spec.k, k.constant(schedule.kBlock)) : k.constant(1);
-  tiling.taskRows = k.ceilDiv(tiling.tiles, k.constant(schedule.tilesPerTask));
   tiling.taskColumns = k.ceilDiv(tiling.panels, k.constant(schedule.panelsPerTask));
+  tiling.taskTiles =
+      taskTiles(k, schedule.tilesPerTask, schedule.leastTiles, tiling.tiles, tiling.taskColumns);
+  tiling.taskRows = k.ceilDiv(tiling.tiles, tiling.taskTiles);
   return tiling;
 }
 
@@ -74,7 +76,6 @@ public:
   TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue)
       : k(k), spec(spec), feed(feed), epilogue(epilogue), tiling(cut(k, spec)),
         cutsK(!k.isKnown(tiling.kBlocks, 1)) {}
-
   void emit(Index task);
 
 private:
@@ -141,10 +142,9 @@ void TaskEmitter::emit(Index task) {
     taskRow = k.rem(task, tiling.taskRows);
     taskColumn = k.floorDiv(task, tiling.taskRows);
   }
-  Index tilesPerTask = k.constant(schedule.tilesPerTask);
   Index panelsPerTask = k.constant(schedule.panelsPerTask);
-  firstTile = k.mul(taskRow, tilesPerTask);
-  endTile = k.min(k.add(firstTile, tilesPerTask), tiling.tiles);
+  firstTile = k.mul(taskRow, tiling.taskTiles);
+  endTile = k.min(k.add(firstTile, tiling.taskTiles), tiling.tiles);
   firstPanel = k.mul(taskColumn, panelsPerTask);
   endPanel = k.min(k.add(firstPanel, panelsPerTask), tiling.panels);
 

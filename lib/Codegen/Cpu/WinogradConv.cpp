@@ -33,6 +33,7 @@ constexpr int64_t sumChannels = 64, inputs = kWinogradOutputs + 2;
 struct Cut {
   Index tileRows, tileColumns; ///< of an image
   Index tiles;                 ///< of all images
+  Index taskTiles;             ///< of a task
   Index taskRows, taskColumns; ///< number of tasks along tiles and along panels
 };
 
@@ -47,9 +48,12 @@ Cut cutOf(KernelBuilder &k, const ConvSpec &spec) {
   cut.tileColumns = k.ceilDiv(spec.dims[2].output, two);
   cut.tiles = k.mul(spec.batch, k.mul(cut.tileRows, cut.tileColumns));
   WinogradSchedule schedule = scheduleOf(spec);
-  cut.taskRows = k.ceilDiv(cut.tiles, k.constant(schedule.rows * schedule.tilesPerTask));
   int64_t panels = llvm::divideCeil(spec.filters, schedule.panelWidth());
   cut.taskColumns = k.constant(llvm::divideCeil(panels, schedule.panelsPerTask));
+  Index rows = k.constant(schedule.rows);
+  cut.taskTiles = k.mul(rows, taskTiles(k, schedule.tilesPerTask, schedule.leastTiles,
+                                        k.ceilDiv(cut.tiles, rows), cut.taskColumns));
+  cut.taskRows = k.ceilDiv(cut.tiles, cut.taskTiles);
   return cut;
 }
 
@@ -315,9 +319,9 @@ void TaskEmitter::emitPanel(Index panel, bool full) {
 }
 
 void TaskEmitter::emit(Index task) {
-  Index one = k.constant(1), blockTiles = k.constant(schedule.rows * schedule.tilesPerTask);
-  firstTile = k.mul(k.rem(task, cut.taskRows), blockTiles);
-  tileCount = k.min(blockTiles, k.sub(cut.tiles, firstTile));
+  Index one = k.constant(1);
+  firstTile = k.mul(k.rem(task, cut.taskRows), cut.taskTiles);
+  tileCount = k.min(cut.taskTiles, k.sub(cut.tiles, firstTile));
   registerTiles = k.ceilDiv(tileCount, k.constant(schedule.rows));
   // What is missing in the last register tile repeats the last tile.
   Index lastTile = k.sub(cut.tiles, one);

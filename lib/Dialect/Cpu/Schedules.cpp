@@ -43,7 +43,8 @@ LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes
                                               int64_t rows, int64_t unroll, int64_t tilesPerTask,
                                               int64_t panelsPerTask, std::optional<int64_t> kBlock,
                                               OperandAccess, OperandAccess b, int64_t stepBytes,
-                                              Epilogue, std::optional<int64_t> grainProducts) {
+                                              Epilogue, std::optional<int64_t> grainProducts,
+                                              std::optional<int64_t> leastTiles) {
   if (b == OperandAccess::Pointers || b == OperandAccess::Gathered)
     return emitError() << "b is '" << stringifyOperandAccess(b) << "', which only a can be";
   return verifySizes(emitError, {{"lanes", lanes},
@@ -54,17 +55,20 @@ LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes
                                  {"panels_per_task", panelsPerTask},
                                  {"k_block", kBlock.value_or(1)},
                                  {"step_bytes", stepBytes},
-                                 {"grain_products", grainProducts.value_or(1)}});
+                                 {"grain_products", grainProducts.value_or(1)},
+                                 {"least_tiles", leastTiles.value_or(1)}});
 }
 
 LogicalResult WinogradScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
                                            int64_t rows, int64_t tilesPerTask,
-                                           int64_t panelsPerTask) {
+                                           int64_t panelsPerTask,
+                                           std::optional<int64_t> leastTiles) {
   return verifySizes(emitError, {{"lanes", lanes},
                                  {"vectors", vectors},
                                  {"rows", rows},
                                  {"tiles_per_task", tilesPerTask},
-                                 {"panels_per_task", panelsPerTask}});
+                                 {"panels_per_task", panelsPerTask},
+                                 {"least_tiles", leastTiles.value_or(1)}});
 }
 
 LogicalResult LineScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t pixels,

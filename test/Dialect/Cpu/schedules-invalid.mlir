@@ -35,6 +35,13 @@ func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1,
 
 // -----
 
+// expected-error @+1 {{least_tiles is 0, at least 1}}
+func.func @f() attributes {s = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 6, tiles_per_task = 3, panels_per_task = 1, least_tiles = 0>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{rows is 0, at least 1}}
 func.func @f() attributes {s = #cpu.winograd_schedule<lanes = 8, vectors = 2, rows = 0, tiles_per_task = 3, panels_per_task = 1>} {
   return

@@ -45,6 +45,11 @@ struct ContractionSpec {
   Index firstRow = {};
 };
 
+/// Register tiles along m in a task: `most`, or, where a run alone knows how many there are
+/// (`least` is given), as many as give threads a few tasks; `taskColumns` lie beside each other.
+Index taskTiles(KernelBuilder &k, int64_t most, std::optional<int64_t> least, Index tiles,
+                Index taskColumns);
+
 /// A result of which neighbouring rows are neighbours in memory and columns are not: a
 /// convolution that is stored channels first. Writing it a vector of columns at a time would
 /// touch as many lines of the cache as that has lanes.

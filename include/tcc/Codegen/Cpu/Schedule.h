@@ -78,6 +78,8 @@ struct ContractionSchedule {
   bool inlineEpilogue = false;              ///< write the epilogue out for every vector of the tile
   /// Multiply-adds that are worth a thread; none: a task is.
   std::optional<int64_t> grainProducts = {};
+  /// Given where only a run knows the number of tiles: a task may have as few, see taskTiles().
+  std::optional<int64_t> leastTiles = {};
 
   unsigned panelWidth() const { return lanes * vectors; }
   bool packsA() const { return a == OperandAccess::Copied; }
@@ -97,6 +99,7 @@ struct WinogradSchedule {
   unsigned rows = 6;               ///< tiles in a register tile
   int64_t tilesPerTask = 1;        ///< register tiles in a task
   int64_t panelsPerTask = 1;
+  std::optional<int64_t> leastTiles = {}; ///< as of ContractionSchedule
 
   unsigned panelWidth() const { return lanes * vectors; }
 };

@@ -56,7 +56,8 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
     `a` and `b` say how the operands are read. 8-bit operands are multiplied `step_bytes` at
     a time. The epilogue is written out for every vector of a tile, or in a loop over its
     rows. As many tasks as do `grain_products` multiply-adds are worth a thread; where that
-    is not given one task is.
+    is not given one task is. `least_tiles` is given where only a run knows how many tiles there
+    are: of few, a task has fewer than `tiles_per_task`, down to that, so that threads share them.
 
     Of convolutions, rows are output pixels and columns filters: `a` is `pointers`, one for
     each tap and row, or `gathered`, the pixels under the filter side by side.
@@ -65,17 +66,18 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
                         "int64_t":$tiles_per_task, "int64_t":$panels_per_task, Cpu_OptionalInt:$k_block,
                         EnumParameter<Cpu_OperandAccess>:$a, EnumParameter<Cpu_OperandAccess>:$b,
                         Cpu_DefaultInt<"1">:$step_bytes, EnumParameter<Cpu_Epilogue>:$epilogue,
-                        Cpu_OptionalInt:$grain_products);
+                        Cpu_OptionalInt:$grain_products, Cpu_OptionalInt:$least_tiles);
 }
 
 def Cpu_WinogradScheduleAttr : Cpu_ScheduleAttr<"WinogradSchedule", "winograd_schedule"> {
   let summary = "a 3x3 convolution in tiles of 2x2 outputs";
   let description = [{
     A register tile is `rows` tiles by one panel of `vectors` vectors of `lanes` filters; a
-    task `tiles_per_task` register tiles by `panels_per_task` panels.
+    task `tiles_per_task` register tiles by `panels_per_task` panels; `least_tiles` as of
+    contraction_schedule.
   }];
   let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$tiles_per_task,
-                        "int64_t":$panels_per_task);
+                        "int64_t":$panels_per_task, Cpu_OptionalInt:$least_tiles);
 }
 
 def Cpu_LineScheduleAttr : Cpu_ScheduleAttr<"LineSchedule", "line_schedule"> {

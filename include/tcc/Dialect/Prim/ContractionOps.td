@@ -8,7 +8,8 @@ def Prim_DotOp : Prim_Op<"dot", "StableHLO dot_general", [Pure, Prim_Contraction
   let description = [{
     The result is batch axes, free axes of lhs, free axes of rhs, each in order (StableHLO
     dot_general). The sum is kept in the result's element type, or in f32 when that is narrower;
-    i8 and ui8 operands, in any mixture, give i32. Operands of narrow floats may give f32.
+    i8 and ui8 operands, in any mixture, give i32. Operands of narrow floats may give f32. An i8
+    or ui8 rhs beside a lhs of floats is widened to its type.
   }];
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, DenseI64ArrayAttr:$lhs_batch, DenseI64ArrayAttr:$rhs_batch,
                        DenseI64ArrayAttr:$lhs_contract, DenseI64ArrayAttr:$rhs_contract);
