@@ -76,8 +76,7 @@ Value RowSum::ofGroups(Value perGroup) {
   if (auto broadcast = perGroup.getDefiningOp<prim::BroadcastOp>())
     return prim::BroadcastOp::create(b, loc, planes, broadcast.getX(), broadcast.getAxes(),
                                      ValueRange());
-  auto elements =
-      cast<DenseElementsAttr>(perGroup.getDefiningOp<prim::ConstantOp>().getElements());
+  auto elements = cast<DenseElementsAttr>(perGroup.getDefiningOp<prim::ConstantOp>().getElements());
   return prim::ConstantOp::create(b, loc, planes, elements.resizeSplat(planes));
 }
 
@@ -89,9 +88,8 @@ static bool isPerGroup(Value v) {
   if (!broadcast)
     return false;
   ArrayRef<int64_t> shape = tensorType(broadcast.getX()).getShape();
-  return llvm::all_of(llvm::zip_equal(broadcast.getAxes(), shape), [](auto axis) {
-    return std::get<0>(axis) != 2 || std::get<1>(axis) == 1;
-  });
+  return llvm::all_of(llvm::zip_equal(broadcast.getAxes(), shape),
+                      [](auto axis) { return std::get<0>(axis) != 2 || std::get<1>(axis) == 1; });
 }
 
 /// Takes `weights`, [n, k], apart.
@@ -142,8 +140,8 @@ static std::optional<reference::Tensor> valueOf(Value v, const WeightTable &weig
       return std::nullopt;
     known.defer(op);
   }
-  auto results = known.isKnown(v) ? known.evaluate(v.getDefiningOp())
-                                  : llvm::createStringError("too large");
+  auto results =
+      known.isKnown(v) ? known.evaluate(v.getDefiningOp()) : llvm::createStringError("too large");
   if (results)
     return (*results)[cast<OpResult>(v).getResultNumber()];
   llvm::consumeError(results.takeError());
