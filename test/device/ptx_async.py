@@ -217,9 +217,17 @@ def copy_row(map, shared, at, coordinates, out):
             shared[place:place + 16] = map.memory[begin:begin + 16] if there else bytes(16)
 
 
+def row_bytes(map):
+    """Of a box's row, which is as wide as the swizzle: others do not lie densely on a GPU, as all that reads them has it."""
+    row = map.box[-1] * map.element_bytes
+    if row != map.swizzle or row not in (32, 64, 128):
+        raise Fault(f"rows of {row} bytes in a swizzle of {map.swizzle}")
+    return row
+
+
 def copy_box(map, shared, at, coordinates, out):
     """Bytes of shared memory that were filled or read."""
-    row = map.box[-1] * map.element_bytes
+    row = row_bytes(map)
     places = [list(coordinates)]
     for axis in range(1, len(coordinates)):  # the innermost of the outer axes varies fastest
         places = [[*place[:axis], place[axis] + i, *place[axis + 1:]]
@@ -231,7 +239,7 @@ def copy_box(map, shared, at, coordinates, out):
 
 def copy_window(map, shared, at, coordinates, taps):
     """Pixels of a window, as numbered: along a row, then to the next row, then to the next image."""
-    row = map.box[-1] * map.element_bytes
+    row = row_bytes(map)
     place = list(coordinates)
     low, high = list(reversed(map.low)), list(reversed(map.high))
     steps, extents = list(reversed(map.steps)), list(reversed(map.extents))

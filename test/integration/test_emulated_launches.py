@@ -64,6 +64,24 @@ class EmulatedLaunches(ToolTest):
         for name in names:
             self.assertIn(name, result.stdout)
 
+    def test_narrow_boxes_show(self):
+        """Boxes with narrower rows than the kernel reads, and with rows for which there is no swizzle."""
+        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
+        self.assertEqual(packed.code, 0, packed.text)
+        listing = self.work / "packed/launches"
+        lines = listing.read_text().splitlines(keepends=True)
+        for units, shown in ("32", "WRONG"), ("48", "rows of 96 bytes in a swizzle of 96"):
+            narrowed = []
+            for line in lines:
+                words = line.split()
+                if words[0] == "map":
+                    words[3 + 2 * int(words[3])] = units  # the innermost of the pairs of extent and box
+                narrowed.append(" ".join(words) + "\n")
+            listing.write_text("".join(narrowed))
+            result = self.emulated("dot_k0_dot_add", "conv_same")
+            self.assertEqual(result.returncode, 1, result.stdout)
+            self.assertIn(shown, result.stdout)
+
     def test_faults_show(self):
         """A kernel that gives a stage back too early, and one that never fills it."""
         packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
