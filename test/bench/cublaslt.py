@@ -7,7 +7,7 @@ import pathlib
 
 # cublas_api.h, cublasLt.h and library_types.h.
 REAL_F32, REAL_F16, REAL_BF16, REAL_I8, REAL_I32 = 0, 2, 14, 3, 10
-COMPUTE_F32, COMPUTE_I32 = 68, 72
+COMPUTE_F32, COMPUTE_I32, COMPUTE_TF32 = 68, 72, 77
 TRANSPOSED, TRANSPOSE_A, MOST_WORKSPACE = 1, 3, 1
 WORKSPACE_BYTES, ALGORITHMS = 64 << 20, 24
 
@@ -41,14 +41,15 @@ class CublasLt:
         if status:
             raise RuntimeError(f"{name}: status {status}")
 
-    def products(self, x, w, y):
-        """Functions that do y [m, n] = x [m, k] w [n, k]^T, rows contiguous, one for each algorithm proposed."""
+    def products(self, x, w, y, tf32=False):
+        """Functions that do y [m, n] = x [m, k] w [n, k]^T, rows contiguous, one for each algorithm proposed. `tf32`:
+        operands of f32 may be rounded."""
         torch = self.torch
         types = {torch.float32: REAL_F32, torch.float16: REAL_F16, torch.bfloat16: REAL_BF16, torch.int8: REAL_I8,
                  torch.int32: REAL_I32}
         (m, k), n = x.shape, w.shape[0]
         exact = x.dtype == torch.int8
-        compute = COMPUTE_I32 if exact else COMPUTE_F32
+        compute = COMPUTE_I32 if exact else COMPUTE_TF32 if tf32 else COMPUTE_F32
         work, preference = ctypes.c_void_p(), ctypes.c_void_p()
         self._need("cublasLtMatmulDescCreate", ctypes.byref(work), compute, REAL_I32 if exact else REAL_F32)
         self._set("cublasLtMatmulDescSetAttribute", work, TRANSPOSE_A, ctypes.c_int32(TRANSPOSED))

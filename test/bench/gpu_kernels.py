@@ -23,6 +23,7 @@ import typing
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(SOURCE / "test/device"), str(SOURCE / "test/bench")]
 COLD_BYTES, MOST_COPIES = 180 << 20, 64
+ROUNDED = "product of tf32"
 
 
 @dataclasses.dataclass
@@ -116,6 +117,9 @@ ROWS = pointwise_rows() | {
     "gemm_i8_4096": linear(4096, 4096, 4096, "product of i8"),
     "gemm_i8_1024": linear(1024, 1024, 1024, "product of i8"),
     "gemm_f32_2048": linear(2048, 2048, 2048),
+    "gemm_tf32_8192": linear(8192, 8192, 8192, ROUNDED),
+    "gemm_tf32_4096": linear(4096, 4096, 4096, ROUNDED),
+    "gemm_tf32_1024_4096_4096": linear(1024, 4096, 4096, ROUNDED),
     "conv_56_64_3x3": convolution(32, 56, 64, 64, 3),
     "conv_28_128_3x3": convolution(32, 28, 128, 128, 3),
     "conv_14_256_3x3": convolution(32, 14, 256, 256, 3),
@@ -176,7 +180,7 @@ def peers_of(torch, blas, row, sets):
         return [lambda x=inputs: make(x) for inputs, _ in sets]
     function = row.function
     if row.kind.startswith("product"):
-        every = [blas.products(*inputs, output) for inputs, output in sets]
+        every = [blas.products(*inputs, output, tf32=row.kind == ROUNDED) for inputs, output in sets]
         return {f"cuBLASLt, algorithm {number}": list(calls) for number, calls in enumerate(zip(*every))}
     if row.kind == "convolution":
         return {"cuDNN": plain(lambda inputs: function(torch, *inputs))}
@@ -223,7 +227,8 @@ def measure(torch, driver, blas, folder, launch, row):
     ours[0]()
     torch.cuda.synchronize()
     error, peer_error = worst(torch, sets[0][1], exact.double()), 0
-    result = {"row": row.title, "kind": row.kind, "type": str(dtypes[0]).split(".")[-1], "machine": torch.cuda.get_device_name(),
+    named = "tf32" if row.kind == ROUNDED else str(dtypes[0]).split(".")[-1]
+    result = {"row": row.title, "kind": row.kind, "type": named, "machine": torch.cuda.get_device_name(),
               "torch": torch.__version__, "date": datetime.date.today().isoformat(), "error": error, "peers": {}}
     torch.backends.cudnn.benchmark = True
     for name, calls in peers_of(torch, blas, row, sets).items():
@@ -236,7 +241,8 @@ def measure(torch, driver, blas, folder, launch, row):
             result["peers"][name] = graph_us(torch, calls)
         except RuntimeError as failure:
             result.setdefault("failed", {})[name] = str(failure).strip().splitlines()[0][:200]
-    unit = {torch.bfloat16: 2 ** -8, torch.float16: 2 ** -11, torch.float32: 2 ** -22}.get(sets[0][1].dtype, 0)
+    units = {torch.bfloat16: 2 ** -8, torch.float16: 2 ** -11, torch.float32: 2 ** -22}
+    unit = 2 ** -11 if row.kind == ROUNDED else units.get(sets[0][1].dtype, 0)
     if not error <= 2 * peer_error + unit:
         raise ValueError(f"error {error:.3g}, the peers' {peer_error:.3g}")
     # In turns with the fastest peer, since clocks drift.

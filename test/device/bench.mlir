@@ -322,6 +322,18 @@ func.func @bench_gemm_i8_1024(%a: tensor<1024x1024xi8>, %w: tensor<1024x1024xi8>
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1024x1024xi8>, tensor<1024x1024xi8>) -> tensor<1024x1024xi32>
   return %y : tensor<1024x1024xi32>
 }
+func.func @bench_gemm_tf32_8192(%a: tensor<8192x8192xf32>, %w: tensor<8192x8192xf32>) -> tensor<8192x8192xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<8192x8192xf32>, tensor<8192x8192xf32>) -> tensor<8192x8192xf32>
+  return %y : tensor<8192x8192xf32>
+}
+func.func @bench_gemm_tf32_4096(%a: tensor<4096x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %y : tensor<4096x4096xf32>
+}
+func.func @bench_gemm_tf32_1024_4096_4096(%a: tensor<1024x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1024x4096xf32> {
+  %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<1024x4096xf32>, tensor<4096x4096xf32>) -> tensor<1024x4096xf32>
+  return %y : tensor<1024x4096xf32>
+}
 func.func @bench_scores_bert_b32(%a: tensor<384x128x64xbf16>, %w: tensor<384x128x64xbf16>) -> tensor<384x128x128xbf16> {
   %y = prim.dot %a, %w batch [0] x [0] contract [2] x [2] : (tensor<384x128x64xbf16>, tensor<384x128x64xbf16>) -> tensor<384x128x128xbf16>
   return %y : tensor<384x128x128xbf16>
