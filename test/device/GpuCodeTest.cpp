@@ -202,6 +202,23 @@ TEST_CASE("wgmma: rows of a reshape are copied from where they lie") {
   }
 }
 
+TEST_CASE("scales of a norm are asked into the cache before earlier work ends") {
+  const std::string t = "tensor<512x768xf32>", row = "tensor<768xf32>";
+  std::string text =
+      function("%x: " + t + ", %s: " + row, t,
+               "%0 = prim.reduce max %x [1] : (" + t + ") -> tensor<512xf32>\n" +
+                   "%1 = prim.broadcast %0 axes [0] sizes() : (tensor<512xf32>) -> " + t +
+                   "\n%2 = prim.sub %x, %1 : (" + t + ", " + t + ") -> " + t +
+                   "\n%3 = prim.broadcast %s axes [1] sizes() : (" + row + ") -> " + t +
+                   "\n%y = prim.mul %2, %3 : (" + t + ", " + t + ") -> " + t);
+  std::string ptx = ptxOf(text, *GpuArch::find("sm_90a"));
+  INFO(ptx);
+  CHECK(ptx.find("prefetch.global.L2") < ptx.find("griddepcontrol.wait"));
+  CHECK(ptx.find("griddepcontrol.wait") < ptx.find("ld.global"));
+  checkAssembles(ptx, *GpuArch::find("sm_90a"));
+  CHECK(!contains(ptxOf(text, *GpuArch::find("sm_80")), "prefetch"));
+}
+
 TEST_CASE("wgmma: weights are fetched before earlier work ends") {
   const GpuArch &arch = *GpuArch::find("sm_90a");
   for (int rows : {4096, 128}) { // tile after tile, and one a block

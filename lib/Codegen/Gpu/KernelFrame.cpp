@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
+#include "ScheduleChoice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -71,14 +72,45 @@ void device::KernelFrame::awaitEarlierWork() {
     controlStart(b, "griddepcontrol.wait;");
 }
 
+/// Asks the L2 cache for operands of one short axis: scales and shifts of norms, above all, which
+/// lie in memory and are read when the rows have been reduced. Whoever writes them meanwhile writes
+/// them to that cache.
+void device::KernelFrame::prefetchVectors() {
+  constexpr int64_t kMost = 16 << 10, kLine = 128; // bytes
+  Value number =
+      arith::AddIOp::create(b,
+                            arith::MulIOp::create(b, NVVM::BlockIdXOp::create(b, b.getI32Type()),
+                                                  i32(schedule.getThreads())),
+                            NVVM::ThreadIdXOp::create(b, b.getI32Type()));
+  for (BlockArgument argument : launch.getBody().getArguments()) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!type || !type.hasStaticShape() || type.getRank() == 0 ||
+        type.getNumElements() != type.getShape().back())
+      continue;
+    int64_t bytes = type.getNumElements() * elementBytes(type.getElementType());
+    if (bytes < kLine || bytes > kMost)
+      continue;
+    Value memory = e.memoryOf(argument)->pointer;
+    when(less(number, i32(llvm::divideCeil(bytes, kLine))), [&] {
+      Value offset = arith::MulIOp::create(b, number, i32(kLine));
+      Value line = LLVM::GEPOp::create(b, memory.getType(), b.getI8Type(), memory,
+                                       ArrayRef<LLVM::GEPArg>{offset});
+      auto level = NVVM::PrefetchCacheLevelAttr::get(b.getContext(), NVVM::PrefetchCacheLevel::L2);
+      NVVM::PrefetchOp::create(b, level, NVVM::CacheEvictionPriorityAttr(), line, Value());
+    });
+  }
+}
+
 void device::KernelFrame::startEarly() {
   if (!arch.pdl)
     return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
   controlStart(b, "griddepcontrol.launch_dependents;");
-  if (!awaits)
-    awaitEarlierWork();
+  if (awaits)
+    return;
+  prefetchVectors();
+  awaitEarlierWork();
 }
 
 Value device::KernelFrame::shared(Type element, int64_t count, StringRef what) {

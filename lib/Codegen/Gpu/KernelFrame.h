@@ -52,6 +52,7 @@ struct KernelFrame : LaunchFrame {
   void startEarly();
 
 private:
+  void prefetchVectors();
   bool awaits = false;
 };
 
