@@ -1,5 +1,5 @@
 # tcc_add_library(Name [NO_MLIR] SOURCES... LINK libs...): one static library a layer folder.
-# tcc_precompile(target): its C++ sources begin with the precompiled header (TccPch) that all targets that include MLIR share.
+# tcc_precompile(target): its C++ sources begin with the precompiled header (TccPch) of all that includes MLIR.
 # tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
 #   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.

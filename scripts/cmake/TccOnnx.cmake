@@ -49,7 +49,7 @@ target_compile_definitions(TccOnnxProto PUBLIC ONNX_ML=1 ONNX_NAMESPACE=onnx ONN
                            __ONNX_NO_DOC_STRINGS __ONNX_DISABLE_STATIC_REGISTRATION)
 # Its own flags: third-party code is neither ours to warn about nor hot.
 target_compile_options(TccOnnxProto PRIVATE -O1 -w -frtti -fexceptions -ffunction-sections -fdata-sections)
-target_precompile_headers(TccOnnxProto PRIVATE <onnx/defs/function.h> <onnx/defs/schema.h> <onnx/defs/tensor_proto_util.h>
-                           <algorithm> <functional>)
+target_precompile_headers(TccOnnxProto PRIVATE <onnx/defs/function.h> <onnx/defs/schema.h>
+                          <onnx/defs/tensor_proto_util.h> <algorithm> <functional>)
 target_compile_options(TccOnnxProto PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
 target_link_libraries(TccOnnxProto PUBLIC ${TCC_PROTOBUF_LITE} Threads::Threads)
