@@ -206,8 +206,8 @@ Fp fusedMulAdd(Fp a, Fp b, Fp c);
 
 // Parts that several families use, on f32.
 
-/// expm1 of a value in [-20, 88], without the cases outside.
-Fp expm1Small(Fp x);
+/// (e^x - 1) / 2 for a value in [0, 20], to 2^-26.
+Fp halfExpm1(Fp x);
 /// e^x / 2 for 0 <= x; infinity from 89.42 on.
 Fp halfExp(Fp x);
 

@@ -10,14 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
-#include <cmath>
 
 namespace tcc::codegen::vmath {
 namespace {
 
 constexpr double log2e = 0x1.715476p+0;
 constexpr double ln2High = 0x1.62e4p-1, ln2Low = 0x1.7f7d1cp-20;
-constexpr double roundingBias = 0x1.8p23;
+constexpr double ln2 = 0x1.62e430p-1;
+constexpr double roundingBias = 0x1.8p23, halving = roundingBias + 127 - 1;
 
 /// x = n ln 2 + r: r, n, and 2^(n + bias).
 struct Reduced {
@@ -26,10 +26,12 @@ struct Reduced {
 
 /// `magic` is the rounding constant plus a bias that moves n to where neither end of
 /// its range leaves the exponents of normal numbers.
-Reduced reduceExp(Fp x, Fp magic) {
+/// Of a small x, n times what a rounded ln 2 lacks is less than what is rounded anyway.
+Reduced reduceExp(Fp x, Fp magic, bool isSmall = false) {
   Fp shifted = mulAdd(x, log2e, magic);
   Fp n = shifted - magic;
-  Fp r = mulAdd(n, -ln2Low, mulAdd(n, -ln2High, x));
+  Fp r = isSmall && x.e->options.hasFma ? mulAdd(n, -ln2, x)
+                                        : mulAdd(n, -ln2Low, mulAdd(n, -ln2High, x));
   return {r, n, fromBits(bits(shifted) << 23)};
 }
 
@@ -92,26 +94,31 @@ Fp exp2F32(Fp x) {
   return polynomial(r) * fromBits(bits(shifted) << 23) * factors.second;
 }
 
-/// (e^x - 1) / scale for a power of two `scale`: 2^n/scale * (e^r - 1) + (2^n/scale - 1/scale),
-/// whose last term is exact wherever it matters.
-Fp expm1Over(Fp x, double scale) {
-  Reduced a = reduceExp(x, x.constant(roundingBias + 127 - std::log2(scale)));
-  Fp p =
-      poly(a.r, {0x1.9e7dd0p-13, 0x1.6d405ap-10, 0x1.1112d6p-7, 0x1.5554f4p-5, 0x1.555554p-3, 0.5});
-  Fp q = mulAdd(a.r * a.r, p, a.r);
-  return mulAdd(a.power, q, a.power - 1.0 / scale);
+/// (e^x - 1) / 2 with e^r = 1 + r + r^2 P(r): 2^(n-1) * (e^r - 1) + (2^(n-1) - 1/2), whose last
+/// term is exact wherever it matters.
+Fp halfExpm1Of(const Reduced &a, llvm::ArrayRef<double> p) {
+  Fp q = mulAdd(a.r * a.r, poly(a.r, p), a.r);
+  return mulAdd(a.power, q, a.power - 0.5);
 }
 
 /// Halved, because 2^128 is no float though e^88.7 is one. Below 2^-25 the result is
 /// x, whose last bits and sign of zero the halving would lose.
 Fp expm1F32(Fp x) {
-  Fp y = expm1Over(atLeast(atMost(x, 89.0), -20.0), 2.0) * 2.0;
+  Fp clamped = atLeast(atMost(x, 89.0), -20.0);
+  Fp y = halfExpm1Of(
+             reduceExp(clamped, x.constant(halving)),
+             {0x1.9e7dd0p-13, 0x1.6d405ap-10, 0x1.1112d6p-7, 0x1.5554f4p-5, 0x1.555554p-3, 0.5}) *
+         2.0;
   return select(abs(x) < 0x1p-25, x, y);
 }
 
 } // namespace
 
-Fp expm1Small(Fp x) { return expm1Over(x, 1.0); }
+Fp halfExpm1(Fp x) {
+  Reduced a = reduceExp(x, x.constant(halving), /*isSmall=*/true);
+  return halfExpm1Of(a,
+                     {0x1.6b7a36p-10, 0x1.122cc6p-7, 0x1.555716p-5, 0x1.5554aap-3, 0x1.fffffep-2});
+}
 
 Fp halfExp(Fp x) {
   x = atMost(x, 89.5);

@@ -28,12 +28,11 @@ Fp coshF32(Fp x) {
   return h + 0.25 / h;
 }
 
-/// (e^2x - 1) / (e^2x + 1) = m / (m + 2) with m = expm1(2x).
+/// (e^2y - 1) / (e^2y + 1) = h / (h + 1) with h = expm1(2y) / 2. A small quotient shows both of its
+/// roundings, which h less their product shows less.
 Fp tanhF32(Fp x) {
-  Fp y = abs(x), clamped = atMost(y, 9.2);
-  Fp m = expm1Small(clamped + clamped);
-  Fp near = oddPolynomial(y, {0x1.1a7500p-6, -0x1.b28af8p-5, 0x1.10e9f0p-3, -0x1.5554d6p-2});
-  return copySign(select(y < 0.5, near, m / (m + 2.0)), x);
+  Fp y = atMost(abs(x), 9.2), h = halfExpm1(y + y), quotient = h / (h + 1.0);
+  return copySign(select(y < 0.5, mulAdd(-h, quotient, h), quotient), x);
 }
 
 constexpr double ln2 = 0x1.62e42fefa39efp-1;
