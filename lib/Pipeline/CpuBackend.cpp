@@ -30,6 +30,7 @@ public:
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));
     passes.addPass(createVectorProductsPass(&target().host));
+    passes.addPass(createSeparatePoolsPass());
     passes.addPass(createSplitReductionsPass());
   }
   const ScheduleModel &schedules() const override { return model; }

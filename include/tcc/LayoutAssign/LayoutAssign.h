@@ -29,6 +29,9 @@ std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision pre
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp.
 std::unique_ptr<mlir::Pass> createChannelsLastPass();
 
+/// tcc-layout-separate-pools: see lib/LayoutAssign/Cpu/SeparatePools.cpp.
+std::unique_ptr<mlir::Pass> createSeparatePoolsPass();
+
 /// tcc-layout-split-reductions: see lib/LayoutAssign/Cpu/SplitReductions.cpp.
 std::unique_ptr<mlir::Pass> createSplitReductionsPass();
 

@@ -70,6 +70,31 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   }];
 }
 
+def SeparatePoolsPass : Tcc_Pass<"tcc-layout-separate-pools"> {
+  let summary = "Pool large windows one axis after the other";
+  let description = [{
+    Windows that lie beside each other have most of their elements in common. Where reducing one
+    axis first reads fewer elements in all, a pool becomes one for each axis.
+
+    ```mlir before
+    func.func @f(%x: tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32> {
+      %0 = prim.pool max %x sizes() {window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
+      return %0 : tensor<1x8x20x20xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32> {
+      %0 = prim.pool max %arg0 sizes() {dilations = array<i64: 1, 1>, high = array<i64: 2, 0>, low = array<i64: 2, 0>, strides = array<i64: 1, 1>, window = array<i64: 5, 1>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
+      %1 = prim.pool max %0 sizes() {dilations = array<i64: 1, 1>, high = array<i64: 0, 2>, low = array<i64: 0, 2>, strides = array<i64: 1, 1>, window = array<i64: 1, 5>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
+      return %1 : tensor<1x8x20x20xf32>
+    }
+    ```
+
+    Runs in layout, of the CPU's back-end alone (a GPU's block reads what its windows share from
+    L1), after tcc-layout-channels-last and before fusion, which makes a kernel of each.
+  }];
+}
+
 def SplitReductionsPass : Tcc_Pass<"tcc-layout-split-reductions"> {
   let summary = "Reduce much to little in two steps";
   let description = [{

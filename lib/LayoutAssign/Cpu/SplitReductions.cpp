@@ -14,6 +14,7 @@
 // threads.
 //
 //===----------------------------------------------------------------------===//
+#include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -36,8 +37,8 @@ constexpr int64_t kMostParts = 256;  ///< of which the second kernel makes the r
 constexpr int64_t kEnough = 16;      ///< tasks that keep threads busy without parts
 constexpr int64_t kTaskColumns = 64; ///< results of a task where they lie side by side
 constexpr int64_t kFarBytes = 2048;  ///< from row to row, that no prefetcher takes for one stream
-constexpr int64_t kDeepRows = 256;   ///< rows at such a distance that leave L2 before they are used
-constexpr int64_t kPartRows = 32;    ///< of them in a part
+constexpr int64_t kDeepRows = 256;///< rows at such a distance that leave L2 before they are used
+constexpr int64_t kPartRows = 32; ///< of them in a part
 
 /// Where a reduction is cut: `axis` into `parts` by what remains of it.
 struct Cut {
@@ -60,9 +61,9 @@ private:
 
 } // namespace
 
-static bool keepsPartsExact(prim::ReduceOp op) {
-  Type e = cast<RankedTensorType>(op.getX().getType()).getElementType();
-  bool rounds = op.getKind() == prim::ReduceKind::sum || op.getKind() == prim::ReduceKind::prod;
+bool tcc::keepsPartsExact(prim::ReduceKind kind, Value x) {
+  Type e = tensorType(x).getElementType();
+  bool rounds = kind == prim::ReduceKind::sum || kind == prim::ReduceKind::prod;
   return !rounds || !isa<FloatType>(e) || e.getIntOrFloatBitWidth() >= 32;
 }
 
@@ -89,7 +90,7 @@ static int64_t nearestDivisor(int64_t extent, double wanted) {
 
 static std::optional<Cut> cutOf(prim::ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getX().getType());
-  if (!type.hasStaticShape() || !keepsPartsExact(op))
+  if (!type.hasStaticShape() || !keepsPartsExact(op.getKind(), op.getX()))
     return std::nullopt;
   ArrayRef<int64_t> shape = type.getShape(), axes = op.getAxes();
   int64_t reduced = 1, kept = type.getNumElements();

@@ -1,0 +1,11 @@
+//===- PartialResults.h - What waits in memory on the way to a result -*- C++ -*-===//
+#pragma once
+#include "tcc/Dialect/Prim/Prim.h"
+
+namespace tcc {
+
+/// Whether parts of a reduction of `x` that wait in memory, in elements of its type, are as exact
+/// as in registers: not those of sums of narrow floats, which are kept in wider ones.
+bool keepsPartsExact(prim::ReduceKind kind, mlir::Value x);
+
+} // namespace tcc

@@ -1,0 +1,32 @@
+// RUN: tcc-opt %s -tcc-layout-separate-pools | FileCheck %s
+
+// Of an open batch, channels first and last.
+// CHECK-LABEL: func @batch
+// CHECK: %[[N:.*]] = prim.dim %{{.*}}, 0
+// CHECK: prim.pool max %{{.*}} sizes(%[[N]]) {{{.*}}window = array<i64: 5, 1>} : (tensor<?x8x20x20xf32>) -> tensor<?x8x20x20xf32>
+// CHECK: prim.pool max %{{.*}} sizes(%{{.*}}) {{{.*}}window = array<i64: 1, 5>} : (tensor<?x8x20x20xf32>) -> tensor<?x8x20x20xf32>
+func.func @batch(%x: tensor<?x8x20x20xf32>) -> tensor<?x8x20x20xf32> {
+  %n = prim.dim %x, 0 : tensor<?x8x20x20xf32>
+  %0 = prim.pool max %x sizes(%n) {window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<?x8x20x20xf32>) -> tensor<?x8x20x20xf32>
+  return %0 : tensor<?x8x20x20xf32>
+}
+
+// The axis that is read with a stride comes last, when the other one has fewer lines.
+// CHECK-LABEL: func @strided
+// CHECK: prim.pool sum {{.*}} {channels_last = true, dilations = array<i64: 1, 1>, high = array<i64: 3, 0>, low = array<i64: 3, 0>, strides = array<i64: 2, 1>, window = array<i64: 7, 1>} : (tensor<1x40x40x8xf32>) -> tensor<1x20x40x8xf32>
+// CHECK: prim.pool sum {{.*}}strides = array<i64: 1, 2>, window = array<i64: 1, 7>} : (tensor<1x20x40x8xf32>) -> tensor<1x20x20x8xf32>
+func.func @strided(%x: tensor<1x40x40x8xf32>) -> tensor<1x20x20x8xf32> {
+  %0 = prim.pool sum %x sizes() {channels_last = true, window = array<i64: 7, 7>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 3, 3>, high = array<i64: 3, 3>} : (tensor<1x40x40x8xf32>) -> tensor<1x20x20x8xf32>
+  return %0 : tensor<1x20x20x8xf32>
+}
+
+// Small windows, sums that would be rounded, one axis.
+// CHECK-LABEL: func @kept
+// CHECK-COUNT-3: prim.pool
+// CHECK-NOT: prim.pool
+func.func @kept(%x: tensor<1x8x20x20xf32>, %y: tensor<1x8x20x20xbf16>) -> (tensor<1x8x20x20xf32>, tensor<1x8x20x20xbf16>, tensor<1x8x20x20xf32>) {
+  %0 = prim.pool max %x sizes() {window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
+  %1 = prim.pool sum %y sizes() {window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<1x8x20x20xbf16>) -> tensor<1x8x20x20xbf16>
+  %2 = prim.pool max %x sizes() {window = array<i64: 1, 31>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 15>, high = array<i64: 0, 15>} : (tensor<1x8x20x20xf32>) -> tensor<1x8x20x20xf32>
+  return %0, %1, %2 : tensor<1x8x20x20xf32>, tensor<1x8x20x20xbf16>, tensor<1x8x20x20xf32>
+}
