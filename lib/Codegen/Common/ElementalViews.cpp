@@ -403,6 +403,20 @@ Coord Elemental::clampedIndex(Value element, Value extentValue) {
   return isVector ? Coord::any(i) : Coord::uniform(i);
 }
 
+/// Whether the indices are the same for many rows, as those of a resized image are: then they
+/// mostly ascend.
+static bool isTableOfRows(prim::TakeOp op) {
+  constexpr int64_t kMany = 8;
+  auto indices = tensorType(op.getIndices()), x = tensorType(op.getX());
+  if (indices.getRank() != 1 || !indices.hasStaticShape() || x.isDynamicDim(op.getAxis()))
+    return false;
+  int64_t rows = 1;
+  for (auto [axis, extent] : llvm::enumerate(x.getShape()))
+    if (axis != op.getAxis())
+      rows *= ShapedType::isDynamic(extent) ? kMany : extent;
+  return rows >= kMany;
+}
+
 Value Elemental::evalIndexing(Operation *op, ArrayRef<Coord> at) {
   if (auto o = dyn_cast<prim::TakeOp>(op)) {
     unsigned axis = o.getAxis(), inner = tensorType(o.getIndices()).getRank();
@@ -410,7 +424,10 @@ Value Elemental::evalIndexing(Operation *op, ArrayRef<Coord> at) {
     if (!i)
       return {};
     Coords source(at.take_front(axis));
-    source.push_back(clampedIndex(i, extent(o.getX(), axis)));
+    const Coord &taken = source.emplace_back(clampedIndex(i, extent(o.getX(), axis)));
+    if (isTableOfRows(o))
+      supposeWindow(taken, tensorType(o.getX()).getDimSize(axis),
+                    tensorType(o.getIndices()).getNumElements());
     source.append(at.begin() + axis + inner, at.end());
     return eval(o.getX(), source);
   }

@@ -124,9 +124,11 @@ Value LaneAccess::coordValue(const Coord &c) {
 }
 
 Coord LaneAccess::addCoord(const Coord &c, Value offset) {
-  if (c.vector)
-    return Coord::any(arith::AddIOp::create(b, c.vector, splat(offset, numLanes)));
-  return {addIndex(c.base, offset), c.step, {}};
+  if (c.vector) {
+    Value sum = arith::AddIOp::create(b, c.vector, splat(offset, numLanes));
+    return Coord::any(keepWindow(c.vector, offset, sum));
+  }
+  return Coord::affine(addIndex(c.base, offset), c.step);
 }
 
 Coord LaneAccess::scaleCoord(const Coord &c, int64_t factor) {
@@ -134,7 +136,7 @@ Coord LaneAccess::scaleCoord(const Coord &c, int64_t factor) {
     return c;
   if (c.vector)
     return Coord::any(arith::MulIOp::create(b, c.vector, splat(index(factor), numLanes)));
-  return {mulIndex(c.base, index(factor)), c.step * factor, {}};
+  return Coord::affine(mulIndex(c.base, index(factor)), c.step * factor);
 }
 
 Value LaneAccess::widen(Value x, bool vector) {
@@ -159,8 +161,9 @@ Coord LaneAccess::linearIndex(ValueRange extents, ArrayRef<Coord> at) {
       Value part = mulIndex(c.base, stride);
       int64_t step = c.step * known.value_or(0);
       if (sum.vector) {
-        Coord term{part, step, {}};
-        sum.vector = arith::AddIOp::create(b, sum.vector, widen(coordValue(term), true));
+        Coord term = Coord::affine(part, step);
+        sum = step == 0 ? addCoord(sum, part)
+                        : Coord::any(arith::AddIOp::create(b, sum.vector, coordValue(term)));
       } else {
         sum.base = addIndex(sum.base, part);
         sum.step += step;
@@ -168,7 +171,9 @@ Coord LaneAccess::linearIndex(ValueRange extents, ArrayRef<Coord> at) {
     } else {
       Value term = arith::MulIOp::create(b, widen(coordValue(c), true), splat(stride, numLanes));
       Value so = widen(coordValue(sum), true);
-      sum = Coord::any(arith::AddIOp::create(b, so, term));
+      bool alone = c.vector && sum.isUniform() && known == 1;
+      Value all = arith::AddIOp::create(b, so, term);
+      sum = Coord::any(alone ? keepWindow(c.vector, sum.base, all) : all);
     }
     stride = mulIndex(stride, extents[i]);
   }
@@ -217,14 +222,24 @@ Value LaneAccess::loadLinear(const Memory &memory, const Coord &linear) {
   }
   if (Value v = loadStrided(memory, linear))
     return fromStorage(b, v, memory.elementType);
+  if (Value v = loadFromWindow(memory, linear))
+    return fromStorage(b, v, memory.elementType);
+  return fromStorage(b, gather(memory, linear), memory.elementType);
+}
+
+/// As stored, lane by lane.
+Value LaneAccess::gather(const Memory &memory, const Coord &linear) {
+  Type element = storageType(memory.elementType);
+  auto vectorType = VectorType::get({numLanes}, element);
+  unsigned align = std::max<unsigned>(1, element.getIntOrFloatBitWidth() / 8);
   Value pointers = pointerAt(memory, coordValue(linear));
+  Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(vectorType)));
   Value lanesMask =
       mask ? mask
            : Value(arith::ConstantOp::create(
                  b, DenseElementsAttr::get(VectorType::get({numLanes}, b.getI1Type()), true)));
-  Value v = LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero,
-                                        b.getI32IntegerAttr(align));
-  return fromStorage(b, v, memory.elementType);
+  return LLVM::masked_gather::create(b, vectorType, pointers, lanesMask, zero,
+                                     b.getI32IntegerAttr(align));
 }
 
 /// Stands for a load while readingOf looks where it would be.

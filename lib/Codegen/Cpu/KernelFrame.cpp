@@ -1,4 +1,5 @@
 #include "KernelFrame.h"
+#include "LanePicker.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -14,6 +15,7 @@ KernelFrame::KernelFrame(kernel::LaunchOp launch, func::FuncOp function, const C
   words = entry->getArgument(0);
   bindArguments(LLVM::LLVMPointerType::get(b.getContext()), 0,
                 [&](Type type) { return nextWord(type); });
+  setPickerFor(cpu, e);
 }
 
 Value KernelFrame::nextWord(Type type) {

@@ -3,15 +3,18 @@
 // How `lanes` points are read and written at once. Point index: one Coord an axis. Along the lanes
 // a coord is uniform, affine (base + lane * step) or an arbitrary vector; that decides whether an
 // access is a scalar, a contiguous vector, a few vectors shuffled (LaneStrides.cpp), rows of a
-// block transposed in registers (LaneTranspose.cpp), or a gather. Index arithmetic folds as it is
-// built and stays affine wherever it can, since all of this hangs on it.
+// block transposed in registers (LaneTranspose.cpp), lanes picked from vectors that begin at the
+// first one (LaneWindows.cpp), or a gather. Index arithmetic folds as it is built and stays affine
+// wherever it can, since all of this hangs on it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "tcc/Codegen/Common/LinearForm.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include <functional>
 #include <optional>
 
 namespace tcc::codegen {
@@ -85,6 +88,13 @@ public:
                 llvm::ArrayRef<mlir::Value> elements);
   mlir::Value load(const Memory &memory, llvm::ArrayRef<Coord> at);
 
+  /// Element lanes[i] of a few vectors of 32-bit elements, laid end to end.
+  using Picker = std::function<mlir::Value(llvm::ArrayRef<mlir::Value> vectors, mlir::Value lanes)>;
+  void setPicker(unsigned lanesOfVector, Picker pick) {
+    pickedLanes = lanesOfVector;
+    picker = std::move(pick);
+  }
+
   struct Place {
     mlir::Value pointer; ///< of lane 0
     unsigned alignment;  ///< bytes that it is known to be a multiple of
@@ -117,6 +127,10 @@ protected:
   mlir::Value recordPlace(const Memory &memory, const Coord &linear);
   mlir::Value loadStrided(const Memory &memory, const Coord &linear);
   mlir::Value loadFromRows(const Memory &memory, llvm::ArrayRef<Coord> at);
+  /// Supposes that the lanes of `c`, an index below `extent`, lie as those of `count` that ascend.
+  void supposeWindow(const Coord &c, int64_t extent, int64_t count);
+  mlir::Value loadFromWindow(const Memory &memory, const Coord &linear);
+  mlir::Value gather(const Memory &memory, const Coord &linear);
   bool alignedToLanes(mlir::Value index) const;
   /// Where all lanes are known to lie: from the first index to before the second.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(const Coord &c) const;
@@ -139,6 +153,19 @@ protected:
     mlir::Value read; ///< stands for what would be read from the place
   };
   Recorder *recorder = nullptr;
+  /// Lanes that are supposed to lie close behind lane 0, as those of a resized row do. Whether they
+  /// do is known when the kernel runs.
+  struct Window {
+    mlir::Value first;     ///< index of lane 0
+    unsigned vectors;      ///< that begin there and hold all lanes
+    mlir::Value distances; ///< vector<lanes x i32>, from there
+    mlir::Value holds;     ///< i1
+  };
+  /// `moved` is `vector` + `offset`, and supposed to be what that is.
+  mlir::Value keepWindow(mlir::Value vector, mlir::Value offset, mlir::Value moved);
+  llvm::DenseMap<mlir::Value, Window> windows; ///< by a coord's vector
+  Picker picker;
+  unsigned pickedLanes = 0;
   RowBlock block;
   llvm::SmallVector<Rows, 2> knownRows;
   llvm::DenseSet<mlir::Value> aligned;
