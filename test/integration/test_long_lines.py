@@ -58,6 +58,22 @@ class LongLines(ToolTest):
                 turned = helper.make_node("Transpose", ["y"], ["z"], perm=[1, 0])
                 self.check([begin, node, turned], -x, {"z": y.T}, shape, 2e-5)
 
+    def test_softmax_of_few_long_rows(self):
+        """Of parts that hold nothing but -inf, inf or NaN, and rows that do."""
+        x = (3 * RANDOM.standard_normal((7, 1 << 16))).astype(np.float32)
+        x[1, :40000] = -np.inf
+        x[2] = -np.inf
+        x[3, 9] = np.inf
+        x[4, 9] = np.nan
+        x[5, 100:] = -3e38
+        x[6, 50000] = 3e38
+        with np.errstate(invalid="ignore"):
+            y = softmax(x.astype(np.float64))
+            shifted = x - x.max(-1, keepdims=True).astype(np.float64)
+            log = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+        wanted = {"Softmax": y, "LogSoftmax": log}
+        self.check([helper.make_node(op, ["x"], [op], axis=-1) for op in wanted], x, wanted, tolerance=2e-5)
+
     def test_long_rows_compute_exponentials_once(self):
         """Beside an operand of the result's size too, over which the result may not lie."""
         x = np.ones((17, 20032), np.float32)
@@ -136,6 +152,37 @@ class LongLines(ToolTest):
                 outputs[target.name] = np.clip(wide, bounds.min, bounds.max).astype(np.int64).astype(target)
                 nodes.append(helper.make_node("Cast", ["x"], [target.name], to=helper.np_dtype_to_tensor_dtype(target)))
             self.check(nodes, x, outputs)
+
+    def test_lines_of_64_bits_are_sorted(self):
+        """Whose upper halves are all equal, equal in runs, or all different."""
+        wide = RANDOM.integers(-2**62, 2**62, (3, 9000))
+        runs = RANDOM.integers(-3, 3, wide.shape) * 2**32 + RANDOM.integers(-2, 2**31, wide.shape) // 2**27
+        floats = RANDOM.standard_normal(wide.shape)
+        floats[:, 100:300] = np.resize([0.0, -0.0, np.inf, -np.inf, 1 + 2**-52, 1.0, 1 - 2**-53], 200)
+        for x in (wide, runs, wide % 50, floats, floats[:, :40].copy(), runs[:, :700].copy()):
+            for descending in (0, 1):
+                order = np.argsort(-x if descending else x, axis=-1, kind="stable")
+                for k in (x.shape[1], 30):
+                    node = helper.make_node("TopK", ["x", "k"], ["v", "p"], axis=-1, largest=descending)
+                    wanted = {"v": np.take_along_axis(x, order[:, :k], -1), "p": order[:, :k]}
+                    self.check([node], x, wanted, constants=[("k", [k])])
+
+    def test_rows_are_taken_by_tables(self):
+        """That ascend slowly or fast, or do not, up to the end of the memory."""
+        for source in (20, 70, 160):
+            places = {"same": np.arange(source), "first": np.zeros(97, np.int64),
+                      "turned": np.arange(source)[::-1].copy(), "mixed": RANDOM.integers(0, source, 200)}
+            for count in (16, 33, 64, 101, 320):
+                places[f"to{count}"] = np.arange(count) * source // count
+                places[f"end{count}"] = np.minimum(np.arange(count) * source // count + source // 2, source - 1)
+            for dtype in (np.float64, np.int32, np.float32):
+                x = RANDOM.integers(-99, 99, (3, 5, source)).astype(dtype)
+                nodes = [helper.make_node("Gather", ["x", f"i{n}"], [n], axis=-1) for n in places]
+                self.check(nodes, x, {n: x[..., i] for n, i in places.items()},
+                           constants=[(f"i{n}", i) for n, i in places.items()])
+        self.compiles("lines.onnx", "-o", "lines.so", "--cpu", "x86-64-v4", "--dump-ir", "ir")
+        code = "".join(path.read_text() for path in self.work.glob("ir/8-codegen/k*.mlir"))
+        self.assertIn("llvm.x86.avx512.vpermi2var.ps.512", code)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 //===- SortKernel.cpp - Lines in order ------------------------------------===//
 //
-// Where a line lies along the last axis and its elements have at most 32 bits, each becomes a
-// word that integers compare like elements do, its place in the lower half. The line of
-// the result that takes the places holds these words while the runtime sorts them
-// (lib/Runtime/Sort.c), and gives then both results: the value is where the place says. Of
-// more than a few first elements of a line that fits the stack, the words lie there.
+// Where a line lies along the last axis, each element becomes a word that integers compare like
+// elements do, its place in the lower half. The line of the result that takes the places holds
+// these words while the runtime sorts them (lib/Runtime/Sort.c), and gives then both results: the
+// value is where the place says. Of more than a few first elements of a line that fits the stack,
+// the words lie there.
+//
+// Elements of 64 bits are sorted by their upper halves, and then those of each run whose upper
+// halves are equal by their lower ones: few runs of numbers in no order, and one of small integers.
 //
 // Other lines are sorted as a heap (Common/OrderedLine.cpp), without any memory but the
 // results.
@@ -27,6 +30,8 @@ static bool ordersLargest(Operation *op) {
   return sort ? sort.getDescending() : cast<prim::TopKOp>(op).getLargest();
 }
 
+static bool hasWideKeys(Type e) { return computeType(e).getIntOrFloatBitWidth() > kKeyBits; }
+
 bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
   // The first k elements take in k log(n / k) of n in no order, each in a few instructions where
   // they fit registers (Common/FirstOfLine.cpp): few, and more of long lines.
@@ -39,11 +44,12 @@ bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
   int64_t extent = type.getShape().back();
   bool open = ShapedType::isDynamic(extent);
   if (axis + 1 != type.getRank() || (!open && extent >= int64_t(1) << kKeyBits) ||
-      computeType(type.getElementType()).getIntOrFloatBitWidth() > kKeyBits)
+      computeType(type.getElementType()).getIntOrFloatBitWidth() > 2 * kKeyBits)
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
-  bool keeps = kept < few || (kept <= more && extent >= 2 * kept) ||
-               (kept <= many && extent >= longLine * kept);
+  bool inLanes = !hasWideKeys(type.getElementType());
+  bool keeps = kept < few || (inLanes && kept <= more && extent >= 2 * kept) ||
+               (inLanes && kept <= many && extent >= longLine * kept);
   return isa<prim::SortOp>(op) || (!open && extent <= most && !keeps);
 }
 
@@ -64,31 +70,45 @@ struct Lanes {
 
 } // namespace
 
-/// 32 bits that compare, unsigned, as the elements do: NaN comes last, and zeros are equal.
+/// 32 bits, or 64, that compare, unsigned, as the elements do: NaN comes last, and zeros are equal.
 static Value keyOf(LaunchFrame &f, Value v, Type e, bool descending) {
   Lanes lanes{f};
-  Value key, signBit = lanes.constant(int64_t(1) << (kKeyBits - 1), kKeyBits);
+  unsigned width = hasWideKeys(e) ? 2 * kKeyBits : kKeyBits;
+  Value key, signBit = lanes.constant(static_cast<int64_t>(uint64_t(1) << (width - 1)), width);
   if (isa<FloatType>(e)) {
-    Value bits = arith::BitcastOp::create(f.b, lanes.of(kKeyBits), v);
+    Value bits = arith::BitcastOp::create(f.b, lanes.of(width), v);
     Value zero = arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(v.getType())));
     auto compare = [&](arith::CmpFPredicate p, Value x, Value y) {
       return arith::CmpFOp::create(f.b, p, x, y);
     };
     bits = arith::SelectOp::create(f.b, compare(arith::CmpFPredicate::OEQ, v, zero),
-                                   lanes.constant(0, kKeyBits), bits);
-    Value sign = arith::ShRSIOp::create(f.b, bits, lanes.constant(kKeyBits - 1, kKeyBits));
+                                   lanes.constant(0, width), bits);
+    Value sign = arith::ShRSIOp::create(f.b, bits, lanes.constant(width - 1, width));
     key = arith::XOrIOp::create(f.b, bits, arith::OrIOp::create(f.b, sign, signBit));
     key = arith::SelectOp::create(f.b, compare(arith::CmpFPredicate::UNO, v, v),
-                                  lanes.constant(-1, kKeyBits), key);
+                                  lanes.constant(-1, width), key);
   } else {
-    bool isUnsigned = prim::isUnsigned(e), narrow = v.getType() != lanes.of(kKeyBits);
+    bool isUnsigned = prim::isUnsigned(e), narrow = v.getType() != lanes.of(width);
     key = !narrow      ? v
-          : isUnsigned ? Value(arith::ExtUIOp::create(f.b, lanes.of(kKeyBits), v))
-                       : Value(arith::ExtSIOp::create(f.b, lanes.of(kKeyBits), v));
+          : isUnsigned ? Value(arith::ExtUIOp::create(f.b, lanes.of(width), v))
+                       : Value(arith::ExtSIOp::create(f.b, lanes.of(width), v));
     if (!isUnsigned)
       key = arith::XOrIOp::create(f.b, key, signBit);
   }
-  return descending ? Value(arith::XOrIOp::create(f.b, key, lanes.constant(-1, kKeyBits))) : key;
+  return descending ? Value(arith::XOrIOp::create(f.b, key, lanes.constant(-1, width))) : key;
+}
+
+/// The half of a wide key that is sorted by, or all of another, above the place (index).
+static Value wordOf(LaunchFrame &f, Value key, Value place, bool lower) {
+  Lanes lanes{f};
+  constexpr unsigned bits = 2 * kKeyBits;
+  Value half = lanes.constant(kKeyBits, bits);
+  Value shifted = key.getType() != lanes.of(bits)
+                      ? arith::ExtUIOp::create(f.b, lanes.of(bits), key).getResult()
+                  : lower ? key
+                          : arith::ShRUIOp::create(f.b, key, half).getResult();
+  place = arith::IndexCastOp::create(f.b, lanes.of(bits), place);
+  return arith::OrIOp::create(f.b, arith::ShLIOp::create(f.b, shifted, half), place);
 }
 
 /// The runtime's function.
@@ -126,49 +146,132 @@ static Value lineOf(KernelFrame &f, const Memory &memory, ArrayRef<Coord> at) {
                              memory.pointer, ArrayRef<LLVM::GEPArg>{offset});
 }
 
-void tcc::codegen::emitSortedLine(KernelFrame &f, Operation *op, Coords at, Value length) {
-  auto [x, axis] = *lineAxis(op);
-  auto type = cast<RankedTensorType>(x.getType());
-  bool all = isa<prim::SortOp>(op);
-  Memory words = all ? f.results[1] : wordsOnStack(f, length);
-  auto along = [&, axis = axis](Value i) {
+namespace {
+
+/// One line, and where its words are.
+class SortedLine {
+public:
+  SortedLine(KernelFrame &f, Operation *op, Coords at, Value length)
+      : f(f), op(op), at(std::move(at)), length(length), x(lineAxis(op)->first),
+        axis(lineAxis(op)->second), element(tensorType(x).getElementType()),
+        all(isa<prim::SortOp>(op)), words(all ? f.results[1] : wordsOnStack(f, length)) {}
+  void emit();
+
+private:
+  Coords along(Value i) {
     Coords point(at);
     point[axis] = Coord::affine(i, f.e.lanes() > 1 ? 1 : 0);
     return point;
-  };
-  auto wordAt = [&](Value i) {
-    return all ? along(i) : Coords(ArrayRef<Coord>(along(i)).take_back(1));
-  };
-  unsigned lanes = lanesFor(f.cpu.lanes(32), type.getShape().back());
-  f.vectorLoop(f.e.index(0), length, lanes, true, [&, x = x](Value i) {
-    Value v = f.e.evalVector(x, along(i));
-    f.failed |= !v;
-    if (!v)
-      return;
-    Lanes wide{f};
-    Value key = keyOf(f, v, type.getElementType(), ordersLargest(op));
-    key = arith::ExtUIOp::create(f.b, wide.of(64), key);
-    Value place = f.e.coordValue(wordAt(i).back());
-    place = arith::IndexCastOp::create(f.b, wide.of(64), place);
-    Value high = arith::ShLIOp::create(f.b, key, wide.constant(kKeyBits, 64));
-    f.e.store(words, wordAt(i), arith::OrIOp::create(f.b, high, place));
-  });
-  Value count = arith::IndexCastOp::create(f.b, f.b.getI64Type(), length), none = f.e.index(0);
+  }
+  Coords wordAt(Value i) { return all ? along(i) : Coords(ArrayRef<Coord>(along(i)).take_back(1)); }
+  Value constant(int64_t v) { return arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(v)); }
+  /// The place (i64) that the word at `i` has.
+  Value placeAt(Value i) {
+    return arith::AndIOp::create(f.b, f.e.load(words, wordAt(i)),
+                                 constant((int64_t(1) << kKeyBits) - 1));
+  }
+  Value keyAt(Value i) {
+    return arith::ShRUIOp::create(f.b, f.e.load(words, wordAt(i)), constant(kKeyBits));
+  }
+  void makeWords(Value i, Value place, bool lower);
+  void sort(Value begin, Value end);
+  void sortRuns();
+  Value endOfRun(Value begin);
+
+  KernelFrame &f;
+  Operation *op;
+  Coords at;
+  Value length, x;
+  unsigned axis;
+  Type element;
+  bool all;
+  Memory words;
+};
+
+} // namespace
+
+/// The words at `i` and its lanes, of the elements at `place` (index) and its lanes.
+void SortedLine::makeWords(Value i, Value place, bool lower) {
+  Value v = f.e.lanes() > 1 ? f.e.evalVector(x, along(place)) : f.e.eval(x, along(place));
+  f.failed |= !v;
+  if (!v)
+    return;
+  Value key = keyOf(f, v, element, ordersLargest(op));
+  f.e.store(words, wordAt(i), wordOf(f, key, f.e.coordValue(along(place)[axis]), lower));
+}
+
+/// The words of [begin, end).
+void SortedLine::sort(Value begin, Value end) {
+  Type i64 = f.b.getI64Type();
   // The values' own line is room until they are known.
-  int64_t bytes = all ? storageType(type.getElementType()).getIntOrFloatBitWidth() / 8 : 0;
-  Value room = arith::MulIOp::create(f.b, count,
-                                     arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr(bytes)));
+  int64_t bytes = all ? storageType(element).getIntOrFloatBitWidth() / 8 : 0;
+  Value room =
+      arith::MulIOp::create(f.b, arith::IndexCastOp::create(f.b, i64, length), constant(bytes));
+  Value count = arith::IndexCastOp::create(f.b, i64, f.e.subIndex(end, begin));
   LLVM::CallOp::create(f.b, sortWords(f),
-                       ValueRange{lineOf(f, words, wordAt(none)), count,
-                                  lineOf(f, f.results[0], along(none)), room});
-  f.loop(none, f.results[0].extents[axis], 1, [&, x = x](Value i) {
-    Value mask =
-        arith::ConstantOp::create(f.b, f.b.getI64IntegerAttr((int64_t(1) << kKeyBits) - 1));
-    Value place = arith::AndIOp::create(f.b, f.e.load(words, wordAt(i)), mask);
+                       ValueRange{lineOf(f, words, wordAt(begin)), count,
+                                  lineOf(f, f.results[0], along(f.e.index(0))), room});
+}
+
+/// Where the run of equal keys from `begin` on ends.
+Value SortedLine::endOfRun(Value begin) {
+  Type index = f.b.getIndexType();
+  Value key = keyAt(begin), last = f.e.subIndex(length, f.e.index(1));
+  auto loop =
+      scf::WhileOp::create(f.b, TypeRange{index}, ValueRange{f.e.addIndex(begin, f.e.index(1))});
+  OpBuilder::InsertionGuard guard(f.b);
+  Value i = f.b.createBlock(&loop.getBefore(), {}, index, f.b.getLoc())->getArgument(0);
+  f.e.nested([&] {
+    Value isIn = arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, i, length);
+    Value same =
+        arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, keyAt(f.minIndex(i, last)), key);
+    scf::ConditionOp::create(f.b, arith::AndIOp::create(f.b, isIn, same), i);
+  });
+  i = f.b.createBlock(&loop.getAfter(), {}, index, f.b.getLoc())->getArgument(0);
+  scf::YieldOp::create(f.b, f.e.addIndex(i, f.e.index(1)));
+  return loop.getResult(0);
+}
+
+/// Runs of equal upper halves by the lower ones.
+void SortedLine::sortRuns() {
+  Type index = f.b.getIndexType();
+  auto loop = scf::WhileOp::create(f.b, TypeRange{index}, ValueRange{f.e.index(0)});
+  OpBuilder::InsertionGuard guard(f.b);
+  Value begin = f.b.createBlock(&loop.getBefore(), {}, index, f.b.getLoc())->getArgument(0);
+  scf::ConditionOp::create(
+      f.b, arith::CmpIOp::create(f.b, arith::CmpIPredicate::slt, begin, length), begin);
+  begin = f.b.createBlock(&loop.getAfter(), {}, index, f.b.getLoc())->getArgument(0);
+  f.e.nested([&] {
+    Value end = endOfRun(begin);
+    Value many = arith::CmpIOp::create(f.b, arith::CmpIPredicate::sgt, f.e.subIndex(end, begin),
+                                       f.e.index(1));
+    f.when(many, [&] {
+      f.loop(begin, end, 1, [&](Value i) {
+        makeWords(i, arith::IndexCastOp::create(f.b, index, placeAt(i)), /*lower=*/true);
+      });
+      sort(begin, end);
+    });
+    scf::YieldOp::create(f.b, end);
+  });
+}
+
+void SortedLine::emit() {
+  Value none = f.e.index(0);
+  unsigned lanes = lanesFor(f.cpu.lanes(32), tensorType(x).getShape().back());
+  f.vectorLoop(none, length, lanes, true, [&](Value i) { makeWords(i, i, /*lower=*/false); });
+  sort(none, length);
+  if (hasWideKeys(element))
+    sortRuns();
+  f.loop(none, f.results[0].extents[axis], 1, [&](Value i) {
+    Value place = placeAt(i);
     f.e.store(f.results[1], along(i), place);
     Value v = f.e.eval(x, along(arith::IndexCastOp::create(f.b, f.b.getIndexType(), place)));
     f.failed |= !v;
     if (v)
       f.e.store(f.results[0], along(i), v);
   });
+}
+
+void tcc::codegen::emitSortedLine(KernelFrame &f, Operation *op, Coords at, Value length) {
+  SortedLine(f, op, std::move(at), length).emit();
 }

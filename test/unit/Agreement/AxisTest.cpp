@@ -183,7 +183,7 @@ TEST_CASE("operators along long axes agree with the interpreter") {
 TEST_CASE("long lines are sorted as the interpreter does") {
   std::string cpu = runnableCpus().back();
   for (DType type : {DType::F32, DType::F16, DType::F8E4M3FN, DType::I32, DType::U32, DType::I4,
-                     DType::Bool, DType::I64})
+                     DType::Bool, DType::I64, DType::U64, DType::F64})
     for (int64_t columns : {24, 25, 200, 8192, 8193, 40009})
       DYNAMIC_SECTION(dtypeName(type).str() << " " << columns) {
         std::vector<Line> lines;
