@@ -132,12 +132,46 @@ static int64_t workPerPoint(kernel::LaunchOp launch) {
   return most;
 }
 
+/// A reduction goes across rows. Many vectors of each are a run of lines that memory gives at its
+/// speed, and sums that do not wait for each other: as many as leave half of the registers, or a
+/// few where what is summed needs those itself.
+static unsigned reductionLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  constexpr unsigned kFewVectors = 4, kMostOperators = 8, kLeastBits = 32;
+  unsigned bits = kLeastBits, operators = 0;
+  bool costly = false;
+  for (Operation &op : launch.getBody().front()) {
+    operators += prim::isElementwise(&op);
+    costly |= op.hasTrait<prim::VeryCostly>();
+    if (auto reduce = dyn_cast<prim::ReduceOp>(op))
+      bits = std::max(bits, tensorType(reduce.getX()).getElementTypeBitWidth());
+  }
+  bool few = costly || operators > kMostOperators;
+  return cpu.lanes(bits) * (few ? kFewVectors : cpu.vectorRegisters / 2);
+}
+
+/// A function is a chain of operations that wait for each other, of which a processor looks ahead
+/// over a few: several vectors beside each other, where registers hold what they need.
+static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
+  constexpr unsigned kVectors = 4, kMostOperators = 8, kManyRegisters = 32, kBits = 32;
+  unsigned operators = 0, functions = 0, lanes = cpu.lanes(kBits);
+  if (cpu.vectorRegisters < kManyRegisters)
+    return lanes;
+  for (Operation &op : launch.getBody().front().without_terminator()) {
+    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
+    if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op))
+      return lanes;
+    if (!type || type.getElementTypeBitWidth() > kBits)
+      return lanes;
+    operators += prim::isElementwise(&op);
+    functions += op.hasTrait<prim::VeryCostly>();
+  }
+  return functions == 1 && operators <= kMostOperators ? lanes * kVectors : lanes;
+}
+
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
   /// Points of about this much work make a task worth a thread.
   constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096, kFewPoints = 4;
-  /// A reduction goes across rows: several vectors a row are whole lines of the cache, and sums
-  /// that do not wait for each other.
-  constexpr unsigned kReductionVectors = 4;
+  constexpr int64_t kReducedColumns = 256; ///< of a task, at least
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   MLIRContext *context = launch.getContext();
   if (type.getRank() == 0)
@@ -153,15 +187,17 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
     --axis;
   }
   int64_t work = workPerPoint(launch) * innerPoints;
-  int64_t chunk = std::max<int64_t>(64, kMostPoints / work / 64 * 64); // a multiple of the lanes
+  bool reduces = !launch.getBody().getOps<prim::ReduceOp>().empty();
+  int64_t least = reduces ? kReducedColumns : 64;
+  int64_t chunk = std::max(least, kMostPoints / work / 64 * 64); // a multiple of the lanes
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
   BlockedAxis block{0, 1};
   if (axis == type.getRank() - 1)
     block = blockedAxis(launch, cpu).value_or(block);
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
-  bool reduces = !launch.getBody().getOps<prim::ReduceOp>().empty() && block.rows == 1;
-  unsigned lanes = cpu.lanes(32) * (reduces ? kReductionVectors : 1);
+  unsigned lanes =
+      reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);
   return cpu::LoopScheduleAttr::get(context, lanesFor(lanes, extent), axis, chunk, grain,
                                     block.axis, block.rows);
 }

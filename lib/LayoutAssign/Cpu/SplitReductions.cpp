@@ -31,14 +31,14 @@ using namespace tcc;
 
 namespace {
 
-constexpr int64_t kLong = 1 << 17;   ///< elements that are worth a second kernel
-constexpr int64_t kPart = 1 << 14;   ///< elements of a part
-constexpr int64_t kMostParts = 256;  ///< of which the second kernel makes the result
-constexpr int64_t kEnough = 16;      ///< tasks that keep threads busy without parts
-constexpr int64_t kTaskColumns = 64; ///< results of a task where they lie side by side
-constexpr int64_t kFarBytes = 2048;  ///< from row to row, that no prefetcher takes for one stream
-constexpr int64_t kDeepRows = 256;///< rows at such a distance that leave L2 before they are used
-constexpr int64_t kPartRows = 32; ///< of them in a part
+constexpr int64_t kLong = 1 << 17;    ///< elements that are worth a second kernel
+constexpr int64_t kPart = 1 << 14;    ///< elements of a part
+constexpr int64_t kMostParts = 256;   ///< of which the second kernel makes the result
+constexpr int64_t kEnough = 16;       ///< tasks that keep threads busy without parts
+constexpr int64_t kTaskColumns = 256; ///< results of a task where they lie side by side
+constexpr int64_t kFarBytes = 2048;   ///< from row to row, that no prefetcher takes for one stream
+constexpr int64_t kDeepRows = 256; ///< rows at such a distance that leave L2 before they are used
+constexpr int64_t kPartRows = 32;  ///< of them in a part
 
 /// Where a reduction is cut: `axis` into `parts` by what remains of it.
 struct Cut {
