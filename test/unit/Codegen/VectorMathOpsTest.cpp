@@ -329,6 +329,9 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
           %z = arith.extf %n : vector<64xf16> to vector<64xf32>
           %g = math.sin %z : vector<64xf32>)",
                          [](double x) { return std::sin(double(_Float16(float(x) * 8.1e3f))); }},
+                        {R"(
+          %g = math.tanh %x : vector<64xf32>)",
+                         [](double x) { return std::tanh(x); }},
                         {R"(%n = arith.truncf %x : vector<64xf32> to vector<64xf16>
           %z = arith.extf %n : vector<64xf16> to vector<64xf32>
           %c = math.cos %z : vector<64xf32>
@@ -373,6 +376,17 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
   CHECK(r[1] == 0);
   CHECK((r[2] & 0x7fff) > 0x7f80);
   CHECK(r[3] == 0x3f80);
+  Compiled tangent("vector<4xf32>", "f32", "vector<4xbf16>", R"(
+    %g = math.tanh %x : vector<4xf32>
+    %r = arith.truncf %g : vector<4xf32> to vector<4xbf16>)",
+                   "native", true);
+  x[3] = -0.0f;
+  tangent.run(x, &y, r);
+  CHECK(r[0] == 0x3f80);
+  CHECK(r[1] == 0xbf80);
+  CHECK((r[2] & 0x7fff) > 0x7f80);
+  CHECK(r[3] == 0x8000);
+  x[3] = 0;
   Compiled sine("vector<4xf32>", "f32", "vector<4xbf16>", R"(
     %g = math.sin %x : vector<4xf32>
     %r = arith.truncf %g : vector<4xf32> to vector<4xbf16>)",
