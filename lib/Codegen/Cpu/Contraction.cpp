@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Contraction.h"
+#include "CutTimes.h"
 #include "PanelPacking.h"
 #include "PartialSums.h"
 #include "TileLoop.h"
@@ -70,10 +71,9 @@ private:
 
 Index taskTiles(KernelBuilder &k, int64_t most, std::optional<int64_t> least, Index tiles,
                 Index taskColumns) {
-  constexpr int64_t tasks = 16; // as many as the threads of the time model of cuts (CutTimes.h)
   if (!least || *least >= most)
     return k.constant(most);
-  Index taskRows = k.max(k.constant(1), k.floorDiv(k.constant(tasks), taskColumns));
+  Index taskRows = k.max(k.constant(1), k.floorDiv(k.constant(kMostCutThreads), taskColumns));
   Index equal = k.ceilDiv(tiles, taskRows);
   return k.min(k.constant(most), k.max(k.constant(*least), equal));
 }

@@ -9,10 +9,10 @@ namespace tcc::codegen {
 static constexpr double cyclesPerTask = 500;
 
 /// How many times longer `tasks` equal tasks take than threads that never wait would need, on
-/// average of 2 to 16 threads: this matters more than traffic does.
+/// average of 2 to kMostCutThreads threads: this matters more than traffic does.
 static double idleFactor(double tasks) {
   double factor = 0;
-  for (double threads : {2.0, 4.0, 8.0, 16.0})
+  for (double threads = 2; threads <= kMostCutThreads; threads *= 2)
     factor += std::ceil(tasks / threads) * threads / tasks / 4;
   return factor;
 }

@@ -9,6 +9,9 @@
 
 namespace tcc::codegen {
 
+/// A cut is chosen for 2, 4 and 8 threads up to so many.
+inline constexpr int64_t kMostCutThreads = 16;
+
 /// A matrix product, or a convolution as one: multiply-adds, operands that each task copies for its
 /// register tiles (at their price, Target/CpuCosts.h), bytes that come from beyond L2, and waiting.
 struct ProductProblem {
