@@ -1,18 +1,29 @@
-# tcc_add_library(Name [NO_MLIR] SOURCES... LINK libs...): one static library a layer folder.
-# tcc_precompile(target): its C++ sources begin with the precompiled header (TccPch) of all that includes MLIR.
+# tcc_add_library(Name [NO_MLIR | PRIM] SOURCES... LINK libs...): one static library a layer folder.
+# tcc_precompile(target [PRIM]): its C++ sources begin with the precompiled header (TccPch) that targets that include
+#   MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too.
 # tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
 #   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
-# tcc_add_unittest(name [NO_MLIR] SOURCES... LINK libs...): a Catch2 program run by ctest.
+# tcc_add_unittest(name [NO_MLIR | PRIM] SOURCES... LINK libs...): a Catch2 program run by ctest.
 
-add_library(TccPch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
-target_precompile_headers(TccPch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.h)
 # ccache can only reuse a clang precompiled header without its timestamp.
-target_compile_options(TccPch PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+set(TCC_NO_PCH_TIMESTAMP $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+foreach(_pair IN ITEMS "TccPch;pch.h" "TccPrimPch;pch-prim.h")
+  list(GET _pair 0 _target)
+  list(GET _pair 1 _header)
+  add_library(${_target} OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
+  target_precompile_headers(${_target} PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/${_header})
+  target_compile_options(${_target} PRIVATE ${TCC_NO_PCH_TIMESTAMP})
+endforeach()
+add_dependencies(TccPrimPch TccPrimIncGen)
 
 function(tcc_precompile target)
-  target_precompile_headers(${target} REUSE_FROM TccPch)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+  if("PRIM" IN_LIST ARGN)
+    target_precompile_headers(${target} REUSE_FROM TccPrimPch)
+  else()
+    target_precompile_headers(${target} REUSE_FROM TccPch)
+  endif()
+  target_compile_options(${target} PRIVATE ${TCC_NO_PCH_TIMESTAMP})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE) # in code that may lie anywhere, as the header was for libraries
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -21,12 +32,12 @@ function(tcc_precompile target)
 endfunction()
 
 function(tcc_add_library name)
-  cmake_parse_arguments(A "NO_MLIR" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;PRIM" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
   if(A_NO_MLIR)
     target_link_libraries(${name} PUBLIC ${A_LINK})
   else()
-    tcc_precompile(${name})
+    tcc_precompile(${name} ${ARGN})
     target_link_libraries(${name} PUBLIC ${A_LINK} ${TCC_LLVM_LIBS})
   endif()
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/lib)
@@ -69,10 +80,10 @@ function(tcc_add_passes name)
 endfunction()
 
 function(tcc_add_unittest name)
-  cmake_parse_arguments(A "NO_MLIR" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;PRIM" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   if(NOT A_NO_MLIR)
-    tcc_precompile(${name})
+    tcc_precompile(${name} ${ARGN})
   endif()
   target_link_libraries(${name} PRIVATE ${A_LINK} Catch2::Catch2WithMain)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/lib)

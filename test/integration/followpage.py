@@ -59,7 +59,8 @@ class Followed:
         return [text for kind, path, text in self.blocks if kind == language and not path]
 
     def moved(self, text):
-        """A command of the build, on the copies."""
+        """A command of the build, on the copies, of which no precompiled header may hold another state."""
+        text = text.replace("/TccPrimPch.dir/", "/TccPch.dir/")
         for folder in ("include", "lib", "tools"):
             text = re.sub(rf"{re.escape(str(SOURCE / folder))}(?=[/\s]|$)", str(self.tree / folder), text)
         return text.replace(str(self.build / "include"), str(self.made / "include"))
