@@ -87,8 +87,12 @@ class IntegerWeights(ToolTest):
             weights = [numpy_helper.from_array((q - half).astype(np.int8), "q"), numpy_helper.from_array(scale, "s"),
                        numpy_helper.from_array(np.array([n, k]), "shape")]
             nodes = [helper.make_node("Cast", ["q"], ["f"], to=F32), helper.make_node("Mul", ["s", "f"], ["w"]),
-                     helper.make_node("Reshape", ["w", "shape"], ["m"]), helper.make_node("Transpose", ["m"], ["t"], perm=[1, 0]),
-                     helper.make_node("MatMul", ["x", "t"], ["y"])]
+                     helper.make_node("Reshape", ["w", "shape"], ["m"])]
+            if signed == "blocks":
+                weights = [numpy_helper.from_array((q - half).reshape(n, k).astype(np.int8), "q"),
+                           numpy_helper.from_array(scale[..., 0].copy(), "s")]
+                nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["m"], axis=1, block_size=group)]
+            nodes += [helper.make_node("Transpose", ["m"], ["t"], perm=[1, 0]), helper.make_node("MatMul", ["x", "t"], ["y"])]
         else:
             weights = [numpy_helper.from_array(packed(q.reshape(n, k)).reshape(n, groups, -1), "q"),
                        numpy_helper.from_array(scale.reshape(-1), "s")]
@@ -107,7 +111,7 @@ class IntegerWeights(ToolTest):
         """A row by 4-bit weights reads two in a byte, by others a byte each; several rows read floats."""
         for rows, bits, group, zeros, signed, stored in (
                 (1, 4, 32, True, False, "24x3x16xui8"), (1, 4, 64, False, False, "24x3x32xui8"),
-                (1, 4, 32, False, True, "24x3x16xui8"), (1, 8, 32, True, False, "24x3x32xui8"),
+                (1, 4, 32, False, True, "24x3x16xui8"), (1, 4, 32, False, "blocks", "24x3x16xui8"), (1, 8, 32, True, False, "24x3x32xui8"),
                 (1, 2, 16, True, False, "24x3x8xui8"), (4, 4, 32, True, False, "x96xf32")):
             path, x, expected = self.grouped(rows, bits, group, zeros, signed)
             self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")

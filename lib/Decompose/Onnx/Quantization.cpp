@@ -194,10 +194,37 @@ LogicalResult quantizeLinear(NodeContext &c) {
   return c.give(quantize(b, x, *scale, zero, to, c.intAttr("saturate", 1)));
 }
 
+/// In whole blocks along an axis, which get an axis of their own: each has one scale. Null where
+/// the last block is a part of one, or extents are open.
+Value dequantizedBlocks(NodeContext &c, int64_t axis, int64_t block) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  int64_t rank = b.rank(x), at = axis < 0 ? axis + rank : axis;
+  if (at < 0 || at >= rank || b.rank(c.in(1)) != rank)
+    return {};
+  auto extent = b.known(b.dim(x, at)), blocks = b.known(b.dim(c.in(1), at));
+  if (!extent || !blocks || *blocks * block != *extent)
+    return {};
+  auto split = [&](Value v, int64_t inner) {
+    Dims dims = b.dims(v);
+    dims[at] = b.dim(*blocks);
+    dims.insert(dims.begin() + at + 1, b.dim(inner));
+    return b.reshape(v, dims);
+  };
+  bool hasZero = c.has(2) && isa<IntegerType>(b.elem(x));
+  if (hasZero && (b.rank(c.in(2)) != rank || b.known(b.dim(c.in(2), at)) != blocks))
+    return {};
+  Value zero = hasZero ? split(c.in(2), 1) : Value();
+  return b.reshape(dequantize(b, split(x, block), split(c.in(1), 1), zero), b.dims(x));
+}
+
 LogicalResult dequantizeLinear(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0);
   int64_t axis = c.intAttr("axis", 1), block = c.intAttr("block_size", 0);
+  Type to = onnxElementType(b.context(), c.intAttr("output_dtype", 0));
+  if (Value all = block > 0 ? dequantizedBlocks(c, axis, block) : Value())
+    return c.give(b.cast(all, to ? to : b.elem(c.in(1))));
   auto scale = spreadParameter(c, c.in(1), x, axis, block);
   if (failed(scale))
     return failure();
@@ -208,7 +235,6 @@ LogicalResult dequantizeLinear(NodeContext &c) {
       return failure();
     zero = *spread;
   }
-  Type to = onnxElementType(b.context(), c.intAttr("output_dtype", 0));
   return c.give(b.cast(dequantize(b, x, *scale, zero), to ? to : b.elem(c.in(1))));
 }
 
