@@ -54,6 +54,9 @@ public:
 
 private:
   static constexpr const char *kSchedules = "test.schedules";
+  /// After so many elements a random input repeats itself, so that an archive of many is small: a
+  /// prime, so that no tile finds at its place what the tile before it has.
+  static constexpr int64_t kPeriod = 65521;
 
   /// What the launches of `function` may be run by.
   SmallVector<Schedule> schedulesOf(func::FuncOp function, kernel::LaunchOp launch) {
@@ -251,14 +254,16 @@ private:
     SmallVector<int64_t> shape(type.getShape());
     for (int64_t &d : shape)
       d = ShapedType::isDynamic(d) ? 37 : d;
-    Tensor tensor = randomTensor(engine, *prim::dtypeOf(type.getElementType()), shape,
-                                 bound("test.low", -2), bound("test.high", 2));
-    if (!rounds(function))
-      return tensor;
-    std::vector<double> few(tensor.elements());
-    for (auto [i, v] : llvm::enumerate(few))
-      v = std::round(tensor.real(int64_t(i)) * 128) / 128;
-    return Tensor::ofReals(tensor.dtype(), shape, few);
+    int64_t count = *reference::elementCount(shape);
+    DType dtype = *prim::dtypeOf(type.getElementType());
+    Tensor some = randomTensor(engine, dtype, {std::min(count, kPeriod)}, bound("test.low", -2),
+                               bound("test.high", 2));
+    std::vector<double> values(count);
+    for (int64_t i = 0; i < count; ++i) {
+      double v = some.real(i % kPeriod);
+      values[i] = rounds(function) ? std::round(v * 128) / 128 : v;
+    }
+    return Tensor::ofReals(dtype, shape, values);
   }
 
   const GpuArch &arch;
