@@ -12,7 +12,7 @@ fi
 cd "$here" || exit 2
 scripts=$packed/test
 export TCC_BIN=$here/bin TCC_CACHE_DIR=$here/cache
-PATH=$PATH:/usr/local/cuda/bin:$here/bin
+PATH=$PATH:/usr/local/cuda/bin:$here/bin:$here/sanitizer
 command -v ptxas > /dev/null ||
   PATH=$PATH:$(python3 -c 'import pathlib, triton; print(pathlib.Path(triton.__file__).parent / "backends/nvidia/bin")')
 export PATH
