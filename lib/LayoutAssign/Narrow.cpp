@@ -168,7 +168,7 @@ Value Narrow::known(Value v) {
 Value Narrow::narrowed(Value v) {
   if (Value narrow = known(v))
     return narrow;
-  if (isConstant(v) && !fits(v))
+  if (prim::layoutOf(v) || (isConstant(v) && !fits(v)))
     return {};
   OpBuilder b(v.getContext());
   b.setInsertionPointAfterValue(v);

@@ -9,6 +9,7 @@
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
+#include "tcc/Simplify/Simplify.h"
 #include "tcc/Support/Error.h"
 
 using namespace mlir;
@@ -25,7 +26,10 @@ public:
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     passes.addPass(createFourierLinesPass(&weights, {16384, 1024, target().host.lanes(32)}));
   }
-  bool readsIntegerWeights() const override { return true; }
+  void addIntegerWeightPasses(OpPassManager &passes, WeightTable &weights) const override {
+    passes.addPass(createIntegerWeightsPass(&weights));
+    passes.addPass(createGroupedWeightsPass(&weights, &target().host));
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));

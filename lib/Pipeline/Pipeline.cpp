@@ -61,8 +61,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(createAbsorbTransposesPass()); // before a large weight is transposed
     pm.addPass(createSharedOperandsPass());
-    if (options.backend->readsIntegerWeights())
-      pm.addPass(createIntegerWeightsPass(model.weights.get()));
+    options.backend->addIntegerWeightPasses(pm, *model.weights);
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));

@@ -40,7 +40,7 @@ public:
 private:
   void visit(Operation *op);
   bool isCandidate(Operation *op) const;
-  bool unpacksForUnknown(Operation *op) const;
+  bool widensForUnknown(Operation *op) const;
   void visitWeight(prim::WeightOp op);
   bool replaceBySplat(Operation *op);
   /// Whether the results, of which `bytes` are kept, are worth keeping.
@@ -125,28 +125,22 @@ static bool dependsOnInputs(Value value) {
   return false;
 }
 
-/// Whether `op` takes integers out of a weight's bytes, or makes floats of them, that meet only
-/// numbers which are not known: those are cheaper to unpack than to read.
-bool Folder::unpacksForUnknown(Operation *op) const {
-  bool isCast = isa<prim::CastOp>(op);
-  if (!isCast && !isa<prim::AndOp, prim::ShiftRightOp>(op))
+/// Whether `op` makes floats of a weight's bytes that meet only numbers which are not known: those
+/// are cheaper to widen than to read.
+bool Folder::widensForUnknown(Operation *op) const {
+  if (!isa<prim::CastOp>(op))
     return false;
   auto weight = op->getOperand(0).getDefiningOp<prim::WeightOp>();
   auto from = cast<RankedTensorType>(op->getOperand(0).getType());
   if (!weight || from.getElementTypeBitWidth() != 8 || !isa<IntegerType>(from.getElementType()))
     return false;
-  auto isWithUnknown = [&](Operation *user) {
-    return isa<prim::MulOp>(user) &&
-           llvm::any_of(user->getOperands(), [&](Value v) { return dependsOnInputs(v); });
-  };
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return isCast ? isWithUnknown(user)
-                  : isa<prim::CastOp>(user) && llvm::all_of(user->getUsers(), isWithUnknown);
+    return isa<prim::MulOp>(user) && llvm::any_of(user->getOperands(), dependsOnInputs);
   });
 }
 
 bool Folder::isCandidate(Operation *op) const {
-  return !unpacksForUnknown(op) && op->getNumResults() > 0 && op->getNumRegions() == 0 &&
+  return !widensForUnknown(op) && op->getNumResults() > 0 && op->getNumRegions() == 0 &&
          reference::isEvaluable(op->getName()) && isMemoryEffectFree(op) &&
          !KnownValues::isConstant(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) { return known.isKnown(operand); }) &&

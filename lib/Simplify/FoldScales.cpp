@@ -75,7 +75,7 @@ private:
 
 std::optional<Tensor> ScaleFolder::constant(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!prim::has<prim::ModelConstant>(op))
+  if (!prim::has<prim::ModelConstant>(op) || prim::layoutOf(value)) // narrower than its elements
     return std::nullopt;
   auto results = reference::evaluateOp(op, {}, weights);
   if (results)

@@ -15,12 +15,11 @@
 //
 // Floats narrower than f32 would round the sum before it is scaled: there only products that
 // have no scale before them read integers. Of many rows each weight that has come is multiplied
-// often, and widened as often: they are left to constant folding. So is what has zero points other
-// than 0. Scales for groups along the sum are another matter (GroupedWeights.cpp). Runs before
-// constant folding, for targets whose products read such weights.
+// often, and widened as often: they are left to constant folding, as is what has zero points other
+// than 0, or to what keeps integers with a scale a group (LayoutAssign/Cpu/GroupedWeights.cpp).
+// Runs before constant folding, for targets whose products read such weights.
 //
 //===----------------------------------------------------------------------===//
-#include "Simplify/GroupedWeights.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/IR/Iterators.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -166,10 +165,7 @@ public:
       if (isa<prim::PrimDialect>(op->getDialect()) && isOpTriviallyDead(op))
         op->erase();
     });
-    getOperation().walk([&](prim::DotOp op) {
-      if (!sumGroups(op, *weights))
-        takeIntegers(op, *weights);
-    });
+    getOperation().walk([&](prim::DotOp op) { takeIntegers(op, *weights); });
   }
 
 private:

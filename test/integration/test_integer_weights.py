@@ -69,62 +69,78 @@ class IntegerWeights(ToolTest):
                 np.testing.assert_allclose(y, x.astype(np.float64) @ w, rtol=2**-7, atol=8)
 
     def test_what_is_stored(self):
-        for m, element in ((1, "i8"), (16, "i8"), (64, "f32")):
+        for m, element in ((1, "i8, #cpu.panels"), (16, "i8, #cpu.panels"), (64, "f32, #cpu.grouped<.*bits = 8")):
             path = self.model(m, 64, 48, np.int8, "columns", "rows")[0]
             self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
-            self.assertRegex((self.work / "m.mlir").read_text(), rf"48x64x{element}, #cpu.panels")
+            self.assertRegex((self.work / "m.mlir").read_text(), rf"48x64x{element}")
 
-    def grouped(self, rows, bits, group, zeros, signed=False):
-        """x by weights with a scale and, if asked, a zero point a group: packed, or a byte each."""
+    def grouped(self, rows, bits, group, zeros, form="nbits", groups=3):
+        """x by weights with a scale and, if asked, a zero point a group, in one of the forms that models have."""
         rng = np.random.default_rng(bits * group)
-        n, groups = 24, 3
+        n = 50
         k, half = groups * group, 1 << (bits - 1)
         q = rng.integers(0, 2 * half, (n, groups, group), dtype=np.int64)
         zero = rng.integers(0, 2 * half, (n, groups, 1), dtype=np.int64) if zeros else np.full((n, groups, 1), half)
         scale = rng.uniform(0.5, 2, (n, groups, 1)).astype(np.float32)
-        x = rng.standard_normal((1, rows, k), dtype=np.float32)
         def packed(values):
             values = np.pad(values, ((0, 0), (0, -values.shape[1] % (8 // bits))))
             shifts = (np.arange(values.shape[1]) % (8 // bits) * bits).astype(np.int64)
             return (values << shifts).reshape(n, -1, 8 // bits).sum(-1).astype(np.uint8)
-        if signed:  # a byte each
-            weights = [numpy_helper.from_array((q - half).astype(np.int8), "q"), numpy_helper.from_array(scale, "s"),
-                       numpy_helper.from_array(np.array([n, k]), "shape")]
-            nodes = [helper.make_node("Cast", ["q"], ["f"], to=F32), helper.make_node("Mul", ["s", "f"], ["w"]),
-                     helper.make_node("Reshape", ["w", "shape"], ["m"])]
-            if signed == "blocks":
-                weights = [numpy_helper.from_array((q - half).reshape(n, k).astype(np.int8), "q"),
-                           numpy_helper.from_array(scale[..., 0].copy(), "s")]
-                nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["m"], axis=1, block_size=group)]
-            nodes += [helper.make_node("Transpose", ["m"], ["t"], perm=[1, 0]), helper.make_node("MatMul", ["x", "t"], ["y"])]
-        else:
+        signed = (q - half).astype(np.int8)
+        wide = (q - zero) * scale.astype(np.float64)
+        turn = helper.make_node("Transpose", ["m"], ["t"], perm=[1, 0])
+        product = helper.make_node("MatMul", ["x", "t"], ["y"])
+        if form == "nbits":
             weights = [numpy_helper.from_array(packed(q.reshape(n, k)).reshape(n, groups, -1), "q"),
                        numpy_helper.from_array(scale.reshape(-1), "s")]
             weights += [numpy_helper.from_array(packed(zero[..., 0]).reshape(-1), "z")] * zeros
             nodes = [helper.make_node("MatMulNBits", ["x", "q", "s"] + ["z"] * zeros, ["y"], domain="com.microsoft",
                                       K=k, N=n, bits=bits, block_size=group)]
-        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, x.shape)],
+        elif form == "arithmetic":  # a byte each, with a shift after the scale
+            shift = rng.standard_normal((n, groups, 1)).astype(np.float32)
+            wide = wide + shift
+            weights = [numpy_helper.from_array(signed, "q"), numpy_helper.from_array(scale, "s"),
+                       numpy_helper.from_array(shift, "b"), numpy_helper.from_array(np.array([n, k]), "shape")]
+            nodes = [helper.make_node("Cast", ["q"], ["f"], to=F32), helper.make_node("Mul", ["s", "f"], ["p"]),
+                     helper.make_node("Add", ["p", "b"], ["w"]), helper.make_node("Reshape", ["w", "shape"], ["m"]), turn, product]
+        elif form == "blocks":
+            weights = [numpy_helper.from_array(signed.reshape(n, k), "q"), numpy_helper.from_array(scale[..., 0].copy(), "s")]
+            nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["m"], axis=1, block_size=group), turn, product]
+        else:  # k first
+            weights = [numpy_helper.from_array(signed.reshape(n, k).T.copy(), "q"),
+                       numpy_helper.from_array(scale[..., 0].T.copy(), "s")]
+            nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["t"], axis=0, block_size=group), product]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, (1, rows, k))],
                                   [helper.make_tensor_value_info("y", F32, (1, rows, n))], weights)
         path = self.work / "grouped.onnx"
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
         onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
-        wide = ((q - zero) * scale.astype(np.float64)).reshape(n, k)
-        return path, x, x.astype(np.float64) @ wide.T
+        return path, k, wide.reshape(n, k)
 
     def test_groups(self):
-        """A row by 4-bit weights reads two in a byte, by others a byte each; several rows read floats."""
-        for rows, bits, group, zeros, signed, stored in (
-                (1, 4, 32, True, False, "24x3x16xui8"), (1, 4, 64, False, False, "24x3x32xui8"),
-                (1, 4, 32, False, True, "24x3x16xui8"), (1, 4, 32, False, "blocks", "24x3x16xui8"),
-                (1, 8, 32, True, False, "24x3x32xui8"), (1, 2, 16, True, False, "24x3x8xui8"),
-                (4, 4, 32, True, False, "x96xf32")):
-            path, x, expected = self.grouped(rows, bits, group, zeros, signed)
+        """Products of one row, of more and of any number keep the integers in as few bits as hold them."""
+        for rows, bits, group, zeros, form, stored in (
+                (1, 4, 32, True, "nbits", "group = 32, bits = 4>"), (1, 4, 64, False, "nbits", "group = 64, bits = 4, zero = 8>"),
+                (5, 4, 32, False, "arithmetic", "group = 32, bits = 4>"), (1, 4, 32, False, "blocks", "group = 32, bits = 4, zero = 8>"),
+                ("m", 4, 16, False, "k first", "group = 16, bits = 4, zero = 8>"), ("m", 4, 32, True, "nbits", "group = 32, bits = 4>"),
+                (1, 8, 32, True, "nbits", "group = 32, bits = 8>"), (20, 8, 512, False, "k first", "group = 256, bits = 8, zero = 128>"),
+                (3, 2, 16, True, "nbits", "group = 16, bits = 2>"), (70, 4, 128, True, "nbits", "group = 128, bits = 4>")):
+            path, k, wide = self.grouped(rows, bits, group, zeros, form)
             self.compiles(path, "--stop-after", "layout", "-o", "m.mlir")
-            self.assertRegex((self.work / "m.mlir").read_text(), rf"prim.weight .*{stored}")
+            self.assertRegex((self.work / "m.mlir").read_text(), rf"#cpu.grouped<.*{stored}")
             for cpu in [*cpu_levels(), "native"]:
-                with self.subTest(rows=rows, bits=bits, zeros=zeros, signed=signed, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
-                    y, = compiled(x)
-                    self.close(y, expected)
+                with Compiled.build(path, "--cpu", cpu) as compiled:
+                    for m in (1, 2, 7, 8, 9, 64, 333) if rows == "m" else [rows]:
+                        with self.subTest(rows=rows, m=m, bits=bits, zeros=zeros, form=form, cpu=cpu):
+                            x = np.random.default_rng(m).standard_normal((1, m, k), dtype=np.float32)
+                            y, = compiled(x)
+                            self.close(y, x.astype(np.float64) @ wide.T)
+
+    def test_one_copy(self):
+        """An open number of rows: one model for prompts and tokens keeps the integers alone."""
+        path, k, wide = self.grouped("m", 4, 32, True, groups=64)
+        self.compiles(path, "-o", "m.so")
+        self.assertLess((self.work / "m.so").stat().st_size, wide.size + 200_000)
 
 
 if __name__ == "__main__":

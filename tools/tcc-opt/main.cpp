@@ -108,6 +108,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createSplitReductionsPass(); });
   mlir::registerPass([] { return tcc::createVectorProductsPass(&cpu); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
+  mlir::registerPass([] { return tcc::createGroupedWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });
   mlir::registerPass([] { return tcc::createJoinProductsPass(&weights); });
   mlir::registerPass([] { return tcc::createDeferScalesPass(); });

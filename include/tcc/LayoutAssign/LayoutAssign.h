@@ -49,6 +49,10 @@ using LayoutChooser = std::function<prim::StorageLayout(
 std::unique_ptr<mlir::Pass> createPackWeightsPass(WeightTable *weights, const CpuTarget *cpu,
                                                   LayoutChooser chooser = nullptr);
 
+/// tcc-layout-grouped-weights: see lib/LayoutAssign/Cpu/GroupedWeights.cpp. Before constants are
+/// folded. `weights` and `cpu` outlive the pass.
+std::unique_ptr<mlir::Pass> createGroupedWeightsPass(WeightTable *weights, const CpuTarget *cpu);
+
 /// tcc-layout-k-major-weights: see lib/LayoutAssign/KMajorWeights.cpp. `weights` outlives the
 /// pass.
 std::unique_ptr<mlir::Pass> createKMajorWeightsPass(WeightTable *weights);

@@ -177,6 +177,39 @@ def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {
   }];
 }
 
+def GroupedWeightsPass : Tcc_Pass<"tcc-layout-grouped-weights"> {
+  let summary = "Let products read small integers that have a scale a group";
+  let dependentDialects = ["::tcc::cpu::CpuDialect"];
+  let description = [{
+    Weights of up to 8 bits with a scale, and a zero point or a shift, for each group along the sum stay
+    integers in the artefact and in memory; products of any number of rows widen them where they
+    multiply them.
+
+    ```mlir before
+    func.func @f(%x: tensor<?x64xf32>, %m: index) -> tensor<?x4xf32> {
+      %w = prim.constant dense<11> : tensor<4x2x32xui8>
+      %scale = prim.constant dense<[[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]], [[7.0], [8.0]]]> : tensor<4x2x1xf32>
+      %0 = prim.cast %w : (tensor<4x2x32xui8>) -> tensor<4x2x32xf32>
+      %1 = prim.broadcast %scale axes [0, 1, 2] sizes() : (tensor<4x2x1xf32>) -> tensor<4x2x32xf32>
+      %2 = prim.mul %0, %1 : (tensor<4x2x32xf32>, tensor<4x2x32xf32>) -> tensor<4x2x32xf32>
+      %3 = prim.reshape %2 sizes() : (tensor<4x2x32xf32>) -> tensor<4x64xf32>
+      %4 = prim.dot %x, %3 batch [] x [] contract [1] x [1] : (tensor<?x64xf32>, tensor<4x64xf32>) -> tensor<?x4xf32>
+      return %4 : tensor<?x4xf32>
+    }
+    ```
+    ```mlir after -canonicalize
+    func.func @f(%arg0: tensor<?x64xf32>, %arg1: index) -> tensor<?x4xf32> {
+      %0 = prim.weight "integers.grouped" : tensor<4x64xf32, #cpu.grouped<columns = 0, width = 8, group = 32, bits = 4, zero = 0>>
+      %1 = prim.dot %arg0, %0 batch [] x [] contract [1] x [1] : (tensor<?x64xf32>, tensor<4x64xf32, #cpu.grouped<columns = 0, width = 8, group = 32, bits = 4, zero = 0>>) -> tensor<?x4xf32>
+      return %1 : tensor<?x4xf32>
+    }
+    ```
+
+    Runs in simplify, of the CPU's back-end alone, before tcc-simplify-fold-constants, which would make floats
+    of the integers: what they are must be known, and how they lie is the target's.
+  }];
+}
+
 def KMajorWeightsPass : Tcc_Pass<"tcc-layout-k-major-weights"> {
   let summary = "Put the weights of products in rows of what each result sums";
   let description = [{

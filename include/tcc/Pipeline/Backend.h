@@ -79,8 +79,9 @@ public:
   /// phase decompose. `weights` outlives `passes`.
   virtual void addDecomposePasses(mlir::OpPassManager &passes, WeightTable &weights) const = 0;
 
-  /// Whether there are kernels for products of floats with weights of 8-bit integers.
-  virtual bool readsIntegerWeights() const { return false; }
+  /// Adds the passes that keep weights integers for kernels that widen them, to phase simplify
+  /// before constants are folded. `weights` outlives `passes`.
+  virtual void addIntegerWeightPasses(mlir::OpPassManager &passes, WeightTable &weights) const {}
 
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
   /// `weights` outlives `passes`. Where there are several such orders and a `chooser`, it is asked.

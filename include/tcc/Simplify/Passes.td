@@ -365,12 +365,11 @@ def DeferScalesPass : Tcc_Pass<"tcc-simplify-defer-scales"> {
 }
 
 def IntegerWeightsPass : Tcc_Pass<"tcc-simplify-integer-weights"> {
-  let summary = "Let products of few rows read weights of 8 and 4 bits as they are";
+  let summary = "Let products of few rows read weights of 8 bits as they are";
   let description = [{
     Weights of 8 bits with a scale a column are made floats before the product. Folded, they take
     four times the room, and a product of few rows takes as long as its weights take to come from
-    memory: the product reads the integers, and its results are scaled. One row by weights with a
-    scale and a zero point a group is a sum of rows, which reads 4-bit integers two in a byte.
+    memory: the product reads the integers, and its results are scaled.
 
     ```mlir before
     func.func @f(%x: tensor<1x4xf32>, %scale: tensor<8x1xf32>) -> tensor<1x8xf32> {

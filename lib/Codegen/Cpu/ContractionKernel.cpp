@@ -60,6 +60,8 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.b = spec.bLayout;
   shape.panelWidth = spec.panelWidth;
   shape.copiesA = !k.isKnown(spec.aKStride, 1);
+  if (spec.integers)
+    shape.group = spec.integers->group;
   shape.entries = std::max<int64_t>(1, k.known(batch).value_or(1));
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)
@@ -119,22 +121,28 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
   spec.bUnsigned = prim::isUnsigned(rt.getElementType());
   p.batch = k.constant(1);
   auto dot = cast<prim::DotOp>(op);
-  if (cpu::PanelsAttr panels = cpu::panelsOf(dot.getRhs())) {
+  auto setPacked = [&](int64_t depth, int64_t columns, int64_t width) {
     spec.m = k.constant(1);
     for (Index extent : lhsExtents.drop_back())
       spec.m = k.mul(spec.m, extent);
-    int64_t depth = rt.getDimSize(dot.getRhsContract()[0]);
-    spec.n = k.constant(rt.getDimSize(panels.getColumns()));
+    spec.n = k.constant(columns);
     spec.k = spec.aRowStride = k.constant(depth);
+    spec.aKStride = k.constant(1);
+    spec.bLayout = PanelLayout::Packed;
+    spec.panelWidth = width;
+    p.lhsOffset = p.rhsOffset = k.constant(0);
+  };
+  if (cpu::PanelsAttr panels = cpu::panelsOf(dot.getRhs())) {
+    int64_t depth = rt.getDimSize(dot.getRhsContract()[0]);
+    setPacked(depth, rt.getDimSize(panels.getColumns()), panels.getWidth());
     if (panels.getStep() > 1) {
       spec.steps = stepsOf(cpu, spec);
       spec.kElements = spec.k;
       spec.k = k.constant(spec.steps.count(depth));
     }
-    spec.aKStride = k.constant(1);
-    spec.bLayout = PanelLayout::Packed;
-    spec.panelWidth = panels.getWidth();
-    p.lhsOffset = p.rhsOffset = k.constant(0);
+  } else if (cpu::GroupedAttr grouped = cpu::groupedOf(dot.getRhs())) {
+    spec.integers = cpu::groupsOf(grouped, rt.getShape());
+    setPacked(spec.integers->k(), spec.integers->columns, grouped.getWidth());
   } else {
     auto lhs = stridedOperand(k, dot, 0, lhsExtents), rhs = stridedOperand(k, dot, 1, rhsExtents);
     if (!lhs || !rhs)

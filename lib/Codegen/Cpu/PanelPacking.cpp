@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "PanelPacking.h"
+#include "GroupedPanels.h"
 #include "StepPacking.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -29,6 +30,13 @@ static int64_t stepBytes(const ContractionSpec &spec) {
 
 int64_t packedPanelBytes(KernelBuilder &k, const ContractionSpec &spec, int64_t panels) {
   return panels * stepBytes(spec) * (packedDepth(k, spec) + (spec.steps.flipsLhs ? 1 : 0));
+}
+
+Value groupsAt(KernelBuilder &k, const ContractionSpec &spec, Index panel, const KBlock &block) {
+  const GroupedShape &shape = *spec.integers;
+  Index group =
+      k.mulAdd(panel, k.constant(shape.groups), k.floorDiv(block.begin, k.constant(shape.group)));
+  return k.address(spec.b, k.builder.getI32Type(), k.mul(group, k.constant(shape.groupWords())));
 }
 
 Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, Value panels, Index slot) {
@@ -117,8 +125,38 @@ static void packTransposed(KernelBuilder &k, const ContractionSpec &spec, Value 
   });
 }
 
+/// Writes the integers of a block as numbers, [length][width].
+static void packIntegers(KernelBuilder &k, const ContractionSpec &spec, Index panel,
+                         const KBlock &block, Value to) {
+  const GroupedShape &shape = *spec.integers;
+  SmallVector<unsigned> widths(spec.schedule.vectors, spec.schedule.lanes);
+  Value from = groupsAt(k, spec, panel, block);
+  Index one = k.constant(1), groups = k.floorDiv(block.length, k.constant(shape.group));
+  k.loop(k.constant(0), groups, one, [&](Index g) {
+    GroupReader reader(k, spec.cpu, shape, widths, from, g);
+    SmallVector<Value> scales = reader.scales(), offsets = reader.offsets(scales);
+    if (offsets.empty())
+      for (Value scale : scales)
+        offsets.push_back(k.zero(scale.getType()));
+    k.loop(k.constant(0), k.constant(shape.integerRows()), one, [&](Index row) {
+      reader.beginWords(row);
+      Index first = k.mulAdd(g, k.constant(shape.group), k.mul(row, k.constant(shape.perWord())));
+      for (unsigned i = 0; i < shape.perWord(); ++i)
+        for (auto [vector, integers] : llvm::enumerate(reader.integers(i))) {
+          Index column = k.constant(vector * spec.schedule.lanes);
+          Index at = k.mulAdd(k.add(first, k.constant(i)), k.constant(shape.width), column);
+          k.store(emitMultiplyAdd(k, spec.cpu, integers, scales[vector], offsets[vector]),
+                  k.address(to, spec.acc, at));
+        }
+    });
+  });
+}
+
 void packPanel(KernelBuilder &k, const ContractionSpec &spec, Index firstColumn, Index columns,
                const KBlock &block, Value to, bool streams) {
+  if (spec.integers)
+    return packIntegers(k, spec, k.floorDiv(firstColumn, k.constant(spec.integers->width)), block,
+                        to);
   if (spec.steps.size > 1)
     return packStepPanel(k, spec, firstColumn, columns, block, to);
   bool transposed = spec.bLayout == PanelLayout::Transposed;

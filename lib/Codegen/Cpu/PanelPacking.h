@@ -18,6 +18,10 @@ llvm::SmallVector<mlir::Value> transposeSquare(KernelBuilder &k,
 /// Rows of k that a packed panel has room for.
 int64_t packedDepth(KernelBuilder &k, const ContractionSpec &spec);
 
+/// The first group of `block` in panel number `panel` of a B of integers.
+mlir::Value groupsAt(KernelBuilder &k, const ContractionSpec &spec, Index panel,
+                     const KBlock &block);
+
 mlir::Value packedPanelAt(KernelBuilder &k, const ContractionSpec &spec, mlir::Value panels,
                           Index slot);
 

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/RegisterTile.h"
+#include "GroupedPanels.h"
 #include "StepDot.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -166,6 +167,10 @@ public:
       : k(k), cpu(cpu), tile(tile), a(a), b(b), rows(k, tile, a) {}
 
   SmallVector<Value> whole(Index begin, Index end, unsigned unroll, ValueRange init);
+  /// By the groups of integers that the panel has.
+  SmallVector<Value> grouped(Index length, ValueRange init);
+  /// Of `count` elements of a row of A from `first` on.
+  Value rowSum(unsigned row, Index first, int64_t count);
   /// Steps of which a row has not all elements.
   SmallVector<Value> partial(Index begin, Index end, ValueRange init);
 
@@ -242,6 +247,57 @@ SmallVector<Value> Run::whole(Index begin, Index end, unsigned unroll, ValueRang
                 [&](Index at, ValueRange in) { return steps(at, 1, in); });
 }
 
+Value Run::rowSum(unsigned row, Index first, int64_t count) {
+  int64_t lanes = std::min<int64_t>(cpu.lanes(32), count & -count);
+  auto type = VectorType::get({lanes}, a.element);
+  Value sum;
+  for (int64_t i = 0; i < count; i += lanes) {
+    Value at = k.address(rows.start(k, row), a.element, k.add(first, k.constant(i)));
+    Value part = k.widen(k.load(type, at), tile.acc, a.isUnsigned);
+    sum = sum ? Value(arith::AddFOp::create(k.builder, k.loc, sum, part)) : part;
+  }
+  return vector::ReductionOp::create(k.builder, k.loc, vector::CombiningKind::ADD, sum,
+                                     arith::FastMathFlags::reassoc);
+}
+
+/// The sum of x * (q * scale + offset) over a group is that of x * q, times the scale, plus that of
+/// x, times the offset: in the innermost loop integers are multiplied.
+SmallVector<Value> Run::grouped(Index length, ValueRange init) {
+  const GroupedShape &shape = *b.groups;
+  assert(k.isKnown(a.kStride, 1) && "sums of a row take neighbours");
+  Index zero = k.constant(0), one = k.constant(1), group = k.constant(shape.group);
+  return k.loop(zero, k.floorDiv(length, group), one, init, [&](Index g, ValueRange in) {
+    GroupReader reader(k, cpu, shape, tile.widths, b.base, g);
+    Index first = k.mul(g, group);
+    auto addWords = [&](Index row, ValueRange partial) {
+      SmallVector<Value> sums = llvm::to_vector(partial);
+      rows.begin(k, k.mulAdd(row, k.constant(shape.perWord()), first));
+      reader.beginWords(row);
+      if (b.ahead)
+        reader.prefetch(b.ahead);
+      for (unsigned i = 0; i < shape.perWord(); ++i) {
+        SmallVector<Value> vectors = reader.integers(i);
+        for (unsigned r = 0; r < tile.rows; ++r)
+          multiply(r, loadA(r, i), vectors, sums);
+      }
+      return sums;
+    };
+    SmallVector<Value> sums =
+        k.loop(zero, k.constant(shape.integerRows()), one, zeroTile(k, tile), addWords);
+    SmallVector<Value> accs = llvm::to_vector(in), scales = reader.scales();
+    SmallVector<Value> offsets = reader.offsets(scales);
+    for (unsigned r = 0; r < tile.rows; ++r) {
+      if (!offsets.empty())
+        multiply(r, rowSum(r, first, shape.group), offsets, accs);
+      for (auto [i, scale] : llvm::enumerate(scales)) {
+        unsigned at = r * tile.widths.size() + i;
+        accs[at] = emitMultiplyAdd(k, cpu, sums[at], scale, accs[at]);
+      }
+    }
+    return accs;
+  });
+}
+
 SmallVector<Value> Run::partial(Index begin, Index end, ValueRange init) {
   return k.loop(begin, end, k.constant(1), init, [&](Index at, ValueRange in) {
     SmallVector<Value> accs = llvm::to_vector(in);
@@ -261,6 +317,8 @@ SmallVector<Value> emitRun(KernelBuilder &k, const CpuTarget &cpu, const Registe
                            ValueRange init) {
   Run run(k, cpu, tile, a, b);
   Index zero = k.constant(0);
+  if (b.groups)
+    return run.grouped(length, init);
   if (!a.validK)
     return run.whole(zero, length, unroll, init);
   Index full = k.min(length, k.floorDiv(a.validK, k.constant(tile.steps.size)));

@@ -312,6 +312,8 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   int64_t mostTiles = INT64_MAX, mostPanels = INT64_MAX;
   if (schedule.packsB())
     mostPanels = std::max<int64_t>(1, scratchLimit / (std::min(k, packedBlock) * width * bytes));
+  if (shape.group) // read from end to end
+    mostPanels = 1;
   if (schedule.kBlock)
     mostTiles = std::max<int64_t>(1, scratchLimit / (schedule.rows * width * bytes));
   ProductProblem problem;
@@ -337,6 +339,8 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
     if (schedule.kBlock) // the sums of all tiles and panels of a task are kept
       schedule.panelsPerTask = std::max<int64_t>(
           1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
+    if (shape.group && shape.m > 0 && cut.tiles == 1)
+      schedule.b = OperandAccess::InPlace;
     // Tasks beside each other share an open m well enough, and more tasks below each other would
     // read or pack B again.
     if (shape.m <= 0 && !schedule.packsB() && schedule.panelsPerTask >= problem.panels)
@@ -393,13 +397,16 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
   if (shape.copiesA)
     usual.a = OperandAccess::Copied;
   if (shape.b == PanelLayout::Transposed ||
-      (shape.b == PanelLayout::RowMajor && extents.m > 2 * usual.rows))
+      (shape.b == PanelLayout::RowMajor && extents.m > 2 * usual.rows) ||
+      (shape.group && extents.m > usual.rows))
     usual.b = OperandAccess::Copied;
   if ((usual.packsB() || usual.packsA()) && (shape.k < 0 || shape.k > packedBlock))
     usual.kBlock = packedBlock;
   if (shape.b == PanelLayout::Packed && !usual.packsA() && extents.m > usual.rows &&
       shape.k > 2 * weightBlock)
     usual.kBlock = llvm::divideCeil(extents.k, llvm::divideCeil(extents.k, weightBlock));
+  if (shape.group)
+    usual.kBlock = packedBlock / *shape.group * *shape.group;
   usual.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
   bool streams = streamsRows(cpu, shape, usual);
   if (streams)
@@ -410,7 +417,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     for (ContractionSchedule &schedule : ranked)
       schedule.panelsPerTask = std::max<int64_t>(
           schedule.panelsPerTask, llvm::divideCeil(streamedColumns, schedule.panelWidth()));
-  if (!variations)
+  if (!variations || shape.group)
     return ranked;
   for (const ContractionSchedule &other : variationsOf(cpu, shape, usual)) {
     llvm::SmallVector<ContractionSchedule> cuts = cutProduct(cpu, shape, other);

@@ -90,6 +90,8 @@ private:
   TileRows anyRows(Index tile);
 
   void emitBlock(const KBlock &block);
+  void packPanels(const KBlock &block);
+  void emitTiles(const KBlock &block);
   void emitTile(Index tile, Index panel, bool full, const KBlock &block);
   /// The tile's products; in registers, or in memory if there are partial sums.
   SmallVector<Value> multiply(const TileRows &rows, Index tile, Index panel, bool full,
@@ -127,6 +129,7 @@ private:
   Index firstTile, endTile, firstPanel, endPanel;
   Value buffer; ///< sums of one tile, or of the task when k is cut
   Value packedPanels;
+  bool copiesB = spec.schedule.packsB(); ///< in the code that is written now
 };
 
 } // namespace
@@ -186,12 +189,33 @@ void TaskEmitter::startSums() {
 }
 
 void TaskEmitter::emitBlock(const KBlock &block) {
-  if (spec.schedule.packsB())
-    forPanels([&](Index panel, bool full) {
-      Index slot = k.sub(panel, firstPanel);
-      packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
-                panelColumns(panel, full), block, packedPanelAt(k, spec, packedPanels, slot));
-    });
+  auto pack = [&] {
+    packPanels(block);
+    emitTiles(block);
+  };
+  if (!copiesB)
+    return emitTiles(block);
+  if (!spec.integers)
+    return pack();
+  // One tile reads a panel once: writing it widened would cost more than widening it in place.
+  Value single = k.compare(arith::CmpIPredicate::sle, k.sub(endTile, firstTile), k.constant(1));
+  auto inPlace = [&] {
+    copiesB = false;
+    emitTiles(block);
+    copiesB = true;
+  };
+  k.ifThenElse(single, inPlace, pack);
+}
+
+void TaskEmitter::packPanels(const KBlock &block) {
+  forPanels([&](Index panel, bool full) {
+    Index slot = k.sub(panel, firstPanel);
+    packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
+              panelColumns(panel, full), block, packedPanelAt(k, spec, packedPanels, slot));
+  });
+}
+
+void TaskEmitter::emitTiles(const KBlock &block) {
   forTiles([&](Index tile) {
     if (feed.writesRows())
       chooseRows(tile, [&](const TileRows &rows) { feed.prepare(k, rows, block); });
@@ -290,11 +314,15 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
   source.element = spec.bElement;
   source.isUnsigned = spec.bUnsigned;
   Index step = k.mul(width, k.constant(spec.steps.size));
-  if (spec.schedule.packsB()) {
+  if (copiesB) {
     source.element = spec.steps.size > 1 ? spec.bElement : spec.acc;
     source.base = packedPanelAt(k, spec, packedPanels, k.sub(panel, firstPanel));
     source.sums = packedSumsAt(k, spec, source.base);
     source.kStride = step;
+  } else if (spec.integers) {
+    source.groups = spec.integers;
+    source.base = groupsAt(k, spec, panel, block);
+    source.kStride = k.constant(0);
   } else if (spec.bLayout == PanelLayout::Packed) {
     Value start = k.address(spec.b, spec.bElement, k.mul(k.mul(panel, panelRows()), step));
     source.base = k.address(start, spec.bElement, k.mul(block.begin, step));
@@ -319,9 +347,8 @@ PanelSource TaskEmitter::panelSource(Index panel, bool full, const KBlock &block
 void TaskEmitter::prefetchNext(PanelSource &source, Index tile, const KBlock &block) {
   constexpr int64_t manyTiles = 64; // no time to lose
   constexpr int64_t streamedAhead = 4096;
-  int64_t tiles = spec.schedule.tilesPerTask;
-  if (spec.bLayout != PanelLayout::Packed || spec.schedule.packsB() || tiles > manyTiles ||
-      feed.keepsPanels())
+  int64_t tiles = source.groups ? 1 : spec.schedule.tilesPerTask;
+  if (spec.bLayout != PanelLayout::Packed || copiesB || tiles > manyTiles || feed.keepsPanels())
     return;
   int64_t width = spec.schedule.panelWidth();
   int64_t bytes = width * spec.steps.size * std::max(1u, spec.bElement.getIntOrFloatBitWidth() / 8);
@@ -348,7 +375,7 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
     return feed.run(k, registers, source, group, block, initialTile(k, registers, source));
   // The block is summed from zero (PartialSums.h says why).
   Value at = sums(tile, panel);
-  bool whole = !spec.schedule.packsB(); // `at` holds what its sums start from
+  bool whole = !copiesB; // `at` holds what its sums start from
   SmallVector<Value> accs =
       feed.run(k, registers, source, group, block,
                whole ? zeroTile(k, registers) : initialTile(k, registers, source));

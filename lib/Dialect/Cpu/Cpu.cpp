@@ -117,6 +117,56 @@ void PanelsAttr::unpack(ArrayRef<int64_t> shape, unsigned elementBytes, const ch
 }
 
 //===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+LogicalResult GroupedAttr::verify(EmitError emitError, int64_t columns, int64_t width,
+                                  int64_t group, int64_t bits, std::optional<int64_t>) {
+  if (columns != 0 && columns != 1)
+    return emitError() << "columns is " << columns << ", an axis of a matrix";
+  if (failed(verifyPositive(emitError, "width", width)) ||
+      failed(verifyPositive(emitError, "group", group)))
+    return failure();
+  if (bits != 2 && bits != 4 && bits != 8)
+    return emitError() << "bits is " << bits << ", none of 2, 4 and 8";
+  if (group * bits % 32)
+    return emitError() << "a group of " << group << " integers of " << bits << " bits is no words";
+  return success();
+}
+
+LogicalResult GroupedAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                                          EmitError emitError) const {
+  if (shape.size() != 2 || !elementType.isF32())
+    return emitError() << "only matrices of f32 are grouped";
+  if (failed(verifyStatic(emitError, shape)))
+    return failure();
+  if (int64_t k = shape[1 - getColumns()]; k % getGroup())
+    return emitError() << k << " elements of k are no groups of " << getGroup();
+  return success();
+}
+
+GroupedShape cpu::groupsOf(GroupedAttr grouped, ArrayRef<int64_t> shape) {
+  int64_t columns = grouped.getColumns();
+  return {shape[columns],
+          shape[1 - columns] / grouped.getGroup(),
+          grouped.getGroup(),
+          grouped.getWidth(),
+          unsigned(grouped.getBits()),
+          grouped.getZero()};
+}
+
+SmallVector<int64_t> GroupedAttr::getStorageShape(ArrayRef<int64_t> shape) const {
+  return llvm::to_vector(groupsOf(*this, shape).dims());
+}
+
+void GroupedAttr::unpack(ArrayRef<int64_t> shape, unsigned, const char *storage, char *to) const {
+  GroupedShape groups = groupsOf(*this, shape);
+  bool columnsFirst = getColumns() == 0;
+  unpackGroups(storage, groups, columnsFirst ? groups.k() : 1, columnsFirst ? 1 : groups.columns,
+               reinterpret_cast<float *>(to));
+}
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
@@ -156,6 +206,10 @@ PanelsAttr cpu::panelsOf(Value weights) {
   return dyn_cast_if_present<PanelsAttr>(encodingOf(weights));
 }
 
+GroupedAttr cpu::groupedOf(Value weights) {
+  return dyn_cast_if_present<GroupedAttr>(encodingOf(weights));
+}
+
 WinogradAttr cpu::tilesOf(Value weights) {
   return dyn_cast_if_present<WinogradAttr>(encodingOf(weights));
 }
@@ -163,6 +217,8 @@ WinogradAttr cpu::tilesOf(Value weights) {
 int64_t cpu::panelWidth(Value weights) {
   if (PanelsAttr panels = panelsOf(weights))
     return panels.getWidth();
+  if (GroupedAttr grouped = groupedOf(weights))
+    return grouped.getWidth();
   WinogradAttr tiles = tilesOf(weights);
   return tiles ? tiles.getWidth() : 0;
 }

@@ -125,8 +125,11 @@ static bool areOnes(ArrayRef<int64_t> list) {
 static LogicalResult verifyPacked(LaunchOp launch, prim::DotOp dot) {
   int64_t last = cast<RankedTensorType>(dot.getLhs().getType()).getRank() - 1;
   cpu::PanelsAttr panels = cpu::panelsOf(dot.getRhs());
-  if (panels && panels.getGroups() == 1 && panels.getK() == dot.getRhsContract() &&
-      dot.getLhsContract() == ArrayRef(last))
+  cpu::GroupedAttr grouped = cpu::groupedOf(dot.getRhs());
+  bool inRows = panels    ? panels.getGroups() == 1 && panels.getK() == dot.getRhsContract()
+                : grouped ? dot.getRhsContract() == ArrayRef(1 - grouped.getColumns())
+                          : false;
+  if (inRows && dot.getLhsContract() == ArrayRef(last))
     return success();
   return launch.emitOpError("has packed weights, which are not those of rows times columns");
 }

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
@@ -55,7 +56,7 @@ bool VectorProductsPass::staysPacked(Value matrix) const {
   if (!prim::layoutOf(matrix))
     return false;
   bool isNear = cpu && type.getNumElements() * 4 <= cpu->l2Bytes;
-  return !isNear || !type.getElementType().isF32();
+  return !isNear || !type.getElementType().isF32() || cpu::groupedOf(matrix);
 }
 
 void VectorProductsPass::rewrite(prim::DotOp op) {

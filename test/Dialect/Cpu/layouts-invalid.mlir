@@ -62,3 +62,43 @@ func.func private @f(tensor<24x32x3x3xf16, #cpu.winograd<width = 8>>)
 
 // expected-error @+1 {{weights of open extents are not packed}}
 func.func private @f(tensor<?x32x3x3xf32, #cpu.winograd<width = 8>>)
+
+// -----
+
+// expected-error @+1 {{columns is 2, an axis of a matrix}}
+func.func private @f(tensor<64x24xf32, #cpu.grouped<columns = 2, width = 16, group = 32, bits = 4>>)
+
+// -----
+
+// expected-error @+1 {{width is 0, at least 1}}
+func.func private @f(tensor<64x24xf32, #cpu.grouped<columns = 1, width = 0, group = 32, bits = 4>>)
+
+// -----
+
+// expected-error @+1 {{group is 0, at least 1}}
+func.func private @f(tensor<64x24xf32, #cpu.grouped<columns = 1, width = 8, group = 0, bits = 4>>)
+
+// -----
+
+// expected-error @+1 {{bits is 3, none of 2, 4 and 8}}
+func.func private @f(tensor<64x24xf32, #cpu.grouped<columns = 1, width = 8, group = 32, bits = 3>>)
+
+// -----
+
+// expected-error @+1 {{a group of 4 integers of 4 bits is no words}}
+func.func private @f(tensor<64x24xf32, #cpu.grouped<columns = 1, width = 8, group = 4, bits = 4>>)
+
+// -----
+
+// expected-error @+1 {{only matrices of f32 are grouped}}
+func.func private @f(tensor<64x24xbf16, #cpu.grouped<columns = 1, width = 8, group = 32, bits = 4>>)
+
+// -----
+
+// expected-error @+1 {{weights of open extents are not packed}}
+func.func private @f(tensor<64x?xf32, #cpu.grouped<columns = 1, width = 8, group = 32, bits = 4>>)
+
+// -----
+
+// expected-error @+1 {{72 elements of k are no groups of 32}}
+func.func private @f(tensor<72x24xf32, #cpu.grouped<columns = 1, width = 8, group = 32, bits = 4>>)

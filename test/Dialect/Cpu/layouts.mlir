@@ -18,3 +18,10 @@ func.func @tiles(%x: tensor<1x?x9x32xf32>, %w: tensor<24x32x3x3xf32, #cpu.winogr
   %0 = prim.conv %x, %w sizes(%n) {channels_last = true, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 0>, high = array<i64: 1, 0>, groups = 1 : i64} : (tensor<1x?x9x32xf32>, tensor<24x32x3x3xf32, #cpu.winograd<width = 16>>, index) -> tensor<1x?x7x24xf32>
   return
 }
+
+// CHECK-LABEL: func @grouped
+func.func @grouped(%x: tensor<?x64xf32>, %w: tensor<64x24xf32, #cpu.grouped<columns = 1, width = 16, group = 32, bits = 4, zero = 8>>) {
+  // CHECK: prim.dot {{.*}} tensor<64x24xf32, #cpu.grouped<columns = 1, width = 16, group = 32, bits = 4, zero = 8>>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<?x64xf32>, tensor<64x24xf32, #cpu.grouped<columns = 1, width = 16, group = 32, bits = 4, zero = 8>>) -> tensor<?x24xf32>
+  return
+}

@@ -30,6 +30,9 @@ struct ContractionSpec {
   PanelLayout bLayout = PanelLayout::Packed;
   std::optional<int64_t> panelWidth = {}; ///< of a packed B, if known
   Index bStride;                          ///< elements between rows of RowMajor or Transposed
+  /// Of a packed B of integers that have a scale a group: `b` points to words, which are widened to
+  /// `bElement`. Blocks of k are whole groups.
+  std::optional<GroupedShape> integers = {};
 
   /// With steps of several elements, `k` counts steps: A's elements are
   /// neighbours along k, of which there are kElements; B is packed, here or before.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
+#include "tcc/Dialect/Cpu/GroupedWeights.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 
 namespace tcc::codegen {
@@ -40,7 +41,8 @@ struct RowSource {
   Index validK;  ///< with steps of several elements: those of a row; null: whole steps
 };
 
-/// Where B's vectors are: k's vectors start at `base + k * kStride`.
+/// Where B's vectors are: k's vectors start at `base + k * kStride`, or, with groups, are widened
+/// from those that start at `base`.
 struct PanelSource {
   mlir::Type element;
   bool isUnsigned = false;
@@ -51,6 +53,7 @@ struct PanelSource {
   int64_t aheadStep = 0; ///< bytes of it for one k
   Index aheadStride;     ///< bytes from one k's part to the next; null: they follow each other
   mlir::Value sums;      ///< what every row's sums start from; null: 0
+  std::optional<GroupedShape> groups = {}; ///< with `ahead`: what is fetched beside each word
 
   /// The panel from `begin` on.
   PanelSource from(KernelBuilder &k, Index begin) const;

@@ -31,6 +31,7 @@ struct ContractionShape {
   std::optional<int64_t> panelWidth = {}; ///< of B, where that came packed
   bool copiesA = false;                   ///< A's elements are no neighbours along k
   int64_t entries = 1;                    ///< products of this shape that run beside each other
+  std::optional<int64_t> group = {};      ///< k of one scale, of a packed B of integers
 };
 
 /// The input lines under a line of outputs, in elements.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "mlir/IR/TensorEncoding.h"
+#include "tcc/Dialect/Cpu/GroupedWeights.h"
 #include "tcc/Dialect/Cpu/WeightPanels.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -17,15 +18,17 @@
 
 namespace tcc::cpu {
 
-/// How `weights` lie, if they are in panels or tiles; else null.
+/// How `weights` lie, if they are in panels, grouped or in tiles; else null.
 PanelsAttr panelsOf(mlir::Value weights);
+GroupedAttr groupedOf(mlir::Value weights);
 WinogradAttr tilesOf(mlir::Value weights);
 
-/// Columns of one panel of either; 0 where `weights` lie row-major.
+/// Columns of one panel of any of these; 0 where `weights` lie row-major.
 int64_t panelWidth(mlir::Value weights);
 
 /// What packs and unpacks a tensor of `shape`.
 PanelPacking packingOf(PanelsAttr panels, llvm::ArrayRef<int64_t> shape);
+GroupedShape groupsOf(GroupedAttr grouped, llvm::ArrayRef<int64_t> shape);
 /// The panels of transformed weights of `shape`.
 PanelShape panelsOf(WinogradAttr tiles, llvm::ArrayRef<int64_t> shape);
 

@@ -34,6 +34,22 @@ def Cpu_PanelsAttr : Cpu_LayoutAttr<"Panels", "panels"> {
   let assemblyFormat = "`<` `k` `=` `[` $k `]` `,` struct($columns, $width, $groups, $step, $run, $sums) `>`";
 }
 
+def Cpu_GroupedAttr : Cpu_LayoutAttr<"Grouped", "grouped"> {
+  let summary = "panels of small integers that have a scale for each group along the sum";
+  let description = [{
+    A matrix of f32 that is (integer - zero) * scale, with one zero point and one scale for each `group` of k in
+    each column. Axis `columns` is cut into panels of `width`, past the last column of zeros, and a panel holds
+    words of 32 bits: [panels, groups, rows, width]. The rows of a group are its integers, 32 / `bits` of them
+    along k in a word, lowest bits first, its scales, and -zero * scale, unless all have the zero point `zero`.
+
+        tensor<128x64xf32, #cpu.grouped<columns = 0, width = 48, group = 32, bits = 4>>             // 3x2x6x48
+        tensor<64x128xf32, #cpu.grouped<columns = 1, width = 48, group = 32, bits = 4, zero = 8>>   // 3x2x5x48
+  }];
+  let parameters = (ins "int64_t":$columns, "int64_t":$width, "int64_t":$group, "int64_t":$bits,
+                        Cpu_OptionalInt:$zero);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Cpu_WinogradAttr : Cpu_LayoutAttr<"Winograd", "winograd"> {
   let summary = "3x3 weights transformed for tiles of 2x2 outputs";
   let description = [{
