@@ -12,7 +12,7 @@ fi
 cd "$here" || exit 2
 scripts=$packed/test
 export TCC_BIN=$here/bin TCC_CACHE_DIR=$here/cache
-PATH=$PATH:/usr/local/cuda/bin:$here/bin:$here/sanitizer
+PATH=$PATH:/usr/local/cuda/bin:$here/bin
 command -v ptxas > /dev/null ||
   PATH=$PATH:$(python3 -c 'import pathlib, triton; print(pathlib.Path(triton.__file__).parent / "backends/nvidia/bin")')
 export PATH
@@ -32,6 +32,7 @@ conformance() { # all of ONNX's backend cases: those that pass on the CPU
 }
 models() { python3 "$scripts/device/gpu_models.py" "$@" || status=1; }
 sanitize() {
+  command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer on this machine"; return; }
   for set in launches wgmma wgmma_tile wgmma_attention; do
     for tool in memcheck racecheck synccheck; do
       echo "$set, $tool:"
