@@ -127,7 +127,7 @@ FourierMatrixCode::FourierMatrixCode(KernelFrame &f, prim::FourierOp op, const F
   }
   lineCount = f.e.index(1);
   for (auto [i, extent] : llvm::enumerate(extentsOf(f, op.getRe())))
-    if (static_cast<int64_t>(i) != op.getAxis())
+    if (i != op.getAxis())
       lineCount = f.e.mulIndex(lineCount, extent);
 }
 

@@ -8,26 +8,12 @@
 #include "Decompose/Aten/Pool.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
-#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::aten;
 using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
-
-namespace {
-
-Value lowest(PrimBuilder &b, Type t) {
-  if (isa<FloatType>(t))
-    return b.scalar(-std::numeric_limits<double>::infinity(), t);
-  unsigned width = t.getIntOrFloatBitWidth();
-  llvm::APInt least =
-      prim::isUnsigned(t) ? llvm::APInt::getZero(width) : llvm::APInt::getSignedMinValue(width);
-  return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), least));
-}
-
-} // namespace
 
 FailureOr<Planes> aten::planes(AtenNode &a, int64_t spatial) {
   Value x = a.tensor("self");
@@ -79,7 +65,7 @@ Value maximaPositions(AtenNode &a, Value x, const PrimBuilder::Window &w, Value 
     low[i + 2] = b.dim(w.low[i]);
     high[i + 2] = b.maxDims(b.subDims(reach, b.addDims(b.dim(x, i + 2), low[i + 2])), b.dim(0));
   }
-  Value wide = b.pad(x, lowest(b, b.elem(x)), low, high);
+  Value wide = b.pad(x, extremeOf(b, b.elem(x), -1), low, high);
   auto steps = [&](Dim count, int64_t step) {
     return b.mul(b.iota({count}, 0, i64), static_cast<double>(step));
   };
@@ -264,8 +250,8 @@ Maxima adaptiveMaxima(AtenNode &a, Value x, ArrayRef<Dim> sizes) {
     SmallVector<int64_t> order = allAxes(last + 1);
     std::swap(order[axis], order[last]);
     Value windows = adaptiveWindows(a, b.dim(x, axis), sizes[i]);
-    Value seen =
-        b.select(windows, b.unsqueeze(b.transpose(m.values, order), {-2}), lowest(b, b.elem(x)));
+    Value seen = b.select(windows, b.unsqueeze(b.transpose(m.values, order), {-2}),
+                          extremeOf(b, b.elem(x), -1));
     m.values = b.transpose(b.reduce(K::max, seen, {-1}, false), order);
     Dims list = b.dims(seen);
     list.pop_back();
@@ -330,7 +316,7 @@ template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
       weight = b.div(weight, b.reduce(K::sum, weight, {1}, true));
       y = b.dot(turned, weight, {}, {}, {rank - 1}, {1});
     } else {
-      Value seen = b.select(windows, b.unsqueeze(turned, {-2}), lowest(b, b.elem(x)));
+      Value seen = b.select(windows, b.unsqueeze(turned, {-2}), extremeOf(b, b.elem(x), -1));
       y = b.reduce(kind, seen, {-1}, false);
     }
     x = b.transpose(y, order);

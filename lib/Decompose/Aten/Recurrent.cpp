@@ -72,7 +72,9 @@ LogicalResult runLayer(AtenNode &a, const Kind &kind, Layer &layer, ArrayRef<Val
         return a.fail("a parameter has the wrong rank");
       weights.push_back(b.cast(inOrder(b, v, kind), wide));
     }
-    RecurrentDirection d{kind.cell, b.dot(x, weights[0], {}, {}, {2}, {1})};
+    RecurrentDirection d;
+    d.cell = kind.cell;
+    d.projected = b.dot(x, weights[0], {}, {}, {2}, {1});
     d.hidden = b.dim(weights[1], 1);
     d.product = productWith(weights[1], d.hidden);
     for (size_t i = 0; i < activationsOf(kind.cell); ++i)

@@ -8,7 +8,6 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"
-#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -18,17 +17,6 @@ using P = prim::ComparePredicate;
 using K = prim::ReduceKind;
 
 namespace {
-
-/// The largest (sign 1) or smallest (sign -1) value of a type.
-Value extreme(PrimBuilder &b, Type t, int sign) {
-  if (isa<FloatType>(t))
-    return b.scalar(sign * std::numeric_limits<double>::infinity(), t);
-  unsigned width = t.getIntOrFloatBitWidth();
-  bool isSigned = !prim::isUnsigned(t);
-  APInt bound = sign > 0 ? (isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width))
-                         : (isSigned ? APInt::getSignedMinValue(width) : APInt::getMinValue(width));
-  return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), bound));
-}
 
 struct Reduction {
   S kind;
@@ -47,7 +35,7 @@ std::optional<Reduction> readReduction(StringRef name) {
 
 Value neutral(PrimBuilder &b, S kind, Type t) {
   if (kind == S::max || kind == S::min)
-    return extreme(b, t, kind == S::max ? -1 : 1);
+    return extremeOf(b, t, kind == S::max ? -1 : 1);
   return b.scalar(kind == S::mul ? 1 : 0, t);
 }
 

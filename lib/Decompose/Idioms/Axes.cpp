@@ -1,4 +1,5 @@
 #include "Decompose/Idioms/Axes.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -10,6 +11,16 @@ Type tcc::wideType(Type elementType) {
 }
 
 Value tcc::widen(PrimBuilder &b, Value x) { return b.cast(x, wideType(b.elem(x))); }
+
+Value tcc::extremeOf(PrimBuilder &b, Type t, int sign) {
+  if (isa<FloatType>(t))
+    return b.scalar(sign * std::numeric_limits<double>::infinity(), t);
+  unsigned width = t.getIntOrFloatBitWidth();
+  bool isSigned = !prim::isUnsigned(t);
+  APInt bound = sign > 0 ? (isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width))
+                         : (isSigned ? APInt::getSignedMinValue(width) : APInt::getMinValue(width));
+  return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), bound));
+}
 
 Value tcc::scalarOf(PrimBuilder &b, Dim d, Type elementType) {
   return b.cast(b.fromHost({d}, {}, b.builder().getI64Type()), elementType);

@@ -9,6 +9,9 @@ namespace tcc {
 mlir::Type wideType(mlir::Type elementType);
 mlir::Value widen(PrimBuilder &b, mlir::Value x);
 
+/// The largest (sign 1) or smallest (sign -1) value of a type, infinite where it has that.
+mlir::Value extremeOf(PrimBuilder &b, mlir::Type t, int sign);
+
 /// A host integer as a rank-0 tensor.
 mlir::Value scalarOf(PrimBuilder &b, Dim d, mlir::Type elementType);
 /// A vector along `axis` of a tensor of rank `rank`: [1, .., n, .., 1].

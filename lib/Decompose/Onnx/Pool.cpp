@@ -9,7 +9,6 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
-#include "tcc/Dialect/Prim/Signedness.h"
 #include <limits>
 
 using namespace mlir;
@@ -24,16 +23,6 @@ FailureOr<OnnxWindow> poolWindow(NodeContext &c, Value x) {
   if (!kernel)
     return c.fail("has no 'kernel_shape'");
   return onnxWindow(c, x, *kernel);
-}
-
-/// The value that never wins a maximum.
-Value lowest(PrimBuilder &b, Type t) {
-  if (auto f = dyn_cast<FloatType>(t))
-    return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t),
-                                             APFloat::getInf(f.getFloatSemantics(), true)));
-  unsigned width = t.getIntOrFloatBitWidth();
-  APInt low = prim::isUnsigned(t) ? APInt::getZero(width) : APInt::getSignedMinValue(width);
-  return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, t), low));
 }
 
 /// How many of the window's elements lie in [bottom, top) at each position of one axis.
@@ -103,7 +92,7 @@ LogicalResult maxPoolWithIndices(NodeContext &c, const OnnxWindow &w, Value best
     low.push_back(w.low[i]);
     high.push_back(b.maxDims(b.subDims(b.subDims(reach, have[i + 2]), w.low[i]), b.dim(0)));
   }
-  Value padded = b.pad(x, lowest(b, b.elem(x)), low, high);
+  Value padded = b.pad(x, extremeOf(b, b.elem(x), -1), low, high);
   int64_t total = 1;
   for (int64_t extent : w.window.window)
     total *= extent;
@@ -140,7 +129,7 @@ LogicalResult maxPoolWithIndices(NodeContext &c, const OnnxWindow &w, Value best
     }
     Value v = b.slice(padded, starts, sizes, steps);
     if (!found) {
-      found = b.select(inside, v, lowest(b, b.elem(x)));
+      found = b.select(inside, v, extremeOf(b, b.elem(x), -1));
       at = linear;
       continue;
     }
@@ -164,7 +153,7 @@ LogicalResult maxPool(NodeContext &c) {
   auto w = poolWindow(c, x);
   if (failed(w))
     return failure();
-  Value padded = padForWindow(b, x, *w, lowest(b, b.elem(x)));
+  Value padded = padForWindow(b, x, *w, extremeOf(b, b.elem(x), -1));
   Value best = b.pool(K::max, padded, w->window, c.intAttr("ceil_mode", 0));
   return c.wants(1) ? maxPoolWithIndices(c, *w, best) : c.give(best);
 }

@@ -201,7 +201,9 @@ LogicalResult recurrent(NodeContext &c, const Layer &n) {
     auto w = weightOf(c, n, 1, 8, k), r = weightOf(c, n, 2, 10, k);
     if (failed(w) || failed(r))
       return failure();
-    RecurrentDirection d{n.cell, rounded ? w->times(b, *rounded) : w->times(b, x)};
+    RecurrentDirection d;
+    d.cell = n.cell;
+    d.projected = rounded ? w->times(b, *rounded) : w->times(b, x);
     d.hidden = hidden;
     if (n.quantized) // all columns at once, which an LSTM asks for
       d.product = [r = *r](PrimBuilder &b, Value h, int64_t, int64_t) { return r.times(b, h); };
