@@ -9,12 +9,16 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenBackwardNormalizationRules(rules);
   populateAtenBackwardPointwiseRules(rules);
   populateAtenBackwardWindowRules(rules);
+  populateAtenBesselRules(rules);
   populateAtenBinaryRules(rules);
   populateAtenControlFlowRules(rules);
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);
   populateAtenDistanceRules(rules);
   populateAtenFourierRules(rules);
+  populateAtenFractionalPoolRules(rules);
+  populateAtenHistogramRules(rules);
+  populateAtenIncompleteGammaRules(rules);
   populateAtenIndexRules(rules);
   populateAtenJoinRules(rules);
   populateAtenLinalgRules(rules);
@@ -23,6 +27,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenLossRules(rules);
   populateAtenMaskRules(rules);
   populateAtenNormalizationRules(rules);
+  populateAtenPolynomialRules(rules);
   populateAtenPoolRules(rules);
   populateAtenQuantizationRules(rules);
   populateAtenRandomRules(rules);
@@ -30,6 +35,8 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenReductionRules(rules);
   populateAtenResizeRules(rules);
   populateAtenScatterRules(rules);
+  populateAtenSegmentRules(rules);
+  populateAtenShortTimeRules(rules);
   populateAtenSliceRules(rules);
   populateAtenSortRules(rules);
   populateAtenSpecialRules(rules);

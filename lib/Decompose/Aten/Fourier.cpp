@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Fourier.h"
 #include "Decompose/AllRules.h"
-#include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/FourierSteps.h"
 #include <cmath>
-#include <numbers>
 
 using namespace mlir;
 using namespace tcc;
@@ -20,18 +19,23 @@ namespace {
 
 using Axes = SmallVector<int64_t>;
 
-Value real(PrimBuilder &b, Value z) {
+} // namespace
+
+Value aten::realPartOf(PrimBuilder &b, Value z) {
   auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
   return prim::RealOp::create(b.builder(), b.location(), t, z).getResult();
 }
-Value imag(PrimBuilder &b, Value z) {
+Value aten::imaginaryPartOf(PrimBuilder &b, Value z) {
   auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
   return prim::ImagOp::create(b.builder(), b.location(), t, z).getResult();
 }
-Value complex(PrimBuilder &b, Value re, Value im) {
+Value aten::complexOfParts(PrimBuilder &b, Value re, Value im) {
   auto t = b.type(re).clone(ComplexType::get(b.elem(re)));
   return prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult();
 }
+
+namespace {
+
 Value realOf(PrimBuilder &b, Value x) {
   if (!isa<FloatType>(b.elem(x)))
     x = b.cast(x, b.builder().getF32Type());
@@ -43,9 +47,11 @@ Value toComplex(PrimBuilder &b, Value x) {
   if (isa<ComplexType>(b.elem(x)))
     return x;
   x = realOf(b, x);
-  return complex(b, x, b.full(b.dims(x), 0, b.elem(x)));
+  return complexOfParts(b, x, b.full(b.dims(x), 0, b.elem(x)));
 }
-Value conjugate(PrimBuilder &b, Value z) { return complex(b, real(b, z), b.neg(imag(b, z))); }
+Value conjugate(PrimBuilder &b, Value z) {
+  return complexOfParts(b, realPartOf(b, z), b.neg(imaginaryPartOf(b, z)));
+}
 
 /// The length of what prim.fourier takes: f32 or f64, and known.
 std::optional<int64_t> knownLength(PrimBuilder &b, Type element, Dim length) {
@@ -57,15 +63,16 @@ Type partType(PrimBuilder &b, Value z) {
   return complex ? complex.getElementType() : b.elem(z);
 }
 
-/// The sum over the axis, not divided by anything in either direction but times `scale`; z may
-/// be real.
-Value transformed(AtenNode &a, Value z, int64_t axis, bool inverse, double scale = 1) {
+} // namespace
+
+Value aten::transformed(AtenNode &a, Value z, int64_t axis, bool inverse, double scale) {
   PrimBuilder &b = a.b;
   if (auto n = knownLength(b, partType(b, z), b.dim(z, axis))) {
     bool isReal = !isa<ComplexType>(b.elem(z));
-    ComplexParts in = isReal ? ComplexParts{z, {}} : ComplexParts{real(b, z), imag(b, z)};
+    ComplexParts in =
+        isReal ? ComplexParts{z, {}} : ComplexParts{realPartOf(b, z), imaginaryPartOf(b, z)};
     ComplexParts out = fourierLines(b, in, axis, *n, inverse, scale);
-    return complex(b, out.re, out.im);
+    return complexOfParts(b, out.re, out.im);
   }
   z = toComplex(b, z);
   // prim.fft divides the inverse by n; conj(F(conj z)) does not.
@@ -75,15 +82,14 @@ Value transformed(AtenNode &a, Value z, int64_t axis, bool inverse, double scale
   return inverse ? conjugate(b, out) : out;
 }
 
-/// The first n / 2 + 1 of real numbers' sums.
-Value spectrum(AtenNode &a, Value x, int64_t axis, double scale = 1);
+namespace {
 
 Value scaled(AtenNode &a, Value x, Value factor) {
   PrimBuilder &b = a.b;
   if (!isa<ComplexType>(b.elem(x)))
     return b.mul(x, b.cast(factor, b.elem(x)));
-  Value re = real(b, x), im = imag(b, x), f = b.cast(factor, b.elem(re));
-  return complex(b, b.mul(re, f), b.mul(im, f));
+  Value re = realPartOf(b, x), im = imaginaryPartOf(b, x), f = b.cast(factor, b.elem(re));
+  return complexOfParts(b, b.mul(re, f), b.mul(im, f));
 }
 
 /// `length` elements on the axis: cut, or followed by zeros.
@@ -97,47 +103,50 @@ Value fitted(PrimBuilder &b, Value x, int64_t axis, Dim length) {
   };
   if (!isa<ComplexType>(b.elem(x)))
     return fit(x);
-  return complex(b, fit(real(b, x)), fit(imag(b, x)));
+  return complexOfParts(b, fit(realPartOf(b, x)), fit(imaginaryPartOf(b, x)));
 }
 
 Value sliced(PrimBuilder &b, Value z, int64_t axis, Dim start, Dim size) {
-  return complex(b, b.sliceAxis(real(b, z), axis, start, size),
-                 b.sliceAxis(imag(b, z), axis, start, size));
+  return complexOfParts(b, b.sliceAxis(realPartOf(b, z), axis, start, size),
+                        b.sliceAxis(imaginaryPartOf(b, z), axis, start, size));
 }
 
 Dim halfOf(PrimBuilder &b, Dim length) {
   return b.addDims(b.floorDivDims(length, b.dim(2)), b.dim(1));
 }
 
-Value spectrum(AtenNode &a, Value x, int64_t axis, double scale) {
+} // namespace
+
+Value aten::spectrum(AtenNode &a, Value x, int64_t axis, double scale) {
   PrimBuilder &b = a.b;
   if (auto n = knownLength(b, b.elem(x), b.dim(x, axis))) {
     ComplexParts out = fourierLines(b, {x, {}}, axis, *n / 2 + 1, false, scale);
-    return complex(b, out.re, out.im);
+    return complexOfParts(b, out.re, out.im);
   }
   Value z = transformed(a, x, axis, false);
   return sliced(b, z, axis, b.dim(0), halfOf(b, b.dim(x, axis)));
 }
 
-/// The real signal of `length` elements whose half spectrum z is, times `scale`.
-Value realSignal(AtenNode &a, Value z, int64_t axis, Dim length, double scale = 1) {
+Value aten::realSignal(AtenNode &a, Value z, int64_t axis, Dim length, double scale) {
   PrimBuilder &b = a.b;
   z = fitted(b, z, axis, halfOf(b, length));
   if (auto n = knownLength(b, partType(b, z), length))
-    return realFourierLines(b, {real(b, z), imag(b, z)}, axis, *n, true, scale);
+    return realFourierLines(b, {realPartOf(b, z), imaginaryPartOf(b, z)}, axis, *n, true, scale);
   Type i64 = b.builder().getI64Type();
   Value k = b.iota({length}, 0, i64), n = a.extentTensor(length, i64), twice = b.mul(k, 2.0);
   Value mirrored = b.compare(P::gt, twice, n);
   Value from = b.select(mirrored, b.sub(n, k), k);
-  Value re = b.take(real(b, z), from, axis), im = b.take(imag(b, z), from, axis);
+  Value re = b.take(realPartOf(b, z), from, axis), im = b.take(imaginaryPartOf(b, z), from, axis);
   Type t = b.elem(re);
   Value sign = b.select(mirrored, b.scalar(-1, t), b.scalar(1, t));
   // The imaginary parts of the constant and of the middle do not count.
   Value edge = b.binary<prim::OrOp>(b.compare(P::eq, k, 0.0), b.compare(P::eq, twice, n));
   sign = b.select(edge, b.scalar(0, t), sign);
-  Value full = complex(b, re, b.mul(im, alongAxis(b, sign, axis, b.rank(im))));
-  return real(b, transformed(a, full, axis, true));
+  Value full = complexOfParts(b, re, b.mul(im, alongAxis(b, sign, axis, b.rank(im))));
+  return realPartOf(b, transformed(a, full, axis, true));
 }
+
+namespace {
 
 //===----------------------------------------------------------------------===//
 // What is transformed, and how it is scaled
@@ -381,60 +390,6 @@ template <bool oneSided> LogicalResult frequencies(AtenNode &a) {
   return a.give(b.div(b.cast(k, wide), b.mul(b.cast(count, wide), a.real("d", 1))));
 }
 
-/// Transforms of windows every `hop_length`, as [..., frequencies, frames].
-LogicalResult shortTime(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value x = a.tensor("self"), window = a.tensor("window");
-  int64_t length = a.integer("n_fft", 0), hop = a.integer("hop_length", length / 4);
-  int64_t last = b.rank(x) - 1;
-  if (last < 0 || last > 1 || length < 1 || hop < 1 || isa<ComplexType>(b.elem(x)))
-    return a.fail("needs real signals, a length and a step");
-  Type i64 = b.builder().getI64Type();
-  Dim span = b.subDims(b.dim(x, last), b.dim(length));
-  Dim frames = b.maxDims(b.addDims(b.floorDivDims(span, b.dim(hop)), b.dim(1)), b.dim(0));
-  Value start = b.mul(b.iota({frames}, 0, i64), static_cast<double>(hop));
-  Value at = b.add(b.unsqueeze(start, {1}), b.unsqueeze(b.iota({b.dim(length)}, 0, i64), {0}));
-  Value framed = b.take(b.cast(x, AtenNode::wide(b.elem(x))), at, last); // [..., frames, length]
-  if (!window && a.has("win_length"))
-    window = b.full({a.extent("win_length", length)}, 1, b.elem(framed));
-  if (window) {
-    Dim less = b.subDims(b.dim(length), b.dim(window, 0));
-    Dim low = b.floorDivDims(less, b.dim(2));
-    window = b.cast(window, b.elem(framed));
-    window = b.pad(window, b.scalar(0, b.elem(framed)), {low}, {b.subDims(less, low)});
-    framed = b.mul(framed, window);
-  }
-  Value z = a.flag("onesided", true) ? spectrum(a, framed, last + 1)
-                                     : transformed(a, framed, last + 1, false);
-  if (a.flag("normalized", false))
-    z = divided(a, z, Scale::Root, {b.dim(length)});
-  SmallVector<int64_t> order = allAxes(last + 2);
-  std::swap(order[last], order[last + 1]);
-  if (a.flag("return_complex", false))
-    return a.give(b.transpose(z, order));
-  Value re = b.transpose(real(b, z), order), im = b.transpose(imag(b, z), order);
-  return a.give(b.concat({b.unsqueeze(re, {last + 2}), b.unsqueeze(im, {last + 2})}, last + 2));
-}
-
-/// alpha - beta cos(2 pi k / n) + gamma cos(4 pi k / n).
-LogicalResult cosineWindow(AtenNode &a, double alpha, double beta, double gamma) {
-  PrimBuilder &b = a.b;
-  auto length = a.integer("window_length", 0);
-  if (length < 1)
-    return a.fail("needs a length");
-  double n = std::max<int64_t>(length - (a.flag("periodic", true) ? 0 : 1), 1);
-  Value k = b.mul(b.iota({b.dim(length)}, 0, b.builder().getF64Type()), 2 * std::numbers::pi / n);
-  Value v = b.sub(b.scalar(alpha, b.elem(k)), b.mul(b.unary<prim::CosOp>(k), beta));
-  if (gamma != 0)
-    v = b.add(v, b.mul(b.unary<prim::CosOp>(b.mul(k, 2.0)), gamma));
-  return a.give(length == 1 ? b.full({b.dim(1)}, 1, a.own()) : v);
-}
-LogicalResult hann(AtenNode &a) { return cosineWindow(a, 0.5, 0.5, 0); }
-LogicalResult hamming(AtenNode &a) {
-  return cosineWindow(a, a.real("alpha", 0.54), a.real("beta", 0.46), 0);
-}
-LogicalResult blackman(AtenNode &a) { return cosineWindow(a, 0.42, 0.5, 0.08); }
-
 using Transform = LogicalResult (*)(AtenNode &, bool, const Defaults &, bool);
 
 /// The names of one transform: along one axis, over two and over any.
@@ -460,16 +415,11 @@ void tcc::populateAtenFourierRules(RuleSet &rules) {
   addFamily(rules, "fft_", "ihfft", realToComplex, true);
   addFamily(rules, "fft_", "irfft", complexToReal, true);
   addFamily(rules, "fft_", "hfft", complexToReal, false);
-  addRules(rules,
-           {{"_fft_c2c", "default", "self", coreComplex},
-            {"_fft_r2c", "default", "self", coreFromReal},
-            {"_fft_c2r", "default", "self", coreToReal},
-            {"fft_fftshift", "default", "self", shift<false>},
-            {"fft_ifftshift", "default", "self", shift<true>},
-            {"fft_fftfreq", "default", "", frequencies<false>},
-            {"stft", "default", "self", shortTime},
-            {"hann_window", "default periodic", "", hann},
-            {"hamming_window", "default periodic periodic_alpha periodic_alpha_beta", "", hamming},
-            {"blackman_window", "default periodic", "", blackman},
-            {"fft_rfftfreq", "default", "", frequencies<true>}});
+  addRules(rules, {{"_fft_c2c", "default", "self", coreComplex},
+                   {"_fft_r2c", "default", "self", coreFromReal},
+                   {"_fft_c2r", "default", "self", coreToReal},
+                   {"fft_fftshift", "default", "self", shift<false>},
+                   {"fft_ifftshift", "default", "self", shift<true>},
+                   {"fft_fftfreq", "default", "", frequencies<false>},
+                   {"fft_rfftfreq", "default", "", frequencies<true>}});
 }

@@ -268,6 +268,32 @@ LogicalResult blockDiagonal(AtenNode &a) {
   return a.give(b.concat(rows, 0));
 }
 
+/// Each tensor cut along an axis into so many chunks, the last ones filled up with zeros; the
+/// chunks of all of one number side by side, flat.
+LogicalResult chunksSideBySide(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto list = parts(a);
+  int64_t chunks = a.integer("num_chunks", 1);
+  if (failed(list) || chunks < 1)
+    return a.fail("needs tensors and a number of chunks");
+  int64_t axis = a.integer("dim", 0);
+  for (Value &v : *list) {
+    auto inside = a.within(axis, b.rank(v));
+    if (failed(inside) || b.rank(v) == 0)
+      return a.fail("the axis is out of range");
+    axis = *inside;
+    Dim count = b.dim(chunks), extent = b.dim(v, axis);
+    Dims low(b.rank(v), b.dim(0)), high = low;
+    high[axis] = b.subDims(b.mulDims(b.ceilDivDims(extent, count), count), extent);
+    v = b.pad(v, b.scalar(0, b.elem(v)), low, high);
+    Dims dims = b.dims(v), flat(dims.begin(), dims.begin() + axis);
+    Dim rest = b.productOf(ArrayRef(dims).drop_front(axis + 1));
+    flat.append({count, b.mulDims(b.floorDivDims(dims[axis], count), rest)});
+    v = b.reshape(v, flat);
+  }
+  return concatenate(a, *list, axis + 1);
+}
+
 /// Every choice of one element a vector, as rows.
 LogicalResult cartesianProduct(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -337,6 +363,7 @@ void tcc::populateAtenJoinRules(RuleSet &rules) {
                    {"repeat_interleave", "self_Tensor", "self repeats", repeatEach},
                    {"repeat_interleave", "Tensor", "repeats", repeatEach},
                    {"column_stack", "default", "", columnStack},
+                   {"_chunk_cat", "default", "", chunksSideBySide},
                    {"block_diag", "default", "", blockDiagonal},
                    {"cartesian_prod", "default", "", cartesianProduct},
                    {"flip", "default", "self", flip},

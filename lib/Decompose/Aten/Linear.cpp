@@ -63,12 +63,17 @@ LogicalResult inner(AtenNode &a) {
   return a.give(b.dot(x, y, {}, {}, {b.rank(x) - 1}, {b.rank(y) - 1}));
 }
 
+/// Whether a factor is there and not 1; a complex one is not.
+bool isFactor(AtenNode &a, StringRef name) {
+  return isa_and_nonnull<DictionaryAttr>(a.c.attr(name)) || (a.has(name) && a.real(name, 1) != 1);
+}
+
 /// beta * self + p, where beta = 0 leaves out NaN too.
 Value plusSelf(AtenNode &a, Value p) {
   PrimBuilder &b = a.b;
   Type wide = b.elem(p);
-  bool scaled = a.has("beta") && a.real("beta", 1) != 1;
-  if (scaled && a.real("beta", 1) == 0) {
+  bool scaled = isFactor(a, "beta");
+  if (scaled && !isa<DictionaryAttr>(a.c.attr("beta")) && a.real("beta", 1) == 0) {
     Dims shape = b.broadcastShapes(b.dims(a.tensor("self")), b.dims(p));
     return b.broadcastTo(p, shape);
   }
@@ -84,7 +89,7 @@ LogicalResult addProduct(AtenNode &a, StringRef first, StringRef second) {
   if (failed(checkMatmul(a, x, y)))
     return failure();
   Value p = b.matmul(a.cast(x, a.own()), a.cast(y, a.own()), wide);
-  if (a.has("alpha") && a.real("alpha", 1) != 1)
+  if (isFactor(a, "alpha"))
     p = b.mul(p, a.number("alpha", wide));
   return a.give(plusSelf(a, p));
 }
@@ -127,6 +132,39 @@ LogicalResult linear(AtenNode &a) {
   Type wide = bias ? a.wide() : a.own();
   Value y = b.matmul(x, turned, wide);
   return a.give(bias ? b.add(y, a.cast(bias, wide)) : y);
+}
+
+/// The product of three tensors with new axes, summed over some.
+LogicalResult trilinear(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value product;
+  for (auto [name, expand] : {std::pair("i1", "expand1"), {"i2", "expand2"}, {"i3", "expand3"}}) {
+    Value x = a.cast(a.tensor(name), a.wide());
+    auto axes = a.integers(expand);
+    if (!axes)
+      return a.fail("needs lists of axes");
+    for (int64_t &axis : *axes) {
+      auto inside = a.within(axis, b.rank(x) + axes->size());
+      if (failed(inside))
+        return failure();
+      axis = *inside;
+    }
+    llvm::sort(*axes);
+    if (std::adjacent_find(axes->begin(), axes->end()) != axes->end())
+      return a.fail("an axis is named twice");
+    if (!axes->empty())
+      x = b.unsqueeze(x, *axes);
+    if (product && b.rank(product) != b.rank(x))
+      return a.fail("the operands get different numbers of axes");
+    product = product ? b.mul(product, x) : x;
+  }
+  auto summed = a.integers("sumdim");
+  if (!summed)
+    return a.fail("needs a list of axes");
+  if (summed->empty())
+    return a.give(product);
+  auto axes = a.axes("sumdim", b.rank(product));
+  return failed(axes) ? failure() : a.give(b.reduce(K::sum, product, *axes, false));
 }
 
 /// x1 W[o] x2 + bias.
@@ -290,6 +328,7 @@ void tcc::populateAtenLinearRules(RuleSet &rules) {
        {"addbmm", "default", "self batch1 batch2", addbmm},
        {"addr", "default", "self vec1 vec2", addr},
        {"linear", "default", "input weight", linear},
+       {"_trilinear", "default", "i1 i2 i3", trilinear},
        {"bilinear", "default", "input1 input2 weight", bilinear},
        {"scaled_dot_product_attention", "default", "query key value", attention},
        {"_scaled_dot_product_flash_attention_for_cpu", "default", "query key value", attention},

@@ -304,6 +304,44 @@ LogicalResult multiMargin(AtenNode &a) {
   return giveReduced(a, loss);
 }
 
+/// Targets are the classes of each row before its first -1: how far each other class comes near
+/// each of them, over the number of classes. Result 1: which classes are targets.
+LogicalResult multiLabelMargin(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type i64 = b.builder().getI64Type();
+  Value x = a.wideTensor("self"), target = b.cast(a.tensor("target"), i64);
+  int64_t rank = b.rank(x);
+  if (rank > 2 || b.rank(target) != rank)
+    return a.fail("needs rows of scores and of classes");
+  Dims shape = b.dims(x), rows = {rank == 2 ? shape[0] : b.dim(1), rank ? shape.back() : b.dim(1)};
+  for (auto [have, want] : llvm::zip(b.dims(target), shape))
+    requireSame(b, have, want, "scores and classes");
+  x = b.reshape(x, rows);
+  target = b.reshape(target, rows);
+  Value ended = b.cast(b.compare(P::lt, target, 0.0), i64);
+  ended = prim::CumulativeOp::create(b.builder(), b.location(), ended.getType(), K::max, ended, 1,
+                                     false, false);
+  Value counts = b.compare(P::eq, ended, 0.0);
+  Value at = b.select(counts, target, b.scalar(0, i64));
+  requireInRange(b, at, rows[1], IndexRange::positions);
+  // [row, target, class]
+  Value isOwn = b.compare(P::eq, b.unsqueeze(at, {2}), b.iota({rows[1]}, 0, i64));
+  isOwn = b.binary<prim::AndOp>(isOwn, b.unsqueeze(counts, {2}));
+  Value isTarget = b.reduce(K::any, isOwn, {1}, false);
+  Value own = b.unsqueeze(b.takeAlong(x, at, 1), {2});
+  Value near = b.maximum(b.add(b.sub(b.unsqueeze(x, {1}), own), 1.0), 0.0);
+  Value counted =
+      b.binary<prim::AndOp>(b.unsqueeze(counts, {2}), b.unsqueeze(b.logicalNot(isTarget), {1}));
+  near = b.select(counted, near, b.scalar(0, b.elem(near)));
+  Value loss = b.reduce(K::sum, near, {1, 2}, false);
+  loss = b.div(loss, a.extentTensor(rows[1], b.elem(loss)));
+  if (rank < 2 && a.integer("reduction", kMean) == kNone)
+    loss = b.squeeze(loss, {0});
+  if (a.c.numResults() > 1)
+    (void)a.give(1, b.reshape(isTarget, shape));
+  return giveReduced(a, loss);
+}
+
 } // namespace
 
 void tcc::populateAtenLossRules(RuleSet &rules) {
@@ -327,5 +365,7 @@ void tcc::populateAtenLossRules(RuleSet &rules) {
                    {"nll_loss_forward", "default", "self target", negativeLogLikelihood},
                    {"nll_loss2d_forward", "default", "self target", negativeLogLikelihood},
                    {"cross_entropy_loss", "default", "self target", crossEntropy},
+                   {"multilabel_margin_loss", "default", "self target", multiLabelMargin},
+                   {"multilabel_margin_loss_forward", "default", "self target", multiLabelMargin},
                    {"multi_margin_loss", "default", "self target", multiMargin, "self"}});
 }

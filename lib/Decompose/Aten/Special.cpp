@@ -124,6 +124,32 @@ LogicalResult scaleByPower(AtenNode &a) {
   return a.give(b.mul(doubles(a, "self"), factor));
 }
 
+/// The mantissa in [1/2, 1) and the exponent; of infinite numbers, NaN and 0 themselves and 0.
+LogicalResult mantissaAndExponent(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type i64 = b.builder().getI64Type();
+  Value x = doubles(a, "self");
+  auto bitcast = [&](Value v, Type t) -> Value {
+    return prim::BitcastOp::create(b.builder(), b.location(), b.type(v).clone(t), v);
+  };
+  auto mask = [&](int64_t bits) { // exactly
+    return b.constant(DenseElementsAttr::get(RankedTensorType::get({}, i64), bits));
+  };
+  constexpr int64_t kExponent = int64_t(0x7ff) << 52, kHalf = int64_t(0x3fe) << 52;
+  // What is subnormal is no longer so times 2^54.
+  Value small = b.compare(P::lt, b.abs(x), 0x1p-1022);
+  Value bits = bitcast(b.select(small, b.mul(x, 0x1p54), x), i64);
+  Value exponent = b.binary<prim::AndOp>(bits, mask(kExponent));
+  exponent = b.sub(b.binary<prim::ShiftRightOp>(exponent, b.scalar(52, i64)), 1022.0);
+  exponent = b.sub(exponent, b.select(small, b.scalar(54, i64), b.scalar(0, i64)));
+  Value mantissa = b.binary<prim::AndOp>(bits, mask(~kExponent));
+  mantissa = bitcast(b.binary<prim::OrOp>(mantissa, mask(kHalf)), b.elem(x));
+  Value none = b.binary<prim::OrOp>(b.compare(P::eq, x, 0.0),
+                                    b.logicalNot(b.predicate<prim::IsFiniteOp>(x)));
+  (void)a.give(0, b.select(none, x, mantissa));
+  return a.give(1, b.select(none, b.scalar(0, i64), exponent));
+}
+
 /// sin(x) / x
 LogicalResult sphericalBessel(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -160,6 +186,7 @@ void tcc::populateAtenSpecialRules(RuleSet &rules) {
                    {"special_polygamma", "default", "self", polygamma},
                    {"mvlgamma", "default", "self", multivariateLogGamma},
                    {"special_multigammaln", "default", "self", multivariateLogGamma},
+                   {"frexp", "Tensor", "self", mantissaAndExponent},
                    {"ldexp", "Tensor", "self other", scaleByPower},
                    {"special_spherical_bessel_j0", "default", "x", sphericalBessel},
                    {"special_i0e", "default", "self", scaledBessel<prim::BesselI0Op, 0>},

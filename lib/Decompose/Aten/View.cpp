@@ -60,6 +60,23 @@ LogicalResult viewAs(AtenNode &a) {
   return giveReshaped(a, a.tensor("self"), a.b.dims(a.tensor("other")));
 }
 
+/// The elements in their order under another shape; where that has more, zeros (torch leaves them
+/// undefined).
+LogicalResult giveResized(AtenNode &a, const Dims &want) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self");
+  Dim have = b.productOf(b.dims(x)), count = b.productOf(want);
+  Dim kept = b.minDims(have, count);
+  x = b.sliceAxis(b.reshape(x, {have}), 0, b.dim(0), kept);
+  x = b.pad(x, b.scalar(0, b.elem(x)), {b.dim(0)}, {b.subDims(count, kept)});
+  return a.give(b.reshape(x, want));
+}
+LogicalResult resize(AtenNode &a) {
+  auto want = a.extents("size");
+  return want ? giveResized(a, *want) : a.fail("'size' must be a list of integers");
+}
+LogicalResult resizeAs(AtenNode &a) { return giveResized(a, a.b.dims(a.tensor("the_template"))); }
+
 /// The same bits as another element type of equal width.
 LogicalResult viewDType(AtenNode &a) {
   Value x = a.tensor("self");
@@ -360,6 +377,8 @@ void tcc::populateAtenViewRules(RuleSet &rules) {
                    {"reshape", "default", "self", viewShape},
                    {"view_as", "default", "self other", viewAs},
                    {"reshape_as", "default", "self other", viewAs},
+                   {"resize", "default", "self", resize},
+                   {"resize_as", "default", "self the_template", resizeAs},
                    {"flatten", "using_ints", "self", flatten},
                    {"ravel", "default", "self", ravel},
                    {"unflatten", "int", "self", unflatten},

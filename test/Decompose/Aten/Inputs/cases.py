@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from complexes import complexes
+from specials import specials
 from writing import written
 
 AUTO = torch.export.Dim.AUTO
@@ -380,6 +381,7 @@ def cases():
     yield from complexes(normal)
     yield from edges(normal)
     yield from quantized(normal, integers)
+    yield from specials(normal, uniform)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
         *torch.unique(n, return_inverse=True, return_counts=True), *torch.unique_consecutive(

@@ -1,0 +1,59 @@
+"""Those programs of cases.py with special functions, counts, signals, and losses and pools that few models have."""
+import torch
+import torch.nn.functional as F
+
+POLYNOMIALS = [f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"] + [
+    "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+
+
+def specials(normal, uniform):
+    special, aten = torch.special, torch.ops.aten
+
+    # On both sides of where one formula takes over from another.
+    def bessel(x, p):
+        return [special.bessel_j0(x), special.bessel_j1(x), special.airy_ai(x / 2), *(getattr(special, name)(p) for name in (
+            "bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0",
+            "scaled_modified_bessel_k1"))]
+
+    points = torch.cat([torch.linspace(-50, 50, 101), torch.tensor([0.0, 1e-3, -1e-3, 14.0, -14.0, 1e4])]).double()
+    positive = torch.cat([torch.linspace(0.01, 60, 100), torch.tensor([0.0, 2.0, 14.0, 18.0, 1e-4, -1.0])]).double()
+    yield "bessel", bessel, (points, positive)
+    yield "polynomials", lambda x, n: [
+        result for name in POLYNOMIALS
+        for result in (getattr(special, name)(x, n), getattr(special, name)(x, 3), getattr(special, name)(0.3, n))], (
+            torch.linspace(-1.25, 1.25, 6).double(), torch.tensor([[0], [1], [2], [5], [9], [-1]]))
+    rows = torch.tensor([0.0, 0.1, 1.0, 2.5, 30.0, 150.0, float("inf")]).double()
+    yield "incomplete_gamma", lambda s, x: [torch.igamma(s, x), torch.igammac(s, x)], (
+        rows[:, None], torch.tensor([0.0, 0.05, 0.9, 3.0, 29.0, 160.0, float("inf"), -1.0]).double())
+    yield "mantissas", lambda x, h: [*torch.frexp(x), *torch.frexp(h)], (
+        torch.tensor([1.0, -3.5, 0.0, 1e-42, 6e37, 0.49999997, float("inf"), float("nan")]), normal(4).half())
+    yield "histograms", lambda x, e, w, y: [
+        *torch.histogram(x, 4), *torch.histogram(x, 3, range=(-1.0, 1.0), weight=w, density=True), *torch.histogram(x, e),
+        *torch.histogram(x[:0], 2), aten._histogramdd_from_bin_cts(y, [2, 3], density=True),
+        aten._histogramdd_from_bin_tensors(y, [e, e], weight=w[:10]), *aten._histogramdd_bin_edges(y, [2, 3])], (
+            normal(20), torch.tensor([-1.0, -0.25, 0.0, 1.5]), uniform(20), normal(10, 2))
+    yield "short_time", lambda x, w, z: [
+        torch.istft(torch.stft(x, 16, 4, window=w, return_complex=True), 16, 4, window=w, length=60),
+        torch.istft(torch.stft(x, 16, 5, 10, w[:10], normalized=True, return_complex=True), 16, 5, 10, w[:10], normalized=True),
+        torch.istft(torch.stft(x[0], 16, window=w, return_complex=True, onesided=False), 16, window=w, onesided=False, length=80),
+        torch.istft(z, 6, 3, window=w[:6], center=False, return_complex=True, onesided=False),
+        torch.bartlett_window(7), torch.bartlett_window(6, periodic=False), torch.kaiser_window(9),
+        torch.kaiser_window(8, False, 5.5), torch.kaiser_window(1)], (
+            normal(2, 64), torch.hann_window(16) + 0.1, torch.complex(normal(6, 4), normal(6, 4)))
+    yield "margins_of_labels", lambda x, t: [
+        F.multilabel_margin_loss(x, t), F.multilabel_margin_loss(x, t, reduction="none"),
+        F.multilabel_margin_loss(x[0], t[0]), *aten.multilabel_margin_loss_forward(x, t, 2)], (
+            normal(3, 4), torch.tensor([[3, 0, -1, 1], [-1, 0, 0, 0], [1, 2, 3, 0]]))
+    yield "fractional_pools", lambda x, u, v, w: [
+        *F.fractional_max_pool2d(x, 3, output_size=(4, 3), _random_samples=u, return_indices=True),
+        *F.fractional_max_pool2d(x[0], 2, output_size=(1, 6), _random_samples=u[:1], return_indices=True),
+        *F.fractional_max_pool3d(v, (2, 3, 1), output_size=(2, 3, 4), _random_samples=w, return_indices=True)], (
+            normal(2, 3, 9, 8), uniform(2, 3, 2), normal(1, 2, 5, 6, 7), uniform(1, 2, 3))
+    yield "segments", lambda x, n, o, r: [
+        result for how in ("sum", "mean", "max", "min", "prod") for result in (
+            torch.segment_reduce(x, how, lengths=n, unsafe=True, initial=1), torch.segment_reduce(x, how, offsets=o, initial=2.0),
+            torch.segment_reduce(x, how, lengths=r, axis=1))], (
+                normal(5, 6), torch.tensor([2, 0, 3]), torch.tensor([0, 4, 4, 5]), torch.tensor([[1, 0, 5]] * 5))
+    yield "resized", lambda x, y: [
+        torch.ops.aten.resize(x, [2, 3]), torch.ops.aten.resize_as(x, y), aten._chunk_cat([x, y], 1, 3),
+        aten._chunk_cat([x, y[0]], 0, 2), aten._trilinear(x, y, x, [1], [0], [1], [2])], (normal(3, 4), normal(3, 4))
