@@ -303,6 +303,13 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
           %s = arith.addf %one, %f : vector<64xf32>
           %g = arith.mulf %x, %s : vector<64xf32>)",
                          [](double x) { return 2 * x / (1 + std::exp(-x)); }},
+                        {R"(%k = arith.constant dense<1.7> : vector<64xf32>
+          %z = arith.mulf %k, %x : vector<64xf32>
+          %f = math.tanh %z : vector<64xf32>
+          %s = arith.addf %f, %one : vector<64xf32>
+          %h = arith.mulf %half, %x : vector<64xf32>
+          %g = arith.mulf %s, %h : vector<64xf32>)",
+                         [](double x) { return x / (1 + std::exp(-2 * double(1.7f) * x)); }},
                         {R"(%n = arith.negf %x : vector<64xf32>
           %f = math.exp %n : vector<64xf32>
           %s = arith.addf %one, %f : vector<64xf32>
