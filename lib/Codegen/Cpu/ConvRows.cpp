@@ -20,14 +20,21 @@ namespace tcc::codegen {
 // Pixels
 //===----------------------------------------------------------------------===//
 
-void ConvFeed::forRows(KernelBuilder &k, const TileRows &rows, RowFn body) {
-  Index rest = rows.first, zero = k.constant(0), one = k.constant(1);
-  SmallVector<Value> start(4); // output coordinates: image, depth, height, width
+SmallVector<Index, 4> ConvFeed::outputOf(KernelBuilder &k, Index row) const {
+  SmallVector<Index, 4> at(4);
   for (int d = 2; d >= 0; --d) {
-    start[d + 1] = k.value(k.rem(rest, spec.dims[d].output));
-    rest = k.floorDiv(rest, spec.dims[d].output);
+    at[d + 1] = k.rem(row, spec.dims[d].output);
+    row = k.floorDiv(row, spec.dims[d].output);
   }
-  start[0] = k.value(rest);
+  at[0] = row;
+  return at;
+}
+
+void ConvFeed::forRows(KernelBuilder &k, const TileRows &rows, RowFn body) {
+  Index zero = k.constant(0), one = k.constant(1);
+  SmallVector<Value> start;
+  for (Index coordinate : outputOf(k, rows.first))
+    start.push_back(k.value(coordinate));
   k.loop(zero, k.constant(rows.count), one, start, [&](Index row, ValueRange at) {
     Pixel first;
     for (auto [d, dim] : llvm::enumerate(spec.dims)) {
@@ -100,7 +107,6 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
                          const ContractionSchedule &schedule)
     : ConvFeed(spec, schedule), slots(llvm::PowerOf2Ceil(schedule.rows)) {
   Type i64 = k.builder.getI64Type();
-  origins = k.scratch(i64, 4 * slots);
   table = k.scratch(i64, blockTaps(k, spec, schedule) * slots);
   if (!leavesImage(k, 0) && !leavesImage(k, 1) && !leavesImage(k, 2))
     return;
@@ -111,10 +117,69 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
          [&](Index at) { k.store(pad, k.address(padding, spec.inputElement, at)); });
 }
 
-void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) {
+/// Coordinates are those of the first row plus the lane, carried into the dimensions before. Row by
+/// row through memory, the vectors would wait for their lanes' stores.
+std::optional<PointerRows::Origins> PointerRows::originsInLanes(KernelBuilder &k,
+                                                                const TileRows &rows) {
+  constexpr int64_t mostWraps = 2;
   OpBuilder &b = k.builder;
-  Type i64 = b.getI64Type();
+  auto lanes = VectorType::get({slots}, b.getI64Type());
+  auto splat = [&](Index value) { return k.broadcast(k.toI64(value), slots); };
+  auto add = [&](Value x, Value y) -> Value { return arith::AddIOp::create(b, k.loc, x, y); };
+  auto times = [&](Value x, Index factor) -> Value {
+    return k.isKnown(factor, 1) ? x : arith::MulIOp::create(b, k.loc, x, splat(factor));
+  };
+  int64_t carried = slots - 1; // at most
+  for (int d = 2; d >= 0; --d) {
+    std::optional<int64_t> extent = k.known(spec.dims[d].output);
+    if (!extent || *extent < 1 || (*extent > 1 && (*extent - 1 + carried) / *extent > mostWraps))
+      return std::nullopt;
+    carried = (*extent - 1 + carried) / *extent;
+  }
+
+  SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(0, slots));
+  Value carry =
+      arith::ConstantOp::create(b, k.loc, DenseElementsAttr::get(lanes, ArrayRef(numbers)));
+  if (rows.valid)
+    carry = arith::MinUIOp::create(b, k.loc, carry, splat(k.sub(rows.valid, k.constant(1))));
+  SmallVector<Index, 4> start = outputOf(k, rows.first);
+  Origins found;
+  Value zero = k.zero(lanes), one = splat(k.constant(1));
+  carried = slots - 1;
+  for (int d = 2; d >= 0; --d) {
+    const ConvDim &dim = spec.dims[d];
+    int64_t extent = *k.known(dim.output), wraps = (extent - 1 + carried) / extent;
+    carried = wraps;
+    Value at = zero;
+    if (extent > 1) {
+      at = add(splat(start[d + 1]), carry);
+      carry = zero;
+      for (int64_t i = 0; i < wraps; ++i) {
+        Value past =
+            arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::uge, at, splat(dim.output));
+        Value back = arith::SubIOp::create(b, k.loc, at, splat(dim.output));
+        at = arith::SelectOp::create(b, k.loc, past, back, at);
+        carry = arith::SelectOp::create(b, k.loc, past, add(carry, one), carry);
+      }
+    }
+    Value pixel = times(at, k.constant(dim.stride));
+    if (!k.isKnown(dim.padBefore, 0))
+      pixel = arith::SubIOp::create(b, k.loc, pixel, splat(dim.padBefore));
+    if (leavesImage(k, d))
+      found.pixel[d] = pixel;
+    Value part = times(pixel, spec.strides[d]);
+    found.offset = found.offset ? add(found.offset, part) : part;
+  }
+  found.offset = add(found.offset, times(add(splat(start[0]), carry), spec.imageStride));
+  return found;
+}
+
+PointerRows::Origins PointerRows::originsOf(KernelBuilder &k, const TileRows &rows) {
+  if (auto found = originsInLanes(k, rows))
+    return *found;
+  Type i64 = k.builder.getI64Type();
   auto lanes = VectorType::get({slots}, i64);
+  Value origins = k.scratch(i64, 4 * slots);
   auto originAt = [&](unsigned field, Index row) {
     return k.address(origins, i64, k.add(k.constant(field * slots), row));
   };
@@ -125,7 +190,18 @@ void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
       if (leavesImage(k, d))
         k.store(k.toI64(first[d]), originAt(d, row));
   });
+  Origins found;
+  found.offset = k.load(lanes, originAt(3, k.constant(0)));
+  for (unsigned d = 0; d < 3; ++d)
+    if (leavesImage(k, d))
+      found.pixel[d] = k.load(lanes, originAt(d, k.constant(0)));
+  return found;
+}
 
+void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) {
+  OpBuilder &b = k.builder;
+  Type i64 = b.getI64Type();
+  Origins origins = originsOf(k, rows);
   int64_t bytes = spec.inputElement.getIntOrFloatBitWidth() / 8;
   auto splat = [&](Index value) { return k.broadcast(k.toI64(value), slots); };
   auto addressOf = [&](Value pointer) {
@@ -135,15 +211,13 @@ void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
   Index firstTap = k.floorDiv(block.begin, steps);
   k.loop(k.constant(0), k.floorDiv(block.length, steps), k.constant(1), [&](Index at) {
     Pixel shift = tapShift(k, k.add(firstTap, at));
-    Value offset = arith::AddIOp::create(b, k.loc, k.load(lanes, originAt(3, k.constant(0))),
-                                         splat(pixelOffset(k, shift)));
+    Value offset = arith::AddIOp::create(b, k.loc, origins.offset, splat(pixelOffset(k, shift)));
     offset = arith::MulIOp::create(b, k.loc, offset, splat(k.constant(bytes)));
     Value pointers = arith::AddIOp::create(b, k.loc, addressOf(spec.input), offset);
     for (unsigned d = 0; d < 3; ++d) {
       if (!leavesImage(k, d))
         continue;
-      Value pixel = arith::AddIOp::create(b, k.loc, k.load(lanes, originAt(d, k.constant(0))),
-                                          splat(shift[d]));
+      Value pixel = arith::AddIOp::create(b, k.loc, origins.pixel[d], splat(shift[d]));
       Value inside = arith::CmpIOp::create(b, k.loc, arith::CmpIPredicate::ult, pixel,
                                            splat(spec.dims[d].input));
       pointers = arith::SelectOp::create(b, k.loc, inside, pointers, addressOf(padding));

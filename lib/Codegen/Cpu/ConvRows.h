@@ -30,6 +30,8 @@ protected:
   /// filter's first tap; rows that are not valid repeat the last valid one.
   using RowFn = llvm::function_ref<void(Index row, Index image, const Pixel &first)>;
   void forRows(KernelBuilder &k, const TileRows &rows, RowFn body);
+  /// Output coordinates of a row: image, depth, height, width.
+  llvm::SmallVector<Index, 4> outputOf(KernelBuilder &k, Index row) const;
   /// How far tap number `tap` is from the first one.
   Pixel tapShift(KernelBuilder &k, Index tap) const;
   /// Whether taps can fall outside of the image in dimension `d`.
@@ -52,8 +54,17 @@ public:
                                      mlir::ValueRange accs) override;
 
 private:
+  /// Of a tile's rows, a lane each: what all taps' pointers start from.
+  struct Origins {
+    mlir::Value offset;   ///< elements from the input to the pixel under the first tap
+    mlir::Value pixel[3]; ///< its coordinates; null where no tap leaves the image
+  };
+  Origins originsOf(KernelBuilder &k, const TileRows &rows);
+  /// The same by arithmetic on lanes; nullopt where rows may wrap too often or extents are open.
+  std::optional<Origins> originsInLanes(KernelBuilder &k, const TileRows &rows);
+
   int64_t slots; ///< rows of the table, a power of two
-  mlir::Value padding, table, origins;
+  mlir::Value padding, table;
 };
 
 /// Copies the pixels under the filter into scratch: for few channels, where a whole

@@ -48,8 +48,7 @@ GroupReader::Values GroupReader::integers(unsigned i) {
 }
 
 GroupReader::Values GroupReader::scales() {
-  return load(k.builder.getF32Type(),
-              k.add(first, k.constant(shape.integerRows() * shape.width)));
+  return load(k.builder.getF32Type(), k.add(first, k.constant(shape.integerRows() * shape.width)));
 }
 
 GroupReader::Values GroupReader::offsets(const Values &scales) {

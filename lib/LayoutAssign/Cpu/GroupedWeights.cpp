@@ -81,9 +81,8 @@ static bool repeatsAlong(Value v, int64_t axis) {
   if (!broadcast)
     return false;
   ArrayRef<int64_t> shape = tensorType(broadcast.getX()).getShape();
-  return llvm::all_of(llvm::zip_equal(broadcast.getAxes(), shape), [&](auto at) {
-    return std::get<0>(at) != axis || std::get<1>(at) == 1;
-  });
+  return llvm::all_of(llvm::zip_equal(broadcast.getAxes(), shape),
+                      [&](auto at) { return std::get<0>(at) != axis || std::get<1>(at) == 1; });
 }
 
 /// The operand of `v`, made by `Op`, that repeats along `axis`, which is put into `factor`; `v`
@@ -274,14 +273,14 @@ Value GroupedWeightsPass::grouped(Value matrix, int64_t columns) {
 
   OpBuilder b(matrix.getContext());
   b.setInsertionPointAfterValue(matrix);
-  auto layout = cpu::GroupedAttr::get(b.getContext(), columns, stored.width, group, stored.bits,
-                                      stored.zero);
+  auto layout =
+      cpu::GroupedAttr::get(b.getContext(), columns, stored.width, group, stored.bits, stored.zero);
   prim::WeightOp made = firstWeight(form->integers);
   const Weight *first = made ? weights->describe(made.getName()) : nullptr;
   std::string name = (made ? made.getName().str() : std::string("integers")) + ".grouped";
   auto owner = std::make_shared<std::vector<char>>(packGroups(source, stored));
-  Weight weight{DType::F32, stored.dims(), *owner, owner, nullptr,
-                first ? first->role : WeightRole::Constant};
+  Weight weight{DType::F32, stored.dims(), *owner,
+                owner,      nullptr,       first ? first->role : WeightRole::Constant};
   name = weights->add(name, std::move(weight));
   return prim::WeightOp::create(b, matrix.getLoc(), type.cloneWithEncoding(layout),
                                 b.getStringAttr(name));
