@@ -118,13 +118,14 @@ static std::optional<ContractionSchedule> registerTile(const CpuTarget &cpu, int
   return schedule;
 }
 
-/// Steps of k that are written out: all of a run, or as many as make it without a rest.
+/// Steps of k that are written out: all of a run, or as many as make it without a rest. Of more
+/// products in one turn of a loop the allocator of registers loses sight, and spills.
 static unsigned unrolledRun(const ContractionSchedule &schedule, int64_t run) {
-  constexpr int64_t mostProducts = 640; // of vectors, in one turn of a loop
-  for (int64_t steps = run; steps > 1; --steps)
-    if (run % steps == 0 && steps * schedule.rows * schedule.vectors <= mostProducts)
-      return steps;
-  return 2;
+  constexpr int64_t mostProducts = 128; // of vectors
+  int64_t steps = std::max<int64_t>(1, mostProducts / (schedule.rows * schedule.vectors));
+  while (run % steps)
+    --steps;
+  return steps;
 }
 
 /// Register tiles of other heights, which the time model does not weigh: the highest that leaves
