@@ -32,7 +32,14 @@ static Value rowsOf(Operation *op) {
   return sameColumns ? reshape.getResult() : result;
 }
 
+/// Whether the transpose that `g` ends with is no part of the kernel of `product`.
+bool Clustering::leavesTranspose(Operation *product, const Cluster &g) {
+  return isa<prim::TransposeOp>(g.root) && policy.model && !policy.model->storesTransposed(product);
+}
+
 bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
+  if (leavesTranspose(op, g))
+    return false;
   auto transposed = dyn_cast<prim::TransposeOp>(g.root);
   if (g.kind != KernelKind::Loop || (!isPointwise(g.root) && !transposed))
     return false;
@@ -77,8 +84,13 @@ static Operation *productBefore(Value v) {
 }
 
 /// A product is a kernel of its own where `g` cannot have it. Then what makes its sums narrower
-/// goes with it: half as much is written and read.
+/// goes with it: half as much is written and read. So does all that lies before a transpose which
+/// its kernel leaves to another.
 bool Clustering::endsProduct(Operation *op, Cluster &g) {
+  if (isa<prim::TransposeOp>(g.root) && prim::isElementwise(op))
+    if (Operation *product = productBefore(op->getResult(0));
+        product && leavesTranspose(product, g))
+      return true;
   auto cast = dyn_cast<prim::CastOp>(op);
   auto bits = [](Value v) { return tensorType(v).getElementType().getIntOrFloatBitWidth(); };
   bool canHave = g.kind == KernelKind::Loop && llvm::none_of(g.ops, [](Operation *other) {

@@ -43,6 +43,7 @@ private:
   bool goesWithProduct(mlir::Operation *op, Cluster &g);
   bool addsToProduct(mlir::Operation *op);
   bool endsProduct(mlir::Operation *op, Cluster &g);
+  bool leavesTranspose(mlir::Operation *product, const Cluster &g);
   void takeAttention(mlir::Operation *op, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
   void add(mlir::Operation *op, Cluster &g);

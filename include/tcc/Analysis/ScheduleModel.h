@@ -53,6 +53,10 @@ public:
   /// launch.
   virtual bool addsToProduct(mlir::Operation *) const { return false; }
 
+  /// Whether the target's kernel of a product or convolution may store what it computes transposed,
+  /// or else something other than that kernel transposes it. Fusion asks before there is a launch.
+  virtual bool storesTransposed(mlir::Operation *) const { return true; }
+
   /// Changes with what the candidates are and mean: tuning records of another version do
   /// not count.
   virtual int64_t version() const = 0;

@@ -46,12 +46,18 @@ static unsigned indexBits(kernel::LaunchOp launch) {
   return small ? 32 : 64;
 }
 
-/// A channels-last convolution with a filter for each channel, whose neighbours lie together too.
+/// A channels-last convolution that gives each channel filters of its own, which share nothing.
+static bool hasOwnFilters(prim::ConvOp conv) {
+  return conv.getChannelsLast() && conv.getGroups() > 1 &&
+         tensorType(conv.getW()).getDimSize(1) == 1;
+}
+
+/// One filter for each channel, whose neighbours lie together too.
 static bool isDepthwise(prim::ConvOp conv) {
   auto w = tensorType(conv.getW());
   auto order = dyn_cast_if_present<prim::AxisOrderAttr>(prim::layoutOf(w));
-  return conv.getChannelsLast() && w.getDimSize(1) == 1 &&
-         w.getDimSize(0) == int64_t(conv.getGroups()) && order && order.getOrder().back() == 0;
+  return hasOwnFilters(conv) && w.getDimSize(0) == int64_t(conv.getGroups()) && order &&
+         order.getOrder().back() == 0;
 }
 
 /// Whether neighbours of a result come from neighbours of what is in memory, as far as can be
@@ -181,7 +187,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     std::tie(s.rows, s.lanes) =
         depthwiseStrip(conv, lanesFor(launch, tensorType(conv.getResult())), arch);
   } else if (auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
-             conv && isDepthwise(conv) && keepsNeighbours(launch)) {
+             conv && hasOwnFilters(conv)) {
     // Nothing to share but the filters, which are small: points like any other.
     scheduleLoop(s, launch, arch);
   } else if (productOf(launch)) {

@@ -16,7 +16,8 @@ public:
   bool computesQueries(const AttentionForm &form) const override;
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
   bool addsToProduct(mlir::Operation *product) const override;
-  int64_t version() const override { return 6; }
+  bool storesTransposed(mlir::Operation *product) const override;
+  int64_t version() const override { return 7; }
 
 private:
   GpuTarget target;
