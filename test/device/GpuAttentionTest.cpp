@@ -296,9 +296,13 @@ TEST_CASE("attention by mma.sync: few queries are computed where they are read")
   };
   for (int64_t queries : {1, 3}) {
     CHECK(launches(rotated(queries)) == 1);
-    checkMma(rotated(queries), {random(DType::BF16, {2, 4, queries, 64}), random(DType::BF16, {32}),
-                                random(DType::BF16, {32}), random(DType::BF16, {2, 300, 64}),
-                                random(DType::BF16, {2, 300, 64})});
+    // Queries are sums of two products of numbers up to 1, 0.47 in the mean, rounded to 2^-9 of
+    // themselves. That moves a score by 0.25 sqrt(64) 0.47 2^-9 1.15 = 0.002 for keys up to 2 (1.15
+    // in the mean), and outputs by as much of them. With four times as large queries it was 0.01.
+    checkMma(rotated(queries),
+             {random(DType::BF16, {2, 4, queries, 64}, -1, 1), random(DType::BF16, {32}, -1, 1),
+              random(DType::BF16, {32}, -1, 1), random(DType::BF16, {2, 300, 64}),
+              random(DType::BF16, {2, 300, 64})});
   }
   CHECK(launches(rotated(40)) == 2); // they would be computed again and again
 }

@@ -6,14 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelTexts.h"
+#include "../CaseEngine.h"
 #include "../RandomTensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Emit/Ptx.h"
 #include "tcc/Fusion/Fusion.h"
-#include <catch2/catch.hpp>
-#include <random>
 
 using namespace mlir;
 using namespace tcc;
@@ -69,12 +68,11 @@ OwningOpRef<ModuleOp> tcc::test::fused(const std::string &text) {
 }
 
 Tensor tcc::test::random(DType type, llvm::ArrayRef<int64_t> shape, double low, double high) {
-  static std::mt19937 engine(1);
-  return randomTensor(engine, type, shape, low, high);
+  return randomTensor(caseEngine(1), type, shape, low, high);
 }
 
 Tensor tcc::test::indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high) {
-  static std::mt19937 engine(2);
+  std::mt19937 &engine = caseEngine(2);
   std::uniform_int_distribution<int64_t> uniform(low, high);
   std::vector<int64_t> values(*reference::elementCount(shape));
   for (int64_t &v : values)

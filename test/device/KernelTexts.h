@@ -17,7 +17,7 @@ mlir::MLIRContext &context();
 /// The function @main of `text`, fused.
 mlir::OwningOpRef<mlir::ModuleOp> fused(const std::string &text);
 
-/// Values that depend on the calls before, the same in every run.
+/// Values that depend on the calls before in the same case, the same in every run.
 reference::Tensor random(DType type, llvm::ArrayRef<int64_t> shape, double low = -2,
                          double high = 2);
 reference::Tensor indices(llvm::ArrayRef<int64_t> shape, int64_t low, int64_t high);

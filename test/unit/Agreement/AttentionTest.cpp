@@ -1,6 +1,7 @@
 // Attention as one kernel against the interpreter, which computes its primitives one by one:
 // shapes around the blocks of the schedules, masks, types, heads that share keys, open extents,
 // rows that see nothing, and scores beyond what exp can hold.
+#include "../../CaseEngine.h"
 #include "../../RandomTensor.h"
 #include "PrimProgram.h"
 #include "mlir/Parser/Parser.h"
@@ -8,9 +9,7 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Fusion/Fusion.h"
-#include <catch2/catch.hpp>
 #include <cmath>
-#include <random>
 
 using namespace tcc;
 using namespace tcc::test;
@@ -151,13 +150,12 @@ std::string program(const Case &c) {
 }
 
 Tensor random(DType type, llvm::ArrayRef<int64_t> shape, double low, double high) {
-  static std::mt19937 engine(1);
-  return randomTensor(engine, type, shape, low, high);
+  return randomTensor(caseEngine(1), type, shape, low, high);
 }
 
 /// Half of the points, and none in the last row.
 Tensor seen(int64_t rows, int64_t keys, bool additive) {
-  static std::mt19937 engine(2);
+  std::mt19937 &engine = caseEngine(2);
   std::vector<double> reals;
   std::vector<int64_t> bools;
   for (int64_t i = 0; i < rows * keys; ++i) {
