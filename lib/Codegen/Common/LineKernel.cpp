@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/BestOfLine.h"
 #include "tcc/Dialect/Prim/Signedness.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -96,41 +97,13 @@ SmallVector<Value> tcc::codegen::forEachLane(LaunchFrame &f, Value first, Value 
 // The place of an extremum
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// The best elements of what was seen, and their places along the axis.
-struct Best {
-  Value value, place;
-};
-
-/// Of one line, of one in each lane, or of a line whose elements are the lanes, where each lane
-/// has a best of its own until they are folded.
-class BestOfLine {
-public:
-  BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length)
-      : f(f), op(op), at(std::move(at)), length(length), e(tensorType(op.getX()).getElementType()) {
-    // Places in lanes as narrow as the values.
-    auto known = getConstantIntValue(length);
-    place = known && *known <= std::numeric_limits<int32_t>::max() ? Type(f.b.getI32Type())
-                                                                   : Type(f.b.getIndexType());
-  }
-  void emit(unsigned along);
-
-private:
-  Value beyond(Value v, Value best);
-  Value equal(Value v, Value best);
-  Best none();
-  Best walk(Value low, Value high, unsigned along, Best from);
-  Best folded(Best lanes, unsigned count);
-
-  LaunchFrame &f;
-  prim::ArgReduceOp op;
-  Coords at;
-  Value length;
-  Type e, place;
-};
-
-} // namespace
+BestOfLine::BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length)
+    : f(f), op(op), at(std::move(at)), e(tensorType(op.getX()).getElementType()) {
+  // Places in lanes as narrow as the values.
+  auto known = getConstantIntValue(length);
+  bool few = known && *known <= std::numeric_limits<int32_t>::max();
+  place = few ? f.b.getI32Type() : f.b.getI64Type();
+}
 
 /// Whether `v` is better than `best`; NaN is, either way.
 Value BestOfLine::beyond(Value v, Value best) {
@@ -152,23 +125,21 @@ Value BestOfLine::equal(Value v, Value best) {
 }
 
 /// Where all elements are as bad as this, the first one's place is right.
-Best BestOfLine::none() {
+BestOfLine::Best BestOfLine::none() {
   return {inAllLanes(f, neutralElement(op.getKind(), e)), inAllLanes(f, f.b.getZeroAttr(place))};
 }
 
-/// What is best with [low, high) seen after `from`; with lanes `along` the line, whole vectors.
-Best BestOfLine::walk(Value low, Value high, unsigned along, Best from) {
-  auto loop =
-      scf::ForOp::create(f.b, low, high, f.e.index(along), ValueRange{from.value, from.place});
-  OpBuilder::InsertionGuard guard(f.b);
-  f.b.setInsertionPointToStart(loop.getBody());
-  Value i = loop.getInductionVar(), best = loop.getRegionIterArg(0);
-  at[op.getAxis()] = Coord::affine(i, along > 1 ? 1 : 0);
-  Value v = f.e.nested([&] { return f.e.evalVector(op.getX(), at); });
+Value BestOfLine::elements(Value first, unsigned along) {
+  at[op.getAxis()] = Coord::affine(first, along > 1 ? 1 : 0);
+  Value v = f.e.evalVector(op.getX(), at);
   f.failed |= !v;
+  return v;
+}
+
+BestOfLine::Best BestOfLine::with(const Best &best, Value v, Value first, unsigned along) {
   if (!v)
-    v = best;
-  Value here = place.isIndex() ? i : Value(arith::IndexCastOp::create(f.b, place, i));
+    return best;
+  Value here = arith::IndexCastOp::create(f.b, place, first);
   if (f.e.lanes() > 1)
     here = f.e.splat(here, f.e.lanes());
   if (along > 1) {
@@ -179,68 +150,88 @@ Best BestOfLine::walk(Value low, Value high, unsigned along, Best from) {
     here = arith::AddIOp::create(
         f.b, here, arith::ConstantOp::create(f.b, DenseElementsAttr::get(lanes, steps)));
   }
-  Value better = beyond(v, best);
+  Value better = beyond(v, best.value);
   if (op.getLast())
-    better = arith::OrIOp::create(f.b, better, equal(v, best));
-  Value next = arith::SelectOp::create(f.b, better, v, best);
-  Value nextPlace = arith::SelectOp::create(f.b, better, here, loop.getRegionIterArg(1));
-  scf::YieldOp::create(f.b, ValueRange{next, nextPlace});
+    better = arith::OrIOp::create(f.b, better, equal(v, best.value));
+  return {arith::SelectOp::create(f.b, better, v, best.value),
+          arith::SelectOp::create(f.b, better, here, best.place)};
+}
+
+/// What is best with [low, high) seen after `from`; with lanes `along` the line, whole vectors.
+BestOfLine::Best BestOfLine::walk(Value low, Value high, unsigned along, const Best &from) {
+  auto loop =
+      scf::ForOp::create(f.b, low, high, f.e.index(along), ValueRange{from.value, from.place});
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  Value v = f.e.nested([&] { return elements(i, along); });
+  Best next = with({loop.getRegionIterArg(0), loop.getRegionIterArg(1)}, v, i, along);
+  scf::YieldOp::create(f.b, ValueRange{next.value, next.place});
   return {loop.getResult(0), loop.getResult(1)};
 }
 
-/// The best of all lanes; of equal ones the first, or the last, in the line.
-Best BestOfLine::folded(Best lanes, unsigned count) {
+BestOfLine::Best BestOfLine::better(const Best &x, const Best &y) {
+  Value wins = arith::CmpIOp::create(
+      f.b, op.getLast() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, y.place, x.place);
+  wins = arith::AndIOp::create(f.b, wins, equal(y.value, x.value));
+  wins = arith::OrIOp::create(f.b, wins, beyond(y.value, x.value));
+  return {arith::SelectOp::create(f.b, wins, y.value, x.value),
+          arith::SelectOp::create(f.b, wins, y.place, x.place)};
+}
+
+BestOfLine::Best BestOfLine::folded(Best lanes, unsigned count) {
   for (unsigned width = count; width > 1; width /= 2) {
     auto half = [&](Value v, unsigned from) -> Value {
       return vector::ShuffleOp::create(f.b, v, v,
                                        llvm::to_vector(llvm::seq<int64_t>(from, from + width / 2)));
     };
-    Best low = {half(lanes.value, 0), half(lanes.place, 0)};
-    Best high = {half(lanes.value, width / 2), half(lanes.place, width / 2)};
-    Value wins = arith::CmpIOp::create(
-        f.b, op.getLast() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, high.place,
-        low.place);
-    wins = arith::AndIOp::create(f.b, wins, equal(high.value, low.value));
-    wins = arith::OrIOp::create(f.b, wins, beyond(high.value, low.value));
-    lanes = {arith::SelectOp::create(f.b, wins, high.value, low.value),
-             arith::SelectOp::create(f.b, wins, high.place, low.place)};
+    lanes = better({half(lanes.value, 0), half(lanes.place, 0)},
+                   {half(lanes.value, width / 2), half(lanes.place, width / 2)});
   }
   return {vector::ExtractOp::create(f.b, lanes.value, int64_t(0)),
           vector::ExtractOp::create(f.b, lanes.place, int64_t(0))};
 }
 
-void BestOfLine::emit(unsigned along) {
-  Best best;
+void BestOfLine::store(const Best &best) {
+  Type stored = tensorType(op.getResult()).getElementType();
+  Value where = best.place;
+  unsigned have = place.getIntOrFloatBitWidth(), want = stored.getIntOrFloatBitWidth();
+  Type type = f.e.lanes() > 1 ? Type(VectorType::get({f.e.lanes()}, stored)) : stored;
+  if (have < want)
+    where = arith::ExtSIOp::create(f.b, type, where);
+  else if (have > want)
+    where = arith::TruncIOp::create(f.b, type, where);
+  Coords line(at);
+  line.erase(line.begin() + op.getAxis());
+  f.e.store(f.results[0], line, where);
+}
+
+static void emitBest(LaunchFrame &f, prim::ArgReduceOp op, const Coords &at, Value length,
+                     unsigned along) {
+  BestOfLine line(f, op, at, length);
+  BestOfLine::Best best;
   Value rest = f.e.index(0);
   if (along > 1) {
     Value n = f.e.index(along);
     rest = f.e.mulIndex(f.e.divIndex(length, n), n);
     f.e.setLanes(along);
-    best = walk(f.e.index(0), rest, along, none());
+    best = line.walk(f.e.index(0), rest, along, line.none());
     // The last vector of a known length ends where the line does: what it sees again changes
     // nothing.
     auto known = getConstantIntValue(length);
     if (known && *known >= along && *known % along != 0) {
-      best = walk(f.e.index(*known - along), length, along, best);
+      best = line.walk(f.e.index(*known - along), length, along, best);
       rest = length;
     }
-    best = folded(best, along);
+    best = line.folded(best, along);
     f.e.setLanes(1);
   } else {
-    best = none();
+    best = line.none();
   }
   auto from = getConstantIntValue(rest);
   if (!from || from != getConstantIntValue(length))
-    best = walk(rest, length, 1, best);
-  Type stored = tensorType(op.getResult()).getElementType();
-  Type type = f.e.lanes() > 1 ? Type(VectorType::get({f.e.lanes()}, stored)) : stored;
-  Value where = best.place;
-  if (place.isIndex())
-    where = arith::IndexCastOp::create(f.b, type, where);
-  else if (stored != place)
-    where = arith::ExtSIOp::create(f.b, type, where);
-  at.erase(at.begin() + op.getAxis());
-  f.e.store(f.results[0], at, where);
+    best = line.walk(rest, length, 1, best);
+  line.store(best);
 }
 
 std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) {
@@ -255,7 +246,7 @@ void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value leng
                             unsigned along) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](prim::CumulativeOp o) { emitCumulative(f, o, at, length); })
-      .Case([&](prim::ArgReduceOp o) { BestOfLine(f, o, at, length).emit(along); })
+      .Case([&](prim::ArgReduceOp o) { emitBest(f, o, at, length, along); })
       .Case([&](prim::SortOp o) {
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);
       })

@@ -167,7 +167,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     auto [x, axis] = *lineAxis(specialOf(launch));
     SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
     extents.erase(extents.begin() + axis);
-    return h.ceilDiv(h.volume(extents), s.getThreads());
+    return h.ceilDiv(h.volume(extents), s.getThreads() / std::max(1u, s.getRowThreads()));
   }
   case Form::Scatter:
     return scatterGrid(h, launch, s);

@@ -83,7 +83,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     emitRowKernel(frame);
     break;
   case Form::Line:
-    emitLineKernel(frame);
+    schedule.getRowThreads() ? emitSharedLineKernel(frame) : emitLineKernel(frame);
     break;
   case Form::Scatter:
     emitScatterKernel(frame);

@@ -80,6 +80,8 @@ inline constexpr unsigned kColumnLoads = 4; ///< that a thread of it has in flig
 /// multiprocessors.
 std::pair<unsigned, unsigned> depthwiseStrip(prim::ConvOp conv, unsigned lanes,
                                              const GpuArch &arch);
+/// Line: whether neighbouring lines along `axis` lie together, as many as a warp has lanes.
+bool linesAcross(mlir::RankedTensorType x, unsigned axis);
 /// The operator of a special kernel.
 mlir::Operation *specialOf(kernel::LaunchOp launch);
 
@@ -89,6 +91,17 @@ void emitTransposeKernel(KernelFrame &f);
 void emitColumnKernel(KernelFrame &f);
 void emitRowKernel(KernelFrame &f);
 void emitLineKernel(KernelFrame &f);
+/// A line that `row_threads` threads share.
+void emitSharedLineKernel(KernelFrame &f);
+/// The same for sort and top-k.
+void emitOrderedBlockKernel(KernelFrame &f);
+
+/// Shared memory in which a block orders elements: their places, then, `values` bytes on, what they
+/// are; all `bytes`.
+struct OrderedRoom {
+  unsigned values, bytes;
+  static OrderedRoom of(int64_t slots, mlir::Type element);
+};
 void emitScatterKernel(KernelFrame &f);
 void emitCollectKernel(KernelFrame &f);
 void emitProductKernel(KernelFrame &f);

@@ -348,10 +348,7 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, const Gp
 
 /// Rows of a product's matrix; -1: not known.
 static int64_t rowsOf(const MatrixProduct &product) {
-  int64_t rows = 1;
-  for (int64_t d : tensorType(product.rows()).getShape().take_front(product.rowAxes))
-    rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
-  return rows;
+  return volumeOf(tensorType(product.rows()).getShape().take_front(product.rowAxes));
 }
 
 /// The templates for wgmma that take a product, best first, and the estimate of the first.

@@ -20,9 +20,7 @@ static void splitRow(ScheduleChoice &s, kernel::LaunchOp launch, int64_t vectors
   constexpr int64_t kBlocks = 4; // of a multiprocessor, of kThreads
   constexpr unsigned kThreads = 512;
   auto space = tensorType(rowSpace(launch));
-  int64_t rowAxes = *launch.getRows(), rows = 1;
-  for (int64_t d : space.getShape().take_front(rowAxes))
-    rows = ShapedType::isDynamic(d) || rows < 0 ? -1 : rows * d;
+  int64_t rowAxes = *launch.getRows(), rows = volumeOf(space.getShape().take_front(rowAxes));
   bool values = llvm::all_of(launch.getResultTypes(), [&](Type type) {
     auto tensor = cast<RankedTensorType>(type);
     return tensor.getRank() != space.getRank() || rowAxes == space.getRank();
@@ -64,20 +62,14 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
   constexpr unsigned kInFlight = 4;
   auto space = tensorType(rowSpace(launch));
-  auto product = [](ArrayRef<int64_t> extents) {
-    int64_t all = 1;
-    for (int64_t d : extents)
-      all = ShapedType::isDynamic(d) || all < 0 ? -1 : all * d;
-    return all;
-  };
-  int64_t length = product(space.getShape().drop_front(*launch.getRows()));
+  int64_t length = volumeOf(space.getShape().drop_front(*launch.getRows()));
   if (length < 0) {
     s.rowThreads = s.threads;
     return splitRow(s, launch, -1, arch);
   }
   s.lanes = lanesFor(launch, space);
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
-  int64_t rows = product(space.getShape().take_front(*launch.getRows()));
+  int64_t rows = volumeOf(space.getShape().take_front(*launch.getRows()));
   s.rowThreads = threadsOfRow(vectors, rows, arch);
   if (vectors > kInWarp * GpuArch::warp) {
     // A block a row: a few vectors a thread.

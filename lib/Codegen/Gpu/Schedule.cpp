@@ -21,10 +21,15 @@ unsigned device::elementBytes(Type e) {
   return std::max(1u, storageType(e).getIntOrFloatBitWidth() / 8);
 }
 
-/// Elements, or -1 when they are not known.
-static int64_t elements(RankedTensorType type) {
-  return type.hasStaticShape() ? type.getNumElements() : -1;
+int64_t device::volumeOf(ArrayRef<int64_t> extents) {
+  int64_t all = 1;
+  for (int64_t d : extents)
+    all = ShapedType::isDynamic(d) || all < 0 ? -1 : all * d;
+  return all;
 }
+
+/// Elements, or -1 when they are not known.
+static int64_t elements(RankedTensorType type) { return volumeOf(type.getShape()); }
 
 /// 32 where every number of an element fits, with room for the threads past the end.
 static unsigned indexBits(kernel::LaunchOp launch) {
@@ -178,8 +183,10 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     scheduleRow(s, launch, arch);
   } else if (launch.getKind() == kernel::KernelKind::Special) {
     Operation *op = specialOf(launch);
-    s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : lineAxis(op) ? Form::Line : Form::Scatter;
+    s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : Form::Scatter;
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
+    if (lineAxis(op))
+      scheduleLine(s, launch, arch);
   } else if (launch.getKind() == kernel::KernelKind::Attention) {
     scheduleAttention(all, launch, arch);
   } else if (prim::ConvOp conv = depthwiseIn(launch)) {

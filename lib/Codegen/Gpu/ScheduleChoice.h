@@ -27,11 +27,16 @@ struct ScheduleChoice {
 /// `space` can be cut so.
 unsigned lanesFor(kernel::LaunchOp launch, mlir::RankedTensorType space);
 
+/// The product of `extents`; -1 where one is not known.
+int64_t volumeOf(llvm::ArrayRef<int64_t> extents);
+
 /// Of an element in memory.
 unsigned elementBytes(mlir::Type element);
 
 /// The way to run a launch of one reduction whose points' threads share it (columnReduction).
 void scheduleColumn(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// The way to run an operator that works along one axis.
+void scheduleLine(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 

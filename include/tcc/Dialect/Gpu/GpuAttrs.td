@@ -40,7 +40,7 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `transpose` | each block computes a tile of points, of operands that lie across |
     | `column` | several threads share the reduction of each of few points |
     | `row` | `row_threads` threads reduce a row; `kept` points of each stay in registers |
-    | `line` | each thread walks along an axis |
+    | `line` | each thread walks along an axis; or `row_threads` threads share a line, `vectors` accesses of `lanes` elements each at a time, or sort it, `kept` elements in shared memory |
     | `scatter` | each block writes a range of what the indices do not choose |
     | `collect` | one warp gathers what a condition selects, in order |
     | `product` | each block computes a tile of `rows` by `columns`, from slices of `depth` in shared memory |

@@ -1,0 +1,50 @@
+//===- BestOfLine.h - The place of an extremum along an axis -----*- C++ -*-===//
+//
+// What a template that looks for it is made of: an element, or lanes of them, after the best ones
+// seen so far, and what several have found folded. Of equal elements the first one's place counts,
+// or the last one's, whatever the order in which they were seen.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "tcc/Codegen/Common/LaunchFrame.h"
+
+namespace tcc::codegen {
+
+/// Of one line, of one in each lane, or of a line whose elements are the lanes (`along` of them),
+/// where each lane has a best of its own until they are folded.
+class BestOfLine {
+public:
+  /// The best element of what was seen, of compute type, and its place along the axis: an i32, or
+  /// an i64 where lines may be longer.
+  struct Best {
+    mlir::Value value, place;
+  };
+
+  /// `at`: the line, whose index along the axis is anything; it has `length` elements.
+  BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, mlir::Value length);
+
+  /// Of nothing, in all lanes at hand.
+  Best none();
+  /// The elements from `first` on, null (and the launch failed) if there is no code for them.
+  mlir::Value elements(mlir::Value first, unsigned along);
+  /// With those elements seen after `best`, whose places are lower.
+  Best with(const Best &best, mlir::Value elements, mlir::Value first, unsigned along);
+  /// With all of [low, high) seen after `from`.
+  Best walk(mlir::Value low, mlir::Value high, unsigned along, const Best &from);
+  /// Of two that saw different elements.
+  Best better(const Best &x, const Best &y);
+  /// Of all of `count` lanes.
+  Best folded(Best lanes, unsigned count);
+  void store(const Best &best);
+
+private:
+  mlir::Value beyond(mlir::Value v, mlir::Value best);
+  mlir::Value equal(mlir::Value v, mlir::Value best);
+
+  LaunchFrame &f;
+  prim::ArgReduceOp op;
+  Coords at;
+  mlir::Type e, place;
+};
+
+} // namespace tcc::codegen

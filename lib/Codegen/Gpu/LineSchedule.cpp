@@ -1,0 +1,108 @@
+//===- LineSchedule.cpp - Who walks along lines ---------------------------===//
+//
+// A thread has a line where there are lines for all threads, whose neighbours lie together. Along
+// an innermost axis, and where lines are few, the threads of a warp or a block share one; a block
+// sorts one.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelFrame.h"
+#include "ScheduleChoice.h"
+#include "tcc/Codegen/Common/LineKernel.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+bool device::linesAcross(RankedTensorType x, unsigned axis) {
+  return volumeOf(x.getShape().drop_front(axis + 1)) >= GpuArch::warp;
+}
+
+/// A block sorts a line, in shared memory where it has room. Of the first few of a longer line, as
+/// many again have room there before all are ordered.
+static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, int64_t length,
+                          int64_t lines, const GpuArch &arch) {
+  constexpr int64_t kShort = 32, kBusy = 1024; // kBusy: threads of a multiprocessor
+  constexpr int64_t kMost = 16384, kFewest = 2048, kBeside = 8; // elements in shared memory
+  constexpr int64_t kOthers = 2048;                             // bytes of it
+  bool known = !ShapedType::isDynamic(length);
+  if (known && (length < kShort || (length <= 2 * kShort && lines >= arch.multiprocessors * kBusy)))
+    return;
+  Type e = x.getElementType();
+  auto fits = [&](int64_t slots) {
+    return slots <= kMost && OrderedRoom::of(slots, e).bytes + kOthers <= arch.sharedBytes;
+  };
+  int64_t slots = known && fits(length) ? length : 0;
+  if (auto first = dyn_cast<prim::TopKOp>(op)) {
+    int64_t kept = tensorType(first.getValues()).getDimSize(first.getAxis());
+    if (!known || ShapedType::isDynamic(kept) || kept == 0)
+      return;
+    int64_t room = std::max(kFewest, int64_t(llvm::PowerOf2Ceil(kBeside * kept)));
+    while (!fits(room))
+      room /= 2;
+    if (room < length && 4 * kept <= room)
+      slots = room;
+    if (!slots)
+      return;
+  }
+  s.kept = unsigned(slots);
+  s.sharedBytes = slots ? OrderedRoom::of(slots, e).bytes : 0;
+  s.rowThreads = GpuArch::threads;
+  if (slots)
+    s.rowThreads = unsigned(std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(slots) / 2),
+                                                GpuArch::warp, GpuArch::threads));
+  s.threads = s.rowThreads;
+}
+
+void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kBusy = 256, kFull = 1024; // threads of a multiprocessor
+  constexpr int64_t kNear = 256; // bytes of a line of which neighbouring threads read neighbours
+  constexpr int64_t kShort = 16; // elements that a thread had better walk along alone
+  constexpr int64_t kOwn = 8;    // accesses of a thread to a line that a block shares
+  constexpr unsigned kUnknown = 128; // threads of a line of any length
+  constexpr unsigned kMost = 512;    // of a block: more have too few registers for a scan
+  s.form = Form::Line;
+  s.threads = 128;
+  Operation *op = specialOf(launch);
+  auto [value, axis] = *lineAxis(op);
+  auto x = tensorType(value);
+  int64_t length = x.getDimSize(axis), inner = volumeOf(x.getShape().drop_front(axis + 1)),
+          lines = volumeOf(x.getShape().take_front(axis));
+  lines = lines < 0 || inner < 0 ? -1 : lines * inner;
+  auto scan = dyn_cast<prim::CumulativeOp>(op);
+  bool known = !ShapedType::isDynamic(length);
+  if (!x.getElementType().isIntOrFloat())
+    return;
+  if (isa<prim::SortOp, prim::TopKOp>(op))
+    return scheduleOrder(s, op, x, length, lines, arch);
+  if (inner < 0 || (known && length < kShort))
+    return;
+  bool across = linesAcross(x, axis);
+  bool near = across || inner > 1;
+  bool small = known && length * elementBytes(x.getElementType()) <= kNear;
+  if ((near && lines >= arch.multiprocessors * kBusy) ||
+      (small && lines >= arch.multiprocessors * kFull))
+    return;
+  bool whole = inner == 1 && !(scan && scan.getReverse());
+  s.lanes = whole ? lanesFor(launch, x) : 1;
+  if (scan && s.lanes == 1)
+    s.vectors = 4;
+  int64_t accesses = known ? llvm::divideCeil(length, s.lanes * s.vectors) : -1;
+  if (across) {
+    // A warp's lanes have a line each, and its warps share them.
+    s.rowThreads = 4;
+    while (s.rowThreads * GpuArch::warp < kMost && accesses > kOwn * s.rowThreads)
+      s.rowThreads *= 2;
+    s.threads = s.rowThreads * GpuArch::warp;
+    return;
+  }
+  s.rowThreads = known ? GpuArch::warp : kUnknown;
+  while (s.rowThreads < (scan ? kMost : GpuArch::threads) &&
+         accesses > kOwn * int64_t(s.rowThreads))
+    s.rowThreads *= 2;
+  s.threads = std::max(s.threads, s.rowThreads);
+  // Few lines are spread over the machine.
+  while (lines > 0 && s.threads > s.rowThreads &&
+         llvm::divideCeil(lines * s.rowThreads, int64_t(s.threads)) < arch.multiprocessors)
+    s.threads /= 2;
+}

@@ -1,0 +1,64 @@
+// RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels | FileCheck %s
+// Who walks along lines, and who sorts them.
+
+// A block for few long lines, a warp for many of a few hundred elements, and threads with a line each where lines that lie
+// together fill the machine.
+// CHECK-LABEL: @places
+// CHECK: <form = line, threads = 1024, row_threads = 1024, index_bits = 32>
+// CHECK: <form = line, threads = 128, lanes = 8, row_threads = 32, index_bits = 32>
+// CHECK: <form = line, threads = 512, row_threads = 16, index_bits = 32>
+// CHECK: <form = line, threads = 128, index_bits = 32>
+func.func @places(%x: tensor<32x50257xbf16>, %y: tensor<8192x256xbf16>, %z: tensor<8x300x64xf32>, %w: tensor<4x19x512x512xf32>) {
+  %0 = kernel.launch special "arg_reduce" ins(%x : tensor<32x50257xbf16>) sizes() {
+  ^bb0(%a: tensor<32x50257xbf16>):
+    %b = prim.arg_reduce max %a 1 : (tensor<32x50257xbf16>) -> tensor<32xi64>
+    kernel.yield %b : tensor<32xi64>
+  } -> tensor<32xi64>
+  %1 = kernel.launch special "arg_reduce" ins(%y : tensor<8192x256xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x256xbf16>):
+    %b = prim.arg_reduce max %a 1 : (tensor<8192x256xbf16>) -> tensor<8192xi64>
+    kernel.yield %b : tensor<8192xi64>
+  } -> tensor<8192xi64>
+  %2 = kernel.launch special "arg_reduce" ins(%z : tensor<8x300x64xf32>) sizes() {
+  ^bb0(%a: tensor<8x300x64xf32>):
+    %b = prim.arg_reduce max %a 1 : (tensor<8x300x64xf32>) -> tensor<8x64xi64>
+    kernel.yield %b : tensor<8x64xi64>
+  } -> tensor<8x64xi64>
+  %3 = kernel.launch special "arg_reduce" ins(%w : tensor<4x19x512x512xf32>) sizes() {
+  ^bb0(%a: tensor<4x19x512x512xf32>):
+    %b = prim.arg_reduce max %a 1 : (tensor<4x19x512x512xf32>) -> tensor<4x512x512xi64>
+    kernel.yield %b : tensor<4x512x512xi64>
+  } -> tensor<4x512x512xi64>
+  return
+}
+
+// A warp scans a short line; a block sorts a line in shared memory, a long one where it is written, and keeps the
+// first few of a long one with others beside them.
+// CHECK-LABEL: @orders
+// CHECK: <form = line, threads = 32, lanes = 2, row_threads = 32, index_bits = 32>
+// CHECK: <form = line, threads = 512, row_threads = 512, kept = 1000, shared_bytes = 8000, index_bits = 32>
+// CHECK: <form = line, threads = 1024, row_threads = 1024, index_bits = 32>
+// CHECK: <form = line, threads = 1024, row_threads = 1024, kept = 4096, shared_bytes = 32768, index_bits = 32>
+func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20000xf32>) {
+  %0 = kernel.launch special "cumulative" ins(%x : tensor<1x128xi64>) sizes() {
+  ^bb0(%a: tensor<1x128xi64>):
+    %b = prim.cumulative sum %a 1 : (tensor<1x128xi64>) -> tensor<1x128xi64>
+    kernel.yield %b : tensor<1x128xi64>
+  } -> tensor<1x128xi64>
+  %1:2 = kernel.launch special "sort" ins(%y : tensor<8x1000xf32>) sizes() {
+  ^bb0(%a: tensor<8x1000xf32>):
+    %b, %c = prim.sort %a axis 1 {descending = false} : (tensor<8x1000xf32>) -> (tensor<8x1000xf32>, tensor<8x1000xi64>)
+    kernel.yield %b, %c : tensor<8x1000xf32>, tensor<8x1000xi64>
+  } -> tensor<8x1000xf32>, tensor<8x1000xi64>
+  %2:2 = kernel.launch special "sort" ins(%z : tensor<1x20000xf32>) sizes() {
+  ^bb0(%a: tensor<1x20000xf32>):
+    %b, %c = prim.sort %a axis 1 {descending = false} : (tensor<1x20000xf32>) -> (tensor<1x20000xf32>, tensor<1x20000xi64>)
+    kernel.yield %b, %c : tensor<1x20000xf32>, tensor<1x20000xi64>
+  } -> tensor<1x20000xf32>, tensor<1x20000xi64>
+  %3:2 = kernel.launch special "top_k" ins(%z : tensor<1x20000xf32>) sizes() {
+  ^bb0(%a: tensor<1x20000xf32>):
+    %b, %c = prim.top_k %a axis 1 {largest = true} : (tensor<1x20000xf32>) -> (tensor<1x300xf32>, tensor<1x300xi64>)
+    kernel.yield %b, %c : tensor<1x300xf32>, tensor<1x300xi64>
+  } -> tensor<1x300xf32>, tensor<1x300xi64>
+  return
+}

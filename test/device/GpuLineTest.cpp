@@ -1,0 +1,103 @@
+// Lines that threads share or blocks sort, on the simulated device against the reference
+// interpreter.
+#include "KernelTexts.h"
+#include <catch2/catch.hpp>
+#include <limits>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+TEST_CASE("lines that threads share: places of extrema") {
+  auto places = [](const char *kind, const char *t, std::vector<int64_t> shape, int axis,
+                   const char *last, Tensor x) {
+    auto text = [&](llvm::ArrayRef<int64_t> extents, llvm::StringRef element) {
+      std::string all = "tensor<";
+      for (int64_t d : extents)
+        all += std::to_string(d) + "x";
+      return all + element.str() + ">";
+    };
+    std::vector<int64_t> kept(shape);
+    kept.erase(kept.begin() + axis);
+    std::string from = text(shape, t), to = text(kept, "i64");
+    check(function("%x: " + from, to,
+                   std::string("%y = prim.arg_reduce ") + kind + " %x " + std::to_string(axis) +
+                       " {last = " + last + "} : (" + from + ") -> " + to),
+          {x});
+  };
+  places("max", "f32", {3, 5000}, 1, "false", random(DType::F32, {3, 5000}));
+  places("min", "bf16", {50, 1000}, 1, "false", random(DType::BF16, {50, 1000}));
+  places("max", "i8", {2, 700}, 1, "true", random(DType::I8, {2, 700}, -3, 3)); // many equal ones
+  places("max", "i8", {2, 704}, 1, "false", random(DType::I8, {2, 704}, -3, 3));
+  places("min", "f64", {1, 333}, 1, "true", random(DType::F64, {1, 333}));
+  places("max", "f32", {2, 300, 40}, 1, "false", random(DType::F32, {2, 300, 40}));
+  places("max", "f32", {300, 3}, 0, "true", random(DType::F32, {300, 3}));
+  std::vector<double> some(2 * 900, -std::numeric_limits<double>::infinity());
+  places("max", "f32", {2, 900}, 1, "false", Tensor::ofReals(DType::F32, {2, 900}, some));
+  some[700] = some[650] = std::numeric_limits<double>::quiet_NaN();
+  places("max", "f32", {2, 900}, 1, "false", Tensor::ofReals(DType::F32, {2, 900}, some));
+  places("max", "f32", {2, 900}, 1, "true", Tensor::ofReals(DType::F32, {2, 900}, some));
+  std::string open = function("%x: tensor<?x?xf32>", "tensor<?xi64>", R"(
+    %y = prim.arg_reduce max %x 1 {last = false} : (tensor<?x?xf32>) -> tensor<?xi64>)");
+  check(open, {random(DType::F32, {4, 777})});
+  check(open, {random(DType::F32, {4, 1})});
+}
+
+TEST_CASE("lines that threads share: scans") {
+  for (const char *how : {"exclusive = false, reverse = false", "exclusive = true, reverse = false",
+                          "exclusive = false, reverse = true", "exclusive = true, reverse = true"})
+    for (std::vector<int64_t> shape :
+         {std::vector<int64_t>{3, 1, 1000}, {2, 128, 1}, {2, 3, 37}, {1, 1, 9000}, {2, 500, 64}}) {
+      int axis = shape[1] > 3 ? 1 : 2;
+      for (const char *t : {"f32", "bf16", "i64"}) {
+        std::string type = "tensor<";
+        for (int64_t d : shape)
+          type += std::to_string(d) + "x";
+        type += std::string(t) + ">";
+        DType d =
+            *prim::dtypeOf(cast<RankedTensorType>(parseType(type, &context())).getElementType());
+        check(function("%x: " + type, type,
+                       "%y = prim.cumulative sum %x " + std::to_string(axis) + " {" + how +
+                           "} : (" + type + ") -> " + type),
+              {random(d, shape)});
+      }
+    }
+  check(function("%x: tensor<2x600xf32>", "tensor<2x600xf32>",
+                 "%y = prim.cumulative max %x 1 {exclusive = false, reverse = false} : "
+                 "(tensor<2x600xf32>) -> tensor<2x600xf32>"),
+        {random(DType::F32, {2, 600})});
+  std::string open = function("%x: tensor<?x?xf32>", "tensor<?x?xf32>", R"(
+    %y = prim.cumulative sum %x 1 {exclusive = false, reverse = false} : (tensor<?x?xf32>) -> tensor<?x?xf32>)");
+  check(open, {random(DType::F32, {3, 1500})});
+  check(open, {random(DType::F32, {3, 0})});
+}
+
+TEST_CASE("lines that blocks sort") {
+  auto sort = [](const char *t, int64_t lines, int64_t length, const char *descending, Tensor x) {
+    std::string n = std::to_string(lines) + "x" + std::to_string(length) + "x";
+    std::string type = "tensor<" + n + t + ">";
+    check(function("%x: " + type, "tensor<" + n + "i64>",
+                   std::string("%v, %y = prim.sort %x axis 1 {descending = ") + descending +
+                       "} : (" + type + ") -> (" + type + ", tensor<" + n + "i64>)"),
+          {x});
+  };
+  sort("f32", 3, 100, "false", random(DType::F32, {3, 100}));
+  sort("i8", 2, 513, "true", random(DType::I8, {2, 513}, -5, 5)); // many equal ones
+  sort("bf16", 1, 5000, "false", random(DType::BF16, {1, 5000}));
+  sort("f32", 1, 17000, "false", random(DType::F32, {1, 17000})); // in the results
+  sort("i64", 2, 1024, "true", random(DType::I64, {2, 1024}, -100, 100));
+  auto first = [](const char *t, int64_t lines, int64_t length, int64_t kept, const char *largest,
+                  Tensor x) {
+    std::string l = "tensor<" + std::to_string(lines) + "x", k = std::to_string(kept) + "x";
+    std::string type = l + std::to_string(length) + "x" + t + ">";
+    check(function("%x: " + type, l + k + "i64>",
+                   std::string("%v, %y = prim.top_k %x axis 1 {largest = ") + largest + "} : (" +
+                       type + ") -> (" + l + k + t + ">, " + l + k + "i64>)"),
+          {x});
+  };
+  first("f32", 3, 200, 10, "true", random(DType::F32, {3, 200}));
+  first("f32", 2, 10000, 50, "true", random(DType::F32, {2, 10000}));
+  first("i8", 1, 9000, 300, "false", random(DType::I8, {1, 9000}, -5, 5));
+  first("f64", 1, 7000, 1000, "true", random(DType::F64, {1, 7000}));
+}
