@@ -32,16 +32,23 @@ func.func @loops(%x: tensor<8192x4096xf32>, %y: tensor<?x64xf32>, %z: tensor<40x
   return
 }
 
-// Several shorter vectors make sixteen bytes; functions of narrow numbers take two, with one operand, but not with two.
+// Points of rows of any length are numbered through; elsewhere several shorter vectors make sixteen bytes; functions of narrow numbers take two, with one operand, but not with two.
 // CHECK-LABEL: @vectors
+// CHECK: sm_90a = <form = loop, threads = 256, lanes = 4, index_bits = 32>>}
 // CHECK: sm_90a = <form = loop, threads = 256, lanes = 2, vectors = 2, index_bits = 32>>}
 // CHECK: sm_90a = <form = loop, threads = 128, lanes = 8, vectors = 2, index_bits = 32>>}
 // CHECK: sm_90a = <form = loop, threads = 256, lanes = 8, index_bits = 32>>}
-func.func @vectors(%x: tensor<524288x6xf32>, %y: tensor<8192x4096xbf16>) {
+func.func @vectors(%x: tensor<524288x6xf32>, %y: tensor<8192x4096xbf16>, %f: tensor<6xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<524288x6xf32>) sizes() {
   ^bb0(%a: tensor<524288x6xf32>):
     %b = prim.neg %a : (tensor<524288x6xf32>) -> tensor<524288x6xf32>
     kernel.yield %b : tensor<524288x6xf32>
+  } -> tensor<524288x6xf32>
+  %3 = kernel.launch loop "add" ins(%x, %f : tensor<524288x6xf32>, tensor<6xf32>) sizes() {
+  ^bb0(%a: tensor<524288x6xf32>, %b: tensor<6xf32>):
+    %d = prim.broadcast %b axes [1] sizes() : (tensor<6xf32>) -> tensor<524288x6xf32>
+    %e = prim.add %a, %d : (tensor<524288x6xf32>, tensor<524288x6xf32>) -> tensor<524288x6xf32>
+    kernel.yield %e : tensor<524288x6xf32>
   } -> tensor<524288x6xf32>
   %1 = kernel.launch loop "tanh" ins(%y : tensor<8192x4096xbf16>) sizes() {
   ^bb0(%a: tensor<8192x4096xbf16>):

@@ -1,5 +1,6 @@
-// Lines that threads share or blocks sort, on the simulated device against the reference
-// interpreter.
+// Kernels of shapes that their general form fits badly, on the simulated device against the
+// reference interpreter: lines that threads share or blocks sort, rows of odd lengths, views that
+// put vectors together.
 #include "KernelTexts.h"
 #include <catch2/catch.hpp>
 #include <limits>
@@ -100,4 +101,41 @@ TEST_CASE("lines that blocks sort") {
   first("f32", 2, 10000, 50, "true", random(DType::F32, {2, 10000}));
   first("i8", 1, 9000, 300, "false", random(DType::I8, {1, 9000}, -5, 5));
   first("f64", 1, 7000, 1000, "true", random(DType::F64, {1, 7000}));
+}
+
+TEST_CASE("loops: rows of odd lengths, vectors through views") {
+  check(function("%x: tensor<40x30x37xbf16>, %z: tensor<40x30x37xf32>", "tensor<40x30x37xbf16>", R"(
+    %c = prim.constant dense<0.5> : tensor<f32>
+    %0 = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<40x30x37xf32>
+    %1 = prim.cast %x : (tensor<40x30x37xbf16>) -> tensor<40x30x37xf32>
+    %2 = prim.mul %1, %z : (tensor<40x30x37xf32>, tensor<40x30x37xf32>) -> tensor<40x30x37xf32>
+    %3 = prim.add %2, %0 : (tensor<40x30x37xf32>, tensor<40x30x37xf32>) -> tensor<40x30x37xf32>
+    %y = prim.cast %3 : (tensor<40x30x37xf32>) -> tensor<40x30x37xbf16>)"),
+        {random(DType::BF16, {40, 30, 37}), random(DType::F32, {40, 30, 37})});
+  check(
+      function("%x: tensor<300x24xf32>, %z: tensor<300x8xf32>, %w: tensor<300x16xf32>",
+               "tensor<300x48xf32>", R"(
+    %0 = prim.neg %z : (tensor<300x8xf32>) -> tensor<300x8xf32>
+    %y = prim.concat %x, %0, %w axis 1 : (tensor<300x24xf32>, tensor<300x8xf32>, tensor<300x16xf32>) -> tensor<300x48xf32>)"),
+      {random(DType::F32, {300, 24}), random(DType::F32, {300, 8}), random(DType::F32, {300, 16})});
+  check(function("%x: tensor<200x80xbf16>, %z: tensor<100x80xbf16>", "tensor<300x80xbf16>", R"(
+    %0 = prim.reverse %x [0] : (tensor<200x80xbf16>) -> tensor<200x80xbf16>
+    %y = prim.concat %0, %z axis 0 : (tensor<200x80xbf16>, tensor<100x80xbf16>) -> tensor<300x80xbf16>)"),
+        {random(DType::BF16, {200, 80}), random(DType::BF16, {100, 80})});
+  check(function("%x: tensor<90x56x8xf32>, %v: tensor<f32>", "tensor<92x58x24xf32>", R"(
+    %y = prim.pad %x, %v low [1, 1, 8] () interior [0, 0, 0] sizes() : (tensor<90x56x8xf32>, tensor<f32>) -> tensor<92x58x24xf32>)"),
+        {random(DType::F32, {90, 56, 8}), random(DType::F32, {})});
+  check(function("%x: tensor<300x64xf32>, %i: tensor<500x64xi64>, %j: tensor<500x1xi64>",
+                 "tensor<500x64xf32>", R"(
+    %0 = prim.take_along %x, %i axis 0 : (tensor<300x64xf32>, tensor<500x64xi64>) -> tensor<500x64xf32>
+    %1 = prim.gather_nd %x, %j batch 0 : (tensor<300x64xf32>, tensor<500x1xi64>) -> tensor<500x64xf32>
+    %y = prim.add %0, %1 : (tensor<500x64xf32>, tensor<500x64xf32>) -> tensor<500x64xf32>)"),
+        {random(DType::F32, {300, 64}), indices({500, 64}, 0, 299), indices({500, 1}, 0, 299)});
+}
+
+TEST_CASE("rows that are replaced are so by vectors") {
+  check(function("%x: tensor<8x16xbf16>, %u: tensor<3x16xbf16>", "tensor<8x16xbf16>",
+                 "%y = prim.insert_slice %x, %u starts [6, 0] () steps [-2, 1] : "
+                 "(tensor<8x16xbf16>, tensor<3x16xbf16>) -> tensor<8x16xbf16>"),
+        {random(DType::BF16, {8, 16}), random(DType::BF16, {3, 16})});
 }

@@ -110,7 +110,7 @@ Value Elemental::evalPool(prim::PoolOp o, ArrayRef<Coord> at) {
       Coord &c = source[first + i] = addCoord(scaleCoord(at[first + i], o.getStrides()[i]), offset);
       bool affine = !c.vector && c.step != 0 && numLanes > 1;
       Value ok = inRange(c, extent(o.getX(), first + i));
-      if (affine)
+      if (affine && ok && isa<VectorType>(ok.getType()))
         laneMask = andMasks(laneMask, ok);
       inside = andMasks(inside, ok);
     }
@@ -234,7 +234,7 @@ Coords Elemental::convInputAt(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Coord
     }
     bool affine = !c.vector && c.step != 0 && numLanes > 1;
     Value ok = inRange(c, extent(o.getX(), first + i));
-    if (affine)
+    if (affine && ok && isa<VectorType>(ok.getType()))
       laneMask = andMasks(laneMask, ok);
     inside = andMasks(inside, ok);
     xc[first + i] = c;

@@ -248,14 +248,21 @@ Value Elemental::evalBroadcast(prim::BroadcastOp op, ArrayRef<Coord> at) {
   return eval(op.getX(), source);
 }
 
-/// 0 <= c < extent; afterwards c is safe wherever the answer is no, or the mask
-/// must be applied (affine coords stay as they are).
+/// 0 <= c < extent; afterwards c is safe wherever the answer is no, or the mask, a vector, must be
+/// applied (affine coords stay as they are). One answer for all lanes where they lie together on
+/// one side of each end.
 Value Elemental::inRange(Coord &c, Value extentValue) {
   auto range = rangeOf(c);
-  auto known = range ? getConstantIntValue(extentValue) : std::nullopt;
-  if (known && range->first >= 0 && range->second <= *known)
+  auto known = getConstantIntValue(extentValue);
+  if (range && known && range->first >= 0 && range->second <= *known)
     return {};
   bool vector = !c.isUniform() && numLanes > 1;
+  if (vector && c.step == 1 && known && *known % numLanes == 0 && alignedToLanes(c.base)) {
+    Value ok = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, c.base, extentValue);
+    c.base = arith::SelectOp::create(b, ok, c.base, index(0));
+    bindAligned(c.base);
+    return ok;
+  }
   Value v = coordValue(c);
   // Unsigned comparison: negative indices are huge.
   Value ok = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, v, widen(extentValue, vector));
@@ -299,7 +306,7 @@ Value Elemental::evalPad(prim::PadOp op, ArrayRef<Coord> at) {
       return eval(op.getValue(), {});
     bool affine = !c.vector && c.step != 0 && numLanes > 1;
     Value ok = inRange(c, extent(op.getX(), i));
-    if (affine)
+    if (affine && ok && isa<VectorType>(ok.getType()))
       laneMask = andMasks(laneMask, ok);
     inside = andMasks(inside, ok);
     source.push_back(c);
@@ -362,7 +369,7 @@ Value Elemental::evalConcat(prim::ConcatOp op, ArrayRef<Coord> at) {
       continue;
     }
     Value v = nested([&] {
-      if (affine) {
+      if (affine && isa<VectorType>(ok.getType())) {
         mask = andMasks(mask, ok);
         forget();
       }

@@ -86,6 +86,8 @@ bool LaneAccess::alignedToLanes(Value v) const {
     return alignedToLanes(sum.getLhs()) && alignedToLanes(sum.getRhs());
   if (auto product = v.getDefiningOp<arith::MulIOp>())
     return alignedToLanes(product.getLhs()) || alignedToLanes(product.getRhs());
+  if (auto rest = v.getDefiningOp<arith::RemUIOp>())
+    return alignedToLanes(rest.getLhs()) && alignedToLanes(rest.getRhs());
   return false;
 }
 

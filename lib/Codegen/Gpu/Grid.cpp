@@ -136,6 +136,8 @@ static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
     extents.erase(extents.begin() + along.getAxis());
   else if (auto nd = dyn_cast<prim::ScatterNdOp>(op))
     extents.erase(extents.begin(), extents.begin() + tensorType(nd.getIndices()).getShape().back());
+  else if (s.getLanes() > 1)
+    extents.back() = h.ceilDiv(extents.back(), s.getLanes());
   return h.ceilDiv(h.volume(extents), s.getThreads());
 }
 

@@ -67,6 +67,8 @@ mlir::Value reduceWarp(mlir::ImplicitLocOpBuilder &b, mlir::Value v, prim::Reduc
 /// normal number.
 mlir::Value exp2Approximately(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
+/// Loop: whether all is at the result's own point, so that its points can be numbered through.
+bool isFlat(kernel::LaunchOp launch);
 /// The tensor that the rows of a row kernel are made of.
 mlir::Value rowSpace(kernel::LaunchOp launch);
 /// Product: the contraction or convolution; the first of several.

@@ -3,7 +3,8 @@
 // A thread computes a few vectors of neighbouring points, 16 bytes each where the
 // operands allow it; the threads of a block lie side by side, so that their accesses
 // join. All vectors of a thread are read before the first is written: that keeps
-// several loads in flight, and a result may lie in an operand's place.
+// several loads in flight, and a result may lie in an operand's place. Where all is at the result's
+// own point, points are numbered through, and rows of any length are cut into whole vectors.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -26,6 +27,8 @@ struct Point {
 class LoopEmitter {
 public:
   explicit LoopEmitter(device::KernelFrame &f) : f(f), extents(f.results[0].extents) {
+    if (isFlat(f.launch))
+      flatten();
     for (Value d : ArrayRef(extents).take_front(extents.empty() ? 0 : extents.size() - 1))
       units.push_back(d);
     if (!extents.empty())
@@ -35,6 +38,7 @@ public:
   void run();
 
 private:
+  void flatten();
   Point pointOf(Value task);
 
   device::KernelFrame &f;
@@ -43,6 +47,37 @@ private:
 };
 
 } // namespace
+
+bool device::isFlat(kernel::LaunchOp launch) {
+  auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  auto fits = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || tensor.getRank() == 0 ||
+           (tensor.getShape() == space.getShape() && !tensor.getEncoding());
+  };
+  auto atPoint = [&](Operation &op) {
+    auto broadcast = dyn_cast<prim::BroadcastOp>(op);
+    auto constant = dyn_cast<prim::ConstantOp>(op);
+    return prim::isElementwise(&op) || (broadcast && broadcast.getAxes().empty()) ||
+           (constant && cast<DenseElementsAttr>(constant.getElements()).isSplat());
+  };
+  return space.hasStaticShape() && space.getRank() > 1 &&
+         llvm::all_of(launch.getBody().front().without_terminator(), atPoint) &&
+         llvm::all_of(launch.getBody().getArgumentTypes(), fits) &&
+         llvm::all_of(launch.getResultTypes(), fits);
+}
+
+void LoopEmitter::flatten() {
+  extents = {f.volume(extents)};
+  for (BlockArgument argument : f.launch.getBody().getArguments())
+    if (const Memory *memory = f.e.memoryOf(argument); memory && !memory->extents.empty()) {
+      Memory flat = *memory;
+      flat.extents = extents;
+      f.e.bindMemory(argument, flat);
+    }
+  for (Memory &memory : f.results)
+    memory.extents = extents;
+}
 
 /// The vector that `task` numbers; past the end, the last one, which must not be stored.
 Point LoopEmitter::pointOf(Value task) {

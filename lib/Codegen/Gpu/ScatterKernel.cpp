@@ -7,7 +7,8 @@
 // - scatter_along: a thread has one line along the axis.
 // - scatter_nd: a thread has one place of the axes that are not indexed, in all slices;
 //   its block first copies what the updates leave unchanged.
-// - insert_slice: a point is either updated or not; there is nothing to meet.
+// - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a vector
+//   of a row where rows are updated as a whole.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -163,12 +164,23 @@ static void emitScatterNd(device::KernelFrame &f, prim::ScatterNdOp op) {
 static void emitInsertSlice(device::KernelFrame &f, prim::InsertSliceOp op) {
   ImplicitLocOpBuilder &b = f.b;
   SmallVector<Value> extents = extentsOf(f, op.getX()), updates = extentsOf(f, op.getUpdate());
-  Value number = f.globalThread();
+  Value number = f.globalThread(), lanes = f.e.index(f.schedule.getLanes());
+  bool vectors = f.schedule.getLanes() > 1;
+  if (vectors)
+    extents.back() = f.e.divIndex(extents.back(), lanes);
+  f.e.setLanes(f.schedule.getLanes());
   f.when(f.less(number, f.volume(extents)), [&] {
     Coords at, source;
     Value inside = arith::ConstantOp::create(b, b.getBoolAttr(true));
     SmallVector<OpFoldResult> starts = op.getMixedStarts();
     for (auto [axis, i] : llvm::enumerate(f.delinearize(number, extents))) {
+      if (vectors && axis + 1 == extents.size()) {
+        Value first = f.e.mulIndex(i, lanes);
+        f.e.bindAligned(first);
+        at.push_back(Coord::affine(first, 1));
+        source.push_back(at.back());
+        break;
+      }
       at.push_back(Coord::uniform(i));
       Value start = isa<Value>(starts[axis]) ? f.e.scalar(cast<Value>(starts[axis]))
                                              : f.e.index(*getConstantIntValue(starts[axis]));

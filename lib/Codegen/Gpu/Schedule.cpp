@@ -11,6 +11,7 @@
 #include "ScheduleChoice.h"
 #include "TransposedOperand.h"
 #include "tcc/Codegen/Common/LineKernel.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -65,27 +66,50 @@ static bool isDepthwise(prim::ConvOp conv) {
          order.getOrder().back() == 0;
 }
 
-/// Whether neighbours of a result come from neighbours of what is in memory, as far as can be
-/// seen at a glance: vectors would otherwise be gathered one by one.
-static bool keepsNeighbours(kernel::LaunchOp launch) {
-  return llvm::none_of(launch.getBody().front(), [](Operation &op) {
-    if (auto transpose = dyn_cast<prim::TransposeOp>(op)) {
-      ArrayRef<int64_t> permutation = transpose.getPermutation();
-      return !permutation.empty() && permutation.back() + 1 != int64_t(permutation.size());
-    }
-    if (auto conv = dyn_cast<prim::ConvOp>(op))
-      return !isDepthwise(conv);
-    if (auto pool = dyn_cast<prim::PoolOp>(op))
-      return !pool.getChannelsLast();
-    return isa<prim::ReverseOp, prim::PadOp, prim::ConcatOp, prim::TakeAlongOp, prim::GatherNdOp,
-               prim::DotOp>(op);
-  });
+/// Whether neighbours of what `op` gives come from neighbours in memory, or are gathered, where
+/// lanes differ in nothing else. `whole`: extents and offsets that a vector must divide for that.
+static bool keepsNeighbours(Operation &op, SmallVectorImpl<int64_t> &whole) {
+  auto last = [](Value v) { return tensorType(v).getRank() - 1; };
+  return llvm::TypeSwitch<Operation *, bool>(&op)
+      .Case([&](prim::TransposeOp o) {
+        ArrayRef<int64_t> permutation = o.getPermutation();
+        return permutation.empty() || permutation.back() == last(o.getX());
+      })
+      .Case([&](prim::ConvOp o) { return isDepthwise(o); })
+      .Case([&](prim::PoolOp o) { return o.getChannelsLast(); })
+      .Case([&](prim::ReverseOp o) { return !llvm::is_contained(o.getAxes(), last(o.getX())); })
+      .Case([&](prim::ConcatOp o) {
+        if (static_cast<int64_t>(o.getAxis()) == last(o.getResult()))
+          for (Value input : o.getInputs())
+            whole.push_back(tensorType(input).getShape().back());
+        return true;
+      })
+      .Case([&](prim::PadOp o) {
+        if (last(o.getX()) < 0)
+          return true;
+        auto low = getConstantIntValue(o.getMixedLow().back());
+        whole.push_back(low.value_or(ShapedType::kDynamic));
+        whole.push_back(tensorType(o.getX()).getShape().back());
+        return o.getInterior().back() == 0;
+      })
+      .Case([](prim::DotOp) { return false; })
+      .Default([](Operation *) { return true; });
+}
+
+/// What vectors of neighbouring results must divide; null where there are no such vectors.
+static std::optional<SmallVector<int64_t>> wholesOf(kernel::LaunchOp launch) {
+  SmallVector<int64_t> whole;
+  bool keeps = llvm::all_of(launch.getBody().front(),
+                            [&](Operation &op) { return keepsNeighbours(op, whole); });
+  return keeps ? std::optional(whole) : std::nullopt;
 }
 
 unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   constexpr unsigned kMost = 8;
-  if (space.getRank() == 0 || space.isDynamicDim(space.getRank() - 1) || !keepsNeighbours(launch))
+  std::optional<SmallVector<int64_t>> wholes = wholesOf(launch);
+  if (space.getRank() == 0 || !wholes)
     return 1;
+  wholes->push_back(space.getShape().back());
   unsigned narrowest = 8;
   auto look = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -97,7 +121,8 @@ unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   for (Type type : launch.getResultTypes())
     look(type);
   unsigned lanes = std::min<unsigned>(kMost, GpuArch::accessBytes / narrowest);
-  while (lanes > 1 && space.getShape().back() % lanes != 0)
+  auto divides = [&](int64_t whole) { return !ShapedType::isDynamic(whole) && whole % lanes == 0; };
+  while (lanes > 1 && !llvm::all_of(*wholes, divides))
     lanes /= 2;
   return lanes;
 }
@@ -119,6 +144,8 @@ static unsigned shortLastAxis(kernel::LaunchOp launch, RankedTensorType space) {
 
 static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (isFlat(launch))
+    space = RankedTensorType::get({space.getNumElements()}, space.getElementType());
   s.lanes = lanesFor(launch, space);
   if (s.lanes == 1)
     s.lanes = shortLastAxis(launch, space);
@@ -129,13 +156,16 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   int64_t busy = int64_t(arch.multiprocessors) * s.threads;
   while (s.lanes > 1 && total / s.lanes < busy)
     s.lanes /= 2;
-  if (s.lanes == 1)
+  bool walks = llvm::any_of(launch.getBody().front(), [](Operation &op) {
+    return isa<prim::ReduceOp, prim::PoolOp>(op) || op.hasTrait<prim::Contraction>();
+  });
+  if (s.lanes == 1 && walks)
     return;
   // An access of a thread is enough, and its vectors are as many as make one.
   unsigned widest = elementBytes(space.getElementType()), inputs = 0;
   for (Type type : launch.getInputs().getTypes()) {
-    auto tensor = cast<RankedTensorType>(type);
-    if (elements(tensor) * 2 < total)
+    auto tensor = dyn_cast<RankedTensorType>(type); // or a number
+    if (!tensor || elements(tensor) * 2 < total)
       continue;
     ++inputs;
     widest = std::max(widest, elementBytes(tensor.getElementType()));
@@ -156,7 +186,7 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
 /// A depthwise convolution whose results are what follows it, pixel by pixel.
 static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
   auto conv = dyn_cast_or_null<prim::ConvOp>(productOf(launch));
-  bool plain = conv && isDepthwise(conv) && keepsNeighbours(launch) && isEpilogue(launch, conv) &&
+  bool plain = conv && isDepthwise(conv) && wholesOf(launch) && isEpilogue(launch, conv) &&
                llvm::all_of(conv.getInputDilation(), [](int64_t gap) { return gap == 1; });
   auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
   return plain && shape == tensorType(conv.getResult()).getShape() ? conv : prim::ConvOp();
@@ -173,6 +203,20 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
 }
 
+/// Neighbours of a row that is updated as a whole or not at all, 16 bytes at most.
+static unsigned lanesOfSlice(prim::InsertSliceOp op) {
+  auto x = tensorType(op.getX());
+  int64_t row = x.getRank() ? x.getShape().back() : 1;
+  bool whole = x.getRank() && !ShapedType::isDynamic(row) &&
+               tensorType(op.getUpdate()).getShape().back() == row && op.getSteps().back() == 1;
+  constexpr unsigned kMost = 8;
+  unsigned lanes = whole ? GpuArch::accessBytes / elementBytes(x.getElementType()) : 1;
+  lanes = std::min(lanes, kMost);
+  while (lanes > 1 && row % lanes != 0)
+    lanes /= 2;
+  return lanes;
+}
+
 SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                            bool tf32) {
   SmallVector<ScheduleChoice> all(1);
@@ -187,6 +231,8 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
+    if (auto slice = dyn_cast<prim::InsertSliceOp>(op))
+      s.lanes = lanesOfSlice(slice);
   } else if (launch.getKind() == kernel::KernelKind::Attention) {
     scheduleAttention(all, launch, arch);
   } else if (prim::ConvOp conv = depthwiseIn(launch)) {

@@ -1,0 +1,44 @@
+// RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels | FileCheck %s
+// Vectors go through views that put whole vectors of rows together; where rows cut them, threads have several points.
+
+// CHECK-LABEL: @views
+// CHECK: <form = loop, threads = 256, lanes = 8, index_bits = 32>
+// CHECK: <form = loop, threads = 256, vectors = 8, index_bits = 32>
+// CHECK: <form = loop, threads = 256, lanes = 8, index_bits = 32>
+// CHECK: <form = scatter, threads = 128, lanes = 8, index_bits = 32>
+// CHECK: <form = loop, threads = 256, lanes = 8>
+// CHECK: <form = loop, threads = 256, vectors = 8>
+func.func @views(%x: tensor<8192x1024xbf16>, %y: tensor<8192x1023xbf16>, %v: tensor<bf16>, %z: tensor<32x56x56x256xbf16>,
+                 %k: tensor<8x1024x64xbf16>, %u: tensor<8x1x64xbf16>, %i: index) {
+  %0 = kernel.launch loop "concat" ins(%x, %x : tensor<8192x1024xbf16>, tensor<8192x1024xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x1024xbf16>, %b: tensor<8192x1024xbf16>):
+    %c = prim.concat %a, %b axis 1 : (tensor<8192x1024xbf16>, tensor<8192x1024xbf16>) -> tensor<8192x2048xbf16>
+    kernel.yield %c : tensor<8192x2048xbf16>
+  } -> tensor<8192x2048xbf16>
+  %1 = kernel.launch loop "concat" ins(%x, %y : tensor<8192x1024xbf16>, tensor<8192x1023xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x1024xbf16>, %b: tensor<8192x1023xbf16>):
+    %c = prim.concat %a, %b axis 1 : (tensor<8192x1024xbf16>, tensor<8192x1023xbf16>) -> tensor<8192x2047xbf16>
+    kernel.yield %c : tensor<8192x2047xbf16>
+  } -> tensor<8192x2047xbf16>
+  %2 = kernel.launch loop "pad" ins(%z, %v : tensor<32x56x56x256xbf16>, tensor<bf16>) sizes() {
+  ^bb0(%a: tensor<32x56x56x256xbf16>, %b: tensor<bf16>):
+    %c = prim.pad %a, %b low [0, 1, 1, 0] () interior [0, 0, 0, 0] sizes() : (tensor<32x56x56x256xbf16>, tensor<bf16>) -> tensor<32x58x58x256xbf16>
+    kernel.yield %c : tensor<32x58x58x256xbf16>
+  } -> tensor<32x58x58x256xbf16>
+  %3 = kernel.launch special "insert_slice" ins(%k, %u : tensor<8x1024x64xbf16>, tensor<8x1x64xbf16>) sizes() {
+  ^bb0(%a: tensor<8x1024x64xbf16>, %b: tensor<8x1x64xbf16>):
+    %c = prim.insert_slice %a, %b starts [0, 500, 0] () steps [1, 1, 1] : (tensor<8x1024x64xbf16>, tensor<8x1x64xbf16>) -> tensor<8x1024x64xbf16>
+    kernel.yield %c : tensor<8x1024x64xbf16>
+  } -> tensor<8x1024x64xbf16>
+  %4 = kernel.launch loop "slice" ins(%x, %i : tensor<8192x1024xbf16>, index) sizes() {
+  ^bb0(%a: tensor<8192x1024xbf16>, %b: index):
+    %c = prim.slice %a starts [-9223372036854775808, 0](%b) steps [1, 1] sizes() : (tensor<8192x1024xbf16>) -> tensor<4096x1024xbf16>
+    kernel.yield %c : tensor<4096x1024xbf16>
+  } -> tensor<4096x1024xbf16>
+  %5 = kernel.launch loop "slice" ins(%y, %i : tensor<8192x1023xbf16>, index) sizes() {
+  ^bb0(%a: tensor<8192x1023xbf16>, %b: index):
+    %c = prim.slice %a starts [-9223372036854775808, 0](%b) steps [1, 1] sizes() : (tensor<8192x1023xbf16>) -> tensor<8191x1023xbf16>
+    kernel.yield %c : tensor<8191x1023xbf16>
+  } -> tensor<8191x1023xbf16>
+  return
+}
