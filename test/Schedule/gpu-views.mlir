@@ -42,3 +42,34 @@ func.func @views(%x: tensor<8192x1024xbf16>, %y: tensor<8192x1023xbf16>, %v: ten
   } -> tensor<8191x1023xbf16>
   return
 }
+
+// Rows of a few elements have a thread each, and long ones of odd lengths several elements a thread; elements that lie inside
+// what is kept are shared by all threads of a block; axes too short for a tile are read across.
+// CHECK-LABEL: @shapes
+// CHECK: <form = row, threads = 256, row_threads = 1, kept = 7, index_bits = 32>
+// CHECK: <form = row, threads = 256, row_threads = 256, kept = 16, index_bits = 32>
+// CHECK: <form = column, threads = 1024, row_threads = 1024, index_bits = 32>
+// CHECK: <form = loop, threads = 256, vectors = 8, index_bits = 32>
+func.func @shapes(%x: tensor<4000000x7xbf16>, %y: tensor<8192x4095xbf16>, %z: tensor<32x512x56x56xbf16>, %w: tensor<64x3x224x224xbf16>) {
+  %0 = kernel.launch row[1] "max" ins(%x : tensor<4000000x7xbf16>) sizes() {
+  ^bb0(%a: tensor<4000000x7xbf16>):
+    %b = prim.reduce max %a [1] : (tensor<4000000x7xbf16>) -> tensor<4000000xbf16>
+    kernel.yield %b : tensor<4000000xbf16>
+  } -> tensor<4000000xbf16>
+  %1 = kernel.launch row[1] "max" ins(%y : tensor<8192x4095xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x4095xbf16>):
+    %b = prim.reduce max %a [1] : (tensor<8192x4095xbf16>) -> tensor<8192xbf16>
+    kernel.yield %b : tensor<8192xbf16>
+  } -> tensor<8192xbf16>
+  %2 = kernel.launch loop "sum" ins(%z : tensor<32x512x56x56xbf16>) sizes() {
+  ^bb0(%a: tensor<32x512x56x56xbf16>):
+    %b = prim.reduce sum %a [0, 2, 3] : (tensor<32x512x56x56xbf16>) -> tensor<512xbf16>
+    kernel.yield %b : tensor<512xbf16>
+  } -> tensor<512xbf16>
+  %3 = kernel.launch loop "transpose" ins(%w : tensor<64x3x224x224xbf16>) sizes() {
+  ^bb0(%a: tensor<64x3x224x224xbf16>):
+    %b = prim.transpose %a [0, 2, 3, 1] : (tensor<64x3x224x224xbf16>) -> tensor<64x224x224x3xbf16>
+    kernel.yield %b : tensor<64x224x224x3xbf16>
+  } -> tensor<64x224x224x3xbf16>
+  return
+}

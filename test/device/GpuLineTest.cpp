@@ -139,3 +139,26 @@ TEST_CASE("rows that are replaced are so by vectors") {
                  "(tensor<8x16xbf16>, tensor<3x16xbf16>) -> tensor<8x16xbf16>"),
         {random(DType::BF16, {8, 16}), random(DType::BF16, {3, 16})});
 }
+
+TEST_CASE("sums whose elements lie inside, short rows, short axes across") {
+  for (const char *type : {"f32", "bf16"}) {
+    DType d = std::string(type) == "f32" ? DType::F32 : DType::BF16;
+    std::string t = type;
+    check(function("%x: tensor<7x5x600x" + t + ">", "tensor<5x" + t + ">",
+                   "%y = prim.reduce sum %x [0, 2] : (tensor<7x5x600x" + t + ">) -> tensor<5x" + t +
+                       ">"),
+          {random(d, {7, 5, 600}, 0, 1)});
+    check(function("%x: tensor<40000x7x" + t + ">", "tensor<40000x" + t + ">",
+                   "%y = prim.reduce max %x [1] : (tensor<40000x7x" + t + ">) -> tensor<40000x" +
+                       t + ">"),
+          {random(d, {40000, 7})});
+    check(function("%x: tensor<5x3x17x20x" + t + ">", "tensor<5x17x20x3x" + t + ">",
+                   "%y = prim.transpose %x [0, 2, 3, 1] : (tensor<5x3x17x20x" + t +
+                       ">) -> tensor<5x17x20x3x" + t + ">"),
+          {random(d, {5, 3, 17, 20})});
+    check(function("%x: tensor<50x4x8x" + t + ">", "tensor<50x8x4x" + t + ">",
+                   "%y = prim.transpose %x [0, 2, 1] : (tensor<50x4x8x" + t +
+                       ">) -> tensor<50x8x4x" + t + ">"),
+          {random(d, {50, 4, 8})});
+  }
+}

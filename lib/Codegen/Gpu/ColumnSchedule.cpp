@@ -22,6 +22,13 @@ namespace {
 struct Columns {
   int64_t units, length, bytes; ///< bytes: of all elements, in memory
   unsigned unitBytes;           ///< of the elements that a vector reduces at once
+  bool inner; ///< whether elements of a point lie together, not those of neighbouring points
+
+  /// Vectors of a block that lie together.
+  unsigned most() const {
+    return inner ? 1
+                 : unsigned(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(units))));
+  }
 };
 
 /// A block's points, threads and share of their elements.
@@ -54,8 +61,7 @@ static ColumnCut cutSmall(const Columns &c, const GpuArch &arch) {
   constexpr int64_t kBlocks = 2, kMostRounds = 8; // kBlocks: of a multiprocessor
   constexpr unsigned kFewestThreads = 128;
   constexpr int64_t kSector = 32; // bytes that memory gives at once
-  auto most =
-      static_cast<unsigned>(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(c.units))));
+  unsigned most = c.most();
   ColumnCut best{kFewestThreads, most, 1};
   double least = best.cost(c, arch);
   auto reads = [&](unsigned side) { return side * c.bytes / (c.units * c.length); };
@@ -91,8 +97,7 @@ static ColumnCut cutLarge(const Columns &c, const GpuArch &arch) {
       cut.threads /= 2;
     return cut;
   };
-  ColumnCut cut =
-      of(unsigned(std::min<int64_t>(GpuArch::warp, int64_t(llvm::PowerOf2Ceil(c.units)))));
+  ColumnCut cut = of(c.most());
   int64_t blocks = cut.blocksOf(c), round = int64_t(kColumnLoads) * cut.rowThreads();
   int64_t wanted = kBlocks * arch.multiprocessors, most = c.length / (kRounds * round);
   int64_t split = std::min<int64_t>(llvm::divideCeil(wanted, blocks), most);
@@ -126,7 +131,8 @@ void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gp
   s.form = Form::Column;
   prim::ReduceOp reduce = columnReduction(launch);
   auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
-  if (!llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1))
+  bool inner = llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1);
+  if (!inner)
     s.lanes =
         std::min(lanesFor(launch, trimmed(kept)),
                  lanesFor(launch, trimmed(cast<RankedTensorType>(launch.getResultTypes()[0]))));
@@ -139,7 +145,7 @@ void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gp
     if (cast<RankedTensorType>(type).getNumElements() == x.getNumElements())
       read = std::min(read, elementBytes(cast<RankedTensorType>(type).getElementType()));
   Columns columns{int64_t(llvm::divideCeil(points, s.lanes)), x.getNumElements() / points,
-                  x.getNumElements() * read, s.lanes * elementBytes(x.getElementType())};
+                  x.getNumElements() * read, s.lanes * elementBytes(x.getElementType()), inner};
   ColumnCut cut = columns.bytes <= kSmall ? cutSmall(columns, arch) : cutLarge(columns, arch);
   s.threads = cut.threads;
   s.rowThreads = cut.rowThreads();

@@ -39,18 +39,22 @@ static void splitRow(ScheduleChoice &s, kernel::LaunchOp launch, int64_t vectors
 }
 
 /// Threads of a warp for a row of `vectors`: as many as leave the fewest idle, if the `rows` fill
-/// the machine with them, and whole warps.
+/// the machine with them, and whole warps; of as many idle, rather few than more blocks than start
+/// in the time.
 static unsigned threadsOfRow(int64_t vectors, int64_t rows, const GpuArch &arch) {
-  constexpr int64_t kMostRounds = 4; // vectors of a thread
-  constexpr int64_t kBusy = 1024;    // threads of a multiprocessor
+  constexpr int64_t kRounds = 4, kRoundsOfMany = 8; // vectors of a thread
+  constexpr int64_t kBusy = 1024;                   // threads of a multiprocessor
+  constexpr int64_t kMany = 16384;                  // the same, of a launch
   int64_t best = GpuArch::warp;
   auto places = [&](int64_t threads) { return int64_t(llvm::alignTo(vectors, threads)); };
   for (int64_t threads = GpuArch::warp / 2; threads > 0; threads /= 2) {
+    bool many = rows * best > arch.multiprocessors * kMany;
     bool fits = rows > 0 && rows % (GpuArch::warp / threads) == 0 &&
-                rows * threads >= arch.multiprocessors * kBusy && vectors <= kMostRounds * threads;
+                rows * threads >= arch.multiprocessors * kBusy &&
+                vectors <= (many ? kRoundsOfMany : kRounds) * threads;
     if (!fits)
       break;
-    if (places(threads) < places(best))
+    if (places(threads) < places(best) || (many && places(threads) == places(best)))
       best = threads;
   }
   return unsigned(best);
@@ -59,7 +63,8 @@ static unsigned threadsOfRow(int64_t vectors, int64_t rows, const GpuArch &arch)
 void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   // Elements of a thread that fit its registers, and passes over them worth writing out.
   constexpr int64_t kKept = 64, kRounds = 16;
-  constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread
+  constexpr int64_t kInWarp = 8, kInBlock = 4; // vectors of a thread, at least
+  constexpr int64_t kElements = 16, kMany = 8; // the same, of many rows for a multiprocessor
   constexpr unsigned kInFlight = 4;
   auto space = tensorType(rowSpace(launch));
   int64_t length = volumeOf(space.getShape().drop_front(*launch.getRows()));
@@ -71,10 +76,11 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   int64_t vectors = std::max<int64_t>(1, length / s.lanes);
   int64_t rows = volumeOf(space.getShape().take_front(*launch.getRows()));
   s.rowThreads = threadsOfRow(vectors, rows, arch);
-  if (vectors > kInWarp * GpuArch::warp) {
+  int64_t own = rows >= kMany * arch.multiprocessors ? kElements / s.lanes : 0;
+  if (vectors > std::max(kInWarp, own) * GpuArch::warp) {
     // A block a row: a few vectors a thread.
     s.threads = 128;
-    while (s.threads < GpuArch::threads && vectors > kInBlock * int64_t(s.threads))
+    while (s.threads < GpuArch::threads && vectors > std::max(kInBlock, own) * int64_t(s.threads))
       s.threads *= 2;
     s.rowThreads = s.threads;
   }

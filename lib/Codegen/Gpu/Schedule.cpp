@@ -217,6 +217,23 @@ static unsigned lanesOfSlice(prim::InsertSliceOp op) {
   return lanes;
 }
 
+/// Whether operands lie across the results along axes that are long enough for tiles of both.
+static bool fillsTiles(kernel::LaunchOp launch) {
+  constexpr int64_t kLeast = 3; // of a tile's points, one in so many
+  std::optional<TransposedOperand> operands = transposedOperand(launch);
+  if (!operands)
+    return false;
+  auto shape = cast<RankedTensorType>(launch.getResultTypes()[0]).getShape();
+  int64_t points = 1, places = 1, tile = transposedTile(transposedLanes(launch));
+  for (int64_t extent : {shape[operands->axis], shape.back()}) {
+    if (ShapedType::isDynamic(extent))
+      continue;
+    points *= extent;
+    places *= int64_t(llvm::alignTo(extent, tile));
+  }
+  return points * kLeast >= places;
+}
+
 SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArch &arch,
                                            bool tf32) {
   SmallVector<ScheduleChoice> all(1);
@@ -245,7 +262,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     scheduleLoop(s, launch, arch);
   } else if (productOf(launch)) {
     scheduleProducts(all, launch, arch, tf32);
-  } else if (transposedOperand(launch)) {
+  } else if (fillsTiles(launch)) {
     s.form = Form::Transpose;
     s.lanes = transposedLanes(launch);
     s.rows = transposedTile(s.lanes);
