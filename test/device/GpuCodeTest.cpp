@@ -219,6 +219,25 @@ TEST_CASE("scales of a norm are asked into the cache before earlier work ends") 
   CHECK(!contains(ptxOf(text, *GpuArch::find("sm_80")), "prefetch"));
 }
 
+TEST_CASE("kernels of many small blocks do not let the next one start") {
+  auto pooled = [](int images) {
+    std::string n = std::to_string(images), y = "tensor<" + n + "x64x56x56xbf16>";
+    std::string x = "tensor<" + n + "x64x112x112xbf16>";
+    return ptxOf(function("%x: " + x, y,
+                          "%y = prim.pool max %x sizes() {window = array<i64: 2, 2>, strides = "
+                          "array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, "
+                          "high = array<i64: 0, 0>, channels_last = false} : (" +
+                              x + ") -> " + y),
+                 *GpuArch::find("sm_90a"));
+  };
+  for (int images : {1, 64}) {
+    std::string ptx = pooled(images);
+    INFO(ptx);
+    CHECK(contains(ptx, "griddepcontrol.launch_dependents") == (images == 1));
+    CHECK(contains(ptx, "griddepcontrol.wait"));
+  }
+}
+
 TEST_CASE("wgmma: weights are fetched before earlier work ends") {
   const GpuArch &arch = *GpuArch::find("sm_90a");
   for (int rows : {4096, 128}) { // tile after tile, and one a block

@@ -101,12 +101,13 @@ void device::KernelFrame::prefetchVectors() {
   }
 }
 
-void device::KernelFrame::startEarly() {
+void device::KernelFrame::startEarly(bool letsNextStart) {
   if (!arch.pdl)
     return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
-  controlStart(b, "griddepcontrol.launch_dependents;");
+  if (letsNextStart)
+    controlStart(b, "griddepcontrol.launch_dependents;");
   if (awaits)
     return;
   prefetchVectors();

@@ -47,9 +47,9 @@ struct KernelFrame : LaunchFrame {
   mlir::Value asComputed(mlir::Value stored, mlir::Type computed);
   /// The address of element `index` of an array.
   mlir::Value at(mlir::Value base, mlir::Type element, mlir::Value index);
-  /// After the template: lets the kernel start before the work before it ends, and the work after
-  /// it before this ends, where the architecture can.
-  void startEarly();
+  /// After the template: lets the kernel start before the work before it ends, and, if
+  /// `letsNextStart`, the work after it before this ends, where the architecture can.
+  void startEarly(bool letsNextStart);
 
 private:
   void prefetchVectors();
