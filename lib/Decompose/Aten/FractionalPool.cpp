@@ -73,7 +73,8 @@ template <int64_t axes> LogicalResult fractionalMaxPool(AtenNode &a) {
     outs = b.mulDims(outs, b.dim((*sizes)[i]));
   }
   Dim plane = b.productOf(ArrayRef(shape).drop_front(2));
-  Dims lines = {shape[0], shape[1], b.mulDims(outs, taps)}, split = {shape[0], shape[1], outs, taps};
+  Dims lines = {shape[0], shape[1], b.mulDims(outs, taps)},
+       split = {shape[0], shape[1], outs, taps};
   Value at = b.reshape(flat, lines);
   Value values = b.takeAlong(b.reshape(x, {shape[0], shape[1], plane}), at, 2);
   values = b.reshape(values, split);

@@ -63,8 +63,8 @@ FailureOr<Samples> samplesOf(AtenNode &a, bool oneAxis) {
   Samples s;
   s.x = b.reshape(x, {count, axes});
   Value weights = a.tensor("weight");
-  s.weights = weights ? b.reshape(a.cast(weights, b.elem(x)), {count})
-                      : b.full({count}, 1, b.elem(x));
+  s.weights =
+      weights ? b.reshape(a.cast(weights, b.elem(x)), {count}) : b.full({count}, 1, b.elem(x));
   SmallVector<Value> given = a.tensors("bins");
   if (Value one = a.tensor("bins"))
     given.assign(1, one);
@@ -111,7 +111,8 @@ Value countsOf(AtenNode &a, const Samples &s) {
     number = b.minimum(b.maximum(number, 0.0), top);
     place = place ? b.add(b.mul(place, a.extentTensor(bins, i64)), number) : number;
     inside = inside ? b.binary<prim::AndOp>(inside, in) : in;
-    Value width = b.sub(b.sliceAxis(edges, 0, b.dim(1), bins), b.sliceAxis(edges, 0, b.dim(0), bins));
+    Value width =
+        b.sub(b.sliceAxis(edges, 0, b.dim(1), bins), b.sliceAxis(edges, 0, b.dim(0), bins));
     width = alongAxis(b, width, i, s.edges.size());
     volume = volume ? b.mul(volume, width) : width;
   }

@@ -91,7 +91,8 @@ template <bool upper> LogicalResult incompleteGamma(AtenNode &a) {
   Value scale = b.exp(b.sub(b.sub(b.mul(s, b.log(x)), x), b.unary<prim::LgammaOp>(s)));
   p = b.mul(b.div(p, s), scale);
   q = b.mul(q, scale);
-  Value value = upper ? b.select(low, b.sub(number(1), p), q) : b.select(low, p, b.sub(number(1), q));
+  Value value =
+      upper ? b.select(low, b.sub(number(1), p), q) : b.select(low, p, b.sub(number(1), q));
   // P is 0 at x = 0 and for infinite s, 1 for infinite x and at s = 0.
   auto edge = [&](Value holds, double ofP) {
     value = b.select(holds, number(upper ? 1 - ofP : ofP), value);

@@ -38,10 +38,9 @@ constexpr Family kChebyshevV = {[](PrimBuilder &b, Value x) { return b.sub(twice
                                 nextChebyshev};
 constexpr Family kChebyshevW = {[](PrimBuilder &b, Value x) { return b.add(twice(b, x), 1.0); },
                                 nextChebyshev};
-constexpr Family kHermite = {
-    twice, [](PrimBuilder &b, Value x, Value k, Value own, Value before) {
-      return twice(b, b.sub(b.mul(x, own), b.mul(k, before)));
-    }};
+constexpr Family kHermite = {twice, [](PrimBuilder &b, Value x, Value k, Value own, Value before) {
+                               return twice(b, b.sub(b.mul(x, own), b.mul(k, before)));
+                             }};
 constexpr Family kHermiteE = {[](PrimBuilder &, Value x) { return x; },
                               [](PrimBuilder &b, Value x, Value k, Value own, Value before) {
                                 return b.sub(b.mul(x, own), b.mul(k, before));
@@ -73,8 +72,8 @@ LogicalResult give(AtenNode &a, const Family &family, bool shifted) {
   if (shifted)
     x = b.sub(twice(b, x), 1.0);
   Value one = b.full(b.dims(x), 1, f64), first = family.first(b, x), zero = b.scalar(0, f64);
-  Value result = b.select(b.compare(P::eq, n, 0.0), one,
-                          b.select(b.compare(P::eq, n, 1.0), first, zero));
+  Value result =
+      b.select(b.compare(P::eq, n, 0.0), one, b.select(b.compare(P::eq, n, 1.0), first, zero));
   auto step = [&](Value turn, ValueRange have) -> SmallVector<Value> {
     Value k = b.add(b.cast(turn, f64), 1.0);
     Value next = family.next(b, x, k, have[1], have[0]);
@@ -93,17 +92,18 @@ template <const Family &family, bool shifted = false> LogicalResult polynomial(A
 
 void tcc::populateAtenPolynomialRules(RuleSet &rules) {
   constexpr StringRef kOverloads = "default x_scalar n_scalar";
-  addRules(rules,
-           {{"special_chebyshev_polynomial_t", kOverloads, "", polynomial<kChebyshevT>},
-            {"special_chebyshev_polynomial_u", kOverloads, "", polynomial<kChebyshevU>},
-            {"special_chebyshev_polynomial_v", kOverloads, "", polynomial<kChebyshevV>},
-            {"special_chebyshev_polynomial_w", kOverloads, "", polynomial<kChebyshevW>},
-            {"special_shifted_chebyshev_polynomial_t", kOverloads, "", polynomial<kChebyshevT, true>},
-            {"special_shifted_chebyshev_polynomial_u", kOverloads, "", polynomial<kChebyshevU, true>},
-            {"special_shifted_chebyshev_polynomial_v", kOverloads, "", polynomial<kChebyshevV, true>},
-            {"special_shifted_chebyshev_polynomial_w", kOverloads, "", polynomial<kChebyshevW, true>},
-            {"special_hermite_polynomial_h", kOverloads, "", polynomial<kHermite>},
-            {"special_hermite_polynomial_he", kOverloads, "", polynomial<kHermiteE>},
-            {"special_laguerre_polynomial_l", kOverloads, "", polynomial<kLaguerre>},
-            {"special_legendre_polynomial_p", kOverloads, "", polynomial<kLegendre>}});
+  addRules(
+      rules,
+      {{"special_chebyshev_polynomial_t", kOverloads, "", polynomial<kChebyshevT>},
+       {"special_chebyshev_polynomial_u", kOverloads, "", polynomial<kChebyshevU>},
+       {"special_chebyshev_polynomial_v", kOverloads, "", polynomial<kChebyshevV>},
+       {"special_chebyshev_polynomial_w", kOverloads, "", polynomial<kChebyshevW>},
+       {"special_shifted_chebyshev_polynomial_t", kOverloads, "", polynomial<kChebyshevT, true>},
+       {"special_shifted_chebyshev_polynomial_u", kOverloads, "", polynomial<kChebyshevU, true>},
+       {"special_shifted_chebyshev_polynomial_v", kOverloads, "", polynomial<kChebyshevV, true>},
+       {"special_shifted_chebyshev_polynomial_w", kOverloads, "", polynomial<kChebyshevW, true>},
+       {"special_hermite_polynomial_h", kOverloads, "", polynomial<kHermite>},
+       {"special_hermite_polynomial_he", kOverloads, "", polynomial<kHermiteE>},
+       {"special_laguerre_polynomial_l", kOverloads, "", polynomial<kLaguerre>},
+       {"special_legendre_polynomial_p", kOverloads, "", polynomial<kLegendre>}});
 }
