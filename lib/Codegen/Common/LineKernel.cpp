@@ -30,23 +30,92 @@ static Value inAllLanes(LaunchFrame &f, TypedAttr element) {
   return f.e.lanes() > 1 ? f.e.splat(v, f.e.lanes()) : v;
 }
 
-static void emitCumulative(LaunchFrame &f, prim::CumulativeOp op, Coords at, Value length) {
-  Type e = tensorType(op.getX()).getElementType();
-  Value neutral = inAllLanes(f, neutralElement(op.getKind(), e));
-  auto loop = scf::ForOp::create(f.b, f.e.index(0), length, f.e.index(1), ValueRange{neutral});
+namespace {
+
+/// A running reduction of one line, of one in each lane, or of a line whose elements are the lanes:
+/// those are scanned by doubling (Hillis and Steele 1986), log2(lanes) steps of which only the
+/// last, with what came before, waits for the vector before.
+class Scan {
+public:
+  Scan(LaunchFrame &f, prim::CumulativeOp op, Coords at, Value length)
+      : f(f), op(op), at(std::move(at)), length(length), e(tensorType(op.getX()).getElementType()),
+        neutral(neutralElement(op.getKind(), e)) {}
+  void emit(unsigned along);
+
+private:
+  Value walk(Value low, Value high, unsigned along, Value carried);
+  Value scanned(Value v, Value &carried, unsigned along);
+  Value moved(Value v, Value in, unsigned by, unsigned lanes);
+
+  LaunchFrame &f;
+  prim::CumulativeOp op;
+  Coords at;
+  Value length;
+  Type e;
+  TypedAttr neutral;
+};
+
+} // namespace
+
+/// The lanes of `v`, `by` places on, and in those before them what `in` has in its last ones.
+Value Scan::moved(Value v, Value in, unsigned by, unsigned lanes) {
+  SmallVector<int64_t> from;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    from.push_back(lane + lanes - by);
+  return vector::ShuffleOp::create(f.b, in, v, from);
+}
+
+/// What is stored for the lanes of `v`, elements of a line, after those that `carried` is of in all
+/// lanes; then that is of these as well.
+Value Scan::scanned(Value v, Value &carried, unsigned along) {
+  Value none = inAllLanes(f, neutral), before = carried;
+  for (unsigned by = 1; by < along; by *= 2)
+    v = emitCombine(f.b, op.getKind(), e, moved(v, none, by, along), v);
+  v = emitCombine(f.b, op.getKind(), e, carried, v);
+  carried = vector::ShuffleOp::create(f.b, v, v, SmallVector<int64_t>(along, along - 1));
+  return op.getExclusive() ? moved(v, before, 1, along) : v;
+}
+
+/// Stores the results for [low, high), whole vectors with lanes `along` the line, after what
+/// `carried` is of; of what the results then are.
+Value Scan::walk(Value low, Value high, unsigned along, Value carried) {
+  auto loop = scf::ForOp::create(f.b, low, high, f.e.index(along), ValueRange{carried});
   OpBuilder::InsertionGuard guard(f.b);
   f.b.setInsertionPointToStart(loop.getBody());
-  Value i = loop.getInductionVar(), carried = loop.getRegionIterArg(0);
+  Value i = loop.getInductionVar();
+  carried = loop.getRegionIterArg(0);
   if (op.getReverse())
     i = f.e.subIndex(f.e.subIndex(length, f.e.index(1)), i);
-  at[op.getAxis()] = Coord::uniform(i);
-  Value next = f.e.nested([&]() -> Value {
+  at[op.getAxis()] = Coord::affine(i, along == 1 ? 0 : op.getReverse() ? -1 : 1);
+  f.e.nested([&]() -> Value {
     Value v = f.e.evalVector(op.getX(), at);
-    return v ? emitCombine(f.b, op.getKind(), e, carried, v) : Value();
+    f.failed |= !v;
+    if (!v)
+      return v;
+    if (along > 1) {
+      f.e.store(f.results[0], at, scanned(v, carried, along));
+      return v;
+    }
+    v = emitCombine(f.b, op.getKind(), e, carried, v);
+    f.e.store(f.results[0], at, op.getExclusive() ? carried : v);
+    return carried = v;
   });
-  f.failed |= !next;
-  f.e.store(f.results[0], at, op.getExclusive() || !next ? carried : next);
-  scf::YieldOp::create(f.b, next ? next : carried);
+  scf::YieldOp::create(f.b, carried);
+  return loop.getResult(0);
+}
+
+void Scan::emit(unsigned along) {
+  Value begin = f.e.index(0);
+  if (along == 1) {
+    walk(begin, length, 1, inAllLanes(f, neutral));
+    return;
+  }
+  Value n = f.e.index(along), whole = f.e.mulIndex(f.e.divIndex(length, n), n);
+  f.e.setLanes(along);
+  Value carried = walk(begin, whole, along, inAllLanes(f, neutral));
+  f.e.setLanes(1);
+  if (auto end = getConstantIntValue(whole); !end || end != getConstantIntValue(length))
+    walk(whole, length, 1, vector::ExtractOp::create(f.b, carried, int64_t(0)));
 }
 
 /// Whether `x` comes before `y` when ordered; NaN is the largest.
@@ -245,7 +314,7 @@ std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) 
 void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value length,
                             unsigned along) {
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](prim::CumulativeOp o) { emitCumulative(f, o, at, length); })
+      .Case([&](prim::CumulativeOp o) { Scan(f, o, at, length).emit(along); })
       .Case([&](prim::ArgReduceOp o) { emitBest(f, o, at, length, along); })
       .Case([&](prim::SortOp o) {
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);

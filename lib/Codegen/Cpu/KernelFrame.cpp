@@ -67,9 +67,11 @@ void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAlig
 }
 
 void KernelFrame::narrowingLoop(Value low, Value high, unsigned lanes,
-                                function_ref<void(Value)> body) {
+                                function_ref<void(Value)> body, bool masksEnd) {
   constexpr unsigned kNarrower = 4, kFewest = 4;
+  unsigned fewest = kFewest;
   for (unsigned n = lanes; n > 1; n = n / kNarrower >= kFewest ? n / kNarrower : 1) {
+    fewest = n;
     Value count = e.index(n);
     Value middle = e.addIndex(low, e.mulIndex(e.divIndex(e.subIndex(high, low), count), count));
     if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(middle))
@@ -79,9 +81,18 @@ void KernelFrame::narrowingLoop(Value low, Value high, unsigned lanes,
     e.setLanes(1);
     low = middle;
   }
-  if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(high))
+  auto from = getConstantIntValue(low), to = getConstantIntValue(high);
+  if (from && from == to)
     return;
-  loop(low, high, 1, body);
+  bool one = from && to && *to - *from == 1;
+  if (!masksEnd || !cpu.maskedMemory || one)
+    return loop(low, high, 1, body);
+  e.setLanes(fewest);
+  loop(low, high, fewest, [&](Value i) {
+    e.setMask(lanesUpTo(i, high));
+    body(i);
+  });
+  e.setLanes(1);
 }
 
 unsigned tcc::codegen::lanesFor(unsigned most, int64_t extent) {

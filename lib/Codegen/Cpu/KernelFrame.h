@@ -31,9 +31,10 @@ struct KernelFrame : LaunchFrame {
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
                   llvm::function_ref<void(mlir::Value)> body);
   /// The same where a point alone costs as much as a vector (a walk along an axis): vectors of
-  /// `lanes`, then of fewer and fewer.
+  /// `lanes`, then of fewer and fewer, and of the fewest one of which a part is masked where
+  /// `masksEnd` and masks cost nothing.
   void narrowingLoop(mlir::Value low, mlir::Value high, unsigned lanes,
-                     llvm::function_ref<void(mlir::Value)> body);
+                     llvm::function_ref<void(mlir::Value)> body, bool masksEnd = false);
 
 private:
   mlir::Value words;

@@ -2,9 +2,9 @@
 //
 // Scans and places of extrema go along an axis, each step from the one before. Where that
 // is not the last axis, lines that are neighbours along the last one are done a line a lane,
-// a block of them a task. Where it is, a line is looked for its extremum in every lane
-// (Common/LineKernel.cpp), and top-k for elements that may be among the first. Sorting takes a
-// line after the other (SortKernel.cpp).
+// a block of them a task. Where it is, the lanes are elements of a line: they are scanned, or
+// looked for an extremum each (Common/LineKernel.cpp) or for elements that may be among the first.
+// Sorting takes a line after the other (SortKernel.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "SpecialKernel.h"
@@ -19,7 +19,8 @@ int64_t tcc::codegen::linesPerTask(Operation *op, cpu::SpecialScheduleAttr sched
   auto [x, axis] = *lineAxis(op);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
   bool across = walksInLanes(op) && axis + 1 < shape.size();
-  return across ? lanesFor(schedule.getLanes(), shape.back()) : 1;
+  constexpr int64_t kFewest = 4; // of which a part is masked
+  return across ? lanesFor(schedule.getLanes(), std::max(shape.back(), kFewest)) : 1;
 }
 
 /// Elements of a line that are looked at at once: a few times in a line, or what the lanes
@@ -27,9 +28,13 @@ int64_t tcc::codegen::linesPerTask(Operation *op, cpu::SpecialScheduleAttr sched
 static unsigned lanesAlong(KernelFrame &f, Operation *op, RankedTensorType type, unsigned axis) {
   constexpr int64_t kTurns = 4;
   auto schedule = cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr());
-  if (!isa<prim::ArgReduceOp, prim::TopKOp>(op) || axis + 1 != type.getRank())
+  if (!isa<prim::CumulativeOp, prim::ArgReduceOp, prim::TopKOp>(op) || axis + 1 != type.getRank())
     return 1;
   int64_t extent = type.getShape().back();
+  if (isa<prim::CumulativeOp>(op)) {
+    Type element = computeType(type.getElementType());
+    return lanesFor(f.cpu.lanes(std::max(32u, element.getIntOrFloatBitWidth())), extent);
+  }
   unsigned lanes = lanesFor(schedule.getLanes(), extent);
   return ShapedType::isDynamic(extent) ? lanes / kTurns : lanesFor(lanes, extent / kTurns);
 }
@@ -56,9 +61,12 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
       return emitLine(f, op, at, length, along);
     Value low = f.e.mulIndex(at.back().base, f.e.index(lines));
     Value high = f.minIndex(f.e.addIndex(low, f.e.index(lines)), extents.back());
-    f.narrowingLoop(low, high, lines, [&](Value line) {
-      at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
-      emitLine(f, op, at, length);
-    });
+    f.narrowingLoop(
+        low, high, lines,
+        [&](Value line) {
+          at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
+          emitLine(f, op, at, length);
+        },
+        /*masksEnd=*/true);
   });
 }

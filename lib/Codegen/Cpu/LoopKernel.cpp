@@ -92,7 +92,7 @@ void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
     store(points);
   };
   if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
-    return f.narrowingLoop(low, high, lanes, rowOfPoints);
+    return f.narrowingLoop(low, high, lanes, rowOfPoints, /*masksEnd=*/true);
   if (pieces.empty())
     return f.vectorLoop(low, high, lanes, true, rowOfPoints);
   for (size_t piece = 0; piece <= pieces.size(); ++piece)

@@ -16,8 +16,7 @@ std::optional<std::pair<mlir::Value, unsigned>> lineAxis(mlir::Operation *op);
 /// Does `op`, of which `lineAxis` knows the lines, for the line at `at`, whose index along
 /// the axis is anything; the line has `length` elements. Scans and places of extrema take a
 /// line a lane as well, where `at` varies along the lanes.
-/// `along`: elements of the line to look at at once; places of extrema and top-k do it, along a
-/// last axis.
+/// `along`: elements of the line to look at at once; all but sorting do it, along a last axis.
 void emitLine(LaunchFrame &f, mlir::Operation *op, Coords at, mlir::Value length,
               unsigned along = 1);
 
