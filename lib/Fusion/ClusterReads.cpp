@@ -93,6 +93,23 @@ Access Clustering::accessIn(Cluster &g, Value value) {
   return merged.value_or(Access{});
 }
 
+unsigned Clustering::placesRead(const Cluster &g, Value value) {
+  constexpr unsigned kMost = 1 << 16;
+  unsigned same = 0, others = 0;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != &block)
+      continue;
+    unsigned count = 0;
+    if (clusterOf.lookup(user) == &g)
+      count = places.lookup(user);
+    else if (isFree(user))
+      count = placesRead(g, user->getResult(0));
+    prim::isElementwise(user) ? void(same = std::max(same, count)) : void(others += count);
+  }
+  return std::min(same + others, kMost);
+}
+
 bool tcc::fusion::isIdentity(ArrayRef<int> at, ArrayRef<OpFoldResult> space) {
   if (at.size() != space.size())
     return false;

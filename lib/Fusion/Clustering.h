@@ -29,6 +29,9 @@ private:
   bool hostReadersFollow(mlir::Value value, unsigned position);
   /// The index at which cluster `g` reads `value`.
   Access accessIn(Cluster &g, mlir::Value value);
+  /// At how many places a point of cluster `g` reads `value`: operators on the way that shift what
+  /// they read ask again, others at the place where they are asked.
+  unsigned placesRead(const Cluster &g, mlir::Value value);
   void place(mlir::Operation *op);
   bool isApart(mlir::Operation *op) const { return policy.apart && policy.apart->contains(op); }
   Cluster *startCluster(mlir::Operation *op);
@@ -52,6 +55,7 @@ private:
   FusionPolicy policy;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::DenseMap<mlir::Operation *, Cluster *> clusterOf;
+  llvm::DenseMap<mlir::Operation *, unsigned> places; ///< in its cluster, at which it is computed
   std::vector<std::unique_ptr<Cluster>> clusters;
   mlir::OpBuilder builder;
   prim::DimTraces traces{builder};

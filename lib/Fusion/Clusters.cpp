@@ -14,7 +14,8 @@
 //   one task; a product before it takes the operator as its epilogue.
 // - What a kernel would compute again at many of its points, and by many operators, goes to memory
 //   before it: where a grid is sampled and by how much, which is the same for all channels. A few
-//   cheap operators are sooner computed than read, and so are rows taken by an index.
+//   cheap operators are sooner computed than read, and so are rows taken by an index, but not at
+//   many places for each point.
 // - A reduction over trailing axes joins the kernel of its users if that reads it
 //   once a row: the rows are shared and softmax or layer norm become one kernel.
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
@@ -166,6 +167,7 @@ Cluster *Clustering::startCluster(Operation *op) {
     g.outputs.insert(v);
   g.ops.insert(op);
   clusterOf[op] = &g;
+  places[op] = 1;
   if (isContraction(op) && policy.fuse)
     takeAttention(op, g);
   return &g;
@@ -259,6 +261,16 @@ static bool repeatsMuch(Operation *op, const Cluster &g, ArrayRef<OpFoldResult> 
   return countOperators(op->getResult(0), manyOperators, seen) >= manyOperators;
 }
 
+/// Whether a function that is costly to compute goes into `op` alone, through operators on points:
+/// then storing what `op` gives takes as much memory as storing what the function does.
+static bool endsFunction(Operation *op, unsigned depth = 4) {
+  return depth && prim::isElementwise(op) && llvm::any_of(op->getOperands(), [&](Value v) {
+           Operation *from = v.getDefiningOp();
+           return from && v.hasOneUse() && prim::isElementwise(from) &&
+                  (from->hasTrait<prim::VeryCostly>() || endsFunction(from, depth - 1));
+         });
+}
+
 /// A value read at the loop index is computed once a point. Read in any other way
 /// it is computed again and again, which only cheap operators are worth, and few of them.
 bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
@@ -277,7 +289,12 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   if (windows)
     return false;
   bool costly = op->hasTrait<prim::Costly>() && !takesRows(op);
-  return outerOnly || (!costly && !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
+  constexpr unsigned kMostPlaces = 16; // steps of a scan by doubling would double them
+  if (outerOnly)
+    return true;
+  unsigned asked = placesRead(g, op->getResult(0));
+  return !costly && asked <= kMostPlaces && !(asked > 1 && endsFunction(op)) &&
+         !repeatsMuch(op, g, extentsOf(op, op->getResult(0)));
 }
 
 bool Clustering::joins(Operation *op, Cluster &g) {
@@ -332,6 +349,7 @@ void Clustering::add(Operation *op, Cluster &g) {
   if (g.scores && isQuery(op->getResult(0), g))
     g.queries.insert(op);
   g.ops.insert(op);
+  places[op] = placesRead(g, op->getResult(0));
   clusterOf[op] = &g;
   if (g.kind != KernelKind::Attention && g.kind != KernelKind::Special)
     g.access[op->getResult(0)] = accessIn(g, op->getResult(0));

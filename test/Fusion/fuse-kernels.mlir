@@ -159,3 +159,24 @@ func.func @weights(%x: tensor<16x64xf32>, %w: tensor<64xf32>) -> tensor<16x64xf3
   %9 = prim.mul %x, %8 : (tensor<16x64xf32>, tensor<16x64xf32>) -> tensor<16x64xf32>
   return %9 : tensor<16x64xf32>
 }
+
+// Each step of a sum by doubling asks the one before at two places: not all of them in one kernel.
+// CHECK-LABEL: func @doubling
+// CHECK-COUNT-2: kernel.launch loop
+// CHECK-NOT: kernel.launch
+func.func @doubling(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = prim.constant dense<0.0> : tensor<f32>
+  %p1 = prim.pad %x, %zero low [0, 1] () interior [0, 0] sizes () : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %1 = prim.add %x, %p1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p2 = prim.pad %1, %zero low [0, 2] () interior [0, 0] sizes () : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %2 = prim.add %1, %p2 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p3 = prim.pad %2, %zero low [0, 4] () interior [0, 0] sizes () : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %3 = prim.add %2, %p3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p4 = prim.pad %3, %zero low [0, 8] () interior [0, 0] sizes () : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %4 = prim.add %3, %p4 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p5 = prim.pad %4, %zero low [0, 16] () interior [0, 0] sizes () : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %5 = prim.add %4, %p5 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p6 = prim.pad %5, %zero low [0, 32] () interior [0, 0] sizes () : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>
+  %6 = prim.add %5, %p6 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %6 : tensor<64x64xf32>
+}
