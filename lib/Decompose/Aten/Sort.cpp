@@ -2,12 +2,11 @@
 //
 // Everything that needs an order goes through prim.sort, top_k or cumulative, with torch's ties:
 // NaN is the largest, equal elements keep their order. logcumsumexp cannot subtract one maximum,
-// because what lies far below it would be lost; it doubles the span of each sum instead.
+// because what lies far below it would be lost; it takes that of the elements so far.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
-#include "Decompose/Aten/LogAddExp.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Unique.h"
 
@@ -34,17 +33,25 @@ template <K kind> LogicalResult cumulative(AtenNode &a) {
   return a.give(scan(a.b, kind, x, *axis));
 }
 
-/// Doubling (Hillis and Steele 1986): after the step of d, each place has the sum of the 2 d
-/// places that end there. No common shift would do: what lies far below it would be lost.
+/// The logarithm of the sum of the exponentials of all elements up to each, relative to the largest
+/// of those, m: no shift common to all would do, what lies far below it would be lost. The sums, of
+/// exp(x - m), double their span (Hillis and Steele 1986): after the step of d, each is of the 2 d
+/// elements that end there, and the one d before it is made relative to this m.
 Value runningLogAddExp(PrimBuilder &b, Value x, int64_t axis, int64_t extent) {
-  Value infinite = b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x));
+  Value zero = b.scalar(0, b.elem(x)), top = scan(b, K::max, x, axis);
+  // Nothing is relative to an infinity: its exponential is 0 or infinite by itself.
+  Value m = b.select(b.predicate<prim::IsInfOp>(top), zero, top);
+  Value sum = b.exp(b.sub(x, m));
   for (int64_t d = 1; d < extent; d *= 2) {
     SmallVector<Dim> low(b.rank(x), b.dim(0)), high = low;
     low[axis] = b.dim(d);
-    Value kept = b.sliceAxis(x, axis, b.dim(0), b.dim(extent - d));
-    x = logAddExp(b, x, b.pad(kept, infinite, low, high));
+    auto before = [&](Value v) {
+      return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - d)), zero, low, high);
+    };
+    Value factor = b.exp(b.minimum(b.sub(before(m), m), zero));
+    sum = b.add(sum, b.mul(before(sum), factor));
   }
-  return x;
+  return b.add(m, b.log(sum));
 }
 
 /// Where the extent is known only at run time, shifted by the maximum, in double: what lies
