@@ -3,8 +3,13 @@
 // A kernel's tasks are its results, or rows of them, so the sum of a whole tensor is one task. It
 // becomes two reductions: of parts, which run in parallel, and of what they give.
 //
-// An axis is cut in two, or between two reduced axes nothing is cut at all. Partial results would
-// be rounded to a type narrower than the one that sums are kept in; such sums stay.
+// An axis is cut in two, or between two reduced axes nothing is cut at all. Partial results of sums
+// of narrow floats wait in the type that sums are kept in.
+//
+// Reduced axes on both sides of one that stays (the channels of images) are no row and no columns:
+// the last ones come first, or where they are few the others. And where results lie side by side
+// but are few (the coordinates of points), several rows are columns of one, and their results are
+// reduced.
 //
 // Where results lie side by side, a task goes down a few columns. Rows of whole pages one below the
 // other fall into the same few sets of L1 and L2 and each needs an entry of the translation buffer,
@@ -16,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 #include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,16 +40,17 @@ namespace {
 constexpr int64_t kLong = 1 << 17;    ///< elements that are worth a second kernel
 constexpr int64_t kPart = 1 << 14;    ///< elements of a part
 constexpr int64_t kMostParts = 256;   ///< of which the second kernel makes the result
-constexpr int64_t kEnough = 16;       ///< tasks that keep threads busy without parts
+constexpr int64_t kEnough = 8;        ///< tasks that keep threads busy without parts
 constexpr int64_t kTaskColumns = 256; ///< results of a task where they lie side by side
 constexpr int64_t kFarBytes = 2048;   ///< from row to row, that no prefetcher takes for one stream
 constexpr int64_t kDeepRows = 256; ///< rows at such a distance that leave L2 before they are used
 constexpr int64_t kPartRows = 32;  ///< of them in a part
+constexpr int64_t kWorthTwo = 1 << 13; ///< elements of which two quick steps beat a slow one
 
-/// Where a reduction is cut: `axis` into `parts` by what remains of it.
+/// A reduction in two steps: of `shape`, which is how x is seen, the axes `first` and then
+/// `second`.
 struct Cut {
-  unsigned axis;
-  int64_t parts;
+  SmallVector<int64_t> shape, first, second;
 };
 
 class SplitReductionsPass : public tcc::impl::SplitReductionsPassBase<SplitReductionsPass> {
@@ -88,18 +95,122 @@ static int64_t nearestDivisor(int64_t extent, double wanted) {
   return best;
 }
 
+/// `x` seen as `shape`. Operators on points are done on their operands seen so, because memory
+/// costs nothing to be seen in another shape: what is computed would be told apart at each point.
+/// Those whose value others need stay as they are, and so do long functions, computed once.
+static Value seenAs(OpBuilder &b, Value x, ArrayRef<int64_t> shape, DenseMap<Value, Value> &seen) {
+  auto type = tensorType(x);
+  if (type.getShape() == shape)
+    return x;
+  if (Value known = seen.lookup(x))
+    return known;
+  Operation *op = x.getDefiningOp();
+  auto isSame = [&](Value v) {
+    auto operand = dyn_cast<RankedTensorType>(v.getType());
+    return operand && operand.getShape() == type.getShape();
+  };
+  bool moves = op && op->getNumResults() == 1 && prim::isElementwise(op) &&
+               (x.hasOneUse() || !op->hasTrait<prim::VeryCostly>()) &&
+               llvm::all_of(op->getOperands(), isSame);
+  Value result;
+  if (moves) {
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      operands.map(operand, seenAs(b, operand, shape, seen));
+    Operation *moved = b.clone(*op, operands);
+    moved->getResult(0).setType(type.clone(shape));
+    result = moved->getResult(0);
+  } else if (auto constant = x.getDefiningOp<prim::ConstantOp>();
+             constant && isa<DenseElementsAttr>(constant.getElements()) &&
+             cast<DenseElementsAttr>(constant.getElements()).isSplat()) {
+    auto dense = cast<DenseElementsAttr>(constant.getElements());
+    Operation *moved = b.clone(*constant);
+    cast<prim::ConstantOp>(moved).setValueAttr(dense.resizeSplat(type.clone(shape)));
+    moved->getResult(0).setType(type.clone(shape));
+    result = moved->getResult(0);
+  } else {
+    result = prim::ReshapeOp::create(b, x.getLoc(), type.clone(shape), x, ValueRange{});
+  }
+  return seen[x] = result;
+}
+
+/// `axis` cut into `parts`; 1: what comes after it is reduced first, all of it as well.
+static Cut cutInto(prim::ReduceOp op, int64_t axis, int64_t parts) {
+  Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
+  bool whole = parts == 1, all = parts == cut.shape[axis];
+  int64_t shift = 0;
+  // What is left of the cut axis lies behind its parts.
+  if (!whole && !all) {
+    cut.shape[axis] /= parts;
+    cut.shape.insert(cut.shape.begin() + axis, parts);
+    shift = 1;
+  }
+  for (int64_t reduced : op.getAxes()) {
+    if (reduced < axis || (reduced == axis && !whole))
+      cut.second.push_back(reduced);
+    if (reduced > axis || (reduced == axis && !all))
+      cut.first.push_back(reduced + shift);
+  }
+  return cut;
+}
+
+/// Axes on both sides of one that stays.
+static Cut cutBetween(prim::ReduceOp op) {
+  constexpr int64_t kFew = 16;
+  Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
+  int64_t run = cut.shape.size(), points = 1;
+  for (int64_t axis : llvm::reverse(op.getAxes()))
+    if (axis == run - 1)
+      points *= cut.shape[--run];
+  for (int64_t axis : op.getAxes())
+    ((axis >= run) == (points >= kFew) ? cut.first : cut.second).push_back(axis);
+  return cut;
+}
+
+/// Several rows side by side, where results are but a few; the last reduced axis gives them.
+static std::optional<Cut> cutNarrow(prim::ReduceOp op) {
+  constexpr int64_t kNarrow = 32, kWanted = 128, kLanes = 16, kFewestTurns = 4;
+  Cut cut{SmallVector<int64_t>(tensorType(op.getX()).getShape()), {}, {}};
+  int64_t axis = op.getAxes().back(), results = 1, best = 0;
+  for (int64_t extent : ArrayRef(cut.shape).drop_front(axis + 1))
+    results *= extent;
+  double nearest = 2; // times as many or as few
+  for (int64_t rows = 2;
+       results < kNarrow && rows * kFewestTurns <= cut.shape[axis] && rows <= 2 * kWanted; ++rows) {
+    double far = std::abs(std::log2(double(rows * results) / kWanted));
+    far += rows * results % kLanes != 0; // what is left of a vector costs as much as one
+    if (cut.shape[axis] % rows == 0 && far < nearest) {
+      nearest = far;
+      best = rows;
+    }
+  }
+  if (!best)
+    return std::nullopt;
+  cut.shape[axis] /= best;
+  cut.shape.insert(cut.shape.begin() + axis + 1, best);
+  cut.first.assign(op.getAxes());
+  cut.second.push_back(axis + 1);
+  return cut;
+}
+
 static std::optional<Cut> cutOf(prim::ReduceOp op) {
   auto type = cast<RankedTensorType>(op.getX().getType());
-  if (!type.hasStaticShape() || !keepsPartsExact(op.getKind(), op.getX()))
+  if (!type.hasStaticShape())
     return std::nullopt;
   ArrayRef<int64_t> shape = type.getShape(), axes = op.getAxes();
-  int64_t reduced = 1, kept = type.getNumElements();
+  int64_t reduced = 1, kept = type.getNumElements(), rank = type.getRank();
   for (int64_t axis : axes)
     reduced *= shape[axis];
-  if (kept < kLong || reduced == 0)
+  if (kept < kWorthTwo || reduced == 0)
     return std::nullopt;
   kept /= reduced;
-  bool trailing = axes.front() == type.getRank() - static_cast<int64_t>(axes.size());
+  bool trailing = axes.front() == rank - static_cast<int64_t>(axes.size());
+  if (!trailing && axes.back() == rank - 1)
+    return cutBetween(op);
+  if (auto cut = trailing ? std::nullopt : cutNarrow(op))
+    return cut;
+  if (type.getNumElements() < kLong)
+    return std::nullopt;
   int64_t tasks = trailing ? kept : llvm::divideCeil(kept, kTaskColumns);
   double wanted = 1;
   if (tasks < kEnough)
@@ -117,7 +228,7 @@ static std::optional<Cut> cutOf(prim::ReduceOp op) {
     double ratio = before * parts / wanted, factor = std::max(ratio, 1 / ratio);
     if (before * parts > 1 && factor < nearest) {
       nearest = factor;
-      best = Cut{static_cast<unsigned>(axis), parts};
+      best = cutInto(op, axis, parts);
     }
     if (!trailing || before > kMostParts)
       break;
@@ -128,47 +239,35 @@ static std::optional<Cut> cutOf(prim::ReduceOp op) {
 
 void SplitReductionsPass::split(prim::ReduceOp op) {
   std::optional<Cut> cut = cutOf(op);
-  if (!cut)
+  if (!cut || cut->first.empty() || cut->second.empty())
     return;
   OpBuilder b(op);
   Location loc = op.getLoc();
-  auto type = cast<RankedTensorType>(op.getX().getType());
-  SmallVector<int64_t> shape(type.getShape()), first, second;
-  // What is left of the cut axis lies behind its parts.
-  bool whole = cut->parts == 1, all = cut->parts == shape[cut->axis];
-  Value x = op.getX();
-  unsigned shift = 0;
-  if (!whole && !all) {
-    shape[cut->axis] /= cut->parts;
-    shape.insert(shape.begin() + cut->axis, cut->parts);
-    x = prim::ReshapeOp::create(b, loc, type.clone(shape), x, ValueRange{});
-    shift = 1;
-  }
-  SmallVector<int64_t> kept;
-  for (int64_t axis : op.getAxes()) {
-    bool isBefore = axis < cut->axis;
-    if (axis == cut->axis && !whole)
-      kept.push_back(axis);
-    if (isBefore)
-      kept.push_back(axis);
-    else if (axis > cut->axis || !all)
-      first.push_back(axis + shift);
-  }
-  SmallVector<int64_t> parts;
-  SmallVector<int64_t> position(shape.size(), -1);
-  for (auto [axis, extent] : llvm::enumerate(shape))
-    if (!llvm::is_contained(first, static_cast<int64_t>(axis))) {
+  auto type = tensorType(op.getX()), given = tensorType(op.getResult());
+  bool widens = !keepsPartsExact(op.getKind(), op.getX());
+  Type element = widens ? b.getF32Type() : type.getElementType();
+  DenseMap<Value, Value> seen;
+  Value x = seenAs(b, op.getX(), cut->shape, seen);
+  if (widens)
+    x = prim::CastOp::create(b, loc, type.clone(cut->shape, element), x);
+  SmallVector<int64_t> parts, position(cut->shape.size()), second;
+  for (auto [axis, extent] : llvm::enumerate(cut->shape))
+    if (!llvm::is_contained(cut->first, static_cast<int64_t>(axis))) {
       position[axis] = parts.size();
       parts.push_back(extent);
     }
-  for (int64_t axis : kept)
+  for (int64_t axis : cut->second)
     second.push_back(position[axis]);
-  if (first.empty() || second.empty())
-    return;
-  Value partial = prim::ReduceOp::create(b, loc, type.clone(parts), op.getKind(), x, first);
-  Value result = prim::ReduceOp::create(b, loc, op.getType(), op.getKind(), partial, second);
-  op.replaceAllUsesWith(result);
+  auto partial =
+      prim::ReduceOp::create(b, loc, type.clone(parts, element), op.getKind(), x, cut->first);
+  Value result =
+      prim::ReduceOp::create(b, loc, given.clone(element), op.getKind(), partial, second);
+  Value stored = result;
+  if (widens)
+    stored = prim::CastOp::create(b, loc, given, stored);
+  op.replaceAllUsesWith(stored);
   op.erase();
+  split(partial);
 }
 
 std::unique_ptr<Pass> tcc::createSplitReductionsPass() {
