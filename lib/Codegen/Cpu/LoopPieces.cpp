@@ -121,7 +121,7 @@ void PieceWalk::visitView(Operation *op, LastIndex at) {
 }
 
 SmallVector<int64_t> tcc::codegen::piecesOf(kernel::LaunchOp launch) {
-  constexpr size_t kMostPieces = 6, kMostOperators = 32;
+  constexpr size_t kMostPieces = 17, kMostOperators = 64;
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   Block &body = launch.getBody().front();
   if (type.getRank() == 0 || ShapedType::isDynamic(type.getShape().back()) ||

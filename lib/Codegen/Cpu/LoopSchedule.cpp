@@ -149,18 +149,51 @@ static unsigned reductionLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   return cpu.lanes(bits) * (few ? kFewVectors : cpu.vectorRegisters / 2);
 }
 
+/// Bits of the widest element that a kernel of points keeps in registers, if it does nothing but
+/// compute and move points along their lines.
+static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
+  unsigned bits = 0;
+  auto add = [&](Value v, bool computes) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    if (!type || !type.getElementType().isIntOrFloat())
+      return false;
+    Type element = computes ? computeType(type.getElementType()) : type.getElementType();
+    bits = std::max(bits, element.getIntOrFloatBitWidth());
+    return true;
+  };
+  auto addAll = [&](ValueRange values, bool computes) {
+    return llvm::all_of(values, [&](Value v) { return add(v, computes); });
+  };
+  Block &body = launch.getBody().front();
+  if (!addAll(body.getArguments(), /*computes=*/false))
+    return std::nullopt;
+  for (Operation &op : body.without_terminator()) {
+    bool computes = prim::isElementwise(&op);
+    bool moves = isa<prim::BroadcastOp, prim::ConstantOp, prim::ConcatOp, prim::ReshapeOp>(op);
+    if (auto slice = dyn_cast<prim::SliceOp>(op))
+      moves = llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
+    if (!(computes || moves) || !addAll(op.getResults(), computes) ||
+        (computes && !addAll(op.getOperands(), computes)))
+      return std::nullopt;
+  }
+  return bits;
+}
+
+/// Lanes of 32 bits, or as many as a vector has of narrower elements where there are no others.
 /// A function is a chain of operations that wait for each other, of which a processor looks ahead
 /// over a few: several vectors beside each other, where registers hold what they need.
 static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  constexpr unsigned kVectors = 4, kMostOperators = 8, kManyRegisters = 32, kBits = 32;
+  constexpr unsigned kVectors = 4, kMostOperators = 8, kManyRegisters = 32, kBits = 32, kLeast = 8;
   unsigned operators = 0, functions = 0, lanes = cpu.lanes(kBits);
+  std::optional<unsigned> bits = pointBits(launch);
+  if (!bits || *bits > kBits)
+    return lanes;
+  if (*bits < kBits)
+    return cpu.lanes(std::max(*bits, kLeast));
   if (cpu.vectorRegisters < kManyRegisters)
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
-    auto type = dyn_cast<RankedTensorType>(op.getResult(0).getType());
     if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op))
-      return lanes;
-    if (!type || type.getElementTypeBitWidth() > kBits)
       return lanes;
     operators += prim::isElementwise(&op);
     functions += op.hasTrait<prim::VeryCostly>();
