@@ -9,6 +9,9 @@
 // schedule allows; else where the row's result goes, if that has room for them and each point's is
 // made from the value there.
 //
+// Rows that are summed up, and no more, with something that they have in common (the vector that a
+// matrix is multiplied by) are done a few beside each other, and read that once.
+//
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,7 +30,7 @@ namespace {
 class RowEmitter {
 public:
   RowEmitter(KernelFrame &f, cpu::RowScheduleAttr schedule)
-      : f(f), schedule(schedule), rows(*f.launch.getRows()),
+      : f(f), schedule(schedule), rows(*f.launch.getRows()), lanes(schedule.getLanes()),
         overwritable(overwritableInputs(f.launch)) {}
   bool run();
 
@@ -45,7 +48,10 @@ private:
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
     return kept.wholeSpace ? at : at.drop_front(rows);
   }
+  unsigned rowsBeside();
+  void emitRows(Value task, unsigned count);
   void emitStage(const RowStage &stage);
+  Value combined(prim::ReduceOp reduce, TypedAttr none, Value sum, ArrayRef<Coord> at, Value mask);
   void emitStores();
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
   using PointBody = function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange, Value)>;
@@ -56,7 +62,7 @@ private:
 
   KernelFrame &f;
   cpu::RowScheduleAttr schedule;
-  unsigned rows;
+  unsigned rows, lanes;
   SmallVector<unsigned> overwritable; ///< inputs that the result may lie over
   std::vector<RowStage> stages;
   SmallVector<Value> extents;         ///< of the whole space
@@ -154,7 +160,6 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
                            ArrayRef<prim::ReduceOp> reduces) {
   ImplicitLocOpBuilder &b = f.b;
   auto inner = ArrayRef(extents).drop_front(rows);
-  unsigned lanes = schedule.getLanes();
   Value high = inner.back(), n = f.e.index(lanes);
   Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
   bool endsMasked = f.endsMasked(f.e.index(0), high, lanes), isEnd = false;
@@ -223,6 +228,21 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   totals.assign(accumulators.begin(), accumulators.end());
 }
 
+/// `sum`, of which `none` is neutral, with what `reduce` takes at `at`; where `mask` is.
+Value RowEmitter::combined(prim::ReduceOp reduce, TypedAttr none, Value sum, ArrayRef<Coord> at,
+                           Value mask) {
+  Value v = f.e.evalVector(reduce.getX(), at);
+  f.failed |= !v;
+  if (!v)
+    return sum;
+  if (mask) {
+    Value nothing = f.e.splat(arith::ConstantOp::create(f.b, none), f.e.lanes());
+    v = arith::SelectOp::create(f.b, mask, v, nothing);
+  }
+  Type element = tensorType(reduce.getX()).getElementType();
+  return emitCombine(f.b, reduce.getKind(), element, sum, v);
+}
+
 void RowEmitter::emitStage(const RowStage &stage) {
   ImplicitLocOpBuilder &b = f.b;
   SmallVector<TypedAttr> neutrals;
@@ -247,17 +267,8 @@ void RowEmitter::emitStage(const RowStage &stage) {
           if (Value v = f.e.eval(value, at))
             f.e.store(cache[value].memory, placeIn(cache[value], at), v);
         SmallVector<Value> next;
-        for (auto [i, acc] : llvm::enumerate(carried)) {
-          prim::ReduceOp r = stage[i];
-          Value v = f.e.evalVector(r.getX(), at);
-          f.failed |= !v;
-          if (v && mask) {
-            Value none = f.e.splat(arith::ConstantOp::create(b, neutrals[i]), f.e.lanes());
-            v = arith::SelectOp::create(b, mask, v, none);
-          }
-          next.push_back(
-              v ? emitCombine(b, r.getKind(), tensorType(r.getX()).getElementType(), acc, v) : acc);
-        }
+        for (auto [i, acc] : llvm::enumerate(carried))
+          next.push_back(combined(stage[i], neutrals[i], acc, at, mask));
         return next;
       },
       totals, stage);
@@ -293,7 +304,6 @@ void RowEmitter::emitStores() {
   if (points.empty())
     return;
   auto inner = ArrayRef(extents).drop_front(rows);
-  unsigned lanes = schedule.getLanes();
   std::function<void(SmallVector<Value>)> nest = [&](SmallVector<Value> indices) {
     if (indices.size() + 1 < inner.size()) {
       f.loop(f.e.index(0), inner[indices.size()], 1, [&](Value i) {
@@ -318,13 +328,85 @@ void RowEmitter::emitStores() {
   nest({});
 }
 
+/// Rows that are done beside each other, in half of the registers.
+unsigned RowEmitter::rowsBeside() {
+  constexpr unsigned kManyRegisters = 32, kMany = 4, kFew = 2, kMostOperators = 8, kLeastTurns = 4;
+  constexpr unsigned kBits = 32;
+  auto length = getConstantIntValue(extents.back());
+  if (rows == 0 || stages.size() != 1 || stages.front().size() != 1 || !length || lanes == 1)
+    return 1;
+  unsigned operators = 0;
+  bool share = false;
+  for (Operation &op : f.launch.getBody().front()) {
+    operators += prim::isElementwise(&op);
+    if (op.hasTrait<prim::VeryCostly>())
+      return 1;
+    auto broadcast = dyn_cast<prim::BroadcastOp>(op);
+    int64_t last = extents.size() - 1;
+    share |= broadcast && !broadcast.getAxes().empty() && broadcast.getAxes().back() == last &&
+             llvm::none_of(broadcast.getAxes(), [&](int64_t axis) { return axis < rows; }) &&
+             tensorType(broadcast.getX()).getShape().back() != 1;
+  }
+  for (const Memory &memory : f.results)
+    if (memory.extents.size() == extents.size() && extents.size() != rows)
+      return 1;
+  unsigned count = f.cpu.vectorRegisters >= kManyRegisters ? kMany : kFew;
+  Type element = computeType(tensorType(fullValue).getElementType());
+  unsigned bits = std::max(kBits, element.getIntOrFloatBitWidth());
+  unsigned most = f.cpu.lanes(bits) * (f.cpu.vectorRegisters / 2 / count);
+  if (!share || operators > kMostOperators ||
+      *length < int64_t(kLeastTurns) * std::min(lanes, most))
+    return 1;
+  lanes = std::min(lanes, most);
+  return count;
+}
+
+/// `count` rows from `task` on, of which one value each is made and stored.
+void RowEmitter::emitRows(Value task, unsigned count) {
+  prim::ReduceOp reduce = stages.front().front();
+  TypedAttr neutral = neutralElement(reduce.getKind(), tensorType(reduce.getX()).getElementType());
+  SmallVector<SmallVector<Value>> places;
+  for (unsigned row = 0; row < count; ++row)
+    places.push_back(
+        f.delinearize(f.e.addIndex(task, f.e.index(row)), ArrayRef(extents).take_front(rows)));
+  Value none = arith::ConstantOp::create(f.b, neutral);
+  SmallVector<Value> totals;
+  rowIndex = places.front();
+  pointLoop(
+      SmallVector<Value>(count, none), SmallVector<TypedAttr>(count, neutral),
+      [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {
+        SmallVector<Value> next;
+        for (auto [place, sum] : llvm::zip_equal(places, carried)) {
+          Coords here;
+          for (Value i : place)
+            here.push_back(Coord::uniform(i));
+          here.append(at.begin() + rows, at.end());
+          next.push_back(combined(reduce, neutral, sum, here, mask));
+        }
+        return next;
+      },
+      totals, SmallVector<prim::ReduceOp>(count, reduce));
+  for (auto [place, total] : llvm::zip_equal(places, totals)) {
+    rowIndex = place;
+    f.e.forget();
+    f.e.bindProvider(reduce.getResult(), [sum = total](ArrayRef<Coord>) { return sum; });
+    emitStores();
+  }
+}
+
 bool RowEmitter::run() {
   stages = rowStages(f.launch);
   fullValue = stages.front().front().getX();
   for (unsigned i = 0; i < tensorType(fullValue).getRank(); ++i)
     extents.push_back(f.e.extent(fullValue, i));
   planCache();
-  f.loop(f.begin, f.end, 1, [&](Value task) {
+  Value first = f.begin;
+  if (unsigned count = rowsBeside(); count > 1) {
+    Value n = f.e.index(count), tasks = f.e.subIndex(f.end, f.begin);
+    first = f.e.addIndex(f.begin, f.e.mulIndex(f.e.divIndex(tasks, n), n));
+    f.loop(f.begin, first, count, [&](Value task) { emitRows(task, count); });
+  }
+  f.loop(first, f.end, 1, [&](Value task) {
     rowIndex = f.delinearize(task, ArrayRef(extents).take_front(rows));
     cached.clear();
     for (const RowStage &stage : stages)
