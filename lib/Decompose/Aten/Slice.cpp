@@ -385,6 +385,26 @@ LogicalResult diagFlat(AtenNode &a) {
 }
 
 /// Windows of `size` every `step` along an axis, as a new last axis.
+/// `count` windows of `size` elements along `axis`, `step` apart, as two axes there. Windows of a
+/// few whole steps are those steps beside each other; others are taken by index.
+Value windowsOf(PrimBuilder &b, Value x, int64_t axis, Dim count, int64_t size, int64_t step) {
+  constexpr int64_t kMostSteps = 8;
+  if (size == 0 || size % step != 0 || size / step > kMostSteps) {
+    Type index = b.builder().getI64Type();
+    Value starts = b.mul(b.iota({count}, 0, index), static_cast<double>(step));
+    return b.take(x, b.add(b.unsqueeze(starts, {1}), b.iota({b.dim(size)}, 0, index)), axis);
+  }
+  SmallVector<Value> parts;
+  for (int64_t first = 0; first < size; first += step) {
+    Value part = b.sliceAxis(x, axis, b.dim(first), b.mulDims(count, b.dim(step)));
+    Dims split = b.dims(part);
+    split[axis] = count;
+    split.insert(split.begin() + axis + 1, b.dim(step));
+    parts.push_back(b.reshape(part, split));
+  }
+  return parts.size() == 1 ? parts.front() : b.concat(parts, axis + 1);
+}
+
 LogicalResult unfold(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
@@ -397,10 +417,7 @@ LogicalResult unfold(AtenNode &a) {
   requireInside(b, b.dim(0), b.dim(size), b.dim(x, *axis));
   Dim count =
       b.addDims(b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(size)), b.dim(step)), b.dim(1));
-  Type index = b.builder().getI64Type();
-  Value starts = b.mul(b.iota({count}, 0, index), static_cast<double>(step));
-  Value at = b.add(b.unsqueeze(starts, {1}), b.iota({b.dim(size)}, 0, index));
-  Value windows = b.take(x, at, *axis);
+  Value windows = windowsOf(b, x, *axis, count, size, step);
   SmallVector<int64_t> order = allAxes(rank + 1);
   order.erase(order.begin() + *axis + 1);
   order.push_back(*axis + 1);

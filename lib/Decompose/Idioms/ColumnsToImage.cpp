@@ -5,6 +5,43 @@ using namespace mlir;
 using namespace tcc;
 using P = prim::ComparePredicate;
 
+/// Each offset in the block is an image of its own, which steps apart and moved to its place is
+/// added to the others; null if there are many of them, or some extent is open.
+static Value sumOfOffsets(PrimBuilder &b, Value x, const ColumnBlocks &o, const Dims &spread) {
+  constexpr int64_t kMost = 32;
+  size_t spatial = o.image.size();
+  SmallVector<int64_t> image, extents;
+  for (Dim d : o.image)
+    image.push_back(b.known(d).value_or(ShapedType::kDynamic));
+  for (Dim d : spread)
+    extents.push_back(b.known(d).value_or(ShapedType::kDynamic));
+  auto blocks = ArrayRef(extents).take_front(spatial),
+       counts = ArrayRef(extents).drop_front(spatial);
+  if (ShapedType::isDynamicShape(image) || ShapedType::isDynamicShape(extents) ||
+      llvm::is_contained(extents, 0) || llvm::product_of(blocks, int64_t(1)) > kMost)
+    return {};
+  int64_t offsets = llvm::product_of(blocks, int64_t(1));
+  Dims apart = {b.dim(x, 0), b.floorDivDims(b.dim(x, 1), b.dim(offsets)), b.dim(offsets)};
+  apart.append(spread.begin() + spatial, spread.end());
+  Value columns = b.reshape(x, apart), zero = b.scalar(0, b.elem(x)), sum;
+  for (int64_t offset = 0; offset < offsets; ++offset) {
+    Value part = b.squeeze(b.sliceAxis(columns, 2, b.dim(offset), b.dim(1)), {2});
+    Dims low(2, b.dim(0)), high = low;
+    SmallVector<int64_t> interior(2, 0);
+    int64_t rest = offset;
+    for (size_t i = spatial; i-- > 0; rest /= blocks[i]) {
+      int64_t first = rest % blocks[i] * o.dilations[i] - o.pads[i];
+      int64_t last = first + (counts[i] - 1) * o.strides[i];
+      low.insert(low.begin() + 2, b.dim(first));
+      high.insert(high.begin() + 2, b.dim(image[i] - 1 - last));
+      interior.insert(interior.begin() + 2, o.strides[i] - 1);
+    }
+    part = b.pad(part, zero, low, high, interior);
+    sum = sum ? b.add(sum, part) : part;
+  }
+  return sum;
+}
+
 Value tcc::columnsToImage(PrimBuilder &b, Value x, const ColumnBlocks &o) {
   size_t spatial = o.image.size();
   if (b.rank(x) != 3 || spatial < 1 || o.block.size() != spatial || o.strides.size() != spatial ||
@@ -28,6 +65,8 @@ Value tcc::columnsToImage(PrimBuilder &b, Value x, const ColumnBlocks &o) {
         b.dim(1));
     spread.push_back(b.maxDims(count, b.dim(0)));
   }
+  if (Value sum = sumOfOffsets(b, x, o, spread))
+    return sum;
   for (size_t i = 0; i < spatial; ++i) {
     Value offset = b.mul(b.iota({spread[i]}, 0, i64), static_cast<double>(o.dilations[i]));
     Value start =
