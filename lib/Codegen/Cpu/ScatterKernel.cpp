@@ -8,6 +8,9 @@
 //   piece, and that it looks at indices of others costs less than copying does.
 // - Else scatter_along: the axes before the indexed one, and parts of the one after it, along which
 //   updates do not meet; scatter_nd: parts of the first axis that is not indexed.
+// - scatter_along of runs, as bags of embeddings are (Dialect/Prim/Ascending.h): parts of the
+// indexed
+//   axis, of which each finds its updates by halving.
 // - insert_slice: parts of the first axis with more than an index; no updates meet.
 //
 // Along the last axis updates are vectors, as long as one index is for all of it.
@@ -17,6 +20,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
+#include "tcc/Dialect/Prim/Ascending.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -59,6 +63,18 @@ static std::optional<ScatterTasks> ownRows(ArrayRef<int64_t> shape, unsigned out
   return ScatterTasks{outer, outer, (rest.front() + parts - 1) / parts};
 }
 
+/// Whether the updates of a row of the result are one run.
+static bool isRuns(prim::ScatterAlongOp op) {
+  return prim::isAscending(op) && op.getAxis() == 0 && isUniformFrom(op.getIndices(), 1);
+}
+
+/// Rows of a task where updates are runs.
+static int64_t rowsOfRuns(int64_t rows) {
+  constexpr int64_t kTypical = 256, kTasks = 16;
+  return std::max<int64_t>(1,
+                           llvm::divideCeil(ShapedType::isDynamic(rows) ? kTypical : rows, kTasks));
+}
+
 /// Elements of `shape`; -1: nobody knows.
 static int64_t known(ArrayRef<int64_t> shape) {
   return ShapedType::isDynamicShape(shape) ? -1 : llvm::product_of(shape, int64_t(1));
@@ -71,6 +87,8 @@ ScatterTasks tcc::codegen::scatterTasks(Operation *op) {
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     tasks.outer = along.getAxis();
     axis = along.getAxis() + 1;
+    if (isRuns(along))
+      return {0, 0, rowsOfRuns(shape.front())};
     ArrayRef<int64_t> indices =
         tensorType(along.getIndices()).getShape().drop_front(along.getAxis());
     bool one = isUniformFrom(along.getIndices(), axis);
@@ -118,6 +136,7 @@ private:
   bool isOneRun() const;
   void update(prim::ScatterAlongOp op);
   void fetchRows(prim::TakeOp take, Value update, Value count);
+  Value firstUpdate(prim::ScatterAlongOp op, Value row, Value count);
   void update(prim::ScatterNdOp op);
   void update(prim::InsertSliceOp op);
   void forEachRun(ArrayRef<Value> extents, unsigned from, Coords at, bool vectors,
@@ -274,9 +293,11 @@ static prim::TakeOp rowsBehind(Value updates) {
 /// Rows come from anywhere in memory: fetches the task's part of the one that some updates later is
 /// taken.
 void ScatterEmitter::fetchRows(prim::TakeOp take, Value update, Value count) {
-  constexpr int64_t ahead = 12;
+  constexpr int64_t ahead = 12, mostColumns = 512;
   const Memory *table = f.e.memoryOf(take.getX());
-  if (!table || tasks.axis != 1u)
+  auto width = tensorType(take.getX()).getDimSize(1);
+  bool isPart = tasks.axis == 1u;
+  if (!table || !tasks.axis || (!isPart && (ShapedType::isDynamic(width) || width > mostColumns)))
     return;
   Value last = f.e.subIndex(count, f.e.index(1));
   Value later = f.minIndex(f.e.addIndex(update, f.e.index(ahead)), last);
@@ -285,10 +306,41 @@ void ScatterEmitter::fetchRows(prim::TakeOp take, Value update, Value count) {
   Type element = storageType(table->elementType);
   KernelBuilder k(f.b, f.b.getLoc());
   Value place =
-      k.address(table->pointer, element, f.e.addIndex(f.e.mulIndex(row, table->extents[1]), low));
-  int64_t bytes = tasks.part * std::max(1u, element.getIntOrFloatBitWidth() / 8);
+      k.address(table->pointer, element,
+                f.e.addIndex(f.e.mulIndex(row, table->extents[1]), isPart ? low : f.e.index(0)));
+  int64_t bytes = (isPart ? tasks.part : width) * std::max(1u, element.getIntOrFloatBitWidth() / 8);
   for (int64_t line = 0; line < bytes; line += f.cpu.lineBytes)
     k.prefetch(k.address(place, k.builder.getI8Type(), k.constant(line)));
+}
+
+/// The first of `count` updates, in ascending order, of `row` or one behind it.
+Value ScatterEmitter::firstUpdate(prim::ScatterAlongOp op, Value row, Value count) {
+  ImplicitLocOpBuilder &b = f.b;
+  Type index = b.getIndexType();
+  SmallVector<Value> all = {f.e.index(0), count};
+  SmallVector<Type> types(2, index);
+  SmallVector<Location> locs(2, b.getLoc());
+  auto loop = scf::WhileOp::create(b, types, all);
+  OpBuilder::InsertionGuard guard(b);
+  Block *head = b.createBlock(&loop.getBefore(), {}, types, locs);
+  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, head->getArgument(0),
+                                     head->getArgument(1));
+  scf::ConditionOp::create(b, some, head->getArguments());
+  Block *body = b.createBlock(&loop.getAfter(), {}, types, locs);
+  Value from = body->getArgument(0), to = body->getArgument(1);
+  SmallVector<Value> next = f.e.nested([&]() -> SmallVector<Value> {
+    Value middle = f.e.divIndex(f.e.addIndex(from, to), f.e.index(2));
+    Coords at = {Coord::uniform(middle)};
+    while (at.size() < static_cast<size_t>(tensorType(op.getIndices()).getRank()))
+      at.push_back(Coord::uniform(f.e.index(0)));
+    Value there = asIndex(f.e.eval(op.getIndices(), at));
+    Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, there, row);
+    Value after = f.e.addIndex(middle, f.e.index(1));
+    return {arith::SelectOp::create(b, before, after, from),
+            arith::SelectOp::create(b, before, to, middle)};
+  });
+  scf::YieldOp::create(b, next);
+  return loop.getResult(0);
 }
 
 void ScatterEmitter::update(prim::ScatterAlongOp op) {
@@ -312,7 +364,12 @@ void ScatterEmitter::update(prim::ScatterAlongOp op) {
   bool uniform = isUniformFrom(op.getIndices(), axis + 1);
   prim::TakeOp rows = axis == 0 ? rowsBehind(op.getUpdates()) : prim::TakeOp();
   auto all = [&] {
-    f.loop(f.e.index(0), extents[axis], 1, [&](Value k) {
+    Value begin = f.e.index(0), end = extents[axis];
+    if (isRuns(op)) {
+      begin = firstUpdate(op, low, extents[axis]);
+      end = firstUpdate(op, high, extents[axis]);
+    }
+    f.loop(begin, end, 1, [&](Value k) {
       Coords at(outer);
       at.push_back(Coord::uniform(k));
       if (!uniform)
@@ -323,7 +380,7 @@ void ScatterEmitter::update(prim::ScatterAlongOp op) {
       while (first.size() < extents.size())
         first.push_back(Coord::uniform(f.e.index(0)));
       if (rows)
-        fetchRows(rows, k, extents[axis]);
+        fetchRows(rows, k, end);
       f.e.forget();
       Value i = asIndex(f.e.eval(op.getIndices(), first));
       f.when(isOwn(i, axis), [&] {

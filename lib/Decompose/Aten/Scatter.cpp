@@ -8,6 +8,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"
+#include "tcc/Dialect/Prim/Ascending.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -163,9 +164,10 @@ LogicalResult embeddingBag(AtenNode &a) {
   Value start = b.broadcastTo(neutral(b, mode == kMax ? S::max : S::add, wide), {bags, width});
   Value at = b.broadcastTo(b.unsqueeze(bag, {1}), {count, width});
   auto scatter = [&](S kind, Value into, Value index, Value what) {
-    return prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
-                                        index, what, 0)
-        .getResult();
+    auto op = prim::ScatterAlongOp::create(b.builder(), b.location(), into.getType(), kind, into,
+                                           index, what, 0);
+    prim::setAscending(op);
+    return op.getResult();
   };
   Value result = scatter(mode == kMax ? S::max : S::add, start, at, rows);
   Value sizes = b.unsqueeze(scatter(S::add, b.full({bags}, 0, i64), bag, counted), {1});
