@@ -159,9 +159,10 @@ bool tcc::codegen::emitFirstOfLine(LaunchFrame &f, Value x, unsigned axis, bool 
   constexpr int64_t kFewest = 2, kFew = 16, kLongest = int64_t(1) << 30;
   auto kept = getConstantIntValue(f.results[0].extents[axis]), known = getConstantIntValue(length);
   Type computed = computeType(tensorType(x).getElementType());
-  if (along < 8 || !kept || !known || *kept < kFewest || *kept > std::max<int64_t>(kFew, along) ||
-      *known > kLongest || computed.getIntOrFloatBitWidth() > 32 ||
-      computed.getIntOrFloatBitWidth() < 8)
+  unsigned bits = computed.getIntOrFloatBitWidth();
+  int64_t most = bits > 32 ? kFew : std::max<int64_t>(kFew, along);
+  if (along < 8 || !kept || !known || *kept < kFewest || *kept > most || *known > kLongest ||
+      bits < 8)
     return false;
   FirstOfLine(f, x, axis, descending, std::move(at), unsigned(*kept)).emit(length, along);
   return true;

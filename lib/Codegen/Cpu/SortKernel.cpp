@@ -48,7 +48,7 @@ bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
     return false;
   int64_t kept = cast<RankedTensorType>(op->getResult(0).getType()).getShape().back();
   bool inLanes = !hasWideKeys(type.getElementType());
-  bool keeps = kept < few || (inLanes && kept <= more && extent >= 2 * kept) ||
+  bool keeps = kept < few || (kept <= more && extent >= 2 * kept) ||
                (inLanes && kept <= many && extent >= longLine * kept);
   return isa<prim::SortOp>(op) || (!open && extent <= most && !keeps);
 }
