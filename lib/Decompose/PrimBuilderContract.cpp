@@ -84,6 +84,30 @@ Value PrimBuilder::softmax(Value x, int64_t axis) {
   return cast(div(e, reduce(prim::ReduceKind::sum, e, axis, true)), own);
 }
 
+/// Whether `axes` of x, more than one and of known extents, lie side by side in order.
+static bool isRun(PrimBuilder &b, Value x, ArrayRef<int64_t> axes) {
+  bool run = axes.size() > 1;
+  for (auto [i, axis] : llvm::enumerate(axes))
+    run &= axis == axes[0] + static_cast<int64_t>(i) && b.known(b.dim(x, axis)).has_value();
+  return run;
+}
+
+/// `x` with the axes of a run as one.
+static Value joined(PrimBuilder &b, Value x, ArrayRef<int64_t> run) {
+  Dims extents = b.dims(x), one = extents;
+  one[run[0]] = b.productOf(ArrayRef(extents).slice(run[0], run.size()));
+  one.erase(one.begin() + run[0] + 1, one.begin() + run[0] + run.size());
+  return b.reshape(x, one);
+}
+
+/// The numbers that `axes`, others than those of the run, have beside it.
+static SmallVector<int64_t> besideRun(ArrayRef<int64_t> axes, ArrayRef<int64_t> run) {
+  SmallVector<int64_t> moved;
+  for (int64_t axis : axes)
+    moved.push_back(axis > run[0] ? axis - static_cast<int64_t>(run.size()) + 1 : axis);
+  return moved;
+}
+
 Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch, ArrayRef<int64_t> rhsBatch,
                        ArrayRef<int64_t> lhsContract, ArrayRef<int64_t> rhsContract,
                        Type elementType) {
@@ -100,6 +124,20 @@ Value PrimBuilder::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch, ArrayRe
   for (int64_t i = 0; i < rank(rhs); ++i)
     if (!llvm::is_contained(rhsBatch, i) && !llvm::is_contained(rhsContract, i))
       list.push_back(dr[i]);
+  // Kernels have one axis of columns and one of terms.
+  SmallVector<int64_t> columns;
+  for (int64_t i = 0; i < rank(rhs); ++i)
+    if (!llvm::is_contained(rhsBatch, i) && !llvm::is_contained(rhsContract, i))
+      columns.push_back(i);
+  if (isRun(*this, rhs, columns)) {
+    Value product = dot(lhs, joined(*this, rhs, columns), lhsBatch, besideRun(rhsBatch, columns),
+                        lhsContract, besideRun(rhsContract, columns), elementType);
+    return reshape(product, list);
+  }
+  if (isRun(*this, lhs, lhsContract) && isRun(*this, rhs, rhsContract))
+    return dot(joined(*this, lhs, lhsContract), joined(*this, rhs, rhsContract),
+               besideRun(lhsBatch, lhsContract), besideRun(rhsBatch, rhsContract), lhsContract[0],
+               rhsContract[0], elementType);
   RankedTensorType t = typeOf(list, elementType ? elementType : elem(lhs));
   return prim::DotOp::create(b, loc, t, lhs, rhs, lhsBatch, rhsBatch, lhsContract, rhsContract)
       .getResult();
