@@ -206,6 +206,47 @@ static Value flushingTruncation(Emitter &e, Value x, Type type) {
   return vmath::ifAnyLane({&e, subnormal}, usual, rare)[0];
 }
 
+/// Whether every element of `x` (f32) is a bf16: one that was there, chosen or with another sign.
+static bool holdsBfloats(Value x, unsigned depth = 8) {
+  Operation *op = x.getDefiningOp();
+  if (!op || depth == 0)
+    return false;
+  if (auto extended = dyn_cast<arith::ExtFOp>(op))
+    return getElementTypeOrSelf(extended.getIn().getType()).isBF16();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    Attribute value = constant.getValue();
+    if (auto dense = dyn_cast<DenseFPElementsAttr>(value); dense && dense.isSplat())
+      value = dense.getSplatValue<FloatAttr>();
+    auto number = dyn_cast<FloatAttr>(value);
+    return number && number.getType().isF32() &&
+           (number.getValue().bitcastToAPInt().getZExtValue() & 0xffff) == 0;
+  }
+  if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::NegFOp,
+          math::AbsFOp, vector::BroadcastOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value v) { return holdsBfloats(v, depth - 1); });
+  auto select = dyn_cast<arith::SelectOp>(op);
+  return select && holdsBfloats(select.getTrueValue(), depth - 1) &&
+         holdsBfloats(select.getFalseValue(), depth - 1);
+}
+
+/// The upper halves of what `op` makes bf16, which has nothing below them.
+static void cutBfloats(arith::TruncFOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto like = [&](Type element) -> Type {
+    auto vector = dyn_cast<VectorType>(op.getType());
+    return vector ? Type(vector.clone(element)) : element;
+  };
+  Type words = like(b.getI32Type());
+  TypedAttr half = b.getI32IntegerAttr(16);
+  if (auto vector = dyn_cast<VectorType>(words))
+    half = DenseElementsAttr::get(vector, Attribute(half));
+  Value raw = arith::BitcastOp::create(b, words, op.getIn());
+  raw = arith::ShRUIOp::create(b, raw, arith::ConstantOp::create(b, half));
+  raw = arith::TruncIOp::create(b, like(b.getI16Type()), raw);
+  op.replaceAllUsesWith(arith::BitcastOp::create(b, op.getType(), raw).getResult());
+  op.erase();
+}
+
 /// What replaces a conversion between f32 and a 16-bit float; null for one that stays. From bf16
 /// too, which any target can: a value of a type that the target lacks is rounded again, one element
 /// after the other, where LLVM carries it from block to block.
@@ -250,6 +291,15 @@ static void expandConversions(Operation *root, const ExpandMathOptions &options)
 }
 
 void expandMath(Operation *root, const ExpandMathOptions &options) {
+  SmallVector<arith::TruncFOp> cuts;
+  root->walk([&](arith::TruncFOp op) {
+    bool narrows = getElementTypeOrSelf(op.getType()).isBF16() &&
+                   getElementTypeOrSelf(op.getIn().getType()).isF32();
+    if (narrows && !op.getIn().getDefiningOp<arith::ExtFOp>() && holdsBfloats(op.getIn()))
+      cuts.push_back(op);
+  });
+  if (!options.hasScalarLanes) // GPUs round two at once
+    llvm::for_each(cuts, cutBfloats);
   expandSinesOfSines(root, options);
   pairSinesWithCosines(root);
   if (options.roughWhereNarrowed)
