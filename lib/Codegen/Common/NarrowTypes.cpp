@@ -252,9 +252,20 @@ Value tcc::codegen::bitcastElement(ImplicitLocOpBuilder &b, Value x, Type from, 
   return ofBits(b, bitsOf(b, x, from), to);
 }
 
-Value tcc::codegen::floatToOdd(ImplicitLocOpBuilder &b, Value x) {
+Value tcc::codegen::floatToOdd(ImplicitLocOpBuilder &b, Value x, Type to) {
   using P = arith::CmpFPredicate;
   Shaped s(b, x);
+  if (!to.isBF16() && !isa<Float8E8M0FNUType>(to)) {
+    // What is subnormal as an f32 is 0 in `to`: others have the 24 bits that are left.
+    auto i64 = [&](uint64_t v) { return s.constant(b.getI64IntegerAttr(static_cast<int64_t>(v))); };
+    constexpr uint64_t kLow = 0x1fffffff, kLast = 0x20000000;
+    Value raw = arith::BitcastOp::create(b, s.of(b.getI64Type()), x);
+    Value low = arith::AndIOp::create(b, raw, i64(kLow));
+    Value rest = arith::AndIOp::create(b, raw, i64(~kLow));
+    Value odd = s.select(s.same(low, i64(0)), rest, arith::OrIOp::create(b, rest, i64(kLast)));
+    return arith::TruncFOp::create(b, s.of(b.getF32Type()),
+                                   Value(arith::BitcastOp::create(b, x.getType(), odd)));
+  }
   Value nearest = arith::TruncFOp::create(b, s.of(b.getF32Type()), x);
   Value back = arith::ExtFOp::create(b, x.getType(), nearest), bits = s.bits(nearest);
   Value even = s.same(s.band(bits, 1), s.i32(0));
@@ -279,9 +290,26 @@ Value tcc::codegen::integerToOdd(ImplicitLocOpBuilder &b, Value x, bool isUnsign
                                           i64(isUnsigned ? kExact : 2 * kExact));
     x = s.select(isExact, x, odd);
   }
+  if (width == 32) {
+    // The same for f32, which has the 24 bits that are left.
+    auto i32 = [&](uint32_t v) { return s.constant(b.getI32IntegerAttr(static_cast<int32_t>(v))); };
+    constexpr uint32_t kLow = 0xff, kLast = 0x100, kExact = uint32_t(1) << 24;
+    Value low = arith::AndIOp::create(b, x, i32(kLow));
+    Value rest = arith::AndIOp::create(b, x, i32(~kLow));
+    Value odd = s.select(s.same(low, i32(0)), rest, arith::OrIOp::create(b, rest, i32(kLast)));
+    Value from = isUnsigned ? x : Value(arith::AddIOp::create(b, x, i32(kExact)));
+    Value isExact = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, from,
+                                          i32(isUnsigned ? kExact : 2 * kExact));
+    x = s.select(isExact, x, odd);
+    Type f32 = s.of(b.getF32Type());
+    return isUnsigned ? Value(arith::UIToFPOp::create(b, f32, x))
+                      : Value(arith::SIToFPOp::create(b, f32, x));
+  }
   Type f64 = s.of(b.getF64Type());
-  return floatToOdd(b, isUnsigned ? Value(arith::UIToFPOp::create(b, f64, x))
-                                  : Value(arith::SIToFPOp::create(b, f64, x)));
+  return floatToOdd(b,
+                    isUnsigned ? Value(arith::UIToFPOp::create(b, f64, x))
+                               : Value(arith::SIToFPOp::create(b, f64, x)),
+                    b.getBF16Type());
 }
 
 /// One more or less in the order of the patterns, sign and magnitude.

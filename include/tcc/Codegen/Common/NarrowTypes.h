@@ -21,9 +21,9 @@ mlir::Value toStorage(mlir::ImplicitLocOpBuilder &b, mlir::Value v, mlir::Type e
 /// `x` (compute type of `from`) read as another element type of the same width.
 mlir::Value bitcastElement(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type from,
                            mlir::Type to);
-/// An f64, or an integer, as an f32 that rounds to any narrower float as `x` itself does: of
-/// the two f32 around it the one whose last bit is set.
-mlir::Value floatToOdd(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+/// An f64, or an integer, as an f32 that rounds to `to`, or to any narrower float, as `x` itself
+/// does: of the two f32 around it the one whose last bit is set.
+mlir::Value floatToOdd(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Type to);
 mlir::Value integerToOdd(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool isUnsigned);
 /// The next value of a narrow float after x towards y.
 mlir::Value nextNarrow(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value y,
