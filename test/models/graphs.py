@@ -376,6 +376,17 @@ def sliced_backwards(start):
                    constant("axes", [0], np.int64), constant("steps", [-1], np.int64)])
 
 
+def sliced_by_slices():
+    """Bounds that are slices of unknown length themselves, one for each of the first axes (a bag of embeddings)."""
+    nodes = [node("Add", ["i", "one"], ["j"]), node("Add", ["j", "one"], ["k"]), node("Slice", ["o", "i", "j"], ["start"]),
+             node("Slice", ["o", "j", "k"], ["stop"]), node("Slice", ["x", "start", "stop"], ["rows"]),
+             node("ReduceSum", ["rows", "axis"], ["y"])]
+    offsets = np.array([0, 2, 2, 6], np.int64)
+    return (model(nodes, [value("x", FLOAT, [6, 3]), value("o", INT64, [4]), value("i", INT64, [1])], [unknown("y")],
+                  [constant("one", [1], np.int64), constant("axis", [0], np.int64)]),
+            [{**case, "o": offsets, "i": np.array([i], np.int64)} for i, case in enumerate(normal((6, 3), (6, 3), (6, 3)))])
+
+
 def root_as_power():
     """1 / pow(x, 0.5) tells the zeros apart."""
     return single([node("Pow", ["x", "half"], ["r"]), node("Reciprocal", ["r"], ["y"])], FLOAT,
@@ -414,6 +425,7 @@ def real_or_complex_signal(inverse):
 GRAPHS = {
     **{f"signal-of-unknown-parts-{i}": lambda i=i: real_or_complex_signal(i) for i in (0, 1)},
     "shrunk-before-modes": shrunk_before_modes, "root-as-power": root_as_power,
+    "sliced-by-slices": sliced_by_slices,
     **{f"sliced-backwards-from-{start}": lambda s=start: sliced_backwards(s) for start in (-10, -1, 10, -2**40)},
     **{f"large-{kind}": lambda k=kind: large_unsigned(k) for kind in ("uint32", "uint64")},
     "rounding-by-addition": rounding_by_addition,

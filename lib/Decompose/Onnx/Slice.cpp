@@ -74,6 +74,16 @@ struct SliceSpec {
   Dims starts, stops, axes, steps;
 };
 
+/// The numbers for the first axes in a vector of unknown length, which has at most one for each
+/// axis, and `otherwise` for the rest.
+Dims ofFirstAxes(PrimBuilder &b, Value v, int64_t rank, int64_t otherwise) {
+  b.check(b.compareDims(Cmp::sle, b.dim(v, 0), b.dim(rank)), "Slice: more bounds than axes");
+  Type i64 = b.builder().getI64Type();
+  Value all =
+      b.concat({b.cast(v, i64), b.full({b.dim(rank)}, static_cast<double>(otherwise), i64)}, 0);
+  return b.readElements(b.sliceAxis(all, 0, b.dim(0), b.dim(rank)));
+}
+
 FailureOr<SliceSpec> sliceSpec(NodeContext &c) {
   PrimBuilder &b = c.b;
   SliceSpec s;
@@ -89,14 +99,25 @@ FailureOr<SliceSpec> sliceSpec(NodeContext &c) {
     s.axes = fromAttr("axes");
   } else {
     Dims *lists[] = {nullptr, &s.starts, &s.stops, &s.axes, &s.steps};
+    constexpr int64_t kWhole[] = {0, 0, int64_t(1) << 53, 0, 1};
+    bool open = false; // as to the number of bounds
     for (size_t i = 1; i < 5; ++i) {
       if (!c.has(i))
         continue;
+      Value v = c.in(i);
+      if (!c.has(3) && isa<IntegerType>(b.elem(v)) && b.rank(v) == 1 && !b.known(b.dim(v, 0))) {
+        *lists[i] = ofFirstAxes(b, v, b.rank(c.in(0)), kWhole[i]);
+        open = true;
+        continue;
+      }
       auto list = hostInts(c, i, b.rank(c.in(0)));
       if (failed(list))
         return failure();
       *lists[i] = *list;
     }
+    for (size_t i : {1, 2, 4})
+      if (open && !lists[i]->empty())
+        lists[i]->resize(b.rank(c.in(0)), b.dim(kWhole[i]));
   }
   if (s.axes.empty())
     for (size_t i = 0; i < s.starts.size(); ++i)
