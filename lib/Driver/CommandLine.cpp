@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <CLI/CLI.hpp>
+#include <cmath>
 
 using namespace llvm;
 using namespace tcc;
@@ -368,6 +369,12 @@ static Expected<CommandLine> understand(Arguments &args) {
     if (Error error = parse())
       return std::move(error);
   options.stopAfter = stop.value_or(Phase::Emit);
+  if (options.stopAfter == Phase::Codegen)
+    return userError(
+        "--stop-after codegen: there is no IR of that phase, which writes code; --emit "
+        "obj, llvm or asm gives it");
+  if (std::isnan(options.tuneBudget))
+    return userError("--tune-budget: 'nan' is no number of seconds");
   if (options.startFrom == Phase::Import)
     options.startFrom = std::nullopt; // that is where it starts anyway
   if (options.verify && (options.emit != EmitKind::So || options.stopAfter != Phase::Emit))

@@ -78,6 +78,7 @@ class CommandLine(ToolTest):
                           (SINCOS, "--cpu", "z80"), (SINCOS, "--target", "pdp11-unknown"), (SINCOS, "--jobs", "-1"),
                           (SINCOS, "--shape", "x"), (SINCOS, "--shape", "nothing=1x2"), (SINCOS, "--shape", "x=1x2x3"),
                           (SINCOS, "--dim", "batch=9..2"), (SINCOS, "--stop-after", "lunch"),
+                          (SINCOS, "--stop-after", "codegen"), (SINCOS, "--tune-budget", "nan"),
                           (SINCOS, "--logs", "weather"), (SINCOS, "--verify", "--emit", "obj"),
                           (SINCOS, "--target", "aarch64-linux", "--verify"), (SINCOS, "--dynamic", "maybe"),
                           (SINCOS, "--backend", "eager"), (SINCOS, "--dump-ir", "dumps=lunch"),
