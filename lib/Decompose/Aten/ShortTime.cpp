@@ -67,7 +67,7 @@ Value overlapped(PrimBuilder &b, Value frames, int64_t length, int64_t hop) {
   return sum ? b.squeeze(sum, {1}) : frames;
 }
 
-/// [.., frequencies, frames] back to signals; complex ones where all frequencies are there.
+/// [.., frequencies, frames] back to signals, real or complex as the file says.
 LogicalResult inverseShortTime(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value z = a.tensor("self");
@@ -77,12 +77,11 @@ LogicalResult inverseShortTime(AtenNode &a) {
     return a.fail("needs complex spectra of signals, a length and a step");
   if (!batched)
     z = b.unsqueeze(z, {0});
-  bool halved = a.flag("onesided", b.known(b.dim(z, 1)) != length);
   double scale = 1 / static_cast<double>(length);
   if (a.flag("normalized", false))
     scale = std::sqrt(scale);
   SmallVector<Value> parts;
-  if (halved) {
+  if (!isa<ComplexType>(a.own())) { // of all frequencies, too, torch takes the first half
     parts = {realSignal(a, z, 1, b.dim(length), scale)};
   } else {
     Value whole = transformed(a, z, 1, true, scale);
@@ -108,10 +107,7 @@ LogicalResult inverseShortTime(AtenNode &a) {
     if (!batched)
       part = b.squeeze(part, {0});
   }
-  if (!isa<ComplexType>(a.own()))
-    return a.give(parts[0]);
-  Value im = parts.size() > 1 ? parts[1] : b.full(b.dims(parts[0]), 0, t);
-  return a.give(complexOfParts(b, parts[0], im));
+  return a.give(parts.size() > 1 ? complexOfParts(b, parts[0], parts[1]) : parts[0]);
 }
 
 /// What the length of a window counts as: one more where it is periodic.

@@ -282,7 +282,8 @@ llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
   AliasTracker::Id id = draft.operandIds[*changed];
   draft.target = semantics.functional;
   std::string out = draft.outs.empty() ? "" : draft.outs[0];
-  bool resized = semantics.argument == "out" && !draft.types.empty(); // an empty tensor grows
+  bool resized = semantics.argument == "out" || StringRef(draft.target).starts_with("resize");
+  resized &= !draft.types.empty(); // an empty tensor grows
   if (!semantics.changesShape && !resized)
     draft.types = {draft.operands[*changed].getType()};
   else if (draft.types.empty())

@@ -36,7 +36,7 @@ def specials(normal, uniform):
         torch.istft(torch.stft(x, 16, 4, window=w, return_complex=True), 16, 4, window=w, length=60),
         torch.istft(torch.stft(x, 16, 5, 10, w[:10], normalized=True, return_complex=True), 16, 5, 10, w[:10], normalized=True),
         torch.istft(torch.stft(x[0], 16, window=w, return_complex=True, onesided=False), 16, window=w, onesided=False, length=80),
-        torch.istft(z, 6, 3, window=w[:6], center=False, return_complex=True, onesided=False),
+        torch.istft(z, 6, 3, window=w[:6], center=False, return_complex=True, onesided=False), torch.istft(z, 6, 2),
         torch.bartlett_window(7), torch.bartlett_window(6, periodic=False), torch.kaiser_window(9),
         torch.kaiser_window(8, False, 5.5), torch.kaiser_window(1)], (
             normal(2, 64), torch.hann_window(16) + 0.1, torch.complex(normal(6, 4), normal(6, 4)))
@@ -55,5 +55,5 @@ def specials(normal, uniform):
             torch.segment_reduce(x, how, lengths=r, axis=1))], (
                 normal(5, 6), torch.tensor([2, 0, 3]), torch.tensor([0, 4, 4, 5]), torch.tensor([[1, 0, 5]] * 5))
     yield "resized", lambda x, y: [
-        torch.ops.aten.resize(x, [2, 3]), torch.ops.aten.resize_as(x, y), aten._chunk_cat([x, y], 1, 3),
+        x.clone().resize_(2, 3), torch.ops.aten.resize(x, [2, 3]), torch.ops.aten.resize_as(x, y), aten._chunk_cat([x, y], 1, 3),
         aten._chunk_cat([x, y[0]], 0, 2), aten._trilinear(x, y, x, [1], [0], [1], [2])], (normal(3, 4), normal(3, 4))
