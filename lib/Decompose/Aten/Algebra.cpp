@@ -168,11 +168,8 @@ LogicalResult trace(AtenNode &a) {
   Value x = a.tensor("self");
   if (b.rank(x) != 2)
     return a.fail("needs a matrix");
-  Type i64 = b.builder().getI64Type();
-  Dims shape = b.dims(x);
-  Value on = b.compare(P::eq, b.iota(shape, 0, i64), b.iota(shape, 1, i64));
-  x = a.cast(x, a.wide());
-  return a.give(b.reduce(K::sum, b.select(on, x, b.scalar(0, b.elem(x))), {0, 1}, false));
+  Value diagonal = a.cast(matrices::diagonal(b, x), a.wide());
+  return a.give(b.reduce(K::sum, diagonal, {0}, false));
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,6 +50,13 @@ Value matrices::identity(PrimBuilder &b, ArrayRef<Dim> batch, Dim n, Type elemen
 
 Value matrices::diagonal(PrimBuilder &b, Value x) {
   int64_t rank = b.rank(x);
+  auto rows = b.known(b.dim(x, rank - 2)), columns = b.known(b.dim(x, rank - 1));
+  if (rows && columns && *rows && *columns) { // a column and a row further each
+    Dims flat = batchOf(b, x);
+    flat.push_back(b.dim(*rows * *columns));
+    return b.sliceAxis(b.reshape(x, flat), rank - 2, b.dim(0), b.dim(std::min(*rows, *columns)),
+                       *columns + 1);
+  }
   Value on = b.compare(P::eq, position(b, x, 2), position(b, x, 1));
   Value sum = b.reduce(K::sum, where(b, on, x), {rank - 2}, false);
   return b.sliceAxis(sum, rank - 2, b.dim(0), b.minDims(b.dim(x, rank - 2), b.dim(x, rank - 1)));
