@@ -208,6 +208,24 @@ func.func @reshaped_rows(%x: tensor<8x512x12x64xbf16>, %w: tensor<3072x768xbf16>
   return
 }
 
+// Few tiles of the general form are shared by blocks, many are not.
+// CHECK-LABEL: @exact_products
+// CHECK: <form = product, threads = 256, rows = 64, columns = 64, depth = 16, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = 256, rows = 128, columns = 128, depth = 16, index_bits = 32>>}
+func.func @exact_products(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>, %z: tensor<2048x2048xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<128x768xf32>, tensor<768x768xf32>) sizes() {
+  ^bb0(%a: tensor<128x768xf32>, %b: tensor<768x768xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x768xf32>, tensor<768x768xf32>) -> tensor<128x768xf32>
+    kernel.yield %c : tensor<128x768xf32>
+  } -> tensor<128x768xf32>
+  %1 = kernel.launch contraction "dot" ins(%z, %z : tensor<2048x2048xf32>, tensor<2048x2048xf32>) sizes() {
+  ^bb0(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+    kernel.yield %c : tensor<2048x2048xf32>
+  } -> tensor<2048x2048xf32>
+  return
+}
+
 // f32 is exact: no matrix unit. Up to 16 rows: warps share what is summed. A few more: blocks share what a tile sums, and
 // meet in scratch memory, or as a cluster on sm_90a. Open rows, and what wgmma does not take.
 // CHECK-LABEL: @other_products

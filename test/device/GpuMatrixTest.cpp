@@ -35,6 +35,30 @@ TEST_CASE("products: matrices, batches, views, types, what follows") {
         {random(DType::F64, {40}), random(DType::F64, {40})});
 }
 
+TEST_CASE("products: blocks share what a tile sums") {
+  struct Shared {
+    const char *type;
+    int64_t batch, m, n, k;
+  };
+  for (const Shared &p : {Shared{"f32", 1, 70, 33, 2000},
+                          {"f32", 3, 5, 64, 401},
+                          {"f64", 1, 20, 70, 300},
+                          {"i64", 1, 9, 9, 1000}}) {
+    std::string t = p.type, b = std::to_string(p.batch) + "x", k = std::to_string(p.k) + "x";
+    std::string l = "tensor<" + b + k + std::to_string(p.m) + "x" + t + ">",
+                r = "tensor<" + b + k + std::to_string(p.n) + "x" + t + ">",
+                y = "tensor<" + b + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + t + ">";
+    std::string text =
+        function("%a: " + l + ", %b: " + r, y,
+                 "%0 = prim.dot %a, %b batch [0] x [0] contract [1] x [1] : (" + l + ", " + r +
+                     ") -> " + y + "\n%y = prim.neg %0 : (" + y + ") -> " + y);
+    INFO(text);
+    CHECK(scheduleOf(text, *GpuArch::find("sm_80"), codegen::device::Form::Product).getSplit() > 1);
+    DType d = *prim::dtypeOf(cast<RankedTensorType>(parseType(l, &context())).getElementType());
+    check(text, {random(d, {p.batch, p.k, p.m}), random(d, {p.batch, p.k, p.n})});
+  }
+}
+
 TEST_CASE("mma.sync: tails, layouts, types, shared tiles, what follows") {
   using codegen::device::Form;
   auto checkProduct = [](DType d, DType r, int m, int n, int k, bool byColumns,

@@ -176,7 +176,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   case Form::Collect:
     return b.getIndexAttr(1);
   case Form::Product:
-    return productGrid(h, launch, s);
+    return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
   case Form::Attention:
   case Form::MmaAttention: {
     HostProduct product(h, launch, attentionOf(launch).scores);

@@ -95,7 +95,6 @@ private:
   SmallVector<Value> multiply(Value stage, ValueRange sums);
   SmallVector<Value> multiplyAll();
   std::pair<Value, Value> tileIn(Value number, Value tilesDown, Value tilesAcross);
-  void share(SmallVector<Value> &sums, function_ref<void(ValueRange)> finish);
   void store(ValueRange sums);
   void storeRun(Value row, Value column, ArrayRef<Value> sums);
 
@@ -331,42 +330,6 @@ SmallVector<Value> MmaEmitter::multiplyAll() {
 // The epilogue
 //===----------------------------------------------------------------------===//
 
-/// The tile's sums from all blocks that share it, in the last of them.
-void MmaEmitter::share(SmallVector<Value> &sums, function_ref<void(ValueRange)> finish) {
-  auto quad = VectorType::get({4}, instruction.sum);
-  auto placeOf = [&](Value part, unsigned i) {
-    Value tile = f.e.addIndex(f.e.mulIndex(tileNumber, f.e.index(s.getSplit())), part);
-    Value number = f.e.addIndex(f.e.mulIndex(tile, f.e.index(t.sums() / 4)), f.e.index(i / 4));
-    Value thread = f.e.addIndex(f.e.mulIndex(number, f.e.index(t.threads())), f.thread);
-    return f.scratchAt(0, quad, thread);
-  };
-  for (unsigned i = 0; i < sums.size(); i += 4) {
-    Value four = vector::FromElementsOp::create(b, quad, ArrayRef(sums).slice(i, 4));
-    LLVM::StoreOp::create(b, four, placeOf(part, i), 16);
-  }
-  f.inLastBlock(tileNumber, s.getSplit(), [&] {
-    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(instruction.sum)));
-    SmallVector<Value> none(sums.size(), zero);
-    auto loop = scf::ForOp::create(b, f.e.index(0), f.e.index(s.getSplit()), f.e.index(1), none);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> totals(loop.getRegionIterArgs());
-      for (unsigned i = 0; i < totals.size(); i += 4) {
-        Value four = LLVM::LoadOp::create(b, quad, placeOf(loop.getInductionVar(), i), 16);
-        for (unsigned j = 0; j < 4; ++j) {
-          Value x = vector::ExtractOp::create(b, four, int64_t(j));
-          Value &total = totals[i + j];
-          total = instruction.sum.isF32() ? Value(arith::AddFOp::create(b, total, x))
-                                          : Value(arith::AddIOp::create(b, total, x));
-        }
-      }
-      scf::YieldOp::create(b, totals);
-    }
-    finish(loop.getResults());
-  });
-}
-
 /// What follows the product at neighbouring columns of a row, stored where they are inside.
 void MmaEmitter::storeRun(Value row, Value column, ArrayRef<Value> sums) {
   bool keepsColumns = llvm::all_of(f.yield().getValues(), [](Value v) {
@@ -462,7 +425,7 @@ void MmaEmitter::run() {
     return;
   if (s.getSplit() == 1)
     return store(sums);
-  share(sums, [&](ValueRange totals) { store(totals); });
+  shareSums(f, tileNumber, part, sums, instruction.sum, [&](ValueRange totals) { store(totals); });
 }
 
 void device::emitMmaKernel(KernelFrame &f) {

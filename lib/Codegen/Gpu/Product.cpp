@@ -9,6 +9,8 @@
 #include "Product.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -278,4 +280,40 @@ OperandRuns device::runsOf(KernelFrame &f, const OperandSource &s) {
   }
   f.e.setLanes(1);
   return runs;
+}
+
+void device::shareSums(KernelFrame &f, Value tile, Value part, ArrayRef<Value> sums, Type sum,
+                       function_ref<void(ValueRange)> finish) {
+  constexpr unsigned kTogether = 4, kAligned = 16; // sums, bytes
+  ImplicitLocOpBuilder &b = f.b;
+  auto some = VectorType::get({kTogether}, sums[0].getType());
+  Value split = f.e.index(f.schedule.getSplit()), threads = f.e.index(f.schedule.getThreads());
+  auto placeOf = [&](Value of, unsigned i) {
+    Value number = f.e.addIndex(f.e.mulIndex(tile, split), of);
+    number = f.e.addIndex(f.e.mulIndex(number, f.e.index(sums.size() / kTogether)),
+                          f.e.index(i / kTogether));
+    return f.scratchAt(0, some, f.e.addIndex(f.e.mulIndex(number, threads), f.thread));
+  };
+  for (unsigned i = 0; i < sums.size(); i += kTogether) {
+    Value values = vector::FromElementsOp::create(b, some, sums.slice(i, kTogether));
+    LLVM::StoreOp::create(b, values, placeOf(part, i), kAligned);
+  }
+  f.inLastBlock(tile, f.schedule.getSplit(), [&] {
+    Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sums[0].getType())));
+    SmallVector<Value> none(sums.size(), zero);
+    auto loop = scf::ForOp::create(b, f.e.index(0), split, f.e.index(1), none);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> totals(loop.getRegionIterArgs());
+      for (unsigned i = 0; i < totals.size(); i += kTogether) {
+        Value values = LLVM::LoadOp::create(b, some, placeOf(loop.getInductionVar(), i), kAligned);
+        for (unsigned j = 0; j < kTogether; ++j)
+          totals[i + j] = emitCombine(b, prim::ReduceKind::sum, sum, totals[i + j],
+                                      vector::ExtractOp::create(b, values, int64_t(j)));
+      }
+      scf::YieldOp::create(b, totals);
+    }
+    finish(loop.getResults());
+  });
 }

@@ -79,4 +79,10 @@ Coords runCoords(KernelFrame &f, mlir::Value number, llvm::ArrayRef<mlir::Value>
 
 Coords uniform(llvm::ArrayRef<mlir::Value> indices);
 
+/// Of a tile whose k is cut in the schedule's `split` parts, a block each: every thread leaves its
+/// `sums`, a multiple of four of prim type `sum`, in scratch memory, and those of the last block to
+/// come add up what all have left there, in order of the parts, for `finish`.
+void shareSums(KernelFrame &f, mlir::Value tile, mlir::Value part, llvm::ArrayRef<mlir::Value> sums,
+               mlir::Type sum, llvm::function_ref<void(mlir::ValueRange)> finish);
+
 } // namespace tcc::codegen::device

@@ -12,6 +12,9 @@
 // where they lie together, and a thread's rows and columns come in groups of neighbours,
 // so that it reads shared memory in vectors too.
 //
+// Where tiles are few, blocks share one: each has a part of k, and the last one to be done adds up
+// what the others left in scratch memory.
+//
 // A convolution is the product of its pixels by its filters over channels and window.
 //
 //===----------------------------------------------------------------------===//
@@ -55,6 +58,8 @@ private:
   Value rows, columns, inner; ///< extents as one number
   Coords batch;               ///< the block's
   Value batchNumber, rowTile, columnTile;
+  Value tileNumber, part;              ///< the block's tile, and which part of k it has
+  Value firstInner, endInner;          ///< that part: whole slices, up to the end
   Value threadRow, threadColumn;       ///< its first ones in the tile
   SmallVector<OperandTile, 2> parts;   ///< left, right
   static constexpr unsigned side = 16; ///< threads along rows and along columns of a tile
@@ -103,14 +108,14 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
                                            parts[1].read(round, inner)};
   };
   // An operand without elements is not read.
-  auto first = [&] { writeTo(f.e.index(0), readFrom(f.e.index(0))); };
+  auto first = [&] { writeTo(f.e.index(0), readFrom(firstInner)); };
   if (getConstantIntValue(inner).value_or(0) > 0)
     first();
   else
     f.when(f.less(f.e.index(0), inner), first);
   f.barrier();
   carried.push_back(f.e.index(0));
-  auto loop = scf::ForOp::create(b, f.e.index(0), inner, f.e.index(s.getDepth()), carried);
+  auto loop = scf::ForOp::create(b, firstInner, endInner, f.e.index(s.getDepth()), carried);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next = f.e.nested([&] {
@@ -160,7 +165,19 @@ void ProductEmitter::run() {
     return f.e.divIndex(f.e.addIndex(extent, f.e.index(size - 1)), f.e.index(size));
   };
   Value tilesM = tiles(rows, s.getRows()), tilesN = tiles(columns, s.getColumns());
-  SmallVector<Value> place = f.delinearize(f.block, {f.volume(p.batch), tilesM, tilesN});
+  tileNumber = f.block;
+  firstInner = f.e.index(0);
+  endInner = inner;
+  if (s.getSplit() > 1) {
+    Value split = f.e.index(s.getSplit());
+    tileNumber = f.e.divIndex(f.block, split);
+    part = f.e.remIndex(f.block, split);
+    Value each = tiles(inner, s.getDepth() * s.getSplit());
+    each = f.e.mulIndex(each, f.e.index(s.getDepth()));
+    firstInner = f.e.mulIndex(part, each);
+    endInner = f.minIndex(f.e.addIndex(firstInner, each), inner);
+  }
+  SmallVector<Value> place = f.delinearize(tileNumber, {f.volume(p.batch), tilesM, tilesN});
   batchNumber = place[0];
   batch = uniform(f.delinearize(batchNumber, p.batch));
   rowTile = f.e.mulIndex(place[1], f.e.index(s.getRows()));
@@ -170,8 +187,11 @@ void ProductEmitter::run() {
   for (bool left : {true, false})
     parts.push_back(tileOf(left));
   SmallVector<Value> sums = multiplyAll();
-  if (!f.failed)
-    store(sums);
+  if (f.failed)
+    return;
+  if (s.getSplit() == 1)
+    return store(sums);
+  shareSums(f, tileNumber, part, sums, sumElement, [&](ValueRange totals) { store(totals); });
 }
 
 void device::emitProductKernel(KernelFrame &f) {
