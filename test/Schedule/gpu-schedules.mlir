@@ -226,6 +226,24 @@ func.func @exact_products(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>, %z: 
   return
 }
 
+// Warps look at all indices for their part of the places of few lines; many lines have a thread each.
+// CHECK-LABEL: @scatters
+// CHECK: sm_90a = <form = scatter, threads = 128, split = 528, index_bits = 32>>}
+// CHECK: sm_90a = <form = scatter, threads = 128, index_bits = 32>>}
+func.func @scatters(%x: tensor<50000x128xf32>, %i: tensor<700x128xi64>, %u: tensor<700x128xf32>, %y: tensor<4x100000xf32>, %j: tensor<2x100000xi64>, %v: tensor<2x100000xf32>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<50000x128xf32>, tensor<700x128xi64>, tensor<700x128xf32>) sizes() {
+  ^bb0(%a: tensor<50000x128xf32>, %b: tensor<700x128xi64>, %c: tensor<700x128xf32>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<50000x128xf32>, tensor<700x128xi64>, tensor<700x128xf32>) -> tensor<50000x128xf32>
+    kernel.yield %d : tensor<50000x128xf32>
+  } -> tensor<50000x128xf32>
+  %1 = kernel.launch special "scatter_along" ins(%y, %j, %v : tensor<4x100000xf32>, tensor<2x100000xi64>, tensor<2x100000xf32>) sizes() {
+  ^bb0(%a: tensor<4x100000xf32>, %b: tensor<2x100000xi64>, %c: tensor<2x100000xf32>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<4x100000xf32>, tensor<2x100000xi64>, tensor<2x100000xf32>) -> tensor<4x100000xf32>
+    kernel.yield %d : tensor<4x100000xf32>
+  } -> tensor<4x100000xf32>
+  return
+}
+
 // f32 is exact: no matrix unit. Up to 16 rows: warps share what is summed. A few more: blocks share what a tile sums, and
 // meet in scratch memory, or as a cluster on sm_90a. Open rows, and what wgmma does not take.
 // CHECK-LABEL: @other_products

@@ -273,6 +273,38 @@ TEST_CASE("scatters keep the order of their updates") {
                        "tensor<6x5x40xf32>"),
           {random(DType::F32, {6, 5, 40}), indices({30, 2}, 0, 4), random(DType::F32, {30, 40})});
   }
+  for (const char *kind : {"assign", "add"}) {
+    // Rows of one index each, in parts of 60 places; a single line; lines of indices of their own.
+    check(
+        function("%x: tensor<500x40xbf16>, %i: tensor<700x1xi64>, %u: tensor<700x40xbf16>",
+                 "tensor<500x40xbf16>",
+                 std::string("%0 = prim.broadcast %i axes [0, 1] sizes() : (tensor<700x1xi64>) -> "
+                             "tensor<700x40xi64>\n%y = prim.scatter_along ") +
+                     kind +
+                     " %x, %0, %u axis 0 : (tensor<500x40xbf16>, tensor<700x40xi64>, "
+                     "tensor<700x40xbf16>) -> tensor<500x40xbf16>"),
+        {random(DType::BF16, {500, 40}), indices({700, 1}, -3, 505),
+         random(DType::BF16, {700, 40})});
+    check(
+        function("%x: tensor<1x900xf32>, %i: tensor<1x1000xi64>, %u: tensor<1x1000xf32>",
+                 "tensor<1x900xf32>",
+                 std::string("%y = prim.scatter_along ") + kind +
+                     " %x, %i, %u axis 1 : (tensor<1x900xf32>, tensor<1x1000xi64>, "
+                     "tensor<1x1000xf32>) -> tensor<1x900xf32>"),
+        {random(DType::F32, {1, 900}), indices({1, 1000}, 0, 899), random(DType::F32, {1, 1000})});
+    check(function("%x: tensor<300x50xi32>, %i: tensor<203x33xi32>, %u: tensor<203x33xi32>",
+                   "tensor<300x50xi32>",
+                   std::string("%y = prim.scatter_along ") + kind +
+                       " %x, %i, %u axis 0 : (tensor<300x50xi32>, tensor<203x33xi32>, "
+                       "tensor<203x33xi32>) -> tensor<300x50xi32>"),
+          {random(DType::I32, {300, 50}, -9, 9), random(DType::I32, {203, 33}, 0, 290),
+           random(DType::I32, {203, 33}, -9, 9)});
+  }
+  std::string open = function("%x: tensor<?x?xf32>, %i: tensor<?x?xi64>, %u: tensor<?x?xf32>",
+                              "tensor<?x?xf32>", R"(
+    %y = prim.scatter_along add %x, %i, %u axis 0 : (tensor<?x?xf32>, tensor<?x?xi64>, tensor<?x?xf32>) -> tensor<?x?xf32>)");
+  check(open, {random(DType::F32, {30, 7}), indices({50, 7}, 0, 29), random(DType::F32, {50, 7})});
+  check(open, {random(DType::F32, {30, 7}), indices({0, 7}, 0, 29), random(DType::F32, {0, 7})});
   check(function("%x: tensor<8x9xf32>, %u: tensor<3x4xf32>", "tensor<8x9xf32>",
                  "%y = prim.insert_slice %x, %u starts [6, 1] () steps [-2, 2] : "
                  "(tensor<8x9xf32>, tensor<3x4xf32>) -> tensor<8x9xf32>"),

@@ -132,9 +132,13 @@ static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
 static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
   Operation *op = specialOf(launch);
   SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
-  if (auto along = dyn_cast<prim::ScatterAlongOp>(op))
+  if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     extents.erase(extents.begin() + along.getAxis());
-  else if (auto nd = dyn_cast<prim::ScatterNdOp>(op))
+    OpFoldResult warps = h.ceilDiv(h.volume(extents), GpuArch::warp);
+    return h.ceilDiv(h.mul(warps, h.b.getIndexAttr(int64_t(GpuArch::warp) * s.getSplit())),
+                     s.getThreads());
+  }
+  if (auto nd = dyn_cast<prim::ScatterNdOp>(op))
     extents.erase(extents.begin(), extents.begin() + tensorType(nd.getIndices()).getShape().back());
   else if (s.getLanes() > 1)
     extents.back() = h.ceilDiv(extents.back(), s.getLanes());

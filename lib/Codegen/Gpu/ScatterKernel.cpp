@@ -1,19 +1,26 @@
 //===- ScatterKernel.cpp - Writes by index, in a defined order ------------===//
 //
-// Later updates of a place come after earlier ones, as on the CPU: all updates that can
-// meet are done by one thread, in their order. Updates meet only along the axes that are
-// indexed, so the others are what runs in parallel.
+// Later updates of a place come after earlier ones, as on the CPU: all updates
+// that can meet are done by one thread, in their order. Updates meet only along
+// the axes that are indexed, so the others are what runs in parallel.
 //
-// - scatter_along: a thread has one line along the axis.
-// - scatter_nd: a thread has one place of the axes that are not indexed, in all slices;
+// - scatter_along: a thread has one line along the axis, or a part of it where
+// lines are few. It
+//   looks at all of the line's indices; where they are those of all lines, a
+//   warp's lanes look at them together.
+// - scatter_nd: a thread has one place of the axes that are not indexed, in all
+// slices;
 //   its block first copies what the updates leave unchanged.
-// - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a vector
+// - insert_slice: a point is either updated or not; there is nothing to meet. A
+// thread has a vector
 //   of a row where rows are updated as a whole.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -26,7 +33,8 @@ static Value asIndex(device::KernelFrame &f, Value v) {
   return v.getType().isIndex() ? v : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
 }
 
-/// Whether an index that was read lies in [0, extent), and the index, valid only then.
+/// Whether an index that was read lies in [0, extent), and the index, valid
+/// only then.
 static std::pair<Value, Value> checkedIndex(device::KernelFrame &f, Value read, Value extent) {
   ImplicitLocOpBuilder &b = f.b;
   // 64 bits are compared before they become an index, which may have 32.
@@ -50,7 +58,8 @@ static void updatePoint(device::KernelFrame &f, prim::ScatterKind kind, ArrayRef
   f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), update));
 }
 
-/// Calls `copy` unless `source` lies where the result goes (Analysis/InPlace.h).
+/// Calls `copy` unless `source` lies where the result goes
+/// (Analysis/InPlace.h).
 static void unlessInPlace(device::KernelFrame &f, Value source, function_ref<void()> copy) {
   const Memory *memory = f.e.memoryOf(source);
   if (!memory)
@@ -67,43 +76,189 @@ static void copyPoint(device::KernelFrame &f, Value source, ArrayRef<Coord> at) 
     f.e.store(f.results[0], at, v);
 }
 
-static void emitScatterAlong(device::KernelFrame &f, prim::ScatterAlongOp op) {
-  unsigned axis = op.getAxis();
-  SmallVector<Value> extents = extentsOf(f, op.getX()), others(extents);
+namespace {
+
+/// A warp's share of a scatter_along: a line a lane, and the places along the
+/// axis that are one of the schedule's `split` parts of it. It looks at all
+/// indices of its lines, and does the updates that go to its part, in order.
+class ScatterAlong {
+public:
+  ScatterAlong(device::KernelFrame &f, prim::ScatterAlongOp op);
+  void run();
+
+private:
+  Coords along(Value i) const {
+    Coords moved(at);
+    moved[axis] = Coord::uniform(i);
+    return moved;
+  }
+  bool isOneLine();
+  bool sameForAllLines();
+  void copyPart(Value first, unsigned apart);
+  Value isMine(Value update, Value &index);
+  void updateMine(Value update);
+  void walkTogether(Value count);
+  void walkAlone(Value count);
+
+  device::KernelFrame &f;
+  ImplicitLocOpBuilder &b;
+  prim::ScatterAlongOp op;
+  unsigned axis;
+  SmallVector<Value> extents, updates; ///< of the result, of the indices
+  Value lane, hasLine, hasUpdates, low, high;
+  Coords at;                               ///< the lane's line
+  static constexpr unsigned kInFlight = 8; ///< indices that a lane reads at once
+};
+
+} // namespace
+
+ScatterAlong::ScatterAlong(device::KernelFrame &f, prim::ScatterAlongOp op)
+    : f(f), b(f.b), op(op), axis(op.getAxis()), extents(extentsOf(f, op.getX())),
+      updates(extentsOf(f, op.getIndices())) {
+  SmallVector<Value> others(extents);
   others.erase(others.begin() + axis);
-  Value line = f.globalThread();
-  f.when(f.less(line, f.volume(others)), [&] {
-    Coords at;
-    for (Value i : f.delinearize(line, others))
-      at.push_back(Coord::uniform(i));
-    at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
-    auto along = [&](Value i) {
-      Coords moved(at);
-      moved[axis] = Coord::uniform(i);
-      return moved;
-    };
-    unlessInPlace(f, op.getX(), [&] {
-      f.loop(f.e.index(0), extents[axis], 1, [&](Value i) { copyPoint(f, op.getX(), along(i)); });
-    });
-    // The indices may be fewer than the tensor's along the other axes.
-    SmallVector<Value> updates = extentsOf(f, op.getIndices());
-    Value has = arith::ConstantOp::create(f.b, f.b.getBoolAttr(true));
-    for (unsigned i = 0; i < updates.size(); ++i)
-      if (i != axis)
-        has = arith::AndIOp::create(f.b, has, f.less(at[i].base, updates[i]));
-    f.when(has, [&] {
-      f.loop(f.e.index(0), updates[axis], 1, [&](Value i) {
-        Value read = f.e.eval(op.getIndices(), along(i));
-        auto [inside, index] = checkedIndex(f, read, extents[axis]);
-        f.when(inside, [&, index = index] {
-          Value update = f.e.eval(op.getUpdates(), along(i));
-          f.failed |= !update;
-          if (update)
-            updatePoint(f, op.getKind(), along(index), update);
-        });
-      });
+  Value warp = f.e.index(GpuArch::warp), split = f.e.index(f.schedule.getSplit()),
+        one = f.e.index(1), lines = f.volume(others);
+  Value number = f.e.divIndex(f.globalThread(), warp);
+  lane = f.e.remIndex(f.thread, warp);
+  // Neighbouring warps look at the same indices.
+  Value first = f.e.mulIndex(f.e.divIndex(number, split), warp), line = f.e.addIndex(first, lane);
+  hasLine = f.less(line, lines);
+  line = f.minIndex(line, f.e.subIndex(lines, one));
+  for (Value i : f.delinearize(line, others))
+    at.push_back(Coord::uniform(i));
+  at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
+  Value each = f.e.divIndex(f.e.addIndex(extents[axis], f.e.subIndex(split, one)), split);
+  low = f.e.mulIndex(f.e.remIndex(number, split), each);
+  high = f.minIndex(f.e.addIndex(low, each), extents[axis]);
+  high = arith::SelectOp::create(b, f.less(first, lines), high, low);
+  // The indices may be fewer than the tensor's along the other axes.
+  hasUpdates = hasLine;
+  for (unsigned i = 0; i < updates.size(); ++i)
+    if (i != axis)
+      hasUpdates = arith::AndIOp::create(b, hasUpdates, f.less(at[i].base, updates[i]));
+}
+
+bool ScatterAlong::isOneLine() {
+  return llvm::all_of(llvm::enumerate(tensorType(op.getX()).getShape()),
+                      [&](auto it) { return it.index() == axis || it.value() == 1; });
+}
+
+/// Whether an index does not depend on the line.
+bool ScatterAlong::sameForAllLines() {
+  if (isOneLine())
+    return true;
+  auto broadcast = op.getIndices().getDefiningOp<prim::BroadcastOp>();
+  if (!broadcast)
+    return false;
+  auto from = tensorType(broadcast.getX());
+  return llvm::all_of(llvm::enumerate(broadcast.getAxes()), [&](auto it) {
+    return it.value() == int64_t(axis) || from.getDimSize(it.index()) == 1;
+  });
+}
+
+/// Whether `update` goes to the warp's part, and where; the index is valid only
+/// then.
+Value ScatterAlong::isMine(Value update, Value &index) {
+  Value read = f.e.eval(op.getIndices(), along(update)), inside;
+  std::tie(inside, index) = checkedIndex(f, read, extents[axis]);
+  inside = arith::AndIOp::create(b, inside, f.less(index, high));
+  return arith::AndIOp::create(b, inside,
+                               arith::CmpIOp::create(b, arith::CmpIPredicate::ule, low, index));
+}
+
+void ScatterAlong::updateMine(Value update) {
+  Value read = f.e.eval(op.getIndices(), along(update));
+  Value index = checkedIndex(f, read, extents[axis]).second;
+  Value v = f.e.eval(op.getUpdates(), along(update));
+  f.failed |= !v;
+  if (v)
+    updatePoint(f, op.getKind(), along(index), v);
+}
+
+/// Each lane looks at other indices, and all do what any has found.
+void ScatterAlong::walkTogether(Value count) {
+  Coords line(at);
+  for (unsigned i = 0; i < at.size(); ++i)
+    if (i != axis) // that of the first line, which is anybody's
+      at[i] = Coord::uniform(f.e.index(0));
+  Value last = f.e.subIndex(count, f.e.index(1));
+  f.loop(f.e.index(0), count, int64_t(GpuArch::warp) * kInFlight, [&](Value first) {
+    SmallVector<std::pair<Value, Value>> found; // updates, and who has one
+    for (unsigned i = 0; i < kInFlight; ++i) {
+      Value begin = f.e.addIndex(first, f.e.index(int64_t(i) * GpuArch::warp)), index;
+      Value number = f.e.addIndex(begin, lane);
+      Value mine = isMine(f.minIndex(number, last), index);
+      found.push_back({begin, arith::AndIOp::create(b, mine, f.less(number, count))});
+    }
+    for (auto &[begin, mine] : found) {
+      Value bits =
+          NVVM::VoteSyncOp::create(b, b.getI32Type(), f.i32(-1), mine, NVVM::VoteSyncKind::ballot);
+      auto any = [&](OpBuilder &, Location, ValueRange left) {
+        Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left[0], f.i32(0));
+        scf::ConditionOp::create(b, more, left);
+      };
+      auto next = [&, begin = begin](OpBuilder &, Location, ValueRange left) {
+        Value bit = LLVM::CountTrailingZerosOp::create(b, b.getI32Type(), left[0],
+                                                       /*is_zero_poison=*/true);
+        Value offset = arith::IndexCastUIOp::create(b, b.getIndexType(), bit);
+        std::swap(at, line);
+        f.when(hasUpdates, [&] { updateMine(f.e.addIndex(begin, offset)); });
+        std::swap(at, line);
+        Value less = arith::SubIOp::create(b, left[0], f.i32(1));
+        scf::YieldOp::create(b, Value(arith::AndIOp::create(b, left[0], less)));
+      };
+      scf::WhileOp::create(b, TypeRange{b.getI32Type()}, ValueRange{bits}, any, next);
+    }
+  });
+}
+
+/// Each lane looks at its own line's indices.
+void ScatterAlong::walkAlone(Value count) {
+  Value last = f.e.subIndex(count, f.e.index(1));
+  f.when(hasUpdates, [&] {
+    f.loop(f.e.index(0), count, kInFlight, [&](Value first) {
+      SmallVector<std::pair<Value, Value>> found; // updates, and whether they are the warp's
+      for (unsigned i = 0; i < kInFlight; ++i) {
+        Value number = f.e.addIndex(first, f.e.index(i)), index;
+        Value mine = isMine(f.minIndex(number, last), index);
+        found.push_back({number, arith::AndIOp::create(b, mine, f.less(number, count))});
+      }
+      for (auto &[number, mine] : found)
+        f.when(mine, [&, number = number] { updateMine(number); });
     });
   });
+}
+
+/// From `first` on, every so many places of the part.
+void ScatterAlong::copyPart(Value first, unsigned apart) {
+  Value last = f.e.subIndex(high, f.e.index(1));
+  f.loop(first, high, int64_t(apart) * kInFlight, [&](Value begin) {
+    SmallVector<std::pair<Value, Value>> copied; // places and elements
+    for (unsigned i = 0; i < kInFlight; ++i) {
+      Value place = f.e.addIndex(begin, f.e.index(int64_t(i) * apart));
+      Value v = f.e.eval(op.getX(), along(f.minIndex(place, last)));
+      f.failed |= !v;
+      if (!v)
+        return;
+      copied.push_back({place, v});
+    }
+    for (auto &[place, v] : copied)
+      f.when(f.less(place, high),
+             [&, place = place, v = v] { f.e.store(f.results[0], along(place), v); });
+  });
+}
+
+void ScatterAlong::run() {
+  unlessInPlace(f, op.getX(), [&] {
+    if (isOneLine())
+      return copyPart(f.e.addIndex(low, lane), GpuArch::warp);
+    f.when(hasLine, [&] { copyPart(low, 1); });
+  });
+  if (isOneLine())
+    f.barrier(); // the one lane that updates sees what the others copied
+  f.when(f.less(f.e.index(0), f.volume(updates)),
+         [&] { sameForAllLines() ? walkTogether(updates[axis]) : walkAlone(updates[axis]); });
 }
 
 static void emitScatterNd(device::KernelFrame &f, prim::ScatterNdOp op) {
@@ -213,7 +368,7 @@ static void emitInsertSlice(device::KernelFrame &f, prim::InsertSliceOp op) {
 void device::emitScatterKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](prim::ScatterAlongOp o) { emitScatterAlong(f, o); })
+      .Case([&](prim::ScatterAlongOp o) { ScatterAlong(f, o).run(); })
       .Case([&](prim::ScatterNdOp o) { emitScatterNd(f, o); })
       .Case([&](prim::InsertSliceOp o) { emitInsertSlice(f, o); })
       .Default([&](Operation *o) {

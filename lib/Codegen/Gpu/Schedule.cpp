@@ -203,6 +203,19 @@ static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
   return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
 }
 
+/// Parts of the axis of few lines, a warp each: all look at all indices, and each has enough places
+/// to be worth it.
+static unsigned partsOfScatter(prim::ScatterAlongOp op, const GpuArch &arch) {
+  constexpr int64_t kWarps = 16, kLeast = 8; // of a multiprocessor; places of a part
+  auto shape = tensorType(op.getX()).getShape();
+  int64_t all = volumeOf(shape), along = shape[op.getAxis()];
+  if (all <= 0)
+    return 1;
+  int64_t warps = llvm::divideCeil(all / along, GpuArch::warp);
+  int64_t most = llvm::divideCeil(along, kLeast), wanted = kWarps * arch.multiprocessors / warps;
+  return unsigned(std::max<int64_t>(1, std::min(most, wanted)));
+}
+
 /// Neighbours of a row that is updated as a whole or not at all, 16 bytes at most.
 static unsigned lanesOfSlice(prim::InsertSliceOp op) {
   auto x = tensorType(op.getX());
@@ -248,6 +261,8 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
+    if (auto along = dyn_cast<prim::ScatterAlongOp>(op))
+      s.split = partsOfScatter(along, arch);
     if (auto slice = dyn_cast<prim::InsertSliceOp>(op))
       s.lanes = lanesOfSlice(slice);
   } else if (launch.getKind() == kernel::KernelKind::Attention) {
