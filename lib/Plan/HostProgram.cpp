@@ -157,7 +157,11 @@ LogicalResult ProgramBuilder::convert(Operation *op) {
       .Case([&](prim::ReshapeOp o) {
         Value from = memoryOf(o.getX());
         host::MemorySpace where = host::memorySpace(cast<MemRefType>(from.getType()));
-        memory[o] = viewAs(from, host::memoryType(tensorType(o), where), openExtents(o));
+        MemRefType type = host::memoryType(tensorType(o), where);
+        if (type.hasStaticShape())
+          memory[o] = viewAs(from, type, {});
+        else // of one type with open extents there are many shapes
+          memory[o] = host::ViewOp::create(b, type, from, openExtents(o));
         return success();
       })
       .Case([&](prim::ExtractOp o) {

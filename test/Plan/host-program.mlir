@@ -97,3 +97,20 @@ func.func @main(%c: i1, %x: tensor<?xf32>) -> tensor<?xf32> {
   } : tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// A reshape with open extents has others than its operand, also where their types are one.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<?x?xf32>
+// CHECK: %[[VIEW:.*]] = host.view %[[X]] sizes(%{{.*}}, %{{.*}}) : memref<?x?xf32> -> memref<?x?xf32>
+// CHECK: host.launch @k0_reverse ins(%[[VIEW]] :
+func.func @main(%x: tensor<?x?xf32>, %a: index, %b: index) -> tensor<?x?xf32> {
+  %0 = prim.reshape %x sizes(%a, %b) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %1 = kernel.launch loop "reverse" ins(%0 : tensor<?x?xf32>) sizes(%a, %b) {
+  ^bb0(%v: tensor<?x?xf32>):
+    %2 = prim.reverse %v [0] : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    kernel.yield %2 : tensor<?x?xf32>
+  } -> tensor<?x?xf32>
+  return %1 : tensor<?x?xf32>
+}
