@@ -25,27 +25,12 @@
 // nothing beside K multiply-adds, and the code is 14 times smaller.
 //
 //===----------------------------------------------------------------------===//
-#include "TileLoop.h"
 #include "PanelPacking.h"
-#include "TurnedStores.h"
+#include "TaskEmitter.h"
 
 using namespace mlir;
 namespace tcc::codegen {
-namespace {
-
-/// The cut of M into tiles and of N into panels.
-struct Tiling {
-  Index tiles;        ///< along m
-  Index largeTiles;   ///< the first tiles, which have `rows` rows
-  unsigned rows;      ///< of a large tile
-  unsigned smallRows; ///< of the others when M is known, else 0
-  Index panels, fullPanels;
-  Index groupPanels; ///< panels of one group
-  Index kBlocks;
-  Index taskTiles, taskRows, taskColumns; ///< tiles of a task, number of tasks along m and n
-};
-
-Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
+Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec) {
   const ContractionSchedule &schedule = spec.schedule;
   Tiling tiling;
   Index rows = k.constant(schedule.rows), width = k.constant(schedule.panelWidth());
@@ -71,69 +56,6 @@ Tiling cut(KernelBuilder &k, const ContractionSpec &spec) {
   return tiling;
 }
 
-class TaskEmitter {
-public:
-  TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue)
-      : k(k), spec(spec), feed(feed), epilogue(epilogue), tiling(cut(k, spec)),
-        cutsK(!k.isKnown(tiling.kBlocks, 1)) {}
-  void emit(Index task);
-
-private:
-  using PanelFn = llvm::function_ref<void(Index panel, bool full)>;
-  using RowsFn = llvm::function_ref<void(const TileRows &rows)>;
-  void forPanels(PanelFn body);
-  void forTiles(llvm::function_ref<void(Index tile)> body);
-  /// Emits `body` for each height that tile number `tile` may have.
-  void chooseRows(Index tile, RowsFn body);
-  void chooseRemainder(Index first, RowsFn body);
-  /// The rows of a tile of whatever height.
-  TileRows anyRows(Index tile);
-
-  void emitBlock(const KBlock &block);
-  void packPanels(const KBlock &block);
-  void emitTiles(const KBlock &block);
-  void emitTile(Index tile, Index panel, bool full, const KBlock &block);
-  /// The tile's products; in registers, or in memory if there are partial sums.
-  SmallVector<Value> multiply(const TileRows &rows, Index tile, Index panel, bool full,
-                              const KBlock &block);
-  void startSums();
-  PanelSource panelSource(Index panel, bool full, const KBlock &block);
-  /// Rows of a packed panel, with that of the column sums.
-  Index panelRows() { return k.add(spec.k, k.constant(spec.steps.flipsLhs ? 1 : 0)); }
-  void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
-  SmallVector<unsigned> panelWidths(bool full);
-  Index panelColumns(Index panel, bool full);
-
-  // Partial sums: [tile of the task][panel of the task][row][panel width]
-  Value sums(Index tile, Index panel);
-  void storeTile(Value at, unsigned rows, ArrayRef<unsigned> widths, ValueRange accs);
-  SmallVector<Value> loadTile(Value at, unsigned rows, ArrayRef<unsigned> widths);
-
-  void finishInline(const TileRows &rows, Index panel, bool full, ValueRange accs);
-  /// Of a tile that is in memory.
-  void finishSpilled(Index tile, Index panel, bool full, Value from);
-  void finishRolled(const TileRows &rows, Index panel, bool full, Value from);
-  bool storesTurned() const;
-  void finishTurned(Index tile, Index panel, bool full, Value from);
-  /// The number of the first column of `panel` in C.
-  Index firstColumn(Index panel);
-  Index resultRow(Index m) { return spec.firstRow ? k.add(spec.firstRow, m) : m; }
-  void finishRow(Index m, Index panel, bool full, llvm::function_ref<Value(unsigned, unsigned)>);
-
-  KernelBuilder &k;
-  const ContractionSpec &spec;
-  RowFeed &feed;
-  EpilogueFn epilogue;
-  Tiling tiling;
-  bool cutsK;
-  Index firstTile, endTile, firstPanel, endPanel;
-  Value buffer; ///< sums of one tile, or of the task when k is cut
-  Value packedPanels;
-  bool copiesB = spec.schedule.packsB(); ///< in the code that is written now
-};
-
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -154,6 +76,8 @@ void TaskEmitter::emit(Index task) {
   int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
   if (cutsK)
     buffer = k.scratch(spec.acc, schedule.tilesPerTask * schedule.panelsPerTask * tileSize);
+  else if ((held = heldTiles()) > 1)
+    buffer = k.scratch(spec.acc, held * schedule.panelsPerTask * tileSize);
   else if (!schedule.inlineEpilogue || tiling.smallRows == 0 || storesTurned())
     buffer = k.scratch(spec.acc, tileSize);
   if (schedule.packsB())
@@ -216,6 +140,10 @@ void TaskEmitter::packPanels(const KBlock &block) {
 }
 
 void TaskEmitter::emitTiles(const KBlock &block) {
+  if (held > 1)
+    return k.loop(firstTile, endTile, k.constant(held), [&](Index first) {
+      emitHeld(first, k.min(k.add(first, k.constant(held)), endTile), block);
+    });
   forTiles([&](Index tile) {
     if (feed.writesRows())
       chooseRows(tile, [&](const TileRows &rows) { feed.prepare(k, rows, block); });
@@ -432,90 +360,8 @@ SmallVector<Value> TaskEmitter::loadTile(Value at, unsigned rows, ArrayRef<unsig
   return accs;
 }
 
-//===----------------------------------------------------------------------===//
-// Epilogue
-//===----------------------------------------------------------------------===//
-
-Index TaskEmitter::firstColumn(Index panel) {
-  Index width = k.constant(spec.schedule.panelWidth());
-  if (spec.groups == 1)
-    return k.mul(panel, width);
-  return k.mulAdd(k.floorDiv(panel, tiling.groupPanels), spec.n,
-                  k.mul(k.rem(panel, tiling.groupPanels), width));
-}
-
-void TaskEmitter::finishRow(Index m, Index panel, bool full,
-                            llvm::function_ref<Value(unsigned, unsigned)> vectorAt) {
-  Index columns = panelColumns(panel, full), start = firstColumn(panel);
-  Value row = k.value(resultRow(m));
-  unsigned column = 0;
-  for (auto [i, lanes] : llvm::enumerate(panelWidths(full))) {
-    Index rest = k.sub(columns, k.constant(column));
-    auto finish = [&, i = i, lanes = lanes] {
-      Value n = k.value(k.add(start, k.constant(column)));
-      epilogue(k.builder, k.loc, row, n, vectorAt(i, column), k.min(k.constant(lanes), rest));
-    };
-    if (column == 0 || k.known(rest))
-      finish();
-    else
-      k.ifThen(k.compare(arith::CmpIPredicate::sgt, rest, k.constant(0)), finish);
-    column += lanes;
-  }
-}
-
-void TaskEmitter::finishInline(const TileRows &rows, Index panel, bool full, ValueRange accs) {
-  unsigned perRow = panelWidths(full).size();
-  for (unsigned row = 0; row < rows.count; ++row)
-    finishRow(k.add(rows.first, k.constant(row)), panel, full,
-              [&](unsigned i, unsigned) { return accs[row * perRow + i]; });
-}
-
-void TaskEmitter::finishRolled(const TileRows &rows, Index panel, bool full, Value from) {
-  Index width = k.constant(spec.schedule.panelWidth());
-  SmallVector<unsigned> widths = panelWidths(full);
-  Index count = rows.valid ? rows.valid : k.constant(rows.count);
-  k.loop(k.constant(0), count, k.constant(1), [&](Index row) {
-    finishRow(k.add(rows.first, row), panel, full, [&](unsigned i, unsigned column) {
-      Index offset = k.mulAdd(row, width, k.constant(column));
-      return k.load(VectorType::get({int64_t(widths[i])}, spec.acc),
-                    k.address(from, spec.acc, offset));
-    });
-  });
-}
-
-void TaskEmitter::finishSpilled(Index tile, Index panel, bool full, Value from) {
-  storesTurned() ? finishTurned(tile, panel, full, from)
-                 : finishRolled(anyRows(tile), panel, full, from);
-}
-
-bool TaskEmitter::storesTurned() const {
-  return epilogue.turned && epilogue.turned->element == spec.acc && k.known(spec.n);
-}
-
-void TaskEmitter::finishTurned(Index tile, Index panel, bool full, Value from) {
-  TileRows rows = anyRows(tile);
-  TurnedTile turned{*epilogue.turned,
-                    from,
-                    spec.schedule.panelWidth(),
-                    panelWidths(full),
-                    *k.known(panelColumns(panel, full)),
-                    resultRow(rows.first),
-                    firstColumn(panel)};
-  Index count = rows.valid ? rows.valid : k.constant(rows.count);
-  tcc::codegen::finishTurned(k, turned, count);
-  if (tiling.smallRows == tiling.rows)
-    return storeTurned(k, turned, tiling.rows);
-  k.ifThenElse(
-      k.compare(arith::CmpIPredicate::slt, tile, tiling.largeTiles),
-      [&] { storeTurned(k, turned, tiling.rows); },
-      [&] {
-        tiling.smallRows ? storeTurned(k, turned, tiling.smallRows)
-                         : storeTurnedRows(k, turned, count);
-      });
-}
-
 Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec) {
-  Tiling tiling = cut(k, spec);
+  Tiling tiling = cutTiles(k, spec);
   return k.mul(tiling.taskRows, tiling.taskColumns);
 }
 

@@ -39,33 +39,79 @@ static void storeSquare(KernelBuilder &k, const TurnedTile &tile, Value from, un
     k.store(square[i], k.address(first, element, k.mul(k.constant(i), tile.result.columnStride)));
 }
 
-void storeTurned(KernelBuilder &k, const TurnedTile &tile, unsigned rows) {
-  // Larger squares need more registers than there are; each lies within a row of the buffer.
+/// Rows of the largest squares: larger ones need more registers than there are; each lies within a
+/// row of the buffer.
+static unsigned squareRows(const TurnedTile &tile) {
   unsigned most = 8;
   while (tile.stride % most)
     most /= 2;
+  return most;
+}
+
+/// Stores `count` squares of `height` rows that lie below each other, in all columns; those of some
+/// columns after each other, so that what they write of a line is written together.
+static void storeSquares(KernelBuilder &k, const TurnedTile &tile, Value from, unsigned height,
+                         unsigned count, Value to) {
+  Type element = tile.result.element;
+  auto store = [&](Index column, int64_t columns) {
+    for (unsigned i = 0; i < count; ++i)
+      storeSquare(k, tile, k.address(from, element, k.constant(i * height * tile.stride)), height,
+                  column, columns, k.address(to, element, k.constant(i * height)));
+  };
+  int64_t whole = tile.columns / height * height;
+  k.loop(k.constant(0), k.constant(whole), k.constant(height),
+         [&](Index column) { store(column, height); });
+  if (whole < tile.columns)
+    store(k.constant(whole), tile.columns - whole);
+}
+
+/// Rows of `tile` from `first` on.
+static TurnedTile rowsFrom(KernelBuilder &k, const TurnedTile &tile, Index first) {
+  TurnedTile rest = tile;
+  rest.base = k.address(tile.base, tile.result.element, k.mul(first, k.constant(tile.stride)));
+  rest.firstRow = k.add(tile.firstRow, first);
+  return rest;
+}
+
+void storeTurned(KernelBuilder &k, const TurnedTile &tile, unsigned rows) {
   Type element = tile.result.element;
   auto together = [&] {
     Value start =
         tile.result.address(k.builder, k.loc, k.value(tile.firstRow), k.value(tile.firstColumn));
-    for (unsigned row = 0, height = most; row < rows;) {
+    for (unsigned row = 0, height = squareRows(tile); row < rows;) {
       if (row + height > rows) {
         height /= 2;
         continue;
       }
-      Value from = k.address(tile.base, element, k.constant(row * tile.stride));
-      Value to = k.address(start, element, k.constant(row));
-      int64_t whole = tile.columns / height * height;
-      k.loop(k.constant(0), k.constant(whole), k.constant(height),
-             [&](Index column) { storeSquare(k, tile, from, height, column, height, to); });
-      if (whole < tile.columns)
-        storeSquare(k, tile, from, height, k.constant(whole), tile.columns - whole, to);
-      row += height;
+      unsigned count = (rows - row) / height;
+      storeSquares(k, tile, k.address(tile.base, element, k.constant(row * tile.stride)), height,
+                   count, k.address(start, element, k.constant(row)));
+      row += count * height;
     }
   };
+  auto apart = [&] {
+    unsigned height = squareRows(tile);
+    if (rows <= height || rows % height)
+      return storeTurnedRows(k, tile, k.constant(rows));
+    k.loop(k.constant(0), k.constant(rows), k.constant(height),
+           [&](Index first) { storeTurned(k, rowsFrom(k, tile, first), height); });
+  };
   Index end = k.add(k.rem(tile.firstRow, tile.result.run), k.constant(rows));
-  k.ifThenElse(k.compare(arith::CmpIPredicate::ule, end, tile.result.run), together,
-               [&] { storeTurnedRows(k, tile, k.constant(rows)); });
+  k.ifThenElse(k.compare(arith::CmpIPredicate::ule, end, tile.result.run), together, apart);
+}
+
+void storeTurnedLines(KernelBuilder &k, const TurnedTile &tile, Index rows) {
+  constexpr unsigned lineRows = 16; // of f32
+  Index line = k.constant(lineRows), whole = k.mul(k.floorDiv(rows, line), line);
+  k.loop(k.constant(0), whole, line,
+         [&](Index first) { storeTurned(k, rowsFrom(k, tile, first), lineRows); });
+  Index done = whole;
+  for (unsigned height = lineRows / 2; height; height /= 2) {
+    Index next = k.mul(k.floorDiv(rows, k.constant(height)), k.constant(height));
+    k.loop(done, next, k.constant(height),
+           [&](Index first) { storeTurned(k, rowsFrom(k, tile, first), height); });
+    done = next;
+  }
 }
 
 void storeTurnedRows(KernelBuilder &k, const TurnedTile &tile, Index rows) {

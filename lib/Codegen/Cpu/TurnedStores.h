@@ -25,6 +25,8 @@ void finishTurned(KernelBuilder &k, const TurnedTile &tile, Index rows);
 
 /// Stores `rows` finished rows: together where they are neighbours, else one by one.
 void storeTurned(KernelBuilder &k, const TurnedTile &tile, unsigned rows);
+/// The same for any number of rows, of one tile or several: a line of the cache after the other.
+void storeTurnedLines(KernelBuilder &k, const TurnedTile &tile, Index rows);
 void storeTurnedRows(KernelBuilder &k, const TurnedTile &tile, Index rows);
 
 } // namespace tcc::codegen

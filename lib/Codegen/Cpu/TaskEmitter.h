@@ -1,0 +1,93 @@
+//===- TaskEmitter.h - One task of a product, as it is written --*- C++ -*-===//
+//
+// The loops (TileLoop.cpp), and what becomes of the sums of a tile (TileResults.cpp).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "TileLoop.h"
+#include "TurnedStores.h"
+
+namespace tcc::codegen {
+
+/// The cut of M into tiles and of N into panels.
+struct Tiling {
+  Index tiles;        ///< along m
+  Index largeTiles;   ///< the first tiles, which have `rows` rows
+  unsigned rows;      ///< of a large tile
+  unsigned smallRows; ///< of the others when M is known, else 0
+  Index panels, fullPanels;
+  Index groupPanels; ///< panels of one group
+  Index kBlocks;
+  Index taskTiles, taskRows, taskColumns; ///< tiles of a task, number of tasks along m and n
+};
+
+Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec);
+
+class TaskEmitter {
+public:
+  TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue)
+      : k(k), spec(spec), feed(feed), epilogue(epilogue), tiling(cutTiles(k, spec)),
+        cutsK(!k.isKnown(tiling.kBlocks, 1)) {}
+  void emit(Index task);
+
+private:
+  using PanelFn = llvm::function_ref<void(Index panel, bool full)>;
+  using RowsFn = llvm::function_ref<void(const TileRows &rows)>;
+  void forPanels(PanelFn body);
+  void forTiles(llvm::function_ref<void(Index tile)> body);
+  /// Emits `body` for each height that tile number `tile` may have.
+  void chooseRows(Index tile, RowsFn body);
+  void chooseRemainder(Index first, RowsFn body);
+  /// The rows of a tile of whatever height.
+  TileRows anyRows(Index tile);
+
+  void emitBlock(const KBlock &block);
+  void packPanels(const KBlock &block);
+  void emitTiles(const KBlock &block);
+  void emitTile(Index tile, Index panel, bool full, const KBlock &block);
+  /// Tiles and panels [first, end) whose results are turned and stored together.
+  void emitHeld(Index first, Index end, const KBlock &block);
+  int64_t heldTiles() const;
+  /// The tile's products; in registers, or in memory if there are partial sums.
+  llvm::SmallVector<mlir::Value> multiply(const TileRows &rows, Index tile, Index panel, bool full,
+                              const KBlock &block);
+  void startSums();
+  PanelSource panelSource(Index panel, bool full, const KBlock &block);
+  /// Rows of a packed panel, with that of the column sums.
+  Index panelRows() { return k.add(spec.k, k.constant(spec.steps.flipsLhs ? 1 : 0)); }
+  void prefetchNext(PanelSource &source, Index tile, const KBlock &block);
+  llvm::SmallVector<unsigned> panelWidths(bool full);
+  Index panelColumns(Index panel, bool full);
+
+  // Partial sums: [tile of the task][panel of the task][row][panel width]
+  mlir::Value sums(Index tile, Index panel);
+  void storeTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths, mlir::ValueRange accs);
+  llvm::SmallVector<mlir::Value> loadTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths);
+
+  void finishInline(const TileRows &rows, Index panel, bool full, mlir::ValueRange accs);
+  /// Of a tile that is in memory.
+  void finishSpilled(Index tile, Index panel, bool full, mlir::Value from);
+  void finishRolled(const TileRows &rows, Index panel, bool full, mlir::Value from);
+  bool storesTurned() const;
+  TurnedTile turnedTile(Index firstRow, Index panel, bool full, mlir::Value from);
+  void finishTurned(Index tile, Index panel, bool full, mlir::Value from);
+  /// The number of the first column of `panel` in C.
+  Index firstColumn(Index panel);
+  Index resultRow(Index m) { return spec.firstRow ? k.add(spec.firstRow, m) : m; }
+  void finishRow(Index m, Index panel, bool full, llvm::function_ref<mlir::Value(unsigned, unsigned)>);
+
+  KernelBuilder &k;
+  const ContractionSpec &spec;
+  RowFeed &feed;
+  EpilogueFn epilogue;
+  Tiling tiling;
+  bool cutsK;
+  Index firstTile, endTile, firstPanel, endPanel;
+  mlir::Value buffer; ///< sums of one tile, or of the task when k is cut
+  mlir::Value packedPanels;
+  int64_t held = 1; ///< tiles whose results wait in the buffer before they are stored
+  bool copiesB = spec.schedule.packsB(); ///< in the code that is written now
+};
+
+
+} // namespace tcc::codegen

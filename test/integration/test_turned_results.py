@@ -1,0 +1,54 @@
+"""Convolutions and products whose results lie across the columns of their tiles: images that tiles and lines of the cache
+cross, several images, parts of panels, open batches, what follows fused."""
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from compiled import Compiled
+from toolrun import ToolTest, cpu_levels
+
+F32 = TensorProto.FLOAT
+
+
+class TurnedResults(ToolTest):
+    def check(self, nodes, weights, x, open_batch=False):
+        shape = ["n" if open_batch else x.shape[0], *x.shape[1:]]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, shape)],
+                                  [helper.make_tensor_value_info("y", F32, None)],
+                                  [numpy_helper.from_array(w, name) for name, w in weights.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        expected, = ReferenceEvaluator(model).run(None, {"x": x})
+        path = self.work / "m.onnx"
+        onnx.save(model, path)
+        for cpu in [*cpu_levels(), "native"]:
+            with self.subTest(shape=x.shape, weights=weights["w"].shape, open=open_batch, cpu=cpu), \
+                    Compiled.build(path, "--cpu", cpu) as compiled:
+                y, = compiled(x)
+                np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
+
+    def test_convolutions(self):
+        rng = np.random.default_rng(0)
+        for images, channels, filters, size, kernel, stride in (
+                (1, 3, 64, (30, 31), 3, 1), (3, 3, 64, (7, 7), 3, 1), (2, 1, 50, (9, 40), 5, 2), (1, 3, 100, (33, 33), 4, 4),
+                (2, 20, 64, (13, 11), 3, 2), (5, 16, 130, (5, 5), 1, 1), (1, 64, 256, (14, 14), 1, 1), (2, 24, 37, (6, 50), 3, 1)):
+            x = rng.standard_normal((images, channels, *size), dtype=np.float32)
+            w = rng.standard_normal((filters, channels, kernel, kernel), dtype=np.float32)
+            nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[stride] * 2, pads=[kernel // 2] * 4),
+                     helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
+            for open_batch in (False, True):
+                self.check(nodes, {"w": w, "b": rng.standard_normal(filters, dtype=np.float32)}, x, open_batch)
+
+    def test_products(self):
+        rng = np.random.default_rng(1)
+        for batch, rows, k, n in ((1, 45, 30, 64), (3, 49, 17, 100), (2, 6, 40, 33)):
+            x = rng.standard_normal((batch, rows, k), dtype=np.float32)
+            nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Transpose", ["p"], ["y"], perm=[0, 2, 1])]
+            self.check(nodes, {"w": rng.standard_normal((k, n), dtype=np.float32)}, x)
+            self.check(nodes, {"w": rng.standard_normal((k, n), dtype=np.float32)}, x, True)
+
+
+if __name__ == "__main__":
+    unittest.main()
