@@ -50,7 +50,7 @@ private:
   int64_t heldTiles() const;
   /// The tile's products; in registers, or in memory if there are partial sums.
   llvm::SmallVector<mlir::Value> multiply(const TileRows &rows, Index tile, Index panel, bool full,
-                              const KBlock &block);
+                                          const KBlock &block);
   void startSums();
   PanelSource panelSource(Index panel, bool full, const KBlock &block);
   /// Rows of a packed panel, with that of the column sums.
@@ -61,8 +61,10 @@ private:
 
   // Partial sums: [tile of the task][panel of the task][row][panel width]
   mlir::Value sums(Index tile, Index panel);
-  void storeTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths, mlir::ValueRange accs);
-  llvm::SmallVector<mlir::Value> loadTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths);
+  void storeTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths,
+                 mlir::ValueRange accs);
+  llvm::SmallVector<mlir::Value> loadTile(mlir::Value at, unsigned rows,
+                                          llvm::ArrayRef<unsigned> widths);
 
   void finishInline(const TileRows &rows, Index panel, bool full, mlir::ValueRange accs);
   /// Of a tile that is in memory.
@@ -74,7 +76,8 @@ private:
   /// The number of the first column of `panel` in C.
   Index firstColumn(Index panel);
   Index resultRow(Index m) { return spec.firstRow ? k.add(spec.firstRow, m) : m; }
-  void finishRow(Index m, Index panel, bool full, llvm::function_ref<mlir::Value(unsigned, unsigned)>);
+  void finishRow(Index m, Index panel, bool full,
+                 llvm::function_ref<mlir::Value(unsigned, unsigned)>);
 
   KernelBuilder &k;
   const ContractionSpec &spec;
@@ -88,6 +91,5 @@ private:
   int64_t held = 1; ///< tiles whose results wait in the buffer before they are stored
   bool copiesB = spec.schedule.packsB(); ///< in the code that is written now
 };
-
 
 } // namespace tcc::codegen

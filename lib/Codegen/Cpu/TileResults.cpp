@@ -99,8 +99,8 @@ int64_t TaskEmitter::heldTiles() const {
   bool isShort = k.known(spec.k).value_or(mostDepth + 1) <= mostDepth;
   if (cutsK || !storesTurned() || wholeSquares || !isShort || spec.schedule.panelsPerTask > 1)
     return 1;
-  int64_t tileBytes = int64_t(tiling.rows) * spec.schedule.panelWidth() *
-                      spec.acc.getIntOrFloatBitWidth() / 8;
+  int64_t tileBytes =
+      int64_t(tiling.rows) * spec.schedule.panelWidth() * spec.acc.getIntOrFloatBitWidth() / 8;
   int64_t count = lineRows / std::min<int64_t>(lineRows, tiling.rows & -tiling.rows);
   while (count > 1 && count * tileBytes > mostBytes)
     count /= 2;
