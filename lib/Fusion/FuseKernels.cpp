@@ -27,7 +27,8 @@ namespace {
 /// what it reads from memory or the host as arguments.
 class LaunchBuilder {
 public:
-  LaunchBuilder(Cluster &cluster, Block *body) : cluster(cluster), body(body) {
+  LaunchBuilder(Cluster &cluster, const DenseSet<Operation *> &free, Block *body)
+      : cluster(cluster), freeOps(free), body(body) {
     builder.setInsertionPointToStart(body);
   }
   Value get(Value value, bool fromMemory);
@@ -38,6 +39,7 @@ private:
   /// The views between `source`, which lies in memory, and `value`.
   Value viewOf(Value value, Value source);
   Cluster &cluster;
+  const DenseSet<Operation *> &freeOps;
   Block *body;
   OpBuilder builder{body->getParentOp()->getContext()};
   IRMapping map, arguments;
@@ -84,8 +86,8 @@ Value LaunchBuilder::get(Value value, bool fromMemory) {
     return argument(value);
   }
   bool here = op && cluster.ops.contains(op);
-  bool free =
-      op && !here && !fromMemory && isFree(op) && op->getBlock() == cluster.root->getBlock();
+  bool free = op && !here && !fromMemory && freeOps.contains(op) &&
+              op->getBlock() == cluster.root->getBlock();
   if (auto constant = dyn_cast_or_null<prim::ConstantOp>(op); constant && !fromMemory)
     free = isImmediate(constant);
   if (!here && !free)
@@ -131,7 +133,7 @@ static void moveReshapesAfter(Value value, Operation *definition) {
     }
 }
 
-static LogicalResult buildLaunch(Cluster &cluster) {
+static LogicalResult buildLaunch(Cluster &cluster, const DenseSet<Operation *> &free) {
   Operation *root = cluster.root;
   OpBuilder b(root);
   SmallVector<Type> types;
@@ -167,7 +169,7 @@ static LogicalResult buildLaunch(Cluster &cluster) {
                                          /*schedule=*/kernel::Schedule(), ValueRange{}, sizes);
   launch.getBody().takeBody(region);
   body = &launch.getBody().front();
-  LaunchBuilder inside(cluster, body);
+  LaunchBuilder inside(cluster, free, body);
   SmallVector<Value> yielded;
   for (Value v : cluster.outputs)
     yielded.push_back(inside.get(v, false));
@@ -195,8 +197,14 @@ LogicalResult tcc::fusion::fuseBlock(Block &block, FusionPolicy policy) {
         for (Block &nested : region)
           if (failed(fuseBlock(nested, policy)))
             return failure();
+  // A mask is free by what it is computed from, which a launch may have written by the time that
+  // another copies the mask.
+  DenseSet<Operation *> free;
+  for (Operation &op : block)
+    if (isFree(&op))
+      free.insert(&op);
   for (auto &cluster : formClusters(block, policy))
-    if (failed(buildLaunch(*cluster)))
+    if (failed(buildLaunch(*cluster, free)))
       return failure();
   eraseDead(block);
   return success();

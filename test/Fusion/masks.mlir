@@ -44,3 +44,23 @@ func.func @written(%x: tensor<4x64xf32>, %y: tensor<4x64xi1>, %z: tensor<4x64xf3
   %3 = prim.select %t, %x, %z : (tensor<4x64xi1>, tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   return %1, %3 : tensor<4x64xi1>, tensor<4x64xf32>
 }
+
+// It is copied too after a kernel has written what it is computed from.
+// CHECK-LABEL: func @of_stored
+// CHECK: kernel.launch loop "broadcast"
+// CHECK: kernel.launch loop
+// CHECK: prim.iota
+// CHECK: prim.compare eq
+// CHECK: prim.or
+// CHECK: kernel.launch special "scatter_along"
+// CHECK-NOT: prim.compare
+// CHECK: return
+func.func @of_stored(%n: index, %y: tensor<?xi1>, %at: tensor<?xi64>, %v: tensor<?xi64>) -> (tensor<?xi1>, tensor<?xi64>) {
+  %p = prim.iota 0 sizes(%n) : tensor<?xi64>
+  %c = prim.constant dense<0> : tensor<i64>
+  %0 = prim.broadcast %c axes [] sizes(%n) : (tensor<i64>) -> tensor<?xi64>
+  %1 = prim.compare eq %p, %0 : (tensor<?xi64>, tensor<?xi64>) -> tensor<?xi1>
+  %2 = prim.or %y, %1 : (tensor<?xi1>, tensor<?xi1>) -> tensor<?xi1>
+  %3 = prim.scatter_along assign %0, %at, %v axis 0 : (tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+  return %2, %3 : tensor<?xi1>, tensor<?xi64>
+}
