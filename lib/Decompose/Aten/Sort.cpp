@@ -37,21 +37,28 @@ template <K kind> LogicalResult cumulative(AtenNode &a) {
 /// of those, m: no shift common to all would do, what lies far below it would be lost. The sums, of
 /// exp(x - m), double their span (Hillis and Steele 1986): after the step of d, each is of the 2 d
 /// elements that end there, and the one d before it is made relative to this m.
+/// Of complex x the largest real part counts, and the result's angle is the principal one.
 Value runningLogAddExp(PrimBuilder &b, Value x, int64_t axis, int64_t extent) {
-  Value zero = b.scalar(0, b.elem(x)), top = scan(b, K::max, x, axis);
+  Value size = x;
+  if (auto complex = dyn_cast<ComplexType>(b.elem(x)))
+    size = prim::RealOp::create(b.builder(), b.location(),
+                                tensorType(x).clone(complex.getElementType()), x);
+  Value none = b.scalar(0, b.elem(size)), top = scan(b, K::max, size, axis);
   // Nothing is relative to an infinity: its exponential is 0 or infinite by itself.
-  Value m = b.select(b.predicate<prim::IsInfOp>(top), zero, top);
-  Value sum = b.exp(b.sub(x, m));
+  Value m = b.select(b.predicate<prim::IsInfOp>(top), none, top);
+  auto like = [&](Value v) { return b.cast(v, b.elem(x)); };
+  Value sum = b.exp(b.sub(x, like(m)));
   for (int64_t d = 1; d < extent; d *= 2) {
     SmallVector<Dim> low(b.rank(x), b.dim(0)), high = low;
     low[axis] = b.dim(d);
     auto before = [&](Value v) {
-      return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - d)), zero, low, high);
+      return b.pad(b.sliceAxis(v, axis, b.dim(0), b.dim(extent - d)), b.scalar(0, b.elem(v)), low,
+                   high);
     };
-    Value factor = b.exp(b.minimum(b.sub(before(m), m), zero));
-    sum = b.add(sum, b.mul(before(sum), factor));
+    Value factor = b.exp(b.minimum(b.sub(before(m), m), none));
+    sum = b.add(sum, b.mul(before(sum), like(factor)));
   }
-  return b.add(m, b.log(sum));
+  return b.add(like(m), b.log(sum));
 }
 
 /// Where the extent is known only at run time, shifted by the maximum, in double: what lies
