@@ -1,19 +1,16 @@
 //===- ScatterKernel.cpp - Writes by index, in a defined order ------------===//
 //
-// Later updates of a place come after earlier ones, as on the CPU: all updates
-// that can meet are done by one thread, in their order. Updates meet only along
-// the axes that are indexed, so the others are what runs in parallel.
+// Later updates of a place come after earlier ones, as on the CPU: all updates that can meet are
+// done by one thread, in their order. Updates meet only along the axes that are indexed, so the
+// others are what runs in parallel.
 //
-// - scatter_along: a thread has one line along the axis, or a part of it where
-// lines are few. It
-//   looks at all of the line's indices; where they are those of all lines, a
-//   warp's lanes look at them together.
-// - scatter_nd: a thread has one place of the axes that are not indexed, in all
-// slices;
-//   its block first copies what the updates leave unchanged.
-// - insert_slice: a point is either updated or not; there is nothing to meet. A
-// thread has a vector
-//   of a row where rows are updated as a whole.
+// - scatter_along: a thread has one line along the axis, or a part of it where lines are few. It
+//   looks at all of the line's indices; where they are those of all lines, a warp's lanes look at
+//   them together.
+// - scatter_nd: a thread has one place of the axes that are not indexed, in all slices; its block
+//   first copies what the updates leave unchanged.
+// - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a
+//   vector of a row where rows are updated as a whole.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -33,8 +30,7 @@ static Value asIndex(device::KernelFrame &f, Value v) {
   return v.getType().isIndex() ? v : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
 }
 
-/// Whether an index that was read lies in [0, extent), and the index, valid
-/// only then.
+/// Whether an index that was read lies in [0, extent), and the index, valid only then.
 static std::pair<Value, Value> checkedIndex(device::KernelFrame &f, Value read, Value extent) {
   ImplicitLocOpBuilder &b = f.b;
   // 64 bits are compared before they become an index, which may have 32.
@@ -58,8 +54,7 @@ static void updatePoint(device::KernelFrame &f, prim::ScatterKind kind, ArrayRef
   f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), update));
 }
 
-/// Calls `copy` unless `source` lies where the result goes
-/// (Analysis/InPlace.h).
+/// Calls `copy` unless `source` lies where the result goes (Analysis/InPlace.h).
 static void unlessInPlace(device::KernelFrame &f, Value source, function_ref<void()> copy) {
   const Memory *memory = f.e.memoryOf(source);
   if (!memory)
@@ -157,8 +152,7 @@ bool ScatterAlong::sameForAllLines() {
   });
 }
 
-/// Whether `update` goes to the warp's part, and where; the index is valid only
-/// then.
+/// Whether `update` goes to the warp's part, and where; the index is valid only then.
 Value ScatterAlong::isMine(Value update, Value &index) {
   Value read = f.e.eval(op.getIndices(), along(update)), inside;
   std::tie(inside, index) = checkedIndex(f, read, extents[axis]);
