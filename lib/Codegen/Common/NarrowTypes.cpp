@@ -278,29 +278,27 @@ Value tcc::codegen::floatToOdd(ImplicitLocOpBuilder &b, Value x, Type to) {
 Value tcc::codegen::integerToOdd(ImplicitLocOpBuilder &b, Value x, bool isUnsigned) {
   Shaped s(b, x);
   unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
-  if (width == 64) {
-    // Where f64 does not hold all bits either, those below it become its last one.
-    auto i64 = [&](uint64_t v) { return s.constant(b.getI64IntegerAttr(static_cast<int64_t>(v))); };
-    constexpr uint64_t kLow = 0x7ff, kLast = 0x800, kExact = uint64_t(1) << 53;
-    Value low = arith::AndIOp::create(b, x, i64(kLow));
-    Value rest = arith::AndIOp::create(b, x, i64(~kLow));
-    Value odd = s.select(s.same(low, i64(0)), rest, arith::OrIOp::create(b, rest, i64(kLast)));
-    Value from = isUnsigned ? x : Value(arith::AddIOp::create(b, x, i64(kExact)));
+  // Where a float of `digits` bits does not hold all of x either, those below it become its last
+  // one.
+  auto cut = [&](unsigned digits) {
+    Type type = getElementTypeOrSelf(x.getType());
+    auto number = [&](uint64_t v) {
+      return s.constant(b.getIntegerAttr(type, llvm::APInt(width, v, false, true)));
+    };
+    uint64_t last = uint64_t(1) << (width - digits), low = last - 1, exact = uint64_t(1) << digits;
+    Value below = arith::AndIOp::create(b, x, number(low));
+    Value rest = arith::AndIOp::create(b, x, number(-last));
+    Value odd =
+        s.select(s.same(below, number(0)), rest, arith::OrIOp::create(b, rest, number(last)));
+    Value from = isUnsigned ? x : Value(arith::AddIOp::create(b, x, number(exact)));
     Value isExact = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, from,
-                                          i64(isUnsigned ? kExact : 2 * kExact));
+                                          number(isUnsigned ? exact : 2 * exact));
     x = s.select(isExact, x, odd);
-  }
+  };
+  if (width == 64)
+    cut(53);
   if (width == 32) {
-    // The same for f32, which has the 24 bits that are left.
-    auto i32 = [&](uint32_t v) { return s.constant(b.getI32IntegerAttr(static_cast<int32_t>(v))); };
-    constexpr uint32_t kLow = 0xff, kLast = 0x100, kExact = uint32_t(1) << 24;
-    Value low = arith::AndIOp::create(b, x, i32(kLow));
-    Value rest = arith::AndIOp::create(b, x, i32(~kLow));
-    Value odd = s.select(s.same(low, i32(0)), rest, arith::OrIOp::create(b, rest, i32(kLast)));
-    Value from = isUnsigned ? x : Value(arith::AddIOp::create(b, x, i32(kExact)));
-    Value isExact = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, from,
-                                          i32(isUnsigned ? kExact : 2 * kExact));
-    x = s.select(isExact, x, odd);
+    cut(24);
     Type f32 = s.of(b.getF32Type());
     return isUnsigned ? Value(arith::UIToFPOp::create(b, f32, x))
                       : Value(arith::SIToFPOp::create(b, f32, x));
