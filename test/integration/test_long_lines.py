@@ -1,5 +1,6 @@
 """Long rows, deep columns, few updates, the first elements of lines and clamped conversions: right on every level of instructions that
 this machine has, where kernels keep values in the result's place, cut sums or leave lanes out."""
+import re
 import unittest
 
 import numpy as np
@@ -85,6 +86,16 @@ class LongLines(ToolTest):
             self.compiles("lines.onnx", "-o", "lines.so", "--dump-ir", f"ir-{name}")
             code = "".join(path.read_text() for path in self.work.glob(f"ir-{name}/8-codegen/k*.mlir"))
             self.assertEqual(code.count("math.exp "), 1)
+
+    def test_rows_by_a_vector(self):
+        """Long ones beside each other, short ones, which memory brings one after the other, in turns."""
+        for length, beside in ((512, 0), (2048, 1)):
+            x, v = (RANDOM.random(shape, np.float32) for shape in ((203, length), (length,)))
+            self.check([helper.make_node("MatMul", ["x", "v"], ["y"])], x, {"y": x @ v.astype(np.float64)},
+                       tolerance=2e-5, constants=[("v", v)])
+            self.compiles("lines.onnx", "-o", "lines.so", "--cpu", "x86-64-v4", "--dump-ir", f"ir-{length}")
+            code = "".join(path.read_text() for path in self.work.glob(f"ir-{length}/8-codegen/k*.mlir"))
+            self.assertEqual(len(re.findall(r"%\d+:4 = scf.for", code)), beside)
 
     def test_deep_columns(self):
         x = (1 + RANDOM.standard_normal((2, 1024, 600)) / 64).astype(np.float32)

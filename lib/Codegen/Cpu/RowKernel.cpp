@@ -10,7 +10,8 @@
 // made from the value there.
 //
 // Rows that are summed up, and no more, with something that they have in common (the vector that a
-// matrix is multiplied by) are done a few beside each other, and read that once.
+// matrix is multiplied by) are done a few beside each other where they are long, and read that
+// once.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Analysis/InPlace.h"
 #include "tcc/Codegen/Common/RowStages.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -48,6 +50,7 @@ private:
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
     return kept.wholeSpace ? at : at.drop_front(rows);
   }
+  bool longRows();
   unsigned rowsBeside();
   void emitRows(Value task, unsigned count);
   void emitStage(const RowStage &stage);
@@ -328,6 +331,25 @@ void RowEmitter::emitStores() {
   nest({});
 }
 
+/// Whether a row is long in memory, in the type of what has most elements of the kernel's operands.
+/// Shorter ones end before the hardware has found that four of them are read at a time: from
+/// memory one after the other is faster there.
+bool RowEmitter::longRows() {
+  constexpr int64_t kShortBytes = 3072;
+  RankedTensorType most;
+  for (Value input : f.launch.getInputs()) {
+    auto type = tensorType(input);
+    if (!most || type.getRank() > most.getRank() ||
+        (type.hasStaticShape() && most.hasStaticShape() &&
+         type.getNumElements() > most.getNumElements()))
+      most = type;
+  }
+  int64_t bytes = most ? elementBytes(most.getElementType()) : 0;
+  for (Value extent : ArrayRef(extents).drop_front(rows))
+    bytes *= getConstantIntValue(extent).value_or(1);
+  return bytes > kShortBytes;
+}
+
 /// Rows that are done beside each other, in half of the registers.
 unsigned RowEmitter::rowsBeside() {
   constexpr unsigned kManyRegisters = 32, kMany = 4, kFew = 2, kMostOperators = 8, kLeastTurns = 4;
@@ -354,7 +376,7 @@ unsigned RowEmitter::rowsBeside() {
   Type element = computeType(tensorType(fullValue).getElementType());
   unsigned bits = std::max(kBits, element.getIntOrFloatBitWidth());
   unsigned most = f.cpu.lanes(bits) * (f.cpu.vectorRegisters / 2 / count);
-  if (!share || operators > kMostOperators ||
+  if (!share || !longRows() || operators > kMostOperators ||
       *length < int64_t(kLeastTurns) * std::min(lanes, most))
     return 1;
   lanes = std::min(lanes, most);
