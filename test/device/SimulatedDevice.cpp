@@ -186,7 +186,7 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
     llvm::report_fatal_error("an operation of the kernel is not simulated");
   meets = *simulated;
   emit::EmitOptions options;
-  options.optLevel = 1;
+  options.optLevel = 0; // a kernel runs for less time than it would be optimised
   llvm::SmallVector<char, 0> object =
       llvm::cantFail(emit::emitObject(module, simulatingCpu(), options));
   llvm::InitializeNativeTarget();
