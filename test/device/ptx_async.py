@@ -4,8 +4,9 @@ Each happens as late as it may: products when a thread waits for them, copies to
 of it when a thread waits until they have read. So a wait that is missing, or a stage given back too early, shows as a
 wrong result, and what waits for ever as an error.
 """
-import operator
 from types import SimpleNamespace
+
+import numpy as np
 
 import ptx_numbers as numbers
 from ptx_machine import PARAMETER, PEER, SHARED, WARP, Fault, assign, names
@@ -321,46 +322,49 @@ def copy_in(machine, parts, operands):
 
 # ---- wgmma ----
 
-# Bytes of an element, and what it is by its bits.
-ELEMENTS = {"bf16": (2, numbers.BF16.__getitem__), "f16": (2, numbers.F16.__getitem__),
-            "tf32": (4, lambda bits: numbers.f32(bits & ~0x1FFF)),  # the rest is not looked at
-            "s8": (1, lambda bits: numbers.signed(bits, 8)), "u8": (1, lambda bits: bits)}
+# The bits of an element as NumPy has them, and what it is by them.
+ELEMENTS = {"bf16": (np.uint16, lambda bits: (bits.astype(np.uint32) << 16).view(np.float32)),
+            "f16": (np.uint16, lambda bits: bits.view(np.float16)),
+            "tf32": (np.uint32, lambda bits: (bits & 0xFFFFE000).view(np.float32)),  # the rest is not looked at
+            "s8": (np.uint8, lambda bits: bits.view(np.int8)), "u8": (np.uint8, lambda bits: bits)}
 STEP = 32  # bytes of k
+
+
+def decoded(bits, kind):
+    """Exact products and sums of them fit the type that this gives."""
+    return ELEMENTS[kind][1](bits).astype(np.int64 if kind in ("s8", "u8") else np.float64)
 
 
 def operand_rows(shared, descriptor, rows, transposed, kind):
     """A step of k for each of `rows` rows or columns, out of shared memory as a descriptor says it lies."""
     first, leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (0, 16, 32))
     chunks = {1: 8, 2: 4, 3: 2}[descriptor >> 62]  # of 16 bytes in a row of the swizzle
-    size, value = ELEMENTS[kind]
-
-    def element(offset):
-        place = offset ^ (offset >> 7 & chunks - 1) << 4
-        return value(int.from_bytes(shared[place:place + size], "little"))
-
+    bits = np.frombuffer(shared, ELEMENTS[kind][0])
+    row, k = np.arange(rows)[:, None], np.arange(STEP // bits.itemsize)
     if transposed:
-        return [[element(first + row // 64 * leading + k // 8 * stride + k % 8 * 128 + row % 64 * 2)
-                 for k in range(STEP // size)] for row in range(rows)]
-    return [[element(first + row // 8 * stride + row % 8 * chunks * 16 + k * size) for k in range(STEP // size)]
-            for row in range(rows)]
+        offset = first + row // 64 * leading + k // 8 * stride + k % 8 * 128 + row % 64 * 2
+    else:
+        offset = first + row // 8 * stride + row % 8 * chunks * 16 + k * bits.itemsize
+    place = offset ^ (offset >> 7 & chunks - 1) << 4
+    if place.max() >= len(shared):
+        raise Fault(f"a product reads shared memory at {place.max():#x}")
+    return decoded(bits[place // bits.itemsize], kind)
 
 
 def multiply(threads, columns, sums, left, right, adds, transposed, kinds):
     """64 rows by `columns`: lane 4 r + c of a warp has columns 8 j + 2 c and the next of rows r and r + 8 of its 16."""
     shared = threads[0].block.shared
-    rows = left if isinstance(left, list) else operand_rows(shared, left, 64, False, kinds[0])
+    rows = operand_rows(shared, left, 64, False, kinds[0]) if isinstance(left, int) else left
     across = operand_rows(shared, right, columns, transposed, kinds[1])
-    whole = kinds[0] in ("s8", "u8")
-    for number, thread in enumerate(threads):
-        warp, lane = divmod(number, WARP)
-        for block in range(columns // 8):
-            for i in range(4):
-                a = rows[warp * 16 + lane // 4 + 8 * (i // 2)]
-                total = sum(map(operator.mul, a, across[block * 8 + lane % 4 * 2 + i % 2]))
-                register = sums[4 * block + i]
-                before = thread.registers[register] if adds else 0
-                thread.registers[register] = total + before & 0xFFFFFFFF if whole else \
-                    numbers.bits32(total + numbers.f32(before))
+    (warp, lane), (block, i) = divmod(np.arange(GROUP)[:, None], WARP), divmod(np.arange(columns // 2), 4)
+    with np.errstate(all="ignore"):
+        total = (rows @ across.T)[warp * 16 + lane // 4 + 8 * (i // 2), block * 8 + lane % 4 * 2 + i % 2]
+        if adds:
+            before = np.array([[thread.registers[register] for register in sums] for thread in threads], np.uint32)
+            total = total + before.view(np.int32 if total.dtype == np.int64 else np.float32)
+        bits = total.astype(np.uint32) if total.dtype == np.int64 else total.astype(np.float32).view(np.uint32)
+    for thread, words in zip(threads, bits.tolist()):
+        thread.registers.update(zip(sums, words))
 
 
 def product(machine, number, parts, operands):
@@ -392,18 +396,17 @@ def asynchronous(machine, number, parts, operands, group_of):
     sums, kinds = names(operands[0]), parts[-2:]
     words = machine.values(operands[1]) if operands[1][0] == "{" else None
     left, right, adds = (machine.value(operand) for operand in (operands[1].strip("{}").split(",")[0], *operands[2:4]))
-    transposed = ELEMENTS[kinds[0]][0] == 2 and bool(int(operands[-1]))  # others have no such operand
-    value = ELEMENTS[kinds[0]][1]
+    transposed = ELEMENTS[kinds[0]][0] == np.uint16 and bool(int(operands[-1]))  # others have no such operand
 
     def rows_of(threads):
-        rows = [[0.0] * 16 for _ in range(64)]
+        rows = np.zeros((64, 16), np.uint16)
         for i, thread in enumerate(threads):
             warp, lane = divmod(i, WARP)
             for j, word in enumerate(words):
                 bits = word(thread)
                 row, k = warp * 16 + lane // 4 + 8 * (j % 2), lane % 4 * 2 + 8 * (j // 2)
-                rows[row][k], rows[row][k + 1] = value(bits & 0xFFFF), value(bits >> 16 & 0xFFFF)
-        return rows
+                rows[row, k:k + 2] = bits & 0xFFFF, bits >> 16 & 0xFFFF
+        return decoded(rows, kinds[0])
 
     def start(gathered):
         threads, (thread, given) = [thread for thread, _ in gathered], gathered[0]

@@ -245,6 +245,9 @@ class Machine:
             return unpack
         get = self.values(operands[1])
         each = bits // len(get)
+        if len(get) == 1:
+            whole = get[0]
+            return assign(operands[0], lambda t: int(whole(t)) & (1 << bits) - 1)
         return assign(operands[0], lambda t: sum((int(g(t)) & (1 << each) - 1) << i * each for i, g in enumerate(get)))
 
     def control(self, parts, operands):
