@@ -11,8 +11,9 @@
 //   ...                                     ...
 //
 // The elements read are those that the rows read: each row's address must be the first
-// row's plus its number, found by taking the index expression apart. What cannot be
-// taken apart, or is behind a mask or a condition, stays a gather.
+// row's plus its number, or minus it, where the vectors end at the first row's and rows take them
+// in turn from the last; this is found by taking the index expression apart. What cannot be taken
+// apart, or is behind a mask or a condition, stays a gather.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,18 +103,20 @@ Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
     return {};
 
   Rows rows;
-  bool spread = false;
+  bool spread = false, backwards = false;
   Block *here = b.getInsertionBlock();
   for (auto [i, c] : llvm::enumerate(at)) {
     LinearForm form;
     form.add(c.base, 1, block.first);
-    if (form.take(block.first) != (i == last) || (i == last && c.step != 0))
+    int64_t perRow = form.take(block.first);
+    if (i == last ? std::abs(perRow) != 1 || c.step != 0 : perRow != 0)
       return {};
     for (auto &[term, count] : form.terms)
       if (!isArithmetic(term, here, block.first))
         return {};
     if (i == last)
-      form.constant -= block.row;
+      form.constant -= perRow * block.row;
+    backwards |= perRow < 0;
     spread |= c.step != 0;
     rows.at.push_back({std::move(form), c.step});
   }
@@ -121,8 +124,9 @@ Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
     return {};
 
   rows.pointer = memory.pointer;
+  rows.backwards = backwards;
   for (const Rows &known : knownRows)
-    if (known.pointer == rows.pointer && known.at == rows.at)
+    if (known.pointer == rows.pointer && known.at == rows.at && known.backwards == backwards)
       return fromStorage(b, known.vectors[block.row], memory.elementType);
   if (block.row != 0) // the first row met another address
     return {};
@@ -135,10 +139,15 @@ Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
     Coords column;
     for (const Coord &c : at)
       column.push_back(Coord::uniform(addIndex(c.base, index(lane * c.step))));
-    Value pointer = pointerAt(memory, linearIndex(memory.extents, column).base);
+    Value least = linearIndex(memory.extents, column).base;
+    if (backwards)
+      least = subIndex(least, index(block.rows - 1));
+    Value pointer = pointerAt(memory, least);
     columns.push_back(LLVM::LoadOp::create(b, vectorType, pointer, align));
   }
   rows.vectors = transposeVectors(b, columns, block.rows);
+  if (backwards)
+    std::reverse(rows.vectors.begin(), rows.vectors.end());
   knownRows.push_back(rows);
   return fromStorage(b, rows.vectors[0], memory.elementType);
 }

@@ -70,6 +70,8 @@ void OperandWalk::visit(Value value, const Access &at) {
   if (auto slice = dyn_cast<prim::SliceOp>(op))
     if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
       return visit(slice.getX(), at);
+  if (auto reverse = dyn_cast<prim::ReverseOp>(op))
+    return visit(reverse.getX(), at); // lies along the same axes, backwards
   if (!prim::isElementwise(op) &&
       !isa<prim::ReshapeOp, prim::BroadcastOp, prim::TransposeOp, prim::SliceOp>(op))
     return;

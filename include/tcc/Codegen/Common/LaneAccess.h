@@ -123,6 +123,7 @@ protected:
     mlir::Value pointer;
     llvm::SmallVector<std::pair<LinearForm, int64_t>, 6> at; ///< base and step an axis
     llvm::SmallVector<mlir::Value> vectors;                  ///< a row each, as stored
+    bool backwards = false;                                  ///< each row lies before the last one
   };
   mlir::Value recordPlace(const Memory &memory, const Coord &linear);
   mlir::Value loadStrided(const Memory &memory, const Coord &linear);
