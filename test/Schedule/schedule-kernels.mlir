@@ -24,6 +24,32 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
   return
 }
 
+// What is turned around is read across as what is not. Vectors have as many lanes as elements have room: those of
+// the places of rows do not count.
+// CHECK-LABEL: @moved
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 8>}
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 32, axis = 1, chunk = 4096, grain = {{[0-9]+}}>}
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 32, axis = 1, chunk = 4096, grain = {{[0-9]+}}>}
+func.func @moved(%x: tensor<64x64xf32>, %y: tensor<64x100xi8>, %i: tensor<50xi64>) {
+  %0 = kernel.launch loop "reverse_transpose" ins(%x : tensor<64x64xf32>) sizes() {
+  ^bb0(%a: tensor<64x64xf32>):
+    %b = prim.reverse %a [1] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %c = prim.transpose %b [1, 0] : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    kernel.yield %c : tensor<64x64xf32>
+  } -> tensor<64x64xf32>
+  %1 = kernel.launch loop "reverse" ins(%y : tensor<64x100xi8>) sizes() {
+  ^bb0(%a: tensor<64x100xi8>):
+    %b = prim.reverse %a [1] : (tensor<64x100xi8>) -> tensor<64x100xi8>
+    kernel.yield %b : tensor<64x100xi8>
+  } -> tensor<64x100xi8>
+  %2 = kernel.launch loop "take" ins(%y, %i : tensor<64x100xi8>, tensor<50xi64>) sizes() {
+  ^bb0(%a: tensor<64x100xi8>, %b: tensor<50xi64>):
+    %c = prim.take %a, %b axis 0 : (tensor<64x100xi8>, tensor<50xi64>) -> tensor<50x100xi8>
+    kernel.yield %c : tensor<50x100xi8>
+  } -> tensor<50x100xi8>
+  return
+}
+
 // The columns decide on panels; rows that only a run knows are assumed to be many.
 // CHECK-LABEL: @products
 // CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}

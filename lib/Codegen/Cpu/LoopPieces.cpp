@@ -121,11 +121,13 @@ void PieceWalk::visitView(Operation *op, LastIndex at) {
 }
 
 SmallVector<int64_t> tcc::codegen::piecesOf(kernel::LaunchOp launch) {
-  constexpr size_t kMostPieces = 17, kMostOperators = 64;
+  // Each piece has code of its own for all operators.
+  constexpr size_t kMostOperators = 64, kMostCode = 17 * kMostOperators, kMostPieces = 256;
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   Block &body = launch.getBody().front();
+  size_t operators = body.getOperations().size();
   if (type.getRank() == 0 || ShapedType::isDynamic(type.getShape().back()) ||
-      body.getOperations().size() > kMostOperators)
+      operators > kMostOperators)
     return {};
   PieceWalk walk;
   for (Value value : cast<kernel::YieldOp>(body.getTerminator()).getValues())
@@ -134,5 +136,6 @@ SmallVector<int64_t> tcc::codegen::piecesOf(kernel::LaunchOp launch) {
   for (int64_t begin : walk.begins)
     if (begin > 0 && begin < type.getShape().back())
       begins.push_back(begin);
-  return begins.size() < kMostPieces ? begins : SmallVector<int64_t>();
+  size_t most = std::min(kMostPieces, kMostCode / operators);
+  return begins.size() < most ? begins : SmallVector<int64_t>();
 }

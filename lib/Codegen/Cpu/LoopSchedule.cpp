@@ -151,8 +151,17 @@ static unsigned reductionLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   return cpu.lanes(bits) * (few ? kFewVectors : cpu.vectorRegisters / 2);
 }
 
+/// Whether `v` only says which rows are taken, an index for all lanes of a row.
+static bool onlyChoosesRows(Value v) {
+  return !v.use_empty() && llvm::all_of(v.getUses(), [](OpOperand &use) {
+    auto take = dyn_cast<prim::TakeOp>(use.getOwner());
+    return take && use.get() != take.getX() &&
+           static_cast<int64_t>(take.getAxis()) + 1 < tensorType(take.getX()).getRank();
+  });
+}
+
 /// Bits of the widest element that a kernel of points keeps in registers, if it does nothing but
-/// compute and move points along their lines.
+/// compute and move points along their lines, or back along them.
 static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
   unsigned bits = 0;
   auto add = [&](Value v, bool computes) {
@@ -164,14 +173,18 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
     return true;
   };
   auto addAll = [&](ValueRange values, bool computes) {
-    return llvm::all_of(values, [&](Value v) { return add(v, computes); });
+    return llvm::all_of(values, [&](Value v) { return onlyChoosesRows(v) || add(v, computes); });
   };
   Block &body = launch.getBody().front();
   if (!addAll(body.getArguments(), /*computes=*/false))
     return std::nullopt;
   for (Operation &op : body.without_terminator()) {
     bool computes = prim::isElementwise(&op);
-    bool moves = isa<prim::BroadcastOp, prim::ConstantOp, prim::ConcatOp, prim::ReshapeOp>(op);
+    bool moves =
+        isa<prim::BroadcastOp, prim::ConstantOp, prim::ConcatOp, prim::ReshapeOp, prim::ReverseOp>(
+            op);
+    if (auto take = dyn_cast<prim::TakeOp>(op))
+      moves = onlyChoosesRows(take.getIndices());
     if (auto slice = dyn_cast<prim::SliceOp>(op))
       moves = llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
     if (!(computes || moves) || !addAll(op.getResults(), computes) ||
