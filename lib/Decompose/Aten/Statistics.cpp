@@ -188,9 +188,13 @@ LogicalResult histogram(AtenNode &a) {
   Value index =
       b.minimum(b.cast(b.unary<prim::FloorOp>(place), i64), b.sub(a.extentTensor(bins, i64), 1.0));
   Value inside = b.binary<prim::AndOp>(b.compare(P::ge, x, low), b.compare(P::le, x, high));
-  Value hit = b.compare(P::eq, b.iota({bins, b.dim(1)}, 0, i64), b.unsqueeze(index, {0}));
-  hit = b.binary<prim::AndOp>(hit, b.unsqueeze(inside, {0}));
-  return a.give(b.reduce(K::sum, b.cast(hit, wide), {1}, false));
+  // NaN and what lies outside adds nothing to the first bin.
+  index = b.select(inside, index, b.scalar(0, i64));
+  Value none = b.full({bins}, 0, wide);
+  return a.give(prim::ScatterAlongOp::create(b.builder(), b.location(), none.getType(),
+                                             prim::ScatterKind::add, none, index,
+                                             b.cast(inside, wide), 0)
+                    .getResult());
 }
 
 LogicalResult isIn(AtenNode &a) {
