@@ -344,4 +344,4 @@ for family in (pointwise, products, attention, convolutions, reductions, order, 
     family()
 
 import modelcases  # noqa: E402,F401  whose cases are of this kind
-import widecases  # noqa: E402,F401
+import shapecases  # noqa: E402,F401

@@ -8,6 +8,9 @@ after all outputs were compared with eager's in float64 where that exists. The f
 a case takes microseconds, and whatever else the machine does only adds to that. The roofline is what the machine can do
 at most: bytes of the arguments and results at the speed of a copy, operations at that of a large product, both measured
 beside the cases; a case's share is how near tcc comes to it.
+
+With --cpu x86-64-v3 PyTorch and the libraries of its products are held to AVX2 as well. ONNX Runtime takes what the
+machine has: it is no peer there.
 """
 import argparse
 import contextlib
@@ -126,6 +129,9 @@ class OnnxRuntime:
         self.run()
         return [torch.from_numpy(v.numpy()) for v in self.binding.get_outputs()]
 
+
+# What PyTorch is told so that it uses no more of the machine than code for this CPU.
+LIMITS = {"x86-64-v3": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
 ENGINES = {"tcc": Tcc, "eager": Eager, "ort": OnnxRuntime, "compile": Compile}
 
@@ -271,12 +277,17 @@ def parse(argv):
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each engine and case")
     parser.add_argument("--turn", type=float, default=0.02, help="seconds of a turn")
-    parser.add_argument("--cpu", default="native")
+    parser.add_argument("--cpu", default="native", help="what tcc compiles for; x86-64-v3 limits PyTorch as well")
     parser.add_argument("--flags", default="", help="more options for tcc")
     parser.add_argument("--note", default="nothing else ran", help="what the page says of the machine's load")
     parser.add_argument("--write", action="store_true", help="merge the rows into docs/performance-operators.md")
     parser.add_argument("--list", action="store_true", help="names, and nothing else")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.cpu in LIMITS:
+        options.peers = ",".join(peer for peer in options.peers.split(",") if peer != "ort")
+        if options.write:
+            parser.error(f"the page is of whole machines, not of {options.cpu}")
+    return options
 
 
 def chosen(options):
@@ -308,10 +319,11 @@ def apart(function, *arguments):
     return json.loads(text) if status == 0 else f"ended with {status}"
 
 
-def load(threads):
+def load(options):
     """Loads what every case needs, once: more than half of a case's time otherwise. What this loads on first use, a
     first export brings. No thread may start here, which a fork would not have: each case asks for its own."""
-    os.environ["OMP_NUM_THREADS"] = str(threads)  # read when PyTorch is loaded
+    # Read when PyTorch is loaded.
+    os.environ.update(LIMITS.get(options.cpu, {}), OMP_NUM_THREADS=str(options.threads))
     import onnxruntime  # noqa: F401
     import torch
     torch.set_num_threads(1)
@@ -335,7 +347,7 @@ def store(rows, roof, options):
 
 def main(argv):
     options = parse(argv)
-    load(options.threads)
+    load(options)
     from opcases import CASES
     if options.list:
         print("\n".join(chosen(options)))

@@ -252,7 +252,7 @@ def views():
     wide("slice_middle", lambda x: x[:, 3:-4].contiguous(), (1000, 1007))
     wide("flip/0", lambda x: x.flip(0), (1000, 1000))
     wide("flip/both", lambda x: x.flip(0, 1), (1000, 1000))
-    wide("rot90", lambda x: torch.rot90(x), (1000, 1000))
+    wide("rot90", lambda x: torch.rot90(x).contiguous(), (1000, 1000))
     wide("roll/0", lambda x: x.roll(100, 0), (1000, 1000))
     wide("roll/both", lambda x: x.roll((3, 5), (1, 2)), (64, 125, 125))
     wide("repeat_interleave/1", lambda x: x.repeat_interleave(3, 1), (1000, 300))
