@@ -226,6 +226,43 @@ func.func @exact_products(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>, %z: 
   return
 }
 
+// Small matrices go to groups of a block's threads, each a whole one, and so do groups of a convolution; parts of short
+// sums go to groups too. Few columns are the few rows of the other operand.
+// CHECK-LABEL: @grouped_products
+// CHECK: sm_90a = <form = product, threads = 128, lanes = 8, rows = 16, columns = 16, depth = 16, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = 128, vectors = 8, rows = 16, columns = 16, depth = 16, index_bits = 32>>}
+// CHECK: sm_90a = <form = product, threads = {{[0-9]+}}, lanes = {{[0-9]+}}, rows = 128, columns = 8, depth = 16, index_bits = 32>>}
+// CHECK: sm_90a = <form = skinny, threads = 128, rows = 4, index_bits = 32>>}
+// CHECK: sm_90a = <form = skinny, threads = 128, rows = 4, index_bits = 32>>}
+func.func @grouped_products(%x: tensor<65536x16x16xf32>, %y: tensor<32x256xf32>, %w: tensor<512x256xf32>, %i: tensor<32x56x56x256xf32>, %f: tensor<256x8x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>, %m: tensor<8192x4096xf32>, %v: tensor<4096x1xf32>, %n: tensor<8192x4096xbf16>, %u: tensor<4096xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %x : tensor<65536x16x16xf32>, tensor<65536x16x16xf32>) sizes() {
+  ^bb0(%a: tensor<65536x16x16xf32>, %b: tensor<65536x16x16xf32>):
+    %c = prim.dot %a, %b batch [0] x [0] contract [2] x [1] : (tensor<65536x16x16xf32>, tensor<65536x16x16xf32>) -> tensor<65536x16x16xf32>
+    kernel.yield %c : tensor<65536x16x16xf32>
+  } -> tensor<65536x16x16xf32>
+  %1 = kernel.launch contraction "dot" ins(%y, %w : tensor<32x256xf32>, tensor<512x256xf32>) sizes() {
+  ^bb0(%a: tensor<32x256xf32>, %b: tensor<512x256xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<32x256xf32>, tensor<512x256xf32>) -> tensor<32x512xf32>
+    kernel.yield %c : tensor<32x512xf32>
+  } -> tensor<32x512xf32>
+  %2 = kernel.launch convolution "conv" ins(%i, %f : tensor<32x56x56x256xf32>, tensor<256x8x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>) sizes() {
+  ^bb0(%a: tensor<32x56x56x256xf32>, %b: tensor<256x8x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, dilations = array<i64: 1, 1>, groups = 32 : i64, high = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<32x56x56x256xf32>, tensor<256x8x3x3xf32, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xf32>
+    kernel.yield %c : tensor<32x56x56x256xf32>
+  } -> tensor<32x56x56x256xf32>
+  %3 = kernel.launch contraction "dot" ins(%m, %v : tensor<8192x4096xf32>, tensor<4096x1xf32>) sizes() {
+  ^bb0(%a: tensor<8192x4096xf32>, %b: tensor<4096x1xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<8192x4096xf32>, tensor<4096x1xf32>) -> tensor<8192x1xf32>
+    kernel.yield %c : tensor<8192x1xf32>
+  } -> tensor<8192x1xf32>
+  %4 = kernel.launch contraction "dot" ins(%n, %u : tensor<8192x4096xbf16>, tensor<4096xbf16>) sizes() {
+  ^bb0(%a: tensor<8192x4096xbf16>, %b: tensor<4096xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<8192x4096xbf16>, tensor<4096xbf16>) -> tensor<8192xbf16>
+    kernel.yield %c : tensor<8192xbf16>
+  } -> tensor<8192xbf16>
+  return
+}
+
 // Warps look at all indices for their part of the places of few lines; many lines have a thread each.
 // CHECK-LABEL: @scatters
 // CHECK: sm_90a = <form = scatter, threads = 128, split = 528, index_bits = 32>>}

@@ -6,6 +6,7 @@
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::test;
+using codegen::device::Schedule;
 using reference::Tensor;
 
 TEST_CASE("products: matrices, batches, views, types, what follows") {
@@ -35,6 +36,27 @@ TEST_CASE("products: matrices, batches, views, types, what follows") {
         {random(DType::F64, {40}), random(DType::F64, {40})});
 }
 
+/// Fails where the launches of `text` are wrong on the simulated device, run as `change` has it of
+/// the best schedule of form `form`.
+static void checkAs(const std::string &text, llvm::ArrayRef<Tensor> inputs,
+                    codegen::device::Form form,
+                    llvm::function_ref<Schedule(MLIRContext *, Schedule)> change) {
+  const GpuArch &arch = *GpuArch::find("sm_80");
+  auto module = fused(text);
+  module->walk([&](kernel::LaunchOp launch) {
+    MLIRContext *context = launch.getContext();
+    launch.setScheduleAttr(
+        tcc::gpu::SchedulesAttr::get(context, StringAttr::get(context, arch.name),
+                                     change(context, scheduleOf(launch, arch, form))));
+  });
+  auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), inputs, WeightTable(),
+                                arch, /*seed=*/3);
+  if (!wrong)
+    FAIL(llvm::toString(wrong.takeError()));
+  for (const std::string &line : *wrong)
+    FAIL_CHECK(line);
+}
+
 TEST_CASE("products: blocks share what a tile sums") {
   struct Shared {
     const char *type;
@@ -53,9 +75,19 @@ TEST_CASE("products: blocks share what a tile sums") {
                  "%0 = prim.dot %a, %b batch [0] x [0] contract [1] x [1] : (" + l + ", " + r +
                      ") -> " + y + "\n%y = prim.neg %0 : (" + y + ") -> " + y);
     INFO(text);
-    CHECK(scheduleOf(text, *GpuArch::find("sm_80"), codegen::device::Form::Product).getSplit() > 1);
     DType d = *prim::dtypeOf(cast<RankedTensorType>(parseType(l, &context())).getElementType());
-    check(text, {random(d, {p.batch, p.k, p.m}), random(d, {p.batch, p.k, p.n})});
+    std::vector<Tensor> inputs = {random(d, {p.batch, p.k, p.m}), random(d, {p.batch, p.k, p.n})};
+    Schedule chosen = scheduleOf(text, *GpuArch::find("sm_80"), codegen::device::Form::Product);
+    if (chosen.getSplit() == 1) { // threads share it, by the schedule
+      CHECK(chosen.getVectors() > 1);
+      checkAs(text, inputs, codegen::device::Form::Product, [](MLIRContext *context, Schedule s) {
+        constexpr unsigned kSplit = 3, kTiles = 6, kSums = 64 * 64 * 4;
+        return Schedule::get(context, s.getForm(), 256, 1, 1, 0, 0, 64, 64, 16, 0, 0, kSplit,
+                             codegen::device::kCounterBytes + kTiles * kSplit * kSums,
+                             s.getIndexBits());
+      });
+    }
+    check(text, inputs);
   }
 }
 
@@ -113,26 +145,88 @@ TEST_CASE("few rows of exact products: warps over columns") {
         {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 41, 256})});
 }
 
+TEST_CASE("few columns: warps over rows") {
+  using codegen::device::Form;
+  auto vectors = [](const std::string &l, const std::string &r, const std::string &axes,
+                    const std::string &y) {
+    return function("%a: " + l + ", %b: " + r, y,
+                    "%y = prim.dot %a, %b " + axes + " : (" + l + ", " + r + ") -> " + y);
+  };
+  for (const char *type : {"f32", "f64", "bf16"}) {
+    std::string t = std::string("x") + type + ">";
+    DType d = *parseDType(type);
+    for (int64_t k : {128, 131}) {
+      std::string depth = "x" + std::to_string(k);
+      for (int64_t n : {1, 3}) {
+        std::string wide = std::to_string(n);
+        std::string text = vectors(
+            "tensor<77" + depth + t, "tensor<" + std::to_string(k) + (n > 1 ? "" : "x1") + t,
+            "batch [] x [] contract [1] x [0]", n > 1 ? "tensor<77" + t : "tensor<77x1" + t);
+        if (n > 1)
+          text = vectors("tensor<77" + depth + t, "tensor<" + wide + depth + t,
+                         "batch [] x [] contract [1] x [1]", "tensor<77x" + wide + t);
+        INFO(text);
+        CHECK(scheduleOf(text).getForm() == Form::Skinny);
+        CHECK(scheduleOf(text).getRows() > 0);
+        check(text, {random(d, {77, k}), n > 1 ? random(d, {n, k}) : random(d, {k, 1})});
+      }
+      std::string text = vectors("tensor<5x21" + depth + t, "tensor<5" + depth + t,
+                                 "batch [0] x [0] contract [2] x [1]", "tensor<5x21" + t);
+      CHECK(scheduleOf(text).getForm() == Form::Skinny);
+      check(text, {random(d, {5, 21, k}), random(d, {5, k})});
+    }
+  }
+}
+
 /// The launch with columns read ahead, as those of weights are.
 static void checkAhead(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
-  const GpuArch &arch = *GpuArch::find("sm_80");
-  auto module = fused(text);
-  module->walk([&](kernel::LaunchOp launch) {
-    auto s = scheduleOf(launch, arch, codegen::device::Form::SkinnyMma);
-    MLIRContext *context = launch.getContext();
-    auto ahead = codegen::device::Schedule::get(
-        context, s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(), s.getRowThreads(),
-        s.getDepth(), s.getRows(), s.getColumns(), s.getDepth(), s.getSharedBytes(),
-        s.getMostBlocks(), s.getSplit(), s.getScratchBytes(), s.getIndexBits());
-    launch.setScheduleAttr(
-        tcc::gpu::SchedulesAttr::get(context, StringAttr::get(context, arch.name), ahead));
+  checkAs(text, inputs, codegen::device::Form::SkinnyMma, [](MLIRContext *context, Schedule s) {
+    return Schedule::get(context, s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
+                         s.getRowThreads(), s.getDepth(), s.getRows(), s.getColumns(), s.getDepth(),
+                         s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), s.getScratchBytes(),
+                         s.getIndexBits());
   });
-  auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), inputs, WeightTable(),
-                                arch, /*seed=*/3);
-  if (!wrong)
-    FAIL(llvm::toString(wrong.takeError()));
-  for (const std::string &line : *wrong)
-    FAIL_CHECK(line);
+}
+
+TEST_CASE("products: groups of threads have matrices of their own, or parts of k") {
+  struct Groups {
+    unsigned threads, matrices, parts, rows, columns, depth;
+  };
+  auto checkGroups = [](const std::string &text, llvm::ArrayRef<Tensor> inputs,
+                        llvm::ArrayRef<Groups> ways) {
+    for (const Groups &g : ways) {
+      CAPTURE(text, g.threads, g.matrices, g.parts, g.rows, g.columns, g.depth);
+      checkAs(text, inputs, codegen::device::Form::Product, [&](MLIRContext *context, Schedule s) {
+        return Schedule::get(context, s.getForm(), g.threads, g.matrices, g.parts, 0, 0, g.rows,
+                             g.columns, g.depth, 0, 0, 1, 0, s.getIndexBits());
+      });
+    }
+  };
+  for (const char *type : {"f32", "f64", "bf16"})
+    for (auto [m, n, k] : {std::array{16, 16, 16}, {13, 20, 40}, {33, 7, 130}}) {
+      std::string t = type;
+      auto matrix = [&](int rows, int columns) {
+        return "tensor<5x" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + t + ">";
+      };
+      std::string l = matrix(m, k), r = matrix(k, n), y = matrix(m, n);
+      DType d = *parseDType(t);
+      checkGroups(function("%a: " + l + ", %b: " + r, y,
+                           "%0 = prim.dot %a, %b batch [0] x [0] contract [2] x [1] : (" + l +
+                               ", " + r + ") -> " + y + "\n%y = prim.neg %0 : (" + y + ") -> " + y),
+                  {random(d, {5, m, k}), random(d, {5, k, n})},
+                  {{64, 4, 1, 16, 16, 16},
+                   {128, 2, 1, 32, 32, 8},
+                   {256, 1, 4, 32, 32, 16},
+                   {64, 1, 2, 32, 16, 16},
+                   {128, 1, 8, 16, 16, 8},
+                   {256, 1, 2, 64, 32, 16}});
+    }
+  // Groups of a convolution.
+  std::string x = "tensor<2x9x7x24xf32>", w = "tensor<48x8x3x3xf32>", y = "tensor<2x9x7x48xf32>";
+  checkGroups(function("%x: " + x + ", %w: " + w, y,
+                       "%y = " + convolution(Windows::square(1, 1, 1, 3), x, w, y)),
+              {random(DType::F32, {2, 9, 7, 24}), random(DType::F32, {48, 8, 3, 3})},
+              {{64, 2, 1, 32, 16, 16}, {64, 1, 2, 32, 16, 8}});
 }
 
 TEST_CASE("few rows on matrix units: warps share k, with and without tails") {

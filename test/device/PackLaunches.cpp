@@ -99,6 +99,10 @@ private:
       words += "_by" + std::to_string(s.getRowThreads());
     if (s.getSplit() > 1)
       words += "_split" + std::to_string(s.getSplit());
+    if (s.getForm() == Form::Product)
+      words += "_deep" + std::to_string(s.getDepth());
+    if (s.getForm() == Form::Product && s.getLanes() > 1)
+      words += "_each" + std::to_string(s.getLanes());
     return words + (s.getVectors() > 1 ? "_of" + std::to_string(s.getVectors()) : "");
   }
 

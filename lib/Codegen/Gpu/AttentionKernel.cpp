@@ -94,8 +94,10 @@ void AttentionEmitter::addProducts(SmallVector<Value> &sums, ArrayRef<Value> lef
 
 /// The thread's scores of the tile of keys: row by row.
 SmallVector<Value> AttentionEmitter::multiplyKeys(Value firstKey) {
-  OperandTile left(f, sourceOf(a.scores, true, a.batch), querySlice, f32, queryShared, rowTile);
-  OperandTile right(f, sourceOf(a.scores, false, a.batch), keySlice, f32, keyShared, firstKey);
+  OperandTile left(f, sourceOf(a.scores, true, a.batch), querySlice, TileThreads::all(f), f32,
+                   queryShared, rowTile);
+  OperandTile right(f, sourceOf(a.scores, false, a.batch), keySlice, TileThreads::all(f), f32,
+                    keyShared, firstKey);
   SmallVector<Value> zeros(own * own, a.number(0));
   Value slice = f.e.index(0);
   return carry(f.e.index(0), a.depth, s.getDepth(), zeros, [&](Value round, ValueRange in) {
@@ -157,8 +159,8 @@ RunningRows AttentionEmitter::visit(Value firstKey, RunningRows state) {
 }
 
 SmallVector<Value> AttentionEmitter::multiplyValues(Value firstKey, ArrayRef<Value> results) {
-  OperandTile right(f, sourceOf(a.values, false, a.batch), valueSlice, f32, valueShared,
-                    f.e.index(0));
+  OperandTile right(f, sourceOf(a.values, false, a.batch), valueSlice, TileThreads::all(f), f32,
+                    valueShared, f.e.index(0));
   Value slice = f.e.index(0);
   auto weightType = VectorType::get({own}, f32);
   return carry(

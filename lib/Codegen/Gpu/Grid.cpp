@@ -123,9 +123,11 @@ HostProduct HostProduct::of(HostIndex h, kernel::LaunchOp launch) {
           hostExtents(h.b, launch, conv.getW())[0]};
 }
 
-static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
+/// `matrices`: of the batch in a block.
+static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s,
+                                int64_t matrices = 1) {
   HostProduct product = HostProduct::of(h, launch);
-  return h.volume({product.batch, h.ceilDiv(product.rows, s.getRows()),
+  return h.volume({h.ceilDiv(product.batch, matrices), h.ceilDiv(product.rows, s.getRows()),
                    h.ceilDiv(product.columns, s.getColumns())});
 }
 
@@ -180,7 +182,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   case Form::Collect:
     return b.getIndexAttr(1);
   case Form::Product:
-    return h.mul(productGrid(h, launch, s), b.getIndexAttr(s.getSplit()));
+    return h.mul(productGrid(h, launch, s, s.getLanes()), b.getIndexAttr(s.getSplit()));
   case Form::Attention:
   case Form::MmaAttention: {
     HostProduct product(h, launch, attentionOf(launch).scores);
@@ -195,8 +197,10 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   }
   case Form::Skinny: {
     HostProduct product = HostProduct::of(h, launch);
-    return h.mul(product.batch,
-                 h.ceilDiv(product.columns, s.getThreads() / GpuArch::warp * s.getColumns()));
+    unsigned warps = s.getThreads() / GpuArch::warp;
+    OpFoldResult blocks = s.getRows() ? h.ceilDiv(product.rows, warps * s.getRows())
+                                      : h.ceilDiv(product.columns, warps * s.getColumns());
+    return h.mul(product.batch, blocks);
   }
   case Form::SkinnyMma: {
     HostProduct product = HostProduct::of(h, launch);

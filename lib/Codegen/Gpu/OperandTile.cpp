@@ -12,11 +12,12 @@ unsigned device::groupOf(KernelFrame &f, Type sum) {
   return 16 / std::clamp(stored.getIntOrFloatBitWidth() / 8, 4u, 8u);
 }
 
-OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, Type sum,
-                         Value shared, Value first)
-    : f(f), source(std::move(given)), shape(shape), sum(sum), computed(computeType(sum)),
-      stored(f.asStored(computed)), threads(f.schedule.getThreads()),
-      lanes(std::min({runsOf(f, source).lanes, shape.group, shape.width * shape.depth / threads})),
+OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, TileThreads threads,
+                         Type sum, Value shared, Value first)
+    : f(f), source(std::move(given)), shape(shape), threads(threads), sum(sum),
+      computed(computeType(sum)), stored(f.asStored(computed)),
+      lanes(std::min(
+          {runsOf(f, source).lanes, shape.group, shape.width * shape.depth / threads.count})),
       shared(shared) {
   for (unsigned i = 0; i < runsOfThread(); ++i)
     own.push_back(runCoords(f, f.e.addIndex(first, runAt(i).first), source.own,
@@ -25,7 +26,7 @@ OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, T
 
 /// Own index and k of the thread's run `i` in the slice.
 std::pair<Value, Value> OperandTile::runAt(unsigned i) {
-  Value number = f.e.addIndex(f.thread, f.e.index(int64_t(i) * threads));
+  Value number = f.e.addIndex(threads.number, f.e.index(int64_t(i) * threads.count));
   int64_t fast = (source.innerFirst ? shape.depth : shape.width) / lanes;
   Value low = f.e.mulIndex(f.e.remIndex(number, f.e.index(fast)), f.e.index(lanes));
   Value high = f.e.divIndex(number, f.e.index(fast));

@@ -1,15 +1,23 @@
 //===- OperandTile.h - A slice of an operand in shared memory ----*- C++ -*-===//
 //
 // Internal to lib/Codegen/Gpu: what the general kernels of products and of attention multiply.
-// All threads of a block evaluate a slice of `width` rows or columns by `depth` of k, whatever
-// stands before it, and write it to shared memory as elements of the type of the sum. Neighbours
-// are read together where they lie together.
+// Threads of a block, all or a group of them, evaluate a slice of `width` rows or columns by
+// `depth` of k, whatever stands before it, and write it to shared memory as elements of the type of
+// the sum. Neighbours are read together where they lie together.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "Product.h"
 
 namespace tcc::codegen::device {
+
+/// Threads that evaluate a slice together: how many, and the thread's number among them.
+struct TileThreads {
+  unsigned count;
+  mlir::Value number;
+
+  static TileThreads all(KernelFrame &f) { return {f.schedule.getThreads(), f.thread}; }
+};
 
 /// The extents of a slice, and how it lies.
 struct TileShape {
@@ -25,8 +33,8 @@ class OperandTile {
 public:
   /// From `first` of the operand's own index on; slices begin at multiples of the shape's
   /// elements in `shared`. `sum` is the type of the sum, a prim element type.
-  OperandTile(KernelFrame &f, OperandSource source, TileShape shape, mlir::Type sum,
-              mlir::Value shared, mlir::Value first);
+  OperandTile(KernelFrame &f, OperandSource source, TileShape shape, TileThreads threads,
+              mlir::Type sum, mlir::Value shared, mlir::Value first);
 
   /// The thread's part of the slice from k = `round` on. Past the extent `inner` of k it is 0;
   /// past the others anything, for nothing of it is stored.
@@ -36,14 +44,15 @@ public:
   llvm::SmallVector<mlir::Value> load(mlir::Value slice, unsigned k, mlir::Value place) const;
 
 private:
-  unsigned runsOfThread() const { return shape.width * shape.depth / (threads * lanes); }
+  unsigned runsOfThread() const { return shape.width * shape.depth / (threads.count * lanes); }
   std::pair<mlir::Value, mlir::Value> runAt(unsigned i);
 
   KernelFrame &f;
   OperandSource source;
   TileShape shape;
+  TileThreads threads;
   mlir::Type sum, computed, stored;
-  unsigned threads, lanes;
+  unsigned lanes;
   mlir::Value shared;
   llvm::SmallVector<Coords> own; ///< of the thread's runs
 };

@@ -51,6 +51,14 @@ struct Side {
 
 } // namespace
 
+int64_t device::innermostAxis(Value v) {
+  ArrayRef<int64_t> shape = tensorType(v).getShape();
+  int64_t axis = int64_t(shape.size()) - 1;
+  while (axis > 0 && shape[axis] == 1)
+    --axis;
+  return axis;
+}
+
 static Product describe(KernelFrame &f, prim::DotOp dot) {
   Side l(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract());
   Side r(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract());
@@ -78,8 +86,8 @@ static Product describe(KernelFrame &f, prim::DotOp dot) {
     at.append(n.begin(), n.end());
     return at;
   };
-  p.leftInnerFirst = llvm::is_contained(l.contract, l.rank - 1);
-  p.rightInnerFirst = llvm::is_contained(r.contract, r.rank - 1);
+  p.leftInnerFirst = llvm::is_contained(l.contract, innermostAxis(left));
+  p.rightInnerFirst = llvm::is_contained(r.contract, innermostAxis(right));
   return p;
 }
 

@@ -49,6 +49,9 @@ struct Product {
   static void store(KernelFrame &f, const Finished &finished);
 };
 
+/// The axis of a tensor along which neighbours lie in memory: the last one of several elements.
+int64_t innermostAxis(mlir::Value v);
+
 /// The product that `f.launch` is made of; null after an error was emitted.
 std::optional<Product> productIn(KernelFrame &f);
 Product productFrom(KernelFrame &f, prim::DotOp dot);

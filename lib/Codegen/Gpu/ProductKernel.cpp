@@ -13,7 +13,9 @@
 // so that it reads shared memory in vectors too.
 //
 // Where tiles are few, blocks share one: each has a part of k, and the last one to be done adds up
-// what the others left in scratch memory.
+// what the others left in scratch memory. So do groups of a block's threads, and add up through
+// shared memory: sums that are short are then read at once. Of matrices that are small each group
+// has one of its own.
 //
 // A convolution is the product of its pixels by its filters over channels and window.
 //
@@ -31,12 +33,29 @@ using namespace tcc::codegen::device;
 
 namespace {
 
+/// How the threads of a block are grouped: each group computes a tile, its threads squares of it.
+struct GroupShape {
+  unsigned threads, side; ///< of a group; rows and columns of a thread
+  unsigned down, across;  ///< threads along rows and along columns
+  unsigned slicesOfGroup = 2;
+
+  static GroupShape of(Schedule s) {
+    unsigned threads = s.getThreads() / (s.getLanes() * s.getVectors()), side = 1;
+    while (side * side * threads < s.getRows() * s.getColumns())
+      side *= 2;
+    return {threads, side, s.getRows() / side, s.getColumns() / side};
+  }
+  int64_t slices(Schedule s) const {
+    return int64_t(slicesOfGroup) * s.getLanes() * s.getVectors();
+  }
+};
+
 class ProductEmitter {
 public:
   ProductEmitter(device::KernelFrame &f, Product product)
       : f(f), b(f.b), p(std::move(product)), s(f.schedule),
         sumElement(sumType(tensorType(p.op->getResult(0)).getElementType())),
-        sum(computeType(sumElement)), group(groupOf(f, sumElement)) {}
+        sum(computeType(sumElement)), group(groupOf(f, sumElement)), shape(GroupShape::of(s)) {}
   void run();
 
 private:
@@ -44,48 +63,62 @@ private:
   SmallVector<Value> multiply(Value slice, ValueRange sums);
   SmallVector<Value> multiplyAll();
   void store(ValueRange sums);
+  void storeRun(Value number, ArrayRef<Value> sums);
+  void addUp(ValueRange sums);
 
-  /// Elements from one group of a thread's rows or columns to the next.
-  int64_t groupStep() const { return int64_t(side) * group; }
-  unsigned groups(unsigned width) const { return width / (side * group); }
+  TileShape shapeOf(bool left) const {
+    return {left ? s.getRows() : s.getColumns(), s.getDepth(), group};
+  }
+  int64_t sliceElements() const { return shapeOf(true).elements() + shapeOf(false).elements(); }
+  /// Rows or columns of a thread come in runs of neighbours: how far from one to the next.
+  int64_t runStep(bool ofRows) const { return int64_t(ofRows ? shape.down : shape.across) * group; }
+  /// The rounds of a thread; null where they are not known.
+  std::optional<int64_t> rounds() const;
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
   Product p;
   Schedule s;
   Type sumElement, sum;
-  unsigned group;             ///< neighbouring rows or columns of a thread
+  unsigned group; ///< neighbouring rows or columns of a thread
+  GroupShape shape;
+  Value operands;             ///< shared memory of slices
   Value rows, columns, inner; ///< extents as one number
   Coords batch;               ///< the block's
   Value batchNumber, rowTile, columnTile;
-  Value tileNumber, part;              ///< the block's tile, and which part of k it has
-  Value firstInner, endInner;          ///< that part: whole slices, up to the end
-  Value threadRow, threadColumn;       ///< its first ones in the tile
-  SmallVector<OperandTile, 2> parts;   ///< left, right
-  static constexpr unsigned side = 16; ///< threads along rows and along columns of a tile
+  Value tileNumber, part;            ///< the block's tile, and which part of k it has
+  Value firstInner, endInner;        ///< that part: whole slices, up to the end
+  Value groupNumber, member;         ///< the thread's group, and its number there
+  Value here;                        ///< null: the group's matrix is one of the batch
+  Value threadRow, threadColumn;     ///< its first ones in the tile
+  SmallVector<OperandTile, 2> parts; ///< left, right
 };
 
 } // namespace
 
+/// Slices of left, and behind them those of right.
 OperandTile ProductEmitter::tileOf(bool left) {
-  TileShape shape{left ? s.getRows() : s.getColumns(), s.getDepth(), group};
-  Value shared = f.shared(f.asStored(sum), 2 * shape.elements(), left ? "left" : "right");
-  return {f, sourceOf(p, left, batch), shape, sumElement, shared, left ? rowTile : columnTile};
+  Value shared = operands;
+  if (!left)
+    shared = f.at(operands, f.asStored(sum), f.e.index(shape.slices(s) * shapeOf(true).elements()));
+  return {f,      sourceOf(p, left, batch),   shapeOf(left), {shape.threads, member}, sumElement,
+          shared, left ? rowTile : columnTile};
 }
 
 /// The thread's sums with the products of one slice added.
 SmallVector<Value> ProductEmitter::multiply(Value slice, ValueRange sums) {
   SmallVector<Value> next(sums.begin(), sums.end());
   for (unsigned k = 0; k < s.getDepth(); ++k) {
-    auto load = [&](const OperandTile &part, unsigned width, Value first) {
+    auto load = [&](bool left) {
       SmallVector<Value> values;
-      for (unsigned g = 0; g < groups(width); ++g)
-        llvm::append_range(values,
-                           part.load(slice, k, f.e.addIndex(first, f.e.index(g * groupStep()))));
+      Value first = left ? threadRow : threadColumn;
+      for (unsigned run = 0; run < shape.side / group; ++run)
+        llvm::append_range(
+            values, parts[left ? 0 : 1].load(slice, k,
+                                             f.e.addIndex(first, f.e.index(run * runStep(left)))));
       return values;
     };
-    SmallVector<Value> ls = load(parts[0], s.getRows(), threadRow);
-    SmallVector<Value> rs = load(parts[1], s.getColumns(), threadColumn);
+    SmallVector<Value> ls = load(true), rs = load(false);
     for (auto [i, l] : llvm::enumerate(ls))
       for (auto [j, r] : llvm::enumerate(rs)) {
         Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, l, r);
@@ -96,9 +129,16 @@ SmallVector<Value> ProductEmitter::multiply(Value slice, ValueRange sums) {
   return next;
 }
 
+std::optional<int64_t> ProductEmitter::rounds() const {
+  std::optional<int64_t> all = getConstantIntValue(inner);
+  if (!all)
+    return std::nullopt;
+  return llvm::divideCeil(*all, int64_t(s.getDepth()) * s.getSplit() * s.getVectors());
+}
+
 SmallVector<Value> ProductEmitter::multiplyAll() {
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(sum)));
-  SmallVector<Value> carried(s.getRows() / side * (s.getColumns() / side), zero);
+  SmallVector<Value> carried(shape.side * shape.side, zero);
   auto writeTo = [&](Value slice, ArrayRef<SmallVector<Value>> values) {
     for (auto [part, v] : llvm::zip(parts, values))
       part.write(v, slice);
@@ -107,13 +147,18 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
     return SmallVector<SmallVector<Value>>{parts[0].read(round, inner),
                                            parts[1].read(round, inner)};
   };
+  // The group's slices lie together.
+  bool single = shape.slicesOfGroup == 1;
+  Value ofGroup = f.e.mulIndex(groupNumber, f.e.index(shape.slicesOfGroup));
   // An operand without elements is not read.
-  auto first = [&] { writeTo(f.e.index(0), readFrom(firstInner)); };
+  auto first = [&] { writeTo(ofGroup, readFrom(firstInner)); };
   if (getConstantIntValue(inner).value_or(0) > 0)
     first();
   else
     f.when(f.less(f.e.index(0), inner), first);
   f.barrier();
+  if (single)
+    return f.failed ? carried : multiply(ofGroup, carried);
   carried.push_back(f.e.index(0));
   auto loop = scf::ForOp::create(b, firstInner, endInner, f.e.index(s.getDepth()), carried);
   OpBuilder::InsertionGuard guard(b);
@@ -122,8 +167,9 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
     Value slice = loop.getRegionIterArgs().back();
     Value other = f.e.subIndex(f.e.index(1), slice);
     auto ahead = readFrom(f.e.addIndex(loop.getInductionVar(), f.e.index(s.getDepth())));
-    SmallVector<Value> added = multiply(slice, loop.getRegionIterArgs().drop_back());
-    writeTo(other, ahead);
+    SmallVector<Value> added =
+        multiply(f.e.addIndex(ofGroup, slice), loop.getRegionIterArgs().drop_back());
+    writeTo(f.e.addIndex(ofGroup, other), ahead);
     f.barrier();
     added.push_back(other);
     return added;
@@ -132,19 +178,28 @@ SmallVector<Value> ProductEmitter::multiplyAll() {
   return SmallVector<Value>(loop.getResults().drop_back());
 }
 
-/// Stores runs of neighbouring columns where all of them are inside, or none.
-void ProductEmitter::store(ValueRange sums) {
+/// The sums of the thread's run `number`, counted along its rows, stored where they are inside:
+/// neighbouring columns where all of them are inside, or none.
+void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
   bool whole = !p.columns.empty() &&
                getConstantIntValue(p.columns.back()).value_or(1) % group == 0 &&
                llvm::none_of(f.yield().getValues(),
                              [](Value v) { return v.getDefiningOp<prim::TransposeOp>(); });
-  unsigned lanes = whole ? group : 1, perRow = s.getColumns() / side;
-  for (unsigned n = 0; n < sums.size(); n += lanes) {
-    auto placeOf = [&](unsigned i) { return i / group * groupStep() + i % group; };
-    Value row = f.e.addIndex(f.e.addIndex(rowTile, threadRow), f.e.index(placeOf(n / perRow)));
-    Value column =
-        f.e.addIndex(f.e.addIndex(columnTile, threadColumn), f.e.index(placeOf(n % perRow)));
+  unsigned lanes = whole ? group : 1;
+  Value runsOfRow = f.e.index(shape.side / group);
+  Value i = f.e.divIndex(number, runsOfRow), j = f.e.remIndex(number, runsOfRow);
+  Value ofGroup = f.e.index(group);
+  Value down =
+      f.e.addIndex(f.e.mulIndex(f.e.divIndex(i, ofGroup), f.e.index(runStep(/*ofRows=*/true))),
+                   f.e.remIndex(i, ofGroup));
+  Value row = f.e.addIndex(f.e.addIndex(rowTile, threadRow), down);
+  Value first = f.e.addIndex(f.e.addIndex(columnTile, threadColumn),
+                             f.e.mulIndex(j, f.e.index(runStep(/*ofRows=*/false))));
+  for (unsigned n = 0; n < group; n += lanes) {
+    Value column = f.e.addIndex(first, f.e.index(n));
     Value inside = arith::AndIOp::create(b, f.less(row, rows), f.less(column, columns));
+    if (here)
+      inside = arith::AndIOp::create(b, inside, here);
     f.when(inside, [&] {
       f.e.setLanes(lanes);
       Value total = sums[n];
@@ -157,6 +212,51 @@ void ProductEmitter::store(ValueRange sums) {
   }
 }
 
+void ProductEmitter::store(ValueRange sums) {
+  SmallVector<Value> all(sums);
+  for (unsigned run = 0; run * group < all.size(); ++run)
+    storeRun(f.e.index(run), ArrayRef(all).slice(run * group, group));
+}
+
+/// Adds up what the groups have, in their order, each the same runs of all, and stores that.
+void ProductEmitter::addUp(ValueRange sums) {
+  unsigned runs = sums.size() / group, each = llvm::divideCeil(runs, s.getVectors());
+  Type stored = f.asStored(sum);
+  auto some = VectorType::get({group}, stored);
+  unsigned aligned = group * (stored.getIntOrFloatBitWidth() / 8);
+  auto placeOf = [&](Value of, Value run) {
+    Value number = f.e.addIndex(f.e.mulIndex(of, f.e.index(runs)), run);
+    number = f.e.addIndex(f.e.mulIndex(number, f.e.index(shape.threads)), member);
+    return f.at(operands, some, number);
+  };
+  f.barrier(); // slices have been read
+  for (unsigned run = 0; run < runs; ++run) {
+    SmallVector<Value> values;
+    for (Value v : sums.slice(run * group, group))
+      values.push_back(f.asStored(v));
+    LLVM::StoreOp::create(b, vector::FromElementsOp::create(b, some, values),
+                          placeOf(groupNumber, f.e.index(run)), aligned);
+  }
+  f.barrier();
+  for (unsigned i = 0; i < each; ++i) {
+    Value run = f.e.addIndex(f.e.mulIndex(groupNumber, f.e.index(each)), f.e.index(i));
+    f.when(f.less(run, f.e.index(runs)), [&] {
+      SmallVector<Value> totals;
+      for (unsigned g = 0; g < s.getVectors(); ++g) {
+        Value v = LLVM::LoadOp::create(b, some, placeOf(f.e.index(g), run), aligned);
+        for (unsigned lane = 0; lane < group; ++lane) {
+          Value one = f.asComputed(vector::ExtractOp::create(b, v, int64_t(lane)), sum);
+          if (g == 0)
+            totals.push_back(one);
+          else
+            totals[lane] = emitCombine(b, prim::ReduceKind::sum, sumElement, totals[lane], one);
+        }
+      }
+      storeRun(run, totals);
+    });
+  }
+}
+
 void ProductEmitter::run() {
   rows = f.volume(p.rows);
   columns = f.volume(p.columns);
@@ -165,30 +265,53 @@ void ProductEmitter::run() {
     return f.e.divIndex(f.e.addIndex(extent, f.e.index(size - 1)), f.e.index(size));
   };
   Value tilesM = tiles(rows, s.getRows()), tilesN = tiles(columns, s.getColumns());
+  member = f.e.remIndex(f.thread, f.e.index(shape.threads));
+  groupNumber = f.e.divIndex(f.thread, f.e.index(shape.threads));
   tileNumber = f.block;
   firstInner = f.e.index(0);
   endInner = inner;
-  if (s.getSplit() > 1) {
-    Value split = f.e.index(s.getSplit());
-    tileNumber = f.e.divIndex(f.block, split);
-    part = f.e.remIndex(f.block, split);
-    Value each = tiles(inner, s.getDepth() * s.getSplit());
+  if (unsigned among = s.getSplit() * s.getVectors(); among > 1) {
+    part = groupNumber;
+    if (s.getSplit() > 1) {
+      Value split = f.e.index(s.getSplit());
+      tileNumber = f.e.divIndex(f.block, split);
+      part = f.e.remIndex(f.block, split);
+    }
+    Value each = tiles(inner, s.getDepth() * among);
     each = f.e.mulIndex(each, f.e.index(s.getDepth()));
     firstInner = f.e.mulIndex(part, each);
-    endInner = f.minIndex(f.e.addIndex(firstInner, each), inner);
+    endInner = f.e.addIndex(firstInner, each);
+    // Groups meet at each round, and read zeros past the end.
+    if (s.getVectors() == 1)
+      endInner = f.minIndex(endInner, inner);
   }
-  SmallVector<Value> place = f.delinearize(tileNumber, {f.volume(p.batch), tilesM, tilesN});
+  Value batches = f.volume(p.batch);
+  SmallVector<Value> place =
+      f.delinearize(tileNumber, {tiles(batches, s.getLanes()), tilesM, tilesN});
   batchNumber = place[0];
+  if (s.getLanes() > 1) {
+    batchNumber = f.e.addIndex(f.e.mulIndex(batchNumber, f.e.index(s.getLanes())), groupNumber);
+    here = f.less(batchNumber, batches);
+    batchNumber = f.minIndex(batchNumber, f.e.subIndex(batches, f.e.index(1)));
+  }
   batch = uniform(f.delinearize(batchNumber, p.batch));
   rowTile = f.e.mulIndex(place[1], f.e.index(s.getRows()));
   columnTile = f.e.mulIndex(place[2], f.e.index(s.getColumns()));
-  threadRow = f.e.mulIndex(f.e.divIndex(f.thread, f.e.index(side)), f.e.index(group));
-  threadColumn = f.e.mulIndex(f.e.remIndex(f.thread, f.e.index(side)), f.e.index(group));
+  Value across = f.e.index(shape.across);
+  threadRow = f.e.mulIndex(f.e.divIndex(member, across), f.e.index(group));
+  threadColumn = f.e.mulIndex(f.e.remIndex(member, across), f.e.index(group));
+  shape.slicesOfGroup = rounds() == 1 ? 1 : 2;
+  int64_t shared = shape.slices(s) * sliceElements();
+  if (s.getVectors() > 1)
+    shared = std::max(shared, int64_t(s.getVectors()) * s.getRows() * s.getColumns());
+  operands = f.shared(f.asStored(sum), shared, "operands");
   for (bool left : {true, false})
     parts.push_back(tileOf(left));
   SmallVector<Value> sums = multiplyAll();
   if (f.failed)
     return;
+  if (s.getVectors() > 1)
+    return addUp(sums);
   if (s.getSplit() == 1)
     return store(sums);
   shareSums(f, tileNumber, part, sums, sumElement, [&](ValueRange totals) { store(totals); });

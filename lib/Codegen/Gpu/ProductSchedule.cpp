@@ -14,31 +14,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-/// Whether a product of few rows reads its right operand along what it sums.
-static bool isSkinny(Operation *op) {
-  constexpr int64_t kRows = 8, kShort = 128; // elements of k
-  auto dot = dyn_cast<prim::DotOp>(op);
-  if (!dot || dot.getRhsContract().empty())
-    return false;
-  auto last = [](Value v, ArrayRef<int64_t> axes) {
-    return axes.back() + 1 == tensorType(v).getRank();
-  };
-  ProductSizes sizes = ProductSizes::of(op);
-  return sizes.rows > 0 && sizes.rows <= kRows && sizes.inner >= kShort &&
-         last(dot.getLhs(), dot.getLhsContract()) && last(dot.getRhs(), dot.getRhsContract());
-}
-
-/// A few columns a warp: as many as keep its lanes busy at the end.
-static void scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  s.form = Form::Skinny;
-  s.threads = 128;
-  ProductSizes sizes = ProductSizes::of(productOf(launch));
-  int64_t warps = int64_t(arch.multiprocessors) * s.threads / GpuArch::warp;
-  s.columns = 4;
-  while (s.columns > 1 && sizes.batch * sizes.columns < 2 * warps * int64_t(s.columns))
-    s.columns /= 2;
-}
-
 /// Whether nobody writes the right operand of a product while a model runs: it is a weight.
 static bool multipliesWeights(kernel::LaunchOp launch, Operation *product) {
   auto argument = dyn_cast<BlockArgument>(product->getOperand(1));
@@ -87,71 +62,6 @@ static void scheduleSkinnyMma(ScheduleChoice &s, const MmaProduct &product, int6
         s.columns = columns;
         s.depth = depth;
       }
-}
-
-/// Parts of k in a block each, where tiles of the general form are few: what a multiprocessor
-/// computes, or waits for, against what meets.
-static void splitProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  // Fitted to 41 products on an H200, in up to 12 numbers of parts: the choice takes up to 1.13
-  // times as long as the best. Cycles of a slice, alone and for each of several blocks of a
-  // multiprocessor; of a block beside, of meeting; bytes of the sums of a part that come in one.
-  constexpr double kLatency = 1900, kStep = 900, kBlock = 1000, kMeeting = 3000, kL2 = 30;
-  constexpr int64_t kTogether = 4, kFewest = 4, kMost = 128; // blocks; slices, parts
-  Operation *op = productOf(launch);
-  Type sum = computeType(sumType(tensorType(op->getResult(0)).getElementType()));
-  ProductSizes sizes = ProductSizes::of(op);
-  if (sizes.batch < 0 || sizes.rows < 0 || sizes.columns < 0 || sizes.inner < 0 ||
-      !sum.isIntOrFloat() || sum.getIntOrFloatBitWidth() < 32)
-    return;
-  int64_t tiles = sizes.batch * int64_t(llvm::divideCeil(sizes.rows, s.rows)) *
-                  int64_t(llvm::divideCeil(sizes.columns, s.columns));
-  int64_t slices = llvm::divideCeil(sizes.inner, s.depth);
-  int64_t bytes = int64_t(s.rows) * s.columns * (sum.getIntOrFloatBitWidth() / 8);
-  bool wide = sum.getIntOrFloatBitWidth() > 32; // slower, and slower still in two blocks: measured
-  double least = 0;
-  for (int64_t split = 1; split <= std::min(kMost, std::max<int64_t>(1, slices / kFewest));
-       ++split) {
-    if (split > 1 && tiles > int64_t(kCounterBytes / sizeof(int32_t)))
-      break;
-    int64_t steps = llvm::divideCeil(slices, split);
-    if ((split - 1) * steps >= slices)
-      continue; // a block would have none
-    int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors);
-    if (split > 1 && wide && each > 1)
-      break;
-    int64_t together = std::min(each, kTogether);
-    double cost = double(llvm::divideCeil(each, together)) *
-                  (double(steps) * std::max(kLatency, double(together) * kStep) + kBlock);
-    if (split > 1)
-      cost += kMeeting + double(split * bytes) / kL2;
-    if (least != 0 && cost >= least)
-      continue;
-    least = cost;
-    s.split = unsigned(split);
-    s.scratchBytes = split > 1 ? unsigned(kCounterBytes + tiles * split * bytes) : 0;
-  }
-}
-
-/// Large tiles read shared memory less often, if there are enough of them.
-static void scheduleProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr int64_t kLarge = 128;
-  Operation *op = productOf(launch);
-  auto result = tensorType(op->getResult(0));
-  s.form = Form::Product;
-  s.rows = s.columns = 64;
-  s.depth = 16;
-  if (computeType(sumType(result.getElementType())).getIntOrFloatBitWidth() > 32) {
-    s.depth = 8;
-    return splitProduct(s, launch, arch);
-  }
-  int64_t columns = result.getRank() ? result.getShape().back() : 1;
-  if (auto conv = dyn_cast<prim::ConvOp>(op))
-    columns = tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups());
-  if (result.hasStaticShape() && !ShapedType::isDynamic(columns) && columns >= kLarge &&
-      result.getNumElements() >= kLarge * kLarge * arch.multiprocessors)
-    s.rows = s.columns = kLarge;
-  else
-    splitProduct(s, launch, arch);
 }
 
 //===----------------------------------------------------------------------===//
@@ -452,9 +362,14 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   if (product)
     all.insert(wgmmaCost && mmaCost < kSurely * wgmmaCost ? all.begin() : all.end(), mma);
   if (isSkinny(productOf(launch))) {
+    // Matrix units multiply 32 columns at least.
+    constexpr int64_t kFewer = 4;
+    ProductSizes sizes = ProductSizes::of(productOf(launch));
+    bool first =
+        !product || (sizes.columns > 0 && sizes.columns <= kFewer && sizes.rows > sizes.columns);
     ScheduleChoice skinny = start;
     scheduleSkinny(skinny, launch, arch);
-    all.insert(product ? all.end() : all.begin(), skinny);
+    all.insert(first ? all.begin() : all.end(), skinny);
   }
   if (product && isSkinnyMma(productOf(launch), *product)) {
     all.insert(all.begin(), start);
@@ -463,6 +378,6 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
     if (llvm::all_of(products, [&](Operation *op) { return multipliesWeights(launch, op); }))
       all.front().kept = all.front().depth;
   }
-  scheduleProduct(general, launch, arch);
+  scheduleExactProduct(general, launch, arch);
   all.push_back(general);
 }

@@ -49,4 +49,13 @@ void scheduleAttention(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp 
 void scheduleProducts(llvm::SmallVector<ScheduleChoice> &all, kernel::LaunchOp launch,
                       const GpuArch &arch, bool tf32);
 
+/// The way to run such a launch in the general form: large tiles read shared memory less often, if
+/// there are enough of them.
+void scheduleExactProduct(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// Whether both operands of a product of few rows, or of few columns, lie along what it sums.
+bool isSkinny(mlir::Operation *product);
+/// A few columns a warp, or rows where the columns are few: as many as keep its lanes busy at the
+/// end.
+void scheduleSkinny(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+
 } // namespace tcc::codegen::device

@@ -1,12 +1,14 @@
-//===- SkinnyKernel.cpp - Few rows by many columns ------------------------===//
+//===- SkinnyKernel.cpp - Few rows by many columns, or many by few --------===//
 //
 // A product of few rows reads all of its right operand for little arithmetic: memory is
 // what it waits for. A warp computes a few columns for all rows. Its lanes walk along k
 // together, 16 bytes of each column and row at a time, keep a sum for every pair, and add
 // theirs up in the end. Nothing goes through shared memory: what the rows' elements are
-// read again for lies in the first cache.
+// read again for lies in the first cache. A product of few columns, such as a matrix by a
+// vector, is the same with its operands exchanged.
 //
-// For types that no matrix unit takes; mma.sync has tiles of 16 rows for the others.
+// For types that no matrix unit takes, and few columns of others; mma.sync has tiles of 16 rows
+// for the rest.
 //
 //===----------------------------------------------------------------------===//
 #include "Product.h"
@@ -27,7 +29,7 @@ public:
   SkinnyEmitter(device::KernelFrame &f, Product product)
       : f(f), b(f.b), p(std::move(product)), s(f.schedule),
         sumElement(sumType(cast<RankedTensorType>(p.op->getResult(0).getType()).getElementType())),
-        sum(computeType(sumElement)) {}
+        sum(computeType(sumElement)), across(s.getRows() > 0) {}
   void run();
 
 private:
@@ -41,10 +43,11 @@ private:
   Product p;
   Schedule s;
   Type sumElement, sum;
-  OperandSource left, right;
+  bool across; ///< the few are columns
+  OperandSource few, many;
   unsigned lanes = 1;
-  Value lane, columns, batchNumber, firstColumn;
-  SmallVector<Coords> rowAt, columnAt;
+  Value lane, batchNumber;
+  SmallVector<Coords> fewAt, manyAt; ///< of all few, of the warp's others
 };
 
 } // namespace
@@ -58,11 +61,11 @@ Value SkinnyEmitter::read(const OperandSource &source, const Coords &own, const 
   return lanes > 1 && !isa<VectorType>(v.getType()) ? f.e.splat(v, lanes) : v;
 }
 
-/// The lane's sums, row by row.
+/// The lane's sums, for each of the few those of the warp's others.
 SmallVector<Value> SkinnyEmitter::multiplyAll() {
   Type type = lanes > 1 ? Type(VectorType::get({lanes}, sum)) : sum;
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
-  SmallVector<Value> none(rowAt.size() * columnAt.size(), zero);
+  SmallVector<Value> none(fewAt.size() * manyAt.size(), zero);
   auto loop = scf::ForOp::create(b, f.e.mulIndex(lane, f.e.index(lanes)), f.volume(p.inner),
                                  f.e.index(int64_t(GpuArch::warp) * lanes), none);
   OpBuilder::InsertionGuard guard(b);
@@ -71,10 +74,10 @@ SmallVector<Value> SkinnyEmitter::multiplyAll() {
   SmallVector<Value> next = f.e.nested([&] {
     Coords k = runCoords(f, loop.getInductionVar(), p.inner, lanes);
     SmallVector<Value> ls, rs, sums(loop.getRegionIterArgs());
-    for (const Coords &row : rowAt)
-      ls.push_back(read(left, row, k));
-    for (const Coords &column : columnAt)
-      rs.push_back(read(right, column, k));
+    for (const Coords &one : fewAt)
+      ls.push_back(read(few, one, k));
+    for (const Coords &one : manyAt)
+      rs.push_back(read(many, one, k));
     for (auto [i, l] : llvm::enumerate(ls))
       for (auto [j, r] : llvm::enumerate(rs)) {
         Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, l, r);
@@ -102,27 +105,30 @@ Value SkinnyEmitter::total(Value v) {
 }
 
 void SkinnyEmitter::run() {
-  unsigned warps = s.getThreads() / GpuArch::warp, perWarp = s.getColumns();
-  columns = f.volume(p.columns);
-  Value perBlock = f.e.index(int64_t(warps) * perWarp);
-  Value tiles = f.e.divIndex(f.e.addIndex(columns, f.e.index(warps * perWarp - 1)), perBlock);
+  unsigned warps = s.getThreads() / GpuArch::warp, each = across ? s.getRows() : s.getColumns();
+  const SmallVector<Value> &ofFew = across ? p.columns : p.rows,
+                           &ofMany = across ? p.rows : p.columns;
+  Value extent = f.volume(ofMany), perBlock = f.e.index(int64_t(warps) * each);
+  Value tiles = f.e.divIndex(f.e.addIndex(extent, f.e.index(warps * each - 1)), perBlock);
   SmallVector<Value> place = f.delinearize(f.block, {f.volume(p.batch), tiles});
   batchNumber = place[0];
   Value warp = f.e.divIndex(f.thread, f.e.index(GpuArch::warp));
   lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
-  firstColumn =
-      f.e.addIndex(f.e.mulIndex(place[1], perBlock), f.e.mulIndex(warp, f.e.index(perWarp)));
+  Value first = f.e.addIndex(f.e.mulIndex(place[1], perBlock), f.e.mulIndex(warp, f.e.index(each)));
   Coords batch = uniform(f.delinearize(batchNumber, p.batch));
-  left = sourceOf(p, true, batch);
-  right = sourceOf(p, false, batch);
-  if (left.innerFirst && right.innerFirst)
-    lanes = std::min({runsOf(f, left).lanes, runsOf(f, right).lanes,
-                      16 / std::clamp(sum.getIntOrFloatBitWidth() / 8, 2u, 8u)});
-  int64_t rows = *getConstantIntValue(f.volume(p.rows));
-  for (int64_t row = 0; row < rows; ++row)
-    rowAt.push_back(runCoords(f, f.e.index(row), p.rows, 1));
-  for (unsigned i = 0; i < perWarp; ++i)
-    columnAt.push_back(runCoords(f, f.e.addIndex(firstColumn, f.e.index(i)), p.columns, 1));
+  few = sourceOf(p, !across, batch);
+  many = sourceOf(p, across, batch);
+  if (few.innerFirst && many.innerFirst) {
+    auto elementsOf = [](Type type, unsigned least) {
+      return 16 / std::clamp(storageType(type).getIntOrFloatBitWidth() / 8, least, 8u);
+    };
+    lanes = std::min({runsOf(f, few).lanes, runsOf(f, many).lanes, elementsOf(many.element, 2)});
+  }
+  int64_t count = *getConstantIntValue(f.volume(ofFew));
+  for (int64_t i = 0; i < count; ++i)
+    fewAt.push_back(runCoords(f, f.e.index(i), ofFew, 1));
+  for (unsigned i = 0; i < each; ++i)
+    manyAt.push_back(runCoords(f, f.e.addIndex(first, f.e.index(i)), ofMany, 1));
   SmallVector<Value> sums = multiplyAll();
   if (f.failed)
     return;
@@ -133,10 +139,12 @@ void SkinnyEmitter::run() {
     Value here = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(i));
     mine = mine ? Value(arith::SelectOp::create(b, here, all, mine)) : all;
   }
-  Value row = f.e.divIndex(lane, f.e.index(perWarp));
-  Value column = f.e.addIndex(firstColumn, f.e.remIndex(lane, f.e.index(perWarp)));
+  Value row = f.e.divIndex(lane, f.e.index(each));
+  Value column = f.e.addIndex(first, f.e.remIndex(lane, f.e.index(each)));
   Value inside =
-      arith::AndIOp::create(b, f.less(lane, f.e.index(sums.size())), f.less(column, columns));
+      arith::AndIOp::create(b, f.less(lane, f.e.index(sums.size())), f.less(column, extent));
+  if (across)
+    std::swap(row, column);
   f.when(inside, [&] { p.store(f, batchNumber, row, runCoords(f, column, p.columns, 1), mine); });
 }
 

@@ -43,10 +43,10 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
     | `line` | each thread walks along an axis; or `row_threads` threads share a line, `vectors` accesses of `lanes` elements each at a time, or sort it, `kept` elements in shared memory |
     | `scatter` | each block writes a range of what the indices do not choose |
     | `collect` | one warp gathers what a condition selects, in order |
-    | `product` | each block computes a tile of `rows` by `columns`, from slices of `depth` in shared memory |
+    | `product` | each block computes a tile of `rows` by `columns`, from slices of `depth` in shared memory; or groups of its threads one for each of `lanes` matrices, or of `vectors` parts of what is summed |
     | `wgmma` | the same on the matrix units of sm_90a, tile after tile by at most `most_blocks` blocks, `row_threads` threads (0: all that multiply) to a tile; with no `most_blocks` a tile a block, and `split` blocks share what it sums; columns that are weights are fetched for `kept` steps before earlier work ends |
     | `mma` | as `product`, a warp at a time on the matrix units, `vectors` slices on their way; `split` blocks share what a tile sums |
-    | `skinny` | each warp computes `columns` columns of few rows |
+    | `skinny` | each warp computes `columns` columns of few rows, or `rows` rows of few columns |
     | `skinny_mma` | each block computes `columns` columns of few rows on matrix units, whose warps share what is summed, `depth` steps of 64 bytes a round; columns that are weights are read `kept` steps ahead, at first before earlier work ends |
     | `attention` | each block keeps the results of `rows` queries and goes over the keys, `columns` at a time |
     | `mma_attention` | the same on the matrix units, `vectors` tiles of keys on their way, `row_threads` threads for each query; `split` blocks share the keys |

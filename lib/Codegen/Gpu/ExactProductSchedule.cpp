@@ -1,0 +1,170 @@
+//===- ExactProductSchedule.cpp - Products without matrix units -----------===//
+//
+// The model behind schedules of products and convolutions whose sums are made by multiply-adds: the
+// general form, for all of them, and that of few rows or columns. Tiles differ in how often
+// operands are read, in how many multiprocessors have one, and in what they compute in vain; a
+// block may be alone with a tile, share it with others, or have its threads in groups, each with a
+// matrix of its own or a part of k.
+//
+//===----------------------------------------------------------------------===//
+#include "MmaTile.h"
+#include "OperandTile.h"
+#include "ScheduleChoice.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+bool device::isSkinny(Operation *op) {
+  constexpr int64_t kFew = 8, kShort = 128; // rows or columns, elements of k
+  auto dot = dyn_cast<prim::DotOp>(op);
+  if (!dot || dot.getRhsContract().empty())
+    return false;
+  ProductSizes sizes = ProductSizes::of(op);
+  auto few = [](int64_t extent) { return extent > 0 && extent <= kFew; };
+  return (few(sizes.rows) || few(sizes.columns)) && sizes.inner >= kShort &&
+         dot.getLhsContract().back() == innermostAxis(dot.getLhs()) &&
+         dot.getRhsContract().back() == innermostAxis(dot.getRhs());
+}
+
+void device::scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  s.form = Form::Skinny;
+  s.threads = 128;
+  ProductSizes sizes = ProductSizes::of(productOf(launch));
+  int64_t warps = int64_t(arch.multiprocessors) * s.threads / GpuArch::warp;
+  bool across = sizes.columns > 0 && (sizes.rows < 0 || sizes.columns < sizes.rows);
+  int64_t many = across ? sizes.rows : sizes.columns;
+  unsigned &each = across ? s.rows : s.columns;
+  each = 4;
+  while (each > 1 && sizes.batch * many < 2 * warps * int64_t(each))
+    each /= 2;
+}
+
+/// Parts of k in a block each, where tiles of the general form are few: what a multiprocessor
+/// computes, or waits for, against what meets. Gives what that costs; 0 where it is not known.
+static double splitProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  // Fitted to 41 products on an H200, in up to 12 numbers of parts: the choice takes up to 1.13
+  // times as long as the best. Cycles of a slice, alone and for each of several blocks of a
+  // multiprocessor; of a block beside, of meeting; bytes of the sums of a part that come in one.
+  constexpr double kLatency = 1900, kStep = 900, kBlock = 1000, kMeeting = 3000, kL2 = 30;
+  constexpr int64_t kTogether = 4, kFewest = 4, kMost = 128; // blocks; slices, parts
+  Operation *op = productOf(launch);
+  Type sum = computeType(sumType(tensorType(op->getResult(0)).getElementType()));
+  ProductSizes sizes = ProductSizes::of(op);
+  if (sizes.batch < 0 || sizes.rows < 0 || sizes.columns < 0 || sizes.inner < 0 ||
+      !sum.isIntOrFloat() || sum.getIntOrFloatBitWidth() < 32)
+    return 0;
+  int64_t tiles = sizes.batch * int64_t(llvm::divideCeil(sizes.rows, s.rows)) *
+                  int64_t(llvm::divideCeil(sizes.columns, s.columns));
+  int64_t slices = llvm::divideCeil(sizes.inner, s.depth);
+  int64_t bytes = int64_t(s.rows) * s.columns * (sum.getIntOrFloatBitWidth() / 8);
+  bool wide = sum.getIntOrFloatBitWidth() > 32; // slower, and slower still in two blocks: measured
+  double least = 0;
+  for (int64_t split = 1; split <= std::min(kMost, std::max<int64_t>(1, slices / kFewest));
+       ++split) {
+    if (split > 1 && tiles > int64_t(kCounterBytes / sizeof(int32_t)))
+      break;
+    int64_t steps = llvm::divideCeil(slices, split);
+    if ((split - 1) * steps >= slices)
+      continue; // a block would have none
+    int64_t each = llvm::divideCeil(tiles * split, arch.multiprocessors);
+    if (split > 1 && wide && each > 1)
+      break;
+    int64_t together = std::min(each, kTogether);
+    double cost = double(llvm::divideCeil(each, together)) *
+                  (double(steps) * std::max(kLatency, double(together) * kStep) + kBlock);
+    if (split > 1)
+      cost += kMeeting + double(split * bytes) / kL2;
+    if (least != 0 && cost >= least)
+      continue;
+    least = cost;
+    s.split = unsigned(split);
+    s.scratchBytes = split > 1 ? unsigned(kCounterBytes + tiles * split * bytes) : 0;
+  }
+  return least;
+}
+
+/// Tiles for groups of a block's threads, which have matrices of their own or parts of k, where
+/// that surely costs less than `against`.
+static void groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch,
+                         double against) {
+  // Fitted to 33 products of f32 on an H200, in 2 to 43 ways each: the choice takes up to 1.17
+  // times as long as the best. Cycles of a slice, for a thread of 16 sums and by what all blocks of
+  // a multiprocessor multiply and read; of a tile beside.
+  constexpr double kLatency = 770, kMultiply = 0.0115, kRead = 0.154, kTile = 58, kSurely = 0.8;
+  constexpr int64_t kFewest = 128, kThreads = 256, kRegisters = 64, kStatic = 48 << 10,
+                    kShared = 227 << 10;
+  constexpr unsigned kDepth = 16, kGroup = 4; // elements of 16 bytes
+  struct Tile {
+    unsigned rows, columns, threads;
+  };
+  constexpr Tile kTiles[] = {{32, 32, 64}, {32, 64, 128}, {64, 32, 128}, {16, 16, 16},
+                             {16, 32, 32}, {32, 16, 32},  {64, 16, 64},  {16, 64, 64},
+                             {64, 8, 32},  {128, 8, 64},  {8, 8, 4}};
+  double least = against * kSurely;
+  auto consider = [&](const Tile &tile, int64_t matrices, int64_t parts) {
+    int64_t groups = matrices * parts, threads = groups * tile.threads;
+    int64_t rounds = llvm::divideCeil(sizes.inner, kDepth * parts);
+    int64_t slice = TileShape{tile.rows, kDepth, kGroup}.elements() +
+                    TileShape{tile.columns, kDepth, kGroup}.elements();
+    int64_t bytes = 4 * std::max(groups * slice * (rounds > 1 ? 2 : 1),
+                                 parts > 1 ? parts * tile.rows * tile.columns : 0);
+    // A few threads keep all of a large slice in registers on its way.
+    bool keeps = rounds == 1 || tile.rows + tile.columns <= tile.threads / 4 * 9;
+    if (threads < kFewest || threads > kThreads || bytes > kStatic || !keeps)
+      return;
+    int64_t blocks = int64_t(llvm::divideCeil(sizes.batch, matrices)) *
+                     int64_t(llvm::divideCeil(sizes.rows, tile.rows)) *
+                     int64_t(llvm::divideCeil(sizes.columns, tile.columns));
+    int64_t each = llvm::divideCeil(blocks, arch.multiprocessors);
+    int64_t together = std::max<int64_t>(
+        1, std::min({each, kShared / bytes, GpuArch::registers / (threads * kRegisters)}));
+    double work = double(groups) * kDepth *
+                  (tile.rows * tile.columns * kMultiply + (tile.rows + tile.columns) * kRead);
+    double cost = double(llvm::divideCeil(each, together)) *
+                  (double(rounds) * std::max(kLatency, double(together) * work) + kTile);
+    if (cost >= least)
+      return;
+    least = cost;
+    s.rows = tile.rows;
+    s.columns = tile.columns;
+    s.depth = kDepth;
+    s.threads = unsigned(threads);
+    s.lanes = unsigned(matrices);
+    s.vectors = unsigned(parts);
+    s.split = 1;
+    s.scratchBytes = 0;
+  };
+  for (const Tile &tile : kTiles)
+    for (int64_t groups = 1; groups <= kThreads / tile.threads; groups *= 2) {
+      if (groups <= sizes.batch)
+        consider(tile, groups, 1);
+      bool small = tile.threads < 16; // for whole matrices only: parts were not timed
+      if (groups > 1 && groups * kDepth < 2 * sizes.inner && !small)
+        consider(tile, 1, groups);
+    }
+}
+
+void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kLarge = 128;
+  Operation *op = productOf(launch);
+  auto result = tensorType(op->getResult(0));
+  s.form = Form::Product;
+  s.rows = s.columns = 64;
+  s.depth = 16;
+  Type sum = computeType(sumType(result.getElementType()));
+  if (sum.getIntOrFloatBitWidth() > 32) {
+    s.depth = 8;
+    splitProduct(s, launch, arch);
+    return;
+  }
+  int64_t columns = result.getRank() ? result.getShape().back() : 1;
+  if (auto conv = dyn_cast<prim::ConvOp>(op))
+    columns = tensorType(conv.getW()).getDimSize(0) / int64_t(conv.getGroups());
+  if (result.hasStaticShape() && !ShapedType::isDynamic(columns) && columns >= kLarge &&
+      result.getNumElements() >= kLarge * kLarge * arch.multiprocessors)
+    s.rows = s.columns = kLarge;
+  else if (double cost = splitProduct(s, launch, arch); cost > 0)
+    groupProduct(s, ProductSizes::of(op), arch, cost);
+}
