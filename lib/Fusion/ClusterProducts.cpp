@@ -37,6 +37,24 @@ bool Clustering::leavesTranspose(Operation *product, const Cluster &g) {
   return isa<prim::TransposeOp>(g.root) && policy.model && !policy.model->storesTransposed(product);
 }
 
+/// Whether `g` reads `v` at its own points, or stores at transposed ones.
+bool Clustering::isReadInPlace(Cluster &g, Value v) {
+  auto transposed = dyn_cast<prim::TransposeOp>(g.root);
+  SmallVector<OpFoldResult> own = extentsOf(v.getDefiningOp(), v);
+  if (transposed && transposed.getPermutation().size() != own.size())
+    return false; // a reshape lies between
+  Access at = accessIn(g, v), wanted = identityAccess(own.size());
+  if (transposed) // the epilogue stores at the transposed point
+    for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
+      wanted[axis] = i;
+  if (at.size() != own.size())
+    return false;
+  return llvm::all_of(llvm::zip(at, wanted, own), [](auto entry) {
+    auto [have, there, extent] = entry;
+    return have == there || (have == kZero && getConstantIntValue(extent) == 1);
+  });
+}
+
 bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
   if (leavesTranspose(op, g))
     return false;
@@ -47,18 +65,8 @@ bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
     if (!prim::isElementwise(other) && other != transposed)
       return false;
   Value rows = transposed ? op->getResult(0) : rowsOf(op);
-  SmallVector<OpFoldResult> own = extentsOf(op, rows);
-  if (transposed && transposed.getPermutation().size() != own.size())
-    return false; // a reshape lies between
-  Access at = accessIn(g, rows), wanted = identityAccess(own.size());
-  if (transposed) // the epilogue stores at the transposed point
-    for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
-      wanted[axis] = i;
-  if (at.size() != own.size() || (!transposed && !sameExtents(g.space, own)))
+  if (!isReadInPlace(g, rows) || (!transposed && !sameExtents(g.space, extentsOf(op, rows))))
     return false;
-  for (auto [entry, there, extent] : llvm::zip(at, wanted, own))
-    if (entry != there && (entry != kZero || getConstantIntValue(extent) != 1))
-      return false;
   g.kind = contractionKind(op);
   return true;
 }
@@ -93,9 +101,10 @@ bool Clustering::endsProduct(Operation *op, Cluster &g) {
       return true;
   auto cast = dyn_cast<prim::CastOp>(op);
   auto bits = [](Value v) { return tensorType(v).getElementType().getIntOrFloatBitWidth(); };
-  bool canHave = g.kind == KernelKind::Loop && llvm::none_of(g.ops, [](Operation *other) {
-                   return other->hasTrait<prim::Reduction>();
-                 });
+  bool canHave =
+      g.kind == KernelKind::Loop &&
+      llvm::none_of(g.ops, [](Operation *other) { return other->hasTrait<prim::Reduction>(); }) &&
+      isReadInPlace(g, op->getResult(0));
   if (!cast || canHave || bits(cast.getResult()) >= bits(cast.getX()))
     return false;
   Operation *product = productBefore(cast.getX());

@@ -47,6 +47,7 @@ private:
   bool addsToProduct(mlir::Operation *op);
   bool endsProduct(mlir::Operation *op, Cluster &g);
   bool leavesTranspose(mlir::Operation *product, const Cluster &g);
+  bool isReadInPlace(Cluster &g, mlir::Value v);
   void takeAttention(mlir::Operation *op, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
   void add(mlir::Operation *op, Cluster &g);

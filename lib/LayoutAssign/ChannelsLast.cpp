@@ -3,7 +3,8 @@
 // Models come with channels second; kernels want them last. Each convolution is
 // rewritten to channels-last, and from there the layout spreads forward: an
 // operator one of whose operands exists channels-last is rewritten too if it can
-// be (elementwise, pooling, concatenation, padding, slices, reductions). Every
+// be (elementwise, pooling, concatenation, padding, slices, reductions, channels that
+// become neighbouring pixels). Every
 // value keeps both forms in a map; a transpose back is made only when an operator
 // that cannot follow asks for it, so between convolutions none remain.
 //
@@ -55,6 +56,7 @@ private:
   bool rewriteSlice(prim::SliceOp op);
   bool rewriteReduce(prim::ReduceOp op);
   bool rewriteTranspose(prim::TransposeOp op);
+  bool rewriteShuffle(prim::ReshapeOp op);
   SmallVector<Value> sizesOf(Value oldResult, RankedTensorType newType);
   RankedTensorType lastType(Value x);
   void define(Value old, Value channelsLast);
@@ -299,6 +301,76 @@ bool ChannelsLast::rewriteTranspose(prim::TransposeOp op) {
   return false;
 }
 
+/// Of what reshapes to `shape`, the axes of `parts` that each of its axes is made of, in order:
+/// empty where some is not made of whole ones.
+static SmallVector<SmallVector<int64_t>> mergedAxes(ArrayRef<int64_t> parts,
+                                                    ArrayRef<int64_t> shape) {
+  SmallVector<SmallVector<int64_t>> merged;
+  size_t next = 0;
+  for (auto [i, extent] : llvm::enumerate(shape)) {
+    merged.emplace_back();
+    int64_t product = 1;
+    // Axes of one element go with what follows them, and at last with what they follow.
+    while (next < parts.size() &&
+           (merged.back().empty() || product < extent || i + 1 == shape.size())) {
+      if (!merged.back().empty() && ShapedType::isDynamic(parts[next]))
+        return {};
+      product *= parts[next];
+      merged.back().push_back(int64_t(next++));
+    }
+    if (merged.back().empty() || product != extent)
+      return {};
+  }
+  return merged;
+}
+
+/// Channels that become neighbouring pixels, as behind a transposed convolution:
+/// [N, r.. C, H..] -> [N, C, H, r..] -> [N, C, H r..].
+bool ChannelsLast::rewriteShuffle(prim::ReshapeOp op) {
+  auto transpose = op.getX().getDefiningOp<prim::TransposeOp>();
+  auto split = transpose ? transpose.getX().getDefiningOp<prim::ReshapeOp>() : nullptr;
+  if (!split || !isLast(split.getX()))
+    return false;
+  RankedTensorType from = tensorType(split.getX()), parts = tensorType(split.getResult()),
+                   to = tensorType(op.getResult());
+  int64_t rank = from.getRank(), ofChannels = parts.getRank() - rank + 1;
+  if (to.getRank() != rank || ofChannels < 1 ||
+      !ShapedType::isStaticShape(from.getShape().drop_front()) ||
+      !ShapedType::isStaticShape(to.getShape().drop_front()) ||
+      parts.getShape().drop_front(1 + ofChannels) != from.getShape().drop_front(2) ||
+      parts.getShape()[0] != from.getShape()[0])
+    return false;
+  ArrayRef<int64_t> order = transpose.getPermutation();
+  auto merged = mergedAxes(tensorType(transpose.getResult()).getShape(), to.getShape());
+  if (merged.empty() || merged[0] != ArrayRef<int64_t>{0} || order[0] != 0)
+    return false;
+  // Where the split operand's axes lie with its channels last.
+  auto placeOf = [&](int64_t axis) {
+    if (axis == 0)
+      return int64_t(0);
+    return axis <= ofChannels ? axis + rank - 2 : axis - ofChannels;
+  };
+  SmallVector<int64_t> splitShape(parts.getRank()), permutation;
+  for (auto [axis, extent] : llvm::enumerate(parts.getShape()))
+    splitShape[placeOf(int64_t(axis))] = extent;
+  for (int64_t axis : toLast(rank))
+    for (int64_t part : merged[axis])
+      permutation.push_back(placeOf(order[part]));
+  Location loc = op.getLoc();
+  auto sizes = [&](RankedTensorType type) {
+    if (type.hasStaticShape())
+      return SmallVector<Value>();
+    return SmallVector<Value>{
+        getValueOrCreateConstantIndexOp(b, loc, prim::dimOf(b, loc, split.getX(), 0))};
+  };
+  auto splitType = from.clone(splitShape);
+  Value y = prim::ReshapeOp::create(b, loc, splitType, last(split.getX()), sizes(splitType));
+  y = transposed(y, permutation);
+  RankedTensorType type = lastType(op.getResult());
+  define(op.getResult(), prim::ReshapeOp::create(b, loc, type, y, sizes(type)));
+  return true;
+}
+
 bool ChannelsLast::rewrite(Operation *op) {
   b.setInsertionPoint(op);
   if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
@@ -313,6 +385,7 @@ bool ChannelsLast::rewrite(Operation *op) {
       .Case([&](prim::SliceOp o) { return rewriteSlice(o); })
       .Case([&](prim::ReduceOp o) { return rewriteReduce(o); })
       .Case([&](prim::TransposeOp o) { return rewriteTranspose(o); })
+      .Case([&](prim::ReshapeOp o) { return rewriteShuffle(o); })
       .Default([](Operation *) { return false; });
 }
 

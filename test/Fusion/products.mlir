@@ -129,3 +129,20 @@ func.func @narrowed(%x: tensor<8x4xbf16>, %w: tensor<16x4xbf16>, %v: tensor<12x1
   %17 = prim.reduce max %16 [1] : (tensor<8x12xf32>) -> tensor<8xf32>
   return %5, %12, %17 : tensor<8x16xbf16>, tensor<8xf32>, tensor<8xf32>
 }
+
+// What makes a product's sums narrower goes with it where its results then change places.
+// CHECK-LABEL: func @rearranged
+// CHECK: kernel.launch contraction "dot_cast"
+// CHECK: -> tensor<6x8xbf16>
+// CHECK: kernel.launch loop "maximum_cast"
+func.func @rearranged(%x: tensor<6x4xbf16>, %w: tensor<8x4xbf16>) -> tensor<6x4x2xbf16> {
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [1] : (tensor<6x4xbf16>, tensor<8x4xbf16>) -> tensor<6x8xf32>
+  %1 = prim.cast %0 : (tensor<6x8xf32>) -> tensor<6x8xbf16>
+  %2 = prim.reshape %1 sizes() : (tensor<6x8xbf16>) -> tensor<6x2x4xbf16>
+  %3 = prim.transpose %2 [0, 2, 1] : (tensor<6x2x4xbf16>) -> tensor<6x4x2xbf16>
+  %4 = prim.cast %3 : (tensor<6x4x2xbf16>) -> tensor<6x4x2xf32>
+  %z = prim.constant dense<0.0> : tensor<6x4x2xf32>
+  %5 = prim.maximum %4, %z : (tensor<6x4x2xf32>, tensor<6x4x2xf32>) -> tensor<6x4x2xf32>
+  %6 = prim.cast %5 : (tensor<6x4x2xf32>) -> tensor<6x4x2xbf16>
+  return %6 : tensor<6x4x2xbf16>
+}

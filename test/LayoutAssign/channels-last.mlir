@@ -60,3 +60,33 @@ func.func @scaled(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x1x1xf32>, %s: tensor<4
   %2 = prim.mul %0, %1 : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
   return %2 : tensor<2x4x8x8xf32>
 }
+
+// Channels become neighbouring pixels where they lie: two phases of an axis of a transposed convolution, then both.
+// CHECK-LABEL: func @interleaved
+// CHECK: %[[C:.*]] = prim.conv {{.*}} -> tensor<?x5x7x16xf32>
+// CHECK: %[[S:.*]] = prim.reshape %[[C]] sizes(%{{.*}}) : {{.*}} -> tensor<?x5x7x1x2x2x4xf32>
+// CHECK: %[[T:.*]] = prim.transpose %[[S]] [0, 1, 4, 2, 5, 3, 6] {{.*}} -> tensor<?x5x2x7x2x1x4xf32>
+// CHECK: %[[M:.*]] = prim.reshape %[[T]] sizes(%{{.*}}) : {{.*}} -> tensor<?x10x14x4xf32>
+// CHECK: prim.conv %[[M]]
+func.func @interleaved(%x: tensor<?x3x5x7xf32>, %w: tensor<16x3x1x1xf32>, %v: tensor<4x4x1x1xf32>) -> tensor<?x4x10x14xf32> {
+  %n = prim.dim %x, 0 : tensor<?x3x5x7xf32>
+  %0 = prim.conv %x, %w sizes(%n) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<?x3x5x7xf32>, tensor<16x3x1x1xf32>, index) -> tensor<?x16x5x7xf32>
+  %1 = prim.reshape %0 sizes(%n) : (tensor<?x16x5x7xf32>) -> tensor<?x1x2x2x4x5x7xf32>
+  %2 = prim.transpose %1 [0, 1, 4, 5, 2, 6, 3] : (tensor<?x1x2x2x4x5x7xf32>) -> tensor<?x1x4x5x2x7x2xf32>
+  %3 = prim.reshape %2 sizes(%n) : (tensor<?x1x4x5x2x7x2xf32>) -> tensor<?x4x10x14xf32>
+  %4 = prim.conv %3, %v sizes(%n) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<?x4x10x14xf32>, tensor<4x4x1x1xf32>, index) -> tensor<?x4x10x14xf32>
+  return %4 : tensor<?x4x10x14xf32>
+}
+
+// Pixels that change places with channels are no such order.
+// CHECK-LABEL: func @not_interleaved
+// CHECK: prim.conv
+// CHECK: prim.transpose {{.*}} [0, 3, 1, 2]
+// CHECK: prim.reshape {{.*}} -> tensor<2x4x4x6x5xf32>
+func.func @not_interleaved(%x: tensor<2x3x5x6xf32>, %w: tensor<16x3x1x1xf32>) -> tensor<2x24x4x5xf32> {
+  %0 = prim.conv %x, %w sizes() {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x3x5x6xf32>, tensor<16x3x1x1xf32>) -> tensor<2x16x5x6xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<2x16x5x6xf32>) -> tensor<2x4x4x6x5xf32>
+  %2 = prim.transpose %1 [0, 1, 3, 2, 4] : (tensor<2x4x4x6x5xf32>) -> tensor<2x4x6x4x5xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<2x4x6x4x5xf32>) -> tensor<2x24x4x5xf32>
+  return %3 : tensor<2x24x4x5xf32>
+}

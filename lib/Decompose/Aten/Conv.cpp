@@ -83,7 +83,7 @@ LogicalResult checkShapes(AtenNode &a, Value x, Value w, const Convolution &s) {
   return success();
 }
 
-Value direct(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t) {
+Value direct(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t, const ConvEnd &end) {
   PrimBuilder::Window window;
   window.window = s.kernel;
   window.strides = s.stride;
@@ -91,10 +91,11 @@ Value direct(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t) {
   window.inputDilation.assign(s.axes(), 1);
   window.low = s.low;
   window.high = s.high;
-  return b.conv(x, w, window, s.groups, t);
+  return widenedConv(b, x, w, window, s.groups, t, end);
 }
 
-Value transposed(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t) {
+Value transposed(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t,
+                 const ConvEnd &end) {
   PrimBuilder::Window window;
   window.window = s.kernel;
   window.strides.assign(s.axes(), 1);
@@ -110,7 +111,7 @@ Value transposed(PrimBuilder &b, Value x, Value w, const Convolution &s, Type t)
     window.low.push_back(std::max<int64_t>(low, 0));
     window.high.push_back(std::max<int64_t>(high, 0));
   }
-  Value y = b.conv(x, transposedWeight(b, w, s.groups), window, s.groups, t);
+  Value y = widenedConv(b, x, transposedWeight(b, w, s.groups), window, s.groups, t, end);
   for (size_t i = 0; i < s.axes(); ++i)
     if (cropLow[i] || cropHigh[i])
       y = b.sliceAxis(y, i + 2, b.dim(cropLow[i]),
@@ -131,12 +132,14 @@ LogicalResult convolve(AtenNode &a, bool isTransposed) {
     return failure();
   Value bias = a.tensor("bias");
   Type wide = bias ? a.wide() : a.own();
-  Value y = s->transposed ? transposed(b, x, w, *s, wide) : direct(b, x, w, *s, wide);
+  ConvEnd end;
   if (bias) {
-    if (b.rank(bias) != 1 || !b.broadcastable({b.dim(bias, 0)}, {b.dim(y, 1)}))
+    int64_t filters = b.type(w).getDimSize(s->transposed ? 1 : 0) * (s->transposed ? s->groups : 1);
+    if (b.rank(bias) != 1 || b.known(b.dim(bias, 0)).value_or(filters) != filters)
       return a.fail("the bias does not fit the channels");
-    y = b.add(y, alongAxis(b, a.cast(bias, wide), 1, b.rank(y)));
+    end = {a.cast(bias, wide), a.own()};
   }
+  Value y = s->transposed ? transposed(b, x, w, *s, wide, end) : direct(b, x, w, *s, wide, end);
   return a.give(unbatched ? b.squeeze(y, {0}) : y);
 }
 

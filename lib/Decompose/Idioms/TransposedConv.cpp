@@ -9,7 +9,9 @@
 //   w'[r, u] = w[s u + (low mod s) - r]      (0 outside of w)
 //
 // which is a pad, a reshape and a reversal of the weights, folded at compile
-// time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s].
+// time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s]. A bias comes before
+// that, one for each phase, and so does a narrower type: both are the convolution's own, and
+// what is interleaved has half the bytes.
 //
 // All phases share one window, and where low mod s is not s - 1 it may be longer than any phase
 // needs: a kernel of 4 with stride 2 and padding 1 would have 3 taps a phase, of which each uses 2.
@@ -79,6 +81,27 @@ Value phaseWeights(PrimBuilder &b, Value w, ArrayRef<Phases> axes, int64_t group
   return b.reshape(b.transpose(w, order), merged);
 }
 
+/// Sums [N, M, Q...] with a bias and narrowed.
+Value finish(PrimBuilder &b, Value y, const ConvEnd &end) {
+  if (end.bias)
+    y = b.add(y, alongAxis(b, end.bias, 1, b.rank(y)));
+  return end.element ? b.cast(y, end.element) : y;
+}
+
+/// [M] -> [g * s... * (M / g)], as the phases are channels.
+Value phaseBias(PrimBuilder &b, Value bias, ArrayRef<Phases> axes, int64_t groups) {
+  Dim ofGroup = b.floorDivDims(b.dim(bias, 0), b.dim(groups)), all = b.dim(bias, 0);
+  Dims split = {b.dim(groups)}, repeated = split;
+  split.append(axes.size(), b.dim(1));
+  for (const Phases &axis : axes) {
+    repeated.push_back(b.dim(axis.stride));
+    all = b.mulDims(all, b.dim(axis.stride));
+  }
+  split.push_back(ofGroup);
+  repeated.push_back(ofGroup);
+  return b.reshape(b.broadcastTo(b.reshape(bias, split), repeated), {all});
+}
+
 /// [N, g * s... * (M / g), Q...] -> [N, M, (Q s)...].
 Value interleave(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels, int64_t groups) {
   int64_t n = axes.size();
@@ -99,7 +122,7 @@ Value interleave(PrimBuilder &b, Value y, ArrayRef<Phases> axes, Dim channels, i
 
 std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
                                        const PrimBuilder::Window &window, int64_t groups,
-                                       Type elementType) {
+                                       Type elementType, const ConvEnd &end) {
   auto allOnes = [](ArrayRef<int64_t> list) {
     return llvm::all_of(list, [](int64_t v) { return v == 1; });
   };
@@ -120,7 +143,10 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
   }
   Dim channels = b.dim(w, 0);
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
-  y = interleave(b, y, axes, channels, groups);
+  ConvEnd ofPhases = end;
+  if (end.bias)
+    ofPhases.bias = phaseBias(b, end.bias, axes, groups);
+  y = interleave(b, finish(b, y, ofPhases), axes, channels, groups);
   for (auto [i, axis] : llvm::enumerate(axes)) {
     Dim extent =
         b.addDims(b.mulDims(b.dim(x, i + 2), b.dim(axis.stride)), b.dim(axis.rest - axis.cut));
@@ -128,6 +154,14 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
       y = b.sliceAxis(y, i + 2, b.dim(axis.cut), extent);
   }
   return y;
+}
+
+Value tcc::widenedConv(PrimBuilder &b, Value x, Value w, const PrimBuilder::Window &window,
+                       int64_t groups, Type elementType, const ConvEnd &end) {
+  if (llvm::any_of(window.inputDilation, [](int64_t d) { return d != 1; }))
+    if (auto result = convByPhases(b, x, w, window, groups, elementType, end))
+      return *result;
+  return finish(b, b.conv(x, w, window, groups, elementType), end);
 }
 
 Value tcc::transposedWeight(PrimBuilder &b, Value w, int64_t groups) {

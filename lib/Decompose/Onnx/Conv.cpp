@@ -145,10 +145,16 @@ LogicalResult convTranspose(NodeContext &c) {
     sizes.push_back((*crops)[i].size);
   }
   Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
-  Value result = b.conv(x, transposedWeight(b, w, groups), window, groups, wide);
+  ConvEnd end{{}, own};
+  if (c.has(2)) {
+    end.bias = b.cast(c.in(2), wide);
+    Dim filters = b.mulDims(b.dim(w, 1), b.dim(groups));
+    if (b.rank(end.bias) != 1 || b.known(b.dim(end.bias, 0)) != b.known(filters))
+      return c.fail("the bias must be a vector of a number for each channel");
+  }
+  Value result = widenedConv(b, x, transposedWeight(b, w, groups), window, groups, wide, end);
   sizes[1] = b.dim(result, 1);
-  result = b.slice(result, starts, sizes, SmallVector<int64_t>(count + 2, 1));
-  return finish(c, result, 2, own);
+  return c.give(b.slice(result, starts, sizes, SmallVector<int64_t>(count + 2, 1)));
 }
 
 } // namespace
