@@ -338,7 +338,9 @@ bool RowEmitter::longRows() {
   constexpr int64_t kShortBytes = 3072;
   RankedTensorType most;
   for (Value input : f.launch.getInputs()) {
-    auto type = tensorType(input);
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (!type)
+      continue;
     if (!most || type.getRank() > most.getRank() ||
         (type.hasStaticShape() && most.hasStaticShape() &&
          type.getNumElements() > most.getNumElements()))
