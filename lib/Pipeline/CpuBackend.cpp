@@ -30,6 +30,9 @@ public:
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
+  void addOrientationPasses(OpPassManager &passes) const override {
+    passes.addPass(createOrientProductsPass());
+  }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));

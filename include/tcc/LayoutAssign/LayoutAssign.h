@@ -29,6 +29,9 @@ std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision pre
 /// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp.
 std::unique_ptr<mlir::Pass> createChannelsLastPass();
 
+/// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp.
+std::unique_ptr<mlir::Pass> createOrientProductsPass();
+
 /// tcc-layout-separate-pools: see lib/LayoutAssign/Cpu/SeparatePools.cpp.
 std::unique_ptr<mlir::Pass> createSeparatePoolsPass();
 

@@ -70,6 +70,34 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   }];
 }
 
+def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {
+  let summary = "Products have their lanes where columns lie beside each other";
+  let description = [{
+    Filters of one point over planes are weights by pixels, unless convolutions or pools are met
+    that want channels last: nothing is transposed. A matrix across what is summed by one column is
+    turned round, and columns that lie on both sides of what is summed become a batch.
+
+    ```mlir before
+    func.func @f(%x: tensor<1x8x10x10xf32>, %w: tensor<2x8x1x1xf32>) -> tensor<1x2x10x10xf32> {
+      %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<2x8x1x1xf32>) -> tensor<1x2x10x10xf32>
+      return %0 : tensor<1x2x10x10xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<1x8x10x10xf32>, %arg1: tensor<2x8x1x1xf32>) -> tensor<1x2x10x10xf32> {
+      %0 = prim.reshape %arg1 sizes() : (tensor<2x8x1x1xf32>) -> tensor<2x8xf32>
+      %1 = prim.reshape %arg0 sizes() : (tensor<1x8x10x10xf32>) -> tensor<8x100xf32>
+      %2 = prim.dot %0, %1 batch [] x [] contract [1] x [0] : (tensor<2x8xf32>, tensor<8x100xf32>) -> tensor<2x100xf32>
+      %3 = prim.reshape %2 sizes() : (tensor<2x100xf32>) -> tensor<1x2x10x10xf32>
+      return %3 : tensor<1x2x10x10xf32>
+    }
+    ```
+
+    Runs in layout, of the CPU's back-end alone, before tcc-layout-channels-last, which gives all
+    other convolutions their order, and before transposes are absorbed, some of which it makes.
+  }];
+}
+
 def SeparatePoolsPass : Tcc_Pass<"tcc-layout-separate-pools"> {
   let summary = "Pool large windows one axis after the other";
   let description = [{

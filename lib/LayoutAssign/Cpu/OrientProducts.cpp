@@ -1,0 +1,271 @@
+//===- OrientProducts.cpp - Which operand of a product has the lanes ------===//
+//
+// A product's lanes are the columns of its right operand, best where those lie beside each other.
+// Three kinds of products have them elsewhere as they come.
+//
+// - A filter of one point over channels that are planes. In the order of all other convolutions,
+//   channels last, an image is transposed before and after; few channels on either side fill no
+//   lanes, and there is little to multiply for what is moved. As weights by pixels it reads and
+//   writes planes as they are. Where a convolution or a pool that wants channels last is met
+//   through operators of points, it stays one.
+// - A matrix that lies across what is summed, by one column: turned round, its rows are added up in
+//   lanes.
+// - Columns of which some axes lie before what is summed: no template has them. They are a batch.
+//
+//===----------------------------------------------------------------------===//
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tcc {
+#define GEN_PASS_DEF_ORIENTPRODUCTSPASS
+#include "tcc/LayoutAssign/Passes.h.inc"
+} // namespace tcc
+
+using namespace mlir;
+using namespace tcc;
+
+namespace {
+
+class OrientProductsPass : public tcc::impl::OrientProductsPassBase<OrientProductsPass> {
+public:
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static bool isWide(Type element) { return element.isF32() || element.isF64(); }
+
+static bool isPointwise(prim::ConvOp op) {
+  auto all = [](ArrayRef<int64_t> list, int64_t value) {
+    return llvm::all_of(list, [=](int64_t v) { return v == value; });
+  };
+  auto x = tensorType(op.getX()), w = tensorType(op.getW());
+  if (op.getChannelsLast() || op.getGroups() != 1 || x.getRank() < 3 || !x.hasStaticShape() ||
+      !w.hasStaticShape() || !isWide(x.getElementType()) ||
+      tensorType(op.getResult()).getElementType() != x.getElementType())
+    return false;
+  int64_t pixels = 1;
+  for (int64_t extent : x.getShape().drop_front(2))
+    pixels *= extent;
+  // Weights of many channels are worth a packed order, which products of few pixels would miss.
+  return pixels >= x.getDimSize(1) && all(w.getShape().drop_front(2), 1) &&
+         all(op.getStrides(), 1) && all(op.getInputDilation(), 1) && all(op.getLow(), 0) &&
+         all(op.getHigh(), 0);
+}
+
+/// Whether nothing that `op` meets through operators that can follow it has channels last.
+static bool meetsPlanesOnly(prim::ConvOp op) {
+  SetVector<Value> met;
+  met.insert(op.getX());
+  met.insert(op.getResult());
+  auto follows = [](Operation *o) {
+    return prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
+  };
+  auto meets = [&](Operation *o) {
+    if (auto conv = dyn_cast<prim::ConvOp>(o); conv && !isPointwise(conv))
+      return false;
+    if (isa<prim::PoolOp>(o))
+      return false;
+    if (follows(o)) {
+      met.insert_range(o->getOperands());
+      met.insert_range(o->getResults());
+    }
+    return true;
+  };
+  for (unsigned i = 0; i < met.size(); ++i) {
+    Value v = met[i];
+    if (Operation *from = v.getDefiningOp(); from && !meets(from))
+      return false;
+    for (Operation *user : v.getUsers())
+      if (!meets(user))
+        return false;
+  }
+  return true;
+}
+
+/// What `v`, a value of points of planes, is with all pixels on one axis, behind `lead` axes; null
+/// where that is not a number for each channel or image.
+static Value flattened(OpBuilder &b, Value v, RankedTensorType flat, int64_t lead) {
+  auto broadcast = v.getDefiningOp<prim::BroadcastOp>();
+  if (!broadcast)
+    return {};
+  auto from = tensorType(broadcast.getX());
+  SmallVector<int64_t> axes, extents;
+  for (auto [axis, extent] : llvm::zip_equal(broadcast.getAxes(), from.getShape())) {
+    if (extent == 1)
+      continue;
+    if (axis > 1 || ShapedType::isDynamic(extent))
+      return {};
+    axes.push_back(axis + lead - 2);
+    extents.push_back(extent);
+  }
+  Value x = prim::ReshapeOp::create(b, v.getLoc(), from.clone(extents), broadcast.getX(),
+                                    ValueRange{});
+  auto type = flat.clone(from.getElementType());
+  return prim::BroadcastOp::create(b, v.getLoc(), type, x, axes, ValueRange{});
+}
+
+/// Operators of points that `planes`, a reshape of `product`, has as its only users take the
+/// product's shape, so that a kernel of both has one.
+static void followProduct(Value product, Value planes) {
+  auto flat = tensorType(product);
+  int64_t lead = flat.getRank() - 1;
+  while (planes.hasOneUse()) {
+    Operation *op = *planes.user_begin();
+    auto result = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                           : RankedTensorType();
+    if (!prim::isElementwise(op) || !result)
+      return;
+    OpBuilder b(op);
+    SmallVector<Value> operands;
+    for (Value v : op->getOperands()) {
+      operands.push_back(v == planes ? product : flattened(b, v, flat, lead));
+      if (!operands.back())
+        return;
+    }
+    OperationState state(op->getLoc(), op->getName(), operands,
+                         flat.clone(result.getElementType()), op->getAttrs());
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    product = b.create(state)->getResult(0);
+    planes = prim::ReshapeOp::create(b, op->getLoc(), result, product, ValueRange{});
+    op->replaceAllUsesWith(ValueRange(planes));
+    op->erase();
+  }
+}
+
+/// Weights by pixels, an image each.
+static void multiplyPlanes(prim::ConvOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto result = tensorType(op.getResult());
+  auto type = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, result.getElementType());
+  };
+  int64_t images = result.getDimSize(0), filters = result.getDimSize(1),
+          channels = tensorType(op.getX()).getDimSize(1);
+  int64_t pixels = result.getNumElements() / images / filters;
+  Value w = prim::ReshapeOp::create(b, loc, type({filters, channels}), op.getW(), ValueRange{});
+  SmallVector<int64_t> batch;
+  if (images > 1) {
+    batch.push_back(0);
+    w = prim::BroadcastOp::create(b, loc, type({images, filters, channels}), w,
+                                  ArrayRef<int64_t>{1, 2}, ValueRange{});
+  }
+  SmallVector<int64_t> columns = {images, channels, pixels}, sums = {images, filters, pixels};
+  int64_t first = images > 1 ? 0 : 1;
+  Value x = prim::ReshapeOp::create(b, loc, type(ArrayRef(columns).drop_front(first)), op.getX(),
+                                    ValueRange{});
+  int64_t k = 1 - first;
+  Value product =
+      prim::DotOp::create(b, loc, type(ArrayRef(sums).drop_front(first)), w, x, batch, batch,
+                          ArrayRef<int64_t>{k + 1}, ArrayRef<int64_t>{k});
+  Value planes = prim::ReshapeOp::create(b, loc, result, product, ValueRange{});
+  op.replaceAllUsesWith(planes);
+  op.erase();
+  followProduct(product, planes);
+}
+
+/// The axes of an operand that are neither of the batch nor summed.
+static SmallVector<int64_t> freeAxes(Value v, ArrayRef<int64_t> batch, ArrayRef<int64_t> summed) {
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < tensorType(v).getRank(); ++axis)
+    if (!llvm::is_contained(batch, axis) && !llvm::is_contained(summed, axis))
+      axes.push_back(axis);
+  return axes;
+}
+
+static int64_t extentOf(Value v, ArrayRef<int64_t> axes) {
+  int64_t product = 1;
+  for (int64_t axis : axes)
+    product *= tensorType(v).getDimSize(axis);
+  return product;
+}
+
+/// A matrix across what is summed, by one column: the column as a row by the matrix.
+static bool turnColumn(prim::DotOp op) {
+  Value matrix = op.getLhs(), column = op.getRhs();
+  ArrayRef<int64_t> summed = op.getLhsContract();
+  auto rows = freeAxes(matrix, op.getLhsBatch(), summed);
+  auto columns = freeAxes(column, op.getRhsBatch(), op.getRhsContract());
+  if (extentOf(column, columns) != 1 || extentOf(matrix, rows) <= 1 || summed.size() != 1 ||
+      summed[0] + 1 == tensorType(matrix).getRank())
+    return false;
+  auto result = tensorType(op.getResult());
+  size_t batch = op.getLhsBatch().size();
+  SmallVector<int64_t> shape(result.getShape().take_front(batch));
+  shape.append(columns.size(), 1);
+  llvm::append_range(shape, result.getShape().slice(batch, rows.size()));
+  OpBuilder b(op);
+  Value turned = prim::DotOp::create(b, op.getLoc(), result.clone(shape), column, matrix,
+                                     op.getRhsBatch(), op.getLhsBatch(), op.getRhsContract(),
+                                     op.getLhsContract());
+  op.replaceAllUsesWith(
+      prim::ReshapeOp::create(b, op.getLoc(), result, turned, ValueRange{}).getResult());
+  op.erase();
+  return true;
+}
+
+/// Columns of which axes lie before what is summed and behind it: the former become a batch.
+static bool splitColumns(prim::DotOp op) {
+  constexpr int64_t kLeastColumns = 8;
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  if (!op.getLhsBatch().empty() || op.getRhsContract().size() != 1 ||
+      rhs.getDefiningOp<prim::WeightOp>())
+    return false;
+  int64_t k = op.getRhsContract()[0], last = tensorType(rhs).getRank() - 1;
+  if (k == 0 || k == last)
+    return false;
+  auto before = llvm::to_vector(llvm::seq<int64_t>(0, k)),
+       behind = llvm::to_vector(llvm::seq<int64_t>(k + 1, last + 1));
+  if (extentOf(rhs, before) == 1 || extentOf(rhs, behind) < kLeastColumns)
+    return false;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = tensorType(lhs), result = tensorType(op.getResult());
+  ArrayRef<int64_t> columns = tensorType(rhs).getShape();
+  int64_t count = k, rows = type.getRank() - 1;
+  SmallVector<int64_t> spread(columns.take_front(k)), axes, shape(columns.take_front(k)), order;
+  llvm::append_range(spread, type.getShape());
+  llvm::append_range(axes, llvm::seq<int64_t>(count, count + type.getRank()));
+  llvm::append_range(shape, result.getShape().take_front(rows));
+  llvm::append_range(shape, columns.drop_front(k + 1));
+  llvm::append_range(order, llvm::seq<int64_t>(count, count + rows));
+  llvm::append_range(order, before);
+  llvm::append_range(order, llvm::seq<int64_t>(count + rows, shape.size()));
+  Value each =
+      prim::BroadcastOp::create(b, loc, type.clone(spread), lhs, axes, ValueRange{});
+  Value products =
+      prim::DotOp::create(b, loc, result.clone(shape), each, rhs, before, before,
+                          ArrayRef<int64_t>{op.getLhsContract()[0] + count}, ArrayRef<int64_t>{k});
+  op.replaceAllUsesWith(
+      prim::TransposeOp::create(b, loc, result, products, order).getResult());
+  op.erase();
+  return true;
+}
+
+void OrientProductsPass::runOnOperation() {
+  SmallVector<prim::ConvOp> convolutions;
+  SmallVector<prim::DotOp> products;
+  getOperation().walk([&](Operation *op) {
+    if (auto conv = dyn_cast<prim::ConvOp>(op); conv && isPointwise(conv) && meetsPlanesOnly(conv))
+      convolutions.push_back(conv);
+    if (auto dot = dyn_cast<prim::DotOp>(op);
+        dot && isWide(tensorType(dot.getResult()).getElementType()) &&
+        tensorType(dot.getLhs()).getElementType() == tensorType(dot.getRhs()).getElementType() &&
+        isWide(tensorType(dot.getLhs()).getElementType()) &&
+        tensorType(dot.getLhs()).hasStaticShape() && tensorType(dot.getRhs()).hasStaticShape() &&
+        tensorType(dot.getResult()).getNumElements() > 0)
+      products.push_back(dot);
+  });
+  for (prim::DotOp op : products)
+    if (!turnColumn(op))
+      splitColumns(op);
+  for (prim::ConvOp op : convolutions)
+    multiplyPlanes(op);
+}
+
+std::unique_ptr<Pass> tcc::createOrientProductsPass() {
+  return std::make_unique<OrientProductsPass>();
+}
