@@ -7,6 +7,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Idioms/Gelu.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -22,8 +23,14 @@ LogicalResult relu(AtenNode &a) {
   return a.give(a.b.maximum(x, a.b.scalar(0, a.b.elem(x))));
 }
 
-/// x within [low, high].
+/// x within [low, high]; bounds that an integer type lacks bind nothing.
 Value within(AtenNode &a, Value x, double low, double high) {
+  if (auto t = dyn_cast<IntegerType>(a.b.elem(x)); t && t.getWidth() < 64) {
+    double least = t.isUnsigned() ? 0 : -std::ldexp(1.0, t.getWidth() - 1);
+    double most = std::ldexp(1.0, t.isUnsigned() ? t.getWidth() : t.getWidth() - 1) - 1;
+    low = std::clamp(low, least, most);
+    high = std::clamp(high, least, most);
+  }
   return a.b.minimum(a.b.maximum(x, a.b.scalar(low, a.b.elem(x))), a.b.scalar(high, a.b.elem(x)));
 }
 

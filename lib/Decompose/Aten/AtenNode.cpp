@@ -21,6 +21,18 @@ Value AtenNode::tensor(StringRef name) const {
   return v && b.rank(v) == 0 && llvm::is_contained(asVectors, name) ? b.unsqueeze(v, {0}) : v;
 }
 
+namespace {
+
+/// An integer or, as Python has it, True as 1: the one bit of a BoolAttr is -1 as a signed integer.
+std::optional<int64_t> wholeNumber(Attribute value) {
+  if (auto truth = dyn_cast_or_null<BoolAttr>(value))
+    return truth.getValue();
+  auto integer = dyn_cast_or_null<IntegerAttr>(value);
+  return integer ? std::optional(integer.getInt()) : std::nullopt;
+}
+
+} // namespace
+
 bool AtenNode::has(StringRef name) const {
   Attribute value = c.attr(name);
   return value && !isa<UnitAttr>(value);
@@ -59,6 +71,19 @@ Value AtenNode::number(StringRef name, double otherwise, Type elementType) const
   return v ? v : b.scalar(otherwise, elementType);
 }
 
+Value AtenNode::bound(StringRef name, Type elementType) const {
+  auto t = dyn_cast<IntegerType>(elementType);
+  auto integer = dyn_cast_or_null<IntegerAttr>(c.attr(name));
+  if (!t || t.getWidth() == 1 || t.getWidth() == 64 || !integer)
+    return number(name, elementType);
+  int64_t low = t.isUnsigned() ? 0 : llvm::minIntN(t.getWidth());
+  int64_t high = t.isUnsigned() ? llvm::maxUIntN(t.getWidth()) : llvm::maxIntN(t.getWidth());
+  int64_t nearest = std::clamp(*wholeNumber(integer), low, high);
+  return b.constant(
+      DenseElementsAttr::get(RankedTensorType::get({}, t),
+                             llvm::APInt(64, nearest, /*isSigned=*/true).trunc(t.getWidth())));
+}
+
 SmallVector<Value> AtenNode::tensors(StringRef name) const {
   SmallVector<Value> list;
   auto array = dyn_cast_or_null<ArrayAttr>(c.attr(name));
@@ -93,9 +118,9 @@ double AtenNode::real(StringRef name, double otherwise) const {
   Attribute value = c.attr(name);
   if (auto f = dyn_cast_or_null<FloatAttr>(value))
     return f.getValueAsDouble();
-  if (auto i = dyn_cast_or_null<IntegerAttr>(value))
-    return static_cast<double>(i.getInt());
-  if (!isa_and_nonnull<BoolAttr, StringAttr>(value))
+  if (auto i = wholeNumber(value))
+    return static_cast<double>(*i);
+  if (!isa_and_nonnull<StringAttr>(value))
     needConstant(name);
   return otherwise;
 }
@@ -113,8 +138,8 @@ StringRef AtenNode::text(StringRef name, StringRef otherwise) const {
 }
 
 Dim AtenNode::extentOf(Attribute value) const {
-  if (auto i = dyn_cast_or_null<IntegerAttr>(value))
-    return b.dim(i.getInt());
+  if (auto i = wholeNumber(value))
+    return b.dim(*i);
   auto ref = dyn_cast_or_null<graph::OperandAttr>(value);
   if (!ref || !c.has(ref.getIndex()))
     return {};
@@ -172,8 +197,8 @@ std::optional<SmallVector<double>> AtenNode::reals(StringRef name) const {
   for (Attribute element : array) {
     if (auto f = dyn_cast<FloatAttr>(element))
       values.push_back(f.getValueAsDouble());
-    else if (auto i = dyn_cast<IntegerAttr>(element))
-      values.push_back(static_cast<double>(i.getInt()));
+    else if (auto i = wholeNumber(element))
+      values.push_back(static_cast<double>(*i));
     else
       return std::nullopt;
   }

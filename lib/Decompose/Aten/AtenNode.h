@@ -33,6 +33,9 @@ public:
   /// A tensor, or a number as a rank-0 tensor, in `elementType`; null if absent.
   mlir::Value number(llvm::StringRef name, mlir::Type elementType) const;
   mlir::Value number(llvm::StringRef name, double otherwise, mlir::Type elementType) const;
+  /// Likewise, a number that an integer type lacks as the nearest one that it has: what bounds
+  /// values.
+  mlir::Value bound(llvm::StringRef name, mlir::Type elementType) const;
   /// The tensors of a list argument; a None among them is null.
   llvm::SmallVector<mlir::Value> tensors(llvm::StringRef name) const;
 

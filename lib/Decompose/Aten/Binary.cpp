@@ -39,6 +39,31 @@ Pair operands(AtenNode &a, Type t, StringRef first = "self", StringRef second = 
 
 LogicalResult missing(AtenNode &a) { return a.fail("an operand is neither tensor nor number"); }
 
+/// The type in which a product or quotient is computed. torch rounds neither a number nor a tensor
+/// without axes to a narrower float first, but the result alone.
+Type factorType(AtenNode &a) {
+  Type t = a.own();
+  auto narrow = dyn_cast<FloatType>(t);
+  if (!narrow || t == a.wide())
+    return t;
+  auto loses = [&](StringRef name) {
+    if (Value v = a.tensor(name)) {
+      auto f = dyn_cast<FloatType>(a.b.elem(v));
+      return f && f.getWidth() > narrow.getWidth();
+    }
+    bool inexact;
+    APFloat number(a.real(name, 0));
+    number.convert(narrow.getFloatSemantics(), APFloat::rmNearestTiesToEven, &inexact);
+    return inexact;
+  };
+  return loses("self") || loses("other") ? a.wide() : t;
+}
+
+LogicalResult multiply(AtenNode &a) {
+  Pair p = operands(a, factorType(a));
+  return p ? a.give(a.b.mul(p.x, p.y)) : missing(a);
+}
+
 template <typename Op> LogicalResult binary(AtenNode &a) {
   Pair p = operands(a, a.own());
   return p ? a.give(a.b.binary<Op>(p.x, p.y)) : missing(a);
@@ -104,7 +129,7 @@ LogicalResult floorDivide(AtenNode &a) {
 LogicalResult divide(AtenNode &a) {
   StringRef mode = a.text("rounding_mode");
   bool isInteger = isa<IntegerType>(a.own());
-  Pair p = operands(a, mode.empty() || isInteger ? a.own() : a.wide());
+  Pair p = operands(a, mode.empty() || isInteger ? factorType(a) : a.wide());
   if (!p)
     return missing(a);
   if (mode == "floor")
@@ -202,7 +227,7 @@ template <typename Op, typename IntOp> LogicalResult quietExtremum(AtenNode &a) 
 LogicalResult clamp(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("self"), a.own());
-  Value low = a.number("min", a.own()), high = a.number("max", a.own());
+  Value low = a.bound("min", a.own()), high = a.bound("max", a.own());
   if (low)
     x = b.maximum(x, low);
   if (high)
@@ -322,8 +347,8 @@ void tcc::populateAtenBinaryRules(RuleSet &rules) {
                    {"sub", "Tensor Scalar", "", scaled<prim::SubOp>},
                    {"subtract", "Tensor Scalar", "", scaled<prim::SubOp>},
                    {"rsub", "Tensor Scalar", "", scaled<prim::SubOp, true>},
-                   {"mul", "Tensor Scalar", "", binary<prim::MulOp>},
-                   {"multiply", "Tensor Scalar", "", binary<prim::MulOp>},
+                   {"mul", "Tensor Scalar", "", multiply},
+                   {"multiply", "Tensor Scalar", "", multiply},
                    {"div", "Tensor Scalar Tensor_mode Scalar_mode", "", divide},
                    {"divide", "Tensor Scalar Tensor_mode Scalar_mode", "", divide},
                    {"true_divide", "Tensor Scalar", "", divide},

@@ -23,6 +23,16 @@ namespace {
 /// clone, detach, contiguous, to, ...: at most another element type.
 LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
 
+/// Floats become integers of 8 and 16 bits by way of i32, whose low bits they are: torch's -1.0 is
+/// 255 as uint8.
+Value converted(AtenNode &a, Value x) {
+  auto to = dyn_cast<IntegerType>(a.own());
+  bool narrow = to && to.getWidth() > 1 && to.getWidth() < 32;
+  return narrow && isa<FloatType>(a.b.elem(x)) ? a.b.cast(x, a.b.builder().getI32Type()) : x;
+}
+LogicalResult convert(AtenNode &a) { return a.give(converted(a, a.tensor("self"))); }
+LogicalResult convertPrimitive(AtenNode &a) { return a.give(converted(a, a.tensor("a"))); }
+
 LogicalResult conjugate(AtenNode &a) { return a.give(a.conjugate(a.tensor("self"))); }
 
 /// The source under the shape and type of self.
@@ -32,7 +42,7 @@ LogicalResult copy(AtenNode &a) {
   Value src = a.tensor("src");
   if (b.rank(src) > static_cast<int64_t>(want.size()) || !b.broadcastable(b.dims(src), want))
     return a.fail("the source does not fit");
-  return a.give(b.broadcastTo(src, want));
+  return a.give(b.broadcastTo(converted(a, src), want));
 }
 
 //===----------------------------------------------------------------------===//
@@ -244,9 +254,9 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"lift_fresh_copy", "default", "self", same},
                    {"lift", "default", "self", same},
                    {"to", "dtype dtype_layout device other prim_Device prim_dtype prim_other",
-                    "self", same},
-                   {"_to_copy", "default", "self", same},
-                   {"type_as", "default", "self", same},
+                    "self", convert},
+                   {"_to_copy", "default", "self", convert},
+                   {"type_as", "default", "self", convert},
                    {"_conj", "default", "self", conjugate},
                    {"conj", "default", "self", conjugate},
                    {"conj_physical", "default", "self", conjugate},
@@ -280,4 +290,5 @@ void tcc::populateAtenCreateRules(RuleSet &rules) {
                    {"tril_indices", "default", "", triangleIndices<P::le>},
                    {"triu_indices", "default", "", triangleIndices<P::ge>},
                    {"diag_embed", "default", "self", diagEmbed}});
+  addRules(rules, {{"convert_element_type", "default", "a", convertPrimitive}}, "prims");
 }
