@@ -101,8 +101,8 @@ static Value flattened(OpBuilder &b, Value v, RankedTensorType flat, int64_t lea
     axes.push_back(axis + lead - 2);
     extents.push_back(extent);
   }
-  Value x = prim::ReshapeOp::create(b, v.getLoc(), from.clone(extents), broadcast.getX(),
-                                    ValueRange{});
+  Value x =
+      prim::ReshapeOp::create(b, v.getLoc(), from.clone(extents), broadcast.getX(), ValueRange{});
   auto type = flat.clone(from.getElementType());
   return prim::BroadcastOp::create(b, v.getLoc(), type, x, axes, ValueRange{});
 }
@@ -125,8 +125,8 @@ static void followProduct(Value product, Value planes) {
       if (!operands.back())
         return;
     }
-    OperationState state(op->getLoc(), op->getName(), operands,
-                         flat.clone(result.getElementType()), op->getAttrs());
+    OperationState state(op->getLoc(), op->getName(), operands, flat.clone(result.getElementType()),
+                         op->getAttrs());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     product = b.create(state)->getResult(0);
     planes = prim::ReshapeOp::create(b, op->getLoc(), result, product, ValueRange{});
@@ -158,9 +158,8 @@ static void multiplyPlanes(prim::ConvOp op) {
   Value x = prim::ReshapeOp::create(b, loc, type(ArrayRef(columns).drop_front(first)), op.getX(),
                                     ValueRange{});
   int64_t k = 1 - first;
-  Value product =
-      prim::DotOp::create(b, loc, type(ArrayRef(sums).drop_front(first)), w, x, batch, batch,
-                          ArrayRef<int64_t>{k + 1}, ArrayRef<int64_t>{k});
+  Value product = prim::DotOp::create(b, loc, type(ArrayRef(sums).drop_front(first)), w, x, batch,
+                                      batch, ArrayRef<int64_t>{k + 1}, ArrayRef<int64_t>{k});
   Value planes = prim::ReshapeOp::create(b, loc, result, product, ValueRange{});
   op.replaceAllUsesWith(planes);
   op.erase();
@@ -198,9 +197,9 @@ static bool turnColumn(prim::DotOp op) {
   shape.append(columns.size(), 1);
   llvm::append_range(shape, result.getShape().slice(batch, rows.size()));
   OpBuilder b(op);
-  Value turned = prim::DotOp::create(b, op.getLoc(), result.clone(shape), column, matrix,
-                                     op.getRhsBatch(), op.getLhsBatch(), op.getRhsContract(),
-                                     op.getLhsContract());
+  Value turned =
+      prim::DotOp::create(b, op.getLoc(), result.clone(shape), column, matrix, op.getRhsBatch(),
+                          op.getLhsBatch(), op.getRhsContract(), op.getLhsContract());
   op.replaceAllUsesWith(
       prim::ReshapeOp::create(b, op.getLoc(), result, turned, ValueRange{}).getResult());
   op.erase();
@@ -234,13 +233,11 @@ static bool splitColumns(prim::DotOp op) {
   llvm::append_range(order, llvm::seq<int64_t>(count, count + rows));
   llvm::append_range(order, before);
   llvm::append_range(order, llvm::seq<int64_t>(count + rows, shape.size()));
-  Value each =
-      prim::BroadcastOp::create(b, loc, type.clone(spread), lhs, axes, ValueRange{});
+  Value each = prim::BroadcastOp::create(b, loc, type.clone(spread), lhs, axes, ValueRange{});
   Value products =
       prim::DotOp::create(b, loc, result.clone(shape), each, rhs, before, before,
                           ArrayRef<int64_t>{op.getLhsContract()[0] + count}, ArrayRef<int64_t>{k});
-  op.replaceAllUsesWith(
-      prim::TransposeOp::create(b, loc, result, products, order).getResult());
+  op.replaceAllUsesWith(prim::TransposeOp::create(b, loc, result, products, order).getResult());
   op.erase();
   return true;
 }
