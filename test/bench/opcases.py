@@ -344,4 +344,5 @@ for family in (pointwise, products, attention, convolutions, reductions, order, 
     family()
 
 import modelcases  # noqa: E402,F401  whose cases are of this kind
+import oddcases  # noqa: E402,F401
 import shapecases  # noqa: E402,F401

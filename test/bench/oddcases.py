@@ -1,0 +1,135 @@
+"""Products, convolutions, attention and recurrent layers of sizes that nobody asks for, for `scripts/bench ops --only wide`.
+
+Extents are 1, primes, just beside powers of two, or those of vocabularies. Of all their combinations a few are drawn, the
+same in every run: each extent meets many others, and what is slow there is slow for all sizes like it.
+"""
+import random as chance
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from opcases import BF16, F16, F64, I8, SHORT, random, size_name
+from widecases import wide
+
+MOST = 6e8  # operations of a case
+ROWS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 31, 33, 64, 127, 512)
+EXTENTS = (1, 3, 7, 16, 31, 64, 100, 768, 1000, 4095, 4097, 32001)
+CHANNELS = (1, 3, 5, 17, 31, 100, 513)
+KERNELS = (1, 2, 3, 5, 7, 11, 31)
+
+
+def drawn(seed, count, axes, fits):
+    """`count` of all combinations, each value of each axis about as often as the others."""
+    source, found, tries = chance.Random(seed), [], 0
+    while len(found) < count and tries < 100 * count:
+        tries += 1
+        one = tuple(source.choice(axis) for axis in axes)
+        if one not in found and fits(*one):
+            found.append(one)
+    return found
+
+
+def products():
+    forms = {"matmul": lambda m, k, n: (torch.matmul, (m, k), (k, n)), "nt": lambda m, k, n: (lambda x, y: x @ y.T, (m, k), (n, k)),
+             "tn": lambda m, k, n: (lambda x, y: x.T @ y, (k, m), (k, n)), "tt": lambda m, k, n: (lambda x, y: x.T @ y.T, (k, m), (n, k))}
+    for at, (m, k, n) in enumerate(drawn(1, 64, (ROWS, EXTENTS, EXTENTS), lambda m, k, n: 2e4 < 2 * m * k * n < MOST)):
+        for form in ("matmul", "nt", ("tn", "tt")[at % 2]):
+            wide(f"odd/{form}/{size_name(m, k, n)}", *forms[form](m, k, n))
+        if at % 2:
+            wide(f"odd/linear/{size_name(m, k, n)}", None, (m, k), state=lambda k=k, n=n: nn.Linear(k, n))
+    for at, (m, k, n) in enumerate(drawn(2, 24, (ROWS, EXTENTS, EXTENTS), lambda m, k, n: 1e6 < 2 * m * k * n < MOST / 2)):
+        for dtype in ((F64, F16), (BF16, F64), (F16, BF16))[at % 3]:
+            for form in ("matmul", "nt"):
+                wide(f"odd/{form}/{size_name(m, k, n)}/{SHORT[dtype]}",
+                     *((*a, dtype) if isinstance(a, tuple) else a for a in forms[form](m, k, n)))
+    for m, k, n in ((17, 768, 1000), (127, 4095, 100), (1, 4097, 768), (512, 64, 100)):
+        wide(f"odd/int/{size_name(m, k, n)}", torch._int_mm, (max(m, 17), k // 8 * 8, I8), (k // 8 * 8, n // 8 * 8, I8))
+    batches = (2, 3, 7, 12, 100)
+    for b, m, k, n in drawn(3, 24, (batches, (1, 2, 3, 7, 16, 33, 100, 127), (1, 3, 16, 31, 64, 100, 513), (1, 3, 16, 31, 64, 100, 513)),
+                            lambda b, m, k, n: 1e5 < 2 * b * m * k * n < MOST / 4):
+        wide(f"odd/bmm/{size_name(b, m, k, n)}", torch.bmm, (b, m, k), (b, k, n))
+        wide(f"odd/bmm_nt/{size_name(b, m, k, n)}", lambda x, y: x @ y.mT, (b, m, k), (b, n, k))
+        wide(f"odd/bmm_strided/{size_name(b, m, k, n)}", lambda x, y: torch.einsum("mbk,kbn->bmn", x, y), (m, b, k), (k, b, n))
+    for name, form, x, y in (
+            ("heads_nt", "bhqd,bhkd->bhqk", (2, 7, 33, 40), (2, 7, 65, 40)), ("heads_out", "bhqk,bkhd->bqhd", (2, 7, 33, 65), (2, 65, 7, 40)),
+            ("heads_in", "bqhd,bkhd->bhqk", (2, 33, 7, 40), (2, 65, 7, 40)), ("shared_right", "bmk,kn->bmn", (7, 33, 100), (100, 31)),
+            ("shared_left", "mk,bkn->bmn", (33, 100), (7, 100, 513)), ("shared_groups", "bgmk,bkn->bgmn", (3, 4, 17, 64), (3, 64, 100)),
+            ("by_column", "bmk,bk->bm", (16, 100, 513), (16, 513)), ("by_row", "bk,bkn->bn", (16, 513), (16, 513, 100)),
+            ("outer_sum", "bi,bj->ij", (513, 100), (513, 31)), ("trailing_batch", "mkb,knb->mnb", (31, 33, 16), (33, 17, 16)),
+            ("middle", "abc,cde->abde", (7, 33, 100), (100, 5, 31)), ("two_sums", "abcd,cde->abe", (7, 33, 17, 16), (17, 16, 100)),
+            ("conv_like", "nchw,oc->nohw", (3, 31, 28, 28), (100, 31)), ("channels_last", "nhwc,oc->nhwo", (3, 28, 28, 31), (100, 31)),
+            ("graph", "nij,bjf->bnif", (3, 64, 64), (5, 64, 17)),
+            ("diagonal_left", "bi,bij->bij", (16, 100), (16, 100, 513)), ("chain", "bti,bsi->bts", (3, 100, 31), (3, 513, 31))):
+        wide(f"odd/einsum/{name}", lambda a, b, f=form: torch.einsum(f, a, b), x, y)
+
+
+def convolution(dims, channels, filters, kernel, stride, dilation, groups, batch, size, transposed=False):
+    """Its module and shape of the input; None where it does not fit or is too much."""
+    inputs, outputs = channels * groups if groups else channels, filters * max(1, groups)
+    if groups == -1:
+        inputs, outputs, groups = channels, 2 * channels, channels
+    groups = max(1, groups)
+    reach, padding = dilation * (kernel - 1) + 1, dilation * (kernel - 1) // 2
+    out = size * stride if transposed else (size + 2 * padding - reach) // stride + 1
+    points = (size if transposed else out) ** dims
+    flops = 2 * batch * points * inputs * outputs // groups * kernel**dims
+    if out < 1 or size < reach or not 1e6 < flops < MOST or batch * inputs * size**dims > 2e6 or batch * outputs * out**dims > 4e6:
+        return None
+    kinds = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d) if transposed else (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+    padding = min(padding, dilation * (kernel - 1)) if transposed else padding
+    return (lambda: kinds[dims - 1](inputs, outputs, kernel, stride, padding, dilation=dilation, groups=groups)), (batch, inputs, *[size] * dims)
+
+
+def convolutions():
+    sizes = {1: (63, 100, 513, 1000, 4097), 2: (7, 13, 28, 31, 57, 100, 224), 3: (5, 9, 16, 31)}
+    groups, strides = (0, 0, 0, 2, 3, 7, -1), (1, 1, 2, 3, 4)
+    for dims, count, kernels in ((1, 24, KERNELS), (2, 56, KERNELS), (3, 16, KERNELS[:5])):
+        axes = (CHANNELS, CHANNELS, kernels, strides, (1, 1, 2, 3), groups, (1, 1, 3, 16), sizes[dims])
+        for one in drawn(dims, count, axes, lambda *a, d=dims: convolution(d, *a) is not None):
+            make, shape = convolution(dims, *one)
+            c, f, k, s, d, g, b, n = one
+            wide(f"odd/conv{dims}d/{b}x{c}x{n}-{f}/k{k}s{s}d{d}g{g}", None, shape, state=make)
+    for dims, count in ((1, 8), (2, 14), (3, 4)):
+        axes = (CHANNELS, CHANNELS[1:], (2, 3, 4, 5), (1, 2, 3), (1,), (0, 0, 2), (1, 3), sizes[dims])
+        for one in drawn(10 + dims, count, axes, lambda *a, d=dims: convolution(d, *a, transposed=True) is not None):
+            make, shape = convolution(dims, *one, transposed=True)
+            c, f, k, s, d, g, b, n = one
+            wide(f"odd/transposed{dims}d/{b}x{c}x{n}-{f}/k{k}s{s}g{g}", None, shape, state=make)
+    for dtype in (F64, F16, BF16):
+        wide(f"odd/conv2d/32x28-64/k3/{SHORT[dtype]}", None, (1, 32, 28, 28, dtype), state=lambda d=dtype: nn.Conv2d(32, 64, 3, padding=1).to(d))
+
+
+def attentions():
+    for b, h, q, k, d in ((1, 3, 33, 65, 24), (2, 5, 127, 127, 40), (1, 7, 200, 513, 56), (1, 1, 1000, 1000, 72), (3, 4, 1, 333, 80),
+                          (1, 8, 17, 1025, 96), (1, 2, 257, 257, 160), (1, 4, 100, 100, 256), (16, 3, 49, 49, 32), (2, 9, 5, 5, 33)):
+        label, shapes = size_name(b, h, q, k, d), ((b, h, q, d), (b, h, k, d), (b, h, k, d))
+        attend = F.scaled_dot_product_attention
+        wide(f"odd/attention/{label}", attend, *shapes)
+        if q == k:
+            wide(f"odd/attention/causal/{label}", lambda *x: F.scaled_dot_product_attention(*x, is_causal=True), *shapes)
+        for name, mask in (("keys", (b, 1, 1, k)), ("heads", (1, h, q, k)), ("batch", (b, 1, q, k)))[:3 if q == 127 or q == 17 else 1]:
+            wide(f"odd/attention/mask_{name}/{label}", attend, *shapes, mask)
+    wide("odd/attention/offset", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.ones(17, 300, dtype=torch.bool).tril(283)),
+         (1, 4, 17, 64), (1, 4, 300, 64), (1, 4, 300, 64))
+    wide("odd/attention/window", lambda q, k, v: F.scaled_dot_product_attention(
+        q, k, v, torch.ones(300, 300, dtype=torch.bool).tril().triu(-31)), *[(1, 4, 300, 64)] * 3)
+    wide("odd/attention/wide_values", F.scaled_dot_product_attention, (1, 4, 100, 24), (1, 4, 100, 24), (1, 4, 100, 100))
+    wide("odd/attention/last_heads", lambda q, k, v: F.scaled_dot_product_attention(*(x.transpose(1, 2) for x in (q, k, v))).transpose(1, 2),
+         *[(2, 127, 5, 40)] * 3)
+    for dtype in (F64, F16, BF16):
+        wide(f"odd/attention/{SHORT[dtype]}", F.scaled_dot_product_attention, *[(1, 5, 127, 40, dtype)] * 3)
+    wide("odd/attention/written_out", lambda q, k, v: ((q @ k.mT) / 6.3).softmax(-1) @ v, *[(1, 5, 127, 40)] * 3)
+
+
+def recurrent():
+    for name, kind in (("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)):
+        for b, t, i, h in ((1, 31, 7, 31), (3, 17, 100, 100), (16, 9, 31, 513), (1, 100, 64, 256)):
+            wide(f"odd/{name}/{size_name(b, t, i, h)}", None, (b, t, i), state=lambda k=kind, i=i, h=h: k(i, h, batch_first=True))
+    wide("odd/lstm/both_ways", None, (1, 33, 31), state=lambda: nn.LSTM(31, 65, 2, batch_first=True, bidirectional=True))
+    wide("odd/lstm/cell", lambda *x: torch.lstm_cell(x[0], x[1:3], *x[3:]), (1, 100), (1, 257), (1, 257), (1028, 100), (1028, 257))
+    wide("odd/gru/cell", lambda *x: torch.gru_cell(*x), (7, 31), (7, 100), (300, 31), (300, 100))
+
+
+for family in (products, convolutions, attentions, recurrent):
+    family()
