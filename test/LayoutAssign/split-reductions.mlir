@@ -59,6 +59,23 @@ func.func @computed(%x: tensor<1000x1000xf32>, %y: tensor<1000x1000xf32>) -> ten
   return %2 : tensor<f32>
 }
 
+// A broadcast is one along both parts of the axis, of what it has there or of one element.
+// CHECK-LABEL: func @centred
+// CHECK-DAG: %[[X:.*]] = prim.reshape %arg0 {{.*}} -> tensor<2x8x8x2048xf32>
+// CHECK-DAG: %[[M:.*]] = prim.reshape %arg1 {{.*}} -> tensor<2x1x1x1xf32>
+// CHECK-DAG: %[[B:.*]] = prim.broadcast %[[M]] axes [0, 1, 2, 3] {{.*}} -> tensor<2x8x8x2048xf32>
+// CHECK-DAG: %[[S:.*]] = prim.reshape %arg2 {{.*}} -> tensor<8x8xf32>
+// CHECK-DAG: %[[C:.*]] = prim.broadcast %[[S]] axes [1, 2] {{.*}} -> tensor<2x8x8x2048xf32>
+// CHECK-DAG: prim.sub %[[X]], %[[B]]
+func.func @centred(%x: tensor<2x64x2048xf32>, %m: tensor<2x1x1xf32>, %s: tensor<64xf32>) -> tensor<2xf32> {
+  %b = prim.broadcast %m axes [0, 1, 2] sizes() : (tensor<2x1x1xf32>) -> tensor<2x64x2048xf32>
+  %c = prim.broadcast %s axes [1] sizes() : (tensor<64xf32>) -> tensor<2x64x2048xf32>
+  %d = prim.sub %x, %b : (tensor<2x64x2048xf32>, tensor<2x64x2048xf32>) -> tensor<2x64x2048xf32>
+  %e = prim.mul %d, %c : (tensor<2x64x2048xf32>, tensor<2x64x2048xf32>) -> tensor<2x64x2048xf32>
+  %r = prim.reduce sum %e [1, 2] : (tensor<2x64x2048xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
 // Parts of sums of narrow floats are wide.
 // CHECK-LABEL: func @wide
 // CHECK: prim.reduce sum %{{.*}} [1] : (tensor<64x16384xf32>) -> tensor<64xf32>

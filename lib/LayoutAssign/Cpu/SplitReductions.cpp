@@ -95,6 +95,41 @@ static int64_t nearestDivisor(int64_t extent, double wanted) {
   return best;
 }
 
+/// The axis of which `shape` has two instead.
+static std::optional<unsigned> cutAxis(ArrayRef<int64_t> whole, ArrayRef<int64_t> shape) {
+  if (shape.size() != whole.size() + 1)
+    return std::nullopt;
+  unsigned axis = 0;
+  while (axis < whole.size() && whole[axis] == shape[axis])
+    ++axis;
+  bool cut = axis < whole.size() && whole[axis] == shape[axis] * shape[axis + 1] &&
+             whole.drop_front(axis + 1) == shape.drop_front(axis + 2);
+  return cut ? std::optional(axis) : std::nullopt;
+}
+
+/// A broadcast seen as `shape`, of which an axis is two instead; null: it is not.
+static Value broadcastAs(OpBuilder &b, prim::BroadcastOp op, ArrayRef<int64_t> shape) {
+  auto x = tensorType(op.getX()), type = tensorType(op.getResult());
+  std::optional<unsigned> cut = cutAxis(type.getShape(), shape);
+  if (!cut || !x.hasStaticShape())
+    return {};
+  SmallVector<int64_t> own, axes;
+  for (auto [extent, place] : llvm::zip(x.getShape(), op.getAxes())) {
+    unsigned axis = place;
+    own.push_back(axis == *cut && extent != 1 ? shape[axis] : extent);
+    axes.push_back(axis + (axis > *cut ? 1 : 0));
+    if (axis != *cut)
+      continue;
+    own.push_back(extent == 1 ? 1 : shape[axis + 1]);
+    axes.push_back(axis + 1);
+  }
+  Location loc = op.getLoc();
+  Value seen = op.getX();
+  if (x.getShape() != ArrayRef(own))
+    seen = prim::ReshapeOp::create(b, loc, x.clone(own), seen, ValueRange{});
+  return prim::BroadcastOp::create(b, loc, type.clone(shape), seen, axes, ValueRange{});
+}
+
 /// `x` seen as `shape`. Operators on points are done on their operands seen so, because memory
 /// costs nothing to be seen in another shape: what is computed would be told apart at each point.
 /// Those whose value others need stay as they are, and so do long functions, computed once.
@@ -128,8 +163,16 @@ static Value seenAs(OpBuilder &b, Value x, ArrayRef<int64_t> shape, DenseMap<Val
     cast<prim::ConstantOp>(moved).setValueAttr(dense.resizeSplat(type.clone(shape)));
     moved->getResult(0).setType(type.clone(shape));
     result = moved->getResult(0);
-  } else {
-    result = prim::ReshapeOp::create(b, x.getLoc(), type.clone(shape), x, ValueRange{});
+  } else if (auto broadcast = x.getDefiningOp<prim::BroadcastOp>()) {
+    result = broadcastAs(b, broadcast, shape);
+  }
+  if (!result) {
+    Value source = x;
+    for (auto view = source.getDefiningOp<prim::ReshapeOp>();
+         view && tensorType(view.getX()).hasStaticShape();
+         view = source.getDefiningOp<prim::ReshapeOp>())
+      source = view.getX();
+    result = prim::ReshapeOp::create(b, x.getLoc(), type.clone(shape), source, ValueRange{});
   }
   return seen[x] = result;
 }
