@@ -263,14 +263,16 @@ func.func @grouped_products(%x: tensor<65536x16x16xf32>, %y: tensor<32x256xf32>,
   return
 }
 
-// Warps look at all indices for their part of the places of few lines; many lines have a thread each.
+// Warps look at few indices for their part of the places of few lines; many lines have a thread each. More updates are
+// sorted in scratch memory, and threads share rows of them.
 // CHECK-LABEL: @scatters
 // CHECK: sm_90a = <form = scatter, threads = 128, split = 528, index_bits = 32>>}
 // CHECK: sm_90a = <form = scatter, threads = 128, index_bits = 32>>}
-func.func @scatters(%x: tensor<50000x128xf32>, %i: tensor<700x128xi64>, %u: tensor<700x128xf32>, %y: tensor<4x100000xf32>, %j: tensor<2x100000xi64>, %v: tensor<2x100000xf32>) {
-  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<50000x128xf32>, tensor<700x128xi64>, tensor<700x128xf32>) sizes() {
-  ^bb0(%a: tensor<50000x128xf32>, %b: tensor<700x128xi64>, %c: tensor<700x128xf32>):
-    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<50000x128xf32>, tensor<700x128xi64>, tensor<700x128xf32>) -> tensor<50000x128xf32>
+// CHECK: sm_90a = <form = scatter, threads = 256, lanes = 4, row_threads = 16, split = 528, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
+func.func @scatters(%x: tensor<50000x128xf32>, %i: tensor<100x128xi64>, %u: tensor<100x128xf32>, %y: tensor<4x100000xf32>, %j: tensor<2x100000xi64>, %v: tensor<2x100000xf32>, %z: tensor<300x200x64xf32>, %k: tensor<500x2xi64>, %w: tensor<500x64xf32>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<50000x128xf32>, tensor<100x128xi64>, tensor<100x128xf32>) sizes() {
+  ^bb0(%a: tensor<50000x128xf32>, %b: tensor<100x128xi64>, %c: tensor<100x128xf32>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<50000x128xf32>, tensor<100x128xi64>, tensor<100x128xf32>) -> tensor<50000x128xf32>
     kernel.yield %d : tensor<50000x128xf32>
   } -> tensor<50000x128xf32>
   %1 = kernel.launch special "scatter_along" ins(%y, %j, %v : tensor<4x100000xf32>, tensor<2x100000xi64>, tensor<2x100000xf32>) sizes() {
@@ -278,6 +280,11 @@ func.func @scatters(%x: tensor<50000x128xf32>, %i: tensor<700x128xi64>, %u: tens
     %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<4x100000xf32>, tensor<2x100000xi64>, tensor<2x100000xf32>) -> tensor<4x100000xf32>
     kernel.yield %d : tensor<4x100000xf32>
   } -> tensor<4x100000xf32>
+  %2 = kernel.launch special "scatter_nd" ins(%z, %k, %w : tensor<300x200x64xf32>, tensor<500x2xi64>, tensor<500x64xf32>) sizes() {
+  ^bb0(%a: tensor<300x200x64xf32>, %b: tensor<500x2xi64>, %c: tensor<500x64xf32>):
+    %d = prim.scatter_nd add %a, %b, %c : (tensor<300x200x64xf32>, tensor<500x2xi64>, tensor<500x64xf32>) -> tensor<300x200x64xf32>
+    kernel.yield %d : tensor<300x200x64xf32>
+  } -> tensor<300x200x64xf32>
   return
 }
 

@@ -162,3 +162,36 @@ TEST_CASE("sums whose elements lie inside, short rows, short axes across") {
           {random(d, {50, 4, 8})});
   }
 }
+
+TEST_CASE("lines that all blocks sort: several chunks, types, axes, ties, the first of a line") {
+  auto orders = [](const char *t, std::vector<int64_t> shape, int axis, bool descending, Tensor x,
+                   int64_t kept = 0) {
+    auto text = [&](llvm::ArrayRef<int64_t> extents, llvm::StringRef element) {
+      std::string all = "tensor<";
+      for (int64_t d : extents)
+        all += std::to_string(d) + "x";
+      return all + element.str() + ">";
+    };
+    std::vector<int64_t> cut = shape;
+    if (kept)
+      cut[axis] = kept;
+    std::string from = text(shape, t), values = text(cut, t), places = text(cut, "i64");
+    std::string op = kept ? "prim.top_k %x axis " + std::to_string(axis) + " {largest = "
+                          : "prim.sort %x axis " + std::to_string(axis) + " {descending = ";
+    op += std::string(descending ? "true" : "false") + "} : (" + from + ") -> (" + values + ", " +
+          places + ")";
+    for (bool second : {false, true}) {
+      std::string body = function("%x: " + from, second ? places : values,
+                                  (second ? "%v, %y = " : "%y, %p = ") + op);
+      codegen::device::Schedule s = scheduleOf(body);
+      CHECK(s.getForm() == codegen::device::Form::Line);
+      CHECK(s.getScratchBytes());
+      check(body, {x});
+    }
+  };
+  orders("f32", {3, 5000}, 1, false, random(DType::F32, {3, 5000}));
+  orders("bf16", {2, 4100}, 1, true, random(DType::BF16, {2, 4100}));
+  orders("i64", {4500, 2}, 0, true, random(DType::I64, {4500, 2}, -900, 900));
+  orders("ui8", {1, 4200}, 1, false, random(DType::U8, {1, 4200}, 0, 250));
+  orders("f32", {2, 66000}, 1, true, random(DType::F32, {2, 66000}), 300);
+}

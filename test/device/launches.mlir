@@ -86,6 +86,13 @@ func.func @lines(%x: tensor<50x20xf32>) -> (tensor<50x20xf32>, tensor<50xi64>, t
   %4, %5 = prim.top_k %x axis 1 {largest = true} : (tensor<50x20xf32>) -> (tensor<50x4xf32>, tensor<50x4xi64>)
   return %0, %1, %2, %4 : tensor<50x20xf32>, tensor<50xi64>, tensor<50x20xf32>, tensor<50x4xf32>
 }
+func.func @sorted_scatters(%x: tensor<300x40xf32>, %i: tensor<9000x1xi64> {test.low = -5.0, test.high = 310.0}, %u: tensor<9000x40xf32>, %y: tensor<500x24xbf16>, %j: tensor<900x20xi64> {test.low = 0.0, test.high = 499.9}, %v: tensor<900x20xbf16>) -> (tensor<300x40xf32>, tensor<500x24xbf16>, tensor<500x24xbf16>) {
+  %0 = prim.broadcast %i axes [0, 1] sizes() : (tensor<9000x1xi64>) -> tensor<9000x40xi64>
+  %1 = prim.scatter_along add %x, %0, %u axis 0 : (tensor<300x40xf32>, tensor<9000x40xi64>, tensor<9000x40xf32>) -> tensor<300x40xf32>
+  %2 = prim.scatter_along add %y, %j, %v axis 0 : (tensor<500x24xbf16>, tensor<900x20xi64>, tensor<900x20xbf16>) -> tensor<500x24xbf16>
+  %3 = prim.scatter_along assign %y, %j, %v axis 0 : (tensor<500x24xbf16>, tensor<900x20xi64>, tensor<900x20xbf16>) -> tensor<500x24xbf16>
+  return %1, %2, %3 : tensor<300x40xf32>, tensor<500x24xbf16>, tensor<500x24xbf16>
+}
 func.func @scatters(%x: tensor<4x10x3xf32>, %i: tensor<4x25x2xi64> {test.low = 0.0, test.high = 9.9}, %u: tensor<4x25x2xf32>, %z: tensor<6x5x40xf32>, %j: tensor<30x2xi64> {test.low = 0.0, test.high = 4.9}, %w: tensor<30x40xf32>) -> (tensor<4x10x3xf32>, tensor<6x5x40xf32>, tensor<6x5x40xf32>) {
   %0 = prim.scatter_along assign %x, %i, %u axis 1 : (tensor<4x10x3xf32>, tensor<4x25x2xi64>, tensor<4x25x2xf32>) -> tensor<4x10x3xf32>
   %1 = prim.scatter_nd add %z, %j, %w : (tensor<6x5x40xf32>, tensor<30x2xi64>, tensor<30x40xf32>) -> tensor<6x5x40xf32>

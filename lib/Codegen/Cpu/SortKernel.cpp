@@ -16,21 +16,16 @@
 #include "SpecialKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tcc/Codegen/Common/NarrowTypes.h"
-#include "tcc/Dialect/Prim/Signedness.h"
+#include "tcc/Codegen/Common/OrderKey.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-constexpr unsigned kKeyBits = 32;
-
 static bool ordersLargest(Operation *op) {
   auto sort = dyn_cast<prim::SortOp>(op);
   return sort ? sort.getDescending() : cast<prim::TopKOp>(op).getLargest();
 }
-
-static bool hasWideKeys(Type e) { return computeType(e).getIntOrFloatBitWidth() > kKeyBits; }
 
 bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
   // The first k elements take in k log(n / k) of n in no order, each in a few instructions where
@@ -53,54 +48,9 @@ bool tcc::codegen::sortsWords(Operation *op, const CpuTarget &cpu) {
   return isa<prim::SortOp>(op) || (!open && extent <= most && !keeps);
 }
 
-namespace {
-
-/// Integers of some width, in as many lanes as there are at hand.
-struct Lanes {
-  LaunchFrame &f;
-  Type of(unsigned bits) {
-    Type type = f.b.getIntegerType(bits);
-    return f.e.lanes() > 1 ? Type(VectorType::get({f.e.lanes()}, type)) : type;
-  }
-  Value constant(int64_t v, unsigned bits) {
-    Value one = arith::ConstantOp::create(f.b, f.b.getIntegerAttr(f.b.getIntegerType(bits), v));
-    return f.e.lanes() > 1 ? f.e.splat(one, f.e.lanes()) : one;
-  }
-};
-
-} // namespace
-
-/// 32 bits, or 64, that compare, unsigned, as the elements do: NaN comes last, and zeros are equal.
-static Value keyOf(LaunchFrame &f, Value v, Type e, bool descending) {
-  Lanes lanes{f};
-  unsigned width = hasWideKeys(e) ? 2 * kKeyBits : kKeyBits;
-  Value key, signBit = lanes.constant(static_cast<int64_t>(uint64_t(1) << (width - 1)), width);
-  if (isa<FloatType>(e)) {
-    Value bits = arith::BitcastOp::create(f.b, lanes.of(width), v);
-    Value zero = arith::ConstantOp::create(f.b, cast<TypedAttr>(f.b.getZeroAttr(v.getType())));
-    auto compare = [&](arith::CmpFPredicate p, Value x, Value y) {
-      return arith::CmpFOp::create(f.b, p, x, y);
-    };
-    bits = arith::SelectOp::create(f.b, compare(arith::CmpFPredicate::OEQ, v, zero),
-                                   lanes.constant(0, width), bits);
-    Value sign = arith::ShRSIOp::create(f.b, bits, lanes.constant(width - 1, width));
-    key = arith::XOrIOp::create(f.b, bits, arith::OrIOp::create(f.b, sign, signBit));
-    key = arith::SelectOp::create(f.b, compare(arith::CmpFPredicate::UNO, v, v),
-                                  lanes.constant(-1, width), key);
-  } else {
-    bool isUnsigned = prim::isUnsigned(e), narrow = v.getType() != lanes.of(width);
-    key = !narrow      ? v
-          : isUnsigned ? Value(arith::ExtUIOp::create(f.b, lanes.of(width), v))
-                       : Value(arith::ExtSIOp::create(f.b, lanes.of(width), v));
-    if (!isUnsigned)
-      key = arith::XOrIOp::create(f.b, key, signBit);
-  }
-  return descending ? Value(arith::XOrIOp::create(f.b, key, lanes.constant(-1, width))) : key;
-}
-
 /// The half of a wide key that is sorted by, or all of another, above the place (index).
 static Value wordOf(LaunchFrame &f, Value key, Value place, bool lower) {
-  Lanes lanes{f};
+  IntegerLanes lanes{f};
   constexpr unsigned bits = 2 * kKeyBits;
   Value half = lanes.constant(kKeyBits, bits);
   Value shifted = key.getType() != lanes.of(bits)
@@ -196,7 +146,7 @@ void SortedLine::makeWords(Value i, Value place, bool lower) {
   f.failed |= !v;
   if (!v)
     return;
-  Value key = keyOf(f, v, element, ordersLargest(op));
+  Value key = orderKey(f, v, element, ordersLargest(op));
   f.e.store(words, wordAt(i), wordOf(f, key, f.e.coordValue(along(place)[axis]), lower));
 }
 

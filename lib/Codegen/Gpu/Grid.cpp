@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "BoxedAttention.h"
 #include "MatrixTile.h"
+#include "ScatterKernel.h"
 #include "TransposedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -133,6 +134,9 @@ static OpFoldResult productGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
 
 static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s) {
   Operation *op = specialOf(launch);
+  if (s.getRowThreads())
+    return h.b.getIndexAttr(s.getScratchBytes() ? s.getSplit()
+                                                : sortedScatterItems(*UpdateList::of(op), s));
   SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     extents.erase(extents.begin() + along.getAxis());
@@ -172,6 +176,8 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     return h.mul(h.ceilDiv(rows, s.getThreads() / s.getRowThreads()), b.getIndexAttr(s.getSplit()));
   }
   case Form::Line: {
+    if (s.getScratchBytes())
+      return b.getIndexAttr(s.getSplit());
     auto [x, axis] = *lineAxis(specialOf(launch));
     SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
     extents.erase(extents.begin() + axis);

@@ -98,6 +98,9 @@ void emitSharedLineKernel(KernelFrame &f);
 /// The same for sort and top-k.
 void emitOrderedBlockKernel(KernelFrame &f);
 
+/// The same by all blocks of the launch.
+void emitOrderedGridKernel(KernelFrame &f);
+
 /// Shared memory in which a block orders elements: their places, then, `values` bytes on, what they
 /// are; all `bytes`.
 struct OrderedRoom {

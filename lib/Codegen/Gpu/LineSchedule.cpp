@@ -2,7 +2,7 @@
 //
 // A thread has a line where there are lines for all threads, whose neighbours lie together. Along
 // an innermost axis, and where lines are few, the threads of a warp or a block share one; a block
-// sorts one.
+// sorts one that fits its shared memory. Longer ones are sorted by all blocks.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -20,8 +20,14 @@ bool device::linesAcross(RankedTensorType x, unsigned axis) {
 
 /// A block sorts a line, in shared memory where it has room. Of the first few of a longer line, as
 /// many again have room there before all are ordered.
-static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, int64_t length,
+static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, unsigned axis,
                           int64_t lines, const GpuArch &arch) {
+  constexpr int64_t kLongSort = 4096, kLongFirst = 65536, kFewLines = 8;
+  int64_t length = x.getDimSize(axis);
+  bool isLong = isa<prim::SortOp>(op) ? length > kLongSort
+                                      : length > kLongFirst && lines >= 0 && lines <= kFewLines;
+  if (!ShapedType::isDynamic(length) && isLong && scheduleGridOrder(s, x, axis, arch))
+    return;
   constexpr int64_t kShort = 32, kBusy = 1024; // kBusy: threads of a multiprocessor
   constexpr int64_t kMost = 16384, kFewest = 2048, kBeside = 8; // elements in shared memory
   constexpr int64_t kOthers = 2048;                             // bytes of it
@@ -74,7 +80,7 @@ void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuA
   if (!x.getElementType().isIntOrFloat())
     return;
   if (isa<prim::SortOp, prim::TopKOp>(op))
-    return scheduleOrder(s, op, x, length, lines, arch);
+    return scheduleOrder(s, op, x, axis, lines, arch);
   if (inner < 0 || (known && length < kShort))
     return;
   bool across = linesAcross(x, axis);

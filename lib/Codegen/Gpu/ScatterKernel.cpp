@@ -9,11 +9,12 @@
 //   them together.
 // - scatter_nd: a thread has one place of the axes that are not indexed, in all slices; its block
 //   first copies what the updates leave unchanged.
+// - Both, where there are many updates: these are sorted first (SortedScatter.cpp).
 // - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a
 //   vector of a row where rows are updated as a whole.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "ScatterKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -30,8 +31,7 @@ static Value asIndex(device::KernelFrame &f, Value v) {
   return v.getType().isIndex() ? v : Value(arith::IndexCastOp::create(f.b, f.b.getIndexType(), v));
 }
 
-/// Whether an index that was read lies in [0, extent), and the index, valid only then.
-static std::pair<Value, Value> checkedIndex(device::KernelFrame &f, Value read, Value extent) {
+std::pair<Value, Value> device::checkedIndex(KernelFrame &f, Value read, Value extent) {
   ImplicitLocOpBuilder &b = f.b;
   // 64 bits are compared before they become an index, which may have 32.
   if (!read.getType().isInteger(64))
@@ -41,27 +41,40 @@ static std::pair<Value, Value> checkedIndex(device::KernelFrame &f, Value read, 
   return {inside, asIndex(f, read)};
 }
 
-static void updatePoint(device::KernelFrame &f, prim::ScatterKind kind, ArrayRef<Coord> at,
-                        Value update) {
-  const Memory &out = f.results[0];
-  f.e.forget();
+Value device::updatedElement(KernelFrame &f, prim::ScatterKind kind, Value old, Value update) {
   if (kind == prim::ScatterKind::assign)
-    return f.e.store(out, at, update);
+    return update;
   auto reduction = kind == prim::ScatterKind::add   ? prim::ReduceKind::sum
                    : kind == prim::ScatterKind::mul ? prim::ReduceKind::prod
                    : kind == prim::ScatterKind::max ? prim::ReduceKind::max
                                                     : prim::ReduceKind::min;
-  f.e.store(out, at, emitCombine(f.b, reduction, out.elementType, f.e.load(out, at), update));
+  Type e = f.results[0].elementType;
+  Value sum = emitCombine(f.b, reduction, e, old, update);
+  bool rounds = isa<FloatType>(e) && storageType(e) != computeType(e);
+  return rounds ? emitCast(f.b, sum, computeType(e), e, /*saturate=*/false) : sum;
 }
 
-/// Calls `copy` unless `source` lies where the result goes (Analysis/InPlace.h).
-static void unlessInPlace(device::KernelFrame &f, Value source, function_ref<void()> copy) {
+static void updatePoint(device::KernelFrame &f, prim::ScatterKind kind, ArrayRef<Coord> at,
+                        Value update) {
+  const Memory &out = f.results[0];
+  f.e.forget();
+  Value old = kind == prim::ScatterKind::assign ? Value() : f.e.load(out, at);
+  f.e.store(out, at, updatedElement(f, kind, old, update));
+}
+
+Value device::liesElsewhere(KernelFrame &f, Value source) {
   const Memory *memory = f.e.memoryOf(source);
   if (!memory)
-    return copy();
+    return {};
   Value from = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), memory->pointer);
   Value to = LLVM::PtrToIntOp::create(f.b, f.b.getI64Type(), f.results[0].pointer);
-  f.when(arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, from, to), copy);
+  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::ne, from, to);
+}
+
+/// Calls `copy` unless `source` lies where the result goes.
+static void unlessInPlace(device::KernelFrame &f, Value source, function_ref<void()> copy) {
+  Value elsewhere = liesElsewhere(f, source);
+  elsewhere ? f.when(elsewhere, copy) : copy();
 }
 
 static void copyPoint(device::KernelFrame &f, Value source, ArrayRef<Coord> at) {
@@ -69,6 +82,23 @@ static void copyPoint(device::KernelFrame &f, Value source, ArrayRef<Coord> at) 
   f.failed |= !v;
   if (v)
     f.e.store(f.results[0], at, v);
+}
+
+static bool isOneLine(prim::ScatterAlongOp op) {
+  return llvm::all_of(llvm::enumerate(tensorType(op.getX()).getShape()),
+                      [&](auto it) { return it.index() == op.getAxis() || it.value() == 1; });
+}
+
+bool device::sameForAllLines(prim::ScatterAlongOp op) {
+  if (isOneLine(op))
+    return true;
+  auto broadcast = op.getIndices().getDefiningOp<prim::BroadcastOp>();
+  if (!broadcast)
+    return false;
+  auto from = tensorType(broadcast.getX());
+  return llvm::all_of(llvm::enumerate(broadcast.getAxes()), [&](auto it) {
+    return it.value() == int64_t(op.getAxis()) || from.getDimSize(it.index()) == 1;
+  });
 }
 
 namespace {
@@ -87,8 +117,6 @@ private:
     moved[axis] = Coord::uniform(i);
     return moved;
   }
-  bool isOneLine();
-  bool sameForAllLines();
   void copyPart(Value first, unsigned apart);
   Value isMine(Value update, Value &index);
   void updateMine(Value update);
@@ -132,24 +160,6 @@ ScatterAlong::ScatterAlong(device::KernelFrame &f, prim::ScatterAlongOp op)
   for (unsigned i = 0; i < updates.size(); ++i)
     if (i != axis)
       hasUpdates = arith::AndIOp::create(b, hasUpdates, f.less(at[i].base, updates[i]));
-}
-
-bool ScatterAlong::isOneLine() {
-  return llvm::all_of(llvm::enumerate(tensorType(op.getX()).getShape()),
-                      [&](auto it) { return it.index() == axis || it.value() == 1; });
-}
-
-/// Whether an index does not depend on the line.
-bool ScatterAlong::sameForAllLines() {
-  if (isOneLine())
-    return true;
-  auto broadcast = op.getIndices().getDefiningOp<prim::BroadcastOp>();
-  if (!broadcast)
-    return false;
-  auto from = tensorType(broadcast.getX());
-  return llvm::all_of(llvm::enumerate(broadcast.getAxes()), [&](auto it) {
-    return it.value() == int64_t(axis) || from.getDimSize(it.index()) == 1;
-  });
 }
 
 /// Whether `update` goes to the warp's part, and where; the index is valid only then.
@@ -245,14 +255,14 @@ void ScatterAlong::copyPart(Value first, unsigned apart) {
 
 void ScatterAlong::run() {
   unlessInPlace(f, op.getX(), [&] {
-    if (isOneLine())
+    if (isOneLine(op))
       return copyPart(f.e.addIndex(low, lane), GpuArch::warp);
     f.when(hasLine, [&] { copyPart(low, 1); });
   });
-  if (isOneLine())
+  if (isOneLine(op))
     f.barrier(); // the one lane that updates sees what the others copied
   f.when(f.less(f.e.index(0), f.volume(updates)),
-         [&] { sameForAllLines() ? walkTogether(updates[axis]) : walkAlone(updates[axis]); });
+         [&] { sameForAllLines(op) ? walkTogether(updates[axis]) : walkAlone(updates[axis]); });
 }
 
 static void emitScatterNd(device::KernelFrame &f, prim::ScatterNdOp op) {
@@ -361,6 +371,8 @@ static void emitInsertSlice(device::KernelFrame &f, prim::InsertSliceOp op) {
 
 void device::emitScatterKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
+  if (f.schedule.getRowThreads())
+    return emitSortedScatter(f);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](prim::ScatterAlongOp o) { ScatterAlong(f, o).run(); })
       .Case([&](prim::ScatterNdOp o) { emitScatterNd(f, o); })

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "MatrixTile.h"
-#include "ScheduleChoice.h"
+#include "ScatterKernel.h"
 #include "TransposedOperand.h"
 #include "tcc/Codegen/Common/LineKernel.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -261,7 +261,8 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
-    if (auto along = dyn_cast<prim::ScatterAlongOp>(op))
+    bool sorts = scheduleSortedScatter(s, launch, arch);
+    if (auto along = dyn_cast<prim::ScatterAlongOp>(op); along && !sorts)
       s.split = partsOfScatter(along, arch);
     if (auto slice = dyn_cast<prim::InsertSliceOp>(op))
       s.lanes = lanesOfSlice(slice);

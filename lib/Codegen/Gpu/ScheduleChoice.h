@@ -37,6 +37,10 @@ unsigned elementBytes(mlir::Type element);
 void scheduleColumn(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 /// The way to run an operator that works along one axis.
 void scheduleLine(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+/// The way to order lines along `axis` of `x` by all blocks; false, with nothing chosen, where it
+/// has none.
+bool scheduleGridOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsigned axis,
+                       const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 

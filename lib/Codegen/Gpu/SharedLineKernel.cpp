@@ -278,7 +278,7 @@ void SharedLine::emitScan(prim::CumulativeOp op) {
 void device::emitSharedLineKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
   if (isa<prim::SortOp, prim::TopKOp>(op))
-    return emitOrderedBlockKernel(f);
+    return f.schedule.getScratchBytes() ? emitOrderedGridKernel(f) : emitOrderedBlockKernel(f);
   SharedLine line(f);
   if (auto best = dyn_cast<prim::ArgReduceOp>(op))
     return line.emitBest(best);

@@ -1,0 +1,71 @@
+//===- GridSort.h - Keys put in order by all blocks of a launch --*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "GridPhases.h"
+
+namespace tcc::codegen::device {
+
+/// Lines of keys, unsigned numbers of `keyBits` bits at most.
+struct GridSortSizes {
+  static constexpr unsigned threads = 256;
+  int64_t lines, length;
+  unsigned keyBits, own; ///< own: elements of a thread
+
+  unsigned wordBits() const { return keyBits > 32 ? 64 : 32; }
+  unsigned passes() const { return (keyBits + 7) / 8; }
+  unsigned digitBits() const { return (keyBits + passes() - 1) / passes(); }
+  int64_t digits() const { return int64_t(1) << digitBits(); }
+  int64_t chunk() const { return int64_t(threads) * own; }
+  int64_t chunks() const { return (length + chunk() - 1) / chunk(); }
+  /// Few elements are spread over the machine; of many, a chunk is worth its counts.
+  static unsigned ownOf(int64_t elements);
+  /// Of scratch memory.
+  int64_t bytes() const;
+};
+
+/// A stable sort of each line by its keys, digit by digit from the lowest on. A block counts the
+/// digits of a chunk, and puts the chunk's elements where the counts before say.
+class GridSort {
+public:
+  /// `offset`: where its part of scratch memory begins.
+  GridSort(KernelFrame &f, GridSortSizes sizes, int64_t offset);
+
+  const GridSortSizes sizes;
+
+  /// A number of GridSortSizes::wordBits bits.
+  using Key = llvm::function_ref<mlir::Value(mlir::Value line, mlir::Value place)>;
+  /// `beside`(item) is called by all threads for each of lines * chunks items of the first phase.
+  void run(GridPhases &phases, Key key, llvm::function_ref<void(mlir::Value item)> beside);
+
+  /// Element `i` of a line when all are in order: its key, and where it was (i32).
+  mlir::Value sortedKey(mlir::Value line, mlir::Value i);
+  mlir::Value sortedPlace(mlir::Value line, mlir::Value i);
+
+private:
+  struct Element {
+    mlir::Value key, place, inside;
+  };
+  mlir::Value word(int64_t v);
+  mlir::Value keyAt(unsigned buffer, mlir::Value i);
+  mlir::Value placeAt(unsigned buffer, mlir::Value i);
+  mlir::Value countAt(mlir::Value row, mlir::Value chunk);
+  mlir::Value totalAt(mlir::Value row);
+  mlir::Value digitOf(mlir::Value key, unsigned pass);
+  llvm::SmallVector<Element> elements(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
+  std::pair<mlir::Value, mlir::Value> scanned(mlir::Value v);
+  mlir::Value beforeInBlock(mlir::Value v);
+  void count(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
+  void sumCounts(mlir::Value item);
+  void place(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
+
+  KernelFrame &f;
+  mlir::ImplicitLocOpBuilder &b;
+  int64_t offset, buffers, counts, totals; ///< bytes of scratch memory before each
+  mlir::Type wordType;
+  mlir::Value lane, warp, ranks, bases, warpTotals;
+};
+
+} // namespace tcc::codegen::device

@@ -1,0 +1,41 @@
+//===- ScatterKernel.h - What templates of scatters share --------*- C++ -*-===//
+//
+// Internal to lib/Codegen/Gpu.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "GridSort.h"
+#include "ScheduleChoice.h"
+
+namespace tcc::codegen::device {
+
+/// Whether an index that was read lies in [0, extent), and the index, valid only then.
+std::pair<mlir::Value, mlir::Value> checkedIndex(KernelFrame &f, mlir::Value read,
+                                                 mlir::Value extent);
+/// An element, or a vector of them, after an update of it.
+mlir::Value updatedElement(KernelFrame &f, prim::ScatterKind kind, mlir::Value old,
+                           mlir::Value update);
+/// Whether the result lies elsewhere than `source` (Analysis/InPlace.h); null: it does.
+mlir::Value liesElsewhere(KernelFrame &f, mlir::Value source);
+/// Whether an index does not depend on the line.
+bool sameForAllLines(prim::ScatterAlongOp op);
+
+/// A scatter as a list of updates of rows: each goes to one of `slots`, and has `points` of its
+/// own. Updates of rows share an index; of others each point is an update.
+struct UpdateList {
+  int64_t updates, slots, points;
+  bool ascending; ///< the slots of updates never become less (Dialect/Prim/Ascending.h)
+
+  /// Null where extents are not known, or nothing is updated.
+  static std::optional<UpdateList> of(mlir::Operation *op);
+  GridSortSizes sort() const;
+};
+
+/// The way to run a scatter by the list of its updates, in the order of what they go to; false,
+/// with nothing chosen, where it should rather go over all updates in each part of the result.
+bool scheduleSortedScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
+void emitSortedScatter(KernelFrame &f);
+/// Its items: rows and columns of the result that a block has at once.
+int64_t sortedScatterItems(const UpdateList &list, Schedule schedule);
+
+} // namespace tcc::codegen::device

@@ -1,0 +1,108 @@
+// Scatters whose updates are sorted first, on the simulated device against the reference
+// interpreter.
+#include "KernelTexts.h"
+#include <catch2/catch.hpp>
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::test;
+using reference::Tensor;
+
+static std::string tensor(const std::string &shape, const char *type) {
+  return "tensor<" + shape + "x" + type + ">";
+}
+
+/// Rows of `columns` go to places of %x along axis 0.
+static std::string rowsOf(const char *kind, const char *type, const std::string &rows,
+                          const std::string &updates, const std::string &columns,
+                          const std::string &updated) {
+  std::string x = tensor(rows + "x" + columns, type), u = tensor(updates + "x" + updated, type),
+              one = tensor(updates + "x1", "i64"), i = tensor(updates + "x" + updated, "i64");
+  return function("%x: " + x + ", %i: " + one + ", %u: " + u, x,
+                  "%0 = prim.broadcast %i axes [0, 1] sizes() : (" + one + ") -> " + i +
+                      "\n%y = prim.scatter_along " + kind + " %x, %0, %u axis 0 : (" + x + ", " +
+                      i + ", " + u + ") -> " + x);
+}
+
+static bool sorts(const std::string &text) {
+  codegen::device::Schedule s = scheduleOf(text);
+  return s.getForm() == codegen::device::Form::Scatter && s.getRowThreads() && s.getScratchBytes();
+}
+
+TEST_CASE("sorted scatters: rows, of several types and kinds, some of which go nowhere") {
+  for (const char *kind : {"assign", "add", "mul", "min"})
+    for (const char *type : {"f32", "bf16"}) {
+      std::string text = rowsOf(kind, type, "300", "5000", "24", "24");
+      CHECK(sorts(text));
+      DType d = std::string(type) == "f32" ? DType::F32 : DType::BF16;
+      check(text, {random(d, {300, 24}), indices({5000, 1}, -9, 320), random(d, {5000, 24})});
+    }
+  // All in one place; rows that the updates are narrower than; none in most places.
+  check(rowsOf("add", "f32", "70", "3000", "5", "5"),
+        {random(DType::F32, {70, 5}), indices({3000, 1}, 7, 7), random(DType::F32, {3000, 5})});
+  check(rowsOf("add", "f32", "70", "2100", "50", "33"),
+        {random(DType::F32, {70, 50}), indices({2100, 1}, 0, 69), random(DType::F32, {2100, 33})});
+  check(rowsOf("assign", "i32", "40000", "2200", "8", "8"),
+        {random(DType::I32, {40000, 8}, -9, 9), indices({2200, 1}, 0, 39999),
+         random(DType::I32, {2200, 8}, -9, 9)});
+}
+
+TEST_CASE("sorted scatters: elements with indices of their own, along any axis") {
+  for (const char *kind : {"assign", "add"})
+    for (int64_t axis : {0, 1, 2}) {
+      int64_t shape[] = {20, 20, 20}, updates[] = {13, 17, 15};
+      shape[axis] = 90;
+      updates[axis] = 300;
+      auto text = [](ArrayRef<int64_t> extents) {
+        return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" +
+               std::to_string(extents[2]);
+      };
+      std::string x = tensor(text(shape), "f32"), u = tensor(text(updates), "f32"),
+                  i = tensor(text(updates), "i64");
+      std::string body =
+          function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                   std::string("%y = prim.scatter_along ") + kind + " %x, %i, %u axis " +
+                       std::to_string(axis) + " : (" + x + ", " + i + ", " + u + ") -> " + x);
+      CHECK(sorts(body));
+      check(body,
+            {random(DType::F32, shape), indices(updates, -2, 91), random(DType::F32, updates)});
+    }
+}
+
+TEST_CASE("sorted scatters: tuples of indices") {
+  for (int64_t count : {30, 4100}) { // one chunk, several
+    std::string n = std::to_string(count), x = "tensor<6x50x12xf32>", i = tensor(n + "x2", "i64"),
+                u = tensor(n + "x12", "f32");
+    std::string rows =
+        function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                 "%y = prim.scatter_nd add %x, %i, %u : (" + x + ", " + i + ", " + u + ") -> " + x);
+    CHECK(sorts(rows));
+    check(rows, {random(DType::F32, {6, 50, 12}), indices({count, 2}, 0, 6),
+                 random(DType::F32, {count, 12})});
+    std::string all = tensor(n + "x3", "i64"), one = tensor(n, "f32");
+    check(
+        function("%x: " + x + ", %i: " + all + ", %u: " + one, x,
+                 "%y = prim.scatter_nd assign %x, %i, %u : (" + x + ", " + all + ", " + one +
+                     ") -> " + x),
+        {random(DType::F32, {6, 50, 12}), indices({count, 3}, 0, 5), random(DType::F32, {count})});
+  }
+}
+
+TEST_CASE("scatters of runs find them by halving") {
+  // Bags of rows that are taken from a table, some of them empty.
+  std::string text = function("%t: tensor<90x48xf32>, %r: tensor<700xi64>, %i: tensor<700x1xi64>",
+                              "tensor<150x48xf32>", R"(
+    %c = prim.constant dense<0.0> : tensor<f32>
+    %x = prim.broadcast %c axes [] sizes() : (tensor<f32>) -> tensor<150x48xf32>
+    %u = prim.take %t, %r axis 0 : (tensor<90x48xf32>, tensor<700xi64>) -> tensor<700x48xf32>
+    %0 = prim.broadcast %i axes [0, 1] sizes() : (tensor<700x1xi64>) -> tensor<700x48xi64>
+    %y = prim.scatter_along add %x, %0, %u axis 0 {prim.ascending} : (tensor<150x48xf32>, tensor<700x48xi64>, tensor<700x48xf32>) -> tensor<150x48xf32>)");
+  codegen::device::Schedule s = scheduleOf(text);
+  CHECK(s.getRowThreads());
+  CHECK(!s.getScratchBytes());
+  Tensor bags = indices({700, 1}, 0, 0);
+  auto *bag = reinterpret_cast<int64_t *>(bags.mutableData());
+  for (int64_t i = 0; i < 700; ++i)
+    bag[i] = i < 40 ? -1 : i < 300 ? 3 : i / 5;
+  check(text, {random(DType::F32, {90, 48}), indices({700}, 0, 89), bags});
+}
