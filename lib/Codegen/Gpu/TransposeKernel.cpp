@@ -27,8 +27,8 @@ std::optional<TransposedOperand> device::transposedOperand(kernel::LaunchOp laun
   for (Operation &op : launch.getBody().front().without_terminator()) {
     auto transpose = dyn_cast<prim::TransposeOp>(op);
     if (!transpose) {
-      // Everything else is computed at the point itself or does not lie across.
-      if (!prim::isElementwise(&op) && !isa<prim::ConstantOp, prim::BroadcastOp>(op))
+      // Everything else is computed at the point itself, does not lie across or is no tensor.
+      if (!prim::isElementwise(&op) && !isa<prim::ConstantOp, prim::BroadcastOp, prim::DimOp>(op))
         return std::nullopt;
       continue;
     }
