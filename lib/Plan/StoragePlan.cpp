@@ -202,13 +202,18 @@ Place MemoryPlanner::overAllocated(kernel::LaunchOp launch) {
   return InBlock();
 }
 
-/// What a loop carries lies in a block of its own. A kernel of the loop's body that is
-/// the only one to need it may write over it.
+static bool isBodyOfLoop(Region *region) {
+  auto loop = dyn_cast<prim::WhileOp>(region->getParentOp());
+  return loop && region == &loop.getBody();
+}
+
+/// What a loop carries lies in a block of its own. A kernel of the loop's body that is the only one
+/// to need it may write over it; one of its condition may not, since the body reads it after that.
 std::optional<OverInput> MemoryPlanner::overCarried(kernel::LaunchOp launch) {
   for (unsigned number : overwritable(launch)) {
     auto carried = dyn_cast<BlockArgument>(launch.getInputs()[number]);
     if (!carried || carried.getOwner() != launch->getBlock() ||
-        !isa<prim::WhileOp>(launch->getParentOp()))
+        !isBodyOfLoop(launch->getParentRegion()))
       continue;
     if (llvm::count_if(carried.getUses(),
                        [](OpOperand &use) { return !isa<prim::DimOp>(use.getOwner()); }) == 1)

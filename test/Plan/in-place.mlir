@@ -164,3 +164,34 @@ module {
     return %5 : tensor<?xf32>
   }
 }
+
+// -----
+
+// The condition of a loop does not write over what is carried, which the body reads after it.
+// CHECK: scf.while (%[[V:.*]] = %{{.*}})
+// CHECK: %[[MORE:.*]] = host.slice
+// CHECK: host.launch @k0_more ins(%[[V]] : {{.*}}) outs(%[[MORE]] :
+// CHECK-NOT: host.free
+// CHECK: scf.condition(%{{.*}}) %[[V]]
+func.func @main(%x: tensor<1xi8>) -> tensor<1xi8> {
+  %r = prim.while(%x) {
+  ^bb0(%v: tensor<1xi8>):
+    %0 = kernel.launch loop "more" ins(%v : tensor<1xi8>) sizes() {
+    ^bb0(%a: tensor<1xi8>):
+      %1 = prim.constant dense<0> : tensor<1xi8>
+      %2 = prim.compare ne %a, %1 : (tensor<1xi8>, tensor<1xi8>) -> tensor<1xi1>
+      kernel.yield %2 : tensor<1xi1>
+    } -> tensor<1xi1>
+    %more = prim.extract %0[0] : (tensor<1xi1>) -> i1
+    prim.yield %more : i1
+  } do {
+  ^bb0(%v: tensor<1xi8>):
+    %0 = kernel.launch loop "next" ins(%v : tensor<1xi8>) sizes() {
+    ^bb0(%a: tensor<1xi8>):
+      %1 = prim.rem %a, %a : (tensor<1xi8>, tensor<1xi8>) -> tensor<1xi8>
+      kernel.yield %1 : tensor<1xi8>
+    } -> tensor<1xi8>
+    prim.yield %0 : tensor<1xi8>
+  } : (tensor<1xi8>) -> tensor<1xi8>
+  return %r : tensor<1xi8>
+}
