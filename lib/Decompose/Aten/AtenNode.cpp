@@ -359,6 +359,13 @@ Value AtenNode::wideTensor(StringRef name) const {
   return isa<ComplexType>(b.elem(v)) && !isa<ComplexType>(own()) ? v : cast(v, wide());
 }
 
+Value AtenNode::difference(StringRef x, StringRef y) const {
+  Type common = promoted({x, y});
+  if (!isa<IntegerType>(common))
+    return b.sub(wideTensor(x), wideTensor(y));
+  return b.sub(cast(tensor(x), common), cast(tensor(y), common));
+}
+
 static complexmath::Parts partsOf(PrimBuilder &b, Value z) {
   auto part = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
   return {prim::RealOp::create(b.builder(), b.location(), part, z),

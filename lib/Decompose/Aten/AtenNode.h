@@ -87,6 +87,8 @@ public:
   mlir::Value cast(mlir::Value v, mlir::Type t) const;
   /// The tensor in `wide()`, or complex as it is where the result is real.
   mlir::Value wideTensor(llvm::StringRef name) const;
+  /// x - y as torch has it: integers wrap in the type common to both, floats are `wide()`.
+  mlir::Value difference(llvm::StringRef x, llvm::StringRef y) const;
   /// |v| of real or complex v, and its conjugate.
   mlir::Value magnitude(mlir::Value v) const;
   mlir::Value conjugate(mlir::Value v) const;

@@ -16,7 +16,19 @@ using namespace tcc;
 using namespace tcc::aten;
 using P = prim::ComparePredicate;
 
+/// By the operand of the larger real part.
+static Value complexLogAddExp(PrimBuilder &b, Value x, Value y) {
+  b.broadcastTogether(x, y);
+  auto part = b.type(x).clone(cast<ComplexType>(b.elem(x)).getElementType());
+  Value isLarger = b.compare(P::ge, prim::RealOp::create(b.builder(), b.location(), part, x),
+                             prim::RealOp::create(b.builder(), b.location(), part, y));
+  Value top = b.select(isLarger, x, y), other = b.select(isLarger, y, x);
+  return b.add(b.log(b.add(b.exp(b.sub(other, top)), 1.0)), top);
+}
+
 Value aten::logAddExp(PrimBuilder &b, Value x, Value y, bool base2) {
+  if (isa<ComplexType>(b.elem(x)) && !base2)
+    return complexLogAddExp(b, x, y);
   Value top = b.maximum(x, y), distance = b.neg(b.abs(b.sub(x, y)));
   Value tail =
       base2 ? b.mul(b.unary<prim::Log1pOp>(b.unary<prim::Exp2Op>(distance)), 1.4426950408889634)
@@ -288,16 +300,17 @@ LogicalResult heaviside(AtenNode &a) {
 LogicalResult isClose(AtenNode &a) {
   PrimBuilder &b = a.b;
   Type t = a.promoted({"self", "other"});
-  Pair p = operands(a, isa<FloatType>(t) ? AtenNode::wide(t) : Type(b.builder().getF64Type()));
+  Pair p = operands(a, AtenNode::isFloat(t) ? AtenNode::wide(t) : Type(b.builder().getF64Type()));
   if (!p)
     return missing(a);
-  Value close = b.compare(P::le, b.abs(b.sub(p.x, p.y)),
-                          b.add(b.mul(b.abs(p.y), a.real("rtol", 1e-5)), a.real("atol", 1e-8)));
-  close = b.binary<prim::AndOp>(close, b.predicate<prim::IsFiniteOp>(p.y));
+  Value apart = a.magnitude(b.sub(p.x, p.y)), size = a.magnitude(p.y);
+  Value close =
+      b.compare(P::le, apart, b.add(b.mul(size, a.real("rtol", 1e-5)), a.real("atol", 1e-8)));
+  close = b.binary<prim::AndOp>(close, b.predicate<prim::IsFiniteOp>(size));
   Value result = b.binary<prim::OrOp>(close, b.compare(P::eq, p.x, p.y));
+  auto isNan = [&](Value v) { return b.compare(P::ne, v, v); };
   if (a.flag("equal_nan", false))
-    result = b.binary<prim::OrOp>(result, b.binary<prim::AndOp>(b.predicate<prim::IsNanOp>(p.x),
-                                                                b.predicate<prim::IsNanOp>(p.y)));
+    result = b.binary<prim::OrOp>(result, b.binary<prim::AndOp>(isNan(p.x), isNan(p.y)));
   return a.give(result);
 }
 

@@ -31,8 +31,10 @@ namespace {
 
 LogicalResult pairwiseDistance(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value d = b.add(b.sub(a.wideTensor("x1"), a.wideTensor("x2")), a.real("eps", 1e-6));
-  d = a.magnitude(d);
+  Value d = a.difference("x1", "x2");
+  if (isa<IntegerType>(b.elem(d)))
+    d = a.cast(d, a.wide());
+  d = a.magnitude(b.add(d, a.real("eps", 1e-6)));
   if (b.rank(d) == 0)
     return a.fail("needs vectors");
   return a.give(normOver(b, d, a.real("p", 2), {b.rank(d) - 1}, a.flag("keepdim", false)));

@@ -200,30 +200,80 @@ LogicalResult atenLuSolve(AtenNode &a) { return luSolve(a, "LU_data", "LU_pivots
 
 enum class Extra { None, Info, Factors };
 
+/// A complex matrix A + iB as the real one that multiplies parts below each other: [A, -B; B, A].
+/// The transposed multiplies parts beside each other from the right.
+struct RealForm {
+  AtenNode &a;
+  bool below = true;
+
+  Value part(Value z, bool imaginary) const {
+    PrimBuilder &b = a.b;
+    auto type = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
+    Value v = imaginary ? prim::ImagOp::create(b.builder(), b.location(), type, z).getResult()
+                        : prim::RealOp::create(b.builder(), b.location(), type, z).getResult();
+    return b.cast(v, b.builder().getF64Type());
+  }
+  int64_t axis(Value v) const { return a.b.rank(v) - (below ? 2 : 1); }
+  Value matrix(Value z) const {
+    PrimBuilder &b = a.b;
+    Value re = part(z, false), im = part(z, true), minus = b.neg(im);
+    if (!below)
+      std::swap(im, minus);
+    int64_t rank = b.rank(z);
+    return b.concat({b.concat({re, minus}, rank - 1), b.concat({im, re}, rank - 1)}, rank - 2);
+  }
+  Value sides(Value z) const { return a.b.concat({part(z, false), part(z, true)}, axis(z)); }
+  Value complex(Value v, Type t) const {
+    PrimBuilder &b = a.b;
+    Dim n = b.floorDivDims(b.dim(v, axis(v)), b.dim(2));
+    Type element = cast<ComplexType>(t).getElementType();
+    Value re = b.cast(b.sliceAxis(v, axis(v), b.dim(0), n), element);
+    Value im = b.cast(b.sliceAxis(v, axis(v), n, n), element);
+    return prim::ComplexOp::create(b.builder(), b.location(), b.type(re).clone(t), re, im);
+  }
+};
+bool isComplex(AtenNode &a, Value x) { return x && isa<ComplexType>(a.b.elem(x)); }
+
+/// `info` from the real form's, which has two rows for one.
+Value singularityOf(AtenNode &a, const LU &lu, bool ofRealForm) {
+  PrimBuilder &b = a.b;
+  Value first = singularity(a, lu);
+  if (!ofRealForm)
+    return first;
+  return b.binary<prim::ShiftRightOp>(b.add(first, 1.0), b.scalar(1, b.elem(first)));
+}
+
 template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = factorsOf(a, "A"), rhs = a.tensor("B");
-  if (!x || !isa<FloatType>(b.elem(rhs)))
+  bool left = a.flag("left", true);
+  Value given = a.tensor("A"), rhs = a.tensor("B");
+  bool complex = isComplex(a, given) && isComplex(a, rhs) && b.rank(given) >= 2;
+  RealForm form{a, left};
+  Value x = complex ? form.matrix(given) : factorsOf(a, "A");
+  if (!x || (!complex && !isa<FloatType>(b.elem(rhs))) || (complex && extra == Extra::Factors))
     return a.fail("needs matrices of real numbers");
-  rhs = b.cast(rhs, b.elem(x));
   // Vectors are told from matrices by their shape.
   bool isVector = b.rank(rhs) == 1;
   if (b.rank(rhs) == b.rank(x) - 1 && b.rank(rhs) > 1) {
     isVector = true;
     for (int64_t i = 0; i < b.rank(rhs); ++i)
-      isVector = isVector && b.known(b.dim(rhs, i)) == b.known(b.dim(x, i));
+      isVector = isVector && b.known(b.dim(rhs, i)) == b.known(b.dim(given, i));
   }
   if (isVector)
     rhs = b.unsqueeze(rhs, {b.rank(rhs)});
   if (b.rank(rhs) < 2)
     return a.fail("needs a right side");
+  Type own = b.elem(rhs);
+  rhs = complex ? form.sides(rhs) : b.cast(rhs, b.elem(x));
   LU lu = factorLU(b, x);
   if (extra == Extra::None)
     requireRegular(a, lu);
-  Value result = solved(a, lu, rhs, a.flag("left", true), false);
+  Value result = solved(a, lu, rhs, left, false);
+  if (complex)
+    result = form.complex(result, own);
   (void)a.give(0, isVector ? b.squeeze(result, {b.rank(result) - 1}) : result);
   if (extra == Extra::Info)
-    return a.give(1, singularity(a, lu));
+    return a.give(1, singularityOf(a, lu, complex));
   if (extra == Extra::Factors) {
     (void)giveLU(a, 1, lu);
     return a.give(3, singularity(a, lu));
@@ -232,14 +282,22 @@ template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
 }
 
 template <bool info> LogicalResult inverse(AtenNode &a) {
-  Value x = factorMatrices(a);
+  PrimBuilder &b = a.b;
+  Value z = a.tensor(a.c.hasAttr("A") ? "A" : "self");
+  bool complex = isComplex(a, z) && b.rank(z) >= 2;
+  RealForm form{a};
+  Value x = complex ? form.matrix(z) : factorMatrices(a);
   if (!x)
     return failure();
-  LU lu = factorLU(a.b, x);
+  LU lu = factorLU(b, x);
   if (!info)
     requireRegular(a, lu);
-  (void)a.give(0, solve(a.b, lu, unitLike(a, x)));
-  return info ? a.give(1, singularity(a, lu)) : success();
+  Value one = unitLike(a, x);
+  if (complex) // the columns of the parts' own
+    one = b.sliceAxis(one, b.rank(one) - 1, b.dim(0), order(a, z));
+  Value result = solve(b, lu, one);
+  (void)a.give(0, complex ? form.complex(result, b.elem(z)) : result);
+  return info ? a.give(1, singularityOf(a, lu, complex)) : success();
 }
 
 template <bool factors> LogicalResult det(AtenNode &a) {

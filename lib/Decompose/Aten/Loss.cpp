@@ -118,9 +118,14 @@ LogicalResult hingeEmbedding(AtenNode &a) {
 
 LogicalResult marginRanking(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value d = b.sub(a.wideTensor("input1"), a.wideTensor("input2"));
-  Value ordered = b.mul(a.wideTensor("target"), d);
-  return giveReduced(a, shortOf(b, ordered, a.real("margin", 0)));
+  double margin = a.real("margin", 0);
+  Value d = a.difference("input1", "input2"), t = a.tensor("target");
+  Type common = a.promoted({"input1", "input2", "target"});
+  if (!isa<IntegerType>(common))
+    return giveReduced(a, shortOf(b, b.mul(a.wideTensor("target"), a.cast(d, a.wide())), margin));
+  // Integers wrap, the negative of the target in its own type.
+  Value reversed = b.mul(a.cast(b.neg(t), common), a.cast(d, common));
+  return giveReduced(a, b.maximum(b.add(a.cast(reversed, a.wide()), margin), 0.0));
 }
 
 LogicalResult poisson(AtenNode &a) {
@@ -155,9 +160,12 @@ LogicalResult cosineEmbedding(AtenNode &a) {
 }
 
 /// |x - y + eps|, by the p-norm over the last axis.
-Value pairDistance(AtenNode &a, Value x, Value y, double p, double eps) {
+Value pairDistance(AtenNode &a, StringRef x, StringRef y, double p, double eps) {
   PrimBuilder &b = a.b;
-  Value d = a.magnitude(b.add(b.sub(x, y), eps));
+  Value d = a.difference(x, y);
+  if (isa<IntegerType>(b.elem(d)))
+    d = a.cast(d, a.wide());
+  d = a.magnitude(b.add(d, eps));
   int64_t last = b.rank(d) - 1;
   if (p == 2)
     return b.sqrt(b.reduce(K::sum, b.mul(d, d), {last}, false));
@@ -168,15 +176,13 @@ Value pairDistance(AtenNode &a, Value x, Value y, double p, double eps) {
 
 LogicalResult tripletMargin(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value anchor = a.wideTensor("anchor"), positive = a.wideTensor("positive"),
-        negative = a.wideTensor("negative");
-  if (b.rank(anchor) == 0)
+  if (b.rank(a.tensor("anchor")) == 0)
     return a.fail("needs vectors");
   double p = a.real("p", 2), eps = a.real("eps", 1e-6);
-  Value near = pairDistance(a, anchor, positive, p, eps);
-  Value far = pairDistance(a, anchor, negative, p, eps);
+  Value near = pairDistance(a, "anchor", "positive", p, eps);
+  Value far = pairDistance(a, "anchor", "negative", p, eps);
   if (a.flag("swap", false))
-    far = b.minimum(far, pairDistance(a, positive, negative, p, eps));
+    far = b.minimum(far, pairDistance(a, "positive", "negative", p, eps));
   return giveReduced(a, shortOf(b, b.sub(far, near), a.real("margin", 1)));
 }
 

@@ -223,9 +223,15 @@ LogicalResult distance(AtenNode &a) {
 // Softmax and its kin
 //===----------------------------------------------------------------------===//
 
+/// Complex numbers are shifted by the largest real part.
 Value logSumExpOf(PrimBuilder &b, Value x, const Over &o) {
-  Value top = b.reduce(K::max, x, o.axes, true);
-  Value shift = b.select(b.predicate<prim::IsFiniteOp>(top), top, b.scalar(0, b.elem(x)));
+  Value ordered = x;
+  if (auto complex = dyn_cast<ComplexType>(b.elem(x)))
+    ordered = prim::RealOp::create(b.builder(), b.location(),
+                                   b.type(x).clone(complex.getElementType()), x);
+  Value top = b.reduce(K::max, ordered, o.axes, true);
+  Value shift = b.select(b.predicate<prim::IsFiniteOp>(top), top, b.scalar(0, b.elem(top)));
+  shift = b.cast(shift, b.elem(x));
   Value sum = b.reduce(K::sum, b.exp(b.sub(x, shift)), o.axes, true);
   Value result = b.add(b.log(sum), shift);
   return o.keep ? result : b.squeeze(result, o.axes);

@@ -2,7 +2,9 @@
 //
 // Interpolation is separable: each axis becomes the sum of prim.take at a few
 // taps (positions along the axis) times their weights. Coordinates are computed
-// in f32, as torch does, since `nearest` shows the difference.
+// in f32, of f64 data in f64, as torch does, since `nearest` shows the difference.
+// Bytes are interpolated as torch does on CPUs: with weights of 16 bits, the last
+// axis first, each axis rounded to bytes.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
@@ -17,15 +19,23 @@ namespace {
 enum class Mode { Nearest, NearestExact, Linear, Cubic };
 constexpr bool interpolates(Mode mode) { return mode == Mode::Linear || mode == Mode::Cubic; }
 
+/// x's axis times the matrix's axis `contracted`; the other one takes its place.
+Value alongMatrix(PrimBuilder &b, Value x, int64_t axis, Value matrix, int64_t contracted) {
+  Value y = b.dot(x, b.cast(matrix, b.elem(x)), {}, {}, {axis}, {contracted});
+  SmallVector<int64_t> order = allAxes(b.rank(x) - 1);
+  order.insert(order.begin() + axis, b.rank(x) - 1);
+  return b.transpose(y, order);
+}
+
 struct AxisResizer {
   AtenNode &a;
   PrimBuilder &b;
   Dim in, out;
   std::optional<double> factor; ///< out / in, as the user gave it
   bool alignCorners;
-  Type f32, i64;
+  Type real, i64; ///< of coordinates, of positions
 
-  Value number(Dim d) { return a.extentTensor(d, f32); }
+  Value number(Dim d) { return a.extentTensor(d, real); }
 
   /// Distance in x of neighbours of the result.
   Value step() {
@@ -33,11 +43,11 @@ struct AxisResizer {
       Value last = b.maximum(b.sub(number(out), 1.0), 1.0);
       return b.div(b.sub(number(in), 1.0), last);
     }
-    return factor ? b.scalar(1 / *factor, f32) : b.div(number(in), number(out));
+    return factor ? b.scalar(1 / *factor, real) : b.div(number(in), number(out));
   }
 
   Value coordinates(bool centred) {
-    Value at = b.iota({out}, 0, f32);
+    Value at = b.iota({out}, 0, real);
     if (alignCorners)
       return b.mul(at, step());
     return centred ? b.sub(b.mul(b.add(at, 0.5), step()), 0.5) : b.mul(at, step());
@@ -66,7 +76,7 @@ struct AxisResizer {
       dims[axis] = out;
       return b.reshape(b.broadcastTo(b.unsqueeze(x, {axis + 1}), repeated), dims);
     }
-    Value at = b.iota({out}, 0, f32);
+    Value at = b.iota({out}, 0, real);
     Value source = b.mul(exact ? b.add(at, 0.5) : at, step());
     return b.take(x, clamped(b.unary<prim::FloorOp>(source)), axis);
   }
@@ -79,7 +89,7 @@ struct AxisResizer {
   Value linear(Value x, int64_t axis) {
     Value at = b.maximum(coordinates(true), 0.0), low = b.unary<prim::FloorOp>(at);
     Value part = b.sub(at, low);
-    return b.add(tap(x, axis, low, b.sub(b.scalar(1, f32), part)),
+    return b.add(tap(x, axis, low, b.sub(b.scalar(1, real), part)),
                  tap(x, axis, b.add(low, 1.0), part));
   }
 
@@ -91,7 +101,7 @@ struct AxisResizer {
 
   Value cubic(Value x, int64_t axis) {
     Value at = coordinates(true), low = b.unary<prim::FloorOp>(at), t = b.sub(at, low);
-    Value rest = b.sub(b.scalar(1, f32), t);
+    Value rest = b.sub(b.scalar(1, real), t);
     Value sum = tap(x, axis, b.sub(low, 1.0), far(b.add(t, 1.0)));
     sum = b.add(sum, tap(x, axis, low, near(t)));
     sum = b.add(sum, tap(x, axis, b.add(low, 1.0), near(rest)));
@@ -112,9 +122,9 @@ struct AxisResizer {
   /// Weights [out, in] of the interpolation whose kernel is widened when it makes
   /// x smaller, so that every element of x counts. The cubic kernel has a = -0.5.
   Value antialiased(Mode mode) {
-    Value scale = step(), width = b.maximum(scale, 1.0), one = b.scalar(1, f32);
-    Value centre = b.mul(b.add(b.iota({out}, 0, f32), 0.5), scale);
-    Value at = b.add(b.iota({in}, 0, f32), 0.5);
+    Value scale = step(), width = b.maximum(scale, 1.0), one = b.scalar(1, real);
+    Value centre = b.mul(b.add(b.iota({out}, 0, real), 0.5), scale);
+    Value at = b.add(b.iota({in}, 0, real), 0.5);
     Value d = b.abs(b.div(b.sub(b.unsqueeze(at, {0}), b.unsqueeze(centre, {1})), width));
     Value w;
     if (mode == Mode::Linear) {
@@ -123,20 +133,51 @@ struct AxisResizer {
       Value inner = b.add(b.mul(b.mul(b.sub(b.mul(d, 1.5), 2.5), d), d), 1.0);
       Value outer = b.add(b.mul(b.sub(b.mul(b.add(b.mul(d, -0.5), 2.5), d), 4.0), d), 2.0);
       using P = prim::ComparePredicate;
-      outer = b.select(b.compare(P::lt, d, 2.0), outer, b.scalar(0, f32));
+      outer = b.select(b.compare(P::lt, d, 2.0), outer, b.scalar(0, real));
       w = b.select(b.compare(P::lt, d, 1.0), inner, outer);
     }
     return b.div(w, b.reduce(prim::ReduceKind::sum, w, {1}, true));
   }
-};
 
-/// x's axis times the matrix's axis `contracted`; the other one takes its place.
-Value alongMatrix(PrimBuilder &b, Value x, int64_t axis, Value matrix, int64_t contracted) {
-  Value y = b.dot(x, b.cast(matrix, b.elem(x)), {}, {}, {axis}, {contracted});
-  SmallVector<int64_t> order = allAxes(b.rank(x) - 1);
-  order.insert(order.begin() + axis, b.rank(x) - 1);
-  return b.transpose(y, order);
-}
+  /// Weights [out, in] of the taps, those beyond an end at the end.
+  Value gathered(Mode mode) {
+    using P = prim::ComparePredicate;
+    bool isLinear = mode == Mode::Linear;
+    Value at = isLinear ? b.maximum(coordinates(true), 0.0) : coordinates(true);
+    Value low = b.minimum(b.unary<prim::FloorOp>(at), b.sub(number(in), 1.0));
+    Value t = b.minimum(b.maximum(b.sub(at, low), 0.0), 1.0), rest = b.sub(b.scalar(1, real), t);
+    SmallVector<std::pair<double, Value>> taps = {{0, rest}, {1, t}};
+    if (!isLinear)
+      taps = {{-1, far(b.add(t, 1.0))}, {0, near(t)}, {1, near(rest)}, {2, far(b.add(rest, 1.0))}};
+    Value places = b.iota({out, in}, 1, i64), sum;
+    for (auto [offset, weight] : taps) {
+      Value place = b.unsqueeze(clamped(b.add(low, offset)), {1});
+      Value part =
+          b.select(b.compare(P::eq, places, place), b.unsqueeze(weight, {1}), b.scalar(0, real));
+      sum = sum ? b.add(sum, part) : part;
+    }
+    return sum;
+  }
+
+  /// x's axis, of bytes, by weights [out, in]: as integers of 16 bits with as many bits behind the
+  /// point as the largest of them leaves room for. Rounded to the nearest byte.
+  Value bytes(Value x, int64_t axis, Value weights) {
+    constexpr int64_t mostBits = 22;
+    constexpr double room = 1 << 15;
+    Type i32 = b.builder().getI32Type();
+    Value largest = b.maximum(b.reduce(prim::ReduceKind::max, weights, {0, 1}, false), 0.0);
+    Value powers = b.unary<prim::Exp2Op>(b.iota({b.dim(mostBits)}, 0, real));
+    Value next = b.add(b.mul(powers, b.mul(largest, 2.0)), 0.5);
+    Value fits = b.cast(b.compare(prim::ComparePredicate::lt, next, room), real);
+    Value one = b.unary<prim::Exp2Op>(b.reduce(prim::ReduceKind::sum, fits, {0}, false));
+    Value scaled = b.mul(weights, one);
+    Value half = b.select(b.compare(prim::ComparePredicate::lt, scaled, 0.0), b.scalar(-0.5, real),
+                          b.scalar(0.5, real));
+    Value sum = alongMatrix(b, b.cast(x, i32), axis, b.cast(b.add(scaled, half), i32), 1);
+    Value level = b.unary<prim::FloorOp>(b.add(b.div(b.cast(sum, real), one), 0.5));
+    return b.cast(b.minimum(b.maximum(level, 0.0), 255.0), b.elem(x));
+  }
+};
 
 /// The scale of axis i: an entry of `scale_factors`, or `scales_h` and the like.
 std::optional<double> factorOf(AtenNode &a, int64_t i, int64_t axes) {
@@ -165,7 +206,9 @@ Dim resultExtent(AtenNode &a, const std::optional<Dims> &sizes, int64_t i, int64
 AxisResizer resizerOf(AtenNode &a, Mode mode, Dim in, Dim out, std::optional<double> factor) {
   bool corners = interpolates(mode) && a.flag("align_corners", false);
   Builder &types = a.b.builder();
-  return {a, a.b, in, out, factor, corners, types.getF32Type(), types.getI64Type()};
+  bool isExact = interpolates(mode) && !isa<Float32Type>(a.wide());
+  Type real = isExact ? types.getF64Type() : types.getF32Type();
+  return {a, a.b, in, out, factor, corners, real, types.getI64Type()};
 }
 
 LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
@@ -173,12 +216,14 @@ LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
   Value x = a.tensor("self") ? a.tensor("self") : a.tensor("input");
   if (!x || b.rank(x) != axes + 2)
     return a.fail("the operand must have " + llvm::Twine(axes + 2) + " axes");
-  if (interpolates(mode))
+  bool ofBytes = interpolates(mode) && axes == 2 && b.elem(x).isUnsignedInteger(8);
+  if (interpolates(mode) && !ofBytes)
     x = a.cast(x, a.wide());
-  if (antialias && !isa<FloatType>(b.elem(x)))
-    return a.fail("needs floats");
+  if (antialias && !ofBytes && !isa<FloatType>(b.elem(x)))
+    return a.fail("needs floats or bytes");
   auto sizes = a.extents("output_size");
-  for (int64_t i = 0; i < axes; ++i) {
+  for (int64_t turn = 0; turn < axes; ++turn) {
+    int64_t i = ofBytes ? axes - 1 - turn : turn;
     auto factor = factorOf(a, i, axes);
     if (factor && !(*factor > 0 && *factor < kMostScale))
       return a.fail("a scale must be above 0 and below 2^31");
@@ -186,7 +231,12 @@ LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
     if (!out)
       return a.fail("the extents of the result are not known");
     AxisResizer r = resizerOf(a, mode, in, out, factor);
-    x = antialias ? alongMatrix(b, x, i + 2, r.antialiased(mode), 1) : r.resized(x, i + 2, mode);
+    if (ofBytes)
+      x = r.bytes(x, i + 2, antialias ? r.antialiased(mode) : r.gathered(mode));
+    else if (antialias)
+      x = alongMatrix(b, x, i + 2, r.antialiased(mode), 1);
+    else
+      x = r.resized(x, i + 2, mode);
   }
   return a.give(x);
 }

@@ -8,6 +8,7 @@
 #include "Decompose/Aten/Slice.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tcc;
@@ -384,27 +385,32 @@ LogicalResult diagFlat(AtenNode &a) {
   return a.give(onDiagonal(b, x, a.integer("offset", 0)));
 }
 
-/// Windows of `size` every `step` along an axis, as a new last axis.
-/// `count` windows of `size` elements along `axis`, `step` apart, as two axes there. Windows of a
-/// few whole steps are those steps beside each other; others are taken by index.
+/// `count` windows of `size` elements along `axis`, `step` apart, as two axes there. What size and
+/// step divide by is a piece, and windows of a few whole pieces are those beside each other: each
+/// is a slice of the operand's pieces. Other windows, and those of short parts of a step, are taken
+/// by index.
 Value windowsOf(PrimBuilder &b, Value x, int64_t axis, Dim count, int64_t size, int64_t step) {
-  constexpr int64_t kMostSteps = 8;
-  if (size == 0 || size % step != 0 || size / step > kMostSteps) {
+  constexpr int64_t kMostPieces = 8, kLongPiece = 16;
+  int64_t piece = std::gcd(size, step);
+  if (size == 0 || size / piece > kMostPieces || (piece != step && piece < kLongPiece)) {
     Type index = b.builder().getI64Type();
     Value starts = b.mul(b.iota({count}, 0, index), static_cast<double>(step));
     return b.take(x, b.add(b.unsqueeze(starts, {1}), b.iota({b.dim(size)}, 0, index)), axis);
   }
+  int64_t steps = step / piece;
+  Dim pieces = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(steps)), b.dim(size / piece));
+  Value seen = b.sliceAxis(x, axis, b.dim(0), b.mulDims(pieces, b.dim(piece)));
+  Dims split = b.dims(seen);
+  split[axis] = pieces;
+  split.insert(split.begin() + axis + 1, b.dim(piece));
+  seen = b.reshape(seen, split);
   SmallVector<Value> parts;
-  for (int64_t first = 0; first < size; first += step) {
-    Value part = b.sliceAxis(x, axis, b.dim(first), b.mulDims(count, b.dim(step)));
-    Dims split = b.dims(part);
-    split[axis] = count;
-    split.insert(split.begin() + axis + 1, b.dim(step));
-    parts.push_back(b.reshape(part, split));
-  }
+  for (int64_t first = 0; first < size / piece; ++first)
+    parts.push_back(b.sliceAxis(seen, axis, b.dim(first), count, steps));
   return parts.size() == 1 ? parts.front() : b.concat(parts, axis + 1);
 }
 
+/// Windows of `size` every `step` along an axis, as a new last axis.
 LogicalResult unfold(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");

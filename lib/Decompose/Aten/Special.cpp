@@ -38,10 +38,30 @@ LogicalResult logNdtr(AtenNode &a) {
   return a.give(b.select(b.compare(P::lt, x, -1.0), low, high));
 }
 
+/// Where the normal distribution function of t < 0 is p, small: by Newton's steps for its
+/// logarithm, which is concave, so that they come from below to the solution. 2 p - 1 would lose
+/// digits of p.
+Value normalTail(PrimBuilder &b, Value p) {
+  constexpr int kSteps = 6;
+  Value log = b.log(p), t = b.neg(b.sqrt(b.mul(log, -2.0)));
+  for (int step = 0; step < kSteps; ++step) {
+    Value scaled =
+        scaledErfc(b, b.mul(t, -std::numbers::sqrt2 / 2)); // e^(t^2 / 2) erfc(-t / sqrt 2)
+    Value excess = b.sub(b.sub(b.log(b.mul(scaled, 0.5)), b.mul(b.mul(t, t), 0.5)), log);
+    double slope = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    t = b.sub(t, b.mul(b.mul(excess, scaled), 1 / slope));
+  }
+  return t;
+}
+
 LogicalResult ndtri(AtenNode &a) {
   PrimBuilder &b = a.b;
+  constexpr double kSmall = 0.05;
   Value x = doubles(a, "self");
-  return a.give(b.mul(b.unary<prim::ErfinvOp>(b.sub(b.mul(x, 2.0), 1.0)), std::numbers::sqrt2));
+  Value whole = b.mul(b.unary<prim::ErfinvOp>(b.sub(b.mul(x, 2.0), 1.0)), std::numbers::sqrt2);
+  Value isTail = b.binary<prim::AndOp>(b.compare(P::gt, x, 0.0), b.compare(P::lt, x, kSmall));
+  Value inside = b.select(isTail, x, b.scalar(kSmall, b.elem(x)));
+  return a.give(b.select(isTail, normalTail(b, inside), whole));
 }
 
 /// Sum over k >= 0 of (q + k)^-s: the first terms, then Euler and Maclaurin's.

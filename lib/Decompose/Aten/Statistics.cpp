@@ -243,20 +243,25 @@ LogicalResult difference(AtenNode &a) {
   return a.give(x);
 }
 
+/// In f32 or wider; integers as they are, for torch adds and multiplies them in their own type.
+Value ordinates(AtenNode &a, StringRef name) {
+  Value v = a.tensor(name);
+  return isa<FloatType>(a.b.elem(v)) || a.b.elem(v).isInteger(1) ? a.cast(v, a.wide()) : v;
+}
+
 /// The areas under y between neighbours, with abscissae `x` or a step `dx`.
 FailureOr<Value> trapezia(AtenNode &a, int64_t &axis) {
   PrimBuilder &b = a.b;
-  Value y = a.cast(a.tensor("y"), a.wide());
+  Value y = ordinates(a, "y");
   auto at = a.axis("dim", -1, b.rank(y));
   if (failed(at) || b.rank(y) == 0)
     return a.fail("needs an axis");
   axis = *at;
   auto [next, own] = neighbours(b, y, axis);
   Value sum = b.add(next, own);
-  Value x = a.tensor("x");
-  if (!x)
-    return b.mul(sum, a.real("dx", 1) / 2);
-  x = a.cast(x, a.wide());
+  if (!a.tensor("x"))
+    return b.mul(a.cast(sum, a.wide()), a.real("dx", 1) / 2);
+  Value x = ordinates(a, "x");
   if (b.rank(x) == 1 && b.rank(y) > 1)
     x = alongAxis(b, x, axis, b.rank(y));
   else if (b.rank(x) < b.rank(y))
@@ -264,13 +269,29 @@ FailureOr<Value> trapezia(AtenNode &a, int64_t &axis) {
   if (b.rank(x) != b.rank(y))
     return a.fail("the abscissae have too many axes");
   auto [right, left] = neighbours(b, x, axis);
-  return b.mul(b.mul(sum, b.sub(right, left)), 0.5);
+  Type common = a.promoted({"x", "y"});
+  if (!isa<IntegerType>(common) || common.isInteger(1))
+    common = a.wide();
+  Value area = b.mul(a.cast(sum, common), a.cast(b.sub(right, left), common));
+  return b.mul(a.cast(area, a.wide()), 0.5);
 }
 
 LogicalResult trapezoid(AtenNode &a) {
+  PrimBuilder &b = a.b;
   int64_t axis = 0;
   auto areas = trapezia(a, axis);
-  return failed(areas) ? failure() : a.give(a.b.reduce(K::sum, *areas, {axis}, false));
+  if (failed(areas))
+    return failure();
+  Value y = ordinates(a, "y");
+  if (a.tensor("x") || b.known(b.dim(y, axis)) == 0)
+    return a.give(b.reduce(K::sum, *areas, {axis}, false));
+  // The sum, of integers in i64, less half of both ends: with infinite ends NaN, as in torch.
+  Type i64 = b.builder().getI64Type();
+  Value all = b.reduce(K::sum, isa<IntegerType>(b.elem(y)) ? b.cast(y, i64) : y, {axis}, false);
+  Value last = a.extentTensor(b.subDims(b.dim(y, axis), b.dim(1)), i64);
+  Value ends = b.add(b.take(y, b.scalar(0, i64), axis), b.take(y, last, axis));
+  Value half = b.mul(a.cast(ends, a.wide()), 0.5);
+  return a.give(b.mul(b.sub(a.cast(all, a.wide()), half), a.real("dx", 1)));
 }
 
 LogicalResult cumulativeTrapezoid(AtenNode &a) {

@@ -77,17 +77,77 @@ LogicalResult resize(AtenNode &a) {
 }
 LogicalResult resizeAs(AtenNode &a) { return giveResized(a, a.b.dims(a.tensor("the_template"))); }
 
-/// The same bits as another element type of equal width.
+/// The same bits as another element type. Of another width they join or part along the last axis,
+/// the lowest bits first; complex numbers are their parts, real and imaginary.
+Value sameBits(PrimBuilder &b, Value x, Type t) {
+  auto bitcast = [&](Value v, Type to) -> Value {
+    return b.elem(v) == to
+               ? v
+               : prim::BitcastOp::create(b.builder(), b.location(), b.type(v).clone(to), v);
+  };
+  auto bitsOf = [](Type type) { return type.isInteger(1) ? 8u : type.getIntOrFloatBitWidth(); };
+  unsigned from = bitsOf(b.elem(x)), to = bitsOf(t);
+  if (from == to)
+    return bitcast(x, t);
+  Builder &types = b.builder();
+  int64_t last = b.rank(x) - 1, times = std::max(from, to) / std::min(from, to);
+  Dims dims = b.dims(x);
+  Type wide = types.getIntegerType(std::max(from, to));
+  if (from > to) {
+    Value bits = bitcast(x, wide);
+    SmallVector<Value> parts;
+    for (int64_t k = 0; k < times; ++k) {
+      Value low = b.binary<prim::ShiftRightOp>(bits, b.scalar(static_cast<double>(k * to), wide));
+      parts.push_back(b.unsqueeze(b.cast(low, types.getIntegerType(to)), {last + 1}));
+    }
+    dims[last] = b.mulDims(dims[last], b.dim(times));
+    return bitcast(b.reshape(b.concat(parts, last + 1), dims), t);
+  }
+  dims[last] = b.floorDivDims(dims[last], b.dim(times));
+  dims.push_back(b.dim(times));
+  Value bits = b.reshape(bitcast(x, types.getIntegerType(from, false)), dims), joined;
+  for (int64_t k = 0; k < times; ++k) {
+    Value part = b.squeeze(b.sliceAxis(bits, last + 1, b.dim(k), b.dim(1)), {last + 1});
+    Value place = b.scalar(static_cast<double>(k * from), wide);
+    part = b.binary<prim::ShiftLeftOp>(b.cast(part, wide), place);
+    joined = joined ? b.binary<prim::OrOp>(joined, part) : part;
+  }
+  return bitcast(joined, t);
+}
+
 LogicalResult viewDType(AtenNode &a) {
+  PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   Type t = a.dtype("dtype");
-  if (!t || isa<ComplexType>(t) || isa<ComplexType>(a.b.elem(x)) ||
-      t.getIntOrFloatBitWidth() != a.b.elem(x).getIntOrFloatBitWidth())
-    return a.fail("only an element type of the same width");
-  if (t == a.b.elem(x))
+  if (!t || b.elem(x) == t)
+    return t ? a.give(x) : a.fail("needs an element type");
+  auto from = dyn_cast<ComplexType>(b.elem(x)), to = dyn_cast<ComplexType>(t);
+  int64_t rank = b.rank(x), last = rank - 1;
+  Type part = to ? to.getElementType() : t;
+  if (rank == 0 && (from || to || b.elem(x).isInteger(1) != t.isInteger(1) ||
+                    part.getIntOrFloatBitWidth() != b.elem(x).getIntOrFloatBitWidth()))
+    return a.fail("a number without axes has element types of its own width only");
+  if (from) {
+    auto real = b.type(x).clone(from.getElementType());
+    Value re = prim::RealOp::create(b.builder(), b.location(), real, x);
+    Value im = prim::ImagOp::create(b.builder(), b.location(), real, x);
+    Dims dims = b.dims(x);
+    dims[last] = b.mulDims(dims[last], b.dim(2));
+    x = b.reshape(b.concat({b.unsqueeze(re, {rank}), b.unsqueeze(im, {rank})}, rank), dims);
+  }
+  x = sameBits(b, x, part);
+  if (!to)
     return a.give(x);
+  Dims dims = b.dims(x);
+  dims[last] = b.floorDivDims(dims[last], b.dim(2));
+  dims.push_back(b.dim(2));
+  x = b.reshape(x, dims);
+  auto half = [&](int64_t k) {
+    return b.squeeze(b.sliceAxis(x, rank, b.dim(k), b.dim(1)), {rank});
+  };
+  Value re = half(0), im = half(1);
   return a.give(
-      prim::BitcastOp::create(a.b.builder(), a.b.location(), a.b.type(x).clone(t), x).getResult());
+      prim::ComplexOp::create(b.builder(), b.location(), b.type(re).clone(t), re, im).getResult());
 }
 
 LogicalResult flatten(AtenNode &a) {

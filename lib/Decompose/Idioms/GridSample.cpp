@@ -42,7 +42,7 @@ SmallVector<SampleTap> tapsAlong(PrimBuilder &b, const GridOptions &o, Value n, 
                            : b.mul(b.sub(b.mul(b.add(n, 1.0), size), 1.0), 0.5);
   if (o.mode == GridOptions::Nearest)
     x = b.unary<prim::RoundOp>(x);
-  if (o.padding == GridOptions::Border) {
+  if (o.padding == GridOptions::Border && o.mode != GridOptions::Cubic) { // its taps are held alone
     Value out =
         b.binary<prim::OrOp>(b.compare(P::lt, x, border.low), b.compare(P::gt, x, border.high));
     x = b.select(out, b.minimum(b.maximum(x, 0.0), last), x);

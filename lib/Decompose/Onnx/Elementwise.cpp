@@ -57,16 +57,17 @@ LogicalResult meanOf(NodeContext &c) {
   return c.give(c.b.cast(c.b.div(sum, static_cast<double>(c.numInputs())), own));
 }
 
-/// The result has the base's type; a mixed pair is computed in the float type.
+/// The result has the base's type; a mixed pair is computed in the float type, in the wider of two.
 LogicalResult power(NodeContext &c) {
   auto aligned = alignedOperand(c);
   if (failed(aligned))
     return failure();
   Value base = c.in(0), exponent = *aligned;
-  Type own = c.b.elem(base);
-  if (isa<IntegerType>(own) && isa<FloatType>(c.b.elem(exponent)))
-    return c.give(c.b.cast(c.b.pow(c.b.cast(base, c.b.elem(exponent)), exponent), own));
-  return c.give(c.b.pow(base, c.b.cast(exponent, own)));
+  Type own = c.b.elem(base), other = c.b.elem(exponent), common = own;
+  if (isa<FloatType>(other) && own != other &&
+      (isa<IntegerType>(own) || other.getIntOrFloatBitWidth() >= own.getIntOrFloatBitWidth()))
+    common = isa<IntegerType>(own) ? other : wideType(other);
+  return c.give(c.b.cast(c.b.pow(c.b.cast(base, common), c.b.cast(exponent, common)), own));
 }
 
 LogicalResult modulo(NodeContext &c) {

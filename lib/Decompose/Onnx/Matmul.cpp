@@ -2,6 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Onnx/Operands.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
@@ -26,6 +27,10 @@ LogicalResult gemm(NodeContext &c) {
   int64_t left = c.intAttr("transA", 0) ? 0 : 1, right = c.intAttr("transB", 0) ? 1 : 0;
   Value result = b.dot(x, y, {}, {}, {left}, {right}, wide);
   double alpha = c.floatAttr("alpha", 1), beta = c.floatAttr("beta", 1);
+  if (isa<IntegerType>(wide) && (alpha != std::trunc(alpha) || beta != std::trunc(beta))) {
+    wide = b.builder().getF64Type(); // a factor of integers may be a fraction: what results is cut
+    result = b.cast(result, wide);
+  }
   if (alpha != 1)
     result = b.cast(b.mul(b.cast(result, wide), alpha), wide);
   if (c.has(2)) {

@@ -17,3 +17,38 @@ func.func @expand(%x: tensor<1x4xf32>) -> tensor<3x4xf32> {
   %0 = graph.node "aten" "expand.default"(%x) {attrs = {self = #graph.operand<0>, size = [3, -1]}} : (tensor<1x4xf32>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
 }
+
+// Windows of 48 every 32 elements are three pieces of 16 beside each other, each a slice of all pieces.
+// CHECK-LABEL: func @windows
+// CHECK: %[[S:.*]] = prim.slice %arg0 starts [0, 0]() steps [1, 1] sizes() : (tensor<2x100xf32>) -> tensor<2x80xf32>
+// CHECK: %[[P:.*]] = prim.reshape %[[S]] sizes() : (tensor<2x80xf32>) -> tensor<2x5x16xf32>
+// CHECK: %[[A:.*]] = prim.slice %[[P]] starts [0, 0, 0]() steps [1, 2, 1] sizes() : (tensor<2x5x16xf32>) -> tensor<2x2x16xf32>
+// CHECK: %[[B:.*]] = prim.slice %[[P]] starts [0, 1, 0]() steps [1, 2, 1]
+// CHECK: %[[C:.*]] = prim.slice %[[P]] starts [0, 2, 0]() steps [1, 2, 1]
+// CHECK: prim.concat %[[A]], %[[B]], %[[C]] axis 2
+// CHECK-NOT: prim.take
+func.func @windows(%x: tensor<2x100xf32>) -> tensor<2x2x48xf32> {
+  %0 = graph.node "aten" "unfold.default"(%x) {attrs = {self = #graph.operand<0>, dimension = 1, size = 48, step = 32}} : (tensor<2x100xf32>) -> tensor<2x2x48xf32>
+  return %0 : tensor<2x2x48xf32>
+}
+
+// Pieces of two elements are too short to be copied one by one.
+// CHECK-LABEL: func @short_pieces
+// CHECK: prim.take
+func.func @short_pieces(%x: tensor<2x100xf32>) -> tensor<2x24x6xf32> {
+  %0 = graph.node "aten" "unfold.default"(%x) {attrs = {self = #graph.operand<0>, dimension = 1, size = 6, step = 4}} : (tensor<2x100xf32>) -> tensor<2x24x6xf32>
+  return %0 : tensor<2x24x6xf32>
+}
+
+// Blocks of 4 every 2 pixels: offsets that fill a step are one image without gaps, and four such images
+// are added up.
+// CHECK-LABEL: func @columns
+// CHECK: prim.reshape %arg0 sizes() : (tensor<1x48x9xf32>) -> tensor<1x3x2x2x2x2x3x3xf32>
+// CHECK: prim.transpose %{{.*}} [0, 1, 4, 2, 5, 3] : (tensor<1x3x2x2x3x3xf32>) -> tensor<1x3x3x2x3x2xf32>
+// CHECK: prim.pad %{{.*}} low [0, 0, 0, 0]() interior [0, 0, 0, 0] sizes() : (tensor<1x3x6x6xf32>, tensor<f32>) -> tensor<1x3x8x8xf32>
+// CHECK-COUNT-3: prim.add %{{.*}} : (tensor<1x3x8x8xf32>, tensor<1x3x8x8xf32>) -> tensor<1x3x8x8xf32>
+// CHECK-NOT: prim.add
+func.func @columns(%x: tensor<1x48x9xf32>) -> tensor<1x3x8x8xf32> {
+  %0 = graph.node "aten" "col2im.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [8, 8], kernel_size = [4, 4], dilation = [1, 1], padding = [0, 0], stride = [2, 2]}} : (tensor<1x48x9xf32>) -> tensor<1x3x8x8xf32>
+  return %0 : tensor<1x3x8x8xf32>
+}

@@ -33,3 +33,15 @@ func.func @conv(%x: tensor<1x2x8x8xf32>, %w: tensor<4x2x3x3xf32>, %b: tensor<4xf
   %0 = graph.node "onnx" "Conv"(%x, %w, %b) {attrs = {auto_pad = "SAME_UPPER", strides = array<i64: 2, 2>}, version = 11 : i64} : (tensor<1x2x8x8xf32>, tensor<4x2x3x3xf32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
   return %0 : tensor<1x4x4x4xf32>
 }
+
+// A fraction of integers is taken before they are cut.
+// CHECK-LABEL: func @gemm_of_integers
+// CHECK: %[[V0:.*]] = prim.dot %arg0, %arg1 {{.*}} -> tensor<2x4xi32>
+// CHECK: %[[V1:.*]] = prim.cast %[[V0]] : (tensor<2x4xi32>) -> tensor<2x4xf64>
+// CHECK: %[[V2:.*]] = prim.constant dense<5.000000e-01> : tensor<2x4xf64>
+// CHECK: %[[V3:.*]] = prim.mul %[[V1]], %[[V2]]
+// CHECK: prim.cast %[[V3]] : (tensor<2x4xf64>) -> tensor<2x4xi32>
+func.func @gemm_of_integers(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>) -> tensor<2x4xi32> {
+  %0 = graph.node "onnx" "Gemm"(%x, %y) {attrs = {alpha = 0.5 : f32}, version = 13 : i64} : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
+  return %0 : tensor<2x4xi32>
+}

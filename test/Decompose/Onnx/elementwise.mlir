@@ -52,3 +52,13 @@ func.func @modulo(%x: tensor<4xi32>, %y: tensor<4xi32>) -> (tensor<4xi32>, tenso
   %1 = graph.node "onnx" "Mod"(%x, %y) {attrs = {fmod = 1 : i64}, version = 13 : i64} : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi32>
   return %0, %1 : tensor<4xi32>, tensor<4xi32>
 }
+
+// A base and an exponent of two float types are raised in the wider one.
+// CHECK-LABEL: func @pow_of_mixed_floats
+// CHECK: %[[V0:.*]] = prim.cast %arg0 : (tensor<2xf16>) -> tensor<2xf32>
+// CHECK: %[[V1:.*]] = prim.pow %[[V0]], %arg1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+// CHECK: prim.cast %[[V1]] : (tensor<2xf32>) -> tensor<2xf16>
+func.func @pow_of_mixed_floats(%x: tensor<2xf16>, %y: tensor<2xf32>) -> tensor<2xf16> {
+  %0 = graph.node "onnx" "Pow"(%x, %y) {attrs = {}, version = 15 : i64} : (tensor<2xf16>, tensor<2xf32>) -> tensor<2xf16>
+  return %0 : tensor<2xf16>
+}

@@ -26,3 +26,11 @@ def complexes(normal):
         torch.renorm(z, 2, 0, 1.0), F.normalize(z)], (complex_normal(3, 5), complex_normal(3, 5))
     yield "complex_convolutions", lambda z, w: [F.conv1d(z, w), F.conv_transpose1d(z, w.transpose(0, 1), stride=2)], (
         complex_normal(1, 3, 9), complex_normal(4, 3, 3))
+    yield "complex_sums_of_powers", lambda z, w: [
+        torch.logaddexp(z, w), torch.logaddexp(z, w[0]), torch.logsumexp(z, 1), torch.logsumexp(z, (0, 1), keepdim=True), torch.isclose(z, w),
+        torch.isclose(z, z + 1e-9), torch.isclose(z / 0, z / 0, equal_nan=True),
+        w.view(torch.float32), w.real.contiguous()[:, :4].contiguous().view(torch.complex64)], (complex_normal(3, 5), complex_normal(3, 5))
+    yield "complex_systems", lambda m, z, v: [
+        torch.linalg.solve(m, z), torch.linalg.solve(m, z.mT, left=False), torch.linalg.solve(m, v), torch.linalg.inv(m),
+        torch.inverse(m[0]), *torch.linalg.inv_ex(m), *torch.linalg.solve_ex(m[1], z[0])], (
+            complex_normal(2, 4, 4) + 3 * torch.eye(4), complex_normal(2, 4, 3), complex_normal(4))

@@ -23,7 +23,7 @@ def tensors(tree):
 
 
 def write_tensor(file, value):
-    value = value.detach().contiguous()
+    value = value.detach().resolve_conj().contiguous()
     file.write(" ".join([DTYPES[value.dtype], *map(str, value.shape)]).encode() + b"\n")
     file.write(bytes(value.reshape(-1).view(torch.uint8).tolist()) if value.numel() else b"")
 
