@@ -186,8 +186,8 @@ LogicalResult groupNorm(AtenNode &a) {
   Dims split = {have[0], b.dim(groups), b.floorDivDims(have[1], b.dim(groups))};
   split.append(have.begin() + 2, have.end());
   SmallVector<int64_t> axes = axesFrom(2, rank + 1);
-  Standardized s = standardize(b, b.reshape(a.cast(x, a.wide()), split), axes, a.real("eps", 1e-5));
-  (void)a.give(0, affineOfGroups(b, s.value, have, a.tensor("weight"), a.tensor("bias")));
+  Standardized s = standardize(b, a.cast(b.reshape(x, split), a.wide()), axes, a.real("eps", 1e-5));
+  (void)a.give(0, affineOfGroups(b, s.value, have, a.tensor("weight"), a.tensor("bias"), a.own()));
   if (a.c.numResults() > 1)
     (void)a.give(1, b.squeeze(s.mean, axes));
   return a.c.numResults() > 2 ? a.give(2, b.squeeze(s.inverse, axes)) : success();

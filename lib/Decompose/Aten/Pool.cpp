@@ -8,6 +8,7 @@
 #include "Decompose/Aten/Pool.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/WindowMaxima.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -52,10 +53,17 @@ FailureOr<PrimBuilder::Window> aten::readWindow(AtenNode &a, Value x, size_t axe
 
 namespace {
 
-/// The flat position, in its plane of x, of each maximum of `pooled`: every window
-/// is laid out as one axis, whose largest element has its offset in the window.
+/// The flat position, in its plane of x, of each maximum of `pooled`: windows of many elements
+/// are laid out as one axis, whose largest element has its offset in the window.
 Value maximaPositions(AtenNode &a, Value x, const PrimBuilder::Window &w, Value pooled) {
+  constexpr int64_t kFewElements = 64;
   PrimBuilder &b = a.b;
+  if (elementsOf(w) <= kFewElements) {
+    Dims low;
+    for (int64_t first : w.low)
+      low.push_back(b.dim(first));
+    return placesOfMaxima(b, x, w, low, b.dims(pooled));
+  }
   int64_t axes = w.window.size(), rank = axes + 2;
   Type i64 = b.builder().getI64Type();
   Dims low(rank, b.dim(0)), high = low, shape = b.dims(pooled);

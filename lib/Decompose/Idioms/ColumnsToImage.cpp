@@ -6,10 +6,11 @@ using namespace tcc;
 using P = prim::ComparePredicate;
 
 /// Each offset in the block is an image of its own, which steps apart and moved to its place is
-/// added to the others; null if there are many of them, or some extent is open.
+/// added to the others. Offsets that fill a step beside each other are one image without gaps. Null
+/// if there are many of them, or some extent is open.
 static Value sumOfOffsets(PrimBuilder &b, Value x, const ColumnBlocks &o, const Dims &spread) {
   constexpr int64_t kMost = 32;
-  size_t spatial = o.image.size();
+  int64_t spatial = o.image.size(), images = 1;
   SmallVector<int64_t> image, extents;
   for (Dim d : o.image)
     image.push_back(b.known(d).value_or(ShapedType::kDynamic));
@@ -18,24 +19,43 @@ static Value sumOfOffsets(PrimBuilder &b, Value x, const ColumnBlocks &o, const 
   auto blocks = ArrayRef(extents).take_front(spatial),
        counts = ArrayRef(extents).drop_front(spatial);
   if (ShapedType::isDynamicShape(image) || ShapedType::isDynamicShape(extents) ||
-      llvm::is_contained(extents, 0) || llvm::product_of(blocks, int64_t(1)) > kMost)
+      llvm::is_contained(extents, 0))
     return {};
-  int64_t offsets = llvm::product_of(blocks, int64_t(1));
-  Dims apart = {b.dim(x, 0), b.floorDivDims(b.dim(x, 1), b.dim(offsets)), b.dim(offsets)};
+  SmallVector<int64_t> beside; // offsets of an axis that are in one image
+  for (int64_t i = 0; i < spatial; ++i) {
+    bool fills = o.dilations[i] == 1 && blocks[i] % o.strides[i] == 0;
+    beside.push_back(fills ? o.strides[i] : 1);
+    images *= blocks[i] / beside[i];
+  }
+  if (images > kMost)
+    return {};
+  // [N, C, (which image, which offset beside).., positions..]
+  Dims apart = {b.dim(x, 0),
+                b.floorDivDims(b.dim(x, 1), b.dim(llvm::product_of(blocks, int64_t(1))))};
+  for (int64_t i = 0; i < spatial; ++i)
+    llvm::append_range(apart, Dims{b.dim(blocks[i] / beside[i]), b.dim(beside[i])});
   apart.append(spread.begin() + spatial, spread.end());
   Value columns = b.reshape(x, apart), zero = b.scalar(0, b.elem(x)), sum;
-  for (int64_t offset = 0; offset < offsets; ++offset) {
-    Value part = b.squeeze(b.sliceAxis(columns, 2, b.dim(offset), b.dim(1)), {2});
-    Dims low(2, b.dim(0)), high = low;
+  SmallVector<int64_t> chosen, order = {0, 1};
+  for (int64_t i = 0; i < spatial; ++i) {
+    chosen.push_back(2 + 2 * i);
+    llvm::append_range(order, std::initializer_list<int64_t>{2 + spatial + i, 2 + i});
+  }
+  for (int64_t n = 0; n < images; ++n) {
+    Value part = columns;
+    Dims low(2, b.dim(0)), high = low, extent = {b.dim(columns, 0), b.dim(columns, 1)};
     SmallVector<int64_t> interior(2, 0);
-    int64_t rest = offset;
-    for (size_t i = spatial; i-- > 0; rest /= blocks[i]) {
-      int64_t first = rest % blocks[i] * o.dilations[i] - o.pads[i];
-      int64_t last = first + (counts[i] - 1) * o.strides[i];
+    for (int64_t i = spatial, rest = n; i-- > 0; rest /= blocks[i] / beside[i]) {
+      int64_t which = rest % (blocks[i] / beside[i]), points = counts[i] * beside[i];
+      int64_t step = beside[i] == o.strides[i] ? 1 : o.strides[i];
+      int64_t first = which * beside[i] * o.dilations[i] - o.pads[i];
+      part = b.sliceAxis(part, chosen[i], b.dim(which), b.dim(1));
+      extent.insert(extent.begin() + 2, b.dim(points));
       low.insert(low.begin() + 2, b.dim(first));
-      high.insert(high.begin() + 2, b.dim(image[i] - 1 - last));
-      interior.insert(interior.begin() + 2, o.strides[i] - 1);
+      high.insert(high.begin() + 2, b.dim(image[i] - 1 - first - (points - 1) * step));
+      interior.insert(interior.begin() + 2, step - 1);
     }
+    part = b.reshape(b.transpose(b.squeeze(part, chosen), order), extent);
     part = b.pad(part, zero, low, high, interior);
     sum = sum ? b.add(sum, part) : part;
   }

@@ -21,7 +21,8 @@ Standardized tcc::scaleByRms(PrimBuilder &b, Value x, ArrayRef<int64_t> axes, do
   return s;
 }
 
-Value tcc::affineOfGroups(PrimBuilder &b, Value y, ArrayRef<Dim> shape, Value scale, Value shift) {
+Value tcc::affineOfGroups(PrimBuilder &b, Value y, ArrayRef<Dim> shape, Value scale, Value shift,
+                          Type stored) {
   auto channels = b.known(shape[1]);
   auto isPerChannel = [&](Value v) {
     return !v || (channels && b.rank(v) == 1 && b.known(b.dim(v, 0)) == channels);
@@ -40,5 +41,6 @@ Value tcc::affineOfGroups(PrimBuilder &b, Value y, ArrayRef<Dim> shape, Value sc
     y = b.mul(y, spread(scale));
   if (shift)
     y = b.add(y, spread(shift));
+  y = b.cast(y, stored);
   return inGroups ? b.reshape(y, shape) : y;
 }

@@ -14,9 +14,10 @@ Standardized standardize(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> 
 Standardized scaleByRms(PrimBuilder &b, mlir::Value x, llvm::ArrayRef<int64_t> axes,
                         double epsilon);
 /// y [N, G, C / G, ..], of channels in groups, times `scale` plus `shift` (vectors of C or 1; null:
-/// none), as `shape` [N, C, ..]. Where both have C elements they come before the groups are
-/// channels again, so that all of it is about rows of one shape.
+/// none), as `shape` [N, C, ..] in the element type `stored`. Where both have C elements they come
+/// before the groups are channels again, and so does the cast: all of it is about rows of one
+/// shape.
 mlir::Value affineOfGroups(PrimBuilder &b, mlir::Value y, llvm::ArrayRef<Dim> shape,
-                           mlir::Value scale, mlir::Value shift);
+                           mlir::Value scale, mlir::Value shift, mlir::Type stored);
 
 } // namespace tcc

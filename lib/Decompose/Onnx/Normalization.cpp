@@ -112,11 +112,11 @@ LogicalResult groupNormalization(NodeContext &c) {
   Dims have = b.dims(x);
   Dims split = {have[0], b.dim(groups), b.floorDivDims(have[1], b.dim(groups))};
   split.append(have.begin() + 2, have.end());
-  Value grouped = b.reshape(widen(b, x), split);
+  Value grouped = widen(b, b.reshape(x, split));
   Standardized s = standardize(b, grouped, axesFrom(2, rank + 1), c.floatAttr("epsilon", 1e-5));
   bool perGroup = c.version() < 21;
   Value y = perGroup ? b.reshape(affine(b, s.value, c.in(1), c.in(2)), have)
-                     : affineOfGroups(b, s.value, have, c.in(1), c.in(2));
+                     : affineOfGroups(b, s.value, have, c.in(1), c.in(2), b.elem(x));
   return c.give(b.cast(y, b.elem(x)));
 }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/WindowMaxima.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 #include <limits>
@@ -72,77 +73,24 @@ LogicalResult averagePool(NodeContext &c) {
   return c.give(b.cast(result, own));
 }
 
-/// Maximum and its position, over the strided slices of x that the window's
-/// elements see one after the other.
+/// Maximum and its position in all of x.
 LogicalResult maxPoolWithIndices(NodeContext &c, const OnnxWindow &w, Value best) {
   PrimBuilder &b = c.b;
   Value x = c.in(0);
-  Type index = b.builder().getI64Type();
-  int64_t spatial = w.axes(), rank = spatial + 2;
-  bool columnMajor = c.intAttr("storage_order", 0);
-  Dims have = b.dims(x), result = b.dims(best);
-  // Position within x of each offset, by axis; -1 where it lies outside.
-  SmallVector<int64_t> offset(spatial, 0);
-  Value found, at;
-  Dims low(2, b.dim(0)), high(2, b.dim(0));
-  for (int64_t i = 0; i < spatial; ++i) {
-    // Enough on the right for the last window.
-    Dim reach = b.addDims(b.mulDims(b.subDims(result[i + 2], b.dim(1)), b.dim(w.window.strides[i])),
-                          b.dim((w.window.window[i] - 1) * w.window.dilations[i] + 1));
-    low.push_back(w.low[i]);
-    high.push_back(b.maxDims(b.subDims(b.subDims(reach, have[i + 2]), w.low[i]), b.dim(0)));
-  }
-  Value padded = b.pad(x, extremeOf(b, b.elem(x), -1), low, high);
-  int64_t total = 1;
-  for (int64_t extent : w.window.window)
-    total *= extent;
   constexpr int64_t kLargest = 1024;
-  if (total > kLargest)
+  if (elementsOf(w.window) > kLargest)
     return c.fail("positions of maxima in windows above 1024 elements are not supported");
-  for (int64_t n = 0; n < total; ++n) {
-    int64_t rest = n;
-    for (int64_t i = spatial; i-- > 0; rest /= w.window.window[i])
-      offset[i] = rest % w.window.window[i];
-    Dims starts(2, b.dim(0)), sizes = {have[0], have[1]};
-    SmallVector<int64_t> steps(2, 1);
-    Value linear, inside;
-    Dim stride = b.dim(1);
-    SmallVector<Value> terms(spatial);
-    for (int64_t k = 0; k < spatial; ++k) {
-      int64_t i = columnMajor ? k : spatial - 1 - k;
-      Dim first = b.subDims(b.dim(offset[i] * w.window.dilations[i]), w.low[i]);
-      Value p =
-          b.add(b.mul(b.iota({result[i + 2]}, 0, index), static_cast<double>(w.window.strides[i])),
-                scalarOf(b, first, index));
-      Value ok = b.binary<prim::AndOp>(b.compare(P::ge, p, 0.0),
-                                       b.compare(P::lt, p, scalarOf(b, have[i + 2], index)));
-      Value term = alongAxis(b, b.mul(p, scalarOf(b, stride, index)), i + 2, rank);
-      ok = alongAxis(b, ok, i + 2, rank);
-      linear = linear ? b.add(linear, term) : term;
-      inside = inside ? b.binary<prim::AndOp>(inside, ok) : ok;
-      stride = b.mulDims(stride, have[i + 2]);
-    }
-    for (int64_t i = 0; i < spatial; ++i) {
-      starts.push_back(b.dim(offset[i] * w.window.dilations[i]));
-      sizes.push_back(result[i + 2]);
-      steps.push_back(w.window.strides[i]);
-    }
-    Value v = b.slice(padded, starts, sizes, steps);
-    if (!found) {
-      found = b.select(inside, v, extremeOf(b, b.elem(x), -1));
-      at = linear;
-      continue;
-    }
-    Value better = b.binary<prim::AndOp>(inside, b.compare(P::gt, v, found));
-    found = b.select(better, v, found);
-    at = b.select(better, linear, at);
-  }
+  Value at =
+      placesOfMaxima(b, x, w.window, w.low, b.dims(best), c.intAttr("storage_order", 0) != 0);
   // The planes before this one.
+  Type index = b.elem(at);
+  Dims have = b.dims(x);
   Dim plane = b.productOf(ArrayRef(have).drop_front(2));
   Value n = alongAxis(
       b, b.mul(b.iota({have[0]}, 0, index), scalarOf(b, b.mulDims(plane, have[1]), index)), 0,
-      rank);
-  Value ch = alongAxis(b, b.mul(b.iota({have[1]}, 0, index), scalarOf(b, plane, index)), 1, rank);
+      b.rank(x));
+  Value ch =
+      alongAxis(b, b.mul(b.iota({have[1]}, 0, index), scalarOf(b, plane, index)), 1, b.rank(x));
   (void)c.give(0, best);
   return c.give(1, b.add(at, b.add(n, ch)));
 }
