@@ -65,6 +65,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createFoldConstantsPass(model.weights.get()));
     pm.addPass(createExpressionsPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));
+    pm.addPass(createLoopCountersPass());
     pm.addPass(createFoldScalesPass(model.weights.get()));
     pm.addPass(createDeferScalesPass());
     pm.addPass(createProductRowsPass());

@@ -16,7 +16,8 @@
 //
 // Unknown extents are factors too and are not split; products of them with numbers are
 // (batch * 12 is the batch and twelve heads). Taking one known
-// index is a slice, which readers see through as they do through the others.
+// index, or one that the host knows, is a slice, which readers see through as they do through the
+// others.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -187,31 +188,59 @@ Value Composer::compose() {
   return reshaped(x, type, shape);
 }
 
-/// The slice that takes one known index of a known axis.
-static void takeAsSlice(prim::TakeOp op) {
-  auto indices = op.getIndices().getDefiningOp<prim::ConstantOp>();
-  auto dense = indices ? dyn_cast<DenseElementsAttr>(indices.getElements()) : DenseElementsAttr();
+/// Where `op` takes its one slice, if the host knows: a number inside a known axis, or a host
+/// scalar that is clamped into the axis.
+static OpFoldResult startOf(OpBuilder &b, prim::TakeOp op) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   int64_t axis = op.getAxis();
-  if (!dense || dense.getType().getRank() != 0 || type.isDynamicDim(axis))
-    return;
-  int64_t index = dense.getSplatValue<APInt>().getSExtValue();
-  if (index < 0 || index >= type.getDimSize(axis))
-    return;
+  if (cast<RankedTensorType>(op.getIndices().getType()).getRank() != 0)
+    return {};
+  if (auto from = op.getIndices().getDefiningOp<prim::FromElementsOp>()) {
+    Value index = from.getElements()[0];
+    if (!index.getType().isIndex())
+      return {};
+    Location loc = op.getLoc();
+    Value extent = getValueOrCreateConstantIndexOp(b, loc, prim::dimOf(b, loc, op.getX(), axis));
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0),
+          one = arith::ConstantIndexOp::create(b, loc, 1);
+    Value last = arith::SubIOp::create(b, loc, extent, one);
+    return arith::MaxSIOp::create(b, loc, arith::MinSIOp::create(b, loc, index, last), zero)
+        .getResult();
+  }
+  auto indices = op.getIndices().getDefiningOp<prim::ConstantOp>();
+  auto dense = indices ? dyn_cast<DenseElementsAttr>(indices.getElements()) : DenseElementsAttr();
+  int64_t index = dense ? dense.getSplatValue<APInt>().getSExtValue() : -1;
+  bool inside = index >= 0 && !type.isDynamicDim(axis) && index < type.getDimSize(axis);
+  return inside ? OpFoldResult(b.getIndexAttr(index)) : OpFoldResult();
+}
+
+/// The slice that takes one index that the host knows.
+static void takeAsSlice(prim::TakeOp op) {
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  int64_t axis = op.getAxis();
   OpBuilder b(op);
-  auto sizesOf = [&](Value like) {
+  OpFoldResult start = startOf(b, op);
+  if (!start)
+    return;
+  auto sizesOf = [&](Value like, int64_t without = -1) {
     SmallVector<Value> sizes;
     for (auto [i, d] : llvm::enumerate(prim::dimsOf(b, op.getLoc(), like)))
-      if (cast<RankedTensorType>(like.getType()).isDynamicDim(i))
+      if (cast<RankedTensorType>(like.getType()).isDynamicDim(i) && int64_t(i) != without)
         sizes.push_back(getValueOrCreateConstantIndexOp(b, op.getLoc(), d));
     return sizes;
   };
   SmallVector<int64_t> shape(type.getShape()), starts(type.getRank(), 0), steps(type.getRank(), 1);
-  starts[axis] = index;
+  SmallVector<Value> open;
+  if (auto known = getConstantIntValue(start)) {
+    starts[axis] = *known;
+  } else {
+    starts[axis] = ShapedType::kDynamic;
+    open.push_back(cast<Value>(start));
+  }
   shape[axis] = 1;
   Value slice =
       prim::SliceOp::create(b, op.getLoc(), RankedTensorType::get(shape, type.getElementType()),
-                            op.getX(), ValueRange{}, sizesOf(op.getX()), starts, steps);
+                            op.getX(), open, sizesOf(op.getX(), axis), starts, steps);
   Value one = prim::ReshapeOp::create(b, op.getLoc(), op.getType(), slice, sizesOf(op.getResult()));
   op.getResult().replaceAllUsesWith(one);
   op.erase();

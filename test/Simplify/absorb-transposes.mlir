@@ -19,3 +19,37 @@ func.func @swapped(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) -> tensor<3x2x5xf
   %1 = prim.dot %0, %w batch [] x [] contract [2] x [0] : (tensor<3x2x4xf32>, tensor<4x5xf32>) -> tensor<3x2x5xf32>
   return %1 : tensor<3x2x5xf32>
 }
+
+// A reduction names its axes as they lie in the source, also behind operators on single points.
+// What is left is in order.
+// CHECK-LABEL: func @sum
+// CHECK-NEXT: %[[C:.*]] = prim.cast %arg0 : (tensor<3x4x5xi8>) -> tensor<3x4x5xi64>
+// CHECK-NEXT: %[[S:.*]] = prim.reduce sum %[[C]] [1] : (tensor<3x4x5xi64>) -> tensor<3x5xi64>
+// CHECK-NEXT: return %[[S]]
+func.func @sum(%x: tensor<3x4x5xi8>) -> tensor<3x5xi64> {
+  %0 = prim.transpose %x [0, 2, 1] : (tensor<3x4x5xi8>) -> tensor<3x5x4xi8>
+  %1 = prim.cast %0 : (tensor<3x5x4xi8>) -> tensor<3x5x4xi64>
+  %2 = prim.reduce sum %1 [2] : (tensor<3x5x4xi64>) -> tensor<3x5xi64>
+  return %2 : tensor<3x5xi64>
+}
+
+// Here it is not, and what moves is the result.
+// CHECK-LABEL: func @results
+// CHECK-NEXT: %[[M:.*]] = prim.reduce max %arg0 [1] : (tensor<3x4x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT: %[[T:.*]] = prim.transpose %[[M]] [1, 0] : (tensor<3x5xf32>) -> tensor<5x3xf32>
+// CHECK-NEXT: return %[[T]]
+func.func @results(%x: tensor<3x4x5xf32>) -> tensor<5x3xf32> {
+  %0 = prim.transpose %x [2, 1, 0] : (tensor<3x4x5xf32>) -> tensor<5x4x3xf32>
+  %1 = prim.reduce max %0 [1] : (tensor<5x4x3xf32>) -> tensor<5x3xf32>
+  return %1 : tensor<5x3xf32>
+}
+
+// Somebody else wants the transpose: it is there, and may as well be read.
+// CHECK-LABEL: func @shared
+// CHECK: %[[T:.*]] = prim.transpose
+// CHECK: prim.reduce sum %[[T]] [1]
+func.func @shared(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4x3xf32>) {
+  %0 = prim.transpose %x [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+  %1 = prim.reduce sum %0 [1] : (tensor<4x3xf32>) -> tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4x3xf32>
+}

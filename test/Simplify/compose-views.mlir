@@ -99,3 +99,16 @@ func.func @take_one(%x: tensor<3x5xf32>) -> tensor<5xf32> {
   %0 = prim.take %x, %i axis 0 : (tensor<3x5xf32>, tensor<i64>) -> tensor<5xf32>
   return %0 : tensor<5xf32>
 }
+
+// An index that the host knows is clamped there and the start of a slice.
+// CHECK-LABEL: func @host_index
+// CHECK: %[[LEAST:.*]] = arith.minsi %arg1, %{{.*}} : index
+// CHECK: %[[START:.*]] = arith.maxsi %[[LEAST]], %{{.*}} : index
+// CHECK: %[[S:.*]] = prim.slice %arg0 starts [0, {{.*}}](%[[START]]) steps [1, 1] sizes(%{{.*}}) : (tensor<?x?xf32>) -> tensor<?x1xf32>
+// CHECK: %[[R:.*]] = prim.reshape %[[S]] sizes(%{{.*}}) : (tensor<?x1xf32>) -> tensor<?xf32>
+// CHECK: return %[[R]]
+func.func @host_index(%x: tensor<?x?xf32>, %i: index) -> tensor<?xf32> {
+  %0 = prim.from_elements %i : (index) -> tensor<i64>
+  %1 = prim.take %x, %0 axis 1 : (tensor<?x?xf32>, tensor<i64>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}

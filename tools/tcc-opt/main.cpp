@@ -96,6 +96,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createMatrixLoopsPass(); });
   mlir::registerPass([] { return tcc::createFoldConstantsPass(&weights); });
   mlir::registerPass([] { return tcc::createExpressionsPass(); });
+  mlir::registerPass([] { return tcc::createLoopCountersPass(); });
   mlir::registerPass([] { return tcc::createAlgebraPass(); });
   mlir::registerPass([] { return tcc::createCastChainsPass(); });
   mlir::registerPass([] { return tcc::createSelectsPass(); });
@@ -107,7 +108,7 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createSeparatePoolsPass(); });
   mlir::registerPass([] { return tcc::createSplitReductionsPass(); });
   mlir::registerPass([] { return tcc::createOrientProductsPass(); });
-  mlir::registerPass([] { return tcc::createVectorProductsPass(&cpu); });
+  mlir::registerPass([] { return tcc::createVectorProductsPass({&cpu}); });
   mlir::registerPass([] { return tcc::createPackWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createGroupedWeightsPass(&weights, &cpu); });
   mlir::registerPass([] { return tcc::createKMajorWeightsPass(&weights); });

@@ -300,6 +300,55 @@ def BroadcastsPass : Tcc_Pass<"tcc-simplify-broadcasts"> {
   }];
 }
 
+def LoopCountersPass : Tcc_Pass<"tcc-simplify-loop-counters"> {
+  let summary = "Let loops count on the host";
+  let description = [{
+    The condition of a loop that counts in a tensor waits for a kernel in every turn. A counter that
+    begins with a number and grows by one that is known is carried as a host scalar instead, which
+    kernels get as their argument.
+
+    ```mlir before
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = prim.constant dense<0> : tensor<i64>
+      %1 = prim.constant dense<1> : tensor<i64>
+      %2:2 = prim.while(%x, %0) {
+      ^bb0(%a: tensor<4xf32>, %k: tensor<i64>):
+        %c8 = arith.constant 8 : index
+        %3 = prim.extract %k[0] : (tensor<i64>) -> index
+        %4 = arith.cmpi slt, %3, %c8 : index
+        prim.yield %4 : i1
+      } do {
+      ^bb0(%a: tensor<4xf32>, %k: tensor<i64>):
+        %3 = prim.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+        %4 = prim.add %k, %1 : (tensor<i64>, tensor<i64>) -> tensor<i64>
+        prim.yield %3, %4 : tensor<4xf32>, tensor<i64>
+      } : (tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<i64>)
+      return %2#0 : tensor<4xf32>
+    }
+    ```
+    ```mlir after -cse
+    func.func @f(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %0:2 = prim.while(%arg0, %c0) {
+      ^bb0(%arg1: tensor<4xf32>, %arg2: index):
+        %c8 = arith.constant 8 : index
+        %1 = arith.cmpi slt, %arg2, %c8 : index
+        prim.yield %1 : i1
+      } do {
+      ^bb0(%arg1: tensor<4xf32>, %arg2: index):
+        %1 = prim.exp %arg1 : (tensor<4xf32>) -> tensor<4xf32>
+        %2 = arith.addi %arg2, %c1 : index
+        prim.yield %1, %2 : tensor<4xf32>, index
+      } : (tensor<4xf32>, index) -> (tensor<4xf32>, index)
+      return %0#0 : tensor<4xf32>
+    }
+    ```
+
+    Runs after tcc-simplify-fold-constants and tcc-simplify-expressions, which show what is added.
+  }];
+}
+
 def FoldScalesPass : Tcc_Pass<"tcc-simplify-fold-scales"> {
   let summary = "Multiply batch norms and scales into the weights before them";
   let description = [{

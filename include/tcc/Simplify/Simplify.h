@@ -28,6 +28,9 @@ std::unique_ptr<mlir::Pass> createSimplifyViewsPass();
 /// tcc-simplify-broadcasts: compute before repeating.
 std::unique_ptr<mlir::Pass> createBroadcastsPass();
 
+/// tcc-simplify-loop-counters: loops count on the host. After tcc-simplify-expressions.
+std::unique_ptr<mlir::Pass> createLoopCountersPass();
+
 /// tcc-simplify-fold-scales: batch norms and scales into weights. After constant
 /// folding. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createFoldScalesPass(WeightTable *weights);
