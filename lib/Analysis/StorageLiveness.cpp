@@ -27,7 +27,7 @@ Operation *StorageLiveness::lastReader(Value v) const {
   };
   for (Operation *user : v.getUsers()) {
     Operation *here = block.findAncestorOpInBlock(*user);
-    if (!here)
+    if (!here || isa<prim::DimOp>(user))
       continue;
     include(here);
     if (isa<prim::ReshapeOp>(user))

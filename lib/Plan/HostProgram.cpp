@@ -17,6 +17,7 @@
 #include "Plan/HostProgram.h"
 #include "Plan/ProgramBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "tcc/Analysis/InsertedPart.h"
 #include "tcc/Signature/Signature.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -110,11 +111,25 @@ Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
     inArgument[result] = cast<BlockArgument>(storageOf(input));
     return viewAs(memoryOf(input), type, openExtents(result));
   }
-  if (const auto *over = std::get_if<OverInput>(&place)) {
-    Value input = launch.getInputs()[over->input];
-    owned.erase(storageOf(input)); // its block is the result's now
+  if (const auto *in = std::get_if<InPart>(&place)) {
+    kernel::LaunchOp inserts = in->inserts;
+    InsertedPart part = *InsertedPart::of(inserts);
+    auto first = dyn_cast<Value>(part.first);
+    Value number = first ? scalarOf(first)
+                         : arith::ConstantIndexOp::create(b, *getConstantIntValue(part.first));
+    Value each = arith::ConstantIndexOp::create(b, part.elements);
+    return host::PartOp::create(b, type, memoryOf(inserts.getInputs()[part.whole]),
+                                arith::MulIOp::create(b, number, each));
+  }
+  Value taken; // whose block is the result's now
+  if (const auto *over = std::get_if<OverInput>(&place))
+    taken = launch.getInputs()[over->input];
+  else if (const auto *over = std::get_if<OverCarried>(&place))
+    taken = launch->getBlock()->getArgument(over->argument);
+  if (taken) {
+    owned.erase(storageOf(taken));
     owned.insert(result);
-    return viewAs(memoryOf(input), type, openExtents(result));
+    return viewAs(memoryOf(taken), type, openExtents(result));
   }
   owned.insert(result);
   return allocate(result);
@@ -124,6 +139,8 @@ void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
   SmallVector<Value> inputs, outs;
   for (auto [i, result] : llvm::enumerate(launch.getResults()))
     outs.push_back(memory[result] = place(launch, i));
+  if (plan.done.contains(launch))
+    return;
   for (Value input : launch.getInputs())
     inputs.push_back(isa<RankedTensorType>(input.getType()) ? memoryOf(input) : scalarOf(input));
   host::KernelOp kernel = kernels.kernelOf(launch);

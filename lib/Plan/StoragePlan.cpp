@@ -11,12 +11,17 @@
 // A kernel that changes a part of an argument that the model changes (a cache of keys and values)
 // does so where the argument lies, if no later one needs what was there.
 //
+// What a turn of a loop leaves to the next is not copied: it is written over what the turn before
+// left, or the two change places. A row that a turn inserts into what the loop carries is written
+// there by the kernel that makes it.
+//
 // Results whose unknown extents are the same values share a dynamic arena, which the run
 // allocates once: offsets and sizes count in bytes times the product of those extents.
 //
 //===----------------------------------------------------------------------===//
 #include "Plan/StoragePlan.h"
 #include "tcc/Analysis/InPlace.h"
+#include "tcc/Analysis/InsertedPart.h"
 #include "tcc/Analysis/StorageLiveness.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -62,6 +67,8 @@ private:
   std::optional<std::pair<size_t, int64_t>> dynamicArena(kernel::LaunchOp launch, unsigned result);
   Place overAllocated(kernel::LaunchOp launch);
   std::optional<OverInput> overCarried(kernel::LaunchOp launch);
+  std::optional<Place> carriedOn(kernel::LaunchOp launch, unsigned result);
+  std::optional<InPart> inPart(Value value);
   std::optional<OverArgument> overChanged(kernel::LaunchOp launch);
   int64_t assignOffsets(size_t arena);
 
@@ -75,6 +82,7 @@ private:
   /// The unknown extents of each dynamic arena, sorted.
   std::vector<SmallVector<void *>> factors;
   DenseSet<unsigned> takenOutputs;
+  DenseSet<Value> takenCarried; ///< arguments of loops that a result lies over
 };
 
 } // namespace
@@ -119,6 +127,10 @@ Place MemoryPlanner::collectResult(kernel::LaunchOp launch, unsigned result) {
       return *over;
     if (!type.hasStaticShape())
       return InBlock();
+    if (auto part = inPart(value))
+      return *part;
+    if (auto next = carriedOn(launch, result))
+      return *next;
   } else if (auto over = overChanged(launch)) {
     return *over;
   } else if (auto output = outputOf(value)) {
@@ -202,29 +214,59 @@ Place MemoryPlanner::overAllocated(kernel::LaunchOp launch) {
   return InBlock();
 }
 
-static bool isBodyOfLoop(Region *region) {
-  auto loop = dyn_cast<prim::WhileOp>(region->getParentOp());
-  return loop && region == &loop.getBody();
+/// Whether the last reader of `value` is `launch`, and nobody else reads it there.
+static bool isLastReader(const StorageLiveness &liveness, Value value, kernel::LaunchOp launch) {
+  return liveness.lastReader(value) == launch.getOperation() && !readsTwice(launch, value);
 }
 
-/// What a loop carries lies in a block of its own. A kernel of the loop's body that is the only one
-/// to need it may write over it; one of its condition may not, since the body reads it after that.
+/// What a loop carries lies in a block of its own. The kernel of the loop's body that is the last
+/// to read it may write over it; one of its condition may not, since the body reads it after that.
 std::optional<OverInput> MemoryPlanner::overCarried(kernel::LaunchOp launch) {
+  if (!isBodyOfLoop(launch->getParentRegion()))
+    return std::nullopt;
   for (unsigned number : overwritable(launch)) {
-    auto carried = dyn_cast<BlockArgument>(launch.getInputs()[number]);
-    if (!carried || carried.getOwner() != launch->getBlock() ||
-        !isBodyOfLoop(launch->getParentRegion()))
-      continue;
-    if (llvm::count_if(carried.getUses(),
-                       [](OpOperand &use) { return !isa<prim::DimOp>(use.getOwner()); }) == 1)
+    auto carried = dyn_cast<BlockArgument>(storageOf(launch.getInputs()[number]));
+    if (carried && carried.getOwner() == launch->getBlock() &&
+        isLastReader(StorageLiveness(*launch->getBlock()), carried, launch) &&
+        takenCarried.insert(carried).second)
       return OverInput{number};
   }
   return std::nullopt;
 }
 
-/// Whether the last reader of `value` is `launch`, and nobody else reads it there.
-static bool isLastReader(const StorageLiveness &liveness, Value value, kernel::LaunchOp launch) {
-  return liveness.lastReader(value) == launch.getOperation() && !readsTwice(launch, value);
+/// What a loop's next turn begins with lies over what this turn began with, if that was read before
+/// (the state of a recurrent layer, which only the product reads); or in a block of its own, so
+/// that two blocks change places from turn to turn. Neither is copied.
+std::optional<Place> MemoryPlanner::carriedOn(kernel::LaunchOp launch, unsigned result) {
+  if (!isBodyOfLoop(launch->getParentRegion()))
+    return std::nullopt;
+  Value value = launch.getResult(result);
+  Block &body = *launch->getBlock();
+  for (auto [next, argument] : llvm::zip(body.getTerminator()->getOperands(), body.getArguments()))
+    if (next == value && argument.getType() == value.getType()) {
+      StorageLiveness turn(body);
+      Operation *last = turn.lastReader(argument);
+      if ((last && turn.position(last) >= turn.position(launch)) ||
+          !takenCarried.insert(argument).second)
+        return InBlock();
+      return OverCarried{argument.getArgNumber()};
+    }
+  return std::nullopt;
+}
+
+/// Where `value` is inserted, if nobody else reads it.
+std::optional<InPart> MemoryPlanner::inPart(Value value) {
+  if (!inPlace || !value.hasOneUse() || tensorBytes(tensorType(value)) % 64)
+    return std::nullopt;
+  auto reader = dyn_cast<kernel::LaunchOp>(*value.user_begin());
+  if (!reader)
+    return std::nullopt;
+  std::optional<InsertedPart> part = InsertedPart::of(reader);
+  if (!part || reader.getInputs()[part->part] != value ||
+      part->elements * elementBytes(tensorType(value).getElementType()) % 64)
+    return std::nullopt;
+  plan.done.insert(reader);
+  return InPart{reader};
 }
 
 /// The argument of the model whose new value a launch that changes a part of it makes.

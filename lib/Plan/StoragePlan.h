@@ -24,10 +24,21 @@ struct OverInput {
 struct OverArgument {
   unsigned input;
 };
-using Place = std::variant<InBlock, InArena, InOutput, OverInput, OverArgument>;
+/// Where argument `argument` of the loop's body lies, whose block it takes over.
+struct OverCarried {
+  unsigned argument;
+};
+/// Where launch `inserts` would insert it (Analysis/InsertedPart.h).
+struct InPart {
+  kernel::LaunchOp inserts;
+};
+using Place =
+    std::variant<InBlock, InArena, InOutput, OverInput, OverArgument, OverCarried, InPart>;
 
 struct StoragePlan {
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Place>> places; ///< by launch, its results
+  /// Launches that have nothing to do: what they insert is written where it belongs.
+  llvm::DenseSet<mlir::Operation *> done;
   /// In units; number 0 is the static one, where a unit is a byte. The others have one
   /// for each byte times the product of the unknown extents of the tensors in it.
   llvm::SmallVector<int64_t> arenas;

@@ -15,6 +15,8 @@
 // A launch that has a schedule keeps it.
 //
 //===----------------------------------------------------------------------===//
+#include "tcc/Analysis/InsertedPart.h"
+#include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Schedule/Schedule.h"
 #include "tcc/Support/Logging.h"
 #include "llvm/Support/Format.h"
@@ -44,11 +46,13 @@ public:
                                                                      : WalkResult::interrupt();
     });
     if (done.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    getOperation().walk([&](kernel::LaunchOp launch) { storePart(launch); });
   }
 
 private:
   LogicalResult schedule(kernel::LaunchOp launch) {
+    model->reshape(launch);
     SmallVector<kernel::Schedule> candidates =
         model->candidates(launch, chooser ? ScheduleModel::Asked::All : ScheduleModel::Asked::Best);
     if (candidates.empty())
@@ -61,6 +65,31 @@ private:
       return failure();
     logTime(launch);
     return success();
+  }
+
+  /// What `launch` inserts, and others read as well, becomes another result of its maker, which the
+  /// plan puts where it is inserted.
+  void storePart(kernel::LaunchOp launch) {
+    std::optional<InsertedPart> part = InsertedPart::of(launch);
+    if (!part || !model->storesTwice(part->maker))
+      return;
+    auto made = cast<OpResult>(launch.getInputs()[part->part]);
+    RankedTensorType type = tensorType(made);
+    if (made.hasOneUse() || !type.hasStaticShape())
+      return;
+    kernel::LaunchOp maker = part->maker;
+    OpBuilder b(maker);
+    SmallVector<Type> types(maker.getResultTypes());
+    types.push_back(type);
+    auto twice = kernel::LaunchOp::create(
+        b, maker.getLoc(), types, maker.getKind(), maker.getRowsAttr(), maker.getNameAttr(),
+        maker.getScheduleAttr(), maker.getInputs(), maker.getSizes());
+    twice.getBody().takeBody(maker.getBody());
+    Operation *end = twice.getBody().front().getTerminator();
+    end->insertOperands(end->getNumOperands(), end->getOperand(made.getResultNumber()));
+    launch.getInputsMutable()[part->part].set(twice.getResults().back());
+    maker.replaceAllUsesWith(twice.getResults().drop_back());
+    maker.erase();
   }
 
   /// "kernel add: 12.5 us of a core: launch 1 0.5, far_byte 4096 150, ..."

@@ -24,20 +24,20 @@ func.func @main(%a: tensor<4xf32> {graph.name = "a", graph.state = "a"}, %b: ten
 
 // -----
 
-// A loop owns what it carries: it is copied on the way in, the next turn's value, which
-// lies in the arena, over the last turn's, and freed when its last reader is done.
+// A loop owns what it carries: it is copied on the way in, the next turn's value takes the place of
+// the last turn's, and it is freed when its last reader is done. A value that is made of the last
+// turn's has a block of its own.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[N:[a-z0-9]*]]: index, %[[X:[a-z0-9]*]]: memref<4xf32>)
-// CHECK: %[[ARENA:.*]] = host.arena 64
 // CHECK: %[[FIRST:.*]] = host.alloc sizes() : memref<4xf32>
 // CHECK: host.copy %[[X]] to %[[FIRST]]
 // CHECK: %[[R:.*]]:2 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %[[FIRST]])
 // CHECK: do {
 // CHECK: ^bb0(%{{.*}}: index, %[[LAST:.*]]: memref<4xf32>):
-// CHECK: %[[NEXT:.*]] = host.slice %[[ARENA]][0]
+// CHECK: %[[NEXT:.*]] = host.alloc sizes() : memref<4xf32>
 // CHECK: host.launch @k0_next ins(%[[LAST]] : {{.*}}) outs(%[[NEXT]] :
-// CHECK: host.copy %[[NEXT]] to %[[LAST]]
-// CHECK: scf.yield %{{.*}}, %[[LAST]]
+// CHECK: host.free %[[LAST]]
+// CHECK: scf.yield %{{.*}}, %[[NEXT]]
 // CHECK: %[[Y:.*]] = host.output 0
 // CHECK: host.launch @k1_after ins(%[[R]]#1 : {{.*}}) outs(%[[Y]] :
 // CHECK: host.free %[[R]]#1
@@ -64,6 +64,81 @@ func.func @main(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
     kernel.yield %1 : tensor<4xf32>
   } -> tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+// -----
+
+// What only earlier launches of a turn read is written over by its next value; what two results come
+// from keeps its block, and so does what is carried as it is.
+// CHECK-LABEL: func.func @main(
+// CHECK: ^bb0(%{{.*}}: index, %[[H:.*]]: memref<4xf32>, %[[C:.*]]: memref<4xf32>, %[[X:.*]]: memref<4xf32>):
+// CHECK: host.launch @k0_gates ins(%[[H]] : {{.*}}) outs(%[[GATES:.*]] :
+// CHECK: %[[NEXT:.*]] = host.alloc sizes() : memref<4xf32>
+// CHECK: host.launch @k1_cell ins(%[[GATES]], %[[C]] : {{.*}}) outs(%[[H]], %[[NEXT]] :
+// CHECK: host.free %[[C]]
+// CHECK: scf.yield %{{.*}}, %[[H]], %[[NEXT]], %[[X]]
+func.func @main(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:4 = prim.while(%c0, %x, %x, %x) {
+  ^bb0(%i: index, %h: tensor<4xf32>, %c: tensor<4xf32>, %v: tensor<4xf32>):
+    %more = arith.cmpi slt, %i, %n : index
+    prim.yield %more : i1
+  } do {
+  ^bb0(%i: index, %h: tensor<4xf32>, %c: tensor<4xf32>, %v: tensor<4xf32>):
+    %gates = kernel.launch loop "gates" ins(%h : tensor<4xf32>) sizes() {
+    ^bb0(%a: tensor<4xf32>):
+      %1 = prim.reverse %a [0] : (tensor<4xf32>) -> tensor<4xf32>
+      kernel.yield %1 : tensor<4xf32>
+    } -> tensor<4xf32>
+    %cell:2 = kernel.launch loop "cell" ins(%gates, %c : tensor<4xf32>, tensor<4xf32>) sizes() {
+    ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+      %1 = prim.mul %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %2 = prim.tanh %1 : (tensor<4xf32>) -> tensor<4xf32>
+      kernel.yield %2, %1 : tensor<4xf32>, tensor<4xf32>
+    } -> tensor<4xf32>, tensor<4xf32>
+    %next = arith.addi %i, %c1 : index
+    prim.yield %next, %cell#0, %cell#1, %v : index, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  } : (index, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (index, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return %r#1 : tensor<4xf32>
+}
+
+// -----
+
+// A row that nobody else reads is written where it is inserted, and the launch that would insert it is none.
+// CHECK-LABEL: func.func @main(
+// CHECK: ^bb0(%[[I:.*]]: index, %[[H:.*]]: memref<16xf32>, %[[ALL:.*]]: memref<8x16xf32>):
+// CHECK: %[[NEXT:.*]] = host.alloc sizes() : memref<16xf32>
+// CHECK: %[[EACH:.*]] = arith.constant 16 : index
+// CHECK: %[[AT:.*]] = arith.muli %[[I]], %[[EACH]]
+// CHECK: %[[ROW:.*]] = host.part %[[ALL]][%[[AT]]] : memref<8x16xf32> -> memref<16xf32>
+// CHECK: host.launch @k0_next ins(%[[H]] : {{.*}}) outs(%[[NEXT]], %[[ROW]] :
+// CHECK-NOT: host.launch
+// CHECK: scf.yield %{{.*}}, %[[NEXT]], %[[ALL]]
+func.func @main(%n: index, %x: tensor<16xf32>, %y: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:3 = prim.while(%c0, %x, %y) {
+  ^bb0(%i: index, %h: tensor<16xf32>, %all: tensor<8x16xf32>):
+    %more = arith.cmpi slt, %i, %n : index
+    prim.yield %more : i1
+  } do {
+  ^bb0(%i: index, %h: tensor<16xf32>, %all: tensor<8x16xf32>):
+    %next:2 = kernel.launch loop "next" ins(%h : tensor<16xf32>) sizes() {
+    ^bb0(%a: tensor<16xf32>):
+      %1 = prim.reverse %a [0] : (tensor<16xf32>) -> tensor<16xf32>
+      kernel.yield %1, %1 : tensor<16xf32>, tensor<16xf32>
+    } -> tensor<16xf32>, tensor<16xf32>
+    %rows = kernel.launch special "insert_slice" ins(%all, %next#1, %i : tensor<8x16xf32>, tensor<16xf32>, index) sizes() {
+    ^bb0(%a: tensor<8x16xf32>, %b: tensor<16xf32>, %at: index):
+      %1 = prim.reshape %b sizes() : (tensor<16xf32>) -> tensor<1x16xf32>
+      %2 = prim.insert_slice %a, %1 starts [-9223372036854775808, 0](%at) steps [1, 1] : (tensor<8x16xf32>, tensor<1x16xf32>, index) -> tensor<8x16xf32>
+      kernel.yield %2 : tensor<8x16xf32>
+    } -> tensor<8x16xf32>
+    %after = arith.addi %i, %c1 : index
+    prim.yield %after, %next#0, %rows : index, tensor<16xf32>, tensor<8x16xf32>
+  } : (index, tensor<16xf32>, tensor<8x16xf32>) -> (index, tensor<16xf32>, tensor<8x16xf32>)
+  return %r#2 : tensor<8x16xf32>
 }
 
 // -----

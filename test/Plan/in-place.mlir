@@ -167,6 +167,54 @@ module {
 
 // -----
 
+// The last kernel of a turn to read what is carried writes over it, whoever read it before.
+// CHECK: scf.while (%[[V:.*]] = %{{.*}})
+// CHECK: ^bb0(%[[C:.*]]: memref<64xf32>):
+// CHECK: host.launch @k0_first ins(%[[C]] : {{.*}}) outs(%[[S:.*]] :
+// CHECK: host.launch @k1_last ins(%[[C]], %[[S]] : {{.*}}) outs(%[[C]] :
+// CHECK-NOT: host.copy
+// CHECK: scf.yield %[[C]]
+// What is carried on as it was keeps its block.
+// CHECK: scf.while
+// CHECK: ^bb0(%[[C:.*]]: memref<64xf32>, %[[D:.*]]: memref<64xf32>):
+// CHECK: host.launch @k2_other ins(%[[C]] : {{.*}}) outs(%[[NEW:.*]] :
+// CHECK-NOT: host.launch @k2_other ins(%[[C]] : {{.*}}) outs(%[[C]] :
+func.func @main(%x: tensor<64xf32>, %n: i1) -> (tensor<64xf32>, tensor<64xf32>) {
+  %r = prim.while(%x) {
+  ^bb0(%v: tensor<64xf32>):
+    prim.yield %n : i1
+  } do {
+  ^bb0(%v: tensor<64xf32>):
+    %0 = kernel.launch row[0] "first" ins(%v : tensor<64xf32>) sizes() {
+    ^bb0(%a: tensor<64xf32>):
+      %1 = prim.reduce sum %a [0] : (tensor<64xf32>) -> tensor<f32>
+      kernel.yield %1 : tensor<f32>
+    } -> tensor<f32>
+    %2 = kernel.launch loop "last" ins(%v, %0 : tensor<64xf32>, tensor<f32>) sizes() {
+    ^bb0(%a: tensor<64xf32>, %s: tensor<f32>):
+      %1 = prim.broadcast %s axes [] sizes() : (tensor<f32>) -> tensor<64xf32>
+      %3 = prim.div %a, %1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+      kernel.yield %3 : tensor<64xf32>
+    } -> tensor<64xf32>
+    prim.yield %2 : tensor<64xf32>
+  } : (tensor<64xf32>) -> tensor<64xf32>
+  %q:2 = prim.while(%x, %r) {
+  ^bb0(%v: tensor<64xf32>, %w: tensor<64xf32>):
+    prim.yield %n : i1
+  } do {
+  ^bb0(%v: tensor<64xf32>, %w: tensor<64xf32>):
+    %0 = kernel.launch loop "other" ins(%v : tensor<64xf32>) sizes() {
+    ^bb0(%a: tensor<64xf32>):
+      %1 = prim.exp %a : (tensor<64xf32>) -> tensor<64xf32>
+      kernel.yield %1 : tensor<64xf32>
+    } -> tensor<64xf32>
+    prim.yield %0, %v : tensor<64xf32>, tensor<64xf32>
+  } : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+  return %q#0, %q#1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
 // The condition of a loop does not write over what is carried, which the body reads after it.
 // CHECK: scf.while (%[[V:.*]] = %{{.*}})
 // CHECK: %[[MORE:.*]] = host.slice

@@ -228,3 +228,60 @@ func.func @streamed(%x: tensor<1x4096xf32>, %y: tensor<4096x4096xf32>) {
   } -> tensor<1x4096xf32>
   return
 }
+
+// Lines of 7 fill no vectors. Nothing tells the points of a plane apart, and each channel has a number
+// of its own: planes are lines of 49.
+// CHECK-LABEL: func @planes(%arg0: tensor<2x16x7x7xf32>, %arg1: tensor<16x1x1xf32>)
+// CHECK-DAG: %[[X:.*]] = prim.reshape %arg0 sizes() : (tensor<2x16x7x7xf32>) -> tensor<2x16x49xf32>
+// CHECK-DAG: %[[B:.*]] = prim.reshape %arg1 sizes() : (tensor<16x1x1xf32>) -> tensor<16x1xf32>
+// CHECK: %[[R:.*]] = kernel.launch loop "add" ins(%[[X]], %[[B]] :
+// CHECK: prim.broadcast %{{.*}} axes [1, 2] sizes() : (tensor<16x1xf32>) -> tensor<2x16x49xf32>
+// CHECK: #cpu.loop_schedule<lanes = 8, axis = 2
+// CHECK: %[[Y:.*]] = prim.reshape %[[R]] sizes() : (tensor<2x16x49xf32>) -> tensor<2x16x7x7xf32>
+// CHECK: return %[[Y]]
+func.func @planes(%x: tensor<2x16x7x7xf32>, %bias: tensor<16x1x1xf32>) -> tensor<2x16x7x7xf32> {
+  %0 = kernel.launch loop "add" ins(%x, %bias : tensor<2x16x7x7xf32>, tensor<16x1x1xf32>) sizes() {
+  ^bb0(%a: tensor<2x16x7x7xf32>, %b: tensor<16x1x1xf32>):
+    %1 = prim.broadcast %b axes [1, 2, 3] sizes() : (tensor<16x1x1xf32>) -> tensor<2x16x7x7xf32>
+    %2 = prim.add %a, %1 : (tensor<2x16x7x7xf32>, tensor<2x16x7x7xf32>) -> tensor<2x16x7x7xf32>
+    kernel.yield %2 : tensor<2x16x7x7xf32>
+  } -> tensor<2x16x7x7xf32>
+  return %0 : tensor<2x16x7x7xf32>
+}
+
+// Numbers of columns tell them apart.
+// CHECK-LABEL: func @columns
+// CHECK: kernel.launch loop "add" ins(%arg0, %arg1 : tensor<2x16x7x7xf32>, tensor<7xf32>)
+func.func @columns(%x: tensor<2x16x7x7xf32>, %bias: tensor<7xf32>) -> tensor<2x16x7x7xf32> {
+  %0 = kernel.launch loop "add" ins(%x, %bias : tensor<2x16x7x7xf32>, tensor<7xf32>) sizes() {
+  ^bb0(%a: tensor<2x16x7x7xf32>, %b: tensor<7xf32>):
+    %1 = prim.broadcast %b axes [3] sizes() : (tensor<7xf32>) -> tensor<2x16x7x7xf32>
+    %2 = prim.add %a, %1 : (tensor<2x16x7x7xf32>, tensor<2x16x7x7xf32>) -> tensor<2x16x7x7xf32>
+    kernel.yield %2 : tensor<2x16x7x7xf32>
+  } -> tensor<2x16x7x7xf32>
+  return %0 : tensor<2x16x7x7xf32>
+}
+
+// What is stored in fewer bits is computed for a whole vector of results, where little else is done.
+// CHECK-LABEL: @narrowing
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 32, axis = 1,
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 16, axis = 1,
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1,
+func.func @narrowing(%x: tensor<64x256xf32>, %y: tensor<64x256xf64>, %z: tensor<64x256xi8>) {
+  %0 = kernel.launch loop "cast" ins(%x : tensor<64x256xf32>) sizes() {
+  ^bb0(%a: tensor<64x256xf32>):
+    %b = prim.cast %a : (tensor<64x256xf32>) -> tensor<64x256xi8>
+    kernel.yield %b : tensor<64x256xi8>
+  } -> tensor<64x256xi8>
+  %1 = kernel.launch loop "cast" ins(%y : tensor<64x256xf64>) sizes() {
+  ^bb0(%a: tensor<64x256xf64>):
+    %b = prim.cast %a : (tensor<64x256xf64>) -> tensor<64x256xbf16>
+    kernel.yield %b : tensor<64x256xbf16>
+  } -> tensor<64x256xbf16>
+  %2 = kernel.launch loop "cast" ins(%z : tensor<64x256xi8>) sizes() {
+  ^bb0(%a: tensor<64x256xi8>):
+    %b = prim.cast %a : (tensor<64x256xi8>) -> tensor<64x256xf32>
+    kernel.yield %b : tensor<64x256xf32>
+  } -> tensor<64x256xf32>
+  return
+}

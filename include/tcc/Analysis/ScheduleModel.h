@@ -28,6 +28,10 @@ public:
   virtual llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                          Asked asked) const = 0;
 
+  /// Gives a launch that has no schedule yet the shape in which the target's kernels take it: what
+  /// it reads and gives is reshaped around it.
+  virtual void reshape(kernel::LaunchOp) const {}
+
   /// Whether the target has a kernel for this attention that is faster than one for each of its
   /// products and one for the softmax. Fusion asks before there is a launch.
   virtual bool prefersAttention(const AttentionForm &) const { return false; }
@@ -48,6 +52,13 @@ public:
   };
   virtual llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp) const { return {}; }
 
+  /// Whether a loop over `rows` rows of `length` points should compute `op`, which has one value
+  /// all along a row, for each row, instead of reading what a kernel before it computes. Fusion
+  /// asks before there is a launch.
+  virtual bool computesForRows(mlir::Operation *, int64_t rows, int64_t length) const {
+    return true;
+  }
+
   /// Whether the target's kernel of a product should add to it what is added, where a reduction of
   /// the sum's rows could as well and others read the sum too. Fusion asks before there is a
   /// launch.
@@ -56,6 +67,10 @@ public:
   /// Whether the target's kernel of a product or convolution may store what it computes transposed,
   /// or else something other than that kernel transposes it. Fusion asks before there is a launch.
   virtual bool storesTransposed(mlir::Operation *) const { return true; }
+
+  /// Whether the kernel of a scheduled launch may store its result twice, where another launch
+  /// would copy it.
+  virtual bool storesTwice(kernel::LaunchOp) const { return false; }
 
   /// Changes with what the candidates are and mean: tuning records of another version do
   /// not count.

@@ -1,7 +1,7 @@
 //===- StorageLiveness.h - How long tensors need their memory ----*- C++ -*-===//
 //
 // A reshape is another name of the memory that it reads. What lies inside of an
-// operator with regions counts as that operator.
+// operator with regions counts as that operator. Extents are no part of the memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -11,23 +11,23 @@ def ScheduleKernelsPass : Tcc_Pass<"tcc-schedule-kernels"> {
     there.
 
     ```mlir before
-    func.func @f(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-      %0 = kernel.launch loop "neg" ins(%x : tensor<8x64xf32>) sizes() {
-      ^bb0(%a: tensor<8x64xf32>):
-        %1 = prim.neg %a : (tensor<8x64xf32>) -> tensor<8x64xf32>
-        kernel.yield %1 : tensor<8x64xf32>
-      } -> tensor<8x64xf32>
-      return %0 : tensor<8x64xf32>
+    func.func @f(%x: tensor<8x256xf32>) -> tensor<8x256xf32> {
+      %0 = kernel.launch loop "neg" ins(%x : tensor<8x256xf32>) sizes() {
+      ^bb0(%a: tensor<8x256xf32>):
+        %1 = prim.neg %a : (tensor<8x256xf32>) -> tensor<8x256xf32>
+        kernel.yield %1 : tensor<8x256xf32>
+      } -> tensor<8x256xf32>
+      return %0 : tensor<8x256xf32>
     }
     ```
     ```mlir after
-    func.func @f(%arg0: tensor<8x64xf32>) -> tensor<8x64xf32> {
-      %0 = kernel.launch loop "neg" ins(%arg0 : tensor<8x64xf32>) sizes() {
-      ^bb0(%arg1: tensor<8x64xf32>):
-        %1 = prim.neg %arg1 : (tensor<8x64xf32>) -> tensor<8x64xf32>
-        kernel.yield %1 : tensor<8x64xf32>
-      } {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 256>} -> tensor<8x64xf32>
-      return %0 : tensor<8x64xf32>
+    func.func @f(%arg0: tensor<8x256xf32>) -> tensor<8x256xf32> {
+      %0 = kernel.launch loop "neg" ins(%arg0 : tensor<8x256xf32>) sizes() {
+      ^bb0(%arg1: tensor<8x256xf32>):
+        %1 = prim.neg %arg1 : (tensor<8x256xf32>) -> tensor<8x256xf32>
+        kernel.yield %1 : tensor<8x256xf32>
+      } {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64>} -> tensor<8x256xf32>
+      return %0 : tensor<8x256xf32>
     }
     ```
 

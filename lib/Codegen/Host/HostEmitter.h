@@ -46,6 +46,7 @@ private:
   void emitArena(host::ArenaOp op);
   void emitAllocArena(host::AllocArenaOp op);
   void emitSlice(host::SliceOp op);
+  void emitPart(host::PartOp op);
   void emitAlloc(host::AllocOp op);
   void emitFree(host::FreeOp op);
   void emitOutput(host::OutputOp op);

@@ -97,6 +97,15 @@ void HostEmitter::emitSlice(host::SliceOp op) {
   memory[op] = {at, scalarsOf(op.getSizes())};
 }
 
+void HostEmitter::emitPart(host::PartOp op) {
+  int64_t bytes = elementBytes(op.getResult().getType().getElementType());
+  Value offset =
+      arith::MulIOp::create(b, code.toI64(scalarOf(op.getPosition())), code.constant(bytes));
+  memory[op] = {LLVM::GEPOp::create(b, code.pointer, b.getI8Type(), pointerOf(op.getMemory()),
+                                    ArrayRef<LLVM::GEPArg>{offset}),
+                {}};
+}
+
 /// The runtime multiplies sizes that depend on the run: they may overflow.
 void HostEmitter::emitAlloc(host::AllocOp op) {
   MemRefType type = op.getResult().getType();

@@ -226,6 +226,7 @@ LogicalResult HostEmitter::emit(Operation *op) {
       .Case([&](host::ArenaOp o) { return emitArena(o), success(); })
       .Case([&](host::AllocArenaOp o) { return emitAllocArena(o), success(); })
       .Case([&](host::SliceOp o) { return emitSlice(o), success(); })
+      .Case([&](host::PartOp o) { return emitPart(o), success(); })
       .Case([&](host::AllocOp o) { return emitAlloc(o), success(); })
       .Case([&](host::FreeOp o) { return emitFree(o), success(); })
       .Case([&](host::OutputOp o) { return emitOutput(o), success(); })

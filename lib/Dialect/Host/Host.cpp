@@ -123,7 +123,7 @@ LogicalResult FreeOp::verify() {
   while (auto view = memory.getDefiningOp<ViewOp>())
     memory = view.getMemory();
   Operation *from = memory.getDefiningOp();
-  if (isa_and_nonnull<ArenaOp, SliceOp, OutputOp, WeightOp, ConstantOp>(from))
+  if (isa_and_nonnull<ArenaOp, SliceOp, PartOp, OutputOp, WeightOp, ConstantOp>(from))
     return emitOpError("frees what '") << from->getName() << "' gave: it is no block of the heap";
   auto argument = dyn_cast<BlockArgument>(memory);
   if (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -151,6 +151,19 @@ LogicalResult ViewOp::verify() {
       failed(verifySizes(*this, getSizes(), to)))
     return failure();
   if (from.hasStaticShape() && to.hasStaticShape() && tensorBytes(to) > tensorBytes(from))
+    return emitOpError("is larger than its memory: ")
+           << tensorBytes(to) << " bytes of " << tensorBytes(from);
+  return success();
+}
+
+LogicalResult PartOp::verify() {
+  MemRefType from = getMemory().getType(), to = getResult().getType();
+  if (failed(verifySpace(*this, memorySpace(from), memorySpace(to))) ||
+      failed(verifySizes(*this, {}, to)))
+    return failure();
+  if (from.getElementType() != to.getElementType())
+    return emitOpError("gives elements of ") << from.getElementType() << " as " << to;
+  if (from.hasStaticShape() && tensorBytes(to) > tensorBytes(from))
     return emitOpError("is larger than its memory: ")
            << tensorBytes(to) << " bytes of " << tensorBytes(from);
   return success();

@@ -110,6 +110,22 @@ func.func @f(%x: memref<4xf32>) {
 
 // -----
 
+func.func @f(%x: memref<4xf32>, %at: index) {
+  // expected-error @+1 {{gives elements of 'f32' as 'memref<2xi32>'}}
+  %v = host.part %x[%at] : memref<4xf32> -> memref<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<4xf32>, %at: index) {
+  // expected-error @+1 {{is larger than its memory: 32 bytes of 16}}
+  %v = host.part %x[%at] : memref<4xf32> -> memref<8xf32>
+  return
+}
+
+// -----
+
 // A tensor in memory is compact.
 func.func @f(%x: memref<4xf32, strided<[2]>>) {
   // expected-error @+1 {{operand #0 must be compact tensor in memory}}

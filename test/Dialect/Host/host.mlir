@@ -50,6 +50,8 @@ func.func @main(%x: memref<?x8xf32>) -> memref<?x8xf32> {
   %y = host.output 0 sizes(%n) : memref<?x8xf32>
   // CHECK: host.view %[[Y]] sizes(%[[N]]) : memref<?x8xf32> -> memref<?x2x4xf32>
   %v = host.view %y sizes(%n) : memref<?x8xf32> -> memref<?x2x4xf32>
+  // CHECK: host.part %[[Y]][%[[N]]] : memref<?x8xf32> -> memref<2x4xf32>
+  %p = host.part %y[%n] : memref<?x8xf32> -> memref<2x4xf32>
   host.copy %b to %y : memref<?x8xf32> to memref<?x8xf32>
   // CHECK: host.free %[[B]] : memref<?x8xf32>
   host.free %b : memref<?x8xf32>

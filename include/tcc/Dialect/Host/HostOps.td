@@ -142,6 +142,13 @@ def Host_ViewOp : Host_Op<"view", [Pure]> {
   let assemblyFormat = "$memory `sizes` `(` $sizes `)` attr-dict `:` type($memory) `->` type($result)";
   let hasVerifier = 1;
 }
+def Host_PartOp : Host_Op<"part", [Pure]> {
+  let summary = "elements of `memory` that lie together, from row-major `position` on, all inside";
+  let arguments = (ins Host_Memory:$memory, Index:$position);
+  let results = (outs Host_Memory:$result);
+  let assemblyFormat = "$memory `[` $position `]` attr-dict `:` type($memory) `->` type($result)";
+  let hasVerifier = 1;
+}
 def Host_DimOp : Host_Op<"dim", [Pure]> {
   let summary = "an extent that a tensor brings with it: of an argument, of what a loop carries";
   let arguments = (ins Host_Memory:$memory, I64Attr:$axis);
