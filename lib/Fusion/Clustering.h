@@ -50,6 +50,7 @@ private:
   bool isReadInPlace(Cluster &g, mlir::Value v);
   void takeAttention(mlir::Operation *op, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
+  bool worthEachRow(mlir::Operation *op, const Cluster &g, const Access &at);
   void add(mlir::Operation *op, Cluster &g);
 
   mlir::Block &block;

@@ -271,6 +271,22 @@ static bool endsFunction(Operation *op, unsigned depth = 4) {
          });
 }
 
+/// Whether a loop that reads `op` at `at`, not along its last axis, should compute it for each row.
+bool Clustering::worthEachRow(Operation *op, const Cluster &g, const Access &at) {
+  if (g.kind != KernelKind::Loop || !policy.model)
+    return true;
+  int64_t rows = 1, length = 1;
+  bool inRow = true;
+  for (int64_t axis = g.space.size(); axis-- > 0;) {
+    auto extent = getConstantIntValue(g.space[axis]);
+    if (!extent)
+      return true;
+    inRow &= !llvm::is_contained(at, static_cast<int>(axis));
+    (inRow ? length : rows) *= *extent;
+  }
+  return policy.model->computesForRows(op, rows, length);
+}
+
 /// A value read at the loop index is computed once a point. Read in any other way
 /// it is computed again and again, which only cheap operators are worth, and few of them.
 bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
@@ -291,7 +307,7 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
   bool costly = op->hasTrait<prim::Costly>() && !takesRows(op);
   constexpr unsigned kMostPlaces = 16; // steps of a scan by doubling would double them
   if (outerOnly)
-    return true;
+    return worthEachRow(op, g, at);
   unsigned asked = placesRead(g, op->getResult(0));
   return !costly && asked <= kMostPlaces && !(asked > 1 && endsFunction(op)) &&
          !repeatsMuch(op, g, extentsOf(op, op->getResult(0)));

@@ -50,6 +50,19 @@ class KernelCounts(ToolTest):
                     proto = model([node], [("x", [rows, 64])], [("y", [rows, 64])], weights)
                     self.assertEqual(len(self.kernels(proto)), 1)
 
+    def test_gates_of_planes(self):
+        """A function that a plane has in common is computed in vectors before, unless there are few planes or they are
+        large; planes of 49 points are one line."""
+        rng = np.random.default_rng(5)
+        for shape, count in (((16, 256, 7, 7), 2), ((2, 16, 7, 7), 1), ((4, 128, 32, 64), 1)):
+            with self.subTest(shape=shape):
+                nodes = [helper.make_node("Sigmoid", ["g"], ["s"]), helper.make_node("Mul", ["x", "s"], ["y"])]
+                gates = (*shape[:2], 1, 1)
+                proto = model(nodes, [("x", shape), ("g", gates)], [("y", shape)])
+                self.assertEqual(len(self.kernels(proto)), count)
+                x, g = rng.normal(size=shape).astype(np.float32), rng.normal(size=gates).astype(np.float32)
+                self.agrees(proto, [x / (1 + np.exp(-g))], x, g)
+
     def test_linear_with_epilogue(self):
         w, b = weight("w", 64, 32), weight("bias", 32)
         nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Add", ["h", "bias"], ["a"]),

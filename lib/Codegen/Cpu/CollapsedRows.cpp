@@ -1,10 +1,14 @@
-//===- CollapsedRows.cpp - Rows of several axes as lines ------------------===//
+//===- CollapsedRows.cpp - Several axes as one line -----------------------===//
 //
 // A row that is reduced along several axes (the pixels of a channel, a group of channels) lies in
-// memory as one line. Walked axis by axis, each of its lines ends in a part of a vector, and is too
-// short for several sums that do not wait for each other. The last axes of the row, as many as the
-// kernel's operators do not tell apart, are one axis: all of them, or those of a channel where
-// each has a scale.
+// memory as one line, and so do the last axes of what is computed point by point. Walked axis by
+// axis, each of its lines ends in a part of a vector, and is too short for several sums that do not
+// wait for each other. The last axes, as many as the kernel's operators do not tell apart, are one
+// axis: all of them, or those of a channel where each has a scale.
+//
+// Rows change when their code is made. A loop's schedule counts points of its shape, so that a
+// launch with short lines changes before it has one, and what it reads and gives is reshaped around
+// it.
 //
 //===----------------------------------------------------------------------===//
 #include "CollapsedRows.h"
@@ -19,13 +23,18 @@ namespace {
 class Collapse {
 public:
   explicit Collapse(kernel::LaunchOp launch)
-      : launch(launch), rows(*launch.getRows()), first(rows) {
-    auto reduce = *launch.getBody().front().getOps<prim::ReduceOp>().begin();
-    shape.assign(tensorType(reduce.getX()).getShape());
+      : launch(launch), rows(launch.getRows().value_or(0)), first(rows) {
+    Type all = launch.getResultTypes().front();
+    if (isRows())
+      all = (*launch.getBody().front().getOps<prim::ReduceOp>().begin()).getX().getType();
+    shape.assign(cast<RankedTensorType>(all).getShape());
   }
+  bool isRows() { return launch.getKind() == kernel::KernelKind::Row; }
+  int64_t lineLength() const { return shape.empty() ? 1 : shape.back(); }
   /// Whether any axes are one, the most possible from here on.
   bool applies();
   void apply();
+  Type collapsed(Value v);
   int64_t length() const {
     int64_t product = 1;
     for (int64_t d : ArrayRef(shape).drop_front(first))
@@ -38,7 +47,7 @@ private:
   enum class Form { Full, Unit, Other };
   Form formOf(Value v);
   bool applies(Operation *op);
-  Type collapsed(Value v);
+  bool applies(prim::BroadcastOp op);
 
   kernel::LaunchOp launch;
   size_t rows, first; ///< axes before those of a row, and before those that become one
@@ -48,22 +57,34 @@ private:
 } // namespace
 
 Collapse::Form Collapse::formOf(Value v) {
-  ArrayRef<int64_t> own = tensorType(v).getShape();
-  if (own.size() != shape.size())
+  ArrayRef<int64_t> own = tensorType(v).getShape(), inner = ArrayRef(shape).drop_front(first);
+  // What is spread over a loop's points may lack axes before those.
+  if (own.size() < inner.size() || (isRows() && own.size() != shape.size()))
     return Form::Other;
-  ArrayRef<int64_t> inner = own.drop_front(first);
-  if (inner == ArrayRef(shape).drop_front(first))
+  own = own.take_back(inner.size());
+  if (own == inner)
     return Form::Full;
-  return llvm::all_of(inner, [](int64_t d) { return d == 1; }) ? Form::Unit : Form::Other;
+  return llvm::all_of(own, [](int64_t d) { return d == 1; }) ? Form::Unit : Form::Other;
 }
 
 Type Collapse::collapsed(Value v) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
   if (!type || formOf(v) == Form::Other)
     return v.getType();
-  SmallVector<int64_t> own(type.getShape().take_front(first));
+  SmallVector<int64_t> own(type.getShape().drop_back(shape.size() - first));
   own.push_back(formOf(v) == Form::Full ? length() : 1);
   return type.clone(own);
+}
+
+/// Whether a broadcast keeps the axes together, or does not see them.
+bool Collapse::applies(prim::BroadcastOp op) {
+  int64_t before = op.getType().getRank() - static_cast<int64_t>(shape.size() - first);
+  if (formOf(op.getResult()) == Form::Other)
+    return formOf(op.getX()) == Form::Other;
+  if (formOf(op.getX()) == Form::Other)
+    return llvm::all_of(op.getAxes(), [&](int64_t axis) { return axis < before; });
+  auto inner = llvm::seq<int64_t>(before, op.getType().getRank());
+  return llvm::equal(op.getAxes().take_back(shape.size() - first), inner);
 }
 
 bool Collapse::applies(Operation *op) {
@@ -74,21 +95,16 @@ bool Collapse::applies(Operation *op) {
     return true;
   auto hasAxes = [&](Value v) { return formOf(v) != Form::Other; };
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
-    return formOf(reduce.getX()) == Form::Full &&
+    return isRows() && formOf(reduce.getX()) == Form::Full &&
            llvm::equal(reduce.getAxes(), llvm::seq<int64_t>(rows, shape.size()));
   if (auto constant = dyn_cast<prim::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getElements());
-    return !hasAxes(constant.getResult()) || (dense && dense.isSplat());
+    return !hasAxes(constant.getResult()) || dense;
   }
   if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
     return isa<BlockArgument>(reshape.getX()) || formOf(reshape.getX()) != Form::Full;
   auto broadcast = dyn_cast<prim::BroadcastOp>(op);
-  if (!broadcast)
-    return false;
-  if (hasAxes(broadcast.getX()))
-    return llvm::equal(broadcast.getAxes(), llvm::seq<int64_t>(0, shape.size()));
-  return llvm::all_of(broadcast.getAxes(),
-                      [&](int64_t axis) { return axis < static_cast<int64_t>(first); });
+  return broadcast && applies(broadcast);
 }
 
 bool Collapse::applies() {
@@ -114,11 +130,11 @@ void Collapse::apply() {
       reduce.setAxes(llvm::to_vector(llvm::seq<int64_t>(rows, first + 1)));
     else if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
              broadcast && formOf(broadcast.getX()) != Form::Other)
-      broadcast.setAxes(llvm::to_vector(llvm::seq<int64_t>(0, first + 1)));
+      broadcast.setAxes(llvm::to_vector(broadcast.getAxes().drop_back(shape.size() - first - 1)));
     else if (auto constant = dyn_cast<prim::ConstantOp>(op);
              constant && formOf(constant.getResult()) != Form::Other)
       constant.setValueAttr(cast<DenseElementsAttr>(constant.getElements())
-                                .resizeSplat(cast<ShapedType>(collapsed(constant.getResult()))));
+                                .reshape(cast<ShapedType>(collapsed(constant.getResult()))));
   }
   for (Value v : launch.getResults())
     types.push_back({v, collapsed(v)});
@@ -134,4 +150,25 @@ std::optional<int64_t> tcc::codegen::collapsedLength(kernel::LaunchOp launch) {
 void tcc::codegen::collapseRows(kernel::LaunchOp launch) {
   if (Collapse collapse(launch); collapse.applies())
     collapse.apply();
+}
+
+void tcc::codegen::joinShortLines(kernel::LaunchOp launch) {
+  constexpr int64_t kShortLine = 256, kWholeVector = 16;
+  Collapse collapse(launch);
+  bool fillsVectors = collapse.lineLength() % kWholeVector == 0;
+  if ((fillsVectors && collapse.lineLength() >= kShortLine) || !collapse.applies())
+    return;
+  OpBuilder b(launch);
+  for (auto [argument, operand] :
+       llvm::zip(launch.getBody().getArguments(), launch.getInputsMutable()))
+    if (Type type = collapse.collapsed(argument); type != argument.getType())
+      operand.set(
+          prim::ReshapeOp::create(b, launch.getLoc(), type, operand.get(), /*sizes=*/ValueRange()));
+  SmallVector<Type> given(launch.getResultTypes());
+  collapse.apply();
+  b.setInsertionPointAfter(launch);
+  for (auto [result, type] : llvm::zip(launch.getResults(), given)) {
+    auto seen = prim::ReshapeOp::create(b, launch.getLoc(), type, result, /*sizes=*/ValueRange());
+    result.replaceAllUsesExcept(seen, seen);
+  }
 }

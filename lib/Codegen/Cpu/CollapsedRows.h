@@ -1,4 +1,4 @@
-//===- CollapsedRows.h - Rows of several axes as lines ----------*- C++ -*-===//
+//===- CollapsedRows.h - Several axes as one line ----------------*- C++ -*-===//
 #pragma once
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include <optional>
@@ -11,5 +11,10 @@ std::optional<int64_t> collapsedLength(kernel::LaunchOp launch);
 
 /// Makes one axis of those. The elements of all arguments and results stay where they are.
 void collapseRows(kernel::LaunchOp launch);
+
+/// Makes one axis of the last axes of `launch`, of kind loop, that nothing in it tells apart, where
+/// its lines are short or end in a part of a vector: the next one begins within it. What it reads
+/// and gives is reshaped around it.
+void joinShortLines(kernel::LaunchOp launch);
 
 } // namespace tcc::codegen

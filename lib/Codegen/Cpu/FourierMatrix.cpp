@@ -163,7 +163,8 @@ Complex FourierMatrixCode::tables(StringRef name, int64_t count,
     re.push_back(v.real());
     im.push_back(v.imag());
   }
-  return {stages.table((name + "_re").str(), re), stages.table((name + "_im").str(), im)};
+  return {stages.table(f.function, (name + "_re").str(), re),
+          stages.table(f.function, (name + "_im").str(), im)};
 }
 
 Value FourierMatrixCode::reversed(Value v) {

@@ -6,27 +6,15 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "KernelFrame.h"
+#include "tcc/Codegen/Common/FourierButterflies.h"
 #include "tcc/Codegen/Cpu/KernelBuilder.h"
 
 namespace tcc::codegen {
 
-/// A complex number a lane, or where complex vectors lie.
-struct Complex {
-  mlir::Value re, im;
-};
-
-class FourierStages {
+class FourierStages : public FourierButterflies {
 public:
   /// Numbers are f32 or f64.
   FourierStages(KernelFrame &f, mlir::Type type, unsigned lanes);
-
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value sub(mlir::Value x, mlir::Value y);
-  mlir::Value times(mlir::Value x, mlir::Value y);
-  mlir::Value times(mlir::Value x, double c);
-  Complex add(Complex x, Complex y) { return {add(x.re, y.re), add(x.im, y.im)}; }
-  Complex sub(Complex x, Complex y) { return {sub(x.re, y.re), sub(x.im, y.im)}; }
-  Complex times(Complex x, Complex y);
 
   /// Scratch is vectors in a row.
   Complex scratch(int64_t vectors);
@@ -36,9 +24,6 @@ public:
   Complex get(Complex buffer, Index i) { return {get(buffer.re, i), get(buffer.im, i)}; }
   void put(mlir::Value v, mlir::Value buffer, Index i) { k.store(v, at(buffer, i)); }
   void put(Complex v, Complex buffer, Index i);
-
-  /// Constants of the kernel, of the transforms' type.
-  mlir::Value table(llvm::StringRef name, llvm::ArrayRef<double> values);
 
   /// Transforms of `n` numbers: number i of them is read by read(i) and result i written by
   /// write(i, .), each once, all reads before the first result where there are two stages or
@@ -56,10 +41,6 @@ public:
                  llvm::function_ref<void(Index, Complex)> write);
 
 private:
-  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
-  Complex turned(Complex x);
-  llvm::SmallVector<Complex> butterfly(llvm::ArrayRef<Complex> x);
-  llvm::SmallVector<Complex> oddButterfly(llvm::ArrayRef<Complex> x);
   llvm::SmallVector<Complex> turns(mlir::Value roots, int64_t table, unsigned radix, Index p);
 
   KernelFrame &f;

@@ -13,6 +13,7 @@
 #include "KernelFrame.h"
 #include "LaunchSchedules.h"
 #include "tcc/Analysis/AccessMap.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -194,6 +195,25 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
   return bits;
 }
 
+/// Bits of the narrowest element that is stored.
+static unsigned resultBits(kernel::LaunchOp launch) {
+  unsigned bits = std::numeric_limits<unsigned>::max();
+  for (Type type : launch.getResultTypes())
+    bits = std::min(bits, cast<RankedTensorType>(type).getElementTypeBitWidth());
+  return bits;
+}
+
+/// Whether little is done with numbers of 32 bits and more but to store them in fewer. Where
+/// machines narrow two vectors to one, whole vectors of results take a few instructions, parts of
+/// them as many each.
+static bool isNarrowingCast(kernel::LaunchOp launch) {
+  constexpr unsigned kMostOperators = 3, kBits = 32;
+  unsigned operators = 0;
+  for (Operation &op : launch.getBody().front().without_terminator())
+    operators += prim::isElementwise(&op);
+  return operators <= kMostOperators && resultBits(launch) < kBits;
+}
+
 /// Lanes of 32 bits, or as many as a vector has of narrower elements where there are no others.
 /// A function is a chain of operations that wait for each other, of which a processor looks ahead
 /// over a few: several vectors beside each other, where registers hold what they need.
@@ -201,11 +221,13 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
   constexpr unsigned kVectors = 4, kMostOperators = 8, kManyRegisters = 32, kBits = 32, kLeast = 8;
   unsigned operators = 0, functions = 0, lanes = cpu.lanes(kBits);
   std::optional<unsigned> bits = pointBits(launch);
-  if (!bits || *bits > kBits)
+  if (!bits)
     return lanes;
   if (*bits < kBits)
     return cpu.lanes(std::max(*bits, kLeast));
-  if (cpu.vectorRegisters < kManyRegisters)
+  if (cpu.vectorRegisters < kManyRegisters && isNarrowingCast(launch))
+    return cpu.lanes(std::max(resultBits(launch), kLeast));
+  if (*bits > kBits || cpu.vectorRegisters < kManyRegisters)
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
     if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op))

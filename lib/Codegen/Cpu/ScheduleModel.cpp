@@ -185,6 +185,23 @@ void codegen::CpuScheduleModel::registerDialects(DialectRegistry &registry) cons
   registry.insert<cpu::CpuDialect>();
 }
 
+void codegen::CpuScheduleModel::reshape(kernel::LaunchOp launch) const {
+  if (launch.getKind() == kernel::KernelKind::Loop)
+    joinShortLines(launch);
+}
+
+/// Once a row is one lane of a vector, and takes as long as many points that nothing is computed
+/// for; where several rows have one value, that is computed for each again.
+bool codegen::CpuScheduleModel::computesForRows(Operation *op, int64_t rows, int64_t length) const {
+  constexpr int64_t kFewRows = 256, kFunctionPoints = 1024, kCostlyPoints = 256, kOften = 4;
+  bool isFunction = op->hasTrait<prim::VeryCostly>();
+  if (rows < kFewRows || !(isFunction || op->hasTrait<prim::Costly>()))
+    return true;
+  auto type = tensorType(op->getResult(0));
+  bool again = type.hasStaticShape() && rows >= kOften * type.getNumElements();
+  return !again && length >= (isFunction ? kFunctionPoints : kCostlyPoints);
+}
+
 SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch,
                                                                     Asked asked) const {
   bool variations = asked == Asked::All;

@@ -11,7 +11,9 @@ public:
   void registerDialects(mlir::DialectRegistry &registry) const override;
   llvm::SmallVector<kernel::Schedule> candidates(kernel::LaunchOp launch,
                                                  Asked asked) const override;
+  void reshape(kernel::LaunchOp launch) const override;
   bool prefersAttention(const AttentionForm &form) const override;
+  bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   int64_t version() const override { return 3; }
 
