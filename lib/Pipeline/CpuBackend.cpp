@@ -36,7 +36,7 @@ public:
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &chooser) const override {
     passes.addPass(createPackWeightsPass(&weights, &target().host, chooser));
-    passes.addPass(createVectorProductsPass(&target().host));
+    passes.addPass(createVectorProductsPass({&target().host}));
     passes.addPass(createSeparatePoolsPass());
     passes.addPass(createSplitReductionsPass());
   }

@@ -35,11 +35,16 @@ public:
   StringRef name() const override { return "cuda"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override;
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
-    passes.addPass(createFourierLinesPass(&weights, {}));
+    // Several lines beside each other fit shared memory up to 512 numbers.
+    FourierKernels has{4096, 512, 1, /*convolves=*/false};
+    passes.addPass(createFourierLinesPass(&weights, has));
     passes.addPass(createMatrixLoopsPass());
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &) const override {
+    // A warp of the template for few rows has a result alone; blocks share a sum.
+    constexpr int64_t kMostRows = 16, kShortest = 16384;
+    passes.addPass(createVectorProductsPass({nullptr, kMostRows, kShortest}));
     passes.addPass(createKMajorWeightsPass(&weights));
     passes.addPass(createJoinProductsPass(&weights));
   }

@@ -1,5 +1,6 @@
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines | FileCheck %s --check-prefix=NONE
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 longest-together=512 fewest-lines=16' | FileCheck %s
+// RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 convolves=false longest-together=512 fewest-lines=1' | FileCheck %s --check-prefix=STAGES
 
 // Many lines of a length with small factors have a kernel; without kernels they are a product,
 // real ones with half of the columns.
@@ -20,6 +21,11 @@ func.func @many(%x: tensor<32x60xf32>) -> tensor<32x31xf32> {
 // CHECK-NEXT: prim.fourier
 // CHECK-NEXT: prim.fourier
 // CHECK-NEXT: return
+// Where lines are not convolved in the kernel, they are several launches.
+// STAGES-LABEL: func @line
+// STAGES-NEXT: prim.fourier %{{.*}} : (tensor<1x1000xf32>)
+// STAGES-NOT: tensor<2x509xf32>) -> (tensor<2x255xf32>
+// STAGES: return
 func.func @line(%x: tensor<1x1000xf32>, %y: tensor<2x509xf32>) -> (tensor<1x501xf32>, tensor<2x255xf32>) {
   %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<1x1000xf32>) -> (tensor<1x501xf32>, tensor<1x501xf32>)
   %1:2 = prim.fourier %y axis 1 {inverse = false} : (tensor<2x509xf32>) -> (tensor<2x255xf32>, tensor<2x255xf32>)

@@ -1,4 +1,5 @@
 // RUN: tcc-opt %s -tcc-layout-vector-products | FileCheck %s
+// RUN: tcc-opt %s '-tcc-layout-vector-products=most-rows=2 shortest=100' | FileCheck %s --check-prefix=LONG
 
 // The vector on either side; sums of 16-bit floats in f32.
 // CHECK-LABEL: func @vectors
@@ -43,4 +44,19 @@ func.func @kept(%x: tensor<64x128xf32>, %v: tensor<64xf32>, %t: tensor<128x2xf32
   %3 = prim.dot %b, %w batch [0] x [0] contract [2] x [1] : (tensor<3x64x128xf32>, tensor<3x128xf32>) -> tensor<3x64xf32>
   %4 = prim.dot %n, %e batch [] x [] contract [2] x [0] : (tensor<6x10x0xf32>, tensor<0x0xf32>) -> tensor<6x10x0xf32>
   return %0, %1, %2, %3, %4 : tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>, tensor<6x10x0xf32>
+}
+
+// Few and long rows alone.
+// CHECK-LABEL: func @few
+// LONG-LABEL: func @few
+// LONG-COUNT-2: prim.dot
+// LONG: prim.reduce sum %{{.*}} [1] : (tensor<2x128xf32>) -> tensor<2xf32>
+// LONG-NOT: prim.dot
+// LONG: return
+func.func @few(%x: tensor<3x128xf32>, %y: tensor<128xf32>, %z: tensor<2x64xf32>, %v: tensor<64xf32>, %w: tensor<2x128xf32>)
+    -> (tensor<3xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<3x128xf32>, tensor<128xf32>) -> tensor<3xf32>
+  %1 = prim.dot %z, %v batch [] x [] contract [1] x [0] : (tensor<2x64xf32>, tensor<64xf32>) -> tensor<2xf32>
+  %2 = prim.dot %w, %y batch [] x [] contract [1] x [0] : (tensor<2x128xf32>, tensor<128xf32>) -> tensor<2xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<2xf32>, tensor<2xf32>
 }

@@ -4,7 +4,7 @@
 // A block for few long lines, a warp for many of a few hundred elements, and threads with a line each where lines that lie
 // together fill the machine.
 // CHECK-LABEL: @places
-// CHECK: <form = line, threads = 1024, row_threads = 1024, index_bits = 32>
+// CHECK: <form = line, threads = 256, row_threads = 256, split = 256, scratch_bytes = 8192, index_bits = 32>
 // CHECK: <form = line, threads = 128, lanes = 8, row_threads = 32, index_bits = 32>
 // CHECK: <form = line, threads = 512, row_threads = 16, index_bits = 32>
 // CHECK: <form = line, threads = 128, index_bits = 32>
@@ -33,13 +33,14 @@ func.func @places(%x: tensor<32x50257xbf16>, %y: tensor<8192x256xbf16>, %z: tens
 }
 
 // A warp scans a short line; a block sorts a line in shared memory, and keeps the first few of a long one with others
-// beside them; all blocks sort a long one in scratch memory.
+// beside them; all blocks sort or scan a long one in scratch memory.
 // CHECK-LABEL: @orders
 // CHECK: <form = line, threads = 32, lanes = 2, row_threads = 32, index_bits = 32>
 // CHECK: <form = line, threads = 512, row_threads = 512, kept = 1000, shared_bytes = 8000, index_bits = 32>
 // CHECK: <form = line, threads = 256, row_threads = 256, split = 528, scratch_bytes = {{[0-9]+}}, index_bits = 32>
 // CHECK: <form = line, threads = 1024, row_threads = 1024, kept = 4096, shared_bytes = 32768, index_bits = 32>
-func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20000xf32>) {
+// CHECK: <form = line, threads = 512, lanes = 4, row_threads = 512, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20000xf32>, %w: tensor<3x40000xf32>) {
   %0 = kernel.launch special "cumulative" ins(%x : tensor<1x128xi64>) sizes() {
   ^bb0(%a: tensor<1x128xi64>):
     %b = prim.cumulative sum %a 1 : (tensor<1x128xi64>) -> tensor<1x128xi64>
@@ -60,5 +61,64 @@ func.func @orders(%x: tensor<1x128xi64>, %y: tensor<8x1000xf32>, %z: tensor<1x20
     %b, %c = prim.top_k %a axis 1 {largest = true} : (tensor<1x20000xf32>) -> (tensor<1x300xf32>, tensor<1x300xi64>)
     kernel.yield %b, %c : tensor<1x300xf32>, tensor<1x300xi64>
   } -> tensor<1x300xf32>, tensor<1x300xi64>
+  %4 = kernel.launch special "cumulative" ins(%w : tensor<3x40000xf32>) sizes() {
+  ^bb0(%a: tensor<3x40000xf32>):
+    %b = prim.cumulative sum %a 1 : (tensor<3x40000xf32>) -> tensor<3x40000xf32>
+    kernel.yield %b : tensor<3x40000xf32>
+  } -> tensor<3x40000xf32>
+  return
+}
+
+// A long line is looked at by several blocks.
+// CHECK-LABEL: @vocabulary
+// CHECK: <form = line, threads = 256, lanes = 4, row_threads = 256, split = 48, scratch_bytes = 4864, index_bits = 32>
+func.func @vocabulary(%x: tensor<4x50000xf32>) {
+  %0 = kernel.launch special "arg_reduce" ins(%x : tensor<4x50000xf32>) sizes() {
+  ^bb0(%a: tensor<4x50000xf32>):
+    %b = prim.arg_reduce max %a 1 : (tensor<4x50000xf32>) -> tensor<4xi64>
+    kernel.yield %b : tensor<4xi64>
+  } -> tensor<4xi64>
+  return
+}
+
+// The places of what is selected: counted first by all warps where there are many.
+// CHECK-LABEL: @selected
+// CHECK: <form = collect, threads = 32>
+// CHECK: <form = collect, threads = 256, split = 49, scratch_bytes = {{[0-9]+}}>
+func.func @selected(%x: tensor<300xi1>, %y: tensor<100x1000xi1>, %n: index) {
+  %0 = kernel.launch special "nonzero" ins(%x, %n : tensor<300xi1>, index) sizes(%n) {
+  ^bb0(%a: tensor<300xi1>, %b: index):
+    %c = prim.nonzero %a count %b : (tensor<300xi1>) -> tensor<1x?xi64>
+    kernel.yield %c : tensor<1x?xi64>
+  } -> tensor<1x?xi64>
+  %1 = kernel.launch special "nonzero" ins(%y, %n : tensor<100x1000xi1>, index) sizes(%n) {
+  ^bb0(%a: tensor<100x1000xi1>, %b: index):
+    %c = prim.nonzero %a count %b : (tensor<100x1000xi1>) -> tensor<2x?xi64>
+    kernel.yield %c : tensor<2x?xi64>
+  } -> tensor<2x?xi64>
+  return
+}
+
+// Lines of a Fourier transform: two real ones as one, several of a block where they are short or neighbours in memory.
+// CHECK-LABEL: @transforms
+// CHECK: <form = line, threads = 256, vectors = 2, row_threads = 64, shared_bytes = 18464, index_bits = 32>
+// CHECK: <form = line, threads = 512, row_threads = 512, shared_bytes = 36872, index_bits = 32>
+// CHECK: <form = line, threads = 512, row_threads = 64, shared_bytes = 36928, index_bits = 32>
+func.func @transforms(%x: tensor<16384x512xf32>, %y: tensor<8x4096xf32>, %z: tensor<64x512x512xf32>) {
+  %0:2 = kernel.launch special "fourier" ins(%x : tensor<16384x512xf32>) sizes() {
+  ^bb0(%a: tensor<16384x512xf32>):
+    %b:2 = prim.fourier %a axis 1 {inverse = false} : (tensor<16384x512xf32>) -> (tensor<16384x257xf32>, tensor<16384x257xf32>)
+    kernel.yield %b#0, %b#1 : tensor<16384x257xf32>, tensor<16384x257xf32>
+  } -> tensor<16384x257xf32>, tensor<16384x257xf32>
+  %1:2 = kernel.launch special "fourier" ins(%y : tensor<8x4096xf32>) sizes() {
+  ^bb0(%a: tensor<8x4096xf32>):
+    %b:2 = prim.fourier %a, %a axis 1 {inverse = false} : (tensor<8x4096xf32>, tensor<8x4096xf32>) -> (tensor<8x4096xf32>, tensor<8x4096xf32>)
+    kernel.yield %b#0, %b#1 : tensor<8x4096xf32>, tensor<8x4096xf32>
+  } -> tensor<8x4096xf32>, tensor<8x4096xf32>
+  %2:2 = kernel.launch special "fourier" ins(%z : tensor<64x512x512xf32>) sizes() {
+  ^bb0(%a: tensor<64x512x512xf32>):
+    %b:2 = prim.fourier %a, %a axis 1 {inverse = false} : (tensor<64x512x512xf32>, tensor<64x512x512xf32>) -> (tensor<64x512x512xf32>, tensor<64x512x512xf32>)
+    kernel.yield %b#0, %b#1 : tensor<64x512x512xf32>, tensor<64x512x512xf32>
+  } -> tensor<64x512x512xf32>, tensor<64x512x512xf32>
   return
 }

@@ -144,11 +144,15 @@ func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: 
   return
 }
 
-// Tiles of 160 and 96 columns, where others leave more of the last wave idle or of the last tile empty.
+// Tiles of 160 and 96 columns, where others leave more of the last wave idle or of the last tile empty. A right operand
+// that lies by rows comes in slices of 64 columns.
 // CHECK-LABEL: @tiles_between
 // CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = 160, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
 // CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = 96, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
-func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, %y: tensor<25088x768xbf16>, %v: tensor<192x768xbf16>, %z: tensor<25088x192xbf16>) {
+// CHECK: sm_90a = <form = wgmma, threads = 384, rows = 128, columns = {{64|128|192|256}},
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128, columns = {{64|128|192|256}},
+func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, %y: tensor<25088x768xbf16>, %v: tensor<192x768xbf16>, %z: tensor<25088x192xbf16>,
+    %t: tensor<3072x768xbf16>, %u: tensor<768x192xbf16>) {
   %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<6304x3072xbf16>, tensor<768x3072xbf16>) sizes() {
   ^bb0(%a: tensor<6304x3072xbf16>, %b: tensor<768x3072xbf16>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<6304x3072xbf16>, tensor<768x3072xbf16>) -> tensor<6304x768xbf16>
@@ -157,6 +161,17 @@ func.func @tiles_between(%x: tensor<6304x3072xbf16>, %w: tensor<768x3072xbf16>, 
   %1 = kernel.launch contraction "dot_add" ins(%y, %v, %z : tensor<25088x768xbf16>, tensor<192x768xbf16>, tensor<25088x192xbf16>) sizes() {
   ^bb0(%a: tensor<25088x768xbf16>, %b: tensor<192x768xbf16>, %d: tensor<25088x192xbf16>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<25088x768xbf16>, tensor<192x768xbf16>) -> tensor<25088x192xbf16>
+    %e = prim.add %c, %d : (tensor<25088x192xbf16>, tensor<25088x192xbf16>) -> tensor<25088x192xbf16>
+    kernel.yield %e : tensor<25088x192xbf16>
+  } -> tensor<25088x192xbf16>
+  %2 = kernel.launch contraction "dot" ins(%x, %t : tensor<6304x3072xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<6304x3072xbf16>, %b: tensor<3072x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<6304x3072xbf16>, tensor<3072x768xbf16>) -> tensor<6304x768xbf16>
+    kernel.yield %c : tensor<6304x768xbf16>
+  } -> tensor<6304x768xbf16>
+  %3 = kernel.launch contraction "dot_add" ins(%y, %u, %z : tensor<25088x768xbf16>, tensor<768x192xbf16>, tensor<25088x192xbf16>) sizes() {
+  ^bb0(%a: tensor<25088x768xbf16>, %b: tensor<768x192xbf16>, %d: tensor<25088x192xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<25088x768xbf16>, tensor<768x192xbf16>) -> tensor<25088x192xbf16>
     %e = prim.add %c, %d : (tensor<25088x192xbf16>, tensor<25088x192xbf16>) -> tensor<25088x192xbf16>
     kernel.yield %e : tensor<25088x192xbf16>
   } -> tensor<25088x192xbf16>
@@ -224,6 +239,75 @@ func.func @exact_products(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>, %z: 
     kernel.yield %c : tensor<2048x2048xf32>
   } -> tensor<2048x2048xf32>
   return
+}
+
+// Parts of 8 x 8 where each multiprocessor has at most one block of them.
+// CHECK-LABEL: @few_tiles
+// CHECK: sm_90a = <form = product, threads = 64, vectors = 16, rows = 8, columns = 8, depth = 16, index_bits = 32>>}
+func.func @few_tiles(%x: tensor<32x256xf32>, %w: tensor<256x256xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<32x256xf32>, tensor<256x256xf32>) sizes() {
+  ^bb0(%a: tensor<32x256xf32>, %b: tensor<256x256xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<32x256xf32>, tensor<256x256xf32>) -> tensor<32x256xf32>
+    kernel.yield %c : tensor<32x256xf32>
+  } -> tensor<32x256xf32>
+  return
+}
+
+// Matrix units multiply 32 columns at least: of eight, and short sums, the general form is faster. Tiles take turns where
+// results of four bytes are much to store for their steps.
+// CHECK-LABEL: @narrow_and_stored
+// CHECK: sm_90a = <form = product, threads = 128, lanes = 2, rows = 128, columns = 8, depth = 16, index_bits = 32>>}
+// CHECK: sm_90a = <form = mma,
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, {{.*}}rows = 128, columns = 128,
+func.func @narrow_and_stored(%x: tensor<32x56x56x256xbf16>, %w: tensor<256x8x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %v: tensor<256x8x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>, %i: tensor<4096x4096xi8>) {
+  %0 = kernel.launch convolution "conv" ins(%x, %w : tensor<32x56x56x256xbf16>, tensor<256x8x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) sizes() {
+  ^bb0(%a: tensor<32x56x56x256xbf16>, %b: tensor<256x8x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, dilations = array<i64: 1, 1>, groups = 32 : i64, high = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (tensor<32x56x56x256xbf16>, tensor<256x8x3x3xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xbf16>
+    kernel.yield %c : tensor<32x56x56x256xbf16>
+  } -> tensor<32x56x56x256xbf16>
+  %1 = kernel.launch convolution "conv" ins(%x, %v : tensor<32x56x56x256xbf16>, tensor<256x8x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) sizes() {
+  ^bb0(%a: tensor<32x56x56x256xbf16>, %b: tensor<256x8x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>):
+    %c = prim.conv %a, %b sizes() {channels_last = true, dilations = array<i64: 1, 1>, groups = 32 : i64, high = array<i64: 2, 2>, input_dilation = array<i64: 1, 1>, low = array<i64: 2, 2>, strides = array<i64: 1, 1>} : (tensor<32x56x56x256xbf16>, tensor<256x8x5x5xbf16, #prim.axis_order<[0, 2, 3, 1]>>) -> tensor<32x56x56x256xbf16>
+    kernel.yield %c : tensor<32x56x56x256xbf16>
+  } -> tensor<32x56x56x256xbf16>
+  %2 = kernel.launch contraction "dot" ins(%i, %i : tensor<4096x4096xi8>, tensor<4096x4096xi8>) sizes() {
+  ^bb0(%a: tensor<4096x4096xi8>, %b: tensor<4096x4096xi8>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<4096x4096xi8>, tensor<4096x4096xi8>) -> tensor<4096x4096xi32>
+    kernel.yield %c : tensor<4096x4096xi32>
+  } -> tensor<4096x4096xi32>
+  return
+}
+
+// What is inserted into what a loop carries, and read elsewhere as well, is stored twice by the kernel that makes it.
+// CHECK-LABEL: @row_of_a_loop
+// CHECK: %[[NEXT:.*]]:2 = kernel.launch loop "next"
+// CHECK: kernel.yield %[[V:.*]], %[[V]] : tensor<16xf32>, tensor<16xf32>
+// CHECK: kernel.launch special "insert_slice" ins(%{{.*}}, %[[NEXT]]#1, %{{.*}} :
+// CHECK: prim.yield %{{.*}}, %[[NEXT]]#0,
+func.func @row_of_a_loop(%n: index, %x: tensor<16xf32>, %y: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:3 = prim.while(%c0, %x, %y) {
+  ^bb0(%i: index, %h: tensor<16xf32>, %all: tensor<8x16xf32>):
+    %more = arith.cmpi slt, %i, %n : index
+    prim.yield %more : i1
+  } do {
+  ^bb0(%i: index, %h: tensor<16xf32>, %all: tensor<8x16xf32>):
+    %next = kernel.launch loop "next" ins(%h : tensor<16xf32>) sizes() {
+    ^bb0(%a: tensor<16xf32>):
+      %1 = prim.exp %a : (tensor<16xf32>) -> tensor<16xf32>
+      kernel.yield %1 : tensor<16xf32>
+    } -> tensor<16xf32>
+    %rows = kernel.launch special "insert_slice" ins(%all, %next, %i : tensor<8x16xf32>, tensor<16xf32>, index) sizes() {
+    ^bb0(%a: tensor<8x16xf32>, %b: tensor<16xf32>, %at: index):
+      %1 = prim.reshape %b sizes() : (tensor<16xf32>) -> tensor<1x16xf32>
+      %2 = prim.insert_slice %a, %1 starts [-9223372036854775808, 0](%at) steps [1, 1] : (tensor<8x16xf32>, tensor<1x16xf32>, index) -> tensor<8x16xf32>
+      kernel.yield %2 : tensor<8x16xf32>
+    } -> tensor<8x16xf32>
+    %after = arith.addi %i, %c1 : index
+    prim.yield %after, %next, %rows : index, tensor<16xf32>, tensor<8x16xf32>
+  } : (index, tensor<16xf32>, tensor<8x16xf32>) -> (index, tensor<16xf32>, tensor<8x16xf32>)
+  return %r#2 : tensor<8x16xf32>
 }
 
 // Small matrices go to groups of a block's threads, each a whole one, and so do groups of a convolution; parts of short

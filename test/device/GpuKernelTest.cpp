@@ -323,4 +323,16 @@ TEST_CASE("what a condition selects is collected in order") {
   check(function("%x: tensor<7x13xf32>", "tensor<2x" + n + "xi64>",
                  "%y = prim.nonzero %x : (tensor<7x13xf32>) -> tensor<2x" + n + "xi64>"),
         {Tensor::ofReals(DType::F32, {7, 13}, values)});
+  // Runs of several warps and blocks, and several rounds of one.
+  for (int64_t rows : {25, 2100}) {
+    Tensor many = random(DType::I8, {rows, 1000}, -1.4, 1.4);
+    std::string extents = std::to_string(rows) + "x1000xi8";
+    std::string hits =
+        std::to_string(llvm::count_if(many.reals(), [](double v) { return v != 0; }));
+    std::string text =
+        function("%x: tensor<" + extents + ">", "tensor<2x" + hits + "xi64>",
+                 "%y = prim.nonzero %x : (tensor<" + extents + ">) -> tensor<2x" + hits + "xi64>");
+    CHECK(scheduleOf(text).getScratchBytes());
+    check(text, {many});
+  }
 }

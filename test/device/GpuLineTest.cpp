@@ -195,3 +195,98 @@ TEST_CASE("lines that all blocks sort: several chunks, types, axes, ties, the fi
   orders("ui8", {1, 4200}, 1, false, random(DType::U8, {1, 4200}, 0, 250));
   orders("f32", {2, 66000}, 1, true, random(DType::F32, {2, 66000}), 300);
 }
+
+TEST_CASE("lines that all blocks scan in chunks") {
+  auto scans = [](const char *op, const char *t, const std::string &shape, int axis, Tensor x) {
+    std::string type = "tensor<" + shape + "x" + t + ">";
+    std::string body =
+        function("%x: " + type, type,
+                 std::string("%y = prim.cumulative ") + op + " : (" + type + ") -> " + type);
+    codegen::device::Schedule s = scheduleOf(body);
+    CHECK(s.getForm() == codegen::device::Form::Line);
+    CHECK(s.getScratchBytes());
+    check(body, {x});
+  };
+  scans("sum %x 1 {exclusive = false, reverse = false}", "i64", "2x33000", 1,
+        random(DType::I64, {2, 33000}, -9, 9));
+  scans("max %x 0 {exclusive = false, reverse = true}", "f32", "40001", 0,
+        random(DType::F32, {40001}));
+  scans("sum %x 1 {exclusive = true, reverse = false}", "i32", "3x32768", 1,
+        random(DType::I32, {3, 32768}, -9, 9));
+}
+
+TEST_CASE("places of extrema that several blocks of a line look for") {
+  auto places = [](const std::string &shape, const char *t, int axis, const std::string &kept,
+                   const char *last, Tensor x) {
+    std::string from = "tensor<" + shape + "x" + t + ">", to = "tensor<" + kept + "i64>";
+    std::string body = function("%x: " + from, to,
+                                "%y = prim.arg_reduce max %x " + std::to_string(axis) +
+                                    " {last = " + last + "} : (" + from + ") -> " + to);
+    CHECK(scheduleOf(body).getScratchBytes());
+    check(body, {x});
+  };
+  places("100003", "f32", 0, "", "false", random(DType::F32, {100003}));
+  places("3x40000", "bf16", 1, "3x", "false", random(DType::BF16, {3, 40000}));
+  for (const char *last : {"false", "true"}) { // many equal ones
+    places("2x33000", "i8", 1, "2x", last, random(DType::I8, {2, 33000}, -3, 3));
+    std::vector<double> some(50000, -std::numeric_limits<double>::infinity());
+    places("50000", "f32", 0, "", last, Tensor::ofReals(DType::F32, {50000}, some));
+    some[40000] = some[20000] = std::numeric_limits<double>::quiet_NaN();
+    places("50000", "f32", 0, "", last, Tensor::ofReals(DType::F32, {50000}, some));
+  }
+}
+
+TEST_CASE("Fourier transforms: lengths, axes, types, real lines in pairs, inverse") {
+  using Shape = std::vector<int64_t>;
+  auto text = [](const Shape &shape, const std::string &t) {
+    std::string all = "tensor<";
+    for (int64_t d : shape)
+      all += std::to_string(d) + "x";
+    return all + t + ">";
+  };
+  struct Case {
+    Shape shape; // of re
+    int axis;
+    bool complex;
+    int64_t result; // along the axis
+    bool one;       // of two parts
+  };
+  const Case cases[] = {{{5, 1}, 1, true, 1, false},        {{300, 2}, 1, true, 2, false},
+                        {{7, 3, 8}, 2, true, 8, false},     {{9, 60}, 1, true, 60, false},
+                        {{2, 512}, 1, true, 512, false},    {{1, 1024}, 1, true, 1024, false},
+                        {{2, 13, 10}, 1, true, 13, false},  {{3, 64, 20}, 1, true, 64, false},
+                        {{256, 9}, 0, true, 256, false},    {{5, 400}, 1, false, 201, false},
+                        {{4, 77}, 1, false, 39, false},     {{3, 36}, 1, false, 36, false},
+                        {{2, 4096}, 1, false, 2049, false}, {{3, 64, 3}, 1, false, 33, false},
+                        {{5, 201}, 1, true, 400, true},     {{4, 33, 6}, 1, true, 65, true},
+                        {{1, 2}, 1, true, 2, true}};
+  for (const Case &c : cases)
+    for (const char *inverse : {"false", "true"})
+      for (const char *t : {"f32", "f64"}) {
+        Shape to(c.shape);
+        to[c.axis] = c.result;
+        std::string from = text(c.shape, t), result = text(to, t), body = "%re";
+        std::string operands = from, arguments = "%re: " + from;
+        if (c.complex) {
+          body += ", %im";
+          operands += ", " + from;
+          arguments += ", %im: " + from;
+        }
+        body = "prim.fourier " + body + " axis " + std::to_string(c.axis) +
+               " {inverse = " + inverse + ", scale = 0.5 : f64} : (" + operands + ") -> ";
+        DType type =
+            *prim::dtypeOf(cast<RankedTensorType>(parseType(from, &context())).getElementType());
+        std::vector<Tensor> inputs{random(type, c.shape)};
+        if (c.complex)
+          inputs.push_back(random(type, c.shape));
+        INFO(from << " " << c.axis << " " << c.result << " " << inverse);
+        if (c.one) {
+          check(function(arguments, result, "%y = " + body + result), inputs);
+        } else {
+          body = "%y, %z = " + body + "(" + result + ", " + result + ")";
+          check("func.func @main(" + arguments + ") -> (" + result + ", " + result + ") {\n" +
+                    body + "\nreturn %y, %z : " + result + ", " + result + "\n}\n",
+                inputs);
+        }
+      }
+}

@@ -55,35 +55,38 @@ float ofF16(uint16_t h) {
   return h & 0x8000 ? -v : v;
 }
 
-double elementOf(const std::string &dtype, const char *bytes, size_t i) {
-  auto as = [&](auto v) {
-    std::memcpy(&v, bytes + i * sizeof v, sizeof v);
-    return v;
+/// How element i of a tensor of `dtype` is read. 8-bit floats are their bits.
+using Reader = double (*)(const char *bytes, size_t i);
+template <typename T> T at(const char *bytes, size_t i) {
+  T v;
+  std::memcpy(&v, bytes + i * sizeof v, sizeof v);
+  return v;
+}
+Reader readerOf(const std::string &dtype) {
+  static const std::map<std::string, Reader> readers = {
+      {"f64", [](const char *b, size_t i) { return at<double>(b, i); }},
+      {"f32", [](const char *b, size_t i) { return double(at<float>(b, i)); }},
+      {"bf16", [](const char *b, size_t i) { return double(ofBf16(at<uint16_t>(b, i))); }},
+      {"f16", [](const char *b, size_t i) { return double(ofF16(at<uint16_t>(b, i))); }},
+      {"i64", [](const char *b, size_t i) { return double(at<int64_t>(b, i)); }},
+      {"i32", [](const char *b, size_t i) { return double(at<int32_t>(b, i)); }},
+      {"i16", [](const char *b, size_t i) { return double(at<int16_t>(b, i)); }},
+      {"i8", [](const char *b, size_t i) { return double(at<int8_t>(b, i)); }},
   };
-  if (dtype == "f64")
-    return as(double());
-  if (dtype == "f32")
-    return as(float());
-  if (dtype == "bf16")
-    return ofBf16(as(uint16_t()));
-  if (dtype == "f16")
-    return ofF16(as(uint16_t()));
-  if (dtype == "i64")
-    return double(as(int64_t()));
-  if (dtype == "i32")
-    return as(int32_t());
-  if (dtype == "i16")
-    return as(int16_t());
-  if (dtype == "i8")
-    return as(int8_t());
-  return as(uint8_t()); // bool, u8, and 8-bit floats by their bits
+  auto found = readers.find(dtype);
+  return found != readers.end() ? found->second
+                                : [](const char *b, size_t i) { return double(at<uint8_t>(b, i)); };
 }
 
-/// Values in [-1, 1) of a small generator; of integers, small numbers.
+/// Values in [-1, 1) of a small generator; of integers, small numbers. They repeat themselves after
+/// a prime number of elements, so that large operands are made in no time and no tile has what the
+/// one beside it has.
 std::vector<char> randomBytes(const std::string &dtype, size_t count, uint32_t seed) {
-  std::vector<char> bytes(count * bytesOf(dtype));
+  constexpr size_t kPeriod = 1048573;
+  unsigned size = bytesOf(dtype);
+  std::vector<char> bytes(count * size);
   uint32_t state = seed * 2654435761u + 12345u;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < std::min(count, kPeriod); ++i) {
     state ^= state << 13;
     state ^= state >> 17;
     state ^= state << 5;
@@ -99,9 +102,11 @@ std::vector<char> randomBytes(const std::string &dtype, size_t count, uint32_t s
       uint16_t half = uint16_t((state >> 31 << 15) | (14 << 10) | (state & 1023)); // 0.5 to 1
       std::memcpy(&bytes[i * 2], &half, 2);
     } else {
-      bytes[i * bytesOf(dtype)] = char(state % 7);
+      bytes[i * size] = char(state % 7);
     }
   }
+  for (size_t i = kPeriod; i < count; i += kPeriod)
+    std::memcpy(&bytes[i * size], bytes.data(), std::min(kPeriod, count - i) * size);
   return bytes;
 }
 
@@ -145,8 +150,9 @@ tcc_device_address upload(Launch &launch, const char *bytes, size_t size) {
 
 double distance(const Output &output, const char *want) {
   double largest = 0, furthest = 0;
+  Reader read = readerOf(output.dtype);
   for (size_t i = 0; i < output.count; ++i) {
-    double h = elementOf(output.dtype, output.have.data(), i), w = elementOf(output.dtype, want, i);
+    double h = read(output.have.data(), i), w = read(want, i);
     if (std::isfinite(w))
       largest = std::max(largest, std::abs(w));
     if (h == w || (std::isnan(h) && std::isnan(w)))

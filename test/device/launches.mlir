@@ -86,6 +86,26 @@ func.func @lines(%x: tensor<50x20xf32>) -> (tensor<50x20xf32>, tensor<50xi64>, t
   %4, %5 = prim.top_k %x axis 1 {largest = true} : (tensor<50x20xf32>) -> (tensor<50x4xf32>, tensor<50x4xi64>)
   return %0, %1, %2, %4 : tensor<50x20xf32>, tensor<50xi64>, tensor<50x20xf32>, tensor<50x4xf32>
 }
+func.func @scans_by_all_blocks(%x: tensor<2x33000xi64> {test.low = -9.0, test.high = 9.0}, %y: tensor<33001xf32>) -> (tensor<2x33000xi64>, tensor<33001xf32>) {
+  %0 = prim.cumulative sum %x 1 {exclusive = true, reverse = false} : (tensor<2x33000xi64>) -> tensor<2x33000xi64>
+  %1 = prim.cumulative max %y 0 {exclusive = false, reverse = true} : (tensor<33001xf32>) -> tensor<33001xf32>
+  return %0, %1 : tensor<2x33000xi64>, tensor<33001xf32>
+}
+func.func @collected(%x: tensor<90x60xf32> {test.low = 1.0, test.high = 2.0}) -> tensor<2x5400xi64> {
+  %y = prim.nonzero %x : (tensor<90x60xf32>) -> tensor<2x5400xi64>
+  return %y : tensor<2x5400xi64>
+}
+func.func @fourier(%x: tensor<5x400xf32>, %re: tensor<2x64x9xf32>, %im: tensor<2x64x9xf32>, %u: tensor<3x257xf32>, %v: tensor<3x257xf32>) -> (tensor<5x201xf32>, tensor<5x201xf32>, tensor<2x64x9xf32>, tensor<2x64x9xf32>, tensor<3x512xf32>) {
+  %0, %1 = prim.fourier %x axis 1 {inverse = false} : (tensor<5x400xf32>) -> (tensor<5x201xf32>, tensor<5x201xf32>)
+  %2, %3 = prim.fourier %re, %im axis 1 {inverse = true, scale = 0.015625 : f64} : (tensor<2x64x9xf32>, tensor<2x64x9xf32>) -> (tensor<2x64x9xf32>, tensor<2x64x9xf32>)
+  %4 = prim.fourier %u, %v axis 1 {inverse = true} : (tensor<3x257xf32>, tensor<3x257xf32>) -> tensor<3x512xf32>
+  return %0, %1, %2, %3, %4 : tensor<5x201xf32>, tensor<5x201xf32>, tensor<2x64x9xf32>, tensor<2x64x9xf32>, tensor<3x512xf32>
+}
+func.func @places_by_blocks(%x: tensor<2x33000xi8> {test.low = -100.0, test.high = 100.0}, %y: tensor<50001xf32>) -> (tensor<2xi64>, tensor<i64>) {
+  %0 = prim.arg_reduce max %x 1 {last = true} : (tensor<2x33000xi8>) -> tensor<2xi64>
+  %1 = prim.arg_reduce min %y 0 : (tensor<50001xf32>) -> tensor<i64>
+  return %0, %1 : tensor<2xi64>, tensor<i64>
+}
 func.func @sorted_scatters(%x: tensor<300x40xf32>, %i: tensor<9000x1xi64> {test.low = -5.0, test.high = 310.0}, %u: tensor<9000x40xf32>, %y: tensor<500x24xbf16>, %j: tensor<900x20xi64> {test.low = 0.0, test.high = 499.9}, %v: tensor<900x20xbf16>) -> (tensor<300x40xf32>, tensor<500x24xbf16>, tensor<500x24xbf16>) {
   %0 = prim.broadcast %i axes [0, 1] sizes() : (tensor<9000x1xi64>) -> tensor<9000x40xi64>
   %1 = prim.scatter_along add %x, %0, %u axis 0 : (tensor<300x40xf32>, tensor<9000x40xi64>, tensor<9000x40xf32>) -> tensor<300x40xf32>

@@ -24,9 +24,10 @@ std::unique_ptr<mlir::Pass> createDecomposeNodesPass(WeightTable *weights,
 
 /// The Fourier transforms that a target has kernels for. 0: none.
 struct FourierKernels {
-  int64_t longest = 0;         ///< line along the last axis, or its convolution
+  int64_t longest = 0;         ///< line along the last axis
   int64_t longestTogether = 0; ///< along any axis, of small prime factors, where there are
   int64_t fewestLines = 0;     ///< at least so many
+  bool convolves = true; ///< lines of large prime factors, if their convolution is not too long
 };
 /// tcc-decompose-fourier-lines: others in steps of these, or as products with `weights`, which
 /// outlives the pass.

@@ -38,9 +38,14 @@ std::unique_ptr<mlir::Pass> createSeparatePoolsPass();
 /// tcc-layout-split-reductions: see lib/LayoutAssign/Cpu/SplitReductions.cpp.
 std::unique_ptr<mlir::Pass> createSplitReductionsPass();
 
-/// tcc-layout-vector-products: see lib/LayoutAssign/Cpu/VectorProducts.cpp. `cpu` outlives the
-/// pass.
-std::unique_ptr<mlir::Pass> createVectorProductsPass(const CpuTarget *cpu);
+/// Of which products by a vector tcc-layout-vector-products makes sums.
+struct VectorProducts {
+  const CpuTarget *cpu = nullptr; ///< whose packed weights stay; outlives the pass
+  int64_t mostRows = 0;           ///< 0: any number
+  int64_t shortest = 1;           ///< rows of so many elements
+};
+/// See lib/LayoutAssign/VectorProducts.cpp.
+std::unique_ptr<mlir::Pass> createVectorProductsPass(VectorProducts which);
 
 /// Which of the orders that a target has kernels for, given best first, the weights of a
 /// contraction lie in; null after it told why not.

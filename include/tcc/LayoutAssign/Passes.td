@@ -171,9 +171,13 @@ def VectorProductsPass : Tcc_Pass<"tcc-layout-vector-products"> {
     }
     ```
 
-    Runs in layout, of the CPU's back-end alone, after tcc-layout-pack-weights: panels of weights
-    that do not stay in L2, or are narrower than f32, are read in order as they are.
+    Runs in layout. On CPUs after tcc-layout-pack-weights: panels of weights that do not stay in L2, or are narrower
+    than f32, are read in order as they are. On GPUs for few and long rows, whose sums blocks share.
   }];
+  let options = [
+    Option<"mostRows", "most-rows", "int64_t", "0", "the most rows that the matrix may have; 0: any number">,
+    Option<"shortest", "shortest", "int64_t", "1", "the fewest elements that its rows may have">
+  ];
 }
 
 def PackWeightsPass : Tcc_Pass<"tcc-layout-pack-weights"> {

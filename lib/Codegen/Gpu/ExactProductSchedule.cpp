@@ -104,6 +104,7 @@ static void groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gpu
                              {64, 8, 32},  {128, 8, 64},  {8, 8, 4}};
   double least = against * kSurely;
   auto consider = [&](const Tile &tile, int64_t matrices, int64_t parts) {
+    bool sharesSmall = parts > 1 && tile.threads < 16;
     int64_t groups = matrices * parts, threads = groups * tile.threads;
     int64_t rounds = llvm::divideCeil(sizes.inner, kDepth * parts);
     int64_t slice = TileShape{tile.rows, kDepth, kGroup}.elements() +
@@ -112,12 +113,16 @@ static void groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gpu
                                  parts > 1 ? parts * tile.rows * tile.columns : 0);
     // A few threads keep all of a large slice in registers on its way.
     bool keeps = rounds == 1 || tile.rows + tile.columns <= tile.threads / 4 * 9;
-    if (threads < kFewest || threads > kThreads || bytes > kStatic || !keeps)
+    if (threads < (sharesSmall ? kFewest / 2 : kFewest) || threads > kThreads || bytes > kStatic ||
+        !keeps)
       return;
     int64_t blocks = int64_t(llvm::divideCeil(sizes.batch, matrices)) *
                      int64_t(llvm::divideCeil(sizes.rows, tile.rows)) *
                      int64_t(llvm::divideCeil(sizes.columns, tile.columns));
     int64_t each = llvm::divideCeil(blocks, arch.multiprocessors);
+    // Parts of 8 x 8 were faster where a multiprocessor has one block, and slower where it has two.
+    if (sharesSmall && each > 1)
+      return;
     int64_t together = std::max<int64_t>(
         1, std::min({each, kShared / bytes, GpuArch::registers / (threads * kRegisters)}));
     double work = double(groups) * kDepth *
@@ -140,8 +145,7 @@ static void groupProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gpu
     for (int64_t groups = 1; groups <= kThreads / tile.threads; groups *= 2) {
       if (groups <= sizes.batch)
         consider(tile, groups, 1);
-      bool small = tile.threads < 16; // for whole matrices only: parts were not timed
-      if (groups > 1 && groups * kDepth < 2 * sizes.inner && !small)
+      if (groups > 1 && groups * kDepth < 2 * sizes.inner)
         consider(tile, 1, groups);
     }
 }

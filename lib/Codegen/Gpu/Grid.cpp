@@ -178,15 +178,21 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   case Form::Line: {
     if (s.getScratchBytes())
       return b.getIndexAttr(s.getSplit());
+    unsigned ofBlock = s.getThreads() / std::max(1u, s.getRowThreads());
+    auto blocks = [&](Value x, uint64_t axis, int64_t lines) {
+      SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
+      extents.erase(extents.begin() + axis);
+      return h.ceilDiv(h.volume(extents), lines);
+    };
+    if (auto fourier = dyn_cast<prim::FourierOp>(specialOf(launch)))
+      return blocks(fourier.getRe(), fourier.getAxis(), int64_t(ofBlock) * s.getVectors());
     auto [x, axis] = *lineAxis(specialOf(launch));
-    SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);
-    extents.erase(extents.begin() + axis);
-    return h.ceilDiv(h.volume(extents), s.getThreads() / std::max(1u, s.getRowThreads()));
+    return blocks(x, axis, ofBlock);
   }
   case Form::Scatter:
     return scatterGrid(h, launch, s);
   case Form::Collect:
-    return b.getIndexAttr(1);
+    return b.getIndexAttr(s.getSplit());
   case Form::Product:
     return h.mul(productGrid(h, launch, s, s.getLanes()), b.getIndexAttr(s.getSplit()));
   case Form::Attention:
@@ -249,12 +255,12 @@ SmallVector<TensorMap> device::tensorMapsOf(OpBuilder &b, kernel::LaunchOp launc
     OpFoldResult inner = b.getIndexAttr(product.inner), columns = b.getIndexAttr(product.columns);
     maps.push_back(
         {false, product.leftRows.getArgNumber(), {rows, inner}, {s.getRows(), MatrixTile::depth}});
-    // Operands that lie by columns come in slices of 64 columns.
     unsigned right = product.right.getArgNumber();
     if (product.rightByColumns)
       maps.push_back({false, right, {columns, inner}, {s.getColumns(), MatrixTile::depth}});
     else
-      maps.push_back({false, right, {inner, columns}, {MatrixTile::depth, 64}});
+      maps.push_back(
+          {false, right, {inner, columns}, {MatrixTile::depth, MatrixTile::sliceColumns}});
   }
   // The result goes in slabs, in units of 16 bits as well, and so does what is added to it.
   if (product.resultBytes) {

@@ -247,9 +247,19 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
   // A thread for each digit: what of it earlier warps have, and what lies before all.
   Value counts = f.less(f.thread, digits),
         digit = f.minIndex(f.thread, f.e.index(sizes.digits() - 1));
-  SmallVector<Value> parts;
-  for (unsigned i = 0; i < kWarps; ++i)
-    parts.push_back(loaded(b, i32, rankAt(f.e.index(i), digit)));
+  // The others read nothing: the last digit's thread writes at once what they would read.
+  auto read = [&](OpBuilder &, Location) {
+    SmallVector<Value> parts;
+    f.e.nested([&] {
+      for (unsigned i = 0; i < kWarps; ++i)
+        parts.push_back(loaded(b, i32, rankAt(f.e.index(i), digit)));
+    });
+    scf::YieldOp::create(b, parts);
+  };
+  auto nothing = [&](OpBuilder &, Location) {
+    scf::YieldOp::create(b, SmallVector<Value>(kWarps, f.i32(0)));
+  };
+  auto parts = scf::IfOp::create(b, counts, read, nothing).getResults();
   Value total = f.i32(0), row = f.e.addIndex(f.e.mulIndex(line, digits), digit);
   for (auto [i, part] : llvm::enumerate(parts)) {
     f.when(counts,

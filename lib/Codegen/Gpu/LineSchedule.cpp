@@ -64,7 +64,9 @@ void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuA
   constexpr int64_t kBusy = 256, kFull = 1024; // threads of a multiprocessor
   constexpr int64_t kNear = 256; // bytes of a line of which neighbouring threads read neighbours
   constexpr int64_t kShort = 16; // elements that a thread had better walk along alone
-  constexpr int64_t kOwn = 8;    // accesses of a thread to a line that a block shares
+  constexpr int64_t kLong = 32768, kFewLines = 2; // of two multiprocessors
+  constexpr int64_t kPart = 4;                    // accesses of a thread to a part of a line
+  constexpr int64_t kOwn = 8;        // accesses of a thread to a line that a block shares
   constexpr unsigned kUnknown = 128; // threads of a line of any length
   constexpr unsigned kMost = 512;    // of a block: more have too few registers for a scan
   s.form = Form::Line;
@@ -107,6 +109,22 @@ void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuA
          accesses > kOwn * int64_t(s.rowThreads))
     s.rowThreads *= 2;
   s.threads = std::max(s.threads, s.rowThreads);
+  constexpr unsigned kBlocks = 2; // of a multiprocessor
+  bool isLong = known && length >= kLong && lines > 0 && lines * kFewLines <= arch.multiprocessors;
+  if (scan && isLong) {
+    s.split = unsigned(arch.multiprocessors) * kBlocks;
+    s.scratchBytes = unsigned(kCounterBytes + lines * s.rowThreads * int64_t(sizeof(int64_t)));
+    return;
+  }
+  if (isLong) {
+    constexpr int64_t kThreads = 256;
+    s.threads = s.rowThreads = kThreads;
+    int64_t parts = std::min({kThreads, kBlocks * int64_t(arch.multiprocessors) / lines,
+                              length / (kThreads * s.lanes * kPart)});
+    s.split = unsigned(lines * parts);
+    s.scratchBytes = unsigned(kCounterBytes + s.split * 2 * int64_t(sizeof(int64_t)));
+    return;
+  }
   // Few lines are spread over the machine.
   while (lines > 0 && s.threads > s.rowThreads &&
          llvm::divideCeil(lines * s.rowThreads, int64_t(s.threads)) < arch.multiprocessors)

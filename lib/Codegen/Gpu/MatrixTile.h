@@ -53,17 +53,20 @@ MatrixProduct scheduledMatrices(kernel::LaunchOp launch, Schedule schedule);
 /// Blocks of shared memory, and where they lie in it.
 struct MatrixTile {
   static constexpr unsigned depth = 64; ///< units of k in one stage: 128 bytes, a swizzle's width
-  static constexpr unsigned consumers = 2; ///< warp groups that multiply
-  static constexpr unsigned partRows = 64; ///< of an instruction
-  static constexpr unsigned slabRows = 64; ///< of the result, on its way to memory
+  static constexpr unsigned consumers = 2;     ///< warp groups that multiply
+  static constexpr unsigned partRows = 64;     ///< of an instruction
+  static constexpr unsigned slabRows = 64;     ///< of the result, on its way to memory
+  static constexpr unsigned sliceColumns = 64; ///< of a right operand that lies by rows of k
 
   unsigned rows, columns, stages, slabs; ///< slabs: of each consumer
   unsigned sharers;                      ///< consumers that multiply one tile: all, or one
   unsigned slabRowBytes;                 ///< 64 or 128
 
-  /// Whether rows of `columns` results are whole slabs.
+  /// Whether rows of `columns` results are whole slabs, and come in whole slices where the right
+  /// operand lies by rows.
   static bool isWhole(unsigned columns, const MatrixProduct &product) {
-    return columns * product.resultBytes % kNarrowSlab == 0;
+    return columns * product.resultBytes % kNarrowSlab == 0 &&
+           (product.rightByColumns || columns % sliceColumns == 0);
   }
   /// The most stages that fit `sharedBytes`. A residual has a slab for all of the tile.
   static MatrixTile fit(unsigned rows, unsigned columns, unsigned sharers,

@@ -82,7 +82,7 @@ private:
   Type sumElement, sum;
   unsigned group; ///< neighbouring rows or columns of a thread
   GroupShape shape;
-  Value operands;             ///< shared memory of slices
+  Value operands;             ///< shared memory of slices, where groups' sums meet; else null
   Value rows, columns, inner; ///< extents as one number
   Coords batch;               ///< the block's
   Value batchNumber, rowTile, columnTile;
@@ -96,10 +96,14 @@ private:
 
 } // namespace
 
-/// Slices of left, and behind them those of right.
+/// Slices of left and of right: in memory of their own, so that the assembler moves what is read of
+/// one past what is written to the other, or in that which sums meet in, right behind left.
 OperandTile ProductEmitter::tileOf(bool left) {
   Value shared = operands;
-  if (!left)
+  if (!operands)
+    shared = f.shared(f.asStored(sum), shape.slices(s) * shapeOf(left).elements(),
+                      left ? "left" : "right");
+  else if (!left)
     shared = f.at(operands, f.asStored(sum), f.e.index(shape.slices(s) * shapeOf(true).elements()));
   return {f,      sourceOf(p, left, batch),   shapeOf(left), {shape.threads, member}, sumElement,
           shared, left ? rowTile : columnTile};
@@ -301,10 +305,11 @@ void ProductEmitter::run() {
   threadRow = f.e.mulIndex(f.e.divIndex(member, across), f.e.index(group));
   threadColumn = f.e.mulIndex(f.e.remIndex(member, across), f.e.index(group));
   shape.slicesOfGroup = rounds() == 1 ? 1 : 2;
-  int64_t shared = shape.slices(s) * sliceElements();
   if (s.getVectors() > 1)
-    shared = std::max(shared, int64_t(s.getVectors()) * s.getRows() * s.getColumns());
-  operands = f.shared(f.asStored(sum), shared, "operands");
+    operands = f.shared(f.asStored(sum),
+                        std::max(shape.slices(s) * sliceElements(),
+                                 int64_t(s.getVectors()) * s.getRows() * s.getColumns()),
+                        "operands");
   for (bool left : {true, false})
     parts.push_back(tileOf(left));
   SmallVector<Value> sums = multiplyAll();

@@ -115,6 +115,10 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
   s.rows = 128;
   int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
   auto steps = double(product.steps());
+  // Results of four bytes are twice as much to store (4096 x 4096 x 4096 of 8-bit integers: 90.5 us
+  // in shared tiles of 256 columns, 82.7 in turns; as tf32, of four times the steps, 336 and 402).
+  auto result = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
+  double pipeline = kPipeline * (result.getIntOrFloatBitWidth() > 16 ? 2 : 1);
   auto costOf = [&](unsigned columns, double fixed) {
     int64_t tiles = down * llvm::divideCeil(product.columns, columns);
     double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
@@ -122,7 +126,7 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
     double end = kEnd + (waves > 1 ? 0 : kPipeline); // one group finishes a tile
     double l2 = columns > kMostColumns ? kL2OfWide : kL2;
     return alone ? waves * steps * std::max(wgmmaStep(columns, 0), bytes / l2) + end
-                 : waves * (steps * wgmmaStep(columns, fixed) + kPipeline);
+                 : waves * (steps * wgmmaStep(columns, fixed) + pipeline);
   };
   double least = 0;
   for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
@@ -210,7 +214,7 @@ static double scheduleWgmmaTile(ScheduleChoice &s, const MatrixProduct &product,
   bool shares = !product.window || 2 * tilesOf(64, 128) < arch.multiprocessors;
   for (unsigned height : {64, 128})
     for (unsigned columns = 16; columns <= 128; columns += bytes ? 16 : 8) {
-      bool slices = product.rightByColumns || columns % 64 == 0;
+      bool slices = product.rightByColumns || columns % MatrixTile::sliceColumns == 0;
       // Measured: 104 columns took as long as 128, or longer.
       bool whole = columns <= (product.window ? 64 : 96) || columns % 32 == 0;
       if (!slices || !whole || (product.window && !product.window->fits(columns)))
@@ -379,5 +383,14 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
       all.front().kept = all.front().depth;
   }
   scheduleExactProduct(general, launch, arch);
-  all.push_back(general);
+  // Matrix units multiply 32 columns at least. Microseconds of grouped convolutions by mma.sync and
+  // in tiles of 8: 8 channels, 3 x 3, 736 and 277, 1 x 1 43.0 and 17.6, 4 channels, 3 x 3, 138 and
+  // 113; but 5 x 5 8.3 and 11.8, 64 channels to 8 23.7 and 30.1, and to 16 columns, 3 x 3, 101 and
+  // 168.
+  constexpr int64_t kNarrow = 8, kShort = 72; // columns, k
+  ProductSizes sizes = ProductSizes::of(productOf(launch));
+  auto conv = dyn_cast<prim::ConvOp>(productOf(launch));
+  bool narrow = conv && conv.getGroups() > 1 && !wgmmaCost && sizes.columns > 0 &&
+                sizes.columns <= kNarrow && sizes.inner > 0 && sizes.inner <= kShort;
+  all.insert(narrow ? all.begin() : all.end(), general);
 }

@@ -6,6 +6,7 @@
 // because they would disagree if each computed it.
 //
 //===----------------------------------------------------------------------===//
+#include "FourierKernel.h"
 #include "KernelFrame.h"
 #include "MatrixTile.h"
 #include "ScatterKernel.h"
@@ -257,8 +258,12 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     scheduleRow(s, launch, arch);
   } else if (launch.getKind() == kernel::KernelKind::Special) {
     Operation *op = specialOf(launch);
-    s.form = isa<prim::NonzeroOp>(op) ? Form::Collect : Form::Scatter;
-    s.threads = s.form == Form::Collect ? GpuArch::warp : 128;
+    s.form = Form::Scatter;
+    s.threads = 128;
+    if (auto places = dyn_cast<prim::NonzeroOp>(op))
+      scheduleCollect(s, places, arch);
+    if (auto lines = dyn_cast<prim::FourierOp>(op))
+      scheduleFourier(s, lines, arch);
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
     bool sorts = scheduleSortedScatter(s, launch, arch);

@@ -41,6 +41,8 @@ void scheduleLine(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch
 /// has none.
 bool scheduleGridOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsigned axis,
                        const GpuArch &arch);
+/// The way to find places of elements that are not zero.
+void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &arch);
 /// The way to run a launch of kind row.
 void scheduleRow(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 

@@ -65,6 +65,14 @@ bool codegen::GpuScheduleModel::storesTransposed(Operation *product) const {
   return !isa<prim::ConvOp>(product);
 }
 
+bool codegen::GpuScheduleModel::storesTwice(kernel::LaunchOp launch) const {
+  // A launch takes longer than a few more stores. The other templates have one result.
+  auto schedules = cast<tcc::gpu::SchedulesAttr>(launch.getScheduleAttr()).getSchedules();
+  return llvm::all_of(schedules, [](tcc::gpu::ScheduleAttr schedule) {
+    return llvm::is_contained({tcc::gpu::Form::Loop, tcc::gpu::Form::Product}, schedule.getForm());
+  });
+}
+
 bool codegen::GpuScheduleModel::prefersAttention(const AttentionForm &form) const {
   // The general form multiplies without matrix units, which the products alone would have.
   return llvm::all_of(target.codes, [&](const GpuCode &code) {

@@ -8,8 +8,13 @@
 // and lanes of a warp meet by exchange first. Where other axes lie inside of it, the lanes of a
 // warp have neighbouring lines, and each warp a share of their elements.
 //
+// Places of extrema of few long lines are looked for by several blocks a line; the last one puts
+// together what they found. Few long lines are scanned in chunks, by all blocks: first what each
+// chunk comes to, then each chunk from what those before it come to.
+//
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "FourierKernel.h"
+#include "GridPhases.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,6 +33,8 @@ namespace {
 class SharedLine {
 public:
   explicit SharedLine(device::KernelFrame &f);
+  /// Goes to the lines that are those of block `number`.
+  void enter(Value number);
   void emitBest(prim::ArgReduceOp op);
   void emitScan(prim::CumulativeOp op);
 
@@ -47,6 +54,16 @@ private:
   };
   SmallVector<Element> elementsFrom(prim::CumulativeOp op, Value first);
   void storeScan(prim::CumulativeOp op, ArrayRef<Element> elements, ArrayRef<Value> results);
+  std::pair<Value, Value> inBlock(Value v);
+  BestOfLine::Best ofLine(BestOfLine &line, BestOfLine::Best best);
+  void meet(BestOfLine &line, BestOfLine::Best best);
+  /// Whether the thread is the first one of a line.
+  Value leads() {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0));
+    return arith::AndIOp::create(b, inside, isFirst);
+  }
+  Value scanRounds(prim::CumulativeOp op, Value first, Value end, Value start, bool stores);
+  void scanInChunks(prim::CumulativeOp op);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
@@ -54,6 +71,13 @@ private:
   bool across;                          ///< lanes of a warp have neighbouring lines
   Value length, lane, share, lineOfBlock, inside;
   Value warpOfLine;
+  SmallVector<Value> others; ///< extents of the axes that lines do not lie along
+  // Of a scan: its combination, neutral element, and where warps leave what they have.
+  std::function<Value(Value, Value)> combine;
+  Value neutral, totals;
+  // Of the place of an extremum: the blocks of a line, where warps leave theirs.
+  int64_t parts = 1;
+  Value bestValues, bestPlaces;
   Coords at; ///< the line
 };
 
@@ -64,8 +88,8 @@ SharedLine::SharedLine(device::KernelFrame &f)
   auto [x, along] = *lineAxis(specialOf(f.launch));
   axis = along;
   across = linesAcross(tensorType(x), axis);
-  SmallVector<Value> extents = extentsOf(f, x), others(extents);
-  length = extents[axis];
+  others = extentsOf(f, x);
+  length = others[axis];
   others.erase(others.begin() + axis);
   unsigned together = f.schedule.getThreads() / threads; // lines of a block
   lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
@@ -75,11 +99,19 @@ SharedLine::SharedLine(device::KernelFrame &f)
                        : f.e.divIndex(f.thread, f.e.index(threads));
   warps = across ? threads : threads / GpuArch::warp;
   warpOfLine = across ? share : f.e.divIndex(share, f.e.index(GpuArch::warp));
-  Value lines = f.volume(others),
-        line = f.e.addIndex(f.e.mulIndex(f.block, f.e.index(together)), lineOfBlock);
+  bool sharesLines = f.schedule.getScratchBytes() && isa<prim::ArgReduceOp>(specialOf(f.launch));
+  if (sharesLines)
+    parts = f.schedule.getSplit() * tensorType(x).getDimSize(axis) / tensorType(x).getNumElements();
+  enter(f.e.divIndex(f.block, f.e.index(parts)));
+}
+
+void SharedLine::enter(Value number) {
+  Value together = f.e.index(f.schedule.getThreads() / threads), lines = f.volume(others);
+  Value line = f.e.addIndex(f.e.mulIndex(number, together), lineOfBlock);
   // Threads without a line do what the last one's do, because all of a block meet.
   inside = f.less(line, lines);
   line = arith::MinUIOp::create(b, line, f.e.subIndex(lines, f.e.index(1)));
+  at.clear();
   for (Value i : f.delinearize(line, others))
     at.push_back(Coord::uniform(i));
   at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
@@ -117,11 +149,16 @@ void SharedLine::emitBest(prim::ArgReduceOp op) {
   f.e.setLanes(lanes);
   int64_t apart = int64_t(threads) * lanes, step = apart * kInFlight;
   Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(step - 1)), f.e.index(step));
+  Value begin = f.e.index(0), end = rounds;
+  if (parts > 1) {
+    Value each = f.e.divIndex(f.e.addIndex(rounds, f.e.index(parts - 1)), f.e.index(parts));
+    begin = f.e.mulIndex(f.e.remIndex(f.block, f.e.index(parts)), each);
+    end = f.minIndex(f.e.addIndex(begin, each), rounds);
+  }
   Value first = f.e.mulIndex(share, f.e.index(lanes));
   Value last = f.e.subIndex(length, f.e.index(lanes));
   Best none = line.none();
-  auto loop =
-      scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), ValueRange{none.value, none.place});
+  auto loop = scf::ForOp::create(b, begin, end, f.e.index(1), ValueRange{none.value, none.place});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -145,23 +182,52 @@ void SharedLine::emitBest(prim::ArgReduceOp op) {
   if (lanes > 1)
     best = line.folded(best, lanes);
   f.e.setLanes(1);
+  best = ofLine(line, best);
+  if (parts > 1)
+    return meet(line, best);
+  f.when(leads(), [&] { line.store(best); });
+}
+
+/// What the threads of the line in the block have found.
+BestOfLine::Best SharedLine::ofLine(BestOfLine &line, BestOfLine::Best best) {
   if (!across)
     for (unsigned distance = GpuArch::warp / 2; distance; distance /= 2)
       best = line.better(best, {exchanged(best.value, distance), exchanged(best.place, distance)});
-  Type value = best.value.getType(), place = best.place.getType();
-  Value leads = arith::AndIOp::create(
-      b, inside, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0)));
   if (warps == 1)
-    return f.when(leads, [&] { line.store(best); });
+    return best;
+  Type value = best.value.getType(), place = best.place.getType();
   int64_t slots = int64_t(f.schedule.getThreads()) / (across ? 1 : GpuArch::warp);
-  Value values = f.shared(f.asStored(value), slots, "values"),
-        places = f.shared(place, slots, "places");
-  leave({best.value, best.place}, {values, places});
-  f.when(leads, [&] {
-    Best all{left(values, value, 0), left(places, place, 0)};
-    for (unsigned i = 1; i < warps; ++i)
-      all = line.better(all, {left(values, value, i), left(places, place, i)});
-    line.store(all);
+  if (!bestValues) {
+    bestValues = f.shared(f.asStored(value), slots, "values");
+    bestPlaces = f.shared(place, slots, "places");
+  }
+  leave({best.value, best.place}, {bestValues, bestPlaces});
+  BestOfLine::Best all{left(bestValues, value, 0), left(bestPlaces, place, 0)};
+  for (unsigned i = 1; i < warps; ++i)
+    all = line.better(all, {left(bestValues, value, i), left(bestPlaces, place, i)});
+  return all;
+}
+
+/// What the blocks of the line have found is put together by the last of them. There are no more of
+/// them than a block has threads.
+void SharedLine::meet(BestOfLine &line, BestOfLine::Best best) {
+  Type value = best.value.getType(), stored = f.asStored(value), place = best.place.getType();
+  int64_t all = f.schedule.getSplit() * int64_t(sizeof(int64_t)); // bytes of the values
+  auto valueAt = [&](Value part) { return f.scratchAt(0, stored, part); };
+  auto placeAt = [&](Value part) { return f.scratchAt(all, place, part); };
+  f.when(leads(), [&] {
+    LLVM::StoreOp::create(b, f.asStored(best.value), valueAt(f.block));
+    LLVM::StoreOp::create(b, best.place, placeAt(f.block));
+  });
+  Value number = f.e.divIndex(f.block, f.e.index(parts));
+  f.inLastBlock(number, unsigned(parts), [&] {
+    // Threads without a part have the last one's again, which changes nothing.
+    Value own = f.minIndex(f.thread, f.e.index(parts - 1));
+    own = f.e.addIndex(f.e.mulIndex(number, f.e.index(parts)), own);
+    Value read = LLVM::LoadOp::create(b, stored, valueAt(own));
+    BestOfLine::Best found =
+        ofLine(line, {f.asComputed(read, value), LLVM::LoadOp::create(b, place, placeAt(own))});
+    f.when(leads(), [&] { line.store(found); });
   });
 }
 
@@ -210,75 +276,126 @@ void SharedLine::storeScan(prim::CumulativeOp op, ArrayRef<Element> elements,
     store(element, result);
 }
 
-void SharedLine::emitScan(prim::CumulativeOp op) {
-  Type e = tensorType(op.getX()).getElementType();
-  auto combine = [&](Value x, Value y) { return emitCombine(b, op.getKind(), e, x, y); };
+/// What lies before the thread's `v`, and all of its line's threads have.
+std::pair<Value, Value> SharedLine::inBlock(Value v) {
   auto choose = [&](Value condition, Value x, Value y) -> Value {
     return arith::SelectOp::create(b, condition, x, y);
   };
+  Value before = neutral, all = v;
+  for (unsigned distance = 1; !across && distance < GpuArch::warp; distance *= 2) {
+    Value other = exchanged(all, distance);
+    Value bit = arith::AndIOp::create(b, lane, f.e.index(distance));
+    Value upper = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, f.e.index(0));
+    before = choose(upper, combine(other, before), before);
+    all = choose(upper, combine(other, all), combine(all, other));
+  }
+  if (warps == 1)
+    return {before, all};
+  leave({all}, {totals});
+  Value earlier = neutral;
+  all = neutral;
+  for (unsigned i = 0; i < warps; ++i) {
+    Value part = left(totals, neutral.getType(), i);
+    earlier = choose(f.less(f.e.index(i), warpOfLine), combine(earlier, part), earlier);
+    all = combine(all, part);
+  }
+  f.barrier(); // the next round leaves its own there
+  return {combine(earlier, before), all};
+}
+
+/// From what `start` comes to, rounds [first, end) of a line. Gives what it comes to then.
+Value SharedLine::scanRounds(prim::CumulativeOp op, Value first, Value end, Value start,
+                             bool stores) {
   f.e.setLanes(lanes);
-  Value neutral = arith::ConstantOp::create(b, neutralElement(op.getKind(), e));
   unsigned own = lanes * f.schedule.getVectors();
   Value step = f.e.index(int64_t(threads) * own);
-  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
-  Value totals;
-  if (warps > 1)
-    totals = f.shared(f.asStored(neutral.getType()),
-                      int64_t(f.schedule.getThreads()) / (across ? 1 : GpuArch::warp), "totals");
-  auto loop = scf::ForOp::create(b, f.e.index(0), rounds, f.e.index(1), ValueRange{neutral});
+  auto loop = scf::ForOp::create(b, first, end, f.e.index(1), ValueRange{start});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value carried = loop.getRegionIterArg(0);
   Value next = f.e.nested([&]() -> Value {
-    Value first = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), step),
+    Value begin = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), step),
                                f.e.mulIndex(share, f.e.index(own)));
-    SmallVector<Element> elements = elementsFrom(op, first);
+    SmallVector<Element> elements = elementsFrom(op, begin);
     if (f.failed)
       return carried;
     SmallVector<Value> sums; // of the thread's own
     for (const Element &element : elements) {
-      Value v = choose(element.inside, element.value, neutral);
+      Value v = arith::SelectOp::create(b, element.inside, element.value, neutral);
       sums.push_back(sums.empty() ? v : combine(sums.back(), v));
     }
-    // What lies before the thread's own, and all of its warp.
-    Value before = neutral, all = sums.back();
-    for (unsigned distance = 1; !across && distance < GpuArch::warp; distance *= 2) {
-      Value other = exchanged(all, distance);
-      Value bit = arith::AndIOp::create(b, lane, f.e.index(distance));
-      Value upper = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, f.e.index(0));
-      before = choose(upper, combine(other, before), before);
-      all = choose(upper, combine(other, all), combine(all, other));
-    }
-    if (warps > 1) {
-      leave({all}, {totals});
-      Value earlier = neutral;
-      all = neutral;
-      for (unsigned i = 0; i < warps; ++i) {
-        Value part = left(totals, neutral.getType(), i);
-        earlier = choose(f.less(f.e.index(i), warpOfLine), combine(earlier, part), earlier);
-        all = combine(all, part);
-      }
-      before = combine(earlier, before);
-      f.barrier(); // the next round leaves its own there
-    }
+    auto [before, all] = inBlock(sums.back());
     before = combine(carried, before);
     SmallVector<Value> results;
-    for (unsigned i = 0; i < own; ++i) {
+    for (unsigned i = 0; i < own && stores; ++i) {
       if (op.getExclusive())
         results.push_back(i == 0 ? before : combine(before, sums[i - 1]));
       else
         results.push_back(combine(before, sums[i]));
     }
-    storeScan(op, elements, results);
+    if (stores)
+      storeScan(op, elements, results);
     return combine(carried, all);
   });
   scf::YieldOp::create(b, next);
+  return loop.getResult(0);
+}
+
+/// Each chunk is a few rounds, and there are no more of them than threads.
+void SharedLine::scanInChunks(prim::CumulativeOp op) {
+  auto shape = tensorType(op.getX()).getShape();
+  int64_t step = int64_t(threads) * lanes * f.schedule.getVectors();
+  int64_t rounds = llvm::divideCeil(shape[axis], step), each = llvm::divideCeil(rounds, threads),
+          chunks = llvm::divideCeil(rounds, each), items = chunks;
+  for (auto [i, extent] : llvm::enumerate(shape))
+    items *= i == axis ? 1 : extent;
+  Type stored = f.asStored(neutral.getType());
+  auto chunkOf = [&](Value item) {
+    enter(f.e.divIndex(item, f.e.index(chunks)));
+    Value first = f.e.mulIndex(f.e.remIndex(item, f.e.index(chunks)), f.e.index(each));
+    return std::pair(first, f.minIndex(f.e.addIndex(first, f.e.index(each)), f.e.index(rounds)));
+  };
+  device::GridPhases phases(f);
+  phases.run(items, [&](Value item) {
+    auto [first, end] = chunkOf(item);
+    Value all = scanRounds(op, first, end, neutral, /*stores=*/false);
+    f.when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, f.thread, f.e.index(0)),
+           [&] { LLVM::StoreOp::create(b, f.asStored(all), f.scratchAt(0, stored, item)); });
+  });
+  phases.finish(items, [&](Value item) {
+    auto [first, end] = chunkOf(item);
+    Value chunk = f.e.remIndex(item, f.e.index(chunks));
+    Value other = f.minIndex(f.thread, f.e.index(chunks - 1));
+    Value slot = f.e.addIndex(f.e.subIndex(item, chunk), other);
+    Value part = LLVM::LoadOp::create(b, stored, f.scratchAt(0, stored, slot));
+    part = arith::SelectOp::create(b, f.less(f.thread, chunk),
+                                   f.asComputed(part, neutral.getType()), neutral);
+    scanRounds(op, first, end, inBlock(part).second, /*stores=*/true);
+  });
+}
+
+void SharedLine::emitScan(prim::CumulativeOp op) {
+  Type e = tensorType(op.getX()).getElementType();
+  combine = [this, e, kind = op.getKind()](Value x, Value y) {
+    return emitCombine(b, kind, e, x, y);
+  };
+  neutral = arith::ConstantOp::create(b, neutralElement(op.getKind(), e));
+  if (warps > 1)
+    totals = f.shared(f.asStored(neutral.getType()),
+                      int64_t(f.schedule.getThreads()) / (across ? 1 : GpuArch::warp), "totals");
+  if (f.schedule.getScratchBytes())
+    return scanInChunks(op);
+  Value step = f.e.index(int64_t(threads) * lanes * f.schedule.getVectors());
+  Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.subIndex(step, f.e.index(1))), step);
+  scanRounds(op, f.e.index(0), rounds, neutral, /*stores=*/true);
 }
 
 void device::emitSharedLineKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
   if (isa<prim::SortOp, prim::TopKOp>(op))
     return f.schedule.getScratchBytes() ? emitOrderedGridKernel(f) : emitOrderedBlockKernel(f);
+  if (isa<prim::FourierOp>(op))
+    return emitFourierKernel(f);
   SharedLine line(f);
   if (auto best = dyn_cast<prim::ArgReduceOp>(op))
     return line.emitBest(best);

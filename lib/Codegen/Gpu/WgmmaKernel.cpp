@@ -252,7 +252,7 @@ void WgmmaEmitter::fetchRight(Value firstColumn, Value step, Value stage) {
   Value k = mul(step, c(MatrixTile::depth));
   if (p.rightByColumns)
     return copyBox(b, sharedAt(right), tensorMap(1), {k, firstColumn}, barrier);
-  for (unsigned i = 0; i < t.columns; i += 64)
+  for (unsigned i = 0; i < t.columns; i += MatrixTile::sliceColumns)
     copyBox(b, sharedAt(add(right, c(int64_t(i) * MatrixTile::depth * 2))), tensorMap(1),
             {add(firstColumn, c(i)), k}, barrier);
 }

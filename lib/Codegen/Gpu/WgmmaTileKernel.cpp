@@ -206,7 +206,7 @@ void WgmmaTileEmitter::fetchRight(Value step, Value stage) {
   Value k = mul(step, MatrixTile::depth);
   if (m.rightByColumns)
     return copyBox(b, right, tensorMap(1), {k, firstColumn}, barrier);
-  for (unsigned i = 0; i < t.columns; i += 64)
+  for (unsigned i = 0; i < t.columns; i += MatrixTile::sliceColumns)
     copyBox(b, at(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
             {add(firstColumn, c(i)), k}, barrier);
 }

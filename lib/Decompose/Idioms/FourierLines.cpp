@@ -139,6 +139,7 @@ class FourierLinesPass : public tcc::impl::FourierLinesPassBase<FourierLinesPass
 public:
   FourierLinesPass(WeightTable *weights, FourierKernels has) : weights(weights) {
     longest = has.longest;
+    convolves = has.convolves;
     longestTogether = has.longestTogether;
     fewestLines = has.fewestLines;
   }
@@ -147,7 +148,8 @@ public:
 private:
   /// Whether there is a kernel for one line of n numbers.
   bool hasMatrix(int64_t n) {
-    return n >= kShortestFourierMatrix && (hasFourierStages(n) ? n : 2 * n - 1) <= longest;
+    return n >= kShortestFourierMatrix &&
+           (hasFourierStages(n) ? n <= longest : convolves && 2 * n - 1 <= longest);
   }
   bool hasKernel(prim::FourierOp op);
   SmallVector<Value> replacement(PrimBuilder &b, prim::FourierOp op);

@@ -17,6 +17,7 @@ public:
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
   bool addsToProduct(mlir::Operation *product) const override;
   bool storesTransposed(mlir::Operation *product) const override;
+  bool storesTwice(kernel::LaunchOp launch) const override;
   int64_t version() const override { return 7; }
 
 private:

@@ -3,7 +3,8 @@
 // The templates of products keep tiles of rows and columns in registers, and lanes are columns.
 // A product with one column, whose matrix lies along what is summed, has neither: its columns
 // would be copied into panels that are empty but for one. It is the sum of each row's products,
-// read once, in the order in which it lies.
+// read once, in the order in which it lies. GPUs have a template for few columns; a few long sums
+// of it leave most multiprocessors idle, where a reduction is shared by blocks.
 //
 // Packed weights are read in panels where they come from memory, or are narrower than what is
 // summed. Where they stay in L2, rows are summed without the tile's steps: a recurrent layer's
@@ -17,6 +18,7 @@
 #include "tcc/LayoutAssign/LayoutAssign.h"
 
 namespace tcc {
+#define GEN_PASS_DECL_VECTORPRODUCTSPASS
 #define GEN_PASS_DEF_VECTORPRODUCTSPASS
 #include "tcc/LayoutAssign/Passes.h.inc"
 } // namespace tcc
@@ -28,7 +30,10 @@ namespace {
 
 class VectorProductsPass : public tcc::impl::VectorProductsPassBase<VectorProductsPass> {
 public:
-  explicit VectorProductsPass(const CpuTarget *cpu) : cpu(cpu) {}
+  explicit VectorProductsPass(VectorProducts which) : cpu(which.cpu) {
+    mostRows = which.mostRows;
+    shortest = which.shortest;
+  }
   void runOnOperation() override {
     SmallVector<prim::DotOp> products;
     getOperation().walk([&](prim::DotOp op) { products.push_back(op); });
@@ -68,7 +73,8 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   if (!isStatic(op.getLhs()) || !isStatic(op.getRhs()))
     return;
   int64_t length = tensorType(op.getLhs()).getDimSize(op.getLhsContract()[0]);
-  if (length == 0) // no product has a term: nothing tells a vector from an empty matrix
+  if (length < shortest ||
+      length == 0) // no product has a term: nothing tells a vector from an empty matrix
     return;
   auto isVector = [&](Value v) { return tensorType(v).getNumElements() == length; };
   auto liesAlong = [&](Value v, int64_t axis) {
@@ -80,6 +86,8 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
     if (!isVector(vector) || !liesAlong(matrix, op.getRhsContract()[0]))
       return;
   }
+  if (mostRows > 0 && tensorType(matrix).getNumElements() > mostRows * length)
+    return;
   OpBuilder b(op);
   Location loc = op.getLoc();
   Type e = result.getElementType(), wide = e.getIntOrFloatBitWidth() < 32 ? b.getF32Type() : e;
@@ -99,6 +107,6 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   op.erase();
 }
 
-std::unique_ptr<Pass> tcc::createVectorProductsPass(const CpuTarget *cpu) {
-  return std::make_unique<VectorProductsPass>(cpu);
+std::unique_ptr<Pass> tcc::createVectorProductsPass(VectorProducts which) {
+  return std::make_unique<VectorProductsPass>(which);
 }
