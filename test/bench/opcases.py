@@ -343,6 +343,7 @@ for family in (pointwise, products, attention, convolutions, reductions, order, 
                blocks):
     family()
 
-import modelcases  # noqa: E402,F401  whose cases are of this kind
+import manycases  # noqa: E402,F401  whose cases are of this kind
+import modelcases  # noqa: E402,F401
 import oddcases  # noqa: E402,F401
 import shapecases  # noqa: E402,F401
