@@ -236,14 +236,14 @@ def show(row, roof):
         print(f"    {name}: {why}", flush=True)
 
 
-def section(threads, stored):
-    """The table of the cases that were run with so many threads."""
+def section(title, stored):
+    """The table of the cases that were run on one kind of machine with so many threads."""
     from statistics import median
     rows, roof = stored["rows"].values(), stored["roof"]
     known = sorted((row for row in rows if ratio(row) is not None), key=ratio)
     names = [name for name in ENGINES if any(name in row["us"] for row in rows)]
     ratios = [ratio(row) for row in known]
-    lines = [f"## {threads} thread{'s' if int(threads) > 1 else ''}", "",
+    lines = [f"## {title}", "",
              f"- {stored['machine']}; PyTorch {stored['torch']}; {stored['note']}.",
              f"- A copy moves {roof['bytes'] / 1e3:.1f} GB/s, a product of 1,024 does {roof['flops'] / 1e3:.0f} GFLOP/s: "
              "the roofline of the last column."]
@@ -264,8 +264,8 @@ def section(threads, stored):
 def page_text(stored):
     lines = ["# Operators and blocks on the CPU", "", "Written by `scripts/bench ops --write`; do not edit.", "",
              "Microseconds of the fastest run of many, in turns in one process; outputs compared.", ""]
-    for threads in sorted(stored, key=int):
-        lines += section(threads, stored[threads])
+    for title in sorted(stored):
+        lines += section(title, stored[title])
     return "\n".join(lines)
 
 
@@ -336,9 +336,11 @@ def load(options):
 def store(rows, roof, options):
     """Merges the rows into the page's data and writes the page: after every case, for a sweep takes long."""
     from bench import machine, versions
+    from report import processor
     data = PAGE.with_suffix(".json")
     stored = json.loads(data.read_text()) if data.exists() else {}
-    part = stored.setdefault(str(options.threads), {"rows": {}})
+    title = f"{processor(machine())}, {options.threads} thread{'s' if options.threads > 1 else ''}"
+    part = stored.setdefault(title, {"rows": {}})
     part["rows"].update({row["case"]: row for row in rows})
     part.update(roof=roof, machine=machine(), note=options.note, torch=versions()["torch"])
     data.write_text(json.dumps(stored, indent=1) + "\n")

@@ -54,16 +54,30 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
 
 
+def processor(machine):
+    """A machine without the version of its kernel: what keeps rows apart that are not to be compared."""
+    return machine.rsplit(", Linux ", 1)[0]
+
+
+def processors(rows):
+    return list(dict.fromkeys(processor(row["machine"]) for row in rows))
+
+
+def place_of(row):
+    """What a newer row replaces: that of the same model on the same kind of machine."""
+    return row["model"], processor(row["machine"])
+
+
 def merge(old, rows):
-    stored = {row["model"]: row for row in old}
+    stored = {place_of(row): row for row in old}
     for row in rows:
-        kept = stored.get(row["model"])
+        kept = stored.get(place_of(row))
         if kept and (kept["date"], kept["machine"]) == (row["date"], row["machine"]):
             # Peers measured apart on the same day stay; what was tried again is replaced.
             tried = {*row["results"], *row["failed"], *row["not_run"]}
             row = {**row, **{part: {**{name: value for name, value in kept[part].items() if name not in tried},
                                     **row[part]} for part in ("results", "failed", "not_run")}}
-        stored[row["model"]] = row
+        stored[place_of(row)] = row
     return list(stored.values())
 
 
@@ -99,15 +113,13 @@ def usual_versions(rows):
     return {package: max(set(versions), key=versions.count) for package, versions in found.items()}
 
 
-def stamp(row, usual, machines):
-    """tcc's version, and whatever of the row is not as the head of the page says."""
+def stamp(row, usual):
+    """tcc's version, and those of peers that are not as the head of the page says."""
     parts = [row["results"]["tcc"]["version"] if "tcc" in row["results"] else ""]
     for name, result in row["results"].items():
         package = TITLES_OF[CONTESTANTS[name].package]
         if is_peer(name) and result["version"] != usual[package]:
             parts.append(f"{package} {result['version']}")
-    if len(machines) > 1:
-        parts.append(f"machine {machines.index(row['machine']) + 1}")
     return ", ".join(filter(None, dict.fromkeys(parts)))
 
 
@@ -118,7 +130,7 @@ def ratios_of(rows):
     return {**kinds, **(tuned if any("tuned" in row["results"] for row in rows) else {})}
 
 
-def table(rows, machines):
+def table(rows):
     names = [name for name in CONTESTANTS if any(name in row["results"] for row in rows)]
     usual = usual_versions(rows)
     kinds = ratios_of(rows)
@@ -127,7 +139,7 @@ def table(rows, machines):
     for row in rows:
         ratios = [f"{ratio:.2f}" if (ratio := kind(row)) else "" for kind in kinds.values()]
         lines.append(" | ".join([f"| {row['model']}", *(milliseconds(row, name) for name in names), *ratios,
-                                 stamp(row, usual, machines), f"{row['date']} |"]))
+                                 stamp(row, usual), f"{row['date']} |"]))
     return lines
 
 
@@ -153,29 +165,26 @@ def show_compile(row, first):
     print(f"{row['model']:20}" + "".join(f"{row[key]:18.2f}" for key in COMPILE), flush=True)
 
 
-def compile_table(rows, machines):
-    where = (lambda row: f", machine {machines.index(row['machine']) + 1}") if len(machines) > 1 else lambda row: ""
+def compile_table(rows):
     return ["| model | " + " | ".join(COMPILE.values()) + " | tcc's version | date |",
             "|---|" + "---:|" * len(COMPILE) + "---|---|",
             *[f"| {row['model']} | " + " | ".join(f"{row[key]:.2f}" for key in COMPILE) +
-              f" | {row['version']}{where(row)} | {row['date']} |" for row in rows]]
+              f" | {row['version']} | {row['date']} |" for row in rows]]
 
 
-def cold_summary(rows, machines):
+def cold_summary(rows):
     """Of many small models: how long they take, whether that grows with their kernels, and the slowest."""
     seconds, cpu = (sorted(row[kind] for row in rows) for kind in ("seconds", "cpu_seconds"))
     each = sorted(1e3 * row["cpu_seconds"] / max(1, row["kernels"]) for row in rows)
     slowest = sorted(rows, key=lambda row: -row["seconds"])[:5]
     stamps = sorted({(row["date"], row["version"]) for row in rows})
-    where = sorted({machines.index(row["machine"]) + 1 for row in rows})
     return [f"{len(rows)} models of `test/models/zoo.py`, without a cache, on all cores, one attempt each: median "
             f"{statistics.median(seconds):.2f} s, nine of ten below {seconds[len(seconds) * 9 // 10]:.2f} s, most "
             f"{seconds[-1]:.2f} s. Of CPU, which other work on the machine changes less: median {statistics.median(cpu):.2f} s, "
             f"most {cpu[-1]:.2f} s, {sum(row['kernels'] for row in rows)} kernels, median {statistics.median(each):.0f} ms for "
             f"each kernel of a model, nine of ten models below {each[len(each) * 9 // 10]:.0f} ms. Slowest: " +
             ", ".join(f"{row['model']} {row['seconds']:.2f} s ({row['kernels']} kernels)" for row in slowest) +
-            ". tcc " + ", ".join(f"{version} ({date})" for date, version in stamps) +
-            (f", machine {', '.join(map(str, where))}." if len(machines) > 1 else ".")]
+            ". tcc " + ", ".join(f"{version} ({date})" for date, version in stamps) + "."]
 
 
 def how_outputs(rows):
@@ -224,36 +233,43 @@ def kernel_table(rows):
     return lines
 
 
+def processor_section(kind, rows, compiles, cold, threads):
+    """What was measured on one kind of machine."""
+    machines = dict.fromkeys(row["machine"] for row in rows + compiles + cold)
+    lines = ["", f"## On {kind}", "", *(f"- Machine: {machine}" for machine in machines)]
+    if rows:
+        usual = ", ".join(f"{name} {version}" for name, version in usual_versions(rows).items())
+        lines += [f"- Versions, where a row does not say another: {usual}",
+                  "", "### Running", "", "Milliseconds a run, medians, lower is better: float32, "
+                  f"{threads} threads, all engines in turns in one process, outputs checked. "
+                  "torch.compile has its weights frozen, as every other compiler here." + how_outputs(rows), "",
+                  *table(rows), "", *means(rows, CLASSES)]
+    if compiles:
+        lines += ["", "### Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles)]
+    if cold:
+        lines += ["", *cold_summary(cold)]
+    return lines
+
+
 def write(page, rows, compile_rows, threads, gpu=(), kernels=(), cold=()):
     data = page.with_suffix(".json")
     stored = upgrade(json.loads(data.read_text()) if data.exists() else {})
     place = {model: number for number, model in enumerate(MODELS)}
     rows = sorted(merge(stored.get("rows", []), rows), key=lambda row: place.get(row["model"], len(MODELS)))
-    compiles = list({row["model"]: row for row in stored.get("compile", []) + compile_rows}.values())
+    compiles = list({place_of(row): row for row in stored.get("compile", []) + compile_rows}.values())
     # Kernels by time are for who measures.
     gpu = list({row["row"]: {key: value for key, value in row.items() if key != "profile"}
                 for row in [*stored.get("gpu", []), *gpu]}.values())
     kernels = list({row["row"] + row["type"]: row for row in [*stored.get("kernels", []), *kernels]}.values())
-    cold = sorted({row["model"]: row for row in [*stored.get("cold", []), *cold]}.values(), key=lambda row: row["model"])
+    cold = sorted({place_of(row): row for row in [*stored.get("cold", []), *cold]}.values(), key=lambda row: row["model"])
     parts = {"rows": rows, "compile": compiles, "cold": cold, "gpu": gpu, "kernels": kernels}
     data.write_text(json.dumps({name: part for name, part in parts.items() if part or name in ("rows", "compile")},
                                indent=1) + "\n")
-    machines = list(dict.fromkeys(row["machine"] for row in rows + compiles + cold))
-    lines = ["# Performance on the CPU", "",
-             "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit.", "",
-             *(f"- Machine{f' {number + 1}' if len(machines) > 1 else ''}: {text}"
-               for number, text in enumerate(machines))]
-    if rows:
-        usual = ", ".join(f"{name} {version}" for name, version in usual_versions(rows).items())
-        lines += [f"- Versions, where a row does not say another: {usual}",
-                  "", "## Running", "", "Milliseconds a run, medians, lower is better: float32, "
-                  f"{threads} threads, all engines in turns in one process, outputs checked. "
-                  "torch.compile has its weights frozen, as every other compiler here." + how_outputs(rows), "",
-                  *table(rows, machines), "", *means(rows, CLASSES)]
-    if compiles:
-        lines += ["", "## Compiling", "", "The fastest of three; all cores.", "", *compile_table(compiles, machines)]
-    if cold:
-        lines += ["", *cold_summary(cold, machines)]
+    lines = ["# Performance", "",
+             "Written by `scripts/bench cpu --write` and `scripts/bench compile --write`; do not edit."]
+    for kind in processors(rows + compiles + cold):
+        lines += processor_section(kind, *([row for row in part if processor(row["machine"]) == kind]
+                                           for part in (rows, compiles, cold)), threads)
     if gpu:
         lines += ["", "## On a GPU", "", "Milliseconds a run in bf16, medians, all contestants in turns in one process, "
                   "outputs compared with float64: a single call with a wait after it and, in parentheses, on the device, "

@@ -46,7 +46,7 @@ class ManyModels(unittest.TestCase):
     def test_summary(self):
         rows = [{"model": f"m{i}", "seconds": 0.1 * i, "cpu_seconds": 0.2 * i, "kernels": 2 * i, "version": "v", "date": "2026-01-02", "machine": "M"}
                 for i in range(1, 12)]
-        text, = report.cold_summary(rows, ["M"])
+        text, = report.cold_summary(rows)
         for part in ("11 models", "median 0.60 s", "most 1.10 s", "median 1.20 s, most 2.20 s, 132 kernels, median 100 ms", "Slowest: m11 1.10 s (22 kernels)",
                      "tcc v (2026-01-02)."):
             self.assertIn(part, text)
@@ -106,9 +106,23 @@ class Page(unittest.TestCase):
         merged, = report.merge([old], [new])
         self.assertEqual(set(merged["results"]), {"tcc", "ort"})
         self.assertEqual(set(merged["failed"]), {"openvino"})
-        for other in ({"machine": "N"}, {"date": "2026-01-03"}):
+        for other in ({"machine": "M, Linux 2"}, {"date": "2026-01-03"}):
             merged, = report.merge([old], [{**new, **other}])
             self.assertEqual(set(merged["results"]), {"ort"})
+
+    def test_another_processor_has_its_own_tables(self):
+        wide, narrow = "P, 2 cores, AVX-512, Linux 6", "P, 2 cores, AVX2, Linux 6"
+        text, data = self.write([row("gpt2", machine=narrow, tcc=(1, "a"), ort=(3, "1"))],
+                                {"rows": [row("gpt2", machine=wide, tcc=(1, "a"), ort=(2, "1"))]},
+                                [{"model": "gpt2", "machine": narrow, "version": "a", "date": "d",
+                                  **dict.fromkeys(report.COMPILE, 1.0)}])
+        self.assertEqual(len(data["rows"]), 2)
+        first, second = text.split("## On P, 2 cores, AVX2\n")
+        self.assertIn("## On P, 2 cores, AVX-512\n", first)
+        self.assertIn("| all | 1 | 2.00 | 2.00 |", first)
+        self.assertIn("| all | 1 | 3.00 | 3.00 |", second)
+        self.assertNotIn("### Compiling", first)
+        self.assertIn("### Compiling", second)
 
     def test_old_data(self):
         stored = {"machine": "M", "versions": {"tcc": "a", "onnxruntime": "1"}, "compile_versions": {"tcc": "b"},
@@ -151,9 +165,9 @@ class Operators(unittest.TestCase):
         rows = [self.row("good", 1000, tcc=1.0, eager=2.0), self.row("bad", 1000, tcc=4.0, eager=1.0),
                 self.row("none", failed=["tcc"], eager=1.0)]
         part = {"rows": {r["case"]: r for r in rows}, "roof": self.ROOF, "machine": "M", "torch": "2.0", "note": "quiet"}
-        text = ops.page_text({"2": part, "1": {**part, "rows": {"alone": self.row("alone", tcc=1.0, eager=1.0)}}})
-        self.assertLess(text.index("## 1 thread\n"), text.index("| alone |"))
-        self.assertLess(text.index("| alone |"), text.index("## 2 threads\n"))
+        text = ops.page_text({"M, 2 threads": part, "M, 1 thread": {**part, "rows": {"alone": self.row("alone", tcc=1.0, eager=1.0)}}})
+        self.assertLess(text.index("## M, 1 thread\n"), text.index("| alone |"))
+        self.assertLess(text.index("| alone |"), text.index("## M, 2 threads\n"))
         self.assertLess(text.index("| bad |"), text.index("| good |"))
         self.assertIn("2 cases; the fastest peer's time by tcc's: median 1.12, 1 below 0.95, least 0.25", text)
         self.assertIn("| bad | 4.0 | 1.0 | 0.25 | 25% |", text)
