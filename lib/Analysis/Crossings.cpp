@@ -11,9 +11,8 @@
 using namespace mlir;
 using namespace tcc;
 
-static bool readsDevice(host::ReadOp read) {
-  return host::memorySpace(cast<MemRefType>(read.getMemory().getType())) ==
-         host::MemorySpace::device;
+static bool onDevice(Value memory) {
+  return host::memorySpace(cast<MemRefType>(memory.getType())) == host::MemorySpace::device;
 }
 
 /// Whether nothing is launched after `op`, and it stands in no loop or branch.
@@ -59,10 +58,17 @@ static std::string reasonOf(host::ReadOp read) {
 
 std::vector<Crossing> tcc::crossings(ModuleOp module) {
   std::vector<Crossing> found;
-  module.walk([&](host::ReadOp read) {
-    if (readsDevice(read))
-      found.push_back(
-          {read, bool(read->getParentOfType<scf::WhileOp>()), !isLast(read), reasonOf(read)});
+  auto add = [&](Operation *op, std::string reason) {
+    found.push_back(
+        {op, bool(op->getParentOfType<scf::WhileOp>()), !isLast(op), std::move(reason)});
+  };
+  module.walk([&](Operation *op) {
+    auto read = dyn_cast<host::ReadOp>(op);
+    auto copy = dyn_cast<host::CopyOp>(op);
+    if (read && onDevice(read.getMemory()))
+      add(op, reasonOf(read));
+    else if (copy && onDevice(copy.getFrom()) && !onDevice(copy.getTo()))
+      add(op, "a kernel on the host");
   });
   return found;
 }

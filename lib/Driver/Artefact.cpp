@@ -270,8 +270,8 @@ Error Artefact::write(Model &model, const CompiledModel &compiled, const DriverO
   emit::Manifest facts =
       makeManifest(model, compiled, program, blob.layout, options, target, input);
   program.devices = deviceProgram(compiled, target.devices, facts.kernels);
-  if (target.devices.empty())
-    for (auto [kernel, made] : zip_equal(facts.kernels, compiled.kernels))
+  for (auto [kernel, made] : zip_equal(facts.kernels, compiled.kernels))
+    if (target.devices.empty() || made.onHost)
       program.kernels.push_back(
           {kernel.name, kernel.name, join(kernel.sources, ", "), textFor(made)});
   program.manifest = manifest = emit::manifestJson(facts);

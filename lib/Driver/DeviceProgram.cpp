@@ -92,6 +92,8 @@ emit::ProgramDevices tcc::deviceProgram(const CompiledModel &compiled, const Gpu
     program.archs.push_back(
         {code.arch->name, code.arch->capability, code.arch->specific, code.arch->simulated});
   for (auto [kernel, facts] : llvm::zip_equal(compiled.kernels, kernels)) {
+    if (kernel.onHost)
+      continue;
     emit::ProgramDeviceKernel &described = program.kernels.emplace_back();
     described.name = kernel.symbol;
     described.sources = llvm::join(facts.sources, ", ");

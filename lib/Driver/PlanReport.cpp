@@ -74,6 +74,7 @@ std::string tcc::planReport(ModuleOp module) {
   os << llvm::formatv("{0,-36} {1,10} {2,10}  {3}\n", "kernel", "MFLOP", "kB", "nodes");
   double totalFlops = 0, totalBytes = 0, weights = 0;
   bool dynamic = false;
+  std::string placed;
   module.walk([&](host::LaunchOp started) {
     kernel::LaunchOp launch = started.getKernelOp().getKernelLaunch();
     if (!launch)
@@ -82,6 +83,12 @@ std::string tcc::planReport(ModuleOp module) {
     totalFlops += f;
     totalBytes += b;
     std::string kind = kernel::stringifyKernelKind(launch.getKind()).str();
+    if (kernel::OnHostAttr here = started.getOnHostAttr()) {
+      kind += ", on the host";
+      placed += llvm::formatv("  {0}: {1:f1} us, on the device {2:f1}: {3}\n", launch.getName(),
+                              here.getHere() / 1e3, here.getDevice() / 1e3,
+                              sourceNodes(started.getLoc()));
+    }
     os << llvm::formatv("{0,-36} {1,10:f3} {2,10:f1}  {3}\n",
                         (launch.getName() + " (" + kind + ")").str(), f / 1e6, b / 1e3,
                         sourceNodes(started.getLoc()));
@@ -96,6 +103,9 @@ std::string tcc::planReport(ModuleOp module) {
   emit::ManifestAmount peak = peakBytes(module.lookupSymbol<func::FuncOp>("main"), arena);
   os << llvm::formatv("arena {0} bytes; peak {1} bytes{2}\n", arena, text(peak),
                       dynamic ? "; `?` counts as 1 in MFLOP and kB" : "");
+  if (!placed.empty())
+    os << "on the host, which would wait for the device longer, by what was predicted of each:\n"
+       << placed;
   os << crossingReport(crossings(module));
   return report;
 }

@@ -166,7 +166,8 @@ static LogicalResult buildLaunch(Cluster &cluster, const DenseSet<Operation *> &
   if (cluster.kind == KernelKind::Row)
     rows = b.getI64IntegerAttr(cluster.rows);
   auto launch = kernel::LaunchOp::create(b, loc, types, cluster.kind, rows, kernelName(cluster),
-                                         /*schedule=*/kernel::Schedule(), ValueRange{}, sizes);
+                                         /*schedule=*/kernel::Schedule(), /*on_host=*/nullptr,
+                                         ValueRange{}, sizes);
   launch.getBody().takeBody(region);
   body = &launch.getBody().front();
   LaunchBuilder inside(cluster, free, body);

@@ -30,6 +30,21 @@ namespace {
 struct Kernel {
   std::string text;
   CompiledKernel compiled;
+  const Backend *backend;
+};
+
+/// Each launch by the back-end of its kernel.
+class LaunchesOfBoth final : public codegen::LaunchEmitter {
+public:
+  LaunchesOfBoth(const Backend &device, const Backend *host)
+      : device(device.launchEmitter()), host(host ? host->launchEmitter() : nullptr) {}
+  void emit(codegen::HostCode &code, const codegen::LaunchSite &site) override {
+    bool onHost = host::LaunchOp(site.launch).getKernelOp().getOnHost();
+    (onHost ? host : device)->emit(code, site);
+  }
+
+private:
+  std::unique_ptr<codegen::LaunchEmitter> device, host;
 };
 
 /// A kernel for one architecture.
@@ -82,14 +97,20 @@ llvm::Error CodeGenerator::addKernels() {
     if (!launch)
       return llvm::createStringError("no code for '" + op.getSymName() +
                                      "': a back-end compiles one kernel.launch a launch");
-    if (llvm::Error refused = options.backend->accepts(launch))
+    const Backend *backend =
+        op.getOnHost() ? options.backend->hostBackend() : options.backend.get();
+    if (!backend)
+      return llvm::createStringError("'" + op.getSymName() + "' is for a host beside a device");
+    if (llvm::Error refused = backend->accepts(launch))
       return atKernel(op.getSymName(), std::move(refused));
     Kernel &kernel = *kernels.emplace_back(std::make_unique<Kernel>());
     kernel.text = kernel::textOf(launch);
     kernel.compiled.symbol = op.getSymName().str();
     kernel.compiled.definition = launch;
+    kernel.compiled.onHost = op.getOnHost();
+    kernel.backend = backend;
     kernelOf[op.getSymName()] = &kernel;
-    for (unsigned i = 0; i < options.backend->architectures(); ++i)
+    for (unsigned i = 0; i < backend->architectures(); ++i)
       jobs.push_back({&kernel, i, std::nullopt});
   }
   model.module->walk([&](host::LaunchOp launch) {
@@ -159,12 +180,16 @@ static void logJob(Job &job) {
 
 void CodeGenerator::runJobs(llvm::function_ref<void()> beside) {
   KernelCompiler compiler(*options.backend, options.code, options.codeObserver, cache);
+  std::optional<KernelCompiler> ofHost;
+  if (const Backend *host = options.backend->hostBackend())
+    ofHost.emplace(*host, options.code, options.codeObserver, cache);
   std::atomic<size_t> next{0}, done{0};
   auto work = [&] {
     for (size_t i; (i = next++) < jobs.size();) {
       Job &job = jobs[i];
+      const KernelCompiler &own = job.kernel->compiled.onHost ? *ofHost : compiler;
       job.result.emplace(
-          compiler.get({job.kernel->text, job.kernel->compiled.symbol, job.architecture}));
+          own.get({job.kernel->text, job.kernel->compiled.symbol, job.architecture}));
       logJob(job);
       ++done;
       if (options.kernelDone)
@@ -221,12 +246,12 @@ llvm::Error CodeGenerator::compileHost(CompiledModel &result) {
   callbacks.weightOffset = [&](StringRef name) { return weightOffset(name); };
   callbacks.constantOffset = [&](ElementsAttr value) { return constantOffset(value); };
   callbacks.stateOffset = [&](StringRef name) { return stateOffset(name, result); };
-  std::unique_ptr<codegen::LaunchEmitter> launches = options.backend->launchEmitter();
+  LaunchesOfBoth launches(*options.backend, options.backend->hostBackend());
   for (auto function : model.module->getOps<func::FuncOp>()) {
     std::string name = codegen::kEntryName.str();
     if (function != model.main())
       name += ("_" + function.getName()).str();
-    if (failed(codegen::emitHostProgram(function, name, *module, *launches, callbacks)))
+    if (failed(codegen::emitHostProgram(function, name, *module, launches, callbacks)))
       return llvm::createStringError("host program failed");
   }
   HostObject host(*module, codegen::kEntryName, "host", cpu(), options.codeObserver);

@@ -30,7 +30,8 @@ namespace {
 class GpuBackend final : public Backend {
 public:
   GpuBackend(const Target &target, std::optional<emit::Ptxas> ptxas)
-      : Backend(target), model(target.devices), ptxas(std::move(ptxas)) {}
+      : Backend(target), model(target.devices), ptxas(std::move(ptxas)),
+        cpu(llvm::cantFail(createCpuBackend({target.host, {}}))) {}
 
   StringRef name() const override { return "cuda"; }
   llvm::Error accepts(kernel::LaunchOp launch) const override;
@@ -49,6 +50,7 @@ public:
     passes.addPass(createJoinProductsPass(&weights));
   }
   const ScheduleModel &schedules() const override { return model; }
+  const Backend *hostBackend() const override { return cpu.get(); }
   host::MemorySpace memorySpace() const override { return host::MemorySpace::device; }
   std::unique_ptr<LaunchEmitter> launchEmitter() const override {
     return std::make_unique<device::DeviceLaunchEmitter>();
@@ -76,6 +78,7 @@ private:
 
   GpuScheduleModel model;
   std::optional<emit::Ptxas> ptxas;
+  std::unique_ptr<Backend> cpu;
 };
 
 } // namespace

@@ -1,3 +1,9 @@
+//===- Pipeline.cpp - The phases, and the passes of each ------------------===//
+//
+// The one place that knows the order of passes. What depends on the target the back-end adds;
+// after each phase a verifier checks that only what may exist there does.
+//
+//===----------------------------------------------------------------------===//
 #include "tcc/Pipeline/Pipeline.h"
 #include "Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,6 +103,8 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     break;
   case Phase::Schedule:
     pm.addPass(createScheduleKernelsPass(&options.backend->schedules(), options.chooseSchedule));
+    if (const Backend *host = options.backend->hostBackend())
+      pm.addPass(createPlaceLaunchesPass(&options.backend->schedules(), &host->schedules()));
     break;
   case Phase::Plan:
     pm.addPass(createPlanMemoryPass(options.inPlace, options.backend->memorySpace()));

@@ -24,15 +24,16 @@ Value ProgramBuilder::leave(Value v, Type outer, bool dies, Value target) {
     copy(memoryOf(v), block);
   }
   auto type = cast<RankedTensorType>(outer);
+  MemRefType left = host::memoryType(type, host::memorySpace(cast<MemRefType>(block.getType())));
   SmallVector<Value> sizes;
   for (unsigned i = 0, e = type.getRank(); i < e && type != v.getType(); ++i)
     if (type.isDynamicDim(i))
       sizes.push_back(extent(v, i));
-  return viewAs(block, memoryType(type), sizes);
+  return viewAs(block, left, sizes);
 }
 
 LogicalResult ProgramBuilder::convertIf(prim::IfOp op) {
-  auto branch = scf::IfOp::create(b, programTypes(op.getResultTypes()), scalarOf(op.getCondition()),
+  auto branch = scf::IfOp::create(b, programTypes(op.getResults()), scalarOf(op.getCondition()),
                                   /*addThenBlock=*/true, /*addElseBlock=*/true);
   for (auto [region, block] : {std::pair(&op.getThenRegion(), branch.thenBlock()),
                                std::pair(&op.getElseRegion(), branch.elseBlock())}) {
@@ -90,7 +91,7 @@ LogicalResult ProgramBuilder::convertWhile(prim::WhileOp op) {
   SmallVector<Value> inits;
   for (auto [v, t] : llvm::zip(op.getInits(), op.getResultTypes()))
     inits.push_back(leave(v, t, diesIn(op, v)));
-  SmallVector<Type> types = programTypes(op.getResultTypes());
+  SmallVector<Type> types = programTypes(op.getResults());
   SmallVector<Location> locs(types.size(), op.getLoc());
   auto loop = scf::WhileOp::create(b, types, inits);
   OpBuilder::InsertionGuard guard(b);

@@ -48,8 +48,8 @@ static int32_t outputNumber(func::FuncOp source, unsigned i) {
 Value ProgramBuilder::outputStorage(unsigned i, Value tensor) {
   Value returned = source.getBody().front().getTerminator()->getOperand(i);
   Value shaped = tensorType(returned).hasStaticShape() ? returned : tensor;
-  Value storage = host::OutputOp::create(b, memoryType(tensorType(shaped)), outputNumber(source, i),
-                                         openExtents(shaped));
+  MemRefType type = host::memoryType(tensorType(shaped), space);
+  Value storage = host::OutputOp::create(b, type, outputNumber(source, i), openExtents(shaped));
   outputs[i] = storage;
   return storage;
 }
@@ -99,7 +99,7 @@ void ProgramBuilder::writeBack() {
 /// Gives result `i` of `launch` its memory.
 Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
   Value result = launch.getResult(i);
-  auto type = memoryType(tensorType(result));
+  MemRefType type = memoryType(result);
   const Place &place = plan.places.at(launch)[i];
   if (const auto *at = std::get_if<InArena>(&place))
     return host::SliceOp::create(b, type, arena(at->arena, result), at->offset,
@@ -144,7 +144,23 @@ void ProgramBuilder::convertLaunch(kernel::LaunchOp launch) {
   for (Value input : launch.getInputs())
     inputs.push_back(isa<RankedTensorType>(input.getType()) ? memoryOf(input) : scalarOf(input));
   host::KernelOp kernel = kernels.kernelOf(launch);
-  host::LaunchOp::create(b, kernel.getSymName(), inputs, outs);
+  host::LaunchOp::create(b, kernel.getSymName(), inputs, outs, launch.getOnHostAttr());
+}
+
+/// What lies on both sides, or on the right one, is not copied.
+void ProgramBuilder::convertMove(kernel::MoveOp move) {
+  Value from = move.getX(), to = move.getResult();
+  bool toHost = move.getPlace() == kernel::Place::Host;
+  bool both = isa_and_nonnull<prim::WeightOp, prim::ConstantOp>(storageOf(from).getDefiningOp());
+  if (both || spaceOf(from) == spaceOf(to)) {
+    Value here = both && toHost ? whereHostReads(from) : memoryOf(from);
+    memory[to] = viewAs(here, memoryType(to), openExtents(from));
+  } else {
+    memory[to] = host::AllocOp::create(b, memoryType(to), openExtents(from));
+    copy(memoryOf(from), memory[to]);
+    owned.insert(to);
+  }
+  bound.insert(to);
 }
 
 LogicalResult ProgramBuilder::convertOther(Operation *op) {
@@ -164,6 +180,10 @@ LogicalResult ProgramBuilder::convert(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](kernel::LaunchOp o) {
         convertLaunch(o);
+        return success();
+      })
+      .Case([&](kernel::MoveOp o) {
+        convertMove(o);
         return success();
       })
       .Case<prim::WeightOp, prim::ConstantOp>([](auto) { return success(); })
@@ -230,7 +250,8 @@ LogicalResult ProgramBuilder::convertBlock(Block &block) {
 
 LogicalResult ProgramBuilder::run() {
   auto program = cast<func::FuncOp>(source->cloneWithoutRegions());
-  program.setFunctionType(b.getFunctionType(argumentTypes(), {}));
+  findHostArguments();
+  program.setFunctionType(b.getFunctionType(programTypes(source.getArguments()), {}));
   source->getBlock()->getOperations().insert(source->getIterator(), program);
   entry = program.addEntryBlock();
   b.setInsertionPointToStart(entry);

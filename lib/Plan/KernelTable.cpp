@@ -14,13 +14,14 @@ static host::KernelOp outlined(kernel::LaunchOp launch, StringRef name, OpBuilde
     block.addArgument(operand.getType(), launch.getLoc());
   b.setInsertionPointToStart(&block);
   auto copy = cast<kernel::LaunchOp>(b.clone(*launch));
+  kernel.setOnHost(bool(copy.removeOnHostAttr()));
   copy->setOperands(block.getArguments());
   host::YieldOp::create(b, launch.getLoc(), copy.getResults());
   return kernel;
 }
 
 host::KernelOp KernelTable::kernelOf(kernel::LaunchOp launch) {
-  host::KernelOp &known = kernels[kernel::textOf(launch)];
+  host::KernelOp &known = kernels[kernel::textOf(launch)]; // whose schedule tells the side
   if (!known) {
     std::string name = ("k" + llvm::Twine(kernels.size() - 1) + "_" + launch.getName()).str();
     known = outlined(launch, name, OpBuilder::atBlockEnd(module.getBody()));

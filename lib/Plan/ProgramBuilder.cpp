@@ -107,10 +107,44 @@ Value ProgramBuilder::dataOf(Operation *op, host::MemorySpace where) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-SmallVector<Type> ProgramBuilder::programTypes(TypeRange types) const {
-  return llvm::map_to_vector(types, [&](Type type) -> Type {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? memoryType(tensor) : type;
+/// Whether result `number` of a loop or branch lies on the host.
+static bool isOnHost(Operation *op, unsigned number) {
+  auto numbers = op->getAttrOfType<DenseI64ArrayAttr>(kernel::kOnHost);
+  return numbers && llvm::is_contained(numbers.asArrayRef(), number);
+}
+
+/// Where `tensor` lies. Of weights and constants, where launches read them.
+host::MemorySpace ProgramBuilder::spaceOf(Value tensor) const {
+  if (space == host::MemorySpace::host)
+    return space;
+  Value storage = storageOf(tensor);
+  unsigned number = 0;
+  Operation *op = storage.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(storage)) {
+    op = argument.getOwner()->getParentOp();
+    number = argument.getArgNumber();
+  } else {
+    number = cast<OpResult>(storage).getResultNumber();
+  }
+  bool onHost = false;
+  if (auto launch = dyn_cast<kernel::LaunchOp>(op))
+    onHost = bool(launch.getOnHostAttr());
+  else if (auto move = dyn_cast<kernel::MoveOp>(op))
+    onHost = move.getPlace() == kernel::Place::Host;
+  else if (isa<prim::WhileOp, prim::IfOp>(op))
+    onHost = isOnHost(op, number);
+  else
+    onHost = hostArguments.contains(storage);
+  return onHost ? host::MemorySpace::host : space;
+}
+
+MemRefType ProgramBuilder::memoryType(Value tensor) const {
+  return host::memoryType(tensorType(tensor), spaceOf(tensor));
+}
+
+SmallVector<Type> ProgramBuilder::programTypes(ValueRange values) const {
+  return llvm::map_to_vector(values, [&](Value v) -> Type {
+    return isa<RankedTensorType>(v.getType()) ? memoryType(v) : v.getType();
   });
 }
 
@@ -123,18 +157,16 @@ static bool onlyHostReads(Value tensor) {
 }
 
 /// What is changed, and what is kept from run to run, lies where kernels write it.
-SmallVector<Type> ProgramBuilder::argumentTypes() {
-  SmallVector<Type> types = programTypes(source.getArgumentTypes());
+void ProgramBuilder::findHostArguments() {
   for (BlockArgument argument : source.getArguments()) {
     unsigned number = argument.getArgNumber();
-    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     bool changed = Signature(source).isState(number);
     for (unsigned i = 0; i < source.getNumResults(); ++i)
       changed |= changedBy(i) == argument;
-    if (tensor && !changed && onlyHostReads(argument))
-      types[number] = host::memoryType(tensor);
+    bool read = source.getArgAttr(number, kernel::kOnHost) || onlyHostReads(argument);
+    if (isa<RankedTensorType>(argument.getType()) && !changed && read)
+      hostArguments.insert(argument);
   }
-  return types;
 }
 
 /// `tensor`, or what it is a view of with the elements in the same order, where the host reads it
@@ -148,7 +180,7 @@ Value ProgramBuilder::whereHostReads(Value tensor) {
 }
 
 Value ProgramBuilder::allocate(Value tensor) {
-  return host::AllocOp::create(b, memoryType(tensorType(tensor)), openExtents(tensor));
+  return host::AllocOp::create(b, memoryType(tensor), openExtents(tensor));
 }
 
 void ProgramBuilder::copy(Value from, Value to) { host::CopyOp::create(b, from, to); }

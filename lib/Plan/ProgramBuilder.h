@@ -30,12 +30,11 @@ private:
   llvm::SmallVector<mlir::Value> openExtents(mlir::Value tensor);
 
   // Memory
-  mlir::MemRefType memoryType(mlir::RankedTensorType type) const {
-    return host::memoryType(type, space);
-  }
+  host::MemorySpace spaceOf(mlir::Value tensor) const;
+  mlir::MemRefType memoryType(mlir::Value tensor) const;
   /// Tensors as memory, scalars as they are.
-  llvm::SmallVector<mlir::Type> programTypes(mlir::TypeRange types) const;
-  llvm::SmallVector<mlir::Type> argumentTypes();
+  llvm::SmallVector<mlir::Type> programTypes(mlir::ValueRange values) const;
+  void findHostArguments();
   mlir::Value whereHostReads(mlir::Value tensor);
   mlir::Value dataOf(mlir::Operation *op, host::MemorySpace space);
   mlir::Value allocate(mlir::Value tensor);
@@ -57,6 +56,7 @@ private:
   mlir::LogicalResult convert(mlir::Operation *op);
   mlir::LogicalResult convertOther(mlir::Operation *op);
   void convertLaunch(kernel::LaunchOp launch);
+  void convertMove(kernel::MoveOp move);
   mlir::LogicalResult convertIf(prim::IfOp op);
   bool diesIn(prim::WhileOp op, mlir::Value init);
   mlir::LogicalResult convertWhile(prim::WhileOp op);
@@ -67,11 +67,12 @@ private:
   mlir::func::FuncOp source;
   const StoragePlan &plan;
   KernelTable &kernels;
-  host::MemorySpace space; ///< of launches' tensors
+  host::MemorySpace space; ///< of launches' tensors, but for those on the host
   mlir::ImplicitLocOpBuilder b;
   std::map<mlir::Block *, StorageLiveness> livenesses; ///< of the source's blocks
   llvm::DenseMap<mlir::Value, mlir::Value> memory, scalars;
   llvm::DenseMap<mlir::Operation *, mlir::Value> hostData; ///< weights and constants that it reads
+  llvm::DenseSet<mlir::Value> hostArguments;               ///< of the model, that lie on the host
   /// Tensors that bring their extents with them: arguments, and what regions carry or give.
   llvm::DenseSet<mlir::Value> bound;
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> boundExtents;

@@ -122,6 +122,8 @@ Place MemoryPlanner::collectResult(kernel::LaunchOp launch, unsigned result) {
   bool top = launch->getParentOp() == function;
   Value value = launch.getResult(result);
   RankedTensorType type = tensorType(value);
+  if (launch.getOnHostAttr()) // small, and not where the arenas are
+    return InBlock();
   if (!top) {
     if (auto over = overCarried(launch))
       return *over;

@@ -17,6 +17,9 @@
 /* What kernels expect of an address (GpuArch::accessBytes). */
 enum { ACCESS_BYTES = 16 };
 
+/* CUDA: "copies from host to device of a memory block of 64 KB or less" wait for nothing. */
+enum { KEPT_BYTES = 64 * 1024 };
+
 static tcc_status wait(struct tcc_device_context *device, tcc_error *error) {
   return device->model->driver->synchronize(device->model->device, device->stream, error);
 }
@@ -358,7 +361,9 @@ void tcc_rt_copy(struct tcc_frame *frame, void *to, const void *from, int64_t by
                                              size, context->error)
                     : model->driver->copy_out(model->device, device->stream, to, tcc_address(from),
                                               size, context->error));
-  need(context, wait(device, context->error));
+  /* Of memory that it does not know, the driver has copied so much when it returns. */
+  if (how == TCC_COPY_OUT || size > KEPT_BYTES)
+    need(context, wait(device, context->error));
 }
 
 /* The context's scratch memory, grown to `bytes`, with its counters at zero. */

@@ -83,7 +83,7 @@ private:
     types.push_back(type);
     auto twice = kernel::LaunchOp::create(
         b, maker.getLoc(), types, maker.getKind(), maker.getRowsAttr(), maker.getNameAttr(),
-        maker.getScheduleAttr(), maker.getInputs(), maker.getSizes());
+        maker.getScheduleAttr(), maker.getOnHostAttr(), maker.getInputs(), maker.getSizes());
     twice.getBody().takeBody(maker.getBody());
     Operation *end = twice.getBody().front().getTerminator();
     end->insertOperands(end->getNumOperands(), end->getOperand(made.getResultNumber()));

@@ -18,8 +18,30 @@ def nonzero():
              helper.make_node("Gather", ["w", "places"], ["y"], name="pick"),
              helper.make_node("Exp", ["y"], ["z"], name="after")]
     return helper.make_model(helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [6]), helper.make_tensor_value_info("w", FLOAT, [6])],
-        [helper.make_tensor_value_info("z", FLOAT, [1, "n"])]), opset_imports=[helper.make_opsetid("", 17)])
+        nodes, "g",
+        [helper.make_tensor_value_info("x", FLOAT, [512, 512]), helper.make_tensor_value_info("w", FLOAT, [512])],
+        [helper.make_tensor_value_info("z", FLOAT, [2, "n"])]), opset_imports=[helper.make_opsetid("", 17)])
+
+
+def roots():
+    """A loop over eight numbers that goes on until they change no more, between kernels over many."""
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["v", "v"], ["square"]), helper.make_node("Sub", ["square", "a"], ["over"]),
+         helper.make_node("Add", ["v", "v"], ["slope"]), helper.make_node("Div", ["over", "slope"], ["step"]),
+         helper.make_node("Sub", ["v", "step"], ["next"]), helper.make_node("Abs", ["step"], ["size"]),
+         helper.make_node("ReduceMax", ["size"], ["largest"], keepdims=0),
+         helper.make_node("Greater", ["largest", "small"], ["more"])], "body",
+        [helper.make_tensor_value_info("i", INT64, []), helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("v", FLOAT, [8])],
+        [helper.make_tensor_value_info("more", TensorProto.BOOL, []), helper.make_tensor_value_info("next", FLOAT, [8])])
+    nodes = [helper.make_node("Exp", ["x"], ["y"], name="before"), helper.make_node("ReduceMean", ["y"], ["a"], axes=[0], keepdims=0, name="mean"),
+             helper.make_node("Loop", ["most", "yes", "a"], ["r"], name="loop", body=body),
+             helper.make_node("Mul", ["y", "r"], ["z"], name="after")]
+    known = [numpy_helper.from_array(np.array(value), name) for name, value in
+             (("most", np.int64(99)), ("yes", True), ("small", np.float32(1e-6)))]
+    return helper.make_model(helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [64, 8])], [helper.make_tensor_value_info("z", FLOAT, [64, 8])],
+        known), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def lookup():
@@ -101,6 +123,20 @@ class SimulatedDevice(ToolTest):
         self.assertEqual(refused.code, 2)
         self.assertIn("--no-fallback: the host reads", refused.text)
         self.assertFalse((self.work / "refused.so").exists())
+
+    def test_small_loops_run_on_the_host(self):
+        """What a turn needs is brought to the host once, and no turn waits for the device."""
+        result = self.compiles(self.write(roots()), "--arch", "sim", "--print-plan", "-o", "model.so")
+        self.assertRegex(result.out + result.text, r"\(row, on the host\)")
+        self.assertRegex(result.out + result.text, r"  waits for a kernel on the host: .*\n")
+        facts = json.loads((self.work / "model.so.json").read_text())
+        self.assertEqual((facts["crossings"]["stalls"], facts["crossings"]["in_loops"]), (1, 0))
+        self.assertEqual({kernel["target"] for kernel in facts["kernels"]}, {"cpu", "sim"})
+        x = np.random.default_rng(3).standard_normal((64, 8)).astype(np.float32)
+        expected, = self.outputs("model.onnx", {"x": x})
+        actual, = self.outputs("model.onnx", {"x": x}, "--arch", "sim")
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)
+        self.assertEqual(self.tcc("model.onnx", "--arch", "sim", "--no-fallback", "-o", "refused.so").code, 2)
 
     def test_checks_wait_for_nothing(self):
         result = self.compiles(self.write(lookup()), "--arch", "sim", "--no-fallback", "--print-plan", "-o", "model.so")

@@ -68,6 +68,13 @@ tcc::CpuTarget hostCpu() {
   return llvm::cantFail(tcc::CpuTarget::create("x86-64-v3", "x86_64-linux-gnu"));
 }
 
+/// Of a target whose launches may run on either side.
+const tcc::Backend &deviceBackend() {
+  static std::unique_ptr<tcc::Backend> backend = llvm::cantFail(tcc::createBackend(
+      tcc::kOwnBackend, {hostCpu(), llvm::cantFail(tcc::GpuTarget::parse("sm_90a"))}));
+  return *backend;
+}
+
 /// Passes are made before the command line is read, and for it once more.
 const tcc::Backend &backend() {
   static llvm::StringMap<std::unique_ptr<tcc::Backend>> made;
@@ -128,6 +135,10 @@ int main(int argc, char **argv) {
   mlir::registerPass([] { return tcc::createCutKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
   mlir::registerPass([] { return tcc::createScheduleKernelsPass(&backend().schedules()); });
+  mlir::registerPass([] {
+    return tcc::createPlaceLaunchesPass(&deviceBackend().schedules(),
+                                        &deviceBackend().hostBackend()->schedules());
+  });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

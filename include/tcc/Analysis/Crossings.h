@@ -6,14 +6,15 @@
 
 namespace tcc {
 
-/// A read of a device's memory by the host program, which waits for all that was started before.
+/// A read of a device's memory by the host program, which waits for all that was started before: of
+/// one element, or a copy of a tensor.
 struct Crossing {
   mlir::Operation *read;
   bool repeated; ///< in a loop
   /// Launches may come after it, which the device waits for in its turn. A check of data comes
   /// after the last one and costs nothing but its copy.
   bool stalls;
-  /// What the host needs it for: "an extent", "a branch", "a check".
+  /// What the host needs it for: "an extent", "a branch", "a check", "a kernel on the host".
   std::string reason;
 };
 

@@ -44,13 +44,20 @@ public:
   /// than one for each. Fusion asks before there is a launch.
   virtual bool prefersTogether(mlir::Operation *, mlir::Operation *) const { return false; }
 
-  /// What a run of a scheduled launch does, and how many nanoseconds one core takes for that in
-  /// all: "far_byte", 4096, 150. Empty where the target has no such model.
+  /// What a run of a scheduled launch does, and how many nanoseconds one core, or a device, takes
+  /// for that in all: "far_byte", 4096, 150. Empty where the target has no such model.
   struct TimePart {
     llvm::StringRef what;
     double count, nanoseconds;
   };
   virtual llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp) const { return {}; }
+
+  /// What it takes, of a target whose memory is not the host's, until the host has what was
+  /// computed there, to send it something, and for each byte of either; in nanoseconds.
+  struct CrossingTimes {
+    double wait, send, byte;
+  };
+  virtual std::optional<CrossingTimes> crossingTimes() const { return std::nullopt; }
 
   /// Whether a loop over `rows` rows of `length` points should compute `op`, which has one value
   /// all along a row, for each row, instead of reading what a kernel before it computes. Fusion

@@ -95,6 +95,9 @@ public:
   /// The ways to run a launch. What is recorded there holds for all architectures.
   virtual const ScheduleModel &schedules() const = 0;
 
+  /// Of a back-end for devices, that for launches which are better on the machine's own CPU.
+  virtual const Backend *hostBackend() const { return nullptr; }
+
   /// Where the tensors lie that launches read and write.
   virtual host::MemorySpace memorySpace() const { return host::MemorySpace::host; }
 

@@ -83,6 +83,7 @@ struct CompiledKernel {
   std::string symbol;
   mlir::Operation *definition = nullptr;   ///< the kernel.launch in the module
   std::vector<mlir::Operation *> launches; ///< in the module, in program order
+  bool onHost = false;                     ///< of a model whose other kernels run on a device
   KernelCode code;                         ///< but for what is linked: that is in `objects`
   bool cached = false;                     ///< all of it
   double seconds = 0;                      ///< of a thread, to compile it

@@ -20,4 +20,9 @@ using ScheduleChooser =
 std::unique_ptr<mlir::Pass> createScheduleKernelsPass(const ScheduleModel *model,
                                                       ScheduleChooser chooser = nullptr);
 
+/// tcc-schedule-place-launches: see lib/Schedule/PlaceLaunches.cpp. Launches have schedules for
+/// `device`, whose memory is not the host's; those that run better on the host get one of `host`.
+std::unique_ptr<mlir::Pass> createPlaceLaunchesPass(const ScheduleModel *device,
+                                                    const ScheduleModel *host);
+
 } // namespace tcc

@@ -2,6 +2,7 @@
 #include "AttentionTile.h"
 #include "MmaTile.h"
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -71,6 +72,31 @@ bool codegen::GpuScheduleModel::storesTwice(kernel::LaunchOp launch) const {
   return llvm::all_of(schedules, [](tcc::gpu::ScheduleAttr schedule) {
     return llvm::is_contained({tcc::gpu::Form::Loop, tcc::gpu::Form::Product}, schedule.getForm());
   });
+}
+
+/// Of launches that may run on the host as well, which are small: how soon the next one can start,
+/// and what is read and written. Open extents count as for CPUs.
+SmallVector<ScheduleModel::TimePart>
+codegen::GpuScheduleModel::timeParts(kernel::LaunchOp launch) const {
+  constexpr double kLaunch = 2500, kTypical = 64;
+  double bytes = 0;
+  for (TypeRange types :
+       {TypeRange(launch.getInputs().getTypes()), TypeRange(launch->getResultTypes())})
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+        double more = elementBytes(tensor.getElementType());
+        for (int64_t d : tensor.getShape())
+          more *= ShapedType::isDynamic(d) ? kTypical : static_cast<double>(d);
+        bytes += more;
+      }
+  double rate = static_cast<double>(target.codes.back().arch->bytesPerSecond) / 1e9;
+  return {{"launch", 1, kLaunch}, {"byte", bytes, bytes / rate}};
+}
+
+std::optional<ScheduleModel::CrossingTimes> codegen::GpuScheduleModel::crossingTimes() const {
+  // A copy to memory that the driver does not know, and the wait for it; one from there.
+  constexpr double kWait = 10000, kSend = 2500, kBytesPerNanosecond = 10;
+  return CrossingTimes{kWait, kSend, 1 / kBytesPerNanosecond};
 }
 
 bool codegen::GpuScheduleModel::prefersAttention(const AttentionForm &form) const {

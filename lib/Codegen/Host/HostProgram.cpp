@@ -247,8 +247,9 @@ LogicalResult HostEmitter::emitBlock(Block &block) {
 }
 
 LogicalResult HostEmitter::run() {
+  unsigned next[2] = {}; // of kernels of each side
   for (auto kernel : program->getParentOfType<ModuleOp>().getOps<host::KernelOp>())
-    kernelNumbers.try_emplace(kernel.getSymName(), kernelNumbers.size());
+    kernelNumbers.try_emplace(kernel.getSymName(), next[kernel.getOnHost()]++);
   if (failed(bindArguments()) || failed(emitBlock(program.getBody().front())))
     return failure();
   Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));

@@ -22,6 +22,7 @@ std::string kernel::textOf(LaunchOp launch, bool withSchedule) {
   copy->setOperands(block->getArguments());
   if (!withSchedule)
     copy.removeScheduleAttr();
+  copy.removeOnHostAttr();
   copy.setName("k");
   func::ReturnOp::create(b, b.getUnknownLoc());
   std::string text;

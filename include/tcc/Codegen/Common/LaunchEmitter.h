@@ -13,7 +13,7 @@ namespace tcc::codegen {
 /// A host.launch in host code.
 struct LaunchSite {
   host::LaunchOp launch;
-  unsigned kernel; ///< its number among the host.kernels of the module
+  unsigned kernel; ///< its number among the host.kernels of the module, those of one back-end
   /// What the kernel is given: for each input its pointer and the extents that are `?`,
   /// or the scalar (floats as bits), then for each result its pointer and such extents.
   llvm::SmallVector<mlir::Value> words;

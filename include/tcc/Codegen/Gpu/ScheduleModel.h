@@ -18,6 +18,8 @@ public:
   bool addsToProduct(mlir::Operation *product) const override;
   bool storesTransposed(mlir::Operation *product) const override;
   bool storesTwice(kernel::LaunchOp launch) const override;
+  llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
+  std::optional<CrossingTimes> crossingTimes() const override;
   int64_t version() const override { return 7; }
 
 private:

@@ -13,6 +13,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "tcc/Dialect/Kernel/OnHost.td"
 
 def Host_Dialect : Dialect {
   let name = "host";
@@ -178,9 +179,12 @@ def Host_LaunchOp : Host_Op<"launch", [AttrSizedOperandSegments,
     ```mlir
     host.launch @k0_relu ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
     ```
+
+    With `on_host` it runs on the host of a model whose other launches run on a device, and is done when
+    the program goes on.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyTypeOf<[Host_Memory, Host_Scalar]>>:$inputs,
-                       Variadic<Host_Memory>:$outs, Host_Stream:$stream);
+                       Variadic<Host_Memory>:$outs, OptionalAttr<Kernel_OnHostAttr>:$on_host, Host_Stream:$stream);
   let assemblyFormat = [{
     $kernel `ins` `(` ($inputs^ `:` type($inputs))? `)` `outs` `(` $outs `:` type($outs) `)`
     (`stream` `(` $stream^ `)`)? attr-dict
@@ -233,7 +237,7 @@ def Host_KernelOp : Host_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, H
   let summary = "what launches start: one `kernel.launch` or several, and arithmetic on extents";
   let description = [{
     Tensors here are values; where they lie is up to each launch. How many functions a back-end
-    makes of it is its own affair.
+    makes of it is its own affair. With `on_host` it is for the host of a model whose other kernels are for a device.
 
     ```mlir
     host.kernel @k0_relu {
@@ -243,7 +247,7 @@ def Host_KernelOp : Host_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, H
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, UnitAttr:$on_host);
   let regions = (region SizedRegion<1>:$body);
   let extraClassDeclaration = [{
     /// The one kernel.launch that it is; null if there are several.

@@ -13,6 +13,12 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace tcc::kernel {
+/// On a loop or a branch, the numbers of its results that lie on the host of a model for a device;
+/// on an argument of the model, that it does.
+inline constexpr llvm::StringLiteral kOnHost = "kernel.on_host";
+} // namespace tcc::kernel
+
 #include "tcc/Dialect/Kernel/KernelDialect.h.inc"
 #include "tcc/Dialect/Kernel/KernelEnums.h.inc"
 #include "tcc/Dialect/Kernel/KernelInterfaces.h.inc"

@@ -6,6 +6,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "tcc/Dialect/Kernel/KernelBase.td"
+include "tcc/Dialect/Kernel/OnHost.td"
 include "tcc/Dialect/Kernel/Schedule.td"
 
 class Kernel_Op<string mnemonic, list<Trait> traits = []> : Op<Kernel_Dialect, mnemonic, traits>;
@@ -19,6 +20,13 @@ def Kernel_KernelKind : I32EnumAttr<"KernelKind", "the loop nest that a kernel n
   let genSpecializedAttr = 0;
 }
 def Kernel_KernelKindAttr : EnumAttr<Kernel_Dialect, Kernel_KernelKind, "kind">;
+
+def Kernel_Place : I32EnumAttr<"Place", "the side of a machine with a device that has a tensor",
+                               [I32EnumAttrCase<"Host", 0, "host">, I32EnumAttrCase<"Device", 1, "device">]> {
+  let cppNamespace = "::tcc::kernel";
+  let genSpecializedAttr = 0;
+}
+def Kernel_PlaceAttr : EnumAttr<Kernel_Dialect, Kernel_Place, "place">;
 
 def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
                                            DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
@@ -39,7 +47,10 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     | `special` | one operator with an algorithm of its own: sort, scatter, scan |
     | `attention` | a product, the softmax of what is computed from its elements, a product with the weights that gives, and what is computed from each element of that |
 
-    `schedule` says how the target runs it; the schedule phase gives it to every launch.
+    `schedule` says how the target runs it; the schedule phase gives it to every launch. Of a model for
+    a device, a launch that has `on_host` runs on the host, and what it reads and gives lies there. A
+    `prim.while` or `prim.if` says which of its tensors do by `kernel.on_host = array<i64: ...>`, an
+    argument of the model by `kernel.on_host`.
 
     ```mlir
     %y = kernel.launch loop "relu" ins(%x : tensor<8xf32>) sizes() {
@@ -51,7 +62,7 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     ```
   }];
   let arguments = (ins Kernel_KernelKindAttr:$kind, OptionalAttr<I64Attr>:$rows, StrAttr:$name,
-                       OptionalAttr<Kernel_Schedule>:$schedule,
+                       OptionalAttr<Kernel_Schedule>:$schedule, OptionalAttr<Kernel_OnHostAttr>:$on_host,
                        Variadic<AnyType>:$inputs, Variadic<Index>:$sizes);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -60,6 +71,20 @@ def Kernel_LaunchOp : Kernel_Op<"launch", [Pure, IsolatedFromAbove, SingleBlock,
     `->` type($results)
   }];
   let hasVerifier = 1;
+}
+
+def Kernel_MoveOp : Kernel_Op<"move", [Pure, AllTypesMatch<["x", "result"]>]> {
+  let summary = "a tensor on the other side of a machine with a device";
+  let description = [{
+    To the host it waits for all that was started before; weights and constants lie on both sides.
+
+    ```mlir
+    %y = kernel.move %x to host : tensor<?xi64>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Kernel_PlaceAttr:$place);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x `to` $place attr-dict `:` type($x)";
 }
 
 def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, HasParent<"LaunchOp">]> {

@@ -4,8 +4,9 @@
 
 namespace tcc::kernel {
 
-/// The launch alone in a module, in generic form, without its name and locations: equal texts are
-/// equal kernels. Without the schedule it is the problem that a schedule is chosen for.
+/// The launch alone in a module, in generic form, without its name, locations and what was
+/// predicted of it: equal texts are equal kernels. Without the schedule it is the problem that a
+/// schedule is chosen for.
 std::string textOf(LaunchOp launch, bool withSchedule = true);
 
 } // namespace tcc::kernel
