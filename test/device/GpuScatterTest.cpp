@@ -47,6 +47,39 @@ TEST_CASE("sorted scatters: rows, of several types and kinds, some of which go n
          random(DType::I32, {2200, 8}, -9, 9)});
 }
 
+TEST_CASE("sorted scatters: parts of the updates of few rows") {
+  for (const char *kind : {"add", "max"})
+    for (const char *type : {"f32", "f16"}) {
+      std::string text = rowsOf(kind, type, "3", "3000", "24", "24");
+      CHECK(scheduleOf(text).getVectors() > 1);
+      DType d = std::string(type) == "f32" ? DType::F32 : DType::F16;
+      check(text, {random(d, {3, 24}), indices({3000, 1}, -1, 3), random(d, {3000, 24})});
+    }
+  // One row has all of them; updates that are narrower than it.
+  check(rowsOf("add", "f32", "9", "2100", "7", "5"),
+        {random(DType::F32, {9, 7}), indices({2100, 1}, 4, 4), random(DType::F32, {2100, 5})});
+}
+
+TEST_CASE("scatters of integers, in any order") {
+  for (const char *kind : {"add", "max", "min"})
+    for (auto [type, d] : {std::pair("i32", DType::I32), {"i64", DType::I64}}) {
+      check(rowsOf(kind, type, "40", "2100", "9", "7"),
+            {random(d, {40, 9}, -9, 9), indices({2100, 1}, -3, 44), random(d, {2100, 7}, -9, 9)});
+      std::string x = tensor("6x50x3", type), u = tensor("300x3", type), i = "tensor<300x2xi64>";
+      std::string tuples = function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                                    std::string("%y = prim.scatter_nd ") + kind +
+                                        " %x, %i, %u : (" + x + ", " + i + ", " + u + ") -> " + x);
+      check(tuples,
+            {random(d, {6, 50, 3}, -9, 9), indices({300, 2}, 0, 6), random(d, {300, 3}, -9, 9)});
+    }
+  std::string x = "tensor<5x90xui32>", u = "tensor<4x300xui32>", i = "tensor<4x300xi64>";
+  check(function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                 "%y = prim.scatter_along max %x, %i, %u axis 1 : (" + x + ", " + i + ", " + u +
+                     ") -> " + x),
+        {random(DType::U32, {5, 90}, 0, 9), indices({4, 300}, -2, 91),
+         random(DType::U32, {4, 300}, 0, 9)});
+}
+
 TEST_CASE("sorted scatters: elements with indices of their own, along any axis") {
   for (const char *kind : {"assign", "add"})
     for (int64_t axis : {0, 1, 2}) {

@@ -25,6 +25,8 @@ bool sameForAllLines(prim::ScatterAlongOp op);
 struct UpdateList {
   int64_t updates, slots, points;
   bool ascending; ///< the slots of updates never become less (Dialect/Prim/Ascending.h)
+  bool last;      ///< only the last update of a slot counts
+  bool anyOrder;  ///< what becomes of an element does not depend on it
 
   /// Null where extents are not known, or nothing is updated.
   static std::optional<UpdateList> of(mlir::Operation *op);

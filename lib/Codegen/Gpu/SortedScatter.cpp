@@ -8,21 +8,32 @@
 //                                 updates   1 4 0 2 3
 //   first        0 -> 0, 2 -> 2, 5 -> 4   (plus one; 0: no update)
 //
-// Threads that have a row each, or a few elements of one, go from its first update on as long as
-// updates go to it, several at a time. Updates that come in order, as bags of embeddings do, need
-// no list: the first one is found by halving.
+// Of updates that replace what was there only the last one counts: its number is the largest of
+// those that go to the slot, which takes no order. And integers are the same in any order: they are
+// added where they belong, whoever comes first.
+//
+// What is done with them then: SortedRows.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "ScatterKernel.h"
+#include "SortedScatter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "tcc/Codegen/Common/LineKernel.h"
 #include "tcc/Dialect/Prim/Ascending.h"
+#include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
+
+/// Whether what `op` makes of an element is the same in whatever order its updates come, by an
+/// operation that memory does.
+static bool isOrderless(Operation *op, prim::ScatterKind kind) {
+  Type e = tensorType(op->getResult(0)).getElementType();
+  using K = prim::ScatterKind;
+  return (e.isInteger(32) || e.isInteger(64)) &&
+         (kind == K::add || kind == K::max || kind == K::min);
+}
 
 std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
   UpdateList list{};
@@ -31,19 +42,26 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
          updates = tensorType(along.getIndices()).getShape();
     unsigned axis = along.getAxis();
     bool rows = sameForAllLines(along);
-    list = {volumeOf(updates), volumeOf(shape), 1, rows && prim::isAscending(op)};
+    list = {volumeOf(updates), volumeOf(shape), 1, rows && prim::isAscending(op), false, false};
     if (rows && list.updates > 0 && list.slots > 0)
-      list = {updates[axis], shape[axis], list.slots / shape[axis], list.ascending};
+      list = {updates[axis], shape[axis], list.slots / shape[axis], list.ascending, false, false};
   } else if (auto tuples = dyn_cast<prim::ScatterNdOp>(op)) {
     auto shape = tensorType(tuples.getX()).getShape(),
          indices = tensorType(tuples.getIndices()).getShape();
     if (ShapedType::isDynamic(indices.back()))
       return std::nullopt;
-    list = {volumeOf(indices.drop_back()), volumeOf(shape.take_front(indices.back())),
-            volumeOf(shape.drop_front(indices.back())), false};
+    list = {volumeOf(indices.drop_back()),
+            volumeOf(shape.take_front(indices.back())),
+            volumeOf(shape.drop_front(indices.back())),
+            false,
+            false,
+            false};
   }
   if (list.updates <= 0 || list.slots <= 0 || list.points <= 0)
     return std::nullopt;
+  auto kind = op->getAttrOfType<prim::ScatterKindAttr>("kind");
+  list.last = !list.ascending && kind.getValue() == prim::ScatterKind::assign;
+  list.anyOrder = !list.ascending && isOrderless(op, kind.getValue());
   return list;
 }
 
@@ -52,10 +70,15 @@ device::GridSortSizes device::UpdateList::sort() const {
   return {1, updates, llvm::Log2_64(uint64_t(slots)) + 1, GridSortSizes::ownOf(updates)};
 }
 
-int64_t device::sortedScatterItems(const UpdateList &list, Schedule schedule) {
+/// Of `count` rows of so many points.
+static int64_t rowItems(int64_t count, int64_t points, device::Schedule schedule) {
   int64_t across = int64_t(schedule.getRowThreads()) * schedule.getLanes(),
           rows = schedule.getThreads() / schedule.getRowThreads();
-  return int64_t(llvm::divideCeil(list.slots, rows) * llvm::divideCeil(list.points, across));
+  return int64_t(llvm::divideCeil(count, rows) * llvm::divideCeil(points, across));
+}
+
+int64_t device::sortedScatterItems(const UpdateList &list, Schedule schedule) {
+  return rowItems(list.slots, list.points, schedule);
 }
 
 /// Neighbours of a row that one thread has.
@@ -67,6 +90,36 @@ static unsigned lanesOfRow(kernel::LaunchOp launch, Operation *op, const device:
       (!along || (along.getAxis() + 1 != uint64_t(x.getRank()) &&
                   tensorType(along.getUpdates()).getShape().back() == x.getShape().back()));
   return inRow ? lanesFor(launch, x) : 1;
+}
+
+device::ScatterScratch device::ScatterScratch::of(const UpdateList &list, int64_t parts,
+                                                  int64_t groups, int64_t bytes) {
+  constexpr int64_t kNumber = sizeof(int32_t);
+  ScatterScratch scratch{};
+  if (list.anyOrder || list.ascending)
+    return scratch;
+  scratch.firsts = list.last ? 0 : list.sort().bytes();
+  scratch.ends = scratch.bytes = scratch.firsts + list.slots * kNumber;
+  if (parts == 1)
+    return scratch;
+  scratch.sums = int64_t(llvm::alignTo(scratch.ends + list.slots * kNumber, GpuArch::accessBytes));
+  scratch.bytes = scratch.sums + parts * list.slots * groups * bytes;
+  return scratch;
+}
+
+/// Threads that share the updates of a row, where those of the rows alone are few.
+static unsigned partsOf(const device::UpdateList &list, int64_t groups, const GpuArch &arch) {
+  constexpr int64_t kThreads = 1024, kLeast = 16; // of a multiprocessor; updates of a part
+  constexpr uint64_t kMost = 32;
+  int64_t more = kThreads * arch.multiprocessors / (list.slots * groups);
+  int64_t most = std::min(more, list.updates / list.slots / kLeast);
+  bool one = list.last || list.ascending || list.anyOrder || most < 2;
+  return one ? 1 : unsigned(std::min(kMost, llvm::bit_floor(uint64_t(most))));
+}
+
+/// Bytes of what a thread has of a row, as it is computed with.
+static int64_t groupBytes(RankedTensorType x, unsigned lanes) {
+  return lanes * elementBytes(computeType(x.getElementType()));
 }
 
 bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
@@ -83,68 +136,34 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   int64_t few = !along ? kFewTuples : sameForAllLines(along) ? kFewRows : kFewAlone;
   if (!list->ascending && (along ? inLine : list->updates) <= few)
     return false;
-  int64_t scratch = kCounterBytes + list->sort().bytes() + list->slots * int64_t(sizeof(int32_t));
+  unsigned lanes = list->anyOrder ? 1 : lanesOfRow(launch, op, *list);
+  int64_t across = llvm::divideCeil(list->points, lanes);
+  unsigned parts = partsOf(*list, across, arch);
+  int64_t bytes = groupBytes(tensorType(op->getOperand(0)), lanes);
+  int64_t scratch = kCounterBytes + ScatterScratch::of(*list, parts, across, bytes).bytes;
   if (!list->ascending && (scratch > kMostScratch || list->updates > kMostUpdates))
     return false;
   s.threads = GridSortSizes::threads;
-  s.lanes = lanesOfRow(launch, op, *list);
-  int64_t across = llvm::divideCeil(list->points, s.lanes);
+  s.lanes = lanes;
   s.rowThreads = unsigned(std::min<int64_t>(GpuArch::warp, llvm::PowerOf2Ceil(across)));
   if (list->ascending)
     return true;
-  constexpr unsigned kBlocks = 4; // of a multiprocessor
+  unsigned blocks = list->last || list->anyOrder ? 8 : 4; // of a multiprocessor
+  s.vectors = parts;
   s.scratchBytes = unsigned(scratch);
-  s.split = unsigned(arch.multiprocessors) * kBlocks;
+  s.split = unsigned(arch.multiprocessors) * blocks;
   return true;
 }
-
-namespace {
-
-class SortedScatter {
-public:
-  SortedScatter(device::KernelFrame &f, Operation *op);
-  void run();
-
-private:
-  /// Where point `point` of an update, or of a slot, lies.
-  Coords source(Value update, Value point);
-  Coords target(Value slot, Value point);
-  Value slotOf(Value update);
-  Value firstAscending(Value slot);
-  Value firstAt(Value slot) { return f.scratchAt(list.sort().bytes(), b.getI32Type(), slot); }
-  void noteFirsts(Value chunk);
-  void apply(Value item);
-  /// `at`, or where neighbours of it along the last axis lie.
-  Coords neighbours(Coords at);
-  void updateRow(Value slot, Value point);
-  Value withUpdates(Value slot, Value point, Value first, Value old);
-  Coords others(Value point) {
-    Coords at;
-    for (Value i : f.delinearize(point, ArrayRef(extents).drop_front(depth)))
-      at.push_back(Coord::uniform(i));
-    return at;
-  }
-
-  device::KernelFrame &f;
-  ImplicitLocOpBuilder &b;
-  prim::ScatterAlongOp along;
-  prim::ScatterNdOp tuples;
-  prim::ScatterKind kind;
-  device::UpdateList list;
-  Value x, indices, updates;
-  SmallVector<Value> extents; ///< of the result
-  unsigned depth = 0;         ///< tuples: axes that are indexed
-  bool rows = false;          ///< along: updates are rows
-  std::optional<device::GridSort> sort;
-};
-
-} // namespace
 
 SortedScatter::SortedScatter(device::KernelFrame &f, Operation *op)
     : f(f), b(f.b), along(dyn_cast<prim::ScatterAlongOp>(op)),
       tuples(dyn_cast<prim::ScatterNdOp>(op)), kind(along ? along.getKind() : tuples.getKind()),
       list(*device::UpdateList::of(op)), x(op->getOperand(0)), indices(op->getOperand(1)),
-      updates(op->getOperand(2)), extents(extentsOf(f, x)) {
+      updates(op->getOperand(2)), extents(extentsOf(f, x)),
+      items(sortedScatterItems(list, f.schedule)) {
+  unsigned lanes = f.schedule.getLanes();
+  scratch = ScatterScratch::of(list, parts(), llvm::divideCeil(list.points, lanes),
+                               groupBytes(tensorType(x), lanes));
   if (along)
     rows = sameForAllLines(along);
   else
@@ -154,6 +173,15 @@ SortedScatter::SortedScatter(device::KernelFrame &f, Operation *op)
 static Coords uniform(ArrayRef<Value> indices) {
   return llvm::map_to_vector<6>(indices, [](Value i) { return Coord::uniform(i); });
 }
+
+Coords SortedScatter::others(Value point) {
+  return uniform(f.delinearize(point, ArrayRef(extents).drop_front(depth)));
+}
+
+Value SortedScatter::firstAt(Value slot) {
+  return f.scratchAt(scratch.firsts, b.getI32Type(), slot);
+}
+Value SortedScatter::endAt(Value slot) { return f.scratchAt(scratch.ends, b.getI32Type(), slot); }
 
 Coords SortedScatter::target(Value slot, Value point) {
   if (tuples) {
@@ -210,7 +238,31 @@ Value SortedScatter::slotOf(Value update) {
   return arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
 }
 
-/// Of a chunk of the sorted updates, those that are the first of their slot.
+void SortedScatter::forParts(Value item, int64_t items, int64_t count,
+                             function_ref<void(Value)> body) {
+  constexpr int64_t threads = device::GridSortSizes::threads;
+  Value first = f.e.mulIndex(item, f.e.index(threads));
+  f.loop(f.e.addIndex(first, f.thread), f.e.index(count), items * threads, body);
+}
+
+void SortedScatter::clearFirsts(Value item, int64_t items) {
+  forParts(item, items, list.slots,
+           [&](Value slot) { LLVM::StoreOp::create(b, f.i32(0), firstAt(slot)); });
+}
+
+/// In the place of the first update of a slot, the last one.
+void SortedScatter::noteLast(Value update) {
+  f.e.forget();
+  Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), slotOf(update));
+  f.when(f.less(slot, f.e.index(list.slots)), [&] {
+    Value number =
+        arith::IndexCastUIOp::create(b, b.getI32Type(), f.e.addIndex(update, f.e.index(1)));
+    LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::umax, firstAt(slot), number,
+                              LLVM::AtomicOrdering::monotonic, "device");
+  });
+}
+
+/// Of a chunk of the sorted updates, those that are the first or last of their slot.
 void SortedScatter::noteFirsts(Value chunk) {
   Value first = f.e.mulIndex(chunk, f.e.index(sort->sizes.chunk()));
   Value zero = f.e.index(0), one = f.e.index(1), line = zero;
@@ -227,140 +279,98 @@ void SortedScatter::noteFirsts(Value chunk) {
     Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), key);
     Value counts = arith::AndIOp::create(b, f.less(number, f.e.index(list.updates)),
                                          f.less(slot, f.e.index(list.slots)));
-    f.when(arith::AndIOp::create(b, differs, counts), [&] {
-      Value next = arith::IndexCastUIOp::create(b, b.getI32Type(), f.e.addIndex(number, one));
-      LLVM::StoreOp::create(b, next, firstAt(slot));
+    Value next = f.e.addIndex(number, one);
+    auto note = [&](Value at) {
+      LLVM::StoreOp::create(b, arith::IndexCastUIOp::create(b, b.getI32Type(), next), at);
+    };
+    f.when(arith::AndIOp::create(b, differs, counts), [&] { note(firstAt(slot)); });
+    if (parts() == 1)
+      continue;
+    Value behind = sort->sortedKey(line, f.minIndex(next, f.e.index(list.updates - 1)));
+    Value isLast = arith::OrIOp::create(
+        b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, key, behind),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, f.e.index(list.updates)));
+    f.when(arith::AndIOp::create(b, isLast, counts), [&] { note(endAt(slot)); });
+  }
+}
+
+/// Items of a phase that blocks share `count` threads' work in.
+static int64_t sharedItems(device::Schedule schedule, int64_t count) {
+  return std::min<int64_t>(schedule.getSplit(),
+                           llvm::divideCeil(count, device::GridSortSizes::threads));
+}
+
+void SortedScatter::runLast() {
+  device::GridPhases phases(f);
+  int64_t clears = sharedItems(f.schedule, list.slots),
+          notes = sharedItems(f.schedule, list.updates);
+  phases.run(clears, [&](Value item) { clearFirsts(item, clears); });
+  phases.run(notes, [&](Value item) {
+    forParts(item, notes, list.updates, [&](Value update) { noteLast(update); });
+  });
+  phases.finish(items, [&](Value item) {
+    forRow(item, list.slots, [&](Value slot, Value point) { updateRow(slot, point); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// In any order
+//===----------------------------------------------------------------------===//
+
+void SortedScatter::copyElements(Value item, int64_t items) {
+  auto copy = [&] {
+    forParts(item, items, list.slots * list.points, [&](Value number) {
+      f.e.forget();
+      Coords at = uniform(f.delinearize(number, extents));
+      if (Value v = read(x, at))
+        f.e.store(f.results[0], at, v);
     });
-  }
+  };
+  Value elsewhere = liesElsewhere(f, x);
+  elsewhere ? f.when(elsewhere, copy) : copy();
 }
 
-/// Plus one, the first update of a slot or of one behind it, of updates in order.
-Value SortedScatter::firstAscending(Value slot) {
-  Type index = b.getIndexType(), i64 = b.getI64Type();
-  Value wanted = arith::IndexCastOp::create(b, i64, slot);
-  auto some = [&](OpBuilder &, Location, ValueRange range) {
-    scf::ConditionOp::create(b, f.less(range[0], range[1]), range);
-  };
-  auto halve = [&](OpBuilder &, Location, ValueRange range) {
-    SmallVector<Value> next = f.e.nested([&]() -> SmallVector<Value> {
-      Value middle = f.e.divIndex(f.e.addIndex(range[0], range[1]), f.e.index(2));
-      Value there = f.e.eval(indices, target(middle, f.e.index(0)));
-      if (there.getType() != i64)
-        there = arith::ExtSIOp::create(b, i64, there);
-      Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, there, wanted);
-      return {arith::SelectOp::create(b, before, f.e.addIndex(middle, f.e.index(1)), range[0]),
-              arith::SelectOp::create(b, before, range[1], middle)};
-    });
-    scf::YieldOp::create(b, next);
-  };
-  auto loop = scf::WhileOp::create(b, TypeRange{index, index},
-                                   ValueRange{f.e.index(0), f.e.index(list.updates)}, some, halve);
-  return f.e.addIndex(loop.getResult(0), f.e.index(1));
-}
-
-/// What becomes of `old` by the updates from number `first` - 1 on that go to the slot.
-Value SortedScatter::withUpdates(Value slot, Value point, Value first, Value old) {
-  constexpr unsigned kInFlight = 4;
-  Type index = b.getIndexType();
-  Value wanted = arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
-  Value one = f.e.index(1), all = f.e.index(list.updates);
-  auto some = [&](OpBuilder &, Location, ValueRange carried) {
-    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, carried[0], f.e.index(0));
-    scf::ConditionOp::create(b, more, carried);
-  };
-  auto update = [&](OpBuilder &, Location, ValueRange carried) {
-    f.e.forget();
-    Value begin = f.e.subIndex(carried[0], one), last = f.e.subIndex(all, one), own;
-    SmallVector<std::pair<Value, Value>> found; // updates, and whether they go to the slot
-    for (unsigned i = 0; i < kInFlight; ++i) {
-      Value number = f.e.addIndex(begin, f.e.index(i)), safe = f.minIndex(number, last);
-      Value goes = list.ascending ? slotOf(safe) : sort->sortedKey(f.e.index(0), safe);
-      Value mine = arith::AndIOp::create(
-          b, f.less(number, all), arith::CmpIOp::create(b, arith::CmpIPredicate::eq, goes, wanted));
-      Value place = safe;
-      if (!list.ascending)
-        place = arith::IndexCastUIOp::create(b, index, sort->sortedPlace(f.e.index(0), safe));
-      // What goes elsewhere is not read.
-      own = i == 0 ? place : Value(arith::SelectOp::create(b, mine, place, own));
-      found.push_back({own, mine});
-    }
-    Value sum = carried[1];
-    SmallVector<Value> read;
-    for (auto &[place, mine] : found) {
-      read.push_back(f.e.evalVector(updates, neighbours(source(place, point))));
-      f.failed |= !read.back();
-    }
-    for (auto [one, v] : llvm::zip(found, read))
-      if (v)
-        sum = arith::SelectOp::create(b, one.second, updatedElement(f, kind, sum, v), sum);
-    Value next = f.e.addIndex(carried[0], f.e.index(kInFlight));
-    scf::YieldOp::create(
-        b, ValueRange{arith::SelectOp::create(b, found.back().second, next, f.e.index(0)), sum});
-    f.e.forget();
-  };
-  return scf::WhileOp::create(b, TypeRange{index, old.getType()}, ValueRange{first, old}, some,
-                              update)
-      .getResult(1);
-}
-
-Coords SortedScatter::neighbours(Coords at) {
-  if (f.e.lanes() > 1) {
-    f.e.bindAligned(at.back().base);
-    at.back().step = 1;
-  }
-  return at;
-}
-
-/// Along a row, `point` is the first of the thread's.
-void SortedScatter::updateRow(Value slot, Value point) {
-  Value first;
-  if (list.ascending) {
-    first = firstAscending(slot);
-  } else {
-    first = LLVM::LoadOp::create(b, b.getI32Type(), firstAt(slot));
-    first = arith::IndexCastUIOp::create(b, b.getIndexType(), first);
-  }
-  // The indices may be fewer than the tensor's along the other axes.
+void SortedScatter::updateElement(Value update, Value point) {
+  f.e.forget();
+  Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), slotOf(update));
+  Value inside = f.less(slot, f.e.index(list.slots));
   Coords to = target(slot, point);
-  if (along && rows)
-    for (auto [i, extent] : llvm::enumerate(extentsOf(f, indices)))
-      if (i != along.getAxis() && getConstantIntValue(extent) != getConstantIntValue(extents[i]))
-        first = arith::SelectOp::create(b, f.less(to[i].base, extent), first, f.e.index(0));
-  f.e.setLanes(f.schedule.getLanes());
-  auto write = [&] {
-    Coords at = neighbours(to);
-    Value old = f.e.evalVector(x, at);
-    f.failed |= !old;
-    if (old)
-      f.e.store(f.results[0], at, withUpdates(slot, point, first, old));
-  };
-  if (Value elsewhere = liesElsewhere(f, x)) {
-    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, f.e.index(0));
-    f.when(arith::OrIOp::create(b, some, elsewhere), write);
-  } else {
-    write();
-  }
-  f.e.setLanes(1);
+  inside = arith::AndIOp::create(b, inside, hasUpdates(to));
+  f.when(inside, [&] {
+    Value v = read(updates, source(update, point)), place = f.e.index(0);
+    if (!v)
+      return;
+    for (auto [c, extent] : llvm::zip(to, extents))
+      place = f.e.addIndex(f.e.mulIndex(place, extent), c.base);
+    bool isUnsigned = prim::isUnsigned(tensorType(x).getElementType());
+    using Op = LLVM::AtomicBinOp;
+    Op op = kind == prim::ScatterKind::add   ? Op::add
+            : kind == prim::ScatterKind::max ? (isUnsigned ? Op::umax : Op::max)
+                                             : (isUnsigned ? Op::umin : Op::min);
+    LLVM::AtomicRMWOp::create(b, op, f.at(f.results[0].pointer, v.getType(), place), v,
+                              LLVM::AtomicOrdering::monotonic, "device");
+  });
 }
 
-void SortedScatter::apply(Value item) {
-  unsigned across = f.schedule.getRowThreads(), lanes = f.schedule.getLanes();
-  int64_t tiles = llvm::divideCeil(list.points, int64_t(across) * lanes);
-  Value rowsOfBlock = f.e.index(f.schedule.getThreads() / across);
-  Value slot = f.e.addIndex(f.e.mulIndex(f.e.divIndex(item, f.e.index(tiles)), rowsOfBlock),
-                            f.e.divIndex(f.thread, f.e.index(across)));
-  Value part = f.e.addIndex(f.e.mulIndex(f.e.remIndex(item, f.e.index(tiles)), f.e.index(across)),
-                            f.e.remIndex(f.thread, f.e.index(across)));
-  Value point = f.e.mulIndex(part, f.e.index(lanes));
-  Value inside = arith::AndIOp::create(b, f.less(slot, f.e.index(list.slots)),
-                                       f.less(point, f.e.index(list.points)));
-  f.when(inside, [&] { updateRow(slot, point); });
+void SortedScatter::runInAnyOrder() {
+  device::GridPhases phases(f);
+  int64_t copies = sharedItems(f.schedule, list.slots * list.points);
+  phases.run(copies, [&](Value item) { copyElements(item, copies); });
+  phases.finish(rowItems(list.updates, list.points, f.schedule), [&](Value item) {
+    forRow(item, list.updates, [&](Value update, Value point) { updateElement(update, point); });
+  });
 }
 
 void SortedScatter::run() {
-  int64_t items = device::sortedScatterItems(list, f.schedule);
+  auto rows = [&](Value item) {
+    forRow(item, list.slots, [&](Value slot, Value point) { updateRow(slot, point); });
+  };
   if (list.ascending)
-    return apply(f.block);
+    return rows(f.block);
+  if (list.last)
+    return runLast();
+  if (list.anyOrder)
+    return runInAnyOrder();
   device::GridPhases phases(f);
   device::GridSortSizes sizes = list.sort();
   sort.emplace(f, sizes, 0);
@@ -370,14 +380,11 @@ void SortedScatter::run() {
         f.e.forget();
         return slotOf(update);
       },
-      [&](Value item) {
-        int64_t step = sizes.chunks() * device::GridSortSizes::threads;
-        Value first = f.e.mulIndex(item, f.e.index(device::GridSortSizes::threads));
-        f.loop(f.e.addIndex(first, f.thread), f.e.index(list.slots), step,
-               [&](Value slot) { LLVM::StoreOp::create(b, f.i32(0), firstAt(slot)); });
-      });
+      [&](Value item) { clearFirsts(item, sizes.chunks()); });
   phases.run(sizes.chunks(), [&](Value chunk) { noteFirsts(chunk); });
-  phases.finish(items, [&](Value item) { apply(item); });
+  if (parts() > 1)
+    phases.run(items * parts(), [&](Value item) { sumPart(item); });
+  phases.finish(items, rows);
 }
 
 void device::emitSortedScatter(KernelFrame &f) { SortedScatter(f, specialOf(f.launch)).run(); }

@@ -1,0 +1,247 @@
+//===- SortedRows.cpp - Updates of rows, which are in order ---------------===//
+//
+// Threads that have a row each, or a few elements of one, go from its first update on as long as
+// updates go to it, several at a time. Updates that come in order, as bags of embeddings do, need
+// no list: the first one is found by halving. Of those of which only the last counts, it is known.
+//
+// Where few rows have many updates, other threads have parts of them, as long as each other, and
+// leave what they sum in scratch memory; then the parts are added up, in their order. So results
+// repeat there as well.
+//
+//===----------------------------------------------------------------------===//
+#include "SortedScatter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+/// Plus one, the first update of a slot or of one behind it, of updates in order.
+Value SortedScatter::firstAscending(Value slot) {
+  Type index = b.getIndexType(), i64 = b.getI64Type();
+  Value wanted = arith::IndexCastOp::create(b, i64, slot);
+  auto some = [&](OpBuilder &, Location, ValueRange range) {
+    scf::ConditionOp::create(b, f.less(range[0], range[1]), range);
+  };
+  auto halve = [&](OpBuilder &, Location, ValueRange range) {
+    SmallVector<Value> next = f.e.nested([&]() -> SmallVector<Value> {
+      Value middle = f.e.divIndex(f.e.addIndex(range[0], range[1]), f.e.index(2));
+      Value there = f.e.eval(indices, target(middle, f.e.index(0)));
+      if (there.getType() != i64)
+        there = arith::ExtSIOp::create(b, i64, there);
+      Value before = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, there, wanted);
+      return {arith::SelectOp::create(b, before, f.e.addIndex(middle, f.e.index(1)), range[0]),
+              arith::SelectOp::create(b, before, range[1], middle)};
+    });
+    scf::YieldOp::create(b, next);
+  };
+  auto loop = scf::WhileOp::create(b, TypeRange{index, index},
+                                   ValueRange{f.e.index(0), f.e.index(list.updates)}, some, halve);
+  return f.e.addIndex(loop.getResult(0), f.e.index(1));
+}
+
+Value SortedScatter::hasUpdates(ArrayRef<Coord> to) {
+  Value inside = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  if (along && rows)
+    for (auto [i, extent] : llvm::enumerate(extentsOf(f, indices)))
+      if (i != along.getAxis() && getConstantIntValue(extent) != getConstantIntValue(extents[i]))
+        inside = arith::AndIOp::create(b, inside, f.less(to[i].base, extent));
+  return inside;
+}
+
+Value SortedScatter::firstOf(Value slot, ArrayRef<Coord> to) {
+  Value first;
+  if (list.ascending) {
+    first = firstAscending(slot);
+  } else {
+    first = LLVM::LoadOp::create(b, b.getI32Type(), firstAt(slot));
+    first = arith::IndexCastUIOp::create(b, b.getIndexType(), first);
+  }
+  return arith::SelectOp::create(b, hasUpdates(to), first, f.e.index(0));
+}
+
+/// Which update is number `number` of those in order.
+Value SortedScatter::placeOf(Value number) {
+  if (list.ascending)
+    return number;
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), sort->sortedPlace(f.e.index(0), number));
+}
+
+Value SortedScatter::read(Value from, Coords at) {
+  Value v = f.e.evalVector(from, neighbours(std::move(at)));
+  f.failed |= !v;
+  return v;
+}
+
+/// What becomes of `old` by the updates from number `first` - 1 on, and before `end`, that go to
+/// the slot.
+Value SortedScatter::withUpdates(Value slot, Value point, Value first, Value end, Value old) {
+  constexpr unsigned kInFlight = 4;
+  Type index = b.getIndexType();
+  Value wanted = arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
+  Value one = f.e.index(1), all = f.e.index(list.updates);
+  auto some = [&](OpBuilder &, Location, ValueRange carried) {
+    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, carried[0], f.e.index(0));
+    scf::ConditionOp::create(b, more, carried);
+  };
+  auto update = [&](OpBuilder &, Location, ValueRange carried) {
+    f.e.forget();
+    Value begin = f.e.subIndex(carried[0], one), last = f.e.subIndex(all, one), own;
+    SmallVector<std::pair<Value, Value>> found; // updates, and whether they go to the slot
+    for (unsigned i = 0; i < kInFlight; ++i) {
+      Value number = f.e.addIndex(begin, f.e.index(i)), safe = f.minIndex(number, last);
+      Value goes = list.ascending ? slotOf(safe) : sort->sortedKey(f.e.index(0), safe);
+      Value mine = arith::AndIOp::create(
+          b, f.less(number, end), arith::CmpIOp::create(b, arith::CmpIPredicate::eq, goes, wanted));
+      Value place = placeOf(safe);
+      // What goes elsewhere is not read.
+      own = i == 0 ? place : Value(arith::SelectOp::create(b, mine, place, own));
+      found.push_back({own, mine});
+    }
+    Value sum = carried[1];
+    SmallVector<Value> values;
+    for (auto &[place, mine] : found)
+      values.push_back(read(updates, source(place, point)));
+    for (auto [one, v] : llvm::zip(found, values))
+      if (v)
+        sum = arith::SelectOp::create(b, one.second, updatedElement(f, kind, sum, v), sum);
+    Value next = f.e.addIndex(carried[0], f.e.index(kInFlight));
+    scf::YieldOp::create(
+        b, ValueRange{arith::SelectOp::create(b, found.back().second, next, f.e.index(0)), sum});
+    f.e.forget();
+  };
+  return scf::WhileOp::create(b, TypeRange{index, old.getType()}, ValueRange{first, old}, some,
+                              update)
+      .getResult(1);
+}
+
+Coords SortedScatter::neighbours(Coords at) {
+  if (f.e.lanes() > 1) {
+    f.e.bindAligned(at.back().base);
+    at.back().step = 1;
+  }
+  return at;
+}
+
+void SortedScatter::updateRow(Value slot, Value point) {
+  Coords to = target(slot, point);
+  Value first = firstOf(slot, to);
+  f.e.setLanes(f.schedule.getLanes());
+  list.last ? writeLast(to, point, first) : writeRow(to, slot, point, first);
+  f.e.setLanes(1);
+}
+
+void SortedScatter::writeRow(const Coords &to, Value slot, Value point, Value first) {
+  auto write = [&] {
+    Coords at = neighbours(to);
+    Value old = f.e.evalVector(x, at);
+    f.failed |= !old;
+    if (old)
+      f.e.store(f.results[0], at,
+                parts() > 1 ? withSums(slot, point, first, old)
+                            : withUpdates(slot, point, first, f.e.index(list.updates), old));
+  };
+  if (Value elsewhere = liesElsewhere(f, x)) {
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, f.e.index(0));
+    f.when(arith::OrIOp::create(b, some, elsewhere), write);
+  } else {
+    write();
+  }
+}
+
+void SortedScatter::writeLast(const Coords &to, Value point, Value first) {
+  auto write = [&](Value from, Coords where) {
+    if (Value v = read(from, std::move(where)))
+      f.e.store(f.results[0], neighbours(to), v);
+  };
+  Value none = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, f.e.index(0));
+  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, f.e.index(0));
+  f.when(some, [&] { write(updates, source(f.e.subIndex(first, f.e.index(1)), point)); });
+  if (Value elsewhere = liesElsewhere(f, x))
+    none = arith::AndIOp::create(b, none, elsewhere);
+  f.when(none, [&] { write(x, to); });
+}
+
+void SortedScatter::forRow(Value item, int64_t count, function_ref<void(Value, Value)> body) {
+  unsigned across = f.schedule.getRowThreads(), lanes = f.schedule.getLanes();
+  int64_t tiles = llvm::divideCeil(list.points, int64_t(across) * lanes);
+  Value rowsOfBlock = f.e.index(f.schedule.getThreads() / across);
+  Value slot = f.e.addIndex(f.e.mulIndex(f.e.divIndex(item, f.e.index(tiles)), rowsOfBlock),
+                            f.e.divIndex(f.thread, f.e.index(across)));
+  Value part = f.e.addIndex(f.e.mulIndex(f.e.remIndex(item, f.e.index(tiles)), f.e.index(across)),
+                            f.e.remIndex(f.thread, f.e.index(across)));
+  Value point = f.e.mulIndex(part, f.e.index(lanes));
+  Value inside = arith::AndIOp::create(b, f.less(slot, f.e.index(count)),
+                                       f.less(point, f.e.index(list.points)));
+  f.when(inside, [&] { body(slot, point); });
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+std::pair<Value, Value> SortedScatter::partOf(Value slot, Value first, Value part) {
+  Value one = f.e.index(1), parts = f.e.index(this->parts());
+  Value end = arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                           LLVM::LoadOp::create(b, b.getI32Type(), endAt(slot)));
+  Value begin = f.e.subIndex(first, one), count = f.e.subIndex(end, begin);
+  Value each = f.e.divIndex(f.e.addIndex(count, f.e.subIndex(parts, one)), parts);
+  Value from = f.e.addIndex(begin, f.e.mulIndex(part, each));
+  return {from, f.minIndex(f.e.addIndex(from, each), end)};
+}
+
+Value SortedScatter::sumAt(Value slot, Value point, Value part, Type type) {
+  int64_t lanes = f.schedule.getLanes(), groups = llvm::divideCeil(list.points, lanes);
+  Value row = f.e.addIndex(f.e.mulIndex(part, f.e.index(list.slots)), slot);
+  Value group =
+      f.e.addIndex(f.e.mulIndex(row, f.e.index(groups)), f.e.divIndex(point, f.e.index(lanes)));
+  return f.scratchAt(scratch.sums, type, group);
+}
+
+void SortedScatter::sumPart(Value item) {
+  Value part = f.e.divIndex(item, f.e.index(items));
+  forRow(f.e.remIndex(item, f.e.index(items)), list.slots, [&](Value slot, Value point) {
+    Value first = firstOf(slot, target(slot, point));
+    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, f.e.index(0));
+    f.when(some, [&] {
+      auto [from, end] = partOf(slot, first, part);
+      f.when(f.less(from, end), [&, from = from, end = end] {
+        f.e.setLanes(f.schedule.getLanes());
+        if (Value sum = read(updates, source(placeOf(from), point))) {
+          // Of the update behind the first one the number is one more, and one.
+          sum = withUpdates(slot, point, f.e.addIndex(from, f.e.index(2)), end, sum);
+          LLVM::StoreOp::create(b, sum, sumAt(slot, point, part, sum.getType()));
+        }
+        f.e.setLanes(1);
+      });
+    });
+  });
+}
+
+/// `old` after all parts, several of which are read at a time.
+Value SortedScatter::withSums(Value slot, Value point, Value first, Value old) {
+  constexpr unsigned kInFlight = 8;
+  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, f.e.index(0));
+  Value safe = arith::SelectOp::create(b, some, first, f.e.index(1));
+  auto add = [&](OpBuilder &, Location, Value begin, ValueRange carried) {
+    f.e.forget();
+    Value sum = carried[0];
+    SmallVector<std::pair<Value, Value>> sums; // and whether there are updates in them
+    for (unsigned i = 0; i < std::min(kInFlight, parts()); ++i) {
+      Value part = f.e.addIndex(begin, f.e.index(i));
+      auto [from, end] = partOf(slot, safe, part);
+      Value there = arith::AndIOp::create(b, some, f.less(from, end));
+      Value v = LLVM::LoadOp::create(b, sum.getType(), sumAt(slot, point, part, sum.getType()));
+      sums.push_back({v, there});
+    }
+    for (auto [v, there] : sums)
+      sum = arith::SelectOp::create(b, there, updatedElement(f, kind, sum, v), sum);
+    scf::YieldOp::create(b, sum);
+    f.e.forget();
+  };
+  Value step = f.e.index(std::min(kInFlight, parts()));
+  return scf::ForOp::create(b, f.e.index(0), f.e.index(parts()), step, ValueRange{old}, add)
+      .getResult(0);
+}

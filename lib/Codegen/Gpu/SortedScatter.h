@@ -1,0 +1,88 @@
+//===- SortedScatter.h - Updates in the order of their places ----*- C++ -*-===//
+//
+// Internal to SortedScatter.cpp, which brings the updates in order, and SortedRows.cpp, which does
+// them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "ScatterKernel.h"
+#include "tcc/Codegen/Common/LineKernel.h"
+
+namespace tcc::codegen::device {
+
+/// What a scatter keeps in scratch memory: bytes before it, behind the counters.
+struct ScatterScratch {
+  int64_t firsts, ends, sums, bytes;
+  /// `parts` of the updates of a slot are summed apart, `bytes` for what a thread has of it.
+  static ScatterScratch of(const UpdateList &list, int64_t parts, int64_t groups, int64_t bytes);
+};
+
+class SortedScatter {
+public:
+  SortedScatter(KernelFrame &f, mlir::Operation *op);
+  void run();
+
+private:
+  // The updates
+  /// Where point `point` of an update, or of a slot, lies.
+  Coords source(mlir::Value update, mlir::Value point);
+  Coords target(mlir::Value slot, mlir::Value point);
+  Coords others(mlir::Value point);
+  mlir::Value slotOf(mlir::Value update);
+  mlir::Value firstAt(mlir::Value slot);
+  mlir::Value endAt(mlir::Value slot);
+  /// body(i) for each of `count` things, of which the threads of a block have a part.
+  void forParts(mlir::Value item, int64_t items, int64_t count,
+                llvm::function_ref<void(mlir::Value)> body);
+  void clearFirsts(mlir::Value item, int64_t items);
+  void noteFirsts(mlir::Value chunk);
+  void noteLast(mlir::Value update);
+  void runLast();
+  void copyElements(mlir::Value item, int64_t items);
+  void updateElement(mlir::Value update, mlir::Value point);
+  void runInAnyOrder();
+
+  // Rows
+  mlir::Value firstAscending(mlir::Value slot);
+  /// Whether there are updates at `to`, of rows: the indices may be fewer along the other axes.
+  mlir::Value hasUpdates(llvm::ArrayRef<Coord> to);
+  /// Plus one, the first update of a slot; 0 where it has none, or none at `to`.
+  mlir::Value firstOf(mlir::Value slot, llvm::ArrayRef<Coord> to);
+  /// `at`, or where neighbours of it along the last axis lie.
+  Coords neighbours(Coords at);
+  /// body(row, point) for a thread's part of an item of `count` rows, which begins at `point` of
+  /// one.
+  void forRow(mlir::Value item, int64_t count,
+              llvm::function_ref<void(mlir::Value, mlir::Value)> body);
+  void updateRow(mlir::Value slot, mlir::Value point);
+  void writeRow(const Coords &to, mlir::Value slot, mlir::Value point, mlir::Value first);
+  void writeLast(const Coords &to, mlir::Value point, mlir::Value first);
+  mlir::Value withUpdates(mlir::Value slot, mlir::Value point, mlir::Value first, mlir::Value end,
+                          mlir::Value old);
+  mlir::Value placeOf(mlir::Value number);
+  mlir::Value read(mlir::Value from, Coords at);
+
+  // Parts of a row's updates
+  unsigned parts() const { return f.schedule.getVectors(); }
+  /// Where part `part` of the updates from number `first` - 1 on begins and ends.
+  std::pair<mlir::Value, mlir::Value> partOf(mlir::Value slot, mlir::Value first, mlir::Value part);
+  mlir::Value sumAt(mlir::Value slot, mlir::Value point, mlir::Value part, mlir::Type type);
+  void sumPart(mlir::Value item);
+  mlir::Value withSums(mlir::Value slot, mlir::Value point, mlir::Value first, mlir::Value old);
+
+  KernelFrame &f;
+  mlir::ImplicitLocOpBuilder &b;
+  prim::ScatterAlongOp along;
+  prim::ScatterNdOp tuples;
+  prim::ScatterKind kind;
+  UpdateList list;
+  mlir::Value x, indices, updates;
+  llvm::SmallVector<mlir::Value> extents; ///< of the result
+  unsigned depth = 0;                     ///< tuples: axes that are indexed
+  bool rows = false;                      ///< along: updates are rows
+  int64_t items = 0;                      ///< of all rows
+  ScatterScratch scratch;
+  std::optional<GridSort> sort;
+};
+
+} // namespace tcc::codegen::device
