@@ -3,7 +3,7 @@
 // A loop whose every turn the host waits for, over little: all of it is on the host, and what it begins with is
 // moved once. What comes after stays on the device.
 // CHECK-LABEL: func.func @main
-// CHECK: kernel.launch loop "exp"
+// CHECK: kernel.launch loop "sum"
 // CHECK-NOT: on_host
 // CHECK: %[[FIRST:.*]] = kernel.move %{{.*}} to host : tensor<8xf32>
 // CHECK: %[[LAST:.*]] = prim.while(%[[FIRST]])
@@ -16,10 +16,10 @@
 // CHECK: kernel.launch loop "neg" ins(%[[BACK]] :
 // CHECK-NOT: on_host
 // CHECK: return
-func.func @main(%x: tensor<8xf32>) -> tensor<4096x8xf32> {
-  %e = kernel.launch loop "exp" ins(%x : tensor<8xf32>) sizes() {
-  ^bb0(%a: tensor<8xf32>):
-    %0 = prim.exp %a : (tensor<8xf32>) -> tensor<8xf32>
+func.func @main(%x: tensor<65536x8xf32>) -> tensor<4096x8xf32> {
+  %e = kernel.launch loop "sum" ins(%x : tensor<65536x8xf32>) sizes() {
+  ^bb0(%a: tensor<65536x8xf32>):
+    %0 = prim.reduce sum %a [0] : (tensor<65536x8xf32>) -> tensor<8xf32>
     kernel.yield %0 : tensor<8xf32>
   } -> tensor<8xf32>
   %r = prim.while(%e) {

@@ -19,8 +19,8 @@ def nonzero():
              helper.make_node("Exp", ["y"], ["z"], name="after")]
     return helper.make_model(helper.make_graph(
         nodes, "g",
-        [helper.make_tensor_value_info("x", FLOAT, [512, 512]), helper.make_tensor_value_info("w", FLOAT, [512])],
-        [helper.make_tensor_value_info("z", FLOAT, [2, "n"])]), opset_imports=[helper.make_opsetid("", 17)])
+        [helper.make_tensor_value_info("x", FLOAT, [1 << 18]), helper.make_tensor_value_info("w", FLOAT, [1 << 18])],
+        [helper.make_tensor_value_info("z", FLOAT, [1, "n"])]), opset_imports=[helper.make_opsetid("", 17)])
 
 
 def roots():
@@ -40,7 +40,7 @@ def roots():
     known = [numpy_helper.from_array(np.array(value), name) for name, value in
              (("most", np.int64(99)), ("yes", True), ("small", np.float32(1e-6)))]
     return helper.make_model(helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [64, 8])], [helper.make_tensor_value_info("z", FLOAT, [64, 8])],
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [16384, 8])], [helper.make_tensor_value_info("z", FLOAT, [16384, 8])],
         known), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -132,7 +132,7 @@ class SimulatedDevice(ToolTest):
         facts = json.loads((self.work / "model.so.json").read_text())
         self.assertEqual((facts["crossings"]["stalls"], facts["crossings"]["in_loops"]), (1, 0))
         self.assertEqual({kernel["target"] for kernel in facts["kernels"]}, {"cpu", "sim"})
-        x = np.random.default_rng(3).standard_normal((64, 8)).astype(np.float32)
+        x = np.random.default_rng(3).standard_normal((16384, 8)).astype(np.float32)
         expected, = self.outputs("model.onnx", {"x": x})
         actual, = self.outputs("model.onnx", {"x": x}, "--arch", "sim")
         np.testing.assert_allclose(actual, expected, rtol=1e-5)

@@ -66,7 +66,7 @@ def PlaceLaunchesPass : Tcc_Pass<"tcc-schedule-place-launches"> {
       ^bb0(%a: tensor<4xi64>):
         %3 = prim.reduce sum %a [0] : (tensor<4xi64>) -> tensor<i64>
         kernel.yield %3 : tensor<i64>
-      } {on_host = #kernel.on_host<here = 101, device = 2508>, schedule = #cpu.row_schedule<lanes = 4, grain = 4, kept = 16384>} -> tensor<i64>
+      } {on_host = #kernel.on_host<here = 101, device = 2500>, schedule = #cpu.row_schedule<lanes = 4, grain = 4, kept = 16384>} -> tensor<i64>
       %1 = prim.extract %0 [0] : (tensor<i64>) -> index
       %2 = kernel.launch loop "neg" ins(%x : tensor<?xf32>) sizes(%1) {
       ^bb0(%a: tensor<?xf32>):
