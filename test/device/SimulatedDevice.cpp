@@ -21,6 +21,10 @@
 #include <vector>
 
 using namespace mlir;
+/// The runtime's own: compilers' libraries have it for CPUs without such an instruction, the later
+/// ones alone.
+extern "C" __bf16 __truncsfbf2(float value);
+
 namespace tcc::test {
 namespace {
 
@@ -197,6 +201,7 @@ SimulatedKernel::SimulatedKernel(ModuleOp module, llvm::StringRef name,
     symbols[jit->mangleAndIntern(symbol)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                              llvm::JITSymbolFlags::Exported};
   };
+  define("__truncsfbf2", __truncsfbf2);
   define("tcc_sim_thread", tcc_sim_thread);
   define("tcc_sim_block", tcc_sim_block);
   define("tcc_sim_barrier", tcc_sim_barrier);

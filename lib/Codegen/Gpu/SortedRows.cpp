@@ -212,7 +212,7 @@ void SortedScatter::sumPart(Value item) {
         if (Value sum = read(updates, source(placeOf(from), point))) {
           // Of the update behind the first one the number is one more, and one.
           sum = withUpdates(slot, point, f.e.addIndex(from, f.e.index(2)), end, sum);
-          LLVM::StoreOp::create(b, sum, sumAt(slot, point, part, sum.getType()));
+          LLVM::StoreOp::create(b, sum, sumAt(slot, point, part, sum.getType()), sumAlignment());
         }
         f.e.setLanes(1);
       });
@@ -233,7 +233,8 @@ Value SortedScatter::withSums(Value slot, Value point, Value first, Value old) {
       Value part = f.e.addIndex(begin, f.e.index(i));
       auto [from, end] = partOf(slot, safe, part);
       Value there = arith::AndIOp::create(b, some, f.less(from, end));
-      Value v = LLVM::LoadOp::create(b, sum.getType(), sumAt(slot, point, part, sum.getType()));
+      Type type = sum.getType();
+      Value v = LLVM::LoadOp::create(b, type, sumAt(slot, point, part, type), sumAlignment());
       sums.push_back({v, there});
     }
     for (auto [v, there] : sums)

@@ -118,7 +118,7 @@ static unsigned partsOf(const device::UpdateList &list, int64_t groups, const Gp
 }
 
 /// Bytes of what a thread has of a row, as it is computed with.
-static int64_t groupBytes(RankedTensorType x, unsigned lanes) {
+static int64_t bytesOfGroup(RankedTensorType x, unsigned lanes) {
   return lanes * elementBytes(computeType(x.getElementType()));
 }
 
@@ -138,8 +138,9 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
     return false;
   unsigned lanes = list->anyOrder ? 1 : lanesOfRow(launch, op, *list);
   int64_t across = llvm::divideCeil(list->points, lanes);
-  unsigned parts = partsOf(*list, across, arch);
-  int64_t bytes = groupBytes(tensorType(op->getOperand(0)), lanes);
+  bool isPacked = tensorType(op->getOperand(0)).getElementTypeBitWidth() < 8;
+  unsigned parts = isPacked ? 1 : partsOf(*list, across, arch);
+  int64_t bytes = bytesOfGroup(tensorType(op->getOperand(0)), lanes);
   int64_t scratch = kCounterBytes + ScatterScratch::of(*list, parts, across, bytes).bytes;
   if (!list->ascending && (scratch > kMostScratch || list->updates > kMostUpdates))
     return false;
@@ -162,8 +163,8 @@ SortedScatter::SortedScatter(device::KernelFrame &f, Operation *op)
       updates(op->getOperand(2)), extents(extentsOf(f, x)),
       items(sortedScatterItems(list, f.schedule)) {
   unsigned lanes = f.schedule.getLanes();
-  scratch = ScatterScratch::of(list, parts(), llvm::divideCeil(list.points, lanes),
-                               groupBytes(tensorType(x), lanes));
+  groupBytes = bytesOfGroup(tensorType(x), lanes);
+  scratch = ScatterScratch::of(list, parts(), llvm::divideCeil(list.points, lanes), groupBytes);
   if (along)
     rows = sameForAllLines(along);
   else

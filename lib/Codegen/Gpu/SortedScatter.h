@@ -67,6 +67,8 @@ private:
   /// Where part `part` of the updates from number `first` - 1 on begins and ends.
   std::pair<mlir::Value, mlir::Value> partOf(mlir::Value slot, mlir::Value first, mlir::Value part);
   mlir::Value sumAt(mlir::Value slot, mlir::Value point, mlir::Value part, mlir::Type type);
+  /// Of sums: scratch memory is aligned to what a thread accesses at once.
+  unsigned sumAlignment() const { return std::min<int64_t>(groupBytes, GpuArch::accessBytes); }
   void sumPart(mlir::Value item);
   mlir::Value withSums(mlir::Value slot, mlir::Value point, mlir::Value first, mlir::Value old);
 
@@ -81,6 +83,7 @@ private:
   unsigned depth = 0;                     ///< tuples: axes that are indexed
   bool rows = false;                      ///< along: updates are rows
   int64_t items = 0;                      ///< of all rows
+  int64_t groupBytes = 0;                 ///< of what a thread has of a row, as it is computed with
   ScatterScratch scratch;
   std::optional<GridSort> sort;
 };
