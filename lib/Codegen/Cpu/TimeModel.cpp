@@ -164,7 +164,8 @@ void LaunchCosts::countConvolution(prim::ConvOp conv) {
 void LaunchCosts::countOperator(Operation *op) {
   if (prim::isElementwise(op))
     return countElementwise(op);
-  if (op->getNumResults() == 0)
+  // Arithmetic on extents is no work of elements.
+  if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()))
     return;
   Value result = op->getResult(0);
   double elements = elementsOf(result);
