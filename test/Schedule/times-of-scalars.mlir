@@ -10,7 +10,7 @@ func.func @main(%n: tensor<4xi64>) -> index {
   ^bb0(%a: tensor<4xi64>, %i: index):
     %c1 = arith.constant 1 : index
     %j = arith.subi %i, %c1 : index
-    %0 = prim.slice %a [%j] sizes() steps [1] : (tensor<4xi64>, index) -> tensor<1xi64>
+    %0 = prim.slice %a starts [-9223372036854775808](%j) steps [1] sizes() : (tensor<4xi64>) -> tensor<1xi64>
     kernel.yield %0 : tensor<1xi64>
   } -> tensor<1xi64>
   %v = prim.extract %s [0] : (tensor<1xi64>) -> index
