@@ -2,7 +2,8 @@
 //
 // Code generation knows real numbers only. Every complex value is mapped to its
 // real and its imaginary part: arithmetic by its formulas, operators that only
-// move elements or add them up once for each part.
+// move elements or add them up once for each part. A branch or a loop that gives
+// or carries complex values does so with two real ones for each.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/SplitComplex.h"
@@ -41,6 +42,9 @@ public:
 
 private:
   llvm::Error splitFrom(Block &block, Block::iterator first);
+  llvm::Error splitRegions(Operation *op);
+  llvm::Error splitControl(Operation *op);
+  SmallVector<Value> inParts(ValueRange values);
   bool split(Operation *op);
   bool splitArithmetic(Operation *op);
   bool splitEach(Operation *op);
@@ -76,6 +80,7 @@ private:
   PrimBuilder b;
   DenseMap<Value, Parts> parts;
   SmallVector<Operation *> done;
+  SmallVector<BlockArgument> replaced; ///< of loops
 };
 
 } // namespace
@@ -355,6 +360,70 @@ bool Splitter::split(Operation *op) {
   return splitArithmetic(op) || splitEach(op);
 }
 
+//===----------------------------------------------------------------------===//
+// Branches and loops
+//===----------------------------------------------------------------------===//
+
+/// The values with both parts in the place of a complex one.
+SmallVector<Value> Splitter::inParts(ValueRange values) {
+  SmallVector<Value> all;
+  for (Value v : values) {
+    if (Parts p = of(v); p.re)
+      all.append({p.re, p.im});
+    else
+      all.push_back(v);
+  }
+  return all;
+}
+
+llvm::Error Splitter::splitRegions(Operation *op) {
+  for (Region &region : op->getRegions())
+    for (Block &nested : region)
+      if (llvm::Error error = splitFrom(nested, nested.begin()))
+        return error;
+  return llvm::Error::success();
+}
+
+/// The same branch or loop with two real values for each complex one that it takes or gives.
+llvm::Error Splitter::splitControl(Operation *op) {
+  OperationState state(op->getLoc(), op->getName(), inParts(op->getOperands()), TypeRange(),
+                       op->getAttrs());
+  auto realType = [&](Value v) { return cast<RankedTensorType>(v.getType()).clone(realOf(v)); };
+  for (Value result : op->getResults())
+    if (holdsComplex(result))
+      state.types.append(2, realType(result));
+    else
+      state.types.push_back(result.getType());
+  for (Region &region : op->getRegions())
+    state.addRegion()->takeBody(region);
+  Operation *real = builder.create(state);
+  for (Region &region : real->getRegions())
+    for (Block &block : region)
+      for (unsigned i = 0; i < block.getNumArguments(); ++i) {
+        BlockArgument argument = block.getArgument(i);
+        if (!holdsComplex(argument))
+          continue;
+        Value re = block.insertArgument(++i, realType(argument), argument.getLoc());
+        Value im = block.insertArgument(++i, realType(argument), argument.getLoc());
+        give(argument, re, im);
+        replaced.push_back(argument);
+      }
+  if (llvm::Error error = splitRegions(real))
+    return error;
+  for (Region &region : real->getRegions())
+    for (Block &block : region)
+      block.getTerminator()->setOperands(inParts(block.getTerminator()->getOperands()));
+  auto next = real->result_begin();
+  for (Value result : op->getResults())
+    if (holdsComplex(result)) {
+      Value re = *next++;
+      give(result, re, *next++);
+    } else {
+      replace(result, *next++);
+    }
+  return llvm::Error::success();
+}
+
 /// What is made meanwhile stands before `first` or the operator it replaces.
 llvm::Error Splitter::splitFrom(Block &block, Block::iterator first) {
   for (Operation &op : llvm::make_early_inc_range(llvm::make_range(first, block.end()))) {
@@ -367,7 +436,10 @@ llvm::Error Splitter::splitFrom(Block &block, Block::iterator first) {
         !op.hasTrait<OpTrait::IsTerminator>()) {
       builder.setInsertionPoint(&op);
       b.setLocation(op.getLoc());
-      if (!split(&op)) {
+      if (op.getNumRegions() > 0) {
+        if (llvm::Error error = splitControl(&op))
+          return error;
+      } else if (!split(&op)) {
         auto name = dyn_cast<NameLoc>(op.getLoc());
         return userError((name ? "node '" + printable(name.getName()) + "': " : std::string()) +
                          "complex numbers are not supported by " + op.getName().getStringRef());
@@ -375,10 +447,8 @@ llvm::Error Splitter::splitFrom(Block &block, Block::iterator first) {
       done.push_back(&op);
       continue;
     }
-    for (Region &region : op.getRegions())
-      for (Block &nested : region)
-        if (llvm::Error error = splitFrom(nested, nested.begin()))
-          return error;
+    if (llvm::Error error = splitRegions(&op))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -393,6 +463,8 @@ llvm::Error Splitter::run() {
   for (Operation *op : llvm::reverse(done))
     if (op->use_empty())
       op->erase();
+  for (BlockArgument argument : llvm::reverse(replaced))
+    argument.getOwner()->eraseArgument(argument.getArgNumber());
   return llvm::Error::success();
 }
 

@@ -34,3 +34,10 @@ def complexes(normal):
         torch.linalg.solve(m, z), torch.linalg.solve(m, z.mT, left=False), torch.linalg.solve(m, v), torch.linalg.inv(m),
         torch.inverse(m[0]), *torch.linalg.inv_ex(m), *torch.linalg.solve_ex(m[1], z[0])], (
             complex_normal(2, 4, 4) + 3 * torch.eye(4), complex_normal(2, 4, 3), complex_normal(4))
+
+    def turned(z):
+        half = torch.cond(z.real.sum() > 0, lambda z: z * 1j, lambda z: (z - 1).conj().resolve_conj(), (z,))
+        return half, *torch._higher_order_ops.while_loop(
+            lambda i, z: i < 4, lambda i, z: (i + 1, z * z / z.abs()), (torch.tensor(0), half))
+
+    yield "complex_control", turned, (complex_normal(3),)
