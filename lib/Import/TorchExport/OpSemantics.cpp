@@ -78,11 +78,12 @@ std::optional<InPlaceSemantics> inPlaceSemantics(StringRef target) {
                              .Case("float_power_.Scalar", "float_power.Tensor_Scalar")
                              .Case("float_power_.Tensor", "float_power.Tensor_Tensor")
                              .Case("ldexp_.default", "ldexp.Tensor")
+                             .Case("transpose_.default", "transpose.int")
                              .Case("__ilshift__.Scalar", "bitwise_left_shift.Tensor_Scalar")
                              .Case("__irshift__.Scalar", "bitwise_right_shift.Tensor_Scalar")
                              .Default("");
   if (!functional.empty())
-    return InPlaceSemantics{functional.str(), "self", false};
+    return InPlaceSemantics{functional.str(), "self", op == "transpose_"};
   StringRef renamed = StringSwitch<StringRef>(op)
                           .Case("normal_", "normal_functional")
                           .Case("_index_put_impl_", "index_put")

@@ -182,6 +182,11 @@ private:
     return low <= arguments && arguments <= high;
   }
 
+  /// Of conditions, which may be settled.
+  static bool takesTruth(StringRef name) {
+    return name == "ExprCondPair" || name == "And" || name == "Or" || name == "Not";
+  }
+
   /// After "Symbol(" or "Float(": 'text', and what else is known of it.
   Result quoted(StringRef name) {
     if (!consume("'"))
@@ -206,10 +211,13 @@ private:
     result.kind = SymExpr::Kind::Call;
     result.name = name.str();
     do {
-      StringRef before = text;
-      word();
+      StringRef before = text, first = word();
       if (consume("=")) {
         word();
+        continue;
+      }
+      if (takesTruth(name) && (first == "true" || first == "false")) {
+        result.args.push_back(SymExpr::integer(first == "true"));
         continue;
       }
       text = before;

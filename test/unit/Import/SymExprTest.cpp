@@ -58,14 +58,16 @@ TEST_CASE("long sums and products are read in linear time, up to a limit") {
 TEST_CASE("what is no dimension expression is not read as one") {
   for (const char *text : {"", "s0 +", "Frob(s0)", "Mod(s0)", "Max()", "Symbol('')", "Symbol('s0",
                            "Symbol('s\u202e')", "Symbol('a b')", "Integer('1')", "2s", "s0.5", "oo",
-                           "nan", "1e5", "s0\x1b", "FloorDiv(s0, 1, 2)"}) {
+                           "nan", "1e5", "s0\x1b", "FloorDiv(s0, 1, 2)", "true", "Max(s0, true)"}) {
     INFO(text);
     CHECK(!SymExpr::parse(text));
   }
   for (const char *text :
        {"2.5", "Float('1.0e-5', precision=53)", "Float('-0.5', precision=53)", "Integer(-1)",
         "FloorToInt(FloatTrueDiv(ToFloat(Symbol('s0')), Float('2.0', precision=53)))",
-        "Where(StrictLessThan(Symbol('s0'), Integer(2)), Integer(1), Symbol('s0'))"}) {
+        "Where(StrictLessThan(Symbol('s0'), Integer(2)), Integer(1), Symbol('s0'))",
+        "Piecewise(ExprCondPair(Integer(1), Equality(Symbol('u0', integer=True), Integer(1))), "
+        "ExprCondPair(Integer(0), true))"}) {
     INFO(text);
     CHECK(SymExpr::parse(text));
   }
