@@ -92,6 +92,21 @@ std::optional<Dim> wholeStep(AtenNode &a) {
   return step;
 }
 
+/// A range of real numbers that only a run knows, as far as (end - start) / step says.
+LogicalResult computedRange(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type f64 = b.builder().getF64Type(), i64 = b.builder().getI64Type();
+  Value start = a.number("start", 0, f64), step = a.number("step", 1, f64);
+  Value steps = b.div(b.sub(a.number("end", 0, f64), start), step);
+  Dim count = b.readElements(b.cast(b.unary<prim::CeilOp>(steps), i64))[0];
+  Value i = b.iota({b.maxDims(count, b.dim(0))}, 0, f64);
+  if (isa<IntegerType>(a.own())) {
+    step = b.unary<prim::TruncOp>(step);
+    start = b.unary<prim::TruncOp>(start);
+  }
+  return a.give(b.add(b.mul(i, step), start));
+}
+
 /// start, start + step, ... up to end.
 LogicalResult arange(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -114,12 +129,14 @@ LogicalResult arange(AtenNode &a) {
       v = b.add(v, a.extentTensor(start, index));
     return a.give(v);
   }
+  if (a.tensor("start") || a.tensor("end") || a.tensor("step"))
+    return computedRange(a);
   double start = a.real("start", 0), end = a.real("end", 0), by = a.real("step", 1);
   if (by == 0 || !std::isfinite((end - start) / by))
     return a.fail("the range is not finite");
   double count = std::max(0.0, std::ceil((end - start) / by));
-  if (count > 1e12 || a.tensor("start") || a.tensor("end") || a.tensor("step"))
-    return a.fail("the range must be constant");
+  if (count > 1e12)
+    return a.fail("the range is too long");
   // The real range says how many there are; integers then step by integers.
   bool whole = isa<IntegerType>(own);
   Type wide = whole ? Type(b.builder().getI64Type()) : AtenNode::wide(own);

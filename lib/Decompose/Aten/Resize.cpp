@@ -40,8 +40,10 @@ struct AxisResizer {
   /// Distance in x of neighbours of the result.
   Value step() {
     if (alignCorners) {
-      Value last = b.maximum(b.sub(number(out), 1.0), 1.0);
-      return b.div(b.sub(number(in), 1.0), last);
+      // One point has no neighbours.
+      Value last = b.sub(number(out), 1.0), none = b.scalar(0, real);
+      Value between = b.div(b.sub(number(in), 1.0), b.maximum(last, 1.0));
+      return b.select(b.compare(prim::ComparePredicate::gt, last, none), between, none);
     }
     return factor ? b.scalar(1 / *factor, real) : b.div(number(in), number(out));
   }
@@ -200,7 +202,10 @@ Dim resultExtent(AtenNode &a, const std::optional<Dims> &sizes, int64_t i, int64
     return b.dim(static_cast<int64_t>(static_cast<double>(*extent) * *factor));
   if (factor && *factor == static_cast<int64_t>(*factor))
     return b.mulDims(in, b.dim(static_cast<int64_t>(*factor)));
-  return {};
+  if (!factor)
+    return {};
+  Value size = b.mul(a.extentTensor(in, b.builder().getF64Type()), *factor);
+  return b.readElements(b.cast(size, b.builder().getI64Type()))[0];
 }
 
 AxisResizer resizerOf(AtenNode &a, Mode mode, Dim in, Dim out, std::optional<double> factor) {

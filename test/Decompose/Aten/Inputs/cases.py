@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from complexes import complexes
+from computed import computed
 from scalars import scalars
 from specials import specials
 from writing import written
@@ -384,6 +385,7 @@ def cases():
     yield from quantized(normal, integers)
     yield from specials(normal, uniform)
     yield from scalars()
+    yield from computed(normal)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
         *torch.unique(n, return_inverse=True, return_counts=True), *torch.unique_consecutive(

@@ -1,0 +1,39 @@
+"""Those programs of cases.py whose extents or numbers only a run knows, and what else came with them."""
+import torch
+import torch.nn.functional as F
+
+AUTO = torch.export.Dim.AUTO
+
+
+def computed(normal):
+    """Images scaled by fractions, ranges of real numbers, a truth as a number; corners of one point; axes in place."""
+    yield "resized_by_fractions", lambda x: [
+        F.interpolate(x, scale_factor=1.5, mode="bilinear"), F.interpolate(x, scale_factor=0.7, mode="nearest-exact"),
+        F.interpolate(x, scale_factor=(1.3, 0.6), mode="nearest")], (normal(2, 3, 8, 9),), ({0: AUTO, 2: AUTO, 3: AUTO},)
+    yield "resized_to_a_point", lambda x: [
+        F.interpolate(x, size, mode=mode, align_corners=True, antialias=True) for mode in ("bilinear", "bicubic")
+        for size in ((1, 1), (1, 5))], (normal(2, 3, 7, 9),)
+    yield "ranges_of_reals", lambda x: [
+        torch.arange(0.5, x.shape[0], 0.3), torch.arange(x.shape[0], -1.0, -0.7),
+        torch.arange(0.0, x.shape[0], 1.5, dtype=torch.int64)], (normal(5, 2),), ({0: AUTO},)
+    yield "truth_as_number", lambda x, t: x * t.item(), (normal(3), torch.tensor(True))
+
+    def turned(x):
+        y = x.clone().unsqueeze_(0)
+        y.transpose_(1, 2)
+        z = y.squeeze_(0).t_()
+        return z + 1, torch.native_channel_shuffle(x.reshape(1, 4, 3, 1), 2)
+
+    yield "turned_in_place", turned, (normal(4, 3),)
+    yield "complex_frames", lambda z, w: [
+        torch.stft(z, 16, 4, window=w.real, return_complex=True), torch.stft(z, 16, 5, 12, center=False, return_complex=True),
+        torch.stft(z.real, 16, 4, window=w, onesided=False, return_complex=True),
+        F.rms_norm(z, (40,))], (torch.complex(normal(2, 40), normal(2, 40)), torch.complex(normal(16), normal(16)))
+
+    def reflections(t, m):
+        packed, tau = torch.geqrf(t)
+        return [packed, tau, torch.ormqr(packed, tau, m), torch.ormqr(packed, tau, m, left=False, transpose=True),
+                *torch.linalg.polar(t), torch.linalg.matrix_sqrth(m @ m.mT), torch.linalg.cond(m, "fro"),
+                torch.linalg.cond(m, 1), torch.linalg.cond(m, float("-inf")), torch.linalg.cond(m, "nuc")]
+
+    yield "householder", reflections, (normal(2, 5, 3), normal(2, 5, 5))
