@@ -115,9 +115,9 @@ LogicalResult matrixPower(AtenNode &a) {
   if (rank < 2 || n < -1024 || n > 1024)
     return a.fail("needs matrices and an exponent from -1024 to 1024");
   if (n < 0) {
-    if (!isa<FloatType>(b.elem(x)))
-      return a.fail("needs real numbers, to invert them");
-    x = b.cast(x, b.builder().getF64Type());
+    if (!AtenNode::isFloat(b.elem(x)))
+      return a.fail("needs real or complex numbers, to invert them");
+    x = b.cast(x, matrices::inDoubles(b.elem(x)));
     matrices::LU lu = matrices::factorLU(b, x);
     Dims batch = b.dims(x);
     batch.truncate(rank - 2);
@@ -177,48 +177,54 @@ LogicalResult trace(AtenNode &a) {
 //===----------------------------------------------------------------------===//
 
 /// The largest or smallest singular value, or their sum, over two axes.
-LogicalResult spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind, bool keep) {
+FailureOr<Value> spectralNorm(AtenNode &a, Value x, ArrayRef<int64_t> axes, K kind, bool keep) {
   PrimBuilder &b = a.b;
-  if (!isa<FloatType>(b.elem(x)))
-    return a.fail("singular values of complex matrices are not supported");
   SmallVector<int64_t> order, both = {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])};
   for (int64_t i = 0; i < b.rank(x); ++i)
     if (!llvm::is_contained(axes, i))
       order.push_back(i);
   order.append(axes.begin(), axes.end());
-  Value turned = b.cast(b.transpose(x, order), b.builder().getF64Type());
+  Value turned = b.cast(b.transpose(x, order), matrices::inDoubles(b.elem(x)));
   auto s = matrices::factorSVD(b, turned);
   if (!s)
     return a.fail("it is not known which extent of the matrices is larger");
   Value norm = b.reduce(kind, s->values, {b.rank(s->values) - 1}, false);
   if (kind == K::max)
     norm = b.maximum(norm, 0.0); // of no values at all
-  return a.give(keep ? b.unsqueeze(norm, both) : norm);
+  return keep ? b.unsqueeze(norm, both) : norm;
 }
 
-/// Frobenius, the largest (or smallest) row or column sum, and those of singular values.
-LogicalResult matrixNorm(AtenNode &a, ArrayRef<int64_t> axes, bool keep) {
+} // namespace
+
+FailureOr<Value> aten::matrixNormOf(AtenNode &a, Value own, StringRef name, double order,
+                                    ArrayRef<int64_t> axes, bool keep) {
   PrimBuilder &b = a.b;
-  Value own = a.wideTensor(a.c.hasAttr("A") ? "A" : "self"), x = a.magnitude(own);
-  if (a.text("ord") == "nuc")
+  if (name == "nuc")
     return spectralNorm(a, own, axes, K::sum, keep);
-  if (!a.has("ord") || a.text("ord") == "fro")
-    return a.give(
-        normOver(b, x, 2, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}, keep));
-  double order = a.real("ord", 0);
+  Value x = a.magnitude(own);
+  SmallVector<int64_t> both = {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])};
+  if (name == "fro")
+    return normOver(b, x, 2, both, keep);
   bool byRow = std::isinf(order);
   if (std::abs(order) == 2)
     return spectralNorm(a, own, axes, order > 0 ? K::max : K::min, keep);
-  if (!byRow && std::abs(order) != 1)
+  if (!name.empty() || (!byRow && std::abs(order) != 1))
     return a.fail("matrices have no norm of this order");
   int64_t summed = byRow ? axes[1] : axes[0], left = byRow ? axes[0] : axes[1];
   Value sums = b.reduce(K::sum, x, {summed}, true);
   Value norm = b.reduce(order > 0 ? K::max : K::min, sums, {left}, true);
   if (order > 0 && b.known(b.dim(x, left)).value_or(0) == 0) // no sums at all: 0, as none is below
     norm = b.maximum(norm, b.scalar(0, b.elem(norm)));
-  if (keep)
-    return a.give(norm);
-  return a.give(b.squeeze(norm, {std::min(axes[0], axes[1]), std::max(axes[0], axes[1])}));
+  return keep ? norm : b.squeeze(norm, both);
+}
+
+namespace {
+
+LogicalResult matrixNorm(AtenNode &a, ArrayRef<int64_t> axes, bool keep) {
+  StringRef name = a.has("ord") ? a.text("ord") : "fro";
+  Value x = a.wideTensor(a.c.hasAttr("A") ? "A" : "self");
+  auto norm = matrixNormOf(a, x, name, name.empty() ? a.real("ord", 0) : 0, axes, keep);
+  return succeeded(norm) ? a.give(*norm) : failure();
 }
 
 FailureOr<SmallVector<int64_t>> axesInOrder(AtenNode &a, int64_t rank) {

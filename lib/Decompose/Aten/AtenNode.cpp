@@ -366,22 +366,8 @@ Value AtenNode::difference(StringRef x, StringRef y) const {
   return b.sub(cast(tensor(x), common), cast(tensor(y), common));
 }
 
-static complexmath::Parts partsOf(PrimBuilder &b, Value z) {
-  auto part = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
-  return {prim::RealOp::create(b.builder(), b.location(), part, z),
-          prim::ImagOp::create(b.builder(), b.location(), part, z)};
-}
-
-Value AtenNode::magnitude(Value v) const {
-  return isa<ComplexType>(b.elem(v)) ? complexmath::magnitude(b, partsOf(b, v)) : b.abs(v);
-}
-
-Value AtenNode::conjugate(Value v) const {
-  if (!isa<ComplexType>(b.elem(v)))
-    return v;
-  complexmath::Parts z = partsOf(b, v);
-  return prim::ComplexOp::create(b.builder(), b.location(), v.getType(), z.re, b.neg(z.im));
-}
+Value AtenNode::magnitude(Value v) const { return complexmath::magnitudeOf(b, v); }
+Value AtenNode::conjugate(Value v) const { return complexmath::conjugate(b, v); }
 
 Value AtenNode::extentTensor(Dim d, Type elementType) const {
   return b.cast(b.fromHost({d}, {}, b.builder().getI64Type()), elementType);

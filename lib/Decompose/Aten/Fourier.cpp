@@ -8,33 +8,18 @@
 #include "Decompose/Idioms/Fourier.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/FourierSteps.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::aten;
+using namespace tcc::complexmath;
 using P = prim::ComparePredicate;
 
 namespace {
 
 using Axes = SmallVector<int64_t>;
-
-} // namespace
-
-Value aten::realPartOf(PrimBuilder &b, Value z) {
-  auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
-  return prim::RealOp::create(b.builder(), b.location(), t, z).getResult();
-}
-Value aten::imaginaryPartOf(PrimBuilder &b, Value z) {
-  auto t = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
-  return prim::ImagOp::create(b.builder(), b.location(), t, z).getResult();
-}
-Value aten::complexOfParts(PrimBuilder &b, Value re, Value im) {
-  auto t = b.type(re).clone(ComplexType::get(b.elem(re)));
-  return prim::ComplexOp::create(b.builder(), b.location(), t, re, im).getResult();
-}
-
-namespace {
 
 Value realOf(PrimBuilder &b, Value x) {
   if (!isa<FloatType>(b.elem(x)))
@@ -47,10 +32,7 @@ Value toComplex(PrimBuilder &b, Value x) {
   if (isa<ComplexType>(b.elem(x)))
     return x;
   x = realOf(b, x);
-  return complexOfParts(b, x, b.full(b.dims(x), 0, b.elem(x)));
-}
-Value conjugate(PrimBuilder &b, Value z) {
-  return complexOfParts(b, realPartOf(b, z), b.neg(imaginaryPartOf(b, z)));
+  return joined(b, {x, b.full(b.dims(x), 0, b.elem(x))});
 }
 
 /// The length of what prim.fourier takes: f32 or f64, and known.
@@ -58,21 +40,16 @@ std::optional<int64_t> knownLength(PrimBuilder &b, Type element, Dim length) {
   auto n = b.known(length);
   return n && *n > 0 && (element.isF32() || element.isF64()) ? n : std::nullopt;
 }
-Type partType(PrimBuilder &b, Value z) {
-  auto complex = dyn_cast<ComplexType>(b.elem(z));
-  return complex ? complex.getElementType() : b.elem(z);
-}
 
 } // namespace
 
 Value aten::transformed(AtenNode &a, Value z, int64_t axis, bool inverse, double scale) {
   PrimBuilder &b = a.b;
-  if (auto n = knownLength(b, partType(b, z), b.dim(z, axis))) {
+  if (auto n = knownLength(b, realType(b.elem(z)), b.dim(z, axis))) {
     bool isReal = !isa<ComplexType>(b.elem(z));
-    ComplexParts in =
-        isReal ? ComplexParts{z, {}} : ComplexParts{realPartOf(b, z), imaginaryPartOf(b, z)};
+    ComplexParts in = isReal ? ComplexParts{z, {}} : ComplexParts{realPart(b, z), partsOf(b, z).im};
     ComplexParts out = fourierLines(b, in, axis, *n, inverse, scale);
-    return complexOfParts(b, out.re, out.im);
+    return joined(b, {out.re, out.im});
   }
   z = toComplex(b, z);
   // prim.fft divides the inverse by n; conj(F(conj z)) does not.
@@ -88,8 +65,8 @@ Value scaled(AtenNode &a, Value x, Value factor) {
   PrimBuilder &b = a.b;
   if (!isa<ComplexType>(b.elem(x)))
     return b.mul(x, b.cast(factor, b.elem(x)));
-  Value re = realPartOf(b, x), im = imaginaryPartOf(b, x), f = b.cast(factor, b.elem(re));
-  return complexOfParts(b, b.mul(re, f), b.mul(im, f));
+  Value re = realPart(b, x), im = partsOf(b, x).im, f = b.cast(factor, b.elem(re));
+  return joined(b, {b.mul(re, f), b.mul(im, f)});
 }
 
 /// `length` elements on the axis: cut, or followed by zeros.
@@ -103,12 +80,12 @@ Value fitted(PrimBuilder &b, Value x, int64_t axis, Dim length) {
   };
   if (!isa<ComplexType>(b.elem(x)))
     return fit(x);
-  return complexOfParts(b, fit(realPartOf(b, x)), fit(imaginaryPartOf(b, x)));
+  return joined(b, {fit(realPart(b, x)), fit(partsOf(b, x).im)});
 }
 
 Value sliced(PrimBuilder &b, Value z, int64_t axis, Dim start, Dim size) {
-  return complexOfParts(b, b.sliceAxis(realPartOf(b, z), axis, start, size),
-                        b.sliceAxis(imaginaryPartOf(b, z), axis, start, size));
+  return joined(b, {b.sliceAxis(realPart(b, z), axis, start, size),
+                    b.sliceAxis(partsOf(b, z).im, axis, start, size)});
 }
 
 Dim halfOf(PrimBuilder &b, Dim length) {
@@ -121,7 +98,7 @@ Value aten::spectrum(AtenNode &a, Value x, int64_t axis, double scale) {
   PrimBuilder &b = a.b;
   if (auto n = knownLength(b, b.elem(x), b.dim(x, axis))) {
     ComplexParts out = fourierLines(b, {x, {}}, axis, *n / 2 + 1, false, scale);
-    return complexOfParts(b, out.re, out.im);
+    return joined(b, {out.re, out.im});
   }
   Value z = transformed(a, x, axis, false);
   return sliced(b, z, axis, b.dim(0), halfOf(b, b.dim(x, axis)));
@@ -130,20 +107,20 @@ Value aten::spectrum(AtenNode &a, Value x, int64_t axis, double scale) {
 Value aten::realSignal(AtenNode &a, Value z, int64_t axis, Dim length, double scale) {
   PrimBuilder &b = a.b;
   z = fitted(b, z, axis, halfOf(b, length));
-  if (auto n = knownLength(b, partType(b, z), length))
-    return realFourierLines(b, {realPartOf(b, z), imaginaryPartOf(b, z)}, axis, *n, true, scale);
+  if (auto n = knownLength(b, realType(b.elem(z)), length))
+    return realFourierLines(b, {realPart(b, z), partsOf(b, z).im}, axis, *n, true, scale);
   Type i64 = b.builder().getI64Type();
   Value k = b.iota({length}, 0, i64), n = a.extentTensor(length, i64), twice = b.mul(k, 2.0);
   Value mirrored = b.compare(P::gt, twice, n);
   Value from = b.select(mirrored, b.sub(n, k), k);
-  Value re = b.take(realPartOf(b, z), from, axis), im = b.take(imaginaryPartOf(b, z), from, axis);
+  Value re = b.take(realPart(b, z), from, axis), im = b.take(partsOf(b, z).im, from, axis);
   Type t = b.elem(re);
   Value sign = b.select(mirrored, b.scalar(-1, t), b.scalar(1, t));
   // The imaginary parts of the constant and of the middle do not count.
   Value edge = b.binary<prim::OrOp>(b.compare(P::eq, k, 0.0), b.compare(P::eq, twice, n));
   sign = b.select(edge, b.scalar(0, t), sign);
-  Value full = complexOfParts(b, re, b.mul(im, alongAxis(b, sign, axis, b.rank(im))));
-  return realPartOf(b, transformed(a, full, axis, true));
+  Value full = joined(b, {re, b.mul(im, alongAxis(b, sign, axis, b.rank(im)))});
+  return realPart(b, transformed(a, full, axis, true));
 }
 
 namespace {
@@ -252,7 +229,7 @@ LogicalResult complexToComplex(AtenNode &a, bool one, const Defaults &defaults, 
     return failure();
   Value z = fieldOf(b, fittedTo(b, a.tensor("self"), *plan));
   Dims lengths = extentsOf(b, z, plan->axes);
-  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, partType(b, z));
+  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, realType(b.elem(z)));
   for (auto [i, axis] : llvm::enumerate(plan->axes))
     z = transformed(a, z, axis, inverse, i + 1 == plan->axes.size() ? factor.value : 1);
   return a.give(divided(a, toComplex(b, z), factor.rest, lengths));
@@ -296,7 +273,7 @@ LogicalResult complexToReal(AtenNode &a, bool one, const Defaults &defaults, boo
     z = transformed(a, z, axis, true);
   Dims lengths = extentsOf(b, z, others.axes);
   lengths.push_back(length);
-  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, partType(b, z));
+  Factor factor = factorOf(a, scaleOf(a, inverse), lengths, realType(b.elem(z)));
   return a.give(divided(a, realSignal(a, z, last, length, factor.value), factor.rest, lengths));
 }
 
@@ -320,7 +297,7 @@ LogicalResult coreComplex(AtenNode &a) {
     return failure();
   Value z = fieldOf(b, a.tensor("self"));
   Dims lengths = extentsOf(b, z, *axes);
-  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, partType(b, z));
+  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, realType(b.elem(z)));
   for (auto [i, axis] : llvm::enumerate(*axes))
     z = transformed(a, z, axis, !a.flag("forward", true), i + 1 == axes->size() ? factor.value : 1);
   return a.give(divided(a, z, factor.rest, lengths));
@@ -353,7 +330,7 @@ LogicalResult coreToReal(AtenNode &a) {
     z = transformed(a, z, axis, true);
   Dims lengths = extentsOf(b, z, ArrayRef(*axes).drop_back());
   lengths.push_back(*length);
-  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, partType(b, z));
+  Factor factor = factorOf(a, scaleOf(a.integer("normalization", 0)), lengths, realType(b.elem(z)));
   Value x = realSignal(a, z, axes->back(), *length, factor.value);
   return a.give(divided(a, x, factor.rest, lengths));
 }

@@ -8,11 +8,6 @@
 
 namespace tcc::aten {
 
-/// The parts of a complex tensor, and the one that two real tensors of one shape make.
-mlir::Value realPartOf(PrimBuilder &b, mlir::Value z);
-mlir::Value imaginaryPartOf(PrimBuilder &b, mlir::Value z);
-mlir::Value complexOfParts(PrimBuilder &b, mlir::Value re, mlir::Value im);
-
 /// The sum over the axis, not divided by anything in either direction but times `scale`; z may
 /// be real.
 mlir::Value transformed(AtenNode &a, mlir::Value z, int64_t axis, bool inverse, double scale = 1);

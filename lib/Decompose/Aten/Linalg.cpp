@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Aten/Linalg.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Matrices.h"
 
 using namespace mlir;
@@ -18,8 +19,8 @@ using P = prim::ComparePredicate;
 static Value operandOf(AtenNode &a, StringRef name, bool square) {
   PrimBuilder &b = a.b;
   Value x = a.tensor(name);
-  if (!x || !isa<FloatType>(b.elem(x)) || b.rank(x) < 2) {
-    (void)a.fail("needs matrices of real numbers");
+  if (!x || !AtenNode::isFloat(b.elem(x)) || b.rank(x) < 2) {
+    (void)a.fail("needs matrices of real or complex numbers");
     return {};
   }
   auto n = b.known(b.dim(x, b.rank(x) - 2)), m = b.known(b.dim(x, b.rank(x) - 1));
@@ -32,7 +33,7 @@ static Value operandOf(AtenNode &a, StringRef name, bool square) {
 
 Value aten::matricesOf(AtenNode &a, StringRef name, bool square) {
   Value x = operandOf(a, name, square);
-  return x ? a.b.cast(x, a.b.builder().getF64Type()) : x;
+  return x ? a.b.cast(x, inDoubles(a.b.elem(x))) : x;
 }
 
 Value aten::factorsOf(AtenNode &a, StringRef name, bool square) {
@@ -42,30 +43,40 @@ Value aten::factorsOf(AtenNode &a, StringRef name, bool square) {
   if (!x)
     return x;
   auto n = b.known(b.dim(x, b.rank(x) - 2)), m = b.known(b.dim(x, b.rank(x) - 1));
-  bool ownType = n && m && std::max(*n, *m) > kSmall && b.elem(x).isF32();
-  return ownType ? x : b.cast(x, b.builder().getF64Type());
+  bool single = complexmath::realType(b.elem(x)).isF32();
+  bool ownType = n && m && std::max(*n, *m) > kSmall && single;
+  return ownType ? x : b.cast(x, inDoubles(b.elem(x)));
 }
 
-namespace {
-
-/// Right sides of a system with the matrix t, in its type.
-Value sidesOf(AtenNode &a, StringRef name, Value t) {
+Value aten::sidesOf(AtenNode &a, StringRef name, Value t) {
   Value x = operandOf(a, name, false);
-  return x ? a.b.cast(x, a.b.elem(t)) : x;
+  return x ? a.cast(x, a.b.elem(t)) : x;
 }
 
-Dim order(AtenNode &a, Value x) { return a.b.dim(x, a.b.rank(x) - 1); }
-Value unitLike(AtenNode &a, Value x) {
-  return identity(a.b, batchOf(a.b, x), order(a, x), a.b.elem(x));
-}
-
-/// Stops the run where a matrix has no inverse, or is not positive definite.
-void require(AtenNode &a, Value holds, StringRef message) {
+void aten::require(AtenNode &a, Value holds, StringRef message) {
   PrimBuilder &b = a.b;
   Value all =
       b.reduce(K::min, b.cast(holds, b.builder().getI64Type()), allAxes(b.rank(holds)), false);
   b.check(b.readElements(b.compare(P::ne, all, 0.0))[0], message);
 }
+
+Value aten::firstZero(AtenNode &a, Value isBad) {
+  PrimBuilder &b = a.b;
+  int64_t axis = b.rank(isBad) - 1;
+  Type i64 = b.builder().getI64Type();
+  Value length = b.fromHost({b.dim(isBad, axis)}, {}, i64);
+  Value place = b.select(isBad, b.iota({b.dim(isBad, axis)}, 0, i64), length);
+  Value first = b.minimum(b.reduce(K::min, place, {axis}, false), length);
+  return b.select(b.compare(P::eq, first, length), b.scalar(0, i64), b.add(first, 1.0));
+}
+
+Value aten::unitLike(AtenNode &a, Value x) {
+  return identity(a.b, batchOf(a.b, x), a.b.dim(x, a.b.rank(x) - 1), a.b.elem(x));
+}
+
+namespace {
+
+Dim order(AtenNode &a, Value x) { return a.b.dim(x, a.b.rank(x) - 1); }
 /// `info` of the operators that tell it instead of stopping.
 LogicalResult checkErrors(AtenNode &a) {
   require(
@@ -77,16 +88,6 @@ void requireRegular(AtenNode &a, const LU &lu) {
   require(a, a.b.compare(P::ne, diagonal(a.b, lu.packed), 0.0), "the matrix is singular");
 }
 
-/// The first zero of the diagonal from 1, or 0.
-Value firstZero(AtenNode &a, Value isBad) {
-  PrimBuilder &b = a.b;
-  int64_t axis = b.rank(isBad) - 1;
-  Type i64 = b.builder().getI64Type();
-  Value length = b.fromHost({b.dim(isBad, axis)}, {}, i64);
-  Value place = b.select(isBad, b.iota({b.dim(isBad, axis)}, 0, i64), length);
-  Value first = b.minimum(b.reduce(K::min, place, {axis}, false), length);
-  return b.select(b.compare(P::eq, first, length), b.scalar(0, i64), b.add(first, 1.0));
-}
 Value singularity(AtenNode &a, const LU &lu) {
   return firstZero(a, a.b.compare(P::eq, diagonal(a.b, lu.packed), 0.0));
 }
@@ -158,19 +159,19 @@ LogicalResult luUnpack(AtenNode &a) {
   return a.give(0, permutation(a, rows, b.elem(packed)));
 }
 
-/// X of A X = B, or of X A = B, from the factors of A; `adjoint`: of A^T.
-Value solved(AtenNode &a, const LU &lu, Value rhs, bool left, bool adjoint) {
+/// X of A X = B, or of X A = B, from the factors of A; `turned`: of A^T.
+Value solvedAs(AtenNode &a, const LU &lu, Value rhs, bool left, bool turned) {
   PrimBuilder &b = a.b;
   if (!left)
     rhs = transposed(b, rhs);
-  if (left != adjoint) {
+  if (left != turned) {
     Value x = solve(b, lu, rhs);
     return left ? x : transposed(b, x);
   }
   // A^T = U^T L^T P^T.
-  Value turned = transposed(b, lu.packed);
-  Value y = solveTriangular(b, turned, rhs, false, false);
-  y = solveTriangular(b, turned, y, true, true);
+  Value factors = transposed(b, lu.packed);
+  Value y = solveTriangular(b, factors, rhs, false, false);
+  y = solveTriangular(b, factors, y, true, true);
   Type i64 = b.builder().getI64Type();
   // Rows back to their places: the inverse of the order.
   Value order = lu.order;
@@ -181,6 +182,13 @@ Value solved(AtenNode &a, const LU &lu, Value rhs, bool left, bool adjoint) {
   broadcastBatches(b, column, y);
   Value x = rowsInOrder(b, y, b.squeeze(column, {b.rank(column) - 1}));
   return left ? x : transposed(b, x);
+}
+
+/// The same; `ofAdjoint`: of A^H, which is A^T of conjugates.
+Value solved(AtenNode &a, const LU &lu, Value rhs, bool left, bool ofAdjoint) {
+  if (!ofAdjoint)
+    return solvedAs(a, lu, rhs, left, false);
+  return a.conjugate(solvedAs(a, lu, a.conjugate(rhs), left, true));
 }
 
 LogicalResult luSolve(AtenNode &a, StringRef factors, StringRef pivots, StringRef rhs) {
@@ -207,11 +215,8 @@ struct RealForm {
   bool below = true;
 
   Value part(Value z, bool imaginary) const {
-    PrimBuilder &b = a.b;
-    auto type = b.type(z).clone(cast<ComplexType>(b.elem(z)).getElementType());
-    Value v = imaginary ? prim::ImagOp::create(b.builder(), b.location(), type, z).getResult()
-                        : prim::RealOp::create(b.builder(), b.location(), type, z).getResult();
-    return b.cast(v, b.builder().getF64Type());
+    complexmath::Parts parts = complexmath::partsOf(a.b, z);
+    return a.b.cast(imaginary ? parts.im : parts.re, a.b.builder().getF64Type());
   }
   int64_t axis(Value v) const { return a.b.rank(v) - (below ? 2 : 1); }
   Value matrix(Value z) const {
@@ -229,10 +234,9 @@ struct RealForm {
     Type element = cast<ComplexType>(t).getElementType();
     Value re = b.cast(b.sliceAxis(v, axis(v), b.dim(0), n), element);
     Value im = b.cast(b.sliceAxis(v, axis(v), n, n), element);
-    return prim::ComplexOp::create(b.builder(), b.location(), b.type(re).clone(t), re, im);
+    return complexmath::joined(b, {re, im});
   }
 };
-bool isComplex(AtenNode &a, Value x) { return x && isa<ComplexType>(a.b.elem(x)); }
 
 /// `info` from the real form's, which has two rows for one.
 Value singularityOf(AtenNode &a, const LU &lu, bool ofRealForm) {
@@ -247,11 +251,13 @@ template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
   PrimBuilder &b = a.b;
   bool left = a.flag("left", true);
   Value given = a.tensor("A"), rhs = a.tensor("B");
-  bool complex = isComplex(a, given) && isComplex(a, rhs) && b.rank(given) >= 2;
+  // The factors asked for are those of the matrix itself.
+  bool complex = extra != Extra::Factors && complexmath::isComplex(given) &&
+                 complexmath::isComplex(rhs) && b.rank(given) >= 2;
   RealForm form{a, left};
   Value x = complex ? form.matrix(given) : factorsOf(a, "A");
-  if (!x || (!complex && !isa<FloatType>(b.elem(rhs))) || (complex && extra == Extra::Factors))
-    return a.fail("needs matrices of real numbers");
+  if (!x || !AtenNode::isFloat(b.elem(rhs)))
+    return a.fail("needs matrices of real or complex numbers");
   // Vectors are told from matrices by their shape.
   bool isVector = b.rank(rhs) == 1;
   if (b.rank(rhs) == b.rank(x) - 1 && b.rank(rhs) > 1) {
@@ -284,7 +290,7 @@ template <Extra extra> LogicalResult linearSystem(AtenNode &a) {
 template <bool info> LogicalResult inverse(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value z = a.tensor(a.c.hasAttr("A") ? "A" : "self");
-  bool complex = isComplex(a, z) && b.rank(z) >= 2;
+  bool complex = complexmath::isComplex(z) && b.rank(z) >= 2;
   RealForm form{a};
   Value x = complex ? form.matrix(z) : factorMatrices(a);
   if (!x)
@@ -309,6 +315,13 @@ template <bool factors> LogicalResult det(AtenNode &a) {
   return factors ? giveLU(a, 1, lu) : success();
 }
 
+/// z / |z|, 0 of 0.
+Value unitsOf(AtenNode &a, Value z, Value sizes) {
+  PrimBuilder &b = a.b;
+  Value one = b.scalar(1, b.elem(sizes));
+  return b.div(z, b.cast(b.select(b.compare(P::eq, sizes, 0.0), one, sizes), b.elem(z)));
+}
+
 /// 0: sign and log |det|; 1: with the factors; 2: the log, NaN of a negative one.
 template <int form> LogicalResult logDet(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -318,8 +331,11 @@ template <int form> LogicalResult logDet(AtenNode &a) {
   LU lu = factorLU(b, x);
   Value d = diagonal(b, lu.packed);
   int64_t axis = b.rank(d) - 1;
-  Value sign = b.mul(lu.sign, b.reduce(K::prod, b.unary<prim::SignOp>(d), {axis}, false));
-  Value size = b.reduce(K::sum, b.log(b.abs(d)), {axis}, false);
+  Value sizes = a.magnitude(d), size = b.reduce(K::sum, b.log(sizes), {axis}, false);
+  Value signs = complexmath::isComplex(d) ? unitsOf(a, d, sizes) : b.unary<prim::SignOp>(d);
+  Value sign = b.mul(b.cast(lu.sign, b.elem(d)), b.reduce(K::prod, signs, {axis}, false));
+  if (form == 2 && complexmath::isComplex(d))
+    return a.give(b.add(b.log(sign), b.cast(size, b.elem(d))));
   if (form == 2) {
     Value nan = b.scalar(std::nan(""), b.elem(size));
     return a.give(b.select(b.compare(P::lt, sign, 0.0), nan, size));
@@ -333,12 +349,12 @@ LogicalResult tensorInverse(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   int64_t first = a.integer("ind", 2), rank = b.rank(x);
-  if (first < 1 || first >= rank || !isa<FloatType>(b.elem(x)))
+  if (first < 1 || first >= rank || !AtenNode::isFloat(b.elem(x)))
     return a.fail("needs an axis within the tensor");
   Dims dims = b.dims(x), top(dims.begin(), dims.begin() + first),
        rest(dims.begin() + first, dims.end());
   Dim n = b.productOf(top);
-  Value m = b.cast(b.reshape(x, {n, b.productOf(rest)}), b.builder().getF64Type());
+  Value m = b.cast(b.reshape(x, {n, b.productOf(rest)}), inDoubles(b.elem(x)));
   LU lu = factorLU(b, m);
   requireRegular(a, lu);
   rest.append(top);
@@ -348,8 +364,8 @@ LogicalResult tensorInverse(AtenNode &a) {
 LogicalResult tensorSolve(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self"), rhs = a.tensor("other");
-  if (!isa<FloatType>(b.elem(x)))
-    return a.fail("needs real numbers");
+  if (!AtenNode::isFloat(b.elem(x)))
+    return a.fail("needs real or complex numbers");
   int64_t rank = b.rank(x);
   SmallVector<int64_t> order, moved = a.integers("dims").value_or(SmallVector<int64_t>());
   for (int64_t &axis : moved) {
@@ -366,85 +382,12 @@ LogicalResult tensorSolve(AtenNode &a) {
     return a.fail("an axis is named twice");
   x = b.transpose(x, order);
   Dims dims = b.dims(x), rest(dims.begin() + b.rank(rhs), dims.end());
-  Type f64 = b.builder().getF64Type();
+  Type wide = inDoubles(b.elem(x));
   Dim n = b.productOf(b.dims(rhs));
-  LU lu = factorLU(b, b.cast(b.reshape(x, {n, b.productOf(rest)}), f64));
+  LU lu = factorLU(b, b.cast(b.reshape(x, {n, b.productOf(rest)}), wide));
   requireRegular(a, lu);
-  Value result = solve(b, lu, b.cast(b.reshape(rhs, {n, b.dim(1)}), f64));
+  Value result = solve(b, lu, a.cast(b.reshape(rhs, {n, b.dim(1)}), wide));
   return a.give(b.reshape(result, rest));
-}
-
-//===----------------------------------------------------------------------===//
-// Triangles
-//===----------------------------------------------------------------------===//
-
-/// T X = B or X T = B.
-Value triangular(AtenNode &a, Value t, Value rhs, bool isUpper, bool left, bool unit) {
-  PrimBuilder &b = a.b;
-  if (left)
-    return solveTriangular(b, t, rhs, isUpper, unit);
-  return transposed(b, solveTriangular(b, transposed(b, t), transposed(b, rhs), !isUpper, unit));
-}
-
-LogicalResult solveTriangularRule(AtenNode &a) {
-  Value t = factorsOf(a, "self"), rhs = t ? sidesOf(a, "B", t) : Value();
-  if (!rhs)
-    return failure();
-  return a.give(triangular(a, t, rhs, a.flag("upper", false), a.flag("left", true),
-                           a.flag("unitriangular", false)));
-}
-
-LogicalResult oldSolveTriangular(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  Value t = factorsOf(a, "A"), rhs = t ? sidesOf(a, "self", t) : Value();
-  if (!rhs)
-    return failure();
-  bool isUpper = a.flag("upper", true), turned = a.flag("transpose", false);
-  broadcastBatches(b, t, rhs);
-  (void)a.give(1, t);
-  return a.give(0, solveTriangular(b, turned ? transposed(b, t) : t, rhs, isUpper != turned,
-                                   a.flag("unitriangular", false)));
-}
-
-template <bool info> LogicalResult cholesky(AtenNode &a) {
-  PrimBuilder &b = a.b;
-  bool isUpper = a.flag("upper", false);
-  Value x = factorsOf(a, "self");
-  if (!x)
-    return failure();
-  Value l = factorCholesky(b, isUpper ? transposed(b, x) : x);
-  Value isGood = b.compare(P::gt, diagonal(b, l), 0.0); // not of NaN
-  if (!info)
-    require(a, isGood, "the matrix is not positive definite");
-  (void)a.give(0, isUpper ? transposed(b, l) : l);
-  return info ? a.give(1, firstZero(a, b.logicalNot(isGood))) : success();
-}
-
-/// (L L^T)^-1 B.
-LogicalResult solveByCholesky(AtenNode &a, StringRef factor, Value rhs) {
-  PrimBuilder &b = a.b;
-  Value l = factorsOf(a, factor);
-  if (!l)
-    return failure();
-  l = a.flag("upper", false) ? transposed(b, upper(b, l)) : l;
-  Value right = rhs ? b.cast(rhs, b.elem(l)) : unitLike(a, l);
-  Value y = solveTriangular(b, l, right, false, false);
-  return a.give(solveTriangular(b, transposed(b, l), y, true, false));
-}
-LogicalResult choleskySolve(AtenNode &a) {
-  if (a.b.rank(a.tensor("self")) < 2)
-    return a.fail("needs matrices");
-  return solveByCholesky(a, "input2", a.tensor("self"));
-}
-LogicalResult choleskyInverse(AtenNode &a) { return solveByCholesky(a, "self", {}); }
-
-LogicalResult householderProduct(AtenNode &a) {
-  Value x = factorsOf(a, a.tensor("input") ? "input" : "self", false);
-  Value tau = a.tensor("tau") ? a.tensor("tau") : a.tensor("input2");
-  if (!x || !tau || a.b.rank(tau) + 1 != a.b.rank(x))
-    return a.fail("needs matrices and a vector of factors for each");
-  Dim columns = a.b.dim(x, a.b.rank(x) - 1);
-  return a.give(reflected(a.b, x, a.cast(tau, a.b.elem(x)), columns));
 }
 
 } // namespace
@@ -472,14 +415,5 @@ void tcc::populateAtenLinalgRules(RuleSet &rules) {
                    {"logdet", "default", "self", logDet<2>},
                    {"_linalg_check_errors", "default", "info", checkErrors},
                    {"linalg_tensorinv", "default", "self", tensorInverse},
-                   {"linalg_tensorsolve", "default", "self other", tensorSolve},
-                   {"linalg_solve_triangular", "default", "self B", solveTriangularRule},
-                   {"triangular_solve", "default", "self A", oldSolveTriangular},
-                   {"linalg_householder_product", "default", "", householderProduct},
-                   {"orgqr", "default", "self", householderProduct},
-                   {"linalg_cholesky", "default", "self", cholesky<false>},
-                   {"cholesky", "default", "self", cholesky<false>},
-                   {"linalg_cholesky_ex", "default", "self", cholesky<true>},
-                   {"cholesky_solve", "default", "self input2", choleskySolve},
-                   {"cholesky_inverse", "default", "self", choleskyInverse}});
+                   {"linalg_tensorsolve", "default", "self other", tensorSolve}});
 }

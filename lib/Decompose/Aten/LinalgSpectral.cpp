@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/Linalg.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Matrices.h"
 #include <limits>
 
@@ -22,6 +23,11 @@ Value firstColumns(PrimBuilder &b, Value x, Dim count) {
   return b.sliceAxis(x, b.rank(x) - 1, b.dim(0), count);
 }
 
+/// Column j times the real number j.
+Value scaledColumns(PrimBuilder &b, Value x, Value by) {
+  return b.mul(x, b.cast(b.unsqueeze(by, {b.rank(by) - 1}), b.elem(x)));
+}
+
 LogicalResult qr(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = factorMatrices(a, false);
@@ -33,21 +39,23 @@ LogicalResult qr(AtenNode &a) {
   return a.give(0, mode == "r" ? b.full({b.dim(0)}, 0, b.elem(x)) : factors.q);
 }
 
-/// The symmetric matrix of one triangle.
-Value symmetric(AtenNode &a, Value x) {
+/// The matrix that is its own adjoint, of one triangle.
+Value hermitian(AtenNode &a, Value x) {
   PrimBuilder &b = a.b;
   StringRef triangle = a.text("UPLO", "L");
   bool isUpper = triangle == "U" || triangle == "u";
   P inside = isUpper ? P::le : P::ge;
-  Value keeps = b.compare(inside, position(b, x, 2), position(b, x, 1));
-  return b.select(keeps, x, transposed(b, x));
+  Value i = position(b, x, 2), j = position(b, x, 1);
+  if (complexmath::isComplex(x))
+    x = b.select(b.compare(P::eq, i, j), b.cast(complexmath::realPart(b, x), b.elem(x)), x);
+  return b.select(b.compare(inside, i, j), x, adjoint(b, x));
 }
 
 template <bool vectors> LogicalResult eigen(AtenNode &a) {
   Value x = operandMatrices(a);
   if (!x)
     return failure();
-  Eigen e = eigenSymmetric(a.b, symmetric(a, x));
+  Eigen e = eigenSymmetric(a.b, hermitian(a, x));
   (void)a.give(0, e.values);
   return vectors ? a.give(1, e.vectors) : success();
 }
@@ -59,7 +67,7 @@ std::optional<SVD> singular(AtenNode &a, Value x) {
   return s;
 }
 
-/// `vh`: the last result is V transposed.
+/// `vh`: the last result is V^H.
 LogicalResult giveSVD(AtenNode &a, bool full, bool vh) {
   PrimBuilder &b = a.b;
   Value x = operandMatrices(a, false);
@@ -71,7 +79,7 @@ LogicalResult giveSVD(AtenNode &a, bool full, bool vh) {
   Value v = full ? s->v : firstColumns(b, s->v, least);
   (void)a.give(0, u);
   (void)a.give(1, s->values);
-  return a.give(2, vh ? transposed(b, v) : v);
+  return a.give(2, vh ? adjoint(b, v) : v);
 }
 LogicalResult svd(AtenNode &a) { return giveSVD(a, a.flag("full_matrices", true), true); }
 LogicalResult coreSvd(AtenNode &a) {
@@ -107,7 +115,7 @@ Value threshold(AtenNode &a, Value x, Value values) {
     return b.maximum(tol, b.mul(largest, 0.0));
   Value atol = bound("atol"), rtol = bound(a.has("rcond") ? "rcond" : "rtol");
   if (!rtol) {
-    auto own = cast<FloatType>(b.elem(a.tensor(a.c.hasAttr("input") ? "input" : "self")));
+    Type own = complexmath::realType(b.elem(a.tensor(a.c.hasAttr("input") ? "input" : "self")));
     double eps = own.isF64() ? std::numeric_limits<double>::epsilon()
                              : std::numeric_limits<float>::epsilon();
     Dim n = b.maxDims(b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
@@ -126,14 +134,14 @@ struct Counted {
 std::optional<Counted> countedSingular(AtenNode &a) {
   Value x = operandMatrices(a, false);
   if (x && a.flag("hermitian", false))
-    x = symmetric(a, x);
+    x = hermitian(a, x);
   auto s = x ? singular(a, x) : std::nullopt;
   if (!s)
     return std::nullopt;
   return Counted{*s, a.b.compare(P::gt, s->values, threshold(a, x, s->values))};
 }
 
-/// V (1 / s where s is not zero) U^T.
+/// V (1 / s where s is not zero) U^H.
 LogicalResult pseudoInverse(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto found = countedSingular(a);
@@ -145,8 +153,8 @@ LogicalResult pseudoInverse(AtenNode &a) {
   Value inverse = b.select(counts, b.div(one, b.select(counts, s.values, one)), b.scalar(0, type));
   int64_t axis = b.rank(s.values) - 1;
   Dim least = b.dim(s.values, axis);
-  Value v = b.mul(firstColumns(b, s.v, least), b.unsqueeze(inverse, {axis}));
-  return a.give(b.matmul(v, transposed(b, firstColumns(b, s.u, least))));
+  Value v = scaledColumns(b, firstColumns(b, s.v, least), inverse);
+  return a.give(b.matmul(v, adjoint(b, firstColumns(b, s.u, least))));
 }
 
 LogicalResult rank(AtenNode &a) {
@@ -158,12 +166,26 @@ LogicalResult rank(AtenNode &a) {
   return a.give(b.reduce(K::sum, counts, {b.rank(counts) - 1}, false));
 }
 
-/// s_max / s_min (or its inverse).
+/// s_max / s_min (or its inverse); of other norms |x| |x^-1|, infinite where there is no inverse.
 LogicalResult condition(AtenNode &a) {
   PrimBuilder &b = a.b;
-  double p = a.real("p", 2);
-  if (a.has("p") && std::abs(p) != 2)
-    return a.fail("condition numbers of other norms than 2 are not supported");
+  StringRef name = a.text("p");
+  double p = a.has("p") && name.empty() ? a.real("p", 2) : 2;
+  if (!name.empty() || std::abs(p) != 2) {
+    Value x = operandMatrices(a);
+    if (!x)
+      return failure();
+    LU lu = factorLU(b, x);
+    int64_t rank = b.rank(x);
+    Value one = identity(b, batchOf(b, x), b.dim(x, rank - 1), b.elem(x));
+    auto norms = [&](Value v) { return matrixNormOf(a, v, name, p, {rank - 2, rank - 1}, false); };
+    auto size = norms(x), inverse = norms(solve(b, lu, one));
+    if (failed(size) || failed(inverse))
+      return failure();
+    Value singular = b.compare(P::eq, a.magnitude(determinant(b, lu)), 0.0);
+    Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(*size));
+    return a.give(b.select(singular, inf, b.mul(*size, *inverse)));
+  }
   Value x = operandMatrices(a, false);
   auto s = x ? singular(a, x) : std::nullopt;
   if (!s)
@@ -174,6 +196,30 @@ LogicalResult condition(AtenNode &a) {
   return a.give(p > 0 ? b.div(most, least) : b.div(least, most));
 }
 
+/// x = U H, U with orthonormal columns and H its own adjoint: W V^H and V S V^H of x = W S V^H.
+LogicalResult polar(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = operandMatrices(a, false);
+  auto s = x ? singular(a, x) : std::nullopt;
+  if (!s)
+    return failure();
+  Dim least = b.dim(s->values, b.rank(s->values) - 1);
+  Value v = firstColumns(b, s->v, least), turned = adjoint(b, v);
+  (void)a.give(0, b.matmul(firstColumns(b, s->u, least), turned));
+  return a.give(1, b.matmul(scaledColumns(b, v, s->values), turned));
+}
+
+/// The root of a matrix that is its own adjoint: those of its eigenvalues, of negative ones 0.
+LogicalResult squareRoot(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = operandMatrices(a);
+  if (!x)
+    return failure();
+  Eigen e = eigenSymmetric(b, hermitian(a, x));
+  Value roots = b.sqrt(b.maximum(e.values, 0.0));
+  return a.give(b.matmul(scaledColumns(b, e.vectors, roots), adjoint(b, e.vectors)));
+}
+
 /// e^x by the series of x / 2^s, squared s times.
 LogicalResult exponential(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -181,13 +227,13 @@ LogicalResult exponential(AtenNode &a) {
   Value x = operandMatrices(a);
   if (!x)
     return failure();
-  Type i64 = b.builder().getI64Type(), f64 = b.elem(x);
-  Value columns = b.reduce(K::sum, b.abs(x), {b.rank(x) - 2}, false);
+  Type i64 = b.builder().getI64Type(), wide = b.elem(x);
+  Value columns = b.reduce(K::sum, a.magnitude(x), {b.rank(x) - 2}, false);
   Value norm = b.reduce(K::max, columns, allAxes(b.rank(columns)), false);
   Value halvings =
       b.maximum(b.unary<prim::CeilOp>(b.unary<prim::Log2Op>(b.maximum(norm, 1.0))), 0.0);
-  x = b.div(x, b.unary<prim::Exp2Op>(halvings));
-  Value one = identity(b, batchOf(b, x), b.dim(x, b.rank(x) - 1), f64), sum = one;
+  x = b.div(x, b.cast(b.unary<prim::Exp2Op>(halvings), wide));
+  Value one = identity(b, batchOf(b, x), b.dim(x, b.rank(x) - 1), wide), sum = one;
   for (int k = kTerms; k > 0; --k)
     sum = b.add(one, b.div(b.matmul(x, sum), k));
   Dim count = b.readElements(b.cast(b.minimum(halvings, 1024.0), i64))[0];
@@ -222,7 +268,9 @@ void tcc::populateAtenLinalgSpectralRules(RuleSet &rules) {
              pseudoInverse},
             {"pinverse", "default", "self", pseudoInverse},
             {"linalg_matrix_rank", "default tol_tensor atol_rtol_tensor atol_rtol_float", "", rank},
-            {"linalg_cond", "default", "self", condition},
+            {"linalg_cond", "default p_str", "self", condition},
+            {"linalg_polar", "default", "A", polar},
+            {"linalg_matrix_sqrth", "default", "self", squareRoot},
             {"linalg_matrix_exp", "default", "self", exponential},
             {"matrix_exp", "default", "self", exponential},
             {"linalg_vander", "default", "x", vandermonde, "x"}});

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Standardize.h"
 
 using namespace mlir;
@@ -154,7 +155,7 @@ LogicalResult rmsNorm(AtenNode &a) {
   Value x = a.cast(a.tensor("input"), a.wide());
   auto shape = a.extents("normalized_shape");
   int64_t rank = b.rank(x), first = shape ? rank - int64_t(shape->size()) : -1;
-  auto f = dyn_cast<FloatType>(a.own());
+  auto f = dyn_cast<FloatType>(complexmath::realType(a.own()));
   if (first < 0 || first == rank || !f)
     return a.fail("the normalized shape does not fit the operand");
   llvm::APFloat epsilon = llvm::APFloat::getOne(f.getFloatSemantics());

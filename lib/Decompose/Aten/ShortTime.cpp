@@ -7,12 +7,14 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/FourierSteps.h"
 #include "Decompose/Idioms/ColumnsToImage.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include <cmath>
 #include <numbers>
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::aten;
+using namespace tcc::complexmath;
 using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 
@@ -37,24 +39,30 @@ LogicalResult shortTime(AtenNode &a) {
   Value x = a.tensor("self");
   int64_t length = a.integer("n_fft", 0), hop = a.integer("hop_length", length / 4);
   int64_t last = b.rank(x) - 1;
-  if (last < 0 || last > 1 || length < 1 || hop < 1 || isa<ComplexType>(b.elem(x)))
-    return a.fail("needs real signals, a length and a step");
+  if (last < 0 || last > 1 || length < 1 || hop < 1)
+    return a.fail("needs signals, a length and a step");
+  Type element = AtenNode::wide(b.elem(x));
+  if (Value window = a.tensor("window"); window && isComplex(window) && !isComplex(x))
+    element = ComplexType::get(element);
+  bool half = a.flag("onesided", !isa<ComplexType>(element));
+  if (half && isa<ComplexType>(element))
+    return a.fail("of complex signals or windows there is no half of the frequencies");
   Type i64 = b.builder().getI64Type();
   Dim span = b.subDims(b.dim(x, last), b.dim(length));
   Dim frames = b.maxDims(b.addDims(b.floorDivDims(span, b.dim(hop)), b.dim(1)), b.dim(0));
   Value start = b.mul(b.iota({frames}, 0, i64), static_cast<double>(hop));
   Value at = b.add(b.unsqueeze(start, {1}), b.unsqueeze(b.iota({b.dim(length)}, 0, i64), {0}));
-  Value framed = b.take(b.cast(x, AtenNode::wide(b.elem(x))), at, last); // [..., frames, length]
+  Value framed = b.take(b.cast(x, element), at, last); // [..., frames, length]
   if (Value window = windowOf(a, length, b.elem(framed)))
     framed = b.mul(framed, window);
   double scale = a.flag("normalized", false) ? 1 / std::sqrt(static_cast<double>(length)) : 1;
-  Value z = a.flag("onesided", true) ? spectrum(a, framed, last + 1, scale)
-                                     : transformed(a, framed, last + 1, false, scale);
+  Value z =
+      half ? spectrum(a, framed, last + 1, scale) : transformed(a, framed, last + 1, false, scale);
   SmallVector<int64_t> order = allAxes(last + 2);
   std::swap(order[last], order[last + 1]);
   if (a.flag("return_complex", false))
     return a.give(b.transpose(z, order));
-  Value re = b.transpose(realPartOf(b, z), order), im = b.transpose(imaginaryPartOf(b, z), order);
+  Value re = b.transpose(realPart(b, z), order), im = b.transpose(partsOf(b, z).im, order);
   return a.give(b.concat({b.unsqueeze(re, {last + 2}), b.unsqueeze(im, {last + 2})}, last + 2));
 }
 
@@ -85,7 +93,7 @@ LogicalResult inverseShortTime(AtenNode &a) {
     parts = {realSignal(a, z, 1, b.dim(length), scale)};
   } else {
     Value whole = transformed(a, z, 1, true, scale);
-    parts = {realPartOf(b, whole), imaginaryPartOf(b, whole)};
+    parts = {realPart(b, whole), partsOf(b, whole).im};
   }
   Type t = b.elem(parts[0]);
   Value window = windowOf(a, length, t);
@@ -107,7 +115,7 @@ LogicalResult inverseShortTime(AtenNode &a) {
     if (!batched)
       part = b.squeeze(part, {0});
   }
-  return a.give(parts.size() > 1 ? complexOfParts(b, parts[0], parts[1]) : parts[0]);
+  return a.give(parts.size() > 1 ? joined(b, {parts[0], parts[1]}) : parts[0]);
 }
 
 /// What the length of a window counts as: one more where it is periodic.

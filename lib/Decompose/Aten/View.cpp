@@ -476,5 +476,6 @@ void tcc::populateAtenViewRules(RuleSet &rules) {
                    {"atleast_3d", "default", "self", atLeast<3>},
                    {"pixel_shuffle", "default", "self", pixelShuffle<true>},
                    {"pixel_unshuffle", "default", "self", pixelShuffle<false>},
-                   {"channel_shuffle", "default", "self", channelShuffle}});
+                   {"channel_shuffle", "default", "self", channelShuffle},
+                   {"native_channel_shuffle", "default", "self", channelShuffle}});
 }

@@ -19,6 +19,32 @@ static Value number(PrimBuilder &b, Value like, double value) {
   return b.full(b.dims(like), value, PrimBuilder::elem(like));
 }
 
+Type complexmath::realType(Type elementType) {
+  auto complex = dyn_cast<ComplexType>(elementType);
+  return complex ? complex.getElementType() : elementType;
+}
+
+Parts complexmath::partsOf(PrimBuilder &b, Value z) {
+  auto part = b.type(z).clone(realType(b.elem(z)));
+  return {prim::RealOp::create(b.builder(), b.location(), part, z),
+          prim::ImagOp::create(b.builder(), b.location(), part, z)};
+}
+Value complexmath::joined(PrimBuilder &b, Parts z) {
+  auto type = b.type(z.re).clone(ComplexType::get(b.elem(z.re)));
+  return prim::ComplexOp::create(b.builder(), b.location(), type, z.re, z.im);
+}
+
+Value complexmath::realPart(PrimBuilder &b, Value v) { return isComplex(v) ? partsOf(b, v).re : v; }
+Value complexmath::magnitudeOf(PrimBuilder &b, Value v) {
+  return isComplex(v) ? magnitude(b, partsOf(b, v)) : b.abs(v);
+}
+Value complexmath::conjugate(PrimBuilder &b, Value v) {
+  if (!isComplex(v))
+    return v;
+  Parts z = partsOf(b, v);
+  return joined(b, {z.re, b.neg(z.im)});
+}
+
 Value complexmath::magnitude(PrimBuilder &b, Parts z) {
   Value u = b.abs(z.re), v = b.abs(z.im), big = b.maximum(u, v), small = b.minimum(u, v);
   // Nothing to divide by, or nothing to gain: both are 0, or one is infinite.

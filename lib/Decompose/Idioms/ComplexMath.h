@@ -14,6 +14,15 @@ namespace tcc::complexmath {
 struct Parts {
   mlir::Value re, im;
 };
+Parts partsOf(PrimBuilder &b, mlir::Value z);
+mlir::Value joined(PrimBuilder &b, Parts z);
+
+/// Of real numbers or complex ones.
+inline bool isComplex(mlir::Value v) { return mlir::isa<mlir::ComplexType>(PrimBuilder::elem(v)); }
+mlir::Type realType(mlir::Type elementType);
+mlir::Value realPart(PrimBuilder &b, mlir::Value v);
+mlir::Value magnitudeOf(PrimBuilder &b, mlir::Value v);
+mlir::Value conjugate(PrimBuilder &b, mlir::Value v);
 
 /// |z|, without overflow in between.
 mlir::Value magnitude(PrimBuilder &b, Parts z);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Matrices.h"
+#include "Decompose/Idioms/ComplexMath.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -31,6 +32,15 @@ Value matrices::transposed(PrimBuilder &b, Value x) {
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, b.rank(x)));
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return b.transpose(x, order);
+}
+
+Value matrices::adjoint(PrimBuilder &b, Value x) {
+  return complexmath::conjugate(b, transposed(b, x));
+}
+
+Type matrices::inDoubles(Type elementType) {
+  Type f64 = Float64Type::get(elementType.getContext());
+  return isa<ComplexType>(elementType) ? Type(ComplexType::get(f64)) : f64;
 }
 
 Value matrices::position(PrimBuilder &b, Value x, int64_t fromEnd) {
@@ -122,13 +132,19 @@ LU matrices::factorLU(PrimBuilder &b, Value x, bool pivoting) {
   Dims rows = batchOf(b, x, 1);
   Dim least = b.minDims(b.dim(x, rank - 2), b.dim(x, rank - 1));
   auto places = b.typeOf(rows, i64);
-  auto lu = prim::LuOp::create(b.builder(), b.location(), b.type(x), places, places, x, pivoting);
+  Value packed, pivots, rowOrder;
+  if (complexmath::isComplex(x)) {
+    Factors loop = luLoop(b, x, pivoting);
+    packed = loop[0], pivots = loop[1], rowOrder = loop[2];
+  } else {
+    auto lu = prim::LuOp::create(b.builder(), b.location(), b.type(x), places, places, x, pivoting);
+    packed = lu.getPacked(), pivots = lu.getPivots(), rowOrder = lu.getOrder();
+  }
   // Each exchange of two rows turns the permutation's sign.
-  Value stays = b.compare(P::eq, lu.getPivots(), b.iota({rows.back()}, 0, i64));
-  Value one = b.scalar(1, b.elem(x));
+  Value stays = b.compare(P::eq, pivots, b.iota({rows.back()}, 0, i64));
+  Value one = b.scalar(1, complexmath::realType(b.elem(x)));
   Value sign = b.reduce(K::prod, b.select(stays, one, b.neg(one)), {rank - 2}, false);
-  return {lu.getPacked(), lu.getOrder(), b.sliceAxis(lu.getPivots(), rank - 2, b.dim(0), least),
-          sign};
+  return {packed, rowOrder, b.sliceAxis(pivots, rank - 2, b.dim(0), least), sign};
 }
 
 Value matrices::orderOf(PrimBuilder &b, Value pivots, Dim rows) {
@@ -147,11 +163,13 @@ Value matrices::orderOf(PrimBuilder &b, Value pivots, Dim rows) {
 
 Value matrices::determinant(PrimBuilder &b, const LU &lu) {
   Value d = diagonal(b, lu.packed);
-  return b.mul(lu.sign, b.reduce(K::prod, d, {b.rank(d) - 1}, false));
+  return b.mul(b.cast(lu.sign, b.elem(d)), b.reduce(K::prod, d, {b.rank(d) - 1}, false));
 }
 
 Value matrices::solveTriangular(PrimBuilder &b, Value t, Value rhs, bool isUpper, bool unit) {
   broadcastBatches(b, t, rhs);
+  if (complexmath::isComplex(t))
+    return triangularLoop(b, t, rhs, isUpper, unit);
   return prim::TriangularSolveOp::create(b.builder(), b.location(), b.type(rhs), t, rhs, isUpper,
                                          unit);
 }
@@ -165,6 +183,8 @@ Value matrices::solve(PrimBuilder &b, const LU &lu, Value rhs) {
 }
 
 Value matrices::factorCholesky(PrimBuilder &b, Value x) {
+  if (complexmath::isComplex(x))
+    return choleskyLoop(b, x);
   return prim::CholeskyOp::create(b.builder(), b.location(), b.type(x), x);
 }
 
@@ -172,13 +192,21 @@ Value matrices::factorCholesky(PrimBuilder &b, Value x) {
 // Reflections
 //===----------------------------------------------------------------------===//
 
+Reflections matrices::reflectionsOf(PrimBuilder &b, Value x) {
+  if (complexmath::isComplex(x)) {
+    Factors loop = qrLoop(b, x);
+    return {loop[0], loop[1]};
+  }
+  auto factors = prim::QrOp::create(b.builder(), b.location(), b.type(x),
+                                    b.typeOf(batchOf(b, x, 1), b.elem(x)), x);
+  return {factors.getPacked(), factors.getTau()};
+}
+
 QR matrices::factorQR(PrimBuilder &b, Value x, bool complete) {
   int64_t rank = b.rank(x);
   Dim n = b.dim(x, rank - 2), least = b.minDims(n, b.dim(x, rank - 1));
-  auto factors = prim::QrOp::create(b.builder(), b.location(), b.type(x),
-                                    b.typeOf(batchOf(b, x, 1), b.elem(x)), x);
-  Value packed = factors.getPacked(), r = upper(b, packed);
-  Value q = reflected(b, packed, factors.getTau(), complete ? n : least);
+  Reflections h = reflectionsOf(b, x);
+  Value r = upper(b, h.packed), q = reflected(b, h.packed, h.tau, complete ? n : least);
   return {q, complete ? r : b.sliceAxis(r, rank - 2, b.dim(0), least)};
 }
 
@@ -186,5 +214,7 @@ Value matrices::reflected(PrimBuilder &b, Value packed, Value tau, Dim columns) 
   int64_t rank = b.rank(packed);
   Value unit = identity(b, batchOf(b, packed), b.dim(packed, rank - 2), b.elem(packed));
   Value y = b.sliceAxis(unit, rank - 1, b.dim(0), columns);
+  if (complexmath::isComplex(packed))
+    return reflectLoop(b, packed, tau, y);
   return prim::ReflectOp::create(b.builder(), b.location(), b.type(y), packed, tau, y);
 }

@@ -1,9 +1,9 @@
 //===- Matrices.h - Factors of matrices and what is made of them --*- C++ -*-===//
 //
-// Matrices are the last two axes of a tensor of f32 or f64; those before them
-// are batches. Extents may be known at run time alone. LU, Cholesky, QR and
-// triangular systems are primitives; eigenvalues and singular values are loops
-// of element operators over the whole batch.
+// Matrices are the last two axes of a tensor of f32 or f64, or of complex numbers
+// of these; those before them are batches. Extents may be known at run time alone.
+// LU, Cholesky, QR and triangular systems are primitives, of complex matrices loops;
+// eigenvalues and singular values are loops of element operators over the whole batch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,6 +21,10 @@ mlir::Value asColumn(PrimBuilder &b, mlir::Value v);
 mlir::Value where(PrimBuilder &b, mlir::Value mask, mlir::Value x);
 /// x with its last two axes exchanged.
 mlir::Value transposed(PrimBuilder &b, mlir::Value x);
+/// The same, conjugated: x^H, x^T of real matrices.
+mlir::Value adjoint(PrimBuilder &b, mlir::Value x);
+/// f64, or the complex type of it.
+mlir::Type inDoubles(mlir::Type elementType);
 /// Index of the row (`fromEnd` = 2) or column (1) at each element of x's shape.
 mlir::Value position(PrimBuilder &b, mlir::Value x, int64_t fromEnd);
 /// n x n unit matrices for these batches.
@@ -53,33 +57,47 @@ mlir::Value determinant(PrimBuilder &b, const LU &lu);
 mlir::Value solveTriangular(PrimBuilder &b, mlir::Value t, mlir::Value rhs, bool isUpper,
                             bool unit);
 mlir::Value solve(PrimBuilder &b, const LU &lu, mlir::Value rhs);
-/// L with L L^T = x; NaN where x is not positive definite.
+/// L with L L^H = x; NaN where x is not positive definite.
 mlir::Value factorCholesky(PrimBuilder &b, mlir::Value x);
 
 struct QR {
   mlir::Value q; ///< n x n, or n x min(n, m)
   mlir::Value r; ///< upper: as x, or min(n, m) x m
 };
+/// The reflections that make R of x: R with them below it, and tau [.., n].
+struct Reflections {
+  mlir::Value packed, tau;
+};
+Reflections reflectionsOf(PrimBuilder &b, mlir::Value x);
 /// By reflections, with LAPACK's signs; all of Q only if it is to be `complete`.
 QR factorQR(PrimBuilder &b, mlir::Value x, bool complete);
 
-/// The first columns of H_0 H_1 ..: H_k = 1 - tau_k v v^T, with v the column k of `packed` below
+/// The first columns of H_0 H_1 ..: H_k = 1 - tau_k v v^H, with v the column k of `packed` below
 /// the diagonal and 1 on it.
 mlir::Value reflected(PrimBuilder &b, mlir::Value packed, mlir::Value tau, Dim columns);
 
 struct Eigen {
-  mlir::Value values;  ///< [.., n], ascending
+  mlir::Value values;  ///< [.., n], ascending, real
   mlir::Value vectors; ///< columns
 };
-/// Of symmetric matrices.
+/// Of matrices that are their own adjoints.
 Eigen eigenSymmetric(PrimBuilder &b, mlir::Value x);
 
 struct SVD {
   mlir::Value u;      ///< n x n
-  mlir::Value values; ///< [.., min(n, m)], descending
-  mlir::Value v;      ///< m x m, columns
+  mlir::Value values; ///< [.., min(n, m)], descending, real
+  mlir::Value v;      ///< m x m, columns: x = U S V^H
 };
 /// Nothing where it is not known whether rows or columns are more.
 std::optional<SVD> factorSVD(PrimBuilder &b, mlir::Value x);
+
+/// What the primitives lu (packed, pivots, order), cholesky, triangular_solve, qr (packed, tau) and
+/// reflect give, by loops of element operators; also of complex numbers, x^H in the place of x^T.
+using Factors = llvm::SmallVector<mlir::Value>;
+Factors luLoop(PrimBuilder &b, mlir::Value x, bool pivoting);
+mlir::Value choleskyLoop(PrimBuilder &b, mlir::Value x);
+mlir::Value triangularLoop(PrimBuilder &b, mlir::Value t, mlir::Value rhs, bool isUpper, bool unit);
+Factors qrLoop(PrimBuilder &b, mlir::Value x);
+mlir::Value reflectLoop(PrimBuilder &b, mlir::Value packed, mlir::Value tau, mlir::Value y);
 
 } // namespace tcc::matrices

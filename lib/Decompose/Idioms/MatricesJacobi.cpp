@@ -5,17 +5,19 @@
 // do not touch each other, so one step rotates all pairs of a round of a
 // tournament in which every column meets every other once in a sweep. Each
 // column needs its partner and two numbers: a' = c a - s a_partner, which holds
-// for both of a pair when each computes s from its own side. Six to ten sweeps
-// do; small values come out with their relative accuracy, unlike those of the
-// QR iteration.
+// for both of a pair when each computes s from its own side; of complex columns,
+// s turns the partner into the column's own phase. Six to ten sweeps do; small
+// values come out with their relative accuracy, unlike those of the QR iteration.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Matrices.h"
 #include <limits>
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::matrices;
+using namespace tcc::complexmath;
 using K = prim::ReduceKind;
 using P = prim::ComparePredicate;
 
@@ -44,7 +46,7 @@ Value partners(PrimBuilder &b, Value round, Dim n) {
 }
 
 struct Rotation {
-  Value c, s;    ///< [.., n]
+  Value c, s;    ///< [.., n], in the matrix's type
   Value largest; ///< []: the largest cosine between two partners
 };
 
@@ -56,9 +58,11 @@ Rotation rotation(PrimBuilder &b, Value own, Value others, Value mixed, Value sc
   Value i = b.iota({n}, 0, b.builder().getI64Type());
   Value one = b.scalar(1, e), zero = b.scalar(0, e);
   double eps = std::numeric_limits<double>::epsilon();
-  Value size = b.abs(mixed), limit = b.mul(scale, eps);
+  Value size = magnitudeOf(b, mixed), limit = b.mul(scale, eps);
   Value active = b.binary<prim::AndOp>(b.compare(P::gt, size, limit), b.compare(P::ne, i, partner));
-  Value zeta = b.div(b.sub(others, own), b.mul(b.select(active, mixed, one), 2.0));
+  bool complex = isComplex(mixed);
+  Value divisor = b.select(active, complex ? size : mixed, one);
+  Value zeta = b.div(b.sub(others, own), b.mul(divisor, 2.0));
   Value first = b.select(b.compare(P::lt, i, partner), one, b.neg(one));
   Value sign = b.select(b.compare(P::eq, zeta, 0.0), first, b.unary<prim::SignOp>(zeta));
   Value root = b.sqrt(b.add(b.mul(zeta, zeta), 1.0));
@@ -68,7 +72,14 @@ Rotation rotation(PrimBuilder &b, Value own, Value others, Value mixed, Value sc
       b.select(active, b.div(size, b.maximum(scale, std::numeric_limits<double>::min())), zero);
   Value largest =
       b.reduce(K::max, cosine, llvm::to_vector(llvm::seq<int64_t>(0, b.rank(cosine))), false);
-  return {c, b.mul(c, t), largest};
+  Value s = b.mul(c, t);
+  if (complex) {
+    Type element = b.elem(mixed);
+    Value phase = b.div(conjugate(b, mixed), b.cast(divisor, element));
+    s = b.mul(b.cast(s, element), phase);
+    c = b.cast(c, element);
+  }
+  return {c, s, largest};
 }
 
 Value rotated(PrimBuilder &b, Value x, const Rotation &r, Value partner, int64_t axis) {
@@ -81,7 +92,7 @@ using Turn = function_ref<SmallVector<Value>(Value round, ValueRange, Value &lar
 
 /// Turns until a whole sweep has met nothing above the rounding error.
 SmallVector<Value> sweep(PrimBuilder &b, Dim n, ValueRange inits, Turn turn) {
-  Type i64 = b.builder().getI64Type(), e = b.elem(inits[0]);
+  Type i64 = b.builder().getI64Type(), e = realType(b.elem(inits[0]));
   Dim rounds = b.maxDims(roundsOf(b, n), b.dim(1));
   Value count = b.fromHost({rounds}, {}, i64);
   Value most = b.mul(count, static_cast<double>(kSweeps));
@@ -130,11 +141,14 @@ Value columnsInOrder(PrimBuilder &b, Value x, Value order) {
 SVD tallSVD(PrimBuilder &b, Value x) {
   int64_t rank = b.rank(x);
   Dim m = b.dim(x, rank - 1);
-  auto squares = [&](Value y, Value z) { return b.reduce(K::sum, b.mul(y, z), {rank - 2}, false); };
+  auto products = [&](Value y, Value z) {
+    return b.reduce(K::sum, b.mul(conjugate(b, y), z), {rank - 2}, false);
+  };
+  auto squares = [&](Value y) { return realPart(b, products(y, y)); };
   auto turn = [&](Value round, ValueRange have, Value &largest) -> SmallVector<Value> {
     Value a = have[0], partner = partners(b, round, m);
-    Value own = squares(a, a), others = b.take(own, partner, rank - 2);
-    Value mixed = squares(a, b.take(a, partner, rank - 1));
+    Value own = squares(a), others = b.take(own, partner, rank - 2);
+    Value mixed = products(a, b.take(a, partner, rank - 1));
     Value scale = b.sqrt(b.mul(own, others));
     // Columns that are rounding errors beside the largest have no direction.
     Value most = b.reduce(K::max, own, {rank - 2}, true);
@@ -145,15 +159,16 @@ SVD tallSVD(PrimBuilder &b, Value x) {
     return {rotated(b, a, r, partner, rank - 1), rotated(b, have[1], r, partner, rank - 1)};
   };
   auto done = sweep(b, m, {x, identity(b, batchOf(b, x), m, b.elem(x))}, turn);
-  Value values = b.sqrt(squares(done[0], done[0])), order = sortedOrder(b, values, true);
+  Value values = b.sqrt(squares(done[0])), order = sortedOrder(b, values, true);
   values = b.takeAlong(values, order, rank - 2);
   // The columns are u_j times s_j; reflections give the u_j and complete them.
   QR qr = factorQR(b, columnsInOrder(b, done[0], order), /*complete=*/true);
-  Value one = b.scalar(1, b.elem(x)), d = diagonal(b, qr.r);
+  Value d = realPart(b, diagonal(b, qr.r)), one = b.scalar(1, b.elem(d));
   Value signs = b.select(b.compare(P::lt, d, 0.0), b.neg(one), one);
   Dims low(b.rank(signs), b.dim(0)), high = low;
   high.back() = b.subDims(b.dim(x, rank - 2), m);
   signs = b.pad(signs, one, low, high);
+  signs = b.cast(signs, b.elem(x));
   return {b.mul(qr.q, b.unsqueeze(signs, {rank - 2})), values, columnsInOrder(b, done[1], order)};
 }
 
@@ -164,18 +179,20 @@ Eigen matrices::eigenSymmetric(PrimBuilder &b, Value x) {
   Dim n = b.dim(x, rank - 1);
   auto turn = [&](Value round, ValueRange have, Value &largest) -> SmallVector<Value> {
     Value a = have[0], partner = partners(b, round, n);
-    Value own = diagonal(b, a), others = b.take(own, partner, rank - 2);
+    Value own = realPart(b, diagonal(b, a)), others = b.take(own, partner, rank - 2);
     Value met = b.compare(P::eq, position(b, a, 2), partner); // a[partner(j)][j]
-    Value mixed = b.reduce(K::sum, where(b, met, a), {rank - 2}, false);
+    Value mixed = conjugate(b, b.reduce(K::sum, where(b, met, a), {rank - 2}, false));
     // What vanishes beside the largest entries of the matrix is nothing.
-    Value scale = b.reduce(K::max, b.abs(a), {rank - 2, rank - 1}, false);
+    Value scale = b.reduce(K::max, magnitudeOf(b, a), {rank - 2, rank - 1}, false);
     Rotation r = rotation(b, own, others, mixed, b.unsqueeze(scale, {rank - 2}), partner, n);
     largest = r.largest;
-    a = rotated(b, rotated(b, a, r, partner, rank - 1), r, partner, rank - 2);
-    return {a, rotated(b, have[1], r, partner, rank - 1)};
+    a = rotated(b, a, r, partner, rank - 1);
+    Value vectors = rotated(b, have[1], r, partner, rank - 1);
+    r.s = conjugate(b, r.s);
+    return {rotated(b, a, r, partner, rank - 2), vectors};
   };
   auto done = sweep(b, n, {x, identity(b, batchOf(b, x), n, b.elem(x))}, turn);
-  Value values = diagonal(b, done[0]), order = sortedOrder(b, values, false);
+  Value values = realPart(b, diagonal(b, done[0])), order = sortedOrder(b, values, false);
   return {b.takeAlong(values, order, rank - 2), columnsInOrder(b, done[1], order)};
 }
 
@@ -185,6 +202,6 @@ std::optional<SVD> matrices::factorSVD(PrimBuilder &b, Value x) {
     return std::nullopt;
   if (b.same(n, m) || *b.known(n) >= *b.known(m))
     return tallSVD(b, x);
-  SVD s = tallSVD(b, transposed(b, x));
+  SVD s = tallSVD(b, adjoint(b, x));
   return SVD{s.v, s.values, s.u};
 }

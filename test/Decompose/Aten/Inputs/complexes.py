@@ -35,6 +35,46 @@ def complexes(normal):
         torch.inverse(m[0]), *torch.linalg.inv_ex(m), *torch.linalg.solve_ex(m[1], z[0])], (
             complex_normal(2, 4, 4) + 3 * torch.eye(4), complex_normal(2, 4, 3), complex_normal(4))
 
+    def adjoint_products(q, r):
+        return [q @ r, q.mH @ q, r]
+
+    def complex_factors(m, h, t, v):
+        lu, pivots = torch.linalg.lu_factor(m)
+        l = torch.linalg.cholesky(h)
+        packed, tau = torch.geqrf(t)
+        return [torch.linalg.det(m), *torch.linalg.slogdet(m), torch.logdet(m[0]), *torch.linalg.lu(m), lu, pivots,
+                torch.linalg.lu_solve(lu, pivots, v), torch.linalg.lu_solve(lu, pivots, v, adjoint=True),
+                torch.linalg.lu_solve(lu, pivots, v.mH, left=False),
+                torch.linalg.lu_solve(lu, pivots, v.mH, left=False, adjoint=True),
+                l, torch.linalg.cholesky(h, upper=True), torch.cholesky_solve(v, l), torch.cholesky_inverse(l),
+                torch.linalg.solve_triangular(m, v, upper=True),
+                torch.linalg.solve_triangular(m, v.mT, upper=False, left=False),
+                packed, tau, torch.linalg.householder_product(packed, tau), torch.ormqr(packed, tau, m, transpose=True),
+                torch.ormqr(packed, tau, m, left=False), *adjoint_products(*torch.linalg.qr(t)),
+                *adjoint_products(*torch.linalg.qr(t, mode="complete")), torch.linalg.matrix_power(h, -2)]
+
+    def rebuilt(u, s, vh):
+        return [(u * s.unsqueeze(-2)) @ vh, s, vh @ vh.mH]
+
+    def complex_spectra(h, t):
+        values, vectors = torch.linalg.eigh(h)
+        return [values, (vectors * values.unsqueeze(-2)) @ vectors.mH, vectors.mH @ vectors, torch.linalg.eigvalsh(h),
+                *rebuilt(*torch.linalg.svd(t, full_matrices=False)),
+                *rebuilt(*torch.linalg.svd(t.mH, full_matrices=False)),
+                torch.linalg.pinv(t), torch.linalg.pinv(h, hermitian=True), torch.linalg.matrix_rank(t), torch.linalg.cond(h),
+                torch.linalg.cond(h, 1), torch.linalg.norm(t, "nuc", dim=(1, 2)), torch.linalg.matrix_norm(t, -2),
+                torch.linalg.matrix_exp(h / 8), *torch.linalg.polar(t), torch.linalg.matrix_sqrth(h)]
+
+    def hermitian(*shape):
+        m = complex_normal(*shape)
+        return m @ m.mH + torch.eye(shape[-1])
+
+    yield "complex_factors", complex_factors, (complex_normal(2, 5, 5), hermitian(2, 5, 5), complex_normal(2, 5, 3),
+                                               complex_normal(2, 5, 2))
+    # The unit matrix has one eigenvalue for all its vectors.
+    yield "complex_spectra", complex_spectra, (torch.cat([hermitian(1, 4, 4), torch.eye(4).expand(1, 4, 4).to(torch.complex64)]),
+                                               complex_normal(2, 4, 3))
+
     def turned(z):
         half = torch.cond(z.real.sum() > 0, lambda z: z * 1j, lambda z: (z - 1).conj().resolve_conj(), (z,))
         return half, *torch._higher_order_ops.while_loop(
