@@ -35,7 +35,8 @@ template <typename Op, typename... Extra> static Op findSame(OpBuilder &b, Value
   Value anchor = x.getDefiningOp<arith::ConstantOp>() ? y : x;
   for (Operation *user : anchor.getUsers())
     if (auto op = dyn_cast<Op>(user))
-      if (op->getOperand(0) == x && op->getOperand(1) == y &&
+      if (isEqualConstantIntOrValue(op->getOperand(0), x) &&
+          isEqualConstantIntOrValue(op->getOperand(1), y) &&
           op->getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
         return op;
   return {};
@@ -164,7 +165,16 @@ static std::pair<Dim, int64_t> splitConstant(Dim d) {
   return {d, 0};
 }
 
-Dim PrimBuilder::mulDims(Dim x, Dim y) { return arith2<arith::MulIOp>(x, y); }
+Dim PrimBuilder::mulDims(Dim x, Dim y) {
+  if (known(x))
+    std::swap(x, y);
+  // (a + c1) c2 = a c2 + c1 c2, so that what an axis is widened to is seen to be a multiple of it.
+  if (auto factor = known(y))
+    if (auto [base, constant] = splitConstant(x); constant != 0)
+      return addDims(mulDims(base, y), dim(static_cast<int64_t>(static_cast<uint64_t>(constant) *
+                                                                static_cast<uint64_t>(*factor))));
+  return arith2<arith::MulIOp>(x, y);
+}
 Dim PrimBuilder::floorDivDims(Dim x, Dim y) {
   // (a * c) / c, which flattening and splitting leave behind.
   if (auto value = dyn_cast<Value>(x))

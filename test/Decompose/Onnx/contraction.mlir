@@ -45,3 +45,19 @@ func.func @gemm_of_integers(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>) -> tensor<
   %0 = graph.node "onnx" "Gemm"(%x, %y) {attrs = {alpha = 0.5 : f32}, version = 13 : i64} : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
   return %0 : tensor<2x4xi32>
 }
+
+// ConvTranspose of an open image: twice its extent is the same value, however the size is written, and nothing is cut
+// off.
+// CHECK-LABEL: func @transposed_open
+// CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-DAG: %[[H:.*]] = prim.dim %arg0, 2
+// CHECK-DAG: %[[W:.*]] = prim.dim %arg0, 3
+// CHECK-DAG: %[[HH:.*]] = arith.muli %[[H]], %[[TWO]] : index
+// CHECK-DAG: %[[WW:.*]] = arith.muli %[[W]], %[[TWO]] : index
+// CHECK: %[[R:.*]] = prim.reshape %{{.*}} sizes(%[[HH]], %[[WW]]) : {{.*}} -> tensor<1x4x?x?xf32>
+// CHECK-NOT: prim.slice
+// CHECK: return %[[R]]
+func.func @transposed_open(%x: tensor<1x3x?x?xf32>, %w: tensor<3x4x2x2xf32>) -> tensor<1x4x?x?xf32> {
+  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = array<i64: 2, 2>}, version = 11 : i64} : (tensor<1x3x?x?xf32>, tensor<3x4x2x2xf32>) -> tensor<1x4x?x?xf32>
+  return %0 : tensor<1x4x?x?xf32>
+}

@@ -22,3 +22,14 @@ func.func @views(%x: tensor<2x1x3xf32>) -> tensor<3x2x2xf32> {
   %3 = graph.node "onnx" "Concat"(%2, %2) {attrs = {axis = 1 : i64}, version = 13 : i64} : (tensor<3x1x2xf32>, tensor<3x1x2xf32>) -> tensor<3x2x2xf32>
   return %3 : tensor<3x2x2xf32>
 }
+
+// Upsample by a whole number repeats elements, of open extents as well.
+// CHECK-LABEL: func @upsample_open
+// CHECK-NOT: prim.take
+// CHECK: prim.broadcast %arg0 axes [0, 1, 2, 4] {{.*}} -> tensor<1x3x?x2x?xf32>
+// CHECK-NOT: prim.take
+// CHECK: prim.broadcast %{{.*}} axes [0, 1, 2, 3] {{.*}} -> tensor<1x3x?x?x2xf32>
+func.func @upsample_open(%x: tensor<1x3x?x?xf32>) -> tensor<1x3x?x?xf32> {
+  %0 = graph.node "onnx" "Upsample"(%x) {attrs = {mode = "nearest", scales = array<f32: 1.0, 1.0, 2.0, 2.0>}, version = 7 : i64} : (tensor<1x3x?x?xf32>) -> tensor<1x3x?x?xf32>
+  return %0 : tensor<1x3x?x?xf32>
+}
