@@ -100,6 +100,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createCommonSubexpressionsPass());
     pm.addPass(
         createCutKernelsPass({true, true, &options.backend->schedules()}, options.chooseCut));
+    pm.addPass(createOperandExtentsPass());
     break;
   case Phase::Schedule:
     pm.addPass(createScheduleKernelsPass(&options.backend->schedules(), options.chooseSchedule));

@@ -132,6 +132,7 @@ int main(int argc, char **argv) {
     return tcc::createFuseKernelsPass({true, true, model});
   });
   mlir::registerPass([] { return tcc::createShareKernelsPass(); });
+  mlir::registerPass([] { return tcc::createOperandExtentsPass(); });
   mlir::registerPass([] { return tcc::createCutKernelsPass(); });
   mlir::registerPass([] { return tcc::createCommonSubexpressionsPass(); });
   mlir::registerPass([] { return tcc::createScheduleKernelsPass(&backend().schedules()); });

@@ -37,9 +37,10 @@ llvm::SmallVector<Cut> cutsOf(kernel::LaunchOp launch);
 /// Replaces `launch` by those that it is cut into, in the order in which they run.
 llvm::SmallVector<kernel::LaunchOp> cutLaunch(kernel::LaunchOp launch, Cut cut,
                                               FusionPolicy policy);
-/// tcc-fuse-cut-kernels: see lib/Fusion/CutKernels.cpp. The last pass of the phase. Without a
-/// chooser launches stay whole.
+/// tcc-fuse-cut-kernels: see lib/Fusion/CutKernels.cpp. Without a chooser launches stay whole.
 std::unique_ptr<mlir::Pass> createCutKernelsPass(FusionPolicy policy = {},
                                                  CutChooser chooser = nullptr);
+/// tcc-fuse-operand-extents: see lib/Fusion/OperandExtents.cpp. The last pass of the phase.
+std::unique_ptr<mlir::Pass> createOperandExtentsPass();
 
 } // namespace tcc

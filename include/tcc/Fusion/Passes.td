@@ -135,4 +135,44 @@ def CutKernelsPass : Tcc_Pass<"tcc-fuse-cut-kernels"> {
     Option<"cut", "cut", "unsigned", "0", "without a chooser: which of its ways each kernel is cut, if it has so many">
   ];
 }
+def OperandExtentsPass : Tcc_Pass<"tcc-fuse-operand-extents"> {
+  let summary = "Write the sizes of reshapes as extents of what a kernel reads";
+  let description = [{
+    Which axes a reshape keeps is what one value for both extents says, and the scalars of a launch
+    are other values than the extents of its tensors. What the host computed from those is computed
+    in the region again, so that kernels take the index of a kept axis as it is.
+
+    ```mlir before
+    func.func @f(%x: tensor<?x?x4xf32>) -> tensor<?x?x2x2xf32> {
+      %0 = prim.dim %x, 0 : tensor<?x?x4xf32>
+      %1 = prim.dim %x, 1 : tensor<?x?x4xf32>
+      %2 = kernel.launch loop "neg" ins(%x, %0, %1 : tensor<?x?x4xf32>, index, index) sizes(%0, %1) {
+      ^bb0(%a: tensor<?x?x4xf32>, %n: index, %m: index):
+        %3 = prim.reshape %a sizes(%n, %m) : (tensor<?x?x4xf32>) -> tensor<?x?x2x2xf32>
+        %4 = prim.neg %3 : (tensor<?x?x2x2xf32>) -> tensor<?x?x2x2xf32>
+        kernel.yield %4 : tensor<?x?x2x2xf32>
+      } -> tensor<?x?x2x2xf32>
+      return %2 : tensor<?x?x2x2xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<?x?x4xf32>) -> tensor<?x?x2x2xf32> {
+      %0 = prim.dim %arg0, 0 : tensor<?x?x4xf32>
+      %1 = prim.dim %arg0, 1 : tensor<?x?x4xf32>
+      %2 = kernel.launch loop "neg" ins(%arg0 : tensor<?x?x4xf32>) sizes(%0, %1) {
+      ^bb0(%arg1: tensor<?x?x4xf32>):
+        %3 = prim.dim %arg1, 0 : tensor<?x?x4xf32>
+        %4 = prim.dim %arg1, 1 : tensor<?x?x4xf32>
+        %5 = prim.reshape %arg1 sizes(%3, %4) : (tensor<?x?x4xf32>) -> tensor<?x?x2x2xf32>
+        %6 = prim.neg %5 : (tensor<?x?x2x2xf32>) -> tensor<?x?x2x2xf32>
+        kernel.yield %6 : tensor<?x?x2x2xf32>
+      } -> tensor<?x?x2x2xf32>
+      return %2 : tensor<?x?x2x2xf32>
+    }
+    ```
+
+    Runs last: launches are what they stay, and their host scalars are one value each.
+  }];
+  let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect"];
+}
 #endif

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Codegen/Common/ReshapeGroups.h"
 #include "tcc/Dialect/Prim/Signedness.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -118,59 +119,6 @@ Value Elemental::evalConstant(prim::ConstantOp op, ArrayRef<Coord> at) {
       type, at, [&](int64_t i) -> Value { return arith::ConstantOp::create(b, element(i)); });
 }
 
-/// One side's axes [from, to) hold as many elements as the other side's.
-namespace {
-struct AxisGroup {
-  unsigned xBegin, xEnd, rBegin, rEnd;
-};
-} // namespace
-
-static std::optional<SmallVector<AxisGroup>> axisGroups(ArrayRef<int64_t> x, ArrayRef<int64_t> r);
-
-/// The same where each side has one open extent, at `i` and `j`: they are equal if as many elements
-/// lie after one as after the other, and as many before.
-static std::optional<SmallVector<AxisGroup>> groupsAround(ArrayRef<int64_t> x, unsigned i,
-                                                          ArrayRef<int64_t> r, unsigned j) {
-  auto groups = axisGroups(x.take_front(i), r.take_front(j));
-  auto after = axisGroups(x.drop_front(i + 1), r.drop_front(j + 1));
-  if (!groups || !after)
-    return std::nullopt;
-  groups->push_back({i, i + 1, j, j + 1});
-  for (const AxisGroup &g : *after)
-    groups->push_back({g.xBegin + i + 1, g.xEnd + i + 1, g.rBegin + j + 1, g.rEnd + j + 1});
-  return groups;
-}
-
-/// Splits a reshape of at most one open extent into the smallest groups of axes that correspond.
-static std::optional<SmallVector<AxisGroup>> axisGroups(ArrayRef<int64_t> x, ArrayRef<int64_t> r) {
-  if (llvm::count_if(x, ShapedType::isDynamic) == 1 &&
-      llvm::count_if(r, ShapedType::isDynamic) == 1)
-    return groupsAround(x, llvm::find_if(x, ShapedType::isDynamic) - x.begin(), r,
-                        llvm::find_if(r, ShapedType::isDynamic) - r.begin());
-  SmallVector<AxisGroup> groups;
-  unsigned i = 0, j = 0;
-  while (i < x.size() || j < r.size()) {
-    AxisGroup group{i, i, j, j};
-    int64_t nx = 1, nr = 1;
-    bool first = true;
-    while (first || nx != nr) {
-      first = false;
-      bool takeX = j >= r.size() || (i < x.size() && nx <= nr);
-      int64_t d = takeX ? (i < x.size() ? x[i] : -1) : r[j];
-      if (d < 0 || (takeX && i >= x.size()))
-        return std::nullopt;
-      (takeX ? nx : nr) *= d;
-      ++(takeX ? i : j);
-      if (nx == 0 || nr == 0)
-        return std::nullopt;
-    }
-    group.xEnd = i;
-    group.rEnd = j;
-    groups.push_back(group);
-  }
-  return groups;
-}
-
 Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
   auto xt = tensorType(op.getX()), rt = tensorType(op.getResult());
   SmallVector<Value> rExtents, xExtents;
@@ -204,13 +152,7 @@ Value Elemental::evalReshape(prim::ReshapeOp op, ArrayRef<Coord> at) {
       linear = Coord::any(arith::DivUIOp::create(b, v, n));
     }
   };
-  auto groups = axisGroups(xt.getShape(), rt.getShape());
-  if (!groups) {
-    if (xt.getRank() > 0)
-      split(linearIndex(rExtents, at), 0, xt.getRank());
-    return eval(op.getX(), source);
-  }
-  for (const AxisGroup &g : *groups) {
+  for (const AxisGroup &g : axisGroups(xExtents, rExtents)) {
     auto part = ArrayRef(rExtents).slice(g.rBegin, g.rEnd - g.rBegin);
     Coord linear = linearIndex(part, at.slice(g.rBegin, g.rEnd - g.rBegin));
     if (g.xEnd > g.xBegin)

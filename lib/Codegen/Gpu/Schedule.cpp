@@ -133,7 +133,8 @@ unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
 static unsigned shortLastAxis(kernel::LaunchOp launch, RankedTensorType space) {
   bool views = llvm::all_of(launch.getBody().front().without_terminator(), [](Operation &op) {
     return prim::isElementwise(&op) || isa<prim::PadOp, prim::TransposeOp, prim::ReshapeOp>(op) ||
-           op.hasTrait<prim::Generated>();
+           op.hasTrait<prim::Generated>() ||
+           llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
   });
   int64_t extent = space.getRank() > 1 ? space.getShape().back() : 1;
   bool fits = llvm::all_of(launch.getResultTypes(), [&](Type type) {
