@@ -3,10 +3,10 @@
 // Models come with channels second; kernels want them last. Each convolution is
 // rewritten to channels-last, and from there the layout spreads forward: an
 // operator one of whose operands exists channels-last is rewritten too if it can
-// be (elementwise, pooling, concatenation, padding, slices, reductions, channels that
-// become neighbouring pixels). Every
-// value keeps both forms in a map; a transpose back is made only when an operator
-// that cannot follow asks for it, so between convolutions none remain.
+// be (elementwise, pooling, concatenation, padding, slices, broadcasts, reductions, pixels that are
+// taken or repeated, channels that become neighbouring pixels). Every value keeps both forms in a
+// map; a transpose back is made only when an operator that cannot follow asks for it, so between
+// convolutions none remain.
 //
 //   %t = prim.transpose %x [0, 2, 3, 1]
 //   %c = prim.conv %t, %w ... {channels_last}
@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/ViewFactors.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "llvm/ADT/MapVector.h"
@@ -57,6 +58,12 @@ private:
   bool rewriteReduce(prim::ReduceOp op);
   bool rewriteTranspose(prim::TransposeOp op);
   bool rewriteShuffle(prim::ReshapeOp op);
+  bool rewriteRepeat(prim::ReshapeOp op);
+  bool rewriteBroadcast(prim::BroadcastOp op);
+  bool rewriteTake(prim::TakeOp op);
+  std::pair<RankedTensorType, SmallVector<Value>> shaped(ArrayRef<OpFoldResult> extents,
+                                                         Value like);
+  Value reshapedLike(prim::ReshapeOp op, Value x);
   SmallVector<Value> sizesOf(Value oldResult, RankedTensorType newType);
   RankedTensorType lastType(Value x);
   void define(Value old, Value channelsLast);
@@ -68,6 +75,13 @@ private:
 };
 
 } // namespace
+
+template <typename List> static auto permuted(const List &list, ArrayRef<int64_t> permutation) {
+  SmallVector<std::decay_t<decltype(list[0])>> out;
+  for (int64_t axis : permutation)
+    out.push_back(list[axis]);
+  return out;
+}
 
 SmallVector<int64_t> ChannelsLast::toLast(int64_t rank) {
   SmallVector<int64_t> p = {0};
@@ -107,6 +121,25 @@ SmallVector<Value> ChannelsLast::sizesOf(Value old, RankedTensorType newType) {
       sizes.push_back(getValueOrCreateConstantIndexOp(b, old.getLoc(),
                                                       prim::dimOf(b, old.getLoc(), old, axis)));
   return sizes;
+}
+
+/// A tensor of these extents and the element type of `like`, and its sizes.
+std::pair<RankedTensorType, SmallVector<Value>> ChannelsLast::shaped(ArrayRef<OpFoldResult> extents,
+                                                                     Value like) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> sizes;
+  for (OpFoldResult extent : extents) {
+    shape.push_back(getConstantIntValue(extent).value_or(ShapedType::kDynamic));
+    if (ShapedType::isDynamic(shape.back()))
+      sizes.push_back(cast<Value>(extent));
+  }
+  return {RankedTensorType::get(shape, tensorType(like).getElementType()), sizes};
+}
+
+/// `x` in the channels-last shape of what `op` gives.
+Value ChannelsLast::reshapedLike(prim::ReshapeOp op, Value x) {
+  RankedTensorType type = lastType(op.getResult());
+  return prim::ReshapeOp::create(b, op.getLoc(), type, x, sizesOf(op.getResult(), type));
 }
 
 /// The channels-last form of any value, made where it is needed first.
@@ -212,13 +245,6 @@ bool ChannelsLast::rewriteConcat(prim::ConcatOp op) {
   return true;
 }
 
-static SmallVector<int64_t> permuted(ArrayRef<int64_t> list, ArrayRef<int64_t> permutation) {
-  SmallVector<int64_t> out;
-  for (int64_t axis : permutation)
-    out.push_back(list[axis]);
-  return out;
-}
-
 bool ChannelsLast::rewritePad(prim::PadOp op) {
   if (!isLast(op.getX()) || !op.getLows().empty())
     return false;
@@ -301,73 +327,98 @@ bool ChannelsLast::rewriteTranspose(prim::TransposeOp op) {
   return false;
 }
 
-/// Of what reshapes to `shape`, the axes of `parts` that each of its axes is made of, in order:
-/// empty where some is not made of whole ones.
-static SmallVector<SmallVector<int64_t>> mergedAxes(ArrayRef<int64_t> parts,
-                                                    ArrayRef<int64_t> shape) {
-  SmallVector<SmallVector<int64_t>> merged;
-  size_t next = 0;
-  for (auto [i, extent] : llvm::enumerate(shape)) {
-    merged.emplace_back();
-    int64_t product = 1;
-    // Axes of one element go with what follows them, and at last with what they follow.
-    while (next < parts.size() &&
-           (merged.back().empty() || product < extent || i + 1 == shape.size())) {
-      if (!merged.back().empty() && ShapedType::isDynamic(parts[next]))
-        return {};
-      product *= parts[next];
-      merged.back().push_back(int64_t(next++));
-    }
-    if (merged.back().empty() || product != extent)
-      return {};
-  }
-  return merged;
-}
-
 /// Channels that become neighbouring pixels, as behind a transposed convolution:
 /// [N, r.. C, H..] -> [N, C, H, r..] -> [N, C, H r..].
 bool ChannelsLast::rewriteShuffle(prim::ReshapeOp op) {
   auto transpose = op.getX().getDefiningOp<prim::TransposeOp>();
   auto split = transpose ? transpose.getX().getDefiningOp<prim::ReshapeOp>() : nullptr;
-  if (!split || !isLast(split.getX()))
+  int64_t rank = tensorType(op.getResult()).getRank();
+  if (!split || !isLast(split.getX()) || tensorType(split.getX()).getRank() != rank)
     return false;
-  RankedTensorType from = tensorType(split.getX()), parts = tensorType(split.getResult()),
-                   to = tensorType(op.getResult());
-  int64_t rank = from.getRank(), ofChannels = parts.getRank() - rank + 1;
-  if (to.getRank() != rank || ofChannels < 1 ||
-      !ShapedType::isStaticShape(from.getShape().drop_front()) ||
-      !ShapedType::isStaticShape(to.getShape().drop_front()) ||
-      parts.getShape().drop_front(1 + ofChannels) != from.getShape().drop_front(2) ||
-      parts.getShape()[0] != from.getShape()[0])
-    return false;
-  ArrayRef<int64_t> order = transpose.getPermutation();
-  auto merged = mergedAxes(tensorType(transpose.getResult()).getShape(), to.getShape());
-  if (merged.empty() || merged[0] != ArrayRef<int64_t>{0} || order[0] != 0)
-    return false;
-  // Where the split operand's axes lie with its channels last.
-  auto placeOf = [&](int64_t axis) {
-    if (axis == 0)
-      return int64_t(0);
-    return axis <= ofChannels ? axis + rank - 2 : axis - ofChannels;
-  };
-  SmallVector<int64_t> splitShape(parts.getRank()), permutation;
-  for (auto [axis, extent] : llvm::enumerate(parts.getShape()))
-    splitShape[placeOf(int64_t(axis))] = extent;
-  for (int64_t axis : toLast(rank))
-    for (int64_t part : merged[axis])
-      permutation.push_back(placeOf(order[part]));
   Location loc = op.getLoc();
-  auto sizes = [&](RankedTensorType type) {
-    if (type.hasStaticShape())
-      return SmallVector<Value>();
-    return SmallVector<Value>{
-        getValueOrCreateConstantIndexOp(b, loc, prim::dimOf(b, loc, split.getX(), 0))};
-  };
-  auto splitType = from.clone(splitShape);
-  Value y = prim::ReshapeOp::create(b, loc, splitType, last(split.getX()), sizes(splitType));
+  auto view = ViewFactors::of(
+      op.getResult(), [&](Value v) { return prim::dimsOf(b, loc, v); },
+      [&](Operation *link) { return link == op || link == transpose || link == split; });
+  if (view.source() != split.getX())
+    return false;
+  // Each axis keeps what it had, and spatial ones have channels as well.
+  for (auto [axis, parts] : llvm::enumerate(view.axes()))
+    for (unsigned part : parts)
+      if (unsigned from = view.factor(part).axis; from != axis && (axis < 2 || from != 1))
+        return false;
+  SmallVector<OpFoldResult> splitShape;
+  SmallVector<int64_t> permutation;
+  DenseMap<unsigned, int64_t> places;
+  for (int64_t axis : toLast(rank))
+    for (unsigned part : view.order())
+      if (view.factor(part).axis == axis) {
+        places[part] = splitShape.size();
+        splitShape.push_back(view.factor(part).extent);
+      }
+  for (int64_t axis : toLast(rank))
+    for (unsigned part : view.axes()[axis])
+      permutation.push_back(places[part]);
+  auto [type, sizes] = shaped(splitShape, split.getX());
+  Value y = prim::ReshapeOp::create(b, loc, type, last(split.getX()), sizes);
   y = transposed(y, permutation);
+  define(op.getResult(), reshapedLike(op, y));
+  return true;
+}
+
+/// Pixels that are repeated: [N, C, H, W] -> [N, C, H, r, W] -> [N, C, H r, W].
+bool ChannelsLast::rewriteRepeat(prim::ReshapeOp op) {
+  auto broadcast = op.getX().getDefiningOp<prim::BroadcastOp>();
+  int64_t rank = tensorType(op.getResult()).getRank();
+  if (!broadcast || !isLast(broadcast.getX()) || tensorType(broadcast.getX()).getRank() != rank ||
+      tensorType(broadcast.getResult()).getRank() != rank + 1)
+    return false;
+  Location loc = op.getLoc();
+  auto extents = prim::dimsOf(b, loc, broadcast.getX());
+  auto parts = prim::dimsOf(b, loc, broadcast.getResult()),
+       to = prim::dimsOf(b, loc, op.getResult());
+  int64_t added = 0; // the axis that the operand has not
+  while (added < rank && broadcast.getAxes()[added] == added)
+    ++added;
+  SmallVector<OpFoldResult> kept(parts);
+  kept.erase(kept.begin() + added);
+  auto same = [](OpFoldResult x, OpFoldResult y) { return isEqualConstantIntOrValue(x, y); };
+  if (added < 3 || !llvm::is_sorted(broadcast.getAxes()) || !llvm::equal(kept, extents, same))
+    return false;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (axis != added - 1 && !same(to[axis], extents[axis]))
+      return false;
+  SmallVector<OpFoldResult> spread = permuted(extents, toLast(rank));
+  spread.insert(spread.begin() + added - 1, parts[added]);
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, rank + 1));
+  axes.erase(axes.begin() + added - 1);
+  auto [type, sizes] = shaped(spread, broadcast.getX());
+  Value y = prim::BroadcastOp::create(b, loc, type, last(broadcast.getX()), axes, sizes);
+  define(op.getResult(), reshapedLike(op, y));
+  return true;
+}
+
+/// Axes of one element, if a run finds them so, become longer. What surely has one element for all
+/// pixels, a gate of channels, is no reason to move what it meets.
+bool ChannelsLast::rewriteBroadcast(prim::BroadcastOp op) {
+  int64_t rank = tensorType(op.getResult()).getRank();
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (!isLast(op.getX()) || op.getAxes() != ArrayRef<int64_t>(axes) ||
+      tensorType(op.getX()).getShape() != tensorType(op.getResult()).getShape())
+    return false;
   RankedTensorType type = lastType(op.getResult());
-  define(op.getResult(), prim::ReshapeOp::create(b, loc, type, y, sizes(type)));
+  define(op.getResult(), prim::BroadcastOp::create(b, op.getLoc(), type, last(op.getX()), axes,
+                                                   sizesOf(op.getResult(), type)));
+  return true;
+}
+
+/// Of what lies along the spatial axes, some by their index.
+bool ChannelsLast::rewriteTake(prim::TakeOp op) {
+  int64_t rank = tensorType(op.getX()).getRank(), axis = op.getAxis();
+  if (!isLast(op.getX()) || axis < 2 || tensorType(op.getIndices()).getRank() != 1)
+    return false;
+  define(op.getResult(),
+         prim::TakeOp::create(b, op.getLoc(), lastType(op.getResult()), last(op.getX()),
+                              op.getIndices(), movedAxis(axis, rank)));
   return true;
 }
 
@@ -385,7 +436,9 @@ bool ChannelsLast::rewrite(Operation *op) {
       .Case([&](prim::SliceOp o) { return rewriteSlice(o); })
       .Case([&](prim::ReduceOp o) { return rewriteReduce(o); })
       .Case([&](prim::TransposeOp o) { return rewriteTranspose(o); })
-      .Case([&](prim::ReshapeOp o) { return rewriteShuffle(o); })
+      .Case([&](prim::ReshapeOp o) { return rewriteShuffle(o) || rewriteRepeat(o); })
+      .Case([&](prim::BroadcastOp o) { return rewriteBroadcast(o); })
+      .Case([&](prim::TakeOp o) { return rewriteTake(o); })
       .Default([](Operation *) { return false; });
 }
 

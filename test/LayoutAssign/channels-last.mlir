@@ -64,8 +64,8 @@ func.func @scaled(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x1x1xf32>, %s: tensor<4
 // Channels become neighbouring pixels where they lie: two phases of an axis of a transposed convolution, then both.
 // CHECK-LABEL: func @interleaved
 // CHECK: %[[C:.*]] = prim.conv {{.*}} -> tensor<?x5x7x16xf32>
-// CHECK: %[[S:.*]] = prim.reshape %[[C]] sizes(%{{.*}}) : {{.*}} -> tensor<?x5x7x1x2x2x4xf32>
-// CHECK: %[[T:.*]] = prim.transpose %[[S]] [0, 1, 4, 2, 5, 3, 6] {{.*}} -> tensor<?x5x2x7x2x1x4xf32>
+// CHECK: %[[S:.*]] = prim.reshape %[[C]] sizes(%{{.*}}) : {{.*}} -> tensor<?x5x7x2x2x4xf32>
+// CHECK: %[[T:.*]] = prim.transpose %[[S]] [0, 1, 3, 2, 4, 5] {{.*}} -> tensor<?x5x2x7x2x4xf32>
 // CHECK: %[[M:.*]] = prim.reshape %[[T]] sizes(%{{.*}}) : {{.*}} -> tensor<?x10x14x4xf32>
 // CHECK: prim.conv %[[M]]
 func.func @interleaved(%x: tensor<?x3x5x7xf32>, %w: tensor<16x3x1x1xf32>, %v: tensor<4x4x1x1xf32>) -> tensor<?x4x10x14xf32> {
@@ -89,4 +89,67 @@ func.func @not_interleaved(%x: tensor<2x3x5x6xf32>, %w: tensor<16x3x1x1xf32>) ->
   %2 = prim.transpose %1 [0, 1, 3, 2, 4] : (tensor<2x4x4x6x5xf32>) -> tensor<2x4x6x4x5xf32>
   %3 = prim.reshape %2 sizes() : (tensor<2x4x6x4x5xf32>) -> tensor<2x24x4x5xf32>
   return %3 : tensor<2x24x4x5xf32>
+}
+
+// The same where only a run knows the image: the sizes say that its axes stay.
+// CHECK-LABEL: func @interleaved_open
+// CHECK: %[[C:.*]] = prim.conv {{.*}} -> tensor<?x?x?x16xf32>
+// CHECK: %[[S:.*]] = prim.reshape %[[C]] sizes(%{{.*}}) : {{.*}} -> tensor<?x?x?x2x2x4xf32>
+// CHECK: %[[T:.*]] = prim.transpose %[[S]] [0, 1, 3, 2, 4, 5] {{.*}} -> tensor<?x?x2x?x2x4xf32>
+// CHECK: %[[M:.*]] = prim.reshape %[[T]] sizes(%{{.*}}) : {{.*}} -> tensor<?x?x?x4xf32>
+// CHECK: prim.conv %[[M]]
+func.func @interleaved_open(%x: tensor<?x3x?x?xf32>, %w: tensor<16x3x1x1xf32>, %v: tensor<4x4x1x1xf32>) -> tensor<?x4x?x?xf32> {
+  %c2 = arith.constant 2 : index
+  %n = prim.dim %x, 0 : tensor<?x3x?x?xf32>
+  %h = prim.dim %x, 2 : tensor<?x3x?x?xf32>
+  %l = prim.dim %x, 3 : tensor<?x3x?x?xf32>
+  %hh = arith.muli %h, %c2 : index
+  %ll = arith.muli %l, %c2 : index
+  %0 = prim.conv %x, %w sizes(%n, %h, %l) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<?x3x?x?xf32>, tensor<16x3x1x1xf32>, index, index, index) -> tensor<?x16x?x?xf32>
+  %1 = prim.reshape %0 sizes(%n, %h, %l) : (tensor<?x16x?x?xf32>) -> tensor<?x1x2x2x4x?x?xf32>
+  %2 = prim.transpose %1 [0, 1, 4, 5, 2, 6, 3] : (tensor<?x1x2x2x4x?x?xf32>) -> tensor<?x1x4x?x2x?x2xf32>
+  %3 = prim.reshape %2 sizes(%n, %hh, %ll) : (tensor<?x1x4x?x2x?x2xf32>) -> tensor<?x4x?x?xf32>
+  %4 = prim.conv %3, %v sizes(%n, %hh, %ll) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<?x4x?x?xf32>, tensor<4x4x1x1xf32>, index, index, index) -> tensor<?x4x?x?xf32>
+  return %4 : tensor<?x4x?x?xf32>
+}
+
+// Pixels that are repeated, as an image twice as large has them, and pixels that are taken by index.
+// CHECK-LABEL: func @resized
+// CHECK: %[[C:.*]] = prim.conv
+// CHECK: %[[B:.*]] = prim.broadcast %[[C]] axes [0, 1, 3, 4] sizes(%{{.*}}) : (tensor<?x5x7x4xf32>) -> tensor<?x5x2x7x4xf32>
+// CHECK: %[[R:.*]] = prim.reshape %[[B]] sizes(%{{.*}}) : {{.*}} -> tensor<?x10x7x4xf32>
+// CHECK: %[[T:.*]] = prim.take %[[R]], %{{.*}} axis 2 : {{.*}} -> tensor<?x10x9x4xf32>
+// CHECK: prim.conv %[[T]]
+func.func @resized(%x: tensor<?x3x5x7xf32>, %w: tensor<4x3x1x1xf32>, %v: tensor<4x4x1x1xf32>, %i: tensor<9xi64>) -> tensor<?x4x10x9xf32> {
+  %n = prim.dim %x, 0 : tensor<?x3x5x7xf32>
+  %0 = prim.conv %x, %w sizes(%n) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<?x3x5x7xf32>, tensor<4x3x1x1xf32>, index) -> tensor<?x4x5x7xf32>
+  %1 = prim.broadcast %0 axes [0, 1, 2, 4] sizes(%n) : (tensor<?x4x5x7xf32>) -> tensor<?x4x5x2x7xf32>
+  %2 = prim.reshape %1 sizes(%n) : (tensor<?x4x5x2x7xf32>) -> tensor<?x4x10x7xf32>
+  %3 = prim.take %2, %i axis 3 : (tensor<?x4x10x7xf32>, tensor<9xi64>) -> tensor<?x4x10x9xf32>
+  %4 = prim.conv %3, %v sizes(%n) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<?x4x10x9xf32>, tensor<4x4x1x1xf32>, index) -> tensor<?x4x10x9xf32>
+  return %4 : tensor<?x4x10x9xf32>
+}
+
+// Channels that are repeated are not pixels: the transpose back is read.
+// CHECK-LABEL: func @repeated_channels
+// CHECK: prim.transpose {{.*}} [0, 3, 1, 2]
+// CHECK: prim.broadcast
+func.func @repeated_channels(%x: tensor<2x3x5x6xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<2x8x5x6xf32> {
+  %0 = prim.conv %x, %w sizes() {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x3x5x6xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x5x6xf32>
+  %1 = prim.broadcast %0 axes [0, 1, 3, 4] sizes() : (tensor<2x4x5x6xf32>) -> tensor<2x4x2x5x6xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<2x4x2x5x6xf32>) -> tensor<2x8x5x6xf32>
+  return %2 : tensor<2x8x5x6xf32>
+}
+
+// A sum of images of which a run may find one to be a single pixel.
+// CHECK-LABEL: func @broadcast
+// CHECK: %[[C:.*]] = prim.conv
+// CHECK: %[[B:.*]] = prim.broadcast %[[C]] axes [0, 1, 2, 3] sizes(%{{.*}}) : (tensor<2x?x7x4xf32>) -> tensor<2x?x7x4xf32>
+// CHECK: prim.neg %[[B]] : (tensor<2x?x7x4xf32>)
+func.func @broadcast(%x: tensor<2x3x?x7xf32>, %w: tensor<4x3x1x1xf32>, %k: index) -> tensor<2x4x?x7xf32> {
+  %n = prim.dim %x, 2 : tensor<2x3x?x7xf32>
+  %0 = prim.conv %x, %w sizes(%n) {dilations = array<i64: 1, 1>, groups = 1 : i64, high = array<i64: 0, 0>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x3x?x7xf32>, tensor<4x3x1x1xf32>, index) -> tensor<2x4x?x7xf32>
+  %1 = prim.broadcast %0 axes [0, 1, 2, 3] sizes(%k) : (tensor<2x4x?x7xf32>) -> tensor<2x4x?x7xf32>
+  %2 = prim.neg %1 : (tensor<2x4x?x7xf32>) -> tensor<2x4x?x7xf32>
+  return %2 : tensor<2x4x?x7xf32>
 }
