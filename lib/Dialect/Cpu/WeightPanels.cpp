@@ -20,16 +20,18 @@ namespace {
 
 /// Register tiles by register file: rows for 1, 2, 3, 4 vectors a row. They fit with
 /// the vectors of B and a broadcast, and have no more rows than L1 has ways (8): a
-/// row stride of 4096 bytes puts all rows into one set (14x2 then loses 25 %).
+/// row stride of 4096 bytes puts all rows into one set (14x2 then loses 25 %). Of fewer sums than
+/// are in flight at once, each waits for itself.
 struct TileRow {
   unsigned vectorBits, registers;
   unsigned rows[4];
+  unsigned inFlight;
 };
 constexpr TileRow tileRows[] = {
-    {512, 32, {8, 8, 8, 6}},
-    {256, 16, {6, 6, 4, 2}},
-    {128, 32, {8, 8, 7, 5}},
-    {128, 16, {6, 4, 3, 2}},
+    {512, 32, {8, 8, 8, 6}, 4},
+    {256, 16, {6, 6, 4, 2}, 8},
+    {128, 32, {8, 8, 7, 5}, 4},
+    {128, 16, {6, 4, 3, 2}, 3},
 };
 
 /// Speed of a tile with 1, 2, 3, 4 vectors a row, relative to the best.
@@ -45,11 +47,13 @@ const TileRow &tileRow(const CpuTarget &cpu) {
   return tileRows[3];
 }
 
-double panelTime(double columns, unsigned vectors, unsigned lanes) {
+double panelTime(const CpuTarget &cpu, double columns, unsigned vectors, unsigned lanes) {
   // The last panel computes whole vectors, its last one at half width if that holds it.
   double needed = std::max(0.5, std::ceil(2 * columns / lanes) / 2);
   unsigned used = std::clamp(unsigned(std::ceil(needed)), 1u, vectors);
-  return needed / vectorsSpeed[used - 1];
+  const TileRow &tile = tileRow(cpu);
+  double waits = std::max(1.0, double(tile.inFlight) / (tile.rows[vectors - 1] * used));
+  return needed * waits / vectorsSpeed[used - 1];
 }
 
 } // namespace
@@ -70,9 +74,9 @@ unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits) {
     if (vectors > mostVectors || (vectors > 1 && n <= int64_t(vectors - 1) * lanes))
       continue;
     int64_t width = int64_t(vectors) * lanes;
-    double time = double(n / width) * panelTime(width, vectors, lanes);
+    double time = double(n / width) * panelTime(cpu, width, vectors, lanes);
     if (n % width)
-      time += panelTime(n % width, vectors, lanes);
+      time += panelTime(cpu, n % width, vectors, lanes);
     if (time < bestTime - 1e-9) {
       best = vectors;
       bestTime = time;

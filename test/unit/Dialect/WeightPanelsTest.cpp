@@ -16,6 +16,10 @@ TEST_CASE("panel widths waste little") {
   CHECK(choosePanelWidth(get("v4"), 64) == 64);
   CHECK(choosePanelWidth(get("v4"), 10) == 16);
   CHECK(choosePanelWidth(get("v3"), 64) % 8 == 0);
+  // A last vector by four rows would wait for itself.
+  CHECK(choosePanelWidth(get("v3"), 96) == 24);
+  CHECK(choosePanelWidth(get("v3"), 32) == 16);
+  CHECK(choosePanelWidth(get("v3"), 128) == 16);
   PanelShape shape = packedPanels(get("v4"), 2, 100, 9);
   CHECK(shape.panels * shape.width >= 100);
 }
