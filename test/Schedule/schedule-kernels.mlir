@@ -9,7 +9,7 @@
 // A plain loop, and one that reads across: blocks of rows.
 // CHECK-LABEL: @loops
 // CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = 64>}
-// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 8>}
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 16>}
 func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
   %0 = kernel.launch loop "neg" ins(%x : tensor<?x256xf32>) sizes(%n) {
   ^bb0(%a: tensor<?x256xf32>):
@@ -27,7 +27,7 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
 // What is turned around is read across as what is not. Vectors have as many lanes as elements have room: those of
 // the places of rows do not count.
 // CHECK-LABEL: @moved
-// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 8>}
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 16>}
 // CHECK: {schedule = #cpu.loop_schedule<lanes = 32, axis = 1, chunk = 4096, grain = {{[0-9]+}}>}
 // CHECK: {schedule = #cpu.loop_schedule<lanes = 32, axis = 1, chunk = 4096, grain = {{[0-9]+}}>}
 func.func @moved(%x: tensor<64x64xf32>, %y: tensor<64x100xi8>, %i: tensor<50xi64>) {

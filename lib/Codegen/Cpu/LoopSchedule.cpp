@@ -102,7 +102,12 @@ static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, const Cpu
                  : walk.operators <= kLargeBody             ? 8
                                                             : 4;
   unsigned bits = type.getElementTypeBitWidth();
-  rows = std::min<int64_t>({rows, lanes, bits > 32 ? 8 : 16});
+  // Whole lines of the cache, where a vector is a part of one: what else is read before the next
+  // vector of the line may lie in the same few sets.
+  int64_t most = lanes;
+  if (lanes == cpu.lanes(32))
+    most = std::max<int64_t>(most, cpu.lineBytes / 4);
+  rows = std::min<int64_t>({rows, most, bits > 32 ? 8 : 16});
   // The block that leaves the fewest rows to be done one by one.
   if (!ShapedType::isDynamic(extent))
     while (rows > kFewest && (rows > extent || extent % rows > extent % (rows / 2) + extent / 8))
