@@ -24,11 +24,19 @@ namespace {
 LogicalResult same(AtenNode &a) { return a.give(a.tensor("self")); }
 
 /// Floats become integers of 8 and 16 bits by way of i32, whose low bits they are: torch's -1.0 is
-/// 255 as uint8.
+/// 255 as uint8. What has more digits than an f32 becomes a narrower float by way of that, rounded
+/// twice: torch's 1 + 2^-8 + 2^-40 is 1 as bf16.
 Value converted(AtenNode &a, Value x) {
+  constexpr unsigned kDigits = 24, kWidth = 32; // of f32
+  OpBuilder &builder = a.b.builder();
+  Type from = a.b.elem(x);
+  if (auto to = dyn_cast<FloatType>(a.own())) {
+    bool longer = from.isF64() || (isa<IntegerType>(from) && from.getIntOrFloatBitWidth() > kDigits);
+    return longer && to.getWidth() < kWidth ? a.b.cast(x, builder.getF32Type()) : x;
+  }
   auto to = dyn_cast<IntegerType>(a.own());
-  bool narrow = to && to.getWidth() > 1 && to.getWidth() < 32;
-  return narrow && isa<FloatType>(a.b.elem(x)) ? a.b.cast(x, a.b.builder().getI32Type()) : x;
+  bool narrow = to && to.getWidth() > 1 && to.getWidth() < kWidth;
+  return narrow && isa<FloatType>(from) ? a.b.cast(x, builder.getI32Type()) : x;
 }
 LogicalResult convert(AtenNode &a) { return a.give(converted(a, a.tensor("self"))); }
 LogicalResult convertPrimitive(AtenNode &a) { return a.give(converted(a, a.tensor("a"))); }

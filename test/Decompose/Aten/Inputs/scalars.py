@@ -25,6 +25,10 @@ def scalars():
         f(x, t) for t in (torch.uint8, torch.int8, torch.int16) for f in (
             lambda x, t: x.to(t), lambda x, t: x.double().to(t), lambda x, t: x.bfloat16().to(t),
             lambda x, t: torch.zeros(6, dtype=t).copy_(x))], (torch.tensor([-1.0, -2.5, 300.0, -200.5, 65000.0, 7.0]),)
+    yield "casts_to_short_floats", lambda x, i: [
+        v.to(t).float() for t in (torch.bfloat16, torch.float16) for v in (x, i, i.int(), i.short())], (
+            torch.tensor([1 + 2**-8 + 2**-40, 1 + 2**-11 + 2**-40, 65519.9999999, 1e300, -0.1], dtype=torch.float64),
+            torch.tensor([2**30 + 2**22 + 1, 2**24 + 2**16 + 1, -7, 2**31 - 1, 2051, 257]))
     image = torch.randint(0, 256, (1, 3, 11, 13), dtype=torch.uint8, generator=generator)
     yield "bytes_resized", lambda x: [
         F.interpolate(x, size, mode=mode, align_corners=corners, antialias=smooth) for mode in ("bilinear", "bicubic")
