@@ -221,9 +221,10 @@ static bool isNarrowingCast(kernel::LaunchOp launch) {
 
 /// Lanes of 32 bits, or as many as a vector has of narrower elements where there are no others.
 /// A function is a chain of operations that wait for each other, of which a processor looks ahead
-/// over a few: several vectors beside each other, where registers hold what they need.
+/// over a few: several vectors beside each other, as many as registers hold what they need.
 static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
-  constexpr unsigned kVectors = 4, kMostOperators = 8, kManyRegisters = 32, kBits = 32, kLeast = 8;
+  constexpr unsigned kMostOperators = 8, kManyRegisters = 32, kBits = 32, kLeast = 8;
+  constexpr unsigned kRegistersOfVector = 8; // others are operands of memory
   unsigned operators = 0, functions = 0, lanes = cpu.lanes(kBits);
   std::optional<unsigned> bits = pointBits(launch);
   if (!bits)
@@ -232,7 +233,7 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
     return cpu.lanes(std::max(*bits, kLeast));
   if (cpu.vectorRegisters < kManyRegisters && isNarrowingCast(launch))
     return cpu.lanes(std::max(resultBits(launch), kLeast));
-  if (*bits > kBits || cpu.vectorRegisters < kManyRegisters)
+  if (*bits > kBits)
     return lanes;
   for (Operation &op : launch.getBody().front().without_terminator()) {
     if (!prim::isElementwise(&op) && !isa<prim::BroadcastOp, prim::ConstantOp>(op))
@@ -240,7 +241,8 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
     operators += prim::isElementwise(&op);
     functions += op.hasTrait<prim::VeryCostly>();
   }
-  return functions == 1 && operators <= kMostOperators ? lanes * kVectors : lanes;
+  unsigned vectors = cpu.vectorRegisters / kRegistersOfVector;
+  return functions == 1 && operators <= kMostOperators ? lanes * vectors : lanes;
 }
 
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
