@@ -92,7 +92,13 @@ bool LaneAccess::alignedToLanes(Value v) const {
 }
 
 std::optional<std::pair<int64_t, int64_t>> LaneAccess::rangeOf(const Coord &c) const {
-  if (c.vector || ranges.empty())
+  if (c.vector)
+    return std::nullopt;
+  if (auto first = getConstantIntValue(c.base)) {
+    int64_t last = *first + c.step * (int64_t(numLanes) - 1);
+    return std::pair(std::min(*first, last), std::max(*first, last) + 1);
+  }
+  if (ranges.empty())
     return std::nullopt;
   LinearForm form;
   form.add(c.base, 1, Value());

@@ -31,6 +31,12 @@ bool KernelFrame::endsMasked(Value low, Value high, unsigned lanes) {
   return cpu.maskedMemory && lanes > 1 && !(from && to && (*to - *from) % lanes <= 1);
 }
 
+bool KernelFrame::endsOverlapping(Value low, Value high, unsigned lanes) {
+  auto from = getConstantIntValue(low), to = getConstantIntValue(high);
+  return !cpu.maskedMemory && lanes > 1 && from && to && *to - *from >= lanes &&
+         (*to - *from) % lanes > 1;
+}
+
 Value KernelFrame::lanesUpTo(Value i, Value high) {
   SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, e.lanes()));
   Value left = arith::IndexCastOp::create(b, b.getI32Type(), e.subIndex(high, i));
@@ -66,8 +72,21 @@ void KernelFrame::vectorLoop(Value low, Value high, unsigned lanes, bool lowAlig
   e.setLanes(1);
 }
 
+void KernelFrame::overlappingLoop(Value low, Value high, unsigned lanes, bool lowAligned,
+                                  function_ref<void(ArrayRef<Value>)> body) {
+  if (!endsOverlapping(low, high, lanes))
+    return vectorLoop(low, high, lanes, lowAligned, [&](Value i) { body(i); });
+  int64_t from = *getConstantIntValue(low), to = *getConstantIntValue(high);
+  int64_t last = from + ((to - from) / lanes - 1) * lanes;
+  if (last > from)
+    vectorLoop(low, e.index(last), lanes, lowAligned, [&](Value i) { body(i); });
+  e.setLanes(lanes);
+  e.nested([&] { body({e.index(last), e.index(to - lanes)}); });
+  e.setLanes(1);
+}
+
 void KernelFrame::narrowingLoop(Value low, Value high, unsigned lanes,
-                                function_ref<void(Value)> body, bool masksEnd) {
+                                function_ref<void(Value)> body, bool masksEnd, int64_t least) {
   constexpr unsigned kNarrower = 4, kFewest = 4;
   unsigned fewest = kFewest;
   for (unsigned n = lanes; n > 1; n = n / kNarrower >= kFewest ? n / kNarrower : 1) {
@@ -85,10 +104,13 @@ void KernelFrame::narrowingLoop(Value low, Value high, unsigned lanes,
   if (from && from == to)
     return;
   bool one = from && to && *to - *from == 1;
-  if (!masksEnd || !cpu.maskedMemory || one)
+  bool again = !cpu.maskedMemory && fewest > 1 && least >= fewest;
+  if (!masksEnd || !(cpu.maskedMemory || again) || one)
     return loop(low, high, 1, body);
   e.setLanes(fewest);
   loop(low, high, fewest, [&](Value i) {
+    if (again)
+      return body(e.subIndex(high, e.index(fewest)));
     e.setMask(lanesUpTo(i, high));
     body(i);
   });

@@ -24,17 +24,27 @@ struct KernelFrame : LaunchFrame {
   /// Whether what is left of [low, high) after vectors of `lanes` is done as one more vector, of
   /// which a part is masked: where masks cost nothing, and more than a point may be left.
   bool endsMasked(mlir::Value low, mlir::Value high, unsigned lanes);
+  /// Whether what is left of [low, high), whose length is known and at least a vector's, is done as
+  /// one more vector that ends where the range does.
+  bool endsOverlapping(mlir::Value low, mlir::Value high, unsigned lanes);
   /// The lanes at hand of those that lie in [i, high).
   mlir::Value lanesUpTo(mlir::Value i, mlir::Value high);
   /// Runs `body(i, lanes)` for [low, high): vectors first, then what is left of one, or single
   /// points.
   void vectorLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
                   llvm::function_ref<void(mlir::Value)> body);
+  /// The same for a body that reads all before it writes anything, and gets one index, or two:
+  /// where masks cost something, what is left of a known range is done as a vector that ends where
+  /// the range does, together with the last one before it, some of whose points it does again.
+  void overlappingLoop(mlir::Value low, mlir::Value high, unsigned lanes, bool lowAligned,
+                       llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
   /// The same where a point alone costs as much as a vector (a walk along an axis): vectors of
   /// `lanes`, then of fewer and fewer, and of the fewest one of which a part is masked where
-  /// `masksEnd` and masks cost nothing.
+  /// `masksEnd` and masks cost nothing. Else it ends where the range does, if `high` is known to be
+  /// at least `least`, and points before the range may be done again.
   void narrowingLoop(mlir::Value low, mlir::Value high, unsigned lanes,
-                     llvm::function_ref<void(mlir::Value)> body, bool masksEnd = false);
+                     llvm::function_ref<void(mlir::Value)> body, bool masksEnd = false,
+                     int64_t least = 0);
 
 private:
   mlir::Value words;

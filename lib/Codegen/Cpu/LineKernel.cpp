@@ -67,6 +67,6 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
           at.back() = Coord::affine(line, f.e.lanes() > 1 ? 1 : 0);
           emitLine(f, op, at, length);
         },
-        /*masksEnd=*/true);
+        /*masksEnd=*/true, getConstantIntValue(extents.back()).value_or(0));
   });
 }

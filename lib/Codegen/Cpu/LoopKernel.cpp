@@ -5,10 +5,14 @@
 // neighbouring points, then single points. Where the last axis is put together from pieces, a row
 // is done piece by piece (LoopPieces.cpp).
 //
+// Where the result lies over no operand, points may be done twice: the last block of rows, and the
+// last vector of a row of one, end where the rows do.
+//
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "tcc/Analysis/InPlace.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -21,16 +25,19 @@ public:
   LoopEmitter(KernelFrame &f, cpu::LoopScheduleAttr schedule)
       : f(f), out(f.results[0]), axis(schedule.getAxis()), blockAxis(schedule.getBlockAxis()),
         lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
-        innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)) {
+        innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)),
+        mayRepeat(overwritableInputs(f.launch).empty()) {
     if (axis + 1 == out.extents.size())
       pieces = piecesOf(f.launch);
   }
   void emitTask(Value task);
-  void store(ArrayRef<Coords> points); ///< neighbours along the innermost axes
+  /// Runs of as many points, each of neighbours along the innermost axes.
+  void store(ArrayRef<Coords> points, size_t run);
 
 private:
   void emitRow(const Coords &outer, Value low, Value high);
-  void emitPiece(Value low, Value high, int64_t begin, int64_t end, function_ref<void(Value)> body);
+  void emitPiece(Value low, Value high, int64_t begin, int64_t end,
+                 function_ref<void(ArrayRef<Value>)> body);
   void emitBlock(const Coords &outer, Value low, Value high);
   void emitFullBlock(const Coords &outer, Value first, Value low, Value high);
 
@@ -38,12 +45,13 @@ private:
   const Memory &out;
   unsigned axis, blockAxis, lanes;
   int64_t chunk, blockRows, innerPoints;
+  bool mayRepeat;              ///< what is stored is not read
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
 };
 
 } // namespace
 
-void LoopEmitter::store(ArrayRef<Coords> points) {
+void LoopEmitter::store(ArrayRef<Coords> points, size_t run) {
   // All is read before anything is written: a result may lie in an operand's place.
   SmallVector<SmallVector<Value>> elements;
   for (Value value : f.yield().getValues()) {
@@ -57,7 +65,8 @@ void LoopEmitter::store(ArrayRef<Coords> points) {
     }
   }
   for (auto [memory, values] : llvm::zip(f.results, elements))
-    f.e.storeAll(memory, points, values);
+    for (size_t first = 0; first < points.size(); first += run)
+      f.e.storeAll(memory, points.slice(first, run), ArrayRef(values).slice(first, run));
 }
 
 void LoopEmitter::emitTask(Value task) {
@@ -81,20 +90,23 @@ void LoopEmitter::emitTask(Value task) {
 
 void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
   SmallVector<Value> innerExtents(ArrayRef(out.extents).drop_front(axis + 1));
-  auto rowOfPoints = [&](Value i) {
+  auto rowOfPoints = [&](ArrayRef<Value> places) {
     SmallVector<Coords> points;
-    for (int64_t inner = 0; inner < innerPoints; ++inner) {
-      Coords &point = points.emplace_back(outer);
-      point.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
-      for (Value c : f.delinearize(f.e.index(inner), innerExtents))
-        point.push_back(Coord::uniform(c));
-    }
-    store(points);
+    for (Value i : places)
+      for (int64_t inner = 0; inner < innerPoints; ++inner) {
+        Coords &point = points.emplace_back(outer);
+        point.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
+        for (Value c : f.delinearize(f.e.index(inner), innerExtents))
+          point.push_back(Coord::uniform(c));
+      }
+    store(points, innerPoints);
   };
   if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
-    return f.narrowingLoop(low, high, lanes, rowOfPoints, /*masksEnd=*/true);
+    return f.narrowingLoop(
+        low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
+        mayRepeat ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
   if (pieces.empty())
-    return f.vectorLoop(low, high, lanes, true, rowOfPoints);
+    return f.overlappingLoop(low, high, lanes, true, rowOfPoints);
   for (size_t piece = 0; piece <= pieces.size(); ++piece)
     emitPiece(low, high, piece ? pieces[piece - 1] : 0,
               piece < pieces.size() ? pieces[piece] : *getConstantIntValue(out.extents[axis]),
@@ -103,7 +115,7 @@ void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
 
 /// What of [low, high) lies in [begin, end), where `body` reads the same operands all along.
 void LoopEmitter::emitPiece(Value low, Value high, int64_t begin, int64_t end,
-                            function_ref<void(Value)> body) {
+                            function_ref<void(ArrayRef<Value>)> body) {
   auto bounded = [&](Value v) -> Value {
     if (auto known = getConstantIntValue(v))
       return f.e.index(std::clamp(*known, begin, end));
@@ -112,13 +124,16 @@ void LoopEmitter::emitPiece(Value low, Value high, int64_t begin, int64_t end,
   Value from = bounded(low), to = bounded(high);
   if (auto first = getConstantIntValue(from); first && first == getConstantIntValue(to))
     return;
-  f.vectorLoop(from, to, lanesFor(lanes, end - begin), begin == 0, [&](Value i) {
-    f.e.bindRange(i, begin, end);
-    body(i);
-  });
+  f.overlappingLoop(from, to, lanesFor(lanes, end - begin), begin == 0,
+                    [&](ArrayRef<Value> places) {
+                      for (Value i : places)
+                        f.e.bindRange(i, begin, end);
+                      body(places);
+                    });
 }
 
-/// A whole block, or the rows that are left, one after the other.
+/// A whole block, which may begin before the last one's end, or the rows that are left, one after
+/// the other.
 void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
   Value extent = out.extents[blockAxis], rows = f.e.index(blockRows);
   // Never folded: reads are recognised by it.
@@ -126,6 +141,9 @@ void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
   auto known = getConstantIntValue(extent);
   if (known && *known % blockRows == 0)
     return emitFullBlock(outer, first, low, high);
+  if (known && *known > blockRows && mayRepeat)
+    return emitFullBlock(outer, arith::MinUIOp::create(f.b, first, f.e.index(*known - blockRows)),
+                         low, high);
   Value end = f.e.addIndex(first, rows);
   Value whole = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ule, end, extent);
   auto branch = scf::IfOp::create(f.b, whole, /*withElseRegion=*/true);
@@ -143,15 +161,24 @@ void LoopEmitter::emitBlock(const Coords &outer, Value low, Value high) {
 /// Vectors of all rows while there are lanes for one, narrower ones after that, then
 /// single points.
 void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Value high) {
+  auto begin = getConstantIntValue(low), end = getConstantIntValue(high);
   for (unsigned n = lanes; n >= 4; n /= 2) {
     Value count = f.e.index(n);
     Value middle =
         f.e.addIndex(low, f.e.mulIndex(f.e.divIndex(f.e.subIndex(high, low), count), count));
-    if (auto from = getConstantIntValue(low); from && from == getConstantIntValue(middle))
-      continue;
+    auto from = getConstantIntValue(low), to = getConstantIntValue(middle);
+    if (from && from == to) {
+      // What is left, and some points again.
+      int64_t rest = begin && end ? *end - *from : 0;
+      if (rest <= (n > 4 ? n / 2 : 1) || !mayRepeat || *end - *begin < n)
+        continue;
+      low = f.e.index(*end - n);
+      middle = high;
+    }
     f.e.setLanes(n);
     f.loop(low, middle, n, [&](Value i) {
-      f.e.bindAligned(i);
+      if (middle != high)
+        f.e.bindAligned(i);
       unsigned rows = std::min<int64_t>(blockRows, n);
       for (int64_t block = 0; block < blockRows; block += rows) {
         Value base = block ? Value(arith::AddIOp::create(f.b, first, f.e.index(block))) : first;
@@ -160,7 +187,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
           Coords at = outer;
           at[blockAxis] = Coord::uniform(f.e.addIndex(base, f.e.index(row)));
           at.push_back(Coord::affine(i, 1));
-          store(at);
+          store(at, 1);
         }
       }
     });
@@ -174,7 +201,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
       Coords at = outer;
       at[blockAxis] = Coord::uniform(row);
       at.push_back(Coord::uniform(i));
-      store(at);
+      store(at, 1);
     });
   });
 }
@@ -182,7 +209,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
 bool tcc::codegen::emitLoopKernel(KernelFrame &f, cpu::LoopScheduleAttr schedule) {
   LoopEmitter emitter(f, schedule);
   f.loop(f.begin, f.end, 1, [&](Value task) {
-    f.results[0].extents.empty() ? emitter.store(Coords()) : emitter.emitTask(task);
+    f.results[0].extents.empty() ? emitter.store(Coords(), 1) : emitter.emitTask(task);
   });
   return !f.failed;
 }

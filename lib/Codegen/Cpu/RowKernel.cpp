@@ -9,6 +9,9 @@
 // schedule allows; else where the row's result goes, if that has room for them and each point's is
 // made from the value there.
 //
+// What is left of a row after whole vectors is part of one more: masked, where masks cost nothing,
+// or a vector that ends where the row does, of which what was seen before does not count.
+//
 // Rows that are summed up, and no more, with something that they have in common (the vector that a
 // matrix is multiplied by) are done a few beside each other where they are long, and read that
 // once.
@@ -59,7 +62,9 @@ private:
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
   using PointBody = function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange, Value)>;
   void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals, PointBody body,
-                 SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces);
+                 SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces,
+                 bool mayRepeat = true);
+  Value lanesFrom(int64_t first);
   Coords rowCoords();
   SmallVector<Coord> pointCoords(ValueRange inner, Value last);
 
@@ -156,16 +161,26 @@ SmallVector<Coord> RowEmitter::pointCoords(ValueRange inner, Value last) {
   return at;
 }
 
+/// A mask of the lanes from the `first` on.
+Value RowEmitter::lanesFrom(int64_t first) {
+  SmallVector<bool> counts;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    counts.push_back(lane >= first);
+  return arith::ConstantOp::create(f.b, f.b.getBoolVectorAttr(counts));
+}
+
 /// One loop nest over the row's points carrying accumulators: vectors first, each
-/// folded to a scalar, then the remaining points; or those as part of a vector before that.
+/// folded to a scalar, then the remaining points; or those as part of a vector before that, with
+/// some again where `mayRepeat`.
 void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals,
                            PointBody body, SmallVectorImpl<Value> &totals,
-                           ArrayRef<prim::ReduceOp> reduces) {
+                           ArrayRef<prim::ReduceOp> reduces, bool mayRepeat) {
   ImplicitLocOpBuilder &b = f.b;
   auto inner = ArrayRef(extents).drop_front(rows);
   Value high = inner.back(), n = f.e.index(lanes);
   Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
-  bool endsMasked = f.endsMasked(f.e.index(0), high, lanes), isEnd = false;
+  bool overlaps = mayRepeat && f.endsOverlapping(f.e.index(0), high, lanes), isEnd = false;
+  bool endsInVector = overlaps || f.endsMasked(f.e.index(0), high, lanes);
 
   // Loops over all inner axes but the last, then the last one.
   std::function<SmallVector<Value>(SmallVector<Value>, SmallVector<Value>, Value, Value, unsigned)>
@@ -186,6 +201,9 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
         deeper.push_back(iv);
         return nest(deeper, args, low, top, step);
       }
+      if (isEnd && overlaps)
+        return body(pointCoords(indices, iv), args,
+                    lanesFrom(lanes - *getConstantIntValue(high) % lanes));
       if (step > 1)
         f.e.bindAligned(iv);
       Value mask = isEnd ? f.lanesUpTo(iv, high) : Value();
@@ -203,9 +221,9 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
     for (TypedAttr neutral : neutrals)
       vectors.push_back(f.e.splat(arith::ConstantOp::create(b, neutral), lanes));
     vectors = nest({}, vectors, f.e.index(0), middle, lanes);
-    isEnd = endsMasked;
+    isEnd = endsInVector;
     if (isEnd)
-      vectors = nest({}, vectors, middle, high, lanes);
+      vectors = nest({}, vectors, overlaps ? f.e.subIndex(high, n) : middle, high, lanes);
     isEnd = false;
     f.e.setLanes(1);
     // Fold the lanes pairwise.
@@ -226,7 +244,7 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
     }
   }
   auto cm = getConstantIntValue(middle), ch = getConstantIntValue(high);
-  if (!endsMasked && !(cm && ch && *cm == *ch))
+  if (!endsInVector && !(cm && ch && *cm == *ch))
     accumulators = nest({}, accumulators, middle, high, 1);
   totals.assign(accumulators.begin(), accumulators.end());
 }
@@ -263,6 +281,8 @@ void RowEmitter::emitStage(const RowStage &stage) {
     if (llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); }))
       fresh.push_back(value);
   }
+  // Where the row's result goes, what it is made of may lie.
+  bool mayRepeat = llvm::none_of(fresh, [&](Value value) { return cache[value].wholeSpace; });
   pointLoop(
       init, neutrals,
       [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {
@@ -274,7 +294,7 @@ void RowEmitter::emitStage(const RowStage &stage) {
           next.push_back(combined(stage[i], neutrals[i], acc, at, mask));
         return next;
       },
-      totals, stage);
+      totals, stage, mayRepeat);
   for (auto [i, total] : llvm::enumerate(totals)) {
     prim::ReduceOp r = stage[i];
     f.e.bindProvider(r.getResult(), [total](ArrayRef<Coord>) { return total; });
@@ -316,16 +336,18 @@ void RowEmitter::emitStores() {
       });
       return;
     }
-    f.vectorLoop(f.e.index(0), inner.back(), lanes, true, [&](Value i) {
-      SmallVector<Coord> at = pointCoords(indices, i);
-      for (auto &[value, memory] : points) {
-        Value v = f.e.eval(value, at);
-        if (!v) {
-          f.failed = true;
-          return;
+    f.overlappingLoop(f.e.index(0), inner.back(), lanes, true, [&](ArrayRef<Value> places) {
+      SmallVector<Value> elements;
+      for (Value i : places)
+        for (auto &[value, memory] : points) {
+          elements.push_back(f.e.eval(value, pointCoords(indices, i)));
+          f.failed |= !elements.back();
         }
-        f.e.store(memory, at, v);
-      }
+      auto *element = elements.begin();
+      for (Value i : places)
+        for (auto &[value, memory] : points)
+          if (Value v = *element++)
+            f.e.store(memory, pointCoords(indices, i), v);
     });
   };
   nest({});
