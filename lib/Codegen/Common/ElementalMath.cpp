@@ -220,13 +220,45 @@ static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, unordered, arith::AddFOp::create(b, x, y), result);
 }
 
+/// Whether `x` is a tensor of which the largest element of each of its parts is subtracted, from
+/// all elements of that part.
+static bool isBelowMaximum(Value x) {
+  auto difference = x.getDefiningOp<prim::SubOp>();
+  auto spread = difference ? difference->getOperand(1).getDefiningOp<prim::BroadcastOp>()
+                           : prim::BroadcastOp();
+  if (!spread)
+    return false;
+  Value most = spread.getX();
+  while (auto reshape = most.getDefiningOp<prim::ReshapeOp>())
+    most = reshape.getX();
+  auto reduce = most.getDefiningOp<prim::ReduceOp>();
+  if (!reduce || reduce.getKind() != prim::ReduceKind::max ||
+      reduce.getX() != difference->getOperand(0))
+    return false;
+  // Each axis of the result, unit ones aside, and its extent.
+  SmallVector<std::pair<int64_t, int64_t>> kept, used;
+  for (auto [axis, extent] : llvm::enumerate(tensorType(reduce.getX()).getShape()))
+    if (extent != 1 && !llvm::is_contained(reduce.getAxes(), static_cast<int64_t>(axis)))
+      kept.push_back({axis, extent});
+  for (auto [axis, extent] :
+       llvm::zip_equal(spread.getAxes(), tensorType(spread.getX()).getShape()))
+    if (extent != 1)
+      used.push_back({axis, extent});
+  return kept == used;
+}
+
 template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRange v) {
   return [&b, v](auto) -> Value { return MathOp::create(b, v[0]); };
 }
 
 static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<prim::ExpOp>(viaMath<math::ExpOp>(b, v))
+      .Case([&](prim::ExpOp exp) {
+        auto result = math::ExpOp::create(b, v[0]);
+        if (isBelowMaximum(exp->getOperand(0)))
+          result->setAttr(kNotPositive, b.getUnitAttr());
+        return result;
+      })
       .Case<prim::Exp2Op>(viaMath<math::Exp2Op>(b, v))
       .Case<prim::Expm1Op>(viaMath<math::ExpM1Op>(b, v))
       .Case<prim::LogOp>(viaMath<math::LogOp>(b, v))

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 #include "tcc/Target/Cpu.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -79,6 +80,15 @@ Fp widened(Emitter &e, Value v) {
   return {&e, arith::ExtFOp::create(e.builder, wide, v)};
 }
 
+/// Whether 1 is added to `v`, and nothing else done with it.
+bool isAddedToOne(Value v) {
+  return !v.use_empty() && llvm::all_of(v.getUsers(), [](Operation *user) {
+    return isa<arith::AddFOp>(user) && llvm::any_of(user->getOperands(), [](Value operand) {
+             return matchPattern(operand, m_OneFloat());
+           });
+  });
+}
+
 /// What replaces the results of `op`; empty for an operation that stays.
 SmallVector<Value> expand(Operation *op, Emitter &e) {
   auto in = [&](unsigned i) { return widened(e, op->getOperand(i)); };
@@ -88,6 +98,12 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
   };
   using Results = SmallVector<Value>;
   bool narrow = !op->getNumOperands() || isNarrow(op->getOperand(0).getType());
+  if (isa<math::ExpOp>(op)) {
+    if (op->hasAttr(kNotPositive))
+      return {out(vmath::expNotPositive(in(0)))};
+    if (isAddedToOne(op->getResult(0)))
+      return {out(vmath::expBesideOne(in(0)))};
+  }
   if (auto found = unaryFunctions().find(op->getName().getStringRef());
       found != unaryFunctions().end()) {
     if (found->second.native && !narrow)

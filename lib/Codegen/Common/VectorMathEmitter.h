@@ -210,6 +210,10 @@ Fp fusedMulAdd(Fp a, Fp b, Fp c);
 Fp halfExpm1(Fp x);
 /// e^x / 2 for 0 <= x; infinity from 89.42 on.
 Fp halfExp(Fp x);
+/// e^x for x <= 0.
+Fp expNotPositive(Fp x);
+/// e^x to be added to 1.
+Fp expBesideOne(Fp x);
 
 /// `function`, which needs exact products, or `name` of libm where the target does not fuse a
 /// multiplication and an addition.

@@ -8,8 +8,13 @@
 // ln 2 is subtracted in two parts; the high one has so few bits that n times it is
 // exact without a fused multiply-add as well.
 //
+// Where no instruction scales by 2^n, a factor that is chosen keeps 2^n a normal number. The
+// exponentials of a softmax and of a sigmoid need no choice: the former are at most 1, and of the
+// latter those that would not be normal are nothing beside 1.
+//
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
+#include <cmath>
 
 namespace tcc::codegen::vmath {
 namespace {
@@ -124,6 +129,19 @@ Fp halfExp(Fp x) {
   x = atMost(x, 89.5);
   Reduced a = reduceExp(x, x.constant(roundingBias + 127 - 2));
   return expPolynomial(a.r) * a.power * 2.0;
+}
+
+/// e^x for f32 as 2^(n + moved) e^r 2^-moved.
+static Fp movedExp(Fp x, int moved) {
+  Reduced a = reduceExp(x, x.constant(roundingBias + 127 + moved));
+  return expPolynomial(a.r) * a.power * std::ldexp(1.0, -moved);
+}
+
+static bool needsFactors(Fp x) { return !x.isF64() && !x.e->options.hasExp2 && !hasScale(x); }
+
+Fp expNotPositive(Fp x) { return needsFactors(x) ? movedExp(atLeast(x, -104.0), 24) : exp(x); }
+Fp expBesideOne(Fp x) {
+  return needsFactors(x) ? movedExp(atLeast(atMost(x, 89.0), -86.0), -1) : exp(x);
 }
 
 Fp exp(Fp x) { return x.isF64() ? expF64(x) : expF32(x); }

@@ -2,6 +2,7 @@
 #include "AttentionEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Codegen/Common/VectorMath.h"
 #include <limits>
 
 using namespace mlir;
@@ -108,13 +109,15 @@ void AttentionEmitter::emitSoftmaxRow(const KeyBlock &keys, Index row) {
   k.store(now, topAt);
 
   Value shifts = splat(shift);
-  SmallVector<Value> sum = k.loop(k.constant(0), keys.count, step, {k.zero(lanesType)},
-                                  [&](Index key, ValueRange in) -> SmallVector<Value> {
-                                    Value place = at(scores, row, key);
-                                    Value weight = exp(sub(k.load(lanesType, place), shifts));
-                                    k.store(weight, place);
-                                    return {add(in[0], weight)};
-                                  });
+  SmallVector<Value> sum =
+      k.loop(k.constant(0), keys.count, step, {k.zero(lanesType)},
+             [&](Index key, ValueRange in) -> SmallVector<Value> {
+               Value place = at(scores, row, key);
+               Value weight = exp(sub(k.load(lanesType, place), shifts));
+               weight.getDefiningOp()->setAttr(kNotPositive, k.builder.getUnitAttr());
+               k.store(weight, place);
+               return {add(in[0], weight)};
+             });
   Value sumAt = k.address(sums, f32, k.mul(row, step));
   if (correction)
     sum[0] = multiplyAdd(splat(correction), k.load(lanesType, sumAt), sum[0]);

@@ -1,7 +1,9 @@
-// The functions that the math dialect lacks, on f32 and f64 vectors.
+// The functions that the math dialect lacks, on f32 and f64 vectors, and exponentials whose range
+// is known.
 #include "KernelRunner.h"
 #include "VectorMathCases.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
 #include "tcc/Codegen/Common/VectorMath.h"
 #include <catch2/catch.hpp>
@@ -75,6 +77,35 @@ double worst(EmitFunction function, double low, double high, long double (*exact
 const double infinity = INFINITY;
 
 } // namespace
+
+TEST_CASE("exponentials that need no choice of factors") {
+  EmitFunction below = [](mlir::ImplicitLocOpBuilder &b, mlir::Value x) -> mlir::Value {
+    auto result = mlir::math::ExpOp::create(b, x);
+    result->setAttr(codegen::kNotPositive, b.getUnitAttr());
+    return result;
+  };
+  CHECK(worst<float>(below, -103, 0, [](long double x) { return expl(x); }) <= 1.1);
+  CHECK(worst<float>(below, -1e-3, 0, [](long double x) { return expl(x); }) <= 1.1);
+  CHECK(worst<double>(below, -700, 0, [](long double x) { return expl(x); }) <= 1.1);
+  std::vector<float> y =
+      apply<float>(below, {float(-infinity), -1e30f, -200, -104, 0, -0.0f, NAN, -50});
+  CHECK((y[0] == 0 && y[1] == 0 && y[2] == 0 && y[3] == 0 && y[4] == 1 && y[5] == 1));
+  CHECK(std::isnan(y[6]));
+
+  EmitFunction sigmoid = [](mlir::ImplicitLocOpBuilder &b, mlir::Value x) -> mlir::Value {
+    mlir::Value one = mlir::arith::ConstantOp::create(
+        b, mlir::DenseElementsAttr::get(mlir::cast<mlir::ShapedType>(x.getType()), 1.0f));
+    mlir::Value e = mlir::math::ExpOp::create(b, mlir::arith::NegFOp::create(b, x));
+    return mlir::arith::DivFOp::create(b, one, mlir::arith::AddFOp::create(b, one, e));
+  };
+  auto exact = [](long double x) { return 1 / (1 + expl(-x)); };
+  CHECK(worst<float>(sigmoid, -87, 100, exact) <= 3);
+  CHECK(worst<float>(sigmoid, -2, 2, exact) <= 3);
+  y = apply<float>(sigmoid,
+                   {float(-infinity), float(infinity), -1e30f, 1e30f, 0, -0.0f, NAN, -100});
+  CHECK((y[0] == 0 && y[1] == 1 && y[2] == 0 && y[3] == 1 && y[4] == 0.5f && y[5] == 0.5f));
+  CHECK((std::isnan(y[6]) && y[7] == 0));
+}
 
 TEST_CASE("lgamma") {
   CHECK(worst<float>(codegen::emitLgamma, 0.1, 40, [](long double x) { return lgammal(x); }) <= 3);

@@ -62,6 +62,9 @@ struct ExpandMathOptions {
 /// must not be expanded concurrently.
 void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 
+/// A math.exp with this attribute has an argument of at most 0, or NaN.
+inline constexpr llvm::StringLiteral kNotPositive("not_positive");
+
 /// `expandMath` as a pass on a module: tcc-codegen-expand-math{has-fma=true}.
 std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &options = {});
 
