@@ -46,7 +46,7 @@ struct TwoFactors {
   Fp magic, second;
 };
 TwoFactors splitPower(Fp x) {
-  Mask small = x < 0.0;
+  Mask small = bits(x) < 0; // a selection looks at signs, and needs no comparison
   return {select(small, x.constant(roundingBias + 127 + 32), x.constant(roundingBias + 127 - 32)),
           select(small, x.constant(0x1p-32), x.constant(0x1p+32))};
 }
