@@ -84,8 +84,9 @@ class Remainders(ToolTest):
         """Of the own row, and of the row whose number is the column's: those are above 0 as well."""
         x = (numbers((13, 13), np.float32) / 8 + np.arange(13)[:, None] * 4).astype(np.float32)
         nodes = [helper.make_node("ReduceMax", ["x", "one"], ["m"]), helper.make_node("Sub", ["x", "m"], ["d"]),
-                 helper.make_node("ReduceMax", ["x", "one"], ["n"], keepdims=0), helper.make_node("Sub", ["x", "n"], ["e"]),
-                 helper.make_node("Exp", ["d"], ["y"]), helper.make_node("Exp", ["e"], ["z"])]
+                 helper.make_node("ReduceMax", ["x", "one"], ["n"], keepdims=0),
+                 helper.make_node("Sub", ["x", "n"], ["e"]), helper.make_node("Exp", ["d"], ["y"]),
+                 helper.make_node("Exp", ["e"], ["z"])]
         most = x.max(1).astype(np.float64)
         self.check(model(nodes, x, ["y", "z"], [("one", [1])]), x, [np.exp(x - most[:, None]), np.exp(x - most)], 3e-7)
 
