@@ -18,9 +18,9 @@ def numbers(shape, dtype):
     return (np.arange(np.prod(shape)).reshape(shape) * 7 % 101 - 50).astype(dtype)
 
 
-def model(nodes, x, outputs, initializers=()):
+def model(nodes, x, outputs, initializers=(), shape=None):
     dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
-    graph = helper.make_graph(nodes, "remainders", [helper.make_tensor_value_info("x", dtype, x.shape)],
+    graph = helper.make_graph(nodes, "remainders", [helper.make_tensor_value_info("x", dtype, shape or x.shape)],
                               [helper.make_tensor_value_info(name, dtype, None) for name in outputs],
                               [numpy_helper.from_array(np.array(v), n) for n, v in initializers])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
@@ -79,6 +79,24 @@ class Remainders(ToolTest):
             exps = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
             self.check(model([helper.make_node("Softmax", ["x"], ["y"])], x, ["y"]), x,
                        [exps / exps.sum(1, keepdims=True)], 3e-6)
+
+    def test_rows_of_unknown_length(self):
+        """One model for all lengths, those that are shorter than a vector too."""
+        nodes = [helper.make_node("Softmax", ["x"], ["y"]), helper.make_node("ReduceSum", ["x", "one"], ["s"]),
+                 helper.make_node("ReduceMax", ["x", "one"], ["m"])]
+        path = self.work / "open.onnx"
+        proto = model(nodes, numbers((8, 9), np.float32), list("ysm"), [("one", [1])], shape=["rows", "length"])
+        onnx.save(proto, path)
+        for cpu in cpu_levels():
+            with Compiled.build(path, "--cpu", cpu) as compiled:
+                for length in [1, 8, 64, *LENGTHS]:
+                    x = numbers((5, length), np.float32) / 8
+                    exps = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
+                    with self.subTest(cpu=cpu, length=length):
+                        y, s, m = compiled(x)
+                        np.testing.assert_allclose(y, exps / exps.sum(1, keepdims=True), rtol=3e-6)
+                        np.testing.assert_array_equal(s, x.sum(1, keepdims=True))
+                        np.testing.assert_array_equal(m, x.max(1, keepdims=True))
 
     def test_differences_from_a_maximum(self):
         """Of the own row, and of the row whose number is the column's: those are above 0 as well."""

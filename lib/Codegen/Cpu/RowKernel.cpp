@@ -64,7 +64,7 @@ private:
   void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals, PointBody body,
                  SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces,
                  bool mayRepeat = true);
-  Value lanesFrom(int64_t first);
+  Value lanesFrom(Value i, Value first);
   Coords rowCoords();
   SmallVector<Coord> pointCoords(ValueRange inner, Value last);
 
@@ -161,12 +161,12 @@ SmallVector<Coord> RowEmitter::pointCoords(ValueRange inner, Value last) {
   return at;
 }
 
-/// A mask of the lanes from the `first` on.
-Value RowEmitter::lanesFrom(int64_t first) {
-  SmallVector<bool> counts;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    counts.push_back(lane >= first);
-  return arith::ConstantOp::create(f.b, f.b.getBoolVectorAttr(counts));
+/// A mask of the lanes that lie behind `first`, of those from `i` on.
+Value RowEmitter::lanesFrom(Value i, Value first) {
+  Value lane = arith::ConstantOp::create(
+      f.b, f.b.getI32VectorAttr(llvm::to_vector(llvm::seq<int32_t>(0, lanes))));
+  Value seen = arith::IndexCastOp::create(f.b, f.b.getI32Type(), f.e.subIndex(first, i));
+  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::sge, lane, f.e.splat(seen, lanes));
 }
 
 /// One loop nest over the row's points carrying accumulators: vectors first, each
@@ -179,8 +179,9 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   auto inner = ArrayRef(extents).drop_front(rows);
   Value high = inner.back(), n = f.e.index(lanes);
   Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
-  bool overlaps = mayRepeat && f.endsOverlapping(f.e.index(0), high, lanes), isEnd = false;
-  bool endsInVector = overlaps || f.endsMasked(f.e.index(0), high, lanes);
+  bool isOpen = mayRepeat && !f.cpu.maskedMemory && lanes > 1 && !getConstantIntValue(high);
+  bool overlaps = isOpen || (mayRepeat && f.endsOverlapping(f.e.index(0), high, lanes));
+  bool endsInVector = overlaps || f.endsMasked(f.e.index(0), high, lanes), isEnd = false;
 
   // Loops over all inner axes but the last, then the last one.
   std::function<SmallVector<Value>(SmallVector<Value>, SmallVector<Value>, Value, Value, unsigned)>
@@ -202,8 +203,7 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
         return nest(deeper, args, low, top, step);
       }
       if (isEnd && overlaps)
-        return body(pointCoords(indices, iv), args,
-                    lanesFrom(lanes - *getConstantIntValue(high) % lanes));
+        return body(pointCoords(indices, iv), args, lanesFrom(iv, middle));
       if (step > 1)
         f.e.bindAligned(iv);
       Value mask = isEnd ? f.lanesUpTo(iv, high) : Value();
@@ -222,9 +222,19 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
       vectors.push_back(f.e.splat(arith::ConstantOp::create(b, neutral), lanes));
     vectors = nest({}, vectors, f.e.index(0), middle, lanes);
     isEnd = endsInVector;
+    Value last = overlaps ? f.e.subIndex(high, n) : middle, rest = high;
+    if (isOpen) { // of no whole vector points are left
+      Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, middle, high);
+      Value whole = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, high, n);
+      Value ends = arith::AndIOp::create(b, some, whole);
+      last = arith::SelectOp::create(b, ends, last, high);
+      rest = arith::SelectOp::create(b, ends, high, middle);
+    }
     if (isEnd)
-      vectors = nest({}, vectors, overlaps ? f.e.subIndex(high, n) : middle, high, lanes);
+      vectors = nest({}, vectors, last, high, lanes);
     isEnd = false;
+    if (isOpen)
+      middle = rest;
     f.e.setLanes(1);
     // Fold the lanes pairwise.
     for (auto [i, v] : llvm::enumerate(vectors)) {
@@ -244,7 +254,7 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
     }
   }
   auto cm = getConstantIntValue(middle), ch = getConstantIntValue(high);
-  if (!endsInVector && !(cm && ch && *cm == *ch))
+  if ((isOpen || !endsInVector) && !(cm && ch && *cm == *ch))
     accumulators = nest({}, accumulators, middle, high, 1);
   totals.assign(accumulators.begin(), accumulators.end());
 }
