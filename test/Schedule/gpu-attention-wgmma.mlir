@@ -23,9 +23,9 @@ func.func @long(%q: tensor<16x4096x128xbf16>, %k: tensor<16x4096x128xbf16>, %v: 
   return
 }
 
-// No more keys past the last one than a step: 197 are two blocks of 112.
+// Few keys are one turn, and no more of them past the last one than a step.
 // CHECK-LABEL: @uneven
-// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 112,
+// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 208,
 func.func @uneven(%q: tensor<384x197x64xf16>, %k: tensor<384x197x64xf16>, %v: tensor<384x197x64xf16>) {
   %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<384x197x64xf16>, tensor<384x197x64xf16>, tensor<384x197x64xf16>) sizes() {
   ^bb0(%a: tensor<384x197x64xf16>, %b: tensor<384x197x64xf16>, %c: tensor<384x197x64xf16>):
@@ -42,6 +42,87 @@ func.func @uneven(%q: tensor<384x197x64xf16>, %k: tensor<384x197x64xf16>, %v: te
     %11 = prim.cast %10 : (tensor<384x197x64xf32>) -> tensor<384x197x64xf16>
     kernel.yield %11 : tensor<384x197x64xf16>
   } -> tensor<384x197x64xf16>
+  return
+}
+
+// Under a bound, with narrow heads: 64 queries, several blocks a multiprocessor, and fewer keys at a time where there are few;
+// but not where tiles are too few.
+// CHECK-LABEL: @causal
+// CHECK: sm_90a = <form = wgmma_attention, threads = 256, rows = 64, columns = 64, shared_bytes = {{[0-9]+}}, most_blocks = 396,
+func.func @causal(%q: tensor<96x512x64xbf16>, %k: tensor<96x512x64xbf16>, %v: tensor<96x512x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<96x512x64xbf16>, tensor<96x512x64xbf16>, tensor<96x512x64xbf16>) sizes() {
+  ^bb0(%a: tensor<96x512x64xbf16>, %b: tensor<96x512x64xbf16>, %c: tensor<96x512x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<96x512x64xbf16>, tensor<96x512x64xbf16>) -> tensor<96x512x512xf32>
+    %row = prim.iota 0 sizes() : tensor<512x512xi64>
+    %column = prim.iota 1 sizes() : tensor<512x512xi64>
+    %seen = prim.compare ge %row, %column : (tensor<512x512xi64>, tensor<512x512xi64>) -> tensor<512x512xi1>
+    %all = prim.broadcast %seen axes [1, 2] sizes() : (tensor<512x512xi1>) -> tensor<96x512x512xi1>
+    %none = prim.constant dense<0xFF800000> : tensor<96x512x512xf32>
+    %masked = prim.select %all, %1, %none : (tensor<96x512x512xi1>, tensor<96x512x512xf32>, tensor<96x512x512xf32>) -> tensor<96x512x512xf32>
+    %2 = prim.reduce max %masked [2] : (tensor<96x512x512xf32>) -> tensor<96x512xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<96x512xf32>) -> tensor<96x512x512xf32>
+    %4 = prim.sub %masked, %3 : (tensor<96x512x512xf32>, tensor<96x512x512xf32>) -> tensor<96x512x512xf32>
+    %5 = prim.exp %4 : (tensor<96x512x512xf32>) -> tensor<96x512x512xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<96x512x512xf32>) -> tensor<96x512xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<96x512xf32>) -> tensor<96x512x512xf32>
+    %8 = prim.div %5, %7 : (tensor<96x512x512xf32>, tensor<96x512x512xf32>) -> tensor<96x512x512xf32>
+    %9 = prim.cast %8 : (tensor<96x512x512xf32>) -> tensor<96x512x512xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<96x512x512xbf16>, tensor<96x512x64xbf16>) -> tensor<96x512x64xf32>
+    %11 = prim.cast %10 : (tensor<96x512x64xf32>) -> tensor<96x512x64xbf16>
+    kernel.yield %11 : tensor<96x512x64xbf16>
+  } -> tensor<96x512x64xbf16>
+  return
+}
+// CHECK-LABEL: @causal_long
+// CHECK: sm_90a = <form = wgmma_attention, threads = 256, rows = 64, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 264,
+func.func @causal_long(%q: tensor<16x4096x64xbf16>, %k: tensor<16x4096x64xbf16>, %v: tensor<16x4096x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<16x4096x64xbf16>, tensor<16x4096x64xbf16>, tensor<16x4096x64xbf16>) sizes() {
+  ^bb0(%a: tensor<16x4096x64xbf16>, %b: tensor<16x4096x64xbf16>, %c: tensor<16x4096x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<16x4096x64xbf16>, tensor<16x4096x64xbf16>) -> tensor<16x4096x4096xf32>
+    %row = prim.iota 0 sizes() : tensor<4096x4096xi64>
+    %column = prim.iota 1 sizes() : tensor<4096x4096xi64>
+    %seen = prim.compare ge %row, %column : (tensor<4096x4096xi64>, tensor<4096x4096xi64>) -> tensor<4096x4096xi1>
+    %all = prim.broadcast %seen axes [1, 2] sizes() : (tensor<4096x4096xi1>) -> tensor<16x4096x4096xi1>
+    %none = prim.constant dense<0xFF800000> : tensor<16x4096x4096xf32>
+    %masked = prim.select %all, %1, %none : (tensor<16x4096x4096xi1>, tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %2 = prim.reduce max %masked [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+    %4 = prim.sub %masked, %3 : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %5 = prim.exp %4 : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<16x4096x4096xf32>) -> tensor<16x4096xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<16x4096xf32>) -> tensor<16x4096x4096xf32>
+    %8 = prim.div %5, %7 : (tensor<16x4096x4096xf32>, tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xf32>
+    %9 = prim.cast %8 : (tensor<16x4096x4096xf32>) -> tensor<16x4096x4096xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<16x4096x4096xbf16>, tensor<16x4096x64xbf16>) -> tensor<16x4096x64xf32>
+    %11 = prim.cast %10 : (tensor<16x4096x64xf32>) -> tensor<16x4096x64xbf16>
+    kernel.yield %11 : tensor<16x4096x64xbf16>
+  } -> tensor<16x4096x64xbf16>
+  return
+}
+// CHECK-LABEL: @causal_few
+// CHECK: sm_90a = <form = wgmma_attention, threads = 384, rows = 128, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132,
+func.func @causal_few(%q: tensor<32x512x64xbf16>, %k: tensor<32x512x64xbf16>, %v: tensor<32x512x64xbf16>) {
+  %0 = kernel.launch attention "attention" ins(%q, %k, %v : tensor<32x512x64xbf16>, tensor<32x512x64xbf16>, tensor<32x512x64xbf16>) sizes() {
+  ^bb0(%a: tensor<32x512x64xbf16>, %b: tensor<32x512x64xbf16>, %c: tensor<32x512x64xbf16>):
+    %1 = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (tensor<32x512x64xbf16>, tensor<32x512x64xbf16>) -> tensor<32x512x512xf32>
+    %row = prim.iota 0 sizes() : tensor<512x512xi64>
+    %column = prim.iota 1 sizes() : tensor<512x512xi64>
+    %seen = prim.compare ge %row, %column : (tensor<512x512xi64>, tensor<512x512xi64>) -> tensor<512x512xi1>
+    %all = prim.broadcast %seen axes [1, 2] sizes() : (tensor<512x512xi1>) -> tensor<32x512x512xi1>
+    %none = prim.constant dense<0xFF800000> : tensor<32x512x512xf32>
+    %masked = prim.select %all, %1, %none : (tensor<32x512x512xi1>, tensor<32x512x512xf32>, tensor<32x512x512xf32>) -> tensor<32x512x512xf32>
+    %2 = prim.reduce max %masked [2] : (tensor<32x512x512xf32>) -> tensor<32x512xf32>
+    %3 = prim.broadcast %2 axes [0, 1] sizes() : (tensor<32x512xf32>) -> tensor<32x512x512xf32>
+    %4 = prim.sub %masked, %3 : (tensor<32x512x512xf32>, tensor<32x512x512xf32>) -> tensor<32x512x512xf32>
+    %5 = prim.exp %4 : (tensor<32x512x512xf32>) -> tensor<32x512x512xf32>
+    %6 = prim.reduce sum %5 [2] : (tensor<32x512x512xf32>) -> tensor<32x512xf32>
+    %7 = prim.broadcast %6 axes [0, 1] sizes() : (tensor<32x512xf32>) -> tensor<32x512x512xf32>
+    %8 = prim.div %5, %7 : (tensor<32x512x512xf32>, tensor<32x512x512xf32>) -> tensor<32x512x512xf32>
+    %9 = prim.cast %8 : (tensor<32x512x512xf32>) -> tensor<32x512x512xbf16>
+    %10 = prim.dot %9, %c batch [0] x [0] contract [2] x [1] : (tensor<32x512x512xbf16>, tensor<32x512x64xbf16>) -> tensor<32x512x64xf32>
+    %11 = prim.cast %10 : (tensor<32x512x64xf32>) -> tensor<32x512x64xbf16>
+    kernel.yield %11 : tensor<32x512x64xbf16>
+  } -> tensor<32x512x64xbf16>
   return
 }
 

@@ -74,6 +74,9 @@ TEST_CASE("attention on wgmma neither spills nor serialises") {
                         {"f16", 300, 300, 96, 80, true, false},
                         {"bf16", 200, 1000, 256, 256, false, false},
                         {"bf16", 200, 1000, 256, 256, true, true},
+                        {"bf16", 250, 250, 64, 64, false, false},
+                        {"bf16", 8192, 8192, 64, 64, true, false},
+                        {"f16", 8192, 1000, 64, 64, true, false},
                         {"f16", 333, 333, 128, 128, false, true},
                         {"bf16", 512, 512, 128, 128, true, true}}) {
     std::string text = textOf(c);

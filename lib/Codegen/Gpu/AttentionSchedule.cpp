@@ -65,33 +65,73 @@ static double mmaCost(const AttentionTile &t, unsigned stages, int64_t split,
   return cost;
 }
 
-/// The most keys at a time that registers and shared memory hold, and no more of them past the
-/// last key than need be.
-static std::optional<RankedChoice> scheduleWgmma(ScheduleChoice s, const BoxedAttention &attention,
-                                                 const GpuArch &arch) {
-  constexpr int64_t kFewRows = 32, kMostKeys = 128, kStep = 16;
+/// A schedule for such tiles, and what it should take; none where registers or shared memory do not
+/// hold them.
+static std::optional<RankedChoice> wgmmaChoice(ScheduleChoice s, const BoxedAttention &attention,
+                                               const BoxedAttentionTile &tile,
+                                               const GpuArch &arch) {
   constexpr unsigned kHeld = 192; // values of a thread, which has 240 registers
   // As an H200 takes them: until a block multiplies, what each tile adds, and a key of 128 queries.
   constexpr double kStart = 5600, kTile = 500, kKey = 24, kWideKey = 0.12;
+  unsigned resident = tile.resident(attention);
+  constexpr unsigned kOfSystem = 1024; // bytes of each block
+  if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes ||
+      (tile.rows == BoxedAttentionTile::groupRows &&
+       resident * (tile.sharedBytes() + kOfSystem) > arch.sharedBytes + kOfSystem))
+    return std::nullopt;
   s.form = Form::WgmmaAttention;
-  s.rows = 2 * BoxedAttentionTile::groupRows;
-  for (int64_t most = kMostKeys; most >= kStep && attention.rows > kFewRows; most -= kStep) {
+  s.rows = tile.rows;
+  s.columns = tile.keys;
+  s.mostBlocks = arch.multiprocessors * resident;
+  s.threads = tile.threads();
+  s.sharedBytes = tile.sharedBytes();
+  int64_t heads = attention.batches * attention.otherRows;
+  int64_t tiles = heads * int64_t(llvm::divideCeil(attention.rows, int64_t(s.rows)));
+  double key = std::max(kKey, double(attention.depth + attention.width) * kWideKey);
+  auto keys = double(llvm::alignTo(attention.keyCount, s.columns));
+  auto rounds = double(llvm::divideCeil(tiles, arch.multiprocessors));
+  return RankedChoice{s, kStart + rounds * (keys * key + kTile)};
+}
+
+/// The most keys at a time that registers and shared memory hold, all of them where they are few,
+/// and no more of them past the last key than need be.
+static std::optional<RankedChoice>
+scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const GpuArch &arch) {
+  constexpr int64_t kFewRows = 32, kMostKeys = 128, kAllKeys = 256, kStep = 16;
+  if (attention.rows <= kFewRows)
+    return std::nullopt;
+  auto choose = [&](unsigned groups, int64_t keys) {
+    BoxedAttentionTile tile(attention, groups * BoxedAttentionTile::groupRows, unsigned(keys));
+    return wgmmaChoice(s, attention, tile, arch);
+  };
+  bool isBounded = !attention.mask.bounds.empty();
+  int64_t allKeys = llvm::alignTo(attention.keyCount, kStep);
+  std::optional<RankedChoice> wide;
+  for (int64_t most = kMostKeys; most >= kStep && !wide; most -= kStep) {
     int64_t blocks = llvm::divideCeil(attention.keyCount, most);
-    int64_t keys = llvm::alignTo(llvm::divideCeil(attention.keyCount, blocks), kStep);
-    BoxedAttentionTile tile(attention, s.rows, unsigned(keys));
-    if (tile.held(attention) > kHeld || tile.sharedBytes() > arch.sharedBytes)
-      continue;
-    s.columns = tile.keys;
-    s.mostBlocks = arch.multiprocessors * tile.resident(attention);
-    s.threads = tile.threads();
-    s.sharedBytes = tile.sharedBytes();
-    int64_t tiles =
-        attention.batches * attention.otherRows * llvm::divideCeil(attention.rows, int64_t(s.rows));
-    double key = std::max(kKey, double(attention.depth + attention.width) * kWideKey);
-    return RankedChoice{s, kStart + double(llvm::divideCeil(tiles, arch.multiprocessors)) *
-                                        (double(blocks * keys) * key + kTile)};
+    wide = choose(2, llvm::alignTo(llvm::divideCeil(attention.keyCount, blocks), kStep));
   }
-  return std::nullopt;
+  // One turn for all keys: 197 take 19.6 us in a batch of 384 heads, and 20.7 in two turns.
+  if (wide && !isBounded && allKeys > kMostKeys && allKeys <= kAllKeys)
+    if (auto all = choose(2, allKeys)) {
+      all->cost = wide->cost;
+      return all;
+    }
+  // Measured with heads of 64, causal: tiles of 64 queries in two or three blocks a multiprocessor
+  // begin and end beside each other. Few keys at a time hide fewer, and take longer each: 512 keys
+  // 15.9 us with 64 of them, 18.2 with 128 and 17.7 in tiles of 128 queries, 4096 keys 88.5, 81.7
+  // and 85.0.
+  constexpr int64_t kNarrow = 128, kShort = 1024; // of both products together; keys
+  if (!isBounded || attention.depth + attention.width > kNarrow || attention.isEvaluated())
+    return wide;
+  auto narrow = choose(1, attention.keyCount <= kShort ? kMostKeys / 2 : kMostKeys);
+  bool fills = wide && narrow &&
+               attention.batches * attention.otherRows * attention.rows >=
+                   int64_t(narrow->choice.mostBlocks) * narrow->choice.rows;
+  if (!fills)
+    return wide;
+  narrow->cost = wide->cost;
+  return narrow;
 }
 
 /// The tile, stages and split that should take least; none where none fits.

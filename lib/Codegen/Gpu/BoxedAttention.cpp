@@ -129,18 +129,37 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
   return a;
 }
 
+unsigned BoxedAttentionTile::held(const BoxedAttention &a) const {
+  unsigned scores = keys / 2 + (a.isEvaluated() ? keys : 0), weights = keys / 4,
+           results = unsigned(a.width) / 2;
+  // Of all keys at once, scores are done with before there are results.
+  return a.keyCount <= int64_t(keys) ? weights + std::max(scores, results)
+                                     : scores + weights + results;
+}
+
+/// Registers of each thread when a block starts.
+static unsigned registersAtStart(unsigned threads) {
+  constexpr unsigned kUnit = 8;
+  return llvm::alignDown(GpuArch::registers / threads, kUnit);
+}
+
 unsigned BoxedAttentionTile::registers(unsigned resident) const {
   constexpr unsigned kMost = 240, kUnit = 8;
   unsigned groups = consumers() + 1;
-  unsigned atStart = llvm::alignDown(GpuArch::registers / (threads() * resident), kUnit);
-  unsigned all = std::min(atStart, kMost) * groups;
+  unsigned all = std::min(registersAtStart(threads() * resident), kMost) * groups;
   return std::min<unsigned>(kMost, llvm::alignDown((all - fetchRegisters) / consumers(), kUnit));
 }
 
 unsigned BoxedAttentionTile::resident(const BoxedAttention &a) const {
   constexpr unsigned kMost = 4;
+  // ptxas takes no instruction that needs more than a block starts with: its sums, and others.
+  unsigned sums = std::max(keys, unsigned(a.width)) / 2;
+  auto fits = [&](unsigned blocks) {
+    return registers(blocks) >= held(a) + otherRegisters &&
+           registersAtStart(threads() * blocks) >= sums + otherRegisters;
+  };
   unsigned resident = 1;
-  while (resident < kMost && registers(resident + 1) >= held(a) + otherRegisters)
+  while (resident < kMost && fits(resident + 1))
     ++resident;
   return resident;
 }

@@ -29,11 +29,13 @@ WgmmaAttentionEmitter::WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttentio
     : f(f), b(f.b), a(attention), form(attention.form),
       t(attention, f.schedule.getRows(), f.schedule.getColumns()),
       values(productFrom(f, form.values)),
-      byKeys{tensorType(form.scores.getLhs()).getElementType(), t.keys},
-      byValues{byKeys.element, unsigned(attention.width)} {
+      byValues{tensorType(form.scores.getLhs()).getElementType(), unsigned(attention.width)} {
   hasUpper = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return bound.isUpper; });
   hasLower = llvm::any_of(a.mask.bounds, [](const KeyBound &bound) { return !bound.isUpper; });
   hasTail = a.keyCount % t.keys != 0;
+  // Without bounds, all tiles begin with the tail.
+  bool endsAlike = hasTail && a.mask.bounds.empty();
+  firstKeys = endsAlike ? unsigned(llvm::alignTo(a.keyCount % t.keys, 8)) : t.keys;
 }
 
 SmallVector<Value> WgmmaAttentionEmitter::State::all() const {
@@ -273,12 +275,13 @@ void WgmmaAttentionEmitter::fetch() {
 // Multiplying
 //===----------------------------------------------------------------------===//
 
-/// Starts the scores of a block of keys.
-Value WgmmaAttentionEmitter::multiplyKeys(Value stage) {
+/// Starts the scores of the first `keys` of a block.
+Value WgmmaAttentionEmitter::multiplyKeys(Value stage, unsigned keys) {
   Value address = add(sharedAddress, add(mul(stage, t.keyBytes), c(t.keyOffset())));
   int64_t slice = (a.keysByInner ? int64_t(t.keys) : a.depth) * BoxOperand::columns * 2;
   auto right = WgmmaOperand::at(b, address, slice, a.keysByInner);
-  Value sums = LLVM::ZeroOp::create(b, wgmmaSums(b, t.keys, b.getF32Type()));
+  WgmmaInstruction byKeys{byValues.element, keys};
+  Value sums = LLVM::ZeroOp::create(b, wgmmaSums(b, keys, b.getF32Type()));
   beginChain(b);
   for (int64_t k = 0; k < a.depth; k += 16)
     sums = byKeys.multiply(b, sums, left.step(b, k), right.step(b, k), a.keysByInner, k == 0);
@@ -327,7 +330,7 @@ WgmmaAttentionEmitter::State WgmmaAttentionEmitter::visit(Value turn, State stat
   SmallVector<Value> seen = seenKeys(keyAt(turn));
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(turn));
   awaitTurn();
-  Value scores = multiplyKeys(stage);
+  Value scores = multiplyKeys(stage, t.keys);
   awaitBarrier(b, barrier(Barrier::FullValues, stageBefore), parityOf(before));
   auto read = state.weights;
   Value results = multiplyValues(state.results, read, stageBefore);
@@ -374,7 +377,7 @@ void WgmmaAttentionEmitter::computeTile() {
   awaitBarrier(b, barrier(Barrier::FullKeys, stage), parityOf(first));
   State state;
   state.results = LLVM::ZeroOp::create(b, wgmmaSums(b, a.width, b.getF32Type()));
-  Value scores = awaitChains(b, multiplyKeys(stage), 0);
+  Value scores = awaitChains(b, multiplyKeys(stage, firstKeys), 0);
   giveBack(Barrier::EmptyKeys, stage);
   softmax(scores, keyAt(first), seen, state, /*isFirst=*/true, hasUpper || hasLower || hasTail);
   if (hasUpper)

@@ -89,7 +89,7 @@ private:
                                          mlir::Value column);
   void compute();
   void computeTile();
-  mlir::Value multiplyKeys(mlir::Value stage);
+  mlir::Value multiplyKeys(mlir::Value stage, unsigned keys);
   mlir::Value multiplyValues(mlir::Value results, mlir::ValueRange weights, mlir::Value stage);
   State visit(mlir::Value turn, State state, bool isMasked);
   State visitAll(mlir::Value from, mlir::Value to, State state, bool isMasked);
@@ -125,7 +125,8 @@ private:
   AttentionForm form;
   BoxedAttentionTile t;
   Product values;
-  WgmmaInstruction byKeys, byValues;
+  WgmmaInstruction byValues;
+  unsigned firstKeys; ///< of the last block of keys, which comes first, that are looked at
   bool hasUpper, hasLower, hasTail;  ///< what hides keys: bounds, the end of the last block
   mlir::Value shared, sharedAddress; ///< aligned to 1024
   mlir::Value tid, warp;

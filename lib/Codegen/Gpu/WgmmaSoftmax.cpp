@@ -93,7 +93,7 @@ void WgmmaAttentionEmitter::prepareThread() {
 
 /// The scores before the common factor, in the order of the sums.
 SmallVector<Value> WgmmaAttentionEmitter::coreOf(Value scores, Value firstKey) {
-  unsigned count = t.keys / 2;
+  auto count = unsigned(cast<LLVM::LLVMStructType>(scores.getType()).getBody().size());
   SmallVector<Value> raw;
   for (unsigned i = 0; i < count; ++i)
     raw.push_back(LLVM::ExtractValueOp::create(b, scores, int64_t(i)));
@@ -196,7 +196,9 @@ void WgmmaAttentionEmitter::mask(MutableArrayRef<Value> scores, Value firstKey) 
   for (unsigned row = 0; row < kRows; ++row) {
     Value end = sub(ends[row], firstKey), begin = sub(begins[row], firstKey);
     for (unsigned i = 0; i < scores.size(); ++i) {
-      if (i % 4 / 2 != row)
+      // Of a tail that is the same for all, eight keys have its end in them at most.
+      bool isWhole = firstKeys < t.keys && i / 4 < unsigned(a.keyCount % t.keys) / 8;
+      if (i % 4 / 2 != row || isWhole)
         continue;
       Value key = c(int64_t(i / 4) * 8 + i % 2);
       auto hide = [&](arith::CmpIPredicate seen, Value bound) {
@@ -290,9 +292,10 @@ void WgmmaAttentionEmitter::softmax(Value given, Value firstKey, ValueRange seen
   for (unsigned i = 0; i < weights.size(); i += 2) {
     Value pair = vector::FromElementsOp::create(b, VectorType::get({2}, b.getF32Type()),
                                                 ValueRange{weights[i], weights[i + 1]});
-    Value narrow = arith::TruncFOp::create(b, VectorType::get({2}, byKeys.element), pair);
+    Value narrow = arith::TruncFOp::create(b, VectorType::get({2}, byValues.element), pair);
     next.weights.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), narrow));
   }
+  next.weights.resize(t.keys / 4, c(0)); // of keys past the last one
   state = next;
 }
 
