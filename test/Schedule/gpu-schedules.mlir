@@ -144,6 +144,25 @@ func.func @short_sums(%x: tensor<4096x768xbf16>, %w: tensor<3072x768xbf16>, %y: 
   return
 }
 
+// Tiles of 192 rows in turns, where they leave less of the last wave idle; not beside what is read at the end.
+// CHECK-LABEL: @tall_tiles
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 192, columns = 128, shared_bytes = {{[0-9]+}}, most_blocks = 132, index_bits = 32>
+// CHECK: sm_90a = <form = wgmma, threads = 384, row_threads = 128, rows = 128,
+func.func @tall_tiles(%x: tensor<6304x768xbf16>, %w: tensor<3072x768xbf16>, %z: tensor<6304x3072xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<6304x768xbf16>, tensor<3072x768xbf16>) sizes() {
+  ^bb0(%a: tensor<6304x768xbf16>, %b: tensor<3072x768xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<6304x768xbf16>, tensor<3072x768xbf16>) -> tensor<6304x3072xbf16>
+    kernel.yield %c : tensor<6304x3072xbf16>
+  } -> tensor<6304x3072xbf16>
+  %1 = kernel.launch contraction "dot_add" ins(%x, %w, %z : tensor<6304x768xbf16>, tensor<3072x768xbf16>, tensor<6304x3072xbf16>) sizes() {
+  ^bb0(%a: tensor<6304x768xbf16>, %b: tensor<3072x768xbf16>, %d: tensor<6304x3072xbf16>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<6304x768xbf16>, tensor<3072x768xbf16>) -> tensor<6304x3072xbf16>
+    %e = prim.add %c, %d : (tensor<6304x3072xbf16>, tensor<6304x3072xbf16>) -> tensor<6304x3072xbf16>
+    kernel.yield %e : tensor<6304x3072xbf16>
+  } -> tensor<6304x3072xbf16>
+  return
+}
+
 // Tiles of 160 and 96 columns, where others leave more of the last wave idle or of the last tile empty. A right operand
 // that lies by rows comes in slices of 64 columns.
 // CHECK-LABEL: @tiles_between

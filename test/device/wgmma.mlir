@@ -97,3 +97,11 @@ func.func @dot_narrow_slabs(%a: tensor<150x72xbf16>, %w: tensor<80x72xbf16>) -> 
   %y = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<150x72xbf16>, tensor<80x72xbf16>) -> tensor<150x80xf32>
   return %y : tensor<150x80xf32>
 }
+// Groups that take turns at tiles of 192 rows.
+func.func @dot_tall(%a: tensor<500x136xbf16>, %w: tensor<72x136xbf16>, %c: tensor<72xf32>) -> tensor<500x72xbf16> attributes {test.schedules = [#gpu.schedule<form = wgmma, threads = 384, row_threads = 128, kept = 3, rows = 192, columns = 64, shared_bytes = 232448, most_blocks = 2, index_bits = 32>]} {
+  %0 = prim.dot %a, %w batch [] x [] contract [1] x [1] : (tensor<500x136xbf16>, tensor<72x136xbf16>) -> tensor<500x72xf32>
+  %1 = prim.broadcast %c axes [1] sizes() : (tensor<72xf32>) -> tensor<500x72xf32>
+  %2 = prim.add %0, %1 : (tensor<500x72xf32>, tensor<500x72xf32>) -> tensor<500x72xf32>
+  %y = prim.cast %2 : (tensor<500x72xf32>) -> tensor<500x72xbf16>
+  return %y : tensor<500x72xbf16>
+}

@@ -77,18 +77,22 @@ static double wgmmaStep(unsigned columns, double fixed) {
   return (columns + fixed) * kCycles;
 }
 
-/// Whether what follows a product is a bias or little else: it reads nothing of the result's size,
-/// and computes no costly function.
-static bool hasLightEpilogue(kernel::LaunchOp launch, const MatrixProduct &product) {
+/// Whether what follows a product reads more than a bias or two: something of the result's size.
+static bool readsMuch(kernel::LaunchOp launch, const MatrixProduct &product) {
   int64_t resultRank = cast<RankedTensorType>(launch.getResultTypes()[0]).getRank();
   auto isLarge = [&](BlockArgument argument) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
     return type && argument != product.leftRows && argument != product.right &&
            type.getRank() >= std::min<int64_t>(resultRank, 2);
   };
-  return llvm::none_of(launch.getBody().getArguments(), isLarge) &&
-         llvm::none_of(launch.getBody().front(),
-                       [](Operation &op) { return op.hasTrait<prim::Costly>(); });
+  return llvm::any_of(launch.getBody().getArguments(), isLarge);
+}
+
+/// Whether what follows a product is a bias or little else, and no costly function.
+static bool hasLightEpilogue(kernel::LaunchOp launch, const MatrixProduct &product) {
+  return !readsMuch(launch, product) && llvm::none_of(launch.getBody().front(), [](Operation &op) {
+    return op.hasTrait<prim::Costly>();
+  });
 }
 
 /// The tile whose waves over the machine take least: a wide one does more with what it
@@ -106,46 +110,54 @@ static double scheduleWgmma(ScheduleChoice &s, kernel::LaunchOp launch,
   constexpr double kStart = 3500, kMeasured = 32, kWindow = 64;
   // Of 128 rows, whose sums a thread of one group holds: with registers for a light epilogue.
   constexpr unsigned kMostColumns = 128, kWide = 192;
+  // Half as many rows again take a group 1.6 times as long: where the last wave is fuller for it.
+  constexpr unsigned kRows = 128, kTallRows = 192;
+  constexpr double kTall = 1.6;
   bool alone = sharers == 1;
   unsigned most = !alone ? 256 : hasLightEpilogue(launch, product) ? kWide : kMostColumns;
   s.form = Form::Wgmma;
   s.threads = MatrixTile::threads();
   s.rowThreads = alone ? MatrixTile::threads() / (MatrixTile::consumers + 1) : 0;
   s.mostBlocks = arch.multiprocessors;
-  s.rows = 128;
-  int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, s.rows);
+  bool tall = alone && rows >= 0 && !product.window && product.resultBytes <= 2 &&
+              !readsMuch(launch, product);
   auto steps = double(product.steps());
   // Results of four bytes are twice as much to store (4096 x 4096 x 4096 of 8-bit integers: 90.5 us
   // in shared tiles of 256 columns, 82.7 in turns; as tf32, of four times the steps, 336 and 402).
   auto result = cast<RankedTensorType>(launch.getResultTypes()[0]).getElementType();
   double pipeline = kPipeline * (result.getIntOrFloatBitWidth() > 16 ? 2 : 1);
-  auto costOf = [&](unsigned columns, double fixed) {
+  auto costOf = [&](unsigned height, unsigned columns, double fixed) {
+    int64_t down = rows < 0 ? arch.multiprocessors / 8 : llvm::divideCeil(rows, height);
     int64_t tiles = down * llvm::divideCeil(product.columns, columns);
     double waves = double(llvm::divideCeil(tiles, arch.multiprocessors));
-    double bytes = (s.rows + columns) * MatrixTile::depth * 2;
+    double bytes = (kRows + columns) * MatrixTile::depth * 2;
     double end = kEnd + (waves > 1 ? 0 : kPipeline); // one group finishes a tile
     double l2 = columns > kMostColumns ? kL2OfWide : kL2;
-    return alone ? waves * steps * std::max(wgmmaStep(columns, 0), bytes / l2) + end
+    double step = std::max(wgmmaStep(columns, 0), bytes / l2) * (height > kRows ? kTall : 1);
+    return alone ? waves * steps * step + end
                  : waves * (steps * wgmmaStep(columns, fixed) + pipeline);
   };
   double least = 0;
-  for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
-    if (!MatrixTile::isWhole(columns, product) || columns > most ||
-        (product.window && !product.window->fits(columns)))
-      continue;
-    double cost = costOf(columns, kFixed);
-    if (least == 0 || cost < least) {
-      least = cost;
-      s.columns = columns;
+  for (unsigned height : {kRows, kTallRows})
+    for (unsigned columns : {256, 192, 160, 128, 96, 64}) {
+      if (!MatrixTile::isWhole(columns, product) || columns > most ||
+          (product.window && !product.window->fits(columns)) ||
+          (height > kRows && (!tall || columns > kMostColumns)))
+        continue;
+      double cost = costOf(height, columns, kFixed);
+      if (least == 0 || cost < least) {
+        least = cost;
+        s.rows = height;
+        s.columns = columns;
+      }
     }
-  }
   if (least == 0)
     return 0;
   auto tile = MatrixTile::fit(s.rows, s.columns, sharers, product, arch.sharedBytes);
   s.sharedBytes = tile.sharedBytes();
   if (multipliesWeights(launch, product.op))
     s.kept = std::min<int64_t>(tile.stages, product.steps());
-  return costOf(s.columns, product.window ? kWindow : kMeasured) + kStart;
+  return costOf(s.rows, s.columns, product.window ? kWindow : kMeasured) + kStart;
 }
 
 /// Stages of a tile's block if `together` of them share a multiprocessor; 0: they do not fit.
