@@ -93,8 +93,8 @@ static std::optional<RankedChoice> wgmmaChoice(ScheduleChoice s, const BoxedAtte
   return RankedChoice{s, kStart + rounds * (keys * key + kTile)};
 }
 
-/// The most keys at a time that registers and shared memory hold, all of them where they are few,
-/// and no more of them past the last key than need be.
+/// The most keys at a time that registers and shared memory hold, all where they are few, and no
+/// more of them past the last key than need be.
 static std::optional<RankedChoice>
 scheduleWgmma(const ScheduleChoice &s, const BoxedAttention &attention, const GpuArch &arch) {
   constexpr int64_t kFewRows = 32, kMostKeys = 128, kAllKeys = 256, kStep = 16;

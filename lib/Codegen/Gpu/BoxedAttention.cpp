@@ -129,14 +129,6 @@ std::optional<BoxedAttention> device::boxedAttention(kernel::LaunchOp launch) {
   return a;
 }
 
-unsigned BoxedAttentionTile::held(const BoxedAttention &a) const {
-  unsigned scores = keys / 2 + (a.isEvaluated() ? keys : 0), weights = keys / 4,
-           results = unsigned(a.width) / 2;
-  // Of all keys at once, scores are done with before there are results.
-  return a.keyCount <= int64_t(keys) ? weights + std::max(scores, results)
-                                     : scores + weights + results;
-}
-
 /// Registers of each thread when a block starts.
 static unsigned registersAtStart(unsigned threads) {
   constexpr unsigned kUnit = 8;

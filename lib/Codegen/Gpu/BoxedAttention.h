@@ -55,7 +55,9 @@ struct BoxedAttentionTile {
   unsigned sharedBytes() const { return barrierOffset() + 8 * barriers + 1024; }
   /// Values of 32 bits that a thread holds at once: scores, weights and results, and what scores
   /// are evaluated from.
-  unsigned held(const BoxedAttention &a) const;
+  unsigned held(const BoxedAttention &a) const {
+    return keys / 2 + keys / 4 + a.width / 2 + (a.isEvaluated() ? keys : 0);
+  }
   /// Blocks that share a multiprocessor: while one begins or ends, others multiply.
   unsigned resident(const BoxedAttention &a) const;
   /// Registers of a thread that multiplies, if so many do: those that fetch give theirs away.
