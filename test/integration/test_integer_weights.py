@@ -6,6 +6,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from compiled import Compiled
+from testfolder import onnx_session
 from toolrun import ToolTest, cpu_levels
 
 F32 = TensorProto.FLOAT
@@ -135,6 +136,43 @@ class IntegerWeights(ToolTest):
                             x = np.random.default_rng(m).standard_normal((1, m, k), dtype=np.float32)
                             y, = compiled(x)
                             self.close(y, x.astype(np.float64) @ wide.T)
+
+    def test_gathered_groups(self):
+        """Rows of a table in groups of 2, 4 and 8 bits, packed in bytes or of 4-bit types, as ONNX Runtime's tools write it."""
+        rng = np.random.default_rng(1)
+        ids = np.array([[3, -1, 0], [49, 3, 7]])
+        for bits, form, zeros, axis in ((4, "bytes", True, 1), (4, "bytes", False, 1), (8, "bytes", True, 1), (2, "bytes", True, 1),
+                                        (4, TensorProto.UINT4, True, 1), (4, TensorProto.INT4, False, 1), (4, TensorProto.INT4, True, 0)):
+            with self.subTest(bits=bits, form=form, zeros=zeros, axis=axis):
+                low = -8 if form == TensorProto.INT4 else 0
+                q, group = rng.integers(low, low + (1 << bits), (50, 96)), 16
+                groups = (50, 6) if axis == 1 else (4, 96)
+                scale = rng.uniform(0.5, 2, groups).astype(np.float32)
+                zero = rng.integers(low, low + (1 << bits), groups) if zeros else np.full(groups, 1 << bits - 1 if form == "bytes" else 0)
+                def stored(values, name):
+                    if form != "bytes":
+                        return helper.make_tensor(name, form, values.shape, values.flatten().tolist())
+                    values = np.pad(values, ((0, 0), (0, -values.shape[1] % (8 // bits))))
+                    shifts = np.arange(values.shape[1]) % (8 // bits) * bits
+                    return numpy_helper.from_array((values << shifts).reshape(50, -1, 8 // bits).sum(-1).astype(np.uint8), name)
+                weights = [stored(q, "q"), numpy_helper.from_array(scale, "s")] + [stored(zero, "z")] * zeros
+                node = helper.make_node("GatherBlockQuantized", ["q", "ids", "s"] + ["z"] * zeros, ["y"], domain="com.microsoft",
+                                        block_size=group, quantize_axis=axis, gather_axis=0, bits=bits)
+                graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("ids", TensorProto.INT64, ("b", 3))],
+                                          [helper.make_tensor_value_info("y", F32, ("b", 3, 96))], weights)
+                path = self.work / "gathered.onnx"
+                opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+                onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+                def spread(values):
+                    return np.repeat(values, group, axis)[:50]
+                y, = self.run_model(path, ids)
+                np.testing.assert_allclose(y, ((q - spread(zero)) * spread(scale.astype(np.float64)))[ids], rtol=1e-6)
+                expected, = onnx_session(path).run(None, {"ids": ids})
+                np.testing.assert_allclose(y, expected, rtol=1e-6)
+
+    def run_model(self, path, *arrays):
+        with Compiled.build(path) as compiled:
+            return compiled(*arrays)
 
     def test_one_copy(self):
         """An open number of rows: one model for prompts and tokens keeps the integers alone."""

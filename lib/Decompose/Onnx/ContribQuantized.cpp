@@ -177,6 +177,18 @@ LogicalResult gemm(NodeContext &c) {
   return c.has(7) ? giveQuantized(c, result, 7, b.elem(x)) : c.give(result);
 }
 
+/// Bytes of 2-, 4- or 8-bit numbers, the low bits first: [.., bytes] as [.., bytes * numbers].
+Value unpackedBits(PrimBuilder &b, Value packed, int64_t bits) {
+  Type ui8 = b.builder().getIntegerType(8, false);
+  Dims split = b.dims(packed), joined = split;
+  int64_t perByte = 8 / bits;
+  split.push_back(b.dim(1));
+  joined.back() = b.mulDims(joined.back(), b.dim(perByte));
+  Value at = b.mul(b.iota({b.dim(perByte)}, 0, ui8), static_cast<double>(bits));
+  Value shifted = b.binary<prim::ShiftRightOp>(b.reshape(packed, split), at);
+  return b.reshape(b.binary<prim::AndOp>(shifted, b.scalar((1 << bits) - 1, ui8)), joined);
+}
+
 /// A [.., K] by B, of which each column is in blocks of 4-bit (or 2-, 8-bit)
 /// numbers [N, blocks, bytes] with a scale and a zero point each.
 LogicalResult matmulNBits(NodeContext &c) {
@@ -188,15 +200,9 @@ LogicalResult matmulNBits(NodeContext &c) {
   if (c.has(4))
     return c.fail("reordered groups (g_idx) are not supported");
   int64_t blocks = (k + block - 1) / block, perByte = 8 / bits;
-  Type own = b.elem(c.in(0)), wide = wideType(own), ui8 = b.builder().getIntegerType(8, false);
-  // Low bits first: [.., bytes] as [.., bytes, perByte].
+  Type own = b.elem(c.in(0)), wide = wideType(own);
   auto unpacked = [&](Value packed, ArrayRef<Dim> shape) {
-    Dims split = b.dims(packed);
-    split.push_back(b.dim(1));
-    Value at = b.mul(b.iota({b.dim(perByte)}, 0, ui8), static_cast<double>(bits));
-    Value shifted = b.binary<prim::ShiftRightOp>(b.reshape(packed, split), at);
-    Value low = b.binary<prim::AndOp>(shifted, b.scalar((1 << bits) - 1, ui8));
-    return b.reshape(low, shape);
+    return b.reshape(unpackedBits(b, packed, bits), shape);
   };
   Dim padded = b.dim(blocks * block);
   Value weight = b.cast(unpacked(b.reshape(c.in(1), {b.dim(n), b.dim(blocks * block / perByte)}),
@@ -226,6 +232,51 @@ LogicalResult matmulNBits(NodeContext &c) {
   return c.give(b.cast(result, own));
 }
 
+/// Rows of a table that is in blocks of small numbers along another axis (or the one it is gathered
+/// on): what is gathered is dequantised, not the table. Bytes hold their numbers along the last
+/// axis.
+LogicalResult gatherBlockQuantized(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value data = c.in(0), scales = c.in(2);
+  int64_t rank = b.rank(data), bits = c.intAttr("bits", 4), block = c.intAttr("block_size", 128);
+  auto onAxis = axisWithin(c, c.intAttr("gather_axis", 0), rank);
+  auto blockAxis = axisWithin(c, c.intAttr("quantize_axis", 1), rank);
+  if (failed(onAxis) || failed(blockAxis))
+    return failure();
+  if (!isa<IntegerType>(b.elem(data)))
+    return c.fail("a table of floats is not supported");
+  if (block < 1 || b.rank(scales) != rank || (c.has(3) && b.rank(c.in(3)) != rank))
+    return c.fail("needs a block size, and scales and zero points of the table's rank");
+  bool bytes = b.elem(data).isUnsignedInteger(8);
+  if (bytes && (*onAxis != 0 || *onAxis == *blockAxis || (bits != 2 && bits != 4 && bits != 8)))
+    return c.fail("bytes hold 2, 4 or 8 bits and are gathered on axis 0, in blocks of another one");
+  Value indices = b.wrapIndices(c.in(1), b.dim(data, *onAxis));
+  int64_t at = *blockAxis + (*onAxis < *blockAxis ? b.rank(indices) - 1 : 0);
+  Value rows = b.take(data, indices, *onAxis);
+  if (bytes)
+    rows = unpackedBits(b, rows, bits);
+  // One parameter for each gathered number: of its row and its block.
+  Type index = b.builder().getI64Type();
+  auto blockOf = [&](Value position) {
+    return b.binary<prim::FloorDivOp>(b.cast(position, index),
+                                      b.scalar(static_cast<double>(block), index));
+  };
+  auto spread = [&](Value parameter, bool packed) {
+    if (*onAxis == *blockAxis)
+      return b.take(parameter, blockOf(indices), *onAxis);
+    Value own = b.take(parameter, indices, *onAxis);
+    own = packed ? unpackedBits(b, own, bits) : own;
+    return b.take(own, blockOf(b.iota({b.dim(rows, at)}, 0, index)), at);
+  };
+  Type wide = wideType(b.elem(scales));
+  Value zero = b.scalar(bytes ? 1 << (bits - 1) : 0, wide);
+  if (c.has(3))
+    zero = b.cast(spread(c.in(3), bytes), wide);
+  Value scale = b.cast(spread(scales, false), wide);
+  Value result = b.mul(b.sub(b.cast(rows, wide), zero), scale);
+  return c.give(b.cast(result, b.elem(scales)));
+}
+
 } // namespace
 
 void tcc::populateOnnxContribQuantizedRules(RuleSet &rules) {
@@ -243,6 +294,7 @@ void tcc::populateOnnxContribQuantizedRules(RuleSet &rules) {
       {"MatMulIntegerToFloat", matmulIntegerToFloat},
       {"DynamicQuantizeMatMul", dynamicQuantizeMatmul},
       {"QGemm", gemm},
+      {"GatherBlockQuantized", gatherBlockQuantized},
       {"MatMulNBits", matmulNBits}};
   for (auto [op, rule] : kTable)
     rules.add("com.microsoft", op, rule);

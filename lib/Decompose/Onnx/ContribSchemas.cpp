@@ -60,6 +60,8 @@ static constexpr ContribSchema kContrib[] = {
      "activation_beta:float activation_gamma:float"},
     {"FusedMatMul", "A B", "Y",
      "transA:int transB:int transBatchA:int transBatchB:int alpha:float"},
+    {"GatherBlockQuantized", "data indices scales zero_points?", "output",
+     "gather_axis:int quantize_axis:int block_size:int bits:int"},
     {"Gelu", "X", "Y", ""},
     {"GroupNorm", "X gamma beta", "Y",
      "activation:int! groups:int! channels_last:int epsilon:float"},
