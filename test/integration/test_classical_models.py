@@ -172,6 +172,31 @@ class ClassicalModels(ToolTest):
         with Compiled.build(path) as compiled:
             np.testing.assert_array_equal(compiled(x)[0], np.concatenate([hot, np.zeros((7, 1)), x[:, :2]], 1))
 
+    def test_maps_from_labels(self):
+        """What scikit-learn's converters end with: a map from labels to scores for each sample, as columns."""
+        for labels in ({"classlabels_int64s": [4, 2, 7]}, {"classlabels_strings": ["cat", "dog", "bird"]}, {"classlabels_int64s": [1, 2]}):
+            (names,) = labels.values()
+            proto = model("LinearClassifier", ["label", "scores"], classlabels_ints=[0, 1, 2], post_transform="SOFTMAX",
+                          coefficients=list(self.rng.normal(size=3 * FEATURES)), intercepts=[0.5, -0.5, 0.0])
+            proto.graph.node.append(helper.make_node("ZipMap", ["scores"], ["maps"], domain="ai.onnx.ml", **labels))
+            key = TensorProto.STRING if "classlabels_strings" in labels else TensorProto.INT64
+            value = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
+            proto.graph.output[1].name = "maps"
+            proto.graph.output[1].type.CopyFrom(helper.make_sequence_type_proto(helper.make_map_type_proto(key, value)))
+            path = self.work / "maps.onnx"
+            onnx.save(proto, path)
+            with self.subTest(labels=labels):
+                if len(names) != 3:
+                    with self.assertRaisesRegex(CompileError, "needs a row or rows with a number for each of 2 labels"):
+                        Compiled.build(path)
+                    continue
+                x = self.rows(6)
+                label, maps = onnx_session(path).run(None, {"x": x})
+                with Compiled.build(path) as compiled:
+                    actual = compiled(x)
+                np.testing.assert_array_equal(actual[0], label)
+                self.assertIsNone(disagreement(actual[1], np.array([[row[n] for n in names] for row in maps], np.float32)))
+
     def test_what_forms_no_tree_is_refused(self):
         lists = forest(self.rng, "target", 1, lambda rng: [0], trees=1)
         inner = lists["nodes_modes"].index(next(mode for mode in lists["nodes_modes"] if mode != "LEAF"))

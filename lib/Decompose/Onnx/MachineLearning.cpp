@@ -171,6 +171,21 @@ LogicalResult featureVectorizer(NodeContext &c) {
   return c.give(b.concat(parts, 1));
 }
 
+/// A map from labels to numbers for each sample. A compiled model has tensors alone: the numbers as
+/// they are, a column for each label in the order of the attribute.
+LogicalResult zipMap(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0);
+  auto ints = c.intsAttr("classlabels_int64s");
+  auto strings = dyn_cast_or_null<ArrayAttr>(c.attr("classlabels_strings"));
+  size_t labels = ints && !ints->empty() ? ints->size() : strings ? strings.size() : 0;
+  auto columns = b.rank(x) > 0 ? b.known(b.dim(x, b.rank(x) - 1)) : std::nullopt;
+  if (!labels || b.rank(x) > 2 || (columns && *columns != static_cast<int64_t>(labels)))
+    return c.fail("needs a row or rows with a number for each of " + llvm::Twine(labels) +
+                  " labels");
+  return c.give(x);
+}
+
 } // namespace
 
 void tcc::populateOnnxMachineLearningRules(RuleSet &rules) {
@@ -183,7 +198,8 @@ void tcc::populateOnnxMachineLearningRules(RuleSet &rules) {
       {"LinearRegressor", linearRegressor},
       {"Normalizer", normalizer},
       {"OneHotEncoder", oneHotEncoder},
-      {"Scaler", scaler}};
+      {"Scaler", scaler},
+      {"ZipMap", zipMap}};
   for (auto [op, rule] : kTable)
     rules.add("ai.onnx.ml", op, rule);
 }
