@@ -315,6 +315,7 @@ void tcc::populateAtenLinearRules(RuleSet &rules) {
       rules,
       {{"_grouped_mm", "default", "self mat2", groupedMm},
        {"matmul", "default", "self other", matmul},
+       {"linalg_matmul", "default", "self other", matmul},
        {"mm", "default", "self mat2", mm},
        {"bmm", "default", "self mat2", mm},
        {"mv", "default", "self vec", mv},

@@ -33,3 +33,21 @@ func.func @sqrt(%x: tensor<4xi32>) -> tensor<4xf32> {
   %0 = graph.node "aten" "sqrt.default"(%x) {attrs = {self = #graph.operand<0>}} : (tensor<4xi32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// torch.special's names of operators that torch has too.
+// CHECK-LABEL: func @special
+// CHECK: prim.expm1
+// CHECK: prim.log1p
+// CHECK: prim.lgamma
+// CHECK: prim.digamma
+// CHECK: prim.dot
+// CHECK: prim.reduce  max
+func.func @special(%x: tensor<4x4xf32>) -> tensor<4xf32> {
+  %0 = graph.node "aten" "special_expm1.default"(%x) {attrs = {self = #graph.operand<0>}} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = graph.node "aten" "special_log1p.default"(%0) {attrs = {self = #graph.operand<0>}} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = graph.node "aten" "special_gammaln.default"(%1) {attrs = {self = #graph.operand<0>}} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = graph.node "aten" "special_psi.default"(%2) {attrs = {self = #graph.operand<0>}} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = graph.node "aten" "linalg_matmul.default"(%3, %x) {attrs = {self = #graph.operand<0>, other = #graph.operand<1>}} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %5 = graph.node "aten" "special_logsumexp.default"(%4) {attrs = {self = #graph.operand<0>, dim = [1]}} : (tensor<4x4xf32>) -> tensor<4xf32>
+  return %5 : tensor<4xf32>
+}

@@ -22,3 +22,14 @@ func.func @narrow_groups(%x: tensor<2x4x5xbf16>, %w: tensor<4xbf16>) -> tensor<2
   %0 = graph.node "aten" "group_norm.default"(%x, %w) {attrs = {input = #graph.operand<0>, num_groups = 2, weight = #graph.operand<1>, eps = 1.000000e-05}} : (tensor<2x4x5xbf16>, tensor<4xbf16>) -> tensor<2x4x5xbf16>
   return %0 : tensor<2x4x5xbf16>
 }
+
+// What `if not condition.all()` is exported to.
+// CHECK-LABEL: func @all_true
+// CHECK: %[[ALL:.*]] = prim.reduce  all %arg0 [0, 1] : (tensor<2x8xi1>) -> tensor<i1>
+// CHECK: %[[ANY:.*]] = prim.reduce  any %arg0 [0, 1] : (tensor<2x8xi1>) -> tensor<i1>
+// CHECK: return %[[ALL]], %[[ANY]]
+func.func @all_true(%x: tensor<2x8xi1>) -> (tensor<i1>, tensor<i1>) {
+  %0 = graph.node "aten" "_is_all_true.default"(%x) {attrs = {self = #graph.operand<0>}} : (tensor<2x8xi1>) -> tensor<i1>
+  %1 = graph.node "aten" "_is_any_true.default"(%x) {attrs = {self = #graph.operand<0>}} : (tensor<2x8xi1>) -> tensor<i1>
+  return %0, %1 : tensor<i1>, tensor<i1>
+}
