@@ -201,6 +201,27 @@ transformer("falcon", "FalconForCausalLM", "FalconConfig", vocab_size=99, hidden
 transformer("mpt", "MptForCausalLM", "MptConfig", vocab_size=99, d_model=32, n_layers=2, n_heads=4, max_seq_len=64)
 transformer("mixtral", "MixtralForCausalLM", "MixtralConfig", num_local_experts=4, num_experts_per_tok=2,
             experts_implementation="batched_mm", **GQA)
+EXPERTS = dict(experts_implementation="batched_mm", moe_intermediate_size=16, num_experts_per_tok=2)
+transformer("deepseek-v3", "DeepseekV3ForCausalLM", "DeepseekV3Config", n_routed_experts=4, n_group=1, topk_group=1,
+            first_k_dense_replace=1, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8,
+            num_nextn_predict_layers=0, num_key_value_heads=4, **EXPERTS, **SMALL)
+transformer("qwen3-next", "Qwen3NextForCausalLM", "Qwen3NextConfig", head_dim=8, linear_key_head_dim=8,
+            linear_value_head_dim=8, linear_num_key_heads=2, linear_num_value_heads=4, num_experts=4,
+            shared_expert_intermediate_size=16, layer_types=["linear_attention", "full_attention"], **EXPERTS, **GQA)
+transformer("llama4", "Llama4ForCausalLM", "Llama4TextConfig", head_dim=8, intermediate_size_mlp=37, num_local_experts=4,
+            attention_chunk_size=8, **GQA)
+transformer("gemma4", "Gemma4ForCausalLM", "Gemma4TextConfig", head_dim=8, sliding_window=5,
+            layer_types=["sliding_attention", "full_attention"], vocab_size_per_layer_input=99,
+            hidden_size_per_layer_input=8, **GQA)
+transformer("mamba2", "Mamba2ForCausalLM", "Mamba2Config", vocab_size=99, hidden_size=32, num_heads=4, head_dim=16,
+            state_size=8, n_groups=1, num_hidden_layers=2, chunk_size=8)
+transformer("xlstm", "xLSTMForCausalLM", "xLSTMConfig", tokens(), vocab_size=99, hidden_size=32, embedding_dim=32,
+            num_blocks=2, num_hidden_layers=2, num_heads=4, chunk_size=8)
+transformer("reformer", "ReformerModel", "ReformerConfig",
+            lambda batch: ((), {"input_ids": torch.randint(1, 99, (batch, 32), generator=random(batch))}), BATCHES, (0,),
+            vocab_size=99, hidden_size=32, num_attention_heads=4, attention_head_size=8, feed_forward_size=48,
+            axial_pos_shape=[4, 8], axial_pos_embds_dim=[8, 24], attn_layers=["local", "lsh"], lsh_attn_chunk_length=8,
+            local_attn_chunk_length=8, num_buckets=4, num_hashes=2, hash_seed=0, max_position_embeddings=64)
 transformer("mamba", "MambaForCausalLM", "MambaConfig", tokens(), vocab_size=99, hidden_size=16, state_size=4,
             num_hidden_layers=1, dynamic=(0,))
 transformer("rwkv", "RwkvForCausalLM", "RwkvConfig", tokens(), vocab_size=99, hidden_size=32, num_hidden_layers=2,
@@ -305,6 +326,49 @@ def detr():
 
 
 add("hf-detr", detr, pixels(), BATCHES, (0,))
+
+
+def rt_detr():
+    import transformers
+    backbone = transformers.RTDetrResNetConfig(embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1] * 4,
+                                               layer_type="basic", out_features=["stage2", "stage3", "stage4"])
+    config = transformers.RTDetrConfig(backbone_config=backbone, encoder_hidden_dim=32, d_model=32,
+                                       encoder_in_channels=[16, 24, 32], encoder_ffn_dim=48, decoder_ffn_dim=48,
+                                       decoder_in_channels=[32] * 3, num_queries=6, decoder_layers=2, num_denoising=0,
+                                       decoder_attention_heads=4, encoder_attention_heads=4, decoder_n_points=2)
+    return First(transformers.RTDetrForObjectDetection(config).eval(), lambda output: output.to_tuple()[:2])
+
+
+add("hf-rt-detr", rt_detr, pixels(size=64), BATCHES, (0,))
+
+
+class DecodingStep(nn.Module):
+    """One token after those whose keys and values a cache holds; the longer cache goes out."""
+    calibrated = False
+
+    def __init__(self, model, config, **options):
+        super().__init__()
+        import transformers
+        self.model = getattr(transformers, model)(getattr(transformers, config)(**options)).eval()
+
+    def forward(self, input_ids, attention_mask, past):
+        from transformers import DynamicCache
+        cache = DynamicCache()
+        for layer in range(len(past) // 2):
+            cache.update(past[2 * layer], past[2 * layer + 1], layer)
+        output = self.model(input_ids=input_ids, attention_mask=attention_mask, past_key_values=cache, use_cache=True)
+        return [output.logits] + [tensor for layer in cache.layers for tensor in (layer.keys, layer.values)]
+
+
+def decoding(name, heads, model, config, **options):
+    add("hf-step-" + name, lambda: DecodingStep(model, config, **options), lambda batch, length: ((), {
+        "input_ids": torch.randint(1, 99, (batch, 1), generator=random(batch, length)),
+        "attention_mask": torch.ones(batch, length + 1, dtype=torch.long),
+        "past": [torch.randn(batch, heads, length, 8, generator=random(batch, length, i)) for i in range(4)]}), TEXTS, ())
+
+
+decoding("gpt2", 4, "GPT2LMHeadModel", "GPT2Config", vocab_size=99, n_embd=32, n_layer=2, n_head=4, n_positions=64)
+decoding("gemma3", 2, "Gemma3ForCausalLM", "Gemma3TextConfig", head_dim=8, layer_types=["full_attention"] * 2, **GQA)
 
 
 def sam():
