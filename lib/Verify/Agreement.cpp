@@ -10,6 +10,7 @@
 #include "tcc/Verify/Agreement.h"
 #include <cmath>
 #include <cstdio>
+#include <type_traits>
 
 using namespace llvm;
 using namespace tcc;
@@ -28,6 +29,10 @@ static std::string text(double v) {
   snprintf(buffer, sizeof buffer, "%.6g", v);
   return buffer;
 }
+
+static std::string text(int64_t v) { return std::to_string(v); }
+
+static std::string text(uint64_t v) { return std::to_string(v); }
 
 static std::string text(std::complex<double> v) {
   return text(v.real()) + "+" + text(v.imag()) + "i";
@@ -61,6 +66,12 @@ static std::string indexText(ArrayRef<int64_t> shape, int64_t position) {
   return reference::shapeText(index);
 }
 
+double tcc::integerDistance(int64_t a, int64_t b, DType type) {
+  auto first = static_cast<uint64_t>(a), second = static_cast<uint64_t>(b);
+  bool isLess = isUnsignedInt(type) ? first < second : a < b;
+  return static_cast<double>(isLess ? second - first : first - second);
+}
+
 Allowance Allowance::of(DType type) {
   double r = relativeTolerance(type);
   return {r, r / 10, 2 * r};
@@ -84,7 +95,7 @@ Allowance Allowance::orMore(const Allowance &other) const {
 
 namespace {
 
-/// Element by element, through a function that gives the i-th as T.
+/// Element by element; T is what they are compared as.
 template <typename T> class Comparer {
 public:
   Comparer(const Tensor &want, double relative, double absolute, double together = INFINITY)
@@ -94,7 +105,7 @@ public:
     bool nan = got != got, expectedNan = expected != expected;
     if (got == expected || (nan && expectedNan))
       return;
-    double distance = std::abs(got - expected), size = std::abs(expected);
+    double distance = between(got, expected), size = sizeOf(expected);
     bool good = distance <= relative * size + absolute && std::isfinite(distance);
     double over = std::isfinite(distance) ? distance : INFINITY;
     squares += over * over;
@@ -118,6 +129,19 @@ public:
   }
 
 private:
+  double between(T a, T b) const {
+    if constexpr (std::is_integral_v<T>)
+      return integerDistance(static_cast<int64_t>(a), static_cast<int64_t>(b), want.dtype());
+    else
+      return std::abs(a - b);
+  }
+  static double sizeOf(T v) {
+    if constexpr (std::is_integral_v<T>)
+      return std::abs(static_cast<double>(v));
+    else
+      return std::abs(v);
+  }
+
   const Tensor &want;
   double relative, absolute, together, squares = 0, worstOver = -1, mostAllowed = -1;
   std::string allowedText;
@@ -137,6 +161,14 @@ static double rootMeanSquare(const Tensor &x) {
     }
   }
   return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
+}
+
+template <typename T>
+static Agreement compareIntegers(const Tensor &got, const Tensor &want, double apart) {
+  Comparer<T> comparer(want, 0, apart);
+  for (int64_t i = 0; i < want.elements(); ++i)
+    comparer.element(i, static_cast<T>(got.integer(i)), static_cast<T>(want.integer(i)), 1);
+  return comparer.finished();
 }
 
 Agreement tcc::compare(const Tensor &got, const Tensor &want, const Allowance &allowed) {
@@ -160,10 +192,7 @@ Agreement tcc::compare(const Tensor &got, const Tensor &want, const Allowance &a
     return isFloat(type) ? reals.finished() : comparer.finished();
   }
   double apart = bitWidth(type) <= 8 && type != DType::Bool ? 1 : 0;
-  Comparer<double> comparer(want, 0, apart);
-  for (int64_t i = 0; i < want.elements(); ++i)
-    if (got.integer(i) != want.integer(i))
-      comparer.element(i, static_cast<double>(got.integer(i)), static_cast<double>(want.integer(i)),
-                       1);
-  return comparer.finished();
+  if (type == DType::U64)
+    return compareIntegers<uint64_t>(got, want, apart);
+  return compareIntegers<int64_t>(got, want, apart);
 }

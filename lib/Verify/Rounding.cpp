@@ -15,6 +15,7 @@
 #include "Rounding.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
+#include "tcc/Verify/Agreement.h"
 #include <cmath>
 #include <random>
 
@@ -136,16 +137,21 @@ void Distance::include(const Distance &other) {
   finite &= other.finite;
 }
 
+/// |x[i] - y[i]|; 0 for what is the same, infinite and no numbers too.
+static double distanceAt(const Tensor &x, const Tensor &y, int64_t i) {
+  if (!isFloat(x.dtype()) && !isComplex(x.dtype()))
+    return integerDistance(x.integer(i), y.integer(i), x.dtype());
+  std::complex<double> a = x.complex(i), b = y.complex(i);
+  return a == b || (a != a && b != b) ? 0 : std::abs(a - b);
+}
+
 Distance Distance::between(const Tensor &x, const Tensor &y) {
   Distance result;
   if (x.shape() != y.shape())
     return {INFINITY, INFINITY, true};
   double squares = 0;
   for (int64_t i = 0; i < x.elements(); ++i) {
-    std::complex<double> a = x.complex(i), b = y.complex(i);
-    if (a == b || (a != a && b != b))
-      continue;
-    double distance = std::abs(a - b);
+    double distance = distanceAt(x, y, i);
     if (!std::isfinite(distance)) {
       result.finite = false;
       continue;

@@ -39,4 +39,8 @@ struct Allowance {
 Agreement compare(const reference::Tensor &got, const reference::Tensor &want,
                   const Allowance &allowed = {});
 
+/// How far two integers of `type` are apart, not converted first: beyond 2^53 neighbours are one
+/// double.
+double integerDistance(int64_t a, int64_t b, DType type);
+
 } // namespace tcc

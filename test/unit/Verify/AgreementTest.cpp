@@ -54,6 +54,17 @@ TEST_CASE("integers are equal, bytes at most one apart") {
   CHECK_FALSE(compare(integers(DType::Bool, 0), integers(DType::Bool, 1)).agrees);
 }
 
+TEST_CASE("integers that are one number as floats are two") {
+  auto integers = [](DType type, int64_t v) { return Tensor::ofIntegers(type, {1}, {v}); };
+  Agreement agreement =
+      compare(integers(DType::I64, INT64_MAX), integers(DType::I64, INT64_MAX - 1));
+  CHECK_FALSE(agreement.agrees);
+  CHECK(agreement.maxAbsolute == 1);
+  CHECK(agreement.worst == "[0]: 9223372036854775807 instead of 9223372036854775806");
+  agreement = compare(integers(DType::U64, -1), integers(DType::U64, 0));
+  CHECK(agreement.worst == "[0]: 18446744073709551615 instead of 0");
+}
+
 TEST_CASE("the worst element is named") {
   Tensor want = Tensor::ofReals(DType::F32, {2, 2}, {1, 2, 3, 4});
   Tensor got = Tensor::ofReals(DType::F32, {2, 2}, {1, 2, 9, 5});

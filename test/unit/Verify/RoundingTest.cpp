@@ -62,6 +62,8 @@ TEST_CASE("distances") {
   CHECK_FALSE(Distance::between(reals({nan}), reals({1})).finite);
   CHECK_FALSE(Distance::between(reals({inf}), reals({-inf})).finite);
   CHECK(std::isinf(Distance::between(reals({1}), reals({1, 2})).largest));
+  auto integer = [](int64_t v) { return Tensor::ofIntegers(DType::I64, {1}, {v}); };
+  CHECK(Distance::between(integer(INT64_MAX), integer(INT64_MAX - 3)).largest == 3);
   CHECK(d.within(d, 1));
   CHECK_FALSE(d.within(Distance{1, 1, true}, 1.5));
   CHECK_FALSE(Distance{0, 0, false}.within(d, 4));
