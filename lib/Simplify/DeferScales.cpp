@@ -8,7 +8,8 @@
 //   %r = prim.dot %a, transpose(%b)
 //
 // Only where the sum is a float of 32 bits or more: in a narrow one the operands may
-// have been scaled so that the result does not overflow.
+// have been scaled so that the result does not overflow. In a wide one they are where the
+// scale is far from 1.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -88,8 +89,8 @@ static void deferScales(prim::DotOp op) {
   Value lhs = withoutScale(b, op.getLhs(), scale), rhs = withoutScale(b, op.getRhs(), scale);
   if (!lhs && !rhs)
     return;
-  double rounded = element.isF32() ? static_cast<float>(scale) : scale;
-  if (!std::isnormal(rounded))
+  constexpr int most = 20; // attention's is the root of some hundreds
+  if (!std::isnormal(scale) || std::abs(std::ilogb(scale)) > most)
     return;
   if (lhs)
     op.getLhsMutable().assign(lhs);

@@ -16,12 +16,12 @@
 // once; in reals the result is the same, in floats a rounding a point falls away.
 //
 // Left alone: a product that others read as well, weights that others use (they would
-// be stored twice), constants that differ within a channel, integers, scales that
-// are not finite or that carry a weight out of range, and from the first of two addends
-// on that cancel in every channel: a model rounds by them (Cancellation.h). In some
-// channels a bias and a batch norm cancel by chance.
-// Runs after constant folding, which makes what the model computes from constants one
-// constant, and before layout, which packs the weights.
+// be stored twice), constants that differ within a channel, integers, scales that are not
+// finite, that carry a weight out of range or all weights of a filter below the numbers that
+// have all digits, and from the first of two addends on that cancel in every channel: a model
+// rounds by them (Cancellation.h). In some channels a bias and a batch norm cancel by chance. Runs
+// after constant folding, which makes what the model computes from constants one constant, and
+// before layout, which packs the weights.
 //
 //===----------------------------------------------------------------------===//
 #include "Simplify/Cancellation.h"
@@ -64,7 +64,8 @@ private:
   std::optional<Tensor> constant(Value value);
   std::optional<std::vector<double>> channels(Value value, int64_t axis, int64_t count);
   bool extend(Line &line, Value value, int64_t axis);
-  std::optional<Tensor> scaled(const Tensor &weight, int64_t axis, ArrayRef<double> scale);
+  std::optional<Tensor> scaled(const Tensor &weight, const llvm::fltSemantics &type, int64_t axis,
+                               ArrayRef<double> scale);
   /// `value`, made of the weight called `from`, if it is one.
   Value asOp(OpBuilder &b, Location loc, const Tensor &value, StringRef from, StringRef suffix);
 
@@ -124,6 +125,11 @@ static bool cutBeforeRounding(Line &line, const Step &now, ArrayRef<double> adde
   return true;
 }
 
+/// The smallest number with all digits.
+static double leastOf(const llvm::fltSemantics &type) {
+  return APFloat::getSmallestNormalized(type).convertToDouble();
+}
+
 /// Takes the one reader of the line's last value into it; false if it does not belong there.
 bool ScaleFolder::extend(Line &line, Value value, int64_t axis) {
   if (!value.hasOneUse())
@@ -137,6 +143,11 @@ bool ScaleFolder::extend(Line &line, Value value, int64_t axis) {
   Step next = line.back();
   auto numbers = channels(op->getOperand(isFirst ? 1 : 0), axis, next.scale.size());
   if (!numbers)
+    return false;
+  // What is multiplied by such a number keeps few digits: another way to round.
+  double least = leastOf(cast<FloatType>(elementOf(value)).getFloatSemantics());
+  if (isa<prim::MulOp, prim::DivOp>(op) &&
+      llvm::any_of(*numbers, [&](double c) { return c != 0 && std::fabs(c) < least; }))
     return false;
   next.op = op;
   bool negates = isa<prim::SubOp>(op) && !isFirst;
@@ -163,6 +174,37 @@ bool ScaleFolder::extend(Line &line, Value value, int64_t axis) {
   return true;
 }
 
+namespace {
+
+/// What becomes of each filter's weights.
+class FilterRange {
+public:
+  FilterRange(ArrayRef<double> scale, const llvm::fltSemantics &type)
+      : scale(scale), least(leastOf(type)), largest(scale.size()), isZero(scale.size(), true) {}
+
+  /// `from` and `to` are the largest of some weights of filter `channel`, before and after.
+  void include(size_t channel, double from, double to) {
+    isZero[channel] = isZero[channel] && from == 0;
+    largest[channel] = std::max(largest[channel], to);
+  }
+  /// Whether there is a filter of which no weight has all digits any more. Of smaller ones beside
+  /// it nothing is lost that its products show.
+  bool isLeft() const {
+    for (size_t i = 0; i < scale.size(); ++i)
+      if (scale[i] != 0 && !isZero[i] && largest[i] < least)
+        return true;
+    return false;
+  }
+
+private:
+  ArrayRef<double> scale;
+  double least;
+  std::vector<double> largest;
+  std::vector<bool> isZero;
+};
+
+} // namespace
+
 /// The same for the type that nearly all weights have, in one pass: multiplied and rounded as
 /// below, without doubles that take twice the room of the weights.
 static std::optional<Tensor> scaledF32(const Tensor &weight, int64_t inner,
@@ -174,40 +216,50 @@ static std::optional<Tensor> scaledF32(const Tensor &weight, int64_t inner,
   }
   const float *from = weight.as<float>();
   float *to = result->mutableAs<float>();
+  FilterRange range(scale, APFloat::IEEEsingle());
   size_t channel = 0;
   for (int64_t begin = 0, end = weight.elements(); begin < end; begin += inner) {
     double factor = scale[channel];
-    channel = channel + 1 == scale.size() ? 0 : channel + 1;
     bool leaves = false;
+    float largest = 0, before = 0;
     for (int64_t i = begin; i < begin + inner; ++i) {
       to[i] = static_cast<float>(from[i] * factor);
       leaves |= std::isfinite(from[i]) && !std::isfinite(to[i]);
+      before = std::max(before, std::fabs(from[i]));
+      largest = std::max(largest, std::fabs(to[i]));
     }
     if (leaves)
       return std::nullopt;
+    range.include(channel, before, largest);
+    channel = channel + 1 == scale.size() ? 0 : channel + 1;
   }
+  if (range.isLeft())
+    return std::nullopt;
   return std::move(*result);
 }
 
 /// The weights times their filter's scale; nullopt if one leaves the type's range.
-std::optional<Tensor> ScaleFolder::scaled(const Tensor &weight, int64_t axis,
-                                          ArrayRef<double> scale) {
+std::optional<Tensor> ScaleFolder::scaled(const Tensor &weight, const llvm::fltSemantics &type,
+                                          int64_t axis, ArrayRef<double> scale) {
   int64_t inner = 1;
   for (int64_t d : weight.shape().drop_front(axis + 1))
     inner *= d;
   if (weight.dtype() == DType::F32)
     return scaledF32(weight, inner, scale);
   std::vector<double> values = weight.reals();
-  for (auto [i, v] : llvm::enumerate(values)) {
-    double before = v;
-    v *= scale[i / inner % scale.size()];
-    if (std::isfinite(before) && !std::isfinite(v))
-      return std::nullopt;
-  }
+  auto channelOf = [&](size_t i) { return i / inner % scale.size(); };
+  for (auto [i, v] : llvm::enumerate(values))
+    v *= scale[channelOf(i)];
   Tensor result = Tensor::ofReals(weight.dtype(), weight.shape(), values);
-  for (int64_t i = 0, e = result.elements(); i < e; ++i)
-    if (std::isfinite(values[i]) && !std::isfinite(result.real(i)))
+  FilterRange range(scale, type);
+  for (int64_t i = 0, e = result.elements(); i < e; ++i) {
+    double from = weight.real(i), to = result.real(i);
+    if (std::isfinite(from) && !std::isfinite(to))
       return std::nullopt;
+    range.include(channelOf(i), std::fabs(from), std::fabs(to));
+  }
+  if (range.isLeft())
+    return std::nullopt;
   return result;
 }
 
@@ -240,7 +292,8 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
       !llvm::all_of(whole.shift, finite))
     return;
   std::optional<Tensor> old = constant(weight.get());
-  std::optional<Tensor> folded = old ? scaled(*old, weightAxis, whole.scale) : std::nullopt;
+  const llvm::fltSemantics &type = cast<FloatType>(elementOf(result)).getFloatSemantics();
+  std::optional<Tensor> folded = old ? scaled(*old, type, weightAxis, whole.scale) : std::nullopt;
   if (!folded)
     return;
 

@@ -42,3 +42,17 @@ func.func @narrow(%x: tensor<4x8xf16>, %y: tensor<8x4xf16>, %z: tensor<4x8xf32>,
   %3 = prim.dot %2, %w batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
   return %1, %3 : tensor<4x4xf16>, tensor<4x4xf32>
 }
+
+// Operands that were scaled so that their product stays within range.
+// CHECK-LABEL: func @far_from_one
+// CHECK-COUNT-2: prim.mul
+// CHECK: prim.dot
+// CHECK-NEXT: return
+func.func @far_from_one(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> tensor<4x4xf32> {
+  %c = prim.constant dense<1.0e-10> : tensor<4x8xf32>
+  %d = prim.constant dense<1.0e-10> : tensor<8x4xf32>
+  %0 = prim.mul %x, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = prim.mul %y, %d : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = prim.dot %0, %1 batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}

@@ -95,3 +95,22 @@ func.func @rounds(%x: tensor<1x2xf32>) -> tensor<1x2xf32> {
   %4 = prim.sub %3, %magic : (tensor<1x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
   return %4 : tensor<1x2xf32>
 }
+
+// A filter would keep no weight that has all digits; one whose scale is 0, or that is 0, loses none.
+// CHECK-LABEL: func @tiny
+// CHECK: prim.dot
+// CHECK: prim.mul
+// CHECK: prim.dot
+// CHECK-NOT: prim.mul
+// CHECK: return
+func.func @tiny(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
+  %w = prim.constant dense<[[1.0e-15, 2.0, 3.0], [2.0e-15, 4.0, 5.0]]> : tensor<2x3xf32>
+  %v = prim.constant dense<[[1.0e-15, 2.0, 0.0], [2.0, 4.0, 0.0]]> : tensor<2x3xf32>
+  %s = prim.constant dense<[1.0e-30, 0.0, 1.0e-30]> : tensor<3xf32>
+  %c = prim.broadcast %s axes [1] sizes() : (tensor<3xf32>) -> tensor<1x3xf32>
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+  %1 = prim.mul %0, %c : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+  %2 = prim.dot %x, %v batch [] x [] contract [1] x [0] : (tensor<1x2xf32>, tensor<2x3xf32>) -> tensor<1x3xf32>
+  %3 = prim.mul %2, %c : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>
+  return %1, %3 : tensor<1x3xf32>, tensor<1x3xf32>
+}
