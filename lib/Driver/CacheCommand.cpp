@@ -26,9 +26,11 @@ static void define(CLI::App &app, Arguments &args) {
   app.add_flag("--stats", args.stats, "Print how much the cache holds");
   app.add_flag("--prune", args.prune,
                "Remove what was not used for longest, until the limit is kept");
-  app.add_option(
-      "--limit", args.limit,
-      "Megabytes that --prune leaves, 0 for none (default: $TCC_CACHE_LIMIT, else 1000)");
+  app.add_option("--limit", args.limit,
+                 "Megabytes that --prune leaves, 0 for none (default: $TCC_CACHE_LIMIT, else 1000)")
+      ->check([](const std::string &text) { // strtoull takes -1 for a large number
+        return text.starts_with('-') ? "is negative" : std::string();
+      });
   app.add_option("--cache", args.folder,
                  "The folder (default: $TCC_CACHE_DIR, else ~/.cache/tcc/kernels)");
 }

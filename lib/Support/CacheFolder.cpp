@@ -11,6 +11,7 @@
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <dirent.h>
@@ -41,7 +42,11 @@ static std::string distrust(const struct stat &status) {
 std::string CacheFolder::check(int number) const {
   struct stat status;
   std::string why = fstat(number, &status) ? "it cannot be looked at" : distrust(status);
-  return why.empty() ? why : "the cache '" + printable(path) + "' is not used: " + why;
+  return why.empty() ? why : refusalText(why);
+}
+
+std::string CacheFolder::refusalText(StringRef why) const {
+  return "the cache '" + printable(path) + "' is not used: " + why.str();
 }
 
 int CacheFolder::open(bool create) {
@@ -58,6 +63,8 @@ int CacheFolder::open(bool create) {
       return -1;
     opened = openIt();
   }
+  if (!opened && errno != ENOENT)
+    refused = refusalText(sys::StrError());
   if (!opened)
     return -1;
   refused = check(opened.get());

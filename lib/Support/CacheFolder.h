@@ -52,6 +52,7 @@ public:
 
 private:
   std::string check(int folder) const;
+  std::string refusalText(llvm::StringRef why) const;
 
   const std::string path;
   std::mutex mutex;

@@ -23,14 +23,17 @@ namespace {
 
 struct Head {
   char magic[8];
-  uint64_t size, checksum; ///< of what follows
+  uint64_t size;     ///< of what follows
+  uint64_t checksum; ///< of the key and what follows: what has another's name is none
 };
-constexpr char kMagic[sizeof Head::magic] = {'t', 'c', 'c', '-', 'k', 'e', 'p', '1'};
+constexpr char kMagic[sizeof Head::magic] = {'t', 'c', 'c', '-', 'k', 'e', 'p', '2'};
 
 } // namespace
 
-static Head headOf(ArrayRef<char> bytes) {
-  Head head = {{}, bytes.size(), xxh3_64bits(StringRef(bytes.data(), bytes.size()))};
+static Head headOf(StringRef key, ArrayRef<char> bytes) {
+  uint64_t sums[] = {xxh3_64bits(key), xxh3_64bits(StringRef(bytes.data(), bytes.size()))};
+  Head head = {
+      {}, bytes.size(), xxh3_64bits(StringRef(reinterpret_cast<char *>(sums), sizeof sums))};
   std::memcpy(head.magic, kMagic, sizeof kMagic);
   return head;
 }
@@ -137,7 +140,7 @@ bool CacheWriter::write(const Item &item) {
                          O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
   if (!file)
     return false;
-  Head head = headOf(bytes);
+  Head head = headOf(key, bytes);
   bool good = writeAll(file.get(), reinterpret_cast<const char *>(&head), sizeof head) &&
               writeAll(file.get(), bytes.data(), bytes.size()) && !fdatasync(file.get()) &&
               !renameat(at, temporary.c_str(), at, key.c_str());
@@ -167,7 +170,7 @@ bool DiskCache::load(StringRef key, SmallVectorImpl<char> &bytes) const {
     return false;
   bytes.resize_for_overwrite(head.size);
   bool good = head.size && readAll(file.get(), bytes.data(), bytes.size());
-  Head expected = headOf(bytes);
+  Head expected = headOf(key, bytes);
   if (good && std::memcmp(&head, &expected, sizeof head) == 0)
     return true;
   bytes.clear();

@@ -64,6 +64,20 @@ class Cache(ToolTest):
         self.assertEqual(self.hits()[:2], (2, 0))
         self.assertEqual((self.work / "model.so").read_bytes(), before)
 
+    def test_entries_under_each_others_names(self):
+        self.hits()
+        before = (self.work / "model.so").read_bytes()
+        entries = sorted(self.cache.glob("?" * 64))
+        contents = [path.read_bytes() for path in entries]
+        for path, content in zip(entries, contents[1:] + contents[:1]):
+            path.write_bytes(content)
+        self.assertEqual(self.hits()[:2], (2, 0))
+        self.assertEqual((self.work / "model.so").read_bytes(), before)
+
+    def test_a_folder_that_is_none(self):
+        self.cache.write_text("")
+        self.assertRegex(self.hits()[2], "note: the cache '.*cache' is not used: Not a directory")
+
     def test_another_llvm_is_another_key(self):
         """Upgraded under the same name: here a copy whose build id is another."""
         library = shared_library("libLLVM")
