@@ -8,8 +8,8 @@
 #include "Compile.h"
 #include "tcc/Driver/CrashReport.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/TemporaryFolder.h"
 #include "tcc/Verify/Verify.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -147,23 +147,19 @@ Error Compile::verifyLibrary() {
   progress.show("tcc: verify");
   crashPhase(std::nullopt);
   VerifiedFiles files{artefact->libraryPath, artefact->weightsPath};
-  SmallString<128> folder;
-  llvm::scope_exit remove([&] {
-    if (!folder.empty())
-      (void)sys::fs::remove_directories(folder);
-  });
+  TemporaryFolder folder;
   std::string simulated;
   if (!target.devices.empty() && !target.devices.simulated() && !deviceHere) {
     simulated = "on the simulated device, since no GPU of this machine runs code for " +
                 options.archs + ": ";
-    if (std::error_code error = sys::fs::createUniqueDirectory("tcc-verify", folder))
-      return createStringError("no temporary folder: " + error.message());
+    if (Error error = TemporaryFolder::create("tcc-verify").moveInto(folder))
+      return error;
     if (Error error = simulateInstead(where, quiet))
       return error;
     auto fresh = hooks.load();
     if (!fresh)
       return withDiagnostic(fresh.takeError());
-    files = {(folder + "/model.so").str(), ""};
+    files = {folder.file("model.so"), ""};
     if (Error error = hooks.build(*fresh, files.library, VerifyBuild()))
       return withDiagnostic(std::move(error));
   }

@@ -142,8 +142,9 @@ static Expected<Measurement> readResults(StringRef text, ArrayRef<DType> types) 
 Expected<Measurement> tcc::measure(const std::string &library, ArrayRef<Tensor> inputs,
                                    ArrayRef<DType> outputTypes, double seconds) {
   int file;
-  SmallString<128> path;
-  if (std::error_code error = sys::fs::createTemporaryFile("tcc-measure", "", file, path))
+  std::string path = library + ".measured"; // a temporary folder's, as the library is
+  if (std::error_code error =
+          sys::fs::openFileForReadWrite(path, file, sys::fs::CD_CreateAlways, sys::fs::OF_None))
     return createStringError("no temporary file: " + error.message());
   llvm::scope_exit cleanUp([&] {
     close(file);

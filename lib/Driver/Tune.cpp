@@ -20,6 +20,7 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
+#include "tcc/Support/TemporaryFolder.h"
 #include "tcc/Tuning/Search.h"
 #include "tcc/Verify/Agreement.h"
 #include "tcc/Verify/ReferenceRuns.h"
@@ -129,7 +130,7 @@ private:
   Problems<prim::StorageLayout> layouts;
   Problems<Cut> cuts;
   Problems<kernel::Schedule> schedules;
-  SmallString<128> folder;
+  TemporaryFolder folder;
   std::vector<Tensor> inputs, wanted; ///< `wanted`: the outputs of the model's own choice
   std::vector<DType> outputTypes;
   unsigned builds = 0;
@@ -232,7 +233,7 @@ Error Tuner::findInputs(const std::string &library) {
 
 Expected<double> Tuner::buildAndMeasure(Model &candidate, ScheduleChooser chooser,
                                         function_ref<void(const CompiledKernel &, double)> add) {
-  std::string library = (folder + "/" + Twine(builds++) + ".so").str();
+  std::string library = folder.file(Twine(builds++) + ".so");
   auto compiled = hooks.build(candidate, library, std::move(chooser));
   if (!compiled)
     return compiled.takeError();
@@ -368,9 +369,8 @@ Expected<std::string> Tuner::run() {
   if (hooks.foreign)
     return userError("--mode max-autotune measures, and this machine cannot run code for the "
                      "target: tune on one that can, and give its record by --tuning");
-  if (std::error_code error = sys::fs::createUniqueDirectory("tcc-tune", folder))
-    return createStringError("no temporary folder: " + error.message());
-  llvm::scope_exit remove([&] { (void)sys::fs::remove_directories(folder); });
+  if (Error error = TemporaryFolder::create("tcc-tune").moveInto(folder))
+    return std::move(error);
   if (!layouts.all.empty()) {
     if (Error error = tune(layouts, &Tuner::measureLayouts, tuning::ChoiceKind::Layout))
       return std::move(error);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Emit/Ptx.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/TemporaryFolder.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,31 +20,6 @@
 using namespace llvm;
 namespace tcc::emit {
 namespace {
-
-/// A folder for the files of one run; removed with them.
-class ScratchFolder {
-public:
-  static Expected<ScratchFolder> create() {
-    ScratchFolder folder;
-    if (std::error_code code = sys::fs::createUniqueDirectory("tcc-ptxas", folder.path))
-      return createStringError(code, "no folder for temporary files");
-    return folder;
-  }
-  ScratchFolder(ScratchFolder &&other) : path(std::exchange(other.path, {})) {}
-  ~ScratchFolder() {
-    if (!path.empty())
-      sys::fs::remove_directories(path);
-  }
-  std::string file(StringRef name) const {
-    SmallString<128> full(path);
-    sys::path::append(full, name);
-    return full.str().str();
-  }
-
-private:
-  ScratchFolder() = default;
-  SmallString<128> path;
-};
 
 struct Outcome {
   int code;
@@ -116,7 +92,7 @@ Expected<std::optional<Ptxas>> Ptxas::find(StringRef path) {
   } else {
     return std::nullopt;
   }
-  Expected<ScratchFolder> folder = ScratchFolder::create();
+  Expected<TemporaryFolder> folder = TemporaryFolder::create("tcc-ptxas");
   if (!folder)
     return folder.takeError();
   auto outcome = runProgram(program, {program, "--version"}, folder->file("version"));
@@ -149,7 +125,7 @@ void Ptxas::readLog(StringRef log, Cubin &cubin) {
 }
 
 Expected<Cubin> Ptxas::assemble(StringRef ptx, const GpuArch &arch) const {
-  Expected<ScratchFolder> folder = ScratchFolder::create();
+  Expected<TemporaryFolder> folder = TemporaryFolder::create("tcc-ptxas");
   if (!folder)
     return folder.takeError();
   std::string input = folder->file("kernel.ptx"), output = folder->file("kernel.cubin");

@@ -15,6 +15,7 @@
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Reference/Interpreter.h"
 #include "tcc/Support/Logging.h"
+#include "tcc/Support/TemporaryFolder.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -83,9 +84,9 @@ Expected<std::string> Verifier::firstDifference(unsigned stride) {
   for (size_t i = stride - 1; i < all.size(); i += stride)
     chosen.push_back(all[i]);
   TemporaryFolder folder;
-  if (Error error = folder.create())
+  if (Error error = TemporaryFolder::create("tcc-verify").moveInto(folder))
     return std::move(error);
-  std::string path = (folder.path + "/model.so").str();
+  std::string path = folder.file("model.so");
   if (Error error = buildWith(chosen, path))
     return std::move(error);
   auto loaded = LoadedModel::open(path);

@@ -8,8 +8,6 @@
 #include "tcc/Verify/LoadedModel.h"
 #include "tcc/Verify/ReferenceRuns.h"
 #include "tcc/Verify/Verify.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include <optional>
 
 namespace tcc {
@@ -63,21 +61,6 @@ private:
   std::vector<ReferenceRun> runs;
   Comparison first;                                    ///< of the library that was asked for
   std::vector<std::vector<reference::Tensor>> rounded; ///< by seed, for as many runs as `first` has
-};
-
-/// A folder that goes with its content.
-class TemporaryFolder {
-public:
-  ~TemporaryFolder() {
-    if (!path.empty())
-      llvm::sys::fs::remove_directories(path);
-  }
-  llvm::Error create() {
-    if (std::error_code code = llvm::sys::fs::createUniqueDirectory("tcc-verify", path))
-      return llvm::createStringError(code, "no temporary folder: " + code.message());
-    return llvm::Error::success();
-  }
-  llvm::SmallString<128> path;
 };
 
 /// Element types of tensors.

@@ -21,6 +21,7 @@
 #include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
+#include "tcc/Support/TemporaryFolder.h"
 
 using namespace llvm;
 using namespace tcc;
@@ -116,9 +117,9 @@ Expected<std::string> Verifier::blame() {
       {{/*fuse=*/false, /*inPlace=*/false}, "without fusion it agrees: a fault of fuse"}};
   for (auto &[how, text] : builds) {
     TemporaryFolder folder;
-    if (Error error = folder.create())
+    if (Error error = TemporaryFolder::create("tcc-verify").moveInto(folder))
       return std::move(error);
-    std::string path = (folder.path + "/model.so").str();
+    std::string path = folder.file("model.so");
     auto fresh = hooks.load();
     if (!fresh)
       return fresh.takeError();
