@@ -1,5 +1,6 @@
 #include "tcc/Tuning/Record.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/InputFile.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -54,10 +55,9 @@ Expected<Record> Record::read(StringRef path) {
   Record record;
   if (!sys::fs::exists(path))
     return record;
-  auto file = MemoryBuffer::getFile(path);
+  auto file = openInputFile(path);
   if (!file)
-    return userError("cannot read --tuning " + printable(path, 1000) + ": " +
-                     file.getError().message());
+    return userError("--tuning " + printable(path, 1000) + " " + toString(file.takeError()));
   SmallVector<StringRef> lines;
   (*file)->getBuffer().split(lines, '\n');
   for (auto [i, text] : enumerate(lines)) {

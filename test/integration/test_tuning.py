@@ -1,5 +1,6 @@
 """--mode max-autotune measures and records; with the record the same bytes come out, without measuring."""
 import json
+import os
 import re
 import unittest
 
@@ -142,6 +143,13 @@ class Tuning(ToolTest):
         run = self.tcc("m.onnx", "--tuning", "none.jsonl", "-o", "m.so")
         self.assertEqual(run.code, 2)
         self.assertIn("there is no --tuning none.jsonl", run.text)
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.work / "fifo")
+        for name in ("fifo", "/dev/zero", "."):
+            run = self.tcc("m.onnx", "--tuning", name, "-o", "m.so", timeout=20)
+            self.assertEqual(run.code, 2, run.text)
+            self.assertIn(f"--tuning {name} is no regular file", run.text)
 
     def test_a_foreign_target_cannot_be_measured(self):
         run = self.tcc("m.onnx", "--mode", "max-autotune", "--target", "aarch64-linux", "-o", "m.so")
