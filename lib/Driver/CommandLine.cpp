@@ -8,6 +8,7 @@
 #include "tcc/Driver/CommandLine.h"
 #include "CacheCommand.h"
 #include "OwnFiles.h"
+#include "Reproducer.h"
 #include "tcc/Driver/TorchOptions.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/Logging.h"
@@ -317,13 +318,8 @@ static std::string listAskedFor(const Arguments &args) {
 /// As typed, quoted for a shell where needed.
 static std::string commandText(int argc, const char *const *argv) {
   std::string text = "tcc";
-  for (int i = 1; i < argc; ++i) {
-    StringRef word = argv[i];
-    bool plain = !word.empty() && all_of(word, [](char c) {
-      return isAlnum(c) || StringRef("-_./=,:+").contains(c);
-    });
-    text += " " + (plain ? word.str() : "'" + printable(word, 4000) + "'");
-  }
+  for (int i = 1; i < argc; ++i)
+    text += " " + shellWord(argv[i]);
   return text;
 }
 

@@ -323,6 +323,8 @@ Error Compile::prepare() {
   if (options.verify && firstPhase() >= Phase::Plan)
     return userError("--verify compares with the values of the model, and the phase plan leaves "
                      "memory only: start from plan or an earlier phase");
+  if (options.startFrom && !(options.shapes.empty() && options.dims.empty()))
+    return userError("--shape and --dim are for the phase import, which this IR has behind it");
   if (options.precision != Precision::F32 && firstPhase() >= Phase::Layout)
     return userError("--precision is for the phase layout, which this IR has behind it");
   format = options.startFrom                     ? InputFormat::Mlir

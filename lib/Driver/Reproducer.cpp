@@ -2,6 +2,8 @@
 #include "Artefact.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
@@ -26,6 +28,33 @@ Error tcc::writeReproducerFolder(const DriverOptions &options) {
   return Error::success();
 }
 
+std::string tcc::shellWord(StringRef word) {
+  bool plain = !word.empty() &&
+               all_of(word, [](char c) { return isAlnum(c) || StringRef("-_./=,:+").contains(c); });
+  if (plain)
+    return word.str();
+  std::string quoted = "'";
+  for (char c : printable(word, 4000))
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The flags that matter from `phase` on, the target spelled out: the fault may be another
+/// machine's.
+static std::string flagsFrom(Phase phase, DriverOptions options, const std::string &cpu,
+                             const std::string &triple) {
+  options.cpu = cpu;
+  options.target = triple;
+  options.shapes.clear(); // import has seen to these
+  options.dims.clear();
+  if (phase > Phase::Layout)
+    options.precision = Precision::F32; // which layout has seen to
+  std::string text;
+  for (const std::string &flag : options.resultFlags())
+    text += " " + shellWord(flag);
+  return text + (options.verify ? " --verify" : "");
+}
+
 Error tcc::writeRepeatText(const DriverOptions &options, StringRef fault,
                            std::optional<Phase> phase) {
   std::string cpuName = options.cpu, triple = options.target;
@@ -38,15 +67,9 @@ Error tcc::writeRepeatText(const DriverOptions &options, StringRef fault,
   std::string text =
       "tcc " TCC_VERSION " for " + triple + ", " + cpuName + "\n" + options.command + "\n";
   text += fault.empty() ? "nothing failed\n" : "error: " + fault.str() + "\n";
-  if (phase) {
+  if (phase)
     text += "\nto repeat it, in this folder:\n  tcc --start-from " + phaseName(*phase).str() +
-            " model.mlir -o model.so --cpu " + cpuName + " --target " + triple;
-    if (options.backend != kOwnBackend)
-      text += " --backend " + options.backend;
-    if (options.verify)
-      text += " --verify";
-    text += "\n";
-  }
+            " model.mlir -o model.so" + flagsFrom(*phase, options, cpuName, triple) + "\n";
   emit::OutputFiles files;
   if (Error error = files.write(options.reproducer + "/repeat.txt", text))
     return error;

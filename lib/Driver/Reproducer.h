@@ -4,6 +4,9 @@
 
 namespace tcc {
 
+/// A word of a command line, quoted for a shell where it must be.
+std::string shellWord(llvm::StringRef word);
+
 /// Makes the folder.
 llvm::Error writeReproducerFolder(const DriverOptions &options);
 /// Writes repeat.txt: `fault`, empty where there was none, and the command that goes on

@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import resource
+import shlex
 import signal
 import unittest
 
@@ -12,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from compiled import Compiled
 from testfolder import read_data_set
-from toolrun import SOURCE, ToolTest
+from toolrun import SOURCE, ToolTest, run
 
 SINCOS = SOURCE / "samples/sincos/sincos.onnx"
 CONV = SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx"
@@ -151,6 +152,13 @@ class CommandLine(ToolTest):
                 self.compiles("half.mlir", "--start-from", after, "-o", "out.so")
                 self.check_runs(self.work / "out.so")
 
+    def test_shapes_are_fixed_at_import(self):
+        self.compiles(SINCOS, "--stop-after", "import", "-o", "half.mlir")
+        for option in ("--shape", "--dim"):
+            result = self.tcc("half.mlir", "--start-from", "decompose", option, "x=4", "-o", "out.so")
+            self.assertEqual(result.code, 2, result.text)
+            self.assertIn("--shape and --dim are for the phase import", result.text)
+
     def test_verify_needs_values(self):
         """The plan leaves memory only: nothing to compare a compiled model with."""
         self.compiles(CONV, "--stop-after", "plan", "-o", "half.mlir")
@@ -225,6 +233,18 @@ class CommandLine(ToolTest):
         self.assertIn("--start-from decompose", text)
         self.compiles("repro/model.mlir", "--start-from", "decompose", "-o", "out.so")
         self.check_runs(self.work / "out.so")
+
+    def test_reproducer_repeats_what_was_asked_for(self):
+        flags = "--arch=sim --precision=bf16 --dim=batch=3 --mode=max-autotune-no-cudagraphs --verify"
+        self.compiles(CONV, *flags.split(), "-o", "model.so", "--reproducer", "it's repro")
+        text = (self.work / "it's repro/repeat.txt").read_text()
+        self.assertIn(r"""--reproducer 'it'\''s repro'""", text)
+        command = shlex.split(text.splitlines()[-1])
+        for flag in flags.split():
+            self.assertEqual(flag in command, "--dim" not in flag, text)
+        result = run("tcc", *command[1:], cwd=self.work / "it's repro", env=self.env)
+        self.assertEqual(result.code, 0, result.text)
+        self.assertIn("agrees with the reference interpreter", result.text)
 
     def test_reproducer_of_a_fault(self):
         # IR that no phase before layout would have made: a kernel where there may be none yet.
