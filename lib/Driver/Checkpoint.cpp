@@ -126,7 +126,7 @@ Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &conte
   model.module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!model.module)
     return userError("'" + printable(path) + "' is not IR that --stop-after wrote");
-  if (!model.main())
+  if (!model.main() || model.main().isDeclaration())
     return userError("'" + printable(path) + "' has no function @main: it is no model");
   return readWeights(model, checkpointWeightsPath(path));
 }

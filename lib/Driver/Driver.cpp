@@ -135,6 +135,9 @@ Expected<Model> Compile::importModel() {
   if (options.startFrom) {
     if (Error error = readCheckpoint(result, options.input, context))
       return std::move(error);
+    if (failed(mayFollow(result, firstPhase())))
+      return userError("it is not what phase '" + phaseName(firstPhase()) +
+                       "' leaves: --start-from names the phase after that of --stop-after");
     return std::move(result);
   }
   ImportOptions import;

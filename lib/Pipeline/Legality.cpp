@@ -17,13 +17,31 @@ static bool staysOnHost(Operation *op) {
 
 /// Whether the bytes of a tensor of known extents have no 64-bit count.
 static bool overflows(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto tensor = dyn_cast<ShapedType>(type);
   if (!tensor || !tensor.hasStaticShape() || llvm::is_contained(tensor.getShape(), 0))
     return false;
   constexpr int64_t kMaxElementBytes = 16;
   int64_t bytes = kMaxElementBytes;
   return llvm::any_of(tensor.getShape(),
                       [&](int64_t d) { return llvm::MulOverflow(bytes, d, bytes); });
+}
+
+/// Whether a run can take or give it: a tensor, after the plan phase memory, of known element type.
+static bool isPortType(Type type, Phase phase) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  bool isKind = phase >= Phase::Plan ? isa<MemRefType>(type) : isa<RankedTensorType>(type);
+  return (isKind || (phase == Phase::Import && isa<UnrankedTensorType>(type))) &&
+         prim::dtypeOf(shaped.getElementType()) && !overflows(type);
+}
+
+LogicalResult tcc::mayFollow(const Model &model, Phase phase) {
+  func::FuncOp main = model.main();
+  auto isPort = [&](Type type) { return isPortType(type, phase); };
+  if (!llvm::all_of(main.getArgumentTypes(), isPort) ||
+      !llvm::all_of(main.getResultTypes(), isPort))
+    return main.emitError("after phase '")
+           << phaseName(phase) << "' a model takes and gives no " << main.getFunctionType();
+  return verifyPhase(*model.module, phase);
 }
 
 LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
@@ -35,6 +53,7 @@ LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
     bool prim = isa<prim::PrimDialect>(op->getDialect());
     bool host = isa<host::HostDialect>(op->getDialect());
     bool legal = phase >= Phase::Plan || !host;
+    legal &= !isa<func::CallOp>(op); // decompose inlines functions, and makes none
     if (phase >= Phase::Decompose)
       legal &= !graph;
     if (phase < Phase::Fuse)

@@ -247,21 +247,21 @@ class CommandLine(ToolTest):
         self.assertIn("agrees with the reference interpreter", result.text)
 
     def test_reproducer_of_a_fault(self):
-        # IR that no phase before layout would have made: a kernel where there may be none yet.
+        # IR that no phase makes: a kernel of a kind that has no code for what it computes.
         (self.work / "bad.mlir").write_text("""
             func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
               %0 = "kernel.launch"(%x) ({
               ^bb0(%a: tensor<4xf32>):
                 %1 = prim.sin %a : (tensor<4xf32>) -> tensor<4xf32>
                 "kernel.yield"(%1) : (tensor<4xf32>) -> ()
-              }) {name = "k", kind = #kernel<kind loop>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> tensor<4xf32>
+              }) {name = "k", kind = #kernel<kind special>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> tensor<4xf32>
               return %0 : tensor<4xf32>
             }""")
-        result = self.tcc("bad.mlir", "--start-from", "layout", "-o", "model.so", "--reproducer", "repro")
+        result = self.tcc("bad.mlir", "--start-from", "schedule", "-o", "model.so", "--reproducer", "repro")
         self.assertEqual(result.code, 1, result.text)
         self.assertEqual(len(re.findall(r"\berror:", result.text)), 1, result.text)
-        self.assertIn("--start-from layout", (self.work / "repro/repeat.txt").read_text())
-        again = self.tcc("repro/model.mlir", "--start-from", "layout", "-o", "model.so")
+        self.assertIn("--start-from codegen", (self.work / "repro/repeat.txt").read_text())
+        again = self.tcc("repro/model.mlir", "--start-from", "codegen", "-o", "model.so")
         self.assertEqual(again.code, 1, again.text)
         self.assertFalse((self.work / "model.so").exists())
 

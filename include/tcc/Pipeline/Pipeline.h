@@ -74,6 +74,9 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// a verifier checks that only what may exist there does.
 llvm::Error runPhases(Model &model, Phase from, Phase to, const PipelineOptions &options);
 
+/// Whether the module may be what `phase` left, where somebody else says so: errors are emitted.
+mlir::LogicalResult mayFollow(const Model &model, Phase phase);
+
 /// Calls `f` for every pass, in the order in which they run.
 void forEachPass(
     llvm::function_ref<void(Phase, llvm::StringRef argument, llvm::StringRef description)> f);
