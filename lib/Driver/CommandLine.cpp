@@ -194,7 +194,10 @@ static void definePhases(CLI::App &app, Arguments &args) {
          "Print the kernels with their nodes, FLOPs and bytes, the memory plan, and where and why "
          "the host waits for a device")
       ->group(group);
-  app.add_option("--jobs", o.jobs, "Threads to compile with (default: one a core)")->group(group);
+  constexpr unsigned mostJobs = 1024;
+  app.add_option("--jobs", o.jobs, "Threads to compile with (default: one a core)")
+      ->group(group)
+      ->check(CLI::Range(0u, mostJobs));
 }
 
 static void define(CLI::App &app, Arguments &args) {
@@ -369,8 +372,16 @@ static Expected<CommandLine> understand(Arguments &args) {
     return userError(
         "--stop-after codegen: there is no IR of that phase, which writes code; --emit "
         "obj, llvm or asm gives it");
+  if (options.stopAfter < Phase::Codegen &&
+      !is_contained({EmitKind::So, EmitKind::Mlir}, options.emit))
+    return userError("--stop-after " + args.stopAfter + " writes IR: leave out --emit " +
+                     args.emit);
   if (std::isnan(options.tuneBudget))
     return userError("--tune-budget: 'nan' is no number of seconds");
+  if (options.tuneBudget != DriverOptions().tuneBudget && !options.tunes())
+    options.idle.push_back("--tune-budget without --mode max-autotune");
+  if (!options.ptxas.empty() && options.archs.empty())
+    options.idle.push_back("--ptxas without --arch");
   if (options.startFrom == Phase::Import)
     options.startFrom = std::nullopt; // that is where it starts anyway
   if (options.verify && (options.emit != EmitKind::So || options.stopAfter != Phase::Emit))

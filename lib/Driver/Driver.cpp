@@ -135,6 +135,9 @@ Expected<Model> Compile::importModel() {
   if (options.startFrom) {
     if (Error error = readCheckpoint(result, options.input, context))
       return std::move(error);
+    filesRead = {options.input};
+    if (std::string weights = checkpointWeightsPath(options.input); sys::fs::exists(weights))
+      filesRead.push_back(std::move(weights));
     if (failed(mayFollow(result, firstPhase())))
       return userError("it is not what phase '" + phaseName(firstPhase()) +
                        "' leaves: --start-from names the phase after that of --stop-after");
@@ -178,8 +181,6 @@ Error Compile::writeDepfile() {
     return out;
   };
   std::string text = escaped(options.output) + ":";
-  if (filesRead.empty())
-    filesRead.push_back(options.input);
   for (const std::string &path : filesRead)
     text += " \\\n  " + escaped(path);
   return files.write(options.depfile, text + "\n");
@@ -246,6 +247,11 @@ Error Compile::publish() {
   if (!options.depfile.empty())
     if (Error error = writeDepfile())
       return error;
+  for (const std::string &path : filesRead) // weights of the model
+    for (const std::string &output : {options.output, options.depfile})
+      if (sys::fs::equivalent(path, output))
+        return userError("the output '" + printable(output) +
+                         "' is a file that the model reads: " + "name another");
   return files.commit();
 }
 
@@ -267,9 +273,10 @@ Error Compile::withReproducer(Error error, bool phaseFailed) {
 
 /// Nothing is lost that the user did not name: neither the model nor a file whose name is derived.
 Error Compile::checkOutput() const {
-  if (sys::fs::equivalent(options.input, options.output))
-    return userError("the output '" + printable(options.output) +
-                     "' is the model itself: name another with -o");
+  for (const std::string &path : {options.output, options.depfile})
+    if (sys::fs::equivalent(options.input, path))
+      return userError("the output '" + printable(path) +
+                       "' is the model itself: name another file");
   bool library = options.emit == EmitKind::So && options.stopAfter == Phase::Emit;
   if (options.outputIsDefault)
     if (Error error = mayReplace(options.output, library ? OwnFile::Library : OwnFile::Text))

@@ -28,6 +28,17 @@ OutputFiles::~OutputFiles() {
   }
 }
 
+/// Whether both will be one file. A file that is there is told by its real path.
+static bool isSame(StringRef a, StringRef b) {
+  SmallString<256> folderA, folderB;
+  auto folderOf = [](StringRef path, SmallVectorImpl<char> &folder) {
+    StringRef parent = sys::path::parent_path(path);
+    return fs::real_path(parent.empty() ? "." : parent, folder);
+  };
+  return sys::path::filename(a) == sys::path::filename(b) && !folderOf(a, folderA) &&
+         !folderOf(b, folderB) && folderA == folderB;
+}
+
 Expected<std::string> OutputFiles::create(StringRef path, Turn turn) {
   SmallString<256> target(path), model, temporary;
   fs::file_status status;
@@ -35,10 +46,13 @@ Expected<std::string> OutputFiles::create(StringRef path, Turn turn) {
   bool exists = !missing && fs::exists(status);
   if (exists && fs::is_directory(status))
     return userError("cannot write '" + printable(path) + "': it is a directory");
-  if (exists)
+  bool special = exists && !fs::is_regular_file(status); // perhaps a pipe, which has no real path
+  if (exists && !special)
     if (std::error_code code = fs::real_path(path, target))
       return cannotWrite(path, code);
-  bool special = exists && !fs::is_regular_file(status);
+  for (const File &file : files)
+    if (isSame(file.path, target))
+      return userError("two outputs are to be '" + printable(path) + "': name another file");
   if (special)
     sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
   else
