@@ -90,6 +90,10 @@ def interface():
     yield "output-without-name", BAD, relu(lambda p: setattr(p.graph.output[0], "name", ""))
     yield "output-of-another-type", BAD, model([node("Relu", ["x"], ["y"])], None, [value("y", dtype=INT64)])
     yield "output-is-input", ODD, model([node("Relu", ["x"], ["z"])], None, [value("x")])
+    for name, stated in (("shape", value("w", (5, 3))), ("rank", value("w", (6,))), ("type", value("w", dtype=INT64))):
+        yield f"default-of-another-{name}", BAD, model([node("Add", ["x", "w"], ["y"])], [value("x"), stated],
+                                                       weights=[array("w", np.ones((2, 3), np.float32))])
+    yield "default", ODD, model([node("Add", ["x", "w"], ["y"])], [value("x"), value("w", ("N",))], weights=[ONES])
     yield "output-twice", ODD, model([node("Relu", ["x"], ["y"])], None, [value("y"), value("y")])
 
 

@@ -86,6 +86,9 @@ def contrib():
         yield name, BAD, given("Attention", ["x", "v"], [array("v", np.ones((6, 18), np.float32))], **attention, **{name: 1})
     yield "weight_prepacked", BAD, given("MatMulNBits", ["x", "q", "w"], [array("q", np.ones((3, 3, 8), np.uint8)), three],
                                          K=6, N=3, block_size=16, weight_prepacked=1)
+    for name, numbers in (("of-negative-width", {"rotary_embedding_dim": -4, "num_heads": 2}), ("without-heads", {"rotary_embedding_dim": 2})):
+        yield f"rotary-{name}", BAD, given("RotaryEmbedding", ["r", "p", "c", "c"], [array("r", np.ones((1, 2, 8), np.float32)),
+                                           ints("p", 0), array("c", np.ones((4, 2), np.float32))], **numbers)
     yield "unknown-operator", BAD, given("FrobnicateNBits", "x")
 
 

@@ -265,6 +265,8 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
     return c.fail("needs x of rank 3 or 4");
   }
   int64_t headAxis = flat ? 2 : 1, rotated = c.intAttr("rotary_embedding_dim", 0);
+  if (rotated < 0 || (rotated > 0 && heads <= 0))
+    return c.fail("needs a positive 'num_heads' beside a positive 'rotary_embedding_dim'");
   if (rotated == 0)
     rotated = b.known(width).value_or(0);
   auto angles = [&](Value table) {

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "ModelInputs.h"
 #include "tcc/Support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace tcc;
@@ -50,17 +52,38 @@ std::string listNames(const llvm::StringSet<> &names) {
 
 } // namespace
 
+/// Whether a tensor of this type and shape is a value of the type that an input states.
+static bool mayBe(const onnx::TypeProto &stated, int32_t element,
+                  const google::protobuf::RepeatedField<int64_t> &shape) {
+  const auto &tensor = stated.tensor_type();
+  bool sameType = !tensor.elem_type() || tensor.elem_type() == element;
+  if (!sameType || !tensor.has_shape())
+    return sameType;
+  auto fits = [](const auto &pair) {
+    auto [dim, size] = pair;
+    return !dim.has_dim_value() || dim.dim_value() == size;
+  };
+  return tensor.shape().dim_size() == shape.size() &&
+         llvm::all_of(llvm::zip(tensor.shape().dim(), shape), fits);
+}
+
 Error Resolver::collect() {
   const onnx::GraphProto &graph = file.model().graph();
-  llvm::StringSet<> constants, seen;
+  llvm::StringSet<> seen;
+  llvm::StringMap<std::pair<int32_t, const google::protobuf::RepeatedField<int64_t> *>> constants;
   for (const auto &tensor : graph.initializer())
-    constants.insert(tensor.name());
+    constants[tensor.name()] = {tensor.data_type(), &tensor.dims()};
   for (const auto &tensor : graph.sparse_initializer())
-    constants.insert(tensor.values().name());
+    constants[tensor.values().name()] = {tensor.values().data_type(), &tensor.dims()};
   for (const onnx::ValueInfoProto &info : graph.input()) {
     if (!seen.insert(info.name()).second)
       return file.error("there are two inputs called '" + printable(info.name()) + "'");
-    if (constants.contains(info.name()) && !options.shapes.contains(info.name()))
+    auto constant = constants.find(info.name());
+    if (constant != constants.end() && isTensor(info.type()) &&
+        !mayBe(info.type(), constant->second.first, *constant->second.second))
+      return file.error("input '" + printable(info.name()) +
+                        "' and the initializer of this name differ in type or shape");
+    if (constant != constants.end() && !options.shapes.contains(info.name()))
       continue;
     result.inputs.push_back({&info, info.type()});
   }
