@@ -117,6 +117,12 @@ class BadRun(ToolTest):
                     model(*inputs)
             model(X, X)
 
+    def test_the_node_is_named(self):
+        operator, attributes, inputs, _, _ = CASES["gather"]
+        with self.build(operator, attributes, inputs) as model:
+            with self.assertRaisesRegex(Exception, "^node 'y': an index is out of range$"):
+                model(X, ints(4))
+
     def test_exit_code(self):
         """tcc-run: 2 for whatever the inputs are at fault for, 1 for our own."""
         runs = {  # what the model is, its inputs' sizes, and inputs that it does not take

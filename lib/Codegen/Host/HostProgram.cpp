@@ -8,7 +8,9 @@
 #include "tcc/Codegen/Host/HostProgram.h"
 #include "HostEmitter.h"
 #include "RuntimeLayout.h"
+#include "tcc/Analysis/SourceNodes.h"
 #include "tcc/Runtime/tcc.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,13 +58,24 @@ void HostEmitter::emitLaunch(host::LaunchOp op) {
   launches.emit(code, site);
 }
 
+/// "node 'gather_1': " where nodes of the model are known.
+static std::string nodePrefix(Location loc) {
+  SmallVector<std::string> names;
+  collectNodes(loc, names);
+  if (names.empty())
+    return "";
+  constexpr size_t most = 3;
+  return "node '" + llvm::join(ArrayRef(names).take_front(most), "', '") +
+         (names.size() > most ? "' and others: " : "': ");
+}
+
 void HostEmitter::emitAssert(host::AssertOp op) {
   Value one = arith::ConstantOp::create(b, b.getBoolAttr(true));
   Value bad = arith::XOrIOp::create(b, scalarOf(op.getCondition()), one);
   auto branch = scf::IfOp::create(b, bad, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  std::string text = op.getMessage().str();
+  std::string text = nodePrefix(op.getLoc()) + op.getMessage().str();
   text.push_back('\0');
   std::string name = program.getName().str() + "_message" + std::to_string(messages++);
   {
