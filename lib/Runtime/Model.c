@@ -166,8 +166,8 @@ static tcc_status open_weights(struct tcc_model *model, const char *given, tcc_e
   if (given && !tcc_program.weights_file)
     return tcc_set_error(
         error, TCC_INVALID_ARGUMENT,
-        "weights_path is given, but this model carries its weights inside: compile "
-        "it with the weights in a file");
+        "weights_path is given, but this model carries its weights inside, as those up to 256 MB "
+        "do: other weights mean another compile");
   if (given)
     return map_weights(model, false, given, error);
   char path[PATH_MAX];

@@ -38,6 +38,8 @@ Comparison compare(const Array &expected, const DLTensor &got, Tolerance toleran
   if (!(expected.dtype == got.dtype) || expected.shape != shape)
     return {false, "expected " + dtypeName(expected.dtype) + shapeText(expected.shape) + ", got " +
                        dtypeName(got.dtype) + shapeText(shape)};
+  if (got.dtype.code == kDLInt || got.dtype.code == kDLUInt)
+    tolerance.rtol = 0;
   const char *want = expected.bytes.data(),
              *have = static_cast<const char *>(got.data) + got.byte_offset;
   DLDataType dtype = got.dtype;

@@ -6,7 +6,8 @@ namespace tcc::run {
 
 /// As ONNX's backend runner and numpy.testing.assert_allclose have it: type and
 /// shape are equal, and |got - expected| <= atol + rtol * |expected| for each
-/// element; NaN equals NaN, infinities equal themselves, booleans are exact.
+/// element; NaN equals NaN, infinities equal themselves. Booleans are exact, and
+/// of integers only atol counts: a token 50000 is not nearly 50001.
 struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;
 };

@@ -137,20 +137,34 @@ static std::vector<int64_t> chooseShape(const TensorInfo &info, const std::vecto
   return shape;
 }
 
+static bool hasDim(const Model &model, const std::string &name) {
+  return std::any_of(model.inputs.begin(), model.inputs.end(), [&](const TensorInfo &info) {
+    return std::find(info.symbols.begin(), info.symbols.end(), name) != info.symbols.end();
+  });
+}
+
 /// Sizes of named dims, from --dim and from the shapes and arrays that are given.
 static std::map<std::string, int64_t>
 knownDims(const Model &model, const InputOptions &options,
           const std::map<size_t, std::vector<int64_t>> &shapes) {
   std::map<std::string, int64_t> dims;
+  auto add = [&](const std::string &name, int64_t size) {
+    auto [known, isNew] = dims.emplace(name, size);
+    if (!isNew && known->second != size)
+      throw DataError("dimension '" + printable(name) + "' is given as " +
+                      std::to_string(known->second) + " and as " + std::to_string(size));
+  };
   for (const auto &[index, shape] : shapes) {
     const TensorInfo &info = model.inputs[index];
     for (size_t d = 0; info.shape && d < shape.size() && d < info.symbols.size(); ++d)
       if (!info.symbols[d].empty())
-        dims.emplace(info.symbols[d], shape[d]);
+        add(info.symbols[d], shape[d]);
   }
   for (const std::string &option : options.dims) {
     auto [name, size] = divide(option, "NAME=SIZE");
-    dims[name] = parseDim(size, option);
+    if (!hasDim(model, name))
+      throw DataError("no input of the model has an open dimension '" + printable(name) + "'");
+    add(name, parseDim(size, option));
   }
   return dims;
 }
@@ -161,13 +175,16 @@ std::vector<Array> makeInputs(const Model &model, const InputOptions &options) {
   for (const std::string &option : options.files) {
     auto [name, file] = divide(option, "INPUT=FILE");
     size_t index = inputIndex(model, name);
+    if (given.count(index))
+      throw DataError("--input gives '" + printable(name) + "' twice");
     given[index] = readArray(file);
     adaptDtype(given[index], model.inputs[index].dtype);
     shapes[index] = given[index].shape;
   }
   for (const std::string &option : options.shapes) {
     auto [name, shape] = divide(option, "INPUT=SIZExSIZE...");
-    shapes[inputIndex(model, name)] = parseShape(shape, option);
+    if (!shapes.emplace(inputIndex(model, name), parseShape(shape, option)).second)
+      throw DataError("the shape of '" + printable(name) + "' is given twice");
   }
   std::map<std::string, int64_t> dims = knownDims(model, options, shapes);
   std::vector<Array> inputs;
@@ -210,7 +227,8 @@ static std::map<int64_t, Array> readNumbered(const std::filesystem::path &folder
 
 /// Assigns each array to the value with its name, else with its number.
 static std::map<size_t, Array> assign(std::map<int64_t, Array> arrays,
-                                      const std::vector<TensorInfo> &infos) {
+                                      const std::vector<TensorInfo> &infos,
+                                      const std::filesystem::path &folder) {
   auto named = [&](const Array &array) {
     return std::find_if(infos.begin(), infos.end(), [&](const TensorInfo &info) {
       return !array.name.empty() && info.name == array.name;
@@ -219,8 +237,13 @@ static std::map<size_t, Array> assign(std::map<int64_t, Array> arrays,
   bool byName = std::all_of(arrays.begin(), arrays.end(),
                             [&](const auto &entry) { return named(entry.second) != infos.end(); });
   std::map<size_t, Array> result;
-  for (auto &[number, array] : arrays)
-    result[byName ? size_t(named(array) - infos.begin()) : size_t(number)] = std::move(array);
+  for (auto &[number, array] : arrays) {
+    size_t index = byName ? size_t(named(array) - infos.begin()) : size_t(number);
+    std::string name = array.name;
+    if (!result.emplace(index, std::move(array)).second)
+      throw DataError("'" + printable(folder.string()) + "' has two files for '" + printable(name) +
+                      "'");
+  }
   return result;
 }
 
@@ -235,8 +258,8 @@ static void checkAll(const std::map<size_t, Array> &arrays, const std::vector<Te
 
 static TestData readSet(const Model &model, const std::filesystem::path &folder) {
   TestData data{folder, {}, {}, {}};
-  std::map<size_t, Array> inputs = assign(readNumbered(folder, "input"), model.inputs);
-  std::map<size_t, Array> outputs = assign(readNumbered(folder, "output"), model.outputs);
+  std::map<size_t, Array> inputs = assign(readNumbered(folder, "input"), model.inputs, folder);
+  std::map<size_t, Array> outputs = assign(readNumbered(folder, "output"), model.outputs, folder);
   checkAll(inputs, model.inputs, "input", folder);
   checkAll(outputs, model.outputs, "output", folder);
   for (size_t i = 0; i < model.inputs.size(); ++i) {

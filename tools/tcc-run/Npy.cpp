@@ -154,8 +154,12 @@ void writeNpy(const std::filesystem::path &path, const DLTensor &tensor) {
   for (size_t i = 0; tensor.dtype.bits < 8 && i < count; ++i)
     out.put(char(int(realAt(tensor.dtype, data, i))));
   out.close();
-  if (!out)
-    throw DataError("cannot write '" + printable(path.string()) + "'");
+  if (out)
+    return;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored)) // a part of it, on a full disk
+    std::filesystem::remove(path, ignored);
+  throw DataError("cannot write '" + printable(path.string()) + "'");
 }
 
 } // namespace tcc::run

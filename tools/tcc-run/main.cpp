@@ -10,6 +10,8 @@
 #include "Model.h"
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <limits>
 #include <set>
 
 using namespace tcc::run;
@@ -27,6 +29,15 @@ struct Arguments {
   Tolerance tolerance;
 };
 
+/// NaN is neither above nor below a bound, as CLI::Range has it.
+std::string notNegative(const std::string &text) {
+  char *end;
+  double value = strtod(text.c_str(), &end);
+  return *end == 0 && value >= 0 && value <= std::numeric_limits<double>::max()
+             ? ""
+             : "'" + printable(text) + "' is no number from 0 on";
+}
+
 void define(CLI::App &app, Arguments &args) {
   app.add_option("model", args.model, "the model.so")->required();
   app.add_flag("--describe", args.describe, "print inputs and outputs; with --json the manifest");
@@ -34,8 +45,12 @@ void define(CLI::App &app, Arguments &args) {
                  "run input_N.pb of this folder and compare with output_N.pb (ONNX's test form)");
   app.add_flag("--run-only", args.runOnly,
                "compare what --data has and do not ask for the outputs that it lacks");
-  app.add_option("--rtol", args.tolerance.rtol, "relative tolerance")->capture_default_str();
-  app.add_option("--atol", args.tolerance.atol, "absolute tolerance")->capture_default_str();
+  app.add_option("--rtol", args.tolerance.rtol, "relative tolerance, of floats")
+      ->capture_default_str()
+      ->check(notNegative);
+  app.add_option("--atol", args.tolerance.atol, "absolute tolerance")
+      ->capture_default_str()
+      ->check(notNegative);
   app.add_option("--input", args.inputs.files, "x=a.npy (or .pb); inputs without a file are random")
       ->take_all();
   app.add_option("--output-dir", args.outputDir, "write every output there as NAME.npy");
@@ -48,13 +63,30 @@ void define(CLI::App &app, Arguments &args) {
   app.add_option("--device", args.options.device,
                  "where it runs: cpu, cuda, cuda:N, sim (default: where its code is for)");
   app.add_option("--threads", args.options.threads, "0: one a core")->capture_default_str();
-  app.add_option("--seconds", args.seconds, "how long --bench measures")->capture_default_str();
+  app.add_option("--seconds", args.seconds, "how long --bench measures")
+      ->capture_default_str()
+      ->check(notNegative);
   app.add_flag("--json", args.json, "print one JSON object");
   app.add_flag("--profile", args.options.profile, "print the time per kernel");
   app.add_flag("--nvtx", args.options.ranges,
                "put a range with the nodes of the model around every launch on a GPU, for NVIDIA's "
                "profilers");
   app.add_option("--weights", args.options.weights, "other weights of the same layout");
+}
+
+/// Refuses options of which one would be passed over: a run on other data than was meant looks like
+/// a right one.
+void checkTogether(const CLI::App &app) {
+  static const std::pair<const char *, const char *> apart[] = {
+      {"--data", "--input"},      {"--data", "--shape"},         {"--data", "--dim"},
+      {"--data", "--output-dir"}, {"--bench", "--output-dir"},   {"--describe", "--data"},
+      {"--describe", "--bench"},  {"--describe", "--input"},     {"--describe", "--shape"},
+      {"--describe", "--dim"},    {"--describe", "--output-dir"}};
+  for (auto [one, other] : apart)
+    if (app.count(one) && app.count(other))
+      throw DataError(std::string(one) + " and " + other + " do not go together");
+  if (app.count("--run-only") && !app.count("--data"))
+    throw DataError("--run-only is for --data");
 }
 
 void describe(const Model &model) {
@@ -198,6 +230,7 @@ int main(int argc, char **argv) {
   define(app, args);
   try {
     app.parse(argc, argv);
+    checkTogether(app);
     args.inputs.seed = args.options.seed.value_or(0);
     args.options.timeDevice = args.bench;
     Model model(args.model, args.options);
