@@ -182,6 +182,11 @@ class Loader(unittest.TestCase):
         self.assertEqual(caught.exception.code, 6)
         self.check(self.model.run(self.inputs()))
 
+    def test_none_is_no_number(self):
+        """To NumPy it is a NaN, which a scalar would take."""
+        with self.assertRaisesRegex(tcc.Error, "input 'x' is None"):
+            self.model.run(self.inputs(x=None))
+
     def test_devices(self):
         tcc.Model(MODEL, device="cpu").close()
         with self.assertRaisesRegex(tcc.Error, "this model has no code for GPUs"):

@@ -329,6 +329,8 @@ class _Input:
 
 def _borrow(value, tensor):
     """A DLTensor over the value's memory, and what keeps that alive."""
+    if value is None:  # a NaN to NumPy
+        raise Error(1, f"input '{tensor.name}' is None")
     if not hasattr(value, "__dlpack__"):
         value = np.asarray(value, tensor.dtype if tensor.bits >= 8 else None)
     if isinstance(value, np.ndarray):
