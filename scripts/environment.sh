@@ -13,8 +13,6 @@ export TCC_ROOT TCC_CACHE TCC_DOWNLOADS TCC_PTXAS
 # The machine's own ptxas comes first.
 case :$PATH: in *:"${TCC_PTXAS%/*}":*) ;; *) export PATH=$PATH:${TCC_PTXAS%/*} ;; esac
 mkdir -p "$TCC_DOWNLOADS" "$TCC_ROOT/build/third_party"
-# A compile's cache entry must not depend on the folder of the checkout.
-export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$TCC_ROOT} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 
 say() { printf '%s\n' "$*" >&2; }
 
