@@ -285,15 +285,14 @@ LogicalResult xlog1py(AtenNode &a) {
   return xLogY(a, [](PrimBuilder &b, Value y) { return b.unary<prim::Log1pOp>(y); });
 }
 
+/// What is no number is not above 0.
 LogicalResult heaviside(AtenNode &a) {
   PrimBuilder &b = a.b;
   Pair p = operands(a, a.own(), "self", "values");
   if (!p)
     return missing(a);
   Value step = b.cast(b.compare(P::gt, p.x, b.scalar(0, a.own())), a.own());
-  Value result = b.select(b.compare(P::eq, p.x, b.scalar(0, a.own())), p.y, step);
-  return a.give(isa<FloatType>(a.own()) ? b.select(b.predicate<prim::IsNanOp>(p.x), p.x, result)
-                                        : result);
+  return a.give(b.select(b.compare(P::eq, p.x, b.scalar(0, a.own())), p.y, step));
 }
 
 /// |x - y| <= atol + rtol * |y|, or equal.

@@ -58,6 +58,7 @@ def cases():
                                 "bitwise_not"), (i,)
     yield "binary", each("add sub mul div maximum minimum fmax fmin atan2 hypot copysign logaddexp logaddexp2 eq ne "
                          "lt le gt ge nextafter xlogy heaviside isclose"), (x, y)
+    yield "binary_special", each("maximum minimum fmax fmin copysign heaviside eq lt ge"), (special, special.flip(0))
     yield "binary_broadcast", each("add sub mul div maximum atan2 lt pow remainder fmod floor_divide"), (p, v.abs() + 0.5)
     yield "binary_integer", each("add sub mul maximum minimum eq lt remainder fmod floor_divide bitwise_and "
                                  "bitwise_or bitwise_xor pow true_divide"), (i, j)
