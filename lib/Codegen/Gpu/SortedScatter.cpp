@@ -138,8 +138,9 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
     return false;
   unsigned lanes = list->anyOrder ? 1 : lanesOfRow(launch, op, *list);
   int64_t across = llvm::divideCeil(list->points, lanes);
-  bool isPacked = tensorType(op->getOperand(0)).getElementTypeBitWidth() < 8;
-  unsigned parts = isPacked ? 1 : partsOf(*list, across, arch);
+  // Narrow sums are rounded at every step, so that their order shows more.
+  bool isNarrow = tensorType(op->getOperand(0)).getElementTypeBitWidth() < 32;
+  unsigned parts = isNarrow ? 1 : partsOf(*list, across, arch);
   int64_t bytes = bytesOfGroup(tensorType(op->getOperand(0)), lanes);
   int64_t scratch = kCounterBytes + ScatterScratch::of(*list, parts, across, bytes).bytes;
   if (!list->ascending && (scratch > kMostScratch || list->updates > kMostUpdates))
