@@ -31,7 +31,8 @@ Value converted(AtenNode &a, Value x) {
   OpBuilder &builder = a.b.builder();
   Type from = a.b.elem(x);
   if (auto to = dyn_cast<FloatType>(a.own())) {
-    bool longer = from.isF64() || (isa<IntegerType>(from) && from.getIntOrFloatBitWidth() > kDigits);
+    bool longer =
+        from.isF64() || (isa<IntegerType>(from) && from.getIntOrFloatBitWidth() > kDigits);
     return longer && to.getWidth() < kWidth ? a.b.cast(x, builder.getF32Type()) : x;
   }
   auto to = dyn_cast<IntegerType>(a.own());
