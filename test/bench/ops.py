@@ -236,6 +236,10 @@ def show(row, roof):
         print(f"    {name}: {why}", flush=True)
 
 
+def section_title(processor, threads):
+    return f"{processor}, {threads} thread{'s' if threads > 1 else ''}"
+
+
 def section(title, stored):
     """The table of the cases that were run on one kind of machine with so many threads."""
     from statistics import median
@@ -339,8 +343,7 @@ def store(rows, roof, options):
     from report import processor
     data = PAGE.with_suffix(".json")
     stored = json.loads(data.read_text()) if data.exists() else {}
-    title = f"{processor(machine())}, {options.threads} thread{'s' if options.threads > 1 else ''}"
-    part = stored.setdefault(title, {"rows": {}})
+    part = stored.setdefault(section_title(processor(machine()), options.threads), {"rows": {}})
     part["rows"].update({row["case"]: row for row in rows})
     part.update(roof=roof, machine=machine(), note=options.note, torch=versions()["torch"])
     data.write_text(json.dumps(stored, indent=1) + "\n")

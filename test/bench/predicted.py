@@ -253,9 +253,11 @@ def rank_correlation(x, y):
     return float(np.corrcoef(ranks(x), ranks(y))[0, 1])
 
 
-def stored_times(threads):
-    """Rows of the sweep that docs/performance-operators.json keeps, by name."""
-    return json.loads((ROOT / "docs/performance-operators.json").read_text())[str(threads)]["rows"]
+def stored_times(machine, threads):
+    """Rows of the sweep that docs/performance-operators.json keeps of a kind of machine (the title of its table there,
+    but for the threads), by name."""
+    from ops import section_title
+    return json.loads((ROOT / "docs/performance-operators.json").read_text())[section_title(machine, threads)]["rows"]
 
 
 def measured_cases(rows, tcc, cpu):
