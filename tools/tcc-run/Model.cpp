@@ -90,7 +90,7 @@ static bool isCutShort(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr head;
   if (!file.read(reinterpret_cast<char *>(&head), sizeof head) ||
-      std::memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_phentsize != sizeof(Elf64_Phdr))
+      std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(Elf64_Phdr))
     return false; // not one at all, as the loader says
   std::vector<Elf64_Phdr> segments(head.e_phnum);
   file.seekg(std::streamoff(head.e_phoff));
