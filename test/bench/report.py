@@ -258,9 +258,9 @@ def write(page, rows, compile_rows, threads, gpu=(), kernels=(), cold=()):
     rows = sorted(merge(stored.get("rows", []), rows), key=lambda row: place.get(row["model"], len(MODELS)))
     compiles = list({place_of(row): row for row in stored.get("compile", []) + compile_rows}.values())
     # Kernels by time are for who measures.
-    gpu = list({row["row"]: {key: value for key, value in row.items() if key != "profile"}
+    gpu = list({(row["machine"], row["row"]): {key: value for key, value in row.items() if key != "profile"}
                 for row in [*stored.get("gpu", []), *gpu]}.values())
-    kernels = list({row["row"] + row["type"]: row for row in [*stored.get("kernels", []), *kernels]}.values())
+    kernels = list({(row["machine"], row["row"], row["type"]): row for row in [*stored.get("kernels", []), *kernels]}.values())
     cold = sorted({place_of(row): row for row in [*stored.get("cold", []), *cold]}.values(), key=lambda row: row["model"])
     parts = {"rows": rows, "compile": compiles, "cold": cold, "gpu": gpu, "kernels": kernels}
     data.write_text(json.dumps({name: part for name, part in parts.items() if part or name in ("rows", "compile")},
