@@ -1,28 +1,35 @@
-# tcc_add_library(Name [NO_MLIR | PRIM] SOURCES... LINK libs...): one static library a layer folder.
-# tcc_precompile(target [PRIM]): its C++ sources begin with the precompiled header (TccPch) that targets that include
-#   MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too.
+# tcc_add_library(Name [NO_MLIR | PRIM | NVVM] SOURCES... LINK libs...): one static library a layer folder.
+# tcc_precompile(target [PRIM | NVVM]): its C++ sources begin with the precompiled header (TccPch) that targets that
+#   include MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too or, with NVVM, with
+#   that (TccNvvmPch) of those that write NVIDIA's instructions as well.
 # tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
 #   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
-# tcc_add_unittest(name [NO_MLIR | PRIM] SOURCES... LINK libs...): a Catch2 program run by ctest.
+# tcc_add_unittest(name [NO_MLIR | PRIM | NVVM] SOURCES... LINK libs...): a Catch2 program run by ctest.
 
-# ccache can only reuse a clang precompiled header without its timestamp.
+# A precompiled header without its timestamp, named by its own folder rather than by a path, is the same text in every
+# checkout: what is compiled with it is then found by ccache from another checkout too (scripts/ccache).
 set(TCC_NO_PCH_TIMESTAMP $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
-foreach(_pair IN ITEMS "TccPch;pch.h" "TccPrimPch;pch-prim.h")
-  list(GET _pair 0 _target)
-  list(GET _pair 1 _header)
-  add_library(${_target} OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
-  target_precompile_headers(${_target} PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/${_header})
-  target_compile_options(${_target} PRIVATE ${TCC_NO_PCH_TIMESTAMP})
+foreach(_kind IN ITEMS "" Prim Nvvm)
+  string(TOLOWER "pch-${_kind}.h" _header)
+  string(REPLACE "-." "." _header ${_header})
+  add_library(Tcc${_kind}Pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
+  target_include_directories(Tcc${_kind}Pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake)
+  target_precompile_headers(Tcc${_kind}Pch PRIVATE <${_header}>)
+  target_compile_options(Tcc${_kind}Pch PRIVATE ${TCC_NO_PCH_TIMESTAMP})
 endforeach()
 add_dependencies(TccPrimPch TccPrimIncGen)
+add_dependencies(TccNvvmPch TccPrimIncGen)
 
 function(tcc_precompile target)
+  set(header TccPch)
   if("PRIM" IN_LIST ARGN)
-    target_precompile_headers(${target} REUSE_FROM TccPrimPch)
-  else()
-    target_precompile_headers(${target} REUSE_FROM TccPch)
+    set(header TccPrimPch)
+  elseif("NVVM" IN_LIST ARGN)
+    set(header TccNvvmPch)
   endif()
+  target_precompile_headers(${target} REUSE_FROM ${header})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake)
   target_compile_options(${target} PRIVATE ${TCC_NO_PCH_TIMESTAMP})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE) # in code that may lie anywhere, as the header was for libraries
@@ -32,7 +39,7 @@ function(tcc_precompile target)
 endfunction()
 
 function(tcc_add_library name)
-  cmake_parse_arguments(A "NO_MLIR;PRIM" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;PRIM;NVVM" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
   if(A_NO_MLIR)
     target_link_libraries(${name} PUBLIC ${A_LINK})
@@ -80,7 +87,7 @@ function(tcc_add_passes name)
 endfunction()
 
 function(tcc_add_unittest name)
-  cmake_parse_arguments(A "NO_MLIR;PRIM" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;PRIM;NVVM" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   if(NOT A_NO_MLIR)
     tcc_precompile(${name} ${ARGN})
