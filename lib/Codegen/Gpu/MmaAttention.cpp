@@ -17,7 +17,7 @@
 //===----------------------------------------------------------------------===//
 #include "AttentionParts.h"
 #include "OperandLines.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "WordArithmetic.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,26 +30,16 @@ using namespace tcc::codegen::device;
 
 namespace {
 
-class MmaAttentionEmitter {
+class MmaAttentionEmitter : WordArithmetic {
 public:
   MmaAttentionEmitter(device::KernelFrame &f, AttentionForm form)
-      : f(f), b(f.b), s(f.schedule), m(*matrixAttention(form)), a(f, std::move(form)),
+      : WordArithmetic(f), s(f.schedule), m(*matrixAttention(form)), a(f, std::move(form)),
         t(AttentionTile::of(s)), stages(s.getVectors()), down(t.warpRows / 16),
         group(std::min(4u, t.warpKeys / 8)) {}
   void run();
 
 private:
-  // 32-bit arithmetic.
-  Value c(int64_t v) { return f.i32(v); }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, c(y)); }
-  Value band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
-  Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
-  Value index(Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); }
-  Value sharedAt(Value offset) {
-    return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
+  Value sharedAt(Value offset) { return bytesBehind(shared, offset); }
   Value overRow(Value v, llvm::function_ref<Value(Value, Value)> combine) {
     for (unsigned distance : {1u, 2u})
       v = combine(v, exchangeLanes(b, v, distance));
@@ -71,8 +61,6 @@ private:
   RunningRows goOverKeys();
   void leave(const RunningRows &state, AttentionParts &parts);
 
-  device::KernelFrame &f;
-  ImplicitLocOpBuilder &b;
   Schedule s;
   MatrixAttention m;
   AttentionFrame a;
@@ -184,7 +172,7 @@ SmallVector<Value> MmaAttentionEmitter::scoresOf(unsigned i, unsigned half, Valu
   Value own = mul(band(lane, 3), together);
   SmallVector<Value> scores;
   for (unsigned j = 0; j < t.warpKeys / 8; j += group) {
-    Value key = f.e.addIndex(firstKey, index(add(add(warpKey, own), c(int64_t(j) * 8))));
+    Value key = f.e.addIndex(firstKey, toIndex(add(add(warpKey, own), c(int64_t(j) * 8))));
     for (unsigned n = 0; n < together; n += lanes) {
       SmallVector<Value> run;
       for (unsigned e = n; e < n + lanes; ++e)
@@ -296,19 +284,20 @@ RunningRows MmaAttentionEmitter::goOverKeys() {
 /// Leaves what the lane found where keys and values were.
 void MmaAttentionEmitter::leave(const RunningRows &state, AttentionParts &parts) {
   unsigned across = m.widthFilled() / 8;
-  Value sharer = index(arith::DivUIOp::create(b, warpKey, c(t.warpKeys)));
+  Value sharer = toIndex(arith::DivUIOp::create(b, warpKey, c(t.warpKeys)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, band(lane, 3), c(0));
   f.barrier(); // all have read the last stage
   for (unsigned i = 0; i < down; ++i)
     for (unsigned half : {0u, 1u}) {
-      Value row = index(add(add(warpRow, shr(lane, 2)), c(int64_t(i) * 16 + half * 8)));
+      Value row = toIndex(add(add(warpRow, shr(lane, 2)), c(int64_t(i) * 16 + half * 8)));
       Value sum = overRow(state.sums[i * 2 + half],
                           [&](Value x, Value y) { return arith::AddFOp::create(b, x, y); });
       f.when(isFirst, [&] { parts.leaveRow(sharer, row, state.tops[i * 2 + half], sum); });
       for (unsigned j = 0; j < across; ++j) {
         ArrayRef<Value> two =
             ArrayRef(state.results).slice((size_t(i) * across + j) * 4 + half * 2, 2);
-        parts.leaveResults(sharer, row, index(add(mul(band(lane, 3), 2), c(int64_t(j) * 8))), two);
+        parts.leaveResults(sharer, row, toIndex(add(mul(band(lane, 3), 2), c(int64_t(j) * 8))),
+                           two);
       }
     }
   f.barrier();
@@ -354,7 +343,7 @@ void MmaAttentionEmitter::run() {
   warpKey = mul(arith::RemUIOp::create(b, warp, c(t.sharing())), t.warpKeys);
   for (unsigned i = 0; i < t.warpRows; i += 8) {
     Value row = add(add(warpRow, shr(lane, 2)), c(i));
-    rowsOfLane.push_back(a.rowAt(f.e.addIndex(rowTile, index(row))));
+    rowsOfLane.push_back(a.rowAt(f.e.addIndex(rowTile, toIndex(row))));
   }
   unsigned depthChunks = m.depthFilled() / 8, widthChunks = m.widthFilled() / 8;
   queryLines.emplace(f, sourceOf(a.scores, true, a.batch),

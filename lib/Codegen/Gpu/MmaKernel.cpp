@@ -25,7 +25,7 @@
 //===----------------------------------------------------------------------===//
 #include "MmaTile.h"
 #include "Product.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "WordArithmetic.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -37,10 +37,10 @@ using namespace tcc::codegen::device;
 
 namespace {
 
-class MmaEmitter {
+class MmaEmitter : WordArithmetic {
 public:
   MmaEmitter(device::KernelFrame &f, Product product)
-      : f(f), b(f.b), p(std::move(product)), s(f.schedule), t(MmaTile::of(s)),
+      : WordArithmetic(f), p(std::move(product)), s(f.schedule), t(MmaTile::of(s)),
         instruction(*MatrixInstruction::of(p.leftElement, p.rightElement)),
         group(16 / instruction.elementBytes()), depth(8 * group),
         stages(s.getSharedBytes() / t.stageBytes()) {}
@@ -65,18 +65,7 @@ private:
     Value offset, chunk;
   };
 
-  // 32-bit arithmetic.
-  Value c(int64_t v) { return f.i32(v); }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, c(y)); }
-  Value band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
-  Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
-  Value bxor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
-  Value index(Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); }
-  Value sharedAt(Value offset) {
-    return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
+  Value sharedAt(Value offset) { return bytesBehind(shared, offset); }
 
   Part partOf(bool left);
   unsigned chunksOfThread(const Part &part) const { return part.width * 8 / t.threads(); }
@@ -98,8 +87,6 @@ private:
   void store(ValueRange sums);
   void storeRun(Value row, Value column, ArrayRef<Value> sums);
 
-  device::KernelFrame &f;
-  ImplicitLocOpBuilder &b;
   Product p;
   Schedule s;
   MmaTile t;
@@ -148,7 +135,7 @@ MmaEmitter::Part MmaEmitter::partOf(bool left) {
   part.offset = left ? 0 : t.leftBytes();
   Value first = left ? rowTile : columnTile;
   auto ownAt = [&](Value place, unsigned lanes) {
-    part.own.push_back(runCoords(f, f.e.addIndex(first, index(place)), part.source.own, lanes));
+    part.own.push_back(runCoords(f, f.e.addIndex(first, toIndex(place)), part.source.own, lanes));
   };
   // The own index differs from line to line, or within one.
   if (part.byInner)
@@ -181,7 +168,7 @@ SmallVector<MmaEmitter::Held> MmaEmitter::fetch(Part &part, Value step, Value st
   Value first = f.e.mulIndex(step, f.e.index(depth));
   f.e.setLanes(lanes);
   auto kAt = [&](Value place, unsigned kLanes) {
-    Value k = f.e.addIndex(first, index(place));
+    Value k = f.e.addIndex(first, toIndex(place));
     bool whole = getConstantIntValue(inner).value_or(1) % depth == 0;
     return std::pair(runCoords(f, k, part.source.inner, kLanes),
                      whole ? Value() : f.less(k, inner));
@@ -364,7 +351,7 @@ void MmaEmitter::store(ValueRange sums) {
   for (unsigned i = 0; i < down; ++i)
     for (unsigned half : {0u, 1u}) {
       Value place = add(add(warpRow, laneRow), c(i * 16 + half * 8));
-      Value row = f.e.addIndex(rowTile, index(place));
+      Value row = f.e.addIndex(rowTile, toIndex(place));
       auto storeRow = [&] {
         for (unsigned j = 0; j < across; j += together) {
           SmallVector<Value> run;
@@ -372,7 +359,7 @@ void MmaEmitter::store(ValueRange sums) {
             for (unsigned column : {0u, 1u})
               run.push_back(sums[(i * across + tile) * 4 + half * 2 + column]);
           Value column = add(add(warpColumn, laneColumn), c(j * 8));
-          storeRun(row, f.e.addIndex(columnTile, index(column)), run);
+          storeRun(row, f.e.addIndex(columnTile, toIndex(column)), run);
         }
       };
       bool whole = getConstantIntValue(rows).value_or(1) % t.rows == 0;

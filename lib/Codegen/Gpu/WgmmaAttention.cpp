@@ -26,7 +26,7 @@ using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
 WgmmaAttentionEmitter::WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttention &attention)
-    : f(f), b(f.b), a(attention), form(attention.form),
+    : WordArithmetic(f), a(attention), form(attention.form),
       t(attention, f.schedule.getRows(), f.schedule.getColumns()),
       values(productFrom(f, form.values)),
       byValues{tensorType(form.scores.getLhs()).getElementType(), unsigned(attention.width)} {
@@ -59,10 +59,7 @@ WgmmaAttentionEmitter::State WgmmaAttentionEmitter::State::of(ValueRange values)
 // The block
 //===----------------------------------------------------------------------===//
 
-Value WgmmaAttentionEmitter::sharedAt(Value offset) {
-  return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
-                             ArrayRef<LLVM::GEPArg>{offset});
-}
+Value WgmmaAttentionEmitter::sharedAt(Value offset) { return bytesBehind(shared, offset); }
 
 Value WgmmaAttentionEmitter::barrier(Barrier which, Value stage) {
   auto number = static_cast<int64_t>(which), first = static_cast<int64_t>(Barrier::FullKeys);

@@ -8,12 +8,12 @@
 #include "BoxedAttention.h"
 #include "Product.h"
 #include "WgmmaInstructions.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "WordArithmetic.h"
 #include "tcc/Codegen/Common/KeyRange.h"
 
 namespace tcc::codegen::device {
 
-class WgmmaAttentionEmitter {
+class WgmmaAttentionEmitter : WordArithmetic {
 public:
   WgmmaAttentionEmitter(KernelFrame &f, const BoxedAttention &attention);
   void run();
@@ -32,27 +32,6 @@ private:
     static State of(mlir::ValueRange values);
   };
 
-  // 32-bit arithmetic.
-  mlir::Value c(int64_t v) { return f.i32(v); }
-  mlir::Value add(mlir::Value x, mlir::Value y) { return mlir::arith::AddIOp::create(b, x, y); }
-  mlir::Value sub(mlir::Value x, mlir::Value y) { return mlir::arith::SubIOp::create(b, x, y); }
-  mlir::Value mul(mlir::Value x, int64_t y) { return mlir::arith::MulIOp::create(b, x, c(y)); }
-  mlir::Value band(mlir::Value x, int64_t y) { return mlir::arith::AndIOp::create(b, x, c(y)); }
-  mlir::Value shr(mlir::Value x, int64_t y) { return mlir::arith::ShRUIOp::create(b, x, c(y)); }
-  mlir::Value bxor(mlir::Value x, int64_t y) { return mlir::arith::XOrIOp::create(b, x, c(y)); }
-  mlir::Value smaller(mlir::Value x, mlir::Value y) {
-    return mlir::arith::MinSIOp::create(b, x, y);
-  }
-  mlir::Value larger(mlir::Value x, mlir::Value y) { return mlir::arith::MaxSIOp::create(b, x, y); }
-  mlir::Value equal(mlir::Value x, mlir::Value y) {
-    return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::eq, x, y);
-  }
-  mlir::Value to32(mlir::Value index) {
-    return mlir::arith::IndexCastUIOp::create(b, b.getI32Type(), index);
-  }
-  mlir::Value toIndex(mlir::Value v) {
-    return mlir::arith::IndexCastUIOp::create(b, b.getIndexType(), v);
-  }
   mlir::Value number(double v) {
     return mlir::arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(v)));
   }
@@ -119,8 +98,6 @@ private:
   RowScale finalScale(mlir::Value row, mlir::Value top, mlir::Value total);
   void store(const State &state);
 
-  KernelFrame &f;
-  mlir::ImplicitLocOpBuilder &b;
   const BoxedAttention &a;
   AttentionForm form;
   BoxedAttentionTile t;

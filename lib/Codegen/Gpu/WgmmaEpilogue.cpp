@@ -27,19 +27,11 @@ using namespace tcc::codegen::device;
 
 WgmmaEpilogue::WgmmaEpilogue(KernelFrame &f, const MatrixProduct &product, const MatrixTile &tile,
                              Group group)
-    : f(f), b(f.b), p(product), t(tile), group(group), sum(p.instruction(t.columns).sum()),
+    : WordArithmetic(f), p(product), t(tile), group(group), sum(p.instruction(t.columns).sum()),
       result(cast<RankedTensorType>(f.launch.getResultTypes()[0]).getElementType()),
       perColumn(perColumnOf(f.launch, product.op)), lane(band(group.thread, GpuArch::warp - 1)) {}
 
-Value WgmmaEpilogue::add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-Value WgmmaEpilogue::mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, c(y)); }
-Value WgmmaEpilogue::band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
-Value WgmmaEpilogue::shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
-Value WgmmaEpilogue::bxor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
-Value WgmmaEpilogue::sharedAt(Value offset) {
-  return LLVM::GEPOp::create(b, group.shared.getType(), b.getI8Type(), group.shared,
-                             ArrayRef<LLVM::GEPArg>{offset});
-}
+Value WgmmaEpilogue::sharedAt(Value offset) { return bytesBehind(group.shared, offset); }
 
 /// Where slab `across` of 64 rows of the tile lies in shared memory.
 Value WgmmaEpilogue::slabAt(unsigned part, unsigned across) {

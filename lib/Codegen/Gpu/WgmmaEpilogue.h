@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "KernelFrame.h"
 #include "MatrixTile.h"
+#include "WordArithmetic.h"
 
 namespace tcc::codegen::device {
 
-class WgmmaEpilogue {
+class WgmmaEpilogue : WordArithmetic {
 public:
   /// A warp group that multiplies. `number`: among those; `leads`: its first thread.
   struct Group {
@@ -34,13 +34,6 @@ public:
   void end();
 
 private:
-  // 32-bit arithmetic.
-  mlir::Value c(int64_t v) { return f.i32(v); }
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, int64_t y);
-  mlir::Value band(mlir::Value x, int64_t y);
-  mlir::Value shr(mlir::Value x, int64_t y);
-  mlir::Value bxor(mlir::Value x, mlir::Value y);
   mlir::Value sharedAt(mlir::Value offset);
 
   unsigned slabsAcross() const { return t.columns * p.resultBytes / t.slabRowBytes; }
@@ -62,8 +55,6 @@ private:
     return f.function.getArgument(f.function.getNumArguments() - p.tensorMaps() + which);
   }
 
-  KernelFrame &f;
-  mlir::ImplicitLocOpBuilder &b;
   const MatrixProduct &p;
   MatrixTile t;
   Group group;

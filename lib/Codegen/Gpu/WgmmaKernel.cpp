@@ -21,7 +21,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "WgmmaEpilogue.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "WordArithmetic.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,30 +41,16 @@ struct Place {
 /// Sums of a warp group, of 64 rows each.
 using Sums = SmallVector<Value, 2>;
 
-class WgmmaEmitter {
+class WgmmaEmitter : WordArithmetic {
 public:
   WgmmaEmitter(device::KernelFrame &f, MatrixProduct product)
-      : f(f), b(f.b), p(product), t(MatrixTile::of(f.schedule, product)),
+      : WordArithmetic(f), p(product), t(MatrixTile::of(f.schedule, product)),
         instruction(p.instruction(t.columns)),
         early(std::min<int64_t>({f.schedule.getKept(), t.stages, p.steps()})) {}
   void run();
 
 private:
-  // 32-bit arithmetic.
-  Value c(int64_t v) { return f.i32(v); }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
-  Value mul(Value x, Value y) { return arith::MulIOp::create(b, x, y); }
-  Value div(Value x, Value y) { return arith::DivUIOp::create(b, x, y); }
-  Value rem(Value x, Value y) { return arith::RemUIOp::create(b, x, y); }
-  Value band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
-  Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
-  Value bxor(Value x, Value y) { return arith::XOrIOp::create(b, x, y); }
-  Value equal(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); }
-  Value sharedAt(Value offset) {
-    return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
+  Value sharedAt(Value offset) { return bytesBehind(shared, offset); }
   Value full(Value stage) { return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset()))); }
   Value empty(Value stage) {
     return sharedAt(add(mul(stage, c(8)), c(t.barrierOffset() + 8 * t.stages)));
@@ -91,8 +77,6 @@ private:
   void passTurn(Value group);
   void forTiles(Value first, Value step, Place start, function_ref<Place(Value, Place)> body);
 
-  device::KernelFrame &f;
-  ImplicitLocOpBuilder &b;
   MatrixProduct p;
   MatrixTile t;
   WgmmaInstruction instruction;

@@ -20,7 +20,7 @@
 #include "Product.h"
 #include "WgmmaInstructions.h"
 #include "WgmmaTile.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "WordArithmetic.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,12 +33,12 @@ using namespace tcc::codegen::device;
 
 namespace {
 
-class WgmmaTileEmitter {
+class WgmmaTileEmitter : WordArithmetic {
 public:
   WgmmaTileEmitter(device::KernelFrame &f, MatrixProduct matrices, Product product)
-      : f(f), b(f.b), m(std::move(matrices)), p(std::move(product)), t(WgmmaTile::of(f.schedule)),
-        split(f.schedule.getSplit()), each(llvm::divideCeil(m.steps(), split)),
-        instruction(m.instruction(t.columns)),
+      : WordArithmetic(f), m(std::move(matrices)), p(std::move(product)),
+        t(WgmmaTile::of(f.schedule)), split(f.schedule.getSplit()),
+        each(llvm::divideCeil(m.steps(), split)), instruction(m.instruction(t.columns)),
         early(std::min<int64_t>({f.schedule.getKept(), t.stages, each})) {
     if (BlockArgument residual = residualOf(f.launch, m.op))
       earlyOperands.push_back({residual, false});
@@ -48,22 +48,9 @@ public:
   void run();
 
 private:
-  // 32-bit arithmetic.
-  Value c(int64_t v) { return f.i32(v); }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value mul(Value x, int64_t y) { return arith::MulIOp::create(b, x, c(y)); }
-  Value band(Value x, int64_t y) { return arith::AndIOp::create(b, x, c(y)); }
-  Value shr(Value x, int64_t y) { return arith::ShRUIOp::create(b, x, c(y)); }
-  Value equal(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y); }
-  Value index(Value v) { return arith::IndexCastUIOp::create(b, b.getIndexType(), v); }
-  Value to32(Value v) { return arith::IndexCastUIOp::create(b, b.getI32Type(), v); }
-  Value at(Value base, Value offset) {
-    return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
-                               ArrayRef<LLVM::GEPArg>{offset});
-  }
-  Value full(Value stage) { return at(shared, add(mul(stage, 8), c(t.barrierOffset()))); }
+  Value full(Value stage) { return bytesBehind(shared, add(mul(stage, 8), c(t.barrierOffset()))); }
   Value empty(Value stage) {
-    return at(shared, add(mul(stage, 8), c(t.barrierOffset() + 8 * t.stages)));
+    return bytesBehind(shared, add(mul(stage, 8), c(t.barrierOffset() + 8 * t.stages)));
   }
   /// Whether a stage is filled a second time.
   bool wraps() const { return each > t.stages; }
@@ -99,8 +86,6 @@ private:
   void bindEarly(size_t unit);
   void finish();
 
-  device::KernelFrame &f;
-  ImplicitLocOpBuilder &b;
   MatrixProduct m;
   Product p;
   WgmmaTile t;
@@ -199,7 +184,7 @@ void WgmmaTileEmitter::fetch() {
 void WgmmaTileEmitter::fetchRight(Value step, Value stage) {
   step = add(firstStep, step);
   Value barrier = full(stage),
-        right = at(shared, add(mul(stage, t.stageBytes()), c(t.leftBytes())));
+        right = bytesBehind(shared, add(mul(stage, t.stageBytes()), c(t.leftBytes())));
   expectBytes(b, barrier, t.stageBytes());
   if (m.window)
     return copyBox(b, right, tensorMap(1), m.window->filtersAt(f, firstColumn, step), barrier);
@@ -207,14 +192,14 @@ void WgmmaTileEmitter::fetchRight(Value step, Value stage) {
   if (m.rightByColumns)
     return copyBox(b, right, tensorMap(1), {k, firstColumn}, barrier);
   for (unsigned i = 0; i < t.columns; i += MatrixTile::sliceColumns)
-    copyBox(b, at(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
+    copyBox(b, bytesBehind(right, c(int64_t(i) * MatrixTile::depth * 2)), tensorMap(1),
             {add(firstColumn, c(i)), k}, barrier);
 }
 
 /// `window`: where a convolution's first one stands.
 void WgmmaTileEmitter::fetchLeft(ValueRange window, Value step, Value stage) {
   step = add(firstStep, step);
-  Value barrier = full(stage), left = at(shared, mul(stage, t.stageBytes()));
+  Value barrier = full(stage), left = bytesBehind(shared, mul(stage, t.stageBytes()));
   if (m.window) {
     ConvolutionWindow::Copies copies = m.window->copiesAt(f, window, firstColumn, step);
     return copyWindow(b, left, tensorMap(0), copies.image, copies.taps, barrier);
@@ -269,7 +254,7 @@ void WgmmaTileEmitter::leave(Value sums) {
   NVVM::BarrierOp::create(b, Type(), c(1), c(t.multiplying()), NVVM::BarrierReductionAttr(),
                           Value());
   Value row = add(mul(shr(tid, 5), 16), shr(lane, 2));
-  Value place = at(shared, add(mul(row, t.sumPitch()), mul(band(lane, 3), 8)));
+  Value place = bytesBehind(shared, add(mul(row, t.sumPitch()), mul(band(lane, 3), 8)));
   auto pair = VectorType::get({2}, instruction.sum());
   for (unsigned i = 0; i < t.columns / 2; i += 2) {
     Value two = vector::FromElementsOp::create(
@@ -277,7 +262,7 @@ void WgmmaTileEmitter::leave(Value sums) {
         ValueRange{LLVM::ExtractValueOp::create(b, sums, int64_t(i)),
                    LLVM::ExtractValueOp::create(b, sums, int64_t(i) + 1)});
     int64_t offset = int64_t(i / 4) * 32 + (i % 4 / 2) * 8 * int64_t(t.sumPitch());
-    LLVM::StoreOp::create(b, two, at(place, c(offset)), 8);
+    LLVM::StoreOp::create(b, two, bytesBehind(place, c(offset)), 8);
   }
 }
 
@@ -303,7 +288,8 @@ SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
   for (unsigned i = 0; i < lanes; i += wide) {
     Value total;
     for (Value part : parts) {
-      Value some = LLVM::LoadOp::create(b, type, at(part, add(offset, c(i * 4))), wide * 4);
+      Value some =
+          LLVM::LoadOp::create(b, type, bytesBehind(part, add(offset, c(i * 4))), wide * 4);
       total = !total                      ? some
               : instruction.sum().isF32() ? Value(arith::AddFOp::create(b, total, some))
                                           : Value(arith::AddIOp::create(b, total, some));
@@ -317,9 +303,9 @@ SmallVector<Value> WgmmaTileEmitter::totalsOf(Value unit) {
 /// The first row and column of a unit, which may lie past the result's edges.
 std::pair<Value, Value> WgmmaTileEmitter::placeOf(Value unit) {
   Value across = c(t.columns / lanes);
-  Value row = index(add(firstRow, arith::DivUIOp::create(b, unit, across)));
+  Value row = toIndex(add(firstRow, arith::DivUIOp::create(b, unit, across)));
   Value ofTile = mul(arith::RemUIOp::create(b, unit, across), int64_t(lanes));
-  return {row, index(add(firstColumn, ofTile))};
+  return {row, toIndex(add(firstColumn, ofTile))};
 }
 
 /// Of how many of a thread's units an operand is read early: once where all have the same columns,
@@ -383,7 +369,7 @@ std::pair<Value, Product::Finished> WgmmaTileEmitter::finished(Value unit, Array
   if (m.columns % t.columns)
     inside = arith::AndIOp::create(b, inside, f.less(column, f.e.index(m.columns)));
   if (units() % round())
-    inside = arith::AndIOp::create(b, inside, f.less(index(unit), f.e.index(units())));
+    inside = arith::AndIOp::create(b, inside, f.less(toIndex(unit), f.e.index(units())));
   // Nothing is read past the edges either.
   row = f.minIndex(row, f.e.subIndex(rows, f.e.index(1)));
   Value group = f.e.index(0), ofGroup = f.volume(p.columns);
