@@ -39,11 +39,10 @@ using kernel::Place;
 
 namespace {
 
-constexpr double kTurns = 16;        // that a loop probably has
-constexpr double kOpenExtent = 4096; // what an open extent may well be
-constexpr double kModelsTake = 64;   // what the models of targets take it for
-constexpr double kHostPrice = 1.25;  // what the host must be better by
-constexpr double kHostLaunch = 100;  // nanoseconds of a call with few elements
+constexpr double kTurns = 16;         // that a loop probably has
+constexpr int64_t kOpenExtent = 4096; // what an open extent may well be
+constexpr double kHostPrice = 1.25;   // what the host must be better by
+constexpr double kHostLaunch = 100;   // nanoseconds of a call with few elements
 
 /// A launch that may run on the host, and what it takes on both sides.
 struct Candidate {
@@ -96,13 +95,7 @@ static int64_t rounded(double nanoseconds) {
   return static_cast<int64_t>(std::min(nanoseconds, 1e12));
 }
 
-static double bytesOf(Value tensor) {
-  RankedTensorType type = tensorType(tensor);
-  double bytes = elementBytes(type.getElementType());
-  for (int64_t d : type.getShape())
-    bytes *= ShapedType::isDynamic(d) ? kOpenExtent : static_cast<double>(d);
-  return bytes;
-}
+static double bytesOf(Value tensor) { return typicalBytes(tensorType(tensor), kOpenExtent); }
 
 /// How often what stands in `block` is done in a run.
 static double timesOf(Block *block) {
@@ -122,7 +115,7 @@ static double nanoseconds(const ScheduleModel &model, kernel::LaunchOp launch,
     for (Type type : types)
       if (auto tensor = dyn_cast<RankedTensorType>(type))
         open = std::max<int64_t>(open, tensor.getNumDynamicDims());
-  double more = std::pow(kOpenExtent / kModelsTake, static_cast<double>(open)), sum = 0;
+  double more = std::pow(kOpenExtent / kTypicalExtent, static_cast<double>(open)), sum = 0;
   for (const ScheduleModel::TimePart &part : model.timeParts(launch))
     sum += part.what == "launch" ? start.value_or(part.nanoseconds) : part.nanoseconds * more;
   return sum;

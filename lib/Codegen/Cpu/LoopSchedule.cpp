@@ -13,6 +13,7 @@
 #include "KernelFrame.h"
 #include "LaunchSchedules.h"
 #include "tcc/Analysis/AccessMap.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include <limits>
 
 using namespace mlir;
@@ -117,13 +118,9 @@ static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, const Cpu
 
 /// Elements that a point sums up, if it does.
 static int64_t workPerPoint(kernel::LaunchOp launch) {
-  constexpr int64_t kTypical = 64;
   int64_t most = 1;
   auto count = [&](ArrayRef<int64_t> extents) {
-    int64_t product = 1;
-    for (int64_t d : extents)
-      product *= ShapedType::isDynamic(d) ? kTypical : std::max<int64_t>(d, 1);
-    most = std::max(most, product);
+    most = std::max(most, static_cast<int64_t>(typicalElements(extents)));
   };
   for (Operation &op : launch.getBody().front()) {
     if (auto reduce = dyn_cast<prim::ReduceOp>(op)) {

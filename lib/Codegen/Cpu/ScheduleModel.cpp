@@ -11,6 +11,7 @@
 #include "LaunchSchedules.h"
 #include "ProductSpec.h"
 #include "SpecialKernel.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -80,13 +81,9 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
 }
 
-/// Elements of a tensor, as far as they are known.
-static int64_t typicalElements(ArrayRef<int64_t> shape) {
-  constexpr int64_t typical = 64;
-  int64_t elements = 1;
-  for (int64_t d : shape)
-    elements *= ShapedType::isDynamic(d) ? typical : std::max<int64_t>(d, 1);
-  return elements;
+/// Elements of a tensor, as far as they are known, and one at least.
+static int64_t someElements(ArrayRef<int64_t> shape) {
+  return std::max<int64_t>(1, static_cast<int64_t>(typicalElements(shape)));
 }
 
 /// Tasks of a scatter that are worth a thread.
@@ -95,12 +92,12 @@ static int64_t scatterGrain(Operation *op) {
   int64_t elements = 1;
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()))
-      elements = std::max(elements, typicalElements(tensorType(operand).getShape()));
+      elements = std::max(elements, someElements(tensorType(operand).getShape()));
   ScatterTasks tasks = scatterTasks(op);
   ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
-  int64_t count = typicalElements(shape.take_front(tasks.outer));
+  int64_t count = someElements(shape.take_front(tasks.outer));
   if (tasks.axis)
-    count *= llvm::divideCeil(typicalElements(shape[*tasks.axis]), tasks.part);
+    count *= llvm::divideCeil(someElements(shape[*tasks.axis]), tasks.part);
   return std::max<int64_t>(1, grainElements * count / elements);
 }
 
@@ -108,7 +105,7 @@ static int64_t scatterGrain(Operation *op) {
 static int64_t matrixGrain(Operation *op, cpu::SpecialScheduleAttr schedule) {
   constexpr int64_t grainProducts = 65536;
   ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
-  int64_t rows = typicalElements(shape[shape.size() - 2]), columns = typicalElements(shape.back());
+  int64_t rows = someElements(shape[shape.size() - 2]), columns = someElements(shape.back());
   if (int64_t part = matrixColumns(op, schedule))
     columns = std::min(columns, part);
   return std::max<int64_t>(1, grainProducts / (rows * rows * columns));
@@ -127,7 +124,7 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
   if (auto line = lineAxis(op)) {
     int64_t length = tensorType(line->first).getDimSize(line->second);
     return {scheduleOf(std::max<int64_t>(
-        1, grainOfLines / (linesPerTask(op, scheduleOf(1)) * typicalElements({length}))))};
+        1, grainOfLines / (linesPerTask(op, scheduleOf(1)) * someElements({length}))))};
   }
   if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
     int64_t lines = fourierTasks(fourier, scheduleOf(1)).lines;

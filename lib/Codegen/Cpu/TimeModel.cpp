@@ -13,6 +13,7 @@
 #include "SpecialKernel.h"
 #include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Target/CpuCosts.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -21,15 +22,7 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
-static double elementsOf(ArrayRef<int64_t> shape) {
-  constexpr double typical = 64;
-  double elements = 1;
-  for (int64_t d : shape)
-    elements *= ShapedType::isDynamic(d) ? typical : static_cast<double>(d);
-  return elements;
-}
-
-static double elementsOf(Value v) { return elementsOf(tensorType(v).getShape()); }
+static double elementsOf(Value v) { return typicalElements(tensorType(v).getShape()); }
 
 static unsigned bitsOf(Value v) {
   Type element = storageType(tensorType(v).getElementType());
@@ -140,9 +133,9 @@ void LaunchCosts::countProduct(double rows, double depth, double columns, double
 void LaunchCosts::countDot(prim::DotOp dot) {
   double depth = 1, entries = 1;
   for (int64_t axis : dot.getRhsContract())
-    depth *= elementsOf(tensorType(dot.getRhs()).getShape().slice(axis, 1));
+    depth *= typicalElements(tensorType(dot.getRhs()).getShape().slice(axis, 1));
   for (int64_t axis : dot.getRhsBatch())
-    entries *= elementsOf(tensorType(dot.getRhs()).getShape().slice(axis, 1));
+    entries *= typicalElements(tensorType(dot.getRhs()).getShape().slice(axis, 1));
   double rows = elementsOf(dot.getLhs()) / depth / entries;
   countProduct(rows, depth, elementsOf(dot.getRhs()) / depth / entries, entries, dot);
 }
@@ -151,9 +144,9 @@ void LaunchCosts::countConvolution(prim::ConvOp conv) {
   constexpr double savedByTiles = 2.25; // multiply-adds of 3x3 filters in tiles of 2x2
   ArrayRef<int64_t> filters = tensorType(conv.getW()).getShape();
   auto groups = static_cast<double>(conv.getGroups());
-  double columns = elementsOf(filters.take_front(1)) / groups;
+  double columns = typicalElements(filters.take_front(1)) / groups;
   double rows = elementsOf(conv.getResult()) / columns / groups;
-  double depth = elementsOf(filters.drop_front(1));
+  double depth = typicalElements(filters.drop_front(1));
   if (isa<cpu::WinogradScheduleAttr>(launch.getScheduleAttr()))
     depth /= savedByTiles;
   if (isa<cpu::LineScheduleAttr>(launch.getScheduleAttr())) // lanes are channels of all groups
@@ -181,7 +174,7 @@ void LaunchCosts::countOperator(Operation *op) {
       })
       .Case([&](prim::CumulativeOp) { of(CpuCost::Divide) += vectors(result, elements); })
       .Case([&](prim::PoolOp pool) {
-        of(CpuCost::Simple) += vectors(result, elements * elementsOf(pool.getWindow()));
+        of(CpuCost::Simple) += vectors(result, elements * typicalElements(pool.getWindow()));
       })
       .Case([&](prim::TakeOp take) {
         bool single = take.getAxis() + 1 == uint64_t(tensorType(take.getX()).getRank());
@@ -191,11 +184,11 @@ void LaunchCosts::countOperator(Operation *op) {
       .Case<prim::TakeAlongOp, prim::GatherNdOp, prim::NonzeroOp>(
           [&](Operation *) { of(CpuCost::Element) += elements; })
       .Case([&](prim::SortOp sort) {
-        double n = elementsOf(tensorType(sort.getX()).getShape().slice(sort.getAxis(), 1));
+        double n = typicalElements(tensorType(sort.getX()).getShape().slice(sort.getAxis(), 1));
         of(CpuCost::Ordered) += elements * steps(n);
       })
       .Case([&](prim::TopKOp top) {
-        double n = elementsOf(tensorType(top.getX()).getShape().slice(top.getAxis(), 1));
+        double n = typicalElements(tensorType(top.getX()).getShape().slice(top.getAxis(), 1));
         of(CpuCost::Ordered) += elementsOf(top.getX()) * (sortsWords(top, cpu) ? steps(n) : 1);
       })
       .Case<prim::ScatterAlongOp, prim::ScatterNdOp>([&](Operation *) {
@@ -215,7 +208,7 @@ void LaunchCosts::countOperator(Operation *op) {
       .Default([&](Operation *) {
         if (op->hasTrait<prim::MatrixFactor>()) {
           ArrayRef<int64_t> shape = tensorType(op->getOperand(0)).getShape();
-          double n = elementsOf(shape.take_back(1));
+          double n = typicalElements(shape.take_back(1));
           of(CpuCost::Factor) += elements * n / cpu.lanes(bitsOf(result));
           of(CpuCost::Divide) += elements / n;
         } else if (!op->hasTrait<prim::StridedView>() && !op->hasTrait<prim::ModelConstant>()) {

@@ -75,20 +75,16 @@ bool codegen::GpuScheduleModel::storesTwice(kernel::LaunchOp launch) const {
 }
 
 /// Of launches that may run on the host as well, which are small: how soon the next one can start,
-/// and what is read and written. Open extents count as for CPUs.
+/// and what is read and written.
 SmallVector<ScheduleModel::TimePart>
 codegen::GpuScheduleModel::timeParts(kernel::LaunchOp launch) const {
-  constexpr double kLaunch = 2500, kTypical = 64;
+  constexpr double kLaunch = 2500;
   double bytes = 0;
   for (TypeRange types :
        {TypeRange(launch.getInputs().getTypes()), TypeRange(launch->getResultTypes())})
     for (Type type : types)
-      if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-        double more = elementBytes(tensor.getElementType());
-        for (int64_t d : tensor.getShape())
-          more *= ShapedType::isDynamic(d) ? kTypical : static_cast<double>(d);
-        bytes += more;
-      }
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        bytes += typicalBytes(tensor);
   double rate = static_cast<double>(target.codes.back().arch->bytesPerSecond) / 1e9;
   return {{"launch", 1, kLaunch}, {"byte", bytes, bytes / rate}};
 }

@@ -1,7 +1,6 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -111,16 +110,4 @@ LogicalResult LaunchOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShape
     }
   }
   return success();
-}
-
-int64_t tcc::elementBytes(Type e) {
-  if (auto complex = dyn_cast<ComplexType>(e))
-    return 2 * elementBytes(complex.getElementType());
-  return std::max<int64_t>(1, e.getIntOrFloatBitWidth() / 8);
-}
-
-int64_t tcc::tensorBytes(ShapedType type) {
-  if (auto tensor = dyn_cast<RankedTensorType>(type))
-    type = prim::storedType(tensor);
-  return type.getNumElements() * elementBytes(type.getElementType());
 }

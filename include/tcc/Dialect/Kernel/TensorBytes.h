@@ -8,4 +8,11 @@ namespace tcc {
 int64_t tensorBytes(mlir::ShapedType type);
 int64_t elementBytes(mlir::Type elementType);
 
+/// What an extent that is open is taken for where schedules are chosen and times are told.
+inline constexpr int64_t kTypicalExtent = 64;
+
+/// Elements of a tensor, and its bytes at run time, where each extent that is open is `open`.
+double typicalElements(llvm::ArrayRef<int64_t> shape, int64_t open = kTypicalExtent);
+double typicalBytes(mlir::ShapedType type, int64_t open = kTypicalExtent);
+
 } // namespace tcc
