@@ -2,6 +2,8 @@
 // interpreter.
 #include "KernelTexts.h"
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -48,13 +50,19 @@ TEST_CASE("sorted scatters: rows, of several types and kinds, some of which go n
 }
 
 TEST_CASE("sorted scatters: parts of the updates of few rows") {
-  for (const char *kind : {"add", "max"})
-    for (auto [type, d] : {std::pair("f32", DType::F32), {"f64", DType::F64}}) {
-      std::string text = rowsOf(kind, type, "3", "3000", "24", "24");
-      CHECK(scheduleOf(text).getVectors() > 1);
-      check(text, {random(d, {3, 24}), indices({3000, 1}, -1, 3), random(d, {3000, 24})});
-    }
+  struct Case {
+    const char *kind, *type;
+    DType d;
+  };
+  for (auto [kind, type, d] :
+       {Case{"max", "f32", DType::F32}, {"add", "f64", DType::F64}, {"max", "f64", DType::F64}}) {
+    std::string text = rowsOf(kind, type, "3", "3000", "24", "24");
+    CHECK(scheduleOf(text).getVectors() > 1);
+    check(text, {random(d, {3, 24}), indices({3000, 1}, -1, 3), random(d, {3000, 24})});
+  }
   CHECK(scheduleOf(rowsOf("add", "f16", "3", "3000", "24", "24")).getVectors() == 1);
+  // So many columns are no elements.
+  CHECK(scheduleOf(rowsOf("add", "f32", "16", "20000", "128", "128")).getVectors() > 1);
   // One row has all of them; updates that are narrower than it.
   check(rowsOf("add", "f32", "9", "2100", "7", "5"),
         {random(DType::F32, {9, 7}), indices({2100, 1}, 4, 4), random(DType::F32, {2100, 5})});
@@ -100,6 +108,91 @@ TEST_CASE("sorted scatters: elements with indices of their own, along any axis")
       check(body,
             {random(DType::F32, shape), indices(updates, -2, 91), random(DType::F32, updates)});
     }
+}
+
+/// Elements of a line go to places of %x.
+static std::string elementsOf(int64_t places, int64_t updates) {
+  std::string x = tensor(std::to_string(places), "f32"), u = tensor(std::to_string(updates), "f32"),
+              i = tensor(std::to_string(updates), "i64");
+  return function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                  "%y = prim.scatter_along add %x, %i, %u axis 0 : (" + x + ", " + i + ", " + u +
+                      ") -> " + x);
+}
+
+/// Launches of all blocks that write scratch memory of more bits at once than a sort's numbers.
+static bool isInFixedPoint(const std::string &text) {
+  return ptxOf(text, *GpuArch::find("sm_90a")).find(".add.u64") != std::string::npos;
+}
+
+TEST_CASE("sums in fixed point: of elements, whatever their size") {
+  // Several sums of each place, one of each; numbers that are all subnormal, near the largest, or
+  // tell each other's digits apart.
+  for (auto [places, updates] : {std::pair<int64_t, int64_t>{5, 5000}, {900, 7000}})
+    for (double size : {1e-44, 3e-39, 1e-20, 1.0, 1e30, 1e34}) {
+      std::string text = elementsOf(places, updates);
+      CHECK(isInFixedPoint(text));
+      check(text, {random(DType::F32, {places}, -size, size), indices({updates}, -3, places + 2),
+                   random(DType::F32, {updates}, -size, size)});
+    }
+  // All go to one place; a warp adds them up.
+  check(elementsOf(5000, 6000),
+        {random(DType::F32, {5000}), indices({6000}, 77, 77), random(DType::F32, {6000})});
+  // Each place has its own unit: what cancels out in one leaves the digits of the others alone.
+  Tensor x = random(DType::F32, {40}, 0, 0), i = indices({4000}, 0, 0),
+         u = random(DType::F32, {4000});
+  auto *at = reinterpret_cast<int64_t *>(i.mutableData());
+  auto *v = reinterpret_cast<float *>(u.mutableData());
+  for (int64_t n = 0; n < 4000; ++n) {
+    at[n] = n % 4 < 2 ? 7 : 10 + n % 30;
+    if (n % 4 < 2)
+      v[n] = n % 4 == 0 ? 3e37f : -3e37f;
+  }
+  check(elementsOf(40, 4000), {x, i, u});
+}
+
+TEST_CASE("sums in fixed point: infinities and what is no number") {
+  constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = NAN;
+  Tensor x = random(DType::F32, {60}), i = indices({5000}, 20, 59), u = random(DType::F32, {5000});
+  auto *own = reinterpret_cast<float *>(x.mutableData());
+  own[30] = kInf;
+  own[31] = -kInf;
+  own[32] = kNan;
+  auto *at = reinterpret_cast<int64_t *>(i.mutableData());
+  auto *v = reinterpret_cast<float *>(u.mutableData());
+  float special[] = {kInf, -kInf, kNan, 3e38f};
+  for (int64_t n = 0; n < 512; ++n) { // places 0 to 15: which of four numbers they get
+    int64_t place = n % 16, bit = n / 16 % 4;
+    if (!(place >> bit & 1))
+      continue;
+    at[n * 9] = place;
+    v[n * 9] = special[bit];
+  }
+  check(elementsOf(60, 5000), {x, i, u});
+}
+
+TEST_CASE("sums in fixed point: short rows, and tuples of indices") {
+  std::string rows = rowsOf("add", "f32", "700", "9000", "3", "3");
+  CHECK(isInFixedPoint(rows));
+  check(rows,
+        {random(DType::F32, {700, 3}), indices({9000, 1}, -9, 720), random(DType::F32, {9000, 3})});
+  // Rows that updates have a part of are sorted.
+  std::string parts = rowsOf("add", "f32", "700", "9000", "3", "2");
+  CHECK(!isInFixedPoint(parts));
+  check(parts,
+        {random(DType::F32, {700, 3}), indices({9000, 1}, -9, 720), random(DType::F32, {9000, 2})});
+  std::string x = "tensor<9x50x2xf32>", i = "tensor<800x2xi64>", u = "tensor<800x2xf32>";
+  std::string tuples =
+      function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+               "%y = prim.scatter_nd add %x, %i, %u : (" + x + ", " + i + ", " + u + ") -> " + x);
+  CHECK(isInFixedPoint(tuples));
+  check(tuples,
+        {random(DType::F32, {9, 50, 2}), indices({800, 2}, 0, 9), random(DType::F32, {800, 2})});
+}
+
+TEST_CASE("sums in fixed point are assembled for every architecture") {
+  for (const GpuArch &arch : GpuArch::all())
+    if (!arch.simulated)
+      checkAssembles(ptxOf(elementsOf(900, 7000), arch), arch);
 }
 
 TEST_CASE("sorted scatters: tuples of indices") {

@@ -24,13 +24,18 @@ bool sameForAllLines(prim::ScatterAlongOp op);
 /// own. Updates of rows share an index; of others each point is an update.
 struct UpdateList {
   int64_t updates, slots, points;
-  bool ascending; ///< the slots of updates never become less (Dialect/Prim/Ascending.h)
-  bool last;      ///< only the last update of a slot counts
-  bool anyOrder;  ///< what becomes of an element does not depend on it
+  int64_t meeting;           ///< the most updates that an element can have
+  bool ascending = false;    ///< the slots of updates never become less (Dialect/Prim/Ascending.h)
+  bool last = false;         ///< only the last update of a slot counts
+  bool anyOrder = false;     ///< what becomes of an element does not depend on it
+  bool inFixedPoint = false; ///< sums are those of integers, which do not either
 
   /// Null where extents are not known, or nothing is updated.
   static std::optional<UpdateList> of(mlir::Operation *op);
   GridSortSizes sort() const;
+  /// In fixed point: of each sum, in scratch memory, so that few of them are not in everybody's
+  /// way.
+  int64_t copies() const;
 };
 
 /// The way to run a scatter by the list of its updates, in the order of what they go to; false,

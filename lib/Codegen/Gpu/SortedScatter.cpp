@@ -10,9 +10,10 @@
 //
 // Of updates that replace what was there only the last one counts: its number is the largest of
 // those that go to the slot, which takes no order. And integers are the same in any order: they are
-// added where they belong, whoever comes first.
+// added where they belong, whoever comes first. Sums of elements of f32 are made integers for that
+// (FixedPointScatter.cpp).
 //
-// What is done with them then: SortedRows.cpp.
+// What is done with updates in order: SortedRows.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "SortedScatter.h"
@@ -35,6 +36,26 @@ static bool isOrderless(Operation *op, prim::ScatterKind kind) {
          (kind == K::add || kind == K::max || kind == K::min);
 }
 
+/// Whether sums of f32 take less time as those of integers, in any order, than in theirs. Two
+/// atomic operations an update, against the passes of a sort; microseconds of an H100.
+static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
+  auto along = dyn_cast<prim::ScatterAlongOp>(op);
+  auto x = tensorType(op->getOperand(0));
+  // Rows of which the updates have a part only are left to the sort.
+  bool whole = !along || !sameForAllLines(along) ||
+               llvm::all_of(llvm::enumerate(x.getShape()), [&](auto it) {
+                 return it.index() == along.getAxis() ||
+                        it.value() == tensorType(along.getIndices()).getDimSize(it.index());
+               });
+  if (!x.getElementType().isF32() || !whole)
+    return false;
+  double updates = list.updates, all = updates * list.points, passes = list.sort().passes(),
+         elements = double(list.slots) * list.points;
+  double sorted = 40 + 5e-5 * updates * passes + 1e-5 * all;
+  double integers = 15 + 4e-5 * all + 1.3e-5 * elements;
+  return integers < sorted;
+}
+
 std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
   UpdateList list{};
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
@@ -42,26 +63,25 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
          updates = tensorType(along.getIndices()).getShape();
     unsigned axis = along.getAxis();
     bool rows = sameForAllLines(along);
-    list = {volumeOf(updates), volumeOf(shape), 1, rows && prim::isAscending(op), false, false};
+    list = {volumeOf(updates), volumeOf(shape), 1, updates[axis]};
     if (rows && list.updates > 0 && list.slots > 0)
-      list = {updates[axis], shape[axis], list.slots / shape[axis], list.ascending, false, false};
+      list = {updates[axis], shape[axis], list.slots / shape[axis], updates[axis]};
+    list.ascending = rows && prim::isAscending(op);
   } else if (auto tuples = dyn_cast<prim::ScatterNdOp>(op)) {
     auto shape = tensorType(tuples.getX()).getShape(),
          indices = tensorType(tuples.getIndices()).getShape();
     if (ShapedType::isDynamic(indices.back()))
       return std::nullopt;
-    list = {volumeOf(indices.drop_back()),
-            volumeOf(shape.take_front(indices.back())),
-            volumeOf(shape.drop_front(indices.back())),
-            false,
-            false,
-            false};
+    list = {volumeOf(indices.drop_back()), volumeOf(shape.take_front(indices.back())),
+            volumeOf(shape.drop_front(indices.back())), volumeOf(indices.drop_back())};
   }
   if (list.updates <= 0 || list.slots <= 0 || list.points <= 0)
     return std::nullopt;
   auto kind = op->getAttrOfType<prim::ScatterKindAttr>("kind");
   list.last = !list.ascending && kind.getValue() == prim::ScatterKind::assign;
   list.anyOrder = !list.ascending && isOrderless(op, kind.getValue());
+  list.inFixedPoint =
+      !list.ascending && kind.getValue() == prim::ScatterKind::add && sumsInFixedPoint(op, list);
   return list;
 }
 
@@ -98,6 +118,12 @@ device::ScatterScratch device::ScatterScratch::of(const UpdateList &list, int64_
   ScatterScratch scratch{};
   if (list.anyOrder || list.ascending)
     return scratch;
+  if (list.inFixedPoint) {
+    int64_t elements = list.slots * list.points;
+    scratch.largest = elements * list.copies() * int64_t(sizeof(int64_t));
+    scratch.bytes = scratch.largest + elements * kNumber;
+    return scratch;
+  }
   scratch.firsts = list.last ? 0 : list.sort().bytes();
   scratch.ends = scratch.bytes = scratch.firsts + list.slots * kNumber;
   if (parts == 1)
@@ -113,7 +139,7 @@ static unsigned partsOf(const device::UpdateList &list, int64_t groups, const Gp
   constexpr uint64_t kMost = 32;
   int64_t more = kThreads * arch.multiprocessors / (list.slots * groups);
   int64_t most = std::min(more, list.updates / list.slots / kLeast);
-  bool one = list.last || list.ascending || list.anyOrder || most < 2;
+  bool one = list.last || list.ascending || list.anyOrder || list.inFixedPoint || most < 2;
   return one ? 1 : unsigned(std::min(kMost, llvm::bit_floor(uint64_t(most))));
 }
 
@@ -136,7 +162,8 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   int64_t few = !along ? kFewTuples : sameForAllLines(along) ? kFewRows : kFewAlone;
   if (!list->ascending && (along ? inLine : list->updates) <= few)
     return false;
-  unsigned lanes = list->anyOrder ? 1 : lanesOfRow(launch, op, *list);
+  bool elements = list->anyOrder || list->inFixedPoint;
+  unsigned lanes = elements ? 1 : lanesOfRow(launch, op, *list);
   int64_t across = llvm::divideCeil(list->points, lanes);
   // Narrow sums are rounded at every step, so that their order shows more.
   bool isNarrow = tensorType(op->getOperand(0)).getElementTypeBitWidth() < 32;
@@ -150,7 +177,7 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   s.rowThreads = unsigned(std::min<int64_t>(GpuArch::warp, llvm::PowerOf2Ceil(across)));
   if (list->ascending)
     return true;
-  unsigned blocks = list->last || list->anyOrder ? 8 : 4; // of a multiprocessor
+  unsigned blocks = list->last || elements ? 8 : 4; // of a multiprocessor
   s.vectors = parts;
   s.scratchBytes = unsigned(scratch);
   s.split = unsigned(arch.multiprocessors) * blocks;
@@ -296,16 +323,14 @@ void SortedScatter::noteFirsts(Value chunk) {
   }
 }
 
-/// Items of a phase that blocks share `count` threads' work in.
-static int64_t sharedItems(device::Schedule schedule, int64_t count) {
-  return std::min<int64_t>(schedule.getSplit(),
+int64_t SortedScatter::sharedItems(int64_t count) const {
+  return std::min<int64_t>(f.schedule.getSplit(),
                            llvm::divideCeil(count, device::GridSortSizes::threads));
 }
 
 void SortedScatter::runLast() {
   device::GridPhases phases(f);
-  int64_t clears = sharedItems(f.schedule, list.slots),
-          notes = sharedItems(f.schedule, list.updates);
+  int64_t clears = sharedItems(list.slots), notes = sharedItems(list.updates);
   phases.run(clears, [&](Value item) { clearFirsts(item, clears); });
   phases.run(notes, [&](Value item) {
     forParts(item, notes, list.updates, [&](Value update) { noteLast(update); });
@@ -356,7 +381,7 @@ void SortedScatter::updateElement(Value update, Value point) {
 
 void SortedScatter::runInAnyOrder() {
   device::GridPhases phases(f);
-  int64_t copies = sharedItems(f.schedule, list.slots * list.points);
+  int64_t copies = sharedItems(list.slots * list.points);
   phases.run(copies, [&](Value item) { copyElements(item, copies); });
   phases.finish(rowItems(list.updates, list.points, f.schedule), [&](Value item) {
     forRow(item, list.updates, [&](Value update, Value point) { updateElement(update, point); });
@@ -373,6 +398,8 @@ void SortedScatter::run() {
     return runLast();
   if (list.anyOrder)
     return runInAnyOrder();
+  if (list.inFixedPoint)
+    return runInFixedPoint();
   device::GridPhases phases(f);
   device::GridSortSizes sizes = list.sort();
   sort.emplace(f, sizes, 0);

@@ -1,7 +1,7 @@
 //===- SortedScatter.h - Updates in the order of their places ----*- C++ -*-===//
 //
-// Internal to SortedScatter.cpp, which brings the updates in order, and SortedRows.cpp, which does
-// them.
+// Internal to SortedScatter.cpp, which brings the updates in order, SortedRows.cpp, which does
+// them, and FixedPointScatter.cpp, which needs no order.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,7 +12,7 @@ namespace tcc::codegen::device {
 
 /// What a scatter keeps in scratch memory: bytes before it, behind the counters.
 struct ScatterScratch {
-  int64_t firsts, ends, sums, bytes;
+  int64_t firsts, ends, sums, largest, bytes;
   /// `parts` of the updates of a slot are summed apart, `bytes` for what a thread has of it.
   static ScatterScratch of(const UpdateList &list, int64_t parts, int64_t groups, int64_t bytes);
 };
@@ -34,6 +34,8 @@ private:
   /// body(i) for each of `count` things, of which the threads of a block have a part.
   void forParts(mlir::Value item, int64_t items, int64_t count,
                 llvm::function_ref<void(mlir::Value)> body);
+  /// Items of a phase that blocks share `count` threads' work in.
+  int64_t sharedItems(int64_t count) const;
   void clearFirsts(mlir::Value item, int64_t items);
   void noteFirsts(mlir::Value chunk);
   void noteLast(mlir::Value update);
@@ -41,6 +43,21 @@ private:
   void copyElements(mlir::Value item, int64_t items);
   void updateElement(mlir::Value update, mlir::Value point);
   void runInAnyOrder();
+
+  // Sums in fixed point
+  struct Update {
+    mlir::Value element, inside, v; ///< the number of what it goes to, valid where it is inside
+  };
+  mlir::Value largestAt(mlir::Value element);
+  mlir::Value fixedSumAt(mlir::Value element, mlir::Value copy);
+  llvm::SmallVector<Update> updatesFrom(mlir::Value first);
+  void forUpdates(mlir::Value item, int64_t items, llvm::function_ref<void(const Update &)> body);
+  void clearFixedSums(mlir::Value item, int64_t items);
+  void noteLargest(const Update &update);
+  mlir::Value inFixedPoint(mlir::Value v, mlir::Value largest);
+  void addInFixedPoint(const Update &update);
+  void writeFixedSum(mlir::Value element);
+  void runInFixedPoint();
 
   // Rows
   mlir::Value firstAscending(mlir::Value slot);
