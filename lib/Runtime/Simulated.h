@@ -26,8 +26,8 @@ uint64_t *tcc_sim_share(uint64_t word, uint64_t lanes[32]);
 /* Operands of the next call below and results of the last one. */
 void tcc_sim_give(uint32_t index, uint32_t word);
 uint32_t tcc_sim_take(uint32_t index);
-/* mma.sync of 16 rows by 8 columns over 32 bytes of k: what the words are. */
-enum tcc_sim_kind { TCC_SIM_BF16, TCC_SIM_F16, TCC_SIM_S8, TCC_SIM_U8, TCC_SIM_TF32 };
+/* mma.sync of 16 rows by 8 columns over 32 bytes of k, of f64 of 8 rows: what the words are. */
+enum tcc_sim_kind { TCC_SIM_BF16, TCC_SIM_F16, TCC_SIM_S8, TCC_SIM_U8, TCC_SIM_TF32, TCC_SIM_F64 };
 void tcc_sim_multiply(uint32_t left_kind, uint32_t right_kind);
 uint32_t tcc_sim_round_tf32(uint32_t bits);
 /* ex2.approx.ftz.f32 */

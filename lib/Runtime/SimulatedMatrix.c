@@ -104,14 +104,36 @@ static uint32_t dot_integer(const uint32_t *left, const uint32_t *right, uint32_
   return sum;
 }
 
+/* Of f64, eight rows by eight columns over four of k: words 0 and 1 of what was given are the left
+ * operand, 2 and 3 the right one, 4 to 7 two sums. */
+static void multiply_doubles(const uint64_t *lanes, const uint32_t *given_sums) {
+  uint32_t lane = tcc_sim_thread() % WARP;
+  for (uint32_t i = 0; i < 2; ++i) {
+    uint32_t row = lane / 4, column = lane % 4 * 2 + i;
+    double sum;
+    memcpy(&sum, given_sums + 2 * i, sizeof sum);
+    for (uint32_t k = 0; k < 4; ++k) {
+      double left, right;
+      memcpy(&left, (const uint32_t *)(uintptr_t)lanes[row * 4 + k], sizeof left);
+      memcpy(&right, (const uint32_t *)(uintptr_t)lanes[column * 4 + k] + 2, sizeof right);
+      sum += left * right;
+    }
+    memcpy(taken + 2 * i, &sum, sizeof sum);
+  }
+}
+
 /* Words 0 to 3 of what was given are of the left operand, 4 and 5 of the right one, 6 to 9 sums. */
 void tcc_sim_multiply(uint32_t left_kind, uint32_t right_kind) {
   struct held *mine = &held[tcc_sim_thread()];
   uint32_t *own = mine->words[mine->turn++ % 2], sums[4];
   memcpy(own, given, sizeof mine->words[0]);
-  memcpy(sums, given + 6, sizeof sums);
+  memcpy(sums, given + (left_kind == TCC_SIM_F64 ? 4 : 6), sizeof sums);
   uint64_t lanes[WARP];
   tcc_sim_share((uint64_t)(uintptr_t)own, lanes);
+  if (left_kind == TCC_SIM_F64) {
+    multiply_doubles(lanes, sums);
+    return;
+  }
   uint32_t lane = tcc_sim_thread() % WARP;
   for (uint32_t i = 0; i < 4; ++i) {
     uint32_t row = lane / 4, half = i / 2, column = lane % 4 * 2 + i % 2, left[8], right[8];

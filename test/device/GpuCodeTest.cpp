@@ -110,6 +110,20 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
     }
 }
 
+TEST_CASE("matrix units multiply f64 on every architecture, without spills") {
+  std::string text = product("f64", "f64", 512, 512, 512, true);
+  for (const GpuArch &arch : GpuArch::all()) {
+    if (arch.simulated)
+      continue;
+    std::string ptx = ptxOf(text, arch);
+    const char *shape = arch.capability == 90 ? "m16n8k16" : "m8n8k4";
+    INFO(arch.name);
+    CHECK(contains(ptx, std::string("mma.sync.aligned.") + shape + ".row.col.f64.f64.f64.f64"));
+    CHECK(!contains(ptx, "fma.rn.f64"));
+    checkAssembles(ptx, arch);
+  }
+}
+
 TEST_CASE("the template for wgmma neither spills nor serialises") {
   const GpuArch &arch = *GpuArch::find("sm_90a");
   for (const char *type : {"bf16", "f16"})

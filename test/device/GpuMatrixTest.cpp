@@ -36,6 +36,26 @@ TEST_CASE("products: matrices, batches, views, types, what follows") {
         {random(DType::F64, {40}), random(DType::F64, {40})});
 }
 
+TEST_CASE("products of f64 on matrix units: tails, layouts, batches, shared tiles, what follows") {
+  struct Case {
+    int m, n, k;
+    bool byColumns;
+  };
+  for (auto [m, n, k, byColumns] :
+       {Case{70, 130, 33, false}, {64, 64, 16, true}, {9, 200, 5, true}, {130, 70, 300, false}})
+    check(product("f64", "f64", m, n, k, byColumns),
+          {random(DType::F64, {m, k}),
+           byColumns ? random(DType::F64, {n, k}) : random(DType::F64, {k, n}),
+           random(DType::F64, {n})});
+  std::string a = "tensor<3x40x65xf64>", w = "tensor<3x24x65xf32>", y = "tensor<3x40x24xf64>";
+  std::string wide = "tensor<3x24x65xf64>",
+              cast = "%0 = prim.cast %w : (" + w + ") -> " + wide + "\n",
+              dot = "%y = prim.dot %a, %0 batch [0] x [0] contract [2] x [2] : (" + a + ", " +
+                    wide + ") -> " + y;
+  check(function("%a: " + a + ", %w: " + w, y, cast + dot),
+        {random(DType::F64, {3, 40, 65}), random(DType::F32, {3, 24, 65})});
+}
+
 /// Fails where the launches of `text` are wrong on the simulated device, run as `change` has it of
 /// the best schedule of form `form`.
 static void checkAs(const std::string &text, llvm::ArrayRef<Tensor> inputs,

@@ -59,7 +59,8 @@ static double splitProduct(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
                   int64_t(llvm::divideCeil(sizes.columns, s.columns));
   int64_t slices = llvm::divideCeil(sizes.inner, s.depth);
   int64_t bytes = int64_t(s.rows) * s.columns * (sum.getIntOrFloatBitWidth() / 8);
-  bool wide = sum.getIntOrFloatBitWidth() > 32; // slower, and slower still in two blocks: measured
+  // Slower, and slower still in two blocks: measured.
+  bool wide = sum.getIntOrFloatBitWidth() > 32 && !sumsOnUnits(sum, arch);
   double least = 0;
   for (int64_t split = 1; split <= std::min(kMost, std::max<int64_t>(1, slices / kFewest));
        ++split) {
@@ -159,7 +160,7 @@ void device::scheduleExactProduct(ScheduleChoice &s, kernel::LaunchOp launch, co
   s.depth = 16;
   Type sum = computeType(sumType(result.getElementType()));
   if (sum.getIntOrFloatBitWidth() > 32) {
-    s.depth = 8;
+    s.depth = sumsOnUnits(sum, arch) ? 16 : 8;
     splitProduct(s, launch, arch);
     return;
   }

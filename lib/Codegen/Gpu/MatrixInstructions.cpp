@@ -1,6 +1,7 @@
 //===- MatrixInstructions.cpp - What a warp multiplies with ---------------===//
 #include "MatrixInstructions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <array>
 
 using namespace mlir;
 using namespace tcc;
@@ -67,6 +68,59 @@ SmallVector<Value> MatrixInstruction::multiply(ImplicitLocOpBuilder &b, ValueRan
       ArrayRef<int64_t>{rows, columns, int64_t(bytes / elementBytes())}, std::nullopt, overflow,
       std::array{this->left, this->right}, std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   return partsOf(b, product);
+}
+
+DoubleInstruction DoubleInstruction::of(bool hasLarge, unsigned depth) {
+  for (unsigned inner : {16, 8})
+    if (hasLarge && depth % inner == 0)
+      return {inner, true};
+  return {step, hasLarge};
+}
+
+SmallVector<Value> DoubleInstruction::multiply(ImplicitLocOpBuilder &b, ValueRange left,
+                                               ValueRange right, ValueRange sums) const {
+  Type f64 = b.getF64Type();
+  auto structure = [&](unsigned count) {
+    return LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, f64));
+  };
+  if (!whole) {
+    constexpr std::array types{NVVM::MMATypes::f64, NVVM::MMATypes::f64};
+    constexpr std::array layouts{NVVM::MMALayout::row, NVVM::MMALayout::col};
+    SmallVector<Value> all;
+    for (unsigned half = 0; half < 2; ++half) {
+      SmallVector<Value> own(sums.slice(2 * half, 2));
+      for (unsigned k = 0; k < inner / step; ++k)
+        own = partsOf(b, NVVM::MmaOp::create(b, structure(2), left.slice(2 * k + half, 1),
+                                             right.slice(k, 1), own, ArrayRef<int64_t>{8, 8, 4},
+                                             std::nullopt, std::nullopt, types, layouts));
+      llvm::append_range(all, own);
+    }
+    return all;
+  }
+  // The dialect's operator has no such shape.
+  SmallVector<Value> operands(left);
+  llvm::append_range(operands, right);
+  llvm::append_range(operands, sums);
+  unsigned next = 0;
+  std::string constraints = "=d,=d,=d,=d,";
+  auto numbers = [&](unsigned count) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+      text += (i ? ", $" : "$") + std::to_string(next++);
+    return "{" + text + "}";
+  };
+  std::string changed = numbers(4), a = numbers(left.size()), c = numbers(right.size());
+  for (unsigned i = 0; i < left.size() + right.size(); ++i)
+    constraints += "d,";
+  constraints += "0,1,2,3";
+  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(inner) +
+                     ".row.col.f64.f64.f64.f64 " + changed + ", " + a + ", " + c + ", " + changed +
+                     ";";
+  return partsOf(b, LLVM::InlineAsmOp::create(b, structure(4), operands, text, constraints,
+                                              /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                              LLVM::tailcallkind::TailCallKind::None,
+                                              LLVM::AsmDialectAttr(), ArrayAttr())
+                        .getResult(0));
 }
 
 SmallVector<Value> device::loadMatrices(ImplicitLocOpBuilder &b, Value address, unsigned count,

@@ -40,6 +40,21 @@ struct MatrixInstruction {
                                           mlir::ValueRange right, mlir::ValueRange sums) const;
 };
 
+/// Products of f64, of 16 rows by 8 columns over `inner` of k. Lane l holds rows l / 4 and l / 4 +
+/// 8 at k = l % 4, column l / 4 at the same k, and so on, every four of k; of the sums columns 2 *
+/// (l % 4) and the next of either row.
+struct DoubleInstruction {
+  unsigned inner;
+  bool whole; ///< one instruction does all of it; otherwise eight rows and four of k each
+
+  static constexpr unsigned rows = 16, columns = 8, step = 4;
+  static DoubleInstruction of(bool hasLarge, unsigned depth);
+
+  /// The four sums with products added. `left`: both rows at the first k, then at the others.
+  llvm::SmallVector<mlir::Value> multiply(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange left,
+                                          mlir::ValueRange right, mlir::ValueRange sums) const;
+};
+
 /// `count` (1, 2 or 4) tiles of eight rows of 16 bytes in shared memory, a word of each for
 /// every lane. Lane l gives the address of row l % 8 of tile l / 8. `transposed`: of 16-bit
 /// elements, as if columns were rows.

@@ -12,6 +12,10 @@ unsigned device::groupOf(KernelFrame &f, Type sum) {
   return 16 / std::clamp(stored.getIntOrFloatBitWidth() / 8, 4u, 8u);
 }
 
+bool device::sumsOnUnits(Type sum, const GpuArch &arch) {
+  return sum.isF64() && arch.matrixUnit != MatrixUnit::None;
+}
+
 OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, TileThreads threads,
                          Type sum, Value shared, Value first)
     : f(f), source(std::move(given)), shape(shape), threads(threads), sum(sum),
@@ -78,4 +82,10 @@ SmallVector<Value> OperandTile::load(Value slice, unsigned k, Value place) const
   for (unsigned i = 0; i < shape.group; ++i)
     values.push_back(f.asComputed(vector::ExtractOp::create(f.b, v, int64_t(i)), computed));
   return values;
+}
+
+Value OperandTile::loadOne(Value slice, Value k, Value place) const {
+  Value start = f.e.mulIndex(slice, f.e.index(shape.elements()));
+  Value at = f.e.addIndex(f.e.addIndex(start, place), f.e.mulIndex(k, f.e.index(shape.pitch())));
+  return f.asComputed(LLVM::LoadOp::create(f.b, stored, f.at(shared, stored, at)), computed);
 }

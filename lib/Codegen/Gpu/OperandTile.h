@@ -22,10 +22,11 @@ struct TileThreads {
 /// The extents of a slice, and how it lies.
 struct TileShape {
   unsigned width, depth, group; ///< group: elements of 16 bytes, which a thread reads at once
+  unsigned apart = group;       ///< elements between what one k has and the next
 
   /// Elements from one k to the next: whole vectors, and threads that write neighbours in k use
   /// different banks.
-  int64_t pitch() const { return width + group; }
+  int64_t pitch() const { return width + apart; }
   int64_t elements() const { return pitch() * depth; }
 };
 
@@ -42,6 +43,8 @@ public:
   void write(llvm::ArrayRef<mlir::Value> values, mlir::Value slice);
   /// `group` neighbours from `place` on, at one k.
   llvm::SmallVector<mlir::Value> load(mlir::Value slice, unsigned k, mlir::Value place) const;
+  /// The element at `k` and `place`.
+  mlir::Value loadOne(mlir::Value slice, mlir::Value k, mlir::Value place) const;
 
 private:
   unsigned runsOfThread() const { return shape.width * shape.depth / (threads.count * lanes); }
@@ -56,6 +59,9 @@ private:
   mlir::Value shared;
   llvm::SmallVector<Coords> own; ///< of the thread's runs
 };
+
+/// Whether a general product whose sums are of type `sum` is made by matrix units.
+bool sumsOnUnits(mlir::Type sum, const GpuArch &arch);
 
 /// Elements of 16 bytes of what a sum of type `sum` is kept as in shared memory.
 unsigned groupOf(KernelFrame &f, mlir::Type sum);

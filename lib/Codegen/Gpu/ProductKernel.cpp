@@ -17,9 +17,13 @@
 // shared memory: sums that are short are then read at once. Of matrices that are small each group
 // has one of its own.
 //
+// Sums of f64 are made by matrix units where the GPU has some: a warp has rows and columns of a
+// tile together, and its lanes the sums of each square of it that the instruction gives them.
+//
 // A convolution is the product of its pixels by its filters over channels and window.
 //
 //===----------------------------------------------------------------------===//
+#include "MatrixInstructions.h"
 #include "OperandTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -48,6 +52,13 @@ struct GroupShape {
   int64_t slices(Schedule s) const {
     return int64_t(slicesOfGroup) * s.getLanes() * s.getVectors();
   }
+  /// Rows and columns of a warp on matrix units.
+  unsigned warpRows() const { return side * DoubleInstruction::rows / 2; }
+  unsigned warpColumns() const { return side / 2 * DoubleInstruction::columns; }
+  bool fillsWarps(Schedule s) const {
+    return side >= 2 && threads % GpuArch::warp == 0 && s.getRows() % warpRows() == 0 &&
+           s.getColumns() % warpColumns() == 0 && s.getDepth() % DoubleInstruction::step == 0;
+  }
 };
 
 class ProductEmitter {
@@ -55,23 +66,30 @@ public:
   ProductEmitter(device::KernelFrame &f, Product product)
       : f(f), b(f.b), p(std::move(product)), s(f.schedule),
         sumElement(sumType(tensorType(p.op->getResult(0)).getElementType())),
-        sum(computeType(sumElement)), group(groupOf(f, sumElement)), shape(GroupShape::of(s)) {}
+        sum(computeType(sumElement)), group(groupOf(f, sumElement)), shape(GroupShape::of(s)),
+        units(sumsOnUnits(sumElement, f.arch) && shape.fillsWarps(s)) {}
   void run();
 
 private:
   OperandTile tileOf(bool left);
   SmallVector<Value> multiply(Value slice, ValueRange sums);
+  SmallVector<Value> multiplyOnUnits(Value slice, ValueRange sums);
   SmallVector<Value> multiplyAll();
   void store(ValueRange sums);
   void storeRun(Value number, ArrayRef<Value> sums);
   void addUp(ValueRange sums);
 
   TileShape shapeOf(bool left) const {
-    return {left ? s.getRows() : s.getColumns(), s.getDepth(), group};
+    // Four of k by eight of the others are in banks of their own.
+    return {left ? s.getRows() : s.getColumns(), s.getDepth(), group, units ? 2 * group : group};
   }
   int64_t sliceElements() const { return shapeOf(true).elements() + shapeOf(false).elements(); }
   /// Rows or columns of a thread come in runs of neighbours: how far from one to the next.
-  int64_t runStep(bool ofRows) const { return int64_t(ofRows ? shape.down : shape.across) * group; }
+  int64_t runStep(bool ofRows) const {
+    return units ? DoubleInstruction::columns : int64_t(ofRows ? shape.down : shape.across) * group;
+  }
+  /// Neighbouring rows of a thread.
+  unsigned rowsOfRun() const { return units ? 1 : group; }
   /// The rounds of a thread; null where they are not known.
   std::optional<int64_t> rounds() const;
 
@@ -82,6 +100,7 @@ private:
   Type sumElement, sum;
   unsigned group; ///< neighbouring rows or columns of a thread
   GroupShape shape;
+  bool units;                 ///< a warp multiplies
   Value operands;             ///< shared memory of slices, where groups' sums meet; else null
   Value rows, columns, inner; ///< extents as one number
   Coords batch;               ///< the block's
@@ -111,6 +130,8 @@ OperandTile ProductEmitter::tileOf(bool left) {
 
 /// The thread's sums with the products of one slice added.
 SmallVector<Value> ProductEmitter::multiply(Value slice, ValueRange sums) {
+  if (units)
+    return multiplyOnUnits(slice, sums);
   SmallVector<Value> next(sums.begin(), sums.end());
   for (unsigned k = 0; k < s.getDepth(); ++k) {
     auto load = [&](bool left) {
@@ -128,6 +149,40 @@ SmallVector<Value> ProductEmitter::multiply(Value slice, ValueRange sums) {
         Value product = emitCombine(b, prim::ReduceKind::prod, sumElement, l, r);
         Value &total = next[i * rs.size() + j];
         total = emitCombine(b, prim::ReduceKind::sum, sumElement, product, total);
+      }
+  }
+  return next;
+}
+
+/// A thread's sums come in pairs of columns: of each of its rows, those of all columns.
+SmallVector<Value> ProductEmitter::multiplyOnUnits(Value slice, ValueRange sums) {
+  constexpr unsigned kStep = DoubleInstruction::step, kTile = DoubleInstruction::columns;
+  auto instruction = DoubleInstruction::of(f.arch.capability == 90, s.getDepth());
+  Value lane = f.e.remIndex(member, f.e.index(GpuArch::warp));
+  Value ownK = f.e.remIndex(lane, f.e.index(kStep));
+  Value ownColumn = f.e.divIndex(lane, f.e.index(kStep));
+  Value column =
+      f.e.addIndex(f.e.subIndex(threadColumn, f.e.mulIndex(ownK, f.e.index(group))), ownColumn);
+  SmallVector<Value> next(sums);
+  unsigned pairs = shape.side / 2; // of columns
+  for (unsigned first = 0; first < s.getDepth(); first += instruction.inner) {
+    auto load = [&](bool left, unsigned tile, unsigned k) {
+      Value place = f.e.addIndex(left ? threadRow : column, f.e.index(tile * kTile));
+      return parts[left ? 0 : 1].loadOne(slice, f.e.addIndex(ownK, f.e.index(first + k)), place);
+    };
+    SmallVector<SmallVector<Value>> ls(pairs), rs(pairs);
+    for (unsigned k = 0; k < instruction.inner; k += kStep)
+      for (unsigned i = 0; i < pairs; ++i) {
+        ls[i].append({load(true, 2 * i, k), load(true, 2 * i + 1, k)});
+        rs[i].push_back(load(false, i, k));
+      }
+    for (unsigned i = 0; i < pairs; ++i)
+      for (unsigned j = 0; j < pairs; ++j) {
+        unsigned upper = 2 * i * shape.side + 2 * j, lower = upper + shape.side;
+        SmallVector<Value> all = instruction.multiply(
+            b, ls[i], rs[j], {next[upper], next[upper + 1], next[lower], next[lower + 1]});
+        for (unsigned n = 0; n < 4; ++n)
+          next[(n < 2 ? upper : lower) + n % 2] = all[n];
       }
   }
   return next;
@@ -192,7 +247,7 @@ void ProductEmitter::storeRun(Value number, ArrayRef<Value> sums) {
   unsigned lanes = whole ? group : 1;
   Value runsOfRow = f.e.index(shape.side / group);
   Value i = f.e.divIndex(number, runsOfRow), j = f.e.remIndex(number, runsOfRow);
-  Value ofGroup = f.e.index(group);
+  Value ofGroup = f.e.index(rowsOfRun());
   Value down =
       f.e.addIndex(f.e.mulIndex(f.e.divIndex(i, ofGroup), f.e.index(runStep(/*ofRows=*/true))),
                    f.e.remIndex(i, ofGroup));
@@ -302,8 +357,20 @@ void ProductEmitter::run() {
   rowTile = f.e.mulIndex(place[1], f.e.index(s.getRows()));
   columnTile = f.e.mulIndex(place[2], f.e.index(s.getColumns()));
   Value across = f.e.index(shape.across);
-  threadRow = f.e.mulIndex(f.e.divIndex(member, across), f.e.index(group));
-  threadColumn = f.e.mulIndex(f.e.remIndex(member, across), f.e.index(group));
+  if (units) {
+    Value warp = f.e.divIndex(member, f.e.index(GpuArch::warp)),
+          lane = f.e.remIndex(member, f.e.index(GpuArch::warp)),
+          step = f.e.index(DoubleInstruction::step);
+    across = f.e.index(s.getColumns() / shape.warpColumns());
+    threadRow = f.e.addIndex(f.e.mulIndex(f.e.divIndex(warp, across), f.e.index(shape.warpRows())),
+                             f.e.divIndex(lane, step));
+    threadColumn =
+        f.e.addIndex(f.e.mulIndex(f.e.remIndex(warp, across), f.e.index(shape.warpColumns())),
+                     f.e.mulIndex(f.e.remIndex(lane, step), f.e.index(group)));
+  } else {
+    threadRow = f.e.mulIndex(f.e.divIndex(member, across), f.e.index(group));
+    threadColumn = f.e.mulIndex(f.e.remIndex(member, across), f.e.index(group));
+  }
   shape.slicesOfGroup = rounds() == 1 ? 1 : 2;
   if (s.getVectors() > 1)
     operands = f.shared(f.asStored(sum),

@@ -75,9 +75,20 @@ static Value as(ImplicitLocOpBuilder &b, Type type, Value v) {
   return v.getType() == type ? v : Value(LLVM::BitcastOp::create(b, type, v));
 }
 
-void Simulator::give(ImplicitLocOpBuilder &b, ValueRange words) {
+void Simulator::give(ImplicitLocOpBuilder &b, ValueRange values) {
+  SmallVector<Value> words;
+  for (Value v : values) {
+    if (!v.getType().isF64()) {
+      words.push_back(as(b, b.getI32Type(), v));
+      continue;
+    }
+    Value bits = as(b, b.getI64Type(), v);
+    Value half = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(32));
+    for (Value word : {bits, Value(LLVM::LShrOp::create(b, bits, half))})
+      words.push_back(LLVM::TruncOp::create(b, b.getI32Type(), word));
+  }
   for (auto [i, word] : llvm::enumerate(words))
-    call(b, "tcc_sim_give", {}, {number(b, i), as(b, b.getI32Type(), word)});
+    call(b, "tcc_sim_give", {}, {number(b, i), word});
 }
 
 Value Simulator::take(ImplicitLocOpBuilder &b, Type result) {
@@ -88,8 +99,20 @@ Value Simulator::take(ImplicitLocOpBuilder &b, Type result) {
   if (!structure)
     return word(0, result);
   Value all = LLVM::UndefOp::create(b, structure);
-  for (auto [i, type] : llvm::enumerate(structure.getBody()))
-    all = LLVM::InsertValueOp::create(b, all, word(i, type), int64_t(i));
+  for (auto [i, type] : llvm::enumerate(structure.getBody())) {
+    Value v;
+    if (type.isF64()) {
+      auto wide = [&](unsigned number) -> Value {
+        return LLVM::ZExtOp::create(b, b.getI64Type(), word(number, b.getI32Type()));
+      };
+      Value half = LLVM::ConstantOp::create(b, b.getI64Type(), b.getI64IntegerAttr(32));
+      Value high = LLVM::ShlOp::create(b, wide(2 * i + 1), half);
+      v = as(b, type, LLVM::OrOp::create(b, high, wide(2 * i)));
+    } else {
+      v = word(i, type);
+    }
+    all = LLVM::InsertValueOp::create(b, all, v, int64_t(i));
+  }
   return all;
 }
 
@@ -102,13 +125,16 @@ static std::optional<std::pair<int, int>> kindsOf(NVVM::MmaOp op) {
         .Case("s8", 2)
         .Case("u8", 3)
         .Case("tf32", 4)
+        .Case("f64", 5)
         .Default(-1);
   };
   int left = kindOf(op.getMultiplicandAPtxType()), right = kindOf(op.getMultiplicandBPtxType());
-  constexpr int depths[] = {16, 16, 32, 32, 8};
+  constexpr int depths[] = {16, 16, 32, 32, 8, 4};
   NVVM::MMAShapeAttr shape = op.getShape();
-  bool known = shape.getM() == 16 && shape.getN() == 8 &&
-               shape.getK() == depths[std::max(left, 0)] && op->getNumOperands() == 10;
+  bool isDouble = left == 5;
+  bool known = shape.getM() == (isDouble ? 8 : 16) && shape.getN() == 8 &&
+               shape.getK() == depths[std::max(left, 0)] &&
+               op->getNumOperands() == (isDouble ? 4 : 10);
   if (left < 0 || right < 0 || !known)
     return std::nullopt;
   return std::pair(left, right);
