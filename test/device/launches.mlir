@@ -113,6 +113,16 @@ func.func @sorted_scatters(%x: tensor<300x40xf32>, %i: tensor<9000x1xi64> {test.
   %3 = prim.scatter_along assign %y, %j, %v axis 0 : (tensor<500x24xbf16>, tensor<900x20xi64>, tensor<900x20xbf16>) -> tensor<500x24xbf16>
   return %1, %2, %3 : tensor<300x40xf32>, tensor<500x24xbf16>, tensor<500x24xbf16>
 }
+func.func @sums_in_fixed_point(%x: tensor<900xf32>, %i: tensor<7000xi64> {test.low = -3.0, test.high = 905.0}, %u: tensor<7000xf32>, %y: tensor<30x8xf32>, %j: tensor<900x8xi64> {test.low = 0.0, test.high = 29.9}, %v: tensor<900x8xf32>) -> (tensor<900xf32>, tensor<30x8xf32>) {
+  %0 = prim.scatter_along add %x, %i, %u axis 0 : (tensor<900xf32>, tensor<7000xi64>, tensor<7000xf32>) -> tensor<900xf32>
+  %1 = prim.scatter_along add %y, %j, %v axis 0 : (tensor<30x8xf32>, tensor<900x8xi64>, tensor<900x8xf32>) -> tensor<30x8xf32>
+  return %0, %1 : tensor<900xf32>, tensor<30x8xf32>
+}
+func.func @products_f64(%a: tensor<150x70xf64>, %b: tensor<70x130xf64>, %c: tensor<90x70xf64>) -> (tensor<150x130xf64>, tensor<150x90xf64>) {
+  %0 = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<150x70xf64>, tensor<70x130xf64>) -> tensor<150x130xf64>
+  %1 = prim.dot %a, %c batch [] x [] contract [1] x [1] : (tensor<150x70xf64>, tensor<90x70xf64>) -> tensor<150x90xf64>
+  return %0, %1 : tensor<150x130xf64>, tensor<150x90xf64>
+}
 func.func @scatters(%x: tensor<4x10x3xf32>, %i: tensor<4x25x2xi64> {test.low = 0.0, test.high = 9.9}, %u: tensor<4x25x2xf32>, %z: tensor<6x5x40xf32>, %j: tensor<30x2xi64> {test.low = 0.0, test.high = 4.9}, %w: tensor<30x40xf32>) -> (tensor<4x10x3xf32>, tensor<6x5x40xf32>, tensor<6x5x40xf32>) {
   %0 = prim.scatter_along assign %x, %i, %u axis 1 : (tensor<4x10x3xf32>, tensor<4x25x2xi64>, tensor<4x25x2xf32>) -> tensor<4x10x3xf32>
   %1 = prim.scatter_nd add %z, %j, %w : (tensor<6x5x40xf32>, tensor<30x2xi64>, tensor<30x40xf32>) -> tensor<6x5x40xf32>

@@ -57,17 +57,31 @@ SmallVector<Value> OperandTile::read(Value round, Value inner) {
   return values;
 }
 
-/// Element (k, own) of a slice lies at k * pitch + own.
+Value OperandTile::placeOf(Value k, Value own) const {
+  Value pitch = f.e.index(shape.pitch());
+  return shape.byOwn ? f.e.addIndex(f.e.mulIndex(own, pitch), k)
+                     : f.e.addIndex(f.e.mulIndex(k, pitch), own);
+}
+
 void OperandTile::write(ArrayRef<Value> values, Value slice) {
   Value start = f.e.mulIndex(slice, f.e.index(shape.elements()));
   for (auto [i, v] : llvm::enumerate(values)) {
     auto [at, k] = runAt(i);
-    Value place = f.e.addIndex(start, f.e.addIndex(f.e.mulIndex(k, f.e.index(shape.pitch())), at));
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      Value element = lanes > 1 ? Value(vector::ExtractOp::create(f.b, v, int64_t(lane))) : v;
-      int64_t step = source.innerFirst ? shape.pitch() : 1;
-      Value to = f.at(shared, stored, f.e.addIndex(place, f.e.index(lane * step)));
-      LLVM::StoreOp::create(f.b, f.asStored(element), to);
+    Value place = f.e.addIndex(start, placeOf(k, at));
+    SmallVector<Value> elements;
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      elements.push_back(
+          f.asStored(lanes > 1 ? Value(vector::ExtractOp::create(f.b, v, int64_t(lane))) : v));
+    if (lanes > 1 && source.innerFirst == shape.byOwn) {
+      unsigned bytes = lanes * (stored.getIntOrFloatBitWidth() / 8);
+      Value all = vector::FromElementsOp::create(f.b, VectorType::get({lanes}, stored), elements);
+      LLVM::StoreOp::create(f.b, all, f.at(shared, stored, place), bytes);
+      continue;
+    }
+    for (auto [lane, element] : llvm::enumerate(elements)) {
+      int64_t step = source.innerFirst == shape.byOwn ? 1 : shape.pitch();
+      Value to = f.at(shared, stored, f.e.addIndex(place, f.e.index(int64_t(lane) * step)));
+      LLVM::StoreOp::create(f.b, element, to);
     }
   }
 }
@@ -85,7 +99,6 @@ SmallVector<Value> OperandTile::load(Value slice, unsigned k, Value place) const
 }
 
 Value OperandTile::loadOne(Value slice, Value k, Value place) const {
-  Value start = f.e.mulIndex(slice, f.e.index(shape.elements()));
-  Value at = f.e.addIndex(f.e.addIndex(start, place), f.e.mulIndex(k, f.e.index(shape.pitch())));
+  Value at = f.e.addIndex(f.e.mulIndex(slice, f.e.index(shape.elements())), placeOf(k, place));
   return f.asComputed(LLVM::LoadOp::create(f.b, stored, f.at(shared, stored, at)), computed);
 }

@@ -23,11 +23,12 @@ struct TileThreads {
 struct TileShape {
   unsigned width, depth, group; ///< group: elements of 16 bytes, which a thread reads at once
   unsigned apart = group;       ///< elements between what one k has and the next
+  bool byOwn = false;           ///< what one row or column has lies together, not what one k has
 
-  /// Elements from one k to the next: whole vectors, and threads that write neighbours in k use
-  /// different banks.
-  int64_t pitch() const { return width + apart; }
-  int64_t elements() const { return pitch() * depth; }
+  /// Elements from one k to the next, or from one row: whole vectors, and threads that write
+  /// neighbours in the other use different banks.
+  int64_t pitch() const { return (byOwn ? depth : width) + apart; }
+  int64_t elements() const { return pitch() * (byOwn ? width : depth); }
 };
 
 class OperandTile {
@@ -41,7 +42,7 @@ public:
   /// past the others anything, for nothing of it is stored.
   llvm::SmallVector<mlir::Value> read(mlir::Value round, mlir::Value inner);
   void write(llvm::ArrayRef<mlir::Value> values, mlir::Value slice);
-  /// `group` neighbours from `place` on, at one k.
+  /// `group` neighbours from `place` on, at one k, if a slice has them together.
   llvm::SmallVector<mlir::Value> load(mlir::Value slice, unsigned k, mlir::Value place) const;
   /// The element at `k` and `place`.
   mlir::Value loadOne(mlir::Value slice, mlir::Value k, mlir::Value place) const;
@@ -49,6 +50,8 @@ public:
 private:
   unsigned runsOfThread() const { return shape.width * shape.depth / (threads.count * lanes); }
   std::pair<mlir::Value, mlir::Value> runAt(unsigned i);
+  /// Where an element lies in a slice.
+  mlir::Value placeOf(mlir::Value k, mlir::Value own) const;
 
   KernelFrame &f;
   OperandSource source;

@@ -80,8 +80,11 @@ private:
   void addUp(ValueRange sums);
 
   TileShape shapeOf(bool left) const {
+    unsigned width = left ? s.getRows() : s.getColumns();
     // Four of k by eight of the others are in banks of their own.
-    return {left ? s.getRows() : s.getColumns(), s.getDepth(), group, units ? 2 * group : group};
+    return units ? TileShape{width, s.getDepth(), group, 2 * group,
+                             sourceOf(p, left, batch).innerFirst}
+                 : TileShape{width, s.getDepth(), group};
   }
   int64_t sliceElements() const { return shapeOf(true).elements() + shapeOf(false).elements(); }
   /// Rows or columns of a thread come in runs of neighbours: how far from one to the next.

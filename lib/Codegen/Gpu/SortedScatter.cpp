@@ -177,7 +177,8 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   s.rowThreads = unsigned(std::min<int64_t>(GpuArch::warp, llvm::PowerOf2Ceil(across)));
   if (list->ascending)
     return true;
-  unsigned blocks = list->last || elements ? 8 : 4; // of a multiprocessor
+  // Of a multiprocessor; as many as there is room for, since each has a part of a phase.
+  unsigned blocks = list->inFixedPoint ? 6 : list->last || elements ? 8 : 4;
   s.vectors = parts;
   s.scratchBytes = unsigned(scratch);
   s.split = unsigned(arch.multiprocessors) * blocks;
