@@ -173,6 +173,38 @@ void expandSinesOfSines(Operation *root, const ExpandMathOptions &options) {
   }
 }
 
+/// 1 / (1 + e^-x) of f32 as one function.
+void expandLogistics(Operation *root, const ExpandMathOptions &options) {
+  SmallVector<std::pair<arith::DivFOp, Value>> found;
+  root->walk([&](arith::DivFOp op) {
+    auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
+    if (!sum || !matchPattern(op.getLhs(), m_OneFloat()))
+      return;
+    bool oneFirst = matchPattern(sum.getLhs(), m_OneFloat());
+    auto exp = (oneFirst ? sum.getRhs() : sum.getLhs()).getDefiningOp<math::ExpOp>();
+    auto negative = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
+    if (negative && (oneFirst || matchPattern(sum.getRhs(), m_OneFloat())))
+      found.push_back({op, negative.getOperand()});
+  });
+  for (auto [op, x] : found) {
+    ImplicitLocOpBuilder builder(op.getLoc(), op);
+    Emitter emitter{builder, options};
+    Fp argument{&emitter, x};
+    if (!getElementTypeOrSelf(x).isF32() || !vmath::needsFactors(argument))
+      continue;
+    auto sum = op.getRhs().getDefiningOp<arith::AddFOp>();
+    op.replaceAllUsesWith(vmath::logistic(argument).v);
+    op.erase();
+    if (!sum.use_empty())
+      continue;
+    SmallVector<Value> terms(sum->getOperands());
+    sum.erase();
+    for (Value term : terms)
+      if (auto exp = term.getDefiningOp<math::ExpOp>(); exp && exp.use_empty())
+        exp.erase();
+  }
+}
+
 class ExpandMathPass : public tcc::impl::ExpandMathPassBase<ExpandMathPass> {
 public:
   ExpandMathPass() = default;
@@ -316,6 +348,7 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
   });
   if (!options.hasScalarLanes) // GPUs round two at once
     llvm::for_each(cuts, cutBfloats);
+  expandLogistics(root, options);
   expandSinesOfSines(root, options);
   pairSinesWithCosines(root);
   if (options.roughWhereNarrowed)

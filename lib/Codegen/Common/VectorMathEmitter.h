@@ -206,14 +206,18 @@ Fp fusedMulAdd(Fp a, Fp b, Fp c);
 
 // Parts that several families use, on f32.
 
-/// (e^x - 1) / 2 for a value in [0, 20], to 2^-26.
-Fp halfExpm1(Fp x);
+/// (e^2x - 1) / 2 and that plus 1, for -10 <= x <= 10.
+std::pair<Fp, Fp> halfExpm1OfTwice(Fp x);
 /// e^x / 2 for 0 <= x; infinity from 89.42 on.
 Fp halfExp(Fp x);
 /// e^x for x <= 0.
 Fp expNotPositive(Fp x);
 /// e^x to be added to 1.
 Fp expBesideOne(Fp x);
+/// The target raises 2 to a power of f32 by its exponent's bits alone.
+bool needsFactors(Fp x);
+/// 1 / (1 + e^-x), where `needsFactors(x)`.
+Fp logistic(Fp x);
 
 /// `function`, which needs exact products, or `name` of libm where the target does not fuse a
 /// multiplication and an addition.

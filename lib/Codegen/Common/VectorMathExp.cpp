@@ -31,12 +31,10 @@ struct Reduced {
 
 /// `magic` is the rounding constant plus a bias that moves n to where neither end of
 /// its range leaves the exponents of normal numbers.
-/// Of a small x, n times what a rounded ln 2 lacks is less than what is rounded anyway.
-Reduced reduceExp(Fp x, Fp magic, bool isSmall = false) {
+Reduced reduceExp(Fp x, Fp magic) {
   Fp shifted = mulAdd(x, log2e, magic);
   Fp n = shifted - magic;
-  Fp r = isSmall && x.e->options.hasFma ? mulAdd(n, -ln2, x)
-                                        : mulAdd(n, -ln2Low, mulAdd(n, -ln2High, x));
+  Fp r = mulAdd(n, -ln2Low, mulAdd(n, -ln2High, x));
   return {r, n, fromBits(bits(shifted) << 23)};
 }
 
@@ -51,9 +49,17 @@ TwoFactors splitPower(Fp x) {
           select(small, x.constant(0x1p-32), x.constant(0x1p+32))};
 }
 
-Fp expPolynomial(Fp r) {
-  return poly(
-      r, {0x1.6a6b2ep-10, 0x1.123f8ap-7, 0x1.55589ep-5, 0x1.55548ap-3, 0x1.fffffcp-2, 1.0, 1.0});
+constexpr double expCoefficients[] = {
+    0x1.6a6b2ep-10, 0x1.123f8ap-7, 0x1.55589ep-5, 0x1.55548ap-3, 0x1.fffffcp-2, 1.0, 1.0};
+
+Fp expPolynomial(Fp r) { return poly(r, expCoefficients); }
+
+/// e^-r of an r that is given.
+Fp expPolynomialOfNegative(Fp r) {
+  llvm::SmallVector<double> alternating(std::begin(expCoefficients), std::end(expCoefficients));
+  for (size_t i = alternating.size() % 2; i < alternating.size(); i += 2)
+    alternating[i] = -alternating[i];
+  return poly(r, alternating);
 }
 
 /// Where the target has an instruction for 2^f, which is good to the last place for the fraction f
@@ -119,10 +125,21 @@ Fp expm1F32(Fp x) {
 
 } // namespace
 
-Fp halfExpm1(Fp x) {
-  Reduced a = reduceExp(x, x.constant(halving), /*isSmall=*/true);
-  return halfExpm1Of(a,
-                     {0x1.6b7a36p-10, 0x1.122cc6p-7, 0x1.555716p-5, 0x1.5554aap-3, 0x1.fffffep-2});
+std::pair<Fp, Fp> halfExpm1OfTwice(Fp x) {
+  Fp shifted = mulAdd(x, 2 * log2e, halving), n = shifted - halving;
+  // Of a small x, n times what a rounded ln 2 lacks is less than what is rounded anyway.
+  Fp r = x.e->options.hasFma ? mulAdd(n, -ln2 / 2, x)
+                             : mulAdd(n, -ln2Low / 2, mulAdd(n, -ln2High / 2, x));
+  // e^2r = 1 + 2r + 4r^2 P(2r); pairs of coefficients wait for each other less, but are rounded
+  // more without fused multiply-adds.
+  constexpr double c[] = {0x1.6b7a36p-4, 0x1.122cc6p-2, 0x1.555716p-1, 0x1.5554aap+0,
+                          0x1.fffffep+0};
+  Fp z = r * r, power = fromBits(bits(shifted) << 23);
+  Fp p = x.e->options.hasFma
+             ? mulAdd(z, mulAdd(z, c[0], mulAdd(r, c[1], c[2])), mulAdd(r, c[3], c[4]))
+             : poly(r, c);
+  Fp q = mulAdd(z, p, r + r);
+  return {mulAdd(power, q, power - 0.5), mulAdd(power, q, power + 0.5)};
 }
 
 Fp halfExp(Fp x) {
@@ -137,11 +154,23 @@ static Fp movedExp(Fp x, int moved) {
   return expPolynomial(a.r) * a.power * std::ldexp(1.0, -moved);
 }
 
-static bool needsFactors(Fp x) { return !x.isF64() && !x.e->options.hasExp2 && !hasScale(x); }
+bool needsFactors(Fp x) { return !x.isF64() && !x.e->options.hasExp2 && !hasScale(x); }
 
 Fp expNotPositive(Fp x) { return needsFactors(x) ? movedExp(atLeast(x, -104.0), 24) : exp(x); }
 Fp expBesideOne(Fp x) {
   return needsFactors(x) ? movedExp(atLeast(atMost(x, 89.0), -86.0), -1) : exp(x);
+}
+
+/// 1 / (1 + e^-x) as 1/2 / (1/2 + 2^(n-1) e^r): halves keep 2^n a number, and the sum is one
+/// multiply-add. Of an x so negative that n is held, r grows and its polynomial with it, to a
+/// result of zero.
+Fp logistic(Fp x) {
+  constexpr double magic = roundingBias + 127 - 1, largestN = 128;
+  x = atMost(x, 86.0);
+  Fp shifted = atMost(mulAdd(x, -log2e, magic), magic + largestN);
+  Fp n = shifted - magic;
+  Fp negated = mulAdd(n, ln2Low, mulAdd(n, ln2High, x));
+  return 0.5 / mulAdd(expPolynomialOfNegative(negated), fromBits(bits(shifted) << 23), 0.5);
 }
 
 Fp exp(Fp x) { return x.isF64() ? expF64(x) : expF32(x); }

@@ -28,11 +28,19 @@ Fp coshF32(Fp x) {
   return h + 0.25 / h;
 }
 
-/// (e^2y - 1) / (e^2y + 1) = h / (h + 1) with h = expm1(2y) / 2. A small quotient shows both of its
-/// roundings, which h less their product shows less.
+/// (e^2y - 1) / (e^2y + 1) = h / (h + 1) = h - h (h / (h + 1)) with h = expm1(2y) / 2. Of y = -|x|
+/// both parts of the difference have one sign, and what rounds the quotient shows less than in the
+/// quotient itself. Rounded products show too: without fused multiply-adds y is |x|, whose quotient
+/// is good where it is not small.
 Fp tanhF32(Fp x) {
-  Fp y = atMost(abs(x), 9.2), h = halfExpm1(y + y), quotient = h / (h + 1.0);
-  return copySign(select(y < 0.5, mulAdd(-h, quotient, h), quotient), x);
+  if (!x.e->options.hasFma) {
+    Fp y = atMost(abs(x), 9.2), h = halfExpm1OfTwice(y).first, quotient = h / (h + 1.0);
+    return copySign(select(y < 0.5, mulAdd(-h, quotient, h), quotient), x);
+  }
+  constexpr int64_t signBit = -0x80000000LL;
+  Int sign = bits(x) & signBit;
+  auto [h, hAndOne] = halfExpm1OfTwice(atLeast(fromBits(bits(x) | signBit), -9.2));
+  return fromBits(bits(mulAdd(h, h / hAndOne, -h)) | sign);
 }
 
 constexpr double ln2 = 0x1.62e42fefa39efp-1;

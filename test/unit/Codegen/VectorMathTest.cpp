@@ -159,6 +159,7 @@ TEST_CASE("dense accuracy", "[.dense]") {
   checkAccuracy<float>("native", 20 << 20, true);
   checkAccuracy<float>("v2", 4 << 20, true);
   checkAccuracy<double>("native", 4 << 20, true);
+  checkAccuracy<double>("v2", 4 << 20, true);
 }
 
 TEST_CASE("speed", "[.bench]") {
