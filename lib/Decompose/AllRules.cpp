@@ -56,10 +56,12 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxConvRules(rules);
   populateOnnxDetectionRules(rules);
   populateOnnxElementwiseRules(rules);
+  populateOnnxExpertsRules(rules);
   populateOnnxGatherRules(rules);
   populateOnnxGenerateRules(rules);
   populateOnnxGridSampleRules(rules);
   populateOnnxIfRules(rules);
+  populateOnnxLinearAttentionRules(rules);
   populateOnnxLoopRules(rules);
   populateOnnxMachineLearningRules(rules);
   populateOnnxMatmulRules(rules);

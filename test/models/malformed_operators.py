@@ -36,6 +36,9 @@ def attributes():
     for equation in ("ij->", "->", "ii->i", "ij->k", "é", "ij" * 3000, "ij-->j", "", "...,...->...", "1j->j"):
         yield f"Einsum-{equation[:12]}", ODD if equation == "ij->" else BAD, one("Einsum", equation=equation)
     yield "QuantizeLinear-block", BAD, one("QuantizeLinear", "xc", [array("c", np.float32([1, 1, 1]))], opset=21, block_size=-3)
+    for pairs in (9, -1):
+        yield f"RotaryEmbedding-interleaved-{pairs}", BAD, one("RotaryEmbedding", "xcc", [array("c", np.ones((1, 3, 2), np.float32))], (1, 2, 3, 4),
+                                                               opset=23, interleaved=pairs)
     yield "Mod-of-floats", BAD, one("Mod", "xx", fmod=0)
     scalar = {name: array(name, np.int64(size)) for name, size in (("zero", 0), ("some", 16))}
     yield "STFT-without-step", BAD, one("STFT", ["x", "zero", "", "some"], scalar.values(), signal)
@@ -89,7 +92,68 @@ def contrib():
     for name, numbers in (("of-negative-width", {"rotary_embedding_dim": -4, "num_heads": 2}), ("without-heads", {"rotary_embedding_dim": 2})):
         yield f"rotary-{name}", BAD, given("RotaryEmbedding", ["r", "p", "c", "c"], [array("r", np.ones((1, 2, 8), np.float32)),
                                            ints("p", 0), array("c", np.ones((4, 2), np.float32))], **numbers)
+    tables = [array("r", np.ones((1, 2, 4), np.float32)), ints("p", 0), array("c", np.ones((4, 2), np.float32))]
+    for pairs, expect in ((1, ODD), (9, BAD), (-1, BAD)):
+        yield f"rotary-interleaved-{pairs}", expect, given("RotaryEmbedding", ["r", "p", "c", "c"], tables, interleaved=pairs)
+        yield f"attention-unidirectional-{pairs}", expect, given("MultiHeadAttention", "xxx", num_heads=2, unidirectional=pairs)
     yield "unknown-operator", BAD, given("FrobnicateNBits", "x")
+    yield from contrib_mixtures(given)
+    yield from contrib_states(given)
+    yield from contrib_blocks(given)
+
+
+def contrib_mixtures(given):
+    """Of four tokens of six features, two experts of three units."""
+    def mixture(router=(4, 2), fc1=(2, 3, 6), fc2=(2, 6, 3), third=None, **attributes):
+        weights = [array(name, np.ones(shape, np.float32)) for name, shape in (("p", router), ("a", fc1), ("b", fc2), ("t", third)) if shape]
+        inputs = ["x", "p", "a", "", "b"] + (["", "t"] if third else [])
+        return given("MoE", inputs, weights, **{"k": 1, **attributes})
+    yield "experts", ODD, mixture()
+    for name, more in {"too-many": dict(k=3), "none": dict(k=0), "sparse": dict(use_sparse_mixer=1), "unknown": dict(activation_type="what"),
+                       "router": dict(router=(5, 2)), "more-experts": dict(fc1=(3, 3, 6)), "rows": dict(fc1=(2, 4, 6)),
+                       "columns": dict(fc2=(2, 5, 3)), "normal": dict(normalize_routing_weights=2), "no-gate": dict(activation_type="swiglu"),
+                       "two-gates": dict(activation_type="swiglu", swiglu_fusion=1, third=(2, 3, 6))}.items():
+        yield f"experts-{name}", BAD, mixture(**more)
+
+    def small(bits=4, scales=(2, 4), bytes_of=np.uint8, **attributes):
+        weights = [array("p", np.ones((4, 2), np.float32)), array("a", np.ones((2, 4, 3), bytes_of)), array("s", np.ones(scales, np.float32)),
+                   array("b", np.ones((2, 6, 2), bytes_of)), array("r", np.ones((2, 6), np.float32))]
+        return given("QMoE", ["x", "p", "a", "s", "", "b", "r"], weights, expert_weight_bits=bits, **attributes)
+    yield "small-experts", ODD, small()
+    for name, more in {"bits": dict(bits=3), "blocks": dict(block_size=16), "scales": dict(scales=(2, 4, 1)), "floats": dict(bytes_of=np.float32),
+                       "fp4": dict(quant_type="fp4"), "packed": dict(weights_prepacked=1)}.items():
+        yield f"small-experts-{name}", BAD, small(**more)
+
+
+def contrib_states(given):
+    """Layers that carry a state."""
+    def attention(decay=(1, 4, 2), past=(1, 2, 3, 3), **attributes):
+        weights = [array(name, np.ones(shape, np.float32)) for name, shape in (("d", decay), ("s", past)) if shape]
+        return given("LinearAttention", ["x", "x", "x", "s", "d" if decay else ""], weights, **{"q_num_heads": 2, "kv_num_heads": 2,
+                     "update_rule": "gated", **attributes})
+    yield "linear-attention", ODD, attention()
+    for name, more in {"rule": dict(update_rule="what"), "heads": dict(q_num_heads=3), "no-decay": dict(decay=None), "no-beta": dict(update_rule="delta"),
+                       "tokens": dict(decay=(1, 3, 2)), "past": dict(past=(1, 2, 3, 4)), "window": dict(state_window=9)}.items():
+        yield f"linear-attention-{name}", BAD, attention(**more)
+
+    def convolution(past=(1, 4, 2), weight=(4, 1, 3), **attributes):
+        weights = [array(name, np.ones(shape, np.float32)) for name, shape in (("w", weight), ("s", past))]
+        return given("CausalConvWithState", ["x", "w", "", "s"], weights, **attributes)
+    yield "causal-convolution", ODD, convolution()
+    for name, more in {"planes": dict(ndim=2), "dilation": dict(dilation=0), "activation": dict(activation="relu"), "past": dict(past=(1, 4, 3)),
+                       "channels": dict(weight=(5, 1, 3)), "last": dict(channels_last=1), "window": dict(state_window=2)}.items():
+        yield f"causal-convolution-{name}", BAD, convolution(**more)
+
+
+def contrib_blocks(given):
+    """Rows of a table in blocks of small numbers."""
+    def gathered(table=(3, 4, 8), scales=(3, 4, 1), kind=np.uint8, **attributes):
+        weights = [array("t", np.ones(table, kind)), ints("i", 0), array("s", np.ones(scales, np.float32))]
+        return given("GatherBlockQuantized", "tis", weights, **{"gather_axis": 0, "quantize_axis": 2, "block_size": 16, **attributes})
+    yield "gather-blocks", ODD, gathered()
+    for name, more in {"floats": dict(kind=np.float32), "scales": dict(scales=(3, 4)), "bits": dict(bits=3), "axis": dict(gather_axis=1),
+                       "quantize-axis": dict(quantize_axis=3), "block": dict(block_size=0), "same-axis": dict(quantize_axis=0)}.items():
+        yield f"gather-blocks-{name}", BAD, gathered(**more)
 
 
 def recurrent():

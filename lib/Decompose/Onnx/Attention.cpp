@@ -114,7 +114,9 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
     sin = b.take(sin, c.in(3), 0);
   }
   bool flat = b.rank(x) == 3;
-  int64_t heads = c.intAttr("num_heads", 0);
+  int64_t heads = c.intAttr("num_heads", 0), interleaved = c.intAttr("interleaved", 0);
+  if (interleaved != 0 && interleaved != 1)
+    return c.fail("attribute 'interleaved' is " + llvm::Twine(interleaved) + "; it is 0 or 1");
   if ((flat && heads < 1) || (!flat && b.rank(x) != 4) || b.rank(cos) != 3 || b.rank(sin) != 3)
     return c.fail("needs x of rank 4, or of rank 3 with 'num_heads'");
   Dims have = b.dims(x);
@@ -122,7 +124,7 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
     x = b.reshape(x, {have[0], have[1], b.dim(heads), b.floorDivDims(have[2], b.dim(heads))});
   int64_t headAxis = flat ? 2 : 1;
   Value result = rotate(b, x, b.unsqueeze(cos, {headAxis}), b.unsqueeze(sin, {headAxis}),
-                        c.intAttr("rotary_embedding_dim", 0), c.intAttr("interleaved", 0));
+                        c.intAttr("rotary_embedding_dim", 0), interleaved);
   return c.give(flat ? b.reshape(result, have) : result);
 }
 

@@ -177,18 +177,6 @@ LogicalResult gemm(NodeContext &c) {
   return c.has(7) ? giveQuantized(c, result, 7, b.elem(x)) : c.give(result);
 }
 
-/// Bytes of 2-, 4- or 8-bit numbers, the low bits first: [.., bytes] as [.., bytes * numbers].
-Value unpackedBits(PrimBuilder &b, Value packed, int64_t bits) {
-  Type ui8 = b.builder().getIntegerType(8, false);
-  Dims split = b.dims(packed), joined = split;
-  int64_t perByte = 8 / bits;
-  split.push_back(b.dim(1));
-  joined.back() = b.mulDims(joined.back(), b.dim(perByte));
-  Value at = b.mul(b.iota({b.dim(perByte)}, 0, ui8), static_cast<double>(bits));
-  Value shifted = b.binary<prim::ShiftRightOp>(b.reshape(packed, split), at);
-  return b.reshape(b.binary<prim::AndOp>(shifted, b.scalar((1 << bits) - 1, ui8)), joined);
-}
-
 /// A [.., K] by B, of which each column is in blocks of 4-bit (or 2-, 8-bit)
 /// numbers [N, blocks, bytes] with a scale and a zero point each.
 LogicalResult matmulNBits(NodeContext &c) {

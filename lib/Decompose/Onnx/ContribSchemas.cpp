@@ -9,7 +9,7 @@
 //   inputs, outputs   "name", "name?" may be absent, "-name?" must be absent,
 //                     "name*" any number
 //   attributes        "name:type", "name:type!" must be there, "name:type=0" may
-//                     have only this value, which is the default
+//                     have only this value, which is the default; a "flag" is 0 or 1
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/ContribSchemas.h"
@@ -35,11 +35,14 @@ struct Formal {
 static constexpr ContribSchema kContrib[] = {
     {"Attention", "input weights bias? mask_index? past? attention_bias? -past_sequence_length?",
      "output present?",
-     "num_heads:int! unidirectional:int mask_filter_value:float scale:float qkv_hidden_sizes:ints "
+     "num_heads:int! unidirectional:flag mask_filter_value:float scale:float qkv_hidden_sizes:ints "
      "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:int=0"},
     {"BiasAdd", "X bias skip", "Y", ""},
     {"BiasGelu", "A B", "C", ""},
     {"BiasSplitGelu", "X bias", "Y", ""},
+    // Without a state_window, or with one, the state has another rank.
+    {"CausalConvWithState", "input weight bias? past_state?", "output present_state?",
+     "activation:string ndim:int dilation:int channels_last:flag state_window:int"},
     {"DequantizeLinear", "x x_scale x_zero_point?", "y", "axis:int"},
     {"DynamicQuantizeLSTM",
      "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
@@ -56,71 +59,92 @@ static constexpr ContribSchema kContrib[] = {
      "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int "
      "activation:string activation_params:floats"},
     {"FusedGemm", "A B C?", "Y",
-     "transA:int transB:int alpha:float beta:float activation:string activation_alpha:float "
+     "transA:flag transB:flag alpha:float beta:float activation:string activation_alpha:float "
      "activation_beta:float activation_gamma:float"},
     {"FusedMatMul", "A B", "Y",
-     "transA:int transB:int transBatchA:int transBatchB:int alpha:float"},
+     "transA:flag transB:flag transBatchA:flag transBatchB:flag alpha:float"},
     {"GatherBlockQuantized", "data indices scales zero_points?", "output",
      "gather_axis:int quantize_axis:int block_size:int bits:int"},
+    {"GatedRMSNorm", "X scale gate", "Y", "activation:string epsilon:float"},
     {"Gelu", "X", "Y", ""},
     {"GroupNorm", "X gamma beta", "Y",
-     "activation:int! groups:int! channels_last:int epsilon:float"},
+     "activation:int! groups:int! channels_last:flag epsilon:float"},
     {"GroupQueryAttention",
      "query key? value? past_key? past_value? seqlens_k total_sequence_length cos_cache? "
      "sin_cache? "
      "position_ids? attention_bias? head_sink? -k_scale? -v_scale? -q_norm_weight? -k_norm_weight?",
      "output present_key? present_value? -output_qk?",
-     "num_heads:int! kv_num_heads:int! do_rotary:int rotary_interleaved:int causal:int "
+     "num_heads:int! kv_num_heads:int! do_rotary:int rotary_interleaved:flag causal:int "
      "local_window_size:int scale:float softcap:float smooth_softmax:int qk_output:int=0 "
      "qk_norm_epsilon:float sliding_window_cache:int=0 kv_cache_bit_width:int k_quant_type:string "
      "v_quant_type:string"},
+    // chunk_size says how ONNX Runtime walks over the tokens, not what comes out.
+    {"LinearAttention", "query key value past_state? decay? beta?", "output present_state?",
+     "q_num_heads:int! kv_num_heads:int! update_rule:string scale:float chunk_size:int "
+     "state_window:int"},
+    {"LinearAttentionGate", "a dt_bias decay_scale b?", "decay beta?", ""},
     {"MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
     {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
      // accuracy_level allows less exact products than these.
      "K:int! N:int! block_size:int! bits:int accuracy_level:int weight_prepacked:int=0"},
+    {"MoE", "input router_probs fc1 fc1_bias? fc2 fc2_bias? fc3? fc3_bias?", "output",
+     "k:int activation_type:string normalize_routing_weights:flag use_sparse_mixer:int=0 "
+     "activation_alpha:float activation_beta:float swiglu_limit:float swiglu_fusion:int"},
     {"MultiHeadAttention",
      "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
      "-past_sequence_length? -cache_indirection?",
      "output present_key? present_value? qk?",
-     "num_heads:int! unidirectional:int mask_filter_value:float scale:float"},
+     "num_heads:int! unidirectional:flag mask_filter_value:float scale:float"},
     {"QAttention",
      "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
      "past?",
      "output present?",
-     "num_heads:int! unidirectional:int mask_filter_value:float scale:float do_rotary:int=0 "
+     "num_heads:int! unidirectional:flag mask_filter_value:float scale:float do_rotary:int=0 "
      "past_present_share_buffer:int=0"},
     {"QGemm", "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?", "Y",
-     "transA:int transB:int alpha:float"},
+     "transA:flag transB:flag alpha:float"},
     {"QLinearAdd", "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C",
      ""},
     {"QLinearAveragePool", "X x_scale x_zero_point? y_scale y_zero_point?", "Y",
      "auto_pad:string kernel_shape:ints! pads:ints strides:ints ceil_mode:int=0 "
-     "channels_last:int=0 count_include_pad:int"},
+     "channels_last:int=0 count_include_pad:flag"},
     {"QLinearConcat", "Y_scale Y_zero_point inputs*", "Y", "axis:int!"},
     {"QLinearGlobalAveragePool", "X x_scale x_zero_point y_scale y_zero_point", "Y",
-     "channels_last:int"},
+     "channels_last:flag"},
     {"QLinearLeakyRelu", "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", "alpha:float"},
     {"QLinearMul", "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C",
      ""},
     {"QLinearReduceMean", "data data_scale data_zero_point? reduced_scale reduced_zero_point?",
-     "reduced", "axes:ints! keepdims:int!"},
+     "reduced", "axes:ints! keepdims:flag!"},
     {"QLinearSigmoid", "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", ""},
     {"QLinearSoftmax", "X X_scale x_zero_point? y_scale y_zero_point", "Y", "axis:int opset:int!"},
     {"QLinearWhere", "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point",
      "Z", ""},
+    // accuracy_level allows less exact products than these.
+    {"QMoE",
+     "input router_probs fc1 fc1_scales? fc1_bias? fc2 fc2_scales? fc2_bias? fc3? fc3_scales? "
+     "fc3_bias? fc1_zero_points? fc2_zero_points? fc3_zero_points? router_weights? "
+     "-fc1_global_scale? -fc2_global_scale? -fc1_act_scale? -fc2_act_scale? -fc1_act_block_scale? "
+     "-fc2_act_block_scale?",
+     "output",
+     "k:int activation_type:string normalize_routing_weights:flag use_sparse_mixer:int=0 "
+     "activation_alpha:float activation_beta:float swiglu_limit:float swiglu_fusion:int "
+     "expert_weight_bits:int fc1_expert_weight_bits:int fc2_expert_weight_bits:int "
+     "fc3_expert_weight_bits:int block_size:int quant_type:string accuracy_level:int "
+     "weights_prepacked:int"},
     {"QuantizeLinear", "x y_scale y_zero_point?", "y", "axis:int"},
     {"QuickGelu", "X", "Y", "alpha:float"},
     // ONNX Runtime takes `scale` and does not use it, nor do we. With packed batches positions may
     // lie past the length of the tables' use for one sequence, which changes no value.
     {"RotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
-     "interleaved:int num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:int"},
+     "interleaved:flag num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:flag"},
     {"SimplifiedLayerNormalization", "X scale", "Y inv_std_var?",
      "axis:int epsilon:float stash_type:int=1"},
     {"SkipLayerNormalization", "input skip gamma beta? bias?",
      "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
     {"SkipSimplifiedLayerNormalization", "input skip gamma bias?",
      "output -mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
-    {"TransposeMatMul", "A B", "Y", "transA:int transB:int alpha:float"},
+    {"TransposeMatMul", "A B", "Y", "transA:flag transB:flag alpha:float"},
 };
 
 static SmallVector<Formal> parse(StringRef text) {
@@ -160,7 +184,7 @@ static bool isOfType(Attribute value, StringRef type) {
   // An empty list may be one of any kind.
   bool empty = isa<DenseI64ArrayAttr>(value) && cast<DenseI64ArrayAttr>(value).empty();
   return llvm::StringSwitch<bool>(type)
-      .Case("int", isa<IntegerAttr>(value))
+      .Cases({"int", "flag"}, isa<IntegerAttr>(value))
       .Case("float", isa<FloatAttr>(value))
       .Case("string", isa<StringAttr>(value))
       .Case("ints", isa<DenseI64ArrayAttr>(value))
@@ -191,7 +215,10 @@ static LogicalResult checkAttributes(NodeContext &c, StringRef text) {
     auto [type, only] = known->second.split('=');
     type.consume_back("!");
     if (!isOfType(attribute.getValue(), type))
-      return c.fail("attribute '" + name + "' must be of type " + type);
+      return c.fail("attribute '" + name + "' must be of type " + (type == "flag" ? "int" : type));
+    if (type == "flag" && c.intAttr(name, 0) != 0 && c.intAttr(name, 0) != 1)
+      return c.fail("attribute '" + name + "' is " + llvm::Twine(c.intAttr(name, 0)) +
+                    "; it is 0 or 1");
     int64_t wanted;
     if (!only.getAsInteger(10, wanted) && c.intAttr(name, wanted) != wanted)
       return c.fail("attribute '" + name + "' is " + llvm::Twine(c.intAttr(name, wanted)) +

@@ -353,6 +353,17 @@ LogicalResult qlinearConv(NodeContext &c) {
 
 } // namespace
 
+Value tcc::unpackedBits(PrimBuilder &b, Value packed, int64_t bits) {
+  Type ui8 = b.builder().getIntegerType(8, false);
+  Dims split = b.dims(packed), joined = split;
+  int64_t perByte = 8 / bits;
+  split.push_back(b.dim(1));
+  joined.back() = b.mulDims(joined.back(), b.dim(perByte));
+  Value at = b.mul(b.iota({b.dim(perByte)}, 0, ui8), static_cast<double>(bits));
+  Value shifted = b.binary<prim::ShiftRightOp>(b.reshape(packed, split), at);
+  return b.reshape(b.binary<prim::AndOp>(shifted, b.scalar((1 << bits) - 1, ui8)), joined);
+}
+
 void tcc::populateOnnxQuantizationRules(RuleSet &rules) {
   static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
       {"QuantizeLinear", quantizeLinear},

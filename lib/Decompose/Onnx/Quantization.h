@@ -34,5 +34,7 @@ struct Quantized {
 };
 /// x as ui8 by its own range (ONNX DynamicQuantizeLinear).
 Quantized quantizeDynamically(PrimBuilder &b, mlir::Value x);
+/// Bytes of 2-, 4- or 8-bit numbers, the low bits first: [.., bytes] as [.., bytes * numbers].
+mlir::Value unpackedBits(PrimBuilder &b, mlir::Value packed, int64_t bits);
 
 } // namespace tcc

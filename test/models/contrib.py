@@ -1,0 +1,113 @@
+"""Graphs of one operator of ONNX Runtime's own (com.microsoft), with seeded inputs: those that its CPU provider has."""
+import numpy as np
+
+from graphs import drawn, heads, microsoft
+
+
+def gated_delta(rule, query_heads=2, key_heads=2, value_heads=2, past=True, beta=None, per_key=False, window=0, **attributes):
+    """Tokens of two sequences, keys of four features and values of three."""
+    gated, corrects = rule.startswith("gated"), rule.endswith("delta")
+    slots = [window] if window else []
+    operands = {"q": ["B", "T", query_heads * 4], "k": ["B", "T", key_heads * 4], "v": ["B", "T", value_heads * 3],
+                "past": [*slots, "B", value_heads, 4, 3] if past else None,
+                "decay": ["B", "T", value_heads * (4 if per_key else 1)] if gated else None,
+                "beta": ["B", "T", beta or value_heads] if corrects else None}
+    graph = microsoft("LinearAttention", operands, ["y", "present"], q_num_heads=query_heads, kv_num_heads=value_heads,
+                      update_rule=rule, **attributes, **({"state_window": window} if window else {}))
+    cases = [{name: [{"B": batch, "T": tokens}.get(e, e) for e in shape] for name, shape in operands.items() if shape}
+             for batch, tokens in ((2, 5), (1, 1), (3, 2))]
+    return graph, [{name: array * 0.3 for name, array in case.items()} for case in drawn(*cases)]
+
+
+def causal_convolution(last=False, bias=True, past=True, dilation=1, taps=3, **attributes):
+    width, held = 6, (taps - 1) * dilation
+    form = lambda length: ["B", length, 2, 3] if last else ["B", width, length]
+    operands = {"x": form("L"), "w": heads(width, 1, taps), "bias": heads(width) if bias else None,
+                "past": form(held) if past else None}
+    graph = microsoft("CausalConvWithState", operands, ["y", "present"], dilation=dilation, channels_last=int(last), **attributes)
+    cases = [{name: [{"B": batch, "L": length}.get(e, e) for e in shape] for name, shape in operands.items() if isinstance(shape, list)}
+             for batch, length in ((2, 7), (1, 1), (3, 2))]
+    return graph, drawn(*cases)
+
+
+def delta_gate():
+    operands = {"a": ["B", "T", 4], "dt": heads(4), "scale": -np.abs(heads(4)), "b": ["B", "T", 4]}
+    return microsoft("LinearAttentionGate", operands, ["decay", "beta"]), drawn({"a": (2, 3, 4), "b": (2, 3, 4)})
+
+
+def gated_norm(**attributes):
+    operands = {"x": ["B", "T", 12], "scale": heads(4), "gate": ["B", "T", 12]}
+    return microsoft("GatedRMSNorm", operands, ["y"], **attributes), drawn({"x": (2, 3, 12), "gate": (2, 3, 12)})
+
+
+def mixture(activation, rank=3, bias=True, **attributes):
+    """Five experts of eight units; more tokens than experts, fewer, and one."""
+    first = 16 if activation == "swiglu" else 8
+    operands = {"x": ["B", "T", 12] if rank == 3 else ["N", 12], "router": ["N", 5], "fc1": heads(5, first, 12) / 3,
+                "bias1": heads(5, first) if bias else None, "fc2": heads(5, 12, 8) / 3, "bias2": heads(5, 12) if bias else None}
+    graph = microsoft("MoE", operands, ["y"], activation_type=activation, **attributes)
+    return graph, drawn(*({"x": (1, rows, 12)[3 - rank:], "router": (rows, 5)} for rows in (9, 2, 1)))
+
+
+def packed(numbers, bits):
+    """The low bits first, as many bytes as hold a row."""
+    count = 8 // bits
+    padded = np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, -numbers.shape[-1] % count)])
+    parts = padded.reshape(*padded.shape[:-1], -1, count)
+    return sum(parts[..., i] << (bits * i) for i in range(count)).astype(np.uint8)
+
+
+def small_integers(experts, rows, columns, bits, block, zeros):
+    """Packed matrices of experts, their scales and their zero points."""
+    rng = np.random.default_rng(rows)
+    blocks = [columns // block] if block else []
+    scales = (rng.random((experts, rows, *blocks)) + 0.5).astype(np.float32) / 2 ** bits / 3
+    points = rng.integers(0, 1 << bits, (experts, rows, *blocks))
+    return (packed(rng.integers(0, 1 << bits, (experts, rows, columns)), bits), scales, packed(points, bits) if zeros else None)
+
+
+def quantized_mixture(activation, bits, block=0, zeros=False, weights=False, **attributes):
+    first = 64 if activation == "swiglu" else 32
+    w1, w2 = (small_integers(5, *shape, bits, block, zeros) for shape in ((first, 48), (48, 32)))
+    operands = {"x": ["N", 48], "router": ["N", 5], "fc1": w1[0], "scales1": w1[1], "bias1": heads(5, first), "fc2": w2[0],
+                "scales2": w2[1], "bias2": None, "fc3": None, "scales3": None, "bias3": None, "zeros1": w1[2], "zeros2": w2[2],
+                "zeros3": None, "weights": ["N", 5] if weights else None}
+    attributes |= {"block_size": block} if block else {}
+    graph = microsoft("QMoE", operands, ["y"], activation_type=activation, expert_weight_bits=bits, weights_prepacked=0, **attributes)
+    cases = drawn(*({"x": (rows, 48), "router": (rows, 5)} | ({"weights": (rows, 5)} if weights else {}) for rows in (9, 1)))
+    return graph, [{name: np.abs(array) if name == "weights" else array for name, array in case.items()} for case in cases]
+
+
+def small_product(columns, bits, block, zeros=False, bias=False):
+    """A last block that the matrix fills in part."""
+    rng, rows, blocks = np.random.default_rng(5), 7, -(-columns // block)
+    numbers = rng.integers(0, 1 << bits, (rows, blocks, block))
+    points = rng.integers(0, 1 << bits, (rows, blocks))
+    operands = {"x": ["N", columns], "w": packed(numbers, bits), "scales": heads(rows, blocks) / 2 ** bits,
+                "zeros": packed(points, bits) if zeros else None, "groups": None, "bias": heads(rows) if bias else None}
+    graph = microsoft("MatMulNBits", operands, ["y"], K=columns, N=rows, bits=bits, block_size=block)
+    return graph, drawn({"x": (3, columns)}, {"x": (1, columns)})
+
+
+SWIGLU = {"swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.7}
+CONTRIB = {
+    **{f"linear-attention-{rule}": lambda r=rule: gated_delta(r) for rule in ("linear", "gated", "delta", "gated_delta")},
+    **{f"linear-attention-{name}": lambda c=case: gated_delta("gated_delta", **c) for name, case in {
+        "without-past": dict(past=False), "shared-values": dict(query_heads=4), "shared-queries": dict(value_heads=4),
+        "shared-keys": dict(key_heads=1), "one-rate": dict(beta=1), "decay-of-each": dict(per_key=True), "scaled": dict(scale=2.0)}.items()},
+    **{f"causal-convolution-{name}": lambda c=case: causal_convolution(**c) for name, case in {
+        "plain": dict(), "first": dict(past=False, bias=False), "silu": dict(activation="silu"), "last": dict(last=True),
+        "dilated": dict(dilation=2, taps=4), "dilated-last": dict(dilation=3, last=True, activation="swish")}.items()},
+    "delta-gate": delta_gate, "gated-norm": gated_norm, "gated-norm-sigmoid": lambda: gated_norm(activation="sigmoid", epsilon=0.1),
+    **{f"experts-{kind}": lambda k=kind: mixture(k, k=2) for kind in ("relu", "gelu", "silu", "identity")},
+    "experts-swiglu": lambda: mixture("swiglu", k=2, normalize_routing_weights=1, **SWIGLU),
+    "experts-packed": lambda: mixture("silu", rank=2, bias=False, k=3, normalize_routing_weights=1),
+    **{f"experts-of-{bits}-bits{'-in-blocks' * bool(block)}{'-with-zeros' * zeros}":
+       lambda b=bits, n=block, z=zeros: quantized_mixture("relu", b, n, z, k=2)
+       for bits, block in ((2, 0), (2, 16), (4, 0), (4, 16), (8, 0)) for zeros in (0, 1)},  # blocks of 8 bits: it rounds the tokens
+    "experts-of-4-bits-swiglu": lambda: quantized_mixture("swiglu", 4, 16, k=2, **SWIGLU),
+    "experts-of-4-bits-weighted": lambda: quantized_mixture("silu", 4, weights=True, k=2),
+    "experts-of-8-bits-normalised": lambda: quantized_mixture("gelu", 8, weights=True, k=2, normalize_routing_weights=1),
+    **{f"product-of-{bits}-bits-{columns}-by-{block}": lambda b=bits, c=columns, n=block: small_product(c, b, n, True, True)
+       for bits, columns, block in ((4, 40, 32), (4, 24, 16), (8, 40, 16), (2, 100, 64), (4, 8, 16))},
+}
