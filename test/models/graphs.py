@@ -415,6 +415,13 @@ def rounding_by_addition():
                    constant("magic", 12582912, np.float32)]), normal((4, 3), (1, 3)))
 
 
+def quantized_by_range():
+    """Where all is 0, the scale is 1."""
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"])]
+    return (model(nodes, [value("x", FLOAT, ["N"])], [unknown("y", TensorProto.UINT8), unknown("scale"), unknown("zero", TensorProto.UINT8)]),
+            [{"x": np.array(x, np.float32)} for x in ([0, 0], [1, 2], [-3, -1], [-1, 0.5, 2])])
+
+
 def real_or_complex_signal(inverse):
     """Whether a signal has imaginary parts is known only at run time."""
     nodes = [node("DFT", ["x", "", "axis"], ["y"], inverse=inverse)]
@@ -424,7 +431,7 @@ def real_or_complex_signal(inverse):
 
 GRAPHS = {
     **{f"signal-of-unknown-parts-{i}": lambda i=i: real_or_complex_signal(i) for i in (0, 1)},
-    "shrunk-before-modes": shrunk_before_modes, "root-as-power": root_as_power,
+    "quantized-by-range": quantized_by_range, "shrunk-before-modes": shrunk_before_modes, "root-as-power": root_as_power,
     "sliced-by-slices": sliced_by_slices,
     **{f"sliced-backwards-from-{start}": lambda s=start: sliced_backwards(s) for start in (-10, -1, 10, -2**40)},
     **{f"large-{kind}": lambda k=kind: large_unsigned(k) for kind in ("uint32", "uint64")},

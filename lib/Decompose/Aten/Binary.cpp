@@ -111,6 +111,15 @@ bool isPowerOfTwo(AtenNode &a, StringRef name) {
   return a.has(name) && !a.tensor(name) && std::frexp(std::abs(a.real(name, 0)), &exponent) == 0.5;
 }
 
+/// A step towards a rounded quotient: torch rounds each to narrow floats where it divides by a
+/// tensor, and none where it divides by a number.
+Value quotientStep(AtenNode &a, Value v) {
+  Value other = a.tensor("other");
+  Type own = a.own(), t = a.b.elem(v);
+  bool rounds = other && a.b.rank(other) > 0 && isa<FloatType>(own) && own != t;
+  return rounds ? a.b.cast(a.b.cast(v, own), t) : v;
+}
+
 /// As Python: what the remainder leaves, divided, since a quotient of the operands may be
 /// rounded up to the next integer (1.0 // 0.1 is 9).
 Value floorQuotient(AtenNode &a, Value x, Value y) {
@@ -122,10 +131,12 @@ Value floorQuotient(AtenNode &a, Value x, Value y) {
     return b.select(b.predicate<prim::IsInfOp>(x), b.scalar(NAN, t),
                     b.binary<prim::FloorDivOp>(x, y));
   b.broadcastTogether(x, y);
-  Value rest = b.binary<prim::RemOp>(x, y), quotient = b.div(b.sub(x, rest), y);
+  auto step = [&](Value v) { return quotientStep(a, v); };
+  Value rest = step(b.binary<prim::RemOp>(x, y));
+  Value quotient = step(b.div(step(b.sub(x, rest)), y));
   Value opposite = b.binary<prim::XorOp>(b.compare(P::lt, y, 0.0), b.compare(P::lt, rest, 0.0));
   Value inexact = b.binary<prim::AndOp>(b.compare(P::ne, rest, 0.0), opposite);
-  quotient = b.select(inexact, b.sub(quotient, 1.0), quotient);
+  quotient = b.select(inexact, step(b.sub(quotient, 1.0)), quotient);
   Value down = b.unary<prim::FloorOp>(quotient), plain = b.div(x, y);
   down = b.select(b.compare(P::gt, b.sub(quotient, down), 0.5), b.add(down, 1.0), down);
   Value zero = b.binary<prim::CopysignOp>(b.broadcastTo(b.scalar(0, t), b.dims(plain)), plain);
@@ -148,7 +159,7 @@ LogicalResult divide(AtenNode &a) {
     return a.give(floorQuotient(a, p.x, p.y));
   Value quotient = a.b.div(p.x, p.y);
   if (mode == "trunc" && !isInteger)
-    quotient = a.b.unary<prim::TruncOp>(quotient);
+    quotient = a.b.unary<prim::TruncOp>(quotientStep(a, quotient));
   return a.give(quotient);
 }
 

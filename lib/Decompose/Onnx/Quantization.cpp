@@ -155,7 +155,7 @@ Quantized tcc::quantizeDynamically(PrimBuilder &b, Value x) {
   Value span = b.cast(b.sub(high, low), f32);
   Value flat = b.compare(prim::ComparePredicate::eq, span, 0.0);
   Quantized q;
-  q.scale = b.div(b.select(flat, b.scalar(1, f32), span), 255.0);
+  q.scale = b.select(flat, b.scalar(1, f32), b.div(span, 255.0)); // as ONNX Runtime has it
   Value zero = b.neg(b.div(b.cast(low, f32), q.scale));
   zero = b.unary<prim::RoundOp>(b.minimum(b.maximum(zero, 0.0), 255.0));
   q.zero = b.cast(zero, ui8);
