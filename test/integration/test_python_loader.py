@@ -4,7 +4,9 @@ import gc
 import os
 import pathlib
 import platform
+import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -197,6 +199,19 @@ class Loader(unittest.TestCase):
     def test_what_is_no_model(self):
         with self.assertRaisesRegex(tcc.Error, "is not a model made by tcc"):
             tcc.Model(_ctypes.__file__)
+
+    def test_a_file_that_is_cut_short(self):
+        """dlopen maps it all the same, and looking at what is missing would end the process by SIGBUS."""
+        whole = MODEL.read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.so"
+            for size in (0, 40, 64, 100, 4096, len(whole) // 4, len(whole) // 2):
+                path.write_bytes(whole[:size])
+                opened = subprocess.run([sys.executable, "-c", "import sys, tcc; tcc.Model(sys.argv[1])", path],
+                                        env={**os.environ, "PYTHONPATH": str(SOURCE / "lib/Bindings/Python")},
+                                        capture_output=True, text=True)
+                self.assertEqual(opened.returncode, 1, f"{size} bytes: {opened}")
+                self.assertRegex(opened.stderr, "is cut short" if size >= 64 else "file too short|cut short")
 
     def test_closed(self):
         self.model.close()

@@ -17,6 +17,7 @@ import ctypes
 import math
 import operator
 import os
+import struct
 import threading
 
 import numpy as np
@@ -113,6 +114,22 @@ def _device(text):
     return types[kind], int(number or 0)
 
 
+def _is_cut_short(path):
+    """Whether an ELF file ends before what it says is mapped of it: dlopen maps it all the same, and the first
+    look at what is missing ends the process by SIGBUS."""
+    with open(path, "rb") as file:
+        size, head = os.fstat(file.fileno()).st_size, file.read(64)
+        if len(head) < 64 or head[:4] != b"\x7fELF" or head[54:56] != b"\x38\0":
+            return False  # not one at all, as dlopen says
+        file.seek(struct.unpack_from("=Q", head, 32)[0])
+        count = struct.unpack_from("=H", head, 56)[0]
+        segments = file.read(56 * count)
+        if len(segments) < 56 * count:
+            return True
+        return any(kind == 1 and offset + stored > size  # PT_LOAD
+                   for kind, _, offset, _, _, stored, _, _ in struct.iter_unpack("=IIQQQQQQ", segments))
+
+
 class Tensor:
     """An input's or output's name, dtype and shape; a size that changes is its symbol or None."""
 
@@ -173,6 +190,8 @@ class Model:
     """
 
     def __init__(self, path, threads=0, weights=None, seed=None, device=None):
+        if _is_cut_short(path):
+            raise Error(5, f"{path} is cut short")
         library = self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         if not hasattr(library, "tcc_abi_version"):
             raise Error(5, f"{path} is not a model made by tcc")
