@@ -9,29 +9,17 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from onnxparts import model, node, value
 from toolrun import SOURCE, UNSAFE, ToolTest
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
-
-
-def value(name, shape=(2, 3), dtype=FLOAT):
-    return helper.make_tensor_value_info(name, dtype, shape)
-
-
-def model(nodes, inputs=None, outputs=None, initializers=(), opset=20, **options):
-    graph = helper.make_graph(nodes, "g", inputs or [value("x")], outputs or [value("y")], list(initializers))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10, **options)
-
-
-def node(op, inputs, outputs, **attributes):
-    return helper.make_node(op, inputs, outputs, name=f"the_{op.lower()}", **attributes)
 
 
 def external(location, offset=0, length=24, dims=(2, 3)):
     tensor = TensorProto(name="w", data_type=FLOAT, dims=dims, data_location=TensorProto.EXTERNAL)
     for key, text in (("location", location), ("offset", str(offset)), ("length", str(length))):
         tensor.external_data.add(key=key, value=text)
-    return model([node("Add", ["x", "w"], ["y"])], initializers=[tensor])
+    return model([node("Add", ["x", "w"], ["y"])], weights=[tensor])
 
 
 def key_and_length(number, size):
@@ -219,11 +207,11 @@ class BadInput(ToolTest):
         for dims in ((2 ** 40, 2 ** 40), (2 ** 62, 4, 4), (-5,), (2 ** 31, 2 ** 31, 2 ** 31)):
             with self.subTest(dims):
                 tensor = TensorProto(name="w", data_type=FLOAT, dims=dims, raw_data=bytes(24))
-                self.rejects(model([node("Add", ["x", "w"], ["y"])], initializers=[tensor]), "w")
+                self.rejects(model([node("Add", ["x", "w"], ["y"])], weights=[tensor]), "w")
 
     def test_tensor_shorter_than_its_shape(self):
         tensor = TensorProto(name="w", data_type=FLOAT, dims=(2, 3), raw_data=bytes(23))
-        self.rejects(model([node("Add", ["x", "w"], ["y"])], initializers=[tensor]), "w")
+        self.rejects(model([node("Add", ["x", "w"], ["y"])], weights=[tensor]), "w")
 
     def test_cycle(self):
         self.rejects(model([node("Add", ["x", "b"], ["a"]), node("Relu", ["a"], ["b"]),
@@ -269,7 +257,7 @@ class BadInput(ToolTest):
     def test_shapes_that_do_not_fit(self):
         self.rejects(model([node("MatMul", ["x", "x"], ["y"])], outputs=[value("y", (2, 3))]), "the_matmul")
         self.rejects(model([node("Reshape", ["x", "s"], ["y"])], outputs=[value("y", (5, 5))],
-                           initializers=[numpy_helper.from_array(np.array([5, 5]), "s")]), "the_reshape")
+                           weights=[numpy_helper.from_array(np.array([5, 5]), "s")]), "the_reshape")
 
     def test_too_few_inputs(self):
         self.rejects(model([node("Add", ["x"], ["y"])]), "the_add")

@@ -6,18 +6,8 @@ import onnx
 from onnx import TensorProto, helper
 
 from compiled import Compiled
+from onnxparts import model, value
 from toolrun import ToolTest
-
-FLOAT = TensorProto.FLOAT
-
-
-def model(nodes, inputs, outputs, opset=20):
-    graph = helper.make_graph(nodes, "g", inputs, outputs)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
-
-
-def value(name, shape):
-    return helper.make_tensor_value_info(name, FLOAT, shape)
 
 
 class OddButLegal(ToolTest):

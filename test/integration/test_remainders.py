@@ -1,29 +1,22 @@
 """What is left of a row after whole vectors: exact on every level of instructions that this machine has, and no points
 one by one where part of a vector does."""
+import functools
 import re
 import unittest
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from compiled import Compiled
+from onnxparts import model_of, numbers
 from toolrun import ToolTest, cpu_levels
 
 LENGTHS = [2, 3, 5, 7, 9, 13, 17, 31, 33, 63, 77, 131, 259]
 DTYPES = [np.float32, np.float64, np.float16, np.int8, np.int64]
 
 
-def numbers(shape, dtype):
-    return (np.arange(np.prod(shape)).reshape(shape) * 7 % 101 - 50).astype(dtype)
-
-
-def model(nodes, x, outputs, initializers=(), shape=None):
-    dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
-    graph = helper.make_graph(nodes, "remainders", [helper.make_tensor_value_info("x", dtype, shape or x.shape)],
-                              [helper.make_tensor_value_info(name, dtype, None) for name in outputs],
-                              [numpy_helper.from_array(np.array(v), n) for n, v in initializers])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+small = functools.partial(numbers, low=-50, high=50)
 
 
 class Remainders(ToolTest):
@@ -39,20 +32,20 @@ class Remainders(ToolTest):
         """Sums with a row and with a column, pieces of a concatenation, a transpose."""
         for dtype in DTYPES:
             for length in LENGTHS if dtype == np.float32 else LENGTHS[3::3]:
-                x = numbers((9, length), dtype)
+                x = small((9, length), dtype)
                 nodes = [helper.make_node("Add", ["x", "row"], ["a"]), helper.make_node("Add", ["a", "column"], ["b"]),
                          helper.make_node("Concat", ["x", "b", "a"], ["c"], axis=1),
                          helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
                          helper.make_node("Add", ["b", "b"], ["d"])]
-                row, column = numbers((length,), dtype), numbers((9, 1), dtype)
+                row, column = small((length,), dtype), small((9, 1), dtype)
                 b = x + row + column
-                self.check(model(nodes, x, ["c", "t", "d"], [("row", row), ("column", column)]), x,
+                self.check(model_of(x, nodes, ["c", "t", "d"], [("row", row), ("column", column)]), x,
                            [np.concatenate([x, b, x + row], 1), x.T, b + b])
 
     def test_results_over_operands(self):
         """Values that die where they are read: a row sum keeps kernels apart."""
         for length in LENGTHS:
-            x = numbers((6, length), np.float32)
+            x = small((6, length), np.float32)
             nodes, name, expected = [], "x", x
             for i in range(3):
                 nodes += [helper.make_node("ReduceSum", [name, "axis"], [f"s{i}"], keepdims=1),
@@ -60,24 +53,24 @@ class Remainders(ToolTest):
                           helper.make_node("Add", [f"d{i}", name], [f"x{i}"])]
                 expected, name = (expected - expected.sum(1, keepdims=True)) + expected, f"x{i}"
             if length <= 33:  # larger sums are no exact floats any more
-                self.check(model(nodes, x, [name], [("axis", [1])]), x, [expected])
+                self.check(model_of(x, nodes, [name], [("axis", [1])]), x, [expected])
 
     def test_reductions(self):
         """Along rows, and across them."""
         for length in LENGTHS:
-            x = numbers((8, length), np.float32)
+            x = small((8, length), np.float32)
             nodes = [helper.make_node(what, ["x", axis], [name]) for what, axis, name in (
                 ("ReduceSum", "one", "a"), ("ReduceMax", "one", "b"), ("ReduceSum", "zero", "c"),
                 ("CumSum", "first", "d"), ("ReduceMin", "zero", "e"))]
             keep = {"keepdims": True}
-            self.check(model(nodes, x, list("abcde"), [("zero", [0]), ("one", [1]), ("first", 0)]), x,
+            self.check(model_of(x, nodes, list("abcde"), [("zero", [0]), ("one", [1]), ("first", 0)]), x,
                        [x.sum(1, **keep), x.max(1, **keep), x.sum(0, **keep), x.cumsum(0), x.min(0, **keep)])
 
     def test_softmax(self):
         for length in LENGTHS:
-            x = numbers((8, length), np.float32) / 8
+            x = small((8, length), np.float32) / 8
             exps = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
-            self.check(model([helper.make_node("Softmax", ["x"], ["y"])], x, ["y"]), x,
+            self.check(model_of(x, [helper.make_node("Softmax", ["x"], ["y"])], ["y"]), x,
                        [exps / exps.sum(1, keepdims=True)], 3e-6)
 
     def test_rows_of_unknown_length(self):
@@ -85,12 +78,12 @@ class Remainders(ToolTest):
         nodes = [helper.make_node("Softmax", ["x"], ["y"]), helper.make_node("ReduceSum", ["x", "one"], ["s"]),
                  helper.make_node("ReduceMax", ["x", "one"], ["m"])]
         path = self.work / "open.onnx"
-        proto = model(nodes, numbers((8, 9), np.float32), list("ysm"), [("one", [1])], shape=["rows", "length"])
+        proto = model_of(small((8, 9), np.float32), nodes, list("ysm"), [("one", [1])], shape=["rows", "length"])
         onnx.save(proto, path)
         for cpu in cpu_levels():
             with Compiled.build(path, "--cpu", cpu) as compiled:
                 for length in [1, 8, 64, *LENGTHS]:
-                    x = numbers((5, length), np.float32) / 8
+                    x = small((5, length), np.float32) / 8
                     exps = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
                     with self.subTest(cpu=cpu, length=length):
                         y, s, m = compiled(x)
@@ -100,20 +93,20 @@ class Remainders(ToolTest):
 
     def test_differences_from_a_maximum(self):
         """Of the own row, and of the row whose number is the column's: those are above 0 as well."""
-        x = (numbers((13, 13), np.float32) / 8 + np.arange(13)[:, None] * 4).astype(np.float32)
+        x = (small((13, 13), np.float32) / 8 + np.arange(13)[:, None] * 4).astype(np.float32)
         nodes = [helper.make_node("ReduceMax", ["x", "one"], ["m"]), helper.make_node("Sub", ["x", "m"], ["d"]),
                  helper.make_node("ReduceMax", ["x", "one"], ["n"], keepdims=0),
                  helper.make_node("Sub", ["x", "n"], ["e"]), helper.make_node("Exp", ["d"], ["y"]),
                  helper.make_node("Exp", ["e"], ["z"])]
         most = x.max(1).astype(np.float64)
-        self.check(model(nodes, x, ["y", "z"], [("one", [1])]), x, [np.exp(x - most[:, None]), np.exp(x - most)], 3e-7)
+        self.check(model_of(x, nodes, ["y", "z"], [("one", [1])]), x, [np.exp(x - most[:, None]), np.exp(x - most)], 3e-7)
 
     def test_instructions(self):
         """Exponentials of 77 scores and sums of 13 columns are in vectors, all of them."""
-        x = numbers((64, 77), np.float32)
-        rows = model([helper.make_node("Softmax", ["x"], ["y"])], x, ["y"])
-        y = numbers((64, 13), np.float32)
-        columns = model([helper.make_node("ReduceSum", ["x", "zero"], ["y"], keepdims=0)], y, ["y"], [("zero", [0])])
+        x = small((64, 77), np.float32)
+        rows = model_of(x, [helper.make_node("Softmax", ["x"], ["y"])], ["y"])
+        y = small((64, 13), np.float32)
+        columns = model_of(y, [helper.make_node("ReduceSum", ["x", "zero"], ["y"], keepdims=0)], ["y"], [("zero", [0])])
         for name, proto, alone in (("rows", rows, r"\tvfn?m(add|sub)\d+ss"), ("columns", columns, r"\tvaddss")):
             path, text = self.work / f"{name}.onnx", self.work / f"{name}.s"
             onnx.save(proto, path)

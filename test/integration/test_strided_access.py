@@ -5,9 +5,10 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from compiled import Compiled
+from onnxparts import model_of, numbers
 from toolrun import ToolTest, cpu_levels
 
 TRANSPOSES = [((37, 70), (1, 0)), ((1, 16, 12, 12), (0, 2, 3, 1)), ((1, 7, 9, 40), (0, 3, 1, 2)),
@@ -16,18 +17,6 @@ TRANSPOSES = [((37, 70), (1, 0)), ((1, 16, 12, 12), (0, 2, 3, 1)), ((1, 7, 9, 40
 SLICES = [(0, 101, 2), (1, 101, 2), (1, 100, 3), (2, 101, 4), (100, -200, -1), (99, -200, -2), (3, 98, 5)]
 WINDOWS = [(2, 2, 0, 1), (3, 2, 1, 1), (5, 1, 2, 1), (3, 1, 1, 2), (3, 3, 1, 1), (2, 4, 1, 1), (7, 2, 3, 1)]
 DTYPES = [np.float32, np.float64, np.float16, np.uint8, np.int64, np.bool_]
-
-
-def numbers(shape, dtype):
-    return (np.arange(np.prod(shape)).reshape(shape) * 7 % 251).astype(dtype)
-
-
-def model(nodes, x, outputs, initializers=(), shape=None):
-    dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
-    graph = helper.make_graph(nodes, "strided", [helper.make_tensor_value_info("x", dtype, shape or x.shape)],
-                              [helper.make_tensor_value_info(name, dtype, None) for name in outputs],
-                              [numpy_helper.from_array(np.array(v), n) for n, v in initializers])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 class StridedAccess(ToolTest):
@@ -45,7 +34,7 @@ class StridedAccess(ToolTest):
             for shape, order in TRANSPOSES if dtype == np.float32 else TRANSPOSES[1:3]:
                 x = numbers(shape, dtype)
                 for names in (None, [f"d{i}" for i in range(x.ndim)]):
-                    proto = model([helper.make_node("Transpose", ["x"], ["y"], perm=order)], x, ["y"], shape=names)
+                    proto = model_of(x, [helper.make_node("Transpose", ["x"], ["y"], perm=order)], ["y"], shape=names)
                     self.check(proto, x, [x.transpose(order)])
 
     def test_slices(self):
@@ -56,7 +45,7 @@ class StridedAccess(ToolTest):
             nodes.append(helper.make_node("Slice", ["x", f"begin{i}", f"end{i}", "axis", f"step{i}"], [f"y{i}"]))
             names.append(f"y{i}")
         expected = [x[:, begin:None if end < 0 else end:step] for begin, end, step in SLICES]
-        self.check(model(nodes, x, names, constants), x, expected)
+        self.check(model_of(x, nodes, names, constants), x, expected)
 
     def test_block_of_a_longer_expression(self):
         """A residual in the result's order beside a transposed operand, through a reshape, and two results."""
@@ -67,7 +56,7 @@ class StridedAccess(ToolTest):
                  helper.make_node("Add", ["t", "s"], ["a"]), helper.make_node("Mul", ["a", "t"], ["b"])]
         constants = [("flat", [2, 24, 45]), ("turned", [2, 45, 24])]
         t, s = x.reshape(2, 24, 45).transpose(0, 2, 1), x.reshape(2, 45, 24)
-        self.check(model(nodes, x, ["a", "b"], constants), x, [t + s, (t + s) * t])
+        self.check(model_of(x, nodes, ["a", "b"], constants), x, [t + s, (t + s) * t])
 
     def test_windows(self):
         """Of pools: inside a row and over its ends, in rows of several lengths."""
@@ -80,22 +69,23 @@ class StridedAccess(ToolTest):
                 expected.append(windows[:, :, ::stride, ::stride, ::dilation, ::dilation].max((4, 5)))
                 nodes.append(helper.make_node("MaxPool", ["x"], [f"y{i}"], kernel_shape=[width] * 2,
                                               strides=[stride] * 2, pads=[pad] * 4, dilations=[dilation] * 2))
-            self.check(model(nodes, x, [f"y{i}" for i in range(len(nodes))]), x, expected)
+            self.check(model_of(x, nodes, [f"y{i}" for i in range(len(nodes))]), x, expected)
 
     def test_instructions(self):
         """No gather or scatter, and no element on its own but in the remainders."""
         for name, shape, order in (("turn", (64, 96), (1, 0)), ("picture", (32, 64, 3), (2, 0, 1)),
                                    ("pixels", (3, 32, 64), (1, 2, 0))):
             path, text = self.work / f"{name}.onnx", self.work / f"{name}.s"
-            onnx.save(model([helper.make_node("Transpose", ["x"], ["y"], perm=order)],
-                            numbers(shape, np.float32), ["y"]), path)
+            onnx.save(model_of(numbers(shape, np.float32), [helper.make_node("Transpose", ["x"], ["y"], perm=order)],
+                               ["y"]), path)
             for cpu in ("v3", "v4"):
                 with self.subTest(name, cpu=cpu):
                     self.compiles(path, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
                     self.assertNotRegex(text.read_text(), r"\tv(p?gather|p?scatter|extractps|pextr|insertps|pinsr)")
         path, text = self.work / "pool.onnx", self.work / "pool.s"
-        onnx.save(model([helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)],
-                        numbers((1, 4, 112, 112), np.float32), ["y"]), path)
+        onnx.save(model_of(numbers((1, 4, 112, 112), np.float32),
+                           [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)],
+                           ["y"]), path)
         self.compiles(path, "--target", "x86_64-linux", "--cpu", "v4", "--emit", "asm", "-o", text)
         self.assertNotIn("gather", text.read_text())
 
@@ -104,7 +94,7 @@ class StridedAccess(ToolTest):
         x = numbers((3, 16, 6, 6), np.float32)
         nodes = [helper.make_node("Conv", ["x", "w"], ["c"]), helper.make_node("GlobalAveragePool", ["c"], ["y"])]
         one_by_one = np.eye(40, 16, dtype=np.float32).reshape(40, 16, 1, 1)
-        proto = model(nodes, x, ["y"], [("w", one_by_one)], shape=["N", 16, 6, 6])
+        proto = model_of(x, nodes, ["y"], [("w", one_by_one)], shape=["N", 16, 6, 6])
         mean = x.sum((2, 3), keepdims=True) / np.float32(36)
         self.check(proto, x, [np.concatenate([mean, np.zeros((3, 24, 1, 1), np.float32)], axis=1)])
         path, text = self.work / "mean.onnx", self.work / "mean.s"

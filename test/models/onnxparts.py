@@ -37,6 +37,18 @@ def model(nodes, inputs=None, outputs=None, weights=(), opset=20, domains=(), fu
     return helper.make_model(graph, opset_imports=imports, ir_version=10, functions=list(functions))
 
 
+def numbers(shape, dtype, low=0, high=250):
+    """Integers from `low` to `high`, none like its neighbours."""
+    return (np.arange(np.prod(shape)).reshape(shape) * 7 % (high - low + 1) + low).astype(dtype)
+
+
+def model_of(x, nodes, outputs, constants=(), shape=None, opset=18):
+    """A model whose input x and whose outputs are of the array's type; `constants` are pairs of name and values."""
+    dtype = helper.np_dtype_to_tensor_dtype(x.dtype)
+    return model(nodes, [value("x", shape or x.shape, dtype)], [value(name, None, dtype) for name in outputs],
+                 [array(name, values) for name, values in constants], opset)
+
+
 def one(op, inputs=("x",), weights=(), shape=(2, 3), dtype=FLOAT, opset=20, **attributes):
     """A model of one node on the input x and constants."""
     return model([node(op, list(inputs), ["y"], **attributes)], [value("x", shape, dtype)], None, weights, opset)
