@@ -237,7 +237,7 @@ TEST_CASE("k in blocks of taps") {
   codegen::ConvShape shape{.pixels = 99, .channels = 20, .filters = 40, .taps = 9};
   for (auto a : {codegen::OperandAccess::Pointers, codegen::OperandAccess::Gathered}) {
     shape.a = a;
-    codegen::ContractionSchedule schedule = codegen::chooseConv(cpu, shape);
+    codegen::ContractionSchedule schedule = codegen::rankConv(cpu, shape).front();
     schedule.kBlock = 2 * 20;
     schedule.tilesPerTask = 3;
     schedule.panelsPerTask = 1;
@@ -251,7 +251,7 @@ TEST_CASE("an unknown number of images is cut into tasks as one image") {
   codegen::ConvShape open = known;
   open.pixels = -1;
   auto tasks = [&](const codegen::ConvShape &shape) {
-    codegen::ContractionSchedule s = codegen::chooseConv(cpu, shape);
+    codegen::ContractionSchedule s = codegen::rankConv(cpu, shape).front();
     return llvm::divideCeil(49, s.rows * s.tilesPerTask) *
            llvm::divideCeil(96, s.panelWidth() * s.panelsPerTask);
   };
@@ -259,7 +259,7 @@ TEST_CASE("an unknown number of images is cut into tasks as one image") {
   open.imagePixels = 49;
   CHECK(tasks(open) == tasks(known));
   auto tiles = [&](int64_t all, int64_t image) {
-    return codegen::chooseWinograd(cpu, {all, 64, 64, image}).tilesPerTask;
+    return codegen::rankWinograd(cpu, {all, 64, 64, image}).front().tilesPerTask;
   };
   CHECK(tiles(-1, 16) == tiles(16, 16));
 }

@@ -129,7 +129,7 @@ void benchConv(const CpuTarget &cpu, ConvCase g, const Options &options) {
     shape.a = codegen::OperandAccess::Gathered;
   else if (g.taps() == 1 && shape.inputPixels == 1)
     shape.a = codegen::OperandAccess::InPlace;
-  codegen::ContractionSchedule s = override(codegen::chooseConv(cpu, shape), options);
+  codegen::ContractionSchedule s = override(codegen::rankConv(cpu, shape).front(), options);
   auto context = kernelContext();
   auto module = convModule(*context, cpu, g, s);
   if (options.get("asm", 0)) {

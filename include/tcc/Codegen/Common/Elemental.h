@@ -37,7 +37,6 @@ public:
   void bindProvider(mlir::Value value, Provider provider) {
     providers[value] = std::move(provider);
   }
-  void unbindProvider(mlir::Value value) { providers.erase(value); }
   const Memory *memoryOf(mlir::Value value) const;
   /// Only lanes of `lanesMask` (vector of i1, null: all) are loaded and stored.
   void setMask(mlir::Value lanesMask) {

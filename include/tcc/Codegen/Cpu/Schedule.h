@@ -122,16 +122,6 @@ llvm::SmallVector<ContractionSchedule> rankConv(const CpuTarget &cpu, const Conv
                                                 bool variations = false);
 llvm::SmallVector<WinogradSchedule> rankWinograd(const CpuTarget &cpu, const WinogradShape &shape);
 
-inline ContractionSchedule chooseContraction(const CpuTarget &cpu, const ContractionShape &shape) {
-  return rankContraction(cpu, shape).front();
-}
-inline ContractionSchedule chooseConv(const CpuTarget &cpu, const ConvShape &shape) {
-  return rankConv(cpu, shape).front();
-}
-inline WinogradSchedule chooseWinograd(const CpuTarget &cpu, const WinogradShape &shape) {
-  return rankWinograd(cpu, shape).front();
-}
-
 // Between the numbers and what a launch records.
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSchedule &schedule);
 kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &schedule);
