@@ -56,6 +56,8 @@ LogicalResult tcc::verifyPhase(ModuleOp module, Phase phase) {
     legal &= !isa<func::CallOp>(op); // decompose inlines functions, and makes none
     if (phase >= Phase::Decompose)
       legal &= !graph;
+    else // nodes are as the file has them
+      legal &= !prim;
     if (phase < Phase::Fuse)
       legal &= !kernel;
     else if (phase < Phase::Plan)

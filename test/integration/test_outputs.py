@@ -72,6 +72,21 @@ class Outputs(ToolTest):
                     result = self.tcc("half.mlir", "--start-from", start, "-o", "model.so")
                     self.assertIn(result.code, (0, 2), result.text)
                     self.assertEqual(result.text.count("error:"), 1 if result.code else 0, result.text)
+                    if result.code and start != "emit":
+                        self.assertRegex(result.text, "it is not what phase '[a-z]+' leaves")
+
+    def test_a_kernel_of_a_kind_that_does_not_compute_it(self):
+        (self.work / "odd.mlir").write_text("""
+            func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+              %0 = kernel.launch special "k" ins(%x : tensor<4xf32>) sizes() {
+              ^bb0(%a: tensor<4xf32>):
+                %1 = prim.sin %a : (tensor<4xf32>) -> tensor<4xf32>
+                kernel.yield %1 : tensor<4xf32>
+              } -> tensor<4xf32>
+              return %0 : tensor<4xf32>
+            }""")
+        self.refused("odd.mlir", "--start-from", "schedule", "-o", "model.so",
+                     says="of kind 'special' computes none of what the kind is about")
 
     def test_ir_that_is_no_model(self):
         tensor = "tensor<2xf32>"

@@ -44,6 +44,15 @@ void KernelDialect::initialize() {
       >();
 }
 
+/// Whether `op` has an algorithm of its own: what no other kind of kernel computes.
+static bool isSpecial(Operation *op) {
+  return op && isa<prim::PrimDialect>(op->getDialect()) && !prim::isElementwise(op) &&
+         !op->hasTrait<prim::PointAccess>() && !op->hasTrait<prim::View>() &&
+         !op->hasTrait<prim::Generated>() && !op->hasTrait<prim::Reduction>() &&
+         !op->hasTrait<prim::Contraction>() && !op->hasTrait<prim::HostOperator>() &&
+         !op->hasTrait<prim::ModelConstant>();
+}
+
 /// Whether the region has what a kernel of its kind is about.
 static LogicalResult verifyKind(LaunchOp launch) {
   KernelKind kind = launch.getKind();
@@ -62,6 +71,8 @@ static LogicalResult verifyKind(LaunchOp launch) {
   else if (kind == KernelKind::Attention)
     fits = has([](Operation &op) { return isa<prim::DotOp>(op); }) &&
            has([](Operation &op) { return isa<prim::ExpOp>(op); });
+  else if (kind == KernelKind::Special)
+    fits = isSpecial(launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   if (!fits)
     return launch.emitOpError("of kind '")
            << stringifyKernelKind(kind) << "' computes none of what the kind is about";
@@ -85,6 +96,8 @@ LogicalResult LaunchOp::verify() {
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getValues().getTypes() != getResultTypes())
     return emitOpError("must yield values of its result types");
+  if (yield.getValues().empty())
+    return emitOpError("computes nothing");
   int64_t dynamic = 0;
   for (Type type : getResultTypes())
     dynamic += cast<RankedTensorType>(type).getNumDynamicDims();

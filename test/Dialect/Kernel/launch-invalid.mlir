@@ -89,3 +89,37 @@ func.func @f(%x: tensor<4xf32>) {
   } {schedule = "fast"} -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of kind 'special' computes none of what the kind is about}}
+  %0 = kernel.launch special "neg" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    %b = prim.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+    kernel.yield %b : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{of kind 'special' computes none of what the kind is about}}
+  %0 = kernel.launch special "nothing" ins(%x : tensor<4xf32>) sizes() {
+  ^bb0(%a: tensor<4xf32>):
+    kernel.yield %a : tensor<4xf32>
+  } -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{computes nothing}}
+  "kernel.launch"(%x) ({
+  ^bb0(%a: tensor<4xf32>):
+    "kernel.yield"() : () -> ()
+  }) {name = "k", kind = #kernel<kind loop>, operandSegmentSizes = array<i32: 1, 0>} : (tensor<4xf32>) -> ()
+  return
+}
