@@ -158,6 +158,7 @@ Expected<Model> Compile::importModel() {
     log::write(log::Topic::Import, "reads " + printable(path, 1000));
     filesRead.push_back(path.str());
   };
+  import.note = [this](std::string note) { summary.notes.push_back(std::move(note)); };
   auto module = format == InputFormat::TorchExport
                     ? importTorchExport(options.input, import, *result.weights, context)
                     : importOnnx(options.input, import, *result.weights, context);

@@ -47,6 +47,19 @@ class OddButLegal(ToolTest):
         (y,), _ = self.outputs(proto, [np.zeros((0, 3), np.float32)])
         self.assertEqual(y, 0)
 
+    def test_outputs_of_another_shape_than_stated(self):
+        """The nodes' shape holds, and it is said; what --shape and --dim change is no contradiction."""
+        for stated, given, options, said in (((5,), (4,), (), "is stated as [5], but its node gives [4]"),
+                                             (("n", 4, 1), ("n", 4), (), "is stated as [n, 4, 1], but its node gives [n, 4]"),
+                                             (("m", 4), ("n", 4), (), None),
+                                             ((3, 4), (3, 4), ("--shape", "x=2x4"), None)):
+            with self.subTest(stated):
+                proto = model([helper.make_node("Neg", ["x"], ["y"])], [value("x", given)], [value("y", stated)])
+                onnx.save(proto, self.work / "stated.onnx")
+                text = self.compiles("stated.onnx", "-o", self.fresh_name(), *options).text
+                notes = [line for line in text.splitlines() if line.startswith("note:")]
+                self.assertEqual(notes, [f"note: output 'y' {said}"] if said else [])
+
     def test_minus_one_is_unknown(self):
         proto = model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (-1, 3))], [value("y", (-1, 3))])
         for rows in (1, 5):

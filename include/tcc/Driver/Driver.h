@@ -57,7 +57,7 @@ struct CompileSummary {
   double seconds = 0;
   std::vector<std::pair<std::string, double>> phaseSeconds;
   std::vector<std::pair<std::string, double>> slowestKernels; ///< to compile, slowest first
-  std::vector<std::string> notes;                             ///< what was given and is not used
+  std::vector<std::string> notes;                             ///< what was given and does not count
   std::string plan;                                           ///< with printPlan
   std::string verified;                                       ///< with verify: what was found
   std::string tuned;                                          ///< with max-autotune: what was found

@@ -42,6 +42,8 @@ struct ImportOptions {
   std::function<bool(llvm::StringRef domain, llvm::StringRef op, int64_t version)> hasRule;
   /// Told each file that the model is made of, for dependency files.
   std::function<void(llvm::StringRef path)> fileRead;
+  /// Told what the model says that does not hold, and is passed over.
+  std::function<void(std::string note)> note;
 };
 
 /// Adds `x=1x3x224x224` (or `x=N,3,?,?`; `x=` is a scalar) to `options.shapes`.

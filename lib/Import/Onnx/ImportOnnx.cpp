@@ -40,6 +40,7 @@ private:
   void findForeignNodes(const onnx::GraphProto &graph, std::string &list, unsigned &count);
   Error importMain(func::FuncOp main, const ModelInputs &inputs);
   ArrayAttr dimsAttr(const onnx::TypeProto &type);
+  void noteShape(const onnx::ValueInfoProto &output, const onnx::TypeProto &made);
 
   const ModelFile &file;
   const ImportOptions &options;
@@ -109,6 +110,35 @@ static std::string typeName(int type) {
   return name.empty() ? "type " + std::to_string(type) : name;
 }
 
+static std::string shapeText(const onnx::TensorShapeProto &shape) {
+  std::string text;
+  for (const auto &dim : shape.dim())
+    text += (text.empty() ? "" : ", ") +
+            (dim.has_dim_value() ? std::to_string(dim.dim_value()) : printable(dim.dim_param()));
+  return "[" + text + "]";
+}
+
+/// Whether no tensor has both shapes. Extents differ by right where options fix those of inputs.
+static bool contradict(const onnx::TensorShapeProto &a, const onnx::TensorShapeProto &b,
+                       bool compareExtents) {
+  if (a.dim_size() != b.dim_size())
+    return true;
+  return compareExtents && llvm::any_of(llvm::zip(a.dim(), b.dim()), [](auto pair) {
+           auto &[x, y] = pair;
+           return x.has_dim_value() && y.has_dim_value() && x.dim_value() != y.dim_value();
+         });
+}
+
+/// Says where an output's stated shape is not the one that it has: other engines only warn too.
+void ModelImporter::noteShape(const onnx::ValueInfoProto &output, const onnx::TypeProto &made) {
+  const auto &stated = output.type().tensor_type(), &found = made.tensor_type();
+  bool asStored = options.shapes.empty() && options.dims.empty();
+  if (options.note && stated.has_shape() && found.has_shape() &&
+      contradict(stated.shape(), found.shape(), asStored))
+    options.note("output '" + printable(output.name()) + "' is stated as " +
+                 shapeText(stated.shape()) + ", but its node gives " + shapeText(found.shape()));
+}
+
 Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
   const onnx::GraphProto &graph = file.model().graph();
   Block &entry = *main.addEntryBlock();
@@ -139,6 +169,7 @@ Error ModelImporter::importMain(func::FuncOp main, const ModelInputs &inputs) {
     if (declared && made && declared != made)
       return file.error("output '" + printable(output.name()) + "' is declared as " +
                         typeName(declared) + ", but its node gives " + typeName(made));
+    noteShape(output, value->type);
     if (!isInterfaceName(output.name()))
       return file.error("output '" + printable(output.name()) + "' has a name that is not UTF-8");
     results.push_back(value->value);
