@@ -15,9 +15,9 @@
 #include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/InputFile.h"
+#include "tcc/Support/Json.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -110,9 +110,11 @@ static Error readWeights(Model &model, StringRef path) {
   uint64_t length = text.size() < 8 ? 0 : support::endian::read64le(text.data());
   if (text.size() < 8 || length > text.size() - 8)
     return userError("'" + printable(path) + "' is cut short");
-  auto head = json::parse(text.substr(8, length));
-  if (!head || !head->getAsObject())
-    return userError("'" + printable(path) + "' is damaged");
+  auto head = parseJson(text.substr(8, length));
+  if (!head)
+    return userError("'" + printable(path) + "' is damaged: " + toString(head.takeError()));
+  if (!head->getAsObject())
+    return userError("'" + printable(path) + "' is damaged: its head is no object");
   for (auto &[name, type] : named)
     if (Error error =
             addWeight(model, *head->getAsObject(), text.drop_front(8 + length), name, type, owner))

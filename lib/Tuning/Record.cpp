@@ -1,9 +1,9 @@
 #include "tcc/Tuning/Record.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/InputFile.h"
+#include "tcc/Support/Json.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
@@ -25,9 +25,9 @@ static StringRef fieldOf(ChoiceKind kind) {
 /// One line as an entry.
 static Error readLine(StringRef path, unsigned line, StringRef text,
                       std::pair<ProblemKey, Choice> &entry) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
-    return damaged(path, line, "no JSON (" + toString(value.takeError()) + ")");
+    return damaged(path, line, toString(value.takeError()));
   const json::Object *object = value->getAsObject();
   if (!object)
     return damaged(path, line, "no JSON object");

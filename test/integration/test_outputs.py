@@ -75,6 +75,13 @@ class Outputs(ToolTest):
                     if result.code and start != "emit":
                         self.assertRegex(result.text, "it is not what phase '[a-z]+' leaves")
 
+    def test_damaged_weights_beside_ir(self):
+        self.compiles(SOURCE / "samples/linear/linear.onnx", "--stop-after", "import", "-o", "half.mlir")
+        for head, says in ((b"[" * 3_000_000, "JSON nested more than 256 deep"), (b"{", "not valid JSON"), (b"[]", "no object")):
+            (self.work / "half.mlir.weights").write_bytes(len(head).to_bytes(8, "little") + head)
+            with self.subTest(says):
+                self.refused("half.mlir", "--start-from", "decompose", "-o", "model.so", says=says)
+
     def test_a_kernel_of_a_kind_that_does_not_compute_it(self):
         (self.work / "odd.mlir").write_text("""
             func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -73,7 +73,8 @@ class Tuning(ToolTest):
         # Damage is one clear error.
         entries = [entry for entry in entries if "schedule" in entry]
         line = json.dumps(entries[0])
-        self.refused("{", "record.jsonl, line 1: no JSON")
+        self.refused("{", "record.jsonl, line 1: not valid JSON")
+        self.refused("[" * 3_000_000, "record.jsonl, line 1: JSON nested more than 256 deep")
         self.refused(line + "\n" + line, "record.jsonl, line 2: the same problem as line 1")
         self.refused(json.dumps({**entries[0], "schedule": "fast"}), "record.jsonl, line 1: kernel '",
                      "cannot run by 'fast'")

@@ -1,6 +1,7 @@
 #include "Import/TorchExport/Payloads.h"
 #include "Import/TorchExport/Shapes.h"
 #include "tcc/Support/Error.h"
+#include "tcc/Support/Json.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
 
@@ -13,7 +14,7 @@ Error Payloads::readConfigFile(StringRef model, StringRef folder) {
   const ZipEntry *entry = archive.find(root + name);
   if (!entry)
     return Error::success();
-  auto document = parseDocument(entry->data);
+  auto document = parseJson(entry->data);
   if (!document)
     return userError(printable(name) + ": " + toString(document.takeError()));
   documents.push_back(std::move(*document));

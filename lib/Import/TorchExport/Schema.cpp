@@ -1,8 +1,8 @@
 //===- Schema.cpp - A .pt2's document as C++ -----------------------------===//
 //
 // The JSON of torch.export is unions within unions. Each is read into a struct with the path in
-// hand, so that an error names the place in the file. Depth, ranks and the number of values are
-// bounded, because the file may be anyone's.
+// hand, so that an error names the place in the file. Ranks are bounded, because the file may be
+// anyone's.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/Schema.h"
@@ -14,9 +14,7 @@ namespace tcc::torchexport {
 
 namespace {
 
-constexpr unsigned kMaxDepth = 256;
-constexpr size_t kMaxRank = 64;           // PyTorch's own
-constexpr size_t kMaxValues = 24'000'000; // about 1.5 GB once parsed
+constexpr size_t kMaxRank = 64; // PyTorch's own
 
 /// The one member of a union object.
 bool readUnion(const json::Value &value, StringRef &kind, const json::Value *&content,
@@ -249,63 +247,6 @@ bool fromJSON(const json::Value &value, Payload &out, json::Path path) {
   if (!meta || meta->kind() == json::Value::Null)
     return true;
   return fromJSON(*meta, out.meta.emplace(), path.field("tensor_meta"));
-}
-
-/// A key, quotes and all, that an object of valid JSON has twice; empty when none has.
-static StringRef keyTwice(StringRef text) {
-  std::vector<std::vector<StringRef>> keys; // of the objects and arrays around, outermost first
-  bool keyFollows = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '"') {
-      size_t begin = i;
-      while (text[++i] != '"')
-        i += text[i] == '\\';
-      if (keyFollows)
-        keys.back().push_back(text.slice(begin, i + 1));
-      keyFollows = false;
-    } else if (c == '{' || c == '[') {
-      keys.emplace_back();
-      keyFollows = c == '{';
-    } else if (c == ',') {
-      keyFollows = !keys.back().empty();
-    } else if (c == '}' || c == ']') {
-      llvm::sort(keys.back());
-      auto twice = std::adjacent_find(keys.back().begin(), keys.back().end());
-      if (twice != keys.back().end())
-        return *twice;
-      keys.pop_back();
-    }
-  }
-  return {};
-}
-
-Expected<json::Value> parseDocument(StringRef text) {
-  unsigned depth = 0;
-  size_t values = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '"') {
-      while (++i < text.size() && text[i] != '"')
-        i += text[i] == '\\';
-    } else if (c == '[' || c == '{') {
-      ++values;
-      if (++depth > kMaxDepth)
-        return userError("JSON nested more than " + Twine(kMaxDepth) + " deep");
-    } else if (c == ']' || c == '}') {
-      depth -= depth > 0;
-    } else if (c == ',') {
-      ++values;
-    }
-    if (values > kMaxValues)
-      return userError("JSON of more than " + Twine(kMaxValues) + " values");
-  }
-  auto parsed = json::parse(text);
-  if (!parsed)
-    return userError("not valid JSON: " + printable(toString(parsed.takeError())));
-  if (StringRef key = keyTwice(text); !key.empty())
-    return userError("JSON has the key " + printable(key) + " twice in one object");
-  return parsed;
 }
 
 std::optional<DType> scalarType(int64_t code) {

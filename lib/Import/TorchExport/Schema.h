@@ -94,10 +94,6 @@ bool fromJSON(const llvm::json::Value &, OutputSpec &, llvm::json::Path);
 bool fromJSON(const llvm::json::Value &, Program &, llvm::json::Path);
 bool fromJSON(const llvm::json::Value &, Payload &, llvm::json::Path);
 
-/// Parses a document after checking that its nesting and its number of values
-/// keep the parser's stack and memory bounded.
-llvm::Expected<llvm::json::Value> parseDocument(llvm::StringRef text);
-
 /// The serialised enums, which are serde's and not c10's.
 std::optional<DType> scalarType(int64_t code);
 std::optional<llvm::StringRef> memoryFormat(int64_t code);

@@ -13,6 +13,7 @@
 #include "tcc/Signature/Signature.h"
 #include "tcc/Support/Error.h"
 #include "tcc/Support/InputFile.h"
+#include "tcc/Support/Json.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -415,7 +416,7 @@ llvm::Expected<OwningOpRef<ModuleOp>> importArchive(std::shared_ptr<llvm::Memory
   if (located->entry->crc32 != 0 &&
       located->entry->crc32 != llvm::crc32(llvm::arrayRefFromStringRef(text)))
     return userError(name + " is damaged (its CRC-32 differs)");
-  auto document = parseDocument(text);
+  auto document = parseJson(text);
   if (!document)
     return userError(name + ": " + toString(document.takeError()));
   auto program = readAs<Program>(*document, name);

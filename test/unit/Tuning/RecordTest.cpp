@@ -65,7 +65,7 @@ TEST_CASE("where there is no file the record is empty") {
 TEST_CASE("a damaged record is one error that names the line") {
   using Catch::Contains;
   CHECK(readText((line + "\n\n").str()) == "");
-  CHECK_THAT(readText((line + "\n{").str()), Contains("line 2: no JSON ("));
+  CHECK_THAT(readText((line + "\n{").str()), Contains("line 2: not valid JSON: "));
   CHECK_THAT(readText("[1]"), Contains("line 1: no JSON object"));
   CHECK_THAT(readText(R"({"problem":"ab","target":"cpu","version":1,"kernel":"k"})"),
              Contains("all of 'schedule', 'layout' and 'cut' are missing"));
