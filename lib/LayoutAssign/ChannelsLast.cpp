@@ -13,6 +13,7 @@
 //   %r = prim.maximum %c, %zero         // not transposed back and forth
 //
 //===----------------------------------------------------------------------===//
+#include "Planes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/ViewFactors.h"
@@ -22,6 +23,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tcc {
+#define GEN_PASS_DECL_CHANNELSLASTPASS
 #define GEN_PASS_DEF_CHANNELSLASTPASS
 #include "tcc/LayoutAssign/Passes.h.inc"
 } // namespace tcc
@@ -33,7 +35,8 @@ namespace {
 
 class ChannelsLast {
 public:
-  explicit ChannelsLast(Block &block) : block(block), b(block.getParentOp()->getContext()) {}
+  ChannelsLast(Block &block, int64_t shortestLine)
+      : block(block), shortestLine(shortestLine), b(block.getParentOp()->getContext()) {}
   void run();
 
 private:
@@ -69,6 +72,7 @@ private:
   void define(Value old, Value channelsLast);
 
   Block &block;
+  int64_t shortestLine; ///< of convolutions that may leave channels as planes; 0: none may
   OpBuilder b;
   llvm::MapVector<Value, Value> backOf; ///< `old` made from its channels-last form
   DenseMap<Value, Value> lastOf;        ///< channels-last form of a channels-second value
@@ -196,7 +200,8 @@ void ChannelsLast::define(Value old, Value channelsLast) {
 }
 
 bool ChannelsLast::rewriteConv(prim::ConvOp op) {
-  if (op.getChannelsLast() || llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }))
+  if (op.getChannelsLast() || (shortestLine && staysInPlanes(op, shortestLine)) ||
+      llvm::any_of(op.getInputDilation(), [](int64_t d) { return d != 1; }))
     return false;
   RankedTensorType type = lastType(op.getResult());
   SmallVector<Value> sizes = sizesOf(op.getResult(), type);
@@ -462,24 +467,27 @@ void ChannelsLast::run() {
       op.erase();
 }
 
-static void runOn(Block &block) {
+static void runOn(Block &block, int64_t shortestLine) {
   for (Operation &op : block)
     for (Region &region : op.getRegions())
       for (Block &nested : region)
-        runOn(nested);
-  ChannelsLast(block).run();
+        runOn(nested, shortestLine);
+  ChannelsLast(block, shortestLine).run();
 }
 
 namespace {
 
 class ChannelsLastPass : public tcc::impl::ChannelsLastPassBase<ChannelsLastPass> {
 public:
+  explicit ChannelsLastPass(int64_t line) { shortestLine = line; }
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      runOn(function.getBody().front());
+      runOn(function.getBody().front(), shortestLine);
   }
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createChannelsLastPass() { return std::make_unique<ChannelsLastPass>(); }
+std::unique_ptr<Pass> tcc::createChannelsLastPass(int64_t shortestLine) {
+  return std::make_unique<ChannelsLastPass>(shortestLine);
+}

@@ -1,4 +1,6 @@
 #include "Backends.h"
+#include "mlir/Pass/PassManager.h"
+#include "tcc/LayoutAssign/LayoutAssign.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -13,6 +15,10 @@ static constexpr BackendKind kKinds[] = {
      createReferenceBackend}};
 
 Backend::~Backend() = default;
+
+void Backend::addOrientationPasses(mlir::OpPassManager &passes) const {
+  passes.addPass(createChannelsLastPass());
+}
 
 ArrayRef<BackendKind> tcc::backendKinds() { return kKinds; }
 

@@ -86,7 +86,6 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
       pm.addPass(createFoldConstantsPass(model.weights.get()));
     }
     options.backend->addOrientationPasses(pm);
-    pm.addPass(createChannelsLastPass());
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));

@@ -1,5 +1,6 @@
 """Convolutions and products whose results lie across the columns of their tiles: images that tiles and lines of the cache
-cross, several images, parts of panels, open batches, what follows fused."""
+cross, several images, parts of panels, open batches, what follows fused. And convolutions with a filter for each channel,
+whose channels stay planes: windows that reach over every side of an image, strides, dilations, one to three axes."""
 import unittest
 
 import numpy as np
@@ -37,6 +38,22 @@ class TurnedResults(ToolTest):
             x = rng.standard_normal((images, channels, *size), dtype=np.float32)
             w = rng.standard_normal((filters, channels, kernel, kernel), dtype=np.float32)
             nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[stride] * 2, pads=[kernel // 2] * 4),
+                     helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
+            for open_batch in (False, True):
+                self.check(nodes, {"w": w, "b": rng.standard_normal(filters, dtype=np.float32)}, x, open_batch)
+
+    def test_planes(self):
+        rng = np.random.default_rng(2)
+        for images, channels, size, filters, kernel, stride, dilation, pads in (
+                (1, 5, (9, 40), 5, (3, 3), 1, 1, (1, 1, 1, 1)), (2, 3, (8, 37), 6, (3, 3), 1, 1, (0, 2, 2, 0)),
+                (1, 4, (17, 70), 4, (5, 5), 2, 1, (2, 2, 2, 2)), (3, 2, (33, 32), 2, (3, 5), 1, 2, (2, 4, 2, 4)),
+                (2, 3, (100,), 3, (4,), 1, 1, (3, 0)), (1, 2, (65,), 4, (7,), 2, 1, (3, 3)), (1, 3, (2, 50), 3, (3, 3), 1, 1, (1, 1, 1, 1)),
+                (1, 2, (5, 6, 33), 2, (3, 1, 3), 1, 1, (1, 0, 1, 1, 0, 1)), (1, 3, (7, 34), 3, (3, 3), 1, 1, (0, 0, 0, 0))):
+            x = rng.standard_normal((images, channels, *size), dtype=np.float32)
+            w = rng.standard_normal((filters, 1, *kernel), dtype=np.float32)
+            axes = len(kernel)
+            nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], strides=[stride] * axes, dilations=[dilation] * axes,
+                                      pads=pads, group=channels),
                      helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
             for open_batch in (False, True):
                 self.check(nodes, {"w": w, "b": rng.standard_normal(filters, dtype=np.float32)}, x, open_batch)

@@ -26,8 +26,10 @@ std::optional<Precision> precisionOf(llvm::StringRef name);
 /// tcc-layout-narrow: see lib/LayoutAssign/Narrow.cpp. `weights` outlives the pass.
 std::unique_ptr<mlir::Pass> createNarrowPass(WeightTable *weights, Precision precision);
 
-/// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp.
-std::unique_ptr<mlir::Pass> createChannelsLastPass();
+/// tcc-layout-channels-last: see lib/LayoutAssign/ChannelsLast.cpp. Convolutions
+/// with a filter for each channel and lines of at least `shortestLine` results (0: none) stay as
+/// they are where nothing around them wants channels last.
+std::unique_ptr<mlir::Pass> createChannelsLastPass(int64_t shortestLine = 0);
 
 /// tcc-layout-orient-products: see lib/LayoutAssign/Cpu/OrientProducts.cpp.
 std::unique_ptr<mlir::Pass> createOrientProductsPass();

@@ -46,7 +46,8 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
   let description = [{
     Models come with channels second; kernels want them last. From each convolution the layout
     spreads forward through operators that can follow, so that a transpose back is made only where
-    one cannot.
+    one cannot. A convolution with a filter for each channel has lanes in its lines as well: where a
+    target asks for it and all around are planes, it stays.
 
     ```mlir before
     func.func @f(%x: tensor<1x8x10x10xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x16x8x8xf32> {
@@ -68,6 +69,11 @@ def ChannelsLastPass : Tcc_Pass<"tcc-layout-channels-last"> {
     Runs early in layout, after simplify, whose patterns know one layout, and before
     tcc-layout-pack-weights, which packs the weights of channels-last convolutions.
   }];
+  let options = [
+    Option<"shortestLine", "shortest-line", "int64_t", "0",
+           "the fewest pixels in a line of convolutions with a filter for each channel that stay as they are, where "
+           "nothing around them wants channels last; 0: none stays">
+  ];
 }
 
 def OrientProductsPass : Tcc_Pass<"tcc-layout-orient-products"> {

@@ -83,9 +83,9 @@ public:
   /// before constants are folded. `weights` outlives `passes`.
   virtual void addIntegerWeightPasses(mlir::OpPassManager &passes, WeightTable &weights) const {}
 
-  /// Adds the passes that choose the operand whose columns are lanes, to phase layout before
-  /// convolutions get channels last.
-  virtual void addOrientationPasses(mlir::OpPassManager &passes) const {}
+  /// Adds the passes that choose the operand whose columns are lanes and give convolutions channels
+  /// last, to phase layout.
+  virtual void addOrientationPasses(mlir::OpPassManager &passes) const;
 
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
   /// `weights` outlives `passes`. Where there are several such orders and a `chooser`, it is asked.

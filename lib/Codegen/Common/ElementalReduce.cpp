@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Codegen/Common/Elemental.h"
 
 using namespace mlir;
@@ -262,6 +264,14 @@ Value Elemental::evalConvInput(prim::ConvOp o, ArrayRef<Coord> at, ArrayRef<Valu
                                  zero);
 }
 
+/// No kernel writes what it reads as weights: a loop over pixels keeps them.
+static void markUnchanging(Value weight) {
+  if (auto splat = weight.getDefiningOp<vector::BroadcastOp>())
+    weight = splat.getSource();
+  if (auto load = weight.getDefiningOp<LLVM::LoadOp>())
+    load.setInvariant(true);
+}
+
 Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
   auto xt = tensorType(o.getX()), wt = tensorType(o.getW());
   Type re = sumType(tensorType(o.getResult()).getElementType());
@@ -269,9 +279,15 @@ Value Elemental::evalConv(prim::ConvOp o, ArrayRef<Coord> at) {
   for (unsigned i = 1; i < wt.getRank(); ++i)
     extents.push_back(extent(o.getW(), i));
   Value init = neutralVector(*this, neutralElement(prim::ReduceKind::sum, re));
-  return carryLoop(*this, extents, init, [&](ArrayRef<Value> k, Value carried) -> Value {
+  bool planar = isPlanar(o);
+  auto point = [&](ArrayRef<Value> k, Value carried) -> Value {
     Value w = evalConvWeight(o, at, k), x = evalConvInput(o, at, k);
+    if (planar && w)
+      markUnchanging(w);
     return x && w ? multiplyAdd(*this, x, w, carried, xt.getElementType(), wt.getElementType(), re)
                   : Value();
-  });
+  };
+  if (planar)
+    return carryPoints(*this, wt.getShape().drop_front(), init, point);
+  return carryLoop(*this, extents, init, point);
 }

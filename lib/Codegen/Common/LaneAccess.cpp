@@ -106,7 +106,7 @@ std::optional<std::pair<int64_t, int64_t>> LaneAccess::rangeOf(const Coord &c) c
     return std::nullopt;
   auto [index, factor] = form.terms[0];
   auto known = ranges.find(index);
-  bool follows = numLanes == 1 || c.step == factor;
+  bool follows = numLanes == 1 || c.step == factor || c.step == 0; // 0: the point itself
   if (known == ranges.end() || factor == 0 || !follows)
     return std::nullopt;
   auto [low, high] = known->second;

@@ -9,10 +9,11 @@
 // last vector of a row of one, end where the rows do.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "LoopPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Analysis/InPlace.h"
+#include "tcc/Analysis/PlanarConv.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -27,15 +28,21 @@ public:
         lanes(schedule.getLanes()), chunk(schedule.getChunk()), blockRows(schedule.getBlockRows()),
         innerPoints(pointsAfter(cast<RankedTensorType>(f.launch.getResultTypes()[0]), axis)),
         mayRepeat(overwritableInputs(f.launch).empty()) {
-    if (axis + 1 == out.extents.size())
+    if (axis + 1 == out.extents.size()) {
       pieces = piecesOf(f.launch);
+      if (axis > 0)
+        inner = innerRows(f.launch);
+      widenBorders();
+    }
   }
   void emitTask(Value task);
   /// Runs of as many points, each of neighbours along the innermost axes.
   void store(ArrayRef<Coords> points, size_t run);
 
 private:
+  void widenBorders();
   void emitRow(const Coords &outer, Value low, Value high);
+  void emitPieces(const Coords &outer, Value low, Value high);
   void emitPiece(Value low, Value high, int64_t begin, int64_t end,
                  function_ref<void(ArrayRef<Value>)> body);
   void emitBlock(const Coords &outer, Value low, Value high);
@@ -47,6 +54,7 @@ private:
   int64_t chunk, blockRows, innerPoints;
   bool mayRepeat;              ///< what is stored is not read
   SmallVector<int64_t> pieces; ///< where they begin, but for the first; none: the row is one
+  std::optional<RowRange> inner;
 };
 
 } // namespace
@@ -88,7 +96,39 @@ void LoopEmitter::emitTask(Value task) {
   blockRows > 1 ? emitBlock(at, low, high) : emitRow(at, low, high);
 }
 
+/// The pixels of a line whose windows reach over the image are few: a vector with masked reads does
+/// them and others as well.
+void LoopEmitter::widenBorders() {
+  int64_t extent = getConstantIntValue(out.extents[axis]).value_or(0), vector = lanes;
+  if (extent < 2 * vector || llvm::none_of(f.launch.getBody().getOps<prim::ConvOp>(), isPlanar))
+    return;
+  for (int64_t &begin : pieces)
+    begin = begin < vector ? vector : std::min(begin, extent - vector);
+  pieces.erase(llvm::unique(pieces), pieces.end());
+}
+
+/// Rows whose windows lie inside of an image have code that does not ask.
 void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
+  if (!inner)
+    return emitPieces(outer, low, high);
+  Value row = outer.back().base, first = f.e.index(inner->first);
+  Value inside = arith::CmpIOp::create(f.b, arith::CmpIPredicate::ult, f.e.subIndex(row, first),
+                                       f.e.index(inner->second - inner->first));
+  auto branch = scf::IfOp::create(f.b, inside, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(f.b);
+  f.b.setInsertionPointToStart(branch.thenBlock());
+  f.e.nested([&] {
+    Coords at = outer;
+    // Never folded: the range is known of this value alone.
+    at.back() = Coord::uniform(arith::MaxSIOp::create(f.b, row, first));
+    f.e.bindRange(at.back().base, inner->first, inner->second);
+    emitPieces(at, low, high);
+  });
+  f.b.setInsertionPointToStart(branch.elseBlock());
+  f.e.nested([&] { emitPieces(outer, low, high); });
+}
+
+void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
   SmallVector<Value> innerExtents(ArrayRef(out.extents).drop_front(axis + 1));
   auto rowOfPoints = [&](ArrayRef<Value> places) {
     SmallVector<Coords> points;

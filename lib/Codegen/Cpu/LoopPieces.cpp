@@ -9,7 +9,8 @@
 // the loop's, forward or backward, plus a constant.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "LoopPieces.h"
+#include "tcc/Analysis/PlanarConv.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <set>
 
@@ -36,7 +37,7 @@ public:
 
 private:
   void visitView(Operation *op, LastIndex at);
-  void visitPool(prim::PoolOp op, LastIndex at);
+  void visitWindows(int64_t extent, int64_t stride, int64_t width, int64_t low, LastIndex at);
 };
 
 } // namespace
@@ -54,12 +55,12 @@ void PieceWalk::visit(Value value, LastIndex at) {
       visit(operand, at);
 }
 
-/// Windows in the middle of a row have all of their points.
-void PieceWalk::visitPool(prim::PoolOp op, LastIndex at) {
-  int64_t extent = tensorType(op.getX()).getShape().back(), stride = op.getStrides().back();
-  if (op.getChannelsLast() || ShapedType::isDynamic(extent))
+/// Windows in the middle of a row have all of their points; each reaches `width` further than its
+/// first.
+void PieceWalk::visitWindows(int64_t extent, int64_t stride, int64_t width, int64_t low,
+                             LastIndex at) {
+  if (ShapedType::isDynamic(extent))
     return;
-  int64_t width = (op.getWindow().back() - 1) * op.getDilations().back(), low = op.getLow().back();
   begins.insert(at.pieceAt(llvm::divideCeil(low, stride)));
   if (extent + low >= width + 1)
     begins.insert(at.pieceAt((extent + low - width - 1) / stride + 1));
@@ -95,7 +96,17 @@ void PieceWalk::visitView(Operation *op, LastIndex at) {
         if (static_cast<int64_t>(o.getAxis()) + 1 < tensorType(o.getX()).getRank())
           visit(o.getX(), at);
       })
-      .Case([&](prim::PoolOp o) { visitPool(o, at); })
+      .Case([&](prim::PoolOp o) {
+        if (!o.getChannelsLast())
+          visitWindows(tensorType(o.getX()).getShape().back(), o.getStrides().back(),
+                       (o.getWindow().back() - 1) * o.getDilations().back(), o.getLow().back(), at);
+      })
+      .Case([&](prim::ConvOp o) {
+        if (isPlanar(o))
+          visitWindows(tensorType(o.getX()).getShape().back(), o.getStrides().back(),
+                       (tensorType(o.getW()).getShape().back() - 1) * o.getDilations().back(),
+                       o.getLow().back(), at);
+      })
       .Case([&](prim::ConcatOp o) {
         bool along = static_cast<int64_t>(o.getAxis()) == last;
         int64_t begin = 0;
@@ -138,4 +149,25 @@ SmallVector<int64_t> tcc::codegen::piecesOf(kernel::LaunchOp launch) {
       begins.push_back(begin);
   size_t most = std::min(kMostPieces, kMostCode / operators);
   return begins.size() < most ? begins : SmallVector<int64_t>();
+}
+
+std::optional<RowRange> tcc::codegen::innerRows(kernel::LaunchOp launch) {
+  std::optional<RowRange> inner;
+  for (auto conv : launch.getBody().getOps<prim::ConvOp>()) {
+    size_t axis = conv.getStrides().size();
+    if (!isPlanar(conv) || axis < 2)
+      continue;
+    int64_t stride = conv.getStrides()[axis - 2], low = conv.getLow()[axis - 2];
+    int64_t reach = (tensorType(conv.getW()).getDimSize(axis) - 1) * conv.getDilations()[axis - 2];
+    int64_t rows = tensorType(conv.getX()).getDimSize(axis);
+    if (ShapedType::isDynamic(rows))
+      return std::nullopt;
+    int64_t most = tensorType(conv.getResult()).getDimSize(axis);
+    RowRange here{llvm::divideCeil(low, stride),
+                  rows + low > reach ? std::min((rows + low - reach - 1) / stride + 1, most) : 0};
+    inner = inner
+                ? RowRange{std::max(inner->first, here.first), std::min(inner->second, here.second)}
+                : here;
+  }
+  return inner && inner->first < inner->second ? inner : std::nullopt;
 }

@@ -13,6 +13,7 @@
 #include "KernelFrame.h"
 #include "LaunchSchedules.h"
 #include "tcc/Analysis/AccessMap.h"
+#include "tcc/Analysis/PlanarConv.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 #include <limits>
 
@@ -130,6 +131,8 @@ static int64_t workPerPoint(kernel::LaunchOp launch) {
       count(extents);
     } else if (auto pool = dyn_cast<prim::PoolOp>(op)) {
       count(pool.getWindow());
+    } else if (auto conv = dyn_cast<prim::ConvOp>(op); conv && isPlanar(conv)) {
+      count(tensorType(conv.getW()).getShape().drop_front(2));
     } else if (isa<prim::DotOp, prim::ConvOp>(op)) {
       count(ArrayRef<int64_t>{ShapedType::kDynamic});
     }
@@ -246,6 +249,7 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   /// Points of about this much work make a task worth a thread.
   constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096, kFewPoints = 4;
   constexpr int64_t kReducedColumns = 256; ///< of a task, at least
+  constexpr int64_t kPlaneColumns = 1024;  ///< the same, since both ends of a line cost more
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   MLIRContext *context = launch.getContext();
   if (type.getRank() == 0)
@@ -262,7 +266,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   }
   int64_t work = workPerPoint(launch) * innerPoints;
   bool reduces = !launch.getBody().getOps<prim::ReduceOp>().empty();
-  int64_t least = reduces ? kReducedColumns : 64;
+  bool isOfPlanes = llvm::any_of(launch.getBody().getOps<prim::ConvOp>(), isPlanar);
+  int64_t least = reduces ? kReducedColumns : isOfPlanes ? kPlaneColumns : 64;
   int64_t chunk = std::max(least, kMostPoints / work / 64 * 64); // a multiple of the lanes
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);

@@ -13,10 +13,10 @@
 // - Columns of which some axes lie before what is summed: no template has them. They are a batch.
 //
 //===----------------------------------------------------------------------===//
+#include "../Planes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace tcc {
 #define GEN_PASS_DEF_ORIENTPRODUCTSPASS
@@ -55,34 +55,16 @@ static bool isPointwise(prim::ConvOp op) {
          all(op.getHigh(), 0);
 }
 
-/// Whether nothing that `op` meets through operators that can follow it has channels last.
-static bool meetsPlanesOnly(prim::ConvOp op) {
-  SetVector<Value> met;
-  met.insert(op.getX());
-  met.insert(op.getResult());
-  auto follows = [](Operation *o) {
-    return prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
-  };
-  auto meets = [&](Operation *o) {
-    if (auto conv = dyn_cast<prim::ConvOp>(o); conv && !isPointwise(conv))
-      return false;
+/// Nothing that channels last would be better for is met.
+static bool staysPlanar(prim::ConvOp op) {
+  return meetsPlanesOnly(op, [](Operation *o) {
+    if (auto conv = dyn_cast<prim::ConvOp>(o))
+      return isPointwise(conv) ? Met::Ends : Met::Stops;
     if (isa<prim::PoolOp>(o))
-      return false;
-    if (follows(o)) {
-      met.insert_range(o->getOperands());
-      met.insert_range(o->getResults());
-    }
-    return true;
-  };
-  for (unsigned i = 0; i < met.size(); ++i) {
-    Value v = met[i];
-    if (Operation *from = v.getDefiningOp(); from && !meets(from))
-      return false;
-    for (Operation *user : v.getUsers())
-      if (!meets(user))
-        return false;
-  }
-  return true;
+      return Met::Stops;
+    bool follows = prim::isElementwise(o) || isa<prim::ConcatOp, prim::PadOp, prim::SliceOp>(o);
+    return follows ? Met::Follows : Met::Ends;
+  });
 }
 
 /// What `v`, a value of points of planes, is with all pixels on one axis, behind `lead` axes; null
@@ -246,7 +228,7 @@ void OrientProductsPass::runOnOperation() {
   SmallVector<prim::ConvOp> convolutions;
   SmallVector<prim::DotOp> products;
   getOperation().walk([&](Operation *op) {
-    if (auto conv = dyn_cast<prim::ConvOp>(op); conv && isPointwise(conv) && meetsPlanesOnly(conv))
+    if (auto conv = dyn_cast<prim::ConvOp>(op); conv && isPointwise(conv) && staysPlanar(conv))
       convolutions.push_back(conv);
     if (auto dot = dyn_cast<prim::DotOp>(op);
         dot && isWide(tensorType(dot.getResult()).getElementType()) &&
