@@ -137,17 +137,23 @@ TEST_CASE("sums in fixed point: of elements, whatever their size") {
   // All go to one place; a warp adds them up.
   check(elementsOf(5000, 6000),
         {random(DType::F32, {5000}), indices({6000}, 77, 77), random(DType::F32, {6000})});
-  // Each place has its own unit: what cancels out in one leaves the digits of the others alone.
-  Tensor x = random(DType::F32, {40}, 0, 0), i = indices({4000}, 0, 0),
-         u = random(DType::F32, {4000});
-  auto *at = reinterpret_cast<int64_t *>(i.mutableData());
-  auto *v = reinterpret_cast<float *>(u.mutableData());
-  for (int64_t n = 0; n < 4000; ++n) {
-    at[n] = n % 4 < 2 ? 7 : 10 + n % 30;
-    if (n % 4 < 2)
-      v[n] = n % 4 == 0 ? 3e37f : -3e37f;
+  // What cancels out in one place leaves the digits of the others alone: both sums of each hold all
+  // digits, and where these are too many each place has its own unit.
+  for (float large : {0x1p60f, 3e37f}) {
+    Tensor x = random(DType::F32, {40}, 0, 0), i = indices({4000}, 0, 0),
+           u = random(DType::F32, {4000});
+    auto *at = reinterpret_cast<int64_t *>(i.mutableData());
+    auto *v = reinterpret_cast<float *>(u.mutableData());
+    for (int64_t n = 0; n < 4000; ++n) {
+      at[n] = n % 4 < 2 ? 7 : 10 + n % 30;
+      if (n % 4 < 2)
+        v[n] = n % 4 == 0 ? large : -large;
+    }
+    check(elementsOf(40, 4000), {x, i, u});
   }
-  check(elementsOf(40, 4000), {x, i, u});
+  // Nothing but zeros.
+  check(elementsOf(40, 4000),
+        {random(DType::F32, {40}), indices({4000}, 0, 39), random(DType::F32, {4000}, 0, 0)});
 }
 
 TEST_CASE("sums in fixed point: infinities and what is no number") {

@@ -22,6 +22,9 @@ public:
   /// The same without an order among blocks, for what nothing comes after.
   void finish(int64_t items, llvm::function_ref<void(mlir::Value item)> body);
 
+  /// A word of scratch memory that is zero when the launch begins, and again when it ends.
+  mlir::Value word() { return counter(counters++); }
+
 private:
   mlir::Value counter(unsigned number);
   mlir::Value add(mlir::Value place);

@@ -120,7 +120,7 @@ device::ScatterScratch device::ScatterScratch::of(const UpdateList &list, int64_
     return scratch;
   if (list.inFixedPoint) {
     int64_t elements = list.slots * list.points;
-    scratch.largest = elements * list.copies() * int64_t(sizeof(int64_t));
+    scratch.largest = 2 * elements * list.copies() * int64_t(sizeof(int64_t));
     scratch.bytes = scratch.largest + elements * kNumber;
     return scratch;
   }

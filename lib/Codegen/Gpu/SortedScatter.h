@@ -49,14 +49,20 @@ private:
     mlir::Value element, inside, v; ///< the number of what it goes to, valid where it is inside
   };
   mlir::Value largestAt(mlir::Value element);
-  mlir::Value fixedSumAt(mlir::Value element, mlir::Value copy);
+  mlir::Value fixedSumAt(mlir::Value element, mlir::Value copy, unsigned window);
   llvm::SmallVector<Update> updatesFrom(mlir::Value first);
   void forUpdates(mlir::Value item, int64_t items, llvm::function_ref<void(const Update &)> body);
   void clearFixedSums(mlir::Value item, int64_t items);
+  void survey(mlir::Value item, int64_t items);
+  mlir::Value readSurvey();
   void noteLargest(const Update &update);
   mlir::Value inFixedPoint(mlir::Value v, mlir::Value largest);
-  void addInFixedPoint(const Update &update);
-  void writeFixedSum(mlir::Value element);
+  std::pair<mlir::Value, mlir::Value> inBothSums(mlir::Value v);
+  /// `both`: an element has two sums, of which the units are the same everywhere.
+  void addInFixedPoint(const Update &update, bool both);
+  mlir::Value ofFixedSum(mlir::Value sum, mlir::Value exponent, unsigned window);
+  mlir::Value ofInfinities(mlir::Value counts, mlir::Value largest);
+  void writeFixedSum(mlir::Value element, bool both);
   void runInFixedPoint();
 
   // Rows
@@ -103,6 +109,9 @@ private:
   int64_t groupBytes = 0;                 ///< of what a thread has of a row, as it is computed with
   ScatterScratch scratch;
   std::optional<GridSort> sort;
+  llvm::SmallVector<mlir::Value, 2>
+      surveyed;    ///< in fixed point: the largest magnitude, and the least
+  mlir::Value top; ///< the exponent of the largest
 };
 
 } // namespace tcc::codegen::device
