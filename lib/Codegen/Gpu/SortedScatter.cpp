@@ -36,8 +36,8 @@ static bool isOrderless(Operation *op, prim::ScatterKind kind) {
          (kind == K::add || kind == K::max || kind == K::min);
 }
 
-/// Whether sums of f32 take less time as those of integers, in any order, than in theirs. Two
-/// atomic operations an update, against the passes of a sort; microseconds of an H100.
+/// Whether sums of f32 take less time as those of integers, in any order, than in theirs: an atomic
+/// operation an update, against the passes of a sort. Microseconds, fitted to eight of an H100.
 static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   auto x = tensorType(op->getOperand(0));
@@ -51,8 +51,8 @@ static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
     return false;
   double updates = list.updates, all = updates * list.points, passes = list.sort().passes(),
          elements = double(list.slots) * list.points;
-  double sorted = 40 + 5e-5 * updates * passes + 1e-5 * all;
-  double integers = 15 + 4e-5 * all + 1.3e-5 * elements;
+  double sorted = 20 + 5e-5 * updates * passes + 1e-5 * all;
+  double integers = 8 + 2e-5 * all + 1.6e-5 * elements;
   return integers < sorted;
 }
 
