@@ -10,6 +10,7 @@
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Host/Host.h"
 #include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Driver/CrashReport.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Emit/WeightBlob.h"
 #include "tcc/Signature/Signature.h"
@@ -125,7 +126,9 @@ static Error readWeights(Model &model, StringRef path) {
 Error tcc::readCheckpoint(Model &model, StringRef path, mlir::MLIRContext &context) {
   if (auto file = openInputFile(path); !file)
     return userError("'" + printable(path) + "' " + toString(file.takeError()));
+  crashWhileReadingIr(IrText::IsRead);
   model.module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
+  crashWhileReadingIr(model.module ? IrText::None : IrText::WasRefused);
   if (!model.module)
     return userError("'" + printable(path) + "' is not IR that --stop-after wrote");
   if (!model.main() || model.main().isDeclaration())

@@ -34,6 +34,7 @@ namespace {
 
 struct CrashState {
   std::atomic<int> phase{-1}; ///< that runs, as a number
+  std::atomic<IrText> text{IrText::None};
   char reason[1000] = {};
 };
 
@@ -48,6 +49,8 @@ bool supervised = false;
 void tcc::crashPhase(std::optional<Phase> phase) {
   state->phase = phase ? static_cast<int>(*phase) : -1;
 }
+
+void tcc::crashWhileReadingIr(IrText text) { state->text = text; }
 
 static std::optional<Phase> phaseOf(const CrashState &state) {
   int number = state.phase;
@@ -69,6 +72,10 @@ static void sayWhere(StringRef what) {
 }
 
 static void onSignal(void *) {
+  if (state->text == IrText::IsRead)
+    say("error: the model is not IR that --stop-after wrote: its text cannot be parsed\n");
+  if (state->text != IrText::None)
+    _exit(2);
   if (supervised)
     return; // to die of it: the parent tells
   sayWhere("tcc crashed");

@@ -75,6 +75,13 @@ class Outputs(ToolTest):
                     if result.code and start != "emit":
                         self.assertRegex(result.text, "it is not what phase '[a-z]+' leaves")
 
+    def test_text_that_the_parser_does_not_survive(self):
+        """MLIR's own has faults: an array of `index`, and nesting without end."""
+        for text in ("func.func @main() attributes {a = array<index: 1>} { return }",
+                     "func.func @main(%a: " + "tuple<" * 1_000_000):
+            (self.work / "odd.mlir").write_text(text)
+            self.refused("odd.mlir", "--start-from", "differentiate", "-o", "model.so", says="not IR that --stop-after wrote")
+
     def test_damaged_weights_beside_ir(self):
         self.compiles(SOURCE / "samples/linear/linear.onnx", "--stop-after", "import", "-o", "half.mlir")
         for head, says in ((b"[" * 3_000_000, "JSON nested more than 256 deep"), (b"{", "not valid JSON"), (b"[]", "no object")):

@@ -17,6 +17,13 @@ void installCrashHandlers();
 /// The phase that such an error names.
 void crashPhase(std::optional<Phase> phase);
 
+/// What a crash says of text that is read as IR: MLIR's parser has faults that damaged text meets.
+enum class IrText { None, IsRead, WasRefused };
+
+/// From now on a crash is for the text's sake: it ends with exit code 2, after an error where
+/// none was said yet.
+void crashWhileReadingIr(IrText text);
+
 /// Runs `work`, which compiles `options` and gives the exit code, in a child process.
 /// Where it crashes, writes the reproducer and says where it is. Call before any thread
 /// is started.

@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::cpu;
 using kernel::KernelKind;
+using kernel::kMostWrittenOut;
 using kernel::LaunchOp;
 using kernel::verifyKind;
 using kernel::verifySizes;
@@ -22,7 +23,7 @@ using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t axis,
                                        int64_t chunk, int64_t grain, int64_t blockAxis,
                                        int64_t blockRows) {
-  if (failed(verifySizes(emitError, {{"lanes", lanes},
+  if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                      {"axis", axis, 0},
                                      {"chunk", chunk},
                                      {"grain", grain},
@@ -36,7 +37,8 @@ LogicalResult LoopScheduleAttr::verify(EmitError emitError, int64_t lanes, int64
 
 LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain,
                                       int64_t kept) {
-  return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}, {"kept", kept, 0}});
+  return verifySizes(emitError,
+                     {{"lanes", lanes, 1, kMostWrittenOut}, {"grain", grain}, {"kept", kept, 0}});
 }
 
 LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
@@ -47,14 +49,14 @@ LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes
                                               std::optional<int64_t> leastTiles) {
   if (b == OperandAccess::Pointers || b == OperandAccess::Gathered)
     return emitError() << "b is '" << stringifyOperandAccess(b) << "', which only a can be";
-  return verifySizes(emitError, {{"lanes", lanes},
-                                 {"vectors", vectors},
-                                 {"rows", rows},
-                                 {"unroll", unroll},
+  return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
+                                 {"vectors", vectors, 1, kMostWrittenOut},
+                                 {"rows", rows, 1, kMostWrittenOut},
+                                 {"unroll", unroll, 1, kMostWrittenOut},
                                  {"tiles_per_task", tilesPerTask},
                                  {"panels_per_task", panelsPerTask},
                                  {"k_block", kBlock.value_or(1)},
-                                 {"step_bytes", stepBytes},
+                                 {"step_bytes", stepBytes, 1, kMostWrittenOut},
                                  {"grain_products", grainProducts.value_or(1)},
                                  {"least_tiles", leastTiles.value_or(1)}});
 }
@@ -63,9 +65,9 @@ LogicalResult WinogradScheduleAttr::verify(EmitError emitError, int64_t lanes, i
                                            int64_t rows, int64_t tilesPerTask,
                                            int64_t panelsPerTask,
                                            std::optional<int64_t> leastTiles) {
-  return verifySizes(emitError, {{"lanes", lanes},
-                                 {"vectors", vectors},
-                                 {"rows", rows},
+  return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
+                                 {"vectors", vectors, 1, kMostWrittenOut},
+                                 {"rows", rows, 1, kMostWrittenOut},
                                  {"tiles_per_task", tilesPerTask},
                                  {"panels_per_task", panelsPerTask},
                                  {"least_tiles", leastTiles.value_or(1)}});
@@ -73,19 +75,20 @@ LogicalResult WinogradScheduleAttr::verify(EmitError emitError, int64_t lanes, i
 
 LogicalResult LineScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t pixels,
                                        int64_t vectorsPerTask) {
-  return verifySizes(emitError,
-                     {{"lanes", lanes}, {"pixels", pixels}, {"vectors_per_task", vectorsPerTask}});
+  return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
+                                 {"pixels", pixels, 1, kMostWrittenOut},
+                                 {"vectors_per_task", vectorsPerTask}});
 }
 
 LogicalResult AttentionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
                                             int64_t rows, int64_t valueVectors, int64_t valueRows,
                                             int64_t taskRows, int64_t keys, int64_t split,
                                             int64_t grainProducts) {
-  if (failed(verifySizes(emitError, {{"lanes", lanes},
-                                     {"vectors", vectors},
-                                     {"rows", rows},
-                                     {"value_vectors", valueVectors},
-                                     {"value_rows", valueRows},
+  if (failed(verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
+                                     {"vectors", vectors, 1, kMostWrittenOut},
+                                     {"rows", rows, 1, kMostWrittenOut},
+                                     {"value_vectors", valueVectors, 1, kMostWrittenOut},
+                                     {"value_rows", valueRows, 1, kMostWrittenOut},
                                      {"task_rows", taskRows},
                                      {"keys", keys},
                                      {"split", split},
@@ -97,7 +100,7 @@ LogicalResult AttentionScheduleAttr::verify(EmitError emitError, int64_t lanes, 
 }
 
 LogicalResult SpecialScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t grain) {
-  return verifySizes(emitError, {{"lanes", lanes}, {"grain", grain}});
+  return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut}, {"grain", grain}});
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::gpu;
 using kernel::KernelKind;
+using kernel::kMostWrittenOut;
 using kernel::LaunchOp;
 using kernel::verifyKind;
 using kernel::verifySizes;
@@ -45,8 +46,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Form form, unsigned thre
   if (shares && (rowThreads == 0 || threads % rowThreads != 0))
     return emitError() << "row_threads is " << rowThreads << ", which is no part of " << threads
                        << " threads";
-  return verifySizes(emitError, {{"threads", threads},
-                                 {"lanes", lanes},
+  return verifySizes(emitError, {{"threads", threads, 1, kMostWrittenOut},
+                                 {"lanes", lanes, 1, kMostWrittenOut},
                                  {"vectors", vectors},
                                  {"rows", rows, tiles ? 1 : 0},
                                  {"columns", columns, tiles ? 1 : 0},

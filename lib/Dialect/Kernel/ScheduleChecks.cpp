@@ -7,9 +7,12 @@ using namespace tcc::kernel;
 
 LogicalResult kernel::verifySizes(llvm::function_ref<InFlightDiagnostic()> emitError,
                                   std::initializer_list<ScheduleSize> sizes) {
-  for (const ScheduleSize &size : sizes)
+  for (const ScheduleSize &size : sizes) {
     if (size.value < size.least)
       return emitError() << size.name << " is " << size.value << ", at least " << size.least;
+    if (size.value > size.most)
+      return emitError() << size.name << " is " << size.value << ", at most " << size.most;
+  }
   return success();
 }
 

@@ -226,3 +226,17 @@ func.func @f(%x: tensor<4xf32>) {
   } {schedule = #cpu.attention_schedule<lanes = 8, vectors = 2, rows = 4, value_vectors = 2, value_rows = 4, task_rows = 16, keys = 64, grain_products = 1>} -> tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{lanes is 4294967296, at most 1024}}
+func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 4294967296, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline>} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{rows is 1025, at most 1024}}
+func.func @f() attributes {s = #cpu.winograd_schedule<lanes = 8, vectors = 1, rows = 1025, tiles_per_task = 1, panels_per_task = 1>} {
+  return
+}

@@ -70,3 +70,10 @@ func.func @f(%x: tensor<4x8xf32>) {
   } {schedule = #gpu.schedules<sm_80 = <form = loop, threads = 256>, sm_90a = <form = row, threads = 256, row_threads = 32>>} -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{threads is 4096, at most 1024}}
+func.func @f() attributes {s = #gpu.schedule<form = loop, threads = 4096>} {
+  return
+}
