@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "LikeShape.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 #include "tcc/Dialect/Prim/Signedness.h"
@@ -50,6 +51,16 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::SelectOp::create(b, isNumber, converted, zero);
 }
 
+/// What of `x`, an integer from `floatToInteger`, has the same lower bits and does not ask whether
+/// the float is a number: none was clamped to the lowest integer, whose lower bits are those of 0.
+static Value withoutNanTest(Value x) {
+  auto select = x.getDefiningOp<arith::SelectOp>();
+  auto test = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
+  bool isNumber = test && test.getPredicate() == arith::CmpFPredicate::ORD &&
+                  test.getLhs() == test.getRhs() && matchPattern(select.getFalseValue(), m_Zero());
+  return isNumber ? select.getTrueValue() : x;
+}
+
 Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type to, bool saturate) {
   Type ct = computeType(to), cf = computeType(from), rt = likeType(ct, x);
   if (isa<FloatType>(from) && isa<FloatType>(to)) {
@@ -78,7 +89,7 @@ Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type t
   unsigned wf = cf.getIntOrFloatBitWidth(), wt = ct.getIntOrFloatBitWidth();
   Value r = x;
   if (wf > wt)
-    r = arith::TruncIOp::create(b, rt, x);
+    r = arith::TruncIOp::create(b, rt, isUnsigned(from) ? x : withoutNanTest(x));
   else if (wf < wt)
     r = isUnsigned(from) ? Value(arith::ExtUIOp::create(b, rt, x))
                          : Value(arith::ExtSIOp::create(b, rt, x));

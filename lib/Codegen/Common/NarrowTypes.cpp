@@ -169,6 +169,8 @@ static Value roundedUpperHalf(ImplicitLocOpBuilder &b, Value x) {
   Value raw = s.bits(x), upper = arith::ShRUIOp::create(b, raw, s.i32(16));
   Value bias = arith::AddIOp::create(b, s.band(upper, 1), s.i32(0x7fff));
   Value rounded = arith::ShRUIOp::create(b, arith::AddIOp::create(b, raw, bias), s.i32(16));
+  if (isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(x.getDefiningOp()))
+    return rounded; // always a number
   // Not as a comparison of floats: LLVM would move that before an extension of x.
   Value isNan = s.less(s.i32(0x7f800000), s.band(raw, 0x7fffffff));
   return s.select(isNan, arith::OrIOp::create(b, upper, s.i32(0x40)), rounded);

@@ -3,6 +3,7 @@
 #include "EdgeValues.h"
 #include "ElementwiseCases.h"
 #include "PrimProgram.h"
+#include "mlir/Parser/Parser.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -153,4 +154,36 @@ TEST_CASE("compiled elementwise primitives agree with the interpreter") {
           check(cases, arguments, cpu);
         }
       }
+}
+
+// A NaN is the lowest integer on the way, whose lower bits are those of 0.
+TEST_CASE("floats that become narrow integers by way of wide ones agree with the interpreter") {
+  for (DType type : {DType::F32, DType::F64}) {
+    std::vector<Tensor> arguments = {edgeValues(type, 100)};
+    std::string size = "tensor<" + std::to_string(arguments[0].elements()) + "x";
+    std::string x = size + (type == DType::F32 ? "f32>" : "f64>"), body, results, types;
+    for (std::string wide : {"i32", "i64"})
+      for (std::string narrow : {"i8", "i16"}) {
+        std::string name = "%" + wide + narrow, between = size + wide + ">",
+                    y = size + narrow + ">";
+        body += name + "w = prim.cast %x : (" + x + ") -> " + between + "\n" + name +
+                " = prim.cast " + name + "w : (" + between + ") -> " + y + "\n";
+        results += (results.empty() ? "" : ", ") + name;
+        types += (types.empty() ? "" : ", ") + y;
+      }
+    auto module = mlir::parseSourceString<mlir::ModuleOp>("func.func @main(%x: " + x + ") -> (" +
+                                                              types + ") {\n" + body + "return " +
+                                                              results + " : " + types + "\n}\n",
+                                                          &primContext());
+    REQUIRE(module);
+    Outputs want = interpreted(*module, arguments);
+    for (const std::string &cpu : runnableCpus()) {
+      INFO(cpu << " " << dtypeName(type).str());
+      llvm::Expected<Outputs> got = compiled(*module, arguments, cpu);
+      if (!got)
+        FAIL(llvm::toString(got.takeError()));
+      for (auto [w, g] : llvm::zip_equal(want, *got))
+        CHECK(w.reals() == g.reals());
+    }
+  }
 }
