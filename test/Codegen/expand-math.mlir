@@ -1,4 +1,5 @@
 // RUN: tcc-opt %s -tcc-codegen-expand-math | FileCheck %s
+// RUN: tcc-opt %s -tcc-codegen-expand-math=bfloat-conversion=none | FileCheck %s --check-prefix=BF16
 
 // An elementary function is arithmetic on the same vector; nothing is called.
 // CHECK-LABEL: func.func @exponential
@@ -58,4 +59,60 @@ func.func @sigmoid_f64(%x: vector<4xf64>) -> vector<4xf64> {
   %2 = arith.addf %1, %one : vector<4xf64>
   %3 = arith.divf %one, %2 : vector<4xf64>
   return %3 : vector<4xf64>
+}
+
+// So is one plus a tanh, whose factor of 2 and a half beside it are nothing.
+// CHECK-LABEL: func.func @gelu_by_tanh
+// CHECK-SAME: (%[[X:.+]]: vector<8xf32>, %[[U:.+]]: vector<8xf32>)
+// CHECK: arith.addf %[[U]], %[[U]]
+// CHECK: %[[SIGMOID:.+]] = arith.divf
+// CHECK: %[[Y:.+]] = arith.mulf %[[X]], %[[SIGMOID]]
+// CHECK-NEXT: return %[[Y]]
+func.func @gelu_by_tanh(%x: vector<8xf32>, %u: vector<8xf32>) -> vector<8xf32> {
+  %one = arith.constant dense<1.0> : vector<8xf32>
+  %half = arith.constant dense<0.5> : vector<8xf32>
+  %0 = math.tanh %u : vector<8xf32>
+  %1 = arith.addf %0, %one : vector<8xf32>
+  %2 = arith.mulf %x, %half : vector<8xf32>
+  %3 = arith.mulf %2, %1 : vector<8xf32>
+  return %3 : vector<8xf32>
+}
+
+// Shares of a sum take its reciprocal, and what is left of the first quotient; other quotients are
+// divided.
+// CHECK-LABEL: func.func @shares
+// CHECK-SAME: (%[[X:.+]]: vector<8xf32>, %[[SUM:.+]]: f32)
+// CHECK: %[[SUMS:.+]] = vector.broadcast %[[SUM]]
+// CHECK: %[[ONE:.+]] = arith.divf %{{.+}}, %[[SUM]] : f32
+// CHECK: %[[R:.+]] = vector.broadcast %[[ONE]]
+// CHECK: %[[Q:.+]] = arith.mulf %[[X]], %[[R]]
+// CHECK: %[[NEGATED:.+]] = arith.negf %[[Q]]
+// CHECK: %[[REST:.+]] = math.fma %[[NEGATED]], %[[SUMS]], %[[X]]
+// CHECK: math.fma %[[REST]], %[[R]], %[[Q]]
+// CHECK: arith.divf %[[X]], %[[SUMS]]
+func.func @shares(%x: vector<8xf32>, %sum: f32) -> (vector<8xf32>, vector<8xf32>) {
+  %0 = vector.broadcast %sum : f32 to vector<8xf32>
+  %1 = arith.divf %x, %0 {shares} : vector<8xf32>
+  %2 = arith.divf %x, %0 : vector<8xf32>
+  return %1, %2 : vector<8xf32>, vector<8xf32>
+}
+
+// Without an instruction bf16 is what rounding leaves of the bits. An integer is a number: nothing
+// asks whether it is.
+// BF16-LABEL: func.func @integer_as_bf16
+// BF16: arith.sitofp
+// BF16-NOT: arith.cmpi
+// BF16-NOT: arith.select
+// BF16: return
+// BF16-LABEL: func.func @float_as_bf16
+// BF16: arith.cmpi
+// BF16: arith.select
+func.func @integer_as_bf16(%x: vector<8xi32>) -> vector<8xbf16> {
+  %0 = arith.sitofp %x : vector<8xi32> to vector<8xf32>
+  %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
+  return %1 : vector<8xbf16>
+}
+func.func @float_as_bf16(%x: vector<8xf32>) -> vector<8xbf16> {
+  %0 = arith.truncf %x : vector<8xf32> to vector<8xbf16>
+  return %0 : vector<8xbf16>
 }

@@ -220,21 +220,17 @@ static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, unordered, arith::AddFOp::create(b, x, y), result);
 }
 
-/// Whether `x` is a tensor of which the largest element of each of its parts is subtracted, from
-/// all elements of that part.
-static bool isBelowMaximum(Value x) {
-  auto difference = x.getDefiningOp<prim::SubOp>();
-  auto spread = difference ? difference->getOperand(1).getDefiningOp<prim::BroadcastOp>()
-                           : prim::BroadcastOp();
+/// The reduction of `x` whose result for each of its parts `y` repeats all over that part.
+static prim::ReduceOp reductionOver(Value y, Value x) {
+  auto spread = y.getDefiningOp<prim::BroadcastOp>();
   if (!spread)
-    return false;
-  Value most = spread.getX();
-  while (auto reshape = most.getDefiningOp<prim::ReshapeOp>())
-    most = reshape.getX();
-  auto reduce = most.getDefiningOp<prim::ReduceOp>();
-  if (!reduce || reduce.getKind() != prim::ReduceKind::max ||
-      reduce.getX() != difference->getOperand(0))
-    return false;
+    return {};
+  Value result = spread.getX();
+  while (auto reshape = result.getDefiningOp<prim::ReshapeOp>())
+    result = reshape.getX();
+  auto reduce = result.getDefiningOp<prim::ReduceOp>();
+  if (!reduce || reduce.getX() != x)
+    return {};
   // Each axis of the result, unit ones aside, and its extent.
   SmallVector<std::pair<int64_t, int64_t>> kept, used;
   for (auto [axis, extent] : llvm::enumerate(tensorType(reduce.getX()).getShape()))
@@ -244,7 +240,24 @@ static bool isBelowMaximum(Value x) {
        llvm::zip_equal(spread.getAxes(), tensorType(spread.getX()).getShape()))
     if (extent != 1)
       used.push_back({axis, extent});
-  return kept == used;
+  return kept == used ? reduce : prim::ReduceOp();
+}
+
+/// Whether `x` is a tensor of which the largest element of each of its parts is subtracted, from
+/// all elements of that part.
+static bool isBelowMaximum(Value x) {
+  auto difference = x.getDefiningOp<prim::SubOp>();
+  auto reduce =
+      difference ? reductionOver(difference.getRhs(), difference.getLhs()) : prim::ReduceOp();
+  return reduce && reduce.getKind() == prim::ReduceKind::max;
+}
+
+/// Whether `op` divides exponentials, of which the largest of each row is 1, by the row's sum.
+static bool makesShares(prim::DivOp op) {
+  auto exp = op.getLhs().getDefiningOp<prim::ExpOp>();
+  auto sum = exp ? reductionOver(op.getRhs(), op.getLhs()) : prim::ReduceOp();
+  return sum && sum.getKind() == prim::ReduceKind::sum && isBelowMaximum(exp->getOperand(0)) &&
+         llvm::is_contained(sum.getAxes(), tensorType(op.getLhs()).getRank() - 1);
 }
 
 template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRange v) {
@@ -333,9 +346,13 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
             return arith::SubIOp::create(b, v[0], v[1]);
           })
           .Case([&](prim::MulOp) { return product(b, v[0], v[1], e); })
-          .Case([&](prim::DivOp) -> Value {
-            if (isFloat)
-              return arith::DivFOp::create(b, v[0], v[1]);
+          .Case([&](prim::DivOp div) -> Value {
+            if (isFloat) {
+              auto quotient = arith::DivFOp::create(b, v[0], v[1]);
+              if (makesShares(div))
+                quotient->setAttr(kShares, b.getUnitAttr());
+              return quotient;
+            }
             return IntegerDivision{b, v[0], v[1], !isUnsigned(e)}.quotient();
           })
           .Case([&](prim::FloorDivOp) { return floorDivide(b, v[0], v[1], e); })

@@ -233,6 +233,8 @@ Fp flushingExp2(Fp x);
 Fp roughSin(Fp x, bool cosine);
 /// sin or cos of an f32 whose size is at most 1, as accurate as those of any; `rough`: 17 bits do.
 Fp sinOfUnit(Fp x, bool cosine, bool rough);
+/// 1 + tanh u as a sigmoid of 2u, where `needsFactors`.
+void expandOnePlusTanh(mlir::Operation *root, const ExpandMathOptions &options);
 /// Expands the functions in `root` whose result is only narrowed, roughly.
 void expandRough(mlir::Operation *root, const ExpandMathOptions &options);
 

@@ -148,10 +148,13 @@ Fp halfExp(Fp x) {
   return expPolynomial(a.r) * a.power * 2.0;
 }
 
-/// e^x for f32 as 2^(n + moved) e^r 2^-moved.
+/// e^x for f32 as 2^(n + moved) times e^r 2^-moved, whose power is in the coefficients.
 static Fp movedExp(Fp x, int moved) {
   Reduced a = reduceExp(x, x.constant(roundingBias + 127 + moved));
-  return expPolynomial(a.r) * a.power * std::ldexp(1.0, -moved);
+  llvm::SmallVector<double> scaled(std::begin(expCoefficients), std::end(expCoefficients));
+  for (double &c : scaled)
+    c = std::ldexp(c, -moved);
+  return poly(a.r, scaled) * a.power;
 }
 
 bool needsFactors(Fp x) { return !x.isF64() && !x.e->options.hasExp2 && !hasScale(x); }

@@ -12,7 +12,9 @@
 // not be rounded right: its divisor is at least 1. What erf's argument is multiplied by goes into
 // the polynomial, and a half that the sum is multiplied by into the sum: 13 instructions for its
 // gelu instead of 31.
-// tanh alone is one less than the second, but a polynomial below 1/2.
+// tanh alone is one less than the second, but a polynomial below 1/2. In 24 bits the second is
+// shorter than tanh as well, and nothing of a small sum is lost: gelu by tanh takes it on any CPU
+// where a sigmoid is one function.
 //
 // sin and cos of narrow numbers are bound by arithmetic, not by memory, if they are computed to 24
 // bits: roughSin (VectorMathTrig.cpp) takes one polynomial instead of two.
@@ -164,6 +166,31 @@ static void replaceOnePlus(Operation *op, const ExpandMathOptions &options) {
         isa<math::ErfOp>(op) ? onePlusErf(scaledOf(z), takeHalves(add) ? 1 : 2) : onePlusTanh(z);
     add.replaceAllUsesWith(sum.v);
     add.erase();
+  }
+}
+
+void expandOnePlusTanh(Operation *root, const ExpandMathOptions &options) {
+  SmallVector<arith::AddFOp> sums;
+  root->walk([&](math::TanhOp op) {
+    if (getElementTypeOrSelf(op.getType()).isF32())
+      for (Operation *user : op->getUsers())
+        if (auto add = dyn_cast<arith::AddFOp>(user); add && addsOne(add, op))
+          sums.push_back(add);
+  });
+  for (arith::AddFOp add : sums) {
+    auto tanh = add.getLhs().getDefiningOp<math::TanhOp>();
+    if (!tanh)
+      tanh = add.getRhs().getDefiningOp<math::TanhOp>();
+    ImplicitLocOpBuilder builder(add.getLoc(), add);
+    Emitter emitter{builder, options};
+    Fp u{&emitter, tanh.getOperand()};
+    if (!needsFactors(u))
+      continue;
+    Fp half = logistic(u + u);
+    add.replaceAllUsesWith((takeHalves(add) ? half : half + half).v);
+    add.erase();
+    if (tanh.use_empty())
+      tanh.erase();
   }
 }
 

@@ -64,6 +64,9 @@ void expandMath(mlir::Operation *root, const ExpandMathOptions &options = {});
 
 /// A math.exp with this attribute has an argument of at most 0, or NaN.
 inline constexpr llvm::StringLiteral kNotPositive("not_positive");
+/// An arith.divf with this attribute divides what is from 0 to 1, or NaN, by what is at least 1 and
+/// finite, or NaN, and is the same for many.
+inline constexpr llvm::StringLiteral kShares("shares");
 
 /// `expandMath` as a pass on a module: tcc-codegen-expand-math{has-fma=true}.
 std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &options = {});
