@@ -108,12 +108,13 @@ func.func @open_image(%x: tensor<1x?x?x32xf32>, %k: tensor<16x32x3x3xf32, #panel
 }
 
 // Convolutions: transformed weights, groups narrower than a vector, a 1x1 window read in
-// place, lines of few channels copied, and the rest through pointers.
+// place, lines of few channels copied (nine products of each of twelve sums would spill), and the rest
+// through pointers.
 // CHECK-LABEL: @convolutions
 // CHECK: {schedule = #cpu.winograd_schedule<lanes = 8, vectors = 3, rows = {{[0-9]+}}, tiles_per_task = {{[0-9]+}}, panels_per_task = {{[0-9]+}}>}
 // CHECK: {schedule = #cpu.line_schedule<lanes = 8, pixels = 6, vectors_per_task = 1>}
 // CHECK: a = in_place, b = in_place, epilogue = inline>}
-// CHECK: a = copied, b = in_place, epilogue = inline, grain_products = {{[0-9]+}}>}
+// CHECK: rows = 6, unroll = 3, {{.*}} a = copied, b = in_place, epilogue = inline, grain_products = {{[0-9]+}}>}
 // CHECK: a = pointers, b = in_place, epilogue = rolled>}
 func.func @convolutions(%x: tensor<1x9x9x32xf32>, %t: tensor<24x32x3x3xf32, #tiles>, %d: tensor<32x1x3x3xf32, #panels8>,
                         %p: tensor<16x32x1x1xf32, #panels16>, %y: tensor<1x9x9x3xf32>, %g: tensor<16x3x3x3xf32, #panels16>,

@@ -119,10 +119,18 @@ static std::optional<ContractionSchedule> registerTile(const CpuTarget &cpu, int
 }
 
 /// Steps of k that are written out: all of a run, or as many as make it without a rest. Of more
-/// products in one turn of a loop the allocator of registers loses sight, and spills.
-static unsigned unrolledRun(const ContractionSchedule &schedule, int64_t run) {
-  constexpr int64_t mostProducts = 128; // of vectors
-  int64_t steps = std::max<int64_t>(1, mostProducts / (schedule.rows * schedule.vectors));
+/// products in one turn of a loop the allocator of registers loses sight, and spills: sooner where
+/// sums leave few registers, and there runs are loops, since those of a filter's lines would be
+/// written out one after the other.
+static unsigned unrolledRun(const CpuTarget &cpu, const ContractionSchedule &schedule,
+                            const LineCopies &copies) {
+  constexpr unsigned manyRegisters = 32;
+  bool roomy = cpu.vectorRegisters >= manyRegisters;
+  int64_t mostProducts = roomy ? 128 : 40; // of vectors
+  int64_t sums = schedule.rows * schedule.vectors, run = copies.run();
+  int64_t steps = std::max<int64_t>(1, mostProducts / sums);
+  if (!roomy && run > 1 && copies.lines * copies.taps * copies.channels * sums > mostProducts)
+    steps = std::min(steps, run - 1);
   while (run % steps)
     --steps;
   return steps;
@@ -174,7 +182,7 @@ rankLines(const CpuTarget &cpu, const ConvShape &shape, ContractionSchedule sche
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
   schedule.a = OperandAccess::Copied;
-  schedule.unroll = unrolledRun(schedule, shape.copies.run());
+  schedule.unroll = unrolledRun(cpu, schedule, shape.copies);
   schedule.inlineEpilogue = k <= 48 && shape.linePixels > 0;
   schedule.grainProducts = grainProducts;
   llvm::SmallVector<ContractionSchedule> ranked;
