@@ -39,6 +39,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenSegmentRules(rules);
   populateAtenShortTimeRules(rules);
   populateAtenSliceRules(rules);
+  populateAtenSplitRules(rules);
   populateAtenSortRules(rules);
   populateAtenSpecialRules(rules);
   populateAtenStatisticsRules(rules);

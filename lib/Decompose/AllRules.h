@@ -40,6 +40,7 @@ void populateAtenScatterRules(RuleSet &rules);
 void populateAtenSegmentRules(RuleSet &rules);
 void populateAtenShortTimeRules(RuleSet &rules);
 void populateAtenSliceRules(RuleSet &rules);
+void populateAtenSplitRules(RuleSet &rules);
 void populateAtenSortRules(RuleSet &rules);
 void populateAtenSpecialRules(RuleSet &rules);
 void populateAtenStatisticsRules(RuleSet &rules);

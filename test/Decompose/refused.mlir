@@ -40,3 +40,33 @@ module {
     return %0 : tensor<2x5xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{windows that overlap cannot be written}}
+module {
+  func.func @overlapping_windows(%x: tensor<8xf32>, %y: tensor<3x4xf32>) -> tensor<8xf32> {
+    %0 = graph.node "aten" "unfold_scatter.default"(%x, %y) {attrs = {self = #graph.operand<0>, src = #graph.operand<1>, dimension = 0, size = 4, step = 2}} : (tensor<8xf32>, tensor<3x4xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{the bias does not fit the channels}}
+module {
+  func.func @bias_over_time(%x: tensor<7x2x4xf32>, %w: tensor<3x4x5xf32>, %b: tensor<4xf32>) -> tensor<7x2x5xf32> {
+    %0 = graph.node "aten" "conv_tbc.default"(%x, %w, %b) {attrs = {self = #graph.operand<0>, weight = #graph.operand<1>, bias = #graph.operand<2>, pad = 1}} : (tensor<7x2x4xf32>, tensor<3x4x5xf32>, tensor<4xf32>) -> tensor<7x2x5xf32>
+    return %0 : tensor<7x2x5xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{needs sections or indices, one less than the file states parts}}
+module {
+  func.func @parts_by_a_matrix(%x: tensor<7xf32>, %i: tensor<1x2xi64>) -> (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>) {
+    %0:3 = graph.node "aten" "tensor_split.tensor_indices_or_sections"(%x, %i) {attrs = {self = #graph.operand<0>, tensor_indices_or_sections = #graph.operand<1>}} : (tensor<7xf32>, tensor<1x2xi64>) -> (tensor<2xf32>, tensor<3xf32>, tensor<2xf32>)
+    return %0#0, %0#1, %0#2 : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>
+  }
+}

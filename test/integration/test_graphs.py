@@ -6,8 +6,8 @@ import onnx
 
 from agreement import disagreement
 from compiled import Compiled
-from contrib import CONTRIB, causal_convolution, gated_delta
-from graphs import GRAPHS
+from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta
+from graphs import GRAPHS, microsoft
 from testfolder import onnx_session
 from toolrun import ToolTest
 
@@ -50,6 +50,44 @@ class Graphs(ToolTest):
                         n = tokens - window + slot + 1
                         expected = np.array(each(*cut(n))[1]) if n > 0 else np.zeros_like(states[slot])
                         self.assertIsNone(wrong := disagreement(np.array(states[slot]), expected), f"{name} {tokens} {slot}: {wrong}")
+
+    def test_one_token_over_a_cache_is_attention(self):
+        """ONNX Runtime has it on CPUs only where the old and the new cache share their memory."""
+        for case in (dict(), dict(past=False), dict(mask=True, scale=0.3)):
+            graph, inputs = decoder_attention(**case)
+            onnx.save(graph, self.work / "decoder.onnx")
+            onnx.save(decoder_attention(op="MultiHeadAttention", **case)[0], self.work / "attention.onnx")
+            session = onnx_session(self.work / "attention.onnx")
+            with Compiled.build(self.work / "decoder.onnx") as compiled:
+                for values in inputs:
+                    for actual, stored in zip(compiled(*values.values()), session.run(None, values), strict=True):
+                        self.assertIsNone(wrong := disagreement(np.array(actual), stored), f"{case}: {wrong}")
+
+    def test_operators_without_a_kernel_of_its_cpu_provider(self):
+        """What ONNX Runtime has on GPUs alone, against NumPy."""
+        x, skip, bias, scale = (np.random.default_rng(i).normal(size=shape).astype(np.float32)
+                                for i, shape in enumerate([(2, 3, 5, 8), (2, 8), (8,), (8,)]))
+        total = x + skip[:, None, None] + bias
+        groups = total.reshape(2, 15, 2, 4)
+        mean, spread = groups.mean((1, 3), keepdims=True), groups.var((1, 3), keepdims=True)
+        normal = ((groups - mean) / np.sqrt(spread + 1e-5)).reshape(x.shape) * scale + bias
+        a, b, c = x[0], x[1].swapaxes(1, 2)[:, :, :4].copy(), bias[:4]
+        product = np.float32(0.5) * (a @ b)
+        sums = a @ b[0] + c
+        gelu = 0.5 * sums * (1 + np.tanh(np.sqrt(2 / np.pi) * (sums + 0.044715 * sums ** 3)))
+        cases = {
+            "SkipGroupNorm": (dict(x=x, scale=scale, shift=bias, skip=skip, bias=bias), [normal / (1 + np.exp(-normal)), total],
+                              dict(groups=2, activation=1)),
+            "FusedMatMulActivation": (dict(a=a, b=b.swapaxes(1, 2).copy()), [np.where(product < 0, 0.3 * product, product)],
+                                      dict(transB=1, alpha=0.5, activation="LeakyRelu", activation_alpha=0.3)),
+            "GemmFastGelu": (dict(a=a, b=b[0], c=c), [gelu], {})}
+        for op, (inputs, expected, attributes) in cases.items():
+            path = self.work / f"{op}.onnx"
+            onnx.save(microsoft(op, {name: list(array.shape) for name, array in inputs.items()}, [f"y{i}" for i in range(len(expected))],
+                                **attributes), path)
+            with Compiled.build(path) as compiled:
+                for actual, stored in zip(compiled(*inputs.values()), expected, strict=True):
+                    self.assertIsNone(wrong := disagreement(np.array(actual), stored.astype(np.float32)), f"{op}: {wrong}")
 
 
 def add(name):

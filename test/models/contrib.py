@@ -1,7 +1,8 @@
 """Graphs of one operator of ONNX Runtime's own (com.microsoft), with seeded inputs: those that its CPU provider has."""
 import numpy as np
+from onnx import TensorProto, numpy_helper
 
-from graphs import drawn, heads, microsoft
+from graphs import drawn, heads, microsoft, model, node, unknown, value
 
 
 def gated_delta(rule, query_heads=2, key_heads=2, value_heads=2, past=True, beta=None, per_key=False, window=0, **attributes):
@@ -89,6 +90,77 @@ def small_product(columns, bits, block, zeros=False, bias=False):
     return graph, drawn({"x": (3, columns)}, {"x": (1, columns)})
 
 
+def named_numbers(kind, columns=24, block=16):
+    """Four bits name one of 16 numbers; blocks of the flat matrix, the last one filled in part."""
+    rng, rows = np.random.default_rng(7), 6
+    operands = {"x": ["N", columns], "w": rng.integers(0, 256, (rows * columns + 1) // 2, np.uint8),
+                "largest": np.abs(heads(-(-rows * columns // block)))}
+    graph = microsoft("MatMulBnb4", operands, ["y"], K=columns, N=rows, block_size=block, quant_type=kind)
+    return graph, drawn({"x": (3, columns)}, {"x": (1, columns)})
+
+
+def rotated_by_three(layout, sections, flat=False, **attributes):
+    """Positions of time, height and width."""
+    width = 2 * sum(sections)
+    ids = np.random.default_rng(3).integers(0, 16, (3, 2, 5))
+    operands = {"x": [2, "S", 3 * width] if flat else [2, 3, "S", width], "ids": ids, "cos": heads(16, width // 2), "sin": heads(16, width // 2)}
+    graph = microsoft("MRotaryEmbedding", operands, ["y"], mrope_section=sections, mrope_layout=layout, **attributes)
+    return graph, drawn({"x": (2, 5, 3 * width) if flat else (2, 3, 5, width)})
+
+
+def sampled(mode, padding, corners):
+    operands = {"x": ["N", 2, "H", "W"], "grid": ["N", "h", "w", 2]}
+    graph = microsoft("GridSample", operands, ["y"], mode=mode, padding_mode=padding, align_corners=corners)
+    return graph, drawn({"x": (2, 2, 5, 4), "grid": (2, 3, 3, 2)})
+
+
+def triangle(upper, k):
+    operands = {"x": ["B", "M", "N"], "k": np.array(k, np.int64)}
+    return microsoft("Trilu", operands, ["y"], upper=upper), drawn({"x": (2, 4, 5)}, {"x": (1, 3, 2)})
+
+
+def last_channels(op, kind=np.uint8, **attributes):
+    """Images [N, H, W, C] of bytes, as ONNX Runtime's optimiser leaves them."""
+    rng = np.random.default_rng(9)
+    number = lambda *shape: rng.integers(0, 250, shape).astype(np.uint8).astype(kind)
+    scale = lambda *shape: (rng.random(shape) / 100 + 0.01).astype(np.float32)
+    if op == "QLinearConv":
+        operands = {"x": None, "xs": scale(), "xz": number(), "w": number(6, 4, 3, 3), "ws": scale(6), "wz": number(6) * 0, "ys": scale() * 30,
+                    "yz": number(), "b": rng.integers(-900, 900, 6, np.int32)}
+    elif op == "QLinearAveragePool":
+        operands = {"x": None, "xs": scale(), "xz": number(), "ys": scale(), "yz": number()}
+    else:
+        operands = {"x": None}
+    kinds = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+    if op != "NhwcMaxPool":
+        attributes["channels_last"] = 1
+    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in operands.items() if array is not None]
+    graph = model([node(op, list(operands), ["y"], domain="com.microsoft", **attributes)], [value("x", kinds[kind], ["N", "H", "W", 4])],
+                  [unknown("y", kinds[kind])], weights)
+    return graph, [{"x": number(*shape)} for shape in ((2, 7, 6, 4), (1, 5, 5, 4))]
+
+
+def decoder_attention(cross=False, past=True, mask=False, op="DecoderMaskedMultiHeadAttention", **attributes):
+    """One token of two sequences, two heads of four. What MultiHeadAttention calls by other places is the same."""
+    keys = ["B", 2, "T", 4]
+    operands = {"q": ["B", 1, 8], "k": keys if cross else ["B", 1, 8], "v": keys if cross else ["B", 1, 8], "mask": None,
+                "added": None if cross else [1, 2, 1, "T"], "past_key": keys[:2] + ["P", 4] if past and not cross else None,
+                "past_value": keys[:2] + ["P", 4] if past and not cross else None, "length": None, "width": None, "indirection": None,
+                "bias": heads(24)}
+    if mask:
+        operands["mask"] = np.array([[1, 1, 0, 1, 1, 1], [0, 1, 1, 1, 0, 1]], np.int32)
+    shapes = {name: [{"B": 2, "T": 6 if past else 1, "P": 5}.get(e, e) for e in shape] for name, shape in operands.items() if isinstance(shape, list)}
+    if op == "MultiHeadAttention":
+        operands = {name: operands[name] for name in ("q", "k", "v", "bias", "mask", "added", "past_key", "past_value")}
+    graph = microsoft(op, operands, ["y"] if cross else ["y", "keys", "values"], num_heads=2, **attributes)
+    return graph, drawn(shapes, shapes)
+
+
+def counted(step):
+    operands = {"a": [], "b": [], "d": np.array(step, np.float32) if step else None}
+    return microsoft("Range", operands, ["y"]), [{"a": np.array(1, np.float32), "b": np.array(7.5, np.float32)}]
+
+
 SWIGLU = {"swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.7}
 CONTRIB = {
     **{f"linear-attention-{rule}": lambda r=rule: gated_delta(r) for rule in ("linear", "gated", "delta", "gated_delta")},
@@ -110,4 +182,17 @@ CONTRIB = {
     "experts-of-8-bits-normalised": lambda: quantized_mixture("gelu", 8, weights=True, k=2, normalize_routing_weights=1),
     **{f"product-of-{bits}-bits-{columns}-by-{block}": lambda b=bits, c=columns, n=block: small_product(c, b, n, True, True)
        for bits, columns, block in ((4, 40, 32), (4, 24, 16), (8, 40, 16), (2, 100, 64), (4, 8, 16))},
+    **{f"named-numbers-{kind}": lambda k=kind: named_numbers(k) for kind in (0, 1)},
+    "named-numbers-odd": lambda: named_numbers(1, columns=5, block=32),
+    **{f"rotated-by-three-{layout}": lambda n=layout: rotated_by_three(n, [2, 3, 3]) for layout in (0, 1)},
+    "rotated-by-three-flat": lambda: rotated_by_three(1, [4, 2, 2], flat=True, interleaved=1, num_heads=3),
+    **{f"sampled-{mode}-{padding}": lambda m=mode, p=padding: sampled(m, p, int(p == "border"))
+       for mode in ("bilinear", "nearest", "bicubic") for padding in ("zeros", "border", "reflection")},
+    "upper-triangle": lambda: triangle(1, 1), "lower-triangle": lambda: triangle(0, -1),
+    "counted": lambda: counted(None), "counted-by-two": lambda: counted(2),
+    **{f"last-channels-{op}-{kind.__name__}": lambda o=op, k=kind, a=attributes: last_channels(o, k, **a)
+       for op, attributes in (("QLinearConv", dict(pads=[1, 0, 1, 2], strides=[2, 1])), ("NhwcMaxPool", dict(kernel_shape=[2, 3], strides=[2, 1])),
+                              ("QLinearAveragePool", dict(kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 2])))
+       for kind in (np.uint8, np.int8)},
+    "decoder-attention-cross": lambda: decoder_attention(cross=True),
 }

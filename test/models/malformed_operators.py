@@ -99,6 +99,7 @@ def contrib():
     yield "unknown-operator", BAD, given("FrobnicateNBits", "x")
     yield from contrib_mixtures(given)
     yield from contrib_states(given)
+    yield from contrib_parts(given)
     yield from contrib_blocks(given)
 
 
@@ -143,6 +144,35 @@ def contrib_states(given):
     for name, more in {"planes": dict(ndim=2), "dilation": dict(dilation=0), "activation": dict(activation="relu"), "past": dict(past=(1, 4, 3)),
                        "channels": dict(weight=(5, 1, 3)), "last": dict(channels_last=1), "window": dict(state_window=2)}.items():
         yield f"causal-convolution-{name}", BAD, convolution(**more)
+
+
+def contrib_parts(given):
+    def rotated(ids=(3, 1, 4), sections=(1, 0, 0), **attributes):
+        weights = [array("r", np.ones((1, 2, 4, 2), np.float32)), array("p", np.zeros(ids, np.int64)), array("c", np.ones((4, 1), np.float32))]
+        return given("MRotaryEmbedding", ["r", "p", "c", "c"], weights, mrope_section=list(sections), **attributes)
+    yield "three-positions", ODD, rotated()
+    for name, more in {"two": dict(ids=(2, 1, 4)), "flat": dict(ids=(1, 4)), "sections": dict(sections=(1, 1, 0)), "negative": dict(sections=(2, -1, 0)),
+                       "few": dict(sections=(1, 0)), "layout": dict(mrope_layout=2), "pairs": dict(interleaved=2)}.items():
+        yield f"three-positions-{name}", BAD, rotated(**more)
+
+    def named(kind=np.uint8, **attributes):
+        weights = [array("w", np.ones(9, kind)), array("m", np.ones(2, np.float32))]
+        return given("MatMulBnb4", "xwm", weights, **{"K": 6, "N": 3, "block_size": 16, "quant_type": 1, **attributes})
+    yield "named-numbers", ODD, named()
+    for name, more in {"type": dict(quant_type=2), "block": dict(block_size=0), "floats": dict(kind=np.float32), "size": dict(N=4),
+                       "turned": dict(transB=0)}.items():
+        yield f"named-numbers-{name}", BAD, named(**more)
+
+    def decoder(cache="", shape=(1, 1, 6), **attributes):
+        return given("DecoderMaskedMultiHeadAttention", ["x", "x", "x", "", "", *cache], [array("c", np.ones((1, 2, 5, 3), np.float32)), ints("i", 0)],
+                     shape, **{"num_heads": 2, **attributes})
+    yield "decoder", ODD, decoder("cc")
+    for name, more in {"half-a-cache": dict(cache="c"), "length": dict(cache="cci"), "tokens": dict(shape=(1, 2, 6)),
+                       "shared": dict(past_present_share_buffer=1), "heads": dict(num_heads=0)}.items():
+        yield f"decoder-{name}", BAD, decoder(**more)
+    scale = array("s", np.ones(6, np.float32))
+    for shape, expect in ((6, ODD), (5, BAD)):
+        yield f"skip-of-{shape}", expect, given("SkipGroupNorm", "xssk", [scale, array("k", np.ones((1, shape), np.float32))], groups=2, activation=0)
 
 
 def contrib_blocks(given):

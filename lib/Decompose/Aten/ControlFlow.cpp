@@ -186,6 +186,55 @@ LogicalResult scan(AtenNode &a) {
 }
 LogicalResult mapOver(AtenNode &a) { return scanOver(a, "f", "", "xs", "pos_args"); }
 
+/// Each place is what the places up to it combine to, along the first axis (torch moves the axis
+/// there): one after the other, as a scan of which every turn gives what it carries.
+LogicalResult associativeScan(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Region *body = a.c.node.body("combine_fn");
+  auto xs = valuesOf(a, "xs"), fixed = valuesOf(a, "additional_inputs");
+  if (failed(xs) || failed(fixed))
+    return failure();
+  size_t held = xs->size();
+  if (!body || xs->empty() || a.c.numResults() != held ||
+      body->getNumArguments() != 2 * held + fixed->size() ||
+      llvm::any_of(*xs, [&](Value x) { return b.rank(x) == 0; }))
+    return a.fail("its subgraph takes another number of values");
+  Dim count = b.dim(xs->front(), 0);
+  Type i64 = b.builder().getI64Type();
+  // What was combined last is a row of the results, which the next turn reads.
+  SmallVector<Value> carried(*xs);
+  carried.push_back(b.scalar(1, i64));
+  bool broken = false;
+  auto results = b.loop(
+      carried,
+      [&](ValueRange have) {
+        return b.compareDims(Cmp::slt, b.readElements(have.back())[0], count);
+      },
+      [&](ValueRange have) -> std::optional<SmallVector<Value>> {
+        Value k = have.back();
+        SmallVector<Value> before;
+        for (Value all : have.drop_back())
+          before.push_back(b.take(all, b.sub(k, 1.0), 0));
+        auto turn = scanTurn(a, *body, before, *xs, *fixed, k);
+        broken |= !turn || turn->size() != held;
+        if (broken)
+          return std::nullopt;
+        for (auto [y, all] : llvm::zip(*turn, have.drop_back())) {
+          Dims starts(b.rank(all), b.dim(0));
+          starts[0] = b.readElements(k)[0];
+          y = b.insertSlice(all, b.unsqueeze(y, {0}), starts);
+        }
+        turn->push_back(b.add(k, 1.0));
+        return turn;
+      });
+  if (broken || !results)
+    return a.fail("its subgraph does not give what it takes");
+  results->pop_back();
+  for (auto [i, v] : llvm::enumerate(*results))
+    (void)a.give(i, v);
+  return success();
+}
+
 } // namespace
 
 void tcc::populateAtenControlFlowRules(RuleSet &rules) {
@@ -193,6 +242,7 @@ void tcc::populateAtenControlFlowRules(RuleSet &rules) {
            {{"cond", "", "", cond},
             {"while_loop", "", "", whileLoop},
             {"map_impl", "", "", mapOver},
+            {"associative_scan", "", "", associativeScan},
             {"scan", "", "", scan}},
            "higher_order");
 }

@@ -146,12 +146,37 @@ LogicalResult convolve(AtenNode &a, bool isTransposed) {
 LogicalResult conv(AtenNode &a) { return convolve(a, false); }
 LogicalResult convTranspose(AtenNode &a) { return convolve(a, true); }
 
+/// Over time: self [T, B, C], weight [K, C, O], bias [O], `pad` zeros at both ends.
+LogicalResult convTime(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.cast(a.tensor("self"), a.own()), w = a.cast(a.tensor("weight"), a.own());
+  int64_t pad = a.integer("pad", 0);
+  if (b.rank(x) != 3 || b.rank(w) != 3 || !b.type(w).hasStaticShape() || pad < 0)
+    return a.fail("needs time, batch and channels, a weight of rank 3 and a 'pad' of at least 0");
+  Convolution s;
+  s.kernel = {b.type(w).getDimSize(0)};
+  s.stride = s.dilation = {1};
+  s.low = s.high = {pad};
+  s.groups = 1;
+  x = b.transpose(x, {1, 2, 0});
+  w = b.transpose(w, {2, 1, 0});
+  if (failed(checkShapes(a, x, w, s)))
+    return failure();
+  Value bias = a.tensor("bias");
+  if (b.rank(bias) != 1 ||
+      b.known(b.dim(bias, 0)).value_or(b.type(w).getDimSize(0)) != b.type(w).getDimSize(0))
+    return a.fail("the bias does not fit the channels");
+  Value y = direct(b, x, w, s, a.wide(), {a.cast(bias, a.wide()), a.own()});
+  return a.give(b.transpose(y, {2, 0, 1}));
+}
+
 } // namespace
 
 void tcc::populateAtenConvRules(RuleSet &rules) {
   addRules(rules, {{"conv1d", "default padding", "input weight", conv},
                    {"conv2d", "default padding", "input weight", conv},
                    {"conv3d", "default padding", "input weight", conv},
+                   {"conv_tbc", "default", "self weight bias", convTime},
                    {"convolution", "default", "input weight", conv},
                    {"_convolution", "default", "input weight", conv},
                    {"conv_transpose1d", "default", "input weight", convTranspose},

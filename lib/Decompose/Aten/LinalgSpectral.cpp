@@ -67,26 +67,35 @@ std::optional<SVD> singular(AtenNode &a, Value x) {
   return s;
 }
 
+std::optional<SVD> singularOf(AtenNode &a) {
+  Value x = operandMatrices(a, false);
+  return x ? singular(a, x) : std::nullopt;
+}
+
+/// With as many vectors as there are values.
+SVD thin(PrimBuilder &b, SVD s) {
+  Dim least = b.dim(s.values, b.rank(s.values) - 1);
+  s.u = firstColumns(b, s.u, least);
+  s.v = firstColumns(b, s.v, least);
+  return s;
+}
+
 /// `vh`: the last result is V^H.
 LogicalResult giveSVD(AtenNode &a, bool full, bool vh) {
-  PrimBuilder &b = a.b;
-  Value x = operandMatrices(a, false);
-  auto s = x ? singular(a, x) : std::nullopt;
+  auto s = singularOf(a);
   if (!s)
     return failure();
-  Dim least = b.dim(s->values, b.rank(s->values) - 1);
-  Value u = full ? s->u : firstColumns(b, s->u, least);
-  Value v = full ? s->v : firstColumns(b, s->v, least);
-  (void)a.give(0, u);
+  if (!full)
+    s = thin(a.b, *s);
+  (void)a.give(0, s->u);
   (void)a.give(1, s->values);
-  return a.give(2, vh ? adjoint(b, v) : v);
+  return a.give(2, vh ? adjoint(a.b, s->v) : s->v);
 }
 LogicalResult svd(AtenNode &a) { return giveSVD(a, a.flag("full_matrices", true), true); }
 LogicalResult coreSvd(AtenNode &a) {
   if (a.flag("compute_uv", true))
     return giveSVD(a, a.flag("full_matrices", false), true);
-  Value x = operandMatrices(a, false);
-  auto s = x ? singular(a, x) : std::nullopt;
+  auto s = singularOf(a);
   Value none = a.b.full({a.b.dim(0)}, 0, a.own());
   (void)a.give(0, none);
   (void)a.give(2, none);
@@ -97,8 +106,7 @@ LogicalResult oldSvd(AtenNode &a) {
                                     : a.fail("needs compute_uv");
 }
 LogicalResult singularValuesAlone(AtenNode &a) {
-  Value x = operandMatrices(a, false);
-  auto s = x ? singular(a, x) : std::nullopt;
+  auto s = singularOf(a);
   return s ? a.give(s->values) : failure();
 }
 
@@ -147,14 +155,12 @@ LogicalResult pseudoInverse(AtenNode &a) {
   auto found = countedSingular(a);
   if (!found)
     return failure();
-  const auto &[s, counts] = *found;
+  const SVD s = thin(b, found->svd);
+  const Value counts = found->counts;
   Type type = b.elem(s.values);
   Value one = b.scalar(1, type);
   Value inverse = b.select(counts, b.div(one, b.select(counts, s.values, one)), b.scalar(0, type));
-  int64_t axis = b.rank(s.values) - 1;
-  Dim least = b.dim(s.values, axis);
-  Value v = scaledColumns(b, firstColumns(b, s.v, least), inverse);
-  return a.give(b.matmul(v, adjoint(b, firstColumns(b, s.u, least))));
+  return a.give(b.matmul(scaledColumns(b, s.v, inverse), adjoint(b, s.u)));
 }
 
 LogicalResult rank(AtenNode &a) {
@@ -186,8 +192,7 @@ LogicalResult condition(AtenNode &a) {
     Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(*size));
     return a.give(b.select(singular, inf, b.mul(*size, *inverse)));
   }
-  Value x = operandMatrices(a, false);
-  auto s = x ? singular(a, x) : std::nullopt;
+  auto s = singularOf(a);
   if (!s)
     return failure();
   int64_t axis = b.rank(s->values) - 1;
@@ -199,14 +204,13 @@ LogicalResult condition(AtenNode &a) {
 /// x = U H, U with orthonormal columns and H its own adjoint: W V^H and V S V^H of x = W S V^H.
 LogicalResult polar(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = operandMatrices(a, false);
-  auto s = x ? singular(a, x) : std::nullopt;
-  if (!s)
+  auto full = singularOf(a);
+  if (!full)
     return failure();
-  Dim least = b.dim(s->values, b.rank(s->values) - 1);
-  Value v = firstColumns(b, s->v, least), turned = adjoint(b, v);
-  (void)a.give(0, b.matmul(firstColumns(b, s->u, least), turned));
-  return a.give(1, b.matmul(scaledColumns(b, v, s->values), turned));
+  SVD s = thin(b, *full);
+  Value turned = adjoint(b, s.v);
+  (void)a.give(0, b.matmul(s.u, turned));
+  return a.give(1, b.matmul(scaledColumns(b, s.v, s.values), turned));
 }
 
 /// The root of a matrix that is its own adjoint: those of its eigenvalues, of negative ones 0.

@@ -1,6 +1,6 @@
 //===- Slice.cpp - Parts of a tensor, and writes to them ------------------===//
 //
-// Slices, splits, diagonals and windows are views of strided positions, and each has a counterpart
+// Slices, diagonals and windows are views of strided positions, and each has a counterpart
 // that writes to them (select_scatter and the like), which torch.export makes of assignments. Both
 // halves of a pair share their arithmetic here, so that they cannot disagree on what is addressed.
 //
@@ -64,14 +64,14 @@ Value tcc::aten::writeRange(PrimBuilder &b, Value x, Value update, int64_t axis,
       .getResult();
 }
 
-namespace {
-
-FailureOr<int64_t> axisOf(AtenNode &a) {
+FailureOr<int64_t> tcc::aten::partedAxis(AtenNode &a) {
   Value x = a.tensor("self");
   if (a.b.rank(x) == 0)
     return a.fail("a rank-0 tensor has no axis to take parts of");
   return a.axis("dim", 0, a.b.rank(x));
 }
+
+namespace {
 
 FailureOr<SliceRange> rangeOf(AtenNode &a, int64_t axis) {
   int64_t step = a.integer("step", 1);
@@ -82,7 +82,7 @@ FailureOr<SliceRange> rangeOf(AtenNode &a, int64_t axis) {
 }
 
 LogicalResult slice(AtenNode &a) {
-  auto axis = axisOf(a);
+  auto axis = partedAxis(a);
   if (failed(axis))
     return failure();
   auto range = rangeOf(a, *axis);
@@ -92,7 +92,7 @@ LogicalResult slice(AtenNode &a) {
 }
 
 LogicalResult sliceScatter(AtenNode &a) {
-  auto axis = axisOf(a);
+  auto axis = partedAxis(a);
   if (failed(axis))
     return failure();
   auto range = rangeOf(a, *axis);
@@ -124,7 +124,7 @@ FailureOr<Dim> indexOf(AtenNode &a, int64_t axis, StringRef name = "index") {
 }
 
 LogicalResult selectOne(AtenNode &a) {
-  auto axis = axisOf(a);
+  auto axis = partedAxis(a);
   if (failed(axis))
     return failure();
   auto at = indexOf(a, *axis);
@@ -135,7 +135,7 @@ LogicalResult selectOne(AtenNode &a) {
 }
 
 LogicalResult selectScatter(AtenNode &a) {
-  auto axis = axisOf(a);
+  auto axis = partedAxis(a);
   if (failed(axis))
     return failure();
   auto at = indexOf(a, *axis);
@@ -153,7 +153,7 @@ LogicalResult selectScatter(AtenNode &a) {
 }
 
 LogicalResult narrow(AtenNode &a) {
-  auto axis = axisOf(a);
+  auto axis = partedAxis(a);
   if (failed(axis))
     return failure();
   auto start = a.extent("start"), length = a.extent("length");
@@ -163,125 +163,6 @@ LogicalResult narrow(AtenNode &a) {
   Dim first = wrappedIndex(a.b, *start, extent);
   requireInside(a.b, first, *length, extent);
   return a.give(a.b.sliceAxis(a.tensor("self"), *axis, first, *length));
-}
-
-//===----------------------------------------------------------------------===//
-// Many parts
-//===----------------------------------------------------------------------===//
-
-/// Parts of these sizes, one after the other.
-LogicalResult giveParts(AtenNode &a, int64_t axis, ArrayRef<Dim> sizes) {
-  PrimBuilder &b = a.b;
-  if (sizes.size() != a.c.numResults())
-    return a.fail("gives " + llvm::Twine(sizes.size()) + " parts, the file states " +
-                  llvm::Twine(a.c.numResults()));
-  Dim start = b.dim(0);
-  for (auto [i, size] : llvm::enumerate(sizes)) {
-    (void)a.give(i, b.sliceAxis(a.tensor("self"), axis, start, size));
-    start = b.addDims(start, size);
-  }
-  return success();
-}
-
-/// As many parts of `size` as there are results, the last one what is left.
-LogicalResult giveEqualParts(AtenNode &a, int64_t axis, Dim size) {
-  PrimBuilder &b = a.b;
-  Dim extent = b.dim(a.tensor("self"), axis);
-  size_t count = a.c.numResults();
-  Dims sizes(count, size);
-  if (count)
-    sizes.back() = b.subDims(extent, b.mulDims(size, b.dim(count - 1)));
-  if (count && b.known(sizes.back()).value_or(0) < 0)
-    return a.fail("there are fewer parts than the file states");
-  return giveParts(a, axis, sizes);
-}
-
-LogicalResult split(AtenNode &a) {
-  auto axis = axisOf(a);
-  auto size = a.extent("split_size");
-  if (failed(axis))
-    return failure();
-  if (!size || a.b.known(*size).value_or(1) < 1)
-    return a.fail("needs a positive size");
-  return giveEqualParts(a, *axis, *size);
-}
-
-LogicalResult splitSizes(AtenNode &a) {
-  auto axis = axisOf(a);
-  auto sizes = a.has("split_sizes") ? a.extents("split_sizes") : a.extents("split_size");
-  if (failed(axis))
-    return failure();
-  return sizes ? giveParts(a, *axis, *sizes) : a.fail("needs a list of sizes");
-}
-
-/// Parts of ceil(extent / chunks).
-LogicalResult chunk(AtenNode &a) {
-  auto axis = axisOf(a);
-  int64_t chunks = a.integer("chunks", 0);
-  if (failed(axis) || chunks < 1)
-    return a.fail("needs an axis and a positive number of chunks");
-  Dim extent = a.b.dim(a.tensor("self"), *axis);
-  return giveEqualParts(a, *axis, a.b.ceilDivDims(extent, a.b.dim(chunks)));
-}
-
-/// Parts whose sizes differ by one at most, the larger ones first; or between
-/// given indices.
-LogicalResult splitEvenly(AtenNode &a, int64_t axis) {
-  PrimBuilder &b = a.b;
-  Dim extent = b.dim(a.tensor("self"), axis);
-  Dims sizes;
-  if (auto sections = a.has("sections") ? a.extent("sections") : std::nullopt) {
-    auto count = b.known(*sections);
-    if (!count || *count < 1 || *count > 1 << 20)
-      return a.fail("needs a positive number of sections");
-    Dim small = b.floorDivDims(extent, b.dim(*count)), rest = b.remDims(extent, b.dim(*count));
-    for (int64_t i = 0; i < *count; ++i) {
-      Dim larger = b.compareDims(Cmp::slt, b.dim(i), rest);
-      sizes.push_back(b.addDims(small, b.selectDims(larger, b.dim(1), b.dim(0))));
-    }
-    return giveParts(a, axis, sizes);
-  }
-  auto indices = a.extents("indices");
-  if (!indices)
-    return a.fail("needs sections or indices");
-  if (indices->size() + 1 != a.c.numResults())
-    return a.fail("another number of parts than the file states");
-  indices->push_back(extent);
-  std::optional<Dim> start;
-  for (auto [i, end] : llvm::enumerate(*indices)) {
-    SliceRange r = clampedRange(b, extent, start, end, 1);
-    (void)a.give(i, b.sliceAxis(a.tensor("self"), axis, r.start, r.size));
-    start = end;
-  }
-  return success();
-}
-
-LogicalResult tensorSplit(AtenNode &a) {
-  auto axis = axisOf(a);
-  return failed(axis) ? failure() : splitEvenly(a, *axis);
-}
-
-/// hsplit, vsplit, dsplit: tensor_split along a fixed axis.
-template <int64_t along> LogicalResult splitAlong(AtenNode &a) {
-  int64_t rank = a.b.rank(a.tensor("self")), axis = along == 1 && rank == 1 ? 0 : along;
-  if (rank <= axis)
-    return a.fail("the operand has too few axes");
-  return splitEvenly(a, axis);
-}
-
-LogicalResult unbind(AtenNode &a) {
-  auto axis = axisOf(a);
-  if (failed(axis))
-    return failure();
-  PrimBuilder &b = a.b;
-  auto extent = b.known(b.dim(a.tensor("self"), *axis));
-  if (extent && *extent != static_cast<int64_t>(a.c.numResults()))
-    return a.fail("another number of parts than the file states");
-  for (size_t i = 0; i < a.c.numResults(); ++i) {
-    Value part = b.sliceAxis(a.tensor("self"), *axis, b.dim(i), b.dim(1));
-    (void)a.give(i, b.squeeze(part, {*axis}));
-  }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -430,6 +311,34 @@ LogicalResult unfold(AtenNode &a) {
   return a.give(b.transpose(windows, order));
 }
 
+/// What `unfold` sees replaced by `src`: what it views is written through. Windows that overlap
+/// cannot be written, as in torch.
+LogicalResult unfoldScatter(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Value x = a.tensor("self"), windows = a.tensor("src");
+  int64_t rank = b.rank(x), size = a.integer("size", 0), step = a.integer("step", 1);
+  auto axis = a.axis("dimension", 0, rank);
+  if (failed(axis) || size < 1 || rank < 1 || b.rank(windows) != rank + 1)
+    return a.fail("needs an axis and a size");
+  if (step < size)
+    return a.fail("windows that overlap cannot be written");
+  SmallVector<int64_t> order = allAxes(rank);
+  order.insert(order.begin() + *axis + 1, rank);
+  windows = b.transpose(windows, order);
+  // As many elements as whole steps have, those beyond the end for nothing.
+  Dims have = b.dims(x), low(rank, b.dim(0)), high = low;
+  Dim count = b.dim(windows, *axis), whole = b.mulDims(count, b.dim(step));
+  high[*axis] = b.maxDims(b.subDims(whole, have[*axis]), b.dim(0));
+  Value all = b.pad(x, b.scalar(0, b.elem(x)), low, high);
+  Value body = b.sliceAxis(all, *axis, b.dim(0), whole);
+  Dims flat = b.dims(body), split = flat;
+  split[*axis] = count;
+  split.insert(split.begin() + *axis + 1, b.dim(step));
+  body = b.insertSlice(b.reshape(body, split), windows, Dims(rank + 1, b.dim(0)));
+  all = b.insertSlice(all, b.reshape(body, flat), Dims(rank, b.dim(0)));
+  return a.give(b.sliceAxis(all, *axis, b.dim(0), have[*axis]));
+}
+
 } // namespace
 
 void tcc::populateAtenSliceRules(RuleSet &rules) {
@@ -440,27 +349,14 @@ void tcc::populateAtenSliceRules(RuleSet &rules) {
                    {"select_copy", "int", "self", selectOne},
                    {"select_scatter", "default", "self src", selectScatter},
                    {"narrow", "default Tensor", "self", narrow},
-                   {"split", "Tensor", "self", split},
-                   {"unsafe_split", "Tensor", "self", split},
-                   {"split", "sizes", "self", splitSizes},
-                   {"split_with_sizes", "default", "self", splitSizes},
-                   {"split_with_sizes_copy", "default", "self", splitSizes},
-                   {"unsafe_split_with_sizes", "default", "self", splitSizes},
-                   {"chunk", "default", "self", chunk},
-                   {"unsafe_chunk", "default", "self", chunk},
-                   {"tensor_split", "sections indices", "self", tensorSplit},
-                   {"unbind", "int", "self", unbind},
                    {"diagonal", "default", "self", diagonal},
-                   {"hsplit", "int array", "self", splitAlong<1>},
-                   {"vsplit", "int array", "self", splitAlong<0>},
-                   {"dsplit", "int array", "self", splitAlong<2>},
                    {"diag", "default", "self", diag},
                    {"diagonal_scatter", "default", "self src", diagonalScatter},
                    {"diagonal_copy", "default", "self", diagonal},
                    {"linalg_diagonal", "default", "A", diagonal},
                    {"diagflat", "default", "self", diagFlat},
                    {"narrow_copy", "default", "self", narrow},
-                   {"unbind_copy", "int", "self", unbind},
                    {"unfold_copy", "default", "self", unfold, "self"},
+                   {"unfold_scatter", "default", "self src", unfoldScatter},
                    {"unfold", "default", "self", unfold, "self"}});
 }

@@ -12,6 +12,8 @@ struct SliceRange {
 /// Absent ends stand for the whole axis; `step` is positive.
 SliceRange clampedRange(PrimBuilder &b, Dim extent, std::optional<Dim> start,
                         std::optional<Dim> end, int64_t step);
+/// The axis `dim` of `self`, which parts are taken along.
+mlir::FailureOr<int64_t> partedAxis(AtenNode &a);
 /// An index that counts from the end when negative.
 Dim wrappedIndex(PrimBuilder &b, Dim index, Dim extent);
 /// `update` written over x along one axis.

@@ -242,21 +242,58 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   return c.give(mergeHeads(b, result->result));
 }
 
-/// input, position_ids, cos_cache, sin_cache.
-LogicalResult rotaryEmbedding(NodeContext &c) {
+/// query [B, 1, N * H], key, value, mask, attention_bias, past_key, past_value, .., bias: one token
+/// over a cache, or (keys of rank 4) over what an encoder left.
+LogicalResult decoderMaskedAttention(NodeContext &c) {
   PrimBuilder &b = c.b;
-  Value x = c.in(0), ids = c.in(1), cos = c.in(2), sin = c.in(3);
-  if (b.rank(cos) != 2 || b.rank(sin) != 2)
-    return c.fail("needs tables of rank 2");
+  int64_t heads = c.intAttr("num_heads", 0);
+  Value q = c.in(0), bias = c.inOr(10, {});
+  if (heads < 1 || b.rank(q) != 3 || b.known(b.dim(q, 1)).value_or(1) != 1)
+    return c.fail("needs 'num_heads' and one query a sequence");
+  if (c.has(1) != c.has(2) || c.has(5) != c.has(6))
+    return c.fail("needs both a key and a value, and both parts of a cache, or neither");
+  Value parts[3] = {q, c.inOr(1, {}), c.inOr(2, {})};
+  if (!c.has(1)) {
+    Dim width = b.floorDivDims(b.dim(q, 2), b.dim(3));
+    for (int64_t i = 0; i < 3; ++i)
+      parts[i] = b.sliceAxis(q, 2, b.mulDims(width, b.dim(i)), width);
+  }
+  bool cross = b.rank(parts[1]) == 4;
+  if (b.rank(parts[1]) != b.rank(parts[2]) || (!cross && b.rank(parts[1]) != 3) ||
+      (cross && c.has(5)))
+    return c.fail("needs a key and a value of rank 3, or of rank 4 without a cache");
+  Dim offset = b.dim(0);
+  for (int64_t i = 0; i < (cross ? 1 : 3); ++i) {
+    Value &part = parts[i];
+    if (bias) { // [Q | K | V]
+      Dim width = b.dim(part, 2);
+      part = b.add(part, b.sliceAxis(bias, 0, offset, width));
+      offset = b.addDims(offset, width);
+    }
+    part = splitHeads(b, part, heads);
+  }
+  if (c.has(5)) {
+    parts[1] = b.concat({c.in(5), parts[1]}, 2);
+    parts[2] = b.concat({c.in(6), parts[2]}, 2);
+  }
+  Masks m{c.inOr(3, {}), c.inOr(4, {}), false, /*takesStarts=*/false};
+  auto result = attendMasked(c, parts[0], parts[1], parts[2], b.dim(0), m);
+  if (failed(result))
+    return failure();
+  for (size_t i : {1, 2})
+    if (c.numResults() > i)
+      (void)c.give(i, parts[i]);
+  return c.give(mergeHeads(b, result->result));
+}
+
+/// x [B, S, N * H] or [B, N, S, H] turned by angles whose cosines and sines [B or 1, S, half]
+/// `angles` gives of a table.
+LogicalResult turned(NodeContext &c, llvm::function_ref<Value(Value table)> angles) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), cos = c.in(2), sin = c.in(3);
   bool flat = b.rank(x) == 3;
   Dims have = b.dims(x);
-  Dim length = have[flat ? 1 : 2], width = b.mulDims(b.dim(cos, 1), b.dim(2));
-  // One first position for all, or one position for each token.
-  if (b.rank(ids) < 2) {
-    Type index = b.builder().getI64Type();
-    ids = b.add(b.iota({length}, 0, index), b.cast(b.reshape(ids, ArrayRef<Dim>()), index));
-    ids = b.unsqueeze(ids, {0});
-  }
+  Dim width = b.mulDims(b.dim(cos, 1), b.dim(2));
   int64_t heads = c.intAttr("num_heads", 0);
   if (flat) {
     Dim n = heads > 0 ? b.dim(heads) : b.floorDivDims(have[2], width);
@@ -269,12 +306,64 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
     return c.fail("needs a positive 'num_heads' beside a positive 'rotary_embedding_dim'");
   if (rotated == 0)
     rotated = b.known(width).value_or(0);
-  auto angles = [&](Value table) {
-    requireInRange(b, ids, b.dim(table, 0), IndexRange::positions);
-    return b.unsqueeze(b.take(table, ids, 0), {headAxis});
-  };
-  Value result = rotate(b, x, angles(cos), angles(sin), rotated, c.intAttr("interleaved", 0));
+  Value result = rotate(b, x, b.unsqueeze(angles(cos), {headAxis}),
+                        b.unsqueeze(angles(sin), {headAxis}), rotated, c.intAttr("interleaved", 0));
   return c.give(flat ? b.reshape(result, have) : result);
+}
+
+/// Rows of a table of angles.
+Value anglesAt(PrimBuilder &b, Value table, Value positions) {
+  requireInRange(b, positions, b.dim(table, 0), IndexRange::positions);
+  return b.take(table, positions, 0);
+}
+
+/// input, position_ids, cos_cache, sin_cache.
+LogicalResult rotaryEmbedding(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value ids = c.in(1);
+  if (b.rank(c.in(2)) != 2 || b.rank(c.in(3)) != 2)
+    return c.fail("needs tables of rank 2");
+  // One first position for all, or one position for each token.
+  if (b.rank(ids) < 2) {
+    Type index = b.builder().getI64Type();
+    Dim length = b.dim(c.in(0), b.rank(c.in(0)) == 3 ? 1 : 2);
+    ids = b.add(b.iota({length}, 0, index), b.cast(b.reshape(ids, ArrayRef<Dim>()), index));
+    ids = b.unsqueeze(ids, {0});
+  }
+  return turned(c, [&](Value table) { return anglesAt(b, table, ids); });
+}
+
+/// The same with three positions a token [3, B, S], of time, height and width: each pair of
+/// features is turned by one of them, in sections or by turns (`mrope_layout` 1).
+LogicalResult multiRotaryEmbedding(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value ids = c.in(1);
+  auto sections = c.intsAttr("mrope_section");
+  auto half = b.rank(c.in(2)) == 2 ? b.known(b.dim(c.in(2), 1)) : std::nullopt;
+  int64_t layout = c.intAttr("mrope_layout", 0);
+  if (b.rank(ids) != 3 || b.known(b.dim(ids, 0)).value_or(3) != 3 || b.rank(c.in(3)) != 2)
+    return c.fail("needs position_ids [3, batch, tokens] and tables of rank 2");
+  if (!half || !sections || sections->size() != 3 ||
+      llvm::any_of(*sections, [](int64_t n) { return n < 0; }) ||
+      (*sections)[0] + (*sections)[1] + (*sections)[2] != *half || layout < 0 || layout > 1)
+    return c.fail("needs three sections that are as wide as the tables together");
+  SmallVector<int64_t> stream(*half, 0);
+  for (int64_t i = 0; i < *half; ++i)
+    for (int64_t s = 1; s < 3; ++s)
+      if (layout == 1 ? i % 3 == s && i < 3 * (*sections)[s]
+                      : i >= (*sections)[0] + (s == 2 ? (*sections)[1] : 0))
+        stream[i] = s;
+  Value streams = b.ints(stream);
+  return turned(c, [&](Value table) {
+    Value result;
+    for (int64_t s = 0; s < 3; ++s) {
+      Value own = b.squeeze(b.sliceAxis(ids, 0, b.dim(s), b.dim(1)), {0});
+      Value angles = anglesAt(b, table, own);
+      Value is = b.compare(P::eq, streams, static_cast<double>(s));
+      result = result ? b.select(is, angles, result) : angles;
+    }
+    return result;
+  });
 }
 
 } // namespace
@@ -282,9 +371,11 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
 void tcc::populateOnnxContribAttentionRules(RuleSet &rules) {
   static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
       {"Attention", attention},
+      {"DecoderMaskedMultiHeadAttention", decoderMaskedAttention},
       {"GroupQueryAttention", groupQueryAttention},
       {"QAttention", quantizedAttention},
       {"MultiHeadAttention", multiHeadAttention},
+      {"MRotaryEmbedding", multiRotaryEmbedding},
       {"RotaryEmbedding", rotaryEmbedding}};
   for (auto [op, rule] : kTable)
     rules.add("com.microsoft", op, rule);

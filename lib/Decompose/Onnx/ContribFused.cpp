@@ -111,6 +111,36 @@ LogicalResult fusedMatmul(NodeContext &c) {
   return c.give(b.cast(alpha == 1 ? product : b.mul(product, alpha), own));
 }
 
+/// The numbers that belong to a fused activation, as far as given.
+SmallVector<double> activationNumbers(NodeContext &c) {
+  SmallVector<double> parameters;
+  for (StringRef name : {"activation_alpha", "activation_beta"}) {
+    if (!c.hasAttr(name))
+      break;
+    parameters.push_back(c.floatAttr(name, 0));
+  }
+  return parameters;
+}
+
+LogicalResult fusedMatmulActivation(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  if (failed(fusedMatmul(c)))
+    return failure();
+  Value product = c.results[0].value;
+  auto result = fusedActivation(c, widen(b, product), activationNumbers(c));
+  return failed(result) ? failure() : c.give(b.cast(*result, b.elem(product)));
+}
+
+/// X, W, bias.
+LogicalResult gemmFastGelu(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Type own = b.elem(c.in(0)), wide = wideType(own);
+  Value product = b.matmul(c.in(0), c.in(1), wide);
+  if (c.has(2))
+    product = b.add(product, b.cast(c.in(2), wide));
+  return c.give(b.cast(geluTanh(b, product), own));
+}
+
 LogicalResult fusedGemm(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0), y = c.in(1);
@@ -122,13 +152,7 @@ LogicalResult fusedGemm(NodeContext &c) {
   sum = b.mul(sum, c.floatAttr("alpha", 1));
   if (c.has(2))
     sum = b.add(sum, b.mul(b.cast(c.in(2), wide), c.floatAttr("beta", 1)));
-  SmallVector<double> parameters;
-  for (StringRef name : {"activation_alpha", "activation_beta"}) {
-    if (!c.hasAttr(name))
-      break;
-    parameters.push_back(c.floatAttr(name, 0));
-  }
-  auto result = fusedActivation(c, sum, parameters);
+  auto result = fusedActivation(c, sum, activationNumbers(c));
   return failed(result) ? failure() : c.give(b.cast(*result, own));
 }
 
@@ -212,21 +236,14 @@ LogicalResult embedLayerNorm(NodeContext &c) {
 }
 
 /// Group norm of [N, H, W, C], or of [N, C, H, W], with an optional SiLU.
-LogicalResult groupNorm(NodeContext &c) {
+LogicalResult normalizeGroups(NodeContext &c, Value x) {
   PrimBuilder &b = c.b;
-  Value x = widen(b, c.in(0));
   int64_t rank = b.rank(x), groups = c.intAttr("groups", 0);
   if (rank < 3 || groups < 1)
     return c.fail("needs groups and channels");
   bool last = c.intAttr("channels_last", 1);
-  SmallVector<int64_t> toFirst = allAxes(rank), back = toFirst;
-  if (last) {
-    toFirst.erase(toFirst.end() - 1);
-    toFirst.insert(toFirst.begin() + 1, rank - 1);
-    back.erase(back.begin() + 1);
-    back.push_back(1);
-    x = b.transpose(x, toFirst);
-  }
+  if (last)
+    x = channelsFirst(b, x);
   Dims have = b.dims(x);
   Dims split = {have[0], b.dim(groups), b.floorDivDims(have[1], b.dim(groups))};
   split.append(have.begin() + 2, have.end());
@@ -237,7 +254,31 @@ LogicalResult groupNorm(NodeContext &c) {
   y = b.add(y, alongAxis(b, b.cast(c.in(2), b.elem(x)), 1, rank));
   if (c.intAttr("activation", 0))
     y = b.mul(y, b.logistic(y));
-  return c.give(b.cast(last ? b.transpose(y, back) : y, b.elem(c.in(0))));
+  return c.give(b.cast(last ? channelsLast(b, y) : y, b.elem(c.in(0))));
+}
+
+LogicalResult groupNorm(NodeContext &c) { return normalizeGroups(c, widen(c.b, c.in(0))); }
+
+/// X, gamma, beta, skip, bias: the group norm of the sum, and the sum. A skip may have no extents
+/// but the batch and the channels.
+LogicalResult skipGroupNorm(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = widen(b, c.in(0)), skip = b.cast(c.in(3), b.elem(x));
+  int64_t rank = b.rank(x), channel = c.intAttr("channels_last", 1) ? rank - 1 : 1;
+  if (rank < 3 || (b.rank(skip) != 2 && b.rank(skip) != rank))
+    return c.fail("needs a skip of the input's rank, or of rank 2");
+  if (b.rank(skip) == 2) {
+    Dims spread(rank, b.dim(1));
+    spread[0] = b.dim(skip, 0);
+    spread[channel] = b.dim(skip, 1);
+    skip = b.reshape(skip, spread);
+  }
+  Value sum = b.add(x, skip);
+  if (c.has(4))
+    sum = b.add(sum, alongAxis(b, b.cast(c.in(4), b.elem(x)), channel, rank));
+  if (c.numResults() > 1)
+    (void)c.give(1, b.cast(sum, b.elem(c.in(0))));
+  return normalizeGroups(c, sum);
 }
 
 /// A + B + C: an image, a bias vector and a residual.
@@ -270,6 +311,9 @@ void tcc::populateOnnxContribFusedRules(RuleSet &rules) {
       {"SimplifiedLayerNormalization", simplifiedNorm},
       {"EmbedLayerNormalization", embedLayerNorm},
       {"GroupNorm", groupNorm},
+      {"SkipGroupNorm", skipGroupNorm},
+      {"GemmFastGelu", gemmFastGelu},
+      {"FusedMatMulActivation", fusedMatmulActivation},
       {"BiasAdd", biasAdd},
       {"BiasSplitGelu", biasSplitGelu}};
   for (auto [op, rule] : kTable)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
@@ -76,12 +77,15 @@ LogicalResult globalAveragePool(NodeContext &c) {
 LogicalResult averagePool(NodeContext &c) {
   PrimBuilder &b = c.b;
   auto kernel = c.intsAttr("kernel_shape");
-  if (!kernel || c.intAttr("channels_last", 0) || c.intAttr("ceil_mode", 0))
-    return c.fail("only the channels-first form without ceil_mode is supported");
-  auto w = onnxWindow(c, c.in(0), *kernel);
+  bool last = c.intAttr("channels_last", 0) != 0;
+  if (!kernel || b.rank(c.in(0)) < 3)
+    return c.fail("needs spatial axes and a 'kernel_shape'");
+  auto w = onnxWindow(c, last ? channelsFirst(b, c.in(0)) : c.in(0), *kernel);
   if (failed(w))
     return failure();
-  return unary(c, [&](Value x) {
+  return unary(c, [&](Value given) {
+    Value x = last ? channelsFirst(b, given) : given;
+    auto back = [&](Value v) { return last ? channelsLast(b, v) : v; };
     auto sumOf = [&](Value v) {
       Value padded = padForWindow(b, v, *w, b.scalar(0, b.elem(v)));
       return b.pool(prim::ReduceKind::sum, padded, w->window, false);
@@ -90,8 +94,8 @@ LogicalResult averagePool(NodeContext &c) {
     for (int64_t extent : *kernel)
       count *= static_cast<double>(extent);
     if (c.intAttr("count_include_pad", 0))
-      return b.div(sumOf(x), count);
-    return b.div(sumOf(x), sumOf(b.full(b.dims(x), 1, b.elem(x))));
+      return back(b.div(sumOf(x), count));
+    return back(b.div(sumOf(x), sumOf(b.full(b.dims(x), 1, b.elem(x)))));
   });
 }
 
@@ -220,6 +224,41 @@ LogicalResult matmulNBits(NodeContext &c) {
   return c.give(b.cast(result, own));
 }
 
+/// A [.., K] by B [N, K], of which 4 bits, the high ones first, name one of 16 numbers (those of
+/// QLoRA, or floats of 4 bits), times the largest one of its block.
+LogicalResult matmulBnb4(NodeContext &c) {
+  static constexpr float kTables[2][16] = {
+      {0, 5.208333333e-03F, 0.66666667F, 1, 0.33333333F, 0.5F, 0.16666667F, 0.25F, -0.F,
+       -5.208333333e-03F, -0.66666667F, -1, -0.33333333F, -0.5F, -0.16666667F, -0.25F},
+      {-1, -0.6961928009986877F, -0.5250730514526367F, -0.39491748809814453F, -0.28444138169288635F,
+       -0.18477343022823334F, -0.09105003625154495F, 0, 0.07958029955625534F, 0.16093020141124725F,
+       0.24611230194568634F, 0.33791524171829224F, 0.44070982933044434F, 0.5626170039176941F,
+       0.7229568362236023F, 1}};
+  PrimBuilder &b = c.b;
+  int64_t k = c.intAttr("K", 0), n = c.intAttr("N", 0), block = c.intAttr("block_size", 0),
+          kind = c.intAttr("quant_type", 0), rank = b.rank(c.in(0));
+  if (k < 1 || n < 1 || block < 1 || kind < 0 || kind > 1 || rank < 1)
+    return c.fail("needs a matrix, K, N, a block size and a 'quant_type' of 0 or 1");
+  int64_t count = k * n, bytes = (count + 1) / 2, blocks = (count + block - 1) / block;
+  Type own = b.elem(c.in(0)), wide = wideType(own), index = b.builder().getI64Type();
+  if (!b.elem(c.in(1)).isUnsignedInteger(8))
+    return c.fail("needs a B of bytes");
+  requireSame(b, b.productOf(b.dims(c.in(1))), b.dim(bytes), "the bytes of B");
+  requireSame(b, b.productOf(b.dims(c.in(2))), b.dim(blocks), "the blocks of B");
+  Value pairs = unpackedBits(b, b.reshape(c.in(1), {b.dim(bytes), b.dim(1)}), 4);
+  Value names = b.cast(b.reshape(b.reverse(pairs, {1}), {b.dim(2 * bytes)}), index);
+  names = b.sliceAxis(names, 0, b.dim(0), b.dim(count));
+  auto table = DenseElementsAttr::get(RankedTensorType::get({16}, b.builder().getF32Type()),
+                                      ArrayRef<float>(kTables[kind]));
+  Value numbers = b.cast(b.take(b.constant(table), names, 0), wide);
+  Value largest = b.cast(b.reshape(c.in(2), {b.dim(blocks)}), wide);
+  Value places = b.binary<prim::FloorDivOp>(b.iota({b.dim(count)}, 0, index),
+                                            b.scalar(static_cast<double>(block), index));
+  Value weight = b.reshape(b.mul(numbers, b.take(largest, places, 0)), {b.dim(n), b.dim(k)});
+  Value product = b.dot(b.cast(c.in(0), wide), weight, {}, {}, {rank - 1}, {1}, wide);
+  return c.give(b.cast(product, own));
+}
+
 /// Rows of a table that is in blocks of small numbers along another axis (or the one it is gathered
 /// on): what is gathered is dequantised, not the table. Bytes hold their numbers along the last
 /// axis.
@@ -283,6 +322,7 @@ void tcc::populateOnnxContribQuantizedRules(RuleSet &rules) {
       {"DynamicQuantizeMatMul", dynamicQuantizeMatmul},
       {"QGemm", gemm},
       {"GatherBlockQuantized", gatherBlockQuantized},
+      {"MatMulBnb4", matmulBnb4},
       {"MatMulNBits", matmulNBits}};
   for (auto [op, rule] : kTable)
     rules.add("com.microsoft", op, rule);

@@ -43,6 +43,12 @@ static constexpr ContribSchema kContrib[] = {
     // Without a state_window, or with one, the state has another rank.
     {"CausalConvWithState", "input weight bias? past_state?", "output present_state?",
      "activation:string ndim:int dilation:int channels_last:flag state_window:int"},
+    {"DecoderMaskedMultiHeadAttention",
+     "query key? value? mask_index? attention_bias? past_key? past_value? -past_sequence_length? "
+     "-beam_width? -cache_indirection? bias?",
+     "output present_key? present_value? -qk?",
+     "num_heads:int! mask_filter_value:float scale:float output_qk:int=0 "
+     "past_present_share_buffer:int=0"},
     {"DequantizeLinear", "x x_scale x_zero_point?", "y", "axis:int"},
     {"DynamicQuantizeLSTM",
      "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
@@ -65,8 +71,13 @@ static constexpr ContribSchema kContrib[] = {
      "transA:flag transB:flag transBatchA:flag transBatchB:flag alpha:float"},
     {"GatherBlockQuantized", "data indices scales zero_points?", "output",
      "gather_axis:int quantize_axis:int block_size:int bits:int"},
+    {"FusedMatMulActivation", "A B", "Y",
+     "transA:flag transB:flag transBatchA:flag transBatchB:flag alpha:float activation:string! "
+     "activation_alpha:float activation_beta:float activation_gamma:float activation_axis:int"},
     {"GatedRMSNorm", "X scale gate", "Y", "activation:string epsilon:float"},
     {"Gelu", "X", "Y", ""},
+    {"GemmFastGelu", "X W bias?", "Y", ""},
+    {"GridSample", "X Grid", "Y", "mode:string padding_mode:string align_corners:int"},
     {"GroupNorm", "X gamma beta", "Y",
      "activation:int! groups:int! channels_last:flag epsilon:float"},
     {"GroupQueryAttention",
@@ -83,6 +94,11 @@ static constexpr ContribSchema kContrib[] = {
      "q_num_heads:int! kv_num_heads:int! update_rule:string scale:float chunk_size:int "
      "state_window:int"},
     {"LinearAttentionGate", "a dt_bias decay_scale b?", "decay beta?", ""},
+    {"MRotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
+     "mrope_section:ints! mrope_layout:int interleaved:flag num_heads:int rotary_embedding_dim:int "
+     "scale:float is_packed_batching:flag"},
+    {"MatMulBnb4", "A B absmax", "Y",
+     "K:int! N:int! block_size:int! quant_type:int! transB:int=1 training_mode:int"},
     {"MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
     {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
      // accuracy_level allows less exact products than these.
@@ -95,6 +111,8 @@ static constexpr ContribSchema kContrib[] = {
      "-past_sequence_length? -cache_indirection?",
      "output present_key? present_value? qk?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float"},
+    {"NhwcMaxPool", "x", "y",
+     "auto_pad:string kernel_shape:ints! pads:ints strides:ints dilations:ints ceil_mode:int"},
     {"QAttention",
      "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
      "past?",
@@ -107,8 +125,11 @@ static constexpr ContribSchema kContrib[] = {
      ""},
     {"QLinearAveragePool", "X x_scale x_zero_point? y_scale y_zero_point?", "Y",
      "auto_pad:string kernel_shape:ints! pads:ints strides:ints ceil_mode:int=0 "
-     "channels_last:int=0 count_include_pad:flag"},
+     "channels_last:flag count_include_pad:flag"},
     {"QLinearConcat", "Y_scale Y_zero_point inputs*", "Y", "axis:int!"},
+    {"QLinearConv", "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?", "y",
+     "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int "
+     "channels_last:flag"},
     {"QLinearGlobalAveragePool", "X x_scale x_zero_point y_scale y_zero_point", "Y",
      "channels_last:flag"},
     {"QLinearLeakyRelu", "X X_scale X_zero_point? Y_scale Y_zero_point?", "Y", "alpha:float"},
@@ -134,16 +155,20 @@ static constexpr ContribSchema kContrib[] = {
      "weights_prepacked:int"},
     {"QuantizeLinear", "x y_scale y_zero_point?", "y", "axis:int"},
     {"QuickGelu", "X", "Y", "alpha:float"},
+    {"Range", "start limit delta?", "Y", ""},
     // ONNX Runtime takes `scale` and does not use it, nor do we. With packed batches positions may
     // lie past the length of the tables' use for one sequence, which changes no value.
     {"RotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
      "interleaved:flag num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:flag"},
     {"SimplifiedLayerNormalization", "X scale", "Y inv_std_var?",
      "axis:int epsilon:float stash_type:int=1"},
+    {"SkipGroupNorm", "X gamma beta skip bias?", "Y S?",
+     "activation:int! groups:int! channels_last:flag epsilon:float"},
     {"SkipLayerNormalization", "input skip gamma beta? bias?",
      "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
     {"SkipSimplifiedLayerNormalization", "input skip gamma bias?",
      "output -mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
+    {"Trilu", "X k?", "Y", "upper:int"},
     {"TransposeMatMul", "A B", "Y", "transA:flag transB:flag alpha:float"},
 };
 

@@ -80,8 +80,9 @@ FailureOr<Dim> rangeCount(NodeContext &c, Value start, Value limit, Value delta)
 
 LogicalResult range(NodeContext &c) {
   PrimBuilder &b = c.b;
-  Value parts[3];
-  for (size_t i = 0; i < 3; ++i) {
+  // com.microsoft's may leave the step out.
+  Value parts[3] = {{}, {}, b.scalar(1, b.elem(c.in(0)))};
+  for (size_t i = 0; i < (c.has(2) ? 3 : 2); ++i) {
     auto part = scalarOperand(c, i);
     if (failed(part))
       return failure();
@@ -168,4 +169,6 @@ void tcc::populateOnnxGenerateRules(RuleSet &rules) {
       {"Trilu", trilu},       {"OneHot", oneHot}};
   for (auto [op, rule] : kTable)
     rules.add("onnx", op, rule);
+  rules.add("com.microsoft", "Range", range);
+  rules.add("com.microsoft", "Trilu", trilu);
 }

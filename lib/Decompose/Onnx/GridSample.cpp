@@ -68,4 +68,5 @@ LogicalResult affineGrid(NodeContext &c) {
 void tcc::populateOnnxGridSampleRules(RuleSet &rules) {
   rules.add("onnx", "AffineGrid", affineGrid);
   rules.add("onnx", "GridSample", gridSampleRule);
+  rules.add("com.microsoft", "GridSample", gridSampleRule);
 }

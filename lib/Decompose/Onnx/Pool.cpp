@@ -106,6 +106,19 @@ LogicalResult maxPool(NodeContext &c) {
   return c.wants(1) ? maxPoolWithIndices(c, *w, best) : c.give(best);
 }
 
+/// Maxima of [N, spatial.., C].
+LogicalResult maxPoolLast(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  if (b.rank(c.in(0)) < 3)
+    return c.fail("needs spatial axes");
+  Value x = channelsFirst(b, c.in(0));
+  auto w = poolWindow(c, x);
+  if (failed(w))
+    return failure();
+  Value padded = padForWindow(b, x, *w, extremeOf(b, b.elem(x), -1));
+  return c.give(channelsLast(b, b.pool(K::max, padded, w->window, c.intAttr("ceil_mode", 0))));
+}
+
 /// (sum |x|^p)^(1/p) from a function that sums.
 Value lpNorm(PrimBuilder &b, Value x, int64_t p, llvm::function_ref<Value(Value)> sum) {
   Value magnitude = b.abs(widen(b, x));
@@ -166,4 +179,5 @@ void tcc::populateOnnxPoolRules(RuleSet &rules) {
       {"GlobalMaxPool", globalMax}, {"GlobalLpPool", globalLp}};
   for (auto [op, rule] : kTable)
     rules.add("onnx", op, rule);
+  rules.add("com.microsoft", "NhwcMaxPool", maxPoolLast);
 }

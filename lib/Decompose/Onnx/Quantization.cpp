@@ -333,6 +333,11 @@ LogicalResult qlinearConv(NodeContext &c) {
   PrimBuilder &b = c.b;
   Type f32 = b.builder().getF32Type();
   Value x = c.in(0), w = c.in(3);
+  bool last = c.intAttr("channels_last", 0) != 0; // com.microsoft's
+  if (b.rank(x) < 3)
+    return c.fail("needs spatial axes");
+  if (last)
+    x = channelsFirst(b, x);
   auto result = integerConv(c, x, w, c.inOr(2, {}), c.inOr(5, {}));
   if (failed(result))
     return failure();
@@ -347,8 +352,8 @@ LogicalResult qlinearConv(NodeContext &c) {
   Value zero = c.inOr(7, {});
   if (zero)
     zero = b.reshape(zero, ArrayRef<Dim>());
-  return c.give(
-      quantize(b, b.mul(b.cast(sum, f32), scale), {}, zero, zero ? b.elem(zero) : b.elem(x)));
+  Value y = quantize(b, b.mul(b.cast(sum, f32), scale), {}, zero, zero ? b.elem(zero) : b.elem(x));
+  return c.give(last ? channelsLast(b, y) : y);
 }
 
 } // namespace
@@ -375,6 +380,7 @@ void tcc::populateOnnxQuantizationRules(RuleSet &rules) {
       {"QLinearConv", qlinearConv}};
   for (auto [op, rule] : kTable)
     rules.add("onnx", op, rule);
+  rules.add("com.microsoft", "QLinearConv", qlinearConv);
   rules.add("com.microsoft", "QuantizeLinear", quantizeLinear);
   rules.add("com.microsoft", "DequantizeLinear", dequantizeLinear);
 }

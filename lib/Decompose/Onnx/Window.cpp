@@ -116,3 +116,16 @@ Value tcc::convolve(PrimBuilder &b, Value x, Value w, const OnnxWindow &window, 
   x = padForWindow(b, x, own, zero ? zero : b.scalar(0, b.elem(x)));
   return b.conv(x, w, own.window, groups, elementType);
 }
+
+Value tcc::channelsFirst(PrimBuilder &b, Value x) {
+  SmallVector<int64_t> order = {0, b.rank(x) - 1};
+  order.append(axesFrom(1, b.rank(x) - 1));
+  return b.transpose(x, order);
+}
+
+Value tcc::channelsLast(PrimBuilder &b, Value x) {
+  SmallVector<int64_t> order = {0};
+  order.append(axesFrom(2, b.rank(x)));
+  order.push_back(1);
+  return b.transpose(x, order);
+}

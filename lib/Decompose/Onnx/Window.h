@@ -33,4 +33,8 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> kernelOf(NodeContext &c, mlir::Value
 mlir::Value convolve(PrimBuilder &b, mlir::Value x, mlir::Value w, const OnnxWindow &window,
                      int64_t groups, mlir::Type elementType, mlir::Value zero = {});
 
+/// [N, spatial.., C] as [N, C, spatial..], and back.
+mlir::Value channelsFirst(PrimBuilder &b, mlir::Value x);
+mlir::Value channelsLast(PrimBuilder &b, mlir::Value x);
+
 } // namespace tcc

@@ -212,6 +212,7 @@ static std::optional<StringRef> positional(StringRef target, size_t i) {
           .Case("cond", {"pred", "true_graph", "false_graph", "operands"})
           .Case("while_loop", {"cond_fn", "body_fn", "carried_inputs", "additional_inputs"})
           .Case("scan", {"combine_fn", "init", "xs", "additional_inputs"})
+          .Case("associative_scan", {"combine_fn", "xs", "additional_inputs", ""})
           .Case("map_impl", {"f", "xs", "pos_args", ""})
           .Case("_linalg_check_errors.default", {"info", "api_name", "is_matrix", ""})
           .Default({});

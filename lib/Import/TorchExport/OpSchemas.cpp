@@ -144,14 +144,14 @@ std::string checkArguments(StringRef domain, StringRef target, const Node &node)
     return "";
   SmallVector<Formal> formals = parseFormals(schema->arguments);
   for (const NamedArgument &given : node.inputs) {
-    if (inPlace && inPlace->argument == given.name)
+    if (inPlace && (inPlace->argument == given.name || is_contained(inPlace->others, given.name)))
       continue;
     if (std::string why = checkGiven(given, formals, op); !why.empty())
       return why;
   }
   // What dropout_ changes is called "self", what dropout takes "input".
   bool renamed =
-      inPlace && inPlace->argument != "out" && !formals.empty() &&
+      inPlace && inPlace->argument == "self" && !formals.empty() &&
       none_of(formals, [&](const Formal &formal) { return formal.name == inPlace->argument; });
   for (const Formal &formal : drop_begin(formals, renamed ? 1 : 0))
     if (!formal.hasDefault &&

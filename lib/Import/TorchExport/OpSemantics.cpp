@@ -33,7 +33,8 @@ static StringMap<ViewSemantics> makeViewTable() {
   add(W::Always, WriteBack::ImaginaryPart, {"imag"});
   add(W::Always, WriteBack::AsComplex, {"view_as_real"});
   add(W::Always, WriteBack::AsReal, {"view_as_complex"});
-  add(W::Always, WriteBack::Refused, {"expand", "expand_as", "broadcast_to", "unfold"});
+  add(W::Always, WriteBack::Refused, {"expand", "expand_as", "broadcast_to"});
+  add(W::Always, WriteBack::UnfoldScatter, {"unfold"});
   add(W::OperandContiguous, WriteBack::Identity, {"contiguous"});
   add(W::NoCopy, WriteBack::Reshape, {"reshape", "reshape_as", "flatten", "ravel"});
   add(W::SameDType, WriteBack::Identity, {"to", "type_as"});
@@ -66,7 +67,47 @@ static StringRef overloadWithout(StringRef target) {
       .Default(overload == "out" ? StringRef("default") : overload.drop_back(4));
 }
 
+/// Operators that write several results, each to an argument that has its name.
+static std::optional<InPlaceSemantics> severalOuts(StringRef target) {
+  struct Row {
+    StringRef target, functional, outs;
+  };
+  static constexpr Row kRows[] = {
+      {"max.dim_max", "max.dim", "max max_values"},
+      {"min.dim_min", "min.dim", "min min_indices"},
+      {"aminmax.out", "aminmax.default", "min max"},
+      {"sort.values", "sort.default", "values indices"},
+      {"sort.values_stable", "sort.stable", "values indices"},
+      {"topk.values", "topk.default", "values indices"},
+      {"kthvalue.values", "kthvalue.default", "values indices"},
+      {"mode.values", "mode.default", "values indices"},
+      {"median.dim_values", "median.dim", "values indices"},
+      {"nanmedian.dim_values", "nanmedian.dim", "values indices"},
+      {"cummax.out", "cummax.default", "values indices"},
+      {"cummin.out", "cummin.default", "values indices"},
+      {"frexp.Tensor_out", "frexp.Tensor", "mantissa exponent"},
+      {"linalg_eigh.eigvals", "linalg_eigh.default", "eigvals eigvecs"},
+      {"linalg_qr.out", "linalg_qr.default", "Q R"},
+      {"linalg_slogdet.out", "linalg_slogdet.default", "sign logabsdet"},
+      {"linalg_svd.U", "linalg_svd.default", "U S Vh"},
+      {"linalg_lu.out", "linalg_lu.default", "P L U"},
+      {"linalg_lu_factor.out", "linalg_lu_factor.default", "LU pivots"},
+  };
+  for (const Row &row : kRows) {
+    if (row.target != target)
+      continue;
+    SmallVector<StringRef> outs;
+    row.outs.split(outs, ' ');
+    InPlaceSemantics semantics{row.functional.str(), outs.front(), false};
+    semantics.others.assign(outs.begin() + 1, outs.end());
+    return semantics;
+  }
+  return std::nullopt;
+}
+
 std::optional<InPlaceSemantics> inPlaceSemantics(StringRef target) {
+  if (auto several = severalOuts(target))
+    return several;
   auto [op, overload] = target.split('.');
   std::string suffix = overload.empty() ? "" : ("." + overload).str();
   if (overload == "out" || overload.ends_with("_out") || overload == "out_mode")

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ enum class WriteBack {
   DiagonalScatter,
   StridedScatter,
   UnbindScatter,
+  UnfoldScatter,
   SplitScatter,
   RealPart,
   ImaginaryPart,
@@ -54,6 +56,8 @@ struct InPlaceSemantics {
   std::string functional;   ///< target of the functional form ("add.Tensor")
   llvm::StringRef argument; ///< name of the changed argument ("self", "out")
   bool changesShape;        ///< `unsqueeze_`: the operand becomes a view of itself
+  llvm::SmallVector<llvm::StringRef, 2> others =
+      {}; ///< names of what further results are written to
 };
 
 /// `target` is "add_.Tensor"; nothing when the operator changes no argument.

@@ -166,6 +166,8 @@ llvm::Expected<Value> ViewWriter::run(WriteBack how) {
                 {ref("self", 0), ref("src", 1), attr("dim", intArg("dim", 0)), attr("start", start),
                  attr("end", start.getInt() + length.getInt())});
   }
+  case WriteBack::UnfoldScatter: // no operator of ATen: a rule beside that of unfold
+    return scatter("unfold_scatter.default");
   case WriteBack::UnbindScatter:
     return make("select_scatter.default", {source, updated},
                 {ref("self", 0), ref("src", 1), attr("dim", intArg("dim", 0)),

@@ -360,6 +360,15 @@ def cases():
         last, every = scan(lambda c, row: (c * 0.5 + row, (c + row).sin()), torch.zeros(4), a)
         return [last, every, over(lambda row, w: row @ w, a, w)]
 
+    def combined(a, b):
+        from torch._higher_order_ops.associative_scan import associative_scan as scan
+        both = scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b), dim=1, combine_mode="pointwise")
+        return *both, scan(torch.maximum, a, dim=0, reverse=True, combine_mode="pointwise")
+
+    yield "combined", combined, (x, y)
+    yield "parts_by_tensors", lambda a, i: [
+        *torch.tensor_split(a, torch.tensor([2, 5])), *torch.tensor_split(a, torch.tensor(3), 1),
+        torch.conv_tbc(a[:, :, None], i, i[0, 0], 1)], (normal(7, 4), normal(3, 1, 2))
     yield "scans", scans, (x, normal(4, 2)), ({0: AUTO}, None)
     yield "lstm_projected", nn.LSTM(3, 5, 2, proj_size=2, bidirectional=True), (normal(4, 2, 3),), ({0: AUTO, 1: AUTO},)
 

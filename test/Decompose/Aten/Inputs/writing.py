@@ -19,6 +19,24 @@ def written(normal):
         torch.div(a, b, rounding_mode="floor", out=empty)
         return out, total, larger, empty
 
+    def given_pairs(a):
+        values, places = torch.empty(3), torch.empty(3, dtype=torch.int64)
+        torch.max(a, 1, out=(values, places))
+        ordered, order = torch.empty(3, 4), torch.empty(3, 4, dtype=torch.int64)
+        torch.sort(a, 1, descending=True, out=(ordered, order))
+        low, high = torch.empty(4), torch.empty(4)
+        torch.aminmax(a, dim=0, out=(low, high))
+        q, r = torch.empty(3, 3), torch.empty(3, 4)
+        torch.linalg.qr(a, out=(q, r))
+        return values + 1, places, ordered, order, low, high, q @ r
+
+    def windows(a):
+        b, c, d = a.clone(), a.clone(), a.clone()
+        b.unfold(0, 2, 3).mul_(3)
+        c.unfold(1, 2, 2)[:, 1] = 7
+        d.unfold(0, 3, 3)[:, :, 1:].neg_()
+        return b, c, d
+
     class Casting(nn.Module):
         """bfloat16 and back again; one value is given twice."""
 
@@ -38,6 +56,8 @@ def written(normal):
 
     yield "strided_writes", strided, (normal(4, 4),)
     yield "given_results", given, (normal(3, 4), normal(3, 4))
+    yield "given_pairs", given_pairs, (normal(3, 4),)
+    yield "written_windows", windows, (normal(8, 5),)
     yield "renormed", lambda w, n: torch.embedding_renorm_(w.clone(), n, 1.0, 2.0), (
         normal(6, 4), torch.tensor([1, 3, 3]))
     yield "casting", Casting(), (normal(4, 4),)
