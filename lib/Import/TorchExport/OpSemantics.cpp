@@ -1,3 +1,10 @@
+//===- OpSemantics.cpp - Which ATen operators alias or mutate -------------===//
+//
+// Three tables by operator: views, with how a write to one becomes a write to what it views;
+// operators that write one argument, `self` or `out`, most of which are named like their functional
+// form; and those that write several results, each to an argument of its own.
+//
+//===----------------------------------------------------------------------===//
 #include "Import/TorchExport/OpSemantics.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
