@@ -57,7 +57,7 @@ class EmulatedLaunches(ToolTest):
     def test_wgmma_attention(self):
         packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_attention.mlir", self.work / "packed", "wgmma_attention")
         self.assertEqual(packed.code, 0, packed.text)
-        names = "attention_causal", "attention_padded", "attention_72", "attention_odd"
+        names = "attention_causal", "attention_padded", "attention_72", "attention_odd", "attention_bool"
         result = self.emulated(*names, "--blocks", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn(", 0 wrong", result.stdout)

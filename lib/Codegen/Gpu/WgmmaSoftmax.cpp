@@ -143,7 +143,8 @@ SmallVector<Value> WgmmaAttentionEmitter::seenKeys(Value firstKey) {
     return seen;
   for (unsigned first = 0; first < t.keys; first += GpuArch::warp) {
     Value key = toIndex(add(add(firstKey, lane), c(first)));
-    if (hasTail)
+    // The last lanes of a tile that is no multiple of a warp have keys behind it.
+    if (hasTail || first + GpuArch::warp > t.keys)
       key = f.minIndex(key, f.e.index(a.keyCount - 1));
     Coords at = uniform(batch);
     at.resize(tensorType(form.score).getRank() - 1, Coord::uniform(f.e.index(0)));
