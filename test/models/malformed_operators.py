@@ -163,6 +163,14 @@ def contrib_parts(given):
                        "turned": dict(transB=0)}.items():
         yield f"named-numbers-{name}", BAD, named(**more)
 
+    def blocks(numbers=(3, 1, 8), scales=3, zeros=3, **attributes):
+        weights = [array("q", np.ones(numbers, np.uint8)), array("w", np.ones(scales, np.float32)), array("z", np.ones(zeros, np.uint8))]
+        return given("MatMulNBits", "xqwz", weights, **{"K": 6, "N": 3, "block_size": 16, **attributes})
+    yield "blocks", ODD, blocks()
+    for name, more in {"numbers": dict(numbers=(3, 3, 8)), "few": dict(numbers=(3, 1, 7)), "scales": dict(scales=4), "zeros": dict(zeros=2),
+                       "columns": dict(N=2 ** 62), "size": dict(block_size=2 ** 62), "bits": dict(bits=3)}.items():
+        yield f"blocks-{name}", BAD, blocks(**more)
+
     def decoder(cache="", shape=(1, 1, 6), **attributes):
         return given("DecoderMaskedMultiHeadAttention", ["x", "x", "x", "", "", *cache], [array("c", np.ones((1, 2, 5, 3), np.float32)), ints("i", 0)],
                      shape, **{"num_heads": 2, **attributes})

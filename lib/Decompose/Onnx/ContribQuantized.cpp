@@ -189,9 +189,17 @@ LogicalResult matmulNBits(NodeContext &c) {
           block = c.intAttr("block_size", 0);
   if (k < 1 || n < 1 || block < 1 || (bits != 2 && bits != 4 && bits != 8))
     return c.fail("needs K, N, 2, 4 or 8 bits and a block size");
+  constexpr int64_t kMost = int64_t(1) << 30; // what they make together is a number of 64 bits
+  if (std::max({k, n, block}) > kMost)
+    return c.fail("K, N and the block size are 2^30 at most");
   if (c.has(4))
     return c.fail("reordered groups (g_idx) are not supported");
   int64_t blocks = (k + block - 1) / block, perByte = 8 / bits;
+  auto requireCount = [&](unsigned input, int64_t perColumn, StringRef what) {
+    requireSame(b, b.productOf(b.dims(c.in(input))), b.dim(n * perColumn), what);
+  };
+  requireCount(1, blocks * block / perByte, "the bytes of B");
+  requireCount(2, blocks, "the scales");
   Type own = b.elem(c.in(0)), wide = wideType(own);
   auto unpacked = [&](Value packed, ArrayRef<Dim> shape) {
     return b.reshape(unpackedBits(b, packed, bits), shape);
@@ -203,9 +211,11 @@ LogicalResult matmulNBits(NodeContext &c) {
   Value zero = b.scalar(1 << (bits - 1), wide);
   if (c.has(3)) {
     if (isa<FloatType>(b.elem(c.in(3)))) {
+      requireCount(3, blocks, "the zero points");
       zero = b.reshape(b.cast(c.in(3), wide), {b.dim(n), b.dim(blocks), b.dim(1)});
     } else {
       int64_t bytes = (blocks + perByte - 1) / perByte;
+      requireCount(3, bytes, "the bytes of the zero points");
       Value all = unpacked(b.reshape(c.in(3), {b.dim(n), b.dim(bytes)}),
                            {b.dim(n), b.dim(bytes * perByte)});
       zero = b.unsqueeze(b.cast(b.sliceAxis(all, 1, b.dim(0), b.dim(blocks)), wide), {2});
