@@ -9,7 +9,7 @@ BLOCK = re.compile(r"```mlir (before|after)(.*?)\n(.*?)```", re.S)
 
 def passes(tree):
     """Name, argument and description of every pass of a source tree."""
-    for file in sorted((tree / "include/tcc").rglob("Passes.td")):
+    for file in sorted((tree / "include/tcc").rglob("*Passes.td")):
         for name, argument, body in PASS.findall(file.read_text()):
             yield name, argument, textwrap.dedent(re.search(r"let description = \[\{\n(.*?)\n  \}\];", body, re.S).group(1))
 
