@@ -126,6 +126,40 @@ std::optional<SmallVector<Value>> scanTurn(AtenNode &a, Region &body, ValueRange
   return results;
 }
 
+/// The turns of a scan from the second on. `carried` is what a turn takes over from the one before,
+/// `held` values, and then tensors of which each turn gives a row. Gives them as the node's
+/// results.
+LogicalResult remainingTurns(
+    AtenNode &a, SmallVector<Value> carried, size_t held, Dim count,
+    llvm::function_ref<std::optional<SmallVector<Value>>(ValueRange have, Value k)> turn) {
+  PrimBuilder &b = a.b;
+  carried.push_back(b.scalar(1, b.builder().getI64Type()));
+  auto results = b.loop(
+      carried,
+      [&](ValueRange have) {
+        return b.compareDims(Cmp::slt, b.readElements(have.back())[0], count);
+      },
+      [&](ValueRange have) -> std::optional<SmallVector<Value>> {
+        Value k = have.back();
+        auto values = turn(have.drop_back(), k);
+        if (!values || values->size() != have.size() - 1)
+          return std::nullopt;
+        for (auto [y, all] : llvm::zip(MutableArrayRef(*values).drop_front(held),
+                                       have.drop_front(held).drop_back())) {
+          Dims starts(b.rank(all), b.dim(0));
+          starts[0] = b.readElements(k)[0];
+          y = b.insertSlice(all, b.unsqueeze(y, {0}), starts);
+        }
+        values->push_back(b.add(k, 1.0));
+        return values;
+      });
+  if (!results)
+    return a.fail("its subgraph does not give what it takes");
+  for (auto [i, v] : llvm::enumerate(ArrayRef(*results).drop_back()))
+    (void)a.give(i, v);
+  return success();
+}
+
 /// A scan of `inits` over the first axis of `xs`; a map has no inits.
 LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, StringRef over,
                        StringRef additional) {
@@ -142,9 +176,8 @@ LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, Strin
   if (b.known(count) == 0)
     return a.fail("there is nothing to go over");
   b.check(b.compareDims(Cmp::sgt, count, b.dim(0)), "there is nothing to go over");
-  Type i64 = b.builder().getI64Type();
   size_t held = inits->size();
-  auto first = scanTurn(a, *body, *inits, *xs, *fixed, b.scalar(0, i64));
+  auto first = scanTurn(a, *body, *inits, *xs, *fixed, b.scalar(0, b.builder().getI64Type()));
   if (!first || first->size() != a.c.numResults())
     return a.fail("its subgraph gives another number of values");
   SmallVector<Value> carried(first->begin(), first->begin() + held);
@@ -154,32 +187,9 @@ LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, Strin
     Value all = b.full(dims, 0, b.elem(y));
     carried.push_back(b.insertSlice(all, b.unsqueeze(y, {0}), Dims(dims.size(), b.dim(0))));
   }
-  carried.push_back(b.scalar(1, i64));
-  auto results = b.loop(
-      carried,
-      [&](ValueRange have) {
-        return b.compareDims(Cmp::slt, b.readElements(have.back())[0], count);
-      },
-      [&](ValueRange have) -> std::optional<SmallVector<Value>> {
-        Value k = have.back();
-        auto turn = scanTurn(a, *body, have.take_front(held), *xs, *fixed, k);
-        if (!turn || turn->size() != a.c.numResults())
-          return std::nullopt;
-        for (auto [y, all] : llvm::zip(MutableArrayRef(*turn).drop_front(held),
-                                       have.drop_front(held).drop_back())) {
-          Dims starts(b.rank(all), b.dim(0));
-          starts[0] = b.readElements(k)[0];
-          y = b.insertSlice(all, b.unsqueeze(y, {0}), starts);
-        }
-        turn->push_back(b.add(k, 1.0));
-        return turn;
-      });
-  if (!results)
-    return a.fail("its subgraph does not give what it takes");
-  results->pop_back();
-  for (auto [i, v] : llvm::enumerate(*results))
-    (void)a.give(i, v);
-  return success();
+  return remainingTurns(a, carried, held, count, [&](ValueRange have, Value k) {
+    return scanTurn(a, *body, have.take_front(held), *xs, *fixed, k);
+  });
 }
 LogicalResult scan(AtenNode &a) {
   return scanOver(a, "combine_fn", "init", "xs", "additional_inputs");
@@ -194,45 +204,17 @@ LogicalResult associativeScan(AtenNode &a) {
   auto xs = valuesOf(a, "xs"), fixed = valuesOf(a, "additional_inputs");
   if (failed(xs) || failed(fixed))
     return failure();
-  size_t held = xs->size();
-  if (!body || xs->empty() || a.c.numResults() != held ||
-      body->getNumArguments() != 2 * held + fixed->size() ||
+  if (!body || xs->empty() || a.c.numResults() != xs->size() ||
+      body->getNumArguments() != 2 * xs->size() + fixed->size() ||
       llvm::any_of(*xs, [&](Value x) { return b.rank(x) == 0; }))
     return a.fail("its subgraph takes another number of values");
-  Dim count = b.dim(xs->front(), 0);
-  Type i64 = b.builder().getI64Type();
   // What was combined last is a row of the results, which the next turn reads.
-  SmallVector<Value> carried(*xs);
-  carried.push_back(b.scalar(1, i64));
-  bool broken = false;
-  auto results = b.loop(
-      carried,
-      [&](ValueRange have) {
-        return b.compareDims(Cmp::slt, b.readElements(have.back())[0], count);
-      },
-      [&](ValueRange have) -> std::optional<SmallVector<Value>> {
-        Value k = have.back();
-        SmallVector<Value> before;
-        for (Value all : have.drop_back())
-          before.push_back(b.take(all, b.sub(k, 1.0), 0));
-        auto turn = scanTurn(a, *body, before, *xs, *fixed, k);
-        broken |= !turn || turn->size() != held;
-        if (broken)
-          return std::nullopt;
-        for (auto [y, all] : llvm::zip(*turn, have.drop_back())) {
-          Dims starts(b.rank(all), b.dim(0));
-          starts[0] = b.readElements(k)[0];
-          y = b.insertSlice(all, b.unsqueeze(y, {0}), starts);
-        }
-        turn->push_back(b.add(k, 1.0));
-        return turn;
-      });
-  if (broken || !results)
-    return a.fail("its subgraph does not give what it takes");
-  results->pop_back();
-  for (auto [i, v] : llvm::enumerate(*results))
-    (void)a.give(i, v);
-  return success();
+  return remainingTurns(a, *xs, 0, b.dim(xs->front(), 0), [&](ValueRange have, Value k) {
+    SmallVector<Value> before;
+    for (Value all : have)
+      before.push_back(b.take(all, b.sub(k, 1.0), 0));
+    return scanTurn(a, *body, before, *xs, *fixed, k);
+  });
 }
 
 } // namespace
