@@ -59,7 +59,6 @@ private:
   llvm::Error importNode(Scope &scope, const Node &node);
   /// InPlace.cpp
   llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
-  llvm::Error importOuts(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
   llvm::Error importNorm(Scope &scope, Draft &draft);
   llvm::Error importInlined(Scope &scope, const Node &node);
   static llvm::SmallVector<AliasTracker::Id> argumentsOf(const Draft &draft);

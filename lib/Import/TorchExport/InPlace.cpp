@@ -6,36 +6,52 @@ using namespace mlir;
 
 namespace tcc::torchexport {
 
+/// One result for each tensor written to: `add_` has one, `max(x, 1, out=(values, indices))` two.
 llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
                                          const InPlaceSemantics &semantics) {
-  if (!semantics.others.empty())
-    return importOuts(scope, draft, semantics);
-  auto changed = draft.operand(semantics.argument);
-  if (!changed || draft.outs.size() > 1)
+  SmallVector<StringRef> names = {semantics.argument};
+  names.append(semantics.others.begin(), semantics.others.end());
+  SmallVector<unsigned> changed;
+  for (StringRef name : names)
+    if (auto operand = draft.operand(name))
+      changed.push_back(*operand);
+  if (changed.size() != names.size() || draft.outs.size() > names.size())
     return userError("this in-place operator is not supported");
-  AliasTracker::Id id = draft.operandIds[*changed];
+  SmallVector<AliasTracker::Id> ids;
+  for (unsigned operand : changed)
+    ids.push_back(draft.operandIds[operand]);
   draft.target = semantics.functional;
-  std::string out = draft.outs.empty() ? "" : draft.outs[0];
-  bool resized = semantics.argument == "out" || StringRef(draft.target).starts_with("resize");
-  resized &= !draft.types.empty(); // an empty tensor grows
-  if (!semantics.changesShape && !resized)
-    draft.types = {draft.operands[*changed].getType()};
-  else if (draft.types.empty())
+  draft.outs.resize(names.size());
+  bool isOut = !semantics.others.empty() || semantics.argument == "out";
+  bool typesKnown = draft.types.size() == names.size();
+  // What `out=` names takes the result's shape: an empty tensor grows.
+  bool ownTypes = semantics.changesShape || isOut || StringRef(draft.target).starts_with("resize");
+  if (semantics.changesShape && !typesKnown)
     return userError("this in-place operator is not supported");
-  draft.outs = {out};
-  if (semantics.argument == "out")
-    llvm::erase_if(draft.attrs, [](NamedAttribute a) { return a.getName() == "out"; });
+  if (!ownTypes || !typesKnown) {
+    draft.types.clear();
+    for (unsigned operand : changed)
+      draft.types.push_back(draft.operands[operand].getType());
+  }
+  if (isOut)
+    llvm::erase_if(draft.attrs, [&](NamedAttribute a) {
+      return llvm::is_contained(names, a.getName().getValue());
+    });
   graph::NodeOp op = create(draft);
   if (semantics.changesShape) {
-    AliasTracker::Id view = scope.aliases.defineView(id, op, *changed, 0);
+    AliasTracker::Id view = scope.aliases.defineView(ids[0], op, changed[0], 0);
     for (auto &entry : scope.names)
-      if (entry.second == id)
+      if (entry.second == ids[0])
         entry.second = view;
-    return define(scope, out, view);
+    return define(scope, draft.outs[0], view);
   }
-  if (llvm::Error error = scope.aliases.write(b, id, op.getResult(0)))
-    return error;
-  return define(scope, out, id);
+  for (auto [i, id] : llvm::enumerate(ids)) {
+    if (llvm::Error error = scope.aliases.write(b, id, op.getResult(i)))
+      return error;
+    if (llvm::Error error = define(scope, draft.outs[i], id))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 /// Batch and instance normalisation in training write the running statistics that they are given.
@@ -61,32 +77,6 @@ llvm::Error GraphImporter::importNorm(Scope &scope, Draft &draft) {
   if (llvm::Error error = scope.aliases.write(b, draft.operandIds[*mean], op.getResult(first)))
     return error;
   return scope.aliases.write(b, draft.operandIds[*var], op.getResult(first + 1));
-}
-
-/// Several results into as many tensors: `max(x, 1, out=(values, indices))`.
-llvm::Error GraphImporter::importOuts(Scope &scope, Draft &draft,
-                                      const InPlaceSemantics &semantics) {
-  SmallVector<StringRef> names = {semantics.argument};
-  names.append(semantics.others.begin(), semantics.others.end());
-  SmallVector<AliasTracker::Id> ids;
-  for (StringRef name : names)
-    if (auto operand = draft.operand(name))
-      ids.push_back(draft.operandIds[*operand]);
-  if (ids.size() != names.size() || draft.outs.size() != names.size() ||
-      draft.types.size() != names.size())
-    return userError("this in-place operator is not supported");
-  draft.target = semantics.functional;
-  llvm::erase_if(draft.attrs, [&](NamedAttribute a) {
-    return llvm::is_contained(names, a.getName().getValue());
-  });
-  graph::NodeOp op = create(draft);
-  for (auto [i, id] : llvm::enumerate(ids)) {
-    if (llvm::Error error = scope.aliases.write(b, id, op.getResult(i)))
-      return error;
-    if (llvm::Error error = define(scope, draft.outs[i], id))
-      return error;
-  }
-  return llvm::Error::success();
 }
 
 } // namespace tcc::torchexport
