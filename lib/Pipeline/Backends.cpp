@@ -16,7 +16,7 @@ static constexpr BackendKind kKinds[] = {
 
 Backend::~Backend() = default;
 
-void Backend::addOrientationPasses(mlir::OpPassManager &passes) const {
+void Backend::addAxisOrderPasses(mlir::OpPassManager &passes) const {
   passes.addPass(createChannelsLastPass());
 }
 

@@ -30,7 +30,7 @@ public:
     passes.addPass(createIntegerWeightsPass(&weights));
     passes.addPass(createGroupedWeightsPass(&weights, &target().host));
   }
-  void addOrientationPasses(OpPassManager &passes) const override {
+  void addAxisOrderPasses(OpPassManager &passes) const override {
     passes.addPass(createOrientProductsPass());
     passes.addPass(createChannelsLastPass(shortestLine()));
   }

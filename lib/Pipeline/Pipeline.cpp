@@ -85,7 +85,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
       pm.addPass(createNarrowPass(model.weights.get(), options.precision));
       pm.addPass(createFoldConstantsPass(model.weights.get()));
     }
-    options.backend->addOrientationPasses(pm);
+    options.backend->addAxisOrderPasses(pm);
     pm.addPass(createComposeViewsPass());
     pm.addPass(createAbsorbTransposesPass());
     pm.addPass(createFoldConstantsPass(model.weights.get()));

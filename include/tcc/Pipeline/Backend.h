@@ -85,7 +85,7 @@ public:
 
   /// Adds the passes that choose the operand whose columns are lanes and give convolutions channels
   /// last, to phase layout.
-  virtual void addOrientationPasses(mlir::OpPassManager &passes) const;
+  virtual void addAxisOrderPasses(mlir::OpPassManager &passes) const;
 
   /// Adds the passes that bring weights into the order that kernels read, to phase layout.
   /// `weights` outlives `passes`. Where there are several such orders and a `chooser`, it is asked.
