@@ -1,3 +1,4 @@
+//===- PlanarConv.cpp - Convolutions of planes ----------------------------===//
 #include "tcc/Analysis/PlanarConv.h"
 
 using namespace mlir;
