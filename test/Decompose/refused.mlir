@@ -70,3 +70,23 @@ module {
     return %0#0, %0#1, %0#2 : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{the operand has 5 channels, the weight expects 3}}
+module {
+  func.func @channels_of_integers(%x: tensor<1x5x8x8xui8>, %w: tensor<4x3x3x3xi8>) -> tensor<1x4x6x6xi32> {
+    %0 = graph.node "onnx" "ConvInteger"(%x, %w) {version = 10 : i64} : (tensor<1x5x8x8xui8>, tensor<4x3x3x3xi8>) -> tensor<1x4x6x6xi32>
+    return %0 : tensor<1x4x6x6xi32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{the weight does not split into 3 groups}}
+module {
+  func.func @groups_of_fused(%x: tensor<1x9x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32> {
+    %0 = graph.node "com.microsoft" "FusedConv"(%x, %w) {attrs = {activation = "Relu", group = 3 : i64}, version = 1 : i64} : (tensor<1x9x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+    return %0 : tensor<1x4x6x6xf32>
+  }
+}

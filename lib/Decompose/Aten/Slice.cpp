@@ -73,83 +73,84 @@ FailureOr<int64_t> tcc::aten::partedAxis(AtenNode &a) {
 
 namespace {
 
-FailureOr<SliceRange> rangeOf(AtenNode &a, int64_t axis) {
+/// What a node reads or writes of `self`: a range along one axis.
+struct Part {
+  int64_t axis;
+  SliceRange range;
+};
+
+FailureOr<Part> slicedPart(AtenNode &a) {
+  auto axis = partedAxis(a);
+  if (failed(axis))
+    return failure();
   int64_t step = a.integer("step", 1);
   if (step < 1)
     return a.fail("the step must be positive");
-  return clampedRange(a.b, a.b.dim(a.tensor("self"), axis), a.extent("start"), a.extent("end"),
-                      step);
+  return Part{*axis, clampedRange(a.b, a.b.dim(a.tensor("self"), *axis), a.extent("start"),
+                                  a.extent("end"), step)};
 }
 
 LogicalResult slice(AtenNode &a) {
-  auto axis = partedAxis(a);
-  if (failed(axis))
+  auto part = slicedPart(a);
+  if (failed(part))
     return failure();
-  auto range = rangeOf(a, *axis);
-  if (failed(range))
-    return failure();
-  return a.give(a.b.sliceAxis(a.tensor("self"), *axis, range->start, range->size, range->step));
+  const SliceRange &range = part->range;
+  return a.give(a.b.sliceAxis(a.tensor("self"), part->axis, range.start, range.size, range.step));
 }
 
 LogicalResult sliceScatter(AtenNode &a) {
-  auto axis = partedAxis(a);
-  if (failed(axis))
-    return failure();
-  auto range = rangeOf(a, *axis);
-  if (failed(range))
+  auto part = slicedPart(a);
+  if (failed(part))
     return failure();
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   Dims want = b.dims(x);
-  want[*axis] = range->size;
+  want[part->axis] = part->range.size;
   Value src = a.cast(a.tensor("src"), b.elem(x));
   if (b.rank(src) > b.rank(x) || !b.broadcastable(b.dims(src), want))
     return a.fail("the source does not fit the slice");
-  return a.give(writeRange(b, x, b.broadcastTo(src, want), *axis, *range));
+  return a.give(writeRange(b, x, b.broadcastTo(src, want), part->axis, part->range));
 }
 
-/// The index within the axis.
-FailureOr<Dim> indexOf(AtenNode &a, int64_t axis, StringRef name = "index") {
+/// The one place `index` along `dim`, which is within the axis.
+FailureOr<Part> selectedPart(AtenNode &a) {
+  auto axis = partedAxis(a);
+  if (failed(axis))
+    return failure();
   PrimBuilder &b = a.b;
-  Dim extent = b.dim(a.tensor("self"), axis);
-  auto index = a.extent(name);
+  Dim extent = b.dim(a.tensor("self"), *axis);
+  auto index = a.extent("index");
   if (!index)
-    return a.fail("'" + name + "' must be an integer");
+    return a.fail("'index' must be an integer");
   Dim at = wrappedIndex(b, *index, extent);
   auto known = b.known(at), size = b.known(extent);
   if (known && (*known < 0 || (size && *known >= *size)))
     return a.fail("index " + llvm::Twine(*known) + " is out of range");
   requireInside(b, at, b.dim(1), extent);
-  return at;
+  return Part{*axis, {at, b.dim(1), 1}};
 }
 
 LogicalResult selectOne(AtenNode &a) {
-  auto axis = partedAxis(a);
-  if (failed(axis))
+  auto part = selectedPart(a);
+  if (failed(part))
     return failure();
-  auto at = indexOf(a, *axis);
-  if (failed(at))
-    return failure();
-  Value part = a.b.sliceAxis(a.tensor("self"), *axis, *at, a.b.dim(1));
-  return a.give(a.b.squeeze(part, {*axis}));
+  Value one = a.b.sliceAxis(a.tensor("self"), part->axis, part->range.start, a.b.dim(1));
+  return a.give(a.b.squeeze(one, {part->axis}));
 }
 
 LogicalResult selectScatter(AtenNode &a) {
-  auto axis = partedAxis(a);
-  if (failed(axis))
-    return failure();
-  auto at = indexOf(a, *axis);
-  if (failed(at))
+  auto part = selectedPart(a);
+  if (failed(part))
     return failure();
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   Value src = a.cast(a.tensor("src"), b.elem(x));
   Dims want = b.dims(x);
-  want.erase(want.begin() + *axis);
+  want.erase(want.begin() + part->axis);
   if (b.rank(src) > b.rank(x) - 1 || !b.broadcastable(b.dims(src), want))
     return a.fail("the source does not fit");
-  src = b.unsqueeze(b.broadcastTo(src, want), {*axis});
-  return a.give(writeRange(b, x, src, *axis, {*at, b.dim(1), 1}));
+  src = b.unsqueeze(b.broadcastTo(src, want), {part->axis});
+  return a.give(writeRange(b, x, src, part->axis, part->range));
 }
 
 LogicalResult narrow(AtenNode &a) {

@@ -68,14 +68,12 @@ FailureOr<Value> fusedActivation(NodeContext &c, Value x, ArrayRef<double> p) {
 LogicalResult fusedConv(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0), w = c.in(1);
-  auto kernel = kernelOf(c, w);
-  if (failed(kernel))
-    return failure();
-  auto window = onnxWindow(c, x, *kernel);
+  int64_t groups = c.intAttr("group", 1);
+  auto window = convolutionWindow(c, x, w, groups);
   if (failed(window))
     return failure();
   Type own = b.elem(x), wide = wideType(own);
-  Value y = convolve(b, x, w, *window, c.intAttr("group", 1), wide);
+  Value y = convolve(b, x, w, *window, groups, wide);
   if (c.has(2))
     y = b.add(y, alongAxis(b, b.cast(c.in(2), wide), 1, b.rank(x)));
   if (c.has(3))

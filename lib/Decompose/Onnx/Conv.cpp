@@ -25,29 +25,12 @@ LogicalResult finish(NodeContext &c, Value result, size_t bias, Type own) {
   return c.give(c.b.cast(result, own));
 }
 
-LogicalResult checkChannels(NodeContext &c, Value x, Value w, int64_t groups, bool transposed) {
-  auto channels = c.b.known(c.b.dim(x, 1));
-  auto w0 = c.b.known(c.b.dim(w, 0)), w1 = c.b.known(c.b.dim(w, 1));
-  if (groups < 1 || groups > INT32_MAX)
-    return c.fail("has " + llvm::Twine(groups) + " groups");
-  auto expected = transposed ? w0 : w1 ? std::optional(*w1 * groups) : std::nullopt;
-  if (channels && expected && *channels != *expected)
-    return c.fail("the operand has " + llvm::Twine(*channels) + " channels, the weight expects " +
-                  llvm::Twine(*expected));
-  if (w0 && *w0 % groups != 0)
-    return c.fail("the weight does not split into " + llvm::Twine(groups) + " groups");
-  return success();
-}
-
 LogicalResult conv(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0), w = c.in(1);
   int64_t groups = c.intAttr("group", 1);
-  auto kernel = kernelOf(c, w);
-  if (failed(kernel))
-    return failure();
-  auto window = onnxWindow(c, x, *kernel);
-  if (failed(window) || failed(checkChannels(c, x, w, groups, false)))
+  auto window = convolutionWindow(c, x, w, groups);
+  if (failed(window))
     return failure();
   Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
   return finish(c, convolve(b, x, w, *window, groups, wide), 2, own);
@@ -99,7 +82,7 @@ LogicalResult convTranspose(NodeContext &c) {
   Value x = c.in(0), w = c.in(1);
   int64_t groups = c.intAttr("group", 1);
   auto kernel = kernelOf(c, w);
-  if (failed(kernel) || failed(checkChannels(c, x, w, groups, true)))
+  if (failed(kernel) || failed(checkChannels(c, x, w, groups, /*transposed=*/true)))
     return failure();
   size_t count = kernel->size();
   auto list = [&](StringRef name, int64_t otherwise) {

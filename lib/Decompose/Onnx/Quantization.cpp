@@ -289,10 +289,7 @@ FailureOr<Value> integerConv(NodeContext &c, Value x, Value w, Value p, Value q)
   PrimBuilder &b = c.b;
   Type i32 = b.builder().getI32Type();
   int64_t groups = c.intAttr("group", 1);
-  auto kernel = kernelOf(c, w);
-  if (failed(kernel))
-    return failure();
-  auto window = onnxWindow(c, x, *kernel);
+  auto window = convolutionWindow(c, x, w, groups);
   if (failed(window))
     return failure();
   bool noP = isZero(b, p);

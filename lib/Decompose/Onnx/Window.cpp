@@ -30,6 +30,21 @@ FailureOr<SmallVector<int64_t>> tcc::kernelOf(NodeContext &c, Value &weight) {
   return kernel;
 }
 
+LogicalResult tcc::checkChannels(NodeContext &c, Value x, Value w, int64_t groups,
+                                 bool transposed) {
+  auto channels = c.b.known(c.b.dim(x, 1));
+  auto w0 = c.b.known(c.b.dim(w, 0)), w1 = c.b.known(c.b.dim(w, 1));
+  if (groups < 1 || groups > INT32_MAX)
+    return c.fail("has " + llvm::Twine(groups) + " groups");
+  auto expected = transposed ? w0 : w1 ? std::optional(*w1 * groups) : std::nullopt;
+  if (channels && expected && *channels != *expected)
+    return c.fail("the operand has " + llvm::Twine(*channels) + " channels, the weight expects " +
+                  llvm::Twine(*expected));
+  if (w0 && *w0 % groups != 0)
+    return c.fail("the weight does not split into " + llvm::Twine(groups) + " groups");
+  return success();
+}
+
 static FailureOr<SmallVector<int64_t>> positiveList(NodeContext &c, StringRef name, size_t count) {
   SmallVector<int64_t> list = c.intsAttr(name).value_or(SmallVector<int64_t>(count, 1));
   if (list.size() != count || llvm::any_of(list, [](int64_t v) { return v < 1 || v > INT32_MAX; }))
@@ -94,6 +109,16 @@ FailureOr<OnnxWindow> tcc::onnxWindow(NodeContext &c, Value x, ArrayRef<int64_t>
     w.window.high.push_back(w.explicitPad ? 0 : *b.known(w.high[i]));
   }
   return w;
+}
+
+FailureOr<OnnxWindow> tcc::convolutionWindow(NodeContext &c, Value x, Value &w, int64_t groups) {
+  auto kernel = kernelOf(c, w);
+  if (failed(kernel))
+    return failure();
+  auto window = onnxWindow(c, x, *kernel);
+  if (failed(window) || failed(checkChannels(c, x, w, groups, /*transposed=*/false)))
+    return failure();
+  return window;
 }
 
 Value tcc::padForWindow(PrimBuilder &b, Value x, const OnnxWindow &w, Value value) {

@@ -27,6 +27,14 @@ mlir::Value padForWindow(PrimBuilder &b, mlir::Value x, const OnnxWindow &w, mli
 /// Kernel extents of a weight [O, I, ...], by its type or by `kernel_shape`, which the
 /// weight then has in its type.
 mlir::FailureOr<llvm::SmallVector<int64_t>> kernelOf(NodeContext &c, mlir::Value &weight);
+/// Whether x ([N, C, ...]) has the channels that `weight` takes in so many groups, and its filters
+/// split into them.
+llvm::LogicalResult checkChannels(NodeContext &c, mlir::Value x, mlir::Value weight, int64_t groups,
+                                  bool transposed);
+/// The window of a convolution of x by `weight`, which kernelOf gives its extents, with channels
+/// that fit.
+mlir::FailureOr<OnnxWindow> convolutionWindow(NodeContext &c, mlir::Value x, mlir::Value &weight,
+                                              int64_t groups);
 
 /// Convolution of x by w with the padding of `window`; `zero`, when given, is
 /// the value of points outside x.
