@@ -43,6 +43,7 @@ private:
   bool widensForUnknown(Operation *op) const;
   void visitWeight(prim::WeightOp op);
   bool replaceBySplat(Operation *op);
+  bool replaceEmpty(Operation *op);
   /// Whether the results, of which `bytes` are kept, are worth keeping.
   bool mayKeep(Operation *op, int64_t bytes) const;
   void replace(Operation *op, ArrayRef<Tensor> values);
@@ -182,9 +183,34 @@ bool Folder::replaceBySplat(Operation *op) {
   return true;
 }
 
+/// Results without elements are known whatever the operands hold.
+bool Folder::replaceEmpty(Operation *op) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
+  };
+  if (op->getNumResults() == 0 || op->getNumRegions() > 0 || !isMemoryEffectFree(op) ||
+      KnownValues::isConstant(op) || !llvm::all_of(op->getResultTypes(), [&](Type type) {
+        return isEmpty(type) && isWritable(type);
+      }))
+    return false;
+  OpBuilder builder(op);
+  for (Value result : op->getResults()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    Tensor none = Tensor::ofIntegers(*prim::dtypeOf(type.getElementType()), type.getShape(), {});
+    result.replaceAllUsesWith(
+        prim::ConstantOp::create(builder, op->getLoc(), type, reference::attributeOf(none, type)));
+  }
+  ++statistics.folded;
+  eraseIfUnused(op);
+  return true;
+}
+
 void Folder::visit(Operation *op) {
   if (op->getNumRegions() == 0 && isOpTriviallyDead(op)) // its value is of no interest
     return eraseIfUnused(op);
+  if (replaceEmpty(op))
+    return;
   if (auto weight = dyn_cast<prim::WeightOp>(op))
     return visitWeight(weight);
   if (!isCandidate(op) || replaceBySplat(op) || workOf(op) > static_cast<double>(options.work))

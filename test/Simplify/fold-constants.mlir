@@ -69,3 +69,14 @@ func.func @dead_loop(%x: tensor<4xf32>) -> tensor<4xf32> {
   } : (index, tensor<4xf32>) -> (index, tensor<4xf32>)
   return %x : tensor<4xf32>
 }
+
+// Results without elements are known, whatever they are made of.
+// CHECK-LABEL: func @empty
+// CHECK-DAG: %[[EMPTY:.*]] = prim.constant dense<> : tensor<0x10xf32>
+// CHECK-DAG: %[[OPEN:.*]] = prim.dot
+// CHECK: return %[[EMPTY]], %[[OPEN]]
+func.func @empty(%x: tensor<0x5xf32>, %w: tensor<5x10xf32>, %v: tensor<5x?xf32>) -> (tensor<0x10xf32>, tensor<0x?xf32>) {
+  %0 = prim.dot %x, %w batch [] x [] contract [1] x [0] : (tensor<0x5xf32>, tensor<5x10xf32>) -> tensor<0x10xf32>
+  %1 = prim.dot %x, %v batch [] x [] contract [1] x [0] : (tensor<0x5xf32>, tensor<5x?xf32>) -> tensor<0x?xf32>
+  return %0, %1 : tensor<0x10xf32>, tensor<0x?xf32>
+}

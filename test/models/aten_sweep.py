@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from queue import Empty
 
 import numpy
 import torch
@@ -139,40 +140,65 @@ def difference(actual, expected, exact=None):
         if not actual.is_complex() else "complex values differ"
 
 
-def run_library(path, library, queue):
+def run_library(path):
     inputs, expected, exact = pickle.load(open(path.with_suffix(".pickle"), "rb"))
     try:
-        with Compiled(library, 1) as model:
+        with Compiled(path.with_suffix(".so"), 1) as model:
             actual = model(*inputs, wrap=lambda output: torch.from_dlpack(output).clone())
     except Exception as error:
-        return queue.put(f"run: {error}")
+        return f"run: {error}"
     if len(actual) != len(expected):
-        return queue.put(f"{len(actual)} outputs instead of {len(expected)}")
-    queue.put(next(filter(None, map(difference, actual, expected, exact)), "good"))
+        return f"wrong: {len(actual)} outputs instead of {len(expected)}"
+    wrong = next(filter(None, map(difference, actual, expected, exact)), None)
+    return f"wrong: {wrong}" if wrong else "good"
 
 
-def check(path, flags):
-    """"good", or a kind of failure and what it is."""
-    library = path.with_suffix(".so")
+def run_libraries(paths, queue):
+    for path in paths:
+        queue.put(run_library(path))
+
+
+def run(paths):
+    """The verdict of each sample. They run in a process of a server's that has not seen PyTorch's samples: where those
+    are made, PyTorch may have started NVIDIA's driver, which works in no fork."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch", "compiled"])
+    verdicts = []
+    while len(verdicts) < len(paths):
+        queue = context.Queue()
+        child = context.Process(target=run_libraries, args=(paths[len(verdicts):], queue))
+        child.start()
+        try:
+            while len(verdicts) < len(paths):
+                verdicts.append(next_verdict(child, queue))
+        except ChildProcessError as error:
+            verdicts.append(str(error))
+        child.kill()
+        child.join()
+    return verdicts
+
+
+def next_verdict(child, queue, seconds=30):
+    for _ in range(seconds * 5):
+        gone = not child.is_alive()
+        try:
+            return queue.get(timeout=0 if gone else 0.2)
+        except Empty:
+            if gone:
+                raise ChildProcessError(f"crash: the run ends with {child.exitcode}") from None
+    raise ChildProcessError(f"slow: the run takes more than {seconds} s")
+
+
+def compile_sample(path, flags):
+    """A kind of failure and what it is, or None."""
     try:
-        compile_model(path.with_suffix(".pt2"), library, *flags, timeout=60)
+        compile_model(path.with_suffix(".pt2"), path.with_suffix(".so"), *flags, timeout=60)
     except CompileError as error:
         kind = {1: "internal", 2: "refused"}.get(error.code, "crash")
         return f"{kind}: {error.message[-700:]}"
     except subprocess.TimeoutExpired:
         return "slow: more than 60 s"
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    child = context.Process(target=run_library, args=(path, library, queue))
-    child.start()
-    child.join(30)
-    if child.is_alive():
-        child.kill()
-        return "slow: the run takes more than 30 s"
-    for left in path.parent.glob(library.name + "*"):
-        left.unlink()
-    verdict = queue.get() if child.exitcode == 0 else f"crash: the run ends with {child.exitcode}"
-    return verdict if verdict == "good" or ":" in verdict else "wrong: " + verdict
+    return None
 
 
 def sweep_op(info, dtype, options):
@@ -181,7 +207,7 @@ def sweep_op(info, dtype, options):
     warnings.simplefilter("ignore")
     folder = options.folder / dtype
     folder.mkdir(parents=True, exist_ok=True)
-    verdicts = {}
+    verdicts, compiled = {}, {}
     for index, sample in enumerate(samples_of(info, dtype, options.samples)):
         path = folder / f"{title(info)}-{index}"
         try:
@@ -189,7 +215,14 @@ def sweep_op(info, dtype, options):
                 continue
         except Exception:
             continue
-        verdicts[title(info), dtype, index] = check(path, options.flags.split())
+        key = title(info), dtype, index
+        verdicts[key] = compile_sample(path, options.flags.split())
+        if verdicts[key] is None:
+            compiled[key] = path
+    verdicts.update(zip(compiled, run(list(compiled.values()))))
+    for path in compiled.values():
+        for left in path.parent.glob(path.name + ".so*"):
+            left.unlink()
     return verdicts
 
 

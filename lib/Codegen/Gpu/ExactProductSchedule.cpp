@@ -57,6 +57,8 @@ static double splitProduct(ScheduleChoice &s, kernel::LaunchOp launch, const Gpu
     return 0;
   int64_t tiles = sizes.batch * int64_t(llvm::divideCeil(sizes.rows, s.rows)) *
                   int64_t(llvm::divideCeil(sizes.columns, s.columns));
+  if (tiles == 0)
+    return 0; // nothing to compute
   int64_t slices = llvm::divideCeil(sizes.inner, s.depth);
   int64_t bytes = int64_t(s.rows) * s.columns * (sum.getIntOrFloatBitWidth() / 8);
   // Slower, and slower still in two blocks: measured, on matrix units as well (f64, 1024^3 57.0 us
