@@ -94,8 +94,9 @@ static void defineTarget(CLI::App &app, Arguments &args) {
       ->group(group);
   app.add_option(
          "--cpu", o.cpu,
-         "native, x86-64-v2, x86-64-v3, x86-64-v4, or any CPU that LLVM knows (default: native "
-         "or, with --target, what all CPUs of the target have)")
+         "native, x86-64-v2, x86-64-v3, x86-64-v4, or any CPU that LLVM knows (default: native; "
+         "with --target, what all CPUs of the target have; with --arch, x86-64-v3 or, on AArch64, "
+         "generic)")
       ->group(group);
   app.add_option("--target", o.target,
                  "Triple to compile for, such as aarch64-linux (default: "

@@ -9,6 +9,7 @@
 #include "DeviceHere.h"
 #include "ModelLog.h"
 #include "OwnFiles.h"
+#include "TargetOptions.h"
 #include "WriteCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Analysis/Crossings.h"
@@ -316,9 +317,7 @@ Error Compile::prepare() {
       summary.notes.push_back(name + " changes nothing on this target yet");
   if (std::string refusal = DiskCache(options.cacheDir).refusal(); !refusal.empty())
     summary.notes.push_back(refusal);
-  if (Error error = CpuTarget::create(options.cpu, options.target).moveInto(target.host))
-    return error;
-  if (Error error = deviceTarget(options).moveInto(target.devices))
+  if (Error error = targetOf(options).moveInto(target))
     return error;
   noteTuning();
   auto backend = createBackend(options.backend, target);

@@ -1,5 +1,6 @@
 #include "Reproducer.h"
 #include "Artefact.h"
+#include "TargetOptions.h"
 #include "tcc/Emit/OutputFiles.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
@@ -58,11 +59,11 @@ static std::string flagsFrom(Phase phase, DriverOptions options, const std::stri
 Error tcc::writeRepeatText(const DriverOptions &options, StringRef fault,
                            std::optional<Phase> phase) {
   std::string cpuName = options.cpu, triple = options.target;
-  if (auto cpu = CpuTarget::create(options.cpu, options.target)) {
-    cpuName = cpu->name;
-    triple = cpu->triple;
+  if (auto target = targetOf(options)) {
+    cpuName = target->host.name;
+    triple = target->host.triple;
   } else {
-    consumeError(cpu.takeError()); // a fault before it mattered
+    consumeError(target.takeError()); // a fault before it mattered
   }
   std::string text =
       "tcc " TCC_VERSION " for " + triple + ", " + cpuName + "\n" + options.command + "\n";

@@ -9,25 +9,7 @@
 using namespace llvm;
 using namespace tcc;
 
-/// Whether kernels for a GPU are written and nothing else.
-static bool kernelsAlone(EmitKind emit) { return emit == EmitKind::Ptx || emit == EmitKind::Cubin; }
-
-Expected<GpuTarget> tcc::deviceTarget(const DriverOptions &options) {
-  GpuTarget devices;
-  if (!options.archs.empty())
-    if (Error error = GpuTarget::parse(options.archs).moveInto(devices))
-      return std::move(error);
-  devices.ptxas = options.ptxas;
-  devices.tf32 = options.precision == Precision::TF32;
-  std::string emit = options.emit == EmitKind::Ptx ? "--emit ptx" : "--emit cubin";
-  if (devices.empty() && kernelsAlone(options.emit))
-    return userError(emit + " needs --arch: the GPU that the kernels are for");
-  if (kernelsAlone(options.emit) && (devices.codes.size() > 1 || devices.simulated()))
-    return userError(emit + " writes the kernels for one GPU: give one --arch");
-  if (devices.empty() && options.noFallback)
-    return userError("--no-fallback is for models that run on a GPU: give an --arch");
-  return devices;
-}
+bool tcc::kernelsAlone(EmitKind emit) { return emit == EmitKind::Ptx || emit == EmitKind::Cubin; }
 
 CodeForm tcc::codeForm(EmitKind emit) {
   switch (emit) {

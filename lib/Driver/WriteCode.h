@@ -5,9 +5,8 @@
 
 namespace tcc {
 
-/// The GPUs that --arch names; what the other flags ask of them that cannot be is the user's
-/// error.
-llvm::Expected<GpuTarget> deviceTarget(const DriverOptions &options);
+/// Whether kernels for a GPU are written and nothing else.
+bool kernelsAlone(EmitKind emit);
 
 /// What the codegen phase has to write for --emit.
 CodeForm codeForm(EmitKind emit);

@@ -28,6 +28,15 @@ class GpuArtefact(ToolTest):
         self.assertNotIn("archs", manifest["target"])
         self.assertTrue(all(kernel["target"] == "cpu" for kernel in manifest["kernels"]))
 
+    def test_the_host_is_another_machine(self):
+        """One with a GPU, whose CPU may lack what this one has, unless --cpu says that it does not."""
+        for arguments, cpu in [(("--target", "x86_64-linux", "--arch", "sm_90a"), "x86-64-v3"),
+                               (("--target", "x86_64-linux", "--arch", "sm_90a", "--cpu", "v2"), "x86-64-v2"),
+                               (("--target", "aarch64-linux", "--arch", "sm_90a"), "generic"),
+                               (("--target", "x86_64-linux", "--arch", "sim"), "x86-64-v2")]:
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.library("sincos", *arguments)[1]["target"]["cpu"], cpu)
+
     @unittest.skipUnless(PTXAS, "no ptxas on this machine")
     def test_every_kernel_for_every_architecture(self):
         for name in SAMPLES:

@@ -1,3 +1,11 @@
+//===- Window.cpp - Sliding windows as ONNX states them -------------------===//
+//
+// Every padding comes down to how much is put before and after an axis. Where that is known the
+// operator takes it itself; what depends on an extent at run time (auto_pad SAME with a stride) is
+// put there by prim.pad, in front of it. A convolution's channels are checked here as well, for the
+// rules of floats and of integers.
+//
+//===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/Window.h"
 #include "Decompose/Onnx/Operands.h"
 
