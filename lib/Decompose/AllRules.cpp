@@ -53,7 +53,9 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxCol2ImRules(rules);
   populateOnnxContribAttentionRules(rules);
   populateOnnxContribFusedRules(rules);
+  populateOnnxContribPackedRules(rules);
   populateOnnxContribQuantizedRules(rules);
+  populateOnnxContribTensorRules(rules);
   populateOnnxConvRules(rules);
   populateOnnxDetectionRules(rules);
   populateOnnxElementwiseRules(rules);

@@ -161,6 +161,53 @@ def counted(step):
     return microsoft("Range", operands, ["y"]), [{"a": np.array(1, np.float32), "b": np.array(7.5, np.float32)}]
 
 
+def blocks_of_keys(tokens=1, held=33, layouts=2, turned=False, together=False):
+    """Queries of two sequences over a cache of 64 places in blocks of 16; ONNX Runtime takes heads of 16 and equal lengths."""
+    rng, rows = np.random.default_rng(11), np.zeros((layouts, 5), np.int32)
+    seen = np.tril(rng.integers(0, 2, (layouts, 4, 4))) | np.eye(4, dtype=int)
+    columns = np.full((layouts, seen.sum((1, 2)).max()), -1, np.int32)
+    for layout in range(layouts):
+        rows[layout, 1:] = np.cumsum(seen[layout].sum(1))
+        columns[layout, :rows[layout, -1]] = np.nonzero(seen[layout])[1]
+    operands = {"q": ["B", "S", 128 if together else 64], "k": None if together else ["B", "S", 32], "v": None if together else ["B", "S", 32],
+                "past_key": ["B", 2, 64, 16], "past_value": ["B", 2, 64, 16], "rows": rows, "columns": columns,
+                "longest": np.array([held], np.int32), "lengths": np.array([held, held], np.int32),
+                "cos": heads(64, 8) if turned else None, "sin": heads(64, 8) if turned else None}
+    graph = microsoft("SparseAttention", operands, ["y", "present_key", "present_value"], num_heads=4, kv_num_heads=2, sparse_block_size=16, do_rotary=int(turned))
+    return graph, drawn({name: [{"B": 2, "S": tokens}.get(e, e) for e in shape] for name, shape in operands.items() if isinstance(shape, list)})
+
+
+def repeated(n):
+    ids = np.array([[1, 2, 3, 1, 2], [4, 4, 4, 4, 4]], np.int64)
+    return microsoft("NGramRepeatBlock", {"ids": ids, "scores": ["B", "V"]}, ["y"], ngram_size=n), drawn({"scores": (2, 6)})
+
+
+def embedding_of_bytes(segments=True):
+    rng = np.random.default_rng(13)
+    table = lambda *shape: rng.integers(0, 255, shape).astype(np.uint8)
+    scale, zero = (lambda number: np.array(number, np.float32)), (lambda number: np.array(number, np.uint8))
+    numbers = lambda *values: np.array(values, np.int32)
+    kept = lambda operand: operand if segments else None
+    operands = {"ids": numbers([1, 2, 3], [4, 0, 1]), "segments": kept(numbers([0, 1, 1], [0, 0, 1])), "words": table(6, 8), "positions": table(5, 8),
+                "parts": kept(table(2, 8)), "gamma": table(8), "beta": table(8), "mask": kept(numbers([1, 1, 0], [1, 1, 1])), "s1": scale(.01),
+                "s2": scale(.02), "s3": kept(scale(.03)), "s4": scale(.01), "s5": scale(.02), "z1": zero(3), "z2": zero(120), "z3": kept(zero(5)),
+                "z4": zero(7), "z5": zero(9)}
+    graph = microsoft("QEmbedLayerNormalization", operands, ["y", "counts"], epsilon=1e-3)
+    graph.graph.output[1].type.tensor_type.elem_type = TensorProto.INT32
+    return graph, [{}]
+
+
+def of_vectors(op, operands, outputs=("y",), kinds=(), **attributes):
+    """Shapes in numbers are inputs whose extents are open."""
+    opened = {name: [f"{name}{axis}" for axis in range(len(shape))] if isinstance(shape, tuple) else shape for name, shape in operands.items()}
+    graph = microsoft(op, opened, list(outputs), **attributes)
+    for output, kind in zip(graph.graph.output, kinds):
+        output.type.tensor_type.elem_type = kind
+    return graph, drawn({name: shape for name, shape in operands.items() if isinstance(shape, tuple)})
+
+
+FLOATS, LONGS, STREAMS = TensorProto.FLOAT, TensorProto.INT64, (2, 3, 4, 8)
+FLAT = (2, 3, 32)
 SWIGLU = {"swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.7}
 CONTRIB = {
     **{f"linear-attention-{rule}": lambda r=rule: gated_delta(r) for rule in ("linear", "gated", "delta", "gated_delta")},
@@ -195,4 +242,30 @@ CONTRIB = {
                               ("QLinearAveragePool", dict(kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 2])))
        for kind in (np.uint8, np.int8)},
     "decoder-attention-cross": lambda: decoder_attention(cross=True),
+    **{f"blocks-of-keys-{name}": lambda c=case: blocks_of_keys(**c) for name, case in {
+        "one-token": dict(), "one-layout": dict(layouts=1), "turned": dict(turned=True), "together": dict(turned=True, together=True),
+        "prompt": dict(tokens=33, turned=True), "chunk": dict(tokens=5, turned=True)}.items()},
+    **{f"repeated-{n}": lambda n=n: repeated(n) for n in (1, 2, 3, 6, 8)},
+    "embedding-of-bytes": embedding_of_bytes, "embedding-of-bytes-alone": lambda: embedding_of_bytes(segments=False),
+    "gated-sum": lambda: of_vectors("GatedAdd", {"x": FLAT, "z": FLAT, "gate": (2, 3, 1)}),
+    "scaled-silu": lambda: of_vectors("ScaledSiLU", {"x": FLAT}, alpha=1.5),
+    "scaled-silu-by-operand": lambda: of_vectors("ScaledSiLU", {"x": FLAT, "scale": np.array(0.7, np.float32)}),
+    "norm-of-branches": lambda: of_vectors("BranchwiseRMSNorm", {"x": STREAMS, "scale": (4, 8)}),
+    **{f"norm-of-flat-branches-by-{width}": lambda w=width: of_vectors("BranchwiseRMSNorm", {"x": FLAT, "scale": (w,)}, num_branches=4, epsilon=0.1)
+       for width in (8, 32)},
+    **{f"branches-joined-{len(gate)}-{gate[-1]}": lambda x=x, g=gate, n=count: of_vectors(
+           "HyperConnectionPreMix", {"x": x, "gate": g}, num_branches=n, reduction_scale=0.3)
+       for x, gate, count in ((STREAMS, (2, 3, 4), 0), (STREAMS, STREAMS, 0), (FLAT, FLAT, 4), (FLAT, (2, 3, 4, 1), 4))},
+    "branches-mixed": lambda: of_vectors("HyperConnectionPostMix", {"x": STREAMS, "block": (2, 3, 8), "gate": (2, 3, 4)}),
+    "flat-branches-mixed": lambda: of_vectors("HyperConnectionPostMix", {"x": FLAT, "block": (2, 3, 8), "gate": STREAMS, "mix": (2, 3, 4, 4)},
+                                              num_branches=4),
+    "engram-gate": lambda: of_vectors("EngramGate", {"key": STREAMS, "query": STREAMS, "value": (2, 3, 8), "a": (4, 8), "b": (4, 8), "c": (4, 8)},
+                                      ("y", "normed")),
+    "inverse": lambda: of_vectors("Inverse", {"x": (2, 4, 4)}),
+    **{f"distances-{metric}": lambda m=metric: of_vectors("CDist", {"a": (5, 3), "b": (4, 3)}, metric=m) for metric in ("sqeuclidean", "euclidean")},
+    **{f"expanded-at-{axis}": lambda a=axis: of_vectors("ExpandDims", {"x": (5, 3), "axis": np.array(a, np.int32)}) for axis in (0, -1)},
+    "unfolded": lambda: of_vectors("UnfoldTensor", {"x": (2, 7, 3)}, dim=1, size=3, step=2),
+    "distinct": lambda: of_vectors("Unique", {"x": np.array([2, 1, 1, 3, 4, 3], np.float32)}, ("y", "from", "counts"), (FLOATS, LONGS, LONGS)),
+    "product-of-16-bits": lambda: of_vectors("MatMulInteger16", {"a": np.arange(-9000, 9000, 1500, np.int16).reshape(3, 4),
+                                                                 "b": np.arange(-20, 0, dtype=np.int16).reshape(4, 5)}, kinds=(TensorProto.INT32,)),
 }

@@ -6,6 +6,7 @@
 // numbers.
 //
 //===----------------------------------------------------------------------===//
+#include "Decompose/Onnx/ContribAttention.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
@@ -18,6 +19,19 @@ using namespace mlir;
 using namespace tcc;
 using P = prim::ComparePredicate;
 using Cmp = arith::CmpIPredicate;
+
+SmallVector<Value> tcc::splitProjection(NodeContext &c, Value x, int64_t heads) {
+  PrimBuilder &b = c.b;
+  SmallVector<Value> parts;
+  Dim start = b.dim(0), third = b.floorDivDims(b.dim(x, 2), b.dim(3));
+  auto sizes = c.intsAttr("qkv_hidden_sizes");
+  for (size_t i = 0; i < 3; ++i) {
+    Dim size = sizes && sizes->size() == 3 ? b.dim((*sizes)[i]) : third;
+    parts.push_back(splitHeads(b, b.sliceAxis(x, 2, start, size), heads));
+    start = b.addDims(start, size);
+  }
+  return parts;
+}
 
 namespace {
 
@@ -96,20 +110,6 @@ FailureOr<Attended> attendMasked(NodeContext &c, Value q, Value k, Value v, Dim 
   if (m.causal)
     a.allowed = causalMask(b, b.dim(q, 2), b.dim(k, 2), past);
   return attend(b, a);
-}
-
-/// Q, K and V beside one another in the last axis of x.
-SmallVector<Value> splitProjection(NodeContext &c, Value x, int64_t heads) {
-  PrimBuilder &b = c.b;
-  SmallVector<Value> parts;
-  Dim start = b.dim(0), third = b.floorDivDims(b.dim(x, 2), b.dim(3));
-  auto sizes = c.intsAttr("qkv_hidden_sizes");
-  for (size_t i = 0; i < 3; ++i) {
-    Dim size = sizes && sizes->size() == 3 ? b.dim((*sizes)[i]) : third;
-    parts.push_back(splitHeads(b, b.sliceAxis(x, 2, start, size), heads));
-    start = b.addDims(start, size);
-  }
-  return parts;
 }
 
 /// Appends to a cache [2, B, N, P, H]; gives the new cache.
@@ -376,7 +376,8 @@ void tcc::populateOnnxContribAttentionRules(RuleSet &rules) {
       {"QAttention", quantizedAttention},
       {"MultiHeadAttention", multiHeadAttention},
       {"MRotaryEmbedding", multiRotaryEmbedding},
-      {"RotaryEmbedding", rotaryEmbedding}};
+      {"RotaryEmbedding", rotaryEmbedding},
+      {"SparseAttention", sparseAttention}};
   for (auto [op, rule] : kTable)
     rules.add("com.microsoft", op, rule);
 }

@@ -10,6 +10,7 @@
 #include "Decompose/Idioms/Gelu.h"
 #include "Decompose/Idioms/Standardize.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/Quantization.h"
 #include "Decompose/Onnx/Window.h"
 
 using namespace mlir;
@@ -64,10 +65,15 @@ FailureOr<Value> fusedActivation(NodeContext &c, Value x, ArrayRef<double> p) {
   return c.fail("has an unknown activation");
 }
 
-/// X, W, B and Z, which is added before the activation.
-LogicalResult fusedConv(NodeContext &c) {
+/// X, W, B and Z, which is added before the activation; the channels of images first, or last.
+template <bool last> LogicalResult fusedConv(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0), w = c.in(1);
+  if (last) {
+    if (b.rank(x) < 3)
+      return c.fail("needs images with channels");
+    x = channelsFirst(b, x);
+  }
   int64_t groups = c.intAttr("group", 1);
   auto window = convolutionWindow(c, x, w, groups);
   if (failed(window))
@@ -77,10 +83,12 @@ LogicalResult fusedConv(NodeContext &c) {
   if (c.has(2))
     y = b.add(y, alongAxis(b, b.cast(c.in(2), wide), 1, b.rank(x)));
   if (c.has(3))
-    y = b.add(y, b.cast(c.in(3), wide));
+    y = b.add(y, b.cast(last ? channelsFirst(b, c.in(3)) : c.in(3), wide));
   auto result =
       fusedActivation(c, y, c.floatsAttr("activation_params").value_or(SmallVector<double>()));
-  return failed(result) ? failure() : c.give(b.cast(*result, own));
+  if (failed(result))
+    return failure();
+  return c.give(b.cast(last ? channelsLast(b, *result) : *result, own));
 }
 
 /// The last two axes, or the first and the last but one, changed over.
@@ -200,36 +208,61 @@ LogicalResult simplifiedNorm(NodeContext &c) {
 /// Rows of an embedding table, each of which must exist.
 Value rowsOf(PrimBuilder &b, Value table, Value ids) {
   requireInRange(b, ids, b.dim(table, 0), IndexRange::positions);
-  return widen(b, b.take(table, ids, 0));
+  return b.take(table, ids, 0);
 }
 
-/// input_ids, segment_ids, word, position and segment tables, gamma, beta, mask,
-/// position_ids.
-LogicalResult embedLayerNorm(NodeContext &c) {
+/// How the operand i of an embedding is read once its rows are taken.
+using Read = llvm::function_ref<Value(size_t i, Value rows)>;
+
+/// input_ids, segment_ids, word, position and segment tables, gamma, beta, mask; `positions` is
+/// null where a token's place is its position.
+LogicalResult normalizedEmbedding(NodeContext &c, Value positions, Type own, Read read) {
   PrimBuilder &b = c.b;
-  Value ids = c.in(0), table = c.in(2);
-  if (b.rank(ids) != 2 || b.rank(table) != 2)
+  Value ids = c.in(0);
+  if (b.rank(ids) != 2 || b.rank(c.in(2)) != 2)
     return c.fail("needs a batch of token ids and a table");
-  Value sum = rowsOf(b, table, ids);
+  auto rows = [&](size_t i, Value at) { return read(i, rowsOf(b, c.in(i), at)); };
+  Value sum = rows(2, ids), position;
   Dim length = b.dim(ids, 1);
-  Value position;
-  if (c.has(8)) {
-    position = rowsOf(b, c.in(3), c.in(8));
+  if (positions) {
+    position = rows(3, positions);
   } else {
-    requireAtMost(b, length, b.dim(c.in(3), 0), "EmbedLayerNormalization's positions");
-    position = widen(b, b.unsqueeze(b.sliceAxis(c.in(3), 0, b.dim(0), length), {0}));
+    requireAtMost(b, length, b.dim(c.in(3), 0), c.node.getTarget().str() + "'s positions");
+    position = read(3, b.unsqueeze(b.sliceAxis(c.in(3), 0, b.dim(0), length), {0}));
   }
   sum = b.add(sum, position);
   if (c.has(1) && c.has(4))
-    sum = b.add(sum, rowsOf(b, c.in(4), c.in(1)));
-  Standardized s = normalizeLast(b, sum, c.in(5), c.in(6), c.floatAttr("epsilon", 1e-12), false);
-  (void)c.give(0, b.cast(s.value, b.elem(table)));
+    sum = b.add(sum, rows(4, c.in(1)));
+  Standardized s = normalizeLast(b, sum, read(5, c.in(5)), read(6, c.in(6)),
+                                 c.floatAttr("epsilon", 1e-12), false);
+  (void)c.give(0, b.cast(s.value, own));
   Type i32 = b.builder().getI32Type();
   if (c.numResults() > 1)
     (void)c.give(1, c.has(7) ? b.reduce(prim::ReduceKind::sum, b.cast(c.in(7), i32), 1, false)
                              : b.full({b.dim(ids, 0)}, 0, i32));
   if (c.numResults() > 2)
-    (void)c.give(2, b.cast(sum, b.elem(table)));
+    (void)c.give(2, b.cast(sum, own));
+  return success();
+}
+
+LogicalResult embedLayerNorm(NodeContext &c) {
+  return normalizedEmbedding(c, c.inOr(8, {}), c.b.elem(c.in(2)),
+                             [&](size_t, Value rows) { return widen(c.b, rows); });
+}
+
+/// The same of tables in 8 bits, whose scales are operands 8 to 12 and zero points 13 to 17.
+LogicalResult quantizedEmbedLayerNorm(NodeContext &c) {
+  for (size_t i = 2; i < 7; ++i)
+    if (c.has(i) != c.has(i + 6) || c.has(i) != c.has(i + 11))
+      return c.fail("needs a scale and a zero point of each table");
+  bool sized = true;
+  auto read = [&](size_t i, Value rows) {
+    auto scale = scalarOperand(c, i + 6), zero = scalarOperand(c, i + 11);
+    sized &= succeeded(scale) && succeeded(zero);
+    return sized ? dequantize(c.b, rows, *scale, *zero) : rows;
+  };
+  if (failed(normalizedEmbedding(c, {}, c.b.builder().getF32Type(), read)) || !sized)
+    return failure();
   return success();
 }
 
@@ -302,12 +335,15 @@ void tcc::populateOnnxContribFusedRules(RuleSet &rules) {
       {"BiasGelu", gelu},
       {"FastGelu", fastGelu},
       {"QuickGelu", quickGelu},
-      {"FusedConv", fusedConv},
+      {"FusedConv", fusedConv<false>},
+      {"NhwcConv", fusedConv<true>},
+      {"NhwcFusedConv", fusedConv<true>},
       {"FusedMatMul", fusedMatmul},
       {"TransposeMatMul", fusedMatmul},
       {"FusedGemm", fusedGemm},
       {"SimplifiedLayerNormalization", simplifiedNorm},
       {"EmbedLayerNormalization", embedLayerNorm},
+      {"QEmbedLayerNormalization", quantizedEmbedLayerNorm},
       {"GroupNorm", groupNorm},
       {"SkipGroupNorm", skipGroupNorm},
       {"GemmFastGelu", gemmFastGelu},

@@ -38,11 +38,17 @@ static constexpr ContribSchema kContrib[] = {
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float qkv_hidden_sizes:ints "
      "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:int=0"},
     {"BiasAdd", "X bias skip", "Y", ""},
+    {"BiasDropout", "data bias residual? ratio? training_mode?", "output mask?", "seed:int"},
     {"BiasGelu", "A B", "C", ""},
+    {"BiasSoftmax", "data bias", "output", "axis:int is_inner_broadcast:int!"},
     {"BiasSplitGelu", "X bias", "Y", ""},
+    {"BranchwiseRMSNorm", "X scale?", "Y", "num_branches:int epsilon:float"},
+    {"CDist", "A B", "C", "metric:string"},
     // Without a state_window, or with one, the state has another rank.
     {"CausalConvWithState", "input weight bias? past_state?", "output present_state?",
      "activation:string ndim:int dilation:int channels_last:flag state_window:int"},
+    {"ComplexMul", "A B", "C", ""},
+    {"ComplexMulConj", "A B", "C", ""},
     {"DecoderMaskedMultiHeadAttention",
      "query key? value? mask_index? attention_bias? past_key? past_value? -past_sequence_length? "
      "-beam_width? -cache_indirection? bias?",
@@ -60,6 +66,9 @@ static constexpr ContribSchema kContrib[] = {
      "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
      "position_ids?",
      "output mask_index? embedding_sum?", "epsilon:float mask_index_type:int=0"},
+    {"EngramGate", "key query value key_norm_scale query_norm_scale conv_norm_scale?",
+     "output gated_value_normed?", "epsilon:float"},
+    {"ExpandDims", "X axis", "Y", ""},
     {"FastGelu", "X bias?", "Y", ""},
     {"FusedConv", "X W B? Z?", "Y",
      "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int "
@@ -74,7 +83,10 @@ static constexpr ContribSchema kContrib[] = {
     {"FusedMatMulActivation", "A B", "Y",
      "transA:flag transB:flag transBatchA:flag transBatchB:flag alpha:float activation:string! "
      "activation_alpha:float activation_beta:float activation_gamma:float activation_axis:int"},
+    {"GatedAdd", "X Y gate", "output", ""},
     {"GatedRMSNorm", "X scale gate", "Y", "activation:string epsilon:float"},
+    {"GatedRelativePositionBias", "query_layer query_bias rel_pos weight bias eco_a token_offset?",
+     "output", "num_heads:int!"},
     {"Gelu", "X", "Y", ""},
     {"GemmFastGelu", "X W bias?", "Y", ""},
     {"GridSample", "X Grid", "Y", "mode:string padding_mode:string align_corners:int"},
@@ -89,6 +101,13 @@ static constexpr ContribSchema kContrib[] = {
      "local_window_size:int scale:float softcap:float smooth_softmax:int qk_output:int=0 "
      "qk_norm_epsilon:float sliding_window_cache:int=0 kv_cache_bit_width:int k_quant_type:string "
      "v_quant_type:string"},
+    {"HyperConnectionPostMix", "streams block_output post_mix stream_mix?", "output",
+     "num_branches:int"},
+    {"HyperConnectionPreMix", "streams pre_mix", "output",
+     "num_branches:int reduction_scale:float"},
+    {"Inverse", "X", "Y", ""},
+    {"Irfft", "X", "Y", "onesided:int=1 normalized:int=0 signal_ndim:int!"},
+    {"IsAllFinite", "input*", "output", "isnan_only:flag isinf_only:flag"},
     // chunk_size says how ONNX Runtime walks over the tokens, not what comes out.
     {"LinearAttention", "query key value past_state? decay? beta?", "output present_state?",
      "q_num_heads:int! kv_num_heads:int! update_rule:string scale:float chunk_size:int "
@@ -99,6 +118,7 @@ static constexpr ContribSchema kContrib[] = {
      "scale:float is_packed_batching:flag"},
     {"MatMulBnb4", "A B absmax", "Y",
      "K:int! N:int! block_size:int! quant_type:int! transB:int=1 training_mode:int"},
+    {"MatMulInteger16", "A B", "Y", ""},
     {"MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
     {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
      // accuracy_level allows less exact products than these.
@@ -106,19 +126,37 @@ static constexpr ContribSchema kContrib[] = {
     {"MoE", "input router_probs fc1 fc1_bias? fc2 fc2_bias? fc3? fc3_bias?", "output",
      "k:int activation_type:string normalize_routing_weights:flag use_sparse_mixer:int=0 "
      "activation_alpha:float activation_beta:float swiglu_limit:float swiglu_fusion:int"},
+    {"MulInteger", "A A_zero_point? B B_zero_point?", "C", ""},
     {"MultiHeadAttention",
      "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
      "-past_sequence_length? -cache_indirection?",
      "output present_key? present_value? qk?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float"},
+    {"NGramRepeatBlock", "input_ids scores", "scores_out", "ngram_size:int!"},
+    {"NhwcConv", "X W B?", "Y",
+     "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int"},
+    {"NhwcFusedConv", "X W B? Z?", "Y",
+     "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int "
+     "activation:string activation_params:floats"},
     {"NhwcMaxPool", "x", "y",
      "auto_pad:string kernel_shape:ints! pads:ints strides:ints dilations:ints ceil_mode:int"},
+    {"PackedAttention",
+     "input weights bias token_offset cumulative_sequence_length attention_bias?", "output",
+     "num_heads:int! qkv_hidden_sizes:ints scale:float mask_filter_value:float"},
+    {"PackedMultiHeadAttention",
+     "query key? value? bias? token_offset cumulative_sequence_length attention_bias?", "output",
+     "num_heads:int! scale:float mask_filter_value:float"},
     {"QAttention",
      "input weight bias input_scale weight_scale mask_index? input_zero_point? weight_zero_point? "
      "past?",
      "output present?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float do_rotary:int=0 "
      "past_present_share_buffer:int=0"},
+    {"QEmbedLayerNormalization",
+     "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
+     "word_scale position_scale segment_scale? gamma_scale beta_scale word_zero_point "
+     "position_zero_point segment_zero_point? gamma_zero_point beta_zero_point",
+     "layernorm_out mask_index_out", "epsilon:float"},
     {"QGemm", "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?", "Y",
      "transA:flag transB:flag alpha:float"},
     {"QLinearAdd", "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?", "C",
@@ -156,10 +194,18 @@ static constexpr ContribSchema kContrib[] = {
     {"QuantizeLinear", "x y_scale y_zero_point?", "y", "axis:int"},
     {"QuickGelu", "X", "Y", "alpha:float"},
     {"Range", "start limit delta?", "Y", ""},
+    {"ReduceSumInteger", "data", "reduced", "axes:ints! keepdims:flag!"},
+    {"RelativePositionBias", "bias_table query_length key_length", "output",
+     "max_distance:int! is_bidirectional:flag"},
+    {"RemovePadding", "input sequence_token_count",
+     "output token_offset cumulated_seq_len max_seq_len", ""},
+    {"RestorePadding", "input token_offset", "output", ""},
+    {"Rfft", "X", "Y", "onesided:int=1 normalized:int=0 signal_ndim:int"},
     // ONNX Runtime takes `scale` and does not use it, nor do we. With packed batches positions may
     // lie past the length of the tables' use for one sequence, which changes no value.
     {"RotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
      "interleaved:flag num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:flag"},
+    {"ScaledSiLU", "X scale?", "Y", "alpha:float"},
     {"SimplifiedLayerNormalization", "X scale", "Y inv_std_var?",
      "axis:int epsilon:float stash_type:int=1"},
     {"SkipGroupNorm", "X gamma beta skip bias?", "Y S?",
@@ -168,8 +214,17 @@ static constexpr ContribSchema kContrib[] = {
      "output mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
     {"SkipSimplifiedLayerNormalization", "input skip gamma bias?",
      "output -mean? inv_std_var? input_skip_bias_sum?", "epsilon:float"},
+    {"SparseAttention",
+     "query key? value? past_key past_value block_row_indices block_col_indices "
+     "total_sequence_length key_total_sequence_lengths cos_cache? sin_cache?",
+     "output present_key present_value",
+     "num_heads:int! kv_num_heads:int! sparse_block_size:int! scale:float do_rotary:flag "
+     "rotary_interleaved:flag"},
+    {"TorchEmbedding", "weight indices padding_idx? scale_grad_by_freq?", "Y", ""},
     {"Trilu", "X k?", "Y", "upper:int"},
     {"TransposeMatMul", "A B", "Y", "transA:flag transB:flag alpha:float"},
+    {"UnfoldTensor", "input", "output", "dim:int size:int! step:int"},
+    {"Unique", "x", "y idx counts", ""},
 };
 
 static SmallVector<Formal> parse(StringRef text) {

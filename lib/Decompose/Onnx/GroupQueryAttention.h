@@ -6,5 +6,7 @@ namespace tcc {
 
 /// The rule of com.microsoft's GroupQueryAttention.
 mlir::LogicalResult groupQueryAttention(NodeContext &c);
+/// That of its SparseAttention.
+mlir::LogicalResult sparseAttention(NodeContext &c);
 
 } // namespace tcc
