@@ -8,6 +8,9 @@ so that tcc can be run again on them.
 
 PyTorch rounds numbers of 16 bits wherever its kernels do, tcc where its own do. So where the two differ, the operator
 in float64 is the yardstick: tcc's largest error may be at most twice PyTorch's.
+
+--form dynamic opens every extent that PyTorch lets be open, and runs the operator again on extents one larger.
+--form out gives the operator the tensors that it writes its results to (out=), one element filled with another value.
 """
 import argparse
 import collections
@@ -20,6 +23,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from queue import Empty
 
@@ -71,6 +75,45 @@ def in_double(op, leaves, spec):
         return None
 
 
+def grown(program, inputs):
+    """The inputs one longer along each axis whose extent is open; None where none is."""
+    import sympy
+    shapes = [node.meta["val"].shape for node in program.graph.find_nodes(op="placeholder")
+              if node.name in program.graph_signature.user_inputs]
+    symbols = {symbol for shape in shapes for extent in shape if isinstance(extent, torch.SymInt)
+               for symbol in extent.node.expr.free_symbols}
+    if not symbols or len(shapes) != len(inputs):
+        return None
+    hints = {extent.node.expr: size for shape, tensor in zip(shapes, inputs) for extent, size in zip(shape, tensor.shape)
+             if isinstance(extent, torch.SymInt) and extent.node.expr.is_Symbol}
+    if symbols - set(hints):
+        return None
+    larger = {symbol: size + 1 for symbol, size in hints.items()}
+    result = []
+    for shape, tensor in zip(shapes, inputs):
+        for axis, extent in enumerate(shape):
+            size = int(sympy.sympify(extent.node.expr).subs(larger)) if isinstance(extent, torch.SymInt) else extent
+            while tensor.shape[axis] < size:
+                tensor = torch.cat([tensor, tensor.narrow(axis, 0, min(tensor.shape[axis], size - tensor.shape[axis]))], axis)
+            tensor = tensor.narrow(axis, 0, size)
+        result.append(tensor.clone())
+    return result
+
+
+class Into(torch.nn.Module):
+    """The operator with tensors of `results` that it writes to."""
+
+    def __init__(self, op, results, single):
+        super().__init__()
+        self.op, self.single = op, single
+        self.forms = [(tuple(result.shape), result.dtype) for result in results]
+
+    def forward(self, *args, **kwargs):
+        out = tuple(torch.ones(shape, dtype=dtype) for shape, dtype in self.forms)
+        self.op(*args, **kwargs, out=out[0] if self.single else out)
+        return out
+
+
 def spread(samples, count):
     step = max(1, (len(samples) - 1) / max(1, count - 1))
     return [samples[min(round(i * step), len(samples) - 1)] for i in range(min(count, len(samples)))]
@@ -81,8 +124,11 @@ def has_no_one_result(operator):
     return torch.Tag.nondeterministic_seeded in operator.tags or "empty" in operator.name()
 
 
-def export_sample(op, sample, path):
+def export_sample(op, sample, path, form="static"):
     """Writes path.pt2 and path.pickle; returns why it cannot, or None."""
+    if form == "out":
+        result = op(sample.input, *sample.args, **sample.kwargs)
+        op = Into(op, tensors_of(result), torch.is_tensor(result))
     leaves, spec = pytree.tree_flatten(((sample.input, *sample.args), sample.kwargs))
     module = Call(op, leaves, spec)
     inputs = [leaf.detach().clone() for leaf in leaves if torch.is_tensor(leaf)]
@@ -95,15 +141,27 @@ def export_sample(op, sample, path):
         expected = [tensor.detach().clone() for tensor in expected]
         if not expected or any(tensor.layout != torch.strided for tensor in expected):
             return "no dense outputs"
-        program = torch.export.export(module, tuple(tensor.clone() for tensor in inputs), strict=False)
+        open_axes = tuple({axis: torch.export.Dim.AUTO for axis in range(tensor.dim())} for tensor in inputs)
+        program = torch.export.export(module, tuple(tensor.clone() for tensor in inputs), strict=False,
+                                      dynamic_shapes=(open_axes,) if form == "dynamic" else None)
         program.module()(*(tensor.clone() for tensor in inputs))  # what PyTorch itself refuses is no measure
+        larger = grown(program, inputs) if form == "dynamic" else None
     called = {node.target for node in program.graph.nodes if isinstance(node.target, torch._ops.OpOverload)}
     if any(map(has_no_one_result, called)):
         return "random"
+    cases = [(inputs, expected)]
+    if larger is not None:
+        try:
+            with torch.no_grad():
+                results = tensors_of(module(*larger))
+                if all(map(same, tensors_of(program.module()(*(tensor.clone() for tensor in larger))), results)):
+                    cases.append((larger, [tensor.detach().clone() for tensor in results]))
+        except Exception:
+            pass  # a sample's other arguments may fit its own extents alone
     narrow = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in expected)
-    exact = in_double(op, leaves, spec) if narrow else None
+    exact = in_double(op, leaves, spec) if narrow and form == "static" else None
     torch.export.save(program, path.with_suffix(".pt2"))
-    pickle.dump((inputs, expected, exact or [None] * len(expected)), open(path.with_suffix(".pickle"), "wb"))
+    pickle.dump([(*case, exact or [None] * len(expected)) for case in cases], open(path.with_suffix(".pickle"), "wb"))
     return None
 
 
@@ -141,16 +199,19 @@ def difference(actual, expected, exact=None):
 
 
 def run_library(path):
-    inputs, expected, exact = pickle.load(open(path.with_suffix(".pickle"), "rb"))
-    try:
-        with Compiled(path.with_suffix(".so"), 1) as model:
-            actual = model(*inputs, wrap=lambda output: torch.from_dlpack(output).clone())
-    except Exception as error:
-        return f"run: {error}"
-    if len(actual) != len(expected):
-        return f"wrong: {len(actual)} outputs instead of {len(expected)}"
-    wrong = next(filter(None, map(difference, actual, expected, exact)), None)
-    return f"wrong: {wrong}" if wrong else "good"
+    for number, (inputs, expected, exact) in enumerate(pickle.load(open(path.with_suffix(".pickle"), "rb"))):
+        larger = " (larger)" if number else ""
+        try:
+            with Compiled(path.with_suffix(".so"), 1) as model:
+                actual = model(*inputs, wrap=lambda output: torch.from_dlpack(output).clone())
+        except Exception as error:
+            return f"run: {error}{larger}"
+        if len(actual) != len(expected):
+            return f"wrong: {len(actual)} outputs instead of {len(expected)}{larger}"
+        wrong = next(filter(None, map(difference, actual, expected, [None] * len(expected) if number else exact)), None)
+        if wrong:
+            return f"wrong: {wrong}{larger}"
+    return "good"
 
 
 def run_libraries(paths, queue):
@@ -211,7 +272,7 @@ def sweep_op(info, dtype, options):
     for index, sample in enumerate(samples_of(info, dtype, options.samples)):
         path = folder / f"{title(info)}-{index}"
         try:
-            if export_sample(info.op, sample, path):
+            if export_sample(info.op, sample, path, options.form):
                 continue
         except Exception:
             continue
@@ -255,19 +316,26 @@ def write_known(path, verdicts):
 def chosen(options):
     from torch.testing._internal.common_methods_invocations import op_db
     pairs = [(info, dtype) for info in op_db for dtype in options.dtypes.split(",")
-             if getattr(torch, dtype) in info.dtypes and (not options.names or info.name in options.names)]
+             if getattr(torch, dtype) in info.dtypes and (not options.names or info.name in options.names)
+             and (info.supports_out or options.form != "out")]
     if options.sample and options.sample < len(pairs):
         pairs = random.Random(options.seed).sample(pairs, options.sample)
     return pairs
 
 
 def sweep(options):
-    verdicts = {}
+    verdicts, start = {}, time.time()
     context = multiprocessing.get_context("fork")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, context, silence) as pool:
-        futures = [pool.submit(run_pair, number, options) for number in range(len(PAIRS))]
+        futures = [pool.submit(run_pair, number, argparse.Namespace(**{**vars(options), "progress": None})) for number in range(len(PAIRS))]
         for future in concurrent.futures.as_completed(futures):
             verdicts.update(future.result())
+            if options.progress:
+                for key, verdict in future.result().items():
+                    print(*key, " ".join(verdict.split()), file=options.progress, flush=True)
+            if options.seconds and time.time() - start > options.seconds:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
     return verdicts
 
 
@@ -292,6 +360,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--folder", type=pathlib.Path, help="where the exported samples stay")
     parser.add_argument("--flags", default="", help="options for tcc, such as --arch=sim")
+    parser.add_argument("--seconds", type=float, help="no further pair after so long")
+    parser.add_argument("--progress", type=argparse.FileType("a"), help="every verdict as it is found, into this file")
+    parser.add_argument("--form", default="static", choices=["static", "dynamic", "out"])
     parser.add_argument("--known", type=pathlib.Path, default=pathlib.Path(__file__).with_suffix(".txt"))
     parser.add_argument("--write", action="store_true", help="list what is not good in the file of what is known")
     options = parser.parse_args()

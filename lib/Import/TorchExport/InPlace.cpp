@@ -22,10 +22,10 @@ llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
     ids.push_back(draft.operandIds[operand]);
   draft.target = semantics.functional;
   draft.outs.resize(names.size());
-  bool isOut = !semantics.others.empty() || semantics.argument == "out";
   bool typesKnown = draft.types.size() == names.size();
   // What `out=` names takes the result's shape: an empty tensor grows.
-  bool ownTypes = semantics.changesShape || isOut || StringRef(draft.target).starts_with("resize");
+  bool ownTypes =
+      semantics.changesShape || semantics.isOut || StringRef(draft.target).starts_with("resize");
   if (semantics.changesShape && !typesKnown)
     return userError("this in-place operator is not supported");
   if (!ownTypes || !typesKnown) {
@@ -33,7 +33,7 @@ llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
     for (unsigned operand : changed)
       draft.types.push_back(draft.operands[operand].getType());
   }
-  if (isOut)
+  if (semantics.isOut)
     llvm::erase_if(draft.attrs, [&](NamedAttribute a) {
       return llvm::is_contained(names, a.getName().getValue());
     });

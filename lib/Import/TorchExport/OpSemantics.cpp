@@ -1,8 +1,9 @@
 //===- OpSemantics.cpp - Which ATen operators alias or mutate -------------===//
 //
 // Three tables by operator: views, with how a write to one becomes a write to what it views;
-// operators that write one argument, `self` or `out`, most of which are named like their functional
-// form; and those that write several results, each to an argument of its own.
+// operators that write `self`, most of which are named like their functional form; and those that
+// write each result to an argument of its own, which PyTorch itself lists (AtenOuts.inc, written by
+// scripts/aten-schemas): the names of two overloads tell little of whether they take the same.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/OpSemantics.h"
@@ -56,69 +57,39 @@ std::optional<ViewSemantics> viewSemantics(StringRef op) {
   return it == table.end() ? std::nullopt : std::optional(it->second);
 }
 
-/// The overload of the functional form of an operator that writes to `out`, by its
-/// target: most are named alike.
-static StringRef overloadWithout(StringRef target) {
-  auto [op, overload] = target.split('.');
-  return StringSwitch<StringRef>(target)
-      .Cases({"add.out", "sub.out", "mul.out", "div.out", "subtract.out"}, "Tensor")
-      .Cases({"multiply.out", "divide.out", "true_divide.out"}, "Tensor")
-      .Cases({"div.out_mode", "divide.out_mode"}, "Tensor_mode")
-      .Case("sum.IntList_out", "dim_IntList")
-      .Case("prod.int_out", "dim_int")
-      .Cases({"mean.out", "all.out", "any.out", "std.out", "var.out"}, "dim")
-      .Cases({"max.out", "min.out"}, "other")
-      .Case("norm.out", "ScalarOpt_dim")
-      .Case("norm.dtype_out", "ScalarOpt_dim_dtype")
-      .Case("arange.start_out", "start_step")
-      .Default(overload == "out" ? StringRef("default") : overload.drop_back(4));
-}
+namespace {
 
-/// Operators that write several results, each to an argument that has its name.
-static std::optional<InPlaceSemantics> severalOuts(StringRef target) {
-  struct Row {
-    StringRef target, functional, outs;
-  };
-  static constexpr Row kRows[] = {
-      {"max.dim_max", "max.dim", "max max_values"},
-      {"min.dim_min", "min.dim", "min min_indices"},
-      {"aminmax.out", "aminmax.default", "min max"},
-      {"sort.values", "sort.default", "values indices"},
-      {"sort.values_stable", "sort.stable", "values indices"},
-      {"topk.values", "topk.default", "values indices"},
-      {"kthvalue.values", "kthvalue.default", "values indices"},
-      {"mode.values", "mode.default", "values indices"},
-      {"median.dim_values", "median.dim", "values indices"},
-      {"nanmedian.dim_values", "nanmedian.dim", "values indices"},
-      {"cummax.out", "cummax.default", "values indices"},
-      {"cummin.out", "cummin.default", "values indices"},
-      {"frexp.Tensor_out", "frexp.Tensor", "mantissa exponent"},
-      {"linalg_eigh.eigvals", "linalg_eigh.default", "eigvals eigvecs"},
-      {"linalg_qr.out", "linalg_qr.default", "Q R"},
-      {"linalg_slogdet.out", "linalg_slogdet.default", "sign logabsdet"},
-      {"linalg_svd.U", "linalg_svd.default", "U S Vh"},
-      {"linalg_lu.out", "linalg_lu.default", "P L U"},
-      {"linalg_lu_factor.out", "linalg_lu_factor.default", "LU pivots"},
-  };
-  for (const Row &row : kRows) {
-    if (row.target != target)
-      continue;
-    SmallVector<StringRef> outs;
-    row.outs.split(outs, ' ');
-    InPlaceSemantics semantics{row.functional.str(), outs.front(), false};
-    semantics.others.assign(outs.begin() + 1, outs.end());
-    return semantics;
-  }
-  return std::nullopt;
+struct OutForm {
+  StringLiteral target, functional, outs;
+};
+
+constexpr OutForm kOutForms[] = {
+#define ATEN_OUT(target, functional, outs) {target, functional, outs},
+#include "AtenOuts.inc"
+#undef ATEN_OUT
+};
+
+} // namespace
+
+/// Operators that write their results to arguments of these names.
+static std::optional<InPlaceSemantics> outForm(StringRef target) {
+  const auto *it =
+      std::lower_bound(std::begin(kOutForms), std::end(kOutForms), target,
+                       [](const OutForm &form, StringRef name) { return form.target < name; });
+  if (it == std::end(kOutForms) || it->target != target)
+    return std::nullopt;
+  SmallVector<StringRef> outs;
+  it->outs.split(outs, ' ');
+  InPlaceSemantics semantics{it->functional.str(), outs.front(), false, /*isOut=*/true};
+  semantics.others.assign(outs.begin() + 1, outs.end());
+  return semantics;
 }
 
 std::optional<InPlaceSemantics> inPlaceSemantics(StringRef target) {
-  if (auto several = severalOuts(target))
-    return several;
+  if (auto form = outForm(target))
+    return form;
   auto [op, overload] = target.split('.');
   std::string suffix = overload.empty() ? "" : ("." + overload).str();
-  if (overload == "out" || overload.ends_with("_out") || overload == "out_mode")
-    return InPlaceSemantics{(op + "." + overloadWithout(target)).str(), "out", false};
   StringRef functional = StringSwitch<StringRef>(target)
                              .Case("floor_divide_.Tensor", "floor_divide.default")
                              .Case("pow_.Scalar", "pow.Tensor_Scalar")

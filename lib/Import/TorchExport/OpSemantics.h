@@ -56,6 +56,7 @@ struct InPlaceSemantics {
   std::string functional;   ///< target of the functional form ("add.Tensor")
   llvm::StringRef argument; ///< name of the changed argument ("self", "out")
   bool changesShape;        ///< `unsqueeze_`: the operand becomes a view of itself
+  bool isOut = false;       ///< the argument is none of the functional form's
   llvm::SmallVector<llvm::StringRef, 2> others =
       {}; ///< names of what further results are written to
 };
