@@ -3,6 +3,7 @@
 #include "AttentionSpec.h"
 #include "CollapsedRows.h"
 #include "SpecialKernel.h"
+#include "tcc/Analysis/InPlace.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -29,6 +30,24 @@ static bool emitTemplate(KernelFrame &frame) {
       });
 }
 
+/// Loads of single integers out of inputs that the kernel does not change are the same all along:
+/// an index that says which row is taken leaves the loop over the row's vectors, which LLVM cannot
+/// know while it stores.
+static void markIndices(KernelFrame &frame) {
+  SmallVector<unsigned> changed = overwritableInputs(frame.launch);
+  for (BlockArgument argument : frame.launch.getBody().getArguments()) {
+    const Memory *memory = frame.e.memoryOf(argument);
+    if (!memory || !isa<IntegerType>(memory->elementType) ||
+        llvm::is_contained(changed, argument.getArgNumber()))
+      continue;
+    for (Operation *address : memory->pointer.getUsers())
+      if (isa<LLVM::GEPOp>(address))
+        for (Operation *user : address->getUsers())
+          if (auto load = dyn_cast<LLVM::LoadOp>(user); load && load.getType().isInteger())
+            load.setInvariant(true);
+  }
+}
+
 func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
                                       const CpuTarget &cpu) {
   MLIRContext *context = module.getContext();
@@ -44,6 +63,7 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   }
   KernelFrame frame(launch, function, cpu);
   bool ok = emitTemplate(frame);
+  markIndices(frame);
   func::ReturnOp::create(frame.b);
   return ok ? function : func::FuncOp();
 }
