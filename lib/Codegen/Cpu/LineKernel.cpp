@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "SpecialKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -15,10 +16,29 @@ using namespace tcc::codegen;
 
 static bool walksInLanes(Operation *op) { return isa<prim::CumulativeOp, prim::ArgReduceOp>(op); }
 
+/// Elements of a row in a task of a scan across rows that adds each row to the one that it stored
+/// before: a run that memory gives at its speed, which registers do not hold. 0: the lanes carry
+/// what they have seen, because a row is too short to hide how long what is stored takes to come
+/// back, or what is stored is rounded.
+static int64_t scannedRun(Operation *op, cpu::SpecialScheduleAttr schedule) {
+  constexpr int64_t kRunBytes = 4096, kLeast = 4; // times the lanes
+  auto scan = dyn_cast<prim::CumulativeOp>(op);
+  if (!scan || scan.getExclusive())
+    return 0;
+  RankedTensorType type = tensorType(scan.getX());
+  Type e = type.getElementType();
+  int64_t extent = type.getShape().back(),
+          run = kRunBytes * 8 / computeType(e).getIntOrFloatBitWidth();
+  bool isLong = !ShapedType::isDynamic(extent) && extent >= kLeast * schedule.getLanes();
+  return isLong && computeType(e) == storageType(e) ? std::min(run, extent) : 0;
+}
+
 int64_t tcc::codegen::linesPerTask(Operation *op, cpu::SpecialScheduleAttr schedule) {
   auto [x, axis] = *lineAxis(op);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape();
   bool across = walksInLanes(op) && axis + 1 < shape.size();
+  if (int64_t run = across ? scannedRun(op, schedule) : 0)
+    return run;
   constexpr int64_t kFewest = 4; // of which a part is masked
   return across ? lanesFor(schedule.getLanes(), std::max(shape.back(), kFewest)) : 1;
 }
@@ -39,11 +59,43 @@ static unsigned lanesAlong(KernelFrame &f, Operation *op, RankedTensorType type,
   return ShapedType::isDynamic(extent) ? lanes / kTurns : lanesFor(lanes, extent / kTurns);
 }
 
+/// Columns [low, high) of the lines at `at`, row after row.
+static void emitScannedRows(KernelFrame &f, prim::CumulativeOp op, Coords at, Value length,
+                            Value low, Value high, unsigned lanes) {
+  Type e = tensorType(op.getX()).getElementType();
+  Value one = f.e.index(1), extent = f.results[0].extents.back();
+  auto row = [&](Value i, bool isFirst) {
+    Value place = op.getReverse() ? f.e.subIndex(f.e.subIndex(length, one), i) : i;
+    Value before = op.getReverse() ? f.e.addIndex(place, one) : f.e.subIndex(place, one);
+    f.narrowingLoop(
+        low, high, lanes,
+        [&](Value column) {
+          at.back() = Coord::affine(column, f.e.lanes() > 1 ? 1 : 0);
+          at[op.getAxis()] = Coord::uniform(place);
+          Value v = f.e.evalVector(op.getX(), at);
+          f.failed |= !v;
+          if (!v)
+            return;
+          Coords stored(at);
+          stored[op.getAxis()] = Coord::uniform(before);
+          Value none = arith::ConstantOp::create(f.b, neutralElement(op.getKind(), e));
+          Value carried = !isFirst          ? f.e.load(f.results[0], stored)
+                          : f.e.lanes() > 1 ? f.e.splat(none, f.e.lanes())
+                                            : none;
+          f.e.store(f.results[0], at, emitCombine(f.b, op.getKind(), e, carried, v));
+        },
+        /*masksEnd=*/true, getConstantIntValue(extent).value_or(0));
+  };
+  f.loop(f.e.index(0), f.minIndex(one, length), 1, [&](Value i) { row(i, /*isFirst=*/true); });
+  f.loop(one, length, 1, [&](Value i) { row(i, /*isFirst=*/false); });
+}
+
 void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
   auto [x, axis] = *lineAxis(op);
   auto type = cast<RankedTensorType>(x.getType());
   unsigned along = lanesAlong(f, op, type, axis);
-  int64_t lines = linesPerTask(op, cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr()));
+  auto schedule = cast<cpu::SpecialScheduleAttr>(f.launch.getScheduleAttr());
+  int64_t lines = linesPerTask(op, schedule);
   SmallVector<Value> extents = extentsOf(f, x), others(extents);
   if (lines > 1)
     others.back() =
@@ -61,6 +113,9 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
       return emitLine(f, op, at, length, along);
     Value low = f.e.mulIndex(at.back().base, f.e.index(lines));
     Value high = f.minIndex(f.e.addIndex(low, f.e.index(lines)), extents.back());
+    if (scannedRun(op, schedule))
+      return emitScannedRows(f, cast<prim::CumulativeOp>(op), at, length, low, high,
+                             schedule.getLanes());
     f.narrowingLoop(
         low, high, lines,
         [&](Value line) {

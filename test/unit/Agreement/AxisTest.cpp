@@ -128,11 +128,13 @@ bool agree(const Tensor &want, const Tensor &got) {
   return want.shape() == got.shape();
 }
 
-/// Lines of either kind, each with its own x.
-void check(DType type, int64_t rows, int64_t columns, const std::string &cpu) {
+/// Lines of either kind that begin with `which`, each with its own x.
+void check(DType type, int64_t rows, int64_t columns, const std::string &cpu,
+           llvm::StringRef which = "") {
   std::vector<Line> lines[2];
   for (const Line &line : linesFor(type, rows, columns))
-    if (moduleOf(line, type, rows, columns)) // else the verifier does not accept it
+    if (llvm::StringRef(line.op).starts_with(which) &&
+        moduleOf(line, type, rows, columns)) // else the verifier does not accept it
       lines[isFloat(type) && isSum(line)].push_back(line);
   std::vector<int64_t> indices;
   int64_t least = std::min(rows, columns);
@@ -175,6 +177,16 @@ TEST_CASE("operators along long axes agree with the interpreter") {
       DYNAMIC_SECTION(cpu << " " << dtypeName(type).str()) {
         check(type, 5, 331, cpu);
         check(type, 300, 7, cpu);
+      }
+}
+
+// A task scans a run of each row, of which there are some, and the last is shorter than a vector.
+TEST_CASE("scans across long rows agree with the interpreter") {
+  for (const std::string &cpu : runnableCpus())
+    for (DType type : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::I32, DType::U8})
+      DYNAMIC_SECTION(cpu << " " << dtypeName(type).str()) {
+        check(type, 4, 2051, cpu, "prim.cumulative");
+        check(type, 1, 1024, cpu, "prim.cumulative");
       }
 }
 
