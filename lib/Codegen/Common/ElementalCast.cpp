@@ -51,14 +51,27 @@ static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::SelectOp::create(b, isNumber, converted, zero);
 }
 
-/// What of `x`, an integer from `floatToInteger`, has the same lower bits and does not ask whether
-/// the float is a number: none was clamped to the lowest integer, whose lower bits are those of 0.
-static Value withoutNanTest(Value x) {
+/// What of `x`, an integer from `floatToInteger`, has the same lower bits: it does not ask whether
+/// the float is a number, for none was clamped to the lowest integer, whose lower bits are those of
+/// 0; and what is too high is -1 before it is converted, whose lower bits are those of the largest
+/// integer, instead of a maximum before and a choice after it.
+static Value lowerBitsOf(ImplicitLocOpBuilder &b, Value x) {
   auto select = x.getDefiningOp<arith::SelectOp>();
   auto test = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : nullptr;
   bool isNumber = test && test.getPredicate() == arith::CmpFPredicate::ORD &&
                   test.getLhs() == test.getRhs() && matchPattern(select.getFalseValue(), m_Zero());
-  return isNumber ? select.getTrueValue() : x;
+  if (!isNumber)
+    return x;
+  x = select.getTrueValue();
+  auto bounded = x.getDefiningOp<arith::SelectOp>();
+  auto converted = bounded ? bounded.getFalseValue().getDefiningOp<arith::FPToSIOp>() : nullptr;
+  auto belowHigh = converted ? converted.getIn().getDefiningOp<arith::SelectOp>() : nullptr;
+  if (!belowHigh)
+    return x;
+  Value aboveLow = belowHigh.getTrueValue();
+  Value in =
+      arith::SelectOp::create(b, bounded.getCondition(), number(b, -1.0, aboveLow), aboveLow);
+  return arith::FPToSIOp::create(b, x.getType(), in);
 }
 
 Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type to, bool saturate) {
@@ -89,7 +102,7 @@ Value tcc::codegen::emitCast(ImplicitLocOpBuilder &b, Value x, Type from, Type t
   unsigned wf = cf.getIntOrFloatBitWidth(), wt = ct.getIntOrFloatBitWidth();
   Value r = x;
   if (wf > wt)
-    r = arith::TruncIOp::create(b, rt, isUnsigned(from) ? x : withoutNanTest(x));
+    r = arith::TruncIOp::create(b, rt, isUnsigned(from) ? x : lowerBitsOf(b, x));
   else if (wf < wt)
     r = isUnsigned(from) ? Value(arith::ExtUIOp::create(b, rt, x))
                          : Value(arith::ExtSIOp::create(b, rt, x));
