@@ -39,10 +39,16 @@ public:
     int64_t stride = packedRowStride(spec.cpu, packedDepth(k, spec), bytes);
     if (!packed)
       packed = k.scratch(spec.acc, spec.schedule.rows * stride);
-    packRows(k, spec, rows, block, packed, stride);
     source = RowSource();
     source.element = spec.acc;
     source.base = packed;
+    if (k.isKnown(spec.aRowStride, 1)) {
+      packSteps(k, spec, rows, block, packed);
+      source.rowStride = k.constant(1);
+      source.kStride = k.constant(spec.schedule.rows);
+      return;
+    }
+    packRows(k, spec, rows, block, packed, stride);
     source.rowStride = k.constant(stride);
     source.kStride = k.constant(1);
   }

@@ -198,4 +198,24 @@ void packRows(KernelBuilder &k, const ContractionSpec &spec, const TileRows &row
   });
 }
 
+void packSteps(KernelBuilder &k, const ContractionSpec &spec, const TileRows &rows,
+               const KBlock &block, Value to) {
+  Index stride = k.constant(spec.schedule.rows), one = k.constant(1);
+  k.loop(k.constant(0), block.length, one, [&](Index step) {
+    Index offset = k.mulAdd(k.add(block.begin, step), spec.aKStride, rows.first);
+    Value from = k.address(spec.a, spec.aElement, offset);
+    Value into = k.address(to, spec.acc, k.mul(step, stride));
+    auto copy = [&](Index source, Index row, unsigned count) {
+      auto type = VectorType::get({int64_t(count)}, spec.aElement);
+      Value values = k.load(type, k.address(from, spec.aElement, source));
+      k.store(k.widen(values, spec.acc, spec.aUnsigned), k.address(into, spec.acc, row));
+    };
+    if (!rows.valid)
+      return copy(k.constant(0), k.constant(0), rows.count);
+    Index last = k.sub(rows.valid, one);
+    k.loop(k.constant(0), k.constant(rows.count), one,
+           [&](Index row) { copy(k.min(row, last), row, 1); });
+  });
+}
+
 } // namespace tcc::codegen

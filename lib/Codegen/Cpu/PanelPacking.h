@@ -44,5 +44,8 @@ int64_t packedRowStride(const CpuTarget &cpu, int64_t length, unsigned elementBy
 /// Copies A[rows, block] to `to` as [count][stride]; missing rows repeat the last.
 void packRows(KernelBuilder &k, const ContractionSpec &spec, const TileRows &rows,
               const KBlock &block, mlir::Value to, int64_t stride);
+/// The same of rows that are neighbours in memory, as [length][schedule's rows]: a vector a step.
+void packSteps(KernelBuilder &k, const ContractionSpec &spec, const TileRows &rows,
+               const KBlock &block, mlir::Value to);
 
 } // namespace tcc::codegen
