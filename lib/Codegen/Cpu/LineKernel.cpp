@@ -17,20 +17,27 @@ using namespace tcc::codegen;
 static bool walksInLanes(Operation *op) { return isa<prim::CumulativeOp, prim::ArgReduceOp>(op); }
 
 /// Elements of a row in a task of a scan across rows that adds each row to the one that it stored
-/// before: a run that memory gives at its speed, which registers do not hold. 0: the lanes carry
-/// what they have seen, because a row is too short to hide how long what is stored takes to come
-/// back, or what is stored is rounded.
+/// before: a run that memory gives at its speed, which registers do not hold, and half of it where
+/// there are few tasks. 0: the lanes carry what they have seen, because a row is too short to hide
+/// how long what is stored takes to come back, or what is stored is rounded.
 static int64_t scannedRun(Operation *op, cpu::SpecialScheduleAttr schedule) {
-  constexpr int64_t kRunBytes = 4096, kLeast = 4; // times the lanes
+  constexpr int64_t kLeastBytes = 2048, kMostBytes = 4096, kLeast = 4 /* times the lanes */,
+                    kTasks = 4;
   auto scan = dyn_cast<prim::CumulativeOp>(op);
   if (!scan || scan.getExclusive())
     return 0;
   RankedTensorType type = tensorType(scan.getX());
   Type e = type.getElementType();
-  int64_t extent = type.getShape().back(),
-          run = kRunBytes * 8 / computeType(e).getIntOrFloatBitWidth();
+  int64_t extent = type.getShape().back();
   bool isLong = !ShapedType::isDynamic(extent) && extent >= kLeast * schedule.getLanes();
-  return isLong && computeType(e) == storageType(e) ? std::min(run, extent) : 0;
+  if (!isLong || computeType(e) != storageType(e))
+    return 0;
+  int64_t bytes = computeType(e).getIntOrFloatBitWidth() / 8, others = 1;
+  for (auto [axis, d] : llvm::enumerate(type.getShape().drop_back()))
+    if (static_cast<int64_t>(axis) != static_cast<int64_t>(scan.getAxis()))
+      others *= ShapedType::isDynamic(d) ? kTasks : std::max<int64_t>(1, d);
+  int64_t shared = llvm::divideCeil(extent, llvm::divideCeil(kTasks, std::min(others, kTasks)));
+  return std::min(extent, std::clamp(shared, kLeastBytes / bytes, kMostBytes / bytes));
 }
 
 int64_t tcc::codegen::linesPerTask(Operation *op, cpu::SpecialScheduleAttr schedule) {
