@@ -1,6 +1,7 @@
 //===- KernelCodegen.cpp - A launch becomes the function that its schedule says -===//
 #include "tcc/Codegen/Cpu/KernelCodegen.h"
 #include "AttentionSpec.h"
+#include "CarriedTruths.h"
 #include "CollapsedRows.h"
 #include "SpecialKernel.h"
 #include "tcc/Analysis/InPlace.h"
@@ -64,6 +65,7 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   KernelFrame frame(launch, function, cpu);
   bool ok = emitTemplate(frame);
   markIndices(frame);
+  carryTruthsAsBytes(function, cpu);
   func::ReturnOp::create(frame.b);
   return ok ? function : func::FuncOp();
 }
