@@ -13,6 +13,8 @@ using namespace tcc;
 using namespace tcc::fusion;
 
 bool tcc::fusion::readsMemory(OpOperand &use, const Cluster &cluster) {
+  if (use.getOwner() == cluster.asking)
+    return liesAcross(use.get());
   bool isQueries = cluster.scores == use.getOwner() && use.getOperandNumber() == 0;
   return !isQueries && readsMemory(use);
 }

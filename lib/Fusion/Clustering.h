@@ -33,6 +33,9 @@ private:
   /// they read ask again, others at the place where they are asked.
   unsigned placesRead(const Cluster &g, mlir::Value value);
   void place(mlir::Operation *op);
+  bool asksForPoints(mlir::Operation *op) const {
+    return policy.fuse && policy.model && policy.model->asksForPoints(op);
+  }
   bool isApart(mlir::Operation *op) const { return policy.apart && policy.apart->contains(op); }
   Cluster *startCluster(mlir::Operation *op);
   bool needsCopy(mlir::Value view);
@@ -46,6 +49,8 @@ private:
   bool goesWithProduct(mlir::Operation *op, Cluster &g);
   bool addsToProduct(mlir::Operation *op);
   bool endsProduct(mlir::Operation *op, Cluster &g);
+  bool joinsAsking(mlir::Operation *op, Cluster &g);
+  bool storesParts(mlir::Operation *op);
   bool leavesTranspose(mlir::Operation *product, const Cluster &g);
   bool isReadInPlace(Cluster &g, mlir::Value v);
   void takeAttention(mlir::Operation *op, Cluster &g);

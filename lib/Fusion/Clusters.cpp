@@ -31,7 +31,9 @@
 //   are computed by, if the target prefers that.
 // - Operators with an algorithm of their own (sort, scan) are alone, but for those that change
 //   a part of a tensor: what they write and where is computed at each point, so views and
-//   pointwise operators before it join.
+//   pointwise operators before it join. So they do where the target's kernel asks for points,
+//   unless those lie across in memory; and what such a kernel gives as two parts of a complex
+//   number is stored as one.
 //
 //===----------------------------------------------------------------------===//
 #include "Clustering.h"
@@ -162,6 +164,8 @@ Cluster *Clustering::startCluster(Operation *op) {
       g.kind = contractionKind(op);
     else if (!isPointwise(op) && !isFree(op) && !op->hasTrait<prim::Reduction>())
       g.kind = KernelKind::Special;
+    if (g.kind == KernelKind::Special && asksForPoints(op))
+      g.asking = op;
   }
   for (Value v : op->getResults())
     g.outputs.insert(v);
@@ -313,11 +317,26 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
          !repeatsMuch(op, g, extentsOf(op, op->getResult(0)));
 }
 
+/// Before an operator that asks for points: for each once, or for few operators on those that are
+/// the same for many lines.
+bool Clustering::joinsAsking(Operation *op, Cluster &g) {
+  if (!isPointwise(op) || liesAcross(op->getResult(0)))
+    return false;
+  auto own = tensorType(op->getResult(0)), whole = tensorType(g.asking->getResult(0));
+  constexpr int64_t kOften = 8;
+  bool once = own.hasStaticShape() && whole.hasStaticShape() &&
+              own.getNumElements() * kOften > whole.getNumElements();
+  return once ||
+         (!op->hasTrait<prim::Costly>() && !repeatsMuch(op, g, extentsOf(op, op->getResult(0))));
+}
+
 bool Clustering::joins(Operation *op, Cluster &g) {
   // A longer body compiles slowly and gains nothing: its values leave registers.
   constexpr unsigned kMaxOps = 192;
   if (g.ops.size() >= kMaxOps)
     return false;
+  if (g.asking)
+    return joinsAsking(op, g);
   if (g.kind == KernelKind::Special)
     return prim::has<prim::UpdatesFirst>(g.root) && isPointwise(op);
   // Once a score, or once an element of the result; queries once a tile of them.
@@ -392,6 +411,8 @@ void Clustering::takeAttention(Operation *op, Cluster &g) {
 }
 
 void Clustering::place(Operation *op) {
+  if (storesParts(op))
+    return;
   llvm::SmallSetVector<Cluster *, 4> found;
   bool memory = false;
   for (Value v : op->getResults())

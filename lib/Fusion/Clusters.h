@@ -29,6 +29,8 @@ struct Cluster {
   /// computed by.
   mlir::Operation *scores = nullptr;
   llvm::DenseSet<mlir::Operation *> queries;
+  /// Special: the operator, if it asks for its operands point by point.
+  mlir::Operation *asking = nullptr;
 };
 
 /// Operators that cost nothing to evaluate wherever they are read.
@@ -40,8 +42,11 @@ bool isContraction(mlir::Operation *op);
 /// Whether an operator reads this operand from memory in an order of its own; else it asks for
 /// its value at the points that it needs, once each.
 bool readsMemory(mlir::OpOperand &use);
-/// The same of an operator in `cluster`, which may compute its queries.
+/// The same of an operator in `cluster`, which may compute its queries, or what it asks for.
 bool readsMemory(mlir::OpOperand &use, const Cluster &cluster);
+/// Whether `v` is computed from what lies in memory with another axis last, so that neighbours
+/// along its last axis are far apart there.
+bool liesAcross(mlir::Value v);
 /// The value in memory that a product reads in place through the views before `use`.
 std::optional<mlir::Value> readInPlace(mlir::OpOperand &use);
 /// Operators that stay on the host.

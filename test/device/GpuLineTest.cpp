@@ -290,3 +290,80 @@ TEST_CASE("Fourier transforms: lengths, axes, types, real lines in pairs, invers
         }
       }
 }
+
+TEST_CASE("Fourier transforms: pairs are read and stored, in another order too") {
+  // Parts of numbers that lie as pairs, and pairs of what comes of them, by the transpose `order`.
+  struct Case {
+    std::vector<int64_t> shape;
+    int axis;
+    std::vector<int64_t> order;
+    bool real = false;
+  };
+  const Case cases[] = {
+      {{3, 60}, 1, {}},           {{3, 64, 20}, 1, {}},       {{2, 12, 64}, 2, {0, 2, 1}},
+      {{2, 16, 9}, 1, {0, 2, 1}}, {{5, 3, 16}, 2, {1, 0, 2}}, {{2, 7, 13}, 2, {2, 0, 1}},
+      {{1, 1024}, 1, {1, 0}},     {{5, 36}, 1, {}, true},     {{2, 7, 30}, 2, {0, 2, 1}, true}};
+  auto text = [](const std::vector<int64_t> &shape, const std::string &t, const char *tail = "") {
+    std::string all = "tensor<";
+    for (int64_t d : shape)
+      all += std::to_string(d) + "x";
+    return all + tail + t + ">";
+  };
+  for (const Case &c : cases)
+    for (const char *inverse : {"false", "true"})
+      for (const std::string t : {"f32", "f64"}) {
+        std::vector<int64_t> result(c.shape), pairs(c.shape);
+        if (c.real)
+          result[c.axis] = c.shape[c.axis] / 2 + 1;
+        std::string zeros, ones, order;
+        for (size_t i = 0; i < c.shape.size(); ++i) {
+          zeros += "0, ";
+          ones += "1, ";
+        }
+        std::vector<int64_t> stored(result);
+        for (size_t i = 0; i < c.order.size(); ++i) {
+          stored[i] = result[c.order[i]];
+          order += (i ? ", " : "") + std::to_string(c.order[i]);
+        }
+        std::string x = text(c.shape, t, "2x"), part = text(c.shape, t, "1x"),
+                    from = text(c.shape, t), to = text(result, t), moved = text(stored, t),
+                    last = text(stored, t, "1x"), all = text(stored, t, "2x"), body;
+        for (std::string i : {"0", "1"})
+          body += "%p" + i + " = prim.slice %x starts [" + zeros + i + "]() steps [" + ones +
+                  "1] sizes() : (" + x + ") -> " + part + "\n%q" + i + " = prim.reshape %p" + i +
+                  " sizes() : (" + part + ") -> " + from + "\n";
+        body += "%r0, %r1 = prim.fourier " + std::string(c.real ? "%q0" : "%q0, %q1") + " axis " +
+                std::to_string(c.axis) + " {inverse = " + inverse + ", scale = 0.5 : f64} : (" +
+                from + (c.real ? "" : ", " + from) + ") -> (" + to + ", " + to + ")\n";
+        for (std::string i : {"0", "1"}) {
+          std::string at = "%r" + i;
+          if (!c.order.empty()) {
+            body += "%t" + i + " = prim.transpose %r" + i + " [" + order + "] : (" + to + ") -> " +
+                    moved + "\n";
+            at = "%t" + i;
+          }
+          body +=
+              "%s" + i + " = prim.reshape " + at + " sizes() : (" + moved + ") -> " + last + "\n";
+        }
+        body += "%y = prim.concat %s0, %s1 axis " + std::to_string(c.shape.size()) + " : (" + last +
+                ", " + last + ") -> " + all;
+        pairs.push_back(2);
+        INFO(x << " " << c.axis << " [" << order << "] " << inverse);
+        check(function("%x: " + x, all, body),
+              {random(t == "f32" ? DType::F32 : DType::F64, pairs)});
+      }
+}
+
+TEST_CASE("Fourier transforms: what they read is computed there") {
+  check(function("%x: tensor<6x40xf32>, %w: tensor<64xf32>", "tensor<6x64xf32>", R"(
+    %v = prim.constant dense<0.25> : tensor<f32>
+    %0 = prim.pad %x, %v low [0, 3]() interior [0, 0] sizes() : (tensor<6x40xf32>, tensor<f32>) -> tensor<6x64xf32>
+    %1 = prim.broadcast %w axes [1] sizes() : (tensor<64xf32>) -> tensor<6x64xf32>
+    %2 = prim.mul %0, %1 : (tensor<6x64xf32>, tensor<6x64xf32>) -> tensor<6x64xf32>
+    %3, %4 = prim.fourier %2 axis 1 {inverse = false} : (tensor<6x64xf32>) -> (tensor<6x33xf32>, tensor<6x33xf32>)
+    %5 = prim.exp %3 : (tensor<6x33xf32>) -> tensor<6x33xf32>
+    %6 = prim.sub %3, %4 : (tensor<6x33xf32>, tensor<6x33xf32>) -> tensor<6x33xf32>
+    %7 = prim.tanh %6 : (tensor<6x33xf32>) -> tensor<6x33xf32>
+    %y = prim.fourier %5, %7 axis 1 {inverse = true, scale = 0.015625 : f64} : (tensor<6x33xf32>, tensor<6x33xf32>) -> tensor<6x64xf32>)"),
+        {random(DType::F32, {6, 40}), random(DType::F32, {64})});
+}

@@ -101,6 +101,23 @@ func.func @fourier(%x: tensor<5x400xf32>, %re: tensor<2x64x9xf32>, %im: tensor<2
   %4 = prim.fourier %u, %v axis 1 {inverse = true} : (tensor<3x257xf32>, tensor<3x257xf32>) -> tensor<3x512xf32>
   return %0, %1, %2, %3, %4 : tensor<5x201xf32>, tensor<5x201xf32>, tensor<2x64x9xf32>, tensor<2x64x9xf32>, tensor<3x512xf32>
 }
+func.func @fourier_pairs(%x: tensor<3x256x2xf32>, %w: tensor<16x16xf32>) -> tensor<3x256x2xf32> {
+  %0 = prim.slice %x starts [0, 0, 0]() steps [1, 1, 1] sizes() : (tensor<3x256x2xf32>) -> tensor<3x256x1xf32>
+  %1 = prim.reshape %0 sizes() : (tensor<3x256x1xf32>) -> tensor<3x16x16xf32>
+  %2 = prim.slice %x starts [0, 0, 1]() steps [1, 1, 1] sizes() : (tensor<3x256x2xf32>) -> tensor<3x256x1xf32>
+  %3 = prim.reshape %2 sizes() : (tensor<3x256x1xf32>) -> tensor<3x16x16xf32>
+  %4:2 = prim.fourier %1, %3 axis 1 {inverse = false} : (tensor<3x16x16xf32>, tensor<3x16x16xf32>) -> (tensor<3x16x16xf32>, tensor<3x16x16xf32>)
+  %5 = prim.broadcast %w axes [1, 2] sizes() : (tensor<16x16xf32>) -> tensor<3x16x16xf32>
+  %6 = prim.mul %4#0, %5 : (tensor<3x16x16xf32>, tensor<3x16x16xf32>) -> tensor<3x16x16xf32>
+  %7 = prim.mul %4#1, %5 : (tensor<3x16x16xf32>, tensor<3x16x16xf32>) -> tensor<3x16x16xf32>
+  %8:2 = prim.fourier %6, %7 axis 2 {inverse = false} : (tensor<3x16x16xf32>, tensor<3x16x16xf32>) -> (tensor<3x16x16xf32>, tensor<3x16x16xf32>)
+  %9 = prim.transpose %8#0 [0, 2, 1] : (tensor<3x16x16xf32>) -> tensor<3x16x16xf32>
+  %10 = prim.reshape %9 sizes() : (tensor<3x16x16xf32>) -> tensor<3x256x1xf32>
+  %11 = prim.transpose %8#1 [0, 2, 1] : (tensor<3x16x16xf32>) -> tensor<3x16x16xf32>
+  %12 = prim.reshape %11 sizes() : (tensor<3x16x16xf32>) -> tensor<3x256x1xf32>
+  %13 = prim.concat %10, %12 axis 2 : (tensor<3x256x1xf32>, tensor<3x256x1xf32>) -> tensor<3x256x2xf32>
+  return %13 : tensor<3x256x2xf32>
+}
 func.func @places_by_blocks(%x: tensor<2x33000xi8> {test.low = -100.0, test.high = 100.0}, %y: tensor<50001xf32>) -> (tensor<2xi64>, tensor<i64>) {
   %0 = prim.arg_reduce max %x 1 {last = true} : (tensor<2x33000xi8>) -> tensor<2xi64>
   %1 = prim.arg_reduce min %y 0 : (tensor<50001xf32>) -> tensor<i64>

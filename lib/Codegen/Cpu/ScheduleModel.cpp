@@ -126,7 +126,12 @@ static SmallVector<kernel::Schedule> specialSchedules(kernel::LaunchOp launch,
     return {scheduleOf(std::max<int64_t>(
         1, grainOfLines / (linesPerTask(op, scheduleOf(1)) * someElements({length}))))};
   }
+  // Another target's kernel stores the parts of complex numbers as one, or computes operands.
+  if (isa<prim::ConcatOp>(op))
+    return {};
   if (auto fourier = dyn_cast<prim::FourierOp>(op)) {
+    if (!llvm::all_of(fourier->getOperands(), llvm::IsaPred<BlockArgument>))
+      return {};
     int64_t lines = fourierTasks(fourier, scheduleOf(1)).lines;
     return {scheduleOf(std::max<int64_t>(1, grainOfLines / (lines * fourier.getLength())))};
   }

@@ -15,6 +15,12 @@
 // the way back they are put together as they are read. An inverse transform is one of the parts
 // exchanged.
 //
+// Operands are computed where they are read, so that complex numbers that lie as pairs, the roots
+// between the rows and the columns of a long line, or a product of spectra take no launch and no
+// memory; and where the launch joins the two parts of its result to pairs, these are stored. Where
+// it also stores another axis last, numbers go through shared memory once more, so that
+// neighbouring threads write neighbours.
+//
 //===----------------------------------------------------------------------===//
 #include "FourierKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,7 +82,6 @@ private:
     return coords;
   }
   Value operand(Value v, unsigned line, Value place) {
-    f.e.forget();
     Value read = f.e.eval(v, at(line, place));
     f.failed |= !read;
     return read ? read : constant(0);
@@ -84,6 +89,7 @@ private:
   Complex read(Value place);
   Complex readSpectra(Value place);
   void store(unsigned result, unsigned line, Value place, Value v);
+  void storeNumber(unsigned line, Value place, Complex z);
   void write(Value place, Complex z);
   void writeSpectra();
   Value slot(Value base, Value place);
@@ -95,7 +101,8 @@ private:
     LLVM::StoreOp::create(b, z.re, slot(room.re, place));
     LLVM::StoreOp::create(b, z.im, slot(room.im, place));
   }
-  void enterLines();
+  void readYield();
+  void enterLines(bool across);
   void stage(unsigned radix, int64_t length, int64_t stride, bool isLast);
   Complex root(Value roots, int64_t count, unsigned t, Value p);
 
@@ -112,9 +119,13 @@ private:
   int64_t n, threads; ///< threads: of a line
   unsigned axis;
   bool pairs;
+  bool joined = false;        ///< results are pairs
+  SmallVector<int64_t> order; ///< of the axes of a result in memory
+  bool across, storesAcross;  ///< neighbouring threads read, or store, neighbouring lines
   Complex room;
   Value share, lineOfBlock; ///< of the thread: its place among those of its line
   SmallVector<Line, 2> lines;
+  SmallVector<Value> parts; ///< extents of the results as pairs
 };
 
 } // namespace
@@ -126,15 +137,38 @@ FourierCode::FourierCode(device::KernelFrame &f, prim::FourierOp op)
   room.re = f.dynamicShared();
   int64_t beside = f.schedule.getThreads() / threads;
   room.im = f.at(room.re, type, f.e.index(beside * pitchOf(n)));
-  enterLines();
+  across =
+      getConstantIntValue(f.volume(ArrayRef(extentsOf(f, op.getRe())).drop_front(axis + 1))) != 1;
+  readYield();
+  enterLines(across);
 }
 
-void FourierCode::enterLines() {
+/// A concatenation of the parts, each transposed or not, or the parts themselves.
+void FourierCode::readYield() {
+  for (unsigned i = 0; i < tensorType(op.getRe()).getRank(); ++i)
+    order.push_back(i);
+  storesAcross = across;
+  Operation *last = f.yield().getOperand(0).getDefiningOp();
+  if (last == op)
+    return;
+  joined = true;
+  auto reshape = cast<prim::ReshapeOp>(last->getOperand(0).getDefiningOp());
+  if (auto transpose = reshape.getX().getDefiningOp<prim::TransposeOp>()) {
+    order.assign(transpose.getPermutation().begin(), transpose.getPermutation().end());
+    storesAcross = order.back() != int64_t(axis);
+  }
+  SmallVector<Value> extents = extentsOf(f, op.getParts()[0]);
+  for (int64_t from : order)
+    parts.push_back(extents[from]);
+  parts.push_back(f.e.index(2));
+}
+
+/// `across`: neighbouring threads have neighbouring lines, else places of one line.
+void FourierCode::enterLines(bool across) {
   SmallVector<Value> others = extentsOf(f, op.getRe());
-  Value inner = f.volume(ArrayRef(others).drop_front(axis + 1));
   others.erase(others.begin() + axis);
+  lines.clear();
   int64_t beside = f.schedule.getThreads() / threads, together = pairs ? 2 : 1;
-  bool across = getConstantIntValue(inner) != 1;
   Value number = across ? f.e.remIndex(f.thread, f.e.index(beside))
                         : f.e.divIndex(f.thread, f.e.index(threads));
   share = across ? f.e.divIndex(f.thread, f.e.index(beside))
@@ -182,6 +216,7 @@ Complex FourierCode::readSpectra(Value place) {
 }
 
 Complex FourierCode::read(Value place) {
+  f.e.forget();
   Complex z;
   if (op.toReal())
     z = readSpectra(place);
@@ -198,14 +233,33 @@ void FourierCode::store(unsigned result, unsigned line, Value place, Value v) {
   double scale = op.getScale().convertToDouble();
   if (scale != 1)
     v = numbers.times(v, scale);
-  f.when(lines[line].inside, [&] { f.e.store(f.results[result], at(line, place), v); });
+  Memory memory = f.results[joined ? 0 : result];
+  Coords coords = at(line, place);
+  if (joined) {
+    memory.extents = parts;
+    Coords stored;
+    for (int64_t from : order)
+      stored.push_back(coords[from]);
+    coords = std::move(stored);
+    coords.push_back(Coord::uniform(f.e.index(result)));
+  }
+  f.e.store(memory, coords, v);
+}
+
+void FourierCode::storeNumber(unsigned line, Value place, Complex z) {
+  f.when(lines[line].inside, [&] {
+    store(0, line, place, z.re);
+    store(1, line, place, z.im);
+  });
 }
 
 void FourierCode::write(Value place, Complex z) {
   if (op.getInverse())
     std::swap(z.re, z.im);
-  store(0, 0, place, z.re);
-  op.toReal() ? store(0, 1, place, z.im) : store(1, 0, place, z.im);
+  if (!op.toReal())
+    return storeNumber(0, place, z);
+  f.when(lines[0].inside, [&] { store(0, 0, place, z.re); });
+  f.when(lines[1].inside, [&] { store(0, 1, place, z.im); });
 }
 
 /// Of Z = X + i Y in shared memory the first halves of X and Y.
@@ -219,10 +273,8 @@ void FourierCode::writeSpectra() {
       std::swap(m.re, m.im);
     }
     auto half = [&](Value v) { return numbers.times(v, 0.5); };
-    store(0, 0, k, half(numbers.add(z.re, m.re)));
-    store(1, 0, k, half(numbers.sub(z.im, m.im)));
-    store(0, 1, k, half(numbers.add(z.im, m.im)));
-    store(1, 1, k, half(numbers.sub(m.re, z.re)));
+    storeNumber(0, k, {half(numbers.add(z.re, m.re)), half(numbers.sub(z.im, m.im))});
+    storeNumber(1, k, {half(numbers.add(z.im, m.im)), half(numbers.sub(m.re, z.re))});
   });
 }
 
@@ -274,7 +326,7 @@ void FourierCode::stage(unsigned radix, int64_t length, int64_t stride, bool isL
   }
   if (stride > 1)
     f.barrier(); // all have read what is written over
-  bool leaves = isLast && !(pairs && op.fromReal());
+  bool leaves = isLast && !(pairs && op.fromReal()) && across == storesAcross;
   for (Butterfly &one : own) {
     one.x = numbers.butterfly(one.x);
     for (unsigned t = 1; t < radix && count > 1; ++t)
@@ -302,10 +354,24 @@ void FourierCode::emit() {
     length /= radix;
     stride *= radix;
   }
+  if (across != storesAcross)
+    enterLines(storesAcross);
   if (pairs && op.fromReal())
     writeSpectra();
+  else if (across != storesAcross)
+    f.loop(share, f.e.index(n), threads, [&](Value place) { write(place, get(place)); });
+}
+
+/// So that both parts of a number are read, and stored, at once.
+static void stateAlignment(LLVM::LLVMFuncOp function) {
+  Builder b(function.getContext());
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (isa<LLVM::LLVMPointerType>(type))
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                          b.getI64IntegerAttr(GpuArch::accessBytes));
 }
 
 void device::emitFourierKernel(KernelFrame &f) {
+  stateAlignment(f.function);
   FourierCode(f, cast<prim::FourierOp>(specialOf(f.launch))).emit();
 }

@@ -250,7 +250,3 @@ Operation *device::productOf(kernel::LaunchOp launch) {
   auto products = productsOf(launch);
   return products.empty() ? nullptr : products.front();
 }
-
-Operation *device::specialOf(kernel::LaunchOp launch) {
-  return launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
-}

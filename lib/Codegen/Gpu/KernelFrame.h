@@ -6,6 +6,7 @@
 #pragma once
 #include "tcc/Codegen/Common/LaunchFrame.h"
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
+#include "tcc/Dialect/Kernel/SpecialOperator.h"
 
 namespace tcc::codegen::device {
 
@@ -84,8 +85,6 @@ std::pair<unsigned, unsigned> depthwiseStrip(prim::ConvOp conv, unsigned lanes,
                                              const GpuArch &arch);
 /// Line: whether neighbouring lines along `axis` lie together, as many as a warp has lanes.
 bool linesAcross(mlir::RankedTensorType x, unsigned axis);
-/// The operator of a special kernel.
-mlir::Operation *specialOf(kernel::LaunchOp launch);
 
 // Kernel templates; each sets `failed` after an error was emitted.
 void emitLoopKernel(KernelFrame &f);

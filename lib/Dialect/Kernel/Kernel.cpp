@@ -1,6 +1,7 @@
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "tcc/Dialect/Kernel/SpecialOperator.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -44,6 +45,13 @@ void KernelDialect::initialize() {
       >();
 }
 
+Operation *kernel::specialOf(LaunchOp launch) {
+  Operation *op = launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+  while (isa_and_nonnull<prim::ConcatOp, prim::ReshapeOp, prim::TransposeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
 /// Whether `op` has an algorithm of its own: what no other kind of kernel computes.
 static bool isSpecial(Operation *op) {
   return op && isa<prim::PrimDialect>(op->getDialect()) && !prim::isElementwise(op) &&
@@ -72,7 +80,7 @@ static LogicalResult verifyKind(LaunchOp launch) {
     fits = has([](Operation &op) { return isa<prim::DotOp>(op); }) &&
            has([](Operation &op) { return isa<prim::ExpOp>(op); });
   else if (kind == KernelKind::Special)
-    fits = isSpecial(launch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+    fits = isSpecial(specialOf(launch));
   if (!fits)
     return launch.emitOpError("of kind '")
            << stringifyKernelKind(kind) << "' computes none of what the kind is about";

@@ -1,6 +1,7 @@
 //===- ScheduleModel.h - Ways to run a launch on GPUs -----------*- C++ -*-===//
 #pragma once
 #include "tcc/Analysis/ScheduleModel.h"
+#include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Target/Gpu.h"
 
 namespace tcc::codegen {
@@ -17,10 +18,11 @@ public:
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
   bool addsToProduct(mlir::Operation *product) const override;
   bool storesTransposed(mlir::Operation *product) const override;
+  bool asksForPoints(mlir::Operation *op) const override { return mlir::isa<prim::FourierOp>(op); }
   bool storesTwice(kernel::LaunchOp launch) const override;
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   std::optional<CrossingTimes> crossingTimes() const override;
-  int64_t version() const override { return 7; }
+  int64_t version() const override { return 8; }
 
 private:
   GpuTarget target;
