@@ -1,30 +1,31 @@
-//===- FixedPointScatter.cpp - Sums of f32 in any order -------------------===//
+//===- FixedPointScatter.cpp - Sums of floats in any order ----------------===//
 //
 // Integers add up to the same in whatever order they come, so memory can add them, and results
 // repeat. Updates are added as multiples of a unit so small that as many as can meet do not leave
 // 64 bits:
 //
 //   most updates of an element    2^16        2^22        2^28
-//   bits of the largest one       46          40          34       (f32 has 24)
+//   bits of the largest one       46          40          34       (f32 has 24, f64 has 53)
 //
-// Mostly two such numbers an element, of which the lower one goes on where the upper one ends, hold
-// every digit of all updates, with the largest update of all at the top: then sums are exact, and
-// most updates go to the upper one alone. Where updates are further apart, and where one is
-// infinite or no number, the largest of each element is found before, and the element has one sum
-// whose unit goes with that: it is off by less than sums in order are, which lose what is below 24
-// bits of what has been summed up. What the tensor had there is added last, and the total rounded
-// once.
+// An element has several such numbers, each of which goes on where the one above it ends: two of
+// f32, three of f64. Mostly they hold every digit of all updates, with the largest update of all at
+// the top: then sums are exact, and most updates go to a part of the numbers alone. Where updates
+// are further apart, and where one is infinite or no number, the exponent of the largest of each
+// element is found before, and goes to the top of its numbers, of which f32 then has one: it is off
+// by less than sums in order are, which lose what is below 24 bits of what has been summed up; what
+// f64 loses lies 100 bits below its largest. What the tensor had there is added last, and the total
+// rounded once.
 //
 //   phases   clear the sums, survey the updates -> add -> write the results
 //   or       clear the sums, survey the updates -> the largest of each -> add -> write the results
 //
-// Infinities are counted in the sum, each sign in half of it; a NaN is larger than all else. Where
-// few elements have many updates, each has several sums, which are added up in the end; and a warp
-// all of whose updates go to one element adds them up before.
+// Infinities are counted in the sum, each sign in half of it; the exponent of a NaN counts as
+// larger than all else. Where few elements have many updates, each has several sums, which are
+// added up in the end; and a warp all of whose updates go to one element adds them up before.
 //
 //===----------------------------------------------------------------------===//
+#include "FloatParts.h"
 #include "SortedScatter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <cmath>
@@ -35,8 +36,8 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-constexpr unsigned kInFlight = 4; // updates of a thread
-constexpr int64_t kMagnitude = 0x7fffffff, kInfinity = 0x7f800000, kMantissaBits = 23;
+constexpr unsigned kInFlight = 4;   // updates of a thread
+constexpr unsigned kInFallback = 1; // windows of f32 below the largest of an element
 
 int64_t device::UpdateList::copies() const {
   constexpr int64_t kSums = 16384, kMost = 32, kMany = 64; // sums apart; updates of an element
@@ -50,37 +51,30 @@ static int64_t bitsOf(const device::UpdateList &list) {
   return 62 - int64_t(llvm::Log2_64_Ceil(uint64_t(list.meeting)));
 }
 
-/// Of the bits of a magnitude: the exponent, that of subnormal numbers being 1.
-static Value exponentOf(KernelFrame &f, Value magnitude) {
-  Value field = arith::ShRUIOp::create(f.b, magnitude, f.i32(kMantissaBits));
-  return arith::MaxUIOp::create(f.b, field, f.i32(1));
+static FloatParts partsOf(KernelFrame &f) { return {f, f.results[0].elementType}; }
+
+static Value wide(ImplicitLocOpBuilder &b, int64_t c) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(c));
 }
 
-/// The same: the mantissa, of 64 bits.
-static Value mantissaOf(KernelFrame &f, Value magnitude) {
-  ImplicitLocOpBuilder &b = f.b;
-  constexpr int64_t kLeading = int64_t(1) << kMantissaBits;
-  Value isNormal = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, magnitude, f.i32(kLeading));
-  Value mantissa = arith::AndIOp::create(b, magnitude, f.i32(kLeading - 1));
-  Value leading = arith::SelectOp::create(b, isNormal, f.i32(kLeading), f.i32(0));
-  return arith::ExtUIOp::create(b, b.getI64Type(), arith::OrIOp::create(b, mantissa, leading));
+/// A shift of a number of 64 bits by `by`, which is as good as 63 where it is more, and as none
+/// where it is negative.
+static Value shiftBy(KernelFrame &f, Value by) {
+  Value clamped = arith::MinSIOp::create(f.b, arith::MaxSIOp::create(f.b, by, f.i32(0)), f.i32(63));
+  return arith::ExtUIOp::create(f.b, f.b.getI64Type(), clamped);
 }
 
-/// A number of 64 bits with the sign of `bits`.
-static Value withSign(KernelFrame &f, Value magnitude, Value bits) {
-  ImplicitLocOpBuilder &b = f.b;
-  Value nothing = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
-  Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bits, f.i32(0));
-  Value minus = arith::SubIOp::create(b, nothing, magnitude);
-  return arith::SelectOp::create(b, isNegative, minus, magnitude);
+static Value negatedIf(ImplicitLocOpBuilder &b, Value condition, Value number) {
+  Value minus = arith::SubIOp::create(b, wide(b, 0), number);
+  return arith::SelectOp::create(b, condition, minus, number);
 }
 
-/// Of the largest update, its magnitude plus one; 0: there is none.
+/// Of the largest update, its rank plus one; 0: there is none.
 Value SortedScatter::largestAt(Value element) {
   return f.scratchAt(scratch.largest, b.getI32Type(), element);
 }
 
-/// `window`: of the two of an element, 0 being the upper one.
+/// `window`: of those of an element, 0 being the upper one.
 Value SortedScatter::fixedSumAt(Value element, Value copy, unsigned window) {
   copy = f.e.addIndex(copy, f.e.index(window * list.copies()));
   Value number = f.e.addIndex(f.e.mulIndex(copy, f.e.index(list.slots * list.points)), element);
@@ -122,10 +116,10 @@ void SortedScatter::forUpdates(Value item, int64_t items, function_ref<void(cons
 }
 
 void SortedScatter::clearFixedSums(Value item, int64_t items) {
-  Value nothing = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
+  Value nothing = wide(b, 0);
   forParts(item, items, list.slots * list.points, [&](Value element) {
     LLVM::StoreOp::create(b, f.i32(0), largestAt(element));
-    for (unsigned window : {0, 1})
+    for (unsigned window = 0; window < list.windows; ++window)
       for (int64_t copy = 0; copy < list.copies(); ++copy)
         LLVM::StoreOp::create(b, nothing, fixedSumAt(element, f.e.index(copy), window));
   });
@@ -135,14 +129,15 @@ void SortedScatter::clearFixedSums(Value item, int64_t items) {
 // How far apart updates are
 //===----------------------------------------------------------------------===//
 
-/// Of a block's part of the updates, the largest magnitude, and by how much the least that is not
-/// zero lies below the largest magnitude that there is: both at their most in `surveyed`.
+/// Of a block's part of the updates, the largest exponent, and by how much the least of what is not
+/// zero lies below that of infinity: both at their most in `surveyed`.
 void SortedScatter::survey(Value item, int64_t items) {
   constexpr unsigned kTogether = 8, kWarps = device::GridSortSizes::threads / GpuArch::warp;
   constexpr int64_t kThreads = device::GridSortSizes::threads;
   int64_t all = list.updates * list.points;
   Value points = f.e.index(list.points), zero = f.i32(0);
   Type type = IntegerType::get(b.getContext(), 32, IntegerType::Unsigned);
+  FloatParts numbers = partsOf(f);
   auto most = [&](Value x, Value y) -> Value { return arith::MaxUIOp::create(b, x, y); };
   auto look = [&](OpBuilder &, Location, Value begin, ValueRange found) {
     f.e.forget();
@@ -156,12 +151,11 @@ void SortedScatter::survey(Value item, int64_t items) {
     for (Value v : values) {
       if (!v)
         continue;
-      Value bits = arith::BitcastOp::create(b, b.getI32Type(), v);
-      Value magnitude = arith::AndIOp::create(b, bits, f.i32(kMagnitude));
-      Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude, zero);
-      Value below = arith::SubIOp::create(b, f.i32(kMagnitude), magnitude);
-      next[0] = most(next[0], magnitude);
-      next[1] = most(next[1], arith::SelectOp::create(b, isZero, zero, below));
+      Value magnitude = numbers.magnitudeOf(numbers.bitsOf(v));
+      Value exponent = numbers.exponentOf(magnitude);
+      Value below = arith::SubIOp::create(b, f.i32(numbers.infinity), exponent);
+      next[0] = most(next[0], exponent);
+      next[1] = most(next[1], arith::SelectOp::create(b, numbers.isZero(magnitude), zero, below));
     }
     scf::YieldOp::create(b, next);
     f.e.forget();
@@ -195,20 +189,20 @@ void SortedScatter::survey(Value item, int64_t items) {
   });
 }
 
-/// Whether both sums of an element hold all digits of what was surveyed; then `top` is the exponent
+/// Whether the sums of an element hold all digits of what was surveyed; then `top` is the exponent
 /// of the largest.
 Value SortedScatter::readSurvey() {
+  FloatParts numbers = partsOf(f);
   SmallVector<Value> found;
   for (Value at : surveyed)
     found.push_back(LLVM::LoadOp::create(b, b.getI32Type(), at));
-  top = exponentOf(f, found[0]);
-  Value least = exponentOf(f, arith::SubIOp::create(b, f.i32(kMagnitude), found[1]));
-  // Of zeros alone the least is large, and the difference negative.
+  top = found[0];
+  // Of zeros alone the least is that of infinity, and the difference negative.
+  Value least = arith::SubIOp::create(b, f.i32(numbers.infinity), found[1]);
   Value apart = arith::SubIOp::create(b, top, least);
-  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, apart,
-                                     f.i32(2 * bitsOf(list) - kMantissaBits - 1));
-  Value finite = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, found[0], f.i32(kInfinity));
-  return arith::AndIOp::create(b, fits, finite);
+  int64_t room = int64_t(list.windows) * bitsOf(list) - numbers.mantissaBits - 1;
+  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, apart, f.i32(room));
+  return arith::AndIOp::create(b, fits, numbers.isFinite(top));
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,9 +212,9 @@ Value SortedScatter::readSurvey() {
 /// What is no larger than another is not written, which most are not where many meet.
 void SortedScatter::noteLargest(const Update &update) {
   f.when(update.inside, [&] {
-    Value bits = arith::BitcastOp::create(b, b.getI32Type(), update.v);
-    Value magnitude = arith::AndIOp::create(b, bits, f.i32(kMagnitude));
-    Value noted = arith::AddIOp::create(b, magnitude, f.i32(1)), at = largestAt(update.element);
+    FloatParts numbers = partsOf(f);
+    Value rank = numbers.rankOf(numbers.magnitudeOf(numbers.bitsOf(update.v)));
+    Value noted = arith::AddIOp::create(b, rank, f.i32(1)), at = largestAt(update.element);
     Value there = LLVM::LoadOp::create(b, b.getI32Type(), at, /*alignment=*/4,
                                        /*isVolatile=*/false, /*isNonTemporal=*/false,
                                        /*isInvariant=*/false, /*isInvariantGroup=*/false,
@@ -233,79 +227,60 @@ void SortedScatter::noteLargest(const Update &update) {
   });
 }
 
-/// As a multiple of the unit that goes with `largest`; where that is no number, a count of
-/// infinities.
-Value SortedScatter::inFixedPoint(Value v, Value largest) {
-  Type i64 = b.getI64Type();
-  auto wide = [&](int64_t c) -> Value {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(c));
-  };
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), v);
-  Value magnitude = arith::AndIOp::create(b, bits, f.i32(kMagnitude));
-  // How far the mantissa lies above the unit.
-  Value below = arith::SubIOp::create(b, exponentOf(f, largest), exponentOf(f, magnitude));
-  Value shift = arith::SubIOp::create(b, f.i32(bitsOf(list) - kMantissaBits - 1), below);
-  Value back = arith::SubIOp::create(b, f.i32(0), shift);
-  auto asShift = [&](Value s) -> Value {
-    Value clamped = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, s, f.i32(0)), f.i32(63));
-    return arith::ExtUIOp::create(b, i64, clamped);
-  };
-  Value whole = mantissaOf(f, magnitude);
-  Value fixed =
-      arith::ShRUIOp::create(b, arith::ShLIOp::create(b, whole, asShift(shift)), asShift(back));
-  Value isInfinity =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude, f.i32(kInfinity));
-  fixed = withSign(f, fixed, bits);
-  Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bits, f.i32(0));
-  Value one = arith::SelectOp::create(b, isNegative, wide(int64_t(1) << 32), wide(1));
-  Value counted = arith::SelectOp::create(b, isInfinity, one, wide(0));
-  Value finite = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, largest, f.i32(kInfinity));
-  return arith::SelectOp::create(b, finite, fixed, counted);
-}
-
-/// In both sums of an element, with the largest update of all at the top: the upper and the lower
-/// part.
-std::pair<Value, Value> SortedScatter::inBothSums(Value v) {
+/// `v` in the sums of an element that has `exponent` at the top: a part for each of its windows.
+SmallVector<Value> SortedScatter::inFixedPoint(Value v, Value exponent, unsigned windows) {
+  FloatParts numbers = partsOf(f);
   int64_t bits = bitsOf(list);
-  auto wide = [&](int64_t c) -> Value {
-    return arith::ConstantOp::create(b, b.getI64IntegerAttr(c));
-  };
-  Value given = arith::BitcastOp::create(b, b.getI32Type(), v);
-  Value magnitude = arith::AndIOp::create(b, given, f.i32(kMagnitude));
-  Value mantissa = mantissaOf(f, magnitude);
-  // Bits of the mantissa above the unit of the lower sum; none are below it, but of zeros.
-  Value below = arith::SubIOp::create(b, top, exponentOf(f, magnitude));
-  Value shift = arith::SubIOp::create(b, f.i32(2 * bits - kMantissaBits - 1), below);
-  auto shiftBy = [&](Value by) -> Value {
-    Value clamped = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, by, f.i32(0)), f.i32(63));
-    return arith::ExtUIOp::create(b, b.getI64Type(), clamped);
-  };
-  Value above = arith::SubIOp::create(b, shift, f.i32(bits));
-  Value isAbove = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, above, f.i32(0));
-  Value raised = arith::ShLIOp::create(b, mantissa, shiftBy(above));
-  Value cut =
-      arith::ShRUIOp::create(b, mantissa, shiftBy(arith::SubIOp::create(b, f.i32(0), above)));
-  Value low = arith::AndIOp::create(b, arith::ShLIOp::create(b, mantissa, shiftBy(shift)),
-                                    wide((int64_t(1) << bits) - 1));
-  low = arith::SelectOp::create(b, isAbove, wide(0), low);
-  Value high = arith::SelectOp::create(b, isAbove, raised, cut);
-  return {withSign(f, high, given), withSign(f, low, given)};
+  Value given = numbers.bitsOf(v), magnitude = numbers.magnitudeOf(given);
+  Value mantissa = numbers.mantissaOf(magnitude), isNegative = numbers.isNegative(given);
+  // Bits of the mantissa above the unit of the lowest sum; what is below it is cut.
+  Value below = arith::SubIOp::create(b, exponent, numbers.exponentOf(magnitude));
+  Value above =
+      arith::SubIOp::create(b, f.i32(int64_t(windows) * bits - numbers.mantissaBits - 1), below);
+  SmallVector<Value> parts;
+  for (unsigned window = 0; window < windows; ++window) {
+    Value by = arith::SubIOp::create(b, above, f.i32(int64_t(windows - 1 - window) * bits));
+    Value back = arith::SubIOp::create(b, f.i32(0), by);
+    Value part = arith::ShRUIOp::create(b, arith::ShLIOp::create(b, mantissa, shiftBy(f, by)),
+                                        shiftBy(f, back));
+    if (window > 0) // what is above goes to the others
+      part = arith::AndIOp::create(b, part, wide(b, (int64_t(1) << bits) - 1));
+    parts.push_back(negatedIf(b, isNegative, part));
+  }
+  return parts;
 }
 
-void SortedScatter::addInFixedPoint(const Update &update, bool both) {
+/// Where the largest update of an element is no finite number, its infinities are counted.
+Value SortedScatter::countOfInfinity(Value v) {
+  FloatParts numbers = partsOf(f);
+  Value bits = numbers.bitsOf(v);
+  Value one =
+      arith::SelectOp::create(b, numbers.isNegative(bits), wide(b, int64_t(1) << 32), wide(b, 1));
+  return arith::SelectOp::create(b, numbers.isInfinity(numbers.magnitudeOf(bits)), one, wide(b, 0));
+}
+
+/// Of the sums of an element those that are used.
+unsigned SortedScatter::windowsOf(bool allDigits) const {
+  return allDigits || list.windows > 2 ? list.windows : kInFallback;
+}
+
+void SortedScatter::addInFixedPoint(const Update &update, bool allDigits) {
   constexpr int64_t kAll = -1;
   // What is nobody's is not read; its place is that of no element.
   Value element = arith::SelectOp::create(b, update.inside, update.element, f.e.index(0));
-  SmallVector<Value, 2> fixed;
-  if (both) {
-    auto [high, low] = inBothSums(update.v);
-    fixed = {high, low};
-  } else {
-    Value largest = LLVM::LoadOp::create(b, b.getI32Type(), largestAt(element));
-    fixed.push_back(inFixedPoint(update.v, arith::SubIOp::create(b, largest, f.i32(1))));
+  Value exponent = top;
+  if (!allDigits)
+    exponent = arith::SubIOp::create(b, LLVM::LoadOp::create(b, b.getI32Type(), largestAt(element)),
+                                     f.i32(1));
+  SmallVector<Value> fixed = inFixedPoint(update.v, exponent, windowsOf(allDigits));
+  if (!allDigits) {
+    Value finite = partsOf(f).isFinite(exponent);
+    for (auto [window, part] : llvm::enumerate(fixed))
+      part = arith::SelectOp::create(b, finite, part,
+                                     window == 0 ? countOfInfinity(update.v) : wide(b, 0));
   }
   Value copy = f.e.remIndex(f.block, f.e.index(list.copies()));
-  Value nothing = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
+  Value nothing = wide(b, 0);
   auto add = [&](unsigned window, Value sum) {
     Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, sum, nothing);
     f.when(some, [&] {
@@ -352,27 +327,88 @@ void SortedScatter::addInFixedPoint(const Update &update, bool both) {
   });
 }
 
-/// A sum as a number: `exponent` is that of what is at the top of the upper sum.
-Value SortedScatter::ofFixedSum(Value sum, Value exponent, unsigned window) {
-  // 2 to the power that the unit is, an f64 whose bits are its exponent alone.
-  constexpr int64_t kBias32 = 127, kBias64 = 1023, kMantissaBits64 = 52;
-  Type i64 = b.getI64Type(), f64 = b.getF64Type();
-  int64_t bits = bitsOf(list) * (window + 1);
-  Value power = arith::AddIOp::create(b, exponent, f.i32(kBias64 - kBias32 + 1 - bits));
-  Value unit =
-      arith::ShLIOp::create(b, arith::ExtUIOp::create(b, i64, power),
-                            arith::ConstantOp::create(b, b.getI64IntegerAttr(kMantissaBits64)));
-  return arith::MulFOp::create(b, arith::SIToFPOp::create(b, f64, sum),
-                               arith::BitcastOp::create(b, f64, unit));
+/// Multiplied by 2 to the power of `power`, which is at least -`below` and may be less than any f64
+/// has.
+static Value scaled(KernelFrame &f, Value v, Value power, int64_t below) {
+  // An f64 whose bits are its exponent alone.
+  constexpr int64_t kBias = 1023, kMantissaBits = 52, kLeast = -960;
+  ImplicitLocOpBuilder &b = f.b;
+  SmallVector<Value, 2> powers{power};
+  if (-below < kLeast) {
+    powers[0] = arith::MaxSIOp::create(b, power, f.i32(kLeast));
+    powers.push_back(arith::SubIOp::create(b, power, powers[0]));
+  }
+  for (Value part : powers) {
+    Value field = arith::AddIOp::create(b, part, f.i32(kBias));
+    Value bits = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, b.getI64Type(), field),
+                                       wide(b, kMantissaBits));
+    v = arith::MulFOp::create(b, v, arith::BitcastOp::create(b, b.getF64Type(), bits));
+  }
+  return v;
+}
+
+/// `old` and the sums of an element whose upper one has `exponent` at the top. Of f32 sums are
+/// rounded to f64 first. Of f64 all is rounded once: magnitude and sign of the sums come first, so
+/// that no part is larger than what it is part of, then their halves, which are exact, with what
+/// each addition loses.
+Value SortedScatter::withFixedSums(Value old, SmallVector<Value> sums, Value exponent) {
+  constexpr int64_t kHalf = 32;
+  int64_t bits = bitsOf(list);
+  FloatParts numbers = partsOf(f);
+  // `sum` of a window as an f64, of which the unit is 2 to the power of `up` more.
+  auto numberOf = [&](Value sum, unsigned window, int64_t up) {
+    int64_t unit = up + 1 - numbers.infinity / 2 - bits * (int64_t(window) + 1);
+    return scaled(f, sum, arith::AddIOp::create(b, exponent, f.i32(unit)), -unit);
+  };
+  if (!old.getType().isF64()) {
+    Value total;
+    for (auto [window, sum] : llvm::enumerate(sums)) {
+      Value v = numberOf(arith::SIToFPOp::create(b, b.getF64Type(), sum), window, 0);
+      total = total ? Value(arith::AddFOp::create(b, total, v)) : v;
+    }
+    total = arith::AddFOp::create(b, total, arith::ExtFOp::create(b, b.getF64Type(), old));
+    return arith::TruncFOp::create(b, old.getType(), total);
+  }
+  auto carry = [&] {
+    for (size_t window = sums.size(); --window > 0;) {
+      Value more = arith::ShRSIOp::create(b, sums[window], wide(b, bits));
+      sums[window] = arith::AndIOp::create(b, sums[window], wide(b, (int64_t(1) << bits) - 1));
+      sums[window - 1] = arith::AddIOp::create(b, sums[window - 1], more);
+    }
+  };
+  carry();
+  Value isNegative = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, sums[0], wide(b, 0));
+  for (Value &sum : sums)
+    sum = negatedIf(b, isNegative, sum);
+  carry();
+  Value total = old, lost = arith::ConstantOp::create(b, b.getF64FloatAttr(0));
+  for (auto [window, sum] : llvm::enumerate(sums)) {
+    Value high = arith::ShRUIOp::create(b, sum, wide(b, kHalf)),
+          low = arith::AndIOp::create(b, sum, wide(b, (int64_t(1) << kHalf) - 1));
+    for (auto [half, up] : {std::pair(high, kHalf), {low, int64_t(0)}}) {
+      Value v = numberOf(arith::UIToFPOp::create(b, b.getF64Type(), half), window, up);
+      v = arith::SelectOp::create(b, isNegative, arith::NegFOp::create(b, v), v);
+      Value sum = arith::AddFOp::create(b, total, v);
+      Value mine = arith::SubFOp::create(b, sum, total);
+      Value others = arith::SubFOp::create(b, total, arith::SubFOp::create(b, sum, mine));
+      lost = arith::AddFOp::create(
+          b, lost, arith::AddFOp::create(b, others, arith::SubFOp::create(b, v, mine)));
+      total = sum;
+    }
+  }
+  // Of what is infinite nothing is lost, and the difference is no number.
+  Value exact = arith::AddFOp::create(b, total, lost);
+  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, exact, exact);
+  return arith::SelectOp::create(b, isNan, total, exact);
 }
 
 /// What infinities and what is no number add up to: `counts` of both infinities.
-Value SortedScatter::ofInfinities(Value counts, Value largest) {
+Value SortedScatter::ofInfinities(Value counts, Value rank) {
   auto constant = [&](double c) -> Value {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(float(c)));
+    return arith::ConstantOp::create(b, b.getFloatAttr(f.results[0].elementType, c));
   };
   double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
+  Value half = wide(b, 32);
   auto isZero = [&](Value v) -> Value {
     Value word = arith::TruncIOp::create(b, b.getI32Type(), v);
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, word, f.i32(0));
@@ -380,17 +416,18 @@ Value SortedScatter::ofInfinities(Value counts, Value largest) {
   Value isPositive = isZero(arith::ShRUIOp::create(b, counts, half));
   Value sum = arith::SelectOp::create(b, isZero(counts), constant(-inf), constant(nan));
   sum = arith::SelectOp::create(b, isPositive, constant(inf), sum);
-  Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, largest, f.i32(kInfinity));
+  Value isNan =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, rank, f.i32(partsOf(f).infinity));
   return arith::SelectOp::create(b, isNan, constant(nan), sum);
 }
 
 /// The tensor's own number with the sum of the updates, which is rounded once.
-void SortedScatter::writeFixedSum(Value element, bool both) {
+void SortedScatter::writeFixedSum(Value element, bool allDigits) {
   f.e.forget();
   Value points = f.e.index(list.points);
   Coords at = target(f.e.divIndex(element, points), f.e.remIndex(element, points));
-  SmallVector<Value, 2> sums;
-  for (unsigned window = 0; window < (both ? 2 : 1); ++window) {
+  SmallVector<Value> sums;
+  for (unsigned window = 0; window < windowsOf(allDigits); ++window) {
     SmallVector<Value> copies;
     for (int64_t copy = 0; copy < list.copies(); ++copy)
       copies.push_back(
@@ -399,30 +436,24 @@ void SortedScatter::writeFixedSum(Value element, bool both) {
     for (Value v : ArrayRef(copies).drop_front())
       sums.back() = arith::AddIOp::create(b, sums.back(), v);
   }
-  Value noted, some;
-  if (both) {
-    Value nothing = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
-    some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                 arith::OrIOp::create(b, sums[0], sums[1]), nothing);
+  Value some = wide(b, 0), exponent = top;
+  if (allDigits) {
+    for (Value sum : sums)
+      some = arith::OrIOp::create(b, some, sum);
+    some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, some, wide(b, 0));
   } else {
-    noted = LLVM::LoadOp::create(b, b.getI32Type(), largestAt(element));
+    Value noted = LLVM::LoadOp::create(b, b.getI32Type(), largestAt(element));
     some = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, noted, f.i32(0));
+    exponent = arith::SubIOp::create(b, noted, f.i32(1));
   }
   auto write = [&] {
     Value old = read(x, at);
     if (!old)
       return;
-    Value largest = both ? Value() : Value(arith::SubIOp::create(b, noted, f.i32(1)));
-    Value exponent = both ? top : exponentOf(f, largest);
-    Value total = arith::ExtFOp::create(b, b.getF64Type(), old);
-    Value exact = ofFixedSum(sums[0], exponent, 0);
-    if (both)
-      exact = arith::AddFOp::create(b, exact, ofFixedSum(sums[1], exponent, 1));
-    total = arith::TruncFOp::create(b, b.getF32Type(), arith::AddFOp::create(b, exact, total));
-    if (!both) {
-      Value other = arith::AddFOp::create(b, ofInfinities(sums[0], largest), old);
-      Value finite = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, largest, f.i32(kInfinity));
-      total = arith::SelectOp::create(b, finite, total, other);
+    Value total = withFixedSums(old, sums, exponent);
+    if (!allDigits) {
+      Value other = arith::AddFOp::create(b, ofInfinities(sums[0], exponent), old);
+      total = arith::SelectOp::create(b, partsOf(f).isFinite(exponent), total, other);
     }
     f.e.store(f.results[0], at, arith::SelectOp::create(b, some, total, old));
   };
@@ -443,10 +474,10 @@ void SortedScatter::runInFixedPoint() {
     clearFixedSums(item, most);
     survey(item, most);
   });
-  Value both = readSurvey();
-  Value one = arith::XOrIOp::create(b, both, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  Value all = readSurvey();
+  Value one = arith::XOrIOp::create(b, all, arith::ConstantOp::create(b, b.getBoolAttr(true)));
   auto either = [&](function_ref<void(bool)> body) {
-    f.when(both, [&] { f.e.nested([&] { body(true); }); });
+    f.when(all, [&] { f.e.nested([&] { body(true); }); });
     f.when(one, [&] { f.e.nested([&] { body(false); }); });
   };
   f.when(one, [&] {
@@ -455,14 +486,14 @@ void SortedScatter::runInFixedPoint() {
     });
   });
   phases.run(parts, [&](Value item) {
-    either([&](bool isBoth) {
-      forUpdates(item, parts, [&](const Update &update) { addInFixedPoint(update, isBoth); });
+    either([&](bool allDigits) {
+      forUpdates(item, parts, [&](const Update &update) { addInFixedPoint(update, allDigits); });
     });
   });
   phases.finish(elements, [&](Value item) {
-    either([&](bool isBoth) {
+    either([&](bool allDigits) {
       forParts(item, elements, list.slots * list.points,
-               [&](Value element) { writeFixedSum(element, isBoth); });
+               [&](Value element) { writeFixedSum(element, allDigits); });
     });
   });
 }

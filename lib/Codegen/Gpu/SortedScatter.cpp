@@ -10,8 +10,8 @@
 //
 // Of updates that replace what was there only the last one counts: its number is the largest of
 // those that go to the slot, which takes no order. And integers are the same in any order: they are
-// added where they belong, whoever comes first. Sums of elements of f32 are made integers for that
-// (FixedPointScatter.cpp).
+// added where they belong, whoever comes first. Sums of elements of f32 and f64 are made integers
+// for that (FixedPointScatter.cpp).
 //
 // What is done with updates in order: SortedRows.cpp.
 //
@@ -36,8 +36,9 @@ static bool isOrderless(Operation *op, prim::ScatterKind kind) {
          (kind == K::add || kind == K::max || kind == K::min);
 }
 
-/// Whether sums of f32 take less time as those of integers, in any order, than in theirs: an atomic
-/// operation an update, against the passes of a sort. Microseconds, fitted to eight of an H100.
+/// Whether sums of f32 or f64 take less time as those of integers, in any order, than in theirs: an
+/// atomic operation an update, or two of f64, against the passes of a sort. Microseconds, of f32
+/// fitted to eight of an H100.
 static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   auto x = tensorType(op->getOperand(0));
@@ -47,12 +48,13 @@ static bool sumsInFixedPoint(Operation *op, const device::UpdateList &list) {
                  return it.index() == along.getAxis() ||
                         it.value() == tensorType(along.getIndices()).getDimSize(it.index());
                });
-  if (!x.getElementType().isF32() || !whole)
+  bool isDouble = x.getElementType().isF64();
+  if (!(x.getElementType().isF32() || isDouble) || !whole)
     return false;
   double updates = list.updates, all = updates * list.points, passes = list.sort().passes(),
          elements = double(list.slots) * list.points;
   double sorted = 20 + 5e-5 * updates * passes + 1e-5 * all;
-  double integers = 8 + 2e-5 * all + 1.6e-5 * elements;
+  double integers = 8 + (isDouble ? 5e-5 : 2e-5) * all + (isDouble ? 2.4e-5 : 1.6e-5) * elements;
   return integers < sorted;
 }
 
@@ -82,6 +84,7 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
   list.anyOrder = !list.ascending && isOrderless(op, kind.getValue());
   list.inFixedPoint =
       !list.ascending && kind.getValue() == prim::ScatterKind::add && sumsInFixedPoint(op, list);
+  list.windows = tensorType(op->getOperand(0)).getElementType().isF64() ? 3 : 2;
   return list;
 }
 
@@ -120,7 +123,7 @@ device::ScatterScratch device::ScatterScratch::of(const UpdateList &list, int64_
     return scratch;
   if (list.inFixedPoint) {
     int64_t elements = list.slots * list.points;
-    scratch.largest = 2 * elements * list.copies() * int64_t(sizeof(int64_t));
+    scratch.largest = int64_t(list.windows) * elements * list.copies() * int64_t(sizeof(int64_t));
     scratch.bytes = scratch.largest + elements * kNumber;
     return scratch;
   }
@@ -178,7 +181,9 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   if (list->ascending)
     return true;
   // Of a multiprocessor; as many as there is room for, since each has a part of a phase.
-  unsigned blocks = list->inFixedPoint ? 6 : list->last || elements ? 8 : 4;
+  unsigned blocks = list->inFixedPoint       ? (list->windows > 2 ? 3 : 6)
+                    : list->last || elements ? 8
+                                             : 4;
   s.vectors = parts;
   s.scratchBytes = unsigned(scratch);
   s.split = unsigned(arch.multiprocessors) * blocks;

@@ -56,13 +56,16 @@ private:
   void survey(mlir::Value item, int64_t items);
   mlir::Value readSurvey();
   void noteLargest(const Update &update);
-  mlir::Value inFixedPoint(mlir::Value v, mlir::Value largest);
-  std::pair<mlir::Value, mlir::Value> inBothSums(mlir::Value v);
-  /// `both`: an element has two sums, of which the units are the same everywhere.
-  void addInFixedPoint(const Update &update, bool both);
-  mlir::Value ofFixedSum(mlir::Value sum, mlir::Value exponent, unsigned window);
-  mlir::Value ofInfinities(mlir::Value counts, mlir::Value largest);
-  void writeFixedSum(mlir::Value element, bool both);
+  llvm::SmallVector<mlir::Value> inFixedPoint(mlir::Value v, mlir::Value exponent,
+                                              unsigned windows);
+  mlir::Value countOfInfinity(mlir::Value v);
+  unsigned windowsOf(bool allDigits) const;
+  /// `allDigits`: sums hold those of all updates, of which the units are the same everywhere.
+  void addInFixedPoint(const Update &update, bool allDigits);
+  mlir::Value withFixedSums(mlir::Value old, llvm::SmallVector<mlir::Value> sums,
+                            mlir::Value exponent);
+  mlir::Value ofInfinities(mlir::Value counts, mlir::Value rank);
+  void writeFixedSum(mlir::Value element, bool allDigits);
   void runInFixedPoint();
 
   // Rows
@@ -110,7 +113,7 @@ private:
   ScatterScratch scratch;
   std::optional<GridSort> sort;
   llvm::SmallVector<mlir::Value, 2>
-      surveyed;    ///< in fixed point: the largest magnitude, and the least
+      surveyed;    ///< in fixed point: the largest exponent, and the least
   mlir::Value top; ///< the exponent of the largest
 };
 
