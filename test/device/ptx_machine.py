@@ -1,18 +1,17 @@
-"""Threads of a block that run PTX, memory, and the instructions of a single thread.
+"""Threads of a block that run PTX, and memory.
 
-A thread runs until it waits: for the others of its warp, group, block or cluster, or for a barrier in memory. What works
-with several threads or on its own is in ptx_async.py. The blocks of a cluster run together, others one after the other.
+A thread runs until it waits: for the others of its warp, group, block or cluster, or for a barrier in memory. What it
+does alone is in ptx_code.py, what takes several threads or goes on beside them in ptx_async.py. The blocks of a cluster run together, others one after the other.
 """
 import random
-import re
 
-import ptx_numbers as numbers
+import ptx_code
 import ptx_text
+from ptx_code import WARP, names
 
 SHARED = 1 << 40     # where shared memory begins for generic addresses
 PARAMETER = 7 << 48  # the same of parameters that are read where they lie
 PEER = 1 << 32       # from the shared memory of a cluster's block to that of the next; 0: the thread's own
-WARP = 32
 SHARED_BYTES = 240 << 10
 
 
@@ -46,6 +45,7 @@ class Block:
         self.collectives = {}  # of warps and groups, by instruction
         self.queues, self.committed = {}, {}  # products of a group of warps
         self.threads = [Thread(i, self) for i in range(threads)]
+        self.running = threads
 
 
 class Machine:
@@ -61,29 +61,24 @@ class Machine:
         for name, size in sorted(self.kernel.shared.items(), key=lambda item: item[1] == 0):
             self.symbols[name] = offset
             offset += -(-size // 16) * 16
-        self.actions = [self.action(i, instruction) for i, instruction in enumerate(self.kernel.code)]
+        self.operands = ptx_code.Operands(self.kernel, self.symbols, launch, PARAMETER)
+        runs = ptx_code.compiled(self.kernel, self.operands, {"SHARED": SHARED, "place": self.place, "end": end})
+        inside = {at for first, (last, _) in runs.items() for at in range(first, last)}
+        self.actions = [runs[i][1] if i in runs else None if i in inside else self.action(i, instruction)
+                        for i, instruction in enumerate(self.kernel.code)]
 
     # ---- operands ----
 
     def value(self, text):
         """A function that gives what `text` is in a thread."""
-        specials = {"%tid.x": lambda t: t.number, "%ctaid.x": lambda t: t.block.number,
-                    "%nctaid.x": lambda t: self.launch.blocks, "%ntid.x": lambda t: self.launch.threads,
-                    "%laneid": lambda t: t.number % WARP}
-        if text in specials:
-            return specials[text]
-        if text in self.symbols or text in self.kernel.parameters:
-            known = self.symbols.get(text)
-            constant = PARAMETER | self.kernel.parameters[text] << 8 if known is None else known
-        elif text[:2] in ("0f", "0F", "0d", "0D"):
-            constant = int(text[2:], 16)
-        elif re.fullmatch(r"-?(0x)?[0-9a-fA-F]+U?", text):
-            constant = int(text.rstrip("U"), 0)
-        elif text in ("true", "false"):
-            constant = text == "true"
-        else:
-            return lambda t: t.registers[text]
-        return lambda t: constant
+        constant = self.operands.constant(text)
+        if constant is not None:
+            return lambda t: constant
+        if text in ("%tid.x", "%laneid"):
+            return (lambda t: t.number) if text == "%tid.x" else lambda t: t.number % WARP
+        if text == "%ctaid.x":
+            return lambda t: t.block.number
+        return lambda t: t.registers[text]
 
     def address(self, text):
         base, _, offset = text.strip("[]").partition("+")
@@ -94,16 +89,18 @@ class Machine:
         """Of "{a, b}", or of a single one."""
         return [self.value(part) for part in names(text)]
 
-    def memory(self, thread, address, space):
-        """The bytes of an address and where in them it is."""
+    def place(self, thread, address, space, size):
+        """The bytes that hold `size` of them at an address, and where in them it is."""
+        if address % size:
+            raise Fault(f"{size} bytes at {address:#x}")
         if space == "shared" or SHARED <= address < SHARED + SHARED_BYTES:
             peer, offset = divmod(address % SHARED, PEER)
             block = thread.block.cluster.blocks[peer - 1] if peer else thread.block
-            if all(other.done for other in block.threads):
+            if not block.running:
                 raise Fault(f"block {block.number} has ended, and with it its shared memory")
             return block.shared, offset
         for base, memory in self.launch.memory.items():
-            if base <= address < base + len(memory):
+            if base <= address <= base + len(memory) - size:
                 return memory, address - base
         raise Fault(f"nothing is at {address:#x}")
 
@@ -120,151 +117,9 @@ class Machine:
 
     def made(self, number, name, operands):
         parts = name.split(".")
-        for make in (self.arithmetic, self.conversion, self.movement, self.control):
-            if do := make(parts, operands):
-                return do
         if do := self.others(self, number, parts, operands):
             return do
         raise Fault(f"no instruction {name} {operands}")
-
-    def arithmetic(self, parts, operands):
-        kind, name = parts[-1], parts[0]
-        get = [self.value(operand) for operand in operands[1:] if operand[0] != "{"]
-        if name == "setp":
-            return self.comparison(parts, operands)
-        if name == "selp":
-            return assign(operands[0], lambda t: get[0](t) if get[2](t) else get[1](t))
-        if name == "not":
-            mask = (1 << numbers.width(kind)) - 1
-            return assign(operands[0], lambda t: ~int(get[0](t)) & mask)
-        if kind in numbers.TO_REAL and name in (*numbers.REAL, *numbers.UNARY, "fma"):
-            return self.real(name, kind, operands[0], get)
-        if name in ("mad", "bfe", "prmt", *numbers.INTEGER) or (name in ("neg", "abs") and kind[0] == "s"):
-            return self.integer(name, parts, operands[0], get)
-        return None
-
-    def comparison(self, parts, operands):
-        kind, test = parts[-1], numbers.COMPARE[parts[1]]
-        left, right = self.value(operands[1]), self.value(operands[2])
-        read = reader(kind)
-        return assign(operands[0], lambda t: test(read(left(t)), read(right(t))))
-
-    def real(self, name, kind, to, get):
-        read, write = numbers.TO_REAL[kind], numbers.FROM_REAL[kind]
-        if name == "fma":
-            return assign(to, lambda t: write(read(get[0](t)) * read(get[1](t)) + read(get[2](t))))
-        if len(get) == 1:
-            one = numbers.UNARY[name]
-            return assign(to, lambda t: write(one(read(get[0](t)))))
-        two = numbers.REAL[name]
-        return assign(to, lambda t: write(two(read(get[0](t)), read(get[1](t)))))
-
-    def integer(self, name, parts, to, get):
-        kind = parts[-1]
-        read, bits = reader(kind), numbers.width(kind)
-        mask = (1 << bits * (2 if "wide" in parts else 1)) - 1
-        if name == "mad":
-            add = get[2]
-            return assign(to, lambda t: (read(get[0](t)) * read(get[1](t)) + add(t)) & mask)
-        if name == "bfe":
-            return assign(to, lambda t: (get[0](t) >> get[1](t)) & ((1 << get[2](t)) - 1))
-        if name == "prmt":
-            def pick(t):
-                data = (get[0](t) | get[1](t) << 32).to_bytes(8, "little")
-                return sum(data[get[2](t) >> 4 * i & 7] << 8 * i for i in range(4))
-            return assign(to, pick)
-        if name in numbers.UNARY:
-            one = numbers.UNARY[name]
-            return assign(to, lambda t: one(read(get[0](t))) & mask)
-        two, down = numbers.INTEGER[name], bits if "hi" in parts else 0
-        if kind == "pred":
-            return assign(to, lambda t: bool(two(bool(get[0](t)), bool(get[1](t)))))
-        return assign(to, lambda t: two(read(get[0](t)), read(get[1](t))) >> down & mask)
-
-    def conversion(self, parts, operands):
-        if parts[0] == "cvta":
-            offset = SHARED if parts[1] == "shared" else -SHARED if parts[1:3] == ["to", "shared"] else 0
-            get = self.value(operands[1])
-            return assign(operands[0], lambda t: get(t) + offset)
-        if parts[0] != "cvt":
-            return None
-        to, of = parts[-2:]
-        if to.endswith("x2"):
-            high, low = self.value(operands[1]), self.value(operands[2])
-            write = numbers.FROM_REAL[to[:-2]]
-            return assign(operands[0], lambda t: write(numbers.f32(high(t))) << 16 | write(numbers.f32(low(t))))
-        get, read, mask = self.value(operands[1]), reader(of), (1 << numbers.width(to)) - 1
-        write = numbers.FROM_REAL.get(to, lambda value: int(value) & mask)
-        if of in numbers.TO_REAL and "rni" in parts:
-            return assign(operands[0], lambda t: write(round(read(get(t)))))
-        return assign(operands[0], lambda t: write(read(get(t))))
-
-    def movement(self, parts, operands):
-        if parts[0] == "mov":
-            return self.move(numbers.width(parts[-1]), operands)
-        if parts[0] not in ("ld", "st"):
-            return None
-        if parts[:2] == ["ld", "param"]:
-            parameter = self.kernel.parameters[operands[1].strip("[]").split("+")[0]]
-            return assign(operands[0], lambda t: self.launch.parameters[parameter])
-        bytes_each = numbers.width(parts[-1]) // 8
-        space = "shared" if any(part.startswith("shared") for part in parts) else "global"
-        place = self.address(operands[0 if parts[0] == "st" else 1])
-        registers = names(operands[1 if parts[0] == "st" else 0])
-        size = bytes_each * len(registers)
-
-        def at(t):
-            address = place(t)
-            if address % size:
-                raise Fault(f"{'.'.join(parts)} at {address:#x}")
-            return self.memory(t, address, space)
-
-        def load(t):
-            memory, first = at(t)
-            for i, register in enumerate(registers):
-                begin = first + i * bytes_each
-                t.registers[register] = int.from_bytes(memory[begin:begin + bytes_each], "little")
-
-        def store(t):
-            memory, first = at(t)
-            for i, get in enumerate(stored):
-                begin = first + i * bytes_each
-                memory[begin:begin + bytes_each] = (get(t) & (1 << 8 * bytes_each) - 1).to_bytes(bytes_each, "little")
-
-        stored = [self.value(register) for register in registers] if parts[0] == "st" else []
-        return store if parts[0] == "st" else load
-
-    def move(self, bits, operands):
-        if operands[0][0] == "{":
-            targets, get = names(operands[0]), self.value(operands[1])
-            each = bits // len(targets)
-
-            def unpack(t):
-                for i, target in enumerate(targets):
-                    t.registers[target] = get(t) >> i * each & (1 << each) - 1
-            return unpack
-        get = self.values(operands[1])
-        each = bits // len(get)
-        if len(get) == 1:
-            whole = get[0]
-            return assign(operands[0], lambda t: int(whole(t)) & (1 << bits) - 1)
-        return assign(operands[0], lambda t: sum((int(g(t)) & (1 << each) - 1) << i * each for i, g in enumerate(get)))
-
-    def control(self, parts, operands):
-        if parts[0] == "bra":
-            target = self.kernel.labels[operands[0]]
-
-            def jump(t):
-                t.at = target
-            return jump
-        if parts[0] in ("ret", "exit"):
-            def end(t):
-                t.done = True
-            return end
-        nothing = ("prefetch", "fence", "setmaxnreg", "griddepcontrol", "membar")
-        if parts[0] in nothing or parts[:2] == ["wgmma", "fence"]:
-            return lambda t: None
-        return None
 
     # ---- running ----
 
@@ -305,22 +160,12 @@ class Machine:
         return True
 
 
-def names(text):
-    return [part.strip() for part in text.strip("{}").split(",")]
+def end(thread):
+    thread.done = True
+    thread.block.running -= 1
 
 
 def assign(register, get):
     def do(t):
         t.registers[register] = get(t)
     return do
-
-
-def reader(kind):
-    """What a register holds, as a number of a type."""
-    if kind in numbers.TO_REAL:
-        return numbers.TO_REAL[kind]
-    bits = numbers.width(kind)
-    if kind[0] == "s":
-        return lambda value: numbers.signed(int(value), bits)
-    mask = (1 << bits) - 1
-    return lambda value: int(value) & mask

@@ -25,6 +25,14 @@ def bits32(value):
         return 0x7F800000 if value > 0 else 0xFF800000
 
 
+def rounded(value):
+    """To f32."""
+    try:
+        return FLOAT.unpack(FLOAT.pack(value))[0]
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def bf16_bits(value):
     bits = bits32(value)
     if bits & 0x7FFFFFFF > 0x7F800000:

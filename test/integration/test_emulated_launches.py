@@ -1,6 +1,9 @@
 """Kernels for sm_90a, whose copies and matrix units the simulated device lacks, run from their PTX."""
+import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from toolrun import SOURCE, ToolTest, run
@@ -9,13 +12,27 @@ DEVICE = SOURCE / "test/device"
 
 
 class EmulatedLaunches(ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        """What a file packs to is the same for every test: packed by the first that needs it, copied by each."""
+        scratch = tempfile.TemporaryDirectory(prefix="tcc-packed-")
+        cls.addClassCleanup(scratch.cleanup)
+        cls.made = pathlib.Path(scratch.name)
+
+    def pack(self, name):
+        made = self.made / name
+        if not made.exists():
+            only = [] if name == "wgmma_tile" else [name]
+            result = run("pack-launches", "sm_90a", DEVICE / f"{name}.mlir", made, *only)
+            self.assertEqual(result.code, 0, result.text)
+        shutil.copytree(made, self.work / "packed")
+
     def emulated(self, *arguments):
         return subprocess.run([sys.executable, DEVICE / "emulate_launches.py", self.work / "packed", *arguments],
                               capture_output=True, text=True)
 
     def test_wgmma(self):
-        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
-        self.assertEqual(packed.code, 0, packed.text)
+        self.pack("wgmma")
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         for name in ("conv_same", "conv_groups", "dot"):
@@ -23,8 +40,7 @@ class EmulatedLaunches(ToolTest):
 
     def test_turns(self):
         """Warp groups with tiles of their own, several each."""
-        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
-        self.assertEqual(packed.code, 0, packed.text)
+        self.pack("wgmma")
         kernels = ("dot_k0_dot_add", "dot_kn_k0_dot", "conv_tails_k0_conv_add_maximum")
         names = [f"{kernel}.wgmma_128x64_by128" for kernel in kernels]
         for blocks in ("1", "2"):
@@ -40,8 +56,7 @@ class EmulatedLaunches(ToolTest):
 
     def test_wgmma_tiles(self):
         """One tile a block, in clusters that share its sums, by the schedules of the file."""
-        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_tile.mlir", self.work / "packed")
-        self.assertEqual(packed.code, 0, packed.text)
+        self.pack("wgmma_tile")
         result = self.emulated("--seeds", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("clusters_k0_dot_add.wgmma_64x32_split2", result.stdout)
@@ -55,8 +70,7 @@ class EmulatedLaunches(ToolTest):
             self.assertEqual(result.returncode, 1, result.stdout)
 
     def test_wgmma_attention(self):
-        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma_attention.mlir", self.work / "packed", "wgmma_attention")
-        self.assertEqual(packed.code, 0, packed.text)
+        self.pack("wgmma_attention")
         names = "attention_causal", "attention_padded", "attention_72", "attention_odd", "attention_bool"
         result = self.emulated(*names, "--blocks", "2")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -66,8 +80,7 @@ class EmulatedLaunches(ToolTest):
 
     def test_narrow_boxes_show(self):
         """Boxes with narrower rows than the kernel reads, and with rows for which there is no swizzle."""
-        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
-        self.assertEqual(packed.code, 0, packed.text)
+        self.pack("wgmma")
         listing = self.work / "packed/launches"
         lines = listing.read_text().splitlines(keepends=True)
         for units, shown in ("32", "WRONG"), ("48", "rows of 96 bytes in a swizzle of 96"):
@@ -84,8 +97,7 @@ class EmulatedLaunches(ToolTest):
 
     def test_faults_show(self):
         """A kernel that gives a stage back too early, and one that never fills it."""
-        packed = run("pack-launches", "sm_90a", DEVICE / "wgmma.mlir", self.work / "packed", "wgmma")
-        self.assertEqual(packed.code, 0, packed.text)
+        self.pack("wgmma")
         kernel = self.work / "packed/k0.ptx"
         text = kernel.read_text()
         for right, wrong in (("wgmma.wait_group.sync.aligned \t1;", ""), ("wgmma.wait_group.sync.aligned 0;", ""),
