@@ -4,8 +4,8 @@
 
 namespace tcc {
 
-/// What --target, --cpu, --arch and --ptxas name together. An unknown name, and what other flags ask
-/// of GPUs that cannot be, are the user's errors.
+/// What --target, --cpu, --arch and --ptxas name together. An unknown name, and what other flags
+/// ask of GPUs that cannot be, are the user's errors.
 llvm::Expected<Target> targetOf(const DriverOptions &options);
 
 } // namespace tcc
