@@ -50,11 +50,38 @@ struct HostIndex {
 
 } // namespace
 
-/// The extents of an operand of an op in the region, as host values.
+/// An index of the region, whose arguments are the launch's inputs on the host.
+static Value onHost(OpBuilder &b, kernel::LaunchOp launch, Value inside) {
+  if (auto argument = dyn_cast<BlockArgument>(inside))
+    return launch.getInputs()[argument.getArgNumber()];
+  Operation *op = inside.getDefiningOp();
+  if (auto dim = dyn_cast<prim::DimOp>(op)) {
+    Value tensor = onHost(b, launch, dim.getX());
+    return getValueOrCreateConstantIndexOp(b, launch.getLoc(),
+                                           prim::dimOf(b, launch.getLoc(), tensor, dim.getAxis()));
+  }
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, onHost(b, launch, operand));
+  return b.clone(*op, operands)->getResult(0);
+}
+
+/// The extents of a tensor in the region, as host values.
 static SmallVector<OpFoldResult> hostExtents(OpBuilder &b, kernel::LaunchOp launch, Value inside) {
   if (auto argument = dyn_cast<BlockArgument>(inside))
     return prim::dimsOf(b, launch.getLoc(), launch.getInputs()[argument.getArgNumber()]);
-  return getAsIndexOpFoldResult(b.getContext(), tensorType(inside).getShape());
+  if (tensorType(inside).hasStaticShape())
+    return getAsIndexOpFoldResult(b.getContext(), tensorType(inside).getShape());
+  // Worked out in a copy of the region, which this must leave as it is.
+  IRMapping values;
+  auto copy = cast<kernel::LaunchOp>(launch->clone(values));
+  OpBuilder inner(copy.getBody().front().getTerminator());
+  SmallVector<OpFoldResult> extents = prim::dimsOf(inner, launch.getLoc(), values.lookup(inside));
+  for (OpFoldResult &extent : extents)
+    if (auto value = dyn_cast<Value>(extent))
+      extent = onHost(b, launch, value);
+  copy->erase();
+  return extents;
 }
 
 /// The extents of the product of `launch`, whose result may be a transpose of it.
