@@ -50,6 +50,16 @@ static DotSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
   return bytes ? byteSteps(cpu, spec.aUnsigned, spec.bUnsigned) : DotSteps();
 }
 
+/// Whether rows of narrower elements are copied, a vector of which takes an instruction to widen
+/// and each element in a tile several. A few rows by a large matrix wait for that anyway.
+static bool widensRows(const ContractionSpec &spec, const ContractionShape &shape) {
+  const int64_t few = spec.cpu.vectorRegisters >= 32 ? 8 : 4; // rows of a tile
+  bool isFar = shape.n > 0 && shape.k > 0 &&
+               shape.n * shape.k * (shape.accBits / 8) > 4 * int64_t(spec.cpu.l2Bytes);
+  return spec.aElement != spec.acc && spec.steps.size <= 1 && spec.groups == 1 && !spec.integers &&
+         (shape.m < 0 || shape.m > (isFar ? few : 1));
+}
+
 static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,
                                              Index batch, bool variations) {
   ContractionShape shape;
@@ -59,7 +69,7 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.accBits = spec.acc.getIntOrFloatBitWidth();
   shape.b = spec.bLayout;
   shape.panelWidth = spec.panelWidth;
-  shape.copiesA = !k.isKnown(spec.aKStride, 1);
+  shape.copiesA = !k.isKnown(spec.aKStride, 1) || widensRows(spec, shape);
   if (spec.integers)
     shape.group = spec.integers->group;
   shape.entries = std::max<int64_t>(1, k.known(batch).value_or(1));

@@ -146,7 +146,12 @@ void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
         mayRepeat ? getConstantIntValue(out.extents[axis]).value_or(0) : 0);
   if (pieces.empty())
-    return f.overlappingLoop(low, high, lanes, true, rowOfPoints);
+    return f.overlappingLoop(low, high, lanes, true, [&](ArrayRef<Value> places) {
+      if (auto extent = getConstantIntValue(out.extents[axis]))
+        for (Value i : places)
+          f.e.bindRange(i, 0, *extent);
+      rowOfPoints(places);
+    });
   for (size_t piece = 0; piece <= pieces.size(); ++piece)
     emitPiece(low, high, piece ? pieces[piece - 1] : 0,
               piece < pieces.size() ? pieces[piece] : *getConstantIntValue(out.extents[axis]),
