@@ -151,29 +151,58 @@ static void requireKnownInRange(PrimBuilder &b, ArrayRef<int64_t> indices, Dim e
     b.check(b.compareDims(Cmp::sge, extent, b.dim(needed)), what);
 }
 
-void tcc::requireInRange(PrimBuilder &b, Value indices, Dim extent, IndexRange range) {
-  constexpr llvm::StringLiteral kWhat = "an index is out of range";
-  if (auto constants = b.constantInts(indices))
-    return requireKnownInRange(b, *constants, extent, range, kWhat);
+static constexpr llvm::StringLiteral kOutOfRange = "an index is out of range";
+
+/// Where an index is out of range, if only a run knows that; everything else is checked.
+static Value outOfRange(PrimBuilder &b, Value indices, Dim extent, IndexRange range) {
+  if (auto constants = b.constantInts(indices)) {
+    requireKnownInRange(b, *constants, extent, range, kOutOfRange);
+    return {};
+  }
   Dim lowest = range == IndexRange::positions ? b.dim(0) : b.subDims(b.dim(0), extent);
   if (auto elements = b.hostElements(indices)) {
     for (Dim d : *elements) {
       if (!PrimBuilder::nonNegative(d))
-        b.check(b.compareDims(Cmp::sge, d, lowest), kWhat);
-      b.check(b.compareDims(Cmp::slt, d, extent), kWhat);
+        b.check(b.compareDims(Cmp::sge, d, lowest), kOutOfRange);
+      b.check(b.compareDims(Cmp::slt, d, extent), kOutOfRange);
     }
-    return;
+    return {};
   }
   bool mayBeLow = !isAtLeast(b, indices, 0), mayBeHigh = !isBelow(b, indices, extent);
   if (!mayBeLow && !mayBeHigh)
-    return;
+    return {};
   if (!b.elem(indices).isInteger(64))
     indices = b.cast(indices, b.builder().getI64Type());
   Value flat = b.reshape(indices, {b.productOf(b.dims(indices))});
   auto bound = [&](Dim d) { return b.fromHost({d}, {}, b.elem(flat)); };
   Value low = mayBeLow ? b.compare(P::lt, flat, bound(lowest)) : Value();
   Value high = mayBeHigh ? b.compare(P::ge, flat, bound(extent)) : Value();
-  Value bad = low && high ? b.binary<prim::OrOp>(low, high) : low ? low : high;
+  return low && high ? b.binary<prim::OrOp>(low, high) : low ? low : high;
+}
+
+static void requireNone(PrimBuilder &b, Value bad) {
   bad = b.reduce(prim::ReduceKind::any, bad, {0}, false);
-  b.check(b.notDim(b.readElements(bad)[0]), kWhat);
+  b.check(b.notDim(b.readElements(bad)[0]), kOutOfRange);
+}
+
+void tcc::requireInRange(PrimBuilder &b, Value indices, Dim extent, IndexRange range) {
+  if (Value bad = outOfRange(b, indices, extent, range))
+    requireNone(b, bad);
+}
+
+void tcc::requireAllInRange(PrimBuilder &b, ArrayRef<Value> indices, ArrayRef<Dim> extents) {
+  SmallVector<Value> found;
+  for (auto [v, extent] : llvm::zip_equal(indices, extents)) {
+    Value bad = outOfRange(b, v, extent, IndexRange::fromBothEnds);
+    if (!bad)
+      continue;
+    auto *like =
+        llvm::find_if(found, [&](Value other) { return b.same(b.dim(other, 0), b.dim(bad, 0)); });
+    if (like == found.end())
+      found.push_back(bad);
+    else
+      *like = b.binary<prim::OrOp>(*like, bad);
+  }
+  for (Value bad : found)
+    requireNone(b, bad);
 }

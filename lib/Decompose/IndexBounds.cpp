@@ -15,6 +15,17 @@ static constexpr unsigned kDepth = 12;
 
 static bool atLeast(PrimBuilder &b, Value v, int64_t least, unsigned depth);
 
+Value tcc::countedFromStart(PrimBuilder &b, Value indices, Dim extent) {
+  if (isAtLeast(b, indices, 0))
+    return indices;
+  Type i64 = b.builder().getI64Type();
+  if (!b.elem(indices).isInteger(64))
+    indices = b.cast(indices, i64);
+  Value size = b.fromHost({extent}, {}, i64);
+  Value negative = b.compare(prim::ComparePredicate::lt, indices, 0.0);
+  return b.select(negative, b.add(indices, size), indices);
+}
+
 /// Whether every integer that a cast may meet stays what it is.
 static bool keepsValue(PrimBuilder &b, prim::CastOp op, unsigned depth) {
   auto from = dyn_cast<IntegerType>(b.elem(op.getX()));

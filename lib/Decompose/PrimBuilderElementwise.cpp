@@ -147,13 +147,7 @@ Value PrimBuilder::iota(ArrayRef<Dim> list, int64_t axis, Type elementType) {
 
 Value PrimBuilder::wrapIndices(Value indices, Dim extent) {
   requireInRange(*this, indices, extent);
-  if (isAtLeast(*this, indices, 0))
-    return indices;
-  if (!elem(indices).isInteger(64))
-    indices = cast(indices, b.getI64Type());
-  Value size = fromHost({extent}, {}, b.getI64Type());
-  Value negative = compare(prim::ComparePredicate::lt, indices, 0.0);
-  return select(negative, add(indices, size), indices);
+  return countedFromStart(*this, indices, extent);
 }
 
 Value PrimBuilder::take(Value x, Value indices, int64_t axis) {

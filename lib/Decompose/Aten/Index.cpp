@@ -208,7 +208,8 @@ LogicalResult indexFill(AtenNode &a) {
 
 struct Indexed {
   Value x;                    ///< indexed axes first
-  Value tuples;               ///< [.., number of indexed axes]
+  SmallVector<Value> indices; ///< of each indexed axis, of one shape
+  Value tuples;               ///< the same: [.., number of indexed axes]
   SmallVector<int64_t> order; ///< of the axes of the operand in x
   int64_t count = 0;          ///< of indexed axes
   int64_t place = 0;          ///< of the indices' axes in the result
@@ -235,8 +236,8 @@ FailureOr<Indexed> readIndices(AtenNode &a, bool clamps = false) {
     return a.fail("more indices than axes");
   perAxis.resize(b.rank(x));
   Indexed r;
-  SmallVector<Value> indices;
-  Dims shape;
+  SmallVector<Value> indices, given;
+  Dims shape, extents;
   for (auto [axis, v] : llvm::enumerate(perAxis)) {
     if (!v)
       continue;
@@ -244,12 +245,18 @@ FailureOr<Indexed> readIndices(AtenNode &a, bool clamps = false) {
       return a.fail("the indices do not fit together");
     shape = b.broadcastShapes(shape, b.dims(v));
     r.order.push_back(axis);
+    given.push_back(v);
+    extents.push_back(b.dim(x, axis));
+  }
+  if (!clamps)
+    requireAllInRange(b, given, extents);
+  for (auto [v, extent] : llvm::zip_equal(given, extents)) {
     Type i64 = b.builder().getI64Type();
     if (clamps) {
-      Value last = a.extentTensor(b.subDims(b.dim(x, axis), b.dim(1)), i64);
+      Value last = a.extentTensor(b.subDims(extent, b.dim(1)), i64);
       indices.push_back(b.minimum(b.maximum(b.cast(v, i64), 0.0), last));
     } else {
-      indices.push_back(b.cast(b.wrapIndices(v, b.dim(x, axis)), i64));
+      indices.push_back(b.cast(countedFromStart(b, v, extent), i64));
     }
   }
   r.count = indices.size();
@@ -260,8 +267,11 @@ FailureOr<Indexed> readIndices(AtenNode &a, bool clamps = false) {
   for (auto [axis, v] : llvm::enumerate(perAxis))
     if (!v)
       r.order.push_back(axis);
-  for (Value &v : indices)
-    v = b.unsqueeze(b.broadcastTo(v, shape), {static_cast<int64_t>(shape.size())});
+  for (Value &v : indices) {
+    v = b.broadcastTo(v, shape);
+    r.indices.push_back(v);
+    v = b.unsqueeze(v, {static_cast<int64_t>(shape.size())});
+  }
   r.x = b.transpose(x, r.order);
   r.tuples = b.concat(indices, shape.size());
   r.rank = shape.size() + 1;
@@ -281,17 +291,31 @@ SmallVector<int64_t> resultOrder(const Indexed &r, int64_t rank) {
   return order;
 }
 
+/// What lies at the tuples. Where the indexed axes are the first ones in memory too, they are one
+/// axis, whose position each reader computes for itself.
+Value gatherAt(PrimBuilder &b, const Indexed &r) {
+  if (!llvm::is_sorted(r.order))
+    return b.gatherNd(r.x, r.tuples, 0);
+  Value place;
+  for (auto [i, v] : llvm::enumerate(r.indices)) {
+    Value size = b.fromHost({b.dim(r.x, i)}, {}, b.builder().getI64Type());
+    place = place ? b.add(b.mul(place, size), v) : v;
+  }
+  Dims joined = b.dims(r.x), extents(ArrayRef(joined).take_front(r.count));
+  joined.erase(joined.begin(), joined.begin() + r.count);
+  joined.insert(joined.begin(), b.productOf(extents));
+  return b.take(b.reshape(r.x, joined), place, 0);
+}
+
 LogicalResult indexTensors(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.tensor("self");
   auto r = readIndices(a);
   if (failed(r))
     return failure();
-  if (r->count == 1) { // as take does it, without moving axes
-    Value only = b.squeeze(r->tuples, {-1});
-    return a.give(b.take(x, only, r->order[0]));
-  }
-  Value found = b.gatherNd(r->x, r->tuples, 0);
+  if (r->count == 1) // as take does it, without moving axes
+    return a.give(b.take(x, r->indices[0], r->order[0]));
+  Value found = gatherAt(b, *r);
   return a.give(b.transpose(found, resultOrder(*r, b.rank(found))));
 }
 

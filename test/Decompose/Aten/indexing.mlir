@@ -18,3 +18,27 @@ func.func @embedding(%w: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32>
   %0 = graph.node "aten" "embedding.default"(%w, %i) {attrs = {indices = #graph.operand<1>, weight = #graph.operand<0>}} : (tensor<10x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
 }
+
+// Indices of the first axes are one number of a row, and one check looks at all of them; behind another axis, tuples.
+// CHECK-LABEL: func @first
+// CHECK: prim.compare  lt %arg1
+// CHECK: prim.compare  ge %arg1
+// CHECK: prim.compare  lt %arg2
+// CHECK: prim.compare  ge %arg2
+// CHECK: prim.reduce  any
+// CHECK-NOT: prim.reduce
+// CHECK: prim.assert
+// CHECK-NOT: prim.assert
+// CHECK: %[[X:.*]] = prim.reshape %arg0 sizes() : (tensor<5x6x4xf32>) -> tensor<30x4xf32>
+// CHECK: prim.take %[[X]], %{{.*}} axis 0 : (tensor<30x4xf32>, tensor<7xi64>) -> tensor<7x4xf32>
+func.func @first(%x: tensor<5x6x4xf32>, %i: tensor<7xi64>, %j: tensor<7xi64>) -> tensor<7x4xf32> {
+  %0 = graph.node "aten" "index.Tensor"(%x, %i, %j) {attrs = {self = #graph.operand<0>, indices = [#graph.operand<1>, #graph.operand<2>]}} : (tensor<5x6x4xf32>, tensor<7xi64>, tensor<7xi64>) -> tensor<7x4xf32>
+  return %0 : tensor<7x4xf32>
+}
+// CHECK-LABEL: func @behind
+// CHECK-COUNT-2: prim.assert
+// CHECK: prim.gather_nd
+func.func @behind(%x: tensor<4x5x6xf32>, %i: tensor<7x1xi64>, %j: tensor<3xi64>) -> tensor<4x7x3xf32> {
+  %0 = graph.node "aten" "index.Tensor"(%x, %i, %j) {attrs = {self = #graph.operand<0>, indices = [unit, #graph.operand<1>, #graph.operand<2>]}} : (tensor<4x5x6xf32>, tensor<7x1xi64>, tensor<3xi64>) -> tensor<4x7x3xf32>
+  return %0 : tensor<4x7x3xf32>
+}
