@@ -34,8 +34,18 @@ template <typename Op> static Op onlyReader(Value v) {
   return v.hasOneUse() ? dyn_cast<Op>(*v.user_begin()) : Op();
 }
 
+/// Whether `slice` is the first elements of each line along the last axis.
+static bool isFirstPart(prim::SliceOp slice) {
+  RankedTensorType from = tensorType(slice.getX()), to = tensorType(slice.getResult());
+  return from.hasStaticShape() && from.getRank() > 0 &&
+         from.getShape().drop_back() == to.getShape().drop_back() &&
+         llvm::all_of(slice.getMixedStarts(),
+                      [](OpFoldResult start) { return getConstantIntValue(start) == 0; }) &&
+         llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; });
+}
+
 /// Two results that one concatenation alone reads, as the parts of complex numbers, transposed or
-/// as they are: its kernel becomes that of the operator.
+/// as they are, all or the first ones of each line: its kernel becomes that of the operator.
 bool Clustering::storesParts(Operation *op) {
   if (op->getNumResults() != 2 || isApart(op) || !asksForPoints(op))
     return false;
@@ -49,6 +59,9 @@ bool Clustering::storesParts(Operation *op) {
       v = transpose.getResult();
     }
     auto reshape = onlyReader<prim::ReshapeOp>(v);
+    if (auto slice = reshape ? onlyReader<prim::SliceOp>(reshape.getResult()) : prim::SliceOp())
+      reshape =
+          isFirstPart(slice) ? onlyReader<prim::ReshapeOp>(slice.getResult()) : prim::ReshapeOp();
     auto concat = reshape ? onlyReader<prim::ConcatOp>(reshape.getResult()) : prim::ConcatOp();
     if (!concat || (parts && concat != parts) || (order && *order != own))
       return false;

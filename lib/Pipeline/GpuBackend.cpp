@@ -37,7 +37,7 @@ public:
   llvm::Error accepts(kernel::LaunchOp launch) const override;
   void addDecomposePasses(OpPassManager &passes, WeightTable &weights) const override {
     // Several lines beside each other fit shared memory up to 512 numbers.
-    FourierKernels has{4096, 512, 1, /*convolves=*/false};
+    FourierKernels has{4096, 512, 1, /*convolves=*/false, /*mirrors=*/true};
     passes.addPass(createFourierLinesPass(&weights, has));
     passes.addPass(createMatrixLoopsPass());
   }

@@ -1,6 +1,7 @@
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines | FileCheck %s --check-prefix=NONE
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 longest-together=512 fewest-lines=16' | FileCheck %s
 // RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=1024 convolves=false longest-together=512 fewest-lines=1' | FileCheck %s --check-prefix=STAGES
+// RUN: tcc-opt %s -tcc-decompose-fourier-lines='longest=64 convolves=false longest-together=64 fewest-lines=1 mirrors=true' | FileCheck %s --check-prefix=MIRRORS
 
 // Many lines of a length with small factors have a kernel; without kernels they are a product,
 // real ones with half of the columns.
@@ -76,4 +77,19 @@ func.func @convolution(%x: tensor<1x1021xf32>) -> tensor<1x511xf32> {
 func.func @prime(%re: tensor<64x12xf32>, %im: tensor<64x12xf32>) -> tensor<64x23xf32> {
   %0 = prim.fourier %re, %im axis 1 {inverse = true, scale = 0.5 : f64} : (tensor<64x12xf32>, tensor<64x12xf32>) -> tensor<64x23xf32>
   return %0 : tensor<64x23xf32>
+}
+
+// Where kernels compute what they read, the rows of a long real line that follow from others are read so, and all rows
+// are transformed.
+// MIRRORS-LABEL: @mirrored
+// MIRRORS: prim.fourier %{{.*}} axis 1 {inverse = false} : (tensor<2x12x12xf64>) -> (tensor<2x7x12xf64>, tensor<2x7x12xf64>)
+// MIRRORS: prim.slice {{.*}} starts [0, 1, 0]() {{.*}} -> tensor<2x5x12xf32>
+// MIRRORS: prim.reverse %{{.*}} [1]
+// MIRRORS: prim.concat {{.*}} -> tensor<2x12x12xf32>
+// MIRRORS: prim.neg
+// MIRRORS: prim.fourier %{{.*}} axis 2 {inverse = false} : (tensor<2x12x12xf64>, tensor<2x12x12xf64>)
+// MIRRORS: prim.slice {{.*}} (tensor<2x144xf32>) -> tensor<2x73xf32>
+func.func @mirrored(%x: tensor<2x144xf32>) -> (tensor<2x73xf32>, tensor<2x73xf32>) {
+  %0:2 = prim.fourier %x axis 1 {inverse = false} : (tensor<2x144xf32>) -> (tensor<2x73xf32>, tensor<2x73xf32>)
+  return %0#0, %0#1 : tensor<2x73xf32>, tensor<2x73xf32>
 }

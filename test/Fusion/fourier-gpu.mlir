@@ -77,3 +77,30 @@ func.func @parts(%x: tensor<6x8xf32>) -> (tensor<6x5x2xf32>, tensor<6x5xf32>, te
   %12 = prim.concat %10, %11 axis 2 : (tensor<6x5x1xf32>, tensor<6x5x1xf32>) -> tensor<6x5x2xf32>
   return %3, %0#1, %7, %12 : tensor<6x5x2xf32>, tensor<6x5xf32>, tensor<6x5x2xf32>, tensor<6x5x2xf32>
 }
+
+// The first numbers of each line are stored, not others.
+// CHECK-LABEL: func @first
+// CHECK: kernel.launch special "fourier_concat"
+// CHECK: kernel.launch special "fourier"
+// CHECK: kernel.launch loop "concat"
+func.func @first(%x: tensor<3x4x6xf32>) -> (tensor<3x13x2xf32>, tensor<3x13x2xf32>) {
+  %0:2 = prim.fourier %x axis 2 {inverse = false} : (tensor<3x4x6xf32>) -> (tensor<3x4x6xf32>, tensor<3x4x6xf32>)
+  %1 = prim.transpose %0#0 [0, 2, 1] : (tensor<3x4x6xf32>) -> tensor<3x6x4xf32>
+  %2 = prim.reshape %1 sizes() : (tensor<3x6x4xf32>) -> tensor<3x24xf32>
+  %3 = prim.slice %2 starts [0, 0]() steps [1, 1] sizes() : (tensor<3x24xf32>) -> tensor<3x13xf32>
+  %4 = prim.reshape %3 sizes() : (tensor<3x13xf32>) -> tensor<3x13x1xf32>
+  %5 = prim.transpose %0#1 [0, 2, 1] : (tensor<3x4x6xf32>) -> tensor<3x6x4xf32>
+  %6 = prim.reshape %5 sizes() : (tensor<3x6x4xf32>) -> tensor<3x24xf32>
+  %7 = prim.slice %6 starts [0, 0]() steps [1, 1] sizes() : (tensor<3x24xf32>) -> tensor<3x13xf32>
+  %8 = prim.reshape %7 sizes() : (tensor<3x13xf32>) -> tensor<3x13x1xf32>
+  %9 = prim.concat %4, %8 axis 2 : (tensor<3x13x1xf32>, tensor<3x13x1xf32>) -> tensor<3x13x2xf32>
+  %10:2 = prim.fourier %x axis 2 {inverse = true} : (tensor<3x4x6xf32>) -> (tensor<3x4x6xf32>, tensor<3x4x6xf32>)
+  %11 = prim.reshape %10#0 sizes() : (tensor<3x4x6xf32>) -> tensor<3x24xf32>
+  %12 = prim.slice %11 starts [0, 1]() steps [1, 1] sizes() : (tensor<3x24xf32>) -> tensor<3x13xf32>
+  %13 = prim.reshape %12 sizes() : (tensor<3x13xf32>) -> tensor<3x13x1xf32>
+  %14 = prim.reshape %10#1 sizes() : (tensor<3x4x6xf32>) -> tensor<3x24xf32>
+  %15 = prim.slice %14 starts [0, 1]() steps [1, 1] sizes() : (tensor<3x24xf32>) -> tensor<3x13xf32>
+  %16 = prim.reshape %15 sizes() : (tensor<3x13xf32>) -> tensor<3x13x1xf32>
+  %17 = prim.concat %13, %16 axis 2 : (tensor<3x13x1xf32>, tensor<3x13x1xf32>) -> tensor<3x13x2xf32>
+  return %9, %17 : tensor<3x13x2xf32>, tensor<3x13x2xf32>
+}

@@ -354,6 +354,21 @@ TEST_CASE("Fourier transforms: pairs are read and stored, in another order too")
       }
 }
 
+TEST_CASE("Fourier transforms: the first numbers of each line are stored") {
+  check(function("%x: tensor<3x7x12xf32>", "tensor<3x43x2xf32>", R"(
+    %0:2 = prim.fourier %x axis 2 {inverse = false} : (tensor<3x7x12xf32>) -> (tensor<3x7x12xf32>, tensor<3x7x12xf32>)
+    %1 = prim.transpose %0#0 [0, 2, 1] : (tensor<3x7x12xf32>) -> tensor<3x12x7xf32>
+    %2 = prim.reshape %1 sizes() : (tensor<3x12x7xf32>) -> tensor<3x84xf32>
+    %3 = prim.slice %2 starts [0, 0]() steps [1, 1] sizes() : (tensor<3x84xf32>) -> tensor<3x43xf32>
+    %4 = prim.reshape %3 sizes() : (tensor<3x43xf32>) -> tensor<3x43x1xf32>
+    %5 = prim.transpose %0#1 [0, 2, 1] : (tensor<3x7x12xf32>) -> tensor<3x12x7xf32>
+    %6 = prim.reshape %5 sizes() : (tensor<3x12x7xf32>) -> tensor<3x84xf32>
+    %7 = prim.slice %6 starts [0, 0]() steps [1, 1] sizes() : (tensor<3x84xf32>) -> tensor<3x43xf32>
+    %8 = prim.reshape %7 sizes() : (tensor<3x43xf32>) -> tensor<3x43x1xf32>
+    %y = prim.concat %4, %8 axis 2 : (tensor<3x43x1xf32>, tensor<3x43x1xf32>) -> tensor<3x43x2xf32>)"),
+        {random(DType::F32, {3, 7, 12})});
+}
+
 TEST_CASE("Fourier transforms: what they read is computed there") {
   check(function("%x: tensor<6x40xf32>, %w: tensor<64xf32>", "tensor<6x64xf32>", R"(
     %v = prim.constant dense<0.25> : tensor<f32>

@@ -28,6 +28,8 @@ struct FourierKernels {
   int64_t longestTogether = 0; ///< along any axis, of small prime factors, where there are
   int64_t fewestLines = 0;     ///< at least so many
   bool convolves = true; ///< lines of large prime factors, if their convolution is not too long
+  bool mirrors =
+      false; ///< rows are computed where they are read, those that follow from others too
 };
 /// tcc-decompose-fourier-lines: others in steps of these, or as products with `weights`, which
 /// outlives the pass.

@@ -63,7 +63,8 @@ def FourierLinesPass : Tcc_Pass<"tcc-decompose-fourier-lines"> {
     Option<"longest", "longest", "int64_t", "0", "the longest line along the last axis that there is a kernel for; 0: none">,
     Option<"convolves", "convolves", "bool", "true", "whether these may have large prime factors, as convolutions that are no longer">,
     Option<"longestTogether", "longest-together", "int64_t", "0", "the longest of many lines along any axis">,
-    Option<"fewestLines", "fewest-lines", "int64_t", "0", "how many lines these are at least">
+    Option<"fewestLines", "fewest-lines", "int64_t", "0", "how many lines these are at least">,
+    Option<"mirrors", "mirrors", "bool", "false", "whether kernels compute what they read, as rows of real lines that follow from others">
   ];
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }

@@ -89,6 +89,8 @@ private:
   Complex read(Value place);
   Complex readSpectra(Value place);
   void store(unsigned result, unsigned line, Value place, Value v);
+  Value scaled(Value v);
+  void storePair(Coords coords, Complex z);
   void storeNumber(unsigned line, Value place, Complex z);
   void write(Value place, Complex z);
   void writeSpectra();
@@ -121,11 +123,13 @@ private:
   bool pairs;
   bool joined = false;        ///< results are pairs
   SmallVector<int64_t> order; ///< of the axes of a result in memory
-  bool across, storesAcross;  ///< neighbouring threads read, or store, neighbouring lines
+  int64_t whole = 0,
+          kept = 0;          ///< numbers of a line in memory, of which the first are stored; 0: all
+  bool across, storesAcross; ///< neighbouring threads read, or store, neighbouring lines
   Complex room;
   Value share, lineOfBlock; ///< of the thread: its place among those of its line
   SmallVector<Line, 2> lines;
-  SmallVector<Value> parts; ///< extents of the results as pairs
+  SmallVector<Value> merged, parts; ///< extents of the results in their order, as pairs in memory
 };
 
 } // namespace
@@ -153,13 +157,21 @@ void FourierCode::readYield() {
     return;
   joined = true;
   auto reshape = cast<prim::ReshapeOp>(last->getOperand(0).getDefiningOp());
+  if (auto slice = reshape.getX().getDefiningOp<prim::SliceOp>()) {
+    reshape = slice.getX().getDefiningOp<prim::ReshapeOp>();
+    whole = tensorType(slice.getX()).getShape().back();
+    kept = tensorType(slice.getResult()).getShape().back();
+  }
   if (auto transpose = reshape.getX().getDefiningOp<prim::TransposeOp>()) {
     order.assign(transpose.getPermutation().begin(), transpose.getPermutation().end());
     storesAcross = order.back() != int64_t(axis);
   }
   SmallVector<Value> extents = extentsOf(f, op.getParts()[0]);
   for (int64_t from : order)
-    parts.push_back(extents[from]);
+    merged.push_back(extents[from]);
+  parts = merged;
+  if (kept)
+    parts = {f.e.divIndex(f.volume(merged), f.e.index(whole)), f.e.index(kept)};
   parts.push_back(f.e.index(2));
 }
 
@@ -229,27 +241,44 @@ Complex FourierCode::read(Value place) {
   return z;
 }
 
-void FourierCode::store(unsigned result, unsigned line, Value place, Value v) {
+Value FourierCode::scaled(Value v) {
   double scale = op.getScale().convertToDouble();
-  if (scale != 1)
-    v = numbers.times(v, scale);
-  Memory memory = f.results[joined ? 0 : result];
-  Coords coords = at(line, place);
-  if (joined) {
-    memory.extents = parts;
-    Coords stored;
-    for (int64_t from : order)
-      stored.push_back(coords[from]);
-    coords = std::move(stored);
-    coords.push_back(Coord::uniform(f.e.index(result)));
-  }
-  f.e.store(memory, coords, v);
+  return scale == 1 ? v : numbers.times(v, scale);
+}
+
+void FourierCode::store(unsigned result, unsigned line, Value place, Value v) {
+  f.e.store(f.results[result], at(line, place), scaled(v));
+}
+
+void FourierCode::storePair(Coords coords, Complex z) {
+  Memory memory = f.results[0];
+  memory.extents = parts;
+  coords.push_back(Coord::uniform(f.e.index(0)));
+  f.e.store(memory, coords, scaled(z.re));
+  coords.back() = Coord::uniform(f.e.index(1));
+  f.e.store(memory, coords, scaled(z.im));
 }
 
 void FourierCode::storeNumber(unsigned line, Value place, Complex z) {
   f.when(lines[line].inside, [&] {
-    store(0, line, place, z.re);
-    store(1, line, place, z.im);
+    if (!joined) {
+      store(0, line, place, z.re);
+      store(1, line, place, z.im);
+      return;
+    }
+    Coords coords = at(line, place), stored;
+    for (int64_t from : order)
+      stored.push_back(coords[from]);
+    if (!kept)
+      return storePair(stored, z);
+    Value number = f.e.index(0);
+    for (auto [extent, c] : llvm::zip_equal(merged, stored))
+      number = f.e.addIndex(f.e.mulIndex(number, extent), c.base);
+    Value at = f.e.remIndex(number, f.e.index(whole));
+    f.when(f.less(at, f.e.index(kept)), [&] {
+      Value row = f.e.divIndex(number, f.e.index(whole));
+      storePair({Coord::uniform(row), Coord::uniform(at)}, z);
+    });
   });
 }
 

@@ -3,7 +3,8 @@
 // Rules make one primitive of a transform of known length. A target has kernels for lines of some
 // lengths along the last axis, and for many short ones along any. What is longer is n = p q numbers
 // in p rows (Cooley and Tukey): transforms along the columns, which lie side by side, roots, and
-// transforms along the rows. Real lines need half of the rows, as the others follow from them.
+// transforms along the rows. Real lines need half of the rows, as the others follow from them: of
+// the results, or, where a kernel computes what it reads, of what it reads.
 // Short lengths with large prime factors are products, long ones convolutions (Bluestein; as in
 // Codegen/Cpu/FourierMatrix.cpp).
 //
@@ -103,6 +104,7 @@ public:
         scale(op.getScale().convertToDouble()) {}
   ComplexParts complex(ComplexParts z);
   ComplexParts fromReal(Value x);
+  ComplexParts fromRealMirrored(Value x);
   Value toReal(ComplexParts z);
 
 private:
@@ -142,6 +144,7 @@ public:
     convolves = has.convolves;
     longestTogether = has.longestTogether;
     fewestLines = has.fewestLines;
+    mirrors = has.mirrors;
   }
   void runOnOperation() override;
 
@@ -197,6 +200,20 @@ ComplexParts SplitLines::fromReal(Value x) {
     return b.sliceAxis(line(all), axis, b.dim(0), b.dim(n / 2 + 1));
   };
   return {whole(z.re, false), whole(z.im, true)};
+}
+
+/// The same, of which all rows are transformed: row p - k1 of what comes of real columns is
+/// conjugate to row k1.
+ComplexParts SplitLines::fromRealMirrored(Value x) {
+  ComplexParts z = fourierLines(b, {square(x, p, q), {}}, axis, half, inverse);
+  auto whole = [&](Value v, bool isIm) {
+    Value rest = b.reverse(b.sliceAxis(v, axis, b.dim(1), b.dim(p - half)), {axis});
+    return b.concat({v, isIm ? b.neg(rest) : rest}, axis);
+  };
+  z = turned({whole(z.re, false), whole(z.im, true)}, p, false);
+  z = fourierLines(b, z, axis + 1, q, inverse, scale);
+  return each(
+      z, [&](Value v) { return b.sliceAxis(line(swapped(v)), axis, b.dim(0), b.dim(n / 2 + 1)); });
 }
 
 /// The n numbers of which z is the first n / 2 + 1, and whose transform is real.
@@ -302,7 +319,9 @@ SmallVector<Value> FourierLinesPass::replacement(PrimBuilder &b, prim::FourierOp
   if (op.toReal())
     return {split.toReal({op.getRe(), op.getIm()})};
   bool half = b.type(op.getParts()[0]).getDimSize(op.getAxis()) < n;
-  ComplexParts parts = half ? split.fromReal(op.getRe()) : split.complex({op.getRe(), op.getIm()});
+  ComplexParts parts = !half     ? split.complex({op.getRe(), op.getIm()})
+                       : mirrors ? split.fromRealMirrored(op.getRe())
+                                 : split.fromReal(op.getRe());
   return {parts.re, parts.im};
 }
 
