@@ -37,17 +37,20 @@ bool Clustering::leavesTranspose(Operation *product, const Cluster &g) {
   return isa<prim::TransposeOp>(g.root) && policy.model && !policy.model->storesTransposed(product);
 }
 
-/// Whether `g` reads `v` at its own points, or stores at transposed ones.
+/// Whether `g` reads all of `v` at its own points, or stores at transposed ones. A part of `v` that
+/// starts where it does is read at the same points, but has fewer of them.
 bool Clustering::isReadInPlace(Cluster &g, Value v) {
   auto transposed = dyn_cast<prim::TransposeOp>(g.root);
-  SmallVector<OpFoldResult> own = extentsOf(v.getDefiningOp(), v);
-  if (transposed && transposed.getPermutation().size() != own.size())
+  SmallVector<OpFoldResult> own = extentsOf(v.getDefiningOp(), v), space = g.space;
+  if (space.size() != own.size())
     return false; // a reshape lies between
   Access at = accessIn(g, v), wanted = identityAccess(own.size());
   if (transposed) // the epilogue stores at the transposed point
-    for (auto [i, axis] : llvm::enumerate(transposed.getPermutation()))
+    for (auto [i, axis] : llvm::enumerate(transposed.getPermutation())) {
       wanted[axis] = i;
-  if (at.size() != own.size())
+      space[axis] = g.space[i];
+    }
+  if (at.size() != own.size() || !sameExtents(space, own))
     return false;
   return llvm::all_of(llvm::zip(at, wanted, own), [](auto entry) {
     auto [have, there, extent] = entry;
@@ -65,7 +68,7 @@ bool Clustering::joinsEpilogue(Operation *op, Cluster &g) {
     if (!prim::isElementwise(other) && other != transposed)
       return false;
   Value rows = transposed ? op->getResult(0) : rowsOf(op);
-  if (!isReadInPlace(g, rows) || (!transposed && !sameExtents(g.space, extentsOf(op, rows))))
+  if (!isReadInPlace(g, rows))
     return false;
   g.kind = contractionKind(op);
   return true;

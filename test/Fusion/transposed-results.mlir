@@ -39,3 +39,27 @@ func.func @two_orders(%x: tensor<2x4x4xf32>) -> (tensor<4x2x4xf32>, tensor<4x4x2
   %2 = prim.transpose %0 [1, 2, 0] : (tensor<2x4x4xf32>) -> tensor<4x4x2xf32>
   return %1, %2 : tensor<4x2x4xf32>, tensor<4x4x2xf32>
 }
+
+// Part of a product has fewer points than the product, which would be stored past its end.
+// CHECK-LABEL: func @part_of_a_product
+// CHECK: kernel.launch contraction "dot"
+// CHECK: kernel.launch loop
+// CHECK: return
+func.func @part_of_a_product(%x: tensor<4x8xf32>, %y: tensor<8x6xf32>) -> tensor<3x4xf32> {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %1 = prim.slice %0 starts [0, 0]() steps [1, 1] sizes() : (tensor<4x6xf32>) -> tensor<4x3xf32>
+  %2 = prim.transpose %1 [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}
+
+// An element stored at many points is not the product's own either.
+// CHECK-LABEL: func @widened_product
+// CHECK: kernel.launch contraction "dot"
+// CHECK: kernel.launch loop
+// CHECK: return
+func.func @widened_product(%x: tensor<4x8xf32>, %y: tensor<8x1xf32>) -> tensor<5x4xf32> {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x1xf32>) -> tensor<4x1xf32>
+  %1 = prim.broadcast %0 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x5xf32>
+  %2 = prim.transpose %1 [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  return %2 : tensor<5x4xf32>
+}
