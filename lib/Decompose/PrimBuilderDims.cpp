@@ -142,6 +142,12 @@ Dim PrimBuilder::addDims(Dim x, Dim y) {
     if (auto sum = value.getDefiningOp<arith::AddIOp>())
       if (auto inner = getConstantIntValue(sum.getRhs()))
         return addDims(sum.getLhs(), dim(wrapped(*inner, *known(y))));
+  // a + (b - a) = b: what is padded to b has it for its extent.
+  for (auto [one, other] : {std::pair(x, y), std::pair(y, x)})
+    if (auto value = dyn_cast<Value>(other))
+      if (auto difference = value.getDefiningOp<arith::SubIOp>())
+        if (same(getAsOpFoldResult(difference.getRhs()), one))
+          return getAsOpFoldResult(difference.getLhs());
   return arith2<arith::AddIOp>(x, y);
 }
 static std::pair<Dim, int64_t> splitConstant(Dim d);

@@ -60,16 +60,9 @@ template <bool vectors> LogicalResult eigen(AtenNode &a) {
   return vectors ? a.give(1, e.vectors) : success();
 }
 
-std::optional<SVD> singular(AtenNode &a, Value x) {
-  auto s = factorSVD(a.b, x);
-  if (!s)
-    (void)a.fail("it is not known which extent of the matrices is larger");
-  return s;
-}
-
 std::optional<SVD> singularOf(AtenNode &a) {
   Value x = operandMatrices(a, false);
-  return x ? singular(a, x) : std::nullopt;
+  return x ? std::optional(factorSVD(a.b, x)) : std::nullopt;
 }
 
 /// With as many vectors as there are values.
@@ -143,10 +136,10 @@ std::optional<Counted> countedSingular(AtenNode &a) {
   Value x = operandMatrices(a, false);
   if (x && a.flag("hermitian", false))
     x = hermitian(a, x);
-  auto s = x ? singular(a, x) : std::nullopt;
-  if (!s)
+  if (!x)
     return std::nullopt;
-  return Counted{*s, a.b.compare(P::gt, s->values, threshold(a, x, s->values))};
+  SVD s = factorSVD(a.b, x);
+  return Counted{s, a.b.compare(P::gt, s.values, threshold(a, x, s.values))};
 }
 
 /// V (1 / s where s is not zero) U^H.

@@ -88,8 +88,8 @@ struct SVD {
   mlir::Value values; ///< [.., min(n, m)], descending, real
   mlir::Value v;      ///< m x m, columns: x = U S V^H
 };
-/// Nothing where it is not known whether rows or columns are more.
-std::optional<SVD> factorSVD(PrimBuilder &b, mlir::Value x);
+/// Where it is not known whether rows or columns are more, both ways are compiled.
+SVD factorSVD(PrimBuilder &b, mlir::Value x);
 
 /// What the primitives lu (packed, pivots, order), cholesky, triangular_solve, qr (packed, tau) and
 /// reflect give, by loops of element operators; also of complex numbers, x^H in the place of x^T.

@@ -196,12 +196,23 @@ Eigen matrices::eigenSymmetric(PrimBuilder &b, Value x) {
   return {b.takeAlong(values, order, rank - 2), columnsInOrder(b, done[1], order)};
 }
 
-std::optional<SVD> matrices::factorSVD(PrimBuilder &b, Value x) {
+SVD matrices::factorSVD(PrimBuilder &b, Value x) {
   Dim n = b.dim(x, b.rank(x) - 2), m = b.dim(x, b.rank(x) - 1);
-  if (!b.same(n, m) && (!b.known(n) || !b.known(m)))
-    return std::nullopt;
-  if (b.same(n, m) || *b.known(n) >= *b.known(m))
-    return tallSVD(b, x);
-  SVD s = tallSVD(b, adjoint(b, x));
-  return SVD{s.v, s.values, s.u};
+  auto tall = [&] { return tallSVD(b, x); };
+  auto wide = [&] {
+    SVD s = tallSVD(b, adjoint(b, x));
+    return SVD{s.v, s.values, s.u};
+  };
+  Dim isTall = b.compareDims(arith::CmpIPredicate::sge, n, m);
+  if (b.same(n, m))
+    return tall();
+  if (auto constant = b.known(isTall))
+    return *constant ? tall() : wide();
+  auto all = [](const SVD &s) { return SmallVector<Value>{s.u, s.values, s.v}; };
+  auto either = b.branch(isTall, [&] { return all(tall()); }, [&] { return all(wide()); });
+  if (!either) {
+    b.fault("the factors of matrices have no common type");
+    return tall();
+  }
+  return {(*either)[0], (*either)[1], (*either)[2]};
 }
