@@ -12,6 +12,9 @@ TCC_PTXAS=$TCC_ROOT/build/third_party/nvidia-cuda-nvcc-13.0.88/nvidia/cu13/bin/p
 export TCC_ROOT TCC_CACHE TCC_DOWNLOADS TCC_PTXAS
 # The machine's own ptxas comes first.
 case :$PATH: in *:"${TCC_PTXAS%/*}":*) ;; *) export PATH=$PATH:${TCC_PTXAS%/*} ;; esac
+# Python keeps what it compiles, outside of the sources: without, each process that imports PyTorch compiles it for 15 s.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX=$TCC_CACHE/python/bytecode
 mkdir -p "$TCC_DOWNLOADS" "$TCC_ROOT/build/third_party"
 
 say() { printf '%s\n' "$*" >&2; }
