@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import ptx_numbers as numbers
-from ptx_machine import PARAMETER, PEER, SHARED, WARP, Fault, assign, names
+from ptx_machine import PARAMETER, PEER, SHARED, SLEEPS, WARP, Fault, assign, names
 
 GROUP = 128  # threads that multiply together
 
@@ -29,8 +29,10 @@ def together(number, size, mine, all_of_them):
         gathered = thread.block.collectives.setdefault(key, {})
         gathered[thread.number % size] = thread, mine(thread)
         if len(gathered) < size:
-            thread.waits = lambda: len(gathered) == size
+            thread.waits = SLEEPS
             return
+        for other, _ in gathered.values():
+            other.waits = None
         del thread.block.collectives[key]
         all_of_them([gathered[i] for i in range(size)])
     return do
@@ -47,6 +49,7 @@ def complete(barrier):
 def memory_barrier(machine, number, parts, operands):
     at = machine.address(operands[0 if parts[1] == "init" else 1])
     get = machine.value(operands[-1])
+    wanted = machine.value(operands[2]) if parts[1] == "try_wait" else None
 
     def of(thread):
         return thread.block.barriers[at(thread) % SHARED]
@@ -65,7 +68,7 @@ def memory_barrier(machine, number, parts, operands):
         complete(barrier)
 
     def test(thread):
-        barrier, parity = of(thread), machine.value(operands[2])(thread) & 1
+        barrier, parity = of(thread), wanted(thread) & 1
         thread.registers[operands[0]] = passed = barrier.parity != parity
         if not passed:
             thread.waits = lambda: barrier.parity != parity
@@ -84,8 +87,7 @@ def cluster_barrier(parts):
 
     def passed(thread):
         cluster = thread.block.cluster
-        if cluster.turn == thread.turn and \
-                cluster.arrived + cluster.ended == sum(len(block.threads) for block in cluster.blocks):
+        if cluster.turn == thread.turn and cluster.arrived + cluster.ended == cluster.threads:
             cluster.arrived, cluster.turn = 0, cluster.turn + 1
         if cluster.turn == thread.turn:
             return False

@@ -15,6 +15,11 @@ PEER = 1 << 32       # from the shared memory of a cluster's block to that of th
 SHARED_BYTES = 240 << 10
 
 
+def SLEEPS():
+    """What a thread waits for that another one wakes."""
+    return False
+
+
 class Fault(Exception):
     """What would be undefined on a GPU."""
 
@@ -34,6 +39,7 @@ class Cluster:
     def __init__(self, first, count, threads):
         self.arrived = self.ended = self.turn = 0  # threads that have come to the cluster's barrier, that are done
         self.blocks = [Block(first + i, threads, self) for i in range(count)]
+        self.threads = count * threads
 
 
 class Block:
@@ -136,7 +142,7 @@ class Machine:
         while live:
             moved = False
             for thread in live:
-                moved |= self.run_thread(thread)
+                moved |= thread.waits is not SLEEPS and self.run_thread(thread)
             if self.copies and (not moved or self.random.random() < 0.5):
                 self.copies.pop(self.random.randrange(len(self.copies)))()
                 moved = True
@@ -153,10 +159,11 @@ class Machine:
         """Whether it did something. `waits` says whether the thread may go on now."""
         if thread.waits and not thread.waits():
             return False
-        thread.waits = None
+        thread.waits, actions = None, self.actions
         while not thread.done and not thread.waits:
-            thread.at += 1
-            self.actions[thread.at - 1](thread)
+            at = thread.at
+            thread.at = at + 1
+            actions[at](thread)
         return True
 
 

@@ -47,8 +47,8 @@ def f16_bits(value):
         return 0x7C00 if value > 0 else 0xFC00
 
 
-BF16 = [f32(bits << 16) for bits in range(65536)]
-F16 = [HALF.unpack(bits.to_bytes(2, "little"))[0] for bits in range(65536)]
+BF16 = struct.unpack("<65536f", b"".join(WORD.pack(bits << 16) for bits in range(65536)))
+F16 = struct.unpack("<65536e", struct.pack("<65536H", *range(65536)))
 
 TO_REAL = {"f32": f32, "bf16": lambda bits: BF16[bits & 0xFFFF], "f16": lambda bits: F16[bits & 0xFFFF],
            "f64": lambda bits: DOUBLE.unpack(LONG.pack(bits))[0]}
