@@ -1,30 +1,41 @@
-# tcc_add_library(Name [NO_MLIR | PRIM | NVVM] SOURCES... LINK libs...): one static library a layer folder.
-# tcc_precompile(target [PRIM | NVVM]): its C++ sources begin with the precompiled header (TccPch) that targets that
-#   include MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too or, with NVVM, with
-#   that (TccNvvmPch) of those that write NVIDIA's instructions as well.
+# tcc_add_library(Name [NO_MLIR | PRIM | KERNEL | NVVM] SOURCES... LINK libs...): one static library a layer folder.
+# tcc_precompile(target [PRIM | KERNEL | NVVM]): its C++ sources begin with the precompiled header (TccPch) that targets
+#   that include MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too or, with KERNEL,
+#   the kernels and the host program (TccKernelPch) or, with NVVM, NVIDIA's instructions as well (TccNvvmPch).
 # tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
 #   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
-# tcc_add_unittest(name [NO_MLIR | PRIM | NVVM] SOURCES... LINK libs...): a Catch2 program run by ctest.
+# tcc_add_unittest(name [NO_MLIR | PRIM | KERNEL | NVVM] SOURCES... LINK libs...): a Catch2 program run by ctest.
 
 # A precompiled header without its timestamp, named by its own folder rather than by a path, is the same text in every
-# checkout: what is compiled with it is then found by ccache from another checkout too (scripts/ccache).
+# checkout: what is compiled with it is then found by ccache from another checkout too (scripts/ccache). Each begins with
+# the one before it (-include-pch), so that MLIR's headers, which take 20 s of CPU, are compiled once.
 set(TCC_NO_PCH_TIMESTAMP $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
-foreach(_kind IN ITEMS "" Prim Nvvm)
+set(_before "")
+foreach(_kind IN ITEMS "" Prim Kernel Nvvm)
   string(TOLOWER "pch-${_kind}.h" _header)
   string(REPLACE "-." "." _header ${_header})
   add_library(Tcc${_kind}Pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
   target_include_directories(Tcc${_kind}Pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake)
   target_precompile_headers(Tcc${_kind}Pch PRIVATE <${_header}>)
   target_compile_options(Tcc${_kind}Pch PRIVATE ${TCC_NO_PCH_TIMESTAMP})
+  set(_folder ${CMAKE_BINARY_DIR}/CMakeFiles/Tcc${_kind}Pch.dir)
+  if(_before)
+    target_compile_options(Tcc${_kind}Pch PRIVATE "SHELL:-Xclang -include-pch -Xclang ${_before}")
+    set_source_files_properties(${_folder}/cmake_pch.hxx.cxx PROPERTIES OBJECT_DEPENDS ${_before})
+  endif()
+  set(_before ${_folder}/cmake_pch.hxx.pch)
 endforeach()
-add_dependencies(TccPrimPch TccPrimIncGen)
-add_dependencies(TccNvvmPch TccPrimIncGen)
+add_dependencies(TccPrimPch TccGraphIncGen TccPrimIncGen)
+add_dependencies(TccKernelPch TccGraphIncGen TccPrimIncGen TccKernelIncGen TccHostIncGen)
+add_dependencies(TccNvvmPch TccGraphIncGen TccPrimIncGen TccKernelIncGen TccHostIncGen)
 
 function(tcc_precompile target)
   set(header TccPch)
   if("PRIM" IN_LIST ARGN)
     set(header TccPrimPch)
+  elseif("KERNEL" IN_LIST ARGN)
+    set(header TccKernelPch)
   elseif("NVVM" IN_LIST ARGN)
     set(header TccNvvmPch)
   endif()
@@ -39,7 +50,7 @@ function(tcc_precompile target)
 endfunction()
 
 function(tcc_add_library name)
-  cmake_parse_arguments(A "NO_MLIR;PRIM;NVVM" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;PRIM;KERNEL;NVVM" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
   if(A_NO_MLIR)
     target_link_libraries(${name} PUBLIC ${A_LINK})
@@ -87,7 +98,7 @@ function(tcc_add_passes name)
 endfunction()
 
 function(tcc_add_unittest name)
-  cmake_parse_arguments(A "NO_MLIR;PRIM;NVVM" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;PRIM;KERNEL;NVVM" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   if(NOT A_NO_MLIR)
     tcc_precompile(${name} ${ARGN})

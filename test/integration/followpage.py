@@ -60,7 +60,7 @@ class Followed:
 
     def moved(self, text):
         """A command of the build, on the copies, of which no precompiled header may hold another state."""
-        text = text.replace("/TccPrimPch.dir/", "/TccPch.dir/")
+        text = re.sub("/Tcc(Prim|Kernel|Nvvm)Pch.dir/", "/TccPch.dir/", text)
         for folder in ("include", "lib", "tools"):
             text = re.sub(rf"{re.escape(str(SOURCE / folder))}(?=[/\s]|$)", str(self.tree / folder), text)
         return text.replace(str(self.build / "include"), str(self.made / "include"))
