@@ -44,6 +44,15 @@ def roots():
         known), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def spectra():
+    """Transforms of what their kernel makes of lines, as many as the run has."""
+    nodes = [helper.make_node("Mul", ["x", "x"], ["square"]), helper.make_node("DFT", ["square", "", "axis"], ["y"], name="dft")]
+    return helper.make_model(helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, ["n", 12, "m", 1])],
+        [helper.make_tensor_value_info("y", FLOAT, ["n", 12, "m", 2])],
+        [numpy_helper.from_array(np.array(1), "axis")]), opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
 def lookup():
     """A check of data, which waits for nothing."""
     nodes = [helper.make_node("Gather", ["w", "i"], ["y"], name="pick"), helper.make_node("Exp", ["y"], ["z"], name="after")]
@@ -89,6 +98,14 @@ class SimulatedDevice(ToolTest):
                         rounding = np.abs(theirs - plain).max(initial=0)
                         unit = np.abs(plain).max(initial=0) * 2.0 ** (-8 if precision == "bf16" else -11)
                         self.assertLessEqual(np.abs(ours - plain).max(initial=0), 2 * max(rounding, unit))
+
+    def test_open_spectra(self):
+        path = self.write(spectra())
+        for shape in ((5, 12, 7, 1), (1, 12, 300, 1)):
+            x = np.random.default_rng(4).standard_normal(shape).astype(np.float32)
+            line = np.fft.fft(np.square(x[..., 0].astype(np.float64)), axis=1)
+            actual, = self.outputs(path, {"x": x}, "--arch", "sim")
+            np.testing.assert_allclose(actual, np.stack([line.real, line.imag], -1), rtol=1e-5, atol=1e-4)
 
     def test_filters(self):
         """Filters that are rearranged for matrix units: joined pixels, joined groups, a filter for each channel."""
