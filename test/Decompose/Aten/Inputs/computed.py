@@ -37,3 +37,11 @@ def computed(normal):
                 torch.linalg.cond(m, 1), torch.linalg.cond(m, float("-inf")), torch.linalg.cond(m, "nuc")]
 
     yield "householder", reflections, (normal(2, 5, 3), normal(2, 5, 5))
+
+    def matrices(x, y, z):
+        """Singular values of high and of broad matrices, and transforms cut to a length that is known."""
+        return (torch.linalg.svdvals(x), torch.linalg.svdvals(y), torch.linalg.cond(x), torch.linalg.pinv(y),
+                torch.linalg.matrix_norm(y, ord=2), torch.fft.hfftn(z, s=[6, 8]), torch.fft.irfft(z, n=10, dim=0))
+
+    yield "open_matrices", matrices, (normal(5, 3), normal(2, 3, 6), normal(5, 4)), (
+        {0: AUTO, 1: AUTO}, {0: AUTO, 1: AUTO, 2: AUTO}, {0: AUTO, 1: AUTO})
