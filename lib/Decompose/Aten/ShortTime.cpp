@@ -8,6 +8,7 @@
 #include "Decompose/Aten/FourierSteps.h"
 #include "Decompose/Idioms/ColumnsToImage.h"
 #include "Decompose/Idioms/ComplexMath.h"
+#include "Decompose/Idioms/Windows.h"
 #include <cmath>
 #include <numbers>
 
@@ -47,12 +48,9 @@ LogicalResult shortTime(AtenNode &a) {
   bool half = a.flag("onesided", !isa<ComplexType>(element));
   if (half && isa<ComplexType>(element))
     return a.fail("of complex signals or windows there is no half of the frequencies");
-  Type i64 = b.builder().getI64Type();
-  Dim span = b.subDims(b.dim(x, last), b.dim(length));
-  Dim frames = b.maxDims(b.addDims(b.floorDivDims(span, b.dim(hop)), b.dim(1)), b.dim(0));
-  Value start = b.mul(b.iota({frames}, 0, i64), static_cast<double>(hop));
-  Value at = b.add(b.unsqueeze(start, {1}), b.unsqueeze(b.iota({b.dim(length)}, 0, i64), {0}));
-  Value framed = b.take(b.cast(x, element), at, last); // [..., frames, length]
+  Dim frames = windowsIn(b, b.dim(x, last), b.dim(length), b.dim(hop));
+  Value framed = // [..., frames, length]
+      windowsByIndex(b, b.cast(x, element), last, frames, b.dim(length), b.dim(hop));
   if (Value window = windowOf(a, length, b.elem(framed)))
     framed = b.mul(framed, window);
   double scale = a.flag("normalized", false) ? 1 / std::sqrt(static_cast<double>(length)) : 1;

@@ -8,7 +8,7 @@
 #include "Decompose/Aten/Slice.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
-#include <numeric>
+#include "Decompose/Idioms/Windows.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -267,31 +267,6 @@ LogicalResult diagFlat(AtenNode &a) {
   return a.give(onDiagonal(b, x, a.integer("offset", 0)));
 }
 
-/// `count` windows of `size` elements along `axis`, `step` apart, as two axes there. What size and
-/// step divide by is a piece, and windows of a few whole pieces are those beside each other: each
-/// is a slice of the operand's pieces. Other windows, and those of short parts of a step, are taken
-/// by index.
-Value windowsOf(PrimBuilder &b, Value x, int64_t axis, Dim count, int64_t size, int64_t step) {
-  constexpr int64_t kMostPieces = 8, kLongPiece = 16;
-  int64_t piece = std::gcd(size, step);
-  if (size == 0 || size / piece > kMostPieces || (piece != step && piece < kLongPiece)) {
-    Type index = b.builder().getI64Type();
-    Value starts = b.mul(b.iota({count}, 0, index), static_cast<double>(step));
-    return b.take(x, b.add(b.unsqueeze(starts, {1}), b.iota({b.dim(size)}, 0, index)), axis);
-  }
-  int64_t steps = step / piece;
-  Dim pieces = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(steps)), b.dim(size / piece));
-  Value seen = b.sliceAxis(x, axis, b.dim(0), b.mulDims(pieces, b.dim(piece)));
-  Dims split = b.dims(seen);
-  split[axis] = pieces;
-  split.insert(split.begin() + axis + 1, b.dim(piece));
-  seen = b.reshape(seen, split);
-  SmallVector<Value> parts;
-  for (int64_t first = 0; first < size / piece; ++first)
-    parts.push_back(b.sliceAxis(seen, axis, b.dim(first), count, steps));
-  return parts.size() == 1 ? parts.front() : b.concat(parts, axis + 1);
-}
-
 /// Windows of `size` every `step` along an axis, as a new last axis.
 LogicalResult unfold(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -303,13 +278,7 @@ LogicalResult unfold(AtenNode &a) {
   if (b.rank(a.c.arg("self")) == 0) // has one window, without an axis that counts it
     return a.give(b.sliceAxis(x, 0, b.dim(0), b.dim(size)));
   requireInside(b, b.dim(0), b.dim(size), b.dim(x, *axis));
-  Dim count =
-      b.addDims(b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(size)), b.dim(step)), b.dim(1));
-  Value windows = windowsOf(b, x, *axis, count, size, step);
-  SmallVector<int64_t> order = allAxes(rank + 1);
-  order.erase(order.begin() + *axis + 1);
-  order.push_back(*axis + 1);
-  return a.give(b.transpose(windows, order));
+  return a.give(unfolded(b, x, *axis, size, step));
 }
 
 /// What `unfold` sees replaced by `src`: what it views is written through. Windows that overlap

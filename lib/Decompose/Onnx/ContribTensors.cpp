@@ -13,6 +13,7 @@
 #include "Decompose/Idioms/Matrices.h"
 #include "Decompose/Idioms/Standardize.h"
 #include "Decompose/Idioms/Unique.h"
+#include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/Operands.h"
 #include <limits>
 
@@ -354,23 +355,14 @@ LogicalResult expandDims(NodeContext &c) {
 LogicalResult unfoldTensor(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value x = c.in(0);
-  int64_t rank = b.rank(x), size = c.intAttr("size", 0), step = c.intAttr("step", 1);
-  auto axis = axisWithin(c, c.intAttr("dim", -1), rank);
+  int64_t size = c.intAttr("size", 0), step = c.intAttr("step", 1);
+  auto axis = axisWithin(c, c.intAttr("dim", -1), b.rank(x));
   if (failed(axis))
     return failure();
   if (size < 1 || step < 1)
     return c.fail("needs a positive 'size' and 'step'");
-  Type index = b.builder().getI64Type();
   requireAtMost(b, b.dim(size), b.dim(x, *axis), "UnfoldTensor: a window");
-  Dim count =
-      b.addDims(b.floorDivDims(b.subDims(b.dim(x, *axis), b.dim(size)), b.dim(step)), b.dim(1));
-  Value first = b.mul(b.iota({count}, 0, index), static_cast<double>(step));
-  Value at = b.add(b.unsqueeze(first, {1}), b.unsqueeze(b.iota({b.dim(size)}, 0, index), {0}));
-  Value windows = b.take(x, at, *axis); // [.., count, size, ..]
-  SmallVector<int64_t> order = allAxes(rank + 1);
-  order.erase(order.begin() + *axis + 1);
-  order.push_back(*axis + 1);
-  return c.give(b.transpose(windows, order));
+  return c.give(unfolded(b, x, *axis, size, step));
 }
 
 /// The distinct elements in the order of their first appearance, where each input is, how often.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Idioms/Fourier.h"
+#include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -166,13 +167,8 @@ LogicalResult stft(NodeContext &c) {
   auto isBelow1 = [&](Dim d) { return b.known(d).value_or(1) < 1; };
   if (isBelow1(*step) || isBelow1(length))
     return c.fail("the frame step and length must be above 0");
-  Type i64 = b.builder().getI64Type();
-  Dim frames = b.addDims(b.floorDivDims(b.subDims(b.dim(x, 1), length), b.maxDims(*step, b.dim(1))),
-                         b.dim(1));
-  frames = b.maxDims(frames, b.dim(0));
-  Value start = b.mul(b.iota({frames}, 0, i64), scalarOf(b, *step, i64));
-  Value at = b.add(b.unsqueeze(start, {1}), b.unsqueeze(b.iota({length}, 0, i64), {0}));
-  Value framed = b.take(x, at, 1); // [N, frames, length, parts]
+  Dim frames = windowsIn(b, b.dim(x, 1), length, *step);
+  Value framed = windowsByIndex(b, x, 1, frames, length, *step); // [N, frames, length, parts]
   if (window)
     framed = b.mul(framed, alongAxis(b, window, 2, 4));
   Value result = spectrum(c, toComplex(b, framed), 2, false, c.intAttr("onesided", 1));
