@@ -8,8 +8,8 @@ namespace tcc {
 /// a check that `extent` has one window, or that `step` is above 0 (it counts as 1).
 Dim windowsIn(PrimBuilder &b, Dim extent, Dim size, Dim step);
 
-/// `count` windows of `size` elements of x along `axis`, `step` apart, as axes [.., count, size, ..]
-/// in its place, taken by index.
+/// `count` windows of `size` elements of x along `axis`, `step` apart, as axes [.., count, size,
+/// ..] in its place, taken by index.
 mlir::Value windowsByIndex(PrimBuilder &b, mlir::Value x, int64_t axis, Dim count, Dim size,
                            Dim step);
 
