@@ -42,6 +42,9 @@ void tcc_text_add(struct tcc_text *text, const char *format, ...)
 
 /* The first of the comma-separated LLVM feature names that this CPU lacks, copied to `missing`. */
 bool tcc_cpu_has(const char *features, char *missing, size_t size);
+/* Asks the system for the registers of the matrix unit, where the features name it: Linux gives
+ * them to processes that do (arch_prctl). */
+bool tcc_claim_matrix_unit(const char *features);
 uint32_t tcc_usable_cores(void);
 /* Default rounding and subnormal handling while a model runs, whatever the caller uses. */
 uint64_t tcc_fp_enter(void);

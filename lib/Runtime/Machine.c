@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 struct feature {
@@ -166,6 +167,16 @@ static bool has_feature(const char *name, size_t length, const uint32_t *words, 
     if (strlen(f->name) == length && !memcmp(f->name, name, length))
       return (words[f->word] >> f->bit & 1) && is_enabled(f->name, state);
   }
+  return true;
+}
+
+bool tcc_claim_matrix_unit(const char *names) {
+#if defined(__x86_64__) && defined(__linux__)
+  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+  if (names && strstr(names, "amx-tile"))
+    return !syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA);
+#endif
+  (void)names;
   return true;
 }
 

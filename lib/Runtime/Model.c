@@ -187,6 +187,10 @@ static tcc_status check_machine(tcc_error *error) {
                          "this model was compiled for CPUs with %s, which this one lacks: compile "
                          "it with a lower --cpu",
                          missing);
+  if (!tcc_claim_matrix_unit(tcc_program.cpu_features))
+    return tcc_set_error(error, TCC_INCOMPATIBLE,
+                         "this model was compiled for CPUs with amx-tile, which the system does "
+                         "not let this process use: compile it with a lower --cpu");
   return TCC_OK;
 }
 

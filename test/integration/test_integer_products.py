@@ -23,7 +23,8 @@ class IntegerProducts(ToolTest):
 
     def test_instructions(self):
         """One product of each pair: the instruction, and none for single elements."""
-        dots = {("x86_64-linux", "sapphirerapids"): dict.fromkeys(PAIRS, "vpdpbusd"),
+        dots = {("x86_64-linux", "sapphirerapids"): {"uu": "tdpbuud", "ss": "tdpbssd", "us": "tdpbusd", "su": "tdpbsud"},
+                ("x86_64-linux", "cascadelake"): dict.fromkeys(PAIRS, "vpdpbusd"),
                 ("x86_64-linux", "alderlake"): dict.fromkeys(PAIRS, "vpdpbusd"),
                 ("x86_64-linux", "v3"): dict.fromkeys(PAIRS, "vpmaddwd"),
                 ("x86_64-linux", "v2"): dict.fromkeys(PAIRS, "pmaddwd"),

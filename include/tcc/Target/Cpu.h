@@ -38,6 +38,8 @@ struct CpuTarget {
   bool halfArithmetic = false;   ///< f16 vectors are computed with, not only converted
   bool halfConversion = false;   ///< f16 vectors convert to f32 in hardware
   bool bfloatDot = false;        ///< bf16 pairs multiply into f32 sums in hardware
+  bool bfloatTiles = false;      ///< a matrix unit multiplies tiles of bf16 into f32 sums
+  bool byteTiles = false;        ///< and of bytes, of either signedness, into i32 sums
   ByteDot byteDot = ByteDot::None;
 
   int64_t l1Bytes = 32 << 10; ///< data cache of a core

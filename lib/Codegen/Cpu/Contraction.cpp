@@ -67,6 +67,11 @@ public:
     return run(k, spec.cpu, tile, rows, panel, block.length, spec.schedule.unroll, accs);
   }
 
+  void runMatrixTile(MatrixTile &tile, const PanelSource &panel, const KBlock &block, Value to,
+                     bool adds) override {
+    tile.run(source, panel, block.length, to, adds);
+  }
+
 private:
   const ContractionSpec &spec;
   RowSource source;

@@ -60,6 +60,15 @@ static bool widensRows(const ContractionSpec &spec, const ContractionShape &shap
          (shape.m < 0 || shape.m > (isFar ? few : 1));
 }
 
+/// Whether a matrix unit multiplies them: rows that lie in place, of whole steps. A single row
+/// waits for memory, and what it is multiplied with is read once.
+static bool takesMatrixTiles(KernelBuilder &k, const ContractionSpec &spec,
+                             const ContractionShape &shape) {
+  bool isKnown = spec.steps.bfloat ? spec.cpu.bfloatTiles : spec.cpu.byteTiles;
+  return isKnown && spec.steps.size > 1 && spec.groups == 1 && !shape.copiesA && shape.m != 1 &&
+         k.known(spec.kElements).value_or(1) % spec.steps.size == 0;
+}
+
 static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,
                                              Index batch, bool variations) {
   ContractionShape shape;
@@ -72,6 +81,7 @@ static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const Contraction
   shape.copiesA = !k.isKnown(spec.aKStride, 1) || widensRows(spec, shape);
   if (spec.integers)
     shape.group = spec.integers->group;
+  shape.matrixTiles = takesMatrixTiles(k, spec, shape);
   shape.entries = std::max<int64_t>(1, k.known(batch).value_or(1));
   SmallVector<ContractionSchedule> ranked = rankContraction(spec.cpu, shape, variations);
   for (ContractionSchedule &schedule : ranked)

@@ -329,6 +329,8 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   problem.tiles = std::ceil(double(extents.m) / schedule.rows);
   problem.panels = std::ceil(double(extents.n) / width);
   problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
+  if (schedule.matrixTiles) // 16 rows a cycle
+    problem.tileCycles = double(k) * std::ceil(schedule.rows / 16.0) * schedule.vectors;
   problem.aTileBytes = double(schedule.rows) * k * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
@@ -397,16 +399,23 @@ llvm::SmallVector<ContractionSchedule>
 rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variations) {
   constexpr int64_t grainProducts = 1 << 17; // a waiting thread takes microseconds to answer
   constexpr size_t cutsOfVariation = 2;
+  constexpr int64_t kMatrixSteps = 16, kMatrixGrain = 1 << 20;
   auto tile = registerTile(cpu, shape.m, shape.n, shape.accBits, shape.panelWidth);
   if (!tile)
     return {};
   ContractionSchedule usual = *tile;
   ProductExtents extents(shape);
   usual.grainProducts = grainProducts;
+  if (shape.matrixTiles) {
+    usual.matrixTiles = true;
+    usual.rows = shape.m > 0 ? std::min(kMatrixTileRows, shape.m) : kMatrixTileRows;
+    usual.unroll = 1;
+    usual.grainProducts = kMatrixGrain;
+  }
   if (shape.copiesA)
     usual.a = OperandAccess::Copied;
   if (shape.b == PanelLayout::Transposed ||
-      (shape.b == PanelLayout::RowMajor && extents.m > 2 * usual.rows) ||
+      (shape.b == PanelLayout::RowMajor && (shape.matrixTiles || extents.m > 2 * usual.rows)) ||
       (shape.group && extents.m > usual.rows))
     usual.b = OperandAccess::Copied;
   if ((usual.packsB() || usual.packsA()) && (shape.k < 0 || shape.k > packedBlock))
@@ -416,7 +425,10 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     usual.kBlock = llvm::divideCeil(extents.k, llvm::divideCeil(extents.k, weightBlock));
   if (shape.group)
     usual.kBlock = packedBlock / *shape.group * *shape.group;
-  usual.inlineEpilogue = shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
+  if (shape.matrixTiles && usual.kBlock)
+    usual.kBlock = llvm::alignTo(usual.kBlock, kMatrixSteps);
+  usual.inlineEpilogue =
+      !shape.matrixTiles && shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
   bool streams = streamsRows(cpu, shape, usual);
   if (streams)
     usual.kBlock = usual.unroll = streamedRows;
@@ -426,7 +438,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     for (ContractionSchedule &schedule : ranked)
       schedule.panelsPerTask = std::max<int64_t>(
           schedule.panelsPerTask, llvm::divideCeil(streamedColumns, schedule.panelWidth()));
-  if (!variations || shape.group)
+  if (!variations || shape.group || shape.matrixTiles)
     return ranked;
   for (const ContractionSchedule &other : variationsOf(cpu, shape, usual)) {
     llvm::SmallVector<ContractionSchedule> cuts = cutProduct(cpu, shape, other);
@@ -434,66 +446,6 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     llvm::append_range(ranked, cuts);
   }
   return ranked;
-}
-
-//===----------------------------------------------------------------------===//
-// Attributes
-//===----------------------------------------------------------------------===//
-
-kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const ContractionSchedule &s) {
-  std::optional<int64_t> kBlock;
-  if (s.kBlock)
-    kBlock = s.kBlock;
-  return cpu::ContractionScheduleAttr::get(
-      context, s.lanes, s.vectors, s.rows, s.unroll, s.tilesPerTask, s.panelsPerTask, kBlock, s.a,
-      s.b, s.stepBytes, s.inlineEpilogue ? cpu::Epilogue::Inline : cpu::Epilogue::Rolled,
-      s.grainProducts, s.leastTiles);
-}
-
-kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const WinogradSchedule &s) {
-  return cpu::WinogradScheduleAttr::get(context, s.lanes, s.vectors, s.rows, s.tilesPerTask,
-                                        s.panelsPerTask, s.leastTiles);
-}
-
-kernel::Schedule scheduleAttr(mlir::MLIRContext *context, const LineSchedule &s) {
-  return cpu::LineScheduleAttr::get(context, s.lanes, s.pixels, s.vectorsPerTask);
-}
-
-ContractionSchedule numbersOf(cpu::ContractionScheduleAttr attr) {
-  ContractionSchedule s;
-  s.lanes = attr.getLanes();
-  s.vectors = attr.getVectors();
-  s.rows = attr.getRows();
-  s.unroll = attr.getUnroll();
-  s.tilesPerTask = attr.getTilesPerTask();
-  s.panelsPerTask = attr.getPanelsPerTask();
-  s.kBlock = attr.getKBlock().value_or(0);
-  s.a = attr.getA();
-  s.b = attr.getB();
-  s.stepBytes = attr.getStepBytes();
-  s.inlineEpilogue = attr.getEpilogue() == cpu::Epilogue::Inline;
-  s.grainProducts = attr.getGrainProducts();
-  s.leastTiles = attr.getLeastTiles();
-  return s;
-}
-
-WinogradSchedule numbersOf(cpu::WinogradScheduleAttr attr) {
-  WinogradSchedule s;
-  s.lanes = attr.getLanes();
-  s.vectors = attr.getVectors();
-  s.rows = attr.getRows();
-  s.tilesPerTask = attr.getTilesPerTask();
-  s.panelsPerTask = attr.getPanelsPerTask();
-  s.leastTiles = attr.getLeastTiles();
-  return s;
-}
-
-LineSchedule numbersOf(cpu::LineScheduleAttr attr) {
-  LineSchedule s;
-  s.lanes = attr.getLanes();
-  s.pixels = attr.getPixels();
-  s.vectorsPerTask = attr.getVectorsPerTask();
-  return s;
 }
 
 } // namespace tcc::codegen

@@ -45,6 +45,8 @@ private:
   void packPanels(const KBlock &block);
   void emitTiles(const KBlock &block);
   void emitTile(Index tile, Index panel, bool full, const KBlock &block);
+  /// All panels of a tile by the matrix unit.
+  void emitMatrixTile(Index tile, const KBlock &block);
   /// Tiles and panels [first, end) whose results are turned and stored together.
   void emitHeld(Index first, Index end, const KBlock &block);
   int64_t heldTiles() const;

@@ -99,6 +99,13 @@ void TaskEmitter::emit(Index task) {
 }
 
 void TaskEmitter::startSums() {
+  if (spec.schedule.matrixTiles) {
+    auto vector = VectorType::get({int64_t(spec.schedule.lanes)}, spec.acc);
+    Index panels = k.mul(k.constant(spec.schedule.panelsPerTask), k.sub(endTile, firstTile));
+    Index count = k.mul(panels, k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth()));
+    return k.loop(k.constant(0), count, k.constant(spec.schedule.lanes),
+                  [&](Index at) { k.store(k.zero(vector), k.address(buffer, spec.acc, at)); });
+  }
   forTiles([&](Index tile) {
     forPanels([&](Index panel, bool full) {
       RegisterTile registers{tiling.rows, panelWidths(full), spec.acc, spec.steps};
@@ -145,6 +152,8 @@ void TaskEmitter::emitTiles(const KBlock &block) {
       emitHeld(first, k.min(k.add(first, k.constant(held)), endTile), block);
     });
   forTiles([&](Index tile) {
+    if (spec.schedule.matrixTiles)
+      return emitMatrixTile(tile, block);
     if (feed.writesRows())
       chooseRows(tile, [&](const TileRows &rows) { feed.prepare(k, rows, block); });
     forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
@@ -330,6 +339,21 @@ void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &blo
     finishSpilled(tile, panel, full, buffer);
 }
 
+void TaskEmitter::emitMatrixTile(Index tile, const KBlock &block) {
+  const ContractionSchedule &schedule = spec.schedule;
+  TileRows rows = anyRows(tile);
+  feed.prepare(k, rows, block);
+  MatrixTile registers(k, spec.steps, rows.valid ? rows.valid : k.constant(rows.count),
+                       schedule.vectors, k.known(spec.k).value_or(1), schedule.kBlock);
+  registers.configure();
+  forPanels([&](Index panel, bool full) {
+    Value to = cutsK ? sums(tile, panel) : buffer;
+    feed.runMatrixTile(registers, panelSource(panel, full, block), block, to, /*adds=*/cutsK);
+    if (!cutsK)
+      finishSpilled(tile, panel, full, to);
+  });
+}
+
 Value TaskEmitter::sums(Index tile, Index panel) {
   Index panels = k.constant(spec.schedule.panelsPerTask);
   Index slot = k.mulAdd(k.sub(tile, firstTile), panels, k.sub(panel, firstPanel));
@@ -368,6 +392,8 @@ Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec) {
 void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index task,
                   EpilogueFn epilogue) {
   TaskEmitter(k, spec, feed, epilogue).emit(task);
+  if (spec.schedule.matrixTiles)
+    releaseMatrixTiles(k);
 }
 
 } // namespace tcc::codegen

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "MatrixTile.h"
 #include "tcc/Codegen/Cpu/Contraction.h"
 
 namespace tcc::codegen {
@@ -40,6 +41,11 @@ public:
   virtual llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
                                              const PanelSource &panel, Index group,
                                              const KBlock &block, mlir::ValueRange accs) = 0;
+  /// The same for a tile of the matrix unit, whose sums are in memory at `to`.
+  virtual void runMatrixTile(MatrixTile &tile, const PanelSource &panel, const KBlock &block,
+                             mlir::Value to, bool adds) {
+    llvm_unreachable("rows that the matrix unit is not scheduled for");
+  }
 };
 
 /// `spec` without its A, which `feed` replaces.

@@ -97,7 +97,8 @@ int64_t TaskEmitter::heldTiles() const {
   constexpr int64_t lineRows = 16, mostBytes = 16 << 10, mostDepth = 512;
   bool wholeSquares = tiling.rows % 8 == 0 && tiling.smallRows % 8 == 0;
   bool isShort = k.known(spec.k).value_or(mostDepth + 1) <= mostDepth;
-  if (cutsK || !storesTurned() || wholeSquares || !isShort || spec.schedule.panelsPerTask > 1)
+  if (cutsK || !storesTurned() || spec.schedule.matrixTiles || wholeSquares || !isShort ||
+      spec.schedule.panelsPerTask > 1)
     return 1;
   int64_t tileBytes =
       int64_t(tiling.rows) * spec.schedule.panelWidth() * spec.acc.getIntOrFloatBitWidth() / 8;

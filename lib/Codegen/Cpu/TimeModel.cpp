@@ -116,6 +116,8 @@ void LaunchCosts::countProduct(double rows, double depth, double columns, double
   }
   double lanes = cpu.lanes(std::max(32u, bitsOf(result)));
   double steps = schedule ? static_cast<double>(schedule.getStepBytes()) : 1;
+  if (schedule && schedule.getMatrixTiles()) // a matrix unit takes 16 rows at once
+    steps *= 16;
   of(CpuCost::Product) += entries * rows * std::ceil(columns / lanes) * depth / steps;
   if (!schedule)
     return;

@@ -44,11 +44,15 @@ LogicalResult RowScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_
 LogicalResult ContractionScheduleAttr::verify(EmitError emitError, int64_t lanes, int64_t vectors,
                                               int64_t rows, int64_t unroll, int64_t tilesPerTask,
                                               int64_t panelsPerTask, std::optional<int64_t> kBlock,
-                                              OperandAccess, OperandAccess b, int64_t stepBytes,
-                                              Epilogue, std::optional<int64_t> grainProducts,
+                                              OperandAccess a, OperandAccess b, int64_t stepBytes,
+                                              bool matrixTiles, Epilogue,
+                                              std::optional<int64_t> grainProducts,
                                               std::optional<int64_t> leastTiles) {
   if (b == OperandAccess::Pointers || b == OperandAccess::Gathered)
     return emitError() << "b is '" << stringifyOperandAccess(b) << "', which only a can be";
+  if (matrixTiles && (a != OperandAccess::InPlace || rows > kMatrixTileRows || stepBytes == 1))
+    return emitError() << "matrix_tiles take rows in place, at most " << kMatrixTileRows
+                       << ", and several elements of k at a time";
   return verifySizes(emitError, {{"lanes", lanes, 1, kMostWrittenOut},
                                  {"vectors", vectors, 1, kMostWrittenOut},
                                  {"rows", rows, 1, kMostWrittenOut},

@@ -28,6 +28,13 @@ func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1,
 
 // -----
 
+// expected-error @+1 {{matrix_tiles take rows in place, at most 32, and several elements of k at a time}}
+func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 16, vectors = 1, rows = 33, unroll = 1, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, step_bytes = 2, matrix_tiles = true, epilogue = rolled>} {
+  return
+}
+
+// -----
+
 // expected-error @+1 {{b is 'gathered', which only a can be}}
 func.func @f() attributes {s = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = gathered, epilogue = inline>} {
   return

@@ -14,12 +14,12 @@ func.func @schedules(%x: tensor<4x8xf32>, %y: tensor<8x2xf32>) -> tensor<4xf32> 
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
     kernel.yield %c : tensor<4x2xf32>
   } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, a = in_place, b = in_place, epilogue = inline, grain_products = 131072>} -> tensor<4x2xf32>
-  // CHECK: k_block = 4, a = copied, b = copied, step_bytes = 2, epilogue = rolled>}
+  // CHECK: k_block = 4, a = in_place, b = copied, step_bytes = 2, matrix_tiles = true, epilogue = rolled>}
   %2 = kernel.launch contraction "dot" ins(%0, %y : tensor<4x8xf32>, tensor<8x2xf32>) sizes() {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>):
     %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
     kernel.yield %c : tensor<4x2xf32>
-  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, k_block = 4, a = copied, b = copied, step_bytes = 2, epilogue = rolled>} -> tensor<4x2xf32>
+  } {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 1, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = 1, k_block = 4, a = in_place, b = copied, step_bytes = 2, matrix_tiles = true, epilogue = rolled>} -> tensor<4x2xf32>
   // CHECK: {schedule = #cpu.row_schedule<lanes = 1, grain = 4, kept = 16384>}
   %3 = kernel.launch row[1] "sum" ins(%1 : tensor<4x2xf32>) sizes() {
   ^bb0(%a: tensor<4x2xf32>):

@@ -30,6 +30,7 @@ struct ContractionShape {
   PanelLayout b = PanelLayout::Packed;
   std::optional<int64_t> panelWidth = {}; ///< of B, where that came packed
   bool copiesA = false;                   ///< A's elements are no neighbours along k
+  bool matrixTiles = false;               ///< the matrix unit can multiply them
   int64_t entries = 1;                    ///< products of this shape that run beside each other
   std::optional<int64_t> group = {};      ///< k of one scale, of a packed B of integers
 };
@@ -76,6 +77,7 @@ struct ContractionSchedule {
   OperandAccess a = OperandAccess::InPlace;
   OperandAccess b = OperandAccess::InPlace; ///< Copied: panels are packed before use
   unsigned stepBytes = 1;                   ///< 8-bit elements that are multiplied at once
+  bool matrixTiles = false;                 ///< by the matrix unit (MatrixTile.h)
   bool inlineEpilogue = false;              ///< write the epilogue out for every vector of the tile
   /// Multiply-adds that are worth a thread; none: a task is.
   std::optional<int64_t> grainProducts = {};

@@ -54,7 +54,7 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
     columns, with k unrolled by `unroll`. A task is `tiles_per_task` tiles by
     `panels_per_task` panels, one block of `k_block` of k after the other where that is given.
     `a` and `b` say how the operands are read. 8-bit operands are multiplied `step_bytes` at
-    a time. The epilogue is written out for every vector of a tile, or in a loop over its
+    a time, bf16 in pairs; with `matrix_tiles` by a matrix unit, in tiles of up to 32 rows. The epilogue is written out for every vector of a tile, or in a loop over its
     rows. As many tasks as do `grain_products` multiply-adds are worth a thread; where that
     is not given one task is. `least_tiles` is given where only a run knows how many tiles there
     are: of few, a task has fewer than `tiles_per_task`, down to that, so that threads share them.
@@ -65,7 +65,8 @@ def Cpu_ContractionScheduleAttr : Cpu_ScheduleAttr<"ContractionSchedule", "contr
   let parameters = (ins "int64_t":$lanes, "int64_t":$vectors, "int64_t":$rows, "int64_t":$unroll,
                         "int64_t":$tiles_per_task, "int64_t":$panels_per_task, Cpu_OptionalInt:$k_block,
                         EnumParameter<Cpu_OperandAccess>:$a, EnumParameter<Cpu_OperandAccess>:$b,
-                        Cpu_DefaultInt<"1">:$step_bytes, EnumParameter<Cpu_Epilogue>:$epilogue,
+                        Cpu_DefaultInt<"1">:$step_bytes,
+                        DefaultValuedParameter<"bool", "false">:$matrix_tiles, EnumParameter<Cpu_Epilogue>:$epilogue,
                         Cpu_OptionalInt:$grain_products, Cpu_OptionalInt:$least_tiles);
 }
 

@@ -16,6 +16,9 @@ namespace tcc {
 /// Rows of the register tile that goes with `vectors` (1 to 4) vectors a row.
 unsigned registerTileRows(const CpuTarget &cpu, unsigned vectors);
 
+/// Rows of a register tile of the matrix unit.
+inline constexpr int64_t kMatrixTileRows = 32;
+
 /// Columns of a packed panel for `n` output columns (-1: unknown) whose sums have
 /// `accBits` bits. A multiple of the vector length.
 unsigned choosePanelWidth(const CpuTarget &cpu, int64_t n, unsigned accBits = 32);
