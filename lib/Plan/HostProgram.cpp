@@ -121,6 +121,11 @@ Value ProgramBuilder::place(kernel::LaunchOp launch, unsigned i) {
     return host::PartOp::create(b, type, memoryOf(inserts.getInputs()[part.whole]),
                                 arith::MulIOp::create(b, number, each));
   }
+  if (std::holds_alternative<InFlag>(place)) {
+    CheckFlag flag = plan.flags.of.lookup(result);
+    MemRefType shared = host::memoryType(tensorType(result), host::MemorySpace::pinned);
+    return host::FlagOp::create(b, flag.check.getLoc(), shared, flag.bad, flag.check.getMessage());
+  }
   Value taken; // whose block is the result's now
   if (const auto *over = std::get_if<OverInput>(&place))
     taken = launch.getInputs()[over->input];
@@ -177,6 +182,8 @@ LogicalResult ProgramBuilder::convertOther(Operation *op) {
 
 LogicalResult ProgramBuilder::convert(Operation *op) {
   b.setLoc(op->getLoc());
+  if (plan.flags.readers.contains(op))
+    return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](kernel::LaunchOp o) {
         convertLaunch(o);

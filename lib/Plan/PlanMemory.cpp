@@ -19,7 +19,11 @@
 //
 // Where kernels run on a device, all that they read and write lies in the device's memory. What
 // only the host reads of the arguments, weights and constants stays in the host's, so that no copy
-// is waited for, and checks of data come last (SinkChecks.cpp).
+// is waited for, and checks of data come last (SinkChecks.cpp). A check of one truth value is not
+// read at all: its kernel leaves it where the host finds it later (CheckFlags.cpp),
+//
+//   %2 = host.flag true, "an index is out of range" : memref<i1, #host.space<pinned>>
+//   host.launch @k2_any ins(%bad : ...) outs(%2 : memref<i1, #host.space<pinned>>)
 //
 // It follows fusion, since what runs as one kernel needs no memory in between, and the
 // schedules, since launches with different ones are different kernels.
@@ -53,8 +57,9 @@ public:
     for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       if (onDevice)
         plan::sinkChecks(function);
-      if (failed(plan::makeHostProgram(function, plan::planStorage(function, inPlace), kernels,
-                                       space)))
+      auto flags = onDevice ? plan::findCheckFlags(function) : plan::CheckFlags();
+      if (failed(plan::makeHostProgram(
+              function, plan::planStorage(function, inPlace, std::move(flags)), kernels, space)))
         return signalPassFailure();
     }
   }

@@ -49,8 +49,10 @@ struct Tenant {
 
 class MemoryPlanner {
 public:
-  MemoryPlanner(func::FuncOp function, bool inPlace)
-      : function(function), inPlace(inPlace), liveness(function.getBody().front()) {}
+  MemoryPlanner(func::FuncOp function, bool inPlace, CheckFlags flags)
+      : function(function), inPlace(inPlace), liveness(function.getBody().front()) {
+    plan.flags = std::move(flags);
+  }
   StoragePlan run();
 
 private:
@@ -124,6 +126,8 @@ Place MemoryPlanner::collectResult(kernel::LaunchOp launch, unsigned result) {
   RankedTensorType type = tensorType(value);
   if (launch.getOnHostAttr()) // small, and not where the arenas are
     return InBlock();
+  if (plan.flags.of.contains(value))
+    return InFlag();
   if (!top) {
     if (auto over = overCarried(launch))
       return *over;
@@ -330,6 +334,6 @@ StoragePlan MemoryPlanner::run() {
   return std::move(plan);
 }
 
-StoragePlan plan::planStorage(func::FuncOp function, bool inPlace) {
-  return MemoryPlanner(function, inPlace).run();
+StoragePlan plan::planStorage(func::FuncOp function, bool inPlace, CheckFlags flags) {
+  return MemoryPlanner(function, inPlace, std::move(flags)).run();
 }

@@ -1,6 +1,6 @@
 //===- StoragePlan.h - Where every kernel's results lie ----------*- C++ -*-===//
 #pragma once
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "Plan/CheckFlags.h"
 #include "tcc/Dialect/Kernel/Kernel.h"
 #include <variant>
 
@@ -32,8 +32,9 @@ struct OverCarried {
 struct InPart {
   kernel::LaunchOp inserts;
 };
+struct InFlag {}; ///< where the host finds whether a check failed (CheckFlags.h)
 using Place =
-    std::variant<InBlock, InArena, InOutput, OverInput, OverArgument, OverCarried, InPart>;
+    std::variant<InBlock, InArena, InOutput, OverInput, OverArgument, OverCarried, InPart, InFlag>;
 
 struct StoragePlan {
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Place>> places; ///< by launch, its results
@@ -42,8 +43,9 @@ struct StoragePlan {
   /// In units; number 0 is the static one, where a unit is a byte. The others have one
   /// for each byte times the product of the unknown extents of the tensors in it.
   llvm::SmallVector<int64_t> arenas;
+  CheckFlags flags;
 };
 
-StoragePlan planStorage(mlir::func::FuncOp function, bool inPlace = true);
+StoragePlan planStorage(mlir::func::FuncOp function, bool inPlace = true, CheckFlags flags = {});
 
 } // namespace tcc::plan

@@ -33,6 +33,9 @@
   X(function_attribute, cuFuncSetAttribute, (CUhandle, int, int))                                  \
   X(memory_alloc, cuMemAlloc_v2, (uint64_t *, size_t))                                             \
   X(memory_free, cuMemFree_v2, (uint64_t))                                                         \
+  X(host_alloc, cuMemHostAlloc, (void **, size_t, unsigned))                                       \
+  X(host_address, cuMemHostGetDevicePointer_v2, (uint64_t *, void *, unsigned))                    \
+  X(host_free, cuMemFreeHost, (void *))                                                            \
   X(copy_in, cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, CUhandle))                     \
   X(copy_out, cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, CUhandle))                          \
   X(copy, cuMemcpyDtoDAsync_v2, (uint64_t, uint64_t, size_t, CUhandle))                            \
@@ -255,6 +258,26 @@ static void cuda_free(struct tcc_device *device, tcc_device_address memory) {
     CUDA_QUIETLY(device, device->memory_free(memory));
 }
 
+static void cuda_unshare(struct tcc_device *device, void *host) {
+  CUDA_QUIETLY(device, device->host_free(host));
+}
+
+static tcc_status host_address(struct tcc_device *device, void *host, tcc_device_address *memory,
+                               tcc_error *error) {
+  CUDA_TRY(device, "mapping memory of the host", device->host_address(memory, host, 0));
+  return TCC_OK;
+}
+
+static tcc_status cuda_share(struct tcc_device *device, size_t bytes, void **host,
+                             tcc_device_address *memory, tcc_error *error) {
+  CUDA_TRY(device, "allocating memory of the host",
+           device->host_alloc(host, bytes, CU_MEMHOSTALLOC_DEVICEMAP));
+  tcc_status status = host_address(device, *host, memory, error);
+  if (status)
+    cuda_unshare(device, *host);
+  return status;
+}
+
 static tcc_status cuda_check_memory(struct tcc_device *device, tcc_device_address memory,
                                     size_t bytes, tcc_error *error) {
   (void)bytes;
@@ -438,6 +461,8 @@ const struct tcc_device_driver tcc_cuda = {
     cuda_kernel,
     cuda_alloc,
     cuda_free,
+    cuda_share,
+    cuda_unshare,
     cuda_check_memory,
     cuda_copy_in,
     cuda_copy_out,

@@ -80,6 +80,11 @@ struct tcc_device_driver {
   tcc_status (*alloc)(struct tcc_device *device, size_t bytes, tcc_device_address *memory,
                       tcc_error *error);
   void (*free)(struct tcc_device *device, tcc_device_address memory);
+  /* Memory that host and device both read and write, where each knows it by an address of its own.
+   */
+  tcc_status (*share)(struct tcc_device *device, size_t bytes, void **host,
+                      tcc_device_address *memory, tcc_error *error);
+  void (*unshare)(struct tcc_device *device, void *host);
   /* TCC_INVALID_ARGUMENT when the device cannot read `bytes` bytes there. */
   tcc_status (*check_memory)(struct tcc_device *device, tcc_device_address memory, size_t bytes,
                              tcc_error *error);

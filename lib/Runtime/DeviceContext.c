@@ -163,13 +163,24 @@ static void destroy_event(struct tcc_device_context *device, struct tcc_device_e
     device->model->driver->event_destroy(device->model->device, event);
 }
 
+tcc_status tcc_device_wait_for_last(struct tcc_device_context *device, tcc_error *error) {
+  float unused;
+  return device->model->driver->event_milliseconds(device->model->device, device->last,
+                                                   device->last, &unused, error);
+}
+
+tcc_status tcc_device_synchronize(struct tcc_context *context, tcc_error *error) {
+  if (context->device->unfinished)
+    TCC_TRY(tcc_device_wait_for_last(context->device, error));
+  return tcc_device_read_checks(context->device, true, error);
+}
+
 void tcc_device_close(struct tcc_context *context) {
   struct tcc_device_context *device = context->device;
   const struct tcc_device_driver *driver = device->model->driver;
-  float unused;
   if (device->unfinished)
-    (void)driver->event_milliseconds(device->model->device, device->last, device->last, &unused,
-                                     NULL);
+    (void)tcc_device_wait_for_last(device, NULL);
+  tcc_device_end_checks(device);
   if (device->memory) {
     tcc_device_give(device->memory, device->arena, tcc_program.device_arena_size);
     tcc_device_give(device->memory, device->state, tcc_program.device_state_size);

@@ -68,6 +68,8 @@ struct tcc_device_time {
   uint32_t kernel;
 };
 
+struct tcc_device_checks; /* DeviceChecks.c */
+
 struct tcc_device_context {
   struct tcc_device_model *model;
   struct tcc_device_memory *memory; /* the heap's */
@@ -77,7 +79,8 @@ struct tcc_device_context {
   struct tcc_device_stream *own, *stream; /* the context's, that of the current run */
   struct tcc_device_event *last;          /* end of the last run, if nobody waited for it */
   struct tcc_device_stream *last_stream;
-  bool unfinished; /* `last` was recorded */
+  bool unfinished;                  /* `last` was recorded */
+  struct tcc_device_checks *checks; /* NULL until a run has one */
 
   /* of the current run */
   uint32_t flags; /* TCC_RUN_* */
@@ -104,9 +107,22 @@ tcc_status tcc_device_begin_time(struct tcc_device_context *device, uint32_t ker
 tcc_status tcc_device_end_time(struct tcc_device_context *device, tcc_error *error);
 /* Adds the times up; all work is done. */
 tcc_status tcc_device_read_times(struct tcc_device_context *device, tcc_error *error);
+/* For the last run that nobody waited for. */
+tcc_status tcc_device_wait_for_last(struct tcc_device_context *device, tcc_error *error);
+tcc_status tcc_device_synchronize(struct tcc_context *context, tcc_error *error);
 void tcc_device_get_stats(const struct tcc_context *context, tcc_context_stats *stats);
 bool tcc_device_kernel_info(const struct tcc_context *context, uint32_t index,
                             tcc_kernel_info *info);
+
+/* ---- DeviceChecks.c ---- */
+
+/* Looks at the checks of runs that were kept and are not read; `done`: the device is. The first
+ * that failed is the error, and those that came by now are read with it. */
+tcc_status tcc_device_read_checks(struct tcc_device_context *device, bool done, tcc_error *error);
+/* The current run is queued as a whole, or it is not and its checks say nothing. */
+void tcc_device_keep_checks(struct tcc_device_context *device);
+void tcc_device_drop_checks(struct tcc_device_context *device);
+void tcc_device_end_checks(struct tcc_device_context *device);
 
 static inline tcc_device_address tcc_address(const void *pointer) {
   return (tcc_device_address)(uintptr_t)pointer;

@@ -282,10 +282,13 @@ static tcc_status finish(struct tcc_context *context, const DLTensor *const *inp
   if (!waits && !device->begin && !device->kernels) {
     TCC_TRY(driver->event_record(device->model->device, device->stream, device->last, error));
     device->unfinished = true;
+    tcc_device_keep_checks(device);
     return TCC_OK;
   }
   TCC_TRY(wait(device, error));
-  return tcc_device_read_times(device, error);
+  TCC_TRY(tcc_device_read_times(device, error));
+  tcc_device_keep_checks(device);
+  return tcc_device_read_checks(device, true, error);
 }
 
 static struct tcc_block *hand_out(struct tcc_context *context, void *data) {
@@ -304,6 +307,7 @@ static tcc_status begin_run(struct tcc_context *context, const tcc_run_options *
   device->memory->stream = device->stream;
   device->waits = false;
   device->num_times = 0;
+  TCC_TRY(tcc_device_read_checks(device, false, error));
   struct tcc_frame *frame = &context->frame;
   frame->device_weights = (char *)(uintptr_t)device->model->weights;
   frame->device_arena = device->arena;
@@ -321,6 +325,7 @@ static void end_run(struct tcc_context *context, bool failed) {
   struct tcc_device_context *device = context->device;
   if (failed)
     (void)wait(device, NULL);
+  tcc_device_drop_checks(device);
   tcc_heap_end_run(device->heap);
 }
 
@@ -469,6 +474,7 @@ const struct tcc_device_runtime tcc_device_runtime = {
     .finish = finish,
     .hand_out = hand_out,
     .place = place,
+    .synchronize = tcc_device_synchronize,
     .end_run = end_run,
     .get_stats = tcc_device_get_stats,
     .kernel = tcc_device_kernel_info,

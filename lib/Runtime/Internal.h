@@ -229,6 +229,8 @@ struct tcc_device_runtime {
   /* A compact copy of a tensor that was checked, in a block of the run; it is made. */
   tcc_status (*place)(struct tcc_context *context, const DLTensor *tensor, int64_t elements,
                       DLDevice *place, void **data, tcc_error *error);
+  /* Waits for what runs have queued, and says what failed. */
+  tcc_status (*synchronize)(struct tcc_context *context, tcc_error *error);
   /* In any case; `failed`: what the device still does must not touch memory that is given up. */
   void (*end_run)(struct tcc_context *context, bool failed);
   void (*get_stats)(const struct tcc_context *context, tcc_context_stats *stats);

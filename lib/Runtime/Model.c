@@ -335,6 +335,6 @@ const tcc_api *tcc_get_api(uint32_t abi_version) {
                               tcc_context_destroy,   tcc_context_get_stats,
                               tcc_context_kernel,    tcc_run,
                               tcc_context_set_seed,  tcc_run_on,
-                              tcc_context_place};
+                              tcc_context_place,     tcc_context_synchronize};
   return abi_version == TCC_ABI_VERSION ? &api : NULL;
 }

@@ -217,6 +217,12 @@ void tcc_rt_launch(struct tcc_frame *frame, uint32_t kernel, const uint64_t *wor
 /* Has the interpreter do kernel `kernel` of tcc_program.kernels; returns when it is done. */
 void tcc_rt_interpret(struct tcc_frame *frame, int64_t kernel, const int64_t *words);
 
+/* Memory for one truth value (i1) of a launch of this run, which both sides may touch: where it
+ * comes out as `bad`, the run, or a later one of its context, fails with `message`. Nobody waits
+ * for it. Each `number` below TCC_RUN_FLAGS at most once a run. */
+#define TCC_RUN_FLAGS 64u
+void *tcc_rt_flag(struct tcc_frame *frame, uint32_t number, int32_t bad, const char *message);
+
 /* Random numbers are a function of a seed, an offset and a position (Philox); what a context keeps
  * is its seed, and for each generator how often it was drawn from. Generator 0 is the context's,
  * 1 to num_generators those of nodes with a seed of their own. A failed run leaves the counts. */

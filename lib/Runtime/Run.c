@@ -424,6 +424,18 @@ tcc_status tcc_context_place(tcc_context *context, const DLTensor *tensor, DLMan
   return status;
 }
 
+tcc_status tcc_context_synchronize(tcc_context *context, tcc_error *error) {
+  if (!context)
+    return tcc_set_error(error, TCC_INVALID_ARGUMENT, "tcc_context_synchronize: context is NULL");
+  if (!context->device)
+    return TCC_OK;
+  if (atomic_exchange(&context->busy, true))
+    return tcc_set_error(error, TCC_BUSY, "another thread runs this context: use one for each");
+  tcc_status status = tcc_program.device_runtime->synchronize(context, error);
+  atomic_store(&context->busy, false);
+  return status;
+}
+
 static tcc_status check_run_options(const tcc_context *context, const tcc_run_options *options,
                                     tcc_error *error) {
   if (options->flags & ~(TCC_RUN_ON_STREAM | TCC_RUN_OUTPUTS_ON_DEVICE))

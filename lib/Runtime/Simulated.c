@@ -28,12 +28,6 @@ struct block {
   char *map, *bytes;
   size_t map_size, size;
 };
-struct tcc_device {
-  char unused;
-};
-struct tcc_device_stream {
-  char unused;
-};
 struct tcc_device_event {
   struct timespec at;
 };
@@ -270,6 +264,19 @@ static void sim_free(struct tcc_device *device, tcc_device_address memory) {
   free(block);
 }
 
+static tcc_status sim_share(struct tcc_device *device, size_t bytes, void **host,
+                            tcc_device_address *memory, tcc_error *error) {
+  (void)device;
+  *host = malloc(bytes);
+  *memory = tcc_address(*host);
+  return *host ? TCC_OK : tcc_set_error(error, TCC_OUT_OF_MEMORY, "GPU: out of memory");
+}
+
+static void sim_unshare(struct tcc_device *device, void *host) {
+  (void)device;
+  free(host);
+}
+
 static tcc_status sim_check_memory(struct tcc_device *device, tcc_device_address memory,
                                    size_t bytes, tcc_error *error) {
   (void)device;
@@ -332,7 +339,7 @@ static tcc_status sim_open(int32_t ordinal, struct tcc_device **opened,
   if (ordinal != 0)
     return tcc_set_error(error, TCC_INVALID_ARGUMENT,
                          "GPU: there is no device %d; 1 simulated one is visible", ordinal);
-  struct tcc_device *device = calloc(1, sizeof *device);
+  struct tcc_device *device = malloc(1);
   if (!device)
     return tcc_set_error(error, TCC_OUT_OF_MEMORY, "GPU: out of memory");
   pthread_mutex_lock(&lock);
@@ -412,7 +419,7 @@ static tcc_status sim_tensor_map(struct tcc_device *device, const struct tcc_ten
 static tcc_status sim_stream_create(struct tcc_device *device, struct tcc_device_stream **stream,
                                     tcc_error *error) {
   (void)device;
-  *stream = calloc(1, sizeof **stream);
+  *stream = malloc(1);
   return *stream ? TCC_OK : tcc_set_error(error, TCC_OUT_OF_MEMORY, "GPU: out of memory");
 }
 
@@ -472,6 +479,8 @@ const struct tcc_device_driver tcc_simulated = {
     .kernel = sim_kernel,
     .alloc = sim_alloc,
     .free = sim_free,
+    .share = sim_share,
+    .unshare = sim_unshare,
     .check_memory = sim_check_memory,
     .copy_in = sim_copy_in,
     .copy_out = sim_copy_out,

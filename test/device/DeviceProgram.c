@@ -4,7 +4,7 @@
  *            nibbles: int4[K]
  *   outputs  y: uint8[N] = x + step + w[1]    runs: uint8[4] = how often this context ran, from
  * w[0] more: int4[K] = nibbles + 1 and acc += step. A step below 0 is an error; one above 99 takes
- * more memory than there is.
+ * more memory than there is; one of 42 is what a kernel's check refuses.
  *
  * Its one kernel, "k", adds its third word to as many bytes at its first as the second says.
  */
@@ -30,6 +30,10 @@ static int32_t entry(struct tcc_frame *frame) {
   if (step < 0)
     tcc_rt_fail(frame, TCC_MODEL_ERROR, "the step is negative");
   tcc_rt_copy(frame, &weight, frame->device_weights + 1, 1, TCC_COPY_OUT);
+
+  /* From "not yet" to true or false. */
+  void *refused = tcc_rt_flag(frame, 7, 1, "node 'steps': the step is 42");
+  add(frame, refused, 1, step == 42 ? -1 : -2);
 
   char *block = tcc_rt_device_alloc_tensor(frame, 1, 1, &n);
   tcc_rt_copy(frame, block, in[0].data, n, TCC_COPY_DEVICE);

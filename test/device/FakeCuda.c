@@ -1,5 +1,7 @@
 /* A libcuda.so.1 without a GPU: keeps count of what is open, copies in host memory, and fails the
- * call that it is told to, alone or with all that come after it, as after an error of a kernel. */
+ * call that it is told to, alone or with all that come after it, as after an error of a kernel. It
+ * does at once what it is asked for, or keeps launches on the host's memory until it is waited for.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -10,6 +12,11 @@
 typedef int CUresult;
 static atomic_int calls, live, depth, launches, early, waits, allocations;
 static int fail_at, fail_code, fail_alloc, stays, capability = 90;
+
+/* Launches that were put off, as their words. */
+enum { MOST_HELD = 256 };
+static uint64_t held[MOST_HELD][3];
+static int holds, num_held;
 
 /* Memory that was given out. */
 enum { MOST_BLOCKS = 4096 };
@@ -51,6 +58,18 @@ void fake_cuda_state(int *open, int *pushed, int *called, int *launched) {
   *pushed = depth;
   *called = calls;
   *launched = launches;
+}
+
+static void add(const uint64_t *words) {
+  for (uint64_t i = 0; i < words[1]; ++i)
+    ((unsigned char *)(uintptr_t)words[0])[i] += (unsigned char)words[2];
+}
+/* What was put off is done, and from now on what is asked for is put off or not. */
+void fake_cuda_hold(int on) {
+  for (int i = 0; i < num_held; ++i)
+    add(held[i]);
+  num_held = 0;
+  holds = on;
 }
 
 static int failing(void) {
@@ -169,6 +188,20 @@ CUresult cuMemFree_v2(uint64_t memory) {
   pthread_mutex_unlock(&lock);
   return close_handle((void *)(uintptr_t)memory);
 }
+CUresult cuMemHostAlloc(void **host, size_t bytes, unsigned flags) {
+  CALL();
+  if (flags != 2 || ++allocations == fail_alloc)
+    return flags == 2 ? 2 : 1;
+  *host = malloc(bytes);
+  ++live;
+  return 0;
+}
+CUresult cuMemHostGetDevicePointer_v2(uint64_t *memory, void *host, unsigned flags) {
+  CALL();
+  *memory = (uint64_t)(uintptr_t)host;
+  return (int)flags;
+}
+CUresult cuMemFreeHost(void *host) { return close_handle(host); }
 CUresult cuMemsetD8Async(uint64_t memory, unsigned char value, size_t bytes, void *stream) {
   CALL();
   if (!is_memory(memory))
@@ -250,8 +283,10 @@ CUresult cuLaunchKernelEx(const struct launch_config *config, void *function, vo
       return 1;
     memcpy(words, extra[1], sizeof words);
   }
-  for (uint64_t i = 0; i < words[1]; ++i)
-    ((unsigned char *)(uintptr_t)words[0])[i] += (unsigned char)words[2];
+  if (holds && !is_memory(words[0]) && num_held < MOST_HELD)
+    memcpy(held[num_held++], words, sizeof words);
+  else
+    add(words);
   ++launches;
   return 0;
 }
@@ -294,6 +329,7 @@ CUresult cuEventRecord(void *event, void *stream) {
 }
 CUresult cuEventSynchronize(void *event) {
   CALL();
+  fake_cuda_hold(holds);
   ++waits;
   return 0;
 }

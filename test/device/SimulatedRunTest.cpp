@@ -97,7 +97,7 @@ TEST_CASE("the simulated device: a profile counts every launch") {
   REQUIRE(tcc_context_kernel(session.context, 0, &info) == TCC_OK);
   CHECK(std::string(info.name) == "k");
   CHECK(std::string(info.sources) == "add_1, add_2");
-  CHECK(info.calls == 5);
+  CHECK(info.calls == 6);
   CHECK(info.nanoseconds > 0);
   CHECK(session.stats().device_nanoseconds >= info.nanoseconds);
   CHECK(tcc_context_kernel(session.context, 1, &info) == TCC_INVALID_ARGUMENT);

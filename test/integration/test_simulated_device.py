@@ -157,9 +157,18 @@ class SimulatedDevice(ToolTest):
 
     def test_checks_wait_for_nothing(self):
         result = self.compiles(self.write(lookup()), "--arch", "sim", "--no-fallback", "--print-plan", "-o", "model.so")
-        self.assertIn("  reads at the end for a check: pick", result.out + result.text)
+        self.assertNotIn("the host reads", result.out + result.text)
         counts = json.loads((self.work / "model.so.json").read_text())["crossings"]
-        self.assertEqual((counts["stalls"], counts["at_end"]), (0, 1))
+        self.assertEqual((counts["stalls"], counts["at_end"]), (0, 0))
+        w = np.arange(6, dtype=np.float32)
+        with Compiled(self.work / "model.so", 1) as model:
+            for last in (5, 6, -6, -7, 0):
+                i = np.array([1, 2, last])
+                if -6 <= last < 6:
+                    np.testing.assert_allclose(model(w=w, i=i)[0], np.exp(w[i]), rtol=1e-6)
+                else:
+                    with self.assertRaisesRegex(Exception, "^node 'pick': an index is out of range$"):
+                        model(w=w, i=i)
 
 
 if __name__ == "__main__":

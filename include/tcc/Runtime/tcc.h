@@ -217,13 +217,20 @@ TCC_API tcc_status tcc_run(tcc_context *context, const DLTensor *const *inputs, 
 /* The same for models on a GPU. `options` may be NULL: then tensors on the device are ready, and
  * the context's own stream is used. With TCC_RUN_ON_STREAM, where all inputs and
  * outputs lie in the device's memory, it returns when the work is queued: what comes later in the
- * stream finds the outputs, inputs must stay until then, and failures of the device are reported by
- * a later run. All other runs are done when this returns. Runs of one context come one after the
- * other on the device too, whatever their streams. An output may be ended when what reads it was
- * queued in the stream of its run. */
+ * stream finds the outputs, inputs must stay until then, and failures are reported later: those of
+ * the device, and that the model refuses the values, as an index out of range. The next call that
+ * finds one reports it and does nothing else: tcc_run_on, tcc_context_place, or
+ * tcc_context_synchronize, which waits and so finds all. The failed run's outputs and what it
+ * changed are unspecified. All other runs are done when this returns, and report what is wrong
+ * themselves. Runs of one context come one after the other on the device too, whatever their
+ * streams. An output may be ended when what reads it was queued in the stream of its run. */
 TCC_API tcc_status tcc_run_on(tcc_context *context, const tcc_run_options *options,
                               const DLTensor *const *inputs, uint32_t num_inputs,
                               DLManagedTensor **outputs, uint32_t num_outputs, tcc_error *error);
+
+/* Waits for the runs of this context that were queued and reports the first one that failed since a
+ * call last said so; all others are forgotten then. */
+TCC_API tcc_status tcc_context_synchronize(tcc_context *context, tcc_error *error);
 
 /* All of the above for users of dlopen. A library of an older compiler may have a shorter table:
  * what lies beyond its `struct_size` is not there. */
@@ -248,6 +255,7 @@ typedef struct tcc_api {
   tcc_status (*run_on)(tcc_context *, const tcc_run_options *, const DLTensor *const *, uint32_t,
                        DLManagedTensor **, uint32_t, tcc_error *);
   tcc_status (*context_place)(tcc_context *, const DLTensor *, DLManagedTensor **, tcc_error *);
+  tcc_status (*context_synchronize)(tcc_context *, tcc_error *);
 } tcc_api;
 
 /* NULL when the model does not speak `abi_version` (pass TCC_ABI_VERSION). */

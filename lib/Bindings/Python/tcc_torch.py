@@ -6,6 +6,8 @@
 
 A call queues the model in PyTorch's current stream and returns. Outputs whose sizes the inputs tell are made
 by PyTorch; others by the model. Inputs on the CPU are copied over, and make the call wait for its end.
+
+What a model refuses, an index out of range, is found on the GPU: a later call raises it, or synchronize().
 """
 import ctypes
 
@@ -72,6 +74,13 @@ class Model(tcc.Model):
             self._lock.release()
         return self._results([torch.from_dlpack(tcc._Exported(at)) if tensor is None else tensor
                               for tensor, at in zip(made, addresses)])
+
+    def synchronize(self):
+        """Waits for the calls that were queued, and raises what one of them refused."""
+        if not hasattr(self._library, "tcc_context_synchronize"):
+            raise tcc.Error(5, "this model was made by an older tcc, whose calls check indices themselves")
+        with self._lock:
+            self._check(self._library.tcc_context_synchronize(self._context, ctypes.byref(self._error)))
 
 
 class _Input:

@@ -56,6 +56,8 @@ private:
 
   // Control
   void emitLaunch(host::LaunchOp op);
+  mlir::Value messageOf(mlir::Operation *op, llvm::StringRef message);
+  void emitFlag(host::FlagOp op);
   void emitAssert(host::AssertOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
@@ -72,7 +74,7 @@ private:
   llvm::DenseMap<mlir::Value, Memory> memory;
   mlir::IRMapping scalars;
   llvm::StringMap<unsigned> kernelNumbers;
-  unsigned messages = 0;
+  unsigned messages = 0, flags = 0;
 };
 
 } // namespace tcc::codegen

@@ -69,22 +69,35 @@ static std::string nodePrefix(Location loc) {
          (names.size() > most ? "' and others: " : "': ");
 }
 
+/// The text that says that a check of `op` failed.
+Value HostEmitter::messageOf(Operation *op, StringRef message) {
+  std::string text = nodePrefix(op->getLoc()) + message.str();
+  text.push_back('\0');
+  std::string name = program.getName().str() + "_message" + std::to_string(messages++);
+  OpBuilder top = OpBuilder::atBlockBegin(code.module.getBody());
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
+  LLVM::GlobalOp::create(top, op->getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Private, name,
+                         b.getStringAttr(text));
+  return LLVM::AddressOfOp::create(b, code.pointer, name);
+}
+
+void HostEmitter::emitFlag(host::FlagOp op) {
+  auto number = [&](uint32_t n) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(n)));
+  };
+  Value flag =
+      code.call("tcc_rt_flag", code.pointer,
+                {code.frame, number(flags++), number(op.getBad()), messageOf(op, op.getMessage())});
+  memory[op] = {flag, {}};
+}
+
 void HostEmitter::emitAssert(host::AssertOp op) {
   Value one = arith::ConstantOp::create(b, b.getBoolAttr(true));
   Value bad = arith::XOrIOp::create(b, scalarOf(op.getCondition()), one);
   auto branch = scf::IfOp::create(b, bad, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  std::string text = nodePrefix(op.getLoc()) + op.getMessage().str();
-  text.push_back('\0');
-  std::string name = program.getName().str() + "_message" + std::to_string(messages++);
-  {
-    OpBuilder top = OpBuilder::atBlockBegin(code.module.getBody());
-    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
-    LLVM::GlobalOp::create(top, op.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Private,
-                           name, b.getStringAttr(text));
-  }
-  Value message = LLVM::AddressOfOp::create(b, code.pointer, name);
+  Value message = messageOf(op, op.getMessage());
   Value status = arith::ConstantOp::create(b, b.getI32IntegerAttr(TCC_MODEL_ERROR));
   code.callVoid("tcc_rt_fail", {code.frame, status, message});
 }
@@ -191,8 +204,8 @@ static host::MemorySpace spaceOf(Type type) {
 /// The runtime has the host's memory, that of one device, and one stream.
 static LogicalResult checkPossible(Operation *op, bool device) {
   for (Type type : op->getResultTypes())
-    if (spaceOf(type) == host::MemorySpace::pinned ||
-        (spaceOf(type) == host::MemorySpace::device && !device))
+    if ((spaceOf(type) == host::MemorySpace::pinned && !isa<host::FlagOp>(op)) ||
+        (spaceOf(type) != host::MemorySpace::host && !device))
       return op->emitError("there is no runtime for memory in space '")
              << host::stringifyMemorySpace(spaceOf(type)) << "'";
   auto stream = op->getAttrOfType<IntegerAttr>("stream");
@@ -246,6 +259,7 @@ LogicalResult HostEmitter::emit(Operation *op) {
       .Case([&](host::CopyOp o) { return emitCopy(o), success(); })
       .Case([&](host::ReadOp o) { return emitRead(o), success(); })
       .Case([&](host::LaunchOp o) { return emitLaunch(o), success(); })
+      .Case([&](host::FlagOp o) { return emitFlag(o), success(); })
       .Case([&](host::AssertOp o) { return emitAssert(o), success(); })
       .Case([&](scf::IfOp o) { return emitIf(o); })
       .Case([&](scf::WhileOp o) { return emitWhile(o); })

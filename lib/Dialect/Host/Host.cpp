@@ -123,7 +123,7 @@ LogicalResult FreeOp::verify() {
   while (auto view = memory.getDefiningOp<ViewOp>())
     memory = view.getMemory();
   Operation *from = memory.getDefiningOp();
-  if (isa_and_nonnull<ArenaOp, SliceOp, PartOp, OutputOp, WeightOp, ConstantOp>(from))
+  if (isa_and_nonnull<ArenaOp, SliceOp, PartOp, OutputOp, WeightOp, ConstantOp, FlagOp>(from))
     return emitOpError("frees what '") << from->getName() << "' gave: it is no block of the heap";
   auto argument = dyn_cast<BlockArgument>(memory);
   if (argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()))
@@ -193,6 +193,14 @@ LogicalResult ReadOp::verify() {
   auto position = static_cast<int64_t>(getPosition());
   if (position < 0 || (type.hasStaticShape() && position >= type.getNumElements()))
     return emitOpError("has no element ") << position << " in " << type;
+  return success();
+}
+
+LogicalResult FlagOp::verify() {
+  MemRefType type = getResult().getType();
+  if (!type.hasStaticShape() || type.getNumElements() != 1 || !type.getElementType().isInteger(1) ||
+      memorySpace(type) != MemorySpace::pinned)
+    return emitOpError("is no truth value that host and device share: ") << type;
   return success();
 }
 

@@ -212,3 +212,20 @@ host.kernel @k {
 ^bb0(%x: tensor<4xf32>):
   host.yield %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{is no truth value that host and device share: 'memref<i1, #host.space<device>>'}}
+  %flag = host.flag true, "out of range" : memref<i1, #host.space<device>>
+  return
+}
+
+// -----
+
+func.func @f() {
+  %flag = host.flag true, "out of range" : memref<1xi1, #host.space<pinned>>
+  // expected-error @+1 {{frees what 'host.flag' gave: it is no block of the heap}}
+  host.free %flag : memref<1xi1, #host.space<pinned>>
+  return
+}

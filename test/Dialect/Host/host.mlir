@@ -42,6 +42,8 @@ func.func @main(%x: memref<?x8xf32>) -> memref<?x8xf32> {
   %ok = arith.cmpi eq, %i, %n : index
   // CHECK: host.assert %{{.*}}, "one of each"
   host.assert %ok, "one of each"
+  // CHECK: host.flag true, "out of range" : memref<i1, #host.space<pinned>>
+  %flag = host.flag true, "out of range" : memref<i1, #host.space<pinned>>
   // CHECK: host.random_seed : i64
   %seed = host.random_seed : i64
   // CHECK: host.random_draw 0 : i64

@@ -217,6 +217,23 @@ def Host_AssertOp : Host_Op<"assert"> {
   let assemblyFormat = "$condition `,` $message attr-dict";
 }
 
+def Host_FlagOp : Host_Op<"flag"> {
+  let summary = "memory for a truth value of a launch: where it comes out as `bad`, the run has failed";
+  let description = [{
+    Host and device share the memory, so that nobody waits: the run, or a later one of its context, finds
+    the value and reports the message (DeviceChecks.c).
+
+    ```mlir
+    %0 = host.flag true, "an index is out of range" : memref<i1, #host.space<pinned>>
+    host.launch @k0_any ins(%bad : memref<8xi1, #host.space<device>>) outs(%0 : memref<i1, #host.space<pinned>>)
+    ```
+  }];
+  let arguments = (ins BoolAttr:$bad, StrAttr:$message);
+  let results = (outs Host_Memory:$result);
+  let assemblyFormat = "$bad `,` $message attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 def Host_RandomSeedOp : Host_Op<"random_seed"> {
   let summary = "the seed of the context that runs";
   let results = (outs I64:$result);
