@@ -1,7 +1,8 @@
 //===- Clustering.h - The walk that forms clusters ---------------*- C++ -*-===//
 //
 // Internal to lib/Fusion. Clusters.cpp decides what joins what, ClusterProducts.cpp what goes with
-// a product; ClusterReads.cpp tells who reads a value, at which index, and whether from memory.
+// a product and ClusterRows.cpp where reductions go; ClusterReads.cpp tells who reads a value, at
+// which index, and whether from memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,6 +10,11 @@
 #include "tcc/Dialect/Prim/DimTraces.h"
 
 namespace tcc::fusion {
+
+/// The axes before those that a reduction of rows takes, and after them.
+struct RowAxes {
+  unsigned rows, line;
+};
 
 class Clustering {
 public:
@@ -43,7 +49,9 @@ private:
   bool isQuery(mlir::Value value, const Cluster &g);
   llvm::SmallVector<mlir::OpFoldResult> extentsOf(mlir::Operation *op, mlir::Value v);
   bool joins(mlir::Operation *op, Cluster &g);
+  std::optional<RowAxes> rowAxesOf(prim::ReduceOp op);
   bool joinsRows(prim::ReduceOp op, Cluster &g);
+  bool isOfLines(mlir::Operation *op, const Cluster &g, llvm::ArrayRef<int> at);
   bool joinsPoints(prim::ReduceOp op, Cluster &g);
   bool joinsEpilogue(mlir::Operation *op, Cluster &g);
   bool goesWithProduct(mlir::Operation *op, Cluster &g);
@@ -67,6 +75,9 @@ private:
   mlir::OpBuilder builder;
   prim::DimTraces traces{builder};
 };
+
+/// The dims of a row kernel's space at which it reads what it reduces.
+Access reducedAccess(RowAxes axes, llvm::ArrayRef<mlir::OpFoldResult> space);
 
 KernelKind contractionKind(mlir::Operation *op);
 /// Whether an access is at the loop index itself, unit axes aside.

@@ -17,7 +17,7 @@
 //   cheap operators are sooner computed than read, and so are rows taken by an index, but not at
 //   many places for each point.
 // - A reduction over trailing axes joins the kernel of its users if that reads it
-//   once a row: the rows are shared and softmax or layer norm become one kernel.
+//   once a row: the rows are shared and softmax or layer norm become one kernel (ClusterRows.cpp).
 // - A contraction or convolution joins a pointwise kernel of its own shape: that
 //   becomes its epilogue. It joins a transpose that goes to memory as well, and is
 //   stored in that order (the heads of attention, the channels of a last convolution).
@@ -133,15 +133,6 @@ std::optional<Value> tcc::fusion::readInPlace(OpOperand &use) {
   return operand->view.source();
 }
 
-/// Axes that are the last ones.
-static bool reducesTrailing(prim::ReduceOp op) {
-  int64_t rank = tensorType(op.getX()).getRank(), n = op.getAxes().size();
-  for (auto [i, axis] : llvm::enumerate(op.getAxes()))
-    if (axis != rank - n + static_cast<int64_t>(i))
-      return false;
-  return n > 0;
-}
-
 SmallVector<OpFoldResult> Clustering::extentsOf(Operation *op, Value v) {
   builder.setInsertionPoint(op);
   return prim::dimsOf(builder, op->getLoc(), v);
@@ -153,11 +144,13 @@ Cluster *Clustering::startCluster(Operation *op) {
   g.position = positions[op];
   Value result = op->getResult(0);
   g.space = extentsOf(op, result);
-  if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && reducesTrailing(reduce)) {
+  auto reduce = dyn_cast<prim::ReduceOp>(op);
+  if (auto axes = reduce ? rowAxesOf(reduce) : std::nullopt) {
     g.kind = KernelKind::Row;
-    g.rows = tensorType(result).getRank();
+    g.rows = axes->rows;
+    g.lineDims = axes->line;
     g.space = extentsOf(op, reduce.getX());
-    g.access[result] = identityAccess(g.rows);
+    g.access[result] = reducedAccess(*axes, g.space);
   } else {
     g.access[result] = identityAccess(g.space.size());
     if (isContraction(op))
@@ -175,54 +168,6 @@ Cluster *Clustering::startCluster(Operation *op) {
   if (isContraction(op) && policy.fuse)
     takeAttention(op, g);
   return &g;
-}
-
-bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
-  if (!reducesTrailing(op) || g.kind == KernelKind::Contraction ||
-      g.kind == KernelKind::Convolution)
-    return false;
-  unsigned rows = tensorType(op.getResult()).getRank();
-  SmallVector<OpFoldResult> full = extentsOf(op, op.getX());
-  Access at = accessIn(g, op.getResult());
-  if (g.kind == KernelKind::Row)
-    return g.rows == rows && sameExtents(g.space, full) && isPrefix(at, rows, g.space);
-  for (Operation *other : g.ops)
-    if (other->hasTrait<prim::Reduction>())
-      return false;
-  if (rows > g.space.size() || !isPrefix(at, rows, g.space))
-    return false;
-  if (sameExtents(g.space, full)) {
-    g.rows = rows; // the pointwise part runs over whole rows
-  } else {
-    // The pointwise part runs once a row: its space is the rows, unit axes aside.
-    SmallVector<OpFoldResult> own;
-    for (OpFoldResult d : g.space)
-      if (getConstantIntValue(d) != 1)
-        own.push_back(d);
-    SmallVector<OpFoldResult> head;
-    for (OpFoldResult d : ArrayRef(full).take_front(rows))
-      if (getConstantIntValue(d) != 1)
-        head.push_back(d);
-    if (!sameExtents(own, head) || g.space.size() != rows)
-      return false;
-    g.rows = rows;
-    g.space = full;
-  }
-  g.kind = KernelKind::Row;
-  return true;
-}
-
-/// A reduction over other axes is a loop at each of its points; what is done with the
-/// result may follow in the same kernel, if it has no more points.
-bool Clustering::joinsPoints(prim::ReduceOp op, Cluster &g) {
-  if (reducesTrailing(op) || g.kind != KernelKind::Loop ||
-      llvm::any_of(g.ops, [](Operation *o) { return o->hasTrait<prim::Reduction>(); }))
-    return false;
-  Access at = accessIn(g, op.getResult());
-  for (auto [dim, extent] : llvm::enumerate(g.space))
-    if (getConstantIntValue(extent) != 1 && llvm::count(at, static_cast<int>(dim)) != 1)
-      return false;
-  return !llvm::is_contained(at, kUnknown);
 }
 
 /// Slices that are rows of x: an index a row, and then x itself.
@@ -303,6 +248,8 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
     dims += getConstantIntValue(extent) != 1;
   if (!llvm::is_contained(at, kUnknown) && loops >= dims)
     return true;
+  if (isOfLines(op, g, at))
+    return true;
   // Once a row, or hoisted out of the innermost loop.
   bool outerOnly = !llvm::is_contained(at, kUnknown) &&
                    !llvm::is_contained(at, static_cast<int>(g.space.size()) - 1);
@@ -352,7 +299,7 @@ bool Clustering::joins(Operation *op, Cluster &g) {
             isIdentity(accessIn(g, op->getResult(0)), g.space));
   if (!isPointwise(op))
     return false;
-  if ((g.kind == KernelKind::Contraction || g.kind == KernelKind::Convolution) &&
+  if ((g.kind == KernelKind::Contraction || g.kind == KernelKind::Convolution || g.lineDims) &&
       !prim::isElementwise(op))
     return false;
   return !endsProduct(op, g) && worthRecomputing(op, g);

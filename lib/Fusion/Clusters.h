@@ -22,6 +22,7 @@ struct Cluster {
   unsigned position;                           ///< of the root in the block
   llvm::SmallVector<mlir::OpFoldResult> space; ///< extents of the loop space
   unsigned rows = 0;                           ///< Row: leading dims of the space that are rows
+  unsigned lineDims = 0;                       ///< Row: last dims, along which nothing is reduced
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<mlir::Value> outputs;
   llvm::DenseMap<mlir::Value, Access> access; ///< how values are read in this cluster

@@ -25,12 +25,15 @@ func.func @axes(%x: tensor<2x32x101x103xbf16>) -> tensor<2xbf16> {
 // CHECK: prim.reduce sum %{{.*}} [1] : (tensor<{{[0-9]+}}x{{[0-9]+}}x32x3xf32>)
 // CHECK: prim.reduce sum %{{.*}} [0] : (tensor<{{[0-9]+}}x32x3xf32>) -> tensor<32x3xf32>
 // CHECK: prim.reduce sum %{{.*}} [0] : (tensor<32x3xf32>) -> tensor<3xf32>
-// CHECK: prim.reduce max %{{.*}} [1] : (tensor<64x50x20x7xf32>) -> tensor<64x20x7xf32>
-// CHECK: prim.reduce max %{{.*}} [1] : (tensor<64x20x7xf32>) -> tensor<64x7xf32>
-func.func @columns(%x: tensor<1048576x3xf32>, %y: tensor<64x1000x7xf32>) -> (tensor<3xf32>, tensor<64x7xf32>) {
+// CHECK: prim.reduce max %{{.*}} [1] : (tensor<7x2x16x7xf32>) -> tensor<7x16x7xf32>
+// CHECK: prim.reduce max %{{.*}} [1] : (tensor<7x16x7xf32>) -> tensor<7x7xf32>
+// Of many rows of such lines a row kernel does one at a time.
+// CHECK: prim.reduce max %{{.*}} [1] : (tensor<64x1000x7xf32>) -> tensor<64x7xf32>
+func.func @columns(%x: tensor<1048576x3xf32>, %y: tensor<7x4000x7xf32>, %z: tensor<64x1000x7xf32>) -> (tensor<3xf32>, tensor<7x7xf32>, tensor<64x7xf32>) {
   %0 = prim.reduce sum %x [0] : (tensor<1048576x3xf32>) -> tensor<3xf32>
-  %1 = prim.reduce max %y [1] : (tensor<64x1000x7xf32>) -> tensor<64x7xf32>
-  return %0, %1 : tensor<3xf32>, tensor<64x7xf32>
+  %1 = prim.reduce max %y [1] : (tensor<7x4000x7xf32>) -> tensor<7x7xf32>
+  %2 = prim.reduce max %z [1] : (tensor<64x1000x7xf32>) -> tensor<64x7xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<7x7xf32>, tensor<64x7xf32>
 }
 
 // Channels: the axes behind them first, or those before where the others are few.

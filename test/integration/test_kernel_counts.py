@@ -38,6 +38,19 @@ class KernelCounts(ToolTest):
         for actual, wanted in zip(results, expected, strict=True):
             np.testing.assert_allclose(actual, wanted, rtol=1e-5, atol=1e-5)
 
+    def test_rows_of_narrow_lines(self):
+        """Axes before a few points that stay: a kernel of rows, with what is done once a line; not of a few long rows."""
+        for op, rows, kernels in (("Softmax", 64, ["reduce_sub_exp_div"]), ("LogSoftmax", 64, ["reduce_sub_exp_log"]),
+                                  ("Softmax", 2, None)):
+            with self.subTest(op, rows=rows):
+                proto = model([helper.make_node(op, ["x"], ["y"], axis=1)], [("x", [rows, 999, 7])], [("y", [rows, 999, 7])])
+                found = self.kernels(proto)
+                self.assertEqual(found, kernels) if kernels else self.assertGreater(len(found), 2)
+                x = np.random.default_rng(0).normal(size=(rows, 999, 7)).astype(np.float32)
+                exps = np.exp(x - x.max(1, keepdims=True))
+                shares = exps / exps.sum(1, keepdims=True)
+                self.agrees(proto, [np.log(shares) if op == "LogSoftmax" else shares], x)
+
     def test_rows(self):
         scale = weight("scale", 64)
         for op, attributes, weights in [("Softmax", {}, []),

@@ -73,6 +73,32 @@ class Remainders(ToolTest):
             self.check(model_of(x, [helper.make_node("Softmax", ["x"], ["y"])], ["y"]), x,
                        [exps / exps.sum(1, keepdims=True)], 3e-6)
 
+    def test_lines_of_few_points(self):
+        """Reductions of axes before a few last ones, with what is done once a line, and a line left."""
+        for dtype in (np.float32, np.float64, np.float16, np.int32):
+            for rows, lines, points in ((9, (513,), (2,)), (8, (400,), (3,)), (8, (7, 21), (7,)), (9, (65,), (3, 5)),
+                                        (8, (65,), (31,))):
+                x = numbers((rows, *lines, *points), dtype, low=-6, high=6)
+                axes = tuple(range(1, 1 + len(lines)))
+                nodes = [helper.make_node("ReduceMax", ["x", "axes"], ["m"], keepdims=1),
+                         helper.make_node("ReduceSum", ["x", "axes"], ["s"], keepdims=0),
+                         helper.make_node("Sub", ["x", "m"], ["d"]), helper.make_node("Mul", ["d", "scale"], ["e"]),
+                         helper.make_node("ReduceMin", ["e", "axes"], ["n"], keepdims=1),
+                         helper.make_node("Sub", ["e", "n"], ["y"])]
+                scale = numbers(points, dtype, low=-6, high=6)
+                difference = (x - x.max(axes, keepdims=True)) * scale
+                self.check(model_of(x, nodes, list("my"), [("axes", axes), ("scale", scale)]), x,
+                           [x.max(axes, keepdims=True), difference - difference.min(axes, keepdims=True)])
+                if dtype == np.float16:
+                    continue
+                self.check(model_of(x, nodes[1:2], ["s"], [("axes", axes)]), x, [x.sum(axes)])
+                if len(lines) == 1 and dtype != np.int32:
+                    y = x.astype(np.float64)
+                    y -= y.max(1, keepdims=True)
+                    sums = np.exp(y).sum(1, keepdims=True)
+                    for name, expected in (("Softmax", np.exp(y) / sums), ("LogSoftmax", y - np.log(sums))):
+                        self.check(model_of(x, [helper.make_node(name, ["x"], ["y"], axis=1)], ["y"]), x, [expected], 3e-6)
+
     def test_rows_of_unknown_length(self):
         """One model for all lengths, those that are shorter than a vector too."""
         nodes = [helper.make_node("Softmax", ["x"], ["y"]), helper.make_node("ReduceSum", ["x", "one"], ["s"]),

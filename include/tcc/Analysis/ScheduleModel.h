@@ -66,6 +66,10 @@ public:
     return true;
   }
 
+  /// Whether the target's kernel of rows does this reduction, of axes before a few last ones that
+  /// stay. Fusion asks before there is a launch.
+  virtual bool reducesAboveLines(mlir::Operation *) const { return false; }
+
   /// Whether the target's kernel of a product should add to it what is added, where a reduction of
   /// the sum's rows could as well and others read the sum too. Fusion asks before there is a
   /// launch.

@@ -37,3 +37,12 @@ std::vector<RowStage> tcc::codegen::rowStages(kernel::LaunchOp launch) {
   }
   return stages;
 }
+
+unsigned tcc::codegen::loopsThatRead(kernel::LaunchOp launch, ArrayRef<RowStage> stages,
+                                     Operation *op) {
+  unsigned loops = 0;
+  for (const RowStage &stage : stages)
+    loops += llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); });
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  return loops + llvm::any_of(yield.getValues(), [&](Value v) { return dependsOn(v, {op}); });
+}

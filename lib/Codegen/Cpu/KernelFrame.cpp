@@ -132,3 +132,17 @@ int64_t tcc::codegen::pointsAfter(RankedTensorType type, unsigned axis) {
     points *= extent;
   return points;
 }
+
+Value tcc::codegen::combined(KernelFrame &f, prim::ReduceOp reduce, TypedAttr none, Value sum,
+                             ArrayRef<Coord> at, Value mask) {
+  Value v = f.e.evalVector(reduce.getX(), at);
+  f.failed |= !v;
+  if (!v)
+    return sum;
+  if (mask) {
+    Value nothing = f.e.splat(arith::ConstantOp::create(f.b, none), f.e.lanes());
+    v = arith::SelectOp::create(f.b, mask, v, nothing);
+  }
+  Type element = tensorType(reduce.getX()).getElementType();
+  return emitCombine(f.b, reduce.getKind(), element, sum, v);
+}

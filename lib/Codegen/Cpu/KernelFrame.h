@@ -61,9 +61,15 @@ int64_t pointsAfter(mlir::RankedTensorType type, unsigned axis);
 /// (concatenations, the borders of pads), in order; few, or none.
 llvm::SmallVector<int64_t> piecesOf(kernel::LaunchOp launch);
 
+/// `sum`, of which `none` is neutral, with what `reduce` takes at `at`; where `mask` is.
+mlir::Value combined(KernelFrame &frame, prim::ReduceOp reduce, mlir::TypedAttr none,
+                     mlir::Value sum, llvm::ArrayRef<Coord> at, mlir::Value mask);
+
 // Kernel templates; false after an error was emitted.
 bool emitLoopKernel(KernelFrame &frame, cpu::LoopScheduleAttr schedule);
 bool emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedule);
+/// The same of rows that are reduced along axes before their last ones.
+bool emitNarrowLines(KernelFrame &frame, cpu::RowScheduleAttr schedule);
 bool emitSpecialKernel(KernelFrame &frame);
 
 } // namespace tcc::codegen

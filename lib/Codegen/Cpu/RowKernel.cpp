@@ -47,7 +47,6 @@ private:
   };
   void planCache();
   Memory stackRow(int64_t length);
-  unsigned loopsThatRead(Operation *op);
   bool fitsResult(Operation *op);
   bool leavesPlace(Value value, Operation *kept, bool moved = false);
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
@@ -57,7 +56,6 @@ private:
   unsigned rowsBeside();
   void emitRows(Value task, unsigned count);
   void emitStage(const RowStage &stage);
-  Value combined(prim::ReduceOp reduce, TypedAttr none, Value sum, ArrayRef<Coord> at, Value mask);
   void emitStores();
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
   using PointBody = function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange, Value)>;
@@ -81,15 +79,6 @@ private:
 };
 
 } // namespace
-
-/// How many loops over a row need the value of `op`.
-unsigned RowEmitter::loopsThatRead(Operation *op) {
-  unsigned loops = 0;
-  for (const RowStage &stage : stages)
-    loops += llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); });
-  loops += llvm::any_of(f.yield().getValues(), [&](Value v) { return dependsOn(v, {op}); });
-  return loops;
-}
 
 /// `length` elements for all rows of a thread.
 Memory RowEmitter::stackRow(int64_t length) {
@@ -140,7 +129,8 @@ void RowEmitter::planCache() {
   for (Operation &op : f.launch.getBody().front()) {
     if (!op.hasTrait<prim::VeryCostly>() ||
         tensorType(op.getResult(0)).getShape() != full.getShape() ||
-        tensorType(op.getResult(0)).getElementType() != f.b.getF32Type() || loopsThatRead(&op) < 2)
+        tensorType(op.getResult(0)).getElementType() != f.b.getF32Type() ||
+        loopsThatRead(f.launch, stages, &op) < 2)
       continue;
     if (onStack) {
       cache[op.getResult(0)] = {stackRow(length)};
@@ -259,21 +249,6 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   totals.assign(accumulators.begin(), accumulators.end());
 }
 
-/// `sum`, of which `none` is neutral, with what `reduce` takes at `at`; where `mask` is.
-Value RowEmitter::combined(prim::ReduceOp reduce, TypedAttr none, Value sum, ArrayRef<Coord> at,
-                           Value mask) {
-  Value v = f.e.evalVector(reduce.getX(), at);
-  f.failed |= !v;
-  if (!v)
-    return sum;
-  if (mask) {
-    Value nothing = f.e.splat(arith::ConstantOp::create(f.b, none), f.e.lanes());
-    v = arith::SelectOp::create(f.b, mask, v, nothing);
-  }
-  Type element = tensorType(reduce.getX()).getElementType();
-  return emitCombine(f.b, reduce.getKind(), element, sum, v);
-}
-
 void RowEmitter::emitStage(const RowStage &stage) {
   ImplicitLocOpBuilder &b = f.b;
   SmallVector<TypedAttr> neutrals;
@@ -301,7 +276,7 @@ void RowEmitter::emitStage(const RowStage &stage) {
             f.e.store(cache[value].memory, placeIn(cache[value], at), v);
         SmallVector<Value> next;
         for (auto [i, acc] : llvm::enumerate(carried))
-          next.push_back(combined(stage[i], neutrals[i], acc, at, mask));
+          next.push_back(combined(f, stage[i], neutrals[i], acc, at, mask));
         return next;
       },
       totals, stage, mayRepeat);
@@ -437,7 +412,7 @@ void RowEmitter::emitRows(Value task, unsigned count) {
           for (Value i : place)
             here.push_back(Coord::uniform(i));
           here.append(at.begin() + rows, at.end());
-          next.push_back(combined(reduce, neutral, sum, here, mask));
+          next.push_back(combined(f, reduce, neutral, sum, here, mask));
         }
         return next;
       },
@@ -473,5 +448,8 @@ bool RowEmitter::run() {
 }
 
 bool tcc::codegen::emitRowKernel(KernelFrame &frame, cpu::RowScheduleAttr schedule) {
+  auto reduce = *frame.launch.getBody().front().getOps<prim::ReduceOp>().begin();
+  if (reduce.getAxes().back() + 1 != tensorType(reduce.getX()).getRank())
+    return emitNarrowLines(frame, schedule);
   return RowEmitter(frame, schedule).run();
 }

@@ -11,6 +11,7 @@
 #include "LaunchSchedules.h"
 #include "ProductSpec.h"
 #include "SpecialKernel.h"
+#include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
@@ -63,11 +64,24 @@ static SmallVector<kernel::Schedule> attributes(MLIRContext *context, const Rang
   return all;
 }
 
+/// Lanes of one vector of the widest elements that are computed.
+static unsigned vectorLanes(Block &body, const CpuTarget &cpu) {
+  unsigned bits = 32;
+  for (Operation &op : body)
+    for (Value v : op.getResults())
+      if (auto type = dyn_cast<RankedTensorType>(v.getType()))
+        if (Type e = computeType(type.getElementType()); e.isIntOrFloat())
+          bits = std::max(bits, e.getIntOrFloatBitWidth());
+  return cpu.lanes(bits);
+}
+
 static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const CpuTarget &cpu) {
   constexpr int64_t grain = 4, kept = 16384, turns = 4;
   Block &body = launch.getBody().front();
   auto first = *body.getOps<prim::ReduceOp>().begin();
   ArrayRef<int64_t> shape = tensorType(first.getX()).getShape();
+  if (narrowLinesOf(first))
+    return {cpu::RowScheduleAttr::get(launch.getContext(), vectorLanes(body, cpu), grain, kept)};
   // Steps of a long reduction wait for the one before, unless there are several registers of
   // lanes; what takes many instructions has them in flight by itself.
   bool costly = llvm::any_of(body, [&](Operation &op) {
@@ -202,6 +216,11 @@ bool codegen::CpuScheduleModel::computesForRows(Operation *op, int64_t rows, int
   auto type = tensorType(op->getResult(0));
   bool again = type.hasStaticShape() && rows >= kOften * type.getNumElements();
   return !again && length >= (isFunction ? kFunctionPoints : kCostlyPoints);
+}
+
+bool codegen::CpuScheduleModel::reducesAboveLines(Operation *op) const {
+  auto reduce = dyn_cast<prim::ReduceOp>(op);
+  return reduce && narrowLinesOf(reduce);
 }
 
 SmallVector<kernel::Schedule> codegen::CpuScheduleModel::candidates(kernel::LaunchOp launch,

@@ -22,6 +22,7 @@
 #include "PartialResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "llvm/Support/MathExtras.h"
@@ -250,6 +251,8 @@ static std::optional<Cut> cutOf(prim::ReduceOp op) {
   bool trailing = axes.front() == rank - static_cast<int64_t>(axes.size());
   if (!trailing && axes.back() == rank - 1)
     return cutBetween(op);
+  if (narrowLinesOf(op))
+    return std::nullopt; // a row kernel does them
   if (auto cut = trailing ? std::nullopt : cutNarrow(op))
     return cut;
   if (type.getNumElements() < kLong)

@@ -22,4 +22,8 @@ std::vector<RowStage> rowStages(kernel::LaunchOp launch);
 /// Whether computing `value` at a point evaluates one of `ops`.
 bool dependsOn(mlir::Value value, const llvm::DenseSet<mlir::Operation *> &ops);
 
+/// How many loops over a row need the value of `op`: those of the stages, and that which stores.
+unsigned loopsThatRead(kernel::LaunchOp launch, llvm::ArrayRef<RowStage> stages,
+                       mlir::Operation *op);
+
 } // namespace tcc::codegen
