@@ -8,11 +8,12 @@
 //
 // Packed weights are read in panels where they come from memory, or are narrower than what is
 // summed. Where they stay in L2, rows are summed without the tile's steps: a recurrent layer's
-// take 3.29 ms of 512 runs so, and 3.71 in panels. Products with a batch stay, because attention is
-// recognised by them.
+// take 3.29 ms of 512 runs so, and 3.71 in panels. So are, on CPUs, a matrix and a vector each of a
+// batch, but for those that attention is recognised by.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
@@ -36,16 +37,22 @@ public:
   }
   void runOnOperation() override {
     SmallVector<prim::DotOp> products;
-    getOperation().walk([&](prim::DotOp op) { products.push_back(op); });
+    getOperation().walk([&](prim::DotOp op) {
+      products.push_back(op);
+      if (std::optional<AttentionForm> form = matchAttention(op))
+        attention.insert_range(ArrayRef<Operation *>{form->scores, form->values});
+    });
     for (prim::DotOp op : products)
       rewrite(op);
   }
 
 private:
   void rewrite(prim::DotOp op);
+  bool mayHaveBatch(prim::DotOp op) const;
   bool staysPacked(Value matrix) const;
 
   const CpuTarget *cpu;
+  DenseSet<Operation *> attention; ///< its products
 };
 
 } // namespace
@@ -64,9 +71,16 @@ bool VectorProductsPass::staysPacked(Value matrix) const {
   return !isNear || !type.getElementType().isF32() || cpu::groupedOf(matrix);
 }
 
+/// Whether a product's batch, if it has one, is the first axes of both sides.
+bool VectorProductsPass::mayHaveBatch(prim::DotOp op) const {
+  auto first = llvm::seq<int64_t>(0, op.getLhsBatch().size());
+  return first.empty() || (cpu && !attention.contains(op) && llvm::equal(op.getLhsBatch(), first) &&
+                           llvm::equal(op.getRhsBatch(), first));
+}
+
 void VectorProductsPass::rewrite(prim::DotOp op) {
   auto result = tensorType(op.getResult());
-  if (!op.getLhsBatch().empty() || op.getLhsContract().size() != 1 || !result.hasStaticShape() ||
+  if (!mayHaveBatch(op) || op.getLhsContract().size() != 1 || !result.hasStaticShape() ||
       !isa<FloatType>(result.getElementType()))
     return;
   auto isStatic = [](Value v) { return tensorType(v).hasStaticShape(); };
@@ -76,7 +90,12 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   if (length < shortest ||
       length == 0) // no product has a term: nothing tells a vector from an empty matrix
     return;
-  auto isVector = [&](Value v) { return tensorType(v).getNumElements() == length; };
+  ArrayRef<int64_t> batch = result.getShape().take_front(op.getLhsBatch().size());
+  SmallVector<int64_t> vectors(batch); // one each
+  vectors.push_back(length);
+  auto isVector = [&](Value v) {
+    return tensorType(v).getNumElements() == ShapedType::getNumElements(vectors);
+  };
   auto liesAlong = [&](Value v, int64_t axis) {
     return axis + 1 == tensorType(v).getRank() && !staysPacked(v);
   };
@@ -94,10 +113,11 @@ void VectorProductsPass::rewrite(prim::DotOp op) {
   auto type = RankedTensorType::get(tensorType(matrix).getShape(), wide);
   vector = castTo(b, loc, vector, wide);
   vector =
-      prim::ReshapeOp::create(b, loc, RankedTensorType::get({length}, wide), vector, ValueRange{});
+      prim::ReshapeOp::create(b, loc, RankedTensorType::get(vectors, wide), vector, ValueRange{});
   int64_t last = type.getRank() - 1;
-  Value spread =
-      prim::BroadcastOp::create(b, loc, type, vector, ArrayRef<int64_t>{last}, ValueRange{});
+  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, batch.size()));
+  axes.push_back(last);
+  Value spread = prim::BroadcastOp::create(b, loc, type, vector, axes, ValueRange{});
   Value products = prim::MulOp::create(b, loc, type, castTo(b, loc, matrix, wide), spread);
   auto rows = RankedTensorType::get(type.getShape().drop_back(), wide);
   Value sums = prim::ReduceOp::create(b, loc, rows, prim::ReduceKind::sum, products,

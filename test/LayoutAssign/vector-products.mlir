@@ -31,19 +31,43 @@ func.func @packed(%v: tensor<1x1024xf32>, %n: tensor<1x128xbf16>, %s: tensor<1x1
   return %0, %1, %2 : tensor<1x1024xf32>, tensor<1x64xbf16>, tensor<1x64xf32>
 }
 
-// A matrix that lies across, two columns, integers, a batch, sums of nothing.
+// A matrix and a vector for each of a batch, but not those of attention.
+// CHECK-LABEL: func @batch
+// CHECK: prim.broadcast %{{.*}} axes [0, 2] {{.*}} : (tensor<3x128xf32>) -> tensor<3x64x128xf32>
+// CHECK: prim.reduce sum %{{.*}} [2] : (tensor<3x64x128xf32>) -> tensor<3x64xf32>
+// CHECK-NOT: prim.dot
+// CHECK-LABEL: func @attention
+// CHECK-COUNT-2: prim.dot
+// CHECK: return
+func.func @batch(%b: tensor<3x64x128xf32>, %w: tensor<3x128xf32>) -> tensor<3x64xf32> {
+  %0 = prim.dot %b, %w batch [0] x [0] contract [2] x [1] : (tensor<3x64x128xf32>, tensor<3x128xf32>) -> tensor<3x64xf32>
+  return %0 : tensor<3x64xf32>
+}
+func.func @attention(%q: tensor<4x1x64xf32>, %k: tensor<4x64x100xf32>, %v: tensor<4x64x100xf32>) -> tensor<4x1x64xf32> {
+  %s = prim.dot %q, %k batch [0] x [0] contract [2] x [1] : (tensor<4x1x64xf32>, tensor<4x64x100xf32>) -> tensor<4x1x100xf32>
+  %0 = prim.reduce max %s [2] : (tensor<4x1x100xf32>) -> tensor<4x1xf32>
+  %1 = prim.broadcast %0 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x100xf32>
+  %2 = prim.sub %s, %1 : (tensor<4x1x100xf32>, tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %3 = prim.exp %2 : (tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %4 = prim.reduce sum %3 [2] : (tensor<4x1x100xf32>) -> tensor<4x1xf32>
+  %5 = prim.broadcast %4 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x100xf32>
+  %6 = prim.div %3, %5 : (tensor<4x1x100xf32>, tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %7 = prim.dot %6, %v batch [0] x [0] contract [2] x [2] : (tensor<4x1x100xf32>, tensor<4x64x100xf32>) -> tensor<4x1x64xf32>
+  return %7 : tensor<4x1x64xf32>
+}
+
+// A matrix that lies across, two columns, integers, sums of nothing.
 // CHECK-LABEL: func @kept
-// CHECK-COUNT-5: prim.dot
+// CHECK-COUNT-4: prim.dot
 // CHECK-NOT: prim.reduce
 func.func @kept(%x: tensor<64x128xf32>, %v: tensor<64xf32>, %t: tensor<128x2xf32>, %i: tensor<64x128xi32>, %j: tensor<128xi32>,
-                %b: tensor<3x64x128xf32>, %w: tensor<3x128xf32>, %n: tensor<6x10x0xf32>, %e: tensor<0x0xf32>)
-    -> (tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>, tensor<6x10x0xf32>) {
+                %n: tensor<6x10x0xf32>, %e: tensor<0x0xf32>)
+    -> (tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<6x10x0xf32>) {
   %0 = prim.dot %v, %x batch [] x [] contract [0] x [0] : (tensor<64xf32>, tensor<64x128xf32>) -> tensor<128xf32>
   %1 = prim.dot %x, %t batch [] x [] contract [1] x [0] : (tensor<64x128xf32>, tensor<128x2xf32>) -> tensor<64x2xf32>
   %2 = prim.dot %i, %j batch [] x [] contract [1] x [0] : (tensor<64x128xi32>, tensor<128xi32>) -> tensor<64xi32>
-  %3 = prim.dot %b, %w batch [0] x [0] contract [2] x [1] : (tensor<3x64x128xf32>, tensor<3x128xf32>) -> tensor<3x64xf32>
-  %4 = prim.dot %n, %e batch [] x [] contract [2] x [0] : (tensor<6x10x0xf32>, tensor<0x0xf32>) -> tensor<6x10x0xf32>
-  return %0, %1, %2, %3, %4 : tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<3x64xf32>, tensor<6x10x0xf32>
+  %3 = prim.dot %n, %e batch [] x [] contract [2] x [0] : (tensor<6x10x0xf32>, tensor<0x0xf32>) -> tensor<6x10x0xf32>
+  return %0, %1, %2, %3 : tensor<128xf32>, tensor<64x2xf32>, tensor<64xi32>, tensor<6x10x0xf32>
 }
 
 // Few and long rows alone.
