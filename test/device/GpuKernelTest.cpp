@@ -110,7 +110,7 @@ TEST_CASE("loops: gathers clamp what they read, of any width") {
   auto module = fused(take);
   Tensor x = random(DType::F32, {9, 16});
   auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), {x, far}, WeightTable(),
-                                *GpuArch::find("sm_80"));
+                                *GpuArch::find("sm_80"), /*seeds=*/{0});
   // The interpreter refuses such an index or clamps it as well.
   if (wrong)
     CHECK(wrong->empty());

@@ -70,7 +70,7 @@ static void checkAs(const std::string &text, llvm::ArrayRef<Tensor> inputs,
                                      change(context, scheduleOf(launch, arch, form))));
   });
   auto wrong = simulateLaunches(module->lookupSymbol<func::FuncOp>("main"), inputs, WeightTable(),
-                                arch, /*seed=*/3);
+                                arch, /*seeds=*/{3});
   if (!wrong)
     FAIL(llvm::toString(wrong.takeError()));
   for (const std::string &line : *wrong)

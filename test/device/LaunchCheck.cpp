@@ -174,9 +174,37 @@ llvm::Error forEachLaunch(func::FuncOp function, llvm::ArrayRef<Tensor> inputs,
   return outputs ? llvm::Error::success() : outputs.takeError();
 }
 
+/// Runs a launch; one line for each result that is wrong.
+static std::vector<std::string> simulate(const LaunchRecord &record, const SimulatedKernel &kernel,
+                                         unsigned seed) {
+  std::vector<std::string> wrong;
+  std::vector<Tensor> results;
+  for (const Tensor &expected : record.expected) {
+    results.push_back(llvm::cantFail(Tensor::allocate(expected.dtype(), expected.shape())));
+    std::memset(results.back().mutableData(), 0xA5, results.back().bytes());
+  }
+  auto words = launchWords(record, [&](bool isResult, unsigned i) {
+    return reinterpret_cast<int64_t>((isResult ? results[i] : record.inputs[i]).data());
+  });
+  std::vector<char> scratch(record.schedule.getScratchBytes());
+  if (!scratch.empty())
+    words.push_back(reinterpret_cast<int64_t>(scratch.data()));
+  kernel.launch(words, record.blocks, seed);
+  unsigned counters = std::min<size_t>(scratch.size(), codegen::device::kCounterBytes);
+  if (llvm::any_of(llvm::ArrayRef(scratch).take_front(counters), [](char c) { return c != 0; }))
+    wrong.push_back(record.symbol + ": a counter is not zero again");
+  for (auto [i, expected] : llvm::enumerate(record.expected)) {
+    double far = distance(results[i], expected);
+    if (!(far <= tolerance(expected.dtype())))
+      wrong.push_back(record.symbol + " result " + std::to_string(i) + ": off by " +
+                      std::to_string(far));
+  }
+  return wrong;
+}
+
 llvm::Expected<std::vector<std::string>>
 simulateLaunches(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, const WeightTable &weights,
-                 const GpuArch &arch, unsigned seed, bool tf32) {
+                 const GpuArch &arch, llvm::ArrayRef<unsigned> seeds, bool tf32) {
   std::map<std::string, std::unique_ptr<SimulatedKernel>> kernels;
   std::vector<std::string> wrong;
   auto visit = [&](const LaunchRecord &record) {
@@ -192,27 +220,8 @@ simulateLaunches(func::FuncOp function, llvm::ArrayRef<Tensor> inputs, const Wei
       }
       kernel = std::make_unique<SimulatedKernel>(*module, record.symbol, record.schedule);
     }
-    std::vector<Tensor> results;
-    for (const Tensor &expected : record.expected) {
-      results.push_back(llvm::cantFail(Tensor::allocate(expected.dtype(), expected.shape())));
-      std::memset(results.back().mutableData(), 0xA5, results.back().bytes());
-    }
-    auto words = launchWords(record, [&](bool isResult, unsigned i) {
-      return reinterpret_cast<int64_t>((isResult ? results[i] : record.inputs[i]).data());
-    });
-    std::vector<char> scratch(record.schedule.getScratchBytes());
-    if (!scratch.empty())
-      words.push_back(reinterpret_cast<int64_t>(scratch.data()));
-    kernel->launch(words, record.blocks, seed);
-    unsigned counters = std::min<size_t>(scratch.size(), codegen::device::kCounterBytes);
-    if (llvm::any_of(llvm::ArrayRef(scratch).take_front(counters), [](char c) { return c != 0; }))
-      wrong.push_back(record.symbol + ": a counter is not zero again");
-    for (auto [i, expected] : llvm::enumerate(record.expected)) {
-      double far = distance(results[i], expected);
-      if (!(far <= tolerance(expected.dtype())))
-        wrong.push_back(record.symbol + " result " + std::to_string(i) + ": off by " +
-                        std::to_string(far));
-    }
+    for (unsigned seed : seeds)
+      llvm::append_range(wrong, simulate(record, *kernel, seed));
   };
   if (llvm::Error error = forEachLaunch(function, inputs, weights, arch, visit, tf32))
     return std::move(error);

@@ -52,11 +52,11 @@ double distance(const reference::Tensor &have, const reference::Tensor &want);
 /// What `distance` may be for a result of `type` computed with other roundings.
 double tolerance(DType type);
 
-/// Runs all launches on the simulated device; gives one line for each that is wrong.
-llvm::Expected<std::vector<std::string>> simulateLaunches(mlir::func::FuncOp function,
-                                                          llvm::ArrayRef<reference::Tensor> inputs,
-                                                          const WeightTable &weights,
-                                                          const GpuArch &arch, unsigned seed = 0,
-                                                          bool tf32 = false);
+/// Runs all launches on the simulated device, once with the threads in the order of each seed;
+/// gives one line for each run that is wrong.
+llvm::Expected<std::vector<std::string>>
+simulateLaunches(mlir::func::FuncOp function, llvm::ArrayRef<reference::Tensor> inputs,
+                 const WeightTable &weights, const GpuArch &arch, llvm::ArrayRef<unsigned> seeds,
+                 bool tf32 = false);
 
 } // namespace tcc::test
