@@ -81,7 +81,8 @@ Value unbiased(AtenNode &a, Value variance, Value x, ArrayRef<int64_t> axes) {
   return b.mul(variance, b.div(count, b.sub(count, 1.0)));
 }
 
-/// Results: y, mean, 1 / deviation, and the new running statistics.
+/// Results: y, mean, 1 / deviation, where there are six what a GPU's library keeps for the gradient
+/// (here nothing), and the new running statistics.
 LogicalResult normalizeBatch(AtenNode &a, Value x) {
   PrimBuilder &b = a.b;
   SmallVector<int64_t> axes = allButChannels(b.rank(x));
@@ -90,17 +91,20 @@ LogicalResult normalizeBatch(AtenNode &a, Value x) {
   Value mean = b.squeeze(s.mean, axes), var = b.squeeze(s.variance, axes);
   (void)a.give(1, mean);
   (void)a.give(2, b.squeeze(s.inverse, axes));
-  if (a.c.numResults() < 5 || !a.tensor("running_mean") || !a.tensor("running_var"))
+  size_t results = a.c.numResults();
+  if (results == 6)
+    (void)a.give(3, b.full({b.dim(0)}, 0, a.own(3)));
+  if (results < 5 || !a.tensor("running_mean") || !a.tensor("running_var"))
     return success();
-  (void)a.give(3, movedStatistics(a, "running_mean", mean));
-  return a.give(4, movedStatistics(a, "running_var", unbiased(a, var, x, axes)));
+  (void)a.give(results - 2, movedStatistics(a, "running_mean", mean));
+  return a.give(results - 1, movedStatistics(a, "running_var", unbiased(a, var, x, axes)));
 }
 
-LogicalResult batchNorm(AtenNode &a) {
+template <bool alwaysTrains> LogicalResult batchNorm(AtenNode &a) {
   Value x = a.tensor("input");
   if (failed(checkChannels(a, x, {"weight", "bias", "running_mean", "running_var"})))
     return failure();
-  bool training = a.flag("training", false) || !a.tensor("running_mean");
+  bool training = alwaysTrains || a.flag("training", false) || !a.tensor("running_mean");
   return training ? normalizeBatch(a, x) : normalizeBy(a, x);
 }
 
@@ -227,12 +231,14 @@ LogicalResult normExceptDim(AtenNode &a) {
 } // namespace
 
 void tcc::populateAtenNormalizationRules(RuleSet &rules) {
-  addRules(rules, {{"batch_norm", "default", "input", batchNorm},
-                   {"native_batch_norm", "default", "input", batchNorm},
-                   {"_native_batch_norm_legit", "default no_stats", "input", batchNorm},
-                   {"_native_batch_norm_legit_functional", "default", "input", batchNorm},
-                   {"_native_batch_norm_legit_no_training", "default", "input", batchNorm},
-                   {"cudnn_batch_norm", "default", "input", batchNorm},
+  addRules(rules, {{"batch_norm", "default", "input", batchNorm<false>},
+                   {"native_batch_norm", "default", "input", batchNorm<false>},
+                   {"_native_batch_norm_legit", "default no_stats", "input", batchNorm<false>},
+                   {"_native_batch_norm_legit_functional", "default", "input", batchNorm<false>},
+                   {"_native_batch_norm_legit_no_training", "default", "input", batchNorm<false>},
+                   {"_batch_norm_with_update_functional", "default", "input", batchNorm<true>},
+                   {"_batch_norm_no_update", "default", "input", batchNorm<false>},
+                   {"cudnn_batch_norm", "default", "input", batchNorm<false>},
                    {"instance_norm", "default", "input", instanceNorm},
                    {"layer_norm", "default", "input", layerNorm},
                    {"native_layer_norm", "default", "input", layerNorm},

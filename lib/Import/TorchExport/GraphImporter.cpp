@@ -184,6 +184,8 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return error;
   if (scope.autocast && domain == "aten")
     castOperands(draft);
+  if (domain == "aten" && op == "_batch_norm_with_update")
+    return importNorm(scope, draft);
   if (StringRef flag = domain == "aten" ? trainingFlag(op) : ""; !flag.empty()) {
     auto training = dyn_cast_or_null<BoolAttr>(draft.attr(flag));
     if (training && training.getValue() && draft.operand("running_mean"))

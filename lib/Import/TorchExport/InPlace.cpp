@@ -60,12 +60,15 @@ llvm::Error GraphImporter::importNorm(Scope &scope, Draft &draft) {
   if (!mean || !var)
     return userError("running_mean without running_var");
   // An instance norm has no results between its own and the statistics.
-  bool instances = StringRef(draft.target).starts_with("instance_norm");
+  StringRef target = draft.target;
+  bool instances = target.starts_with("instance_norm");
+  bool reserves = target.starts_with("_batch_norm_with_update");
   if (!instances)
-    draft.target = "_native_batch_norm_legit_functional.default";
+    draft.target = reserves ? "_batch_norm_with_update_functional.default"
+                            : "_native_batch_norm_legit_functional.default";
   llvm::erase_if(draft.attrs, [](NamedAttribute a) { return a.getName() == "cudnn_enabled"; });
   Type statistics = draft.operands[*mean].getType();
-  size_t own = draft.outs.size(), first = instances ? 1 : 3;
+  size_t own = draft.outs.size(), first = instances ? 1 : reserves ? 4 : 3;
   while (draft.outs.size() < first + 2) {
     draft.outs.push_back("");
     draft.types.push_back(statistics);

@@ -45,3 +45,10 @@ def computed(normal):
 
     yield "open_matrices", matrices, (normal(5, 3), normal(2, 3, 6), normal(5, 4)), (
         {0: AUTO, 1: AUTO}, {0: AUTO, 1: AUTO, 2: AUTO}, {0: AUTO, 1: AUTO})
+
+    def norm_with_update(x, w, d, m, v):
+        m, v = m.clone(), v.clone()
+        trained = torch.ops.aten._batch_norm_with_update(x, w, d, m, v, 0.1, 1e-5)
+        return [*trained[:3], m, v, torch.ops.aten._batch_norm_no_update(x, w, d, m, v, 0.1, 1e-5)[0]]
+
+    yield "batch_norm_with_update", norm_with_update, (normal(3, 4, 5), normal(4), normal(4), normal(4), normal(4) ** 2)
