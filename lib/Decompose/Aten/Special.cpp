@@ -105,6 +105,23 @@ LogicalResult zeta(AtenNode &a) {
   return a.give(b.select(b.compare(P::eq, s, 1.0), inf, value));
 }
 
+/// zeta(2, x), below 1/2 by reflection. Near its poles that is as torch has it, in x's type: the
+/// sine of a rounded multiple of pi is not 0, so whole numbers have large values instead of
+/// infinite ones.
+Value trigamma(AtenNode &a, Value x) {
+  PrimBuilder &b = a.b;
+  constexpr double kPi = std::numbers::pi;
+  Type own = a.wide();
+  Value turn = b.cast(b.mul(b.cast(x, own), b.scalar(kPi, own)), b.elem(x));
+  Value sine = b.unary<prim::SinOp>(turn), isLow = b.compare(P::lt, x, 0.5);
+  Value high = b.select(isLow, b.sub(b.scalar(1, b.elem(x)), x), x);
+  Value sum = hurwitzZeta(b, b.full(b.dims(x), 2, b.elem(x)), high);
+  Value inf = b.scalar(std::numeric_limits<double>::infinity(), b.elem(x));
+  sum = b.select(b.compare(P::eq, high, inf), b.scalar(0, b.elem(x)), sum);
+  Value reflected = b.sub(b.div(b.scalar(kPi * kPi, b.elem(x)), b.mul(sine, sine)), sum);
+  return b.select(isLow, reflected, sum);
+}
+
 /// (-1)^(n+1) n! zeta(n + 1, x); the 0th is digamma.
 LogicalResult polygamma(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -114,6 +131,8 @@ LogicalResult polygamma(AtenNode &a) {
     return a.fail("needs an order from 0 to 100");
   if (n == 0)
     return a.give(b.unary<prim::DigammaOp>(x));
+  if (n == 1)
+    return a.give(trigamma(a, x));
   Value s = b.full(b.dims(x), static_cast<double>(n + 1), b.elem(x));
   double factor = std::tgamma(static_cast<double>(n + 1)) * (n % 2 ? 1 : -1);
   return a.give(b.mul(hurwitzZeta(b, s, x), factor));

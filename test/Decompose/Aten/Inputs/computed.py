@@ -52,3 +52,5 @@ def computed(normal):
         return [*trained[:3], m, v, torch.ops.aten._batch_norm_no_update(x, w, d, m, v, 0.1, 1e-5)[0]]
 
     yield "batch_norm_with_update", norm_with_update, (normal(3, 4, 5), normal(4), normal(4), normal(4), normal(4) ** 2)
+    yield "trigamma", lambda x, i: [torch.polygamma(1, x), torch.polygamma(1, x.double()), torch.polygamma(1, i)], (
+        torch.tensor([0.0, -1.0, -7.0, 0.3, -2.5, 1.0, 40.0, float("inf")]), torch.tensor([-3, 2, 0], dtype=torch.int16))
