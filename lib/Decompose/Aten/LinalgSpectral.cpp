@@ -60,6 +60,23 @@ template <bool vectors> LogicalResult eigen(AtenNode &a) {
   return vectors ? a.give(1, e.vectors) : success();
 }
 
+/// What rounds away beside 1 in this type.
+double epsilonOf(Type real) {
+  return real.isF64() ? std::numeric_limits<double>::epsilon()
+                      : std::numeric_limits<float>::epsilon();
+}
+
+/// Of matrices without symmetry: complex ones.
+template <bool vectors> LogicalResult generalEigen(AtenNode &a) {
+  Value x = operandMatrices(a);
+  if (!x)
+    return failure();
+  GeneralEigen e = eigenGeneral(a.b, x, vectors, epsilonOf(complexmath::realType(a.own())));
+  require(a, e.holds, "the eigenvalues do not converge");
+  (void)a.give(0, e.values);
+  return vectors ? a.give(1, e.vectors) : success();
+}
+
 std::optional<SVD> singularOf(AtenNode &a) {
   Value x = operandMatrices(a, false);
   return x ? std::optional(factorSVD(a.b, x)) : std::nullopt;
@@ -117,8 +134,7 @@ Value threshold(AtenNode &a, Value x, Value values) {
   Value atol = bound("atol"), rtol = bound(a.has("rcond") ? "rcond" : "rtol");
   if (!rtol) {
     Type own = complexmath::realType(b.elem(a.tensor(a.c.hasAttr("input") ? "input" : "self")));
-    double eps = own.isF64() ? std::numeric_limits<double>::epsilon()
-                             : std::numeric_limits<float>::epsilon();
+    double eps = epsilonOf(own);
     Dim n = b.maxDims(b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
     rtol = b.mul(b.cast(b.fromHost({n}, {}, b.builder().getI64Type()), f64), eps);
     if (atol) // then the default is 0 where atol is not
@@ -257,6 +273,9 @@ void tcc::populateAtenLinalgSpectralRules(RuleSet &rules) {
             {"linalg_eigh", "default", "self", eigen<true>},
             {"_linalg_eigh", "default", "A", eigen<true>},
             {"linalg_eigvalsh", "default", "self", eigen<false>},
+            {"linalg_eig", "default", "self", generalEigen<true>},
+            {"linalg_eigvals", "default", "self", generalEigen<false>},
+            {"_linalg_eigvals", "default", "self", generalEigen<false>},
             {"linalg_svd", "default", "A", svd},
             {"_linalg_svd", "default", "A", coreSvd},
             {"svd", "default", "self", oldSvd},

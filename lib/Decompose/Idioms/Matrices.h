@@ -83,6 +83,15 @@ struct Eigen {
 /// Of matrices that are their own adjoints.
 Eigen eigenSymmetric(PrimBuilder &b, mlir::Value x);
 
+struct GeneralEigen {
+  mlir::Value values;  ///< [.., n], complex
+  mlir::Value vectors; ///< columns of length 1; null unless asked for
+  mlir::Value holds;   ///< [..]: whether they were found
+};
+/// Of any square matrices, real or complex, in f64; what is below `epsilon` beside its neighbours has
+/// vanished.
+GeneralEigen eigenGeneral(PrimBuilder &b, mlir::Value x, bool vectors, double epsilon);
+
 struct SVD {
   mlir::Value u;      ///< n x n
   mlir::Value values; ///< [.., min(n, m)], descending, real

@@ -54,3 +54,15 @@ def computed(normal):
     yield "batch_norm_with_update", norm_with_update, (normal(3, 4, 5), normal(4), normal(4), normal(4), normal(4) ** 2)
     yield "trigamma", lambda x, i: [torch.polygamma(1, x), torch.polygamma(1, x.double()), torch.polygamma(1, i)], (
         torch.tensor([0.0, -1.0, -7.0, 0.3, -2.5, 1.0, 40.0, float("inf")]), torch.tensor([-3, 2, 0], dtype=torch.int16))
+
+    def eigenvalues(*all):
+        """Of matrices without symmetry; vectors have a sign that none defines, so their products say whether they hold."""
+        for x in all:
+            values, vectors = torch.linalg.eig(x)
+            yield from (values, vectors.abs(), x.to(values.dtype) @ vectors - vectors * values.unsqueeze(-2))
+        yield torch.linalg.eigvals(all[0])
+
+    shift = torch.roll(torch.eye(4), 1, 0)  # which steps without other shifts leave as it is
+    blocks = torch.block_diag(torch.tensor([[0.0, 2.0], [-1.0, 0.0]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    yield "general_eigenvalues", lambda *x: list(eigenvalues(*x)), (
+        normal(2, 5, 5), shift, blocks, torch.zeros(3, 3), torch.complex(normal(4, 4), normal(4, 4)), normal(1, 1))
