@@ -23,6 +23,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenJoinRules(rules);
   populateAtenLinalgRules(rules);
   populateAtenLinalgSpectralRules(rules);
+  populateAtenLinalgIndefiniteRules(rules);
   populateAtenLinalgTrianglesRules(rules);
   populateAtenLinearRules(rules);
   populateAtenLossRules(rules);

@@ -25,6 +25,7 @@ void populateAtenIndexRules(RuleSet &rules);
 void populateAtenJoinRules(RuleSet &rules);
 void populateAtenLinalgRules(RuleSet &rules);
 void populateAtenLinalgSpectralRules(RuleSet &rules);
+void populateAtenLinalgIndefiniteRules(RuleSet &rules);
 void populateAtenLinalgTrianglesRules(RuleSet &rules);
 void populateAtenLinearRules(RuleSet &rules);
 void populateAtenLossRules(RuleSet &rules);

@@ -66,3 +66,14 @@ def computed(normal):
     blocks = torch.block_diag(torch.tensor([[0.0, 2.0], [-1.0, 0.0]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     yield "general_eigenvalues", lambda *x: list(eigenvalues(*x)), (
         normal(2, 5, 5), shift, blocks, torch.zeros(3, 3), torch.complex(normal(4, 4), normal(4, 4)), normal(1, 1))
+
+    def indefinite(x, y, z, r):
+        for m, hermitian in ((x, False), (y, False), (z, False), (z, True)):
+            packed, pivots, info = torch.linalg.ldl_factor_ex(m, hermitian=hermitian)
+            rhs = r.to(m.dtype)
+            yield from (packed, pivots, info, torch.linalg.ldl_solve(packed, pivots, rhs, hermitian=hermitian))
+        yield from torch.linalg.ldl_factor(x)
+
+    x, hollow, z = normal(2, 5, 5), normal(5, 5), torch.complex(normal(5, 5), normal(5, 5))
+    hollow = hollow + hollow.mT - 2 * torch.diag(hollow.diagonal())  # pivots of two rows
+    yield "indefinite", lambda *m: list(indefinite(*m)), (x + x.mT, hollow, z + z.mH, normal(5, 3))
