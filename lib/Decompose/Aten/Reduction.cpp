@@ -48,6 +48,30 @@ LogicalResult mean(AtenNode &a) {
   return a.give(a.b.mean(a.cast(a.tensor("self"), a.wide()), o->axes, o->keep));
 }
 
+/// The exclusive or of all elements as 64 bits: of floats those of f64, of integers those of i64. A
+/// bit is there when an odd number of elements have it.
+LogicalResult hash(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  if (a.integer("mode", 0) != 0)
+    return a.fail("needs mode 0");
+  Value x = a.tensor("self");
+  if (isa<ComplexType>(b.elem(x)))
+    return a.fail("needs real numbers");
+  bool isReal = isa<FloatType>(b.elem(x));
+  Type i64 = b.builder().getI64Type(), u64 = b.builder().getIntegerType(64, /*isSigned=*/false);
+  x = b.cast(x, isReal ? Type(b.builder().getF64Type()) : i64);
+  Value bits = prim::BitcastOp::create(b.builder(), b.location(), b.type(x).clone(u64), x);
+  Value place = b.iota({b.dim(64)}, 0, u64), one = b.scalar(1, u64);
+  bits = b.unsqueeze(bits, {b.rank(bits)});
+  Value each = b.binary<prim::AndOp>(b.binary<prim::ShiftRightOp>(bits, place), one);
+  Value odd = b.binary<prim::AndOp>(reduce(a, K::sum, each, *o), one);
+  Value words = b.binary<prim::ShiftLeftOp>(odd, place);
+  return a.give(b.reduce(K::sum, words, {b.rank(words) - 1}, false));
+}
+
 /// Sums that leave NaN out.
 template <bool average> LogicalResult nanSum(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -271,7 +295,8 @@ LogicalResult safeSoftmax(AtenNode &a) {
 
 void tcc::populateAtenReductionRules(RuleSet &rules) {
   addRules(rules,
-           {{"sum", "default dim_IntList", "self", sumLike<K::sum>},
+           {{"hash_tensor", "default", "self", hash},
+            {"sum", "default dim_IntList", "self", sumLike<K::sum>},
             {"prod", "default dim_int", "self", sumLike<K::prod>},
             {"mean", "default dim", "self", mean},
             {"nansum", "default", "self", nanSum<false>},

@@ -77,3 +77,6 @@ def computed(normal):
     x, hollow, z = normal(2, 5, 5), normal(5, 5), torch.complex(normal(5, 5), normal(5, 5))
     hollow = hollow + hollow.mT - 2 * torch.diag(hollow.diagonal())  # pivots of two rows
     yield "indefinite", lambda *m: list(indefinite(*m)), (x + x.mT, hollow, z + z.mH, normal(5, 3))
+    yield "hashes", lambda x, i, t: [torch.hash_tensor(v, dim, keepdim=keep).view(torch.int64) for v in (x, i, t, x.bfloat16())
+                                     for dim, keep in (((), False), ((1,), False), ((0, 2), True))], (
+        normal(3, 4, 5), torch.randint(-99, 99, (3, 4, 5), dtype=torch.int16), normal(2, 3, 3) > 0)
