@@ -9,6 +9,7 @@
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Softmax.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <numbers>
 
 using namespace mlir;
@@ -23,13 +24,15 @@ enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
 
 Value sumAll(PrimBuilder &b, Value x) { return b.reduce(K::sum, x, allAxes(b.rank(x)), false); }
 
-LogicalResult giveReduced(AtenNode &a, Value loss) {
+int64_t reductionOf(AtenNode &a) { return a.integer("reduction", kMean); }
+
+LogicalResult giveReduced(AtenNode &a, Value loss, int64_t reduction) {
   PrimBuilder &b = a.b;
-  int64_t reduction = a.integer("reduction", kMean);
   if (reduction == kNone)
     return a.give(loss);
   return a.give(reduction == kSum ? sumAll(b, loss) : b.mean(loss, allAxes(b.rank(loss)), false));
 }
+LogicalResult giveReduced(AtenNode &a, Value loss) { return giveReduced(a, loss, reductionOf(a)); }
 
 //===----------------------------------------------------------------------===//
 // Elementwise
@@ -223,8 +226,7 @@ Value negativeLikelihood(PrimBuilder &b, const Classes &k) {
   return b.select(k.counted, loss, b.scalar(0, b.elem(loss)));
 }
 
-Value reduceWeighted(AtenNode &a, Value loss, Value weight) {
-  int64_t reduction = a.integer("reduction", kMean);
+Value reduceWeighted(AtenNode &a, Value loss, Value weight, int64_t reduction) {
   if (reduction == kNone)
     return loss;
   Value sum = sumAll(a.b, loss);
@@ -239,11 +241,12 @@ LogicalResult negativeLogLikelihood(AtenNode &a) {
   if (a.c.numResults() > 1)
     (void)a.give(1, a.integer("reduction", kMean) == kNone ? a.b.scalar(0, a.wide())
                                                            : sumAll(a.b, k->weight));
-  return a.give(reduceWeighted(a, loss, k->weight));
+  return a.give(reduceWeighted(a, loss, k->weight, reductionOf(a)));
 }
 
 /// Targets that are probabilities: every class counts.
-LogicalResult crossEntropyOfProbabilities(AtenNode &a, Value logs, int64_t axis) {
+LogicalResult crossEntropyOfProbabilities(AtenNode &a, Value logs, int64_t axis,
+                                          int64_t reduction) {
   PrimBuilder &b = a.b;
   Value target = a.wideTensor("target");
   double smoothing = a.real("label_smoothing", 0);
@@ -254,18 +257,18 @@ LogicalResult crossEntropyOfProbabilities(AtenNode &a, Value logs, int64_t axis)
   if (a.tensor("weight"))
     loss = b.mul(loss, alongAxis(b, a.wideTensor("weight"), axis, b.rank(logs)));
   loss = b.reduce(K::sum, loss, {axis}, false);
-  return giveReduced(a, loss);
+  return giveReduced(a, loss, reduction);
 }
 
-LogicalResult crossEntropy(AtenNode &a) {
+/// Of what a model gives for each class, x.
+LogicalResult crossEntropyOf(AtenNode &a, Value x, int64_t reduction) {
   PrimBuilder &b = a.b;
-  Value x = a.wideTensor("self");
   if (b.rank(x) == 0)
     return a.fail("needs an axis of classes");
   int64_t axis = b.rank(x) == 1 ? 0 : 1;
   Value logs = logSoftmaxOver(b, x, {axis});
   if (isa<FloatType>(b.elem(a.tensor("target"))))
-    return crossEntropyOfProbabilities(a, logs, axis);
+    return crossEntropyOfProbabilities(a, logs, axis, reduction);
   auto k = classesOf(a, logs);
   if (failed(k))
     return failure();
@@ -281,7 +284,34 @@ LogicalResult crossEntropy(AtenNode &a) {
         b.div(b.scalar(smoothing, b.elem(all)), a.extentTensor(b.dim(logs, axis), b.elem(all)));
     loss = b.add(b.mul(loss, 1 - smoothing), b.mul(all, share));
   }
-  return a.give(reduceWeighted(a, loss, k->weight));
+  return a.give(reduceWeighted(a, loss, k->weight, reduction));
+}
+LogicalResult crossEntropy(AtenNode &a) {
+  return crossEntropyOf(a, a.wideTensor("self"), reductionOf(a));
+}
+
+/// Of a linear layer. PyTorch computes it in chunks, which do not change it; with it, if training
+/// wants them, the gradients.
+template <Reduction otherwise> LogicalResult linearCrossEntropy(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  for (StringRef name : {"input", "linear_weight", "linear_bias"})
+    if (a.flag(("compute_" + name + "_grad").str(), false))
+      return a.fail("gradients are not computed here: export without them (torch.no_grad)");
+  Value x = a.wideTensor("input"), w = a.wideTensor("linear_weight");
+  if (b.rank(x) != 2 || b.rank(w) != 2 || !b.broadcastable({b.dim(x, 1)}, {b.dim(w, 1)}))
+    return a.fail("needs rows and a matrix of weights that fits them");
+  Value y = b.matmul(x, b.transpose(w, {1, 0}));
+  if (a.tensor("linear_bias"))
+    y = b.add(y, a.wideTensor("linear_bias"));
+  for (size_t i = 1; i < a.c.numResults(); ++i)
+    if (auto none = dyn_cast<RankedTensorType>(a.c.node.getResult(i).getType()))
+      (void)a.give(i, b.full(Dims(none.getRank(), b.dim(0)), 0, a.own(i)));
+  auto reduction = llvm::StringSwitch<Reduction>(a.text("reduction"))
+                       .Case("none", kNone)
+                       .Case("mean", kMean)
+                       .Case("sum", kSum)
+                       .Default(otherwise);
+  return crossEntropyOf(a, y, reduction);
 }
 
 /// Every other class counts by how far it comes near the target's.
@@ -374,4 +404,10 @@ void tcc::populateAtenLossRules(RuleSet &rules) {
                    {"multilabel_margin_loss", "default", "self target", multiLabelMargin},
                    {"multilabel_margin_loss_forward", "default", "self target", multiLabelMargin},
                    {"multi_margin_loss", "default", "self target", multiMargin, "self"}});
+  addRules(rules,
+           {{"_linear_cross_entropy_batch_chunked", "default", "input linear_weight target",
+             linearCrossEntropy<kMean>},
+            {"_linear_cross_entropy_batch_chunked_no_reduction", "default",
+             "input linear_weight target", linearCrossEntropy<kNone>}},
+           "torch_nn");
 }

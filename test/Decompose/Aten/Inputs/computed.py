@@ -80,3 +80,8 @@ def computed(normal):
     yield "hashes", lambda x, i, t: [torch.hash_tensor(v, dim, keepdim=keep).view(torch.int64) for v in (x, i, t, x.bfloat16())
                                      for dim, keep in (((), False), ((1,), False), ((0, 2), True))], (
         normal(3, 4, 5), torch.randint(-99, 99, (3, 4, 5), dtype=torch.int16), normal(2, 3, 3) > 0)
+    chunks = torch.nn.modules.linear_cross_entropy_options.LinearCrossEntropyOptions(batch_chunk_size=2)
+    yield "chunked_losses", lambda x, w, d, t, p, c: [
+        F.linear_cross_entropy(x, w, target, linear_bias=d, reduction=how, options=chunks, weight=weight)
+        for target, weight in ((t, None), (t, c), (p, None)) for how in ("mean", "sum", "none")], (
+            normal(5, 3), normal(4, 3), normal(4), torch.tensor([3, 0, -100, 1, 2]), normal(5, 4).softmax(1), normal(4) ** 2)
