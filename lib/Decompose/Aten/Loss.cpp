@@ -44,7 +44,9 @@ LogicalResult squared(AtenNode &a) {
 }
 
 LogicalResult absolute(AtenNode &a) {
-  return giveReduced(a, a.magnitude(a.b.sub(a.wideTensor("self"), a.wideTensor("target"))));
+  Type common = a.wide(a.promoted({"self", "target"}));
+  auto wide = [&](StringRef name) { return a.cast(a.tensor(name), common); };
+  return giveReduced(a, a.magnitude(a.b.sub(wide("self"), wide("target"))));
 }
 
 /// d^2 / 2 up to `knee`, from there on linear with that slope.

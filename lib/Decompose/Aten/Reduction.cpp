@@ -7,6 +7,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/ComplexMath.h"
 #include "Decompose/Idioms/Softmax.h"
 #include <cmath>
 
@@ -270,7 +271,10 @@ LogicalResult logSumExp(AtenNode &a) {
 
 template <bool logarithm, bool negative = false> LogicalResult softmax(AtenNode &a) {
   PrimBuilder &b = a.b;
-  Value x = a.cast(a.tensor("self"), a.wide());
+  Value x = a.tensor("self");
+  if (a.has("dtype") && !isa<ComplexType>(a.own()))
+    x = complexmath::realPart(b, x); // as conversions in PyTorch do
+  x = a.cast(x, a.wide());
   auto axis = a.axis("dim", -1, b.rank(x));
   if (failed(axis))
     return failure();

@@ -157,6 +157,10 @@ LogicalResult multivariateLogGamma(AtenNode &a) {
 /// x 2^n
 LogicalResult scaleByPower(AtenNode &a) {
   PrimBuilder &b = a.b;
+  if (isa<ComplexType>(b.elem(a.tensor("other")))) {
+    Value factor = b.pow(b.scalar(2, a.own()), a.cast(a.tensor("other"), a.own()));
+    return a.give(b.mul(a.cast(a.tensor("self"), a.own()), factor));
+  }
   Value factor = b.unary<prim::Exp2Op>(doubles(a, "other"));
   if (isa<ComplexType>(a.own()))
     return a.give(b.mul(a.cast(a.tensor("self"), a.own()), b.cast(factor, a.own())));

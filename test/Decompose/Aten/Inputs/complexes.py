@@ -81,3 +81,8 @@ def complexes(normal):
             lambda i, z: i < 4, lambda i, z: (i + 1, z * z / z.abs()), (torch.tensor(0), half))
 
     yield "complex_control", turned, (complex_normal(3),)
+    # Conversions to real numbers drop the imaginary part; real and complex operands meet as complex ones.
+    yield "complex_meets_real", lambda z, w, x: [
+        z.log_softmax(1, dtype=torch.float64), z.softmax(0, dtype=torch.float32), torch.ldexp(z, w), torch.ldexp(x, w),
+        torch.nn.functional.l1_loss(x, z), torch.nn.functional.l1_loss(z, x, reduction="none")], (
+            complex_normal(3, 4), complex_normal(3, 4), normal(3, 4))
