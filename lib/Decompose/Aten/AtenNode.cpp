@@ -288,9 +288,19 @@ int category(Type t) {
   return t.isInteger(1) ? 0 : 1;
 }
 
+/// Of what is complex and as precise as this real type; halves are complex<f32> here.
+Type complexOf(Type real) {
+  Type f32 = Float32Type::get(real.getContext());
+  return ComplexType::get(real.isF64() ? real : f32);
+}
+
 Type wider(Type x, Type y) {
   if (!x || x == y)
     return y;
+  if (category(x) > category(y))
+    std::swap(x, y);
+  if (isa<FloatType>(x) && isa<ComplexType>(y) && x.isF64())
+    return complexOf(x);
   if (category(x) != category(y))
     return category(x) < category(y) ? y : x;
   if (auto cx = dyn_cast<ComplexType>(x))
@@ -331,7 +341,7 @@ Type AtenNode::promoted(ArrayRef<StringRef> names) const {
   Type result = byPriority[0];
   for (Type t : {byPriority[1], byPriority[2]})
     if (t && (!result || category(t) > category(result)))
-      result = t;
+      result = result && isa<FloatType>(result) ? complexOf(result) : t;
   return result ? result : f32;
 }
 

@@ -82,7 +82,8 @@ def complexes(normal):
 
     yield "complex_control", turned, (complex_normal(3),)
     # Conversions to real numbers drop the imaginary part; real and complex operands meet as complex ones.
-    yield "complex_meets_real", lambda z, w, x: [
+    yield "complex_meets_real", lambda z, w, x, d: [
+        torch.nn.functional.l1_loss(d, z), torch.nn.functional.l1_loss(d[0, 0], z[0, 0]), d == x.to(z.dtype),
         z.log_softmax(1, dtype=torch.float64), z.softmax(0, dtype=torch.float32), torch.ldexp(z, w), torch.ldexp(x, w),
         torch.nn.functional.l1_loss(x, z), torch.nn.functional.l1_loss(z, x, reduction="none")], (
-            complex_normal(3, 4), complex_normal(3, 4), normal(3, 4))
+            complex_normal(3, 4), complex_normal(3, 4), x := normal(3, 4), x.double() + 1e-9)
