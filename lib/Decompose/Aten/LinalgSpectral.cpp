@@ -255,12 +255,16 @@ LogicalResult exponential(AtenNode &a) {
   })[0]);
 }
 
-/// Powers of x: [.., i, j] is x[i]^j.
-LogicalResult vandermonde(AtenNode &a) {
+/// Powers of x: [.., i, j] is x[i]^j, or where they fall x[i]^(N - 1 - j).
+template <bool mayFall> LogicalResult vandermonde(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("x"), a.own());
   Dim count = a.extent("N").value_or(b.dim(x, b.rank(x) - 1));
-  Value power = b.cast(b.iota({count}, 0, b.builder().getI64Type()), b.elem(x));
+  Type i64 = b.builder().getI64Type();
+  Value power = b.iota({count}, 0, i64);
+  if (mayFall && !a.flag("increasing", false))
+    power = b.sub(b.fromHost({b.subDims(count, b.dim(1))}, {}, i64), power);
+  power = b.cast(power, b.elem(x));
   return a.give(b.pow(b.unsqueeze(x, {b.rank(x)}), power));
 }
 
@@ -289,5 +293,6 @@ void tcc::populateAtenLinalgSpectralRules(RuleSet &rules) {
             {"linalg_matrix_sqrth", "default", "self", squareRoot},
             {"linalg_matrix_exp", "default", "self", exponential},
             {"matrix_exp", "default", "self", exponential},
-            {"linalg_vander", "default", "x", vandermonde, "x"}});
+            {"vander", "default", "x", vandermonde<true>, "x"},
+            {"linalg_vander", "default", "x", vandermonde<false>, "x"}});
 }

@@ -85,3 +85,6 @@ def computed(normal):
         F.linear_cross_entropy(x, w, target, linear_bias=d, reduction=how, options=chunks, weight=weight)
         for target, weight in ((t, None), (t, c), (p, None)) for how in ("mean", "sum", "none")], (
             normal(5, 3), normal(4, 3), normal(4), torch.tensor([3, 0, -100, 1, 2]), normal(5, 4).softmax(1), normal(4) ** 2)
+    yield "vander", lambda x, i, n: [
+        torch.vander(x), torch.vander(x, 3), torch.vander(x, increasing=True), torch.vander(i), torch.vander(i, 5, True),
+        torch.vander(n)], (normal(4), torch.tensor([2, -3, 0]), normal(5)), (None, None, {0: AUTO})
