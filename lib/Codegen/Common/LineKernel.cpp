@@ -166,8 +166,8 @@ SmallVector<Value> tcc::codegen::forEachLane(LaunchFrame &f, Value first, Value 
 // The place of an extremum
 //===----------------------------------------------------------------------===//
 
-BestOfLine::BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value length)
-    : f(f), op(op), at(std::move(at)), e(tensorType(op.getX()).getElementType()) {
+BestOfLine::BestOfLine(LaunchFrame &f, Sought sought, Coords at, Value length)
+    : f(f), sought(sought), at(std::move(at)), e(tensorType(sought.x).getElementType()) {
   // Places in lanes as narrow as the values.
   auto known = getConstantIntValue(length);
   bool few = known && *known <= std::numeric_limits<int32_t>::max();
@@ -176,7 +176,7 @@ BestOfLine::BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, Value le
 
 /// Whether `v` is better than `best`; NaN is, either way.
 Value BestOfLine::beyond(Value v, Value best) {
-  bool largest = op.getKind() == prim::ReduceKind::max;
+  bool largest = sought.kind == prim::ReduceKind::max;
   if (!isa<FloatType>(e))
     return comesBefore(f, e, largest, v, best);
   using P = arith::CmpFPredicate;
@@ -195,12 +195,12 @@ Value BestOfLine::equal(Value v, Value best) {
 
 /// Where all elements are as bad as this, the first one's place is right.
 BestOfLine::Best BestOfLine::none() {
-  return {inAllLanes(f, neutralElement(op.getKind(), e)), inAllLanes(f, f.b.getZeroAttr(place))};
+  return {inAllLanes(f, neutralElement(sought.kind, e)), inAllLanes(f, f.b.getZeroAttr(place))};
 }
 
 Value BestOfLine::elements(Value first, unsigned along) {
-  at[op.getAxis()] = Coord::affine(first, along > 1 ? 1 : 0);
-  Value v = f.e.evalVector(op.getX(), at);
+  at[sought.axis] = Coord::affine(first, along > 1 ? 1 : 0);
+  Value v = f.e.evalVector(sought.x, at);
   f.failed |= !v;
   return v;
 }
@@ -220,7 +220,7 @@ BestOfLine::Best BestOfLine::with(const Best &best, Value v, Value first, unsign
         f.b, here, arith::ConstantOp::create(f.b, DenseElementsAttr::get(lanes, steps)));
   }
   Value better = beyond(v, best.value);
-  if (op.getLast())
+  if (sought.last)
     better = arith::OrIOp::create(f.b, better, equal(v, best.value));
   return {arith::SelectOp::create(f.b, better, v, best.value),
           arith::SelectOp::create(f.b, better, here, best.place)};
@@ -241,7 +241,7 @@ BestOfLine::Best BestOfLine::walk(Value low, Value high, unsigned along, const B
 
 BestOfLine::Best BestOfLine::better(const Best &x, const Best &y) {
   Value wins = arith::CmpIOp::create(
-      f.b, op.getLast() ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, y.place, x.place);
+      f.b, sought.last ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, y.place, x.place);
   wins = arith::AndIOp::create(f.b, wins, equal(y.value, x.value));
   wins = arith::OrIOp::create(f.b, wins, beyond(y.value, x.value));
   return {arith::SelectOp::create(f.b, wins, y.value, x.value),
@@ -261,46 +261,66 @@ BestOfLine::Best BestOfLine::folded(Best lanes, unsigned count) {
           vector::ExtractOp::create(f.b, lanes.place, int64_t(0))};
 }
 
-void BestOfLine::store(const Best &best) {
-  Type stored = tensorType(op.getResult()).getElementType();
-  Value where = best.place;
-  unsigned have = place.getIntOrFloatBitWidth(), want = stored.getIntOrFloatBitWidth();
-  Type type = f.e.lanes() > 1 ? Type(VectorType::get({f.e.lanes()}, stored)) : stored;
-  if (have < want)
-    where = arith::ExtSIOp::create(f.b, type, where);
-  else if (have > want)
-    where = arith::TruncIOp::create(f.b, type, where);
-  Coords line(at);
-  line.erase(line.begin() + op.getAxis());
-  f.e.store(f.results[0], line, where);
-}
-
-static void emitBest(LaunchFrame &f, prim::ArgReduceOp op, const Coords &at, Value length,
-                     unsigned along) {
-  BestOfLine line(f, op, at, length);
-  BestOfLine::Best best;
+BestOfLine::Best BestOfLine::ofAll(Value length, unsigned along) {
+  Best best;
   Value rest = f.e.index(0);
   if (along > 1) {
     Value n = f.e.index(along);
     rest = f.e.mulIndex(f.e.divIndex(length, n), n);
     f.e.setLanes(along);
-    best = line.walk(f.e.index(0), rest, along, line.none());
+    best = walk(f.e.index(0), rest, along, none());
     // The last vector of a known length ends where the line does: what it sees again changes
     // nothing.
     auto known = getConstantIntValue(length);
     if (known && *known >= along && *known % along != 0) {
-      best = line.walk(f.e.index(*known - along), length, along, best);
+      best = walk(f.e.index(*known - along), length, along, best);
       rest = length;
     }
-    best = line.folded(best, along);
+    best = folded(best, along);
     f.e.setLanes(1);
   } else {
-    best = line.none();
+    best = none();
   }
   auto from = getConstantIntValue(rest);
   if (!from || from != getConstantIntValue(length))
-    best = line.walk(rest, length, 1, best);
-  line.store(best);
+    best = walk(rest, length, 1, best);
+  return best;
+}
+
+Value BestOfLine::placeAs(const Best &best, Type element) {
+  unsigned have = place.getIntOrFloatBitWidth(), want = element.getIntOrFloatBitWidth();
+  Type type = f.e.lanes() > 1 ? Type(VectorType::get({f.e.lanes()}, element)) : element;
+  if (have < want)
+    return arith::ExtSIOp::create(f.b, type, best.place);
+  return have > want ? Value(arith::TruncIOp::create(f.b, type, best.place)) : best.place;
+}
+
+void BestOfLine::store(const Best &best) {
+  Coords line(at);
+  line.erase(line.begin() + sought.axis);
+  f.e.store(f.results[0], line, placeAs(best, f.results[0].elementType));
+}
+
+static void emitBest(LaunchFrame &f, prim::ArgReduceOp op, const Coords &at, Value length,
+                     unsigned along) {
+  BestOfLine line(f, BestOfLine::Sought::of(op), at, length);
+  line.store(line.ofAll(length, along));
+}
+
+/// The first one element, which is the best unless a NaN comes after all others.
+static bool emitFirst(LaunchFrame &f, prim::TopKOp op, Coords at, Value length, unsigned along) {
+  RankedTensorType type = tensorType(op.getX());
+  unsigned axis = op.getAxis();
+  if (getConstantIntValue(f.results[0].extents[axis]) != 1 ||
+      !(op.getLargest() || isa<IntegerType>(type.getElementType())))
+    return false;
+  auto kind = op.getLargest() ? prim::ReduceKind::max : prim::ReduceKind::min;
+  BestOfLine line(f, {op.getX(), axis, kind}, at, length);
+  BestOfLine::Best best = line.ofAll(length, along);
+  at[axis] = Coord::uniform(f.e.index(0));
+  f.e.store(f.results[0], at, best.value);
+  f.e.store(f.results[1], at, line.placeAs(best, f.results[1].elementType));
+  return true;
 }
 
 std::optional<std::pair<Value, unsigned>> tcc::codegen::lineAxis(Operation *op) {
@@ -320,7 +340,8 @@ void tcc::codegen::emitLine(LaunchFrame &f, Operation *op, Coords at, Value leng
         emitOrderedLine(f, o.getX(), o.getAxis(), o.getDescending(), at, length);
       })
       .Case([&](prim::TopKOp o) {
-        if (!emitFirstOfLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along))
+        if (!emitFirst(f, o, at, length, along) &&
+            !emitFirstOfLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along))
           emitOrderedLine(f, o.getX(), o.getAxis(), o.getLargest(), at, length, along);
       });
 }

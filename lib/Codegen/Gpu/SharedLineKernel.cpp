@@ -145,7 +145,7 @@ Value SharedLine::left(Value array, Type type, unsigned number) {
 void SharedLine::emitBest(prim::ArgReduceOp op) {
   using Best = BestOfLine::Best;
   constexpr int64_t kInFlight = 4; // vectors of a thread
-  BestOfLine line(f, op, at, length);
+  BestOfLine line(f, BestOfLine::Sought::of(op), at, length);
   f.e.setLanes(lanes);
   int64_t apart = int64_t(threads) * lanes, step = apart * kInFlight;
   Value rounds = f.e.divIndex(f.e.addIndex(length, f.e.index(step - 1)), f.e.index(step));

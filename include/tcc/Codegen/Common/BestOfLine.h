@@ -20,8 +20,18 @@ public:
     mlir::Value value, place;
   };
 
+  /// What is looked for along an axis of `x`: the largest or the smallest, the last one of equals.
+  struct Sought {
+    mlir::Value x;
+    unsigned axis;
+    prim::ReduceKind kind;
+    bool last = false;
+    static Sought of(prim::ArgReduceOp op) {
+      return {op.getX(), static_cast<unsigned>(op.getAxis()), op.getKind(), op.getLast()};
+    }
+  };
   /// `at`: the line, whose index along the axis is anything; it has `length` elements.
-  BestOfLine(LaunchFrame &f, prim::ArgReduceOp op, Coords at, mlir::Value length);
+  BestOfLine(LaunchFrame &f, Sought sought, Coords at, mlir::Value length);
 
   /// Of nothing, in all lanes at hand.
   Best none();
@@ -35,6 +45,11 @@ public:
   Best better(const Best &x, const Best &y);
   /// Of all of `count` lanes.
   Best folded(Best lanes, unsigned count);
+  /// Of a whole line, `along` elements at once.
+  Best ofAll(mlir::Value length, unsigned along);
+  /// The place, as an element of this type.
+  mlir::Value placeAs(const Best &best, mlir::Type element);
+  /// The place, as the result of the launch.
   void store(const Best &best);
 
 private:
@@ -42,7 +57,7 @@ private:
   mlir::Value equal(mlir::Value v, mlir::Value best);
 
   LaunchFrame &f;
-  prim::ArgReduceOp op;
+  Sought sought;
   Coords at;
   mlir::Type e, place;
 };
