@@ -99,6 +99,44 @@ class Remainders(ToolTest):
                     for name, expected in (("Softmax", np.exp(y) / sums), ("LogSoftmax", y - np.log(sums))):
                         self.check(model_of(x, [helper.make_node(name, ["x"], ["y"], axis=1)], ["y"]), x, [expected], 3e-6)
 
+    def test_open_rows_of_several_axes(self):
+        """Rows that only a run counts, of axes that are one."""
+        nodes = [helper.make_node("ReduceSum", ["x", "axes"], ["s"], keepdims=1),
+                 helper.make_node("Sub", ["x", "s"], ["d"]), helper.make_node("ReduceMax", ["d", "axes"], ["m"], keepdims=0)]
+        for inner in ((5, 7), (3, 4, 9), (2, 63)):
+            axes = tuple(range(1, 1 + len(inner)))
+            path = self.work / "axes.onnx"
+            onnx.save(model_of(small((3, *inner), np.float32), nodes, list("dm"), [("axes", axes)], shape=["rows", *inner]), path)
+            for cpu in cpu_levels():
+                with self.subTest(inner=inner, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                    for rows in (1, 3, 17):
+                        x = small((rows, *inner), np.float32)
+                        difference = x - x.sum(axes, keepdims=True)
+                        for actual, wanted in zip(compiled(x), (difference, difference.max(axes)), strict=True):
+                            np.testing.assert_array_equal(actual, wanted)
+
+    def test_first_of_a_line(self):
+        """One element is what the first of two is: of equal ones the first, and a NaN the largest."""
+        for dtype in (np.float32, np.float64, np.int64):
+            for length in (2, 7, 33, 131, 259):
+                x = numbers((9, length), dtype, low=-3, high=3)
+                if dtype != np.int64:
+                    x[4, length // 2] = np.nan
+                for largest in (0, 1):
+                    nodes = [helper.make_node("TopK", ["x", k], [f"v{k}", f"i{k}"], largest=largest) for k in ("one", "two")]
+                    path = self.work / "first.onnx"
+                    proto = model_of(x, nodes, ["vone", "vtwo"], [("one", [1]), ("two", [2])])
+                    proto.graph.output.extend(helper.make_tensor_value_info(n, onnx.TensorProto.INT64, None) for n in ("ione", "itwo"))
+                    onnx.save(proto, path)
+                    for cpu in cpu_levels():
+                        with self.subTest(length, dtype=dtype, largest=largest, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
+                            v1, v2, i1, i2 = compiled(x)
+                            np.testing.assert_array_equal(v1, v2[:, :1])
+                            np.testing.assert_array_equal(i1, i2[:, :1])
+                            best = np.nanargmax(x, 1) if largest else np.nanargmin(x, 1)
+                            rows = [r for r in range(9) if r != 4]
+                            np.testing.assert_array_equal(i1[rows, 0], best[rows])
+
     def test_rows_of_unknown_length(self):
         """One model for all lengths, those that are shorter than a vector too."""
         nodes = [helper.make_node("Softmax", ["x"], ["y"]), helper.make_node("ReduceSum", ["x", "one"], ["s"]),

@@ -88,11 +88,17 @@ bool Collapse::applies(prim::BroadcastOp op) {
 }
 
 bool Collapse::applies(Operation *op) {
-  for (Value v : op->getOperands())
-    if (!isa<RankedTensorType>(v.getType()) || !tensorType(v).hasStaticShape())
-      return false;
+  // Rows may be open: their extents are beside the axes that become one.
+  auto isKnown = [&](Value v) {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    return type ? type.hasStaticShape() || isRows() : isRows() && v.getType().isIndex();
+  };
+  if (!llvm::all_of(op->getOperands(), isKnown))
+    return false;
   if (isa<kernel::YieldOp>(op) || prim::isElementwise(op))
     return true;
+  if (auto dim = dyn_cast<prim::DimOp>(op))
+    return formOf(dim.getX()) == Form::Other || dim.getAxis() < first;
   auto hasAxes = [&](Value v) { return formOf(v) != Form::Other; };
   if (auto reduce = dyn_cast<prim::ReduceOp>(op))
     return isRows() && formOf(reduce.getX()) == Form::Full &&
@@ -108,7 +114,7 @@ bool Collapse::applies(Operation *op) {
 }
 
 bool Collapse::applies() {
-  if (llvm::is_contained(shape, ShapedType::kDynamic))
+  if (llvm::is_contained(isRows() ? ArrayRef(shape).drop_front(rows) : shape, ShapedType::kDynamic))
     return false;
   for (first = rows; first + 2 <= shape.size() && length() > 1; ++first)
     if (llvm::all_of(launch.getBody().front(), [&](Operation &op) { return applies(&op); }))

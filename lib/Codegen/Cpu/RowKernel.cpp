@@ -62,6 +62,8 @@ private:
   void pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> neutrals, PointBody body,
                  SmallVectorImpl<Value> &totals, ArrayRef<prim::ReduceOp> reduces,
                  bool mayRepeat = true);
+  void foldLanes(MutableArrayRef<Value> vectors, ArrayRef<prim::ReduceOp> reduces, unsigned width);
+  bool isOpenRow() { return !getConstantIntValue(extents.back()); }
   Value lanesFrom(Value i, Value first);
   Coords rowCoords();
   SmallVector<Coord> pointCoords(ValueRange inner, Value last);
@@ -154,9 +156,23 @@ SmallVector<Coord> RowEmitter::pointCoords(ValueRange inner, Value last) {
 /// A mask of the lanes that lie behind `first`, of those from `i` on.
 Value RowEmitter::lanesFrom(Value i, Value first) {
   Value lane = arith::ConstantOp::create(
-      f.b, f.b.getI32VectorAttr(llvm::to_vector(llvm::seq<int32_t>(0, lanes))));
+      f.b, f.b.getI32VectorAttr(llvm::to_vector(llvm::seq<int32_t>(0, f.e.lanes()))));
   Value seen = arith::IndexCastOp::create(f.b, f.b.getI32Type(), f.e.subIndex(first, i));
-  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::sge, lane, f.e.splat(seen, lanes));
+  return arith::CmpIOp::create(f.b, arith::CmpIPredicate::sge, lane, f.e.splat(seen, f.e.lanes()));
+}
+
+/// Folds the lanes of accumulators pairwise, down to `width`.
+void RowEmitter::foldLanes(MutableArrayRef<Value> vectors, ArrayRef<prim::ReduceOp> reduces,
+                           unsigned width) {
+  for (auto [v, reduce] : llvm::zip_equal(vectors, reduces))
+    for (unsigned half = f.e.lanes() / 2; half >= width; half /= 2) {
+      auto part = [&, whole = v](unsigned from) -> Value {
+        auto numbers = llvm::to_vector(llvm::seq<int64_t>(from, from + half));
+        return vector::ShuffleOp::create(f.b, whole, whole, numbers);
+      };
+      Type e = tensorType(prim::ReduceOp(reduce).getX()).getElementType();
+      v = emitCombine(f.b, prim::ReduceOp(reduce).getKind(), e, part(0), part(half));
+    }
 }
 
 /// One loop nest over the row's points carrying accumulators: vectors first, each
@@ -167,11 +183,14 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
                            ArrayRef<prim::ReduceOp> reduces, bool mayRepeat) {
   ImplicitLocOpBuilder &b = f.b;
   auto inner = ArrayRef(extents).drop_front(rows);
-  Value high = inner.back(), n = f.e.index(lanes);
+  Value high = inner.back();
+  // Of an open length several vectors, then one at a time.
+  unsigned width = isOpenRow() ? std::min(lanes, f.cpu.lanes(32)) : lanes;
+  Value n = f.e.index(width);
   Value middle = lanes > 1 ? f.e.mulIndex(f.e.divIndex(high, n), n) : f.e.index(0);
-  bool isOpen = mayRepeat && !f.cpu.maskedMemory && lanes > 1 && !getConstantIntValue(high);
-  bool overlaps = isOpen || (mayRepeat && f.endsOverlapping(f.e.index(0), high, lanes));
-  bool endsInVector = overlaps || f.endsMasked(f.e.index(0), high, lanes), isEnd = false;
+  bool isOpen = mayRepeat && !f.cpu.maskedMemory && lanes > 1 && isOpenRow();
+  bool overlaps = isOpen || (mayRepeat && f.endsOverlapping(f.e.index(0), high, width));
+  bool endsInVector = overlaps || f.endsMasked(f.e.index(0), high, width), isEnd = false;
 
   // Loops over all inner axes but the last, then the last one.
   std::function<SmallVector<Value>(SmallVector<Value>, SmallVector<Value>, Value, Value, unsigned)>
@@ -210,7 +229,15 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
     SmallVector<Value> vectors;
     for (TypedAttr neutral : neutrals)
       vectors.push_back(f.e.splat(arith::ConstantOp::create(b, neutral), lanes));
-    vectors = nest({}, vectors, f.e.index(0), middle, lanes);
+    Value first = f.e.index(0);
+    if (width < lanes) {
+      Value whole = f.e.index(lanes), end = f.e.mulIndex(f.e.divIndex(high, whole), whole);
+      vectors = nest({}, vectors, first, end, lanes);
+      foldLanes(vectors, reduces, width);
+      f.e.setLanes(width);
+      first = end;
+    }
+    vectors = nest({}, vectors, first, middle, width);
     isEnd = endsInVector;
     Value last = overlaps ? f.e.subIndex(high, n) : middle, rest = high;
     if (isOpen) { // of no whole vector points are left
@@ -221,27 +248,14 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
       rest = arith::SelectOp::create(b, ends, high, middle);
     }
     if (isEnd)
-      vectors = nest({}, vectors, last, high, lanes);
+      vectors = nest({}, vectors, last, high, width);
     isEnd = false;
     if (isOpen)
       middle = rest;
+    foldLanes(vectors, reduces, 1);
     f.e.setLanes(1);
-    // Fold the lanes pairwise.
-    for (auto [i, v] : llvm::enumerate(vectors)) {
-      prim::ReduceOp reduce = reduces[i];
-      Type e = tensorType(reduce.getX()).getElementType();
-      for (unsigned width = lanes; width > 1; width /= 2) {
-        SmallVector<int64_t> lowHalf, highHalf;
-        for (unsigned l = 0; l < width / 2; ++l) {
-          lowHalf.push_back(l);
-          highHalf.push_back(l + width / 2);
-        }
-        Value lo = vector::ShuffleOp::create(b, v, v, lowHalf);
-        Value hi = vector::ShuffleOp::create(b, v, v, highHalf);
-        v = emitCombine(b, reduce.getKind(), e, lo, hi);
-      }
-      accumulators[i] = vector::ExtractOp::create(b, v, int64_t(0));
-    }
+    for (auto [sum, v] : llvm::zip_equal(accumulators, vectors))
+      sum = vector::ExtractOp::create(b, v, int64_t(0));
   }
   auto cm = getConstantIntValue(middle), ch = getConstantIntValue(high);
   if ((isOpen || !endsInVector) && !(cm && ch && *cm == *ch))
@@ -321,7 +335,8 @@ void RowEmitter::emitStores() {
       });
       return;
     }
-    f.overlappingLoop(f.e.index(0), inner.back(), lanes, true, [&](ArrayRef<Value> places) {
+    unsigned width = isOpenRow() ? std::min(lanes, f.cpu.lanes(32)) : lanes;
+    f.overlappingLoop(f.e.index(0), inner.back(), width, true, [&](ArrayRef<Value> places) {
       SmallVector<Value> elements;
       for (Value i : places)
         for (auto &[value, memory] : points) {

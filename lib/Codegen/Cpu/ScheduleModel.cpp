@@ -90,7 +90,7 @@ static SmallVector<kernel::Schedule> rowSchedules(kernel::LaunchOp launch, const
   });
   int64_t extent = collapsedLength(launch).value_or(shape.back()), most = cpu.lanes(32),
           registers = costly ? 2 : 4;
-  if (!ShapedType::isDynamic(extent) && extent >= turns * registers * most)
+  if (ShapedType::isDynamic(extent) || extent >= turns * registers * most)
     most *= registers;
   return {cpu::RowScheduleAttr::get(launch.getContext(), lanesFor(most, extent), grain, kept)};
 }
