@@ -76,6 +76,19 @@ class KernelCounts(ToolTest):
                 x, g = rng.normal(size=shape).astype(np.float32), rng.normal(size=gates).astype(np.float32)
                 self.agrees(proto, [x / (1 + np.exp(-g))], x, g)
 
+    def test_scales_of_channels(self):
+        """What a channel's scale is made by is computed once a row: it is loaded as what the kernel does not change."""
+        nodes = [helper.make_node("Sqrt", ["v"], ["r"]), helper.make_node("Div", ["x", "r"], ["y"])]
+        proto = model(nodes, [("x", [5, 33, 400]), ("v", [33, 1])], [("y", [5, 33, 400])])
+        onnx.save(proto, self.work / "scales.onnx")
+        dump = self.work / "scales.ir"
+        self.compiles(self.work / "scales.onnx", "-o", self.fresh_name(), "--dump-ir", dump)
+        code = "".join(path.read_text() for path in sorted(dump.glob("8-codegen/k*.mlir")))
+        self.assertRegex(code, r"llvm\.load %\w+ invariant .* -> f32")
+        rng = np.random.default_rng(7)
+        x, v = rng.normal(size=(5, 33, 400)).astype(np.float32), rng.uniform(1, 2, size=(33, 1)).astype(np.float32)
+        self.agrees(proto, [x / np.sqrt(v)], x, v)
+
     def test_linear_with_epilogue(self):
         w, b = weight("w", 64, 32), weight("bias", 32)
         nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Add", ["h", "bias"], ["a"]),

@@ -31,20 +31,20 @@ static bool emitTemplate(KernelFrame &frame) {
       });
 }
 
-/// Loads of single integers out of inputs that the kernel does not change are the same all along:
-/// an index that says which row is taken leaves the loop over the row's vectors, which LLVM cannot
-/// know while it stores.
-static void markIndices(KernelFrame &frame) {
+/// Loads of single elements out of inputs that the kernel does not change are the same all along:
+/// an index that says which row is taken, or the scale of a channel with the root and the quotient
+/// that it is made by, leaves the loop over the row's vectors, which LLVM cannot know while it
+/// stores.
+static void markElements(KernelFrame &frame) {
   SmallVector<unsigned> changed = overwritableInputs(frame.launch);
   for (BlockArgument argument : frame.launch.getBody().getArguments()) {
     const Memory *memory = frame.e.memoryOf(argument);
-    if (!memory || !isa<IntegerType>(memory->elementType) ||
-        llvm::is_contained(changed, argument.getArgNumber()))
+    if (!memory || llvm::is_contained(changed, argument.getArgNumber()))
       continue;
     for (Operation *address : memory->pointer.getUsers())
       if (isa<LLVM::GEPOp>(address))
         for (Operation *user : address->getUsers())
-          if (auto load = dyn_cast<LLVM::LoadOp>(user); load && load.getType().isInteger())
+          if (auto load = dyn_cast<LLVM::LoadOp>(user); load && load.getType().isIntOrFloat())
             load.setInvariant(true);
   }
 }
@@ -64,7 +64,7 @@ func::FuncOp tcc::codegen::emitKernel(kernel::LaunchOp launch, ModuleOp module, 
   }
   KernelFrame frame(launch, function, cpu);
   bool ok = emitTemplate(frame);
-  markIndices(frame);
+  markElements(frame);
   carryTruthsAsBytes(function, cpu);
   func::ReturnOp::create(frame.b);
   return ok ? function : func::FuncOp();
