@@ -1,19 +1,30 @@
 # tcc_add_library(Name [NO_MLIR | PRIM | KERNEL | NVVM] SOURCES... LINK libs...): one static library a layer folder.
-# tcc_precompile(target [PRIM | KERNEL | NVVM]): its C++ sources begin with the precompiled header (TccPch) that targets
-#   that include MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too or, with KERNEL,
-#   the kernels and the host program (TccKernelPch) or, with NVVM, NVIDIA's instructions as well (TccNvvmPch).
+# tcc_precompile(target [NO_MLIR | PRIM | KERNEL | NVVM | TEST]): its C++ sources begin with the precompiled header (TccPch)
+#   that targets that include MLIR share or, with PRIM, with that (TccPrimPch) of those that include the primitives too or,
+#   with KERNEL, the kernels and the host program (TccKernelPch) or, with NVVM, NVIDIA's instructions as well (TccNvvmPch);
+#   with TEST, Catch2 beside the kernels (TccTestPch); with NO_MLIR, LLVM's support library alone (TccLlvmPch).
 # tcc_add_dialect(Name file.td [TYPES] [OPS]): mlir-tblgen over a folder of include/tcc/Dialect: <Name>Dialect.h.inc and
 #   so on, as target Tcc<Name>IncGen; interfaces that were generated before it belong to the target too.
 # tcc_add_passes(name): mlir-tblgen over the Passes.td of a folder below include/tcc.
-# tcc_add_unittest(name [NO_MLIR | PRIM | KERNEL | NVVM] SOURCES... LINK libs...): a Catch2 program run by ctest.
+# tcc_add_unittest(name [NO_MLIR] [OPTIMIZED] SOURCES... LINK libs...): a Catch2 program run by ctest, its own code compiled
+#   without optimisation unless it computes much.
 
 # A precompiled header without its timestamp, named by its own folder rather than by a path, is the same text in every
 # checkout: what is compiled with it is then found by ccache from another checkout too (scripts/ccache). Each begins with
 # the one before it (-include-pch), so that MLIR's headers, which take 20 s of CPU, are compiled once.
 set(TCC_NO_PCH_TIMESTAMP $<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
 set(_before "")
-foreach(_kind IN ITEMS "" Prim Kernel Nvvm)
+set(_kinds Llvm "" Prim Kernel Nvvm)
+if(TCC_BUILD_TESTS)
+  list(APPEND _kinds Test)
+endif()
+foreach(_kind IN LISTS _kinds)
   string(TOLOWER "pch-${_kind}.h" _header)
+  if(_kind STREQUAL "") # LLVM's is small and stands beside the others
+    set(_before "")
+  elseif(_kind STREQUAL Test)
+    set(_before ${CMAKE_BINARY_DIR}/CMakeFiles/TccKernelPch.dir/cmake_pch.hxx.pch)
+  endif()
   string(REPLACE "-." "." _header ${_header})
   add_library(Tcc${_kind}Pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/pch.cpp)
   target_include_directories(Tcc${_kind}Pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake)
@@ -29,10 +40,17 @@ endforeach()
 add_dependencies(TccPrimPch TccGraphIncGen TccPrimIncGen)
 add_dependencies(TccKernelPch TccGraphIncGen TccPrimIncGen TccKernelIncGen TccHostIncGen)
 add_dependencies(TccNvvmPch TccGraphIncGen TccPrimIncGen TccKernelIncGen TccHostIncGen)
+if(TCC_BUILD_TESTS)
+  add_dependencies(TccTestPch TccGraphIncGen TccPrimIncGen TccKernelIncGen TccHostIncGen)
+endif()
 
 function(tcc_precompile target)
   set(header TccPch)
-  if("PRIM" IN_LIST ARGN)
+  if("TEST" IN_LIST ARGN)
+    set(header TccTestPch)
+  elseif("NO_MLIR" IN_LIST ARGN)
+    set(header TccLlvmPch)
+  elseif("PRIM" IN_LIST ARGN)
     set(header TccPrimPch)
   elseif("KERNEL" IN_LIST ARGN)
     set(header TccKernelPch)
@@ -49,13 +67,19 @@ function(tcc_precompile target)
   endif()
 endfunction()
 
+# A test's own C++ runs for less time than it would be optimised. Clang asks a precompiled header for the same -O, though
+# what was parsed is the same with any.
+function(tcc_unoptimized target)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-O0 -Xclang -fno-validate-pch>")
+endfunction()
+
 function(tcc_add_library name)
   cmake_parse_arguments(A "NO_MLIR;PRIM;KERNEL;NVVM" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
+  tcc_precompile(${name} ${ARGN})
   if(A_NO_MLIR)
     target_link_libraries(${name} PUBLIC ${A_LINK})
   else()
-    tcc_precompile(${name} ${ARGN})
     target_link_libraries(${name} PUBLIC ${A_LINK} ${TCC_LLVM_LIBS})
   endif()
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/lib)
@@ -98,10 +122,15 @@ function(tcc_add_passes name)
 endfunction()
 
 function(tcc_add_unittest name)
-  cmake_parse_arguments(A "NO_MLIR;PRIM;KERNEL;NVVM" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(A "NO_MLIR;OPTIMIZED" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${A_SOURCES})
-  if(NOT A_NO_MLIR)
-    tcc_precompile(${name} ${ARGN})
+  if(A_NO_MLIR)
+    tcc_precompile(${name} NO_MLIR)
+  else()
+    tcc_precompile(${name} TEST)
+  endif()
+  if(NOT A_OPTIMIZED)
+    tcc_unoptimized(${name})
   endif()
   target_link_libraries(${name} PRIVATE ${A_LINK} Catch2::Catch2WithMain)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/lib)
