@@ -88,8 +88,8 @@ struct GeneralEigen {
   mlir::Value vectors; ///< columns of length 1; null unless asked for
   mlir::Value holds;   ///< [..]: whether they were found
 };
-/// Of any square matrices, real or complex, in f64; what is below `epsilon` beside its neighbours has
-/// vanished.
+/// Of any square matrices, real or complex, in f64; what is below `epsilon` beside its neighbours
+/// has vanished.
 GeneralEigen eigenGeneral(PrimBuilder &b, mlir::Value x, bool vectors, double epsilon);
 
 struct SVD {
