@@ -15,6 +15,7 @@ PLAIN = SOURCE / "samples/linear/linear.pt2"  # linear(input[s31, 10], p_weight,
 DYNAMIC = SOURCE / "test/Import/TorchExport/Inputs/dynamic.pt2"  # x[s77, s27, 4], mask[s27]
 COUNTER = SOURCE / "test/integration/torch_export/counter-aten.pt2"  # two buffers that change
 BRANCH = SOURCE / "test/Import/TorchExport/Inputs/cond.pt2"
+ROWS = SOURCE / "test/Decompose/Aten/Inputs/by_open_rows.pt2"  # vmap of one operand, which uses another
 
 
 class Document:
@@ -322,7 +323,36 @@ def branches():
     yield "with-an-argument-more", BAD, of(lambda d, n: n["inputs"].append(argument("", {"as_int": 1})))
 
 
-FAMILIES = (names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches)
+def rows():
+    """The calls around the nodes that a vmap runs."""
+    def of(change):
+        def apply(d):
+            place = {n["target"].rsplit(".", 1)[-1]: i for i, n in enumerate(d.nodes) if "predispatch" in n["target"]}
+            change(d, place)
+        return changed(ROWS, apply)
+
+    def put(call, index, value):
+        return of(lambda d, at: d.nodes[at[call]]["inputs"][index].update(arg=value))
+    opens, closes, adds, removes = "_vmap_increment_nesting", "_vmap_decrement_nesting", "_add_batch_dim", "_remove_batch_dim"
+    yield "good", ODD, of(lambda d, at: None)
+    yield "without-end", BAD, of(lambda d, at: d.nodes.pop(at[closes]))
+    yield "without-begin", BAD, of(lambda d, at: d.nodes.pop(at[opens]))
+    yield "opened-twice", BAD, of(lambda d, at: d.nodes.insert(at[opens], copy.deepcopy(d.nodes[at[opens]])))
+    yield "of-no-operand", BAD, of(lambda d, at: d.nodes.pop(at[adds]))
+    yield "without-result", BAD, of(lambda d, at: d.nodes.pop(at[removes]))
+    yield "same-random-numbers", BAD, put(opens, 1, {"as_string": "same"})
+    for axis in (2, -9, HUGE):
+        yield f"over-axis-{axis}", BAD, put(adds, 1, {"as_int": axis})
+        yield f"along-axis-{axis}", BAD, put(removes, 3, {"as_int": axis})
+    yield "over-axis-none", BAD, put(adds, 1, {"as_none": True})
+    yield "of-a-number", BAD, put(adds, 0, {"as_int": 1})
+    yield "of-what-nothing-makes", BAD, put(adds, 0, tensor("ghost"))
+    yield "giving-what-nothing-makes", BAD, put(removes, 0, tensor("ghost"))
+    yield "without-arguments", BAD, of(lambda d, at: d.nodes[at[adds]]["inputs"].clear())
+    yield "with-two-results", BAD, of(lambda d, at: d.nodes[at[adds]]["outputs"].append(tensor("ghost")))
+
+
+FAMILIES = (names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
 
 
 def cases(family):

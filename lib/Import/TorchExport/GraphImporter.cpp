@@ -151,13 +151,17 @@ static StringRef trainingFlag(StringRef op) {
 }
 
 llvm::Error GraphImporter::importNodes(Scope &scope) {
-  for (const Node &node : scope.graph.nodes)
-    if (llvm::Error error = importNode(scope, node)) {
+  ArrayRef<Node> left = scope.graph.nodes;
+  for (size_t count = 1; !left.empty(); left = left.drop_front(std::exchange(count, 1))) {
+    const Node &node = left.front();
+    llvm::Error error = isVmap(node) ? importVmap(scope, left, count) : importNode(scope, node);
+    if (error) {
       std::string cause = toString(std::move(error));
       // An error from inside a subgraph names its own node already.
       return userError(StringRef(cause).starts_with("node '") ? cause
                                                               : describe(node) + ": " + cause);
     }
+  }
   return llvm::Error::success();
 }
 
@@ -172,8 +176,10 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return importEffect(scope, node);
   if (domain == "_operator" && op == "getitem")
     return importGetItem(scope, node);
+  if (isVmapSetup(node))
+    return llvm::Error::success();
   if (domain == "torch" && target.starts_with("_functorch."))
-    return userError("transforms of torch.func (vmap, jvp, ..) are not supported as they are "
+    return userError("transforms of torch.func (grad, jvp, ..) are not supported as they are "
                      "saved; save program.run_decompositions(), which writes them out");
   if (std::string why = checkArguments(domain, target, node); !why.empty())
     return userError(why);

@@ -61,6 +61,10 @@ private:
   llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
   llvm::Error importNorm(Scope &scope, Draft &draft);
   llvm::Error importInlined(Scope &scope, const Node &node);
+  /// Vmap.cpp: the nodes from one that opens a vmap to the one that closes it, `count` in all.
+  llvm::Error importVmap(Scope &scope, llvm::ArrayRef<Node> nodes, size_t &count);
+  AliasTracker::Id moveAxis(Scope &scope, mlir::Location loc, AliasTracker::Id id, int64_t from,
+                            int64_t to);
   static llvm::SmallVector<AliasTracker::Id> argumentsOf(const Draft &draft);
   /// Autocast.cpp
   void castOperands(Draft &draft);
@@ -84,6 +88,10 @@ private:
   mlir::OpBuilder &b;
   Shapes &shapes;
 };
+
+/// Whether the node opens a vmap, or only prepares PyTorch for one.
+bool isVmap(const Node &node);
+bool isVmapSetup(const Node &node);
 
 /// The name of a tensor argument ({"name": ...}), of a symbolic one
 /// ({"as_name": ...}), or nothing.

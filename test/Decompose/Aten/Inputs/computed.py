@@ -88,3 +88,13 @@ def computed(normal):
     yield "vander", lambda x, i, n: [
         torch.vander(x), torch.vander(x, 3), torch.vander(x, increasing=True), torch.vander(i), torch.vander(i, 5, True),
         torch.vander(n)], (normal(4), torch.tensor([2, -3, 0]), normal(5)), (None, None, {0: AUTO})
+
+    def by_rows(m, x, w):
+        """torch.vmap as it is saved: of one level and of two, over other axes, of what does not depend on the row."""
+        vmap = torch.vmap
+        return [vmap(lambda a, v: a @ v + v.sum() + w.sum())(m, x), vmap(torch.dot, in_dims=(0, None))(x, x[0]),
+                vmap(vmap(torch.dot, in_dims=(0, None)))(m, x), *vmap(lambda a: (a.sin() * w[0], w + 1, a.sum()))(x),
+                vmap(lambda a: a.softmax(0), in_dims=1)(x)]
+
+    yield "by_rows", by_rows, (normal(5, 3, 3), normal(5, 3), normal(2))
+    yield "by_open_rows", lambda x, w: torch.vmap(lambda a: a.cumsum(0) * w)(x), (normal(5, 3), normal(3)), ({0: AUTO}, None)
