@@ -160,6 +160,20 @@ LogicalResult remainingTurns(
   return success();
 }
 
+/// The results of a map over no rows: as the file states them, without elements.
+LogicalResult giveNothing(AtenNode &a) {
+  for (auto [i, result] : llvm::enumerate(a.c.node->getResults())) {
+    auto stated = dyn_cast<RankedTensorType>(result.getType());
+    if (!stated || !stated.hasStaticShape() || stated.getNumElements() != 0)
+      return a.fail("there is nothing to go over");
+    Dims dims;
+    for (int64_t extent : stated.getShape())
+      dims.push_back(a.b.dim(extent));
+    (void)a.give(i, a.b.full(dims, 0, stated.getElementType()));
+  }
+  return success();
+}
+
 /// A scan of `inits` over the first axis of `xs`; a map has no inits.
 LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, StringRef over,
                        StringRef additional) {
@@ -174,7 +188,7 @@ LogicalResult scanOver(AtenNode &a, StringRef function, StringRef initial, Strin
     return a.fail("its subgraph takes another number of values");
   Dim count = b.dim(xs->front(), 0);
   if (b.known(count) == 0)
-    return a.fail("there is nothing to go over");
+    return inits->empty() ? giveNothing(a) : a.fail("there is nothing to go over");
   b.check(b.compareDims(Cmp::sgt, count, b.dim(0)), "there is nothing to go over");
   size_t held = inits->size();
   auto first = scanTurn(a, *body, *inits, *xs, *fixed, b.scalar(0, b.builder().getI64Type()));

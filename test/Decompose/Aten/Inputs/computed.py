@@ -97,4 +97,7 @@ def computed(normal):
                 vmap(lambda a: a.softmax(0), in_dims=1)(x)]
 
     yield "by_rows", by_rows, (normal(5, 3, 3), normal(5, 3), normal(2))
+    # Products of matrices, of which a turn of the scan has none left.
+    yield "generic_scan", lambda m: torch._higher_order_ops.associative_scan(torch.matmul, m, 0, combine_mode="generic"), (
+        normal(5, 3, 3),)
     yield "by_open_rows", lambda x, w: torch.vmap(lambda a: a.cumsum(0) * w)(x), (normal(5, 3), normal(3)), ({0: AUTO}, None)
