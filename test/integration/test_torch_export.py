@@ -99,7 +99,7 @@ class Messages(ToolTest):
     def test_refused_nodes_are_named_with_their_line_of_python(self):
         result = self.tcc(FOLDER / "refused.pt2", "-o", "model.so")
         self.assertEqual(result.code, 2, result.text)
-        self.assertRegex(result.text, r"node 'linalg_eig': aten\.linalg_eig\.default on \(f32\[3x3\]\) "
+        self.assertRegex(result.text, r"node '_euclidean_dist': aten\._euclidean_dist\.default on \(f32\[3x3\]\) "
                                       r"\(.*model\.py:6\): no rule")
 
     def test_dims_that_depend_on_each_other_are_checked(self):

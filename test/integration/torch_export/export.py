@@ -132,7 +132,7 @@ import torch
 
 class Refused(torch.nn.Module):
     def forward(self, x):
-        return torch.linalg.eig(x)[0]
+        return torch.ops.aten._euclidean_dist(x, x)
 """
 
 
