@@ -29,6 +29,20 @@ TEST_CASE("PTX: 16-byte accesses, 32-bit indices, the lowest version") {
   CHECK(contains(ptxOf(text, *GpuArch::find("sm_80")), ".version 7.0"));
 }
 
+TEST_CASE("all of a thread's vectors are read before the branch of a function") {
+  const std::string t = "tensor<8192x4096xbf16>";
+  std::string ptx = ptxOf(function("%x: " + t, t,
+                                   "%c = prim.cos %x : (" + t + ") -> " + t +
+                                       "\n%y = prim.sin %c : (" + t + ") -> " + t),
+                          *GpuArch::find("sm_90a"));
+  INFO(ptx);
+  std::string kernel = ptx.substr(ptx.find(".visible .entry"));
+  std::string before = kernel.substr(0, kernel.find("bra"));
+  size_t first = before.find("ld.global.v4.b32");
+  REQUIRE(first != std::string::npos);
+  CHECK(before.find("ld.global.v4.b32", first + 1) != std::string::npos);
+}
+
 TEST_CASE("a function that has no code is an error of the kernel, not of ptxas") {
   auto module = fused(function("%x: tensor<64xf32>", "tensor<64xf32>",
                                "%y = prim.exp %x : (tensor<64xf32>) -> tensor<64xf32>"));

@@ -2,14 +2,18 @@
 //
 // A thread computes a few vectors of neighbouring points, 16 bytes each where the
 // operands allow it; the threads of a block lie side by side, so that their accesses
-// join. All vectors of a thread are read before the first is written: that keeps
-// several loads in flight, and a result may lie in an operand's place. Where all is at the result's
-// own point, points are numbered through, and rows of any length are cut into whole vectors.
+// join. All vectors of a thread are read before a function is called or one is written: that
+// keeps several loads in flight, and a result may lie in an operand's place. Where all is at the
+// result's own point, points are numbered through, and rows of any length are cut into whole
+// vectors.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -100,6 +104,45 @@ Point LoopEmitter::pointOf(Value task) {
   return point;
 }
 
+/// Adds `load`, and what it is computed from behind `begin`, if all of it can be moved before that.
+static void collectAddress(Operation *load, Operation *begin, SetVector<Operation *> &found) {
+  SetVector<Operation *> slice;
+  slice.insert(load);
+  for (size_t i = 0; i < slice.size(); ++i)
+    for (Value operand : slice[i]->getOperands()) {
+      Operation *from = operand.getDefiningOp();
+      if (!from || from->getBlock() != begin->getBlock() || from->isBeforeInBlock(begin))
+        continue;
+      if (from->getNumRegions() || isa<math::MathDialect>(from->getDialect()) ||
+          !(isPure(from) || isa<LLVM::LoadOp>(from)))
+        return;
+      slice.insert(from);
+    }
+  found.insert(slice.begin(), slice.end());
+}
+
+/// Reads all before the first function. Functions become branches, for what few arguments need, and
+/// over a branch no load is moved: then each vector would be waited for alone.
+static void readFirst(Block &block) {
+  auto functions = llvm::make_filter_range(
+      block, [](Operation &op) { return isa<math::MathDialect>(op.getDialect()); });
+  if (functions.empty())
+    return;
+  Operation *begin = &*functions.begin();
+  SetVector<Operation *> found;
+  for (Operation *op = begin; op; op = op->getNextNode()) {
+    auto load = dyn_cast<LLVM::LoadOp>(op);
+    if (load && !load.getVolatile_() && load.getOrdering() == LLVM::AtomicOrdering::not_atomic)
+      collectAddress(op, begin, found);
+    else if (!isMemoryEffectFree(op))
+      break;
+  }
+  SmallVector<Operation *> order = found.takeVector();
+  llvm::sort(order, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  for (Operation *op : order)
+    op->moveBefore(begin);
+}
+
 void LoopEmitter::run() {
   f.e.setLanes(f.schedule.getLanes());
   unsigned threads = f.schedule.getThreads(), vectors = f.schedule.getVectors();
@@ -117,6 +160,7 @@ void LoopEmitter::run() {
       }
     }
   }
+  readFirst(*f.b.getInsertionBlock());
   for (Point &point : points) {
     auto store = [&] {
       for (auto [memory, element] : llvm::zip(f.results, point.elements))
