@@ -1,10 +1,17 @@
 //===- GridSort.cpp - Keys put in order by all blocks of a launch ---------===//
 //
-// A pass goes over one digit of the keys: chunks count their digits; a warp for each digit sums the
-// chunks' counts, in their order; then an element's new place is the number of elements with lower
-// digits, of those with its digit in earlier chunks and warps, and of those before it in its own
-// warp. The last number comes from votes on the digit's bits. A line that is one chunk needs no
-// counts of others, and is sorted in one phase.
+// A pass goes over one digit of the keys. An element's new place is the number of elements with
+// lower digits, of those with its digit in earlier chunks, in earlier warps, and before it in its
+// own warp. The first is known from one look at all keys, which counts the digits of every pass;
+// the last comes from votes on the digit's bits. What earlier chunks have each chunk finds by
+// itself: it writes how many elements of each digit it has, looks back at what those before it
+// wrote, and then writes the sum, at which those behind it stop. So a pass is one phase:
+//
+//   clear -> count the digits of all passes -> place by the lowest digit -> ... by the highest
+//
+// (Adinets and Merrill, Onesweep, 2022). Chunks are drawn in their order, so that who is looked at
+// runs or is done. A chunk's elements are put in order in shared memory before they are written, so
+// that those of a digit lie side by side. A line that is one chunk is sorted in one phase.
 //
 //===----------------------------------------------------------------------===//
 #include "GridSort.h"
@@ -19,6 +26,10 @@ using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
 constexpr unsigned kWarps = GridSortSizes::threads / GpuArch::warp;
+/// What a chunk says of a digit: nothing yet, how many it has, or how many it and all before have.
+constexpr int64_t kOwn = 1, kAll = 2, kStateShift = 30;
+constexpr int64_t kNumber = (int64_t(1) << kStateShift) - 1;
+constexpr auto kRelaxed = LLVM::AtomicOrdering::monotonic;
 
 /// A buffer's keys, or places; both are multiples of what an access has.
 static int64_t arrayBytes(int64_t count, unsigned bits) {
@@ -35,20 +46,22 @@ unsigned GridSortSizes::ownOf(int64_t elements) {
 }
 
 int64_t GridSortSizes::bytes() const {
-  return 2 * bufferBytes(*this) + arrayBytes(lines * digits() * (chunks() + 1), 32);
+  return 2 * bufferBytes(*this) + arrayBytes(passes() * lines * digits() * (chunks() + 1), 32);
 }
 
 device::GridSort::GridSort(KernelFrame &f, GridSortSizes sizes, int64_t offset)
     : sizes(sizes), f(f), b(f.b), offset(offset), buffers(bufferBytes(sizes)),
       counts(offset + 2 * buffers),
-      totals(counts + sizes.lines * sizes.digits() * sizes.chunks() * 4),
+      totals(counts + sizes.passes() * sizes.lines * sizes.digits() * sizes.chunks() * 4),
       wordType(b.getIntegerType(sizes.wordBits())) {
   assert(f.schedule.getThreads() == GridSortSizes::threads && "the sort's blocks have others");
   lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
   warp = f.e.divIndex(f.thread, f.e.index(GpuArch::warp));
   Type i32 = b.getI32Type();
   ranks = f.shared(i32, sizes.digits() * kWarps, "ranks");
-  bases = f.shared(i32, sizes.digits(), "bases");
+  bases = f.shared(i32, sizes.digits() * sizes.passes(), "bases");
+  keys = f.shared(wordType, sizes.chunk(), "keys");
+  places = f.shared(i32, sizes.chunk(), "places");
   warpTotals = f.shared(i32, kWarps, "warp_totals");
 }
 
@@ -65,13 +78,19 @@ Value device::GridSort::placeAt(unsigned buffer, Value i) {
   return f.scratchAt(offset + buffer * buffers + keys, b.getI32Type(), i);
 }
 
-/// `row`: a line's digit. Before its counts are summed, of one chunk; then of all before it.
-Value device::GridSort::countAt(Value row, Value chunk) {
-  Value number = f.e.addIndex(f.e.mulIndex(row, f.e.index(sizes.chunks())), chunk);
-  return f.scratchAt(counts, b.getI32Type(), number);
+/// The digits of a line's chunk in a pass lie side by side, as the threads that ask for them.
+Value device::GridSort::countAt(unsigned pass, Value line, Value chunk, Value digit) {
+  Value chunks = f.e.index(sizes.chunks()), digits = f.e.index(sizes.digits());
+  Value before = f.e.addIndex(f.e.index(pass * sizes.lines), line);
+  before = f.e.addIndex(f.e.mulIndex(before, chunks), chunk);
+  return f.scratchAt(counts, b.getI32Type(), f.e.addIndex(f.e.mulIndex(before, digits), digit));
 }
 
-Value device::GridSort::totalAt(Value row) { return f.scratchAt(totals, b.getI32Type(), row); }
+Value device::GridSort::totalAt(unsigned pass, Value line, Value digit) {
+  Value before = f.e.addIndex(f.e.index(pass * sizes.lines), line);
+  before = f.e.mulIndex(before, f.e.index(sizes.digits()));
+  return f.scratchAt(totals, b.getI32Type(), f.e.addIndex(before, digit));
+}
 
 static Value loaded(ImplicitLocOpBuilder &b, Type type, Value place) {
   return LLVM::LoadOp::create(b, type, place);
@@ -118,23 +137,45 @@ SmallVector<device::GridSort::Element> device::GridSort::elements(unsigned pass,
   return all;
 }
 
-void device::GridSort::count(unsigned pass, Value line, Value chunk, Key key) {
+/// A part of what counts chunks' elements, which is nothing yet.
+void device::GridSort::clear(Value item) {
+  int64_t all = sizes.passes() * sizes.lines * sizes.digits() * (sizes.chunks() + 1);
+  int64_t items = sizes.lines * sizes.chunks(), threads = GridSortSizes::threads;
+  f.loop(f.e.addIndex(f.e.mulIndex(item, f.e.index(threads)), f.thread), f.e.index(all),
+         items * threads, [&](Value i) {
+           LLVM::StoreOp::create(b, f.i32(0), f.scratchAt(counts, b.getI32Type(), i));
+         });
+}
+
+static void addTo(ImplicitLocOpBuilder &b, Value place, Value v, StringRef scope) {
+  LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, place, v, kRelaxed, scope);
+}
+
+/// The digits of a chunk in all passes go to those of its line.
+void device::GridSort::count(Value line, Value chunk, Key key) {
   Type i32 = b.getI32Type();
-  Value digits = f.e.index(sizes.digits());
-  Value counts = f.less(f.thread, digits);
-  f.when(counts, [&] { LLVM::StoreOp::create(b, f.i32(0), f.at(bases, i32, f.thread)); });
-  SmallVector<Element> own = elements(pass, line, chunk, key);
+  int64_t all = sizes.passes() * sizes.digits();
+  auto forDigits = [&](function_ref<void(Value)> body) {
+    f.loop(f.thread, f.e.index(all), GridSortSizes::threads, body);
+  };
+  forDigits([&](Value i) { LLVM::StoreOp::create(b, f.i32(0), f.at(bases, i32, i)); });
+  SmallVector<Element> own = elements(0, line, chunk, key);
   f.barrier();
   for (const Element &element : own)
     f.when(element.inside, [&] {
-      LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add,
-                                f.at(bases, i32, digitOf(element.key, pass)), f.i32(1),
-                                LLVM::AtomicOrdering::monotonic, StringRef("block"));
+      for (unsigned pass = 0; pass < sizes.passes(); ++pass) {
+        Value digit = f.e.addIndex(digitOf(element.key, pass), f.e.index(pass * sizes.digits()));
+        addTo(b, f.at(bases, i32, digit), f.i32(1), "block");
+      }
     });
   f.barrier();
-  f.when(counts, [&] {
-    Value row = f.e.addIndex(f.e.mulIndex(line, digits), f.thread);
-    LLVM::StoreOp::create(b, loaded(b, i32, f.at(bases, i32, f.thread)), countAt(row, chunk));
+  forDigits([&](Value i) {
+    Value digits = f.e.index(sizes.digits()), pass = f.e.divIndex(i, digits);
+    Value some = loaded(b, i32, f.at(bases, i32, i));
+    Value row = f.e.addIndex(f.e.mulIndex(pass, f.e.index(sizes.lines)), line);
+    Value place = f.e.addIndex(f.e.mulIndex(row, digits), f.e.remIndex(i, digits));
+    f.when(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, some, f.i32(0)),
+           [&] { addTo(b, f.scratchAt(totals, i32, place), some, "device"); });
   });
 }
 
@@ -151,41 +192,57 @@ std::pair<Value, Value> device::GridSort::scanned(Value v) {
   return {before, all};
 }
 
-/// The counts of eight digits' chunks, a warp each, become those of the chunks before.
-void device::GridSort::sumCounts(Value item) {
-  constexpr int64_t kInFlight = 4;
+void device::GridSort::tell(Value place, Value state, Value number) {
+  Value word = arith::OrIOp::create(b, number, state);
+  LLVM::StoreOp::create(b, word, place, /*alignment=*/4, /*isVolatile=*/false,
+                        /*isNonTemporal=*/false, /*isInvariantGroup=*/false, kRelaxed, "device");
+}
+
+/// How many elements of the thread's digit the chunks before this one have.
+Value device::GridSort::lookBack(unsigned pass, Value line, Value chunk, Value digit, Value asks) {
+  constexpr unsigned kAhead = 8; // chunks that are asked at once
   Type i32 = b.getI32Type();
-  Value row = f.e.addIndex(f.e.mulIndex(item, f.e.index(kWarps)), warp);
-  Value chunks = f.e.index(sizes.chunks());
-  f.when(f.less(row, f.e.index(sizes.lines * sizes.digits())), [&] {
-    auto loop = scf::ForOp::create(b, f.e.index(0), chunks, f.e.index(kInFlight * GpuArch::warp),
-                                   ValueRange{f.i32(0)});
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Value sum = loop.getRegionIterArg(0);
-      f.e.nested([&] {
-        SmallVector<std::pair<Value, Value>> parts; // places and counts
-        for (int64_t i = 0; i < kInFlight; ++i) {
-          Value at = f.e.addIndex(f.e.addIndex(loop.getInductionVar(), lane),
-                                  f.e.index(i * GpuArch::warp));
-          Value safe = f.minIndex(at, f.e.index(sizes.chunks() - 1));
-          Value part = loaded(b, i32, countAt(row, safe));
-          parts.push_back({at, arith::SelectOp::create(b, f.less(at, chunks), part, f.i32(0))});
-        }
-        for (auto &[at, part] : parts) {
-          auto [before, all] = scanned(part);
-          f.when(f.less(at, chunks), [&, at = at, before = before] {
-            LLVM::StoreOp::create(b, arith::AddIOp::create(b, sum, before), countAt(row, at));
-          });
-          sum = arith::AddIOp::create(b, sum, all);
-        }
-      });
-      scf::YieldOp::create(b, sum);
-    }
-    f.when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, f.e.index(0)),
-           [&] { LLVM::StoreOp::create(b, loop.getResult(0), totalAt(row)); });
-  });
+  auto is = [&](arith::CmpIPredicate how, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, how, x, y);
+  };
+  auto both = [&](Value x, Value y) -> Value { return arith::AndIOp::create(b, x, y); };
+  using P = arith::CmpIPredicate;
+  Value before = arith::IndexCastUIOp::create(b, i32, chunk);
+  Value goes = both(asks, is(P::ne, before, f.i32(0)));
+  // The sum, how many chunks are before those that it has, and whether some of them are needed.
+  auto more = [&](OpBuilder &, Location, ValueRange state) {
+    scf::ConditionOp::create(b, state[2], state);
+  };
+  auto look = [&](OpBuilder &, Location, ValueRange state) {
+    f.e.nested([&] {
+      Value sum = state[0], left = state[1], none = f.i32(0);
+      SmallVector<Value> said;
+      for (unsigned i = 0; i < kAhead; ++i) {
+        Value at = arith::SubIOp::create(b, left, f.i32(1 + int64_t(i)));
+        at = arith::IndexCastUIOp::create(b, b.getIndexType(), arith::MaxSIOp::create(b, at, none));
+        said.push_back(LLVM::LoadOp::create(b, i32, countAt(pass, line, at, digit),
+                                            /*alignment=*/4, /*isVolatile=*/false,
+                                            /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                            /*isInvariantGroup=*/false, kRelaxed, "device"));
+      }
+      Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true)), reads = yes, needs = yes;
+      for (Value word : said) {
+        Value kind = arith::ShRUIOp::create(b, word, f.i32(kStateShift));
+        Value number = arith::AndIOp::create(b, word, f.i32(kNumber));
+        Value counts = both(reads, is(P::ne, kind, none)), last = is(P::eq, kind, f.i32(kAll));
+        sum = arith::SelectOp::create(b, counts, arith::AddIOp::create(b, sum, number), sum);
+        left = arith::SelectOp::create(b, counts, arith::SubIOp::create(b, left, f.i32(1)), left);
+        Value ends = both(counts, last), goesOn = arith::XOrIOp::create(b, ends, yes);
+        needs = both(needs, goesOn);
+        reads = both(counts, goesOn);
+      }
+      scf::YieldOp::create(b, ValueRange{sum, left, needs});
+    });
+  };
+  auto loop = scf::WhileOp::create(b, TypeRange{i32, i32, b.getI1Type()},
+                                   ValueRange{f.i32(0), before, goes}, more, look);
+  f.e.forget();
+  return loop.getResult(0);
 }
 
 /// The sum of what threads before this one have; all of the block come here.
@@ -260,7 +317,7 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
     scf::YieldOp::create(b, SmallVector<Value>(kWarps, f.i32(0)));
   };
   auto parts = scf::IfOp::create(b, counts, read, nothing).getResults();
-  Value total = f.i32(0), row = f.e.addIndex(f.e.mulIndex(line, digits), digit);
+  Value total = f.i32(0);
   for (auto [i, part] : llvm::enumerate(parts)) {
     f.when(counts,
            [&, i = i] { LLVM::StoreOp::create(b, total, rankAt(f.e.index(int64_t(i)), digit)); });
@@ -268,24 +325,55 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
   }
   bool alone = sizes.chunks() == 1;
   if (!alone)
-    total = loaded(b, i32, totalAt(row));
-  Value base = beforeInBlock(arith::SelectOp::create(b, counts, total, f.i32(0)));
-  f.when(counts, [&] {
-    Value sum =
-        alone ? base : Value(arith::AddIOp::create(b, base, loaded(b, i32, countAt(row, chunk))));
-    LLVM::StoreOp::create(b, sum, f.at(bases, i32, digit));
-  });
+    f.when(counts, [&] {
+      Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, chunk, f.e.index(0));
+      Value state = arith::SelectOp::create(b, isFirst, f.i32(kAll << kStateShift),
+                                            f.i32(kOwn << kStateShift));
+      tell(countAt(pass, line, chunk, digit), state, total);
+    });
+  Value local = beforeInBlock(total);
+  f.when(counts, [&] { LLVM::StoreOp::create(b, local, f.at(bases, i32, digit)); });
   f.barrier();
-  Value begin = f.e.mulIndex(line, f.e.index(sizes.length));
   for (auto [element, at] : llvm::zip(own, placed))
     f.when(element.inside, [&, &element = element, &at = at] {
       Value sum = arith::AddIOp::create(b, loaded(b, i32, f.at(bases, i32, at.first)),
                                         loaded(b, i32, rankAt(warp, at.first)));
       sum = arith::AddIOp::create(b, sum, at.second);
-      Value to = f.e.addIndex(begin, arith::IndexCastUIOp::create(b, b.getIndexType(), sum));
-      LLVM::StoreOp::create(b, element.key, keyAt(pass % 2, to));
-      LLVM::StoreOp::create(b, element.place, placeAt(pass % 2, to));
+      Value to = arith::IndexCastUIOp::create(b, b.getIndexType(), sum);
+      LLVM::StoreOp::create(b, element.key, f.at(keys, wordType, to));
+      LLVM::StoreOp::create(b, element.place, f.at(places, i32, to));
     });
+  if (!alone) {
+    Value lower =
+        arith::SelectOp::create(b, counts, loaded(b, i32, totalAt(pass, line, digit)), f.i32(0));
+    Value base = beforeInBlock(lower), earlier = lookBack(pass, line, chunk, digit, counts);
+    f.when(counts, [&] {
+      Value isLater = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunk, f.e.index(0));
+      f.when(isLater, [&] {
+        tell(countAt(pass, line, chunk, digit), f.i32(kAll << kStateShift),
+             arith::AddIOp::create(b, earlier, total));
+      });
+      // From places in the chunk to those in the line.
+      Value first = arith::SubIOp::create(b, arith::AddIOp::create(b, base, earlier), local);
+      LLVM::StoreOp::create(b, first, f.at(bases, i32, digit));
+    });
+  }
+  f.barrier();
+  Value begin = f.e.mulIndex(line, f.e.index(sizes.length));
+  Value before = f.e.mulIndex(chunk, f.e.index(sizes.chunk()));
+  for (unsigned i = 0; i < sizes.own; ++i) {
+    Value from = f.e.addIndex(f.thread, f.e.index(int64_t(i) * GridSortSizes::threads));
+    f.when(f.less(f.e.addIndex(before, from), f.e.index(sizes.length)), [&] {
+      Value key = loaded(b, wordType, f.at(keys, wordType, from)), to = from;
+      if (!alone) {
+        Value first = loaded(b, i32, f.at(bases, i32, digitOf(key, pass)));
+        to = f.e.addIndex(arith::IndexCastOp::create(b, b.getIndexType(), first), from);
+      }
+      to = f.e.addIndex(begin, to);
+      LLVM::StoreOp::create(b, key, keyAt(pass % 2, to));
+      LLVM::StoreOp::create(b, loaded(b, i32, f.at(places, i32, from)), placeAt(pass % 2, to));
+    });
+  }
 }
 
 void device::GridSort::run(GridPhases &phases, Key key, function_ref<void(Value)> beside) {
@@ -303,18 +391,17 @@ void device::GridSort::run(GridPhases &phases, Key key, function_ref<void(Value)
         place(pass, line, f.e.index(0), key);
       }
     });
-  for (unsigned pass = 0; pass < sizes.passes(); ++pass) {
-    phases.run(items, [&](Value item) {
-      if (pass == 0)
-        beside(item);
-      auto [line, chunk] = split(item);
-      count(pass, line, chunk, key);
-    });
-    phases.run(int64_t(llvm::divideCeil(sizes.lines * sizes.digits(), kWarps)),
-               [&](Value item) { sumCounts(item); });
+  phases.run(items, [&](Value item) {
+    beside(item);
+    clear(item);
+  });
+  phases.run(items, [&](Value item) {
+    auto [line, chunk] = split(item);
+    count(line, chunk, key);
+  });
+  for (unsigned pass = 0; pass < sizes.passes(); ++pass)
     phases.run(items, [&](Value item) {
       auto [line, chunk] = split(item);
       place(pass, line, chunk, key);
     });
-  }
 }

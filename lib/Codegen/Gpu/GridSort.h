@@ -26,8 +26,8 @@ struct GridSortSizes {
   int64_t bytes() const;
 };
 
-/// A stable sort of each line by its keys, digit by digit from the lowest on. A block counts the
-/// digits of a chunk, and puts the chunk's elements where the counts before say.
+/// A stable sort of each line by its keys, digit by digit from the lowest on. A block puts a
+/// chunk's elements where its line's digits, and what earlier chunks say that they have, lead.
 class GridSort {
 public:
   /// `offset`: where its part of scratch memory begins.
@@ -51,21 +51,24 @@ private:
   mlir::Value word(int64_t v);
   mlir::Value keyAt(unsigned buffer, mlir::Value i);
   mlir::Value placeAt(unsigned buffer, mlir::Value i);
-  mlir::Value countAt(mlir::Value row, mlir::Value chunk);
-  mlir::Value totalAt(mlir::Value row);
+  mlir::Value countAt(unsigned pass, mlir::Value line, mlir::Value chunk, mlir::Value digit);
+  mlir::Value totalAt(unsigned pass, mlir::Value line, mlir::Value digit);
   mlir::Value digitOf(mlir::Value key, unsigned pass);
   llvm::SmallVector<Element> elements(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
   std::pair<mlir::Value, mlir::Value> scanned(mlir::Value v);
   mlir::Value beforeInBlock(mlir::Value v);
-  void count(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
-  void sumCounts(mlir::Value item);
+  void clear(mlir::Value item);
+  void count(mlir::Value line, mlir::Value chunk, Key key);
+  void tell(mlir::Value place, mlir::Value state, mlir::Value number);
+  mlir::Value lookBack(unsigned pass, mlir::Value line, mlir::Value chunk, mlir::Value digit,
+                       mlir::Value asks);
   void place(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
 
   KernelFrame &f;
   mlir::ImplicitLocOpBuilder &b;
   int64_t offset, buffers, counts, totals; ///< bytes of scratch memory before each
   mlir::Type wordType;
-  mlir::Value lane, warp, ranks, bases, warpTotals;
+  mlir::Value lane, warp, ranks, bases, keys, places, warpTotals;
 };
 
 } // namespace tcc::codegen::device

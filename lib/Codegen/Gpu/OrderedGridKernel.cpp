@@ -31,7 +31,7 @@ static GridSortSizes sizesOf(RankedTensorType x, unsigned axis) {
 bool device::scheduleGridOrder(ScheduleChoice &s, RankedTensorType x, unsigned axis,
                                const GpuArch &arch) {
   constexpr int64_t kMostScratch = int64_t(1) << 30;
-  constexpr unsigned kBlocks = 4; // of a multiprocessor
+  constexpr unsigned kBlocks = 2; // of a multiprocessor
   if (!x.hasStaticShape() || x.getNumElements() == 0 || !x.getElementType().isIntOrFloat())
     return false;
   int64_t scratch = kCounterBytes + sizesOf(x, axis).bytes();

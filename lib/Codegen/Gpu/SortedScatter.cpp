@@ -181,9 +181,9 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   if (list->ascending)
     return true;
   // Of a multiprocessor; as many as there is room for, since each has a part of a phase.
-  unsigned blocks = list->inFixedPoint       ? (list->windows > 2 ? 3 : 6)
-                    : list->last || elements ? 8
-                                             : 4;
+  unsigned blocks = list->inFixedPoint       ? (list->windows > 2 || list->copies() > 1 ? 3 : 5)
+                    : list->last || elements ? 4
+                                             : 3;
   s.vectors = parts;
   s.scratchBytes = unsigned(scratch);
   s.split = unsigned(arch.multiprocessors) * blocks;
