@@ -1,3 +1,4 @@
+//===- NarrowLines.cpp - Reductions of axes before a few points -----------===//
 #include "tcc/Dialect/Cpu/NarrowLines.h"
 #include <numeric>
 
