@@ -14,7 +14,7 @@ namespace tcc::codegen {
 
 class MatrixTile {
 public:
-  static constexpr unsigned blockRows = 16, mostRows = 2 * blockRows, mostSteps = 16;
+  static constexpr unsigned mostRows = kMatrixTileRows, blockRows = mostRows / 2, mostSteps = 16;
 
   /// Of `rows` rows (1 to mostRows) by `vectors` blocks of columns, multiplied as `kind` says. A
   /// turn of the loop over k takes as many steps as divide `depth`, the steps of k in all, and

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Cpu/Schedule.h"
 #include "CutTimes.h"
+#include "MatrixTile.h"
 #include "tcc/Dialect/Cpu/Winograd.h"
 #include "tcc/Target/CpuCosts.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -329,8 +330,9 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   problem.tiles = std::ceil(double(extents.m) / schedule.rows);
   problem.panels = std::ceil(double(extents.n) / width);
   problem.tileCycles = double(k) * schedule.rows * schedule.vectors;
-  if (schedule.matrixTiles) // 16 rows a cycle
-    problem.tileCycles = double(k) * std::ceil(schedule.rows / 16.0) * schedule.vectors;
+  if (schedule.matrixTiles) // a block of rows a cycle
+    problem.tileCycles =
+        double(k) * llvm::divideCeil(schedule.rows, MatrixTile::blockRows) * schedule.vectors;
   problem.aTileBytes = double(schedule.rows) * k * bytes;
   problem.bPanelBytes = double(width) * k * bytes;
   problem.l2Bytes = cpu.l2Bytes;
@@ -399,7 +401,7 @@ llvm::SmallVector<ContractionSchedule>
 rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variations) {
   constexpr int64_t grainProducts = 1 << 17; // a waiting thread takes microseconds to answer
   constexpr size_t cutsOfVariation = 2;
-  constexpr int64_t kMatrixSteps = 16, kMatrixGrain = 1 << 20;
+  constexpr int64_t kMatrixGrain = 1 << 20;
   auto tile = registerTile(cpu, shape.m, shape.n, shape.accBits, shape.panelWidth);
   if (!tile)
     return {};
@@ -426,7 +428,7 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
   if (shape.group)
     usual.kBlock = packedBlock / *shape.group * *shape.group;
   if (shape.matrixTiles && usual.kBlock)
-    usual.kBlock = llvm::alignTo(usual.kBlock, kMatrixSteps);
+    usual.kBlock = llvm::alignTo(usual.kBlock, MatrixTile::mostSteps);
   usual.inlineEpilogue =
       !shape.matrixTiles && shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
   bool streams = streamsRows(cpu, shape, usual);

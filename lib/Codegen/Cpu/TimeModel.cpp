@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
+#include "MatrixTile.h"
 #include "SpecialKernel.h"
 #include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Codegen/Cpu/ScheduleModel.h"
@@ -116,8 +117,8 @@ void LaunchCosts::countProduct(double rows, double depth, double columns, double
   }
   double lanes = cpu.lanes(std::max(32u, bitsOf(result)));
   double steps = schedule ? static_cast<double>(schedule.getStepBytes()) : 1;
-  if (schedule && schedule.getMatrixTiles()) // a matrix unit takes 16 rows at once
-    steps *= 16;
+  if (schedule && schedule.getMatrixTiles()) // a matrix unit takes a block of rows at once
+    steps *= MatrixTile::blockRows;
   of(CpuCost::Product) += entries * rows * std::ceil(columns / lanes) * depth / steps;
   if (!schedule)
     return;
