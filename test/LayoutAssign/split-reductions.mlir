@@ -103,17 +103,70 @@ func.func @deep(%x: tensor<4096x1024xf32>, %y: tensor<8x1024x4096xf32>) -> (tens
   return %0, %1 : tensor<1024xf32>, tensor<8x4096xf32>
 }
 
-// Short rows, few of them, many rows that are reduced, few elements, no divisor, unknown extents.
+// Short rows, few of them, many rows that are reduced, few elements, unknown extents.
 // CHECK-LABEL: func @kept
-// CHECK-COUNT-6: prim.reduce
+// CHECK-COUNT-5: prim.reduce
 // CHECK-NOT: prim.reduce
-func.func @kept(%s: tensor<2048x16x256xf32>, %f: tensor<64x65536xf32>, %x: tensor<1024x1024xf32>, %y: tensor<1000xf32>, %p: tensor<1299709xf32>, %d: tensor<?xf32>)
-    -> (tensor<2048x256xf32>, tensor<65536xf32>, tensor<1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+func.func @kept(%s: tensor<2048x16x256xf32>, %f: tensor<64x65536xf32>, %x: tensor<1024x1024xf32>, %y: tensor<1000xf32>, %d: tensor<?xf32>)
+    -> (tensor<2048x256xf32>, tensor<65536xf32>, tensor<1024xf32>, tensor<f32>, tensor<f32>) {
   %5 = prim.reduce sum %s [1] : (tensor<2048x16x256xf32>) -> tensor<2048x256xf32>
   %6 = prim.reduce sum %f [0] : (tensor<64x65536xf32>) -> tensor<65536xf32>
   %0 = prim.reduce sum %x [1] : (tensor<1024x1024xf32>) -> tensor<1024xf32>
   %1 = prim.reduce sum %y [0] : (tensor<1000xf32>) -> tensor<f32>
-  %2 = prim.reduce sum %p [0] : (tensor<1299709xf32>) -> tensor<f32>
   %3 = prim.reduce sum %d [0] : (tensor<?xf32>) -> tensor<f32>
-  return %5, %6, %0, %1, %2, %3 : tensor<2048x256xf32>, tensor<65536xf32>, tensor<1024xf32>, tensor<f32>, tensor<f32>, tensor<f32>
+  return %5, %6, %0, %1, %3 : tensor<2048x256xf32>, tensor<65536xf32>, tensor<1024xf32>, tensor<f32>, tensor<f32>
+}
+
+// An extent without a fitting divisor: whole parts, a rest, and both joined; of what is computed,
+// the operands are cut.
+// CHECK-LABEL: func @prime
+// CHECK: %[[X:.*]] = prim.slice %arg0 starts [0]() {{.*}} -> tensor<999973xf16>
+// CHECK: %[[XS:.*]] = prim.reshape %[[X]] {{.*}} -> tensor<61x16393xf16>
+// CHECK: %[[S:.*]] = prim.mul %[[XS]], {{.*}} -> tensor<61x16393xf16>
+// CHECK: %[[P:.*]] = prim.reduce sum {{.*}} [1] : (tensor<61x16393xf32>) -> tensor<61xf32>
+// CHECK: %[[A:.*]] = prim.reduce sum %[[P]] [0]
+// CHECK: prim.slice %arg0 starts [999973]() {{.*}} -> tensor<30xf16>
+// CHECK: %[[R:.*]] = prim.reduce sum {{.*}} [0] : (tensor<30xf32>) -> tensor<f32>
+// CHECK: prim.add %[[A]], %[[R]]
+func.func @prime(%x: tensor<1000003xf16>, %y: tensor<1000003xf16>) -> tensor<f16> {
+  %0 = prim.mul %x, %y : (tensor<1000003xf16>, tensor<1000003xf16>) -> tensor<1000003xf16>
+  %1 = prim.reduce sum %0 [0] : (tensor<1000003xf16>) -> tensor<f16>
+  return %1 : tensor<f16>
+}
+
+// CHECK-LABEL: func @prime_rows
+// CHECK: prim.reduce max {{.*}} [2] : (tensor<7x9x16666xf32>) -> tensor<7x9xf32>
+// CHECK: prim.reduce max {{.*}} [1] : (tensor<7x7xf32>) -> tensor<7xf32>
+// CHECK: prim.maximum
+func.func @prime_rows(%x: tensor<7x150001xf32>) -> tensor<7xf32> {
+  %0 = prim.reduce max %x [1] : (tensor<7x150001xf32>) -> tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+
+// What is the same along the axis is not cut.
+// CHECK-LABEL: func @prime_broadcast
+// CHECK: prim.slice %arg0
+// CHECK-NOT: prim.slice %arg1
+// CHECK: prim.reduce all {{.*}} [1] : (tensor<{{[0-9]+x[0-9]+}}xi1>)
+// CHECK: prim.mul
+// CHECK: return
+func.func @prime_broadcast(%x: tensor<1000003xf32>, %y: tensor<1xf32>) -> tensor<i1> {
+  %0 = prim.broadcast %y axes [0] sizes() : (tensor<1xf32>) -> tensor<1000003xf32>
+  %1 = prim.compare lt %x, %0 : (tensor<1000003xf32>, tensor<1000003xf32>) -> tensor<1000003xi1>
+  %2 = prim.reduce all %1 [0] : (tensor<1000003xi1>) -> tensor<i1>
+  return %2 : tensor<i1>
+}
+
+// Open extents: rows are parts, if a row is no few elements.
+// CHECK-LABEL: func @open
+// CHECK: prim.reduce sum {{.*}} [2] : (tensor<?x?x100xf32>) -> tensor<?x?xf32>
+// CHECK: prim.reduce sum {{.*}} [0, 1] : (tensor<?x?xf32>) -> tensor<f32>
+// CHECK: prim.reduce sum {{.*}} [1, 2] : (tensor<?x100x10xi32>) -> tensor<?xi32>
+// CHECK: prim.reduce sum {{.*}} [0] : (tensor<?xi32>) -> tensor<i32>
+// CHECK: prim.reduce max {{.*}} [0, 1] : (tensor<?x4xf32>) -> tensor<f32>
+func.func @open(%x: tensor<?x?x100xf32>, %y: tensor<?x100x10xi32>, %z: tensor<?x4xf32>) -> (tensor<f32>, tensor<i32>, tensor<f32>) {
+  %0 = prim.reduce sum %x [0, 1, 2] : (tensor<?x?x100xf32>) -> tensor<f32>
+  %1 = prim.reduce sum %y [0, 1, 2] : (tensor<?x100x10xi32>) -> tensor<i32>
+  %2 = prim.reduce max %z [0, 1] : (tensor<?x4xf32>) -> tensor<f32>
+  return %0, %1, %2 : tensor<f32>, tensor<i32>, tensor<f32>
 }

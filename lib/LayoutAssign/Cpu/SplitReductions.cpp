@@ -15,6 +15,9 @@
 // other fall into the same few sets of L1 and L2 and each needs an entry of the translation buffer,
 // so many of them are cut into parts as well, of which a part's rows are read beside each other.
 //
+// An extent without a fitting divisor is cut behind the last whole part: its rest is reduced apart
+// and joined with what the parts give.
+//
 // How many parts depends on the extents only, so that a model gives the same on any number of
 // threads.
 //
@@ -54,6 +57,11 @@ struct Cut {
   SmallVector<int64_t> shape, first, second;
 };
 
+/// An axis whose extent has no fitting divisor, and where its whole parts end.
+struct Rest {
+  int64_t axis, end;
+};
+
 class SplitReductionsPass : public tcc::impl::SplitReductionsPassBase<SplitReductionsPass> {
 public:
   void runOnOperation() override {
@@ -65,6 +73,7 @@ public:
 
 private:
   void split(prim::ReduceOp op);
+  void splitOff(prim::ReduceOp op, Rest rest);
 };
 
 } // namespace
@@ -131,42 +140,45 @@ static Value broadcastAs(OpBuilder &b, prim::BroadcastOp op, ArrayRef<int64_t> s
   return prim::BroadcastOp::create(b, loc, type.clone(shape), seen, axes, ValueRange{});
 }
 
-/// `x` seen as `shape`. Operators on points are done on their operands seen so, because memory
-/// costs nothing to be seen in another shape: what is computed would be told apart at each point.
-/// Those whose value others need stay as they are, and so do long functions, computed once.
+/// A computed or splat `x` of other extents, computed of operands that `operandAs` gives, or null.
+/// Operators on points are done on their operands, because memory costs nothing to be seen in
+/// another way: what is computed would be told apart at each point. Those whose value others need
+/// stay as they are, and so do long functions, computed once.
+static Value computedAs(OpBuilder &b, Value x, RankedTensorType given,
+                        function_ref<Value(Value)> operandAs) {
+  Operation *op = x.getDefiningOp();
+  auto isSame = [&](Value v) {
+    auto operand = dyn_cast<RankedTensorType>(v.getType());
+    return operand && operand.getShape() == tensorType(x).getShape();
+  };
+  bool moves = op && op->getNumResults() == 1 && prim::isElementwise(op) &&
+               (x.hasOneUse() || !op->hasTrait<prim::VeryCostly>()) &&
+               llvm::all_of(op->getOperands(), isSame);
+  auto constant = x.getDefiningOp<prim::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getElements()) : nullptr;
+  if (!moves && !splat)
+    return {};
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    operands.map(operand, operandAs(operand));
+  Operation *moved = b.clone(*op, operands);
+  if (splat)
+    cast<prim::ConstantOp>(moved).setValueAttr(splat.resizeSplat(given));
+  moved->getResult(0).setType(given);
+  return moved->getResult(0);
+}
+
+/// `x` seen as `shape`.
 static Value seenAs(OpBuilder &b, Value x, ArrayRef<int64_t> shape, DenseMap<Value, Value> &seen) {
   auto type = tensorType(x);
   if (type.getShape() == shape)
     return x;
   if (Value known = seen.lookup(x))
     return known;
-  Operation *op = x.getDefiningOp();
-  auto isSame = [&](Value v) {
-    auto operand = dyn_cast<RankedTensorType>(v.getType());
-    return operand && operand.getShape() == type.getShape();
-  };
-  bool moves = op && op->getNumResults() == 1 && prim::isElementwise(op) &&
-               (x.hasOneUse() || !op->hasTrait<prim::VeryCostly>()) &&
-               llvm::all_of(op->getOperands(), isSame);
-  Value result;
-  if (moves) {
-    IRMapping operands;
-    for (Value operand : op->getOperands())
-      operands.map(operand, seenAs(b, operand, shape, seen));
-    Operation *moved = b.clone(*op, operands);
-    moved->getResult(0).setType(type.clone(shape));
-    result = moved->getResult(0);
-  } else if (auto constant = x.getDefiningOp<prim::ConstantOp>();
-             constant && isa<DenseElementsAttr>(constant.getElements()) &&
-             cast<DenseElementsAttr>(constant.getElements()).isSplat()) {
-    auto dense = cast<DenseElementsAttr>(constant.getElements());
-    Operation *moved = b.clone(*constant);
-    cast<prim::ConstantOp>(moved).setValueAttr(dense.resizeSplat(type.clone(shape)));
-    moved->getResult(0).setType(type.clone(shape));
-    result = moved->getResult(0);
-  } else if (auto broadcast = x.getDefiningOp<prim::BroadcastOp>()) {
+  Value result = computedAs(b, x, type.clone(shape),
+                            [&](Value operand) { return seenAs(b, operand, shape, seen); });
+  if (auto broadcast = x.getDefiningOp<prim::BroadcastOp>())
     result = broadcastAs(b, broadcast, shape);
-  }
   if (!result) {
     Value source = x;
     for (auto view = source.getDefiningOp<prim::ReshapeOp>();
@@ -176,6 +188,51 @@ static Value seenAs(OpBuilder &b, Value x, ArrayRef<int64_t> shape, DenseMap<Val
     result = prim::ReshapeOp::create(b, x.getLoc(), type.clone(shape), source, ValueRange{});
   }
   return seen[x] = result;
+}
+
+/// `x` from `start` on along `axis`, `size` long.
+static Value cutAlong(OpBuilder &b, Value x, int64_t axis, int64_t start, int64_t size,
+                      DenseMap<Value, Value> &seen) {
+  if (Value known = seen.lookup(x))
+    return known;
+  auto type = tensorType(x);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[axis] = size;
+  RankedTensorType given = type.clone(shape);
+  auto broadcast = x.getDefiningOp<prim::BroadcastOp>();
+  Value result = computedAs(
+      b, x, given, [&](Value operand) { return cutAlong(b, operand, axis, start, size, seen); });
+  if (!result && broadcast && tensorType(broadcast.getX()).hasStaticShape()) {
+    Value source = broadcast.getX();
+    for (auto [own, place] : llvm::enumerate(broadcast.getAxes()))
+      if (place == axis && tensorType(source).getDimSize(own) != 1)
+        source = cutAlong(b, source, own, start, size, seen);
+    result =
+        prim::BroadcastOp::create(b, x.getLoc(), given, source, broadcast.getAxes(), ValueRange{});
+  } else if (!result) {
+    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    starts[axis] = start;
+    result =
+        prim::SliceOp::create(b, x.getLoc(), given, x, ValueRange{}, ValueRange{}, starts, steps);
+  }
+  return seen[x] = result;
+}
+
+/// Two results of reductions of `kind` as one.
+static Value joined(OpBuilder &b, Location loc, prim::ReduceKind kind, Value l, Value r) {
+  switch (kind) {
+  case prim::ReduceKind::sum:
+  case prim::ReduceKind::any: // of truth values, which add up by or
+    return prim::AddOp::create(b, loc, l.getType(), l, r);
+  case prim::ReduceKind::prod:
+  case prim::ReduceKind::all: // which multiply by and
+    return prim::MulOp::create(b, loc, l.getType(), l, r);
+  case prim::ReduceKind::max:
+    return prim::MaximumOp::create(b, loc, l.getType(), l, r);
+  case prim::ReduceKind::min:
+    return prim::MinimumOp::create(b, loc, l.getType(), l, r);
+  }
+  llvm_unreachable("a kind of reduction");
 }
 
 /// `axis` cut into `parts`; 1: what comes after it is reduced first, all of it as well.
@@ -237,10 +294,35 @@ static std::optional<Cut> cutNarrow(prim::ReduceOp op) {
   return cut;
 }
 
-static std::optional<Cut> cutOf(prim::ReduceOp op) {
-  auto type = cast<RankedTensorType>(op.getX().getType());
-  if (!type.hasStaticShape())
+/// Extents that only a run knows: the rows up to the last open one are parts.
+static std::optional<Cut> cutOpen(prim::ReduceOp op) {
+  constexpr int64_t kShort = 64;
+  ArrayRef<int64_t> shape = tensorType(op.getX()).getShape(), axes = op.getAxes();
+  int64_t kept = axes.front(), inner = 1;
+  bool trailing = kept == static_cast<int64_t>(shape.size() - axes.size());
+  auto open = [&](int64_t axis) { return ShapedType::isDynamic(shape[axis]); };
+  if (!trailing || axes.size() < 2 || ShapedType::isDynamicShape(shape.take_front(kept)) ||
+      ShapedType::getNumElements(shape.take_front(kept)) >= kEnough || llvm::none_of(axes, open))
     return std::nullopt;
+  Cut cut{SmallVector<int64_t>(shape), {}, {}};
+  size_t rows = axes.size() - 1;
+  while (rows > 1 && !open(axes[rows - 1]) && !open(axes[rows]))
+    --rows;
+  for (int64_t axis : axes.drop_front(rows))
+    inner = open(axis) ? kShort : inner * shape[axis];
+  if (inner < kShort)
+    return std::nullopt;
+  cut.second.assign(axes.begin(), axes.begin() + rows);
+  cut.first.assign(axes.begin() + rows, axes.end());
+  return cut;
+}
+
+static std::optional<Cut> cutOf(prim::ReduceOp op, std::optional<Rest> &rest) {
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  if (op.getAxes().empty())
+    return std::nullopt;
+  if (!type.hasStaticShape())
+    return cutOpen(op);
   ArrayRef<int64_t> shape = type.getShape(), axes = op.getAxes();
   int64_t reduced = 1, kept = type.getNumElements(), rank = type.getRank();
   for (int64_t axis : axes)
@@ -280,11 +362,40 @@ static std::optional<Cut> cutOf(prim::ReduceOp op) {
       break;
     before *= shape[axis];
   }
+  int64_t parts = std::llround(wanted), outer = axes.front();
+  if (!best && parts <= shape[outer])
+    rest = Rest{outer, shape[outer] / parts * parts};
   return best;
 }
 
+/// The whole parts apart from the rest, which no kernel of parts has.
+void SplitReductionsPass::splitOff(prim::ReduceOp op, Rest rest) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = tensorType(op.getX()), given = tensorType(op.getResult());
+  bool widens = !keepsPartsExact(op.getKind(), op.getX());
+  RankedTensorType kept = widens ? given.clone(b.getF32Type()) : given;
+  auto reduced = [&](int64_t start, int64_t end) {
+    DenseMap<Value, Value> seen;
+    Value x = cutAlong(b, op.getX(), rest.axis, start, end - start, seen);
+    if (widens)
+      x = prim::CastOp::create(b, loc, tensorType(x).clone(b.getF32Type()), x);
+    return prim::ReduceOp::create(b, loc, kept, op.getKind(), x, op.getAxes());
+  };
+  prim::ReduceOp whole = reduced(0, rest.end);
+  Value result = joined(b, loc, op.getKind(), whole, reduced(rest.end, type.getDimSize(rest.axis)));
+  if (widens)
+    result = prim::CastOp::create(b, loc, given, result);
+  op.replaceAllUsesWith(result);
+  op.erase();
+  split(whole);
+}
+
 void SplitReductionsPass::split(prim::ReduceOp op) {
-  std::optional<Cut> cut = cutOf(op);
+  std::optional<Rest> rest;
+  std::optional<Cut> cut = cutOf(op, rest);
+  if (rest)
+    return splitOff(op, *rest);
   if (!cut || cut->first.empty() || cut->second.empty())
     return;
   OpBuilder b(op);
