@@ -247,3 +247,24 @@ void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *arg
   run_job(context, kernel, args, tasks, grain);
   tcc_profile_end(context, kernel, begin);
 }
+
+/* ---- copies ---- */
+
+#define COPY_BYTES (1 << 18) /* that one thread copies in one go */
+
+static void copy_task(int64_t *args, int64_t begin, int64_t end) {
+  int64_t bytes = args[2], from = begin * COPY_BYTES, to = end * COPY_BYTES;
+  if (to > bytes)
+    to = bytes;
+  memcpy((char *)(intptr_t)args[0] + from, (const char *)(intptr_t)args[1] + from,
+         (size_t)(to - from));
+}
+
+void tcc_rt_copy_host(struct tcc_frame *frame, void *to, const void *from, int64_t bytes) {
+  if (bytes < 4 * COPY_BYTES) {
+    memcpy(to, from, (size_t)bytes);
+    return;
+  }
+  int64_t args[] = {(int64_t)(intptr_t)to, (int64_t)(intptr_t)from, bytes};
+  run_job(frame->ctx, copy_task, args, (bytes + COPY_BYTES - 1) / COPY_BYTES, 1);
+}

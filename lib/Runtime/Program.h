@@ -192,6 +192,10 @@ void *tcc_rt_output_ranked(struct tcc_frame *frame, int32_t index, int32_t rank,
 void tcc_rt_parallel(struct tcc_frame *frame, tcc_kernel_fn kernel, int64_t *args, int64_t tasks,
                      int64_t grain);
 
+/* Copies `bytes` from one place on the host to another that does not overlap it: many on several
+ * threads, since one alone seldom reaches what the memory gives. */
+void tcc_rt_copy_host(struct tcc_frame *frame, void *to, const void *from, int64_t bytes);
+
 /* Memory of the device, with the rules of tcc_rt_alloc. A block that is freed may be given out
  * again at once: what is launched later comes later. */
 void *tcc_rt_device_alloc(struct tcc_frame *frame, int64_t bytes);

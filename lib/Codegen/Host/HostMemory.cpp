@@ -149,8 +149,15 @@ void HostEmitter::emitCopy(host::CopyOp op) {
                      from && to ? TCC_COPY_DEVICE
                      : to       ? TCC_COPY_IN
                                 : TCC_COPY_OUT);
-  LLVM::MemcpyOp::create(b, pointerOf(op.getTo()), pointerOf(op.getFrom()), byteSize(op.getTo()),
-                         /*isVolatile=*/false);
+  constexpr int64_t kShort = 4096; // that are copied where they are
+  auto type = typeOf(op.getTo());
+  bool isShort = type.hasStaticShape() && tensorBytes(type) <= kShort;
+  Value target = pointerOf(op.getTo()), source = pointerOf(op.getFrom()),
+        bytes = byteSize(op.getTo());
+  if (isShort)
+    LLVM::MemcpyOp::create(b, target, source, bytes, /*isVolatile=*/false);
+  else
+    code.callVoid("tcc_rt_copy_host", {code.frame, target, source, bytes});
 }
 
 void HostEmitter::emitRead(host::ReadOp op) {
