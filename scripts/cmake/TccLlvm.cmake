@@ -1,8 +1,8 @@
 # Finds LLVM, MLIR and LLD 22 (Debian's packages) and names what tcc links.
 #
-# Development links the shared libMLIR/libLLVM; TCC_STATIC links Debian's
-# static archives, whose exported targets carry the LLVM dylib, Polly, z3 and
-# shared zstd in their interface: those are removed or replaced here.
+# A release (TCC_STATIC) links Debian's static archives. Development links the shared libMLIR/libLLVM, which is quick,
+# but for programs that tests start by the hundred (tcc_link_archives in TccLlvmStatic): the loader takes 40 ms of CPU
+# to relocate the shared libraries.
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 find_package(LLD REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/lld)
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
@@ -20,16 +20,20 @@ if(NOT LLVM_ENABLE_RTTI)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 endif()
 
-if(NOT TCC_STATIC)
-  set(TCC_LLVM_LIBS MLIR LLVM)
-  set(TCC_LLD_LIBS lldELF lldCommon)
-else()
-  include(TccLlvmStatic)
-endif()
+include(TccLlvmStatic)
 if(TCC_STATIC)
+  set(TCC_LLVM_LIBS ${TCC_LLVM_ARCHIVES})
+  set(TCC_LLD_LIBS ${TCC_LLD_ARCHIVES})
   set(TCC_LLVM_SUPPORT_LIBS LLVMSupport)
-  set(TCC_LLVM_TARGET_LIBS LLVMX86Desc LLVMX86Info LLVMAArch64Desc LLVMAArch64Info LLVMTargetParser LLVMMC)
+  set(TCC_LLVM_TARGET_LIBS ${TCC_LLVM_TARGET_ARCHIVES})
 else()
-  set(TCC_LLVM_SUPPORT_LIBS LLVM)
-  set(TCC_LLVM_TARGET_LIBS LLVM)
+  # What a program is linked with is its own property.
+  function(tcc_choose_libraries variable archives)
+    set(own "$<BOOL:$<TARGET_PROPERTY:TCC_ARCHIVES>>")
+    set(${variable} "$<IF:${own},${archives},${ARGN}>" PARENT_SCOPE)
+  endfunction()
+  tcc_choose_libraries(TCC_LLVM_LIBS "${TCC_LLVM_ARCHIVES}" MLIR LLVM)
+  tcc_choose_libraries(TCC_LLD_LIBS "${TCC_LLD_ARCHIVES}" lldELF lldCommon)
+  tcc_choose_libraries(TCC_LLVM_SUPPORT_LIBS LLVMSupport LLVM)
+  tcc_choose_libraries(TCC_LLVM_TARGET_LIBS "${TCC_LLVM_TARGET_ARCHIVES}" LLVM)
 endif()

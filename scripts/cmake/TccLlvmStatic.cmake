@@ -26,10 +26,10 @@ foreach(target ${MLIR_EXPORTED_TARGETS} ${LLD_EXPORTED_TARGETS} ${LLVM_AVAILABLE
   endif()
 endforeach()
 
-llvm_map_components_to_libnames(TCC_LLVM_LIBS X86 AArch64 NVPTX Passes TargetParser Core Support IRReader BitReader
+llvm_map_components_to_libnames(TCC_LLVM_ARCHIVES X86 AArch64 NVPTX Passes TargetParser Core Support IRReader BitReader
                                 BitWriter TransformUtils MC)
 llvm_map_components_to_libnames(_lld_needs DTLTO LTO Option DebugInfoDWARF) # not named by lld's targets
-list(PREPEND TCC_LLVM_LIBS
+list(PREPEND TCC_LLVM_ARCHIVES
   MLIRIR MLIRParser MLIRPass MLIRTransforms MLIRTransformUtils
   MLIRArithDialect MLIRArithTransforms MLIRArithUtils MLIRControlFlowDialect MLIRDialectUtils MLIRFuncDialect
   MLIRIndexDialect MLIRLLVMDialect MLIRMathDialect MLIRNVVMDialect MLIRSCFDialect MLIRUBDialect MLIRVectorDialect
@@ -37,10 +37,22 @@ list(PREPEND TCC_LLVM_LIBS
   MLIRArithToLLVM MLIRControlFlowToLLVM MLIRFuncToLLVM MLIRIndexToLLVM MLIRLLVMCommonConversion MLIRMathToLLVM
   MLIRMathToLibm MLIRNVVMToLLVM MLIRSCFToControlFlow MLIRUBToLLVM MLIRVectorToLLVM
   MLIRBuiltinToLLVMIRTranslation MLIRLLVMToLLVMIRTranslation MLIRNVVMToLLVMIRTranslation MLIRTargetLLVMIRExport)
-set(TCC_LLD_LIBS lldELF lldCommon ${_lld_needs} ${TCC_LIBZSTD} ${TCC_LIBZ})
+set(TCC_LLD_ARCHIVES lldELF lldCommon ${_lld_needs} ${TCC_LIBZSTD} ${TCC_LIBZ})
+
+set(TCC_LLVM_TARGET_ARCHIVES LLVMX86Desc LLVMX86Info LLVMAArch64Desc LLVMAArch64Info LLVMTargetParser LLVMMC)
 
 # Only what is reached is kept; what is alike is kept once. At a fixed address: 100,000
 # relocations less to apply, which is half of the time that tcc takes to start.
-add_compile_options(-ffunction-sections -fdata-sections)
-add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--icf=all -Wl,-O2 -Wl,-s
-                 $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+if(TCC_STATIC)
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--icf=all -Wl,-O2 -Wl,-s
+                   $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+endif()
+
+# A program of the development build, linked as a release is, in 3 s of CPU.
+function(tcc_link_archives target)
+  if(NOT TCC_STATIC)
+    set_target_properties(${target} PROPERTIES TCC_ARCHIVES ON)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--gc-sections -no-pie)
+  endif()
+endfunction()

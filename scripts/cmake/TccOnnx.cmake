@@ -37,11 +37,7 @@ foreach(name checker common/assertions common/interned_strings common/ir_pb_conv
   list(APPEND _onnx_sources "${TCC_ONNX_SOURCE_DIR}/onnx/${name}.cc")
 endforeach()
 
-if(TCC_STATIC)
-  find_library(TCC_PROTOBUF_LITE NAMES libprotobuf-lite.a REQUIRED)
-else()
-  find_library(TCC_PROTOBUF_LITE NAMES protobuf-lite REQUIRED)
-endif()
+find_library(TCC_LIBPROTOBUF NAMES libprotobuf-lite.a REQUIRED)
 find_package(Threads REQUIRED)
 add_library(TccOnnxProto STATIC ${_proto_sources} ${_onnx_sources})
 target_include_directories(TccOnnxProto SYSTEM PUBLIC "${_proto_dir}" "${TCC_ONNX_SOURCE_DIR}")
@@ -52,4 +48,4 @@ target_compile_options(TccOnnxProto PRIVATE -O1 -w -frtti -fexceptions -ffunctio
 target_precompile_headers(TccOnnxProto PRIVATE <onnx/defs/function.h> <onnx/defs/schema.h>
                           <onnx/defs/tensor_proto_util.h> <algorithm> <functional>)
 target_compile_options(TccOnnxProto PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-target_link_libraries(TccOnnxProto PUBLIC ${TCC_PROTOBUF_LITE} Threads::Threads)
+target_link_libraries(TccOnnxProto PUBLIC ${TCC_LIBPROTOBUF} Threads::Threads)
