@@ -225,6 +225,12 @@ Expected<CpuTarget> CpuTarget::create(StringRef cpu, StringRef tripleText) {
     return unknownCpu(result.name, triple, *names);
   std::unique_ptr<MCSubtargetInfo> info(
       target->createMCSubtargetInfo(triple, result.name, result.features));
+  // Its instructions have no form of AVX's encoding, and each one among such costs hundreds of
+  // cycles; what LLVM takes them for (moving the bytes of half a register) is a shuffle.
+  if (triple.getArch() == Triple::x86_64 && info->checkFeatures("+avx,+sse4a")) {
+    result.features += result.features.empty() ? "-sse4a" : ",-sse4a";
+    info.reset(target->createMCSubtargetInfo(triple, result.name, result.features));
+  }
   readAbilities(result, triple, *info);
   result.required = requiredFeatures(*info);
   readCaches(result, native);

@@ -40,6 +40,13 @@ TEST_CASE("named CPUs and other architectures") {
   CHECK(get("neoverse-n1", "aarch64-linux").byteDot == tcc::ByteDot::Same);
 }
 
+TEST_CASE("no SSE4a beside AVX, whose registers it stalls") {
+  CpuTarget zen = get("znver3");
+  CHECK(llvm::StringRef(zen.features).contains("-sse4a"));
+  CHECK_FALSE(llvm::StringRef(zen.required).contains("sse4a"));
+  CHECK(get("x86-64-v3").features.empty());
+}
+
 TEST_CASE("the host") {
   CpuTarget host = get("native");
   CHECK(!host.name.empty());
