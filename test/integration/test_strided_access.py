@@ -71,6 +71,32 @@ class StridedAccess(ToolTest):
                                               strides=[stride] * 2, pads=[pad] * 4, dilations=[dilation] * 2))
             self.check(model_of(x, nodes, [f"y{i}" for i in range(len(nodes))]), x, expected)
 
+    def test_windows_of_volumes(self):
+        """Over the last axes each tap is written out, so that its place is known."""
+        x = numbers((1, 2, 7, 9, 31), np.float32) - 100
+        wide = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1), (1, 1)), constant_values=-np.inf)
+        for width in (3, 4):
+            windows = np.lib.stride_tricks.sliding_window_view(wide, [width] * 3, (2, 3, 4))[:, :, ::2, ::2, ::2]
+            proto = model_of(x, [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[width] * 3, strides=[2] * 3,
+                                                  pads=[1] * 6)], ["y"])
+            self.check(proto, x, [windows.max((5, 6, 7))])
+        path, text = self.work / "volume.onnx", self.work / "volume.s"
+        onnx.save(model_of(x, [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3] * 3, strides=[2] * 3,
+                                                pads=[1] * 6)], ["y"]), path)
+        self.compiles(path, "--target", "x86_64-linux", "--cpu", "v3", "--emit", "asm", "-o", text)
+        self.assertGreaterEqual(len(re.findall(r"\tvmaxps", text.read_text())), 27)
+
+    def test_columns_of_truths(self):
+        """The largest of truth values is carried in bytes, and none is taken out of a vector."""
+        x = numbers((96, 192), np.bool_)
+        proto = model_of(x, [helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)], ["y"], [("axes", [0])])
+        proto.opset_import[0].version = 20
+        self.check(proto, x, [x.max(0)])
+        path, text = self.work / "truths.onnx", self.work / "truths.s"
+        onnx.save(proto, path)
+        self.compiles(path, "--target", "x86_64-linux", "--cpu", "v3", "--emit", "asm", "-o", text)
+        self.assertNotRegex(text.read_text(), r"\tvp(ins|ext)rb")
+
     def test_instructions(self):
         """No gather or scatter, and no element on its own but in the remainders."""
         for name, shape, order in (("turn", (64, 96), (1, 0)), ("picture", (32, 64, 3), (2, 0, 1)),

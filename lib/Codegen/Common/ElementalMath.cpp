@@ -172,6 +172,8 @@ static Value extremum(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool la
   if (isa<FloatType>(e))
     return larger ? Value(arith::MaximumFOp::create(b, x, y, flags))
                   : Value(arith::MinimumFOp::create(b, x, y, flags));
+  if (e.isInteger(1)) // which loops carry as bytes
+    return larger ? Value(arith::OrIOp::create(b, x, y)) : Value(arith::AndIOp::create(b, x, y));
   if (isUnsigned(e))
     return larger ? Value(arith::MaxUIOp::create(b, x, y)) : Value(arith::MinUIOp::create(b, x, y));
   return larger ? Value(arith::MaxSIOp::create(b, x, y)) : Value(arith::MinSIOp::create(b, x, y));

@@ -39,25 +39,29 @@ static Value carryLoop(Elemental &e, ArrayRef<Value> extents, Value init,
   return loop.getResult(0);
 }
 
-/// The same written out, so that each point's place is known, where the points are few.
+/// The same with the last axes written out, as many as have few points, so that the place of each
+/// point along them is known.
 static Value carryPoints(Elemental &e, ArrayRef<int64_t> extents, Value init,
                          function_ref<Value(ArrayRef<Value>, Value)> body) {
-  constexpr int64_t few = 25;
-  SmallVector<Value> sizes;
+  constexpr int64_t few = 27;
+  size_t looped = extents.size();
   int64_t points = 1;
-  for (int64_t extent : extents) {
+  while (looped > 0 && points * extents[looped - 1] <= few)
+    points *= extents[--looped];
+  SmallVector<Value> sizes;
+  for (int64_t extent : extents.take_front(looped))
     sizes.push_back(e.index(extent));
-    points *= extent;
-  }
-  if (points > few)
-    return carryLoop(e, sizes, init, body);
-  for (int64_t point = 0; init && point < points; ++point) {
-    SmallVector<Value> at(extents.size());
-    for (int64_t axis = extents.size(), rest = point; axis-- > 0; rest /= extents[axis])
-      at[axis] = e.index(rest % extents[axis]);
-    init = e.nested([&] { return body(at, init); });
-  }
-  return init;
+  ArrayRef<int64_t> written = extents.drop_front(looped);
+  return carryLoop(e, sizes, init, [&](ArrayRef<Value> before, Value carried) {
+    for (int64_t point = 0; carried && point < points; ++point) {
+      SmallVector<Value> at(extents.size());
+      llvm::copy(before, at.begin());
+      for (int64_t axis = written.size(), rest = point; axis-- > 0; rest /= written[axis])
+        at[looped + axis] = e.index(rest % written[axis]);
+      carried = e.nested([&] { return body(at, carried); });
+    }
+    return carried;
+  });
 }
 
 static Value neutralVector(Elemental &e, TypedAttr neutral) {
