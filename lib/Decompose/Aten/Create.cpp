@@ -198,9 +198,13 @@ LogicalResult logspace(AtenNode &a) {
 // Triangles
 //===----------------------------------------------------------------------===//
 
-/// column - row over the last two extents.
+/// column - row over the last two extents, in as few bits as lanes of a mask need not be widened
+/// to.
 Value distance(PrimBuilder &b, Dim rows, Dim columns) {
-  Type index = b.builder().getI64Type();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
+  auto m = b.known(rows), n = b.known(columns);
+  bool few = m && n && *m < kMost && *n < kMost;
+  Type index = few ? b.builder().getI32Type() : b.builder().getI64Type();
   Dims shape = {rows, columns};
   return b.sub(b.iota(shape, 1, index), b.iota(shape, 0, index));
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Idioms/Axes.h"
+#include "Decompose/Idioms/Matrices.h"
 #include "llvm/ADT/StringExtras.h"
 #include <map>
 
@@ -66,21 +67,25 @@ std::optional<Labels> labelsOf(PrimBuilder &b, StringRef term, int64_t ellipsisR
   return labels;
 }
 
-/// Keeps the diagonal where a label stands twice.
+/// Keeps the diagonal where a label stands twice; its axis comes last.
 void takeDiagonals(PrimBuilder &b, Term &t) {
-  for (size_t i = 0; i < t.labels.size(); ++i)
-    for (size_t j = t.labels.size(); j-- > i + 1;) {
-      if (t.labels[i] != t.labels[j])
-        continue;
-      Type index = b.builder().getI64Type();
-      int64_t rank = t.labels.size();
-      Value row = alongAxis(b, b.iota({b.dim(t.value, i)}, 0, index), i, rank);
-      Value column = alongAxis(b, b.iota({b.dim(t.value, j)}, 0, index), j, rank);
-      Value kept = b.select(b.compare(prim::ComparePredicate::eq, row, column), t.value,
-                            b.scalar(0, b.elem(t.value)));
-      t.value = b.reduce(prim::ReduceKind::sum, kept, static_cast<int64_t>(j), false);
-      t.labels.erase(t.labels.begin() + j);
-    }
+  for (size_t i = 0; i < t.labels.size(); ++i) {
+    auto *again = std::find(t.labels.begin() + i + 1, t.labels.end(), t.labels[i]);
+    if (again == t.labels.end())
+      continue;
+    int64_t j = again - t.labels.begin();
+    SmallVector<int64_t> order;
+    Labels labels;
+    for (int64_t axis = 0, rank = t.labels.size(); axis < rank; ++axis)
+      if (axis != static_cast<int64_t>(i) && axis != j) {
+        order.push_back(axis);
+        labels.push_back(t.labels[axis]);
+      }
+    order.append({static_cast<int64_t>(i), j});
+    labels.push_back(t.labels[i]);
+    t = {matrices::diagonal(b, b.transpose(t.value, order)), labels};
+    i = -1; // from the first one again
+  }
 }
 
 /// Sums the axes whose label is not in `needed`.

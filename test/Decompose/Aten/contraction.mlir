@@ -41,3 +41,14 @@ func.func @exact_distances(%x: tensor<30x5xf32>, %y: tensor<3x5xf32>) -> tensor<
   %0 = graph.node "aten" "cdist.default"(%x, %y) {attrs = {compute_mode = 2 : i64, x1 = #graph.operand<0>, x2 = #graph.operand<1>}} : (tensor<30x5xf32>, tensor<3x5xf32>) -> tensor<30x3xf32>
   return %0 : tensor<30x3xf32>
 }
+
+// A label that stands twice is a diagonal, which is a slice.
+// CHECK-LABEL: func @trace
+// CHECK: %[[F:.*]] = prim.reshape %arg0 {{.*}} -> tensor<30x9801xf32>
+// CHECK: %[[D:.*]] = prim.slice %[[F]]{{.*}}100{{.*}} -> tensor<30x99xf32>
+// CHECK: prim.reduce sum %[[D]] [1]
+// CHECK-NOT: prim.select
+func.func @trace(%x: tensor<30x99x99xf32>) -> tensor<30xf32> {
+  %0 = graph.node "aten" "einsum.default"(%x) {attrs = {equation = "bii->b", tensors = [#graph.operand<0>]}} : (tensor<30x99x99xf32>) -> tensor<30xf32>
+  return %0 : tensor<30xf32>
+}
