@@ -170,3 +170,41 @@ func.func @open(%x: tensor<?x?x100xf32>, %y: tensor<?x100x10xi32>, %z: tensor<?x
   %2 = prim.reduce max %z [0, 1] : (tensor<?x4xf32>) -> tensor<f32>
   return %0, %1, %2 : tensor<f32>, tensor<i32>, tensor<f32>
 }
+
+// The place of an extremum of short lines: the extremum, and the first place where it is.
+// CHECK-LABEL: func @places
+// CHECK: %[[M:.*]] = prim.reduce max %arg0 [1] : (tensor<1000x15xf32>) -> tensor<1000xf32>
+// CHECK: %[[S:.*]] = prim.broadcast %[[M]] axes [0]
+// CHECK: prim.compare eq %arg0, %[[S]]
+// CHECK: prim.compare ne %arg0, %arg0
+// CHECK: prim.or
+// CHECK: prim.select {{.*}} -> tensor<1000x15xi32>
+// CHECK: prim.reduce min %{{.*}} [1] : (tensor<1000x15xi32>) -> tensor<1000xi32>
+// CHECK: prim.cast %{{.*}} : (tensor<1000xi32>) -> tensor<1000xi64>
+// The last one of integers, which are no NaN, in rows of lines of a few points.
+// CHECK: prim.reduce min %arg1 [1] : (tensor<64x100x7xi32>) -> tensor<64x7xi32>
+// CHECK-NOT: prim.or
+// CHECK: prim.reduce max %{{.*}} [1] : (tensor<64x100x7xi32>) -> tensor<64x7xi32>
+// Long lines have lanes that look for a place each.
+// CHECK: prim.arg_reduce max %arg2 1
+func.func @places(%x: tensor<1000x15xf32>, %y: tensor<64x100x7xi32>, %z: tensor<1000x150xf32>) -> (tensor<1000xi64>, tensor<64x7xi64>, tensor<1000xi64>) {
+  %0 = prim.arg_reduce max %x 1 : (tensor<1000x15xf32>) -> tensor<1000xi64>
+  %1 = prim.arg_reduce min %y 1 {last = true} : (tensor<64x100x7xi32>) -> tensor<64x7xi64>
+  %2 = prim.arg_reduce max %z 1 : (tensor<1000x150xf32>) -> tensor<1000xi64>
+  return %0, %1, %2 : tensor<1000xi64>, tensor<64x7xi64>, tensor<1000xi64>
+}
+
+// An exponential that is needed again is computed with the sum of its part.
+// CHECK-LABEL: func @shared
+// CHECK: %[[X:.*]] = prim.reshape %arg0 {{.*}} -> tensor<1x64x15625xf32>
+// CHECK: %[[E:.*]] = prim.exp %[[X]] : (tensor<1x64x15625xf32>)
+// CHECK: %[[W:.*]] = prim.reshape %[[E]] {{.*}} -> tensor<1x1000000xf32>
+// CHECK: prim.reduce sum %[[E]] [2]
+// CHECK: prim.div %[[W]]
+func.func @shared(%x: tensor<1x1000000xf32>) -> tensor<1x1000000xf32> {
+  %0 = prim.exp %x : (tensor<1x1000000xf32>) -> tensor<1x1000000xf32>
+  %1 = prim.reduce sum %0 [1] : (tensor<1x1000000xf32>) -> tensor<1xf32>
+  %2 = prim.broadcast %1 axes [0] sizes() : (tensor<1xf32>) -> tensor<1x1000000xf32>
+  %3 = prim.div %0, %2 : (tensor<1x1000000xf32>, tensor<1x1000000xf32>) -> tensor<1x1000000xf32>
+  return %3 : tensor<1x1000000xf32>
+}

@@ -75,6 +75,31 @@ class LongLines(ToolTest):
         wanted = {"Softmax": y, "LogSoftmax": log}
         self.check([helper.make_node(op, ["x"], [op], axis=-1) for op in wanted], x, wanted, tolerance=2e-5)
 
+    def test_row_that_is_a_result_itself(self):
+        """An exponential and its sum, as results both, also where what it is made of is read again."""
+        for n in (1001, 20032):
+            x = RANDOM.standard_normal((17, n)).astype(np.float32)
+            e = np.exp(x.astype(np.float64))
+            nodes = [helper.make_node("Exp", ["x"], ["e"]), helper.make_node("ReduceSum", ["e", "axes"], ["s"], keepdims=0)]
+            self.check(nodes, x, {"e": e, "s": e.sum(-1)}, tolerance=2e-5, constants=[("axes", [-1])])
+            again = [helper.make_node("Mul", ["e", "x"], ["p"]), helper.make_node("ReduceMax", ["p", "axes"], ["m"], keepdims=0)]
+            self.check([*nodes, *again], x, {"e": e, "s": e.sum(-1), "m": (e * x).max(-1)}, tolerance=2e-5,
+                       constants=[("axes", [-1])])
+
+    def test_places_in_short_lines(self):
+        """The first or last of equals, NaN, and nothing but -inf; along the last axis and before a few points."""
+        for shape, axis in (((700, 2), 1), ((700, 15), 1), ((900, 5), 1), ((64, 33, 3), 1), ((40, 100, 7), 1)):
+            x = RANDOM.integers(-2, 3, shape).astype(np.float32)
+            x[3] = -np.inf
+            x[5, 1] = np.nan
+            x[7, 0] = np.inf
+            x[8] = np.nan
+            last = shape[axis] - 1 - np.flip(x, axis).argmax(axis)
+            nodes = [helper.make_node("ArgMax", ["x"], ["a"], axis=axis, keepdims=0),
+                     helper.make_node("ArgMin", ["x"], ["b"], axis=axis, keepdims=0),
+                     helper.make_node("ArgMax", ["x"], ["c"], axis=axis, keepdims=0, select_last_index=1)]
+            self.check(nodes, x, {"a": x.argmax(axis), "b": x.argmin(axis), "c": last})
+
     def test_long_rows_compute_exponentials_once(self):
         """Beside an operand of the result's size too, over which the result may not lie."""
         x = np.ones((17, 20032), np.float32)

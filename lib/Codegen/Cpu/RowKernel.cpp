@@ -6,8 +6,8 @@
 // point is one more loop, and whatever is stored a row is stored once. Expensive
 // values that several loops of a row need (the exp of softmax) are kept in a
 // buffer of one row, on the stack, when the row's length is known and not above what the
-// schedule allows; else where the row's result goes, if that has room for them and each point's is
-// made from the value there.
+// schedule allows; else, or where they are a result, where the row's result goes, if that has room
+// for them and each point's is made from the value there.
 //
 // What is left of a row after whole vectors is part of one more: masked, where masks cost nothing,
 // or a vector that ends where the row does, of which what was seen before does not count.
@@ -47,7 +47,7 @@ private:
   };
   void planCache();
   Memory stackRow(int64_t length);
-  bool fitsResult(Operation *op);
+  std::optional<unsigned> resultFor(Operation *op);
   bool leavesPlace(Value value, Operation *kept, bool moved = false);
   ArrayRef<Coord> placeIn(const Kept &kept, ArrayRef<Coord> at) {
     return kept.wholeSpace ? at : at.drop_front(rows);
@@ -106,18 +106,25 @@ bool RowEmitter::leavesPlace(Value value, Operation *kept, bool moved) {
   return llvm::all_of(op->getOperands(), [&](Value v) { return leavesPlace(v, kept, moved); });
 }
 
-/// Whether the value of `op` can lie where the result will, from the loop that computes it on.
-bool RowEmitter::fitsResult(Operation *op) {
-  Value value = op->getResult(0), result = f.yield().getValues().front();
-  if (f.results.size() != 1 || result.getType() != value.getType() || extents.size() == rows)
-    return false;
+/// The result where the value of `op` can lie from the loop that computes it on: the one that it
+/// is, or the only one, which is made of it.
+std::optional<unsigned> RowEmitter::resultFor(Operation *op) {
+  Value value = op->getResult(0);
+  ValueRange results = f.yield().getValues();
+  unsigned place = llvm::find(results, value) - results.begin();
+  bool isResult = place < results.size();
+  if (extents.size() == rows ||
+      (!isResult && (results.size() != 1 || results[0].getType() != value.getType())))
+    return std::nullopt;
   bool computed = false;
   for (const RowStage &stage : stages) {
     computed |= llvm::any_of(stage, [&](prim::ReduceOp r) { return dependsOn(r.getX(), {op}); });
     if (computed && !llvm::all_of(stage, [&](auto r) { return leavesPlace(r.getX(), op); }))
-      return false;
+      return std::nullopt;
   }
-  return computed && leavesPlace(result, op);
+  if (!computed || !llvm::all_of(results, [&](Value result) { return leavesPlace(result, op); }))
+    return std::nullopt;
+  return isResult ? place : 0;
 }
 
 /// Values of the whole space that are expensive and read by two loops.
@@ -127,19 +134,22 @@ void RowEmitter::planCache() {
   int64_t length = 1;
   for (int64_t d : inner)
     length = ShapedType::isDynamic(d) || length < 0 ? -1 : length * d;
-  bool onStack = length >= 0 && length <= schedule.getKept(), resultTaken = false;
+  bool onStack = length >= 0 && length <= schedule.getKept();
+  DenseSet<unsigned> taken;
   for (Operation &op : f.launch.getBody().front()) {
     if (!op.hasTrait<prim::VeryCostly>() ||
         tensorType(op.getResult(0)).getShape() != full.getShape() ||
         tensorType(op.getResult(0)).getElementType() != f.b.getF32Type() ||
         loopsThatRead(f.launch, stages, &op) < 2)
       continue;
-    if (onStack) {
-      cache[op.getResult(0)] = {stackRow(length)};
-    } else if (!resultTaken && fitsResult(&op)) {
-      resultTaken = true;
-      cache[op.getResult(0)] = {f.results[0], /*wholeSpace=*/true};
-    }
+    Value value = op.getResult(0);
+    bool isResult = llvm::is_contained(f.yield().getValues(), value);
+    std::optional<unsigned> place =
+        isResult || !onStack ? resultFor(&op) : std::optional<unsigned>();
+    if (place && taken.insert(*place).second)
+      cache[value] = {f.results[*place], /*wholeSpace=*/true};
+    else if (onStack)
+      cache[value] = {stackRow(length)};
   }
 }
 
@@ -310,7 +320,9 @@ void RowEmitter::emitStores() {
   SmallVector<std::pair<Value, Memory>> points;
   for (auto [value, memory] : llvm::zip(f.yield().getValues(), f.results)) {
     if (memory.extents.size() == extents.size() && extents.size() != rows) {
-      points.push_back({value, memory});
+      auto *kept = cache.find(value);
+      if (kept == cache.end() || !kept->second.wholeSpace) // else it lies there already
+        points.push_back({value, memory});
       continue;
     }
     Coords at;

@@ -8,4 +8,8 @@ namespace tcc {
 /// as in registers: not those of sums of narrow floats, which are kept in wider ones.
 bool keepsPartsExact(prim::ReduceKind kind, mlir::Value x);
 
+/// Of short lines the place of an extremum becomes the extremum, and then the first (or last) place
+/// where it is: two reductions, for which row kernels have vectors.
+void reduceShortExtremum(prim::ArgReduceOp op);
+
 } // namespace tcc

@@ -18,6 +18,8 @@
 // An extent without a fitting divisor is cut behind the last whole part: its rest is reduced apart
 // and joined with what the parts give.
 //
+// The place of an extremum of short lines is two reductions as well (ShortExtrema.cpp).
+//
 // How many parts depends on the extents only, so that a model gives the same on any number of
 // threads.
 //
@@ -65,6 +67,10 @@ struct Rest {
 class SplitReductionsPass : public tcc::impl::SplitReductionsPassBase<SplitReductionsPass> {
 public:
   void runOnOperation() override {
+    SmallVector<prim::ArgReduceOp> places;
+    getOperation().walk([&](prim::ArgReduceOp op) { places.push_back(op); });
+    for (prim::ArgReduceOp op : places)
+      reduceShortExtremum(op);
     SmallVector<prim::ReduceOp> reductions;
     getOperation().walk([&](prim::ReduceOp op) { reductions.push_back(op); });
     for (prim::ReduceOp op : reductions)
@@ -143,7 +149,8 @@ static Value broadcastAs(OpBuilder &b, prim::BroadcastOp op, ArrayRef<int64_t> s
 /// A computed or splat `x` of other extents, computed of operands that `operandAs` gives, or null.
 /// Operators on points are done on their operands, because memory costs nothing to be seen in
 /// another way: what is computed would be told apart at each point. Those whose value others need
-/// stay as they are, and so do long functions, computed once.
+/// stay as they are, and so do long functions, computed once; but where all others come later they
+/// see what is computed here, if that is all of it.
 static Value computedAs(OpBuilder &b, Value x, RankedTensorType given,
                         function_ref<Value(Value)> operandAs) {
   Operation *op = x.getDefiningOp();
@@ -151,8 +158,14 @@ static Value computedAs(OpBuilder &b, Value x, RankedTensorType given,
     auto operand = dyn_cast<RankedTensorType>(v.getType());
     return operand && operand.getShape() == tensorType(x).getShape();
   };
+  bool isKept = op && op->hasTrait<prim::VeryCostly>() && !x.hasOneUse();
+  bool isWhole = given.getNumElements() == tensorType(x).getNumElements();
+  Operation *reduce = &*b.getInsertionPoint();
+  auto comesLater = [&](Operation *user) {
+    return user->getBlock() == reduce->getBlock() && !user->isBeforeInBlock(reduce);
+  };
   bool moves = op && op->getNumResults() == 1 && prim::isElementwise(op) &&
-               (x.hasOneUse() || !op->hasTrait<prim::VeryCostly>()) &&
+               (!isKept || (isWhole && llvm::all_of(op->getUsers(), comesLater))) &&
                llvm::all_of(op->getOperands(), isSame);
   auto constant = x.getDefiningOp<prim::ConstantOp>();
   auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getElements()) : nullptr;
@@ -164,8 +177,13 @@ static Value computedAs(OpBuilder &b, Value x, RankedTensorType given,
   Operation *moved = b.clone(*op, operands);
   if (splat)
     cast<prim::ConstantOp>(moved).setValueAttr(splat.resizeSplat(given));
-  moved->getResult(0).setType(given);
-  return moved->getResult(0);
+  Value result = moved->getResult(0);
+  result.setType(given);
+  if (isKept && moves) {
+    Value whole = prim::ReshapeOp::create(b, x.getLoc(), tensorType(x), result, ValueRange{});
+    x.replaceUsesWithIf(whole, [&](OpOperand &use) { return use.getOwner() != reduce; });
+  }
+  return result;
 }
 
 /// `x` seen as `shape`.
