@@ -8,11 +8,13 @@
 #include "Embedded.h"
 #include "WriteBlob.h"
 #include "lld/Common/Driver.h"
+#include "tcc/Runtime/model_file.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Parallel.h"
 #include "llvm/Support/Path.h"
+#include <cstring>
 #include <fcntl.h>
 #include <mutex>
 #include <sys/mman.h>
@@ -189,14 +191,37 @@ static Error checkSpace(const LinkJob &job, uint64_t needed, StringRef path) {
                    Twine(needed) + " bytes: " + code.message());
 }
 
-static Error insertWeightsAt(StringRef path, const LinkJob &job) {
+/// The last bytes of the file: include/tcc/Runtime/model_file.h says what for.
+static Error writeSeal(int file, uint64_t weightsPlace, uint64_t weightsSize) {
+  std::unique_ptr<FILE, int (*)(FILE *)> stream(fdopen(dup(file), "rb"), fclose);
+  if (!stream || fseek(stream.get(), 0, SEEK_END) != 0)
+    return errorCodeToError(std::error_code(errno, std::generic_category()));
+  auto end = uint64_t(ftell(stream.get()));
+  tcc_seal seal = {};
+  std::memcpy(seal.name, TCC_SEAL_NAME, sizeof seal.name);
+  seal.weights_place = weightsPlace;
+  seal.weights_size = weightsSize;
+  if (!tcc_seal_checksum(stream.get(), end, &seal, &seal.crc))
+    return createStringError("the file cannot be read back");
+  return writeAt(file, StringRef(reinterpret_cast<const char *>(&seal), sizeof seal), end);
+}
+
+static Error insertWeightsAndSeal(int file, const LinkJob &job) {
+  if (!hasWeights(job))
+    return writeSeal(file, 0, 0);
+  Expected<uint64_t> place = insertWeights(*job.weights, file, job.threads);
+  return place ? writeSeal(file, *place, job.weights->layout.size()) : place.takeError();
+}
+
+/// What is done to the library after the linker.
+static Error finishLibrary(StringRef path, const LinkJob &job) {
   std::string name = printable(finalName(job, path));
   int file;
   std::error_code code = sys::fs::openFile(path, file, sys::fs::CD_OpenExisting,
                                            sys::fs::FA_Read | sys::fs::FA_Write, sys::fs::OF_None);
   if (code)
     return userError("cannot write '" + name + "': " + code.message());
-  Error error = insertWeights(*job.weights, file, job.threads);
+  Error error = insertWeightsAndSeal(file, job);
   close(file);
   if (error)
     return userError("cannot write '" + name + "': " + toString(std::move(error)));
@@ -217,7 +242,7 @@ Error linkModel(const LinkJob &job, StringRef path) {
     return error;
   if (Error error = runLinker(args))
     return error;
-  return hasWeights(job) ? insertWeightsAt(path, job) : Error::success();
+  return finishLibrary(path, job);
 }
 
 Error linkRelocatable(const LinkJob &job, StringRef path) {

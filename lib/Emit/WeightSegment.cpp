@@ -123,7 +123,7 @@ static void moveRest(Library &library, const Placement &to) {
   library.header().e_shoff = library.header().e_shoff + to.shift;
 }
 
-Error insertWeights(const WeightBlob &blob, int file, unsigned threads) {
+Expected<uint64_t> insertWeights(const WeightBlob &blob, int file, unsigned threads) {
   Expected<Library> library = readLibrary(file);
   if (!library)
     return library.takeError();
@@ -138,7 +138,9 @@ Error insertWeights(const WeightBlob &blob, int file, unsigned threads) {
     return error;
   if (Error error = writeAt(file, bytes.take_front(to->end), 0))
     return error;
-  return writeAt(file, bytes.drop_front(to->end), to->end + to->shift);
+  if (Error error = writeAt(file, bytes.drop_front(to->end), to->end + to->shift))
+    return error;
+  return to->place;
 }
 
 } // namespace tcc::emit

@@ -9,6 +9,7 @@
  */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <tcc/Runtime/model_file.h>
 #include <tcc/Runtime/tcc.h>
 
 enum { FEATURES = 10, MAX_BATCH = 3 };
@@ -57,6 +58,11 @@ static int run(const tcc_api *api, tcc_context *context, int64_t batch) {
 }
 
 int main(int argc, char **argv) {
+  const char *wrong = argc == 2 ? tcc_check_model_file(argv[1]) : NULL;
+  if (wrong) {
+    fprintf(stderr, "%s %s\n", argv[1], wrong);
+    return 2;
+  }
   void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!library) {
     fprintf(stderr, "usage: main ./model.so (%s)\n", argc == 2 ? dlerror() : "no model");

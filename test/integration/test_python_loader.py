@@ -213,6 +213,21 @@ class Loader(unittest.TestCase):
                 self.assertEqual(opened.returncode, 1, f"{size} bytes: {opened}")
                 self.assertRegex(opened.stderr, "is cut short" if size >= 64 else "file too short|cut short")
 
+    def test_a_file_that_is_damaged(self):
+        """A library with other bytes would run, and end the process or give anything."""
+        with tempfile.TemporaryDirectory() as folder:
+            path, damaged = pathlib.Path(folder) / "model.so", pathlib.Path(folder) / "damaged.so"
+            subprocess.run([pathlib.Path(os.environ["TCC_BIN"]) / "tcc", "-o", path,
+                            SOURCE / "samples/linear-relu/linear-relu.onnx"], check=True, capture_output=True)
+            tcc.Model(path).close()
+            whole = path.read_bytes()
+            for place in (5, 64, len(whole) // 3, len(whole) // 2, *range(len(whole) - 33, len(whole))):
+                damaged.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1:])
+                with self.assertRaisesRegex(tcc.Error, "is damaged: its checksum is not that of its content"):
+                    tcc.Model(damaged)
+            damaged.write_bytes(whole + b"0")  # signed or packed by another tool: unknown, as without a seal
+            tcc.Model(damaged).close()
+
     def test_closed(self):
         self.model.close()
         with self.assertRaisesRegex(tcc.Error, "context is NULL"):

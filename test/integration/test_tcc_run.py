@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import platform
+import random
 import struct
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from onnx import OptionalProto, TensorProto, helper, numpy_helper
 
 BIN = pathlib.Path(os.environ["TCC_BIN"])
 MACHINE = platform.machine()
+SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "samples/linear-relu/linear-relu.onnx"
 
 
 def model(machine=MACHINE):
@@ -176,6 +178,21 @@ class TccRun(unittest.TestCase):
             code, _, err = run(self.folder / "cut.so", "--describe")
             self.assertEqual(code, 2, err)
             self.assertEqual(err.count("error:"), 1, err)
+
+    def test_a_library_that_is_damaged(self):
+        """Random bytes in place of others: one error, never a signal."""
+        subprocess.run([BIN / "tcc", SAMPLE, "-o", self.folder / "damaged.so"], check=True, capture_output=True)
+        library = (self.folder / "damaged.so").read_bytes()
+        for seed in range(40):
+            draw, damaged = random.Random(seed), bytearray(library)
+            for _ in range(draw.choice([1, 20, 100])):
+                damaged[draw.randrange(len(damaged))] ^= draw.randrange(1, 256)
+            (self.folder / "damaged.so").write_bytes(damaged)
+            code, _, err = run(self.folder / "damaged.so", "--describe")
+            self.assertEqual(code, 2, err)
+            self.assertIn("is damaged: its checksum is not that of its content", err)
+        (self.folder / "damaged.so").write_bytes(library[:-32])  # of an older compiler
+        self.assertEqual(run(self.folder / "damaged.so", "--describe")[0], 0)
 
     def test_bench(self):
         shapes = ["--dim", "N=9", "--dim", "K=3", "--shape", "x=9x2", "--shape", "acc=2"]

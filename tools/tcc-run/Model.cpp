@@ -5,13 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Model.h"
-#include <algorithm>
+#include "tcc/Runtime/model_file.h"
 #include <chrono>
-#include <cstring>
 #include <dlfcn.h>
-#include <elf.h>
 #include <filesystem>
-#include <fstream>
 
 namespace tcc::run {
 
@@ -84,30 +81,11 @@ static DLDevice parseDevice(const std::string &text) {
   throw DataError("--device '" + printable(text) + "' is not cpu, cuda, cuda:N or sim");
 }
 
-/// Whether the file ends before what it says is mapped of it. The loader maps it all the same, and
-/// the first look at what is missing would end the process by SIGBUS.
-static bool isCutShort(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  Elf64_Ehdr head;
-  if (!file.read(reinterpret_cast<char *>(&head), sizeof head) ||
-      std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(Elf64_Phdr))
-    return false; // not one at all, as the loader says
-  std::vector<Elf64_Phdr> segments(head.e_phnum);
-  file.seekg(std::streamoff(head.e_phoff));
-  auto bytes = std::streamsize(segments.size() * sizeof(Elf64_Phdr));
-  uint64_t size = std::filesystem::file_size(path);
-  return !file.read(reinterpret_cast<char *>(segments.data()), bytes) ||
-         std::any_of(segments.begin(), segments.end(), [&](const Elf64_Phdr &segment) {
-           return segment.p_type == PT_LOAD &&
-                  (segment.p_offset > size || segment.p_filesz > size - segment.p_offset);
-         });
-}
-
 void Model::open(const std::string &path, const Options &options) {
   if (!std::filesystem::is_regular_file(path))
     throw DataError("cannot read '" + printable(path) + "'");
-  if (isCutShort(path))
-    throw DataError("'" + printable(path) + "' is cut short");
+  if (const char *wrong = tcc_check_model_file(path.c_str()))
+    throw DataError("'" + printable(path) + "' " + wrong);
   handle = dlopen(withFolder(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     throw DataError("cannot load '" + printable(path) + "': " + printable(dlerror()));

@@ -59,8 +59,8 @@ inline constexpr const char *weightSection = ".tcc.weights";
 /// A relocatable ELF object of `triple`'s machine (x86_64 or aarch64) that has the section, with
 /// its size and no bytes. insertWeights gives them to the library that was linked with it.
 llvm::Expected<std::string> weightObject(const WeightLayout &layout, const llvm::Triple &triple);
-/// `file` is a shared library of 64 bits, open for reading and writing.
-llvm::Error insertWeights(const WeightBlob &blob, int file, unsigned threads = 1);
+/// `file` is a shared library of 64 bits, open for reading and writing. The weights' place in it.
+llvm::Expected<uint64_t> insertWeights(const WeightBlob &blob, int file, unsigned threads = 1);
 
 /// The head of the safetensors file, its length field included; a multiple of 64
 /// bytes long. Its length is tcc_program's weights_offset, its hash (below)

@@ -3,7 +3,8 @@
  * A model.so needs nothing but libc and libm. Each one carries its own copy of the runtime and
  * exports exactly the functions below, so a program that uses one model may link to it, and a
  * program that uses several opens each with dlopen(path, RTLD_NOW | RTLD_LOCAL) and asks it for
- * `tcc_get_api`, which hands out the same functions as a table.
+ * `tcc_get_api`, which hands out the same functions as a table. model_file.h finds a file that is
+ * damaged before dlopen runs it.
  *
  *   tcc_model_open -> tcc_context_create -> tcc_run ... -> tcc_context_destroy -> tcc_model_close
  *

@@ -19,6 +19,7 @@ import operator
 import os
 import struct
 import threading
+import zlib
 
 import numpy as np
 
@@ -35,10 +36,7 @@ class _DLTensor(ctypes.Structure):
                 ("byte_offset", ctypes.c_uint64)]
 
 
-class _DLManagedTensor(ctypes.Structure):
-    pass
-
-
+_DLManagedTensor = type("_DLManagedTensor", (ctypes.Structure,), {})
 _DLManagedTensor._fields_ = [("tensor", _DLTensor), ("manager", ctypes.c_void_p),
                              ("deleter", ctypes.CFUNCTYPE(None, _P(_DLManagedTensor)))]
 
@@ -114,20 +112,34 @@ def _device(text):
     return types[kind], int(number or 0)
 
 
-def _is_cut_short(path):
-    """Whether an ELF file ends before what it says is mapped of it: dlopen maps it all the same, and the first
-    look at what is missing ends the process by SIGBUS."""
-    with open(path, "rb") as file:
-        size, head = os.fstat(file.fileno()).st_size, file.read(64)
-        if len(head) < 64 or head[:4] != b"\x7fELF" or head[54:56] != b"\x38\0":
-            return False  # not one at all, as dlopen says
-        file.seek(struct.unpack_from("=Q", head, 32)[0])
-        count = struct.unpack_from("=H", head, 56)[0]
-        segments = file.read(56 * count)
-        if len(segments) < 56 * count:
-            return True
-        return any(kind == 1 and offset + stored > size  # PT_LOAD
-                   for kind, _, offset, _, _, stored, _, _ in struct.iter_unpack("=IIQQQQQQ", segments))
+def _is_cut_short(read, size):
+    """Whether an ELF file ends before what it says is mapped of it, where a look is SIGBUS, or before its sections."""
+    head = read(0, 64) if read(0, 4) == b"\x7fELF" else b""
+    place, sections, count, tables = struct.unpack("=32xQQ8xH2xH2x", head) if len(head) == 64 else (0, 0, 0, 0)
+    segments = read(place, place + 56 * count)
+    return len(segments) < 56 * count or sections + 64 * tables > size or any(
+        kind == 1 and offset + stored > size for kind, offset, stored in struct.iter_unpack("=I4xQ16xQ16x", segments))
+
+
+def _is_damaged(read, size, seal):
+    """Whether the checksum at the file's end is another (model_file.h): of weights it covers samples."""
+    place, weights, crc = struct.unpack("=8xQQ4xI", seal)
+    last, value = max(weights - 4096, 0), 0
+    starts = range(0, weights, 4096) if weights <= 64 * 4096 else (last // 63 * i + last % 63 * i // 63 for i in range(64))
+    parts = [(0, place), *((place + at, place + min(at + 4096, weights)) for at in starts), (place + weights, size - 4)]
+    for begin, end in parts if place + weights <= size else ():
+        value = zlib.crc32(read(begin, end), value)
+    return value != crc
+
+
+def _check_file(path):
+    """dlopen runs whatever it maps: a file that is damaged or cut short is found before."""
+    size = os.path.getsize(path)
+    read = lambda begin, end: np.fromfile(path, np.uint8, max(end - begin, 0), offset=min(begin, size)).tobytes()
+    seal = read(max(size - 32, 0), size)
+    sealed = len(seal) == 32 and sum(map(operator.eq, seal, b"tcc seal")) >= 4
+    if _is_damaged(read, size, seal) if sealed else _is_cut_short(read, size):
+        raise Error(5, f"{path} is {'damaged: its checksum is not that of its content' if sealed else 'cut short'}")
 
 
 class Tensor:
@@ -190,8 +202,7 @@ class Model:
     """
 
     def __init__(self, path, threads=0, weights=None, seed=None, device=None):
-        if _is_cut_short(path):
-            raise Error(5, f"{path} is cut short")
+        _check_file(path)
         library = self._library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         if not hasattr(library, "tcc_abi_version"):
             raise Error(5, f"{path} is not a model made by tcc")
@@ -381,9 +392,7 @@ def _borrow_numpy(array, tensor):
     if tensor.mutated and (copied or not array.flags.writeable):
         raise Error(1, f"the model writes into input '{tensor.name}': it cannot be read-only or need a copy")
     if bits < 8 and array.dtype.itemsize == 1:
-        array = _pack(array, bits)
-        shape, strides = array[1], None
-        array = array[0]
+        (array, shape), strides = _pack(array, bits), None
     else:
         if array.dtype != tensor.dtype:
             known = {np.dtype(name): key for key, name in _NUMPY.items()}
@@ -407,7 +416,6 @@ def _pack(array, bits):
     flat = array.astype(np.uint8).ravel() & ((1 << bits) - 1)
     flat = np.concatenate([flat, np.zeros(-len(flat) % per_byte, np.uint8)]).reshape(-1, per_byte)
     return np.bitwise_or.reduce(flat << (np.arange(per_byte, dtype=np.uint8) * bits), axis=1).astype(np.uint8), array.shape
-
 
 
 # ---- outputs ----

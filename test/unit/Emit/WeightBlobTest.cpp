@@ -113,7 +113,7 @@ TEST_CASE("weights go into nothing but a library that was linked for them") {
     int file;
     REQUIRE(!sys::fs::createTemporaryFile("tcc-blob", "so", file, path));
     REQUIRE(write(file, content.data(), content.size()) == ssize_t(content.size()));
-    std::string text = toString(insertWeights(blob(), file));
+    std::string text = toString(insertWeights(blob(), file).takeError());
     sys::fs::closeFile(file);
     auto left = MemoryBuffer::getFile(path);
     CHECK((left && (*left)->getBuffer() == content));
@@ -128,7 +128,7 @@ TEST_CASE("weights go into nothing but a library that was linked for them") {
   CHECK(refusal(object) == "the linked library has no room for the weights");
   object = cantFail(weightObject(blob().layout, Triple("x86_64-linux-gnu")));
   CHECK(refusal(object) == "the linked library does not end a segment with the weights");
-  CHECK(toString(insertWeights(blob(), -1)) == "Bad file descriptor");
+  CHECK(toString(insertWeights(blob(), -1).takeError()) == "Bad file descriptor");
 }
 
 TEST_CASE("parts of any number of threads make the same file") {
