@@ -17,7 +17,6 @@ import json
 import multiprocessing
 import os
 import pathlib
-import select
 import statistics
 import sys
 import tempfile
@@ -149,8 +148,8 @@ def measure(name, library, why, options):
     return row
 
 
-def serve(jobs, options, pipe):
-    """Measures case after case, a line of JSON each."""
+def serve(jobs, options, connection):
+    """Measures case after case and sends the rows."""
     import torch
     warnings.simplefilter("ignore")
     torch.set_num_threads(4)
@@ -159,44 +158,33 @@ def serve(jobs, options, pipe):
             row = measure(*job, options)
         except Exception as failure:  # eager itself does not run it
             row = {"case": job[0], "not_a_case": f"{type(failure).__name__}: {' '.join(str(failure).split())[:200]}"}
-        pipe.write(json.dumps(row) + "\n")
-        pipe.flush()
+        connection.send(row)
         if number % 16 == 15:
             torch.cuda.empty_cache()
 
 
 def in_processes(jobs, options):
-    """Rows of all jobs; each process goes on behind the one that ended before it."""
+    """Rows of all jobs; each process goes on behind the one that ended before it. Forks would share CUDA's state."""
+    start = multiprocessing.get_context("spawn")
     while jobs:
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            status = 1
-            try:
-                with os.fdopen(writer, "w") as pipe:
-                    serve(jobs, options, pipe)
-                status = 0
-            finally:
-                sys.stderr.flush()
-                os._exit(status)
-        os.close(writer)
-        done, text = 0, b""
-        while select.select([reader], [], [], PATIENCE)[0] and (part := os.read(reader, 1 << 16)):
-            *lines, text = (text + part).split(b"\n")
-            for line in lines:
-                yield json.loads(line)
+        receiver, sender = start.Pipe(duplex=False)
+        process = start.Process(target=serve, args=(jobs, options, sender))
+        process.start()
+        sender.close()
+        done = 0
+        try:
+            while done < len(jobs) and receiver.poll(PATIENCE):
+                yield receiver.recv()
                 done += 1
-        os.close(reader)
+        except EOFError:
+            pass
         if done < len(jobs):
-            try:
-                os.kill(child, 9)
-            except ProcessLookupError:
-                pass
+            process.kill()
             yield {"case": jobs[done][0], "machine": options.machine, "queued": {}, "graph": {},
                    "failed": {"tcc": "the process that ran it ended, or did not go on"}}
             done += 1
-        os.waitpid(child, 0)
+        process.join()
+        receiver.close()
         jobs = jobs[done:]
 
 

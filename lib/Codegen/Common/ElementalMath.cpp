@@ -297,7 +297,9 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
       .Case<prim::ErfOp>(viaMath<math::ErfOp>(b, v))
       .Case<prim::ErfcOp>(viaMath<math::ErfcOp>(b, v))
       .Case([&](prim::ErfinvOp) { return emitErfinv(b, v[0]); })
-      .Case([&](prim::LgammaOp) { return emitLgamma(b, v[0]); })
+      .Case([&](prim::LgammaOp) {
+        return emitLgamma(b, v[0], tensorType(op->getResult(0)).getElementTypeBitWidth() <= 16);
+      })
       .Case([&](prim::DigammaOp) { return emitDigamma(b, v[0]); })
       .Case([&](prim::BesselI0Op) { return emitBesselI0(b, v[0]); })
       .Case([&](prim::BesselI1Op) { return emitBesselI1(b, v[0]); })

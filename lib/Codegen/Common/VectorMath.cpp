@@ -104,6 +104,9 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
     if (isAddedToOne(op->getResult(0)))
       return {out(vmath::expBesideOne(in(0)))};
   }
+  if (auto log = dyn_cast<math::LogOp>(op);
+      log && e.options.hasExp2 && log.getFastmath() == arith::FastMathFlags::afn)
+    return {out(vmath::hardwareLog(in(0)))};
   if (auto found = unaryFunctions().find(op->getName().getStringRef());
       found != unaryFunctions().end()) {
     if (found->second.native && !narrow)

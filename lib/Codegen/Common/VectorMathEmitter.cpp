@@ -350,11 +350,11 @@ Fp hardwareExp2(Fp x) {
   return {x.e, math::Exp2Op::create(x.e->builder, x.v, arith::FastMathFlags::afn)};
 }
 
-Fp flushingExp2(Fp x) {
+/// One of NVIDIA's functions of an f32.
+static Fp intrinsic(StringRef name, Fp x) {
   ImplicitLocOpBuilder &b = x.e->builder;
   auto of = [&](Value v) -> Value {
-    return LLVM::CallIntrinsicOp::create(
-               b, b.getF32Type(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{v})
+    return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(name), ValueRange{v})
         .getResult(0);
   };
   auto vector = dyn_cast<VectorType>(x.type());
@@ -367,6 +367,14 @@ Fp flushingExp2(Fp x) {
     lanes.push_back(of(vector::ExtractOp::create(b, v, lane)));
   Value result = vector::FromElementsOp::create(b, flat, lanes);
   return {x.e, vector == flat ? result : Value(vector::ShapeCastOp::create(b, vector, result))};
+}
+
+Fp flushingExp2(Fp x) { return intrinsic("llvm.nvvm.ex2.approx.ftz.f32", x); }
+
+Fp hardwareLog(Fp x) { return intrinsic("llvm.nvvm.lg2.approx.f", x) * 0x1.62e43p-1; }
+
+Fp roughDivide(Fp x, Fp y) {
+  return {x.e, arith::DivFOp::create(x.e->builder, x.v, y.v, arith::FastMathFlags::afn)};
 }
 
 Fp exactF64(Fp (*function)(Fp), StringRef name, Fp x) {

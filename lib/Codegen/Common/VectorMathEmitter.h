@@ -229,8 +229,16 @@ bool isOnlyNarrowed(mlir::Value v);
 Fp hardwareExp2(Fp x);
 /// The same by one of NVIDIA's that takes subnormals for zero.
 Fp flushingExp2(Fp x);
+/// log x of an f32 that is not negative, off by 2^-22 of one near one.
+Fp hardwareLog(Fp x);
+/// x / y of an f32 that is not huge, to 22 bits.
+Fp roughDivide(Fp x, Fp y);
 /// sin (or cos) of an f32 to 17 bits, small results included.
 Fp roughSin(Fp x, bool cosine);
+/// tan of an f32 to 17 bits.
+Fp roughTan(Fp x);
+/// log |Gamma(x)| of an f32 to 17 bits; between the poles off by 2^-20 of one.
+Fp roughLgamma(Fp x);
 /// sin or cos of an f32 whose size is at most 1, as accurate as those of any; `rough`: 17 bits do.
 Fp sinOfUnit(Fp x, bool cosine, bool rough);
 /// 1 + tanh u as a sigmoid of 2u, where `needsFactors`.

@@ -5,6 +5,10 @@
 // log |Gamma(x)| = -log |x sin(pi x) / pi| - log Gamma(-x). Both are known to a little more than
 // f64 holds, because they cancel near the zeros between the poles.
 //
+// What is rounded to 16 bits is computed in f32 and without a loop (`roughLgamma`): both zeros of
+// positive numbers, 1 and 2, are factors beside one polynomial for [3/4, 5/2], smaller numbers take
+// one step, and logarithms are added to what is no smaller, so that their absolute error counts.
+//
 //===----------------------------------------------------------------------===//
 #include "VectorMathPair.h"
 
@@ -71,7 +75,35 @@ Pair logGamma(Fp x) {
   return select(high, Pair{stirling(x, logarithm), x.constant(0.0)}, sum);
 }
 
+/// A logarithm that is added to what is no smaller.
+Fp addedLog(Fp x) {
+  return {x.e, mlir::math::LogOp::create(x.e->builder, x.v, mlir::arith::FastMathFlags::afn)};
+}
+
 } // namespace
+
+Fp roughLgamma(Fp x) {
+  Mask reflected = x <= -0.25;
+  Fp a = select(reflected, -x, x);
+  Mask low = a < 0.75, high = a >= 2.5;
+  Fp y = select(low, a + 1.0, a);
+  Fp p = poly(y - 1.625, {0x1.81a3b2p-11, -0x1.3ad108p-10, 0x1.2b5d8p-11, -0x1.42fba2p-10,
+                          0x1.cb1434p-9, -0x1.a5039ap-8, 0x1.87cdd2p-7, -0x1.8be8cep-6,
+                          0x1.aec002p-5, -0x1.0d79eap-3, 0x1.dcfd32p-2});
+  Fp near = (y - 1.0) * (y - 2.0) * p, logarithm = addedLog(abs(a));
+  // Stirling's series.
+  Fp inverse = roughDivide(a.constant(1.0), a);
+  Fp series = poly(inverse * inverse, {0x1.645928p-11, -0x1.6b457ep-9, 0x1.555548p-4});
+  Fp far = mulAdd(a - 0.5, logarithm - 1.0, mulAdd(inverse, series, 0x1.acfe39p-2));
+  Fp result = select(high, far, select(low, near - logarithm, near));
+  // log |x sin(pi x) / pi|
+  Fp fraction = abs(x - roundEven(x)), z = fraction * fraction;
+  Fp sine = fraction * poly(z, {-0x1.6c0f1ap-3, 0x1.9e8c5p-1, -0x1.a5134ap+0, 0x1.ffffe2p-1});
+  Fp mirror = -addedLog(a * sine) - result;
+  mirror = select(fraction == 0.0, x.infinity(), mirror);
+  result = select(reflected, mirror, result);
+  return select(abs(x) == x.infinity(), x.infinity(), result);
+}
 
 Fp lgammaF64(Fp x) {
   Mask reflected = x <= -0.5;

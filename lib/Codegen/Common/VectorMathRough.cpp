@@ -16,8 +16,9 @@
 // shorter than tanh as well, and nothing of a small sum is lost: gelu by tanh takes it on any CPU
 // where a sigmoid is one function.
 //
-// sin and cos of narrow numbers are bound by arithmetic, not by memory, if they are computed to 24
-// bits: roughSin (VectorMathTrig.cpp) takes one polynomial instead of two.
+// sin, cos and tan of narrow numbers are bound by arithmetic, not by memory, if they are computed
+// to 24 bits: roughSin (VectorMathTrig.cpp) takes one polynomial instead of two, and roughTan
+// neither the reduction's rounding error nor an exact reciprocal.
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
@@ -58,11 +59,6 @@ bool isOnlyNarrowed(Value v) {
 
 /// What is added to something normal need not be subnormal.
 static Fp roughExp2(Fp x) { return x.e->options.hasExp2 ? flushingExp2(x) : exp2(x); }
-
-/// x / y, where y is not huge.
-static Fp roughDivide(Fp x, Fp y) {
-  return {x.e, arith::DivFOp::create(x.e->builder, x.v, y.v, arith::FastMathFlags::afn)};
-}
 
 static Fp roughExp(Fp x) {
   x = x * log2e;
@@ -227,7 +223,7 @@ static void divideByUniform(arith::DivFOp div, const ExpandMathOptions &options)
 void expandRough(Operation *root, const ExpandMathOptions &options) {
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    if (isa<math::ErfOp, math::TanhOp, math::ExpOp, math::SinOp, math::CosOp>(op) &&
+    if (isa<math::ErfOp, math::TanhOp, math::ExpOp, math::SinOp, math::CosOp, math::TanOp>(op) &&
         getElementTypeOrSelf(op->getResult(0)).isF32())
       ops.push_back(op);
   });
@@ -242,6 +238,7 @@ void expandRough(Operation *root, const ExpandMathOptions &options) {
       Fp x{&emitter, op->getOperand(0)};
       Fp rough = isa<math::ExpOp>(op)    ? roughExp(x)
                  : isa<math::TanhOp>(op) ? roughTanh(x)
+                 : isa<math::TanOp>(op)  ? roughTan(x)
                                          : roughSin(x, isa<math::CosOp>(op));
       op->getResult(0).replaceAllUsesWith(rough.v);
     }

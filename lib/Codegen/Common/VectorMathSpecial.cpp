@@ -1,8 +1,8 @@
 //===- VectorMathSpecial.cpp - Gamma functions and the inverse of erf -----===//
 //
 // Functions that the math dialect lacks. They are emitted when a kernel is built, not
-// by the pass, so they hold for every target. In f64, also for narrower types,
-// whose erfinv needs fewer terms.
+// by the pass, so they hold for every target. In f64, also for f32, whose erfinv needs fewer
+// terms; log Gamma of narrower types in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
@@ -109,7 +109,11 @@ Fp erfinvRough(Fp x) {
 } // namespace
 } // namespace vmath
 
-Value emitLgamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::lgammaF64); }
+Value emitLgamma(ImplicitLocOpBuilder &b, Value x, bool narrow) {
+  vmath::Emitter e{b, vmath::anyTarget};
+  bool isF32 = getElementTypeOrSelf(x.getType()).isF32();
+  return narrow && isF32 ? vmath::roughLgamma({&e, x}).v : vmath::viaF64(b, x, vmath::lgammaF64);
+}
 Value emitDigamma(ImplicitLocOpBuilder &b, Value x) { return vmath::viaF64(b, x, vmath::digamma); }
 Value emitErfinv(ImplicitLocOpBuilder &b, Value x) {
   bool isF64 = getElementTypeOrSelf(x.getType()).isF64();

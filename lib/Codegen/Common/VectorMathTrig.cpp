@@ -109,10 +109,25 @@ Both ofReduced(Fp x, const Reduced &a) {
           flipSign(select(odd, s, c), ((a.quadrant + 1) << 30) & signBit)};
 }
 
-/// `usual`, of |x| below 10^5, which are wanted; the lanes of larger ones by a function of their
-/// own. The branch comes last, so that those of several vectors overlap.
-Both unlessLarge(Fp x, const Both &usual, bool wantSin, bool wantCos) {
+/// `usual`, of |x| below 10^5; the lanes of larger ones by a function of their own, `name`. The
+/// branch comes last, so that those of several vectors overlap.
+SmallVector<Value> unlessLarge(Fp x, ArrayRef<Value> usual, StringRef name,
+                               llvm::function_ref<SmallVector<Value>(Fp)> ofLarge) {
   Mask isLarge = abs(x) >= largeArgument;
+  auto emitHelper = [&](Emitter &inner, ValueRange arguments) {
+    return ofLarge({&inner, arguments.front()});
+  };
+  return ifAnyLane(isLarge, usual, [&] {
+    SmallVector<Value> far =
+        callHelper(*x.e, helperName(name, x.type()), x.v, TypeRange(ValueRange(usual)), emitHelper);
+    for (auto [value, there] : llvm::zip(far, usual))
+      value = select(isLarge, Fp{x.e, value}, Fp{x.e, there}).v;
+    return far;
+  });
+}
+
+/// `usual` of those that are wanted.
+Both unlessLarge(Fp x, const Both &usual, bool wantSin, bool wantCos) {
   auto values = [&](const Both &both) {
     SmallVector<Value> wanted;
     if (wantSin)
@@ -121,18 +136,9 @@ Both unlessLarge(Fp x, const Both &usual, bool wantSin, bool wantCos) {
       wanted.push_back(both.cos.v);
     return wanted;
   };
-  SmallVector<Value> near = values(usual);
-  auto emitHelper = [&](Emitter &inner, ValueRange arguments) {
-    Fp given{&inner, arguments.front()};
-    return values(ofReduced(given, reduceLarge(abs(given))));
-  };
   std::string name = std::string(wantSin ? "sin" : "") + (wantCos ? "cos" : "") + "_large";
-  SmallVector<Value> results = ifAnyLane(isLarge, near, [&] {
-    SmallVector<Value> far =
-        callHelper(*x.e, helperName(name, x.type()), x.v, TypeRange(ValueRange(near)), emitHelper);
-    for (auto [value, there] : llvm::zip(far, near))
-      value = select(isLarge, Fp{x.e, value}, Fp{x.e, there}).v;
-    return far;
+  SmallVector<Value> results = unlessLarge(x, values(usual), name, [&](Fp given) {
+    return values(ofReduced(given, reduceLarge(abs(given))));
   });
   return {{x.e, results.front()}, {x.e, results.back()}};
 }
@@ -151,9 +157,7 @@ Fp negativeReciprocal(Fp t, Fp low) {
 }
 
 /// tan r = r + r^3 P(r^2); in odd quadrants -1 / tan r.
-Fp tanF32(Fp x) {
-  Reduced a = reduceAnySize(abs(x), reduceSmall(abs(x), /*wantLow=*/true), largeArgument,
-                            "reduce_pi_2", reduceLarge);
+Fp tanOfReduced(Fp x, const Reduced &a) {
   Fp z = a.r * a.r;
   Fp p = poly(z, {0x1.25b986p-8, -0x1.f47204p-14, 0x1.685026p-7, 0x1.5bb5b6p-6, 0x1.baf314p-5,
                   0x1.110d12p-3, 0x1.555562p-2});
@@ -161,6 +165,17 @@ Fp tanF32(Fp x) {
   Fp t = a.r + tail;
   Mask odd = (a.quadrant & 1) != 0;
   return flipSign(select(odd, negativeReciprocal(t, tail - (t - a.r)), t), bits(x) & signBit);
+}
+
+/// `usual`, of |x| below 10^5, or of larger ones the tangent.
+Fp tanUnlessLarge(Fp x, Fp usual) {
+  return {x.e, unlessLarge(x, usual.v, "tan_large", [](Fp given) {
+            return SmallVector<Value>{tanOfReduced(given, reduceLarge(abs(given))).v};
+          })[0]};
+}
+
+Fp tanF32(Fp x) {
+  return tanUnlessLarge(x, tanOfReduced(x, reduceSmall(abs(x), /*wantLow=*/true)));
 }
 
 } // namespace
@@ -195,6 +210,14 @@ Fp roughSin(Fp x, bool cosine) {
   s = flipSign(s, cosine ? odd ^ signBit : odd);
   Both exact = unlessLarge(x, {s, s}, !cosine, cosine);
   return exact.sin;
+}
+Fp roughTan(Fp x) {
+  Reduced a = reduceSmall(abs(x), /*wantLow=*/false);
+  Fp z = a.r * a.r;
+  Fp t = mulAdd(a.r * z, poly(z, {0x1.6109cp-5, 0x1.531686p-5, 0x1.16aa08p-3, 0x1.552664p-2}), a.r);
+  Mask odd = (a.quadrant & 1) != 0;
+  Fp y = select(odd, roughDivide(t.constant(-1.0), t), t);
+  return tanUnlessLarge(x, flipSign(y, bits(x) & signBit));
 }
 Fp sinOfUnit(Fp x, bool cosine, bool rough) {
   Fp z = x * x;

@@ -322,6 +322,11 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
                          [](double x) { return x / double(3.7e-20f); }},
                         {"%g = math.sin %x : vector<64xf32>", [](double x) { return std::sin(x); }},
                         {"%g = math.cos %x : vector<64xf32>", [](double x) { return std::cos(x); }},
+                        {"%g = math.tan %x : vector<64xf32>", [](double x) { return std::tan(x); }},
+                        {R"(%k = arith.constant dense<1.0e5> : vector<64xf32>
+          %z = arith.mulf %x, %k : vector<64xf32>
+          %g = math.tan %z : vector<64xf32>)",
+                         [](double x) { return std::tan(double(float(x) * 1.0e5f)); }},
                         {R"(%k = arith.constant dense<7.7e3> : vector<64xf32>
           %z = arith.mulf %x, %k : vector<64xf32>
           %g = math.sin %z : vector<64xf32>)",

@@ -73,7 +73,8 @@ std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &option
 
 // Functions that the math dialect lacks, on a scalar or a vector of any float type.
 // The builder inserts into a function of a module. No pass is needed after them.
-mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+/// `narrow`: the result is rounded to 16 bits, and `x` an f32.
+mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool narrow = false);
 mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 /// The modified Bessel functions of the first kind.
