@@ -1,7 +1,7 @@
 // What the graph dialect says for what ONNX says.
 #include "OnnxModels.h"
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 
 using namespace tcc;
 using namespace tcc::test;
@@ -260,8 +260,8 @@ TEST_CASE("a chain of 10,000 nodes imports quickly") {
     node.set_output(0, i == 9'999 ? "y" : "v" + std::to_string(i));
     *graph.add_node() = node;
   }
-  auto start = std::chrono::steady_clock::now();
+  std::clock_t start = std::clock(); // of CPU: other work may keep the machine busy
   auto result = importModel(model);
   CHECK(result->error.empty());
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK(std::clock() - start < 2 * CLOCKS_PER_SEC);
 }
