@@ -90,6 +90,7 @@ class Followed:
             place, words[made] = words[made], str(self.made / f"{len(objects)}.o")
             objects[place if like == str(original) else words[made]] = words[made]
             words[words.index("-c") + 1] = str(path)
+            words += ["-O0", "-Xclang", "-fno-validate-pch"]  # what follows a page runs for less time than it is optimised
             running.append((words, subprocess.Popen(words, cwd=self.build, stderr=subprocess.PIPE, text=True)))
             if len(running) == os.cpu_count():
                 self.finish(running)
