@@ -4,6 +4,7 @@
         outputs = model(x)
 """
 import ctypes
+import gc
 import os
 import pathlib
 import subprocess
@@ -13,6 +14,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "lib/Bindings/Python"))
 import tcc  # noqa: E402
+
+# Python looks for cycles after 700 new objects; an import or an export of PyTorch's makes millions that live on.
+gc.set_threshold(100_000, 50, 100)
 
 
 class CompileError(Exception):

@@ -11,6 +11,7 @@ import argparse
 import collections
 import copy
 import fnmatch
+import gc
 import importlib
 import logging
 import multiprocessing
@@ -223,6 +224,7 @@ def main():
     if any(name.startswith("hf-") for name in names):
         importlib.import_module("transformers.modeling_utils")
         importlib.import_module("transformers.masking_utils")
+    gc.freeze()  # children do not look at what was imported
     for name, form in pairs:
         what, took = verdict(name, form, options.keep, (["--verify"] if options.verify else []) + options.flags.split())
         kind = what.split(":")[0]
