@@ -63,16 +63,30 @@ SmallVector<Value> zeroTile(KernelBuilder &k, const RegisterTile &tile) {
   return zeros;
 }
 
+/// The vectors of a row of B, panel by panel: where the panel lies, of which the first one lies at
+/// `first`, the vector's first column in it and its lanes.
+static void forVectors(KernelBuilder &k, const RegisterTile &tile, const PanelSource &b,
+                       Value first, llvm::function_ref<void(Value, unsigned, unsigned)> body) {
+  unsigned perPanel = tile.widths.size() / b.panels, column = 0;
+  Value panel = first;
+  for (auto [i, width] : llvm::enumerate(tile.widths)) {
+    if (i && i % perPanel == 0) {
+      panel = k.address(first, b.element, k.mul(k.constant(i / perPanel), b.panelStride));
+      column = 0;
+    }
+    body(panel, column, width);
+    column += width;
+  }
+}
+
 SmallVector<Value> initialTile(KernelBuilder &k, const RegisterTile &tile, const PanelSource &b) {
   if (!b.sums)
     return zeroTile(k, tile);
   SmallVector<Value> row, all;
-  unsigned column = 0;
-  for (unsigned width : tile.widths) {
+  forVectors(k, tile, b, b.sums, [&](Value panel, unsigned column, unsigned width) {
     row.push_back(k.load(VectorType::get({int64_t(width)}, tile.acc),
-                         k.address(b.sums, tile.acc, k.constant(column))));
-    column += width;
-  }
+                         k.address(panel, tile.acc, k.constant(column))));
+  });
   for (unsigned i = 0; i < tile.rows; ++i)
     all.append(row);
   return all;
@@ -191,11 +205,9 @@ private:
 
 SmallVector<Value> Run::panelVectors(Value panel, unsigned ahead) {
   SmallVector<Value> vectors;
-  unsigned column = 0;
-  for (unsigned width : tile.widths) {
-    vectors.push_back(loadPanelVector(k, tile, b, panel, ahead, column, width));
-    column += width;
-  }
+  forVectors(k, tile, b, panel, [&](Value from, unsigned column, unsigned width) {
+    vectors.push_back(loadPanelVector(k, tile, b, from, ahead, column, width));
+  });
   return vectors;
 }
 

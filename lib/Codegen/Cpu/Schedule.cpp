@@ -314,6 +314,21 @@ struct ProductExtents {
   int64_t m, n, k;
 };
 
+/// Panels that a tile of `rows` rows may lie across: the registers hold its sums, the elements of
+/// A and a vector of B.
+static int64_t mostBeside(const CpuTarget &cpu, const ContractionSchedule &schedule) {
+  constexpr int64_t mostStreams = 4;
+  int64_t free = int64_t(cpu.vectorRegisters) - schedule.rows - 1;
+  return std::clamp<int64_t>(free / (int64_t(schedule.rows) * schedule.vectors), 1, mostStreams);
+}
+
+unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule) {
+  int64_t panels = std::min(mostBeside(cpu, schedule), schedule.panelsPerTask);
+  while (schedule.panelsPerTask % panels)
+    --panels;
+  return panels;
+}
+
 /// `schedule`, complete but for its cut into tasks, with the best cuts.
 static llvm::SmallVector<ContractionSchedule>
 cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSchedule schedule) {
@@ -349,9 +364,14 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   for (const Cut &cut : bestCuts(problem, mostTiles, mostPanels)) {
     schedule.tilesPerTask = cut.tiles;
     schedule.panelsPerTask = cut.panels;
+    // Whole sets of panels that are read beside each other.
+    if (int64_t beside = mostBeside(cpu, schedule);
+        shape.b == PanelLayout::Packed && problem.tiles == 1 && cut.panels > beside)
+      schedule.panelsPerTask = cut.panels / beside * beside;
     if (schedule.kBlock) // the sums of all tiles and panels of a task are kept
       schedule.panelsPerTask = std::max<int64_t>(
-          1, std::min(cut.panels, scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
+          1, std::min(schedule.panelsPerTask,
+                      scratchLimit / (cut.tiles * schedule.rows * width * bytes)));
     if (shape.group && shape.m > 0 && cut.tiles == 1)
       schedule.b = OperandAccess::InPlace;
     // Tasks beside each other share an open m well enough, and more tasks below each other would

@@ -45,6 +45,10 @@ private:
   void packPanels(const KBlock &block);
   void emitTiles(const KBlock &block);
   void emitTile(Index tile, Index panel, bool full, const KBlock &block);
+  /// How many panels the task's only tile lies across at once.
+  unsigned panelsOfTile() const;
+  /// All panels of the only tile; of those that are left over one after the other.
+  void emitWideTile(Index tile, unsigned panels, const KBlock &block);
   /// All panels of a tile by the matrix unit.
   void emitMatrixTile(Index tile, const KBlock &block);
   /// Tiles and panels [first, end) whose results are turned and stored together.
@@ -87,7 +91,7 @@ private:
   EpilogueFn epilogue;
   Tiling tiling;
   bool cutsK;
-  Index firstTile, endTile, firstPanel, endPanel;
+  Index firstTile, endTile, firstPanel, endPanel; ///< of the task; of panels, those to be done
   mlir::Value buffer; ///< sums of one tile, or of the task when k is cut
   mlir::Value packedPanels;
   int64_t held = 1; ///< tiles whose results wait in the buffer before they are stored

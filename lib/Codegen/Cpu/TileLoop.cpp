@@ -7,7 +7,8 @@
 //     [pack B's panels]                      unless B came packed
 //     for tile in the task's row tiles:
 //       feed.prepare(tile)                   pack A's rows, or find them
-//       for panel in the task's panels:      stays in L2 across tiles
+//       for panel in the task's panels:      stays in L2 across tiles; several at once
+//                                            where the task has one low tile
 //         accs = feed.run(tile, panel)       RegisterTile.h
 //         epilogue(accs), or keep the partial sums
 //   [epilogue of the whole task]             if k was cut
@@ -74,7 +75,10 @@ void TaskEmitter::emit(Index task) {
   endPanel = k.min(k.add(firstPanel, panelsPerTask), tiling.panels);
 
   int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
-  if (cutsK)
+  unsigned wide = panelsOfTile();
+  if (wide > 1)
+    buffer = k.scratch(spec.acc, wide * tileSize);
+  else if (cutsK)
     buffer = k.scratch(spec.acc, schedule.tilesPerTask * schedule.panelsPerTask * tileSize);
   else if ((held = heldTiles()) > 1)
     buffer = k.scratch(spec.acc, held * schedule.panelsPerTask * tileSize);
@@ -151,6 +155,8 @@ void TaskEmitter::emitTiles(const KBlock &block) {
     return k.loop(firstTile, endTile, k.constant(held), [&](Index first) {
       emitHeld(first, k.min(k.add(first, k.constant(held)), endTile), block);
     });
+  if (unsigned panels = panelsOfTile(); panels > 1)
+    return emitWideTile(firstTile, panels, block);
   forTiles([&](Index tile) {
     if (spec.schedule.matrixTiles)
       return emitMatrixTile(tile, block);
@@ -337,6 +343,50 @@ void TaskEmitter::emitTile(Index tile, Index panel, bool full, const KBlock &blo
   });
   if (!cutsK && rolled)
     finishSpilled(tile, panel, full, buffer);
+}
+
+unsigned TaskEmitter::panelsOfTile() const {
+  const ContractionSchedule &schedule = spec.schedule;
+  bool streams = spec.bLayout == PanelLayout::Packed && !schedule.packsB() && !spec.integers;
+  bool single = k.isKnown(tiling.tiles, 1) && !schedule.leastTiles;
+  if (!streams || !single || cutsK || schedule.matrixTiles || spec.groups > 1 || storesTurned())
+    return 1;
+  ContractionSchedule shape = schedule;
+  shape.rows = tiling.rows;
+  return panelsBeside(spec.cpu, shape);
+}
+
+void TaskEmitter::emitWideTile(Index tile, unsigned panels, const KBlock &block) {
+  TileRows rows = anyRows(tile);
+  feed.prepare(k, rows, block);
+  Index count = k.constant(panels), one = k.constant(1);
+  Index last = k.min(endPanel, tiling.fullPanels);
+  Index wide = k.mul(k.floorDiv(k.max(k.sub(last, firstPanel), k.constant(0)), count), count);
+  Index endWide = k.add(firstPanel, wide);
+  k.loop(firstPanel, endWide, count, [&](Index panel) {
+    RegisterTile registers{rows.count, {}, spec.acc, spec.steps};
+    SmallVector<unsigned> widths = panelWidths(/*full=*/true);
+    for (unsigned i = 0; i < panels; ++i)
+      registers.widths.append(widths);
+    PanelSource source = panelSource(panel, /*full=*/true, block);
+    source.panels = panels;
+    source.panelStride = k.mul(panelRows(), source.kStride);
+    SmallVector<Value> accs =
+        feed.run(k, registers, source, k.constant(0), block, initialTile(k, registers, source));
+    Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
+    auto place = [&](Index i) { return k.address(buffer, spec.acc, k.mul(i, size)); };
+    for (unsigned i = 0; i < panels; ++i) {
+      SmallVector<Value> sums;
+      for (unsigned row = 0; row < rows.count; ++row)
+        llvm::append_range(sums,
+                           ArrayRef(accs).slice((row * panels + i) * widths.size(), widths.size()));
+      storeTile(place(k.constant(i)), rows.count, widths, sums);
+    }
+    k.loop(k.constant(0), count, one,
+           [&](Index i) { finishSpilled(tile, k.add(panel, i), /*full=*/true, place(i)); });
+  });
+  firstPanel = endWide;
+  forPanels([&](Index panel, bool full) { emitTile(tile, panel, full, block); });
 }
 
 void TaskEmitter::emitMatrixTile(Index tile, const KBlock &block) {

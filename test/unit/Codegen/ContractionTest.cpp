@@ -157,6 +157,31 @@ TEST_CASE("every choice of a schedule is correct") {
     }
 }
 
+TEST_CASE("a low tile across several panels") {
+  for (const std::string &level : test::hostLevels()) {
+    CpuTarget cpu = target(level);
+    // Sets of panels, some that are left over, one with a part of its columns; sums in blocks.
+    for (int64_t n : {96, 192, 216, 1000, 1001})
+      for (int64_t m : {1, 2, 3, 5})
+        for (int64_t panels : {2, 3, 4, 5, 8}) {
+          GemmCase g{.m = m, .n = n, .k = 300, .relu = n % 2 == 0};
+          codegen::ContractionSchedule schedule = scheduleOf(cpu, g);
+          schedule.panelsPerTask = panels;
+          check(g, cpu, schedule);
+        }
+  }
+}
+
+TEST_CASE("one row by many columns reads panels beside each other") {
+  for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4"}) {
+    CpuTarget cpu = llvm::cantFail(CpuTarget::create(name, "x86_64-linux"));
+    codegen::ContractionSchedule few = scheduleOf(cpu, {.m = 1, .n = 32000, .k = 1024}),
+                                 many = scheduleOf(cpu, {.m = 64, .n = 32000, .k = 1024});
+    CHECK(panelsBeside(cpu, few) >= 3);
+    CHECK(panelsBeside(cpu, many) == 1);
+  }
+}
+
 TEST_CASE("every candidate is correct") {
   CpuTarget cpu = target("native");
   for (PanelLayout layout : {PanelLayout::Packed, PanelLayout::RowMajor, PanelLayout::Transposed})

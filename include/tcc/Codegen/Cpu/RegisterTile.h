@@ -5,7 +5,9 @@
 // element of A per row. GEMM and every convolution are loops around it; they
 // differ in where the rows of A start (RowSource) and how often a run is repeated
 // (once, or once per filter tap). With steps of several elements (Dialect/Cpu/WeightPanels.h)
-// a step of k is several elements of A against as many in each lane of B.
+// a step of k is several elements of A against as many in each lane of B. A low tile may lie across
+// several panels, whose vectors follow each other in its rows: memory gives more of several
+// streams.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -52,6 +54,8 @@ struct PanelSource {
   mlir::Value ahead;     ///< what is read after the panel, fetched on the way; null: nothing
   int64_t aheadStep = 0; ///< bytes of it for one k
   Index aheadStride;     ///< bytes from one k's part to the next; null: they follow each other
+  unsigned panels = 1;   ///< equal ones beside each other, with `sums` of their own
+  Index panelStride;     ///< elements from one to the next
   mlir::Value sums;      ///< what every row's sums start from; null: 0
   std::optional<GroupedShape> groups = {}; ///< with `ahead`: what is fetched beside each word
 

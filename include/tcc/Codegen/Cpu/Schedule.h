@@ -89,6 +89,10 @@ struct ContractionSchedule {
   bool packsB() const { return b == OperandAccess::Copied; }
 };
 
+/// How many packed panels of a task the only register tile of its rows lies across: memory gives
+/// more of a few streams than of one, and sums wait less for themselves. 1: one after the other.
+unsigned panelsBeside(const CpuTarget &cpu, const ContractionSchedule &schedule);
+
 /// A 3x3 convolution in tiles of 2x2 outputs; an unknown number of tiles is -1.
 struct WinogradShape {
   int64_t tiles = -1, channels = 1, filters = 1;
