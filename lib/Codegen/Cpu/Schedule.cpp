@@ -26,8 +26,9 @@ constexpr int64_t scratchLimit = 64 << 10;
 /// k is cut where panels are packed into scratch, and where a panel of weights leaves
 /// no room in L2 for the next one.
 constexpr int64_t packedBlock = 256, weightBlock = 768;
-/// Rows of a large B that are read beside each other, and at least so many columns of each.
-constexpr int64_t streamedRows = 8, streamedColumns = 1024;
+/// Rows of a large B that are read beside each other, and at least so many columns of each, or
+/// fewer, where a few threads would have nothing to do.
+constexpr int64_t streamedRows = 8, streamedColumns = 1024, streamedTasks = 4;
 
 int64_t firstKnown(std::initializer_list<int64_t> extents) {
   return *llvm::find_if(extents, [](int64_t extent) { return extent > 0; });
@@ -456,10 +457,11 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     usual.kBlock = usual.unroll = streamedRows;
 
   llvm::SmallVector<ContractionSchedule> ranked = cutProduct(cpu, shape, usual);
+  int64_t columns = std::min<int64_t>(streamedColumns, extents.n / streamedTasks);
   if (streams)
     for (ContractionSchedule &schedule : ranked)
-      schedule.panelsPerTask = std::max<int64_t>(
-          schedule.panelsPerTask, llvm::divideCeil(streamedColumns, schedule.panelWidth()));
+      schedule.panelsPerTask = std::max<int64_t>(schedule.panelsPerTask,
+                                                 llvm::divideCeil(columns, schedule.panelWidth()));
   if (!variations || shape.group || shape.matrixTiles)
     return ranked;
   for (const ContractionSchedule &other : variationsOf(cpu, shape, usual)) {

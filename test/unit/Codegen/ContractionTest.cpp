@@ -172,6 +172,17 @@ TEST_CASE("a low tile across several panels") {
   }
 }
 
+TEST_CASE("a large B that is read row by row is cut for a few threads") {
+  CpuTarget cpu = llvm::cantFail(CpuTarget::create("x86-64-v3", "x86_64-linux"));
+  for (int64_t n : {1024, 2048, 4096}) {
+    codegen::ContractionSchedule s =
+        scheduleOf(cpu, {.m = 1, .n = n, .k = 8192, .layout = PanelLayout::RowMajor});
+    CAPTURE(n, s.panelsPerTask);
+    CHECK(s.kBlock == 8);
+    CHECK(s.panelsPerTask * s.panelWidth() * 3 < n);
+  }
+}
+
 TEST_CASE("one row by many columns reads panels beside each other") {
   for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4"}) {
     CpuTarget cpu = llvm::cantFail(CpuTarget::create(name, "x86_64-linux"));
