@@ -50,6 +50,24 @@ func.func @moved(%x: tensor<64x64xf32>, %y: tensor<64x100xi8>, %i: tensor<50xi64
   return
 }
 
+// Places that a mask is made of are computed for as many lanes as a vector has of what it masks.
+// CHECK-LABEL: @triangle
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 32, axis = 1,
+func.func @triangle(%x: tensor<128x128xi1>) {
+  %0 = kernel.launch loop "sub_compare_select" ins(%x : tensor<128x128xi1>) sizes() {
+  ^bb0(%a: tensor<128x128xi1>):
+    %j = prim.iota 1 sizes() : tensor<128x128xi32>
+    %i = prim.iota 0 sizes() : tensor<128x128xi32>
+    %d = prim.sub %j, %i : (tensor<128x128xi32>, tensor<128x128xi32>) -> tensor<128x128xi32>
+    %z = prim.constant dense<0> : tensor<128x128xi32>
+    %c = prim.compare ge %d, %z : (tensor<128x128xi32>, tensor<128x128xi32>) -> tensor<128x128xi1>
+    %f = prim.constant dense<false> : tensor<128x128xi1>
+    %s = prim.select %c, %a, %f : (tensor<128x128xi1>, tensor<128x128xi1>, tensor<128x128xi1>) -> tensor<128x128xi1>
+    kernel.yield %s : tensor<128x128xi1>
+  } -> tensor<128x128xi1>
+  return
+}
+
 // The columns decide on panels; rows that only a run knows are assumed to be many.
 // CHECK-LABEL: @products
 // CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, {{.*}} a = in_place, b = in_place, epilogue = rolled, grain_products = 131072>}

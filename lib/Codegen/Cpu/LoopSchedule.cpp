@@ -186,9 +186,8 @@ static std::optional<unsigned> pointBits(kernel::LaunchOp launch) {
     return std::nullopt;
   for (Operation &op : body.without_terminator()) {
     bool computes = prim::isElementwise(&op);
-    bool moves =
-        isa<prim::BroadcastOp, prim::ConstantOp, prim::ConcatOp, prim::ReshapeOp, prim::ReverseOp>(
-            op);
+    bool moves = isa<prim::BroadcastOp, prim::ConstantOp, prim::ConcatOp, prim::IotaOp,
+                     prim::ReshapeOp, prim::ReverseOp>(op);
     if (auto take = dyn_cast<prim::TakeOp>(op))
       moves = onlyChoosesRows(take.getIndices());
     if (auto slice = dyn_cast<prim::SliceOp>(op))
