@@ -100,6 +100,16 @@ class LongLines(ToolTest):
                      helper.make_node("ArgMax", ["x"], ["c"], axis=axis, keepdims=0, select_last_index=1)]
             self.check(nodes, x, {"a": x.argmax(axis), "b": x.argmin(axis), "c": last})
 
+    def test_sums_of_a_few_points_stay_in_registers(self):
+        """Their lines are folded there, and written vector by vector, not line by line."""
+        x = np.ones((128, 33, 3), np.float32)
+        nodes = [helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)]
+        self.check(nodes, x, {"y": x.sum(1)}, constants=[("axes", [1])])
+        text = self.work / "lines.s"
+        self.compiles(self.work / "lines.onnx", "--target", "x86_64-linux", "--cpu", "v3", "--emit", "asm", "-o", text)
+        stores = re.findall(r"\tvmovu?p?[sd]?[as]?\s+%[xy]mm\d+, -?\d*\(%r[sb]p", text.read_text())
+        self.assertLess(len(stores), 12)
+
     def test_long_rows_compute_exponentials_once(self):
         """Beside an operand of the result's size too, over which the result may not lie."""
         x = np.ones((17, 20032), np.float32)

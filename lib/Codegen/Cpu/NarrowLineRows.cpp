@@ -19,6 +19,7 @@
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/RowStages.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
 #include "llvm/ADT/MapVector.h"
@@ -52,6 +53,8 @@ private:
   void turn(Value line, int64_t points, PlaceBody body);
   void emitStage(const RowStage &stage);
   Memory fold(prim::ReduceOp reduce, ArrayRef<Value> parts);
+  Value foldLines(prim::ReduceOp reduce, ArrayRef<Value> parts);
+  Value pointsFrom(Value v, int64_t first, int64_t count);
   void repeat(const Memory &memory, function_ref<Value()> ofLine);
   void computeLines();
   void emitStores();
@@ -258,8 +261,9 @@ void LinesEmitter::emitStage(const RowStage &stage) {
   }
 }
 
-/// Calls for each vector of a line, and writes what that gives as often as a turn has lines, and
-/// once more for lanes behind its end.
+/// Calls for each vector of a line, and writes what that gives as often as a turn has lines. Of
+/// points that one vector has, whole vectors are written, as they are read: what lies over two
+/// that were just written takes as long to come back as they take to leave for the cache.
 void LinesEmitter::repeat(const Memory &memory, function_ref<Value()> ofLine) {
   SmallVector<Value> line;
   for (int64_t offset = 0; offset < narrow.points; offset += lanes) {
@@ -269,18 +273,68 @@ void LinesEmitter::repeat(const Memory &memory, function_ref<Value()> ofLine) {
       return ofLine();
     }));
   }
-  // What is behind the end of a line is written again by the next one.
+  auto store = [&](Value v, int64_t to) {
+    f.e.store(memory, Coords{Coord::affine(f.e.index(to), 1)}, v);
+  };
+  if (line.size() == 1 && line[0] && isa<VectorType>(line[0].getType())) {
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      store(pointsFrom(line[0], vector * lanes, lanes), vector * lanes);
+    return;
+  }
+  // What is behind the end of a line is written again by the next one, and once more by the last.
   for (int64_t copy = 0; copy <= turnLines; ++copy)
     for (auto [i, v] : llvm::enumerate(line))
       if (v)
-        f.e.store(memory, Coords{Coord::affine(f.e.index(copy * narrow.points + i * lanes), 1)}, v);
+        store(v, copy * narrow.points + i * lanes);
+}
+
+/// `count` elements of lines that all are as the first points of `v`, from one of the first on.
+Value LinesEmitter::pointsFrom(Value v, int64_t first, int64_t count) {
+  SmallVector<int64_t> from;
+  for (int64_t i = 0; i < count; ++i)
+    from.push_back((first + i) % narrow.points);
+  return vector::ShuffleOp::create(f.b, v, v, from);
+}
+
+/// The sum of all lines of `parts`, whose points one vector has, in its first lanes.
+Value LinesEmitter::foldLines(prim::ReduceOp reduce, ArrayRef<Value> parts) {
+  Type element = tensorType(reduce.getX()).getElementType();
+  int64_t all = parts.size() * lanes;
+  Value sum;
+  for (auto [part, v] : llvm::enumerate(parts)) { // one long vector
+    SmallVector<int64_t> wide(all, 0), taken;
+    for (int64_t i = 0; i < int64_t(lanes); ++i)
+      wide[part * lanes + i] = i;
+    Value own = vector::ShuffleOp::create(f.b, v, v, wide);
+    for (int64_t i = 0; i < all; ++i)
+      taken.push_back(i < int64_t(part * lanes) ? i : all + i);
+    sum = sum ? Value(vector::ShuffleOp::create(f.b, sum, own, taken)) : own;
+  }
+  for (int64_t half = all / 2; half >= narrow.points; half /= 2) {
+    auto from = [&](int64_t first) -> Value {
+      return vector::ShuffleOp::create(f.b, sum, sum,
+                                       llvm::to_vector(llvm::seq<int64_t>(first, first + half)));
+    };
+    sum = emitCombine(f.b, reduce.getKind(), element, from(0), from(half));
+  }
+  return pointsFrom(sum, 0, lanes);
 }
 
 /// The parts of a turn's sums, combined and repeated.
 Memory LinesEmitter::fold(prim::ReduceOp reduce, ArrayRef<Value> parts) {
   Type element = tensorType(reduce.getX()).getElementType();
   const Memory &memory = lines[reduce.getResult()];
-  for (auto [i, v] : llvm::enumerate(parts))
+  // After so many vectors lanes have the same points again.
+  size_t period = narrow.points / std::gcd<int64_t>(narrow.points, lanes);
+  SmallVector<Value> sums(parts.take_front(period));
+  for (auto [i, v] : llvm::enumerate(parts.drop_front(period)))
+    sums[i % period] = emitCombine(f.b, reduce.getKind(), element, sums[i % period], v);
+  if (narrow.points <= int64_t(lanes)) {
+    Value line = foldLines(reduce, sums);
+    repeat(memory, [&] { return line; });
+    return memory;
+  }
+  for (auto [i, v] : llvm::enumerate(sums))
     f.e.store(memory, Coords{Coord::affine(f.e.index(i * lanes), 1)}, v);
   repeat(memory, [&] {
     auto part = [&](int64_t line) {
@@ -288,7 +342,7 @@ Memory LinesEmitter::fold(prim::ReduceOp reduce, ArrayRef<Value> parts) {
                       Coords{Coord::affine(f.e.index(line * narrow.points + here.offset), 1)});
     };
     Value sum = part(0);
-    for (int64_t line = 1; line < turnLines; ++line)
+    for (int64_t line = 1; line * narrow.points < int64_t(period * lanes); ++line)
       sum = emitCombine(f.b, reduce.getKind(), element, sum, part(line));
     return sum;
   });
