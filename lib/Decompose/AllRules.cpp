@@ -57,6 +57,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateOnnxContribPackedRules(rules);
   populateOnnxContribQuantizedRules(rules);
   populateOnnxContribTensorRules(rules);
+  populateOnnxContribWordRules(rules);
   populateOnnxConvRules(rules);
   populateOnnxDetectionRules(rules);
   populateOnnxElementwiseRules(rules);

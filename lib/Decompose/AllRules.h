@@ -58,6 +58,7 @@ void populateOnnxContribFusedRules(RuleSet &rules);
 void populateOnnxContribPackedRules(RuleSet &rules);
 void populateOnnxContribQuantizedRules(RuleSet &rules);
 void populateOnnxContribTensorRules(RuleSet &rules);
+void populateOnnxContribWordRules(RuleSet &rules);
 void populateOnnxConvRules(RuleSet &rules);
 void populateOnnxDetectionRules(RuleSet &rules);
 void populateOnnxElementwiseRules(RuleSet &rules);

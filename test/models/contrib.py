@@ -208,6 +208,7 @@ def of_vectors(op, operands, outputs=("y",), kinds=(), **attributes):
 
 FLOATS, LONGS, STREAMS = TensorProto.FLOAT, TensorProto.INT64, (2, 3, 4, 8)
 FLAT = (2, 3, 32)
+BOXES = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.6, 0.9], [0.7, 0.8, 0.1, 0.3], [-0.2, 0.1, 0.5, 1.4], [0.33] * 4], np.float32)
 SWIGLU = {"swiglu_fusion": 1, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.7}
 CONTRIB = {
     **{f"linear-attention-{rule}": lambda r=rule: gated_delta(r) for rule in ("linear", "gated", "delta", "gated_delta")},
@@ -261,6 +262,24 @@ CONTRIB = {
                                               num_branches=4),
     "engram-gate": lambda: of_vectors("EngramGate", {"key": STREAMS, "query": STREAMS, "value": (2, 3, 8), "a": (4, 8), "b": (4, 8), "c": (4, 8)},
                                       ("y", "normed")),
+    **{f"crops-{mode}-{'-by-'.join(map(str, size))}": lambda m=mode, s=size: of_vectors(
+           "CropAndResize", {"x": (2, 3, 7, 9), "boxes": BOXES, "images": np.array([0, 1, 1, 0, 1], np.int32), "size": np.array(s, np.int32)},
+           mode=m, extrapolation_value=-2.5) for mode in ("bilinear", "nearest") for size in ((4, 5), (1, 3), (1, 1))},
+    **{f"masked-maxima-{len(shape) - 2}": lambda x=shape, a=attributes: of_vectors(
+           "MaxpoolWithMask", {"x": x, "mask": (np.random.default_rng(2).random((1, 1, *x[2:])) > 0.25).astype(np.int32)}, **a)
+       for shape, attributes in (((2, 3, 11), dict(kernel_shape=[3], strides=[2], pads=[1, 1])),
+                                 ((2, 3, 7, 9), dict(kernel_shape=[3, 2], strides=[1, 2], pads=[1, 0, 1, 1])),
+                                 ((1, 2, 4, 5, 6), dict(kernel_shape=[2, 2, 3], strides=[2, 1, 1])))},
+    **{f"transposed-with-pads-{low}-{high}": lambda p=(low, low, high, high): of_vectors(
+           "ConvTransposeWithDynamicPads", {"x": (2, 3, 5, 4), "w": heads(3, 4, 3, 3), "pads": np.array(p, np.int64), "bias": heads(4)},
+           strides=[2, 2], output_padding=[1, 0]) for low, high in ((0, 0), (1, 0), (1, 2))},
+    **{f"hashed-{kind.__name__}-{seed}": lambda k=kind, s=seed: of_vectors(
+           "MurmurHash3", {"x": np.array([0, 1, 7, 2**31 - 1, 12345678], k)}, kinds=(TensorProto.UINT32 if s else TensorProto.INT32,), seed=s,
+           positive=int(s > 0)) for kind in (np.int32, np.uint32, np.int64, np.float64) for seed in (0, 42)},
+    "embedded-words": lambda: of_vectors("WordConvEmbedding", {
+        "words": np.array([[3, 4, 5, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0], [2, 3, 4, 5, 6, 7, 8]], np.int32), "filters": heads(5, 1, 3, 4),
+        "bias": heads(5), "characters": heads(10, 4)}),
+    "padded": lambda: of_vectors("Pad", {"x": (3, 4), "pads": np.array([1, 0, 2, 1], np.int64), "value": np.array([0.5], np.float32)}),
     "inverse": lambda: of_vectors("Inverse", {"x": (2, 4, 4)}),
     **{f"distances-{metric}": lambda m=metric: of_vectors("CDist", {"a": (5, 3), "b": (4, 3)}, metric=m) for metric in ("sqeuclidean", "euclidean")},
     **{f"expanded-at-{axis}": lambda a=axis: of_vectors("ExpandDims", {"x": (5, 3), "axis": np.array(a, np.int32)}) for axis in (0, -1)},

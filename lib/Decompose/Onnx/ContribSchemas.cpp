@@ -49,6 +49,10 @@ static constexpr ContribSchema kContrib[] = {
      "activation:string ndim:int dilation:int channels_last:flag state_window:int"},
     {"ComplexMul", "A B", "C", ""},
     {"ComplexMulConj", "A B", "C", ""},
+    {"ConvTransposeWithDynamicPads", "X W Pads? B?", "Y",
+     "kernel_shape:ints output_padding:ints dilations:ints strides:ints auto_pad:string group:int"},
+    {"CropAndResize", "X rois batch_indices crop_size", "Y",
+     "mode:string extrapolation_value:float"},
     {"DecoderMaskedMultiHeadAttention",
      "query key? value? mask_index? attention_bias? past_key? past_value? -past_sequence_length? "
      "-beam_width? -cache_indirection? bias?",
@@ -78,6 +82,7 @@ static constexpr ContribSchema kContrib[] = {
      "activation_beta:float activation_gamma:float"},
     {"FusedMatMul", "A B", "Y",
      "transA:flag transB:flag transBatchA:flag transBatchB:flag alpha:float"},
+    {"GatherND", "data indices", "output", ""},
     {"GatherBlockQuantized", "data indices scales zero_points?", "output",
      "gather_axis:int quantize_axis:int block_size:int bits:int"},
     {"FusedMatMulActivation", "A B", "Y",
@@ -123,10 +128,13 @@ static constexpr ContribSchema kContrib[] = {
     {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
      // accuracy_level allows less exact products than these.
      "K:int! N:int! block_size:int! bits:int accuracy_level:int weight_prepacked:int=0"},
+    {"MaxpoolWithMask", "X M", "Y",
+     "auto_pad:string kernel_shape:ints pads:ints storage_order:int strides:ints"},
     {"MoE", "input router_probs fc1 fc1_bias? fc2 fc2_bias? fc3? fc3_bias?", "output",
      "k:int activation_type:string normalize_routing_weights:flag use_sparse_mixer:int=0 "
      "activation_alpha:float activation_beta:float swiglu_limit:float swiglu_fusion:int"},
     {"MulInteger", "A A_zero_point? B B_zero_point?", "C", ""},
+    {"MurmurHash3", "X", "Y", "seed:int positive:flag"},
     {"MultiHeadAttention",
      "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
      "-past_sequence_length? -cache_indirection?",
@@ -140,6 +148,7 @@ static constexpr ContribSchema kContrib[] = {
      "activation:string activation_params:floats"},
     {"NhwcMaxPool", "x", "y",
      "auto_pad:string kernel_shape:ints! pads:ints strides:ints dilations:ints ceil_mode:int"},
+    {"Pad", "data pads value?", "output", "mode:string"},
     {"PackedAttention",
      "input weights bias token_offset cumulative_sequence_length attention_bias?", "output",
      "num_heads:int! qkv_hidden_sizes:ints scale:float mask_filter_value:float"},
@@ -205,6 +214,7 @@ static constexpr ContribSchema kContrib[] = {
     // lie past the length of the tables' use for one sequence, which changes no value.
     {"RotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
      "interleaved:flag num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:flag"},
+    {"SampleOp", "X", "Y", ""},
     {"ScaledSiLU", "X scale?", "Y", "alpha:float"},
     {"SimplifiedLayerNormalization", "X scale", "Y inv_std_var?",
      "axis:int epsilon:float stash_type:int=1"},
@@ -225,6 +235,8 @@ static constexpr ContribSchema kContrib[] = {
     {"TransposeMatMul", "A B", "Y", "transA:flag transB:flag alpha:float"},
     {"UnfoldTensor", "input", "output", "dim:int size:int! step:int"},
     {"Unique", "x", "y idx counts", ""},
+    {"WordConvEmbedding", "Sequence W B C", "Y",
+     "embedding_size:int conv_window_size:int char_embedding_size:int"},
 };
 
 static SmallVector<Formal> parse(StringRef text) {

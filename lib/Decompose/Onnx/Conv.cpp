@@ -36,12 +36,17 @@ LogicalResult conv(NodeContext &c) {
   return finish(c, convolve(b, x, w, *window, groups, wide), 2, own);
 }
 
+bool isWithDynamicPads(NodeContext &c) {
+  return c.node.getTarget() == "ConvTransposeWithDynamicPads";
+}
+
 /// Where the result of a transposed convolution lies in the full one.
 struct Crop {
   Dim begin, size;
 };
 
-/// ONNX ConvTranspose: pads, or output_shape, or auto_pad say what is cut off.
+/// ONNX ConvTranspose: pads (of ONNX Runtime's own an operand), or output_shape, or auto_pad say
+/// what is cut off.
 FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<int64_t> kernel,
                                              const PrimBuilder::Window &w,
                                              ArrayRef<int64_t> extra) {
@@ -53,7 +58,15 @@ FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<i
   if (shape && shape->size() != count)
     return c.fail("'output_shape' needs " + llvm::Twine(count) + " entries");
   std::string mode = c.stringAttr("auto_pad", "NOTSET");
-  SmallVector<int64_t> pads = c.intsAttr("pads").value_or(SmallVector<int64_t>(2 * count, 0));
+  Dims pads(2 * count, b.dim(0));
+  if (auto given = c.intsAttr("pads"))
+    pads = llvm::map_to_vector(*given, [&](int64_t pad) -> Dim { return b.dim(pad); });
+  if (isWithDynamicPads(c) && c.has(2)) {
+    auto given = hostInts(c, 2, 2 * count);
+    if (failed(given))
+      return failure();
+    pads = *given;
+  }
   if (pads.size() != 2 * count)
     return c.fail("'pads' needs " + llvm::Twine(2 * count) + " entries");
   SmallVector<Crop> crops;
@@ -63,8 +76,9 @@ FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<i
     Dim full = b.addDims(b.mulDims(b.subDims(extent, b.dim(1)), stride), b.dim(span + extra[i]));
     bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
     if (!shape && !same) {
-      int64_t low = mode == "VALID" ? 0 : pads[i], high = mode == "VALID" ? 0 : pads[i + count];
-      crops.push_back({b.dim(low), b.subDims(full, b.dim(low + high))});
+      Dim low = mode == "VALID" ? b.dim(0) : pads[i];
+      Dim high = mode == "VALID" ? b.dim(0) : pads[i + count];
+      crops.push_back({low, b.subDims(full, b.addDims(low, high))});
       continue;
     }
     Dim size = shape ? b.dim((*shape)[i]) : b.mulDims(extent, stride);
@@ -127,10 +141,11 @@ LogicalResult convTranspose(NodeContext &c) {
     starts.push_back(start);
     sizes.push_back((*crops)[i].size);
   }
-  Type own = b.elem(x), wide = c.has(2) ? wideType(own) : own;
+  size_t bias = isWithDynamicPads(c) ? 3 : 2;
+  Type own = b.elem(x), wide = c.has(bias) ? wideType(own) : own;
   ConvEnd end{{}, own};
-  if (c.has(2)) {
-    end.bias = b.cast(c.in(2), wide);
+  if (c.has(bias)) {
+    end.bias = b.cast(c.in(bias), wide);
     Dim filters = b.mulDims(b.dim(w, 1), b.dim(groups));
     if (b.rank(end.bias) != 1 || b.known(b.dim(end.bias, 0)) != b.known(filters))
       return c.fail("the bias must be a vector of a number for each channel");
@@ -145,4 +160,5 @@ LogicalResult convTranspose(NodeContext &c) {
 void tcc::populateOnnxConvRules(RuleSet &rules) {
   rules.add("onnx", "Conv", conv);
   rules.add("onnx", "ConvTranspose", convTranspose);
+  rules.add("com.microsoft", "ConvTransposeWithDynamicPads", convTranspose);
 }

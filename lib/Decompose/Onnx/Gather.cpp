@@ -226,4 +226,5 @@ void tcc::populateOnnxGatherRules(RuleSet &rules) {
       {"Unique", unique},           {"ReverseSequence", reverseSequence}};
   for (auto [op, rule] : kTable)
     rules.add("onnx", op, rule);
+  rules.add("com.microsoft", "GatherND", gatherNd);
 }

@@ -43,6 +43,11 @@ Value borderPositions(PrimBuilder &b, StringRef mode, Dim extent, Dim low, Dim h
   return b.known(cropped) == 0 ? p : b.add(p, scalarOf(b, cropped, b.elem(p)));
 }
 
+/// ONNX Runtime's own, whose version is 1, is ONNX's of version 11.
+bool takesOperands(NodeContext &c) {
+  return c.version() >= 11 || c.node.getDomain() == "com.microsoft";
+}
+
 LogicalResult padBy(NodeContext &c, ArrayRef<Dim> low, ArrayRef<Dim> high) {
   PrimBuilder &b = c.b;
   Value x = c.in(0);
@@ -62,7 +67,7 @@ LogicalResult padBy(NodeContext &c, ArrayRef<Dim> low, ArrayRef<Dim> high) {
     return c.give(x);
   }
   Value value = b.scalar(c.floatAttr("value", 0), b.elem(x));
-  if (c.version() >= 11 && c.has(2)) {
+  if (takesOperands(c) && c.has(2)) {
     auto given = scalarOperand(c, 2);
     if (failed(given))
       return failure();
@@ -75,7 +80,7 @@ LogicalResult pad(NodeContext &c) {
   PrimBuilder &b = c.b;
   int64_t rank = b.rank(c.in(0));
   Dims list;
-  if (c.version() < 11) {
+  if (!takesOperands(c)) {
     auto given = c.intsAttr(c.version() < 2 ? "paddings" : "pads");
     for (int64_t v : given.value_or(SmallVector<int64_t>()))
       list.push_back(b.dim(v));
@@ -148,4 +153,5 @@ LogicalResult centerCropPad(NodeContext &c) {
 void tcc::populateOnnxPadRules(RuleSet &rules) {
   rules.add("onnx", "Pad", pad);
   rules.add("onnx", "CenterCropPad", centerCropPad);
+  rules.add("com.microsoft", "Pad", pad);
 }

@@ -7,7 +7,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/WindowMaxima.h"
+#include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 #include <limits>
@@ -119,6 +121,54 @@ LogicalResult maxPoolLast(NodeContext &c) {
   return c.give(channelsLast(b, b.pool(K::max, padded, w->window, c.intAttr("ceil_mode", 0))));
 }
 
+/// Maxima of what comes, in each line of a window along the last axis, before the first place that
+/// the mask (of images [1, 1, ..]) forbids. The first place of an image of more than one axis it
+/// cannot forbid. A window without any has the smallest number.
+LogicalResult maxPoolWithMask(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value x = c.in(0), mask = c.in(1);
+  int64_t rank = b.rank(x), last = rank - 1;
+  if (rank < 3 || b.rank(mask) != rank || !isa<FloatType>(b.elem(x)))
+    return c.fail("needs spatial axes and a mask of as many axes");
+  if (b.known(b.dim(mask, 0)) != 1 || b.known(b.dim(mask, 1)) != 1)
+    return c.fail("needs a mask of one image and channel [1, 1, ..]: of others ONNX Runtime reads "
+                  "places that do not belong to the channel");
+  auto w = poolWindow(c, x);
+  if (failed(w))
+    return failure();
+  for (int64_t i = 2; i < rank; ++i)
+    requireSame(b, b.dim(mask, i), b.dim(x, i), "the mask and the operand");
+  Value allowed = b.compare(P::ne, mask, 0.0);
+  if (rank > 3) {
+    Value first = b.full(Dims(rank, b.dim(1)), 1, b.elem(allowed));
+    allowed = b.insertSlice(allowed, first, Dims(rank, b.dim(0)));
+  }
+  Value lowest = b.scalar(-static_cast<double>(std::numeric_limits<float>::max()), b.elem(x));
+  Dims low(2, b.dim(0)), high(2, b.dim(0));
+  low.append(w->low.begin(), w->low.end());
+  high.append(w->high.begin(), w->high.end());
+  x = b.pad(x, lowest, low, high);
+  allowed = b.pad(allowed, b.scalar(1, b.elem(allowed)), low, high);
+  // Windows along the last axis, one place after the other; those along the others after that.
+  int64_t size = w->window.window.back(), step = w->window.strides.back();
+  Dim count = windowsIn(b, b.dim(x, last), b.dim(size), b.dim(step));
+  Dim reach = b.addDims(b.mulDims(b.subDims(count, b.dim(1)), b.dim(step)), b.dim(1));
+  Value best, open;
+  for (int64_t i = 0; i < size; ++i) {
+    auto place = [&](Value v) {
+      return b.sliceAxis(b.sliceAxis(v, last, b.dim(i), reach), last, b.dim(0), count, step);
+    };
+    open = open ? b.binary<prim::AndOp>(open, place(allowed)) : place(allowed);
+    Value here = b.select(open, place(x), lowest);
+    best = best ? b.maximum(best, here) : here;
+  }
+  PrimBuilder::Window rest = w->window;
+  rest.window.back() = rest.strides.back() = 1;
+  rest.low.assign(rank - 2, 0);
+  rest.high.assign(rank - 2, 0);
+  return c.give(b.pool(K::max, best, rest, /*ceilMode=*/false));
+}
+
 /// (sum |x|^p)^(1/p) from a function that sums.
 Value lpNorm(PrimBuilder &b, Value x, int64_t p, llvm::function_ref<Value(Value)> sum) {
   Value magnitude = b.abs(widen(b, x));
@@ -180,4 +230,5 @@ void tcc::populateOnnxPoolRules(RuleSet &rules) {
   for (auto [op, rule] : kTable)
     rules.add("onnx", op, rule);
   rules.add("com.microsoft", "NhwcMaxPool", maxPoolLast);
+  rules.add("com.microsoft", "MaxpoolWithMask", maxPoolWithMask);
 }
