@@ -137,7 +137,8 @@ def measure(name, library, why, options):
         model = tcc_torch.Model(library)
         outputs = [o.clone() for o in model(*given)]
         model.synchronize()
-        if not (error := ops.difference(outputs, expected)) <= 1:
+        error = ops.difference(outputs, expected)
+        if not error <= 1 and not (error := beside_exact(name, options, outputs, expected)) <= 1:
             raise ValueError(f"wrong output: {error:.2g} times what the type allows")
         row["error"] = error
         ready = {"tcc": lambda: model(*given), **ready}
@@ -148,11 +149,25 @@ def measure(name, library, why, options):
     return row
 
 
+def beside_exact(name, options, outputs, expected):
+    """The difference from float64 on the CPU, in units of eager's own where this is off by more than it may be."""
+    import torch
+    from gpu_models import moved
+    module, arguments = built(name, type_of(options))
+    with torch.no_grad():
+        exact = ops.tensors(module.double()(*moved(arguments, torch.float64, "cpu")))
+    narrow = [e.to(o.dtype) if e.is_floating_point() else e for e, o in zip(exact, expected)]
+    ours, theirs = (ops.difference([x.cpu() for x in found], narrow) for found in (outputs, expected))
+    return ours / max(theirs, 1)
+
+
 def serve(jobs, options, connection):
     """Measures case after case and sends the rows."""
     import torch
     warnings.simplefilter("ignore")
     torch.set_num_threads(4)
+    zero = torch.zeros(1, device="cuda")
+    captured(torch, lambda: zero + 1, 1)  # a process's first capture brings what others need
     for number, job in enumerate(jobs):
         try:
             row = measure(*job, options)

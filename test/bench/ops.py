@@ -37,7 +37,8 @@ def build(case):
 
     class Call(torch.nn.Module):
         def forward(self, *arguments):
-            return case.function(*arguments)
+            result = case.function(*arguments)
+            return tuple(result) if isinstance(result, tuple) else result  # named ones are not serialised
     torch.manual_seed(0)
     module = (case.state() if case.state else Call()).eval()
     return module, case.arguments()
