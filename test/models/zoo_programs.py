@@ -203,3 +203,24 @@ def scans(self, x):
 
 
 function("scans", scans, rows(4), [(2,), (5,)])
+
+
+def hinted(self, x):
+    """A subgraph with hints for some compiler, and a line printed."""
+    from torch._higher_order_ops.hints_wrap import hints_wrapper
+    torch.ops.aten._print("not by a compiled model")
+    return [hints_wrapper(lambda x, y: x.sin() + y, (x, x * 2), {}, hints={"cascaded": True})]
+
+
+function("hints", hinted, rows(4), [(2,), (5,)])
+
+
+def scaled_bytes(self, x):
+    a, b = x.to(torch.float8_e4m3fn), self.b.to(torch.float8_e4m3fn).t()
+    each = x.float().abs().amax(1, keepdim=True)
+    return [torch._scaled_mm(a, b, each.new_tensor(0.5), each.new_tensor(2.0), out_dtype=torch.float32),
+            torch._scaled_mm(a, b, each, self.columns.float(), bias=self.bias.bfloat16(), out_dtype=torch.bfloat16)]
+
+
+function("scaled-bytes", scaled_bytes, rows(32), [(16,), (5,)], b=lambda: torch.randn(16, 32), columns=lambda: torch.rand(1, 16),
+         bias=lambda: torch.randn(16))

@@ -177,6 +177,38 @@ LogicalResult weightOnlyProduct(AtenNode &a) {
   return a.give(b.mul(b.dot(x, w, {}, {}, {1}, {1}), a.cast(a.tensor("scales"), a.wide())));
 }
 
+/// Products of 8-bit floats, summed in f32. A scale is one number, or one for each row of the first
+/// operand and each column of the second.
+LogicalResult scaledProduct(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Type f32 = b.builder().getF32Type();
+  Value x = a.cast(a.tensor("self"), f32), y = a.cast(a.tensor("mat2"), f32);
+  if (b.rank(x) != 2 || b.rank(y) != 2)
+    return a.fail("needs matrices");
+  Value product = b.matmul(x, y);
+  auto scale = [&](StringRef name, int64_t axis) -> FailureOr<Value> {
+    Value given = a.cast(a.tensor(name), f32);
+    Dims have = b.dims(given);
+    if (b.known(b.productOf(have)) == 1)
+      return b.reshape(given, ArrayRef<int64_t>());
+    Dim count = b.dim(product, axis);
+    if (have.size() != 2 || b.known(have[1 - axis]) != 1 || !b.same(have[axis], count))
+      return a.fail("'" + name +
+                    "' is neither one number nor one for each row or column; scales "
+                    "of blocks are not supported");
+    return given;
+  };
+  auto rows = scale("scale_a", 0), columns = scale("scale_b", 1);
+  if (failed(rows) || failed(columns))
+    return failure();
+  Value result = b.mul(b.mul(product, *rows), *columns);
+  if (a.has("bias"))
+    result = b.add(result, a.cast(a.tensor("bias"), f32));
+  if (a.has("scale_result"))
+    result = b.mul(result, a.cast(a.tensor("scale_result"), f32));
+  return a.give(result);
+}
+
 } // namespace
 
 void tcc::populateAtenQuantizationRules(RuleSet &rules) {
@@ -203,6 +235,7 @@ void tcc::populateAtenQuantizationRules(RuleSet &rules) {
                     fakeQuantize<Per::Channel>},
                    {"fake_quantize_per_channel_affine_cachemask", "default",
                     "self scale zero_point", fakeQuantize<Per::Channel>},
+                   {"_scaled_mm", "default", "self mat2 scale_a scale_b", scaledProduct},
                    {"_int_mm", "default", "self mat2", integerProduct},
                    {"_weight_int8pack_mm", "default", "self mat2 scales", weightOnlyProduct}});
 }

@@ -111,6 +111,11 @@ std::pair<StringRef, StringRef> splitTarget(StringRef target) {
   return target.split(target.contains('.') ? '.' : ':');
 }
 
+bool isEmptyObject(const llvm::json::Value &value) {
+  const llvm::json::Object *object = value.getAsObject();
+  return object && object->empty();
+}
+
 bool isInlined(StringRef op) {
   return llvm::StringSwitch<bool>(op)
       .Cases({"wrap_with_set_grad_enabled", "wrap_with_autocast", "wrap", "hints_wrapper"}, true)
@@ -165,6 +170,36 @@ llvm::Error GraphImporter::importNodes(Scope &scope) {
   return llvm::Error::success();
 }
 
+/// as_strided reads the storage of its operand; here that has its elements row by row from the
+/// first.
+static llvm::Error checkStorage(const Scope &scope, const Node &node) {
+  const TensorMeta *meta = nullptr;
+  bool saysOffset = false;
+  for (const NamedArgument &input : node.inputs) {
+    auto name = input.arg.kind == "as_tensor" ? referredName(*input.arg.value) : std::nullopt;
+    auto known =
+        name && input.name == "self" ? scope.graph.tensors.find(*name) : scope.graph.tensors.end();
+    if (known != scope.graph.tensors.end())
+      meta = &known->getValue();
+    saysOffset |= input.name == "storage_offset" && input.arg.kind != "as_none";
+  }
+  if (!meta)
+    return llvm::Error::success();
+  int64_t expected = 1;
+  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(meta->sizes, meta->strides))) {
+    if (!size.value || !stride.value)
+      return llvm::Error::success();
+    if (*size.value != 1 && *stride.value != expected)
+      return userError("reads the storage of a tensor whose elements do not lie row by row: call "
+                       ".contiguous() on it first");
+    expected *= std::max<int64_t>(*size.value, 1);
+  }
+  if (saysOffset && meta->offset.value.value_or(0) != 0)
+    return userError("reads the storage of a tensor that is part of another one: call .clone() on "
+                     "it first");
+  return llvm::Error::success();
+}
+
 llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
   auto [domain, target] = splitTarget(node.target);
   StringRef op = target.split('.').first;
@@ -190,6 +225,9 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return error;
   if (scope.autocast && domain == "aten")
     castOperands(draft);
+  if (domain == "aten" && op.starts_with("as_strided"))
+    if (llvm::Error error = checkStorage(scope, node))
+      return error;
   if (domain == "aten" && op == "_batch_norm_with_update")
     return importNorm(scope, draft);
   if (StringRef flag = domain == "aten" ? trainingFlag(op) : ""; !flag.empty()) {
@@ -308,6 +346,8 @@ llvm::Error GraphImporter::importEffect(Scope &scope, const Node &node) {
   if (!target)
     return userError("names no operator");
   auto [domain, op] = splitTarget(*target);
+  if (domain == "aten" && isAnnotation(op.split('.').first))
+    return llvm::Error::success();
   if (domain != "aten" || op != "_linalg_check_errors.default")
     return userError("the effects of '" + printable(*target) + "' are not supported");
   Node inner = node;
@@ -334,11 +374,27 @@ SmallVector<AliasTracker::Id> GraphImporter::argumentsOf(const Draft &draft) {
   return given;
 }
 
+/// hints_wrapper is given keyword arguments, none so far, and hints, which are for other compilers.
+static llvm::Expected<Node> withoutDictionaries(const Node &node) {
+  Node result = node;
+  llvm::erase_if(result.inputs, [](const NamedArgument &input) {
+    return input.arg.kind == "as_string_to_argument" &&
+           (input.name == "hints" || isEmptyObject(*input.arg.value));
+  });
+  for (const NamedArgument &input : result.inputs)
+    if (input.arg.kind == "as_string_to_argument")
+      return userError("keyword arguments of a subgraph are not supported: pass them by position");
+  return result;
+}
+
 /// Operators that only wrap a subgraph: its nodes are imported in their place,
 /// with the same aliases, since they may write to what they are given.
 llvm::Error GraphImporter::importInlined(Scope &scope, const Node &node) {
   Draft draft{"higher_order", "", sourceLocation(b.getContext(), node)};
-  if (llvm::Error error = readArguments(scope, node, draft))
+  auto tensors = withoutDictionaries(node);
+  if (!tensors)
+    return tensors.takeError();
+  if (llvm::Error error = readArguments(scope, *tensors, draft))
     return error;
   if (draft.graphs.size() != 1)
     return userError("expected one subgraph");

@@ -127,7 +127,7 @@ bool isAnnotation(StringRef op) {
   return StringSwitch<bool>(op)
       .Cases({"_assert_tensor_metadata", "sym_constrain_range", "sym_constrain_range_for_size"},
              true)
-      .Cases({"_functional_assert_async", "record_stream"}, true)
+      .Cases({"_functional_assert_async", "record_stream", "_print"}, true)
       .Default(false);
 }
 

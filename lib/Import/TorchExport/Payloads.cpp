@@ -111,8 +111,9 @@ Expected<std::string> Payloads::weight(StringRef name, const TensorMeta &meta, W
     return fail(userError("the file does not hold it"));
   const Source &source = it->second;
   if (source.payload.pickled || !source.payload.meta)
-    return fail(userError("it is a pickled Python object, which is never loaded; export a model "
-                          "of plain tensors"));
+    return fail(userError("it is a pickled Python object, which is never loaded; save "
+                          "program.run_decompositions(), which takes wrapped (quantized) "
+                          "weights apart, or export a model of plain tensors"));
   if (!source.entry)
     return fail(userError("entry '" + printable(source.payload.path) + "' is missing"));
   SmallVector<int64_t> shape;

@@ -142,6 +142,11 @@ def export_refused(path):
     torch.export.save(torch.export.export(scope["Refused"](), (torch.eye(3),)), path)
 
 
+class TurnedStorage(nn.Module):
+    def forward(self, x):
+        return torch.as_strided(x.t(), (2, 2), (1, 2))
+
+
 class Doubled(nn.Module):
     def forward(self, x, y):
         return torch.cat([x, x]) + y
@@ -260,6 +265,7 @@ def tensors(result):
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
     export_refused(os.path.join(folder, "refused.pt2"))
+    torch.export.save(torch.export.export(TurnedStorage(), (torch.randn(3, 4),)), os.path.join(folder, "turned_storage.pt2"))
     export_doubled(os.path.join(folder, "doubled.pt2"))
     export_random(os.path.join(folder, "random.pt2"))
 
