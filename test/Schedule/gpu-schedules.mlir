@@ -480,3 +480,34 @@ func.func @convolutions(%x: tensor<32x28x28x128xbf16>, %w: tensor<128x128x3x3xbf
   } -> tensor<32x28x28x512xbf16>
   return
 }
+
+// A vector by a matrix in rows is a sum over these; few rows too, where the cache keeps the matrix for the others. What has
+// columns side by side in k is for warps.
+// CHECK-LABEL: @sums_over_rows
+// CHECK: sm_90a = <form = column, threads = 512, lanes = 4, row_threads = 16, split = 8, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+// CHECK: sm_90a = <form = column, {{.*}}lanes = 4
+// CHECK: sm_90a = <form = product,
+// CHECK: sm_90a = <form = skinny,
+func.func @sums_over_rows(%v: tensor<1x4096xf32>, %m: tensor<4096x4096xf32>, %x: tensor<4x2048xf32>, %w: tensor<2048x2048xf32>, %y: tensor<4x4096xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%v, %m : tensor<1x4096xf32>, tensor<4096x4096xf32>) sizes() {
+  ^bb0(%a: tensor<1x4096xf32>, %b: tensor<4096x4096xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
+    kernel.yield %c : tensor<1x4096xf32>
+  } -> tensor<1x4096xf32>
+  %1 = kernel.launch contraction "dot" ins(%x, %w : tensor<4x2048xf32>, tensor<2048x2048xf32>) sizes() {
+  ^bb0(%a: tensor<4x2048xf32>, %b: tensor<2048x2048xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x2048xf32>, tensor<2048x2048xf32>) -> tensor<4x2048xf32>
+    kernel.yield %c : tensor<4x2048xf32>
+  } -> tensor<4x2048xf32>
+  %2 = kernel.launch contraction "dot" ins(%y, %m : tensor<4x4096xf32>, tensor<4096x4096xf32>) sizes() {
+  ^bb0(%a: tensor<4x4096xf32>, %b: tensor<4096x4096xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x4096xf32>, tensor<4096x4096xf32>) -> tensor<4x4096xf32>
+    kernel.yield %c : tensor<4x4096xf32>
+  } -> tensor<4x4096xf32>
+  %3 = kernel.launch contraction "dot" ins(%v, %m : tensor<1x4096xf32>, tensor<4096x4096xf32>) sizes() {
+  ^bb0(%a: tensor<1x4096xf32>, %b: tensor<4096x4096xf32>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
+    kernel.yield %c : tensor<1x4096xf32>
+  } -> tensor<1x4096xf32>
+  return
+}

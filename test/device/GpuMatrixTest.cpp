@@ -165,6 +165,44 @@ TEST_CASE("few rows of exact products: warps over columns") {
         {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 41, 256})});
 }
 
+TEST_CASE("few rows by a matrix in rows: sums over them") {
+  using codegen::device::Form;
+  for (const char *type : {"f32", "f64", "i32"})
+    for (int rows : {1, 3})
+      for (auto [k, columns] : {std::pair(200, 77), {3000, 36}, {333, 1024}}) {
+        std::string l = "tensor<" + std::to_string(rows) + "x" + std::to_string(k) + "x" + type +
+                        ">",
+                    r = "tensor<" + std::to_string(k) + "x" + std::to_string(columns) + "x" + type +
+                        ">",
+                    y = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" +
+                        type + ">",
+                    v = "tensor<" + std::to_string(columns) + "x" + type + ">";
+        std::string text = function(
+            "%a: " + l + ", %w: " + r + ", %v: " + v, y,
+            "%0 = prim.dot %a, %w batch [] x [] contract [1] x [0] : (" + l + ", " + r + ") -> " +
+                y + "\n%1 = prim.broadcast %v axes [1] sizes() : (" + v + ") -> " +
+                y + "\n%y = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y);
+        INFO(text);
+        CHECK(scheduleOf(text).getForm() == Form::Column);
+        DType d = *parseDType(type);
+        check(text, {random(d, {rows, k}, -4, 4), random(d, {k, columns}, -4, 4),
+                     random(d, {columns}, -4, 4)});
+      }
+  // Batches, a vector, two axes of k, and what is no sum over rows.
+  std::string batches =
+      function("%a: tensor<3x2x256xf32>, %w: tensor<3x256x40xf32>", "tensor<3x2x40xf32>",
+               "%y = prim.dot %a, %w batch [0] x [0] contract [2] x [1] : "
+               "(tensor<3x2x256xf32>, tensor<3x256x40xf32>) -> tensor<3x2x40xf32>");
+  CHECK(scheduleOf(batches).getForm() == Form::Column);
+  check(batches, {random(DType::F32, {3, 2, 256}), random(DType::F32, {3, 256, 40})});
+  std::string vector = function("%a: tensor<20x30xf32>, %w: tensor<20x30x40xf32>", "tensor<40xf32>",
+                                "%y = prim.dot %a, %w batch [] x [] contract [0, 1] x [0, 1] : "
+                                "(tensor<20x30xf32>, tensor<20x30x40xf32>) -> tensor<40xf32>");
+  CHECK(scheduleOf(vector).getForm() == Form::Column);
+  check(vector, {random(DType::F32, {20, 30}), random(DType::F32, {20, 30, 40})});
+  CHECK(scheduleOf(product("f32", "f32", 9, 77, 256, false)).getForm() != Form::Column);
+}
+
 TEST_CASE("few columns: warps over rows") {
   using codegen::device::Form;
   auto vectors = [](const std::string &l, const std::string &r, const std::string &axes,

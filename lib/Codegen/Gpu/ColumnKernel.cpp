@@ -8,6 +8,8 @@
 // warps in shared memory, and are combined in a fixed order. Where even the blocks are few,
 // several share the same results: they meet in scratch memory in the same way.
 //
+// A vector by a matrix is such a sum too, of products, where the matrix lies in rows of results.
+//
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,19 +22,10 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-prim::ReduceOp device::columnReduction(kernel::LaunchOp launch) {
-  prim::ReduceOp found;
+/// Whether what is computed from `found` is so at the result's own point, whatever its axes are
+/// called.
+static bool staysAtPoints(kernel::LaunchOp launch, Operation *found) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  for (Operation &op : launch.getBody().front().without_terminator()) {
-    auto reduce = dyn_cast<prim::ReduceOp>(op);
-    if (isa<prim::PoolOp>(op) || (reduce && found))
-      return {};
-    if (reduce)
-      found = reduce;
-  }
-  if (!found || space.getRank() == 0)
-    return {};
-  // What is computed from it is so at the result's own point, whatever its axes are called.
   auto ofPoints = [&](Type type) {
     auto tensor = cast<RankedTensorType>(type);
     return tensor.getShape() == space.getShape() ||
@@ -44,13 +37,57 @@ prim::ReduceOp device::columnReduction(kernel::LaunchOp launch) {
     bool reads =
         llvm::any_of(op.getOperands(), [&](Value v) { return after.contains(v.getDefiningOp()); });
     if (reads && !prim::isElementwise(&op) && !isa<prim::ReshapeOp>(op))
-      return {};
+      return false;
     if (reads)
       after.insert(&op);
   }
-  if (!llvm::all_of(after, [&](Operation *op) { return ofPoints(op->getResult(0).getType()); }))
+  return llvm::all_of(after, [&](Operation *op) { return ofPoints(op->getResult(0).getType()); });
+}
+
+prim::ReduceOp device::columnReduction(kernel::LaunchOp launch) {
+  prim::ReduceOp found;
+  for (Operation &op : launch.getBody().front().without_terminator()) {
+    auto reduce = dyn_cast<prim::ReduceOp>(op);
+    if (isa<prim::PoolOp>(op) || (reduce && found))
+      return {};
+    if (reduce)
+      found = reduce;
+  }
+  bool hasPoints = cast<RankedTensorType>(launch.getResultTypes()[0]).getRank() > 0;
+  return found && hasPoints && staysAtPoints(launch, found) ? found : prim::ReduceOp();
+}
+
+prim::DotOp device::columnProduct(kernel::LaunchOp launch) {
+  // Rows; of them all but one read what the cache has then; elements of k.
+  constexpr int64_t kMostRows = 4, kCachedBytes = int64_t(24) << 20, kLeast = 128;
+  auto dot = dyn_cast_or_null<prim::DotOp>(productOf(launch));
+  auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  if (!dot || !isa<BlockArgument>(dot.getRhs()) || dot.getRhsContract().empty())
     return {};
-  return found;
+  auto right = tensorType(dot.getRhs()), result = tensorType(dot.getResult());
+  Type element = result.getElementType();
+  bool known = right.hasStaticShape() && result.hasStaticShape() && space.hasStaticShape() &&
+               tensorType(dot.getLhs()).hasStaticShape();
+  auto last = right.getRank() - 1;
+  bool rows = !llvm::is_contained(dot.getRhsContract(), last) &&
+              !llvm::is_contained(dot.getRhsBatch(), last);
+  bool exact = element == right.getElementType() && sumType(element) == element &&
+               element.isIntOrFloat() && element.getIntOrFloatBitWidth() >= 32;
+  if (!known || !rows || !exact || space.getRank() == 0 ||
+      space.getShape().back() != right.getShape().back())
+    return {};
+  int64_t inner = 1;
+  for (int64_t axis : dot.getRhsContract())
+    inner *= right.getDimSize(axis);
+  int64_t many = right.getNumElements() / std::max<int64_t>(1, inner); // with batches
+  int64_t few = many ? result.getNumElements() / many : 0;
+  bool pays =
+      few == 1 || (few > 1 && few <= kMostRows && right.getNumElements() * 4 <= kCachedBytes);
+  bool plain = llvm::all_of(launch.getBody().front().without_terminator(), [&](Operation &op) {
+    return &op == dot || prim::isElementwise(&op) || op.hasTrait<prim::Generated>() ||
+           isa<prim::BroadcastOp, prim::ReshapeOp>(op);
+  });
+  return pays && plain && inner >= kLeast && staysAtPoints(launch, dot) ? dot : prim::DotOp();
 }
 
 namespace {
@@ -58,16 +95,21 @@ namespace {
 class ColumnEmitter {
 public:
   explicit ColumnEmitter(device::KernelFrame &f)
-      : f(f), b(f.b), reduce(columnReduction(f.launch)),
-        element(tensorType(reduce.getX()).getElementType()), lanes(f.schedule.getLanes()),
-        rowThreads(f.schedule.getRowThreads()), side(f.schedule.getThreads() / rowThreads),
-        warps(f.schedule.getThreads() / GpuArch::warp) {}
+      : f(f), b(f.b), dot(columnProduct(f.launch)),
+        reduce(dot ? prim::ReduceOp() : columnReduction(f.launch)),
+        found(dot ? dot.getOperation() : reduce.getOperation()),
+        kind(dot ? prim::ReduceKind::sum : reduce.getKind()),
+        element(tensorType(dot ? dot.getRhs() : reduce.getX()).getElementType()),
+        lanes(f.schedule.getLanes()), rowThreads(f.schedule.getRowThreads()),
+        side(f.schedule.getThreads() / rowThreads), warps(f.schedule.getThreads() / GpuArch::warp) {
+  }
   void run();
 
 private:
   static constexpr unsigned inFlight = kColumnLoads;
   Value valueAt(ArrayRef<Coord> point, Value number);
-  Value combine(Value x, Value y) { return emitCombine(b, reduce.getKind(), element, x, y); }
+  Value productAt(ArrayRef<Coord> point, ArrayRef<Value> inner);
+  Value combine(Value x, Value y) { return emitCombine(b, kind, element, x, y); }
   Value tree(SmallVector<Value> parts);
   Value partial(ArrayRef<Coord> point);
   Value partialOfParts(Value group);
@@ -80,7 +122,10 @@ private:
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
-  prim::ReduceOp reduce;
+  prim::DotOp dot;       ///< of products
+  prim::ReduceOp reduce; ///< or of elements
+  Operation *found;      ///< either
+  prim::ReduceKind kind;
   Type element;
   unsigned lanes;
   unsigned rowThreads, side; ///< threads that share a result, and neighbours of a block
@@ -97,6 +142,8 @@ private:
 
 Value ColumnEmitter::valueAt(ArrayRef<Coord> point, Value number) {
   SmallVector<Value> inner = f.delinearize(number, reduced);
+  if (dot)
+    return productAt(point, inner);
   Coords at;
   unsigned kept = 0;
   for (int64_t axis = 0; axis < tensorType(reduce.getX()).getRank(); ++axis) {
@@ -105,6 +152,31 @@ Value ColumnEmitter::valueAt(ArrayRef<Coord> point, Value number) {
     at.push_back(isKept ? point[kept++] : Coord::uniform(inner[it - reduce.getAxes().begin()]));
   }
   return f.e.evalVector(reduce.getX(), at);
+}
+
+Value ColumnEmitter::productAt(ArrayRef<Coord> point, ArrayRef<Value> inner) {
+  /// `free`: the axis of results that is the operand's first free one.
+  auto read = [&](Value operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract,
+                  size_t free) -> Value {
+    Coords at;
+    for (int64_t axis = 0; axis < tensorType(operand).getRank(); ++axis) {
+      const auto *summed = llvm::find(contract, axis), *shared = llvm::find(batch, axis);
+      if (summed != contract.end())
+        at.push_back(Coord::uniform(inner[summed - contract.begin()]));
+      else
+        at.push_back(point[shared != batch.end() ? size_t(shared - batch.begin()) : free++]);
+    }
+    Value v = f.e.evalVector(operand, at);
+    if (!v)
+      return v;
+    v = emitCast(b, v, tensorType(operand).getElementType(), element, true);
+    return lanes > 1 && !isa<VectorType>(v.getType()) ? f.e.splat(v, lanes) : v;
+  };
+  size_t batches = dot.getLhsBatch().size(),
+         rows = tensorType(dot.getLhs()).getRank() - batches - dot.getLhsContract().size();
+  Value left = read(dot.getLhs(), dot.getLhsBatch(), dot.getLhsContract(), batches),
+        right = read(dot.getRhs(), dot.getRhsBatch(), dot.getRhsContract(), batches + rows);
+  return left && right ? emitCombine(b, prim::ReduceKind::prod, element, left, right) : Value();
 }
 
 Value ColumnEmitter::tree(SmallVector<Value> parts) {
@@ -185,7 +257,7 @@ Value ColumnEmitter::met() {
 }
 
 Value ColumnEmitter::partAt(Value group, Value number) {
-  Type stored = f.asStored(cast<TypedAttr>(neutralElement(reduce.getKind(), element)).getType());
+  Type stored = f.asStored(cast<TypedAttr>(neutralElement(kind, element)).getType());
   Value row = f.e.addIndex(f.e.mulIndex(group, f.e.index(f.schedule.getSplit())), number);
   Value place = f.e.addIndex(f.e.mulIndex(row, f.e.index(side)), column);
   return f.scratchAt(0, stored, f.e.mulIndex(place, f.e.index(lanes)));
@@ -217,7 +289,7 @@ void ColumnEmitter::finish(Value inside) {
   Value leads = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, share, f.e.index(0));
   f.when(arith::AndIOp::create(b, leads, inside), [&] {
     Value total = met();
-    f.e.bindProvider(reduce.getResult(), [total](ArrayRef<Coord>) { return total; });
+    f.e.bindProvider(found->getResult(0), [total](ArrayRef<Coord>) { return total; });
     SmallVector<Value> elements;
     for (Value value : f.yield().getValues()) {
       elements.push_back(f.e.eval(value, point));
@@ -250,15 +322,22 @@ Coords ColumnEmitter::pointIn(ArrayRef<Value> extents, Value unit) {
 }
 
 void ColumnEmitter::run() {
-  for (int64_t axis : reduce.getAxes())
-    reduced.push_back(f.e.extent(reduce.getX(), axis));
   SmallVector<Value> kept;
-  for (int64_t axis = 0; axis < tensorType(reduce.getX()).getRank(); ++axis)
-    if (!llvm::is_contained(reduce.getAxes(), axis))
-      kept.push_back(f.e.extent(reduce.getX(), axis));
+  if (dot) {
+    for (int64_t axis : dot.getRhsContract())
+      reduced.push_back(f.e.extent(dot.getRhs(), axis));
+    for (int64_t extent : tensorType(dot.getResult()).getShape())
+      kept.push_back(f.e.index(extent));
+  } else {
+    for (int64_t axis : reduce.getAxes())
+      reduced.push_back(f.e.extent(reduce.getX(), axis));
+    for (int64_t axis = 0; axis < tensorType(reduce.getX()).getRank(); ++axis)
+      if (!llvm::is_contained(reduce.getAxes(), axis))
+        kept.push_back(f.e.extent(reduce.getX(), axis));
+  }
   length = f.volume(reduced);
   f.e.setLanes(lanes);
-  neutral = arith::ConstantOp::create(b, neutralElement(reduce.getKind(), element));
+  neutral = arith::ConstantOp::create(b, neutralElement(kind, element));
   shared = f.shared(f.asStored(neutral.getType()), int64_t(warps) * side * lanes, "partials");
   if (lanes > 1)
     neutral = f.e.splat(neutral, lanes);

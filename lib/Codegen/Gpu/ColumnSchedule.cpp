@@ -124,12 +124,22 @@ static RankedTensorType trimmed(RankedTensorType type) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
+/// Of a product, whose rows read the same matrix.
+static Columns columnsOf(ScheduleChoice &s, prim::DotOp dot) {
+  auto right = tensorType(dot.getRhs());
+  unsigned bytes = elementBytes(right.getElementType());
+  s.lanes = GpuArch::accessBytes / bytes;
+  while (s.lanes > 1 && right.getShape().back() % s.lanes != 0)
+    s.lanes /= 2;
+  int64_t length = 1, points = tensorType(dot.getResult()).getNumElements();
+  for (int64_t axis : dot.getRhsContract())
+    length *= right.getDimSize(axis);
+  return {points / s.lanes, length, points * length * bytes, s.lanes * bytes, false};
+}
+
 /// Vectors of neighbouring results, if neighbours lie together.
-void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr unsigned kAccumulated = 32;        // bytes of a thread, which meet in shared memory
-  constexpr int64_t kSmall = int64_t(4) << 20; // bytes
-  s.form = Form::Column;
-  prim::ReduceOp reduce = columnReduction(launch);
+static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::ReduceOp reduce) {
+  constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
   auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
   bool inner = llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1);
   if (!inner)
@@ -144,8 +154,15 @@ void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const Gp
   for (Type type : launch.getInputs().getTypes())
     if (cast<RankedTensorType>(type).getNumElements() == x.getNumElements())
       read = std::min(read, elementBytes(cast<RankedTensorType>(type).getElementType()));
-  Columns columns{int64_t(llvm::divideCeil(points, s.lanes)), x.getNumElements() / points,
-                  x.getNumElements() * read, s.lanes * elementBytes(x.getElementType()), inner};
+  return {int64_t(llvm::divideCeil(points, s.lanes)), x.getNumElements() / points,
+          x.getNumElements() * read, s.lanes * elementBytes(x.getElementType()), inner};
+}
+
+void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  constexpr int64_t kSmall = int64_t(4) << 20; // bytes
+  s.form = Form::Column;
+  prim::DotOp dot = columnProduct(launch);
+  Columns columns = dot ? columnsOf(s, dot) : columnsOf(s, launch, columnReduction(launch));
   ColumnCut cut = columns.bytes <= kSmall ? cutSmall(columns, arch) : cutLarge(columns, arch);
   s.threads = cut.threads;
   s.rowThreads = cut.rowThreads();

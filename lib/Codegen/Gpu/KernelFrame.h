@@ -77,6 +77,9 @@ mlir::Operation *productOf(kernel::LaunchOp launch);
 llvm::SmallVector<mlir::Operation *, 2> productsOf(kernel::LaunchOp launch);
 /// Column: the one reduction of a loop kernel that its threads can share; null if there is none.
 prim::ReduceOp columnReduction(kernel::LaunchOp launch);
+/// The same of a product of few rows by a matrix whose columns are neighbours in memory, in a type
+/// that no matrix unit takes.
+prim::DotOp columnProduct(kernel::LaunchOp launch);
 inline constexpr unsigned kColumnLoads = 4; ///< that a thread of it has in flight
 /// Places and channels of a thread of a depthwise convolution, at most `lanes` channels: the more
 /// of both, the less is read and computed beside the products, as long as there is work for all

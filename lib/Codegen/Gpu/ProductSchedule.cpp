@@ -414,4 +414,9 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   bool narrow = conv && conv.getGroups() > 1 && !wgmmaCost && sizes.columns > 0 &&
                 sizes.columns <= kNarrow && sizes.inner > 0 && sizes.inner <= kShort;
   all.insert(narrow ? all.begin() : all.end(), general);
+  if (columnProduct(launch)) {
+    // Sums over rows of the right operand, as memory gives them.
+    scheduleColumn(start, launch, arch);
+    all.insert(all.begin(), start);
+  }
 }
