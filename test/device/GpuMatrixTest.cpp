@@ -177,11 +177,11 @@ TEST_CASE("few rows by a matrix in rows: sums over them") {
                     y = "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" +
                         type + ">",
                     v = "tensor<" + std::to_string(columns) + "x" + type + ">";
-        std::string text = function(
-            "%a: " + l + ", %w: " + r + ", %v: " + v, y,
-            "%0 = prim.dot %a, %w batch [] x [] contract [1] x [0] : (" + l + ", " + r + ") -> " +
-                y + "\n%1 = prim.broadcast %v axes [1] sizes() : (" + v + ") -> " +
-                y + "\n%y = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y);
+        std::string text =
+            function("%a: " + l + ", %w: " + r + ", %v: " + v, y,
+                     "%0 = prim.dot %a, %w batch [] x [] contract [1] x [0] : (" + l + ", " + r +
+                         ") -> " + y + "\n%1 = prim.broadcast %v axes [1] sizes() : (" + v +
+                         ") -> " + y + "\n%y = prim.add %0, %1 : (" + y + ", " + y + ") -> " + y);
         INFO(text);
         CHECK(scheduleOf(text).getForm() == Form::Column);
         DType d = *parseDType(type);
