@@ -380,8 +380,11 @@ static std::optional<Cut> cutOf(prim::ReduceOp op, std::optional<Rest> &rest) {
       break;
     before *= shape[axis];
   }
+  // A long function that is needed again is computed with all that needs it.
+  Operation *made = op.getX().getDefiningOp();
+  bool isKept = made && made->hasTrait<prim::VeryCostly>() && !op.getX().hasOneUse();
   int64_t parts = std::llround(wanted), outer = axes.front();
-  if (!best && parts <= shape[outer])
+  if (!best && !isKept && parts <= shape[outer])
     rest = Rest{outer, shape[outer] / parts * parts};
   return best;
 }
