@@ -41,11 +41,11 @@ struct Entry {
 
 } // namespace
 
-/// Async-signal-safe.
-static void removeFolder(const char *path) {
+/// Async-signal-safe. False: something is in it.
+static bool emptied(const char *path) {
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (folder < 0)
-    return;
+    return true;
   alignas(Entry) char entries[4096];
   long bytes;
   while ((bytes = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
@@ -55,7 +55,14 @@ static void removeFolder(const char *path) {
       at += entry->length;
     }
   close(folder);
-  rmdir(path);
+  return !rmdir(path) || errno != ENOTEMPTY;
+}
+
+/// Other threads go on and may write into it meanwhile.
+static void removeFolder(const char *path) {
+  constexpr int kAttempts = 100;
+  for (int i = 0; i < kAttempts && !emptied(path); ++i)
+    ;
 }
 
 static void onSignal(int number) {
