@@ -235,11 +235,7 @@ def section(machine, rows):
     for row in known:
         cells = [f"{row[kind][name]:,.1f}" if name in row[kind] else "" for kind in ("graph", "queued") for name in ENGINES]
         lines.append(f"| {row['case']} | " + " | ".join(cells) + f" | {known_ratio(row):.2f} |")
-    wrong = [row for row in rows if "tcc" in row["failed"]]
-    if wrong:
-        lines += ["", "What tcc does not run:", "", "| case | why |", "|---|---|",
-                  *(f"| {row['case']} | {row['failed']['tcc'].replace('|', '/')} |" for row in wrong)]
-    return [*lines, ""]
+    return [*lines, *ops.not_run(rows), ""]
 
 
 def store(rows):

@@ -241,6 +241,12 @@ def section_title(processor, threads):
     return f"{processor}, {threads} thread{'s' if threads > 1 else ''}"
 
 
+def not_run(rows):
+    wrong = [row for row in rows if "tcc" in row["failed"]]
+    table = [f"| {row['case']} | {row['failed']['tcc'].replace('|', '/')} |" for row in wrong]
+    return ["", "What tcc does not run:", "", "| case | why |", "|---|---|", *table] if wrong else []
+
+
 def section(title, stored):
     """The table of the cases that were run on one kind of machine with so many threads."""
     from statistics import median
@@ -259,11 +265,7 @@ def section(title, stored):
     for row in known:
         cells = [f"{row['us'][name]:,.1f}" if name in row["us"] else "" for name in names]
         lines.append(f"| {row['case']} | " + " | ".join(cells) + f" | {ratio(row):.2f} | {share(row, roof):.0%} |")
-    wrong = [row for row in rows if "tcc" in row["failed"]]
-    if wrong:
-        lines += ["", "What tcc does not run:", "", "| case | why |", "|---|---|",
-                  *(f"| {row['case']} | {row['failed']['tcc'].replace('|', '/')} |" for row in wrong)]
-    return [*lines, ""]
+    return [*lines, *not_run(rows), ""]
 
 
 def page_text(stored):

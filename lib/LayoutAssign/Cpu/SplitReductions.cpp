@@ -222,9 +222,10 @@ static Value cutAlong(OpBuilder &b, Value x, int64_t axis, int64_t start, int64_
       b, x, given, [&](Value operand) { return cutAlong(b, operand, axis, start, size, seen); });
   if (!result && broadcast && tensorType(broadcast.getX()).hasStaticShape()) {
     Value source = broadcast.getX();
+    DenseMap<Value, Value> seenThere; // along another axis
     for (auto [own, place] : llvm::enumerate(broadcast.getAxes()))
       if (place == axis && tensorType(source).getDimSize(own) != 1)
-        source = cutAlong(b, source, own, start, size, seen);
+        source = cutAlong(b, source, own, start, size, seenThere);
     result =
         prim::BroadcastOp::create(b, x.getLoc(), given, source, broadcast.getAxes(), ValueRange{});
   } else if (!result) {
