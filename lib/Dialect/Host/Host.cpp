@@ -173,6 +173,8 @@ LogicalResult DimOp::verify() {
   auto axis = static_cast<int64_t>(getAxis());
   if (axis < 0 || axis >= getMemory().getType().getRank())
     return emitOpError("has no axis ") << axis << " in " << getMemory().getType();
+  if (!getMemory().getType().isDynamicDim(axis))
+    return emitOpError("asks for axis ") << axis << ", which is known in " << getMemory().getType();
   return success();
 }
 

@@ -4,12 +4,29 @@
 using namespace mlir;
 using namespace tcc::prim;
 
+/// Whether a value of one type may go on as the other: extents may become known, or open, on the
+/// way.
+static bool isPassedOn(Type from, Type to) {
+  if (from == to)
+    return true;
+  auto a = dyn_cast<RankedTensorType>(from), b = dyn_cast<RankedTensorType>(to);
+  return a && b && a.getElementType() == b.getElementType() &&
+         succeeded(verifyCompatibleShape(a, b));
+}
+
+static LogicalResult verifyPassed(Operation *op, TypeRange from, TypeRange to, StringRef what) {
+  for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(from, to)))
+    if (auto [given, taken] = pair; !isPassedOn(given, taken))
+      return op->emitOpError(what) << ' ' << i << " is " << given << " and goes on as " << taken;
+  return success();
+}
+
 static LogicalResult verifyYield(Operation *op, Region &region, TypeRange expected,
                                  StringRef what) {
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
   if (!yield || yield->getNumOperands() != expected.size())
     return op->emitOpError(what) << " must yield " << expected.size() << " values";
-  return success();
+  return verifyPassed(op, yield->getOperandTypes(), expected, (what + ": value").str());
 }
 
 LogicalResult RandomDrawOp::verify() {
@@ -35,11 +52,16 @@ LogicalResult WhileOp::verify() {
     if (region->getNumArguments() != getInits().size())
       return emitOpError("region has ") << region->getNumArguments() << " arguments for "
                                         << getInits().size() << " carried values";
+    else if (failed(verifyPassed(*this, getInits().getTypes(), region->getArgumentTypes(),
+                                 "carried value")))
+      return failure();
   if (getNumResults() != getInits().size())
     return emitOpError("has ") << getNumResults() << " results for " << getInits().size()
                                << " carried values";
   if (failed(
           verifyYield(*this, getCondition(), IntegerType::get(getContext(), 1), "the condition")))
+    return failure();
+  if (failed(verifyYield(*this, getBody(), getBody().getArgumentTypes(), "the body")))
     return failure();
   return verifyYield(*this, getBody(), getResultTypes(), "the body");
 }

@@ -143,6 +143,14 @@ func.func @f(%x: memref<?xf32>) {
 
 // -----
 
+func.func @f(%x: memref<?x4xf32>) {
+  // expected-error @+1 {{asks for axis 1, which is known in 'memref<?x4xf32>'}}
+  %n = host.dim %x, 1 : memref<?x4xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: memref<4xf32>, %y: memref<4xi32>) {
   // expected-error @+1 {{copies 'memref<4xf32>' to 'memref<4xi32>'}}
   host.copy %x to %y : memref<4xf32> to memref<4xi32>

@@ -84,3 +84,43 @@ func.func @f() -> i64 {
   %0 = prim.random_draw -1 : i64
   return %0 : i64
 }
+
+// -----
+
+func.func @kind_of_result(%c: i1, %x: tensor<2xf32>) {
+  // expected-error @+1 {{the then region: value 0 is 'tensor<2xf32>' and goes on as 'tensor<2xf16>'}}
+  %0 = prim.if %c {
+    prim.yield %x : tensor<2xf32>
+  } else {
+    prim.yield %x : tensor<2xf32>
+  } : tensor<2xf16>
+  return
+}
+
+// -----
+
+func.func @kind_of_carried_value(%n: index, %c: i1) {
+  // expected-error @+1 {{the body: value 0 is 'index' and goes on as 'f16'}}
+  %0 = prim.while(%n) {
+  ^bb0(%i: index):
+    prim.yield %c : i1
+  } do {
+  ^bb0(%i: index):
+    prim.yield %i : index
+  } : (index) -> f16
+  return
+}
+
+// -----
+
+func.func @kind_of_argument(%x: tensor<2x3xf32>, %c: i1) {
+  // expected-error @+1 {{carried value 0 is 'tensor<2x3xf32>' and goes on as 'tensor<?x4xf32>'}}
+  %0 = prim.while(%x) {
+  ^bb0(%i: tensor<?x4xf32>):
+    prim.yield %c : i1
+  } do {
+  ^bb0(%i: tensor<?x4xf32>):
+    prim.yield %i : tensor<?x4xf32>
+  } : (tensor<2x3xf32>) -> tensor<?x4xf32>
+  return
+}
