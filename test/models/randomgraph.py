@@ -57,7 +57,7 @@ class RandomGraph:
 
     def weight(self, array):
         name = f"w{len(self.weights)}"
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.weights.append(numpy_helper.from_array(np.array(array, order="C"), name))
         return name
 
     def floats(self, *shape):
@@ -317,14 +317,17 @@ class RandomGraph:
             return None
         return self.emit(self.choice(("GlobalAveragePool", "GlobalMaxPool")), [x.name], x.dims[:2] + [1] * (len(x.dims) - 2))
 
-    def model(self):
+    def results(self):
+        """The values that the graph returns, with their types."""
         used = {name for node in self.nodes for name in node.input}
         results = [v for v in self.values if v.name not in used and v not in self.inputs]
         # Some values are read inside and are results too.
         inner = [v for v in self.values if v.name in used and v not in self.inputs]
-        results += inner[::5]
+        return [(v, TensorProto.FLOAT) for v in results + inner[::5]]
+
+    def model(self):
         info = [helper.make_tensor_value_info(v.name, TensorProto.FLOAT, v.dims) for v in self.inputs]
-        outs = [helper.make_tensor_value_info(v.name, TensorProto.FLOAT, [None] * len(v.dims)) for v in results]
+        outs = [helper.make_tensor_value_info(v.name, type_, [None] * len(v.dims)) for v, type_ in self.results()]
         graph = helper.make_graph(self.nodes, "random", info, outs, self.weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
@@ -333,9 +336,9 @@ class RandomGraph:
         return [self.random.standard_normal(shape(v)).astype(np.float32) for v in self.inputs]
 
 
-def check(seed, *flags):
+def check(seed, *flags, kind=RandomGraph):
     """None, or what is wrong with the graph of this seed, in words."""
-    graph = RandomGraph(seed)
+    graph = kind(seed)
     model = graph.model()
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -360,18 +363,19 @@ def check(seed, *flags):
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_seeds(kind, about):
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="0:100", help="FROM:TO")
+    parser.add_argument("--flags", default="", help="options for tcc, such as --arch=sim")
     parser.add_argument("--save", help="writes the model of the first seed here and ends")
     args = parser.parse_args()
     first, last = map(int, args.seeds.split(":"))
     if args.save:
-        onnx.save(RandomGraph(first).model(), args.save)
+        onnx.save(kind(first).model(), args.save)
         return
     failures = 0
     for seed in range(first, last):
-        if wrong := check(seed):
+        if wrong := check(seed, *args.flags.split(), kind=kind):
             failures += 1
             print(f"seed {seed}: {wrong}", flush=True)
     print(f"{last - first} graphs, {failures} failed")
@@ -379,4 +383,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(RandomGraph, __doc__)
