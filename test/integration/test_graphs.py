@@ -10,10 +10,11 @@ from compiled import Compiled
 from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta
 from graphs import GRAPHS, microsoft
 from testfolder import onnx_session
+from tokensearch import SEARCHES
 from toolrun import ToolTest
 
 
-ALL = GRAPHS | CONTRIB
+ALL = GRAPHS | CONTRIB | SEARCHES
 
 
 class Graphs(ToolTest):

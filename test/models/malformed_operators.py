@@ -3,6 +3,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from onnxparts import BAD, ODD, HUGE, INT64, LOWEST, array, folded, ints, model, node, one, value
+from tokensearch import decoder, greedy
 
 
 def attributes():
@@ -101,6 +102,7 @@ def contrib():
     yield from contrib_states(given)
     yield from contrib_parts(given)
     yield from contrib_blocks(given)
+    yield from contrib_searches()
 
 
 def contrib_mixtures(given):
@@ -192,6 +194,26 @@ def contrib_blocks(given):
     for name, more in {"floats": dict(kind=np.float32), "scales": dict(scales=(3, 4)), "bits": dict(bits=3), "axis": dict(gather_axis=1),
                        "quantize-axis": dict(quantize_axis=3), "block": dict(block_size=0), "same-axis": dict(quantize_axis=0)}.items():
         yield f"gather-blocks-{name}", BAD, gathered(**more)
+
+
+def contrib_searches():
+    """Decoders that do not fit the search."""
+    single, short, flat = (decoder(0) for _ in range(3))
+    del single.input[1:], single.node[:], single.output[1:]
+    single.node.append(node("Cast", ["input_ids"], ["logits"], to=1))
+    del short.input[3], short.output[1]
+    flat.input[3].type.tensor_type.shape.dim.pop()
+    for name, expect, more in (("", ODD, {}), ("-without-past", BAD, dict(body=short)), ("-of-flat-pasts", BAD, dict(body=flat)),
+                               ("-with-encoder", BAD, dict(model_type=1)), ("-beside-first", BAD, dict(init_decoder=single)),
+                               ("-of-other-words", BAD, dict(vocab_mask=[1] * 4)), ("-of-no-length", BAD, dict(max_length=[2, 3])),
+                               ("-that-is-short", BAD, dict(max_length=[3], static=True)), ("-named", BAD, dict(no_repeat_ngram_size="two")),
+                               ("-unknown", BAD, dict(beams=2))):
+        static = more.pop("static", False)
+        search = greedy(0, [[[1, 2, 3]]], **more)[0]
+        if static:
+            for dim, extent in zip(search.graph.input[0].type.tensor_type.shape.dim, (1, 3)):
+                dim.dim_value = extent
+        yield f"search{name}", expect, search
 
 
 def recurrent():

@@ -94,6 +94,12 @@ static constexpr ContribSchema kContrib[] = {
      "output", "num_heads:int!"},
     {"Gelu", "X", "Y", ""},
     {"GemmFastGelu", "X W bias?", "Y", ""},
+    {"GreedySearch",
+     "input_ids max_length min_length? repetition_penalty? vocab_mask? prefix_vocab_mask? "
+     "attention_mask?",
+     "sequences",
+     "eos_token_id:int! pad_token_id:int! decoder_start_token_id:int no_repeat_ngram_size:int "
+     "model_type:int vocab_size:int"},
     {"GridSample", "X Grid", "Y", "mode:string padding_mode:string align_corners:int"},
     {"GroupNorm", "X gamma beta", "Y",
      "activation:int! groups:int! channels_last:flag epsilon:float"},

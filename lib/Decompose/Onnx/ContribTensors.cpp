@@ -15,6 +15,7 @@
 #include "Decompose/Idioms/Unique.h"
 #include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/TokenSearch.h"
 #include <limits>
 
 using namespace mlir;
@@ -386,8 +387,6 @@ LogicalResult torchEmbedding(NodeContext &c) {
   return c.give(b.take(c.in(0), c.in(1), 0));
 }
 
-/// input_ids [B, L], scores [B, V]: -inf for each token that would end an n-gram again which the
-/// sequence holds. Tokens are put before the sequence so that one of any length has windows.
 LogicalResult ngramRepeatBlock(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value ids = c.in(0), scores = c.in(1);
@@ -395,24 +394,7 @@ LogicalResult ngramRepeatBlock(NodeContext &c) {
   if (n < 1 || b.rank(ids) != 2 || b.rank(scores) != 2)
     return c.fail("needs a positive 'ngram_size' and operands of rank 2");
   requireSame(b, b.dim(ids, 0), b.dim(scores, 0), "NGramRepeatBlock: the batch");
-  Dim zero = b.dim(0), length = b.dim(ids, 1), count = b.addDims(length, b.dim(1));
-  Value padded = b.pad(ids, b.scalar(0, b.elem(ids)), {zero, b.dim(n)}, {zero, zero});
-  Value place = b.unsqueeze(b.iota({count}, 0, b.builder().getI64Type()), {0});
-  Value banned = b.compare(P::ge, place, static_cast<double>(n));
-  for (int64_t i = 0; i + 1 < n; ++i) {
-    Value last = b.sliceAxis(padded, 1, b.addDims(count, b.dim(i)), b.dim(1));
-    Value same = b.compare(P::eq, b.sliceAxis(padded, 1, b.dim(i), count), last);
-    banned = b.binary<prim::AndOp>(banned, same);
-  }
-  Value ends = b.sliceAxis(padded, 1, b.dim(n - 1), count);
-  banned = b.broadcastTo(banned, b.dims(ends));
-  Value at = b.select(banned, ends, b.scalar(0, b.elem(ids)));
-  requireInRange(b, at, b.dim(scores, 1), IndexRange::positions);
-  Value low = extremeOf(b, b.elem(scores), -1), high = extremeOf(b, b.elem(scores), 1);
-  Value limits = b.broadcastTo(b.select(banned, low, high), b.dims(ends));
-  return c.give(prim::ScatterAlongOp::create(b.builder(), b.location(), scores.getType(),
-                                             prim::ScatterKind::min, scores, at, limits, 1)
-                    .getResult());
+  return c.give(withoutRepeats(b, ids, scores, n));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/TokenSearch.h"
 #include <limits>
 
 using namespace mlir;
@@ -98,6 +99,7 @@ LogicalResult sample(NodeContext &c) { return c.give(c.in(0)); }
 } // namespace
 
 void tcc::populateOnnxContribWordRules(RuleSet &rules) {
+  rules.add("com.microsoft", "GreedySearch", greedySearch);
   rules.add("com.microsoft", "MurmurHash3", murmurHash);
   rules.add("com.microsoft", "SampleOp", sample);
   rules.add("com.microsoft", "WordConvEmbedding", wordEmbedding);

@@ -1,0 +1,18 @@
+//===- TokenSearch.h - Choosing the next token --------------------*- C++ -*-===//
+#pragma once
+#include "tcc/Decompose/Rules.h"
+
+namespace tcc {
+
+/// The rule of com.microsoft's GreedySearch.
+mlir::LogicalResult greedySearch(NodeContext &c);
+
+/// `scores` [B, V] with -inf for each token that would end an n-gram again which the sequence, in
+/// `ids` [B, L], holds.
+mlir::Value withoutRepeats(PrimBuilder &b, mlir::Value ids, mlir::Value scores, int64_t n);
+
+/// `scores` [B, V] in which the tokens of `ids` [B, L] have less: positive ones divided by
+/// `penalty`, a scalar, negative ones times it.
+mlir::Value withPenalty(PrimBuilder &b, mlir::Value ids, mlir::Value scores, mlir::Value penalty);
+
+} // namespace tcc

@@ -1,0 +1,69 @@
+"""Graphs of com.microsoft's operators that run a decoder token by token."""
+import numpy as np
+from onnx import helper
+
+from graphs import FLOAT, INT32, constant, model, node, unknown, value
+
+WORDS, HEADS, FEATURES = 11, 2, 4
+
+
+def decoder(seed, words=WORDS):
+    """One layer of attention with a cache, as ONNX Runtime wants it: [2, batch, heads, past, features]."""
+    rng = np.random.default_rng(seed)
+    width = HEADS * FEATURES
+    weight = lambda name, *shape: constant(name, rng.standard_normal(shape) / np.sqrt(shape[0]) * 2, np.float32)
+    initializers = [weight("words", words, width), weight("places", 40, width), weight("wqkv", width, 3 * width),
+                    weight("wout", width, words), constant("split", [0, 0, 3, HEADS, FEATURES], np.int64),
+                    constant("joined", [0, 0, width], np.int64), constant("scale", 0.5, np.float32),
+                    constant("one", 1, np.float32), constant("low", -1e4, np.float32),
+                    constant("axes", [1, 2], np.int64), constant("first", [0], np.int64)]
+    nodes = [node("Gather", ["words", "input_ids"], ["e"]), node("Gather", ["places", "position_ids"], ["p"]),
+             node("Add", ["e", "p"], ["x"]), node("MatMul", ["x", "wqkv"], ["all"]), node("Reshape", ["all", "split"], ["parts"]),
+             node("Transpose", ["parts"], ["qkv"], perm=[2, 0, 3, 1, 4]),
+             node("Split", ["qkv"], ["q1", "k1", "v1"], axis=0, num_outputs=3), node("Concat", ["k1", "v1"], ["kv"], axis=0),
+             node("Concat", ["past_0", "kv"], ["present_0"], axis=3),
+             node("Split", ["present_0"], ["k2", "v2"], axis=0, num_outputs=2), node("Squeeze", ["q1", "first"], ["q"]),
+             node("Squeeze", ["k2", "first"], ["k"]), node("Squeeze", ["v2", "first"], ["v"]),
+             node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]), node("MatMul", ["q", "kt"], ["s"]), node("Mul", ["s", "scale"], ["t"]),
+             node("Cast", ["attention_mask"], ["m"], to=FLOAT), node("Unsqueeze", ["m", "axes"], ["n"]), node("Sub", ["one", "n"], ["hidden"]),
+             node("Mul", ["hidden", "low"], ["bias"]), node("Add", ["t", "bias"], ["u"]), node("Softmax", ["u"], ["a"], axis=-1),
+             node("MatMul", ["a", "v"], ["o"]), node("Transpose", ["o"], ["turned"], perm=[0, 2, 1, 3]),
+             node("Reshape", ["turned", "joined"], ["flat"]), node("Add", ["flat", "x"], ["y"]), node("MatMul", ["y", "wout"], ["logits"])]
+    cache = lambda name, length: value(name, FLOAT, [2, "B", HEADS, length, FEATURES])
+    return helper.make_graph(nodes, "decoder", [value("input_ids", INT32, ["B", "S"]), value("position_ids", INT32, ["B", "S"]),
+                                                value("attention_mask", INT32, ["B", "T"]), cache("past_0", "P")],
+                             [value("logits", FLOAT, ["B", "S", words]), cache("present_0", "T")], initializers)
+
+
+OPERANDS = ("input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask")
+
+
+def greedy(seed, prompts, mask=False, body=None, eos=5, **settings):
+    """The graph, and the prompts as its inputs; settings of the operator's operands are constants, the others attributes."""
+    settings = {"max_length": [12]} | settings
+    kinds = {"repetition_penalty": np.float32}
+    operands = {name: constant(name, settings.pop(name), kinds.get(name, np.int32)) for name in OPERANDS if name in settings}
+    given = {"input_ids", *operands, *(["attention_mask"] if mask else [])}
+    names = [name if name in given else "" for name in OPERANDS]
+    while not names[-1]:
+        names.pop()
+    search = node("GreedySearch", names, ["sequences"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
+                  decoder=body or decoder(seed), **({"model_type": 0} | settings))
+    inputs = [value(name, INT32, ["B", "S"]) for name in ("input_ids", "attention_mask")[:1 + mask]]
+    cases = [{"input_ids": np.array(prompt, np.int32)} | ({"attention_mask": (np.array(prompt) != 0).astype(np.int32)} if mask else {})
+             for prompt in prompts]
+    return model([search], inputs, [unknown("sequences", INT32)], operands.values(), opset=18), cases
+
+
+PROMPTS = ([[1, 2, 3], [4, 7, 8]], [[0, 0, 3, 4], [1, 2, 9, 10], [0, 6, 6, 6]], [[7]])
+# Where all sequences end before max_length, ONNX Runtime leaves memory as it was: so the end token comes late, or not at all.
+SEARCHES = {
+    "greedy": lambda: greedy(5, PROMPTS, eos=7, min_length=[12]),
+    "greedy-ends": lambda: greedy(0, PROMPTS[:1]),
+    "greedy-masked": lambda: greedy(2, PROMPTS, mask=True, eos=7, min_length=[11]),
+    "greedy-without-repeats": lambda: greedy(4, PROMPTS, eos=7, min_length=[12], no_repeat_ngram_size=2),
+    "greedy-with-first": lambda: greedy(6, PROMPTS, eos=7, min_length=[12], init_decoder=decoder(3)),
+    "greedy-penalty": lambda: greedy(8, PROMPTS, eos=7, min_length=[12], repetition_penalty=[1.4]),
+    "greedy-vocabulary": lambda: greedy(9, PROMPTS[:1], eos=7, min_length=[12], vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
+                                        prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),
+}
