@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from graphs import drawn, heads, microsoft, model, node, unknown, value
+from graphs import INT32, INT64, drawn, heads, microsoft, model, node, unknown, value
 
 
 def gated_delta(rule, query_heads=2, key_heads=2, value_heads=2, past=True, beta=None, per_key=False, window=0, **attributes):
@@ -182,6 +182,36 @@ def repeated(n):
     return microsoft("NGramRepeatBlock", {"ids": ids, "scores": ["B", "V"]}, ["y"], ngram_size=n), drawn({"scores": (2, 6)})
 
 
+def hashed(longest=3, heads_of_each=2, kind=np.int64, past=False, offsets=False, end=None, segments=False, low=1):
+    """Numbers of n-grams; multipliers from `low` on, so that products wrap and may be negative."""
+    rng = np.random.default_rng(longest)
+    count = (longest - 1) * heads_of_each
+    lists = {"multipliers": rng.integers(low, 10**9, longest), "sizes": rng.integers(3, 97, count),
+             "offsets": rng.integers(0, 100, count) if offsets else None, "end": np.array(end) if end is not None else None}
+    lists = {name: array.astype(kind) for name, array in lists.items() if array is not None}
+    type_ = INT64 if kind is np.int64 else INT32
+    inputs = {"ids": (type_, ["B", "L"])} | ({"past": (type_, ["B", longest - 1])} if past else {}) | (
+        {"segments": (INT32, ["B", "L"])} if segments else {})
+    names = [name if name in lists or name in inputs else "" for name in
+             ("ids", "multipliers", "sizes", "past", "offsets", "end", "segments")]
+    hashes = node("NGramHashMapping", names, ["y", "present"], domain="com.microsoft", max_ngram_size=longest,
+                  n_head_per_ngram=heads_of_each, pad_id=1, reset_on_eos=int(end is not None))
+    cases = [{"ids": rng.integers(0, 6, (batch, length)).astype(kind)}
+             | ({"past": rng.integers(0, 6, (batch, longest - 1)).astype(kind)} if past else {})
+             | ({"segments": np.sort(rng.integers(0, 3, (batch, length)), 1).astype(np.int32)} if segments else {})
+             for batch, length in ((2, 9), (1, 1), (3, 2))]
+    return model([hashes], [value(name, *of) for name, of in inputs.items()], [unknown("y", type_), unknown("present", type_)],
+                 [numpy_helper.from_array(array, name) for name, array in lists.items()]), cases
+
+
+def warped(rank=2):
+    graph = microsoft("DynamicTimeWarping", {"costs": [1, "M", "N"][3 - rank:]}, ["way"])
+    graph.graph.output[0].type.tensor_type.elem_type = INT32
+    cases = drawn(*({"costs": (1, *shape)[3 - rank:]} for shape in ((5, 9), (8, 3), (1, 1), (1, 4), (4, 1))))
+    # Ways that cost as much as each other.
+    return graph, [*cases, {"costs": np.round(cases[0]["costs"])}]
+
+
 def embedding_of_bytes(segments=True):
     rng = np.random.default_rng(13)
     table = lambda *shape: rng.integers(0, 255, shape).astype(np.uint8)
@@ -247,6 +277,8 @@ CONTRIB = {
         "one-token": dict(), "one-layout": dict(layouts=1), "turned": dict(turned=True), "together": dict(turned=True, together=True),
         "prompt": dict(tokens=33, turned=True), "chunk": dict(tokens=5, turned=True)}.items()},
     **{f"repeated-{n}": lambda n=n: repeated(n) for n in (1, 2, 3, 6, 8)},
+    "warped": warped, "warped-alone": lambda: warped(3), "hashed": hashed, "hashed-chunk": lambda: hashed(4, 1, np.int32, past=True, offsets=True, end=2),
+    "hashed-texts": lambda: hashed(3, segments=True, end=2, low=-50), "hashed-pairs": lambda: hashed(2, 3, np.int32, segments=True, low=-10**9),
     "embedding-of-bytes": embedding_of_bytes, "embedding-of-bytes-alone": lambda: embedding_of_bytes(segments=False),
     "gated-sum": lambda: of_vectors("GatedAdd", {"x": FLAT, "z": FLAT, "gate": (2, 3, 1)}),
     "scaled-silu": lambda: of_vectors("ScaledSiLU", {"x": FLAT}, alpha=1.5),

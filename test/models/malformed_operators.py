@@ -190,6 +190,16 @@ def contrib_blocks(given):
     def gathered(table=(3, 4, 8), scales=(3, 4, 1), kind=np.uint8, **attributes):
         weights = [array("t", np.ones(table, kind)), ints("i", 0), array("s", np.ones(scales, np.float32))]
         return given("GatherBlockQuantized", "tis", weights, **{"gather_axis": 0, "quantize_axis": 2, "block_size": 16, **attributes})
+    def hashed(ids=(1, 4), sizes=4, multipliers=3, past=None, **attributes):
+        weights = [array("i", np.ones(ids, np.int64)), array("m", np.ones(multipliers, np.int64)), array("s", np.ones(sizes, np.int64)),
+                   *([array("p", np.ones(past, np.int64))] if past else [])]
+        return given("NGramHashMapping", "imsp"[:len(weights)], weights, **{"max_ngram_size": 3, "n_head_per_ngram": 2, "pad_id": 0, **attributes})
+    yield "hashes", ODD, hashed()
+    for name, expect, costs in (("", ODD, (3, 2)), ("-of-none", BAD, (0, 2)), ("-flat", BAD, (4,)), ("-of-two", BAD, (2, 3, 4))):
+        yield f"way{name}", expect, given("DynamicTimeWarping", "c", [array("c", np.ones(costs, np.float32))])
+    for name, more in {"flat": dict(ids=(4,)), "sizes": dict(sizes=3), "multipliers": dict(multipliers=2), "past": dict(past=(1, 3)),
+                       "one": dict(max_ngram_size=1), "many": dict(max_ngram_size=2**40), "heads": dict(n_head_per_ngram=-1)}.items():
+        yield f"hashes-{name}", BAD, hashed(**more)
     yield "gather-blocks", ODD, gathered()
     for name, more in {"floats": dict(kind=np.float32), "scales": dict(scales=(3, 4)), "bits": dict(bits=3), "axis": dict(gather_axis=1),
                        "quantize-axis": dict(quantize_axis=3), "block": dict(block_size=0), "same-axis": dict(quantize_axis=0)}.items():

@@ -66,6 +66,7 @@ static constexpr ContribSchema kContrib[] = {
      "hidden_size:int direction:string activations:strings activation_alpha:floats "
      "activation_beta:floats clip:float input_forget:int"},
     {"DynamicQuantizeMatMul", "A B b_scale b_zero_point? bias?", "Y", ""},
+    {"DynamicTimeWarping", "input", "output", ""},
     {"EmbedLayerNormalization",
      "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta mask? "
      "position_ids?",
@@ -146,6 +147,10 @@ static constexpr ContribSchema kContrib[] = {
      "-past_sequence_length? -cache_indirection?",
      "output present_key? present_value? qk?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float"},
+    {"NGramHashMapping",
+     "input_ids multipliers vocab_sizes past_ids? head_offsets? eos_token_id? segment_ids?",
+     "hash_ids present_ids?",
+     "max_ngram_size:int! n_head_per_ngram:int! pad_id:int! reset_on_eos:int"},
     {"NGramRepeatBlock", "input_ids scores", "scores_out", "ngram_size:int!"},
     {"NhwcConv", "X W B?", "Y",
      "auto_pad:string kernel_shape:ints pads:ints strides:ints dilations:ints group:int"},

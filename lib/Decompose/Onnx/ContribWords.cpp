@@ -93,6 +93,86 @@ LogicalResult wordEmbedding(NodeContext &c) {
   return c.give(b.select(empty, b.scalar(0, b.elem(value)), value));
 }
 
+/// Numbers of the n-grams, n = 2 .. N, that end at each token of ids [B, L], one for each of
+/// `heads` tables: exclusive or of the n tokens, each times a number of its distance, modulo the
+/// table's size. Before the sequence lie past ids [B, N - 1] or `pad_id`, and what lies before the
+/// start of a text - an end token with reset_on_eos, another segment - is not seen either.
+LogicalResult ngramHashes(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  enum { kIds, kMultipliers, kSizes, kPast, kOffsets, kEnd, kSegments };
+  Value ids = c.in(kIds), sizes = c.in(kSizes), multipliers = c.in(kMultipliers);
+  int64_t longest = c.intAttr("max_ngram_size", 0), heads = c.intAttr("n_head_per_ngram", 0);
+  constexpr int64_t kMany = 64;
+  if (b.rank(ids) != 2 || b.rank(sizes) != 1 || b.rank(multipliers) != 1)
+    return c.fail("needs ids [B, L] and lists of multipliers and sizes");
+  if (longest < 2 || longest > kMany || heads < 1 || heads > (1 << 20))
+    return c.fail("needs 'max_ngram_size' from 2 to 64 and a positive 'n_head_per_ngram'");
+  Type word = b.elem(ids);
+  Dim batch = b.dim(ids, 0), length = b.dim(ids, 1), before = b.dim(longest - 1);
+  requireSame(b, b.dim(sizes, 0), b.dim((longest - 1) * heads), "the sizes of the tables");
+  requireAtMost(b, b.dim(longest), b.dim(multipliers, 0), "the longest n-gram");
+  auto end = c.has(kEnd) ? scalarOperand(c, kEnd) : FailureOr<Value>(Value());
+  if (failed(end))
+    return failure();
+  Value fill = *end ? *end : b.scalar(static_cast<double>(c.intAttr("pad_id", 0)), word);
+  Value past = c.has(kPast) ? c.in(kPast) : b.full({batch, before}, fill);
+  if (b.rank(past) != 2)
+    return c.fail("needs past ids [B, N - 1]");
+  requireSame(b, b.dim(past, 0), batch, "the batch of the past ids");
+  requireSame(b, b.dim(past, 1), before, "the length of the past ids");
+  Value all = b.concat({past, ids}, 1); // [B, N - 1 + L]
+  bool resets = *end && c.intAttr("reset_on_eos", 0) != 0;
+  Value starts; // whether a segment starts at a token
+  if (c.has(kSegments)) {
+    Value segments = c.in(kSegments);
+    if (b.rank(segments) != 2)
+      return c.fail("needs segments [B, L]");
+    for (int64_t axis : {0, 1})
+      requireSame(b, b.dim(segments, axis), b.dim(ids, axis), "the segments and the ids");
+    Dim zero = b.dim(0), one = b.dim(1);
+    Value none = b.scalar(0, b.elem(segments));
+    Value shifted = b.sliceAxis(b.pad(segments, none, {zero, one}, {zero, zero}), 1, zero, length);
+    Value inside = b.compare(P::gt, b.iota({length}, 0, b.builder().getI64Type()), 0.0);
+    Value differs = b.compare(P::ne, segments, shifted);
+    differs = b.binary<prim::AndOp>(differs, b.unsqueeze(inside, {0}));
+    starts = b.pad(differs, b.scalar(0, b.builder().getI1Type()), {zero, before}, {zero, zero});
+  }
+  auto seenAt = [&](Value of, int64_t distance) {
+    return b.sliceAxis(of, 1, b.dim(longest - 1 - distance), length);
+  };
+  auto multiplier = [&](int64_t i) {
+    return b.reshape(b.sliceAxis(multipliers, 0, b.dim(i), b.dim(1)), ArrayRef<Dim>());
+  };
+  Value mix = b.mul(seenAt(all, 0), multiplier(0)), hidden = {};
+  SmallVector<Value> hashes;
+  for (int64_t i = 1; i < longest; ++i) {
+    Value token = seenAt(all, i);
+    SmallVector<Value> why;
+    if (resets)
+      why.push_back(b.compare(P::eq, token, fill));
+    if (starts)
+      why.push_back(seenAt(starts, i - 1));
+    for (Value each : why)
+      hidden = hidden ? b.binary<prim::OrOp>(hidden, each) : each;
+    if (hidden)
+      token = b.select(hidden, fill, token);
+    mix = b.binary<prim::XorOp>(mix, b.mul(token, multiplier(i)));
+    Value table = alongAxis(b, b.sliceAxis(sizes, 0, b.dim((i - 1) * heads), b.dim(heads)), 2, 3);
+    Value rest = b.binary<prim::RemOp>(b.unsqueeze(mix, {2}), table); // with the sign of mix
+    hashes.push_back(b.select(b.compare(P::lt, rest, 0.0), b.add(rest, table), rest));
+  }
+  Value y = b.concat(hashes, 2);
+  if (c.has(kOffsets)) {
+    if (b.rank(c.in(kOffsets)) != 1)
+      return c.fail("needs a list of offsets");
+    requireSame(b, b.dim(c.in(kOffsets), 0), b.dim(sizes, 0), "the offsets of the tables");
+    y = b.add(y, alongAxis(b, c.in(kOffsets), 2, 3));
+  }
+  if (c.numResults() > 1)
+    (void)c.give(1, b.sliceAxis(all, 1, length, before));
+  return c.give(y);
+}
+
 /// ONNX Runtime's example of an operator of its own.
 LogicalResult sample(NodeContext &c) { return c.give(c.in(0)); }
 
@@ -101,6 +181,7 @@ LogicalResult sample(NodeContext &c) { return c.give(c.in(0)); }
 void tcc::populateOnnxContribWordRules(RuleSet &rules) {
   rules.add("com.microsoft", "GreedySearch", greedySearch);
   rules.add("com.microsoft", "MurmurHash3", murmurHash);
+  rules.add("com.microsoft", "NGramHashMapping", ngramHashes);
   rules.add("com.microsoft", "SampleOp", sample);
   rules.add("com.microsoft", "WordConvEmbedding", wordEmbedding);
 }

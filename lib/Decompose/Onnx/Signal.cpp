@@ -1,10 +1,11 @@
-//===- Signal.cpp - Fourier transforms --------------------------------------===//
+//===- Signal.cpp - Fourier transforms, and signals beside each other -------===//
 //
 // ONNX holds complex numbers as a last axis of extent 2 (1: the imaginary part
 // is 0). One-sided results are the first half of the spectrum.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Fourier.h"
 #include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/Operands.h"
@@ -219,9 +220,92 @@ LogicalResult melWeightMatrix(NodeContext &c) {
   return c.give(b.cast(weights, to));
 }
 
+/// For each element of costs [M, N] the step that the cheapest way to it ends with - along both
+/// axes (0), the first (1) or the second (2) - as [M + N - 1, M], a row for each diagonal: element
+/// (r, c) lies at [r + c, r], and follows from the two diagonals before.
+Value lastSteps(PrimBuilder &b, Value costs) {
+  Type step = b.builder().getIntegerType(32), index = b.builder().getI64Type();
+  Dim zero = b.dim(0), one = b.dim(1), rows = b.dim(costs, 0);
+  Dim wide = b.addDims(rows, b.dim(costs, 1)), count = b.subDims(wide, one);
+  Value none = extremeOf(b, b.elem(costs), 1);
+  // Rows of `wide` elements, cut into rows of one less: each begins one further to the right.
+  Value flat = b.reshape(b.pad(costs, none, {zero, zero}, {zero, rows}), {b.mulDims(rows, wide)});
+  Value skewed = b.reshape(b.sliceAxis(flat, 0, zero, b.mulDims(rows, count)), {rows, count});
+  auto diagonal = [&](Dim d) { return b.squeeze(b.sliceAxis(skewed, 1, d, one), {1}); };
+  auto above = [&](Value v) { return b.sliceAxis(b.pad(v, none, {one}, {zero}), 0, zero, rows); };
+  SmallVector<Value> inits = {b.indexValue(one), diagonal(zero), b.full({rows}, none),
+                              b.full({count, rows}, 2, step)};
+  auto result = b.loop(
+      inits, [&](ValueRange v) { return b.compareDims(arith::CmpIPredicate::slt, v[0], count); },
+      [&](ValueRange v) -> std::optional<SmallVector<Value>> {
+        Value both = above(v[2]), down = above(v[1]), right = v[1];
+        auto least = [&](Value x, Value y, Value z) {
+          return b.binary<prim::AndOp>(b.compare(P::lt, x, y), b.compare(P::lt, x, z));
+        };
+        Value isBoth = least(both, down, right), isDown = least(down, both, right);
+        Value before = b.select(isBoth, both, b.select(isDown, down, right));
+        // Whatever the costs are: from the first column there is one way.
+        Value first = b.compare(P::eq, b.iota({rows}, 0, index), scalarOf(b, v[0], index));
+        isDown = b.binary<prim::OrOp>(isDown, first);
+        isBoth = b.binary<prim::AndOp>(isBoth, b.logicalNot(first));
+        Value steps = b.select(isBoth, b.scalar(0, step),
+                               b.select(isDown, b.scalar(1, step), b.scalar(2, step)));
+        return SmallVector<Value>{b.indexValue(b.addDims(v[0], one)), b.add(diagonal(v[0]), before),
+                                  v[1], b.insertSlice(v[3], b.unsqueeze(steps, {0}), {v[0], zero})};
+      });
+  return result ? (*result)[3] : Value();
+}
+
+/// The cheapest way from the first to the last of costs [M, N], which goes on along one axis or
+/// both: its elements' places, [2, length], found from the end on.
+LogicalResult timeWarping(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value costs = c.in(0);
+  if (b.rank(costs) == 3) {
+    requireSame(b, b.dim(costs, 0), b.dim(1), "the number of cost matrices");
+    costs = b.reshape(costs, {b.dim(costs, 1), b.dim(costs, 2)});
+  }
+  if (b.rank(costs) != 2)
+    return c.fail("needs costs [M, N] or [1, M, N]");
+  Dim zero = b.dim(0), one = b.dim(1);
+  for (int64_t axis : {0, 1})
+    requireElements(b, b.dim(costs, axis), {one}, "the end of a way");
+  Value steps = lastSteps(b, costs);
+  if (!steps)
+    return c.fail("its costs have no common type");
+  Type place = b.builder().getIntegerType(32);
+  Dim count = b.dim(steps, 0);
+  auto put = [&](Value way, Dim row, Dim column, Dim at) {
+    return b.insertSlice(way, b.fromHost({row, column}, {2, 1}, place), {zero, at});
+  };
+  SmallVector<Value> inits = {
+      b.indexValue(b.subDims(b.dim(costs, 0), one)), b.indexValue(b.subDims(b.dim(costs, 1), one)),
+      b.indexValue(b.subDims(count, one)), b.full({b.dim(2), count}, 0, place)};
+  auto result = b.loop(
+      inits,
+      [&](ValueRange v) {
+        return b.compareDims(arith::CmpIPredicate::sgt, b.addDims(v[0], v[1]), zero);
+      },
+      [&](ValueRange v) -> std::optional<SmallVector<Value>> {
+        Value last = b.slice(steps, {b.addDims(v[0], v[1]), v[0]}, {one, one}, {1, 1});
+        Dim step = b.readElements(last)[0];
+        auto back = [&](Dim from, int64_t other) {
+          Dim stays = b.compareDims(arith::CmpIPredicate::eq, step, b.dim(other));
+          return b.indexValue(b.selectDims(stays, from, b.subDims(from, one)));
+        };
+        return SmallVector<Value>{back(v[0], 2), back(v[1], 1), b.indexValue(b.subDims(v[2], one)),
+                                  put(v[3], v[0], v[1], v[2])};
+      });
+  if (!result)
+    return c.fail("its costs have no common type");
+  Value start = (*result)[2], way = put((*result)[3], zero, zero, start);
+  return c.give(b.sliceAxis(way, 1, start, b.subDims(count, start)));
+}
+
 } // namespace
 
 void tcc::populateOnnxSignalRules(RuleSet &rules) {
+  rules.add("com.microsoft", "DynamicTimeWarping", timeWarping);
   rules.add("onnx", "DFT", dft);
   rules.add("onnx", "STFT", stft);
   rules.add("onnx", "MelWeightMatrix", melWeightMatrix);
