@@ -20,18 +20,37 @@ func.func @planes(%x: tensor<3x8x10x10xf32>, %w: tensor<6x8x1x1xf32>, %z: tensor
   return %5 : tensor<3x2x10x10xf32>
 }
 
-// Beside a convolution of 3 by 3 of the same input; with strides; of an open extent; of few pixels.
+// Every second point; groups, which are a batch beside the images. A filter for each channel stays.
+// CHECK-LABEL: func @strides_and_groups
+// CHECK: %[[P:.*]] = prim.slice %arg0 starts [0, 0, 0, 0]() steps [1, 1, 2, 3] {{.*}} -> tensor<1x8x5x4xf32>
+// CHECK: %[[X:.*]] = prim.reshape %[[P]] {{.*}} -> tensor<8x20xf32>
+// CHECK: prim.dot %{{.*}}, %[[X]] batch [] x [] contract [1] x [0] : (tensor<6x8xf32>, tensor<8x20xf32>) -> tensor<6x20xf32>
+// CHECK: %[[V:.*]] = prim.reshape %arg3 {{.*}} -> tensor<2x3x4xf32>
+// CHECK: %[[W:.*]] = prim.broadcast %[[V]] axes [1, 2, 3] {{.*}} -> tensor<3x2x3x4xf32>
+// CHECK: %[[D:.*]] = prim.dot %[[W]], %{{.*}} batch [0, 1] x [0, 1] contract [3] x [2] : (tensor<3x2x3x4xf32>, tensor<3x2x4x100xf32>) -> tensor<3x2x3x100xf32>
+// CHECK: %[[F:.*]] = prim.reshape %[[D]] {{.*}} -> tensor<3x6x100xf32>
+// CHECK: prim.logistic %[[F]]
+// CHECK: prim.conv
+func.func @strides_and_groups(%x: tensor<1x8x10x10xf32>, %y: tensor<3x8x10x10xf32>, %w: tensor<6x8x1x1xf32>, %v: tensor<6x4x1x1xf32>, %d: tensor<8x1x1x1xf32>, %z: tensor<3x8x10x10xf32>)
+    -> (tensor<1x6x5x4xf32>, tensor<3x6x10x10xf32>, tensor<3x8x10x10xf32>) {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 2, 3>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x5x4xf32>
+  %1 = prim.conv %y, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 2 : i64} : (tensor<3x8x10x10xf32>, tensor<6x4x1x1xf32>) -> tensor<3x6x10x10xf32>
+  %2 = prim.logistic %1 : (tensor<3x6x10x10xf32>) -> tensor<3x6x10x10xf32>
+  %3 = prim.conv %z, %d sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 8 : i64} : (tensor<3x8x10x10xf32>, tensor<8x1x1x1xf32>) -> tensor<3x8x10x10xf32>
+  return %0, %2, %3 : tensor<1x6x5x4xf32>, tensor<3x6x10x10xf32>, tensor<3x8x10x10xf32>
+}
+
+// Beside a convolution of 3 by 3 of the same input; of an open extent; of few pixels.
 // CHECK-LABEL: func @convolutions
-// CHECK-COUNT-5: prim.conv
+// CHECK-COUNT-4: prim.conv
 // CHECK-NOT: prim.dot
-func.func @convolutions(%x: tensor<1x8x10x10xf32>, %w: tensor<6x8x1x1xf32>, %v: tensor<6x8x3x3xf32>, %o: tensor<?x8x10x10xf32>, %n: index, %f: tensor<1x8x2x2xf32>, %s: tensor<1x8x20x20xf32>)
-    -> (tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<1x6x10x10xf32>, tensor<?x6x10x10xf32>, tensor<1x6x2x2xf32>) {
+func.func @convolutions(%x: tensor<1x8x10x10xf32>, %w: tensor<6x8x1x1xf32>, %v: tensor<6x8x3x3xf32>, %o: tensor<?x8x10x10xf32>, %n: index, %f: tensor<1x8x2x2xf32>)
+    -> (tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<?x6x10x10xf32>, tensor<1x6x2x2xf32>) {
   %0 = prim.conv %x, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x10x10xf32>
   %1 = prim.conv %x, %v sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x10x10xf32>, tensor<6x8x3x3xf32>) -> tensor<1x6x8x8xf32>
-  %2 = prim.conv %s, %w sizes() {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x20x20xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x10x10xf32>
-  %3 = prim.conv %o, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x8x10x10xf32>, tensor<6x8x1x1xf32>, index) -> tensor<?x6x10x10xf32>
-  %4 = prim.conv %f, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x2x2xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x2x2xf32>
-  return %0, %1, %2, %3, %4 : tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<1x6x10x10xf32>, tensor<?x6x10x10xf32>, tensor<1x6x2x2xf32>
+  %2 = prim.conv %o, %w sizes(%n) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<?x8x10x10xf32>, tensor<6x8x1x1xf32>, index) -> tensor<?x6x10x10xf32>
+  %3 = prim.conv %f, %w sizes() {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, input_dilation = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x8x2x2xf32>, tensor<6x8x1x1xf32>) -> tensor<1x6x2x2xf32>
+  return %0, %1, %2, %3 : tensor<1x6x10x10xf32>, tensor<1x6x8x8xf32>, tensor<?x6x10x10xf32>, tensor<1x6x2x2xf32>
 }
 
 // A column by a matrix that lies across, also of a batch.
@@ -57,4 +76,15 @@ func.func @split(%x: tensor<33x10xf32>, %y: tensor<5x7x10x16xf32>, %z: tensor<5x
   %0 = prim.dot %x, %y batch [] x [] contract [1] x [2] : (tensor<33x10xf32>, tensor<5x7x10x16xf32>) -> tensor<33x5x7x16xf32>
   %1 = prim.dot %x, %z batch [] x [] contract [1] x [1] : (tensor<33x10xf32>, tensor<5x10x4xf32>) -> tensor<33x5x4xf32>
   return %0, %1 : tensor<33x5x7x16xf32>, tensor<33x5x4xf32>
+}
+
+// Rows before what is summed and behind it are columns; those of several axes are one.
+// CHECK-LABEL: func @split_rows
+// CHECK: %[[X:.*]] = prim.broadcast %arg1 axes [1, 2] {{.*}} -> tensor<3x100x31xf32>
+// CHECK: %[[Y:.*]] = prim.reshape %arg0 {{.*}} -> tensor<3x31x784xf32>
+// CHECK: %[[D:.*]] = prim.dot %[[X]], %[[Y]] batch [0] x [0] contract [2] x [1] : {{.*}} -> tensor<3x100x784xf32>
+// CHECK: prim.reshape %[[D]] {{.*}} -> tensor<3x100x28x28xf32>
+func.func @split_rows(%x: tensor<3x31x28x28xf32>, %y: tensor<100x31xf32>) -> tensor<3x28x28x100xf32> {
+  %0 = prim.dot %x, %y batch [] x [] contract [1] x [1] : (tensor<3x31x28x28xf32>, tensor<100x31xf32>) -> tensor<3x28x28x100xf32>
+  return %0 : tensor<3x28x28x100xf32>
 }

@@ -6,11 +6,13 @@
 // - A filter of one point over channels that are planes. In the order of all other convolutions,
 //   channels last, an image is transposed before and after; few channels on either side fill no
 //   lanes, and there is little to multiply for what is moved. As weights by pixels it reads and
-//   writes planes as they are. Where a convolution or a pool that wants channels last is met
-//   through operators of points, it stays one.
+//   writes planes as they are, those of a group by its weights; what strides leave out is not
+//   read. Where a convolution or a pool that wants channels last is met through operators of
+//   points, it stays one.
 // - A matrix that lies across what is summed, by one column: turned round, its rows are added up in
 //   lanes.
 // - Columns of which some axes lie before what is summed: no template has them. They are a batch.
+//   Rows of that kind become columns first.
 //
 //===----------------------------------------------------------------------===//
 #include "../Planes.h"
@@ -42,17 +44,19 @@ static bool isPointwise(prim::ConvOp op) {
     return llvm::all_of(list, [=](int64_t v) { return v == value; });
   };
   auto x = tensorType(op.getX()), w = tensorType(op.getW());
-  if (op.getChannelsLast() || op.getGroups() != 1 || x.getRank() < 3 || !x.hasStaticShape() ||
-      !w.hasStaticShape() || !isWide(x.getElementType()) ||
-      tensorType(op.getResult()).getElementType() != x.getElementType())
+  auto result = tensorType(op.getResult());
+  if (op.getChannelsLast() || x.getRank() < 3 || !x.hasStaticShape() || !w.hasStaticShape() ||
+      !isWide(x.getElementType()) || result.getElementType() != x.getElementType())
     return false;
   int64_t pixels = 1;
-  for (int64_t extent : x.getShape().drop_front(2))
+  for (int64_t extent : result.getShape().drop_front(2))
     pixels *= extent;
+  // A filter for each channel is no product.
+  if (op.getGroups() != 1 && w.getDimSize(1) == 1)
+    return false;
   // Weights of many channels are worth a packed order, which products of few pixels would miss.
-  return pixels >= x.getDimSize(1) && all(w.getShape().drop_front(2), 1) &&
-         all(op.getStrides(), 1) && all(op.getInputDilation(), 1) && all(op.getLow(), 0) &&
-         all(op.getHigh(), 0);
+  return pixels >= w.getDimSize(1) && all(w.getShape().drop_front(2), 1) &&
+         all(op.getInputDilation(), 1) && all(op.getLow(), 0) && all(op.getHigh(), 0);
 }
 
 /// Nothing that channels last would be better for is met.
@@ -125,23 +129,49 @@ static void multiplyPlanes(prim::ConvOp op) {
   auto type = [&](ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, result.getElementType());
   };
-  int64_t images = result.getDimSize(0), filters = result.getDimSize(1),
-          channels = tensorType(op.getX()).getDimSize(1);
+  auto from = tensorType(op.getX());
+  int64_t images = result.getDimSize(0), filters = result.getDimSize(1), groups = op.getGroups(),
+          channels = from.getDimSize(1) / groups;
   int64_t pixels = result.getNumElements() / images / filters;
-  Value w = prim::ReshapeOp::create(b, loc, type({filters, channels}), op.getW(), ValueRange{});
-  SmallVector<int64_t> batch;
-  if (images > 1) {
-    batch.push_back(0);
-    w = prim::BroadcastOp::create(b, loc, type({images, filters, channels}), w,
-                                  ArrayRef<int64_t>{1, 2}, ValueRange{});
+  Value x = op.getX();
+  SmallVector<int64_t> read(from.getShape().take_front(2)), steps(2, 1);
+  llvm::append_range(read, result.getShape().drop_front(2));
+  llvm::append_range(steps, op.getStrides());
+  if (read != from.getShape())
+    x = prim::SliceOp::create(b, loc, type(read), x, ValueRange{}, ValueRange{},
+                              SmallVector<int64_t>(read.size(), 0), steps);
+  // Images and groups are a batch, those that are one left out.
+  SmallVector<int64_t> lead, batch, weightAxes;
+  if (images > 1)
+    lead.push_back(images);
+  if (groups > 1) {
+    weightAxes.push_back(lead.size());
+    lead.push_back(groups);
   }
-  SmallVector<int64_t> columns = {images, channels, pixels}, sums = {images, filters, pixels};
-  int64_t first = images > 1 ? 0 : 1;
-  Value x = prim::ReshapeOp::create(b, loc, type(ArrayRef(columns).drop_front(first)), op.getX(),
-                                    ValueRange{});
-  int64_t k = 1 - first;
-  Value product = prim::DotOp::create(b, loc, type(ArrayRef(sums).drop_front(first)), w, x, batch,
-                                      batch, ArrayRef<int64_t>{k + 1}, ArrayRef<int64_t>{k});
+  llvm::append_range(batch, llvm::seq<int64_t>(0, lead.size()));
+  auto shape = [&](int64_t rows, int64_t columns) {
+    SmallVector<int64_t> all(lead);
+    all.append({rows, columns});
+    return type(all);
+  };
+  int64_t k = lead.size();
+  weightAxes.append({k, k + 1});
+  SmallVector<int64_t> ofWeights = {filters / groups, channels};
+  if (groups > 1)
+    ofWeights.insert(ofWeights.begin(), groups);
+  Value w = prim::ReshapeOp::create(b, loc, type(ofWeights), op.getW(), ValueRange{});
+  if (images > 1)
+    w = prim::BroadcastOp::create(b, loc, shape(filters / groups, channels), w, weightAxes,
+                                  ValueRange{});
+  x = prim::ReshapeOp::create(b, loc, shape(channels, pixels), x, ValueRange{});
+  Value product = prim::DotOp::create(b, loc, shape(filters / groups, pixels), w, x, batch, batch,
+                                      ArrayRef<int64_t>{k + 1}, ArrayRef<int64_t>{k});
+  if (groups > 1) {
+    SmallVector<int64_t> all = {filters, pixels};
+    if (images > 1)
+      all.insert(all.begin(), images);
+    product = prim::ReshapeOp::create(b, loc, type(all), product, ValueRange{});
+  }
   Value planes = prim::ReshapeOp::create(b, loc, result, product, ValueRange{});
   op.replaceAllUsesWith(planes);
   op.erase();
@@ -188,20 +218,46 @@ static bool turnColumn(prim::DotOp op) {
   return true;
 }
 
+/// Whether axes lie before and behind what is summed, the last of them wide enough for lanes.
+static bool isSplit(Value v, ArrayRef<int64_t> summed) {
+  constexpr int64_t kLeastColumns = 8;
+  if (summed.size() != 1 || v.getDefiningOp<prim::WeightOp>())
+    return false;
+  int64_t k = summed[0], rank = tensorType(v).getRank();
+  return extentOf(v, llvm::to_vector(llvm::seq<int64_t>(0, k))) > 1 &&
+         extentOf(v, llvm::to_vector(llvm::seq<int64_t>(k + 1, rank))) >= kLeastColumns;
+}
+
+/// Rows of which axes lie before what is summed and behind it, by columns that do not: the other
+/// way round. Null where they are not of that kind.
+static prim::DotOp turnSplitRows(prim::DotOp op) {
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  if (!op.getLhsBatch().empty() || !isSplit(lhs, op.getLhsContract()) ||
+      isSplit(rhs, op.getRhsContract()) || rhs.getDefiningOp<prim::WeightOp>())
+    return {};
+  auto result = tensorType(op.getResult());
+  int64_t rows = tensorType(lhs).getRank() - 1, columns = result.getRank() - rows;
+  SmallVector<int64_t> shape(result.getShape().drop_front(rows)), order;
+  llvm::append_range(shape, result.getShape().take_front(rows));
+  llvm::append_range(order, llvm::seq<int64_t>(columns, columns + rows));
+  llvm::append_range(order, llvm::seq<int64_t>(0, columns));
+  OpBuilder b(op);
+  auto turned =
+      prim::DotOp::create(b, op.getLoc(), result.clone(shape), rhs, lhs, ArrayRef<int64_t>{},
+                          ArrayRef<int64_t>{}, op.getRhsContract(), op.getLhsContract());
+  op.replaceAllUsesWith(
+      prim::TransposeOp::create(b, op.getLoc(), result, turned, order).getResult());
+  op.erase();
+  return turned;
+}
+
 /// Columns of which axes lie before what is summed and behind it: the former become a batch.
 static bool splitColumns(prim::DotOp op) {
-  constexpr int64_t kLeastColumns = 8;
   Value lhs = op.getLhs(), rhs = op.getRhs();
-  if (!op.getLhsBatch().empty() || op.getRhsContract().size() != 1 ||
-      rhs.getDefiningOp<prim::WeightOp>())
+  if (!op.getLhsBatch().empty() || !isSplit(rhs, op.getRhsContract()))
     return false;
-  int64_t k = op.getRhsContract()[0], last = tensorType(rhs).getRank() - 1;
-  if (k == 0 || k == last)
-    return false;
-  auto before = llvm::to_vector(llvm::seq<int64_t>(0, k)),
-       behind = llvm::to_vector(llvm::seq<int64_t>(k + 1, last + 1));
-  if (extentOf(rhs, before) == 1 || extentOf(rhs, behind) < kLeastColumns)
-    return false;
+  int64_t k = op.getRhsContract()[0];
+  auto before = llvm::to_vector(llvm::seq<int64_t>(0, k));
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto type = tensorType(lhs), result = tensorType(op.getResult());
@@ -211,14 +267,21 @@ static bool splitColumns(prim::DotOp op) {
   llvm::append_range(spread, type.getShape());
   llvm::append_range(axes, llvm::seq<int64_t>(count, count + type.getRank()));
   llvm::append_range(shape, result.getShape().take_front(rows));
+  SmallVector<int64_t> flat(shape), lines(columns.take_front(k + 1));
   llvm::append_range(shape, columns.drop_front(k + 1));
+  flat.push_back(extentOf(rhs, llvm::to_vector(llvm::seq<int64_t>(k + 1, columns.size()))));
+  lines.push_back(flat.back());
   llvm::append_range(order, llvm::seq<int64_t>(count, count + rows));
   llvm::append_range(order, before);
   llvm::append_range(order, llvm::seq<int64_t>(count + rows, shape.size()));
   Value each = prim::BroadcastOp::create(b, loc, type.clone(spread), lhs, axes, ValueRange{});
+  if (lines != columns) // templates have one axis of columns
+    rhs = prim::ReshapeOp::create(b, loc, tensorType(rhs).clone(lines), rhs, ValueRange{});
   Value products =
-      prim::DotOp::create(b, loc, result.clone(shape), each, rhs, before, before,
+      prim::DotOp::create(b, loc, result.clone(flat), each, rhs, before, before,
                           ArrayRef<int64_t>{op.getLhsContract()[0] + count}, ArrayRef<int64_t>{k});
+  if (flat != shape)
+    products = prim::ReshapeOp::create(b, loc, result.clone(shape), products, ValueRange{});
   op.replaceAllUsesWith(prim::TransposeOp::create(b, loc, result, products, order).getResult());
   op.erase();
   return true;
@@ -238,9 +301,12 @@ void OrientProductsPass::runOnOperation() {
         tensorType(dot.getResult()).getNumElements() > 0)
       products.push_back(dot);
   });
-  for (prim::DotOp op : products)
-    if (!turnColumn(op))
-      splitColumns(op);
+  for (prim::DotOp op : products) {
+    if (turnColumn(op))
+      continue;
+    prim::DotOp turned = turnSplitRows(op);
+    splitColumns(turned ? turned : op);
+  }
   for (prim::ConvOp op : convolutions)
     multiplyPlanes(op);
 }
