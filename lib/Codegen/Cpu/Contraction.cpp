@@ -104,8 +104,8 @@ void emitContractionTask(OpBuilder &builder, Location loc, const ContractionSpec
 void emitContractionTasks(OpBuilder &builder, Location loc, const ContractionSpec &spec,
                           Value begin, Value end, EpilogueFn epilogue) {
   KernelBuilder k(builder, loc);
-  k.loop(begin, end, k.constant(1),
-         [&](Index task) { emitContractionTask(builder, loc, spec, k.value(task), epilogue); });
+  MatrixRows feed(spec);
+  emitTileTasks(k, spec, feed, begin, end, epilogue);
 }
 
 } // namespace tcc::codegen

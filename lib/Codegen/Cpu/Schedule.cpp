@@ -29,6 +29,9 @@ constexpr int64_t packedBlock = 256, weightBlock = 768;
 /// Rows of a large B that are read beside each other, and at least so many columns of each, or
 /// fewer, where a few threads would have nothing to do.
 constexpr int64_t streamedRows = 8, streamedColumns = 1024, streamedTasks = 4;
+/// The same where a task copies B before use, bytes of each, while the sums of all of A's rows
+/// leave room for the least.
+constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
 
 int64_t firstKnown(std::initializer_list<int64_t> extents) {
   return *llvm::find_if(extents, [](int64_t extent) { return extent > 0; });
@@ -384,13 +387,29 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   return ranked;
 }
 
-/// Whether a row of tiles meets a B that is far larger than L2 and lies row by row: memory then
-/// gives it as fast as its rows are read from end to end, a few at a time.
-static bool streamsRows(const CpuTarget &cpu, const ContractionShape &shape,
-                        const ContractionSchedule &schedule) {
-  return shape.b == PanelLayout::RowMajor && !schedule.packsB() && !schedule.packsA() &&
-         shape.m > 0 && shape.m <= schedule.rows && shape.n > 0 && shape.k > 0 &&
-         shape.n * shape.k * (shape.accBits / 8) > 4 * int64_t(cpu.l2Bytes);
+/// How a B is read that is far larger than L2 and lies row by row: memory then gives it as fast as
+/// its rows are read from end to end, a few at a time. All tiles of the rows of A are a task's.
+struct FarRows {
+  int64_t block = 0;   ///< rows of B beside each other; none: not read so
+  int64_t columns = 0; ///< of a task
+  int64_t tiles = 1;
+
+  static FarRows of(const CpuTarget &cpu, const ContractionShape &shape,
+                    const ContractionSchedule &schedule);
+};
+
+FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
+                    const ContractionSchedule &schedule) {
+  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n;
+  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0 ||
+      n * shape.k * bytes <= 4 * int64_t(cpu.l2Bytes))
+    return {};
+  int64_t tiles = llvm::divideCeil(m, schedule.rows);
+  if (!schedule.packsB())
+    return {streamedRows * tiles, std::min(streamedColumns / tiles, n / streamedTasks), tiles};
+  int64_t columns = std::min(
+      {copiedBytes / bytes, n / streamedTasks, scratchLimit / (bytes * schedule.rows * tiles)});
+  return columns * bytes < leastCopied ? FarRows() : FarRows{copiedRows, columns, tiles};
 }
 
 /// What the time model does not weigh and measuring may: k in other blocks or in one, more of
@@ -452,16 +471,19 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
     usual.kBlock = llvm::alignTo(usual.kBlock, MatrixTile::mostSteps);
   usual.inlineEpilogue =
       !shape.matrixTiles && shape.k > 0 && shape.k <= 48 && shape.n > 0 && shape.m > 0;
-  bool streams = streamsRows(cpu, shape, usual);
-  if (streams)
-    usual.kBlock = usual.unroll = streamedRows;
+  FarRows far = FarRows::of(cpu, shape, usual);
+  if (far.block)
+    usual.kBlock = far.block;
+  if (far.block && !usual.packsB())
+    usual.unroll = streamedRows;
 
   llvm::SmallVector<ContractionSchedule> ranked = cutProduct(cpu, shape, usual);
-  int64_t columns = std::min<int64_t>(streamedColumns, extents.n / streamedTasks);
-  if (streams)
-    for (ContractionSchedule &schedule : ranked)
-      schedule.panelsPerTask = std::max<int64_t>(schedule.panelsPerTask,
-                                                 llvm::divideCeil(columns, schedule.panelWidth()));
+  int64_t panels = llvm::divideCeil(far.columns, usual.panelWidth());
+  if (far.block)
+    for (ContractionSchedule &schedule : ranked) {
+      schedule.panelsPerTask = far.tiles > 1 ? panels : std::max(schedule.panelsPerTask, panels);
+      schedule.tilesPerTask = far.tiles;
+    }
   if (!variations || shape.group || shape.matrixTiles)
     return ranked;
   for (const ContractionSchedule &other : variationsOf(cpu, shape, usual)) {

@@ -25,10 +25,14 @@ Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec);
 
 class TaskEmitter {
 public:
-  TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue)
+  /// Of `joined` tasks at most, which are one row of them.
+  TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue,
+              int64_t joined = 1)
       : k(k), spec(spec), feed(feed), epilogue(epilogue), tiling(cutTiles(k, spec)),
-        cutsK(!k.isKnown(tiling.kBlocks, 1)) {}
-  void emit(Index task);
+        cutsK(!k.isKnown(tiling.kBlocks, 1)), mostPanels(joined * spec.schedule.panelsPerTask) {}
+  void emit(Index task) { emit(task, k.add(task, k.constant(1))); }
+  /// Tasks [begin, end) as one.
+  void emit(Index begin, Index end);
 
 private:
   using PanelFn = llvm::function_ref<void(Index panel, bool full)>;
@@ -91,6 +95,7 @@ private:
   EpilogueFn epilogue;
   Tiling tiling;
   bool cutsK;
+  int64_t mostPanels;                             ///< of what is emitted at once
   Index firstTile, endTile, firstPanel, endPanel; ///< of the task; of panels, those to be done
   mlir::Value buffer; ///< sums of one tile, or of the task when k is cut
   mlir::Value packedPanels;

@@ -61,25 +61,27 @@ Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void TaskEmitter::emit(Index task) {
+void TaskEmitter::emit(Index begin, Index end) {
   const ContractionSchedule &schedule = spec.schedule;
-  Index taskRow = task, taskColumn = k.constant(0);
+  Index taskRow = begin, taskColumn = k.constant(0);
   if (!k.isKnown(tiling.taskColumns, 1)) {
-    taskRow = k.rem(task, tiling.taskRows);
-    taskColumn = k.floorDiv(task, tiling.taskRows);
+    taskRow = k.rem(begin, tiling.taskRows);
+    taskColumn = k.floorDiv(begin, tiling.taskRows);
   }
   Index panelsPerTask = k.constant(schedule.panelsPerTask);
+  Index panels = mostPanels == schedule.panelsPerTask ? panelsPerTask
+                                                      : k.mul(k.sub(end, begin), panelsPerTask);
   firstTile = k.mul(taskRow, tiling.taskTiles);
   endTile = k.min(k.add(firstTile, tiling.taskTiles), tiling.tiles);
   firstPanel = k.mul(taskColumn, panelsPerTask);
-  endPanel = k.min(k.add(firstPanel, panelsPerTask), tiling.panels);
+  endPanel = k.min(k.add(firstPanel, panels), tiling.panels);
 
   int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
   unsigned wide = panelsOfTile();
   if (wide > 1)
     buffer = k.scratch(spec.acc, wide * tileSize);
   else if (cutsK)
-    buffer = k.scratch(spec.acc, schedule.tilesPerTask * schedule.panelsPerTask * tileSize);
+    buffer = k.scratch(spec.acc, schedule.tilesPerTask * mostPanels * tileSize);
   else if ((held = heldTiles()) > 1)
     buffer = k.scratch(spec.acc, held * schedule.panelsPerTask * tileSize);
   else if (!schedule.inlineEpilogue || tiling.smallRows == 0 || storesTurned())
@@ -105,7 +107,7 @@ void TaskEmitter::emit(Index task) {
 void TaskEmitter::startSums() {
   if (spec.schedule.matrixTiles) {
     auto vector = VectorType::get({int64_t(spec.schedule.lanes)}, spec.acc);
-    Index panels = k.mul(k.constant(spec.schedule.panelsPerTask), k.sub(endTile, firstTile));
+    Index panels = k.mul(k.constant(mostPanels), k.sub(endTile, firstTile));
     Index count = k.mul(panels, k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth()));
     return k.loop(k.constant(0), count, k.constant(spec.schedule.lanes),
                   [&](Index at) { k.store(k.zero(vector), k.address(buffer, spec.acc, at)); });
@@ -143,10 +145,24 @@ void TaskEmitter::emitBlock(const KBlock &block) {
 }
 
 void TaskEmitter::packPanels(const KBlock &block) {
-  forPanels([&](Index panel, bool full) {
-    Index slot = k.sub(panel, firstPanel);
-    packPanel(k, spec, k.mul(panel, k.constant(spec.schedule.panelWidth())),
-              panelColumns(panel, full), block, packedPanelAt(k, spec, packedPanels, slot));
+  constexpr int64_t rowsBeside = 8;
+  Index width = k.constant(spec.schedule.panelWidth());
+  auto pack = [&](const KBlock &part, Index firstRow) {
+    forPanels([&](Index panel, bool full) {
+      Value to = packedPanelAt(k, spec, packedPanels, k.sub(panel, firstPanel));
+      packPanel(k, spec, k.mul(panel, width), panelColumns(panel, full), part,
+                k.address(to, spec.acc, k.mul(firstRow, width)));
+    });
+  };
+  // A few rows through all panels: memory gives rows as they lie faster than parts of many.
+  bool rows = spec.bLayout == PanelLayout::RowMajor && spec.steps.size == 1 && !spec.integers;
+  if (!rows || spec.schedule.panelsPerTask == 1)
+    return pack(block, k.constant(0));
+  Index step = k.constant(rowsBeside);
+  bool whole = k.known(block.length).value_or(1) % rowsBeside == 0;
+  k.loop(k.constant(0), block.length, step, [&](Index row) {
+    Index length = whole ? step : k.min(step, k.sub(block.length, row));
+    pack({k.add(block.begin, row), length}, row);
   });
 }
 
@@ -405,7 +421,7 @@ void TaskEmitter::emitMatrixTile(Index tile, const KBlock &block) {
 }
 
 Value TaskEmitter::sums(Index tile, Index panel) {
-  Index panels = k.constant(spec.schedule.panelsPerTask);
+  Index panels = k.constant(mostPanels);
   Index slot = k.mulAdd(k.sub(tile, firstTile), panels, k.sub(panel, firstPanel));
   Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
   return k.address(buffer, spec.acc, k.mul(slot, size));
@@ -444,6 +460,30 @@ void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, 
   TaskEmitter(k, spec, feed, epilogue).emit(task);
   if (spec.schedule.matrixTiles)
     releaseMatrixTiles(k);
+}
+
+/// Tasks that a thread does as one: of rows of B in place, whose runs are short so that there is a
+/// task for each of a few threads.
+static int64_t joinedTasks(KernelBuilder &k, const ContractionSpec &spec) {
+  constexpr int64_t longRun = 1024; // columns
+  const ContractionSchedule &schedule = spec.schedule;
+  bool streams = spec.bLayout == PanelLayout::RowMajor && schedule.kBlock && !schedule.packsB();
+  Tiling tiling = cutTiles(k, spec);
+  if (!streams || spec.groups > 1 || !k.isKnown(tiling.tiles, 1) || k.isKnown(tiling.kBlocks, 1))
+    return 1;
+  int64_t columns = schedule.panelsPerTask * schedule.panelWidth();
+  return std::max<int64_t>(1, longRun / columns);
+}
+
+void emitTileTasks(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index begin,
+                   Index end, EpilogueFn epilogue) {
+  int64_t joined = joinedTasks(k, spec);
+  Index step = k.constant(joined);
+  k.loop(begin, end, step, [&](Index task) {
+    if (joined == 1)
+      return emitTileTask(k, spec, feed, task, epilogue);
+    TaskEmitter(k, spec, feed, epilogue, joined).emit(task, k.min(end, k.add(task, step)));
+  });
 }
 
 } // namespace tcc::codegen

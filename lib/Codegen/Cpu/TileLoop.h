@@ -52,5 +52,9 @@ public:
 Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec);
 void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index task,
                   EpilogueFn epilogue);
+/// Tasks [begin, end), those that lie beside each other in a row as one where that reads B in
+/// longer runs: a thread that is alone has them all.
+void emitTileTasks(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index begin,
+                   Index end, EpilogueFn epilogue);
 
 } // namespace tcc::codegen

@@ -181,6 +181,32 @@ TEST_CASE("a large B that is read row by row is cut for a few threads") {
     CHECK(s.kBlock == 8);
     CHECK(s.panelsPerTask * s.panelWidth() * 3 < n);
   }
+  // Several tiles are a task's, and read more rows at a time; a copy has parts of rows as long.
+  auto in = [&](int64_t m) {
+    return scheduleOf(cpu, {.m = m, .n = 4096, .k = 4096, .layout = PanelLayout::RowMajor});
+  };
+  codegen::ContractionSchedule two = in(8), copied = in(33);
+  CHECK(two.tilesPerTask == 2);
+  CHECK(two.kBlock == 16);
+  CHECK(!two.packsB());
+  CHECK(copied.packsB());
+  CHECK(copied.kBlock == 64);
+  CHECK(copied.panelsPerTask * copied.panelWidth() >= 256);
+}
+
+TEST_CASE("a large B that is read row by row, by rows of one tile and of several") {
+  CpuTarget cpu = target("native");
+  cpu.l2Bytes = 4 << 10; // 100 columns of 50 are far
+  for (int64_t m : {1, 3, 8, 9, 20, 50})
+    for (int64_t n : {100, 515, 700, 2050})
+      for (bool transposed : {false, true})
+        check({.m = m,
+               .n = n,
+               .k = 133,
+               .layout = PanelLayout::RowMajor,
+               .transposedA = transposed,
+               .copiedA = transposed && m % 2 == 0},
+              cpu);
 }
 
 TEST_CASE("one row by many columns reads panels beside each other") {
