@@ -23,15 +23,19 @@ struct Tiling {
 
 Tiling cutTiles(KernelBuilder &k, const ContractionSpec &spec);
 
+/// How many tasks that are neighbours a thread does as one, at most: along one of both.
+struct JoinedTasks {
+  int64_t rows = 1, columns = 1;
+};
+
 class TaskEmitter {
 public:
-  /// Of `joined` tasks at most, which are one row of them.
   TaskEmitter(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, EpilogueFn epilogue,
-              int64_t joined = 1)
+              const JoinedTasks &joined = {})
       : k(k), spec(spec), feed(feed), epilogue(epilogue), tiling(cutTiles(k, spec)),
-        cutsK(!k.isKnown(tiling.kBlocks, 1)), mostPanels(joined * spec.schedule.panelsPerTask) {}
+        cutsK(!k.isKnown(tiling.kBlocks, 1)), joined(joined) {}
   void emit(Index task) { emit(task, k.add(task, k.constant(1))); }
-  /// Tasks [begin, end) as one.
+  /// Tasks [begin, end), which are joined, as one.
   void emit(Index begin, Index end);
 
 private:
@@ -69,6 +73,8 @@ private:
   llvm::SmallVector<unsigned> panelWidths(bool full);
   Index panelColumns(Index panel, bool full);
 
+  int64_t mostPanels() const { return joined.columns * spec.schedule.panelsPerTask; }
+
   // Partial sums: [tile of the task][panel of the task][row][panel width]
   mlir::Value sums(Index tile, Index panel);
   void storeTile(mlir::Value at, unsigned rows, llvm::ArrayRef<unsigned> widths,
@@ -95,7 +101,7 @@ private:
   EpilogueFn epilogue;
   Tiling tiling;
   bool cutsK;
-  int64_t mostPanels;                             ///< of what is emitted at once
+  JoinedTasks joined;
   Index firstTile, endTile, firstPanel, endPanel; ///< of the task; of panels, those to be done
   mlir::Value buffer; ///< sums of one tile, or of the task when k is cut
   mlir::Value packedPanels;

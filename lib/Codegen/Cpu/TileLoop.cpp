@@ -68,20 +68,20 @@ void TaskEmitter::emit(Index begin, Index end) {
     taskRow = k.rem(begin, tiling.taskRows);
     taskColumn = k.floorDiv(begin, tiling.taskRows);
   }
-  Index panelsPerTask = k.constant(schedule.panelsPerTask);
-  Index panels = mostPanels == schedule.panelsPerTask ? panelsPerTask
-                                                      : k.mul(k.sub(end, begin), panelsPerTask);
+  Index panelsPerTask = k.constant(schedule.panelsPerTask), one = k.constant(1);
+  Index rows = joined.rows > 1 ? k.sub(end, begin) : one,
+        columns = joined.columns > 1 ? k.sub(end, begin) : one;
   firstTile = k.mul(taskRow, tiling.taskTiles);
-  endTile = k.min(k.add(firstTile, tiling.taskTiles), tiling.tiles);
+  endTile = k.min(k.add(firstTile, k.mul(rows, tiling.taskTiles)), tiling.tiles);
   firstPanel = k.mul(taskColumn, panelsPerTask);
-  endPanel = k.min(k.add(firstPanel, panels), tiling.panels);
+  endPanel = k.min(k.add(firstPanel, k.mul(columns, panelsPerTask)), tiling.panels);
 
   int64_t tileSize = int64_t(tiling.rows) * schedule.panelWidth();
   unsigned wide = panelsOfTile();
   if (wide > 1)
     buffer = k.scratch(spec.acc, wide * tileSize);
   else if (cutsK)
-    buffer = k.scratch(spec.acc, schedule.tilesPerTask * mostPanels * tileSize);
+    buffer = k.scratch(spec.acc, joined.rows * schedule.tilesPerTask * mostPanels() * tileSize);
   else if ((held = heldTiles()) > 1)
     buffer = k.scratch(spec.acc, held * schedule.panelsPerTask * tileSize);
   else if (!schedule.inlineEpilogue || tiling.smallRows == 0 || storesTurned())
@@ -107,7 +107,7 @@ void TaskEmitter::emit(Index begin, Index end) {
 void TaskEmitter::startSums() {
   if (spec.schedule.matrixTiles) {
     auto vector = VectorType::get({int64_t(spec.schedule.lanes)}, spec.acc);
-    Index panels = k.mul(k.constant(mostPanels), k.sub(endTile, firstTile));
+    Index panels = k.mul(k.constant(mostPanels()), k.sub(endTile, firstTile));
     Index count = k.mul(panels, k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth()));
     return k.loop(k.constant(0), count, k.constant(spec.schedule.lanes),
                   [&](Index at) { k.store(k.zero(vector), k.address(buffer, spec.acc, at)); });
@@ -421,7 +421,7 @@ void TaskEmitter::emitMatrixTile(Index tile, const KBlock &block) {
 }
 
 Value TaskEmitter::sums(Index tile, Index panel) {
-  Index panels = k.constant(mostPanels);
+  Index panels = k.constant(mostPanels());
   Index slot = k.mulAdd(k.sub(tile, firstTile), panels, k.sub(panel, firstPanel));
   Index size = k.constant(int64_t(tiling.rows) * spec.schedule.panelWidth());
   return k.address(buffer, spec.acc, k.mul(slot, size));
@@ -448,42 +448,6 @@ SmallVector<Value> TaskEmitter::loadTile(Value at, unsigned rows, ArrayRef<unsig
     }
   }
   return accs;
-}
-
-Index emitTileTaskCount(KernelBuilder &k, const ContractionSpec &spec) {
-  Tiling tiling = cutTiles(k, spec);
-  return k.mul(tiling.taskRows, tiling.taskColumns);
-}
-
-void emitTileTask(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index task,
-                  EpilogueFn epilogue) {
-  TaskEmitter(k, spec, feed, epilogue).emit(task);
-  if (spec.schedule.matrixTiles)
-    releaseMatrixTiles(k);
-}
-
-/// Tasks that a thread does as one: of rows of B in place, whose runs are short so that there is a
-/// task for each of a few threads.
-static int64_t joinedTasks(KernelBuilder &k, const ContractionSpec &spec) {
-  constexpr int64_t longRun = 1024; // columns
-  const ContractionSchedule &schedule = spec.schedule;
-  bool streams = spec.bLayout == PanelLayout::RowMajor && schedule.kBlock && !schedule.packsB();
-  Tiling tiling = cutTiles(k, spec);
-  if (!streams || spec.groups > 1 || !k.isKnown(tiling.tiles, 1) || k.isKnown(tiling.kBlocks, 1))
-    return 1;
-  int64_t columns = schedule.panelsPerTask * schedule.panelWidth();
-  return std::max<int64_t>(1, longRun / columns);
-}
-
-void emitTileTasks(KernelBuilder &k, const ContractionSpec &spec, RowFeed &feed, Index begin,
-                   Index end, EpilogueFn epilogue) {
-  int64_t joined = joinedTasks(k, spec);
-  Index step = k.constant(joined);
-  k.loop(begin, end, step, [&](Index task) {
-    if (joined == 1)
-      return emitTileTask(k, spec, feed, task, epilogue);
-    TaskEmitter(k, spec, feed, epilogue, joined).emit(task, k.min(end, k.add(task, step)));
-  });
 }
 
 } // namespace tcc::codegen

@@ -209,6 +209,20 @@ TEST_CASE("a large B that is read row by row, by rows of one tile and of several
               cpu);
 }
 
+TEST_CASE("tasks below each other, which copy the same panels, as one") {
+  CpuTarget cpu = target("native");
+  for (PanelLayout layout : {PanelLayout::RowMajor, PanelLayout::Transposed})
+    for (int64_t k : {60, 600})
+      for (int64_t tiles : {1, 3, 40})
+        for (bool dynamic : {false, true}) {
+          GemmCase g{.m = 205, .n = 70, .k = k, .dynamicM = dynamic, .layout = layout};
+          codegen::ContractionSchedule schedule = scheduleOf(cpu, g);
+          schedule.tilesPerTask = tiles;
+          schedule.panelsPerTask = tiles == 3 ? 2 : 1;
+          check(g, cpu, schedule);
+        }
+}
+
 TEST_CASE("one row by many columns reads panels beside each other") {
   for (llvm::StringRef name : {"x86-64-v3", "x86-64-v4"}) {
     CpuTarget cpu = llvm::cantFail(CpuTarget::create(name, "x86_64-linux"));
