@@ -40,7 +40,7 @@ class BfloatProducts(ToolTest):
 
     def test_values(self):
         for form in ("weight", "rows", "transposed"):
-            for m, k, n in ((1, 64, 48), (5, 33, 17), (40, 13, 70), (64, 600, 33), (33, 74, 50), (2, 3400, 40), (70, 1000, 20)):
+            for m, k, n in ((1, 64, 48), (5, 33, 17), (40, 13, 70), (64, 600, 33), (33, 74, 50), (2, 3400, 40), (70, 1000, 20), (33, 131, 66), (5, 4097, 33)):
                 path, arrays, expected = self.model(m, k, n, form)
                 for cpu in [*cpu_levels(), "native"]:
                     with self.subTest(form, m=m, k=k, n=n, cpu=cpu), Compiled.build(path, "--cpu", cpu) as compiled:
@@ -51,10 +51,11 @@ class BfloatProducts(ToolTest):
         for form in ("weight", "rows", "transposed"):
             for cpu, used in (("sapphirerapids", "tdpbf16ps"), ("cooperlake", "vdpbf16ps"), ("v4", None)):
                 text = self.work / "product.s"
-                model = self.model(40, 64, 48, form)[0]
-                self.compiles(model, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
-                for instruction in ("tdpbf16ps", "vdpbf16ps"):
-                    self.assertEqual(instruction in text.read_text(), instruction == used, (form, cpu))
+                for k in (64, 131):  # of whole pairs, and not
+                    model = self.model(40, k, 48, form)[0]
+                    self.compiles(model, "--target", "x86_64-linux", "--cpu", cpu, "--emit", "asm", "-o", text)
+                    for instruction in ("tdpbf16ps", "vdpbf16ps"):
+                        self.assertEqual(instruction in text.read_text(), instruction == used, (form, k, cpu))
 
 
 if __name__ == "__main__":

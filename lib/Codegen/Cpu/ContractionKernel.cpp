@@ -60,13 +60,16 @@ static bool widensRows(const ContractionSpec &spec, const ContractionShape &shap
          (shape.m < 0 || shape.m > (isFar ? few : 1));
 }
 
-/// Whether a matrix unit multiplies them: rows that lie in place, of whole steps. A single row
-/// waits for memory, and what it is multiplied with is read once.
+/// Whether a matrix unit multiplies them: rows that lie in place, of whole steps or of so many that
+/// copying the last ones is nothing. A single row waits for memory, and what it is multiplied with
+/// is read once.
 static bool takesMatrixTiles(KernelBuilder &k, const ContractionSpec &spec,
                              const ContractionShape &shape) {
   bool isKnown = spec.steps.bfloat ? spec.cpu.bfloatTiles : spec.cpu.byteTiles;
+  constexpr int64_t longRow = 64;
+  int64_t depth = k.known(spec.kElements).value_or(1);
   return isKnown && spec.steps.size > 1 && spec.groups == 1 && !shape.copiesA && shape.m != 1 &&
-         k.known(spec.kElements).value_or(1) % spec.steps.size == 0;
+         (depth % spec.steps.size == 0 || depth >= longRow);
 }
 
 static SmallVector<ContractionSchedule> rank(KernelBuilder &k, const ContractionSpec &spec,

@@ -3,7 +3,8 @@
 // The tile registers are named in the instructions, so that LLVM has nothing to allocate: sums
 // first, then A, then B. How many rows and bytes a row each has is read from memory by LDTILECFG,
 // which clears them all: k that is no multiple of a turn's steps ends with a turn of its own,
-// around which sums are in memory.
+// around which sums are in memory. Where rows of A end within a step, that turn's are copied first,
+// with zeros behind them.
 //
 //===----------------------------------------------------------------------===//
 #include "MatrixTile.h"
@@ -102,11 +103,12 @@ void MatrixTile::moveSums(const Blocks &blocks, Value sums, bool load) {
     }
 }
 
-/// The steps from `at` on, as many as the registers are configured for.
-void MatrixTile::multiply(const Blocks &blocks, const RowSource &a, const PanelSource &b,
-                          Index at) {
+/// The steps of A from its own `begin` on and those of B from `at` on, as many as the registers are
+/// configured for.
+void MatrixTile::multiply(const Blocks &blocks, const RowSource &a, Index begin,
+                          const PanelSource &b, Index at) {
   int64_t stride = vectors * kRowBytes;
-  Value left = k.address(a.base, a.element, k.mul(at, a.kStride));
+  Value left = k.address(a.base, a.element, k.mul(begin, a.kStride));
   Value right = bytesFrom(k, b.base, k.mul(at, k.constant(stride)));
   Index rowBytes = k.mul(a.rowStride, k.constant(a.element.getIntOrFloatBitWidth() / 8));
   for (unsigned row = 0; row < blocks.rows; ++row)
@@ -123,19 +125,40 @@ void MatrixTile::multiply(const Blocks &blocks, const RowSource &a, const PanelS
             registerNumber(k, kFirstB + column)});
 }
 
+/// The rows of A from the step `at` on, in `padded`: as many as a register has.
+RowSource MatrixTile::padRows(const RowSource &a, Index at) {
+  unsigned bits = a.element.getIntOrFloatBitWidth();
+  int64_t elements = kRowBytes * 8 / bits;
+  auto type = VectorType::get({elements}, a.element);
+  Index valid = k.sub(a.validK, k.mul(at, k.constant(kind.size)));
+  k.loop(k.constant(0), rows, k.constant(1), [&](Index row) {
+    Index offset = k.add(k.mul(row, a.rowStride), k.mul(at, a.kStride));
+    k.store(k.loadPart(type, k.address(a.base, a.element, offset), valid),
+            k.address(padded, a.element, k.mul(row, k.constant(elements))));
+  });
+  RowSource copy = a;
+  copy.base = padded;
+  copy.rowStride = k.constant(elements);
+  return copy;
+}
+
 void MatrixTile::runBlocks(unsigned rowBlocks, const RowSource &a, const PanelSource &b,
                            Index length, Value to, bool adds) {
   constexpr unsigned mostColumns = 2;
-  Index turn = k.constant(steps), rest = k.rem(length, turn), whole = k.sub(length, rest);
+  Index turn = k.constant(steps), full = length;
+  if (a.validK)
+    full = k.min(length, k.floorDiv(a.validK, k.constant(kind.size)));
+  Index whole = k.sub(full, k.rem(full, turn)), rest = k.sub(length, whole);
   for (unsigned first = 0; first < vectors; first += mostColumns) {
     Blocks blocks{rowBlocks, std::min(mostColumns, vectors - first), first};
     adds ? moveSums(blocks, to, /*load=*/true) : zeroSums(blocks);
-    k.loop(k.constant(0), whole, turn, [&](Index at) { multiply(blocks, a, b, at); });
+    k.loop(k.constant(0), whole, turn, [&](Index at) { multiply(blocks, a, at, b, at); });
     moveSums(blocks, to, /*load=*/false);
     auto multiplyRest = [&] {
+      RowSource last = a.validK ? padRows(a, whole) : a;
       configure(rest);
       moveSums(blocks, to, /*load=*/true);
-      multiply(blocks, a, b, whole);
+      multiply(blocks, last, a.validK ? k.constant(0) : whole, b, whole);
       moveSums(blocks, to, /*load=*/false);
       configure(turn);
     };
@@ -147,6 +170,8 @@ void MatrixTile::runBlocks(unsigned rowBlocks, const RowSource &a, const PanelSo
 }
 
 void MatrixTile::run(const RowSource &a, const PanelSource &b, Index length, Value to, bool adds) {
+  if (a.validK && !padded)
+    padded = k.scratch(k.builder.getI8Type(), mostRows * kRowBytes);
   auto with = [&](unsigned rowBlocks) { runBlocks(rowBlocks, a, b, length, to, adds); };
   if (std::optional<int64_t> known = k.known(rows))
     return with(*known > blockRows ? 2 : 1);

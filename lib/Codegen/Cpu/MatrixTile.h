@@ -36,7 +36,9 @@ private:
   struct Blocks {
     unsigned rows, columns, firstColumn; ///< blocks; the first column's number in blocks
   };
-  void multiply(const Blocks &blocks, const RowSource &a, const PanelSource &b, Index at);
+  void multiply(const Blocks &blocks, const RowSource &a, Index begin, const PanelSource &b,
+                Index at);
+  RowSource padRows(const RowSource &a, Index at);
   void moveSums(const Blocks &blocks, mlir::Value sums, bool load);
   void zeroSums(const Blocks &blocks);
 
@@ -44,8 +46,8 @@ private:
   DotSteps kind;
   Index rows;
   unsigned vectors;
-  int64_t steps; ///< of a turn
-  mlir::Value configuration;
+  int64_t steps;                     ///< of a turn
+  mlir::Value configuration, padded; ///< padded: the last steps of the rows of A
 };
 
 /// Frees the tile registers, which the system saves otherwise whenever it changes threads.
