@@ -1,9 +1,10 @@
 //===- KernelKey.cpp - What compiled code depends on ----------------------===//
 //
-// Beside the kernel's own text: the compiler. That is the executable, whose content is hashed,
-// and where LLVM and MLIR are shared libraries, those too: the package manager upgrades them under
-// the same name. A library has a build id, which its linker made of its content and which lies in
-// memory already; one without is told by its file's size and times.
+// Beside the kernel's own text: the compiler. That is the executable and, where LLVM and MLIR are
+// shared libraries, those too: the package manager upgrades them under the same name. Each has a
+// build id, which its linker made of its content and which lies in memory already, so that no
+// start reads a hundred megabytes. An executable without one is hashed, a library without one is
+// told by its file's size and times.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelKey.h"
@@ -42,16 +43,25 @@ static StringRef buildId(const dl_phdr_info &object) {
   return "";
 }
 
-/// Adds a shared library; the kernel's own object, which has no path, has no part in code.
-static int addLibrary(dl_phdr_info *object, size_t, void *to) {
+static std::string contentOfExecutable() {
+  static int anchor;
+  auto file = MemoryBuffer::getFile(sys::fs::getMainExecutable("tcc", &anchor), false, false);
+  return file ? utohexstr(xxh3_64bits((*file)->getBuffer())) : std::string();
+}
+
+/// Adds the executable, whose path is empty, or a shared library; the kernel's own object, which
+/// has a name without a folder, has no part in code.
+static int addObject(dl_phdr_info *object, size_t, void *to) {
   StringRef path = object->dlpi_name;
-  if (!path.contains('/'))
+  if (!path.empty() && !path.contains('/'))
     return 0;
   auto &text = *static_cast<std::string *>(to);
   StringRef id = buildId(*object);
   struct stat s;
   if (!id.empty())
     text += toHex(id);
+  else if (path.empty())
+    text += contentOfExecutable();
   else if (stat(object->dlpi_name, &s) == 0)
     for (uint64_t number : {uint64_t(s.st_dev), uint64_t(s.st_ino), uint64_t(s.st_size),
                             uint64_t(s.st_mtim.tv_sec), uint64_t(s.st_mtim.tv_nsec)})
@@ -63,11 +73,8 @@ static int addLibrary(dl_phdr_info *object, size_t, void *to) {
 /// Identifies this build of the compiler.
 static const std::string &buildIdentity() {
   static const std::string identity = [] {
-    static int anchor;
-    std::string path = sys::fs::getMainExecutable("tcc", &anchor);
-    auto file = MemoryBuffer::getFile(path, false, false);
-    std::string text = file ? utohexstr(xxh3_64bits((*file)->getBuffer())) : std::string();
-    dl_iterate_phdr(addLibrary, &text);
+    std::string text;
+    dl_iterate_phdr(addObject, &text);
     return text;
   }();
   return identity;

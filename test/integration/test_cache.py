@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 
 from compiled import tool
 from toolrun import SOURCE, ToolTest
@@ -22,6 +23,15 @@ def shared_library(name):
 def build_id(path):
     text = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
     return bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", text)[1])
+
+
+def copy_of_another_build(program, copy):
+    """With another build id."""
+    shutil.copy(program, copy)
+    identity = build_id(copy)
+    with open(copy, "r+b") as file:
+        file.seek(file.read(1 << 20).index(identity))
+        file.write(bytes(byte ^ 1 for byte in identity))
 
 
 class Cache(ToolTest):
@@ -87,17 +97,24 @@ class Cache(ToolTest):
         other = self.folder / "other"
         other.mkdir()
         copy = other / shared_name(library)
-        shutil.copy(library, copy)
-        identity = build_id(copy)
-        with open(copy, "r+b") as file:
-            file.seek(file.read(1 << 20).index(identity))
-            file.write(bytes(byte ^ 1 for byte in identity))
+        copy_of_another_build(library, copy)
         self.env["LD_LIBRARY_PATH"] = str(other)
         listing = subprocess.run(["ldd", tool("tcc")], capture_output=True, text=True, env={**os.environ, **self.env})
         self.assertIn(str(copy), listing.stdout)
         self.assertEqual(self.hits()[:2], (2, 0))
         self.assertEqual(self.hits()[:2], (2, 2))
         del self.env["LD_LIBRARY_PATH"]
+        self.assertEqual(self.hits()[:2], (2, 2))
+
+    def test_another_compiler_is_another_key(self):
+        """Built of other sources: here a copy whose build id is another."""
+        self.assertEqual(self.hits()[:2], (2, 0))
+        other = self.folder / "other"
+        other.mkdir()
+        copy_of_another_build(tool("tcc"), other / "tcc")
+        with unittest.mock.patch.dict(os.environ, TCC_BIN=str(other)):
+            self.assertEqual(self.hits()[:2], (2, 0))
+            self.assertEqual(self.hits()[:2], (2, 2))
         self.assertEqual(self.hits()[:2], (2, 2))
 
     def test_command(self):
