@@ -287,6 +287,8 @@ Fp expm1OverF64(Fp x, double scale);
 Fp log2Rough(Fp x);
 /// 2^x with x clamped to [-1000, 1000], relative error 2^-34.
 Fp exp2Rough(Fp x);
+/// The same where the result is a normal number.
+Fp exp2RoughNormal(Fp x);
 
 /// `function`, written for f64, on a scalar or vector of any float type.
 mlir::Value viaF64(mlir::ImplicitLocOpBuilder &b, mlir::Value x, Fp (*function)(Fp));

@@ -5,8 +5,9 @@
 // instruction away (AVX-512), each eighth has a polynomial of a lower degree around its
 // middle instead, and the odd one, shorter as well, serves below a sixteenth.
 //
-// erfc(x) = e^(-x^2) q(t) / (1 + 2|x|) with t = (|x| - 4) / (|x| + 4), in f64: e^(-x^2)
-// loses the bits that x^2 loses, and x^2 of an f32 is exact in f64.
+// erfc(x) = e^(-x^2) q(t) / (|x| + 3) with t = (|x| - 3) / (|x| + 3), in f64: e^(-x^2)
+// loses the bits that x^2 loses, and x^2 of an f32 is exact in f64. One quotient gives both: t is
+// 1 - 6 / (|x| + 3).
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
@@ -84,15 +85,15 @@ Fp erfF32(Fp x) {
 }
 
 Fp erfcF32(Fp x) {
-  Fp a = toF64(atMost(abs(x), 12.0));
-  Fp t = (a - 4.0) / (a + 4.0);
-  Fp q = poly(t, {0x1.82246689552f0p-15, 0x1.04d151a8f0e5dp-12, -0x1.5c03e411783f4p-13,
-                  -0x1.9ffcfaaf3825cp-11, 0x1.47d80c9305096p-8, -0x1.095da0fbb9860p-6,
-                  0x1.30876d262f29fp-5, -0x1.0faf8d11164bep-4, 0x1.7fed612289684p-4,
-                  -0x1.9ddb3ecef78e8p-4, 0x1.16ecf6131cd42p-4, 0x1.f7f5e64a33b78p-7,
-                  -0x1.1df1ad1f1a4fep-3, 0x1.3ba5916e8ffbep+0});
-  Fp y = exp2Rough(a * a * -0x1.71547652b82fep+0) * q / mulAdd(a, 2.0, 1.0);
-  return toF32(select(toF64(x) < 0.0, 2.0 - y, y));
+  Fp wide = toF64(x), a = atMost(abs(wide), 10.2); // from there on the result is 0
+  Fp w = 1.0 / (a + 3.0);
+  Fp q = poly(mulAdd(w, -6.0, 1.0),
+              {0x1.4e7871a7751acp-15, 0x1.950399ade3aecp-14, -0x1.2d23a1f9d0963p-12,
+               -0x1.1e5f5118a7270p-11, 0x1.8e2854dbc709bp-9, -0x1.3dd5d807f74aep-10,
+               -0x1.b78becb37ddb8p-6, 0x1.e995eb541ab3cp-4, -0x1.3deb1ed2fc060p-2,
+               0x1.2e32694f10915p-1, -0x1.c44c472176f03p-1, 0x1.12f21ddd9abaap+0});
+  Fp y = exp2RoughNormal(a * a * -0x1.71547652b82fep+0) * q * w;
+  return toF32(select(bits(wide) < 0, 2.0 - y, y)); // where x is -0, y is 1
 }
 
 } // namespace

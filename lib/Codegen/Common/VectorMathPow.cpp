@@ -28,8 +28,7 @@ Fp log2Rough(Fp x) {
   return mulAdd(f, p, k);
 }
 
-Fp exp2Rough(Fp x) {
-  x = atLeast(atMost(x, 1000.0), -1000.0);
+Fp exp2RoughNormal(Fp x) {
   Fp shifted = x + 0x1.8p52;
   Fp r = x - (shifted - 0x1.8p52);
   Fp p = poly(r, {0x1.fde609f211ac5p-17, 0x1.445cd85211beap-13, 0x1.5d8a86eaa2887p-10,
@@ -37,6 +36,8 @@ Fp exp2Rough(Fp x) {
                   0x1.62e42ff0e2d77p-1, 1.0});
   return fromBits(bits(p) + (bits(shifted) << 52));
 }
+
+Fp exp2Rough(Fp x) { return exp2RoughNormal(atLeast(atMost(x, 1000.0), -1000.0)); }
 
 namespace {
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Polynomial.h"
 #include <cmath>
 #include <numbers>
 
@@ -21,17 +22,16 @@ using namespace tcc::aten;
 using P = prim::ComparePredicate;
 using std::numbers::pi;
 
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The sum of coefficients[k] z^k.
-Value polynomial(PrimBuilder &b, ArrayRef<double> coefficients, Value z) {
+Value tcc::aten::polynomial(PrimBuilder &b, ArrayRef<double> coefficients, Value z) {
   Value sum = b.full(b.dims(z), coefficients.back(), b.elem(z));
   for (double c : llvm::reverse(coefficients.drop_back()))
     sum = b.add(b.mul(sum, z), c);
   return sum;
 }
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Coefficients of S, or with `withPsi` of the sum beside the logarithm.
 SmallVector<double> seriesAtZero(int order, bool withPsi) {

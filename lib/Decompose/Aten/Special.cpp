@@ -1,11 +1,13 @@
 //===- Special.cpp - ATen's special functions ------------------------------===//
 //
 // In f64, by formulas that hold over the whole range; where two are needed, each
-// is evaluated where it is good and the other's result is not selected.
+// is evaluated where it is good and the other's result is not selected. What is rounded to 32 bits
+// in the end has shorter ones.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Aten/Polynomial.h"
 #include <cmath>
 #include <numbers>
 
@@ -17,23 +19,48 @@ using P = prim::ComparePredicate;
 namespace {
 
 Value doubles(AtenNode &a, StringRef name) { return a.number(name, a.b.builder().getF64Type()); }
+/// Whether the result is rounded to at most 32 bits.
+bool isNarrow(AtenNode &a) { return !a.own().isF64(); }
+
+/// e^(x^2) erfc(x) to 2^-35: a polynomial of t = (|x| - 3) / (|x| + 3) over |x| + 3, which for
+/// x < 0 is 2 e^(x^2) less the result.
+Value roughScaledErfc(PrimBuilder &b, Value x) {
+  Value w = b.div(b.scalar(1, b.elem(x)), b.add(b.abs(x), 3.0));
+  Value t = b.sub(b.scalar(1, b.elem(x)), b.mul(w, 6.0));
+  Value q = polynomial(b,
+                       {0x1.12f21ddd9c24ap+0, -0x1.c44c471917950p-1, 0x1.2e326946dd004p-1,
+                        -0x1.3deb2212f1c70p-2, 0x1.e995f1bed355ep-4, -0x1.b788faf899978p-6,
+                        -0x1.3dd77cbdb057ap-10, 0x1.8d95abb6f65f5p-9, -0x1.1f4c310c5e9dcp-11,
+                        -0x1.202d8d88cdadbp-12, 0x1.bf1dcae8d6d38p-14, 0x1.cdeb71f17cb23p-16,
+                        -0x1.0ce4d87bef419p-16, -0x1.455310edb31d6p-19, 0x1.b7727e776f4c7p-20},
+                       t);
+  Value y = b.mul(q, w);
+  Value mirrored = b.sub(b.mul(b.exp(b.mul(x, x)), 2.0), y);
+  return b.select(b.compare(P::lt, x, 0.0), mirrored, y);
+}
 
 /// e^(x^2) erfc(x); beyond 25 the first terms of its asymptotic series.
-Value scaledErfc(PrimBuilder &b, Value x) {
+Value scaledErfc(PrimBuilder &b, Value x, bool isNarrow) {
+  if (isNarrow)
+    return roughScaledErfc(b, x);
   Value square = b.mul(x, x), one = b.scalar(1, b.elem(x));
   Value direct = b.mul(b.exp(square), b.unary<prim::ErfcOp>(x));
   Value r = b.div(b.scalar(0.5, b.elem(x)), square); // 1 / (2 x^2)
-  Value series = b.sub(one, b.mul(r, b.sub(one, b.mul(b.mul(r, 3.0), b.sub(one, b.mul(r, 5.0))))));
+  Value series = one;                                // 1 - r (1 - 3 r (1 - 5 r (...)))
+  for (double k : {11.0, 9.0, 7.0, 5.0, 3.0, 1.0})
+    series = b.sub(one, b.mul(b.mul(r, k), series));
   Value far = b.div(b.mul(series, std::numbers::inv_sqrtpi), x);
   return b.select(b.compare(P::gt, x, 25.0), far, direct);
 }
-LogicalResult erfcx(AtenNode &a) { return a.give(scaledErfc(a.b, doubles(a, "self"))); }
+LogicalResult erfcx(AtenNode &a) {
+  return a.give(scaledErfc(a.b, doubles(a, "self"), isNarrow(a)));
+}
 
 /// log of the normal distribution function.
 LogicalResult logNdtr(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value x = doubles(a, "self"), t = b.mul(x, std::numbers::sqrt2 / 2);
-  Value low = b.sub(b.log(b.mul(scaledErfc(b, b.neg(t)), 0.5)), b.mul(t, t));
+  Value low = b.sub(b.log(b.mul(scaledErfc(b, b.neg(t), isNarrow(a)), 0.5)), b.mul(t, t));
   Value high = b.unary<prim::Log1pOp>(b.mul(b.unary<prim::ErfcOp>(t), -0.5));
   return a.give(b.select(b.compare(P::lt, x, -1.0), low, high));
 }
@@ -41,12 +68,12 @@ LogicalResult logNdtr(AtenNode &a) {
 /// Where the normal distribution function of t < 0 is p, small: by Newton's steps for its
 /// logarithm, which is concave, so that they come from below to the solution. 2 p - 1 would lose
 /// digits of p.
-Value normalTail(PrimBuilder &b, Value p) {
+Value normalTail(PrimBuilder &b, Value p, bool isNarrow) {
   constexpr int kSteps = 6;
   Value log = b.log(p), t = b.neg(b.sqrt(b.mul(log, -2.0)));
   for (int step = 0; step < kSteps; ++step) {
-    Value scaled =
-        scaledErfc(b, b.mul(t, -std::numbers::sqrt2 / 2)); // e^(t^2 / 2) erfc(-t / sqrt 2)
+    // e^(t^2 / 2) erfc(-t / sqrt 2)
+    Value scaled = scaledErfc(b, b.mul(t, -std::numbers::sqrt2 / 2), isNarrow);
     Value excess = b.sub(b.sub(b.log(b.mul(scaled, 0.5)), b.mul(b.mul(t, t), 0.5)), log);
     double slope = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     t = b.sub(t, b.mul(b.mul(excess, scaled), 1 / slope));
@@ -61,7 +88,7 @@ LogicalResult ndtri(AtenNode &a) {
   Value whole = b.mul(b.unary<prim::ErfinvOp>(b.sub(b.mul(x, 2.0), 1.0)), std::numbers::sqrt2);
   Value isTail = b.binary<prim::AndOp>(b.compare(P::gt, x, 0.0), b.compare(P::lt, x, kSmall));
   Value inside = b.select(isTail, x, b.scalar(kSmall, b.elem(x)));
-  return a.give(b.select(isTail, normalTail(b, inside), whole));
+  return a.give(b.select(isTail, normalTail(b, inside, isNarrow(a)), whole));
 }
 
 /// Sum over k >= 0 of (q + k)^-s: the first terms, then Euler and Maclaurin's.

@@ -48,6 +48,9 @@ def scalars():
         b.view(torch.float16).view(torch.int16), h.view(torch.int32), h.view(torch.uint8), h.view(torch.int64).view(torch.bool)], (
             torch.randn(3, 4, generator=generator), torch.randint(0, 256, (2, 8), dtype=torch.uint8, generator=generator),
             torch.randn(2, 4, generator=generator).half())
+    far = torch.tensor([float("inf"), -float("inf"), float("nan"), 0.0, -0.0, 3e38, 1e-40, -9.3, -27.0, 0.7, 9.9, 30.0, 1e5])
+    yield "scaled_complements", lambda x, y: [torch.special.erfcx(x), torch.special.erfcx(y), torch.special.log_ndtr(x)], (
+        far, far.double())
     yield "narrow_tails", lambda p, x: [torch.special.ndtri(p), torch.trapezoid(x, dim=1)], (
         torch.tensor([1e-30, 1e-12, 8.5e-11, 1e-3, 0.0499, 0.05, 0.5, 0.999, 0.0, 1.0]).double(),
         torch.tensor([[1.0, 2.0, 4.0], [float("inf"), 1.0, 2.0], [float("nan"), 0.0, 1.0]]))
