@@ -24,6 +24,18 @@ func.func @loops(%x: tensor<?x256xf32>, %n: index, %y: tensor<64x64xf32>) {
   return
 }
 
+// Axes of one point behind the lanes change nothing.
+// CHECK-LABEL: @behind
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 1, chunk = 4096, grain = {{[0-9]+}}, block_rows = 16>}
+func.func @behind(%y: tensor<64x64x1x1xf32>) {
+  %1 = kernel.launch loop "transpose" ins(%y : tensor<64x64x1x1xf32>) sizes() {
+  ^bb0(%a: tensor<64x64x1x1xf32>):
+    %b = prim.transpose %a [1, 0, 2, 3] : (tensor<64x64x1x1xf32>) -> tensor<64x64x1x1xf32>
+    kernel.yield %b : tensor<64x64x1x1xf32>
+  } -> tensor<64x64x1x1xf32>
+  return
+}
+
 // What is turned around is read across as what is not. Vectors have as many lanes as elements have room: those of
 // the places of rows do not count.
 // CHECK-LABEL: @moved

@@ -1,9 +1,9 @@
 //===- LoopKernel.cpp - One point at a time -------------------------------===//
 //
 // All results have one shape. A task is a run of points along one axis, or a block of
-// such rows where operands lie across them (#cpu.loop_schedule); inside, vectors of
-// neighbouring points, then single points. Where the last axis is put together from pieces, a row
-// is done piece by piece (LoopPieces.cpp).
+// such rows where operands lie across them (#cpu.loop_schedule; axes behind that one have one point
+// then); inside, vectors of neighbouring points, then single points. Where the last axis is put
+// together from pieces, a row is done piece by piece (LoopPieces.cpp).
 //
 // Where the result lies over no operand, points may be done twice: the last block of rows, and the
 // last vector of a row of one, end where the rows do.
@@ -232,6 +232,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
           Coords at = outer;
           at[blockAxis] = Coord::uniform(f.e.addIndex(base, f.e.index(row)));
           at.push_back(Coord::affine(i, 1));
+          at.resize(out.extents.size(), Coord::uniform(f.e.index(0)));
           store(at, 1);
         }
       }
@@ -246,6 +247,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
       Coords at = outer;
       at[blockAxis] = Coord::uniform(row);
       at.push_back(Coord::uniform(i));
+      at.resize(out.extents.size(), Coord::uniform(f.e.index(0)));
       store(at, 1);
     });
   });

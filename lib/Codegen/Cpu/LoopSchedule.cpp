@@ -23,8 +23,8 @@ using namespace tcc::codegen;
 
 namespace {
 
-/// An axis before the last along which operands lie that lanes along the last axis
-/// would gather, and how many of its indices make a block (RowBlock).
+/// An axis before that of the lanes along which operands lie that those would
+/// gather, and how many of its indices make a block (RowBlock).
 struct BlockedAxis {
   unsigned axis;
   int64_t rows;
@@ -32,7 +32,7 @@ struct BlockedAxis {
 
 class OperandWalk {
 public:
-  explicit OperandWalk(unsigned rank) : votes(rank) {}
+  OperandWalk(unsigned rank, int lanes) : votes(rank), lanes(lanes) {}
   void visit(Value value, const Access &at);
 
   SmallVector<unsigned> votes; ///< an axis: operands that are contiguous along it
@@ -40,6 +40,7 @@ public:
 
 private:
   void read(ArrayRef<int64_t> shape, const Access &at);
+  int lanes; ///< the axis that they lie along
   llvm::DenseMap<Value, SmallVector<Access, 1>> seen;
 };
 
@@ -50,7 +51,6 @@ void OperandWalk::read(ArrayRef<int64_t> shape, const Access &at) {
   size_t last = shape.size();
   while (last > 0 && shape[last - 1] == 1)
     --last;
-  int lanes = votes.size() - 1;
   if (last-- == 0 || at[last] < 0 || at[last] == lanes)
     return;
   if (llvm::is_contained(at, lanes) && !llvm::is_contained(at, kUnknown))
@@ -83,18 +83,20 @@ void OperandWalk::visit(Value value, const Access &at) {
       visit(operand.get(), operandAccess(op, operand.getOperandNumber(), at));
 }
 
-static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, const CpuTarget &cpu) {
+/// With lanes along `laneAxis`, behind which no axis has more than one point.
+static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, unsigned laneAxis,
+                                              const CpuTarget &cpu) {
   constexpr int64_t kFewest = 4, kSmallBody = 6, kLargeBody = 24;
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
-  if (type.getRank() < 2)
+  if (laneAxis < 1)
     return std::nullopt;
-  unsigned lanes = lanesFor(cpu.lanes(32), type.getShape().back());
-  OperandWalk walk(type.getRank());
+  unsigned lanes = lanesFor(cpu.lanes(32), type.getDimSize(laneAxis));
+  OperandWalk walk(type.getRank(), laneAxis);
   auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
   for (Value value : yield.getValues())
     walk.visit(value, identityAccess(type.getRank()));
 
-  auto best = std::max_element(walk.votes.begin(), walk.votes.end());
+  auto best = std::max_element(walk.votes.begin(), walk.votes.begin() + laneAxis);
   unsigned axis = best - walk.votes.begin();
   int64_t extent = type.getDimSize(axis);
   if (*best == 0 || lanes < kFewest || (!ShapedType::isDynamic(extent) && extent < kFewest))
@@ -271,8 +273,8 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
   BlockedAxis block{0, 1};
-  if (axis == type.getRank() - 1)
-    block = blockedAxis(launch, cpu).value_or(block);
+  if (innerPoints == 1)
+    block = blockedAxis(launch, axis, cpu).value_or(block);
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
   unsigned lanes =
       reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);
