@@ -22,6 +22,31 @@ func.func @scalar(%x: f32) -> f32 {
   return %0 : f32
 }
 
+// Vectors of integers are divided as floats; by a known divisor LLVM multiplies.
+// CHECK-LABEL: func.func @quotients
+// CHECK-NOT: arith.divsi
+// CHECK: arith.divf {{.*}} : vector<8xf64>
+// CHECK: arith.divsi
+// CHECK-NOT: arith.divsi
+// CHECK: return
+func.func @quotients(%x: vector<8xi32>, %y: vector<8xi32>) -> vector<8xi32> {
+  %0 = arith.divsi %x, %y : vector<8xi32>
+  %seven = arith.constant dense<7> : vector<8xi32>
+  %1 = arith.divsi %0, %seven : vector<8xi32>
+  return %1 : vector<8xi32>
+}
+
+// 64 bits hold more than a float: what is too large is divided in a branch.
+// CHECK-LABEL: func.func @wide
+// CHECK: arith.divf {{.*}} : vector<4xf64>
+// CHECK: scf.if
+// CHECK-NEXT: arith.remui
+// CHECK: return
+func.func @wide(%x: vector<4xi64>, %y: vector<4xi64>) -> vector<4xi64> {
+  %0 = arith.remui %x, %y : vector<4xi64>
+  return %0 : vector<4xi64>
+}
+
 // What targets have instructions for stays.
 // CHECK-LABEL: func.func @stays
 // CHECK: math.fma

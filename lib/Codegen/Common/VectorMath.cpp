@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "VectorMathDivision.h"
 #include "VectorMathEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -130,6 +131,8 @@ SmallVector<Value> expand(Operation *op, Emitter &e) {
         return e.options.hasFma ? Results{} : Results{out(in(0) * in(1) + in(2))};
       })
       .Case([&](arith::RemFOp) { return Results{out(vmath::remainder(in(0), in(1)))}; })
+      .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+          [&](auto) { return Results{vmath::divideIntegers(op, e.options)}; })
       .Default([](Operation *) { return Results{}; });
 }
 
@@ -393,7 +396,9 @@ void expandMath(Operation *root, const ExpandMathOptions &options) {
     auto exp2 = dyn_cast<math::Exp2Op>(op);
     if (exp2 && options.hasExp2 && exp2.getFastmath() == arith::FastMathFlags::afn)
       return;
-    if (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, vector::FMAOp>(op))
+    bool divides = !options.hasScalarLanes && vmath::dividesIntegers(op);
+    if (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp, vector::FMAOp>(op) ||
+        divides)
       ops.push_back(op);
   });
   for (Operation *op : ops) {

@@ -410,3 +410,63 @@ TEST_CASE("what is only rounded to bf16 is computed to 17 bits") {
   CHECK((r[2] & 0x7fff) > 0x7f80);
   CHECK(r[3] == 0);
 }
+
+namespace {
+
+/// Quotients and remainders of `lanes` integers at a time against C's.
+template <typename T> void checkDivision(const std::string &type, int lanes, const char *cpu) {
+  bool isSigned = std::is_signed_v<T>;
+  std::string vector = "vector<" + std::to_string(lanes) + "x" + type + ">";
+  auto compiled = [&](const char *op) {
+    return Compiled(
+        vector, vector, vector,
+        "%r = arith." + std::string(op) + (isSigned ? "si" : "ui") + " %x, %y : " + vector, cpu);
+  };
+  Compiled quotient = compiled("div"), remainder = compiled("rem");
+  std::vector<T> edges = {
+      0, 1, 2, 3, 7, 100, std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
+  for (int bit = 3; bit < std::numeric_limits<T>::digits; ++bit)
+    for (int off : {-1, 0, 1}) {
+      T value = static_cast<T>((uint64_t(1) << bit) + off);
+      edges.push_back(value);
+      if (isSigned)
+        edges.push_back(static_cast<T>(-value));
+    }
+  std::mt19937_64 random(7);
+  std::vector<T> x(lanes), y(lanes), q(lanes), r(lanes);
+  for (int round = 0; round < 4000; ++round) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      auto any = [&]() -> T {
+        return random() % 4 ? edges[random() % edges.size()]
+                            : static_cast<T>(random() >> (random() % 64));
+      };
+      x[lane] = any();
+      do
+        y[lane] = any();
+      while (y[lane] == 0 || (isSigned && x[lane] == std::numeric_limits<T>::min() &&
+                              y[lane] == static_cast<T>(-1)));
+    }
+    quotient.run(x.data(), y.data(), q.data());
+    remainder.run(x.data(), y.data(), r.data());
+    for (int lane = 0; lane < lanes; ++lane) {
+      INFO(type << " " << +x[lane] << " / " << +y[lane]);
+      REQUIRE(q[lane] == static_cast<T>(x[lane] / y[lane]));
+      REQUIRE(r[lane] == static_cast<T>(x[lane] % y[lane]));
+    }
+  }
+}
+
+} // namespace
+
+TEST_CASE("vectors of integers are divided exactly") {
+  for (const char *cpu : {"native", "x86-64-v2"}) {
+    checkDivision<int8_t>("i8", 32, cpu);
+    checkDivision<uint8_t>("i8", 16, cpu);
+    checkDivision<int16_t>("i16", 16, cpu);
+    checkDivision<uint16_t>("i16", 8, cpu);
+    checkDivision<int32_t>("i32", 8, cpu);
+    checkDivision<uint32_t>("i32", 8, cpu);
+    checkDivision<int64_t>("i64", 4, cpu);
+    checkDivision<uint64_t>("i64", 8, cpu);
+  }
+}
