@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/Matrices.h"
 #include <cmath>
 
 using namespace mlir;
@@ -198,23 +199,12 @@ LogicalResult logspace(AtenNode &a) {
 // Triangles
 //===----------------------------------------------------------------------===//
 
-/// column - row over the last two extents, in as few bits as lanes of a mask need not be widened
-/// to.
-Value distance(PrimBuilder &b, Dim rows, Dim columns) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
-  auto m = b.known(rows), n = b.known(columns);
-  bool few = m && n && *m < kMost && *n < kMost;
-  Type index = few ? b.builder().getI32Type() : b.builder().getI64Type();
-  Dims shape = {rows, columns};
-  return b.sub(b.iota(shape, 1, index), b.iota(shape, 0, index));
-}
-
 LogicalResult eye(AtenNode &a) {
   PrimBuilder &b = a.b;
   auto rows = a.extent("n");
   if (!rows)
     return a.fail("needs a number of rows");
-  Value d = distance(b, *rows, a.has("m") ? *a.extent("m") : *rows);
+  Value d = matrices::distance(b, *rows, a.has("m") ? *a.extent("m") : *rows);
   return a.give(b.compare(P::eq, d, b.scalar(0, b.elem(d))));
 }
 
@@ -223,7 +213,7 @@ template <P keep> LogicalResult triangle(AtenNode &a) {
   Value x = a.tensor("self");
   if (b.rank(x) < 2)
     return a.fail("needs a matrix");
-  Value d = distance(b, b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
+  Value d = matrices::distance(b, b.dim(x, b.rank(x) - 2), b.dim(x, b.rank(x) - 1));
   Value inside = b.compare(keep, d, a.extentTensor(a.extent("diagonal", 0), b.elem(d)));
   return a.give(b.select(inside, x, b.scalar(0, b.elem(x))));
 }
@@ -234,7 +224,7 @@ template <P keep> LogicalResult triangleIndices(AtenNode &a) {
   auto rows = a.extent("row"), columns = a.extent("col");
   if (!rows || !columns)
     return a.fail("needs rows and columns");
-  Value d = distance(b, *rows, *columns);
+  Value d = matrices::distance(b, *rows, *columns);
   Value inside = b.compare(keep, d, a.extentTensor(a.extent("offset", 0), b.elem(d)));
   return a.give(b.nonzero(inside));
 }
@@ -261,7 +251,7 @@ LogicalResult diagEmbed(AtenNode &a) {
         high.back() = b.dim(std::max<int64_t>(offset, 0));
         return high;
       }());
-  Value d = distance(b, side, side);
+  Value d = matrices::distance(b, side, side);
   Value on = b.compare(P::eq, d, b.scalar(static_cast<double>(offset), b.elem(d)));
   Value result = b.select(on, b.unsqueeze(padded, {-1}), b.scalar(0, b.elem(x)));
   SmallVector<int64_t> order;

@@ -255,6 +255,21 @@ LogicalResult exponential(AtenNode &a) {
   })[0]);
 }
 
+/// x^n for integers n from 0 to `most`, by products of x squared again and again: those of the
+/// exponent's bits.
+Value powersOf(PrimBuilder &b, Value x, Value n, int64_t most) {
+  Value one = b.scalar(1, b.elem(x)), result;
+  for (int64_t bit = 1; bit <= most; bit *= 2) {
+    if (bit > 1)
+      x = b.mul(x, x);
+    Value isSet = b.compare(
+        P::ne, b.binary<prim::AndOp>(n, b.scalar(static_cast<double>(bit), b.elem(n))), 0.0);
+    Value factor = b.select(isSet, x, one);
+    result = result ? b.mul(result, factor) : factor;
+  }
+  return result;
+}
+
 /// Powers of x: [.., i, j] is x[i]^j, or where they fall x[i]^(N - 1 - j).
 template <bool mayFall> LogicalResult vandermonde(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -264,8 +279,11 @@ template <bool mayFall> LogicalResult vandermonde(AtenNode &a) {
   Value power = b.iota({count}, 0, i64);
   if (mayFall && !a.flag("increasing", false))
     power = b.sub(b.fromHost({b.subDims(count, b.dim(1))}, {}, i64), power);
-  power = b.cast(power, b.elem(x));
-  return a.give(b.pow(b.unsqueeze(x, {b.rank(x)}), power));
+  x = b.unsqueeze(x, {b.rank(x)});
+  auto known = b.known(count);
+  if (known && *known > 1 && !isa<ComplexType>(b.elem(x)))
+    return a.give(powersOf(b, x, power, *known - 1));
+  return a.give(b.pow(x, b.cast(power, b.elem(x))));
 }
 
 } // namespace

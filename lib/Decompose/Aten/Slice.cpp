@@ -8,6 +8,7 @@
 #include "Decompose/Aten/Slice.h"
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/Matrices.h"
 #include "Decompose/Idioms/Windows.h"
 
 using namespace mlir;
@@ -243,9 +244,8 @@ Value onDiagonal(PrimBuilder &b, Value x, int64_t offset) {
   Dims low = {b.dim(std::max<int64_t>(-offset, 0))}, high = {b.dim(std::max<int64_t>(offset, 0))};
   Value padded = b.pad(x, b.scalar(0, b.elem(x)), low, high);
   Dim side = b.dim(padded, 0);
-  Type index = b.builder().getI64Type();
-  Value d = b.sub(b.iota({side, side}, 1, index), b.iota({side, side}, 0, index));
-  Value on = b.compare(prim::ComparePredicate::eq, d, static_cast<double>(offset));
+  Value on = b.compare(prim::ComparePredicate::eq, matrices::distance(b, side, side),
+                       static_cast<double>(offset));
   return b.select(on, b.unsqueeze(padded, {1}), b.scalar(0, b.elem(x)));
 }
 

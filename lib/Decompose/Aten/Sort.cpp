@@ -90,12 +90,15 @@ template <K kind> LogicalResult cumulativeExtremum(AtenNode &a) {
   (void)a.give(0, best);
   if (!a.c.wants(1))
     return success();
-  Type index = b.builder().getI64Type();
+  // Places in few bits, where they fit: a vector has more of them.
+  int64_t extent = tensorType(x).getDimSize(*axis);
+  bool few = !ShapedType::isDynamic(extent) && extent <= std::numeric_limits<int32_t>::max();
+  Type i64 = b.builder().getI64Type(), index = few ? b.builder().getI32Type() : i64;
   Value here = b.iota(b.dims(x), *axis, index);
   Value met = b.compare(P::eq, x, best);
   if (isa<FloatType>(b.elem(x))) // NaN is never equal
     met = b.binary<prim::OrOp>(met, b.predicate<prim::IsNanOp>(x));
-  return a.give(1, scan(b, K::max, b.select(met, here, b.scalar(0, index)), *axis));
+  return a.give(1, b.cast(scan(b, K::max, b.select(met, here, b.scalar(0, index)), *axis), i64));
 }
 
 struct Sorted {

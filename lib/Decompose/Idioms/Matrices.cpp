@@ -50,9 +50,17 @@ Value matrices::position(PrimBuilder &b, Value x, int64_t fromEnd) {
   return b.iota(shape, 0, indexType(b));
 }
 
+Value matrices::distance(PrimBuilder &b, Dim rows, Dim columns) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
+  auto m = b.known(rows), n = b.known(columns);
+  bool few = m && n && *m < kMost && *n < kMost;
+  Type index = few ? b.builder().getI32Type() : b.builder().getI64Type();
+  Dims shape = {rows, columns};
+  return b.sub(b.iota(shape, 1, index), b.iota(shape, 0, index));
+}
+
 Value matrices::identity(PrimBuilder &b, ArrayRef<Dim> batch, Dim n, Type elementType) {
-  Type i64 = indexType(b);
-  Value on = b.compare(P::eq, b.iota({n, n}, 0, i64), b.iota({n, n}, 1, i64));
+  Value on = b.compare(P::eq, distance(b, n, n), 0.0);
   Dims dims(batch);
   dims.append({n, n});
   return b.broadcastTo(b.cast(on, elementType), dims);

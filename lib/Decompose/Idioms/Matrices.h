@@ -27,6 +27,9 @@ mlir::Value adjoint(PrimBuilder &b, mlir::Value x);
 mlir::Type inDoubles(mlir::Type elementType);
 /// Index of the row (`fromEnd` = 2) or column (1) at each element of x's shape.
 mlir::Value position(PrimBuilder &b, mlir::Value x, int64_t fromEnd);
+/// column - row for each place of a matrix, in as few bits as lanes of a mask need not be widened
+/// to.
+mlir::Value distance(PrimBuilder &b, Dim rows, Dim columns);
 /// n x n unit matrices for these batches.
 mlir::Value identity(PrimBuilder &b, llvm::ArrayRef<Dim> batch, Dim n, mlir::Type elementType);
 mlir::Value diagonal(PrimBuilder &b, mlir::Value x); ///< [.., min(n, m)]
