@@ -71,8 +71,10 @@ Value Scan::scanned(Value v, Value &carried, unsigned along) {
   Value none = inAllLanes(f, neutral), before = carried;
   for (unsigned by = 1; by < along; by *= 2)
     v = emitCombine(f.b, op.getKind(), e, moved(v, none, by, along), v);
+  // Of these alone first: the next vector waits for one operator, not for a shuffle as well.
+  Value last = vector::ShuffleOp::create(f.b, v, v, SmallVector<int64_t>(along, along - 1));
   v = emitCombine(f.b, op.getKind(), e, carried, v);
-  carried = vector::ShuffleOp::create(f.b, v, v, SmallVector<int64_t>(along, along - 1));
+  carried = emitCombine(f.b, op.getKind(), e, carried, last);
   return op.getExclusive() ? moved(v, before, 1, along) : v;
 }
 
