@@ -269,6 +269,9 @@ bool Clustering::worthRecomputing(Operation *op, Cluster &g) {
 bool Clustering::joinsAsking(Operation *op, Cluster &g) {
   if (!isPointwise(op) || liesAcross(op->getResult(0)))
     return false;
+  // A line is one task, and its steps wait for each other: long functions have loops of their own.
+  if (isa<prim::CumulativeOp>(g.asking) && op->hasTrait<prim::VeryCostly>())
+    return false;
   auto own = tensorType(op->getResult(0)), whole = tensorType(g.asking->getResult(0));
   constexpr int64_t kOften = 8;
   bool once = own.hasStaticShape() && whole.hasStaticShape() &&

@@ -63,6 +63,23 @@ class KernelCounts(ToolTest):
                     proto = model([node], [("x", [rows, 64])], [("y", [rows, 64])], weights)
                     self.assertEqual(len(self.kernels(proto)), 1)
 
+    def test_what_scans_read(self):
+        """It is computed where it is read, but for long functions, along the last axis and across rows."""
+        x, y = np.random.default_rng(1).normal(size=(2, 33, 199)).astype(np.float32)
+        for axis, reverse, exclusive in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 0, 1), (1, 0, 1)):
+            for function in (False, True):
+                with self.subTest(axis=axis, reverse=reverse, exclusive=exclusive, function=function):
+                    nodes = [helper.make_node("Exp", ["x"], ["e"])] if function else []
+                    nodes += [helper.make_node("Mul", ["e" if function else "x", "y"], ["p"]),
+                              helper.make_node("CumSum", ["p", "axis"], ["s"], reverse=reverse, exclusive=exclusive)]
+                    proto = model(nodes, [("x", [33, 199]), ("y", [33, 199])], [("s", [33, 199])],
+                                  [numpy_helper.from_array(np.int64(axis), "axis")])
+                    self.assertEqual(self.kernels(proto), ["exp", "mul_cumulative"] if function else ["mul_cumulative"])
+                    p = (np.exp(x) if function else x).astype(np.float64) * y
+                    p = np.flip(p, axis) if reverse else p
+                    sums = p.cumsum(axis) - (p if exclusive else 0)
+                    self.agrees(proto, [np.flip(sums, axis) if reverse else sums], x, y)
+
     def test_gates_of_planes(self):
         """A function that a plane has in common is computed in vectors before, unless there are few planes or they are
         large; planes of 49 points are one line."""

@@ -218,6 +218,11 @@ bool codegen::CpuScheduleModel::computesForRows(Operation *op, int64_t rows, int
   return !again && length >= (isFunction ? kFunctionPoints : kCostlyPoints);
 }
 
+/// A scan reads each point once, where it stores it.
+bool CpuScheduleModel::asksForPoints(Operation *op) const {
+  return isa<prim::CumulativeOp>(op) && tensorType(op->getResult(0)).hasStaticShape();
+}
+
 bool codegen::CpuScheduleModel::reducesAboveLines(Operation *op) const {
   auto reduce = dyn_cast<prim::ReduceOp>(op);
   return reduce && narrowLinesOf(reduce);

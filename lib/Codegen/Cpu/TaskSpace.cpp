@@ -160,7 +160,10 @@ static TaskSpace specialTasks(OpBuilder &b, HostIndex h, kernel::LaunchOp launch
     tasks = h.mul(tasks, part == 1 ? extent : h.ceilDiv(extent, h.constant(part)));
   };
   if (auto line = lineAxis(op)) {
-    SmallVector<Index> extents = hostExtents(b, launch, line->first);
+    // A scan may compute what it reads, which has its result's extents.
+    SmallVector<Index> extents = isa<BlockArgument>(line->first)
+                                     ? hostExtents(b, launch, line->first)
+                                     : SmallVector<Index>(dims);
     int64_t lines = linesPerTask(op, schedule);
     for (auto [i, d] : llvm::enumerate(extents))
       if (i != line->second)

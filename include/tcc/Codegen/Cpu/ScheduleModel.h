@@ -15,6 +15,7 @@ public:
   bool prefersAttention(const AttentionForm &form) const override;
   bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
   bool reducesAboveLines(mlir::Operation *op) const override;
+  bool asksForPoints(mlir::Operation *op) const override;
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
   int64_t version() const override { return 6; }
 
