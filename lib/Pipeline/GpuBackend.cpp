@@ -39,7 +39,8 @@ public:
     // Several lines beside each other fit shared memory up to 512 numbers.
     FourierKernels has{4096, 512, 1, /*convolves=*/false, /*mirrors=*/true};
     passes.addPass(createFourierLinesPass(&weights, has));
-    passes.addPass(createMatrixLoopsPass());
+    // A block has a matrix, and a thread a row of it.
+    passes.addPass(createMatrixLoopsPass(GpuArch::threads));
   }
   void addLayoutPasses(OpPassManager &passes, WeightTable &weights,
                        const LayoutChooser &) const override {

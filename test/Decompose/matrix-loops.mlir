@@ -1,4 +1,5 @@
 // RUN: tcc-opt %s -tcc-decompose-matrix-loops | FileCheck %s
+// RUN: tcc-opt %s -tcc-decompose-matrix-loops=most-rows=6 | FileCheck %s --check-prefix=KERNELS
 
 // Six turns are a loop, whose body has kernels of the whole matrix.
 // CHECK-LABEL: func @lu
@@ -30,4 +31,23 @@ func.func @small(%x: tensor<2x2xf64>) -> tensor<2x2xf64> {
 func.func @other(%x: tensor<2x2xf64>) -> tensor<2x2xf64> {
   %0 = prim.abs %x : (tensor<2x2xf64>) -> tensor<2x2xf64>
   return %0 : tensor<2x2xf64>
+}
+
+// A target with kernels keeps what they can have: 6 rows of f32, 3 of f64, if all extents are known.
+// KERNELS-LABEL: func @lu
+// KERNELS-NEXT: prim.lu
+// KERNELS-LABEL: func @large
+// KERNELS-NOT: prim.cholesky
+func.func @large(%x: tensor<4x4xf64>, %y: tensor<7x7xf32>, %z: tensor<?x6x6xf32>) -> (tensor<4x4xf64>, tensor<7x7xf32>, tensor<?x6x6xf32>) {
+  %0 = prim.cholesky %x : (tensor<4x4xf64>) -> tensor<4x4xf64>
+  %1 = prim.cholesky %y : (tensor<7x7xf32>) -> tensor<7x7xf32>
+  %2 = prim.cholesky %z : (tensor<?x6x6xf32>) -> tensor<?x6x6xf32>
+  return %0, %1, %2 : tensor<4x4xf64>, tensor<7x7xf32>, tensor<?x6x6xf32>
+}
+// KERNELS-LABEL: func @few
+// KERNELS-COUNT-2: prim.cholesky
+func.func @few(%x: tensor<5x3x3xf64>, %y: tensor<6x6xf32>) -> (tensor<5x3x3xf64>, tensor<6x6xf32>) {
+  %0 = prim.cholesky %x : (tensor<5x3x3xf64>) -> tensor<5x3x3xf64>
+  %1 = prim.cholesky %y : (tensor<6x6xf32>) -> tensor<6x6xf32>
+  return %0, %1 : tensor<5x3x3xf64>, tensor<6x6xf32>
 }

@@ -35,8 +35,8 @@ struct FourierKernels {
 /// outlives the pass.
 std::unique_ptr<mlir::Pass> createFourierLinesPass(WeightTable *weights, FourierKernels has);
 
-/// tcc-decompose-matrix-loops: factors of matrices as loops of primitives, for targets that have
-/// no kernel for them.
-std::unique_ptr<mlir::Pass> createMatrixLoopsPass();
+/// tcc-decompose-matrix-loops: factors of matrices as loops of primitives, but for those of known
+/// extents and up to `mostRows` rows, half as many of f64, for which the target has kernels.
+std::unique_ptr<mlir::Pass> createMatrixLoopsPass(int64_t mostRows);
 
 } // namespace tcc

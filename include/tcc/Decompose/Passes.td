@@ -72,8 +72,9 @@ def FourierLinesPass : Tcc_Pass<"tcc-decompose-fourier-lines"> {
 def MatrixLoopsPass : Tcc_Pass<"tcc-decompose-matrix-loops"> {
   let summary = "Factor matrices by loops of primitives";
   let description = [{
-    CPUs have kernels for LU, Cholesky, QR and what is solved with them. A target that has none runs
-    them as loops, whose turns are kernels on the whole matrix with masks. Few known turns are written out.
+    CPUs have kernels for LU, Cholesky, QR and what is solved with them, GPUs where a block can
+    have a matrix. Others are loops, whose turns are kernels on the whole matrix with masks. Few
+    known turns are written out.
 
     ```mlir before
     func.func @main(%t: tensor<1x1xf32>, %x: tensor<1x2xf32>) -> tensor<1x2xf32> {
@@ -106,6 +107,9 @@ def MatrixLoopsPass : Tcc_Pass<"tcc-decompose-matrix-loops"> {
     Runs after tcc-decompose-nodes, where the back-end asks for it, and before everything that makes
     the loops' bodies simpler.
   }];
+  let options = [
+    Option<"mostRows", "most-rows", "int64_t", "0", "the rows of the largest matrix, of known extents, that there are kernels for, half as many of f64; 0: none">
+  ];
   let dependentDialects = ["::tcc::prim::PrimDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 #endif

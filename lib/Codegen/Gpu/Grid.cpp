@@ -213,6 +213,10 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     };
     if (auto fourier = dyn_cast<prim::FourierOp>(specialOf(launch)))
       return blocks(fourier.getRe(), fourier.getAxis(), int64_t(ofBlock) * s.getVectors());
+    if (specialOf(launch)->hasTrait<prim::MatrixFactor>()) {
+      OpFoldResult matrices = h.volume(ArrayRef(dims).drop_back(2));
+      return s.getColumns() ? h.mul(matrices, h.ceilDiv(dims.back(), s.getColumns())) : matrices;
+    }
     auto [x, axis] = *lineAxis(specialOf(launch));
     return blocks(x, axis, ofBlock);
   }

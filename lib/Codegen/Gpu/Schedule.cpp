@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "FourierKernel.h"
 #include "KernelFrame.h"
+#include "MatrixBlock.h"
 #include "MatrixTile.h"
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
@@ -265,6 +266,8 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       scheduleCollect(s, places, arch);
     if (auto lines = dyn_cast<prim::FourierOp>(op))
       scheduleFourier(s, lines, arch);
+    if (op->hasTrait<prim::MatrixFactor>())
+      scheduleMatrices(s, op, arch);
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
     bool sorts = scheduleSortedScatter(s, launch, arch);

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "FourierKernel.h"
 #include "GridPhases.h"
+#include "MatrixBlock.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -396,6 +397,8 @@ void device::emitSharedLineKernel(KernelFrame &f) {
     return f.schedule.getScratchBytes() ? emitOrderedGridKernel(f) : emitOrderedBlockKernel(f);
   if (isa<prim::FourierOp>(op))
     return emitFourierKernel(f);
+  if (op->hasTrait<prim::MatrixFactor>())
+    return emitMatrixKernel(f);
   SharedLine line(f);
   if (auto best = dyn_cast<prim::ArgReduceOp>(op))
     return line.emitBest(best);

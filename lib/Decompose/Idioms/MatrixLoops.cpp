@@ -1,7 +1,7 @@
 //===- MatrixLoops.cpp - LU, Cholesky and QR by loops of primitives -------===//
 //
-// For targets without kernels for the factors of a matrix, and for complex matrices, for which no
-// target has one. Step k of each algorithm works on the whole matrix and leaves by a mask what it
+// For factors that a target has no kernels for, and for those of complex matrices, for which no
+// target has any. Step k of each algorithm works on the whole matrix and leaves by a mask what it
 // must not change, so that shapes stay as they are and a loop can carry them: O(n) kernels of
 // O(n m) elements, whatever the batch. Complex pivots and reflections are LAPACK's.
 //
@@ -12,6 +12,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tcc {
+#define GEN_PASS_DECL_MATRIXLOOPSPASS
 #define GEN_PASS_DEF_MATRIXLOOPSPASS
 #include "tcc/Decompose/Passes.h.inc"
 } // namespace tcc
@@ -209,10 +210,12 @@ namespace {
 
 class MatrixLoopsPass : public tcc::impl::MatrixLoopsPassBase<MatrixLoopsPass> {
 public:
+  explicit MatrixLoopsPass(int64_t most) { mostRows = most; }
+
   void runOnOperation() override {
     SmallVector<Operation *> all;
     getOperation().walk([&](Operation *op) {
-      if (op->hasTrait<prim::MatrixFactor>())
+      if (op->hasTrait<prim::MatrixFactor>() && !hasKernel(op))
         all.push_back(op);
     });
     for (Operation *op : all) {
@@ -229,8 +232,19 @@ public:
       op->erase();
     }
   }
+
+private:
+  bool hasKernel(Operation *op) const {
+    auto known = [&](Type type) { return cast<RankedTensorType>(type).hasStaticShape(); };
+    auto x = cast<RankedTensorType>(op->getResult(0).getType());
+    int64_t fits = x.getElementType().isF64() ? mostRows / 2 : mostRows.getValue();
+    return llvm::all_of(op->getOperandTypes(), known) && known(x) &&
+           x.getShape().drop_back().back() <= fits;
+  }
 };
 
 } // namespace
 
-std::unique_ptr<Pass> tcc::createMatrixLoopsPass() { return std::make_unique<MatrixLoopsPass>(); }
+std::unique_ptr<Pass> tcc::createMatrixLoopsPass(int64_t mostRows) {
+  return std::make_unique<MatrixLoopsPass>(mostRows);
+}
