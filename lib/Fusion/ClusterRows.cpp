@@ -3,7 +3,8 @@
 // A reduction over trailing axes joins a kernel that reads it once a row. So does one over axes
 // before a few that stay, where the target has a kernel for rows of such lines: what is done with
 // its result is done once a line, or at every point. Other reductions are loops at the points of
-// their users.
+// their users. A target may have passes over few long rows that give values of rows alone as
+// kernels of their own.
 //
 //===----------------------------------------------------------------------===//
 #include "Clustering.h"
@@ -88,6 +89,37 @@ static bool joinsLines(RowAxes axes, ArrayRef<OpFoldResult> full, Access at, Clu
   return true;
 }
 
+/// Whether a reduction in `g` is computed from `op`, which then is a pass over the rows before it.
+static bool isEarlierPass(Operation *op, const Cluster &g) {
+  SmallVector<Operation *> left(op->getUsers().begin(), op->getUsers().end());
+  SmallPtrSet<Operation *, 16> seen;
+  while (!left.empty()) {
+    Operation *user = left.pop_back_val();
+    bool within = g.ops.contains(user);
+    if (!(within || user->hasTrait<prim::View>()) || !seen.insert(user).second)
+      continue;
+    if (within && user->hasTrait<prim::Reduction>())
+      return true;
+    left.append(user->getUsers().begin(), user->getUsers().end());
+  }
+  return false;
+}
+
+/// Whether `op` should be a kernel of its own before `g`, which gives values of the same rows.
+bool Clustering::wantsOwnPass(prim::ReduceOp op, const Cluster &g) {
+  auto shape = tensorType(op.getX()).getShape();
+  unsigned rowAxes = tensorType(op.getResult()).getRank();
+  if (!policy.fuse || !policy.model || ShapedType::isDynamicShape(shape) || !isEarlierPass(op, g))
+    return false;
+  int64_t rows = ShapedType::getNumElements(shape.take_front(rowAxes));
+  int64_t length = ShapedType::getNumElements(shape.drop_front(rowAxes));
+  bool ofRows = llvm::all_of(g.outputs, [&](Value v) {
+    RankedTensorType type = tensorType(v);
+    return type.hasStaticShape() && type.getNumElements() <= rows;
+  });
+  return ofRows && !policy.model->computesForRows(op, rows, length);
+}
+
 bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
   std::optional<RowAxes> axes = rowAxesOf(op);
   if (!axes || g.kind == KernelKind::Contraction || g.kind == KernelKind::Convolution)
@@ -100,7 +132,7 @@ bool Clustering::joinsRows(prim::ReduceOp op, Cluster &g) {
   };
   if (g.kind == KernelKind::Row)
     return g.rows == rows && g.lineDims == axes->line && sameExtents(g.space, full) &&
-           readOnceARow();
+           readOnceARow() && (axes->line || !wantsOwnPass(op, g));
   for (Operation *other : g.ops)
     if (other->hasTrait<prim::Reduction>() || (axes->line && !prim::isElementwise(other)))
       return false;

@@ -145,8 +145,7 @@ TEST_CASE("what is solved with matrices by a block") {
 TEST_CASE("fewer reflections than columns, of many rows") {
   std::string packed = typeText({90, 21}, "f32"), y = typeText({90, 5}, "f32");
   Tensor v = random(DType::F32, {90, 21}, -0.1, 0.1), x = random(DType::F32, {90, 5});
-  check(call({packed, typeText({19}, "f32"), y}, {y}, "reflect"),
-        {v, random(DType::F32, {19}), x});
+  check(call({packed, typeText({19}, "f32"), y}, {y}, "reflect"), {v, random(DType::F32, {19}), x});
 }
 
 TEST_CASE("a matrix that is not positive definite shows on the diagonal") {
@@ -165,13 +164,14 @@ TEST_CASE("ptxas takes kernels of matrices, without spills") {
          {std::pair(16, "f32"), {256, "f32"}, {1024, "f32"}, {100, "f64"}, {512, "f64"}}) {
       INFO(name << " " << n << " " << element);
       std::string t = typeText({n, n}, element), tau = typeText({n}, element);
-      checkAssembles(ptxOf(call({t}, {t, typeText({n}, "i64"), typeText({n}, "i64")}, "lu"), arch),
-                     arch);
-      checkAssembles(ptxOf(call({t}, {t}, "cholesky"), arch), arch);
-      checkAssembles(ptxOf(call({t}, {t, tau}, "qr"), arch), arch);
-      checkAssembles(ptxOf(call({t, tau, t}, {t}, "reflect"), arch), arch);
-      checkAssembles(
-          ptxOf(call({t, t}, {t}, "triangular_solve", "{unit = false, upper = true}"), arch), arch);
+      std::string places = typeText({n}, "i64");
+      for (const std::string &text :
+           {call({t}, {t, places, places}, "lu"), call({t}, {t}, "cholesky"),
+            call({t}, {t, tau}, "qr"), call({t, tau, t}, {t}, "reflect"),
+            call({t, t}, {t}, "triangular_solve", "{unit = false, upper = true}")}) {
+        INFO(text);
+        checkAssembles(ptxOf(text, arch), arch);
+      }
     }
   }
 }

@@ -58,13 +58,9 @@ public:
         panel(m.room(m.type, m.rows * pitchOf(m.width, elementBytes(m.type)))) {}
 
 protected:
-  Value place(Value i, int64_t k) {
-    return f.e.addIndex(f.e.mulIndex(i, pitch), f.e.index(k));
-  }
+  Value place(Value i, int64_t k) { return f.e.addIndex(f.e.mulIndex(i, pitch), f.e.index(k)); }
   Value inPanel(Value i, int64_t k) { return m.get(panel, place(i, k)); }
-  Value fromRow(Value low) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row, low);
-  }
+  Value fromRow(Value low) { return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, row, low); }
   SmallVector<Value> ownRow(Value k0, int64_t count) {
     SmallVector<Value> own;
     for (int64_t j = 0; j < count; ++j)
@@ -96,9 +92,7 @@ private:
   void exchange(Value list, Value i, Value j);
   void step(Value k0, int64_t k, SmallVectorImpl<Value> &own);
   void putInOrder(Value k0, int64_t count, Value column, bool solves, Value number);
-  Value asIndex(Value place) {
-    return arith::IndexCastUIOp::create(b, b.getIndexType(), place);
-  }
+  Value asIndex(Value place) { return arith::IndexCastUIOp::create(b, b.getIndexType(), place); }
   Value asPlace(Value index) { return arith::IndexCastUIOp::create(b, i32, index); }
 
   bool pivoting;
@@ -126,7 +120,8 @@ Value LuCode::findPivot(Value at, Value entry) {
   Value takesPart = arith::AndIOp::create(b, inside, fromRow(at));
   Pivot best{arith::SelectOp::create(b, takesPart, size, m.number(-2)), asPlace(row)};
   for (unsigned distance = GpuArch::warp / 2; distance; distance /= 2)
-    best = larger(best, {exchangeLanes(b, best.size, distance), exchangeLanes(b, best.row, distance)});
+    best =
+        larger(best, {exchangeLanes(b, best.size, distance), exchangeLanes(b, best.row, distance)});
   int64_t warps = f.schedule.getThreads() / GpuArch::warp;
   if (warps == 1)
     return best.row;
@@ -280,9 +275,8 @@ void LuCode::emit() {
     m.putInColumn(arith::ExtUIOp::create(b, b.getI64Type(), place), 2, row);
     // Rows that have no step.
     Value isLeft = fromRow(f.e.index(std::min(m.rows, m.columns)));
-    f.when(isLeft, [&] {
-      m.putInColumn(arith::IndexCastUIOp::create(b, b.getI64Type(), row), 1, row);
-    });
+    f.when(isLeft,
+           [&] { m.putInColumn(arith::IndexCastUIOp::create(b, b.getI64Type(), row), 1, row); });
   });
 }
 
@@ -300,8 +294,7 @@ namespace {
 
 class CholeskyCode : Panel {
 public:
-  explicit CholeskyCode(MatrixBlock &m)
-      : Panel(m), diagonal(m.room(m.type, m.width * m.width)) {}
+  explicit CholeskyCode(MatrixBlock &m) : Panel(m), diagonal(m.room(m.type, m.width * m.width)) {}
   void emit();
 
 private:

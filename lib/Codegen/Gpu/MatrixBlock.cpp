@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "MatrixBlock.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tcc/Codegen/Common/LineKernel.h"
@@ -44,7 +45,7 @@ void device::scheduleMatrices(ScheduleChoice &s, Operation *op, const GpuArch &a
   s.threads = ofRows;
   s.vectors = 1;
   // Of columns that a warp has in registers as a whole.
-  constexpr unsigned kRegisters = 64;
+  constexpr unsigned kRegisters = 80;
   unsigned ofLane = ofRows / GpuArch::warp;
   auto mostTogether = [&] {
     unsigned most = 8;
@@ -91,6 +92,8 @@ void device::emitMatrixKernel(KernelFrame &f) {
     if (isa<LLVM::LLVMPointerType>(type))
       f.function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                             builder.getI64IntegerAttr(GpuArch::accessBytes));
+  // ptxas would rather spill than have fewer blocks.
+  f.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
   Operation *op = kernel::specialOf(f.launch);
   MatrixBlock m(f, op);
   llvm::TypeSwitch<Operation *>(op)
@@ -140,9 +143,8 @@ Value MatrixBlock::isEqual(Value i, Value j) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i, j);
 }
 
-SmallVector<Value>
-MatrixBlock::carry(Value low, Value high, int64_t step, ValueRange values,
-                   function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> MatrixBlock::carry(Value low, Value high, int64_t step, ValueRange values,
+                                      function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(
       b, low, high, f.e.index(step), values, [&](OpBuilder &, Location, Value i, ValueRange have) {
         // `b` does not follow the builder that it is given.

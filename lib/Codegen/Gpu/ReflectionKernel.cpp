@@ -32,8 +32,8 @@ class Reflections {
 public:
   explicit Reflections(MatrixBlock &m)
       : m(m), f(m.f), b(m.b), length(lengthOf(m.rows)), ofLane(length / GpuArch::warp),
-        warps(f.schedule.getThreads() / GpuArch::warp),
-        vectors(m.room(m.type, length * m.width)), factors(m.room(m.type, m.width)) {}
+        warps(f.schedule.getThreads() / GpuArch::warp), vectors(m.room(m.type, length * m.width)),
+        factors(m.room(m.type, m.width)) {}
   void emitQr(prim::QrOp op);
   void emitReflect(prim::ReflectOp op);
 
@@ -96,8 +96,7 @@ void Reflections::reflector(Value k0, Value k, ArrayRef<Value> own) {
   for (int64_t e = 0; e < ofLane; ++e) {
     isHead.push_back(m.isEqual(rowOf(e), at));
     Value after = f.less(at, rowOf(e));
-    isBelow.push_back(
-        arith::AndIOp::create(b, after, f.less(rowOf(e), f.e.index(m.rows))));
+    isBelow.push_back(arith::AndIOp::create(b, after, f.less(rowOf(e), f.e.index(m.rows))));
     below.push_back(select(isBelow[e], own[e], zero));
     head = select(isHead[e], own[e], head);
     rest = arith::MaximumFOp::create(b, rest, math::AbsFOp::create(b, below[e]));
@@ -167,24 +166,28 @@ void Reflections::columnsAfter(Value k0, int64_t count) {
   Value next = f.e.addIndex(k0, f.e.index(count));
   Value first = f.e.addIndex(next, f.e.mulIndex(m.warp, f.e.index(together)));
   f.loop(first, f.e.index(m.columns), together * warps, [&](Value column) {
-    SmallVector<Value> own;
-    for (int64_t c = 0; c < together; ++c) {
-      Value number = f.e.addIndex(column, f.e.index(c));
-      Value safe = f.minIndex(number, f.e.index(m.columns - 1));
-      for (int64_t e = 0; e < ofLane; ++e)
-        own.push_back(m.element(safeRowOf(e), safe));
-    }
-    own = m.carry(f.e.index(0), f.e.index(count), 1, own, [&](Value k, ValueRange have) {
-      return apply(k, SmallVector<Value>(have));
-    });
-    for (int64_t c = 0; c < together; ++c) {
-      Value number = f.e.addIndex(column, f.e.index(c));
-      Value has = f.less(number, f.e.index(m.columns));
-      for (int64_t e = 0; e < ofLane; ++e) {
-        Value inside = arith::AndIOp::create(b, has, f.less(rowOf(e), f.e.index(m.rows)));
-        f.when(inside, [&] { m.putElement(own[c * ofLane + e], rowOf(e), number); });
+    // Neighbours are read, and written, at once where each warp has as many.
+    bool whole = m.columns % together == 0 && m.width % together == 0 &&
+                 std::min(m.rows, m.columns) % together == 0;
+    SmallVector<Value> own(together * ofLane), numbers;
+    for (int64_t c = 0; c < together; ++c)
+      numbers.push_back(f.e.addIndex(column, f.e.index(c)));
+    for (int64_t e = 0; e < ofLane; ++e)
+      for (int64_t c = 0; c < together; ++c) {
+        Value safe = whole ? numbers[c] : f.minIndex(numbers[c], f.e.index(m.columns - 1));
+        own[c * ofLane + e] = m.element(safeRowOf(e), safe);
       }
-    }
+    own = m.carry(f.e.index(0), f.e.index(count), 1, own,
+                  [&](Value k, ValueRange have) { return apply(k, SmallVector<Value>(have)); });
+    auto inside = [&](Value condition, bool always, function_ref<void()> body) {
+      always ? body() : f.when(condition, body);
+    };
+    for (int64_t e = 0; e < ofLane; ++e)
+      inside(f.less(rowOf(e), f.e.index(m.rows)), m.rows >= (e + 1) * GpuArch::warp, [&] {
+        for (int64_t c = 0; c < together; ++c)
+          inside(f.less(numbers[c], f.e.index(m.columns)), whole,
+                 [&] { m.putElement(own[c * ofLane + e], rowOf(e), numbers[c]); });
+      });
   });
 }
 

@@ -60,6 +60,18 @@ bool codegen::GpuScheduleModel::addsToProduct(Operation *product) const {
          });
 }
 
+bool codegen::GpuScheduleModel::computesForRows(Operation *op, int64_t rows, int64_t length) const {
+  // Blocks share a row that is reduced in one pass to one value, and a launch more takes less than
+  // one block for all of a long row.
+  constexpr int64_t kLong = 32768, kIdle = 4; // of so many multiprocessors one has a row, at most
+  return !isa<prim::ReduceOp>(op) || length < kLong ||
+         llvm::any_of(
+             target.codes,
+             [&](const GpuCode &code) {
+               return rows * kIdle > int64_t(code.arch->multiprocessors);
+             });
+}
+
 bool codegen::GpuScheduleModel::storesTransposed(Operation *product) const {
   // Bulk copies and the strips of depthwise convolutions want neighbouring channels together: with
   // a transpose behind it, it takes the time of both and less, up to a thirtieth of one kernel's.

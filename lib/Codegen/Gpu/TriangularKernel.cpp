@@ -8,7 +8,7 @@ using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
 Room device::roomOfTriangularSolve(int64_t columns, int64_t width, int64_t bytes) {
-  return {{2 * width * columns, bytes}, {2 * width * width, bytes}, {2 * width, bytes}};
+  return {{2 * width * columns, bytes}, {2 * width * width, bytes}};
 }
 
 namespace {
@@ -21,14 +21,11 @@ public:
   SolveCode(MatrixBlock &m, prim::TriangularSolveOp op)
       : m(m), f(m.f), b(m.b), op(op), row(f.thread), sides(f.schedule.getColumns()),
         solved(m.room(m.type, 2 * m.width * sides)),
-        triangle(m.room(m.type, 2 * m.width * m.width)),
-        inverses(m.room(m.type, 2 * m.width)) {}
+        triangle(m.room(m.type, 2 * m.width * m.width)) {}
   void emit();
 
 private:
-  Value inMemory(Value i) {
-    return op.getUpper() ? f.e.subIndex(f.e.index(m.rows - 1), i) : i;
-  }
+  Value inMemory(Value i) { return op.getUpper() ? f.e.subIndex(f.e.index(m.rows - 1), i) : i; }
   SmallVector<Value> panel(Value k0, int64_t count, SmallVector<Value> own);
   void solve(int64_t count, Value turn);
   /// Of the arrays of this panel; the next one has others, and so on in turns.
@@ -49,19 +46,24 @@ private:
   prim::TriangularSolveOp op;
   Value row;
   int64_t sides;
-  Value solved, triangle, inverses;
+  Value solved, triangle;
 };
 
 } // namespace
 
 /// One thread's right side: T^-1 of the rows of the panel.
 void SolveCode::solve(int64_t count, Value turn) {
-  SmallVector<Value> x;
-  for (int64_t s = 0; s < count; ++s)
+  SmallVector<Value> x, inverses; // divided before it is waited for
+  for (int64_t s = 0; s < count; ++s) {
     x.push_back(m.get(solved, sideAt(turn, f.e.index(s), row)));
+    if (op.getUnit())
+      continue;
+    Value diagonal = m.get(triangle, triangleAt(turn, f.e.index(s), s));
+    inverses.push_back(arith::DivFOp::create(b, m.number(1), diagonal));
+  }
   for (int64_t s = 0; s < count; ++s) {
     if (!op.getUnit())
-      x[s] = arith::MulFOp::create(b, x[s], m.get(inverses, at(turn, m.width, f.e.index(s))));
+      x[s] = arith::MulFOp::create(b, x[s], inverses[s]);
     Value minus = m.negated(x[s]);
     for (int64_t r = s + 1; r < count; ++r)
       x[r] = m.multiplyAdd(m.get(triangle, triangleAt(turn, f.e.index(r), s)), minus, x[r]);
@@ -84,10 +86,6 @@ SmallVector<Value> SolveCode::panel(Value k0, int64_t count, SmallVector<Value> 
       m.put(t[k], triangle, triangleAt(turn, number, k));
     for (int64_t c = 0; c < sides; ++c)
       m.put(own[c], solved, sideAt(turn, number, f.e.index(c)));
-    if (op.getUnit())
-      return;
-    Value inverse = arith::DivFOp::create(b, m.number(1), m.operand(op.getT(), i, i));
-    m.put(inverse, inverses, at(turn, m.width, number));
   });
   f.barrier();
   f.when(f.less(row, f.e.index(sides)), [&] { solve(count, turn); });

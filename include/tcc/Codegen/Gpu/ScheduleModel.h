@@ -17,6 +17,7 @@ public:
   bool computesQueries(const AttentionForm &form) const override;
   bool prefersTogether(mlir::Operation *first, mlir::Operation *second) const override;
   bool addsToProduct(mlir::Operation *product) const override;
+  bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
   bool storesTransposed(mlir::Operation *product) const override;
   bool asksForPoints(mlir::Operation *op) const override { return mlir::isa<prim::FourierOp>(op); }
   bool storesTwice(kernel::LaunchOp launch) const override;
