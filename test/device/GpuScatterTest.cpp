@@ -271,6 +271,29 @@ TEST_CASE("sorted scatters: tuples of indices") {
   }
 }
 
+TEST_CASE("sorted scatters: few updates of many places, the rest of which are copied") {
+  for (const char *type : {"f32", "bf16", "f64"}) {
+    DType d = *prim::dtypeOf(
+        cast<RankedTensorType>(parseType(tensor("1", type), &context())).getElementType());
+    // Rows, which meet; narrower ones than there are; and in a row that ends within a vector.
+    for (const char *columns : {"24", "5"}) {
+      std::string text = rowsOf("add", type, "5000", "2100", columns, columns);
+      CHECK(sorts(text));
+      int64_t n = std::stoi(columns);
+      check(text, {random(d, {5000, n}), indices({2100, 1}, -2, 90), random(d, {2100, n})});
+    }
+    check(rowsOf("mul", type, "3000", "2100", "16", "9"),
+          {random(d, {3000, 16}), indices({2100, 1}, 0, 3001), random(d, {2100, 9})});
+    // Elements that have indices of their own.
+    std::string x = tensor("4000x8", type), u = tensor("300x8", type), i = tensor("300x8", "i64");
+    std::string text = function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                                "%y = prim.scatter_along min %x, %i, %u axis 0 : (" + x + ", " + i +
+                                    ", " + u + ") -> " + x);
+    CHECK(sorts(text));
+    check(text, {random(d, {4000, 8}), indices({300, 8}, -1, 60), random(d, {300, 8})});
+  }
+}
+
 TEST_CASE("scatters of runs find them by halving") {
   // Bags of rows that are taken from a table, some of them empty.
   std::string text = function("%t: tensor<90x48xf32>, %r: tensor<700xi64>, %i: tensor<700x1xi64>",

@@ -29,6 +29,7 @@ struct UpdateList {
   bool last = false;         ///< only the last update of a slot counts
   bool anyOrder = false;     ///< what becomes of an element does not depend on it
   bool inFixedPoint = false; ///< sums are those of integers, which do not either
+  bool few = false;          ///< in order, and no more of them than slots
   unsigned windows = 2;      ///< in fixed point: sums of an element, one below the other
 
   /// Null where extents are not known, or nothing is updated.

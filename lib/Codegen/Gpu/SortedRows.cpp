@@ -151,6 +151,62 @@ void SortedScatter::writeRow(const Coords &to, Value slot, Value point, Value fi
   }
 }
 
+/// The result as it is without updates, a part of it by each block.
+void SortedScatter::copyAll(Value item) {
+  constexpr int64_t kInFlight = 4; // vectors of a thread
+  int64_t row = tensorType(x).getShape().back(), blocks = f.schedule.getSplit(),
+          lanes = std::min<int64_t>(8, GpuArch::accessBytes /
+                                           elementBytes(tensorType(x).getElementType()));
+  while (row % lanes != 0)
+    lanes /= 2;
+  int64_t step = blocks * device::GridSortSizes::threads, count = list.slots * list.points / lanes;
+  auto copy = [&] {
+    Value first =
+        f.e.addIndex(f.e.mulIndex(item, f.e.index(device::GridSortSizes::threads)), f.thread);
+    f.loop(first, f.e.index(count), step * kInFlight, [&](Value begin) {
+      f.e.setLanes(unsigned(lanes));
+      SmallVector<std::pair<Coords, Value>> elements;
+      for (int64_t i = 0; i < kInFlight; ++i) {
+        Value number = f.minIndex(f.e.addIndex(begin, f.e.index(i * step)), f.e.index(count - 1));
+        Coords at;
+        for (Value c : f.delinearize(f.e.mulIndex(number, f.e.index(lanes)), extents))
+          at.push_back(Coord::uniform(c));
+        elements.push_back({neighbours(at), read(x, at)});
+      }
+      for (auto &[at, v] : elements)
+        if (v)
+          f.e.store(f.results[0], at, v);
+      f.e.setLanes(1);
+    });
+  };
+  Value elsewhere = liesElsewhere(f, x);
+  elsewhere ? f.when(elsewhere, copy) : copy();
+}
+
+/// Of the updates in order, number `number` does all of its slot if it is the first of them.
+void SortedScatter::updateTouched(Value number, Value point) {
+  Value zero = f.e.index(0), one = f.e.index(1);
+  Value key = sort->sortedKey(zero, number);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
+  Value before = f.e.subIndex(number, arith::SelectOp::create(b, isFirst, zero, one));
+  Value differs =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, key, sort->sortedKey(zero, before));
+  Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), key);
+  Value begins = arith::AndIOp::create(b, arith::OrIOp::create(b, isFirst, differs),
+                                       f.less(slot, f.e.index(list.slots)));
+  f.when(begins, [&] {
+    Coords to = target(slot, point);
+    f.when(hasUpdates(to), [&] {
+      f.e.setLanes(f.schedule.getLanes());
+      if (Value old = read(x, to))
+        f.e.store(
+            f.results[0], neighbours(to),
+            withUpdates(slot, point, f.e.addIndex(number, one), f.e.index(list.updates), old));
+      f.e.setLanes(1);
+    });
+  });
+}
+
 void SortedScatter::writeLast(const Coords &to, Value point, Value first) {
   auto write = [&](Value from, Coords where) {
     if (Value v = read(from, std::move(where)))

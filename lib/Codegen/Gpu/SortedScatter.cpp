@@ -8,6 +8,9 @@
 //                                 updates   1 4 0 2 3
 //   first        0 -> 0, 2 -> 2, 5 -> 4   (plus one; 0: no update)
 //
+// Of few updates of many places these are copied as they are, and the first update of a place, in
+// order, is whoever writes it.
+//
 // Of updates that replace what was there only the last one counts: its number is the largest of
 // those that go to the slot, which takes no order. And integers are the same in any order: they are
 // added where they belong, whoever comes first. Sums of elements of f32 and f64 are made integers
@@ -84,6 +87,8 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
   list.anyOrder = !list.ascending && isOrderless(op, kind.getValue());
   list.inFixedPoint =
       !list.ascending && kind.getValue() == prim::ScatterKind::add && sumsInFixedPoint(op, list);
+  list.few = !list.ascending && !list.last && !list.anyOrder && !list.inFixedPoint &&
+             list.updates <= list.slots;
   list.windows = tensorType(op->getOperand(0)).getElementType().isF64() ? 3 : 2;
   return list;
 }
@@ -128,7 +133,7 @@ device::ScatterScratch device::ScatterScratch::of(const UpdateList &list, int64_
     return scratch;
   }
   scratch.firsts = list.last ? 0 : list.sort().bytes();
-  scratch.ends = scratch.bytes = scratch.firsts + list.slots * kNumber;
+  scratch.ends = scratch.bytes = scratch.firsts + (list.few ? 0 : list.slots * kNumber);
   if (parts == 1)
     return scratch;
   scratch.sums = int64_t(llvm::alignTo(scratch.ends + list.slots * kNumber, GpuArch::accessBytes));
@@ -142,7 +147,8 @@ static unsigned partsOf(const device::UpdateList &list, int64_t groups, const Gp
   constexpr uint64_t kMost = 32;
   int64_t more = kThreads * arch.multiprocessors / (list.slots * groups);
   int64_t most = std::min(more, list.updates / list.slots / kLeast);
-  bool one = list.last || list.ascending || list.anyOrder || list.inFixedPoint || most < 2;
+  bool one =
+      list.few || list.last || list.ascending || list.anyOrder || list.inFixedPoint || most < 2;
   return one ? 1 : unsigned(std::min(kMost, llvm::bit_floor(uint64_t(most))));
 }
 
@@ -408,6 +414,8 @@ void SortedScatter::run() {
     return runInFixedPoint();
   device::GridPhases phases(f);
   device::GridSortSizes sizes = list.sort();
+  if (list.few)
+    phases.run(f.schedule.getSplit(), [&](Value item) { copyAll(item); });
   sort.emplace(f, sizes, 0);
   sort->run(
       phases,
@@ -415,7 +423,14 @@ void SortedScatter::run() {
         f.e.forget();
         return slotOf(update);
       },
-      [&](Value item) { clearFirsts(item, sizes.chunks()); });
+      [&](Value item) {
+        if (!list.few)
+          clearFirsts(item, sizes.chunks());
+      });
+  if (list.few)
+    return phases.finish(rowItems(list.updates, list.points, f.schedule), [&](Value item) {
+      forRow(item, list.updates, [&](Value number, Value point) { updateTouched(number, point); });
+    });
   phases.run(sizes.chunks(), [&](Value chunk) { noteFirsts(chunk); });
   if (parts() > 1)
     phases.run(items * parts(), [&](Value item) { sumPart(item); });

@@ -81,6 +81,9 @@ private:
   void forRow(mlir::Value item, int64_t count,
               llvm::function_ref<void(mlir::Value, mlir::Value)> body);
   void updateRow(mlir::Value slot, mlir::Value point);
+  // Of few updates
+  void copyAll(mlir::Value item);
+  void updateTouched(mlir::Value number, mlir::Value point);
   void writeRow(const Coords &to, mlir::Value slot, mlir::Value point, mlir::Value first);
   void writeLast(const Coords &to, mlir::Value point, mlir::Value first);
   mlir::Value withUpdates(mlir::Value slot, mlir::Value point, mlir::Value first, mlir::Value end,
