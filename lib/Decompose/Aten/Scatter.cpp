@@ -134,6 +134,15 @@ Value bagOf(PrimBuilder &b, Value offsets, Dim count) {
   return b.sub(begun, 1.0);
 }
 
+/// How many indices each bag has: as many as there are up to where the next one begins.
+Value sizesOfBags(PrimBuilder &b, Value offsets, Dim count) {
+  Dim bags = b.dim(offsets, 0);
+  Value begin = b.cast(offsets, b.builder().getI64Type());
+  Value last = b.fromHost({count}, {}, b.elem(begin));
+  Value all = b.pad(begin, last, {b.dim(0)}, {b.dim(1)});
+  return b.sub(b.sliceAxis(all, 0, b.dim(1), bags), begin);
+}
+
 LogicalResult embeddingBag(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value table = a.tensor("weight"), indices = a.tensor("indices"), offsets = a.tensor("offsets");
@@ -156,7 +165,8 @@ LogicalResult embeddingBag(AtenNode &a) {
     rows = b.mul(rows, b.unsqueeze(a.cast(weights, wide), {1}));
   Value counted = b.broadcastTo(b.scalar(1, i64), {count});
   int64_t padding = a.integer("padding_idx", -1);
-  if (a.has("padding_idx") && padding >= 0) {
+  bool pads = a.has("padding_idx") && padding >= 0;
+  if (pads) {
     Value kept = b.compare(P::ne, indices, static_cast<double>(padding));
     counted = b.cast(kept, i64);
     rows = b.select(b.unsqueeze(kept, {1}), rows, neutral(b, mode == kMax ? S::max : S::add, wide));
@@ -170,7 +180,11 @@ LogicalResult embeddingBag(AtenNode &a) {
     return op.getResult();
   };
   Value result = scatter(mode == kMax ? S::max : S::add, start, at, rows);
-  Value sizes = b.unsqueeze(scatter(S::add, b.full({bags}, 0, i64), bag, counted), {1});
+  if (mode == kSum)
+    return a.give(result);
+  Value sizes =
+      pads ? scatter(S::add, b.full({bags}, 0, i64), bag, counted) : sizesOfBags(b, offsets, count);
+  sizes = b.unsqueeze(sizes, {1});
   if (mode == kMean)
     result = b.div(result, b.cast(b.maximum(sizes, 1.0), wide));
   if (mode == kMax)
