@@ -339,7 +339,7 @@ void CholeskyCode::emit() {
     });
     f.barrier();
     auto factor = [&](Value i, int64_t k) { return inPanel(i, k); };
-    m.subtractProduct(next, next, rows, count, factor, factor);
+    m.subtractProduct(next, next, rows, count, factor, factor, /*symmetric=*/true);
     f.barrier();
   });
 }

@@ -252,7 +252,7 @@ void MatrixBlock::copy(Value x) {
 }
 
 void MatrixBlock::subtractProduct(Value low, Value first, Value end, int64_t depth, Factor left,
-                                  Factor right) {
+                                  Factor right, bool symmetric) {
   constexpr int64_t kRows = 4; // at once
   int64_t ofLane = f.schedule.getVectors(), warps = f.schedule.getThreads() / GpuArch::warp;
   Value lastRow = f.e.index(rows - 1), lastColumn = f.e.subIndex(end, f.e.index(1));
@@ -269,7 +269,7 @@ void MatrixBlock::subtractProduct(Value low, Value first, Value end, int64_t dep
         one.right.push_back(negated(right(one.at, k)));
       own.push_back(std::move(one));
     }
-    Value from = f.e.addIndex(low, f.e.mulIndex(warp, f.e.index(kRows)));
+    Value from = f.e.addIndex(symmetric ? column : low, f.e.mulIndex(warp, f.e.index(kRows)));
     f.loop(from, f.e.index(rows), warps * kRows, [&](Value row) {
       SmallVector<Value> at, inside;
       SmallVector<SmallVector<Value>> sums(kRows);

@@ -49,10 +49,11 @@ public:
   void copy(mlir::Value x);
 
   /// Rows [low, rows) of columns [first, end) of result 0 lose left x right, whose inner extent is
-  /// a panel's. Both are read in shared memory; all threads take part.
+  /// a panel's. Both are read in shared memory; all threads take part. `symmetric`: what lies above
+  /// the diagonal may be anything.
   using Factor = llvm::function_ref<mlir::Value(mlir::Value at, int64_t k)>;
   void subtractProduct(mlir::Value low, mlir::Value first, mlir::Value end, int64_t depth,
-                       Factor left, Factor right);
+                       Factor left, Factor right, bool symmetric = false);
 
   KernelFrame &f;
   mlir::ImplicitLocOpBuilder &b;
