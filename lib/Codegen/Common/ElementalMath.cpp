@@ -267,6 +267,7 @@ template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRan
 }
 
 static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v) {
+  auto isNarrow = [&] { return tensorType(op->getResult(0)).getElementTypeBitWidth() <= 16; };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](prim::ExpOp exp) {
         auto result = math::ExpOp::create(b, v[0]);
@@ -297,12 +298,14 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
       .Case<prim::ErfOp>(viaMath<math::ErfOp>(b, v))
       .Case<prim::ErfcOp>(viaMath<math::ErfcOp>(b, v))
       .Case([&](prim::ErfinvOp) { return emitErfinv(b, v[0]); })
-      .Case([&](prim::LgammaOp) {
-        return emitLgamma(b, v[0], tensorType(op->getResult(0)).getElementTypeBitWidth() <= 16);
-      })
+      .Case([&](prim::LgammaOp) { return emitLgamma(b, v[0], isNarrow()); })
       .Case([&](prim::DigammaOp) { return emitDigamma(b, v[0]); })
-      .Case([&](prim::BesselI0Op) { return emitBesselI0(b, v[0]); })
-      .Case([&](prim::BesselI1Op) { return emitBesselI1(b, v[0]); })
+      .Case([&](prim::BesselI0Op) {
+        return isNarrow() ? emitRoughBessel(b, v[0], /*first=*/false) : emitBesselI0(b, v[0]);
+      })
+      .Case([&](prim::BesselI1Op) {
+        return isNarrow() ? emitRoughBessel(b, v[0], /*first=*/true) : emitBesselI1(b, v[0]);
+      })
       .Case<prim::FloorOp>(viaMath<math::FloorOp>(b, v))
       .Case<prim::CeilOp>(viaMath<math::CeilOp>(b, v))
       .Case<prim::RoundOp>(viaMath<math::RoundEvenOp>(b, v))

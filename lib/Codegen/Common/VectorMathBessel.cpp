@@ -2,10 +2,11 @@
 //
 // e^-x I(x) as Chebyshev series (Clenshaw's recurrence, which does not cancel): up to 8
 // in x/4 - 1, of I1 divided by x; above, times sqrt(x), in 16/x - 1. In f64, also for
-// narrower types.
+// f32; in f32, without the terms that it has no bits for, for what is rounded to 16 bits.
 //
 //===----------------------------------------------------------------------===//
 #include "VectorMathEmitter.h"
+#include <cmath>
 
 using namespace mlir;
 namespace tcc::codegen {
@@ -48,8 +49,11 @@ constexpr double i1Large[] = {
     -0x1.0dbfd2e9e5443p-22, -0x1.048df49ca0373p-18, -0x1.cfd7f804aa9a6p-14, -0x1.3fda053fcdb4cp-7,
     0x1.8ea18b55b1514p-2};
 
-/// The sum of c_j T_j(u).
+/// The sum of c_j T_j(u), but for terms of less than a bit of f32 where u is one.
 Fp chebyshev(Fp u, llvm::ArrayRef<double> coefficients) {
+  constexpr double kLeast = 0x1p-26;
+  while (!u.isF64() && std::abs(coefficients.front()) < kLeast)
+    coefficients = coefficients.drop_front();
   Fp twice = u + u, b1 = u.constant(coefficients.front()), b2 = u.constant(0.0);
   for (double c : coefficients.drop_front().drop_back()) {
     Fp b0 = mulAdd(twice, b1, c - b2);
@@ -80,6 +84,10 @@ Fp bessel(Fp x, bool first) {
 
 } // namespace
 
+Value emitRoughBessel(ImplicitLocOpBuilder &b, Value x, bool first) {
+  Emitter e{b, anyTarget};
+  return bessel({&e, x}, first).v;
+}
 Value emitBesselI0(ImplicitLocOpBuilder &b, Value x) {
   return viaF64(b, x, [](Fp v) { return bessel(v, false); });
 }

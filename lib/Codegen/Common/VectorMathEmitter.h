@@ -290,6 +290,9 @@ Fp exp2Rough(Fp x);
 /// The same where the result is a normal number.
 Fp exp2RoughNormal(Fp x);
 
+/// The kernel's target is not known yet.
+inline constexpr ExpandMathOptions anyTarget = {.hasFma = false, .mayFuse = true};
+
 /// `function`, written for f64, on a scalar or vector of any float type.
 mlir::Value viaF64(mlir::ImplicitLocOpBuilder &b, mlir::Value x, Fp (*function)(Fp));
 

@@ -11,9 +11,6 @@ using namespace mlir;
 namespace tcc::codegen {
 namespace vmath {
 
-/// The kernel's target is not known yet.
-static constexpr ExpandMathOptions anyTarget = {.hasFma = false, .mayFuse = true};
-
 Value viaF64(ImplicitLocOpBuilder &b, Value x, Fp (*function)(Fp)) {
   Emitter e{b, anyTarget};
   Type wide = withElementType(x.getType(), b.getF64Type());

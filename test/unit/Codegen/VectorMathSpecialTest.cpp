@@ -262,6 +262,25 @@ TEST_CASE("erfinv inverts erf") {
   CHECK(edges[7] == Approx(0.88622692545275801365e-300).epsilon(1e-15));
 }
 
+TEST_CASE("modified Bessel functions of 16 bits") {
+  constexpr size_t kFew = 1 << 12;
+  auto i0 = [](mlir::ImplicitLocOpBuilder &b, mlir::Value x) {
+    return codegen::emitRoughBessel(b, x, /*first=*/false);
+  };
+  auto i1 = [](mlir::ImplicitLocOpBuilder &b, mlir::Value x) {
+    return codegen::emitRoughBessel(b, x, /*first=*/true);
+  };
+  // Units of f32, of which a unit of f16 has 8192.
+  CHECK(worst<float>(i0, -80, 80, exactI0, kFew) <= 64);
+  CHECK(worst<float>(i1, -80, 80, exactI1, kFew) <= 64);
+  CHECK(apply<float>(i0, {0.f, -0.f, INFINITY, -INFINITY, 200, -200, 1e-30f, 1e30f}) ==
+        std::vector<float>{1, 1, INFINITY, INFINITY, INFINITY, INFINITY, 1, INFINITY});
+  std::vector<float> y = apply<float>(i1, {0.f, -0.f, 1e-30f, INFINITY, -INFINITY, NAN, 200, -200});
+  CHECK((y[0] == 0 && !std::signbit(y[0]) && std::signbit(y[1]) &&
+         std::abs(y[2] / 5e-31f - 1) < 1e-5f));
+  CHECK((y[3] == INFINITY && y[4] == -INFINITY && std::isnan(y[5]) && y[6] == INFINITY));
+}
+
 TEST_CASE("modified Bessel functions") {
   constexpr size_t kFew = 4096; // the reference is slow
   CHECK(worst<float>(codegen::emitBesselI0, -80, 80, exactI0, kFew) <= 0.51);

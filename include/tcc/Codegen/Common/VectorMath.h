@@ -77,7 +77,9 @@ std::unique_ptr<mlir::Pass> createExpandMathPass(const ExpandMathOptions &option
 mlir::Value emitLgamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool narrow = false);
 mlir::Value emitDigamma(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitErfinv(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-/// The modified Bessel functions of the first kind.
+/// The modified Bessel functions of the first kind; of f32, for a result that is rounded to 16
+/// bits, that of order 0 or the first.
+mlir::Value emitRoughBessel(mlir::ImplicitLocOpBuilder &b, mlir::Value x, bool first);
 mlir::Value emitBesselI0(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitBesselI1(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
