@@ -242,24 +242,6 @@ func.func @reshaped_rows(%x: tensor<8x512x12x64xbf16>, %w: tensor<3072x768xbf16>
   return
 }
 
-// Few tiles of the general form are shared by blocks, many are not.
-// CHECK-LABEL: @exact_products
-// CHECK: <form = product, threads = 256, rows = 64, columns = 64, depth = 16, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>>}
-// CHECK: sm_90a = <form = product, threads = 256, rows = 128, columns = 128, depth = 16, index_bits = 32>>}
-func.func @exact_products(%x: tensor<128x768xf32>, %w: tensor<768x768xf32>, %z: tensor<2048x2048xf32>) {
-  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<128x768xf32>, tensor<768x768xf32>) sizes() {
-  ^bb0(%a: tensor<128x768xf32>, %b: tensor<768x768xf32>):
-    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<128x768xf32>, tensor<768x768xf32>) -> tensor<128x768xf32>
-    kernel.yield %c : tensor<128x768xf32>
-  } -> tensor<128x768xf32>
-  %1 = kernel.launch contraction "dot" ins(%z, %z : tensor<2048x2048xf32>, tensor<2048x2048xf32>) sizes() {
-  ^bb0(%a: tensor<2048x2048xf32>, %b: tensor<2048x2048xf32>):
-    %c = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<2048x2048xf32>, tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
-    kernel.yield %c : tensor<2048x2048xf32>
-  } -> tensor<2048x2048xf32>
-  return
-}
-
 // Parts of 8 x 8 where each multiprocessor has at most one block of them.
 // CHECK-LABEL: @few_tiles
 // CHECK: sm_90a = <form = product, threads = 64, vectors = 16, rows = 8, columns = 8, depth = 16, index_bits = 32>>}

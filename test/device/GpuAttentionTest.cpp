@@ -382,3 +382,33 @@ TEST_CASE("attention by mma.sync does not spill on any architecture") {
       checkAssembles(ptx, arch);
     }
 }
+
+TEST_CASE("attention: tiles of queries and keys, masks, types") {
+  auto inputs = [](DType type, int64_t heads, int64_t m, int64_t n, int64_t d, int64_t w) {
+    return std::vector<Tensor>{random(type, {heads, m, d}, -1, 1),
+                               random(type, {heads, n, d}, -1, 1),
+                               random(type, {heads, n, w}, -1, 1)};
+  };
+  // Hidden where the key comes after the query.
+  auto causal = [](const std::string &heads, const std::string &plane) {
+    std::string st = "tensor<" + heads + "x" + plane + "xf32>",
+                bt = "tensor<" + heads + "x" + plane + "xi1>";
+    std::string it = "tensor<" + plane + "xi64>", pt = "tensor<" + plane + "xi1>";
+    return "%row = prim.iota 0 sizes() : " + it + "\n%key = prim.iota 1 sizes() : " + it +
+           "\n%before = prim.compare ge %row, %key : (" + it + ", " + it + ") -> " + pt +
+           "\n%seen = prim.broadcast %before axes [1, 2] sizes() : (" + pt + ") -> " + bt +
+           "\n%none = prim.constant dense<0xFF800000> : " + st +
+           "\n%score = prim.select %seen, %dot, %none : (" + bt + ", " + st + ", " + st + ") -> " +
+           st;
+  };
+  CHECK(scheduleOf(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")))
+            .getForm() == tcc::gpu::Form::Attention);
+  check(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")),
+        inputs(DType::F32, 2, 70, 130, 24, 20));
+  check(attention("3", 5, 3, 7, 70, "f32", scaled("tensor<3x5x3xf32>")),
+        inputs(DType::F32, 3, 5, 3, 7, 70));
+  check(attention("1", 150, 150, 16, 16, "bf16", causal("1", "150x150")),
+        inputs(DType::BF16, 1, 150, 150, 16, 16));
+  check(attention("2", 66, 20, 16, 16, "f16", causal("2", "66x20"), true),
+        inputs(DType::F16, 2, 66, 20, 16, 16));
+}

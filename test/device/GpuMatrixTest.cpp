@@ -1,5 +1,5 @@
-// Products, convolutions and attention as GPU kernels on the simulated device against the
-// reference interpreter.
+// Products and convolutions as GPU kernels on the simulated device against the reference
+// interpreter.
 #include "KernelTexts.h"
 #include <catch2/catch.hpp>
 
@@ -287,6 +287,36 @@ TEST_CASE("products: groups of threads have matrices of their own, or parts of k
               {{64, 2, 1, 32, 16, 16}, {64, 1, 2, 32, 16, 8}});
 }
 
+TEST_CASE("products: large squares of threads; groups and blocks share what a tile sums") {
+  struct Way {
+    unsigned threads, parts, split, rows, columns, depth;
+  };
+  for (auto [m, n, k] : {std::array{70, 150, 130}, {13, 140, 300}}) {
+    std::string l = "tensor<2x" + std::to_string(m) + "x" + std::to_string(k) + "xf32>",
+                r = "tensor<2x" + std::to_string(n) + "x" + std::to_string(k) + "xf32>",
+                y = "tensor<2x" + std::to_string(m) + "x" + std::to_string(n) + "xf32>";
+    std::string text = function("%a: " + l + ", %b: " + r, y,
+                                "%y = prim.dot %a, %b batch [0] x [0] contract [2] x [2] : (" + l +
+                                    ", " + r + ") -> " + y);
+    for (const Way &w : {Way{256, 1, 1, 128, 128, 16},
+                         {128, 1, 2, 128, 64, 8},
+                         {128, 2, 3, 64, 64, 8},
+                         {128, 4, 2, 32, 64, 8},
+                         {64, 2, 4, 16, 128, 16},
+                         {128, 2, 3, 32, 32, 16}}) {
+      checkAs(text, {random(DType::F32, {2, m, k}), random(DType::F32, {2, n, k})},
+              codegen::device::Form::Product, [&](MLIRContext *context, Schedule s) {
+                unsigned tiles = 2 * llvm::divideCeil(m, w.rows) * llvm::divideCeil(n, w.columns);
+                unsigned scratch = codegen::device::kCounterBytes +
+                                   tiles * w.split * w.rows * w.columns * sizeof(float);
+                return Schedule::get(context, s.getForm(), w.threads, 1, w.parts, 0, 0, w.rows,
+                                     w.columns, w.depth, 0, 0, w.split, w.split > 1 ? scratch : 0,
+                                     s.getIndexBits());
+              });
+    }
+  }
+}
+
 TEST_CASE("few rows on matrix units: warps share k, with and without tails") {
   using codegen::device::Form;
   struct Case {
@@ -466,34 +496,4 @@ TEST_CASE("convolutions on matrix units: windows, strides, groups, few channels,
     double most = d == DType::I8 ? 120 : 2;
     check(module, {random(d, c.x, -most, most), random(d, c.w, -most, most), random(r, c.y)});
   }
-}
-
-TEST_CASE("attention: tiles of queries and keys, masks, types") {
-  auto inputs = [](DType type, int64_t heads, int64_t m, int64_t n, int64_t d, int64_t w) {
-    return std::vector<Tensor>{random(type, {heads, m, d}, -1, 1),
-                               random(type, {heads, n, d}, -1, 1),
-                               random(type, {heads, n, w}, -1, 1)};
-  };
-  // Hidden where the key comes after the query.
-  auto causal = [](const std::string &heads, const std::string &plane) {
-    std::string st = "tensor<" + heads + "x" + plane + "xf32>",
-                bt = "tensor<" + heads + "x" + plane + "xi1>";
-    std::string it = "tensor<" + plane + "xi64>", pt = "tensor<" + plane + "xi1>";
-    return "%row = prim.iota 0 sizes() : " + it + "\n%key = prim.iota 1 sizes() : " + it +
-           "\n%before = prim.compare ge %row, %key : (" + it + ", " + it + ") -> " + pt +
-           "\n%seen = prim.broadcast %before axes [1, 2] sizes() : (" + pt + ") -> " + bt +
-           "\n%none = prim.constant dense<0xFF800000> : " + st +
-           "\n%score = prim.select %seen, %dot, %none : (" + bt + ", " + st + ", " + st + ") -> " +
-           st;
-  };
-  CHECK(scheduleOf(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")))
-            .getForm() == tcc::gpu::Form::Attention);
-  check(attention("2", 70, 130, 24, 20, "f32", scaled("tensor<2x70x130xf32>")),
-        inputs(DType::F32, 2, 70, 130, 24, 20));
-  check(attention("3", 5, 3, 7, 70, "f32", scaled("tensor<3x5x3xf32>")),
-        inputs(DType::F32, 3, 5, 3, 7, 70));
-  check(attention("1", 150, 150, 16, 16, "bf16", causal("1", "150x150")),
-        inputs(DType::BF16, 1, 150, 150, 16, 16));
-  check(attention("2", 66, 20, 16, 16, "f16", causal("2", "66x20"), true),
-        inputs(DType::F16, 2, 66, 20, 16, 16));
 }

@@ -16,6 +16,41 @@ bool device::sumsOnUnits(Type sum, const GpuArch &arch) {
   return sum.isF64() && arch.matrixUnit != MatrixUnit::None;
 }
 
+ThreadPlace ThreadPlace::of(KernelFrame &f, Value number, unsigned down, unsigned across,
+                            bool wholeRows) {
+  constexpr unsigned kRows = 4;
+  unsigned laneColumns =
+      wholeRows ? across : std::min(across, GpuArch::warp / std::min(kRows, down));
+  unsigned laneRows = GpuArch::warp / laneColumns;
+  ThreadPlace place;
+  Value all = f.e.index(across);
+  if (laneRows < 2 || laneColumns < 2 || down % laneRows != 0 || across % laneColumns != 0) {
+    place.row = f.e.divIndex(number, all);
+    place.column = f.e.remIndex(number, all);
+    for (unsigned distance = 1; distance < laneColumns; distance *= 2)
+      place.columnDistances.push_back(distance);
+    return place;
+  }
+  auto part = [&](Value v, unsigned from, unsigned count) {
+    return f.e.remIndex(f.e.divIndex(v, f.e.index(from)), f.e.index(count));
+  };
+  auto beside = [&](Value high, unsigned step, Value low) {
+    return f.e.addIndex(f.e.mulIndex(high, f.e.index(step)), low);
+  };
+  Value warp = f.e.divIndex(number, f.e.index(GpuArch::warp)),
+        lane = f.e.remIndex(number, f.e.index(GpuArch::warp)),
+        warpsAcross = f.e.index(across / laneColumns);
+  // Of a lane's number: a bit of its column, one of its row, the rest of the column, of the row.
+  Value row = beside(part(lane, 2 * laneColumns, laneRows / 2), 2, part(lane, 2, 2));
+  Value column = beside(part(lane, 4, laneColumns / 2), 2, part(lane, 1, 2));
+  place.row = beside(f.e.divIndex(warp, warpsAcross), laneRows, row);
+  place.column = beside(f.e.remIndex(warp, warpsAcross), laneColumns, column);
+  place.columnDistances.push_back(1);
+  for (unsigned distance = 4; distance < 2 * laneColumns; distance *= 2)
+    place.columnDistances.push_back(distance);
+  return place;
+}
+
 OperandTile::OperandTile(KernelFrame &f, OperandSource given, TileShape shape, TileThreads threads,
                          Type sum, Value shared, Value first)
     : f(f), source(std::move(given)), shape(shape), threads(threads), sum(sum),

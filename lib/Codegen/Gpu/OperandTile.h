@@ -19,6 +19,18 @@ struct TileThreads {
   static TileThreads all(KernelFrame &f) { return {f.schedule.getThreads(), f.thread}; }
 };
 
+/// Which of `down` threads along rows and `across` along columns a thread is. A warp has a few rows
+/// and columns of threads, so that its lanes read few different 16 bytes of each operand, and
+/// neighbouring lanes the same of one: half a warp is served at once then.
+struct ThreadPlace {
+  mlir::Value row, column;
+  llvm::SmallVector<unsigned, 5> columnDistances; ///< between lanes of a row in a warp, as bits
+
+  /// `wholeRows`: all threads of a row are lanes of one warp.
+  static ThreadPlace of(KernelFrame &f, mlir::Value number, unsigned down, unsigned across,
+                        bool wholeRows = false);
+};
+
 /// The extents of a slice, and how it lies.
 struct TileShape {
   unsigned width, depth, group; ///< group: elements of 16 bytes, which a thread reads at once

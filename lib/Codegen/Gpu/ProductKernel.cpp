@@ -300,23 +300,38 @@ void ProductEmitter::addUp(ValueRange sums) {
                           placeOf(groupNumber, f.e.index(run)), aligned);
   }
   f.barrier();
-  for (unsigned i = 0; i < each; ++i) {
-    Value run = f.e.addIndex(f.e.mulIndex(groupNumber, f.e.index(each)), f.e.index(i));
-    f.when(f.less(run, f.e.index(runs)), [&] {
-      SmallVector<Value> totals;
-      for (unsigned g = 0; g < s.getVectors(); ++g) {
-        Value v = LLVM::LoadOp::create(b, some, placeOf(f.e.index(g), run), aligned);
-        for (unsigned lane = 0; lane < group; ++lane) {
-          Value one = f.asComputed(vector::ExtractOp::create(b, v, int64_t(lane)), sum);
-          if (g == 0)
-            totals.push_back(one);
-          else
-            totals[lane] = emitCombine(b, prim::ReduceKind::sum, sumElement, totals[lane], one);
-        }
+  auto runAt = [&](unsigned i) {
+    return f.e.addIndex(f.e.mulIndex(groupNumber, f.e.index(each)), f.e.index(i));
+  };
+  auto totalsOf = [&](Value run) {
+    SmallVector<Value> totals;
+    for (unsigned g = 0; g < s.getVectors(); ++g) {
+      Value v = LLVM::LoadOp::create(b, some, placeOf(f.e.index(g), run), aligned);
+      for (unsigned lane = 0; lane < group; ++lane) {
+        Value one = f.asComputed(vector::ExtractOp::create(b, v, int64_t(lane)), sum);
+        if (g == 0)
+          totals.push_back(one);
+        else
+          totals[lane] = emitCombine(b, prim::ReduceKind::sum, sumElement, totals[lane], one);
       }
-      storeRun(run, totals);
-    });
+    }
+    return totals;
+  };
+  if (s.getSplit() == 1) {
+    for (unsigned i = 0; i < each; ++i) {
+      Value run = runAt(i);
+      f.when(f.less(run, f.e.index(runs)), [&] { storeRun(run, totalsOf(run)); });
+    }
+    return;
   }
+  // Each group has as many runs as the next (the schedule sees to it), for the other blocks' ones.
+  SmallVector<Value> all;
+  for (unsigned i = 0; i < each; ++i)
+    all.append(totalsOf(runAt(i)));
+  shareSums(f, tileNumber, part, all, sumElement, [&](ValueRange totals) {
+    for (unsigned i = 0; i < each; ++i)
+      storeRun(runAt(i), SmallVector<Value>(totals.slice(i * group, group)));
+  });
 }
 
 void ProductEmitter::run() {
@@ -333,15 +348,15 @@ void ProductEmitter::run() {
   firstInner = f.e.index(0);
   endInner = inner;
   if (unsigned among = s.getSplit() * s.getVectors(); among > 1) {
-    part = groupNumber;
-    if (s.getSplit() > 1) {
-      Value split = f.e.index(s.getSplit());
-      tileNumber = f.e.divIndex(f.block, split);
-      part = f.e.remIndex(f.block, split);
-    }
+    Value split = f.e.index(s.getSplit()), own = f.e.index(0);
+    tileNumber = f.e.divIndex(f.block, split);
+    part = f.e.remIndex(f.block, split);
+    if (s.getVectors() > 1)
+      own = groupNumber;
     Value each = tiles(inner, s.getDepth() * among);
     each = f.e.mulIndex(each, f.e.index(s.getDepth()));
-    firstInner = f.e.mulIndex(part, each);
+    firstInner =
+        f.e.mulIndex(f.e.addIndex(f.e.mulIndex(part, f.e.index(s.getVectors())), own), each);
     endInner = f.e.addIndex(firstInner, each);
     // Groups meet at each round, and read zeros past the end.
     if (s.getVectors() == 1)
@@ -371,8 +386,9 @@ void ProductEmitter::run() {
         f.e.addIndex(f.e.mulIndex(f.e.remIndex(warp, across), f.e.index(shape.warpColumns())),
                      f.e.mulIndex(f.e.remIndex(lane, step), f.e.index(group)));
   } else {
-    threadRow = f.e.mulIndex(f.e.divIndex(member, across), f.e.index(group));
-    threadColumn = f.e.mulIndex(f.e.remIndex(member, across), f.e.index(group));
+    ThreadPlace place = ThreadPlace::of(f, member, shape.down, shape.across);
+    threadRow = f.e.mulIndex(place.row, f.e.index(group));
+    threadColumn = f.e.mulIndex(place.column, f.e.index(group));
   }
   shape.slicesOfGroup = rounds() == 1 ? 1 : 2;
   if (s.getVectors() > 1)
