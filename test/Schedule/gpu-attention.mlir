@@ -46,7 +46,7 @@ func.func @decode(%q: tensor<8x4x64xbf16>, %k: tensor<8x4096x64xbf16>) {
 
 // f32 is not rounded: the general form.
 // CHECK-LABEL: @exact
-// CHECK: sm_80 = <form = attention, threads = 256, rows = 64, columns = 64, depth = 16, index_bits = 32>
+// CHECK: sm_80 = <form = attention, threads = 256, row_threads = 16, rows = 64, columns = 64, depth = 16, index_bits = 32>
 func.func @exact(%q: tensor<4x64x64xf32>) {
   %0 = kernel.launch attention "attention" ins(%q : tensor<4x64x64xf32>) sizes() {
   ^bb0(%a: tensor<4x64x64xf32>):

@@ -362,6 +362,28 @@ TEST_CASE("attention that matrix units do not multiply has the general form") {
   CHECK(scheduleOf(h.text()).getForm() == Form::Attention);
 }
 
+TEST_CASE("the general form of attention: threads of a row, rows and keys of a thread") {
+  struct Way {
+    unsigned threads, rowThreads, rows, keys, depth;
+  };
+  auto masked = [](Heads h) {
+    h.score = causal(h, 3);
+    return h;
+  };
+  for (const Heads &h : {Heads{2, 70, 130, 24, 20, "f32"}, masked({3, 150, 150, 40, 33, "f32"}),
+                         masked({1, 40, 90, 7, 128, "f32"})})
+    for (const Way &w : {Way{256, 16, 64, 64, 16},
+                         {128, 8, 64, 64, 16},
+                         {128, 16, 32, 64, 8},
+                         {64, 8, 32, 32, 16}}) {
+      CAPTURE(h.text(), w.threads, w.rowThreads, w.rows, w.keys, w.depth);
+      checkWith(h.text(), h.inputs(),
+                codegen::device::Schedule::get(&context(), Form::Attention, w.threads, 1, 1,
+                                               w.rowThreads, 0, w.rows, w.keys, w.depth, 0, 0, 1, 0,
+                                               32));
+    }
+}
+
 TEST_CASE("attention by mma.sync does not spill on any architecture") {
   Heads hidden{96, 512, 512, 64, 64};
   hidden.score = causal(hidden);

@@ -26,6 +26,10 @@ struct MatrixAttention {
 /// before there is a launch, so nothing but the operators of the form counts.
 std::optional<MatrixAttention> matrixAttention(const AttentionForm &form);
 
+/// Whether attention of f32 should take less in the general form, which skips keys and keeps scores
+/// to itself, than as two products and a softmax.
+bool generalAttention(const AttentionForm &form, const GpuArch &arch);
+
 /// A block's part of the queries and, in each step, of the keys, and what a warp has of both. Warps
 /// that have the same queries share the keys of a step, and add up what they found at the end.
 struct AttentionTile {

@@ -110,6 +110,7 @@ std::optional<ScheduleModel::CrossingTimes> codegen::GpuScheduleModel::crossingT
 bool codegen::GpuScheduleModel::prefersAttention(const AttentionForm &form) const {
   // The general form multiplies without matrix units, which the products alone would have.
   return llvm::all_of(target.codes, [&](const GpuCode &code) {
-    return code.arch->matrixUnit != MatrixUnit::None && device::matrixAttention(form);
+    return (code.arch->matrixUnit != MatrixUnit::None && device::matrixAttention(form)) ||
+           (!target.tf32 && device::generalAttention(form, *code.arch));
   });
 }
