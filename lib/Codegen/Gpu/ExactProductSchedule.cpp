@@ -116,24 +116,25 @@ static bool readsMemory(prim::DotOp dot) {
 /// threads have and that blocks have: what is multiplied and what is waited for. Gives what that
 /// costs; 0 where nothing is known of it.
 static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch) {
-  // Fitted to 270 schedules of 20 products of f32 on an H200: the choice takes up to 1.23 times as
-  // long as the best, and 1.41 times once. In cycles of a multiprocessor. What its blocks do in a
+  // Fitted to 270 schedules of 20 products of f32 on an H200, then to 82 of six others where one
+  // warp of a scheduler is alone and where memory is waited for. In cycles of a multiprocessor.
+  // What its blocks do in a
   // round: multiply-adds, of which each of four schedulers has 32 lanes, and warps stay where they
   // are in a block; reads of shared memory; what is brought to it, by 32 elements; a warp's
-  // barrier, at which a large block that is alone waits for itself. Or what they wait for: the
+  // barrier; more where a scheduler has one warp or two. Or what they wait for: the
   // latency, and a bit more for each of k with eight by eight sums; longer for what only memory
   // has, of which so many bytes come in one. Then a block beside, sums of groups and of blocks that
   // meet, whose bytes come in one. Of a last wave this part counts even where few blocks have it.
   constexpr double kMultiply = 1.09, kScheduler = 0.62, kRead = 0.19, kBring = 2.5, kBarrier = 7.4,
-                   kAlone = 1.08, kLatency = 490, kLatencyOfK = 53, kMemory = 1040, kInOne = 16.7,
-                   kBlock = 800, kAdd = 196, kMeeting = 2070, kL2 = 16, kLast = 0.17,
-                   kSurely = 1.03;
+                   kWarpAlone = 1.13, kAlone = 1.12, kLatency = 490, kLatencyOfK = 53,
+                   kMemory = 1040, kInOne = 16.7, kBlock = 800, kAdd = 196, kMeeting = 2070,
+                   kL2 = 16, kLast = 0.17, kSurely = 1.03;
   constexpr int64_t kThreads = 256, kStatic = 48 << 10, kShared = 227 << 10, kOfSystem = 1024,
                     kResident = 2048, kBlocks = 32, kFewest = 4, kMost = 16;
   constexpr unsigned kGroup = 4; // elements of 16 bytes
-  constexpr GroupTile kTiles[] = {{128, 128, 256}, {128, 64, 128}, {64, 128, 128}, {64, 64, 64},
-                                  {128, 32, 64},   {32, 128, 64},  {32, 64, 32},   {16, 128, 32},
-                                  {64, 64, 256},   {32, 32, 64}};
+  constexpr GroupTile kTiles[] = {{128, 128, 256}, {128, 64, 128}, {64, 128, 128},
+                                  {64, 64, 64},    {128, 32, 64},  {32, 128, 64},
+                                  {32, 64, 32},    {16, 128, 32},  {32, 32, 64}};
   if (sizes.batch < 0 || sizes.rows < 0 || sizes.columns < 0 || sizes.inner < 0)
     return 0;
   int64_t operandBytes = 4 * sizes.batch * sizes.inner * (sizes.rows + sizes.columns);
@@ -153,11 +154,8 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
     int64_t most = std::max<int64_t>(
         1, std::min({kShared / (bytes + kOfSystem), GpuArch::registers / (threads * registers),
                      kResident / threads, kBlocks}));
-    // How much of what the tiles bring nobody brought before, where a cache does not keep it.
-    double cold = operandBytes < arch.l2Bytes * 4 / 5
-                      ? 0
-                      : std::min(1.0, double(operandBytes) /
-                                          (4 * double(tiles) * double(across * sizes.inner)));
+    // Whoever shares what no cache keeps waits for it with the others.
+    bool cold = operandBytes >= arch.l2Bytes * 4 / 5;
     // Groups of a block share what they leave for other blocks evenly.
     bool even = sums / tile.threads / kGroup % parts == 0;
     for (int64_t split = 1; split <= kMost; ++split) {
@@ -174,11 +172,11 @@ static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const Gp
       double work = kMultiply * double(sums * depth * parts) / 128 * schedulers +
                     kRead * warps * double(depth) * tile.side() +
                     kBring * double(across * depth * parts) / GpuArch::warp + kBarrier * warps;
-      if (together == 1 && threads == kThreads)
-        work *= kAlone;
+      if (together * warps <= 8)
+        work *= together * warps <= 4 ? kWarpAlone : kAlone;
       double onTheirWay = together * double(across * depth * parts) * 4;
       double latency = kLatency + (large ? kLatencyOfK * double(depth) : 0) +
-                       cold * (kMemory + onTheirWay / kInOne);
+                       (cold ? kMemory + onTheirWay / kInOne : 0);
       double waves =
           kLast * double(llvm::divideCeil(each, most)) +
           (1 - kLast) * std::max(1.0, double(tiles * split) / double(arch.multiprocessors * most));
