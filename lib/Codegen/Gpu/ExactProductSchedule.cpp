@@ -118,11 +118,10 @@ static bool readsMemory(prim::DotOp dot) {
 static double tileProduct(ScheduleChoice &s, const ProductSizes &sizes, const GpuArch &arch) {
   // Fitted to 270 schedules of 20 products of f32 on an H200, then to 82 of six others where one
   // warp of a scheduler is alone and where memory is waited for. In cycles of a multiprocessor.
-  // What its blocks do in a
-  // round: multiply-adds, of which each of four schedulers has 32 lanes, and warps stay where they
-  // are in a block; reads of shared memory; what is brought to it, by 32 elements; a warp's
-  // barrier; more where a scheduler has one warp or two. Or what they wait for: the
-  // latency, and a bit more for each of k with eight by eight sums; longer for what only memory
+  // What its blocks do in a round: multiply-adds, of which each of four schedulers has 32 lanes,
+  // and warps stay where they are in a block; reads of shared memory; what is brought to it, by 32
+  // elements; a warp's barrier; more where a scheduler has one warp or two. Or what they wait for:
+  // the latency, and a bit more for each of k with eight by eight sums; longer for what only memory
   // has, of which so many bytes come in one. Then a block beside, sums of groups and of blocks that
   // meet, whose bytes come in one. Of a last wave this part counts even where few blocks have it.
   constexpr double kMultiply = 1.09, kScheduler = 0.62, kRead = 0.19, kBring = 2.5, kBarrier = 7.4,
