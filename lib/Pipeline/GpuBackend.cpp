@@ -50,6 +50,9 @@ public:
     passes.addPass(createKMajorWeightsPass(&weights));
     passes.addPass(createJoinProductsPass(&weights));
   }
+  void addSchedulePasses(OpPassManager &passes) const override {
+    passes.addPass(createEarlyStartsPass());
+  }
   const ScheduleModel &schedules() const override { return model; }
   const Backend *hostBackend() const override { return cpu.get(); }
   host::MemorySpace memorySpace() const override { return host::MemorySpace::device; }

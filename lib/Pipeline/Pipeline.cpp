@@ -105,6 +105,7 @@ static void addPasses(PassManager &pm, Phase phase, Model &model, const Pipeline
     pm.addPass(createScheduleKernelsPass(&options.backend->schedules(), options.chooseSchedule));
     if (const Backend *host = options.backend->hostBackend())
       pm.addPass(createPlaceLaunchesPass(&options.backend->schedules(), &host->schedules()));
+    options.backend->addSchedulePasses(pm);
     break;
   case Phase::Plan:
     pm.addPass(createPlanMemoryPass(options.inPlace, options.backend->memorySpace()));

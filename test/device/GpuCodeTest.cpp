@@ -247,21 +247,24 @@ TEST_CASE("scales of a norm are asked into the cache before earlier work ends") 
   CHECK(!contains(ptxOf(text, *GpuArch::find("sm_80")), "prefetch"));
 }
 
-TEST_CASE("kernels of many small blocks do not let the next one start") {
-  auto pooled = [](int images) {
-    std::string n = std::to_string(images), y = "tensor<" + n + "x64x56x56xbf16>";
-    std::string x = "tensor<" + n + "x64x112x112xbf16>";
-    return ptxOf(function("%x: " + x, y,
-                          "%y = prim.pool max %x sizes() {window = array<i64: 2, 2>, strides = "
-                          "array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, "
-                          "high = array<i64: 0, 0>, channels_last = false} : (" +
-                              x + ") -> " + y),
-                 *GpuArch::find("sm_90a"));
-  };
-  for (int images : {1, 64}) {
-    std::string ptx = pooled(images);
+TEST_CASE("a kernel lets the next one start where its schedule says so") {
+  const GpuArch &arch = *GpuArch::find("sm_90a");
+  auto module = fused(function("%x: tensor<64xf32>", "tensor<64xf32>",
+                               "%y = prim.exp %x : (tensor<64xf32>) -> tensor<64xf32>"));
+  kernel::LaunchOp launch;
+  module->walk([&](kernel::LaunchOp op) { launch = op; });
+  auto s = codegen::device::chooseSchedule(launch, arch);
+  for (bool early : {false, true}) {
+    auto schedule = codegen::device::Schedule::get(
+        &context(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(), s.getRowThreads(),
+        s.getKept(), s.getRows(), s.getColumns(), s.getDepth(), s.getSharedBytes(),
+        s.getMostBlocks(), s.getSplit(), s.getScratchBytes(), s.getIndexBits(), early);
+    auto kernel = kernelModule(launch, "k", schedule, arch);
+    REQUIRE(kernel);
+    REQUIRE(succeeded(codegen::device::lowerKernelModule(*kernel, schedule)));
+    std::string ptx = llvm::cantFail(emit::emitPtx(*kernel, arch));
     INFO(ptx);
-    CHECK(contains(ptx, "griddepcontrol.launch_dependents") == (images == 1));
+    CHECK(contains(ptx, "griddepcontrol.launch_dependents") == early);
     CHECK(contains(ptx, "griddepcontrol.wait"));
   }
 }

@@ -104,7 +104,7 @@ TEST_CASE("products: blocks share what a tile sums") {
         constexpr unsigned kSplit = 3, kTiles = 6, kSums = 64 * 64 * 4;
         return Schedule::get(context, s.getForm(), 256, 1, 1, 0, 0, 64, 64, 16, 0, 0, kSplit,
                              codegen::device::kCounterBytes + kTiles * kSplit * kSums,
-                             s.getIndexBits());
+                             s.getIndexBits(), s.getNextEarly());
       });
     }
     check(text, inputs);
@@ -242,7 +242,7 @@ static void checkAhead(const std::string &text, llvm::ArrayRef<Tensor> inputs) {
     return Schedule::get(context, s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
                          s.getRowThreads(), s.getDepth(), s.getRows(), s.getColumns(), s.getDepth(),
                          s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), s.getScratchBytes(),
-                         s.getIndexBits());
+                         s.getIndexBits(), s.getNextEarly());
   });
 }
 
@@ -256,7 +256,7 @@ TEST_CASE("products: groups of threads have matrices of their own, or parts of k
       CAPTURE(text, g.threads, g.matrices, g.parts, g.rows, g.columns, g.depth);
       checkAs(text, inputs, codegen::device::Form::Product, [&](MLIRContext *context, Schedule s) {
         return Schedule::get(context, s.getForm(), g.threads, g.matrices, g.parts, 0, 0, g.rows,
-                             g.columns, g.depth, 0, 0, 1, 0, s.getIndexBits());
+                             g.columns, g.depth, 0, 0, 1, 0, s.getIndexBits(), s.getNextEarly());
       });
     }
   };
@@ -311,7 +311,7 @@ TEST_CASE("products: large squares of threads; groups and blocks share what a ti
                                    tiles * w.split * w.rows * w.columns * sizeof(float);
                 return Schedule::get(context, s.getForm(), w.threads, 1, w.parts, 0, 0, w.rows,
                                      w.columns, w.depth, 0, 0, w.split, w.split > 1 ? scratch : 0,
-                                     s.getIndexBits());
+                                     s.getIndexBits(), s.getNextEarly());
               });
     }
   }

@@ -7,6 +7,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Codegen/Gpu/ScheduleModel.h"
 #include "tcc/Decompose/Decompose.h"
 #include "tcc/Dialect/Graph/Graph.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -140,6 +141,7 @@ int main(int argc, char **argv) {
     return tcc::createPlaceLaunchesPass(&deviceBackend().schedules(),
                                         &deviceBackend().hostBackend()->schedules());
   });
+  mlir::registerPass([] { return tcc::codegen::createEarlyStartsPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });
   return mlir::asMainReturnCode(

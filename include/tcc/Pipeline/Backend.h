@@ -92,6 +92,9 @@ public:
   virtual void addLayoutPasses(mlir::OpPassManager &passes, WeightTable &weights,
                                const LayoutChooser &chooser) const = 0;
 
+  /// Adds passes that see every launch with its schedule, to phase schedule.
+  virtual void addSchedulePasses(mlir::OpPassManager & /*passes*/) const {}
+
   /// The ways to run a launch. What is recorded there holds for all architectures.
   virtual const ScheduleModel &schedules() const = 0;
 

@@ -57,28 +57,6 @@ static void describeTensorMaps(LLVM::LLVMFuncOp function, unsigned count) {
   }
 }
 
-/// Whether the next kernel may start once all blocks of this one have. It takes a block 1.2 ns to
-/// say so, one after the other (0.6 without it), which is too long where blocks move few bytes.
-/// Elsewhere the next kernel is at its first wait when this one ends.
-static bool letsNextStart(kernel::LaunchOp launch, Schedule schedule, const GpuArch &arch) {
-  constexpr int64_t kAtOnce = 32;   // blocks of a multiprocessor
-  constexpr double kBlock = 1.2e-9; // seconds
-  int64_t bytes = 0;
-  auto known = [&](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (tensor && tensor.hasStaticShape())
-      bytes += tensor.getNumElements() * elementBytes(tensor.getElementType());
-    return !tensor || tensor.hasStaticShape();
-  };
-  if (!llvm::all_of(launch->getOperandTypes(), known) ||
-      !llvm::all_of(launch.getResultTypes(), known))
-    return true;
-  OpBuilder b(launch);
-  auto blocks = getConstantIntValue(gridOf(b, launch, schedule));
-  return !blocks || *blocks <= kAtOnce * arch.multiprocessors ||
-         double(*blocks) * kBlock < double(bytes) / double(arch.bytesPerSecond);
-}
-
 LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, StringRef name,
                                     Schedule schedule, const GpuArch &arch) {
   MLIRContext *context = module.getContext();
@@ -151,7 +129,7 @@ LLVM::LLVMFuncOp device::emitKernel(kernel::LaunchOp launch, ModuleOp module, St
     break;
   }
   LLVM::ReturnOp::create(frame.b, ValueRange());
-  frame.startEarly(letsNextStart(launch, schedule, arch));
+  frame.startEarly();
   return frame.failed ? LLVM::LLVMFuncOp() : function;
 }
 

@@ -101,12 +101,12 @@ void device::KernelFrame::prefetchVectors() {
   }
 }
 
-void device::KernelFrame::startEarly(bool letsNextStart) {
+void device::KernelFrame::startEarly() {
   if (!arch.pdl)
     return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&function.getBody().front());
-  if (letsNextStart)
+  if (schedule.getNextEarly())
     controlStart(b, "griddepcontrol.launch_dependents;");
   if (awaits)
     return;

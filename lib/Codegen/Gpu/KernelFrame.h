@@ -48,9 +48,9 @@ struct KernelFrame : LaunchFrame {
   mlir::Value asComputed(mlir::Value stored, mlir::Type computed);
   /// The address of element `index` of an array.
   mlir::Value at(mlir::Value base, mlir::Type element, mlir::Value index);
-  /// After the template: lets the kernel start before the work before it ends, and, if
-  /// `letsNextStart`, the work after it before this ends, where the architecture can.
-  void startEarly(bool letsNextStart);
+  /// After the template: lets the kernel start before the work before it ends and, where the
+  /// schedule says so, the work after it before this ends, where the architecture can.
+  void startEarly();
 
 private:
   void prefetchVectors();

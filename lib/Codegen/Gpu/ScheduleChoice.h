@@ -19,7 +19,8 @@ struct ScheduleChoice {
 
   Schedule attr(mlir::MLIRContext *context) const {
     return Schedule::get(context, form, threads, lanes, vectors, rowThreads, kept, rows, columns,
-                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits);
+                         depth, sharedBytes, mostBlocks, split, scratchBytes, indexBits,
+                         /*nextEarly=*/false);
   }
 };
 

@@ -37,7 +37,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Form form, unsigned thre
                                    unsigned vectors, unsigned rowThreads, unsigned /*kept*/,
                                    unsigned rows, unsigned columns, unsigned depth,
                                    unsigned /*sharedBytes*/, unsigned mostBlocks, unsigned split,
-                                   unsigned /*scratchBytes*/, unsigned indexBits) {
+                                   unsigned /*scratchBytes*/, unsigned indexBits,
+                                   bool /*nextEarly*/) {
   bool tiles = form == Form::Product || form == Form::Wgmma || form == Form::Attention ||
                form == Form::MmaAttention;
   if (indexBits != 32 && indexBits != 64)

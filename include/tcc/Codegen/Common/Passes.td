@@ -44,4 +44,46 @@ def ExpandMathPass : Tcc_Pass<"tcc-codegen-expand-math"> {
                clEnumValN(::tcc::codegen::ExpandMathOptions::BfloatConversion::Exact, "exact", "as IEEE asks"))}]>
   ];
 }
+
+def EarlyStartsPass : Tcc_Pass<"tcc-schedule-early-starts"> {
+  let summary = "Record behind which kernels of a GPU the next one starts early";
+  let description = [{
+    A product of few rows may lie on the multiprocessors beside the kernel before it, and has its
+    first weights when that one ends. Anything else begins when the blocks before it have ended: what
+    waits on a multiprocessor keeps blocks from being spread evenly.
+
+    ```mlir before
+    func.func @f(%x: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
+      %0 = kernel.launch loop "neg" ins(%x : tensor<1x4096xbf16>) sizes() {
+      ^bb0(%a: tensor<1x4096xbf16>):
+        %2 = prim.neg %a : (tensor<1x4096xbf16>) -> tensor<1x4096xbf16>
+        kernel.yield %2 : tensor<1x4096xbf16>
+      } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256, lanes = 8>>} -> tensor<1x4096xbf16>
+      %1 = kernel.launch contraction "dot" ins(%0, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+      ^bb0(%a: tensor<1x4096xbf16>, %b: tensor<4096x4096xbf16>):
+        %2 = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
+        kernel.yield %2 : tensor<1x4096xbf16>
+      } {schedule = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>} -> tensor<1x4096xbf16>
+      return %1 : tensor<1x4096xbf16>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<1x4096xbf16>, %arg1: tensor<4096x4096xbf16>) -> tensor<1x4096xbf16> {
+      %0 = kernel.launch loop "neg" ins(%arg0 : tensor<1x4096xbf16>) sizes() {
+      ^bb0(%arg2: tensor<1x4096xbf16>):
+        %2 = prim.neg %arg2 : (tensor<1x4096xbf16>) -> tensor<1x4096xbf16>
+        kernel.yield %2 : tensor<1x4096xbf16>
+      } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256, lanes = 8, next_early = true>>} -> tensor<1x4096xbf16>
+      %1 = kernel.launch contraction "dot" ins(%0, %arg1 : tensor<1x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+      ^bb0(%arg2: tensor<1x4096xbf16>, %arg3: tensor<4096x4096xbf16>):
+        %2 = prim.dot %arg2, %arg3 batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
+        kernel.yield %2 : tensor<1x4096xbf16>
+      } {schedule = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>} -> tensor<1x4096xbf16>
+      return %1 : tensor<1x4096xbf16>
+    }
+    ```
+
+    Runs after tcc-schedule-place-launches, since what runs on the host has no part in this.
+  }];
+}
 #endif

@@ -1,5 +1,6 @@
 //===- ScheduleModel.h - Ways to run a launch on GPUs -----------*- C++ -*-===//
 #pragma once
+#include "mlir/Pass/Pass.h"
 #include "tcc/Analysis/ScheduleModel.h"
 #include "tcc/Dialect/Prim/Prim.h"
 #include "tcc/Target/Gpu.h"
@@ -28,5 +29,8 @@ public:
 private:
   GpuTarget target;
 };
+
+/// tcc-schedule-early-starts: see lib/Codegen/Gpu/EarlyStarts.cpp.
+std::unique_ptr<mlir::Pass> createEarlyStartsPass();
 
 } // namespace tcc::codegen

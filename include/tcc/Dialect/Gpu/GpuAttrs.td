@@ -54,7 +54,8 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
 
     A block has `threads` threads and asks for `shared_bytes` of dynamic shared memory; a launch for
     `scratch_bytes` of the device's, in which the `split` blocks meet that share a row, columns, a tile or keys.
-    Indices have `index_bits` bits.
+    Indices have `index_bits` bits. With `next_early` the next kernel of the stream may start once all blocks of
+    this one have.
 
         #gpu.schedule<form = loop, threads = 256, lanes = 4, index_bits = 32>
   }];
@@ -64,7 +65,8 @@ def Gpu_ScheduleAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedule", "schedule"> 
                         Gpu_DefaultSize<"0">:$columns, Gpu_DefaultSize<"0">:$depth,
                         Gpu_DefaultSize<"0">:$shared_bytes, Gpu_DefaultSize<"0">:$most_blocks,
                         Gpu_DefaultSize<"1">:$split, Gpu_DefaultSize<"0">:$scratch_bytes,
-                        Gpu_DefaultSize<"64">:$index_bits);
+                        Gpu_DefaultSize<"64">:$index_bits,
+                        DefaultValuedParameter<"bool", "false">:$next_early);
 }
 
 def Gpu_SchedulesAttr : Kernel_ScheduleAttr<Gpu_Dialect, "Schedules", "schedules"> {
