@@ -62,3 +62,21 @@ func.func @elements(%x: tensor<10000x64xf32>, %i: tensor<40000x64xi64>, %u: tens
   } -> tensor<10000x64xf64>
   return
 }
+
+// Products that sum nothing have no axis for the matrix units to go along.
+// CHECK-LABEL: @outer
+// CHECK: sm_90a = <form = mma
+// CHECK: sm_90a = <form = mma
+func.func @outer(%a: tensor<30x77x99xbf16>, %b: tensor<30x77x99xbf16>, %x: tensor<8x16xbf16>, %y: tensor<8x64xbf16>) {
+  %0 = kernel.launch contraction "dot" ins(%a, %b : tensor<30x77x99xbf16>, tensor<30x77x99xbf16>) sizes() {
+  ^bb0(%l: tensor<30x77x99xbf16>, %r: tensor<30x77x99xbf16>):
+    %d = prim.dot %l, %r batch [0, 1, 2] x [0, 1, 2] contract [] x [] : (tensor<30x77x99xbf16>, tensor<30x77x99xbf16>) -> tensor<30x77x99xbf16>
+    kernel.yield %d : tensor<30x77x99xbf16>
+  } -> tensor<30x77x99xbf16>
+  %1 = kernel.launch contraction "dot" ins(%x, %y : tensor<8x16xbf16>, tensor<8x64xbf16>) sizes() {
+  ^bb0(%l: tensor<8x16xbf16>, %r: tensor<8x64xbf16>):
+    %d = prim.dot %l, %r batch [0] x [0] contract [] x [] : (tensor<8x16xbf16>, tensor<8x64xbf16>) -> tensor<8x16x64xbf16>
+    kernel.yield %d : tensor<8x16x64xbf16>
+  } -> tensor<8x16x64xbf16>
+  return
+}

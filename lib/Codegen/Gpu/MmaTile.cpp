@@ -91,8 +91,10 @@ bool device::isSkinnyMma(Operation *op, const MmaProduct &product) {
     return false;
   auto isLast = [&](Value v, ArrayRef<int64_t> axes) {
     RankedTensorType type = tensorType(v);
+    if (axes.empty() || axes.back() + 1 != type.getRank())
+      return false;
     int64_t bytes = type.getShape().back() * product.instruction.elementBytes();
-    return axes.back() + 1 == type.getRank() && bytes % GpuArch::accessBytes == 0;
+    return bytes % GpuArch::accessBytes == 0;
   };
   return isLast(dot.getLhs(), dot.getLhsContract()) && isLast(dot.getRhs(), dot.getRhsContract());
 }
