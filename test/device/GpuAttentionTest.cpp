@@ -429,6 +429,8 @@ TEST_CASE("attention: tiles of queries and keys, masks, types") {
         inputs(DType::F32, 2, 70, 130, 24, 20));
   check(attention("3", 5, 3, 7, 70, "f32", scaled("tensor<3x5x3xf32>")),
         inputs(DType::F32, 3, 5, 3, 7, 70));
+  check(attention("2", 40, 90, 256, 256, "f32", scaled("tensor<2x40x90xf32>")),
+        inputs(DType::F32, 2, 40, 90, 256, 256));
   check(attention("1", 150, 150, 16, 16, "bf16", causal("1", "150x150")),
         inputs(DType::BF16, 1, 150, 150, 16, 16));
   check(attention("2", 66, 20, 16, 16, "f16", causal("2", "66x20"), true),

@@ -212,13 +212,16 @@ void device::scheduleAttention(SmallVector<ScheduleChoice> &all, kernel::LaunchO
   if (mma)
     all.insert(wgmma && mma->cost < kSurely * wgmma->cost ? all.begin() : all.end(), mma->choice);
   // Four by four scores of a thread, of slices of operands as of a product; with narrow heads eight
-  // by four: 256 heads of 49 x 32 took 7.1 us on an H200, and 9.2.
-  constexpr int64_t kNarrow = 32;
+  // by four: 256 heads of 49 x 32 took 7.1 us on an H200, and 9.2. Of wide values two slices and
+  // the weights of 64 rows have more than the 48 KB that a block may have unasked.
+  constexpr int64_t kNarrow = 32, kWide = 192;
   int64_t width = tensorType(prim::DotOp(attentionOf(launch).values).getResult()).getShape().back();
+  bool narrow = width <= kNarrow, wide = width > kWide;
   general.form = Form::Attention;
-  general.rows = general.columns = 64;
-  general.rowThreads = width <= kNarrow ? 8 : 16;
-  general.threads = width <= kNarrow ? 128 : 256;
-  general.depth = 16;
+  general.rows = wide ? 32 : 64;
+  general.columns = 64;
+  general.rowThreads = narrow ? 8 : 16;
+  general.threads = narrow || wide ? 128 : 256;
+  general.depth = wide ? 8 : 16;
   all.push_back(general);
 }
