@@ -22,6 +22,7 @@ _TYPES = {(0, 8): torch.int8, (0, 16): torch.int16, (0, 32): torch.int32, (0, 64
           (5, 64): torch.complex64, (5, 128): torch.complex128, (6, 8): torch.bool,
           (10, 8): torch.float8_e4m3fn, (11, 8): torch.float8_e4m3fnuz, (12, 8): torch.float8_e5m2,
           (13, 8): torch.float8_e5m2fnuz}
+_ALIGNMENT = 16  # bytes, of an address that kernels take
 _stream_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 _empty = torch.empty
 
@@ -84,12 +85,16 @@ class Model(tcc.Model):
 
 
 class _Input:
-    """Fills one DLTensor from a torch tensor; of one shape and place call after call, only its address."""
+    """Fills one DLTensor from a torch tensor; of one shape and place call after call, only its address.
+
+    What lies on a GPU in another form than kernels read, strided or off 16 bytes, is copied there, in the stream of
+    the call: the library would take it over the host, and wait.
+    """
 
     def __init__(self, tensor, slot):
         self.tensor, self.slot = tensor, slot
         self.dtype = _TYPES.get((tensor.code, tensor.bits))
-        self.form = None
+        self.form, self.copy = None, None
 
     def read(self, value):
         if value.dtype is not self.dtype:
@@ -97,7 +102,14 @@ class _Input:
         form = value.shape, value.stride(), value.device
         if form != self.form:
             self._describe(*form)
-        self.slot.data = value.data_ptr()
+            self.copies = value.is_cuda and not value.is_contiguous()
+            if self.copies:
+                self.slot.strides = None
+        at = value.data_ptr()
+        if self.copies or (at % _ALIGNMENT and value.is_cuda):
+            self.copy = value.clone(memory_format=torch.contiguous_format)
+            at = self.copy.data_ptr()
+        self.slot.data = at
 
     def _describe(self, shape, strides, device):
         slot, tensor, rank = self.slot, self.tensor, len(shape)
