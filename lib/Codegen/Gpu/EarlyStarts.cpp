@@ -92,7 +92,7 @@ class EarlyStartsPass : public tcc::impl::EarlyStartsPassBase<EarlyStartsPass> {
     return Schedule::get(s.getContext(), s.getForm(), s.getThreads(), s.getLanes(), s.getVectors(),
                          s.getRowThreads(), s.getKept(), s.getRows(), s.getColumns(), s.getDepth(),
                          s.getSharedBytes(), s.getMostBlocks(), s.getSplit(), s.getScratchBytes(),
-                         s.getIndexBits(), /*nextEarly=*/true);
+                         s.getIndexBits(), /*next_early=*/true);
   }
 };
 
