@@ -3,8 +3,9 @@
 // Operands are taken in from left to right. Each axis carries a label; a pair
 // of operands becomes one prim.dot, in which a shared label is a batch axis when
 // it is needed later (in the result or by a further operand) and is contracted
-// when not. Labels that a single operand repeats are its diagonal; labels that
-// it alone has and the result has not are summed away first.
+// when not. A pair of which nothing is contracted is multiplied point by point. Labels that a
+// single operand repeats are its diagonal; labels that it alone has and the result has not are
+// summed away first.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Einsum.h"
@@ -102,6 +103,29 @@ void sumAway(PrimBuilder &b, Term &t, ArrayRef<int> needed) {
   t.labels = kept;
 }
 
+/// Both terms side by side, where no label of theirs is summed: the axes of `x`, then those that
+/// only `y` has.
+Term multiply(PrimBuilder &b, const Term &x, const Term &y) {
+  SmallVector<int64_t> order, yMissing, xMissing;
+  Term result{{}, x.labels};
+  for (auto [i, label] : llvm::enumerate(x.labels)) {
+    auto at = llvm::find(y.labels, label);
+    if (at == y.labels.end())
+      yMissing.push_back(i);
+    else
+      order.push_back(at - y.labels.begin());
+  }
+  for (auto [j, label] : llvm::enumerate(y.labels))
+    if (!llvm::is_contained(x.labels, label)) {
+      order.push_back(j);
+      xMissing.push_back(result.labels.size());
+      result.labels.push_back(label);
+    }
+  result.value = b.binary<prim::MulOp>(b.unsqueeze(x.value, xMissing),
+                                       b.unsqueeze(b.transpose(y.value, order), yMissing));
+  return result;
+}
+
 Term contract(PrimBuilder &b, const Term &x, const Term &y, ArrayRef<int> needed) {
   SmallVector<int64_t> xBatch, yBatch, xSum, ySum;
   Labels batch, xFree, yFree;
@@ -122,6 +146,8 @@ Term contract(PrimBuilder &b, const Term &x, const Term &y, ArrayRef<int> needed
   for (int label : y.labels)
     if (!llvm::is_contained(x.labels, label))
       yFree.push_back(label);
+  if (xSum.empty() && !tensorType(x.value).getElementType().isInteger(1))
+    return multiply(b, x, y);
   Term result;
   result.value = b.dot(x.value, y.value, xBatch, yBatch, xSum, ySum);
   result.labels = batch;

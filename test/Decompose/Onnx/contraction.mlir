@@ -61,3 +61,20 @@ func.func @transposed_open(%x: tensor<1x3x?x?xf32>, %w: tensor<3x4x2x2xf32>) -> 
   %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = array<i64: 2, 2>}, version = 11 : i64} : (tensor<1x3x?x?xf32>, tensor<3x4x2x2xf32>) -> tensor<1x4x?x?xf32>
   return %0 : tensor<1x4x?x?xf32>
 }
+
+// Einsum: what sums nothing is multiplied, along the axes of the left operand and those that only the right one has.
+// CHECK-LABEL: @einsum_outer
+// CHECK-NOT: prim.dot
+// CHECK: prim.mul {{.*}} -> tensor<2x3x4x5xf32>
+func.func @einsum_outer(%x: tensor<2x3x4xf32>, %y: tensor<2x5x3xf32>) -> tensor<2x3x4x5xf32> {
+  %0 = graph.node "onnx" "Einsum"(%x, %y) {attrs = {equation = "bij,bki->bijk"}, version = 12 : i64} : (tensor<2x3x4xf32>, tensor<2x5x3xf32>) -> tensor<2x3x4x5xf32>
+  return %0 : tensor<2x3x4x5xf32>
+}
+
+// What the result has not is summed by a product.
+// CHECK-LABEL: @einsum_product
+// CHECK: prim.dot
+func.func @einsum_product(%x: tensor<2x3x4xf32>, %y: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
+  %0 = graph.node "onnx" "Einsum"(%x, %y) {attrs = {equation = "bij,bkj->bik"}, version = 12 : i64} : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+  return %0 : tensor<2x3x5xf32>
+}
