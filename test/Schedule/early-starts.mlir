@@ -62,3 +62,33 @@ func.func @f32(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x40
   } {schedule = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 4, columns = 1>>} -> tensor<1x4096xf32>
   return %1 : tensor<1x4096xf32>
 }
+
+// Many blocks take too long to say it: 16 MB are no short kernel, of an open extent it is not known.
+// CHECK-LABEL: @long
+// CHECK: form = loop, threads = 256>
+// CHECK: form = skinny
+// CHECK: form = loop, threads = 128, next_early = true>
+// CHECK: form = skinny
+func.func @long(%x: tensor<1024x4096xbf16>, %y: tensor<?x4096xbf16>, %v: tensor<1x4096xbf16>, %w: tensor<4096x4096xbf16>, %n: index) {
+  %0 = kernel.launch loop "neg" ins(%x : tensor<1024x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<1024x4096xbf16>):
+    %r = prim.neg %a : (tensor<1024x4096xbf16>) -> tensor<1024x4096xbf16>
+    kernel.yield %r : tensor<1024x4096xbf16>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 256>>} -> tensor<1024x4096xbf16>
+  %1 = kernel.launch contraction "dot" ins(%v, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<1x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %d = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
+    kernel.yield %d : tensor<1x4096xbf16>
+  } {schedule = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>} -> tensor<1x4096xbf16>
+  %2 = kernel.launch loop "neg" ins(%y : tensor<?x4096xbf16>) sizes(%n) {
+  ^bb0(%a: tensor<?x4096xbf16>):
+    %r = prim.neg %a : (tensor<?x4096xbf16>) -> tensor<?x4096xbf16>
+    kernel.yield %r : tensor<?x4096xbf16>
+  } {schedule = #gpu.schedules<sm_90a = <form = loop, threads = 128>>} -> tensor<?x4096xbf16>
+  %3 = kernel.launch contraction "dot" ins(%v, %w : tensor<1x4096xbf16>, tensor<4096x4096xbf16>) sizes() {
+  ^bb0(%a: tensor<1x4096xbf16>, %b: tensor<4096x4096xbf16>):
+    %d = prim.dot %a, %b batch [] x [] contract [1] x [1] : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
+    kernel.yield %d : tensor<1x4096xbf16>
+  } {schedule = #gpu.schedules<sm_90a = <form = skinny, threads = 256, lanes = 8, columns = 1>>} -> tensor<1x4096xbf16>
+  return
+}

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
-#include "ScheduleChoice.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tcc/Codegen/Gpu/ScheduleModel.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 namespace tcc {
 #define GEN_PASS_DEF_EARLYSTARTSPASS
@@ -35,18 +35,19 @@ bool hasFewRows(Schedule schedule) {
 bool streamsNarrow(kernel::LaunchOp launch, Schedule schedule) {
   return hasFewRows(schedule) && llvm::any_of(launch->getOperandTypes(), [](Type type) {
            auto tensor = dyn_cast<RankedTensorType>(type);
-           return tensor && tensor.getRank() >= 2 && elementBytes(tensor.getElementType()) <= 2;
+           return tensor && tensor.getRank() >= 2 &&
+                  tcc::elementBytes(tensor.getElementType()) <= 2;
          });
 }
 
 /// Whether all that a kernel moves takes few microseconds. It takes a block 1.2 ns to let the next
 /// kernel start, one after the other, and 0.6 ns without, which is too long where many are.
 bool isShort(kernel::LaunchOp launch) {
-  constexpr int64_t kFew = 8 << 20;
-  int64_t bytes = 0;
+  constexpr double kFew = 8 << 20;
+  double bytes = 0;
   auto add = [&](Type type) {
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.hasStaticShape())
-      bytes += tensor.getNumElements() * elementBytes(tensor.getElementType());
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      bytes += typicalBytes(tensor, /*open=*/0);
   };
   llvm::for_each(launch->getOperandTypes(), add);
   llvm::for_each(launch.getResultTypes(), add);
