@@ -15,6 +15,7 @@ PLAIN = SOURCE / "samples/linear/linear.pt2"  # linear(input[s31, 10], p_weight,
 DYNAMIC = SOURCE / "test/Import/TorchExport/Inputs/dynamic.pt2"  # x[s77, s27, 4], mask[s27]
 COUNTER = SOURCE / "test/integration/torch_export/counter-aten.pt2"  # two buffers that change
 BRANCH = SOURCE / "test/Import/TorchExport/Inputs/cond.pt2"
+LISTS = SOURCE / "test/Decompose/Aten/Inputs/lists_of_integers.pt2"
 ROWS = SOURCE / "test/Decompose/Aten/Inputs/by_open_rows.pt2"  # vmap of one operand, which uses another
 
 
@@ -352,7 +353,27 @@ def rows():
     yield "with-two-results", BAD, of(lambda d, at: d.nodes[at[adds]]["outputs"].append(tensor("ghost")))
 
 
-FAMILIES = (names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
+def lists():
+    """An operator on lists of tensors."""
+    def of(change):
+        return changed(LISTS, lambda d: change(next(n for n in d.nodes if n["target"].endswith("_foreach_add.List"))))
+
+    def listed(names):
+        return {"as_tensors": [{"name": name} for name in names]}
+    yield "good", ODD, of(lambda n: None)
+    yield "shorter", BAD, of(lambda n: n["inputs"][1]["arg"]["as_tensors"].pop())
+    yield "longer", BAD, of(lambda n: n["inputs"][1].update(arg=listed(["args_0"] * 3)))
+    yield "with-fewer-results", BAD, of(lambda n: n["outputs"][0]["as_tensors"].pop())
+    yield "without-results", BAD, of(lambda n: n["outputs"].clear())
+    yield "of-what-nothing-makes", BAD, of(lambda n: n["inputs"][1].update(arg=listed(["ghost"] * 2)))
+    yield "of-one-tensor", BAD, of(lambda n: n["inputs"][0].update(arg=tensor("args_0")))
+    yield "of-none", BAD, of(lambda n: n["inputs"][0].update(arg={"as_none": True}))
+    yield "without-one", BAD, of(lambda n: n["inputs"].pop())
+    yield "unknown", BAD, of(lambda n: n.update(target="torch.ops.aten._foreach_add.Strange"))
+    yield "of-no-operator", BAD, of(lambda n: n.update(target="torch.ops.aten._foreach_.List"))
+
+
+FAMILIES = (lists, names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
 
 
 def cases(family):

@@ -346,7 +346,7 @@ template <typename Op> LogicalResult addCombined(AtenNode &a) {
   Type t = a.wide();
   Value x = a.number("self", t), u = a.number("tensor1", t), v = a.number("tensor2", t);
   Value combined = a.b.binary<Op>(u, v);
-  if (a.has("value") && a.real("value", 1) != 1)
+  if (a.has("value"))
     combined = a.b.mul(combined, a.number("value", t));
   return a.give(a.b.add(x, combined));
 }

@@ -238,6 +238,20 @@ LogicalResult vectorNorm(AtenNode &a, StringRef order) {
 LogicalResult normByP(AtenNode &a) { return vectorNorm(a, "p"); }
 LogicalResult normByOrder(AtenNode &a) { return vectorNorm(a, "ord"); }
 
+/// sum |x|^p
+LogicalResult powerSum(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  auto o = over(a);
+  if (failed(o))
+    return failure();
+  Value x = a.wideTensor("self");
+  double p = a.real("ord", 2);
+  if (!AtenNode::isFloat(b.elem(x)) || p <= 0 || std::isinf(p))
+    return a.fail("needs a float operand and a positive order");
+  Value size = a.magnitude(x);
+  return a.give(reduce(a, K::sum, p == 1 ? size : p == 2 ? b.mul(size, size) : b.pow(size, p), *o));
+}
+
 LogicalResult distance(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value d = b.sub(a.wideTensor("self"), a.wideTensor("other"));
@@ -325,6 +339,7 @@ void tcc::populateAtenReductionRules(RuleSet &rules) {
             {"std_mean", "default dim correction", "self", variance<true, true>},
             {"norm", "Scalar ScalarOpt_dim ScalarOpt_dim_dtype ScalarOpt_dtype", "self", normByP},
             {"linalg_vector_norm", "default", "self", normByOrder},
+            {"linalg__powsum", "default", "self", powerSum},
             {"dist", "default", "self other", distance},
             {"logsumexp", "default", "self", logSumExp},
             {"special_logsumexp", "default", "self", logSumExp},

@@ -218,6 +218,8 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
                      "saved; save program.run_decompositions(), which writes them out");
   if (std::string why = checkArguments(domain, target, node); !why.empty())
     return userError(why);
+  if (domain == "aten" && op.starts_with("_foreach_"))
+    return importForEach(scope, node);
   Draft draft{domain.str(), target.str(), sourceLocation(b.getContext(), node)};
   if (llvm::Error error = readArguments(scope, node, draft))
     return error;

@@ -65,6 +65,10 @@ private:
   llvm::Error importVmap(Scope &scope, llvm::ArrayRef<Node> nodes, size_t &count);
   AliasTracker::Id moveAxis(Scope &scope, mlir::Location loc, AliasTracker::Id id, int64_t from,
                             int64_t to);
+  /// ForEach.cpp
+  llvm::Error importForEach(Scope &scope, const Node &node);
+  llvm::Expected<AliasTracker::Id> elementOf(Scope &scope, mlir::Location loc,
+                                             llvm::StringRef vector, int64_t i);
   static llvm::SmallVector<AliasTracker::Id> argumentsOf(const Draft &draft);
   /// Autocast.cpp
   void castOperands(Draft &draft);

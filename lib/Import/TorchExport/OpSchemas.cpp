@@ -127,6 +127,14 @@ std::string checkGiven(const NamedArgument &given, ArrayRef<Formal> formals, Str
 
 } // namespace
 
+SmallVector<StringRef> argumentNames(StringRef target) {
+  SmallVector<StringRef> names;
+  if (const AtenSchema *schema = findSchema(target))
+    for (const Formal &formal : parseFormals(schema->arguments))
+      names.push_back(formal.name);
+  return names;
+}
+
 std::string checkArguments(StringRef domain, StringRef target, const Node &node) {
   std::string op = (domain + "." + target).str();
   if (domain == "_operator") {

@@ -10,4 +10,8 @@ namespace tcc::torchexport {
 /// one that writes to `out` go by the functional one that they are a form of.
 std::string checkArguments(llvm::StringRef domain, llvm::StringRef target, const Node &node);
 
+/// The names of what the functional operator `target` of ATen takes, in order; of one not known
+/// here none.
+llvm::SmallVector<llvm::StringRef> argumentNames(llvm::StringRef target);
+
 } // namespace tcc::torchexport

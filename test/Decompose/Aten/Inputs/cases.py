@@ -5,6 +5,7 @@ from torch import nn
 
 from complexes import complexes
 from computed import computed
+from lists import lists
 from scalars import scalars
 from specials import specials
 from writing import written
@@ -396,6 +397,7 @@ def cases():
     yield from specials(normal, uniform)
     yield from scalars()
     yield from computed(normal)
+    yield from lists(normal)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
         *torch.unique(n, return_inverse=True, return_counts=True), *torch.unique_consecutive(
