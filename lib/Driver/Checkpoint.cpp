@@ -116,6 +116,8 @@ static Error readWeights(Model &model, StringRef path) {
     return userError("'" + printable(path) + "' is damaged: " + toString(head.takeError()));
   if (!head->getAsObject())
     return userError("'" + printable(path) + "' is damaged: its head is no object");
+  if (!emit::safetensorsPlacesAgree(text.substr(8, length), *head->getAsObject()))
+    return userError("'" + printable(path) + "' is damaged: its head is not what was written");
   for (auto &[name, type] : named)
     if (Error error =
             addWeight(model, *head->getAsObject(), text.drop_front(8 + length), name, type, owner))

@@ -15,6 +15,9 @@ using namespace llvm;
 
 namespace tcc::emit {
 
+/// What is no tensor; and in it, the hash of what stands before it.
+constexpr StringLiteral kMetadata = "__metadata__", kPlaces = "places";
+
 uint64_t WeightLayout::add(StringRef name, DType dtype, ArrayRef<int64_t> shape, uint64_t size,
                            uint64_t grain, WeightRole role) {
   uint64_t offset = alignTo(end, alignment);
@@ -99,7 +102,7 @@ static std::string paddingPrefix(const WeightLayout &layout) {
 
 /// The format reserves one name.
 static std::string fileName(const WeightLayout &layout, StringRef name) {
-  if (name != "__metadata__")
+  if (name != kMetadata)
     return name.str();
   std::string other = "__metadata___";
   while (any_of(layout.entries(), [&](const WeightEntry &e) { return e.name == other; }))
@@ -114,12 +117,6 @@ std::string safetensorsHead(const WeightLayout &layout) {
   std::string prefix = paddingPrefix(layout);
   uint64_t end = 0, gaps = 0;
   json.object([&] {
-    json.attributeObject("__metadata__", [&] {
-      json.attribute("format", "tcc");
-      for (const WeightEntry &entry : layout.entries())
-        if (entry.role != WeightRole::Constant)
-          json.attribute("role of " + entry.name, roleName(entry.role));
-    });
     for (const WeightEntry &entry : layout.entries()) {
       if (entry.offset != end)
         writeEntry(json, prefix + std::to_string(gaps++),
@@ -127,11 +124,29 @@ std::string safetensorsHead(const WeightLayout &layout) {
       writeEntry(json, fileName(layout, entry.name), entry);
       end = entry.offset + entry.size;
     }
+    uint64_t places = tcc_hash(TCC_HASH_BEGIN, text.data(), text.size());
+    json.attributeObject(kMetadata, [&] {
+      json.attribute("format", "tcc");
+      json.attribute(kPlaces, utohexstr(places));
+      for (const WeightEntry &entry : layout.entries())
+        if (entry.role != WeightRole::Constant)
+          json.attribute("role of " + entry.name, roleName(entry.role));
+    });
   });
   text.resize(alignTo(text.size() + 8, WeightLayout::alignment) - 8, ' ');
   char length[8];
   support::endian::write64le(length, text.size());
   return std::string(length, 8) + text;
+}
+
+bool safetensorsPlacesAgree(StringRef text, const json::Object &head) {
+  const json::Object *facts = head.getObject(kMetadata);
+  auto stated = facts ? facts->getString(kPlaces) : std::nullopt;
+  // Quotes in names are escaped: no name looks so.
+  size_t before = text.rfind(("\"" + kMetadata + "\"").str());
+  if (before != StringRef::npos)
+    text = text.take_front(before).rtrim(',');
+  return !stated || *stated == utohexstr(tcc_hash(TCC_HASH_BEGIN, text.data(), text.size()));
 }
 
 uint64_t safetensorsLayoutHash(StringRef head) {

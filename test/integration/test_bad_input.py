@@ -1,5 +1,6 @@
 """Bad input: exit code 2, one clear error that names the file, nothing left behind, and quickly."""
 import io
+import json
 import os
 import re
 import unittest
@@ -84,6 +85,25 @@ class BadInput(ToolTest):
     def test_folder(self):
         (self.work / "model.onnx").mkdir()
         self.check_rejected(self.tcc("model.onnx", "-o", "model.so"), "model.onnx")
+
+    def test_weights_beside_ir_are_where_they_were_written(self):
+        self.compiles(SOURCE / "samples/conv-bn-silu/conv-bn-silu.onnx", "--stop-after", "simplify", "-o", "half.mlir")
+        weights = self.work / "half.mlir.weights"
+        data = weights.read_bytes()
+        end = 8 + int.from_bytes(data[:8], "little")
+        head = json.loads(data[8:end])
+        # The range next to the right one, of the same size.
+        name, entry = max(((n, e) for n, e in head.items() if n != "__metadata__"), key=lambda item: item[1]["data_offsets"])
+        head[name]["data_offsets"] = [place - 4 for place in entry["data_offsets"]]
+        weights.write_bytes(data[:8] + json.dumps(head, separators=(",", ":")).encode().ljust(end - 8) + data[end:])
+        result = self.tcc("half.mlir", "--start-from", "layout", "-o", "out.so")
+        self.assertEqual(result.code, 2, result.text)
+        self.assertIn("'half.mlir.weights' is damaged", result.text)
+        # A file of another program says nothing about it.
+        head[name]["data_offsets"] = [place + 4 for place in entry["data_offsets"]]
+        del head["__metadata__"]["places"]
+        weights.write_bytes(data[:8] + json.dumps(head, separators=(",", ":")).encode().ljust(end - 8) + data[end:])
+        self.compiles("half.mlir", "--start-from", "layout", "-o", "out.so")
 
     def test_no_regular_file(self):
         for name in ("model.onnx", "model.pt2"):

@@ -16,6 +16,10 @@
 #include <string>
 #include <vector>
 
+namespace llvm::json {
+class Object;
+} // namespace llvm::json
+
 namespace tcc::emit {
 
 struct WeightEntry {
@@ -67,6 +71,9 @@ llvm::Expected<uint64_t> insertWeights(const WeightBlob &blob, int file, unsigne
 /// weights_layout_hash; that of the file that was written is weights_sample_hash.
 std::string safetensorsHead(const WeightLayout &layout);
 uint64_t safetensorsLayoutHash(llvm::StringRef head);
+/// Whether the places in the JSON `text` of a head, parsed as `head`, are as they were written. Of
+/// a file that says nothing about it they are.
+bool safetensorsPlacesAgree(llvm::StringRef text, const llvm::json::Object &head);
 llvm::Expected<uint64_t> safetensorsSampleHash(llvm::StringRef path, const WeightLayout &layout);
 /// The whole file; `file` is open and empty.
 llvm::Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads = 1);
