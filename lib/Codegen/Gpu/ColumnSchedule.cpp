@@ -127,14 +127,14 @@ static RankedTensorType trimmed(RankedTensorType type) {
 /// Of a product, whose rows read the same matrix.
 static Columns columnsOf(ScheduleChoice &s, prim::DotOp dot) {
   auto right = tensorType(dot.getRhs());
-  unsigned bytes = elementBytes(right.getElementType());
+  int64_t bytes = elementBytes(right.getElementType());
   s.lanes = GpuArch::accessBytes / bytes;
   while (s.lanes > 1 && right.getShape().back() % s.lanes != 0)
     s.lanes /= 2;
   int64_t length = 1, points = tensorType(dot.getResult()).getNumElements();
   for (int64_t axis : dot.getRhsContract())
     length *= right.getDimSize(axis);
-  return {points / s.lanes, length, points * length * bytes, s.lanes * bytes, false};
+  return {points / s.lanes, length, points * length * bytes, unsigned(s.lanes * bytes), false};
 }
 
 /// Vectors of neighbouring results, if neighbours lie together.
@@ -146,16 +146,16 @@ static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::Reduc
     s.lanes =
         std::min(lanesFor(launch, trimmed(kept)),
                  lanesFor(launch, trimmed(cast<RankedTensorType>(launch.getResultTypes()[0]))));
-  unsigned bytes = elementBytes(computeType(x.getElementType()));
+  int64_t bytes = elementBytes(computeType(x.getElementType()));
   while (s.lanes > 1 && s.lanes * bytes > kAccumulated)
     s.lanes /= 2;
   int64_t points = kept.getNumElements();
-  unsigned read = elementBytes(x.getElementType());
+  int64_t read = elementBytes(x.getElementType());
   for (Type type : launch.getInputs().getTypes())
     if (cast<RankedTensorType>(type).getNumElements() == x.getNumElements())
       read = std::min(read, elementBytes(cast<RankedTensorType>(type).getElementType()));
   return {int64_t(llvm::divideCeil(points, s.lanes)), x.getNumElements() / points,
-          x.getNumElements() * read, s.lanes * elementBytes(x.getElementType()), inner};
+          x.getNumElements() * read, unsigned(s.lanes * elementBytes(x.getElementType())), inner};
 }
 
 void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {

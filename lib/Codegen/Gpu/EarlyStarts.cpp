@@ -35,8 +35,7 @@ bool hasFewRows(Schedule schedule) {
 bool streamsNarrow(kernel::LaunchOp launch, Schedule schedule) {
   return hasFewRows(schedule) && llvm::any_of(launch->getOperandTypes(), [](Type type) {
            auto tensor = dyn_cast<RankedTensorType>(type);
-           return tensor && tensor.getRank() >= 2 &&
-                  tcc::elementBytes(tensor.getElementType()) <= 2;
+           return tensor && tensor.getRank() >= 2 && elementBytes(tensor.getElementType()) <= 2;
          });
 }
 

@@ -20,10 +20,6 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
-unsigned device::elementBytes(Type e) {
-  return std::max(1u, storageType(e).getIntOrFloatBitWidth() / 8);
-}
-
 int64_t device::volumeOf(ArrayRef<int64_t> extents) {
   int64_t all = 1;
   for (int64_t d : extents)
@@ -112,7 +108,7 @@ unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
   if (space.getRank() == 0 || !wholes)
     return 1;
   wholes->push_back(space.getShape().back());
-  unsigned narrowest = 8;
+  int64_t narrowest = 8;
   auto look = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (tensor && (elements(tensor) < 0 || elements(tensor) * 2 >= elements(space)))
@@ -122,7 +118,7 @@ unsigned device::lanesFor(kernel::LaunchOp launch, RankedTensorType space) {
     look(type);
   for (Type type : launch.getResultTypes())
     look(type);
-  unsigned lanes = std::min<unsigned>(kMost, GpuArch::accessBytes / narrowest);
+  unsigned lanes = std::min<int64_t>(kMost, GpuArch::accessBytes / narrowest);
   auto divides = [&](int64_t whole) { return !ShapedType::isDynamic(whole) && whole % lanes == 0; };
   while (lanes > 1 && !llvm::all_of(*wholes, divides))
     lanes /= 2;
@@ -165,7 +161,8 @@ static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   if (s.lanes == 1 && walks)
     return;
   // An access of a thread is enough, and its vectors are as many as make one.
-  unsigned widest = elementBytes(space.getElementType()), inputs = 0;
+  int64_t widest = elementBytes(space.getElementType());
+  unsigned inputs = 0;
   for (Type type : launch.getInputs().getTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type); // or a number
     if (!tensor || elements(tensor) * 2 < total)
@@ -226,8 +223,9 @@ static unsigned lanesOfSlice(prim::InsertSliceOp op) {
   bool whole = x.getRank() && !ShapedType::isDynamic(row) &&
                tensorType(op.getUpdate()).getShape().back() == row && op.getSteps().back() == 1;
   constexpr unsigned kMost = 8;
-  unsigned lanes = whole ? GpuArch::accessBytes / elementBytes(x.getElementType()) : 1;
-  lanes = std::min(lanes, kMost);
+  unsigned lanes = 1;
+  if (whole)
+    lanes = std::min<int64_t>(kMost, GpuArch::accessBytes / elementBytes(x.getElementType()));
   while (lanes > 1 && row % lanes != 0)
     lanes /= 2;
   return lanes;

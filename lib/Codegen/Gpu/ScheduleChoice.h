@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "tcc/Codegen/Gpu/KernelCodegen.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 namespace tcc::codegen::device {
 
@@ -30,9 +31,6 @@ unsigned lanesFor(kernel::LaunchOp launch, mlir::RankedTensorType space);
 
 /// The product of `extents`; -1 where one is not known.
 int64_t volumeOf(llvm::ArrayRef<int64_t> extents);
-
-/// Of an element in memory.
-unsigned elementBytes(mlir::Type element);
 
 /// The way to run a launch of one reduction whose points' threads share it (columnReduction).
 void scheduleColumn(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
