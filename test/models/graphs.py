@@ -262,6 +262,12 @@ def transposed_conv(kernel, stride, pad=0, extra=0, groups=1, dilation=1):
             normal((2, 8, 7, 9), (1, 8, 1, 5)))
 
 
+def transposed_conv_of_gaps(**attributes):
+    """Strides longer than the kernel, and more asked for than it gives: what is beyond is bias, after the result."""
+    return (model([node("ConvTranspose", ["x", "w", "b"], ["y"], strides=[2, 3], **attributes)], [value("x", FLOAT, ["N", 2, 5, 4])],
+                  [unknown("y")], [weight("w", 2, 4, 3, 2), weight("b", 4)]), normal((2, 2, 5, 4)))
+
+
 def microsoft(op, operands, outputs, **attributes):
     """One operator of ONNX Runtime's own on `operands`: name -> array (a weight), list (an input's shape) or None."""
     weights = [numpy_helper.from_array(array, name) for name, array in operands.items() if isinstance(array, np.ndarray)]
@@ -463,6 +469,9 @@ GRAPHS = {
         "biased": dict(steps=[(1, [11]), (12, [12])], bias=True), "sink": dict(steps=[(1, [4]), (6, [6])], sink=True),
         "smooth": dict(steps=[(6, [6]), (1, [12])], smooth_softmax=1), "both-ways": dict(steps=[(6, [6])], causal=0)}.items()},
     "fused-gemm-leaky": lambda: fused_gemm("LeakyRelu", alpha=0.3),
+    "transposed-conv-same-upper": lambda: transposed_conv_of_gaps(auto_pad="SAME_UPPER"),
+    "transposed-conv-same-lower": lambda: transposed_conv_of_gaps(auto_pad="SAME_LOWER"),
+    "transposed-conv-larger": lambda: transposed_conv_of_gaps(output_shape=[11, 13]),
     **{"transposed-conv-" + "-".join(map(str, case)): lambda c=case: transposed_conv(*c)
        for case in [(2, 2), (4, 2, 1), (3, 2, 1, 1), (5, 3, 2, 2, 2), (3, 2, 0, 1, 4), (1, 2), (3, 2, 1, 0, 1, 2)]},
 }

@@ -81,10 +81,10 @@ FailureOr<SmallVector<Crop>> transposedCrops(NodeContext &c, Value x, ArrayRef<i
       crops.push_back({low, b.subDims(full, b.addDims(low, high))});
       continue;
     }
-    Dim size = shape ? b.dim((*shape)[i]) : b.mulDims(extent, stride);
-    Dim total = same && !shape ? b.dim(span - w.strides[i] + extra[i]) : b.subDims(full, size);
-    if (!shape)
-      total = b.maxDims(total, b.dim(0));
+    // Nothing is put before the result: what lies beyond the full one is bias.
+    Dim total = shape ? b.subDims(full, b.dim((*shape)[i])) : b.dim(span - w.strides[i] + extra[i]);
+    total = b.maxDims(total, b.dim(0));
+    Dim size = shape ? b.dim((*shape)[i]) : b.subDims(full, total);
     Dim half = b.floorDivDims(total, b.dim(2));
     crops.push_back({mode == "SAME_UPPER" ? half : b.subDims(total, half), size});
   }
