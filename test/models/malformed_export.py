@@ -16,6 +16,7 @@ DYNAMIC = SOURCE / "test/Import/TorchExport/Inputs/dynamic.pt2"  # x[s77, s27, 4
 COUNTER = SOURCE / "test/integration/torch_export/counter-aten.pt2"  # two buffers that change
 BRANCH = SOURCE / "test/Import/TorchExport/Inputs/cond.pt2"
 LISTS = SOURCE / "test/Decompose/Aten/Inputs/lists_of_integers.pt2"
+TANGENTS = SOURCE / "test/Decompose/Aten/Inputs/tangents_of_two.pt2"
 ROWS = SOURCE / "test/Decompose/Aten/Inputs/by_open_rows.pt2"  # vmap of one operand, which uses another
 
 
@@ -373,7 +374,35 @@ def lists():
     yield "of-no-operator", BAD, of(lambda n: n.update(target="torch.ops.aten._foreach_.List"))
 
 
-FAMILIES = (lists, names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
+def tangents():
+    """The calls around the nodes that a jvp runs."""
+    def of(change):
+        def apply(d):
+            place = {n["target"].rsplit(".", 1)[-1]: i for i, n in reversed(list(enumerate(d.nodes))) if "predispatch" in n["target"]}
+            change(d, place)
+        return changed(TANGENTS, apply)
+
+    def put(call, index, value):
+        return of(lambda d, at: d.nodes[at[call]]["inputs"][index].update(arg=value))
+    opens, closes, makes, unpacks = "_jvp_increment_nesting", "_jvp_decrement_nesting", "_make_dual", "_unpack_dual"
+    yield "good", ODD, of(lambda d, at: None)
+    yield "without-end", BAD, of(lambda d, at: d.nodes.pop(at[closes]))
+    yield "without-begin", BAD, of(lambda d, at: d.nodes.pop(at[opens]))
+    yield "opened-twice", BAD, of(lambda d, at: d.nodes.insert(at[opens], copy.deepcopy(d.nodes[at[opens]])))
+    yield "of-no-operand", BAD, of(lambda d, at: d.nodes.pop(at[makes]))
+    yield "without-result", BAD, of(lambda d, at: d.nodes.pop(at[unpacks]))
+    yield "without-name", BAD, of(lambda d, at: d.nodes.pop(at["_unwrap_for_grad"]))
+    yield "of-a-number", BAD, put(makes, 0, {"as_int": 1})
+    yield "by-a-number", BAD, put(makes, 1, {"as_int": 1})
+    yield "of-what-nothing-makes", BAD, put(makes, 0, tensor("ghost"))
+    yield "by-what-nothing-makes", BAD, put(makes, 1, tensor("ghost"))
+    yield "giving-what-nothing-makes", BAD, put(unpacks, 0, tensor("ghost"))
+    yield "without-arguments", BAD, of(lambda d, at: d.nodes[at[makes]]["inputs"].clear())
+    yield "with-two-results", BAD, of(lambda d, at: d.nodes[at[makes]]["outputs"].append(tensor("ghost")))
+    yield "with-one-result", BAD, of(lambda d, at: d.nodes[at[unpacks]]["outputs"].pop())
+
+
+FAMILIES = (lists, tangents, names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)
 
 
 def cases(family):

@@ -4,10 +4,12 @@
 // condition, or the body of a loop. A map and a scan are loops over the first
 // axis whose results grow in tensors that the loop carries; the first turn stands
 // before the loop, since it tells their extents.
+// What torch.func.jvp differentiates has its tangents behind its nodes (Idioms/ForwardMode.h).
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/ForwardMode.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -231,6 +233,63 @@ LogicalResult associativeScan(AtenNode &a) {
   });
 }
 
+/// The results of a function and their tangents. It is built in a block of its own, where what
+/// it is given is not known: a constant would be folded away, and one value given twice be one.
+LogicalResult forwardMode(AtenNode &a) {
+  PrimBuilder &b = a.b;
+  Region *body = a.c.node.body("f");
+  auto primals = valuesOf(a, "primals"), given = valuesOf(a, "tangents"),
+       fixed = valuesOf(a, "pos_args");
+  if (failed(primals) || failed(given) || failed(fixed))
+    return failure();
+  if (!body || primals->size() != given->size() ||
+      body->getNumArguments() != primals->size() + fixed->size())
+    return a.fail("its subgraph takes another number of values");
+  auto condition =
+      arith::ConstantOp::create(b.builder(), b.location(), b.builder().getBoolAttr(true));
+  auto draft = prim::IfOp::create(b.builder(), b.location(), TypeRange(), condition);
+  SmallVector<Value> results;
+  std::string unknown;
+  Block *block;
+  {
+    OpBuilder::InsertionGuard guard(b.builder());
+    SmallVector<Location> places(primals->size(), b.location());
+    block = b.builder().createBlock(&draft->getRegion(0), {}, ValueRange(*primals), places);
+    std::vector<Lowered> arguments;
+    for (Value v : block->getArguments())
+      arguments.push_back(Lowered::tensor(v));
+    for (Value v : *fixed)
+      arguments.push_back(Lowered::tensor(v));
+    auto values = tensorsOf(a.c.inlineBody(*body, arguments));
+    if (!values || 2 * values->size() != a.c.numResults())
+      return a.fail("its subgraph gives another number of values");
+    Tangents tangents(b);
+    for (auto [x, t] : llvm::zip_equal(block->getArguments(), *given)) {
+      t = a.cast(t, b.elem(x));
+      tangents.give(x, t.getType() == x.getType() ? t : b.reshape(t, b.dims(x)));
+    }
+    for (Operation *op : llvm::to_vector(llvm::make_pointer_range(*block)))
+      if (unknown.empty() && failed(tangents.follow(op)))
+        unknown = op->getName().stripDialect().str();
+    for (Value v : *values)
+      results.append({v, tangents.orZeros(v)});
+  }
+  for (Operation &op : llvm::make_early_inc_range(*block))
+    op.moveBefore(draft);
+  for (auto [x, primal] : llvm::zip_equal(block->getArguments(), *primals)) {
+    llvm::replace(results, Value(x), primal);
+    x.replaceAllUsesWith(primal);
+  }
+  draft->erase();
+  condition->erase();
+  if (!unknown.empty())
+    return a.fail("the derivative of '" + unknown +
+                  "' in forward mode is not known; save program.run_decompositions()");
+  for (auto [i, v] : llvm::enumerate(results))
+    (void)a.give(i, v);
+  return success();
+}
+
 } // namespace
 
 void tcc::populateAtenControlFlowRules(RuleSet &rules) {
@@ -239,6 +298,7 @@ void tcc::populateAtenControlFlowRules(RuleSet &rules) {
             {"while_loop", "", "", whileLoop},
             {"map_impl", "", "", mapOver},
             {"associative_scan", "", "", associativeScan},
+            {"jvp", "", "", forwardMode},
             {"scan", "", "", scan}},
            "higher_order");
 }

@@ -159,7 +159,8 @@ llvm::Error GraphImporter::importNodes(Scope &scope) {
   ArrayRef<Node> left = scope.graph.nodes;
   for (size_t count = 1; !left.empty(); left = left.drop_front(std::exchange(count, 1))) {
     const Node &node = left.front();
-    llvm::Error error = isVmap(node) ? importVmap(scope, left, count) : importNode(scope, node);
+    llvm::Error error =
+        isTransform(node) ? importTransform(scope, left, count) : importNode(scope, node);
     if (error) {
       std::string cause = toString(std::move(error));
       // An error from inside a subgraph names its own node already.
@@ -214,8 +215,7 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
   if (isVmapSetup(node))
     return llvm::Error::success();
   if (domain == "torch" && target.starts_with("_functorch."))
-    return userError("transforms of torch.func (grad, jvp, ..) are not supported as they are "
-                     "saved; save program.run_decompositions(), which writes them out");
+    return userError("torch.func is not supported so; save program.run_decompositions()");
   if (std::string why = checkArguments(domain, target, node); !why.empty())
     return userError(why);
   if (domain == "aten" && op.starts_with("_foreach_"))

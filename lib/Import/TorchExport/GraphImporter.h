@@ -9,6 +9,7 @@
 #include "Import/TorchExport/OpSemantics.h"
 #include "Import/TorchExport/Schema.h"
 #include "Import/TorchExport/Shapes.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace tcc::torchexport {
 
@@ -61,8 +62,13 @@ private:
   llvm::Error importInPlace(Scope &scope, Draft &draft, const InPlaceSemantics &semantics);
   llvm::Error importNorm(Scope &scope, Draft &draft);
   llvm::Error importInlined(Scope &scope, const Node &node);
-  /// Vmap.cpp: the nodes from one that opens a vmap to the one that closes it, `count` in all.
-  llvm::Error importVmap(Scope &scope, llvm::ArrayRef<Node> nodes, size_t &count);
+  /// Transforms.cpp: the nodes from one that opens a vmap or jvp to the one that closes it, `count`
+  /// in all.
+  llvm::Error importTransform(Scope &scope, llvm::ArrayRef<Node> nodes, size_t &count);
+  llvm::Error importVmap(Scope &scope, llvm::ArrayRef<Node> nodes);
+  llvm::Error importJvp(Scope &scope, llvm::ArrayRef<Node> nodes);
+  llvm::Error captureOthers(Scope &scope, Graph &body, llvm::StringSet<> own,
+                            llvm::function_ref<void(AliasTracker::Id)> give);
   AliasTracker::Id moveAxis(Scope &scope, mlir::Location loc, AliasTracker::Id id, int64_t from,
                             int64_t to);
   /// ForEach.cpp
@@ -93,8 +99,8 @@ private:
   Shapes &shapes;
 };
 
-/// Whether the node opens a vmap, or only prepares PyTorch for one.
-bool isVmap(const Node &node);
+/// Whether the node opens a vmap or jvp, or only prepares PyTorch for a vmap.
+bool isTransform(const Node &node);
 bool isVmapSetup(const Node &node);
 
 /// The name of a tensor argument ({"name": ...}), of a symbolic one

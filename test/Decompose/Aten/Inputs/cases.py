@@ -6,6 +6,7 @@ from torch import nn
 from complexes import complexes
 from computed import computed
 from lists import lists
+from tangents import tangents
 from scalars import scalars
 from specials import specials
 from writing import written
@@ -398,6 +399,7 @@ def cases():
     yield from scalars()
     yield from computed(normal)
     yield from lists(normal)
+    yield from tangents(normal)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
         *torch.unique(n, return_inverse=True, return_counts=True), *torch.unique_consecutive(
