@@ -20,6 +20,14 @@ func.func @chain(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4x
   return %4 : tensor<1x6x4x4xf32>
 }
 
+// What a rule knows of a convolution's filters stays known.
+// CHECK-LABEL: func @present_taps
+// CHECK: prim.conv {{.*}}channels_last = true{{.*}}prim.present_taps = array<i64: 1, 3>
+func.func @present_taps(%x: tensor<1x3x8xf32>, %w: tensor<4x3x2xf32>) -> tensor<1x4x7xf32> {
+  %0 = prim.conv %x, %w sizes() {strides = array<i64: 1>, dilations = array<i64: 1>, input_dilation = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 1 : i64, prim.present_taps = array<i64: 1, 3>} : (tensor<1x3x8xf32>, tensor<4x3x2xf32>) -> tensor<1x4x7xf32>
+  return %0 : tensor<1x4x7xf32>
+}
+
 // A reshape across channels cannot follow: it reads the transpose back.
 // CHECK-LABEL: func @flattened
 // CHECK: %[[C:.*]] = prim.conv

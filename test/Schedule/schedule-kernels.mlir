@@ -36,6 +36,21 @@ func.func @behind(%y: tensor<64x64x1x1xf32>) {
   return
 }
 
+// Axes of a few points behind the lanes are stored interleaved, in blocks of fewer rows, of channels that are several
+// axes afterwards.
+// CHECK-LABEL: @interleaved
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 4, chunk = 2048, grain = {{[0-9]+}}, block_axis = 1, block_rows = 8>}
+func.func @interleaved(%y: tensor<1x28x28x256xf32>) {
+  %1 = kernel.launch loop "neg_transpose" ins(%y : tensor<1x28x28x256xf32>) sizes() {
+  ^bb0(%a: tensor<1x28x28x256xf32>):
+    %b = prim.neg %a : (tensor<1x28x28x256xf32>) -> tensor<1x28x28x256xf32>
+    %c = prim.reshape %b sizes() : (tensor<1x28x28x256xf32>) -> tensor<1x28x28x2x2x64xf32>
+    %d = prim.transpose %c [0, 5, 1, 3, 2, 4] : (tensor<1x28x28x2x2x64xf32>) -> tensor<1x64x28x2x28x2xf32>
+    kernel.yield %d : tensor<1x64x28x2x28x2xf32>
+  } -> tensor<1x64x28x2x28x2xf32>
+  return
+}
+
 // What is turned around is read across as what is not. Vectors have as many lanes as elements have room: those of
 // the places of rows do not count.
 // CHECK-LABEL: @moved

@@ -1,6 +1,7 @@
 """Convolutions and products whose results lie across the columns of their tiles: images that tiles and lines of the cache
 cross, several images, parts of panels, open batches, what follows fused. And convolutions with a filter for each channel,
-whose channels stay planes: windows that reach over every side of an image, strides, dilations, one to three axes."""
+whose channels stay planes: windows that reach over every side of an image, strides, dilations, one to three axes. And
+transposed convolutions, whose phases have parts of a window."""
 import unittest
 
 import numpy as np
@@ -57,6 +58,35 @@ class TurnedResults(ToolTest):
                      helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
             for open_batch in (False, True):
                 self.check(nodes, {"w": w, "b": rng.standard_normal(filters, dtype=np.float32)}, x, open_batch)
+
+    def test_transposed_convolutions(self):
+        rng = np.random.default_rng(3)
+        for images, channels, size, filters, kernel, stride, pads, more in (
+                (1, 32, (9, 11), 24, (3, 3), 2, (1, 1, 1, 1), 1), (2, 24, (8, 8), 10, (3, 3), 2, (1, 1, 1, 1), 0),
+                (1, 40, (6, 13), 40, (5, 5), 2, (2, 2, 2, 2), 1), (1, 16, (5, 7), 33, (4, 3), 3, (0, 1, 0, 0), 0),
+                (3, 20, (17,), 12, (7,), 3, (2, 1), 2), (1, 64, (4, 5), 16, (4, 4), 2, (1, 1, 1, 1), 0),
+                (1, 400, (6, 6), 16, (3, 3), 2, (1, 1, 1, 1), 1), (1, 16, (3, 4, 6), 8, (3, 3, 3), 2, (1, 1, 1, 1, 1, 1), 1)):
+            x = rng.standard_normal((images, channels, *size), dtype=np.float32)
+            w = rng.standard_normal((channels, filters, *kernel), dtype=np.float32)
+            axes = len(kernel)
+            nodes = [helper.make_node("ConvTranspose", ["x", "w", "b"], ["c"], strides=[stride] * axes, pads=pads,
+                                      output_padding=[more] * axes),
+                     helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
+            for open_batch in (False, True):
+                self.check(nodes, {"w": w, "b": rng.standard_normal(filters, dtype=np.float32)}, x, open_batch)
+
+    def test_absent_taps(self):
+        """Of a window of 2x2 taps each panel of filters asks which it has."""
+        x = np.zeros((1, 32, 8, 8), np.float32)
+        for kernel, pad, asks in ((3, 1, True), (4, 1, False)):
+            w = np.random.default_rng(4).standard_normal((32, 64, kernel, kernel), dtype=np.float32)
+            nodes = [helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[pad] * 4)]
+            graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, x.shape)],
+                                      [helper.make_tensor_value_info("y", F32, None)], [numpy_helper.from_array(w, "w")])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "t.onnx")
+            self.compiles("t.onnx", "-o", self.fresh_name(), "--cpu", "x86-64-v3", "--dump-ir", f"ir{kernel}")
+            code, = (self.work / f"ir{kernel}/8-codegen").glob("k*_conv*.mlir")
+            self.assertEqual("arith.shrui" in code.read_text(), asks)
 
     def test_products(self):
         rng = np.random.default_rng(1)

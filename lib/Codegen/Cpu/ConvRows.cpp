@@ -108,6 +108,8 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
     : ConvFeed(spec, schedule), slots(llvm::PowerOf2Ceil(schedule.rows)) {
   Type i64 = k.builder.getI64Type();
   table = k.scratch(i64, blockTaps(k, spec, schedule) * slots);
+  if (!spec.presentTaps.empty())
+    storeMasks(k);
   if (!leavesImage(k, 0) && !leavesImage(k, 1) && !leavesImage(k, 2))
     return;
   int64_t lanes = schedule.lanes, length = llvm::alignTo(spec.groups * spec.channels, lanes);
@@ -115,6 +117,30 @@ PointerRows::PointerRows(KernelBuilder &k, const ConvSpec &spec,
   Value pad = k.broadcast(k.zero(spec.inputElement), lanes);
   k.loop(k.constant(0), k.constant(length), k.constant(lanes),
          [&](Index at) { k.store(pad, k.address(padding, spec.inputElement, at)); });
+}
+
+void PointerRows::storeMasks(KernelBuilder &k) {
+  OpBuilder &b = k.builder;
+  int64_t width = schedule.panelWidth(), run = spec.filters / spec.presentTaps.size();
+  int64_t panels = llvm::divideCeil(spec.filters, width);
+  masks = k.scratch(b.getI64Type(), panels);
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    int64_t mask = 0, end = std::min(spec.filters, (panel + 1) * width);
+    for (int64_t filter = panel * width; filter < end; ++filter)
+      mask |= spec.presentTaps[filter / run];
+    k.store(arith::ConstantIntOp::create(b, k.loc, b.getI64Type(), mask),
+            k.address(masks, b.getI64Type(), k.constant(panel)));
+  }
+}
+
+void PointerRows::enterPanel(KernelBuilder &k, Index panel) {
+  if (!masks)
+    return;
+  Index panels = k.constant(llvm::divideCeil(spec.filters, int64_t(schedule.panelWidth())));
+  if (spec.groups > 1)
+    panel = k.rem(panel, panels);
+  Type i64 = k.builder.getI64Type();
+  present = k.load(i64, k.address(masks, i64, panel));
 }
 
 /// Coordinates are those of the first row plus the lane, carried into the dimensions before. Row by
@@ -226,6 +252,19 @@ void PointerRows::prepare(KernelBuilder &k, const TileRows &rows, const KBlock &
   });
 }
 
+/// What `body` makes of the sums where `condition` holds, else the sums.
+static SmallVector<Value> runIf(KernelBuilder &k, Value condition, ValueRange sums,
+                                llvm::function_ref<SmallVector<Value>()> body) {
+  auto branch =
+      scf::IfOp::create(k.builder, k.loc, sums.getTypes(), condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(k.builder);
+  k.builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(k.builder, k.loc, body());
+  k.builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(k.builder, k.loc, sums);
+  return branch.getResults();
+}
+
 SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
                                     const PanelSource &panel, Index group, const KBlock &block,
                                     ValueRange accs) {
@@ -243,10 +282,19 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
     source.table = k.address(table, k.builder.getI64Type(), k.mul(tap, k.constant(slots)));
     return panel.from(k, k.mul(tap, steps));
   };
+  Value mask = std::exchange(present, Value());
+  Index firstTap = k.floorDiv(block.begin, steps);
+  auto isPresent = [&](Index tap) -> Value {
+    Value bits = arith::ShRUIOp::create(k.builder, k.loc, mask, k.toI64(k.add(firstTap, tap)));
+    return arith::TruncIOp::create(k.builder, k.loc, k.builder.getI1Type(), bits);
+  };
+  auto runTap = [&](Index tap, ValueRange in) {
+    PanelSource part = at(tap);
+    return emitRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, in);
+  };
   auto runTaps = [&](Index begin, Index end, ValueRange init) {
     return k.loop(begin, end, one, init, [&](Index tap, ValueRange in) {
-      PanelSource part = at(tap);
-      return emitRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, in);
+      return mask ? runIf(k, isPresent(tap), in, [&] { return runTap(tap, in); }) : runTap(tap, in);
     });
   };
   if (!sumBlock(k, tile, block.length))
@@ -255,8 +303,11 @@ SmallVector<Value> PointerRows::run(KernelBuilder &k, const RegisterTile &tile,
   int64_t together = std::max<int64_t>(1, kSumBlock / spec.channels);
   if (together == 1)
     k.loop(zero, taps, one, [&](Index tap) {
-      PanelSource part = at(tap);
-      addRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, sums);
+      auto add = [&] {
+        PanelSource part = at(tap);
+        addRun(k, spec.cpu, tile, source, part, steps, schedule.unroll, sums);
+      };
+      mask ? k.ifThen(isPresent(tap), add) : add();
     });
   else
     k.loop(zero, taps, k.constant(together), [&](Index first) {

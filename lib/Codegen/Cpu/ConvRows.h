@@ -44,16 +44,19 @@ protected:
 };
 
 /// Reads the input in place: a table has a pointer for every tap and row, to the
-/// input pixel or, outside of the image, to a line of padding.
+/// input pixel or, outside of the image, to a line of padding. Taps that no filter of a panel has
+/// are passed over.
 class PointerRows : public ConvFeed {
 public:
   PointerRows(KernelBuilder &k, const ConvSpec &spec, const ContractionSchedule &schedule);
   void prepare(KernelBuilder &k, const TileRows &rows, const KBlock &block) override;
+  void enterPanel(KernelBuilder &k, Index panel) override;
   llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,
                                      const PanelSource &panel, Index group, const KBlock &block,
                                      mlir::ValueRange accs) override;
 
 private:
+  void storeMasks(KernelBuilder &k);
   /// Of a tile's rows, a lane each: what all taps' pointers start from.
   struct Origins {
     mlir::Value offset;   ///< elements from the input to the pixel under the first tap
@@ -65,6 +68,8 @@ private:
 
   int64_t slots; ///< rows of the table, a power of two
   mlir::Value padding, table;
+  mlir::Value masks;   ///< of a group's panels, a bit for each tap that a filter has; null: all do
+  mlir::Value present; ///< that of the panel which is next; null: all of them
 };
 
 /// Copies the pixels under the filter into scratch: for few channels, where a whole

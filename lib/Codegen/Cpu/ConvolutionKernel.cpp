@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "ProductSpec.h"
 #include "tcc/Dialect/Cpu/Cpu.h"
+#include "tcc/Dialect/Prim/PresentTaps.h"
 #include "tcc/Dialect/Prim/Signedness.h"
 
 using namespace mlir;
@@ -42,6 +43,7 @@ std::optional<ConvSpec> tcc::codegen::convSpec(OpBuilder &b, Location loc, prim:
   spec.panelWidth = cpu::panelWidth(op.getW());
   spec.channels = w.getDimSize(1);
   spec.filters = w.getDimSize(0) / spec.groups;
+  spec.presentTaps = llvm::to_vector(prim::presentTaps(op));
   spec.inputElement = storageType(x.getElementType());
   spec.weightElement = storageType(w.getElementType());
   spec.inputUnsigned = prim::isUnsigned(x.getElementType());

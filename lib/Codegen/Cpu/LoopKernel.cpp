@@ -1,9 +1,9 @@
 //===- LoopKernel.cpp - One point at a time -------------------------------===//
 //
-// All results have one shape. A task is a run of points along one axis, or a block of
-// such rows where operands lie across them (#cpu.loop_schedule; axes behind that one have one point
-// then); inside, vectors of neighbouring points, then single points. Where the last axis is put
-// together from pieces, a row is done piece by piece (LoopPieces.cpp).
+// All results have one shape. A task is a run of points along one axis, or a block of such rows
+// where operands lie across them (#cpu.loop_schedule); inside, vectors of neighbouring points, then
+// single points. The points of the axes behind, few, are done together and stored interleaved.
+// Where the last axis is put together from pieces, a row is done piece by piece (LoopPieces.cpp).
 //
 // Where the result lies over no operand, points may be done twice: the last block of rows, and the
 // last vector of a row of one, end where the rows do.
@@ -42,6 +42,7 @@ public:
 private:
   void widenBorders();
   void emitRow(const Coords &outer, Value low, Value high);
+  void storeRow(const Coords &outer, ArrayRef<Value> places);
   void emitPieces(const Coords &outer, Value low, Value high);
   void emitPiece(Value low, Value high, int64_t begin, int64_t end,
                  function_ref<void(ArrayRef<Value>)> body);
@@ -128,19 +129,23 @@ void LoopEmitter::emitRow(const Coords &outer, Value low, Value high) {
   f.e.nested([&] { emitPieces(outer, low, high); });
 }
 
-void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
+/// All points of a row, which `outer` says, at these places along the axis: at each, those of the
+/// axes behind it.
+void LoopEmitter::storeRow(const Coords &outer, ArrayRef<Value> places) {
   SmallVector<Value> innerExtents(ArrayRef(out.extents).drop_front(axis + 1));
-  auto rowOfPoints = [&](ArrayRef<Value> places) {
-    SmallVector<Coords> points;
-    for (Value i : places)
-      for (int64_t inner = 0; inner < innerPoints; ++inner) {
-        Coords &point = points.emplace_back(outer);
-        point.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
-        for (Value c : f.delinearize(f.e.index(inner), innerExtents))
-          point.push_back(Coord::uniform(c));
-      }
-    store(points, innerPoints);
-  };
+  SmallVector<Coords> points;
+  for (Value i : places)
+    for (int64_t inner = 0; inner < innerPoints; ++inner) {
+      Coords &point = points.emplace_back(outer);
+      point.push_back(Coord::affine(i, f.e.lanes() > 1 ? 1 : 0));
+      for (Value c : f.delinearize(f.e.index(inner), innerExtents))
+        point.push_back(Coord::uniform(c));
+    }
+  store(points, innerPoints);
+}
+
+void LoopEmitter::emitPieces(const Coords &outer, Value low, Value high) {
+  auto rowOfPoints = [&](ArrayRef<Value> places) { storeRow(outer, places); };
   if (!f.launch.getBody().getOps<prim::ReduceOp>().empty())
     return f.narrowingLoop(
         low, high, lanes, [&](Value i) { rowOfPoints(i); }, /*masksEnd=*/true,
@@ -231,9 +236,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
           f.e.setRowBlock({base, rows, row});
           Coords at = outer;
           at[blockAxis] = Coord::uniform(f.e.addIndex(base, f.e.index(row)));
-          at.push_back(Coord::affine(i, 1));
-          at.resize(out.extents.size(), Coord::uniform(f.e.index(0)));
-          store(at, 1);
+          storeRow(at, i);
         }
       }
     });
@@ -246,9 +249,7 @@ void LoopEmitter::emitFullBlock(const Coords &outer, Value first, Value low, Val
     f.loop(low, high, 1, [&](Value i) {
       Coords at = outer;
       at[blockAxis] = Coord::uniform(row);
-      at.push_back(Coord::uniform(i));
-      at.resize(out.extents.size(), Coord::uniform(f.e.index(0)));
-      store(at, 1);
+      storeRow(at, i);
     });
   });
 }

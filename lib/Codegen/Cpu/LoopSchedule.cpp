@@ -57,6 +57,29 @@ void OperandWalk::read(ArrayRef<int64_t> shape, const Access &at) {
     ++votes[at[last]];
 }
 
+/// What an axis is read at that is several of the result: along the last of them it moves by one
+/// element. Nullopt where axes are joined.
+static std::optional<Access> throughSplitAxes(prim::ReshapeOp op, ArrayRef<int> at) {
+  ArrayRef<int64_t> x = tensorType(op.getX()).getShape(), r = tensorType(op.getResult()).getShape();
+  Access access;
+  size_t j = 0;
+  for (int64_t extent : x) {
+    int entry = kZero;
+    for (int64_t points = 1; points != extent; ++j) {
+      if (j < r.size() && r[j] == 1)
+        continue;
+      if (j == r.size() || ShapedType::isDynamic(extent) != ShapedType::isDynamic(r[j]))
+        return std::nullopt;
+      points = ShapedType::isDynamic(extent) ? extent : points * r[j];
+      if (points > extent || r[j] == 0)
+        return std::nullopt;
+      entry = at[j];
+    }
+    access.push_back(entry);
+  }
+  return access;
+}
+
 void OperandWalk::visit(Value value, const Access &at) {
   auto &known = seen[value];
   if (llvm::is_contained(known, at))
@@ -67,9 +90,12 @@ void OperandWalk::visit(Value value, const Access &at) {
   if (!op)
     return read(type.getShape(), at);
   operators += prim::isElementwise(op);
-  if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
+  if (auto reshape = dyn_cast<prim::ReshapeOp>(op)) {
     if (isa<BlockArgument>(reshape.getX()))
       return read(type.getShape(), at); // the same elements in the same order
+    if (std::optional<Access> split = throughSplitAxes(reshape, at))
+      return visit(reshape.getX(), *split);
+  }
   if (auto slice = dyn_cast<prim::SliceOp>(op))
     if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
       return visit(slice.getX(), at);
@@ -83,10 +109,10 @@ void OperandWalk::visit(Value value, const Access &at) {
       visit(operand.get(), operandAccess(op, operand.getOperandNumber(), at));
 }
 
-/// With lanes along `laneAxis`, behind which no axis has more than one point.
+/// With lanes along `laneAxis`, behind which axes have `innerPoints`.
 static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, unsigned laneAxis,
-                                              const CpuTarget &cpu) {
-  constexpr int64_t kFewest = 4, kSmallBody = 6, kLargeBody = 24;
+                                              int64_t innerPoints, const CpuTarget &cpu) {
+  constexpr int64_t kFewest = 4, kSmallBody = 6, kLargeBody = 24, kMostVectors = 16;
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
   if (laneAxis < 1)
     return std::nullopt;
@@ -112,6 +138,8 @@ static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, unsigned 
   if (lanes == cpu.lanes(32))
     most = std::max<int64_t>(most, cpu.lineBytes / 4);
   rows = std::min<int64_t>({rows, most, bits > 32 ? 8 : 16});
+  if (innerPoints > 1) // each has its own vectors
+    rows = std::clamp<int64_t>(kMostVectors / llvm::PowerOf2Ceil(innerPoints), kFewest, rows);
   // The block that leaves the fewest rows to be done one by one.
   if (!ShapedType::isDynamic(extent))
     while (rows > kFewest && (rows > extent || extent % rows > extent % (rows / 2) + extent / 8))
@@ -272,9 +300,7 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t chunk = std::max(least, kMostPoints / work / 64 * 64); // a multiple of the lanes
   int64_t extent = type.getDimSize(axis);
   int64_t points = ShapedType::isDynamic(extent) ? 256 : std::clamp<int64_t>(extent, 1, chunk);
-  BlockedAxis block{0, 1};
-  if (innerPoints == 1)
-    block = blockedAxis(launch, axis, cpu).value_or(block);
+  BlockedAxis block = blockedAxis(launch, axis, innerPoints, cpu).value_or(BlockedAxis{0, 1});
   int64_t grain = std::max<int64_t>(1, kGrainPoints / (points * block.rows * work));
   unsigned lanes =
       reduces && block.rows == 1 ? reductionLanes(launch, cpu) : pointLanes(launch, cpu);

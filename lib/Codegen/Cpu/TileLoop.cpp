@@ -330,6 +330,7 @@ SmallVector<Value> TaskEmitter::multiply(const TileRows &rows, Index tile, Index
   PanelSource source = panelSource(panel, full, block);
   prefetchNext(source, tile, block);
   Index group = spec.groups > 1 ? k.floorDiv(panel, tiling.groupPanels) : k.constant(0);
+  feed.enterPanel(k, panel);
   if (!cutsK)
     return feed.run(k, registers, source, group, block, initialTile(k, registers, source));
   // The block is summed from zero (PartialSums.h says why).

@@ -36,6 +36,8 @@ public:
   virtual bool writesRows() const = 0;
   /// Whether tasks are so short, and B so small, that its panels stay in the caches.
   virtual bool keepsPanels() const { return false; }
+  /// Which panel the next `run` is for, where it is for one.
+  virtual void enterPanel(KernelBuilder &k, Index panel) {}
   /// Adds A[rows, block] * B[block, panel] to `accs`; `panel` starts at the block and
   /// belongs to `group`.
   virtual llvm::SmallVector<mlir::Value> run(KernelBuilder &k, const RegisterTile &tile,

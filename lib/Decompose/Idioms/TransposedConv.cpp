@@ -11,7 +11,8 @@
 // which is a pad, a reshape and a reversal of the weights, folded at compile
 // time; its result is then interleaved: [N, r, Q] -> [N, Q, r] -> [N, Q s]. A bias comes before
 // that, one for each phase, and so does a narrower type: both are the convolution's own, and
-// what is interleaved has half the bytes.
+// what is interleaved has half the bytes. Which taps each phase has is said of the convolution
+// (Dialect/Prim/PresentTaps.h): of a kernel of 3 with stride 2, 9 of 16.
 //
 // All phases share one window, and where low mod s is not s - 1 it may be longer than any phase
 // needs: a kernel of 4 with stride 2 and padding 1 would have 3 taps a phase, of which each uses 2.
@@ -20,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/TransposedConv.h"
 #include "Decompose/Idioms/Axes.h"
+#include "tcc/Dialect/Prim/PresentTaps.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -53,6 +55,33 @@ struct Phases {
     high = ceilDiv(rest, stride) + taps - 1 - low;
   }
 };
+
+/// Of each phase, the taps that are the kernel's, a bit each; empty if all of all phases are.
+SmallVector<int64_t> tapsOfPhases(ArrayRef<Phases> axes, ArrayRef<int64_t> kernel) {
+  constexpr int64_t kMostTaps = 64;
+  int64_t taps = 1, phases = 1;
+  for (const Phases &axis : axes) {
+    taps *= axis.taps;
+    phases *= axis.stride;
+  }
+  if (taps > kMostTaps)
+    return {};
+  SmallVector<int64_t> masks(phases);
+  bool all = true;
+  for (int64_t phase = 0; phase < phases; ++phase)
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      bool present = true;
+      int64_t r = phase, u = tap;
+      for (int64_t i = axes.size(); i-- > 0; r /= axes[i].stride, u /= axes[i].taps) {
+        int64_t s = axes[i].stride;
+        int64_t at = u % axes[i].taps * s + s - 1 - r % s - axes[i].padLow;
+        present &= at >= 0 && at < kernel[i];
+      }
+      masks[phase] |= static_cast<int64_t>(present) << tap;
+      all &= present;
+    }
+  return all ? SmallVector<int64_t>() : masks;
+}
 
 /// [M, C / g, K...] -> [g * s... * (M / g), C / g, taps...].
 Value phaseWeights(PrimBuilder &b, Value w, ArrayRef<Phases> axes, int64_t groups) {
@@ -143,6 +172,10 @@ std::optional<Value> tcc::convByPhases(PrimBuilder &b, Value x, Value w,
   }
   Dim channels = b.dim(w, 0);
   Value y = b.conv(x, phaseWeights(b, w, axes, groups), plain, groups, elementType);
+  auto conv = y.getDefiningOp<prim::ConvOp>();
+  SmallVector<int64_t> taps = tapsOfPhases(axes, PrimBuilder::type(w).getShape().drop_front(2));
+  if (conv && !taps.empty() && isa<FloatType>(b.elem(w)))
+    prim::setPresentTaps(conv, taps);
   ConvEnd ofPhases = end;
   if (end.bias)
     ofPhases.bias = phaseBias(b, end.bias, axes, groups);

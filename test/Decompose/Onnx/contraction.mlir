@@ -34,6 +34,20 @@ func.func @conv(%x: tensor<1x2x8x8xf32>, %w: tensor<4x2x3x3xf32>, %b: tensor<4xf
   return %0 : tensor<1x4x4x4xf32>
 }
 
+// A transposed convolution is one of its phases, of which each has some of the window's taps; where all have all, nothing is said.
+// CHECK-LABEL: func @conv_transpose
+// CHECK: prim.conv %arg0, {{.*}}prim.present_taps = array<i64: 1, 3, 5, 15>{{.*}} -> tensor<1x16x8x8xf32>
+// CHECK-NOT: prim.present_taps
+// CHECK: prim.conv %arg0, {{.*}} -> tensor<1x16x9x9xf32>
+// CHECK-NOT: prim.present_taps
+// CHECK: prim.conv {{.*}} -> tensor<1x16x8x8xi32>
+func.func @conv_transpose(%x: tensor<1x2x8x8xf32>, %w: tensor<2x4x3x3xf32>, %v: tensor<2x4x4x4xf32>, %i: tensor<1x2x8x8xi32>, %u: tensor<2x4x3x3xi32>) -> (tensor<1x4x16x16xf32>, tensor<1x4x16x16xf32>, tensor<1x4x16x16xi32>) {
+  %0 = graph.node "onnx" "ConvTranspose"(%x, %w) {attrs = {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, output_padding = array<i64: 1, 1>}, version = 11 : i64} : (tensor<1x2x8x8xf32>, tensor<2x4x3x3xf32>) -> tensor<1x4x16x16xf32>
+  %1 = graph.node "onnx" "ConvTranspose"(%x, %v) {attrs = {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>}, version = 11 : i64} : (tensor<1x2x8x8xf32>, tensor<2x4x4x4xf32>) -> tensor<1x4x16x16xf32>
+  %2 = graph.node "onnx" "ConvTranspose"(%i, %u) {attrs = {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>, output_padding = array<i64: 1, 1>}, version = 11 : i64} : (tensor<1x2x8x8xi32>, tensor<2x4x3x3xi32>) -> tensor<1x4x16x16xi32>
+  return %0, %1, %2 : tensor<1x4x16x16xf32>, tensor<1x4x16x16xf32>, tensor<1x4x16x16xi32>
+}
+
 // A fraction of integers is taken before they are cut.
 // CHECK-LABEL: func @gemm_of_integers
 // CHECK: %[[V0:.*]] = prim.dot %arg0, %arg1 {{.*}} -> tensor<2x4xi32>

@@ -32,6 +32,9 @@ struct ConvSpec {
   ConvDim dims[3];                               ///< depth, height, width
   int64_t groups = 1, channels = 1, filters = 1; ///< channels and filters of one group
 
+  /// As prim::presentTaps: of each of as many runs of a group's filters, a bit a tap.
+  llvm::SmallVector<int64_t> presentTaps = {};
+
   mlir::Type inputElement, weightElement, acc;
   bool inputUnsigned = false, weightUnsigned = false;
   mlir::Value input;   ///< element (n, d, h, w, c) at the strides below, c contiguous
