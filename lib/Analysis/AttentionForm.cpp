@@ -228,6 +228,24 @@ std::optional<AttentionForm> tcc::matchAttention(prim::DotOp values) {
   return form;
 }
 
+std::optional<JoinedKeys> tcc::joinedKeys(const AttentionForm &form) {
+  prim::DotOp scores = form.scores, values = form.values;
+  auto joined = [](prim::DotOp dot, bool alongContracted) -> prim::ConcatOp {
+    auto concat = dot.getRhs().getDefiningOp<prim::ConcatOp>();
+    if (!concat || !concat->hasOneUse() || concat->getBlock() != dot->getBlock())
+      return {};
+    auto axis = static_cast<int64_t>(concat.getAxis());
+    bool contracted = llvm::is_contained(dot.getRhsContract(), axis);
+    bool batch = llvm::is_contained(dot.getRhsBatch(), axis);
+    return contracted == alongContracted && !batch ? concat : prim::ConcatOp();
+  };
+  JoinedKeys parts{joined(scores, false), joined(values, true)};
+  if (!parts.keys || !parts.values ||
+      parts.keys.getInputs().size() != parts.values.getInputs().size())
+    return std::nullopt;
+  return parts;
+}
+
 AttentionForm tcc::attentionOf(kernel::LaunchOp launch) {
   for (prim::DotOp dot : launch.getBody().front().getOps<prim::DotOp>())
     if (std::optional<AttentionForm> form = matchAttention(dot))

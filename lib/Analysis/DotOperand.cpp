@@ -16,11 +16,17 @@ bool DotOperand::isContiguous(const ViewFactors::Axis &axis) const {
 std::optional<DotOperand> tcc::dotOperand(prim::DotOp dot, unsigned index,
                                           ViewFactors::ExtentsFn extents,
                                           function_ref<bool(Operation *)> through) {
+  return dotOperand(dot, index, dot->getOperand(index), extents, through);
+}
+
+std::optional<DotOperand> tcc::dotOperand(prim::DotOp dot, unsigned index, Value value,
+                                          ViewFactors::ExtentsFn extents,
+                                          function_ref<bool(Operation *)> through) {
   ArrayRef<int64_t> batch = index ? dot.getRhsBatch() : dot.getLhsBatch();
   ArrayRef<int64_t> contract = index ? dot.getRhsContract() : dot.getLhsContract();
   if (contract.size() != 1)
     return std::nullopt;
-  DotOperand operand{ViewFactors::of(dot->getOperand(index), extents, through), {}, {}, {}};
+  DotOperand operand{ViewFactors::of(value, extents, through), {}, {}, {}};
   ArrayRef<ViewFactors::Axis> axes = operand.view.axes();
   if (!operand.view.isStrided())
     return std::nullopt;

@@ -15,6 +15,8 @@ using namespace tcc::fusion;
 bool tcc::fusion::readsMemory(OpOperand &use, const Cluster &cluster) {
   if (use.getOwner() == cluster.asking)
     return liesAcross(use.get());
+  if (llvm::is_contained(cluster.joins, use.getOwner()))
+    return true;
   bool isQueries = cluster.scores == use.getOwner() && use.getOperandNumber() == 0;
   return !isQueries && readsMemory(use);
 }

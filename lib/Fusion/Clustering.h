@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "Clusters.h"
+#include "tcc/Analysis/AttentionForm.h"
 #include "tcc/Dialect/Prim/DimTraces.h"
 
 namespace tcc::fusion {
@@ -63,6 +64,7 @@ private:
   bool leavesTranspose(mlir::Operation *product, const Cluster &g);
   bool isReadInPlace(Cluster &g, mlir::Value v);
   void takeAttention(mlir::Operation *op, Cluster &g);
+  void takeJoins(const AttentionForm &form, Cluster &g);
   bool worthRecomputing(mlir::Operation *op, Cluster &g);
   bool worthEachRow(mlir::Operation *op, const Cluster &g, const Access &at);
   void add(mlir::Operation *op, Cluster &g);

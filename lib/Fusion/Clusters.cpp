@@ -26,7 +26,8 @@
 //   target prefers that, a sum that a row kernel is not the only one to read. Two of few rows that
 //   one result is computed from are one kernel, if the target prefers that.
 // - Attention is one kernel: the product with the values brings the softmax before it and the
-//   product with the keys along (Analysis/AttentionForm.h). What is computed for each score
+//   product with the keys along (Analysis/AttentionForm.h), and what joins a cache and new keys, if
+//   the target reads them from where they lie. What is computed for each score
 //   from something else, a mask above all, joins where it is cheap, and so does what few queries
 //   are computed by, if the target prefers that.
 // - Operators with an algorithm of their own (sort, scan) are alone, but for those that change
@@ -357,6 +358,26 @@ void Clustering::takeAttention(Operation *op, Cluster &g) {
   for (Operation *part : form->ops) {
     g.ops.insert(part);
     clusterOf[part] = &g;
+  }
+  takeJoins(*form, g);
+}
+
+/// Keys and values that are put together for this attention alone stay where their parts lie.
+void Clustering::takeJoins(const AttentionForm &form, Cluster &g) {
+  std::optional<JoinedKeys> joined = joinedKeys(form);
+  if (!joined || isApart(joined->keys) || isApart(joined->values) ||
+      (policy.model && !policy.model->readsParts(form, joined->keys.getInputs().size())))
+    return;
+  for (auto [keys, values] : llvm::zip(joined->keys.getInputs(), joined->values.getInputs())) {
+    OpFoldResult ofKeys = extentsOf(joined->keys, keys)[joined->keys.getAxis()];
+    OpFoldResult ofValues = extentsOf(joined->values, values)[joined->values.getAxis()];
+    if (!sameExtents(ofKeys, ofValues))
+      return;
+  }
+  for (Operation *concat : {joined->keys.getOperation(), joined->values.getOperation()}) {
+    g.joins.push_back(concat);
+    g.ops.insert(concat);
+    clusterOf[concat] = &g;
   }
 }
 

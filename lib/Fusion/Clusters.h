@@ -30,6 +30,8 @@ struct Cluster {
   /// computed by.
   mlir::Operation *scores = nullptr;
   llvm::DenseSet<mlir::Operation *> queries;
+  /// Attention that reads what its keys and values are joined from: the concatenations.
+  llvm::SmallVector<mlir::Operation *, 2> joins;
   /// Special: the operator, if it asks for its operands point by point.
   mlir::Operation *asking = nullptr;
 };

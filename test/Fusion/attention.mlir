@@ -145,3 +145,44 @@ func.func @too_wide(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tensor<4
   %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<4x8x8xf32>, tensor<4x8x512xf32>) -> tensor<4x8x512xf32>
   return %8 : tensor<4x8x512xf32>
 }
+
+// A cache and the keys that come to it are read where they lie; not if somebody else reads what they are joined to, as
+// the next run's cache is.
+// CHECK-LABEL: func @cached
+// CHECK: kernel.launch attention "{{.*}}" ins(%arg0, %arg1, %arg3, %arg2, %arg4 :
+// CHECK: prim.concat %{{.*}}, %{{.*}} axis 1
+// CHECK: prim.dot
+// CHECK: prim.concat %{{.*}}, %{{.*}} axis 1
+// CHECK: prim.dot
+// CHECK-NOT: kernel.launch
+// CHECK-LABEL: func @returned
+// CHECK: %[[KEYS:.*]] = kernel.launch loop "concat"
+// CHECK: kernel.launch attention "{{.*}}" ins(%arg0, %[[KEYS]],
+func.func @cached(%q: tensor<4x1x16xf32>, %k0: tensor<4x99x16xf32>, %v0: tensor<4x99x16xf32>, %k1: tensor<4x1x16xf32>, %v1: tensor<4x1x16xf32>) -> tensor<4x1x16xf32> {
+  %k = prim.concat %k0, %k1 axis 1 : (tensor<4x99x16xf32>, tensor<4x1x16xf32>) -> tensor<4x100x16xf32>
+  %v = prim.concat %v0, %v1 axis 1 : (tensor<4x99x16xf32>, tensor<4x1x16xf32>) -> tensor<4x100x16xf32>
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x1x16xf32>, tensor<4x100x16xf32>) -> tensor<4x1x100xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x1x100xf32>) -> tensor<4x1xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x100xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x1x100xf32>, tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %4 = prim.exp %3 : (tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x1x100xf32>) -> tensor<4x1xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x100xf32>
+  %7 = prim.div %4, %6 : (tensor<4x1x100xf32>, tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<4x1x100xf32>, tensor<4x100x16xf32>) -> tensor<4x1x16xf32>
+  return %8 : tensor<4x1x16xf32>
+}
+func.func @returned(%q: tensor<4x1x16xf32>, %k0: tensor<4x99x16xf32>, %v0: tensor<4x99x16xf32>, %k1: tensor<4x1x16xf32>, %v1: tensor<4x1x16xf32>) -> (tensor<4x1x16xf32>, tensor<4x100x16xf32>) {
+  %k = prim.concat %k0, %k1 axis 1 : (tensor<4x99x16xf32>, tensor<4x1x16xf32>) -> tensor<4x100x16xf32>
+  %v = prim.concat %v0, %v1 axis 1 : (tensor<4x99x16xf32>, tensor<4x1x16xf32>) -> tensor<4x100x16xf32>
+  %0 = prim.dot %q, %k batch [0] x [0] contract [2] x [2] : (tensor<4x1x16xf32>, tensor<4x100x16xf32>) -> tensor<4x1x100xf32>
+  %1 = prim.reduce max %0 [2] : (tensor<4x1x100xf32>) -> tensor<4x1xf32>
+  %2 = prim.broadcast %1 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x100xf32>
+  %3 = prim.sub %0, %2 : (tensor<4x1x100xf32>, tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %4 = prim.exp %3 : (tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %5 = prim.reduce sum %4 [2] : (tensor<4x1x100xf32>) -> tensor<4x1xf32>
+  %6 = prim.broadcast %5 axes [0, 1] sizes() : (tensor<4x1xf32>) -> tensor<4x1x100xf32>
+  %7 = prim.div %4, %6 : (tensor<4x1x100xf32>, tensor<4x1x100xf32>) -> tensor<4x1x100xf32>
+  %8 = prim.dot %7, %v batch [0] x [0] contract [2] x [1] : (tensor<4x1x100xf32>, tensor<4x100x16xf32>) -> tensor<4x1x16xf32>
+  return %8, %k : tensor<4x1x16xf32>, tensor<4x100x16xf32>
+}

@@ -33,6 +33,14 @@ struct AttentionForm {
 /// part of it.
 std::optional<AttentionForm> matchAttention(prim::DotOp values);
 
+/// What keys and values are put together from, a cache and what comes to it: as many parts of
+/// both, one behind the other along the keys.
+struct JoinedKeys {
+  prim::ConcatOp keys, values;
+};
+/// Null where they are not, or somebody else needs what they are put together to.
+std::optional<JoinedKeys> joinedKeys(const AttentionForm &form);
+
 /// The form of a launch of kind attention.
 AttentionForm attentionOf(kernel::LaunchOp launch);
 

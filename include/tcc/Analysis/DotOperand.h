@@ -26,5 +26,9 @@ struct DotOperand {
 std::optional<DotOperand> dotOperand(prim::DotOp dot, unsigned index,
                                      ViewFactors::ExtentsFn extents,
                                      llvm::function_ref<bool(mlir::Operation *)> through);
+/// The same of `operand`, a part of what stands there with the same axes.
+std::optional<DotOperand> dotOperand(prim::DotOp dot, unsigned index, mlir::Value operand,
+                                     ViewFactors::ExtentsFn extents,
+                                     llvm::function_ref<bool(mlir::Operation *)> through);
 
 } // namespace tcc

@@ -40,6 +40,10 @@ public:
   /// where that is cheap, instead of reading them from memory.
   virtual bool computesQueries(const AttentionForm &) const { return false; }
 
+  /// Whether such a kernel reads so many parts of keys and values where they lie, instead of what
+  /// they are joined to.
+  virtual bool readsParts(const AttentionForm &, unsigned) const { return false; }
+
   /// Whether the target has a kernel for two contractions that one result is computed from, faster
   /// than one for each. Fusion asks before there is a launch.
   virtual bool prefersTogether(mlir::Operation *, mlir::Operation *) const { return false; }

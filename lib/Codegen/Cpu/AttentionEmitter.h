@@ -15,7 +15,7 @@ struct Buffer {
   int64_t stride; ///< elements from row to row
 };
 
-/// Some keys of the entry.
+/// Some keys of the part at hand.
 struct KeyBlock {
   Index first, count;
   bool whole; ///< all keys of the block exist, whether or not they are seen
@@ -31,15 +31,17 @@ private:
   void allocate();
   /// Finds the operands of a task: block `block` of the queries of an entry.
   void beginTask(Index entry, Index block);
-  /// Goes over the keys of the blocks [firstBlock, lastBlock).
-  void emitKeys(Index firstBlock, Index lastBlock);
-  Index keyBlocks() { return k.ceilDiv(spec.scores.n, k.constant(schedule.getKeys())); }
+  /// Goes over the keys of task `share` of those that share them.
+  void emitKeys(Index share);
+  /// The blocks of the part's keys that task `share` has.
+  std::pair<Index, Index> sharedBlocks(Index share);
+  void selectPart(const KeyPart &of);
   void runSplit();
   void keepPart(Index task);
   void combineParts(Index task);
   mlir::Value partAt(Index task, Index row, int64_t element);
   void startRows();
-  /// The keys that a query of the task sees.
+  /// The keys that a query of the task sees, of all parts.
   std::pair<Index, Index> seenKeys();
   void forKeyBlocks(Index firstBlock, Index lastBlock,
                     llvm::function_ref<void(const KeyBlock &)> body);
@@ -117,18 +119,22 @@ private:
   mlir::VectorType lanesType;
   int64_t depth, width, panelKeys, panelColumns;
   llvm::SmallVector<KeyBound> bounds;
-  bool packsValues;
   bool streams;  ///< keys and values are read by one tile of queries: once
   bool oneBlock; ///< all keys are one block: nothing runs
 
   Buffer queries, scores, results;
-  mlir::Value panel, valuePanel; ///< packed
+  mlir::Value panel, valuePanel; ///< packed; null: of no part
   mlir::Value tops, sums, corrections;
   mlir::Value parts; ///< what tasks that share keys found
 
   // Of the task at hand
   llvm::SmallVector<mlir::Value> batch;
-  Index entry, firstRow, rows; ///< rows: those that exist
+  Index entry, firstRow, rows;  ///< rows: those that exist
+  std::pair<Index, Index> seen; ///< keys, where there are bounds
+
+  // Of the part at hand
+  Index partFirst; ///< of the entry's keys
+  bool packsValues;
 };
 
 } // namespace tcc::codegen

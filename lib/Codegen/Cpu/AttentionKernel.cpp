@@ -13,6 +13,9 @@
 //     results = c * results + scores * values  in register tiles
 //   results / sum, and what follows in the region
 //
+// A cache and the keys that come to it are read where they lie: the blocks of one follow those of
+// the other, each with its own code.
+//
 // The lanes are keys, then columns of the values, so that masks are read and results are written
 // along their rows. Sums are f32: those of a block start from zero, as in PartialSums.h.
 //
@@ -40,16 +43,22 @@ AttentionEmitter::AttentionEmitter(KernelFrame &f, cpu::AttentionScheduleAttr sc
   spec.scores.schedule.lanes = spec.values.schedule.lanes = lanes;
   spec.scores.schedule.vectors = schedule.getVectors();
   spec.values.schedule.vectors = schedule.getValueVectors();
-  // Dense f32 rows are read in place, and all others if they are read once.
-  bool dense = spec.values.bElement == f32 && k.isKnown(spec.values.bStride, width);
   streams = schedule.getTaskRows() <= schedule.getValueRows();
-  std::optional<int64_t> keys = k.known(spec.scores.n);
-  oneBlock = keys && *keys <= schedule.getKeys() && schedule.getSplit() == 1;
+  std::optional<int64_t> keys = k.known(spec.keys);
+  oneBlock =
+      keys && *keys <= schedule.getKeys() && schedule.getSplit() == 1 && spec.parts.size() == 1;
   // Of few keys, those that are not seen cost less than to find out which.
   constexpr int64_t fewPanels = 2;
   if (keys && *keys <= fewPanels * panelKeys)
     bounds.clear();
   oneBlock &= bounds.empty();
+}
+
+void AttentionEmitter::selectPart(const KeyPart &of) {
+  spec.select(of);
+  partFirst = of.first;
+  // Dense f32 rows are read in place, and all others if they are read once.
+  bool dense = spec.values.bElement == f32 && k.isKnown(spec.values.bStride, width);
   packsValues = spec.values.bLayout == PanelLayout::Transposed || (!dense && !streams);
 }
 
@@ -63,10 +72,13 @@ void AttentionEmitter::allocate() {
   queries = buffer(scoreRows, depth);
   scores = buffer(std::max(scoreRows, valueRows), schedule.getKeys());
   results = buffer(valueRows, llvm::alignTo(width, panelColumns));
-  if (spec.scores.bLayout == PanelLayout::Transposed)
-    panel = k.scratch(f32, depth * panelKeys);
-  if (packsValues)
-    valuePanel = k.scratch(f32, schedule.getKeys() * panelColumns);
+  for (const KeyPart &part : spec.parts) {
+    selectPart(part);
+    if (spec.scores.bLayout == PanelLayout::Transposed && !panel)
+      panel = k.scratch(f32, depth * panelKeys);
+    if (packsValues && !valuePanel)
+      valuePanel = k.scratch(f32, schedule.getKeys() * panelColumns);
+  }
   tops = k.scratch(f32, valueRows);
   corrections = k.scratch(f32, valueRows);
   sums = k.scratch(f32, valueRows * lanes);
@@ -80,7 +92,7 @@ void AttentionEmitter::run() {
   k.loop(f.begin, f.end, k.constant(1), [&](Index task) {
     f.e.nested([&] {
       beginTask(k.floorDiv(task, blocks), k.rem(task, blocks));
-      emitKeys(k.constant(0), keyBlocks());
+      emitKeys(k.constant(0));
       emitResults();
     });
   });
@@ -98,28 +110,42 @@ void AttentionEmitter::beginTask(Index ofEntry, Index block) {
   batch = f.delinearize(k.value(entry), extents);
 }
 
-void AttentionEmitter::emitKeys(Index firstBlock, Index lastBlock) {
-  Index q = spec.queryOffset, key = spec.keyOffset, value = spec.valueOffset;
-  for (auto [i, v] : llvm::enumerate(batch)) {
-    q = k.mulAdd(v, spec.queryBatchStrides[i], q);
-    key = k.mulAdd(v, spec.keyBatchStrides[i], key);
-    value = k.mulAdd(v, spec.valueBatchStrides[i], value);
-  }
-  auto memory = [&](Value operand) { return f.e.memoryOf(memoryBehind(operand))->pointer; };
-  spec.scores.a = k.address(memory(form.scores.getLhs()), spec.scores.aElement, q);
-  spec.scores.b = k.address(memory(form.scores.getRhs()), spec.scores.bElement, key);
-  spec.values.b = k.address(memory(form.values.getRhs()), spec.values.bElement, value);
+std::pair<Index, Index> AttentionEmitter::sharedBlocks(Index share) {
+  Index blocks = k.ceilDiv(spec.scores.n, k.constant(schedule.getKeys()));
+  if (schedule.getSplit() == 1)
+    return {k.constant(0), blocks};
+  Index each = k.ceilDiv(blocks, k.constant(schedule.getSplit()));
+  return {k.mul(share, each), k.mul(k.add(share, k.constant(1)), each)};
+}
+
+void AttentionEmitter::emitKeys(Index share) {
+  auto address = [&](Value memory, Type element, Index offset, ArrayRef<Index> batchStrides) {
+    for (auto [v, stride] : llvm::zip(batch, batchStrides))
+      offset = k.mulAdd(v, stride, offset);
+    return k.address(f.e.memoryOf(memory)->pointer, element, offset);
+  };
+  spec.scores.a = address(memoryBehind(form.scores.getLhs()), spec.scores.aElement,
+                          spec.queryOffset, spec.queryBatchStrides);
 
   // Missing rows repeat the last.
   TileRows all{unsigned(llvm::alignTo(schedule.getTaskRows(), schedule.getRows())), firstRow, rows};
   packRows(k, spec.scores, all, {k.constant(0), spec.scores.k}, queries.base, queries.stride);
   if (!oneBlock)
     startRows();
-  forKeyBlocks(firstBlock, lastBlock, [&](const KeyBlock &keys) {
-    emitScores(keys);
-    emitSoftmax(keys);
-    emitValues(keys);
-  });
+  if (!bounds.empty())
+    seen = seenKeys();
+  for (const KeyPart &part : spec.parts) {
+    selectPart(part);
+    spec.scores.b = address(part.keys, spec.scores.bElement, part.keyOffset, part.keyBatchStrides);
+    spec.values.b =
+        address(part.values, spec.values.bElement, part.valueOffset, part.valueBatchStrides);
+    auto [first, last] = sharedBlocks(share);
+    forKeyBlocks(first, last, [&](const KeyBlock &keys) {
+      emitScores(keys);
+      emitSoftmax(keys);
+      emitValues(keys);
+    });
+  }
 }
 
 void AttentionEmitter::startRows() {
@@ -139,7 +165,7 @@ void AttentionEmitter::startRows() {
 //===----------------------------------------------------------------------===//
 
 std::pair<Index, Index> AttentionEmitter::seenKeys() {
-  Value none = k.toI64(k.constant(0)), all = k.toI64(spec.scores.n);
+  Value none = k.toI64(k.constant(0)), all = k.toI64(spec.keys);
   auto seen =
       k.loop(k.constant(0), rows, k.constant(1), {all, none}, [&](Index row, ValueRange in) {
         return f.e.nested([&]() -> SmallVector<Value> {
@@ -167,7 +193,9 @@ void AttentionEmitter::forKeyBlocks(Index firstBlock, Index lastBlock,
   };
   Index begin = k.mul(firstBlock, step), end = k.min(n, k.mul(lastBlock, step));
   if (!bounds.empty()) {
-    auto [low, high] = seenKeys();
+    Index zero = k.constant(0);
+    Index low = k.max(k.sub(seen.first, partFirst), zero);
+    Index high = k.max(k.sub(seen.second, partFirst), zero);
     begin = k.max(begin, k.mul(k.floorDiv(low, step), step));
     end = k.min(end, high);
   }
@@ -219,7 +247,7 @@ void AttentionEmitter::emitPanel(const KeyBlock &keys, Index panelFirst,
     columns = k.min(columns, k.sub(product.n, first));
   PanelSource source;
   source.element = f32;
-  if (panel) {
+  if (product.bLayout == PanelLayout::Transposed) {
     packPanel(k, product, first, columns, {k.constant(0), product.k}, panel, streams);
     source.base = panel;
     source.kStride = k.constant(panelKeys);
@@ -349,14 +377,13 @@ void AttentionEmitter::emitResults() {
 
 bool tcc::codegen::emitAttentionKernel(KernelFrame &f, cpu::AttentionScheduleAttr schedule) {
   AttentionForm form = attentionOf(f.launch);
-  auto extents = [&](Value operand) {
+  auto extents = [&](Value memory) {
     SmallVector<Index> all;
-    for (Value v : f.e.memoryOf(memoryBehind(operand))->extents)
+    for (Value v : f.e.memoryOf(memory)->extents)
       all.push_back(getAsOpFoldResult(v));
     return all;
   };
-  auto spec = attentionSpec(f.b, f.b.getLoc(), form, extents(form.scores.getLhs()),
-                            extents(form.scores.getRhs()), extents(form.values.getRhs()), f.cpu);
+  auto spec = attentionSpec(f.b, f.b.getLoc(), form, extents, f.cpu);
   if (!spec) {
     f.launch.emitError("has operands that attention does not read in place");
     return false;

@@ -14,37 +14,67 @@ using namespace mlir;
 using namespace tcc;
 using namespace tcc::codegen;
 
+/// The part whose keys and values are `keys` and `values`; `product` is that of its keys.
+static std::optional<KeyPart> keyPart(KernelBuilder &k, prim::DotOp dot, Value keys, Value values,
+                                      const ProductSpec &product, ArrayRef<Index> valueExtents) {
+  auto operand = stridedOperand(k, dot, 1, valueExtents, values);
+  if (!operand)
+    return std::nullopt;
+  KeyPart part;
+  part.keys = memoryBehind(keys);
+  part.values = memoryBehind(values);
+  part.count = product.spec.n;
+  part.keyOffset = product.rhsOffset;
+  part.valueOffset = operand->offset;
+  part.keyBatchStrides = product.rhsBatchStrides;
+  for (const ViewFactors::Axis &axis : operand->axes.batch)
+    part.valueBatchStrides.push_back(operand->stride(k, axis, 0));
+  part.keyLayout = product.spec.bLayout;
+  part.keyStride = product.spec.bStride;
+  bool rowMajor = operand->axes.isContiguous(operand->axes.free);
+  part.valueLayout = rowMajor ? PanelLayout::RowMajor : PanelLayout::Transposed;
+  part.valueStride = operand->stride(k, rowMajor ? operand->axes.contract : operand->axes.free, 1);
+  return part;
+}
+
 std::optional<AttentionSpec>
 tcc::codegen::attentionSpec(OpBuilder &b, Location loc, AttentionForm form,
-                            ArrayRef<Index> queryExtents, ArrayRef<Index> keyExtents,
-                            ArrayRef<Index> valueExtents, const CpuTarget &cpu) {
+                            function_ref<SmallVector<Index>(Value)> extents, const CpuTarget &cpu) {
   KernelBuilder k(b, loc);
-  auto product = productSpec(b, loc, form.scores, queryExtents, keyExtents, cpu);
-  auto values = stridedOperand(k, form.values, 1, valueExtents);
-  if (!product || !values)
-    return std::nullopt;
+  SmallVector<Value> keys = {form.scores.getRhs()}, values = {form.values.getRhs()};
+  if (auto joined = joinedKeys(form)) {
+    keys = joined->keys.getInputs();
+    values = joined->values.getInputs();
+  }
+  SmallVector<Index> queryExtents = extents(memoryBehind(form.scores.getLhs()));
   AttentionSpec spec;
-  spec.scores = product->spec;
-  spec.batch = product->batch;
-  spec.batchExtents = product->batchExtents;
-  spec.queryOffset = product->lhsOffset;
-  spec.keyOffset = product->rhsOffset;
-  spec.valueOffset = values->offset;
-  spec.queryBatchStrides = product->lhsBatchStrides;
-  spec.keyBatchStrides = product->rhsBatchStrides;
-  for (const ViewFactors::Axis &axis : values->axes.batch)
-    spec.valueBatchStrides.push_back(values->stride(k, axis, 0));
+  spec.keys = k.constant(0);
+  for (auto [ofPart, valuesOfPart] : llvm::zip(keys, values)) {
+    auto product =
+        productSpec(b, loc, form.scores, queryExtents, extents(memoryBehind(ofPart)), cpu, ofPart);
+    auto part = product ? keyPart(k, form.values, ofPart, valuesOfPart, *product,
+                                  extents(memoryBehind(valuesOfPart)))
+                        : std::optional<KeyPart>();
+    if (!part)
+      return std::nullopt;
+    if (spec.parts.empty()) {
+      spec.scores = product->spec;
+      spec.batch = product->batch;
+      spec.batchExtents = product->batchExtents;
+      spec.queryOffset = product->lhsOffset;
+      spec.queryBatchStrides = product->lhsBatchStrides;
+    }
+    part->first = spec.keys;
+    spec.keys = k.add(spec.keys, part->count);
+    spec.parts.push_back(*part);
+  }
   ContractionSpec &v = spec.values;
   v.cpu = cpu;
   v.acc = spec.scores.acc;
   v.m = spec.scores.m;
-  v.k = spec.scores.n;
-  v.n = values->extent(k, values->axes.free);
+  v.n = k.constant(tensorType(form.values.getResult()).getShape().back());
   v.bElement = storageType(tensorType(form.values.getRhs()).getElementType());
-  bool rowMajor = values->axes.isContiguous(values->axes.free);
-  v.bLayout = rowMajor ? PanelLayout::RowMajor : PanelLayout::Transposed;
-  v.bStride = rowMajor ? values->stride(k, values->axes.contract, 1)
-                       : values->stride(k, values->axes.free, 1);
+  spec.select(spec.parts.front());
   return spec;
 }
 
@@ -108,8 +138,11 @@ SmallVector<kernel::Schedule> tcc::codegen::rankAttention(MLIRContext *context, 
                                                           const AttentionSpec &spec,
                                                           bool variations) {
   auto known = [&](Index extent) { return k.known(extent).value_or(-1); };
-  AttentionShape shape{known(spec.batch), known(spec.scores.m), known(spec.scores.n),
-                       known(spec.scores.k), known(spec.values.n)};
+  int64_t keys = 0; // blocks are cut for the longest part
+  for (const KeyPart &part : spec.parts)
+    keys = known(part.count) < 0 || keys < 0 ? -1 : std::max(keys, known(part.count));
+  AttentionShape shape{known(spec.batch), known(spec.scores.m), keys, known(spec.scores.k),
+                       known(spec.values.n)};
   constexpr int64_t usualRows = 64, fewTasks = 16, scoreBytes = 64 << 10;
   // Queries and results of a task have as many bytes as its scores.
   int64_t rows = std::clamp<int64_t>(scoreBytes / 4 / (shape.depth + shape.width), 16, usualRows);
@@ -125,6 +158,12 @@ SmallVector<kernel::Schedule> tcc::codegen::rankAttention(MLIRContext *context, 
         !llvm::is_contained(all, other))
       all.push_back(other);
   return all;
+}
+
+/// Each has its own code.
+bool CpuScheduleModel::readsParts(const AttentionForm &, unsigned parts) const {
+  constexpr unsigned mostParts = 3;
+  return parts <= mostParts;
 }
 
 bool CpuScheduleModel::prefersAttention(const AttentionForm &form) const {

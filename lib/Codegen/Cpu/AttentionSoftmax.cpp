@@ -57,7 +57,7 @@ Value AttentionEmitter::emitScore(Index row, const KeyBlock &keys, Index key, Va
     f.e.setLanes(lanes);
     f.e.setMask(mask);
     f.e.bindProvider(form.scores.getResult(), [raw](ArrayRef<Coord>) { return raw; });
-    at.push_back(Coord::affine(k.value(k.add(keys.first, key)), 1));
+    at.push_back(Coord::affine(k.value(k.add(partFirst, k.add(keys.first, key))), 1));
     Value score = f.e.evalVector(form.score, at);
     f.e.setMask({});
     f.e.setLanes(1);

@@ -21,7 +21,6 @@ void AttentionEmitter::runSplit() {
   Value zero = arith::ConstantOp::create(k.builder, k.loc, k.builder.getI64IntegerAttr(0));
   Value first = arith::CmpIOp::create(k.builder, k.loc, arith::CmpIPredicate::eq, round, zero);
   Index blocks = spec.rowBlocks(k, schedule), split = k.constant(schedule.getSplit());
-  Index perPart = k.ceilDiv(keyBlocks(), split);
   auto forTasks = [&](llvm::function_ref<void(Index)> body) {
     k.loop(f.begin, f.end, k.constant(1), [&](Index task) { f.e.nested([&] { body(task); }); });
   };
@@ -31,8 +30,7 @@ void AttentionEmitter::runSplit() {
       [&] {
         forTasks([&](Index task) {
           begin(k.floorDiv(task, split));
-          Index part = k.rem(task, split);
-          emitKeys(k.mul(part, perPart), k.mul(k.add(part, k.constant(1)), perPart));
+          emitKeys(k.rem(task, split));
           keepPart(task);
         });
       },

@@ -124,7 +124,7 @@ void tcc::codegen::setSchedule(KernelBuilder &k, ContractionSpec &spec,
 std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc, Operation *op,
                                                      ArrayRef<Index> lhsExtents,
                                                      ArrayRef<Index> rhsExtents,
-                                                     const CpuTarget &cpu) {
+                                                     const CpuTarget &cpu, Value rhsPart) {
   KernelBuilder k(b, loc);
   ProductSpec p;
   ContractionSpec &spec = p.spec;
@@ -167,7 +167,8 @@ std::optional<ProductSpec> tcc::codegen::productSpec(OpBuilder &b, Location loc,
     spec.integers = cpu::groupsOf(grouped, rt.getShape());
     setPacked(spec.integers->k(), spec.integers->columns, grouped.getWidth());
   } else {
-    auto lhs = stridedOperand(k, dot, 0, lhsExtents), rhs = stridedOperand(k, dot, 1, rhsExtents);
+    auto lhs = stridedOperand(k, dot, 0, lhsExtents);
+    auto rhs = stridedOperand(k, dot, 1, rhsExtents, rhsPart);
     if (!lhs || !rhs)
       return std::nullopt;
     spec.m = lhs->extent(k, lhs->axes.free);

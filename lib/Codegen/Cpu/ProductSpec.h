@@ -23,10 +23,12 @@ struct ProductSpec {
 };
 
 /// Null when the template cannot do it: the elemental form then does. The extents are
-/// those of the memory behind the operands.
+/// those of the memory behind the operands; `rhsPart`: a part of the right one with the same axes,
+/// which stands in its place.
 std::optional<ProductSpec> productSpec(mlir::OpBuilder &b, mlir::Location loc, mlir::Operation *op,
                                        llvm::ArrayRef<Index> lhsExtents,
-                                       llvm::ArrayRef<Index> rhsExtents, const CpuTarget &cpu);
+                                       llvm::ArrayRef<Index> rhsExtents, const CpuTarget &cpu,
+                                       mlir::Value rhsPart = {});
 
 /// Axes of the result that are columns of the product.
 unsigned productColumns(mlir::Operation *op);

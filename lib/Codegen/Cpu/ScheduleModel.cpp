@@ -189,9 +189,8 @@ static SmallVector<kernel::Schedule> attentionSchedules(kernel::LaunchOp launch,
                                                         const CpuTarget &cpu, bool variations) {
   AttentionForm form = attentionOf(launch);
   OpenExtents extents(launch);
-  auto of = [&](Value operand) { return extents.of(memoryBehind(operand)); };
-  auto spec = attentionSpec(extents.b, launch.getLoc(), form, of(form.scores.getLhs()),
-                            of(form.scores.getRhs()), of(form.values.getRhs()), cpu);
+  auto spec = attentionSpec(
+      extents.b, launch.getLoc(), form, [&](Value memory) { return extents.of(memory); }, cpu);
   if (!spec)
     return {};
   return rankAttention(launch.getContext(), extents.k, *spec, variations);

@@ -39,19 +39,20 @@ Index StridedOperand::extent(KernelBuilder &k, const ViewFactors::Axis &axis) co
 }
 
 std::optional<StridedOperand> tcc::codegen::stridedOperand(KernelBuilder &k, prim::DotOp dot,
-                                                           unsigned index,
-                                                           ArrayRef<Index> extents) {
+                                                           unsigned index, ArrayRef<Index> extents,
+                                                           Value part) {
   // Views have static shapes; only a tensor itself may have unknown extents.
   auto extentsOf = [&](Value v) -> SmallVector<Index> {
     if (isa<BlockArgument>(v))
       return llvm::to_vector(extents);
     return getAsIndexOpFoldResult(k.builder.getContext(), tensorType(v).getShape());
   };
-  auto axes = dotOperand(dot, index, extentsOf, [](Operation *) { return true; });
+  Value operand = part ? part : dot->getOperand(index);
+  auto axes = dotOperand(dot, index, operand, extentsOf, [](Operation *) { return true; });
   if (!axes || !isa<BlockArgument>(axes->view.source()))
     return std::nullopt;
-  StridedOperand operand{*axes, stridesOf(k, extents), k.constant(0)};
-  for (auto [start, stride] : llvm::zip(axes->view.starts(), operand.sourceStrides))
-    operand.offset = k.mulAdd(k.constant(start), stride, operand.offset);
-  return operand;
+  StridedOperand strided{*axes, stridesOf(k, extents), k.constant(0)};
+  for (auto [start, stride] : llvm::zip(axes->view.starts(), strided.sourceStrides))
+    strided.offset = k.mulAdd(k.constant(start), stride, strided.offset);
+  return strided;
 }

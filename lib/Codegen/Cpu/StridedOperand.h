@@ -21,9 +21,10 @@ struct StridedOperand {
   Index extent(KernelBuilder &k, const ViewFactors::Axis &axis) const;
 };
 
-/// Operand `index` (0: lhs, 1: rhs), whose memory has `extents`. Null where it has to be copied.
+/// Operand `index` (0: lhs, 1: rhs), whose memory has `extents`, or `part`, a part of it with the
+/// same axes. Null where it has to be copied.
 std::optional<StridedOperand> stridedOperand(KernelBuilder &k, prim::DotOp dot, unsigned index,
-                                             llvm::ArrayRef<Index> extents);
+                                             llvm::ArrayRef<Index> extents, mlir::Value part = {});
 
 /// The argument that an operand is a view of.
 mlir::Value memoryBehind(mlir::Value operand);

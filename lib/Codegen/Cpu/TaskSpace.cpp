@@ -132,15 +132,13 @@ static TaskSpace attentionTasks(OpBuilder &b, kernel::LaunchOp launch,
   HostIndex h{b, launch.getLoc()};
   KernelBuilder k(b, launch.getLoc());
   AttentionForm form = attentionOf(launch);
-  auto extents = [&](Value operand) { return hostExtents(b, launch, memoryBehind(operand)); };
-  auto spec = attentionSpec(b, launch.getLoc(), form, extents(form.scores.getLhs()),
-                            extents(form.scores.getRhs()), extents(form.values.getRhs()), cpu);
+  auto extents = [&](Value memory) { return hostExtents(b, launch, memory); };
+  auto spec = attentionSpec(b, launch.getLoc(), form, extents, cpu);
   Index tasks = h.mul(spec->batch, spec->rowBlocks(k, schedule));
   Index columns = k.add(spec->scores.k, spec->values.n);
   Index split = h.mul(tasks, h.constant(schedule.getSplit()));
-  TaskSpace space{split,
-                  productGrain(h, split, {spec->batch, spec->scores.m, spec->scores.n, columns},
-                               schedule.getGrainProducts())};
+  TaskSpace space{split, productGrain(h, split, {spec->batch, spec->scores.m, spec->keys, columns},
+                                      schedule.getGrainProducts())};
   if (schedule.getSplit() > 1) {
     space.secondTasks = tasks;
     int64_t taskBytes = schedule.getTaskRows() * splitRecord(form) * sizeof(float);

@@ -163,6 +163,9 @@ void LaunchCosts::countOperator(Operation *op) {
   // Arithmetic on extents is no work of elements.
   if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()))
     return;
+  // Attention reads the parts of its keys where they lie.
+  if (isa<prim::ConcatOp>(op) && launch.getKind() == kernel::KernelKind::Attention)
+    return;
   Value result = op->getResult(0);
   double elements = elementsOf(result);
   auto steps = [](double n) { return std::max(1.0, std::log2(n)); };

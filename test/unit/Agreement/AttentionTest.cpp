@@ -27,7 +27,8 @@ struct Case {
   bool open = false;                             ///< queries and keys are known to a run only
   bool keysAcross = false, valuesAcross = false; ///< stored transposed
   const char *type = "f32";
-  double scale = 0; ///< 0: one over the root of the depth
+  double scale = 0;                ///< 0: one over the root of the depth
+  std::vector<int64_t> parts = {}; ///< that the keys are joined from; none: they lie in one place
 };
 
 /// `text` with what stands for the extents and types of `c`.
@@ -61,10 +62,38 @@ std::string filled(std::string text, const Case &c) {
   return text;
 }
 
+std::string partType(const Case &c, size_t part, bool values) {
+  std::string keys = std::to_string(c.parts[part]),
+              width = std::to_string(values ? c.width : c.depth);
+  bool across = values ? c.valuesAcross : c.keysAcross;
+  return "tensor<" + std::to_string(c.batch) + "x" + std::to_string(c.heads) + "x" +
+         (across ? width + "x" + keys : keys + "x" + width) + "x" + c.type + ">";
+}
+
+/// The parts of the keys or of the values, one behind the other.
+std::string joined(const Case &c, bool values) {
+  std::string names, types, name = values ? "%v" : "%k";
+  for (size_t i = 0; i < c.parts.size(); ++i) {
+    names += (i ? ", " : "") + name + std::to_string(i);
+    types += (i ? ", " : "") + partType(c, i, values);
+  }
+  bool across = values ? c.valuesAcross : c.keysAcross;
+  return name + " = prim.concat " + names + " axis " + (across ? "3" : "2") + " : (" + types +
+         ") -> " + (values ? "$V" : "$K") + "\n";
+}
+
 std::string program(const Case &c) {
   std::string text = "func.func @main(%q: $Q, %k: $K, %v: $V, %mask: ";
   text += c.mask == Mask::Bool ? "$PLANE" : "$BIAS";
   text += ") -> $R {\n";
+  for (size_t i = 0; i < c.parts.size(); ++i)
+    text.insert(text.find("%mask"), "%k" + std::to_string(i) + ": " + partType(c, i, false) +
+                                        ", %v" + std::to_string(i) + ": " + partType(c, i, true) +
+                                        ", ");
+  if (!c.parts.empty()) {
+    text.erase(text.find("%k: $K, %v: $V, "), std::string("%k: $K, %v: $V, ").size());
+    text += joined(c, false) + joined(c, true);
+  }
   if (c.open)
     text += "%m = prim.dim %q, 3 : $Q\n%n = prim.dim %k, " + std::string(c.keysAcross ? "3" : "2") +
             " : $K\n";
@@ -193,9 +222,12 @@ void check(const Case &c) {
                   2);
   };
   std::vector<Tensor> inputs = {
-      random(type, {c.batch, c.heads, c.group, c.queries, c.depth}, -2, 2),
-      matrix(c.keysAcross, c.keys, c.depth), matrix(c.valuesAcross, c.keys, c.width),
-      seen(c.queries, c.keys, c.mask != Mask::Bool)};
+      random(type, {c.batch, c.heads, c.group, c.queries, c.depth}, -2, 2)};
+  for (int64_t keys : c.parts.empty() ? std::vector{c.keys} : c.parts) {
+    inputs.push_back(matrix(c.keysAcross, keys, c.depth));
+    inputs.push_back(matrix(c.valuesAcross, keys, c.width));
+  }
+  inputs.push_back(seen(c.queries, c.keys, c.mask != Mask::Bool));
   Outputs want = interpreted(*module, inputs);
   // One kernel, whatever the back-end would prefer.
   mlir::PassManager passes(&primContext());
@@ -275,6 +307,40 @@ TEST_CASE("attention: keys and values stored across") {
            .keysAcross = keys,
            .valuesAcross = true});
   check({.queries = 33, .keys = 90, .depth = 24, .width = 40, .open = true, .keysAcross = true});
+}
+
+TEST_CASE("attention: keys and values that are joined from parts") {
+  auto of = [](Case c, std::vector<int64_t> parts) {
+    c.parts = std::move(parts);
+    c.keys = 0;
+    for (int64_t keys : c.parts)
+      c.keys += keys;
+    check(c);
+  };
+  of({.group = 4, .queries = 1, .keys = 0, .depth = 64, .width = 64}, {300, 1});
+  of({.heads = 1, .group = 2, .queries = 3, .keys = 0, .depth = 16, .width = 70}, {4099, 3});
+  of({.queries = 5, .keys = 0, .depth = 33, .width = 40}, {4, 1, 250});
+  for (Mask mask : {Mask::Causal, Mask::Window, Mask::Additive, Mask::Bool}) {
+    of({.queries = 170, .keys = 0, .depth = 16, .width = 16, .mask = mask, .guarded = true},
+       {70, 100});
+    of({.heads = 1,
+        .queries = 2,
+        .keys = 0,
+        .depth = 16,
+        .width = 16,
+        .mask = mask,
+        .guarded = true},
+       {1, 3000, 50});
+  }
+  for (bool keys : {false, true})
+    of({.queries = 33,
+        .keys = 0,
+        .depth = 24,
+        .width = 40,
+        .keysAcross = keys,
+        .valuesAcross = !keys,
+        .type = "bf16"},
+       {65, 200});
 }
 
 TEST_CASE("attention: narrow types") {

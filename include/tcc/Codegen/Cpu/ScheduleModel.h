@@ -13,11 +13,12 @@ public:
                                                  Asked asked) const override;
   void reshape(kernel::LaunchOp launch) const override;
   bool prefersAttention(const AttentionForm &form) const override;
+  bool readsParts(const AttentionForm &form, unsigned parts) const override;
   bool computesForRows(mlir::Operation *op, int64_t rows, int64_t length) const override;
   bool reducesAboveLines(mlir::Operation *op) const override;
   bool asksForPoints(mlir::Operation *op) const override;
   llvm::SmallVector<TimePart> timeParts(kernel::LaunchOp launch) const override;
-  int64_t version() const override { return 6; }
+  int64_t version() const override { return 7; }
 
 private:
   CpuTarget cpu;
