@@ -63,6 +63,27 @@ class KernelCounts(ToolTest):
                     proto = model([node], [("x", [rows, 64])], [("y", [rows, 64])], weights)
                     self.assertEqual(len(self.kernels(proto)), 1)
 
+    def test_attention_reads_a_cache(self):
+        """Keys of a cache, of known length or not, and new ones are read where they lie: nothing is joined or turned."""
+        rng = np.random.default_rng(2)
+        q, k, v = (rng.normal(size=(2, 3, 1, 16)).astype(np.float32) for _ in range(3))
+        past = [rng.normal(size=(2, 3, 99, 16)).astype(np.float32) for _ in range(2)]
+        nodes = [helper.make_node("Concat", ["pk", "k"], ["keys"], axis=2),
+                 helper.make_node("Concat", ["pv", "v"], ["values"], axis=2),
+                 helper.make_node("Transpose", ["keys"], ["turned"], perm=[0, 1, 3, 2]),
+                 helper.make_node("MatMul", ["q", "turned"], ["s"]), helper.make_node("Softmax", ["s"], ["w"]),
+                 helper.make_node("MatMul", ["w", "values"], ["y"])]
+        for length in (99, "T"):
+            with self.subTest(length=length):
+                one, cache = [2, 3, 1, 16], [2, 3, length, 16]
+                proto = model(nodes, [("q", one), ("k", one), ("v", one), ("pk", cache), ("pv", cache)], [("y", one)])
+                onnx.save(proto, self.work / "model.onnx")
+                plan = self.compiles(self.work / "model.onnx", "-o", self.fresh_name(), "--print-plan").out
+                self.assertEqual(sum("concat" in line or "transpose" in line for line in plan.splitlines()), 1, plan)
+                keys, values = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
+                exps = np.exp(q @ keys.swapaxes(2, 3))
+                self.agrees(proto, [exps / exps.sum(-1, keepdims=True) @ values], q, k, v, *past)
+
     def test_what_scans_read(self):
         """It is computed where it is read, but for long functions, along the last axis and across rows."""
         x, y = np.random.default_rng(1).normal(size=(2, 33, 199)).astype(np.float32)

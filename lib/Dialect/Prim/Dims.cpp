@@ -164,7 +164,9 @@ Value traced(OpBuilder &builder, Location loc, Operation *op, Value value, unsig
           }
           sum = reuse<arith::AddIOp>(
               builder, dim.getDefiningOp<arith::ConstantOp>() ? sum : dim,
-              [&](arith::AddIOp add) { return add.getLhs() == sum && add.getRhs() == dim; },
+              [&](arith::AddIOp add) {
+                return add.getLhs() == sum && isEqualConstantIntOrValue(add.getRhs(), dim);
+              },
               [&] { return arith::AddIOp::create(builder, loc, sum, dim).getResult(); });
         }
         return sum;
