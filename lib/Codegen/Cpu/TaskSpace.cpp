@@ -39,6 +39,10 @@ struct HostIndex {
   OpFoldResult ceilDiv(OpFoldResult x, OpFoldResult y) {
     return apply<arith::CeilDivSIOp>(x, y, [](int64_t a, int64_t c) { return (a + c - 1) / c; });
   }
+  /// Of extents, which are not negative.
+  OpFoldResult floorDiv(OpFoldResult x, OpFoldResult y) {
+    return apply<arith::DivSIOp>(x, y, [](int64_t a, int64_t c) { return a / c; });
+  }
 };
 
 } // namespace
@@ -72,7 +76,10 @@ static OpFoldResult productGrain(HostIndex h, OpFoldResult tasks, ArrayRef<OpFol
   OpFoldResult products = h.constant(1);
   for (OpFoldResult d : extents)
     products = h.mul(products, d);
-  return h.ceilDiv(h.mul(tasks, h.constant(*grainProducts)), h.max(products, h.constant(1)));
+  // Rounded down, so that a product worth two threads has two, whatever its tasks are.
+  OpFoldResult grain =
+      h.floorDiv(h.mul(tasks, h.constant(*grainProducts)), h.max(products, h.constant(1)));
+  return h.max(grain, h.constant(1));
 }
 
 /// The extents of an operand of an op in the region, as host values.
