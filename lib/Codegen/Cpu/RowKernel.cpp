@@ -53,7 +53,10 @@ private:
     return kept.wholeSpace ? at : at.drop_front(rows);
   }
   bool longRows();
-  unsigned rowsBeside();
+  struct RowBlock {
+    unsigned rows, lanes;
+  };
+  RowBlock rowsBeside();
   void emitRows(Value task, unsigned count);
   void emitStage(const RowStage &stage);
   void emitStores();
@@ -386,19 +389,20 @@ bool RowEmitter::longRows() {
   return bytes > kShortBytes;
 }
 
-/// Rows that are done beside each other, in half of the registers.
-unsigned RowEmitter::rowsBeside() {
-  constexpr unsigned kManyRegisters = 32, kMany = 4, kFew = 2, kMostOperators = 8, kLeastTurns = 4;
+/// Rows that are done beside each other, in half of the registers: with few of those more rows of
+/// less vectors, since each row is a stream of its own for the hardware that reads ahead.
+RowEmitter::RowBlock RowEmitter::rowsBeside() {
+  constexpr unsigned kManyRegisters = 32, kMany = 4, kFew = 8, kMostOperators = 8, kLeastTurns = 4;
   constexpr unsigned kBits = 32;
   auto length = getConstantIntValue(extents.back());
   if (rows == 0 || stages.size() != 1 || stages.front().size() != 1 || !length || lanes == 1)
-    return 1;
+    return {1, lanes};
   unsigned operators = 0;
   bool share = false;
   for (Operation &op : f.launch.getBody().front()) {
     operators += prim::isElementwise(&op);
     if (op.hasTrait<prim::VeryCostly>())
-      return 1;
+      return {1, lanes};
     auto broadcast = dyn_cast<prim::BroadcastOp>(op);
     int64_t last = extents.size() - 1;
     share |= broadcast && !broadcast.getAxes().empty() && broadcast.getAxes().back() == last &&
@@ -407,16 +411,15 @@ unsigned RowEmitter::rowsBeside() {
   }
   for (const Memory &memory : f.results)
     if (memory.extents.size() == extents.size() && extents.size() != rows)
-      return 1;
+      return {1, lanes};
   unsigned count = f.cpu.vectorRegisters >= kManyRegisters ? kMany : kFew;
   Type element = computeType(tensorType(fullValue).getElementType());
   unsigned bits = std::max(kBits, element.getIntOrFloatBitWidth());
   unsigned most = f.cpu.lanes(bits) * (f.cpu.vectorRegisters / 2 / count);
   if (!share || !longRows() || operators > kMostOperators ||
       *length < int64_t(kLeastTurns) * std::min(lanes, most))
-    return 1;
-  lanes = std::min(lanes, most);
-  return count;
+    return {1, lanes};
+  return {count, std::min(lanes, most)};
 }
 
 /// `count` rows from `task` on, of which one value each is made and stored.
@@ -459,10 +462,12 @@ bool RowEmitter::run() {
     extents.push_back(f.e.extent(fullValue, i));
   planCache();
   Value first = f.begin;
-  if (unsigned count = rowsBeside(); count > 1) {
-    Value n = f.e.index(count), tasks = f.e.subIndex(f.end, f.begin);
+  if (RowBlock block = rowsBeside(); block.rows > 1) {
+    Value n = f.e.index(block.rows), tasks = f.e.subIndex(f.end, f.begin);
     first = f.e.addIndex(f.begin, f.e.mulIndex(f.e.divIndex(tasks, n), n));
-    f.loop(f.begin, first, count, [&](Value task) { emitRows(task, count); });
+    std::swap(lanes, block.lanes);
+    f.loop(f.begin, first, block.rows, [&](Value task) { emitRows(task, block.rows); });
+    std::swap(lanes, block.lanes);
   }
   f.loop(first, f.end, 1, [&](Value task) {
     rowIndex = f.delinearize(task, ArrayRef(extents).take_front(rows));
