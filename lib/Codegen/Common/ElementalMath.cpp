@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LikeShape.h"
+#include "PositionBounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "tcc/Codegen/Common/Elemental.h"
@@ -150,6 +151,20 @@ static Value compareValues(ImplicitLocOpBuilder &b, prim::ComparePredicate predi
       {P::ge, {arith::CmpIPredicate::sge, arith::CmpIPredicate::uge}}};
   auto [s, u] = table.at(predicate);
   return arith::CmpIOp::create(b, isUnsigned(e) ? u : s, x, y);
+}
+
+/// Positions are compared in 32 bits, where a vector has twice as many of them: those of a mask
+/// beside the numbers that it hides.
+static Value emitCompare(ImplicitLocOpBuilder &b, prim::CompareOp op, Value x, Value y, Type e) {
+  constexpr unsigned wordBits = 32;
+  if (isa<VectorType>(x.getType()) && e.isInteger() && e.getIntOrFloatBitWidth() > wordBits &&
+      fitsWord(op.getLhs()) && fitsWord(op.getRhs())) {
+    auto narrow = [&](Value v) -> Value {
+      return arith::TruncIOp::create(b, likeType(b.getI32Type(), v), v);
+    };
+    return compareValues(b, op.getPredicate(), narrow(x), narrow(y), e);
+  }
+  return compareValues(b, op.getPredicate(), x, y, e);
 }
 
 static Value signOf(ImplicitLocOpBuilder &b, Value x, Type e) {
@@ -387,8 +402,7 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           .Case([&](prim::XorOp) { return arith::XOrIOp::create(b, v[0], v[1]); })
           .Case([&](prim::ShiftLeftOp) { return shift(b, v[0], v[1], e, true); })
           .Case([&](prim::ShiftRightOp) { return shift(b, v[0], v[1], e, false); })
-          .Case(
-              [&](prim::CompareOp o) { return compareValues(b, o.getPredicate(), v[0], v[1], e); })
+          .Case([&](prim::CompareOp o) { return emitCompare(b, o, v[0], v[1], e); })
           .Case([&](prim::SelectOp) { return arith::SelectOp::create(b, v[0], v[1], v[2]); })
           .Case([&](prim::CastOp o) { return emitCast(b, v[0], e, resultType, o.getSaturate()); })
           .Case([&](prim::BitcastOp) { return bitcastElement(b, v[0], e, resultType); })
