@@ -28,6 +28,17 @@ bool device::isSkinny(Operation *op) {
          dot.getRhsContract().back() == innermostAxis(dot.getRhs());
 }
 
+/// Elements of k that a lane of it reads at once: those of 16 bytes, where rows lie at whole ones.
+static int64_t lanesOfSkinny(Operation *product) {
+  int64_t lanes = GpuArch::accessBytes;
+  for (Value operand : product->getOperands().take_front(2)) {
+    auto type = tensorType(operand);
+    int64_t most = GpuArch::accessBytes / std::max<int64_t>(2, elementBytes(type.getElementType()));
+    lanes = std::min({lanes, most, type.getShape().back() & -type.getShape().back()});
+  }
+  return std::max<int64_t>(1, lanes);
+}
+
 void device::scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   s.form = Form::Skinny;
   s.threads = 128;
@@ -39,6 +50,21 @@ void device::scheduleSkinny(ScheduleChoice &s, kernel::LaunchOp launch, const Gp
   each = 4;
   while (each > 1 && sizes.batch * many < 2 * warps * int64_t(each))
     each /= 2;
+  // Blocks share k where those of all results leave multiprocessors idle, as long as each walks for
+  // longer than it takes them to meet.
+  constexpr int64_t kBlocks = 4, kWorthSharing = 24,
+                    kMost = 64; // of a multiprocessor; steps; parts
+  int64_t perBlock = int64_t(s.threads / GpuArch::warp) * each;
+  int64_t blocks = sizes.batch * llvm::divideCeil(many, perBlock);
+  int64_t steps = sizes.inner / GpuArch::warp / lanesOfSkinny(productOf(launch));
+  bool known = sizes.batch > 0 && many > 0 && blocks <= int64_t(kCounterBytes / sizeof(int32_t));
+  if (!known || blocks >= arch.multiprocessors)
+    return;
+  int64_t split = std::min({kBlocks * arch.multiprocessors / blocks, steps / kWorthSharing, kMost});
+  if (split < 2)
+    return;
+  s.split = unsigned(split);
+  s.scratchBytes = unsigned(kCounterBytes + blocks * split * s.threads * 8);
 }
 
 /// Parts of k in a block each, where tiles of the general form are few: what a multiprocessor

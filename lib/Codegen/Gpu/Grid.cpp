@@ -243,7 +243,7 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
     unsigned warps = s.getThreads() / GpuArch::warp;
     OpFoldResult blocks = s.getRows() ? h.ceilDiv(product.rows, warps * s.getRows())
                                       : h.ceilDiv(product.columns, warps * s.getColumns());
-    return h.mul(product.batch, blocks);
+    return h.mul(h.mul(product.batch, blocks), b.getIndexAttr(s.getSplit()));
   }
   case Form::SkinnyMma: {
     HostProduct product = HostProduct::of(h, launch);

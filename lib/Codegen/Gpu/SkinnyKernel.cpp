@@ -37,6 +37,7 @@ private:
   Value read(const OperandSource &source, const Coords &own, const Coords &k);
   SmallVector<Value> multiplyAll();
   Value total(Value v);
+  void addUp(Value tile, Value mine, llvm::function_ref<void(Value)> finish);
 
   device::KernelFrame &f;
   ImplicitLocOpBuilder &b;
@@ -47,6 +48,7 @@ private:
   OperandSource few, many;
   unsigned lanes = 1;
   Value lane, batchNumber;
+  Value part;                        ///< of k, where blocks share it
   SmallVector<Coords> fewAt, manyAt; ///< of all few, of the warp's others
 };
 
@@ -66,8 +68,16 @@ SmallVector<Value> SkinnyEmitter::multiplyAll() {
   Type type = lanes > 1 ? Type(VectorType::get({lanes}, sum)) : sum;
   Value zero = arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
   SmallVector<Value> none(fewAt.size() * manyAt.size(), zero);
-  auto loop = scf::ForOp::create(b, f.e.mulIndex(lane, f.e.index(lanes)), f.volume(p.inner),
-                                 f.e.index(int64_t(GpuArch::warp) * lanes), none);
+  Value begin = f.e.mulIndex(lane, f.e.index(lanes)), end = f.volume(p.inner);
+  int64_t step = int64_t(GpuArch::warp) * lanes;
+  if (part) {
+    int64_t all = step * s.getSplit();
+    Value steps = f.e.divIndex(f.e.addIndex(end, f.e.index(all - 1)), f.e.index(all));
+    Value first = f.e.mulIndex(part, f.e.mulIndex(steps, f.e.index(step)));
+    end = f.minIndex(end, f.e.addIndex(first, f.e.mulIndex(steps, f.e.index(step))));
+    begin = f.e.addIndex(begin, first);
+  }
+  auto loop = scf::ForOp::create(b, begin, end, f.e.index(step), none);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   f.e.setLanes(lanes);
@@ -104,13 +114,43 @@ Value SkinnyEmitter::total(Value v) {
   return reduceWarp(b, v, prim::ReduceKind::sum, sumElement);
 }
 
+/// Leaves the thread's sum for the last block that has a part of it, which adds all up in order.
+void SkinnyEmitter::addUp(Value tile, Value mine, llvm::function_ref<void(Value)> finish) {
+  constexpr unsigned kTogether = 16; // loads on their way
+  Type stored = f.asStored(sum);
+  Value split = f.e.index(s.getSplit()), threads = f.e.index(s.getThreads());
+  auto placeOf = [&](Value of) {
+    Value number = f.e.addIndex(f.e.mulIndex(tile, split), of);
+    return f.scratchAt(0, stored, f.e.addIndex(f.e.mulIndex(number, threads), f.thread));
+  };
+  LLVM::StoreOp::create(b, f.asStored(mine), placeOf(part));
+  f.inLastBlock(tile, s.getSplit(), [&] {
+    Value all;
+    for (unsigned first = 0; first < s.getSplit(); first += kTogether) {
+      SmallVector<Value> read;
+      for (unsigned i = first; i < std::min(first + kTogether, s.getSplit()); ++i)
+        read.push_back(LLVM::LoadOp::create(b, stored, placeOf(f.e.index(i))));
+      for (Value v : read) {
+        v = f.asComputed(v, sum);
+        all = all ? emitCombine(b, prim::ReduceKind::sum, sumElement, all, v) : v;
+      }
+    }
+    finish(all);
+  });
+}
+
 void SkinnyEmitter::run() {
   unsigned warps = s.getThreads() / GpuArch::warp, each = across ? s.getRows() : s.getColumns();
   const SmallVector<Value> &ofFew = across ? p.columns : p.rows,
                            &ofMany = across ? p.rows : p.columns;
   Value extent = f.volume(ofMany), perBlock = f.e.index(int64_t(warps) * each);
   Value tiles = f.e.divIndex(f.e.addIndex(extent, f.e.index(warps * each - 1)), perBlock);
-  SmallVector<Value> place = f.delinearize(f.block, {f.volume(p.batch), tiles});
+  Value tile = f.block;
+  if (s.getSplit() > 1) {
+    part = f.e.remIndex(f.block, f.e.index(s.getSplit()));
+    tile = f.e.divIndex(f.block, f.e.index(s.getSplit()));
+  }
+  SmallVector<Value> place = f.delinearize(tile, {f.volume(p.batch), tiles});
   batchNumber = place[0];
   Value warp = f.e.divIndex(f.thread, f.e.index(GpuArch::warp));
   lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
@@ -145,7 +185,10 @@ void SkinnyEmitter::run() {
       arith::AndIOp::create(b, f.less(lane, f.e.index(sums.size())), f.less(column, extent));
   if (across)
     std::swap(row, column);
-  f.when(inside, [&] { p.store(f, batchNumber, row, runCoords(f, column, p.columns, 1), mine); });
+  auto finish = [&](Value all) {
+    f.when(inside, [&] { p.store(f, batchNumber, row, runCoords(f, column, p.columns, 1), all); });
+  };
+  part ? addUp(tile, mine, finish) : finish(mine);
 }
 
 void device::emitSkinnyKernel(KernelFrame &f) {
