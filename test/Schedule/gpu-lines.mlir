@@ -32,11 +32,11 @@ func.func @places(%x: tensor<32x50257xbf16>, %y: tensor<8192x256xbf16>, %z: tens
   return
 }
 
-// A warp scans a short line; a block sorts a line in shared memory, and keeps the first few of a long one with others
+// A warp scans a short line; a block sorts a line in shared memory, digit by digit, and keeps the first few of a long one with others
 // beside them; all blocks sort or scan a long one in scratch memory.
 // CHECK-LABEL: @orders
 // CHECK: <form = line, threads = 32, lanes = 2, row_threads = 32, index_bits = 32>
-// CHECK: <form = line, threads = 512, row_threads = 512, kept = 1000, shared_bytes = 8000, index_bits = 32>
+// CHECK: <form = line, threads = 256, vectors = 4, row_threads = 256, depth = 8, index_bits = 32>
 // CHECK: <form = line, threads = 256, row_threads = 256, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
 // CHECK: <form = line, threads = 1024, row_threads = 1024, kept = 4096, shared_bytes = 32768, index_bits = 32>
 // CHECK: <form = line, threads = 512, lanes = 4, row_threads = 512, split = 264, scratch_bytes = {{[0-9]+}}, index_bits = 32>
@@ -78,6 +78,31 @@ func.func @vocabulary(%x: tensor<4x50000xf32>) {
     %b = prim.arg_reduce max %a 1 : (tensor<4x50000xf32>) -> tensor<4xi64>
     kernel.yield %b : tensor<4xi64>
   } -> tensor<4xi64>
+  return
+}
+
+// Few lines that lie across are shared by blocks where they are long. A block sorts lines of open length as those that it has
+// room for; short ones are exchanged.
+// CHECK-LABEL: @across
+// CHECK: <form = line, threads = 512, row_threads = 16, split = 156, scratch_bytes = 83968, index_bits = 32>
+// CHECK: <form = line, threads = 256, vectors = 8, row_threads = 256, depth = 8>
+// CHECK: <form = line, threads = 64, row_threads = 64, kept = 128, shared_bytes = 1024, index_bits = 32>
+func.func @across(%x: tensor<20000x50xbf16>, %y: tensor<?x?xf32>, %z: tensor<100x128xf32>, %n: index, %m: index) {
+  %0 = kernel.launch special "arg_reduce" ins(%x : tensor<20000x50xbf16>) sizes() {
+  ^bb0(%a: tensor<20000x50xbf16>):
+    %b = prim.arg_reduce max %a 0 : (tensor<20000x50xbf16>) -> tensor<50xi64>
+    kernel.yield %b : tensor<50xi64>
+  } -> tensor<50xi64>
+  %1:2 = kernel.launch special "sort" ins(%y : tensor<?x?xf32>) sizes(%n, %m, %n, %m) {
+  ^bb0(%a: tensor<?x?xf32>):
+    %b, %c = prim.sort %a axis 1 {descending = false} : (tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xi64>)
+    kernel.yield %b, %c : tensor<?x?xf32>, tensor<?x?xi64>
+  } -> tensor<?x?xf32>, tensor<?x?xi64>
+  %2:2 = kernel.launch special "sort" ins(%z : tensor<100x128xf32>) sizes() {
+  ^bb0(%a: tensor<100x128xf32>):
+    %b, %c = prim.sort %a axis 1 {descending = false} : (tensor<100x128xf32>) -> (tensor<100x128xf32>, tensor<100x128xi64>)
+    kernel.yield %b, %c : tensor<100x128xf32>, tensor<100x128xi64>
+  } -> tensor<100x128xf32>, tensor<100x128xi64>
   return
 }
 

@@ -110,6 +110,15 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
       function("%x: tensor<9x17xf32>", "tensor<9x4xf32>",
                "%y, %i = prim.top_k %x axis 1 {largest = true} : (tensor<9x17xf32>) -> "
                "(tensor<9x4xf32>, tensor<9x4xi64>)"),
+      function("%x: tensor<9x4000xf32>", "tensor<9x4000xi64>",
+               "%v, %y = prim.sort %x axis 1 {descending = false} : (tensor<9x4000xf32>) -> "
+               "(tensor<9x4000xf32>, tensor<9x4000xi64>)"),
+      function("%x: tensor<9x2000xi64>", "tensor<9x2000xi64>",
+               "%y, %p = prim.sort %x axis 1 {descending = true} : (tensor<9x2000xi64>) -> "
+               "(tensor<9x2000xi64>, tensor<9x2000xi64>)"),
+      function("%x: tensor<20000x50xbf16>", "tensor<50xi64>",
+               "%y = prim.arg_reduce max %x 0 {last = false} : (tensor<20000x50xbf16>) -> "
+               "tensor<50xi64>"),
       function("%x: tensor<64x128xf16>", "tensor<64x128xf16>",
                "%y = prim.erf %x : (tensor<64x128xf16>) -> tensor<64x128xf16>")};
   for (const GpuArch &arch : GpuArch::all())

@@ -190,6 +190,24 @@ TEST_CASE("long reductions are shared by blocks that meet in scratch memory") {
         {random(DType::F32, {2, 40000})});
 }
 
+TEST_CASE("sums over leading axes of open extents are shared by threads of a block") {
+  auto sums = [](const char *kind, const std::string &from, const std::string &to, const char *axes,
+                 const char *t, std::vector<Tensor> given) {
+    std::string x = "tensor<" + from + "x" + t + ">", y = "tensor<" + to + "x" + t + ">";
+    std::string text = function("%x: " + x, y,
+                                std::string("%s = prim.reduce ") + kind + " %x " + axes + " : (" +
+                                    x + ") -> " + y + "\n%y = prim.neg %s : (" + y + ") -> " + y);
+    CHECK(scheduleOf(text).getForm() == codegen::device::Form::Column);
+    for (const Tensor &one : given)
+      check(text, {one});
+  };
+  sums("sum", "?x?", "?", "[0]", "f32",
+       {random(DType::F32, {300, 70}), random(DType::F32, {1, 5}), random(DType::F32, {70, 2000})});
+  sums("max", "?x64", "64", "[0]", "bf16",
+       {random(DType::BF16, {700, 64}), random(DType::BF16, {3, 64})});
+  sums("sum", "?x300x?", "?", "[0, 1]", "i32", {random(DType::I32, {4, 300, 7}, -9, 9)});
+}
+
 TEST_CASE("averages of images: few columns, axes of one element, what follows") {
   auto average = [](const std::string &n, const std::string &size, const std::string &c,
                     const std::string &to) {

@@ -88,6 +88,8 @@ TEST_CASE("lines that blocks sort") {
   sort("bf16", 1, 5000, "false", random(DType::BF16, {1, 5000}));
   sort("f32", 1, 17000, "false", random(DType::F32, {1, 17000})); // in the results
   sort("i64", 2, 1024, "true", random(DType::I64, {2, 1024}, -100, 100));
+  sort("f64", 2, 300, "false", random(DType::F64, {2, 300}));
+  sort("f32", 2, 4096, "true", random(DType::F32, {2, 4096}));
   auto first = [](const char *t, int64_t lines, int64_t length, int64_t kept, const char *largest,
                   Tensor x) {
     std::string l = "tensor<" + std::to_string(lines) + "x", k = std::to_string(kept) + "x";
@@ -161,6 +163,33 @@ TEST_CASE("sums whose elements lie inside, short rows, short axes across") {
                        ">) -> tensor<50x8x4x" + t + ">"),
           {random(d, {50, 4, 8})});
   }
+}
+
+TEST_CASE("lines of open length: digit by digit where a block has room, exchanged where not") {
+  std::string open =
+      function("%x: tensor<?x?xf32>", "tensor<?x?xi64>",
+               "%v, %y = prim.sort %x axis 1 {descending = false} : (tensor<?x?xf32>) -> "
+               "(tensor<?x?xf32>, tensor<?x?xi64>)");
+  codegen::device::Schedule s = scheduleOf(open);
+  CHECK(s.getDepth() == 8);
+  for (int64_t length : {1, 300, 2048, 2049, 3000})
+    check(open, {random(DType::F32, {2, length})});
+}
+
+TEST_CASE("places of extrema of few long lines that lie across are shared by blocks") {
+  auto places = [](const char *t, const std::string &from, const std::string &to, int axis,
+                   Tensor x) {
+    std::string all = "tensor<" + from + "x" + t + ">", kept = "tensor<" + to + "xi64>";
+    std::string text = function("%x: " + all, kept,
+                                "%y = prim.arg_reduce max %x " + std::to_string(axis) +
+                                    " {last = false} : (" + all + ") -> " + kept);
+    codegen::device::Schedule s = scheduleOf(text);
+    CHECK(s.getForm() == codegen::device::Form::Line);
+    CHECK(s.getSplit() > 1);
+    check(text, {x});
+  };
+  places("bf16", "3000x50", "50", 0, random(DType::BF16, {3000, 50}));
+  places("i8", "2x1500x37", "2x37", 1, random(DType::I8, {2, 1500, 37}, -9, 9)); // many equal ones
 }
 
 TEST_CASE("lines that all blocks sort: several chunks, types, axes, ties, the first of a line") {

@@ -294,6 +294,19 @@ TEST_CASE("sorted scatters: few updates of many places, the rest of which are co
   }
 }
 
+TEST_CASE("few updates of lines along memory, which are copied together") {
+  for (const char *kind : {"assign", "add"})
+    for (int updates : {1, 9}) {
+      std::string x = "tensor<3x45x130xf32>", n = "3x40x" + std::to_string(updates),
+                  i = "tensor<" + n + "xi64>", u = "tensor<" + n + "xf32>";
+      check(function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+                     std::string("%y = prim.scatter_along ") + kind + " %x, %i, %u axis 2 : (" + x +
+                         ", " + i + ", " + u + ") -> " + x),
+            {random(DType::F32, {3, 45, 130}), indices({3, 40, updates}, -2, 131),
+             random(DType::F32, {3, 40, updates})});
+    }
+}
+
 TEST_CASE("scatters of runs find them by halving") {
   // Bags of rows that are taken from a table, some of them empty.
   std::string text = function("%t: tensor<90x48xf32>, %r: tensor<700xi64>, %i: tensor<700x1xi64>",

@@ -6,10 +6,14 @@
 // what each thread waits for: rounds of loads, the warps whose parts are added one after the other,
 // and blocks that meet, which take as long as four rounds.
 //
+// Extents that are open are taken for what a matrix may have; blocks do not meet then where the
+// points are open, since nobody knows how much memory they would meet in.
+//
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
 #include "ScheduleChoice.h"
 #include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -24,6 +28,7 @@ struct Columns {
   unsigned unitBytes;           ///< of the elements that a vector reduces at once
   bool inner; ///< whether elements of a point lie together, not those of neighbouring points
   unsigned threads = GpuArch::threads; ///< of a block, at most
+  bool open = false;                   ///< there may be any number of points
 
   /// Vectors of a block that lie together.
   unsigned most() const {
@@ -68,7 +73,7 @@ static ColumnCut cutSmall(const Columns &c, const GpuArch &arch) {
   auto reads = [&](unsigned side) { return side * c.bytes / (c.units * c.length); };
   for (unsigned side = most; side > 0 && (side == most || reads(side) >= kSector); side /= 2)
     for (unsigned threads = kFewestThreads; threads <= GpuArch::threads; threads *= 2)
-      for (int64_t rounds = 0; rounds <= kMostRounds; ++rounds) {
+      for (int64_t rounds = 0; rounds <= (c.open ? 0 : kMostRounds); ++rounds) {
         ColumnCut cut{threads, side, 1};
         if (rounds > 0)
           cut.split = llvm::divideCeil(c.length, rounds * kColumnLoads * cut.rowThreads());
@@ -102,7 +107,7 @@ static ColumnCut cutLarge(const Columns &c, const GpuArch &arch) {
   int64_t blocks = cut.blocksOf(c), round = int64_t(kColumnLoads) * cut.rowThreads();
   int64_t wanted = kBlocks * arch.multiprocessors, most = c.length / (kRounds * round);
   int64_t split = std::min<int64_t>(llvm::divideCeil(wanted, blocks), most);
-  if (split >= 2 && c.length >= kWorthSharing * round) {
+  if (!c.open && split >= 2 && c.length >= kWorthSharing * round) {
     cut.split = split;
     // Where the machine is full, rather a few less than blocks that wait for others to end.
     if (wanted / blocks >= 2 && wanted / blocks < most) {
@@ -145,6 +150,7 @@ static Columns columnsOf(ScheduleChoice &s, prim::DotOp dot) {
 /// Vectors of neighbouring results, if neighbours lie together.
 static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::ReduceOp reduce) {
   constexpr unsigned kAccumulated = 32; // bytes of a thread, which meet in shared memory
+  constexpr int64_t kOpen = 1024;       // what an open extent is taken for
   auto x = tensorType(reduce.getX()), kept = tensorType(reduce.getResult());
   bool inner = llvm::is_contained(reduce.getAxes(), trimmed(x).getRank() - 1);
   if (!inner)
@@ -154,13 +160,21 @@ static Columns columnsOf(ScheduleChoice &s, kernel::LaunchOp launch, prim::Reduc
   int64_t bytes = elementBytes(computeType(x.getElementType()));
   while (s.lanes > 1 && s.lanes * bytes > kAccumulated)
     s.lanes /= 2;
-  int64_t points = kept.getNumElements();
+  auto count = [&](RankedTensorType type) {
+    return static_cast<int64_t>(typicalElements(type.getShape(), kOpen));
+  };
+  int64_t points = count(kept), all = count(x);
   int64_t read = elementBytes(x.getElementType());
   for (Type type : launch.getInputs().getTypes())
-    if (cast<RankedTensorType>(type).getNumElements() == x.getNumElements())
-      read = std::min(read, elementBytes(cast<RankedTensorType>(type).getElementType()));
-  return {int64_t(llvm::divideCeil(points, s.lanes)), x.getNumElements() / points,
-          x.getNumElements() * read, unsigned(s.lanes * elementBytes(x.getElementType())), inner};
+    if (auto input = dyn_cast<RankedTensorType>(type); input && count(input) == all)
+      read = std::min(read, elementBytes(input.getElementType()));
+  return {int64_t(llvm::divideCeil(points, s.lanes)),
+          all / points,
+          all * read,
+          unsigned(s.lanes * elementBytes(x.getElementType())),
+          inner,
+          GpuArch::threads,
+          !kept.hasStaticShape()};
 }
 
 void device::scheduleColumn(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {

@@ -11,7 +11,8 @@
 //
 // (Adinets and Merrill, Onesweep, 2022). Chunks are drawn in their order, so that who is looked at
 // runs or is done. A chunk's elements are put in order in shared memory before they are written, so
-// that those of a digit lie side by side. A line that is one chunk is sorted in one phase.
+// that those of a digit lie side by side. A line that is one chunk is sorted in one phase, by a
+// block in whose shared memory it stays from pass to pass.
 //
 //===----------------------------------------------------------------------===//
 #include "GridSort.h"
@@ -49,17 +50,22 @@ int64_t GridSortSizes::bytes() const {
   return 2 * bufferBytes(*this) + arrayBytes(passes() * lines * digits() * (chunks() + 1), 32);
 }
 
+int64_t GridSortSizes::sharedBytes() const {
+  int64_t numbers = digits() * (kWarps + (chunks() == 1 ? 1 : passes())) + kWarps;
+  return numbers * 4 + chunk() * (wordBits() / 8 + 4);
+}
+
 device::GridSort::GridSort(KernelFrame &f, GridSortSizes sizes, int64_t offset)
     : sizes(sizes), f(f), b(f.b), offset(offset), buffers(bufferBytes(sizes)),
       counts(offset + 2 * buffers),
       totals(counts + sizes.passes() * sizes.lines * sizes.digits() * sizes.chunks() * 4),
-      wordType(b.getIntegerType(sizes.wordBits())) {
+      wordType(b.getIntegerType(sizes.wordBits())), length(f.e.index(sizes.length)) {
   assert(f.schedule.getThreads() == GridSortSizes::threads && "the sort's blocks have others");
   lane = f.e.remIndex(f.thread, f.e.index(GpuArch::warp));
   warp = f.e.divIndex(f.thread, f.e.index(GpuArch::warp));
   Type i32 = b.getI32Type();
   ranks = f.shared(i32, sizes.digits() * kWarps, "ranks");
-  bases = f.shared(i32, sizes.digits() * sizes.passes(), "bases");
+  bases = f.shared(i32, sizes.digits() * (alone() ? 1 : sizes.passes()), "bases");
   keys = f.shared(wordType, sizes.chunk(), "keys");
   places = f.shared(i32, sizes.chunk(), "places");
   warpTotals = f.shared(i32, kWarps, "warp_totals");
@@ -118,15 +124,17 @@ SmallVector<device::GridSort::Element> device::GridSort::elements(unsigned pass,
   Value first = f.e.addIndex(f.e.mulIndex(chunk, f.e.index(sizes.chunk())),
                              f.e.mulIndex(warp, f.e.index(int64_t(sizes.own) * GpuArch::warp)));
   first = f.e.addIndex(first, lane);
-  Value length = f.e.index(sizes.length), begin = f.e.mulIndex(line, length);
+  Value begin = f.e.mulIndex(line, length), last = f.e.subIndex(length, f.e.index(1));
   SmallVector<Element> all;
   for (unsigned i = 0; i < sizes.own; ++i) {
     Value at = f.e.addIndex(first, f.e.index(int64_t(i) * GpuArch::warp));
     Value inside = f.less(at, length);
-    Value safe = f.minIndex(at, f.e.index(sizes.length - 1));
+    Value safe = f.minIndex(at, last);
     if (pass == 0) {
       Value place = arith::IndexCastUIOp::create(b, b.getI32Type(), safe);
       all.push_back({key(line, safe), place, inside});
+    } else if (alone()) {
+      all.push_back({keyInBlock(safe), placeInBlock(safe), inside});
     } else {
       unsigned from = (pass - 1) % 2;
       Value number = f.e.addIndex(begin, safe);
@@ -323,8 +331,7 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
            [&, i = i] { LLVM::StoreOp::create(b, total, rankAt(f.e.index(int64_t(i)), digit)); });
     total = arith::AddIOp::create(b, total, part);
   }
-  bool alone = sizes.chunks() == 1;
-  if (!alone)
+  if (!alone())
     f.when(counts, [&] {
       Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, chunk, f.e.index(0));
       Value state = arith::SelectOp::create(b, isFirst, f.i32(kAll << kStateShift),
@@ -343,7 +350,7 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
       LLVM::StoreOp::create(b, element.key, f.at(keys, wordType, to));
       LLVM::StoreOp::create(b, element.place, f.at(places, i32, to));
     });
-  if (!alone) {
+  if (!alone()) {
     Value lower =
         arith::SelectOp::create(b, counts, loaded(b, i32, totalAt(pass, line, digit)), f.i32(0));
     Value base = beforeInBlock(lower), earlier = lookBack(pass, line, chunk, digit, counts);
@@ -359,13 +366,15 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
     });
   }
   f.barrier();
+  if (alone() && (pass + 1 < sizes.passes() || !f.scratch))
+    return;
   Value begin = f.e.mulIndex(line, f.e.index(sizes.length));
   Value before = f.e.mulIndex(chunk, f.e.index(sizes.chunk()));
   for (unsigned i = 0; i < sizes.own; ++i) {
     Value from = f.e.addIndex(f.thread, f.e.index(int64_t(i) * GridSortSizes::threads));
     f.when(f.less(f.e.addIndex(before, from), f.e.index(sizes.length)), [&] {
       Value key = loaded(b, wordType, f.at(keys, wordType, from)), to = from;
-      if (!alone) {
+      if (!alone()) {
         Value first = loaded(b, i32, f.at(bases, i32, digitOf(key, pass)));
         to = f.e.addIndex(arith::IndexCastOp::create(b, b.getIndexType(), first), from);
       }
@@ -376,20 +385,30 @@ void device::GridSort::place(unsigned pass, Value line, Value chunk, Key key) {
   }
 }
 
+void device::GridSort::runLine(Value line, Value elements, Key key) {
+  assert(alone() && "a block has one chunk");
+  length = elements;
+  for (unsigned pass = 0; pass < sizes.passes(); ++pass)
+    place(pass, line, f.e.index(0), key);
+}
+
+Value device::GridSort::keyInBlock(Value i) { return loaded(b, wordType, f.at(keys, wordType, i)); }
+
+Value device::GridSort::placeInBlock(Value i) {
+  return loaded(b, b.getI32Type(), f.at(places, b.getI32Type(), i));
+}
+
 void device::GridSort::run(GridPhases &phases, Key key, function_ref<void(Value)> beside) {
   int64_t items = sizes.lines * sizes.chunks();
   auto split = [&](Value item) {
     return std::pair(f.e.divIndex(item, f.e.index(sizes.chunks())),
                      f.e.remIndex(item, f.e.index(sizes.chunks())));
   };
-  if (sizes.chunks() == 1)
+  if (alone())
     return phases.run(items, [&](Value line) {
       beside(line);
-      for (unsigned pass = 0; pass < sizes.passes(); ++pass) {
-        if (pass)
-          f.barrier();
+      for (unsigned pass = 0; pass < sizes.passes(); ++pass)
         place(pass, line, f.e.index(0), key);
-      }
     });
   phases.run(items, [&](Value item) {
     beside(item);

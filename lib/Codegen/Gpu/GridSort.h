@@ -8,7 +8,8 @@
 
 namespace tcc::codegen::device {
 
-/// Lines of keys, unsigned numbers of `keyBits` bits at most.
+/// Lines of keys, unsigned numbers of `keyBits` bits at most. Lines of one chunk may be shorter
+/// than `length`, and any number.
 struct GridSortSizes {
   static constexpr unsigned threads = 256;
   int64_t lines, length;
@@ -24,6 +25,8 @@ struct GridSortSizes {
   static unsigned ownOf(int64_t elements);
   /// Of scratch memory.
   int64_t bytes() const;
+  /// Of a block's shared memory.
+  int64_t sharedBytes() const;
 };
 
 /// A stable sort of each line by its keys, digit by digit from the lowest on. A block puts a
@@ -39,6 +42,12 @@ public:
   using Key = llvm::function_ref<mlir::Value(mlir::Value line, mlir::Value place)>;
   /// `beside`(item) is called by all threads for each of lines * chunks items of the first phase.
   void run(GridPhases &phases, Key key, llvm::function_ref<void(mlir::Value item)> beside);
+  /// By one block: a line of one chunk that has `elements`, which then lie in shared memory. Needs
+  /// no scratch memory.
+  void runLine(mlir::Value line, mlir::Value elements, Key key);
+  /// Element `i` of that line in order: its key, and where it was (i32).
+  mlir::Value keyInBlock(mlir::Value i);
+  mlir::Value placeInBlock(mlir::Value i);
 
   /// Element `i` of a line when all are in order: its key, and where it was (i32).
   mlir::Value sortedKey(mlir::Value line, mlir::Value i);
@@ -63,11 +72,13 @@ private:
   mlir::Value lookBack(unsigned pass, mlir::Value line, mlir::Value chunk, mlir::Value digit,
                        mlir::Value asks);
   void place(unsigned pass, mlir::Value line, mlir::Value chunk, Key key);
+  bool alone() const { return sizes.chunks() == 1; }
 
   KernelFrame &f;
   mlir::ImplicitLocOpBuilder &b;
   int64_t offset, buffers, counts, totals; ///< bytes of scratch memory before each
   mlir::Type wordType;
+  mlir::Value length; ///< of a line
   mlir::Value lane, warp, ranks, bases, keys, places, warpTotals;
 };
 

@@ -100,8 +100,8 @@ void emitSharedLineKernel(KernelFrame &f);
 /// The same for sort and top-k.
 void emitOrderedBlockKernel(KernelFrame &f);
 
-/// The same by all blocks of the launch.
-void emitOrderedGridKernel(KernelFrame &f);
+/// The same digit by digit, by a block, or with `scratch_bytes` by all blocks of the launch.
+void emitDigitOrderKernel(KernelFrame &f);
 
 /// Shared memory in which a block orders elements: their places, then, `values` bytes on, what they
 /// are; all `bytes`.

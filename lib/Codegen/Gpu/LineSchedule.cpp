@@ -1,8 +1,9 @@
 //===- LineSchedule.cpp - Who walks along lines ---------------------------===//
 //
 // A thread has a line where there are lines for all threads, whose neighbours lie together. Along
-// an innermost axis, and where lines are few, the threads of a warp or a block share one; a block
-// sorts one that fits its shared memory. Longer ones are sorted by all blocks.
+// an innermost axis, and where lines are few, the threads of a warp or a block share one. A block
+// sorts one that fits its shared memory, digit by digit; a short one, and the first few of a long
+// one, by exchanges. Longer ones are sorted by all blocks.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -32,6 +33,8 @@ static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, 
   constexpr int64_t kMost = 16384, kFewest = 2048, kBeside = 8; // elements in shared memory
   constexpr int64_t kOthers = 2048;                             // bytes of it
   bool known = !ShapedType::isDynamic(length);
+  if (scheduleBlockOrder(s, x, axis, isa<prim::SortOp>(op)))
+    return;
   if (known && (length < kShort || (length <= 2 * kShort && lines >= arch.multiprocessors * kBusy)))
     return;
   Type e = x.getElementType();
@@ -58,6 +61,19 @@ static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, 
     s.rowThreads = unsigned(std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(slots) / 2),
                                                 GpuArch::warp, GpuArch::threads));
   s.threads = s.rowThreads;
+}
+
+/// Blocks share lines that lie across, a warp of neighbours each of `groups`, where those alone
+/// leave multiprocessors idle and each block has rounds of accesses worth meeting the others for.
+static void splitAcross(ScheduleChoice &s, int64_t length, int64_t groups, const GpuArch &arch) {
+  constexpr int64_t kBlocks = 2, kRounds = 4; // kBlocks: of a multiprocessor
+  constexpr int64_t kInFlight = 4;            // accesses of a round
+  int64_t rounds = llvm::divideCeil(length, kInFlight * s.rowThreads);
+  int64_t parts = std::min(kBlocks * arch.multiprocessors / groups, rounds / kRounds);
+  if (parts < 2)
+    return;
+  s.split = unsigned(groups * parts);
+  s.scratchBytes = unsigned(kCounterBytes + s.split * GpuArch::warp * 2 * int64_t(sizeof(int64_t)));
 }
 
 void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
@@ -102,6 +118,8 @@ void device::scheduleLine(ScheduleChoice &s, kernel::LaunchOp launch, const GpuA
     while (s.rowThreads * GpuArch::warp < kMost && accesses > kOwn * s.rowThreads)
       s.rowThreads *= 2;
     s.threads = s.rowThreads * GpuArch::warp;
+    if (!scan && known && lines > 0)
+      splitAcross(s, length, llvm::divideCeil(lines, int64_t(GpuArch::warp)), arch);
     return;
   }
   s.rowThreads = known ? GpuArch::warp : kUnknown;

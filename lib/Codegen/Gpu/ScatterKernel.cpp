@@ -6,7 +6,7 @@
 //
 // - scatter_along: a thread has one line along the axis, or a part of it where lines are few. It
 //   looks at all of the line's indices; where they are those of all lines, a warp's lanes look at
-//   them together.
+//   them together. Lines that lie along memory are copied together first.
 // - scatter_nd: a thread has one place of the axes that are not indexed, in all slices; its block
 //   first copies what the updates leave unchanged.
 // - Both, where there are many updates: these are sorted first (SortedScatter.cpp).
@@ -118,6 +118,7 @@ private:
     return moved;
   }
   void copyPart(Value first, unsigned apart);
+  void copyTogether();
   Value isMine(Value update, Value &index);
   void updateMine(Value update);
   void walkTogether(Value count);
@@ -127,10 +128,11 @@ private:
   ImplicitLocOpBuilder &b;
   prim::ScatterAlongOp op;
   unsigned axis;
-  SmallVector<Value> extents, updates; ///< of the result, of the indices
-  Value lane, hasLine, hasUpdates, low, high;
-  Coords at;                               ///< the lane's line
-  static constexpr unsigned kInFlight = 8; ///< indices that a lane reads at once
+  SmallVector<Value> extents, updates;               ///< of the result, of the indices
+  SmallVector<Value> others;                         ///< extents of the result along the other axes
+  Value lane, first, hasLine, hasUpdates, low, high; ///< first: line of the warp
+  Coords at;                                         ///< the lane's line
+  static constexpr unsigned kInFlight = 8;           ///< indices that a lane reads at once
 };
 
 } // namespace
@@ -138,14 +140,15 @@ private:
 ScatterAlong::ScatterAlong(device::KernelFrame &f, prim::ScatterAlongOp op)
     : f(f), b(f.b), op(op), axis(op.getAxis()), extents(extentsOf(f, op.getX())),
       updates(extentsOf(f, op.getIndices())) {
-  SmallVector<Value> others(extents);
+  others = extents;
   others.erase(others.begin() + axis);
   Value warp = f.e.index(GpuArch::warp), split = f.e.index(f.schedule.getSplit()),
         one = f.e.index(1), lines = f.volume(others);
   Value number = f.e.divIndex(f.globalThread(), warp);
   lane = f.e.remIndex(f.thread, warp);
   // Neighbouring warps look at the same indices.
-  Value first = f.e.mulIndex(f.e.divIndex(number, split), warp), line = f.e.addIndex(first, lane);
+  first = f.e.mulIndex(f.e.divIndex(number, split), warp);
+  Value line = f.e.addIndex(first, lane);
   hasLine = f.less(line, lines);
   line = f.minIndex(line, f.e.subIndex(lines, one));
   for (Value i : f.delinearize(line, others))
@@ -253,14 +256,46 @@ void ScatterAlong::copyPart(Value first, unsigned apart) {
   });
 }
 
+/// The part of all lines of the warp, whose places lie together in memory, not the lines: lanes
+/// have neighbouring places.
+void ScatterAlong::copyTogether() {
+  Value lines = f.e.subIndex(f.volume(others), first), places = f.e.subIndex(high, low);
+  Value all = f.e.mulIndex(f.minIndex(lines, f.e.index(GpuArch::warp)), places);
+  Value last = f.e.subIndex(all, f.e.index(1));
+  f.loop(lane, all, int64_t(GpuArch::warp) * kInFlight, [&](Value begin) {
+    SmallVector<std::pair<Coords, Value>> copied;
+    for (unsigned i = 0; i < kInFlight; ++i) {
+      // The last one several times is as good as once.
+      Value number = f.minIndex(f.e.addIndex(begin, f.e.index(int64_t(i) * GpuArch::warp)), last);
+      Value line = f.e.addIndex(first, f.e.divIndex(number, places));
+      Coords from;
+      for (Value c : f.delinearize(line, others))
+        from.push_back(Coord::uniform(c));
+      Value place = f.e.addIndex(low, f.e.remIndex(number, places));
+      from.insert(from.begin() + axis, Coord::uniform(place));
+      Value v = f.e.eval(op.getX(), from);
+      f.failed |= !v;
+      if (!v)
+        return;
+      copied.push_back({from, v});
+    }
+    for (auto &[to, v] : copied)
+      f.e.store(f.results[0], to, v);
+  });
+}
+
 void ScatterAlong::run() {
+  // Lanes that update see what others copied.
+  bool together = !isOneLine(op) && axis + 1 == extents.size();
   unlessInPlace(f, op.getX(), [&] {
     if (isOneLine(op))
       return copyPart(f.e.addIndex(low, lane), GpuArch::warp);
+    if (together)
+      return f.when(f.less(low, high), [&] { copyTogether(); });
     f.when(hasLine, [&] { copyPart(low, 1); });
   });
-  if (isOneLine(op))
-    f.barrier(); // the one lane that updates sees what the others copied
+  if (isOneLine(op) || together)
+    f.barrier();
   f.when(f.less(f.e.index(0), f.volume(updates)),
          [&] { sameForAllLines(op) ? walkTogether(updates[axis]) : walkAlone(updates[axis]); });
 }

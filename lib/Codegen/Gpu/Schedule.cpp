@@ -13,6 +13,7 @@
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
 #include "tcc/Codegen/Common/LineKernel.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -194,13 +195,14 @@ static prim::ConvOp depthwiseIn(kernel::LaunchOp launch) {
 
 /// Whether threads have to share the points' reductions to fill the machine.
 static bool sharesReduction(kernel::LaunchOp launch, const GpuArch &arch) {
-  constexpr int64_t kLong = 16; // elements of a reduction worth sharing
+  constexpr int64_t kLong = 16;   // elements of a reduction worth sharing
+  constexpr int64_t kOpen = 1024; // what an open extent is taken for
   prim::ReduceOp reduce = columnReduction(launch);
   if (!reduce)
     return false;
-  int64_t points = elements(tensorType(reduce.getResult())),
-          all = elements(tensorType(reduce.getX()));
-  return points > 0 && all >= kLong * points && points < int64_t(arch.multiprocessors) * 1024;
+  double points = typicalElements(tensorType(reduce.getResult()).getShape(), kOpen),
+         all = typicalElements(tensorType(reduce.getX()).getShape(), kOpen);
+  return points > 0 && all >= kLong * points && points < double(arch.multiprocessors) * 1024;
 }
 
 /// Parts of the axis of few lines, a warp each: all look at all indices, and each has enough places

@@ -40,6 +40,9 @@ void scheduleLine(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch
 /// has none.
 bool scheduleGridOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsigned axis,
                        const GpuArch &arch);
+/// The way to order such lines digit by digit, a block a line. `all`: whether all of a line's
+/// elements are results, or only the first ones.
+bool scheduleBlockOrder(ScheduleChoice &choice, mlir::RankedTensorType x, unsigned axis, bool all);
 /// The way to find places of elements that are not zero.
 void scheduleCollect(ScheduleChoice &choice, prim::NonzeroOp op, const GpuArch &arch);
 /// The way to run a launch of kind row.

@@ -101,8 +101,10 @@ SharedLine::SharedLine(device::KernelFrame &f)
   warps = across ? threads : threads / GpuArch::warp;
   warpOfLine = across ? share : f.e.divIndex(share, f.e.index(GpuArch::warp));
   bool sharesLines = f.schedule.getScratchBytes() && isa<prim::ArgReduceOp>(specialOf(f.launch));
-  if (sharesLines)
-    parts = f.schedule.getSplit() * tensorType(x).getDimSize(axis) / tensorType(x).getNumElements();
+  if (sharesLines) {
+    int64_t lines = tensorType(x).getNumElements() / tensorType(x).getDimSize(axis);
+    parts = f.schedule.getSplit() / int64_t(llvm::divideCeil(lines, together));
+  }
   enter(f.e.divIndex(f.block, f.e.index(parts)));
 }
 
@@ -209,25 +211,34 @@ BestOfLine::Best SharedLine::ofLine(BestOfLine &line, BestOfLine::Best best) {
   return all;
 }
 
-/// What the blocks of the line have found is put together by the last of them. There are no more of
-/// them than a block has threads.
+/// What the blocks of the lines have found is put together by the last of them.
 void SharedLine::meet(BestOfLine &line, BestOfLine::Best best) {
   Type value = best.value.getType(), stored = f.asStored(value), place = best.place.getType();
-  int64_t all = f.schedule.getSplit() * int64_t(sizeof(int64_t)); // bytes of the values
+  int64_t together = f.schedule.getThreads() / threads;                      // lines of a block
+  int64_t all = f.schedule.getSplit() * together * int64_t(sizeof(int64_t)); // bytes of the values
+  auto slotOf = [&](Value block) {
+    return f.e.addIndex(f.e.mulIndex(block, f.e.index(together)), lineOfBlock);
+  };
   auto valueAt = [&](Value part) { return f.scratchAt(0, stored, part); };
   auto placeAt = [&](Value part) { return f.scratchAt(all, place, part); };
   f.when(leads(), [&] {
-    LLVM::StoreOp::create(b, f.asStored(best.value), valueAt(f.block));
-    LLVM::StoreOp::create(b, best.place, placeAt(f.block));
+    LLVM::StoreOp::create(b, f.asStored(best.value), valueAt(slotOf(f.block)));
+    LLVM::StoreOp::create(b, best.place, placeAt(slotOf(f.block)));
   });
   Value number = f.e.divIndex(f.block, f.e.index(parts));
   f.inLastBlock(number, unsigned(parts), [&] {
-    // Threads without a part have the last one's again, which changes nothing.
-    Value own = f.minIndex(f.thread, f.e.index(parts - 1));
-    own = f.e.addIndex(f.e.mulIndex(number, f.e.index(parts)), own);
-    Value read = LLVM::LoadOp::create(b, stored, valueAt(own));
-    BestOfLine::Best found =
-        ofLine(line, {f.asComputed(read, value), LLVM::LoadOp::create(b, place, placeAt(own))});
+    // Threads without a part have the last one's again, which changes nothing; so do those
+    // without a line.
+    BestOfLine::Best found;
+    for (int64_t first = 0; first < parts; first += threads) {
+      Value own = f.minIndex(f.e.addIndex(share, f.e.index(first)), f.e.index(parts - 1));
+      own = slotOf(f.e.addIndex(f.e.mulIndex(number, f.e.index(parts)), own));
+      Value read = LLVM::LoadOp::create(b, stored, valueAt(own));
+      BestOfLine::Best other{f.asComputed(read, value),
+                             LLVM::LoadOp::create(b, place, placeAt(own))};
+      found = found.value ? line.better(found, other) : other;
+    }
+    found = ofLine(line, found);
     f.when(leads(), [&] { line.store(found); });
   });
 }
@@ -394,7 +405,8 @@ void SharedLine::emitScan(prim::CumulativeOp op) {
 void device::emitSharedLineKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
   if (isa<prim::SortOp, prim::TopKOp>(op))
-    return f.schedule.getScratchBytes() ? emitOrderedGridKernel(f) : emitOrderedBlockKernel(f);
+    return f.schedule.getDepth() || f.schedule.getScratchBytes() ? emitDigitOrderKernel(f)
+                                                                 : emitOrderedBlockKernel(f);
   if (isa<prim::FourierOp>(op))
     return emitFourierKernel(f);
   if (op->hasTrait<prim::MatrixFactor>())
