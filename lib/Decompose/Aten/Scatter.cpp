@@ -143,6 +143,62 @@ Value sizesOfBags(PrimBuilder &b, Value offsets, Dim count) {
   return b.sub(b.sliceAxis(all, 0, b.dim(1), bags), begin);
 }
 
+DenseIntElementsAttr knownIntegers(Value v) {
+  auto constant = v.getDefiningOp<prim::ConstantOp>();
+  return constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+}
+
+/// Whether `v` is 0, step, 2 step and so on.
+bool countsBy(Value v, int64_t step) {
+  while (auto cast = v.getDefiningOp<prim::CastOp>())
+    v = cast.getX();
+  if (DenseIntElementsAttr known = knownIntegers(v))
+    return llvm::all_of(llvm::enumerate(known.getValues<APInt>()), [&](auto at) {
+      return at.value().getSExtValue() == static_cast<int64_t>(at.index()) * step;
+    });
+  auto times = v.getDefiningOp<prim::MulOp>();
+  DenseIntElementsAttr factor = times ? knownIntegers(times->getOperand(1)) : nullptr;
+  if (factor && factor.isSplat() && factor.getSplatValue<APInt>() == step)
+    return times->getOperand(0).getDefiningOp<prim::IotaOp>() != nullptr;
+  return step == 1 && v.getDefiningOp<prim::IotaOp>();
+}
+
+/// The length of all bags, if they begin at its multiples and take all of `count` indices: bags
+/// that are the rows of a matrix.
+std::optional<int64_t> lengthOfBags(PrimBuilder &b, Value offsets, Dim count) {
+  auto all = b.known(count), bags = b.known(b.dim(offsets, 0));
+  if (!all || !bags || *bags <= 0 || *all == 0 || *all % *bags != 0)
+    return std::nullopt;
+  int64_t length = *all / *bags;
+  return countsBy(offsets, length) ? std::optional(length) : std::nullopt;
+}
+
+/// Bags of one length are reduced as what they are, rows of a matrix of rows.
+LogicalResult embeddingRows(AtenNode &a, Value table, Value indices, int64_t length, int64_t mode) {
+  PrimBuilder &b = a.b;
+  Type wide = a.wide();
+  Dims shape = {b.dim(*b.known(b.dim(indices, 0)) / length), b.dim(length)};
+  indices = b.reshape(indices, shape);
+  Value rows = a.cast(b.take(table, indices, 0), wide),
+        none = neutral(b, mode == kMax ? S::max : S::add, wide);
+  if (Value weights = a.tensor("per_sample_weights"))
+    rows = b.mul(rows, b.unsqueeze(b.reshape(a.cast(weights, wide), shape), {2}));
+  int64_t padding = a.integer("padding_idx", -1);
+  Value size;
+  if (a.has("padding_idx") && padding >= 0) {
+    Value kept = b.compare(P::ne, indices, static_cast<double>(padding));
+    rows = b.select(b.unsqueeze(kept, {2}), rows, none);
+    size = b.unsqueeze(b.reduce(K::sum, b.cast(kept, wide), {1}, false), {1});
+  }
+  Value result = b.reduce(mode == kMax ? K::max : K::sum, rows, {1}, false);
+  if (mode == kMean)
+    result =
+        size ? b.div(result, b.maximum(size, 1.0)) : b.div(result, static_cast<double>(length));
+  if (mode == kMax && size)
+    result = b.select(b.compare(P::gt, size, 0.0), result, b.scalar(0, wide));
+  return a.give(result);
+}
+
 LogicalResult embeddingBag(AtenNode &a) {
   PrimBuilder &b = a.b;
   Value table = a.tensor("weight"), indices = a.tensor("indices"), offsets = a.tensor("offsets");
@@ -160,6 +216,8 @@ LogicalResult embeddingBag(AtenNode &a) {
     bags = b.subDims(bags, b.dim(1));
     offsets = b.sliceAxis(offsets, 0, b.dim(0), bags);
   }
+  if (auto length = lengthOfBags(b, offsets, count); length)
+    return embeddingRows(a, table, indices, *length, mode);
   Value bag = bagOf(b, offsets, count), rows = a.cast(b.take(table, indices, 0), wide);
   if (Value weights = a.tensor("per_sample_weights"))
     rows = b.mul(rows, b.unsqueeze(a.cast(weights, wide), {1}));
