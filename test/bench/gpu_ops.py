@@ -7,7 +7,8 @@ Every case (opcases.py) is exported and compiled on all cores first, for the GPU
 the other takes cases: it holds tcc's outputs against eager's, on the device, and times both in turns, on the same
 tensors: one call among many that are queued, the host's work included, and one of many in a captured graph, which is
 the device's work alone. What cannot be captured (its host reads what the device computes) has the first figure only.
-A case that kills its process or does not end is a result, and the next process goes on behind it.
+A case that kills its process or does not end is a result, and the next process goes on behind it. So it does behind a
+capture that failed, after which a process captures nothing more.
 
 --as bf16 turns the floats of arguments and weights to that type, of cases that name none. Matrix units do not round f32.
 """
@@ -54,6 +55,10 @@ def type_of(options):
     return {short: dtype for dtype, short in SHORT.items()}[options.narrow] if options.narrow else None
 
 
+def label(name, options):
+    return name + (f" as {options.narrow}" if options.narrow else "")
+
+
 def prepare(job):
     """Exports and compiles one case; what went wrong, or nothing."""
     import torch
@@ -82,9 +87,9 @@ def events_us(torch, run, count):
 
 
 def captured(torch, run, count):
-    """A graph of so many calls."""
+    """A graph of so many calls, in the stream of the process: what is captured may not wait for another one."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
         for _ in range(count):
             run()
     return graph
@@ -101,6 +106,7 @@ def times(torch, ready):
         except Exception as failure:  # its host waits for the device
             failed[name] = ' '.join(str(failure).split())[:120]
             torch.cuda.synchronize()
+            break
     for _ in range(5):
         for name, run in ready.items():
             queued.setdefault(name, []).append(events_us(torch, run, counts[name]))
@@ -127,7 +133,7 @@ def measure(name, library, why, options):
             return module(*given)
     expected = ops.tensors(eager())
     moved_bytes = sum(t.numel() * t.element_size() for t in [*arguments, *module.parameters(), *expected])
-    row = {"case": name + (f" as {options.narrow}" if options.narrow else ""), "bytes": moved_bytes,
+    row = {"case": label(name, options), "bytes": moved_bytes,
            "flops": CASES[name].flops, "failed": {}, "queued": {}, "graph": {}, "date": datetime.date.today().isoformat(),
            "machine": options.machine, "torch": torch.__version__}
     ready = {"eager": eager}
@@ -137,7 +143,7 @@ def measure(name, library, why, options):
         model = tcc_torch.Model(library)
         outputs = [o.clone() for o in model(*given)]
         model.synchronize()
-        error = ops.difference(outputs, expected)
+        error = ops.difference(outputs, expected, ops.places(CASES[name], given))
         if not error <= 1 and not (error := beside_exact(name, options, outputs, expected)) <= 1:
             raise ValueError(f"wrong output: {error:.2g} times what the type allows")
         row["error"] = error
@@ -153,54 +159,76 @@ def beside_exact(name, options, outputs, expected):
     """The difference from float64 on the CPU, in units of eager's own where this is off by more than it may be."""
     import torch
     from gpu_models import moved
+    from opcases import CASES
     module, arguments = built(name, type_of(options))
     with torch.no_grad():
         exact = ops.tensors(module.double()(*moved(arguments, torch.float64, "cpu")))
     narrow = [e.to(o.dtype) if e.is_floating_point() else e for e, o in zip(exact, expected)]
-    ours, theirs = (ops.difference([x.cpu() for x in found], narrow) for found in (outputs, expected))
+    places = ops.places(CASES[name], arguments)
+    ours, theirs = (ops.difference([x.cpu() for x in found], narrow, places) for found in (outputs, expected))
     return ours / max(theirs, 1)
 
 
-def serve(jobs, options, connection):
-    """Measures case after case and sends the rows."""
+def serve(options, connection):
+    """Measures case after case and sends the rows; behind a capture that failed it sends nothing, and ends."""
     import torch
     warnings.simplefilter("ignore")
     torch.set_num_threads(4)
+    torch.cuda.set_stream(torch.cuda.Stream())
     zero = torch.zeros(1, device="cuda")
     captured(torch, lambda: zero + 1, 1)  # a process's first capture brings what others need
+    try:
+        jobs = connection.recv()
+    except EOFError:  # there is nothing left to do
+        return
     for number, job in enumerate(jobs):
         try:
             row = measure(*job, options)
         except Exception as failure:  # eager itself does not run it
-            row = {"case": job[0], "not_a_case": f"{type(failure).__name__}: {' '.join(str(failure).split())[:200]}"}
+            row = {"case": label(job[0], options), "not_a_case": f"{type(failure).__name__}: {' '.join(str(failure).split())[:200]}"}
         connection.send(row)
+        if row.get("uncaptured"):
+            connection.send(None)
+            return
         if number % 16 == 15:
             torch.cuda.empty_cache()
 
 
 def in_processes(jobs, options):
-    """Rows of all jobs; each process goes on behind the one that ended before it. Forks would share CUDA's state."""
+    """Rows of all jobs; each process goes on behind the one that ended before it, and is ready by then. Forks would share
+    CUDA's state."""
     start = multiprocessing.get_context("spawn")
-    while jobs:
-        receiver, sender = start.Pipe(duplex=False)
-        process = start.Process(target=serve, args=(jobs, options, sender))
+
+    def started():
+        ours, theirs = start.Pipe()
+        process = start.Process(target=serve, args=(options, theirs))
         process.start()
-        sender.close()
-        done = 0
+        theirs.close()
+        return process, ours
+    spare = started()
+    while jobs:
+        (process, connection), spare = spare, started()
+        connection.send(jobs)
+        done, given_up = 0, False
         try:
-            while done < len(jobs) and receiver.poll(PATIENCE):
-                yield receiver.recv()
-                done += 1
-        except EOFError:
+            while done < len(jobs) and not given_up and connection.poll(PATIENCE):
+                row = connection.recv()
+                given_up = row is None
+                if row:
+                    yield row
+                    done += 1
+        except (EOFError, ConnectionResetError):
             pass
-        if done < len(jobs):
+        if done < len(jobs) and not given_up:
             process.kill()
-            yield {"case": jobs[done][0], "machine": options.machine, "queued": {}, "graph": {},
+            yield {"case": label(jobs[done][0], options), "machine": options.machine, "queued": {}, "graph": {},
                    "failed": {"tcc": "the process that ran it ended, or did not go on"}}
             done += 1
+        connection.close()
         process.join()
-        receiver.close()
         jobs = jobs[done:]
+    spare[1].close()
+    spare[0].join()
 
 
 def ratio(row, kind="graph"):

@@ -202,12 +202,12 @@ def writes():
     more("searchsorted/i64", torch.searchsorted, lambda: integers(99999, 3000).sort().values, table(99999, 30000))
     more("unique/rows", lambda x: x.unique(dim=0), table(3, 999, 3))
     more("unique/counts", lambda x: x.unique(return_counts=True), table(500, 20000))
-    more("kthvalue", lambda x: x.kthvalue(20, 1), (999, 301))
+    more("kthvalue", lambda x: x.kthvalue(20, 1), (999, 301), places=1)
     more("msort", torch.msort, (301, 999))
-    more("topk/65536x4", lambda x: x.topk(2, 1), (65536, 4))
-    more("topk/20000x10", lambda x: x.topk(3, 1), (20000, 10))
-    more("topk/axis0", lambda x: x.topk(3, 0), (301, 999))
-    more("topk/all", lambda x: x.topk(100), (99999,))
+    more("topk/65536x4", lambda x: x.topk(2, 1), (65536, 4), places=1)
+    more("topk/20000x10", lambda x: x.topk(3, 1), (20000, 10), places=1)
+    more("topk/axis0", lambda x: x.topk(3, 0), (301, 999), places=0)
+    more("topk/all", lambda x: x.topk(100), (99999,), places=0)
     more("max/pairs", lambda x: x.max(0), (301, 999))
 
 

@@ -26,14 +26,15 @@ class Case:
     dynamic: dict = dataclasses.field(default_factory=dict)  # argument -> {axis: name}
     quick: bool = False
     state: Any = None  # a module that holds weights, instead of `function`
+    places: Any = None  # the axis along which an output has places of the first argument, any of equals
 
 
 CASES = {}
 
 
-def case(name, function, arguments, flops=0, quick=False, dynamic=None, state=None):
+def case(name, function, arguments, flops=0, quick=False, dynamic=None, state=None, places=None):
     assert name not in CASES, name
-    CASES[name] = Case(name, function, arguments, flops, dynamic or {}, quick, state)
+    CASES[name] = Case(name, function, arguments, flops, dynamic or {}, quick, state, places)
 
 
 def random(*shape, dtype=F32):
@@ -203,10 +204,10 @@ def order():
              quick=rows == 1024)
         for k in (1, 10, 50):
             case(f"order/topk{k}/{size_name(rows, n)}", lambda x, k=k: torch.topk(x, k), lambda r=rows, n=n: [random(r, n)],
-                 quick=(k, n) == (50, 50257))
+                 quick=(k, n) == (50, 50257), places=1)
         case(f"order/median/{size_name(rows, n)}", lambda x: x.median(1), lambda r=rows, n=n: [random(r, n)],
-             quick=rows == 1024)
-    case("order/kthvalue/1024x1024", lambda x: x.kthvalue(100, 1), lambda: [random(1024, 1024)])
+             quick=rows == 1024, places=1)
+    case("order/kthvalue/1024x1024", lambda x: x.kthvalue(100, 1), lambda: [random(1024, 1024)], places=1)
     case("order/argsort/1024x1024/i64", lambda x: torch.argsort(x, dim=1, stable=True), lambda: [integers(1 << 30, 1024, 1024)])
     case("order/searchsorted/65536", torch.searchsorted, lambda: [random(65536).sort().values, random(65536)])
 

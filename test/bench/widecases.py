@@ -26,7 +26,7 @@ def values(*shape, dtype=F32):
     return random(*shape, dtype=dtype)
 
 
-def wide(name, function, *arguments, dynamic=None, state=None):
+def wide(name, function, *arguments, dynamic=None, state=None, places=None):
     """Arguments are tuples of extents and, last, a type that is not f32, or functions that make one."""
     def make():
         made = []
@@ -38,7 +38,7 @@ def wide(name, function, *arguments, dynamic=None, state=None):
             else:
                 made.append(random(*a))
         return made
-    case(f"wide/{name}", function, make, dynamic=dynamic, state=state)
+    case(f"wide/{name}", function, make, dynamic=dynamic, state=state, places=places)
 
 
 def functions():
@@ -141,7 +141,7 @@ def reductions():
         wide(f"aminmax/{axis}", lambda x, a=axis: torch.aminmax(x, dim=a), (1024, 1024))
         wide(f"log_softmax/{axis}", lambda x, a=axis: F.log_softmax(x, a), (1024, 1024))
         wide(f"normalize/{axis}", lambda x, a=axis: F.normalize(x, dim=a), (1024, 1024))
-        wide(f"median/{axis}", lambda x, a=axis: x.median(a), (1024, 1024))
+        wide(f"median/{axis}", lambda x, a=axis: x.median(a), (1024, 1024), places=axis)
         wide(f"quantile/{axis}", lambda x, a=axis: x.quantile(0.3, a), (1024, 1024))
     for dtype in (F64, F16, BF16):
         wide(f"softmax/{NAMES[dtype]}", lambda x: F.softmax(x, 1), (1024, 1024, dtype))
@@ -178,7 +178,7 @@ def order():
         wide(f"sort/{label}", lambda x, a=axis: torch.sort(x, dim=a, stable=True), shape)
         wide(f"sort_descending/{label}", lambda x, a=axis: torch.sort(x, dim=a, descending=True, stable=True), shape)
         wide(f"argsort/{label}", lambda x, a=axis: torch.argsort(x, dim=a, stable=True), shape)
-        wide(f"topk_smallest/{label}", lambda x, a=axis: torch.topk(x, 3, dim=a, largest=False), shape)
+        wide(f"topk_smallest/{label}", lambda x, a=axis: torch.topk(x, 3, dim=a, largest=False), shape, places=axis)
     wide("bucketize", lambda x: torch.bucketize(x, torch.linspace(-3, 3, 100)), (N,))
     wide("searchsorted/rows", torch.searchsorted, lambda: random(64, 1024).sort(1).values, (64, 1024))
 
