@@ -11,6 +11,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenBackwardWindowRules(rules);
   populateAtenBesselRules(rules);
   populateAtenBinaryRules(rules);
+  populateAtenBlockQuantizationRules(rules);
   populateAtenControlFlowRules(rules);
   populateAtenConvRules(rules);
   populateAtenCreateRules(rules);

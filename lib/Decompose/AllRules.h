@@ -13,6 +13,7 @@ void populateAtenBackwardPointwiseRules(RuleSet &rules);
 void populateAtenBackwardWindowRules(RuleSet &rules);
 void populateAtenBesselRules(RuleSet &rules);
 void populateAtenBinaryRules(RuleSet &rules);
+void populateAtenBlockQuantizationRules(RuleSet &rules);
 void populateAtenControlFlowRules(RuleSet &rules);
 void populateAtenConvRules(RuleSet &rules);
 void populateAtenCreateRules(RuleSet &rules);

@@ -3,6 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from blocks import blocks
 from complexes import complexes
 from computed import computed
 from lists import lists
@@ -399,6 +400,7 @@ def cases():
     yield from scalars()
     yield from computed(normal)
     yield from lists(normal)
+    yield from blocks(normal, uniform)
     yield from tangents(normal)
     numbers = integers(0, 4, 3, 5)
     yield "distinct", lambda n, m: [
