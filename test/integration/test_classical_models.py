@@ -136,6 +136,23 @@ class ClassicalModels(ToolTest):
             with self.subTest(classes=classes, transform=transform):
                 self.check(proto, self.rows(20), self.rows(1))
 
+    def test_linear_regressors(self):
+        for targets, transform in [(1, "NONE"), (1, "PROBIT"), *((3, name) for name in [*TRANSFORMS, "PROBIT"])]:
+            proto = model("LinearRegressor", ["y"], version=1, targets=targets, intercepts=[0.5] * targets,
+                          coefficients=list(self.rng.normal(size=targets * FEATURES) / 20), post_transform=transform)
+            with self.subTest(targets=targets, transform=transform):
+                self.check(proto, self.rows(20), self.rows(1))
+
+    def test_one_score_has_no_quantile(self):
+        """ONNX Runtime leaves the second of two scores as memory was."""
+        for op, lists in {"LinearClassifier": dict(coefficients=[0.1] * FEATURES, intercepts=[0.5]),
+                          "SVMClassifier": dict(coefficients=[0.1, 0.2], rho=[0.5], vectors_per_class=[1, 1], kernel_type="LINEAR",
+                                                kernel_params=[0.0] * 3, support_vectors=[0.3] * (2 * FEATURES))}.items():
+            onnx.save(model(op, ["label", "scores"], version=1, classlabels_ints=[4, 2], post_transform="PROBIT", **lists),
+                      self.work / "pair.onnx")
+            with self.subTest(op), self.assertRaisesRegex(CompileError, "has no rule for its post_transform"):
+                Compiled.build(self.work / "pair.onnx")
+
     def test_support_vectors(self):
         kernels = {"LINEAR": [0.0, 0.0, 0.0], "POLY": [0.3, 1.0, 3.0], "RBF": [0.4, 0.0, 0.0], "SIGMOID": [0.2, 0.1, 0.0]}
         for (kernel, params), counts in itertools.product(kernels.items(), [[6], [3, 4], [4, 2, 5, 1]]):

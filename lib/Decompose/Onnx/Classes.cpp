@@ -16,6 +16,19 @@ static Value softmaxOfNonzero(PrimBuilder &b, Value x) {
   return b.div(powers, b.reduce(K::sum, powers, {1}, true));
 }
 
+/// The quantiles of the normal distribution, to three digits, by the formula that ONNX Runtime has.
+static Value probit(PrimBuilder &b, Value p) {
+  constexpr double kWinitzki = 0.147, kPi = 3.14159;
+  Value x = b.sub(b.mul(p, 2.0), 1.0), one = b.scalar(1, b.elem(p));
+  Value log = b.log(b.mul(b.sub(one, x), b.add(x, 1.0)));
+  Value v = b.add(b.mul(log, 0.5), 2 / (kPi * kWinitzki));
+  Value square = b.sub(b.mul(v, v), b.mul(log, 1 / kWinitzki));
+  Value size = b.sqrt(b.sub(b.sqrt(square), v));
+  return b.mul(b.select(b.compare(P::lt, x, 0.0), b.neg(size), size), 1.41421356);
+}
+
+bool tcc::isProbit(NodeContext &c) { return c.stringAttr("post_transform", "NONE") == "PROBIT"; }
+
 Value tcc::transformScores(NodeContext &c, Value scores) {
   std::string name = c.stringAttr("post_transform", "NONE");
   if (name == "NONE")
@@ -24,6 +37,8 @@ Value tcc::transformScores(NodeContext &c, Value scores) {
     return c.b.logistic(scores);
   if (name == "SOFTMAX")
     return c.b.softmax(scores, 1);
+  if (name == "PROBIT")
+    return probit(c.b, scores);
   return name == "SOFTMAX_ZERO" ? softmaxOfNonzero(c.b, scores) : Value();
 }
 

@@ -4,8 +4,12 @@
 
 namespace tcc {
 
-/// `post_transform` of scores [samples, classes]; null when it has no rule (PROBIT).
+/// `post_transform` of scores [samples, classes]; null when it has no rule.
 mlir::Value transformScores(NodeContext &c, mlir::Value scores);
+
+/// Whether it is PROBIT, which one score of two classes has not: ONNX Runtime leaves the second one
+/// as memory was.
+bool isProbit(NodeContext &c);
 
 /// The numbers that classes are called by, from the attribute `name`; fails when
 /// the node calls them by text.

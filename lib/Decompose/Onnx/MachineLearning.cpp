@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/MachineLearning.h"
+#include "Decompose/Onnx/Classes.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -126,15 +127,20 @@ LogicalResult linearRegressor(NodeContext &c) {
   int64_t targets = c.intAttr("targets", 1);
   if (b.rank(x) == 1)
     x = b.unsqueeze(x, {0});
-  if (!weights || b.rank(x) != 2 || targets < 1 || c.stringAttr("post_transform", "NONE") != "NONE")
-    return c.fail("needs a batch, coefficients and no transform after");
+  if (!weights || b.rank(x) != 2 || targets < 1)
+    return c.fail("needs a batch and coefficients");
+  // ONNX Runtime leaves one target as it is, which the specification does not.
+  if (targets == 1 && c.stringAttr("post_transform", "NONE") != "NONE" && !isProbit(c))
+    return c.fail("has one target and a transform after it: put an operator there");
   int64_t count = *b.known(b.dim(weights, 0));
   if (count % targets || b.known(b.dim(x, 1)).value_or(count / targets) != count / targets)
     return c.fail("has the wrong number of coefficients");
   Value y = b.dot(x, b.reshape(weights, {targets, count / targets}), {}, {}, {1}, {1});
   if (Value shift = listAttr(c, "intercepts", f))
     y = b.add(y, shift);
-  return c.give(b.cast(y, b.builder().getF32Type()));
+  y = transformScores(c, y);
+  return y ? c.give(b.cast(y, b.builder().getF32Type()))
+           : c.fail("has no rule for its post_transform");
 }
 
 /// One column for each category, along a new last axis.

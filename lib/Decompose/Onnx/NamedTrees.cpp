@@ -256,7 +256,7 @@ static LogicalResult givePair(NodeContext &c, Value score, bool negative,
   Value pair = b.concat({other, score}, 1);
   pair = logistic ? b.logistic(pair) : pair;
   Value at = b.cast(b.squeeze(second, {1}), b.builder().getI64Type());
-  return giveClasses(c, labels, at, pair);
+  return giveClasses(c, labels, at, isProbit(c) ? Value() : pair);
 }
 
 static LogicalResult treeClassifier(NodeContext &c) {

@@ -49,6 +49,8 @@ static Value kernelOf(NodeContext &c, Value x, Value rows) {
 /// Two scores from one: what speaks for the second class, and against it.
 static Value pairOf(NodeContext &c, Value score) {
   PrimBuilder &b = c.b;
+  if (isProbit(c))
+    return {};
   bool plain = c.stringAttr("post_transform", "NONE") == "NONE";
   return b.concat({plain ? b.neg(score) : b.sub(b.scalar(1, b.elem(score)), score), score}, 1);
 }
@@ -76,7 +78,8 @@ static LogicalResult linearClassifier(NodeContext &c) {
     Value at = positive(b, y);
     if (name == "LOGISTIC")
       return giveClasses(c, *labels, at, b.logistic(b.concat({b.neg(y), y}, 1)));
-    return giveClasses(c, *labels, at, b.concat({b.sub(b.scalar(1, b.elem(y)), y), y}, 1));
+    Value pair = b.concat({b.sub(b.scalar(1, b.elem(y)), y), y}, 1);
+    return giveClasses(c, *labels, at, isProbit(c) ? Value() : pair);
   }
   return giveClasses(c, *labels, largestClass(b, y), transformScores(c, y));
 }
