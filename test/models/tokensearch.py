@@ -55,6 +55,28 @@ def greedy(seed, prompts, mask=False, body=None, eos=5, **settings):
     return model([search], inputs, [unknown("sequences", INT32)], operands.values(), opset=18), cases
 
 
+BEAM_OPERANDS = ("input_ids", "max_length", "min_length", "num_beams", "num_return_sequences", "length_penalty",
+                 "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask")
+
+
+def beams(seed, prompts, count, returned=1, mask=False, eos=5, **settings):
+    """As greedy, of `count` beams, with the scores of the sequences."""
+    settings = {"max_length": [12], "min_length": [1], "num_beams": [count], "num_return_sequences": [returned],
+                "length_penalty": [1.0]} | settings
+    kinds = {"repetition_penalty": np.float32, "length_penalty": np.float32}
+    operands = {name: constant(name, settings.pop(name), kinds.get(name, np.int32)) for name in BEAM_OPERANDS if name in settings}
+    given = {"input_ids", *operands, *(["attention_mask"] if mask else [])}
+    names = [name if name in given else "" for name in BEAM_OPERANDS]
+    while not names[-1]:
+        names.pop()
+    search = node("BeamSearch", names, ["sequences", "sequences_scores"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
+                  decoder=decoder(seed), **({"model_type": 0} | settings))
+    inputs = [value(name, INT32, ["B", "S"]) for name in ("input_ids", "attention_mask")[:1 + mask]]
+    cases = [{"input_ids": np.array(prompt, np.int32)} | ({"attention_mask": (np.array(prompt) != 0).astype(np.int32)} if mask else {})
+             for prompt in prompts]
+    return model([search], inputs, [unknown("sequences", INT32), unknown("sequences_scores")], operands.values(), opset=18), cases
+
+
 PROMPTS = ([[1, 2, 3], [4, 7, 8]], [[0, 0, 3, 4], [1, 2, 9, 10], [0, 6, 6, 6]], [[7]])
 # Where all sequences end before max_length, ONNX Runtime leaves memory as it was: so the end token comes late, or not at all.
 SEARCHES = {
@@ -64,6 +86,15 @@ SEARCHES = {
     "greedy-without-repeats": lambda: greedy(4, PROMPTS, eos=7, min_length=[12], no_repeat_ngram_size=2),
     "greedy-with-first": lambda: greedy(6, PROMPTS, eos=7, min_length=[12], init_decoder=decoder(3)),
     "greedy-penalty": lambda: greedy(8, PROMPTS, eos=7, min_length=[12], repetition_penalty=[1.4]),
+    "beams": lambda: beams(5, PROMPTS, 3, 2),
+    "beams-ends": lambda: beams(0, PROMPTS, 4, 4, eos=7, length_penalty=[0.5]),
+    "beams-early": lambda: beams(2, PROMPTS, 2, 2, eos=3, early_stopping=1),
+    "beams-of-one": lambda: beams(3, PROMPTS, 1, eos=3),
+    "beams-masked": lambda: beams(2, PROMPTS, 3, 1, mask=True, eos=7, min_length=[8], length_penalty=[2.0]),
+    "beams-without-repeats": lambda: beams(4, PROMPTS, 3, 3, eos=7, no_repeat_ngram_size=2),
+    "beams-penalty": lambda: beams(8, PROMPTS, 3, 2, eos=7, repetition_penalty=[1.4]),
+    "beams-vocabulary": lambda: beams(9, PROMPTS[:1], 2, 2, eos=7, vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
+                                      prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),
     "greedy-vocabulary": lambda: greedy(9, PROMPTS[:1], eos=7, min_length=[12], vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
                                         prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),
 }

@@ -37,6 +37,12 @@ static constexpr ContribSchema kContrib[] = {
      "output present?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float qkv_hidden_sizes:ints "
      "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:int=0"},
+    {"BeamSearch",
+     "input_ids max_length min_length? num_beams num_return_sequences length_penalty? "
+     "repetition_penalty? vocab_mask? prefix_vocab_mask? attention_mask?",
+     "sequences sequences_scores? scores?",
+     "eos_token_id:int! pad_token_id:int! decoder_start_token_id:int no_repeat_ngram_size:int "
+     "early_stopping:int model_type:int vocab_size:int"},
     {"BiasAdd", "X bias skip", "Y", ""},
     {"BiasDropout", "data bias residual? ratio? training_mode?", "output mask?", "seed:int"},
     {"BiasGelu", "A B", "C", ""},

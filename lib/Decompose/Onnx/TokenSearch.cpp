@@ -1,203 +1,220 @@
 //===- TokenSearch.cpp - Sequences that a decoder continues -----------------===//
 //
-// com.microsoft's GreedySearch runs a decoder, which is a subgraph, token by token:
+// com.microsoft's GreedySearch goes on with the token of the largest score. What follows the end of
+// a sequence is `pad_token_id`, the end token included; ONNX Runtime leaves memory as it was where
+// all have ended before `max_length`.
 //
-//   input_ids [B, S], position_ids [B, S], attention_mask [B, P + S], past_i [2, B, H, P, D]
-//     -> logits [B, S, V], present_i [2, B, H, P + S, D]
-//
-// The first turn reads the prompt, with no past, and may have a decoder of its own; each later one
-// reads the token that the turn before chose. So the rule is one prim.while over
-//
-//   what the decoder reads (three tensors, and the past of each layer), the sequences so far [B,
-//   L], which of them have ended [B, 1], the next positions [B, 1]
-//
-// in which the number of tokens read, the length of the past and L are open extents. A prompt is
-// padded on its left; where no mask is given, tokens of `pad_token_id` are not seen. Positions
-// count the tokens that are seen. What follows the end of a sequence is `pad_token_id`, the end
-// token included; ONNX Runtime leaves memory as it was where all have ended before `max_length`.
+// BeamSearch has `num_beams` rows of each prompt. A token's score is the logarithm of its
+// probability, and a row's the sum of its tokens'; of all tokens of all rows of a prompt the best
+// are looked at, twice as many as there are beams, so that enough remain where a beam ends. One
+// that ends is a finished sequence (its end token is not part of it), the others are the next rows.
+// The best `num_beams` finished sequences are kept, best first, by their sum over a power of their
+// length. A prompt is done when it has as many and none that could still come is better, or at once
+// with `early_stopping`; where it is not done at max_length, its rows are finished as they are.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/TokenSearch.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Onnx/TokenLoop.h"
 
 using namespace mlir;
 using namespace tcc;
 using P = prim::ComparePredicate;
 using K = prim::ReduceKind;
-using Cmp = arith::CmpIPredicate;
 
 namespace {
 
-/// The carried values: tokens and positions, the mask, and so on.
-enum : unsigned { kMask = 2, kSequences, kEnded, kNext, kPasts };
+/// The state: which rows have ended [B, 1].
+class Greedy : public TokenLoop {
+public:
+  using TokenLoop::TokenLoop;
+  LogicalResult search();
 
-struct Search {
-  NodeContext &c;
-  PrimBuilder &b;
-  Dim maxLength, minLength;
-  Value penalty; ///< null: none
-  int64_t eos, pad, ngram;
-  Type word;         ///< of token numbers
-  std::string fault; ///< of the operands, found in a turn
-
-  Value mask(size_t i, Value first) const;
-  Value scores(Value logits, Value sequences, Value first) const;
-  std::optional<SmallVector<Value>> turn(Region &decoder, ValueRange carried);
-};
-
-/// Operand i, a mask of the vocabulary that counts while `first` (i1) holds, or null.
-Value Search::mask(size_t i, Value first) const {
-  if (!c.has(i))
-    return {};
-  Value seen = b.compare(P::ne, c.in(i), 0.0);
-  if (b.rank(seen) == 1)
-    seen = b.unsqueeze(seen, {0});
-  return first ? b.binary<prim::OrOp>(seen, b.logicalNot(first)) : seen;
-}
-
-/// [B, V], of the last token's logits [B, S, V].
-Value Search::scores(Value logits, Value sequences, Value first) const {
-  Value last = b.sliceAxis(logits, 1, b.subDims(b.dim(logits, 1), b.dim(1)), b.dim(1));
-  Value y = b.cast(b.squeeze(last, {1}), b.builder().getF32Type());
-  if (penalty)
-    y = withPenalty(b, sequences, y, penalty);
-  if (ngram > 0)
-    y = withoutRepeats(b, sequences, y, ngram);
-  Value never = extremeOf(b, b.elem(y), -1);
-  for (Value seen : {mask(4, {}), mask(5, first)})
-    if (seen) {
-      requireSame(b, b.dim(seen, 1), b.dim(y, 1), "the vocabulary and its mask");
-      y = b.select(seen, y, never);
-    }
-  if (b.known(minLength) != 0) {
-    Value places = b.unsqueeze(b.iota({b.dim(y, 1)}, 0, word), {0});
-    Value isEnd = b.compare(P::eq, places, static_cast<double>(eos));
-    Dim early = b.compareDims(Cmp::slt, b.dim(sequences, 1), minLength);
-    y = b.select(b.binary<prim::AndOp>(isEnd, b.fromHost({early}, {}, b.builder().getI1Type())),
-                 never, y);
+private:
+  Choice choose(Value logits, Value sequences, ValueRange state) override {
+    Value best = b.argReduce(K::max, admitted(logits, sequences), 1, /*keepDims=*/true);
+    Value token = b.cast(best, word);
+    Value ended = b.binary<prim::OrOp>(state[0], b.compare(P::eq, token, static_cast<double>(eos)));
+    return {b.select(ended, b.scalar(static_cast<double>(pad), word), token), {}, {ended}};
   }
-  return y;
-}
-
-std::optional<SmallVector<Value>> Search::turn(Region &decoder, ValueRange carried) {
-  Value mask = carried[kMask], sequences = carried[kSequences], ended = carried[kEnded],
-        next = carried[kNext];
-  std::vector<Lowered> arguments;
-  for (Value v : carried.take_front(kSequences))
-    arguments.push_back(Lowered::tensor(v));
-  for (Value v : carried.drop_front(kPasts))
-    arguments.push_back(Lowered::tensor(v));
-  auto results = c.inlineBody(decoder, arguments);
-  if (failed(results) || results->size() + 2 != arguments.size())
-    return std::nullopt;
-  auto given = tensorsOf(*results);
-  if (!given || b.rank((*given)[0]) != 3)
-    return std::nullopt;
-  Value first = b.fromHost({b.compareDims(Cmp::eq, b.dim(sequences, 1), b.dim(c.in(0), 1))}, {},
-                           b.builder().getI1Type());
-  Value best = b.argReduce(K::max, scores((*given)[0], sequences, first), 1, /*keepDims=*/true);
-  Value token = b.cast(best, word);
-  ended = b.binary<prim::OrOp>(ended, b.compare(P::eq, token, static_cast<double>(eos)));
-  token = b.select(ended, b.scalar(static_cast<double>(pad), word), token);
-  sequences = b.concat({sequences, token}, 1);
-  Value one = b.full({b.dim(mask, 0), b.dim(1)}, 1, word);
-  SmallVector<Value> values = {token,     next,  b.concat({mask, one}, 1),
-                               sequences, ended, b.add(next, 1.0)};
-  values.append(given->begin() + 1, given->end());
-  // Else a node of the decoder would be blamed in the next draft of the loop.
-  fault = b.takeFault();
-  return fault.empty() ? std::optional(values) : std::nullopt;
-}
-
-/// The mask of the prompt: what is given, or what is no padding.
-FailureOr<Value> promptMask(NodeContext &c, Value ids, double pad) {
-  PrimBuilder &b = c.b;
-  if (!c.has(6))
-    return b.cast(b.compare(P::ne, ids, pad), b.elem(ids));
-  Value mask = c.in(6);
-  if (b.rank(mask) != 2)
-    return c.fail("needs an attention mask of rank 2");
-  for (int64_t axis : {0, 1})
-    requireSame(b, b.dim(mask, axis), b.dim(ids, axis), "the prompt and its mask");
-  return b.cast(mask, b.elem(ids));
-}
+};
 
 } // namespace
 
+LogicalResult Greedy::search() {
+  if (failed(read(/*rowsOfPrompt=*/1)))
+    return failure();
+  auto end = run(b.full({prompts(), b.dim(1)}, 0, b.builder().getI1Type()));
+  if (failed(end))
+    return failure();
+  Dim rest = b.subDims(maxLength, b.dim(end->sequences, 1)), zero = b.dim(0);
+  return c.give(
+      b.pad(end->sequences, b.scalar(static_cast<double>(pad), word), {zero, zero}, {zero, rest}));
+}
+
 LogicalResult tcc::greedySearch(NodeContext &c) {
-  PrimBuilder &b = c.b;
-  Region *decoder = c.node.body("decoder");
-  if (c.intAttr("model_type", 0) != 0 || c.node.body("encoder"))
-    return c.fail("only a decoder without an encoder (model_type 0) is supported");
-  if (!decoder || decoder->getNumArguments() < 4)
-    return c.fail(
-        "needs a decoder that takes tokens, positions, a mask and the past of each layer");
-  Value ids = c.in(0);
-  auto maxLength = hostInt(c, 1);
-  FailureOr<Dim> minLength = c.has(2) ? hostInt(c, 2) : FailureOr<Dim>(b.dim(0));
-  FailureOr<Value> penalty = c.has(3) ? scalarOperand(c, 3) : FailureOr<Value>(Value());
-  if (failed(maxLength) || failed(minLength) || failed(penalty))
-    return failure();
-  if (b.rank(ids) != 2 || (c.has(4) && b.rank(c.in(4)) != 1) || (c.has(5) && b.rank(c.in(5)) != 2))
-    return c.fail("needs a prompt [B, S], a mask [V] and a mask of the first token [B, V]");
-  Search search{c,
-                b,
-                *maxLength,
-                *minLength,
-                *penalty,
-                c.intAttr("eos_token_id", 0),
-                c.intAttr("pad_token_id", 0),
-                c.intAttr("no_repeat_ngram_size", 0),
-                b.elem(ids)};
-  Dim batch = b.dim(ids, 0);
-  requireAtMost(b, b.addDims(b.dim(ids, 1), b.dim(1)), *maxLength, "the prompt and one token more");
-  if (c.has(5))
-    requireSame(b, b.dim(c.in(5), 0), batch, "the prompts and the masks of their first token");
-  auto mask = promptMask(c, ids, static_cast<double>(search.pad));
-  if (failed(mask))
-    return failure();
-  Value before = prim::CumulativeOp::create(b.builder(), b.location(), mask->getType(), K::sum,
-                                            *mask, 1, /*exclusive=*/true, /*reverse=*/false);
-  Value positions = b.select(b.compare(P::ne, *mask, 0.0), before, b.scalar(0, search.word));
-  SmallVector<Value> inits = {ids,
-                              positions,
-                              *mask,
-                              ids,
-                              b.full({batch, b.dim(1)}, 0, b.builder().getI1Type()),
-                              b.reduce(K::sum, *mask, {1}, /*keepDims=*/true)};
-  for (BlockArgument past : decoder->getArguments().drop_front(3)) {
-    auto type = dyn_cast<RankedTensorType>(past.getType());
-    if (!type || type.getRank() != 5 || type.getDimSize(0) != 2 || type.isDynamicDim(2) ||
-        type.isDynamicDim(4))
-      return c.fail(
-          "needs pasts [2, B, heads, P, features] in the decoder's inputs, with known heads "
-          "and features");
-    inits.push_back(
-        b.full({b.dim(2), batch, b.dim(type.getDimSize(2)), b.dim(0), b.dim(type.getDimSize(4))}, 0,
-               type.getElementType()));
+  return Greedy(
+             c,
+             {.maxLength = 1, .minLength = 2, .penalty = 3, .vocabulary = 4, .first = 5, .mask = 6})
+      .search();
+}
+
+namespace {
+
+/// The state: which prompts are done [B, 1], the sums of the rows [B, N], the finished sequences
+/// [B, N, max_length] and their scores [B, N], best first, -inf where there is none.
+class Beams : public TokenLoop {
+public:
+  using TokenLoop::TokenLoop;
+  LogicalResult search();
+
+private:
+  enum : unsigned { kDone, kSums, kFinished, kScores };
+  Choice choose(Value logits, Value sequences, ValueRange state) override;
+  void finish(Value &finished, Value &scores, Value sequence, Value sum, Value length,
+              Value active);
+  Value normalized(Value sum, Value length) { return b.div(sum, b.pow(length, lengthPower)); }
+  Value column(Value v, int64_t i) { return b.sliceAxis(v, 1, b.dim(i), b.dim(1)); }
+  /// [B, N, max_length] of the rows [B * N, L].
+  Value ofPrompts(Value sequences);
+  Value bestPossible(Value sums);
+
+  int64_t beams = 0;
+  Value lengthPower;
+  bool early = false;
+};
+
+} // namespace
+
+Value Beams::ofPrompts(Value sequences) {
+  Dim length = b.dim(sequences, 1), zero = b.dim(0);
+  Value whole = b.pad(sequences, b.scalar(static_cast<double>(pad), word), {zero, zero},
+                      {zero, b.subDims(maxLength, length)});
+  return b.reshape(whole, {prompts(), b.dim(beams), maxLength});
+}
+
+/// Puts `sequence` [B, max_length] among the finished ones where `active` [B, 1] holds: before
+/// those that are worse. The last one falls out.
+void Beams::finish(Value &finished, Value &scores, Value sequence, Value sum, Value length,
+                   Value active) {
+  Type index = b.builder().getI64Type();
+  Value score = normalized(sum, length);
+  Value better = b.cast(b.compare(P::ge, scores, score), index);
+  Value place = b.reduce(K::sum, better, {1}, /*keepDims=*/true);
+  place = b.select(active, place, b.scalar(static_cast<double>(beams), index));
+  Value at = b.unsqueeze(b.iota({b.dim(beams)}, 0, index), {0});
+  Value stays = b.compare(P::lt, at, place), isPlace = b.compare(P::eq, at, place);
+  auto insert = [&](Value all, Value one, Value stays, Value isPlace) {
+    Value later =
+        beams == 1 ? all
+                   : b.concat({column(all, 0), b.sliceAxis(all, 1, b.dim(0), b.dim(beams - 1))}, 1);
+    return b.select(stays, all, b.select(isPlace, one, later));
+  };
+  finished = insert(finished, b.unsqueeze(sequence, {1}), b.unsqueeze(stays, {2}),
+                    b.unsqueeze(isPlace, {2}));
+  scores = insert(scores, score, stays, isPlace);
+}
+
+/// The largest of `sums` [B, 2 N] that could still become a finished sequence, [B, 1]. ONNX Runtime
+/// looks for it from place N b on where prompt b has its own from 2 N b on.
+Value Beams::bestPossible(Value sums) {
+  Type index = b.builder().getI64Type();
+  Value begin = b.mul(b.unsqueeze(b.iota({prompts()}, 0, index), {1}), static_cast<double>(beams));
+  Value places = b.add(begin, b.unsqueeze(b.iota({b.dim(2 * beams)}, 0, index), {0}));
+  Value all = b.reshape(sums, {b.mulDims(prompts(), b.dim(2 * beams))});
+  return b.reduce(K::max, b.take(all, places, 0), {1}, /*keepDims=*/true);
+}
+
+TokenLoop::Choice Beams::choose(Value logits, Value sequences, ValueRange state) {
+  Type index = b.builder().getI64Type(), f32 = b.builder().getF32Type();
+  Value done = state[kDone], finished = state[kFinished], scores = state[kScores];
+  Dim words = b.dim(logits, 1), several = b.dim(beams), looked = b.dim(2 * beams);
+  Value shifted = b.sub(logits, b.reduce(K::max, logits, {1}, true));
+  Value y = b.sub(shifted, b.log(b.reduce(K::sum, b.exp(shifted), {1}, true)));
+  y = admitted(y, sequences);
+  Value all = b.reshape(y, {prompts(), several, words});
+  all = b.add(all, b.unsqueeze(state[kSums], {2}));
+  all = b.reshape(all, {prompts(), b.mulDims(several, words)});
+  requireAtMost(b, looked, b.mulDims(several, words), "twice the beams and all tokens");
+  auto order = [&](Value x, int64_t count, bool largest) {
+    Dims dims = {b.dim(x, 0), b.dim(count)};
+    return prim::TopKOp::create(b.builder(), b.location(), b.typeOf(dims, b.elem(x)),
+                                b.typeOf(dims, index), x, Value(), 1, largest);
+  };
+  auto best = order(all, 2 * beams, /*largest=*/true);
+  Value sums = best.getValues(), size = b.cast(b.fromHost({words}, {}, index), index);
+  Value rows = b.div(best.getIndices(), size);
+  Value tokens = b.cast(b.sub(best.getIndices(), b.mul(rows, size)), word);
+  Value ends = b.compare(P::eq, tokens, static_cast<double>(eos));
+  Value goesOn = b.logicalNot(done), length = lengthOf(sequences, f32);
+  Value whole = ofPrompts(sequences);
+  if (eos >= 0)
+    for (int64_t j = 0; j < beams; ++j) {
+      Value row =
+          b.broadcastTo(b.unsqueeze(column(rows, j), {2}), {prompts(), b.dim(1), maxLength});
+      Value sequence = b.squeeze(b.takeAlong(whole, row, 1), {1});
+      finish(finished, scores, sequence, column(sums, j), length,
+             b.binary<prim::AndOp>(goesOn, column(ends, j)));
+    }
+  // The first ones that do not end, in their order.
+  Value place = b.broadcastTo(b.unsqueeze(b.iota({looked}, 0, index), {0}), {prompts(), looked});
+  place = b.select(ends, b.add(place, static_cast<double>(2 * beams)), place);
+  Value next = order(place, beams, /*largest=*/false).getIndices();
+  auto chosen = [&](Value v) { return b.takeAlong(v, next, 1); };
+  Value full = b.compare(P::gt, column(scores, beams - 1), extremeOf(b, f32, -1));
+  if (!early) {
+    Value possible = normalized(bestPossible(sums), length);
+    full = b.binary<prim::AndOp>(full, b.compare(P::ge, column(scores, beams - 1), possible));
   }
-  if (std::string why = b.takeFault(); !why.empty())
-    return c.fail(why);
-  std::optional<SmallVector<Value>> result = inits;
-  if (Region *first = c.node.body("init_decoder"))
-    result = first->getNumArguments() == decoder->getNumArguments() ? search.turn(*first, inits)
-                                                                    : std::nullopt;
-  if (result)
-    result = b.loop(
-        *result,
-        [&](ValueRange v) {
-          Value all = b.reduce(K::min, b.cast(v[kEnded], search.word), {0, 1}, /*keepDims=*/false);
-          Dim goesOn = b.compareDims(Cmp::eq, b.readElements(all)[0], b.dim(0));
-          return b.andDims(goesOn, b.compareDims(Cmp::slt, b.dim(v[kSequences], 1), *maxLength));
-        },
-        [&](ValueRange v) { return search.turn(*decoder, v); });
-  if (!result)
-    return c.fail(!search.fault.empty()
-                      ? search.fault
-                      : "its decoder does not give logits [B, S, V] and the present of each layer");
-  Value sequences = (*result)[kSequences];
-  Dim rest = b.subDims(*maxLength, b.dim(sequences, 1)), zero = b.dim(0);
-  return c.give(b.pad(sequences, b.scalar(static_cast<double>(search.pad), search.word),
-                      {zero, zero}, {zero, rest}));
+  Value first = b.unsqueeze(b.iota({prompts()}, 0, index), {1});
+  Value from = b.add(chosen(rows), b.mul(first, static_cast<double>(beams)));
+  Dim count = b.mulDims(prompts(), several);
+  return {b.reshape(chosen(tokens), {count, b.dim(1)}),
+          b.reshape(from, {count}),
+          {b.binary<prim::OrOp>(done, full), chosen(sums), finished, scores}};
+}
+
+LogicalResult Beams::search() {
+  Type f32 = b.builder().getF32Type();
+  auto count = c.has(3) ? hostInt(c, 3) : FailureOr<Dim>(b.dim(1));
+  auto wanted = c.has(4) ? hostInt(c, 4) : FailureOr<Dim>(b.dim(1));
+  auto power = c.has(5) ? scalarOperand(c, 5) : FailureOr<Value>(b.scalar(1, f32));
+  if (failed(count) || failed(wanted) || failed(power))
+    return failure();
+  beams = b.known(*count).value_or(0);
+  if (beams < 1 || beams > 64)
+    return c.fail("needs a constant number of beams, of 1 to 64");
+  if (c.wants(2))
+    return c.fail("the scores of all tokens, its third result, are not supported");
+  if (failed(read(beams)))
+    return failure();
+  requireAtMost(b, *wanted, *count, "the sequences to return and the beams");
+  lengthPower = b.cast(*power, f32);
+  early = c.intAttr("early_stopping", 0) != 0;
+  // All rows of a prompt are the same at first: only the first one counts.
+  Value later = b.compare(P::gt, b.iota({b.dim(beams)}, 0, f32), 0.0);
+  Value sums = b.select(later, b.scalar(-1e9, f32), b.scalar(0, f32));
+  Value none = b.full({prompts(), b.dim(beams)}, extremeOf(b, f32, -1));
+  auto end =
+      run({b.full({prompts(), b.dim(1)}, 0, b.builder().getI1Type()),
+           b.broadcastTo(b.unsqueeze(sums, {0}), {prompts(), b.dim(beams)}),
+           b.full({prompts(), b.dim(beams), maxLength}, static_cast<double>(pad), word), none});
+  if (failed(end))
+    return failure();
+  Value finished = end->state[kFinished], scores = end->state[kScores];
+  Value whole = ofPrompts(end->sequences), goesOn = b.logicalNot(end->state[kDone]);
+  for (int64_t j = 0; j < beams; ++j)
+    finish(finished, scores, b.squeeze(column(whole, j), {1}), column(end->state[kSums], j),
+           lengthOf(end->sequences, f32), goesOn);
+  if (c.wants(1) || c.numResults() > 1)
+    (void)c.give(1, b.sliceAxis(scores, 1, b.dim(0), *wanted));
+  return c.give(b.sliceAxis(finished, 1, b.dim(0), *wanted));
+}
+
+LogicalResult tcc::beamSearch(NodeContext &c) {
+  return Beams(
+             c,
+             {.maxLength = 1, .minLength = 2, .penalty = 6, .vocabulary = 7, .first = 8, .mask = 9})
+      .search();
 }

@@ -4,8 +4,9 @@
 
 namespace tcc {
 
-/// The rule of com.microsoft's GreedySearch.
+/// The rules of com.microsoft's GreedySearch and BeamSearch.
 mlir::LogicalResult greedySearch(NodeContext &c);
+mlir::LogicalResult beamSearch(NodeContext &c);
 
 /// `scores` [B, V] with -inf for each token that would end an n-gram again which the sequence, in
 /// `ids` [B, L], holds.

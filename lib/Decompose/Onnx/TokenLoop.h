@@ -1,0 +1,62 @@
+//===- TokenLoop.h - A decoder run token by token ----------------*- C++ -*-===//
+#pragma once
+#include "Decompose/Onnx/TokenSearch.h"
+
+namespace tcc {
+
+/// What both searches of com.microsoft are: the loop, and all of it that does not choose tokens. A
+/// row is a sequence that is continued.
+class TokenLoop {
+public:
+  /// Where the operands are that both have.
+  struct Operands {
+    size_t maxLength, minLength, penalty, vocabulary, first, mask;
+  };
+  /// The tokens [R, 1] that the rows go on with; of each, the row that it continues (none: the same
+  /// one), and what the search carries on.
+  struct Choice {
+    mlir::Value tokens, rows;
+    llvm::SmallVector<mlir::Value> state;
+  };
+
+  TokenLoop(NodeContext &c, const Operands &operands) : c(c), b(c.b), operands(operands) {}
+  virtual ~TokenLoop() = default;
+
+  /// Reads operands and attributes. Each prompt begins `rowsOfPrompt` rows.
+  mlir::LogicalResult read(int64_t rowsOfPrompt);
+  /// Runs the decoder; the sequences [R, L] and the state at its end.
+  struct End {
+    mlir::Value sequences;
+    llvm::SmallVector<mlir::Value> state;
+  };
+  mlir::FailureOr<End> run(mlir::ValueRange state);
+
+protected:
+  /// `logits` [R, V] are those of the last token. The first value of the state tells what is at its
+  /// end ([.., 1], bool): the loop stops where all are.
+  virtual Choice choose(mlir::Value logits, mlir::Value sequences, mlir::ValueRange state) = 0;
+  /// `scores` [R, V] with what the operands say of tokens.
+  mlir::Value admitted(mlir::Value scores, mlir::Value sequences) const;
+  Dim prompts() const { return b.dim(c.in(0), 0); }
+  mlir::Value lengthOf(mlir::Value sequences, mlir::Type type) const;
+
+  NodeContext &c;
+  PrimBuilder &b;
+  Operands operands;
+  Dim maxLength, minLength;
+  int64_t eos = 0, pad = 0, ngram = 0, rowsOfPrompt = 1;
+  mlir::Value penalty; ///< null: none
+  mlir::Type word;     ///< of token numbers
+
+private:
+  mlir::Value eachRow(mlir::Value v) const;
+  mlir::Value seen(size_t i, mlir::Value first) const;
+  mlir::FailureOr<mlir::Value> promptMask(mlir::Value ids) const;
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> begin(mlir::Region &decoder,
+                                                        mlir::ValueRange state);
+  std::optional<llvm::SmallVector<mlir::Value>> turn(mlir::Region &decoder, size_t states,
+                                                     mlir::ValueRange carried);
+  std::string fault; ///< of the operands, found in a turn
+};
+
+} // namespace tcc

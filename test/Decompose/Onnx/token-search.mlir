@@ -1,0 +1,10 @@
+// RUN: tcc-opt %s -split-input-file -verify-diagnostics -tcc-decompose-nodes
+
+// How many rows a prompt begins is part of the program.
+// expected-error @+1 {{needs a constant number of beams, of 1 to 64}}
+module {
+  func.func @open_beams(%ids: tensor<2x3xi32>, %most: tensor<1xi32>, %beams: tensor<1xi32>) -> tensor<?x?x?xi32> {
+    %0 = graph.node "com.microsoft" "BeamSearch"(%ids, %most, %most, %beams, %beams) {attrs = {eos_token_id = 1 : i64, pad_token_id = 0 : i64}, version = 1 : i64} : (tensor<2x3xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?x?x?xi32>
+    return %0 : tensor<?x?x?xi32>
+  }
+}
