@@ -46,7 +46,7 @@ Error tcc::writeCheckpoint(Model &model, StringRef path, emit::OutputFiles &file
   blob.read = [&](const emit::WeightEntry &entry, uint64_t begin, uint64_t end, char *) {
     return StringRef(model.weights->lookup(entry.name)->bytes.data() + begin, end - begin);
   };
-  auto fill = [&](int file) { return emit::writeSafetensors(blob, file); };
+  auto fill = [&](int file) { return emit::writeSafetensors(blob, file, 1, /*sealed=*/true); };
   if (!blob.layout.entries().empty())
     if (Error error = files.write(checkpointWeightsPath(path), fill).takeError())
       return error;
@@ -116,7 +116,7 @@ static Error readWeights(Model &model, StringRef path) {
     return userError("'" + printable(path) + "' is damaged: " + toString(head.takeError()));
   if (!head->getAsObject())
     return userError("'" + printable(path) + "' is damaged: its head is no object");
-  if (!emit::safetensorsPlacesAgree(text.substr(8, length), *head->getAsObject()))
+  if (!emit::safetensorsSealHolds(text.substr(8, length)))
     return userError("'" + printable(path) + "' is damaged: its head is not what was written");
   for (auto &[name, type] : named)
     if (Error error =

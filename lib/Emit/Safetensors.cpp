@@ -15,8 +15,8 @@ using namespace llvm;
 
 namespace tcc::emit {
 
-/// What is no tensor; and in it, the hash of what stands before it.
-constexpr StringLiteral kMetadata = "__metadata__", kPlaces = "places";
+/// What is no tensor.
+constexpr StringLiteral kMetadata = "__metadata__";
 
 uint64_t WeightLayout::add(StringRef name, DType dtype, ArrayRef<int64_t> shape, uint64_t size,
                            uint64_t grain, WeightRole role) {
@@ -110,13 +110,27 @@ static std::string fileName(const WeightLayout &layout, StringRef name) {
   return other;
 }
 
-std::string safetensorsHead(const WeightLayout &layout) {
+/// What begins a head of ours (lib/Driver/OwnFiles.cpp knows a file by it); the hash of all else
+/// in a sealed head follows.
+constexpr StringLiteral kBegin = R"({"__metadata__":{"format":"tcc")", kSeal = R"(,"seal":")";
+
+static std::string hashOf(StringRef text) {
+  return utohexstr(tcc_hash(TCC_HASH_BEGIN, text.data(), text.size()), /*LowerCase=*/false, 16);
+}
+
+std::string safetensorsHead(const WeightLayout &layout, bool sealed) {
   std::string text;
   raw_string_ostream os(text);
   json::OStream json(os);
   std::string prefix = paddingPrefix(layout);
   uint64_t end = 0, gaps = 0;
   json.object([&] {
+    json.attributeObject(kMetadata, [&] {
+      json.attribute("format", "tcc");
+      for (const WeightEntry &entry : layout.entries())
+        if (entry.role != WeightRole::Constant)
+          json.attribute("role of " + entry.name, roleName(entry.role));
+    });
     for (const WeightEntry &entry : layout.entries()) {
       if (entry.offset != end)
         writeEntry(json, prefix + std::to_string(gaps++),
@@ -124,29 +138,21 @@ std::string safetensorsHead(const WeightLayout &layout) {
       writeEntry(json, fileName(layout, entry.name), entry);
       end = entry.offset + entry.size;
     }
-    uint64_t places = tcc_hash(TCC_HASH_BEGIN, text.data(), text.size());
-    json.attributeObject(kMetadata, [&] {
-      json.attribute("format", "tcc");
-      json.attribute(kPlaces, utohexstr(places));
-      for (const WeightEntry &entry : layout.entries())
-        if (entry.role != WeightRole::Constant)
-          json.attribute("role of " + entry.name, roleName(entry.role));
-    });
   });
+  if (sealed)
+    text.insert(kBegin.size(), (kSeal + hashOf(text) + "\"").str());
   text.resize(alignTo(text.size() + 8, WeightLayout::alignment) - 8, ' ');
   char length[8];
   support::endian::write64le(length, text.size());
   return std::string(length, 8) + text;
 }
 
-bool safetensorsPlacesAgree(StringRef text, const json::Object &head) {
-  const json::Object *facts = head.getObject(kMetadata);
-  auto stated = facts ? facts->getString(kPlaces) : std::nullopt;
-  // Quotes in names are escaped: no name looks so.
-  size_t before = text.rfind(("\"" + kMetadata + "\"").str());
-  if (before != StringRef::npos)
-    text = text.take_front(before).rtrim(',');
-  return !stated || *stated == utohexstr(tcc_hash(TCC_HASH_BEGIN, text.data(), text.size()));
+bool safetensorsSealHolds(StringRef text) {
+  StringRef rest = text.rtrim(' ');
+  if (!rest.consume_front(kBegin) || !rest.consume_front(kSeal))
+    return true;
+  auto [stated, others] = rest.split('"');
+  return stated == hashOf((kBegin + others).str());
 }
 
 uint64_t safetensorsLayoutHash(StringRef head) {
@@ -164,8 +170,8 @@ Expected<uint64_t> safetensorsSampleHash(StringRef path, const WeightLayout &lay
   return hash;
 }
 
-Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads) {
-  std::string head = safetensorsHead(blob.layout);
+Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads, bool sealed) {
+  std::string head = safetensorsHead(blob.layout, sealed);
   if (Error error = writeAt(file, head, 0))
     return error;
   return writeBlob(blob, file, head.size(), threads);

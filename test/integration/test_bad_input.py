@@ -101,7 +101,7 @@ class BadInput(ToolTest):
         self.assertIn("'half.mlir.weights' is damaged", result.text)
         # A file of another program says nothing about it.
         head[name]["data_offsets"] = [place + 4 for place in entry["data_offsets"]]
-        del head["__metadata__"]["places"]
+        del head["__metadata__"]["seal"]
         weights.write_bytes(data[:8] + json.dumps(head, separators=(",", ":")).encode().ljust(end - 8) + data[end:])
         self.compiles("half.mlir", "--start-from", "layout", "-o", "out.so")
 

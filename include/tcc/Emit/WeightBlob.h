@@ -16,10 +16,6 @@
 #include <string>
 #include <vector>
 
-namespace llvm::json {
-class Object;
-} // namespace llvm::json
-
 namespace tcc::emit {
 
 struct WeightEntry {
@@ -68,14 +64,15 @@ llvm::Expected<uint64_t> insertWeights(const WeightBlob &blob, int file, unsigne
 
 /// The head of the safetensors file, its length field included; a multiple of 64
 /// bytes long. Its length is tcc_program's weights_offset, its hash (below)
-/// weights_layout_hash; that of the file that was written is weights_sample_hash.
-std::string safetensorsHead(const WeightLayout &layout);
+/// weights_layout_hash; that of the file that was written is weights_sample_hash. A sealed one has
+/// its hash in itself.
+std::string safetensorsHead(const WeightLayout &layout, bool sealed = false);
 uint64_t safetensorsLayoutHash(llvm::StringRef head);
-/// Whether the places in the JSON `text` of a head, parsed as `head`, are as they were written. Of
-/// a file that says nothing about it they are.
-bool safetensorsPlacesAgree(llvm::StringRef text, const llvm::json::Object &head);
+/// Whether the JSON `text` of a head is as it was written; one that is not sealed is.
+bool safetensorsSealHolds(llvm::StringRef text);
 llvm::Expected<uint64_t> safetensorsSampleHash(llvm::StringRef path, const WeightLayout &layout);
 /// The whole file; `file` is open and empty.
-llvm::Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads = 1);
+llvm::Error writeSafetensors(const WeightBlob &blob, int file, unsigned threads = 1,
+                             bool sealed = false);
 
 } // namespace tcc::emit
