@@ -89,9 +89,10 @@ llvm::Error GraphImporter::importForEach(Scope &scope, const Node &node) {
     single.insert(single.find('.'), "_");
   std::optional<size_t> count;
   auto counts = [&](const Argument &argument) {
-    const llvm::json::Array *list =
-        elementKind(argument.kind).empty() ? nullptr : argument.value->getAsArray();
-    bool fits = !list || count.value_or(list->size()) == list->size();
+    if (elementKind(argument.kind).empty())
+      return true;
+    const llvm::json::Array *list = argument.value->getAsArray();
+    bool fits = list && count.value_or(list->size()) == list->size();
     if (list)
       count = list->size();
     return fits;
