@@ -88,6 +88,7 @@ private:
   Index validLanes(unsigned half);
   Value lineStart(const Lines &lines, unsigned lane, bool clamped);
   void whenLine(unsigned half, unsigned lane, function_ref<void()> body);
+  void forVectors(int64_t extent, function_ref<void(Index first, Index valid)> body);
   void read(const Lines &from, Buffer to);
   void write(Buffer from, const Lines &to);
 
@@ -136,7 +137,7 @@ FourierCode::FourierCode(KernelFrame &f, prim::FourierOp op, const FourierTasks 
 /// Lanes of neighbouring lines that there are.
 Index FourierCode::validLanes(unsigned half) {
   auto known = getConstantIntValue(inner);
-  if (known && *known % tasks.lines == 0)
+  if (known && (*known >= tasks.lines))
     return k.constant(lanes);
   return k.min(k.constant(lanes), k.sub(k.sub(inner, first), k.constant(half * lanes)));
 }
@@ -160,6 +161,18 @@ void FourierCode::whenLine(unsigned half, unsigned lane, function_ref<void()> bo
   k.ifThen(k.compare(arith::CmpIPredicate::slt, line, lineCount), body);
 }
 
+/// Vectors that cover a line; the last one ends where the line does and has numbers of the one
+/// before again, if the line is as long as a vector.
+void FourierCode::forVectors(int64_t extent, function_ref<void(Index first, Index valid)> body) {
+  int64_t whole = extent - extent % lanes;
+  Index all = k.constant(lanes);
+  k.loop(k.constant(0), k.constant(whole), all, [&](Index i) { body(i, all); });
+  if (whole == 0)
+    body(k.constant(0), k.constant(extent));
+  else if (whole < extent)
+    body(k.constant(extent - lanes), all);
+}
+
 void FourierCode::read(const Lines &from, Buffer to) {
   Index zero = k.constant(0), one = k.constant(1), extent = k.constant(from.extent);
   if (tasks.across) {
@@ -180,9 +193,8 @@ void FourierCode::read(const Lines &from, Buffer to) {
         k.store(k.load(type, k.address(start, type, k.mul(i, inner))),
                 k.address(at(to, i), type, k.constant(lane)));
     });
-  k.loop(zero, extent, k.constant(lanes), [&](Index i) {
+  forVectors(from.extent, [&](Index i, Index valid) {
     SmallVector<Value> rows;
-    Index valid = from.extent % lanes ? k.sub(extent, i) : Index(k.constant(lanes));
     for (Value start : starts)
       rows.push_back(k.loadPart(vector, k.address(start, type, i), valid));
     transposeSquare(f.b, rows);
@@ -217,12 +229,11 @@ void FourierCode::write(Buffer from, const Lines &to) {
                   k.address(lineStart(to, lane, /*clamped=*/false), type, k.mul(i, inner)));
         });
     });
-  k.loop(zero, extent, k.constant(lanes), [&](Index i) {
+  forVectors(to.extent, [&](Index i, Index valid) {
     SmallVector<Value> rows;
     for (unsigned lane = 0; lane < lanes; ++lane)
       rows.push_back(value(k.add(i, k.constant(lane))));
     transposeSquare(f.b, rows);
-    Index valid = to.extent % lanes ? k.sub(extent, i) : Index(k.constant(lanes));
     for (auto [lane, row] : llvm::enumerate(rows))
       whenLine(to.half, lane, [&, lane = lane, row = row] {
         k.storePart(row, k.address(lineStart(to, lane, /*clamped=*/false), type, i), valid);
@@ -325,6 +336,9 @@ void FourierCode::emit(Value task) {
     task = f.e.remIndex(task, parts);
   }
   first = f.e.mulIndex(task, f.e.index(tasks.lines));
+  // Neighbours that the task before has as well are better than lanes without a line.
+  if (auto known = getConstantIntValue(inner); tasks.across && known && *known >= tasks.lines)
+    first = f.minIndex(first, f.e.index(*known - tasks.lines));
   readAll();
   Complex result = transform.lastRoom();
   stages.transform(
