@@ -7,10 +7,12 @@
 // of it leave most multiprocessors idle, where a reduction is shared by blocks.
 //
 // Packed weights are read in panels where they come from memory, or are narrower than what is
-// summed. Where they stay in L2, rows are summed without the tile's steps: a recurrent layer's
-// take 3.29 ms of 512 runs so, and 3.71 in panels. So are, on CPUs, a matrix and a vector each of a
-// batch, but for those that attention is recognised by, and a few vectors that lie along what is
-// summed: each row of the matrix is multiplied by all of them, and nothing is copied.
+// summed. Where they stay in L2, 512-bit code sums rows without the tile's steps: a recurrent
+// layer's take 3.29 ms of 512 runs so, and 3.71 in panels. With 16 registers panels beside each
+// other are faster, since the lanes of each row's sum need not be added up
+// (docs/Rationale/recurrent-layers.md). Rows are summed, on CPUs, for a matrix and a vector each of
+// a batch too, but for those that attention is recognised by, and for a few vectors that lie along
+// what is summed: each row of the matrix is multiplied by all of them, and nothing is copied.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -69,7 +71,9 @@ bool VectorProductsPass::staysPacked(Value matrix) const {
   RankedTensorType type = tensorType(matrix);
   if (!prim::layoutOf(matrix))
     return false;
-  bool isNear = cpu && type.getNumElements() * 4 <= cpu->l2Bytes;
+  constexpr unsigned manyRegisters = 32;
+  bool isNear =
+      cpu && cpu->vectorRegisters >= manyRegisters && type.getNumElements() * 4 <= cpu->l2Bytes;
   return !isNear || !type.getElementType().isF32() || cpu::groupedOf(matrix);
 }
 
