@@ -46,6 +46,9 @@ private:
   void forKeyBlocks(Index firstBlock, Index lastBlock,
                     llvm::function_ref<void(const KeyBlock &)> body);
   void emitScores(const KeyBlock &keys);
+  /// Whether queries are multiplied by the part's keys where those lie: see AttentionRows.cpp.
+  bool scoresByKey() const;
+  void emitScoresByKey(const KeyBlock &keys);
   void emitPanel(const KeyBlock &keys, Index panel, llvm::ArrayRef<unsigned> widths);
   RegisterTile tileOf(unsigned rows, llvm::ArrayRef<unsigned> widths);
   void emitSoftmax(const KeyBlock &keys);

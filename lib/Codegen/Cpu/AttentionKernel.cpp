@@ -74,7 +74,7 @@ void AttentionEmitter::allocate() {
   results = buffer(valueRows, llvm::alignTo(width, panelColumns));
   for (const KeyPart &part : spec.parts) {
     selectPart(part);
-    if (spec.scores.bLayout == PanelLayout::Transposed && !panel)
+    if (spec.scores.bLayout == PanelLayout::Transposed && !scoresByKey() && !panel)
       panel = k.scratch(f32, depth * panelKeys);
     if (packsValues && !valuePanel)
       valuePanel = k.scratch(f32, schedule.getKeys() * panelColumns);
@@ -219,6 +219,8 @@ void AttentionEmitter::forKeyBlocks(Index firstBlock, Index lastBlock,
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::emitScores(const KeyBlock &keys) {
+  if (scoresByKey())
+    return emitScoresByKey(keys);
   Index step = k.constant(panelKeys);
   SmallVector<unsigned> all(schedule.getVectors(), lanes);
   std::optional<int64_t> count = k.known(keys.count);

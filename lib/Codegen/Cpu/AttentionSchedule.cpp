@@ -108,18 +108,33 @@ static Tile registerTile(const CpuTarget &cpu, int64_t columns, int64_t rows) {
   return {vectors, rows > 0 ? equalPart(rows, most, 1) : most};
 }
 
+/// Of few rows as many columns as registers have sums of: values are read in few passes then.
+static Tile valueTile(const CpuTarget &cpu, int64_t columns, int64_t rows) {
+  constexpr int64_t fewRows = 2;
+  if (rows <= 0 || rows > fewRows)
+    return registerTile(cpu, columns, rows);
+  int64_t sums = int64_t(cpu.vectorRegisters) / 2 / rows;
+  int64_t vectors = llvm::divideCeil(columns, cpu.lanes(32));
+  return {int64_t(llvm::divideCeil(vectors, llvm::divideCeil(vectors, sums))), rows};
+}
+
 static cpu::AttentionScheduleAttr schedule(MLIRContext *context, const CpuTarget &cpu,
                                            const AttentionShape &shape, int64_t mostRows,
                                            int64_t scoreBytes) {
   constexpr int64_t grainProducts = 1 << 17, scoreBits = 32;
   int64_t lanes = cpu.lanes(scoreBits);
   Tile scores = registerTile(cpu, shape.keys, shape.queries);
-  Tile values = registerTile(cpu, shape.width, shape.queries);
+  Tile values = valueTile(cpu, shape.width, shape.queries);
   int64_t taskRows = llvm::alignTo(mostRows, scores.rows);
   if (shape.queries > 0)
     taskRows = equalPart(shape.queries, taskRows, scores.rows);
   int64_t panel = lanes * scores.vectors;
   int64_t mostKeys = std::max(panel, scoreBytes / (taskRows * 4) / panel * panel);
+  // What a few queries read in several passes stays in L2 between them.
+  constexpr int64_t fewQueries = 16, share = 4;
+  if (taskRows < fewQueries)
+    mostKeys = std::min(mostKeys,
+                        std::max(panel, cpu.l2Bytes / share / (shape.width * 4) / panel * panel));
   int64_t keys = shape.keys > 0 ? equalPart(shape.keys, mostKeys, panel) : mostKeys;
   int64_t split = 1;
   if (shape.batch > 0 && shape.queries > 0) {

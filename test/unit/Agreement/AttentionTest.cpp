@@ -298,6 +298,20 @@ TEST_CASE("attention: tasks share the keys of few queries") {
            .guarded = true});
 }
 
+TEST_CASE("attention: a query or two, which read keys where they lie") {
+  for (const char *type : {"f32", "bf16", "f16"})
+    for (auto [queries, depth] : {std::pair<int64_t, int64_t>{1, 64}, {2, 33}, {1, 3}, {2, 256}}) {
+      check({.queries = queries, .keys = 301, .depth = depth, .width = 70, .type = type});
+      check({.queries = queries,
+             .keys = 1003,
+             .depth = depth,
+             .width = 20,
+             .mask = Mask::Additive,
+             .open = true,
+             .type = type});
+    }
+}
+
 TEST_CASE("attention: keys and values stored across") {
   for (bool keys : {false, true})
     check({.queries = 33,
