@@ -1,5 +1,6 @@
 """What runs as one kernel, by --print-plan, and that it computes the right thing."""
 import json
+import re
 import unittest
 
 import numpy as np
@@ -83,6 +84,16 @@ class KernelCounts(ToolTest):
                 keys, values = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
                 exps = np.exp(q @ keys.swapaxes(2, 3))
                 self.agrees(proto, [exps / exps.sum(-1, keepdims=True) @ values], q, k, v, *past)
+
+    def test_product_worth_two_threads(self):
+        """Its tasks, an odd number of them, are for two threads: no thread needs more than half of them to be worth it."""
+        proto = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 256])], [("y", [1, 1024])],
+                      [weight("w", 256, 1024)])
+        onnx.save(proto, self.work / "model.onnx")
+        self.compiles(self.work / "model.onnx", "--cpu", "x86-64-v3", "--emit", "llvm", "-o", "model.ll")
+        call = re.search(r"call void @tcc_rt_parallel\(.*i64 (\d+), i64 (\d+)\)", (self.work / "model.ll").read_text())
+        tasks, least = int(call[1]), int(call[2])
+        self.assertGreaterEqual(tasks // least, 2, call[0])
 
     def test_what_scans_read(self):
         """It is computed where it is read, but for long functions, along the last axis and across rows."""
