@@ -51,6 +51,7 @@ public:
     passes.addPass(createJoinProductsPass(&weights));
   }
   void addSchedulePasses(OpPassManager &passes) const override {
+    passes.addPass(createRecurrenceLaunchesPass(target().devices));
     passes.addPass(createEarlyStartsPass());
   }
   const ScheduleModel &schedules() const override { return model; }

@@ -141,6 +141,8 @@ int main(int argc, char **argv) {
     return tcc::createPlaceLaunchesPass(&deviceBackend().schedules(),
                                         &deviceBackend().hostBackend()->schedules());
   });
+  mlir::registerPass(
+      [] { return tcc::codegen::createRecurrenceLaunchesPass(deviceBackend().target().devices); });
   mlir::registerPass([] { return tcc::codegen::createEarlyStartsPass(); });
   mlir::registerPass([] { return tcc::createPlanMemoryPass(); });
   mlir::registerPass([] { return tcc::codegen::createExpandMathPass(); });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "BoxedAttention.h"
 #include "MatrixTile.h"
+#include "Recurrence.h"
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -205,6 +206,8 @@ OpFoldResult device::gridOf(OpBuilder &b, kernel::LaunchOp launch, Schedule s) {
   case Form::Line: {
     if (s.getScratchBytes())
       return b.getIndexAttr(s.getSplit());
+    if (prim::WhileOp loop = loopOf(launch))
+      return b.getIndexAttr(llvm::divideCeil(Recurrence::of(loop)->batch, s.getRows()));
     unsigned ofBlock = s.getThreads() / std::max(1u, s.getRowThreads());
     auto blocks = [&](Value x, uint64_t axis, int64_t lines) {
       SmallVector<OpFoldResult> extents = hostExtents(b, launch, x);

@@ -10,6 +10,7 @@
 #include "KernelFrame.h"
 #include "MatrixBlock.h"
 #include "MatrixTile.h"
+#include "Recurrence.h"
 #include "ScatterKernel.h"
 #include "TransposedOperand.h"
 #include "tcc/Codegen/Common/LineKernel.h"
@@ -262,6 +263,10 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
     Operation *op = specialOf(launch);
     s.form = Form::Scatter;
     s.threads = 128;
+    if (isa<prim::WhileOp>(op)) {
+      scheduleRecurrence(s, launch, arch);
+      return {s.attr(launch.getContext())};
+    }
     if (auto places = dyn_cast<prim::NonzeroOp>(op))
       scheduleCollect(s, places, arch);
     if (auto lines = dyn_cast<prim::FourierOp>(op))

@@ -16,6 +16,7 @@
 #include "FourierKernel.h"
 #include "GridPhases.h"
 #include "MatrixBlock.h"
+#include "Recurrence.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -404,6 +405,8 @@ void SharedLine::emitScan(prim::CumulativeOp op) {
 
 void device::emitSharedLineKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
+  if (isa<prim::WhileOp>(op))
+    return emitRecurrenceKernel(f);
   if (isa<prim::SortOp, prim::TopKOp>(op))
     return f.schedule.getDepth() || f.schedule.getScratchBytes() ? emitDigitOrderKernel(f)
                                                                  : emitOrderedBlockKernel(f);

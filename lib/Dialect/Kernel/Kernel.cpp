@@ -54,6 +54,8 @@ Operation *kernel::specialOf(LaunchOp launch) {
 
 /// Whether `op` has an algorithm of its own: what no other kind of kernel computes.
 static bool isSpecial(Operation *op) {
+  if (isa_and_nonnull<prim::WhileOp>(op))
+    return true; // all turns are one kernel
   return op && isa<prim::PrimDialect>(op->getDialect()) && !prim::isElementwise(op) &&
          !op->hasTrait<prim::PointAccess>() && !op->hasTrait<prim::View>() &&
          !op->hasTrait<prim::Generated>() && !op->hasTrait<prim::Reduction>() &&

@@ -45,6 +45,71 @@ def ExpandMathPass : Tcc_Pass<"tcc-codegen-expand-math"> {
   ];
 }
 
+def RecurrenceLaunchesPass : Tcc_Pass<"tcc-schedule-recurrences"> {
+  let summary = "Make one launch for a GPU of the loop of a recurrent layer";
+  let description = [{
+    A turn of such a loop is a few small launches, and takes as long as they take to start. Where its
+    matrices fit a multiprocessor, a block takes rows of the batch through all turns instead.
+
+    ```mlir before
+    func.func @f(%x: tensor<6x2x8xf32>, %r: tensor<8x8xf32>, %h: tensor<2x8xf32>) -> tensor<2x8xf32> {
+      %c0 = arith.constant 0 : index
+      %0:2 = prim.while(%c0, %h) {
+      ^bb0(%i: index, %s: tensor<2x8xf32>):
+        %c6 = arith.constant 6 : index
+        %1 = arith.cmpi slt, %i, %c6 : index
+        prim.yield %1 : i1
+      } do {
+      ^bb0(%i: index, %s: tensor<2x8xf32>):
+        %c1 = arith.constant 1 : index
+        %1 = kernel.launch contraction "turn" ins(%x, %i, %s, %r : tensor<6x2x8xf32>, index, tensor<2x8xf32>, tensor<8x8xf32>) sizes() {
+        ^bb0(%a: tensor<6x2x8xf32>, %n: index, %b: tensor<2x8xf32>, %c: tensor<8x8xf32>):
+          %3 = prim.slice %a starts [-9223372036854775808, 0, 0](%n) steps [1, 1, 1] sizes() : (tensor<6x2x8xf32>) -> tensor<1x2x8xf32>
+          %4 = prim.reshape %3 sizes() : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+          %5 = prim.dot %b, %c batch [] x [] contract [1] x [1] : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+          %6 = prim.add %4, %5 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+          %7 = prim.tanh %6 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+          kernel.yield %7 : tensor<2x8xf32>
+        } -> tensor<2x8xf32>
+        %2 = arith.addi %i, %c1 : index
+        prim.yield %2, %1 : index, tensor<2x8xf32>
+      } : (index, tensor<2x8xf32>) -> (index, tensor<2x8xf32>)
+      return %0#1 : tensor<2x8xf32>
+    }
+    ```
+    ```mlir after
+    func.func @f(%arg0: tensor<6x2x8xf32>, %arg1: tensor<8x8xf32>, %arg2: tensor<2x8xf32>) -> tensor<2x8xf32> {
+      %c0 = arith.constant 0 : index
+      %0 = kernel.launch special "recurrence" ins(%arg0, %arg1, %arg2 : tensor<6x2x8xf32>, tensor<8x8xf32>, tensor<2x8xf32>) sizes() {
+      ^bb0(%arg3: tensor<6x2x8xf32>, %arg4: tensor<8x8xf32>, %arg5: tensor<2x8xf32>):
+        %c0_0 = arith.constant 0 : index
+        %1:2 = prim.while(%c0_0, %arg5) {
+        ^bb0(%arg6: index, %arg7: tensor<2x8xf32>):
+          %c6 = arith.constant 6 : index
+          %2 = arith.cmpi slt, %arg6, %c6 : index
+          prim.yield %2 : i1
+        } do {
+        ^bb0(%arg6: index, %arg7: tensor<2x8xf32>):
+          %c1 = arith.constant 1 : index
+          %2 = prim.slice %arg3 starts [-9223372036854775808, 0, 0](%arg6) steps [1, 1, 1] sizes() : (tensor<6x2x8xf32>) -> tensor<1x2x8xf32>
+          %3 = prim.reshape %2 sizes() : (tensor<1x2x8xf32>) -> tensor<2x8xf32>
+          %4 = prim.dot %arg7, %arg4 batch [] x [] contract [1] x [1] : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+          %5 = prim.add %3, %4 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+          %6 = prim.tanh %5 : (tensor<2x8xf32>) -> tensor<2x8xf32>
+          %7 = arith.addi %arg6, %c1 : index
+          prim.yield %7, %6 : index, tensor<2x8xf32>
+        } : (index, tensor<2x8xf32>) -> (index, tensor<2x8xf32>)
+        kernel.yield %1#1 : tensor<2x8xf32>
+      } {schedule = #gpu.schedules<sm_90a = <form = line, threads = 32, row_threads = 32, rows = 1, shared_bytes = 128, index_bits = 32>>} -> tensor<2x8xf32>
+      return %0 : tensor<2x8xf32>
+    }
+    ```
+
+    Runs after tcc-schedule-place-launches, since what runs on the host has no part in this, and before
+    tcc-schedule-early-starts, which looks at what follows what.
+  }];
+}
+
 def EarlyStartsPass : Tcc_Pass<"tcc-schedule-early-starts"> {
   let summary = "Record behind which kernels of a GPU the next one starts early";
   let description = [{

@@ -30,6 +30,9 @@ private:
   GpuTarget target;
 };
 
+/// tcc-schedule-recurrences: see lib/Codegen/Gpu/RecurrenceLaunch.cpp.
+std::unique_ptr<mlir::Pass> createRecurrenceLaunchesPass(GpuTarget target);
+
 /// tcc-schedule-early-starts: see lib/Codegen/Gpu/EarlyStarts.cpp.
 std::unique_ptr<mlir::Pass> createEarlyStartsPass();
 

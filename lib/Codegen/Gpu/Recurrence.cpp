@@ -1,0 +1,311 @@
+//===- Recurrence.cpp - Which loops are a kernel, and how it is cut -------===//
+//
+// A recurrent layer is a loop of small products: a turn of two launches takes 3 to 4 us, whatever
+// they compute. Rows of the batch do not depend on each other, so a block can take some of them
+// through all turns, with the matrices in its registers and shared memory: nobody waits for another
+// block, and a turn takes two barriers.
+//
+//===----------------------------------------------------------------------===//
+#include "Recurrence.h"
+#include "tcc/Codegen/Common/Elemental.h"
+#include "tcc/Dialect/Kernel/TensorBytes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tcc;
+using namespace tcc::codegen;
+using namespace tcc::codegen::device;
+
+int64_t Recurrence::Phase::offsetOf(prim::DotOp product) const {
+  int64_t offset = 0;
+  for (prim::DotOp other : products) {
+    if (other == product)
+      break;
+    offset += tensorType(other.getResult()).getDimSize(1);
+  }
+  return offset;
+}
+
+Type Recurrence::Phase::element() const {
+  return tensorType(prim::DotOp(products.front()).getRhs()).getElementType();
+}
+
+int64_t Recurrence::units(unsigned number) const {
+  return tensorType(stateIn(number)).getDimSize(1);
+}
+
+static bool isFloatOf(Type type, bool narrowToo) {
+  return type.isF32() || (narrowToo && (type.isF16() || type.isBF16()));
+}
+
+namespace {
+
+/// Reads the loop's body, operator by operator.
+class RecurrenceReader {
+public:
+  explicit RecurrenceReader(prim::WhileOp loop) { r.loop = loop; }
+  std::optional<Recurrence> read();
+
+private:
+  bool readCounter();
+  bool readCarried();
+  bool readSequence(unsigned number);
+  bool readBody();
+  bool readProduct(prim::DotOp dot);
+  bool isRows(Value v) const {
+    auto type = dyn_cast<RankedTensorType>(v.getType());
+    return type && type.getRank() == 2 && type.hasStaticShape() && type.getDimSize(0) == r.batch;
+  }
+
+  Recurrence r;
+  DenseMap<Value, unsigned> depends; ///< on states: the phases before it
+  llvm::SmallPtrSet<Operation *, 4> written;
+};
+
+} // namespace
+
+/// A counter from 0 in steps of one, below a constant.
+bool RecurrenceReader::readCounter() {
+  Block &condition = r.loop.getCondition().front();
+  auto compare = condition.getTerminator()->getOperand(0).getDefiningOp<arith::CmpIOp>();
+  auto counter = compare ? dyn_cast<BlockArgument>(compare.getLhs()) : BlockArgument();
+  if (!counter || counter.getOwner() != &condition ||
+      compare.getPredicate() != arith::CmpIPredicate::slt)
+    return false;
+  r.counter = counter.getArgNumber();
+  auto turns = getConstantIntValue(compare.getRhs());
+  auto next = r.stateOut(r.counter).getDefiningOp<arith::AddIOp>();
+  if (!turns || *turns < 1 || !next || next.getLhs() != r.stateIn(r.counter) ||
+      getConstantIntValue(next.getRhs()) != 1 ||
+      getConstantIntValue(r.loop.getInits()[r.counter]) != 0)
+    return false;
+  r.turns = *turns;
+  return true;
+}
+
+/// Every turn writes another place of the axis, and all of them all places.
+bool RecurrenceReader::readSequence(unsigned number) {
+  auto part = r.stateOut(number).getDefiningOp<prim::InsertSliceOp>();
+  Value given = r.stateIn(number);
+  if (!part || part.getX() != given || !given.hasOneUse() || !part->hasOneUse())
+    return false;
+  auto type = tensorType(given), update = tensorType(part.getUpdate());
+  int axis = -1;
+  for (auto [i, start] : llvm::enumerate(part.getMixedStarts())) {
+    if (part.getSteps()[i] != 1)
+      return false;
+    if (getConstantIntValue(start) == 0 && update.getDimSize(i) == type.getDimSize(i))
+      continue;
+    if (axis >= 0 || update.getDimSize(i) != 1 || type.getDimSize(i) != r.turns)
+      return false;
+    axis = int(i);
+    // The counter, or what is left of it.
+    auto value = dyn_cast<Value>(start);
+    if (value && value == r.stateIn(r.counter))
+      continue;
+    auto left = value ? value.getDefiningOp<arith::SubIOp>() : arith::SubIOp();
+    if (!left || left.getRhs() != r.stateIn(r.counter) ||
+        getConstantIntValue(left.getLhs()) != r.turns - 1)
+      return false;
+  }
+  Value row = part.getUpdate();
+  while (auto reshape = row.getDefiningOp<prim::ReshapeOp>()) {
+    written.insert(reshape);
+    row = reshape.getX();
+  }
+  SmallVector<int64_t> rest(type.getShape());
+  if (axis < 0)
+    return false;
+  rest.erase(rest.begin() + axis);
+  if (!isRows(row) || rest != SmallVector<int64_t>(tensorType(row).getShape()))
+    return false;
+  written.insert(part);
+  r.sequences.push_back({number, part, unsigned(axis), row});
+  return true;
+}
+
+bool RecurrenceReader::readCarried() {
+  for (auto [number, argument] : llvm::enumerate(r.body().getArguments())) {
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    bool isState = type && type.getRank() == 2 && type.hasStaticShape() &&
+                   isFloatOf(type.getElementType(), true) &&
+                   !isa_and_nonnull<prim::InsertSliceOp>(r.stateOut(number).getDefiningOp());
+    if (!isState)
+      continue;
+    if (r.batch && r.batch != type.getDimSize(0))
+      return false;
+    r.batch = type.getDimSize(0);
+    r.states.push_back(number);
+    depends[argument] = 0;
+  }
+  if (r.states.empty() || r.batch < 1)
+    return false;
+  for (unsigned number = 0; number < r.body().getNumArguments(); ++number)
+    if (number != r.counter && !llvm::is_contained(r.states, number) && !readSequence(number))
+      return false;
+  return llvm::all_of(r.states, [&](unsigned number) { return isRows(r.stateOut(number)); });
+}
+
+bool RecurrenceReader::readProduct(prim::DotOp dot) {
+  auto right = dyn_cast<BlockArgument>(dot.getRhs());
+  auto matrix = tensorType(dot.getRhs());
+  bool plain = right && right.getOwner() == r.loop->getBlock() && matrix.getRank() == 2 &&
+               !prim::layoutOf(matrix) && dot.getLhsBatch().empty() &&
+               dot.getLhsContract() == ArrayRef<int64_t>{1} &&
+               dot.getRhsContract() == ArrayRef<int64_t>{1};
+  Type sum = sumType(tensorType(dot.getResult()).getElementType());
+  if (!plain || !isRows(dot.getLhs()) || !isFloatOf(matrix.getElementType(), true) || !sum.isF32())
+    return false;
+  unsigned first = depends.lookup(dot.getLhs());
+  auto *phase = llvm::find_if(r.phases, [&](const Recurrence::Phase &p) {
+    return p.left == dot.getLhs() && p.element() == matrix.getElementType();
+  });
+  if (phase == r.phases.end()) {
+    // Phases are computed in the order in which they are found here.
+    r.phases.push_back({dot.getLhs(), {}, 0, matrix.getDimSize(1)});
+    phase = &r.phases.back();
+  }
+  phase->products.push_back(dot);
+  phase->columns += matrix.getDimSize(0);
+  depends[dot.getResult()] = std::max(first, unsigned(phase - r.phases.begin()) + 1);
+  return true;
+}
+
+bool RecurrenceReader::readBody() {
+  for (Operation &op : r.body().without_terminator()) {
+    if (op.getNumRegions() || op.getNumResults() != 1)
+      return false;
+    if (written.contains(&op))
+      continue;
+    unsigned phase = 0;
+    bool onState = false;
+    for (Value operand : op.getOperands())
+      if (auto it = depends.find(operand); it != depends.end()) {
+        onState = true;
+        phase = std::max(phase, it->second);
+      }
+    Value result = op.getResult(0);
+    if (!isa<RankedTensorType>(result.getType())) {
+      if (onState || !isMemoryEffectFree(&op))
+        return false;
+      continue;
+    }
+    if (!tensorType(result).hasStaticShape())
+      return false;
+    if (auto dot = dyn_cast<prim::DotOp>(op)) {
+      if (!onState || !readProduct(dot))
+        return false;
+      continue;
+    }
+    if (!onState) {
+      // What the turn reads beside its state.
+      if (!prim::isElementwise(&op) && !isa<prim::SliceOp, prim::ReshapeOp, prim::BroadcastOp,
+                                            prim::TransposeOp, prim::ConstantOp, prim::IotaOp>(op))
+        return false;
+      continue;
+    }
+    auto slice = dyn_cast<prim::SliceOp>(op);
+    bool keepsRows = prim::isElementwise(&op);
+    if (slice)
+      keepsRows = llvm::all_of(slice.getMixedStarts(),
+                               [](OpFoldResult s) { return getConstantIntValue(s).has_value(); }) &&
+                  getConstantIntValue(slice.getMixedStarts()[0]) == 0 && slice.getSteps()[0] == 1 &&
+                  isRows(slice.getX());
+    if (!keepsRows || !isRows(result))
+      return false;
+    depends[result] = phase;
+  }
+  return !r.phases.empty();
+}
+
+std::optional<Recurrence> RecurrenceReader::read() {
+  if (!readCounter() || !readCarried() || !readBody())
+    return std::nullopt;
+  return std::move(r);
+}
+
+std::optional<Recurrence> Recurrence::of(prim::WhileOp loop) {
+  return RecurrenceReader(loop).read();
+}
+
+std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, const GpuArch &arch) {
+  constexpr int64_t kMostRows = 4;
+  int64_t rows = llvm::divideCeil(r.batch, arch.multiprocessors);
+  std::optional<RecurrencePlan> plan;
+  if (rows <= kMostRows)
+    plan = of(r, unsigned(rows));
+  return plan && plan->sharedBytes <= int64_t(arch.sharedBytes) ? plan : std::nullopt;
+}
+
+std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned rows) {
+  // Registers of a thread beside its weights, of one row and for each more; threads that a block
+  // rather has.
+  constexpr int64_t kOthers = 72, kOfRow = 12, kWanted = 512, kMostRegisters = 248, kMostLanes = 8,
+                    kMostPoints = 8;
+  RecurrencePlan plan;
+  plan.rows = rows;
+  int64_t threads = GpuArch::warp;
+  for (const Recurrence::Phase &phase : r.phases) {
+    int64_t lanes = 1;
+    while (lanes < kMostLanes && 2 * lanes * phase.columns <= kWanted &&
+           2 * lanes * chunk <= phase.inner)
+      lanes *= 2;
+    plan.parts.push_back({unsigned(lanes), 0, 0, 0});
+    threads = std::max(threads, int64_t(llvm::alignTo(lanes * phase.columns, GpuArch::warp)));
+  }
+  if (threads > GpuArch::threads)
+    return std::nullopt;
+  plan.threads = unsigned(threads);
+  int64_t registers = std::min(kMostRegisters, GpuArch::registers / threads / 8 * 8);
+  int64_t words = std::max<int64_t>(0, registers - kOthers - (int64_t(rows) - 1) * kOfRow),
+          bytes = 0;
+  // Each list begins at a multiple of 16 bytes.
+  auto take = [&](int64_t more) { bytes += int64_t(llvm::alignTo(more, GpuArch::accessBytes)); };
+  for (auto [phase, part] : llvm::zip(r.phases, plan.parts)) {
+    int64_t chunkWords = tcc::elementBytes(phase.element()) * chunk / 4;
+    part.chunks = unsigned(llvm::divideCeil(phase.inner, chunk * part.lanes));
+    part.width = part.chunks * chunk * part.lanes;
+    part.kept = unsigned(std::min<int64_t>(part.chunks, words / chunkWords));
+    words -= part.kept * chunkWords;
+    take((part.chunks - part.kept) * chunkWords * 4 * threads);
+    take(rows * phase.columns * 4); // sums
+    take(rows * part.width * 4);    // a left operand that is no state
+  }
+  for (unsigned number : r.states) {
+    int64_t units = r.units(number);
+    for (auto [phase, part] : llvm::zip(r.phases, plan.parts))
+      if (phase.left == r.stateIn(number))
+        units = std::max<int64_t>(units, part.width);
+    take(2 * rows * int64_t(llvm::alignTo(units, chunk)) * 4);
+    if (rows * r.units(number) > kMostPoints * threads)
+      return std::nullopt;
+  }
+  plan.sharedBytes = bytes;
+  return plan;
+}
+
+prim::WhileOp device::loopOf(kernel::LaunchOp launch) {
+  if (launch.getKind() != kernel::KernelKind::Special)
+    return {};
+  return dyn_cast_or_null<prim::WhileOp>(kernel::specialOf(launch));
+}
+
+void device::scheduleRecurrence(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
+  std::optional<Recurrence> r = Recurrence::of(loopOf(launch));
+  std::optional<RecurrencePlan> plan = r ? RecurrencePlan::of(*r, arch) : std::nullopt;
+  if (!plan)
+    return;
+  s.form = Form::Line;
+  s.threads = s.rowThreads = plan->threads;
+  s.rows = plan->rows;
+  s.sharedBytes = unsigned(plan->sharedBytes);
+  // The counter is an index, and small.
+  constexpr int64_t kMost = int64_t(1) << 30;
+  auto isSmall = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || (tensor.hasStaticShape() && tensor.getNumElements() < kMost);
+  };
+  if (llvm::all_of(launch->getOperandTypes(), isSmall) &&
+      llvm::all_of(launch.getResultTypes(), isSmall))
+    s.indexBits = 32;
+}
