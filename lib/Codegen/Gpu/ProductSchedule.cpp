@@ -297,8 +297,19 @@ static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
   return cost;
 }
 
-static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, const GpuArch &arch) {
-  constexpr int64_t kShortest = 4; // steps of a block that shares a tile
+/// Whether the columns of a product of bytes do not lie along k: they are read one by one.
+static bool gathersColumns(Operation *op, const MmaProduct &product) {
+  auto dot = dyn_cast<prim::DotOp>(op);
+  return dot && product.instruction.elementBytes() == 1 &&
+         (dot.getRhsContract().empty() ||
+          dot.getRhsContract().back() + 1 != tensorType(dot.getRhs()).getRank());
+}
+
+/// `gathers`: a thread holds what it reads of a slice one by one.
+static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gathers,
+                          const GpuArch &arch) {
+  constexpr unsigned kMostHeld = 64; // bytes of a slice; more spill
+  constexpr int64_t kShortest = 4;   // steps of a block that shares a tile
   s.form = Form::Mma;
   s.depth = product.depth();
   bool known = product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
@@ -307,6 +318,8 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, const Gp
     unsigned stages = stagesFor(tile, product.steps(), arch);
     if (stages < std::clamp<int64_t>(product.steps(), 2, 3))
       continue; // too large for the architecture
+    if (gathers && tile.columns * MmaTile::lineBytes / tile.threads() > kMostHeld)
+      continue;
     int64_t tiles = !known ? 0
                            : product.batch * llvm::divideCeil(product.rows, tile.rows) *
                                  llvm::divideCeil(product.columns, tile.columns);
@@ -388,7 +401,8 @@ void device::scheduleProducts(SmallVector<ScheduleChoice> &all, kernel::LaunchOp
   ScheduleChoice start = all.pop_back_val(), mma = start, general = start;
   auto product = arch.matrixUnit != MatrixUnit::None ? mmaProduct(launch, tf32) : std::nullopt;
   double wgmmaCost = scheduleWgmmas(all, start, launch, arch, tf32);
-  double mmaCost = product ? scheduleMma(mma, *product, arch) : 0;
+  double mmaCost =
+      product ? scheduleMma(mma, *product, gathersColumns(productOf(launch), *product), arch) : 0;
   if (product)
     all.insert(wgmmaCost && mmaCost < kSurely * wgmmaCost ? all.begin() : all.end(), mma);
   bool sharesInner = false;
