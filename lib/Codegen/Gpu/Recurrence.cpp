@@ -256,7 +256,9 @@ std::optional<RecurrencePlan> RecurrencePlan::of(const Recurrence &r, unsigned r
   if (threads > GpuArch::threads)
     return std::nullopt;
   plan.threads = unsigned(threads);
-  int64_t registers = std::min(kMostRegisters, GpuArch::registers / threads / 8 * 8);
+  // Each of four schedulers has as many warps as the one with the most.
+  int64_t given = int64_t(llvm::alignTo(threads, 4 * GpuArch::warp));
+  int64_t registers = std::min(kMostRegisters, GpuArch::registers / given / 8 * 8);
   int64_t words = std::max<int64_t>(0, registers - kOthers - (int64_t(rows) - 1) * kOfRow),
           bytes = 0;
   // Each list begins at a multiple of 16 bytes.
