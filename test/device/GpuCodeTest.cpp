@@ -116,6 +116,10 @@ TEST_CASE("ptxas takes every form for every architecture, without spills") {
       function("%x: tensor<9x2000xi64>", "tensor<9x2000xi64>",
                "%y, %p = prim.sort %x axis 1 {descending = true} : (tensor<9x2000xi64>) -> "
                "(tensor<9x2000xi64>, tensor<9x2000xi64>)"),
+      function("%x: tensor<200x4000xbf16>, %i: tensor<200x4000xi64>, %u: tensor<200x4000xbf16>",
+               "tensor<200x4000xbf16>",
+               "%y = prim.scatter_along add %x, %i, %u axis 1 : (tensor<200x4000xbf16>, "
+               "tensor<200x4000xi64>, tensor<200x4000xbf16>) -> tensor<200x4000xbf16>"),
       function("%x: tensor<20000x50xbf16>", "tensor<50xi64>",
                "%y = prim.arg_reduce max %x 0 {last = false} : (tensor<20000x50xbf16>) -> "
                "tensor<50xi64>"),

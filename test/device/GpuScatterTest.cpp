@@ -91,26 +91,67 @@ TEST_CASE("scatters of integers, in any order") {
          random(DType::U32, {4, 300}, 0, 9)});
 }
 
+/// Lines along `axis` of a cube of `side` go to those of one that has more of them, but for the
+/// axis.
+static void checkLines(const char *kind, const char *type, DType d, int64_t side, int64_t axis,
+                       std::pair<int64_t, int64_t> lengths, bool inBlocks) {
+  int64_t shape[] = {side, side, side}, updates[] = {side - 2, side - 1, side - 3};
+  std::tie(shape[axis], updates[axis]) = lengths;
+  auto text = [](ArrayRef<int64_t> extents) {
+    return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" +
+           std::to_string(extents[2]);
+  };
+  std::string x = tensor(text(shape), type), u = tensor(text(updates), type),
+              i = tensor(text(updates), "i64");
+  std::string body =
+      function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+               std::string("%y = prim.scatter_along ") + kind + " %x, %i, %u axis " +
+                   std::to_string(axis) + " : (" + x + ", " + i + ", " + u + ") -> " + x);
+  INFO(body);
+  CHECK(sorts(body) == !inBlocks);
+  CHECK((scheduleOf(body).getDepth() > 0) == inBlocks);
+  check(body, {random(d, shape), indices(updates, -2, lengths.first + 1), random(d, updates)});
+}
+
 TEST_CASE("sorted scatters: elements with indices of their own, along any axis") {
   for (const char *kind : {"assign", "add"})
+    for (int64_t axis : {0, 1, 2})
+      checkLines(kind, "f32", DType::F32, 5, axis, {90, 300}, false);
+}
+
+TEST_CASE("scatters of lines that have a block each") {
+  for (const char *kind : {"assign", "add", "max"})
     for (int64_t axis : {0, 1, 2}) {
-      int64_t shape[] = {20, 20, 20}, updates[] = {13, 17, 15};
-      shape[axis] = 90;
-      updates[axis] = 300;
-      auto text = [](ArrayRef<int64_t> extents) {
-        return std::to_string(extents[0]) + "x" + std::to_string(extents[1]) + "x" +
-               std::to_string(extents[2]);
-      };
-      std::string x = tensor(text(shape), "f32"), u = tensor(text(updates), "f32"),
-                  i = tensor(text(updates), "i64");
-      std::string body =
-          function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
-                   std::string("%y = prim.scatter_along ") + kind + " %x, %i, %u axis " +
-                       std::to_string(axis) + " : (" + x + ", " + i + ", " + u + ") -> " + x);
-      CHECK(sorts(body));
-      check(body,
-            {random(DType::F32, shape), indices(updates, -2, 91), random(DType::F32, updates)});
+      checkLines(kind, "f32", DType::F32, 8, axis, {90, 300}, true);
+      checkLines(kind, "bf16", DType::BF16, 7, axis, {3, 900}, true); // many meet
     }
+  checkLines("mul", "f64", DType::F64, 6, 1, {2000, 1300}, true);
+}
+
+TEST_CASE("scatters of integers of open extents, in any order") {
+  auto along = [](const char *kind, const std::string &shape, int axis, Tensor x, Tensor i,
+                  Tensor u) {
+    std::string all = tensor(shape, "i64");
+    std::string text =
+        function("%x: " + all + ", %i: " + all + ", %u: " + all, all,
+                 std::string("%y = prim.scatter_along ") + kind + " %x, %i, %u axis " +
+                     std::to_string(axis) + " : (" + all + ", " + all + ", " + all + ") -> " + all);
+    CHECK(sorts(text));
+    check(text, {x, i, u});
+  };
+  along("add", "?", 0, random(DType::I64, {70}, -9, 9), indices({3000}, -3, 72),
+        random(DType::I64, {3000}, -99, 99));
+  along("max", "?", 0, random(DType::I64, {5}, -9, 9), indices({0}, 0, 4),
+        random(DType::I64, {0}, -99, 99));
+  along("min", "?x?", 0, random(DType::I64, {30, 40}, -9, 9), indices({200, 33}, -1, 30),
+        random(DType::I64, {200, 33}, -99, 99));
+  std::string x = tensor("?x?x?", "i32"), i = tensor("?x2", "i64"), u = tensor("?x?", "i32");
+  std::string tuples =
+      function("%x: " + x + ", %i: " + i + ", %u: " + u, x,
+               "%y = prim.scatter_nd add %x, %i, %u : (" + x + ", " + i + ", " + u + ") -> " + x);
+  CHECK(sorts(tuples));
+  check(tuples, {random(DType::I32, {4, 5, 6}, -9, 9), indices({90, 2}, -1, 5),
+                 random(DType::I32, {90, 6}, -9, 9)});
 }
 
 /// Elements of a line go to places of %x.

@@ -168,6 +168,8 @@ static OpFoldResult scatterGrid(HostIndex h, kernel::LaunchOp launch, Schedule s
   SmallVector<OpFoldResult> extents = prim::dimsOf(h.b, launch.getLoc(), launch.getResult(0));
   if (auto along = dyn_cast<prim::ScatterAlongOp>(op)) {
     extents.erase(extents.begin() + along.getAxis());
+    if (s.getDepth())
+      return h.volume(extents);
     OpFoldResult warps = h.ceilDiv(h.volume(extents), GpuArch::warp);
     return h.ceilDiv(h.mul(warps, h.b.getIndexAttr(int64_t(GpuArch::warp) * s.getSplit())),
                      s.getThreads());

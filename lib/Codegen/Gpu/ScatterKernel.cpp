@@ -9,7 +9,8 @@
 //   them together. Lines that lie along memory are copied together first.
 // - scatter_nd: a thread has one place of the axes that are not indexed, in all slices; its block
 //   first copies what the updates leave unchanged.
-// - Both, where there are many updates: these are sorted first (SortedScatter.cpp).
+// - Both, where there are many updates: these are sorted first (SortedScatter.cpp,
+// LineScatter.cpp).
 // - insert_slice: a point is either updated or not; there is nothing to meet. A thread has a
 //   vector of a row where rows are updated as a whole.
 //
@@ -408,6 +409,8 @@ void device::emitScatterKernel(KernelFrame &f) {
   Operation *op = specialOf(f.launch);
   if (f.schedule.getRowThreads())
     return emitSortedScatter(f);
+  if (f.schedule.getDepth())
+    return emitLineScatter(f);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](prim::ScatterAlongOp o) { ScatterAlong(f, o).run(); })
       .Case([&](prim::ScatterNdOp o) { emitScatterNd(f, o); })

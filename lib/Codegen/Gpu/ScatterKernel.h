@@ -30,9 +30,10 @@ struct UpdateList {
   bool anyOrder = false;     ///< what becomes of an element does not depend on it
   bool inFixedPoint = false; ///< sums are those of integers, which do not either
   bool few = false;          ///< in order, and no more of them than slots
+  bool open = false;         ///< in any order, and extents are not known: the numbers above neither
   unsigned windows = 2;      ///< in fixed point: sums of an element, one below the other
 
-  /// Null where extents are not known, or nothing is updated.
+  /// Null where nothing is updated, or extents are not known and the order shows.
   static std::optional<UpdateList> of(mlir::Operation *op);
   GridSortSizes sort() const;
   /// In fixed point: of each sum, in scratch memory, so that few of them are not in everybody's
@@ -44,6 +45,10 @@ struct UpdateList {
 /// with nothing chosen, where it should rather go over all updates in each part of the result.
 bool scheduleSortedScatter(ScheduleChoice &choice, kernel::LaunchOp launch, const GpuArch &arch);
 void emitSortedScatter(KernelFrame &f);
+/// The way to run a scatter along lines that have indices of their own, a block a line; false, with
+/// nothing chosen, where another is better.
+bool scheduleLineScatter(ScheduleChoice &choice, mlir::Operation *op, const GpuArch &arch);
+void emitLineScatter(KernelFrame &f);
 /// Its items: rows and columns of the result that a block has at once.
 int64_t sortedScatterItems(const UpdateList &list, Schedule schedule);
 

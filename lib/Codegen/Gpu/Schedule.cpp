@@ -275,7 +275,7 @@ SmallVector<Schedule> device::schedulesFor(kernel::LaunchOp launch, const GpuArc
       scheduleMatrices(s, op, arch);
     if (lineAxis(op))
       scheduleLine(s, launch, arch);
-    bool sorts = scheduleSortedScatter(s, launch, arch);
+    bool sorts = scheduleLineScatter(s, op, arch) || scheduleSortedScatter(s, launch, arch);
     if (auto along = dyn_cast<prim::ScatterAlongOp>(op); along && !sorts)
       s.split = partsOfScatter(along, arch);
     if (auto slice = dyn_cast<prim::InsertSliceOp>(op))

@@ -18,6 +18,33 @@ using namespace tcc;
 using namespace tcc::codegen;
 using namespace tcc::codegen::device;
 
+Value SortedScatter::updateCount() {
+  if (!list.open)
+    return f.e.index(list.updates);
+  SmallVector<Value> all = extentsOf(f, indices);
+  if (tuples)
+    return f.volume(ArrayRef(all).drop_back());
+  return rows ? all[along.getAxis()] : f.volume(all);
+}
+
+Value SortedScatter::slotCount() {
+  if (!list.open)
+    return f.e.index(list.slots);
+  if (tuples)
+    return f.volume(ArrayRef(extents).take_front(depth));
+  return rows ? extents[along.getAxis()] : f.volume(extents);
+}
+
+Value SortedScatter::pointCount() {
+  if (!list.open)
+    return f.e.index(list.points);
+  if (tuples)
+    return f.volume(ArrayRef(extents).drop_front(depth));
+  SmallVector<Value> inner(extents);
+  inner.erase(inner.begin() + along.getAxis());
+  return rows ? f.volume(inner) : f.e.index(1);
+}
+
 /// Plus one, the first update of a slot or of one behind it, of updates in order.
 Value SortedScatter::firstAscending(Value slot) {
   Type index = b.getIndexType(), i64 = b.getI64Type();
@@ -46,7 +73,8 @@ Value SortedScatter::hasUpdates(ArrayRef<Coord> to) {
   Value inside = arith::ConstantOp::create(b, b.getBoolAttr(true));
   if (along && rows)
     for (auto [i, extent] : llvm::enumerate(extentsOf(f, indices)))
-      if (i != along.getAxis() && getConstantIntValue(extent) != getConstantIntValue(extents[i]))
+      if (auto known = getConstantIntValue(extent);
+          i != along.getAxis() && (!known || known != getConstantIntValue(extents[i])))
         inside = arith::AndIOp::create(b, inside, f.less(to[i].base, extent));
   return inside;
 }

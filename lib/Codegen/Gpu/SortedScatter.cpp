@@ -80,9 +80,13 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
     list = {volumeOf(indices.drop_back()), volumeOf(shape.take_front(indices.back())),
             volumeOf(shape.drop_front(indices.back())), volumeOf(indices.drop_back())};
   }
-  if (list.updates <= 0 || list.slots <= 0 || list.points <= 0)
-    return std::nullopt;
   auto kind = op->getAttrOfType<prim::ScatterKindAttr>("kind");
+  if (list.updates < 0 || list.slots < 0 || list.points < 0) {
+    list.open = list.anyOrder = kind && !list.ascending && isOrderless(op, kind.getValue());
+    return list.open ? std::optional(list) : std::nullopt;
+  }
+  if (list.updates == 0 || list.slots == 0 || list.points == 0)
+    return std::nullopt;
   list.last = !list.ascending && kind.getValue() == prim::ScatterKind::assign;
   list.anyOrder = !list.ascending && isOrderless(op, kind.getValue());
   list.inFixedPoint =
@@ -95,7 +99,11 @@ std::optional<device::UpdateList> device::UpdateList::of(Operation *op) {
 
 /// The number after the last slot is that of updates that go nowhere.
 device::GridSortSizes device::UpdateList::sort() const {
-  return {1, updates, llvm::Log2_64(uint64_t(slots)) + 1, GridSortSizes::ownOf(updates)};
+  // What one block can sort in its shared memory needs no other.
+  constexpr int64_t kAlone = int64_t(GridSortSizes::threads) * 16;
+  unsigned own = updates <= kAlone ? unsigned(llvm::divideCeil(updates, GridSortSizes::threads))
+                                   : GridSortSizes::ownOf(updates);
+  return {1, updates, llvm::Log2_64(uint64_t(slots)) + 1, own};
 }
 
 /// Of `count` rows of so many points.
@@ -169,8 +177,17 @@ bool device::scheduleSortedScatter(ScheduleChoice &s, kernel::LaunchOp launch,
   auto along = dyn_cast<prim::ScatterAlongOp>(op);
   int64_t inLine = along ? tensorType(along.getIndices()).getDimSize(along.getAxis()) : 0;
   int64_t few = !along ? kFewTuples : sameForAllLines(along) ? kFewRows : kFewAlone;
-  if (!list->ascending && (along ? inLine : list->updates) <= few)
+  int64_t known = along ? inLine : list->updates;
+  if (!list->ascending && known >= 0 && known <= few)
     return false;
+  if (list->open) {
+    constexpr unsigned kBlocks = 4; // of a multiprocessor
+    s.threads = GridSortSizes::threads;
+    s.rowThreads = 1;
+    s.scratchBytes = kCounterBytes;
+    s.split = unsigned(arch.multiprocessors) * kBlocks;
+    return true;
+  }
   bool elements = list->anyOrder || list->inFixedPoint;
   unsigned lanes = elements ? 1 : lanesOfRow(launch, op, *list);
   int64_t across = llvm::divideCeil(list->points, lanes);
@@ -201,10 +218,11 @@ SortedScatter::SortedScatter(device::KernelFrame &f, Operation *op)
       tuples(dyn_cast<prim::ScatterNdOp>(op)), kind(along ? along.getKind() : tuples.getKind()),
       list(*device::UpdateList::of(op)), x(op->getOperand(0)), indices(op->getOperand(1)),
       updates(op->getOperand(2)), extents(extentsOf(f, x)),
-      items(sortedScatterItems(list, f.schedule)) {
+      items(list.open ? 0 : sortedScatterItems(list, f.schedule)) {
   unsigned lanes = f.schedule.getLanes();
   groupBytes = bytesOfGroup(tensorType(x), lanes);
-  scratch = ScatterScratch::of(list, parts(), llvm::divideCeil(list.points, lanes), groupBytes);
+  if (!list.open)
+    scratch = ScatterScratch::of(list, parts(), llvm::divideCeil(list.points, lanes), groupBytes);
   if (along)
     rows = sameForAllLines(along);
   else
@@ -252,6 +270,10 @@ Coords SortedScatter::source(Value update, Value point) {
 
 /// The number of what an update goes to; that of all slots where it goes nowhere. i32
 Value SortedScatter::slotOf(Value update) {
+  return arith::IndexCastUIOp::create(b, b.getI32Type(), slotIndexOf(update));
+}
+
+Value SortedScatter::slotIndexOf(Value update) {
   Value inside = arith::ConstantOp::create(b, b.getBoolAttr(true)), slot = f.e.index(0);
   auto step = [&](Value read, Value extent) {
     auto [ok, i] = checkedIndex(f, read, extent);
@@ -275,15 +297,14 @@ Value SortedScatter::slotOf(Value update) {
         slot = f.e.addIndex(f.e.mulIndex(slot, extents[i]), at[i].base);
     }
   }
-  slot = arith::SelectOp::create(b, inside, slot, f.e.index(list.slots));
-  return arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
+  return arith::SelectOp::create(b, inside, slot, slotCount());
 }
 
-void SortedScatter::forParts(Value item, int64_t items, int64_t count,
+void SortedScatter::forParts(Value item, int64_t items, Value count,
                              function_ref<void(Value)> body) {
   constexpr int64_t threads = device::GridSortSizes::threads;
   Value first = f.e.mulIndex(item, f.e.index(threads));
-  f.loop(f.e.addIndex(first, f.thread), f.e.index(count), items * threads, body);
+  f.loop(f.e.addIndex(first, f.thread), count, items * threads, body);
 }
 
 void SortedScatter::clearFirsts(Value item, int64_t items) {
@@ -358,7 +379,7 @@ void SortedScatter::runLast() {
 
 void SortedScatter::copyElements(Value item, int64_t items) {
   auto copy = [&] {
-    forParts(item, items, list.slots * list.points, [&](Value number) {
+    forParts(item, items, f.volume(extents), [&](Value number) {
       f.e.forget();
       Coords at = uniform(f.delinearize(number, extents));
       if (Value v = read(x, at))
@@ -371,8 +392,8 @@ void SortedScatter::copyElements(Value item, int64_t items) {
 
 void SortedScatter::updateElement(Value update, Value point) {
   f.e.forget();
-  Value slot = arith::IndexCastUIOp::create(b, b.getIndexType(), slotOf(update));
-  Value inside = f.less(slot, f.e.index(list.slots));
+  Value slot = slotIndexOf(update);
+  Value inside = f.less(slot, slotCount());
   Coords to = target(slot, point);
   inside = arith::AndIOp::create(b, inside, hasUpdates(to));
   f.when(inside, [&] {
@@ -400,7 +421,22 @@ void SortedScatter::runInAnyOrder() {
   });
 }
 
+/// Blocks share elements, however many there turn out to be.
+void SortedScatter::runOpen() {
+  device::GridPhases phases(f);
+  int64_t shares = f.schedule.getSplit();
+  phases.run(shares, [&](Value item) { copyElements(item, shares); });
+  phases.finish(shares, [&](Value item) {
+    Value points = pointCount();
+    forParts(item, shares, f.e.mulIndex(updateCount(), points), [&](Value number) {
+      updateElement(f.e.divIndex(number, points), f.e.remIndex(number, points));
+    });
+  });
+}
+
 void SortedScatter::run() {
+  if (list.open)
+    return runOpen();
   auto rows = [&](Value item) {
     forRow(item, list.slots, [&](Value slot, Value point) { updateRow(slot, point); });
   };
@@ -414,19 +450,27 @@ void SortedScatter::run() {
     return runInFixedPoint();
   device::GridPhases phases(f);
   device::GridSortSizes sizes = list.sort();
-  if (list.few)
-    phases.run(f.schedule.getSplit(), [&](Value item) { copyAll(item); });
   sort.emplace(f, sizes, 0);
-  sort->run(
-      phases,
-      [&](Value, Value update) {
-        f.e.forget();
-        return slotOf(update);
-      },
-      [&](Value item) {
-        if (!list.few)
-          clearFirsts(item, sizes.chunks());
-      });
+  auto key = [&](Value, Value update) {
+    f.e.forget();
+    return slotOf(update);
+  };
+  int64_t blocks = f.schedule.getSplit();
+  if (list.few && sizes.chunks() == 1) {
+    // One sorts while the others copy.
+    phases.run(blocks + 1, [&](Value item) {
+      Value first = f.less(item, f.e.index(1));
+      f.when(first, [&] { sort->runLine(f.e.index(0), f.e.index(list.updates), key); });
+      f.when(f.less(f.e.index(0), item), [&] { copyAll(f.e.subIndex(item, f.e.index(1))); });
+    });
+  } else {
+    if (list.few)
+      phases.run(blocks, [&](Value item) { copyAll(item); });
+    sort->run(phases, key, [&](Value item) {
+      if (!list.few)
+        clearFirsts(item, sizes.chunks());
+    });
+  }
   if (list.few)
     return phases.finish(rowItems(list.updates, list.points, f.schedule), [&](Value item) {
       forRow(item, list.updates, [&](Value number, Value point) { updateTouched(number, point); });

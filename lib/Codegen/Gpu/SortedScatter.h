@@ -29,11 +29,20 @@ private:
   Coords target(mlir::Value slot, mlir::Value point);
   Coords others(mlir::Value point);
   mlir::Value slotOf(mlir::Value update);
+  mlir::Value slotIndexOf(mlir::Value update);
   mlir::Value firstAt(mlir::Value slot);
   mlir::Value endAt(mlir::Value slot);
   /// body(i) for each of `count` things, of which the threads of a block have a part.
-  void forParts(mlir::Value item, int64_t items, int64_t count,
+  void forParts(mlir::Value item, int64_t items, mlir::Value count,
                 llvm::function_ref<void(mlir::Value)> body);
+  void forParts(mlir::Value item, int64_t items, int64_t count,
+                llvm::function_ref<void(mlir::Value)> body) {
+    forParts(item, items, f.e.index(count), body);
+  }
+  /// Of the list, whatever is known of it.
+  mlir::Value updateCount();
+  mlir::Value slotCount();
+  mlir::Value pointCount();
   /// Items of a phase that blocks share `count` threads' work in.
   int64_t sharedItems(int64_t count) const;
   void clearFirsts(mlir::Value item, int64_t items);
@@ -43,6 +52,7 @@ private:
   void copyElements(mlir::Value item, int64_t items);
   void updateElement(mlir::Value update, mlir::Value point);
   void runInAnyOrder();
+  void runOpen();
 
   // Sums in fixed point
   struct Update {

@@ -1,0 +1,39 @@
+// RUN: tcc-opt %s --arch sm_90a -tcc-schedule-kernels | FileCheck %s
+// Who does the updates of a scatter.
+
+// A block has a line whose updates it can sort; of few lines all updates are sorted by all blocks, and sums of f32 whose order
+// takes longer than atomic operations are those of integers.
+// CHECK-LABEL: @lines
+// CHECK: <form = scatter, threads = 256, vectors = 4, depth = 5, index_bits = 32>
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = {{[0-9]+}}, scratch_bytes = {{[0-9]+}}, index_bits = 32>
+func.func @lines(%x: tensor<500x1000xbf16>, %i: tensor<500x1000xi64>, %u: tensor<500x1000xbf16>, %y: tensor<3x1000xbf16>, %j: tensor<3x1000xi64>, %v: tensor<3x1000xbf16>) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<500x1000xbf16>, tensor<500x1000xi64>, tensor<500x1000xbf16>) sizes() {
+  ^bb0(%a: tensor<500x1000xbf16>, %b: tensor<500x1000xi64>, %c: tensor<500x1000xbf16>):
+    %d = prim.scatter_along add %a, %b, %c axis 1 : (tensor<500x1000xbf16>, tensor<500x1000xi64>, tensor<500x1000xbf16>) -> tensor<500x1000xbf16>
+    kernel.yield %d : tensor<500x1000xbf16>
+  } -> tensor<500x1000xbf16>
+  %1 = kernel.launch special "scatter_along" ins(%y, %j, %v : tensor<3x1000xbf16>, tensor<3x1000xi64>, tensor<3x1000xbf16>) sizes() {
+  ^bb0(%a: tensor<3x1000xbf16>, %b: tensor<3x1000xi64>, %c: tensor<3x1000xbf16>):
+    %d = prim.scatter_along add %a, %b, %c axis 1 : (tensor<3x1000xbf16>, tensor<3x1000xi64>, tensor<3x1000xbf16>) -> tensor<3x1000xbf16>
+    kernel.yield %d : tensor<3x1000xbf16>
+  } -> tensor<3x1000xbf16>
+  return
+}
+
+// Integers are added where they belong, however many there turn out to be; the order of floats would show.
+// CHECK-LABEL: @open
+// CHECK: <form = scatter, threads = 256, row_threads = 1, split = 528, scratch_bytes = 4096>
+// CHECK: <form = scatter, threads = 128>
+func.func @open(%x: tensor<?xi64>, %i: tensor<30000xi64>, %u: tensor<30000xi64>, %y: tensor<?xf32>, %v: tensor<30000xf32>, %n: index) {
+  %0 = kernel.launch special "scatter_along" ins(%x, %i, %u : tensor<?xi64>, tensor<30000xi64>, tensor<30000xi64>) sizes(%n) {
+  ^bb0(%a: tensor<?xi64>, %b: tensor<30000xi64>, %c: tensor<30000xi64>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<?xi64>, tensor<30000xi64>, tensor<30000xi64>) -> tensor<?xi64>
+    kernel.yield %d : tensor<?xi64>
+  } -> tensor<?xi64>
+  %1 = kernel.launch special "scatter_along" ins(%y, %i, %v : tensor<?xf32>, tensor<30000xi64>, tensor<30000xf32>) sizes(%n) {
+  ^bb0(%a: tensor<?xf32>, %b: tensor<30000xi64>, %c: tensor<30000xf32>):
+    %d = prim.scatter_along add %a, %b, %c axis 0 : (tensor<?xf32>, tensor<30000xi64>, tensor<30000xf32>) -> tensor<?xf32>
+    kernel.yield %d : tensor<?xf32>
+  } -> tensor<?xf32>
+  return
+}
