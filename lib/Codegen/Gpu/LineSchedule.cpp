@@ -29,13 +29,17 @@ static void scheduleOrder(ScheduleChoice &s, Operation *op, RankedTensorType x, 
                                       : length > kLongFirst && lines >= 0 && lines <= kFewLines;
   if (!ShapedType::isDynamic(length) && isLong && scheduleGridOrder(s, x, axis, arch))
     return;
-  constexpr int64_t kShort = 32, kBusy = 1024; // kBusy: threads of a multiprocessor
+  constexpr int64_t kShort = 8, kWarp = 32; // elements of a line
+  // Threads of a multiprocessor with a line each: of what a warp could have, and of twice that. Who
+  // looks for the first few walks along a line once.
+  int64_t busyShort = isa<prim::SortOp>(op) ? 256 : 64, busy = 1024;
   constexpr int64_t kMost = 16384, kFewest = 2048, kBeside = 8; // elements in shared memory
   constexpr int64_t kOthers = 2048;                             // bytes of it
   bool known = !ShapedType::isDynamic(length);
   if (scheduleBlockOrder(s, x, axis, isa<prim::SortOp>(op)))
     return;
-  if (known && (length < kShort || (length <= 2 * kShort && lines >= arch.multiprocessors * kBusy)))
+  bool many = lines >= arch.multiprocessors * (length <= kWarp ? busyShort : busy);
+  if (known && (length < kShort || (length <= 2 * kWarp && many)))
     return;
   Type e = x.getElementType();
   auto fits = [&](int64_t slots) {
