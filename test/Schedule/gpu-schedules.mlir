@@ -84,7 +84,7 @@ func.func @average(%x: tensor<1x112x112x32xbf16>) {
 // Points of a row that a thread keeps, and rows too few for the machine in blocks of a warp; few rows of open length are shared by all blocks.
 // CHECK-LABEL: @rows
 // CHECK: sm_80 = <form = row, threads = 32, lanes = 4, row_threads = 32, kept = 16, index_bits = 32>
-// CHECK: sm_80 = <form = row, threads = 512, row_threads = 512, split = 108, scratch_bytes = 7552>, sm_90a = <form = row, threads = 512, row_threads = 512, split = 132, scratch_bytes = 8320>
+// CHECK: sm_80 = <form = row, threads = 512, vectors = 4, row_threads = 512, split = 108, scratch_bytes = 7552>, sm_90a = <form = row, threads = 512, vectors = 4, row_threads = 512, split = 132, scratch_bytes = 8320>
 func.func @rows(%x: tensor<64x512xf32>, %y: tensor<4x?xf32>, %n: index) {
   %0 = kernel.launch row[1] "sum" ins(%x : tensor<64x512xf32>) sizes() {
   ^bb0(%a: tensor<64x512xf32>):

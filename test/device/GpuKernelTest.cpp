@@ -52,6 +52,23 @@ TEST_CASE("loops: open extents, empty tensors, in place of views") {
       {random(DType::F32, {5, 6}), random(DType::F32, {5, 3}), random(DType::F32, {})});
 }
 
+TEST_CASE("loops of open extents: vectors, and what is less than one behind them") {
+  auto sum = [](const std::string &shape, const char *t, const char *u) {
+    std::string x = "tensor<" + shape + "x" + t + ">", y = "tensor<" + shape + "x" + u + ">";
+    return function("%x: " + x + ", %w: " + x, y,
+                    "%0 = prim.add %x, %w : (" + x + ", " + x + ") -> " + x +
+                        "\n%1 = prim.cast %0 : (" + x + ") -> " + y + "\n%y = prim.add %1, %1 : (" +
+                        y + ", " + y + ") -> " + y);
+  };
+  CHECK(scheduleOf(sum("?x?", "f32", "bf16")).getLanes() == 8);
+  for (std::vector<int64_t> shape :
+       {std::vector<int64_t>{1, 3}, {3, 5}, {8, 16}, {33, 77}, {1, 4097}})
+    check(sum("?x?", "f32", "bf16"), {random(DType::F32, shape), random(DType::F32, shape)});
+  check(sum("?", "i8", "i64"),
+        {random(DType::I8, {1001}, -50, 50), random(DType::I8, {1001}, -50, 50)});
+  check(sum("?x4", "f64", "f32"), {random(DType::F64, {7, 4}), random(DType::F64, {7, 4})});
+}
+
 TEST_CASE("transposes through shared memory: tails, types, open extents, beside other operands") {
   for (const char *type : {"f32", "bf16", "i1", "i64"}) {
     std::string x = std::string("tensor<3x70x45x") + type + ">",

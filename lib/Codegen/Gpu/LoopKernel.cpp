@@ -5,7 +5,7 @@
 // join. All vectors of a thread are read before a function is called or one is written: that
 // keeps several loads in flight, and a result may lie in an operand's place. Where all is at the
 // result's own point, points are numbered through, and rows of any length are cut into whole
-// vectors.
+// vectors. Of open extents a thread more has what is less than a vector.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelFrame.h"
@@ -44,6 +44,9 @@ public:
 private:
   void flatten();
   Point pointOf(Value task);
+  void evaluate(Point &point);
+  void store(const Point &point);
+  void runOpen(Value task);
 
   device::KernelFrame &f;
   SmallVector<Value> extents, units; ///< units: extents counted in vectors
@@ -65,7 +68,7 @@ bool device::isFlat(kernel::LaunchOp launch) {
     return prim::isElementwise(&op) || (broadcast && broadcast.getAxes().empty()) ||
            (constant && cast<DenseElementsAttr>(constant.getElements()).isSplat());
   };
-  return space.hasStaticShape() && space.getRank() > 1 &&
+  return space.getRank() > (space.hasStaticShape() ? 1 : 0) &&
          llvm::all_of(launch.getBody().front().without_terminator(), atPoint) &&
          llvm::all_of(launch.getBody().getArgumentTypes(), fits) &&
          llvm::all_of(launch.getResultTypes(), fits);
@@ -143,31 +146,57 @@ static void readFirst(Block &block) {
     op->moveBefore(begin);
 }
 
+void LoopEmitter::evaluate(Point &point) {
+  for (Value value : f.yield().getValues()) {
+    point.elements.push_back(f.e.eval(value, point.at));
+    f.failed |= !point.elements.back();
+    if (f.failed)
+      return;
+  }
+}
+
+void LoopEmitter::store(const Point &point) {
+  for (auto [memory, element] : llvm::zip(f.results, point.elements))
+    f.e.store(memory, point.at, element);
+}
+
+/// One vector, or the points behind all of them.
+void LoopEmitter::runOpen(Value task) {
+  Value lanes = f.e.index(f.schedule.getLanes());
+  auto at = [&](Value first, unsigned step) {
+    f.e.setLanes(step ? f.schedule.getLanes() : 1);
+    Point point{{step ? Coord::affine(first, 1) : Coord::uniform(first)}, {}, {}};
+    evaluate(point);
+    if (!f.failed)
+      store(point);
+  };
+  f.when(f.less(task, total), [&] {
+    Value first = f.e.mulIndex(task, lanes);
+    f.e.bindAligned(first);
+    at(first, 1);
+  });
+  f.when(arith::CmpIOp::create(f.b, arith::CmpIPredicate::eq, task, total),
+         [&] { f.loop(f.e.mulIndex(total, lanes), extents[0], 1, [&](Value i) { at(i, 0); }); });
+}
+
 void LoopEmitter::run() {
   f.e.setLanes(f.schedule.getLanes());
   unsigned threads = f.schedule.getThreads(), vectors = f.schedule.getVectors();
   Value first =
       f.e.addIndex(f.e.mulIndex(f.block, f.e.index(int64_t(threads) * vectors)), f.thread);
+  if (f.schedule.getLanes() > 1 && isFlat(f.launch) &&
+      !cast<RankedTensorType>(f.launch.getResultTypes()[0]).hasStaticShape())
+    return runOpen(first);
   SmallVector<Point> points;
   for (unsigned v = 0; v < vectors; ++v) {
-    Point &point =
-        points.emplace_back(pointOf(f.e.addIndex(first, f.e.index(int64_t(v) * threads))));
-    for (Value value : f.yield().getValues()) {
-      point.elements.push_back(f.e.eval(value, point.at));
-      if (!point.elements.back()) {
-        f.failed = true;
-        return;
-      }
-    }
+    points.push_back(pointOf(f.e.addIndex(first, f.e.index(int64_t(v) * threads))));
+    evaluate(points.back());
+    if (f.failed)
+      return;
   }
   readFirst(*f.b.getInsertionBlock());
-  for (Point &point : points) {
-    auto store = [&] {
-      for (auto [memory, element] : llvm::zip(f.results, point.elements))
-        f.e.store(memory, point.at, element);
-    };
-    point.inside ? f.when(point.inside, store) : store();
-  }
+  for (const Point &point : points)
+    point.inside ? f.when(point.inside, [&] { store(point); }) : store(point);
 }
 
 void device::emitLoopKernel(KernelFrame &f) { LoopEmitter(f).run(); }

@@ -49,11 +49,13 @@ private:
   Point pointOf(Value vectorIndex);
   void forEachPoint(SmallVector<Value> &carried,
                     llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body);
+  void forEachRound(SmallVector<Value> &carried,
+                    llvm::function_ref<SmallVector<Value>(ArrayRef<Point>, ValueRange)> body);
   SmallVector<Value> reduceOwn(const RowStage &stage);
   void emitStage(const RowStage &stage, unsigned number);
   Value foldLanes(Value v, prim::ReduceOp reduce);
   Value reduceBlock(Value v, prim::ReduceOp reduce, const Twine &name);
-  void storePoints(ArrayRef<std::pair<Value, Memory>> points);
+  void storePoints(ArrayRef<std::pair<Value, Memory>> results);
   void storeRow(ArrayRef<std::pair<Value, Memory>> values);
 
   device::KernelFrame &f;
@@ -99,6 +101,18 @@ Point RowEmitter::pointOf(Value index) {
 void RowEmitter::forEachPoint(
     SmallVector<Value> &carried,
     llvm::function_ref<SmallVector<Value>(const Point &, ValueRange)> body) {
+  forEachRound(carried, [&](ArrayRef<Point> points, ValueRange carried) {
+    SmallVector<Value> next(carried.begin(), carried.end());
+    for (const Point &point : points)
+      next = body(point, next);
+    return next;
+  });
+}
+
+/// The same for a round of them: those that are read together, or one that is kept.
+void RowEmitter::forEachRound(
+    SmallVector<Value> &carried,
+    llvm::function_ref<SmallVector<Value>(ArrayRef<Point>, ValueRange)> body) {
   if (f.schedule.getKept() > 0) {
     for (const Point &point : kept)
       carried = body(point, carried);
@@ -117,10 +131,10 @@ void RowEmitter::forEachPoint(
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next = f.e.nested([&] {
     Value index = f.e.addIndex(f.e.mulIndex(loop.getInductionVar(), f.e.index(step)), first);
-    SmallVector<Value> next(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+    SmallVector<Point> points;
     for (int64_t i = 0; i < vectors; ++i)
-      next = body(pointOf(f.e.addIndex(index, f.e.index(i * threads))), next);
-    return next;
+      points.push_back(pointOf(f.e.addIndex(index, f.e.index(i * threads))));
+    return body(points, loop.getRegionIterArgs());
   });
   scf::YieldOp::create(b, next);
   carried.assign(loop.getResults().begin(), loop.getResults().end());
@@ -199,20 +213,26 @@ void RowEmitter::emitStage(const RowStage &stage, unsigned number) {
   }
 }
 
-void RowEmitter::storePoints(ArrayRef<std::pair<Value, Memory>> points) {
+/// All of a round is read before one point of it is written.
+void RowEmitter::storePoints(ArrayRef<std::pair<Value, Memory>> results) {
   SmallVector<Value> none;
-  forEachPoint(none, [&](const Point &point, ValueRange) {
-    SmallVector<Value> elements;
-    for (const auto &[value, memory] : points) {
-      elements.push_back(f.e.eval(value, point.at));
-      f.failed |= !elements.back();
+  forEachRound(none, [&](ArrayRef<Point> points, ValueRange) {
+    SmallVector<SmallVector<Value>> all;
+    for (const Point &point : points) {
+      SmallVector<Value> &elements = all.emplace_back();
+      for (const auto &[value, memory] : results) {
+        elements.push_back(f.e.eval(value, point.at));
+        f.failed |= !elements.back();
+      }
     }
-    auto store = [&] {
-      for (auto [pair, element] : llvm::zip(points, elements))
-        if (element)
-          f.e.store(pair.second, point.at, element);
-    };
-    point.inside ? f.when(point.inside, store) : store();
+    for (auto [point, elements] : llvm::zip(points, all)) {
+      auto store = [&, &point = point, &elements = elements] {
+        for (auto [pair, element] : llvm::zip(results, elements))
+          if (element)
+            f.e.store(pair.second, point.at, element);
+      };
+      point.inside ? f.when(point.inside, store) : store();
+    }
     return SmallVector<Value>();
   });
 }

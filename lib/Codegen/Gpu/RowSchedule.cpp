@@ -70,6 +70,7 @@ void device::scheduleRow(ScheduleChoice &s, kernel::LaunchOp launch, const GpuAr
   int64_t length = volumeOf(space.getShape().drop_front(*launch.getRows()));
   if (length < 0) {
     s.rowThreads = s.threads;
+    s.vectors = kInFlight;
     return splitRow(s, launch, -1, arch);
   }
   s.lanes = lanesFor(launch, space);

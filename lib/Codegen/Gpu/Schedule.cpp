@@ -145,13 +145,16 @@ static unsigned shortLastAxis(kernel::LaunchOp launch, RankedTensorType space) {
 
 static void scheduleLoop(ScheduleChoice &s, kernel::LaunchOp launch, const GpuArch &arch) {
   auto space = cast<RankedTensorType>(launch.getResultTypes()[0]);
+  // Points that are numbered through make whole vectors, but for the last ones of open extents.
+  constexpr int64_t kWhole = int64_t(1) << 30;
+  bool open = !space.hasStaticShape();
   if (isFlat(launch))
-    space = RankedTensorType::get({space.getNumElements()}, space.getElementType());
+    space = RankedTensorType::get({open ? kWhole : space.getNumElements()}, space.getElementType());
   s.lanes = lanesFor(launch, space);
   if (s.lanes == 1)
     s.lanes = shortLastAxis(launch, space);
   int64_t total = elements(space);
-  if (total < 0)
+  if (open || total < 0)
     return;
   // Few points: rather one a thread than an idle multiprocessor.
   int64_t busy = int64_t(arch.multiprocessors) * s.threads;
