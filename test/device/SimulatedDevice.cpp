@@ -33,13 +33,17 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 constexpr unsigned kWarp = GpuArch::warp;
+/// Of a thread: code that is not optimised keeps what it computes there, of sixteen elements at
+/// once. What lies at its end must stay.
+constexpr size_t kStack = 512 << 10;
+constexpr uint64_t kStackEnd = 0x5ca1ab1e0ddba115;
 
 enum class Waits : uint8_t { No, Warp, Block };
 
 struct Fiber {
   ucontext_t begin;
   jmp_buf context;
-  std::vector<char> stack;
+  std::unique_ptr<uint64_t[]> stack; ///< memory that nobody touches takes none
   bool begun = false;
   Waits waits = Waits::No;
   bool done = false;
@@ -87,14 +91,15 @@ void runFiber() {
 }
 
 void makeFibers(unsigned threads) {
-  constexpr size_t kStack = 64 << 10;
   machine.fibers.resize(threads);
   for (Fiber &fiber : machine.fibers) {
     fiber.begun = false;
-    fiber.stack.resize(kStack);
+    if (!fiber.stack)
+      fiber.stack.reset(new uint64_t[kStack / sizeof(uint64_t)]);
+    fiber.stack[0] = kStackEnd;
     getcontext(&fiber.begin);
-    fiber.begin.uc_stack.ss_sp = fiber.stack.data();
-    fiber.begin.uc_stack.ss_size = fiber.stack.size();
+    fiber.begin.uc_stack.ss_sp = fiber.stack.get();
+    fiber.begin.uc_stack.ss_size = kStack;
     makecontext(&fiber.begin, runFiber, 0);
   }
 }
@@ -131,6 +136,8 @@ void runBlock(ArrayRef<unsigned> order) {
     for (unsigned first = 0; first < all.size(); first += kWarp)
       ran |= release(all.slice(first, std::min<size_t>(kWarp, all.size() - first)), Waits::Warp);
     ran |= release(all, Waits::Block);
+    if (llvm::any_of(all, [](const Fiber &fiber) { return fiber.stack[0] != kStackEnd; }))
+      llvm::report_fatal_error("a thread of the kernel needs more stack than it has");
     if (llvm::all_of(all, [](const Fiber &fiber) { return fiber.done; }))
       return;
     if (!ran)
