@@ -158,25 +158,32 @@ uint32_t tcc_sim_thread() { return machine.thread; }
 uint32_t tcc_sim_block() { return static_cast<uint32_t>(machine.block); }
 void tcc_sim_barrier() { machine.wait(Waits::Block); }
 void tcc_sim_warp_barrier() { machine.wait(Waits::Warp); }
-uint64_t *tcc_sim_share(uint64_t word, uint64_t lanes[32]) {
-  unsigned turn = machine.fibers[machine.thread].turn++ % 2;
-  unsigned first = machine.thread / kWarp * kWarp;
-  machine.fibers[machine.thread].slots[turn] = word;
+
+/// Gives `word` to the warp and waits for the words of its other lanes: in which slot they are.
+static unsigned give(uint64_t word) {
+  Fiber &fiber = machine.fibers[machine.thread];
+  unsigned turn = fiber.turn++ % 2;
+  fiber.slots[turn] = word;
   machine.wait(Waits::Warp);
+  return turn;
+}
+static const Fiber *warp() { return &machine.fibers[machine.thread / kWarp * kWarp]; }
+
+uint64_t *tcc_sim_share(uint64_t word, uint64_t lanes[32]) {
+  unsigned turn = give(word);
   for (unsigned lane = 0; lane < kWarp; ++lane)
-    lanes[lane] = machine.fibers[first + lane].slots[turn];
+    lanes[lane] = warp()[lane].slots[turn];
   return lanes;
 }
 uint32_t tcc_sim_exchange(uint32_t word, uint32_t distance) {
-  uint64_t lanes[kWarp];
-  return static_cast<uint32_t>(tcc_sim_share(word, lanes)[(machine.thread % kWarp) ^ distance]);
+  unsigned turn = give(word);
+  return static_cast<uint32_t>(warp()[(machine.thread % kWarp) ^ distance].slots[turn]);
 }
 uint32_t tcc_sim_ballot(uint32_t vote) {
-  uint64_t lanes[kWarp];
-  tcc_sim_share(vote, lanes);
+  unsigned turn = give(vote);
   uint32_t bits = 0;
   for (unsigned lane = 0; lane < kWarp; ++lane)
-    bits |= static_cast<uint32_t>(lanes[lane]) << lane;
+    bits |= static_cast<uint32_t>(warp()[lane].slots[turn]) << lane;
   return bits;
 }
 
