@@ -11,7 +11,9 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <map>
 #include <mutex>
+#include <tuple>
 
 using namespace llvm;
 namespace tcc::emit {
@@ -53,6 +55,23 @@ Expected<std::unique_ptr<TargetMachine>> makeTargetMachine(const CpuTarget &cpu,
                                   std::nullopt, codegenLevel(options)));
 }
 
+/// A thread makes each machine once: the features of a CPU are a list of names, each of which
+/// brings others, and were a fiftieth of the time of small kernels.
+Expected<TargetMachine *> targetMachine(const CpuTarget &cpu, const EmitOptions &options) {
+  thread_local std::map<std::tuple<std::string, std::string, std::string, unsigned>,
+                        std::unique_ptr<TargetMachine>>
+      machines;
+  std::unique_ptr<TargetMachine> &machine =
+      machines[{cpu.triple, cpu.name, cpu.features, options.optLevel}];
+  if (!machine) {
+    Expected<std::unique_ptr<TargetMachine>> made = makeTargetMachine(cpu, options);
+    if (!made)
+      return made.takeError();
+    machine = std::move(*made);
+  }
+  return machine.get();
+}
+
 void addFunctionAttributes(llvm::Module &module, const CpuTarget &cpu) {
   for (llvm::Function &function : module) {
     function.addFnAttr(Attribute::NoUnwind);
@@ -80,7 +99,7 @@ Expected<SmallVector<char, 0>> emitObject(mlir::ModuleOp module, const CpuTarget
 
 Expected<SmallVector<char, 0>> emitLlvmModule(llvm::Module &ir, const CpuTarget &cpu,
                                               const EmitOptions &options) {
-  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(cpu, options);
+  Expected<TargetMachine *> machine = targetMachine(cpu, options);
   if (!machine)
     return machine.takeError();
   ir.setTargetTriple((*machine)->getTargetTriple());
