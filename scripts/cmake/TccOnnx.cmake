@@ -30,6 +30,16 @@ foreach(name onnx-ml onnx-operators-ml onnx-data)
   list(APPEND _proto_sources "${_proto_dir}/onnx/${name}.pb.cc")
 endforeach()
 
+# The schemas by operator, as ONNX's sets of operators list them: tcc makes those of an operator when it first asks.
+set(_schemas "")
+foreach(_set operator_sets operator_sets_ml)
+  file(STRINGS "${TCC_ONNX_SOURCE_DIR}/onnx/defs/${_set}.h" _lines REGEX "fn\\(GetOpSchema<ONNX_OPERATOR_SET_SCHEMA_CLASS_NAME")
+  list(TRANSFORM _lines REPLACE ".*CLASS_NAME\\((.*)\\)>\\(\\).*" "TCC_ONNX_SCHEMA(\\1)\n")
+  list(APPEND _schemas ${_lines})
+endforeach()
+list(JOIN _schemas "" _schemas)
+file(GENERATE OUTPUT "${_proto_dir}/OnnxSchemas.inc" CONTENT "${_schemas}")
+
 # Without what nothing of tcc's reaches: the checker and the converter of versions, 45 s of CPU to compile, and the
 # printer. OnnxUnused.cpp has what other files call of them.
 file(GLOB_RECURSE _onnx_sources CONFIGURE_DEPENDS "${TCC_ONNX_SOURCE_DIR}/onnx/defs/*.cc")

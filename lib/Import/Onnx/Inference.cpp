@@ -8,14 +8,9 @@
 //===----------------------------------------------------------------------===//
 #include "Inference.h"
 #include "Types.h"
-#include "onnx/defs/operator_sets.h"
-#include "onnx/defs/operator_sets_ml.h"
-#include "onnx/defs/operator_sets_preview.h"
-#include "onnx/defs/operator_sets_training.h"
 #include "onnx/defs/tensor_proto_util.h"
 #include "onnx/shape_inference/implementation.h"
 #include <deque>
-#include <mutex>
 
 using namespace tcc;
 using namespace tcc::onnximport;
@@ -28,18 +23,6 @@ namespace {
 
 /// Longer vectors are no shapes.
 constexpr int64_t kMaxElements = 1024;
-
-std::string schemaDomain(const std::string &domain) { return domain == "onnx" ? "" : domain; }
-
-void registerSchemas() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    onnx::RegisterOnnxOperatorSetSchema(0, /*fail_duplicate_schema=*/false);
-    onnx::RegisterOnnxMLOperatorSetSchema();
-    onnx::RegisterOnnxTrainingOperatorSetSchema();
-    onnx::RegisterOnnxPreviewOperatorSetSchema();
-  });
-}
 
 /// Ends an inference function when a subgraph failed to import.
 struct SubgraphFailed : std::exception {};
@@ -214,31 +197,6 @@ bool inputTypesKnown(const NodeView &node) {
 
 } // namespace
 
-const onnx::OpSchema *onnximport::findSchema(const std::string &domain, const std::string &op,
-                                             int64_t version) {
-  registerSchemas();
-  return onnx::OpSchemaRegistry::Schema(op, static_cast<int>(version), schemaDomain(domain));
-}
-
-std::optional<int64_t> onnximport::firstVersion(const std::string &domain, const std::string &op) {
-  std::optional<int64_t> first;
-  std::optional<int64_t> newest = newestOpset(domain);
-  for (int64_t version = newest.value_or(0); version > 0;) {
-    const onnx::OpSchema *schema = findSchema(domain, op, version);
-    if (!schema)
-      break;
-    first = schema->since_version();
-    version = *first - 1;
-  }
-  return first;
-}
-
-std::optional<int64_t> onnximport::newestOpset(const std::string &domain) {
-  const auto &map = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
-  auto it = map.find(schemaDomain(domain));
-  return it == map.end() ? std::nullopt : std::optional<int64_t>(it->second.second);
-}
-
 llvm::Expected<std::vector<TypeProto>> onnximport::inferTypes(const NodeView &node,
                                                               const onnx::OpSchema &schema,
                                                               InferSubgraph inferSubgraph,
@@ -252,8 +210,7 @@ llvm::Expected<std::vector<TypeProto>> onnximport::inferTypes(const NodeView &no
     if (schema.has_type_and_shape_inference_function())
       schema.GetTypeAndShapeInferenceFunction()(context);
     else if (const onnx::FunctionProto *body = schema.GetFunction(static_cast<int>(node.version)))
-      onnx::shape_inference::InferShapeForFunctionNode(*body, onnx::OpSchemaRegistry::Instance(),
-                                                       context);
+      onnx::shape_inference::InferShapeForFunctionNode(*body, schemaRegistry(), context);
   } catch (const SubgraphFailed &) {
   } catch (const std::exception &e) {
     complaint = e.what();

@@ -17,6 +17,8 @@ namespace tcc::onnximport {
 
 /// The schema of an operator at an opset, or null.
 const onnx::OpSchema *findSchema(const std::string &domain, const std::string &op, int64_t version);
+/// All that findSchema gives, as ONNX's own inference asks for it.
+const onnx::ISchemaRegistry *schemaRegistry();
 /// The opset an operator came with; none if ONNX does not know it.
 std::optional<int64_t> firstVersion(const std::string &domain, const std::string &op);
 /// The newest opset of `domain` that the schemas describe; none if not theirs.
