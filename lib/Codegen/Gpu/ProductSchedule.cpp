@@ -267,8 +267,13 @@ static unsigned stagesFor(const MmaTile &tile, int64_t steps, const GpuArch &arc
   return static_cast<unsigned>(std::min({fit, wanted, std::max<int64_t>(steps, 2)}));
 }
 
-static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
-                      const MmaProduct &product, const GpuArch &arch) {
+/// Cycles of a product in such tiles.
+struct MmaCost {
+  double multiply, finish;
+};
+
+static MmaCost mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
+                       const MmaProduct &product, const GpuArch &arch) {
   constexpr double kProducts = 1024, kShared = 128, kL2 = 40; // a cycle: of 16 bits, bytes, bytes
   constexpr double kStep = 650, kMemory = 1000, kPipeline = 1500, kMeeting = 2000; // latencies
   // Sums that are finished in a cycle, those of rows and columns past the end included: 96 products
@@ -290,11 +295,10 @@ static double mmaCost(const MmaTile &tile, unsigned stages, int64_t split,
   double steps = double(llvm::divideCeil(product.steps(), split));
   double latency = std::max(kStep, kMemory / (stages - 1));
   double cost = double(llvm::divideCeil(each, together)) *
-                    (steps * std::max(latency, double(together) * step) + kPipeline) +
-                double(each) * tile.rows * tile.columns / kFinish;
+                (steps * std::max(latency, double(together) * step) + kPipeline);
   if (split > 1)
     cost += kMeeting + double(split) * tile.rows * tile.columns * 4 / kL2;
-  return cost;
+  return {cost, double(each) * tile.rows * tile.columns / kFinish};
 }
 
 /// Whether the columns of a product of bytes do not lie along k: they are read one by one.
@@ -305,7 +309,8 @@ static bool gathersColumns(Operation *op, const MmaProduct &product) {
           dot.getRhsContract().back() + 1 != tensorType(dot.getRhs()).getRank());
 }
 
-/// `gathers`: a thread holds what it reads of a slice one by one.
+/// The best tiles, and what multiplying takes in them: the estimate for wgmma does not count what
+/// is finished either. `gathers`: a thread holds what it reads of a slice one by one.
 static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gathers,
                           const GpuArch &arch) {
   constexpr unsigned kMostHeld = 64; // bytes of a slice; more spill
@@ -313,7 +318,7 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
   s.form = Form::Mma;
   s.depth = product.depth();
   bool known = product.batch >= 0 && product.rows >= 0 && product.columns >= 0;
-  double least = 0;
+  double least = 0, multiply = 0;
   for (const MmaTile &tile : MmaTile::all()) {
     unsigned stages = stagesFor(tile, product.steps(), arch);
     if (stages < std::clamp<int64_t>(product.steps(), 2, 3))
@@ -328,10 +333,11 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
                     split * kShortest <= product.steps();
       if (split > 1 && !shares)
         break;
-      double cost = mmaCost(tile, stages, split, product, arch);
-      if (least != 0 && cost >= least)
+      MmaCost cost = mmaCost(tile, stages, split, product, arch);
+      if (least != 0 && cost.multiply + cost.finish >= least)
         continue;
-      least = cost;
+      least = cost.multiply + cost.finish;
+      multiply = cost.multiply;
       s.rows = tile.rows;
       s.columns = tile.columns;
       s.threads = tile.threads();
@@ -341,7 +347,7 @@ static double scheduleMma(ScheduleChoice &s, const MmaProduct &product, bool gat
       s.scratchBytes = split > 1 ? kCounterBytes + tiles * split * tile.rows * tile.columns * 4 : 0;
     }
   }
-  return least;
+  return multiply;
 }
 
 /// Rows of a product's matrix; -1: not known.
