@@ -31,11 +31,12 @@ const Maker kMakers[] = {
 
 std::string schemaDomain(const std::string &domain) { return domain == "onnx" ? "" : domain; }
 
+/// Of the registry, which schemas are put into while others are looked up.
+std::mutex mutex;
+
 /// Whatever its domain: what has a domain of few schemas is made with the first.
 void makeSchemas(const std::string &op) {
-  static std::mutex mutex;
   static std::set<std::string> made;
-  std::lock_guard lock(mutex);
   if (made.empty()) {
     onnx::RegisterOnnxTrainingOperatorSetSchema();
     onnx::RegisterOnnxPreviewOperatorSetSchema();
@@ -60,6 +61,7 @@ public:
 
 const onnx::OpSchema *onnximport::findSchema(const std::string &domain, const std::string &op,
                                              int64_t version) {
+  std::lock_guard lock(mutex);
   makeSchemas(op);
   return onnx::OpSchemaRegistry::Schema(op, static_cast<int>(version), schemaDomain(domain));
 }
