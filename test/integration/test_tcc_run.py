@@ -273,6 +273,7 @@ class TccRun(unittest.TestCase):
                         npy(header, length=60000), npy(b"{}"), npy(header.replace(b"<f4", b">f4")),
                         npy(header.replace(b"'<f4'", b"[('a', '<f4')]")), npy(header.replace(b"(4, 2)", b"(4, -2)")),
                         npy(b"{'shape': (4, 2), 'fortran_order': False, 'descr':"), npy(b"{'descr':   "),
+                        npy(header.replace(b"False", b"Maybe")), npy(header.replace(b"False", b"Falsehood")),
                         npy(header.replace(b"(4, 2)", b"(4, x)")), npy(header.replace(b"(4, 2)", b"4")),
                         npy(header.replace(b"(4, 2)", b"(99999999999999999999,)"))):
             path.write_bytes(content)

@@ -85,6 +85,14 @@ std::vector<int64_t> parseShape(const std::string &text) {
   return shape;
 }
 
+/// Whether columns lie together.
+bool parseOrder(const std::string &text) {
+  std::string word = text.substr(0, text.find_first_of(" ,}"));
+  if (word != "True" && word != "False")
+    throw DataError("the .npy header's fortran_order is neither True nor False");
+  return word == "True";
+}
+
 std::string descrOf(DLDataType dtype) {
   std::string size = std::to_string((dtype.bits + 7) / 8), order = dtype.bits > 8 ? "<" : "|";
   switch (dtype.code) {
@@ -125,7 +133,7 @@ Array parseNpy(const std::string &content) {
     throw DataError("the file is cut short");
   const char *data = content.data() + prefix + length;
   array.bytes.assign(data, data + bytes);
-  if (!field(header, "fortran_order").compare(0, 4, "True")) {
+  if (parseOrder(field(header, "fortran_order"))) {
     int64_t stride = 1;
     for (int64_t dim : array.shape) {
       array.strides.push_back(stride);
