@@ -217,7 +217,8 @@ class TccRun(unittest.TestCase):
         good = ["--dim", "N=3", "--dim", "K=3", "--shape", "x=3x2", "--shape", "acc=2"]
         for args, message in (
                 ([], "model is required"),
-                (["nothing.so"], "cannot read 'nothing.so'"),
+                (["nothing.so"], "cannot read 'nothing.so': there is no such file"),
+                ([self.folder], "it is no regular file"),
                 ([__file__], "cannot load"),
                 ([model(), "--what"], "--what"),
                 ([model()], "dimension 0 is open: pass --shape x=... or --dim N=..."),

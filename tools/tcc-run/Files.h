@@ -11,6 +11,8 @@
 
 namespace tcc::run {
 
+/// Throws what is wrong unless there is a regular file: a pipe would be waited for.
+void requireFile(const std::filesystem::path &path);
 std::string readFile(const std::filesystem::path &path);
 
 /// By the file's extension: .npy or .pb.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Model.h"
+#include "Files.h"
 #include "tcc/Runtime/model_file.h"
 #include <chrono>
 #include <dlfcn.h>
@@ -82,8 +83,7 @@ static DLDevice parseDevice(const std::string &text) {
 }
 
 void Model::open(const std::string &path, const Options &options) {
-  if (!std::filesystem::is_regular_file(path))
-    throw DataError("cannot read '" + printable(path) + "'");
+  requireFile(path);
   if (const char *wrong = tcc_check_model_file(path.c_str()))
     throw DataError("'" + printable(path) + "' " + wrong);
   handle = dlopen(withFolder(path).c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -2,21 +2,31 @@
 // which is a Python dictionary: {'descr': '<f4', 'fortran_order': False,
 // 'shape': (3, 4), }.
 #include "Files.h"
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
 namespace tcc::run {
 
-std::string readFile(const std::filesystem::path &path) {
+void requireFile(const std::filesystem::path &path) {
   std::error_code code;
-  bool regular = std::filesystem::is_regular_file(path, code); // a pipe would be waited for
-  std::ifstream in;
-  if (regular)
-    in.open(path, std::ios::binary);
+  std::filesystem::file_type type = std::filesystem::status(path, code).type();
+  if (type == std::filesystem::file_type::regular)
+    return;
+  std::string why = type == std::filesystem::file_type::not_found ? "there is no such file"
+                    : code                                        ? code.message()
+                                                                  : "it is no regular file";
+  throw DataError("cannot read '" + printable(path.string()) + "': " + why);
+}
+
+std::string readFile(const std::filesystem::path &path) {
+  requireFile(path);
+  std::error_code code;
+  std::ifstream in(path, std::ios::binary);
   std::stringstream content;
   if (!in.is_open() || (std::filesystem::file_size(path, code) && !(content << in.rdbuf())))
-    throw DataError("cannot read '" + printable(path.string()) + "'");
+    throw DataError("cannot read '" + printable(path.string()) + "': " + std::strerror(errno));
   return content.str();
 }
 
