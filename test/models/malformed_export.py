@@ -325,33 +325,59 @@ def branches():
     yield "with-an-argument-more", BAD, of(lambda d, n: n["inputs"].append(argument("", {"as_int": 1})))
 
 
+class Calls:
+    """Changes to the calls around the nodes that a transformation runs, by the calls' names."""
+
+    def __init__(self, path, opens, closes, wraps, unwraps):
+        self.path, self.opens, self.closes, self.wraps, self.unwraps = path, opens, closes, wraps, unwraps
+
+    def of(self, change):
+        def apply(d):
+            place = {}
+            for i, node in enumerate(d.nodes):
+                if "predispatch" in node["target"]:
+                    place.setdefault(node["target"].rsplit(".", 1)[-1], i)
+            change(d, place)
+        return changed(self.path, apply)
+
+    def put(self, call, index, value):
+        return self.of(lambda d, at: d.nodes[at[call]]["inputs"][index].update(arg=value))
+
+    def cases(self):
+        """Of any transformation."""
+        of, opens, wraps = self.of, self.opens, self.wraps
+        yield "good", ODD, of(lambda d, at: None)
+        yield "without-end", BAD, of(lambda d, at: d.nodes.pop(at[self.closes]))
+        yield "without-begin", BAD, of(lambda d, at: d.nodes.pop(at[opens]))
+        yield "opened-twice", BAD, of(lambda d, at: d.nodes.insert(at[opens], copy.deepcopy(d.nodes[at[opens]])))
+        yield "of-no-operand", BAD, of(lambda d, at: d.nodes.pop(at[wraps]))
+        yield "without-result", BAD, of(lambda d, at: d.nodes.pop(at[self.unwraps]))
+        yield "of-a-number", BAD, self.put(wraps, 0, {"as_int": 1})
+        yield "of-what-nothing-makes", BAD, self.put(wraps, 0, tensor("ghost"))
+        yield "giving-what-nothing-makes", BAD, self.put(self.unwraps, 0, tensor("ghost"))
+        yield "without-arguments", BAD, of(lambda d, at: d.nodes[at[wraps]]["inputs"].clear())
+        yield "with-two-results", BAD, of(lambda d, at: d.nodes[at[wraps]]["outputs"].append(tensor("ghost")))
+
+
 def rows():
     """The calls around the nodes that a vmap runs."""
-    def of(change):
-        def apply(d):
-            place = {n["target"].rsplit(".", 1)[-1]: i for i, n in enumerate(d.nodes) if "predispatch" in n["target"]}
-            change(d, place)
-        return changed(ROWS, apply)
-
-    def put(call, index, value):
-        return of(lambda d, at: d.nodes[at[call]]["inputs"][index].update(arg=value))
-    opens, closes, adds, removes = "_vmap_increment_nesting", "_vmap_decrement_nesting", "_add_batch_dim", "_remove_batch_dim"
-    yield "good", ODD, of(lambda d, at: None)
-    yield "without-end", BAD, of(lambda d, at: d.nodes.pop(at[closes]))
-    yield "without-begin", BAD, of(lambda d, at: d.nodes.pop(at[opens]))
-    yield "opened-twice", BAD, of(lambda d, at: d.nodes.insert(at[opens], copy.deepcopy(d.nodes[at[opens]])))
-    yield "of-no-operand", BAD, of(lambda d, at: d.nodes.pop(at[adds]))
-    yield "without-result", BAD, of(lambda d, at: d.nodes.pop(at[removes]))
-    yield "same-random-numbers", BAD, put(opens, 1, {"as_string": "same"})
+    calls = Calls(ROWS, "_vmap_increment_nesting", "_vmap_decrement_nesting", "_add_batch_dim", "_remove_batch_dim")
+    yield from calls.cases()
+    yield "same-random-numbers", BAD, calls.put(calls.opens, 1, {"as_string": "same"})
     for axis in (2, -9, HUGE):
-        yield f"over-axis-{axis}", BAD, put(adds, 1, {"as_int": axis})
-        yield f"along-axis-{axis}", BAD, put(removes, 3, {"as_int": axis})
-    yield "over-axis-none", BAD, put(adds, 1, {"as_none": True})
-    yield "of-a-number", BAD, put(adds, 0, {"as_int": 1})
-    yield "of-what-nothing-makes", BAD, put(adds, 0, tensor("ghost"))
-    yield "giving-what-nothing-makes", BAD, put(removes, 0, tensor("ghost"))
-    yield "without-arguments", BAD, of(lambda d, at: d.nodes[at[adds]]["inputs"].clear())
-    yield "with-two-results", BAD, of(lambda d, at: d.nodes[at[adds]]["outputs"].append(tensor("ghost")))
+        yield f"over-axis-{axis}", BAD, calls.put(calls.wraps, 1, {"as_int": axis})
+        yield f"along-axis-{axis}", BAD, calls.put(calls.unwraps, 3, {"as_int": axis})
+    yield "over-axis-none", BAD, calls.put(calls.wraps, 1, {"as_none": True})
+
+
+def tangents():
+    """The calls around the nodes that a jvp runs."""
+    calls = Calls(TANGENTS, "_jvp_increment_nesting", "_jvp_decrement_nesting", "_make_dual", "_unpack_dual")
+    yield from calls.cases()
+    yield "without-name", BAD, calls.of(lambda d, at: d.nodes.pop(at["_unwrap_for_grad"]))
+    yield "by-a-number", BAD, calls.put(calls.wraps, 1, {"as_int": 1})
+    yield "by-what-nothing-makes", BAD, calls.put(calls.wraps, 1, tensor("ghost"))
+    yield "with-one-result", BAD, calls.of(lambda d, at: d.nodes[at[calls.unwraps]]["outputs"].pop())
 
 
 def lists():
@@ -375,34 +401,6 @@ def lists():
     yield "without-one", BAD, of(lambda n: n["inputs"].pop())
     yield "unknown", BAD, of(lambda n: n.update(target="torch.ops.aten._foreach_add.Strange"))
     yield "of-no-operator", BAD, of(lambda n: n.update(target="torch.ops.aten._foreach_.List"))
-
-
-def tangents():
-    """The calls around the nodes that a jvp runs."""
-    def of(change):
-        def apply(d):
-            place = {n["target"].rsplit(".", 1)[-1]: i for i, n in reversed(list(enumerate(d.nodes))) if "predispatch" in n["target"]}
-            change(d, place)
-        return changed(TANGENTS, apply)
-
-    def put(call, index, value):
-        return of(lambda d, at: d.nodes[at[call]]["inputs"][index].update(arg=value))
-    opens, closes, makes, unpacks = "_jvp_increment_nesting", "_jvp_decrement_nesting", "_make_dual", "_unpack_dual"
-    yield "good", ODD, of(lambda d, at: None)
-    yield "without-end", BAD, of(lambda d, at: d.nodes.pop(at[closes]))
-    yield "without-begin", BAD, of(lambda d, at: d.nodes.pop(at[opens]))
-    yield "opened-twice", BAD, of(lambda d, at: d.nodes.insert(at[opens], copy.deepcopy(d.nodes[at[opens]])))
-    yield "of-no-operand", BAD, of(lambda d, at: d.nodes.pop(at[makes]))
-    yield "without-result", BAD, of(lambda d, at: d.nodes.pop(at[unpacks]))
-    yield "without-name", BAD, of(lambda d, at: d.nodes.pop(at["_unwrap_for_grad"]))
-    yield "of-a-number", BAD, put(makes, 0, {"as_int": 1})
-    yield "by-a-number", BAD, put(makes, 1, {"as_int": 1})
-    yield "of-what-nothing-makes", BAD, put(makes, 0, tensor("ghost"))
-    yield "by-what-nothing-makes", BAD, put(makes, 1, tensor("ghost"))
-    yield "giving-what-nothing-makes", BAD, put(unpacks, 0, tensor("ghost"))
-    yield "without-arguments", BAD, of(lambda d, at: d.nodes[at[makes]]["inputs"].clear())
-    yield "with-two-results", BAD, of(lambda d, at: d.nodes[at[makes]]["outputs"].append(tensor("ghost")))
-    yield "with-one-result", BAD, of(lambda d, at: d.nodes[at[unpacks]]["outputs"].pop())
 
 
 FAMILIES = (lists, tangents, names, signature, arguments, ranges, expressions, metadata, documents, operators, empty, branches, rows)

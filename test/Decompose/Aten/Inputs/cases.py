@@ -7,9 +7,9 @@ from blocks import blocks
 from complexes import complexes
 from computed import computed
 from lists import lists
-from tangents import tangents
 from scalars import scalars
 from specials import specials
+from tangents import tangents
 from writing import written
 
 AUTO = torch.export.Dim.AUTO
@@ -475,12 +475,6 @@ def edges(normal):
         a.unfold(0, 1, 1), a.squeeze(), a.squeeze(0), n.argsort(), torch.softmax(a, 0), torch.log_softmax(a, 0),
         torch.argwhere(a), torch.unsqueeze(a, 0), *a.max(0), torch.unique_consecutive(n)], (
             torch.tensor(2.5), torch.tensor(0), torch.tensor([0]), torch.tensor(4))
-    # Bags that are rows of a matrix; of some all indices are padding.
-    bags = torch.tensor([[1, 0, 2], [1, 1, 1], [3, 2, 1], [4, 4, 0]])
-    yield "bags_of_one_length", lambda w, i, s: [
-        *(F.embedding_bag(i, w, mode=mode, padding_idx=padding) for mode in ("sum", "mean", "max") for padding in (None, 1)),
-        F.embedding_bag(i, w, mode="sum", per_sample_weights=s)], (
-            torch.linspace(-1, 1, 30).reshape(5, 6).sin(), bags, torch.linspace(0.5, 1.5, 12).reshape(4, 3))
     # torch checks the offset of such a slice in its storage.
     yield "slices_by_value", lambda x, n: x[4 - n.item():4 + n.item()] * 2, (normal(8, 3), torch.tensor(2))
 

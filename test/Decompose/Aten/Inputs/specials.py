@@ -1,4 +1,4 @@
-"""Those programs of cases.py with special functions, counts, signals, and losses and pools that few models have."""
+"""Those programs of cases.py with special functions, counts, signals, and losses, pools and bags that few models have."""
 import torch
 import torch.nn.functional as F
 
@@ -57,3 +57,9 @@ def specials(normal, uniform):
     yield "resized", lambda x, y: [
         x.clone().resize_(2, 3), torch.ops.aten.resize(x, [2, 3]), torch.ops.aten.resize_as(x, y), aten._chunk_cat([x, y], 1, 3),
         aten._chunk_cat([x, y[0]], 0, 2), aten._trilinear(x, y, x, [1], [0], [1], [2])], (normal(3, 4), normal(3, 4))
+    # Bags that are rows of a matrix; of some all indices are padding.
+    bags = torch.tensor([[1, 0, 2], [1, 1, 1], [3, 2, 1], [4, 4, 0]])
+    yield "bags_of_one_length", lambda w, i, s: [
+        *(F.embedding_bag(i, w, mode=mode, padding_idx=padding) for mode in ("sum", "mean", "max") for padding in (None, 1)),
+        F.embedding_bag(i, w, mode="sum", per_sample_weights=s)], (
+            torch.linspace(-1, 1, 30).reshape(5, 6).sin(), bags, torch.linspace(0.5, 1.5, 12).reshape(4, 3))
