@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "InferenceGuards.h"
+#include "Types.h"
 #include "tcc/Support/Error.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -37,6 +38,17 @@ static std::string guardSplit(const NodeView &node) {
   return {};
 }
 
+/// Up to opset 12 it makes as many axes as the type of the vector 'shape' says.
+static std::string guardExpand(const NodeView &node) {
+  if (!node.hasInput(1))
+    return {};
+  const auto &shape = node.inputs[1]->type.tensor_type().shape();
+  if (shape.dim_size() != 1 || shape.dim(0).dim_value() <= kMaxRank)
+    return {};
+  return "'shape' states " + std::to_string(shape.dim(0).dim_value()) + " axes; at most " +
+         std::to_string(kMaxRank) + " are supported";
+}
+
 std::string onnximport::guardInference(const NodeView &node) {
   if (node.domain != "onnx")
     return {};
@@ -44,5 +56,7 @@ std::string onnximport::guardInference(const NodeView &node) {
     return guardEinsum(node);
   if (node.proto.op_type() == "Split")
     return guardSplit(node);
+  if (node.proto.op_type() == "Expand")
+    return guardExpand(node);
   return {};
 }

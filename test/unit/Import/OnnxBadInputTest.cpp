@@ -106,6 +106,15 @@ TEST_CASE("operators against their schemas") {
   CHECK_THAT(one("y = Constant <value = 3> ()"), Contains("'value' is no value"));
 }
 
+TEST_CASE("types that state more axes than fit in memory") {
+  auto model = graphModel("(float[2] x, int64[1099511627776] shape) => (float[N] y) {"
+                          "  y = Expand(x, shape) }");
+  for (int64_t opset : {8, 20}) {
+    model.mutable_opset_import(0)->set_version(opset);
+    CHECK_THAT(importModel(model)->error, Contains("'shape' states 1099511627776 axes; at most 8"));
+  }
+}
+
 TEST_CASE("domains that are not imported are listed") {
   auto model = graphModel("(float[2] x) => (float[2] y) { t = a.One(x) y = b.Two(t) }");
   CHECK_THAT(importModel(model)->error, Contains("2 nodes are of a domain") &&
