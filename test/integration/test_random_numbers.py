@@ -7,7 +7,8 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from compiled import Compiled, compile_model
-from graphs import BOOL, FLOAT, INT64, constant, model, node, unknown, value
+from graphs import BOOL, FLOAT, INT32, INT64, constant, model, node, unknown, value
+from tokensearch import sampled
 from toolrun import ToolTest, cpu_levels
 import onnx
 import tcc
@@ -186,6 +187,31 @@ class RandomNumbers(ToolTest):
         with self.assertRaises(tcc.Error):
             compiled(np.array([64]))
         np.testing.assert_array_equal(compiled(np.array([0]))[0], after)
+
+    def test_tokens_are_drawn_as_onnx_runtime_draws_them(self):
+        """Of the likeliest ones that have `top_p` together; a seed that is an input repeats them in every run."""
+        import onnxruntime
+        rows, runs = 512, 10
+        for custom in (0, 1):
+            proto, (case,) = sampled(0, [[[1, 2, 3]] * rows], eos=7, min_length=[4], max_length=[4], top_p=0.8, temperature=1.5, custom=custom)
+            free = self.build(sampled(0, [[[1, 2, 3]]], max_length=[12], eos=7, min_length=[12], top_p=0.8, seed=[])[0])
+            seed = next(each for each in proto.graph.initializer if each.name == "seed")
+            proto.graph.initializer.remove(seed)
+            proto.graph.input.append(value("seed", INT32, [1]))
+            session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            ours, theirs = [], []
+            with self.build(proto) as compiled:
+                for i in range(1, runs + 1):
+                    seed = np.array([i], np.int32)
+                    ours.append(compiled(case["input_ids"], seed)[0][:, 3])
+                    np.testing.assert_array_equal(compiled(case["input_ids"], seed)[0][:, 3], ours[-1])
+                    theirs.append(session.run(None, case | {"seed": seed})[0][:, 3])
+            self.assertEqual(len(np.unique(ours, axis=0)), runs)
+            counts, expected = (np.bincount(np.concatenate(each), minlength=11) for each in (ours, theirs))
+            np.testing.assert_array_equal(counts > 0, expected > 0)
+            share = expected / (rows * runs)
+            self.assertTrue((abs(counts - expected) <= 5 * (2 * rows * runs * share * (1 - share)) ** 0.5).all(), (counts, expected))
+            self.assertEqual(len(np.unique([free(case["input_ids"][:1])[0][0] for _ in range(8)], axis=0)), 8)
 
 
 class Distributions(ToolTest):

@@ -35,24 +35,30 @@ def decoder(seed, words=WORDS):
                              [value("logits", FLOAT, ["B", "S", words]), cache("present_0", "T")], initializers)
 
 
-OPERANDS = ("input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask")
+OPERANDS = ("input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask",
+            "presence_mask", "seed")
 
 
-def greedy(seed, prompts, mask=False, body=None, eos=5, **settings):
+def greedy(seed, prompts, /, mask=False, body=None, eos=5, op="GreedySearch", **settings):
     """The graph, and the prompts as its inputs; settings of the operator's operands are constants, the others attributes."""
-    settings = {"max_length": [12]} | settings
+    settings = {"max_length": [12]} | {name: setting for name, setting in settings.items() if setting != []}
     kinds = {"repetition_penalty": np.float32}
     operands = {name: constant(name, settings.pop(name), kinds.get(name, np.int32)) for name in OPERANDS if name in settings}
     given = {"input_ids", *operands, *(["attention_mask"] if mask else [])}
     names = [name if name in given else "" for name in OPERANDS]
     while not names[-1]:
         names.pop()
-    search = node("GreedySearch", names, ["sequences"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
+    search = node(op, names, ["sequences"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
                   decoder=body or decoder(seed), **({"model_type": 0} | settings))
     inputs = [value(name, INT32, ["B", "S"]) for name in ("input_ids", "attention_mask")[:1 + mask]]
     cases = [{"input_ids": np.array(prompt, np.int32)} | ({"attention_mask": (np.array(prompt) != 0).astype(np.int32)} if mask else {})
              for prompt in prompts]
     return model([search], inputs, [unknown("sequences", INT32)], operands.values(), opset=18), cases
+
+
+def sampled(seed, prompts, /, **settings):
+    """As greedy, of tokens that are drawn; so small a `top_p` leaves one token."""
+    return greedy(seed, prompts, op="Sampling", **({"top_p": 1e-5, "seed": [1]} | settings))
 
 
 BEAM_OPERANDS = ("input_ids", "max_length", "min_length", "num_beams", "num_return_sequences", "length_penalty",
@@ -86,6 +92,10 @@ SEARCHES = {
     "greedy-without-repeats": lambda: greedy(4, PROMPTS, eos=7, min_length=[12], no_repeat_ngram_size=2),
     "greedy-with-first": lambda: greedy(6, PROMPTS, eos=7, min_length=[12], init_decoder=decoder(3)),
     "greedy-penalty": lambda: greedy(8, PROMPTS, eos=7, min_length=[12], repetition_penalty=[1.4]),
+    "sampled": lambda: sampled(5, PROMPTS, eos=7, min_length=[12], temperature=0.7),
+    "sampled-custom": lambda: sampled(4, PROMPTS, eos=7, min_length=[12], custom=1, no_repeat_ngram_size=2, repetition_penalty=[1.3]),
+    "sampled-vocabulary": lambda: sampled(9, PROMPTS[:1], eos=7, min_length=[12], vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
+                                          min_tokens_to_keep=1, prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),
     "beams": lambda: beams(5, PROMPTS, 3, 2),
     "beams-ends": lambda: beams(0, PROMPTS, 4, 4, eos=7, length_penalty=[0.5]),
     "beams-early": lambda: beams(2, PROMPTS, 2, 2, eos=3, early_stopping=1),

@@ -22,6 +22,9 @@ static int64_t generatorOf(Operation *node, OpBuilder &builder) {
 RandomNumbers::RandomNumbers(PrimBuilder &b, int64_t seed, Operation *node)
     : b(b), generator(generatorOf(node, b.builder())), seed(seed) {}
 
+RandomNumbers::RandomNumbers(PrimBuilder &b, Value seed, Value draw)
+    : b(b), givenSeed(seed), givenDraw(draw) {}
+
 /// A generator with a seed of its own counts with the highest bit set, so that it gives other
 /// numbers than a context of the same seed.
 Value RandomNumbers::words(ArrayRef<Dim> shape, unsigned bits) {
@@ -31,9 +34,16 @@ Value RandomNumbers::words(ArrayRef<Dim> shape, unsigned bits) {
     return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(v));
   };
   Type i64 = builder.getI64Type();
-  Value offset = prim::RandomDrawOp::create(builder, loc, i64, generator);
-  Value key = seed ? integer(*seed) : Value(prim::RandomSeedOp::create(builder, loc, i64));
-  if (seed)
+  auto read = [&](Value tensor) -> Value {
+    Value element = b.indexValue(b.readElements(tensor)[0]);
+    return arith::IndexCastOp::create(builder, loc, i64, element);
+  };
+  Value offset =
+      givenDraw ? read(givenDraw) : Value(prim::RandomDrawOp::create(builder, loc, i64, generator));
+  Value key = givenSeed ? read(givenSeed)
+              : seed    ? integer(*seed)
+                        : Value(prim::RandomSeedOp::create(builder, loc, i64));
+  if (seed || givenSeed)
     offset = arith::OrIOp::create(builder, loc, offset, integer(INT64_MIN));
   RankedTensorType type = b.typeOf(shape, builder.getIntegerType(bits, /*isSigned=*/false));
   return prim::RandomBitsOp::create(builder, loc, type, key, offset, b.dynamicSizes(shape))

@@ -19,6 +19,10 @@ public:
   /// node's where the body that the node is in is built more than once.
   RandomNumbers(PrimBuilder &b, int64_t seed, mlir::Operation *node);
 
+  /// From a seed that is data, the same in every run: `draw` tells draws apart. Both are tensors of
+  /// rank 0 and i64.
+  RandomNumbers(PrimBuilder &b, mlir::Value seed, mlir::Value draw);
+
   /// Words of 32 or 64 random bits.
   mlir::Value words(llvm::ArrayRef<Dim> shape, unsigned bits);
   /// In [0, 1), a multiple of the distance between the type's numbers below 1: 53 bits of an
@@ -42,6 +46,7 @@ private:
   PrimBuilder &b;
   int64_t generator = 0;
   std::optional<int64_t> seed;
+  mlir::Value givenSeed, givenDraw; ///< on the host; null: of a generator
 };
 
 } // namespace tcc

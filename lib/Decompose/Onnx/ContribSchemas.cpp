@@ -232,6 +232,14 @@ static constexpr ContribSchema kContrib[] = {
     {"RotaryEmbedding", "input position_ids cos_cache sin_cache", "output",
      "interleaved:flag num_heads:int rotary_embedding_dim:int scale:float is_packed_batching:flag"},
     {"SampleOp", "X", "Y", ""},
+    // The logits are "for debug purpose"; ONNX Runtime does not write them.
+    {"Sampling",
+     "input_ids max_length min_length? repetition_penalty? vocab_mask? prefix_vocab_mask? "
+     "attention_mask? presence_mask? seed?",
+     "sequences -filtered_logits?",
+     "eos_token_id:int! pad_token_id:int! decoder_start_token_id:int no_repeat_ngram_size:int "
+     "model_type:int vocab_size:int temperature:float top_p:float filter_value:float "
+     "min_tokens_to_keep:int presence_penalty:float custom:flag"},
     {"ScaledSiLU", "X scale?", "Y", "alpha:float"},
     {"SimplifiedLayerNormalization", "X scale", "Y inv_std_var?",
      "axis:int epsilon:float stash_type:int=1"},

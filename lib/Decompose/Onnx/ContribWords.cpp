@@ -180,6 +180,7 @@ LogicalResult sample(NodeContext &c) { return c.give(c.in(0)); }
 
 void tcc::populateOnnxContribWordRules(RuleSet &rules) {
   rules.add("com.microsoft", "GreedySearch", greedySearch);
+  rules.add("com.microsoft", "Sampling", sampling);
   rules.add("com.microsoft", "BeamSearch", beamSearch);
   rules.add("com.microsoft", "MurmurHash3", murmurHash);
   rules.add("com.microsoft", "NGramHashMapping", ngramHashes);

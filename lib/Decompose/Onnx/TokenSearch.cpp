@@ -4,6 +4,10 @@
 // a sequence is `pad_token_id`, the end token included; ONNX Runtime leaves memory as it was where
 // all have ended before `max_length`.
 //
+// Sampling draws a token by the softmax of the scores instead, from the smallest set of the
+// likeliest ones whose probabilities add up to `top_p`: the others get `filter_value` first. A
+// `seed` that is given repeats the tokens in every run; without one the context's generator draws.
+//
 // BeamSearch has `num_beams` rows of each prompt. A token's score is the logarithm of its
 // probability, and a row's the sum of its tokens'; of all tokens of all rows of a prompt the best
 // are looked at, twice as many as there are beams, so that enough remain where a beam ends. One
@@ -15,6 +19,8 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/TokenSearch.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/RandomNumbers.h"
+#include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/TokenLoop.h"
 
@@ -31,10 +37,15 @@ public:
   using TokenLoop::TokenLoop;
   LogicalResult search();
 
+protected:
+  /// The next tokens [B, 1] by their scores [B, V].
+  virtual Value pick(Value scores, Value sequences) {
+    return b.argReduce(K::max, scores, 1, /*keepDims=*/true);
+  }
+
 private:
   Choice choose(Value logits, Value sequences, ValueRange state) override {
-    Value best = b.argReduce(K::max, admitted(logits, sequences), 1, /*keepDims=*/true);
-    Value token = b.cast(best, word);
+    Value token = b.cast(pick(admitted(logits, sequences), sequences), word);
     Value ended = b.binary<prim::OrOp>(state[0], b.compare(P::eq, token, static_cast<double>(eos)));
     return {b.select(ended, b.scalar(static_cast<double>(pad), word), token), {}, {ended}};
   }
@@ -53,12 +64,80 @@ LogicalResult Greedy::search() {
       b.pad(end->sequences, b.scalar(static_cast<double>(pad), word), {zero, zero}, {zero, rest}));
 }
 
-LogicalResult tcc::greedySearch(NodeContext &c) {
-  return Greedy(
-             c,
-             {.maxLength = 1, .minLength = 2, .penalty = 3, .vocabulary = 4, .first = 5, .mask = 6})
-      .search();
+static constexpr TokenLoop::Operands kGreedy{
+    .maxLength = 1, .minLength = 2, .penalty = 3, .vocabulary = 4, .first = 5, .mask = 6};
+
+LogicalResult tcc::greedySearch(NodeContext &c) { return Greedy(c, kGreedy).search(); }
+
+namespace {
+
+class Sampled : public Greedy {
+public:
+  explicit Sampled(NodeContext &c) : Greedy(c, kGreedy) {}
+  LogicalResult sample();
+
+private:
+  enum : size_t { kPresence = 7, kSeed };
+  Value pick(Value scores, Value sequences) override;
+  Value kept(Value likelihoods);
+
+  double topP = 0;
+  bool custom = false; ///< the sums are of the likelier tokens, else of the less likely ones
+  Value seed;          ///< null: the context's generator
+};
+
+} // namespace
+
+/// Which of the tokens are drawn from, by their probabilities in order [B, V]: the likeliest first
+/// where `custom`, else last.
+Value Sampled::kept(Value likelihoods) {
+  Type index = b.builder().getI64Type();
+  Value sums = prim::CumulativeOp::create(b.builder(), b.location(), likelihoods.getType(), K::sum,
+                                          likelihoods, 1, /*exclusive=*/custom, /*reverse=*/false);
+  Value place = b.unsqueeze(b.iota({b.dim(sums, 1)}, 0, index), {0});
+  if (custom)
+    return b.binary<prim::OrOp>(b.compare(P::le, sums, topP), b.compare(P::eq, place, 0.0));
+  // The first place is filtered even where more tokens are to be kept than there are.
+  Dim most = b.subDims(b.dim(sums, 1), b.dim(c.intAttr("min_tokens_to_keep", 0)));
+  Value last = scalarOf(b, b.maxDims(most, b.dim(1)), index);
+  return b.binary<prim::OrOp>(b.compare(P::gt, sums, static_cast<float>(1) - topP),
+                              b.compare(P::ge, place, last));
 }
+
+Value Sampled::pick(Value scores, Value sequences) {
+  Type index = b.builder().getI64Type();
+  if (double temperature = c.floatAttr("temperature", 1); temperature > 0 && temperature != 1)
+    scores = b.div(scores, temperature);
+  if (c.has(kPresence)) {
+    Value penalty = b.scalar(c.floatAttr("presence_penalty", 0), b.elem(scores));
+    scores = b.sub(scores, b.mul(b.cast(c.in(kPresence), b.elem(scores)), penalty));
+  }
+  auto order = prim::SortOp::create(b.builder(), b.location(), scores.getType(),
+                                    b.type(scores).clone(index), scores, 1, custom);
+  Value ordered = order.getValues();
+  Value filtered = b.scalar(c.floatAttr("filter_value", -1e20), b.elem(scores));
+  ordered = b.select(kept(softmaxOver(b, ordered, 1)), ordered, filtered);
+  RandomNumbers numbers =
+      seed ? RandomNumbers(b, seed, lengthOf(sequences, index)) : RandomNumbers(b);
+  Value drawn = numbers.classes(softmaxOver(b, ordered, 1), b.dim(1));
+  return b.takeAlong(order.getIndices(), drawn, 1);
+}
+
+LogicalResult Sampled::sample() {
+  topP = c.floatAttr("top_p", 0);
+  custom = c.intAttr("custom", 0) != 0;
+  if (c.has(kPresence) && b.rank(c.in(kPresence)) != 2)
+    return c.fail("needs a presence mask [B, V]");
+  if (c.has(kSeed)) {
+    auto given = scalarOperand(c, kSeed);
+    if (failed(given))
+      return failure();
+    seed = b.cast(*given, b.builder().getI64Type());
+  }
+  return search();
+}
+
+LogicalResult tcc::sampling(NodeContext &c) { return Sampled(c).sample(); }
 
 namespace {
 

@@ -4,8 +4,9 @@
 
 namespace tcc {
 
-/// The rules of com.microsoft's GreedySearch and BeamSearch.
+/// The rules of com.microsoft's GreedySearch, Sampling and BeamSearch.
 mlir::LogicalResult greedySearch(NodeContext &c);
+mlir::LogicalResult sampling(NodeContext &c);
 mlir::LogicalResult beamSearch(NodeContext &c);
 
 /// `scores` [B, V] with -inf for each token that would end an n-gram again which the sequence, in

@@ -8,3 +8,14 @@ module {
     return %0 : tensor<?x?x?xi32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{needs a presence mask [B, V]}}
+module {
+  func.func @flat_presence(%ids: tensor<2x3xi32>, %most: tensor<1xi32>, %presence: tensor<11xi32>) -> tensor<?x?xi32> {
+    %none = graph.none : none
+    %0 = graph.node "com.microsoft" "Sampling"(%ids, %most, %none, %none, %none, %none, %none, %presence) {attrs = {eos_token_id = 1 : i64, pad_token_id = 0 : i64}, version = 1 : i64} : (tensor<2x3xi32>, tensor<1xi32>, none, none, none, none, none, tensor<11xi32>) -> tensor<?x?xi32>
+    return %0 : tensor<?x?xi32>
+  }
+}
