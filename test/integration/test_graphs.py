@@ -10,7 +10,7 @@ from compiled import Compiled
 from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta
 from graphs import GRAPHS, microsoft
 from testfolder import onnx_session
-from tokensearch import SEARCHES
+from tokensearch import PROMPTS, SEARCHES, greedy
 from toolrun import ToolTest
 
 
@@ -52,6 +52,17 @@ class Graphs(ToolTest):
                         n = tokens - window + slot + 1
                         expected = np.array(each(*cut(n))[1]) if n > 0 else np.zeros_like(states[slot])
                         self.assertIsNone(wrong := disagreement(np.array(states[slot]), expected), f"{name} {tokens} {slot}: {wrong}")
+
+    def test_tokens_that_fill_up_a_vocabulary_are_not_chosen(self):
+        """ONNX Runtime's GPU kernels read logits in lines of their own length, its CPU kernels in lines of `vocab_size`."""
+        settings = dict(eos=7, min_length=[12])
+        onnx.save(greedy(4, PROMPTS, vocab_size=9, **settings)[0], self.work / "filled.onnx")
+        masked, cases = greedy(4, PROMPTS, vocab_mask=[1] * 9 + [0] * 2, **settings)
+        onnx.save(masked, self.work / "masked.onnx")
+        session = onnx_session(self.work / "masked.onnx")
+        with Compiled.build(self.work / "filled.onnx") as compiled:
+            for case in cases:
+                np.testing.assert_array_equal(compiled(*case.values())[0], session.run(None, case)[0])
 
     def test_one_token_over_a_cache_is_attention(self):
         """ONNX Runtime has it on CPUs only where the old and the new cache share their memory."""

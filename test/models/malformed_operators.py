@@ -3,7 +3,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from onnxparts import BAD, ODD, HUGE, INT64, LOWEST, array, folded, ints, model, node, one, value
-from tokensearch import decoder, greedy
+from tokensearch import decoder, encoded, greedy, translated
 
 
 def attributes():
@@ -224,6 +224,12 @@ def contrib_searches():
             for dim, extent in zip(search.graph.input[0].type.tensor_type.shape.dim, (1, 3)):
                 dim.dim_value = extent
         yield f"search{name}", expect, search
+    for name, of, part in (("-of-few-keys", 0, "output"), ("-of-no-first-token", 0, "input"), ("-that-reads-few-keys", 1, "input"),
+                           ("-of-few-presents", 1, "output")):
+        bodies = dict(zip(("encoder", "decoder"), encoded(0)))
+        del getattr(list(bodies.values())[of], part)[-1]
+        yield f"search-with-encoder{name}", BAD, translated(0, 2, **bodies)[0]
+    yield "search-with-encoder-of-no-start", BAD, translated(0, 2, decoder_start_token_id=-1)[0]
 
 
 def recurrent():

@@ -35,6 +35,78 @@ def decoder(seed, words=WORDS):
                              [value("logits", FLOAT, ["B", "S", words]), cache("present_0", "T")], initializers)
 
 
+class Weighted:
+    """Nodes and their constants, named in order."""
+
+    def __init__(self, seed):
+        self.rng, self.nodes, self.initializers, self.made = np.random.default_rng(seed), [], [], 0
+
+    def op(self, kind, *inputs, output=None, **attributes):
+        self.made += 1
+        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        self.nodes.append(node(kind, names, [output or f"v{self.made}"], **attributes))
+        return self.nodes[-1].output[0]
+
+    def constant(self, array):
+        self.made += 1
+        self.initializers.append(constant(f"c{self.made}", array, np.asarray(array).dtype))
+        return f"c{self.made}"
+
+    def weight(self, *shape):
+        return (self.rng.standard_normal(shape) / np.sqrt(shape[0]) * 2).astype(np.float32)
+
+    def heads(self, x, width, output=None):
+        y = self.op("Reshape", self.op("MatMul", x, self.weight(width, HEADS * FEATURES)), np.array([0, 0, HEADS, FEATURES]))
+        return self.op("Transpose", y, perm=[0, 2, 1, 3], output=output)
+
+    def attention(self, q, k, v, bias=None):
+        scores = self.op("Mul", self.op("MatMul", q, self.op("Transpose", k, perm=[0, 1, 3, 2])), np.float32(0.5))
+        weights = self.op("Softmax", self.op("Add", scores, bias) if bias else scores, axis=-1)
+        y = self.op("Transpose", self.op("MatMul", weights, v), perm=[0, 2, 1, 3])
+        return self.op("Reshape", y, np.array([0, 0, HEADS * FEATURES]))
+
+    def layer(self, ids, past, cross, mask, words):
+        """Tokens attend to those before them and to the prompt's: logits, and the keys and values of the tokens."""
+        width = HEADS * FEATURES
+        x = self.op("Gather", self.weight(words, width), ids)
+        q = self.heads(x, width)
+        k, v = (self.op("Concat", past[i], self.heads(x, width), axis=2, output=f"present_{name}_self_0") if past else
+                self.heads(x, width, output=f"present_{name}_self_0") for i, name in enumerate(("key", "value")))
+        hidden = mask and self.op("Mul", self.op("Sub", np.float32(1), self.op("Cast", mask, to=FLOAT)), np.float32(-1e4))
+        bias = mask and self.op("Unsqueeze", hidden, np.array([1, 2]))
+        y = self.op("Add", self.op("Add", x, self.attention(q, k, v)), self.attention(self.heads(x, width), *cross, bias))
+        self.op("MatMul", y, self.weight(width, words), output="logits")
+
+
+def encoded(seed, whisper=False, older=True, hidden=True, words=WORDS):
+    """An encoder and its decoder of one layer; the older form of an encoder runs the decoder's first turn."""
+    width, pair = HEADS * FEATURES, ("key", "value")
+    of = lambda kind, length, source: [value(f"{source}_{name}_{kind}_0", FLOAT, ["B", HEADS, length, FEATURES]) for name in pair]
+    e = Weighted(seed)
+    x = e.op("MatMul", e.op("Transpose", "encoder_input_ids", perm=[0, 2, 1]), e.weight(3, width)) if whisper else e.op(
+        "Gather", e.weight(words, width), "encoder_input_ids")
+    states = e.op("Tanh", x, output="encoder_hidden_states")
+    for name in pair:
+        e.heads(states, width, output=f"present_{name}_cross_0")
+    mask = None if whisper else "encoder_attention_mask"
+    inputs = [value("encoder_input_ids", FLOAT, ["B", 3, "E"]) if whisper else value("encoder_input_ids", INT32, ["B", "E"])]
+    inputs += [value(mask, INT32, ["B", "E"])] if mask else []
+    outputs = of("cross", "E", "present")
+    if older:
+        e.rng = np.random.default_rng(seed + 1)
+        e.layer("decoder_input_ids", None, [f"present_{name}_cross_0" for name in pair], mask, words)
+        inputs.append(value("decoder_input_ids", INT32, ["B", "S" if whisper else 1]))
+        outputs = [value("logits", FLOAT, ["B", "S", words]), value("encoder_hidden_states", FLOAT, ["B", "E", width]),
+                   *of("self", "S", "present"), *outputs]
+    d = Weighted(seed + 1)
+    d.layer("input_ids", [f"past_{name}_self_0" for name in pair], [f"past_{name}_cross_0" for name in pair], mask, words)
+    taken = [value("input_ids", INT32, ["B", 1])] + ([value(mask, INT32, ["B", "E"])] if mask else [])
+    taken += [value("encoder_hidden_states", FLOAT, ["B", "E", width])] if hidden else []
+    return (helper.make_graph(e.nodes, "encoder", inputs, outputs, e.initializers),
+            helper.make_graph(d.nodes, "decoder", taken + of("self", "P", "past") + of("cross", "E", "past"),
+                              [value("logits", FLOAT, ["B", 1, words]), *of("self", "T", "present")], d.initializers))
+
+
 OPERANDS = ("input_ids", "max_length", "min_length", "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask",
             "presence_mask", "seed")
 
@@ -62,25 +134,44 @@ def sampled(seed, prompts, /, **settings):
 
 
 BEAM_OPERANDS = ("input_ids", "max_length", "min_length", "num_beams", "num_return_sequences", "length_penalty",
-                 "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask")
+                 "repetition_penalty", "vocab_mask", "prefix_vocab_mask", "attention_mask", "decoder_input_ids", "logits_processor",
+                 "", "", "temperature")
 
 
-def beams(seed, prompts, count, returned=1, mask=False, eos=5, **settings):
+def beams(seed, prompts, count, returned=1, mask=False, eos=5, op="BeamSearch", **settings):
     """As greedy, of `count` beams, with the scores of the sequences."""
     settings = {"max_length": [12], "min_length": [1], "num_beams": [count], "num_return_sequences": [returned],
                 "length_penalty": [1.0]} | settings
-    kinds = {"repetition_penalty": np.float32, "length_penalty": np.float32}
+    kinds = {"repetition_penalty": np.float32, "length_penalty": np.float32, "temperature": np.float32}
     operands = {name: constant(name, settings.pop(name), kinds.get(name, np.int32)) for name in BEAM_OPERANDS if name in settings}
     given = {"input_ids", *operands, *(["attention_mask"] if mask else [])}
     names = [name if name in given else "" for name in BEAM_OPERANDS]
     while not names[-1]:
         names.pop()
-    search = node("BeamSearch", names, ["sequences", "sequences_scores"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
-                  decoder=decoder(seed), **({"model_type": 0} | settings))
+    search = node(op, names, ["sequences", "sequences_scores"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
+                  **({"model_type": 0} | ({} if "decoder" in settings else {"decoder": decoder(seed)}) | settings))
+    features = isinstance(prompts[0], np.ndarray)
     inputs = [value(name, INT32, ["B", "S"]) for name in ("input_ids", "attention_mask")[:1 + mask]]
-    cases = [{"input_ids": np.array(prompt, np.int32)} | ({"attention_mask": (np.array(prompt) != 0).astype(np.int32)} if mask else {})
-             for prompt in prompts]
+    inputs = [value("input_ids", FLOAT, ["B", 3, "E"])] if features else inputs
+    cases = [{"input_ids": np.array(prompt, np.float32 if features else np.int32)}
+             | ({"attention_mask": (np.array(prompt) != 0).astype(np.int32)} if mask else {}) for prompt in prompts]
     return model([search], inputs, [unknown("sequences", INT32), unknown("sequences_scores")], operands.values(), opset=18), cases
+
+
+def translated(seed, count, returned=1, older=True, hidden=True, **settings):
+    """Beams of an encoder's prompts, as T5 is exported."""
+    encoder, body = encoded(seed, older=older, hidden=hidden)
+    return beams(seed, PROMPTS, count, returned,
+                 **({"model_type": 1, "decoder_start_token_id": 0, "encoder": encoder, "decoder": body} | settings))
+
+
+def heard(seed, count, returned=1, hidden=True, op="WhisperBeamSearch", **settings):
+    """Beams of features, as Whisper is exported; the first tokens are operands."""
+    encoder, body = encoded(seed, whisper=True, hidden=hidden)
+    rng = np.random.default_rng(seed)
+    sounds = [rng.standard_normal((2, 3, 6)).astype(np.float32), rng.standard_normal((2, 3, 4)).astype(np.float32)]
+    return beams(seed, sounds, count, returned, op=op, encoder=encoder, decoder=body,
+                 **({"model_type": 2, "decoder_input_ids": [[1, 3, 8], [1, 4, 8]]} | settings))
 
 
 PROMPTS = ([[1, 2, 3], [4, 7, 8]], [[0, 0, 3, 4], [1, 2, 9, 10], [0, 6, 6, 6]], [[7]])
@@ -105,6 +196,13 @@ SEARCHES = {
     "beams-penalty": lambda: beams(8, PROMPTS, 3, 2, eos=7, repetition_penalty=[1.4]),
     "beams-vocabulary": lambda: beams(9, PROMPTS[:1], 2, 2, eos=7, vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
                                       prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),
+    "translated": lambda: translated(5, 3, 2, eos=7),
+    "translated-without-states": lambda: translated(1, 2, 2, eos=7, hidden=False, no_repeat_ngram_size=2, length_penalty=[0.5]),
+    "translated-newer": lambda: translated(2, 3, 1, eos=4, older=False, hidden=False, min_length=[5]),
+    "translated-masked": lambda: translated(3, 2, 2, mask=True, eos=7, early_stopping=1),
+    "translated-by-one": lambda: translated(4, 1, eos=7, repetition_penalty=[1.4]),
+    "heard": lambda: heard(5, 3, 2, eos=7),
+    "heard-warm": lambda: heard(6, 2, eos=7, hidden=False, temperature=[0.6], logits_processor=[0], min_length=[8]),
     "greedy-vocabulary": lambda: greedy(9, PROMPTS[:1], eos=7, min_length=[12], vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
                                         prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),
 }

@@ -39,7 +39,8 @@ static constexpr ContribSchema kContrib[] = {
      "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:int=0"},
     {"BeamSearch",
      "input_ids max_length min_length? num_beams num_return_sequences length_penalty? "
-     "repetition_penalty? vocab_mask? prefix_vocab_mask? attention_mask?",
+     "repetition_penalty? vocab_mask? prefix_vocab_mask? attention_mask? decoder_input_ids? "
+     "logits_processor?",
      "sequences sequences_scores? scores?",
      "eos_token_id:int! pad_token_id:int! decoder_start_token_id:int no_repeat_ngram_size:int "
      "early_stopping:int model_type:int vocab_size:int"},
@@ -260,6 +261,15 @@ static constexpr ContribSchema kContrib[] = {
     {"TransposeMatMul", "A B", "Y", "transA:flag transB:flag alpha:float"},
     {"UnfoldTensor", "input", "output", "dim:int size:int! step:int"},
     {"Unique", "x", "y idx counts", ""},
+    {"WhisperBeamSearch",
+     "input_ids max_length min_length? num_beams num_return_sequences length_penalty? "
+     "repetition_penalty? vocab_mask? prefix_vocab_mask? attention_mask? decoder_input_ids? "
+     "logits_processor? -cross_qk_layer_head? -extra_decoding_ids? temperature?",
+     "sequences sequences_scores? scores? -cross_qk? -non_speech_probs?",
+     "eos_token_id:int! pad_token_id:int! decoder_start_token_id:int no_repeat_ngram_size:int "
+     "early_stopping:int model_type:int vocab_size:int decoder_output_cross_qk:int=0 "
+     "translate_token_id:int transcribe_token_id:int start_of_lm_token_id:int "
+     "no_timestamps_token_id:int beginning_timestamp_token_id:int no_speech_token_id:int"},
     {"WordConvEmbedding", "Sequence W B C", "Y",
      "embedding_size:int conv_window_size:int char_embedding_size:int"},
 };

@@ -182,6 +182,7 @@ void tcc::populateOnnxContribWordRules(RuleSet &rules) {
   rules.add("com.microsoft", "GreedySearch", greedySearch);
   rules.add("com.microsoft", "Sampling", sampling);
   rules.add("com.microsoft", "BeamSearch", beamSearch);
+  rules.add("com.microsoft", "WhisperBeamSearch", beamSearch);
   rules.add("com.microsoft", "MurmurHash3", murmurHash);
   rules.add("com.microsoft", "NGramHashMapping", ngramHashes);
   rules.add("com.microsoft", "SampleOp", sample);

@@ -8,12 +8,23 @@
 // The first turn reads the prompt, with no past, and may have a decoder of its own; each later one
 // reads the token that the turn before chose. So a search is one prim.while over
 //
-//   what the decoder reads (three tensors, and the past of each layer), the sequences so far [R,
-//   L], the next positions [R, 1], and what chooses tokens carries
+//   the sequences so far [R, L], what the decoder reads (tokens, and without an encoder positions
+//   and a mask), the next positions [R, 1], what chooses tokens carries, and the past of each layer
 //
 // in which the number of tokens read, the length of the past and L are open extents. A prompt is
 // padded on its left; where no mask is given, tokens of `pad_token_id` are not seen. Positions
 // count the tokens that are seen.
+//
+// With an encoder (T5, Whisper) the prompt is the encoder's, which runs once, and the sequences
+// begin with tokens of their own:
+//
+//   input_ids [R, 1], mask [R, E] of tokens, hidden [R, E, C]?, self_i [R, H, P, D], cross_i [R, H,
+//   E, D]
+//     -> logits [R, 1, V], self_i [R, H, P + 1, D]
+//
+// Such an encoder gives the keys and values of its tokens alone; one of the older form reads the
+// first tokens as well, and gives their logits, the hidden states and the first past before those.
+// That is then the first turn, of which each prompt has one row yet.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/TokenLoop.h"
@@ -26,9 +37,11 @@ using P = prim::ComparePredicate;
 using K = prim::ReduceKind;
 using Cmp = arith::CmpIPredicate;
 
-/// The carried values: tokens and positions, the mask, the sequences, the next positions; then the
-/// state and the pasts.
-enum : unsigned { kMask = 2, kSequences, kNext, kState };
+/// The carried values: the sequences, the tokens; without an encoder positions, the mask, the next
+/// positions; then the state and the pasts.
+enum : unsigned { kSequences, kTokens, kPositions, kMask, kNext, kEnd };
+
+size_t TokenLoop::leads() const { return kind == Kind::decoder ? kEnd : kPositions; }
 
 /// [B, ..] with each element of the first axis as often as a prompt begins rows.
 Value TokenLoop::eachRow(Value v) const {
@@ -59,7 +72,7 @@ Value TokenLoop::admitted(Value y, Value sequences) const {
   if (ngram > 0)
     y = withoutRepeats(b, sequences, y, ngram);
   Value never = extremeOf(b, b.elem(y), -1);
-  Value first = b.fromHost({b.compareDims(Cmp::eq, b.dim(sequences, 1), b.dim(c.in(0), 1))}, {},
+  Value first = b.fromHost({b.compareDims(Cmp::eq, b.dim(sequences, 1), b.dim(starts, 1))}, {},
                            b.builder().getI1Type());
   for (Value mask : {seen(operands.vocabulary, {}), seen(operands.first, first)})
     if (mask) {
@@ -73,47 +86,86 @@ Value TokenLoop::admitted(Value y, Value sequences) const {
     y = b.select(b.binary<prim::AndOp>(isEnd, b.fromHost({early}, {}, b.builder().getI1Type())),
                  never, y);
   }
-  return y;
+  return temperature ? b.div(y, temperature) : y;
 }
 
 std::optional<SmallVector<Value>> TokenLoop::turn(Region &decoder, size_t states,
                                                   ValueRange carried) {
-  Value mask = carried[kMask], sequences = carried[kSequences], next = carried[kNext];
   std::vector<Lowered> arguments;
-  for (Value v : carried.take_front(kSequences))
-    arguments.push_back(Lowered::tensor(v));
-  for (Value v : carried.drop_front(kState + states))
-    arguments.push_back(Lowered::tensor(v));
+  auto pass = [&](ValueRange values) {
+    for (Value v : values)
+      arguments.push_back(Lowered::tensor(v));
+  };
+  if (kind == Kind::decoder) {
+    pass(carried.slice(kTokens, kNext - kTokens));
+  } else {
+    // A decoder that reads more than one token reads them all.
+    auto reads = dyn_cast<RankedTensorType>(decoder.getArgument(0).getType());
+    bool one = reads && reads.getRank() == 2 && reads.getDimSize(1) == 1;
+    pass(carried[one ? kTokens : kSequences]);
+  }
+  pass(encoded.before);
+  ValueRange pasts = carried.drop_front(leads() + states);
+  pass(pasts);
+  pass(encoded.after);
   auto results = c.inlineBody(decoder, arguments);
-  if (failed(results) || results->size() + 2 != arguments.size())
+  if (failed(results) || results->size() != pasts.size() + 1)
     return std::nullopt;
   auto given = tensorsOf(*results);
-  if (!given || b.rank((*given)[0]) != 3)
+  if (!given)
     return std::nullopt;
-  Value logits = (*given)[0];
+  return advanced(*given, states, carried);
+}
+
+/// What is carried on after logits [R, S, V] and the present of each layer.
+std::optional<SmallVector<Value>> TokenLoop::advanced(ArrayRef<Value> given, size_t states,
+                                                      ValueRange carried) {
+  Value logits = given[0], sequences = carried[kSequences];
+  if (b.rank(logits) != 3)
+    return std::nullopt;
   Value last = b.sliceAxis(logits, 1, b.subDims(b.dim(logits, 1), b.dim(1)), b.dim(1));
   last = b.cast(b.squeeze(last, {1}), b.builder().getF32Type());
-  Choice choice = choose(last, sequences, carried.slice(kState, states));
+  // A vocabulary may be filled up to a round number.
+  if (int64_t words = c.intAttr("vocab_size", -1); words > 0) {
+    requireAtMost(b, b.dim(words), b.dim(last, 1), "'vocab_size' and the logits");
+    last = b.sliceAxis(last, 1, b.dim(0), b.dim(words));
+  }
+  Choice choice = choose(last, sequences, carried.slice(leads(), states));
   auto continued = [&](Value v, int64_t axis) {
     return choice.rows ? b.take(v, choice.rows, axis) : v;
   };
-  Value one = b.full({b.dim(mask, 0), b.dim(1)}, 1, word);
-  sequences = b.concat({continued(sequences, 0), choice.tokens}, 1);
-  // Rows of one prompt have one mask, and the same positions.
-  SmallVector<Value> values = {choice.tokens, next, b.concat({mask, one}, 1), sequences,
-                               b.add(next, 1.0)};
+  SmallVector<Value> values = {b.concat({continued(sequences, 0), choice.tokens}, 1),
+                               choice.tokens};
+  if (kind == Kind::decoder) {
+    Value mask = carried[kMask], next = carried[kNext];
+    Value one = b.full({b.dim(mask, 0), b.dim(1)}, 1, word);
+    // Rows of one prompt have one mask, and the same positions.
+    values.append({next, b.concat({mask, one}, 1), b.add(next, 1.0)});
+  }
   values.append(choice.state);
-  for (Value present : ArrayRef(*given).drop_front())
-    values.push_back(continued(present, 1));
+  for (Value present : given.drop_front())
+    values.push_back(continued(present, kind == Kind::decoder ? 1 : 0));
   // Else a node of the decoder would be blamed in the next draft of the loop.
   fault = b.takeFault();
   return fault.empty() ? std::optional(values) : std::nullopt;
 }
 
-/// The mask of the prompt: what is given, or what is no padding.
+/// The sums of a mask [B, S] before each place, or up to it.
+static Value countedBefore(PrimBuilder &b, Value mask, bool exclusive) {
+  return prim::CumulativeOp::create(b.builder(), b.location(), mask.getType(), K::sum, mask, 1,
+                                    exclusive, /*reverse=*/false);
+}
+
+/// The mask of the prompt: what is given, or what is no padding. For an encoder that is what stands
+/// before the first other token.
 FailureOr<Value> TokenLoop::promptMask(Value ids) const {
-  if (!c.has(operands.mask))
-    return b.cast(b.compare(P::ne, ids, static_cast<double>(pad)), b.elem(ids));
+  if (!c.has(operands.mask)) {
+    Value mask = b.cast(b.compare(P::ne, ids, static_cast<double>(pad)), b.elem(ids));
+    if (kind == Kind::decoder)
+      return mask;
+    Value begun = b.compare(P::gt, countedBefore(b, mask, /*exclusive=*/false), 0.0);
+    return b.cast(begun, b.elem(ids));
+  }
   Value mask = c.in(operands.mask);
   if (b.rank(mask) != 2)
     return c.fail("needs an attention mask of rank 2");
@@ -122,10 +174,45 @@ FailureOr<Value> TokenLoop::promptMask(Value ids) const {
   return b.cast(mask, b.elem(ids));
 }
 
+/// The operand that is the prompt, and what the sequences begin with.
+LogicalResult TokenLoop::readPrompt() {
+  Value ids = c.in(0);
+  int64_t model = c.intAttr("model_type", c.node.getTarget() == "WhisperBeamSearch" ? 2 : 0);
+  if (model < 0 || model > 2 || (model != 0) != (c.node.body("encoder") != nullptr))
+    return c.fail(
+        "needs an encoder for the model_type 1 or 2, none for 0, and no other model_type");
+  kind = static_cast<Kind>(model);
+  word = b.elem(c.in(operands.maxLength));
+  if (b.rank(ids) != (kind == Kind::featuresToTokens ? 3 : 2))
+    return c.fail("needs a prompt [B, S], or features [B, C, S]");
+  if (kind == Kind::decoder) {
+    starts = ids;
+  } else if (kind == Kind::featuresToTokens && c.has(operands.starts)) {
+    starts = c.in(operands.starts);
+    if (b.rank(starts) != 2)
+      return c.fail("needs the first tokens [B, S]");
+    requireSame(b, b.dim(starts, 0), prompts(), "the prompts and their first tokens");
+  } else {
+    int64_t first = c.intAttr("decoder_start_token_id", -1);
+    if (first < 0)
+      return c.fail("needs a 'decoder_start_token_id'");
+    starts = b.full({prompts(), b.dim(1)}, static_cast<double>(first), word);
+  }
+  if (c.has(operands.processor)) {
+    auto processor = hostInt(c, operands.processor);
+    if (failed(processor))
+      return failure();
+    if (b.known(*processor).value_or(0) != 0)
+      return c.fail("a logits_processor other than 0 is not supported");
+    requireSame(b, *processor, b.dim(0), "the logits_processor and the one that is supported, 0");
+  }
+  return success();
+}
+
 LogicalResult TokenLoop::read(int64_t rows) {
   rowsOfPrompt = rows;
-  if (c.intAttr("model_type", 0) != 0 || c.node.body("encoder"))
-    return c.fail("only a decoder without an encoder (model_type 0) is supported");
+  if (failed(readPrompt()))
+    return failure();
   auto longest = hostInt(c, operands.maxLength);
   FailureOr<Dim> shortest =
       c.has(operands.minLength) ? hostInt(c, operands.minLength) : FailureOr<Dim>(b.dim(0));
@@ -133,68 +220,131 @@ LogicalResult TokenLoop::read(int64_t rows) {
       c.has(operands.penalty) ? scalarOperand(c, operands.penalty) : FailureOr<Value>(Value());
   if (failed(longest) || failed(shortest) || failed(factor))
     return failure();
-  Value ids = c.in(0);
   auto isMask = [&](size_t i, int64_t rank) { return !c.has(i) || b.rank(c.in(i)) == rank; };
-  if (b.rank(ids) != 2 || !isMask(operands.vocabulary, 1) || !isMask(operands.first, 2))
-    return c.fail("needs a prompt [B, S], a mask [V] and a mask of the first token [B, V]");
+  if (!isMask(operands.vocabulary, 1) || !isMask(operands.first, 2))
+    return c.fail("needs a mask [V] and a mask of the first token [B, V]");
   maxLength = *longest;
   minLength = *shortest;
   penalty = *factor;
-  word = b.elem(ids);
   eos = c.intAttr("eos_token_id", 0);
   pad = c.intAttr("pad_token_id", 0);
   ngram = c.intAttr("no_repeat_ngram_size", 0);
-  requireAtMost(b, b.addDims(b.dim(ids, 1), b.dim(1)), maxLength, "the prompt and one token more");
+  requireAtMost(b, b.addDims(b.dim(starts, 1), b.dim(1)), maxLength,
+                "the prompt and one token more");
   if (c.has(operands.first))
     requireSame(b, b.dim(c.in(operands.first), 0), prompts(),
                 "the prompts and the masks of their first token");
   return success();
 }
 
+/// Pasts of no tokens, of arguments [2, R, heads, P, features] or [R, heads, P, features].
+std::optional<SmallVector<Value>> TokenLoop::emptyPasts(TypeRange types, int64_t rank) {
+  SmallVector<Value> pasts;
+  for (Type argument : types) {
+    auto type = dyn_cast<RankedTensorType>(argument);
+    if (!type || type.getRank() != rank || (rank == 5 && type.getDimSize(0) != 2) ||
+        type.isDynamicDim(rank - 3) || type.isDynamicDim(rank - 1))
+      return std::nullopt;
+    Dims dims = {b.mulDims(prompts(), b.dim(rowsOfPrompt)), b.dim(type.getDimSize(rank - 3)),
+                 b.dim(0), b.dim(type.getDimSize(rank - 1))};
+    if (rank == 5)
+      dims.insert(dims.begin(), b.dim(2));
+    pasts.push_back(b.full(dims, 0, type.getElementType()));
+  }
+  return pasts;
+}
+
 FailureOr<SmallVector<Value>> TokenLoop::begin(Region &decoder, ValueRange state) {
-  auto mask = promptMask(c.in(0));
+  auto mask = promptMask(starts);
   if (failed(mask))
     return failure();
-  Value before = prim::CumulativeOp::create(b.builder(), b.location(), mask->getType(), K::sum,
-                                            *mask, 1, /*exclusive=*/true, /*reverse=*/false);
-  Value positions = b.select(b.compare(P::ne, *mask, 0.0), before, b.scalar(0, word));
-  Value ids = eachRow(c.in(0)), next = b.reduce(K::sum, *mask, {1}, /*keepDims=*/true);
-  SmallVector<Value> inits = {ids, eachRow(positions), eachRow(*mask), ids, eachRow(next)};
+  Value positions = b.select(b.compare(P::ne, *mask, 0.0),
+                             countedBefore(b, *mask, /*exclusive=*/true), b.scalar(0, word));
+  Value ids = eachRow(starts), next = b.reduce(K::sum, *mask, {1}, /*keepDims=*/true);
+  SmallVector<Value> inits = {ids, ids, eachRow(positions), eachRow(*mask), eachRow(next)};
   inits.append(state.begin(), state.end());
-  for (BlockArgument past : decoder.getArguments().drop_front(3)) {
-    auto type = dyn_cast<RankedTensorType>(past.getType());
-    if (!type || type.getRank() != 5 || type.getDimSize(0) != 2 || type.isDynamicDim(2) ||
-        type.isDynamicDim(4))
-      return c.fail(
-          "needs pasts [2, B, heads, P, features] in the decoder's inputs, with known heads "
-          "and features");
-    inits.push_back(b.full(
-        {b.dim(2), b.dim(ids, 0), b.dim(type.getDimSize(2)), b.dim(0), b.dim(type.getDimSize(4))},
-        0, type.getElementType()));
+  auto types = decoder.getArgumentTypes();
+  auto pasts =
+      types.size() < 4 ? std::nullopt : emptyPasts(TypeRange(types).drop_front(kNext - kTokens), 5);
+  if (!pasts)
+    return c.fail("needs a decoder that takes tokens, positions, a mask and pasts [2, B, heads, P, "
+                  "features] with known heads and features");
+  inits.append(*pasts);
+  return inits;
+}
+
+/// Runs the encoder, and chooses by its logits where it is of the older form.
+FailureOr<SmallVector<Value>> TokenLoop::beginEncoded(Region &decoder, ValueRange state) {
+  Region &encoder = *c.node.body("encoder");
+  bool ofTokens = kind == Kind::tokensToTokens;
+  std::vector<Lowered> arguments = {Lowered::tensor(c.in(0))};
+  if (ofTokens) {
+    auto mask = promptMask(c.in(0));
+    if (failed(mask))
+      return failure();
+    arguments.push_back(Lowered::tensor(*mask));
+    encoded.before.push_back(eachRow(*mask));
   }
+  bool readsFirst = encoder.getNumArguments() == arguments.size() + 1;
+  if (readsFirst)
+    arguments.push_back(Lowered::tensor(starts));
+  // Of four tensors of each layer, two are the encoder's.
+  size_t before = 1 + encoded.before.size(), count = decoder.getNumArguments();
+  size_t hidden = count > before ? (count - before) % 4 : 2;
+  size_t pasts = (count - before - hidden) / 2;
+  if (encoder.getNumArguments() != arguments.size() || hidden > 1 || pasts == 0)
+    return c.fail(
+        "needs an encoder of the prompt (its mask) and the first tokens, and a decoder of "
+        "tokens (a mask, hidden states) and four keys and values of each layer");
+  auto results = c.inlineBody(encoder, arguments);
+  auto given = failed(results) ? std::nullopt : tensorsOf(*results);
+  if (!given || given->size() != (readsFirst ? 2 + 2 * pasts : pasts) || (hidden && !readsFirst))
+    return c.fail("its encoder does not give (logits, hidden states, keys and values of the first "
+                  "tokens and) the keys and values of the prompt for each layer");
+  ArrayRef<Value> all = *given;
+  if (hidden)
+    encoded.before.push_back(eachRow(all[1]));
+  for (Value v : all.take_back(pasts))
+    encoded.after.push_back(eachRow(v));
+  Value ids = eachRow(starts);
+  SmallVector<Value> inits = {ids, ids};
+  inits.append(state.begin(), state.end());
+  if (readsFirst) {
+    SmallVector<Value> first = {eachRow(all[0])};
+    for (Value v : all.slice(2, pasts))
+      first.push_back(eachRow(v));
+    if (auto values = advanced(first, state.size(), inits))
+      return *values;
+    return c.fail(!fault.empty() ? fault : "its encoder does not give logits [B, S, V]");
+  }
+  auto types = TypeRange(decoder.getArgumentTypes()).slice(before, pasts);
+  auto empty = emptyPasts(types, 4);
+  if (!empty)
+    return c.fail("needs pasts [B, heads, P, features] in the decoder's inputs, with known heads "
+                  "and features");
+  inits.append(*empty);
   return inits;
 }
 
 FailureOr<TokenLoop::End> TokenLoop::run(ValueRange state) {
   Region *decoder = c.node.body("decoder");
-  if (!decoder || decoder->getNumArguments() < 4)
-    return c.fail(
-        "needs a decoder that takes tokens, positions, a mask and the past of each layer");
-  auto inits = begin(*decoder, state);
+  if (!decoder || decoder->getNumArguments() == 0)
+    return c.fail("needs a decoder");
+  auto inits = kind == Kind::decoder ? begin(*decoder, state) : beginEncoded(*decoder, state);
   if (failed(inits))
     return failure();
   if (std::string why = b.takeFault(); !why.empty())
     return c.fail(why);
   std::optional<SmallVector<Value>> result = *inits;
   size_t states = state.size();
-  if (Region *first = c.node.body("init_decoder"))
+  if (Region *first = kind == Kind::decoder ? c.node.body("init_decoder") : nullptr)
     result = first->getNumArguments() == decoder->getNumArguments() ? turn(*first, states, *inits)
                                                                     : std::nullopt;
   if (result)
     result = b.loop(
         *result,
         [&](ValueRange v) {
-          Value all = b.reduce(K::min, b.cast(v[kState], word), {0, 1}, /*keepDims=*/false);
+          Value all = b.reduce(K::min, b.cast(v[leads()], word), {0, 1}, /*keepDims=*/false);
           Dim goesOn = b.compareDims(Cmp::eq, b.readElements(all)[0], b.dim(0));
           return b.andDims(goesOn, b.compareDims(Cmp::slt, b.dim(v[kSequences], 1), maxLength));
         },
@@ -204,5 +354,5 @@ FailureOr<TokenLoop::End> TokenLoop::run(ValueRange state) {
                       ? fault
                       : "its decoder does not give logits [B, S, V] and the present of each layer");
   ArrayRef<Value> all = *result;
-  return End{all[kSequences], SmallVector<Value>(all.slice(kState, states))};
+  return End{all[kSequences], SmallVector<Value>(all.slice(leads(), states))};
 }

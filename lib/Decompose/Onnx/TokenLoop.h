@@ -4,13 +4,16 @@
 
 namespace tcc {
 
-/// What both searches of com.microsoft are: the loop, and all of it that does not choose tokens. A
+/// What all searches of com.microsoft are: the loop, and all of it that does not choose tokens. A
 /// row is a sequence that is continued.
 class TokenLoop {
 public:
-  /// Where the operands are that both have.
+  /// Where the operands are; those that an operator does not have come after all.
   struct Operands {
+    static constexpr size_t none = 99;
     size_t maxLength, minLength, penalty, vocabulary, first, mask;
+    size_t starts = none; ///< the tokens that a decoder with an encoder begins with [B, S]
+    size_t processor = none;
   };
   /// The tokens [R, 1] that the rows go on with; of each, the row that it continues (none: the same
   /// one), and what the search carries on.
@@ -45,17 +48,35 @@ protected:
   Operands operands;
   Dim maxLength, minLength;
   int64_t eos = 0, pad = 0, ngram = 0, rowsOfPrompt = 1;
-  mlir::Value penalty; ///< null: none
-  mlir::Type word;     ///< of token numbers
+  mlir::Value penalty, temperature; ///< null: none
+  mlir::Type word;                  ///< of token numbers
 
 private:
+  enum class Kind : uint8_t { decoder, tokensToTokens, featuresToTokens };
+  /// What a decoder with an encoder reads in every turn: mask and hidden states, and the keys and
+  /// values of the encoder's tokens.
+  struct Encoded {
+    llvm::SmallVector<mlir::Value> before, after;
+  };
+
+  mlir::LogicalResult readPrompt();
   mlir::Value eachRow(mlir::Value v) const;
   mlir::Value seen(size_t i, mlir::Value first) const;
   mlir::FailureOr<mlir::Value> promptMask(mlir::Value ids) const;
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> begin(mlir::Region &decoder,
                                                         mlir::ValueRange state);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> beginEncoded(mlir::Region &decoder,
+                                                               mlir::ValueRange state);
+  std::optional<llvm::SmallVector<mlir::Value>> emptyPasts(mlir::TypeRange types, int64_t rank);
   std::optional<llvm::SmallVector<mlir::Value>> turn(mlir::Region &decoder, size_t states,
                                                      mlir::ValueRange carried);
+  std::optional<llvm::SmallVector<mlir::Value>> advanced(llvm::ArrayRef<mlir::Value> given,
+                                                         size_t states, mlir::ValueRange carried);
+  size_t leads() const;
+
+  Kind kind = Kind::decoder;
+  mlir::Value starts; ///< what the sequences begin with [B, S]
+  Encoded encoded;
   std::string fault; ///< of the operands, found in a turn
 };
 

@@ -106,8 +106,6 @@ Value Sampled::kept(Value likelihoods) {
 
 Value Sampled::pick(Value scores, Value sequences) {
   Type index = b.builder().getI64Type();
-  if (double temperature = c.floatAttr("temperature", 1); temperature > 0 && temperature != 1)
-    scores = b.div(scores, temperature);
   if (c.has(kPresence)) {
     Value penalty = b.scalar(c.floatAttr("presence_penalty", 0), b.elem(scores));
     scores = b.sub(scores, b.mul(b.cast(c.in(kPresence), b.elem(scores)), penalty));
@@ -126,6 +124,8 @@ Value Sampled::pick(Value scores, Value sequences) {
 LogicalResult Sampled::sample() {
   topP = c.floatAttr("top_p", 0);
   custom = c.intAttr("custom", 0) != 0;
+  if (double by = c.floatAttr("temperature", 1); by > 0 && by != 1)
+    temperature = b.scalar(by, b.builder().getF32Type());
   if (c.has(kPresence) && b.rank(c.in(kPresence)) != 2)
     return c.fail("needs a presence mask [B, V]");
   if (c.has(kSeed)) {
@@ -146,7 +146,7 @@ namespace {
 class Beams : public TokenLoop {
 public:
   using TokenLoop::TokenLoop;
-  LogicalResult search();
+  LogicalResult search(size_t temperatureOperand);
 
 private:
   enum : unsigned { kDone, kSums, kFinished, kScores };
@@ -254,13 +254,15 @@ TokenLoop::Choice Beams::choose(Value logits, Value sequences, ValueRange state)
           {b.binary<prim::OrOp>(done, full), chosen(sums), finished, scores}};
 }
 
-LogicalResult Beams::search() {
+LogicalResult Beams::search(size_t temperatureOperand) {
   Type f32 = b.builder().getF32Type();
   auto count = c.has(3) ? hostInt(c, 3) : FailureOr<Dim>(b.dim(1));
   auto wanted = c.has(4) ? hostInt(c, 4) : FailureOr<Dim>(b.dim(1));
   auto power = c.has(5) ? scalarOperand(c, 5) : FailureOr<Value>(b.scalar(1, f32));
-  if (failed(count) || failed(wanted) || failed(power))
+  auto by = c.has(temperatureOperand) ? scalarOperand(c, temperatureOperand) : FailureOr(Value());
+  if (failed(count) || failed(wanted) || failed(power) || failed(by))
     return failure();
+  temperature = *by ? b.cast(*by, f32) : Value();
   beams = b.known(*count).value_or(0);
   if (beams < 1 || beams > 64)
     return c.fail("needs a constant number of beams, of 1 to 64");
@@ -291,9 +293,15 @@ LogicalResult Beams::search() {
   return c.give(b.sliceAxis(finished, 1, b.dim(0), *wanted));
 }
 
+static constexpr TokenLoop::Operands kBeams{.maxLength = 1,
+                                            .minLength = 2,
+                                            .penalty = 6,
+                                            .vocabulary = 7,
+                                            .first = 8,
+                                            .mask = 9,
+                                            .starts = 10,
+                                            .processor = 11};
+
 LogicalResult tcc::beamSearch(NodeContext &c) {
-  return Beams(
-             c,
-             {.maxLength = 1, .minLength = 2, .penalty = 6, .vocabulary = 7, .first = 8, .mask = 9})
-      .search();
+  return Beams(c, kBeams).search(c.node.getTarget() == "WhisperBeamSearch" ? 14 : 12);
 }

@@ -19,3 +19,13 @@ module {
     return %0 : tensor<?x?xi32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{needs an encoder for the model_type 1 or 2, none for 0}}
+module {
+  func.func @no_encoder(%ids: tensor<2x3xi32>, %most: tensor<1xi32>) -> tensor<?x?xi32> {
+    %0 = graph.node "com.microsoft" "GreedySearch"(%ids, %most) {attrs = {decoder_start_token_id = 0 : i64, eos_token_id = 1 : i64, model_type = 1 : i64, pad_token_id = 0 : i64}, version = 1 : i64} : (tensor<2x3xi32>, tensor<1xi32>) -> tensor<?x?xi32>
+    return %0 : tensor<?x?xi32>
+  }
+}
