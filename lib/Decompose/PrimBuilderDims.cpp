@@ -293,7 +293,10 @@ RankedTensorType PrimBuilder::typeOf(ArrayRef<Dim> list, Type elementType) {
   int64_t elements = 1;
   bool fits = true, isEmpty = false;
   for (Dim d : list) {
-    int64_t extent = known(d).value_or(ShapedType::kDynamic);
+    auto constant = known(d);
+    if (constant && *constant < 0)
+      fault("makes a tensor of extent " + llvm::Twine(*constant));
+    int64_t extent = constant ? std::max<int64_t>(*constant, 0) : ShapedType::kDynamic;
     shape.push_back(extent);
     isEmpty |= extent == 0;
     if (extent > 0)

@@ -90,3 +90,14 @@ module {
     return %0 : tensor<1x4x6x6xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{makes a tensor of extent -5}}
+module {
+  func.func @negative_size(%theta: tensor<2x2x3xf32>) -> tensor<2x?x?x2xf32> {
+    %size = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: 2, 3, 4, -5>}, version = 13 : i64} : () -> tensor<4xi64>
+    %0 = graph.node "onnx" "AffineGrid"(%theta, %size) {version = 20 : i64} : (tensor<2x2x3xf32>, tensor<4xi64>) -> tensor<2x?x?x2xf32>
+    return %0 : tensor<2x?x?x2xf32>
+  }
+}
