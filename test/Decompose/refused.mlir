@@ -101,3 +101,15 @@ module {
     return %0 : tensor<2x?x?x2xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{positions of blocks in the image: extents 36 and 25 differ}}
+module {
+  func.func @columns_of_another_image(%x: tensor<1x5x25xf32>) -> tensor<1x1x6x10xf32> {
+    %image = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: 6, 10>}, version = 13 : i64} : () -> tensor<2xi64>
+    %block = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: 1, 5>}, version = 13 : i64} : () -> tensor<2xi64>
+    %0 = graph.node "onnx" "Col2Im"(%x, %image, %block) {version = 18 : i64} : (tensor<1x5x25xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<1x1x6x10xf32>
+    return %0 : tensor<1x1x6x10xf32>
+  }
+}

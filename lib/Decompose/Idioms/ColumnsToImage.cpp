@@ -1,4 +1,5 @@
 #include "Decompose/Idioms/ColumnsToImage.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 
 using namespace mlir;
@@ -85,6 +86,11 @@ Value tcc::columnsToImage(PrimBuilder &b, Value x, const ColumnBlocks &o) {
         b.dim(1));
     spread.push_back(b.maxDims(count, b.dim(0)));
   }
+  Dim block = b.productOf(o.block);
+  Dim channels = b.floorDivDims(b.dim(x, 1), b.maxDims(block, b.dim(1)));
+  requireSame(b, b.mulDims(channels, block), b.dim(x, 1), "channels times elements of a block");
+  requireSame(b, b.productOf(ArrayRef(spread).drop_front(spatial)), b.dim(x, 2),
+              "positions of blocks in the image");
   if (Value sum = sumOfOffsets(b, x, o, spread))
     return sum;
   for (size_t i = 0; i < spatial; ++i) {
@@ -101,7 +107,6 @@ Value tcc::columnsToImage(PrimBuilder &b, Value x, const ColumnBlocks &o) {
   }
   Dim pixels = b.productOf(o.image), columns = b.productOf(spread);
   Value position = b.select(inside, pixel, scalarOf(b, pixels, i64));
-  Dim channels = b.floorDivDims(b.dim(x, 1), b.maxDims(b.productOf(o.block), b.dim(1)));
   Dims planes = {b.dim(x, 0), channels};
   Dim rows = b.productOf(planes);
   Value updates = b.reshape(x, {rows, columns});

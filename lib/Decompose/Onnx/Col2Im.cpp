@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/ColumnsToImage.h"
 #include "Decompose/Idioms/DeformableConv.h"
 #include "Decompose/Onnx/Operands.h"
@@ -52,6 +53,10 @@ LogicalResult maxUnpool(NodeContext &c) {
   if (static_cast<int64_t>(strides.size()) != spatial ||
       static_cast<int64_t>(pads.size()) != 2 * spatial)
     return c.fail("strides and pads differ in length from 'kernel_shape'");
+  if (b.rank(c.in(1)) != b.rank(x))
+    return c.fail("needs an index for each element");
+  for (auto [have, want] : llvm::zip(b.dims(c.in(1)), b.dims(x)))
+    requireSame(b, have, want, "MaxUnpool's indices");
   Dims shape = {b.dim(x, 0), b.dim(x, 1)};
   for (int64_t i = 0; i < spatial; ++i)
     shape.push_back(b.addDims(b.mulDims(b.subDims(b.dim(x, i + 2), b.dim(1)), b.dim(strides[i])),
@@ -85,6 +90,9 @@ LogicalResult tensorScatter(NodeContext &c) {
     return failure();
   if (*axis == 0 || b.rank(update) != rank)
     return c.fail("needs an axis other than the batch, and operands of one rank");
+  for (int64_t i = 0; i < rank; ++i)
+    if (i != *axis)
+      requireSame(b, b.dim(update, i), b.dim(cache, i), "TensorScatter's update");
   Type i64 = b.builder().getI64Type();
   Value at = alongAxis(b, b.iota({b.dim(update, *axis)}, 0, i64), *axis, rank);
   if (c.has(2))

@@ -46,3 +46,26 @@ func.func @scatter(%x: tensor<5x4xf32>, %i: tensor<2x1xi64>, %u: tensor<2x4xf32>
   %0 = graph.node "onnx" "ScatterND"(%x, %i, %u) {attrs = {reduction = "add"}, version = 18 : i64} : (tensor<5x4xf32>, tensor<2x1xi64>, tensor<2x4xf32>) -> tensor<5x4xf32>
   return %0 : tensor<5x4xf32>
 }
+
+// Blocks that a run puts on an image must be those that it has.
+// CHECK-LABEL: func @columns_to_image
+// CHECK: prim.assert %{{.*}}, "positions of blocks in the image: extents of the operands differ"
+func.func @columns_to_image(%x: tensor<1x5x25xf32>, %image: tensor<2xi64>) -> tensor<1x1x?x?xf32> {
+  %block = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: 1, 5>}, version = 13 : i64} : () -> tensor<2xi64>
+  %0 = graph.node "onnx" "Col2Im"(%x, %image, %block) {version = 18 : i64} : (tensor<1x5x25xf32>, tensor<2xi64>, tensor<2xi64>) -> tensor<1x1x?x?xf32>
+  return %0 : tensor<1x1x?x?xf32>
+}
+
+// CHECK-LABEL: func @unpool_positions
+// CHECK: prim.assert %{{.*}}, "MaxUnpool's indices: extents of the operands differ"
+func.func @unpool_positions(%x: tensor<1x1x2x2xf32>, %i: tensor<1x1x2x?xi64>) -> tensor<1x1x4x4xf32> {
+  %0 = graph.node "onnx" "MaxUnpool"(%x, %i) {attrs = {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>}, version = 11 : i64} : (tensor<1x1x2x2xf32>, tensor<1x1x2x?xi64>) -> tensor<1x1x4x4xf32>
+  return %0 : tensor<1x1x4x4xf32>
+}
+
+// CHECK-LABEL: func @cache_of_other_heads
+// CHECK: prim.assert %{{.*}}, "TensorScatter's update: extents of the operands differ"
+func.func @cache_of_other_heads(%cache: tensor<2x3x8x4xf32>, %update: tensor<2x?x1x4xf32>) -> tensor<2x3x8x4xf32> {
+  %0 = graph.node "onnx" "TensorScatter"(%cache, %update) {version = 24 : i64} : (tensor<2x3x8x4xf32>, tensor<2x?x1x4xf32>) -> tensor<2x3x8x4xf32>
+  return %0 : tensor<2x3x8x4xf32>
+}
