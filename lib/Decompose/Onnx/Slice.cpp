@@ -49,6 +49,8 @@ Range rangeOf(PrimBuilder &b, Dim start, Dim stop, int64_t step, Dim extent) {
     start = clampBound(b, start, extent, zero, last);
     stop = clampBound(b, stop, extent, b.dim(-1), last);
     size = b.ceilDivDims(b.subDims(start, stop), b.dim(-step));
+    if (b.known(extent) == 0) // no last element to start at
+      start = zero;
   }
   return {start, b.maxDims(size, zero)};
 }

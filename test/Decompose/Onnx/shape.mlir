@@ -33,3 +33,14 @@ func.func @upsample_open(%x: tensor<1x3x?x?xf32>) -> tensor<1x3x?x?xf32> {
   %0 = graph.node "onnx" "Upsample"(%x) {attrs = {mode = "nearest", scales = array<f32: 1.0, 1.0, 2.0, 2.0>}, version = 7 : i64} : (tensor<1x3x?x?xf32>) -> tensor<1x3x?x?xf32>
   return %0 : tensor<1x3x?x?xf32>
 }
+
+// A walk back along an axis without elements has none either.
+// CHECK-LABEL: func @nothing_reversed
+// CHECK: prim.slice %arg0 starts [0, 0]() steps [-1, 1] sizes() : (tensor<0x6xf32>) -> tensor<0x6xf32>
+func.func @nothing_reversed(%x: tensor<0x6xf32>) -> tensor<0x6xf32> {
+  %start = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: -1>}, version = 13 : i64} : () -> tensor<1xi64>
+  %stop = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: -9223372036854775808>}, version = 13 : i64} : () -> tensor<1xi64>
+  %axis = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: 0>}, version = 13 : i64} : () -> tensor<1xi64>
+  %0 = graph.node "onnx" "Slice"(%x, %start, %stop, %axis, %start) {version = 13 : i64} : (tensor<0x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<0x6xf32>
+  return %0 : tensor<0x6xf32>
+}
