@@ -38,7 +38,10 @@ Value positions(PrimBuilder &b, Dim extent, bool atEnds, Type element) {
 LogicalResult affineGrid(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value theta = widen(b, c.in(0));
-  auto size = hostInts(c, 1);
+  std::optional<int64_t> sizes = resultRank(c, 0);
+  if (auto axes = b.rank(theta) == 3 ? b.known(b.dim(theta, 2)) : std::nullopt)
+    sizes = *axes + 1;
+  auto size = hostInts(c, 1, sizes);
   if (failed(size))
     return failure();
   int64_t k = static_cast<int64_t>(size->size()) - 2;

@@ -103,6 +103,10 @@ FailureOr<SliceSpec> sliceSpec(NodeContext &c) {
     Dims *lists[] = {nullptr, &s.starts, &s.stops, &s.axes, &s.steps};
     constexpr int64_t kWhole[] = {0, 0, int64_t(1) << 53, 0, 1};
     bool open = false; // as to the number of bounds
+    int64_t count = b.rank(c.in(0));
+    for (size_t i = 1; i < 5; ++i) // one operand of known length tells the others'
+      if (c.has(i) && b.rank(c.in(i)) == 1)
+        count = b.known(b.dim(c.in(i), 0)).value_or(count);
     for (size_t i = 1; i < 5; ++i) {
       if (!c.has(i))
         continue;
@@ -112,7 +116,7 @@ FailureOr<SliceSpec> sliceSpec(NodeContext &c) {
         open = true;
         continue;
       }
-      auto list = hostInts(c, i, b.rank(c.in(0)));
+      auto list = hostInts(c, i, count);
       if (failed(list))
         return failure();
       *lists[i] = *list;

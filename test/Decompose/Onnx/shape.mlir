@@ -44,3 +44,21 @@ func.func @nothing_reversed(%x: tensor<0x6xf32>) -> tensor<0x6xf32> {
   %0 = graph.node "onnx" "Slice"(%x, %start, %stop, %axis, %start) {version = 13 : i64} : (tensor<0x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<0x6xf32>
   return %0 : tensor<0x6xf32>
 }
+
+// The axes tell how many bounds there are, where their own length is open.
+// CHECK-LABEL: func @bounds_of_open_length
+// CHECK: prim.slice %arg0 starts [0, {{.*}}](%{{.*}}) steps [1, 1]
+func.func @bounds_of_open_length(%x: tensor<8x6xf32>, %starts: tensor<?xi64>, %stops: tensor<?xi64>) -> tensor<8x?xf32> {
+  %axes = graph.node "onnx" "Constant"() {attrs = {value_ints = array<i64: 1>}, version = 13 : i64} : () -> tensor<1xi64>
+  %0 = graph.node "onnx" "Slice"(%x, %starts, %stops, %axes) {version = 13 : i64} : (tensor<8x6xf32>, tensor<?xi64>, tensor<?xi64>, tensor<1xi64>) -> tensor<8x?xf32>
+  return %0 : tensor<8x?xf32>
+}
+
+// How many sizes there are follows from the matrices, where their own number is open.
+// CHECK-LABEL: func @sizes_of_open_number
+// CHECK: prim.assert %{{.*}}, "a shape operand has an unexpected number of elements"
+// CHECK: return %{{.*}} : tensor<?x?x?x2xf32>
+func.func @sizes_of_open_number(%theta: tensor<?x2x3xf32>, %size: tensor<?xi64>) -> tensor<?x?x?x2xf32> {
+  %0 = graph.node "onnx" "AffineGrid"(%theta, %size) {version = 20 : i64} : (tensor<?x2x3xf32>, tensor<?xi64>) -> tensor<?x?x?x2xf32>
+  return %0 : tensor<?x?x?x2xf32>
+}
