@@ -13,15 +13,15 @@ using namespace tcc;
 namespace {
 
 struct Step {
-  Value rate;    ///< f32 or f64, rank 0
-  Value count;   ///< T in the rate's type
+  Value rate;    ///< rank 0, of the tensors' type
+  Value count;   ///< T in that type
   Value isFirst; ///< whether T is 0
 };
 
 using Update = llvm::function_ref<SmallVector<Value>(PrimBuilder &, const Step &, ValueRange)>;
 
 /// Applies `update` to each tensor's (value, gradient, states...); it gives the
-/// next (value, states...).
+/// next (value, states...). R and each tensor may be f32 or f64; f64 where one is.
 LogicalResult optimize(NodeContext &c, size_t states, Update update) {
   PrimBuilder &b = c.b;
   size_t each = states + 2;
@@ -31,14 +31,20 @@ LogicalResult optimize(NodeContext &c, size_t states, Update update) {
   auto rate = scalarOperand(c, 0), count = scalarOperand(c, 1);
   if (failed(rate) || failed(count) || c.numResults() != n * (states + 1))
     return c.fail("needs scalars R and T, and one result for each tensor and state");
-  Step step{*rate, b.cast(*count, b.elem(*rate)),
-            b.compare(prim::ComparePredicate::eq, *count, 0.0)};
+  Value isFirst = b.compare(prim::ComparePredicate::eq, *count, 0.0);
   for (size_t i = 0; i < n; ++i) {
-    SmallVector<Value> group;
-    for (size_t k = 0; k < each; ++k)
-      group.push_back(c.in(2 + k * n + i));
+    SmallVector<Value> given, group;
+    bool wide = b.elem(*rate).isF64();
+    for (size_t k = 0; k < each; ++k) {
+      given.push_back(c.in(2 + k * n + i));
+      wide |= b.elem(given.back()).isF64();
+    }
+    Type type = wide ? b.builder().getF64Type() : b.elem(given[0]);
+    for (Value value : given)
+      group.push_back(b.cast(value, type));
+    Step step{b.cast(*rate, type), b.cast(*count, type), isFirst};
     for (auto [k, value] : llvm::enumerate(update(b, step, group)))
-      (void)c.give(k * n + i, b.cast(value, b.elem(group[k == 0 ? 0 : k + 1])));
+      (void)c.give(k * n + i, b.cast(value, b.elem(given[k == 0 ? 0 : k + 1])));
   }
   return success();
 }

@@ -62,3 +62,12 @@ func.func @pow_of_mixed_floats(%x: tensor<2xf16>, %y: tensor<2xf32>) -> tensor<2
   %0 = graph.node "onnx" "Pow"(%x, %y) {attrs = {}, version = 15 : i64} : (tensor<2xf16>, tensor<2xf32>) -> tensor<2xf16>
   return %0 : tensor<2xf16>
 }
+
+// The learning rate may be wider than the tensors, or narrower.
+// CHECK-LABEL: func @rate_of_another_type
+// CHECK: prim.cast %arg2 : (tensor<2xf32>) -> tensor<2xf64>
+// CHECK: return %{{.*}}, %{{.*}} : tensor<2xf32>, tensor<2xf32>
+func.func @rate_of_another_type(%rate: tensor<f64>, %count: tensor<i64>, %x: tensor<2xf32>, %g: tensor<2xf32>, %h: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0:2 = graph.node "ai.onnx.preview.training" "Adagrad"(%rate, %count, %x, %g, %h) {version = 1 : i64} : (tensor<f64>, tensor<i64>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<2xf32>, tensor<2xf32>
+}
