@@ -85,6 +85,17 @@ std::optional<Tensor> ScaleFolder::constant(Value value) {
   return std::nullopt;
 }
 
+/// Whether a weight is there to be multiplied. Any size can be stated of an input, and of a
+/// constant that is one number everywhere.
+static bool isAtHand(Value weight) {
+  constexpr int64_t kMost = 1 << 20;
+  Operation *op = weight.getDefiningOp();
+  auto constant = dyn_cast_if_present<prim::ConstantOp>(op);
+  bool isSplat = constant && constant.getElements().isSplat();
+  return prim::has<prim::ModelConstant>(op) &&
+         (!isSplat || tensorType(weight).getNumElements() <= kMost);
+}
+
 /// The numbers of a constant that is the same at all points of a channel.
 std::optional<std::vector<double>> ScaleFolder::channels(Value value, int64_t axis, int64_t count) {
   if (auto splat = floatSplat(value)) {
@@ -281,7 +292,8 @@ void ScaleFolder::fold(Operation *product, OpOperand &weight, int64_t axis, int6
   Value result = product->getResult(0);
   int64_t count = tensorType(weight.get()).getDimSize(weightAxis);
   if (!isFloat(result) || elementOf(result).getIntOrFloatBitWidth() < 16 || count <= 0 ||
-      elementOf(weight.get()) != elementOf(result) || !weight.get().hasOneUse())
+      elementOf(weight.get()) != elementOf(result) || !weight.get().hasOneUse() ||
+      !isAtHand(weight.get()))
     return;
   Line line = {Step{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0)}};
   for (Value end = result; extend(line, end, axis);)

@@ -285,3 +285,7 @@ def operands():
                                ("Split", "xs", ints("s", 5)), ("Split", "xs", ints("s", -2)), ("Pad", "xs", ints("s", 1, 1, 1)),
                                ("Pad", "xs", ints("s", -2, -2, -2, -2)), ("CumSum", "xs", array("s", np.int64(4)))):
         yield f"{op}-{tensor.name}-{numpy_helper.to_array(tensor).tolist()}", BAD, one(op, inputs, [tensor])
+    for name, shape in (("MatMul", (3, 2**40)), ("Conv", (2**40, 3, 1))):
+        x = value("x", (1, 2, 3) if name == "MatMul" else (1, 3, 5))
+        yield f"{name}-by-an-input-of-2^40", ODD, model([node(name, ["x", "w"], ["y"])], [x, value("w", shape)])
+        yield f"{name}-by-2^40-ones", ODD, model([node("ConstantOfShape", ["s"], ["w"]), node(name, ["x", "w"], ["y"])], [x], None, [ints("s", *shape)])
