@@ -75,7 +75,7 @@ LogicalResult attention(NodeContext &c) {
     k = b.concat({c.in(4), k}, 2);
     v = b.concat({c.in(5), v}, 2);
   }
-  Attention a{q, k, v};
+  Attention a{q, k, b.cast(v, b.elem(q))}; // V may be of another type; the result is of Q's
   a.scale = c.floatAttr("scale", 0);
   a.softcap = c.floatAttr("softcap", 0);
   a.allowed = positionMask(c, b.dim(q, 2), b.dim(k, 2), past);

@@ -92,3 +92,12 @@ func.func @einsum_product(%x: tensor<2x3x4xf32>, %y: tensor<2x5x4xf32>) -> tenso
   %0 = graph.node "onnx" "Einsum"(%x, %y) {attrs = {equation = "bij,bkj->bik"}, version = 12 : i64} : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
   return %0 : tensor<2x3x5xf32>
 }
+
+// V may be of another type than Q and K, whose type the result has.
+// CHECK-LABEL: func @values_of_another_type
+// CHECK: prim.cast %arg1 : (tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf16>
+// CHECK: return %{{.*}} : tensor<1x2x3x4xf16>
+func.func @values_of_another_type(%q: tensor<1x2x3x4xf16>, %v: tensor<1x2x5x4xf32>, %k: tensor<1x2x5x4xf16>) -> tensor<1x2x3x4xf16> {
+  %0 = graph.node "onnx" "Attention"(%q, %k, %v) {version = 23 : i64} : (tensor<1x2x3x4xf16>, tensor<1x2x5x4xf16>, tensor<1x2x5x4xf32>) -> tensor<1x2x3x4xf16>
+  return %0 : tensor<1x2x3x4xf16>
+}
