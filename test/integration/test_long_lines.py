@@ -41,6 +41,26 @@ class LongLines(ToolTest):
                     else:
                         np.testing.assert_array_equal(actual, wanted)
 
+    def test_next_row_is_fetched(self):
+        """Where rows come from memory: not of what caches hold, of short rows, nor where one loop reads a row."""
+        softmax_node = helper.make_node("Softmax", ["x"], ["y"], axis=-1)
+        deviation = [helper.make_node("LayerNormalization", ["x", "w"], ["y"], axis=-1)]
+        total = [helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0, noop_with_empty_axes=0)]
+        for nodes, shape, fetched in (([softmax_node], (4096, 1024), True), ([softmax_node], (3000, 1001), True), ([softmax_node], (64, 1024), False),
+                                      ([softmax_node], (65536, 64), False), ([softmax_node], (100, 100000), False),
+                                      (deviation, (4096, 768), True), (deviation, (1000, 5000), False), (total, (4096, 1024), False)):
+            path, text = self.work / "rows.onnx", self.work / "rows.s"
+            constants = [onnx.numpy_helper.from_array(np.ones(shape[1], np.float32), "w")] if nodes is deviation else []
+            graph = helper.make_graph(nodes, "rows", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
+                                      [helper.make_empty_tensor_value_info("y")], constants)
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+            self.compiles(path, "--target", "x86_64-linux", "--cpu", "znver3", "--emit", "asm", "-o", text)
+            for instruction in ("prefetcht", "prefetchw"):
+                self.assertEqual(instruction in text.read_text(), fetched, (nodes[0].op_type, shape, instruction))
+        for shape in ((700, 1001), (1100, 517)):
+            x = RANDOM.standard_normal(shape).astype(np.float32)
+            self.check([softmax_node], x, {"y": softmax(x.astype(np.float64))}, tolerance=2e-5)
+
     def test_softmax_of_long_rows(self):
         """Also where an operand is read again, the one that the result may lie over or a turned one of its size, and where
         the result is turned."""

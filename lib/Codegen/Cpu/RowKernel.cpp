@@ -17,7 +17,7 @@
 // once.
 //
 //===----------------------------------------------------------------------===//
-#include "KernelFrame.h"
+#include "RowsAhead.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -58,7 +58,7 @@ private:
   };
   RowBlock rowsBeside();
   void emitRows(Value task, unsigned count);
-  void emitStage(const RowStage &stage);
+  void emitStage(unsigned number);
   void emitStores();
   /// A point, or lanes of them, with what was carried there; a mask where not all lanes count.
   using PointBody = function_ref<SmallVector<Value>(ArrayRef<Coord>, ValueRange, Value)>;
@@ -76,6 +76,7 @@ private:
   unsigned rows, lanes;
   SmallVector<unsigned> overwritable; ///< inputs that the result may lie over
   std::vector<RowStage> stages;
+  std::optional<RowsAhead> ahead;
   SmallVector<Value> extents;         ///< of the whole space
   SmallVector<Value> rowIndex;        ///< of the current task
   Value fullValue;                    ///< the operand of the first reduction: has the space's shape
@@ -276,8 +277,9 @@ void RowEmitter::pointLoop(SmallVector<Value> accumulators, ArrayRef<TypedAttr> 
   totals.assign(accumulators.begin(), accumulators.end());
 }
 
-void RowEmitter::emitStage(const RowStage &stage) {
+void RowEmitter::emitStage(unsigned number) {
   ImplicitLocOpBuilder &b = f.b;
+  const RowStage &stage = stages[number];
   SmallVector<TypedAttr> neutrals;
   SmallVector<Value> init, totals;
   for (prim::ReduceOp r : stage) {
@@ -298,6 +300,7 @@ void RowEmitter::emitStage(const RowStage &stage) {
   pointLoop(
       init, neutrals,
       [&](ArrayRef<Coord> at, ValueRange carried, Value mask) {
+        ahead->fetch(number, at);
         for (Value value : fresh)
           if (Value v = f.e.eval(value, at))
             f.e.store(cache[value].memory, placeIn(cache[value], at), v);
@@ -353,6 +356,7 @@ void RowEmitter::emitStores() {
     unsigned width = isOpenRow() ? std::min(lanes, f.cpu.lanes(32)) : lanes;
     f.overlappingLoop(f.e.index(0), inner.back(), width, true, [&](ArrayRef<Value> places) {
       SmallVector<Value> elements;
+      ahead->fetch(stages.size(), pointCoords(indices, places.front()));
       for (Value i : places)
         for (auto &[value, memory] : points) {
           elements.push_back(f.e.eval(value, pointCoords(indices, i)));
@@ -461,6 +465,9 @@ bool RowEmitter::run() {
   for (unsigned i = 0; i < tensorType(fullValue).getRank(); ++i)
     extents.push_back(f.e.extent(fullValue, i));
   planCache();
+  bool storesRows = llvm::any_of(
+      f.results, [&](const Memory &memory) { return memory.extents.size() == extents.size(); });
+  ahead.emplace(f, fullValue, rows, stages.size() + storesRows);
   Value first = f.begin;
   if (RowBlock block = rowsBeside(); block.rows > 1) {
     Value n = f.e.index(block.rows), tasks = f.e.subIndex(f.end, f.begin);
@@ -472,7 +479,7 @@ bool RowEmitter::run() {
   f.loop(first, f.end, 1, [&](Value task) {
     rowIndex = f.delinearize(task, ArrayRef(extents).take_front(rows));
     cached.clear();
-    for (const RowStage &stage : stages)
+    for (unsigned stage = 0; stage < stages.size(); ++stage)
       emitStage(stage);
     emitStores();
   });
