@@ -51,6 +51,122 @@ func.func @interleaved(%y: tensor<1x28x28x256xf32>) {
   return
 }
 
+// What is computed of groups that are channels again is computed in groups, whose scale is one number a line.
+// CHECK-LABEL: @groups
+// CHECK: ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<8x4x784xf32>, tensor<8x4x1xf32>, tensor<8x8x14x28xf32>)
+// CHECK: prim.reshape %{{.*}} (tensor<8x8x14x28xf32>) -> tensor<8x4x784xf32>
+// CHECK-NOT: prim.reshape
+// CHECK: prim.maximum {{.*}} tensor<8x4x784xf32>
+// CHECK: kernel.yield {{.*}} : tensor<8x4x784xf32>
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 2, {{.*}}>} -> tensor<8x4x784xf32>
+// CHECK: prim.reshape {{.*}} -> tensor<8x8x14x28xf32>
+func.func @groups(%x: tensor<8x4x2x14x28xf32>, %s: tensor<8x4x1x1x1xf32>, %r: tensor<8x8x14x28xf32>) -> tensor<8x8x14x28xf32> {
+  %1 = kernel.launch loop "mul_maximum" ins(%x, %s, %r : tensor<8x4x2x14x28xf32>, tensor<8x4x1x1x1xf32>, tensor<8x8x14x28xf32>) sizes() {
+  ^bb0(%a: tensor<8x4x2x14x28xf32>, %b: tensor<8x4x1x1x1xf32>, %e: tensor<8x8x14x28xf32>):
+    %c = prim.broadcast %b axes [0, 1, 2, 3, 4] sizes() : (tensor<8x4x1x1x1xf32>) -> tensor<8x4x2x14x28xf32>
+    %d = prim.mul %a, %c : (tensor<8x4x2x14x28xf32>, tensor<8x4x2x14x28xf32>) -> tensor<8x4x2x14x28xf32>
+    %f = prim.reshape %d sizes() : (tensor<8x4x2x14x28xf32>) -> tensor<8x8x14x28xf32>
+    %g = prim.add %f, %e : (tensor<8x8x14x28xf32>, tensor<8x8x14x28xf32>) -> tensor<8x8x14x28xf32>
+    %z = prim.constant dense<0.0> : tensor<8x8x14x28xf32>
+    %h = prim.maximum %g, %z : (tensor<8x8x14x28xf32>, tensor<8x8x14x28xf32>) -> tensor<8x8x14x28xf32>
+    kernel.yield %h : tensor<8x8x14x28xf32>
+  } -> tensor<8x8x14x28xf32>
+  return %1 : tensor<8x8x14x28xf32>
+}
+
+// A scale for each channel after that is none of a group: the kernel stays in channels.
+// CHECK-LABEL: @channels
+// CHECK: prim.reshape {{.*}} -> tensor<8x8x14x28xf32>
+// CHECK: kernel.yield {{.*}} : tensor<8x8x14x28xf32>
+func.func @channels(%x: tensor<8x4x2x14x28xf32>, %s: tensor<8x4x1x1x1xf32>, %r: tensor<1x8x1x1xf32>) -> tensor<8x8x14x28xf32> {
+  %1 = kernel.launch loop "mul_mul" ins(%x, %s, %r : tensor<8x4x2x14x28xf32>, tensor<8x4x1x1x1xf32>, tensor<1x8x1x1xf32>) sizes() {
+  ^bb0(%a: tensor<8x4x2x14x28xf32>, %b: tensor<8x4x1x1x1xf32>, %e: tensor<1x8x1x1xf32>):
+    %c = prim.broadcast %b axes [0, 1, 2, 3, 4] sizes() : (tensor<8x4x1x1x1xf32>) -> tensor<8x4x2x14x28xf32>
+    %d = prim.mul %a, %c : (tensor<8x4x2x14x28xf32>, tensor<8x4x2x14x28xf32>) -> tensor<8x4x2x14x28xf32>
+    %f = prim.reshape %d sizes() : (tensor<8x4x2x14x28xf32>) -> tensor<8x8x14x28xf32>
+    %g = prim.broadcast %e axes [0, 1, 2, 3] sizes() : (tensor<1x8x1x1xf32>) -> tensor<8x8x14x28xf32>
+    %h = prim.mul %f, %g : (tensor<8x8x14x28xf32>, tensor<8x8x14x28xf32>) -> tensor<8x8x14x28xf32>
+    kernel.yield %h : tensor<8x8x14x28xf32>
+  } -> tensor<8x8x14x28xf32>
+  return %1 : tensor<8x8x14x28xf32>
+}
+
+// Lines of a few points that are moved whole, or summed up beside each other, are one line.
+// CHECK-LABEL: @moved_whole
+// CHECK: prim.transpose {{.*}} [0, 2, 1, 3] : (tensor<8x4x16x784xf32>) -> tensor<8x16x4x784xf32>
+// CHECK: prim.reduce sum {{.*}} [1] : (tensor<50x125x128xf32>) -> tensor<50x128xf32>
+// CHECK: prim.slice {{.*}} starts [2, 0]() steps [2, 1] sizes() : (tensor<64x49xf32>) -> tensor<30x49xf32>
+// CHECK: prim.concat {{.*}} axis 0 : (tensor<3x49xf32>, tensor<2x49xf32>) -> tensor<5x49xf32>
+// CHECK: prim.reverse {{.*}} [0] : (tensor<5x49xf32>) -> tensor<5x49xf32>
+// CHECK: prim.take {{.*}} axis 0 : (tensor<100x49xf32>, tensor<9xi64>) -> tensor<9x49xf32>
+func.func @moved_whole(%x: tensor<8x64x28x28xf32>, %s: tensor<50x125x16x8xf32>, %y: tensor<64x7x7xf32>, %p: tensor<3x7x7xf32>,
+                       %q: tensor<2x7x7xf32>, %t: tensor<100x7x7xf32>, %i: tensor<9xi64>) {
+  %0 = kernel.launch loop "transpose" ins(%x : tensor<8x64x28x28xf32>) sizes() {
+  ^bb0(%a: tensor<8x64x28x28xf32>):
+    %b = prim.reshape %a sizes() : (tensor<8x64x28x28xf32>) -> tensor<8x4x16x28x28xf32>
+    %c = prim.transpose %b [0, 2, 1, 3, 4] : (tensor<8x4x16x28x28xf32>) -> tensor<8x16x4x28x28xf32>
+    kernel.yield %c : tensor<8x16x4x28x28xf32>
+  } -> tensor<8x16x4x28x28xf32>
+  %1 = kernel.launch loop "reduce" ins(%s : tensor<50x125x16x8xf32>) sizes() {
+  ^bb0(%a: tensor<50x125x16x8xf32>):
+    %b = prim.reduce sum %a [1] : (tensor<50x125x16x8xf32>) -> tensor<50x16x8xf32>
+    kernel.yield %b : tensor<50x16x8xf32>
+  } -> tensor<50x16x8xf32>
+  %2 = kernel.launch loop "slice" ins(%y : tensor<64x7x7xf32>) sizes() {
+  ^bb0(%a: tensor<64x7x7xf32>):
+    %b = prim.slice %a starts [2, 0, 0] () steps [2, 1, 1] sizes() : (tensor<64x7x7xf32>) -> tensor<30x7x7xf32>
+    kernel.yield %b : tensor<30x7x7xf32>
+  } -> tensor<30x7x7xf32>
+  %3 = kernel.launch loop "reverse" ins(%p, %q : tensor<3x7x7xf32>, tensor<2x7x7xf32>) sizes() {
+  ^bb0(%a: tensor<3x7x7xf32>, %b: tensor<2x7x7xf32>):
+    %c = prim.concat %a, %b axis 0 : (tensor<3x7x7xf32>, tensor<2x7x7xf32>) -> tensor<5x7x7xf32>
+    %d = prim.reverse %c [0] : (tensor<5x7x7xf32>) -> tensor<5x7x7xf32>
+    kernel.yield %d : tensor<5x7x7xf32>
+  } -> tensor<5x7x7xf32>
+  %4 = kernel.launch loop "take" ins(%t, %i : tensor<100x7x7xf32>, tensor<9xi64>) sizes() {
+  ^bb0(%a: tensor<100x7x7xf32>, %b: tensor<9xi64>):
+    %c = prim.take %a, %b axis 0 : (tensor<100x7x7xf32>, tensor<9xi64>) -> tensor<9x7x7xf32>
+    kernel.yield %c : tensor<9x7x7xf32>
+  } -> tensor<9x7x7xf32>
+  return
+}
+
+// Not those that are moved, cut or summed up along an axis of theirs.
+// CHECK-LABEL: @moved_in_part
+// CHECK: prim.transpose {{.*}} tensor<4x28x7x28xf32>
+// CHECK: prim.reduce {{.*}} tensor<50x7x5xf32>
+// CHECK: prim.slice {{.*}} tensor<64x6x7xf32>
+// CHECK: prim.slice {{.*}} tensor<64x7x7xf32>
+// CHECK: prim.reverse {{.*}} tensor<5x7x7xf32>
+func.func @moved_in_part(%x: tensor<4x7x28x28xf32>, %s: tensor<50x7x9x5xf32>, %y: tensor<64x7x7xf32>, %w: tensor<64x7x14xf32>, %p: tensor<5x7x7xf32>) {
+  %0 = kernel.launch loop "transpose" ins(%x : tensor<4x7x28x28xf32>) sizes() {
+  ^bb0(%a: tensor<4x7x28x28xf32>):
+    %c = prim.transpose %a [0, 2, 1, 3] : (tensor<4x7x28x28xf32>) -> tensor<4x28x7x28xf32>
+    kernel.yield %c : tensor<4x28x7x28xf32>
+  } -> tensor<4x28x7x28xf32>
+  %1 = kernel.launch loop "reduce" ins(%s : tensor<50x7x9x5xf32>) sizes() {
+  ^bb0(%a: tensor<50x7x9x5xf32>):
+    %b = prim.reduce sum %a [2] : (tensor<50x7x9x5xf32>) -> tensor<50x7x5xf32>
+    kernel.yield %b : tensor<50x7x5xf32>
+  } -> tensor<50x7x5xf32>
+  %2 = kernel.launch loop "slice" ins(%y : tensor<64x7x7xf32>) sizes() {
+  ^bb0(%a: tensor<64x7x7xf32>):
+    %b = prim.slice %a starts [0, 1, 0] () steps [1, 1, 1] sizes() : (tensor<64x7x7xf32>) -> tensor<64x6x7xf32>
+    kernel.yield %b : tensor<64x6x7xf32>
+  } -> tensor<64x6x7xf32>
+  %3 = kernel.launch loop "slice" ins(%w : tensor<64x7x14xf32>) sizes() {
+  ^bb0(%a: tensor<64x7x14xf32>):
+    %b = prim.slice %a starts [0, 0, 0] () steps [1, 1, 2] sizes() : (tensor<64x7x14xf32>) -> tensor<64x7x7xf32>
+    kernel.yield %b : tensor<64x7x7xf32>
+  } -> tensor<64x7x7xf32>
+  %4 = kernel.launch loop "reverse" ins(%p : tensor<5x7x7xf32>) sizes() {
+  ^bb0(%a: tensor<5x7x7xf32>):
+    %d = prim.reverse %a [1] : (tensor<5x7x7xf32>) -> tensor<5x7x7xf32>
+    kernel.yield %d : tensor<5x7x7xf32>
+  } -> tensor<5x7x7xf32>
+  return
+}
+
 // What is turned around is read across as what is not. Vectors have as many lanes as elements have room: those of
 // the places of rows do not count.
 // CHECK-LABEL: @moved

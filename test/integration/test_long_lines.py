@@ -61,6 +61,29 @@ class LongLines(ToolTest):
             x = RANDOM.standard_normal(shape).astype(np.float32)
             self.check([softmax_node], x, {"y": softmax(x.astype(np.float64))}, tolerance=2e-5)
 
+    def test_lines_that_move_whole(self):
+        """Planes of few points in any order, in parts, turned round, taken by an index, and summed up beside each other; what follows the
+        groups of a normalization."""
+        for n in (3, 7, 28):
+            x = RANDOM.standard_normal((3, 12, n, n)).astype(np.float32)
+            groups, planes = ("groups", [3, 4, 3, n, n]), ("planes", [3, 12, n, n])
+            begin = [helper.make_node("Reshape", ["x", "groups"], ["a"]), helper.make_node("Transpose", ["a"], ["b"], perm=[0, 2, 1, 3, 4])]
+            shuffle = [*begin, helper.make_node("Reshape", ["b", "planes"], ["y"])]
+            shuffled = x.reshape(groups[1]).swapaxes(1, 2).reshape(x.shape)
+            self.check(shuffle, x, {"y": shuffled}, constants=[groups, planes])
+            index = np.array([[5, 0], [11, 5]])
+            nodes = [helper.make_node("Slice", ["x", "starts", "ends", "axes", "steps"], ["s"]), helper.make_node("Concat", ["s", "x"], ["c"], axis=1),
+                     helper.make_node("Gather", ["c", "index"], ["y"], axis=1)]
+            expected = np.concatenate([x[:, 10:1:-3], x], 1)[:, index]
+            self.check(nodes, x, {"y": expected}, constants=[("starts", [10]), ("ends", [1]), ("axes", [1]), ("steps", [-3]), ("index", index)])
+            total = [helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)]
+            self.check(total, x, {"y": x.max(1)}, constants=[("axes", [1])])
+            scale = RANDOM.standard_normal((3, 4, 1, 1, 1)).astype(np.float32)
+            nodes = [helper.make_node("Reshape", ["x", "groups"], ["a"]), helper.make_node("Mul", ["a", "scale"], ["b"]),
+                     helper.make_node("Reshape", ["b", "planes"], ["c"]), helper.make_node("Add", ["c", "x"], ["d"]), helper.make_node("Relu", ["d"], ["y"])]
+            expected = np.maximum((x.reshape(groups[1]) * scale).reshape(x.shape) + x, 0)
+            self.check(nodes, x, {"y": expected}, tolerance=1e-5, constants=[groups, planes, ("scale", scale)])
+
     def test_softmax_of_long_rows(self):
         """Also where an operand is read again, the one that the result may lie over or a turned one of its size, and where
         the result is turned."""

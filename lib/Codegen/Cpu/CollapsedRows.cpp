@@ -48,6 +48,7 @@ private:
   Form formOf(Value v);
   bool applies(Operation *op);
   bool applies(prim::BroadcastOp op);
+  bool keepsTogether(Operation *op);
 
   kernel::LaunchOp launch;
   size_t rows, first; ///< axes before those of a row, and before those that become one
@@ -87,6 +88,34 @@ bool Collapse::applies(prim::BroadcastOp op) {
   return llvm::equal(op.getAxes().take_back(shape.size() - first), inner);
 }
 
+/// Whether what an operator of a kernel of points moves or reduces it does along axes before those.
+bool Collapse::keepsTogether(Operation *op) {
+  Value result = op->getResult(0);
+  Form form = formOf(result);
+  auto moved = isa<prim::ConcatOp>(op) ? op->getOperands() : op->getOperands().take_front();
+  if (!llvm::all_of(moved, [&](Value x) { return formOf(x) == form; }))
+    return false;
+  auto take = dyn_cast<prim::TakeOp>(op);
+  if (take && formOf(take.getIndices()) != Form::Other)
+    return false;
+  if (form == Form::Other)
+    return true;
+  size_t count = shape.size() - first;
+  int64_t before = tensorType(moved.front()).getRank() - static_cast<int64_t>(count);
+  if (auto transpose = dyn_cast<prim::TransposeOp>(op))
+    return llvm::equal(transpose.getPermutation().take_back(count),
+                       llvm::seq<int64_t>(before, before + count));
+  if (auto slice = dyn_cast<prim::SliceOp>(op))
+    return llvm::all_of(slice.getStaticStarts().take_back(count), [](int64_t s) { return !s; }) &&
+           llvm::all_of(slice.getSteps().take_back(count), [](int64_t s) { return s == 1; });
+  auto isBefore = [&](int64_t axis) { return axis < before; };
+  if (auto reverse = dyn_cast<prim::ReverseOp>(op))
+    return llvm::all_of(reverse.getAxes(), isBefore);
+  if (auto reduce = dyn_cast<prim::ReduceOp>(op))
+    return llvm::all_of(reduce.getAxes(), isBefore);
+  return isBefore(take ? take.getAxis() : cast<prim::ConcatOp>(op).getAxis());
+}
+
 bool Collapse::applies(Operation *op) {
   // Rows may be open: their extents are beside the axes that become one.
   auto isKnown = [&](Value v) {
@@ -100,8 +129,8 @@ bool Collapse::applies(Operation *op) {
   if (auto dim = dyn_cast<prim::DimOp>(op))
     return formOf(dim.getX()) == Form::Other || dim.getAxis() < first;
   auto hasAxes = [&](Value v) { return formOf(v) != Form::Other; };
-  if (auto reduce = dyn_cast<prim::ReduceOp>(op))
-    return isRows() && formOf(reduce.getX()) == Form::Full &&
+  if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && isRows())
+    return formOf(reduce.getX()) == Form::Full &&
            llvm::equal(reduce.getAxes(), llvm::seq<int64_t>(rows, shape.size()));
   if (auto constant = dyn_cast<prim::ConstantOp>(op)) {
     auto dense = dyn_cast<DenseElementsAttr>(constant.getElements());
@@ -109,6 +138,9 @@ bool Collapse::applies(Operation *op) {
   }
   if (auto reshape = dyn_cast<prim::ReshapeOp>(op))
     return isa<BlockArgument>(reshape.getX()) || formOf(reshape.getX()) != Form::Full;
+  if (isa<prim::ReduceOp, prim::TransposeOp, prim::SliceOp, prim::ReverseOp, prim::ConcatOp,
+          prim::TakeOp>(op))
+    return !isRows() && keepsTogether(op);
   auto broadcast = dyn_cast<prim::BroadcastOp>(op);
   return broadcast && applies(broadcast);
 }
@@ -132,13 +164,22 @@ void Collapse::apply() {
   for (Operation &op : body) {
     for (Value v : op.getResults())
       types.push_back({v, collapsed(v)});
-    if (auto reduce = dyn_cast<prim::ReduceOp>(op))
+    if (auto reduce = dyn_cast<prim::ReduceOp>(op); reduce && isRows())
       reduce.setAxes(llvm::to_vector(llvm::seq<int64_t>(rows, first + 1)));
     else if (auto broadcast = dyn_cast<prim::BroadcastOp>(op);
              broadcast && formOf(broadcast.getX()) != Form::Other)
       broadcast.setAxes(llvm::to_vector(broadcast.getAxes().drop_back(shape.size() - first - 1)));
-    else if (auto constant = dyn_cast<prim::ConstantOp>(op);
-             constant && formOf(constant.getResult()) != Form::Other)
+    else if (auto transpose = dyn_cast<prim::TransposeOp>(op);
+             transpose && formOf(transpose.getX()) != Form::Other)
+      transpose.setPermutation(
+          llvm::to_vector(transpose.getPermutation().drop_back(shape.size() - first - 1)));
+    else if (auto slice = dyn_cast<prim::SliceOp>(op);
+             slice && formOf(slice.getX()) != Form::Other) {
+      slice.setSteps(llvm::to_vector(slice.getSteps().drop_back(shape.size() - first - 1)));
+      slice.setStaticStarts(
+          llvm::to_vector(slice.getStaticStarts().drop_back(shape.size() - first - 1)));
+    } else if (auto constant = dyn_cast<prim::ConstantOp>(op);
+               constant && formOf(constant.getResult()) != Form::Other)
       constant.setValueAttr(cast<DenseElementsAttr>(constant.getElements())
                                 .reshape(cast<ShapedType>(collapsed(constant.getResult()))));
   }

@@ -17,4 +17,8 @@ void collapseRows(kernel::LaunchOp launch);
 /// and gives is reshaped around it.
 void joinShortLines(kernel::LaunchOp launch);
 
+/// Computes in the shape before what `launch`, of kind loop, computes point by point of a reshaped
+/// value, and gives it so.
+void reshapeLate(kernel::LaunchOp launch);
+
 } // namespace tcc::codegen

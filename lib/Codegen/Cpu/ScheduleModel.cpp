@@ -201,8 +201,10 @@ void codegen::CpuScheduleModel::registerDialects(DialectRegistry &registry) cons
 }
 
 void codegen::CpuScheduleModel::reshape(kernel::LaunchOp launch) const {
-  if (launch.getKind() == kernel::KernelKind::Loop)
-    joinShortLines(launch);
+  if (launch.getKind() != kernel::KernelKind::Loop)
+    return;
+  reshapeLate(launch);
+  joinShortLines(launch);
 }
 
 /// Once a row is one lane of a vector, and takes as long as many points that nothing is computed
