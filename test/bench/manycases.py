@@ -203,6 +203,10 @@ def writes():
     more("unique/rows", lambda x: x.unique(dim=0), table(3, 999, 3))
     more("unique/counts", lambda x: x.unique(return_counts=True), table(500, 20000))
     more("kthvalue", lambda x: x.kthvalue(20, 1), (999, 301), places=1)
+    more("kthvalue/7", lambda x: x.kthvalue(7, 1), (999, 1001), places=1)
+    more("kthvalue/axis0", lambda x: x.kthvalue(3, 0), (301, 199), places=0)
+    for columns in (4, 8, 12):
+        more(f"sum/100000x{columns}", lambda x: x.sum(0), (100000, columns))
     more("msort", torch.msort, (301, 999))
     more("topk/65536x4", lambda x: x.topk(2, 1), (65536, 4), places=1)
     more("topk/20000x10", lambda x: x.topk(3, 1), (20000, 10), places=1)

@@ -184,12 +184,18 @@ def scans():
         wide(f"softmax/rows{n}", lambda x: F.softmax(x, 1), (max(8, 400000 // n), n))
         wide(f"layer_norm/rows{n}", lambda x, n=n: F.layer_norm(x, (n,)), (max(8, 400000 // n), n))
         wide(f"sum/rows{n}", lambda x: x.sum(1), (max(8, 1000000 // n), n))
+    wide("softmax/2000x4000", lambda x: F.softmax(x, 1), (2000, 4000))
+    wide("log_softmax/4096x1024", lambda x: F.log_softmax(x, 1), (4096, 1024))
     wide("softmax/attention_bias", lambda x, b: F.softmax(x * 0.125 + b, -1), (4, 12, 197, 197), (1, 12, 197, 197))
 
 
 def norms():
     for shape, groups in (((8, 64, 55, 57), 32), ((2, 320, 31, 33), 32), ((16, 96, 7, 7), 8), ((4, 30, 1001), 5), ((32, 256), 16), ((1, 64, 8, 28, 30), 4)):
         wide(f"group_norm/{label(shape, groups)}", None, shape, state=lambda g=groups, c=shape[1]: torch.nn.GroupNorm(g, c))
+    for shape in ((8, 64, 28, 28), (16, 256, 7, 7)):
+        for what, follows in (("silu", torch.nn.SiLU), ("relu", torch.nn.ReLU)):
+            wide(f"group_norm/{label(shape)}/{what}", None, shape,
+                 state=lambda c=shape[1], f=follows: torch.nn.Sequential(torch.nn.GroupNorm(4, c), f()))
     for shape in ((8, 64, 55, 57), (16, 96, 7, 7), (1, 3, 511, 513), (4, 30, 1001), (2, 16, 8, 28, 30)):
         wide(f"instance_norm/{label(shape)}", F.instance_norm, shape)
     wide("batch_norm/odd", None, (8, 63, 55, 57), state=lambda: torch.nn.BatchNorm2d(63))

@@ -262,6 +262,8 @@ def views():
     wide("diagonal", lambda x: x.diagonal(0, 1, 2).contiguous(), (256, 128, 128))
     wide("pixel_unshuffle", lambda x: F.pixel_unshuffle(x, 2), (1, 64, 112, 112))
     wide("channel_shuffle", lambda x: F.channel_shuffle(x, 4), (4, 64, 56, 56))
+    for shape, groups in (((8, 64, 28, 28), 4), ((8, 116, 7, 7), 2)):
+        wide(f"channel_shuffle/{shape[2]}", lambda x, g=groups: F.channel_shuffle(x, g), shape)
     wide("unfold/4", lambda x: x.unfold(1, 16, 4).contiguous(), (64, 4096))
     wide("fold", lambda x: F.fold(x, (56, 56), 3, padding=1), (1, 576, 3136))
     wide("window_partition", lambda x: x.view(8, 8, 7, 8, 7, 96).permute(0, 1, 3, 2, 4, 5).contiguous(), (8, 56, 56, 96))

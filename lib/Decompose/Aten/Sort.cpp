@@ -157,12 +157,35 @@ LogicalResult topK(AtenNode &a) {
   return a.give(1, op.getIndices());
 }
 
+/// The first elements of an axis in order, up to and with `place`: all, unless those are few.
+Sorted sortedUpTo(PrimBuilder &b, Value x, int64_t axis, Dim place) {
+  // As many are kept in order while a line is looked through; short ones are sorted as fast.
+  constexpr int64_t kFew = 16, kLongLine = 64, kShare = 8;
+  auto known = b.known(place), extent = b.known(b.dim(x, axis));
+  if (!known || !extent || *extent < kLongLine || *known < 0 || *known >= kFew ||
+      *known >= *extent / kShare)
+    return sorted(b, x, axis, false);
+  int64_t last = b.rank(x) - 1;
+  SmallVector<int64_t> order = allAxes(b.rank(x));
+  std::swap(order[axis], order[last]);
+  Value lines = axis < last ? b.transpose(x, order) : x;
+  Dims list = b.dims(lines);
+  list[last] = b.dim(*known + 1);
+  auto values = b.typeOf(list, b.elem(x));
+  auto op = prim::TopKOp::create(b.builder(), b.location(), values,
+                                 values.clone(b.builder().getI64Type()), lines, /*k=*/Value(), last,
+                                 /*largest=*/false);
+  if (axis == last)
+    return {op.getValues(), op.getIndices()};
+  return {b.transpose(op.getValues(), order), b.transpose(op.getIndices(), order)};
+}
+
 /// Element `rank` (from 0) of the sorted axis, and where it came from.
 LogicalResult giveRanked(AtenNode &a, Value x, int64_t axis, Dim place, bool keep) {
   PrimBuilder &b = a.b;
   requireElements(b, b.dim(x, axis), {}, "an order statistic");
   requireInside(b, place, b.dim(1), b.dim(x, axis));
-  Sorted s = sorted(b, x, axis, false);
+  Sorted s = sortedUpTo(b, x, axis, place);
   Value value = b.sliceAxis(s.values, axis, place, b.dim(1));
   Value index = b.sliceAxis(s.indices, axis, place, b.dim(1));
   (void)a.give(0, keep ? value : b.squeeze(value, {axis}));

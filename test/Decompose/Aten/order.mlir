@@ -1,0 +1,32 @@
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse | FileCheck %s
+
+// One of the first elements of a long line is looked for among those; lines lie along the last axis for that.
+// CHECK-LABEL: func @kthvalue
+// CHECK: %[[V:.*]], %[[I:.*]] = prim.top_k %arg0 axis 1 {largest = false} : (tensor<20x300xf32>) -> (tensor<20x5xf32>, tensor<20x5xi64>)
+// CHECK: prim.slice %[[V]] starts [0, 4]() steps [1, 1] sizes() : (tensor<20x5xf32>) -> tensor<20x1xf32>
+func.func @kthvalue(%x: tensor<20x300xf32>) -> (tensor<20xf32>, tensor<20xi64>) {
+  %0:2 = graph.node "aten" "kthvalue.default"(%x) {attrs = {self = #graph.operand<0>, k = 5, dim = 1}} : (tensor<20x300xf32>) -> (tensor<20xf32>, tensor<20xi64>)
+  return %0#0, %0#1 : tensor<20xf32>, tensor<20xi64>
+}
+
+// CHECK-LABEL: func @across
+// CHECK: %[[T:.*]] = prim.transpose %arg0 [1, 0]
+// CHECK: prim.top_k %[[T]] axis 1 {largest = false} : (tensor<20x300xf32>) -> (tensor<20x5xf32>, tensor<20x5xi64>)
+func.func @across(%x: tensor<300x20xf32>) -> (tensor<20xf32>, tensor<20xi64>) {
+  %0:2 = graph.node "aten" "kthvalue.default"(%x) {attrs = {self = #graph.operand<0>, k = 5, dim = 0}} : (tensor<300x20xf32>) -> (tensor<20xf32>, tensor<20xi64>)
+  return %0#0, %0#1 : tensor<20xf32>, tensor<20xi64>
+}
+
+// One in the middle, or of a short or open line, needs the line sorted (of one line, once).
+// CHECK-LABEL: func @sorted
+// CHECK-NOT: prim.top_k
+// CHECK-COUNT-3: prim.sort
+// CHECK-NOT: prim.top_k
+func.func @sorted(%x: tensor<20x300xf32>, %y: tensor<20x30xf32>, %z: tensor<20x?xf32>)
+    -> (tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>) {
+  %0:2 = graph.node "aten" "kthvalue.default"(%x) {attrs = {self = #graph.operand<0>, k = 17, dim = 1}} : (tensor<20x300xf32>) -> (tensor<20xf32>, tensor<20xi64>)
+  %1:2 = graph.node "aten" "kthvalue.default"(%y) {attrs = {self = #graph.operand<0>, k = 2, dim = 1}} : (tensor<20x30xf32>) -> (tensor<20xf32>, tensor<20xi64>)
+  %2:2 = graph.node "aten" "kthvalue.default"(%z) {attrs = {self = #graph.operand<0>, k = 2, dim = 1}} : (tensor<20x?xf32>) -> (tensor<20xf32>, tensor<20xi64>)
+  %3:2 = graph.node "aten" "median.dim"(%x) {attrs = {self = #graph.operand<0>, dim = 1, keepdim = false}} : (tensor<20x300xf32>) -> (tensor<20xf32>, tensor<20xi64>)
+  return %0#0, %0#1, %1#0, %1#1, %2#0, %2#1, %3#0, %3#1 : tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>
+}
