@@ -156,6 +156,29 @@ def decoder_attention(cross=False, past=True, mask=False, op="DecoderMaskedMulti
     return graph, drawn(shapes, shapes)
 
 
+def shared_cache(op, tokens=1, held=3, beams=0, mask=True, packed=False):
+    """New tokens over a cache of 8 places, of which `held` are taken, for four sequences or two of two beams."""
+    cache = ["B", 2, 8, 4]
+    tokenwise = lambda width: ["B", tokens, width]
+    operands = {"q": tokenwise(24 if packed else 8), "k": None if packed else tokenwise(8), "v": None if packed else tokenwise(8)}
+    rest = {"mask": np.random.default_rng(3).integers(0, 2, (4, held + tokens)).astype(np.int32) | (np.arange(held + tokens) == held).astype(np.int32)
+            if mask else None, "added": heads(1, 2, tokens, held + tokens), "past_key": cache, "past_value": cache}
+    lengths = {"length": np.array([held], np.int32)}
+    indirection = {"indirection": np.random.default_rng(4).integers(0, beams, (2, beams, 8)).astype(np.int32) if beams else None}
+    if op == "MultiHeadAttention":
+        operands |= {"bias": heads(24)} | rest | lengths | indirection
+    else:
+        operands |= rest | lengths | {"width": np.array([beams], np.int32) if beams else None} | indirection | {"bias": None if packed else heads(24)}
+    more = {} if op == "MultiHeadAttention" else {"past_present_share_buffer": 1}
+    graph = microsoft(op, operands, ["y", "present_key", "present_value"], num_heads=2, **more)
+    # How much is held is data.
+    length = next(each for each in graph.graph.initializer if each.name == "length")
+    graph.graph.initializer.remove(length)
+    graph.graph.input.append(value("length", INT32, [1]))
+    shapes = {name: [4 if extent == "B" else extent for extent in shape] for name, shape in operands.items() if isinstance(shape, list)}
+    return graph, [case | {"length": np.array([held], np.int32)} for case in drawn(shapes)]
+
+
 def counted(step):
     operands = {"a": [], "b": [], "d": np.array(step, np.float32) if step else None}
     return microsoft("Range", operands, ["y"]), [{"a": np.array(1, np.float32), "b": np.array(7.5, np.float32)}]
@@ -273,6 +296,11 @@ CONTRIB = {
                               ("QLinearAveragePool", dict(kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 2])))
        for kind in (np.uint8, np.int8)},
     "decoder-attention-cross": lambda: decoder_attention(cross=True),
+    "shared-cache": lambda: shared_cache("MultiHeadAttention"),
+    "shared-cache-first": lambda: shared_cache("MultiHeadAttention", tokens=3, held=0, mask=False),
+    "shared-cache-decoder": lambda: shared_cache("DecoderMaskedMultiHeadAttention"),
+    "shared-cache-decoder-beams": lambda: shared_cache("DecoderMaskedMultiHeadAttention", beams=2),
+    "shared-cache-beams": lambda: shared_cache("MultiHeadAttention", beams=2),
     **{f"blocks-of-keys-{name}": lambda c=case: blocks_of_keys(**c) for name, case in {
         "one-token": dict(), "one-layout": dict(layouts=1), "turned": dict(turned=True), "together": dict(turned=True, together=True),
         "prompt": dict(tokens=33, turned=True), "chunk": dict(tokens=5, turned=True)}.items()},

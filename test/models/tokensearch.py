@@ -65,20 +65,36 @@ class Weighted:
         y = self.op("Transpose", self.op("MatMul", weights, v), perm=[0, 2, 1, 3])
         return self.op("Reshape", y, np.array([0, 0, HEADS * FEATURES]))
 
-    def layer(self, ids, past, cross, mask, words):
+    def over_places(self, x, past, width):
+        """Attention of a token over a cache that is shared, which says of each place which beam's it is."""
+        parts = [self.op("MatMul", x, self.weight(width, width)) for _ in range(3)]
+        names = [*parts, "", "", *past, "past_sequence_length", "beam_width", "cache_indirection"]
+        self.made += 1
+        self.nodes.append(node("DecoderMaskedMultiHeadAttention", names, [f"v{self.made}", *(f"present_{name}_self_0" for name in ("key", "value"))],
+                               domain="com.microsoft", num_heads=HEADS, scale=0.5, past_present_share_buffer=1))
+        return f"v{self.made}"
+
+    def layer(self, ids, past, cross, mask, words, shared=False):
         """Tokens attend to those before them and to the prompt's: logits, and the keys and values of the tokens."""
         width = HEADS * FEATURES
         x = self.op("Gather", self.weight(words, width), ids)
+        if shared:
+            own = self.over_places(x, past, width)
+            return self.joined(x, own, cross, mask, words)
         q = self.heads(x, width)
         k, v = (self.op("Concat", past[i], self.heads(x, width), axis=2, output=f"present_{name}_self_0") if past else
                 self.heads(x, width, output=f"present_{name}_self_0") for i, name in enumerate(("key", "value")))
+        self.joined(x, self.attention(q, k, v), cross, mask, words)
+
+    def joined(self, x, own, cross, mask, words):
+        width = HEADS * FEATURES
         hidden = mask and self.op("Mul", self.op("Sub", np.float32(1), self.op("Cast", mask, to=FLOAT)), np.float32(-1e4))
         bias = mask and self.op("Unsqueeze", hidden, np.array([1, 2]))
-        y = self.op("Add", self.op("Add", x, self.attention(q, k, v)), self.attention(self.heads(x, width), *cross, bias))
+        y = self.op("Add", self.op("Add", x, own), self.attention(self.heads(x, width), *cross, bias))
         self.op("MatMul", y, self.weight(width, words), output="logits")
 
 
-def encoded(seed, whisper=False, older=True, hidden=True, words=WORDS):
+def encoded(seed, whisper=False, older=True, hidden=True, shared=False, words=WORDS):
     """An encoder and its decoder of one layer; the older form of an encoder runs the decoder's first turn."""
     width, pair = HEADS * FEATURES, ("key", "value")
     of = lambda kind, length, source: [value(f"{source}_{name}_{kind}_0", FLOAT, ["B", HEADS, length, FEATURES]) for name in pair]
@@ -99,11 +115,13 @@ def encoded(seed, whisper=False, older=True, hidden=True, words=WORDS):
         outputs = [value("logits", FLOAT, ["B", "S", words]), value("encoder_hidden_states", FLOAT, ["B", "E", width]),
                    *of("self", "S", "present"), *outputs]
     d = Weighted(seed + 1)
-    d.layer("input_ids", [f"past_{name}_self_0" for name in pair], [f"past_{name}_cross_0" for name in pair], mask, words)
+    d.layer("input_ids", [f"past_{name}_self_0" for name in pair], [f"past_{name}_cross_0" for name in pair], mask, words, shared)
     taken = [value("input_ids", INT32, ["B", 1])] + ([value(mask, INT32, ["B", "E"])] if mask else [])
     taken += [value("encoder_hidden_states", FLOAT, ["B", "E", width])] if hidden else []
+    cache = [value("past_sequence_length", INT32, [1]), value("beam_width", INT32, [1]),
+             value("cache_indirection", INT32, ["B", "N", "P"])] if shared else []
     return (helper.make_graph(e.nodes, "encoder", inputs, outputs, e.initializers),
-            helper.make_graph(d.nodes, "decoder", taken + of("self", "P", "past") + of("cross", "E", "past"),
+            helper.make_graph(d.nodes, "decoder", taken + of("self", "P", "past") + of("cross", "E", "past") + cache,
                               [value("logits", FLOAT, ["B", 1, words]), *of("self", "T", "present")], d.initializers))
 
 
@@ -158,9 +176,9 @@ def beams(seed, prompts, count, returned=1, mask=False, eos=5, op="BeamSearch", 
     return model([search], inputs, [unknown("sequences", INT32), unknown("sequences_scores")], operands.values(), opset=18), cases
 
 
-def translated(seed, count, returned=1, older=True, hidden=True, **settings):
+def translated(seed, count, returned=1, older=True, hidden=True, shared=False, **settings):
     """Beams of an encoder's prompts, as T5 is exported."""
-    encoder, body = encoded(seed, older=older, hidden=hidden)
+    encoder, body = encoded(seed, older=older, hidden=hidden, shared=shared)
     return beams(seed, PROMPTS, count, returned,
                  **({"model_type": 1, "decoder_start_token_id": 0, "encoder": encoder, "decoder": body} | settings))
 

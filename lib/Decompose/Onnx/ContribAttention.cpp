@@ -10,6 +10,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
+#include "Decompose/Onnx/AttentionCache.h"
 #include "Decompose/Onnx/GroupQueryAttention.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Quantization.h"
@@ -84,6 +85,8 @@ FailureOr<Value> maskBias(NodeContext &c, Value mask, Dim keys, Dim batch, bool 
   return b.select(seen, b.scalar(0, type), b.scalar(hidden, type));
 }
 
+constexpr size_t kNone = 99; ///< an operand that an operator does not have
+
 /// What the attention operators share once q, k and v are split into heads.
 struct Masks {
   Value mask; ///< as above, or null
@@ -113,25 +116,33 @@ FailureOr<Attended> attendMasked(NodeContext &c, Value q, Value k, Value v, Dim 
 }
 
 /// Appends to a cache [2, B, N, P, H]; gives the new cache.
-Value appendPast(PrimBuilder &b, Value past, Value &k, Value &v, Dim &length) {
+Value appendPast(PrimBuilder &b, const AttentionCache &cache, Value past, Value &k, Value &v,
+                 Dim &length) {
+  Value keys = k, values = v;
   if (past) {
     auto half = [&](int64_t i) { return b.squeeze(b.sliceAxis(past, 0, b.dim(i), b.dim(1)), {0}); };
-    length = b.dim(past, 3);
-    k = b.concat({half(0), k}, 2);
-    v = b.concat({half(1), v}, 2);
+    Value before = half(0);
+    length = cache.before(before);
+    keys = cache.append(before, k);
+    values = cache.append(half(1), v);
   }
-  return b.concat({b.unsqueeze(k, {0}), b.unsqueeze(v, {0})}, 0);
+  return b.concat({b.unsqueeze(keys, {0}), b.unsqueeze(values, {0})}, 0);
 }
 
 /// From the projected [B, S, 3 N H] on.
-LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value past, Value bias) {
+LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value past, Value bias,
+                              const AttentionCache::Operands &lengths) {
   PrimBuilder &b = c.b;
   int64_t heads = c.intAttr("num_heads", 0);
   if (heads < 1 || b.rank(projected) != 3)
     return c.fail("needs 'num_heads' and an operand of rank 3");
   SmallVector<Value> qkv = splitProjection(c, projected, heads);
   Dim length = b.dim(0);
-  Value present = appendPast(b, past, qkv[1], qkv[2], length);
+  bool shares = past && c.intAttr("past_present_share_buffer", 0) != 0;
+  auto cache = AttentionCache::read(c, lengths, shares);
+  if (failed(cache))
+    return failure();
+  Value present = appendPast(b, *cache, past, qkv[1], qkv[2], length);
   Masks m{mask, bias, c.intAttr("unidirectional", 0) != 0};
   auto result = attendMasked(c, qkv[0], qkv[1], qkv[2], length, m);
   if (failed(result))
@@ -141,13 +152,13 @@ LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value
   return c.give(mergeHeads(b, result->result));
 }
 
-/// input, weights, bias, mask_index, past, attention_bias.
+/// input, weights, bias, mask_index, past, attention_bias, past_sequence_length.
 LogicalResult attention(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value projected = b.matmul(c.in(0), c.in(1));
   if (c.has(2))
     projected = b.add(projected, c.in(2));
-  return attendProjected(c, projected, c.inOr(3, {}), c.inOr(4, {}), c.inOr(5, {}));
+  return attendProjected(c, projected, c.inOr(3, {}), c.inOr(4, {}), c.inOr(5, {}), {6, kNone});
 }
 
 /// input, weight, bias, input_scale, weight_scale, mask_index, input_zero_point,
@@ -166,10 +177,11 @@ LogicalResult quantizedAttention(NodeContext &c) {
   Value projected = b.mul(sum, scale);
   if (c.has(2))
     projected = b.add(projected, c.in(2));
-  return attendProjected(c, projected, c.inOr(5, {}), c.inOr(8, {}), {});
+  return attendProjected(c, projected, c.inOr(5, {}), c.inOr(8, {}), {}, {kNone, kNone});
 }
 
-/// query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value.
+/// query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value,
+/// past_sequence_length, cache_indirection.
 LogicalResult multiHeadAttention(NodeContext &c) {
   PrimBuilder &b = c.b;
   int64_t heads = c.intAttr("num_heads", 0);
@@ -221,10 +233,14 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   Dim past = b.dim(0);
   if (c.has(6) != c.has(7))
     return c.fail("needs both past_key and past_value, or neither");
+  auto cache = AttentionCache::read(c, {8, 9}, c.has(6) && c.has(8));
+  if (failed(cache))
+    return failure();
+  Value keys = k, values = v;
   if (c.has(6)) {
-    past = b.dim(c.in(6), 2);
-    k = b.concat({c.in(6), k}, 2);
-    v = b.concat({c.in(7), v}, 2);
+    past = cache->before(c.in(6));
+    keys = cache->append(c.in(6), k);
+    values = cache->append(c.in(7), v);
   }
   Masks m{c.inOr(4, {}), c.inOr(5, {}), c.intAttr("unidirectional", 0) != 0,
           /*takesStarts=*/false};
@@ -232,9 +248,9 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   if (failed(result))
     return failure();
   if (c.numResults() > 1)
-    (void)c.give(1, k);
+    (void)c.give(1, keys);
   if (c.numResults() > 2)
-    (void)c.give(2, v);
+    (void)c.give(2, values);
   if (c.numResults() > 3) { // as the softmax gets them, where what is hidden is the least float
     Value scores = b.maximum(result->masked, std::numeric_limits<float>::lowest());
     (void)c.give(3, b.cast(scores, b.elem(q)));
@@ -242,8 +258,9 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   return c.give(mergeHeads(b, result->result));
 }
 
-/// query [B, 1, N * H], key, value, mask, attention_bias, past_key, past_value, .., bias: one token
-/// over a cache, or (keys of rank 4) over what an encoder left.
+/// query [B, 1, N * H], key, value, mask, attention_bias, past_key, past_value,
+/// past_sequence_length, beam_width, cache_indirection, bias: one token over a cache, or (keys of
+/// rank 4) over what an encoder left.
 LogicalResult decoderMaskedAttention(NodeContext &c) {
   PrimBuilder &b = c.b;
   int64_t heads = c.intAttr("num_heads", 0);
@@ -272,17 +289,27 @@ LogicalResult decoderMaskedAttention(NodeContext &c) {
     }
     part = splitHeads(b, part, heads);
   }
-  if (c.has(5)) {
-    parts[1] = b.concat({c.in(5), parts[1]}, 2);
-    parts[2] = b.concat({c.in(6), parts[2]}, 2);
+  bool shares = c.has(5) && c.intAttr("past_present_share_buffer", 0) != 0;
+  auto cache = AttentionCache::read(c, {7, 9}, shares);
+  if (failed(cache))
+    return failure();
+  if (c.has(8) && !c.has(9)) {
+    auto width = hostInt(c, 8);
+    if (failed(width))
+      return failure();
+    requireSame(b, *width, b.dim(1), "the beam_width without a cache_indirection and one beam");
   }
+  Value presents[3] = {{}, parts[1], parts[2]};
+  if (c.has(5))
+    for (int64_t i : {1, 2})
+      presents[i] = cache->append(c.in(4 + i), parts[i]);
   Masks m{c.inOr(3, {}), c.inOr(4, {}), false, /*takesStarts=*/false};
   auto result = attendMasked(c, parts[0], parts[1], parts[2], b.dim(0), m);
   if (failed(result))
     return failure();
   for (size_t i : {1, 2})
     if (c.numResults() > i)
-      (void)c.give(i, parts[i]);
+      (void)c.give(i, presents[i]);
   return c.give(mergeHeads(b, result->result));
 }
 

@@ -33,10 +33,10 @@ struct Formal {
 } // namespace
 
 static constexpr ContribSchema kContrib[] = {
-    {"Attention", "input weights bias? mask_index? past? attention_bias? -past_sequence_length?",
+    {"Attention", "input weights bias? mask_index? past? attention_bias? past_sequence_length?",
      "output present?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float qkv_hidden_sizes:ints "
-     "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:int=0"},
+     "do_rotary:int=0 rotary_embedding_dim:int past_present_share_buffer:flag"},
     {"BeamSearch",
      "input_ids max_length min_length? num_beams num_return_sequences length_penalty? "
      "repetition_penalty? vocab_mask? prefix_vocab_mask? attention_mask? decoder_input_ids? "
@@ -61,11 +61,11 @@ static constexpr ContribSchema kContrib[] = {
     {"CropAndResize", "X rois batch_indices crop_size", "Y",
      "mode:string extrapolation_value:float"},
     {"DecoderMaskedMultiHeadAttention",
-     "query key? value? mask_index? attention_bias? past_key? past_value? -past_sequence_length? "
-     "-beam_width? -cache_indirection? bias?",
+     "query key? value? mask_index? attention_bias? past_key? past_value? past_sequence_length? "
+     "beam_width? cache_indirection? bias?",
      "output present_key? present_value? -qk?",
      "num_heads:int! mask_filter_value:float scale:float output_qk:int=0 "
-     "past_present_share_buffer:int=0"},
+     "past_present_share_buffer:flag"},
     {"DequantizeLinear", "x x_scale x_zero_point?", "y", "axis:int"},
     {"DynamicQuantizeLSTM",
      "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
@@ -151,7 +151,7 @@ static constexpr ContribSchema kContrib[] = {
     {"MurmurHash3", "X", "Y", "seed:int positive:flag"},
     {"MultiHeadAttention",
      "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
-     "-past_sequence_length? -cache_indirection?",
+     "past_sequence_length? cache_indirection?",
      "output present_key? present_value? qk?",
      "num_heads:int! unidirectional:flag mask_filter_value:float scale:float"},
     {"NGramHashMapping",

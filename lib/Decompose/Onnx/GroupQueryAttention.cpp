@@ -15,6 +15,7 @@
 #include "Decompose/Onnx/GroupQueryAttention.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
+#include "Decompose/Onnx/AttentionCache.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -162,10 +163,7 @@ Value GroupQueryAttention::written(Value fresh, Operand past) {
     cache = b.pad(cache, b.scalar(0, b.elem(cache)), {zero, zero, zero, zero},
                   {zero, zero, b.subDims(places, b.dim(cache, 2)), zero});
   Value at = b.add(first, b.unsqueeze(b.iota({b.dim(fresh, 2)}, 0, index), {0}));
-  requireInRange(b, at, places, IndexRange::positions);
-  at = b.broadcastTo(b.unsqueeze(at, {1, 3}), b.dims(fresh));
-  return prim::ScatterAlongOp::create(b.builder(), b.location(), cache.getType(),
-                                      prim::ScatterKind::assign, cache, at, fresh, 2);
+  return writeTokens(b, cache, at, fresh);
 }
 
 /// Which keys each query sees [B, 1, S, T].

@@ -18,13 +18,17 @@
 // With an encoder (T5, Whisper) the prompt is the encoder's, which runs once, and the sequences
 // begin with tokens of their own:
 //
-//   input_ids [R, 1], mask [R, E] of tokens, hidden [R, E, C]?, self_i [R, H, P, D], cross_i [R, H,
-//   E, D]
+//   input_ids [R, 1], mask [R, E] of tokens, hidden [R, E, C]?,
+//   self_i [R, H, P, D], cross_i [R, H, E, D]
 //     -> logits [R, 1, V], self_i [R, H, P + 1, D]
 //
 // Such an encoder gives the keys and values of its tokens alone; one of the older form reads the
 // first tokens as well, and gives their logits, the hidden states and the first past before those.
 // That is then the first turn, of which each prompt has one row yet.
+//
+// A decoder that shares the memory of past and present has pasts of `max_length` places, and after
+// them how many are filled [1], the number of beams [1], and which beam each token is of [B, N,
+// max_length]. Rows take their cache with them here, so that is always their own.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/TokenLoop.h"
@@ -96,18 +100,21 @@ std::optional<SmallVector<Value>> TokenLoop::turn(Region &decoder, size_t states
     for (Value v : values)
       arguments.push_back(Lowered::tensor(v));
   };
+  Value read = carried[kTokens];
   if (kind == Kind::decoder) {
     pass(carried.slice(kTokens, kNext - kTokens));
   } else {
     // A decoder that reads more than one token reads them all.
     auto reads = dyn_cast<RankedTensorType>(decoder.getArgument(0).getType());
-    bool one = reads && reads.getRank() == 2 && reads.getDimSize(1) == 1;
-    pass(carried[one ? kTokens : kSequences]);
+    if (!reads || reads.getRank() != 2 || reads.getDimSize(1) != 1)
+      read = carried[kSequences];
+    pass(read);
   }
   pass(encoded.before);
   ValueRange pasts = carried.drop_front(leads() + states);
   pass(pasts);
   pass(encoded.after);
+  passCache(arguments, read, carried[kSequences]);
   auto results = c.inlineBody(decoder, arguments);
   if (failed(results) || results->size() != pasts.size() + 1)
     return std::nullopt;
@@ -115,6 +122,16 @@ std::optional<SmallVector<Value>> TokenLoop::turn(Region &decoder, size_t states
   if (!given)
     return std::nullopt;
   return advanced(*given, states, carried);
+}
+
+void TokenLoop::passCache(std::vector<Lowered> &arguments, Value read, Value sequences) const {
+  Value filled = b.fromHost({b.subDims(b.dim(sequences, 1), b.dim(read, 1))}, {1}, word);
+  Value width = b.full({b.dim(1)}, static_cast<double>(rowsOfPrompt), word);
+  Dims dims = {prompts(), maxLength, b.dim(rowsOfPrompt)};
+  Value own = b.broadcastTo(b.iota({dims[2]}, 0, word), dims);
+  Value all[] = {filled, width, b.transpose(own, {0, 2, 1})};
+  for (Value v : ArrayRef(all).take_front(shared))
+    arguments.push_back(Lowered::tensor(v));
 }
 
 /// What is carried on after logits [R, S, V] and the present of each layer.
@@ -237,6 +254,12 @@ LogicalResult TokenLoop::read(int64_t rows) {
   return success();
 }
 
+/// How many pasts a decoder gives with its logits.
+static size_t presentsOf(Region &decoder) {
+  size_t results = decoder.front().getTerminator()->getNumOperands();
+  return results == 0 ? 0 : results - 1;
+}
+
 /// Pasts of no tokens, of arguments [2, R, heads, P, features] or [R, heads, P, features].
 std::optional<SmallVector<Value>> TokenLoop::emptyPasts(TypeRange types, int64_t rank) {
   SmallVector<Value> pasts;
@@ -246,7 +269,7 @@ std::optional<SmallVector<Value>> TokenLoop::emptyPasts(TypeRange types, int64_t
         type.isDynamicDim(rank - 3) || type.isDynamicDim(rank - 1))
       return std::nullopt;
     Dims dims = {b.mulDims(prompts(), b.dim(rowsOfPrompt)), b.dim(type.getDimSize(rank - 3)),
-                 b.dim(0), b.dim(type.getDimSize(rank - 1))};
+                 shared ? maxLength : b.dim(0), b.dim(type.getDimSize(rank - 1))};
     if (rank == 5)
       dims.insert(dims.begin(), b.dim(2));
     pasts.push_back(b.full(dims, 0, type.getElementType()));
@@ -264,8 +287,11 @@ FailureOr<SmallVector<Value>> TokenLoop::begin(Region &decoder, ValueRange state
   SmallVector<Value> inits = {ids, ids, eachRow(positions), eachRow(*mask), eachRow(next)};
   inits.append(state.begin(), state.end());
   auto types = decoder.getArgumentTypes();
-  auto pasts =
-      types.size() < 4 ? std::nullopt : emptyPasts(TypeRange(types).drop_front(kNext - kTokens), 5);
+  size_t before = kNext - kTokens, count = presentsOf(decoder);
+  shared = types.size() - std::min(types.size(), before + count);
+  auto pasts = count == 0 || shared > 3 || types.size() < before + count
+                   ? std::nullopt
+                   : emptyPasts(TypeRange(types).slice(before, count), 5);
   if (!pasts)
     return c.fail("needs a decoder that takes tokens, positions, a mask and pasts [2, B, heads, P, "
                   "features] with known heads and features");
@@ -288,11 +314,15 @@ FailureOr<SmallVector<Value>> TokenLoop::beginEncoded(Region &decoder, ValueRang
   bool readsFirst = encoder.getNumArguments() == arguments.size() + 1;
   if (readsFirst)
     arguments.push_back(Lowered::tensor(starts));
-  // Of four tensors of each layer, two are the encoder's.
+  // Of four tensors of each layer, two are the encoder's. Hidden states have rank 3.
   size_t before = 1 + encoded.before.size(), count = decoder.getNumArguments();
-  size_t hidden = count > before ? (count - before) % 4 : 2;
-  size_t pasts = (count - before - hidden) / 2;
-  if (encoder.getNumArguments() != arguments.size() || hidden > 1 || pasts == 0)
+  size_t pasts = presentsOf(decoder), hidden = 0;
+  if (count > before)
+    if (auto type = dyn_cast<RankedTensorType>(decoder.getArgument(before).getType()))
+      hidden = type.getRank() == 3;
+  size_t least = before + hidden + 2 * pasts;
+  shared = count - std::min(count, least);
+  if (encoder.getNumArguments() != arguments.size() || pasts == 0 || count < least || shared > 3)
     return c.fail(
         "needs an encoder of the prompt (its mask) and the first tokens, and a decoder of "
         "tokens (a mask, hidden states) and four keys and values of each layer");
@@ -311,13 +341,17 @@ FailureOr<SmallVector<Value>> TokenLoop::beginEncoded(Region &decoder, ValueRang
   inits.append(state.begin(), state.end());
   if (readsFirst) {
     SmallVector<Value> first = {eachRow(all[0])};
-    for (Value v : all.slice(2, pasts))
+    for (Value v : all.slice(2, pasts)) {
+      Dim zero = b.dim(0), rest = b.subDims(maxLength, b.dim(starts, 1));
+      if (shared && b.rank(v) == 4)
+        v = b.pad(v, b.scalar(0, b.elem(v)), {zero, zero, zero, zero}, {zero, zero, rest, zero});
       first.push_back(eachRow(v));
+    }
     if (auto values = advanced(first, state.size(), inits))
       return *values;
     return c.fail(!fault.empty() ? fault : "its encoder does not give logits [B, S, V]");
   }
-  auto types = TypeRange(decoder.getArgumentTypes()).slice(before, pasts);
+  auto types = TypeRange(decoder.getArgumentTypes()).slice(before + hidden, pasts);
   auto empty = emptyPasts(types, 4);
   if (!empty)
     return c.fail("needs pasts [B, heads, P, features] in the decoder's inputs, with known heads "

@@ -72,11 +72,13 @@ private:
                                                      mlir::ValueRange carried);
   std::optional<llvm::SmallVector<mlir::Value>> advanced(llvm::ArrayRef<mlir::Value> given,
                                                          size_t states, mlir::ValueRange carried);
+  void passCache(std::vector<Lowered> &arguments, mlir::Value read, mlir::Value sequences) const;
   size_t leads() const;
 
   Kind kind = Kind::decoder;
   mlir::Value starts; ///< what the sequences begin with [B, S]
   Encoded encoded;
+  size_t shared = 0; ///< operands of the decoder that say how a cache of max_length is filled
   std::string fault; ///< of the operands, found in a turn
 };
 
