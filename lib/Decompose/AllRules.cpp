@@ -48,6 +48,7 @@ void tcc::populateAllRules(RuleSet &rules) {
   populateAtenSymbolicRules(rules);
   populateAtenUnaryRules(rules);
   populateAtenViewRules(rules);
+  populateAtenOptimizerRules(rules);
   populateAtenVisionRules(rules);
   populateAtenWindowRules(rules);
   populateOnnxActivationRules(rules);

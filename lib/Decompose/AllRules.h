@@ -49,6 +49,7 @@ void populateAtenStatisticsRules(RuleSet &rules);
 void populateAtenSymbolicRules(RuleSet &rules);
 void populateAtenUnaryRules(RuleSet &rules);
 void populateAtenViewRules(RuleSet &rules);
+void populateAtenOptimizerRules(RuleSet &rules);
 void populateAtenVisionRules(RuleSet &rules);
 void populateAtenWindowRules(RuleSet &rules);
 void populateOnnxActivationRules(RuleSet &rules);

@@ -4,7 +4,8 @@
 // this order: PyTorch's optimizers call such operators where a GPU computes all of a list in one
 // launch. What a list has at a place goes to the node of that place, what is no list to each.
 // Arguments keep their names where the operator on one tensor has them, and their places where it
-// does not.
+// does not. The step of an optimizer (`_fused_adam_`) keeps its name: its rule is that of one
+// tensor, and a list of a state that it does not have is empty.
 //
 //===----------------------------------------------------------------------===//
 #include "Import/TorchExport/GraphImporter.h"
@@ -73,6 +74,11 @@ llvm::Expected<AliasTracker::Id> GraphImporter::elementOf(Scope &scope, Location
   return scope.aliases.define(create(draft).getResult(0));
 }
 
+bool GraphImporter::isOfLists(StringRef op, const Node &node) {
+  return op.starts_with("_foreach_") || (op.starts_with("_fused_") && !node.inputs.empty() &&
+                                         !elementKind(node.inputs.front().arg.kind).empty());
+}
+
 llvm::Error GraphImporter::importForEach(Scope &scope, const Node &node) {
   StringRef target = node.target;
   target.consume_front("torch.ops.aten.");
@@ -81,7 +87,8 @@ llvm::Error GraphImporter::importForEach(Scope &scope, const Node &node) {
     return userError("this operator is not supported: it writes to lists of tensors (out=)");
   StringRef lists = inPlace ? StringRef(inPlace->functional) : target;
   SmallVector<StringRef> names = argumentNames(lists);
-  std::string single = eachTarget(lists.drop_front(StringRef("_foreach_").size()));
+  bool isStep = !lists.consume_front("_foreach_");
+  std::string single = isStep ? lists.str() : eachTarget(lists);
   SmallVector<StringRef> singleNames = argumentNames(single);
   if (names.empty() || singleNames.empty())
     return userError("this operator is not supported");
@@ -92,6 +99,8 @@ llvm::Error GraphImporter::importForEach(Scope &scope, const Node &node) {
     if (elementKind(argument.kind).empty())
       return true;
     const llvm::json::Array *list = argument.value->getAsArray();
+    if (isStep && list && list->empty())
+      return true;
     bool fits = list && count.value_or(list->size()) == list->size();
     if (list)
       count = list->size();
@@ -108,8 +117,10 @@ llvm::Error GraphImporter::importForEach(Scope &scope, const Node &node) {
     std::string whole = "torch.ops.aten." + single;
     each.target = whole;
     auto pick = [&](Argument &argument) {
-      if (StringRef kind = elementKind(argument.kind); !kind.empty())
-        argument = {kind, &(*argument.value->getAsArray())[i]};
+      StringRef kind = elementKind(argument.kind);
+      const auto *list = kind.empty() ? nullptr : argument.value->getAsArray();
+      if (list && !list->empty())
+        argument = {kind, &(*list)[i]};
     };
     llvm::json::Value element = nullptr;
     for (NamedArgument &input : each.inputs) {
@@ -129,6 +140,9 @@ llvm::Error GraphImporter::importForEach(Scope &scope, const Node &node) {
       if (!llvm::is_contained(singleNames, input.name) && place < singleNames.size())
         input.name = singleNames[place];
     }
+    llvm::erase_if(each.outputs, [](const Argument &output) {
+      return output.kind == "as_tensors" && output.value->getAsArray()->empty();
+    });
     for (Argument &output : each.outputs)
       pick(output);
     if (llvm::Error error = importNode(scope, each))

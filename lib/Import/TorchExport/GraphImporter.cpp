@@ -218,7 +218,7 @@ llvm::Error GraphImporter::importNode(Scope &scope, const Node &node) {
     return userError("torch.func is not supported so; save program.run_decompositions()");
   if (std::string why = checkArguments(domain, target, node); !why.empty())
     return userError(why);
-  if (domain == "aten" && op.starts_with("_foreach_"))
+  if (domain == "aten" && isOfLists(op, node))
     return importForEach(scope, node);
   Draft draft{domain.str(), target.str(), sourceLocation(b.getContext(), node)};
   if (llvm::Error error = readArguments(scope, node, draft))

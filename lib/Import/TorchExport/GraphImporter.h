@@ -72,6 +72,7 @@ private:
   AliasTracker::Id moveAxis(Scope &scope, mlir::Location loc, AliasTracker::Id id, int64_t from,
                             int64_t to);
   /// ForEach.cpp
+  static bool isOfLists(llvm::StringRef op, const Node &node);
   llvm::Error importForEach(Scope &scope, const Node &node);
   llvm::Expected<AliasTracker::Id> elementOf(Scope &scope, mlir::Location loc,
                                              llvm::StringRef vector, int64_t i);

@@ -10,7 +10,9 @@ namespace tcc::torchexport {
 llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
                                          const InPlaceSemantics &semantics) {
   SmallVector<StringRef> names = {semantics.argument};
-  names.append(semantics.others.begin(), semantics.others.end());
+  for (StringRef name : semantics.others)
+    if (!semantics.isStep || draft.operand(name))
+      names.push_back(name);
   SmallVector<unsigned> changed;
   for (StringRef name : names)
     if (auto operand = draft.operand(name))
@@ -46,6 +48,8 @@ llvm::Error GraphImporter::importInPlace(Scope &scope, Draft &draft,
     return define(scope, draft.outs[0], view);
   }
   for (auto [i, id] : llvm::enumerate(ids)) {
+    if (semantics.isStep && names[i] == "grads" && !draft.operand("grad_scale"))
+      continue;
     if (llvm::Error error = scope.aliases.write(b, id, op.getResult(i)))
       return error;
     if (llvm::Error error = define(scope, draft.outs[i], id))

@@ -116,6 +116,18 @@ std::optional<InPlaceSemantics> inPlaceSemantics(StringRef target) {
     return InPlaceSemantics{renamed.str() + suffix, "self", false};
   if (!op.ends_with("_") || op.ends_with("__") || op.size() < 2)
     return std::nullopt;
+  StringRef states =
+      StringSwitch<StringRef>(op)
+          .Cases({"_fused_adam_", "_fused_adamw_"}, "grads exp_avgs exp_avg_sqs max_exp_avg_sqs")
+          .Case("_fused_sgd_", "grads momentum_buffer_list")
+          .Case("_fused_adagrad_", "grads state_sums")
+          .Default("");
+  if (!states.empty()) {
+    InPlaceSemantics step{op.drop_back().str() + suffix, "self", false};
+    states.split(step.others, ' ');
+    step.isStep = true;
+    return step;
+  }
   bool shape = StringSwitch<bool>(op)
                    .Cases({"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_"}, true)
                    .Cases({"swapdims_", "detach_", "as_strided_"}, true)

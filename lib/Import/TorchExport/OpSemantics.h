@@ -58,7 +58,9 @@ struct InPlaceSemantics {
   bool changesShape;        ///< `unsqueeze_`: the operand becomes a view of itself
   bool isOut = false;       ///< the argument is none of the functional form's
   llvm::SmallVector<llvm::StringRef, 2> others =
-      {}; ///< names of what further results are written to
+      {};              ///< names of what further results are written to
+  bool isStep = false; ///< of an optimizer: the others may be absent, and gradients that are not
+                       ///< scaled (`grads` without `grad_scale`) stay
 };
 
 /// `target` is "add_.Tensor"; nothing when the operator changes no argument.

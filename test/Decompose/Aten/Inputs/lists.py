@@ -48,10 +48,35 @@ def lists(normal):
         torch._foreach_copy_([square[1][0]], [square[0][:, 0]])
         return results, square, torch.ops.aten._foreach_mm(square, square[::-1])
 
+    def steps(a, b, c, d, rate, scale, found):
+        """Whole steps of optimizers; with a scale the gradients are written, and what is found leaves the rest."""
+        results = []
+        given = lambda: ([a + 0, b + 0], [c + 0, d + 0])
+        likewise = lambda by=1.0: [a * a * by, b * b * by]
+        counts = [torch.tensor(3.0), torch.tensor(4.0)]
+        numbers = dict(lr=0.1, beta1=0.9, beta2=0.99, weight_decay=0.2, eps=1e-6)
+        for name, largest, more in (("adam", False, {}), ("adamw", True, {"maximize": True}), ("adam", True, {"lr": rate, "grad_scale": scale}),
+                                    ("adamw", False, {"grad_scale": scale, "found_inf": found})):
+            lists = [*given(), likewise(0.1), likewise(), likewise(1.1) if largest else []]
+            options = numbers | {"amsgrad": largest, "maximize": False} | more
+            getattr(torch, f"_fused_{name}_")(*lists, counts, **options)
+            results.append(lists)
+        results.append(torch.ops.aten._fused_adam(*given(), likewise(), likewise(), [], counts, amsgrad=False, maximize=False, **numbers))
+        for first, nesterov, momentum in ((False, False, 0.9), (True, True, 0.9), (False, False, 0.0)):
+            lists = [*given(), likewise() if momentum else []]
+            torch._fused_sgd_(*lists, weight_decay=0.1, momentum=momentum, lr=0.3, dampening=0.0 if nesterov else 0.2, nesterov=nesterov,
+                              maximize=not nesterov, is_first_step=first)
+            results.append(lists)
+        lists = [*given(), likewise()]
+        torch._fused_adagrad_(*lists, counts, lr=0.1, lr_decay=0.3, weight_decay=0.1, eps=1e-6, maximize=False)
+        return results + [lists]
+
     a, b, c, d = (normal(*shape).abs() * 0.4 + 0.1 for shape in ((3, 4), (5,), (3, 4), (5,)))
     yield "lists", unary, (a, b)
     yield "lists_and_others", binary, (a, b, c, d, torch.tensor(0.7))
     yield "lists_further", further, (a, b, c, d, normal(3, 3), torch.tensor(0.7))
+    for found in (0.0, 1.0):
+        yield f"steps_{'not_' if found else ''}taken", steps, (a, b, c - 0.3, d, torch.tensor(0.2), torch.tensor(8.0), torch.tensor(found))
     yield "lists_of_integers", lambda a, b: [
         torch._foreach_div([a, b], 2), torch._foreach_add([a, b], [a, b]), torch._foreach_mul([a, b], 2.5),
         torch._foreach_sqrt([a, b]), torch._foreach_maximum([a, b], 1)], (torch.arange(6), torch.arange(3) * 2)
