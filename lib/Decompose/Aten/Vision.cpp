@@ -32,11 +32,13 @@ LogicalResult nonMaxSuppression(AtenNode &a) {
 }
 
 /// Regions are [K, 5]: the picture, then the corners.
-LogicalResult roiAlign(AtenNode &a) {
+LogicalResult pooledRegions(AtenNode &a, decltype(alignRegions) pool) {
   PrimBuilder &b = a.b;
   Value x = a.cast(a.tensor("input"), a.wide()), regions = a.cast(a.tensor("rois"), a.wide());
   if (b.rank(x) != 4 || b.rank(regions) != 2 || b.known(b.dim(regions, 1)) != 5)
     return a.fail("needs pictures and regions [K, 5]");
+  if (a.c.wants(1))
+    return a.fail("the places of the largest elements are not supported");
   Value corners = b.sliceAxis(regions, 1, b.dim(1), b.dim(4));
   Value picture = b.squeeze(b.sliceAxis(regions, 1, b.dim(0), b.dim(1)), {1});
   RegionPooling o;
@@ -45,9 +47,15 @@ LogicalResult roiAlign(AtenNode &a) {
   o.samples = std::max<int64_t>(a.integer("sampling_ratio", -1), 0);
   o.halfPixel = a.flag("aligned", false);
   o.scale = static_cast<float>(a.real("spatial_scale", 1));
-  Value result = alignRegions(b, x, corners, b.cast(picture, b.builder().getI64Type()), o);
+  Value result = pool(b, x, corners, b.cast(picture, b.builder().getI64Type()), o);
   return result ? a.give(result) : failure();
 }
+
+LogicalResult roiAlign(AtenNode &a) { return pooledRegions(a, alignRegions); }
+LogicalResult roiPool(AtenNode &a) { return pooledRegions(a, maximaOfRegions); }
+
+/// torchvision asks before it calls an operator; what followed the answer is in the graph.
+LogicalResult cudaVersion(AtenNode &a) { return a.giveExtent(a.b.dim(-1)); }
 
 LogicalResult deformConv(AtenNode &a) {
   PrimBuilder &b = a.b;
@@ -81,6 +89,8 @@ void tcc::populateAtenVisionRules(RuleSet &rules) {
   addRules(rules,
            {{"nms", "default", "dets scores", nonMaxSuppression},
             {"roi_align", "default", "input rois", roiAlign},
+            {"roi_pool", "default", "input rois", roiPool},
+            {"_cuda_version", "default", "", cudaVersion},
             {"deform_conv2d", "default", "input weight offset mask bias", deformConv}},
            "torchvision");
 }

@@ -55,7 +55,51 @@ Samples samplesAlong(PrimBuilder &b, const RegionPooling &o, Value begin, Value 
   return s;
 }
 
+/// Which elements of an axis of `extent` each bin of each region covers: [R, bins, extent].
+Value covered(PrimBuilder &b, Value begin, Value end, int64_t bins, Dim extent) {
+  Type t = b.elem(begin);
+  Value length = b.maximum(b.add(b.sub(end, begin), 1.0), 1.0);
+  Value bin = alongAxis(b, b.div(length, static_cast<double>(bins)), 0, 3);
+  Value p = alongAxis(b, b.iota({b.dim(bins)}, 0, t), 1, 3);
+  Value first = b.add(b.unary<prim::FloorOp>(b.mul(p, bin)), alongAxis(b, begin, 0, 3));
+  Value last = b.add(b.unary<prim::CeilOp>(b.mul(b.add(p, 1.0), bin)), alongAxis(b, begin, 0, 3));
+  Value at = alongAxis(b, b.iota({extent}, 0, t), 2, 3);
+  return b.binary<prim::AndOp>(b.compare(P::ge, at, first), b.compare(P::lt, at, last));
+}
+
+/// To the nearest whole number, halves away from 0.
+Value rounded(PrimBuilder &b, Value x) {
+  Value size = b.abs(x), whole = b.unary<prim::FloorOp>(size);
+  Value up = b.compare(P::ge, b.sub(size, whole), 0.5);
+  return b.mul(b.unary<prim::SignOp>(x), b.select(up, b.add(whole, 1.0), whole));
+}
+
 } // namespace
+
+/// Bins are rectangles, so the maxima over rows come after those over columns.
+Value tcc::maximaOfRegions(PrimBuilder &b, Value x, Value regions, Value images,
+                           const RegionPooling &o) {
+  if (b.rank(x) != 4 || b.rank(regions) != 2 || b.rank(images) != 1) {
+    b.fault("needs images, boxes and their batch indices");
+    return {};
+  }
+  if (o.height < 1 || o.width < 1) {
+    b.fault("has an output size below 1");
+    return {};
+  }
+  auto bound = [&](int64_t i) { return rounded(b, b.mul(column(b, regions, i), o.scale)); };
+  Value rows = covered(b, bound(1), bound(3), o.height, b.dim(x, 2));
+  Value columns = covered(b, bound(0), bound(2), o.width, b.dim(x, 3));
+  requireInRange(b, images, b.dim(x, 0), IndexRange::positions);
+  Value pictures = b.take(x, images, 0);
+  Value none = b.scalar(-std::numeric_limits<double>::infinity(), b.elem(x));
+  // [R, C, H, 1, W] and [R, 1, 1, bins, W], then the same over H.
+  Value inRow = b.select(b.unsqueeze(columns, {1, 2}), b.unsqueeze(pictures, {3}), none);
+  Value byRow = b.reduce(K::max, inRow, {4}, false); // [R, C, H, PW]
+  Value inBin = b.select(b.unsqueeze(rows, {1, 4}), b.unsqueeze(byRow, {2}), none);
+  Value best = b.reduce(K::max, inBin, {3}, false);
+  return b.select(b.compare(P::eq, best, none), b.scalar(0, b.elem(x)), best);
+}
 
 Value tcc::alignRegions(PrimBuilder &b, Value given, Value regions, Value images,
                         const RegionPooling &o) {

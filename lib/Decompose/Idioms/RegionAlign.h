@@ -1,4 +1,4 @@
-//===- RegionAlign.h - Regions of images, interpolated -----------*- C++ -*-===//
+//===- RegionAlign.h - Regions of images, pooled -----------------*- C++ -*-===//
 #pragma once
 #include "tcc/Decompose/PrimBuilder.h"
 
@@ -16,5 +16,9 @@ struct RegionPooling {
 /// with a fault, when the operands do not fit together.
 mlir::Value alignRegions(PrimBuilder &b, mlir::Value x, mlir::Value regions, mlir::Value images,
                          const RegionPooling &o);
+
+/// The largest element of each bin, of regions in whole pixels, likewise; an empty bin has 0.
+mlir::Value maximaOfRegions(PrimBuilder &b, mlir::Value x, mlir::Value regions, mlir::Value images,
+                            const RegionPooling &o);
 
 } // namespace tcc

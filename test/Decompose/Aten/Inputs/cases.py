@@ -380,7 +380,7 @@ def cases():
     boxes = torch.cat([corners[:, :2], corners[:, :2] + corners[:, 2:]], 1)
     yield "detection", lambda rect, scores, a: [
         torchvision.ops.nms(rect, scores, 0.4), torchvision.ops.roi_align(a, [rect[:4], rect[4:]], (3, 2), 0.5, 2, aligned=True),
-        torchvision.ops.roi_align(a, [rect[:4], rect[4:]], 2, 1.5, 1)], (boxes, uniform(10), image)
+        torchvision.ops.roi_align(a, [rect[:4], rect[4:]], 2, 1.5, 1), torchvision.ops.roi_pool(a, [rect[:4], rect[4:]], (3, 2), 0.5)], (boxes, uniform(10), image)
     yield "deformable", torchvision.ops.DeformConv2d(4, 6, 3, padding=1, groups=2), (
         image, normal(2, 18, 7, 9), uniform(2, 9, 7, 9))
     yield "counts", lambda n, w: [torch.bincount(n), torch.bincount(n, w), torch.bincount(n, minlength=9)], (
