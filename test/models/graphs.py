@@ -435,7 +435,15 @@ def real_or_complex_signal(inverse):
             normal((2, 6, 2), (2, 5, 1)))
 
 
+def regions_at_halves():
+    """Corners that lie between two pixels."""
+    regions = constant("regions", [[0, 1, 1, 7, 9], [0, 3, 5, 11, 13], [0, -3, -1, 5, 5]], np.float32)
+    pool = node("MaxRoiPool", ["x", "regions"], ["y"], pooled_shape=[2, 2], spatial_scale=0.5)
+    return model([pool], [value("x", FLOAT, [1, 2, 8, 8])], [unknown("y")], [regions]), drawn({"x": (1, 2, 8, 8)})
+
+
 GRAPHS = {
+    "regions-at-halves": regions_at_halves,
     **{f"signal-of-unknown-parts-{i}": lambda i=i: real_or_complex_signal(i) for i in (0, 1)},
     "quantized-by-range": quantized_by_range, "shrunk-before-modes": shrunk_before_modes, "root-as-power": root_as_power,
     "sliced-by-slices": sliced_by_slices,
