@@ -128,6 +128,9 @@ def recurrent():
             wide(f"odd/{name}/{size_name(b, t, i, h)}", None, (b, t, i), state=lambda k=kind, i=i, h=h: k(i, h, batch_first=True))
     wide("odd/lstm/both_ways", None, (1, 33, 31), state=lambda: nn.LSTM(31, 65, 2, batch_first=True, bidirectional=True))
     wide("odd/lstm/cell", lambda *x: torch.lstm_cell(x[0], x[1:3], *x[3:]), (1, 100), (1, 257), (1, 257), (1028, 100), (1028, 257))
+    wide("odd/lstm/cell_of_rows", lambda *x: torch.lstm_cell(x[0], x[1:3], *x[3:]), (8, 128), (8, 256), (8, 256), (1024, 128), (1024, 256),
+         (1024,), (1024,))
+    wide("odd/gru/cell_of_one", lambda *x: torch.gru_cell(*x), (1, 128), (1, 256), (768, 128), (768, 256), (768,), (768,))
     wide("odd/gru/cell", lambda *x: torch.gru_cell(*x), (7, 31), (7, 100), (300, 31), (300, 100))
 
 

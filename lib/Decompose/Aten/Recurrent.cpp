@@ -1,8 +1,7 @@
 //===- Recurrent.cpp - ATen's LSTM, GRU and RNN ---------------------------===//
 //
-// Networks are layers of directions of Idioms/Recurrent.h; the gates of the weights are put into
-// its order. `params` holds, for each layer and direction, the weights of the input and of the
-// state, then both biases.
+// Networks are layers of directions of Idioms/Recurrent.h. `params` holds, for each layer and
+// direction, the weights of the input and of the state, then both biases.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/Recurrent.h"
@@ -18,8 +17,8 @@ namespace {
 
 struct Kind {
   RecurrentCell cell;
-  SmallVector<int64_t> gates; ///< torch's number of each gate
-  bool relu = false;          ///< an RNN's activation, else tanh
+  SmallVector<int64_t> places; ///< of Idioms/Recurrent.h's gates in torch's order
+  bool relu = false;           ///< an RNN's activation, else tanh
 
   RecurrentDirection::Activation activation(size_t i) const {
     bool isGate = i == 0 && cell != RecurrentCell::Rnn;
@@ -32,17 +31,6 @@ struct Kind {
 Kind lstmKind() { return {RecurrentCell::Lstm, {0, 3, 1, 2}}; }
 Kind gruKind() { return {RecurrentCell::Gru, {1, 0, 2}}; }
 Kind rnnKind(bool relu) { return {RecurrentCell::Rnn, {0}, relu}; }
-
-/// The gates, stacked along axis 0, in the order of Idioms/Recurrent.h.
-Value inOrder(PrimBuilder &b, Value stacked, const Kind &kind) {
-  if (kind.gates.size() == 1)
-    return stacked;
-  Dim hidden = b.floorDivDims(b.dim(stacked, 0), b.dim(kind.gates.size()));
-  SmallVector<Value> parts;
-  for (int64_t gate : kind.gates)
-    parts.push_back(b.sliceAxis(stacked, 0, b.mulDims(hidden, b.dim(gate)), hidden));
-  return b.concat(parts, 0);
-}
 
 Value stack(PrimBuilder &b, ArrayRef<Value> values) {
   SmallVector<Value> parts;
@@ -70,12 +58,13 @@ LogicalResult runLayer(AtenNode &a, const Kind &kind, Layer &layer, ArrayRef<Val
     for (auto [i, v] : llvm::enumerate(params.slice(k * each, each))) {
       if (!v || b.rank(v) != (i < 2 ? 2 : 1))
         return a.fail("a parameter has the wrong rank");
-      weights.push_back(b.cast(inOrder(b, v, kind), wide));
+      weights.push_back(b.cast(v, wide));
     }
     RecurrentDirection d;
     d.cell = kind.cell;
     d.projected = b.dot(x, weights[0], {}, {}, {2}, {1});
     d.hidden = b.dim(weights[1], 1);
+    d.places = kind.places;
     d.product = productWith(weights[1], d.hidden);
     for (size_t i = 0; i < activationsOf(kind.cell); ++i)
       d.activations.push_back(kind.activation(i));

@@ -29,7 +29,8 @@ struct Turns {
   }
   /// Gate i of [B, gates * H].
   Value gate(Value all, int64_t i) const {
-    return b.sliceAxis(all, b.rank(all) - 1, b.mulDims(d.hidden, b.dim(i)), d.hidden);
+    int64_t place = d.places.empty() ? i : d.places[i];
+    return b.sliceAxis(all, b.rank(all) - 1, b.mulDims(d.hidden, b.dim(place)), d.hidden);
   }
   Value rows(Value all, int64_t first, int64_t count) const {
     return b.sliceAxis(all, 0, b.mulDims(d.hidden, b.dim(first)),

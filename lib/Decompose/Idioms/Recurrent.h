@@ -2,7 +2,8 @@
 //
 // One direction of one layer. Formats differ in how they name activations, order gates and store
 // weights; what a turn computes is here. Gates are those of ONNX, in its order: z, r, h of a GRU;
-// i, o, f, c of an LSTM.
+// i, o, f, c of an LSTM. Weights that stack them in another order are used as they lie: no gate is
+// moved, which weights that come at run time would pay for in each run.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,7 +26,7 @@ inline size_t activationsOf(RecurrentCell cell) {
 
 struct RecurrentDirection {
   using Activation = std::function<mlir::Value(PrimBuilder &, mlir::Value)>;
-  /// Rows of `state` times the weights of gates [first, first + count).
+  /// Rows of `state` times the weights of `count` gates, of which the first one lies at `first`.
   using StateProduct =
       std::function<mlir::Value(PrimBuilder &, mlir::Value state, int64_t first, int64_t count)>;
 
@@ -35,12 +36,14 @@ struct RecurrentDirection {
   llvm::SmallVector<Activation> activations;
   llvm::SmallVector<mlir::Value> states; ///< the first, [B, H]
   Dim hidden;                            ///< H
-  mlir::Value inputBias, stateBias;      ///< [gates * H]; both or neither
-  mlir::Value peephole;                  ///< [3 * H] of an LSTM: i, o, f; or null
-  mlir::Value lengths;                   ///< [B]: where a sequence ends; or null
-  double clip = 0;                       ///< of what is activated; 0: none
-  bool inputForget = false;              ///< an LSTM's f is 1 - i
-  bool linearBeforeReset = false;        ///< a GRU resets the product, not the state
+  /// Where each gate lies in the stacked ones; empty: in order. A GRU's h is the last.
+  llvm::SmallVector<int64_t> places;
+  mlir::Value inputBias, stateBias; ///< [gates * H]; both or neither
+  mlir::Value peephole;             ///< [3 * H] of an LSTM: i, o, f; or null
+  mlir::Value lengths;              ///< [B]: where a sequence ends; or null
+  double clip = 0;                  ///< of what is activated; 0: none
+  bool inputForget = false;         ///< an LSTM's f is 1 - i
+  bool linearBeforeReset = false;   ///< a GRU resets the product, not the state
   bool backwards = false;
 };
 
