@@ -4,16 +4,19 @@ A block ```diff FILE``` adds lines to a file: those with a space before them mus
 ```LANGUAGE FILE``` is a new file. What the page touches is compiled by the commands of the development build and
 linked in front of its libraries, so that nothing else is built.
 """
-import json
 import os
 import pathlib
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 from compiled import tool
 from toolrun import SOURCE
+
+sys.path.insert(0, str(SOURCE / "scripts"))
+from source_groups import compile_commands  # noqa: E402 # what the build compiles as one
 
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 
@@ -63,6 +66,7 @@ class Followed:
         text = re.sub("/Tcc(Prim|Kernel|Nvvm)Pch.dir/", "/TccPch.dir/", text)
         for folder in ("include", "lib", "tools"):
             text = re.sub(rf"{re.escape(str(SOURCE / folder))}(?=[/\s]|$)", str(self.tree / folder), text)
+        text = text.replace(f"-I{SOURCE} ", f"-I{self.tree} ")
         return text.replace(str(self.build / "include"), str(self.made / "include"))
 
     def commands(self, target):
@@ -76,8 +80,9 @@ class Followed:
             run(command, self.made / "include/tcc" / folder)
 
     def compile(self, *others):
-        """Objects of the sources that the page touches, and of `others`, by their place in the build."""
-        entries = {entry["file"]: entry for entry in json.loads((self.build / "compile_commands.json").read_text())}
+        """Objects of the sources that the page touches, and of `others`, with what they are compiled as one with, by
+        their place in the build."""
+        entries = {entry["file"]: entry for entry in compile_commands(self.build)}
         objects, running = {}, []
         for path in [*self.sources(".cpp"), *(self.tree / other for other in others)]:
             original = SOURCE / path.relative_to(self.tree)
@@ -88,8 +93,11 @@ class Followed:
             words = shlex.split(self.moved(entries[like]["command"]))
             made = words.index("-o") + 1
             place, words[made] = words[made], str(self.made / f"{len(objects)}.o")
-            objects[place if like == str(original) else words[made]] = words[made]
-            words[words.index("-c") + 1] = str(path)
+            known = like == str(original)
+            if known and place in objects:
+                continue
+            objects[place if known else words[made]] = words[made]
+            words[words.index("-c") + 1] = entries[like].get("group", str(path)) if known else str(path)
             words += ["-O0", "-Xclang", "-fno-validate-pch"]  # what follows a page runs for less time than it is optimised
             running.append((words, subprocess.Popen(words, cwd=self.build, stderr=subprocess.PIPE, text=True)))
             if len(running) == os.cpu_count():

@@ -2,9 +2,14 @@
 import os
 import pathlib
 import subprocess
+import sys
+import tempfile
 import unittest
 
 from toolrun import SOURCE
+
+sys.path.insert(0, str(SOURCE / "scripts"))
+import source_groups  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["TCC_BIN"]).parent
 
@@ -61,6 +66,49 @@ class Needs(unittest.TestCase):
         python, targets = self.needs("^(unit.SupportTest|samples.sincos)$")
         self.assertTrue(python)
         self.assertLessEqual({"SupportTest", "tcc", "tcc-run"}, targets)
+
+
+class Groups(unittest.TestCase):
+    """What may be compiled as one (scripts/source_groups.py)."""
+
+    def together(self, *texts):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, f"{number}.cpp") for number in range(len(texts))]
+            for path, text in zip(paths, texts):
+                path.write_text(text)
+            return len(source_groups.groups(map(str, paths))) == 1
+
+    def test_names_of_their_own(self):
+        self.assertTrue(self.together("static int f() {\n  return 1;\n}\n", "int g() {\n  return 2;\n}\n"))
+        self.assertTrue(self.together("using Row = int;\nRow f();\n", "using Row = int;\nRow g();\n"))
+        self.assertTrue(self.together("static int f() { return 1; }\n", "// Unlike f.\nint g() { return 2; }\n"))
+
+    def test_a_name_of_two_meanings(self):
+        for first, second in [("static int f(int x) {\n}\n", "static int f(long x) {\n}\n"),
+                              ("namespace {\nstruct Row {\n};\n} // namespace\n", "struct Row {\n};\n"),
+                              ("static const int rows = 1;\n", "static const int rows = 2;\n"),
+                              ("using Row = int;\n", "using Row = long;\n"), ("#define ROWS 1\n", "#define ROWS 2\n")]:
+            self.assertFalse(self.together(first, second), first)
+
+    def test_what_another_keeps_to_itself(self):
+        for own in ("static int f(int x) {\n}\n", "namespace {\nint f(int x) {\n}\n} // namespace\n", "struct f {\n};\n",
+                    "using library::f;\n", "#define f 1\n", "constexpr int f = 1;\n"):
+            self.assertFalse(self.together(own, "int g() {\n  return library::f(2.5);\n}\n"), own)
+            self.assertFalse(self.together("int g() {\n  return f(2.5);\n}\n", own), own)
+
+    def test_directives(self):
+        self.assertFalse(self.together("using namespace one;\n", "using namespace two;\n"))
+        self.assertTrue(self.together("using namespace one;\n", "using namespace one;\n"))
+        with tempfile.TemporaryDirectory() as folder:  # what has more comes later
+            more, fewer = pathlib.Path(folder, "a.cpp"), pathlib.Path(folder, "b.cpp")
+            more.write_text("using namespace one;\nusing namespace two;\n")
+            fewer.write_text("using namespace one;\n")
+            self.assertEqual(source_groups.groups([str(more), str(fewer)]), [[str(fewer), str(more)]])
+
+    def test_every_source_is_compiled(self):
+        commands = [entry["file"] for entry in source_groups.compile_commands(BUILD)]
+        self.assertIn(str(SOURCE / "lib/Plan/PlanMemory.cpp"), commands)
+        self.assertEqual([file for file in commands if "/groups/" in file], [])
 
 
 if __name__ == "__main__":
