@@ -156,7 +156,7 @@ BEAM_OPERANDS = ("input_ids", "max_length", "min_length", "num_beams", "num_retu
                  "", "", "temperature")
 
 
-def beams(seed, prompts, count, returned=1, mask=False, eos=5, op="BeamSearch", **settings):
+def beams(seed, prompts, count, returned=1, mask=False, eos=5, op="BeamSearch", scores=False, **settings):
     """As greedy, of `count` beams, with the scores of the sequences."""
     settings = {"max_length": [12], "min_length": [1], "num_beams": [count], "num_return_sequences": [returned],
                 "length_penalty": [1.0]} | settings
@@ -166,14 +166,15 @@ def beams(seed, prompts, count, returned=1, mask=False, eos=5, op="BeamSearch", 
     names = [name if name in given else "" for name in BEAM_OPERANDS]
     while not names[-1]:
         names.pop()
-    search = node(op, names, ["sequences", "sequences_scores"], domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
+    outputs = ["sequences", "sequences_scores", "scores"][:3 if scores else 2]
+    search = node(op, names, outputs, domain="com.microsoft", eos_token_id=eos, pad_token_id=0,
                   **({"model_type": 0} | ({} if "decoder" in settings else {"decoder": decoder(seed)}) | settings))
     features = isinstance(prompts[0], np.ndarray)
     inputs = [value(name, INT32, ["B", "S"]) for name in ("input_ids", "attention_mask")[:1 + mask]]
     inputs = [value("input_ids", FLOAT, ["B", 3, "E"])] if features else inputs
     cases = [{"input_ids": np.array(prompt, np.float32 if features else np.int32)}
              | ({"attention_mask": (np.array(prompt) != 0).astype(np.int32)} if mask else {}) for prompt in prompts]
-    return model([search], inputs, [unknown("sequences", INT32), unknown("sequences_scores")], operands.values(), opset=18), cases
+    return model([search], inputs, [unknown(name, INT32 if name == "sequences" else FLOAT) for name in outputs], operands.values(), opset=18), cases
 
 
 def translated(seed, count, returned=1, older=True, hidden=True, shared=False, **settings):
@@ -208,6 +209,8 @@ SEARCHES = {
     "beams": lambda: beams(5, PROMPTS, 3, 2),
     "beams-ends": lambda: beams(0, PROMPTS, 4, 4, eos=7, length_penalty=[0.5]),
     "beams-early": lambda: beams(2, PROMPTS, 2, 2, eos=3, early_stopping=1),
+    "beams-scores": lambda: beams(5, PROMPTS, 3, 2, scores=True, eos=7, min_length=[12], repetition_penalty=[1.2]),
+    "translated-scores": lambda: translated(5, 2, 1, older=False, hidden=False, scores=True, eos=7, min_length=[12]),
     "beams-of-one": lambda: beams(3, PROMPTS, 1, eos=3),
     "beams-masked": lambda: beams(2, PROMPTS, 3, 1, mask=True, eos=7, min_length=[8], length_penalty=[2.0]),
     "beams-without-repeats": lambda: beams(4, PROMPTS, 3, 3, eos=7, no_repeat_ngram_size=2),

@@ -134,6 +134,19 @@ void TokenLoop::passCache(std::vector<Lowered> &arguments, Value read, Value seq
     arguments.push_back(Lowered::tensor(v));
 }
 
+std::optional<int64_t> TokenLoop::words() const {
+  if (int64_t given = c.intAttr("vocab_size", -1); given > 0)
+    return given;
+  Region *decoder = c.node.body("decoder");
+  TypeRange yielded;
+  if (decoder)
+    yielded = decoder->front().getTerminator()->getOperandTypes();
+  auto logits = yielded.empty() ? nullptr : dyn_cast<RankedTensorType>(yielded.front());
+  if (!logits || logits.getRank() != 3 || logits.isDynamicDim(2))
+    return std::nullopt;
+  return logits.getDimSize(2);
+}
+
 /// What is carried on after logits [R, S, V] and the present of each layer.
 std::optional<SmallVector<Value>> TokenLoop::advanced(ArrayRef<Value> given, size_t states,
                                                       ValueRange carried) {

@@ -41,6 +41,9 @@ protected:
   /// `scores` [R, V] with what the operands say of tokens.
   mlir::Value admitted(mlir::Value scores, mlir::Value sequences) const;
   Dim prompts() const { return b.dim(c.in(0), 0); }
+  Dim begun() const { return b.dim(starts, 1); } ///< tokens that sequences begin with
+  /// How many tokens there are to choose from, if the file says it.
+  std::optional<int64_t> words() const;
   mlir::Value lengthOf(mlir::Value sequences, mlir::Type type) const;
 
   NodeContext &c;

@@ -23,6 +23,7 @@
 #include "Decompose/Idioms/Softmax.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/TokenLoop.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
@@ -142,14 +143,15 @@ LogicalResult tcc::sampling(NodeContext &c) { return Sampled(c).sample(); }
 namespace {
 
 /// The state: which prompts are done [B, 1], the sums of the rows [B, N], the finished sequences
-/// [B, N, max_length] and their scores [B, N], best first, -inf where there is none.
+/// [B, N, max_length] and their scores [B, N], best first, -inf where there is none; if asked for,
+/// what each turn had to choose from [turns, B, N, V].
 class Beams : public TokenLoop {
 public:
   using TokenLoop::TokenLoop;
   LogicalResult search(size_t temperatureOperand);
 
 private:
-  enum : unsigned { kDone, kSums, kFinished, kScores };
+  enum : unsigned { kDone, kSums, kFinished, kScores, kChoices };
   Choice choose(Value logits, Value sequences, ValueRange state) override;
   void finish(Value &finished, Value &scores, Value sequence, Value sum, Value length,
               Value active);
@@ -214,6 +216,7 @@ TokenLoop::Choice Beams::choose(Value logits, Value sequences, ValueRange state)
   y = admitted(y, sequences);
   Value all = b.reshape(y, {prompts(), several, words});
   all = b.add(all, b.unsqueeze(state[kSums], {2}));
+  Value turn = b.unsqueeze(all, {0});
   all = b.reshape(all, {prompts(), b.mulDims(several, words)});
   requireAtMost(b, looked, b.mulDims(several, words), "twice the beams and all tokens");
   auto order = [&](Value x, int64_t count, bool largest) {
@@ -249,9 +252,12 @@ TokenLoop::Choice Beams::choose(Value logits, Value sequences, ValueRange state)
   Value first = b.unsqueeze(b.iota({prompts()}, 0, index), {1});
   Value from = b.add(chosen(rows), b.mul(first, static_cast<double>(beams)));
   Dim count = b.mulDims(prompts(), several);
-  return {b.reshape(chosen(tokens), {count, b.dim(1)}),
-          b.reshape(from, {count}),
-          {b.binary<prim::OrOp>(done, full), chosen(sums), finished, scores}};
+  Choice choice{b.reshape(chosen(tokens), {count, b.dim(1)}),
+                b.reshape(from, {count}),
+                {b.binary<prim::OrOp>(done, full), chosen(sums), finished, scores}};
+  if (state.size() > kChoices)
+    choice.state.push_back(b.concat({state[kChoices], turn}, 0));
+  return choice;
 }
 
 LogicalResult Beams::search(size_t temperatureOperand) {
@@ -266,8 +272,6 @@ LogicalResult Beams::search(size_t temperatureOperand) {
   beams = b.known(*count).value_or(0);
   if (beams < 1 || beams > 64)
     return c.fail("needs a constant number of beams, of 1 to 64");
-  if (c.wants(2))
-    return c.fail("the scores of all tokens, its third result, are not supported");
   if (failed(read(beams)))
     return failure();
   requireAtMost(b, *wanted, *count, "the sequences to return and the beams");
@@ -277,10 +281,17 @@ LogicalResult Beams::search(size_t temperatureOperand) {
   Value later = b.compare(P::gt, b.iota({b.dim(beams)}, 0, f32), 0.0);
   Value sums = b.select(later, b.scalar(-1e9, f32), b.scalar(0, f32));
   Value none = b.full({prompts(), b.dim(beams)}, extremeOf(b, f32, -1));
-  auto end =
-      run({b.full({prompts(), b.dim(1)}, 0, b.builder().getI1Type()),
-           b.broadcastTo(b.unsqueeze(sums, {0}), {prompts(), b.dim(beams)}),
-           b.full({prompts(), b.dim(beams), maxLength}, static_cast<double>(pad), word), none});
+  SmallVector<Value> state = {
+      b.full({prompts(), b.dim(1)}, 0, b.builder().getI1Type()),
+      b.broadcastTo(b.unsqueeze(sums, {0}), {prompts(), b.dim(beams)}),
+      b.full({prompts(), b.dim(beams), maxLength}, static_cast<double>(pad), word), none};
+  if (c.wants(2)) {
+    auto tokens = words();
+    if (!tokens)
+      return c.fail("needs a known number of tokens for their scores");
+    state.push_back(b.full({b.dim(0), prompts(), b.dim(beams), b.dim(*tokens)}, 0, f32));
+  }
+  auto end = run(state);
   if (failed(end))
     return failure();
   Value finished = end->state[kFinished], scores = end->state[kScores];
@@ -288,6 +299,13 @@ LogicalResult Beams::search(size_t temperatureOperand) {
   for (int64_t j = 0; j < beams; ++j)
     finish(finished, scores, b.squeeze(column(whole, j), {1}), column(end->state[kSums], j),
            lengthOf(end->sequences, f32), goesOn);
+  if (c.wants(2)) { // turns that there were not have 0; what is not allowed has the least float
+    Value turns = b.maximum(end->state[kChoices], std::numeric_limits<float>::lowest());
+    Dim zero = b.dim(0), most = b.subDims(maxLength, begun());
+    Dims low(4, zero), high(4, zero);
+    high[0] = b.subDims(most, b.dim(turns, 0));
+    (void)c.give(2, b.pad(turns, b.scalar(0, f32), low, high));
+  }
   if (c.wants(1) || c.numResults() > 1)
     (void)c.give(1, b.sliceAxis(scores, 1, b.dim(0), *wanted));
   return c.give(b.sliceAxis(finished, 1, b.dim(0), *wanted));
