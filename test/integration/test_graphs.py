@@ -4,11 +4,12 @@ import unittest
 import numpy as np
 import onnx
 import onnxruntime
+from onnx import numpy_helper
 
 from agreement import disagreement
 from compiled import Compiled
-from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta
-from graphs import GRAPHS, microsoft
+from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta, small_product
+from graphs import GRAPHS, grouped_attention, microsoft
 from testfolder import onnx_session
 from tokensearch import PROMPTS, SEARCHES, greedy, translated
 from toolrun import ToolTest
@@ -76,6 +77,35 @@ class Graphs(ToolTest):
                 for case in cases:
                     for actual, stored in zip(compiled(*case.values()), session.run(None, case), strict=True):
                         self.assertIsNone(wrong := disagreement(np.array(actual), stored), f"{older}: {wrong}")
+
+    def test_heads_are_normalised_before_they_are_turned(self):
+        """ONNX Runtime's CPU kernel has no norms in GroupQueryAttention: it is given what is normalised already."""
+        case = dict(steps=[(5, [5]), (3, [8])], tables=True, do_rotary=1)
+        normed, inputs = grouped_attention(norm=True, qk_norm_epsilon=0.1, **case)
+        onnx.save(normed, self.work / "normed.onnx")
+        onnx.save(grouped_attention(**case)[0], self.work / "plain.onnx")
+        weights = {each.name: numpy_helper.to_array(each) for each in normed.graph.initializer}
+        session = onnx_session(self.work / "plain.onnx")
+        with Compiled.build(self.work / "normed.onnx") as compiled:
+            for values in inputs:
+                given = dict(values)
+                for name, weight in (("query", weights["norm_q"]), ("key", weights["norm_k"])):
+                    x = values[name].reshape(*values[name].shape[:2], -1, 16)
+                    given[name] = (x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 0.1) * weight).reshape(values[name].shape).astype(np.float32)
+                for actual, stored in zip(compiled(*values.values()), session.run(None, given), strict=True):
+                    self.assertIsNone(wrong := disagreement(np.array(actual), stored), wrong)
+
+    def test_mixed_blocks_have_their_zero_points(self):
+        """ONNX Runtime leaves out the zero points where there is a g_idx."""
+        graph, cases = small_product(40, 4, 16, zeros=True, mixed=True)
+        onnx.save(graph, self.work / "mixed.onnx")
+        operand = {each.name: numpy_helper.to_array(each) for each in graph.graph.initializer}
+        numbers, zeros = (np.stack([operand[name] & 15, operand[name] >> 4], -1).reshape(7, -1).astype(np.float32) for name in ("w", "zeros"))
+        groups = operand["groups"]
+        weights = (numbers[:, :40] - zeros[:, groups]) * operand["scales"].reshape(7, 3)[:, groups]
+        with Compiled.build(self.work / "mixed.onnx") as compiled:
+            for case in cases:
+                self.assertIsNone(wrong := disagreement(compiled(case["x"])[0], case["x"] @ weights.T), wrong)
 
     def test_one_token_over_a_cache_is_attention(self):
         """ONNX Runtime has it on CPUs only where the old and the new cache share their memory."""

@@ -79,13 +79,14 @@ def quantized_mixture(activation, bits, block=0, zeros=False, weights=False, **a
     return graph, [{name: np.abs(array) if name == "weights" else array for name, array in case.items()} for case in cases]
 
 
-def small_product(columns, bits, block, zeros=False, bias=False):
+def small_product(columns, bits, block, zeros=False, bias=False, mixed=False):
     """A last block that the matrix fills in part."""
     rng, rows, blocks = np.random.default_rng(5), 7, -(-columns // block)
     numbers = rng.integers(0, 1 << bits, (rows, blocks, block))
     points = rng.integers(0, 1 << bits, (rows, blocks))
     operands = {"x": ["N", columns], "w": packed(numbers, bits), "scales": heads(rows, blocks) / 2 ** bits,
-                "zeros": packed(points, bits) if zeros else None, "groups": None, "bias": heads(rows) if bias else None}
+                "zeros": packed(points, bits) if zeros else None,
+                "groups": rng.permutation(np.arange(columns) // block).astype(np.int32) if mixed else None, "bias": heads(rows) if bias else None}
     graph = microsoft("MatMulNBits", operands, ["y"], K=columns, N=rows, bits=bits, block_size=block)
     return graph, drawn({"x": (3, columns)}, {"x": (1, columns)})
 
@@ -283,6 +284,7 @@ CONTRIB = {
     "experts-of-8-bits-normalised": lambda: quantized_mixture("gelu", 8, weights=True, k=2, normalize_routing_weights=1),
     **{f"product-of-{bits}-bits-{columns}-by-{block}": lambda b=bits, c=columns, n=block: small_product(c, b, n, True, True)
        for bits, columns, block in ((4, 40, 32), (4, 24, 16), (8, 40, 16), (2, 100, 64), (4, 8, 16))},
+    "product-of-mixed-blocks": lambda: small_product(40, 4, 16, bias=True, mixed=True),
     **{f"named-numbers-{kind}": lambda k=kind: named_numbers(k) for kind in (0, 1)},
     "named-numbers-odd": lambda: named_numbers(1, columns=5, block=32),
     **{f"rotated-by-three-{layout}": lambda n=layout: rotated_by_three(n, [2, 3, 3]) for layout in (0, 1)},

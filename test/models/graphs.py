@@ -318,7 +318,7 @@ def packed_rotation(**attributes):
 
 
 def grouped_attention(steps, batch=1, places=12, packed=False, cache=True, tables=False, bias=False, sink=False, ids=False,
-                      **attributes):
+                      norm=False, **attributes):
     """Four heads of queries, two of keys. Each step has new tokens and the lengths of its sequences with these; what
     lies behind them in the cache is zero, as ONNX Runtime makes it."""
     width = 4 * 16 if not packed else 8 * 16
@@ -332,8 +332,10 @@ def grouped_attention(steps, batch=1, places=12, packed=False, cache=True, table
     operands |= {"positions": (INT64, ["B", "S"])} if ids else {}
     operands |= {"bias": (FLOAT, ["B", "H", "S", "T"])} if bias else {}
     operands |= {"sink": None} if sink else {}
-    order = ["query", "key", "value", "past_key", "past_value", "lengths", "longest", "cos", "sin", "positions", "bias", "sink"]
-    weights = {"cos": (20, 8), "sin": (20, 8), "sink": (4,)}
+    operands |= {"norm_q": None, "norm_k": None} if norm else {}
+    order = ["query", "key", "value", "past_key", "past_value", "lengths", "longest", "cos", "sin", "positions", "bias", "sink", "", "",
+             "norm_q", "norm_k"]
+    weights = {"cos": (20, 8), "sin": (20, 8), "sink": (4,), "norm_q": (16,), "norm_k": (16,)}
     graph = model([node("GroupQueryAttention", [name if name in operands else "" for name in order], ["y", "keys", "values"],
                         domain="com.microsoft", num_heads=4, kv_num_heads=2, **attributes)],
                   [value(name, *form) for name, form in operands.items() if form], [unknown(name) for name in ("y", "keys", "values")],

@@ -192,8 +192,6 @@ LogicalResult matmulNBits(NodeContext &c) {
   constexpr int64_t kMost = int64_t(1) << 30; // what they make together is a number of 64 bits
   if (std::max({k, n, block}) > kMost)
     return c.fail("K, N and the block size are 2^30 at most");
-  if (c.has(4))
-    return c.fail("reordered groups (g_idx) are not supported");
   int64_t blocks = (k + block - 1) / block, perByte = 8 / bits;
   auto requireCount = [&](unsigned input, int64_t perColumn, StringRef what) {
     requireSame(b, b.productOf(b.dims(c.in(input))), b.dim(n * perColumn), what);
@@ -222,8 +220,19 @@ LogicalResult matmulNBits(NodeContext &c) {
     }
   }
   Value scale = b.reshape(b.cast(c.in(2), wide), {b.dim(n), b.dim(blocks), b.dim(1)});
-  weight = b.reshape(b.mul(b.sub(weight, zero), scale), {b.dim(n), padded});
-  weight = b.sliceAxis(weight, 1, b.dim(0), b.dim(k));
+  if (c.has(4)) { // which block's each number of a column is, where they are not in order
+    Value of = c.in(4);
+    requireSame(b, b.productOf(b.dims(of)), b.dim(k), "the numbers of a column and g_idx");
+    requireInRange(b, of, b.dim(blocks));
+    auto each = [&](Value v) {
+      return b.rank(v) == 0 ? v : b.take(b.squeeze(v, {2}), b.reshape(of, {b.dim(k)}), 1);
+    };
+    weight = b.sliceAxis(b.reshape(weight, {b.dim(n), padded}), 1, b.dim(0), b.dim(k));
+    weight = b.mul(b.sub(weight, each(zero)), each(scale));
+  } else {
+    weight = b.reshape(b.mul(b.sub(weight, zero), scale), {b.dim(n), padded});
+    weight = b.sliceAxis(weight, 1, b.dim(0), b.dim(k));
+  }
   Value x = c.in(0);
   int64_t rank = b.rank(x);
   if (rank < 1)

@@ -114,7 +114,7 @@ static constexpr ContribSchema kContrib[] = {
     {"GroupQueryAttention",
      "query key? value? past_key? past_value? seqlens_k total_sequence_length cos_cache? "
      "sin_cache? "
-     "position_ids? attention_bias? head_sink? -k_scale? -v_scale? -q_norm_weight? -k_norm_weight?",
+     "position_ids? attention_bias? head_sink? -k_scale? -v_scale? q_norm_weight? k_norm_weight?",
      "output present_key? present_value? -output_qk?",
      "num_heads:int! kv_num_heads:int! do_rotary:int rotary_interleaved:flag causal:int "
      "local_window_size:int scale:float softcap:float smooth_softmax:int qk_output:int=0 "
@@ -139,7 +139,7 @@ static constexpr ContribSchema kContrib[] = {
      "K:int! N:int! block_size:int! quant_type:int! transB:int=1 training_mode:int"},
     {"MatMulInteger16", "A B", "Y", ""},
     {"MatMulIntegerToFloat", "A B a_scale b_scale a_zero_point? b_zero_point? bias?", "Y", ""},
-    {"MatMulNBits", "A B scales zero_points? -g_idx? bias?", "Y",
+    {"MatMulNBits", "A B scales zero_points? g_idx? bias?", "Y",
      // accuracy_level allows less exact products than these.
      "K:int! N:int! block_size:int! bits:int accuracy_level:int weight_prepacked:int=0"},
     {"MaxpoolWithMask", "X M", "Y",

@@ -15,6 +15,7 @@
 #include "Decompose/Onnx/GroupQueryAttention.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Attention.h"
+#include "Decompose/Idioms/Standardize.h"
 #include "Decompose/Onnx/AttentionCache.h"
 #include "Decompose/Onnx/Operands.h"
 
@@ -34,6 +35,7 @@ struct Places {
   size_t longest; ///< of these, one element
   size_t cos, sin;
   size_t positions = none, bias = none, sink = none;
+  size_t queryNorm = none, keyNorm = none;
   size_t rows = none, columns = none; ///< the blocks that are seen, in compressed rows
   bool wholeLengths = false;
 };
@@ -46,6 +48,7 @@ public:
 
 private:
   LogicalResult readOperands();
+  LogicalResult normalize();
   LogicalResult turn();
   Value positions();
   Value written(Value fresh, Operand past);
@@ -109,6 +112,23 @@ LogicalResult GroupQueryAttention::readOperands() {
   // A prompt starts at 0 even where it is filled up behind its end.
   first = b.mul(b.sub(end, length), scalarOf(b, b.selectDims(isPrompt, b.dim(0), b.dim(1)), index));
   places = c.has(kPastKey) ? b.maxDims(b.dim(c.in(kPastKey), 2), longest) : longest;
+  return success();
+}
+
+/// Each head of the queries and keys by its root mean square, times a vector.
+LogicalResult GroupQueryAttention::normalize() {
+  if (c.has(in.queryNorm) != c.has(in.keyNorm))
+    return c.fail("needs both q_norm_weight and k_norm_weight, or neither");
+  if (!c.has(in.queryNorm))
+    return success();
+  double epsilon = c.floatAttr("qk_norm_epsilon", 1e-6);
+  Type own = b.elem(q), wide = wideType(own);
+  for (auto [x, weight] : {std::pair(&q, in.queryNorm), std::pair(&k, in.keyNorm)}) {
+    if (b.rank(c.in(weight)) != 1)
+      return c.fail("needs norm weights of rank 1");
+    Value scaled = scaleByRms(b, b.cast(*x, wide), {3}, epsilon).value;
+    *x = b.cast(b.mul(scaled, alongAxis(b, b.cast(c.in(weight), wide), 3, 4)), own);
+  }
   return success();
 }
 
@@ -225,7 +245,7 @@ FailureOr<Value> GroupQueryAttention::allowedBlocks() {
 }
 
 LogicalResult GroupQueryAttention::run() {
-  if (failed(readOperands()) || failed(turn()))
+  if (failed(readOperands()) || failed(normalize()) || failed(turn()))
     return failure();
   k = written(k, kPastKey);
   v = written(v, kPastValue);
@@ -261,7 +281,7 @@ LogicalResult GroupQueryAttention::run() {
 }
 
 LogicalResult tcc::groupQueryAttention(NodeContext &c) {
-  static constexpr Places kPlaces{5, 6, 7, 8, 9, 10, 11};
+  static constexpr Places kPlaces{5, 6, 7, 8, 9, 10, 11, 14, 15};
   return GroupQueryAttention(c, kPlaces).run();
 }
 
