@@ -9,7 +9,7 @@ from onnx import numpy_helper
 from agreement import disagreement
 from compiled import Compiled
 from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta, small_product
-from graphs import GRAPHS, grouped_attention, microsoft
+from graphs import GRAPHS, drawn, grouped_attention, heads, microsoft
 from testfolder import onnx_session
 from tokensearch import PROMPTS, SEARCHES, greedy, translated
 from toolrun import ToolTest
@@ -107,6 +107,26 @@ class Graphs(ToolTest):
             for case in cases:
                 self.assertIsNone(wrong := disagreement(compiled(case["x"])[0], case["x"] @ weights.T), wrong)
 
+    def test_one_token_of_a_beam_is_attention(self):
+        """ONNX Runtime has DecoderMaskedSelfAttention on GPUs alone: Attention, over what the indirection gathers."""
+        held, weights = 3, {"w": heads(6, 24), "bias": heads(24)}
+        beams = np.random.default_rng(4).integers(0, 2, (2, 2, 8)).astype(np.int32)
+        number = lambda n: np.array([n], np.int32)
+        onnx.save(microsoft("DecoderMaskedSelfAttention", {
+            "x": [4, 1, 6], **weights, "mask": None, "past": [2, 4, 2, 8, 4], "added": None, "length": number(held), "width": number(2),
+            "beams": beams}, ["y", "present"], num_heads=2, past_present_share_buffer=1), self.work / "decoder.onnx")
+        onnx.save(microsoft("Attention", {"x": [4, 1, 6], **weights, "mask": None, "past": [2, 4, 2, held, 4]}, ["y", "present"], num_heads=2),
+                  self.work / "attention.onnx")
+        (case,) = drawn({"x": (4, 1, 6), "past": (2, 4, 2, 8, 4)})
+        rows = np.arange(4)[:, None] // 2 * 2 + beams.reshape(4, 8)[:, :held]
+        gathered = np.stack([case["past"][:, rows[:, i]][:, :, :, i] for i in range(held)], 3)
+        y, present = onnx_session(self.work / "attention.onnx").run(None, {"x": case["x"], "past": gathered})
+        with Compiled.build(self.work / "decoder.onnx") as compiled:
+            actual, cache = compiled(case["x"], case["past"])
+        self.assertIsNone(wrong := disagreement(actual, y), wrong)
+        case["past"][:, :, :, held] = present[:, :, :, held]
+        self.assertIsNone(wrong := disagreement(cache, case["past"]), wrong)
+
     def test_one_token_over_a_cache_is_attention(self):
         """ONNX Runtime has it on CPUs only where the old and the new cache share their memory."""
         for case in (dict(), dict(past=False), dict(mask=True, scale=0.3)):
@@ -132,6 +152,9 @@ class Graphs(ToolTest):
         sums = a @ b[0] + c
         gelu = 0.5 * sums * (1 + np.tanh(np.sqrt(2 / np.pi) * (sums + 0.044715 * sums ** 3)))
         cases = {
+            "GemmaRotaryEmbedding": (dict(angles=x[0], q=x[0, :, None], turned_q=x[1, :, None], k=x[1, :, None], turned_k=-x[0, :, None]),
+                                     [one * np.cos(x[0, :, None]) + other * np.sin(x[0, :, None]) for one, other in
+                                      ((x[0, :, None], x[1, :, None]), (x[1, :, None], -x[0, :, None]))], {}),
             "SkipGroupNorm": (dict(x=x, scale=scale, shift=bias, skip=skip, bias=bias), [normal / (1 + np.exp(-normal)), total],
                               dict(groups=2, activation=1)),
             "FusedMatMulActivation": (dict(a=a, b=b.swapaxes(1, 2).copy()), [np.where(product < 0, 0.3 * product, product)],

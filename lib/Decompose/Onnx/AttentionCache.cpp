@@ -16,6 +16,13 @@ Value tcc::writeTokens(PrimBuilder &b, Value cache, Value at, Value fresh) {
 FailureOr<AttentionCache> AttentionCache::read(NodeContext &c, const Operands &operands,
                                                bool shares) {
   AttentionCache cache(c.b);
+  if (c.has(operands.width) && !c.has(operands.beams)) {
+    auto width = hostInt(c, operands.width);
+    if (failed(width))
+      return failure();
+    requireSame(c.b, *width, c.b.dim(1), "the beam_width without a cache_indirection and one beam");
+  }
+
   cache.shares = shares;
   if (!shares) {
     if (c.has(operands.length) || c.has(operands.beams))

@@ -12,9 +12,9 @@ mlir::Value writeTokens(PrimBuilder &b, mlir::Value cache, mlir::Value at, mlir:
 /// indirection [B, beams, T] says which.
 class AttentionCache {
 public:
-  /// Where the operands are: how many tokens are held, and the indirection.
+  /// Where the operands are: how many tokens are held, the number of beams, and the indirection.
   struct Operands {
-    size_t length, beams;
+    size_t length, width, beams;
   };
   static mlir::FailureOr<AttentionCache> read(NodeContext &c, const Operands &operands,
                                               bool shares);

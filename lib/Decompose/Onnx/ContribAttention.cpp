@@ -152,13 +152,14 @@ LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value
   return c.give(mergeHeads(b, result->result));
 }
 
-/// input, weights, bias, mask_index, past, attention_bias, past_sequence_length.
+/// input, weights, bias, mask_index, past, attention_bias, past_sequence_length. Of one token the
+/// same has, to search by beams, a beam_width and a cache_indirection.
 LogicalResult attention(NodeContext &c) {
   PrimBuilder &b = c.b;
   Value projected = b.matmul(c.in(0), c.in(1));
   if (c.has(2))
     projected = b.add(projected, c.in(2));
-  return attendProjected(c, projected, c.inOr(3, {}), c.inOr(4, {}), c.inOr(5, {}), {6, kNone});
+  return attendProjected(c, projected, c.inOr(3, {}), c.inOr(4, {}), c.inOr(5, {}), {6, 7, 8});
 }
 
 /// input, weight, bias, input_scale, weight_scale, mask_index, input_zero_point,
@@ -177,7 +178,7 @@ LogicalResult quantizedAttention(NodeContext &c) {
   Value projected = b.mul(sum, scale);
   if (c.has(2))
     projected = b.add(projected, c.in(2));
-  return attendProjected(c, projected, c.inOr(5, {}), c.inOr(8, {}), {}, {kNone, kNone});
+  return attendProjected(c, projected, c.inOr(5, {}), c.inOr(8, {}), {}, {kNone, kNone, kNone});
 }
 
 /// query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value,
@@ -233,7 +234,7 @@ LogicalResult multiHeadAttention(NodeContext &c) {
   Dim past = b.dim(0);
   if (c.has(6) != c.has(7))
     return c.fail("needs both past_key and past_value, or neither");
-  auto cache = AttentionCache::read(c, {8, 9}, c.has(6) && c.has(8));
+  auto cache = AttentionCache::read(c, {8, kNone, 9}, c.has(6) && c.has(8));
   if (failed(cache))
     return failure();
   Value keys = k, values = v;
@@ -290,15 +291,10 @@ LogicalResult decoderMaskedAttention(NodeContext &c) {
     part = splitHeads(b, part, heads);
   }
   bool shares = c.has(5) && c.intAttr("past_present_share_buffer", 0) != 0;
-  auto cache = AttentionCache::read(c, {7, 9}, shares);
+  auto cache = AttentionCache::read(c, {7, 8, 9}, shares);
   if (failed(cache))
     return failure();
-  if (c.has(8) && !c.has(9)) {
-    auto width = hostInt(c, 8);
-    if (failed(width))
-      return failure();
-    requireSame(b, *width, b.dim(1), "the beam_width without a cache_indirection and one beam");
-  }
+
   Value presents[3] = {{}, parts[1], parts[2]};
   if (c.has(5))
     for (int64_t i : {1, 2})
@@ -336,6 +332,25 @@ LogicalResult turned(NodeContext &c, llvm::function_ref<Value(Value table)> angl
   Value result = rotate(b, x, b.unsqueeze(angles(cos), {headAxis}),
                         b.unsqueeze(angles(sin), {headAxis}), rotated, c.intAttr("interleaved", 0));
   return c.give(flat ? b.reshape(result, have) : result);
+}
+
+/// Angles [B, S, H], and queries and keys [B, N, S, H], each with what it is when half a turn of
+/// its features is made: both by the angles.
+LogicalResult gemmaRotaryEmbedding(NodeContext &c) {
+  PrimBuilder &b = c.b;
+  Value angles = widen(b, c.in(0));
+  if (b.rank(angles) != 3)
+    return c.fail("needs angles [batch, tokens, features]");
+  Value cos = b.unsqueeze(b.unary<prim::CosOp>(angles), {1});
+  Value sin = b.unsqueeze(b.unary<prim::SinOp>(angles), {1});
+  for (size_t i : {0, 1}) {
+    Value x = c.in(1 + 2 * i), half = c.in(2 + 2 * i);
+    if (b.rank(x) != 4 || b.rank(half) != 4)
+      return c.fail("needs queries and keys of rank 4");
+    auto by = [&](Value v, Value with) { return b.mul(v, b.cast(with, b.elem(x))); };
+    (void)c.give(i, b.add(by(x, cos), by(half, sin)));
+  }
+  return success();
 }
 
 /// Rows of a table of angles.
@@ -399,6 +414,8 @@ void tcc::populateOnnxContribAttentionRules(RuleSet &rules) {
   static const std::pair<StringRef, LogicalResult (*)(NodeContext &)> kTable[] = {
       {"Attention", attention},
       {"DecoderMaskedMultiHeadAttention", decoderMaskedAttention},
+      {"DecoderMaskedSelfAttention", attention},
+      {"GemmaRotaryEmbedding", gemmaRotaryEmbedding},
       {"GroupQueryAttention", groupQueryAttention},
       {"QAttention", quantizedAttention},
       {"MultiHeadAttention", multiHeadAttention},

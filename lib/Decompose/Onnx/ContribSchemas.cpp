@@ -66,6 +66,12 @@ static constexpr ContribSchema kContrib[] = {
      "output present_key? present_value? -qk?",
      "num_heads:int! mask_filter_value:float scale:float output_qk:int=0 "
      "past_present_share_buffer:flag"},
+    {"DecoderMaskedSelfAttention",
+     "input weights bias mask_index? past attention_bias? past_sequence_length beam_width? "
+     "cache_indirection?",
+     "output present",
+     "num_heads:int! mask_filter_value:float scale:float do_rotary:int=0 "
+     "past_present_share_buffer:flag"},
     {"DequantizeLinear", "x x_scale x_zero_point?", "y", "axis:int"},
     {"DynamicQuantizeLSTM",
      "X W R B? sequence_lens? initial_h? initial_c? P? W_scale W_zero_point R_scale R_zero_point",
@@ -101,6 +107,7 @@ static constexpr ContribSchema kContrib[] = {
     {"GatedRelativePositionBias", "query_layer query_bias rel_pos weight bias eco_a token_offset?",
      "output", "num_heads:int!"},
     {"Gelu", "X", "Y", ""},
+    {"GemmaRotaryEmbedding", "emb q q_rot k k_rot", "output1 output2", ""},
     {"GemmFastGelu", "X W bias?", "Y", ""},
     {"GreedySearch",
      "input_ids max_length min_length? repetition_penalty? vocab_mask? prefix_vocab_mask? "
