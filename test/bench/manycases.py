@@ -207,6 +207,9 @@ def writes():
     more("kthvalue/axis0", lambda x: x.kthvalue(3, 0), (301, 199), places=0)
     for columns in (4, 8, 12):
         more(f"sum/100000x{columns}", lambda x: x.sum(0), (100000, columns))
+    for length in (9, 30, 64):
+        more(f"median/20000x{length}", lambda x: x.median(1), (20000, length), places=1)
+        more(f"sort/20000x{length}", lambda x: torch.sort(x, dim=1, stable=True), (20000, length), places=1)
     more("msort", torch.msort, (301, 999))
     more("topk/65536x4", lambda x: x.topk(2, 1), (65536, 4), places=1)
     more("topk/20000x10", lambda x: x.topk(3, 1), (20000, 10), places=1)

@@ -229,6 +229,37 @@ class LongLines(ToolTest):
                 constants.append((f"k{k}", [k]))
             self.check(nodes, x, outputs, constants=constants)
 
+    def test_short_lines_in_order(self):
+        """Lines of a few vectors, of every width of keys: ties, zeros of both signs, NaN and infinities; all of a line and a part."""
+        for length in (3, 8, 31, 64):
+            for dtype in (np.float32, np.float64, np.float16, np.int64, np.uint8):
+                x = RANDOM.integers(0 if dtype == np.uint8 else -9, 20, (40, length)).astype(dtype)
+                if np.issubdtype(dtype, np.floating):
+                    x[1, 1::2], x[2, ::2], x[3, 1::3], x[4, :1], x[5] = np.nan, np.inf, -np.inf, -0.0, np.nan
+                nodes, outputs, constants = [], {}, []
+                for k in (2, length):
+                    for largest in (0, 1):
+                        numbers = np.where(np.isnan(x), np.inf, x.astype(np.float64))
+                        ranked = np.searchsorted(np.unique(numbers), numbers) * 2 + np.isnan(x)  # NaN after infinity
+                        order = np.argsort(-ranked if largest else ranked, -1, kind="stable")
+                        name = f"{k}_{largest}"
+                        nodes.append(helper.make_node("TopK", ["x", f"k{name}"], [f"v{name}", f"i{name}"], largest=largest))
+                        outputs |= {f"v{name}": np.take_along_axis(x, order[:, :k], -1), f"i{name}": order[:, :k]}
+                        constants.append((f"k{name}", [k]))
+                self.check(nodes, x, outputs, constants=constants)
+
+    def test_short_lines_are_counted(self):
+        """They call no function that sorts, longer ones do."""
+        for length, sorts in ((31, False), (64, False), (65, True)):
+            path, text = self.work / "order.onnx", self.work / "order.s"
+            graph = helper.make_graph([helper.make_node("TopK", ["x", "k"], ["v", "i"])], "order",
+                                      [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (9, length))],
+                                      [helper.make_empty_tensor_value_info(name) for name in "vi"],
+                                      [onnx.numpy_helper.from_array(np.array([length - 1]), "k")])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), path)
+            self.compiles(path, "--target", "x86_64-linux", "--cpu", "x86-64-v3", "--emit", "asm", "-o", text)
+            self.assertEqual("tcc_sort_words" in text.read_text(), sorts, length)
+
     def test_conversions_clamp(self):
         edges = [0.0, -0.0, 0.5, -0.5, 1.99, 126.9, 127.0, 127.9, 128.0, -127.9, -128.0, -128.9, -129.0, 254.9, 255.9, 256.0,
                  32767.9, 32768.0, -32768.9, -32769.0, 65535.9, 65536.0, 1e30, -1e30, np.inf, -np.inf, np.nan]

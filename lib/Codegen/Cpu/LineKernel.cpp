@@ -114,6 +114,8 @@ void tcc::codegen::emitLines(KernelFrame &f, Operation *op) {
     for (Value i : f.delinearize(task, others))
       at.push_back(Coord::uniform(i));
     at.insert(at.begin() + axis, Coord::uniform(f.e.index(0)));
+    if (ranksLine(op, f.cpu))
+      return emitRankedLine(f, op, at);
     if (sortsWords(op, f.cpu))
       return emitSortedLine(f, op, at, length);
     if (lines == 1)

@@ -24,6 +24,10 @@ bool sortsWords(mlir::Operation *op, const CpuTarget &cpu);
 /// The line at `at` so.
 void emitSortedLine(KernelFrame &f, mlir::Operation *op, Coords at, mlir::Value length);
 
+/// Whether `op` sorts lines of a few vectors, by counting what comes before each element.
+bool ranksLine(mlir::Operation *op, const CpuTarget &cpu);
+void emitRankedLine(KernelFrame &f, mlir::Operation *op, Coords at);
+
 /// Columns that a task of an operator on matrices takes; 0: a task takes a matrix.
 int64_t matrixColumns(mlir::Operation *op, cpu::SpecialScheduleAttr schedule);
 /// An operator on matrices.
