@@ -152,10 +152,13 @@ LogicalResult countNumbers(AtenNode &a) {
   Dim least = a.extent("minlength", 0);
   if (b.rank(x) != 1 || (weights && b.rank(weights) != 1))
     return a.fail("needs a vector");
-  Value zero = b.scalar(0, i64);
-  Value padded = b.concat({x, b.unsqueeze(b.scalar(-1, i64), {0})}, 0); // there may be none
-  Value needed = b.add(b.reduce(K::max, padded, {0}, false), 1.0);
-  Value lowest = b.reduce(K::min, b.concat({x, b.unsqueeze(zero, {0})}, 0), {0}, false);
+  auto extremum = [&](K kind, int64_t ofNone) {
+    Value all = x;
+    if (b.known(b.dim(x, 0)).value_or(0) < 1) // there may be none
+      all = b.concat({x, b.unsqueeze(b.scalar(ofNone, i64), {0})}, 0);
+    return b.reduce(kind, all, {0}, false);
+  };
+  Value needed = b.add(extremum(K::max, -1), 1.0), lowest = extremum(K::min, 0);
   b.check(b.readElements(b.compare(P::ge, lowest, 0.0))[0], "bincount: a number is negative");
   Dim bins = b.maxDims(b.readElements(needed)[0], least);
   Value each = weights ? b.cast(weights, own) : b.full(b.dims(x), 1, own);

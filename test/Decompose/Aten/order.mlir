@@ -30,3 +30,16 @@ func.func @sorted(%x: tensor<20x300xf32>, %y: tensor<20x30xf32>, %z: tensor<20x?
   %3:2 = graph.node "aten" "median.dim"(%x) {attrs = {self = #graph.operand<0>, dim = 1, keepdim = false}} : (tensor<20x300xf32>) -> (tensor<20xf32>, tensor<20xi64>)
   return %0#0, %0#1, %1#0, %1#1, %2#0, %2#1, %3#0, %3#1 : tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>, tensor<20xf32>, tensor<20xi64>
 }
+
+// What there is counts as it lies; where there may be none, a number is put to it.
+// CHECK-LABEL: func @bincount
+// CHECK-NOT: prim.concat
+// CHECK: prim.reduce max %arg0 [0] : (tensor<100xi64>) -> tensor<i64>
+// CHECK: prim.reduce min %arg0 [0] : (tensor<100xi64>) -> tensor<i64>
+// CHECK: prim.concat %arg1
+// CHECK: prim.concat %arg1
+func.func @bincount(%x: tensor<100xi64>, %y: tensor<?xi64>) -> (tensor<?xi64>, tensor<?xi64>) {
+  %0 = graph.node "aten" "bincount.default"(%x) {attrs = {self = #graph.operand<0>, minlength = 7}} : (tensor<100xi64>) -> tensor<?xi64>
+  %1 = graph.node "aten" "bincount.default"(%y) {attrs = {self = #graph.operand<0>, minlength = 7}} : (tensor<?xi64>) -> tensor<?xi64>
+  return %0, %1 : tensor<?xi64>, tensor<?xi64>
+}
