@@ -11,6 +11,7 @@
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
+#include "tcc/Dialect/Prim/Shares.h"
 #include "tcc/Dialect/Prim/Signedness.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -237,46 +238,6 @@ static Value nextAfter(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, unordered, arith::AddFOp::create(b, x, y), result);
 }
 
-/// The reduction of `x` whose result for each of its parts `y` repeats all over that part.
-static prim::ReduceOp reductionOver(Value y, Value x) {
-  auto spread = y.getDefiningOp<prim::BroadcastOp>();
-  if (!spread)
-    return {};
-  Value result = spread.getX();
-  while (auto reshape = result.getDefiningOp<prim::ReshapeOp>())
-    result = reshape.getX();
-  auto reduce = result.getDefiningOp<prim::ReduceOp>();
-  if (!reduce || reduce.getX() != x)
-    return {};
-  // Each axis of the result, unit ones aside, and its extent.
-  SmallVector<std::pair<int64_t, int64_t>> kept, used;
-  for (auto [axis, extent] : llvm::enumerate(tensorType(reduce.getX()).getShape()))
-    if (extent != 1 && !llvm::is_contained(reduce.getAxes(), static_cast<int64_t>(axis)))
-      kept.push_back({axis, extent});
-  for (auto [axis, extent] :
-       llvm::zip_equal(spread.getAxes(), tensorType(spread.getX()).getShape()))
-    if (extent != 1)
-      used.push_back({axis, extent});
-  return kept == used ? reduce : prim::ReduceOp();
-}
-
-/// Whether `x` is a tensor of which the largest element of each of its parts is subtracted, from
-/// all elements of that part.
-static bool isBelowMaximum(Value x) {
-  auto difference = x.getDefiningOp<prim::SubOp>();
-  auto reduce =
-      difference ? reductionOver(difference.getRhs(), difference.getLhs()) : prim::ReduceOp();
-  return reduce && reduce.getKind() == prim::ReduceKind::max;
-}
-
-/// Whether `op` divides exponentials, of which the largest of each row is 1, by the row's sum.
-static bool makesShares(prim::DivOp op) {
-  auto exp = op.getLhs().getDefiningOp<prim::ExpOp>();
-  auto sum = exp ? reductionOver(op.getRhs(), op.getLhs()) : prim::ReduceOp();
-  return sum && sum.getKind() == prim::ReduceKind::sum && isBelowMaximum(exp->getOperand(0)) &&
-         llvm::is_contained(sum.getAxes(), tensorType(op.getLhs()).getRank() - 1);
-}
-
 template <typename MathOp> static auto viaMath(ImplicitLocOpBuilder &b, ValueRange v) {
   return [&b, v](auto) -> Value { return MathOp::create(b, v[0]); };
 }
@@ -286,7 +247,7 @@ static Value emitFloatUnary(ImplicitLocOpBuilder &b, Operation *op, ValueRange v
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](prim::ExpOp exp) {
         auto result = math::ExpOp::create(b, v[0]);
-        if (isBelowMaximum(exp->getOperand(0)))
+        if (prim::isNotPositive(exp))
           result->setAttr(kNotPositive, b.getUnitAttr());
         return result;
       })
@@ -371,7 +332,7 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
           .Case([&](prim::DivOp div) -> Value {
             if (isFloat) {
               auto quotient = arith::DivFOp::create(b, v[0], v[1]);
-              if (makesShares(div))
+              if (prim::makesShares(div))
                 quotient->setAttr(kShares, b.getUnitAttr());
               return quotient;
             }

@@ -28,7 +28,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "tcc/Dialect/Cpu/NarrowLines.h"
-#include "tcc/Dialect/Prim/Prim.h"
+#include "tcc/Dialect/Prim/Shares.h"
 #include "tcc/LayoutAssign/LayoutAssign.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -67,6 +67,7 @@ struct Rest {
 class SplitReductionsPass : public tcc::impl::SplitReductionsPassBase<SplitReductionsPass> {
 public:
   void runOnOperation() override {
+    prim::markShares(getOperation());
     SmallVector<prim::ArgReduceOp> places;
     getOperation().walk([&](prim::ArgReduceOp op) { places.push_back(op); });
     for (prim::ArgReduceOp op : places)
