@@ -28,7 +28,7 @@ import sys
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TOGETHER = 8  # files of a group on average: they are compiled in 5 s when one has changed
+TOGETHER = 8  # files of a group on average: all are compiled when one has changed
 AT_MOST = 12
 DIRECTIVE = re.compile(r"^ *using namespace [\w:]+;", re.M)
 ALIAS = re.compile(r"^(?:using|namespace) (\w+) =(.*)$|^# *define (\w+)(.*)$|^ *using ([\w:]+::)(\w+);$", re.M)
