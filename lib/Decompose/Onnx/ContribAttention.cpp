@@ -138,7 +138,9 @@ LogicalResult attendProjected(NodeContext &c, Value projected, Value mask, Value
     return c.fail("needs 'num_heads' and an operand of rank 3");
   SmallVector<Value> qkv = splitProjection(c, projected, heads);
   Dim length = b.dim(0);
-  bool shares = past && c.intAttr("past_present_share_buffer", 0) != 0;
+  bool shares = c.intAttr("past_present_share_buffer", 0) != 0;
+  if (shares && !past)
+    return c.fail("needs a past for 'past_present_share_buffer'");
   auto cache = AttentionCache::read(c, lengths, shares);
   if (failed(cache))
     return failure();
@@ -290,7 +292,9 @@ LogicalResult decoderMaskedAttention(NodeContext &c) {
     }
     part = splitHeads(b, part, heads);
   }
-  bool shares = c.has(5) && c.intAttr("past_present_share_buffer", 0) != 0;
+  bool shares = !cross && c.intAttr("past_present_share_buffer", 0) != 0;
+  if (shares && !c.has(5))
+    return c.fail("needs a past for 'past_present_share_buffer'");
   auto cache = AttentionCache::read(c, {7, 8, 9}, shares);
   if (failed(cache))
     return failure();
