@@ -11,7 +11,7 @@ from compiled import Compiled
 from contrib import CONTRIB, causal_convolution, decoder_attention, gated_delta, small_product
 from graphs import GRAPHS, drawn, grouped_attention, heads, microsoft
 from testfolder import onnx_session
-from tokensearch import PROMPTS, SEARCHES, greedy, translated
+from tokensearch import PROMPTS, SEARCHES, decoder, greedy, translated
 from toolrun import ToolTest
 
 
@@ -67,16 +67,17 @@ class Graphs(ToolTest):
 
     def test_decoders_that_share_their_caches_choose_the_same(self):
         """ONNX Runtime's CPU kernels fail on the older form of an encoder, and choose other tokens where several beams share."""
-        for older in (True, False):
-            form = dict(older=older, hidden=older, eos=7)
-            plain, cases = translated(5, 3, 2, **form)
+        forms = [(translated(5, 3, 2, older=older, hidden=older, eos=7), translated(5, 3, 2, shared=True, older=older, hidden=older, eos=7))
+                 for older in (True, False)]
+        forms.append([greedy(5, PROMPTS, eos=7, min_length=[12], mask=True, body=decoder(5, shared=shared)) for shared in (False, True)])
+        for (plain, cases), (shared, _) in forms:
             onnx.save(plain, self.work / "plain.onnx")
-            onnx.save(translated(5, 3, 2, shared=True, **form)[0], self.work / "shared.onnx")
+            onnx.save(shared, self.work / "shared.onnx")
             session = onnx_session(self.work / "plain.onnx")
             with Compiled.build(self.work / "shared.onnx") as compiled:
                 for case in cases:
                     for actual, stored in zip(compiled(*case.values()), session.run(None, case), strict=True):
-                        self.assertIsNone(wrong := disagreement(np.array(actual), stored), f"{older}: {wrong}")
+                        self.assertIsNone(wrong := disagreement(np.array(actual), stored), wrong)
 
     def test_heads_are_normalised_before_they_are_turned(self):
         """ONNX Runtime's CPU kernel has no norms in GroupQueryAttention: it is given what is normalised already."""

@@ -7,8 +7,8 @@ from graphs import FLOAT, INT32, constant, model, node, unknown, value
 WORDS, HEADS, FEATURES = 11, 2, 4
 
 
-def decoder(seed, words=WORDS):
-    """One layer of attention with a cache, as ONNX Runtime wants it: [2, batch, heads, past, features]."""
+def decoder(seed, words=WORDS, shared=False):
+    """One layer of attention with a cache, as ONNX Runtime wants it: [2, batch, heads, past, features]; in places or not."""
     rng = np.random.default_rng(seed)
     width = HEADS * FEATURES
     weight = lambda name, *shape: constant(name, rng.standard_normal(shape) / np.sqrt(shape[0]) * 2, np.float32)
@@ -30,6 +30,14 @@ def decoder(seed, words=WORDS):
              node("MatMul", ["a", "v"], ["o"]), node("Transpose", ["o"], ["turned"], perm=[0, 2, 1, 3]),
              node("Reshape", ["turned", "joined"], ["flat"]), node("Add", ["flat", "x"], ["y"]), node("MatMul", ["y", "wout"], ["logits"])]
     cache = lambda name, length: value(name, FLOAT, [2, "B", HEADS, length, FEATURES])
+    if shared:
+        names = ["x", "wqkv", "", "attention_mask", "past_0", "", "past_sequence_length"]
+        nodes = nodes[:3] + [node("Attention", names, ["flat", "present_0"], domain="com.microsoft", num_heads=HEADS,
+                                  past_present_share_buffer=1)] + nodes[-2:]
+        return helper.make_graph(nodes, "decoder", [value("input_ids", INT32, ["B", "S"]), value("position_ids", INT32, ["B", "S"]),
+                                                    value("attention_mask", INT32, ["B", "T"]), cache("past_0", "P"),
+                                                    value("past_sequence_length", INT32, [1])],
+                                 [value("logits", FLOAT, ["B", "S", words]), cache("present_0", "P")], initializers)
     return helper.make_graph(nodes, "decoder", [value("input_ids", INT32, ["B", "S"]), value("position_ids", INT32, ["B", "S"]),
                                                 value("attention_mask", INT32, ["B", "T"]), cache("past_0", "P")],
                              [value("logits", FLOAT, ["B", "S", words]), cache("present_0", "T")], initializers)
@@ -184,9 +192,9 @@ def translated(seed, count, returned=1, older=True, hidden=True, shared=False, *
                  **({"model_type": 1, "decoder_start_token_id": 0, "encoder": encoder, "decoder": body} | settings))
 
 
-def heard(seed, count, returned=1, hidden=True, op="WhisperBeamSearch", **settings):
+def heard(seed, count, returned=1, hidden=True, op="WhisperBeamSearch", words=WORDS, **settings):
     """Beams of features, as Whisper is exported; the first tokens are operands."""
-    encoder, body = encoded(seed, whisper=True, hidden=hidden)
+    encoder, body = encoded(seed, whisper=True, hidden=hidden, words=words)
     rng = np.random.default_rng(seed)
     sounds = [rng.standard_normal((2, 3, 6)).astype(np.float32), rng.standard_normal((2, 3, 4)).astype(np.float32)]
     return beams(seed, sounds, count, returned, op=op, encoder=encoder, decoder=body,
@@ -223,6 +231,10 @@ SEARCHES = {
     "translated-masked": lambda: translated(3, 2, 2, mask=True, eos=7, early_stopping=1),
     "translated-by-one": lambda: translated(4, 1, eos=7, repetition_penalty=[1.4]),
     "heard": lambda: heard(5, 3, 2, eos=7),
+    **{f"heard-times-{seed}": lambda s=seed: heard(
+        s, 2, 2, words=90, eos=20, max_length=[16], decoder_input_ids=[[21, 22], [21, 23]], logits_processor=[1], decoder_start_token_id=21,
+        translate_token_id=22, transcribe_token_id=23, start_of_lm_token_id=24, no_timestamps_token_id=25, beginning_timestamp_token_id=26,
+        **more) for seed, more in ((1, {}), (2, {"min_length": [16]}), (3, {"temperature": [2.0], "min_length": [16]}))},
     "heard-warm": lambda: heard(6, 2, eos=7, hidden=False, temperature=[0.6], logits_processor=[0], min_length=[8]),
     "greedy-vocabulary": lambda: greedy(9, PROMPTS[:1], eos=7, min_length=[12], vocab_mask=[1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1],
                                         prefix_vocab_mask=[[1, 1, 0, 1] + [0] * 7, [0] * 6 + [1, 0, 0, 1, 0]]),

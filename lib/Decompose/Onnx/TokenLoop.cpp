@@ -90,7 +90,12 @@ Value TokenLoop::admitted(Value y, Value sequences) const {
     y = b.select(b.binary<prim::AndOp>(isEnd, b.fromHost({early}, {}, b.builder().getI1Type())),
                  never, y);
   }
-  return temperature ? b.div(y, temperature) : y;
+  if (temperature)
+    y = b.div(y, temperature);
+  if (!times)
+    return y;
+  Value with = withTimes(b, sequences, y, *times);
+  return timed ? b.select(timed, with, y) : with;
 }
 
 std::optional<SmallVector<Value>> TokenLoop::turn(Region &decoder, size_t states,
@@ -228,14 +233,31 @@ LogicalResult TokenLoop::readPrompt() {
       return c.fail("needs a 'decoder_start_token_id'");
     starts = b.full({prompts(), b.dim(1)}, static_cast<double>(first), word);
   }
-  if (c.has(operands.processor)) {
-    auto processor = hostInt(c, operands.processor);
-    if (failed(processor))
-      return failure();
-    if (b.known(*processor).value_or(0) != 0)
-      return c.fail("a logits_processor other than 0 is not supported");
-    requireSame(b, *processor, b.dim(0), "the logits_processor and the one that is supported, 0");
-  }
+  return c.has(operands.processor) ? readTimes() : success();
+}
+
+/// The logits_processor: 0 is none, 1 makes texts with times.
+LogicalResult TokenLoop::readTimes() {
+  auto processor = hostInt(c, operands.processor);
+  if (failed(processor))
+    return failure();
+  auto known = b.known(*processor);
+  if (known == 0)
+    return success();
+  TimeTokens t{.end = c.intAttr("eos_token_id", -1),
+               .start = c.intAttr("decoder_start_token_id", -1),
+               .translate = c.intAttr("translate_token_id", -1),
+               .transcribe = c.intAttr("transcribe_token_id", -1),
+               .startOfLanguageModel = c.intAttr("start_of_lm_token_id", -1),
+               .noTimes = c.intAttr("no_timestamps_token_id", -1),
+               .firstTime = c.intAttr("beginning_timestamp_token_id", -1)};
+  if (known.value_or(1) != 1 || kind != Kind::featuresToTokens || t.firstTime < 0)
+    return c.fail("a logits_processor other than 0 needs to be 1, for Whisper, and the tokens of "
+                  "its times");
+  requireAtMost(b, *processor, b.dim(1), "the logits_processor and those that there are");
+  times = t;
+  if (!known)
+    timed = b.fromHost({b.compareDims(Cmp::eq, *processor, b.dim(1))}, {}, b.builder().getI1Type());
   return success();
 }
 

@@ -63,6 +63,7 @@ private:
   };
 
   mlir::LogicalResult readPrompt();
+  mlir::LogicalResult readTimes();
   mlir::Value eachRow(mlir::Value v) const;
   mlir::Value seen(size_t i, mlir::Value first) const;
   mlir::FailureOr<mlir::Value> promptMask(mlir::Value ids) const;
@@ -79,7 +80,9 @@ private:
   size_t leads() const;
 
   Kind kind = Kind::decoder;
-  mlir::Value starts; ///< what the sequences begin with [B, S]
+  std::optional<TimeTokens> times; ///< of Whisper's texts
+  mlir::Value timed;               ///< whether they are wanted: a run says it; or null
+  mlir::Value starts;              ///< what the sequences begin with [B, S]
   Encoded encoded;
   size_t shared = 0; ///< operands of the decoder that say how a cache of max_length is filled
   std::string fault; ///< of the operands, found in a turn

@@ -2,10 +2,12 @@
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 #include "Decompose/Onnx/TokenSearch.h"
+#include <limits>
 
 using namespace mlir;
 using namespace tcc;
 using P = prim::ComparePredicate;
+using K = prim::ReduceKind;
 
 /// Tokens are put before the sequence so that one of any length has windows.
 Value tcc::withoutRepeats(PrimBuilder &b, Value ids, Value scores, int64_t n) {
@@ -37,4 +39,51 @@ Value tcc::withPenalty(PrimBuilder &b, Value ids, Value scores, Value penalty) {
   return prim::ScatterAlongOp::create(b.builder(), b.location(), scores.getType(),
                                       prim::ScatterKind::assign, scores, ids, after, 1)
       .getResult();
+}
+
+Value tcc::withTimes(PrimBuilder &b, Value ids, Value scores, const TimeTokens &t) {
+  constexpr int64_t kFirstAtMost = 50; // steps of 0.02 s
+  constexpr double kLeast = std::numeric_limits<float>::lowest();
+  Type index = b.builder().getI64Type();
+  ids = b.cast(ids, index);
+  auto first = static_cast<double>(t.firstTime);
+  auto both = [&](Value x, Value y) { return b.binary<prim::AndOp>(x, y); };
+  auto either = [&](Value x, Value y) { return b.binary<prim::OrOp>(x, y); };
+  auto tokenAt = [&](int64_t fromEnd) {
+    Dim place = b.maxDims(b.subDims(b.dim(ids, 1), b.dim(fromEnd)), b.dim(0));
+    return b.sliceAxis(ids, 1, place, b.dim(1));
+  };
+  Value place = b.unsqueeze(b.iota({b.dim(ids, 1)}, 0, index), {0});
+  Value length = scalarOf(b, b.dim(ids, 1), index);
+  Value isTime = b.compare(P::ge, ids, first);
+  Value begin = b.add(b.reduce(K::min, b.select(isTime, place, length), {1}, true), 1.0);
+  Value later = b.compare(P::lt, begin, length); // behind the first time
+  Value ends = b.compare(P::ge, tokenAt(1), first);
+  Value pair = either(b.logicalNot(later), b.compare(P::ge, tokenAt(2), first));
+  Value single = both(ends, b.logicalNot(pair));
+  Value last = b.reduce(K::max, b.select(isTime, place, b.scalar(-1, index)), {1}, true);
+  Value lastTime = b.takeAlong(ids, b.maximum(last, 0.0), 1);
+  Value low = b.select(single, lastTime, b.add(lastTime, 1.0));
+
+  Value token = b.unsqueeze(b.iota({b.dim(scores, 1)}, 0, index), {0});
+  auto is = [&](int64_t which) { return b.compare(P::eq, token, static_cast<double>(which)); };
+  Value time = b.compare(P::ge, token, first);
+  Value hidden = either(is(t.noTimes), is(t.startOfLanguageModel));
+  Value tasks = either(is(t.start), either(is(t.translate), is(t.transcribe)));
+  hidden = either(hidden, both(later, tasks));
+  hidden = either(hidden, both(both(ends, pair), time));
+  hidden = either(hidden, both(single, b.compare(P::lt, token, static_cast<double>(t.end))));
+  Value passed = both(b.compare(P::ge, last, 0.0), b.compare(P::lt, token, low));
+  hidden = either(hidden, both(passed, time));
+  Value late = b.compare(P::gt, token, static_cast<double>(t.firstTime + kFirstAtMost));
+  hidden = either(hidden, both(b.logicalNot(later), late));
+  Value never = extremeOf(b, b.elem(scores), -1);
+  scores = b.select(hidden, never, scores);
+
+  Value times = b.select(time, scores, never);
+  Value most = b.maximum(b.reduce(K::max, times, {1}, true), kLeast);
+  Value together = b.add(b.log(b.reduce(K::sum, b.exp(b.sub(times, most)), {1}, true)), most);
+  Value text = b.maximum(b.reduce(K::max, b.select(time, never, scores), {1}, true), kLeast);
+  Value chooses = both(b.compare(P::gt, together, text), b.logicalNot(time));
+  return b.select(chooses, never, scores);
 }

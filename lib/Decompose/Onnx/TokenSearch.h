@@ -17,4 +17,14 @@ mlir::Value withoutRepeats(PrimBuilder &b, mlir::Value ids, mlir::Value scores, 
 /// `penalty`, a scalar, negative ones times it.
 mlir::Value withPenalty(PrimBuilder &b, mlir::Value ids, mlir::Value scores, mlir::Value penalty);
 
+/// The tokens of Whisper that its texts with times are made of; a time's token is `firstTime` or
+/// after it.
+struct TimeTokens {
+  int64_t end, start, translate, transcribe, startOfLanguageModel, noTimes, firstTime;
+};
+/// `scores` [B, V] with -inf for what may not follow the tokens of `ids` [B, L]: times stand in
+/// pairs, but for the first one, do not decrease, and are chosen where they are likelier together
+/// than any other token.
+mlir::Value withTimes(PrimBuilder &b, mlir::Value ids, mlir::Value scores, const TimeTokens &t);
+
 } // namespace tcc
