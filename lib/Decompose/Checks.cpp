@@ -81,8 +81,11 @@ void tcc::requireAtMost(PrimBuilder &b, Dim x, Dim limit, StringRef what) {
   auto cx = b.known(x), cl = b.known(limit);
   if (cx && cl && *cx > *cl)
     b.fault(what + ": extent " + llvm::Twine(*cx) + " is more than " + llvm::Twine(*cl));
-  else if (!cx || !cl)
-    b.check(b.compareDims(Cmp::sle, x, limit), what.str() + ": an extent is too large");
+  if (cx && cl)
+    return;
+  Dim fine = b.compareDims(Cmp::sle, x, limit);
+  if (!isa<Value>(fine) || !isChecked(b, cast<Value>(fine), 0))
+    b.check(fine, what.str() + ": an extent is too large");
 }
 
 void tcc::requireElements(PrimBuilder &b, Dim extent, ArrayRef<Dim> results, StringRef what) {
@@ -118,6 +121,12 @@ Dim tcc::repeatedExtent(PrimBuilder &b, Dim extent, Dim count) {
         b.compareDims(Cmp::sle, count, b.floorDivDims(b.dim(kMost), b.maxDims(extent, b.dim(1)))),
         "an extent is too large");
   return b.mulDims(extent, count);
+}
+
+Dim tcc::wholeQuotient(PrimBuilder &b, Dim extent, Dim count, StringRef what) {
+  Dim each = b.floorDivDims(extent, b.maxDims(count, b.dim(1)));
+  requireSame(b, b.mulDims(each, count), extent, what);
+  return each;
 }
 
 void tcc::requireDivisor(PrimBuilder &b, Dim x, Dim d) {

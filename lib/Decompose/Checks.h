@@ -31,6 +31,8 @@ void requireInside(PrimBuilder &b, Dim start, Dim size, Dim extent);
 void requireElements(PrimBuilder &b, Dim extent, llvm::ArrayRef<Dim> results, llvm::StringRef what);
 /// extent * count, which an extent must hold.
 Dim repeatedExtent(PrimBuilder &b, Dim extent, Dim count);
+/// extent / count, which leaves no rest.
+Dim wholeQuotient(PrimBuilder &b, Dim extent, Dim count, llvm::StringRef what);
 /// d can divide x.
 void requireDivisor(PrimBuilder &b, Dim x, Dim d);
 

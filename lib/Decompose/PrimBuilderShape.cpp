@@ -185,8 +185,12 @@ static void splitMixed(ArrayRef<Dim> list, SmallVectorImpl<int64_t> &statics,
 Value PrimBuilder::slice(Value x, ArrayRef<Dim> starts, ArrayRef<Dim> sizes,
                          ArrayRef<int64_t> steps) {
   Dims have = dims(x);
-  for (auto [extent, start, size] : llvm::zip(have, starts, sizes)) {
+  for (auto [extent, start, size, step] : llvm::zip(have, starts, sizes, steps)) {
     auto e = known(extent), from = known(start), count = known(size);
+    if (!e && from && count && *count > 0) { // read wherever the end of the axis lies
+      Dim last = addDims(start, mulDims(dim(*count - 1), dim(std::max<int64_t>(step, 0))));
+      requireAtMost(*this, addDims(last, dim(1)), extent, "the end of a part of an axis");
+    }
     if ((count && *count < 0) || (from && *from < 0) ||
         (e && from && count && *count > 0 && *from >= *e))
       fault("a slice reaches outside of its operand");

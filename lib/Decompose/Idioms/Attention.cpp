@@ -1,4 +1,5 @@
 #include "Decompose/Idioms/Attention.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 #include "Decompose/Idioms/Softmax.h"
 #include <limits>
@@ -8,7 +9,7 @@ using namespace tcc;
 
 Value tcc::splitHeads(PrimBuilder &b, Value x, int64_t heads) {
   Dims d = b.dims(x);
-  Dim n = b.dim(heads), each = b.floorDivDims(d[2], n);
+  Dim n = b.dim(heads), each = wholeQuotient(b, d[2], n, "features in heads");
   return b.transpose(b.reshape(x, {d[0], d[1], n, each}), {0, 2, 1, 3});
 }
 

@@ -86,9 +86,8 @@ Value tcc::columnsToImage(PrimBuilder &b, Value x, const ColumnBlocks &o) {
         b.dim(1));
     spread.push_back(b.maxDims(count, b.dim(0)));
   }
-  Dim block = b.productOf(o.block);
-  Dim channels = b.floorDivDims(b.dim(x, 1), b.maxDims(block, b.dim(1)));
-  requireSame(b, b.mulDims(channels, block), b.dim(x, 1), "channels times elements of a block");
+  Dim channels =
+      wholeQuotient(b, b.dim(x, 1), b.productOf(o.block), "channels times elements of a block");
   requireSame(b, b.productOf(ArrayRef(spread).drop_front(spatial)), b.dim(x, 2),
               "positions of blocks in the image");
   if (Value sum = sumOfOffsets(b, x, o, spread))

@@ -1,4 +1,5 @@
 #include "Decompose/Idioms/DeformableConv.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 #include "Decompose/Idioms/Sampling.h"
 
@@ -19,6 +20,12 @@ Value tcc::deformableConv(PrimBuilder &b, const DeformableConv &o) {
   Dim taps = b.dim(1), count = b.productOf(places);
   for (int64_t extent : o.kernel)
     taps = b.mulDims(taps, b.dim(extent));
+  Dim perSet = wholeQuotient(b, have[1], b.dim(o.sets), "channels in sets of offsets");
+  Dim perGroup = wholeQuotient(b, have[1], b.dim(o.groups), "channels in groups");
+  Dim outs = b.dim(w, 0), outsEach = wholeQuotient(b, outs, b.dim(o.groups), "filters in groups");
+  requireSame(b, b.dim(w, 1), perGroup, "channels of the weight");
+  requireSame(b, b.dim(offset, 0), have[0], "offsets and input");
+  requireSame(b, b.dim(offset, 1), b.mulDims(taps, b.dim(spatial * o.sets)), "offsets of the taps");
   // [N, sets, taps, axes, places...]
   Dims split = {have[0], b.dim(o.sets), taps, b.dim(spatial)};
   split.append(places);
@@ -43,20 +50,26 @@ Value tcc::deformableConv(PrimBuilder &b, const DeformableConv &o) {
     corners.push_back(linearTaps(b, b.reshape(position, flat), have[2 + i], true));
   }
   // Channels of one set of offsets lie together.
-  Dim perSet = b.floorDivDims(have[1], b.dim(o.sets));
   Dims bySet = {flat[0], perSet};
   bySet.append(have.begin() + 2, have.end());
   Value columns = sampleAt(b, b.reshape(x, bySet), corners); // [N * sets, C / sets, taps * count]
-  if (o.mask)
+  if (o.mask) {
+    Dims masks = {have[0], b.mulDims(taps, b.dim(o.sets))};
+    masks.append(places);
+    for (auto [axis, extent] : llvm::enumerate(masks))
+      requireSame(b, b.dim(o.mask, axis), extent, "the mask of the taps");
     columns = b.mul(columns, b.reshape(widen(b, o.mask), {flat[0], b.dim(1), flat[1]}));
-  Dim g = b.dim(o.groups), perGroup = b.floorDivDims(have[1], g), outs = b.dim(w, 0);
+  }
+  Dim g = b.dim(o.groups);
   columns = b.reshape(columns, {have[0], g, b.mulDims(perGroup, taps), count});
-  Value weight = b.reshape(w, {g, b.floorDivDims(outs, g), b.mulDims(perGroup, taps)});
+  Value weight = b.reshape(w, {g, outsEach, b.mulDims(perGroup, taps)});
   Value product = b.dot(weight, columns, {0}, {1}, {2}, {2}); // [g, O / g, N, count]
   Dims result = {have[0], outs};
   result.append(places);
   product = b.reshape(b.transpose(product, {2, 0, 1, 3}), result);
-  if (o.bias)
+  if (o.bias) {
+    requireSame(b, b.dim(o.bias, 0), outs, "bias and filters");
     product = b.add(product, alongAxis(b, widen(b, o.bias), 1, b.rank(x)));
+  }
   return b.cast(product, own);
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Idioms/GridSample.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Axes.h"
 #include "Decompose/Idioms/Sampling.h"
 
@@ -88,6 +89,8 @@ Value tcc::gridSample(PrimBuilder &b, Value x, Value grid, const GridOptions &o)
     b.fault("x and grid differ in rank");
     return {};
   }
+  requireSame(b, b.dim(grid, 0), b.dim(x, 0), "x and grid");
+  requireSame(b, b.dim(grid, spatial + 1), b.dim(spatial), "the grid's coordinates");
   Type own = b.elem(x);
   Value wide = isa<FloatType>(own) ? widen(b, x) : b.cast(x, b.builder().getF32Type());
   grid = b.cast(grid, b.elem(wide));

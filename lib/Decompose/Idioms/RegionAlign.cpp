@@ -113,6 +113,9 @@ Value tcc::alignRegions(PrimBuilder &b, Value given, Value regions, Value images
     b.fault("has an output size below 1");
     return {};
   }
+  requireSame(b, b.dim(images, 0), b.dim(rois, 0), "boxes and their batch indices");
+  for (int64_t axis : {2, 3})
+    requireElements(b, b.dim(x, axis), b.dim(rois, 0), "regions of an image");
   Samples y = samplesAlong(b, o, column(b, rois, 1), column(b, rois, 3), o.height);
   Samples w = samplesAlong(b, o, column(b, rois, 0), column(b, rois, 2), o.width);
   // [R, rows of samples, columns of samples]

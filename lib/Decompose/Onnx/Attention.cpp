@@ -49,6 +49,7 @@ Value fittedMask(PrimBuilder &b, Value mask, Dim keys) {
   Dim have = b.dim(mask, b.rank(mask) - 1);
   if (b.same(have, keys) || b.known(have) == 1)
     return mask;
+  requireAtMost(b, have, keys, "the mask's keys");
   high.back() = b.subDims(keys, have);
   double hidden = isa<FloatType>(b.elem(mask)) ? -std::numeric_limits<double>::infinity() : 0;
   return b.pad(mask, b.scalar(hidden, b.elem(mask)), low, high);
@@ -69,6 +70,7 @@ LogicalResult attention(NodeContext &c) {
   }
   if (b.rank(q) != 4 || b.rank(k) != 4 || b.rank(v) != 4)
     return c.fail("needs operands of rank 3 or 4");
+  requireSame(b, b.dim(v, 1), b.dim(k, 1), "heads of K and V");
   Dim past = b.dim(0);
   if (c.has(4) && c.has(5)) {
     past = b.dim(c.in(4), 2);
@@ -121,10 +123,17 @@ LogicalResult rotaryEmbedding(NodeContext &c) {
     return c.fail("needs x of rank 4, or of rank 3 with 'num_heads'");
   Dims have = b.dims(x);
   if (flat) // [B, S, N, H]
-    x = b.reshape(x, {have[0], have[1], b.dim(heads), b.floorDivDims(have[2], b.dim(heads))});
-  int64_t headAxis = flat ? 2 : 1;
-  Value result = rotate(b, x, b.unsqueeze(cos, {headAxis}), b.unsqueeze(sin, {headAxis}),
-                        c.intAttr("rotary_embedding_dim", 0), interleaved);
+    x = b.reshape(x, {have[0], have[1], b.dim(heads),
+                      wholeQuotient(b, have[2], b.dim(heads), "features in heads")});
+  int64_t headAxis = flat ? 2 : 1, turned = c.intAttr("rotary_embedding_dim", 0);
+  Dim width = turned > 0 ? b.dim(turned) : b.dim(x, 3);
+  for (Value table : {cos, sin}) {
+    requireBroadcast(b, b.dim(table, 0), b.dim(x, 0));
+    requireBroadcast(b, b.dim(table, 1), b.dim(x, flat ? 1 : 2));
+    requireSame(b, b.dim(table, 2), b.floorDivDims(width, b.dim(2)), "angles and features");
+  }
+  Value result =
+      rotate(b, x, b.unsqueeze(cos, {headAxis}), b.unsqueeze(sin, {headAxis}), turned, interleaved);
   return c.give(flat ? b.reshape(result, have) : result);
 }
 

@@ -134,7 +134,9 @@ LogicalResult compress(NodeContext &c) {
   }
   if (b.rank(c.in(1)) != 1)
     return c.fail("the condition must be a vector");
-  return c.give(b.take(x, positionsOf(b, c.in(1)), axis));
+  // What it says of positions past the end is not asked for.
+  Dim length = b.minDims(b.dim(c.in(1), 0), b.dim(x, axis));
+  return c.give(b.take(x, positionsOf(b, b.sliceAxis(c.in(1), 0, b.dim(0), length)), axis));
 }
 
 /// Whether every element is one known number other than 0.

@@ -1,6 +1,7 @@
 //===- GridSample.cpp - GridSample and AffineGrid ------------------------------===//
 #include "Decompose/Idioms/GridSample.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 
 using namespace mlir;
@@ -48,6 +49,9 @@ LogicalResult affineGrid(NodeContext &c) {
   if ((k != 2 && k != 3) || b.rank(theta) != 3 || b.known(b.dim(theta, 1)).value_or(k) != k ||
       b.known(b.dim(theta, 2)).value_or(k + 1) != k + 1)
     return c.fail("needs theta [N, 2, 3] and 4 sizes, or [N, 3, 4] and 5");
+  requireSame(b, b.dim(theta, 0), (*size)[0], "theta and size");
+  requireSame(b, b.dim(theta, 1), b.dim(k), "theta's rows");
+  requireSame(b, b.dim(theta, 2), b.dim(k + 1), "theta's columns");
   Type e = b.elem(theta);
   bool atEnds = c.intAttr("align_corners", 0);
   // Column j of theta: [N, 1, .., 1, k].

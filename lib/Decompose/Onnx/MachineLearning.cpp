@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/MachineLearning.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Classes.h"
 #include "Decompose/Onnx/Operands.h"
 
@@ -39,6 +40,7 @@ LogicalResult arrayFeatureExtractor(NodeContext &c) {
   Value x = c.in(0), places = b.reshape(c.in(1), {b.productOf(b.dims(c.in(1)))});
   if (b.rank(x) == 0)
     return c.fail("needs features");
+  requireInRange(b, places, b.dim(x, b.rank(x) - 1), IndexRange::positions);
   Value y = b.take(x, places, b.rank(x) - 1);
   return c.give(b.rank(x) == 1 ? b.unsqueeze(y, {0}) : y);
 }

@@ -1,5 +1,6 @@
 //===- Matmul.cpp - Matrix products ---------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Einsum.h"
 #include "Decompose/Onnx/Operands.h"
 #include <cmath>
@@ -35,6 +36,11 @@ LogicalResult gemm(NodeContext &c) {
     result = b.cast(b.mul(b.cast(result, wide), alpha), wide);
   if (c.has(2)) {
     Value bias = b.cast(c.in(2), wide);
+    Dims have = b.dims(bias), all = b.dims(result);
+    if (have.size() > 2)
+      return c.fail("needs a bias of rank 2 or less");
+    for (auto [d, extent] : llvm::zip(have, ArrayRef(all).take_back(have.size())))
+      requireBroadcast(b, d, extent);
     result = b.add(result, beta == 1 ? bias : b.mul(bias, beta));
   }
   return c.give(b.cast(result, own));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Idioms/Standardize.h"
 #include "Decompose/Onnx/Operands.h"
 
@@ -110,7 +111,8 @@ LogicalResult groupNormalization(NodeContext &c) {
   if (groups < 1 || rank < 2)
     return c.fail("needs groups and channels");
   Dims have = b.dims(x);
-  Dims split = {have[0], b.dim(groups), b.floorDivDims(have[1], b.dim(groups))};
+  Dims split = {have[0], b.dim(groups),
+                wholeQuotient(b, have[1], b.dim(groups), "channels in groups")};
   split.append(have.begin() + 2, have.end());
   Value grouped = widen(b, b.reshape(x, split));
   Standardized s = standardize(b, grouped, axesFrom(2, rank + 1), c.floatAttr("epsilon", 1e-5));

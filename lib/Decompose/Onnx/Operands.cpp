@@ -1,4 +1,5 @@
 #include "Decompose/Onnx/Operands.h"
+#include "Decompose/Checks.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -81,9 +82,11 @@ std::optional<int64_t> tcc::resultRank(NodeContext &c, size_t i) {
 
 FailureOr<Value> tcc::scalarOperand(NodeContext &c, size_t i) {
   Value v = c.in(i);
-  for (Dim d : c.b.dims(v))
+  for (Dim d : c.b.dims(v)) {
     if (c.b.known(d).value_or(1) != 1)
       return c.fail("operand " + llvm::Twine(i) + " must have one element");
+    requireSame(c.b, d, c.b.dim(1), "an operand of one element");
+  }
   return c.b.reshape(v, ArrayRef<Dim>());
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/Onnx/Quantization.h"
 #include "Decompose/AllRules.h"
+#include "Decompose/Checks.h"
 #include "Decompose/Onnx/Operands.h"
 #include "Decompose/Onnx/Window.h"
 
@@ -50,6 +51,10 @@ FailureOr<Value> tcc::spreadParameter(NodeContext &c, Value parameter, Value x, 
   if (block > 0) {
     if (own != rank)
       return c.fail("a blocked scale must have the rank of its operand");
+    Dims blocked = b.dims(x);
+    blocked[*at] = b.ceilDivDims(blocked[*at], b.dim(block));
+    for (int64_t i = 0; i < rank; ++i)
+      requireSame(b, b.dim(parameter, i), blocked[i], "a blocked scale");
     Type index = b.builder().getI64Type();
     Value position = b.iota({b.dim(x, *at)}, 0, index);
     Value blocks =

@@ -192,6 +192,16 @@ LogicalResult recurrent(NodeContext &c, const Layer &n) {
   if (auto have = b.known(hidden); have && c.intAttr("hidden_size", *have) != *have)
     return c.fail("hidden_size is " + llvm::Twine(c.intAttr("hidden_size", 0)) +
                   ", but the weights are for " + llvm::Twine(*have));
+  int64_t stacked = n.quantized ? 2 : 1;
+  Dim rows = b.mulDims(hidden, b.dim(gates));
+  for (size_t i : {1, 2}) {
+    requireSame(b, b.dim(c.in(i), 0), b.dim(directions), "directions of the weights");
+    requireSame(b, b.dim(c.in(i), stacked), rows, "gates of the weights");
+  }
+  if (c.has(3) && b.rank(c.in(3)) == 2)
+    requireSame(b, b.dim(c.in(3), 1), b.mulDims(rows, b.dim(2)), "biases of the gates");
+  if (c.has(4) && b.rank(c.in(4)) == 1)
+    requireSame(b, b.dim(c.in(4), 0), b.dim(x, 1), "lengths and input");
   std::optional<Quantized> rounded;
   if (n.quantized)
     rounded = quantizeDynamically(b, x);
