@@ -163,8 +163,7 @@ FailureOr<Value> inBranches(NodeContext &c, Value x) {
   if (branches == 0)
     return x;
   Dims split = b.dims(x);
-  requireDivisor(b, split[last], b.dim(branches));
-  Dim width = b.floorDivDims(split[last], b.dim(branches));
+  Dim width = wholeQuotient(b, split[last], b.dim(branches), "features in branches");
   split[last] = b.dim(branches);
   split.push_back(width);
   return b.reshape(x, split);
@@ -183,8 +182,7 @@ Value gateOf(PrimBuilder &b, Value gate, Value branches) {
     b.fault("a gate has no axis of branches");
     return gate;
   }
-  requireDivisor(b, split.back(), count);
-  Dim width = b.floorDivDims(split.back(), b.maxDims(count, b.dim(1)));
+  Dim width = wholeQuotient(b, split.back(), count, "the gate's branches");
   split.back() = count;
   split.push_back(width);
   return b.reshape(gate, split);

@@ -29,8 +29,8 @@ enum Operand { kQuery, kKey, kValue, kPast, kDecay, kBeta };
 /// [B, T, N * H] as [T, B, N, H].
 Value byToken(PrimBuilder &b, Value x, Dim heads) {
   Dims d = b.dims(x);
-  requireDivisor(b, d[2], heads);
-  return b.transpose(b.reshape(x, {d[0], d[1], heads, b.floorDivDims(d[2], heads)}), {1, 0, 2, 3});
+  Dim width = wholeQuotient(b, d[2], heads, "LinearAttention: features in heads");
+  return b.transpose(b.reshape(x, {d[0], d[1], heads, width}), {1, 0, 2, 3});
 }
 
 /// Each of N heads `count` times in a row: [T, B, N, H] as [T, B, N * count, H].
@@ -239,6 +239,8 @@ static LogicalResult causalConv(NodeContext &c) {
     if (!last)
       return x;
     Dims d = b.dims(x);
+    requireSame(b, b.productOf(ArrayRef(d).drop_front(before + 2)), b.dim(*channels),
+                "CausalConvWithState: the channels");
     d.resize(before + 2);
     d.push_back(b.dim(*channels));
     SmallVector<int64_t> order = allAxes(before + 3);
@@ -330,8 +332,7 @@ static LogicalResult gatedRmsNorm(NodeContext &c) {
     return c.fail("needs features and a scale of rank 1");
   Dims have = b.dims(x), split = have;
   Dim width = b.dim(c.in(1), 0);
-  requireDivisor(b, have.back(), width);
-  split.back() = b.floorDivDims(have.back(), width);
+  split.back() = wholeQuotient(b, have.back(), width, "features and scale");
   split.push_back(width);
   Value grouped = b.reshape(x, split);
   Standardized s = scaleByRms(b, grouped, b.rank(grouped) - 1, c.floatAttr("epsilon", 1e-5));

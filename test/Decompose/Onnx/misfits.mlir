@@ -118,3 +118,18 @@ func.func @conditions_past_the_end(%x: tensor<3x2xf32>, %c: tensor<5xi1>) -> ten
   %0 = graph.node "onnx" "Compress"(%x, %c) {attrs = {axis = 0 : i64}, version = 11 : i64} : (tensor<3x2xf32>, tensor<5xi1>) -> tensor<?x2xf32>
   return %0 : tensor<?x2xf32>
 }
+
+// CHECK-LABEL: func @branches
+// CHECK: prim.assert %{{.*}}, "features in branches: extents of the operands differ"
+func.func @branches(%x: tensor<2x3x?xf32>, %g: tensor<2x3x4xf32>) -> tensor<2x3x?xf32> {
+  %0 = graph.node "com.microsoft" "HyperConnectionPreMix"(%x, %g) {attrs = {num_branches = 4 : i64}, version = 1 : i64} : (tensor<2x3x?xf32>, tensor<2x3x4xf32>) -> tensor<2x3x?xf32>
+  return %0 : tensor<2x3x?xf32>
+}
+
+// CHECK-LABEL: func @channels_of_a_state
+// CHECK: prim.assert %{{.*}}, "CausalConvWithState: the channels: extents of the operands differ"
+func.func @channels_of_a_state(%x: tensor<1x5x4xf32>, %w: tensor<4x1x3xf32>, %s: tensor<1x2x?xf32>) -> tensor<1x5x4xf32> {
+  %none = graph.none : none
+  %0 = graph.node "com.microsoft" "CausalConvWithState"(%x, %w, %none, %s) {attrs = {channels_last = 1 : i64}, version = 1 : i64} : (tensor<1x5x4xf32>, tensor<4x1x3xf32>, none, tensor<1x2x?xf32>) -> tensor<1x5x4xf32>
+  return %0 : tensor<1x5x4xf32>
+}
