@@ -43,6 +43,7 @@ class LongLines(ToolTest):
 
     def test_next_row_is_fetched(self):
         """Where rows come from memory: not of what caches hold, of short rows, nor where one loop reads a row."""
+        random = np.random.default_rng(11)  # what the other tests draw stays
         softmax_node = helper.make_node("Softmax", ["x"], ["y"], axis=-1)
         deviation = [helper.make_node("LayerNormalization", ["x", "w"], ["y"], axis=-1)]
         total = [helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0, noop_with_empty_axes=0)]
@@ -58,14 +59,15 @@ class LongLines(ToolTest):
             for instruction in ("prefetcht", "prefetchw"):
                 self.assertEqual(instruction in text.read_text(), fetched, (nodes[0].op_type, shape, instruction))
         for shape in ((700, 1001), (1100, 517)):
-            x = RANDOM.standard_normal(shape).astype(np.float32)
+            x = random.standard_normal(shape).astype(np.float32)
             self.check([softmax_node], x, {"y": softmax(x.astype(np.float64))}, tolerance=2e-5)
 
     def test_lines_that_move_whole(self):
         """Planes of few points in any order, in parts, turned round, taken by an index, and summed up beside each other; what follows the
         groups of a normalization."""
+        random = np.random.default_rng(12)  # what the other tests draw stays
         for n in (3, 7, 28):
-            x = RANDOM.standard_normal((3, 12, n, n)).astype(np.float32)
+            x = random.standard_normal((3, 12, n, n)).astype(np.float32)
             groups, planes = ("groups", [3, 4, 3, n, n]), ("planes", [3, 12, n, n])
             begin = [helper.make_node("Reshape", ["x", "groups"], ["a"]), helper.make_node("Transpose", ["a"], ["b"], perm=[0, 2, 1, 3, 4])]
             shuffle = [*begin, helper.make_node("Reshape", ["b", "planes"], ["y"])]
@@ -78,7 +80,7 @@ class LongLines(ToolTest):
             self.check(nodes, x, {"y": expected}, constants=[("starts", [10]), ("ends", [1]), ("axes", [1]), ("steps", [-3]), ("index", index)])
             total = [helper.make_node("ReduceMax", ["x", "axes"], ["y"], keepdims=0)]
             self.check(total, x, {"y": x.max(1)}, constants=[("axes", [1])])
-            scale = RANDOM.standard_normal((3, 4, 1, 1, 1)).astype(np.float32)
+            scale = random.standard_normal((3, 4, 1, 1, 1)).astype(np.float32)
             nodes = [helper.make_node("Reshape", ["x", "groups"], ["a"]), helper.make_node("Mul", ["a", "scale"], ["b"]),
                      helper.make_node("Reshape", ["b", "planes"], ["c"]), helper.make_node("Add", ["c", "x"], ["d"]), helper.make_node("Relu", ["d"], ["y"])]
             expected = np.maximum((x.reshape(groups[1]) * scale).reshape(x.shape) + x, 0)
@@ -231,9 +233,10 @@ class LongLines(ToolTest):
 
     def test_short_lines_in_order(self):
         """Lines of a few vectors, of every width of keys: ties, zeros of both signs, NaN and infinities; all of a line and a part."""
+        random = np.random.default_rng(13)  # what the other tests draw stays
         for length in (3, 8, 31, 64):
             for dtype in (np.float32, np.float64, np.float16, np.int64, np.uint8):
-                x = RANDOM.integers(0 if dtype == np.uint8 else -9, 20, (40, length)).astype(dtype)
+                x = random.integers(0 if dtype == np.uint8 else -9, 20, (40, length)).astype(dtype)
                 if np.issubdtype(dtype, np.floating):
                     x[1, 1::2], x[2, ::2], x[3, 1::3], x[4, :1], x[5] = np.nan, np.inf, -np.inf, -0.0, np.nan
                 nodes, outputs, constants = [], {}, []

@@ -40,8 +40,8 @@ RowsAhead::RowsAhead(KernelFrame &f, Value space, unsigned rows, unsigned loops)
     return;
   for (auto [result, memory] : llvm::zip_equal(f.launch.getResults(), f.results))
     add(result.getType(), memory, /*writes=*/true);
-  // What the caches hold needs no fetching, and what they cannot hold is gone before its turn. Loops
-  // that compute little have no time in which much comes, nor has a second one that stores.
+  // What the caches hold needs no fetching, and what they cannot hold is gone before its turn.
+  // Loops that compute little have no time in which much comes, nor has a second one that stores.
   bool computes = llvm::any_of(f.launch.getBody().front(),
                                [](Operation &op) { return op.hasTrait<prim::VeryCostly>(); });
   int64_t longest = computes ? f.cpu.l2Bytes / 4 : f.cpu.l1Bytes / 2;
