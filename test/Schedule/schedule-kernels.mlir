@@ -447,3 +447,29 @@ func.func @narrowing(%x: tensor<64x256xf32>, %y: tensor<64x256xf64>, %z: tensor<
   } -> tensor<64x256xf32>
   return
 }
+
+// A few rows by each matrix of a batch that is larger than the caches together: eight rows of a matrix are read beside each
+// other. Not where all of them fit, nor of many rows, which copy.
+// CHECK-LABEL: @batch_of_few_rows
+// CHECK: panels_per_task = 22, k_block = 8, a = in_place, b = in_place
+// CHECK: panels_per_task = {{[0-9]+}}, a = in_place, b = in_place
+// CHECK-NOT: k_block = 8
+func.func @batch_of_few_rows(%a: tensor<100x2x64xf32>, %b: tensor<100x64x513xf32>, %c: tensor<5x2x64xf32>, %d: tensor<5x64x513xf32>,
+                             %g: tensor<100x16x64xf32>) {
+  %0 = kernel.launch contraction "dot" ins(%a, %b : tensor<100x2x64xf32>, tensor<100x64x513xf32>) sizes() {
+  ^bb0(%x: tensor<100x2x64xf32>, %y: tensor<100x64x513xf32>):
+    %z = prim.dot %x, %y batch [0] x [0] contract [2] x [1] : (tensor<100x2x64xf32>, tensor<100x64x513xf32>) -> tensor<100x2x513xf32>
+    kernel.yield %z : tensor<100x2x513xf32>
+  } -> tensor<100x2x513xf32>
+  %1 = kernel.launch contraction "dot" ins(%c, %d : tensor<5x2x64xf32>, tensor<5x64x513xf32>) sizes() {
+  ^bb0(%x: tensor<5x2x64xf32>, %y: tensor<5x64x513xf32>):
+    %z = prim.dot %x, %y batch [0] x [0] contract [2] x [1] : (tensor<5x2x64xf32>, tensor<5x64x513xf32>) -> tensor<5x2x513xf32>
+    kernel.yield %z : tensor<5x2x513xf32>
+  } -> tensor<5x2x513xf32>
+  %2 = kernel.launch contraction "dot" ins(%g, %b : tensor<100x16x64xf32>, tensor<100x64x513xf32>) sizes() {
+  ^bb0(%x: tensor<100x16x64xf32>, %y: tensor<100x64x513xf32>):
+    %z = prim.dot %x, %y batch [0] x [0] contract [2] x [1] : (tensor<100x16x64xf32>, tensor<100x64x513xf32>) -> tensor<100x16x513xf32>
+    kernel.yield %z : tensor<100x16x513xf32>
+  } -> tensor<100x16x513xf32>
+  return
+}

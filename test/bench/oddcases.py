@@ -51,6 +51,8 @@ def products():
         wide(f"odd/bmm/{size_name(b, m, k, n)}", torch.bmm, (b, m, k), (b, k, n))
         wide(f"odd/bmm_nt/{size_name(b, m, k, n)}", lambda x, y: x @ y.mT, (b, m, k), (b, n, k))
         wide(f"odd/bmm_strided/{size_name(b, m, k, n)}", lambda x, y: torch.einsum("mbk,kbn->bmn", x, y), (m, b, k), (k, b, n))
+    for b, m, k, n in ((100, 4, 64, 513), (60, 3, 128, 300), (40, 5, 100, 1000)):
+        wide(f"odd/bmm/{size_name(b, m, k, n)}/far", torch.bmm, (b, m, k), (b, k, n))
     for name, form, x, y in (
             ("heads_nt", "bhqd,bhkd->bhqk", (2, 7, 33, 40), (2, 7, 65, 40)), ("heads_out", "bhqk,bkhd->bqhd", (2, 7, 33, 65), (2, 65, 7, 40)),
             ("heads_in", "bqhd,bkhd->bhqk", (2, 33, 7, 40), (2, 65, 7, 40)), ("shared_right", "bmk,kn->bmn", (7, 33, 100), (100, 31)),

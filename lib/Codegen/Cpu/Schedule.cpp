@@ -28,7 +28,7 @@ constexpr int64_t scratchLimit = 64 << 10;
 constexpr int64_t packedBlock = 256, weightBlock = 768;
 /// Rows of a large B that are read beside each other, and at least so many columns of each, or
 /// fewer, where a few threads would have nothing to do.
-constexpr int64_t streamedRows = 8, streamedColumns = 1024, streamedTasks = 4;
+constexpr int64_t streamedRows = 8, streamedColumns = 1024, streamedTasks = 4, leastStreamed = 1024;
 /// The same where a task copies B before use, bytes of each, while the sums of all of A's rows
 /// leave room for the least.
 constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
@@ -387,8 +387,7 @@ cutProduct(const CpuTarget &cpu, const ContractionShape &shape, ContractionSched
   return ranked;
 }
 
-/// How a B is read that is far larger than L2 and lies row by row: memory then gives it as fast as
-/// its rows are read from end to end, a few at a time. All tiles of the rows of A are a task's.
+/// How a B, or a batch's, far beyond L2 is read where it lies row by row: by whole rows.
 struct FarRows {
   int64_t block = 0;   ///< rows of B beside each other; none: not read so
   int64_t columns = 0; ///< of a task
@@ -400,13 +399,17 @@ struct FarRows {
 
 FarRows FarRows::of(const CpuTarget &cpu, const ContractionShape &shape,
                     const ContractionSchedule &schedule) {
-  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n;
-  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0 ||
-      n * shape.k * bytes <= 4 * int64_t(cpu.l2Bytes))
+  int64_t bytes = shape.accBits / 8, m = shape.m, n = shape.n, far = 4 * int64_t(cpu.l2Bytes);
+  if (shape.b != PanelLayout::RowMajor || shape.matrixTiles || m <= 0 || n <= 0 || shape.k <= 0)
     return {};
-  int64_t tiles = llvm::divideCeil(m, schedule.rows);
+  int64_t tiles = llvm::divideCeil(m, schedule.rows), each = n * shape.k * bytes;
+  bool isBatch = shape.entries >= streamedTasks && shape.entries * each > far &&
+                 shape.k >= 2 * streamedRows && n * bytes >= leastStreamed * tiles;
+  if (each <= far && (schedule.packsB() || !isBatch))
+    return {};
   if (!schedule.packsB())
-    return {streamedRows * tiles, std::min(streamedColumns / tiles, n / streamedTasks), tiles};
+    return {streamedRows * tiles,
+            std::min(streamedColumns / tiles, isBatch ? n : n / streamedTasks), tiles};
   int64_t columns = std::min(
       {copiedBytes / bytes, n / streamedTasks, scratchLimit / (bytes * schedule.rows * tiles)});
   return columns * bytes < leastCopied ? FarRows() : FarRows{copiedRows, columns, tiles};
