@@ -167,6 +167,25 @@ func.func @moved_in_part(%x: tensor<4x7x28x28xf32>, %s: tensor<50x7x9x5xf32>, %y
   return
 }
 
+// A few rows of narrower elements are widened once, whole, for the panels of a large matrix that a tile streams; one row is
+// not.
+// CHECK-LABEL: @narrow_rows
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 4, unroll = 2, tiles_per_task = 1, panels_per_task = {{[0-9]+}}, a = copied, b = in_place, epilogue = rolled
+// CHECK: {schedule = #cpu.contraction_schedule<lanes = 8, vectors = 3, rows = 1, unroll = 2, tiles_per_task = 1, panels_per_task = {{[0-9]+}}, a = in_place, b = in_place, epilogue = rolled
+func.func @narrow_rows(%x: tensor<4x2048xf16>, %y: tensor<1x2048xf16>, %w: tensor<2048x5632xf16, #columns>) {
+  %0 = kernel.launch contraction "dot" ins(%x, %w : tensor<4x2048xf16>, tensor<2048x5632xf16, #columns>) sizes() {
+  ^bb0(%a: tensor<4x2048xf16>, %b: tensor<2048x5632xf16, #columns>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<4x2048xf16>, tensor<2048x5632xf16, #columns>) -> tensor<4x5632xf16>
+    kernel.yield %c : tensor<4x5632xf16>
+  } -> tensor<4x5632xf16>
+  %1 = kernel.launch contraction "dot" ins(%y, %w : tensor<1x2048xf16>, tensor<2048x5632xf16, #columns>) sizes() {
+  ^bb0(%a: tensor<1x2048xf16>, %b: tensor<2048x5632xf16, #columns>):
+    %c = prim.dot %a, %b batch [] x [] contract [1] x [0] : (tensor<1x2048xf16>, tensor<2048x5632xf16, #columns>) -> tensor<1x5632xf16>
+    kernel.yield %c : tensor<1x5632xf16>
+  } -> tensor<1x5632xf16>
+  return
+}
+
 // What is turned around is read across as what is not. Vectors have as many lanes as elements have room: those of
 // the places of rows do not count.
 // CHECK-LABEL: @moved

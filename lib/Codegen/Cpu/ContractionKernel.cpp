@@ -51,9 +51,10 @@ static DotSteps stepsOf(const CpuTarget &cpu, const ContractionSpec &spec) {
 }
 
 /// Whether rows of narrower elements are copied, a vector of which takes an instruction to widen
-/// and each element in a tile several. A few rows by a large matrix wait for that anyway.
+/// and each element in a tile several. With 32 registers a few rows by a large matrix wait for
+/// memory anyway.
 static bool widensRows(const ContractionSpec &spec, const ContractionShape &shape) {
-  const int64_t few = spec.cpu.vectorRegisters >= 32 ? 8 : 4; // rows of a tile
+  const int64_t few = spec.cpu.vectorRegisters >= 32 ? 8 : 1; // rows of a tile
   bool isFar = shape.n > 0 && shape.k > 0 &&
                shape.n * shape.k * (shape.accBits / 8) > 4 * int64_t(spec.cpu.l2Bytes);
   return spec.aElement != spec.acc && spec.steps.size <= 1 && spec.groups == 1 && !spec.integers &&

@@ -463,7 +463,9 @@ rankContraction(const CpuTarget &cpu, const ContractionShape &shape, bool variat
       (shape.b == PanelLayout::RowMajor && (shape.matrixTiles || extents.m > 2 * usual.rows)) ||
       (shape.group && extents.m > usual.rows))
     usual.b = OperandAccess::Copied;
-  if ((usual.packsB() || usual.packsA()) && (shape.k < 0 || shape.k > packedBlock))
+  bool streams = shape.b == PanelLayout::Packed && shape.m == usual.rows; // whole rows, by one tile
+  bool fits = streams && usual.rows * shape.k * (shape.accBits / 8) <= scratchLimit;
+  if ((usual.packsB() || usual.packsA()) && !fits && (shape.k < 0 || shape.k > packedBlock))
     usual.kBlock = packedBlock;
   if (shape.b == PanelLayout::Packed && !usual.packsA() && extents.m > usual.rows &&
       shape.k > 2 * weightBlock)
