@@ -98,6 +98,14 @@ def convolutions():
             make, shape = convolution(dims, *one, transposed=True)
             c, f, k, s, d, g, b, n = one
             wide(f"odd/transposed{dims}d/{b}x{c}x{n}-{f}/k{k}s{s}g{g}", None, shape, state=make)
+    for name, kind, shape in (("3x299-32/k3s2", lambda: nn.Conv2d(3, 32, 3, 2), (1, 3, 299, 299)),
+                              ("16x32x32-32/k3", lambda: nn.Conv3d(1, 32, 3, 1, 1), (1, 1, 16, 32, 32)),
+                              ("8x28x28-32/k3", lambda: nn.Conv2d(1, 32, 3, 1, 1), (8, 1, 28, 28)),
+                              ("80x500-32/k3s2", lambda: nn.Conv2d(1, 32, 3, 2, 1), (1, 1, 80, 500)),
+                              ("16000-512/k10s5", lambda: nn.Conv1d(1, 512, 10, 5), (1, 1, 16000))):
+        wide(f"odd/first/{name}", None, shape, state=kind)
+    for m, dtype in ((2, F16), (4, F16), (4, BF16)):
+        wide(f"odd/linear/{m}x4096x11008/{SHORT[dtype]}", None, (m, 4096, dtype), state=lambda d=dtype: nn.Linear(4096, 11008, bias=False).to(d))
     for dtype in (F64, F16, BF16):
         wide(f"odd/conv2d/32x28-64/k3/{SHORT[dtype]}", None, (1, 32, 28, 28, dtype), state=lambda d=dtype: nn.Conv2d(32, 64, 3, padding=1).to(d))
 

@@ -2,6 +2,7 @@
 cross, several images, parts of panels, open batches, what follows fused. And convolutions with a filter for each channel,
 whose channels stay planes: windows that reach over every side of an image, strides, dilations, one to three axes. And
 transposed convolutions, whose phases have parts of a window."""
+import re
 import unittest
 
 import numpy as np
@@ -87,6 +88,19 @@ class TurnedResults(ToolTest):
             self.compiles("t.onnx", "-o", self.fresh_name(), "--cpu", "x86-64-v3", "--dump-ir", f"ir{kernel}")
             code, = (self.work / f"ir{kernel}/8-codegen").glob("k*_conv*.mlir")
             self.assertEqual("arith.shrui" in code.read_text(), asks)
+
+    def test_whole_lines(self):
+        """Tiles of four rows by several panels wait, where sums are short, until squares of eight are turned."""
+        for channels, wait in ((1, True), (8, False)):
+            w = np.random.default_rng(5).standard_normal((64, channels, 3, 3), dtype=np.float32)
+            graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4)], "g",
+                                      [helper.make_tensor_value_info("x", F32, (1, channels, 30, 31))],
+                                      [helper.make_tensor_value_info("y", F32, None)], [numpy_helper.from_array(w, "w")])
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), self.work / "l.onnx")
+            self.compiles("l.onnx", "-o", self.fresh_name(), "--cpu", "x86-64-v3", "--dump-ir", f"lines{channels}")
+            code, = (self.work / f"lines{channels}/8-codegen").glob("k*_conv*.mlir")
+            squares = re.search(r"vector\.shuffle .* : vector<8xf32>, vector<8xf32>", code.read_text())
+            self.assertEqual(squares is not None, wait)
 
     def test_products(self):
         rng = np.random.default_rng(1)
