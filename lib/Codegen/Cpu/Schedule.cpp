@@ -23,14 +23,12 @@ namespace {
 constexpr int64_t typicalM = 256, typicalN = 256, typicalK = 512, typicalPixels = 3136;
 /// Bytes of stack that a kernel may use for packed panels, and for partial sums.
 constexpr int64_t scratchLimit = 64 << 10;
-/// k is cut where panels are packed into scratch, and where a panel of weights leaves
-/// no room in L2 for the next one.
+/// k is cut where panels are packed into scratch, or one of weights fills L2 before the next.
 constexpr int64_t packedBlock = 256, weightBlock = 768;
 /// Rows of a large B that are read beside each other, and at least so many columns of each, or
 /// fewer, where a few threads would have nothing to do.
 constexpr int64_t streamedRows = 8, streamedColumns = 1024, streamedTasks = 4, leastStreamed = 1024;
-/// The same where a task copies B before use, bytes of each, while the sums of all of A's rows
-/// leave room for the least.
+/// The same where a task copies B before use, bytes of each, if the sums of A's rows leave room.
 constexpr int64_t copiedRows = 64, copiedBytes = 1024, leastCopied = 512;
 
 int64_t firstKnown(std::initializer_list<int64_t> extents) {
