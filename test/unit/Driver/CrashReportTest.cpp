@@ -24,6 +24,7 @@ static std::string endOf(function_ref<void()> work, int &code) {
   pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDERR_FILENO);
+    sys::unregisterHandlers(); // LLVM installs them once, which a test before may have done
     for (int signal : {SIGSEGV, SIGABRT}) // Catch's go first otherwise
       std::signal(signal, SIG_DFL);
     installCrashHandlers();
