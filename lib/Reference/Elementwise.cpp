@@ -172,6 +172,15 @@ struct Maximum {
 struct Minimum {
   template <OrderedWide W> W operator()(W a, W b) const { return isNan(a) || a < b ? a : b; }
 };
+struct Gcd {
+  uint64_t operator()(uint64_t a, uint64_t b) const { return std::gcd(a, b); }
+  int64_t operator()(int64_t a, int64_t b) const {
+    auto magnitude = [](int64_t x) {
+      return x < 0 ? -static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+    };
+    return static_cast<int64_t>(std::gcd(magnitude(a), magnitude(b)));
+  }
+};
 struct Abs {
   double operator()(double x) const { return std::fabs(x); }
   uint64_t operator()(uint64_t x) const { return x; }
@@ -370,6 +379,7 @@ void addArithmetic(Evaluators &all) {
   addBinary<RemOp, Rem{}>(all);
   addBinary<ModOp, Mod{}>(all);
   addBinary<PowOp, Pow{}>(all);
+  addBinary<GcdOp, Gcd{}>(all);
   addBinary<Atan2Op, []<RealWide W>(W a, W b) { return std::atan2(a, b); }>(all);
   addBinary<MaximumOp, Maximum{}>(all);
   addBinary<MinimumOp, Minimum{}>(all);

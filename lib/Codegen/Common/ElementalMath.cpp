@@ -8,6 +8,8 @@
 #include "PositionBounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "tcc/Codegen/Common/Elemental.h"
 #include "tcc/Codegen/Common/NarrowTypes.h"
 #include "tcc/Codegen/Common/VectorMath.h"
@@ -118,6 +120,51 @@ static Value integerPower(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
   Value inverse = arith::SelectOp::create(
       b, isOne, one, arith::SelectOp::create(b, isMinusOne, alternating, zero));
   return arith::SelectOp::create(b, negative, inverse, result);
+}
+
+/// The binary algorithm (Stein 1967), whose steps are the same at all points of a vector: of two
+/// odd numbers the larger becomes their difference without its factors of two, until all are 0.
+static Value greatestDivisor(ImplicitLocOpBuilder &b, Value x, Value y, Type e) {
+  using arith::CmpIPredicate;
+  if (e.isInteger(1))
+    return arith::OrIOp::create(b, x, y);
+  auto magnitude = [&](Value v) -> Value {
+    if (!isUnsigned(e))
+      return math::AbsIOp::create(b, v);
+    Value own = number(b, (1 << std::min(e.getIntOrFloatBitWidth(), 8u)) - 1, v);
+    return isSubByte(e) ? arith::AndIOp::create(b, v, own) : v;
+  };
+  x = magnitude(x);
+  y = magnitude(y);
+  unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  Value zero = number(b, 0, x), highest = number(b, -std::ldexp(1.0, width - 1), x);
+  // The highest bit bounds the shift of a zero.
+  auto twos = [&](Value v) -> Value {
+    return math::CountTrailingZerosOp::create(b, arith::OrIOp::create(b, v, highest));
+  };
+  auto odd = [&](Value v) -> Value { return arith::ShRUIOp::create(b, v, twos(v)); };
+  Value shared = twos(arith::OrIOp::create(b, x, y));
+  Value isNone = arith::CmpIOp::create(b, CmpIPredicate::eq, x, zero);
+  Value one = odd(arith::SelectOp::create(b, isNone, y, x));
+  Value other = arith::SelectOp::create(b, isNone, zero, y);
+  SmallVector<Type> types(2, x.getType());
+  auto more = [&](OpBuilder &, Location loc, ValueRange v) {
+    Value open = arith::CmpIOp::create(b, CmpIPredicate::ne, v[1], zero);
+    if (isa<VectorType>(open.getType()))
+      open = vector::ReductionOp::create(b, vector::CombiningKind::OR, open);
+    scf::ConditionOp::create(b, loc, open, v);
+  };
+  auto turn = [&](OpBuilder &, Location loc, ValueRange v) {
+    Value done = arith::CmpIOp::create(b, CmpIPredicate::eq, v[1], zero), rest = odd(v[1]);
+    Value low = arith::MinUIOp::create(b, v[0], rest);
+    Value high = arith::MaxUIOp::create(b, v[0], rest);
+    scf::YieldOp::create(
+        b, loc,
+        ValueRange{arith::SelectOp::create(b, done, v[0], low),
+                   arith::SelectOp::create(b, done, zero, arith::SubIOp::create(b, high, low))});
+  };
+  auto loop = scf::WhileOp::create(b, types, ValueRange{one, other}, more, turn);
+  return arith::ShLIOp::create(b, loop.getResult(0), shared);
 }
 
 static Value shift(ImplicitLocOpBuilder &b, Value x, Value y, Type e, bool left) {
@@ -349,6 +396,7 @@ Value tcc::codegen::emitElementwise(ImplicitLocOpBuilder &b, Operation *op, Valu
             return isFloat ? Value(math::PowFOp::create(b, v[0], v[1]))
                            : integerPower(b, v[0], v[1], e);
           })
+          .Case([&](prim::GcdOp) { return greatestDivisor(b, v[0], v[1], e); })
           .Case([&](prim::Atan2Op) { return math::Atan2Op::create(b, v[0], v[1]); })
           .Case([&](prim::MaximumOp) { return extremum(b, v[0], v[1], e, true); })
           .Case([&](prim::MinimumOp) { return extremum(b, v[0], v[1], e, false); })

@@ -96,7 +96,7 @@ void LaunchCosts::countElementwise(Operation *op) {
   if (isa<prim::RemOp, prim::ModOp>(op) || (isa<prim::DivOp>(op) && !isFloat))
     of(CpuCost::Element) += elements;
   else if (isa<prim::PowOp, prim::LgammaOp, prim::DigammaOp, prim::ErfinvOp, prim::BesselI0Op,
-               prim::BesselI1Op>(op))
+               prim::BesselI1Op, prim::GcdOp>(op))
     of(CpuCost::LongFunction) += vectors(result, elements);
   else if (op->hasTrait<prim::VeryCostly>())
     of(CpuCost::Function) += vectors(result, elements);

@@ -163,36 +163,20 @@ LogicalResult divide(AtenNode &a) {
   return a.give(quotient);
 }
 
-/// Euclid's algorithm at every point, until no remainder is left.
-Value greatestDivisor(PrimBuilder &b, Value x, Value y) {
-  b.broadcastTogether(x, y);
-  Value zero = b.scalar(0, b.elem(x));
-  auto isZero = [&](Value v) { return b.compare(P::eq, v, 0.0); };
-  auto more = [&](ValueRange v) {
-    Value open = b.logicalNot(isZero(v[1]));
-    return b.readElements(b.reduce(prim::ReduceKind::any, open, allAxes(b.rank(open)), false))[0];
-  };
-  auto turn = [&](ValueRange v) -> std::optional<SmallVector<Value>> {
-    Value done = isZero(v[1]), rest = b.binary<prim::RemOp>(v[0], v[1]);
-    return SmallVector<Value>{b.select(done, v[0], v[1]), b.select(done, zero, rest)};
-  };
-  auto results = b.loop(ValueRange{x, y}, more, turn);
-  if (!results) {
-    b.fault("the loop's values change their types");
-    return x;
-  }
-  return b.abs(results->front());
-}
-
-/// gcd, or with `least` the least common multiple: |x / gcd * y|, 0 where both are.
+/// gcd, or with `least` the least common multiple: |x / gcd * y|, 0 where both are, in 32 bits at
+/// least as C computes.
 template <bool least> LogicalResult commonDivisor(AtenNode &a) {
   Pair p = operands(a, a.own());
   if (!p)
     return missing(a);
-  Value divisor = greatestDivisor(a.b, p.x, p.y);
+  Value divisor = a.b.binary<prim::GcdOp>(p.x, p.y);
   if (!least)
     return a.give(divisor);
-  return a.give(a.b.abs(a.b.mul(a.b.div(p.x, divisor), p.y)));
+  Type own = a.b.elem(p.x), wide = own;
+  if (own.getIntOrFloatBitWidth() < 32)
+    wide = a.b.builder().getI32Type();
+  Value share = a.b.cast(a.b.div(p.x, divisor), wide);
+  return a.give(a.b.cast(a.b.abs(a.b.mul(share, a.b.cast(p.y, wide))), own));
 }
 
 LogicalResult power(AtenNode &a) {

@@ -51,3 +51,16 @@ func.func @special(%x: tensor<4x4xf32>) -> tensor<4xf32> {
   %5 = graph.node "aten" "special_logsumexp.default"(%4) {attrs = {self = #graph.operand<0>, dim = [1]}} : (tensor<4x4xf32>) -> tensor<4xf32>
   return %5 : tensor<4xf32>
 }
+
+// The least common multiple of narrow integers is found in 32 bits.
+// CHECK-LABEL: func @divisors
+// CHECK: %[[GCD:.*]] = prim.gcd %arg0, %arg1 : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+// CHECK: %[[SHARE:.*]] = prim.div %arg0, %[[GCD]]
+// CHECK: prim.cast %[[SHARE]] : (tensor<4xi8>) -> tensor<4xi32>
+// CHECK: %[[LCM:.*]] = prim.cast %{{.*}} : (tensor<4xi32>) -> tensor<4xi8>
+// CHECK: return %[[GCD]], %[[LCM]]
+func.func @divisors(%x: tensor<4xi8>, %y: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %0 = graph.node "aten" "gcd.default"(%x, %y) {attrs = {other = #graph.operand<1>, self = #graph.operand<0>}} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  %1 = graph.node "aten" "lcm.default"(%x, %y) {attrs = {other = #graph.operand<1>, self = #graph.operand<0>}} : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  return %0, %1 : tensor<4xi8>, tensor<4xi8>
+}

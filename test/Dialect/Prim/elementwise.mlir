@@ -27,6 +27,8 @@ func.func @binary(%x: tensor<4xf8E4M3FN>, %i: tensor<4xi4>, %u: tensor<4xui8>, %
   %2 = prim.shift_right %u, %u : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
   // CHECK: prim.xor
   %3 = prim.xor %b, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  // CHECK: prim.gcd %{{.*}} : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
+  %5 = prim.gcd %u, %u : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
   // CHECK: prim.nextafter
   %4 = prim.nextafter %x, %x : (tensor<4xf8E4M3FN>, tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN>
   return

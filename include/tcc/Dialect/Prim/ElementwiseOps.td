@@ -83,6 +83,7 @@ def Prim_FloorDivOp : Prim_Binary<"floor_div", "ATen floor_divide", Prim_RealTen
 def Prim_RemOp : Prim_Binary<"rem", "StableHLO remainder", Prim_RealTensor, "remainder with the sign of lhs (C fmod); integer remainder by zero gives 0", [Prim_Costly, Prim_Exact]>;
 def Prim_ModOp : Prim_Binary<"mod", "ATen remainder", Prim_RealTensor, "remainder with the sign of rhs (Python %); integer remainder by zero gives 0", [Prim_Costly]>;
 def Prim_PowOp : Prim_Binary<"pow", "StableHLO power", Prim_NumberTensor, "lhs to the power rhs; a negative integer exponent gives the truncated quotient, of 0 that is 0", [Prim_Costly, Prim_VeryCostly]>;
+def Prim_GcdOp : Prim_Binary<"gcd", "ATen gcd", Prim_IntTensor, "greatest common divisor of |lhs| and |rhs|, of two zeros 0; the smallest integer wraps", [Commutative, Prim_Costly, Prim_VeryCostly, Prim_Exact]>;
 def Prim_Atan2Op : Prim_Binary<"atan2", "StableHLO atan2", Prim_FloatTensor, "angle of the point (rhs, lhs)">;
 def Prim_MaximumOp : Prim_Binary<"maximum", "StableHLO maximum", Prim_RealTensor, "larger value, NaN if either is NaN; which of two zeros is open", [Commutative, Prim_Exact]>;
 def Prim_MinimumOp : Prim_Binary<"minimum", "StableHLO minimum", Prim_RealTensor, "smaller value, NaN if either is NaN; which of two zeros is open", [Commutative, Prim_Exact]>;

@@ -463,7 +463,8 @@ def edges(normal):
         *torch.gradient(x, spacing=(p, q), edge_order=2, dim=(0, 1))], (
             normal(4, 6), torch.tensor([0.0, 1.0, 1.5, 4.0]), torch.tensor([-1.0, 0.0, 2.0, 3.0, 3.5, 9.0]))
     yield "divisors", lambda a, b, c: [
-        torch.gcd(a, b), torch.lcm(a, b), torch.gcd(a, c), torch.lcm(a, c), torch.combinations(c), torch.combinations(c, 3),
+        torch.gcd(a, b), torch.lcm(a, b), torch.gcd(a, c), torch.lcm(a, c), torch.lcm(a.to(torch.int8), b.to(torch.int8)),
+        torch.combinations(c), torch.combinations(c, 3),
         torch.combinations(c, 2, with_replacement=True)], (
             torch.tensor([[12, -18, 0, 35, 1], [0, 7, 48, -100, 36]]), torch.tensor([[18, 12, 5, 0, 9], [0, -21, 36, 75, 48]]),
             torch.tensor([6, 4, 9, -10, 15]))
