@@ -15,11 +15,48 @@
 #include "tcc/Support/Error.h"
 #include <memory>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace tcc;
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+
+/// Starts the program again with everything at the same addresses in each run: libFuzzer's
+/// mutations draw on the numbers that were compared, addresses and what is hashed of them too.
+/// Where the system refuses that, the course depends on chance.
+extern "C" int LLVMFuzzerInitialize(int *count, char ***arguments) {
+  static char started[] = "TCC_FUZZER_STARTED=1", filler[] = "_=";
+  static constexpr size_t kStrings = 1 << 16, kPointers = 512;
+  int now = personality(0xffffffff);
+  if (getenv("TCC_FUZZER_STARTED") || now < 0 ||
+      personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) < 0)
+    return 0;
+  // Mapped memory begins where the stack may end, and the stack below the arguments and the
+  // environment.
+  rlimit stack;
+  if (!getrlimit(RLIMIT_STACK, &stack)) {
+    stack.rlim_cur = std::min<rlim_t>(8 << 20, stack.rlim_max);
+    setrlimit(RLIMIT_STACK, &stack);
+  }
+  std::vector<char *> variables = {started};
+  for (char **variable = environ; *variable; ++variable)
+    variables.push_back(*variable);
+  while (*count + variables.size() + 1 < kPointers)
+    variables.push_back(filler);
+  size_t used = 0;
+  for (char *text : variables)
+    used += strlen(text) + 1;
+  for (int i = 0; i < *count; ++i)
+    used += strlen((*arguments)[i]) + 1;
+  std::string rest = "_=";
+  rest.resize(std::max(rest.size(), kStrings - std::min(kStrings, used)), ' ');
+  variables.push_back(rest.data());
+  variables.push_back(nullptr);
+  execve("/proc/self/exe", *arguments, variables.data());
+  return 0;
+}
 
 /// A context keeps every type and attribute: a new one now and then.
 static mlir::MLIRContext &freshContext() {
