@@ -51,7 +51,7 @@ class OnnxRuntime:
     def __init__(self, case, threads):
         from testfolder import onnx_session
         start = time.perf_counter()
-        session = onnx_session(case.model, threads)
+        session = onnx_session(case.model, threads, spin=True)
         self.prepared_in = time.perf_counter() - start
         from onnxruntime import OrtValue
         feed = dict(zip([value.name for value in session.get_inputs()], [array for _, array in case.inputs]))

@@ -8,6 +8,7 @@ from onnx import TensorProto, helper
 
 from compiled import Compiled, compile_model
 from graphs import BOOL, FLOAT, INT32, INT64, constant, model, node, unknown, value
+from testfolder import onnx_session
 from tokensearch import sampled
 from toolrun import ToolTest, cpu_levels
 import onnx
@@ -163,8 +164,7 @@ class RandomNumbers(ToolTest):
         self.assertFalse(np.array_equal(*first()[0::3]))
 
     def test_onnx_runtime_gives_seeded_nodes_sequences_too(self):
-        import onnxruntime
-        session = onnxruntime.InferenceSession(seeded().SerializeToString(), providers=["CPUExecutionProvider"])
+        session = onnx_session(seeded().SerializeToString())
         runs = [session.run(None, {}) for _ in range(2)]
         np.testing.assert_array_equal(runs[0][0], runs[0][1])
         self.assertFalse(np.array_equal(runs[0][0], runs[1][0]))
@@ -190,7 +190,6 @@ class RandomNumbers(ToolTest):
 
     def test_tokens_are_drawn_as_onnx_runtime_draws_them(self):
         """Of the likeliest ones that have `top_p` together; a seed that is an input repeats them in every run."""
-        import onnxruntime
         rows, runs = 512, 10
         for custom in (0, 1):
             proto, (case,) = sampled(0, [[[1, 2, 3]] * rows], eos=7, min_length=[4], max_length=[4], top_p=0.8, temperature=1.5, custom=custom)
@@ -198,7 +197,7 @@ class RandomNumbers(ToolTest):
             seed = next(each for each in proto.graph.initializer if each.name == "seed")
             proto.graph.initializer.remove(seed)
             proto.graph.input.append(value("seed", INT32, [1]))
-            session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+            session = onnx_session(proto.SerializeToString())
             ours, theirs = [], []
             with self.build(proto) as compiled:
                 for i in range(1, runs + 1):

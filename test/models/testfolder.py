@@ -52,13 +52,15 @@ def exact_byte_products(options):
     options.add_session_config_entry("session.x64quantprecision", "1")
 
 
-def onnx_session(model, threads=2):
+def onnx_session(model, threads=2, spin=False):
+    """Of a file or of a model's bytes. Without `spin` threads that wait sleep: another test could use the core."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
     exact_byte_products(options)
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"])
 
 
 def write_onnx_data_sets(folder, cases, exact=()):
