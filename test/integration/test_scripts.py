@@ -63,6 +63,7 @@ class Needs(unittest.TestCase):
                          (True, {"tcc", "tcc-run", "RuntimeTestModels", "tcc-run-aarch64"}))
         self.assertEqual(self.needs("^integration.cmake_package$"), (True, {"all"}))
         self.assertEqual(self.needs("^integration.bench_report$"), (True, set()))
+        self.assertEqual(script("test-needs", "--build", BUILD, "-R", "^integration.(precision|manifest)$")[0], "models")
         python, targets = self.needs("^(unit.SupportTest|samples.sincos)$")
         self.assertTrue(python)
         self.assertLessEqual({"SupportTest", "tcc", "tcc-run"}, targets)

@@ -18,7 +18,7 @@ import warnings
 import torch
 
 from architectures import ARCHITECTURES
-from testfolder import write_onnx_data_sets
+from testfolder import alone, write_onnx_data_sets
 
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -125,6 +125,22 @@ def finish(part, folder):
     print(folder, flush=True)
 
 
+def export(name, root, force):
+    """The forms that could not be exported."""
+    failed, start = [], time.time()
+    wanted = [form for form in forms(ARCHITECTURES[name]) if force or not (root / (name + form)).exists()]
+    exporter = Exporter(name, root) if wanted else None
+    for suffix in wanted:
+        try:
+            (exporter.pt2 if suffix.endswith("pt2") else exporter.onnx)("dynamic" in suffix)
+        except Exception as error:  # the others are still wanted
+            failed.append(name + suffix)
+            print(f"{name}{suffix}: {type(error).__name__}: {str(error)[:800]}", file=sys.stderr)
+    if wanted:
+        print(f"{name}: {time.time() - start:.0f} s", file=sys.stderr)
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(prog="scripts/export-models", description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="architectures (all if none is named)")
@@ -136,19 +152,8 @@ def main():
     torch.set_num_threads(2)
     failed = []
     for name in options.names or ARCHITECTURES:
-        wanted = forms(ARCHITECTURES[name])
-        wanted = [s for s in wanted if options.force or not (options.output / (name + s)).exists()]
-        if not wanted:
-            continue
-        start = time.time()
-        exporter = Exporter(name, options.output)
-        for suffix in wanted:
-            try:
-                (exporter.pt2 if suffix.endswith("pt2") else exporter.onnx)("dynamic" in suffix)
-            except Exception as error:  # the others are still wanted
-                failed.append(name + suffix)
-                print(f"{name}{suffix}: {type(error).__name__}: {str(error)[:800]}", file=sys.stderr)
-        print(f"{name}: {time.time() - start:.0f} s", file=sys.stderr)
+        with alone(options.output, name):
+            failed += export(name, options.output, options.force)
     return f"not exported: {', '.join(failed)}" if failed else 0
 
 

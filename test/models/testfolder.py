@@ -4,12 +4,23 @@
     NAME/test_data_set_K/input_N.pb, output_N.pb     outputs of ONNX Runtime
     NAME/test_data_set_K/output64_N.npy              the same computed in float64, where known
 """
+import contextlib
+import fcntl
 import pathlib
 import shutil
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
+
+
+@contextlib.contextmanager
+def alone(root, name):
+    """While one process makes a folder another that wants the same waits."""
+    root.mkdir(parents=True, exist_ok=True)
+    with open(root / f".{name}.lock", "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write_tensor(path, name, array):

@@ -14,7 +14,7 @@ from typing import Callable
 import numpy as np
 
 import signals
-from testfolder import onnx_session, write_onnx_data_sets
+from testfolder import alone, onnx_session, write_onnx_data_sets
 
 WHEELS = {
     "rapidocr-onnxruntime==1.4.4": "971d7d5f223a7a808662229df1ef69893809d8457d834e6373d3854bc1782cbf",
@@ -266,7 +266,9 @@ def main():
         return
     files = dict(entry.rsplit("=", 1) for entry in options.wheel)
     for name in wanted:
-        build(name, files[TRAINED[name].wheel], options.output)
+        with alone(options.output, name):
+            if options.force or not (options.output / name).exists():
+                build(name, files[TRAINED[name].wheel], options.output)
 
 
 if __name__ == "__main__":
