@@ -3,7 +3,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "tcc/Import/Onnx/ImportOnnx.h"
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 
 using namespace tcc;
 using namespace tcc::test;
@@ -159,9 +159,9 @@ TEST_CASE("functions that never end or grow without bound") {
     text += function("f" + std::to_string(i), "c = " + next + "(a) b = " + next + "(c)");
   }
   text += function("f40", "b = Relu(a)");
-  auto start = std::chrono::steady_clock::now();
+  clock_t start = clock(); // of the CPU: others may keep the machine busy
   CHECK_THAT(importModel(parseModel(text))->error, Contains("expand to more than"));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  CHECK(clock() - start < 60 * CLOCKS_PER_SEC);
 }
 
 /// `depth` Ifs in each other, written innermost first: protobuf would recurse.
