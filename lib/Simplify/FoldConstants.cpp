@@ -149,7 +149,8 @@ bool Folder::isCandidate(Operation *op) const {
 }
 
 bool Folder::mayKeep(Operation *op, int64_t bytes) const {
-  return bytes <= options.freeBytes || bytes / options.growth <= known.sourceBytes(op);
+  return bytes <= options.freeBytes || bytes / options.growth <= known.sourceBytes(op) ||
+         (bytes <= options.tableBytes && known.steps(op) >= options.tableSteps);
 }
 
 /// Small weights and splats are better known to other passes as constants.

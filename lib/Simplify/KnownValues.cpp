@@ -1,3 +1,10 @@
+//===- KnownValues.cpp - What is known at compile time --------------------===//
+//
+// A deferred operator is computed each time that somebody needs its value; values are kept as long
+// as they take no more than `transientBytes`. What it would cost a kernel to compute it instead is
+// counted along the chain of operators that were deferred before it.
+//
+//===----------------------------------------------------------------------===//
 #include "Simplify/KnownValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "tcc/Dialect/Prim/Prim.h"
@@ -46,6 +53,16 @@ int64_t KnownValues::sourceBytes(Operation *op) const {
   return bytes;
 }
 
+unsigned KnownValues::steps(Operation *op) const {
+  unsigned before = 0, own = 0;
+  for (Value operand : op->getOperands())
+    if (auto known = deferred.find(operand.getDefiningOp()); known != deferred.end())
+      before = std::max(before, known->second.steps);
+  if (prim::isElementwise(op))
+    own = op->hasTrait<prim::Costly>() ? options.tableSteps : 1;
+  return before + own;
+}
+
 void KnownValues::defer(Operation *op) {
   int64_t bytes = 0;
   for (Type type : op->getResultTypes()) {
@@ -65,7 +82,7 @@ void KnownValues::defer(Operation *op) {
     if (auto known = deferred.find(operand.getDefiningOp()); known != deferred.end())
       depth = std::max(depth, known->second.depth + 1);
   if (bytes <= options.transientBytes && depth < kMaxDepth)
-    deferred[op] = {sourceBytes(op), depth};
+    deferred[op] = {sourceBytes(op), depth, steps(op)};
 }
 
 llvm::Expected<Tensor> KnownValues::valueOf(Value value) {

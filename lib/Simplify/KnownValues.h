@@ -19,6 +19,9 @@ public:
   bool isKnown(mlir::Value value) const;
   /// Bytes of the constants that `op`'s operands, which are known, are made of.
   int64_t sourceBytes(mlir::Operation *op) const;
+  /// Element operators that a point of `op`'s results takes, one after the other, if what was
+  /// deferred is computed again; a costly one counts as many as make a table.
+  unsigned steps(mlir::Operation *op) const;
 
   /// Makes the results of `op`, whose operands are known, known as well.
   void defer(mlir::Operation *op);
@@ -34,6 +37,7 @@ private:
   struct Deferred {
     int64_t sourceBytes;
     unsigned depth; ///< longest chain of deferred operators
+    unsigned steps;
   };
   llvm::Expected<reference::Tensor> valueOf(mlir::Value value);
   std::optional<reference::Tensor> splatOf(mlir::Value value);

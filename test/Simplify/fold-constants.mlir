@@ -22,6 +22,24 @@ func.func @mask() -> tensor<128x128xi1> {
   return %2 : tensor<128x128xi1>
 }
 
+// A table that takes several steps a point, or one that is costly, is cheaper to read.
+// CHECK-LABEL: func @tables
+// CHECK-NEXT: %[[P:.*]] = prim.weight "constant.minimum" : tensor<64x16xi64>
+// CHECK-NEXT: %[[W:.*]] = prim.weight "constant.sin" : tensor<64x16xf32>
+// CHECK-NEXT: return %[[P]], %[[W]]
+func.func @tables() -> (tensor<64x16xi64>, tensor<64x16xf32>) {
+  %0 = prim.iota 0 sizes() : tensor<64x16xi64>
+  %1 = prim.iota 1 sizes() : tensor<64x16xi64>
+  %2 = prim.add %0, %1 : (tensor<64x16xi64>, tensor<64x16xi64>) -> tensor<64x16xi64>
+  %3 = prim.constant dense<4> : tensor<64x16xi64>
+  %4 = prim.maximum %2, %3 : (tensor<64x16xi64>, tensor<64x16xi64>) -> tensor<64x16xi64>
+  %5 = prim.constant dense<60> : tensor<64x16xi64>
+  %6 = prim.minimum %4, %5 : (tensor<64x16xi64>, tensor<64x16xi64>) -> tensor<64x16xi64>
+  %7 = prim.iota 1 sizes() : tensor<64x16xf32>
+  %8 = prim.sin %7 : (tensor<64x16xf32>) -> tensor<64x16xf32>
+  return %6, %8 : tensor<64x16xi64>, tensor<64x16xf32>
+}
+
 // CHECK-LABEL: func @splat
 // CHECK-NEXT: prim.constant dense<6.000000e+00> : tensor<1024x1024xf32>
 func.func @splat() -> tensor<1024x1024xf32> {

@@ -8,7 +8,9 @@
 // larger than `growth` times the constants it is made of (iota, a causal mask, a
 // broadcast bias) is cheaper to compute in the kernel that uses it. Such a value
 // still counts as known for the operators after it, so that a broadcast scale
-// does fold into the weight that it multiplies.
+// does fold into the weight that it multiplies. A table of a moderate size that
+// takes several steps a point (the places and weights of a resized axis) is
+// cheaper to read.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,6 +27,9 @@ struct FoldOptions {
   /// A result may have this many times the bytes of the constants it is made
   /// of, and in any case `freeBytes`.
   int64_t growth = 4, freeBytes = 1024;
+  /// Or `tableBytes`, if a point takes as many steps or one that is costly.
+  int64_t tableBytes = 64 << 10;
+  unsigned tableSteps = 3;
   /// Multiply-adds of a dot or conv that are worth doing at compile time.
   int64_t work = int64_t(1) << 31;
   /// Bytes of a value that is not kept but may be computed on the way.

@@ -9,6 +9,7 @@
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
 #include "Decompose/Idioms/WindowMaxima.h"
+#include "Decompose/Idioms/Windows.h"
 
 using namespace mlir;
 using namespace tcc;
@@ -242,6 +243,29 @@ PrimBuilder::Window poolOf(ArrayRef<std::optional<EvenWindows>> axes) {
   return w;
 }
 
+/// Adaptive windows as places of their elements. Those that have one element less than the widest
+/// have their last one twice.
+struct AdaptiveTaps {
+  Value begin;    ///< [count]
+  Value places;   ///< [count, taps]
+  Value distinct; ///< the same, of bool: not the last one again
+};
+
+AdaptiveTaps adaptiveTaps(AtenNode &a, Dim extent, Dim count) {
+  PrimBuilder &b = a.b;
+  Type index = b.builder().getI64Type();
+  Value o = b.iota({count}, 0, index), n = a.extentTensor(extent, index),
+        m = a.extentTensor(count, index);
+  Value begin = b.binary<prim::FloorDivOp>(b.mul(o, n), m);
+  Value past = b.sub(b.add(b.mul(b.add(o, 1.0), n), m), 1.0);
+  Value last = b.unsqueeze(b.sub(b.binary<prim::FloorDivOp>(past, m), 1.0), {1});
+  // A window of n / m points begins anywhere, and covers a part of one more.
+  Dim parts = b.maxDims(count, b.dim(1));
+  Dim widest = b.minDims(b.addDims(b.ceilDivDims(extent, parts), b.dim(1)), extent);
+  Value places = placesFrom(b, begin, widest);
+  return {begin, b.minimum(places, last), b.compare(P::le, places, last)};
+}
+
 struct Maxima {
   Value values, places; ///< positions in the flattened spatial axes
 };
@@ -254,21 +278,14 @@ Maxima adaptiveMaxima(AtenNode &a, Value x, ArrayRef<Dim> sizes) {
   Maxima m{x, {}};
   Dim stride = b.dim(1);
   for (int64_t i = sizes.size(); i-- > 0;) {
-    int64_t axis = i + 2, last = b.rank(x) - 1;
-    SmallVector<int64_t> order = allAxes(last + 1);
-    std::swap(order[axis], order[last]);
-    Value windows = adaptiveWindows(a, b.dim(x, axis), sizes[i]);
-    Value seen = b.select(windows, b.unsqueeze(b.transpose(m.values, order), {-2}),
-                          extremeOf(b, b.elem(x), -1));
-    m.values = b.transpose(b.reduce(K::max, seen, {-1}, false), order);
-    Dims list = b.dims(seen);
-    list.pop_back();
-    Value at = prim::ArgReduceOp::create(b.builder(), b.location(), b.typeOf(list, i64), K::max,
-                                         seen, last + 1);
+    int64_t axis = i + 2;
+    AdaptiveTaps taps = adaptiveTaps(a, b.dim(x, axis), sizes[i]);
+    TakenWindows windows = takeWindows(b, m.values, axis, taps.places);
+    Value at = b.add(b.argReduce(K::max, windows.x, windows.taps, false),
+                     alongAxis(b, taps.begin, axis, b.rank(x)));
+    m.values = windows.reduced(b, K::max);
     Value here = b.mul(at, a.extentTensor(stride, i64));
-    if (m.places)
-      here = b.add(here, b.takeAlong(b.transpose(m.places, order), at, last));
-    m.places = b.transpose(here, order);
+    m.places = m.places ? b.add(here, b.takeAlong(m.places, at, axis)) : here;
     stride = b.mulDims(stride, b.dim(x, axis));
   }
   return m;
@@ -306,8 +323,8 @@ template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
   }
   int64_t summed = 1;
   for (int64_t i = 0; i < axes; ++i) {
-    // One axis after the other: windows that differ have it last, are reduced, and go back.
-    int64_t axis = i + 2, rank = b.rank(x);
+    // One axis after the other.
+    int64_t axis = i + 2;
     if (even[i]) {
       SmallVector<std::optional<EvenWindows>> alone(axes);
       alone[i] = even[i];
@@ -315,19 +332,14 @@ template <int64_t axes, K kind> LogicalResult adaptivePool(AtenNode &a) {
       summed *= even[i]->width;
       continue;
     }
-    Value windows = adaptiveWindows(a, b.dim(x, axis), (*sizes)[i]);
-    SmallVector<int64_t> order = allAxes(rank);
-    std::swap(order[axis], order[rank - 1]);
-    Value turned = b.transpose(x, order), y;
+    AdaptiveTaps taps = adaptiveTaps(a, b.dim(x, axis), (*sizes)[i]);
     if (average) {
-      Value weight = b.cast(windows, b.elem(x));
+      Value weight = b.cast(taps.distinct, b.elem(x));
       weight = b.div(weight, b.reduce(K::sum, weight, {1}, true));
-      y = b.dot(turned, weight, {}, {}, {rank - 1}, {1});
+      x = weightedWindows(b, x, axis, taps.places, weight);
     } else {
-      Value seen = b.select(windows, b.unsqueeze(turned, {-2}), extremeOf(b, b.elem(x), -1));
-      y = b.reduce(kind, seen, {-1}, false);
+      x = takeWindows(b, x, axis, taps.places).reduced(b, kind);
     }
-    x = b.transpose(y, order);
   }
   return finish(average && summed > 1 ? b.div(x, static_cast<double>(summed)) : x);
 }

@@ -9,12 +9,16 @@
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Aten/AtenNode.h"
+#include "Decompose/Idioms/Windows.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace tcc;
 using namespace tcc::aten;
 
 namespace {
+
+constexpr double kMostScale = 1u << 31;
 
 enum class Mode { Nearest, NearestExact, Linear, Cubic };
 constexpr bool interpolates(Mode mode) { return mode == Mode::Linear || mode == Mode::Cubic; }
@@ -121,28 +125,54 @@ struct AxisResizer {
     }
   }
 
-  /// Weights [out, in] of the interpolation whose kernel is widened when it makes
-  /// x smaller, so that every element of x counts. The cubic kernel has a = -0.5.
-  Value antialiased(Mode mode) {
+  /// Elements of x that each element of the result is made of.
+  struct Taps {
+    Value places, weights; ///< [out, taps]
+  };
+
+  /// How many elements a kernel that reaches `reach` from its middle sees, if it is widened where
+  /// x becomes smaller.
+  Dim widened(int64_t reach) {
+    Dim span = b.dim(2 * reach), most;
+    if (alignCorners) {
+      Dim steps = b.maxDims(b.subDims(out, b.dim(1)), b.dim(1));
+      most = b.ceilDivDims(b.mulDims(span, b.subDims(in, b.dim(1))), steps);
+    } else if (factor) {
+      double elements = std::ceil(2.0 * static_cast<double>(reach) / *factor);
+      most = elements < kMostScale ? b.dim(static_cast<int64_t>(elements)) : in;
+    } else {
+      most = b.ceilDivDims(b.mulDims(span, in), b.maxDims(out, b.dim(1)));
+    }
+    return b.minDims(b.maxDims(most, span), in);
+  }
+
+  /// Those of the interpolation whose kernel is widened when it makes x smaller, so that every
+  /// element of x counts. The cubic kernel has a = -0.5.
+  Taps antialiased(Mode mode) {
+    using P = prim::ComparePredicate;
+    int64_t reach = mode == Mode::Linear ? 1 : 2;
     Value scale = step(), width = b.maximum(scale, 1.0), one = b.scalar(1, real);
-    Value centre = b.mul(b.add(b.iota({out}, 0, real), 0.5), scale);
-    Value at = b.add(b.iota({in}, 0, real), 0.5);
-    Value d = b.abs(b.div(b.sub(b.unsqueeze(at, {0}), b.unsqueeze(centre, {1})), width));
+    Value zero = b.scalar(0, real), centre = b.mul(b.add(b.iota({out}, 0, real), 0.5), scale);
+    Value begin = b.sub(centre, b.mul(width, static_cast<double>(reach)));
+    Value first = b.maximum(b.unary<prim::FloorOp>(b.add(begin, 0.5)), 0.0);
+    Value places = placesFrom(b, b.cast(first, i64), widened(reach));
+    Value at = b.add(b.cast(places, real), 0.5);
+    Value d = b.abs(b.div(b.sub(at, b.unsqueeze(centre, {1})), width));
     Value w;
     if (mode == Mode::Linear) {
       w = b.maximum(b.sub(one, d), 0.0);
     } else {
       Value inner = b.add(b.mul(b.mul(b.sub(b.mul(d, 1.5), 2.5), d), d), 1.0);
       Value outer = b.add(b.mul(b.sub(b.mul(b.add(b.mul(d, -0.5), 2.5), d), 4.0), d), 2.0);
-      using P = prim::ComparePredicate;
-      outer = b.select(b.compare(P::lt, d, 2.0), outer, b.scalar(0, real));
+      outer = b.select(b.compare(P::lt, d, 2.0), outer, zero);
       w = b.select(b.compare(P::lt, d, 1.0), inner, outer);
     }
-    return b.div(w, b.reduce(prim::ReduceKind::sum, w, {1}, true));
+    w = b.select(b.compare(P::lt, places, a.extentTensor(in, i64)), w, zero);
+    return {clamped(places), b.div(w, b.reduce(prim::ReduceKind::sum, w, {1}, true))};
   }
 
-  /// Weights [out, in] of the taps, those beyond an end at the end.
-  Value gathered(Mode mode) {
+  /// Those of the interpolation, whose weights beyond an end are the end's.
+  Taps plain(Mode mode) {
     using P = prim::ComparePredicate;
     bool isLinear = mode == Mode::Linear;
     Value at = isLinear ? b.maximum(coordinates(true), 0.0) : coordinates(true);
@@ -151,31 +181,39 @@ struct AxisResizer {
     SmallVector<std::pair<double, Value>> taps = {{0, rest}, {1, t}};
     if (!isLinear)
       taps = {{-1, far(b.add(t, 1.0))}, {0, near(t)}, {1, near(rest)}, {2, far(b.add(rest, 1.0))}};
-    Value places = b.iota({out, in}, 1, i64), sum;
+    Dim seen = b.minDims(b.dim(taps.size()), in);
+    Value last = a.extentTensor(b.subDims(in, seen), i64);
+    Value first = b.minimum(clamped(b.add(low, taps.front().first)), last);
+    Value places = placesFrom(b, first, seen), sum;
     for (auto [offset, weight] : taps) {
       Value place = b.unsqueeze(clamped(b.add(low, offset)), {1});
       Value part =
           b.select(b.compare(P::eq, places, place), b.unsqueeze(weight, {1}), b.scalar(0, real));
       sum = sum ? b.add(sum, part) : part;
     }
-    return sum;
+    return {places, sum};
   }
 
-  /// x's axis, of bytes, by weights [out, in]: as integers of 16 bits with as many bits behind the
-  /// point as the largest of them leaves room for. Rounded to the nearest byte.
-  Value bytes(Value x, int64_t axis, Value weights) {
+  Value weighted(Value x, int64_t axis, Taps taps) {
+    return weightedWindows(b, x, axis, taps.places, b.cast(taps.weights, b.elem(x)));
+  }
+
+  /// x's axis, of bytes, by weights that are integers of 16 bits with as many bits behind the point
+  /// as the largest of them leaves room for. Rounded to the nearest byte.
+  Value bytes(Value x, int64_t axis, Taps taps) {
     constexpr int64_t mostBits = 22;
     constexpr double room = 1 << 15;
     Type i32 = b.builder().getI32Type();
-    Value largest = b.maximum(b.reduce(prim::ReduceKind::max, weights, {0, 1}, false), 0.0);
+    Value largest = b.maximum(b.reduce(prim::ReduceKind::max, taps.weights, {0, 1}, false), 0.0);
     Value powers = b.unary<prim::Exp2Op>(b.iota({b.dim(mostBits)}, 0, real));
     Value next = b.add(b.mul(powers, b.mul(largest, 2.0)), 0.5);
     Value fits = b.cast(b.compare(prim::ComparePredicate::lt, next, room), real);
     Value one = b.unary<prim::Exp2Op>(b.reduce(prim::ReduceKind::sum, fits, {0}, false));
-    Value scaled = b.mul(weights, one);
+    Value scaled = b.mul(taps.weights, one);
     Value half = b.select(b.compare(prim::ComparePredicate::lt, scaled, 0.0), b.scalar(-0.5, real),
                           b.scalar(0.5, real));
-    Value sum = alongMatrix(b, b.cast(x, i32), axis, b.cast(b.add(scaled, half), i32), 1);
+    taps.weights = b.cast(b.add(scaled, half), i32);
+    Value sum = weighted(b.cast(x, i32), axis, taps);
     Value level = b.unary<prim::FloorOp>(b.add(b.div(b.cast(sum, real), one), 0.5));
     return b.cast(b.minimum(b.maximum(level, 0.0), 255.0), b.elem(x));
   }
@@ -189,8 +227,6 @@ std::optional<double> factorOf(AtenNode &a, int64_t i, int64_t axes) {
   StringRef name = axes == 1 ? StringRef("scales") : StringRef(kNames[3 - axes + i]);
   return a.has(name) ? std::optional(a.real(name, 1)) : std::nullopt;
 }
-
-constexpr double kMostScale = 1u << 31;
 
 /// The extent that axis i gets, or null.
 Dim resultExtent(AtenNode &a, const std::optional<Dims> &sizes, int64_t i, int64_t axes, Dim in,
@@ -237,9 +273,9 @@ LogicalResult resize(AtenNode &a, Mode mode, int64_t axes, bool antialias) {
       return a.fail("the extents of the result are not known");
     AxisResizer r = resizerOf(a, mode, in, out, factor);
     if (ofBytes)
-      x = r.bytes(x, i + 2, antialias ? r.antialiased(mode) : r.gathered(mode));
+      x = r.bytes(x, i + 2, antialias ? r.antialiased(mode) : r.plain(mode));
     else if (antialias)
-      x = alongMatrix(b, x, i + 2, r.antialiased(mode), 1);
+      x = r.weighted(x, i + 2, r.antialiased(mode));
     else
       x = r.resized(x, i + 2, mode);
   }

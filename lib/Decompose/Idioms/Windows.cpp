@@ -43,6 +43,48 @@ Value tcc::windowsByIndex(PrimBuilder &b, Value x, int64_t axis, Dim count, Dim 
   return b.take(x, at, axis);
 }
 
+Value TakenWindows::beside(PrimBuilder &b, Value numbers) const {
+  Value turned = taps < axis ? b.transpose(numbers, {1, 0}) : numbers;
+  Dims dims(b.rank(x), b.dim(1));
+  dims[axis] = b.dim(x, axis);
+  dims[taps] = b.dim(x, taps);
+  return b.reshape(turned, dims);
+}
+
+Value TakenWindows::reduced(PrimBuilder &b, prim::ReduceKind kind) const {
+  return b.reduce(kind, x, {taps}, false);
+}
+
+TakenWindows tcc::takeWindows(PrimBuilder &b, Value x, int64_t axis, Value places) {
+  bool last = axis + 1 == b.rank(x);
+  Value taken = b.take(x, last ? b.transpose(places, {1, 0}) : places, axis);
+  return {taken, axis + last, axis + !last};
+}
+
+Value tcc::placesFrom(PrimBuilder &b, Value first, Dim size) {
+  return b.add(b.unsqueeze(first, {1}), b.unsqueeze(b.iota({size}, 0, b.elem(first)), {0}));
+}
+
+Value tcc::weightedWindows(PrimBuilder &b, Value x, int64_t axis, Value places, Value weights) {
+  constexpr int64_t kFewTaps = 6; // that are cheaper written out
+  auto taps = b.known(b.dim(places, 1));
+  if (!taps || *taps > kFewTaps || *taps == 0) {
+    TakenWindows windows = takeWindows(b, x, axis, places);
+    windows.x = b.mul(windows.x, windows.beside(b, weights));
+    return windows.reduced(b, prim::ReduceKind::sum);
+  }
+  auto column = [&](Value matrix, int64_t tap) {
+    return b.squeeze(b.sliceAxis(matrix, 1, b.dim(tap), b.dim(1)), {1});
+  };
+  Value sum;
+  for (int64_t tap = 0; tap < *taps; ++tap) {
+    Value weight = alongAxis(b, column(weights, tap), axis, b.rank(x));
+    Value part = b.mul(b.take(x, column(places, tap), axis), weight);
+    sum = sum ? b.add(sum, part) : part;
+  }
+  return sum;
+}
+
 Value tcc::unfolded(PrimBuilder &b, Value x, int64_t axis, int64_t size, int64_t step) {
   Dim count = windowsIn(b, b.dim(x, axis), b.dim(size), b.dim(step));
   Value windows = windowsOf(b, x, axis, count, size, step);

@@ -13,6 +13,29 @@ Dim windowsIn(PrimBuilder &b, Dim extent, Dim size, Dim step);
 mlir::Value windowsByIndex(PrimBuilder &b, mlir::Value x, int64_t axis, Dim count, Dim size,
                            Dim step);
 
+/// x with windows along an axis as two axes in its place, taken by index.
+struct TakenWindows {
+  mlir::Value x;
+  int64_t axis, taps; ///< the axes of x that number windows, and elements of a window
+
+  /// A number for each element of each window, [count, size], beside x.
+  mlir::Value beside(PrimBuilder &b, mlir::Value numbers) const;
+  /// What of each window is reduced stays, without the axis of its elements.
+  mlir::Value reduced(PrimBuilder &b, prim::ReduceKind kind) const;
+};
+
+/// The windows of x along `axis` whose elements lie at `places` [count, size]. What is reduced of
+/// them has rows of the last axis as lanes, so that taps come before it.
+TakenWindows takeWindows(PrimBuilder &b, mlir::Value x, int64_t axis, mlir::Value places);
+
+/// `size` places each, from the one of `first` [count] on: [count, size].
+mlir::Value placesFrom(PrimBuilder &b, mlir::Value first, Dim size);
+
+/// The sum of each window of x along `axis`, its elements at `places` [count, size] multiplied by
+/// `weights` of the same shape.
+mlir::Value weightedWindows(PrimBuilder &b, mlir::Value x, int64_t axis, mlir::Value places,
+                            mlir::Value weights);
+
 /// Windows of `size` elements every `step` along `axis`, as a new last axis, as torch.Tensor.unfold
 /// and UnfoldTensor (com.microsoft) have them. Without a check that there is one.
 mlir::Value unfolded(PrimBuilder &b, mlir::Value x, int64_t axis, int64_t size, int64_t step);

@@ -7,12 +7,12 @@
 // Coordinates are computed in f64, once an axis.
 //
 // An antialiased axis that shrinks has a tap for every element that the
-// stretched filter reaches. Where the scale is not known, nor is their number:
-// the weights then form a matrix over all of x, and the axis is a prim.dot.
+// stretched filter reaches.
 //
 //===----------------------------------------------------------------------===//
 #include "Decompose/AllRules.h"
 #include "Decompose/Checks.h"
+#include "Decompose/Idioms/Windows.h"
 #include "Decompose/Onnx/OperandForms.h"
 #include "Decompose/Onnx/Operands.h"
 #include <cmath>
@@ -57,10 +57,7 @@ public:
     Value wide = inFloats(b, x), result;
     auto scale = b.constantFloats(a.scale);
     bool shrinks = o.antialias && !(scale && (*scale)[0] >= 1);
-    if (shrinks && (!scale || tapCount((*scale)[0]) > kManyTaps))
-      result = dense(wide, at);
-    else
-      result = weighted(wide, shrinks ? filterTaps(at, (*scale)[0]) : plainTaps(at));
+    result = shrinks ? filtered(wide, at) : weighted(wide, plainTaps(at));
     if (o.coordinates == "tf_crop_and_resize")
       result = b.select(along(outside(at)), b.scalar(o.extrapolation, b.elem(result)), result);
     return o.antialias ? rounded(result, b.elem(x)) : result;
@@ -72,8 +69,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kManyTaps = 32;
-
   Value number(Dim d) { return scalarOf(b, d, f64); }
   Value along(Value vector) { return alongAxis(b, vector, a.axis, rank); }
   Value floor(Value v) { return b.unary<prim::FloorOp>(v); }
@@ -194,29 +189,16 @@ private:
 
   double support() { return o.mode == "linear" ? 1 : 2; }
 
-  SmallVector<Tap> taps(Value at, int64_t first, int64_t last, double scale) {
+  SmallVector<Tap> plainTaps(Value at) {
+    int64_t reach = static_cast<int64_t>(support());
     Value base = floor(at);
     SmallVector<Tap> list;
-    for (int64_t k = first; k <= last; ++k) {
+    for (int64_t k = 1 - reach; k <= reach; ++k) {
       Value position = b.add(base, static_cast<double>(k));
-      Value distance = b.sub(position, at);
-      list.push_back(
-          {b.cast(position, i64), filter(scale == 1 ? distance : b.mul(distance, scale))});
+      list.push_back({b.cast(position, i64), filter(b.sub(position, at))});
     }
     return list;
   }
-  SmallVector<Tap> plainTaps(Value at) {
-    int64_t reach = static_cast<int64_t>(support());
-    return taps(at, 1 - reach, reach, 1);
-  }
-  int64_t tapCount(double scale) { return 2 * static_cast<int64_t>(std::ceil(support() / scale)); }
-  SmallVector<Tap> filterTaps(Value at, double scale) {
-    int64_t reach = tapCount(scale) / 2;
-    SmallVector<Tap> list = taps(at, 1 - reach, reach, scale);
-    normalize(list);
-    return list;
-  }
-
   void normalize(SmallVectorImpl<Tap> &list) {
     Value sum;
     for (Tap &tap : list)
@@ -244,23 +226,21 @@ private:
     return sum;
   }
 
-  /// By a matrix [out, in + 2 reach] over x with its ends repeated.
-  Value dense(Value x, Value at) {
+  /// By the stretched filter, as many taps as it reaches.
+  Value filtered(Value x, Value at) {
     rank = b.rank(x);
     Value shrink = b.minimum(a.scale, 1.0);
     Value reachValue = b.unary<prim::CeilOp>(b.div(b.scalar(support(), f64), shrink));
-    Dim reach = o.excludeOutside ? b.dim(0) : b.readElements(b.cast(reachValue, i64))[0];
-    Dim width = b.addDims(a.in, b.mulDims(reach, b.dim(2)));
-    Value position = b.sub(b.iota({width}, 0, i64), scalarOf(b, reach, i64));
-    Value distance = b.sub(b.unsqueeze(b.cast(position, f64), {0}), b.unsqueeze(at, {1}));
-    Value weights = filter(b.mul(distance, shrink));
+    Dim reach = b.readElements(b.cast(reachValue, i64))[0];
+    Value first = b.sub(b.cast(floor(at), i64), scalarOf(b, b.subDims(reach, b.dim(1)), i64));
+    Value position = placesFrom(b, first, b.mulDims(reach, b.dim(2)));
+    Value distance = b.sub(b.cast(position, f64), b.unsqueeze(at, {1}));
+    Value weights = filter(b.mul(distance, shrink)), inside = clamped(position);
+    if (o.excludeOutside)
+      weights = b.select(b.compare(P::eq, inside, position), weights, b.scalar(0, f64));
     Value sum = b.reduce(prim::ReduceKind::sum, weights, {1}, true);
-    weights = b.cast(b.div(weights, b.select(b.compare(P::eq, sum, 0.0), b.scalar(1, f64), sum)),
-                     b.elem(x));
-    Value product = b.dot(b.take(x, clamped(position), a.axis), weights, {}, {}, {a.axis}, {1});
-    SmallVector<int64_t> order = allAxes(rank - 1);
-    order.insert(order.begin() + a.axis, rank - 1);
-    return b.transpose(product, order);
+    weights = b.div(weights, b.select(b.compare(P::eq, sum, 0.0), b.scalar(1, f64), sum));
+    return weightedWindows(b, x, a.axis, inside, b.cast(weights, b.elem(x)));
   }
 
   PrimBuilder &b;

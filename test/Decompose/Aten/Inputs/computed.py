@@ -101,3 +101,9 @@ def computed(normal):
     yield "generic_scan", lambda m: torch._higher_order_ops.associative_scan(torch.matmul, m, 0, combine_mode="generic"), (
         normal(5, 3, 3),)
     yield "by_open_rows", lambda x, w: torch.vmap(lambda a: a.cumsum(0) * w)(x), (normal(5, 3), normal(3)), ({0: AUTO}, None)
+    # Filters that reach far and adaptive windows, of extents that only a run knows.
+    yield "wide_windows", lambda x: [
+        F.interpolate(x, (3, 4), mode="bilinear", antialias=True), F.interpolate(x, (2, 40), mode="bicubic", antialias=True),
+        F.interpolate(x, scale_factor=0.15, mode="bilinear", antialias=True), F.adaptive_avg_pool2d(x, (3, 4)),
+        *F.adaptive_max_pool2d(x, (3, 4), return_indices=True), F.adaptive_max_pool2d(x, (4, 2))], (
+            normal(1, 2, 31, 26),), ({2: AUTO, 3: AUTO},)

@@ -1,0 +1,26 @@
+// RUN: tcc-opt %s -tcc-decompose-nodes -cse | FileCheck %s
+
+// Adaptive windows that differ are taken by index: along lines, 8 rows of each; along the last axis, rows of
+// the elements that windows have first, second and so on, so that the last axis stays a vector's.
+// CHECK-LABEL: func @adaptive
+// CHECK: prim.take %{{.*}} axis 2 : (tensor<2x3x33x32xf32>, tensor<5x8xi64>) -> tensor<2x3x5x8x32xf32>
+// CHECK: prim.reduce max %{{.*}} [3] : (tensor<2x3x5x8x32xf32>) -> tensor<2x3x5x32xf32>
+// CHECK: prim.take %{{.*}} axis 3 : (tensor<2x3x5x32xf32>, tensor<8x5xi64>) -> tensor<2x3x5x8x5xf32>
+// CHECK: prim.reduce max %{{.*}} [3] : (tensor<2x3x5x8x5xf32>) -> tensor<2x3x5x5xf32>
+func.func @adaptive(%x: tensor<2x3x33x32xf32>) -> tensor<2x3x5x5xf32> {
+  %0 = graph.node "aten" "adaptive_max_pool2d.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [5, 5]}} : (tensor<2x3x33x32xf32>) -> tensor<2x3x5x5xf32>
+  return %0 : tensor<2x3x5x5xf32>
+}
+
+// A widened filter sees as many elements as it reaches, not all of an axis; few are written out.
+// CHECK-LABEL: func @antialiased
+// CHECK-NOT: prim.dot
+// CHECK: prim.take %{{.*}} axis 2 : (tensor<1x3x90x45xf32>, tensor<20x9xi64>) -> tensor<1x3x20x9x45xf32>
+// CHECK: prim.reduce sum %{{.*}} [3] : (tensor<1x3x20x9x45xf32>) -> tensor<1x3x20x45xf32>
+// CHECK: prim.take %{{.*}} axis 3 : (tensor<1x3x20x45xf32>, tensor<25xi64>) -> tensor<1x3x20x25xf32>
+// CHECK-NOT: prim.dot
+// CHECK: return
+func.func @antialiased(%x: tensor<1x3x90x45xf32>) -> tensor<1x3x20x25xf32> {
+  %0 = graph.node "aten" "_upsample_bilinear2d_aa.default"(%x) {attrs = {self = #graph.operand<0>, output_size = [20, 25], align_corners = false}} : (tensor<1x3x90x45xf32>) -> tensor<1x3x20x25xf32>
+  return %0 : tensor<1x3x20x25xf32>
+}
