@@ -51,6 +51,37 @@ func.func @interleaved(%y: tensor<1x28x28x256xf32>) {
   return
 }
 
+// Where joined axes are sliced, lanes lie anywhere: channels are blocks all the same.
+// CHECK-LABEL: @joined
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 3, chunk = 4096, grain = {{[0-9]+}}, block_axis = 1, block_rows = 16>}
+func.func @joined(%y: tensor<1x57x57x128xf32>) {
+  %1 = kernel.launch loop "neg_transpose" ins(%y : tensor<1x57x57x128xf32>) sizes() {
+  ^bb0(%a: tensor<1x57x57x128xf32>):
+    %b = prim.neg %a : (tensor<1x57x57x128xf32>) -> tensor<1x57x57x128xf32>
+    %c = prim.reshape %b sizes() : (tensor<1x57x57x128xf32>) -> tensor<57x57x2x2x32xf32>
+    %d = prim.transpose %c [0, 2, 1, 3, 4] : (tensor<57x57x2x2x32xf32>) -> tensor<57x2x57x2x32xf32>
+    %e = prim.reshape %d sizes() : (tensor<57x2x57x2x32xf32>) -> tensor<1x114x114x32xf32>
+    %f = prim.slice %e starts [0, 1, 1, 0]() steps [1, 1, 1, 1] sizes() : (tensor<1x114x114x32xf32>) -> tensor<1x112x112x32xf32>
+    %g = prim.transpose %f [0, 3, 1, 2] : (tensor<1x112x112x32xf32>) -> tensor<1x32x112x112xf32>
+    kernel.yield %g : tensor<1x32x112x112xf32>
+  } -> tensor<1x32x112x112xf32>
+  return
+}
+
+// Four points of an axis behind the one along which memory lies are stored interleaved.
+// CHECK-LABEL: @four
+// CHECK: {schedule = #cpu.loop_schedule<lanes = 8, axis = 4, chunk = 1024, grain = {{[0-9]+}}>}
+func.func @four(%y: tensor<512x784xf32>) {
+  %1 = kernel.launch loop "neg_transpose" ins(%y : tensor<512x784xf32>) sizes() {
+  ^bb0(%a: tensor<512x784xf32>):
+    %b = prim.neg %a : (tensor<512x784xf32>) -> tensor<512x784xf32>
+    %c = prim.reshape %b sizes() : (tensor<512x784xf32>) -> tensor<1x4x4x32x28x28xf32>
+    %d = prim.transpose %c [0, 3, 4, 1, 5, 2] : (tensor<1x4x4x32x28x28xf32>) -> tensor<1x32x28x4x28x4xf32>
+    kernel.yield %d : tensor<1x32x28x4x28x4xf32>
+  } -> tensor<1x32x28x4x28x4xf32>
+  return
+}
+
 // What is computed of groups that are channels again is computed in groups, whose scale is one number a line.
 // CHECK-LABEL: @groups
 // CHECK: ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<8x4x784xf32>, tensor<8x4x1xf32>, tensor<8x8x14x28xf32>)

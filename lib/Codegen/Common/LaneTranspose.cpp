@@ -12,8 +12,9 @@
 //
 // The elements read are those that the rows read: each row's address must be the first
 // row's plus its number, or minus it, where the vectors end at the first row's and rows take them
-// in turn from the last; this is found by taking the index expression apart. What cannot be taken
-// apart, or is behind a mask or a condition, stays a gather.
+// in turn from the last; this is found by taking the index expression apart. Lanes may lie
+// anywhere, as those of an axis that joins two do. What cannot be taken apart, or is behind a mask
+// or a condition, stays a gather.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,8 +38,31 @@ static bool isArithmetic(Value v, Block *block, Value without) {
   Operation *op = v.getDefiningOp();
   if (!op || op->getBlock() != block)
     return true;
-  return isa<arith::ArithDialect>(op->getDialect()) &&
+  return (isa<arith::ArithDialect>(op->getDialect()) || isa<vector::BroadcastOp>(op)) &&
          llvm::all_of(op->getOperands(), [&](Value x) { return isArithmetic(x, block, without); });
+}
+
+/// What lane `lane` of an index vector is, by arithmetic on that lane alone where the vector is
+/// arithmetic.
+Value LaneAccess::laneOf(Value v, unsigned lane) {
+  if (!isa<VectorType>(v.getType()))
+    return v;
+  if (DenseIntElementsAttr elements; matchPattern(v, m_Constant(&elements)))
+    return index(elements.getValues<APInt>()[lane].getSExtValue());
+  if (auto spread = v.getDefiningOp<vector::BroadcastOp>())
+    return spread.getSource();
+  using Fold = Value (LaneAccess::*)(Value, Value);
+  Operation *op = v.getDefiningOp();
+  Fold fold = isa_and_nonnull<arith::AddIOp>(op)    ? &LaneAccess::addIndex
+              : isa_and_nonnull<arith::SubIOp>(op)  ? &LaneAccess::subIndex
+              : isa_and_nonnull<arith::MulIOp>(op)  ? &LaneAccess::mulIndex
+              : isa_and_nonnull<arith::DivUIOp>(op) ? &LaneAccess::divIndex
+              : isa_and_nonnull<arith::RemUIOp>(op) ? &LaneAccess::remIndex
+                                                    : Fold();
+  if (!fold)
+    return vector::ExtractOp::create(b, v, int64_t(lane));
+  Value x = laneOf(op->getOperand(0), lane);
+  return (this->*fold)(x, laneOf(op->getOperand(1), lane));
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,7 +123,7 @@ Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
   size_t last = at.size();
   while (last > 0 && getConstantIntValue(memory.extents[last - 1]) == 1)
     --last;
-  if (last-- == 0 || llvm::any_of(at, [](const Coord &c) { return c.vector != nullptr; }))
+  if (last-- == 0)
     return {};
 
   Rows rows;
@@ -107,13 +131,15 @@ Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
   Block *here = b.getInsertionBlock();
   for (auto [i, c] : llvm::enumerate(at)) {
     LinearForm form;
-    form.add(c.base, 1, block.first);
+    form.add(c.vector ? c.vector : c.base, 1, block.first);
     int64_t perRow = form.take(block.first);
     if (i == last ? std::abs(perRow) != 1 || c.step != 0 : perRow != 0)
       return {};
-    for (auto &[term, count] : form.terms)
+    for (auto &[term, count] : form.terms) {
       if (!isArithmetic(term, here, block.first))
         return {};
+      spread |= isa<VectorType>(term.getType());
+    }
     if (i == last)
       form.constant -= perRow * block.row;
     backwards |= perRow < 0;
@@ -138,7 +164,8 @@ Value LaneAccess::loadFromRows(const Memory &memory, ArrayRef<Coord> at) {
   for (unsigned lane = 0; lane < numLanes; ++lane) {
     Coords column;
     for (const Coord &c : at)
-      column.push_back(Coord::uniform(addIndex(c.base, index(lane * c.step))));
+      column.push_back(Coord::uniform(c.vector ? laneOf(c.vector, lane)
+                                               : addIndex(c.base, index(lane * c.step))));
     Value least = linearIndex(memory.extents, column).base;
     if (backwards)
       least = subIndex(least, index(block.rows - 1));

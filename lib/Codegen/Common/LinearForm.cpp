@@ -1,6 +1,7 @@
 #include "tcc/Codegen/Common/LinearForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace tcc::codegen;
@@ -9,7 +10,8 @@ bool tcc::codegen::sameIndex(Value x, Value y) {
   if (x == y)
     return true;
   Operation *a = x.getDefiningOp(), *c = y.getDefiningOp();
-  if (!a || !c || !isa<arith::ArithDialect>(a->getDialect()) || a->getName() != c->getName() ||
+  bool pure = a && (isa<arith::ArithDialect>(a->getDialect()) || isa<vector::BroadcastOp>(a));
+  if (!pure || !c || a->getName() != c->getName() ||
       a->getAttrDictionary() != c->getAttrDictionary() ||
       a->getNumOperands() != c->getNumOperands())
     return false;
@@ -23,6 +25,8 @@ void LinearForm::add(Value v, int64_t factor, Value whole) {
       constant += factor * *known;
       return;
     }
+    if (auto spread = v.getDefiningOp<vector::BroadcastOp>())
+      return add(spread.getSource(), factor, whole);
     if (auto sum = v.getDefiningOp<arith::AddIOp>()) {
       add(sum.getLhs(), factor, whole);
       return add(sum.getRhs(), factor, whole);

@@ -33,27 +33,31 @@ struct BlockedAxis {
 class OperandWalk {
 public:
   OperandWalk(unsigned rank, int lanes) : votes(rank), lanes(lanes) {}
-  void visit(Value value, const Access &at);
+  /// `across`: the lanes move through what is read, whether or not `at` tells.
+  void visit(Value value, const Access &at, bool across = false);
 
   SmallVector<unsigned> votes; ///< an axis: operands that are contiguous along it
   unsigned operators = 0;      ///< that compute
 
 private:
-  void read(ArrayRef<int64_t> shape, const Access &at);
+  void read(ArrayRef<int64_t> shape, const Access &at, bool across);
   int lanes; ///< the axis that they lie along
   llvm::DenseMap<Value, SmallVector<Access, 1>> seen;
 };
 
 } // namespace
 
+/// An axis of what is read that moves in some way with one of the result, which joins several.
+constexpr int kSomehow = -3;
+
 /// Memory of `shape` read at `at`: along which axis it lies, if not the last.
-void OperandWalk::read(ArrayRef<int64_t> shape, const Access &at) {
+void OperandWalk::read(ArrayRef<int64_t> shape, const Access &at, bool across) {
   size_t last = shape.size();
   while (last > 0 && shape[last - 1] == 1)
     --last;
   if (last-- == 0 || at[last] < 0 || at[last] == lanes)
     return;
-  if (llvm::is_contained(at, lanes) && !llvm::is_contained(at, kUnknown))
+  if ((across || llvm::is_contained(at, lanes)) && !llvm::is_contained(at, kUnknown))
     ++votes[at[last]];
 }
 
@@ -80,7 +84,27 @@ static std::optional<Access> throughSplitAxes(prim::ReshapeOp op, ArrayRef<int> 
   return access;
 }
 
-void OperandWalk::visit(Value value, const Access &at) {
+/// Several axes, where one of the result is those. Nullopt where axes are split.
+static std::optional<Access> throughJoinedAxes(prim::ReshapeOp op, ArrayRef<int> at) {
+  ArrayRef<int64_t> x = tensorType(op.getX()).getShape(), r = tensorType(op.getResult()).getShape();
+  if (!tensorType(op.getX()).hasStaticShape() || !tensorType(op.getResult()).hasStaticShape())
+    return std::nullopt;
+  Access access;
+  size_t i = 0;
+  for (auto [extent, entry] : llvm::zip(r, at)) {
+    int64_t points = 1;
+    size_t first = i;
+    while (i < x.size() && (points < extent || (x[i] == 1 && extent != 1)))
+      points *= x[i++];
+    if (points != extent)
+      return std::nullopt;
+    access.append(i - first, i - first == 1 ? entry : kSomehow);
+  }
+  access.append(x.size() - i, kZero); // of one point each
+  return access;
+}
+
+void OperandWalk::visit(Value value, const Access &at, bool across) {
   auto &known = seen[value];
   if (llvm::is_contained(known, at))
     return;
@@ -88,25 +112,46 @@ void OperandWalk::visit(Value value, const Access &at) {
   auto type = cast<RankedTensorType>(value.getType());
   Operation *op = value.getDefiningOp();
   if (!op)
-    return read(type.getShape(), at);
+    return read(type.getShape(), at, across);
   operators += prim::isElementwise(op);
   if (auto reshape = dyn_cast<prim::ReshapeOp>(op)) {
     if (isa<BlockArgument>(reshape.getX()))
-      return read(type.getShape(), at); // the same elements in the same order
+      return read(type.getShape(), at, across); // the same elements in the same order
+    across |= llvm::is_contained(at, lanes);
     if (std::optional<Access> split = throughSplitAxes(reshape, at))
-      return visit(reshape.getX(), *split);
+      return visit(reshape.getX(), *split, across);
+    if (std::optional<Access> joined = throughJoinedAxes(reshape, at))
+      return visit(reshape.getX(), *joined, across);
   }
   if (auto slice = dyn_cast<prim::SliceOp>(op))
     if (llvm::all_of(slice.getSteps(), [](int64_t step) { return step == 1; }))
-      return visit(slice.getX(), at);
+      return visit(slice.getX(), at, across);
   if (auto reverse = dyn_cast<prim::ReverseOp>(op))
-    return visit(reverse.getX(), at); // lies along the same axes, backwards
+    return visit(reverse.getX(), at, across); // lies along the same axes, backwards
   if (!prim::isElementwise(op) &&
       !isa<prim::ReshapeOp, prim::BroadcastOp, prim::TransposeOp, prim::SliceOp>(op))
     return;
   for (OpOperand &operand : op->getOpOperands())
     if (isa<RankedTensorType>(operand.get().getType()))
-      visit(operand.get(), operandAccess(op, operand.getOperandNumber(), at));
+      visit(operand.get(), operandAccess(op, operand.getOperandNumber(), at), across);
+}
+
+/// The operands of what is stored, with lanes along `lanes`.
+static OperandWalk walkOf(kernel::LaunchOp launch, int lanes) {
+  unsigned rank = cast<RankedTensorType>(launch.getResultTypes()[0]).getRank();
+  OperandWalk walk(rank, lanes);
+  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
+  for (Value value : yield.getValues())
+    walk.visit(value, identityAccess(rank));
+  return walk;
+}
+
+/// Whether `extent` points of the axis are few beside the axis before, where lanes are better off.
+/// As many as fill the smallest vector are if an operand lies along that axis.
+static bool areFewPoints(kernel::LaunchOp launch, int64_t axis, int64_t extent) {
+  constexpr int64_t kFewPoints = 4;
+  return extent > 0 && (extent < kFewPoints ||
+                        (extent == kFewPoints && walkOf(launch, axis).votes[axis - 1] > 0));
 }
 
 /// With lanes along `laneAxis`, behind which axes have `innerPoints`.
@@ -117,11 +162,7 @@ static std::optional<BlockedAxis> blockedAxis(kernel::LaunchOp launch, unsigned 
   if (laneAxis < 1)
     return std::nullopt;
   unsigned lanes = lanesFor(cpu.lanes(32), type.getDimSize(laneAxis));
-  OperandWalk walk(type.getRank(), laneAxis);
-  auto yield = cast<kernel::YieldOp>(launch.getBody().front().getTerminator());
-  for (Value value : yield.getValues())
-    walk.visit(value, identityAccess(type.getRank()));
-
+  OperandWalk walk = walkOf(launch, laneAxis);
   auto best = std::max_element(walk.votes.begin(), walk.votes.begin() + laneAxis);
   unsigned axis = best - walk.votes.begin();
   int64_t extent = type.getDimSize(axis);
@@ -276,7 +317,7 @@ static unsigned pointLanes(kernel::LaunchOp launch, const CpuTarget &cpu) {
 
 kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTarget &cpu) {
   /// Points of about this much work make a task worth a thread.
-  constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096, kFewPoints = 4;
+  constexpr int64_t kGrainPoints = 16384, kMostPoints = 4096;
   constexpr int64_t kReducedColumns = 256; ///< of a task, at least
   constexpr int64_t kPlaneColumns = 1024;  ///< the same, since both ends of a line cost more
   auto type = cast<RankedTensorType>(launch.getResultTypes()[0]);
@@ -287,7 +328,7 @@ kernel::Schedule tcc::codegen::loopSchedule(kernel::LaunchOp launch, const CpuTa
   int64_t axis = type.getRank() - 1, innerPoints = 1;
   while (axis > 0) {
     int64_t extent = type.getDimSize(axis), next = type.getDimSize(axis - 1);
-    bool few = !ShapedType::isDynamic(extent) && extent > 0 && innerPoints * extent < kFewPoints;
+    bool few = !ShapedType::isDynamic(extent) && areFewPoints(launch, axis, innerPoints * extent);
     if (!few || (extent != 1 && !ShapedType::isDynamic(next) && next < extent))
       break;
     innerPoints *= extent;
