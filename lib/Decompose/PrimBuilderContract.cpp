@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Checks.h"
+#include "Decompose/Idioms/Axes.h"
 #include "Decompose/Idioms/TransposedConv.h"
 #include "HostScalars.h"
 
@@ -185,6 +186,46 @@ static Dim windowCount(PrimBuilder &pb, Dim padded, int64_t window, int64_t dila
   return pb.addDims(pb.floorDivDims(span, pb.dim(stride)), pb.dim(1));
 }
 
+/// The convolution of images of one point, each of whose results meets one tap, as the product that
+/// it is. Nullopt where images are larger, a result meets none, or the filter has one tap alone.
+static std::optional<Value> convOfPoint(PrimBuilder &b, Value x, Value w,
+                                        const PrimBuilder::Window &window, Type elementType) {
+  Dims filter = b.dims(w), starts(2, b.dim(0)), sizes = {filter[0], filter[1]};
+  SmallVector<int64_t> steps(2, 1), spatial;
+  bool several = false;
+  for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
+    auto taps = PrimBuilder::known(filter[i + 2]);
+    int64_t low = window.low[i], dilation = window.dilations[i], stride = window.strides[i];
+    if (PrimBuilder::known(b.dim(x, i + 2)) != 1 || !taps || *taps < 1)
+      return std::nullopt;
+    int64_t reach = (*taps - 1) * dilation, count = low + window.high[i] - reach;
+    if (count < 0 || low < 0 || low > reach || low % dilation)
+      return std::nullopt;
+    count = count / stride + 1;
+    // Result q meets the tap that lies `low` less its own place behind the first.
+    int64_t first = low - (count - 1) * stride;
+    if (first < 0 || (count > 1 && stride % dilation))
+      return std::nullopt;
+    starts.push_back(b.dim(first / dilation));
+    sizes.push_back(b.dim(count));
+    steps.push_back(count > 1 ? stride / dilation : 1);
+    spatial.push_back(i + 2);
+    several |= *taps > 1;
+  }
+  if (!several)
+    return std::nullopt;
+  Value met = b.reverse(b.slice(w, starts, sizes, steps), spatial);
+  // [M, C, q...] -> [C, M q...]
+  SmallVector<int64_t> order = allAxes(b.rank(w));
+  std::swap(order[0], order[1]);
+  Dims result = {b.dim(x, 0), filter[0]}, rows = {b.dim(x, 0), filter[1]};
+  result.append(sizes.begin() + 2, sizes.end());
+  Dims columns = {filter[1], b.productOf(ArrayRef(result).drop_front())};
+  Value product = b.dot(b.reshape(x, rows), b.reshape(b.transpose(met, order), columns), {}, {},
+                        {1}, {0}, elementType);
+  return b.reshape(product, result);
+}
+
 Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, Type elementType) {
   if (rank(x) != static_cast<int64_t>(window.strides.size()) + 2 || rank(w) != rank(x)) {
     fault("a convolution of rank " + llvm::Twine(rank(x)) + " by rank " + llvm::Twine(rank(w)));
@@ -194,6 +235,9 @@ Value PrimBuilder::conv(Value x, Value w, const Window &window, int64_t groups, 
     if (auto result = convByPhases(*this, x, w, window, groups, elementType))
       return *result;
   requireSame(*this, dim(x, 1), mulDims(dim(w, 1), dim(groups)), "convolution");
+  if (groups == 1)
+    if (auto product = convOfPoint(*this, x, w, window, elementType))
+      return *product;
   Dims have = dims(x), list = {have[0], dim(w, 0)};
   for (int64_t i = 0, e = window.strides.size(); i < e; ++i) {
     Dim extent = have[i + 2];
